@@ -1,5 +1,5 @@
-# The image holds the one static binary. The versions of the base images are the
-# builder's to choose: docker build --build-arg GO=1.26-bookworm .
+# The image contains only the static binary. To choose the Go image, run:
+# docker build --build-arg GO=1.26-bookworm .
 ARG GO=1.26
 FROM golang:${GO} AS build
 WORKDIR /src
@@ -15,7 +15,7 @@ COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/
 COPY --from=build /usr/share/zoneinfo /usr/share/zoneinfo
 COPY --from=build --chown=65532:65532 /data /data
 COPY --from=build /gateway /gateway
-# Nobody in particular: no shell, no root, and only /data can be written.
+# An unprivileged user. The image has no shell, and only /data is writable.
 USER 65532:65532
 VOLUME /data
 ENV GATEWAY_ADDR=0.0.0.0:8080 GATEWAY_DATABASE_URL=sqlite:/data/gateway.db

@@ -1,4 +1,4 @@
-# Everything a developer or CI does with this repository. `make` lists it.
+# Commands for developers and CI. Run `make` to list them.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -9,19 +9,19 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 GOVULNCHECK := $(GO) run golang.org/x/vuln/cmd/govulncheck@v1.4.0
 GORELEASER := $(GO) run github.com/goreleaser/goreleaser/v2@v2.15.4
 GOLANGCI := $(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
-# One throw-away PostgreSQL for all test processes of the command that follows.
+# Starts a temporary PostgreSQL for all test processes of the command after it.
 CLUSTER := $(GO) run ./models/modelstest/cluster --
 
 .PHONY: help
-help: ## list the targets
+help: ## list all targets
 	@sed -nE 's/^([a-z0-9-]+):.*## (.*)$$/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 12
 
 .PHONY: run
-run: ## start the gateway with its demo project
+run: ## start the gateway with the demo project
 	$(GO) run ./cmd/gateway serve --demo
 
 .PHONY: build
-build: ## build bin/gateway as it is released: static, trimmed, with its version
+build: ## build bin/gateway like a release: static, trimmed, with its version
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/gateway ./cmd/gateway
 
 # Changed files are part of what is built, but the version names the commit alone.
@@ -38,7 +38,7 @@ release:
 	$(GORELEASER) release --clean --release-notes dist.notes
 
 .PHONY: test
-test: ## everything that must hold before a change lands
+test: ## all checks and tests required before a merge
 	@$(MAKE) --no-print-directory deps
 	@$(MAKE) --no-print-directory check
 	@$(MAKE) --no-print-directory race
@@ -48,124 +48,121 @@ test: ## everything that must hold before a change lands
 	@$(MAKE) --no-print-directory browser
 
 .PHONY: deps
-deps: ## install what the tests need and this machine lacks
+deps: ## install missing dependencies of the tests
 	@.ci/deps
 
 .PHONY: quick
-quick: check-format lint language ## while writing: format, vet, lint, and the tests without PostgreSQL, programs and browsers
+quick: check-format lint language ## while you work: format, vet, lint, wording, and tests without PostgreSQL, programs and browsers
 	$(GO) test -short -timeout 5m ./...
 
 .PHONY: check
-check: check-format check-generated check-files lint vuln ## format, generated code, file hygiene, vet, lint, known vulnerabilities
+check: check-format check-generated check-files lint language vuln ## format, generated code, file hygiene, vet, lint, wording, known vulnerabilities
 
 .PHONY: check-format
 check-format:
 	@unformatted=$$(find . -name '*.go' ! -name '*_templ.go' ! -path './node_modules/*' -print0 | xargs -0 gofmt -l); \
-	[ -z "$$unformatted" ] || { echo "not in gofmt's format, run gofmt -w on:"; echo "$$unformatted"; exit 1; } >&2
+	[ -z "$$unformatted" ] || { echo "not formatted, run gofmt -w on:"; echo "$$unformatted"; exit 1; } >&2
 
-# What `go generate` would change is judged by content, so that it holds in a
-# tree with uncommitted work and outside of a checkout too.
+# Compares contents instead of using git, so that it works with uncommitted
+# changes and outside of a repository.
 .PHONY: check-generated
 check-generated:
 	@generated() { find . -name '*_templ.go' ! -path './node_modules/*' -print0 | sort -z | xargs -0r sha256sum; }; \
 	before=$$(generated); $(GO) generate ./...; after=$$(generated); \
-	[ "$$before" = "$$after" ] || { echo "generated code was stale and has been renewed, commit it:"; \
+	[ "$$before" = "$$after" ] || { echo "generated code was outdated and has been updated, commit it:"; \
 		diff <(echo "$$before") <(echo "$$after") | awk '/^[<>]/ {print $$3}' | sort -u; exit 1; } >&2
 
-# Files name packages, never the host that serves them: where packages come
-# from is the machine's configuration. The brackets keep this line from
-# matching itself.
+# Files must not contain hosts of package registries: the machine's configuration
+# selects them. The brackets prevent a match of this line.
 REGISTRY_HOSTS := registry[.]npm|registry[.]yarn|proxy[.]golang|sum[.]golang|(deb|security|ftp)[.]debian|pypi[.]org
 .PHONY: check-files
 check-files:
-	@! grep -nE '"resolved"|://' package-lock.json >&2 || { echo "package-lock.json holds addresses, run make lock" >&2; exit 1; }
+	@! grep -nE '"resolved"|://' package-lock.json >&2 || { echo "package-lock.json contains addresses, run make lock" >&2; exit 1; }
 	@files() { git ls-files -z --cached --others --exclude-standard 2>/dev/null || find . -type f ! -path './node_modules/*' -print0; }; \
 	named=$$(files | xargs -0r grep -InE '$(REGISTRY_HOSTS)' || true); \
-	[ -z "$$named" ] || { echo "these lines name a package registry's host:"; echo "$$named"; exit 1; } >&2
+	[ -z "$$named" ] || { echo "these lines contain a host of a package registry:"; echo "$$named"; exit 1; } >&2
 
-# Without a network there is no database to compare with, and maybe no
-# govulncheck either; everything else that fails is a failure.
+# Skipped without network access to the vulnerability database or to govulncheck.
+# Any other error fails.
 .PHONY: vuln
-vuln: ## known vulnerabilities of the code in use, where their database can be reached
-	@$(GOVULNCHECK) -version >/dev/null 2>&1 || { echo "vuln: skipped, govulncheck cannot be built here"; exit 0; }; \
+vuln: ## known vulnerabilities, if their database is reachable
+	@$(GOVULNCHECK) -version >/dev/null 2>&1 || { echo "vuln: skipped, govulncheck can't be built"; exit 0; }; \
 	if found=$$($(GOVULNCHECK) ./... 2>&1); then echo "$$found"; \
-	elif grep -q '^govulncheck: fetching vulnerabilities:' <<<"$$found"; then echo "vuln: skipped, the vulnerability database cannot be reached"; \
+	elif grep -q '^govulncheck: fetching vulnerabilities:' <<<"$$found"; then echo "vuln: skipped, the vulnerability database is unreachable"; \
 	else echo "$$found" >&2; exit 1; fi
 
 .PHONY: lint
-lint: ## golangci-lint, with go vet in it; tests behind build tags too
+lint: ## golangci-lint with go vet, including tests with build tags
 	$(GOLANGCI) run
 
-# A program that is given the folder, for example LANGUAGE_CHECK=~/bin/check-language.
-LANGUAGE_CHECK ?=
 .PHONY: language
-language:
-	@[ -z "$(LANGUAGE_CHECK)" ] || $(LANGUAGE_CHECK) .
+language: ## wording: the rules in cmd/checklanguage/rules.txt
+	@$(GO) run ./cmd/checklanguage .
 
 .PHONY: generate
-generate: ## renew generated code
+generate: ## update generated code
 	$(GO) generate ./...
 
 .PHONY: unit
-unit: ## all Go tests, quick: no race detector, unchanged packages from the cache
+unit: ## all Go tests without the race detector, cached if unchanged
 	$(CLUSTER) $(GO) test -timeout 10m ./...
 
-# Nothing comes from the cache here: the end-to-end tests build and start
-# programs that the cache of go test cannot see.
+# -count=1 disables the cache, because the end-to-end tests build and start
+# programs that the cache doesn't track.
 .PHONY: race
-race: ## all Go tests, end to end included, with the race detector
+race: ## all Go tests with the race detector, including end-to-end tests
 	CGO_ENABLED=1 $(CLUSTER) $(GO) test -race -count=1 -timeout 10m ./...
 
 .PHONY: e2e
-e2e: ## only the real binary with real clients and real upstream servers
+e2e: ## end-to-end tests of the binary with real clients and upstream servers
 	$(GO) test -count=1 -timeout 10m -v ./cmd/gateway
 
-# The pictures in playwright/screenshots are compared; UPDATE_SCREENSHOTS=1
-# draws them anew.
+# Compares screenshots with playwright/screenshots. UPDATE_SCREENSHOTS=1 updates
+# them.
 .PHONY: browser
-browser: ## the pages of the real binary in Chromium: looks, accessibility, budgets
+browser: ## pages of the binary in Chromium: screenshots, accessibility, budgets
 	@GO="$(GO)" node_modules/.bin/playwright test --config playwright
 
 .PHONY: chaos-oauth
-chaos-oauth: ## upstream connections while authorization servers fail and processes are killed, two minutes
+chaos-oauth: ## OAuth connections with failing authorization servers and killed processes (2 minutes)
 	$(CLUSTER) $(GO) test -tags chaos -count=1 -timeout 10m -run TestChaos -v ./services/oauthclient
 
 .PHONY: ha-test
-ha-test: ## two replicas on one PostgreSQL while replicas, an upstream and the database break, two minutes
+ha-test: ## two replicas on one PostgreSQL with failures of replicas, an upstream and the database (2 minutes)
 	$(GO) test -tags ha -count=1 -timeout 10m -run 'TestReplicas$$' -v ./cmd/gateway
 
-# SOAK_CALLS=300000 makes it shorter.
+# For a shorter test, set SOAK_CALLS=300000.
 .PHONY: soak
-soak: ## a million calls through the real binary: memory, goroutines and the log of calls
+soak: ## a million calls through the binary: memory, goroutines, call log
 	$(GO) test -tags soak -count=1 -timeout 60m -run 'TestSoak$$' -v ./cmd/gateway
 
 .PHONY: chaos-test
-chaos-test: ## calls of four upstream servers while six others turn bad, and the start with a hundred bad ones, two minutes
+chaos-test: ## calls to four upstream servers while six others fail, and startup with 100 failing servers (2 minutes)
 	$(GO) test -tags chaos -count=1 -timeout 15m -run TestChaos -v ./cmd/gateway
 
 .PHONY: flood-test
-flood-test: ## 1,000 announced bodies, 60 clients that never read and three batches of large results at once, with 1,024 descriptors, two minutes
+flood-test: ## 1,000 incomplete bodies, 60 clients that don't read, and three batches of large results, with 1,024 file descriptors (2 minutes)
 	$(GO) test -tags flood -count=1 -timeout 10m -run 'TestFlood$$' -v ./cmd/gateway
 
-# SETS chooses sets of the suites, for example SETS='client.*'; with FLAGS=-artifacts
-# what the suites wrote is kept.
+# SETS selects sets of the suites, for example SETS='client.*'. FLAGS=-artifacts
+# retains the suites' output.
 SETS ?= .
 .PHONY: conformance
-conformance: ## the official MCP suites through the gateway and against its upstream client
+conformance: ## official MCP suites against the gateway and its upstream client
 	@$(MAKE) --no-print-directory deps
 	$(GO) test -tags conformance -count=1 ./cmd/conformance/driver
 	$(GO) test -tags conformance -count=1 -timeout 30m $(FLAGS) ./cmd/conformance/suite -v -run '/$(SETS)'
 
 .PHONY: matrix
-matrix: ## every client revision against every upstream revision through the gateway
+matrix: ## every client revision with every upstream revision through the gateway
 	$(GO) test -tags conformance -count=1 ./cmd/conformance/matrix
 
-# Each runs for FUZZTIME, which `make test` shortens; what one finds stays as a seed in the
-# package's testdata/fuzz, which the ordinary tests then try too.
+# Each target runs for FUZZTIME, which `make test` shortens. Failing inputs are
+# stored as seeds in the package's testdata/fuzz, which the unit tests run too.
 FUZZTIME ?= 60s
 FUZZPARALLEL ?= 2
 .PHONY: fuzz
-fuzz: ## every fuzz target, one after another, a minute each
+fuzz: ## all fuzz targets in sequence, one minute each
 	@grep -rlE '^func Fuzz' --include='*_test.go' --exclude-dir=node_modules . | sort | while read -r file; do \
 		sed -nE 's/^func (Fuzz[A-Za-z]+).*/\1/p' "$$file" | while read -r target; do \
 			echo "$$target in $$(dirname "$$file")"; \
@@ -173,29 +170,28 @@ fuzz: ## every fuzz target, one after another, a minute each
 		done || exit 1; \
 	done
 
-
-# Nothing else should run meanwhile. FLAGS go to the program, for example
+# Needs an otherwise idle machine. FLAGS are passed to the program, for example
 # FLAGS='-rounds 1 -d 300ms'.
 .PHONY: bench
-bench: build ## measure speed and growth and write them into views/docs/performance.md, twenty minutes
+bench: build ## measure performance and scaling, and write the tables into views/docs/performance.md (20 minutes)
 	$(GO) build -o bin/bench ./cmd/bench
 	bin/bench report -gateway bin/gateway -into views/docs/performance.md $(FLAGS)
 
-# BENCH chooses benchmarks, COUNT says how often each runs.
+# BENCH selects benchmarks. COUNT is the number of runs of each.
 BENCH ?= .
 COUNT ?= 6
 .PHONY: bench-go
-bench-go: ## benchmarks of the Go packages, in the format of benchstat
+bench-go: ## Go benchmarks, in the format of benchstat
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) -timeout 2h ./...
 
-# The labelled sets are no part of this repository.
+# The labeled sets are not in this repository.
 SEARCH_EVAL ?=
 .PHONY: search-eval
-search-eval: ## measure tool search on labelled sets in SEARCH_EVAL
-	@[ -d "$(SEARCH_EVAL)" ] || { echo "name the folder of the labelled sets with SEARCH_EVAL=…" >&2; exit 1; }
+search-eval: ## evaluate tool search on the labeled sets in SEARCH_EVAL
+	@[ -d "$(SEARCH_EVAL)" ] || { echo "set SEARCH_EVAL to the folder of the labeled sets" >&2; exit 1; }
 	$(GO) test -count=1 ./services/toolsearch -run TestEval -v -eval "$(abspath $(SEARCH_EVAL))"
 
 .PHONY: lock
-lock: ## renew package-lock.json after package.json was edited, without addresses
+lock: ## update package-lock.json from package.json, without addresses
 	npm install --package-lock-only
 	@node -e 'const fs = require("fs"), lock = JSON.parse(fs.readFileSync("package-lock.json")); for (const p of Object.values(lock.packages)) { delete p.funding; delete p.resolved; } fs.writeFileSync("package-lock.json", JSON.stringify(lock, null, 2) + "\n");'

@@ -36,11 +36,11 @@ func TestUpAppliesMigrationsOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		if len(before) == 0 {
-			t.Fatal("there is no migration")
+			t.Fatal("no migrations")
 		}
 		for _, s := range before {
 			if s.Applied {
-				t.Errorf("%s counts as applied on an empty database", s.Name)
+				t.Errorf("%s applied on an empty database", s.Name)
 			}
 		}
 
@@ -60,13 +60,13 @@ func TestUpAppliesMigrationsOnce(t *testing.T) {
 				t.Errorf("%s is still pending", s.Name)
 			}
 			if i > 0 && s.Version <= after[i-1].Version {
-				t.Errorf("%s comes after %s", s.Name, after[i-1].Name)
+				t.Errorf("%s listed after %s", s.Name, after[i-1].Name)
 			}
 		}
 
 		n, err = migrations.Up(t.Context(), pool(t, db), db.Name())
 		if err != nil || n != 0 {
-			t.Errorf("the second Up applied %d migrations (%v), want none", n, err)
+			t.Errorf("second Up applied %d migrations (%v), want none", n, err)
 		}
 	})
 }
@@ -112,7 +112,7 @@ func TestConcurrentUp(t *testing.T) {
 			t.Fatal(err)
 		}
 		if total != len(steps) {
-			t.Errorf("%d migrations were applied in all, want %d", total, len(steps))
+			t.Errorf("%d migrations applied in total, want %d", total, len(steps))
 		}
 	})
 }
@@ -175,7 +175,7 @@ func TestUnknownDialectIsRejected(t *testing.T) {
 	}
 }
 
-func TestBothDialectsHaveTheSameMigrations(t *testing.T) {
+func TestDialectsHaveSameMigrations(t *testing.T) {
 	names := func(dir string) []string {
 		files, err := fs.Glob(os.DirFS(dir), "*.sql")
 		if err != nil || len(files) == 0 {
@@ -188,9 +188,9 @@ func TestBothDialectsHaveTheSameMigrations(t *testing.T) {
 	}
 }
 
-func TestBothDialectsHaveTheSameTables(t *testing.T) {
+func TestDialectsHaveSameTables(t *testing.T) {
 	if testing.Short() {
-		t.Skip("PostgreSQL is left out of short tests")
+		t.Skip("short tests don't start PostgreSQL")
 	}
 	tables := map[string][]string{}
 	modelstest.Each(t, func(t *testing.T, db *gorm.DB) {

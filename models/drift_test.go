@@ -54,7 +54,7 @@ func TestColumnsMatchModelFields(t *testing.T) {
 			modelled[parsed.Table] = modelledColumns(t, parsed)
 		}
 		if diff := cmp.Diff(modelled, migrated); diff != "" {
-			t.Errorf("models against migrations (-models +migrations):\n%s", diff)
+			t.Errorf("models and migrations differ (-models +migrations):\n%s", diff)
 		}
 	})
 }
@@ -72,7 +72,7 @@ func modelledColumns(t *testing.T, parsed *schema.Schema) map[string]column {
 		}
 		kind, ok := types[f.DataType]
 		if !ok {
-			t.Errorf("%s.%s: no column type is known for %q", parsed.Name, f.Name, f.DataType)
+			t.Errorf("%s.%s: unknown column type for %q", parsed.Name, f.Name, f.DataType)
 		}
 		columns[f.DBName] = column{Type: kind, Null: f.FieldType.Kind() == reflect.Pointer}
 	}
@@ -143,7 +143,7 @@ func TestEveryModelIsCompared(t *testing.T) {
 		})
 	}
 	if diff := cmp.Diff(slices.Sorted(maps.Keys(found)), slices.Sorted(maps.Keys(listed))); diff != "" {
-		t.Errorf("models in the source against tables() (-source +tables):\n%s", diff)
+		t.Errorf("source and tables() differ (-source +tables):\n%s", diff)
 	}
 }
 

@@ -38,7 +38,7 @@ const (
 const SQLiteTime = "2006-01-02 15:04:05.000"
 
 // ErrDSN is wrapped by every error about an invalid database address.
-var ErrDSN = errors.New("unusable database address")
+var ErrDSN = errors.New("invalid database address")
 
 // Dialect returns "sqlite" or "postgres" for an address of the form sqlite:PATH
 // or postgres://…, and otherwise an error that wraps ErrDSN.

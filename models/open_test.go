@@ -49,10 +49,10 @@ func TestOpenCreatesPrivateDirectory(t *testing.T) {
 		t.Fatal(err)
 	}
 	if info.Mode().Perm() != 0o700 {
-		t.Errorf("the folder has mode %o, want 700", info.Mode().Perm())
+		t.Errorf("mode of the folder = %o, want 700", info.Mode().Perm())
 	}
 	if _, err := os.Stat(filepath.Join(dir, "gateway.db")); err != nil {
-		t.Errorf("the file is not where the address says: %v", err)
+		t.Errorf("file not at its address: %v", err)
 	}
 }
 
@@ -74,10 +74,10 @@ func TestSQLitePageSize(t *testing.T) {
 		db := modelstest.Open(t, "sqlite:"+file)
 		var size int
 		if err := db.Raw("PRAGMA page_size").Scan(&size).Error; err != nil || size != want {
-			t.Errorf("%s has pages of %d bytes, %v; want %d", filepath.Base(file), size, err, want)
+			t.Errorf("page size of %s = %d, %v, want %d", filepath.Base(file), size, err, want)
 		}
 		if file == path && !db.Migrator().HasTable("kept") {
-			t.Error("the old database lost its table")
+			t.Error("table missing from the old database")
 		}
 	}
 }
@@ -104,7 +104,7 @@ func TestSQLiteCommitsReachTheDisk(t *testing.T) {
 		}
 		conns = append(conns, conn)
 		if got := synchronous(conn); got != full {
-			t.Errorf("connection %d has the level %d, want %d", len(conns), got, full)
+			t.Errorf("connection %d: level %d, want %d", len(conns), got, full)
 		}
 	}
 	for _, conn := range conns[1:] {
@@ -116,13 +116,13 @@ func TestSQLiteCommitsReachTheDisk(t *testing.T) {
 	failed := errors.New("failed")
 	err = models.Relaxed(ctx, conns[0], func() error {
 		if got := synchronous(conns[0]); got != normal {
-			t.Errorf("a relaxed connection has the level %d, want %d", got, normal)
+			t.Errorf("relaxed connection: level %d, want %d", got, normal)
 		}
 		cancel()
 		return failed
 	})
 	if got := synchronous(conns[0]); !errors.Is(err, failed) || got != full {
-		t.Errorf("afterwards the connection has the level %d, want %d (%v)", got, full, err)
+		t.Errorf("connection after Relaxed: level %d, want %d (%v)", got, full, err)
 	}
 	_ = conns[0].Close()
 }
@@ -138,17 +138,17 @@ func TestOpenErrors(t *testing.T) {
 		ctx context.Context
 		dsn string
 	}{
-		"no dialect":         {t.Context(), "gateway.db"},
-		"folder is a file":   {t.Context(), "sqlite:" + filepath.Join(file, "gateway.db")},
-		"not a database":     {t.Context(), "sqlite:" + file},
-		"no listener":        {t.Context(), "postgres:///gateway?host=" + t.TempDir()},
-		"context has ended":  {ended, "sqlite:" + filepath.Join(t.TempDir(), "gateway.db")},
-		"unusable parameter": {t.Context(), "postgres:///gateway?sslmode=perhaps"},
+		"no dialect":        {t.Context(), "gateway.db"},
+		"folder is a file":  {t.Context(), "sqlite:" + filepath.Join(file, "gateway.db")},
+		"not a database":    {t.Context(), "sqlite:" + file},
+		"no listener":       {t.Context(), "postgres:///gateway?host=" + t.TempDir()},
+		"cancelled context": {ended, "sqlite:" + filepath.Join(t.TempDir(), "gateway.db")},
+		"invalid parameter": {t.Context(), "postgres:///gateway?sslmode=perhaps"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			if db, err := models.Open(c.ctx, c.dsn); err == nil {
-				t.Errorf("Open returned %v", db)
+				t.Errorf("Open() = %v, want an error", db)
 			}
 		})
 	}
@@ -166,10 +166,10 @@ func TestReturnedErrorsAreNotLogged(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := db.Create(&row).Error; !errors.Is(err, gorm.ErrDuplicatedKey) {
-			t.Errorf("a second row of the key gave %v", err)
+			t.Errorf("insert of a duplicate key = %v", err)
 		}
 		if logged.Len() > 0 {
-			t.Errorf("the log holds %s", &logged)
+			t.Errorf("logged %s, want nothing", &logged)
 		}
 	})
 }

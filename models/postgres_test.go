@@ -62,7 +62,7 @@ func (e *ended) terminate(t *testing.T) {
 	left := int64(1)
 	for deadline := time.Now().Add(30 * time.Second); left > 0; {
 		if err := e.admin.Raw("SELECT count(*) " + others).Scan(&left).Error; err != nil || time.Now().After(deadline) {
-			t.Fatalf("%d backends are left (%v)", left, err)
+			t.Fatalf("%d backends still running (%v)", left, err)
 		}
 	}
 }
@@ -82,7 +82,7 @@ func TestEndedConnectionsAreReplaced(t *testing.T) {
 				return tx.Create(&models.Revision{Topic: "transaction", Revision: 1}).Error
 			})
 			if runs != 1 {
-				t.Errorf("the transaction ran %d times", runs)
+				t.Errorf("transaction ran %d times", runs)
 			}
 			return err
 		},
@@ -90,13 +90,13 @@ func TestEndedConnectionsAreReplaced(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			db.end(t)
 			if err := work(); err != nil {
-				t.Errorf("after the server ended the connections: %v", err)
+				t.Errorf("after the server closed the connections: %v", err)
 			}
 		})
 	}
 	var rows int64
 	if err := db.Model(&models.Revision{}).Where("topic IN ?", []string{"write", "bare", "transaction"}).Count(&rows).Error; err != nil || rows != 3 {
-		t.Errorf("%d rows were written, want 3 (%v)", rows, err)
+		t.Errorf("%d rows written, want 3 (%v)", rows, err)
 	}
 }
 
@@ -120,11 +120,11 @@ func TestEndedTransactionIsNotRepeated(t *testing.T) {
 			})
 			f := fault.From(err)
 			if runs != 1 || err == nil || f.Kind != fault.KindUnavailable || f.Code != fault.CodeUnavailable || f.RetryAfter <= 0 {
-				t.Errorf("%d runs ended with %+v (%v)", runs, f, err)
+				t.Errorf("%d runs, error %+v (%v)", runs, f, err)
 			}
 			var rows int64
 			if err := db.Model(&models.Revision{}).Where("topic LIKE ?", name+"%").Count(&rows).Error; err != nil || rows != 0 {
-				t.Errorf("%d rows were written (%v)", rows, err)
+				t.Errorf("%d rows written (%v)", rows, err)
 			}
 		})
 	}

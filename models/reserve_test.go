@@ -58,8 +58,8 @@ func TestFullDiskIsReported(t *testing.T) {
 	}
 }
 
-// TestEssentialWritesUseReserve allows a full database more pages for every
-// freed slice, as a disk would.
+// TestEssentialWritesUseReserve allows a full database more pages for each freed
+// slice, like a disk.
 func TestEssentialWritesUseReserve(t *testing.T) {
 	dsn := modelstest.SQLite(t)
 	file := strings.TrimPrefix(dsn, "sqlite:") + "-reserve"
@@ -72,14 +72,14 @@ func TestEssentialWritesUseReserve(t *testing.T) {
 		return info.Size()
 	}
 	if err := models.KeepReserve(db); err != nil || size() != wholeReserve {
-		t.Fatalf("the reserve has %d bytes (%v)", size(), err)
+		t.Fatalf("reserve has %d bytes (%v)", size(), err)
 	}
 	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("the reserve has the mode %v (%v)", info.Mode(), err)
+		t.Errorf("mode of the reserve = %v (%v)", info.Mode(), err)
 	}
 	allow := fillUp(t, db)
 	if err := db.Create(big("ordinary")).Error; err == nil || size() != wholeReserve {
-		t.Errorf("an ordinary write left %d bytes of the reserve (%v)", size(), err)
+		t.Errorf("%d bytes of the reserve left after an ordinary write (%v)", size(), err)
 	}
 	for _, tt := range []struct {
 		name   string
@@ -90,8 +90,8 @@ func TestEssentialWritesUseReserve(t *testing.T) {
 		{"one slice", 1, wholeReserve - reserveSlice, true},
 		{"none", 0, wholeReserve - reserveSlice, true},
 		{"all but one", 14, reserveSlice, true},
-		{"the last", 1, 0, true},
-		{"more than there is", 1, 0, false},
+		{"last slice", 1, 0, true},
+		{"empty reserve", 1, 0, false},
 	} {
 		before := size()
 		needed := errors.New("not enough is free")
@@ -108,14 +108,14 @@ func TestEssentialWritesUseReserve(t *testing.T) {
 		})
 		allow(0)
 		if (err == nil) != tt.wantOK || size() != tt.left || errors.Is(err, needed) {
-			t.Errorf("%s: %v, and %d bytes are left, want %d", tt.name, err, size(), tt.left)
+			t.Errorf("%s: %v, %d bytes left, want %d", tt.name, err, size(), tt.left)
 		}
 	}
 	if err := models.KeepReserve(db); err != nil || size() != wholeReserve {
-		t.Errorf("filled up again, the reserve has %d bytes (%v)", size(), err)
+		t.Errorf("reserve refilled to %d bytes (%v)", size(), err)
 	}
 	other := errors.New("another failure")
 	if err := models.Essential(db, func() error { return other }); !errors.Is(err, other) || size() != wholeReserve {
-		t.Errorf("another failure left %d bytes (%v)", size(), err)
+		t.Errorf("%d bytes left after another failure (%v)", size(), err)
 	}
 }

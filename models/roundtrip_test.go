@@ -139,7 +139,7 @@ func TestAbsentTimesAreNull(t *testing.T) {
 			t.Fatal(err)
 		}
 		if n != 1 {
-			t.Error("an absent time was not stored as NULL")
+			t.Error("absent time not stored as NULL")
 		}
 	})
 }
@@ -166,7 +166,7 @@ func TestTimesSortAcrossZonesAndFractions(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !slices.Equal(got, want) {
-			t.Errorf("by time: %v, want %v", got, want)
+			t.Errorf("order by time = %v, want %v", got, want)
 		}
 		for i, offset := range offsets {
 			for _, zone := range zones {
@@ -175,7 +175,7 @@ func TestTimesSortAcrossZonesAndFractions(t *testing.T) {
 					t.Fatal(err)
 				}
 				if n != int64(i) {
-					t.Errorf("%d keys are older than base+%s in zone %s, want %d", n, offset, zone, i)
+					t.Errorf("%d keys older than base+%s in zone %s, want %d", n, offset, zone, i)
 				}
 			}
 		}
@@ -193,7 +193,7 @@ func TestGeneratedTimesMatchStoredTimes(t *testing.T) {
 			t.Fatal(err)
 		}
 		if wrote.CreatedAt.IsZero() || !read.CreatedAt.Equal(wrote.CreatedAt) || !read.UpdatedAt.Equal(wrote.UpdatedAt) {
-			t.Errorf("created %v and updated %v, read back as %v and %v", wrote.CreatedAt, wrote.UpdatedAt, read.CreatedAt, read.UpdatedAt)
+			t.Errorf("written created_at %v and updated_at %v, read %v and %v", wrote.CreatedAt, wrote.UpdatedAt, read.CreatedAt, read.UpdatedAt)
 		}
 	})
 }
@@ -206,7 +206,7 @@ func TestSchemaConstraints(t *testing.T) {
 		name string
 		do   func(db *gorm.DB) error
 	}{
-		{"slug twice", func(db *gorm.DB) error {
+		{"duplicate slug", func(db *gorm.DB) error {
 			p := project("r")
 			p.Slug = "p"
 			return db.Create(p).Error
@@ -216,8 +216,8 @@ func TestSchemaConstraints(t *testing.T) {
 			p.AuthMode = "open"
 			return db.Create(p).Error
 		}},
-		{"server of no project", func(db *gorm.DB) error { return db.Create(server("s", "nobody")).Error }},
-		{"alias twice in a project, in another case", func(db *gorm.DB) error {
+		{"server without project", func(db *gorm.DB) error { return db.Create(server("s", "absent")).Error }},
+		{"duplicate alias in another case", func(db *gorm.DB) error {
 			if err := db.Create(server("s", "p")).Error; err != nil {
 				return nil // the caller reports the missing error
 			}
@@ -225,7 +225,7 @@ func TestSchemaConstraints(t *testing.T) {
 			s.AliasFold = "s"
 			return db.Create(s).Error
 		}},
-		{"key hash twice", func(db *gorm.DB) error {
+		{"duplicate key hash", func(db *gorm.DB) error {
 			if err := db.Create(&models.Key{ID: "1", ProjectID: "p", Hash: []byte{1}}).Error; err != nil {
 				return nil
 			}
@@ -241,7 +241,7 @@ func TestSchemaConstraints(t *testing.T) {
 				tx := db.Begin()
 				defer tx.Rollback()
 				if err := c.do(tx); err == nil {
-					t.Error("the database accepted it")
+					t.Error("no constraint violation")
 				}
 			})
 		}
@@ -276,7 +276,7 @@ func TestProjectDeletionCascades(t *testing.T) {
 				t.Fatal(err)
 			}
 			if n != 0 {
-				t.Errorf("%d rows of %T outlived their project", n, owned)
+				t.Errorf("%d rows of %T left after deletion of their project", n, owned)
 			}
 		}
 	})

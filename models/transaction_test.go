@@ -36,14 +36,14 @@ func TestLargeWriteEnlargesCache(t *testing.T) {
 				return err
 			})
 			if !errors.Is(err, want) {
-				t.Errorf("the write gave %v, not %v", err, want)
+				t.Errorf("LargeWrite() = %v, want %v", err, want)
 			}
 			if after != before || db.Name() == "sqlite" && meanwhile != -16<<10 {
-				t.Errorf("the cache was %d, then %d, then %d", before, meanwhile, after)
+				t.Errorf("cache size = %d before, %d during, %d after", before, meanwhile, after)
 			}
 			var rows int64
 			if err := db.Model(&models.Revision{}).Where("topic = ?", "large").Count(&rows).Error; err != nil || rows != 1 {
-				t.Errorf("%d rows are there, %v", rows, err)
+				t.Errorf("%d rows, %v", rows, err)
 			}
 		}
 	})

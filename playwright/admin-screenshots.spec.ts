@@ -24,7 +24,7 @@ interface Picture {
   open(page: Page): Promise<void>;
 }
 
-// They are used in the README. UPDATE_SCREENSHOTS=1 replaces them.
+// The README shows these screenshots. UPDATE_SCREENSHOTS=1 replaces them.
 const pictures: Picture[] = [
   {
     file: "admin-servers-light",
@@ -59,7 +59,7 @@ const pictures: Picture[] = [
   },
 ];
 
-/** Replaces what is different in every run: ports, ids, times and how long things took. */
+/** Replaces text that differs between runs: ports, ids, times and durations. */
 async function settle(page: Page) {
   await page.evaluate(() => {
     const texts = document.createTreeWalker(document.querySelector("main")!, NodeFilter.SHOW_TEXT);
@@ -77,7 +77,7 @@ async function settle(page: Page) {
 for (const { file, use, open } of pictures) {
   test.describe(file, () => {
     test.use(use);
-    test("looks as it did", async ({ page }) => {
+    test("screenshot", async ({ page }) => {
       await open(page);
       await settle(page);
       await expect(page).toHaveScreenshot(`${file}.png`);

@@ -1,6 +1,4 @@
-import AxeBuilder from "@axe-core/playwright";
-import type { Page } from "@playwright/test";
-
+import { expectAccessible } from "./support/accessible.ts";
 import { tabThrough } from "./support/focus.ts";
 import { loadAndMeasure } from "./support/measure.ts";
 import { ofOneWorker, startGateway } from "./support/gateway.ts";
@@ -15,44 +13,37 @@ const looks = [
   { name: "phone-dark", use: { colorScheme: "dark", viewport: { width: 390, height: 844 } } },
 ] as const;
 
-/** Pictures are as large as the window, so that another font moves words. */
+/** Parts with screenshots of the size of the window, so that another font only moves words. */
 const pictured = ["numbers", "lists", "messages", "buttons", "forms", "code", "trees"];
-
-async function violations(page: Page) {
-  const { violations } = await new AxeBuilder({ page }).analyze();
-  return violations.map(({ id, nodes }) => ({ id, where: nodes.map((node) => node.html) }));
-}
 
 for (const look of looks) {
   test.describe(look.name, () => {
     test.use(look.use);
 
-    test("every part is accessible and keeps to the window", async ({ page }) => {
+    test("every component is accessible and fits the window", async ({ page }) => {
       test.slow();
       await page.goto("/kit");
-      const width = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
-      expect(width, "pixels that stand out of the window sideways").toBe(0);
-      expect(await violations(page)).toEqual([]);
+      await expectAccessible(page);
     });
 
-    test("what unfolds and opens is accessible too", async ({ page }) => {
+    test("expanded parts and dialogs are accessible", async ({ page }) => {
       test.slow();
       await page.goto("/kit");
       await page.locator(".menu summary").click();
-      expect(await violations(page)).toEqual([]);
+      await expectAccessible(page, ".menu");
       await page.keyboard.press("Escape");
       await page.locator("summary", { hasText: "Delete project" }).click();
       await expect(page.getByRole("dialog")).toBeVisible();
-      expect(await violations(page)).toEqual([]);
+      await expectAccessible(page, "dialog[open]");
       await page.keyboard.press("Escape");
       await page.keyboard.press("?");
       await expect(page.getByRole("dialog", { name: "Keyboard" })).toBeVisible();
-      expect(await violations(page)).toEqual([]);
+      await expectAccessible(page, "dialog[open]");
     });
 
     if (look.name === "phone-dark") return;
     for (const part of pictured) {
-      test(`${part} look as they did`, async ({ page }) => {
+      test(`screenshot of ${part}`, async ({ page }) => {
         await page.goto("/kit");
         await page.locator(`#${part}`).evaluate((element) => element.scrollIntoView());
         await expect(page).toHaveScreenshot(`kit-${part}-${look.name}.png`);
@@ -61,19 +52,19 @@ for (const look of looks) {
   });
 }
 
-test("the page keeps to the budgets of styles, scripts and requests", async ({ page }) => {
+test("budgets of styles, scripts and requests", async ({ page }) => {
   const cost = await loadAndMeasure(page, "/kit");
   expect(cost.css).toBeGreaterThan(1_000);
   expect(cost.css).toBeLessThanOrEqual(10_000);
   expect(cost.js).toBeGreaterThan(10_000);
   expect(cost.js).toBeLessThanOrEqual(20_000);
-  // In addition to those of every page: the stream of the live log.
+  // In addition to the usual requests: the stream of the live log.
   expect(cost.requests).toBeLessThanOrEqual(7);
   expect(cost.layoutShift).toBeLessThan(0.02);
 });
 
-test("every stop of the Tab key can be seen", async ({ page }) => {
-  // The page has more stops than any other.
+test("visible focus at every tab stop", async ({ page }) => {
+  // The page has more tab stops than any other.
   test.slow();
   await page.goto("/kit");
   const stops = await tabThrough(page);
@@ -82,7 +73,7 @@ test("every stop of the Tab key can be seen", async ({ page }) => {
 });
 
 test.describe("copying", () => {
-  test("puts the text on the clipboard and says so", async ({ page, context }) => {
+  test("copies the text and shows a confirmation", async ({ page, context }) => {
     await context.grantPermissions(["clipboard-read", "clipboard-write"]);
     await page.goto("/kit");
     await page.getByRole("button", { name: "Copy: Endpoint" }).click();
@@ -90,7 +81,7 @@ test.describe("copying", () => {
     expect(await page.evaluate(() => navigator.clipboard.readText())).toBe("https://gw.example.com/v1/mcp/acme-dev/request");
   });
 
-  test("marks the text where the clipboard is closed", async ({ page }) => {
+  test("selects the text without clipboard access", async ({ page }) => {
     await page.addInitScript(() => {
       navigator.clipboard.writeText = () => Promise.reject(new Error("closed"));
     });
@@ -101,34 +92,34 @@ test.describe("copying", () => {
   });
 });
 
-test("the colours go from those of the system to light, to dark and back, and last", async ({ page }) => {
+test("color theme changes from system to light to dark, and persists", async ({ page }) => {
   await page.goto("/kit");
   const background = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
   const light = await background();
   const button = page.locator("theme-switch button");
-  await expect(button).toHaveAccessibleName("Colours: as the system");
+  await expect(button).toHaveAccessibleName("Theme: system");
   await button.click();
-  await expect(button).toHaveAccessibleName("Colours: light");
+  await expect(button).toHaveAccessibleName("Theme: light");
   expect(await background()).toBe(light);
   await button.click();
-  await expect(button).toHaveAccessibleName("Colours: dark");
+  await expect(button).toHaveAccessibleName("Theme: dark");
   const dark = await background();
   expect(dark).not.toBe(light);
   await page.reload();
   expect(await background()).toBe(dark);
   await button.click();
-  await expect(button).toHaveAccessibleName("Colours: as the system");
+  await expect(button).toHaveAccessibleName("Theme: system");
   expect(await background()).toBe(light);
 });
 
-test("the page is painted in the chosen colours from the first time on", async ({ page }) => {
+test("first paint uses the chosen theme", async ({ page }) => {
   await page.addInitScript(() => {
     localStorage.theme = "dark";
     new PerformanceObserver(() => {
       document.documentElement.dataset.painted ??= getComputedStyle(document.body).backgroundColor;
     }).observe({ type: "paint", buffered: true });
   });
-  // The script takes its time; the page waits for it rather than flash.
+  // The script is slow; the page waits for it instead of flashing.
   await page.route("**/js/app.js", async (route) => {
     const answer = await route.fetch();
     await new Promise((resolve) => setTimeout(resolve, 300));
@@ -138,8 +129,8 @@ test("the page is painted in the chosen colours from the first time on", async (
   await expect(page.locator("html")).toHaveAttribute("data-painted", "rgb(18, 20, 19)");
 });
 
-test.describe("the keyboard", () => {
-  test("searches, walks through rows and opens them", async ({ page }) => {
+test.describe("keyboard shortcuts", () => {
+  test("search, select and open rows", async ({ page }) => {
     await page.goto("/kit");
     await page.keyboard.press("/");
     await expect(page.getByRole("searchbox", { name: "Search tools" })).toBeFocused();
@@ -154,7 +145,7 @@ test.describe("the keyboard", () => {
     await expect(row("github__create_issue").first()).toBeFocused();
   });
 
-  test("goes to the parts of the administration after g", async ({ page }) => {
+  test("g opens parts of the administration", async ({ page }) => {
     await page.goto("/kit");
     for (const [key, address] of [
       ["p", "/admin"],
@@ -177,7 +168,7 @@ test.describe("the keyboard", () => {
     }
   });
 
-  test("leaves what is typed into fields alone", async ({ page }) => {
+  test("no shortcuts in fields", async ({ page }) => {
     await page.goto("/kit");
     const field = page.getByRole("textbox", { name: "Name", exact: true });
     await field.pressSequentially("g/?jk");
@@ -186,7 +177,7 @@ test.describe("the keyboard", () => {
   });
 });
 
-test("a destructive act asks in a dialog and wants the name typed", async ({ page }) => {
+test("destructive action requires the name in a dialog", async ({ page }) => {
   await page.goto("/kit");
   await page.locator("summary", { hasText: "Delete project" }).click();
   const dialog = page.getByRole("dialog", { name: "Delete Acme dev?" });
@@ -207,19 +198,19 @@ test("a destructive act asks in a dialog and wants the name typed", async ({ pag
   await expect(dialog).toBeHidden();
 });
 
-test("the live log grows at its top and pauses", async ({ page }) => {
+test("live log adds rows at the top and pauses", async ({ page }) => {
   await page.goto("/kit");
-  const rows = page.getByRole("list", { name: "Calls as they come" }).getByRole("listitem");
+  const rows = page.getByRole("list", { name: "Incoming calls" }).getByRole("listitem");
   await expect(rows).toHaveCount(2);
   await expect(rows.first()).toContainText("github__create_issue");
   await expect(rows.first().locator("svg")).toHaveCount(0);
   await page.getByRole("button", { name: "Pause" }).click();
   await expect(page.locator("[data-state]")).toHaveText("Paused");
-  await page.getByRole("button", { name: "Go on" }).click();
+  await page.getByRole("button", { name: "Resume" }).click();
   await expect(rows).toHaveCount(3);
 });
 
-test("rows of a form are added and removed, and the focus goes along", async ({ page }) => {
+test("adding and removing form rows moves the focus", async ({ page }) => {
   await page.goto("/kit");
   const add = page.getByRole("button", { name: "Add a label" });
   const fields = page.getByRole("textbox", { name: "labels" });
@@ -235,8 +226,8 @@ test("rows of a form are added and removed, and the focus goes along", async ({ 
   await expect(fields.first()).toBeFocused();
 });
 
-test.describe("the live search", () => {
-  test("replaces the results and keeps the address and the field", async ({ page }) => {
+test.describe("live search", () => {
+  test("updates the results and the URL, and keeps the field", async ({ page }) => {
     await page.goto("/kit?cursor=x");
     await page.locator("#results").evaluate((element) => (element.dataset.old = "yes"));
     const field = page.getByRole("searchbox", { name: "Search tools" });
@@ -247,7 +238,7 @@ test.describe("the live search", () => {
     await expect(field).toHaveValue("create");
   });
 
-  test("shows an answer without results as the page that it is", async ({ page }) => {
+  test("response without results replaces the page", async ({ page }) => {
     await page.goto("/kit");
     await page.route("**/kit?query=*", (route) =>
       route.fulfill({ contentType: "text/html", body: "<!DOCTYPE html><html lang=en><title>Sign in</title><h1>Sign in</h1></html>" }),
@@ -260,7 +251,7 @@ test.describe("the live search", () => {
 test.describe("without JavaScript", () => {
   test.use({ javaScriptEnabled: false });
 
-  test("everything is there and what needs scripts is not", async ({ page }) => {
+  test("all content is present, controls that need scripts are hidden", async ({ page }) => {
     await page.goto("/kit");
     await expect(page.getByRole("button", { name: "Copy: Endpoint" })).toBeHidden();
     await expect(page.locator("theme-switch")).toBeHidden();
@@ -268,7 +259,7 @@ test.describe("without JavaScript", () => {
     await expect(page.getByRole("group", { name: "Endpoint", exact: true })).toBeVisible();
   });
 
-  test("tabs, menus and dialogs unfold in place", async ({ page }) => {
+  test("tabs, menus and dialogs expand in place", async ({ page }) => {
     await page.goto("/kit");
     const snippet = page.getByRole("group", { name: "Cursor", exact: true });
     await expect(snippet).toBeHidden();
@@ -285,19 +276,19 @@ test.describe("without JavaScript", () => {
   });
 });
 
-test("an address that is not allowed leads nowhere", async ({ page }) => {
+test("disallowed URL is not a link", async ({ page }) => {
   await page.goto("/kit");
   await expect(page.getByRole("link", { name: "A link that is not allowed" })).toHaveAttribute("href", "about:invalid");
 });
 
-test("signing out is a form that carries the token", async ({ page }) => {
+test("sign-out form has the CSRF token", async ({ page }) => {
   await page.goto("/kit");
   const form = page.locator('form[action="/logout"]');
   await expect(form).toHaveAttribute("method", "post");
   await expect(form.locator("input[name=csrf]")).toHaveValue("token");
 });
 
-test("pages hold no script and no style of their own", async ({ page }) => {
+test("no inline scripts or styles", async ({ page }) => {
   const answer = await page.goto("/kit");
   const html = await answer!.text();
   expect(html).not.toMatch(/<style|\sstyle=|\son[a-z]+=|javascript:/i);

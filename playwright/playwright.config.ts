@@ -1,7 +1,7 @@
 import { defineConfig } from "@playwright/test";
 
-// Debian's Chromium is used as it is installed; Playwright downloads nothing.
-// CHROMIUM names another one on machines that keep it elsewhere.
+// Uses the installed Chromium; Playwright downloads nothing. To use another
+// binary, set CHROMIUM.
 const chromium = process.env.CHROMIUM ?? "/usr/bin/chromium";
 
 export default defineConfig({
@@ -11,26 +11,25 @@ export default defineConfig({
   reporter: [["list"]],
   workers: 2,
   fullyParallel: true,
-  // A test that needs a second attempt is a defect of the test or of the page.
+  // A flaky test is a defect of the test or the page.
   retries: 0,
   forbidOnly: !!process.env.CI,
-  // Ceilings for what hangs, far above what anything takes: a machine may be
-  // slow and do other work besides.
+  // Generous timeouts for slow and busy machines. They only stop hanging tests.
   timeout: 60_000,
   globalTimeout: 900_000,
   expect: {
     timeout: 15_000,
     toHaveScreenshot: {
-      // Pixels count as different from a small difference on, because the
-      // fills of cards and snippets are only a little darker than the page.
+      // A low threshold, because the backgrounds of cards and snippets are only
+      // slightly darker than the page.
       threshold: 0.02,
-      // Fonts differ between machines. Another font was seen to change up to
-      // 5% of a picture, a lost card, snippet or column 8% and more.
+      // Fonts differ between machines. Another font changed up to 5% of the
+      // pixels; a missing card, snippet or column changed at least 8%.
       maxDiffPixelRatio: 0.06,
     },
   },
-  // The screenshots are in the repository. They are only replaced on request,
-  // so that a test run leaves the work tree as it was.
+  // Screenshots are in the repository and only replaced on request, so that a
+  // test run doesn't change the work tree.
   snapshotPathTemplate: "{testDir}/screenshots/{arg}{ext}",
   updateSnapshots: process.env.UPDATE_SCREENSHOTS === "1" ? "all" : "missing",
   use: {

@@ -6,12 +6,12 @@ interface Picture {
   file: string;
   path: string;
   use: { colorScheme: "light" | "dark"; viewport?: { width: number; height: number } };
-  /** The share of its pixels that may differ, where that is not the usual one. */
+  /** The share of pixels that may differ, if not the default. */
   tolerance?: number;
 }
 
-// The pictures in screenshots/ are what a change of the look is
-// compared with. UPDATE_SCREENSHOTS=1 replaces them.
+// Tests compare the pages with the screenshots in screenshots/.
+// UPDATE_SCREENSHOTS=1 replaces them.
 const pictures: Picture[] = [
   { file: "home-light", path: "/", use: { colorScheme: "light" } },
   { file: "home-dark", path: "/", use: { colorScheme: "dark" } },
@@ -24,11 +24,11 @@ const pictures: Picture[] = [
   { file: "docs-page-light", path: "/docs/quick-start", use: { colorScheme: "light" } },
   { file: "docs-page-dark", path: "/docs/quick-start", use: { colorScheme: "dark" } },
   { file: "docs-page-phone", path: "/docs/quick-start", use: { colorScheme: "light", viewport: { width: 390, height: 844 } } },
-  // This page is nearly empty: fonts change 1% of it, a lost card 2%.
+  // This page is nearly empty: fonts change 1% of it, a missing card 2%.
   { file: "error-light", path: "/nothing-here", use: { colorScheme: "light" }, tolerance: 0.015 },
 ];
 
-/** Replaces what is different in every run: the origin with its port, and the id of the request. */
+/** Replaces text that differs between runs: the origin with its port, and the request id. */
 async function settle(page: Page, origin: string) {
   await page.evaluate((origin) => {
     const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
@@ -44,7 +44,7 @@ async function settle(page: Page, origin: string) {
 for (const { file, path, use, tolerance } of pictures) {
   test.describe(file, () => {
     test.use(use);
-    test("looks as it did", async ({ page, gateway }) => {
+    test("screenshot", async ({ page, gateway }) => {
       await page.goto(path);
       await settle(page, gateway.url);
       await expect(page).toHaveScreenshot(`${file}.png`, tolerance ? { maxDiffPixelRatio: tolerance } : {});

@@ -42,7 +42,7 @@ func newApp(s *services.Services, log *slog.Logger, limit time.Duration) *fiber.
 	for _, r := range table(newHandlers(s, names, guards, frames)) {
 		chain, declared := before[r.guard]
 		if !declared {
-			chain = []fiber.Handler{closed} // nobody may use a route that does not say who may
+			chain = []fiber.Handler{closed} // a route without an audience is closed
 		}
 		handlers := slices.Concat([]fiber.Handler{web.Route(r.path)}, compressed(r, compressor), limited(r, chain, limit), []fiber.Handler{r.handler})
 		if r.method == anyone {
@@ -64,18 +64,19 @@ func help(publicURL *url.URL) web.Help {
 	return func(code fault.Code) string { return origin + paths.ErrorCode(string(code)) }
 }
 
-// identifyLimit is the time that an error page takes at most to find its user.
+// identifyLimit is the maximum time that an error page spends on identifying
+// its user.
 const identifyLimit = time.Second
 
-// errorPage returns the pages of failed requests. Users who are signed in keep
-// the navigation, also where no guard has seen the request.
+// errorPage returns the pages of failed requests. Signed-in users keep the
+// navigation, even if the request passed no guard.
 func errorPage(frames *frame.Pages, guards *guard.Guards) web.ErrorPage {
 	return func(c *fiber.Ctx, status int, message, requestID string) templ.Component {
 		if web.EventOf(c).Route == "" && guards.SessionCookie(c) != "" {
 			ctx, cancel := context.WithTimeout(c.UserContext(), identifyLimit)
 			defer cancel()
 			c.SetUserContext(ctx)
-			_ = guards.Identify(c) // without the database the page is a visitor's
+			_ = guards.Identify(c) // without the database the page is that of a visitor
 			c.SetUserContext(context.WithoutCancel(c.UserContext()))
 		}
 		return ui.ErrorPage(frames.Frame(c, http.StatusText(status), layout.SectionNone), status, message, requestID)

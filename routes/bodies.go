@@ -17,17 +17,17 @@ import (
 // of every form outside the administration, in bytes.
 const maxSmallBody = 8 << 10
 
-// Paths whose callers may send up to web.MaxBody with credentials.
+// Paths that accept up to web.MaxBody with credentials.
 var (
 	mcpPrefix   = []byte("/v1/mcp/")
 	apiPrefix   = []byte("/api/")
 	adminPrefix = []byte("/admin/")
 )
 
-// bodyLimit returns the limit of request bodies: web.MaxBody for projects
-// without access control, and with credentials for other projects and the
-// administration; maxSmallBody for everything else. Credentials are verified
-// later, by the guards of the routes.
+// bodyLimit returns the limit of request bodies. It is web.MaxBody for projects
+// without access control, and for requests with credentials to other projects
+// and the administration. It is maxSmallBody for everything else. The guards of
+// the routes verify the credentials later.
 func bodyLimit(projects *toolset.Directory, guards *guard.Guards) web.BodyLimit {
 	return func(path []byte, h *fasthttp.RequestHeader) int {
 		authorized := len(h.Peek(fiber.HeaderAuthorization)) > 0
@@ -45,7 +45,7 @@ func bodyLimit(projects *toolset.Directory, guards *guard.Guards) web.BodyLimit 
 	}
 }
 
-// isOpen reports whether the path behind mcpPrefix names a project without
+// isOpen reports whether the path after mcpPrefix names a project without
 // access control.
 func isOpen(projects *toolset.Directory, rest []byte) bool {
 	slug, _, _ := bytes.Cut(rest, []byte{'/'})

@@ -11,7 +11,8 @@ import (
 	"mcpgateway/services/fault"
 )
 
-// context7 is the built-in catalog's row of a server that requires a header.
+// context7 is the alias in the built-in catalog of a server that requires a
+// header.
 const context7, context7Header = "context7", "Context7_api_key"
 
 func context7ID(t *testing.T, a *pasteApp) string {
@@ -25,7 +26,7 @@ func context7ID(t *testing.T, a *pasteApp) string {
 			return e.ID
 		}
 	}
-	t.Fatal("the catalog has no row of Context7")
+	t.Fatal("catalog lacks Context7")
 	return ""
 }
 
@@ -38,7 +39,7 @@ func (a *pasteApp) server(t *testing.T, slug, alias string) models.Server {
 	return row
 }
 
-func TestCatalogHeaderIsKeptByEveryWay(t *testing.T) {
+func TestCatalogHeaderIsStored(t *testing.T) {
 	a := newPasteApp(t, modelstest.SQLite(t), "GATEWAY_BUILTIN_CATALOG=true")
 	id := context7ID(t, a)
 	check := func(way string, row models.Server, want string) {
@@ -70,7 +71,7 @@ func TestCatalogHeaderIsKeptByEveryWay(t *testing.T) {
 	_, body := a.request(t, "GET", "/admin/projects/wizard/servers/new?entry="+id, "", "")
 	page := readPage(t, body)
 	if got := page.form.Get("0.headerName"); !strings.EqualFold(got, context7Header) {
-		t.Errorf("wizard: the form has the header %q", got)
+		t.Errorf("wizard form has the header %q", got)
 	}
 	page.form.Set("0.secret", "ctx7sk")
 	page.form.Set("untested", "1")
@@ -80,7 +81,7 @@ func TestCatalogHeaderIsKeptByEveryWay(t *testing.T) {
 	check("wizard", a.server(t, "wizard", context7), "sealed ctx7sk")
 }
 
-func TestMissingHeaderValueIsReported(t *testing.T) {
+func TestMissingHeaderValueReported(t *testing.T) {
 	a := newPasteApp(t, modelstest.SQLite(t), "GATEWAY_BUILTIN_CATALOG=true")
 	a.newProject(t, "p")
 	if status, _ := a.submit(t, "/admin/catalog/add", url.Values{"id": {context7ID(t, a)}, "project": {"p"}}); status != 303 {
@@ -88,23 +89,23 @@ func TestMissingHeaderValueIsReported(t *testing.T) {
 	}
 	row := a.server(t, "p", context7)
 	if _, err := a.Services.Syncer.Sync(t.Context(), row.ID); !fault.Is(err, fault.CodeUpstreamUnauthorized) || !strings.Contains(err.Error(), "no value for the header "+context7Header) {
-		t.Errorf("without a value the sync gave %v", err)
+		t.Errorf("Sync() without a value = %v", err)
 	}
 	at := "/admin/projects/p/servers/" + row.ID
 	if _, body := a.request(t, "GET", at, "", ""); !readPage(t, body).shows("headers without a value: " + context7Header) {
-		t.Error("the server's page does not show that the value is missing")
+		t.Error("server page lacks the missing value")
 	}
 	_, body := a.request(t, "GET", at+"/edit", "", "")
 	page := readPage(t, body)
 	if got := page.form.Get("headerName"); got != context7Header {
-		t.Fatalf("the form has the header %q", got)
+		t.Fatalf("form has the header %q", got)
 	}
-	// Saving other credentials leaves the header.
+	// Saving other credentials keeps the header.
 	if status, body := a.submit(t, at+"/credentials", page.form); status != 303 {
 		t.Fatalf("%d %.300s", status, body)
 	}
 	if _, there := a.server(t, "p", context7).Headers[context7Header]; !there {
-		t.Error("the header is gone")
+		t.Error("header was removed")
 	}
 	_, body = a.request(t, "GET", at+"/edit", "", "")
 	page = readPage(t, body)

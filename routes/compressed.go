@@ -9,8 +9,8 @@ import (
 )
 
 // compressed returns the handler that compresses the responses of a route, or
-// none. MCP endpoints are never compressed. Neither are the routes of signing
-// in, setup and OAuth, where tokens and text of other sites meet.
+// nil. MCP endpoints are never compressed. Neither are the routes of sign-in,
+// setup and OAuth, whose pages combine tokens with text from other sites.
 func compressed(r route, compressor *compress.Compressor) []fiber.Handler {
 	for _, prefix := range []string{"/login/", "/setup", "/oauth/", "/authorize"} {
 		if strings.HasPrefix(r.path, prefix) {

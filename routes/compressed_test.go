@@ -61,17 +61,17 @@ func decompressed(t *testing.T, encoding, body string) string {
 	return string(raw)
 }
 
-// masks are the tokens and cursors that differ in every response.
+// masks matches the tokens and cursors that differ in every response.
 var masks = regexp.MustCompile(`name="csrf" value="[^"]*"|cursor=[^"&]*|"nextCursor":"[^"]*"`)
 
-func TestPagesAssetsAndAnswersAreCompressed(t *testing.T) {
+func TestCompressedResponses(t *testing.T) {
 	w := newFormWorld(t)
 	for _, path := range []string{
 		"/", "/registry", "/templates", "/sitemap.xml", "/login", static.URL("css/app.css"), static.URL("vendor/htmx.min.js"), static.URL("icons.svg"),
 		"/api/registry", "/api/templates", "/v0.1/servers", "/api/openapi.json", "/admin/projects/p/tools", "/admin/audit", "/api/projects/p/tools",
 	} {
 		b := w.browser
-		if path == "/login" { // users are sent on
+		if path == "/login" { // signed-in users are redirected
 			b = &browser{App: w.App}
 		}
 		plain := b.fetch(t, path, nil)
@@ -81,10 +81,10 @@ func TestPagesAssetsAndAnswersAreCompressed(t *testing.T) {
 		for _, encoding := range []string{"zstd", "br", "gzip"} {
 			a := b.fetch(t, path, map[string]string{"Accept-Encoding": encoding})
 			if got := a.Header.Get("Content-Encoding"); got != encoding {
-				t.Fatalf("%s: the encoding is %q, want %s", path, got, encoding)
+				t.Fatalf("%s: Content-Encoding = %q, want %s", path, got, encoding)
 			}
 			if got := decompressed(t, encoding, a.Body); masks.ReplaceAllString(got, "") != masks.ReplaceAllString(plain.Body, "") {
-				t.Errorf("%s: the body in %s differs", path, encoding)
+				t.Errorf("%s: body differs in %s", path, encoding)
 			}
 			if !strings.Contains(strings.Join(a.Header.Values("Vary"), ","), "Accept-Encoding") || len(a.Body) > len(plain.Body)*2/3 {
 				t.Errorf("%s in %s: %d bytes of %d, %v", path, encoding, len(a.Body), len(plain.Body), a.Header)
@@ -100,14 +100,14 @@ func TestPagesAssetsAndAnswersAreCompressed(t *testing.T) {
 	}
 }
 
-func TestMCPIsNeverCompressed(t *testing.T) {
+func TestMCPNeverCompressed(t *testing.T) {
 	w := newFormWorld(t)
 	w.Apply(t, `{"projects":{"big":{"authMode":"none","codeMode":{"enabled":true}}}}`)
 	for name, c := range map[string]webtest.Case{
-		"request":          {Path: "/v1/mcp/big/request", Body: `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`},
-		"events":           {Path: "/v1/mcp/big/sse", Body: `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"listTools","arguments":{}}}`},
-		"wrong endpoint":   {Path: "/v1/mcp/other/request", Body: `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`},
-		"a page of errors": {Path: "/v1/mcp/big/request"},
+		"request":        {Path: "/v1/mcp/big/request", Body: `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`},
+		"events":         {Path: "/v1/mcp/big/sse", Body: `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"listTools","arguments":{}}}`},
+		"wrong endpoint": {Path: "/v1/mcp/other/request", Body: `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`},
+		"error page":     {Path: "/v1/mcp/big/request"},
 	} {
 		c.Header = map[string]string{"Accept": "application/json, text/event-stream", "Accept-Encoding": allEncodings}
 		a := webtest.Send(t, w.App.App, c)
@@ -115,12 +115,12 @@ func TestMCPIsNeverCompressed(t *testing.T) {
 			t.Errorf("%s: %d %v", name, a.Status, a.Header)
 		}
 		if (name == "request" || name == "events") && (a.Status != 200 || name == "request" && len(a.Body) < 1024 || name == "events" && a.Header.Get("Content-Type") != "text/event-stream") {
-			t.Errorf("%s: %d with %d bytes, too few to prove it: %s", name, a.Status, len(a.Body), a.Body)
+			t.Errorf("%s: %d with %d bytes, too few for compression: %s", name, a.Status, len(a.Body), a.Body)
 		}
 	}
 }
 
-func TestNewSecretsAreNeverCompressed(t *testing.T) {
+func TestNewSecretsNeverCompressed(t *testing.T) {
 	w := newFormWorld(t)
 	plain := func(what string, a webtest.Answer, secret string) {
 		t.Helper()
@@ -130,31 +130,31 @@ func TestNewSecretsAreNeverCompressed(t *testing.T) {
 	}
 	accept := map[string]string{"Accept-Encoding": allEncodings}
 	made := w.post(t, keysForm, newKeyForm())
-	plain("the page of a new key", w.fetch(t, made.Location, accept), "gwk_")
+	plain("page of a new key", w.fetch(t, made.Location, accept), "gwk_")
 	delete(w.cookies, "shown")
 	if later := w.fetch(t, made.Location, accept); later.Header.Get("Content-Encoding") != "zstd" {
-		t.Errorf("the page without the key: %v", later.Header)
+		t.Errorf("page without the key: %v", later.Header)
 	}
 
 	program := map[string]string{"Accept-Encoding": allEncodings, "Authorization": "Bearer " + routestest.AdminToken}
 	created := webtest.Send(t, w.App.App, webtest.Case{Path: "/api/projects/p/keys", Body: `{"name":"` + strings.Repeat("n", 60) + `"}`, Header: program})
-	plain("the API's new key", created, `"key":"gwk_`)
+	plain("new key of the API", created, `"key":"gwk_`)
 	id := regexp.MustCompile(`"id":"([^"]+)"`).FindStringSubmatch(created.Body)
 	if id == nil {
 		t.Fatalf("no key: %s", created.Body)
 	}
-	plain("the API's rotated key", webtest.Send(t, w.App.App, webtest.Case{Path: "/api/keys/" + id[1] + "/rotate", Body: `{}`, Header: program}), `"key":"gwk_`)
-	plain("a registered client", webtest.Send(t, w.App.App, webtest.Case{Path: "/oauth/register", Header: accept,
+	plain("rotated key of the API", webtest.Send(t, w.App.App, webtest.Case{Path: "/api/keys/" + id[1] + "/rotate", Body: `{}`, Header: program}), `"key":"gwk_`)
+	plain("registered client", webtest.Send(t, w.App.App, webtest.Case{Path: "/oauth/register", Header: accept,
 		Body: `{"redirect_uris":["https://client.example/callback"],"token_endpoint_auth_method":"client_secret_basic","client_name":"` + strings.Repeat("n", 60) + `"}`}), "gwcs_")
 
 	visitor := &browser{App: w.App}
-	plain("signing in with a form that waits", visitor.fetch(t, "/login?form=abcdef", accept), "abcdef")
+	plain("sign-in with a stored form", visitor.fetch(t, "/login?form=abcdef", accept), "abcdef")
 	plain("confirming", w.fetch(t, "/login/again?form=abcdef", accept), "")
 	empty := &browser{App: routestest.New(t, "sqlite:"+t.TempDir()+"/gateway.db")}
 	plain("setup", empty.fetch(t, "/setup?token=onetimecode", accept), "onetimecode")
 }
 
-func TestTokensAreMaskedInPages(t *testing.T) {
+func TestTokensMaskedInPages(t *testing.T) {
 	w := newFormWorld(t)
 	token := regexp.MustCompile(`name="csrf" value="([^"]+)"`)
 	var given []string
@@ -167,21 +167,21 @@ func TestTokensAreMaskedInPages(t *testing.T) {
 		given = append(given, found[1])
 	}
 	if given[0] == given[1] {
-		t.Error("two pages carry the same mask")
+		t.Error("two pages have the same mask")
 	}
 	for _, csrf := range given {
 		w.csrf = csrf
 		if got := w.post(t, keysForm, newKeyForm()); got.Status != http.StatusSeeOther {
-			t.Errorf("the mask of a page is answered with %d", got.Status)
+			t.Errorf("mask of a page: status %d", got.Status)
 		}
 	}
 	w.csrf = given[0][:len(given[0])-2] + strings.Repeat(string(given[0][0]^1), 2)
 	if got := w.post(t, keysForm, newKeyForm()); got.Status != http.StatusForbidden {
-		t.Errorf("a changed mask is answered with %d", got.Status)
+		t.Errorf("changed mask: status %d", got.Status)
 	}
 }
 
-func TestPagesOfUsersTravelOnceInEverySession(t *testing.T) {
+func TestUserPagesCachedPerSession(t *testing.T) {
 	w := newFormWorld(t)
 	const path = "/registry/asana/asana"
 	first := w.fetch(t, path, nil)
@@ -190,9 +190,9 @@ func TestPagesOfUsersTravelOnceInEverySession(t *testing.T) {
 		t.Fatalf("no form: %v", first.Header)
 	}
 	if again := w.fetch(t, path, map[string]string{"If-None-Match": tag}); again.Status != http.StatusNotModified {
-		t.Errorf("in the same session: %d", again.Status)
+		t.Errorf("same session: status %d", again.Status)
 	}
 	if other := newBrowser(t, w.App).fetch(t, path, map[string]string{"If-None-Match": tag}); other.Status != http.StatusOK {
-		t.Errorf("in another session, whose token differs: %d", other.Status)
+		t.Errorf("another session: status %d", other.Status)
 	}
 }

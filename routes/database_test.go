@@ -8,8 +8,8 @@ import (
 	"mcpgateway/routes/routestest"
 )
 
-// TestEndedDatabaseConnections ends the gateway's connections to PostgreSQL, and
-// then keeps it from making new ones.
+// TestEndedDatabaseConnections terminates the gateway's connections to
+// PostgreSQL, and then prevents new ones.
 func TestEndedDatabaseConnections(t *testing.T) {
 	dsn := modelstest.Postgres(t)
 	other := modelstest.Open(t, modelstest.Postgres(t))
@@ -41,7 +41,7 @@ func TestEndedDatabaseConnections(t *testing.T) {
 		admin(terminate)
 		for range 3 {
 			if status, _ := list(); status != 200 {
-				t.Errorf("after the connections were ended: status %d", status)
+				t.Errorf("after the connections ended: status %d", status)
 			}
 		}
 	}
@@ -58,5 +58,5 @@ func TestEndedDatabaseConnections(t *testing.T) {
 		}
 	}
 	admin("ALTER DATABASE " + name + " ALLOW_CONNECTIONS true")
-	routestest.Eventually(t, "the database answers again", func() bool { status, _ := list(); return status == 200 })
+	routestest.Eventually(t, "database is reachable", func() bool { status, _ := list(); return status == 200 })
 }

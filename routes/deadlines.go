@@ -10,13 +10,13 @@ import (
 	"mcpgateway/web"
 )
 
-// requestLimit is how long a request may take that is answered from the
-// database. Project endpoints read none on their way and bound each call.
+// requestLimit is the maximum duration of a request that uses the database.
+// Project endpoints don't use it and limit each call.
 const requestLimit = 30 * time.Second
 
-// boundedElsewhere are the routes whose guards alone are limited: streams and
-// downloads last as long as they are read, and what talks to other servers has
-// the time-outs of these, which may be longer.
+// boundedElsewhere returns the routes where only the guards have a deadline.
+// Streams and downloads last as long as the client reads. Routes that call other
+// servers have the timeouts of those, which may be longer.
 func boundedElsewhere() []string {
 	return []string{
 		"GET /admin/projects/:projectSlug/activity/live",
@@ -39,11 +39,11 @@ func boundedElsewhere() []string {
 	}
 }
 
-// limited returns the handlers of a route between what names it and its own,
-// with a deadline unless its time is bounded elsewhere.
+// limited returns the handlers that precede a route's own, with a deadline
+// unless the route has another limit.
 func limited(r route, chain []fiber.Handler, limit time.Duration) []fiber.Handler {
 	if r.guard == project || r.guard == catalog {
-		return chain // both are answered from memory
+		return chain // both respond from memory
 	}
 	chain = append([]fiber.Handler{web.Deadline(limit)}, chain...)
 	if slices.Contains(boundedElsewhere(), r.method+" "+r.path) {

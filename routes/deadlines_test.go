@@ -17,21 +17,21 @@ import (
 	"mcpgateway/web/webtest"
 )
 
-// impatient returns the application with a limit that no request can meet
+// withShortLimit returns the application with a limit that every request exceeds
 // while the database hangs.
-func impatient(a *routestest.App) *fiber.App {
+func withShortLimit(a *routestest.App) *fiber.App {
 	return routes.NewWithLimit(a.Services, slog.New(slog.DiscardHandler), 50*time.Millisecond)
 }
 
-// givenUp is how a request ends whose database hangs.
-var givenUp = webtest.Case{Status: 503, WantHeader: map[string]string{"Retry-After": "5"}, WantBody: []string{"longer than 50ms"}}
+// deadlineResponse is the response to a request while the database hangs.
+var deadlineResponse = webtest.Case{Status: 503, WantHeader: map[string]string{"Retry-After": "5"}, WantBody: []string{"exceeded its limit of 50ms"}}
 
-func TestRequestsAreGivenUpWhileTheDatabaseHangs(t *testing.T) {
+func TestDeadlineWhileDatabaseHangs(t *testing.T) {
 	dsn, proxy := proxied(t, modelstest.Postgres(t))
 	a := routestest.New(t, dsn)
 	a.Apply(t, `{"projects":{"p":{}}}`)
 	var admin caller
-	for _, c := range cast(t, a) {
+	for _, c := range allCallers(t, a) {
 		if c.name == "admin" {
 			admin = c
 		}
@@ -47,32 +47,32 @@ func TestRequestsAreGivenUpWhileTheDatabaseHangs(t *testing.T) {
 		{Path: "/api/people", Header: program},
 		{Path: "/admin", Header: person},
 		{Path: "/admin/audit", Header: person},
-		{Path: "/admin/projects/p/activity/live", Header: person}, // its guard
+		{Path: "/admin/projects/p/activity/live", Header: person}, // its guard uses the database
 		{Path: "/", Header: person},
 		{Path: "/oauth/grants", Header: person},
 		{Method: "POST", Path: "/login", Header: map[string]string{"Content-Type": "application/x-www-form-urlencoded", "Sec-Fetch-Site": "same-origin"}, Body: "email=a%40example.com&password=x"},
 	}
-	app := impatient(a)
+	app := withShortLimit(a)
 	proxy.hang()
 	defer proxy.resume()
 	for _, c := range cases {
-		want := givenUp
+		want := deadlineResponse
 		want.Name = c.Method + c.Path
 		t.Run(want.Name, func(t *testing.T) { webtest.Check(t, want, webtest.Send(t, app, c)) })
 	}
-	t.Run("an unknown path is answered without its user", func(t *testing.T) {
+	t.Run("unknown path without a user", func(t *testing.T) {
 		webtest.Check(t, webtest.Case{Status: 404, WantBody: []string{"/login"}}, webtest.Send(t, app, webtest.Case{Path: "/no-such-page", Header: person}))
 	})
-	t.Run("projects are served all the while", func(t *testing.T) {
+	t.Run("project endpoints", func(t *testing.T) {
 		webtest.Check(t, webtest.Case{Status: 401}, webtest.Send(t, app, webtest.Case{Path: "/v1/mcp/p/request", Body: `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`}))
 	})
 	proxy.resume()
 	for _, c := range cases[:1] {
-		routestest.Eventually(t, "the database is used again", func() bool { return webtest.Send(t, a.App, c).Status == 200 })
+		routestest.Eventually(t, "database is used again", func() bool { return webtest.Send(t, a.App, c).Status == 200 })
 	}
 }
 
-func TestRequestsAreGivenUpWhileAnotherProcessHoldsALock(t *testing.T) {
+func TestDeadlineWhileDatabaseIsLocked(t *testing.T) {
 	modelstest.EachDSN(t, func(t *testing.T, dsn string) {
 		a := routestest.New(t, dsn)
 		other := modelstest.Open(t, dsn)
@@ -82,7 +82,7 @@ func TestRequestsAreGivenUpWhileAnotherProcessHoldsALock(t *testing.T) {
 			t.Fatal(err)
 		}
 		create := webtest.Case{Path: "/api/projects", Header: map[string]string{"Authorization": "Bearer " + routestest.AdminToken}, Body: `{"projectSlug":"new"}`}
-		webtest.Check(t, givenUp, webtest.Send(t, impatient(a), create))
+		webtest.Check(t, deadlineResponse, webtest.Send(t, withShortLimit(a), create))
 		if err := held.Rollback().Error; err != nil {
 			t.Fatal(err)
 		}
@@ -92,30 +92,30 @@ func TestRequestsAreGivenUpWhileAnotherProcessHoldsALock(t *testing.T) {
 	})
 }
 
-func TestRoutesThatAreBoundedElsewhereExist(t *testing.T) {
+func TestDeadlineExemptRoutesExist(t *testing.T) {
 	known := map[string]bool{}
 	for _, row := range routes.Table(routestest.New(t, modelstest.SQLite(t)).Services) {
 		known[row.Method+" "+row.Path] = true
 	}
 	for _, route := range routes.BoundedElsewhere() {
 		if !known[route] {
-			t.Errorf("there is no route %s", route)
+			t.Errorf("no route %s", route)
 		}
 	}
 }
 
-// hangingProxy stands between a program and its database.
+// hangingProxy is a proxy between a program and its database.
 type hangingProxy struct {
 	listener net.Listener
 	socket   string
 
 	mu    sync.Mutex
-	gate  chan struct{} // closed while bytes pass
+	gate  chan struct{} // closed while bytes are forwarded
 	conns []net.Conn
 }
 
-// proxied returns the address of the database through a proxy that lives until
-// the test ends.
+// proxied returns the database's address through a proxy that runs until the
+// test ends.
 func proxied(t *testing.T, dsn string) (string, *hangingProxy) {
 	t.Helper()
 	u, err := url.Parse(dsn)
@@ -165,7 +165,7 @@ func (p *hangingProxy) serve(running *sync.WaitGroup) {
 	}
 }
 
-// copy passes bytes on while the gate is open.
+// copy forwards bytes while the gate is open.
 func (p *hangingProxy) copy(to, from net.Conn) {
 	defer func() { _, _ = to.Close(), from.Close() }()
 	buffer := make([]byte, 32<<10)
@@ -186,14 +186,14 @@ func (p *hangingProxy) copy(to, from net.Conn) {
 	}
 }
 
-// hang lets nothing pass any more, in either direction; connections stay open.
+// hang stops forwarding in both directions. Connections stay open.
 func (p *hangingProxy) hang() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.gate = make(chan struct{})
 }
 
-// resume lets everything pass.
+// resume restarts forwarding.
 func (p *hangingProxy) resume() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

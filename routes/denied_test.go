@@ -9,16 +9,16 @@ import (
 	"mcpgateway/routes/routestest"
 )
 
-// TestDeniedRequestsAreInTheAuditLog sends people to routes that are not for
-// their role: each leaves one row, however often they ask.
-func TestDeniedRequestsAreInTheAuditLog(t *testing.T) {
+// TestDeniedRequestsAreAudited sends users to routes that their role doesn't
+// allow. Each user leaves one row, regardless of the number of requests.
+func TestDeniedRequestsAreAudited(t *testing.T) {
 	a := routestest.New(t, modelstest.SQLite(t))
-	for _, c := range cast(t, a) {
+	for _, c := range allCallers(t, a) {
 		if c.role != models.RoleViewer && c.role != models.RoleMember {
 			continue
 		}
 		for range 2 {
-			if got, status := meet(t, a, routes.Row{Method: "POST", Path: "/api/projects"}, c, "x"); got != forbidden {
+			if got, status := sendAs(t, a, routes.Row{Method: "POST", Path: "/api/projects"}, c, "x"); got != forbidden {
 				t.Errorf("%s: %d", c.name, status)
 			}
 		}
@@ -33,7 +33,7 @@ func TestDeniedRequestsAreInTheAuditLog(t *testing.T) {
 	}
 	for i, row := range rows {
 		if row.ActorName != want[i] || row.Object != "POST /api/projects" || row.Detail["role"] == "" || row.RequestID == "" {
-			t.Errorf("row %d is %+v", i, row)
+			t.Errorf("row %d = %+v", i, row)
 		}
 	}
 	if _, err := a.Services.Audit.Verify(t.Context()); err != nil {

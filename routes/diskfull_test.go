@@ -12,12 +12,12 @@ import (
 	"mcpgateway/routes/routestest"
 )
 
-// TestFullDiskStillRevokes fills a real file system: changes get 507,
-// and keys can be revoked and servers disabled all the same.
+// TestFullDiskStillRevokes fills a real file system. Changes then get 507, but
+// keys can be revoked and servers disabled.
 func TestFullDiskStillRevokes(t *testing.T) {
 	dir := t.TempDir()
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=16m"); err != nil {
-		t.Skipf("a file system of a fixed size needs root: %v", err)
+		t.Skipf("mounting a file system requires root: %v", err)
 	}
 	t.Cleanup(func() {
 		if err := syscall.Unmount(dir, 0); err != nil {
@@ -51,14 +51,14 @@ func TestFullDiskStillRevokes(t *testing.T) {
 	}
 	fillDisk(t, filepath.Join(dir, "ballast"))
 	full := false
-	for i := 0; i < 500 && !full; i++ { // what the write-ahead log has room for is used up first
+	for i := 0; i < 500 && !full; i++ { // the remaining space of the write-ahead log is used up first
 		status, body := send("PATCH", "/api/projects/p", `{"description":"`+strings.Repeat("x", 1000+i)+`"}`)
 		if full = status == 507; full && !strings.Contains(body, `"code":"STORAGE_FULL"`) || status != 200 && !full {
 			t.Fatalf("change %d: status %d: %s", i, status, body)
 		}
 	}
 	if !full {
-		t.Fatal("the disk was never full")
+		t.Fatal("disk was never full")
 	}
 	for _, id := range keys {
 		if status, body := send("DELETE", "/api/keys/"+id, ""); status != 204 {

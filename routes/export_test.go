@@ -13,10 +13,10 @@ import (
 	"mcpgateway/web"
 )
 
-// Row is a row of the table for tests.
+// Row is a row of the route table.
 type Row struct{ Method, Path, Guard string }
 
-// Table returns the whole table.
+// Table returns the whole route table.
 func Table(s *services.Services) []Row {
 	names := web.NewNames(s.Config.PublicURL, nil, nil, true)
 	guards, _ := newGuards(s)
@@ -27,16 +27,16 @@ func Table(s *services.Services) []Row {
 	return rows
 }
 
-// BoundedElsewhere returns the routes without a deadline of their own, as
-// METHOD PATH.
+// BoundedElsewhere returns the routes without their own deadline, as METHOD
+// PATH.
 func BoundedElsewhere() []string { return boundedElsewhere() }
 
-// NewWithLimit returns the application with another limit of a request.
+// NewWithLimit returns the application with another request limit.
 func NewWithLimit(s *services.Services, log *slog.Logger, limit time.Duration) *fiber.App {
 	return newApp(s, log, limit)
 }
 
-// Kinds returns the kinds of guards that exist.
+// Kinds returns the kinds of existing guards.
 func Kinds(s *services.Services) map[string]bool {
 	_, before := newGuards(s)
 	kinds := map[string]bool{}

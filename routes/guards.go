@@ -20,35 +20,35 @@ import (
 	"mcpgateway/web"
 )
 
-// audience says who may use a route.
+// audience is the set of clients that may use a route.
 type audience string
 
 const (
-	open    audience = "open"    // anybody, and nobody's sign-in is looked at
-	project audience = "project" // whom the project's authMode admits; checked by the handler
-	catalog audience = "catalog" // anybody, pages of other origins included; so many requests per address
-	browse  audience = "browse"  // as visitor; so many requests per address
-	visitor audience = "visitor" // anybody; the page knows who is signed in
-	person  audience = "person"  // anybody who is signed in
-	viewer  audience = "viewer"  // who may read the administration, or on the API its token
-	admin   audience = "admin"   // who may change everything, or on the API its token
-	careful audience = "careful" // as admin, by somebody who proved lately who they are
+	open    audience = "open"    // everyone; users are not identified
+	project audience = "project" // clients that the project's authMode allows; checked by the handler
+	catalog audience = "catalog" // everyone, including pages of other origins; rate-limited per address
+	browse  audience = "browse"  // as visitor; rate-limited per address
+	visitor audience = "visitor" // everyone; signed-in users are identified
+	person  audience = "person"  // signed-in users
+	viewer  audience = "viewer"  // viewers and administrators; on the API also the administration token
+	admin   audience = "admin"   // administrators; on the API also the administration token
+	careful audience = "careful" // as admin, with a recently confirmed password
 )
 
-// How often one address may ask for the public catalog (contract, "Limits").
+// Rate limits of the public catalog per address.
 const (
 	publicPerSecond = 20
 	publicBurst     = 100
 )
 
-// How often one address may present wrong keys before it gets RATE_LIMITED.
+// Limits of wrong keys from one address before it gets RATE_LIMITED.
 const (
 	wrongKeysPerSecond = 1
 	wrongKeysBurst     = 100
 )
 
-// newGuards returns the guards and the handlers that stand before a route of
-// each kind.
+// newGuards returns the guards, and the handlers that precede the routes of
+// each audience.
 func newGuards(s *services.Services) (*guard.Guards, map[audience][]fiber.Handler) {
 	g := guard.New(guard.Options{
 		Sessions: sessions{s.People}, Token: keys.NewAdminToken(s.Config.AdminToken), Failures: ratelimit.NewFailureLimit(time.Now), PublicURL: s.Config.PublicURL,
@@ -62,10 +62,10 @@ func newGuards(s *services.Services) (*guard.Guards, map[audience][]fiber.Handle
 	}
 }
 
-// sessions lets web find out who is signed in.
+// sessions finds the users of session cookies. It implements guard.Sessions.
 type sessions struct{ people *access.People }
 
-// Person returns the person of a session cookie's value; nil is nobody.
+// Person returns the user of a session cookie, or nil.
 func (s sessions) Person(ctx context.Context, cookie string, active bool) (*guard.Person, error) {
 	if !active {
 		return personOf(s.people.WatchingSession(ctx, cookie))
@@ -73,7 +73,7 @@ func (s sessions) Person(ctx context.Context, cookie string, active bool) (*guar
 	return personOf(s.people.Session(ctx, cookie))
 }
 
-// Expired returns the person of a session that ended by its age.
+// Expired returns the user of a session that expired because of its age.
 func (s sessions) Expired(ctx context.Context, cookie string) (*guard.Person, error) {
 	return personOf(s.people.ExpiredSession(ctx, cookie))
 }
@@ -91,28 +91,29 @@ func personOf(info access.SessionInfo, err error) (*guard.Person, error) {
 	}, nil
 }
 
-// forms stores forms that wait for their users.
+// forms stores forms until their users have signed in. It implements
+// guard.FormKeeper.
 type forms struct{ kept *access.KeptForms }
 
-// Keep stores a form of a person's session.
+// Keep stores a form of the user's session.
 func (f forms) Keep(ctx context.Context, p *guard.Person, form guard.Form) (string, error) {
 	return f.kept.Keep(ctx, p.ID, p.SessionID, access.KeptForm(form))
 }
 
-// keepsForm reports whether a form posted to the path waits for its user to
-// sign in again: those of the administration and of connected apps. A consent
-// is bound to the session that it began in.
+// keepsForm reports whether a form posted to the path is stored while its user
+// signs in again. This applies to forms of the administration and of connected
+// apps. A consent is bound to the session that it started in.
 func keepsForm(path string) bool {
 	return strings.HasPrefix(path, "/admin/") || strings.HasPrefix(path, "/oauth/grants/")
 }
 
-// act records what a request changes as its actor's.
+// act attributes the changes of a request to its actor in the audit log.
 func act(ctx context.Context, a guard.Actor) context.Context {
 	return activity.WithActor(ctx, activity.Actor{Kind: activity.ActorKind(a.Kind), ID: a.ID, Name: a.Name, IP: a.IP, RequestID: a.RequestID})
 }
 
-// identityProvider returns what the identity provider is called: "" when single
-// sign-on is not configured.
+// identityProvider returns the display name of the identity provider, or "" if
+// single sign-on is not configured.
 func identityProvider(s *services.Services) string {
 	if s.SingleSignOn == nil {
 		return ""
@@ -124,5 +125,5 @@ func identityProvider(s *services.Services) string {
 	return issuer.Hostname()
 }
 
-// closed admits nobody.
-func closed(*fiber.Ctx) error { return fault.Forbidden("nobody may use this") }
+// closed rejects every request.
+func closed(*fiber.Ctx) error { return fault.Forbidden("This page is not available.") }

@@ -29,7 +29,7 @@ import (
 	"mcpgateway/web"
 )
 
-// handlers are what the routes call, by audience.
+// handlers are the handlers of the routes, by audience.
 type handlers struct {
 	endpoint *mcp.Endpoint
 
@@ -38,10 +38,10 @@ type handlers struct {
 	publicHandlers
 	signinHandlers
 	adminHandlers
-	kit *public.Kit // nil unless the gateway itself is developed
+	kit *public.Kit // nil unless the gateway runs in development mode
 }
 
-// oauthHandlers speak OAuth with clients and with authorization servers.
+// oauthHandlers implement OAuth for clients and for connections to servers.
 type oauthHandlers struct {
 	metadata       *oauth.Metadata
 	authorize      *oauth.Authorize
@@ -52,7 +52,7 @@ type oauthHandlers struct {
 	callback       *oauth.Callback
 }
 
-// apiHandlers serve programs.
+// apiHandlers implement the API.
 type apiHandlers struct {
 	health        *api.Health
 	metrics       *api.Metrics
@@ -70,7 +70,7 @@ type apiHandlers struct {
 	connectionAPI *api.Connections
 }
 
-// publicHandlers serve the pages for everybody.
+// publicHandlers serve the public pages.
 type publicHandlers struct {
 	home          *public.Home
 	docs          *public.Docs
@@ -79,7 +79,7 @@ type publicHandlers struct {
 	templatePages *public.Templates
 }
 
-// signinHandlers let users in and out.
+// signinHandlers sign users in and out.
 type signinHandlers struct {
 	setup   *signin.Setup
 	login   *signin.Login
@@ -112,7 +112,7 @@ type adminHandlers struct {
 	catalogPages    *catalogpages.Catalog
 }
 
-// newHandlers builds the handlers from the services.
+// newHandlers creates the handlers from the services.
 func newHandlers(s *services.Services, names *web.Names, guards *guard.Guards, frames *frame.Pages) *handlers {
 	h := &handlers{
 		endpoint: mcp.NewEndpoint(mcp.Options{
@@ -132,8 +132,8 @@ func newHandlers(s *services.Services, names *web.Names, guards *guard.Guards, f
 	return h
 }
 
-// newOAuthHandlers builds the handlers of OAuth; ended says how connections of
-// servers ended.
+// newOAuthHandlers creates the handlers of OAuth. ended receives the outcome of
+// connections to servers.
 func newOAuthHandlers(s *services.Services, frames *frame.Pages, ended *connections.Connections) oauthHandlers {
 	return oauthHandlers{
 		metadata: oauth.NewMetadata(s.Config.PublicURL, s.Directory), authorize: oauth.NewAuthorize(s.OAuth, s.Directory, frames.Assets, paths.Login),

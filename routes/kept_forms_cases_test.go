@@ -15,16 +15,16 @@ import (
 	"mcpgateway/services/upstream/upstreamtest"
 )
 
-// formWorld is an application that holds something for every form to change.
+// formWorld is an application with an object for every form.
 type formWorld struct {
 	*browser
 	upstream, source string // addresses of an MCP server and of a catalog
 	project          *models.Project
 	entry, template  string
-	undo             string // token of what takes the last approvals back
+	undo             string // token that reverts the last approvals
 }
 
-// fill creates what the forms change.
+// fill creates the objects that the forms change.
 func (w *formWorld) fill(t *testing.T) {
 	t.Helper()
 	w.upstream = upstreamtest.New(demo.Servers()[0]).Start(t)
@@ -55,13 +55,13 @@ func (w *formWorld) fill(t *testing.T) {
 	}
 }
 
-// formCase is a form of the administration with what it needs.
+// formCase is a form of the administration and its prerequisites.
 type formCase struct {
 	route, guard string
 	variant      string
 	careful      bool // the handler itself requires a confirmation
-	ends         bool // the session ends with it
-	shows        int  // status of a response that does not redirect
+	ends         bool // the form ends the session
+	shows        int  // status of a response that is not a redirect
 	want         string
 	make         func(t *testing.T, w *formWorld) (path string, form url.Values)
 }
@@ -73,7 +73,7 @@ func (f formCase) status() int {
 	return http.StatusSeeOther
 }
 
-// at returns a form with a fixed address.
+// at returns a form with a fixed URL.
 func at(path string, fields ...string) func(*testing.T, *formWorld) (string, url.Values) {
 	return func(*testing.T, *formWorld) (string, url.Values) { return path, values(fields...) }
 }
@@ -93,7 +93,7 @@ func onServer(alias, rest string, fields ...string) func(*testing.T, *formWorld)
 	}
 }
 
-// onPerson returns a form of a new person's page.
+// onPerson returns a form of a new user's page.
 func onPerson(name, rest string, fields ...string) func(*testing.T, *formWorld) (string, url.Values) {
 	return func(t *testing.T, w *formWorld) (string, url.Values) {
 		person, err := w.Services.People.Create(t.Context(), access.NewPerson{Email: name + "@example.com", Role: models.RoleViewer, Password: secrets.NewValue(password)})
@@ -137,7 +137,7 @@ func onSource(rest string, fields ...string) func(*testing.T, *formWorld) (strin
 				return "/admin/catalog/sources/" + s.ID + rest, values(fields...)
 			}
 		}
-		t.Fatal("the source is missing")
+		t.Fatal("source is missing")
 		return "", nil
 	}
 }
@@ -154,7 +154,8 @@ func onEntry(rest string, fields ...string) func(*testing.T, *formWorld) (string
 	}
 }
 
-// forms returns the forms in an order in which each finds what it needs.
+// forms returns the forms in an order in which the prerequisites of each are
+// met.
 func (w *formWorld) forms(t *testing.T) []formCase {
 	t.Helper()
 	const project, server = "/admin/projects/:projectSlug", "/admin/projects/:projectSlug/servers/:id"

@@ -19,12 +19,12 @@ import (
 	"mcpgateway/services/secrets"
 )
 
-// wantKeys fails unless the project p has so many keys.
+// wantKeys fails the test unless the project p has want keys.
 func (w *formWorld) wantKeys(t *testing.T, want int) {
 	t.Helper()
 	keys, err := w.Services.Keys.List(t.Context(), w.project.ID)
 	if err != nil || len(keys) != want {
-		t.Errorf("the project has %d keys, want %d (%v)", len(keys), want, err)
+		t.Errorf("project has %d keys, want %d; %v", len(keys), want, err)
 	}
 }
 
@@ -34,22 +34,22 @@ func newKeyForm() url.Values { return values("name", "Ada's laptop", "expires", 
 
 func TestFormSurvivesWrongPasswords(t *testing.T) {
 	w := newFormWorld(t)
-	w.growStale(t)
+	w.expireConfirmations(t)
 	got := w.post(t, keysForm, newKeyForm())
 	for range 2 {
 		refused := w.confirm(t, got, "/login/again", url.Values{"password": {"not the password"}})
 		if refused.Status != http.StatusUnprocessableEntity || hiddenField(t, refused.Body, "form") == "" || !strings.Contains(refused.Body, "create a key") {
-			t.Fatalf("a wrong password answers %d", refused.Status)
+			t.Fatalf("wrong password: status %d", refused.Status)
 		}
 	}
 	w.wantKeys(t, 0)
 	done := w.confirm(t, got, "/login/again", url.Values{"password": {password}})
 	if done.Status != http.StatusSeeOther || !strings.HasPrefix(done.Location, keysForm+"/") {
-		t.Errorf("then %d %q", done.Status, done.Location)
+		t.Errorf("correct password: %d %q", done.Status, done.Location)
 	}
 	w.wantKeys(t, 1)
 
-	// The confirmation page, sent once more, repeats nothing.
+	// Sending the confirmation page again repeats nothing.
 	again := w.confirm(t, got, "/login/again", url.Values{"password": {password}})
 	if again.Location != "/admin/people?query=x" || !strings.Contains(again.Flash, "wasn't sent") {
 		t.Errorf("sent again: %q %q", again.Location, again.Flash)
@@ -57,13 +57,13 @@ func TestFormSurvivesWrongPasswords(t *testing.T) {
 	w.wantKeys(t, 1)
 }
 
-func TestFormIsNeverSentAsAnotherPerson(t *testing.T) {
+func TestStoredFormBoundToUser(t *testing.T) {
 	w := newFormWorld(t)
 	const other = "bob@example.com"
 	if _, err := w.Services.People.Create(t.Context(), access.NewPerson{Email: other, Role: models.RoleAdmin, Password: secrets.NewValue(password)}); err != nil {
 		t.Fatal(err)
 	}
-	w.expire(t)
+	w.expireSessions(t)
 	got := w.post(t, keysForm, newKeyForm())
 	bob := w.confirm(t, got, "/login", url.Values{"email": {other}, "password": {password}})
 	if bob.Status != http.StatusSeeOther || bob.Location != "/admin/people?query=x" || !strings.Contains(bob.Flash, "wasn't sent") {
@@ -72,9 +72,9 @@ func TestFormIsNeverSentAsAnotherPerson(t *testing.T) {
 	w.wantKeys(t, 0)
 }
 
-func TestOnlyOwnFormsAreKept(t *testing.T) {
+func TestOnlyOwnFormsAreStored(t *testing.T) {
 	w := newFormWorld(t)
-	w.expire(t)
+	w.expireSessions(t)
 	kept := func() (n int64) {
 		if err := w.Services.DB.Model(&models.KeptForm{}).Count(&n).Error; err != nil {
 			t.Fatal(err)
@@ -95,11 +95,11 @@ func TestOnlyOwnFormsAreKept(t *testing.T) {
 		{"another site", keysForm, withToken, []string{"Sec-Fetch-Site", "cross-site"}, 0},
 		{"another site, without Fetch Metadata", keysForm, withToken, []string{"Sec-Fetch-Site", "", "Origin", "https://evil.example"}, 0},
 		{"no token", keysForm, newKeyForm(), nil, 0},
-		{"a wrong token", keysForm, wrongToken, nil, 0},
+		{"wrong token", keysForm, wrongToken, nil, 0},
 		{"not of the administration", "/logout", withToken, nil, 0},
-		{"a consent", "/oauth/authorize", withToken, nil, 0},
+		{"consent", "/oauth/authorize", withToken, nil, 0},
 		{"no cookie", keysForm, withToken, []string{"Cookie", "x=y"}, 0},
-		{"our own page", keysForm, withToken, nil, 1},
+		{"own page", keysForm, withToken, nil, 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			b := &browser{App: w.App, cookies: map[string]string{"sid": w.cookies["sid"]}, csrf: w.csrf}
@@ -108,36 +108,36 @@ func TestOnlyOwnFormsAreKept(t *testing.T) {
 			}
 			got := b.send(t, tt.path, tt.form, tt.header...)
 			if got.Status != http.StatusSeeOther || !strings.HasPrefix(got.Location, "/login") || strings.Contains(got.Location, "form=") != (tt.want == 1) {
-				t.Errorf("answers %d %q", got.Status, got.Location)
+				t.Errorf("response %d %q", got.Status, got.Location)
 			}
 			if n := kept(); n != tt.want {
-				t.Errorf("%d forms are kept, want %d", n, tt.want)
+				t.Errorf("%d stored forms, want %d", n, tt.want)
 			}
 		})
 	}
 	w.wantKeys(t, 0)
 }
 
-func TestFormOfEndedSessionIsNotKept(t *testing.T) {
+func TestFormOfEndedSessionNotStored(t *testing.T) {
 	w := newFormWorld(t)
 	if err := w.Services.DB.Model(&models.BrowserSession{}).Where("1 = 1").Update("revoked_at", time.Now().UTC()).Error; err != nil {
 		t.Fatal(err)
 	}
 	if got := w.post(t, keysForm, newKeyForm()); strings.Contains(got.Location, "form=") {
-		t.Errorf("it leads to %q", got.Location)
+		t.Errorf("redirect to %q", got.Location)
 	}
 }
 
-func TestOpenPagesStayGoodAfterConfirming(t *testing.T) {
+func TestOpenPagesValidAfterConfirmation(t *testing.T) {
 	w := newFormWorld(t)
-	w.growStale(t)
+	w.expireConfirmations(t)
 	old := w.csrf
 	w.confirm(t, w.post(t, keysForm, newKeyForm()), "/login/again", url.Values{"password": {password}})
-	w.csrf = old // of a page in another window
+	w.csrf = old // the token of a page in another window
 	if got := w.post(t, keysForm, newKeyForm()); got.Status != http.StatusSeeOther || !strings.HasPrefix(got.Location, keysForm+"/") {
 		t.Errorf("after a confirmation: %d %q", got.Status, got.Location)
 	}
-	w.expire(t)
+	w.expireSessions(t)
 	w.confirm(t, w.post(t, keysForm, newKeyForm()), "/login", url.Values{"email": {formAdmin}, "password": {password}})
 	if got := w.post(t, keysForm, newKeyForm()); got.Status != http.StatusSeeOther || !strings.HasPrefix(got.Location, keysForm+"/") {
 		t.Errorf("after signing in again: %d %q", got.Status, got.Location)
@@ -148,27 +148,27 @@ func TestOpenPagesStayGoodAfterConfirming(t *testing.T) {
 func TestConfirmInPlace(t *testing.T) {
 	w := newFormWorld(t)
 	if got := w.send(t, "/login/again?dialog=1", nil); got.Status != http.StatusNoContent {
-		t.Errorf("nothing is due: %d", got.Status)
+		t.Errorf("no confirmation due: status %d", got.Status)
 	}
-	w.growStale(t)
+	w.expireConfirmations(t)
 	if got := w.send(t, "/login/again?dialog=1&act="+keysForm, nil); got.Status != http.StatusOK || !strings.Contains(got.Body, "data-confirm") || !strings.Contains(got.Body, "create a key") {
-		t.Errorf("due: %d", got.Status)
+		t.Errorf("confirmation due: status %d", got.Status)
 	}
 	if got := w.post(t, "/login/again", values("dialog", "1", "password", "wrong")); got.Status != http.StatusUnprocessableEntity || !strings.Contains(got.Body, "data-confirm") {
-		t.Errorf("a wrong password: %d", got.Status)
+		t.Errorf("wrong password: status %d", got.Status)
 	}
 	if got := w.post(t, "/login/again", values("dialog", "1", "password", password)); got.Status != http.StatusNoContent {
-		t.Errorf("the password: %d", got.Status)
+		t.Errorf("correct password: status %d", got.Status)
 	}
 	if got := w.post(t, keysForm, newKeyForm()); !strings.HasPrefix(got.Location, keysForm+"/") {
-		t.Errorf("the form then leads to %q", got.Location)
+		t.Errorf("form redirects to %q", got.Location)
 	}
 }
 
-// TestHtmxFormIsKept posts the switch of a tool as htmx does.
-func TestHtmxFormIsKept(t *testing.T) {
+// TestHtmxFormIsStored posts the switch of a tool as htmx does.
+func TestHtmxFormIsStored(t *testing.T) {
 	w := newFormWorld(t)
-	w.expire(t)
+	w.expireSessions(t)
 	form := values("csrf", w.csrf, "enabled", "false")
 	request := httptest.NewRequest(http.MethodPost, "/admin/projects/p/tools/clock__current_time/enabled", strings.NewReader(form.Encode()))
 	request.Host = "127.0.0.1:8080"
@@ -183,17 +183,17 @@ func TestHtmxFormIsKept(t *testing.T) {
 	_ = answer.Body.Close()
 	got := w.confirm(t, page{Status: http.StatusSeeOther, Location: answer.Header.Get("HX-Redirect")}, "/login", url.Values{"email": {formAdmin}, "password": {password}})
 	if got.Status != http.StatusSeeOther || got.Location != "/admin/projects/p/tools" {
-		t.Errorf("it leads to %d %q", got.Status, got.Location)
+		t.Errorf("redirect %d to %q", got.Status, got.Location)
 	}
 	if last := w.audited(t); last[len(last)-1] != "tool.disabled clock__current_time by "+formAdmin {
-		t.Errorf("the log ends with %q", last[len(last)-1])
+		t.Errorf("last audit entry = %q", last[len(last)-1])
 	}
 }
 
-// TestFileFormIsKept uploads a file after the session expired.
-func TestFileFormIsKept(t *testing.T) {
+// TestFileFormIsStored uploads a file after the session expired.
+func TestFileFormIsStored(t *testing.T) {
 	w := newFormWorld(t)
-	w.expire(t)
+	w.expireSessions(t)
 	var body bytes.Buffer
 	parts := multipart.NewWriter(&body)
 	_ = parts.WriteField("csrf", w.csrf)
@@ -215,12 +215,12 @@ func TestFileFormIsKept(t *testing.T) {
 	_ = answer.Body.Close()
 	got := w.confirm(t, page{Status: answer.StatusCode, Location: answer.Header.Get("Location")}, "/login", url.Values{"email": {formAdmin}, "password": {password}})
 	if got.Status != http.StatusOK || !strings.Contains(got.Body, "uploaded") {
-		t.Errorf("the plan answers %d", got.Status)
+		t.Errorf("plan: status %d", got.Status)
 	}
 }
 
-// TestSingleSignOnSendsTheForm confirms and signs in by an identity provider.
-func TestSingleSignOnSendsTheForm(t *testing.T) {
+// TestFormSentAfterSingleSignOn confirms and signs in with an identity provider.
+func TestFormSentAfterSingleSignOn(t *testing.T) {
 	provider := oidctest.NewFake(t, time.Now)
 	provider.Behave(oidctest.Behaviour{Token: func(_, claims map[string]any) {
 		claims["email"], claims["email_verified"] = "grace@example.com", true
@@ -242,18 +242,18 @@ func TestSingleSignOnSendsTheForm(t *testing.T) {
 		return w.send(t, "/login/callback?"+url.Values{"state": {asked.Get("state")}, "code": {code}}.Encode(), nil, "Sec-Fetch-Site", "cross-site")
 	}
 	if got := follow("/login/sso?next=" + keysForm); got.Location != keysForm {
-		t.Fatalf("the first sign-in leads to %d %q", got.Status, got.Location)
+		t.Fatalf("first sign-in: %d %q", got.Status, got.Location)
 	}
 	w.csrf = hiddenField(t, w.send(t, keysForm, nil).Body, "csrf")
-	for n, grow := range []func(*testing.T){w.growStale, w.expire} {
+	for n, grow := range []func(*testing.T){w.expireConfirmations, w.expireSessions} {
 		grow(t)
 		asked := w.send(t, w.post(t, keysForm, newKeyForm()).Location, nil)
 		link := regexp.MustCompile(`href="(/login/sso[^"]*)"`).FindStringSubmatch(asked.Body)
 		if link == nil {
-			t.Fatalf("no link to the provider in the page with status %d", asked.Status)
+			t.Fatalf("no link to the provider, status %d", asked.Status)
 		}
 		if got := follow(strings.ReplaceAll(link[1], "&amp;", "&")); got.Status != http.StatusSeeOther || !strings.HasPrefix(got.Location, keysForm+"/") {
-			t.Errorf("the provider leads to %d %q %q", got.Status, got.Location, got.Flash)
+			t.Errorf("after the provider: %d %q %q", got.Status, got.Location, got.Flash)
 		}
 		w.wantKeys(t, n+1)
 	}

@@ -38,7 +38,7 @@ type page struct {
 	Flash    string
 	Body     string
 
-	FlashLink, FlashUndo string // what the message leads to
+	FlashLink, FlashUndo string // targets of the flash message
 }
 
 const formAdmin = "ada@example.com"
@@ -52,7 +52,7 @@ func newBrowser(t *testing.T, a *routestest.App) *browser {
 	return &browser{App: a, cookies: map[string]string{"sid": in.Cookie.Reveal()}, csrf: guard.MaskToken(in.Session.CSRF)}
 }
 
-// send sends a form, or requests a page without one, and keeps the cookies.
+// send sends a form, or requests a page without one, and stores the cookies.
 func (b *browser) send(t *testing.T, path string, form url.Values, header ...string) page {
 	t.Helper()
 	request := httptest.NewRequest(http.MethodGet, path, nil)
@@ -91,7 +91,7 @@ func (b *browser) send(t *testing.T, path string, form url.Values, header ...str
 	return got
 }
 
-// post sends a form with the session's token.
+// post sends a form with the session's CSRF token.
 func (b *browser) post(t *testing.T, path string, form url.Values) page {
 	t.Helper()
 	form.Set("csrf", b.csrf)
@@ -111,7 +111,7 @@ func flashOf(t *testing.T, value string) (text, link, undo string) {
 	return flash.Text, flash.LinkURL, flash.Undo
 }
 
-// age changes the columns of every session as if time had passed.
+// age updates columns of every session as if time had passed.
 func (b *browser) age(t *testing.T, columns map[string]any) {
 	t.Helper()
 	if err := b.Services.DB.Model(&models.BrowserSession{}).Where("revoked_at IS NULL").Updates(columns).Error; err != nil {
@@ -119,28 +119,29 @@ func (b *browser) age(t *testing.T, columns map[string]any) {
 	}
 }
 
-// growStale moves the last confirmation of every user too far into the past.
-func (b *browser) growStale(t *testing.T) {
+// expireConfirmations sets the last confirmation of every user too far into
+// the past.
+func (b *browser) expireConfirmations(t *testing.T) {
 	t.Helper()
 	b.age(t, map[string]any{"authenticated_at": time.Now().UTC().Add(-access.StepUpIdle), "confirmed_at": nil})
 }
 
-// expire moves the last use of every session too far into the past.
-func (b *browser) expire(t *testing.T) {
+// expireSessions sets the last use of every session too far into the past.
+func (b *browser) expireSessions(t *testing.T) {
 	t.Helper()
 	b.age(t, map[string]any{"last_seen_at": time.Now().UTC().Add(-access.SessionIdle)})
 }
 
-// confirm fills in the page to which a form led, without any script.
+// confirm submits the page that a form redirected to, without scripts.
 func (b *browser) confirm(t *testing.T, at page, path string, more url.Values) page {
 	t.Helper()
 	to, err := url.Parse(at.Location)
 	if err != nil || at.Status != http.StatusSeeOther || to.Path != path || to.Query().Get("form") == "" {
-		t.Fatalf("the form led to %d %q, want %s with a form", at.Status, at.Location, path)
+		t.Fatalf("redirect %d to %q, want %s with a form", at.Status, at.Location, path)
 	}
 	shown := b.send(t, at.Location, nil)
 	if shown.Status != http.StatusOK || !strings.Contains(shown.Body, "othing you typed is lost") {
-		t.Fatalf("%s answers %d", at.Location, shown.Status)
+		t.Fatalf("%s: status %d", at.Location, shown.Status)
 	}
 	form := url.Values{"csrf": {b.csrf}}
 	for _, name := range []string{"next", "form"} {
@@ -156,7 +157,7 @@ func hiddenField(t *testing.T, body, name string) string {
 	t.Helper()
 	found := regexp.MustCompile(`<input type="hidden" name="` + name + `" value="([^"]*)"`).FindStringSubmatch(body)
 	if found == nil {
-		t.Fatalf("the page has no field %s", name)
+		t.Fatalf("page lacks the field %s", name)
 	}
 	return strings.ReplaceAll(found[1], "&amp;", "&")
 }
@@ -166,16 +167,16 @@ var modes = map[string]func(t *testing.T, b *browser, careful bool, path string,
 	"in time": func(t *testing.T, b *browser, _ bool, path string, form url.Values) page {
 		return b.post(t, path, form)
 	},
-	"after the confirmation ran out": func(t *testing.T, b *browser, careful bool, path string, form url.Values) page {
-		b.growStale(t)
+	"expired confirmation": func(t *testing.T, b *browser, careful bool, path string, form url.Values) page {
+		b.expireConfirmations(t)
 		got := b.post(t, path, form)
 		if careful {
 			got = b.confirm(t, got, "/login/again", url.Values{"password": {password}})
 		}
 		return got
 	},
-	"after the session expired": func(t *testing.T, b *browser, _ bool, path string, form url.Values) page {
-		b.expire(t)
+	"expired session": func(t *testing.T, b *browser, _ bool, path string, form url.Values) page {
+		b.expireSessions(t)
 		return b.confirm(t, b.post(t, path, form), "/login", url.Values{"email": {formAdmin}, "password": {password}})
 	},
 }
@@ -189,10 +190,10 @@ type effect struct {
 	Audit []string
 }
 
-// TestEveryFormIsCarriedOut sends each form of the administration in time, after
-// the confirmation ran out and after the session expired. What it does in the
-// end is the same.
-func TestEveryFormIsCarriedOut(t *testing.T) {
+// TestStoredFormsHaveSameEffect sends each form of the administration in time,
+// after the confirmation expired and after the session expired. The effect is
+// the same.
+func TestStoredFormsHaveSameEffect(t *testing.T) {
 	effects := map[string]map[string]effect{}
 	for mode, send := range modes {
 		t.Run(mode, func(t *testing.T) {
@@ -221,8 +222,8 @@ func TestEveryFormIsCarriedOut(t *testing.T) {
 	}
 }
 
-// TestEveryFormHasACase compares the table of routes with the forms above.
-func TestEveryFormHasACase(t *testing.T) {
+// TestEveryFormHasCase compares the route table with the forms above.
+func TestEveryFormHasCase(t *testing.T) {
 	w := newFormWorld(t)
 	cases := map[string]bool{}
 	for _, f := range w.forms(t) {
@@ -235,7 +236,7 @@ func TestEveryFormHasACase(t *testing.T) {
 	}
 }
 
-// audited returns the actions in the audit log, but for those of signing in.
+// audited returns the actions in the audit log except sign-ins.
 func (w *formWorld) audited(t *testing.T) []string {
 	t.Helper()
 	var rows []models.AuditEntry

@@ -11,40 +11,40 @@ import (
 
 var keyText = regexp.MustCompile(`gwk_[0-9A-Za-z]{36}`)
 
-func TestKeyIsShownOnce(t *testing.T) {
+func TestKeyShownOnce(t *testing.T) {
 	w := newFormWorld(t)
 	made := w.post(t, keysForm, newKeyForm())
 	if made.Status != http.StatusSeeOther || !strings.HasPrefix(made.Location, keysForm+"/") || keyText.MatchString(made.Body+made.Location) {
-		t.Fatalf("the form answers %d %q", made.Status, made.Location)
+		t.Fatalf("form: %d %q", made.Status, made.Location)
 	}
 	carried := w.cookies["shown"]
 	if carried == "" || strings.Contains(carried, "gwk_") {
-		t.Fatalf("the key travels as %q", carried)
+		t.Fatalf("cookie contains %q", carried)
 	}
 	first := w.send(t, made.Location, nil)
 	key := keyText.FindString(first.Body)
 	if first.Status != http.StatusOK || key == "" {
-		t.Fatalf("the page answers %d", first.Status)
+		t.Fatalf("key page: status %d", first.Status)
 	}
 	again := w.send(t, made.Location, nil)
 	if again.Status != http.StatusOK || keyText.MatchString(again.Body) || !strings.Contains(again.Body, "This key was shown once") || !strings.Contains(again.Body, key[:8]) {
-		t.Errorf("loaded again, it answers %d and shows %q", again.Status, keyText.FindString(again.Body))
+		t.Errorf("loaded again: status %d with key %q", again.Status, keyText.FindString(again.Body))
 	}
 	w.wantKeys(t, 1)
 }
 
-func TestKeyIsShownToItsSessionOnly(t *testing.T) {
+func TestKeyShownOnlyToItsSession(t *testing.T) {
 	w := newFormWorld(t)
 	made := w.post(t, keysForm, newKeyForm())
 	other := newBrowser(t, w.App)
 	other.cookies["shown"] = w.cookies["shown"]
 	if got := other.send(t, made.Location, nil); got.Status != http.StatusOK || keyText.MatchString(got.Body) {
-		t.Errorf("another session: %d shows %q", got.Status, keyText.FindString(got.Body))
+		t.Errorf("another session: status %d with key %q", got.Status, keyText.FindString(got.Body))
 	}
 	second := w.post(t, keysForm, newKeyForm())
 	here := &browser{App: w.App, cookies: maps.Clone(w.cookies)}
 	if got := here.send(t, made.Location, nil); keyText.MatchString(got.Body) {
-		t.Errorf("the page of another key shows %q", keyText.FindString(got.Body))
+		t.Errorf("page of another key contains %q", keyText.FindString(got.Body))
 	}
 	request := httptest.NewRequest(http.MethodHead, second.Location, nil)
 	request.Host = "127.0.0.1:8080"
@@ -58,23 +58,23 @@ func TestKeyIsShownToItsSessionOnly(t *testing.T) {
 	_ = answer.Body.Close()
 	for _, cookie := range answer.Cookies() {
 		if cookie.Name == "shown" {
-			t.Error("HEAD takes the key away")
+			t.Error("HEAD consumes the key")
 		}
 	}
 	if got := w.send(t, second.Location, nil); !keyText.MatchString(got.Body) {
-		t.Error("its own page does not show the key")
+		t.Error("page lacks its key")
 	}
 	if got := w.send(t, keysForm+"/no-such-key", nil); got.Status != http.StatusNotFound {
-		t.Errorf("an unknown key answers %d", got.Status)
+		t.Errorf("unknown key: status %d", got.Status)
 	}
 }
 
-func TestRotationRevokesTheOldKeyByDefault(t *testing.T) {
+func TestRotationRevokesOldKey(t *testing.T) {
 	w := newFormWorld(t)
 	w.Key(t, "p", 0)
 	body := w.send(t, keysForm, nil).Body
 	chosen := regexp.MustCompile(`<option value="([^"]*)" selected`).FindAllStringSubmatch(body, -1)
-	if len(chosen) == 0 || chosen[len(chosen)-1][1] != "0s" || !strings.Contains(body, "Revoke now") {
+	if len(chosen) == 0 || chosen[len(chosen)-1][1] != "0s" || !strings.Contains(body, "Stop working now") {
 		t.Errorf("chosen: %v", chosen)
 	}
 }

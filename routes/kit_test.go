@@ -13,7 +13,7 @@ import (
 	"mcpgateway/routes/routestest"
 )
 
-func TestKitIsForDevelopment(t *testing.T) {
+func TestKitOnlyInDevelopment(t *testing.T) {
 	a := routestest.New(t, "sqlite:"+filepath.Join(t.TempDir(), "gateway.db"))
 	expect := func(app *fiber.App, status int) {
 		t.Helper()

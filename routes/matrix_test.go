@@ -17,26 +17,26 @@ import (
 	"mcpgateway/web/guard"
 )
 
-// caller is somebody who asks for every route.
+// caller is a client that requests every route.
 type caller struct {
 	name   string
-	role   models.Role // of their session; empty without one
+	role   models.Role // role of the session; empty without one
 	bearer string
-	csrf   string // token that they send with what is not GET
+	csrf   string // CSRF token for other methods than GET
 	site   string // Sec-Fetch-Site
 	cookie string
-	ip     string // as a proxy forwards it; empty without one
+	ip     string // as forwarded by a proxy; empty without one
 }
 
 const password = "a long password of the tests"
 
-// cast returns one caller of every kind.
-func cast(t *testing.T, a *routestest.App) []caller {
+// allCallers returns one caller of every kind.
+func allCallers(t *testing.T, a *routestest.App) []caller {
 	t.Helper()
 	callers := []caller{
 		{name: "nobody", site: "same-origin"},
-		{name: "a program", bearer: routestest.AdminToken},
-		{name: "a program with a wrong token", bearer: "wrong"},
+		{name: "program", bearer: routestest.AdminToken},
+		{name: "program with a wrong token", bearer: "wrong"},
 	}
 	for _, role := range []models.Role{models.RoleMember, models.RoleViewer, models.RoleAdmin} {
 		email := string(role) + "@example.com"
@@ -52,26 +52,26 @@ func cast(t *testing.T, a *routestest.App) []caller {
 		callers = append(callers,
 			caller{name: string(role), role: role, cookie: cookie, csrf: token, site: "same-origin"},
 			caller{name: string(role) + " without a token", role: role, cookie: cookie, site: "same-origin"},
-			caller{name: string(role) + " lured by another site", role: role, cookie: cookie, csrf: token, site: "cross-site"},
-			caller{name: string(role) + " in a browser that says nothing", role: role, cookie: cookie, csrf: token},
+			caller{name: string(role) + " on another site", role: role, cookie: cookie, csrf: token, site: "cross-site"},
+			caller{name: string(role) + " without Sec-Fetch-Site", role: role, cookie: cookie, csrf: token},
 		)
 	}
 	return callers
 }
 
-// verdict is how the guard of a route met a caller.
+// verdict is the decision of a guard about a request.
 type verdict string
 
 const (
 	admitted     verdict = "admitted"
 	unauthorized verdict = "401"
 	forbidden    verdict = "403"
-	toLogin      verdict = "to the sign-in"
+	toLogin      verdict = "redirect to sign-in"
 	limited      verdict = "429"
 )
 
-// due returns the verdict that the guard of a route owes a caller.
-func due(r routes.Row, c caller) verdict {
+// wantVerdict returns the expected verdict of the route's guard for a caller.
+func wantVerdict(r routes.Row, c caller) verdict {
 	api, reads := strings.HasPrefix(r.Path, "/api/"), r.Method == http.MethodGet
 	own := c.site == "same-origin"
 	var roles []models.Role
@@ -112,15 +112,15 @@ func due(r routes.Row, c caller) verdict {
 	return forbidden
 }
 
-// refusing are the routes that themselves answer 403 to what these tests send:
-// a consent that its own page did not begin.
-var refusing = map[string]bool{"POST /oauth/authorize": true, "POST /authorize": true}
+// forbiddenByHandler are the routes whose handlers respond with 403 to these
+// requests: a consent that did not start on its own page.
+var forbiddenByHandler = map[string]bool{"POST /oauth/authorize": true, "POST /authorize": true}
 
-// ending are the routes that end the session of whoever asks.
-var ending = map[string]bool{"/logout": true, "/admin/account/sign-out-everywhere": true}
+// endsSession are the routes that end the caller's session.
+var endsSession = map[string]bool{"/logout": true, "/admin/account/sign-out-everywhere": true}
 
-// signedInAgain returns the caller with a session of its own.
-func signedInAgain(t *testing.T, a *routestest.App, c caller) caller {
+// withNewSession returns the caller with a separate session.
+func withNewSession(t *testing.T, a *routestest.App, c caller) caller {
 	t.Helper()
 	if c.role == "" {
 		return c
@@ -136,8 +136,8 @@ func signedInAgain(t *testing.T, a *routestest.App, c caller) caller {
 	return c
 }
 
-// saysDone reports whether an answer carries the message of something done.
-func saysDone(answer *http.Response) bool {
+// isSuccess reports whether a response has a success message.
+func isSuccess(answer *http.Response) bool {
 	for _, cookie := range answer.Cookies() {
 		if cookie.Name == "flash" && cookie.Value != "" {
 			return true
@@ -146,29 +146,30 @@ func saysDone(answer *http.Response) bool {
 	return false
 }
 
-// TestRouteMatrix sends every kind of caller to every route of the table, and
-// TestEveryRouteIsInTheTable proves that there are no others.
+// TestRouteMatrix sends every kind of caller to every route of the table.
+// TestEveryRouteInTable checks that there are no others.
 func TestRouteMatrix(t *testing.T) {
 	a := routestest.New(t, "sqlite:"+filepath.Join(t.TempDir(), "gateway.db"), "GATEWAY_TRUSTED_PROXIES=0.0.0.0/32")
 	a.Apply(t, `{"projects":{"p":{"authMode":"none","mcpServers":{}}}}`)
-	callers := cast(t, a)
+	callers := allCallers(t, a)
 	checked, asked := 0, 0
 	for _, r := range routes.Table(a.Services) {
 		if r.Guard == "project" || r.Method == http.MethodOptions || r.Method == "" {
-			continue // proved by the conversations of the endpoints
+			continue // tested by the conversations of the endpoints
 		}
 		for _, c := range callers {
-			// Who may do it is asked for things that do not exist, so that
-			// nothing changes under the callers that follow.
-			if ending[r.Path] {
-				c = signedInAgain(t, a, c)
+			// Requests use IDs that do not exist, so that nothing changes for
+			// later callers.
+			if endsSession[r.Path] {
+				c = withNewSession(t, a, c)
 			}
-			// Each request is of another address, so that wrong tokens stop nobody.
+			// Each request has another address, so that wrong tokens block no
+			// caller.
 			asked++
 			c.ip = netip.AddrFrom4([4]byte{10, 0, byte(asked >> 8), byte(asked)}).String()
-			got, status := meet(t, a, r, c, "no-such-thing")
-			want := due(r, c)
-			if want == admitted && refusing[r.Method+" "+r.Path] {
+			got, status := sendAs(t, a, r, c, "no-such-thing")
+			want := wantVerdict(r, c)
+			if want == admitted && forbiddenByHandler[r.Method+" "+r.Path] {
 				want = forbidden
 			}
 			if got != want {
@@ -176,23 +177,23 @@ func TestRouteMatrix(t *testing.T) {
 			}
 			checked++
 		}
-		if ending[r.Path] {
+		if endsSession[r.Path] {
 			for i, c := range callers {
-				callers[i] = signedInAgain(t, a, c)
+				callers[i] = withNewSession(t, a, c)
 			}
 		}
 	}
 	if checked < 500 {
-		t.Errorf("only %d pairs of routes and callers were checked", checked)
+		t.Errorf("only %d pairs of routes and callers checked", checked)
 	}
 }
 
-// TestCSRFMatrix proves for every route that changes something that a request
-// of another site, or one without the session's token, changes nothing.
+// TestCSRFMatrix checks for every route with side effects that cross-site
+// requests, and requests without the CSRF token, change nothing.
 func TestCSRFMatrix(t *testing.T) {
 	a := routestest.New(t, "sqlite:"+filepath.Join(t.TempDir(), "gateway.db"))
 	var admin caller
-	for _, c := range cast(t, a) {
+	for _, c := range allCallers(t, a) {
 		if c.name == "admin" {
 			admin = c
 		}
@@ -200,35 +201,35 @@ func TestCSRFMatrix(t *testing.T) {
 	for _, r := range routes.Table(a.Services) {
 		switch r.Guard {
 		case "open", "project", "catalog":
-			continue // no cookie is read there
+			continue // it ignores cookies
 		}
 		if r.Method == http.MethodGet || r.Method == http.MethodOptions {
 			continue
 		}
 		signedIn := r.Guard != "visitor" && r.Guard != "browse"
 		for name, change := range map[string]func(*caller){
-			"cross-site":              func(c *caller) { c.site = "cross-site" },
-			"same-site":               func(c *caller) { c.site = "same-site" },
-			"no Sec-Fetch-Site":       func(c *caller) { c.site = "" },
-			"no token":                func(c *caller) { c.csrf = "" },
-			"the token of another":    func(c *caller) { c.csrf = strings.Repeat("A", len(c.csrf)) },
-			"a part of the token":     func(c *caller) { c.csrf = c.csrf[:len(c.csrf)-1] },
-			"the cookie as the token": func(c *caller) { c.csrf = c.cookie },
+			"cross-site":           func(c *caller) { c.site = "cross-site" },
+			"same-site":            func(c *caller) { c.site = "same-site" },
+			"no Sec-Fetch-Site":    func(c *caller) { c.site = "" },
+			"no token":             func(c *caller) { c.csrf = "" },
+			"another user's token": func(c *caller) { c.csrf = strings.Repeat("A", len(c.csrf)) },
+			"truncated token":      func(c *caller) { c.csrf = c.csrf[:len(c.csrf)-1] },
+			"cookie as token":      func(c *caller) { c.csrf = c.cookie },
 		} {
 			if !signedIn && !strings.Contains(name, "site") && name != "no Sec-Fetch-Site" {
 				continue
 			}
 			c := admin
 			change(&c)
-			if got, status := meet(t, a, r, c, "no-such-thing"); got != forbidden {
+			if got, status := sendAs(t, a, r, c, "no-such-thing"); got != forbidden {
 				t.Errorf("%s %s with %s: %s (%d)", r.Method, r.Path, name, got, status)
 			}
 		}
 	}
 }
 
-// meet sends a caller to a route, with id for each of its parameters.
-func meet(t *testing.T, a *routestest.App, r routes.Row, c caller, id string) (verdict, int) {
+// sendAs sends a caller's request to a route, with id for each parameter.
+func sendAs(t *testing.T, a *routestest.App, r routes.Row, c caller, id string) (verdict, int) {
 	t.Helper()
 	var path strings.Builder
 	for part := range strings.SplitSeq(strings.TrimPrefix(r.Path, "/"), "/") {
@@ -260,7 +261,7 @@ func meet(t *testing.T, a *routestest.App, r routes.Row, c caller, id string) (v
 	}
 	defer answer.Body.Close()
 	switch location := answer.Header.Get("Location"); {
-	case answer.StatusCode == http.StatusSeeOther && (location == "/login" || strings.HasPrefix(location, "/login?")) && !saysDone(answer):
+	case answer.StatusCode == http.StatusSeeOther && (location == "/login" || strings.HasPrefix(location, "/login?")) && !isSuccess(answer):
 		return toLogin, answer.StatusCode
 	case answer.StatusCode == http.StatusUnauthorized:
 		return unauthorized, answer.StatusCode
@@ -273,21 +274,21 @@ func meet(t *testing.T, a *routestest.App, r routes.Row, c caller, id string) (v
 	}
 }
 
-func TestEveryRouteIsInTheTable(t *testing.T) {
+func TestEveryRouteInTable(t *testing.T) {
 	a := routestest.New(t, "sqlite:"+filepath.Join(t.TempDir(), "gateway.db"))
 	declared, kinds := map[string]bool{}, routes.Kinds(a.Services)
 	for _, r := range routes.Table(a.Services) {
 		if !kinds[r.Guard] {
-			t.Errorf("%s %s has the guard %q, which does not exist", r.Method, r.Path, r.Guard)
+			t.Errorf("%s %s has the unknown guard %q", r.Method, r.Path, r.Guard)
 		}
 		if declared[r.Method+" "+r.Path] {
-			t.Errorf("%s %s is twice in the table", r.Method, r.Path)
+			t.Errorf("%s %s is in the table twice", r.Method, r.Path)
 		}
 		declared[r.Method+" "+r.Path] = true
 	}
 	for _, r := range a.GetRoutes(true) {
 		if !declared[r.Method+" "+r.Path] && !declared[" "+r.Path] && !(r.Method == http.MethodHead && declared["GET "+r.Path]) {
-			t.Errorf("%s is served and in no row of the table", fmt.Sprint(r.Method, " ", r.Path))
+			t.Errorf("%s is served but not in the table", fmt.Sprint(r.Method, " ", r.Path))
 		}
 	}
 }

@@ -11,7 +11,8 @@ import (
 	"mcpgateway/services/secrets"
 )
 
-// as returns a browser of a new person with a role, at the page they land on.
+// as returns a browser of a new user with the role, and the first page after
+// sign-in.
 func (w *formWorld) as(t *testing.T, role models.Role) (*browser, page) {
 	t.Helper()
 	b := &browser{App: w.App, cookies: map[string]string{}}
@@ -28,25 +29,25 @@ func (w *formWorld) as(t *testing.T, role models.Role) (*browser, page) {
 	return b, got
 }
 
-func TestFirstSignInLandsOnAnOwnPage(t *testing.T) {
+func TestFirstPageAfterSignIn(t *testing.T) {
 	w := newFormWorld(t)
 	w.Apply(t, `{"projects":{"mine":{"name":"Mine","authMode":"oauth","mcpServers":{}},"theirs":{"name":"Theirs","authMode":"oauth","oauthAccess":"members","mcpServers":{}}}}`)
 	for role, heading := range map[models.Role]string{models.RoleMember: "Your projects", models.RoleViewer: "Projects", models.RoleAdmin: "Projects"} {
 		_, got := w.as(t, role)
 		if got.Status != http.StatusOK || !strings.Contains(got.Body, ">"+heading+"</h1>") {
-			t.Errorf("%s lands on a page with status %d", role, got.Status)
+			t.Errorf("first page of a %s: status %d", role, got.Status)
 		}
 		if role == models.RoleMember && (!strings.Contains(got.Body, "http://127.0.0.1:8080/v1/mcp/mine/request") || strings.Contains(got.Body, "heirs")) {
-			t.Error("the page of a member does not name exactly their projects")
+			t.Error("page of a member has wrong projects")
 		}
 	}
 }
 
-func TestErrorPagesKeepTheNavigation(t *testing.T) {
+func TestErrorPagesKeepNavigation(t *testing.T) {
 	w := newFormWorld(t)
 	member, _ := w.as(t, models.RoleMember)
 	viewer, _ := w.as(t, models.RoleViewer)
-	side, menu := `aria-label="Administration"`, "/admin/account"
+	side, menu := `aria-label="Admin"`, "/admin/account"
 	for _, tt := range []struct {
 		name   string
 		b      *browser
@@ -58,12 +59,12 @@ func TestErrorPagesKeepTheNavigation(t *testing.T) {
 	}{
 		{"unknown path", w.browser, "/admin/nope", nil, 404, []string{side, menu}, `href="/login"`},
 		{"unknown project", w.browser, "/admin/projects/nope", nil, 404, []string{side, menu}, `href="/login"`},
-		{"an administrator's page", viewer, "/admin/people/new", nil, 403, []string{side, menu, "Viewers can look, not change."}, `href="/login"`},
-		{"a viewer's page", member, "/admin/people", nil, 403, []string{menu, "/me", "Members can&#39;t use this page."}, side},
+		{"administrator's page", viewer, "/admin/people/new", nil, 403, []string{side, menu, "Viewers have read-only access."}, `href="/login"`},
+		{"viewer's page", member, "/admin/people", nil, 403, []string{menu, "/me", "Members can&#39;t use this page."}, side},
 		{"unknown path of a member", member, "/nope", nil, 404, []string{menu, "/me"}, side},
-		{"a form with an old token", w.browser, "/admin/projects", url.Values{"csrf": {"old"}}, 403, []string{side, menu}, `href="/login"`},
-		{"a visitor", &browser{App: w.App, cookies: map[string]string{}}, "/nope", nil, 404, []string{`href="/login"`}, side},
-		{"an unknown cookie", &browser{App: w.App, cookies: map[string]string{"sid": "x"}}, "/nope", nil, 404, []string{`href="/login"`}, side},
+		{"form with an old token", w.browser, "/admin/projects", url.Values{"csrf": {"old"}}, 403, []string{side, menu}, `href="/login"`},
+		{"visitor", &browser{App: w.App, cookies: map[string]string{}}, "/nope", nil, 404, []string{`href="/login"`}, side},
+		{"unknown cookie", &browser{App: w.App, cookies: map[string]string{"sid": "x"}}, "/nope", nil, 404, []string{`href="/login"`}, side},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got := tt.b.send(t, tt.path, tt.form)
@@ -72,7 +73,7 @@ func TestErrorPagesKeepTheNavigation(t *testing.T) {
 			}
 			for _, want := range tt.want {
 				if !strings.Contains(got.Body, want) {
-					t.Errorf("the page lacks %q", want)
+					t.Errorf("page lacks %q", want)
 				}
 			}
 		})

@@ -15,9 +15,9 @@ import (
 
 const metricsPath = "/metrics"
 
-// NewMetrics returns the application of GATEWAY_METRICS_ADDR, which serves
-// /metrics and nothing else. It accepts IP addresses as Host, because that is
-// how Prometheus reaches the targets that it discovers.
+// NewMetrics returns the application of GATEWAY_METRICS_ADDR, which only serves
+// /metrics. It accepts IP addresses as Host, because Prometheus uses them for
+// discovered targets.
 func NewMetrics(s *services.Services, log *slog.Logger) *fiber.App {
 	c := s.Config
 	names := web.NewNames(c.PublicURL, c.AllowedHosts, nil, c.Metrics.Loopback)
@@ -30,7 +30,8 @@ func NewMetrics(s *services.Services, log *slog.Logger) *fiber.App {
 	return app
 }
 
-// metricsAccess returns who may read /metrics on the gateway's own listener.
+// metricsAccess returns the access rule for /metrics on the gateway's own
+// listener.
 func metricsAccess(s *services.Services) api.MetricsAccess {
 	access := metricsToken(s)
 	access.Elsewhere = s.Config.Metrics.Addr != ""

@@ -19,7 +19,7 @@ import (
 const metricsSecret = "metrics-token-of-the-tests"
 
 // readMetrics returns the status of /metrics, its challenge and its body.
-// headers are further lines, "Name: value".
+// headers are additional lines, "Name: value".
 func readMetrics(t *testing.T, app *fiber.App, host string, headers ...string) (status int, challenge, body string) {
 	t.Helper()
 	r := httptest.NewRequest(http.MethodGet, "/metrics", nil)
@@ -90,7 +90,7 @@ func TestMetricsAccess(t *testing.T) {
 	}
 }
 
-func TestMetricsTokensAreLimited(t *testing.T) {
+func TestMetricsTokenRateLimit(t *testing.T) {
 	a := routestest.New(t, "sqlite:"+filepath.Join(t.TempDir(), "gateway.db"), "GATEWAY_METRICS_TOKEN="+metricsSecret)
 	read := func(header string) int {
 		status, _, _ := readMetrics(t, a.App, "127.0.0.1:8080", header)
@@ -105,7 +105,7 @@ func TestMetricsTokensAreLimited(t *testing.T) {
 		t.Errorf("failure %d: %d", ratelimit.MaxAuthFailures+1, status)
 	}
 	if status := read("Authorization: Bearer " + metricsSecret); status != http.StatusOK {
-		t.Errorf("the right token: %d", status)
+		t.Errorf("correct token: status %d", status)
 	}
 }
 

@@ -24,15 +24,15 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the expected outcomes of pasted configurations")
 
-// pasteOutcome is the result of a pasted configuration: the servers as they are
-// stored, and by path in the text the reasons of refusals.
+// pasteOutcome is the result of a pasted configuration: the stored servers, and
+// the reasons of rejections by their path in the text.
 type pasteOutcome struct {
 	Servers map[string]storedServer `json:"servers"`
 	Refused []string                `json:"refused"`
 	Notes   []string                `json:"notes"`
 }
 
-// storedServer is the row of a server with its secrets opened.
+// storedServer is the row of a server with decrypted secrets.
 type storedServer struct {
 	URL              string            `json:"url"`
 	Transport        string            `json:"transport"`
@@ -50,9 +50,9 @@ type storedServer struct {
 	OAuthScopes      []string          `json:"oauth.scopes,omitempty"`
 }
 
-// TestPastedConfigurations sends configurations as clients write them through
-// the wizard, the import and the API. Each stores the same servers and refuses
-// the rest with the same words.
+// TestPastedConfigurations sends the configurations of clients through the
+// wizard, the import and the API. All three store the same servers and reject
+// the rest with the same text.
 func TestPastedConfigurations(t *testing.T) {
 	paths, err := filepath.Glob("testdata/paste/*.txtar")
 	if err != nil || len(paths) < 40 {
@@ -130,7 +130,7 @@ func (a *pasteApp) stored(t *testing.T, slug string) map[string]storedServer {
 	return servers
 }
 
-// opened returns a stored secret: a reference as it is, a literal opened.
+// opened returns a stored secret: a reference unchanged, a literal decrypted.
 func (a *pasteApp) opened(t *testing.T, stored, row string) string {
 	t.Helper()
 	if _, reference := secrets.Reference(stored); reference || stored == "" {
@@ -143,12 +143,12 @@ func (a *pasteApp) opened(t *testing.T, stored, row string) string {
 	return "sealed " + v.Reveal()
 }
 
-// lines returns problems as lines, sorted.
+// lines returns problems as sorted lines.
 func lines(problems map[string]string) []string {
 	all := []string{}
 	for _, path := range slices.Sorted(maps.Keys(problems)) {
 		switch path {
-		case "(body)", "(file)", "pasted": // about the text as a whole: its reason follows the last sentence
+		case "(body)", "(file)", "pasted": // about the whole text: the reason follows the last sentence
 			_, why, _ := strings.Cut(problems[path], ": ")
 			all = append(all, why)
 		default:

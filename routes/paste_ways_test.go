@@ -21,7 +21,7 @@ import (
 	"mcpgateway/web/guard"
 )
 
-// pasteApp is an application with an administrator who pastes.
+// pasteApp is an application with an administrator who pastes configurations.
 type pasteApp struct {
 	*routestest.App
 	ring         *secrets.KeyRing
@@ -109,7 +109,7 @@ func (a *pasteApp) byAPI(t *testing.T, slug, text string) pasteOutcome {
 	return outcome
 }
 
-// byImport uploads a configuration, reads its plan and applies that.
+// byImport uploads a configuration and applies the resulting plan.
 func (a *pasteApp) byImport(t *testing.T, text string, want pasteOutcome) pasteOutcome {
 	t.Helper()
 	var form bytes.Buffer
@@ -143,8 +143,8 @@ func (a *pasteApp) byImport(t *testing.T, text string, want pasteOutcome) pasteO
 	return outcome
 }
 
-// byWizard pastes a configuration into the form of new servers, and adds every
-// server that the page shows no problem of, without connecting.
+// byWizard pastes a configuration into the form for new servers. It adds every
+// server without a problem on the page, without connecting.
 func (a *pasteApp) byWizard(t *testing.T, slug, text string, want pasteOutcome) pasteOutcome {
 	t.Helper()
 	a.newProject(t, slug)
@@ -162,7 +162,7 @@ func (a *pasteApp) byWizard(t *testing.T, slug, text string, want pasteOutcome) 
 		seen += readPage(t, body).text
 	}
 	page.text = seen
-	for i, line := range want.Refused { // the page names the entry in its heading, and the key
+	for i, line := range want.Refused { // the page has the entry in its heading, then the key
 		if _, why, ok := strings.Cut(line, ": "); ok && strings.Contains(line, ".") && page.shows(why) {
 			page.text += "\n" + want.Refused[i]
 		}
@@ -182,8 +182,8 @@ type formPage struct {
 	invalid map[string]bool // names of fields with a problem
 }
 
-// shows reports whether the page contains a sentence, which may begin with a
-// capital.
+// shows reports whether the page contains a sentence. The case of its first
+// letter is ignored.
 func (p formPage) shows(line string) bool {
 	return strings.Contains(strings.ToLower(p.text), strings.ToLower(line))
 }

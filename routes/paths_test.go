@@ -11,8 +11,8 @@ import (
 	"mcpgateway/views/paths"
 )
 
-// TestPathsAreServed requires a route for every URL that views/paths returns.
-func TestPathsAreServed(t *testing.T) {
+// TestPathsHaveRoutes requires a route for every URL that views/paths returns.
+func TestPathsHaveRoutes(t *testing.T) {
 	table := routes.Table(routestest.New(t, modelstest.SQLite(t)).Services)
 	for _, path := range []string{
 		paths.Home, paths.Projects, paths.NewProject, paths.Connections, paths.Catalog, paths.CatalogAdd, paths.CatalogSources, paths.Audit, paths.People,
@@ -26,13 +26,13 @@ func TestPathsAreServed(t *testing.T) {
 		paths.RegistryEntry("p", "s"), paths.Template("t"), paths.UseTemplate("t"), paths.RevokeGrant("g"),
 	} {
 		if !slices.ContainsFunc(table, func(r routes.Row) bool { return serves(r.Path, path) }) {
-			t.Errorf("no route serves %s", path)
+			t.Errorf("no route for %s", path)
 		}
 	}
 }
 
 // serves reports whether a route with the pattern serves the path. A parameter
-// serves one segment, but not the fixed names of other routes.
+// matches one segment, except fixed names of other routes.
 func serves(pattern, path string) bool {
 	return slices.EqualFunc(strings.Split(pattern, "/"), strings.Split(path, "/"), func(want, got string) bool {
 		return want == got || strings.HasPrefix(want, ":") && len(got) == 1

@@ -1,5 +1,5 @@
-// Package routes says which URL does what: the whole table is in routes.go,
-// the guards before it in guards.go, and what it calls in handlers.go.
+// Package routes maps URLs to handlers. The table is in routes.go, the guards
+// are in guards.go, and the handlers are created in handlers.go.
 package routes
 
 import (
@@ -39,7 +39,7 @@ func table(h *handlers) []route {
 		{anyone, "/.well-known/oauth-authorization-server", h.metadata.AuthorizationServer, open},
 		{get, "/oauth/authorize", h.authorize.Show, visitor},
 		{post, "/oauth/authorize", h.authorize.Decide, person},
-		{get, "/authorize", h.authorize.Show, visitor}, // these names are what clients of MCP 2025-03-26 guess
+		{get, "/authorize", h.authorize.Show, visitor}, // clients of MCP 2025-03-26 guess these paths
 		{anyone, "/oauth/token", h.token.Issue, open},
 		{anyone, "/token", h.token.Issue, open},
 		{anyone, "/oauth/register", h.register.Create, open},

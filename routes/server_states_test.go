@@ -12,7 +12,7 @@ import (
 	"mcpgateway/models"
 )
 
-// statusWord finds the state of a server in its page.
+// statusWord matches the state of a server on its page.
 var statusWord = regexp.MustCompile(`class="badge dot[^"]*"[^>]*>([^<]+)<`)
 
 func TestServerStates(t *testing.T) {
@@ -36,7 +36,7 @@ func TestServerStates(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, alias := range []string{"fresh", "was", "ended", "bare", "wrong", "down"} {
-		_, _ = w.Services.Syncer.Sync(t.Context(), w.ServerID(t, "p", alias)) // each fails
+		_, _ = w.Services.Syncer.Sync(t.Context(), w.ServerID(t, "p", alias)) // every sync fails
 	}
 	for _, tt := range []struct{ alias, word, connection, action string }{
 		{"fresh", "Not connected", "Not connected", "Connect"},
@@ -50,16 +50,16 @@ func TestServerStates(t *testing.T) {
 			id := w.ServerID(t, "p", tt.alias)
 			body := w.send(t, "/admin/projects/p/servers/"+id, nil).Body
 			if found := statusWord.FindStringSubmatch(body[strings.Index(body, "page-head"):]); found == nil || found[1] != tt.word {
-				t.Errorf("its page says %q, want %q", found, tt.word)
+				t.Errorf("state = %q, want %q", found, tt.word)
 			}
 			for _, want := range []string{"Last successful sync", ">never<", "last try", "failed"} {
 				if !strings.Contains(body, want) {
-					t.Errorf("its page lacks %q", want)
+					t.Errorf("page lacks %q", want)
 				}
 			}
-			for _, not := range []string{"Never synced", "all that it has", ">Never<"} {
+			for _, not := range []string{"Never synced", "all on", ">Never<"} {
 				if strings.Contains(body, not) {
-					t.Errorf("its page holds %q", not)
+					t.Errorf("page contains %q", not)
 				}
 			}
 			if tt.connection == "" {
@@ -67,11 +67,11 @@ func TestServerStates(t *testing.T) {
 			}
 			_, link, _ := strings.Cut(body, "/admin/connections/"+id+"/start")
 			if link, _, _ = strings.Cut(link, "</a>"); !strings.HasSuffix(strings.TrimSpace(link), ">"+tt.action) && !strings.HasSuffix(strings.TrimSpace(link), " "+tt.action) {
-				t.Errorf("its page offers %q, want %s", link, tt.action)
+				t.Errorf("action = %q, want %s", link, tt.action)
 			}
 			connection := w.send(t, "/admin/connections/"+id, nil).Body
 			if found := statusWord.FindStringSubmatch(connection[strings.Index(connection, "page-head"):]); found == nil || found[1] != tt.connection {
-				t.Errorf("its connection says %q, want %q", found, tt.connection)
+				t.Errorf("connection = %q, want %q", found, tt.connection)
 			}
 		})
 	}

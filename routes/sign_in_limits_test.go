@@ -15,12 +15,12 @@ import (
 	"mcpgateway/services/secrets"
 )
 
-// signInForm is an attempt to sign in through a proxy at the server's peer,
-// which appends the browser's address to what it sent.
+// signInForm is a sign-in attempt through a proxy at the server's peer. The
+// proxy appends the browser's address to the X-Forwarded-For of the browser.
 type signInForm struct {
 	email, password string
 	sent            string // X-Forwarded-For of the browser
-	from            string // its address
+	from            string // address of the browser
 	device          string
 }
 
@@ -61,27 +61,28 @@ func withPeople(t *testing.T, emails ...string) *routestest.App {
 	return a
 }
 
-func TestForgedAddressesBuyNoGuesses(t *testing.T) {
+func TestForgedAddressesShareSignInLimit(t *testing.T) {
 	const attempts = 45
 	a := withPeople(t, "ada@example.com")
 	judged := 0
 	for n := range attempts {
-		// A password for each of many accounts, each with another forged address.
+		// One password for each of many accounts, each with another forged
+		// address.
 		status, _ := signInForm{email: fmt.Sprintf("person%d@example.com", n), password: "wrong", sent: fmt.Sprintf("203.0.113.%d", n), from: "192.0.2.1"}.post(t, a)
 		if status == http.StatusUnprocessableEntity {
 			judged++
 		}
 	}
-	t.Logf("%d of %d guesses were judged", judged, attempts)
+	t.Logf("%d of %d guesses were verified", judged, attempts)
 	if judged != access.MaxLoginsPerAddress {
-		t.Errorf("%d of %d guesses were judged, want %d", judged, attempts, access.MaxLoginsPerAddress)
+		t.Errorf("%d of %d guesses were verified, want %d", judged, attempts, access.MaxLoginsPerAddress)
 	}
 	if status, _ := (signInForm{email: "ada@example.com", password: password, from: "203.0.113.1"}).post(t, a); status != http.StatusSeeOther {
-		t.Errorf("the owner of a forged address is locked out: %d", status)
+		t.Errorf("owner of a forged address: status %d", status)
 	}
 }
 
-func TestWrongPasswordsElsewhereLockNoOneOut(t *testing.T) {
+func TestWrongPasswordsElsewhereDontLockOut(t *testing.T) {
 	a := withPeople(t, "ada@example.com")
 	ada := signInForm{email: "ada@example.com", password: password, from: "192.0.2.1"}
 	status, cookies := ada.post(t, a)
@@ -90,7 +91,7 @@ func TestWrongPasswordsElsewhereLockNoOneOut(t *testing.T) {
 	}
 	device := cookies["device"]
 	if device == nil || !device.HttpOnly || device.SameSite != http.SameSiteLaxMode || device.Path != "/" || device.MaxAge != int(access.DeviceLifetime.Seconds()) || device.Secure {
-		t.Fatalf("the device cookie is %+v", device)
+		t.Fatalf("device cookie = %+v", device)
 	}
 	for n := range access.MaxLoginsPerPair + 1 {
 		status, _ = signInForm{email: "ada@example.com", password: "wrong", from: "198.51.100.1"}.post(t, a)
@@ -99,16 +100,16 @@ func TestWrongPasswordsElsewhereLockNoOneOut(t *testing.T) {
 		}
 	}
 	if status, _ = ada.post(t, a); status != http.StatusSeeOther {
-		t.Errorf("from another address: %d", status)
+		t.Errorf("another address: status %d", status)
 	}
 	for n := range access.MaxLoginsPerAccount {
 		signInForm{email: "ada@example.com", password: "wrong", from: fmt.Sprintf("198.51.100.%d", 2+n/access.MaxLoginsPerPair)}.post(t, a)
 	}
 	if status, _ = ada.post(t, a); status != http.StatusTooManyRequests {
-		t.Errorf("beyond the account's limit: %d", status)
+		t.Errorf("above the limit of the account: status %d", status)
 	}
 	ada.device = device.Value
 	if status, _ = ada.post(t, a); status != http.StatusSeeOther {
-		t.Errorf("in the browser that signed in before: %d", status)
+		t.Errorf("known browser: status %d", status)
 	}
 }

@@ -5,7 +5,8 @@ import (
 	"mcpgateway/web"
 )
 
-// spansOf returns what records requests: nil when no collector is configured.
+// spansOf returns the recorder of requests, or nil if no collector is
+// configured.
 func spansOf(t *tracing.Tracer) web.Spans {
 	if t == nil {
 		return nil
@@ -15,7 +16,7 @@ func spansOf(t *tracing.Tracer) web.Spans {
 
 type spans struct{ *tracing.Tracer }
 
-// Request records a request of a project's client.
+// Request implements web.Spans.
 func (s spans) Request(r web.RequestSpan) {
 	s.Tracer.Request(tracing.Request{
 		TraceID: r.TraceID, SpanID: r.SpanID, ParentID: r.ParentID, State: r.State, Start: r.Start, End: r.End,

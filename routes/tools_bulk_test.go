@@ -18,12 +18,12 @@ const (
 
 var shownTools = regexp.MustCompile(`name="tool" value="([0-9a-f]+ [^"]+)" checked`)
 
-// review returns what the review at path shows, as the form sends it.
+// review returns the values that the review page at path would submit.
 func (w *formWorld) review(t *testing.T, path string) []string {
 	t.Helper()
 	got := w.send(t, path, nil)
 	if got.Status != http.StatusOK {
-		t.Fatalf("%s answers %d", path, got.Status)
+		t.Fatalf("%s: status %d", path, got.Status)
 	}
 	var all []string
 	for _, found := range shownTools.FindAllStringSubmatch(got.Body, -1) {
@@ -32,7 +32,7 @@ func (w *formWorld) review(t *testing.T, path string) []string {
 	return all
 }
 
-// waiting returns the names of the tools that wait for approval.
+// waiting returns the names of the tools that need approval.
 func (w *formWorld) waiting(t *testing.T) []string {
 	t.Helper()
 	var names []string
@@ -43,7 +43,7 @@ func (w *formWorld) waiting(t *testing.T) []string {
 	return names
 }
 
-func TestBulkEnableNamesWaitingTools(t *testing.T) {
+func TestBulkEnableListsUnapprovedTools(t *testing.T) {
 	w := newFormWorld(t)
 	waiting, before := w.waiting(t), w.audited(t)
 	if len(waiting) < 2 || len(waiting) > 5 {
@@ -51,21 +51,21 @@ func TestBulkEnableNamesWaitingTools(t *testing.T) {
 	}
 	got := w.post(t, toolsForm, url.Values{"tool": waiting, "enabled": {"true"}})
 	if got.Status != http.StatusSeeOther || !strings.Contains(got.Flash, "need approval first and were left as they are") || strings.Contains(got.Flash, "enabled") {
-		t.Errorf("answers %d %q", got.Status, got.Flash)
+		t.Errorf("response %d %q", got.Status, got.Flash)
 	}
 	for _, name := range waiting {
 		if !strings.Contains(got.Flash, name) {
-			t.Errorf("%q does not name %s", got.Flash, name)
+			t.Errorf("%q lacks %s", got.Flash, name)
 		}
 	}
 	if got := w.audited(t); len(got) != len(before) {
 		t.Errorf("recorded %v", got[len(before):])
 	}
 	if !strings.Contains(got.FlashLink, reviewForm+"?tool=") || len(w.review(t, got.FlashLink)) != len(waiting) {
-		t.Errorf("it leads to %q", got.FlashLink)
+		t.Errorf("redirect to %q", got.FlashLink)
 	}
 	mixed := w.post(t, toolsForm, url.Values{"tool": {waiting[0], "clock__current_time"}, "enabled": {"true"}})
-	if !strings.HasPrefix(mixed.Flash, "1 tool is enabled. 1 tool needs approval first") {
+	if !strings.HasPrefix(mixed.Flash, "1 tool turned on. 1 tool needs approval first") {
 		t.Errorf("both kinds: %q", mixed.Flash)
 	}
 }
@@ -75,7 +75,7 @@ func TestBulkApproval(t *testing.T) {
 		"selected": func(t *testing.T, w *formWorld, names []string) string {
 			got := w.post(t, toolsForm, url.Values{"tool": names, "approve": {"true"}})
 			if got.Status != http.StatusSeeOther || len(w.waiting(t)) != len(names) {
-				t.Fatalf("selecting alone answers %d and leaves %v waiting", got.Status, w.waiting(t))
+				t.Fatalf("selection: status %d, %v need approval", got.Status, w.waiting(t))
 			}
 			return got.Location
 		},
@@ -86,21 +86,21 @@ func TestBulkApproval(t *testing.T) {
 			w := newFormWorld(t)
 			shown := w.review(t, path(t, w, w.waiting(t)))
 			if len(shown) == 0 {
-				t.Fatal("the review shows nothing")
+				t.Fatal("review is empty")
 			}
 			got := w.post(t, reviewForm, url.Values{"tool": shown})
 			if got.Status != http.StatusSeeOther || !strings.Contains(got.Flash, " approved.") || got.FlashUndo == "" {
-				t.Fatalf("answers %d %q", got.Status, got.Flash)
+				t.Fatalf("response %d %q", got.Status, got.Flash)
 			}
 			left := w.waiting(t)
 			for _, one := range shown {
 				if _, name, _ := strings.Cut(one, " "); slices.Contains(left, name) {
-					t.Errorf("%s still waits", name)
+					t.Errorf("%s still needs approval", name)
 				}
 			}
 			undone := w.post(t, "/admin/undo", url.Values{"form": {got.FlashUndo}})
 			if undone.Status != http.StatusSeeOther || !strings.Contains(undone.Flash, "undone.") || len(w.waiting(t)) != len(left)+len(shown) {
-				t.Errorf("undo answers %d %q and leaves %v waiting", undone.Status, undone.Flash, w.waiting(t))
+				t.Errorf("undo: %d %q, %v need approval", undone.Status, undone.Flash, w.waiting(t))
 			}
 			if again := w.post(t, "/admin/undo", url.Values{"form": {got.FlashUndo}}); !strings.Contains(again.Flash, "can no longer be undone") {
 				t.Errorf("undo again: %d %q", again.Status, again.Flash)
@@ -109,7 +109,7 @@ func TestBulkApproval(t *testing.T) {
 	}
 }
 
-func TestChangedDefinitionIsNotApprovedUnseen(t *testing.T) {
+func TestChangedDefinitionNotApproved(t *testing.T) {
 	w := newFormWorld(t)
 	shown := w.review(t, reviewForm)
 	tool := w.send(t, toolsForm+"/held__current_time", nil)
@@ -132,6 +132,6 @@ func TestChangedDefinitionIsNotApprovedUnseen(t *testing.T) {
 	}
 	var rows []models.Tool
 	if err := w.Services.DB.Find(&rows, "name = 'current_time' AND definition_hash = ?", strings.Repeat("ab", 32)).Error; err != nil || len(rows) != 1 || rows[0].ApprovedHash == rows[0].DefinitionHash {
-		t.Errorf("approved unseen: %+v, %v", rows, err)
+		t.Errorf("approved without review: %+v, %v", rows, err)
 	}
 }

@@ -14,13 +14,13 @@ import (
 	"mcpgateway/services/secrets"
 )
 
-// oldTime is when the rows of an old database were written.
+// oldTime is the time of the rows in an old database.
 func oldTime() time.Time { return time.Date(2026, 3, 1, 12, 0, 0, 123_000_000, time.UTC) }
 
-// kept is what an old database holds that cannot be made by hand: hashes, seals
+// kept has the computed values of an old database: hashes, encrypted secrets
 // and the chain of the audit log.
 type kept struct {
-	key, bearer, token, cookie string // the texts behind
+	key, bearer, token, cookie string // plaintexts
 	keyHash                    []byte
 	sealedBearer, sealedToken  string
 	passwordHash               string
@@ -29,8 +29,8 @@ type kept struct {
 	head                       models.AuditHead
 }
 
-// keep lets the product make what belongs into an old database. Its values are
-// those of the rows below: server s1 of project p1, person u1.
+// keep uses the product to create the computed values for the rows below:
+// server s1 of project p1, user u1.
 func keep(t *testing.T) kept {
 	t.Helper()
 	a := routestest.New(t, modelstest.SQLite(t))
@@ -66,22 +66,22 @@ func keep(t *testing.T) kept {
 	return k
 }
 
-// blob is bytes in one column, which GORM would take for a list otherwise.
+// blob is a column of bytes. GORM would expand a []byte to a list.
 type blob []byte
 
 // Value implements driver.Valuer.
 func (b blob) Value() (driver.Value, error) { return append([]byte{}, b...), nil }
 
-// oldRow is a row as the schema of a version had it.
+// oldRow is a row in the schema of an old version.
 type oldRow struct {
-	since     int64 // version of the schema that knows all its columns
+	since     int64 // first version of the schema with all of its columns
 	statement string
 	values    []any
 }
 
-// oldRows returns at least one row of everything that a person or program put
-// there. Nothing names a column that came later than the row's table, so that
-// what later migrations add must find its value itself.
+// oldRows returns at least one row for each kind of stored data. No row has a
+// column that was added after its table, so that later migrations must fill
+// such columns.
 func oldRows(k kept) []oldRow {
 	at := oldTime()
 	rows := []oldRow{

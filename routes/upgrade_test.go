@@ -19,9 +19,9 @@ import (
 	"mcpgateway/web/webtest"
 )
 
-// TestEveryVersionCanBeUpgraded fills a database of each version of the schema,
-// starts the present program on it, and finds everything.
-func TestEveryVersionCanBeUpgraded(t *testing.T) {
+// TestUpgradeFromEveryVersion fills a database of each schema version, starts
+// the current program on it, and checks its data.
+func TestUpgradeFromEveryVersion(t *testing.T) {
 	old := keep(t)
 	for version := int64(1); version <= latest(t); version++ {
 		modelstest.EachEmptyDSN(t, func(t *testing.T, dsn string) {
@@ -34,7 +34,7 @@ func TestEveryVersionCanBeUpgraded(t *testing.T) {
 	}
 }
 
-// latest returns the version of the present schema.
+// latest returns the current version of the schema.
 func latest(t *testing.T) int64 {
 	t.Helper()
 	db := modelstest.Open(t, modelstest.SQLite(t))
@@ -49,8 +49,8 @@ func latest(t *testing.T) int64 {
 	return steps[len(steps)-1].Version
 }
 
-// fill brings an empty database to the version and writes the rows that it
-// knows.
+// fill migrates an empty database to the version and inserts the rows that it
+// supports.
 func fill(t *testing.T, dsn string, version int64, rows []oldRow) {
 	t.Helper()
 	db := modelstest.Open(t, dsn)
@@ -67,7 +67,7 @@ func fill(t *testing.T, dsn string, version int64, rows []oldRow) {
 		t.Fatal(err)
 	}
 	tx := db.Begin()
-	defer tx.Rollback() // does nothing after the commit
+	defer tx.Rollback() // no effect after the commit
 	for _, row := range rows {
 		if row.since > version {
 			continue
@@ -81,13 +81,14 @@ func fill(t *testing.T, dsn string, version int64, rows []oldRow) {
 	}
 }
 
-// checkUpgraded reads what a database of the version held through the product.
+// checkUpgraded reads the data of a database of the version through the
+// product.
 func checkUpgraded(t *testing.T, a *routestest.App, version int64, old kept) {
 	t.Helper()
 	program := map[string]string{"Authorization": "Bearer " + routestest.AdminToken}
 	client := map[string]string{"Authorization": "Bearer " + old.key}
 	person := map[string]string{"Cookie": "sid=" + old.cookie, "Accept": "text/html"}
-	if version == 6 { // once is enough: hashing a password takes its time
+	if version == 6 { // once is enough: hashing a password is slow
 		if _, err := a.Services.People.SignIn(t.Context(), "old@example.com", secrets.NewValue(password), access.Browser{IP: "127.0.0.1"}); err != nil {
 			t.Errorf("sign in: %v", err)
 		}
@@ -120,12 +121,12 @@ func checkUpgraded(t *testing.T, a *routestest.App, version int64, old kept) {
 		t.Run(c.Path, func(t *testing.T) { webtest.Check(t, c.Case, webtest.Send(t, a.App, c.Case)) })
 	}
 	if _, err := a.Services.Audit.Verify(t.Context()); err != nil {
-		t.Errorf("the chain of the audit log: %v", err)
+		t.Errorf("audit chain: %v", err)
 	}
 	checkSeals(t, a, version, old)
 }
 
-// checkSeals opens the secrets of the rows.
+// checkSeals decrypts the secrets of the rows.
 func checkSeals(t *testing.T, a *routestest.App, version int64, old kept) {
 	t.Helper()
 	var server models.Server
@@ -133,7 +134,7 @@ func checkSeals(t *testing.T, a *routestest.App, version int64, old kept) {
 		t.Fatal(err)
 	}
 	if got, err := a.Services.Config.Keys.Open(server.AuthBearer, projects.BearerRow("s1")); err != nil || got.Reveal() != old.bearer {
-		t.Errorf("the bearer token cannot be opened: %v", err)
+		t.Errorf("open bearer token: %v", err)
 	}
 	if version < 9 {
 		return
@@ -143,6 +144,6 @@ func checkSeals(t *testing.T, a *routestest.App, version int64, old kept) {
 		t.Fatal(err)
 	}
 	if got, err := a.Services.Config.Keys.Open(connection.RefreshToken, oauthclient.RefreshTokenRow("s1")); err != nil || got.Reveal() != old.token {
-		t.Errorf("the refresh token cannot be opened: %v", err)
+		t.Errorf("open refresh token: %v", err)
 	}
 }

@@ -38,8 +38,8 @@ func switched(t *testing.T) (address string, on func()) {
 	return front.URL + target.Path, func() { available.Store(true) }
 }
 
-// partly pastes two servers that respond, one that does not, and a command,
-// and returns the page after the attempt to add them.
+// partly pastes two working servers, an unavailable one and a command. It
+// returns the page after the attempt to add them.
 func partly(t *testing.T, a *pasteApp) (page formPage, body string, on func()) {
 	t.Helper()
 	a.newProject(t, "p")
@@ -59,11 +59,11 @@ func TestWizardShowsPartialSuccess(t *testing.T) {
 	page, body, on := partly(t, a)
 	for _, want := range []string{"2 of 3 servers added.", "Couldn't connect to later.", "Retry", "Add anyway", "commands are not supported", "clock", "tools"} {
 		if !page.shows(want) {
-			t.Errorf("the page does not show %q", want)
+			t.Errorf("page lacks %q", want)
 		}
 	}
-	if strings.Contains(body, `role="alert"`) || page.shows("There is a problem") {
-		t.Error("partial success is shown as an error")
+	if strings.Contains(body, `role="alert"`) || page.shows("Please check") {
+		t.Error("partial success appears as an error")
 	}
 	if !strings.Contains(body, a.ServerID(t, "p", "clock")+"/filters?new=1") {
 		t.Error("no link to the tools of an added server")
@@ -102,7 +102,7 @@ func TestWizardDeniesPastedTools(t *testing.T) {
 	}
 }
 
-func TestWizardRefusesFormWithoutItsSettings(t *testing.T) {
+func TestWizardRejectsFormWithoutSettings(t *testing.T) {
 	a := newPasteApp(t, modelstest.SQLite(t))
 	a.newProject(t, "p")
 	_, body := a.submit(t, "/admin/projects/p/servers/new", url.Values{"pasted": {`{"a":{"url":"https://a.example","denyTools":["x"]}}`}})

@@ -11,8 +11,8 @@ import (
 	"mcpgateway/services/fault"
 )
 
-// checkURL refuses upstream addresses that could never be called, so that the
-// mistake shows when it is saved and not at the first call.
+// checkURL rejects upstream URLs that can never be called, so that the mistake
+// is reported when it is saved and not at the first call.
 func checkURL(guard *egress.Guard, c *config.Config) func(string) error {
 	return func(raw string) error {
 		if err := egress.CheckURL(raw); err != nil {
@@ -20,12 +20,12 @@ func checkURL(guard *egress.Guard, c *config.Config) func(string) error {
 		}
 		u, err := url.Parse(raw)
 		if err != nil {
-			return fault.Invalid("this is not a URL")
+			return fault.Invalid("This is not a valid URL.")
 		}
 		if isOwnOrigin(u, c.PublicURL, c.Addr) {
-			return fault.Invalid("this is the address of this gateway itself: a project of it cannot be a server of another one, so add the servers of that project here")
+			return fault.Invalid("This is the gateway's own address. A project can't be a server of another one. Add the project's servers here instead.")
 		}
-		// Names are judged when they are dialled.
+		// Host names are checked when they are dialed.
 		if addr, err := netip.ParseAddr(u.Hostname()); err == nil {
 			if err := guard.Check(addr); err != nil {
 				return fault.Invalid("%v", err)
@@ -36,8 +36,9 @@ func checkURL(guard *egress.Guard, c *config.Config) func(string) error {
 }
 
 // isOwnOrigin reports whether a URL has the gateway's own origin: that of its
-// public URL, or an address of its listener. Names are compared and not looked
-// up; what they hide shows by the Gateway-Hops header of requests.
+// public URL, or an address of its listener. It compares names without
+// resolving them; loops through other names are detected by the Gateway-Hops
+// header of requests.
 func isOwnOrigin(u, public *url.URL, listener string) bool {
 	host, port := originOf(u)
 	if public != nil {
@@ -64,7 +65,7 @@ func isOwnOrigin(u, public *url.URL, listener string) bool {
 	return to.IsLoopback() || to.IsUnspecified() || isInterface(to)
 }
 
-// originOf returns the host and the port of a URL as they are compared.
+// originOf returns the host and port of a URL in a comparable form.
 func originOf(u *url.URL) (host, port string) {
 	port = u.Port()
 	switch {
@@ -77,7 +78,7 @@ func originOf(u *url.URL) (host, port string) {
 	return strings.TrimSuffix(strings.ToLower(u.Hostname()), "."), port
 }
 
-// addressOf returns the address that a host is, or the zero address.
+// addressOf returns the IP address in host, or the zero address.
 func addressOf(host string) netip.Addr {
 	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
 		return netip.AddrFrom4([4]byte{127, 0, 0, 1})

@@ -21,8 +21,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// start runs the services on the database with the address dsn until the test
-// ends.
+// start runs the services on the database dsn until the test ends.
 func start(t *testing.T, dsn string) *services.Services {
 	t.Helper()
 	c, err := config.Load([]string{
@@ -42,7 +41,7 @@ func start(t *testing.T, dsn string) *services.Services {
 	t.Cleanup(func() {
 		cancel()
 		if err := <-ended; err != nil {
-			t.Errorf("the services ended with %v", err)
+			t.Errorf("Run() = %v", err)
 		}
 		if err := s.Close(); err != nil {
 			t.Errorf("closing: %v", err)
@@ -52,7 +51,7 @@ func start(t *testing.T, dsn string) *services.Services {
 	case <-ready:
 	case err := <-ended:
 		ended <- err
-		t.Fatalf("the services did not start: %v", err)
+		t.Fatalf("services failed to start: %v", err)
 	}
 	return s
 }
@@ -63,21 +62,21 @@ func within(t *testing.T) context.Context {
 	return ctx
 }
 
-func await(t *testing.T, heard <-chan string, want string) {
+func await(t *testing.T, received <-chan string, want string) {
 	t.Helper()
 	select {
-	case got := <-heard:
+	case got := <-received:
 		if got != want {
-			t.Fatalf("heard %s, want %s", got, want)
+			t.Fatalf("received %s, want %s", got, want)
 		}
 	case <-within(t).Done():
-		t.Fatalf("%s was not heard", want)
+		t.Fatalf("%s was not received", want)
 	}
 }
 
-// TestUpstreamChangesReachClients goes the whole way: what an upstream
-// announces is read, stored, put into the project's snapshot and told to the
-// clients that listen, without anybody asking for a sync.
+// TestUpstreamChangesReachClients covers the whole path: a change announced by
+// an upstream is synced, stored, added to the project's snapshot and sent to
+// listening clients, without an explicit sync.
 func TestUpstreamChangesReachClients(t *testing.T) {
 	agree := func(context.Context, *upstreamtest.Call) upstreamtest.Result { return upstreamtest.JSON("{}") }
 	for _, era := range upstreamtest.AllEras() {
@@ -103,7 +102,7 @@ func TestUpstreamChangesReachClients(t *testing.T) {
 					t.Fatal(err)
 				}
 				if err := up.WaitForStreams(within(t), 1); err != nil {
-					t.Fatal("the upstream is not heard")
+					t.Fatal("the gateway doesn't listen to the upstream")
 				}
 				project, err := s.Directory.Project("p")
 				limit := within(t).Done()
@@ -117,15 +116,15 @@ func TestUpstreamChangesReachClients(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				heard := make(chan string, 16)
-				deliver := func(n subscriptions.Notification) { heard <- n.Method + string(n.Params) }
+				received := make(chan string, 16)
+				deliver := func(n subscriptions.Notification) { received <- n.Method + string(n.Params) }
 				defer s.Subscriptions.Subscribe(project.Project.ID, deliver)()
 				defer s.Subscriptions.Attach("session", deliver)()
 
 				up.SetTools(upstreamtest.Standard(2)...)
-				await(t, heard, subscriptions.NotifyToolsChanged)
+				await(t, received, subscriptions.NotifyToolsChanged)
 				if project, err = s.Directory.Project("p"); err != nil || len(project.Tools) != 2 {
-					t.Errorf("the project has %d tools, %v", len(project.Tools), err)
+					t.Errorf("project has %d tools, %v", len(project.Tools), err)
 				}
 
 				client := &gateway.Client{Version: "2025-11-25", SessionID: "session"}
@@ -134,10 +133,10 @@ func TestUpstreamChangesReachClients(t *testing.T) {
 					t.Fatal(err)
 				}
 				up.Notify(subscriptions.NotifyResourceUpdated, params)
-				await(t, heard, subscriptions.NotifyResourceUpdated+string(params))
+				await(t, received, subscriptions.NotifyResourceUpdated+string(params))
 				agreed, cancel := s.Subscriptions.SubscribeResources(within(t), project, []string{"test://a", "test://unknown"}, deliver)
 				if len(agreed) != 1 {
-					t.Errorf("agreed to %q", agreed)
+					t.Errorf("acknowledged %q", agreed)
 				}
 				cancel()
 				if _, err := s.Subscriptions.Handle(within(t), project, client, "resources/unsubscribe", params, nil); err != nil {
@@ -145,7 +144,7 @@ func TestUpstreamChangesReachClients(t *testing.T) {
 				}
 				if !era.Stateless() {
 					if _, err := up.WaitForRequests(within(t), "resources/unsubscribe", 1); err != nil {
-						t.Error("the upstream was not told of the end")
+						t.Error("the upstream's stream was not closed")
 					}
 				}
 			})
@@ -153,9 +152,9 @@ func TestUpstreamChangesReachClients(t *testing.T) {
 	}
 }
 
-// TestUpdateOfAResourceReachesTheProcessWithTheStream subscribes in one process
-// and listens in another, as behind a balancer.
-func TestUpdateOfAResourceReachesTheProcessWithTheStream(t *testing.T) {
+// TestResourceUpdateAcrossReplicas subscribes in one process and listens in
+// another, as with a load balancer.
+func TestResourceUpdateAcrossReplicas(t *testing.T) {
 	agree := func(context.Context, *upstreamtest.Call) upstreamtest.Result { return upstreamtest.JSON("{}") }
 	modelstest.EachDSN(t, func(t *testing.T, dsn string) {
 		up := upstreamtest.New(upstreamtest.Options{
@@ -168,16 +167,16 @@ func TestUpdateOfAResourceReachesTheProcessWithTheStream(t *testing.T) {
 				"resources/subscribe": agree, "resources/unsubscribe": agree,
 			},
 		})
-		asked, streaming := start(t, dsn), start(t, dsn)
+		subscribing, streaming := start(t, dsn), start(t, dsn)
 		d, err := declaration.Parse(fmt.Appendf(nil, `{"projects":{"p":{"authMode":"none","mcpServers":{"up":{"url":%q}}}}}`, up.Start(t)))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := asked.Projects.Apply(t.Context(), d, projects.ApplyOptions{}); err != nil {
+		if _, err := subscribing.Projects.Apply(t.Context(), d, projects.ApplyOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		limit := within(t).Done()
-		for _, s := range []*services.Services{asked, streaming} {
+		for _, s := range []*services.Services{subscribing, streaming} {
 			for tick := time.Tick(5 * time.Millisecond); ; {
 				if project, err := s.Directory.Project("p"); err == nil && project.Capabilities.Subscribe {
 					break
@@ -189,36 +188,36 @@ func TestUpdateOfAResourceReachesTheProcessWithTheStream(t *testing.T) {
 				}
 			}
 		}
-		project, err := asked.Directory.Project("p")
+		project, err := subscribing.Directory.Project("p")
 		if err != nil {
 			t.Fatal(err)
 		}
-		heard := make(chan string, 16)
-		defer streaming.Subscriptions.Attach("session", func(n subscriptions.Notification) { heard <- n.Method + string(n.Params) })()
+		received := make(chan string, 16)
+		defer streaming.Subscriptions.Attach("session", func(n subscriptions.Notification) { received <- n.Method + string(n.Params) })()
 		client := &gateway.Client{Version: "2025-11-25", SessionID: "session"}
 		params := []byte(`{"uri":"test://a"}`)
-		if _, err := asked.Subscriptions.Handle(within(t), project, client, "resources/subscribe", params, nil); err != nil {
+		if _, err := subscribing.Subscriptions.Handle(within(t), project, client, "resources/subscribe", params, nil); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := up.WaitForRequests(within(t), "resources/subscribe", 2); err != nil { // each process has asked
+		if _, err := up.WaitForRequests(within(t), "resources/subscribe", 2); err != nil { // both processes have subscribed
 			t.Fatal(err)
 		}
 		if err := up.WaitForStreams(within(t), 2); err != nil {
 			t.Fatal(err)
 		}
-		// The upstream knows of the subscription a moment before its process
-		// has its answer, so what it says then may be early.
+		// The upstream has the subscription slightly before its process has the
+		// response, so its first notifications may be lost.
 		for tick := time.Tick(20 * time.Millisecond); ; {
 			up.Notify(subscriptions.NotifyResourceUpdated, params)
 			select {
-			case got := <-heard:
+			case got := <-received:
 				if want := subscriptions.NotifyResourceUpdated + string(params); got != want {
-					t.Errorf("heard %s, want %s", got, want)
+					t.Errorf("received %s, want %s", got, want)
 				}
 				return
 			case <-tick:
 			case <-limit:
-				t.Fatal("the update was not heard")
+				t.Fatal("the update was not received")
 			}
 		}
 	})

@@ -5,7 +5,7 @@ import (
 	"mcpgateway/services/upstream"
 )
 
-// newMetrics returns the metrics of what was wired so far.
+// newMetrics returns the metrics of the services created so far.
 func (s *Services) newMetrics(version string) *metrics.Metrics {
 	return metrics.New(metrics.Options{
 		Version: version, Projects: s.measured, Syncs: s.Syncer.Syncs, Lost: s.Calls.Lost, Unattributed: s.pool.Unattributed, Panics: s.Background.Panics,

@@ -12,21 +12,21 @@ import (
 	"mcpgateway/services/fault"
 )
 
-// Fresh returns when this process was last known to have heard of every change.
+// Fresh returns the time up to which this process has received every change.
 func (s *Services) Fresh() time.Time { return s.feed.Fresh() }
 
-// Drain makes Ready fail, so that balancers send no new requests.
+// Drain causes Ready to fail, so that load balancers stop sending requests.
 func (s *Services) Drain() { s.draining.Store(true) }
 
 // Draining reports whether Drain was called.
 func (s *Services) Draining() bool { return s.draining.Load() }
 
-// Ready returns why requests cannot be served, or nil: the process is not
-// ending, the database answers, its schema is the one this program knows, and
-// the catalog is there. That it is ending, which is nothing wrong, is a fault.
+// Ready returns nil if requests can be served: the process isn't draining, the
+// database responds, its schema matches this program, and the catalog is
+// loaded. While draining, which is normal, the error is a fault.
 func (s *Services) Ready(ctx context.Context) error {
 	if s.draining.Load() {
-		return fault.New(fault.KindUnavailable, fault.CodeUnavailable, "not ready")
+		return fault.New(fault.KindUnavailable, fault.CodeUnavailable, "Not ready.")
 	}
 	pool, err := s.DB.DB()
 	if err != nil {
@@ -42,7 +42,7 @@ func (s *Services) Ready(ctx context.Context) error {
 		}
 	}
 	if !s.Catalog.Loaded() {
-		return errors.New("the catalog is not loaded yet")
+		return errors.New("catalog is not loaded yet")
 	}
 	return nil
 }

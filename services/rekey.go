@@ -13,12 +13,12 @@ import (
 	"mcpgateway/services/secrets"
 )
 
-// Rekey seals every stored secret again that is not sealed with the active key,
-// and returns how many there were. A secret that is changed meanwhile by
-// somebody else keeps that change. It writes one audit row. It returns the
-// faults of secrets.KeyRing.Open for a secret whose key is missing, and then
-// has changed nothing. Afterwards it renews the codes of the audit log; the error
-// of a log that was changed is returned, and the secrets stay sealed again.
+// Rekey seals every stored secret with the active key and returns the number of
+// resealed secrets. It skips a secret that is changed concurrently. It writes
+// one audit row. If the key of a secret is missing, it returns the fault of
+// secrets.KeyRing.Open and changes nothing. Then it renews the authentication
+// codes of the audit log. If the log was tampered with, it returns an error,
+// but the secrets stay resealed.
 func (s *Services) Rekey(ctx context.Context) (resealed int, err error) {
 	err = s.DB.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
 		r := &rekeying{tx: tx, keys: s.Config.Keys}
@@ -46,7 +46,7 @@ type rekeying struct {
 	resealed int
 }
 
-// column seals the secret of one column again. The old text is part of the
+// column reseals the secret in one column. The old text is part of the
 // condition, so that a newer secret is never overwritten.
 func (r *rekeying) column(model any, key, id, column, sealed, row string) error {
 	if !r.keys.NeedsReseal(sealed) {

@@ -21,7 +21,7 @@ const (
 	newKey = "new:ZmVkY2JhOTg3NjU0MzIxMGZlZGNiYTk4NzY1NDMyMTA="
 )
 
-// withKeys returns the services of a database with a key ring, without running
+// withKeys returns services with a key ring on a database, without running
 // them.
 func withKeys(t *testing.T, dsn, ring string) *services.Services {
 	t.Helper()
@@ -41,9 +41,8 @@ func withKeys(t *testing.T, dsn, ring string) *services.Services {
 	return s
 }
 
-// TestSecretBox seals every kind of secret with one key, changes to another,
-// and shows that afterwards the first is not needed any more (security
-// requirement C09).
+// TestSecretBox seals every kind of secret with one key, rotates to another,
+// and checks that the first is no longer needed (security requirement C09).
 func TestSecretBox(t *testing.T) {
 	modelstest.EachDSN(t, func(t *testing.T, dsn string) {
 		s := withKeys(t, dsn, oldKey)
@@ -85,7 +84,7 @@ func TestSecretBox(t *testing.T) {
 			t.Fatalf("resealed %d, %v", n, err)
 		}
 		if n, err := both.Rekey(t.Context()); n != 0 || err != nil {
-			t.Errorf("resealed %d again, %v", n, err)
+			t.Errorf("second Rekey() resealed %d, %v", n, err)
 		}
 
 		after := withKeys(t, dsn, newKey)
@@ -118,11 +117,11 @@ func TestSecretBox(t *testing.T) {
 			t.Errorf("the reference became %q", a.Headers["X-B"])
 		}
 		if v, err := after.Audit.Verify(t.Context()); err != nil || v.Count == 0 {
-			t.Errorf("the audit log: %+v, %v", v, err)
+			t.Errorf("audit log: %+v, %v", v, err)
 		}
 		without := withKeys(t, dsn, oldKey)
 		if _, err := without.Rekey(t.Context()); err == nil {
-			t.Error("secrets of a missing key were sealed again")
+			t.Error("Rekey() resealed secrets without their key")
 		}
 	})
 }

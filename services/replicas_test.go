@@ -13,9 +13,9 @@ import (
 	"mcpgateway/services/config"
 )
 
-// TestReplicasMayStartAtOnceOnAnEmptyDatabase lets processes begin together:
-// each migrates and loads the catalog that comes along.
-func TestReplicasMayStartAtOnceOnAnEmptyDatabase(t *testing.T) {
+// TestReplicasStartOnEmptyDatabase starts processes concurrently: each migrates
+// the database and loads the built-in catalog.
+func TestReplicasStartOnEmptyDatabase(t *testing.T) {
 	modelstest.EachEmptyDSN(t, func(t *testing.T, dsn string) {
 		var entries [3]int
 		var running sync.WaitGroup
@@ -33,13 +33,13 @@ func TestReplicasMayStartAtOnceOnAnEmptyDatabase(t *testing.T) {
 			t.Fatal(err)
 		}
 		if want := [3]int{int(rows), int(rows), int(rows)}; entries != want || rows == 0 {
-			t.Errorf("the replicas serve %v entries of the catalog, the database has %d", entries, rows)
+			t.Errorf("catalog entries served by the replicas: %v, in the database: %d", entries, rows)
 		}
 	})
 }
 
-// startOnce runs the services until they are ready, and returns how many
-// entries of the catalog they then serve.
+// startOnce runs the services until they are ready and returns the number of
+// catalog entries that they serve.
 func startOnce(ctx context.Context, dsn string) (entries int, err error) {
 	c, err := config.Load([]string{"GATEWAY_DATABASE_URL=" + dsn, "GATEWAY_ADDR=127.0.0.1:8080", "GATEWAY_SECRETS_KEYS=" + oldKey}, "")
 	if err != nil {

@@ -9,62 +9,61 @@ import (
 	"mcpgateway/services/notify"
 )
 
-// saveUseInterval is how often the moments of last use of keys are stored.
+// saveUseInterval is the interval for storing the keys' times of last use.
 const saveUseInterval = time.Minute
 
-// part is one named thing of a list: what is done, and by which function.
+// part is a named function.
 type part[F any] struct {
 	name string
 	do   F
 }
 
-// subscribers act on each committed change, in this order, whichever replica
-// made it.
+// subscribers handle each committed change of any replica, in this order.
 func (s *Services) subscribers() []part[func(context.Context, notify.Topic) error] {
 	return []part[func(context.Context, notify.Topic) error]{
-		{"snapshots of projects", s.Directory.Changed},
+		{"project snapshots", s.Directory.Changed},
 		{"keys", s.keyIndex.Changed},
 		{"access tokens", s.tokenIndex.Changed},
-		{"connections to upstreams", s.Connections.Changed},
-		{"connections that wait for a person", s.Waiting.Changed},
-		{"plan of syncs", s.Syncer.Changed},
-		{"sessions and indexes of what is gone", s.forget},
-		{"subscriptions of clients", s.Subscriptions.Changed},
+		{"upstream connections", s.Connections.Changed},
+		{"pending authorizations", s.Waiting.Changed},
+		{"sync schedule", s.Syncer.Changed},
+		{"deleted sessions and indexes", s.forget},
+		{"client subscriptions", s.Subscriptions.Changed},
 		{"ended sessions", s.EndedSessions.Changed},
 		{"log levels", s.LogLevels.Changed},
 		{"catalog", s.Catalog.Changed},
 	}
 }
 
-// loads are what is read into memory before the first request, in this order.
+// loads read data into memory before the first request, in this order.
 func (s *Services) loads() []part[func(context.Context) error] {
 	return []part[func(context.Context) error]{
-		{"snapshots of projects", s.Directory.Load},
+		{"project snapshots", s.Directory.Load},
 		{"keys", s.keyIndex.Load},
-		{"connections that wait for a person", s.Waiting.Load},
+		{"pending authorizations", s.Waiting.Load},
 		{"ended sessions", s.EndedSessions.Load},
 		{"log levels", s.LogLevels.Load},
 		{"built-in catalog", s.loadBuiltinCatalog},
 		{"catalog", s.Catalog.Load},
-		{"plan of syncs", s.Syncer.Plan},
+		{"sync schedule", s.Syncer.Plan},
 	}
 }
 
-// loops are what runs in every replica from the first request on.
+// loops run in every replica from the first request on.
 func (s *Services) loops() []part[func(context.Context)] {
 	return []part[func(context.Context)]{
 		{"syncs", s.Syncer.Run},
 		{"connections", s.Connections.Run},
-		{"use of keys", s.saveUse},
-		{"log of calls", s.Calls.Run},
-		{"traces of code", s.CodeRuns.Run},
+		{"key usage", s.saveUse},
+		{"call log", s.Calls.Run},
+		{"run traces", s.CodeRuns.Run},
 		{"catalog", s.Catalog.Run},
 	}
 }
 
-// Run loads what requests are answered from and then keeps it true until the
-// context ends: it hears of changes, also from upstream servers, syncs these
-// and stores when keys were used. ready is called once requests can be served.
+// Run loads the data for serving requests and keeps it current until the
+// context ends. It handles changes, listens to upstream servers, syncs them and
+// stores when keys were used. It calls ready once requests can be served.
 func (s *Services) Run(ctx context.Context, ready func()) error {
 	for _, subscriber := range s.subscribers() {
 		s.feed.Subscribe(subscriber.do)
@@ -78,13 +77,13 @@ func (s *Services) Run(ctx context.Context, ready func()) error {
 	for _, load := range s.loads() {
 		if err := load.do(ctx); err != nil {
 			cancel()
-			return fmt.Errorf("load the %s: %w", load.name, err)
+			return fmt.Errorf("load %s: %w", load.name, err)
 		}
 	}
 	if err := s.keepReserve(ctx); err != nil {
 		s.log.Warn("disk reserve not filled", "error", err)
 	}
-	sweeps := s.sweeps() // before others work with the services
+	sweeps := s.sweeps() // before requests are served
 	ready()
 	for _, loop := range s.loops() {
 		running.Go(s.Background.Loop(ctx, loop.name, loop.do))
@@ -100,12 +99,12 @@ func (s *Services) Run(ctx context.Context, ready func()) error {
 		if ctx.Err() != nil {
 			return nil
 		}
-		return fmt.Errorf("the change feed ended: %w", err)
+		return fmt.Errorf("change feed ended: %w", err)
 	}
 }
 
-// loadBuiltinCatalog puts the catalog that comes along into the database, where
-// it is wanted and not there yet.
+// loadBuiltinCatalog loads the built-in catalog into the database if it is
+// enabled and missing.
 func (s *Services) loadBuiltinCatalog(ctx context.Context) error {
 	if !s.Config.BuiltinCatalog {
 		return nil
@@ -113,8 +112,8 @@ func (s *Services) loadBuiltinCatalog(ctx context.Context) error {
 	return s.CatalogStore.LoadDefaults(ctx)
 }
 
-// forget ends the upstream sessions of servers that are off and drops the
-// search index of a project that is gone.
+// forget ends the upstream sessions of disabled servers and drops the search
+// index of a deleted project.
 func (s *Services) forget(_ context.Context, topic notify.Topic) error {
 	projectID, ok := topic.ToolsetOf()
 	if !ok {
@@ -144,12 +143,12 @@ func (s *Services) saveUse(ctx context.Context) {
 			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 			defer cancel()
 			if err := s.keyIndex.SaveUse(last); err != nil {
-				s.log.Warn("the last use of keys was not stored", "error", err)
+				s.log.Warn("key usage not saved", "error", err)
 			}
 			return
 		case <-tick.C:
 			if err := s.keyIndex.SaveUse(ctx); err != nil && ctx.Err() == nil {
-				s.log.Warn("the last use of keys was not stored", "error", err)
+				s.log.Warn("key usage not saved", "error", err)
 			}
 		}
 	}

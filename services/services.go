@@ -1,5 +1,4 @@
-// Package services wires what the product does. It is the only place that
-// knows how the parts fit together.
+// Package services creates and connects all services of the product.
 package services
 
 import (
@@ -46,12 +45,12 @@ import (
 	"mcpgateway/services/upstream/pool"
 )
 
-// Services are the running product, without any way to reach it.
+// Services are the running product without its HTTP interfaces.
 type Services struct {
 	DB          *gorm.DB
 	Config      *config.Config
 	Version     string // of the program
-	Instance    string // the name of this gateway among gateways
+	Instance    string // this gateway's name in Gateway-Hops
 	Audit       *activity.Audit
 	Denials     *activity.Denials
 	Projects    *projects.Store
@@ -60,13 +59,13 @@ type Services struct {
 	CallLimits  *access.CallLimits
 	People      *access.People
 	KeptForms   *access.KeptForms
-	// SingleSignOn is nil when it is not configured.
+	// SingleSignOn is nil if it is not configured.
 	SingleSignOn *access.SingleSignOn
 	Catalog      *catalog.Catalog
 	CatalogStore *catalog.Store
 	OAuth        *oauthserver.Server
-	// Connections are the gateway's own accounts at upstream servers; Waiting
-	// says which of them need a person.
+	// Connections are the gateway's own accounts at upstream servers. Waiting
+	// reports those with a pending authorization.
 	Connections    *oauthclient.Connections
 	Waiting        *oauthclient.Waiting
 	ClientDocument *oauthclient.ClientDocument
@@ -80,7 +79,7 @@ type Services struct {
 	LogLevels     *sessions.Levels
 	Calls         *activity.Calls
 	Metrics       *metrics.Metrics
-	Tracer        *tracing.Tracer // nil when no collector is configured
+	Tracer        *tracing.Tracer // nil if no collector is configured
 
 	Declarations *codemode.Declarations
 	Arguments    *schema.Validator
@@ -90,10 +89,10 @@ type Services struct {
 	// Background starts the goroutines of the process and counts their panics.
 	Background *background.Tasks
 
-	// Dev adds the pages for developing the gateway itself.
+	// Dev adds pages for developing the gateway itself.
 	Dev bool
 
-	// Demo loads the demo project; nil where there is none to load.
+	// Demo loads the demo project. It is nil if there is none.
 	Demo Demo
 
 	tokenIndex *oauthserver.TokenIndex
@@ -107,16 +106,16 @@ type Services struct {
 	draining   atomic.Bool
 }
 
-// Demo is the demo project, whose servers run in the process that serves.
+// Demo is the demo project. Its servers run in the serving process.
 type Demo interface {
-	// Offered reports whether the demo project can be loaded and is not there.
+	// Offered reports whether the demo project is available and not yet loaded.
 	Offered(ctx context.Context) (bool, error)
-	// Load creates it, reads its tools and returns its slug.
+	// Load creates the project, syncs its tools and returns its slug.
 	Load(ctx context.Context) (slug string, err error)
 }
 
-// New opens the database, applies pending migrations and wires every service.
-// Nothing runs yet; Close ends what New began.
+// New opens the database, applies pending migrations and creates all services.
+// Run must be called next. Close releases what New opened.
 func New(ctx context.Context, c *config.Config, version string, log *slog.Logger) (*Services, error) {
 	db, err := models.Open(ctx, c.DatabaseURL)
 	if err != nil {
@@ -129,7 +128,7 @@ func New(ctx context.Context, c *config.Config, version string, log *slog.Logger
 	return s, nil
 }
 
-// wire makes every service, each behind those that it uses.
+// wire creates all services in the order of their dependencies.
 func wire(ctx context.Context, db *gorm.DB, c *config.Config, version string, log *slog.Logger) (*Services, error) {
 	pool, err := db.DB()
 	if err != nil {
@@ -155,7 +154,7 @@ func wire(ctx context.Context, db *gorm.DB, c *config.Config, version string, lo
 	return s, nil
 }
 
-// wireStore makes what reads and writes the database and nothing else.
+// wireStore creates the services that only use the database.
 func (s *Services) wireStore(ctx context.Context, guard *egress.Guard, resolver *secrets.Resolver) (err error) {
 	db, c := s.DB, s.Config
 	if s.Instance, err = c.Keys.Name("gateway hops", c.PublicURL.String()); err != nil {
@@ -177,7 +176,7 @@ func (s *Services) wireStore(ctx context.Context, guard *egress.Guard, resolver 
 	return err
 }
 
-// wireAccess makes what decides who may do what.
+// wireAccess creates the services for authentication and access control.
 func (s *Services) wireAccess() {
 	db, c := s.DB, s.Config
 	s.keyIndex = keys.NewIndex(db, now)
@@ -198,14 +197,14 @@ func (s *Services) wireAccess() {
 	}
 }
 
-// wireCatalog makes the public catalog of servers and templates.
+// wireCatalog creates the public catalog of servers and templates.
 func (s *Services) wireCatalog() {
 	c := s.Config
 	s.Catalog = catalog.New(s.DB, page.NewCursors(c.Keys), c.Keys.ActiveKID(), s.log, s.Background)
 	s.CatalogStore = catalog.NewStore(s.DB, s.clients.Catalog(), s.Audit, s.feed, now)
 }
 
-// wireConnections makes the gateway's own accounts at upstream servers.
+// wireConnections creates the gateway's own accounts at upstream servers.
 func (s *Services) wireConnections(resolver *secrets.Resolver) {
 	s.ClientDocument = oauthclient.NewClientDocument(s.Config.PublicURL, nil, now)
 	s.Connections = oauthclient.New(oauthclient.Settings{
@@ -219,12 +218,12 @@ func (s *Services) wireConnections(resolver *secrets.Resolver) {
 	s.Waiting = oauthclient.NewWaiting(s.Connections)
 }
 
-// wireUpstreams makes what speaks to upstream servers, and the snapshots of
-// what they offer.
+// wireUpstreams creates the clients of upstream servers and the snapshots of
+// their tools.
 func (s *Services) wireUpstreams(resolver *secrets.Resolver) {
 	s.pool = pool.New(s.clients.MCP(), s.Version, pool.WithTasks(s.Background), pool.WithInstance(s.Instance),
 		pool.WithElicitations(func(serverID string, params []byte) bool {
-			return s.Gateway.ElicitationCompleted(serverID, params) // which is made behind the pool, and before its first call
+			return s.Gateway.ElicitationCompleted(serverID, params) // set after the pool is created and before its first call
 		}))
 	target := func(row models.Server) *upstream.Target {
 		t := credentials.NewConnectedTarget(row, resolver, credentials.Rows{Bearer: projects.BearerRow, Header: projects.HeaderRow}, s.Connections)
@@ -242,7 +241,7 @@ func (s *Services) wireUpstreams(resolver *secrets.Resolver) {
 	})
 }
 
-// wireCode makes what runs code that calls tools.
+// wireCode creates the runner of Code Mode.
 func (s *Services) wireCode() {
 	s.CodeRuns = codemode.NewTraces(s.DB, s.log)
 	s.Declarations = codemode.NewDeclarations(s.search)
@@ -252,7 +251,7 @@ func (s *Services) wireCode() {
 	})
 }
 
-// wireGateway makes what answers MCP clients.
+// wireGateway creates the service for MCP clients.
 func (s *Services) wireGateway(ctx context.Context) error {
 	s.Results = membudget.New(s.Config.ResultMemory)
 	s.Metrics = s.newMetrics(s.Version)
@@ -268,5 +267,6 @@ func (s *Services) wireGateway(ctx context.Context) error {
 	return nil
 }
 
-// now is the clock of what is stored, as fine as both databases keep it.
+// now is the clock for stored times. It has milliseconds, the precision that
+// both databases store.
 func now() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }

@@ -19,15 +19,15 @@ import (
 	"mcpgateway/services/gateway"
 )
 
-// TestTheStartWaitsForNoUpstream has 50 servers, of which half accept requests
-// and never answer, and half refuse connections. What is stored of them is
-// served before the first of them was asked for anything, and while they hang.
-func TestTheStartWaitsForNoUpstream(t *testing.T) {
+// TestStartDoesNotWaitForUpstreams uses 50 servers: half accept requests and
+// never respond, half refuse connections. Their stored tools are served before
+// the first request to them, and while they hang.
+func TestStartDoesNotWaitForUpstreams(t *testing.T) {
 	const servers = 50
-	var asked atomic.Int64
+	var requests atomic.Int64
 	reached, over := make(chan struct{}, servers), make(chan struct{})
 	hole := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
-		asked.Add(1)
+		requests.Add(1)
 		select {
 		case reached <- struct{}{}:
 		default:
@@ -78,7 +78,7 @@ func TestTheStartWaitsForNoUpstream(t *testing.T) {
 	}
 	served := func() {
 		if err := s.Ready(t.Context()); err != nil {
-			t.Errorf("it is not ready: %v", err)
+			t.Errorf("not ready: %v", err)
 		}
 		p, err := s.Directory.Project("p")
 		if err != nil {
@@ -95,7 +95,7 @@ func TestTheStartWaitsForNoUpstream(t *testing.T) {
 	go func() {
 		ended <- s.Run(ctx, func() {
 			served()
-			if n := asked.Load(); n != 0 {
+			if n := requests.Load(); n != 0 {
 				t.Errorf("%d requests were sent before it was ready", n)
 			}
 		})
@@ -103,7 +103,7 @@ func TestTheStartWaitsForNoUpstream(t *testing.T) {
 	defer func() {
 		cancel()
 		if err := <-ended; err != nil {
-			t.Errorf("the services ended with %v", err)
+			t.Errorf("Run() = %v", err)
 		}
 		if err := s.Close(); err != nil {
 			t.Error(err)
@@ -113,7 +113,7 @@ func TestTheStartWaitsForNoUpstream(t *testing.T) {
 	case <-reached:
 	case err := <-ended:
 		ended <- err
-		t.Fatalf("the services ended: %v", err)
+		t.Fatalf("Run() returned early: %v", err)
 	}
 	served()
 }

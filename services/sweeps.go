@@ -8,24 +8,24 @@ import (
 	"mcpgateway/models"
 )
 
-// How often what is over is removed from the database, by the one replica that
-// owns a sweep.
+// Intervals of the sweeps that delete expired rows. One replica runs each
+// sweep.
 const (
-	firstSweep         = time.Minute // after a replica became the owner
+	firstSweep         = time.Minute // after a replica became the leader
 	sweepInterval      = time.Hour
 	callsSweepInterval = 10 * time.Minute
 )
 
-// sweep removes something that is over, now and then.
+// sweep deletes expired rows periodically.
 type sweep struct {
-	name  string // as in "sweep people", which is what replicas agree about
+	name  string // as in "sweep people"; replicas agree on the leader by it
 	every time.Duration
 	do    func(context.Context) error
 	log   *slog.Logger
 }
 
-// sweeps returns what has to be removed: sessions and failed attempts of
-// people, what they allowed clients, and old calls.
+// sweeps returns all sweeps: of users' sessions and failed sign-ins, of their
+// grants to clients, and of old calls.
 func (s *Services) sweeps() []sweep {
 	return []sweep{
 		{"people", sweepInterval, s.People.Sweep, s.log},
@@ -35,7 +35,7 @@ func (s *Services) sweeps() []sweep {
 	}
 }
 
-// run sweeps until the context ends.
+// run runs the sweep periodically until the context ends.
 func (w sweep) run(ctx context.Context) {
 	timer := time.NewTimer(min(firstSweep, w.every))
 	defer timer.Stop()
@@ -46,11 +46,12 @@ func (w sweep) run(ctx context.Context) {
 		case <-timer.C:
 		}
 		if err := w.do(ctx); err != nil && ctx.Err() == nil {
-			w.log.Warn("what is over was not removed", "sweep", w.name, "error", err)
+			w.log.Warn("sweep failed", "sweep", w.name, "error", err)
 		}
 		timer.Reset(w.every)
 	}
 }
 
-// keepReserve fills up the space that revocations use when the disk is full.
+// keepReserve fills the disk reserve, so that revocations can be stored when
+// the disk is full.
 func (s *Services) keepReserve(context.Context) error { return models.KeepReserve(s.DB) }

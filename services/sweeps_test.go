@@ -14,7 +14,7 @@ import (
 	"mcpgateway/services/locks"
 )
 
-func TestASweepGoesOnWhateverItReturns(t *testing.T) {
+func TestSweepContinuesAfterFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var at []time.Duration
 		var log bytes.Buffer
@@ -22,7 +22,7 @@ func TestASweepGoesOnWhateverItReturns(t *testing.T) {
 		w := sweep{"dust", time.Hour, func(context.Context) error {
 			at = append(at, time.Since(began))
 			if len(at) == 1 {
-				return errors.New("the broom is gone")
+				return errors.New("sweep failure")
 			}
 			return nil
 		}, slog.New(slog.NewTextHandler(&log, nil))}
@@ -32,13 +32,13 @@ func TestASweepGoesOnWhateverItReturns(t *testing.T) {
 		if want := []time.Duration{time.Minute, time.Hour + time.Minute, 2*time.Hour + time.Minute}; !slices.Equal(at, want) {
 			t.Errorf("swept at %v, want %v", at, want)
 		}
-		if !strings.Contains(log.String(), `sweep=dust error="the broom is gone"`) || strings.Count(log.String(), "\n") != 1 {
-			t.Errorf("the log says %s", log.String())
+		if !strings.Contains(log.String(), `sweep=dust error="sweep failure"`) || strings.Count(log.String(), "\n") != 1 {
+			t.Errorf("log = %s", log.String())
 		}
 	})
 }
 
-func TestEverySweepHasANameOfItsOwn(t *testing.T) {
+func TestSweepNamesAreUnique(t *testing.T) {
 	s := &Services{locks: &locks.Locks{}}
 	var names []string
 	for _, w := range s.sweeps() {
@@ -46,6 +46,6 @@ func TestEverySweepHasANameOfItsOwn(t *testing.T) {
 	}
 	slices.Sort(names)
 	if len(slices.Compact(slices.Clone(names))) != len(names) || slices.Contains(names, "") {
-		t.Errorf("the sweeps are %q", names)
+		t.Errorf("sweeps = %q", names)
 	}
 }

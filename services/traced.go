@@ -9,10 +9,10 @@ import (
 	"mcpgateway/services/tracing"
 )
 
-// lastSpans is how long the collector may take to hear of the last requests.
+// lastSpans is the timeout for sending the last spans to the collector.
 const lastSpans = 2 * time.Second
 
-// trace begins tracing when a collector is configured, and returns what calls
+// trace starts tracing if a collector is configured, and returns the caller of
 // upstream servers.
 func (s *Services) trace(ctx context.Context, version string) (gateway.Caller, error) {
 	c := s.Config.Tracing
@@ -23,14 +23,13 @@ func (s *Services) trace(ctx context.Context, version string) (gateway.Caller, e
 		Endpoint: c.Endpoint, Service: c.Service, Sampler: c.Sampler, Client: s.clients.Telemetry(), Version: version, Log: s.log,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("traces cannot be sent: %w", err)
+		return nil, fmt.Errorf("start tracing: %w", err)
 	}
 	s.Tracer = tracer
 	return tracer.Calls(s.pool), nil
 }
 
-// endTrace sends what waits. A collector that cannot be reached is no failure
-// of ours.
+// endTrace sends the queued spans. An unreachable collector is only logged.
 func (s *Services) endTrace() {
 	if s.Tracer == nil {
 		return
@@ -38,6 +37,6 @@ func (s *Services) endTrace() {
 	ctx, cancel := context.WithTimeout(context.Background(), lastSpans)
 	defer cancel()
 	if err := s.Tracer.Close(ctx); err != nil {
-		s.log.Warn("the last spans were not sent to the trace collector", "error", err)
+		s.log.Warn("last spans not sent", "error", err)
 	}
 }

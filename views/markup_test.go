@@ -12,9 +12,9 @@ import (
 // scripts and checked values.
 var allowed = regexp.MustCompile(`^(scripts\.(App|HTMX)|safeIconURL\(\w+\))$`)
 
-// TestMarkupKeepsToTheContentSecurityPolicy reads every page: templ escapes
+// TestMarkupFollowsContentSecurityPolicy reads every page: templ escapes
 // the values of src, hx-* and style, but does not validate them.
-func TestMarkupKeepsToTheContentSecurityPolicy(t *testing.T) {
+func TestMarkupFollowsContentSecurityPolicy(t *testing.T) {
 	var (
 		dynamic = regexp.MustCompile(`(?:^|\s)(src|srcset|srcdoc|hx-[a-z:-]+)=\{\s*([^}]*?)\s*\}`)
 		inline  = regexp.MustCompile(`(?:^|[\s"])(style|on[a-z]+)=["{]|<style|<iframe|<object|<embed|templ\.Raw\(`)
@@ -32,11 +32,11 @@ func TestMarkupKeepsToTheContentSecurityPolicy(t *testing.T) {
 		for number, line := range strings.Split(string(content), "\n") {
 			for _, found := range dynamic.FindAllStringSubmatch(line, -1) {
 				if found[1] != "src" || !allowed.MatchString(found[2]) {
-					t.Errorf("%s:%d: %s is set to %s, which nothing has checked", path, number+1, found[1], found[2])
+					t.Errorf("%s:%d: %s = %s is not validated", path, number+1, found[1], found[2])
 				}
 			}
 			if found := inline.FindString(line); found != "" {
-				t.Errorf("%s:%d: %q is refused by the content security policy", path, number+1, strings.TrimSpace(found))
+				t.Errorf("%s:%d: %q violates the content security policy", path, number+1, strings.TrimSpace(found))
 			}
 		}
 		return nil
@@ -45,6 +45,6 @@ func TestMarkupKeepsToTheContentSecurityPolicy(t *testing.T) {
 		t.Fatal(err)
 	}
 	if pages < 20 {
-		t.Errorf("only %d pages were found", pages)
+		t.Errorf("found only %d pages", pages)
 	}
 }

@@ -12,23 +12,23 @@ import (
 	"mcpgateway/services/rawjson"
 )
 
-// Bounds of request bodies (contract, "Limits").
+// Limits of request bodies.
 const (
 	MaxBody  = 1 << 20 // bytes
 	MaxDepth = 64      // levels of arrays and objects
 )
 
-// JSONBody returns the raw body of a request that must carry JSON. It returns
-// UNSUPPORTED_MEDIA_TYPE for any other content type and for a compressed
-// body, which is never inflated, and PAYLOAD_TOO_LARGE beyond MaxBody.
+// JSONBody returns the raw JSON body of a request. It returns
+// UNSUPPORTED_MEDIA_TYPE for any other content type and for a compressed body,
+// which is never decompressed. It returns PAYLOAD_TOO_LARGE above MaxBody.
 func JSONBody(c *fiber.Ctx) ([]byte, error) {
 	header := &c.Request().Header
 	if encoding := header.ContentEncoding(); len(encoding) > 0 && !bytes.EqualFold(encoding, []byte("identity")) {
-		return nil, fault.New(fault.KindUnsupportedMedia, fault.CodeUnsupportedMediaType, "send the body without Content-Encoding")
+		return nil, fault.New(fault.KindUnsupportedMedia, fault.CodeUnsupportedMediaType, "Send the body without Content-Encoding.")
 	}
 	mime, _, _ := bytes.Cut(header.ContentType(), []byte(";"))
 	if !bytes.EqualFold(bytes.TrimSpace(mime), []byte(fiber.MIMEApplicationJSON)) {
-		return nil, fault.New(fault.KindUnsupportedMedia, fault.CodeUnsupportedMediaType, "send the body as Content-Type: application/json")
+		return nil, fault.New(fault.KindUnsupportedMedia, fault.CodeUnsupportedMediaType, "Send the body with Content-Type: application/json.")
 	}
 	body := c.BodyRaw()
 	if len(body) > MaxBody {
@@ -37,9 +37,9 @@ func JSONBody(c *fiber.Ctx) ([]byte, error) {
 	return body, nil
 }
 
-// BindJSON reads the JSON body of an administration request into dst. Unknown
-// keys, keys in another case, duplicates and deep nesting are refused as
-// VALIDATION_FAILED. An empty body leaves dst as it is.
+// BindJSON decodes the JSON body of an administration request into dst. It
+// returns VALIDATION_FAILED for unknown keys, keys in another case, duplicate
+// keys and deep nesting. An empty body leaves dst unchanged.
 func BindJSON(c *fiber.Ctx, dst any) error {
 	if len(c.BodyRaw()) == 0 {
 		return nil
@@ -60,7 +60,7 @@ func BindJSON(c *fiber.Ctx, dst any) error {
 	return nil
 }
 
-// unusable returns what is wrong with a body, by the path of the value.
+// unusable returns the problem of a body, keyed by the path of the value.
 func unusable(err error) map[string]string {
 	var wrong *json.SemanticError
 	if !errors.As(err, &wrong) {
@@ -69,9 +69,9 @@ func unusable(err error) map[string]string {
 	path := strings.ReplaceAll(strings.TrimPrefix(string(wrong.JSONPointer), "/"), "/", ".")
 	switch {
 	case errors.Is(err, json.ErrUnknownName):
-		return map[string]string{path: "this key is unknown"}
+		return map[string]string{path: "unknown key"}
 	case path == "":
 		path = "(body)"
 	}
-	return map[string]string{path: "a JSON " + wrong.JSONKind.String() + " such as this cannot be used here"}
+	return map[string]string{path: "this JSON " + wrong.JSONKind.String() + " is not valid here"}
 }

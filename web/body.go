@@ -15,10 +15,11 @@ import (
 )
 
 const (
-	// firstBody is the memory that a request body gets before any of it has
+	// firstBody is the memory allocated for a request body before any of it has
 	// arrived, in bytes. It is not part of the budget.
 	firstBody = 4 << 10
-	// bodyRetry is the Retry-After of a body that finds the budget exhausted.
+	// bodyRetry is the Retry-After of a response to a body that exceeds the
+	// budget.
 	bodyRetry = 5 * time.Second
 )
 
@@ -26,7 +27,7 @@ const (
 // bytes, at most MaxBody.
 type BodyLimit func(path []byte, h *fasthttp.RequestHeader) int
 
-// of returns the limit of a request. GET and HEAD have no body.
+// of returns the limit of a request: 0 for GET and HEAD, MaxBody for a nil l.
 func (l BodyLimit) of(h *fasthttp.RequestHeader) int {
 	switch {
 	case h.IsGet(), h.IsHead():
@@ -37,8 +38,8 @@ func (l BodyLimit) of(h *fasthttp.RequestHeader) int {
 	return l(pathOf(h.RequestURI()), h)
 }
 
-// pathOf returns the path of a request target, which may be a whole URL (RFC
-// 9112, section 3.2.2).
+// pathOf returns the path of a request target, which may be an absolute URL
+// (RFC 9112, section 3.2.2).
 func pathOf(target []byte) []byte {
 	if len(target) == 0 || target[0] != '/' {
 		var u fasthttp.URI
@@ -51,14 +52,14 @@ func pathOf(target []byte) []byte {
 	return path
 }
 
-// refuseLongBodies sets up the server to respond to a request that announces a
-// longer body than the limit before it reads any of it. Of other bodies it reads
-// at most one byte; the rest is left to readBody.
+// refuseLongBodies configures the server to reject a request whose
+// Content-Length exceeds the limit before its body is read. Of other bodies the
+// server reads at most one byte. readBody reads the rest.
 func refuseLongBodies(app *fiber.App, limit BodyLimit) {
 	server := app.Server()
 	server.HeaderReceived = func(h *fasthttp.RequestHeader) fasthttp.RequestConfig {
 		if h.ContentLength() > limit.of(h) {
-			h.Set(fiber.HeaderExpect, "100-continue") // the server asks ExpectHandler first
+			h.Set(fiber.HeaderExpect, "100-continue") // the server calls ExpectHandler first
 		}
 		return fasthttp.RequestConfig{MaxRequestBodySize: 1}
 	}
@@ -78,11 +79,11 @@ func refuseLongBodies(app *fiber.App, limit BodyLimit) {
 
 // bodyBudget bounds the memory of all request bodies in flight, in bytes.
 type bodyBudget struct {
-	max   int64 // 0 means unlimited
+	max   int64 // 0 means no limit
 	taken atomic.Int64
 }
 
-// take reports whether n more bytes fit, and counts them if so.
+// take reserves n more bytes and reports whether they fit.
 func (b *bodyBudget) take(n int64) bool {
 	if b.max > 0 && b.taken.Add(n) > b.max {
 		b.taken.Add(-n)
@@ -97,11 +98,11 @@ func (b *bodyBudget) release(n int64) {
 	}
 }
 
-// readBody reads the body of a request in pieces that grow with what arrives,
-// so that a length that is only announced costs no memory. It returns
-// PAYLOAD_TOO_LARGE for a longer body than limit allows, and UNAVAILABLE when
-// the bodies of other requests exhaust the budget. The connection of a body that
-// was not read is closed.
+// readBody reads the body of a request into memory that grows with the bytes
+// received, so an announced length alone costs no memory. It returns
+// PAYLOAD_TOO_LARGE for a body above the limit, and UNAVAILABLE when the bodies
+// of other requests exhaust the budget. After an error it closes the
+// connection.
 func readBody(limit BodyLimit, budget *bodyBudget) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		if !c.Request().IsBodyStream() {
@@ -109,7 +110,7 @@ func readBody(limit BodyLimit, budget *bodyBudget) fiber.Handler {
 		}
 		h := &c.Request().Header
 		r := bodyReader{from: c.Context().RequestBodyStream(), length: h.ContentLength(), budget: budget}
-		if r.limit = r.length; r.length < 0 { // otherwise refuseLongBodies has compared them
+		if r.limit = r.length; r.length < 0 { // a known length was compared by refuseLongBodies
 			r.limit = limit.of(h)
 		}
 		defer func() { budget.release(r.taken) }()
@@ -118,7 +119,7 @@ func readBody(limit BodyLimit, budget *bodyBudget) fiber.Handler {
 			return err
 		}
 		c.Request().SetBodyRaw(r.body)
-		EventOf(c).start = time.Now() // a request begins when it was read
+		EventOf(c).start = time.Now() // the duration excludes receiving the body
 		return c.Next()
 	}
 }
@@ -126,17 +127,17 @@ func readBody(limit BodyLimit, budget *bodyBudget) fiber.Handler {
 // bodyReader reads one body.
 type bodyReader struct {
 	from   io.Reader
-	length int // as announced; negative when unknown
+	length int // Content-Length; negative when unknown
 	limit  int
 	budget *bodyBudget
-	taken  int64 // of the budget
+	taken  int64 // reserved from the budget, in bytes
 	body   []byte
 }
 
 func (r *bodyReader) read() error {
 	longest := r.length
 	if r.length < 0 {
-		longest = r.limit + 1 // to notice that there is more
+		longest = r.limit + 1 // one byte more, to detect a longer body
 	}
 	r.body = make([]byte, 0, min(longest, firstBody))
 	for {
@@ -153,12 +154,12 @@ func (r *bodyReader) read() error {
 		case errors.Is(err, io.EOF) && len(r.body) >= r.length:
 			return nil
 		case err != nil:
-			return fault.New(fault.KindInvalid, fault.CodeInvalidParameter, "The request body is incomplete or badly framed.").Because(err)
+			return fault.New(fault.KindInvalid, fault.CodeInvalidParameter, "The request body is incomplete or malformed.").Because(err)
 		}
 	}
 }
 
-// grow doubles the memory of the body, up to its longest.
+// grow doubles the capacity of the body, up to longest bytes.
 func (r *bodyReader) grow(longest int) error {
 	size := min(2*cap(r.body), longest)
 	more := int64(size - cap(r.body))

@@ -18,7 +18,8 @@ import (
 	"mcpgateway/web/webtest"
 )
 
-// lengthApp responds to requests with the length of the body, and counts the calls.
+// lengthApp responds to requests with the length of the body, and counts the
+// calls.
 func lengthApp(t *testing.T, calls *atomic.Int32, edits ...func(*web.Options)) string {
 	t.Helper()
 	app, _ := webtest.NewApp(t, edits...)
@@ -35,9 +36,9 @@ func limitOf(n int) func(*web.Options) {
 	}
 }
 
-// talk sends raw bytes on a new connection and returns the first response
-// and whether the connection was closed after it.
-func talk(t *testing.T, addr, raw string) (status int, header http.Header, body string, closed bool) {
+// sendRaw sends raw bytes on a new connection. It returns the first response and
+// whether the connection was closed after it.
+func sendRaw(t *testing.T, addr, raw string) (status int, header http.Header, body string, closed bool) {
 	t.Helper()
 	conn := webtest.DialTCP(t, addr)
 	if _, err := io.WriteString(conn, raw); err != nil {
@@ -100,12 +101,12 @@ func TestBodyLimits(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			calls.Store(0)
-			status, header, body, closed := talk(t, addr, tt.raw)
+			status, header, body, closed := sendRaw(t, addr, tt.raw)
 			if status != tt.status || !strings.Contains(body, tt.body) {
-				t.Fatalf("answered %d %s, want %d with %q", status, body, tt.status, tt.body)
+				t.Fatalf("status %d, body %s; want %d, body with %q", status, body, tt.status, tt.body)
 			}
 			if refused := status != 200; closed != refused || refused != (calls.Load() == 0) {
-				t.Errorf("closed %v, %d calls of the handler", closed, calls.Load())
+				t.Errorf("closed %v, handler called %d times", closed, calls.Load())
 			}
 			if header.Get("X-Request-Id") == "" || header.Get("X-Content-Type-Options") != "nosniff" {
 				t.Errorf("headers %v", header)
@@ -114,8 +115,8 @@ func TestBodyLimits(t *testing.T) {
 	}
 }
 
-// TestRefusedBodyIsNoRequest sends a request inside of a body that is refused.
-func TestRefusedBodyIsNoRequest(t *testing.T) {
+// TestRejectedBodyIsNotARequest embeds a request in a rejected body.
+func TestRejectedBodyIsNotARequest(t *testing.T) {
 	var calls atomic.Int32
 	inner := webtest.Posting("/inner", "")
 	addr := lengthApp(t, &calls, limitOf(10))
@@ -125,7 +126,7 @@ func TestRefusedBodyIsNoRequest(t *testing.T) {
 			t.Fatal(err)
 		}
 		if b, _ := io.ReadAll(conn); strings.Count(string(b), "HTTP/1.1 ") != 1 {
-			t.Errorf("%q was answered %q", raw, b)
+			t.Errorf("response to %q = %q", raw, b)
 		}
 	}
 	if calls.Load() != 0 {
@@ -134,7 +135,7 @@ func TestRefusedBodyIsNoRequest(t *testing.T) {
 }
 
 // TestConnectionServesAfterBodies sends bodies of all kinds on one connection,
-// some of them before the response to the one before.
+// some of them pipelined.
 func TestConnectionServesAfterBodies(t *testing.T) {
 	var calls atomic.Int32
 	addr := lengthApp(t, &calls)
@@ -154,19 +155,19 @@ func TestConnectionServesAfterBodies(t *testing.T) {
 				t.Fatalf("after a body of %d bytes: %v", n, err)
 			}
 			if b, _ := io.ReadAll(resp.Body); string(b) != fmt.Sprint(n) {
-				t.Fatalf("a body of %d bytes was read as %s", n, b)
+				t.Fatalf("body of %d bytes received as %s bytes", n, b)
 			}
 		}
 	}
 }
 
 func TestBodyBudget(t *testing.T) {
-	const budget, free = 64 << 10, 4 << 10 // the first 4 KiB of a body do not count
+	const budget, free = 64 << 10, 4 << 10 // the first 4 KiB of a body don't count
 	var calls atomic.Int32
 	addr := lengthApp(t, &calls, func(o *web.Options) { o.BodyMemory = budget })
 	for n, want := range map[int]int{budget + free - 1: 200, budget + free: 200, budget + free + 1: 503} {
-		for range 2 { // the first gives everything back
-			status, header, body, closed := talk(t, addr, announced("POST", n, strings.Repeat("x", n)))
+		for range 2 { // the first response releases the whole reservation
+			status, header, body, closed := sendRaw(t, addr, announced("POST", n, strings.Repeat("x", n)))
 			if status != want || closed != (want == 503) || (header.Get("Retry-After") != "") != (want == 503) {
 				t.Errorf("%d bytes: %d, Retry-After %q, closed %v, %s", n, status, header.Get("Retry-After"), closed, body)
 			}
@@ -177,29 +178,29 @@ func TestBodyBudget(t *testing.T) {
 		t.Fatal(err)
 	}
 	small := strings.Repeat("x", free)
-	for status := 200; status != 503; { // until the half has arrived, which takes half of the budget
-		status, _, _, _ = talk(t, addr, announced("POST", budget, strings.Repeat("x", budget)))
+	for status := 200; status != 503; { // half of the body reserves half of the budget
+		status, _, _, _ = sendRaw(t, addr, announced("POST", budget, strings.Repeat("x", budget)))
 	}
-	if status, _, _, _ := talk(t, addr, announced("POST", free, small)); status != 200 {
-		t.Errorf("a small body was answered %d", status)
+	if status, _, _, _ := sendRaw(t, addr, announced("POST", free, small)); status != 200 {
+		t.Errorf("small body: status %d", status)
 	}
 	if _, err := io.WriteString(slow, strings.Repeat("x", budget/2)); err != nil {
 		t.Fatal(err)
 	}
 	if resp, err := http.ReadResponse(bufio.NewReader(slow), nil); err != nil || resp.StatusCode != 200 {
-		t.Errorf("the slow body: %v %v", resp, err)
+		t.Errorf("slow body: %v %v", resp, err)
 	}
-	if status, _, _, _ := talk(t, addr, announced("POST", budget, strings.Repeat("x", budget))); status != 200 {
-		t.Errorf("after the slow body: %d", status)
+	if status, _, _, _ := sendRaw(t, addr, announced("POST", budget, strings.Repeat("x", budget))); status != 200 {
+		t.Errorf("after the slow body: status %d", status)
 	}
 }
 
-// TestAnnouncedBodyTakesNoMemory announces many long bodies and sends a byte of
-// each.
-func TestAnnouncedBodyTakesNoMemory(t *testing.T) {
+// TestAnnouncedBodyUsesNoMemory announces many long bodies and sends one byte
+// of each.
+func TestAnnouncedBodyUsesNoMemory(t *testing.T) {
 	const (
 		connections = 200
-		each        = 64 << 10 // of the server and the client together; a body is 1,000 KiB
+		each        = 64 << 10 // of server and client together; a body is 1,000 KiB
 	)
 	var calls atomic.Int32
 	read := make(chan bool, connections)

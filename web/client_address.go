@@ -7,8 +7,8 @@ import (
 )
 
 // ClientIP returns the address of the client that made a request. Rate limits,
-// the audit log, sessions and the request log all use it. Without trusted
-// proxies it is the address of the peer. See forwarded.Proxies.Client for the others.
+// the audit log, sessions and the request log use it. Without trusted proxies
+// it is the address of the peer; otherwise see forwarded.Proxies.Client.
 func ClientIP(c *fiber.Ctx) string {
 	e := EventOf(c)
 	if e.clientIP == "" {
@@ -32,8 +32,8 @@ func IsLocal(c *fiber.Ctx) bool {
 	return forwarded.ParseAddress(peerIP(c)).IsLoopback() && !ThroughProxy(c)
 }
 
-// ThroughProxy reports whether a request came through a proxy, as far as it
-// shows: its peer is a trusted one, or it has a header that proxies add.
+// ThroughProxy reports whether a request came through a detectable proxy: its
+// peer is a trusted proxy, or it has a header that proxies add.
 func ThroughProxy(c *fiber.Ctx) bool {
 	if EventOf(c).proxies.Trust(forwarded.ParseAddress(peerIP(c))) {
 		return true
@@ -46,8 +46,8 @@ func ThroughProxy(c *fiber.Ctx) bool {
 	return false
 }
 
-// peerIP returns the address of the other end of the connection of a request.
-// Connections of package conn remember it.
+// peerIP returns the address of the request's peer. Connections of package conn
+// cache it.
 func peerIP(c *fiber.Ctx) string {
 	if own, ok := c.Context().Conn().(interface{ PeerIP() string }); ok {
 		return own.PeerIP()

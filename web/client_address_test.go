@@ -19,11 +19,10 @@ import (
 	"mcpgateway/web/webtest"
 )
 
-// peer is the address of the other end of requests that tests make without a
-// connection.
+// peer is the remote address of requests that tests make without a connection.
 const peer = "0.0.0.0"
 
-// headers are lines of a request, "Name: value".
+// headers are header lines of a request, "Name: value".
 type headers []string
 
 func clientOf(t *testing.T, app *fiber.App, lines headers) string {
@@ -86,8 +85,8 @@ func TestClientAddressBehindProxies(t *testing.T) {
 		"IPv4 as IPv6":         {headers{list + "::ffff:203.0.113.7"}, "203.0.113.7"},
 		"trusted as IPv6":      {headers{list + "203.0.113.7, ::ffff:10.0.0.2"}, "203.0.113.7"},
 		"garbage":              {headers{list + "203.0.113.7, garbage"}, peer},
-		"garbage behind a hop": {headers{list + "203.0.113.7, garbage, 10.0.0.2"}, "10.0.0.2"},
-		"garbage at its left":  {headers{list + "garbage, 203.0.113.7"}, "203.0.113.7"},
+		"garbage after a hop":  {headers{list + "203.0.113.7, garbage, 10.0.0.2"}, "10.0.0.2"},
+		"garbage before a hop": {headers{list + "garbage, 203.0.113.7"}, "203.0.113.7"},
 		"unknown":              {headers{list + "unknown"}, peer},
 		"hidden":               {headers{list + "203.0.113.7, _hidden"}, peer},
 		"empty":                {headers{list}, peer},
@@ -133,7 +132,7 @@ func TestClientAddressBehindProxies(t *testing.T) {
 		"both, one unusable":     {headers{element + "for=unknown", list + "203.0.113.7"}, peer},
 	} {
 		if got := clientOf(t, app, tt.lines); got != tt.want {
-			t.Errorf("%s: %q is of %s, want %s", name, tt.lines, got, tt.want)
+			t.Errorf("%s: ClientIP(%q) = %s, want %s", name, tt.lines, got, tt.want)
 		}
 	}
 	clientOf(t, app, headers{list + "198.51.100.1, 203.0.113.7"})
@@ -142,36 +141,37 @@ func TestClientAddressBehindProxies(t *testing.T) {
 	}
 }
 
-func TestUntrustedPeerIsTheClient(t *testing.T) {
+func TestUntrustedPeerIsClient(t *testing.T) {
 	for name, trusted := range map[string][]netip.Prefix{"none": nil, "another": {netip.MustParsePrefix("10.0.0.0/8")}} {
 		app, _ := webtest.NewApp(t, func(o *web.Options) { o.TrustedProxies = trusted })
 		app.Get("/ip", func(c *fiber.Ctx) error { return c.SendString(web.ClientIP(c)) })
 		for _, lines := range []headers{{"X-Forwarded-For: 203.0.113.7"}, {"Forwarded: for=203.0.113.7"}, {"X-Forwarded-For: 10.0.0.1, 203.0.113.7, 10.0.0.2"}, {"X-Real-Ip: 203.0.113.7"}} {
 			if got := clientOf(t, app, lines); got != peer {
-				t.Errorf("%s: %q is of %s", name, lines, got)
+				t.Errorf("%s: ClientIP(%q) = %s", name, lines, got)
 			}
 		}
 	}
 }
 
-// TestOnlyLocalProgramsAreExempt asks through a real connection from loopback.
-func TestOnlyLocalProgramsAreExempt(t *testing.T) {
+// TestOnlyLocalClientsAreExempt sends requests on a TCP connection from
+// loopback.
+func TestOnlyLocalClientsAreExempt(t *testing.T) {
 	const burst = 3
 	for name, tt := range map[string]struct {
 		trusted string
 		header  string
 		exempt  bool
 	}{
-		"a local program":                     {"", "", true},
-		"a local proxy that is not trusted":   {"", "X-Forwarded-For: 127.0.0.1", false},
-		"a proxy with Forwarded":              {"", "Forwarded: for=127.0.0.1", false},
-		"a proxy with Via":                    {"", "Via: 1.1 proxy", false},
-		"a proxy with X-Real-IP":              {"", "X-Real-IP: 127.0.0.1", false},
-		"a trusted proxy":                     {"127.0.0.0/8", "", false},
+		"local client":                        {"", "", true},
+		"local proxy that is not trusted":     {"", "X-Forwarded-For: 127.0.0.1", false},
+		"proxy with Forwarded":                {"", "Forwarded: for=127.0.0.1", false},
+		"proxy with Via":                      {"", "Via: 1.1 proxy", false},
+		"proxy with X-Real-IP":                {"", "X-Real-IP: 127.0.0.1", false},
+		"trusted proxy":                       {"127.0.0.0/8", "", false},
 		"loopback in a trusted proxy's list":  {"127.0.0.0/8", "X-Forwarded-For: 127.0.0.1", false},
-		"loopback that is not a proxy":        {"127.0.0.1/32", "X-Forwarded-For: 127.0.0.9", false},
+		"loopback without a proxy":            {"127.0.0.1/32", "X-Forwarded-For: 127.0.0.9", false},
 		"loopback in a trusted one's element": {"127.0.0.0/8", `Forwarded: for="[::1]"`, false},
-		"somebody else":                       {"127.0.0.0/8", "X-Forwarded-For: 203.0.113.7", false},
+		"another client":                      {"127.0.0.0/8", "X-Forwarded-For: 203.0.113.7", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			app, _ := webtest.NewApp(t, func(o *web.Options) {
@@ -204,7 +204,7 @@ func TestOnlyLocalProgramsAreExempt(t *testing.T) {
 				}
 			}
 			if status := ask(); (status == http.StatusOK) != tt.exempt {
-				t.Errorf("beyond the burst: %d", status)
+				t.Errorf("after the burst: status %d", status)
 			}
 		})
 	}
@@ -232,7 +232,8 @@ func FuzzClientAddress(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, list, forwarded string) {
 		for name, lines := range map[string][2]string{"list": {"X-Forwarded-For", list}, "forwarded": {"Forwarded", forwarded}} {
-			// The line that the trusted proxy adds decides, whatever precedes it.
+			// The line of the trusted proxy decides, regardless of the lines
+			// before it.
 			const client = "2001:db8::7"
 			appended := client
 			if name == "forwarded" {

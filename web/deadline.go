@@ -10,35 +10,35 @@ import (
 	"mcpgateway/services/fault"
 )
 
-// retryLate is when a request that took too long may be tried again: a database
-// that hangs seldom comes back at once.
+// retryLate is the Retry-After of a request that exceeded its deadline. A
+// database that hangs rarely recovers at once.
 const retryLate = 5 * time.Second
 
-// Deadline ends the context of what stands behind it after limit, so that a
-// database that hangs cannot hold a request, and the connections that it takes,
-// for ever. A failure of ours after that is answered as UNAVAILABLE (503), with
-// Retry-After; other faults stay what they are.
+// Deadline cancels the context of the following handlers after limit, so that a
+// database that hangs cannot hold a request and its connections forever. An
+// internal error after the deadline becomes UNAVAILABLE (503) with Retry-After.
+// Other faults are unchanged.
 func Deadline(limit time.Duration) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		ctx, cancel := context.WithTimeout(c.UserContext(), limit)
 		defer cancel()
 		c.SetUserContext(ctx)
 		err := c.Next()
-		// The answer to a failure is still to be made.
+		// The error handler still needs a live context.
 		c.SetUserContext(context.WithoutCancel(c.UserContext()))
 		if err == nil || !errors.Is(ctx.Err(), context.DeadlineExceeded) || fault.From(err).Kind != fault.KindInternal {
 			return err
 		}
 		late := fault.New(fault.KindUnavailable, fault.CodeUnavailable,
-			"this took longer than %v and was given up: the database may not be answering; try again, and ask /readyz", limit).Because(err)
+			"The request exceeded its limit of %v. The database may be unreachable. Retry later and check /readyz.", limit).Because(err)
 		late.RetryAfter = retryLate
 		return late
 	}
 }
 
-// WithoutDeadline takes the limit of a Deadline before it away, for handlers
-// whose time is bounded otherwise, and for answers that go on after the handler
-// has returned.
+// WithoutDeadline removes the limit of an earlier Deadline. It is for handlers
+// with other time limits, and for responses that continue after the handler has
+// returned.
 func WithoutDeadline(c *fiber.Ctx) error {
 	c.SetUserContext(context.WithoutCancel(c.UserContext()))
 	return c.Next()

@@ -17,7 +17,7 @@ import (
 
 type deadlineKey struct{}
 
-func TestRequestsEndAtTheirDeadline(t *testing.T) {
+func TestRequestDeadline(t *testing.T) {
 	app, log := webtest.NewApp(t)
 	const soon, never = time.Millisecond, time.Hour
 	until := func(c *fiber.Ctx) error {
@@ -30,7 +30,7 @@ func TestRequestsEndAtTheirDeadline(t *testing.T) {
 	}
 	app.Get("/hangs", web.Deadline(soon), act, func(c *fiber.Ctx) error { return fault.Internal(fmt.Errorf("read rows: %w", until(c))) })
 	app.Get("/plain", web.Deadline(soon), until)
-	app.Get("/swallowed", web.Deadline(soon), func(c *fiber.Ctx) error { _ = until(c); return c.SendString("made without it") })
+	app.Get("/swallowed", web.Deadline(soon), func(c *fiber.Ctx) error { _ = until(c); return c.SendString("completed") })
 	app.Get("/upstream", web.Deadline(soon), func(c *fiber.Ctx) error {
 		return fault.Upstream(fault.CodeUpstreamTimeout, "too slow").Because(until(c))
 	})
@@ -42,16 +42,16 @@ func TestRequestsEndAtTheirDeadline(t *testing.T) {
 	})
 	late := map[string]string{"Retry-After": "5"}
 	webtest.Run(t, app, []webtest.Case{
-		{Name: "a database that hangs", Path: "/hangs", Status: 503, WantHeader: late, WantBody: []string{`"code":"UNAVAILABLE"`, "longer than 1ms"}, NotBody: []string{"rows"}},
-		{Name: "the same for a browser", Path: "/hangs", Header: map[string]string{"Accept": "text/html"}, Status: 503, WantHeader: late, WantBody: []string{"longer than 1ms"}},
-		{Name: "an error that is no fault", Path: "/plain", Status: 503, WantHeader: late},
-		{Name: "an answer all the same", Path: "/swallowed", Status: 200},
-		{Name: "an upstream server that is late", Path: "/upstream", Status: 502, WantBody: []string{"UPSTREAM_TIMEOUT"}},
-		{Name: "a failure in time", Path: "/early", Status: 500, WantHeader: map[string]string{"Retry-After": ""}},
-		{Name: "the deadline of something else", Path: "/inner", Status: 500},
+		{Name: "hanging database", Path: "/hangs", Status: 503, WantHeader: late, WantBody: []string{`"code":"UNAVAILABLE"`, "exceeded its limit of 1ms"}, NotBody: []string{"rows"}},
+		{Name: "hanging database in a browser", Path: "/hangs", Header: map[string]string{"Accept": "text/html"}, Status: 503, WantHeader: late, WantBody: []string{"exceeded its limit of 1ms"}},
+		{Name: "plain error", Path: "/plain", Status: 503, WantHeader: late},
+		{Name: "error ignored by the handler", Path: "/swallowed", Status: 200},
+		{Name: "upstream timeout", Path: "/upstream", Status: 502, WantBody: []string{"UPSTREAM_TIMEOUT"}},
+		{Name: "error before the deadline", Path: "/early", Status: 500, WantHeader: map[string]string{"Retry-After": ""}},
+		{Name: "another deadline", Path: "/inner", Status: 500},
 		{Name: "bounded otherwise", Path: "/lasting", Status: 200, WantJSON: `{"limited":false,"actor":"someone"}`},
 	})
 	if want := "read rows"; !strings.Contains(log.String(), want) {
-		t.Errorf("the log does not say %q", want)
+		t.Errorf("log lacks %q", want)
 	}
 }

@@ -8,14 +8,14 @@ import (
 	"github.com/gofiber/fiber/v2"
 )
 
-// downloadWriteTime is how long the client of a Download may take for each of
-// its pieces.
+// downloadWriteTime is the time a client has to receive each piece of a
+// Download.
 const downloadWriteTime = 30 * time.Second
 
-// Download makes the file the answer of the request. next returns its pieces
-// one after the other and io.EOF behind the last; it is asked only as fast as
-// the client reads, after the handler has returned, and any other error breaks
-// the connection, so that the client can tell that the file is not whole.
+// Download responds with a file. next returns its pieces in order, then io.EOF.
+// It is called after the handler has returned, as fast as the client reads. Any
+// other error of next closes the connection, so that the client detects an
+// incomplete file.
 func Download(c *fiber.Ctx, mediaType, name string, next func() ([]byte, error)) {
 	c.Set(fiber.HeaderContentType, mediaType)
 	c.Set(fiber.HeaderContentDisposition, `attachment; filename="`+name+`"`)
@@ -29,7 +29,7 @@ type download struct {
 	rest []byte
 }
 
-// Read hands out the file.
+// Read implements io.Reader.
 func (d *download) Read(p []byte) (int, error) {
 	for len(d.rest) == 0 {
 		piece, err := d.next()
@@ -48,10 +48,11 @@ func (d *download) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// Close leaves the connection without a deadline of the file.
+// Close implements io.Closer. It removes the write deadline of the download
+// from the connection.
 func (d *download) Close() error {
 	if d.conn != nil {
-		_ = d.conn.SetWriteDeadline(time.Time{}) // fails on a closed connection only
+		_ = d.conn.SetWriteDeadline(time.Time{}) // fails only on a closed connection
 	}
 	return nil
 }

@@ -10,7 +10,7 @@ import (
 	"mcpgateway/services/fault"
 )
 
-// statusOf is the one place where kinds of failure become HTTP statuses.
+// statusOf maps kinds of faults to HTTP statuses. It is the only such mapping.
 func statusOf(kind fault.Kind) int {
 	switch kind {
 	case fault.KindInvalid:
@@ -50,11 +50,11 @@ func statusOf(kind fault.Kind) int {
 	}
 }
 
-// StatusOf returns the HTTP status of a failure, for handlers that answer it
-// with a page of their own.
+// StatusOf returns the HTTP status of err, for handlers that render their own
+// error page.
 func StatusOf(err error) int { return statusOf(fault.From(err).Kind) }
 
-// errorBody is the JSON form of a failure outside JSON-RPC (contract, "Errors").
+// errorBody is the JSON form of a fault outside JSON-RPC.
 type errorBody struct {
 	Code      fault.Code        `json:"code"`
 	Message   string            `json:"message"`
@@ -65,18 +65,19 @@ type errorBody struct {
 	Help      string            `json:"help,omitempty"`
 }
 
-// ErrorPage renders the page that a browser sees for a failed request.
+// ErrorPage renders the page that a browser shows for a failed request.
 type ErrorPage func(c *fiber.Ctx, status int, message, requestID string) templ.Component
 
-// errorPageKey is under what a request keeps that AllowErrorPage was called.
+// errorPageKey is the key in a request's locals that AllowErrorPage sets.
 type errorPageKey struct{}
 
-// AllowErrorPage lets browsers get the error page for a failure of the request,
-// whatever its method. Without it they get one for GET alone.
+// AllowErrorPage enables the error page in browsers for any method. By default
+// only failed GET requests get the page.
 func AllowErrorPage(c *fiber.Ctx) { c.Locals(errorPageKey{}, true) }
 
-// errorHandler answers every error that a handler returns: as JSON, or as a
-// page when the client asked for HTML. Texts of plain errors stay in the log.
+// errorHandler responds to every error that a handler returns: with JSON, or
+// with a page if the client accepts HTML. The texts of errors that are not faults
+// are only logged.
 func errorHandler(page ErrorPage, help Help) fiber.ErrorHandler {
 	return func(c *fiber.Ctx, err error) error {
 		f := faultOf(c, err)
@@ -96,15 +97,16 @@ func errorHandler(page ErrorPage, help Help) fiber.ErrorHandler {
 		}
 		body := errorBody{Code: f.Code, Message: message, Restart: f.Restart, Span: f.Span, Fields: f.Fields, RequestID: event.RequestID, Help: ErrorContext{help: help}.Help(f.Code)}
 		if f.Kind == fault.KindUnauthorized {
-			// Refused callers get the same bytes whatever was wrong; the
-			// request id is in the header.
+			// Rejected callers get identical bytes whatever the reason. The
+			// request ID is in the header.
 			body.RequestID = ""
 		}
 		return c.JSON(body)
 	}
 }
 
-// faultOf turns Fiber's own errors into faults and leaves faults as they are.
+// faultOf converts Fiber's own errors to faults and returns other faults
+// unchanged.
 func faultOf(c *fiber.Ctx, err error) *fault.Fault {
 	var own *fiber.Error
 	if !errors.As(err, &own) {
@@ -112,24 +114,24 @@ func faultOf(c *fiber.Ctx, err error) *fault.Fault {
 	}
 	switch own.Code {
 	case fiber.StatusNotFound:
-		return fault.New(fault.KindNotFound, fault.CodeNotFound, "there is nothing at %s %s", c.Method(), clip(c.Path(), 128))
+		return fault.New(fault.KindNotFound, fault.CodeNotFound, "Not found: %s %s.", c.Method(), clip(c.Path(), 128))
 	case fiber.StatusMethodNotAllowed:
-		return fault.New(fault.KindMethodNotAllowed, fault.CodeMethodNotAllowed, "%s is not possible here", clip(c.Method(), 32))
+		return fault.New(fault.KindMethodNotAllowed, fault.CodeMethodNotAllowed, "%s is not supported here.", clip(c.Method(), 32))
 	case fiber.StatusRequestEntityTooLarge:
 		return tooLarge()
 	case fiber.StatusRequestHeaderFieldsTooLarge:
-		return fault.New(fault.KindHeadersTooLarge, fault.CodePayloadTooLarge, "the headers of the request are larger than %d bytes", maxHeaders)
+		return fault.New(fault.KindHeadersTooLarge, fault.CodePayloadTooLarge, "The request headers are larger than %d bytes.", maxHeaders)
 	case fiber.StatusUnsupportedMediaType:
 		return fault.New(fault.KindUnsupportedMedia, fault.CodeUnsupportedMediaType, "%s", own.Message)
 	}
 	if own.Code >= 400 && own.Code < 500 {
-		return fault.New(fault.KindInvalid, fault.CodeInvalidParameter, "the request cannot be read")
+		return fault.New(fault.KindInvalid, fault.CodeInvalidParameter, "The request is malformed.")
 	}
 	return fault.From(err)
 }
 
 func tooLarge() *fault.Fault {
-	return fault.New(fault.KindTooLarge, fault.CodePayloadTooLarge, "the request body is larger than %d bytes", MaxBody)
+	return fault.New(fault.KindTooLarge, fault.CodePayloadTooLarge, "The request body is larger than %d bytes.", MaxBody)
 }
 
 func wantsHTML(c *fiber.Ctx) bool {

@@ -14,7 +14,7 @@ import (
 	"mcpgateway/web/webtest"
 )
 
-func TestFaultsBecomeStatuses(t *testing.T) {
+func TestFaultStatuses(t *testing.T) {
 	app, _ := webtest.NewApp(t)
 	var failure error
 	app.All("/fail", func(*fiber.Ctx) error { return failure })
@@ -43,7 +43,7 @@ func TestFaultsBecomeStatuses(t *testing.T) {
 		{fmt.Errorf("deep: %w", fault.Conflict("no")), 409, fault.CodeConflict, "no"},
 		{cause, 500, fault.CodeInternal, "Internal error. Retry later."},
 		{fault.Internal(cause), 500, fault.CodeInternal, "Internal error. Retry later."},
-		{fiber.NewError(418, "hunter2"), 400, fault.CodeInvalidParameter, "the request cannot be read"},
+		{fiber.NewError(418, "hunter2"), 400, fault.CodeInvalidParameter, "The request is malformed."},
 		{fiber.NewError(503, "hunter2"), 500, fault.CodeInternal, "Internal error. Retry later."},
 	} {
 		t.Run(fmt.Sprint(tc.status, " ", tc.err), func(t *testing.T) {
@@ -63,7 +63,7 @@ func TestFaultsBecomeStatuses(t *testing.T) {
 					t.Errorf("%s: %d %s", method, a.Status, a.Body)
 				}
 				if strings.Contains(a.Body, "hunter2") {
-					t.Errorf("the body shows a cause: %s", a.Body)
+					t.Errorf("body reveals the cause: %s", a.Body)
 				}
 				if a.Header.Get("Content-Type") != "application/json" || a.Header.Get("Cache-Control") != "no-store" {
 					t.Errorf("headers %v", a.Header)
@@ -76,7 +76,7 @@ func TestFaultsBecomeStatuses(t *testing.T) {
 	}
 }
 
-func TestFaultsCarryTheirDetails(t *testing.T) {
+func TestFaultDetails(t *testing.T) {
 	app, _ := webtest.NewApp(t)
 	app.Get("/span", func(*fiber.Ctx) error {
 		f := fault.Invalid("no")
@@ -94,7 +94,7 @@ func TestFaultsCarryTheirDetails(t *testing.T) {
 	}
 }
 
-func TestRetryAfterIsInWholeSecondsRoundedUp(t *testing.T) {
+func TestRetryAfterRoundsUpToSeconds(t *testing.T) {
 	app, _ := webtest.NewApp(t)
 	var after time.Duration
 	app.Get("/fail", func(*fiber.Ctx) error {
@@ -109,7 +109,7 @@ func TestRetryAfterIsInWholeSecondsRoundedUp(t *testing.T) {
 	}
 }
 
-func TestBrowsersGetAPage(t *testing.T) {
+func TestErrorPageForBrowsers(t *testing.T) {
 	app, _ := webtest.NewApp(t)
 	app.All("/fail", func(*fiber.Ctx) error { return fault.NotFound("thing", "<script>") })
 	const html, json = "text/html; charset=utf-8", "application/json"
@@ -130,16 +130,16 @@ func TestBrowsersGetAPage(t *testing.T) {
 			t.Errorf("%s %q: got %s", tc.method, tc.accept, a.Body)
 		}
 		if tc.want == html && !strings.Contains(a.Body, a.Header.Get("X-Request-Id")) {
-			t.Errorf("the page lacks the request id: %s", a.Body)
+			t.Errorf("page lacks the request ID: %s", a.Body)
 		}
 	}
 }
 
-func TestUnknownPathsAreJSON(t *testing.T) {
+func TestUnknownPathReturnsJSON(t *testing.T) {
 	app, _ := webtest.NewApp(t)
 	app.Add("GET", "/known", func(c *fiber.Ctx) error { return c.SendString("x") })
 	webtest.Run(t, app, []webtest.Case{
-		{Name: "unknown", Path: "/unknown", Status: 404, WantBody: []string{`"code":"NOT_FOUND"`, "there is nothing at GET /unknown"}},
+		{Name: "unknown", Path: "/unknown", Status: 404, WantBody: []string{`"code":"NOT_FOUND"`, "Not found: GET /unknown."}},
 		{Name: "root", Path: "/", Status: 404},
 		{Name: "another case", Path: "/Known", Status: 404, WantBody: []string{`"code":"NOT_FOUND"`}},
 		{Name: "another method", Method: "DELETE", Path: "/known", Status: 405, WantBody: []string{`"code":"METHOD_NOT_ALLOWED"`}, WantHeader: map[string]string{"Allow": "GET"}},

@@ -9,8 +9,8 @@ import (
 	"github.com/gofiber/fiber/v2"
 )
 
-// ETag returns the strong entity tag (RFC 9110, 8.8.3) of what the parts
-// determine together, such as a revision and a request.
+// ETag returns the strong entity tag (RFC 9110, section 8.8.3) for the
+// combination of the parts, such as a revision and a request.
 func ETag(parts ...string) string {
 	h := sha256.New()
 	var length [8]byte
@@ -22,9 +22,9 @@ func ETag(parts ...string) string {
 	return `"` + base64.RawURLEncoding.EncodeToString(h.Sum(nil)[:15]) + `"`
 }
 
-// Unchanged sets the answer's tag and how long caches may keep it. When the
-// client has what the tag stands for (RFC 9110, 13.1.2), it also sets the
-// status 304 and returns true, and there is nothing left to do.
+// Unchanged sets ETag and Cache-Control on the response. If the client has the
+// current representation (RFC 9110, section 13.1.2), it also sets status 304
+// and returns true, and the handler is done.
 func Unchanged(c *fiber.Ctx, etag, cacheControl string) bool {
 	c.Set(fiber.HeaderETag, etag)
 	c.Set(fiber.HeaderCacheControl, cacheControl)
@@ -35,8 +35,8 @@ func Unchanged(c *fiber.Ctx, etag, cacheControl string) bool {
 	return true
 }
 
-// hasTag reports whether an If-None-Match header names the tag. The comparison
-// is the weak one: a proxy that compresses may have made the tag weak.
+// hasTag reports whether an If-None-Match header contains the tag. It compares
+// weakly, because a compressing proxy may have weakened the tag.
 func hasTag(header, etag string) bool {
 	for tag := range strings.SplitSeq(header, ",") {
 		tag = strings.TrimSpace(tag)

@@ -9,18 +9,18 @@ import (
 	"mcpgateway/web/webtest"
 )
 
-func TestATagStandsForItsPartsOnly(t *testing.T) {
+func TestETagDependsOnPartsOnly(t *testing.T) {
 	tags := map[string]bool{}
 	for _, parts := range [][]string{{}, {""}, {"a"}, {"a", ""}, {"", "a"}, {"ab"}, {"a", "b"}, {"b", "a"}} {
 		tag := web.ETag(parts...)
 		if tags[tag] || tag != web.ETag(parts...) || tag[0] != '"' || tag[len(tag)-1] != '"' {
-			t.Errorf("%q has the tag %s", parts, tag)
+			t.Errorf("ETag(%q) = %s", parts, tag)
 		}
 		tags[tag] = true
 	}
 }
 
-func TestUnchangedAnswersAre304(t *testing.T) {
+func TestUnchangedReturns304(t *testing.T) {
 	app, _ := webtest.NewApp(t)
 	tag := web.ETag("x")
 	app.Get("/", func(c *fiber.Ctx) error {
@@ -35,7 +35,7 @@ func TestUnchangedAnswersAre304(t *testing.T) {
 		status      int
 	}{
 		"no condition": {"", 200},
-		"the tag":      {tag, 304},
+		"tag":          {tag, 304},
 		"weak":         {"W/" + tag, 304},
 		"in a list":    {`"a" , W/"b",` + tag, 304},
 		"any":          {"*", 304},
@@ -46,7 +46,7 @@ func TestUnchangedAnswersAre304(t *testing.T) {
 			answer := webtest.Send(t, app, webtest.Case{Path: "/", Header: map[string]string{"If-None-Match": tc.ifNoneMatch}})
 			webtest.Check(t, webtest.Case{Status: tc.status, WantHeader: headers}, answer)
 			if (answer.Body == "") != (tc.status == 304) {
-				t.Errorf("the body is %q", answer.Body)
+				t.Errorf("body %q", answer.Body)
 			}
 		})
 	}

@@ -16,13 +16,13 @@ import (
 	"mcpgateway/web/forwarded"
 )
 
-// Event is what one request did: it becomes one log line when the request
-// ends. Handlers fill in what they learn.
+// Event describes one request. It becomes one log line when the request ends.
+// Handlers fill in the exported fields.
 type Event struct {
 	RequestID string
-	Route     string // pattern of the URL; empty when no route has it
+	Route     string // pattern of the URL; empty without a matching route
 	Project   string
-	Method    string // of JSON-RPC
+	Method    string // JSON-RPC method
 	Tool      string
 	Upstream  string
 
@@ -33,28 +33,28 @@ type Event struct {
 	start    time.Time
 	end      time.Time
 	trace    traceContext
-	own      string            // the id of the trace that begins with the request
-	proxies  forwarded.Proxies // trusted to give the client's address
-	clientIP string            // once ClientIP was called
+	own      string            // trace ID of a trace that starts with this request
+	proxies  forwarded.Proxies // trusted to report the client's address
+	clientIP string            // set by ClientIP
 	code     fault.Code
 	err      error
 
-	holds atomic.Int32 // of those that still learn something, the middleware included
+	holds atomic.Int32 // number of unfinished users, including the middleware
 	line  requestLine
 	write func(*Event)
 }
 
-// requestLine is what the log line says of the HTTP request.
+// requestLine has the fields of the log line from the HTTP request.
 type requestLine struct {
 	ctx              context.Context
 	method, path, ip string
 	status           int
 }
 
-// HeaderRequestID carries the id of a request in its answer.
+// HeaderRequestID is the response header with the ID of the request.
 const HeaderRequestID = "X-Request-Id"
 
-// eventKey is under what a request keeps its event.
+// eventKey is the key in a request's locals that holds its event.
 type eventKey struct{}
 
 // EventOf returns the event of the request.
@@ -65,7 +65,7 @@ func EventOf(c *fiber.Ctx) *Event {
 	return beginEvent(c, newRequestID(), time.Now())
 }
 
-// beginEvent gives a request that began at start its event.
+// beginEvent creates the event of a request that started at start.
 func beginEvent(c *fiber.Ctx, id requestID, start time.Time) *Event {
 	e := &Event{RequestID: id.uuid, own: id.trace, start: start, trace: traceOf(c)}
 	e.holds.Store(1)
@@ -78,11 +78,12 @@ func beganAt(c *fiber.Ctx) time.Time {
 	if at := c.Context().Time(); !at.IsZero() {
 		return at
 	}
-	return time.Now() // a request that no server read
+	return time.Now() // a request that did not come through a server
 }
 
-// Hold delays the log line until Release, for a request that is not over when
-// its handler returns. Between the two only the holder changes the event.
+// Hold delays the log line until Release, for a request that continues after
+// its handler returns. Between the two calls only the holder may change the
+// event.
 func (e *Event) Hold() { e.holds.Add(1) }
 
 // Release ends a Hold. The last one writes the log line.
@@ -93,12 +94,12 @@ func (e *Event) Release() {
 	}
 }
 
-// Fault records how the request failed.
+// Fault records the failure of the request.
 func (e *Event) Fault(err error) {
 	f := fault.From(err)
 	e.code = f.Code
 	if errors.Is(err, context.Canceled) {
-		e.code = fault.CodeCancelled // whoever asked has gone; nothing is wrong
+		e.code = fault.CodeCancelled // the client disconnected; this is not an error
 		return
 	}
 	switch {
@@ -111,7 +112,7 @@ func (e *Event) Fault(err error) {
 	}
 }
 
-// Refused records the code of a request that could not be read.
+// Refused records the error code of a malformed request.
 func (e *Event) Refused(code fault.Code) {
 	if e.code == "" {
 		e.code = code
@@ -120,7 +121,7 @@ func (e *Event) Refused(code fault.Code) {
 
 var keyText = regexp.MustCompile(`gwk_[0-9A-Za-z]+`)
 
-// withoutKeys masks API keys that were put where they do not belong.
+// withoutKeys masks API keys that a client put in the wrong place.
 func withoutKeys(s string) string {
 	if !strings.Contains(s, "gwk_") {
 		return s
@@ -128,8 +129,8 @@ func withoutKeys(s string) string {
 	return keyText.ReplaceAllString(s, "gwk_…")
 }
 
-// logRequests writes one line per request, with its client's address, and has it
-// counted and recorded; counter and spans may be nil.
+// logRequests logs one line per request with its client's address, counts it
+// and records its span. counter and spans may be nil.
 func logRequests(log requestLog, trusted forwarded.Proxies, counter RequestCounter, spans Spans, tasks *background.Tasks, help Help) fiber.Handler {
 	write := func(e *Event) {
 		log.write(e)
@@ -145,7 +146,8 @@ func logRequests(log requestLog, trusted forwarded.Proxies, counter RequestCount
 		}
 		c.Set(HeaderRequestID, e.RequestID)
 		if err := c.Next(); err != nil {
-			// Answered here, so that the line knows the final status.
+			// The error handler runs here, so that the line has the final
+			// status.
 			if err := c.App().ErrorHandler(c, err); err != nil {
 				return err
 			}

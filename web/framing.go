@@ -9,20 +9,20 @@ import (
 	"mcpgateway/services/fault"
 )
 
-// refuseTwoLengths refuses a request that gives the length of its body twice,
-// by Content-Length and by Transfer-Encoding, and ends its connection: a proxy
-// that believes the other one would take the rest of the body for a request of
-// its own (RFC 9112, section 6.3).
+// refuseTwoLengths rejects a request with both Content-Length and
+// Transfer-Encoding, and closes its connection. A proxy that uses the other
+// header would treat the rest of the body as a separate request (RFC 9112,
+// section 6.3).
 func refuseTwoLengths(c *fiber.Ctx) error {
 	if !hasTwoLengths(c.Request().Header.RawHeaders()) {
 		return c.Next()
 	}
 	c.Context().SetConnectionClose()
-	return fault.New(fault.KindInvalid, fault.CodeInvalidParameter, "a request has a Content-Length or a Transfer-Encoding, and not both")
+	return fault.New(fault.KindInvalid, fault.CodeInvalidParameter, "Send either Content-Length or Transfer-Encoding, not both.")
 }
 
-// hasTwoLengths reports whether both headers are among the lines of a request.
-// The server has read the request already and kept only the one it believes.
+// hasTwoLengths reports whether the raw header lines contain both headers. The
+// parsed request has only the one that the server used.
 func hasTwoLengths(headers []byte) bool {
 	var length, encoding bool
 	for len(headers) > 0 {
@@ -45,8 +45,8 @@ func hasTwoLengths(headers []byte) bool {
 	return length && encoding
 }
 
-// isNamed reports whether a line is the header of a name. What is no header is
-// refused before, and so is a space before the colon.
+// isNamed reports whether a line is the header with the name. The server has
+// already rejected malformed lines and spaces before the colon.
 func isNamed(line, name []byte) bool {
 	return len(line) > len(name) && line[len(name)] == ':' && bytes.EqualFold(line[:len(name)], name)
 }
@@ -56,9 +56,8 @@ var (
 	transferEncoding = []byte(fiber.HeaderTransferEncoding)
 )
 
-// refuseUnknownMethods gives requests with a method that the server does not
-// know the same kind of answer as all others, before handle would answer them
-// with a line of text.
+// refuseUnknownMethods responds to unknown methods with the usual error. Fiber's
+// handler would send a line of plain text.
 func refuseUnknownMethods(app *fiber.App, handle fasthttp.RequestHandler) fasthttp.RequestHandler {
 	known := map[string]bool{}
 	for _, method := range app.Config().RequestMethods {
@@ -77,8 +76,8 @@ func refuseUnknownMethods(app *fiber.App, handle fasthttp.RequestHandler) fastht
 	}
 }
 
-// closeUnread closes the connection behind the response to a request whose body
-// was not read: what is left of it would be taken for the next request.
+// closeUnread closes the connection after the response if the body was not
+// read. Unread bytes would be parsed as the next request.
 func closeUnread(handle fasthttp.RequestHandler) fasthttp.RequestHandler {
 	return func(ctx *fasthttp.RequestCtx) {
 		handle(ctx)

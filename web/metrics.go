@@ -6,15 +6,16 @@ import (
 	"github.com/gofiber/fiber/v2"
 )
 
-// RequestCounter counts requests that were answered. route is the pattern of
-// their URL, or empty when there is none; took is the time until the answer
-// began. It is asked on the way of every request, from many goroutines.
+// RequestCounter counts responses. route is the pattern of the URL, or empty
+// without a matching route. took is the time until the response started.
+// Request is called for every request before its response is sent, from many
+// goroutines.
 type RequestCounter interface {
 	Request(method, route string, status int, took time.Duration)
 }
 
-// Route returns a handler that says which route answers a request, by the
-// pattern of its URL. It stands before all other handlers of the route.
+// Route returns a handler that records the pattern of the matched route. It
+// must be the first handler of the route.
 func Route(pattern string) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		EventOf(c).Route = pattern

@@ -17,7 +17,7 @@ import (
 	"mcpgateway/web/webtest"
 )
 
-// counter keeps what it is told.
+// counter records its calls.
 type counter struct {
 	mu  sync.Mutex
 	got []string
@@ -29,7 +29,7 @@ func (c *counter) Request(method, route string, status int, took time.Duration) 
 	c.got = append(c.got, fmt.Sprintf("%s %s %d %v", method, route, status, took > 0 && took < time.Minute))
 }
 
-func TestRequestsAreCountedByTheirRoute(t *testing.T) {
+func TestRequestsCountedByRoute(t *testing.T) {
 	counted := &counter{}
 	app, _ := webtest.NewApp(t, func(o *web.Options) { o.Requests = counted })
 	app.Get("/things/:id", web.Route("/things/:id"), func(c *fiber.Ctx) error {
@@ -48,16 +48,16 @@ func TestRequestsAreCountedByTheirRoute(t *testing.T) {
 	}
 }
 
-func TestDownloadIsMadeWhileItIsRead(t *testing.T) {
+func TestDownloadStreams(t *testing.T) {
 	for name, tc := range map[string]struct {
 		pieces []string
 		fails  bool
 		want   string
 	}{
-		"nothing":           {nil, false, ""},
-		"one piece":         {[]string{"a,b\r\n"}, false, "a,b\r\n"},
-		"several":           {[]string{"a", "", "b", "c"}, false, "abc"},
-		"broken in between": {[]string{"a"}, true, ""},
+		"nothing":              {nil, false, ""},
+		"one piece":            {[]string{"a,b\r\n"}, false, "a,b\r\n"},
+		"several":              {[]string{"a", "", "b", "c"}, false, "abc"},
+		"error between pieces": {[]string{"a"}, true, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			app, _ := webtest.NewApp(t)
@@ -70,7 +70,7 @@ func TestDownloadIsMadeWhileItIsRead(t *testing.T) {
 						left = left[1:]
 						return []byte(piece), nil
 					case tc.fails:
-						return nil, errors.New("the database is away")
+						return nil, errors.New("database down")
 					}
 					return nil, io.EOF
 				})
@@ -85,7 +85,7 @@ func TestDownloadIsMadeWhileItIsRead(t *testing.T) {
 	}
 }
 
-// fetch returns the answer of a GET; err is that of its body.
+// fetch returns the response to a GET. err is the error of reading the body.
 func fetch(t *testing.T, url string) (status int, body string, err error) {
 	t.Helper()
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}

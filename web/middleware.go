@@ -9,7 +9,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 )
 
-// secureHeaders sets what every answer carries; hsts only behind https.
+// secureHeaders sets the headers of every response. HSTS is set only for https.
 func secureHeaders(https bool) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		setSecureHeaders(c, https)
@@ -27,7 +27,7 @@ func setSecureHeaders(c *fiber.Ctx, https bool) {
 	}
 }
 
-// Headers that every answer carries, as the server keeps and sends them.
+// Headers of every response, in the form that the server stores and sends.
 var (
 	headerContentTypeOptions      = []byte(fiber.HeaderXContentTypeOptions)
 	headerContentSecurityPolicy   = []byte(fiber.HeaderContentSecurityPolicy)
@@ -37,14 +37,13 @@ var (
 	noSniff    = []byte("nosniff")
 	sameOrigin = []byte("same-origin")
 	oneYear    = []byte("max-age=31536000; includeSubDomains")
-	// contentSecurityPolicy lets pages load nothing from elsewhere and run no
-	// inline code.
+	// contentSecurityPolicy forbids external resources and inline code.
 	contentSecurityPolicy = []byte("default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; " +
 		"base-uri 'none'; object-src 'none'; frame-ancestors 'none'; form-action 'self'")
 )
 
-// unreadable gives the answers to requests that could not be read at all, for
-// which no middleware runs, the same headers and log line as all others.
+// unreadable adds the usual headers and log line to error responses for
+// malformed requests. No middleware runs for those.
 func unreadable(answer fiber.ErrorHandler, https bool, log requestLog) fiber.ErrorHandler {
 	return func(c *fiber.Ctx, err error) error {
 		if c.Locals(eventKey{}) != nil {
@@ -61,9 +60,9 @@ func unreadable(answer fiber.ErrorHandler, https bool, log requestLog) fiber.Err
 	}
 }
 
-// letGo closes connections behind their next answer once the process drains, so
-// that clients and balancers that keep connections open move to another replica
-// before this one closes them, perhaps with a request on its way.
+// letGo closes connections after their next response while the process drains.
+// Clients and load balancers with persistent connections then move to another
+// replica before this one closes them, possibly with a request in flight.
 func letGo(draining func() bool) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		if draining != nil && draining() {
@@ -73,8 +72,8 @@ func letGo(draining func() bool) fiber.Handler {
 	}
 }
 
-// recoverPanics turns a panic into an error, so that one broken request never
-// ends the process.
+// recoverPanics turns a panic into an error, so that it does not end the
+// process.
 func recoverPanics(c *fiber.Ctx) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -84,9 +83,9 @@ func recoverPanics(c *fiber.Ctx) (err error) {
 	return c.Next()
 }
 
-// checkHosts refuses foreign Host headers everywhere but on the probes, which
-// balancers call by address, and on MCP endpoints, which check after they
-// know the project.
+// checkHosts rejects unknown Host headers. Exempt are the probes, which load
+// balancers call by address, and MCP endpoints, which check the host after
+// finding the project.
 func checkHosts(names *Names) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		switch path := c.Path(); {

@@ -12,20 +12,20 @@ import (
 	"mcpgateway/services/fault"
 )
 
-// Names are the host names and browser origins that requests may carry. They
-// keep a page of another site, or a name that was rebound to this address,
-// from reaching the gateway through a visitor's browser.
+// Names are the host names and browser origins that requests may have. They
+// prevent cross-site pages, and names rebound to this address, from reaching
+// the gateway through a visitor's browser.
 type Names struct {
 	hosts    map[string]bool
 	origins  map[string]bool
 	loopback bool
-	literals bool // whether every IP address is a host name
+	literals bool // every IP address is an accepted host
 
-	last atomic.Pointer[string] // Host header that was accepted: most requests have the same
+	last atomic.Pointer[string] // last accepted Host header; most requests have the same
 }
 
-// NewNames returns the names of the public URL and the further ones given.
-// With a loopback listener every loopback name is accepted too.
+// NewNames returns the names of the public URL and the additional hosts and
+// origins. With a loopback listener every loopback name is accepted too.
 func NewNames(public *url.URL, hosts, origins []string, loopbackListener bool) *Names {
 	n := &Names{hosts: map[string]bool{}, origins: map[string]bool{}, loopback: loopbackListener}
 	n.hosts[strings.ToLower(public.Hostname())] = true
@@ -41,11 +41,12 @@ func NewNames(public *url.URL, hosts, origins []string, loopbackListener bool) *
 	return n
 }
 
-// AllowAddresses adds every IP address to the accepted host names. DNS rebinding
-// needs a name. Call it before the names are used.
+// AllowAddresses accepts every IP address as a host name; DNS rebinding
+// requires a name. It must be called before the names are used.
 func (n *Names) AllowAddresses() { n.literals = true }
 
-// CheckHost returns FORBIDDEN for a Host header that does not name this gateway.
+// CheckHost returns FORBIDDEN for a Host header that does not name this
+// gateway.
 func (n *Names) CheckHost(c *fiber.Ctx) error {
 	received := c.Request().Host()
 	if last := n.last.Load(); last != nil && string(received) == *last {
@@ -57,12 +58,12 @@ func (n *Names) CheckHost(c *fiber.Ctx) error {
 		n.last.Store(&header)
 		return nil
 	}
-	return fault.Forbidden("the host name %q is not served here: GATEWAY_ALLOWED_HOSTS lists further names", clip(host, 128))
+	return fault.Forbidden("Host %q is not allowed. Add it to GATEWAY_ALLOWED_HOSTS.", clip(host, 128))
 }
 
-// CheckOrigin returns FORBIDDEN for an Origin header of a site that may not
-// call MCP endpoints (MCP 2025-11-25, "Security Warning" of the transport). A
-// request that has several is judged by each of them.
+// CheckOrigin returns FORBIDDEN for an Origin header of a site that is not
+// allowed to call MCP endpoints (MCP 2025-11-25, "Security Warning" of the
+// transport). If there are several, all of them must be allowed.
 func (n *Names) CheckOrigin(c *fiber.Ctx) error {
 	for _, header := range c.Request().Header.PeekAll(fiber.HeaderOrigin) {
 		if err := n.checkOrigin(string(header)); err != nil {
@@ -81,7 +82,7 @@ func (n *Names) checkOrigin(header string) error {
 			return nil
 		}
 	}
-	return fault.Forbidden("the origin %q may not call this endpoint: GATEWAY_ALLOWED_ORIGINS lists further origins", clip(header, 128))
+	return fault.Forbidden("Origin %q is not allowed. Add it to GATEWAY_ALLOWED_ORIGINS.", clip(header, 128))
 }
 
 // hostname returns the lower-case name of a Host header without its port.

@@ -9,11 +9,11 @@ import (
 	"mcpgateway/web/webtest"
 )
 
-func TestHostsThatAreServed(t *testing.T) {
+func TestAllowedHosts(t *testing.T) {
 	hosts := []string{"Internal.example", "other.example:8443"}
 	for _, tc := range []struct {
 		host             string
-		loopback, remote bool // is it served on a loopback listener, and on another one
+		loopback, remote bool // served on a loopback listener; served on another listener
 	}{
 		{"gateway.example", true, true},
 		{"gateway.example:443", true, true},
@@ -63,7 +63,7 @@ func TestHostsThatAreServed(t *testing.T) {
 	}
 }
 
-func TestOriginsThatMayCall(t *testing.T) {
+func TestAllowedOrigins(t *testing.T) {
 	for _, tc := range []struct {
 		origin           string
 		loopback, remote bool

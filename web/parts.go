@@ -6,10 +6,10 @@ import (
 	"github.com/gofiber/fiber/v2"
 )
 
-// SendPartsThen responds with the parts one after another, without copying them
-// into one. They must not change until the response is sent. done, which may be
-// nil, is called once when the parts were sent or the connection was closed. It
-// always returns nil.
+// SendPartsThen responds with the concatenated parts without copying them. The
+// parts must not change until the response is sent. done, which may be nil, is
+// called once when the parts were sent or the connection was closed. The error
+// is always nil.
 func SendPartsThen(c *fiber.Ctx, done func(), parts ...[]byte) error {
 	size := 0
 	for _, part := range parts {
@@ -22,7 +22,7 @@ func SendPartsThen(c *fiber.Ctx, done func(), parts ...[]byte) error {
 // partsBody is a body in parts.
 type partsBody struct {
 	rest [][]byte
-	done func() // nil when it was called
+	done func() // nil after its call
 }
 
 // WriteTo implements io.WriterTo.
@@ -33,13 +33,13 @@ func (b *partsBody) WriteTo(w io.Writer) (written int64, err error) {
 		if err != nil {
 			return written, err
 		}
-		b.rest[0] = nil // it may be collected
+		b.rest[0] = nil // allows garbage collection
 		b.rest = b.rest[1:]
 	}
 	return written, nil
 }
 
-// Read implements io.Reader, for servers that do not call WriteTo.
+// Read implements io.Reader, for servers that don't call WriteTo.
 func (b *partsBody) Read(p []byte) (n int, err error) {
 	for len(b.rest) > 0 && len(b.rest[0]) == 0 {
 		b.rest = b.rest[1:]

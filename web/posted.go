@@ -7,9 +7,9 @@ import (
 	"github.com/gofiber/fiber/v2"
 )
 
-// Posted returns a field of the form that was posted, in either of its
-// encodings (WHATWG HTML, "Form submission"), or "". A form never is
-// inflated, and with its files has at most MaxBody bytes.
+// Posted returns a field of the posted form, in either encoding (WHATWG HTML,
+// "Form submission"), or "". Forms are never decompressed and have at most
+// MaxBody bytes including files.
 func Posted(c *fiber.Ctx, name string) string {
 	if value := c.Request().PostArgs().Peek(name); len(value) > 0 {
 		return string(value)
@@ -24,15 +24,15 @@ func Posted(c *fiber.Ctx, name string) string {
 	return strings.Clone(form.Value[name][0])
 }
 
-// PostedFile returns the beginning of a file that was posted with a form, at
-// most so many bytes, or nil when there was none (RFC 7578).
+// PostedFile returns at most the first most bytes of a file in the posted form
+// (RFC 7578), or nil if there is no file.
 func PostedFile(c *fiber.Ctx, name string, most int) ([]byte, error) {
 	if !isMultipart(c) {
 		return nil, nil
 	}
 	form, err := c.Request().MultipartForm()
 	if err != nil || len(form.File[name]) == 0 {
-		return nil, nil //nolint:nilerr // what cannot be read holds no file
+		return nil, nil //nolint:nilerr // a malformed form has no file
 	}
 	file, err := form.File[name][0].Open()
 	if err != nil {
@@ -42,8 +42,7 @@ func PostedFile(c *fiber.Ctx, name string, most int) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(file, int64(most)))
 }
 
-// isMultipart reports whether the body is a form with files that is not
-// compressed.
+// isMultipart reports whether the body is an uncompressed multipart form.
 func isMultipart(c *fiber.Ctx) bool {
 	return c.Get(fiber.HeaderContentEncoding) == "" && strings.HasPrefix(strings.ToLower(c.Get(fiber.HeaderContentType)), fiber.MIMEMultipartForm)
 }

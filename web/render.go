@@ -5,7 +5,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 )
 
-// Render answers with the page, under the status that is set.
+// Render responds with the page and the current status.
 func Render(c *fiber.Ctx, page templ.Component) error {
 	c.Set(fiber.HeaderContentType, fiber.MIMETextHTMLCharsetUTF8)
 	return page.Render(c.UserContext(), c.Response().BodyWriter())

@@ -6,11 +6,11 @@ import (
 	"github.com/google/uuid"
 )
 
-// requestID names a request: a random UUID (RFC 9562, section 5.4), and the
-// same without its dashes, which is the id of the trace that begins with it.
+// requestID is a random UUID (RFC 9562, section 5.4), and the same without
+// dashes, which is the ID of a trace that starts with the request.
 type requestID struct{ uuid, trace string }
 
-// newRequestID returns an id that cannot be guessed.
+// newRequestID returns a cryptographically random ID.
 func newRequestID() requestID {
 	id := uuid.New()
 	return requestID{id.String(), hex.EncodeToString(id[:])}

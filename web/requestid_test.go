@@ -25,17 +25,17 @@ func TestRequestIDsAreRandomUUIDs(t *testing.T) {
 	for range requests {
 		id := webtest.Send(t, app, webtest.Case{Path: "/x"}).Header.Get("X-Request-Id")
 		if trace := traces[id]; !version4.MatchString(id) || trace != strings.ReplaceAll(id, "-", "") {
-			t.Errorf("the id %q begins the trace %q", id, trace)
+			t.Errorf("request ID %q, trace ID %q", id, trace)
 		}
 	}
 	if len(traces) != requests {
-		t.Errorf("%d requests have %d ids", requests, len(traces))
+		t.Errorf("%d requests, %d distinct IDs", requests, len(traces))
 	}
 	shared := map[string]bool{}
 	for _, trace := range traces {
 		shared[trace[:8]] = true
 	}
-	if len(shared) < requests-1 { // that two begin alike by chance is as likely as 1 in a million
-		t.Errorf("%d ids have %d beginnings", len(traces), len(shared))
+	if len(shared) < requests-1 { // the chance of two equal prefixes is 1 in a million
+		t.Errorf("%d IDs, %d distinct prefixes", len(traces), len(shared))
 	}
 }

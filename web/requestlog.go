@@ -4,22 +4,22 @@ import (
 	"log/slog"
 )
 
-// requestLog writes the lines of requests.
+// requestLog writes the log lines of requests.
 type requestLog struct{ log *slog.Logger }
 
-// write writes the line of a request that is over.
+// write writes the log line of a finished request.
 func (l requestLog) write(e *Event) {
 	level := slog.LevelInfo
 	switch line := &e.line; {
 	case e.err == nil && (line.path == "/healthz" || line.path == "/readyz" || line.path == "/metrics"):
-		level = slog.LevelDebug // also while the process ends and says that it is not ready
+		level = slog.LevelDebug // also for a probe that fails during shutdown
 	case line.status >= 500 || e.err != nil:
 		level = slog.LevelError
 	}
 	if !l.log.Enabled(e.line.ctx, level) {
 		return
 	}
-	// The logger would set another time, and look for the line of this source.
+	// The logger would set the current time and look up the source line.
 	record := slog.NewRecord(e.end, level, "request", 0)
 	record.AddAttrs(e.attrs()...)
 	_ = l.log.Handler().Handle(e.line.ctx, record)

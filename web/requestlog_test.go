@@ -15,7 +15,7 @@ import (
 	"mcpgateway/web/webtest"
 )
 
-// recorder is a handler that notes what it is given.
+// recorder is a slog.Handler that stores its records.
 type recorder struct {
 	slog.Handler
 	lines *[]string
@@ -34,7 +34,8 @@ func (h recorder) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// described returns attributes as text, without the values that differ each time.
+// described returns attributes as text, without values that differ between
+// runs.
 func described(attrs []slog.Attr) (text string) {
 	for _, a := range attrs {
 		if slices.Contains([]string{"request_id", "trace_id", "ms"}, a.Key) {

@@ -1,5 +1,5 @@
-// Package web is how the product speaks HTTP: the server's shell and the
-// toolbox of its handlers. It knows no URL of the product.
+// Package web is the HTTP layer: it creates the server and has the tools of its
+// handlers. It is independent of the product's URLs.
 package web
 
 import (
@@ -12,34 +12,34 @@ import (
 	"mcpgateway/services/background"
 )
 
-// Time-outs of client connections. Those of writing are set by the connections
-// themselves and by streams.
+// Timeouts of client connections. Write deadlines are set by connections and
+// streams.
 const (
 	readTimeout = 30 * time.Second
 	idleTimeout = 120 * time.Second
 )
 
-// maxHeaders is how long the headers of a request may be, in bytes.
+// maxHeaders is the maximum size of the headers of a request, in bytes.
 const maxHeaders = 16 << 10
 
-// Options say how the server meets its clients.
+// Options configure a server.
 type Options struct {
 	Names          *Names
 	HTTPS          bool           // the public URL is https
-	TrustedProxies []netip.Prefix // whose X-Forwarded-* and Forwarded headers are read
+	TrustedProxies []netip.Prefix // proxies whose X-Forwarded-* and Forwarded headers are trusted
 	Log            *slog.Logger
 	Background     *background.Tasks // nil logs panics to the default logger
 	ErrorPage      ErrorPage
 	Help           Help           // nil leaves help out of errors
-	Requests       RequestCounter // nil counts nothing
-	Draining       func() bool    // whether the process is about to end; nil is never
-	Spans          Spans          // nil records nothing
-	BodyLimit      BodyLimit      // nil is MaxBody for every request
-	BodyMemory     int64          // of all request bodies in flight, in bytes; 0 is no limit
+	Requests       RequestCounter // may be nil
+	Draining       func() bool    // reports whether the process is shutting down; may be nil
+	Spans          Spans          // may be nil
+	BodyLimit      BodyLimit      // nil means MaxBody for every request
+	BodyMemory     int64          // maximum for all request bodies in flight, in bytes; 0 means no limit
 }
 
-// New returns a server without routes: it limits, logs, recovers, sets
-// security headers and answers every returned error.
+// New returns a server without routes. It limits and logs requests, recovers
+// from panics, sets security headers and responds to returned errors.
 func New(o Options) *fiber.App {
 	schemeProxies := make([]string, len(o.TrustedProxies))
 	for i, p := range o.TrustedProxies {
@@ -49,21 +49,22 @@ func New(o Options) *fiber.App {
 	config := fiber.Config{
 		AppName:   "gateway",
 		BodyLimit: MaxBody,
-		// Bodies are read by readBody.
+		// readBody reads the bodies.
 		StreamRequestBody:     true,
 		Immutable:             true,
 		DisableStartupMessage: true,
 		ReadTimeout:           readTimeout,
 		IdleTimeout:           idleTimeout,
 		ReadBufferSize:        maxHeaders,
-		// Also sends every answer before the next request is read, so that an
-		// answer ahead never overtakes one of a request that came in one go with it.
+		// It also sends every response before the next request is read. An
+		// early response therefore never overtakes that of an earlier pipelined
+		// request.
 		ReduceMemoryUsage: true,
 		CaseSensitive:     true,
-		// Bodies are JSON; nothing else is parsed before it is refused.
+		// Bodies are JSON; other content must be rejected before it is parsed.
 		DisablePreParseMultipartForm: true,
 		ErrorHandler:                 unreadable(errorHandler(o.ErrorPage, o.Help), o.HTTPS, log),
-		// For the scheme of a request only; ClientIP finds its address.
+		// Only for the scheme of a request; ClientIP determines the address.
 		EnableTrustedProxyCheck: true,
 		TrustedProxies:          schemeProxies,
 	}

@@ -24,7 +24,7 @@ var always = map[string]string{
 		"base-uri 'none'; object-src 'none'; frame-ancestors 'none'; form-action 'self'",
 }
 
-func TestEveryAnswerCarriesTheSecurityHeaders(t *testing.T) {
+func TestSecurityHeadersOnAllResponses(t *testing.T) {
 	app, _ := webtest.NewApp(t)
 	app.Get("/ok", func(c *fiber.Ctx) error { return c.SendString("x") })
 	app.Get("/fault", func(*fiber.Ctx) error { return fault.Conflict("no") })
@@ -36,14 +36,14 @@ func TestEveryAnswerCarriesTheSecurityHeaders(t *testing.T) {
 		}
 	}
 	cases = append(cases,
-		webtest.Case{Name: "foreign host", Path: "/ok", Header: map[string]string{"Host": "evil.example"}, Status: 403, WantHeader: always},
+		webtest.Case{Name: "external host", Path: "/ok", Header: map[string]string{"Host": "evil.example"}, Status: 403, WantHeader: always},
 		webtest.Case{Name: "wrong method", Method: "POST", Path: "/ok", Status: 405, WantHeader: always})
 	webtest.Run(t, app, cases)
 	plain, _ := webtest.NewApp(t, func(o *web.Options) { o.HTTPS = false })
-	webtest.Run(t, plain, []webtest.Case{{Name: "no HSTS over http", Path: "/", Status: 404, WantHeader: map[string]string{"Strict-Transport-Security": "", "X-Content-Type-Options": "nosniff"}}})
+	webtest.Run(t, plain, []webtest.Case{{Name: "no HSTS on http", Path: "/", Status: 404, WantHeader: map[string]string{"Strict-Transport-Security": "", "X-Content-Type-Options": "nosniff"}}})
 }
 
-func TestUnreadableRequestsAreAnsweredAndLoggedLikeOthers(t *testing.T) {
+func TestMalformedRequests(t *testing.T) {
 	app, log := webtest.NewApp(t)
 	app.Post("/x", func(c *fiber.Ctx) error { return c.SendString("x") })
 	addr := webtest.Serve(t, app)
@@ -52,21 +52,21 @@ func TestUnreadableRequestsAreAnsweredAndLoggedLikeOthers(t *testing.T) {
 		status  int
 		code    string
 	}{
-		"a body over the limit":    {"POST /x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1048577\r\n\r\n", 413, "PAYLOAD_TOO_LARGE"},
-		"headers over the limit":   {"GET /x HTTP/1.1\r\nHost: localhost\r\nX-Big: " + strings.Repeat("x", 20<<10) + "\r\n\r\n", 431, "PAYLOAD_TOO_LARGE"},
-		"not HTTP":                 {"NONSENSE\r\n\r\n", 400, "INVALID_PARAMETER"},
-		"no host":                  {"GET /x HTTP/1.1\r\n\r\n", 400, "INVALID_PARAMETER"},
-		"two lengths of the body":  {"POST /x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nxx", 400, "INVALID_PARAMETER"},
-		"a length and chunks":      {"POST /x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /x HTTP/1.1\r\nHost: localhost\r\n\r\n", 400, "INVALID_PARAMETER"},
-		"chunks and a length":      {"POST /x HTTP/1.1\r\nHost: localhost\r\ntransfer-encoding: CHUNKED\r\ncontent-length: 5\r\n\r\n0\r\n\r\n", 400, "INVALID_PARAMETER"},
-		"identity and a length":    {"POST /x HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: identity\r\nContent-Length: 2\r\n\r\n{}", 400, "INVALID_PARAMETER"},
-		"two encodings":            {"POST /x HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400, "INVALID_PARAMETER"},
-		"an unknown encoding":      {"POST /x HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: xchunked\r\n\r\n0\r\n\r\n", 400, "INVALID_PARAMETER"},
-		"a length, space, colon":   {"POST /x HTTP/1.1\r\nHost: localhost\r\nContent-Length : 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400, "INVALID_PARAMETER"},
-		"an unknown method":        {"FROBNICATE /x HTTP/1.1\r\nHost: localhost\r\n\r\n", 405, "METHOD_NOT_ALLOWED"},
-		"a long unknown method":    {strings.Repeat("X", 4<<10) + " /x HTTP/1.1\r\nHost: localhost\r\n\r\n", 405, "METHOD_NOT_ALLOWED"},
-		"a method in lower case":   {"get /x HTTP/1.1\r\nHost: localhost\r\n\r\n", 405, "METHOD_NOT_ALLOWED"},
-		"a length that is no size": {"POST /x HTTP/1.1\r\nHost: localhost\r\nContent-Length: x\r\n\r\n", 400, "INVALID_PARAMETER"},
+		"body over the limit":     {"POST /x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1048577\r\n\r\n", 413, "PAYLOAD_TOO_LARGE"},
+		"headers over the limit":  {"GET /x HTTP/1.1\r\nHost: localhost\r\nX-Big: " + strings.Repeat("x", 20<<10) + "\r\n\r\n", 431, "PAYLOAD_TOO_LARGE"},
+		"not HTTP":                {"NONSENSE\r\n\r\n", 400, "INVALID_PARAMETER"},
+		"no host":                 {"GET /x HTTP/1.1\r\n\r\n", 400, "INVALID_PARAMETER"},
+		"two lengths of the body": {"POST /x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nxx", 400, "INVALID_PARAMETER"},
+		"length and chunks":       {"POST /x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /x HTTP/1.1\r\nHost: localhost\r\n\r\n", 400, "INVALID_PARAMETER"},
+		"chunks and a length":     {"POST /x HTTP/1.1\r\nHost: localhost\r\ntransfer-encoding: CHUNKED\r\ncontent-length: 5\r\n\r\n0\r\n\r\n", 400, "INVALID_PARAMETER"},
+		"identity and a length":   {"POST /x HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: identity\r\nContent-Length: 2\r\n\r\n{}", 400, "INVALID_PARAMETER"},
+		"two encodings":           {"POST /x HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400, "INVALID_PARAMETER"},
+		"unknown encoding":        {"POST /x HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: xchunked\r\n\r\n0\r\n\r\n", 400, "INVALID_PARAMETER"},
+		"length, space, colon":    {"POST /x HTTP/1.1\r\nHost: localhost\r\nContent-Length : 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400, "INVALID_PARAMETER"},
+		"unknown method":          {"FROBNICATE /x HTTP/1.1\r\nHost: localhost\r\n\r\n", 405, "METHOD_NOT_ALLOWED"},
+		"long unknown method":     {strings.Repeat("X", 4<<10) + " /x HTTP/1.1\r\nHost: localhost\r\n\r\n", 405, "METHOD_NOT_ALLOWED"},
+		"method in lower case":    {"get /x HTTP/1.1\r\nHost: localhost\r\n\r\n", 405, "METHOD_NOT_ALLOWED"},
+		"invalid length":          {"POST /x HTTP/1.1\r\nHost: localhost\r\nContent-Length: x\r\n\r\n", 400, "INVALID_PARAMETER"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			conn, err := net.Dial("tcp", addr)
@@ -90,13 +90,13 @@ func TestUnreadableRequestsAreAnsweredAndLoggedLikeOthers(t *testing.T) {
 			webtest.Check(t, webtest.Case{Status: tc.status, WantHeader: always, WantBody: []string{`"code":"` + tc.code + `"`, `"requestId":"` + id + `"`}},
 				webtest.Answer{Status: resp.StatusCode, Header: resp.Header, Body: string(body)})
 			if id == "" || strings.Count(log.String(), id) != 1 {
-				t.Errorf("the log holds %d lines of request %q", strings.Count(log.String(), id), id)
+				t.Errorf("%d log lines for request %q, want 1", strings.Count(log.String(), id), id)
 			}
 		})
 	}
 }
 
-func TestPanicsShowNothing(t *testing.T) {
+func TestPanicDetailsAreHidden(t *testing.T) {
 	app, log := webtest.NewApp(t)
 	app.Get("/panic", func(c *fiber.Ctx) error {
 		switch c.Query("kind") {
@@ -116,12 +116,12 @@ func TestPanicsShowNothing(t *testing.T) {
 		}
 	}
 	if !strings.Contains(log.String(), "hunter2") || !strings.Contains(log.String(), "server_test.go") {
-		t.Errorf("the log does not say what happened: %s", log)
+		t.Errorf("log lacks the panic: %s", log)
 	}
-	webtest.Run(t, app, []webtest.Case{{Name: "it goes on", Path: "/unknown", Status: 404}})
+	webtest.Run(t, app, []webtest.Case{{Name: "next request", Path: "/unknown", Status: 404}})
 }
 
-func TestOneLinePerRequest(t *testing.T) {
+func TestOneLogLinePerRequest(t *testing.T) {
 	app, log := webtest.NewApp(t)
 	app.Get("/ok", func(c *fiber.Ctx) error {
 		e := web.EventOf(c)
@@ -155,7 +155,7 @@ func TestOneLinePerRequest(t *testing.T) {
 			}
 		}
 		if strings.Contains(line, "s3cret") {
-			t.Errorf("the query is logged: %s", line)
+			t.Errorf("log contains the query: %s", line)
 		}
 	}
 }

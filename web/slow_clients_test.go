@@ -14,13 +14,13 @@ import (
 	"github.com/gofiber/fiber/v2"
 )
 
-// TestSlowloris holds 200 connections that never finish their requests. The
-// others are served all the same, and the server ends those in time.
+// TestSlowloris opens 200 connections that never complete their requests.
+// Others are still served, and the server closes the slow ones in time.
 func TestSlowloris(t *testing.T) {
 	const halfOpen = 200
 	app, _ := webtest.NewApp(t)
 	if d := app.Server().ReadTimeout; d != 30*time.Second {
-		t.Errorf("a request may take %s to arrive", d)
+		t.Errorf("ReadTimeout = %s", d)
 	}
 	app.Server().ReadTimeout = 2 * time.Second // the same mechanism, without the wait
 	app.Get("/healthz", func(c *fiber.Ctx) error { return c.SendString("ok") })
@@ -58,7 +58,7 @@ func TestSlowloris(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := io.Copy(io.Discard, conn); errors.Is(err, os.ErrDeadlineExceeded) {
-			t.Fatalf("connection %d, which began with %q, is still open", n, begun[n%len(begun)])
+			t.Fatalf("connection %d, with request %q, is still open", n, begun[n%len(begun)])
 		}
 	}
 }

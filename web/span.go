@@ -2,39 +2,39 @@ package web
 
 import "time"
 
-// Spans records what requests of projects' clients did, as spans of traces.
+// Spans records requests of MCP clients as spans of traces.
 type Spans interface {
-	// Sample reports whether a new request is recorded. remote says that its
-	// client began the trace, and sampled that the client records it.
+	// Sample reports whether to record a new request. remote means that its
+	// client started the trace, sampled that the client records it.
 	Sample(remote, sampled bool) bool
-	// Request is told of a recorded request once it is over. It must not block.
+	// Request records a finished request. It must not block.
 	Request(RequestSpan)
 }
 
-// RequestSpan is a request that is over.
+// RequestSpan is the span of a finished request.
 type RequestSpan struct {
 	TraceID, SpanID string // hexadecimal
-	ParentID        string // the client's; empty for a trace that began here
+	ParentID        string // span of the client; empty if the trace starts here
 	State           string
 	Start, End      time.Time
 
 	HTTPMethod, Route string
-	Status            int    // of HTTP
-	Method            string // of JSON-RPC
+	Status            int    // HTTP status
+	Method            string // JSON-RPC method
 	Project           string
 	Tool              string
 	Upstream          string
-	Code              string // of the failure; empty without one
+	Code              string // error code; empty without an error
 }
 
-// sample decides whether the event is recorded, and gives it a span then.
+// sample decides whether the event is recorded and if so creates its span.
 func (e *Event) sample(spans Spans) {
 	if e.trace.sampled = spans.Sample(e.trace.id != "", e.trace.sampled); e.trace.sampled {
 		e.trace.span = string(appendSpanID(nil))
 	}
 }
 
-// report tells of the event when it is recorded and of a project.
+// report records the event if it is sampled and has a project.
 func (e *Event) report(spans Spans) {
 	if e.trace.span == "" || e.Project == "" {
 		return

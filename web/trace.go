@@ -9,35 +9,36 @@ import (
 	"github.com/gofiber/fiber/v2"
 )
 
-// headerTraceState is of W3C Trace Context, section 3.3.
+// headerTraceState is the tracestate header (W3C Trace Context, section 3.3).
 const headerTraceState = "tracestate"
 
-// headerTraceParent is of W3C Trace Context, section 3.2, as the server keeps it.
+// headerTraceParent is the traceparent header (W3C Trace Context, section 3.2),
+// in the case that the server stores.
 var headerTraceParent = []byte("Traceparent")
 
-// maxTraceState is how much of a tracestate is passed on, in bytes; the
-// standard asks for at least 512. A longer one is left out as a whole.
+// maxTraceState is the maximum length of a forwarded tracestate, in bytes. The
+// standard requires at least 512. A longer one is dropped.
 const maxTraceState = 512
 
-// Trace is the place of a request among those that belong together, as the
-// requests that it causes carry it on (W3C Trace Context, section 3).
+// Trace is the trace context of outgoing requests (W3C Trace Context, section
+// 3).
 type Trace struct {
-	Parent string // the traceparent of requests that this one causes
-	State  string // their tracestate; may be empty
+	Parent string // traceparent
+	State  string // tracestate; may be empty
 }
 
-// traceContext is what a request says of its trace. It is empty for a request
-// that says nothing, which begins a trace of its own.
+// traceContext is the trace context received with a request. It is empty if the
+// request starts a new trace.
 type traceContext struct {
 	id      string // 32 hexadecimal digits
-	parent  string // 16, of the client
+	parent  string // 16 digits, from the client
 	sampled bool
 	state   string
-	span    string // 16, of this request; empty when it is not recorded
+	span    string // 16 digits, of this request; empty if it is not recorded
 }
 
-// traceOf returns what the request says. A traceparent that cannot be read
-// says nothing, as the standard wants it, and its tracestate neither.
+// traceOf returns the trace context of the request. As the standard requires,
+// an invalid traceparent is ignored together with its tracestate.
 func traceOf(c *fiber.Ctx) (t traceContext) {
 	received := c.Request().Header.PeekCanonical(headerTraceParent)
 	if len(received) == 0 {
@@ -50,10 +51,10 @@ func traceOf(c *fiber.Ctx) (t traceContext) {
 	return traceContext{id: id, parent: parent, sampled: sampled, state: traceState(c)}
 }
 
-// Trace returns what a request that this one causes carries on: the trace that
-// the client began, or one that has the id of this request without its dashes.
-// The parent is the span of this request when it is recorded; otherwise each
-// call returns another.
+// Trace returns the trace context for requests that this request causes. Its ID
+// is that of the client's trace, or the request ID without dashes. Its parent
+// is the span of this request if it is recorded; otherwise each call returns a
+// new one.
 func (e *Event) Trace() Trace {
 	b := make([]byte, 0, traceParentSize)
 	b = append(append(b, "00-"...), e.traceID()...)
@@ -70,12 +71,12 @@ func (e *Event) Trace() Trace {
 	return Trace{Parent: string(b), State: e.trace.state}
 }
 
-// appendSpanID appends a new id of a span.
+// appendSpanID appends a new span ID.
 func appendSpanID(dst []byte) []byte {
-	return hex.AppendEncode(dst, binary.BigEndian.AppendUint64(make([]byte, 0, 8), rand.Uint64()|1)) // all zeros would be invalid
+	return hex.AppendEncode(dst, binary.BigEndian.AppendUint64(make([]byte, 0, 8), rand.Uint64()|1)) // all zeros are invalid
 }
 
-// traceID returns the id of the client's trace, or of the one that begins here.
+// traceID returns the ID of the client's trace, or of the one that starts here.
 func (e *Event) traceID() string {
 	if e.trace.id != "" {
 		return e.trace.id
@@ -86,7 +87,7 @@ func (e *Event) traceID() string {
 // traceParentSize is the length of a traceparent of version 00.
 const traceParentSize = len("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
 
-// readTraceParent reads a traceparent of any version (W3C Trace Context,
+// readTraceParent parses a traceparent of any version (W3C Trace Context,
 // section 3.2). Later versions may be longer.
 func readTraceParent(s string) (id, parent string, sampled, ok bool) {
 	if len(s) < traceParentSize || s[2] != '-' || s[35] != '-' || s[52] != '-' {
@@ -110,8 +111,8 @@ func readTraceParent(s string) (id, parent string, sampled, ok bool) {
 	return id, parent, bits&1 == 1, true
 }
 
-// traceState returns the tracestate of a request, whose parts may come in
-// several headers; empty when it is no text or too long.
+// traceState returns the tracestate of a request, joined from several headers.
+// It is empty if it is not printable ASCII or too long.
 func traceState(c *fiber.Ctx) string {
 	var parts []string
 	for _, part := range c.Request().Header.PeekAll(headerTraceState) {

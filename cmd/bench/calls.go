@@ -27,14 +27,14 @@ func measureCalls(ctx context.Context, args []string, stdout, stderr io.Writer) 
 		return err
 	}
 	defer remove()
-	measured, err := measure.RunCalls(ctx, programs, *plan, tell(stderr))
+	measured, err := measure.RunCalls(ctx, programs, *plan, progressPrinter(stderr))
 	if err != nil {
 		return err
 	}
 	return o.print(stdout, measure.ThisMachine(ctx, "."), measured, measured.Tables())
 }
 
-// tell returns what says on w how far a measurement is.
-func tell(w io.Writer) func(string) {
-	return func(what string) { fmt.Fprintln(w, "measuring:", what) }
+// progressPrinter returns a function that prints the progress of a measurement to w.
+func progressPrinter(w io.Writer) func(string) {
+	return func(step string) { fmt.Fprintln(w, "measuring:", step) }
 }

@@ -1,6 +1,6 @@
-// Command bench measures the gateway beside a bare proxy and as it grows. It
-// starts everything that it needs itself, each in a process of its own on
-// 127.0.0.1, so that processor time and memory are told apart.
+// Command bench compares the gateway with a bare proxy and measures how it
+// scales. It starts every program that it needs as a separate process on
+// 127.0.0.1, so that CPU time and memory are measured per program.
 package main
 
 import (
@@ -16,15 +16,17 @@ import (
 
 const usage = `usage: bench COMMAND [flags]
 
-  calls    tools/call at the upstream itself, through a bare proxy and through the gateway
-  scale    start-up, and memory and latency with many servers, sessions, tools and catalog rows
-  report   both, written into a file between two marker lines
+  calls    measure tools/call directly, through a bare proxy and through the gateway
+  scale    measure startup, and memory and latency with many servers, sessions, tools and catalog rows
+  report   run both and write the tables into a file between two marker lines
 
-  upstream, floor   what the others start: MCP servers, and the bare proxy
+  upstream   serve MCP servers; started by the other commands
+  floor      serve the bare proxy; started by the other commands
 `
 
-// errUsage is returned for a wrong command line, which has been explained.
-var errUsage = errors.New("wrong usage")
+// errUsage is returned for an invalid command line, after the problem was
+// printed.
+var errUsage = errors.New("invalid usage")
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -51,7 +53,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	return commands[args[0]](ctx, args[1:], stdout, stderr)
 }
 
-// parse reads the flags of a command, which takes nothing else.
+// parse parses the flags of a command. It rejects other arguments.
 func parse(fs *flag.FlagSet, stderr io.Writer, args []string) error {
 	fs.SetOutput(stderr)
 	switch err := fs.Parse(args); {
@@ -60,7 +62,7 @@ func parse(fs *flag.FlagSet, stderr io.Writer, args []string) error {
 	case err != nil:
 		return errUsage
 	case fs.NArg() > 0:
-		fmt.Fprintf(stderr, "%s takes flags only, not %q\n", fs.Name(), fs.Arg(0))
+		fmt.Fprintf(stderr, "%s: unexpected argument %q\n", fs.Name(), fs.Arg(0))
 		return errUsage
 	}
 	return nil

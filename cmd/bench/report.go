@@ -11,12 +11,12 @@ import (
 	"mcpgateway/cmd/bench/measure"
 )
 
-// writeReport measures everything and writes it into a file.
+// writeReport measures everything and writes the tables into a file.
 func writeReport(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	fs := flag.NewFlagSet("bench report", flag.ContinueOnError)
 	var o options
-	fs.StringVar(&o.gateway, "gateway", "", "`binary` of the gateway; it is built when there is none")
-	into := fs.String("into", "views/docs/performance.md", "`file` with the two marker lines between which the report goes")
+	fs.StringVar(&o.gateway, "gateway", "", "gateway `binary`; built if empty")
+	into := fs.String("into", "views/docs/performance.md", "`file` with the two marker lines around the report")
 	plan, growth := planFlags(fs), scaleFlags(fs)
 	if err := parse(fs, stderr, args); err != nil {
 		return err
@@ -26,7 +26,7 @@ func writeReport(ctx context.Context, args []string, stdout, stderr io.Writer) e
 		fmt.Fprintln(stderr, "bench report:", err)
 		return errUsage
 	}
-	// A file that cannot take the report is told before the long wait.
+	// Check the file first: a measurement takes 20 minutes.
 	if err := measure.CheckFile(*into); err != nil {
 		return err
 	}
@@ -35,13 +35,13 @@ func writeReport(ctx context.Context, args []string, stdout, stderr io.Writer) e
 		return err
 	}
 	defer remove()
-	// The facts are taken first: afterwards the file itself differs.
+	// Read the commit first: writing the report makes the tree dirty.
 	machine := measure.ThisMachine(ctx, ".")
-	sideBySide, err := measure.RunCalls(ctx, programs, *plan, tell(stderr))
+	sideBySide, err := measure.RunCalls(ctx, programs, *plan, progressPrinter(stderr))
 	if err != nil {
 		return err
 	}
-	grown, err := measure.RunScale(ctx, programs, *growth, tell(stderr))
+	grown, err := measure.RunScale(ctx, programs, *growth, progressPrinter(stderr))
 	if err != nil {
 		return err
 	}

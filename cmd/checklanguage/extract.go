@@ -17,7 +17,8 @@ const (
 	doc     = 'd' // the beginning of a comment block
 	text    = 's' // string literals and the text of pages
 	prose   = 'r' // Markdown
-	name    = 'n' // declared names
+	name    = 'n' // names of package-level declarations, fields and methods
+	subject = 'm' // first line of a commit message
 )
 
 // part is a piece of a file to which rules apply.
@@ -56,8 +57,11 @@ func extractor(file string) extract {
 	case ".sh", ".yml", ".yaml":
 		return commentsAfter(`\s*#`)
 	}
-	if base == "Makefile" || base == "Dockerfile" {
+	switch {
+	case base == "Makefile", base == "Dockerfile", filepath.Base(filepath.Dir(file)) == ".ci":
 		return commentsAfter(`\s*#`)
+	case base == "COMMIT_EDITMSG":
+		return commitParts
 	}
 	return nil
 }
@@ -83,24 +87,34 @@ func goParts(file string, source []byte) ([]part, error) {
 	}
 	test := strings.HasSuffix(file, "_test.go")
 	ast.Inspect(parsed, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.ImportSpec:
+		if _, ok := n.(*ast.ImportSpec); ok {
 			return false
-		case *ast.BasicLit:
-			if value, ok := sentence(n); ok && !test {
-				parts = append(parts, part{set.Position(n.Pos()).Line, text, value})
+		}
+		if lit, ok := n.(*ast.BasicLit); ok && !test {
+			if value, ok := sentence(lit); ok {
+				parts = append(parts, part{set.Position(lit.Pos()).Line, text, value})
 			}
-		case *ast.FuncDecl:
-			parts = append(parts, declared(set, n.Name)...)
-		case *ast.TypeSpec:
-			parts = append(parts, declared(set, n.Name)...)
-		case *ast.ValueSpec:
-			parts = append(parts, declared(set, n.Names...)...)
-		case *ast.Field:
-			parts = append(parts, declared(set, n.Names...)...)
 		}
 		return true
 	})
+	for _, decl := range parsed.Decls {
+		ast.Inspect(decl, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.FuncDecl:
+				parts = append(parts, declared(set, n.Name)...)
+				return false
+			case *ast.FuncType, *ast.FuncLit:
+				return false
+			case *ast.TypeSpec:
+				parts = append(parts, declared(set, n.Name)...)
+			case *ast.ValueSpec:
+				parts = append(parts, declared(set, n.Names...)...)
+			case *ast.Field:
+				parts = append(parts, declared(set, n.Names...)...)
+			}
+			return true
+		})
+	}
 	return parts, nil
 }
 
@@ -181,6 +195,21 @@ func markdownParts(_ string, source []byte) ([]part, error) {
 		case !fenced && !strings.HasPrefix(raw, "    "):
 			parts = append(parts, part{i + 1, prose, markdownCode.ReplaceAllString(raw, " ")})
 		}
+	}
+	return parts, nil
+}
+
+// commitParts returns the subject and the lines of a commit message.
+func commitParts(_ string, source []byte) ([]part, error) {
+	var parts []part
+	for i, line := range strings.Split(string(source), "\n") {
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+		if len(parts) == 0 {
+			parts = append(parts, part{i + 1, subject, line})
+		}
+		parts = append(parts, part{i + 1, prose, line})
 	}
 	return parts, nil
 }

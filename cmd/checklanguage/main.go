@@ -2,9 +2,10 @@
 // English and the standard terms of its field.
 //
 // It reads comments, text and declared names of Go and templ files, prose of
-// Markdown, and comments of SQL, JavaScript, TypeScript, CSS, shell, YAML and
-// Makefiles. It skips generated files, testdata and node_modules, and lines
-// that contain "language:ignore".
+// Markdown, commit messages (COMMIT_EDITMSG), and comments of SQL, JavaScript,
+// TypeScript, CSS, shell, YAML, Dockerfiles and Makefiles. It skips generated
+// files, testdata, results of tests and node_modules, and lines that contain
+// "language:ignore".
 package main
 
 import (
@@ -23,21 +24,21 @@ import (
 
 const usage = `usage: checklanguage [-count] [PATH ...]       (default: the current folder)
 
-Prints FILE:LINE: MATCH -> ADVICE and exits with 1 when there are findings.
-With -count it prints the number of findings per folder instead.
+Prints FILE:LINE: MATCH -> ADVICE and exits with 1 if there are findings.
+With -count it prints the number of findings per folder and per advice instead.
 `
 
 func main() {
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// run returns the exit code: 0 without findings, 1 with findings, 2 when the
-// arguments are not valid or a file is not readable.
+// run returns the exit code: 0 without findings, 1 with findings, 2 for invalid
+// arguments or files.
 func run(args []string, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("checklanguage", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	flags.Usage = func() { fmt.Fprint(stderr, usage) }
-	counting := flags.Bool("count", false, "print the number of findings per folder")
+	counting := flags.Bool("count", false, "print the number of findings per folder and per advice")
 	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
 		return 0
 	} else if err != nil {
@@ -52,12 +53,13 @@ func run(args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintln(stderr, "checklanguage:", err)
 		return 2
 	}
-	counts := map[string]int{}
+	folders, advice := map[string]int{}, map[string]int{}
 	for _, path := range paths {
 		err := walk(path, func(file string) error {
 			findings, err := checkFile(rules, file)
 			for _, f := range findings {
-				counts[filepath.Dir(file)]++
+				folders[filepath.Dir(file)]++
+				advice[f.advice]++
 				if !*counting {
 					fmt.Fprintf(stdout, "%s:%d: %s -> %s\n", file, f.line, f.match, f.advice)
 				}
@@ -70,9 +72,10 @@ func run(args []string, stdout, stderr io.Writer) int {
 		}
 	}
 	if *counting {
-		printCounts(stdout, counts)
+		printCounts(stdout, folders)
+		printCounts(stdout, advice)
 	}
-	if len(counts) > 0 {
+	if len(folders) > 0 {
 		return 1
 	}
 	return 0
@@ -80,17 +83,17 @@ func run(args []string, stdout, stderr io.Writer) int {
 
 func printCounts(w io.Writer, counts map[string]int) {
 	total := 0
-	for _, folder := range slices.Sorted(maps.Keys(counts)) {
-		fmt.Fprintf(w, "%6d %s\n", counts[folder], folder)
-		total += counts[folder]
+	for _, key := range slices.Sorted(maps.Keys(counts)) {
+		fmt.Fprintf(w, "%6d %s\n", counts[key], key)
+		total += counts[key]
 	}
-	fmt.Fprintf(w, "%6d in all\n", total)
+	fmt.Fprintf(w, "%6d total\n", total)
 }
 
-// skippedFolders hold generated code, other people's code or test data.
-var skippedFolders = []string{".git", "node_modules", "vendor", "testdata", "bin", "dist"}
+// skippedFolders contain third-party code, test data or build results.
+var skippedFolders = []string{".git", "node_modules", "vendor", "testdata", "bin", "dist", "results"}
 
-// walk calls check with each file below path that has a known type.
+// walk calls check for each file of a supported type in path.
 func walk(path string, check func(file string) error) error {
 	return filepath.WalkDir(path, func(file string, entry fs.DirEntry, err error) error {
 		switch {
@@ -139,7 +142,7 @@ func check(rules []rule, file string, source []byte) ([]finding, error) {
 	return slices.Compact(findings), nil
 }
 
-// findings returns the matches of the rules for the part's scope.
+// findings returns the matches of the rules with the part's scope.
 func (p part) findings(rules []rule) []finding {
 	var found []finding
 	for _, r := range rules {

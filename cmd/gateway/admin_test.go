@@ -30,11 +30,11 @@ func TestAdminCreate(t *testing.T) {
 		{"", []string{"admin", "create"}, exitUsage, empty, "--email is required"},
 		{"", []string{"admin", "create", "--email", "ada@example.com", "--password-stdin"}, exitUsage, empty, "no password"},
 		{"short\n", []string{"admin", "create", "--email", "ada@example.com", "--password-stdin"}, exitFailed, empty, "at least 12"},
-		{"", []string{"admin", "create", "--email", "ada"}, exitFailed, empty, "e-mail address"},
+		{"", []string{"admin", "create", "--email", "ada"}, exitFailed, empty, "email address"},
 		{password + "\r\n", []string{"admin", "create", "--email", "ada@example.com", "--password-stdin"}, 0, empty, ""},
 		{password, []string{"admin", "create", "--email", "ADA@example.com", "--password-stdin"}, exitFailed, empty, "already"},
 		{"", []string{"admin", "create", "--email", "bob@example.com"}, 0, func(s string) bool { return len(strings.TrimSpace(s)) == 26 }, ""},
-		{"", []string{"admin", "setup-link"}, exitFailed, empty, "setup is over"},
+		{"", []string{"admin", "setup-link"}, exitFailed, empty, "Setup is complete"},
 	} {
 		code, out, errs := commandLine(t, environ, c.in, c.args...)
 		if code != c.code || !c.out(out) || !strings.Contains(errs, c.errs) || c.code != 0 && strings.Count(errs, "\n") != 1 || strings.Contains(errs, password) {
@@ -43,7 +43,7 @@ func TestAdminCreate(t *testing.T) {
 	}
 	sso := append(environ, "GATEWAY_OIDC_ISSUER=https://login.example.com", "GATEWAY_OIDC_CLIENT_ID=gateway")
 	if code, out, errs := commandLine(t, sso, "", "admin", "create", "--email", "carol@example.com"); code != 0 || out != "" {
-		t.Errorf("an invitation: %d %q %q", code, out, errs)
+		t.Errorf("invitation: %d %q %q", code, out, errs)
 	}
 	s, err := open(t.Context(), streams{out: &output{}, err: &output{}, environ: environ})
 	if err != nil {
@@ -52,7 +52,7 @@ func TestAdminCreate(t *testing.T) {
 	defer s.Close()
 	in, err := s.People.SignIn(t.Context(), "ada@example.com", secrets.NewValue(password), access.Browser{IP: "127.0.0.1"})
 	if err != nil || in.Session.Person.Role != "admin" {
-		t.Errorf("signing in: %+v, %v", in.Session.Person, err)
+		t.Errorf("sign-in: %+v, %v", in.Session.Person, err)
 	}
 	list, err := s.People.List(t.Context())
 	if err != nil || len(list) != 3 || !list[1].HasPassword || list[2].HasPassword {
@@ -72,7 +72,7 @@ func TestSetupLinkIsLogged(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := strings.Contains(said.String(), "http://127.0.0.1:8080/setup?token="); got == over {
-			t.Errorf("over %v: the log says %q", over, said.String())
+			t.Errorf("setup done %v: log is %q", over, said.String())
 		}
 		if !over {
 			person := access.NewPerson{Email: "ada@example.com", Role: "admin", Password: secrets.NewValue("an admin's long secret")}

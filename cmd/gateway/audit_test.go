@@ -32,7 +32,7 @@ func database(t *testing.T, environ []string) *gorm.DB {
 		t.Cleanup(func() { pool.Close() })
 		return db
 	}
-	t.Fatal("the surroundings name no database")
+	t.Fatal("no database in the environment")
 	return nil
 }
 
@@ -80,7 +80,7 @@ func TestAuditOfCommands(t *testing.T) {
 	for _, row := range rows {
 		actions += row.Action + " "
 		if row.ActorKind != "cli" || row.ActorName != me.Username {
-			t.Errorf("%s was done by %s %s", row.Action, row.ActorKind, row.ActorName)
+			t.Errorf("actor of %s is %s %s", row.Action, row.ActorKind, row.ActorName)
 		}
 	}
 	if actions != "project.created key.created key.rotated key.revoked catalog.imported " {
@@ -90,7 +90,7 @@ func TestAuditOfCommands(t *testing.T) {
 		t.Fatal(err)
 	}
 	if out, errs := command(1, "audit", "verify"); out != "" || errs != "gateway: audit log was tampered with: row 2 was changed\n" {
-		t.Errorf("printed %q and %q", out, errs)
+		t.Errorf("stdout %q, stderr %q", out, errs)
 	}
 	for _, args := range [][]string{{"audit"}, {"audit", "list"}, {"audit", "verify", "x"}} {
 		if _, errs := command(2, args...); !strings.Contains(errs, "usage: gateway audit verify") {

@@ -27,7 +27,7 @@ func TestBackupIsComplete(t *testing.T) {
 	command(environ, 0, "backup", "-o", file)
 	info, err := os.Stat(file)
 	if err != nil || info.Mode().Perm() != 0o600 {
-		t.Fatalf("the copy has mode %v, %v", info.Mode(), err)
+		t.Fatalf("mode of the backup = %v, %v", info.Mode(), err)
 	}
 	restored := append([]string{}, environ...)
 	for i, setting := range restored {
@@ -37,15 +37,15 @@ func TestBackupIsComplete(t *testing.T) {
 	}
 	want, _ := command(environ, 0, "export")
 	if got, _ := command(restored, 0, "export"); got != want || !strings.Contains(got, "docs") {
-		t.Errorf("restored is\n%s\nwant\n%s", got, want)
+		t.Errorf("restored:\n%s\nwant\n%s", got, want)
 	}
 	if _, errs := command(environ, exitFailed, "backup", "-o", file); !strings.Contains(errs, "already exists") {
-		t.Errorf("a second copy to the same file: %s", errs)
+		t.Errorf("second backup to the same file: %s", errs)
 	}
 	command(environ, exitUsage, "backup")
 }
 
-// TestDumpIsComplete restores a dump of pg_dump and starts on it.
+// TestDumpIsComplete restores a pg_dump and starts a gateway on it.
 func TestDumpIsComplete(t *testing.T) {
 	keys := "old:MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="
 	on := func(dsn string) []string {
@@ -70,17 +70,17 @@ func TestDumpIsComplete(t *testing.T) {
 	for _, args := range [][]string{{"export"}, {"keys", "list", "--project", "work", "--json"}, {"audit", "verify"}} {
 		want, got := command(lost, args...), command(restored, args...)
 		if got != want || want == "" {
-			t.Errorf("%v of the restored database is\n%s\nwant\n%s", args, got, want)
+			t.Errorf("%v on the restored database:\n%s\nwant\n%s", args, got, want)
 		}
 	}
 	keys = "new:ZmVkY2JhOTg3NjU0MzIxMGZlZGNiYTk4NzY1NDMyMTA=," + keys
-	if got := command(restored, "rekey"); got != "1 secrets resealed with key new\n" { // each was opened for it
-		t.Errorf("the secrets of the restored database: %s", got)
+	if got := command(restored, "rekey"); got != "1 secrets resealed with key new\n" { // each was decrypted first
+		t.Errorf("rekey of the restored database: %s", got)
 	}
 	s := startServing(t, on(restored))
 	status, body := listWith(t, s.url, key)
 	if status != 200 || !strings.Contains(body, "gateway_searchMcpForTask") {
-		t.Errorf("the restored database answers %d %s", status, body)
+		t.Errorf("gateway on the restored database: status %d, %s", status, body)
 	}
 	s.end()
 	if code := <-s.code; code != 0 {

@@ -47,7 +47,7 @@ func sourceBreaches(room, name string, source []byte) ([]string, error) {
 	imported := importedNames(file)
 	if !in("services/egress", "cmd")(room) && !isTestKit(room) {
 		outboundUses(file, imported, func(at ast.Node, what string) {
-			report(at, what+" reaches out unguarded; take a client from services/egress")
+			report(at, what+" bypasses the egress guard; use a client of services/egress")
 		})
 	}
 	if in("routes", "web")(room) {
@@ -164,31 +164,31 @@ func TestCallLawFindsBreaches(t *testing.T) {
 		name, room, source string
 		breaches           int
 	}{
-		{"a convenience call", "services/catalog", usesHTTP + `var _, _ = http.Get("x")`, 1},
-		{"the shared client", "services/catalog", usesHTTP + `var c = http.DefaultClient`, 1},
-		{"the shared transport", "services/catalog", usesHTTP + `var c = http.DefaultTransport`, 1},
-		{"a pointer to a new client", "routes/mcp", usesHTTP + `func f() any { return &http.Client{} }`, 1},
+		{"convenience call", "services/catalog", usesHTTP + `var _, _ = http.Get("x")`, 1},
+		{"shared client", "services/catalog", usesHTTP + `var c = http.DefaultClient`, 1},
+		{"shared transport", "services/catalog", usesHTTP + `var c = http.DefaultTransport`, 1},
+		{"pointer to a new client", "routes/mcp", usesHTTP + `func f() any { return &http.Client{} }`, 1},
 		{"new of a client", "routes/mcp", usesHTTP + `func f() any { return new(http.Client) }`, 1},
-		{"a client variable", "web", usesHTTP + `func f() { var c http.Client; _ = c }`, 1},
-		{"a transport", "services/oauthclient", usesHTTP + `var c = http.Transport{}`, 1},
-		{"a client that was handed over", "services/oauthclient", usesHTTP + `func f(c *http.Client) { _, _ = c.Get("x") }`, 0},
-		{"a server's request", "web", usesHTTP + `func f(r *http.Request) string { return http.StatusText(200) }`, 0},
-		{"the guard itself", "services/egress", usesHTTP + `var c = &http.Client{}`, 0},
-		{"a neighbour named like the guard", "services/egressx", usesHTTP + `var c = &http.Client{}`, 1},
-		{"a command", "cmd/bench", usesHTTP + `var c = &http.Client{}`, 0},
-		{"a test kit", "services/upstream/upstreamtest", usesHTTP + `var c = &http.Client{}`, 0},
+		{"client variable", "web", usesHTTP + `func f() { var c http.Client; _ = c }`, 1},
+		{"transport", "services/oauthclient", usesHTTP + `var c = http.Transport{}`, 1},
+		{"client that was passed as parameter", "services/oauthclient", usesHTTP + `func f(c *http.Client) { _, _ = c.Get("x") }`, 0},
+		{"server's request", "web", usesHTTP + `func f(r *http.Request) string { return http.StatusText(200) }`, 0},
+		{"guard", "services/egress", usesHTTP + `var c = &http.Client{}`, 0},
+		{"package named like it", "services/egressx", usesHTTP + `var c = &http.Client{}`, 1},
+		{"command", "cmd/bench", usesHTTP + `var c = &http.Client{}`, 0},
+		{"test kit", "services/upstream/upstreamtest", usesHTTP + `var c = &http.Client{}`, 0},
 		{"another package called http", "services/catalog", "package p\nimport http \"example/http\"\nvar c = http.Client{}", 0},
 		{"fasthttp under another name", "services/upstream", usesFasthttp + `var c = &fh.HostClient{}`, 1},
 		{"fasthttp's shared client", "services/upstream", usesFasthttp + `func f() error { return fh.Do(nil, nil) }`, 1},
 		{"fiber's client", "routes/api", usesFiber + `func f() any { return fiber.AcquireAgent() }`, 1},
-		{"an inflating body", "routes/mcp", usesFiber + `func f(c *fiber.Ctx) []byte { return c.Body() }`, 1},
-		{"an inflating body in the shell", "web", usesFiber + `func f(ctx *fiber.Ctx) []byte { return ctx.Body() }`, 1},
-		{"an inflating parser", "routes/admin", usesFiber + `func f(c *fiber.Ctx) error { return c.BodyParser(nil) }`, 1},
-		{"the peer's address", "routes/admin", usesFiber + `func f(c *fiber.Ctx) string { return c.IP() }`, 1},
+		{"inflating body", "routes/mcp", usesFiber + `func f(c *fiber.Ctx) []byte { return c.Body() }`, 1},
+		{"inflating body in web", "web", usesFiber + `func f(ctx *fiber.Ctx) []byte { return ctx.Body() }`, 1},
+		{"inflating parser", "routes/admin", usesFiber + `func f(c *fiber.Ctx) error { return c.BodyParser(nil) }`, 1},
+		{"peer's address", "routes/admin", usesFiber + `func f(c *fiber.Ctx) string { return c.IP() }`, 1},
 		{"forwarded addresses", "web", usesFiber + `func f(c *fiber.Ctx) []string { return c.IPs() }`, 1},
-		{"the raw body", "routes/mcp", usesFiber + `func f(c *fiber.Ctx) []byte { return c.BodyRaw() }`, 0},
-		{"a response's body field", "routes/mcp", usesHTTP + `func f(r *http.Response) any { return r.Body }`, 0},
-		{"a body elsewhere", "services/upstream", usesFasthttp + `func f(r *fh.Response) []byte { return r.Body() }`, 0},
+		{"raw body", "routes/mcp", usesFiber + `func f(c *fiber.Ctx) []byte { return c.BodyRaw() }`, 0},
+		{"response's body field", "routes/mcp", usesHTTP + `func f(r *http.Response) any { return r.Body }`, 0},
+		{"body elsewhere", "services/upstream", usesFasthttp + `func f(r *fh.Response) []byte { return r.Body() }`, 0},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

@@ -24,7 +24,7 @@ func TestCatalogImport(t *testing.T) {
 		out  []string
 	}{
 		{"dry run", "", []string{"--file", file, "--dry-run"}, []string{"+ server   acme/tool\n", "+ template mine\n", "2 to add", "nothing was changed (dry run)"}},
-		{"for good", "", []string{"--file", file}, []string{"2 to add", "imported"}},
+		{"import", "", []string{"--file", file}, []string{"2 to add", "imported"}},
 		{"again", twoRows, []string{"--file", "-"}, []string{"2 read: 0 to add, 0 to update, 0 to delete, 2 unchanged"}},
 		{"changed", strings.ReplaceAll(twoRows, `"Tool"`, `"The Tool"`), []string{"--file", "-"}, []string{"~ server   acme/tool\n", "1 to update"}},
 		{"deleted", strings.ReplaceAll(twoRows, `"stdio"`, `"stdio","status":"deleted"`), []string{"--file", "-"}, []string{"- server   acme/tool\n", "1 to delete"}},
@@ -36,7 +36,7 @@ func TestCatalogImport(t *testing.T) {
 		}
 		for _, want := range step.out {
 			if !strings.Contains(out, want) {
-				t.Errorf("%s: the output lacks %q:\n%s", step.name, want, out)
+				t.Errorf("%s: no %q in the output:\n%s", step.name, want, out)
 			}
 		}
 	}
@@ -58,12 +58,12 @@ func TestCatalogImport(t *testing.T) {
 		}
 	}
 	if code, _, errs := commandLine(t, environ, "\ufeff"+twoRows, "catalog", "import", "--dry-run", "--file", "-"); code != 0 {
-		t.Errorf("a file with a byte-order mark: exit %d: %s", code, errs)
+		t.Errorf("file with a byte-order mark: exit %d: %s", code, errs)
 	}
 	if code, _, errs := commandLine(t, environ, `{"version":1,"item":[]}`, "catalog", "import", "--file", "-"); code != 1 || !strings.Contains(errs, "items") {
-		t.Errorf("a file without rows: exit %d: %s", code, errs)
+		t.Errorf("file without rows: exit %d: %s", code, errs)
 	}
 	if code, _, errs := commandLine(t, environ, `{"version":1,"items":[{}]}`, "catalog", "import", "--file", "-"); code != 1 || !strings.Contains(errs, "items[0]") {
-		t.Errorf("a bad file: exit %d: %s", code, errs)
+		t.Errorf("invalid file: exit %d: %s", code, errs)
 	}
 }

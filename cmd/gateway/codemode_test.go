@@ -41,18 +41,18 @@ func (s *stage) checkCodeMode(t *testing.T, version string) {
 		}
 		first, ok := answer.Content[0].(*mcp.TextContent)
 		if !ok || answer.IsError {
-			t.Fatalf("%s answered %+v", tool, answer.Content[0])
+			t.Fatalf("result of %s: %+v", tool, answer.Content[0])
 		}
 		structured, _ = answer.StructuredContent.(map[string]any)
 		return first.Text, structured
 	}
 	found, _ := call("gateway_searchMcpForTask", map[string]any{"task": "sum of two numbers"})
 	if !strings.Contains(found, "every__get-sum") {
-		t.Fatalf("found %s", found)
+		t.Fatalf("search found %s", found)
 	}
 	page, structured := call("gateway_listTools", map[string]any{"query": "server:every sum"})
 	if declared, _ := structured["declarations"].(string); !strings.Contains(declared, `"get-sum"(args: {`) || !strings.Contains(page, "declare const every") {
-		t.Fatalf("declared is %s", page)
+		t.Fatalf("declaration page: %s", page)
 	}
 	_, outcome := call("gateway_executeTool", map[string]any{"code": threeCalls, "input": map[string]any{"a": 40}})
 	checkOutcome(t, outcome)
@@ -64,7 +64,7 @@ func checkOutcome(t *testing.T, outcome map[string]any) {
 	result, _ := outcome["result"].(map[string]any)
 	sum, _ := result["sum"].(string)
 	if !strings.Contains(sum, "42") || result["echo"] != "Echo: from code" || result["first"] != "This is" {
-		t.Errorf("the result is %v (%v)", outcome["result"], outcome["error"])
+		t.Errorf("result = %v (error %v)", outcome["result"], outcome["error"])
 	}
 	var tools []string
 	calls, _ := outcome["calls"].([]any)
@@ -73,7 +73,7 @@ func checkOutcome(t *testing.T, outcome map[string]any) {
 		tools = append(tools, fmt.Sprint(receipt["tool"], " ", receipt["ok"]))
 	}
 	if want := []string{"every__get-sum true", "every__echo true", "stateful__test_simple_text true"}; !slices.Equal(tools, want) {
-		t.Errorf("the calls are %q, want %q", tools, want)
+		t.Errorf("calls = %q, want %q", tools, want)
 	}
 }
 
@@ -91,7 +91,7 @@ func (s *stage) checkCodeOverBridge(t *testing.T) {
 		t.Fatalf("status %d, %v: %s", status, err, answer)
 	}
 	if !strings.HasSuffix(string(answer), "\n\ndata: [DONE]\n\n") {
-		t.Errorf("the stream does not end with [DONE]: %s", answer)
+		t.Errorf("no [DONE] at the end of the stream: %s", answer)
 	}
 	var progress []string
 	var value string
@@ -113,18 +113,18 @@ func (s *stage) checkCodeOverBridge(t *testing.T) {
 		case event.Type == "result" && !event.Result.IsError && len(event.Result.Content) == 1:
 			value = event.Result.Content[0].Text
 		default:
-			t.Errorf("an event is %s", data)
+			t.Errorf("unexpected event %s", data)
 		}
 	}
 	for _, want := range []string{"is 42.", "Echo: from code", `"This is"`} {
 		if !strings.Contains(value, want) {
-			t.Errorf("the result lacks %q: %s", want, value)
+			t.Errorf("no %q in the result: %s", want, value)
 		}
 	}
-	told := strings.Join(progress, "\n")
+	messages := strings.Join(progress, "\n")
 	for _, want := range []string{"every__get-sum done", "every__echo done", "two of three", "stateful__test_simple_text done (3/3, "} {
-		if !strings.Contains(told, want) {
-			t.Errorf("the progress lacks %q:\n%s", want, told)
+		if !strings.Contains(messages, want) {
+			t.Errorf("no %q in the progress:\n%s", want, messages)
 		}
 	}
 }

@@ -69,7 +69,7 @@ func (s *stage) checkConditionalTools(t *testing.T) {
 	}()
 	for name, tt := range conditionalTools() {
 		if !slices.Contains(all, name) {
-			t.Errorf("%s is not listed", name)
+			t.Errorf("tool %s not listed", name)
 		}
 		result, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: name, Arguments: tt.arguments})
 		if err != nil {
@@ -83,7 +83,7 @@ func (s *stage) checkConditionalTools(t *testing.T) {
 			}
 		}
 		if result.IsError || !strings.Contains(text.String(), tt.want) {
-			t.Errorf("%s answered %q, want %q in it", name, text.String(), tt.want)
+			t.Errorf("%s returned %q, want %q in it", name, text.String(), tt.want)
 		}
 	}
 }

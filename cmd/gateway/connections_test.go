@@ -27,7 +27,7 @@ func TestConnLimits(t *testing.T) {
 		{"few descriptors", 20_000, 512, 1024, 768, 384, 1},
 		{"very few descriptors", 20_000, 512, 256, 128, 64, 1},
 		{"hardly any descriptors", 20_000, 512, 2, 1, 1, 1},
-		{"more of one address than in all", 100, 512, 0, 100, 50, 0},
+		{"address limit above total limit", 100, 512, 0, 100, 50, 0},
 		{"one connection", 1, 1, 0, 1, 1, 0},
 	}
 	for _, tt := range tests {
@@ -36,7 +36,7 @@ func TestConnLimits(t *testing.T) {
 			c := &config.Config{PublicURL: &url.URL{Scheme: "https", Host: "gateway.example.com"}, TrustedProxies: proxies, Capacity: config.Capacity{MaxConnections: tt.connections, MaxPerAddress: tt.of}}
 			got := connLimits(c, tt.descriptors, slog.New(slog.NewTextHandler(&log, nil)))
 			if got.Max != tt.want || got.MaxPerAddress != tt.wantOf || !slices.Equal(got.Exempt, proxies) {
-				t.Errorf("limits %d and %d, exempt %v, want %d and %d, exempt %v", got.Max, got.MaxPerAddress, got.Exempt, tt.want, tt.wantOf, proxies)
+				t.Errorf("connLimits() = %d, per address %d, exempt %v, want %d, %d, %v", got.Max, got.MaxPerAddress, got.Exempt, tt.want, tt.wantOf, proxies)
 			}
 			if want := "https://gateway.example.com/docs/errors#UNAVAILABLE"; got.Help != want {
 				t.Errorf("help = %q, want %q", got.Help, want)

@@ -28,7 +28,7 @@ func TestDemoLifecycle(t *testing.T) {
 	html, err := io.ReadAll(page.Body)
 	page.Body.Close()
 	if err != nil || !strings.Contains(string(html), `name="demo"`) {
-		t.Fatalf("the page does not offer the demo: %s, %v", html, err)
+		t.Fatalf("setup page does not offer the demo: %s, %v", html, err)
 	}
 	form := url.Values{
 		"token": {link.Query().Get("token")}, "email": {"ada@example.com"}, "name": {"Ada"}, "demo": {"1"},
@@ -46,16 +46,16 @@ func TestDemoLifecycle(t *testing.T) {
 	}
 	made.Body.Close()
 	if to := made.Header.Get("Location"); made.StatusCode != http.StatusSeeOther || to != "/admin/projects/demo" {
-		t.Fatalf("the set-up gave %s to %q", made.Status, to)
+		t.Fatalf("setup: %s, redirect to %q", made.Status, to)
 	}
 	if got, err := s.post(t, "demo", demoCall); err != nil || !strings.Contains(got, `"structuredContent"`) {
-		t.Errorf("the demo answered %s, %v", got, err)
+		t.Errorf("call to the demo: %s, %v", got, err)
 	}
 	end(t, s)
 
 	s = startServing(t, environ) // its servers stopped with the process and restart with the next
 	if got, err := s.post(t, "demo", demoCall); err != nil || !strings.Contains(got, `"structuredContent"`) {
-		t.Errorf("after a start the demo answered %s, %v", got, err)
+		t.Errorf("call to the demo after a restart: %s, %v", got, err)
 	}
 	end(t, s)
 
@@ -68,12 +68,12 @@ func TestDemoLifecycle(t *testing.T) {
 	}
 	s = startServing(t, environ) // deleted servers don't come back
 	if got, err := s.post(t, "demo", demoCall); err != nil || !strings.Contains(got, "NOT_FOUND") {
-		t.Errorf("without the project the demo answered %s, %v", got, err)
+		t.Errorf("call to the deleted demo: %s, %v", got, err)
 	}
 	end(t, s)
 }
 
-// A second process on the same database leaves the demo's servers to the first.
+// A second process on the same database uses the demo servers of the first.
 func TestDemoRunsInOneProcess(t *testing.T) {
 	environ := surroundings(t)
 	first := startServing(t, environ, "--demo")
@@ -81,12 +81,12 @@ func TestDemoRunsInOneProcess(t *testing.T) {
 	third := startServing(t, environ, "--demo")
 	for _, s := range []*serving{third, second} {
 		if got, err := s.post(t, "demo", demoCall); err != nil || !strings.Contains(got, `"structuredContent"`) {
-			t.Errorf("beside the first the demo answered %s, %v", got, err)
+			t.Errorf("call to the demo with two processes: %s, %v", got, err)
 		}
 		end(t, s)
 	}
 	if got, err := first.post(t, "demo", demoCall); err != nil || !strings.Contains(got, `"structuredContent"`) {
-		t.Errorf("behind the others the demo answered %s, %v", got, err)
+		t.Errorf("call to the demo after the first process stopped: %s, %v", got, err)
 	}
 	end(t, first)
 }
@@ -114,7 +114,7 @@ func TestDemoKeepsUserProjects(t *testing.T) {
 	s := startServing(t, environ, "--demo")
 	end(t, s)
 	if strings.Contains(s.out.String(), "demo") {
-		t.Errorf("it printed %s", s.out)
+		t.Errorf("unexpected output: %s", s.out)
 	}
 	if code, out, errs := commandLine(t, environ, "", "export", "--project", "demo"); code != 0 || !strings.Contains(out, own) {
 		t.Errorf("export: %d %q %q", code, out, errs)
@@ -137,6 +137,6 @@ func TestDemoPrintsOnlyExistingTools(t *testing.T) {
 	until(t, "the address is printed", func() bool { return strings.Contains(s.out.String(), "/v1/mcp/demo/request") })
 	end(t, s)
 	if strings.Contains(s.out.String(), "curl") {
-		t.Errorf("it printed %s", s.out)
+		t.Errorf("unexpected output: %s", s.out)
 	}
 }

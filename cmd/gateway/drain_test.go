@@ -55,7 +55,7 @@ func newDrained(t *testing.T, binary string, up *upstreamtest.Server, url string
 	listen.Header.Set("Accept", "text/event-stream")
 	response, err := http.DefaultClient.Do(listen)
 	if err != nil || response.StatusCode != http.StatusOK {
-		t.Fatalf("the stream was answered with %v, %v", response, err)
+		t.Fatalf("open stream: %v, %v", response, err)
 	}
 	t.Cleanup(func() { _ = response.Body.Close() })
 	d := &drained{replica: r, stream: response.Body, answer: make(chan string, 1)}
@@ -86,7 +86,7 @@ func TestReplicasServeWhileDraining(t *testing.T) {
 	up := upstreamtest.New(upstreamtest.Options{Tools: []upstreamtest.Tool{waitingTool(release), upstreamtest.Echo()}})
 	url := up.Start(t)
 
-	t.Run("and a second signal ends them at once", func(t *testing.T) {
+	t.Run("second signal", func(t *testing.T) {
 		d := newDrained(t, binary, up, url, 5*time.Minute)
 		eventually(t, readyLimit, "/readyz answers 503", d.respondsWith("/readyz", http.StatusServiceUnavailable), d.process)
 		request, err := mcpRequest(t.Context(), d.base, "open", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"up__echo","arguments":{"text":"still"}}}`, nil)
@@ -99,18 +99,18 @@ func TestReplicasServeWhileDraining(t *testing.T) {
 		}
 		body, err := io.ReadAll(response.Body)
 		if err != nil || !strings.Contains(string(body), "still") || !response.Close {
-			t.Errorf("a call while it drains: %s, %v; the connection ends with it: %v", body, err, response.Close)
+			t.Errorf("call while draining: %s, %v; Connection: close: %v", body, err, response.Close)
 		}
 		if err := d.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 			t.Fatal(err)
 		}
 		if !d.waitEnd(shutdownLimit) {
-			t.Fatal("it goes on after the second signal")
+			t.Fatal("still running after the second signal")
 		}
 		<-d.answer
 	})
 
-	t.Run("and end what they began", func(t *testing.T) {
+	t.Run("calls in flight", func(t *testing.T) {
 		const delay = time.Second
 		d := newDrained(t, binary, up, url, delay)
 		eventually(t, readyLimit, "the listener is closed", func(ctx context.Context) error {
@@ -120,17 +120,17 @@ func TestReplicasServeWhileDraining(t *testing.T) {
 			return nil
 		}, d.process)
 		if took := time.Since(d.signaled); took < delay {
-			t.Errorf("the listener closed after %v, want %v at least", took, delay)
+			t.Errorf("listener closed after %v, want at least %v", took, delay)
 		}
 		close(release)
 		if answer := <-d.answer; !strings.Contains(answer, "released") {
-			t.Errorf("the call on its way was answered with %s", answer)
+			t.Errorf("call in flight returned %s", answer)
 		}
 		if rest, err := io.ReadAll(d.stream); err != nil {
-			t.Errorf("the stream broke off behind %q: %v", rest, err)
+			t.Errorf("stream ended after %q: %v", rest, err)
 		}
 		if !d.waitEnd(shutdownLimit) || d.cmd.ProcessState.ExitCode() != 0 {
-			t.Errorf("it ended with %v", d.cmd.ProcessState)
+			t.Errorf("exit: %v", d.cmd.ProcessState)
 		}
 	})
 }

@@ -25,8 +25,8 @@ const (
 	readyLimit    = 30 * time.Second
 	syncLimit     = 30 * time.Second
 	shutdownLimit = 20 * time.Second
-	// revokeLimit is above the guaranteed second, because the machine builds
-	// and tests other packages at the same time.
+	// revokeLimit is longer than the guaranteed second, because other packages are
+	// built and tested at the same time.
 	revokeLimit = 5 * time.Second
 
 	everythingServer = "github.com/modelcontextprotocol/go-sdk/conformance/everything-server"
@@ -92,7 +92,7 @@ func setStage(t *testing.T) *stage {
 func (s *stage) build(t *testing.T, name, pkg string) string {
 	t.Helper()
 	if testing.Short() {
-		t.Skip("programs are left out of short tests")
+		t.Skip("short tests start no programs")
 	}
 	binary := filepath.Join(s.folder, name)
 	mustRun(t, program{
@@ -152,7 +152,7 @@ func (s *stage) start(t *testing.T) {
 			}
 			for alias := range s.direct {
 				if !slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, alias+"__") }) {
-					return fmt.Errorf("no tool of %s among %q of %s", alias, names, project)
+					return fmt.Errorf("no tool of %s in %q of %s", alias, names, project)
 				}
 			}
 		}
@@ -210,7 +210,7 @@ func (s *stage) plainList(ctx context.Context, project string) ([]string, error)
 		} `json:"result"`
 	}
 	if err := json.Unmarshal(body, &answer); err != nil || status != http.StatusOK {
-		return nil, fmt.Errorf("tools/list answered %d: %s", status, body)
+		return nil, fmt.Errorf("tools/list: status %d: %s", status, body)
 	}
 	var names []string
 	for _, tool := range answer.Result.Tools {
@@ -223,20 +223,20 @@ func TestRealClientsAndUpstreams(t *testing.T) {
 	s := setStage(t)
 	key := strings.TrimSuffix(s.command(t, "keys", "create", "--project", "keyed", "--name", "e2e"), "\n")
 	if !regexp.MustCompile(`^gwk_[0-9A-Za-z]{36}$`).MatchString(key) {
-		t.Fatalf("keys create printed %q, want one key and nothing else", key)
+		t.Fatalf("keys create printed %q, want only a key", key)
 	}
 
-	t.Run("tools/list has every upstream's tools in the order of their server", func(t *testing.T) { s.checkList(t) })
-	t.Run("tools that depend on capabilities are listed and work", func(t *testing.T) { s.checkConditionalTools(t) })
+	t.Run("tools/list", func(t *testing.T) { s.checkList(t) })
+	t.Run("tools that depend on capabilities", func(t *testing.T) { s.checkConditionalTools(t) })
 	for _, client := range realClients(s.root) {
 		t.Run(client.name+" in an open project", func(t *testing.T) { s.checkClient(t, client, "open", "") })
 		t.Run(client.name+" in a project with keys", func(t *testing.T) { s.checkClient(t, client, "keyed", key) })
 	}
 	for _, version := range []string{modern, legacy} {
-		t.Run("code over "+version+" calls tools of two servers", func(t *testing.T) { s.checkCodeMode(t, version) })
+		t.Run("Code Mode over "+version, func(t *testing.T) { s.checkCodeMode(t, version) })
 	}
-	t.Run("code over the SSE bridge tells of its calls", func(t *testing.T) { s.checkCodeOverBridge(t) })
-	t.Run("a missing or unknown key is refused", func(t *testing.T) {
+	t.Run("Code Mode over the SSE bridge", func(t *testing.T) { s.checkCodeOverBridge(t) })
+	t.Run("missing or unknown key", func(t *testing.T) {
 		for _, bearer := range []string{"", "gwk_" + strings.Repeat("0", 36)} {
 			status, header, body, err := send(t.Context(), http.MethodPost, s.endpoint("keyed"), bearer, []byte(listRequest))
 			if err != nil || status != http.StatusUnauthorized || header.Get("WWW-Authenticate") == "" {
@@ -244,8 +244,8 @@ func TestRealClientsAndUpstreams(t *testing.T) {
 			}
 		}
 	})
-	t.Run("a key that another process revokes is refused", func(t *testing.T) { s.checkRevocation(t, key) })
-	t.Run("SIGTERM ends it with open streams", func(t *testing.T) { s.checkShutdown(t) })
+	t.Run("key revoked by another process", func(t *testing.T) { s.checkRevocation(t, key) })
+	t.Run("SIGTERM with open streams", func(t *testing.T) { s.checkShutdown(t) })
 }
 
 // checkList compares the gateway's list with that of each upstream.
@@ -262,15 +262,15 @@ func (s *stage) checkList(t *testing.T) {
 		}
 		for _, name := range direct.Tools {
 			if name == "simulate-research-query" {
-				// It can only be run as a task, which the gateway doesn't offer.
+				// This tool requires task support, which the gateway doesn't have.
 				continue
 			}
 			at := slices.Index(all, alias+"__"+name)
 			switch {
 			case at < 0:
-				t.Errorf("%s__%s is missing from %q", alias, name, all)
+				t.Errorf("%s__%s not in %q", alias, name, all)
 			case at < last:
-				t.Errorf("%s__%s stands at %d, before a tool that its server or alias puts first (at %d)", alias, name, at, last)
+				t.Errorf("%s__%s is at %d, before a tool that must precede it (at %d)", alias, name, at, last)
 			default:
 				last = at
 			}
@@ -278,7 +278,7 @@ func (s *stage) checkList(t *testing.T) {
 	}
 	for i, name := range all {
 		if slices.Contains(all[:i], name) {
-			t.Errorf("%s is listed twice", name)
+			t.Errorf("tool %s listed twice", name)
 		}
 	}
 }
@@ -291,15 +291,15 @@ func (s *stage) checkClient(t *testing.T, client realClient, project, bearer str
 		t.Fatal(err)
 	}
 	if saw.ProtocolVersion != client.protocol {
-		t.Errorf("speaks %q, want %q", saw.ProtocolVersion, client.protocol)
+		t.Errorf("protocol version %q, want %q", saw.ProtocolVersion, client.protocol)
 	}
 	for name, want := range answers {
 		if !slices.Contains(saw.Tools, name) {
-			t.Errorf("%s is missing from %q", name, saw.Tools)
+			t.Errorf("%s not in %q", name, saw.Tools)
 		}
 		got := saw.Results[name]
 		if got.IsError || len(got.Content) != 1 || got.Content[0].Type != "text" || got.Content[0].Text != want {
-			t.Errorf("%s answered %+v, want the text %q", name, got, want)
+			t.Errorf("%s returned %+v, want the text %q", name, got, want)
 		}
 	}
 }
@@ -321,7 +321,7 @@ func (s *stage) checkRevocation(t *testing.T, key string) {
 		t.Error("keys list shows the key itself")
 	}
 	s.command(t, "keys", "revoke", "--project", "keyed", "--id", listed.Items[0].ID)
-	eventually(t, revokeLimit, "the revoked key is refused", func(ctx context.Context) error {
+	eventually(t, revokeLimit, "rejection of the revoked key", func(ctx context.Context) error {
 		status, _, body, err := send(ctx, http.MethodPost, s.endpoint("keyed"), key, []byte(listRequest))
 		if err == nil && status != http.StatusUnauthorized {
 			err = fmt.Errorf("status %d: %.200s", status, body)
@@ -331,7 +331,7 @@ func (s *stage) checkRevocation(t *testing.T, key string) {
 	for _, client := range realClients(s.root)[:2] {
 		_, err := client.visit(t, s.endpoint("keyed"), key)
 		if err == nil || !strings.Contains(err.Error(), "401") {
-			t.Errorf("%s with a revoked key: %v, want a failure that names 401", client.name, err)
+			t.Errorf("%s with a revoked key: %v, want an error with 401", client.name, err)
 		}
 	}
 }
@@ -346,10 +346,10 @@ func (s *stage) checkShutdown(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !s.gateway.waitEnd(shutdownLimit) {
-		t.Fatalf("the gateway still runs %v after SIGTERM", shutdownLimit)
+		t.Fatalf("gateway still running %v after SIGTERM", shutdownLimit)
 	}
 	if status := s.gateway.cmd.ProcessState.ExitCode(); status != 0 {
-		t.Errorf("the gateway ended with %d (%v), want 0", status, s.gateway.err)
+		t.Errorf("exit status of the gateway = %d (%v), want 0", status, s.gateway.err)
 	}
 	// The server is gone, so ending the session fails.
 	_ = session.Close()

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// A mistyped database path must not look like an empty gateway, least of all to
-// nightly backup and verification jobs.
+// A mistyped database path must be an error and not an empty gateway, above all for
+// scheduled backups and verifications.
 func TestCommandsCreateNoDatabase(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "data")
 	environ := []string{"GATEWAY_DATABASE_URL=sqlite:" + filepath.Join(folder, "gatewy.db"), "GATEWAY_LOG_FORMAT=json"}
@@ -19,19 +19,19 @@ func TestCommandsCreateNoDatabase(t *testing.T) {
 	} {
 		code, out, errs := commandLine(t, environ, "", args...)
 		if code != exitFailed || out != "" || !strings.Contains(errs, "no database at "+filepath.Join(folder, "gatewy.db")) {
-			t.Errorf("%v: exit %d, printed %q and %q", args, code, out, errs)
+			t.Errorf("%v: exit %d, stdout %q, stderr %q", args, code, out, errs)
 		}
 	}
 	for _, path := range []string{folder, copied} {
 		if _, err := os.Stat(path); !os.IsNotExist(err) {
-			t.Errorf("%s was made: %v", path, err)
+			t.Errorf("%s was created: %v", path, err)
 		}
 	}
 	if code, _, errs := commandLine(t, environ, "", "migrate", "up"); code != 0 {
 		t.Errorf("migrate up: exit %d, %s", code, errs)
 	}
 	if code, out, errs := commandLine(t, environ, "", "audit", "verify"); code != 0 || out != "The audit log is empty.\n" {
-		t.Errorf("audit verify of a new database: exit %d, printed %q and %q", code, out, errs)
+		t.Errorf("audit verify of a new database: exit %d, stdout %q, stderr %q", code, out, errs)
 	}
 }
 
@@ -39,7 +39,7 @@ func TestVersionFlag(t *testing.T) {
 	_, want, _ := commandLine(t, nil, "", "version")
 	for _, flag := range []string{"--version", "-v"} {
 		if code, out, errs := commandLine(t, nil, "", flag); code != 0 || out != want || want == "" {
-			t.Errorf("%s: exit %d, printed %q and %q, want %q", flag, code, out, errs, want)
+			t.Errorf("%s: exit %d, stdout %q, stderr %q, want %q", flag, code, out, errs, want)
 		}
 	}
 }

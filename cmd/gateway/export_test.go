@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestExportReportsMissingSecrets applies an export to another
-// gateway, on which every secret has to be set again.
+// TestExportReportsMissingSecrets applies an export to another gateway, which
+// reports every secret as missing.
 func TestExportReportsMissingSecrets(t *testing.T) {
 	from, to := surroundings(t), surroundings(t)
 	const declared = `{"projects":{"work":{"mcpServers":{"docs":{"url":"http://127.0.0.1:9/mcp","authType":"bearer","authBearer":"b","headers":{"X-Key":"h"}},
@@ -24,7 +24,7 @@ func TestExportReportsMissingSecrets(t *testing.T) {
 	}
 	for _, field := range []string{"crm.oauth.clientSecret", "docs.authBearer", "docs.headers.X-Key"} {
 		if want := "! projects.work.mcpServers." + field + ": the secret is missing"; !strings.Contains(out, want) {
-			t.Errorf("the output lacks %q:\n%s", want, out)
+			t.Errorf("no %q in the output:\n%s", want, out)
 		}
 	}
 }

@@ -22,36 +22,36 @@ import (
 )
 
 const (
-	floodAnnouncers  = 1000 // connections that announce a body and send a byte
+	floodAnnouncers  = 1000 // connections that send one byte of their body
 	floodDeaf        = 60   // clients that never read
 	floodDeafBytes   = 8 << 20
 	floodBatches     = 3
 	floodBatchCalls  = 50
-	floodBatchBytes  = 10 << 20 // of each result, less its envelope
-	floodOthers      = 4        // clients that call all the time
+	floodBatchBytes  = 10 << 20 // of each result, without its envelope
+	floodOthers      = 4        // clients that call continuously
 	floodEvery       = 5 * time.Millisecond
 	floodCalm        = 5 * time.Second
-	floodLength      = 45 * time.Second // beyond the 30 s after which clients that don't read are disconnected
+	floodLength      = 45 * time.Second // longer than the 30 s timeout of clients that don't read
 	floodDescriptors = 1024
 	floodMemory      = 700 << 20
 	floodLatency     = 50 * time.Millisecond // p99
 )
 
-// flood is a gateway and its clients. Every kind of client has its own address.
+// flood is a gateway and its clients. Each kind of client has its own address.
 type flood struct {
 	*replica
 	address string
 	peak    atomic.Int64 // resident bytes
 
 	mu                     sync.Mutex
-	admitted, turned, late int // of announcing connections
-	cut                    int // of deaf clients
+	admitted, turned, late int // connections with incomplete bodies
+	cut                    int // disconnected clients that never read
 	outcomes               []string
 }
 
-// TestFlood floods the real binary with 1,000 connections that announce bodies,
-// 60 clients that never read and three batches of large results at once, with
-// 1,024 descriptors. FLOOD_GATEWAY selects another binary for comparison.
+// TestFlood floods the binary with 1,000 connections with incomplete bodies, 60
+// clients that never read, and three batches of large results at once. The limit is
+// 1,024 file descriptors. FLOOD_GATEWAY selects another binary for comparison.
 func TestFlood(t *testing.T) {
 	f := newFlood(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -61,7 +61,7 @@ func TestFlood(t *testing.T) {
 	before := f.resident(t)
 	calm, failures := f.callAll(ctx, floodCalm)
 	if len(failures) > 0 {
-		t.Fatalf("before the flood: %v", failures[0])
+		t.Fatalf("call before the flood: %v", failures[0])
 	}
 	var flooding sync.WaitGroup
 	flooded, stop := context.WithTimeout(ctx, floodLength)
@@ -81,30 +81,30 @@ func TestFlood(t *testing.T) {
 	cancel()
 	watching.Wait()
 	peak := f.peak.Load()
-	t.Logf("resident memory %.1f MiB before, at most %.1f MiB, %.1f MiB after", mib(before), mib(peak), mib(after))
-	t.Logf("calls of others: p50 %v p99 %v max %v of %d before; p50 %v p99 %v max %v of %d meanwhile, %d failed",
+	t.Logf("resident memory: %.1f MiB before, peak %.1f MiB, %.1f MiB after", mib(before), mib(peak), mib(after))
+	t.Logf("calls of other clients: p50 %v p99 %v max %v of %d before; p50 %v p99 %v max %v of %d during the flood, %d failed",
 		quantile(calm, .5), quantile(calm, .99), quantile(calm, 1), len(calm), quantile(busy, .5), quantile(busy, .99), quantile(busy, 1), len(busy), len(failures))
-	t.Logf("announcing connections: %d admitted, %d refused with 503, %d answered late or not at all; deaf clients cut: %d of %d; batches: %v", f.admitted, f.turned, f.late, f.cut, floodDeaf, f.outcomes)
+	t.Logf("incomplete bodies: %d admitted, %d rejected with 503, %d late or without response; clients that never read: %d of %d disconnected; batches: %v", f.admitted, f.turned, f.late, f.cut, floodDeaf, f.outcomes)
 	select {
 	case <-f.ended:
-		t.Fatalf("the gateway ended: %v", f.err)
+		t.Fatalf("gateway exited: %v", f.err)
 	default:
 	}
 	if peak >= floodMemory {
-		t.Errorf("resident memory reached %.1f MiB, want less than %.1f MiB", mib(peak), mib(floodMemory))
+		t.Errorf("peak of resident memory = %.1f MiB, want less than %.1f MiB", mib(peak), mib(floodMemory))
 	}
 	if p99 := quantile(busy, .99); p99 >= floodLatency {
-		t.Errorf("the p99 of the calls of others was %v, want less than %v", p99, floodLatency)
+		t.Errorf("p99 of calls of other clients = %v, want less than %v", p99, floodLatency)
 	}
 	if len(failures) > 0 {
-		t.Errorf("%d calls of others failed, the first with %v", len(failures), failures[0])
+		t.Errorf("%d calls of other clients failed, first error: %v", len(failures), failures[0])
 	}
 	if f.cut != floodDeaf {
-		t.Errorf("%d of %d deaf clients were cut", f.cut, floodDeaf)
+		t.Errorf("%d of %d clients that never read were disconnected, want all", f.cut, floodDeaf)
 	}
 	for _, outcome := range f.outcomes {
 		if !strings.HasPrefix(outcome, "1 result, 49 RESULT_TOO_LARGE") {
-			t.Errorf("a batch ended with %s", outcome)
+			t.Errorf("outcome of a batch: %s", outcome)
 		}
 	}
 	if err := f.respondsWith("/readyz", http.StatusOK)(t.Context()); err != nil {
@@ -138,7 +138,7 @@ func (f *flood) dial(ctx context.Context, from string) (net.Conn, error) {
 	return d.DialContext(ctx, "tcp", f.address)
 }
 
-// announce announces bodies one after the other and sends a byte of each.
+// announce sends requests with one byte of their bodies, in sequence.
 func (f *flood) announce(ctx context.Context, i int) {
 	path := []string{"/healthz", "/v1/mcp/open/request"}[i%2]
 	for ctx.Err() == nil {
@@ -199,7 +199,7 @@ func (f *flood) callWithoutReading(ctx context.Context) {
 			return
 		case <-tick.C:
 		}
-		// After a disconnect the system rejects the bytes of a next request.
+		// After a disconnect, writing the next request fails.
 		if _, err := conn.Write([]byte("\r\n")); err != nil {
 			f.mu.Lock()
 			f.cut++
@@ -242,7 +242,7 @@ func (f *flood) batch(ctx context.Context) {
 	f.outcomes = append(f.outcomes, outcome)
 }
 
-// callAll calls a tool at a steady rate and returns the durations of the calls.
+// callAll calls a tool at a fixed rate and returns the latencies.
 func (f *flood) callAll(ctx context.Context, length time.Duration) (took []time.Duration, failures []error) {
 	var mu sync.Mutex
 	var calling sync.WaitGroup
@@ -287,7 +287,7 @@ func (f *flood) call(client *http.Client, n int) error {
 	return err
 }
 
-// watch records the peak of the resident memory until ctx ends.
+// watch records the peak of resident memory until ctx is done.
 func (f *flood) watch(ctx context.Context) {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
@@ -306,7 +306,7 @@ func (f *flood) resident(t *testing.T) int64 {
 	t.Helper()
 	now, err := residentOf(f.cmd.Process.Pid)
 	if err != nil {
-		t.Fatalf("the gateway is gone: %v", err)
+		t.Fatalf("gateway exited: %v", err)
 	}
 	return now
 }

@@ -41,15 +41,15 @@ func goBreaches(room, name string, source []byte) ([]string, error) {
 	ast.Inspect(file, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.GoStmt:
-			report(n, "a go statement recovers no panic; use background.Tasks.Go")
+			report(n, "go statement without recovery; use background.Tasks.Go")
 		case *ast.CallExpr:
 			switch method := selected(n.Fun); {
 			case method == "Go" && len(n.Args) == 1 && !isRecovered(n.Args[0]):
-				report(n, "Go of a group recovers no panic; pass background.Tasks.Func, ErrFunc or Loop")
+				report(n, "Go of a group without recovery; pass background.Tasks.Func, ErrFunc or Loop")
 			case method == "DoChan" && len(n.Args) == 2 && !callsTry(n.Args[1]):
-				report(n, "DoChan ends the process at a panic; call background.Tasks.Try in its function")
+				report(n, "DoChan without recovery; call background.Tasks.Try in its function")
 			case method == "AfterFunc" && len(n.Args) == 2 && !isRecovered(n.Args[1]) && !onlyCancels(n.Args[1]):
-				report(n, "the callback of AfterFunc recovers no panic; pass background.Tasks.Func")
+				report(n, "callback of AfterFunc without recovery; pass background.Tasks.Func")
 			}
 		}
 		return true
@@ -112,7 +112,7 @@ func TestGoroutineLaw(t *testing.T) {
 		}
 	}
 	if checked < 100 {
-		t.Errorf("only %d files were read", checked)
+		t.Errorf("checked only %d files", checked)
 	}
 }
 
@@ -121,32 +121,32 @@ func TestGoroutineLawFindsBreaches(t *testing.T) {
 		name, room, file, body string
 		breaches               int
 	}{
-		{"a go statement", "services/access", "p.go", `go f()`, 1},
-		{"a go statement with a function", "web", "p.go", `go func() { defer func() { recover() }() }()`, 1},
-		{"a go statement in a function literal", "routes/mcp", "p.go", `g := func() { go f() }; g()`, 1},
-		{"a go statement of the command", "cmd/gateway", "serve.go", `go f()`, 1},
-		{"the starter", "services/background", "background.go", `go f()`, 0},
-		{"a package named like the starter", "services/backgroundx", "p.go", `go f()`, 1},
-		{"a test kit", "services/upstream/upstreamtest", "p.go", `go f()`, 0},
-		{"the benchmark", "cmd/bench/load", "p.go", `go f()`, 0},
-		{"the child", "services/sandbox", "worker.go", `go f()`, 0},
-		{"the child's parent", "services/sandbox", "pool.go", `go f()`, 1},
-		{"the log's buffer", "cmd/gateway", "logbuffer.go", `time.AfterFunc(d, b.Flush)`, 0},
-		{"a started task", "services/access", "p.go", `tasks.Go("name", f)`, 0},
-		{"a wait group", "services/access", "p.go", `group.Go(f)`, 1},
-		{"a wait group with a literal", "services/access", "p.go", `group.Go(func() { f() })`, 1},
-		{"a wait group with a task", "services/access", "p.go", `group.Go(tasks.Func("name", f))`, 0},
-		{"an error group with a task", "services/access", "p.go", `group.Go(s.tasks.ErrFunc("name", f))`, 0},
-		{"a wait group with a loop", "services/access", "p.go", `group.Go(s.tasks.Loop(ctx, "name", f))`, 0},
-		{"a wait group with another call", "services/access", "p.go", `group.Go(wrap(f))`, 1},
-		{"a shared flight", "services/access", "p.go", `flights.DoChan("k", func() (any, error) { return f() })`, 1},
-		{"a recovered flight", "services/access", "p.go", `flights.DoChan("k", func() (any, error) { return nil, tasks.Try("name", f) })`, 0},
-		{"a timer", "services/access", "p.go", `time.AfterFunc(d, s.expire)`, 1},
-		{"a timer with a literal", "services/access", "p.go", `time.AfterFunc(d, func() { cancel() })`, 1},
-		{"a timer with a task", "services/access", "p.go", `time.AfterFunc(d, tasks.Func("name", s.expire))`, 0},
-		{"a timer that cancels", "services/access", "p.go", `time.AfterFunc(d, s.cancel)`, 0},
-		{"a context that cancels", "services/access", "p.go", `context.AfterFunc(ctx, cancel)`, 0},
-		{"a context that does more", "services/access", "p.go", `context.AfterFunc(ctx, s.remove)`, 1},
+		{"go statement", "services/access", "p.go", `go f()`, 1},
+		{"go statement with a function", "web", "p.go", `go func() { defer func() { recover() }() }()`, 1},
+		{"go statement in a function literal", "routes/mcp", "p.go", `g := func() { go f() }; g()`, 1},
+		{"go statement of the command", "cmd/gateway", "serve.go", `go f()`, 1},
+		{"services/background", "services/background", "background.go", `go f()`, 0},
+		{"package named like it", "services/backgroundx", "p.go", `go f()`, 1},
+		{"test kit", "services/upstream/upstreamtest", "p.go", `go f()`, 0},
+		{"benchmark", "cmd/bench/load", "p.go", `go f()`, 0},
+		{"child", "services/sandbox", "worker.go", `go f()`, 0},
+		{"parent of the child", "services/sandbox", "pool.go", `go f()`, 1},
+		{"log buffer", "cmd/gateway", "logbuffer.go", `time.AfterFunc(d, b.Flush)`, 0},
+		{"background task", "services/access", "p.go", `tasks.Go("name", f)`, 0},
+		{"wait group", "services/access", "p.go", `group.Go(f)`, 1},
+		{"wait group with a literal", "services/access", "p.go", `group.Go(func() { f() })`, 1},
+		{"wait group with a task", "services/access", "p.go", `group.Go(tasks.Func("name", f))`, 0},
+		{"error group with a task", "services/access", "p.go", `group.Go(s.tasks.ErrFunc("name", f))`, 0},
+		{"wait group with a loop", "services/access", "p.go", `group.Go(s.tasks.Loop(ctx, "name", f))`, 0},
+		{"wait group with another call", "services/access", "p.go", `group.Go(wrap(f))`, 1},
+		{"singleflight", "services/access", "p.go", `flights.DoChan("k", func() (any, error) { return f() })`, 1},
+		{"recovered singleflight", "services/access", "p.go", `flights.DoChan("k", func() (any, error) { return nil, tasks.Try("name", f) })`, 0},
+		{"timer", "services/access", "p.go", `time.AfterFunc(d, s.expire)`, 1},
+		{"timer with a literal", "services/access", "p.go", `time.AfterFunc(d, func() { cancel() })`, 1},
+		{"timer with a task", "services/access", "p.go", `time.AfterFunc(d, tasks.Func("name", s.expire))`, 0},
+		{"timer that cancels", "services/access", "p.go", `time.AfterFunc(d, s.cancel)`, 0},
+		{"context that cancels", "services/access", "p.go", `context.AfterFunc(ctx, cancel)`, 0},
+		{"context that does more", "services/access", "p.go", `context.AfterFunc(ctx, s.remove)`, 1},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

@@ -32,7 +32,7 @@ type balancer struct {
 	backends  []*backend
 	turn      atomic.Uint64
 
-	cut    atomic.Int64 // requests whose connection to the replica broke
+	cut    atomic.Int64 // requests whose connection to the replica failed
 	resent atomic.Int64
 }
 
@@ -41,8 +41,8 @@ type backend struct {
 	ready atomic.Bool
 }
 
-// newBalancer returns a balancer for the replicas, which runs until the test
-// ends.
+// newBalancer returns a balancer for the replicas. It runs until the end of the
+// test.
 func newBalancer(t *testing.T, bases ...string) *balancer {
 	t.Helper()
 	b := &balancer{transport: http.Transport{MaxIdleConnsPerHost: 64}}
@@ -73,7 +73,7 @@ func newBalancer(t *testing.T, bases ...string) *balancer {
 	return b
 }
 
-// probe polls the replica's readiness until ctx ends.
+// probe polls the replica's readiness until ctx is done.
 func (b *backend) probe(ctx context.Context) {
 	tick := time.NewTicker(probeEvery)
 	defer tick.Stop()
@@ -89,7 +89,7 @@ func (b *backend) probe(ctx context.Context) {
 	}
 }
 
-// pick returns the next replica that is ready, or the next of all.
+// pick returns the next ready replica, or the next of all if none is ready.
 func (b *balancer) pick() *backend {
 	turn := b.turn.Add(1)
 	for i := range b.backends {
@@ -100,7 +100,7 @@ func (b *balancer) pick() *backend {
 	return b.backends[turn%uint64(len(b.backends))]
 }
 
-// RoundTrip sends the request to a replica (http.RoundTripper).
+// RoundTrip implements http.RoundTripper. It sends the request to a replica.
 func (b *balancer) RoundTrip(r *http.Request) (*http.Response, error) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// Names of the upstream servers: one is undisturbed, one is restarted.
+// Names of the upstream servers: one runs all the time, one is restarted.
 const (
 	steadyServer    = "steady"
 	restartedServer = "restarted"
@@ -82,7 +82,7 @@ func (c *haClient) meta() string {
 	return `,"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/clientInfo":{"name":"ha","version":"1"}}`
 }
 
-// badAnswer is a result of another call.
+// badAnswer is the error for the result of another call.
 type badAnswer struct {
 	status     int
 	code, body string
@@ -94,11 +94,11 @@ func (e *badAnswer) Error() string { return fmt.Sprintf("%d %s: %.300s", e.statu
 type tally struct {
 	mu      sync.Mutex
 	ok      int
-	cut     int            // calls whose connection broke
-	down    int            // calls to the upstream server that was down
+	cut     int            // calls whose connection failed
+	down    int            // calls during an outage of the upstream server
 	failed  map[string]int // other failures by kind
 	samples []string
-	took    []time.Duration // of those that are ok
+	took    []time.Duration // of successful calls
 	outages [][2]time.Time  // of the upstream server; the last may be open
 }
 
@@ -152,7 +152,7 @@ func (y *tally) outage() (over func()) {
 	}
 }
 
-// percentile returns the duration that a fraction p of successful calls did not
+// percentile returns the latency that the fraction p of successful calls did not
 // exceed.
 func (y *tally) percentile(p float64) time.Duration {
 	slices.Sort(y.took)

@@ -22,11 +22,11 @@ const (
 	haCalls      = 10_000
 	haSessions   = 8                     // clients with a session
 	haStateless  = 2                     // clients of revision 2026-07-28
-	haEvery      = 50 * time.Millisecond // between two calls of a client
+	haEvery      = 50 * time.Millisecond // between calls of a client
 	haPromise    = time.Second           // for a change to reach every replica
 	haDrain      = time.Second
-	haPause      = 2 * time.Second        // of undisturbed calls between two events
-	haOutage     = 5 * time.Second        // of the database, the second time
+	haPause      = 2 * time.Second        // between events
+	haOutage     = 5 * time.Second        // second outage of the database
 	haWork       = 100 * time.Millisecond // of the slow tool
 	haProbeEvery = 5 * time.Millisecond
 )
@@ -45,8 +45,8 @@ type fleet struct {
 	seen     [][2]string // table of observations
 }
 
-// TestReplicas calls tools at a steady rate while replicas, an upstream server
-// and the database fail.
+// TestReplicas calls tools at a fixed rate while replicas, an upstream server and
+// the database fail.
 func TestReplicas(t *testing.T) {
 	f := newFleet(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -65,7 +65,7 @@ func TestReplicas(t *testing.T) {
 	}
 	steps := []func(){
 		func() { f.revokeKey(t) },
-		func() { f.note("tool disabled on one replica, refused by the other after", f.switchTool(t, 0, false)) },
+		func() { f.note("tool disabled on one replica, rejected by the other after", f.switchTool(t, 0, false)) },
 		func() { f.note("tool enabled on the other, served by the first after", f.switchTool(t, 1, true)) },
 		func() { f.killReplica(t, 0) },
 		func() { f.restartUpstream(t) },
@@ -143,8 +143,8 @@ func newFleet(t *testing.T) *fleet {
 	return f
 }
 
-// newKey returns a key of the project and its id, once every replica accepts
-// it.
+// newKey creates a key of the project, waits until every replica accepts it, and
+// returns it with its ID.
 func (f *fleet) newKey(t *testing.T) (key, id string) {
 	t.Helper()
 	var made struct{ Key, ID string }
@@ -155,8 +155,8 @@ func (f *fleet) newKey(t *testing.T) (key, id string) {
 	return made.Key, made.ID
 }
 
-// errRefusedKey is returned if a replica rejects a key.
-var errRefusedKey = errors.New("the key is refused")
+// errRefusedKey is the error for a key that a replica rejects.
+var errRefusedKey = errors.New("key rejected")
 
 // keyed returns nil if the replica accepts the key.
 func keyed(ctx context.Context, r *replica, key string) error {
@@ -187,7 +187,7 @@ func (f *fleet) keepCalling(ctx context.Context, c *haClient, over *atomic.Bool)
 		switch n % 4 {
 		case 0:
 			f.tally.note(c, restartedServer, began, c.call(ctx, f.balancer.URL, restartedServer, n))
-		case 1: // is in flight during a failure
+		case 1: // a slow call, to be in flight during a failure
 			f.tally.note(c, steadyServer, began, c.sleep(ctx, f.balancer.URL, steadyServer, n))
 		default:
 			f.tally.note(c, steadyServer, began, c.call(ctx, f.balancer.URL, steadyServer, n))
@@ -224,7 +224,7 @@ func (f *fleet) known(t *testing.T, what string, began time.Time, holds func(ctx
 	}
 	took := time.Since(began)
 	if took > haPromise {
-		t.Errorf("%s: everywhere after %v, want %v at most", what, took, haPromise)
+		t.Errorf("%s: reached all replicas after %v, want at most %v", what, took, haPromise)
 	}
 	return took
 }
@@ -232,7 +232,7 @@ func (f *fleet) known(t *testing.T, what string, began time.Time, holds func(ctx
 func (f *fleet) revokeKey(t *testing.T) {
 	key, id := f.newKey(t)
 	f.replicas[0].administer(t, http.MethodDelete, "/api/keys/"+id, nil, nil)
-	f.note("key revoked on one replica, refused by the other after", f.known(t, "the revoked key is refused", time.Now(), func(ctx context.Context, r *replica) bool {
+	f.note("key revoked on one replica, rejected by the other after", f.known(t, "rejection of the revoked key", time.Now(), func(ctx context.Context, r *replica) bool {
 		return errors.Is(keyed(ctx, r, key), errRefusedKey)
 	}))
 }
@@ -251,7 +251,7 @@ func (f *fleet) switchTool(t *testing.T, by int, enabled bool) time.Duration {
 	}, f.replicas[by].process)
 	call := []byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + steadyServer + `__add","arguments":{"a":1,"b":2}}}`)
 	bearer := strings.TrimPrefix(f.probe.header["Authorization"], "Bearer ")
-	return f.known(t, "the switched tool", time.Now(), func(ctx context.Context, r *replica) bool {
+	return f.known(t, "state of the tool", time.Now(), func(ctx context.Context, r *replica) bool {
 		_, _, body, err := send(ctx, http.MethodPost, r.base+"/v1/mcp/keyed/request", bearer, call)
 		return err == nil && strings.Contains(string(body), "TOOL_DISABLED") != enabled
 	})
@@ -265,8 +265,8 @@ func (f *fleet) killReplica(t *testing.T, n int) {
 	}
 	<-f.replicas[n].ended
 	f.replicas[n].start(t)
-	f.note("replica killed (-9), ready again after", time.Since(began))
-	f.note("  requests cut by it", f.balancer.cut.Load()-cut)
+	f.note("replica killed with SIGKILL, ready again after", time.Since(began))
+	f.note("  requests that lost their connection", f.balancer.cut.Load()-cut)
 }
 
 // rollReplica restarts a replica like a deployment: no call may fail.
@@ -277,14 +277,14 @@ func (f *fleet) rollReplica(t *testing.T, n int) {
 		t.Fatal(err)
 	}
 	if !f.replicas[n].waitEnd(shutdownLimit) || f.replicas[n].cmd.ProcessState.ExitCode() != 0 {
-		t.Fatalf("the replica ended with %v", f.replicas[n].cmd.ProcessState)
+		t.Fatalf("exit of the replica: %v", f.replicas[n].cmd.ProcessState)
 	}
 	f.replicas[n].start(t)
-	f.note("replica ended (SIGTERM, drained), ready again after", time.Since(began))
+	f.note("replica drained after SIGTERM, ready again after", time.Since(began))
 	cut = f.balancer.cut.Load() - cut
-	f.note("  requests cut by it", cut)
+	f.note("  requests that lost their connection", cut)
 	if cut != 0 {
-		t.Errorf("%d requests were cut by a replica that ended in order", cut)
+		t.Errorf("%d requests failed during a graceful shutdown", cut)
 	}
 }
 
@@ -298,11 +298,11 @@ func (f *fleet) restartUpstream(t *testing.T) {
 	f.upstream = startProcess(t, f.restart)
 	eventually(t, readyLimit, "the upstream listens again", accepts(f.restart.args[1]), f.upstream)
 	over()
-	f.note("upstream server killed (-9), listening again after", time.Since(began))
+	f.note("upstream server killed with SIGKILL, listening again after", time.Since(began))
 }
 
-// restartDatabase restarts PostgreSQL and makes a change directly afterwards,
-// which replicas must receive although their connections broke.
+// restartDatabase restarts PostgreSQL and immediately makes a change. The replicas
+// must receive it although their connections failed.
 func (f *fleet) restartDatabase(t *testing.T, mode string, down time.Duration, enabled bool) {
 	answered := f.tally.completed()
 	began := time.Now()
@@ -316,12 +316,12 @@ func (f *fleet) restartDatabase(t *testing.T, mode string, down time.Duration, e
 	if err := f.cluster.Resume(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	f.note("PostgreSQL stopped ("+mode+"), back after", time.Since(began))
-	f.note("  calls answered meanwhile", f.tally.completed()-answered)
+	f.note("PostgreSQL stopped ("+mode+"), available again after", time.Since(began))
+	f.note("  successful calls during it", f.tally.completed()-answered)
 	back := time.Now()
 	took := f.switchTool(t, 1, enabled)
-	f.note("  change made right behind it, known everywhere after", took)
-	f.note("  both, since PostgreSQL was back", time.Since(back))
+	f.note("  change immediately afterwards, on all replicas after", took)
+	f.note("  both, since PostgreSQL was available", time.Since(back))
 }
 
 // checkSessions uses every session once on every replica.
@@ -336,12 +336,12 @@ func (f *fleet) checkSessions(t *testing.T) {
 			valid++
 		}
 	}
-	f.note("sessions and stateless clients served at the end, on each replica", fmt.Sprintf("%d of %d", valid, len(f.clients)*len(f.replicas)))
+	f.note("working sessions and stateless clients at the end, on each replica", fmt.Sprintf("%d of %d", valid, len(f.clients)*len(f.replicas)))
 }
 
-// checkCallLog stops the replicas, which then write their queues, and counts
-// the calls in the log. Only a killed process loses its queue, which is at most
-// the calls of two writes.
+// checkCallLog stops the replicas, which write their queues on exit, and counts the
+// calls in the log. A killed process loses its queue: at most the calls of two
+// writes.
 func (f *fleet) checkCallLog(t *testing.T) {
 	for _, r := range f.replicas {
 		r.stop(t)
@@ -351,9 +351,9 @@ func (f *fleet) checkCallLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	answered := int64(f.tally.completed())
-	f.note("rows in the log of calls", rows)
+	f.note("rows in the call log", rows)
 	if perSecond := int64(len(f.clients)) * int64(time.Second/haEvery); rows < answered-2*2*perSecond {
-		t.Errorf("%d rows in the log of calls after %d calls", rows, answered)
+		t.Errorf("%d rows in the call log after %d calls", rows, answered)
 	}
 }
 
@@ -364,7 +364,7 @@ func (f *fleet) report(t *testing.T, took time.Duration) {
 	defer y.mu.Unlock()
 	total := y.ok + y.cut + y.down
 	for kind, n := range y.failed {
-		t.Errorf("%d calls failed with %s", n, kind)
+		t.Errorf("%d calls failed: %s", n, kind)
 		total += n
 	}
 	for _, sample := range y.samples {
@@ -372,18 +372,18 @@ func (f *fleet) report(t *testing.T, took time.Duration) {
 	}
 	// Each kill breaks at most the calls in flight.
 	if most := 2 * len(f.clients); y.cut > most {
-		t.Errorf("%d calls were cut, want %d at most", y.cut, most)
+		t.Errorf("connections of %d calls failed, want at most %d", y.cut, most)
 	}
 	if total < haCalls {
 		t.Errorf("%d calls, want %d", total, haCalls)
 	}
-	f.note("calls", fmt.Sprintf("%d in %v, %.0f a second", total, took.Round(time.Second), float64(total)/took.Seconds()))
-	f.note("  answered", y.ok)
-	f.note("  cut with a killed replica", y.cut)
-	f.note("  refused with the upstream server down", y.down)
-	f.note("  failed otherwise", total-y.ok-y.cut-y.down)
+	f.note("calls", fmt.Sprintf("%d in %v, %.0f per second", total, took.Round(time.Second), float64(total)/took.Seconds()))
+	f.note("  successful", y.ok)
+	f.note("  connection lost with a killed replica", y.cut)
+	f.note("  failed during the outage of the upstream server", y.down)
+	f.note("  other failures", total-y.ok-y.cut-y.down)
 	f.note("  sent again because a replica refused the connection", f.balancer.resent.Load())
-	f.note("  p50, p99, longest", fmt.Sprint(y.percentile(.5).Round(100*time.Microsecond), ", ", y.percentile(.99).Round(100*time.Microsecond), ", ", y.percentile(1).Round(time.Millisecond)))
+	f.note("  p50, p99, maximum", fmt.Sprint(y.percentile(.5).Round(100*time.Microsecond), ", ", y.percentile(.99).Round(100*time.Microsecond), ", ", y.percentile(1).Round(time.Millisecond)))
 	var table strings.Builder
 	for _, line := range f.seen {
 		fmt.Fprintf(&table, "\n%-68s %s", line[0], line[1])

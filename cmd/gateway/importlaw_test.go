@@ -15,9 +15,8 @@ import (
 
 const module = "mcpgateway"
 
-// goPackage is the output of `go list -json` for a package. Imports are those
-// of the shipped files. Imports of its tests are separate, by the package they
-// belong to.
+// goPackage is the output of `go list -json` for a package. Imports excludes the
+// imports of tests, which are listed separately for internal and external tests.
 type goPackage struct {
 	ImportPath   string
 	Name         string
@@ -34,15 +33,16 @@ func (p goPackage) room() string {
 	return strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, module), "/")
 }
 
-// importLaw forbids imports in some rooms.
+// importLaw forbids imports in some packages. A room is the path of a package in
+// the module.
 type importLaw struct {
-	says    string
-	tests   bool // applies to the rooms' tests instead of the shipped files
+	rule    string
+	tests   bool // applies to imports of tests instead of other files
 	binds   func(room string) bool
 	forbids func(target string) bool
 }
 
-// checkedImports returns the imports of the package that the law applies to.
+// checkedImports returns the package's imports that the rule applies to.
 func (l importLaw) checkedImports(p goPackage) []string {
 	if l.tests {
 		return slices.Concat(p.TestImports, p.XTestImports)
@@ -50,183 +50,187 @@ func (l importLaw) checkedImports(p goPackage) []string {
 	return p.Imports
 }
 
-// importLaws are the allowed imports. Test kits, the packages whose name ends
-// in "test", are only subject to the first law: they run in tests and in the
-// demo.
+// importLaws returns the rules. Test kits, the packages whose name ends in "test",
+// are subject only to the rules about test kits: they run in tests and in the demo.
 func importLaws() []importLaw {
 	return []importLaw{
 		{
-			says:    "only tests, other test kits, the gateway's demo and the other commands import a test kit",
+			rule:    "only tests, test kits, the gateway's demo and the other commands may import a test kit",
 			binds:   not(anyOf(in("cmd/gateway/demo", "cmd/mockmcp", "cmd/bench", "cmd/conformance"), isTestKit)),
 			forbids: ours(isTestKit),
 		},
 		{
-			says:    "only the gateway, cmd/mockmcp, tests and test kits import the demo",
+			rule:    "only the gateway, cmd/mockmcp, tests and test kits may import the demo",
 			binds:   not(anyOf(in("cmd/gateway", "cmd/mockmcp"), isTestKit)),
 			forbids: ours(in("cmd/gateway/demo")),
 		},
 		{
-			says:    "services know no web framework, no page and no route",
+			rule:    "services must not import web frameworks, pages or routes",
 			binds:   shipped(in("services")),
 			forbids: anyOf(library("github.com/gofiber"), library("github.com/a-h/templ"), ours(in("web", "routes", "views", "static", "cmd"))),
 		},
 		{
-			says:    "services/background, services/fault and services/rawjson import nothing of ours",
+			rule:    "services/background, services/fault and services/rawjson must not import packages of this module",
 			binds:   shipped(in("services/background", "services/fault", "services/rawjson")),
 			forbids: ours(anything),
 		},
 		{
-			says:    "the leaves of services import only leaves",
+			rule:    "leaf packages of services may import only leaf packages",
 			binds:   shipped(in("services/page", "services/query", "services/secrets", "services/egress")),
 			forbids: ours(not(in("services/background", "services/fault", "services/rawjson", "services/page", "services/query", "services/secrets", "services/egress"))),
 		},
 		{
-			says:    "the memory of results imports faults alone",
+			rule:    "services/membudget may import only services/fault",
 			binds:   shipped(in("services/membudget")),
 			forbids: ours(not(in("services/fault"))),
 		},
 		{
-			says:    "locks import the models and the starter of goroutines alone",
+			rule:    "services/locks may import only models and services/background",
 			binds:   shipped(in("services/locks")),
 			forbids: ours(not(in("models", "services/background"))),
 		},
 		{
-			says:    "the readers of declarations and of the catalog's sources use no database",
+			rule:    "services/declaration and services/catalog/sources must not use the database",
 			binds:   shipped(in("services/declaration", "services/catalog/sources")),
 			forbids: anyOf(isDatabase, ours(in("services/projects", "services/locks", "services/notify"))),
 		},
 		{
-			says:    "the index of the catalog imports queries alone",
+			rule:    "services/catalog/index may import only services/query",
 			binds:   shipped(in("services/catalog/index")),
 			forbids: ours(not(in("services/query"))),
 		},
 		{
-			says:    "what speaks to upstreams knows no database, no change feed and no project",
+			rule:    "services/upstream must not import the database, the change feed or projects",
 			binds:   shipped(in("services/upstream")),
 			forbids: anyOf(isDatabase, ours(not(in("models", "services/background", "services/egress", "services/fault", "services/rawjson", "services/redact", "services/schema", "services/secrets", "services/upstream")))),
 		},
 		{
-			says:  "the words of upstreams import none of their rooms but the wire",
+			rule:  "services/upstream may import none of its subpackages except wire",
 			binds: is("services/upstream"),
 			forbids: ours(func(room string) bool {
 				return in("services/upstream")(room) && room != "services/upstream/wire"
 			}),
 		},
 		{
-			says:    "the wire imports faults and raw JSON alone",
+			rule:    "services/upstream/wire may import only services/fault and services/rawjson",
 			binds:   shipped(in("services/upstream/wire")),
 			forbids: ours(not(in("services/fault", "services/rawjson"))),
 		},
 		{
-			says:    "transports of upstreams know neither sessions nor lists",
+			rule:    "upstream transports must not import sessions or lists",
 			binds:   shipped(in("services/upstream/transport", "services/upstream/admission")),
 			forbids: ours(in("services/upstream/pool", "services/upstream/listing", "services/upstream/credentials")),
 		},
 		{
-			says:    "API keys and passwords are checked without knowing who may do what",
+			rule:    "API keys and passwords must not import services/access",
 			binds:   shipped(in("services/access/keys", "services/access/passwords")),
 			forbids: ours(in("services/access")),
 		},
 		{
-			says:    "requests are answered without knowing who listens to changes",
+			rule:    "services/oauthclient/authserver must not import databases or other services except egress and secrets",
+			binds:   shipped(in("services/oauthclient/authserver")),
+			forbids: anyOf(isDatabase, ours(not(in("services/egress", "services/secrets")))),
+		},
+		{
+			rule:    "services/gateway must not import subscriptions",
 			binds:   is("services/gateway"),
 			forbids: ours(in("services/gateway/subscriptions")),
 		},
 		{
-			says:    "models import nothing of ours",
+			rule:    "models must not import other packages of this module",
 			binds:   shipped(in("models")),
 			forbids: ours(not(in("models"))),
 		},
 		{
-			says:    "migrations import nothing of ours but models and faults",
+			rule:    "migrations may import only models and services/fault",
 			binds:   shipped(in("migrations")),
 			forbids: ours(not(in("migrations", "models", "services/fault"))),
 		},
 		{
-			says:    "views are props and markup: no service, no database, nothing of ours but views and models",
+			rule:    "views contain props and markup and may import only views and models",
 			binds:   shipped(in("views")),
 			forbids: anyOf(isDatabase, ours(not(in("views", "models")))),
 		},
 		{
-			says:    "static is bytes and imports nothing of ours",
+			rule:    "static must not import packages of this module",
 			binds:   shipped(in("static")),
 			forbids: ours(not(in("static"))),
 		},
 		{
-			says:    "web is how HTTP is spoken: of ours it imports views/ui, static, faults, raw JSON and the starter of goroutines",
+			rule:    "web may import only views/ui, static, services/fault, services/rawjson and services/background",
 			binds:   shipped(in("web")),
 			forbids: anyOf(isDatabase, ours(not(in("web", "views/ui", "static", "services/background", "services/fault", "services/rawjson")))),
 		},
 		{
-			says:    "the shell knows none of the rooms that stand behind it",
+			rule:    "package web must not import its subpackages conn, sse, compress, ratelimit and guard",
 			binds:   is("web"),
 			forbids: ours(in("web/conn", "web/sse", "web/compress", "web/ratelimit", "web/guard")),
 		},
 		{
-			says:    "addresses behind proxies are read without the shell",
+			rule:    "web/forwarded must not import packages of this module",
 			binds:   shipped(in("web/forwarded")),
 			forbids: ours(anything),
 		},
 		{
-			says:    "routes bind, call and answer: no database, no migration, no command",
+			rule:    "routes must not import the database, migrations or commands",
 			binds:   shipped(in("routes")),
 			forbids: anyOf(isDatabase, ours(in("migrations", "cmd"))),
 		},
 		{
-			says:    "the frame of the pages imports no handlers",
+			rule:    "routes/frame must not import handlers",
 			binds:   shipped(in("routes/frame")),
 			forbids: ours(in("routes")),
 		},
 		{
-			says:    "what is not for administrators imports nothing of the administration",
+			rule:    "public, API, MCP and OAuth routes must not import routes/admin",
 			binds:   shipped(in("routes/public", "routes/api", "routes/mcp", "routes/oauth")),
 			forbids: ours(in("routes/admin")),
 		},
 		{
-			says:  "the rooms of the administration import of each other only observe, which names callers",
+			rule:  "subpackages of routes/admin may import only observe of each other, for the names of callers",
 			binds: shipped(in("routes/admin")),
 			forbids: ours(func(room string) bool {
 				return strings.HasPrefix(room, "routes/admin/") && room != "routes/admin/observe"
 			}),
 		},
 		{
-			says:    "the paths of the pages import nothing of ours",
+			rule:    "views/paths must not import packages of this module",
 			binds:   shipped(in("views/paths")),
 			forbids: ours(anything),
 		},
 		{
-			says:    "tests of routes leave the ORM to the product and the test kits",
+			rule:    "tests of routes must not import the ORM",
 			tests:   true,
 			binds:   in("routes"),
 			forbids: library("gorm.io"),
 		},
 		{
-			says:    "schemas are read without anything of ours but faults and near names",
+			rule:    "services/schema may import only services/fault and services/nearest",
 			binds:   shipped(in("services/schema")),
 			forbids: ours(not(in("services/fault", "services/nearest"))),
 		},
 		{
-			says:    "TypeScript is written from schemas and tools",
+			rule:    "services/typescript may import only services/schema, services/toolset and services/fault",
 			binds:   shipped(in("services/typescript")),
 			forbids: ours(not(in("services/schema", "services/toolset", "services/fault"))),
 		},
 		{
-			says:    "the sandbox knows no tool, no project and no database",
+			rule:    "services/sandbox may import only services/background",
 			binds:   shipped(in("services/sandbox")),
 			forbids: anyOf(isDatabase, ours(not(in("services/background")))),
 		},
 		{
-			says:    "only the sandbox compiles and runs code",
+			rule:    "only services/sandbox may compile and run code",
 			binds:   not(in("services/sandbox")),
 			forbids: anyOf(library("modernc.org/quickjs"), library("github.com/evanw/esbuild")),
 		},
 		{
-			says:    "only the sandbox and commands start processes",
+			rule:    "only services/sandbox and commands may start processes",
 			binds:   not(anyOf(in("services/sandbox", "cmd"), isTestKit)),
 			forbids: is("os/exec"),
 		},
 		{
-			says:    "nothing but test kits imports a command",
+			rule:    "only test kits may import a command",
 			binds:   not(anyOf(in("cmd"), isTestKit)),
 			forbids: ours(in("cmd")),
 		},
@@ -238,17 +242,17 @@ func is(path string) func(string) bool {
 	return func(s string) bool { return s == path }
 }
 
-// in matches the named rooms and everything below them.
+// in matches the rooms and their subpackages.
 func in(rooms ...string) func(string) bool {
 	return func(room string) bool {
 		return slices.ContainsFunc(rooms, func(r string) bool { return room == r || strings.HasPrefix(room, r+"/") })
 	}
 }
 
-// library matches the imports of a module or of an organisation's modules.
+// library matches the imports of a module or of an organization's modules.
 func library(path string) func(string) bool { return in(path) }
 
-// ours matches the imports of this module whose room matches.
+// ours matches imports of this module with a matching room.
 func ours(match func(room string) bool) func(string) bool {
 	return func(target string) bool {
 		if target == module {
@@ -259,7 +263,7 @@ func ours(match func(room string) bool) func(string) bool {
 	}
 }
 
-// isTestKit reports whether a part of a room's name ends in "test".
+// isTestKit reports whether an element of a room's path ends in "test".
 func isTestKit(room string) bool {
 	return slices.ContainsFunc(strings.Split(room, "/"), func(part string) bool { return strings.HasSuffix(part, "test") })
 }
@@ -294,7 +298,7 @@ func importBreaches(packages []goPackage) []string {
 			}
 			for _, target := range law.checkedImports(p) {
 				if law.forbids(target) {
-					breaches = append(breaches, p.room()+" imports "+target+": "+law.says)
+					breaches = append(breaches, p.room()+" imports "+target+": "+law.rule)
 				}
 			}
 		}
@@ -310,12 +314,12 @@ func moduleRoot(t *testing.T) string {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(filepath.Join(root, "go.mod")); err != nil {
-		t.Fatalf("the module's root is not where this test looks for it: %v", err)
+		t.Fatalf("module root not found: %v", err)
 	}
 	return root
 }
 
-// listPackages returns every package of the module as `go list` sees it.
+// listPackages returns all packages of the module, from `go list`.
 func listPackages(t *testing.T) []goPackage {
 	t.Helper()
 	list := exec.CommandContext(t.Context(), "go", "list", "-e", "-json=ImportPath,Name,Dir,Imports,TestImports,XTestImports,GoFiles", "./...")
@@ -339,17 +343,17 @@ func listPackages(t *testing.T) []goPackage {
 	}
 }
 
-func TestEveryPackageKeepsTheImportLaw(t *testing.T) {
+func TestImportLaw(t *testing.T) {
 	packages := listPackages(t)
 	if !slices.ContainsFunc(packages, func(p goPackage) bool { return p.room() == "services/fault" }) {
-		t.Fatalf("go list did not see services/fault, only %d packages", len(packages))
+		t.Fatalf("services/fault is not among %d packages of go list", len(packages))
 	}
 	for _, breach := range importBreaches(packages) {
 		t.Error(breach)
 	}
 }
 
-func TestTheImportLawFindsBreaches(t *testing.T) {
+func TestImportLawFindsBreaches(t *testing.T) {
 	const fiber, templ, gorm = "github.com/gofiber/fiber/v2", "github.com/a-h/templ", "gorm.io/gorm"
 	cases := []struct {
 		room, target string
@@ -367,6 +371,11 @@ func TestTheImportLawFindsBreaches(t *testing.T) {
 		{"services/access", "mcpgateway/services/access/keys", 0},
 		{"services/access/keys", "mcpgateway/services/access", 1},
 		{"services/access/passwords", "mcpgateway/services/access", 1},
+		{"services/oauthclient", "mcpgateway/services/oauthclient/authserver", 0},
+		{"services/oauthclient/authserver", "mcpgateway/services/secrets", 0},
+		{"services/oauthclient/authserver", "mcpgateway/services/oauthclient", 1},
+		{"services/oauthclient/authserver", "mcpgateway/models", 1},
+		{"services/oauthclient/authserver", gorm, 1},
 		{"services", "mcpgateway/services/access", 0},
 		{"services", fiber, 1},
 		{"services/gateway", "mcpgateway/services/upstream/upstreamtest", 1},
@@ -478,7 +487,7 @@ func TestTheImportLawFindsBreaches(t *testing.T) {
 	}
 }
 
-func TestTheImportLawFindsBreachesOfTests(t *testing.T) {
+func TestImportLawFindsBreachesInTests(t *testing.T) {
 	cases := []struct {
 		room, target string
 		breaches     int

@@ -69,9 +69,9 @@ const (
 	echoRequest       = `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"up__echo","arguments":{"text":"still here"}}}`
 )
 
-// TestKilledGatewayRestarts kills the real program. Its configuration,
-// keys, sessions and the tools of an upstream that hangs in the meantime are
-// available after a restart.
+// TestKilledGatewayRestarts kills the binary. After a restart, the configuration,
+// keys, sessions and tools are available, including the tools of an upstream that
+// hangs.
 func TestKilledGatewayRestarts(t *testing.T) {
 	up := upstreamtest.New(upstreamtest.Options{Tools: upstreamtest.Standard(3)})
 	s := &stage{root: moduleRoot(t), folder: t.TempDir(), direct: map[string]string{"up": up.Start(t)}}
@@ -84,15 +84,15 @@ func TestKilledGatewayRestarts(t *testing.T) {
 	for range 2 {
 		status, header, body := s.rpc(t, http.MethodPost, key, "", initializeRequest)
 		if header.Get("Mcp-Session-Id") == "" {
-			t.Fatalf("initialize answered %d: %s", status, body)
+			t.Fatalf("initialize: status %d: %s", status, body)
 		}
 		sessions = append(sessions, header.Get("Mcp-Session-Id"))
 	}
 	if status, _, body := s.rpc(t, http.MethodPost, key, sessions[0], echoRequest); !strings.Contains(body, "still here") {
-		t.Fatalf("the call answered %d: %s", status, body)
+		t.Fatalf("call: status %d: %s", status, body)
 	}
 	if status, _, body := s.rpc(t, http.MethodDelete, key, sessions[1], ""); status/100 != 2 {
-		t.Fatalf("the end of a session answered %d: %s", status, body)
+		t.Fatalf("DELETE of a session: status %d: %s", status, body)
 	}
 	declared := s.command(t, "export")
 
@@ -100,17 +100,17 @@ func TestKilledGatewayRestarts(t *testing.T) {
 	up.SetFault(upstreamtest.Fault{Kind: upstreamtest.Hang})
 	s.startAgain(t)
 	if status, _, body := s.rpc(t, http.MethodPost, key, sessions[0], listRequest); status != http.StatusOK || !strings.Contains(body, `"up__echo"`) {
-		t.Errorf("while the upstream hangs the list answers %d: %s", status, body)
+		t.Errorf("tools/list while the upstream hangs: status %d: %s", status, body)
 	}
 	up.SetFault()
 	if status, _, body := s.rpc(t, http.MethodPost, key, sessions[0], echoRequest); status != http.StatusOK || !strings.Contains(body, "still here") {
-		t.Errorf("a call of the session from before answers %d: %s", status, body)
+		t.Errorf("call in a session created before the kill: status %d: %s", status, body)
 	}
 	if status, _, body := s.rpc(t, http.MethodPost, key, sessions[1], echoRequest); status != http.StatusNotFound {
-		t.Errorf("a call of an ended session answers %d: %s", status, body)
+		t.Errorf("call in a deleted session: status %d: %s", status, body)
 	}
 	if again := s.command(t, "export"); again != declared {
-		t.Errorf("the configuration is\n%s\nit was\n%s", again, declared)
+		t.Errorf("configuration after restart:\n%s\nwant\n%s", again, declared)
 	}
 	s.command(t, "audit", "verify")
 }

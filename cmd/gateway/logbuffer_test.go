@@ -53,17 +53,17 @@ func TestLogLinesAreBatched(t *testing.T) {
 		time.Sleep(logDelay - time.Nanosecond)
 		want("just before the delay")
 		time.Sleep(time.Nanosecond)
-		want("behind the delay", 2)
+		want("after the delay", 2)
 		time.Sleep(time.Hour)
-		want("without more")
+		want("without new lines")
 		log.Info("three")
 		log.Warn("four")
 		want("a warning", 2)
 		time.Sleep(logDelay)
-		want("what was written is not written again")
+		want("flush of an empty buffer")
 		log.Info("five")
 		b.Flush()
-		want("at the end", 1)
+		want("after Flush", 1)
 	})
 }
 
@@ -74,10 +74,10 @@ func TestLogBufferFlushesWhenFull(t *testing.T) {
 			b := newLogBuffer(w)
 			defer b.Flush()
 			if n, err := b.Write(bytes.Repeat([]byte("x"), tc.bytes)); n != tc.bytes || err != nil {
-				t.Errorf("%d, %v", n, err)
+				t.Errorf("Write() = %d, %v", n, err)
 			}
 			if got := len(w.taken()); got != tc.writes {
-				t.Errorf("%d bytes made %d writes, want %d", tc.bytes, got, tc.writes)
+				t.Errorf("%d bytes caused %d writes, want %d", tc.bytes, got, tc.writes)
 			}
 		})
 	}

@@ -130,7 +130,7 @@ func explain(err error) string {
 		}
 		return err.Error()
 	}
-	text := err.Error() // including what commands wrapped around the fault
+	text := err.Error() // with the context added by commands
 	if len(f.Fields) > 1 {
 		text += ": " + fieldList(f.Fields)
 	}

@@ -25,17 +25,17 @@ func TestMetricsListenerServes(t *testing.T) {
 		return resp.StatusCode, string(body)
 	}
 	if status, body := read("http://" + s.metrics); status != http.StatusOK || !strings.Contains(body, "gateway_build_info") {
-		t.Errorf("the separate listener: %d %.200s", status, body)
+		t.Errorf("/metrics on the metrics listener: status %d: %.200s", status, body)
 	}
 	if status, body := read(s.url); status != http.StatusNotFound || !strings.Contains(body, "GATEWAY_METRICS_ADDR") {
-		t.Errorf("the gateway's own listener: %d %.200s", status, body)
+		t.Errorf("/metrics on the main listener: status %d: %.200s", status, body)
 	}
 	s.end()
 	if code := <-s.code; code != 0 {
 		t.Errorf("exit code %d", code)
 	}
 	if _, err := http.Get("http://" + s.metrics + "/metrics"); !errors.Is(err, syscall.ECONNREFUSED) {
-		t.Errorf("after the end: %v", err)
+		t.Errorf("GET /metrics after shutdown = %v, want connection refused", err)
 	}
 }
 

@@ -103,7 +103,7 @@ func startProcess(t *testing.T, p program) *process {
 	t.Cleanup(func() {
 		started.stop(t)
 		if t.Failed() {
-			t.Logf("---- %s printed:\n%s", p.name, started.log)
+			t.Logf("---- output of %s:\n%s", p.name, started.log)
 		}
 	})
 	return started
@@ -131,7 +131,7 @@ func (p *process) stop(t *testing.T) {
 	if p.waitEnd(stopLimit) {
 		return
 	}
-	t.Errorf("%s did not end within %v of SIGTERM, killed", p.name, stopLimit)
+	t.Errorf("%s killed: still running %v after SIGTERM", p.name, stopLimit)
 	_ = p.cmd.Process.Kill()
 	<-p.ended
 }
@@ -157,9 +157,9 @@ func (p *process) awaitReady(t *testing.T, limit time.Duration) string {
 	case said := <-p.log.ready:
 		return said
 	case <-p.ended:
-		t.Fatalf("%s ended before it was ready: %v", p.name, p.err)
+		t.Fatalf("%s exited before it was ready: %v", p.name, p.err)
 	case <-timer.C:
-		t.Fatalf("%s was not ready after %v", p.name, limit)
+		t.Fatalf("%s not ready after %v", p.name, limit)
 	}
 	return ""
 }
@@ -184,13 +184,13 @@ func eventually(t *testing.T, limit time.Duration, what string, attempt func(ctx
 		for _, p := range needs {
 			select {
 			case <-p.ended:
-				t.Fatalf("%s: %s has ended: %v", what, p.name, p.err)
+				t.Fatalf("%s: %s exited: %v", what, p.name, p.err)
 			default:
 			}
 		}
 		select {
 		case <-ctx.Done():
-			t.Fatalf("%s: not within %v: %v", what, limit, last)
+			t.Fatalf("%s: timed out after %v: %v", what, limit, last)
 		case <-ticker.C:
 		}
 	}
@@ -215,7 +215,7 @@ func run(t *testing.T, p program, limit time.Duration) outcome {
 	var exit *exec.ExitError
 	switch {
 	case ctx.Err() != nil:
-		t.Fatalf("%s did not end within %v\n%s", p.name, limit, stderr.String())
+		t.Fatalf("%s still running after %v\n%s", p.name, limit, stderr.String())
 	case err != nil && !errors.As(err, &exit):
 		t.Fatalf("%s: %v", p.name, err)
 	}
@@ -228,12 +228,12 @@ func mustRun(t *testing.T, p program, limit time.Duration) string {
 	t.Helper()
 	done := run(t, p, limit)
 	if done.status != 0 {
-		t.Fatalf("%s ended with %d:\n%s%s", p.name, done.status, done.stdout, done.stderr)
+		t.Fatalf("exit status of %s = %d:\n%s%s", p.name, done.status, done.stdout, done.stderr)
 	}
 	return done.stdout
 }
 
-// freeAddress returns a loopback address that was unused a moment ago.
+// freeAddress returns a loopback address with a port that was free during the call.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -244,7 +244,7 @@ func freeAddress(t *testing.T) string {
 	return listener.Addr().String()
 }
 
-// accepts returns nil when something listens on address.
+// accepts returns nil if a server listens on address.
 func accepts(address string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		var dialer net.Dialer
@@ -289,11 +289,11 @@ func TestTail(t *testing.T) {
 			default:
 			}
 			if got != c.ready {
-				t.Errorf("ready line %q, want %q", got, c.ready)
+				t.Errorf("ready line = %q, want %q", got, c.ready)
 			}
 			all := strings.Join(c.writes, "")
 			if want := all[max(0, len(all)-tailLimit):]; log.String() != want {
-				t.Errorf("kept %d bytes, want the last %d of what was written", len(log.String()), len(want))
+				t.Errorf("stored %d bytes, want the last %d written bytes", len(log.String()), len(want))
 			}
 		})
 	}

@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// quantile returns the smallest duration that the share q of all does not
-// exceed, and 0 of none.
+// quantile returns the q-quantile of the durations, or 0 if there are none.
 func quantile(all []time.Duration, q float64) time.Duration {
 	if len(all) == 0 {
 		return 0

@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	// visitLimit is above the client scripts' own limit, so that they can
-	// report what they were waiting for.
+	// visitLimit is longer than the client scripts' own timeout, so that they can
+	// report the reason.
 	visitLimit = 70 * time.Second
 	legacy     = "2025-11-25"
 	modern     = "2026-07-28"
@@ -65,16 +65,15 @@ func realClients(root string) []realClient {
 	}
 }
 
-// needNodePackages fails the test before anything is started if node or the npm
-// packages are missing.
+// needNodePackages fails the test if node or the npm packages are missing.
 func needNodePackages(t *testing.T, root string) {
 	t.Helper()
 	if _, err := exec.LookPath("node"); err != nil {
-		t.Fatalf("the real clients need Node.js on the PATH: %v", err)
+		t.Fatalf("Node.js not found in PATH: %v", err)
 	}
 	for _, name := range []string{"@modelcontextprotocol/sdk", "@modelcontextprotocol/client", "@modelcontextprotocol/inspector", "@modelcontextprotocol/server-everything", "mcp-remote"} {
 		if _, err := os.Stat(filepath.Join(root, "node_modules", name, "package.json")); err != nil {
-			t.Fatalf("an npm package is missing, run `make deps`: %v", err)
+			t.Fatalf("missing npm package, run `make deps`: %v", err)
 		}
 	}
 }
@@ -96,7 +95,7 @@ func script(root, name string) func(*testing.T, string, string, ...toolCall) (vi
 		}
 		done := run(t, program{name: name, path: "node", args: args, dir: root, env: bareEnvironment(t.TempDir())}, visitLimit)
 		if done.status != 0 {
-			return visit{}, fmt.Errorf("%s ended with %d: %s", name, done.status, done.stderr)
+			return visit{}, fmt.Errorf("%s: exit status %d: %s", name, done.status, done.stderr)
 		}
 		var saw visit
 		if err := json.Unmarshal([]byte(done.stdout), &saw); err != nil {
@@ -106,8 +105,8 @@ func script(root, name string) func(*testing.T, string, string, ...toolCall) (vi
 	}
 }
 
-// goSDK returns the visit of the official Go client. An empty version is
-// negotiated.
+// goSDK returns the visit of the official Go client. If version is empty, it
+// negotiates.
 func goSDK(version string) func(*testing.T, string, string, ...toolCall) (visit, error) {
 	return func(t *testing.T, url, bearer string, calls ...toolCall) (saw visit, err error) {
 		t.Helper()

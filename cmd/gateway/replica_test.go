@@ -73,7 +73,7 @@ func (r *replica) start(t *testing.T) {
 	r.awaitUse(t)
 }
 
-// begin starts the replica.
+// begin starts the replica without waiting.
 func (r *replica) begin(t *testing.T) {
 	t.Helper()
 	r.process = startProcess(t, r.program)
@@ -97,7 +97,7 @@ func (r *replica) respondsWith(path string, want int) func(context.Context) erro
 	}
 }
 
-// sync syncs a project's servers now.
+// sync syncs a project's servers.
 func (r *replica) sync(t *testing.T, slug string) {
 	t.Helper()
 	var servers struct {

@@ -126,6 +126,6 @@ func BenchmarkRequest(b *testing.B) {
 		b.Error(err)
 	}
 	if client.answers != b.N {
-		b.Errorf("%d answers to %d requests", client.answers, b.N)
+		b.Errorf("%d responses to %d requests", client.answers, b.N)
 	}
 }

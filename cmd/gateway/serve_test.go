@@ -74,7 +74,7 @@ func startServing(t *testing.T, environ []string, args ...string) *serving {
 	var seen []string
 	for s.url == "" {
 		if !lines.Scan() {
-			t.Fatalf("the gateway did not serve:\n%s", strings.Join(seen, "\n"))
+			t.Fatalf("gateway not serving:\n%s", strings.Join(seen, "\n"))
 		}
 		seen = append(seen, lines.Text())
 		var line struct{ Msg, URL, Address string }
@@ -111,7 +111,7 @@ func until(t *testing.T, what string, holds func() bool) {
 	defer tick.Stop()
 	for deadline := time.Now().Add(20 * time.Second); !holds(); <-tick.C {
 		if time.Now().After(deadline) {
-			t.Fatalf("it did not happen: %s", what)
+			t.Fatalf("timed out: %s", what)
 		}
 	}
 }
@@ -142,7 +142,7 @@ func TestCallsFinishOnShutdown(t *testing.T) {
 	}
 	s.end()
 	if a := <-slow; a.err != nil || !strings.Contains(a.body, `"id":7,"result"`) {
-		t.Errorf("the call in flight got %q, %v", a.body, a.err)
+		t.Errorf("call in flight: %q, %v", a.body, a.err)
 	}
 	select {
 	case code := <-s.code:
@@ -150,10 +150,10 @@ func TestCallsFinishOnShutdown(t *testing.T) {
 			t.Errorf("exit code %d", code)
 		}
 	case <-time.After(shutdownTimeout):
-		t.Fatal("the gateway did not end")
+		t.Fatal("gateway did not exit")
 	}
 	if _, err := s.post(t, "p", `{}`); err == nil {
-		t.Error("the listener is still open")
+		t.Error("listener still open")
 	}
 }
 
@@ -166,7 +166,7 @@ func TestDemoPrintedCallWorks(t *testing.T) {
 		body, _, _ = strings.Cut(body, "'")
 		got, err := s.post(t, "demo", body)
 		if err != nil || !strings.Contains(got, `"structuredContent"`) {
-			t.Errorf("%s gave %s, %v", body, got, err)
+			t.Errorf("response to %s: %s, %v", body, got, err)
 		}
 		s.end()
 		if code := <-s.code; code != 0 {
@@ -204,30 +204,30 @@ func TestCommands(t *testing.T) {
 		{name: "unknown command", args: []string{"nonsense"}, code: 2, err: `unknown command "nonsense"`},
 		{name: "version", args: []string{"version"}, out: "gateway dev"},
 		{name: "apply without a file", args: []string{"apply"}, code: 2, err: "-f is required"},
-		{name: "apply of a file that is not there", args: []string{"apply", "-f", "/no/such"}, code: 1, err: "no such file"},
+		{name: "apply of a missing file", args: []string{"apply", "-f", "/no/such"}, code: 1, err: "no such file"},
 		{name: "apply with an unknown flag", args: []string{"apply", "-x"}, code: 2, err: "not defined"},
-		{name: "apply with too much", args: []string{"apply", "-f", declared, "more"}, code: 2, err: `unexpected argument "more"`},
+		{name: "apply with an extra argument", args: []string{"apply", "-f", declared, "more"}, code: 2, err: `unexpected argument "more"`},
 		{name: "dry run", args: []string{"apply", "-f", declared, "--dry-run"}, out: "+ server  work/docs\n2 to create, 0 to update, 0 to delete, 0 unchanged: nothing was changed (dry run)\n"},
 		{name: "apply", args: []string{"apply", "-f", declared}, out: "2 to create, 0 to update, 0 to delete, 0 unchanged: applied\n"},
 		{name: "apply again from standard input", args: []string{"apply", "-f", "-"}, in: `{"projects":{"work":{}}}`, out: "1 unchanged: applied"},
-		{name: "apply of a broken file names all paths on one line", args: []string{"apply", "-f", "-"}, in: `{"projects":{"work":{"nome":1,"mcpServers":{"a":{"command":"x"}}}}}`, code: 1,
-			err: "projects.work.mcpServers.a.command: commands are not supported: run the server over HTTP and add its URL; projects.work.nome: this key is unknown"},
+		{name: "apply of an invalid file", args: []string{"apply", "-f", "-"}, in: `{"projects":{"work":{"nome":1,"mcpServers":{"a":{"command":"x"}}}}}`, code: 1,
+			err: "projects.work.mcpServers.a.command: commands are not supported: run the server over HTTP and add its URL; projects.work.nome: unknown key"},
 		{name: "export", args: []string{"export"}, out: `"http://127.0.0.1:9/mcp"`},
 		{name: "export of an unknown project", args: []string{"export", "--project", "no"}, code: 1, err: `There is no project "no"`},
-		{name: "keys without a verb", args: []string{"keys"}, code: 2, err: "create, list, rotate or revoke"},
+		{name: "keys without a subcommand", args: []string{"keys"}, code: 2, err: "create, list, rotate or revoke"},
 		{name: "keys without a project", args: []string{"keys", "list"}, code: 2, err: "--project is required"},
 		{name: "keys of an unknown project", args: []string{"keys", "create", "--project", "no"}, code: 1, err: `There is no project "no"`},
-		{name: "no keys yet", args: []string{"keys", "list", "--project", "work"}, out: "has no keys"},
-		{name: "a key", args: []string{"keys", "create", "--project", "work", "--name", "ci"}, out: "gwk_"},
-		{name: "its list", args: []string{"keys", "list", "--project", "work"}, out: "active"},
+		{name: "keys list without keys", args: []string{"keys", "list", "--project", "work"}, out: "has no keys"},
+		{name: "keys create", args: []string{"keys", "create", "--project", "work", "--name", "ci"}, out: "gwk_"},
+		{name: "keys list", args: []string{"keys", "list", "--project", "work"}, out: "active"},
 		{name: "rotate without an id", args: []string{"keys", "rotate", "--project", "work"}, code: 2, err: "--id is required"},
 		{name: "revoke of an unknown key", args: []string{"keys", "revoke", "--project", "work", "--id", "x"}, code: 1, err: `There is no key "x"`},
-		{name: "migrate without a word", args: []string{"migrate"}, code: 2, err: "missing subcommand: up or status"},
+		{name: "migrate without a subcommand", args: []string{"migrate"}, code: 2, err: "missing subcommand: up or status"},
 		{name: "migrate up", args: []string{"migrate", "up"}, out: "0 migrations applied"},
 		{name: "migrate status", args: []string{"migrate", "status"}, out: "applied  0001_spine.sql"},
-		{name: "healthcheck of nobody", args: []string{"healthcheck", "--url", "http://127.0.0.1:1"}, code: 1, err: "refused"},
-		{name: "every mistake of the configuration", args: []string{"serve"}, env: []string{"GATEWAY_ADDR=x", "GATEWAY_LOG_LEVEL=loud"}, code: 2, err: "GATEWAY_LOG_LEVEL"},
-		{name: "demo for everybody", args: []string{"serve", "--demo", "--addr", "0.0.0.0:0"}, env: []string{"GATEWAY_ALLOW_HTTP=true"}, code: 2, err: "loopback"},
+		{name: "healthcheck of a closed port", args: []string{"healthcheck", "--url", "http://127.0.0.1:1"}, code: 1, err: "refused"},
+		{name: "all configuration problems", args: []string{"serve"}, env: []string{"GATEWAY_ADDR=x", "GATEWAY_LOG_LEVEL=loud"}, code: 2, err: "GATEWAY_LOG_LEVEL"},
+		{name: "demo on all interfaces", args: []string{"serve", "--demo", "--addr", "0.0.0.0:0"}, env: []string{"GATEWAY_ALLOW_HTTP=true"}, code: 2, err: "loopback"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			code, out, errs := commandLine(t, append(environ[:len(environ):len(environ)], tc.env...), tc.in, tc.args...)
@@ -235,7 +235,7 @@ func TestCommands(t *testing.T) {
 				t.Errorf("exit code %d, want %d\nout: %s\nerr: %s", code, tc.code, out, errs)
 			}
 			if tc.code == 1 && strings.Count(errs, "\n") != 1 {
-				t.Errorf("the error is not one line: %q", errs)
+				t.Errorf("error has several lines: %q", errs)
 			}
 		})
 	}
@@ -275,13 +275,13 @@ func TestKeysListAndRotate(t *testing.T) {
 	ids, _ := list()
 	second := strings.TrimSpace(must("keys", "rotate", "--project", "work", "--id", ids[0], "--grace", "1h"))
 	if second == first || len(second) != len(first) {
-		t.Errorf("rotate printed %q after %q", second, first)
+		t.Errorf("rotate printed %q, old key %q", second, first)
 	}
 	if _, states := list(); fmt.Sprint(states) != "[active ending]" {
-		t.Errorf("after rotate: %v", states)
+		t.Errorf("states after rotate: %v", states)
 	}
 	must("keys", "revoke", "--project", "work", "--id", ids[0])
 	if _, states := list(); fmt.Sprint(states) != "[active revoked]" {
-		t.Errorf("after revoke: %v", states)
+		t.Errorf("states after revoke: %v", states)
 	}
 }

@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// TestTwoGatewaysShareASQLiteFile starts two that serve the same database: both
-// answer calls, and a change reaches both.
-func TestTwoGatewaysShareASQLiteFile(t *testing.T) {
+// TestSharedSQLiteFile starts two gateways on the same database. Both serve calls,
+// and a change reaches both.
+func TestSharedSQLiteFile(t *testing.T) {
 	environ := surroundings(t)
 	both := []*serving{startServing(t, environ, "--demo"), startServing(t, environ)}
 	const call = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"clock__current_time","arguments":{"zone":"UTC"}}}`
@@ -29,9 +29,9 @@ func TestTwoGatewaysShareASQLiteFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	if code, _, errs := commandLine(t, environ, "", "apply", "-f", file); code != 0 {
-		t.Fatalf("apply ended with %d: %s", code, errs)
+		t.Fatalf("apply: exit code %d: %s", code, errs)
 	}
-	until(t, "both refuse the tool", answers("TOOL_DISABLED"))
+	until(t, "both reject the tool", answers("TOOL_DISABLED"))
 	for _, s := range both {
 		s.end()
 		if code := <-s.code; code != 0 {

@@ -56,7 +56,7 @@ func (r *replica) read(ctx context.Context) (reading, error) {
 		}
 	}
 	if len(wanted) > 0 {
-		return reading{}, fmt.Errorf("the metrics lack %v", wanted)
+		return reading{}, fmt.Errorf("no %v in the metrics", wanted)
 	}
 	return now, nil
 }
@@ -131,7 +131,7 @@ func TestSoak(t *testing.T) {
 	if given := os.Getenv(soakVariable); given != "" {
 		n, err := strconv.Atoi(given)
 		if err != nil || n < 2 {
-			t.Fatalf("%s must be a number of calls, not %q", soakVariable, given)
+			t.Fatalf("%s = %q, want a number of calls", soakVariable, given)
 		}
 		calls = n
 	}
@@ -159,7 +159,7 @@ func TestSoak(t *testing.T) {
 	}
 	growth := resident[1]/resident[0] - 1
 	if growth > soakGrowth {
-		t.Errorf("resident memory grew by %.1f %% from the first half to the second, want %.0f %% at most", 100*growth, 100*soakGrowth)
+		t.Errorf("resident memory grew by %.1f %% from the first half to the second, want at most %.0f %%", 100*growth, 100*soakGrowth)
 	}
 	var end reading
 	eventually(t, soakSettle, "the goroutines of the load are gone", func(ctx context.Context) error {
@@ -169,7 +169,7 @@ func TestSoak(t *testing.T) {
 		return err
 	}, r.process)
 	if end.lost != 0 {
-		t.Errorf("%.0f calls are missing from the log of calls", end.lost)
+		t.Errorf("%.0f calls missing from the call log", end.lost)
 	}
 	r.stop(t)
 	var rows int64
@@ -177,7 +177,7 @@ func TestSoak(t *testing.T) {
 		t.Fatal(err)
 	}
 	if want := int64(soakWarmUp + calls/2*2); rows != want {
-		t.Errorf("%d rows in the log of calls, want %d", rows, want)
+		t.Errorf("%d rows in the call log, want %d", rows, want)
 	}
 	info, err := os.Stat(strings.TrimPrefix(dsn, "sqlite:"))
 	if err != nil {
@@ -185,12 +185,12 @@ func TestSoak(t *testing.T) {
 	}
 	const mib = 1 << 20
 	t.Logf(`
-calls, beside %d to warm up      %d in %v, %.0f a second
+calls, after %d to warm up       %d in %v, %.0f per second
 resident memory, first half         %.1f MiB
 resident memory, second half        %.1f MiB (%+.1f %%)
 goroutines, start and end           %.0f, %.0f
-rows in the log of calls            %d
-calls lost from it                  %.0f
+rows in the call log                %d
+calls missing from the call log     %.0f
 size of the database                %.0f MiB`,
 		soakWarmUp, calls, (took[0] + took[1]).Round(time.Second), float64(calls)/(took[0]+took[1]).Seconds(),
 		resident[0]/mib, resident[1]/mib, 100*growth, start.goroutines, end.goroutines, rows, end.lost, float64(info.Size())/mib)

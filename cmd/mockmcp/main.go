@@ -1,6 +1,6 @@
-// Command mockmcp serves a scriptable MCP server for demonstrations,
-// end-to-end tests and load runs. The first line on standard output is the URL
-// of its endpoint; SIGINT and SIGTERM end it.
+// Command mockmcp serves a configurable MCP server for demos, end-to-end tests and
+// load tests. The first line of its output is the URL of its endpoint. It stops on
+// SIGINT and SIGTERM.
 package main
 
 import (
@@ -32,7 +32,7 @@ func main() {
 	}
 }
 
-// settings are the flags, checked.
+// settings are the parsed flags.
 type settings struct {
 	addr    string
 	options upstreamtest.Options
@@ -41,8 +41,8 @@ type settings struct {
 	control bool
 }
 
-// run serves until ctx ends. It returns an error for unusable flags and for an
-// address that cannot be listened on.
+// run serves until ctx is done. It returns an error for invalid flags and if it
+// can't listen.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	set, err := parse(args, stderr)
 	if err != nil {
@@ -78,21 +78,21 @@ func parse(args []string, stderr io.Writer) (settings, error) {
 	var set settings
 	fs := flag.NewFlagSet("mockmcp", flag.ContinueOnError)
 	fs.SetOutput(stderr)
-	fs.StringVar(&set.addr, "addr", "127.0.0.1:0", "listen address; port 0 takes a free one")
+	fs.StringVar(&set.addr, "addr", "127.0.0.1:0", "listen address; port 0 selects a free port")
 	fs.StringVar(&set.options.Path, "path", "/mcp", "path of the endpoint")
-	fs.StringVar(&set.options.Name, "name", "", "serverInfo.name (default: that of the kind)")
+	fs.StringVar(&set.options.Name, "name", "", "serverInfo.name (default: depends on the kind)")
 	kind := fs.String("kind", "standard", "tools: standard, hostile, clock or text")
-	tools := fs.Int("tools", 10, "number of tools of the kind standard: echo, sleep, big, fail, progress, add, then generated ones")
-	eras := fs.String("era", "all", "protocol revisions with commas, as 2025-11-25,2026-07-28; or all, stateless, sse")
-	answer := fs.String("answer", "auto", "auto (SSE when notifications are sent), json or sse")
-	fs.IntVar(&set.options.PageSize, "page", 0, "tools per page of tools/list; 0: all in one")
-	latency := fs.Duration("latency", 0, "wait so long before each answer")
-	hang := fs.String("hang", "", "never answer: accept, any, initialize, list, call or stream")
-	fs.StringVar(&set.options.Token, "token", "", "bearer token that every request must carry")
-	fs.BoolVar(&set.options.Sessionless, "sessionless", false, "give no session id in the revisions of 2025")
-	fs.BoolVar(&set.options.Resumable, "resumable", false, "give the events of sessions ids, to be resumed by")
-	fs.BoolVar(&set.stats, "stats", false, "print the counters on standard error at the end")
-	fs.BoolVar(&set.control, "control", false, "serve GET /stats and POST /control, which changes the behaviour (tools, page, answer, latency, hang, status, every, drop)")
+	tools := fs.Int("tools", 10, "number of tools of kind standard: echo, sleep, big, fail, progress, add, then generated tools")
+	eras := fs.String("era", "all", "protocol revisions, separated by commas, such as 2025-11-25,2026-07-28; or all, stateless, sse")
+	answer := fs.String("answer", "auto", "response format: auto (SSE if there are notifications), json or sse")
+	fs.IntVar(&set.options.PageSize, "page", 0, "tools per page of tools/list; 0 means no limit")
+	latency := fs.Duration("latency", 0, "delay before each response")
+	hang := fs.String("hang", "", "never respond to: accept, any, initialize, list, call or stream")
+	fs.StringVar(&set.options.Token, "token", "", "required bearer token")
+	fs.BoolVar(&set.options.Sessionless, "sessionless", false, "create no sessions in the revisions of 2025")
+	fs.BoolVar(&set.options.Resumable, "resumable", false, "send event IDs, so that streams can be resumed")
+	fs.BoolVar(&set.stats, "stats", false, "print the counters to standard error on exit")
+	fs.BoolVar(&set.control, "control", false, "serve GET /stats and POST /control, which changes the behavior (tools, page, answer, latency, hang, status, every, drop)")
 	if err := fs.Parse(args); err != nil {
 		return set, err
 	}
@@ -103,7 +103,7 @@ func parse(args []string, stderr io.Writer) (settings, error) {
 		return set, errors.New("-tools, -page and -latency must not be negative")
 	}
 	if !strings.HasPrefix(set.options.Path, "/") {
-		return set, errors.New("-path must begin with /")
+		return set, errors.New("-path must start with /")
 	}
 	var err error
 	if set.options.Eras, err = upstreamtest.ParseEras(*eras); err != nil {
@@ -126,7 +126,7 @@ func parse(args []string, stderr io.Writer) (settings, error) {
 	return set, equip(&set.options, *kind, *tools)
 }
 
-// equip gives the server the tools of its kind.
+// equip sets the name, instructions and tools of the kind.
 func equip(o *upstreamtest.Options, kind string, tools int) error {
 	var like upstreamtest.Options
 	switch kind {
@@ -139,7 +139,7 @@ func equip(o *upstreamtest.Options, kind string, tools int) error {
 	case "text":
 		like = demo.TextTools()
 	default:
-		return fmt.Errorf("-kind: there is no kind %q: use standard, hostile, clock or text", kind)
+		return fmt.Errorf("-kind: unknown kind %q, use standard, hostile, clock or text", kind)
 	}
 	if o.Name == "" {
 		o.Name = like.Name

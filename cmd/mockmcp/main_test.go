@@ -20,7 +20,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// start runs the command and returns its URL and what stops it.
+// start runs the command. It returns its URL and a function that stops it.
 func start(t *testing.T, args ...string) (url string, stop func() (stderr string, err error)) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -44,7 +44,7 @@ func start(t *testing.T, args ...string) (url string, stop func() (stderr string
 	}
 }
 
-func TestServesWhatTheFlagsSay(t *testing.T) {
+func TestFlags(t *testing.T) {
 	for _, tc := range []struct {
 		args   []string
 		server string
@@ -73,18 +73,18 @@ func TestServesWhatTheFlagsSay(t *testing.T) {
 				n++
 			}
 			if n != tc.tools || cs.InitializeResult().ServerInfo.Name != tc.server {
-				t.Errorf("%s has %d tools", cs.InitializeResult().ServerInfo.Name, n)
+				t.Errorf("server %s with %d tools, want %s with %d", cs.InitializeResult().ServerInfo.Name, n, tc.server, tc.tools)
 			}
 			cs.Close()
 			out, err := stop()
 			if err != nil || !strings.HasPrefix(out, `{"requests":`) {
-				t.Errorf("ended with %q, %v", out, err)
+				t.Errorf("run() = %v with %q on stderr, want nil with the counters", err, out)
 			}
 		})
 	}
 }
 
-func TestTokenAndHangAreObeyed(t *testing.T) {
+func TestTokenAndHang(t *testing.T) {
 	url, stop := start(t, "-token", "s3cret", "-hang", "list")
 	tr := &http.Transport{}
 	t.Cleanup(tr.CloseIdleConnections)
@@ -106,29 +106,29 @@ func TestTokenAndHangAreObeyed(t *testing.T) {
 		return resp.StatusCode, nil
 	}
 	if status, err := post(10*time.Second, "x", `{}`); status != 401 {
-		t.Errorf("a wrong token gave %d, %v", status, err)
+		t.Errorf("request with a wrong token: HTTP %d, %v, want 401", status, err)
 	}
 	if status, err := post(50*time.Millisecond, "s3cret", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`); err == nil {
-		t.Errorf("the list was answered with %d", status)
+		t.Errorf("tools/list: HTTP %d, want a timeout", status)
 	}
 	if out, err := stop(); err != nil || out != "" {
-		t.Errorf("ended with %q, %v", out, err)
+		t.Errorf("run() = %v with %q on stderr, want nil with no output", err, out)
 	}
 }
 
-func TestUnusableFlagsAreRefused(t *testing.T) {
+func TestInvalidFlags(t *testing.T) {
 	for _, args := range []string{
 		"-era 2025", "-answer xml", "-hang never", "-kind none", "-tools -1", "-page -1", "-latency -1s", "-path x", "-no", "extra", "-addr 127.0.0.1:99999",
 	} {
 		if err := run(t.Context(), strings.Fields(args), io.Discard, io.Discard); err == nil {
-			t.Errorf("%s was accepted", args)
+			t.Errorf("run(%s) = nil error", args)
 		}
 	}
 }
 
-func TestProgramEndsCleanlyOnSIGTERM(t *testing.T) {
+func TestSIGTERM(t *testing.T) {
 	if testing.Short() {
-		t.Skip("programs are left out of short tests")
+		t.Skip("short tests start no programs")
 	}
 	binary := filepath.Join(t.TempDir(), "mockmcp")
 	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, ".").CombinedOutput(); err != nil {
@@ -151,6 +151,6 @@ func TestProgramEndsCleanlyOnSIGTERM(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := c.Wait(); err != nil {
-		t.Errorf("ended with %v", err)
+		t.Errorf("exit after SIGTERM: %v", err)
 	}
 }

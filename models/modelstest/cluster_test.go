@@ -56,14 +56,14 @@ func TestEmptyDatabaseHasNoTables(t *testing.T) {
 			t.Fatal(err)
 		}
 		if len(names) != 0 {
-			t.Errorf("it has %v", names)
+			t.Errorf("tables %v, want none", names)
 		}
 	})
 }
 
-func TestTheClusterEndsWithAProcessThatIsKilled(t *testing.T) {
+func TestClusterEndsWithKilledProcess(t *testing.T) {
 	if testing.Short() {
-		t.Skip("PostgreSQL is left out of short tests")
+		t.Skip("short tests don't start PostgreSQL")
 	}
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), helperVariable+"=1")
@@ -79,7 +79,7 @@ func TestTheClusterEndsWithAProcessThatIsKilled(t *testing.T) {
 	}
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
-		t.Fatalf("the helper said %q: %v", line, err)
+		t.Fatalf("helper printed %q: %v", line, err)
 	}
 	address, err := url.Parse(strings.TrimSpace(line))
 	if err != nil {
@@ -87,7 +87,7 @@ func TestTheClusterEndsWithAProcessThatIsKilled(t *testing.T) {
 	}
 	dir := address.Query().Get("host")
 	if _, err := os.Stat(dir); err != nil {
-		t.Fatalf("the cluster's folder: %v", err)
+		t.Fatalf("folder of the cluster: %v", err)
 	}
 
 	if err := cmd.Process.Kill(); err != nil {
@@ -104,7 +104,7 @@ func TestTheClusterEndsWithAProcessThatIsKilled(t *testing.T) {
 		}
 		select {
 		case <-deadline:
-			t.Fatalf("%s is still there", dir)
+			t.Fatalf("%s still exists", dir)
 		case <-tick.C:
 		}
 	}

@@ -65,11 +65,11 @@ func Postgres(t testing.TB) string {
 	return createPostgres(t, name)
 }
 
-// skipShort leaves the tests on PostgreSQL out of go test -short.
+// skipShort skips tests on PostgreSQL in go test -short.
 func skipShort(t testing.TB) {
 	t.Helper()
 	if testing.Short() {
-		t.Skip("PostgreSQL is left out of short tests")
+		t.Skip("short tests don't start PostgreSQL")
 	}
 }
 

@@ -1,5 +1,5 @@
-// The TypeScript client 2.x that asks first: it speaks 2026-07-28, without a
-// session, to a server that offers it, and opens a session with any other.
+// The TypeScript client 2.x with version detection. It uses 2026-07-28 without a
+// session if the server supports it, and otherwise opens a session.
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { visit, withBearer } from "./visit.mjs";
 

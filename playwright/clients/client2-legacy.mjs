@@ -1,4 +1,4 @@
-// The TypeScript client 2.x as it comes: it opens a session by initialize.
+// The TypeScript client 2.x with its defaults. It opens a session by initialize.
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { visit, withBearer } from "./visit.mjs";
 

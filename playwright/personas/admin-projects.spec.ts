@@ -5,9 +5,9 @@ import type { AddressInfo } from "node:net";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 
-import AxeBuilder from "@axe-core/playwright";
 import { type Page } from "@playwright/test";
 
+import { expectAccessible, looks } from "../support/accessible.ts";
 import { loadAndMeasure } from "../support/measure.ts";
 import { expect, program, test as base } from "../support/signed-in.ts";
 import type { Gateway } from "../support/gateway.ts";
@@ -19,7 +19,7 @@ interface Upstream {
   deadURL: string;
   /** Responds with 401, like servers that require a sign-in. */
   guardedURL: string;
-  /** A document in the catalog's own format. */
+  /** A document in the catalog's format. */
   catalogURL: string;
 }
 
@@ -63,7 +63,7 @@ const test = base.extend<object, { upstream: Upstream }>({
 
 let made = 0;
 
-/** Makes a project with servers, as a program does, and returns its slug. */
+/** Creates a project with servers through the API and returns its slug. */
 async function project(gateway: Gateway, more: object = {}, servers: Record<string, object> = {}): Promise<string> {
   const slug = `made-${process.pid}-${++made}`;
   const client = await program(gateway);
@@ -75,14 +75,7 @@ async function project(gateway: Gateway, more: object = {}, servers: Record<stri
   return slug;
 }
 
-async function isAccessible(page: Page): Promise<void> {
-  const width = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
-  expect(width, "pixels that stand out of the window sideways").toBe(0);
-  const { violations } = await new AxeBuilder({ page }).analyze();
-  expect(violations.map(({ id, nodes }) => ({ id, where: nodes.map((node) => node.html) }))).toEqual([]);
-}
-
-/** Presses the switch of a server, which is a button without JavaScript. */
+/** Toggles the switch of a server, which is a button without JavaScript. */
 async function toggle(page: Page, name: string): Promise<void> {
   const byScript = page.getByRole("switch", { name });
   await (await byScript.isVisible() ? byScript : page.getByRole("button", { name })).first().click();
@@ -92,17 +85,17 @@ for (const javaScriptEnabled of [true, false]) {
   test.describe(javaScriptEnabled ? "with JavaScript" : "without JavaScript", () => {
     test.use({ javaScriptEnabled });
 
-    test("from nothing to a project whose endpoint answers", async ({ page, upstream }) => {
+    test("new project with a working endpoint", async ({ page, upstream }) => {
       test.slow(); // many pages in a row
       const slug = `acme-${javaScriptEnabled ? "js" : "plain"}`;
       await page.goto("/admin");
       await page.getByRole("link", { name: "New project" }).first().click();
       await page.getByLabel("Name", { exact: true }).fill("Acme dev");
-      await page.getByLabel("Short name in the address").fill("Not a slug!");
+      await page.getByLabel("URL slug").fill("Not a slug!");
       await page.getByRole("button", { name: "Create project" }).click();
       await expect(page.getByText("lower-case letters").first()).toBeVisible();
       await expect(page.getByLabel("Name", { exact: true })).toHaveValue("Acme dev");
-      await page.getByLabel("Short name in the address").fill(slug);
+      await page.getByLabel("URL slug").fill(slug);
       await page.getByRole("button", { name: "Create project" }).click();
 
       await expect(page).toHaveURL(`/admin/projects/${slug}/servers/new`);
@@ -113,22 +106,22 @@ for (const javaScriptEnabled of [true, false]) {
           gone: { url: upstream.deadURL, headers: { "X-API-Key": "a-secret-of-the-paste" } },
         },
       };
-      await page.getByLabel("Address or JSON").fill(JSON.stringify(pasted));
+      await page.getByLabel("URL or JSON").fill(JSON.stringify(pasted));
       await page.getByRole("button", { name: "Continue" }).click();
       await expect(page.getByText("commands are not supported")).toBeVisible();
       expect(await page.content()).not.toContain("a-secret-of-the-paste");
-      await page.getByRole("button", { name: "Connect and add all" }).click();
+      await page.getByRole("button", { name: "Add 2 servers" }).click();
       await expect(page.getByRole("status").filter({ hasText: "1 of 2 servers added." })).toContainText("Couldn't connect to gone.");
       await expect(page.getByRole("link", { name: "everything", exact: true })).toBeVisible();
       await expect(page.getByText("cannot be reached: connection refused")).toBeVisible();
       await expect(page.getByRole("heading", { name: "everything" })).toHaveCount(0);
       expect(await page.content()).not.toContain("a-secret-of-the-paste");
       await page.getByRole("button", { name: "Add anyway" }).click();
-      await expect(page.getByRole("status").filter({ hasText: "The server is added" })).toBeVisible();
+      await expect(page.getByRole("status").filter({ hasText: "Server added" })).toBeVisible();
 
       await page.goto(`/admin/projects/${slug}/servers`);
       const row = (alias: string) => page.getByRole("row").filter({ has: page.getByRole("link", { name: alias, exact: true }) });
-      await expect(row("everything")).toContainText("OK");
+      await expect(row("everything")).toContainText("Up");
       await expect(row("gone")).toContainText("Down");
       await expect(row("gone")).toContainText("connection refused");
       await page.getByRole("link", { name: /^Down/ }).click();
@@ -136,12 +129,12 @@ for (const javaScriptEnabled of [true, false]) {
       await page.getByRole("link", { name: /^Down/ }).click();
 
       await row("everything").getByRole("button", { name: "Sync now" }).click();
-      await expect(page.getByRole("status").filter({ hasText: "Nothing is new." })).toBeVisible();
+      await expect(page.getByRole("status").filter({ hasText: "Nothing changed." })).toBeVisible();
 
       await page.goto(`/admin/projects/${slug}`);
       await expect(page.getByRole("group", { name: "Endpoint", exact: true })).toHaveText(new RegExp(`/v1/mcp/${slug}/request$`));
-      await page.getByRole("button", { name: "Check now" }).click();
-      const steps = page.getByRole("list", { name: "Result of the check" }).getByRole("listitem");
+      await page.getByRole("button", { name: "Run test" }).click();
+      const steps = page.getByRole("list", { name: "Test results" }).getByRole("listitem");
       await expect(steps).toHaveCount(4);
       await expect(steps.nth(0)).toContainText(/✓ initialize.*\d+ ms/);
       await expect(steps.nth(1)).toContainText(/✓ tools\/list.*\d+ ms.*\d+ tools/);
@@ -152,43 +145,43 @@ for (const javaScriptEnabled of [true, false]) {
       await expect(page.getByRole("row").filter({ hasText: slug })).toContainText("Down");
     });
 
-    test("one address leads to its tools, of which some are chosen", async ({ page, gateway, upstream }) => {
+    test("server from a URL with selected tools", async ({ page, gateway, upstream }) => {
       const slug = await project(gateway);
       await page.goto(`/admin/projects/${slug}/servers/new`);
-      await page.getByLabel("Address or JSON").fill(upstream.url);
+      await page.getByLabel("URL or JSON").fill(upstream.url);
       await page.getByRole("button", { name: "Continue" }).click();
       await page.getByLabel("Alias").fill("every");
-      await page.getByRole("button", { name: "Connect and add" }).click();
-      await expect(page.getByRole("heading", { level: 1 })).toHaveText("Tools of every");
+      await page.getByRole("button", { name: "Add server" }).click();
+      await expect(page.getByRole("heading", { level: 1 })).toHaveText("Choose tools");
       await page.getByRole("checkbox", { name: "echo" }).uncheck();
-      await page.getByRole("button", { name: "Save choice" }).click();
+      await page.getByRole("button", { name: "Save" }).click();
       await expect(page.getByText("1 tool is filtered out")).toBeVisible();
 
       await page.getByRole("link", { name: "Choose tools" }).click();
-      await page.getByLabel("Hide", { exact: false }).last().fill("get-*\n");
+      await page.getByLabel("Turn off", { exact: false }).last().fill("get-*\n");
       if (!javaScriptEnabled) await page.getByRole("button", { name: "Preview" }).click();
-      await expect(page.getByRole("list", { name: "What the patterns do" }).getByRole("listitem").filter({ hasText: "echo" })).toContainText("Shown");
-      await expect(page.getByRole("list", { name: "What the patterns do" }).getByRole("listitem").filter({ hasText: "get-sum" })).toContainText("Hidden");
-      await page.getByRole("button", { name: "Save these patterns" }).click();
-      await expect(page.getByRole("status")).toContainText("The choice of tools is saved.");
+      await expect(page.getByRole("list", { name: "Effect of the patterns" }).getByRole("listitem").filter({ hasText: "echo" })).toContainText("On");
+      await expect(page.getByRole("list", { name: "Effect of the patterns" }).getByRole("listitem").filter({ hasText: "get-sum" })).toContainText("Off");
+      await page.locator("#preview").getByRole("button", { name: "Save" }).click();
+      await expect(page.getByRole("status")).toContainText("Tool choice saved.");
       await expect(page.getByText("get-*")).toBeVisible();
     });
 
-    test("a server is switched off, changed and deleted", async ({ page, gateway, upstream }) => {
+    test("disabling, changing and deleting a server", async ({ page, gateway, upstream }) => {
       const slug = await project(gateway, {}, { every: { url: upstream.url } });
       await page.goto(`/admin/projects/${slug}/servers`);
       await toggle(page, "Use every");
-      await expect(page.getByRole("status")).toContainText("switched off");
+      await expect(page.getByRole("status")).toContainText("turned off");
       await expect(page.getByRole("row").filter({ hasText: "every" }).first()).toContainText("Off");
       await page.getByRole("link", { name: "every", exact: true }).click();
-      await page.getByRole("button", { name: "Switch on" }).click();
-      await expect(page.getByRole("status")).toContainText("switched on");
+      await page.getByRole("button", { name: "Turn on" }).click();
+      await expect(page.getByRole("status")).toContainText("turned on");
       await page.getByRole("link", { name: "Edit" }).click();
       await page.getByLabel("Alias").fill("gateway");
       await page.getByRole("button", { name: "Save", exact: true }).click();
       await expect(page.getByText("reserved for the built-in tools").first()).toBeVisible();
       await page.getByLabel("Alias").fill("other");
-      await page.getByLabel("Longest call in seconds").fill("12.5");
+      await page.getByLabel("Timeout (seconds)").fill("12.5");
       await page.getByRole("button", { name: "Save", exact: true }).click();
       await expect(page.getByRole("heading", { level: 1 })).toHaveText("other");
       await expect(page.getByText("12.5 s")).toBeVisible();
@@ -197,34 +190,34 @@ for (const javaScriptEnabled of [true, false]) {
       await page.getByRole("radio", { name: "Bearer token" }).check();
       await page.getByLabel("Bearer token", { exact: false }).last().fill("a-very-secret-token");
       await page.getByRole("button", { name: "Save credentials" }).click();
-      await expect(page.getByText("Bearer token, stored")).toBeVisible();
+      await expect(page.getByText("Bearer token stored")).toBeVisible();
       expect(await page.content()).not.toContain("a-very-secret-token");
 
       await page.locator("summary", { hasText: "Delete server" }).click();
       await expect(page.getByText("stored credentials are deleted")).toBeVisible();
       await page.getByRole("button", { name: "Delete server" }).click();
       await expect(page).toHaveURL(`/admin/projects/${slug}/servers`);
-      await expect(page.getByText("No server yet")).toBeVisible();
+      await expect(page.getByText("Add your first server")).toBeVisible();
     });
 
-    test("opening a project with credentials has to be confirmed, and deleting it typed", async ({ page, gateway, upstream }) => {
+    test("confirmation for opening a project, typed name for deleting it", async ({ page, gateway, upstream }) => {
       const slug = await project(gateway, {}, { every: { url: upstream.url, headers: { "X-Key": "secret" } } });
       await page.goto(`/admin/projects/${slug}/settings`);
-      await page.getByRole("radio", { name: "Anyone", exact: true }).check();
+      await page.getByRole("radio", { name: "Open", exact: true }).check();
       await page.getByLabel("Name", { exact: true }).fill("Open to all");
       await page.getByRole("button", { name: "Save settings" }).click();
-      await expect(page.getByText("Confirm that this is what you want.").first()).toBeVisible();
+      await expect(page.getByText("Confirm this to continue.").first()).toBeVisible();
       await expect(page.getByLabel("Name", { exact: true })).toHaveValue("Open to all");
-      await page.getByRole("checkbox", { name: "Anyone who can reach this endpoint acts with these credentials" }).check();
+      await page.getByRole("checkbox", { name: "I understand that anyone who can reach this endpoint uses the credentials of every" }).check();
       await page.getByRole("button", { name: "Save settings" }).click();
-      await expect(page.getByRole("status")).toContainText("The settings are saved.");
+      await expect(page.getByRole("status")).toContainText("Settings saved.");
       await page.goto(`/admin?query=${slug}`);
       await expect(page.getByRole("row").filter({ hasText: slug })).toContainText("shares credentials");
       await page.goto(`/admin/projects/${slug}`);
-      await expect(page.getByText("calls carry the credentials of every")).toBeVisible();
+      await expect(page.getByText("Anyone who can reach the endpoint uses the credentials of every")).toBeVisible();
 
       await page.goto(`/admin/projects/${slug}/settings`);
-      await page.getByLabel("Longest tool name").fill("7");
+      await page.getByLabel("Maximum tool name length").fill("7");
       await page.getByRole("button", { name: "Save settings" }).click();
       await expect(page.getByText("from 32 to 256").first()).toBeVisible();
       await page.getByLabel("Person").selectOption({ label: "vera@example.com" });
@@ -234,14 +227,14 @@ for (const javaScriptEnabled of [true, false]) {
       await expect(page.getByText("No members yet.")).toBeVisible();
 
       await page.locator("summary", { hasText: "Delete project" }).click();
-      await expect(page.getByText("every client of it stops working")).toBeVisible();
+      await expect(page.getByText("stops working for every client")).toBeVisible();
       await page.getByLabel(`Type ${slug} to confirm`).fill(slug);
       await page.getByRole("button", { name: "Delete project" }).click();
       await expect(page).toHaveURL("/admin");
       expect((await page.goto(`/admin/projects/${slug}`))!.status()).toBe(404);
     });
 
-    test("a file is exported, and imported after its changes were seen", async ({ page, gateway, upstream }) => {
+    test("export, and import after a preview", async ({ page, gateway, upstream }) => {
       const slug = await project(gateway, {}, { every: { url: upstream.url }, gone: { url: upstream.deadURL } });
       const file = await (await page.request.get(`/admin/export/download?project=${slug}`)).json();
       file.projects[slug].name = "Imported";
@@ -249,13 +242,13 @@ for (const javaScriptEnabled of [true, false]) {
       file.projects[slug].mcpServers.fresh = { url: upstream.url, authBearer: "token-of-the-file" };
 
       await page.goto("/admin/import");
-      await page.getByRole("textbox", { name: "Or its text" }).fill('{"projects": {"x": {"nonsense": 1}}}');
-      await page.getByRole("button", { name: "Show what would change" }).click();
+      await page.getByRole("textbox", { name: "Or paste JSON" }).fill('{"projects": {"x": {"nonsense": 1}}}');
+      await page.getByRole("button", { name: "Preview changes" }).click();
       await expect(page.getByText("projects.x.nonsense")).toBeVisible();
 
       await page.locator("input[type=file]").setInputFiles({ name: "gateway.json", mimeType: "application/json", buffer: Buffer.from(JSON.stringify(file)) });
-      await page.getByRole("textbox", { name: "Or its text" }).fill("");
-      await page.getByRole("button", { name: "Show what would change" }).click();
+      await page.getByRole("textbox", { name: "Or paste JSON" }).fill("");
+      await page.getByRole("button", { name: "Preview changes" }).click();
       await expect(page.getByText(`server ${slug} / fresh`)).toBeVisible();
       await expect(page.getByText(`server ${slug} / every: timeout`)).toBeVisible();
       await expect(page.getByText(`project ${slug}: name`)).toBeVisible();
@@ -267,13 +260,13 @@ for (const javaScriptEnabled of [true, false]) {
       await expect(page.getByRole("link", { name: "fresh", exact: true })).toBeVisible();
     });
 
-    test("the catalog gets a source, whose server goes into a project", async ({ page, gateway, upstream }) => {
+    test("catalog source and a project with its server", async ({ page, gateway, upstream }) => {
       test.slow(); // many pages in a row
       const slug = await project(gateway);
       await page.goto("/admin/catalog");
       if (!(await page.getByText(upstream.catalogURL).isVisible())) {
-        await page.getByRole("radio", { name: "A file" }).check();
-        await page.getByLabel("Address").fill(upstream.catalogURL);
+        await page.getByRole("radio", { name: "JSON file" }).check();
+        await page.getByLabel("URL").fill(upstream.catalogURL);
         await page.getByRole("button", { name: "Add source" }).click();
         await page.getByRole("row").filter({ hasText: upstream.catalogURL }).getByRole("button", { name: "Sync now" }).click();
         await expect(page.getByText("example/everything")).toBeVisible();
@@ -281,57 +274,57 @@ for (const javaScriptEnabled of [true, false]) {
         await expect(page.getByRole("status")).toContainText("1 new");
       }
       await page.goto(`/admin/projects/${slug}/servers/new?query=everything`);
-      await page.getByRole("link", { name: "Pick Everything" }).click();
-      await page.getByRole("button", { name: "Connect and add" }).click();
-      await expect(page.getByRole("heading", { level: 1 })).toHaveText("Tools of everything");
+      await page.getByRole("link", { name: "Add Everything" }).click();
+      await page.getByRole("button", { name: "Add server" }).click();
+      await expect(page.getByRole("heading", { level: 1 })).toHaveText("Choose tools");
 
       await page.goto(`/admin/projects/${slug}/servers/new?query=tags:x`);
       await expect(page.getByRole("alert")).toBeVisible();
       await page.goto("/registry/example/everything");
       const id = await page.locator('input[name="id"]').first().inputValue();
       await page.goto(`/admin/catalog/${id}`);
-      await page.getByLabel("How you know the publisher").fill("The domain names it");
-      await page.getByRole("button", { name: "Mark as verified" }).click();
+      await page.getByLabel("Evidence").fill("The domain names it");
+      await page.getByRole("button", { name: "Verify" }).click();
       await expect(page.getByText("The domain names it").first()).toBeVisible();
       await page.goto(`/admin/catalog/${id}`);
       await page.getByLabel("Website").fill("javascript:alert(1)");
       await page.getByLabel("Title", { exact: true }).fill("Everything else");
       await page.getByRole("button", { name: "Save entry" }).click();
-      await expect(page.getByText("begins with https://").first()).toBeVisible();
+      await expect(page.getByText("starts with https://").first()).toBeVisible();
       await page.getByLabel("Website").fill("");
       await page.getByRole("button", { name: "Save entry" }).click();
       await expect(page.getByRole("heading", { level: 1 })).toHaveText("Everything else");
       await page.goto(`/admin/catalog/${id}`);
-      await page.getByRole("button", { name: "Give it back to its source" }).click();
-      await expect(page.getByText("The server follows its source again.")).toBeVisible();
+      await page.getByRole("button", { name: "Reset to source" }).click();
+      await expect(page.getByText("Entry reset. It follows its source again.")).toBeVisible();
       await page.goto(`/admin/catalog/${id}`);
-      await page.getByRole("button", { name: "Hide it" }).click();
+      await page.getByRole("button", { name: "Hide" }).click();
       await expect(page.getByRole("status")).toContainText("is hidden");
       await page.goto(`/admin/catalog/${id}`);
-      await page.getByRole("button", { name: "Show it again" }).click();
+      await page.getByRole("button", { name: "Show" }).click();
       await expect(page).toHaveURL("/registry/example/everything");
-      // The next run of this test meets the entry as its source has it.
+      // The next run of this test needs the original entry of the source.
       await page.goto("/admin/catalog");
       await page.locator(`details[id^="remove-"]`).last().locator("summary").click();
       await page.getByRole("button", { name: "Remove" }).last().click();
       await expect(page.getByText(upstream.catalogURL)).toHaveCount(0);
     });
 
-    test("a template becomes a project with servers to connect", async ({ page }) => {
+    test("project from a template", async ({ page }) => {
       await page.goto("/admin/templates/billing-support/use");
-      await page.getByLabel("Name of the project").fill(`Billing ${javaScriptEnabled}`);
+      await page.getByLabel("Project name").fill(`Billing ${javaScriptEnabled}`);
       await page.getByRole("button", { name: "Create project" }).click();
       await expect(page).toHaveURL(/\/admin\/projects\/billing-(true|false)\/servers$/);
       await expect(page.getByRole("row").filter({ hasText: "stripe" }).first()).toContainText("Off");
     });
 
-    test("a server that asks for a sign-in is offered OAuth", async ({ page, gateway, upstream }) => {
+    test("OAuth offered for a server that requires a sign-in", async ({ page, gateway, upstream }) => {
       const slug = await project(gateway);
       await page.goto(`/admin/projects/${slug}/servers/new`);
-      await page.getByLabel("Address or JSON").fill(upstream.guardedURL);
+      await page.getByLabel("URL or JSON").fill(upstream.guardedURL);
       await page.getByRole("button", { name: "Continue" }).click();
       await page.getByLabel("Alias").fill("guarded");
-      await page.getByRole("button", { name: "Connect and add" }).click();
+      await page.getByRole("button", { name: "Add server" }).click();
       await expect(page.getByText("The server asks for a sign-in")).toBeVisible();
       await expect(page.getByRole("radio", { name: "OAuth" })).toBeChecked();
       await page.getByRole("button", { name: "Retry" }).click();
@@ -341,7 +334,7 @@ for (const javaScriptEnabled of [true, false]) {
   });
 }
 
-/** A project with servers in every state, for the looks of its pages. */
+/** A project with servers in every state, for screenshots of its pages. */
 interface Places {
   base: string;
   server: string;
@@ -372,19 +365,13 @@ const pages: { name: string; path: (at: Places) => string; heading: string }[] =
   { name: "a server", path: ({ server }) => server, heading: "everything" },
   { name: "the forms of a server", path: ({ server }) => `${server}/edit`, heading: "Edit everything" },
   { name: "the filter of a server", path: ({ server }) => `${server}/filters`, heading: "Tools of everything" },
-  { name: "the way to a new server", path: ({ base }) => `${base}/servers/new`, heading: "Add a server" },
+  { name: "the way to a new server", path: ({ base }) => `${base}/servers/new`, heading: "Add servers" },
   { name: "the settings of a project", path: ({ base }) => `${base}/settings`, heading: "Acme dev" },
   { name: "the import", path: () => "/admin/import", heading: "Import" },
   { name: "the export", path: () => "/admin/export", heading: "Export" },
   { name: "the catalog", path: () => "/admin/catalog", heading: "Catalog" },
   { name: "the use of a template", path: () => "/admin/templates/billing-support/use", heading: "Use Billing support" },
 ];
-
-const looks = [
-  { name: "in light", use: { colorScheme: "light" } },
-  { name: "in dark", use: { colorScheme: "dark" } },
-  { name: "on a phone", use: { colorScheme: "light", viewport: { width: 390, height: 844 } } },
-] as const;
 
 for (const look of looks) {
   placed.describe(look.name, () => {
@@ -393,7 +380,7 @@ for (const look of looks) {
       placed(`${name}: accessible and within the window`, async ({ page, places }) => {
         expect((await page.goto(path(places)))!.status()).toBe(200);
         await expect(page.getByRole("heading", { level: 1 })).toHaveText(heading);
-        await isAccessible(page);
+        await expectAccessible(page);
       });
     }
   });
@@ -403,30 +390,30 @@ for (const look of looks) {
   placed.describe(`${look.name}:`, () => {
     placed.use(look.use);
     placed("what follows a form is accessible: the second step of a new server, the plan of an import, an entry of the catalog", async ({ page, gateway, places, upstream }) => {
-      placed.slow(); // several pages, each looked at in full
+      placed.slow(); // checks several whole pages
       await page.goto(`${places.base}/servers/new`);
-      await page.getByLabel("Address or JSON").fill(upstream.url);
+      await page.getByLabel("URL or JSON").fill(upstream.url);
       await page.getByRole("button", { name: "Continue" }).click();
       await expect(page.getByLabel("Alias")).toBeVisible();
-      await isAccessible(page);
+      await expectAccessible(page);
       await page.getByLabel("Alias").fill("Not An Alias");
-      await page.getByRole("button", { name: "Connect and add" }).click();
+      await page.getByRole("button", { name: "Add server" }).click();
       await expect(page.getByRole("alert")).toBeVisible();
-      await isAccessible(page);
+      await expectAccessible(page);
 
       await page.goto("/admin/import");
       const file = { projects: { fresh: { authMode: "none", mcpServers: { every: { url: upstream.url, authBearer: "a-token-of-the-file" } } }, [places.base.split("/").pop()!]: { description: "Other words." } } };
       await page.locator("input[type=file]").setInputFiles({ name: "gateway.json", mimeType: "application/json", buffer: Buffer.from(JSON.stringify(file)) });
-      await page.getByLabel("Delete what the file does not name").check();
-      await page.getByRole("button", { name: "Show what would change" }).click();
+      await page.getByLabel("Delete what's missing from the file").check();
+      await page.getByRole("button", { name: "Preview changes" }).click();
       await expect(page.getByText("project fresh").first()).toBeVisible();
-      await isAccessible(page);
+      await expectAccessible(page);
 
       const client = await program(gateway);
       const { items } = await (await client.get("/api/registry?limit=1")).json();
       await client.dispose();
       expect((await page.goto(`/admin/catalog/${items[0].id}`))!.status()).toBe(200);
-      await isAccessible(page);
+      await expectAccessible(page);
     });
   });
 }
@@ -472,14 +459,14 @@ placed.describe("the rows of lists", () => {
       await page.goto(`${places.base}/keys`);
       await page.getByRole("textbox", { name: "Name" }).fill("Laptop of Ada Lovelace");
       await page.getByRole("button", { name: "Create key" }).click();
-      await page.getByRole("link", { name: "I have stored it" }).click();
+      await page.getByRole("link", { name: "Done" }).click();
       for (const path of [`${places.base}/servers`, `${places.base}/keys`, "/admin/catalog", "/admin/audit"]) {
         await page.goto(path);
         await expect(page.locator("main td").first()).toBeAttached();
         expect(await cut(page), path).toEqual([]);
-        await isAccessible(page);
+        await expectAccessible(page);
       }
-      // The row contains the changed server, and no word of the event breaks.
+      // The row contains the changed server, and words of the event don't break.
       const row = page.getByRole("row").filter({ hasText: "server.created" }).first();
       await expect(row.getByRole("cell").filter({ hasText: /everything|jira|notion/ })).toBeVisible();
       const lines = await row.getByText("server.created").evaluate((part) => {

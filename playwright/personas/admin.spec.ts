@@ -3,7 +3,7 @@ import type { Page } from "@playwright/test";
 import { ada, expect, startEmptyGateway, test } from "../support/signed-in.ts";
 import { startUpstream } from "../support/upstream.ts";
 
-/** How long an administrator may need from an empty database to the first call. */
+/** Maximum time of an administrator from an empty database to the first call. */
 const firstCallLimit = 60_000;
 
 test.use({ as: "nobody" });
@@ -12,7 +12,7 @@ for (const javaScriptEnabled of [true, false]) {
   test.describe(javaScriptEnabled ? "with JavaScript" : "without JavaScript", () => {
     test.use({ javaScriptEnabled });
 
-    test("an administrator gets from an empty database to a successful call", async ({ browser }) => {
+    test("administrator: from an empty database to a successful call", async ({ browser }) => {
       test.setTimeout(firstCallLimit + 20_000);
       const gateway = await startEmptyGateway();
       const upstream = await startUpstream({
@@ -54,11 +54,11 @@ for (const javaScriptEnabled of [true, false]) {
 
 async function setUpByHand(page: Page, setupURL: string): Promise<void> {
   await page.goto(setupURL);
-  await page.getByRole("textbox", { name: "E-mail" }).fill(ada.email);
+  await page.getByRole("textbox", { name: "Email" }).fill(ada.email);
   await page.getByRole("textbox", { name: "Name" }).fill(ada.name);
   await page.getByLabel("Password", { exact: true }).fill(ada.password);
-  await page.getByLabel("Password again").fill(ada.password);
-  await page.getByRole("button", { name: "Create administrator" }).click();
+  await page.getByLabel("Repeat password").fill(ada.password);
+  await page.getByRole("button", { name: "Create account" }).click();
   await expect(page).toHaveURL("/admin");
 }
 
@@ -67,20 +67,20 @@ async function addProjectByHand(page: Page, pasted: object): Promise<void> {
   await page.getByRole("textbox", { name: "Name", exact: true }).fill("Acme dev");
   await page.getByRole("button", { name: "Create project" }).click();
   await expect(page).toHaveURL("/admin/projects/acme-dev/servers/new");
-  await page.getByRole("textbox", { name: "Address or JSON" }).fill(JSON.stringify(pasted));
+  await page.getByRole("textbox", { name: "URL or JSON" }).fill(JSON.stringify(pasted));
   await page.getByRole("button", { name: "Continue" }).click();
-  await page.getByRole("button", { name: "Connect and add" }).click();
-  await expect(page.getByRole("heading", { level: 1 })).not.toHaveText("Add a server");
+  await page.getByRole("button", { name: "Add server" }).click();
+  await expect(page.getByRole("heading", { level: 1 })).not.toHaveText("Add servers");
 }
 
 async function createKeyByHand(page: Page): Promise<string> {
   await page.goto("/admin/projects/acme-dev/keys");
   await page.getByRole("textbox", { name: "Name" }).fill("Laptop");
   await page.getByRole("button", { name: "Create key" }).click();
-  await expect(page.getByRole("link", { name: "I have stored it" })).toBeVisible();
+  await expect(page.getByRole("link", { name: "Done" })).toBeVisible();
   const key = /gwk_[\w-]+/.exec(await page.getByRole("main").innerText());
   expect(key, "the key on the page").not.toBeNull();
-  await page.getByRole("link", { name: "I have stored it" }).click();
+  await page.getByRole("link", { name: "Done" }).click();
   return key![0];
 }
 
@@ -90,7 +90,7 @@ async function callByHand(page: Page): Promise<void> {
   await page.getByRole("textbox", { name: "a", exact: true }).fill("not a number");
   await page.getByRole("textbox", { name: "b", exact: true }).fill("2");
   await page.getByRole("button", { name: "Run" }).click();
-  await expect(page.getByText("A: this is not a whole number.")).toBeVisible();
+  await expect(page.getByText("A: enter a whole number.")).toBeVisible();
   await expect(page.getByRole("textbox", { name: "b", exact: true })).toHaveValue("2");
   await page.getByRole("textbox", { name: "a", exact: true }).fill("40");
   await page.getByRole("button", { name: "Run" }).click();

@@ -1,6 +1,6 @@
-import AxeBuilder from "@axe-core/playwright";
 import type { Page } from "@playwright/test";
 
+import { expectAccessible, looks } from "../support/accessible.ts";
 import { loadAndMeasure } from "../support/measure.ts";
 import { expect, test } from "../support/test.ts";
 
@@ -16,30 +16,21 @@ const pages = [
   { name: "a template", path: "/templates/billing-support", heading: "Billing support" },
 ];
 
-const looks = [
-  { name: "in light", use: { colorScheme: "light" } },
-  { name: "in dark", use: { colorScheme: "dark" } },
-  { name: "on a phone", use: { colorScheme: "light", viewport: { width: 390, height: 844 } } },
-] as const;
-
 for (const look of looks) {
   test.describe(look.name, () => {
     test.use(look.use);
     for (const { name, path, heading } of pages) {
-      test(`${name} is accessible and keeps to the window`, async ({ page }) => {
+      test(`${name} is accessible and fits the window`, async ({ page }) => {
         await page.goto(path);
         await expect(page.getByRole("heading", { level: 1 })).toHaveText(heading);
-        const width = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
-        expect(width, "pixels that stand out of the window sideways").toBe(0);
-        const { violations } = await new AxeBuilder({ page }).analyze();
-        expect(violations.map(({ id, nodes }) => ({ id, where: nodes.map((node) => node.html) }))).toEqual([]);
+        await expectAccessible(page);
       });
     }
   });
 }
 
 for (const { name, path } of pages) {
-  test(`${name} keeps to its budgets`, async ({ page }) => {
+  test(`budgets of ${name}`, async ({ page }) => {
     const cost = await loadAndMeasure(page, path);
     expect(cost.html).toBeGreaterThan(0);
     expect(cost.html).toBeLessThanOrEqual(60_000);
@@ -54,7 +45,7 @@ const results = (page: Page) => page.locator("#results");
 const box = (page: Page) => page.getByRole("searchbox", { name: "Search the registry" });
 const shown = (page: Page) => results(page).getByRole("status");
 
-/** Finds a server by words, narrows the list by its links, opens the server and reads how it is installed. */
+/** Searches for a server, filters the list, opens the server and reads its installation. */
 async function findAsana(page: Page) {
   await page.goto("/");
   await box(page).fill("tasks projects");
@@ -76,7 +67,7 @@ async function findAsana(page: Page) {
   await expect(page.getByRole("group", { name: "Claude Code" })).toBeHidden();
 }
 
-/** Goes through the whole list and returns how many servers it showed. */
+/** Opens all pages of the list and returns the number of servers. */
 async function readToTheEnd(page: Page): Promise<number> {
   await page.goto("/registry?query=tag%3Adevops");
   const total = Number((await shown(page).textContent())!.match(/of ([\d,]+) /)![1].replace(",", ""));
@@ -88,7 +79,7 @@ async function readToTheEnd(page: Page): Promise<number> {
     const before = await shown(page).textContent();
     await next.click();
     await expect(shown(page)).not.toHaveText(before!);
-    await page.waitForLoadState("domcontentloaded"); // the way on stands at the end of the page
+    await page.waitForLoadState("domcontentloaded"); // the next link is at the end of the page
   }
   expect(names.size).toBe(total);
   await page.getByRole("link", { name: "First page" }).click();
@@ -109,24 +100,24 @@ async function mendAQuery(page: Page) {
   await expect(results(page).getByRole("link", { name: "GitHub", exact: true })).toBeVisible();
 }
 
-test("a visitor finds a server by words and filters and reads how to install it", async ({ page }) => findAsana(page));
+test("visitor finds a server by search and filters", async ({ page }) => findAsana(page));
 
-test("a visitor reads the list to its end", async ({ page }) => {
+test("visitor opens all pages of the list", async ({ page }) => {
   expect(await readToTheEnd(page)).toBeGreaterThan(48);
 });
 
-test("a broken query says what is wrong and how to mend it", async ({ page }) => mendAQuery(page));
+test("invalid query shows the error and a correction", async ({ page }) => mendAQuery(page));
 
 test.describe("without JavaScript", () => {
   test.use({ javaScriptEnabled: false });
-  test("a visitor finds a server by words and filters and reads how to install it", async ({ page }) => findAsana(page));
-  test("a visitor reads the list to its end", async ({ page }) => {
+  test("visitor finds a server by search and filters", async ({ page }) => findAsana(page));
+  test("visitor opens all pages of the list", async ({ page }) => {
     expect(await readToTheEnd(page)).toBeGreaterThan(48);
   });
-  test("a broken query says what is wrong and how to mend it", async ({ page }) => mendAQuery(page));
+  test("invalid query shows the error and a correction", async ({ page }) => mendAQuery(page));
 });
 
-test("the list follows what is typed, and its address can be shared", async ({ page, browser, baseURL }) => {
+test("live search with a URL that can be shared", async ({ page, browser, baseURL }) => {
   await page.goto("/registry");
   await page.keyboard.press("/");
   await page.keyboard.insertText("billing invoices");
@@ -144,14 +135,14 @@ test("the list follows what is typed, and its address can be shared", async ({ p
   await expect(page.locator("#query-error")).toHaveCount(0);
 });
 
-test("the snippet that a visitor copies is the one that is shown", async ({ page, context }) => {
+test("copied snippet equals the shown one", async ({ page, context }) => {
   await context.grantPermissions(["clipboard-read", "clipboard-write"]);
   await page.goto("/registry/asana/asana");
   await page.getByRole("button", { name: "Copy: Claude Code" }).click();
   await expect.poll(() => page.evaluate(() => navigator.clipboard.readText())).toBe("claude mcp add --transport sse asana https://mcp.asana.com/sse");
 });
 
-test("links that open an editor carry the server and no key", async ({ page }) => {
+test("editor links contain the server and no key", async ({ page }) => {
   await page.goto("/registry/stripe/stripe");
   await page.getByRole("radio", { name: "Cursor" }).check();
   const cursor = new URL((await page.getByRole("link", { name: "Add to Cursor" }).getAttribute("href"))!);
@@ -163,13 +154,13 @@ test("links that open an editor carry the server and no key", async ({ page }) =
   expect(JSON.parse(decodeURIComponent(code.slice(code.indexOf("?") + 1)))).toEqual({ name: "stripe", type: "http", url: inner.url });
 });
 
-test("a local server says that it cannot be added to a project, and how it is started", async ({ page }) => {
+test("local server shows its start command and can't be added to a project", async ({ page }) => {
   await page.goto("/registry/21st-dev/magic-mcp");
-  await expect(page.getByRole("main")).toContainText("It cannot be added to a project: local servers are not run here.");
+  await expect(page.getByRole("main")).toContainText("Runs as a program. Connect it directly.");
   await expect(page.getByRole("group", { name: "Command" })).toContainText("docker run -i --rm -e API_KEY ");
 });
 
-test("a template leads to its servers and to the sign-in that comes back", async ({ page }) => {
+test("template links to its servers and to the sign-in", async ({ page }) => {
   await page.goto("/templates");
   await page.getByRole("link", { name: /^Finance/ }).click();
   await page.getByRole("link", { name: "Billing support" }).click();
@@ -180,7 +171,7 @@ test("a template leads to its servers and to the sign-in that comes back", async
 
 test.describe("on a phone", () => {
   test.use({ viewport: { width: 390, height: 844 } });
-  test("the filters are folded and open", async ({ page }) => {
+  test("collapsed filters can be opened", async ({ page }) => {
     await page.goto("/registry");
     const tag = page.getByRole("link", { name: /^devops/ });
     await expect(tag).toBeHidden();

@@ -1,8 +1,8 @@
 import { fileURLToPath } from "node:url";
 
-import AxeBuilder from "@axe-core/playwright";
 import type { Page } from "@playwright/test";
 
+import { expectAccessible, looks } from "../support/accessible.ts";
 import { ofOneWorker } from "../support/gateway.ts";
 import { loadAndMeasure } from "../support/measure.ts";
 import { addProject, ada, expect, pageOf, program, startEmptyGateway, test as base } from "../support/signed-in.ts";
@@ -14,7 +14,7 @@ const text = (description: string) => ({ type: "string", description });
 const repository = { owner: text("Who owns the repository"), repo: text("Its name") };
 const object = (properties: object, required: string[]) => ({ type: "object", properties, required, additionalProperties: false });
 
-/** Tools as a tracker of issues has them: more than one page of declarations. */
+/** Tools of an issue tracker: more than one page of declarations. */
 const tools = [
   { name: "list_issues", description: "Lists the open issues of a repository.", inputSchema: object(repository, ["owner", "repo"]), annotations: { readOnlyHint: true } },
   { name: "close_issue", description: "Closes an issue.", inputSchema: object({ ...repository, number: { type: "integer" } }, ["owner", "repo", "number"]), annotations: { readOnlyHint: false } },
@@ -29,11 +29,11 @@ const tools = [
 interface Place {
   /** A project with Code Mode. */
   slug: string;
-  /** How often an issue was closed. */
+  /** Number of closed issues. */
   closed(): number;
 }
 
-/** Like the test function of the other specs; the gateway has a compiler and an issue tracker. */
+/** The usual test function with a gateway that has a compiler and an issue tracker. */
 const test = base.extend<object, { place: Place }>({
   gateway: ofOneWorker(() => startEmptyGateway({ GATEWAY_TSC: compiler })),
   place: [
@@ -66,12 +66,12 @@ console.log(before.issues.length);
 const nothing = null;
 return nothing.issues;`;
 
-/** Types code into the form and runs it. */
+/** Enters code in the form and runs it. */
 async function run(page: Page, slug: string, code: string, { input = "", check = "off", dry = false } = {}): Promise<void> {
   await page.goto(`/admin/projects/${slug}/code-mode/run`);
   await page.getByRole("textbox", { name: "Code" }).fill(code);
   await page.getByRole("textbox", { name: /^Input/ }).fill(input);
-  await page.getByRole("combobox", { name: "Check of types" }).selectOption(check);
+  await page.getByRole("combobox", { name: "Type check" }).selectOption(check);
   if (dry) await page.getByRole("switch", { name: "Dry run" }).check();
   await page.getByRole("button", { name: "Run", exact: true }).click();
 }
@@ -81,45 +81,36 @@ const finished = /\/code-mode\/run\?run=[0-9a-f-]{36}&typecheck=off#outcome$/;
 
 const result = (page: Page) => page.getByRole("group", { name: "Result", exact: true });
 
-const looks = [
-  { name: "in light", use: { colorScheme: "light" } },
-  { name: "in dark", use: { colorScheme: "dark" } },
-  { name: "on a phone", use: { colorScheme: "light", viewport: { width: 390, height: 844 } } },
-] as const;
-
 for (const look of looks) {
   test.describe(look.name, () => {
     test.use(look.use);
-    test("every page of Code Mode is accessible and keeps to the window", async ({ page, place }) => {
-      test.slow(); // it looks at seven pages
-      const check = async (name: string) => {
+    test("pages of Code Mode are accessible and fit the window", async ({ page, place }) => {
+      test.slow(); // seven pages
+      const check = async () => {
         await expect(page.getByRole("heading", { level: 1 })).toHaveCount(1);
-        const width = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
-        expect(width, `${name}: pixels that stand out of the window sideways`).toBe(0);
-        const { violations } = await new AxeBuilder({ page }).analyze();
-        expect(violations.map(({ id, nodes }) => ({ name, id, where: nodes.map((node) => node.html) }))).toEqual([]);
+        await expectAccessible(page);
       };
       await page.goto(`/admin/projects/${place.slug}/code-mode`);
-      await check("settings");
+      await check();
       await page.goto(`/admin/projects/${place.slug}/code-mode?filter=nothing%20like%20it`);
-      await check("empty-filter");
+      await check();
       await run(page, place.slug, good, { input: '{"mark":1}' });
       await expect(result(page)).toBeVisible();
-      await check("result");
+      await check();
       await run(page, place.slug, broken);
-      await expect(page.getByRole("group", { name: "The code around the mistake" })).toBeVisible();
-      await check("failure");
+      await expect(page.getByRole("group", { name: "Where it happened" })).toBeVisible();
+      await check();
       await page.getByRole("link", { name: "Open this run" }).click();
-      await check("run");
+      await check();
       await page.goto(`/admin/projects/${place.slug}/code-mode/runs`);
-      await check("runs");
+      await check();
       await page.goto(`/admin/projects/${place.slug}/code-mode/runs?state=ok`);
-      await check("runs-ok");
+      await check();
     });
   });
 }
 
-test("the pages keep to their budgets", async ({ page, place }) => {
+test("budgets of the pages", async ({ page, place }) => {
   await run(page, place.slug, good, { input: '{"mark":1}' });
   await expect(page).toHaveURL(finished);
   await expect(result(page)).toBeVisible();
@@ -135,20 +126,20 @@ test("the pages keep to their budgets", async ({ page, place }) => {
   }
 });
 
-/** Switches Code Mode on in a new project, sees what models see, runs code and replays it. */
+/** Enables Code Mode in a new project, opens the preview, runs code and replays it. */
 async function useCodeMode(page: Page, place: Place, slug: string) {
-  test.slow(); // it goes through a dozen pages
+  test.slow(); // a dozen pages
   const settings = `/admin/projects/${slug}/code-mode`;
   await page.goto(`${settings}/run`);
   await expect(page.getByText("Code Mode is off")).toBeVisible();
   await page.getByRole("link", { name: "Open the settings" }).click();
   await page.getByRole("switch", { name: "Code Mode" }).check();
-  await page.getByRole("spinbutton", { name: "Longest run, in seconds" }).fill("22.5");
+  await page.getByRole("spinbutton", { name: "Timeout (seconds)" }).fill("22.5");
   await page.getByRole("button", { name: "Save settings" }).click();
-  await expect(page.getByRole("status").first()).toContainText("Code Mode is on.");
-  await expect(page.getByRole("spinbutton", { name: "Longest run, in seconds" })).toHaveValue("22.5");
+  await expect(page.getByRole("status").first()).toContainText("Code Mode turned on.");
+  await expect(page.getByRole("spinbutton", { name: "Timeout (seconds)" })).toHaveValue("22.5");
   await expect(page.getByRole("switch", { name: "Code Mode" })).toBeChecked();
-  await expect(page.getByRole("switch", { name: "Requests to the web" })).not.toBeChecked();
+  await expect(page.getByRole("switch", { name: "Allow fetch" })).not.toBeChecked();
 
   await page.goto(`${settings}?filter=CLOSE_`);
   const declarations = page.getByRole("group", { name: "Declarations", exact: true });
@@ -174,12 +165,12 @@ async function useCodeMode(page: Page, place: Place, slug: string) {
   await expect(page).toHaveURL(ofARun);
   const here = page.url();
   await page.locator("summary", { hasText: "Replay" }).click();
-  await expect(page.getByText("1 call that may write is made once more.")).toBeVisible();
-  await page.getByRole("button", { name: "Run again" }).click();
-  await expect(page.getByRole("status").first()).toContainText("It ran again.");
+  await expect(page.getByText("again; 1 may change data.")).toBeVisible();
+  await page.getByRole("button", { name: "Replay" }).click();
+  await expect(page.getByRole("status").first()).toContainText("Run replayed.");
   await expect(page).toHaveURL(ofARun);
   await expect(page).not.toHaveURL(here);
-  // The code's clock began where that of the first run did, and so did its dice.
+  // A replay starts with the clock and the random numbers of the first run.
   expect(JSON.parse((await result(page).textContent())!)).toEqual(first);
   expect(place.closed() - before).toBe(2);
 
@@ -191,20 +182,20 @@ async function useCodeMode(page: Page, place: Place, slug: string) {
 
 let made = 0;
 
-test("an administrator switches Code Mode on, runs code and replays it", async ({ page, gateway, place }) => {
+test("administrator enables Code Mode, runs code and replays it", async ({ page, gateway, place }) => {
   const slug = await copy(gateway, ++made);
   await useCodeMode(page, place, slug);
 });
 
 test.describe("without JavaScript", () => {
   test.use({ javaScriptEnabled: false });
-  test("an administrator switches Code Mode on, runs code and replays it", async ({ page, gateway, place }) => {
+  test("administrator enables Code Mode, runs code and replays it", async ({ page, gateway, place }) => {
     const slug = await copy(gateway, ++made);
     await useCodeMode(page, place, slug);
   });
 });
 
-/** Makes a project like the first one, without Code Mode. */
+/** Creates a project like the first one, without Code Mode. */
 async function copy(gateway: Parameters<typeof program>[0], n: number): Promise<string> {
   const slug = `copy-${process.pid}-${n}`;
   const client = await program(gateway);
@@ -214,56 +205,56 @@ async function copy(gateway: Parameters<typeof program>[0], n: number): Promise<
   return slug;
 }
 
-test("a mistake is shown in its line, with what happened before it", async ({ page, place }) => {
+test("error at its line, with the steps before it", async ({ page, place }) => {
   await run(page, place.slug, broken);
-  const around = page.getByRole("group", { name: "The code around the mistake" });
+  const around = page.getByRole("group", { name: "Where it happened" });
   await expect(around.locator("mark")).toContainText("return nothing.issues;");
   await expect(page.getByText("Line 5", { exact: false }).first()).toBeVisible();
-  await expect(page.getByRole("group", { name: "What went wrong" })).toContainText("TypeError");
+  await expect(page.getByRole("group", { name: "Error" })).toContainText("TypeError");
   await expect(page.getByRole("table")).toContainText("my-tracker__list_issues");
 });
 
-test("types are checked before anything runs", async ({ page, place }) => {
+test("type check before the run", async ({ page, place }) => {
   const before = place.closed();
   await run(page, place.slug, 'await my$_tracker.close_issue({ owner: "a", repo: "b", number: "seven" });', { check: "error" });
-  await expect(page.getByText("The types do not fit")).toBeVisible();
-  await expect(page.getByRole("group", { name: "What went wrong" })).toContainText("'number'");
+  await expect(page.getByText("Type error")).toBeVisible();
+  await expect(page.getByRole("group", { name: "Error" })).toContainText("'number'");
   expect(place.closed()).toBe(before);
 });
 
-test("a dry run writes nothing and says what it would have", async ({ page, place }) => {
+test("dry run lists writes without executing them", async ({ page, place }) => {
   const before = place.closed();
   await run(page, place.slug, good, { input: '{"mark":1}', dry: true });
-  await expect(page.getByText("1 call was not made")).toBeVisible();
+  await expect(page.getByText("1 call not sent")).toBeVisible();
   await expect(page.getByRole("group", { name: "Call 2: my-tracker__close_issue" })).toContainText('"number": 7');
   await expect(page.getByRole("switch", { name: "Dry run" })).toBeChecked();
   expect(place.closed()).toBe(before);
 });
 
-test("what cannot be run or saved says why and keeps what was typed", async ({ page, place }) => {
+test("invalid form shows the error and keeps the input", async ({ page, place }) => {
   await run(page, place.slug, "return 1", { input: "{mark:1}" });
-  await expect(page.getByText("This is not JSON; text needs double quotes around it.").first()).toBeVisible();
+  await expect(page.getByText("Use valid JSON; put text in double quotes.").first()).toBeVisible();
   await expect(page.getByRole("textbox", { name: "Code" })).toHaveValue("return 1");
   await expect(page.getByRole("textbox", { name: /^Input/ })).toHaveValue("{mark:1}");
 
   await page.goto(`/admin/projects/${place.slug}/code-mode`);
-  await page.getByRole("spinbutton", { name: "Longest run, in seconds" }).fill("301");
-  await page.getByRole("switch", { name: "Requests to the web" }).check();
+  await page.getByRole("spinbutton", { name: "Timeout (seconds)" }).fill("301");
+  await page.getByRole("switch", { name: "Allow fetch" }).check();
   await page.locator("main form[method=post]").evaluate((form: HTMLFormElement) => form.setAttribute("novalidate", ""));
   await page.getByRole("button", { name: "Save settings" }).click();
-  await expect(page.getByText("Use a number of seconds from 1 to 300.").first()).toBeVisible();
-  await expect(page.getByRole("spinbutton", { name: "Longest run, in seconds" })).toHaveValue("301");
-  await expect(page.getByRole("switch", { name: "Requests to the web" })).toBeChecked();
+  await expect(page.getByText("Enter a number of seconds from 1 to 300.").first()).toBeVisible();
+  await expect(page.getByRole("spinbutton", { name: "Timeout (seconds)" })).toHaveValue("301");
+  await expect(page.getByRole("switch", { name: "Allow fetch" })).toBeChecked();
 });
 
-test("the preview follows the filter, tells sizes and what is not checked, and can be had whole", async ({ page, place }) => {
+test("preview: filter, sizes, unchecked parts and download", async ({ page, place }) => {
   await page.goto(`/admin/projects/${place.slug}/code-mode`);
   const results = page.locator("#results");
   await expect(results).toContainText(/Tools\s*103/);
   await expect(results).toContainText(/[\d,]+ tokens/);
   await page.locator("summary", { hasText: "Show which" }).click();
-  await expect(results).toContainText("The arguments of my-tracker__odd are not checked");
-  const part = (await page.getByRole("group", { name: "The beginning; download the whole" }).textContent())!;
+  await expect(results).toContainText("Arguments of my-tracker__odd aren't checked");
+  const part = (await page.getByRole("group", { name: "First part; download for all" }).textContent())!;
   const whole = await (await page.request.get((await page.getByRole("link", { name: "Download" }).getAttribute("href"))!)).text();
   expect(whole.length).toBeGreaterThan(part.length);
   expect(whole.startsWith(part)).toBe(true);
@@ -274,7 +265,7 @@ test("the preview follows the filter, tells sizes and what is not checked, and c
   await expect(page).toHaveURL(/\?filter=report_42$/);
 });
 
-test("a viewer sees everything and runs nothing", async ({ browser, gateway, people, place, page }) => {
+test("viewer sees everything and can't run code", async ({ browser, gateway, people, place, page }) => {
   await run(page, place.slug, "return 1");
   await expect(page).toHaveURL(finished);
   await expect(result(page)).toBeVisible();

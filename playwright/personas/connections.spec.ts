@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 
-import AxeBuilder from "@axe-core/playwright";
 import type { Browser, Page } from "@playwright/test";
 
+import { expectAccessible, looks } from "../support/accessible.ts";
 import type { Gateway } from "../support/gateway.ts";
 import { loadAndMeasure } from "../support/measure.ts";
 import { agree, startOAuthUpstream, stayHere, type OAuthUpstream } from "../support/oauth-upstream.ts";
@@ -11,7 +11,7 @@ import { expect, pageOf, program, setUp, startEmptyGateway, test } from "../supp
 
 /** Minimum duration of calls while tokens with a lifetime of 5 s are refreshed. */
 const seconds = Number(process.env.CONNECTION_SECONDS ?? "12");
-/** How many calls and tokens there are at least; a busy machine takes longer for as many. */
+/** Minimum number of calls and tokens; a busy machine needs longer for them. */
 const [fewestCalls, fewestTokens] = [51, Math.floor(seconds / 5)];
 
 /** Adds a project without access control and with OAuth servers; returns the servers' ids. */
@@ -39,7 +39,7 @@ async function ask(gateway: Gateway, slug: string, method: string, params: objec
   return answer.json();
 }
 
-/** An administrator's browser on a separate gateway, which also visits the provider. */
+/** An administrator's browser on a separate gateway. It also opens the provider's pages. */
 async function alone(browser: Browser, work: (gateway: Gateway, page: Page) => Promise<void>): Promise<void> {
   const gateway = await startEmptyGateway();
   try {
@@ -52,7 +52,7 @@ async function alone(browser: Browser, work: (gateway: Gateway, page: Page) => P
   }
 }
 
-test("a server is connected, keeps working while its tokens end, and is disconnected", async ({ browser }) => {
+test("connecting, refreshing and disconnecting a server", async ({ browser }) => {
   test.setTimeout((seconds + 120) * 1000);
   const upstream = await startOAuthUpstream({ ttl: 5 });
   try {
@@ -63,14 +63,14 @@ test("a server is connected, keeps working while its tokens end, and is disconne
       const before = (await ask(gateway, "dev", "tools/list")).result;
       expect(before._meta["gateway/coverage"]).toMatchObject({ kind: "partial", unavailable: [{ server: "notes" }] });
       await page.goto("/admin/connections");
-      await expect(page.getByText("1 server waits for an administrator to connect it.")).toBeVisible();
+      await expect(page.getByText("1 server needs to be connected.")).toBeVisible();
       await page.getByRole("link", { name: "Connect", exact: true }).click();
       await page.waitForURL((url) => url.origin === upstream.issuer, { waitUntil: "domcontentloaded" });
       await agree(page, gateway.url);
       await expect(page).toHaveURL(`/admin/connections/${id}`);
-      await expect(page.getByRole("status")).toContainText("The server is connected");
+      await expect(page.getByRole("status")).toContainText("Connected.");
       await expect(page.getByRole("main")).toContainText("The issuer registers clients dynamically.");
-      await expect(page.getByText("waits for an administrator")).toBeHidden();
+      await expect(page.getByText("needs to be connected")).toBeHidden();
 
       const listed = async () => (await ask(gateway, "dev", "tools/list")).result;
       await expect.poll(async () => (await listed()).tools.map((tool: { name: string }) => tool.name)).toContain("notes__echo");
@@ -92,9 +92,9 @@ test("a server is connected, keeps working while its tokens end, and is disconne
 
       await page.goto(`/admin/connections/${id}`);
       await page.locator("summary", { hasText: "Disconnect" }).click();
-      await expect(page.getByText("Calls of its 1 tool in Project dev fail until it's connected again.")).toBeVisible();
+      await expect(page.getByText("Calls to its 1 tool in Project dev fail until someone reconnects it.")).toBeVisible();
       await page.getByRole("button", { name: "Disconnect" }).click();
-      await expect(page.getByRole("status")).toHaveText("The server is disconnected and its tokens are revoked.");
+      await expect(page.getByRole("status")).toHaveText("Disconnected. Its tokens are revoked.");
       const refused = await ask(gateway, "dev", "tools/call", { name: "notes__echo", arguments: { text: "x" } });
       expect(refused.error.data.code).toBe("UPSTREAM_UNAUTHORIZED");
       const after = (await listed())._meta["gateway/coverage"];
@@ -105,7 +105,7 @@ test("a server is connected, keeps working while its tokens end, and is disconne
   }
 });
 
-test("where the gateway cannot register itself, a client is entered", async ({ browser }) => {
+test("entered client without dynamic registration", async ({ browser }) => {
   await alone(browser, async (gateway, page) => {
     const port = await freePort();
     const issuer = `http://127.0.0.1:${port}`;
@@ -119,36 +119,36 @@ test("where the gateway cannot register itself, a client is entered", async ({ b
       await expect(page).toHaveURL(`/admin/connections/${id}`);
       await expect(page.getByRole("main")).toContainText("The issuer does not register clients dynamically.");
       await expect(page.getByRole("main")).toContainText("No static client was entered.");
-      await expect(page.getByRole("group", { name: "Redirect address", exact: true })).toHaveText(redirect);
+      await expect(page.getByRole("group", { name: "Redirect URL", exact: true })).toHaveText(redirect);
 
-      await page.getByLabel("Client id").fill("given");
+      await page.getByLabel("Client ID").fill("given");
       await page.getByLabel("Scopes").fill("s".repeat(300));
       await page.getByLabel("Client secret").fill("sesame-open");
       await page.getByRole("button", { name: "Save client" }).click();
       await expect(page.getByRole("alert").first()).toBeVisible();
-      await expect(page.getByLabel("Client id")).toHaveValue("given");
+      await expect(page.getByLabel("Client ID")).toHaveValue("given");
       await expect(page.getByLabel("Client secret")).toHaveValue("");
-      await page.getByLabel("Client id").fill("given");
+      await page.getByLabel("Client ID").fill("given");
       await page.getByLabel("Scopes").fill("mcp:read");
       await page.getByLabel("Client secret").fill("sesame-open");
       await page.getByRole("button", { name: "Save client" }).click();
-      await expect(page.getByRole("status")).toContainText("The client is saved.");
-      await expect(page.getByLabel("Client id")).toHaveValue("given");
+      await expect(page.getByRole("status")).toContainText("Client saved.");
+      await expect(page.getByLabel("Client ID")).toHaveValue("given");
       await expect(page.getByLabel("Client secret")).toHaveValue("");
       expect(await page.content()).not.toContain("sesame-open");
 
       await page.getByRole("link", { name: "Connect", exact: true }).click();
       await page.waitForURL((url) => url.origin === issuer, { waitUntil: "domcontentloaded" });
       await agree(page, gateway.url);
-      await expect(page.getByRole("status")).toContainText("The server is connected");
-      await expect(page.getByRole("main")).toContainText("As the client that was entered.");
+      await expect(page.getByRole("status")).toContainText("Connected.");
+      await expect(page.getByRole("main")).toContainText("A client you entered.");
     } finally {
       await upstream.stop();
     }
   });
 });
 
-test("who declines at the provider is told so, and nothing is connected", async ({ browser }) => {
+test("declined authorization shows a message and connects nothing", async ({ browser }) => {
   const upstream = await startOAuthUpstream();
   try {
     await alone(browser, async (gateway, page) => {
@@ -166,7 +166,7 @@ test("who declines at the provider is told so, and nothing is connected", async 
   }
 });
 
-test("a callback that this browser did not begin connects nothing", async ({ browser }) => {
+test("callback of another browser connects nothing", async ({ browser }) => {
   await alone(browser, async (gateway, page) => {
     await page.goto("/oauth/callback/0123456789abcdef?state=somebody-elses&code=x");
     await expect(page).toHaveURL("/admin/connections");
@@ -179,16 +179,16 @@ test("a callback that this browser did not begin connects nothing", async ({ bro
   });
 });
 
-test("without a server that needs one, the page says where to go", async ({ browser }) => {
+test("empty state without OAuth servers", async ({ browser }) => {
   await alone(browser, async (_, page) => {
     await page.goto("/admin/connections");
-    await expect(page.getByRole("main")).toContainText("No server needs a connection");
-    await page.getByRole("link", { name: "Go to the projects" }).click();
+    await expect(page.getByRole("main")).toContainText("No connections yet");
+    await page.getByRole("link", { name: "Go to projects" }).click();
     await expect(page).toHaveURL("/admin");
   });
 });
 
-test.describe("the pages", () => {
+test.describe("connection pages", () => {
   let upstream: OAuthUpstream;
   let ids: string[] = [];
   test.beforeAll(async () => {
@@ -196,7 +196,7 @@ test.describe("the pages", () => {
   });
   test.afterAll(() => upstream.stop());
 
-  /** Has servers in several states: refused, failed, and never tried. */
+  /** Servers in several states: rejected, failed and never tried. */
   test.beforeEach(async ({ gateway, people, browser }) => {
     if (ids.length > 0) return;
     ids = await addServers(gateway, "looks", { calendar: upstream.url, "issue-tracker": "http://127.0.0.1:9/mcp", notes: `${upstream.url}?of=notes` });
@@ -209,28 +209,21 @@ test.describe("the pages", () => {
     await page.context().close();
   });
 
-  for (const look of [
-    { name: "in light", use: { colorScheme: "light" } },
-    { name: "in dark", use: { colorScheme: "dark" } },
-    { name: "on a phone", use: { colorScheme: "light", viewport: { width: 390, height: 844 } } },
-  ] as const) {
+  for (const look of looks) {
     test.describe(look.name, () => {
       test.use(look.use);
-      test("are accessible and keep to the window", async ({ page }) => {
+      test("are accessible and fit the window", async ({ page }) => {
         for (const path of ["/admin/connections", `/admin/connections/${ids[0]}`]) {
           await page.goto(path);
           await expect(page.getByRole("heading", { level: 1 })).toHaveCount(1);
-          const width = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
-          expect(width, "pixels that stand out of the window sideways").toBe(0);
-          const { violations } = await new AxeBuilder({ page }).analyze();
-          expect(violations.map(({ id, nodes }) => ({ id, where: nodes.map((node) => node.html) }))).toEqual([]);
+          await expectAccessible(page);
           if (process.env.LOOK) await page.screenshot({ path: `${process.env.LOOK}/connection${path.endsWith("connections") ? "s" : ""}-${look.name.replaceAll(" ", "-")}.png`, fullPage: true });
         }
       });
     });
   }
 
-  test("keep to their budgets", async ({ page }) => {
+  test("budgets", async ({ page }) => {
     for (const path of ["/admin/connections", `/admin/connections/${ids[0]}`]) {
       const cost = await loadAndMeasure(page, path);
       expect(cost.html).toBeGreaterThan(0);
@@ -240,22 +233,22 @@ test.describe("the pages", () => {
     }
   });
 
-  test("find connections by words and by state", async ({ page }) => {
+  test("search by text and state", async ({ page }) => {
     await page.goto("/admin/connections?query=issue");
-    await expect(page.getByRole("row")).toHaveCount(2); // with the heading
+    await expect(page.getByRole("row")).toHaveCount(2); // including the heading
     await expect(page.getByRole("link", { name: "issue-tracker" })).toBeVisible();
     await page.goto("/admin/connections");
-    await page.getByRole("link", { name: /^Client refused/ }).click();
+    await page.getByRole("link", { name: /^Client rejected/ }).click();
     await expect(page).toHaveURL("/admin/connections?state=registration_rejected");
     await expect(page.getByRole("row")).toHaveCount(2);
     await page.goto("/admin/connections?query=nothing-like-this");
-    await page.getByRole("link", { name: "Show all connections" }).click();
+    await page.getByRole("link", { name: "Clear filters" }).click();
     await expect(page.getByRole("row")).toHaveCount(4);
   });
 
   test.describe("for a viewer", () => {
     test.use({ as: "viewer" });
-    test("have no controls", async ({ page }) => {
+    test("no controls", async ({ page }) => {
       await page.goto("/admin/connections");
       await expect(page.getByRole("row")).toHaveCount(4);
       await expect(page.getByRole("link", { name: /^(Connect|Reconnect)$/ })).toHaveCount(0);

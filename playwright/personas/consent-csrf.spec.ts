@@ -12,19 +12,19 @@ test.beforeEach(async () => {
 });
 test.afterEach(() => client.stop());
 
-/** Returns the hidden fields of the consent form, and that it is allowed. */
+/** Returns the hidden fields of the consent form and the field that allows access. */
 async function formOf(page: Page): Promise<Record<string, string>> {
   const fields = await page.locator("form[action='/oauth/authorize'] input[type=hidden]").evaluateAll((inputs) => inputs.map((input) => [(input as HTMLInputElement).name, (input as HTMLInputElement).value]));
   expect(fields.map(([name]) => name).sort()).toEqual(["csrf", "request"]);
   return { ...Object.fromEntries(fields), decision: "allow" };
 }
 
-/** Posts a form from the page's own script, as the page would, and returns the status and where it leads. */
+/** Posts a form from a script of the page and returns the status and the redirect. */
 function post(page: Page, form: Record<string, string>): Promise<number> {
   return page.evaluate(async (fields) => (await fetch("/oauth/authorize", { method: "POST", body: new URLSearchParams(fields), redirect: "manual" })).status, form);
 }
 
-test("the answer needs the token of the session", async ({ page, gateway }) => {
+test("consent requires the CSRF token", async ({ page, gateway }) => {
   const request = await requestAccess(gateway, "sealed", client.redirect);
   await page.goto(request.url);
   const form = await formOf(page);
@@ -34,7 +34,7 @@ test("the answer needs the token of the session", async ({ page, gateway }) => {
     expect(answer.status()).toBe(403);
   }
   expect(client.answers).toEqual([]);
-  // With the token it is taken, so the rest of the form was good.
+  // With the token it is accepted, so the rest of the form was valid.
   const good = await page.request.post("/oauth/authorize", { form, headers: { "Sec-Fetch-Site": "same-origin" }, maxRedirects: 0 });
   expect(good.status()).toBe(303);
   expect(good.headers()["location"]).toContain(`${client.redirect}?`);
@@ -44,7 +44,7 @@ for (const [name, host] of [
   ["another port of this computer", "127.0.0.1"],
   ["another site", "localhost"],
 ]) {
-  test(`a page of ${name} cannot answer, whatever it knows`, async ({ browser, gateway, people }) => {
+  test(`a page of ${name} can't consent, even with all fields`, async ({ browser, gateway, people }) => {
     const request = await requestAccess(gateway, "sealed", client.redirect);
     const { page } = await roamingPage(browser, gateway, people.admin);
     await page.goto(request.url);
@@ -54,8 +54,8 @@ for (const [name, host] of [
     const answered = page.waitForResponse((response) => response.request().method() === "POST");
     await page.getByRole("button", { name: "Win a prize" }).click();
     const response = await answered;
-    // Browsers send the session along from the same site only: without it
-    // the response has no session and at most leads to the sign-in.
+    // Browsers only send the session from the same site. Without it
+    // the response at most redirects to the sign-in.
     if (host === "127.0.0.1") expect(response.status()).toBe(403);
     else expect([403, 303]).toContain(response.status());
     expect(response.headers()["location"] ?? "/login").toMatch(/^\/login/);
@@ -64,7 +64,7 @@ for (const [name, host] of [
   });
 }
 
-test("another session of the same person cannot answer", async ({ browser, gateway, page }) => {
+test("another session of the same user can't consent", async ({ browser, gateway, page }) => {
   const request = await requestAccess(gateway, "sealed", client.redirect);
   await page.goto(request.url);
   const form = await formOf(page);
@@ -78,7 +78,7 @@ test("another session of the same person cannot answer", async ({ browser, gatew
   await other.context().close();
 });
 
-test("another person cannot answer", async ({ browser, gateway, people, page }) => {
+test("another user can't consent", async ({ browser, gateway, people, page }) => {
   const request = await requestAccess(gateway, "sealed", client.redirect);
   await page.goto(request.url);
   const form = await formOf(page);

@@ -1,5 +1,4 @@
-import AxeBuilder from "@axe-core/playwright";
-
+import { expectAccessible, looks } from "../support/accessible.ts";
 import { loadAndMeasure } from "../support/measure.ts";
 import { addOAuthProject, beginAgain, listen, listTools, redeem, requestAccess, roamingPage, type Listener } from "../support/oauth-client.ts";
 import { ada, expect, test } from "../support/signed-in.ts";
@@ -13,7 +12,7 @@ test.beforeEach(async () => {
 });
 test.afterEach(() => client.stop());
 
-test("a program on this computer is let in, and its token works", async ({ browser, gateway, people }) => {
+test("local program gets a working token", async ({ browser, gateway, people }) => {
   const request = await requestAccess(gateway, "notes", client.redirect);
   const { page, violations } = await roamingPage(browser, gateway, people.admin);
   const answer = await page.goto(request.url);
@@ -23,11 +22,11 @@ test("a program on this computer is let in, and its token works", async ({ brows
   expect(headers["cache-control"]).toBe("no-store");
 
   const main = page.getByRole("main");
-  await expect(page.getByRole("heading", { level: 1 })).toHaveText("Let Notebook in?");
-  for (const said of ["unverified app (self-registered)", request.clientID, new URL(client.redirect).host, "Project notes", "0 tools", "See and search the tools", "Call the tools", ada.email]) {
+  await expect(page.getByRole("heading", { level: 1 })).toHaveText("Allow Notebook to use Project notes?");
+  for (const said of ["Unverified app (self-registered)", request.clientID, new URL(client.redirect).host, "Project notes", "0 tools", "See and search tools", "Call tools", ada.email]) {
     await expect(main).toContainText(said);
   }
-  await expect(main).toContainText("Any program on this computer can send this request.");
+  await expect(main).toContainText("Any app on this computer could ask.");
 
   await page.getByRole("button", { name: "Allow" }).click();
   await expect(page.getByText("You may close this window.")).toBeVisible();
@@ -43,7 +42,7 @@ test("a program on this computer is let in, and its token works", async ({ brows
   await page.context().close();
 });
 
-test("the browser refuses to lead to a client that the policy does not name", async ({ browser, gateway, people }) => {
+test("browser blocks a redirect that the policy doesn't allow", async ({ browser, gateway, people }) => {
   const request = await requestAccess(gateway, "notes", client.redirect);
   const { page, violations } = await roamingPage(browser, gateway, people.admin);
   await page.route(request.url, async (route) => {
@@ -59,16 +58,16 @@ test("the browser refuses to lead to a client that the policy does not name", as
   await page.context().close();
 });
 
-test("an editor with a scheme of its own is let in", async ({ browser, gateway, people }) => {
+test("editor with a custom URL scheme is authorized", async ({ browser, gateway, people }) => {
   const redirect = "cursor://anysphere.cursor-mcp/oauth/callback";
   const request = await requestAccess(gateway, "notes", redirect, "Cursor");
   const { page, violations } = await roamingPage(browser, gateway, people.admin);
   const shown = await page.goto(request.url);
   expect(shown!.headers()["content-security-policy"]).toMatch(/form-action 'self' cursor:(;|$)/);
   await expect(page.getByRole("main")).toContainText("cursor://anysphere.cursor-mcp");
-  await expect(page.getByRole("main")).toContainText("The answer goes to a program on this computer");
+  await expect(page.getByRole("main")).toContainText("Redirects to an app on this computer");
 
-  // The browser hands the address to the system, which has no Cursor here.
+  // The browser passes the URL to the system, which has no Cursor here.
   const handed = page.waitForEvent("request", (asked) => asked.url().startsWith("cursor:")).catch(() => null);
   const answered = page.waitForResponse((response) => response.request().method() === "POST");
   await page.getByRole("button", { name: "Allow" }).click();
@@ -83,11 +82,11 @@ test("an editor with a scheme of its own is let in", async ({ browser, gateway, 
   await page.context().close();
 });
 
-test("whoever refuses sends the client away", async ({ browser, gateway, people }) => {
+test("denied consent redirects to the client", async ({ browser, gateway, people }) => {
   const request = await requestAccess(gateway, "notes", client.redirect);
   const { page, violations } = await roamingPage(browser, gateway, people.admin);
   await page.goto(request.url);
-  await page.getByRole("button", { name: "Refuse" }).click();
+  await page.getByRole("button", { name: "Deny" }).click();
   await expect(page.getByText("You may close this window.")).toBeVisible();
   const said = client.answers[0].searchParams;
   expect(Object.fromEntries(said)).toMatchObject({ error: "access_denied", state: request.state, iss: gateway.url });
@@ -96,13 +95,13 @@ test("whoever refuses sends the client away", async ({ browser, gateway, people 
   await page.context().close();
 });
 
-test("who is not signed in signs in first and comes back", async ({ browser, gateway, people }) => {
+test("sign-in before the consent", async ({ browser, gateway, people }) => {
   expect(people.admin.cookies.length).toBeGreaterThan(0);
   const request = await requestAccess(gateway, "notes", client.redirect);
   const { page, violations } = await roamingPage(browser, gateway, { cookies: [], origins: [] });
   await page.goto(request.url);
   await expect(page).toHaveURL(/\/login\?next=/);
-  await page.getByRole("textbox", { name: "E-mail" }).fill(ada.email);
+  await page.getByRole("textbox", { name: "Email" }).fill(ada.email);
   await page.getByLabel("Password").fill(ada.password);
   await page.getByRole("button", { name: "Sign in" }).click();
   await page.getByRole("button", { name: "Allow" }).click();
@@ -113,7 +112,7 @@ test("who is not signed in signs in first and comes back", async ({ browser, gat
 });
 
 test.describe("without JavaScript", () => {
-  test("a client is let in all the same", async ({ browser, gateway, people }) => {
+  test("client is authorized", async ({ browser, gateway, people }) => {
     const request = await requestAccess(gateway, "notes", client.redirect);
     const context = await browser.newContext({ baseURL: gateway.url, storageState: people.admin, javaScriptEnabled: false });
     const page = await context.newPage();
@@ -125,7 +124,7 @@ test.describe("without JavaScript", () => {
   });
 });
 
-test("no page of another origin can show it inside", async ({ browser, gateway, people }) => {
+test("consent page can't be framed by another origin", async ({ browser, gateway, people }) => {
   const request = await requestAccess(gateway, "notes", client.redirect);
   const { page } = await roamingPage(browser, gateway, people.admin);
   client.page = `<!doctype html><title>Lure</title><iframe src="${request.url.replaceAll("&", "&amp;")}" width="800" height="600"></iframe>`;
@@ -136,7 +135,7 @@ test("no page of another origin can show it inside", async ({ browser, gateway, 
   await page.context().close();
 });
 
-test("an unknown client stays on the page, and nothing is sent to it", async ({ page, gateway }) => {
+test("unknown client shows an error without a redirect", async ({ page, gateway }) => {
   const request = beginAgain(gateway, "notes", "nobody-knows-me", client.redirect);
   const answer = await page.goto(request.url);
   expect(answer!.status()).toBe(400);
@@ -144,27 +143,20 @@ test("an unknown client stays on the page, and nothing is sent to it", async ({ 
   expect(client.answers).toEqual([]);
 });
 
-for (const look of [
-  { name: "in light", use: { colorScheme: "light" } },
-  { name: "in dark", use: { colorScheme: "dark" } },
-  { name: "on a phone", use: { colorScheme: "light", viewport: { width: 390, height: 844 } } },
-] as const) {
+for (const look of looks) {
   test.describe(look.name, () => {
     test.use(look.use);
-    test("the page is accessible and keeps to the window", async ({ page, gateway }) => {
+    test("page is accessible and fits the window", async ({ page, gateway }) => {
       const request = await requestAccess(gateway, "notes", client.redirect);
       await page.goto(request.url);
       await expect(page.getByRole("heading", { level: 1 })).toHaveCount(1);
-      const width = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
-      expect(width, "pixels that stand out of the window sideways").toBe(0);
-      const { violations } = await new AxeBuilder({ page }).analyze();
-      expect(violations.map(({ id, nodes }) => ({ id, where: nodes.map((node) => node.html) }))).toEqual([]);
+      await expectAccessible(page);
       if (process.env.LOOK) await page.screenshot({ path: `${process.env.LOOK}/consent-${look.name.replaceAll(" ", "-")}.png`, fullPage: true });
     });
   });
 }
 
-test("the page keeps to its budgets", async ({ page, gateway }) => {
+test("budgets of the page", async ({ page, gateway }) => {
   const request = await requestAccess(gateway, "notes", client.redirect);
   const cost = await loadAndMeasure(page, request.url);
   expect(cost.html).toBeGreaterThan(0);

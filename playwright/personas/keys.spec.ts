@@ -2,7 +2,7 @@ import { addProject, expect, test } from "../support/signed-in.ts";
 
 let made = 0;
 
-/** Makes an empty project and returns its page of keys. */
+/** Creates an empty project and returns the path of its keys page. */
 async function keysOf(gateway: Parameters<typeof addProject>[0]): Promise<string> {
   const slug = `keys-${process.pid}-${++made}`;
   await addProject(gateway, slug, {});
@@ -10,7 +10,7 @@ async function keysOf(gateway: Parameters<typeof addProject>[0]): Promise<string
 }
 
 // B02: a key is shown once, in a response that is not cached.
-test("a key is shown once and later pages show its beginning only", async ({ page, gateway }) => {
+test("key is shown once, later pages show its prefix", async ({ page, gateway }) => {
   const keys = await keysOf(gateway);
   await page.goto(keys);
   await page.getByRole("textbox", { name: "Name" }).fill("Laptop");
@@ -19,10 +19,10 @@ test("a key is shown once and later pages show its beginning only", async ({ pag
     page.getByRole("button", { name: "Create key" }).click(),
   ]);
   expect(answer.headers()["cache-control"]).toBe("no-store");
-  await expect(page.getByRole("link", { name: "I have stored it" })).toBeVisible();
+  await expect(page.getByRole("link", { name: "Done" })).toBeVisible();
   const key = /gwk_[\w-]{20,}/.exec(await page.getByRole("main").innerText())![0];
 
-  // Loading the page again makes no second key.
+  // Reloading the page doesn't create a second key.
   await page.reload();
   await expect(page.getByText("This key was shown once")).toBeVisible();
   await expect(page.getByRole("main")).not.toContainText(key);
@@ -38,35 +38,35 @@ test("a key is shown once and later pages show its beginning only", async ({ pag
   await expect(page.getByRole("main")).toContainText(key.slice(0, 8));
 });
 
-test("a key can be rotated and revoked, and the page says what that does", async ({ page, gateway }) => {
+test("rotating and revoking a key", async ({ page, gateway }) => {
   const keys = await keysOf(gateway);
   await page.goto(keys);
   await page.getByRole("textbox", { name: "Name" }).fill("Laptop");
   await page.getByRole("button", { name: "Create key" }).click();
-  await page.getByRole("link", { name: "I have stored it" }).click();
+  await page.getByRole("link", { name: "Done" }).click();
 
   await page.locator("summary", { hasText: "Rotate" }).click();
   await expect(page.getByLabel("Old key")).toHaveValue("0s");
   await page.getByLabel("Old key").selectOption("1h");
-  await page.getByRole("button", { name: "Rotate key" }).click();
+  await page.getByRole("button", { name: "Rotate" }).click();
   await expect(page.getByText(/The old key works until/)).toBeVisible();
-  await page.getByRole("link", { name: "I have stored it" }).click();
+  await page.getByRole("link", { name: "Done" }).click();
   await expect(page.getByRole("row", { name: /Laptop/ })).toHaveCount(2);
 
   await page.locator("summary", { hasText: "Revoke" }).first().click();
-  await expect(page.getByText("Clients that use this key are refused at once.").first()).toBeVisible();
-  await page.getByRole("button", { name: "Revoke key" }).first().click();
-  await expect(page.getByRole("status")).toContainText("The key is revoked.");
+  await expect(page.getByText("Clients using this key are rejected right away.").first()).toBeVisible();
+  await page.getByRole("button", { name: "Revoke" }).first().click();
+  await expect(page.getByRole("status")).toContainText("Key revoked.");
   await expect(page.getByRole("row", { name: /Laptop/ })).toHaveCount(1);
-  await page.getByRole("link", { name: /that ended/ }).click();
+  await page.getByRole("link", { name: /expired key/ }).click();
   await expect(page.getByRole("row", { name: /Revoked/ })).toHaveCount(1);
 });
 
-test("a key without a name is refused and what was chosen stays", async ({ page, gateway }) => {
+test("key without a name is rejected and the choices are kept", async ({ page, gateway }) => {
   await page.goto(await keysOf(gateway));
   await page.getByRole("textbox", { name: "Name" }).fill("   ");
-  await page.getByLabel("Ends").selectOption("never");
+  await page.getByLabel("Expires").selectOption("never");
   await page.getByRole("button", { name: "Create key" }).click();
-  await expect(page.getByText("Say who or what the key is for.").first()).toBeVisible();
-  await expect(page.getByLabel("Ends")).toHaveValue("never");
+  await expect(page.getByText("Enter a name.").first()).toBeVisible();
+  await expect(page.getByLabel("Expires")).toHaveValue("never");
 });

@@ -1,6 +1,6 @@
-import AxeBuilder from "@axe-core/playwright";
 import type { Page } from "@playwright/test";
 
+import { expectAccessible, looks } from "../support/accessible.ts";
 import { addProject, expect, test as base } from "../support/signed-in.ts";
 import { startUpstream, type During } from "../support/upstream.ts";
 
@@ -53,7 +53,7 @@ async function runCode(page: Page, key: string) {
   await page.goto("/admin/projects/slow/code-mode/run");
   await page.getByRole("textbox", { name: "Code" }).fill(`await slow.read({});\nconsole.warn("<i>now</i> the long one");\nreturn await slow.wait({ key: ${JSON.stringify(key)} });`);
   await page.getByRole("button", { name: "Run", exact: true }).click();
-  const list = steps(page, "What the code does");
+  const list = steps(page, "Steps of the run");
   await expect(list).toHaveCount(3);
   await expect(list.nth(0)).toContainText(/slow__read\s*OK\s*[\d,]+ ms/);
   await expect(list.nth(1)).toContainText(/ms\s*<i>now<\/i> the long one\s*Warning/);
@@ -65,27 +65,18 @@ async function callTool(page: Page, key: string) {
   await page.goto("/admin/projects/slow/tools/slow__wait");
   await page.getByRole("textbox", { name: "key" }).fill(key);
   await page.getByRole("button", { name: "Run", exact: true }).click();
-  await expect(steps(page, "What the tool says of its progress")).toContainText(["1 of 2 half <b>way</b>"]);
+  await expect(steps(page, "Tool progress")).toContainText(["1 of 2 half <b>way</b>"]);
   await expect(page.locator("[data-state]")).toHaveText("Running");
 }
-
-const looks = [
-  { name: "light", use: { colorScheme: "light" } },
-  { name: "dark", use: { colorScheme: "dark" } },
-  { name: "phone", use: { colorScheme: "light", viewport: { width: 390, height: 844 } } },
-] as const;
 
 for (const look of looks) {
   test.describe(`${look.name}:`, () => {
     test.use(look.use);
-    test("work that goes on is accessible and keeps to the window", async ({ page, waiting }) => {
+    test("running work is accessible and fits the window", async ({ page, waiting }) => {
       for (const begin of [runCode, callTool]) {
         const key = newKey();
         await begin(page, key);
-        const width = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
-        expect(width, "pixels that stand out of the window sideways").toBe(0);
-        const { violations } = await new AxeBuilder({ page }).analyze();
-        expect(violations.map(({ id, nodes }) => ({ id, where: nodes.map((node) => node.html) }))).toEqual([]);
+        await expectAccessible(page);
         await expect.poll(() => waiting.has(key)).toBe(true);
         waiting.get(key)!.answer();
         await expect(page.locator("[data-outcome]")).toBeVisible();
@@ -94,7 +85,7 @@ for (const look of looks) {
   });
 }
 
-test("what code does is seen while it runs, and its outcome afterwards", async ({ page, waiting }) => {
+test("live steps of a run, then its outcome", async ({ page, waiting }) => {
   const key = newKey();
   await runCode(page, key);
   await expect.poll(() => waiting.has(key)).toBe(true);
@@ -103,14 +94,14 @@ test("what code does is seen while it runs, and its outcome afterwards", async (
   await expect(page.getByRole("group", { name: "Result", exact: true })).toHaveText(`waited for ${key}`);
 });
 
-test("a run that is stopped ends its calls and is kept", async ({ page, waiting }) => {
+test("stopped run cancels its calls and is stored", async ({ page, waiting }) => {
   const key = newKey();
   await runCode(page, key);
   await expect.poll(() => waiting.has(key)).toBe(true);
   await page.getByRole("button", { name: "Stop" }).click();
   await expect(page.locator("[data-state]")).toHaveText("Stopped");
   await expect(page.getByRole("button", { name: "Stop" })).toBeHidden();
-  await expect(steps(page, "What the code does").nth(2)).toContainText(/slow__wait\s*Stopped/);
+  await expect(steps(page, "Steps of the run").nth(2)).toContainText(/slow__wait\s*Stopped/);
   await expect.poll(() => waiting.get(key)!.left).toBe(true);
   await page.getByRole("link", { name: "Open this run" }).click();
   await expect(page).toHaveURL(/\/code-mode\/runs\/[0-9a-f-]{36}$/);
@@ -123,7 +114,7 @@ test("a run that is stopped ends its calls and is kept", async ({ page, waiting 
   }).toPass({ timeout: 30_000 });
 });
 
-test("a call of the Playground tells its progress while it goes on", async ({ page, waiting }) => {
+test("live progress of a Playground call", async ({ page, waiting }) => {
   const key = newKey();
   await callTool(page, key);
   waiting.get(key)!.answer();
@@ -132,7 +123,7 @@ test("a call of the Playground tells its progress while it goes on", async ({ pa
   await expect(page.locator("[data-live]")).toBeHidden();
   await expect(page.getByRole("textbox", { name: "key" })).toHaveValue(key);
 
-  // The next call takes the place of the last one's result.
+  // The next call replaces the last result.
   await page.getByRole("textbox", { name: "key" }).fill(`${key} again`);
   await page.getByRole("button", { name: "Run", exact: true }).click();
   await expect(page.locator("#result")).toHaveCount(0);
@@ -141,7 +132,7 @@ test("a call of the Playground tells its progress while it goes on", async ({ pa
   await expect(page.locator("#result pre").first()).toHaveText(`waited for ${key} again`);
 });
 
-test("a call of the Playground can be cancelled", async ({ page, waiting }) => {
+test("cancelling a Playground call", async ({ page, waiting }) => {
   const key = newKey();
   await callTool(page, key);
   await page.getByRole("button", { name: "Cancel" }).click();
@@ -154,30 +145,30 @@ const turnIntoJSON = async (page: Page) => {
   const key = newKey();
   await page.goto("/admin/projects/slow/tools/slow__wait");
   await page.getByRole("textbox", { name: "key" }).fill(key);
-  await page.getByRole("button", { name: "Type JSON" }).click();
+  await page.getByRole("button", { name: "Edit as JSON" }).click();
   await expect(page.getByRole("textbox", { name: "Arguments as JSON" })).toHaveValue(`{\n  "key": ${JSON.stringify(key)}\n}`);
 };
 
-test("what was filled in stands in the JSON that is typed next", async ({ page, waiting }) => {
+test("form values carry over to JSON", async ({ page, waiting }) => {
   await turnIntoJSON(page);
   expect(waiting).toBeDefined();
 });
 
-test("what was typed as JSON stands in the form that is filled in next", async ({ page, waiting }) => {
+test("JSON values carry over to the form", async ({ page, waiting }) => {
   expect(waiting).toBeDefined();
   await turnIntoJSON(page);
   const typed = page.getByRole("textbox", { name: "Arguments as JSON" });
   const key = newKey();
   await typed.fill(JSON.stringify({ key, elsewhere: 1 }));
-  await page.getByRole("button", { name: "Fill in a form" }).click();
-  await expect(page.getByRole("alert")).toContainText('The form has no place for "elsewhere"');
+  await page.getByRole("button", { name: "Use form" }).click();
+  await expect(page.getByRole("alert")).toContainText(`The form can't show "elsewhere"`);
   await expect(typed).toHaveValue(JSON.stringify({ key, elsewhere: 1 }));
   await typed.fill(JSON.stringify({ key }));
-  await page.getByRole("button", { name: "Fill in a form" }).click();
+  await page.getByRole("button", { name: "Use form" }).click();
   await expect(page.getByRole("textbox", { name: "key" })).toHaveValue(key);
 });
 
-test("what cannot be called says why in its place", async ({ page, waiting }) => {
+test("invalid call shows the error in place", async ({ page, waiting }) => {
   expect(waiting).toBeDefined();
   await page.goto("/admin/projects/slow/tools/slow__wait?as=json");
   await page.getByRole("textbox", { name: "Arguments as JSON" }).fill("[]");
@@ -188,12 +179,12 @@ test("what cannot be called says why in its place", async ({ page, waiting }) =>
 
 test.describe("without JavaScript", () => {
   test.use({ javaScriptEnabled: false });
-  test("what was filled in stands in the JSON that is typed next", async ({ page, waiting }) => {
+  test("form values carry over to JSON", async ({ page, waiting }) => {
     await turnIntoJSON(page);
     expect(waiting).toBeDefined();
   });
 
-  test("a call of the Playground comes with its result and its progress", async ({ page, waiting }) => {
+  test("Playground call with its result and progress", async ({ page, waiting }) => {
     const key = newKey();
     await page.goto("/admin/projects/slow/tools/slow__wait");
     await page.getByRole("textbox", { name: "key" }).fill(key);

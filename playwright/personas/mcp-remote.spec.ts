@@ -18,7 +18,7 @@ function start(url: string, folder: string): { client: Client; transport: StdioC
   const transport = new StdioClientTransport({
     command: process.execPath,
     args: [program, url, "--allow-http", "--auth-timeout", "60"],
-    // Its own browser is none.
+    // It must not open a browser.
     env: { PATH: process.env.PATH!, HOME: folder, MCP_REMOTE_CONFIG_DIR: folder, BROWSER: "/bin/true" },
     stderr: "pipe",
   });
@@ -31,7 +31,7 @@ function start(url: string, folder: string): { client: Client; transport: StdioC
   return { client: new Client({ name: "mcp-remote-test", version: "1.0.0" }), transport, address };
 }
 
-test("mcp-remote signs in with a browser, calls tools, and needs no browser the next time", async ({ browser }) => {
+test("mcp-remote signs in with a browser once and calls tools", async ({ browser }) => {
   test.slow();
   const gateway = await startEmptyGateway();
   const folder = await mkdtemp(path.join(tmpdir(), "mcp-remote-"));
@@ -44,7 +44,7 @@ test("mcp-remote signs in with a browser, calls tools, and needs no browser the 
     const context = await browser.newContext();
     const page = await context.newPage();
     await page.goto(await first.address);
-    await page.getByRole("textbox", { name: "E-mail" }).fill(ada.email);
+    await page.getByRole("textbox", { name: "Email" }).fill(ada.email);
     await page.getByLabel("Password").fill(ada.password);
     await page.getByRole("button", { name: "Sign in" }).click();
     await expect(page.getByRole("heading", { level: 1 })).toContainText("in?");

@@ -3,7 +3,7 @@ import type { Page } from "@playwright/test";
 import { addProject, expect, program, test } from "../support/signed-in.ts";
 import { startUpstream } from "../support/upstream.ts";
 
-/** Texts that become something else where a page forgets what is text. */
+/** Texts that would be markup, scripts or links without escaping. */
 const corpus = [
   `<script>alert(1)</script>`,
   `"><img src=x onerror=alert(1)>`,
@@ -21,7 +21,7 @@ const corpus = [
 ];
 const everything = corpus.join(" ");
 
-/** What an upstream server can say of a tool, with the corpus in every place. */
+/** A tool definition with the corpus in every place. */
 function hostile(name: string) {
   return {
     name,
@@ -47,7 +47,7 @@ function hostile(name: string) {
   };
 }
 
-/** Fails the test when the page opened a dialog. */
+/** Fails the test if the page opened a dialog. */
 function forbidDialogs(page: Page): string[] {
   const dialogs: string[] = [];
   page.on("dialog", async (dialog) => {
@@ -57,9 +57,9 @@ function forbidDialogs(page: Page): string[] {
   return dialogs;
 }
 
-// E04. That the page violated no content security policy and contacted no other host is
-// seen to by the test function.
-test("what upstream servers say stays text on every page", async ({ page, gateway }) => {
+// E04. The test function checks that the page violated no content security
+// policy and contacted no other host.
+test("text of upstream servers is escaped on every page", async ({ page, gateway }) => {
   test.slow();
   const dialogs = forbidDialogs(page);
   const names = ["good", ...corpus.map((text) => text.slice(0, 60))];
@@ -93,7 +93,7 @@ test("what upstream servers say stays text on every page", async ({ page, gatewa
   const { items: servers } = await (await client.get("/api/projects/hostile/servers")).json();
   const { items: tools } = await (await client.get("/api/projects/hostile/tools")).json();
   await client.dispose();
-  expect(tools.length, "the tools that were read").toBeGreaterThan(5);
+  expect(tools.length, "synced tools").toBeGreaterThan(5);
   for (const path of ["/admin", "/admin/projects/hostile", "/admin/projects/hostile/servers", `/admin/projects/hostile/servers/${servers[0].id}`, list, `${list}?query=${encodeURIComponent(everything.slice(0, 200))}`, "/admin/audit"]) {
     await page.goto(path);
     await expect(page.getByRole("heading", { level: 1 })).toHaveCount(1);
@@ -101,12 +101,12 @@ test("what upstream servers say stays text on every page", async ({ page, gatewa
   for (const { name } of tools.slice(0, 6) as { name: string }[]) {
     await page.goto(`${list}/${encodeURIComponent(name)}`);
     await expect(page.getByRole("heading", { level: 2, name: "Playground" })).toBeVisible();
-    await page.getByRole("button", { name: "Type JSON" }).click();
+    await page.getByRole("button", { name: "Edit as JSON" }).click();
     await page.getByLabel("Arguments as JSON").fill(JSON.stringify({ [corpus[1]]: everything }));
     await page.getByRole("button", { name: "Run" }).click();
     await expect(page.getByRole("heading", { level: 3, name: "Result" })).toBeVisible();
   }
-  // The form, with hostile values typed into it, and refused once.
+  // The form with hostile values, rejected once.
   await page.goto(`${list}/bad__good`);
   await page.getByRole("textbox", { name: "plain" }).fill(everything);
   await page.getByRole("textbox", { name: /mixed/ }).fill(`${everything}`);
@@ -120,7 +120,7 @@ test("what upstream servers say stays text on every page", async ({ page, gatewa
   await upstream.stop();
 });
 
-test("the filters of the audit log and the sign-in page repeat what was asked as text", async ({ page }) => {
+test("audit filters and the sign-in page escape their parameters", async ({ page }) => {
   const dialogs = forbidDialogs(page);
   for (const text of corpus) {
     const typed = encodeURIComponent(text);

@@ -25,9 +25,9 @@ async function startProvider(redirectURL: string) {
   };
 }
 
-// The provider's pages have their own scripts and styles, so the page is
+// The provider's pages have inline scripts and styles, so this page is
 // not the watched one.
-test("somebody signs in with the identity provider of their company", async ({ browser, as }) => {
+test("sign-in with an identity provider", async ({ browser, as }) => {
   expect(as).toBe("admin");
   const port = await freePort();
   const provider = await startProvider(`http://127.0.0.1:${port}/login/callback`);
@@ -47,7 +47,7 @@ test("somebody signs in with the identity provider of their company", async ({ b
     await addPerson(gateway, { email: "grace@example.com", name: "Grace", password: "" }, "viewer");
     const page = await context.newPage();
     await page.goto("/admin/audit");
-    await page.getByRole("link", { name: "Sign in with 127.0.0.1" }).click();
+    await page.getByRole("link", { name: "Continue with 127.0.0.1" }).click();
     await page.waitForURL((url) => url.origin === provider.issuer, { waitUntil: "domcontentloaded" });
     await agree(page, gateway.url, "grace@example.com");
     await expect(page).toHaveURL(`${gateway.url}/admin/audit`);
@@ -57,11 +57,11 @@ test("somebody signs in with the identity provider of their company", async ({ b
     // A user without an account gets a message and can sign in with another account.
     await context.clearCookies();
     await page.goto("/login");
-    await page.getByRole("link", { name: "Sign in with 127.0.0.1" }).click();
+    await page.getByRole("link", { name: "Continue with 127.0.0.1" }).click();
     await page.waitForURL((url) => url.origin === provider.issuer, { waitUntil: "domcontentloaded" });
     await agree(page, gateway.url, "mallory@example.com");
     await expect(page.getByRole("alert")).toBeVisible();
-    await page.getByRole("textbox", { name: "E-mail" }).fill(ada.email);
+    await page.getByRole("textbox", { name: "Email" }).fill(ada.email);
     await page.getByLabel("Password").fill(ada.password);
     await page.getByRole("button", { name: "Sign in", exact: true }).click();
     await expect(page).toHaveURL(/\/admin$/);

@@ -3,18 +3,17 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 
-import AxeBuilder from "@axe-core/playwright";
-
 import type { Page } from "@playwright/test";
 
+import { expectAccessible } from "../support/accessible.ts";
 import { type Gateway, ofOneWorker } from "../support/gateway.ts";
 import { addProject, ada, expect, pageOf, signIn, startEmptyGateway, test as base } from "../support/signed-in.ts";
 import { startUpstream } from "../support/upstream.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
-// All sessions become old here, and those that confirm the password are
-// renewed: other tests get another gateway, and each of these its own session.
+// These tests make all sessions old, and renew those that confirm the
+// password. Other tests use another gateway; each of these has its own session.
 const test = base.extend<object, object>({
   gateway: ofOneWorker(() => startEmptyGateway()),
   page: async ({ browser, gateway, people }, use) => {
@@ -28,7 +27,7 @@ const test = base.extend<object, object>({
 /** Sets every user's last authentication to an hour ago. */
 const anHourLater = (gateway: Gateway) => growOld(gateway, "1h");
 
-/** Makes every session expire. */
+/** Expires every session. */
 const aDayLater = (gateway: Gateway) => growOld(gateway, "24h");
 
 async function growOld(gateway: Gateway, age: string): Promise<void> {
@@ -36,24 +35,24 @@ async function growOld(gateway: Gateway, age: string): Promise<void> {
   await promisify(execFile)(process.env.GO ?? "go", ["run", "./models/modelstest/oldsessions", database, age], { cwd: root, timeout: 120_000 });
 }
 
-/** Confirms who the user is in the dialog or on the page. */
+/** Confirms the password in the dialog or on the page. */
 async function confirm(page: Page): Promise<void> {
   await page.getByLabel(`Password of ${ada.email}`).fill(ada.password);
   await page.getByRole("button", { name: "Confirm", exact: true }).click();
 }
 
-test("who signed in long ago confirms it in place, and the form is sent", async ({ page, gateway }) => {
-  test.slow(); // it builds a program
+test("old session confirms in place and sends the form", async ({ page, gateway }) => {
+  test.slow(); // builds a program
   await addProject(gateway, "careful", {});
   await page.goto("/admin/projects/careful/keys");
   await page.getByRole("textbox", { name: "Name" }).fill("CI");
-  await page.getByLabel("Ends").selectOption("30");
+  await page.getByLabel("Expires").selectOption("30");
   await anHourLater(gateway);
   await page.getByRole("button", { name: "Create key" }).click();
 
   const dialog = page.getByRole("dialog", { name: "Confirm it's you" });
   await expect(dialog).toContainText("You're about to create a key. Nothing you typed is lost.");
-  expect((await new AxeBuilder({ page }).analyze()).violations.map(({ id }) => id)).toEqual([]);
+  await expectAccessible(page);
   await dialog.getByRole("link", { name: "Cancel" }).click();
   await expect(dialog).toHaveCount(0);
   await expect(page.getByRole("textbox", { name: "Name" })).toHaveValue("CI");
@@ -61,65 +60,65 @@ test("who signed in long ago confirms it in place, and the form is sent", async 
   await page.getByRole("button", { name: "Create key" }).click();
   await page.getByLabel(`Password of ${ada.email}`).fill("not the password");
   await page.getByRole("button", { name: "Confirm", exact: true }).click();
-  await expect(page.getByText("This is not your password.")).toBeVisible();
+  await expect(page.getByText("Incorrect password.")).toBeVisible();
   await confirm(page);
   await expect(page.getByText(/gwk_[0-9A-Za-z]{36}/).first()).toBeVisible();
   await page.goto("/admin/projects/careful/keys");
   await expect(page.getByRole("row", { name: /CI/ })).toHaveCount(1);
 
-  // It holds from now on, in dialogs above the page as well.
+  // The confirmation also applies to dialogs on the page.
   await page.locator("summary", { hasText: "Revoke" }).first().click();
-  await page.getByRole("button", { name: "Revoke key" }).first().click();
-  await expect(page.getByRole("status")).toContainText("The key is revoked.");
+  await page.getByRole("button", { name: "Revoke" }).first().click();
+  await expect(page.getByRole("status")).toContainText("Key revoked.");
 });
 
-test("a form above the page confirms in place too", async ({ page, gateway }) => {
-  test.slow(); // it builds a program
+test("form in a dialog confirms in place", async ({ page, gateway }) => {
+  test.slow(); // builds a program
   await addProject(gateway, "above", {});
   await page.goto("/admin/projects/above/keys");
   await page.getByRole("textbox", { name: "Name" }).fill("Old");
   await page.getByRole("button", { name: "Create key" }).click();
-  await page.getByRole("link", { name: "I have stored it" }).click();
+  await page.getByRole("link", { name: "Done" }).click();
   await page.locator("summary", { hasText: "Rotate" }).click();
   await expect(page.getByLabel("Old key")).toHaveValue("0s");
   await anHourLater(gateway);
-  await page.getByRole("button", { name: "Rotate key" }).click();
+  await page.getByRole("button", { name: "Rotate" }).click();
   await confirm(page);
   await expect(page.getByText("The old key no longer works.")).toBeVisible();
 });
 
 test.describe("without scripts", () => {
-  test("a form that was open for too long is sent after the confirmation", async ({ browser, gateway, people }) => {
-    test.slow(); // it builds a program
+  test("outdated form is sent after the confirmation", async ({ browser, gateway, people }) => {
+    test.slow(); // builds a program
     expect(people.admin.cookies).not.toEqual([]);
     const context = await browser.newContext({ baseURL: gateway.url, storageState: await signIn(gateway, ada), javaScriptEnabled: false });
     const page = await context.newPage();
     await page.goto("/admin/people/new");
-    await page.getByRole("textbox", { name: "E-mail" }).fill("late@example.com");
+    await page.getByRole("textbox", { name: "Email" }).fill("late@example.com");
     await page.getByLabel("First password").fill("late and quiet words here");
     await anHourLater(gateway);
     await page.getByRole("button", { name: "Add person" }).click();
     await expect(page.getByRole("heading", { level: 1 })).toHaveText("Confirm it's you");
     await confirm(page);
-    await expect(page.getByRole("status")).toHaveText("late@example.com may sign in now.");
+    await expect(page.getByRole("status")).toHaveText("late@example.com added.");
 
-    // A session that expired requires the whole sign-in.
+    // An expired session requires a full sign-in.
     await page.goto("/admin/people/new");
-    await page.getByRole("textbox", { name: "E-mail" }).fill("later@example.com");
+    await page.getByRole("textbox", { name: "Email" }).fill("later@example.com");
     await page.getByLabel("First password").fill("later and quiet words here");
     await aDayLater(gateway);
     await page.getByRole("button", { name: "Add person" }).click();
     await expect(page.getByText("Your session ended")).toBeVisible();
-    await page.getByRole("textbox", { name: "E-mail" }).fill(ada.email);
+    await page.getByRole("textbox", { name: "Email" }).fill(ada.email);
     await page.getByLabel("Password").fill(ada.password);
     await page.getByRole("button", { name: "Sign in", exact: true }).click();
-    await expect(page.getByRole("status")).toHaveText("later@example.com may sign in now.");
+    await expect(page.getByRole("status")).toHaveText("later@example.com added.");
     await context.close();
   });
 });
 
-test("the Playground keeps what was typed when the session expired", async ({ page, gateway }) => {
-  test.slow(); // it builds a program
+test("Playground keeps the input when the session expires", async ({ page, gateway }) => {
+  test.slow(); // builds a program
   const upstream = await startUpstream({ tools: [{ name: "say", description: "Says it.", inputSchema: { type: "object", properties: { text: { type: "string" } } } }] });
   await addProject(gateway, "played", { up: upstream.url });
   await page.goto("/admin/projects/played/tools/up__say");
@@ -127,7 +126,7 @@ test("the Playground keeps what was typed when the session expired", async ({ pa
   await aDayLater(gateway);
   await page.getByRole("button", { name: "Run" }).click();
   await expect(page.getByText("Your session ended")).toBeVisible();
-  await page.getByRole("textbox", { name: "E-mail" }).fill(ada.email);
+  await page.getByRole("textbox", { name: "Email" }).fill(ada.email);
   await page.getByLabel("Password").fill(ada.password);
   await page.getByRole("button", { name: "Sign in", exact: true }).click();
   await expect(page.locator("#result pre").first()).toHaveText('{"text":"not lost"}');

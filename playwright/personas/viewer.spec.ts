@@ -2,14 +2,14 @@ import { ofOneWorker } from "../support/gateway.ts";
 import { addProject, expect, pageOf, startEmptyGateway, test as base } from "../support/signed-in.ts";
 import { startUpstream } from "../support/upstream.ts";
 
-/** Like the test function of the other specs, on a separate gateway: every page is visited. */
+/** The usual test function with a separate gateway, because it opens every page. */
 const test = base.extend({
   gateway: ofOneWorker(() => startEmptyGateway()),
 });
 
 test.use({ as: "viewer" });
 
-test("a viewer may look at everything and touch nothing", async ({ page, gateway, people, browser }) => {
+test("viewer sees every page without controls", async ({ page, gateway, people, browser }) => {
   test.slow();
   const upstream = await startUpstream({ tools: [{ name: "add", inputSchema: { type: "object" } }] });
   await addProject(gateway, "looked-at", { calc: upstream.url });
@@ -24,7 +24,7 @@ test("a viewer may look at everything and touch nothing", async ({ page, gateway
     expect(answer.status(), path).toBe(200);
     const html = await answer.text();
     if (!html.startsWith("<!")) continue; // a file or a feed
-    // Their own account is theirs to change.
+    // Users can change their own account.
     if (path !== "/admin/account") {
       for (const [, attributes] of html.matchAll(/<form([^>]*)>/g)) {
         if (/method="post"/i.test(attributes) && !attributes.includes('action="/logout"')) forms.push(`${path}: ${attributes}`);
@@ -37,9 +37,9 @@ test("a viewer may look at everything and touch nothing", async ({ page, gateway
   }
   expect(visited.size).toBeGreaterThan(12);
   expect([...visited]).toEqual(expect.arrayContaining(["/admin/projects/looked-at/tools", "/admin/projects/looked-at/tools/calc__add", "/admin/projects/looked-at/keys"]));
-  expect(forms, "forms that change something").toEqual([]);
+  expect(forms, "forms with side effects").toEqual([]);
 
-  // The controls of an administrator do not work for a viewer, whatever the page shows.
+  // The server rejects an administrator's actions from a viewer.
   const admin = await pageOf(browser, gateway, people.admin);
   await admin.goto("/admin/projects/looked-at/tools/calc__add");
   const actions = await admin.locator('form[method="post"]').evaluateAll((list) => list.map((form) => new URL((form as HTMLFormElement).action).pathname));

@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 /** The environment variable with the path of the built program, for the workers. */
 export const builtProgram = "PLAYWRIGHT_GATEWAY";
 
-/** Builds the gateway once for all tests and returns what removes it again. */
+/** Builds the gateway once for all tests and returns a function that removes it. */
 export default function build(): () => void {
   const root = fileURLToPath(new URL("../..", import.meta.url));
   const folder = mkdtempSync(path.join(tmpdir(), "gateway-program-"));

@@ -2,9 +2,9 @@ import type { Gateway } from "./gateway.ts";
 
 /**
  * Sends the request of a curl command line and returns the response. A shell
- * splits the line into words, so that its quotes mean what they mean to a
- * visitor who pastes it; curl itself is not needed. An option that this does
- * not know is an error.
+ * splits the line into words, so that quotes work as they do for a visitor
+ * who pastes it. curl itself is not needed. An unsupported option is
+ * an error.
  */
 export async function sendCurl(gateway: Gateway, commandLine: string): Promise<Response> {
   const words = (await gateway.shell(`curl() { printf '%s\\0' "$@"; }\n${commandLine}`)).split("\0").slice(0, -1);

@@ -1,10 +1,10 @@
 // Runs the npm package server-everything (Streamable HTTP, one session per
 // client) as a real upstream on this machine only:
 //
-//   node everything.mjs [PORT]        PORT 0, the default, takes a free one
+//   node everything.mjs [PORT]        PORT 0, the default, selects a free one
 //
 // The package always binds every interface, so
-// listening is narrowed to the loopback address before it is loaded. Once it
+// this script restricts listening to the loopback address. Once it
 // listens, one line goes to stdout: READY http://127.0.0.1:PORT/mcp
 import { Server } from "node:net";
 import { fileURLToPath } from "node:url";
@@ -17,7 +17,7 @@ if (!/^\d{1,5}$/.test(port) || Number(port) > 65535) {
   process.exit(2);
 }
 
-// The package logs to stdout too; READY must be the only line that a reader sees there.
+// The package also logs to stdout; READY must be the only line there.
 console.log = console.error;
 
 const listen = Server.prototype.listen;

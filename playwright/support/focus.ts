@@ -1,18 +1,18 @@
 import type { Page } from "@playwright/test";
 
-/** One stop of the Tab key. */
+/** One tab stop. */
 export interface Stop {
-  /** What has the focus, for messages: its tag and its name or text. */
+  /** Description of the focused element for messages: its tag and its name or text. */
   what: string;
   insideMain: boolean;
-  /** Whether it is in the window and has an outline of two pixels or more. */
+  /** Whether it is in the window and has an outline of at least 2 pixels. */
   visible: boolean;
 }
 
-/** No page has more stops than this; more mean that the focus goes in circles. */
+/** Maximum number of tab stops. More mean that the focus cycles. */
 const mostStops = 200;
 
-/** Presses Tab once and returns where the focus is now; undefined means that it left the page. */
+/** Presses Tab once and returns the focused element, or undefined if the focus left the page. */
 export async function tab(page: Page): Promise<Stop | undefined> {
   await page.keyboard.press("Tab");
   return page.evaluate(() => {

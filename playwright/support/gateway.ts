@@ -12,7 +12,7 @@ const startLimit = 50_000;
 const stopLimit = 10_000;
 const commandLimit = 40_000;
 
-/** How many lines of the log are kept for the message of a failure. */
+/** Number of log lines in the message of a failure. */
 const keptLines = 200;
 
 /** A running gateway in its own directory. */
@@ -21,23 +21,23 @@ export interface Gateway {
   url: string;
   /** The URL of the setup page, from the log. */
   setupURL: string;
-  /** Where it runs and keeps its data. */
+  /** Its working directory and data directory. */
   folder: string;
   /** Runs a shell command line while it is running and returns the standard output. */
   shell(commandLine: string): Promise<string>;
-  /** Ends it and removes its folder. */
+  /** Stops it and deletes its directory. */
   stop(): Promise<void>;
 }
 
-/** How a gateway is started. */
+/** Options of a gateway. */
 export interface Start {
-  /** Whether it has the demo project; otherwise its database is empty. It does unless this says otherwise. */
+  /** Whether it has the demo project (default) or an empty database. */
   demo?: boolean;
   /** Whether it serves /kit. */
   dev?: boolean;
-  /** The port; the system chooses one unless this says otherwise. */
+  /** The port. By default the system chooses one. */
   port?: number;
-  /** Further environment variables. */
+  /** Additional environment variables. */
   env?: Record<string, string>;
 }
 
@@ -46,11 +46,11 @@ export async function startGateway({ demo = true, dev = false, port = 0, env: se
   const program = process.env[builtProgram];
   if (!program) throw new Error(`${builtProgram} is not set: the global set-up builds the gateway and sets it`);
   const folder = await mkdtemp(path.join(tmpdir(), "gateway-data-"));
-  // Nothing of the developer's own settings reaches the program under test.
+  // The developer's settings must not reach the program under test.
   const env = { PATH: `${path.dirname(program)}:${process.env.PATH}`, HOME: folder, GATEWAY_LOG_FORMAT: "json", ...settings };
   const child = spawn(program, ["serve", ...(demo ? ["--demo"] : []), ...(dev ? ["--dev"] : []), "--addr", `127.0.0.1:${port}`], { cwd: folder, env, stdio: ["ignore", "pipe", "pipe"] });
   const exited = once(child, "exit");
-  // A worker that ends early, on an interrupt for instance, takes its gateway along.
+  // A worker that ends early, such as on an interrupt, stops its gateway.
   const kill = () => void child.kill("SIGKILL");
   process.once("exit", kill);
 
@@ -77,7 +77,7 @@ export async function startGateway({ demo = true, dev = false, port = 0, env: se
         url ||= told.url;
         if (url && !demo) ready();
       });
-      // The demo's line on stdout comes after its tools were read.
+      // The demo prints its line on stdout after the sync.
       createInterface(child.stdout).on("line", (line) => {
         if (url && line.includes("/v1/mcp/demo/request")) ready();
       });
@@ -111,8 +111,8 @@ function toldBy(line: string): { url: string; setupURL: string } {
 }
 
 /**
- * Returns a fixture: the gateway that start begins, until the worker ends. Each call returns another fixture, so that
- * specs that extend a test with their own share no gateway.
+ * Returns a fixture: a gateway that runs until the worker ends. Each call returns another fixture, so that
+ * specs with their own fixture don't share a gateway.
  */
 export function ofOneWorker(start: () => Promise<Gateway>): [({}: object, use: (gateway: Gateway) => Promise<void>) => Promise<void>, { scope: "worker" }] {
   return [

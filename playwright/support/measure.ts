@@ -2,7 +2,7 @@ import { gzipSync } from "node:zlib";
 
 import type { Page, Response } from "@playwright/test";
 
-/** What the first load of a page costs. */
+/** Cost of the first load of a page. */
 export interface Cost {
   requests: number;
   /** Bytes of the document. */
@@ -17,7 +17,7 @@ export interface Cost {
 
 /**
  * Loads path in a separate page with the session of the given page, and returns the cost.
- * A page that showed something before could still receive parts of that, which are none of the costs of the new one.
+ * A used page could still receive parts of its previous document, which don't count.
  */
 export async function loadAndMeasure(signedIn: Page, path: string): Promise<Cost> {
   const page = await signedIn.context().newPage();
@@ -57,7 +57,7 @@ function layoutShiftOf(page: Page): Promise<number> {
         };
         const observer = new PerformanceObserver((list) => add(list.getEntries()));
         observer.observe({ type: "layout-shift", buffered: true });
-        // Two frames later everything that the load moved has been painted and reported.
+        // Two frames later all layout shifts of the load have been reported.
         requestAnimationFrame(() =>
           requestAnimationFrame(() => {
             add(observer.takeRecords());

@@ -18,7 +18,7 @@ export async function addOAuthProject(gateway: Gateway, slug: string): Promise<v
 
 /** An authorization requested by a client. */
 export interface Request {
-  /** Where the browser begins. */
+  /** URL for the browser. */
   url: string;
   clientID: string;
   redirect: string;
@@ -26,7 +26,7 @@ export interface Request {
   verifier: string;
 }
 
-/** Clients that are registered, by gateway, name and kind of redirect URI. Few may be in an hour. */
+/** Registered clients by gateway, name and kind of redirect URI. Registrations per hour are limited. */
 const registered = new Map<string, string>();
 
 /**
@@ -48,7 +48,7 @@ export async function requestAccess(gateway: Gateway, slug: string, redirect: st
   return { ...beginAgain(gateway, slug, clientID, redirect), clientID, redirect };
 }
 
-/** Returns another request of a client that is registered. */
+/** Returns another request of a registered client. */
 export function beginAgain(gateway: Gateway, slug: string, clientID: string, redirect: string): Pick<Request, "url" | "state" | "verifier"> {
   const [state, verifier] = [randomBytes(16).toString("base64url"), randomBytes(32).toString("base64url")];
   const url = new URL("/oauth/authorize", gateway.url);
@@ -105,7 +105,7 @@ export interface Listener {
   redirect: string;
   /** Every received response. */
   answers: URL[];
-  /** What it serves at /: a page of another origin. */
+  /** The page that it serves at /, on another origin. */
   page: string;
   stop(): void;
 }
@@ -132,11 +132,11 @@ export async function listen(): Promise<Listener> {
   return listener;
 }
 
-/** Opens a user's page that may leave the gateway, and the violations of its content security policy. */
+/** Opens a user's page that may navigate away from the gateway, and collects violations of its content security policy. */
 export async function roamingPage(browser: Browser, gateway: Gateway, state: State): Promise<{ page: Page; violations: string[] }> {
   const page = await pageOf(browser, gateway, state);
   const violations: string[] = [];
-  // The policy of a page that is being left speaks on the console only.
+  // Violations during navigation only appear on the console.
   page.on("console", (message) => {
     if (message.text().includes("Content Security Policy")) violations.push(message.text());
   });

@@ -19,28 +19,28 @@ const inspector = {
   redirect_uris: [],
 };
 
-/** An MCP server that takes only the tokens of its provider, a real OpenID provider. */
+/** An MCP server that only accepts tokens of its provider, a real OpenID provider. */
 export interface OAuthUpstream {
-  /** Of its MCP endpoint. */
+  /** URL of its MCP endpoint. */
   url: string;
-  /** Of its provider. */
+  /** Issuer URL of its provider. */
   issuer: string;
-  /** Access tokens that were taken. */
+  /** Accepted access tokens. */
   tokens: Set<string>;
-  /** How often a request was refused. */
+  /** Number of rejected requests. */
   refused: number;
   stop(): Promise<void>;
 }
 
-/** How an upstream is started. */
+/** Options of an upstream. */
 export interface Settings {
-  /** Seconds that access tokens live. */
+  /** Lifetime of access tokens in seconds. */
   ttl?: number;
   /** Whether clients may register themselves. */
   registers?: boolean;
-  /** The port of the provider; 0 takes a free one. */
+  /** The port of the provider; 0 selects a free one. */
   port?: number;
-  /** Clients that exist already. */
+  /** Preregistered clients. */
   clients?: object[];
 }
 
@@ -77,7 +77,7 @@ export async function startOAuthUpstream({ ttl = 3600, registers = true, port = 
   return upstream;
 }
 
-/** Returns the issuer of the provider when it is ready. */
+/** Resolves to the issuer of the provider when it is ready. */
 function ready(provider: ChildProcess): Promise<string> {
   return new Promise((resolve, reject) => {
     const alarm = setTimeout(() => reject(new Error(`the provider was not ready after ${startLimit} ms`)), startLimit);

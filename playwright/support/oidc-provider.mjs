@@ -1,18 +1,18 @@
 // A real OpenID provider and OAuth authorization server for tests: npm's
 // oidc-provider on a free port of 127.0.0.1. The first line on stdout is READY
 // and its issuer. All users can sign in, under any name, with its own forms;
-// a name that holds an @ is the person's e-mail address, and verified.
+// a name with an @ is the user's verified email address.
 //
 //   PORT=0        the port
 //   DCR=1         dynamic client registration; 0 switches it off
 //   CIMD=0        client metadata documents; 1 switches them on
-//   DOCUMENTS=    where documents are fetched instead: an http origin that
-//                 stands for every https one
-//   TTL=3600      seconds that access tokens live
-//   ROTATE=1      refresh tokens are used once
-//   RESOURCES=    resource identifiers (RFC 8707), with spaces between
-//   SCOPES=       scopes of these resources, with spaces between
-//   CLIENTS=[]    clients that exist already, as JSON
+//   DOCUMENTS=    an http origin that documents are fetched from, instead of
+//                 every https origin
+//   TTL=3600      lifetime of access tokens in seconds
+//   ROTATE=1      refresh tokens are valid once
+//   RESOURCES=    resource identifiers (RFC 8707), separated by spaces
+//   SCOPES=       scopes of these resources, separated by spaces
+//   CLIENTS=[]    preregistered clients, as JSON
 import http from 'node:http';
 import { generateKeyPairSync } from 'node:crypto';
 import Provider from 'oidc-provider';
@@ -57,7 +57,7 @@ const provider = new Provider(issuer, {
       },
     },
   },
-  // Its own dispatcher does not go to this machine.
+  // The provider's own dispatcher blocks loopback addresses.
   fetch: (url, { dispatcher, ...options }) => (documents ? fetch(new URL(new URL(url).pathname, documents), options) : fetch(url, { dispatcher, ...options })),
   findAccount: (_, id) => ({
     accountId: id,
@@ -69,5 +69,5 @@ answer = provider.callback();
 console.log(`READY ${issuer}`);
 
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => process.exit(0));
-// The test that started it holds its stdin; when it dies, so does this.
+// The parent test holds stdin open; this process ends when it closes.
 process.stdin.on('end', () => process.exit(0)).resume();

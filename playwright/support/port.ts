@@ -13,7 +13,7 @@ export async function freePort(): Promise<number> {
     try {
       await once(server, "listening");
     } catch {
-      continue; // somebody has it
+      continue; // in use
     }
     server.close();
     await once(server, "close");

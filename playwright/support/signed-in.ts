@@ -5,10 +5,10 @@ import { expect, test as base } from "./test.ts";
 
 export { expect };
 
-/** Cookies of a browser, as Playwright keeps them. */
+/** Cookies of a browser, as Playwright stores them. */
 export type State = Awaited<ReturnType<APIRequestContext["storageState"]>>;
 
-/** The token with which programs administer every gateway of the tests. */
+/** The administration token of every gateway of the tests. */
 export const adminToken = "administration-token-of-the-tests";
 
 /** A user with an account. */
@@ -24,7 +24,7 @@ export const ada: Account = { email: "ada@example.com", name: "Ada Admin", passw
 /** A user with read access only. */
 export const vera: Account = { email: "vera@example.com", name: "Vera Viewer", password: "other quiet words here" };
 
-/** Starts a gateway with an empty database. Its administrator is not made yet. */
+/** Starts a gateway with an empty database and without an administrator. */
 export function startEmptyGateway(env: Record<string, string> = {}): Promise<Gateway> {
   return startGateway({ demo: false, env: { GATEWAY_ADMIN_TOKEN: adminToken, ...env } });
 }
@@ -44,7 +44,7 @@ export async function setUp(gateway: Gateway, who: Account = ada): Promise<State
 
 /** Signs a user in and returns their cookies. */
 export async function signIn(gateway: Gateway, who: Account): Promise<State> {
-  // Without the cookies of the test's page, whose session a sign-in would end.
+  // Without the cookies of the test's page: a sign-in would end its session.
   const client = await request.newContext({ baseURL: gateway.url, storageState: { cookies: [], origins: [] } });
   const answer = await client.post("/login", { form: { email: who.email, password: who.password }, headers: ownPage, maxRedirects: 0 });
   expect(answer.status(), await answer.text()).toBe(303);
@@ -59,12 +59,12 @@ export async function addPerson(gateway: Gateway, who: Account, role: "admin" | 
   await client.dispose();
 }
 
-/** Returns what programs administer the gateway with. */
+/** Returns a request context with the administration token. */
 export function program(gateway: Gateway): Promise<APIRequestContext> {
   return request.newContext({ baseURL: gateway.url, extraHTTPHeaders: { Authorization: `Bearer ${adminToken}` } });
 }
 
-/** Creates a project whose servers are at the addresses, by alias, and reads their tools. */
+/** Creates a project with servers by alias and URL, and syncs them. */
 export async function addProject(gateway: Gateway, slug: string, servers: Record<string, string>, settings: object = {}): Promise<void> {
   const client = await program(gateway);
   const made = await client.post("/api/projects", { data: { projectSlug: slug, name: slug, ...settings } });
@@ -92,7 +92,7 @@ async function stateOf(client: APIRequestContext): Promise<State> {
 }
 
 /**
- * As the test function of the other specs, on a gateway of the worker's own
+ * The usual test function with a separate gateway of the worker
  * that is empty except for its users. `as` selects the page's user.
  */
 export const test = base.extend<{ as: "admin" | "viewer" | "nobody" }, { people: Record<"admin" | "viewer", State> }>({

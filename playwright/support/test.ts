@@ -6,8 +6,8 @@ export { expect };
 
 /**
  * The test function of every spec. Each worker has its own gateway, and
- * every page is watched: a test fails when its page complained on the console,
- * met the content security policy or asked another origin for anything.
+ * every page is watched: a test fails if its page logged errors on the console,
+ * violated the content security policy or sent requests to another origin.
  */
 export const test = base.extend<object, { gateway: Gateway }>({
   gateway: ofOneWorker(() => startGateway()),
@@ -46,8 +46,8 @@ async function watch(page: Page, origin: string): Promise<() => string[]> {
     document.addEventListener("securitypolicyviolation", (event) => report(`${event.effectiveDirective} ${event.blockedURI}`));
   });
   return () => {
-    // Chromium also logs the status of the documents themselves, which tests
-    // expect; it may do so before or after their address is that of the page.
+    // Chromium also logs error statuses of documents, which tests
+    // expect, before or after the page has their URL.
     const others = unloaded.filter(({ url }) => {
       const document = refused.indexOf(withoutFragment(url));
       if (document >= 0) refused.splice(document, 1);

@@ -1,23 +1,23 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** What an upstream server says of one tool, as tools/list has it. */
+/** A tool definition of an upstream server, as in tools/list. */
 export interface UpstreamTool {
   name: string;
   [member: string]: unknown;
 }
 
-/** What a scripted upstream server is and does. */
+/** The script of an upstream server. */
 export interface Script {
   name?: string;
   title?: string;
   instructions?: string;
   tools: UpstreamTool[];
-  /** Returns the result of tools/call, at once or later. What it throws becomes a JSON-RPC error with its text. */
+  /** Returns the result of tools/call, or a promise of it. An exception becomes a JSON-RPC error with its text. */
   call?(name: string, args: Record<string, unknown>, during: During): unknown;
 }
 
-/** What a call that takes its time works with. */
+/** Context of a long call. */
 export interface During {
   /** Reports the call's progress to the client. The response is then a stream. */
   progress(params: { progress: number; total?: number; message?: string }): void;
@@ -28,7 +28,7 @@ export interface During {
 /** A running upstream server. */
 export interface Upstream {
   url: string;
-  /** The script; what is changed in it holds from the next request on. */
+  /** The script. Changes apply to the next request. */
   script: Script;
   stop(): Promise<void>;
 }

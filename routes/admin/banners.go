@@ -9,25 +9,20 @@ import (
 	"mcpgateway/web/guard"
 )
 
-// WaitingCounter counts the servers that wait for a person.
+// WaitingCounter counts the servers that need a user to authorize them.
 type WaitingCounter interface {
 	Count() int
 }
 
-// Banners returns the standing messages above every page of the
-// administration: servers that wait for somebody to connect them.
+// Banners returns the banners above every admin page: the number of servers that
+// an administrator has to connect.
 func Banners(waiting WaitingCounter) func(ctx context.Context, role string) []layout.Banner {
 	return func(_ context.Context, role string) []layout.Banner {
 		n := waiting.Count()
 		if n == 0 || role == guard.RoleMember {
 			return nil
 		}
-		text := ui.Plural(n, "server waits", "servers wait") + " for an administrator to connect "
-		if n == 1 {
-			text += "it."
-		} else {
-			text += "them."
-		}
-		return []layout.Banner{{Tone: "warn", Text: text, LinkLabel: "See connections", LinkURL: paths.Connections}}
+		text := ui.Plural(n, "server needs", "servers need") + " to be connected."
+		return []layout.Banner{{Tone: "warn", Text: text, LinkLabel: "Review", LinkURL: paths.Connections}}
 	}
 }

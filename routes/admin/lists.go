@@ -8,9 +8,9 @@ import (
 	"mcpgateway/views/ui"
 )
 
-// StateChips narrows the list at path to rows of one of the states. States
-// that no row has are left out, except the chosen one, whose chip leads back
-// to all. counts says how many rows each kind has.
+// StateChips returns chips that filter the list at path by state. States without
+// rows are omitted, except the chosen one, whose chip clears the filter. counts
+// is the number of rows of each kind.
 func StateChips[S views.ServerState | views.ConnectionState](path string, states []S, query, chosen string, counts map[string]int) []ui.Chip {
 	link := func(kind string) string {
 		values := url.Values{}
@@ -27,7 +27,7 @@ func StateChips[S views.ServerState | views.ConnectionState](path string, states
 	}
 	var chips []ui.Chip
 	for _, state := range states {
-		s := views.ServerState(state) // both are a kind, a tone and a word
+		s := views.ServerState(state) // both types have the same fields
 		switch {
 		case s.Kind == chosen:
 			chips = append(chips, ui.Chip{Label: s.Word, Count: ui.Count(counts[s.Kind]), On: true, URL: link("")})

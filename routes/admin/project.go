@@ -1,6 +1,6 @@
-// Package admin holds what the rooms of the administration share: the frame and
-// heading of the pages of a project, how servers and tools are, and the chips of
-// lists. The handlers are in the rooms below it.
+// Package admin holds the code that the packages below it share: the frame and
+// heading of project pages, the states of servers and tools, and the filter chips
+// of lists. The handlers of the admin pages are in those packages.
 package admin
 
 import (
@@ -17,7 +17,7 @@ import (
 	"mcpgateway/views/ui"
 )
 
-// ProjectPages are what the pages of projects are drawn with.
+// ProjectPages holds the dependencies of the project pages.
 type ProjectPages struct {
 	*frame.Pages
 	Directory *toolset.Directory
@@ -69,7 +69,7 @@ func title(p *toolset.Snapshot, page string) string {
 	return p.Project.Name + ": " + page
 }
 
-// Head returns the heading of a project's pages, with how its servers are.
+// Head returns the heading of a project's pages, with the status of its servers.
 func (a *ProjectPages) Head(p *toolset.Snapshot, tab layout.ProjectTab) layout.Project {
 	head := layout.Project{Slug: p.Project.Slug, Name: ui.Clean(p.Project.Name), Tab: tab, AuthMode: string(p.Project.AuthMode)}
 	if len(p.Servers) == 0 {
@@ -82,9 +82,9 @@ func (a *ProjectPages) Head(p *toolset.Snapshot, tab layout.ProjectTab) layout.P
 	case views.StateOK:
 		head.Status = "Healthy"
 	case views.StateDown:
-		head.Status = "A server is down"
+		head.Status = "Server down"
 	case views.StateOff:
-		head.Status = "Switched off"
+		head.Status = "Off"
 	default:
 		head.Status = state.Word
 	}
@@ -101,7 +101,8 @@ func ServerOf(p *toolset.Snapshot, id string) (*toolset.Server, error) {
 	return nil, fault.NotFound("server", id)
 }
 
-// CountTools returns how many tools of a server clients see, and how many there are.
+// CountTools returns the number of a server's tools that clients see, and the
+// number of all its tools.
 func CountTools(p *toolset.Snapshot, serverID string) (shown, known int) {
 	for _, t := range p.AllTools() {
 		if t.Server.Config.ID != serverID {

@@ -11,14 +11,14 @@ import (
 	views "mcpgateway/views/admin"
 )
 
-// Health is what is known of how servers are.
+// Health returns the states of servers.
 type Health struct {
 	Syncer  *inventory.Syncer
 	Waiting *oauthclient.Waiting
 }
 
-// StateOf returns how a server is, and in words what went wrong last; the
-// words are empty when nothing did.
+// StateOf returns the state of a server and its last error message, which is
+// empty if there is none.
 func (h *Health) StateOf(s *toolset.Server) (state views.ServerState, problem string) {
 	health := h.Syncer.Health(s.Config.ID)
 	code, synced := "", s.Inventory != nil && s.Inventory.SyncedAt != nil
@@ -44,8 +44,8 @@ func (h *Health) StateOf(s *toolset.Server) (state views.ServerState, problem st
 	return views.StateOf(kind), problem
 }
 
-// accessOf returns the state of a server that does not admit the gateway, or
-// "" for one that does as far as is known. code is that of its last failure.
+// accessOf returns the state of a server that rejects the gateway or lacks
+// credentials, or "". code is the error code of its last failure.
 func (h *Health) accessOf(s *toolset.Server, code string) string {
 	config, refused := &s.Config, code == string(fault.CodeUpstreamUnauthorized)
 	if config.AuthType == models.UpstreamAuthOAuth {
@@ -70,8 +70,8 @@ func (h *Health) accessOf(s *toolset.Server, code string) string {
 	return ""
 }
 
-// WorstOf returns the state of the server of a project that needs most care;
-// servers that are switched off need none.
+// WorstOf returns the worst state of a project's servers. Servers that are turned
+// off rank last.
 func (h *Health) WorstOf(p *toolset.Snapshot) views.ServerState {
 	all := views.States()
 	worst := len(all) - 1

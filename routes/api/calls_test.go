@@ -34,7 +34,7 @@ func called(t *testing.T, a *app) (keyID string) {
 	a.rpc(t, "p", key, "tools/call", `{"name":"up__echo","arguments":{}}`)
 	a.callEcho(t, "p", key, "up__missing")
 	a.callEcho(t, "q", "", "up__echo")
-	routestest.Eventually(t, "the calls are in the log", func() bool {
+	routestest.Eventually(t, "calls are in the log", func() bool {
 		var list callList
 		a.admin(t, "GET", "/api/calls", "", 200, &list)
 		return list.Count == 4
@@ -89,7 +89,7 @@ func TestCallPages(t *testing.T) {
 		a.admin(t, "GET", "/api/calls?limit=1&cursor="+url.QueryEscape(cursor), "", 200, &list)
 		tools += list.Items[0].ProjectSlug + list.Items[0].Tool + " "
 		if (list.NextCursor == nil) != (strings.Count(tools, " ") == 4) {
-			t.Fatalf("after %s the cursor is %v", tools, list.NextCursor)
+			t.Fatalf("after %s: cursor %v", tools, list.NextCursor)
 		}
 		if list.NextCursor == nil {
 			break
@@ -97,7 +97,7 @@ func TestCallPages(t *testing.T) {
 		cursor = *list.NextCursor
 	}
 	if tools != "qup__echo pup__missing pup__echo pup__echo " {
-		t.Errorf("the pages hold %s", tools)
+		t.Errorf("pages = %s", tools)
 	}
 	for _, query := range []string{"?cursor=nonsense", "?limit=1&project=p&cursor=" + url.QueryEscape(cursor), "?outcome=ok&cursor=" + url.QueryEscape(cursor)} {
 		webtest.Check(t, webtest.Case{WantBody: []string{`"code":"INVALID_CURSOR"`, `"restart":true`}}, a.admin(t, "GET", "/api/calls"+query, "", 400, nil))
@@ -164,13 +164,13 @@ func TestCallsMatchOpenAPI(t *testing.T) {
 		}
 		named = append(named, name)
 		if answer := a.send(t, "GET", "/api/calls?"+name+"=", routestest.AdminToken, ""); answer.Status != 200 {
-			t.Errorf("an empty %s is refused: %s", name, answer.Body)
+			t.Errorf("empty %s rejected: %s", name, answer.Body)
 		}
 	}
 	answer := a.admin(t, "GET", "/api/calls?x=1", "", 400, nil)
 	for _, name := range named {
 		if !strings.Contains(answer.Body, name) {
-			t.Errorf("the refusal does not name %s: %s", name, answer.Body)
+			t.Errorf("error lacks %s: %s", name, answer.Body)
 		}
 	}
 }

@@ -30,11 +30,11 @@ func TestProjectAPI(t *testing.T) {
 			WantJSON: `{"projectSlug":"work","name":"Work","description":"","authMode":"none","oauthAccess":"anyone","codeMode":{"enabled":false,"timeout":30000,"allowFetch":false},"toolExposure":"full",
 				"toolNameLimit":0,"disabledTools":[],"rateLimit":{"perSecond":0,"burst":0},"recordPayloads":false,"createdAt":"T","updatedAt":"T","warnings":[]}`,
 		}, timeless(t, created))
-		routestest.Eventually(t, "the tools are read", func() bool { return strings.Contains(a.listedTools(t, "work", ""), "up__echo") })
+		routestest.Eventually(t, "tools are synced", func() bool { return strings.Contains(a.listedTools(t, "work", ""), "up__echo") })
 		got := a.admin(t, "PATCH", "/api/projects/work", `{"description":"d","codeMode":{"timeout":1000},"rateLimit":{"burst":5},"recordPayloads":true}`, 200, nil)
 		webtest.Check(t, webtest.Case{WantBody: []string{`"name":"Work"`, `"description":"d"`, `"timeout":1000`, `"burst":5`, `"recordPayloads":true`}}, got)
 		if same := a.admin(t, "GET", "/api/projects/work", "", 200, nil); same.Body != got.Body {
-			t.Errorf("stored %s, answered %s", same.Body, got.Body)
+			t.Errorf("stored %s, response %s", same.Body, got.Body)
 		}
 		_, key := a.Key(t, "work", 0)
 		a.admin(t, "PATCH", "/api/projects/work", `{"authMode":"api_key"}`, 200, nil)
@@ -46,7 +46,7 @@ func TestProjectAPI(t *testing.T) {
 		}
 		a.admin(t, "DELETE", "/api/projects/work", "", 204, nil)
 		if answer := a.rpc(t, "work", key, "tools/list", "{}"); answer.Status != 404 {
-			t.Errorf("a deleted project answers %d", answer.Status)
+			t.Errorf("deleted project: status %d", answer.Status)
 		}
 		a.admin(t, "DELETE", "/api/projects/work", "", 404, nil)
 		a.admin(t, "PATCH", "/api/projects/work", "{}", 404, nil)
@@ -59,29 +59,29 @@ func TestServerAPI(t *testing.T) {
 		var s serverRecord
 		answer := a.admin(t, "POST", "/api/projects/p/servers", `{"alias":"up","url":"`+a.url+`","authBearer":"c4nary-1","headers":{"x-key":"c4nary-2"}}`, 201, &s)
 		if s.ProjectSlug != "p" || s.Alias != "up" || s.AuthType != "bearer" || !s.HasAuthBearer || !cmp.Equal(s.HeaderNames, []string{"X-Key"}) || answer.Header.Get("Location") != "/api/servers/"+s.ID {
-			t.Errorf("created %+v with %v", s, answer.Header)
+			t.Errorf("created %+v, headers %v", s, answer.Header)
 		}
 		if len(s.Warnings) != 1 || s.Warnings[0].Code != "SHARED_CREDENTIALS" {
 			t.Errorf("warnings %v", s.Warnings)
 		}
-		routestest.Eventually(t, "the tools are read", func() bool { return strings.Contains(a.listedTools(t, "p", ""), "up__echo") })
+		routestest.Eventually(t, "tools are synced", func() bool { return strings.Contains(a.listedTools(t, "p", ""), "up__echo") })
 		path := "/api/servers/" + s.ID
 		changed := a.admin(t, "PATCH", path, `{"authType":"none","authBearer":"","headers":{"X-Key":""},"denyTools":["echo"]}`, 200, &s)
 		if s.HasAuthBearer || len(s.HeaderNames) != 0 || len(s.Warnings) != 0 || !cmp.Equal(s.DenyTools, []string{"echo"}) {
 			t.Errorf("changed to %+v", s)
 		}
 		if got := a.listedTools(t, "p", ""); strings.Contains(got, "up__echo") {
-			t.Errorf("a denied tool is listed: %s", got)
+			t.Errorf("denied tool is listed: %s", got)
 		}
 		a.admin(t, "PATCH", path, `{"alias":"renamed","denyTools":[]}`, 200, &s)
 		if s.Alias != "renamed" || len(s.Warnings) != 1 || s.Warnings[0].Code != "TOOLS_RENAMED" {
 			t.Errorf("renamed to %+v", s)
 		}
 		if got := a.callEcho(t, "p", "", "renamed__echo"); errorCode(t, got) != 0 {
-			t.Errorf("the renamed tool: %s", got.Body)
+			t.Errorf("renamed tool: %s", got.Body)
 		}
 		if got := errorCode(t, a.callEcho(t, "p", "", "up__echo")); got != -32002 {
-			t.Errorf("the old name: %d", got)
+			t.Errorf("old name: %d", got)
 		}
 		a.admin(t, "DELETE", path, "", 204, nil)
 		for _, method := range []string{"DELETE", "PATCH", "GET"} {
@@ -89,7 +89,7 @@ func TestServerAPI(t *testing.T) {
 		}
 		for _, text := range []string{answer.Body, changed.Body, a.admin(t, "GET", "/api/audit", "", 200, nil).Body, a.Log.String()} {
 			if strings.Contains(text, "c4nary") {
-				t.Errorf("a secret shows: %s", text)
+				t.Errorf("response contains a secret: %s", text)
 			}
 		}
 	})
@@ -139,7 +139,7 @@ func TestRejectedChangesListFields(t *testing.T) {
 	header := map[string]string{"Authorization": "Bearer " + routestest.AdminToken, "Content-Type": "text/plain"}
 	webtest.Check(t, webtest.Case{Status: 415}, webtest.Send(t, a.App.App, webtest.Case{Path: "/api/projects", Header: header, Body: `{"projectSlug":"q"}`}))
 	var audit struct{ Count int }
-	if a.admin(t, "GET", "/api/audit", "", 200, &audit); audit.Count != 3 { // of the apply
+	if a.admin(t, "GET", "/api/audit", "", 200, &audit); audit.Count != 3 { // one row for the apply
 		t.Errorf("%d audit rows", audit.Count)
 	}
 }
@@ -186,7 +186,7 @@ func TestAuditAPI(t *testing.T) {
 			cursor = *list.NextCursor
 		}
 		if seen != "server.updated server.created project.created " {
-			t.Errorf("the pages hold %s", seen)
+			t.Errorf("pages = %s", seen)
 		}
 		for _, query := range []string{"project=q&cursor=" + cursor, "cursor=" + cursor, "cursor=x", "project=p&cursor=" + cursor + "A"} {
 			webtest.Check(t, webtest.Case{WantBody: []string{`"code":"INVALID_CURSOR"`, `"restart":true`}}, a.admin(t, "GET", "/api/audit?"+query, "", 400, nil))
@@ -224,19 +224,19 @@ func TestLogInjection(t *testing.T) {
 			Time  string
 		}
 		if err := json.Unmarshal([]byte(line), &entry); err != nil || entry.Time == "" {
-			t.Errorf("this line is no entry: %q", line)
+			t.Errorf("line is not a log entry: %q", line)
 		}
 		if entry.Msg == "forged" {
-			t.Errorf("a line was forged: %s", line)
+			t.Errorf("forged line: %s", line)
 		}
 		if entry.Msg == "request" {
 			requests++
 		}
 		if strings.ContainsAny(line, "\r\x1b") {
-			t.Errorf("control characters reach the log: %q", line)
+			t.Errorf("control characters in the log: %q", line)
 		}
 	}
 	if requests != 7 {
-		t.Errorf("%d requests are in the log of %d lines", requests, len(lines))
+		t.Errorf("%d requests in %d log lines", requests, len(lines))
 	}
 }

@@ -38,7 +38,7 @@ func TestEndpointPathsAreExact(t *testing.T) {
 		}
 	}
 	if answer := webtest.Send(t, a.App.App, webtest.Case{Path: "/v1/mcp/pub/request?x=/", Body: list}); answer.Status != 200 {
-		t.Errorf("the endpoint itself: %d %s", answer.Status, answer.Body)
+		t.Errorf("exact path: %d %s", answer.Status, answer.Body)
 	}
 }
 
@@ -60,7 +60,7 @@ func TestOrderOfChecks(t *testing.T) {
 	// 1. An unknown project is 404 before all other checks.
 	for _, method := range []string{"GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "HEAD"} {
 		for name, h := range map[string]map[string]string{
-			"plain": nil, "foreign origin": with(origin, evil), "foreign host": with(host, "evil.example"), "text": with(kind, "text/plain"), "a key": with(authorization, "Bearer "+key),
+			"plain": nil, "external origin": with(origin, evil), "external host": with(host, "evil.example"), "text": with(kind, "text/plain"), "a key": with(authorization, "Bearer "+key),
 		} {
 			c := webtest.Case{Name: "unknown project, " + method + ", " + name, Method: method, Path: unknown, Body: list, Header: h, Status: 404, NotBody: []string{"tools", "inputSchema"}}
 			if method == "GET" || method == "HEAD" {
@@ -74,13 +74,13 @@ func TestOrderOfChecks(t *testing.T) {
 	}
 	cases = append(cases,
 		// 2. Origin and Host precede the credentials.
-		webtest.Case{Name: "foreign origin, public", Path: pub, Body: list, Header: with(origin, evil), Status: 403, WantBody: []string{"FORBIDDEN"}},
-		webtest.Case{Name: "foreign origin without a key", Path: keyed, Body: list, Header: with(origin, evil), Status: 403, WantHeader: with("WWW-Authenticate", "")},
-		webtest.Case{Name: "foreign origin with a key", Path: keyed, Body: list, Header: with(origin, evil, authorization, "Bearer "+key), Status: 403, WantHeader: with("Access-Control-Allow-Origin", "")},
+		webtest.Case{Name: "external origin, public", Path: pub, Body: list, Header: with(origin, evil), Status: 403, WantBody: []string{"FORBIDDEN"}},
+		webtest.Case{Name: "external origin without a key", Path: keyed, Body: list, Header: with(origin, evil), Status: 403, WantHeader: with("WWW-Authenticate", "")},
+		webtest.Case{Name: "external origin with a key", Path: keyed, Body: list, Header: with(origin, evil, authorization, "Bearer "+key), Status: 403, WantHeader: with("Access-Control-Allow-Origin", "")},
 		webtest.Case{Name: "origin null", Path: pub, Body: list, Header: with(origin, "null"), Status: 403},
-		webtest.Case{Name: "foreign host, public", Path: pub, Body: list, Header: with(host, "evil.example"), Status: 403, WantBody: []string{"FORBIDDEN"}},
-		webtest.Case{Name: "foreign host without a key", Path: keyed, Body: list, Header: with(host, "evil.example:8080"), Status: 403},
-		webtest.Case{Name: "foreign origin with a wrong method", Method: "PUT", Path: pub, Body: list, Header: with(origin, evil), Status: 403},
+		webtest.Case{Name: "external host, public", Path: pub, Body: list, Header: with(host, "evil.example"), Status: 403, WantBody: []string{"FORBIDDEN"}},
+		webtest.Case{Name: "external host without a key", Path: keyed, Body: list, Header: with(host, "evil.example:8080"), Status: 403},
+		webtest.Case{Name: "external origin with a wrong method", Method: "PUT", Path: pub, Body: list, Header: with(origin, evil), Status: 403},
 		webtest.Case{Name: "own origin", Path: pub, Body: list, Header: with(origin, "http://127.0.0.1:8080"), Status: 200},
 		webtest.Case{Name: "loopback origin", Path: pub, Body: list, Header: with(origin, "http://localhost:6274"), Status: 200},
 		// 3. Credentials precede method, type, size and content.
@@ -102,12 +102,12 @@ func TestOrderOfChecks(t *testing.T) {
 		webtest.Case{Name: "duplicate member", Path: pub, Body: `{"jsonrpc":"2.0","id":1,"method":"tools/list","method":"ping"}`, Status: 400, WantBody: []string{`"code":-32700`}},
 		webtest.Case{Name: "member in another case", Path: pub, Body: `{"jsonrpc":"2.0","id":1,"Method":"tools/list"}`, Status: 400, WantBody: []string{`"code":-32600`}},
 		webtest.Case{Name: "right", Path: pub, Body: list, Status: 200, WantBody: []string{"up__echo"}},
-		webtest.Case{Name: "right with a key", Path: keyed, Body: list, Header: with(authorization, "Bearer "+key), Status: 200, WantBody: []string{"up__echo"}},
+		webtest.Case{Name: "valid with a key", Path: keyed, Body: list, Header: with(authorization, "Bearer "+key), Status: 200, WantBody: []string{"up__echo"}},
 	)
 	webtest.Run(t, a.App.App, cases)
 	for _, method := range []string{"PUT", "PATCH", "GET"} {
 		if allow := webtest.Send(t, a.App.App, webtest.Case{Method: method, Path: pub}).Header.Get("Allow"); !strings.Contains(allow, "POST") {
-			t.Errorf("%s: Allow is %q", method, allow)
+			t.Errorf("%s: Allow = %q", method, allow)
 		}
 	}
 }
@@ -198,7 +198,7 @@ func post(t *testing.T, addr, path, header string, body []byte) webtest.Answer {
 	go func() {
 		defer close(sent)
 		fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: %d\r\n%s\r\n", path, len(body), header)
-		_, _ = conn.Write(body) // a rejected body is not read completely
+		_, _ = conn.Write(body) // the server closes the connection before the whole body is written
 	}()
 	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	if err != nil {
@@ -255,6 +255,6 @@ func TestBomb(t *testing.T) {
 	}
 	runtime.ReadMemStats(&after)
 	if grown := after.TotalAlloc - before.TotalAlloc; grown > 40<<20 { // one inflated bomb is 200 MiB
-		t.Errorf("%d MiB were allocated for %d KiB", grown>>20, len(bomb)>>10)
+		t.Errorf("allocated %d MiB for %d KiB", grown>>20, len(bomb)>>10)
 	}
 }

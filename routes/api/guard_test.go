@@ -32,14 +32,14 @@ func TestAdministrationRequiresToken(t *testing.T) {
 			}, answer)
 		}
 		if answer := a.send(t, route[0], route[1]+"?token="+routestest.AdminToken+"&access_token="+routestest.AdminToken, "", ""); answer.Status != 401 {
-			t.Errorf("%v: a token in the query gave %d", route, answer.Status)
+			t.Errorf("%v: token in the query: status %d", route, answer.Status)
 		}
 		if answer := a.send(t, route[0], route[1], routestest.AdminToken, ""); answer.Status == 401 || answer.Status == 403 {
-			t.Errorf("%v: the right token gave %d %s", route, answer.Status, answer.Body)
+			t.Errorf("%v: valid token: %d %s", route, answer.Status, answer.Body)
 		}
 	}
 	if strings.Contains(a.Log.String(), routestest.AdminToken) {
-		t.Error("the log holds the administration token")
+		t.Error("log contains the administration token")
 	}
 }
 
@@ -66,7 +66,7 @@ func TestAPIRoutesAreInTables(t *testing.T) {
 	for _, route := range onSQLite(t).GetRoutes(true) {
 		line := route.Method + " " + route.Path
 		if strings.HasPrefix(route.Path, "/api/") && route.Method != "OPTIONS" && route.Method != "HEAD" && !known[line] && !public[line] {
-			t.Errorf("%s is in no table of who may call it", line)
+			t.Errorf("%s is missing in both tables", line)
 		}
 		if known[line] {
 			seen++

@@ -27,7 +27,7 @@ type keyList struct {
 	NextCursor *string
 }
 
-func TestKeyIsShownOnce(t *testing.T) {
+func TestKeyShownOnce(t *testing.T) {
 	each(t, func(t *testing.T, a *app) {
 		a.project(t, "p", "api_key", "")
 		var created keyRecord
@@ -36,7 +36,7 @@ func TestKeyIsShownOnce(t *testing.T) {
 			t.Errorf("created %+v", created)
 		}
 		if d := created.ExpiresAt.Sub(time.Date(2099, 1, 1, 0, 0, 0, 0, time.UTC)).Abs(); d > time.Second {
-			t.Errorf("it ends %s beside the wish", d)
+			t.Errorf("expiry differs by %s", d)
 		}
 		if answer.Header.Get("Cache-Control") != "no-store" {
 			t.Errorf("headers %v", answer.Header)
@@ -48,14 +48,14 @@ func TestKeyIsShownOnce(t *testing.T) {
 		}
 		for _, member := range []string{`"lastUsedAt":null`, `"revokedAt":null`, `"nextCursor":null`} {
 			if !strings.Contains(answer.Body, member) {
-				t.Errorf("the list lacks %s: %s", member, answer.Body)
+				t.Errorf("list lacks %s: %s", member, answer.Body)
 			}
 		}
 		if got := a.callEcho(t, "p", created.Key, "up__echo"); got.Status != 200 || errorCode(t, got) != 0 {
-			t.Errorf("the key does not work: %d %s", got.Status, got.Body)
+			t.Errorf("new key: %d %s", got.Status, got.Body)
 		}
 		if strings.Contains(a.Log.String(), created.Key) {
-			t.Error("the log holds the key")
+			t.Error("log contains the key")
 		}
 	})
 }
@@ -95,11 +95,11 @@ func TestRotationAPI(t *testing.T) {
 		var graced, next keyRecord
 		answer := a.admin(t, "POST", "/api/keys/"+id+"/rotate", `{"graceSeconds":3600}`, 201, &graced)
 		if !works(old) || !works(graced.Key) || graced.ID == id || answer.Header.Get("Cache-Control") != "no-store" {
-			t.Errorf("in its grace the old key works: %v, the new one: %v", works(old), works(graced.Key))
+			t.Errorf("grace period: old key works = %v, new key works = %v", works(old), works(graced.Key))
 		}
 		a.admin(t, "POST", "/api/keys/"+graced.ID+"/rotate", "", 201, &next) // without a body there is no grace period
 		if works(graced.Key) || !works(next.Key) || !works(old) {
-			t.Error("without a grace the old key works on, or the new one does not")
+			t.Error("old key works without a grace period, or new key does not")
 		}
 		a.admin(t, "POST", "/api/keys/"+graced.ID+"/rotate", `{"graceSeconds":0}`, 409, nil)
 		a.admin(t, "POST", "/api/keys/unknown/rotate", "", 404, nil)
@@ -109,13 +109,13 @@ func TestRotationAPI(t *testing.T) {
 		}
 		a.admin(t, "DELETE", "/api/keys/"+next.ID, "", 204, nil)
 		if works(next.Key) {
-			t.Error("a revoked key works")
+			t.Error("revoked key works")
 		}
 		a.admin(t, "DELETE", "/api/keys/"+next.ID, "", 204, nil)
 		a.admin(t, "DELETE", "/api/keys/unknown", "", 404, nil)
 		for _, key := range []string{old, graced.Key, next.Key} {
 			if strings.Contains(a.Log.String(), key) {
-				t.Error("the log holds a key")
+				t.Error("log contains a key")
 			}
 		}
 	})
@@ -146,13 +146,13 @@ func TestKeyOracle(t *testing.T) {
 		_, foreign := a.Key(t, "other", 0)
 		revokedID, revoked := a.Key(t, "key", 0)
 		if answer := a.rpc(t, "key", revoked, "tools/list", "{}"); answer.Status != 200 {
-			t.Fatalf("the key does not work before: %d", answer.Status)
+			t.Fatalf("key before the test: status %d", answer.Status)
 		}
 		a.admin(t, "DELETE", "/api/keys/"+revokedID, "", 204, nil)
 		_, expired := a.Key(t, "key", time.Millisecond)
-		routestest.Eventually(t, "the key ends", func() bool { return a.rpc(t, "key", expired, "tools/list", "{}").Status != 200 })
+		routestest.Eventually(t, "key expires", func() bool { return a.rpc(t, "key", expired, "tools/list", "{}").Status != 200 })
 		if answer := a.rpc(t, "key", good, "tools/list", "{}"); answer.Status != 200 {
-			t.Fatalf("the good key: %d %s", answer.Status, answer.Body)
+			t.Fatalf("valid key: %d %s", answer.Status, answer.Body)
 		}
 		unknown := strings.Replace(good, good[10:12], flip(good[10:12]), 1)
 		want := comparable(a.rpc(t, "key", "", "tools/list", "{}"))
@@ -168,12 +168,12 @@ func TestKeyOracle(t *testing.T) {
 		}
 		for _, key := range []string{"", good, "x"} {
 			if answer := a.rpc(t, "oa", key, "tools/list", "{}"); answer.Status != 401 || strings.Contains(answer.Body, "echo") {
-				t.Errorf("an oauth project admits somebody: %d %s", answer.Status, answer.Body)
+				t.Errorf("oauth project: %d %s", answer.Status, answer.Body)
 			}
 		}
 		for _, key := range []string{good, foreign, revoked, expired, unknown} {
 			if strings.Contains(a.Log.String(), key) {
-				t.Error("the log holds a key")
+				t.Error("log contains a key")
 			}
 		}
 	})
@@ -205,7 +205,7 @@ func TestKeyInQueryIsIgnored(t *testing.T) {
 		}
 	}
 	if strings.Contains(a.Log.String(), key) {
-		t.Error("the log holds the key")
+		t.Error("log contains the key")
 	}
 }
 
@@ -220,15 +220,15 @@ func TestRevocationReachesAllReplicas(t *testing.T) {
 		ask := func() int {
 			return webtest.Send(t, replica.App, webtest.Case{Path: "/v1/mcp/p/request", Header: map[string]string{"Authorization": "Bearer " + key, "X-Forwarded-For": next()}, Body: list}).Status
 		}
-		routestest.Eventually(t, "the replica hears of the key", func() bool { return ask() == 200 })
+		routestest.Eventually(t, "replica accepts the key", func() bool { return ask() == 200 })
 		start := time.Now()
 		a.admin(t, "DELETE", "/api/keys/"+id, "", 204, nil)
-		routestest.Eventually(t, "the replica hears of the revocation", func() bool { return ask() == 401 })
+		routestest.Eventually(t, "replica rejects the revoked key", func() bool { return ask() == 401 })
 		if took = time.Since(start); took <= 5*time.Second { // 1 s is guaranteed; the machine may be busy
 			return
 		}
 	}
-	t.Errorf("it took %s", took)
+	t.Errorf("revocation took %s", took)
 }
 
 func TestCallRateLimit(t *testing.T) {
@@ -243,7 +243,7 @@ func TestCallRateLimit(t *testing.T) {
 		if status == 429 {
 			webtest.Check(t, webtest.Case{WantBody: []string{`"code":"RATE_LIMITED"`}}, answer)
 			if after := answer.Header.Get("Retry-After"); len(after) < 3 {
-				t.Errorf("Retry-After is %q", after)
+				t.Errorf("Retry-After = %q", after)
 			}
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"mcpgateway/services/fault"
 )
 
-// Limits of a page (contract, "Administration API").
+// Limits of a page.
 const (
 	maxListLimit     = 1000
 	defaultListLimit = 200

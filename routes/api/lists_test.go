@@ -45,7 +45,7 @@ func TestListPages(t *testing.T) {
 			pages++
 			for _, item := range list.Items {
 				if item.ID != fmt.Sprintf("k%04d", seen) {
-					t.Fatalf("item %d is %s", seen, item.ID)
+					t.Fatalf("item %d = %s", seen, item.ID)
 				}
 				seen++
 			}
@@ -63,7 +63,7 @@ func TestListPages(t *testing.T) {
 		var beyond keyList
 		a.admin(t, "GET", path+"?cursor="+base64.RawURLEncoding.EncodeToString([]byte("5000")), "", 200, &beyond)
 		if beyond.Count != 0 || beyond.NextCursor != nil {
-			t.Errorf("beyond the end: %+v", beyond)
+			t.Errorf("after the end: %+v", beyond)
 		}
 	})
 }
@@ -102,7 +102,7 @@ func TestRecordsUseDeclarativeNames(t *testing.T) {
 		project := a.admin(t, "GET", "/api/projects/demo", "", 200, nil)
 		webtest.Check(t, webtest.Case{WantJSON: `{"projectSlug":"demo","name":"Demo","description":"d","authMode":"none","oauthAccess":"anyone","codeMode":{"enabled":true,"timeout":1000,"allowFetch":true},
 			"toolExposure":"builtin","toolNameLimit":64,"disabledTools":["a","b"],"rateLimit":{"perSecond":1.5,"burst":3},"recordPayloads":false,"createdAt":"T","updatedAt":"T",
-			"warnings":[{"code":"SHARED_CREDENTIALS","message":"project demo has authMode none: anyone who can reach its endpoint acts with the credentials of up"}]}`}, timeless(t, project))
+			"warnings":[{"code":"SHARED_CREDENTIALS","message":"Project demo has authMode none: anyone who can reach its endpoint uses the credentials of up."}]}`}, timeless(t, project))
 		id := a.ServerID(t, "demo", "up")
 		server := a.admin(t, "GET", "/api/servers/"+id, "", 200, nil)
 		record := fmt.Sprintf(`{"id":%q,"projectSlug":"demo","alias":"up","url":%q,"transport":"auto","authType":"bearer","hasAuthBearer":true,"headerNames":["X-Key","X-Ref"],
@@ -122,11 +122,11 @@ func TestRecordsUseDeclarativeNames(t *testing.T) {
 		webtest.Check(t, webtest.Case{WantJSON: record}, timeless(t, server))
 		for _, path := range []string{"/api/projects", "/api/projects/demo", "/api/projects/demo/servers", "/api/servers/" + id} {
 			if body := a.admin(t, "GET", path, "", 200, nil).Body; strings.Contains(body, "c4nary") {
-				t.Errorf("%s shows a secret: %s", path, body)
+				t.Errorf("%s contains a secret: %s", path, body)
 			}
 		}
 		if strings.Contains(a.Log.String(), "c4nary") {
-			t.Error("the log holds a secret")
+			t.Error("log contains a secret")
 		}
 	})
 }
@@ -141,7 +141,7 @@ func timeless(t *testing.T, a webtest.Answer) webtest.Answer {
 	for _, name := range []string{"createdAt", "updatedAt"} {
 		var at time.Time
 		if err := json.Unmarshal(record[name], &at); err != nil || time.Since(at) > time.Hour {
-			t.Errorf("%s is %s: %v", name, record[name], err)
+			t.Errorf("%s = %s: %v", name, record[name], err)
 		}
 		record[name] = json.RawMessage(`"T"`)
 	}
@@ -162,11 +162,11 @@ func TestBlockedAddressesAreNotSaved(t *testing.T) {
 		for _, url := range refused {
 			_, err := applyTo(t, a.App, fmt.Sprintf(`{"projects":{"p":{"mcpServers":{"s":{"url":%q}}}}}`, url))
 			if err == nil || !strings.Contains(err.Error(), "projects.p.mcpServers.s.url") {
-				t.Errorf("%s: %s is saved: %v", listener, url, err)
+				t.Errorf("%s: Apply(%s) = %v", listener, url, err)
 			}
 		}
 		if _, err := applyTo(t, a.App, `{"projects":{"p":{"mcpServers":{"s":{"url":"https://93.184.216.34/mcp","enabled":false}}}}}`); err != nil {
-			t.Errorf("%s: a public address: %v", listener, err)
+			t.Errorf("%s: public address: %v", listener, err)
 		}
 	}
 }

@@ -15,8 +15,8 @@ import (
 // MetricsAccess restricts access to the metrics. The zero value rejects every
 // request.
 type MetricsAccess struct {
-	Token    guard.TokenChecker      // nil requires none
-	Failures *ratelimit.FailureLimit // of wrong tokens; needed with Token
+	Token    guard.TokenChecker      // may be nil
+	Failures *ratelimit.FailureLimit // counts wrong tokens; required with Token
 	// Open admits every request without a token. Direct admits those that came
 	// without a proxy.
 	Open, Direct bool

@@ -82,7 +82,7 @@ func TestOpenAPIListsRoutes(t *testing.T) {
 func TestOpenAPIReferences(t *testing.T) {
 	d := readOpenAPI(t, onSQLite(t))
 	if d.OpenAPI != "3.1.0" {
-		t.Errorf("it is OpenAPI %q", d.OpenAPI)
+		t.Errorf("OpenAPI version %q", d.OpenAPI)
 	}
 	ids := map[string]string{}
 	public := []string{"getOpenAPI", "searchRegistry", "searchTemplates", "listOfficial", "listOfficialVersions", "getOfficialVersion"}
@@ -90,11 +90,11 @@ func TestOpenAPIReferences(t *testing.T) {
 		for method, o := range operations {
 			name := method + " " + path
 			if other := ids[o.OperationID]; o.OperationID == "" || other != "" {
-				t.Errorf("%s is called %q, as is %s", name, o.OperationID, other)
+				t.Errorf("%s has the operationId %q of %s", name, o.OperationID, other)
 			}
 			ids[o.OperationID] = name
 			if open := o.Security != nil && len(*o.Security) == 0; open != slices.Contains(public, o.OperationID) {
-				t.Errorf("%s: open to anybody is %v", name, open)
+				t.Errorf("%s: open = %v", name, open)
 			}
 			var inPath []string
 			for _, p := range o.Parameters {
@@ -109,11 +109,11 @@ func TestOpenAPIReferences(t *testing.T) {
 				}
 			}
 			if want := parameterInPath.FindAllString(path, -1); !cmp.Equal(want, inPath) {
-				t.Errorf("%s describes the parameters %v", name, inPath)
+				t.Errorf("%s: path parameters %v", name, inPath)
 			}
 			for status, r := range o.Responses {
 				if r.Ref != "" && d.Components.Responses[strings.TrimPrefix(r.Ref, "#/components/responses/")].Content == nil {
-					t.Errorf("%s answers %s with the unknown %s", name, status, r.Ref)
+					t.Errorf("%s: status %s refers to unknown %s", name, status, r.Ref)
 				}
 			}
 		}
@@ -172,7 +172,7 @@ func TestOpenAPIExamplesAreValid(t *testing.T) {
 				for _, c := range r.Content {
 					if c.Example == nil {
 						if o.OperationID != "getOpenAPI" {
-							t.Errorf("%s %s has no example of %s", method, path, status)
+							t.Errorf("%s %s lacks an example of %s", method, path, status)
 						}
 						continue
 					}
@@ -187,7 +187,7 @@ func TestOpenAPIExamplesAreValid(t *testing.T) {
 	}
 	wrong := d.schema(t, json.RawMessage(`{"$ref":"#/components/schemas/Key"}`))
 	if err := wrong.Validate(map[string]any{"id": 7}); err == nil {
-		t.Error("the schemas accept anything")
+		t.Error("schemas accept any value")
 	}
 }
 

@@ -36,7 +36,7 @@ func TestPeopleAPI(t *testing.T) {
 		} {
 			var got personRecord
 			if a.admin(t, "PATCH", path, step.body, 200, &got); !step.want(got) || got.ID != bob.ID {
-				t.Errorf("%s gave %+v", step.body, got)
+				t.Errorf("%s: %+v", step.body, got)
 			}
 		}
 		// No change is partial.
@@ -61,7 +61,7 @@ func TestPeopleAPI(t *testing.T) {
 			t.Errorf("audited %+v", audit)
 		}
 		if strings.Contains(answer.Body+a.Log.String(), "c4nary") {
-			t.Error("a password shows")
+			t.Error("response contains a password")
 		}
 	})
 }

@@ -33,7 +33,7 @@ func TestRateLimit(t *testing.T) {
 		t.Helper()
 		webtest.Check(t, webtest.Case{Status: 429, WantBody: []string{`"code":"RATE_LIMITED"`}}, answer)
 		if seconds, err := strconv.Atoi(answer.Header.Get("Retry-After")); err != nil || seconds < 1 {
-			t.Errorf("Retry-After is %q", answer.Header.Get("Retry-After"))
+			t.Errorf("Retry-After = %q", answer.Header.Get("Retry-After"))
 		}
 	}
 	call := webtest.Case{Path: "/v1/mcp/key/request", Body: `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"up__echo","arguments":{"text":"hi"}}}`}
@@ -49,15 +49,15 @@ func TestRateLimit(t *testing.T) {
 		const address = "198.51.100.3"
 		for n := 1; n <= ratelimit.MaxAuthFailures; n++ {
 			if answer := send(address, projects, "Authorization", "Bearer wrong"); answer.Status != 401 {
-				t.Fatalf("failure %d is answered %d: %s", n, answer.Status, answer.Body)
+				t.Fatalf("failure %d: status %d: %s", n, answer.Status, answer.Body)
 			}
 		}
 		refused(t, send(address, projects, "Authorization", "Bearer wrong"))
 		for place, answer := range map[string]webtest.Answer{
-			"the right token":        send(address, projects, asProgram...),
-			"the right token, again": send(address, projects, asProgram...),
-			"a key":                  send(address, ask("key"), "Authorization", "Bearer "+key),
-			"an open project":        send(address, ask("pub"), "Authorization", "Bearer wrong"),
+			"valid token":        send(address, projects, asProgram...),
+			"valid token, again": send(address, projects, asProgram...),
+			"key":                send(address, ask("key"), "Authorization", "Bearer "+key),
+			"open project":       send(address, ask("pub"), "Authorization", "Bearer wrong"),
 		} {
 			if answer.Status != 200 {
 				t.Errorf("%s: %d %s", place, answer.Status, answer.Body)
@@ -65,11 +65,11 @@ func TestRateLimit(t *testing.T) {
 		}
 		refused(t, send(address, projects, "Authorization", "Bearer wrong"))
 		for place, answer := range map[string]webtest.Answer{
-			"another address":       send("198.51.100.99", projects, "Authorization", "Bearer wrong"),
-			"nothing presented":     send(address, projects),
-			"a client":              send(address, grant("x"), form...),
-			"a key that is wrong":   send(address, ask("key"), "Authorization", "Bearer wrong"),
-			"a proxy's credentials": send(address, projects, "Authorization", "Basic x"),
+			"another address":   send("198.51.100.99", projects, "Authorization", "Bearer wrong"),
+			"nothing presented": send(address, projects),
+			"client":            send(address, grant("x"), form...),
+			"wrong key":         send(address, ask("key"), "Authorization", "Bearer wrong"),
+			"proxy credentials": send(address, projects, "Authorization", "Basic x"),
 		} {
 			if answer.Status != 401 {
 				t.Errorf("%s: %d %s", place, answer.Status, answer.Body)
@@ -80,7 +80,7 @@ func TestRateLimit(t *testing.T) {
 		const address = "198.51.100.4"
 		for n := 1; n <= ratelimit.MaxAuthFailures; n++ {
 			if answer := send(address, grant("x"), form...); answer.Status != 401 {
-				t.Fatalf("failure %d is answered %d: %s", n, answer.Status, answer.Body)
+				t.Fatalf("failure %d: status %d: %s", n, answer.Status, answer.Body)
 			}
 		}
 		refused(t, send(address, grant("x"), form...))
@@ -95,7 +95,7 @@ func TestRateLimit(t *testing.T) {
 			}
 		}
 		if answer := send(address, projects, asProgram...); answer.Status != 200 {
-			t.Errorf("the administration: %d %s", answer.Status, answer.Body)
+			t.Errorf("administration: %d %s", answer.Status, answer.Body)
 		}
 	})
 	t.Run("wrong keys", func(t *testing.T) {
@@ -104,7 +104,7 @@ func TestRateLimit(t *testing.T) {
 		first := wrong()
 		for n := 2; n <= ratelimit.MaxAuthFailures; n++ {
 			if answer := wrong(); answer.Status != 401 || answer.Header.Get("Retry-After") != "" {
-				t.Fatalf("failure %d is answered %d: %v", n, answer.Status, answer.Header)
+				t.Fatalf("failure %d: status %d: %v", n, answer.Status, answer.Header)
 			}
 		}
 		n := ratelimit.MaxAuthFailures + 1
@@ -112,26 +112,26 @@ func TestRateLimit(t *testing.T) {
 			answer := wrong()
 			seconds, err := strconv.Atoi(answer.Header.Get("Retry-After"))
 			if answer.Status != 401 || err != nil || seconds < 1 || seconds > 60 || answer.Header.Get("WWW-Authenticate") == "" {
-				t.Fatalf("failure %d is answered %d: %v", n, answer.Status, answer.Header)
+				t.Fatalf("failure %d: status %d: %v", n, answer.Status, answer.Header)
 			}
 			if routestest.Normalise(answer.Body) != routestest.Normalise(first.Body) {
-				t.Fatalf("failure %d is answered %s, the first %s", n, answer.Body, first.Body)
+				t.Fatalf("failure %d: %s, first failure: %s", n, answer.Body, first.Body)
 			}
 		}
 		var answer webtest.Answer
 		for ; answer.Status != 429; n++ {
 			if answer = wrong(); n > 10_000 {
-				t.Fatal("an address may present wrong keys without end")
+				t.Fatal("wrong keys are not limited")
 			}
 		}
 		refused(t, answer)
 		if !strings.Contains(answer.Body, "from this address") {
-			t.Errorf("the limit of the address is answered %s", answer.Body)
+			t.Errorf("limit of the address: %s", answer.Body)
 		}
 		// Other clients with the same address are not affected.
 		for place, answer := range map[string]webtest.Answer{
-			"a right key":        send(address, ask("key"), "Authorization", "Bearer "+key),
-			"the administration": send(address, projects, asProgram...),
+			"valid key":      send(address, ask("key"), "Authorization", "Bearer "+key),
+			"administration": send(address, projects, asProgram...),
 		} {
 			if answer.Status != 200 {
 				t.Errorf("%s: %d %s", place, answer.Status, answer.Body)
@@ -141,10 +141,10 @@ func TestRateLimit(t *testing.T) {
 			t.Errorf("another address: %d %v", answer.Status, answer.Header)
 		}
 	})
-	t.Run("tokens that expired", func(t *testing.T) {
+	t.Run("expired tokens", func(t *testing.T) {
 		for n := 0; n <= ratelimit.MaxAuthFailures; n++ {
 			if answer := send("198.51.100.22", ask("oa"), "Authorization", "Bearer gwat_wrong"); answer.Status != 401 || answer.Header.Get("WWW-Authenticate") == "" {
-				t.Fatalf("failure %d is answered %d: %s", n+1, answer.Status, answer.Body)
+				t.Fatalf("failure %d: status %d: %s", n+1, answer.Status, answer.Body)
 			}
 		}
 	})
@@ -159,19 +159,19 @@ func TestRateLimit(t *testing.T) {
 			t.Errorf("another key: %d %s", answer.Status, answer.Body)
 		}
 	})
-	t.Run("the public catalog", func(t *testing.T) {
+	t.Run("public catalog", func(t *testing.T) {
 		catalog := webtest.Case{Method: "GET", Path: "/api/templates"}
 		for n := 0; ; n++ {
 			answer := send("198.51.100.60", catalog)
 			if answer.Status == 429 {
 				refused(t, answer)
 				if n < 100 {
-					t.Errorf("request %d is refused already", n+1)
+					t.Errorf("request %d was rejected", n+1)
 				}
 				break
 			}
 			if n > 100_000 {
-				t.Fatal("nothing is ever refused")
+				t.Fatal("no request was rejected")
 			}
 		}
 		if answer := send("198.51.100.61", catalog); answer.Status != 200 {

@@ -9,8 +9,8 @@ import (
 	"mcpgateway/services/query"
 )
 
-// legacy returns the search by legacy parameters (spec, "Legacy parameter
-// mode"). Empty and unknown parameters are ignored.
+// legacy returns the search by legacy parameters. Empty and unknown parameters
+// are ignored.
 func (p parameters) legacy() (catalog.Legacy, error) {
 	l := catalog.Legacy{Search: p.first("search"), Publisher: p.first("publisher"), Type: p.first("type"), Tag: p.first("tag")}
 	for _, name := range []string{"search", "publisher", "type", "tag"} {

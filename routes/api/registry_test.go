@@ -38,11 +38,11 @@ func TestRegistryExpressive(t *testing.T) {
 		var page found
 		answer := w.get(t, "/api/registry?query=", 200, &page)
 		if page.Count != 20 || len(page.Items) != 20 || page.NextCursor == nil || page.Coverage["kind"] != "complete" || page.Warnings == nil {
-			t.Errorf("the first page is %s", answer.Body)
+			t.Errorf("first page: %s", answer.Body)
 		}
 		for _, item := range page.Items {
 			if fields(item) != itemFields || item["featured"] != true {
-				t.Errorf("an item is %v", item)
+				t.Errorf("item %v", item)
 			}
 		}
 		seen := map[any]bool{}
@@ -58,15 +58,15 @@ func TestRegistryExpressive(t *testing.T) {
 			path = "/api/registry?limit=49&query=&cursor=" + url.QueryEscape(*page.NextCursor)
 		}
 		if len(seen) != 495 {
-			t.Errorf("a walk finds %d items", len(seen))
+			t.Errorf("all pages have %d items", len(seen))
 		}
 		w.get(t, "/api/registry?query="+url.QueryEscape(`publisher:stripe transport:http -tag:nothing`), 200, &page)
 		if page.Count != 1 || page.Items[0]["serverName"] != "stripe" || page.NextCursor != nil {
-			t.Errorf("stripe is found as %+v", page)
+			t.Errorf("stripe: %+v", page)
 		}
 		w.get(t, "/api/registry?query=transport:tcp", 200, &page)
 		if page.Count != 0 || len(page.Warnings) != 1 || page.Warnings[0]["code"] != "UNKNOWN_TRANSPORT" {
-			t.Errorf("an unknown transport: %+v", page)
+			t.Errorf("unknown transport: %+v", page)
 		}
 	})
 }
@@ -146,7 +146,7 @@ func TestRegistryLegacy(t *testing.T) {
 	}
 	want := itemFields + " authType packageIdentifier packageType remoteUrl toolNames"
 	if got := fields(body["items"][0]); got != strings.Join(slices.Sorted(strings.SplitSeq(want, " ")), " ") {
-		t.Errorf("an item has %s", got)
+		t.Errorf("item fields %s", got)
 	}
 	for path, count := range map[string]int{
 		"?limit=7":                      7,
@@ -165,7 +165,7 @@ func TestRegistryLegacy(t *testing.T) {
 	} {
 		body = nil
 		if w.get(t, "/api/registry"+path, 200, &body); len(body["items"]) != count {
-			t.Errorf("%s finds %d items, want %d", path, len(body["items"]), count)
+			t.Errorf("%s: %d items, want %d", path, len(body["items"]), count)
 		}
 	}
 }
@@ -178,14 +178,14 @@ func TestTemplatesInPages(t *testing.T) {
 		t.Fatalf("%+v", page)
 	}
 	if got := fields(page.Items[0]); got != "category createdAt description difficulty estimatedSetupMinutes id relatedServerNames role slug steps tags title" {
-		t.Errorf("an item has %s", got)
+		t.Errorf("item fields %s", got)
 	}
 	var rest found
 	if w.get(t, "/api/templates?cursor="+url.QueryEscape(*page.NextCursor), 200, &rest); rest.Count != 4 || rest.NextCursor != nil {
-		t.Errorf("the second page: %+v", rest)
+		t.Errorf("second page: %+v", rest)
 	}
 	if page.Items[0]["createdAt"].(string) < rest.Items[3]["createdAt"].(string) {
-		t.Error("the newest is not first")
+		t.Error("newest template is not first")
 	}
 }
 
@@ -197,7 +197,7 @@ func TestCatalogCachingAndCORS(t *testing.T) {
 		tag := answer.Header.Get("ETag")
 		webtest.Check(t, webtest.Case{WantHeader: map[string]string{"Cache-Control": "public, max-age=60", "Access-Control-Allow-Origin": "*"}}, answer)
 		if tags[tag] || !strings.HasPrefix(tag, `"`) {
-			t.Errorf("%s has the tag %q", path, tag)
+			t.Errorf("%s: ETag = %q", path, tag)
 		}
 		tags[tag] = true
 		again := webtest.Send(t, w.app, webtest.Case{Path: path, Header: map[string]string{"If-None-Match": tag}})
@@ -213,7 +213,7 @@ func TestCatalogCachingAndCORS(t *testing.T) {
 	}
 	w.load(t)
 	if after := webtest.Send(t, w.app, webtest.Case{Path: "/api/registry?query=git", Header: map[string]string{"If-None-Match": before}}); after.Status != 200 || after.Header.Get("ETag") == before {
-		t.Errorf("after a change: %d with the tag %s", after.Status, after.Header.Get("ETag"))
+		t.Errorf("after a change: status %d, ETag %s", after.Status, after.Header.Get("ETag"))
 	}
 }
 
@@ -236,11 +236,11 @@ func TestOfficialFormat(t *testing.T) {
 		}
 		w.get(t, "/v0.1/servers/stripe%2Fstripe/versions/latest", 200, &one)
 		if one.Server["name"] != "stripe/stripe" || one.Server["version"] != "1.0.0" || one.Meta["io.modelcontextprotocol.registry/official"]["isLatest"] != true {
-			t.Errorf("stripe is %v", one)
+			t.Errorf("stripe: %v", one)
 		}
 		remote := one.Server["remotes"].([]any)[0].(map[string]any)
 		if remote["type"] != "streamable-http" || !strings.HasPrefix(remote["url"].(string), "https://") {
-			t.Errorf("its address is %v", remote)
+			t.Errorf("remote: %v", remote)
 		}
 		w.get(t, "/v0.1/servers/stripe%2Fstripe/versions/1.0.0", 200, nil)
 		type list struct {
@@ -255,7 +255,7 @@ func TestOfficialFormat(t *testing.T) {
 		}
 		var versions list
 		if w.get(t, "/v0.1/servers/stripe%2Fstripe/versions", 200, &versions); versions.Metadata.Count != 1 {
-			t.Errorf("its versions are %+v", versions)
+			t.Errorf("versions: %+v", versions)
 		}
 		var names []string
 		for path := "/v0.1/servers?version=latest&limit=100"; path != ""; {
@@ -270,15 +270,15 @@ func TestOfficialFormat(t *testing.T) {
 			}
 		}
 		if len(slices.Compact(slices.Sorted(slices.Values(names)))) != 495 || len(names) != 495 {
-			t.Errorf("a walk finds %d names", len(names))
+			t.Errorf("all pages have %d names", len(names))
 		}
 		var some list
 		if w.get(t, "/v0.1/servers?search=STRIPE/&limit=1", 200, &some); some.Metadata.Count != 1 {
-			t.Errorf("a search finds %+v", some)
+			t.Errorf("search: %+v", some)
 		}
 		since := url.QueryEscape(time.Now().Add(time.Hour).UTC().Format(time.RFC3339))
 		if w.get(t, "/v0.1/servers?updated_since="+since, 200, &some); some.Metadata.Count != 0 {
-			t.Errorf("in an hour %d servers changed", some.Metadata.Count)
+			t.Errorf("%d servers changed in an hour", some.Metadata.Count)
 		}
 		e, err := w.catalog.EntryByName("stripe", "stripe-local")
 		if err != nil {
@@ -290,12 +290,12 @@ func TestOfficialFormat(t *testing.T) {
 		w.load(t)
 		w.get(t, "/v0.1/servers/stripe%2Fstripe-local/versions/latest", 404, nil)
 		if w.get(t, "/v0.1/servers?search=stripe/stripe-local", 200, &some); some.Metadata.Count != 0 {
-			t.Errorf("hidden, it is listed: %+v", some)
+			t.Errorf("hidden server is listed: %+v", some)
 		}
 		var gone list
 		w.get(t, "/v0.1/servers?search=stripe/stripe-local&updated_since=2026-01-01T00:00:00Z", 200, &gone)
 		if gone.Metadata.Count != 1 || gone.Servers[0].Meta["io.modelcontextprotocol.registry/official"].Status != "deleted" {
-			t.Errorf("to those who keep up: %+v", gone)
+			t.Errorf("updated_since: %+v", gone)
 		}
 	})
 }
@@ -318,7 +318,7 @@ func TestCatalogImportsItsOwnFormat(t *testing.T) {
 		}
 	}
 	if plan.Added != 495-without || plan.Skipped != without {
-		t.Errorf("%d were added and %d left out, of which %d cannot be taken: %v", plan.Added, plan.Skipped, without, plan.Warnings)
+		t.Errorf("%d added, %d skipped, want %d skipped: %v", plan.Added, plan.Skipped, without, plan.Warnings)
 	}
 	to.load(t)
 	for _, e := range to.catalog.AllEntries() {
@@ -352,7 +352,7 @@ func BenchmarkRegistry(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				if c := ask(known); (c.Response.StatusCode() == http.StatusNotModified) != (known != "") {
-					b.Fatalf("the status is %d", c.Response.StatusCode())
+					b.Fatalf("status %d", c.Response.StatusCode())
 				}
 			}
 		})

@@ -38,8 +38,8 @@ type syncedTools struct {
 	Total   int      `json:"total"`
 }
 
-// Sync syncs the server (specification, "Upstream sync"). If the upstream
-// fails, it responds with 502 and the stored tools remain.
+// Sync syncs the server. If the upstream fails, it responds with 502 and the
+// stored tools remain.
 func (s *ServerSync) Sync(c *fiber.Ctx) error {
 	result, err := s.syncer.Sync(c.UserContext(), c.Params("id"))
 	if err != nil {

@@ -14,8 +14,7 @@ type Templates struct {
 // NewTemplates returns the handlers.
 func NewTemplates(c *catalog.Catalog) *Templates { return &Templates{catalog: c} }
 
-// List serves GET /api/templates, which only has the query mode (spec, "Public
-// catalog: templates").
+// List serves GET /api/templates, which only has the query mode.
 func (t *Templates) List(c *fiber.Ctx) error {
 	return cached(c, t.catalog, func() error {
 		search, err := readParameters(c).search()

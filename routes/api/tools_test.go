@@ -46,7 +46,7 @@ func TestDisableAndEnableTool(t *testing.T) {
 			var record toolRecord
 			a.admin(t, "PATCH", "/api/projects/p/tools/up__echo", `{"enabled":false}`, 200, &record)
 			if record.Name != "up__echo" || record.Enabled || !strings.Contains(record.Reason, "disabled by an administrator") || record.Server != "up" || record.UpstreamName != "echo" {
-				t.Errorf("answered %+v", record)
+				t.Errorf("response %+v", record)
 			}
 			answer := a.callEcho(t, "p", "", "up__echo")
 			webtest.Check(t, webtest.Case{Status: 200, WantBody: []string{`"code":-32003`, `"code":"TOOL_DISABLED"`}}, answer)
@@ -54,12 +54,12 @@ func TestDisableAndEnableTool(t *testing.T) {
 				t.Errorf("listed %s", got)
 			}
 			if a.up.Calls() != 0 {
-				t.Error("the call reached the upstream")
+				t.Error("call reached the upstream")
 			}
 		}
 		a.admin(t, "PATCH", "/api/projects/p/tools/up__echo", `{"enabled":true}`, 200, nil)
 		if answer := a.callEcho(t, "p", "", "up__echo"); answer.Status != 200 || errorCode(t, answer) != 0 || a.listedTools(t, "p", "") != before {
-			t.Errorf("on again: %s", answer.Body)
+			t.Errorf("enabled again: %s", answer.Body)
 		}
 		for body, status := range map[string]int{"": 422, "{}": 422, `{"enabled":null}`: 422, `{"enabled":"no"}`: 422, `{"Enabled":false}`: 422, `{"enabled":false,"color":1}`: 422, "[]": 422} {
 			a.admin(t, "PATCH", "/api/projects/p/tools/up__echo", body, status, nil)
@@ -68,7 +68,7 @@ func TestDisableAndEnableTool(t *testing.T) {
 			a.admin(t, "PATCH", path, `{"enabled":false}`, 404, nil)
 		}
 		if got := a.listedTools(t, "p", ""); got != before {
-			t.Errorf("refused changes had an effect: %s", got)
+			t.Errorf("rejected changes had an effect: %s", got)
 		}
 	})
 }
@@ -81,7 +81,7 @@ func TestToolNamesInPath(t *testing.T) {
 		var record toolRecord
 		a.admin(t, "PATCH", "/api/projects/p/tools/"+path, `{"enabled":false}`, 200, &record)
 		if record.Name != name || record.Enabled {
-			t.Errorf("%s: answered %+v", path, record)
+			t.Errorf("%s: response %+v", path, record)
 		}
 	}
 }
@@ -105,7 +105,7 @@ func TestToolListContainsHiddenTools(t *testing.T) {
 	}{{"up__a", "", true}, {"up__del_b", "filter", false}, {"up__c", "disabled by an administrator", false}} {
 		got := list.Items[i]
 		if got.Name != want.name || got.Enabled != want.enabled || !strings.Contains(got.Reason, want.reason) || (want.reason == "") != (got.Reason == "") || len(got.DefinitionHash) != 64 {
-			t.Errorf("tool %d is %+v", i, got)
+			t.Errorf("tool %d = %+v", i, got)
 		}
 	}
 	if d := cmp.Diff(`{"name":"up__del_b","inputSchema":{"type":"object"},"x":1.0}`, string(list.Items[1].Definition)); d != "" {
@@ -182,7 +182,7 @@ func TestSyncAPI(t *testing.T) {
 		answer := a.admin(t, "POST", "/api/servers/"+id+"/sync", "", 200, &got)
 		if fmt.Sprint(got.Tools) != "{[new] [b] [a] 3}" || got.Server.ID != id || got.Server.Alias != "up" || got.Server.ProjectSlug != "p" || got.DurationMS == nil || len(got.Warnings) != 1 ||
 			got.Server.LastSync == nil || !got.Server.LastSync.OK {
-			t.Errorf("answered %s", answer.Body)
+			t.Errorf("response %s", answer.Body)
 		}
 		if names := a.listedTools(t, "p", ""); !strings.HasPrefix(names, "up__c up__new up__b") {
 			t.Errorf("listed %s", names)
@@ -190,7 +190,7 @@ func TestSyncAPI(t *testing.T) {
 		answer = a.admin(t, "POST", "/api/servers/"+id+"/sync", "{}", 200, nil)
 		for _, member := range []string{`"added":[]`, `"changed":[]`, `"removed":[]`, `"total":3`} {
 			if !strings.Contains(answer.Body, member) {
-				t.Errorf("a sync that changed nothing lacks %s: %s", member, answer.Body)
+				t.Errorf("sync without changes lacks %s: %s", member, answer.Body)
 			}
 		}
 		before := a.listedTools(t, "p", "")
@@ -199,7 +199,7 @@ func TestSyncAPI(t *testing.T) {
 			failed := a.admin(t, "POST", "/api/servers/"+id+"/sync", "", 502, nil)
 			webtest.Check(t, webtest.Case{WantBody: []string{`"code":"` + code + `"`, `"restart":false`, `"requestId":"`}}, failed)
 			if names := a.listedTools(t, "p", ""); names != before {
-				t.Errorf("a failed sync left %s", names)
+				t.Errorf("after a failed sync: %s", names)
 			}
 			var server struct {
 				LastSync struct {
@@ -218,12 +218,12 @@ func TestSyncAPI(t *testing.T) {
 				t.Errorf("recorded %+v", server.LastSync)
 			}
 			if h := server.Health; h.State != "failing" || h.Code != code || !strings.HasPrefix(h.Reason, server.LastSync.Message+" (at 127.0.0.1:") || h.Since == nil || h.NextProbeAt != nil || h.ConsecutiveFailures == 0 {
-				t.Errorf("the health is %+v", h)
+				t.Errorf("health %+v", h)
 			}
 		}
 		a.up.SetFault()
 		if got := a.callEcho(t, "p", "", "up__c"); errorCode(t, got) != 0 {
-			t.Errorf("a stored tool after a failed sync: %s", got.Body)
+			t.Errorf("stored tool after a failed sync: %s", got.Body)
 		}
 		webtest.Check(t, webtest.Case{WantBody: []string{`"code":"NOT_FOUND"`}}, a.admin(t, "POST", "/api/servers/unknown/sync", "", 404, nil))
 	})
@@ -259,7 +259,7 @@ func TestOutboundHeaders(t *testing.T) {
 				t.Errorf("headers %v", h)
 			}
 			if era.Stateless() && h.Get("Mcp-Name") != "echo" {
-				t.Errorf("Mcp-Name is %q", h.Get("Mcp-Name"))
+				t.Errorf("Mcp-Name = %q", h.Get("Mcp-Name"))
 			}
 		})
 	}

@@ -10,8 +10,8 @@ import (
 	"mcpgateway/views/layout"
 )
 
-// The result of an action travels to the next page in a cookie of its own, so
-// that reloading the page neither repeats the action nor the message.
+// The result of an action reaches the next page in a cookie, so that reloading
+// the page repeats neither the action nor the message.
 const (
 	flashCookie  = "flash"
 	flashAge     = time.Minute
@@ -25,12 +25,13 @@ func PutFlash(c *fiber.Ctx, flash layout.Flash) {
 	}
 	b, err := json.Marshal(flash)
 	if err != nil {
-		return // two strings can always be written
+		return // a struct of strings always encodes
 	}
 	setFlash(c, base64.RawURLEncoding.EncodeToString(b), flashAge)
 }
 
-// takeFlash returns the message of the last action, once, or nil.
+// takeFlash returns the message of the last action and deletes its cookie. It
+// returns nil without a message.
 func takeFlash(c *fiber.Ctx) *layout.Flash {
 	value := c.Cookies(flashCookie)
 	if value == "" {

@@ -12,7 +12,7 @@ import (
 	"mcpgateway/web"
 )
 
-// PostedSecret returns a field of the form that nobody else may read.
+// PostedSecret returns a secret field of the posted form.
 func PostedSecret(c *fiber.Ctx, name string) secrets.Value {
 	return secrets.NewValue(web.Posted(c, name))
 }
@@ -32,7 +32,7 @@ func PostedFields(c *fiber.Ctx) func(name string) []string {
 	return func(name string) []string { return PostedAll(c, name) }
 }
 
-// QueryError returns what is wrong with a query, for the search box.
+// QueryError returns the description of an invalid query for the search box.
 func QueryError(err error) *ui.QueryError {
 	f := fault.From(err)
 	problem := &ui.QueryError{Message: f.Message}
@@ -42,16 +42,16 @@ func QueryError(err error) *ui.QueryError {
 	return problem
 }
 
-// Done answers a form that was carried out: the browser goes to the page that
-// shows the result, with a message.
+// Done responds to a successful form: it redirects to the page with the result
+// and shows a message there.
 func Done(c *fiber.Ctx, to, message string) error {
 	PutFlash(c, layout.Flash{Tone: "ok", Text: message})
 	return c.Redirect(to, fiber.StatusSeeOther)
 }
 
-// Failed answers a form of one button that could not be carried out for a
-// reason that the person can do something about: the page it came from says
-// why. It returns other errors as they are.
+// Failed responds to a failed form of one button if the user can fix the cause:
+// it redirects to the page of the form, which shows the reason. It returns
+// other errors unchanged.
 func Failed(c *fiber.Ctx, to string, err error) error {
 	switch f := fault.From(err); f.Kind {
 	case fault.KindConflict, fault.KindValidation, fault.KindInvalid, fault.KindUpstream, fault.KindUnavailable, fault.KindDisabled, fault.KindRateLimited:
@@ -62,10 +62,9 @@ func Failed(c *fiber.Ctx, to string, err error) error {
 	}
 }
 
-// Fields returns what is wrong with a form, by the names of its fields, and
-// sets the status 422 with which the form is shown again; nil for no error. It
-// returns an error that is not about the form as it is. A message about the form
-// as a whole stands under "".
+// Fields returns the problems of a form by field name and sets status 422, or
+// nil without an error. A problem of the form as a whole has the key "". Errors
+// that are not about the form are returned unchanged.
 func Fields(c *fiber.Ctx, err error) (map[string]string, error) {
 	if err == nil {
 		return nil, nil

@@ -12,33 +12,33 @@ import (
 	"mcpgateway/web"
 )
 
-// FingerprintField is the field with which a form says what was stored when its page
-// was opened.
+// FingerprintField is the form field with the fingerprint of the settings that
+// the page showed.
 const FingerprintField = "seen"
 
-// Fingerprint returns what tells one state of stored settings from another. It can be
-// shown to anybody who may see the form.
+// Fingerprint returns a hash of stored settings. Everyone who may see the form
+// may see it.
 func Fingerprint(stored any) string {
 	text, err := json.Marshal(stored)
 	if err != nil {
-		return "" // texts, numbers and lists of them can always be written
+		return "" // texts, numbers and lists of them always encode
 	}
 	sum := sha256.Sum256(text)
 	return base64.RawURLEncoding.EncodeToString(sum[:12])
 }
 
-// Entry is one entry of a form: what people call it, what is stored and what
-// was entered.
+// Entry is one entry of a form: its label, the stored value and the entered
+// value.
 type Entry struct{ label, stored, entered string }
 
 // NewEntry returns an entry of a form.
 func NewEntry(label, stored, entered string) Entry { return Entry{label, stored, entered} }
 
-// CheckUnchanged returns CONFLICT when the posted form shows an older state than
-// what is stored: saving all of it would silently undo what somebody else saved
-// meanwhile. The message names what is stored now and differs; the next save
-// of the same form, which has seen that, goes through. A form without the field,
-// which no page has, is not held against anything.
+// CheckUnchanged returns CONFLICT if the settings changed after the posted form
+// was rendered; saving the form would silently revert that change. The message
+// lists the stored values that differ. The page that shows the message has the
+// new fingerprint, so saving it again succeeds. A form without the field is not
+// checked.
 func CheckUnchanged(c *fiber.Ctx, stored any, entries ...Entry) error {
 	if mark := web.Posted(c, FingerprintField); mark == "" || mark == Fingerprint(stored) {
 		return nil
@@ -53,9 +53,9 @@ func CheckUnchanged(c *fiber.Ctx, stored any, entries ...Entry) error {
 			now = append(now, s.label+" is “"+s.stored+"”")
 		}
 	}
-	message := "somebody saved this after you opened the page"
+	message := "The stored settings changed after you opened the page"
 	if len(now) > 0 {
-		message += ", and now " + strings.Join(now, ", ")
+		message += ": " + strings.Join(now, ", ")
 	}
-	return fault.Conflict("%s: save again to put your entries in its place, or reload the page to keep it", message)
+	return fault.Conflict("%s. Save again to overwrite the change, or reload the page to keep it.", message)
 }

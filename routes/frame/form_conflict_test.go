@@ -14,9 +14,9 @@ import (
 	"mcpgateway/services/secrets"
 )
 
-// A form holds everything that it shows. Saved from a page that was opened
-// before somebody else saved, it would undo what they did.
-func TestAFormThatIsBehindIsNotSavedUnseen(t *testing.T) {
+// A form contains everything that it shows. Saving an old page would revert the
+// changes that another user saved in the meantime.
+func TestOutdatedFormIsRejected(t *testing.T) {
 	const settings = "/admin/projects/p/settings"
 	project := func(change ...string) url.Values {
 		form := url.Values{"name": {"P"}, "description": {""}, "authMode": {"api_key"}, "oauthAccess": {"anyone"}, "toolExposure": {"full"},
@@ -52,36 +52,36 @@ func TestAFormThatIsBehindIsNotSavedUnseen(t *testing.T) {
 		first, late url.Values
 		says        string
 	}{
-		"settings":               {settings, settings, project("authMode", "oauth"), project("description", "new"), "Who may connect is “oauth”"},
+		"settings":               {settings, settings, project("authMode", "oauth"), project("description", "new"), "Clients sign in with is “oauth”"},
 		"code mode":              {"/admin/projects/p/code-mode", "/admin/projects/p/code-mode", url.Values{"timeout": {"10"}}, url.Values{"enabled": {"1"}, "timeout": {"20"}}, "Code Mode is “Off”"},
 		"server":                 {server + "/edit", server + "/edit", with(behaviour, "definitionPolicy", "approve"), with(behaviour, "timeout", "30"), "New and changed tools is “approve”"},
-		"choice of tools":        {server + "/filters", server + "/choose", url.Values{"tool": {"current_time"}, "later": {"hide"}}, url.Values{"later": {"hide"}}, "Allow only is “current_time”"},
-		"patterns":               {server + "/filters?allow=a*", server + "/filters", url.Values{"deny": {"a*"}}, url.Values{"deny": {"b*"}}, "Hide is “a*”"},
+		"choice of tools":        {server + "/filters", server + "/choose", url.Values{"tool": {"current_time"}, "later": {"hide"}}, url.Values{"later": {"hide"}}, "Turn on is “current_time”"},
+		"patterns":               {server + "/filters?allow=a*", server + "/filters", url.Values{"deny": {"a*"}}, url.Values{"deny": {"b*"}}, "Turn off is “a*”"},
 		"person":                 {person, person, url.Values{"name": {"Grace"}, "role": {"viewer"}}, url.Values{"name": {"Grace H."}, "role": {"admin"}}, "Role is “viewer”"},
-		"client of a connection": {connection, connection + "/client", url.Values{"oauth.clientId": {"one"}, "oauth.clientSecret": {"s"}}, url.Values{"oauth.clientId": {"two"}, "oauth.clientSecret": {"s"}, "oauth.scopes": {"a"}}, "Client id is “one”"},
-		"credentials":            {server + "/edit", server + "/credentials", url.Values{"authType": {"bearer"}, "authBearer": {"token"}}, url.Values{"authType": {"none"}}, "How is “bearer”"},
+		"client of a connection": {connection, connection + "/client", url.Values{"oauth.clientId": {"one"}, "oauth.clientSecret": {"s"}}, url.Values{"oauth.clientId": {"two"}, "oauth.clientSecret": {"s"}, "oauth.scopes": {"a"}}, "Client ID is “one”"},
+		"credentials":            {server + "/edit", server + "/credentials", url.Values{"authType": {"bearer"}, "authBearer": {"token"}}, url.Values{"authType": {"none"}}, "Method is “bearer”"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			seen := func(body string) string {
 				found := regexp.MustCompile(`(?s)action="` + regexp.QuoteMeta(c.post) + `".*?name="seen" value="([^"]+)"`).FindStringSubmatch(body)
 				if found == nil {
-					t.Fatalf("the form does not say what it has seen: %s", body)
+					t.Fatalf("form lacks the fingerprint: %s", body)
 				}
 				return found[1]
 			}
 			_, body, _ := a.Send(t, c.page, nil)
 			opened := seen(body)
 			if status, body, _ := a.Send(t, c.post, with(c.first, "seen", opened)); status != 303 {
-				t.Fatalf("the first save gave %d: %s", status, body)
+				t.Fatalf("first save: status %d: %s", status, body)
 			}
 			status, body, _ := a.Send(t, c.post, with(c.late, "seen", opened))
 			if status != 422 || !strings.Contains(html.UnescapeString(body), c.says) {
-				t.Fatalf("the late save gave %d: %s", status, body)
+				t.Fatalf("late save: status %d: %s", status, body)
 			}
 			if again := seen(body); again == opened {
-				t.Error("the form has still not seen what is stored")
+				t.Error("form has the old fingerprint")
 			} else if status, body, _ := a.Send(t, c.post, with(c.late, "seen", again)); status != 303 {
-				t.Errorf("saving with knowledge gave %d: %s", status, body)
+				t.Errorf("second save: status %d: %s", status, body)
 			}
 		})
 	}

@@ -1,7 +1,6 @@
-// Package frame holds what every page needs, whoever it is for: the frame with
-// who is signed in, the message of the last action, what is wrong with a form,
-// forms that somebody else saved meanwhile, and responses that show work as it
-// goes on.
+// Package frame has the common parts of all pages: the frame with the signed-in
+// user, the message of the last action, errors of forms, conflicting changes,
+// and live responses that show progress.
 package frame
 
 import (
@@ -15,11 +14,11 @@ import (
 	"mcpgateway/views/layout"
 )
 
-// Pages are what every page is drawn with.
+// Pages render the frame of every page.
 type Pages struct {
 	Assets layout.Assets
-	// Banners returns the standing messages above every page for a person of
-	// the role; a failure leaves them out.
+	// Banners returns the permanent messages on every page for a user with the
+	// role. On failure it returns none.
 	Banners func(ctx context.Context, role string) []layout.Banner
 }
 
@@ -28,14 +27,14 @@ func NewPages(assets layout.Assets, banners func(ctx context.Context, role strin
 	return &Pages{Assets: assets, Banners: banners}
 }
 
-// Frame returns the frame of one page: who is signed in, standing messages and
-// the result of the last action, which is taken out of its cookie. Pages of
-// the administration are kept by nobody.
+// Frame returns the frame of one page: the signed-in user, permanent messages
+// and the result of the last action, whose cookie it deletes. Pages of the
+// administration are not cached.
 func (p *Pages) Frame(c *fiber.Ctx, title string, section layout.Section) layout.Frame {
 	c.Set(fiber.HeaderCacheControl, "no-store")
 	f := layout.Frame{Assets: p.Assets, Title: title, Section: section, Flash: takeFlash(c)}
 	if f.Flash != nil && f.Flash.Undo != "" {
-		compress.Never(c) // it is a token, too
+		compress.Never(c) // the token is a secret
 	}
 	person := guard.PersonOf(c)
 	if person == nil {

@@ -15,35 +15,35 @@ import (
 	"mcpgateway/web"
 )
 
-// The events of a live answer; views/ui.LiveForm says what they hold.
+// Events of a live response; views/ui.LiveForm documents their data.
 const (
 	eventStep = "step"
 	eventDone = "done"
 )
 
-// WantsLive reports whether the page's script posted a form and wants to see
-// how the work goes on, rather than the page with its outcome.
+// WantsLive reports whether the page's script posted the form and requests
+// progress events instead of a page with the result.
 func WantsLive(c *fiber.Ctx) bool {
 	c.Vary(fiber.HeaderAccept)
 	named, _ := sse.AcceptsEventStream(c.Get(fiber.HeaderAccept))
 	return named
 }
 
-// LiveAnswer is the stream of one piece of work.
+// LiveAnswer is the event stream of one task.
 type LiveAnswer struct {
-	ctx    context.Context // of drawing
+	ctx    context.Context // for rendering
 	stream *sse.Stream
 }
 
 // liveMessage is the data of an event.
 type liveMessage struct {
 	HTML string `json:"html,omitempty"`
-	URL  string `json:"url,omitempty"` // of the page that shows how it ended
+	URL  string `json:"url,omitempty"` // of the page with the result
 }
 
-// AnswerLive answers with a stream of what work shows, and of what it returns
-// at last: the outcome or the address of its page. The context of the work
-// ends when the browser leaves or its person stops it.
+// AnswerLive responds with a stream of the progress of work, and then its
+// result: the outcome or the URL of its page. The context of work is cancelled
+// when the browser disconnects or the user stops it.
 func AnswerLive(c *fiber.Ctx, assets layout.Assets, work func(ctx context.Context, live *LiveAnswer) (outcome templ.Component, url string)) error {
 	ctx, cancel := context.WithCancel(c.UserContext())
 	unwatch := func() {}
@@ -59,15 +59,15 @@ func AnswerLive(c *fiber.Ctx, assets layout.Assets, work func(ctx context.Contex
 	tasks.Go("live answer", func() {
 		defer close(ended)
 		if tasks.Try("live answer", func() error { live.end(work(ctx, live)); return nil }) != nil {
-			live.stream.Break() // the page says that the connection was lost
+			live.stream.Break() // the page reports a lost connection
 		}
 	})
 	unwatch = conn.WatchDisconnect(c, live.stream.Break)
 	return live.stream.Answer(c)
 }
 
-// Show sends a line of what has happened. It may be lost when the browser
-// reads more slowly than things happen: the outcome tells all of it.
+// Show sends a line about the progress. It may be lost when the browser reads
+// slowly: the outcome contains everything.
 func (l *LiveAnswer) Show(line templ.Component) {
 	if data, err := l.draw(line); err == nil {
 		l.stream.Offer(eventStep, eventStep, data)
@@ -84,13 +84,13 @@ func (l *LiveAnswer) end(outcome templ.Component, url string) {
 		data, err = l.draw(outcome)
 	}
 	if err != nil {
-		l.stream.Break() // the page says that the connection was lost
+		l.stream.Break() // the page reports a lost connection
 		return
 	}
 	l.stream.EndWith(eventDone, data)
 }
 
-// draw returns a part of a page as the data of an event.
+// draw renders a part of a page as the data of an event.
 func (l *LiveAnswer) draw(part templ.Component) ([]byte, error) {
 	var html bytes.Buffer
 	if err := part.Render(l.ctx, &html); err != nil {

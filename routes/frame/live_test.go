@@ -19,13 +19,13 @@ import (
 	"mcpgateway/web/conn"
 )
 
-// slowPages are pages with a tool that answers when the test wants it to.
+// slowPages are pages with a tool that responds when the test allows it.
 type slowPages struct {
 	*routestest.Admin
 	address string
-	arrived chan struct{} // one for each call
-	answer  chan struct{} // each value lets a call answer
-	left    chan struct{} // one for each call that nobody waited for
+	arrived chan struct{} // one value per call
+	answer  chan struct{} // each value completes a call
+	left    chan struct{} // one value per abandoned call
 }
 
 func newSlowPages(t *testing.T) *slowPages {
@@ -67,10 +67,10 @@ func newSlowPages(t *testing.T) *slowPages {
 	return a
 }
 
-// liveEvent is an event of a live answer.
+// liveEvent is an event of a live response.
 type liveEvent struct{ Name, HTML, URL string }
 
-// post sends a form as a page's script does. leave closes the stream.
+// post sends a form as the page's script does. leave closes the stream.
 func (a *slowPages) post(t *testing.T, path string, form url.Values) (answer *http.Response, events <-chan liveEvent, leave func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -108,30 +108,30 @@ func (a *slowPages) post(t *testing.T, path string, form url.Values) (answer *ht
 	return answer, heard, cancel
 }
 
-// nextEvent returns the next event and fails the test when its HTML lacks any
-// of the texts.
+// nextEvent returns the next event. It fails the test if the HTML lacks any of
+// the texts.
 func nextEvent(t *testing.T, events <-chan liveEvent, name string, texts ...string) liveEvent {
 	t.Helper()
 	select {
 	case e, open := <-events:
 		for _, text := range texts {
 			if !strings.Contains(e.HTML, text) {
-				t.Errorf("an event lacks %q: %+v", text, e)
+				t.Errorf("event lacks %q: %+v", text, e)
 			}
 		}
 		if !open || e.Name != name {
-			t.Fatalf("the event is %+v (%v), not %s", e, open, name)
+			t.Fatalf("event = %+v, %v; want %s", e, open, name)
 		}
 		return e
 	case <-time.After(30 * time.Second):
-		t.Fatalf("no event %s came", name)
+		t.Fatalf("no event %s", name)
 		return liveEvent{}
 	}
 }
 
 const runPath, tryPath = "/admin/projects/p/code-mode/run", "/admin/projects/p/tools/slow__wait/try"
 
-func TestARunShowsWhatItDoesWhileItGoesOn(t *testing.T) {
+func TestRunShowsProgress(t *testing.T) {
 	a := newSlowPages(t)
 	_, events, _ := a.post(t, runPath, url.Values{"code": {"console.log('<script>begin');\nreturn await slow.wait({})"}, "typecheck": {"off"}})
 	nextEvent(t, events, "step", "&lt;script&gt;begin")
@@ -140,14 +140,14 @@ func TestARunShowsWhatItDoesWhileItGoesOn(t *testing.T) {
 	nextEvent(t, events, "step", `id="step-1"`, "OK")
 	done := nextEvent(t, events, "done")
 	if _, more := <-events; more {
-		t.Error("an event follows the last one")
+		t.Error("event after the last one")
 	}
 	if status, page, _ := a.Send(t, strings.TrimSuffix(done.URL, "#outcome"), nil); status != 200 || !strings.Contains(page, "at last") {
-		t.Errorf("the page of the outcome at %q answers %d", done.URL, status)
+		t.Errorf("outcome page %q: status %d", done.URL, status)
 	}
 }
 
-func TestARunThatIsStoppedEndsItsCallsAndIsKept(t *testing.T) {
+func TestStoppedRunCancelsCallsAndIsStored(t *testing.T) {
 	a := newSlowPages(t)
 	_, events, leave := a.post(t, runPath, url.Values{"code": {"return await slow.wait({})"}})
 	nextEvent(t, events, "step", "Running")
@@ -158,24 +158,24 @@ func TestARunThatIsStoppedEndsItsCallsAndIsKept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	routestest.Eventually(t, "the run is kept", func() bool {
+	routestest.Eventually(t, "run is stored", func() bool {
 		kept, err := a.Services.CodeRuns.List(t.Context(), p.Project.ID, "", 1)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if len(kept) == 1 && (kept[0].Phase != string(sandbox.PhaseCancelled) || kept[0].Calls != 1) {
-			t.Errorf("kept is %+v", kept[0])
+			t.Errorf("stored run %+v", kept[0])
 		}
 		return len(kept) == 1
 	})
 }
 
-func TestThePlaygroundShowsProgressWhileTheCallGoesOn(t *testing.T) {
+func TestPlaygroundShowsProgress(t *testing.T) {
 	a := newSlowPages(t)
 	_, events, _ := a.post(t, tryPath, url.Values{})
 	nextEvent(t, events, "step", "1 of 2 &lt;i&gt;half way")
 	a.answer <- struct{}{}
-	nextEvent(t, events, "done", `id="result"`, "at last", "1 step on the way")
+	nextEvent(t, events, "done", `id="result"`, "at last", "1 progress update")
 
 	_, events, leave := a.post(t, tryPath, url.Values{})
 	nextEvent(t, events, "step")
@@ -184,15 +184,15 @@ func TestThePlaygroundShowsProgressWhileTheCallGoesOn(t *testing.T) {
 	<-a.left
 }
 
-func TestWhatCannotRunIsAnsweredAsAPage(t *testing.T) {
+func TestInvalidRunReturnsPage(t *testing.T) {
 	a := newSlowPages(t)
 	for _, c := range []struct {
 		path, want string
 		form       url.Values
 	}{
-		{runPath, "This is not JSON", url.Values{"code": {"1"}, "input": {"{"}}},
-		{runPath, "Write some code", url.Values{}},
-		{tryPath, "not a JSON object", url.Values{"as": {"json"}, "arguments": {"[]"}}},
+		{runPath, "Use valid JSON", url.Values{"code": {"1"}, "input": {"{"}}},
+		{runPath, "Enter some code", url.Values{}},
+		{tryPath, "Use a JSON object", url.Values{"as": {"json"}, "arguments": {"[]"}}},
 	} {
 		answer, _, leave := a.post(t, c.path, c.form)
 		if answer.StatusCode != 200 || !strings.HasPrefix(answer.Header.Get("Content-Type"), "text/html") || !strings.Contains(answer.Header.Get("Vary"), "Accept") {

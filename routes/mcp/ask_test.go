@@ -13,17 +13,18 @@ import (
 	"mcpgateway/services/upstream/upstreamtest"
 )
 
-// asks asks once and returns what came of it as the call's result.
-func asks(c *call) (string, error) {
+// elicits sends one request to the client and returns its outcome as the result
+// of the call.
+func elicits(c *call) (string, error) {
 	if c.Ask == nil {
-		return `"cannot ask"`, nil
+		return `"no Ask"`, nil
 	}
 	result, rpcError, err := c.Ask(c, "elicitation/create", []byte(`{"message":"name?"}`))
 	return fmt.Sprintf(`{"result":%q,"error":%q,"err":%q}`, result, rpcError, fmt.Sprint(err)), nil
 }
 
-func TestAQuestionIsAskedOnTheCallsStream(t *testing.T) {
-	s := serve(t, openProject, asks)
+func TestRequestToClientOnCallStream(t *testing.T) {
+	s := serve(t, openProject, elicits)
 	session := s.session(t)
 	h := legacyHeader("Mcp-Session-Id", session)
 	for _, c := range []struct{ name, response, want string }{
@@ -36,7 +37,7 @@ func TestAQuestionIsAskedOnTheCallsStream(t *testing.T) {
 			question := stream.next()
 			id := idOf(t, question)
 			if want := `{"jsonrpc":"2.0","id":` + id + `,"method":"elicitation/create","params":{"message":"name?"}}`; question != want {
-				t.Fatalf("asked %s, want %s", question, want)
+				t.Fatalf("got %s, want %s", question, want)
 			}
 			for _, r := range []string{
 				`{"jsonrpc":"2.0","id":"unknown","result":{}}`,
@@ -44,14 +45,14 @@ func TestAQuestionIsAskedOnTheCallsStream(t *testing.T) {
 				`{"jsonrpc":"2.0","id":` + id + `,"result":{"too":"late"}}`,
 			} {
 				if status, _, body := s.get(t, request{body: r, header: h}); status != 202 || body != "" {
-					t.Errorf("the response was answered with %d: %s", status, body)
+					t.Errorf("posted response: got %d: %s", status, body)
 				}
 			}
 			stream.want(`{"jsonrpc":"2.0","id":7,"result":` + c.want + `}`)
 			stream.want("")
 		})
 	}
-	t.Run("others cannot answer", func(t *testing.T) {
+	t.Run("responses of other clients", func(t *testing.T) {
 		stream := s.stream(t, request{body: toolCall, header: h})
 		id := idOf(t, stream.next())
 		for _, sender := range []map[string]string{legacyHeader(), legacyHeader("Mcp-Session-Id", s.session(t))} {
@@ -59,7 +60,7 @@ func TestAQuestionIsAskedOnTheCallsStream(t *testing.T) {
 		}
 		s.get(t, request{body: `{"jsonrpc":"2.0","id":` + id + `,"result":{"from":"us"}}`, header: h})
 		if got := stream.next(); !strings.Contains(got, `{\"from\":\"us\"}`) {
-			t.Errorf("answered %s", got)
+			t.Errorf("got %s", got)
 		}
 	})
 	for name, r := range map[string]request{
@@ -68,15 +69,15 @@ func TestAQuestionIsAskedOnTheCallsStream(t *testing.T) {
 		"in a batch":        {body: "[" + toolCall + "]", header: legacyHeader("Mcp-Session-Id", session, "MCP-Protocol-Version", "2025-03-26")},
 		"stateless":         {body: modernCall, header: modernHeader("tools/call")},
 	} {
-		t.Run(name+" nobody is asked", func(t *testing.T) {
-			if _, _, body := s.get(t, r); !strings.Contains(body, "cannot ask") {
-				t.Errorf("answered %s", body)
+		t.Run(name+", no request", func(t *testing.T) {
+			if _, _, body := s.get(t, r); !strings.Contains(body, "no Ask") {
+				t.Errorf("got %s", body)
 			}
 		})
 	}
 }
 
-func TestAQuestionEndsWithItsContextAndItsStream(t *testing.T) {
+func TestRequestToClientEnds(t *testing.T) {
 	t.Run("context", func(t *testing.T) {
 		s := serve(t, openProject, func(c *call) (string, error) {
 			ctx, cancel := context.WithCancel(c)
@@ -86,7 +87,7 @@ func TestAQuestionEndsWithItsContextAndItsStream(t *testing.T) {
 		})
 		stream := s.stream(t, request{body: toolCall, header: legacyHeader("Mcp-Session-Id", s.session(t))})
 		if got := stream.next(); !strings.HasSuffix(got, `"method":"roots/list"}`) {
-			t.Errorf("asked %s", got)
+			t.Errorf("got %s, want roots/list", got)
 		}
 		stream.want(`{"jsonrpc":"2.0","id":7,"result":"context canceled"}`)
 	})
@@ -96,7 +97,7 @@ func TestAQuestionEndsWithItsContextAndItsStream(t *testing.T) {
 			var writing sync.WaitGroup
 			var enough atomic.Bool
 			writing.Go(func() {
-				// What is written shows that nobody reads.
+				// The gateway notices only while writing that nothing is read.
 				big := []byte(`"` + strings.Repeat("x", 512<<10) + `"`)
 				for range 100 {
 					if enough.Load() {
@@ -114,13 +115,13 @@ func TestAQuestionEndsWithItsContextAndItsStream(t *testing.T) {
 		conn := s.dial(t)
 		request{body: toolCall, header: legacyHeader("Mcp-Session-Id", s.session(t))}.write(t, conn)
 		if err := <-asked; !fault.Is(err, fault.CodeUnavailable) {
-			t.Errorf("the question ended with %v", err)
+			t.Errorf("Ask: got %v, want UNAVAILABLE", err)
 		}
 		_ = conn.Close()
 	})
 }
 
-func TestQuestionsOfASessionAreBounded(t *testing.T) {
+func TestMaxRequestsToClient(t *testing.T) {
 	const most = 64
 	for _, n := range []int{most - 1, most, most + 1} {
 		s := serve(t, openProject, func(c *call) (string, error) {
@@ -151,14 +152,14 @@ func TestQuestionsOfASessionAreBounded(t *testing.T) {
 			counted += strings.Count(got, "notifications/counted")
 		}
 		if asked != min(n, most) || counted != 1 {
-			t.Fatalf("%d questions were asked, want %d", asked, min(n, most))
+			t.Fatalf("got %d requests, want %d", asked, min(n, most))
 		}
 		s.get(t, request{body: `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}`, header: h})
 		stream.want(fmt.Sprintf(`{"jsonrpc":"2.0","id":7,"result":%d}`, max(0, n-most)))
 	}
 }
 
-func TestARequestIsCancelledByItsID(t *testing.T) {
+func TestCancelRequest(t *testing.T) {
 	for _, c := range []struct {
 		name, accept string
 		first        func(*call)
@@ -186,7 +187,7 @@ func TestARequestIsCancelledByItsID(t *testing.T) {
 			cancel := func(id string, h map[string]string) {
 				body := `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":` + id + `}}`
 				if status, _, body := s.get(t, request{body: body, header: h}); status != 202 {
-					t.Errorf("cancelled was answered with %d: %s", status, body)
+					t.Errorf("cancelled: got %d: %s", status, body)
 				}
 			}
 			cancel(`"7"`, h)
@@ -195,21 +196,21 @@ func TestARequestIsCancelledByItsID(t *testing.T) {
 			cancel(`7`, legacyHeader("Mcp-Session-Id", s.session(t)))
 			select {
 			case <-cancelled.c:
-				t.Fatal("something else cancelled the call")
+				t.Fatal("another notification cancelled the call")
 			default:
 			}
 			cancel(`7`, h)
 			cancelled.wait(t, "the call was cancelled")
 			got := <-answers
 			if c.first != nil && strings.Contains(got.body, `"id":7`) {
-				t.Errorf("a cancelled request was answered: %s", got.body)
+				t.Errorf("response to a cancelled request: %s", got.body)
 			}
 			if c.first != nil {
 				return
 			}
 			const want = `{"jsonrpc":"2.0","id":7,"error":{"code":-32603,"message":"The request was cancelled.","data":{"code":"CANCELLED","restart":false,`
 			if got.status != 200 || !strings.HasPrefix(got.body, want) {
-				t.Errorf("a cancelled request was answered with %d: %s", got.status, got.body)
+				t.Errorf("cancelled request: got %d: %s", got.status, got.body)
 			}
 			if level, code := s.line(t, got.requestID); level != "INFO" || code != "CANCELLED" {
 				t.Errorf("a cancelled request is logged as %s %s", level, code)
@@ -218,9 +219,9 @@ func TestARequestIsCancelledByItsID(t *testing.T) {
 	}
 }
 
-// TestACallOfAServerIsCancelledByItsID goes all the way to an upstream that
-// does not answer, in each form that a client takes.
-func TestACallOfAServerIsCancelledByItsID(t *testing.T) {
+// TestCancelUpstreamCall cancels calls of an upstream server that doesn't
+// respond, with each response format.
+func TestCancelUpstreamCall(t *testing.T) {
 	began := make(chan struct{}, 1)
 	up := upstreamtest.New(upstreamtest.Options{Name: "up"})
 	hosted := httptest.NewServer(up)
@@ -241,11 +242,11 @@ func TestACallOfAServerIsCancelledByItsID(t *testing.T) {
 		}()
 		<-began
 		if status, _, body := s.get(t, request{body: `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}`, header: h}); status != 202 {
-			t.Errorf("cancelled was answered with %d: %s", status, body)
+			t.Errorf("cancelled: got %d: %s", status, body)
 		}
 		got := <-answers
 		if !strings.Contains(got[0], `"message":"The request was cancelled.","data":{"code":"CANCELLED"`) {
-			t.Errorf("%s: a cancelled call was answered: %s", accept, got[0])
+			t.Errorf("%s: cancelled call: got %s", accept, got[0])
 		}
 		if level, code := s.line(t, got[1]); level != "INFO" || code != "CANCELLED" {
 			t.Errorf("%s: a cancelled call is logged as %s %s", accept, level, code)

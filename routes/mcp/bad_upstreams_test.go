@@ -14,9 +14,9 @@ import (
 	"mcpgateway/web/webtest"
 )
 
-// TestBadUpstreamsCostTheOthersNothing has one server that accepts connections
-// and never answers, one that is gone, and one that is well.
-func TestBadUpstreamsCostTheOthersNothing(t *testing.T) {
+// TestFailingUpstreamsIsolated uses three servers: a healthy one, one that has
+// stopped, and one that accepts connections and never responds.
+func TestFailingUpstreamsIsolated(t *testing.T) {
 	well := upstreamtest.New(upstreamtest.Options{Name: "well", Tools: upstreamtest.Standard(6)})
 	hole := upstreamtest.New(upstreamtest.Options{Name: "hole", Tools: upstreamtest.Standard(6)})
 	dead := upstreamtest.New(upstreamtest.Options{Name: "dead", Tools: upstreamtest.Standard(6)})
@@ -51,15 +51,15 @@ func TestBadUpstreamsCostTheOthersNothing(t *testing.T) {
 	webtest.Check(t, webtest.Case{Status: 200, WantBody: []string{`"well__echo"`, `"hole__echo"`, `"dead__echo"`}}, list)
 	healthy := webtest.Send(t, app.App, call("well__echo"))
 	webtest.Check(t, webtest.Case{Status: 200, WantBody: []string{`"text":"hi"`}, NotBody: []string{`"error"`}}, healthy)
-	t.Logf("tools/list and a healthy call beside a hanging one took %v", time.Since(start))
+	t.Logf("tools/list and a healthy call during a hanging one took %v", time.Since(start))
 	select {
 	case a := <-hanging:
-		t.Errorf("the hanging call was not hanging: %s", a.Body)
+		t.Errorf("the hanging call returned: %s", a.Body)
 	default:
 	}
 
 	webtest.Check(t, webtest.Case{Status: 200, WantBody: []string{`"code":-32603`, `"code":"UPSTREAM_TIMEOUT"`}, NotBody: []string{"127.0.0.1"}}, <-hanging)
-	webtest.Check(t, webtest.Case{Status: 200, WantBody: []string{`"code":-32603`, `"code":"UPSTREAM_`, `upstream \"dead\" cannot be reached: connection refused`}, NotBody: []string{"127.0.0.1"}}, webtest.Send(t, app.App, call("dead__echo")))
+	webtest.Check(t, webtest.Case{Status: 200, WantBody: []string{`"code":-32603`, `"code":"UPSTREAM_`, `Upstream \"dead\" cannot be reached: connection refused.`}, NotBody: []string{"127.0.0.1"}}, webtest.Send(t, app.App, call("dead__echo")))
 	if !strings.Contains(app.Log.String(), `"error":"at `+strings.TrimSuffix(strings.TrimPrefix(deadURL, "http://"), "/mcp")) {
 		t.Error("the log does not name the host")
 	}
@@ -71,12 +71,12 @@ func TestBadUpstreamsCostTheOthersNothing(t *testing.T) {
 		t.Error("a failed sync changed the list")
 	}
 
-	for range 4 { // with the call and the sync before, that is more than enough to keep calls away
+	for range 4 { // with the previous call and sync, enough failures to open the breaker
 		webtest.Check(t, webtest.Case{Status: 200, WantBody: []string{`"code":-32603`, `"code":"UPSTREAM_`}}, webtest.Send(t, app.App, call("dead__echo")))
 	}
-	told := webtest.Send(t, app.App, webtest.Case{Path: "/v1/mcp/p/request", Body: `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`})
-	webtest.Check(t, webtest.Case{Status: 200, WantBody: []string{`"dead__echo"`, `"gateway/coverage":{"kind":"complete","warnings":[{"code":"SERVER_UNAVAILABLE","message":"calling the tools of server dead fails at present: `}, NotBody: []string{"127.0.0.1"}}, told)
-	webtest.Check(t, webtest.Case{Status: 200, WantBody: []string{`"state":"open"`, `"reason":"upstream \"dead\" cannot be reached: connection refused (at 127.0.0.1:`, `"nextProbeAt":null`}}, webtest.Send(t, app.App, webtest.Case{
+	paused := webtest.Send(t, app.App, webtest.Case{Path: "/v1/mcp/p/request", Body: `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`})
+	webtest.Check(t, webtest.Case{Status: 200, WantBody: []string{`"dead__echo"`, `"gateway/coverage":{"kind":"complete","warnings":[{"code":"SERVER_UNAVAILABLE","message":"Calls to server dead currently fail: `}, NotBody: []string{"127.0.0.1"}}, paused)
+	webtest.Check(t, webtest.Case{Status: 200, WantBody: []string{`"state":"open"`, `"reason":"Upstream \"dead\" cannot be reached: connection refused. (at 127.0.0.1:`, `"nextProbeAt":null`}}, webtest.Send(t, app.App, webtest.Case{
 		Method: "GET", Path: "/api/servers/" + app.ServerID(t, "p", "dead"), Header: map[string]string{"Authorization": "Bearer " + routestest.AdminToken},
 	}))
 	webtest.Check(t, webtest.Case{Status: 200, WantBody: []string{`"SERVER_UNAVAILABLE"`}, NotBody: []string{"127.0.0.1"}}, webtest.Send(t, app.App, webtest.Case{

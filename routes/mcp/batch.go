@@ -15,13 +15,13 @@ import (
 )
 
 const (
-	// batchParallel is the maximum number of requests of a batch that run at once.
+	// batchParallel is the maximum number of concurrent requests of a batch.
 	batchParallel = 8
-	// maxBatchResults bounds the responses of one batch together, in bytes.
+	// maxBatchResults is the maximum total size of a batch's responses in bytes.
 	maxBatchResults = 16 << 20
 )
 
-// batch is a batch while its requests run.
+// batch is a batch in progress.
 type batch struct {
 	endpoint *Endpoint
 	project  *toolset.Snapshot
@@ -31,8 +31,8 @@ type batch struct {
 	tasks    *background.Tasks
 }
 
-// answerBatch answers a batch (MCP 2025-03-26): one response for each request,
-// in their order, and 202 when there is none. Results beyond maxBatchResults
+// answerBatch responds to a batch (MCP 2025-03-26): one response per request,
+// in order, or 202 if there are no requests. Results beyond maxBatchResults
 // become RESULT_TOO_LARGE errors.
 func (e *Endpoint) answerBatch(c *fiber.Ctx, project *toolset.Snapshot, client *gateway.Client, messages []*message) error {
 	event := web.EventOf(c)
@@ -47,8 +47,8 @@ func (e *Endpoint) answerBatch(c *fiber.Ctx, project *toolset.Snapshot, client *
 	return web.SendPartsThen(c, b.memory.Release, parts...)
 }
 
-// run returns the response to each message in parts, none for those that have no
-// response.
+// run returns the parts of the response to each message. Messages without a
+// response have none.
 func (b *batch) run(ctx context.Context, messages []*message) [][][]byte {
 	answers := make([][][]byte, len(messages))
 	slots := make(chan struct{}, batchParallel)
@@ -59,12 +59,12 @@ func (b *batch) run(ctx context.Context, messages []*message) [][][]byte {
 			answers[i] = [][]byte{m.err.append(nil, b.errors)}
 		case !m.isRequest():
 		case m.method == "initialize":
-			answers[i] = [][]byte{invalidRequest(m.id, "initialize cannot be part of a batch").append(nil, b.errors)}
+			answers[i] = [][]byte{invalidRequest(m.id, "initialize cannot be part of a batch. Send it separately.").append(nil, b.errors)}
 		default:
 			slots <- struct{}{}
-			running.Go(b.tasks.Func("request of a batch", func() {
+			running.Go(b.tasks.Func("batch request", func() {
 				defer func() { <-slots }()
-				err := b.tasks.Try("request of a batch", func() error { answers[i] = b.answer(ctx, m); return nil })
+				err := b.tasks.Try("batch request", func() error { answers[i] = b.answer(ctx, m); return nil })
 				if err != nil {
 					answers[i] = [][]byte{errorAnswer(fault.Internal(err), b.client, m.id).append(nil, b.errors)}
 				}
@@ -75,7 +75,7 @@ func (b *batch) run(ctx context.Context, messages []*message) [][][]byte {
 	return answers
 }
 
-// answer returns the response to one request in parts.
+// answer returns the parts of the response to one request.
 func (b *batch) answer(parent context.Context, m *message) [][]byte {
 	ctx, cancel := context.WithCancel(parent)
 	defer cancel()
@@ -105,7 +105,8 @@ func (b *batch) answer(parent context.Context, m *message) [][]byte {
 	return parts
 }
 
-// join returns a JSON array of the responses in parts, none when all are empty.
+// join returns the parts of the JSON array of responses, or none if there are
+// no responses.
 func join(answers [][][]byte) (parts [][]byte) {
 	separator := []byte{'['}
 	for _, answer := range answers {

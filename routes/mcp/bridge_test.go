@@ -56,8 +56,8 @@ func steppingTools() []upstreamtest.Tool {
 	}
 }
 
-// TestTheBridgeStreamsCalls plays testdata/bridge/calls.txtar.
-func TestTheBridgeStreamsCalls(t *testing.T) {
+// TestBridgeStreamsCalls sends the requests in testdata/bridge/calls.txtar.
+func TestBridgeStreamsCalls(t *testing.T) {
 	const file = "testdata/bridge/calls.txtar"
 	archive, err := txtar.ParseFile(file)
 	if err != nil {
@@ -83,7 +83,7 @@ func TestTheBridgeStreamsCalls(t *testing.T) {
 		}
 		_ = resp.Body.Close()
 		if resp.StatusCode == http.StatusOK && resp.Header.Get("Content-Type") != "text/event-stream" {
-			t.Errorf("%s was answered with %s", line, resp.Header.Get("Content-Type"))
+			t.Errorf("%s: got %s", line, resp.Header.Get("Content-Type"))
 		}
 		fmt.Fprintf(&got, "%d %s\n", resp.StatusCode, line)
 		for l := range strings.SplitSeq(strings.TrimRight(body.String(), "\n"), "\n") {
@@ -92,7 +92,7 @@ func TestTheBridgeStreamsCalls(t *testing.T) {
 			}
 		}
 		if resp.StatusCode == http.StatusOK && !strings.HasSuffix(body.String(), "\n\ndata: [DONE]\n\n") {
-			t.Errorf("%s: the stream ends with %q", line, body.String())
+			t.Errorf("%s: stream doesn't end with [DONE]: %q", line, body.String())
 		}
 	}
 	if *update {
@@ -103,12 +103,12 @@ func TestTheBridgeStreamsCalls(t *testing.T) {
 		return
 	}
 	if d := cmp.Diff(string(archive.Files[1].Data), got.String()); d != "" {
-		t.Errorf("answers (-want +got):\n%s", d)
+		t.Errorf("responses (-want +got):\n%s", d)
 	}
 }
 
-func TestLeavingTheBridgeCancelsItsCall(t *testing.T) {
-	for name, first := range map[string]func(*call){"at once": nil, "behind progress": func(c *call) { c.progress(1) }} {
+func TestBridgeDisconnectCancelsCall(t *testing.T) {
+	for name, first := range map[string]func(*call){"at once": nil, "after progress": func(c *call) { c.progress(1) }} {
 		t.Run(name, func(t *testing.T) {
 			began, cancelled, release := newGate(), newGate(), newGate()
 			s := serve(t, openProject, plays(began, cancelled, release, first))
@@ -123,7 +123,7 @@ func TestLeavingTheBridgeCancelsItsCall(t *testing.T) {
 	}
 }
 
-func TestTheBridgeChecksItsCaller(t *testing.T) {
+func TestBridgeChecksCaller(t *testing.T) {
 	s := serve(t, `{"projects":{"p":{"authMode":"api_key"}}}`, nil)
 	_, text := s.Key(t, "p", time.Hour)
 	auth := "Bearer " + text
@@ -131,18 +131,18 @@ func TestTheBridgeChecksItsCaller(t *testing.T) {
 		name   string
 		r      request
 		status int
-		header string // that must be there
+		header string // required in the response
 	}{
 		{"no key", request{path: "sse", body: toolCall}, 401, "WWW-Authenticate"},
 		{"no key on GET", request{path: "sse?name=a"}, 401, "WWW-Authenticate"},
-		{"no such project", request{path: "../q/sse", body: toolCall, header: header("Authorization", auth)}, 404, ""},
+		{"unknown project", request{path: "../q/sse", body: toolCall, header: header("Authorization", auth)}, 404, ""},
 		{"not JSON", request{path: "sse", body: toolCall, header: header("Authorization", auth, "Content-Type", "text/plain")}, 415, ""},
-		{"another method", request{method: "PUT", path: "sse", header: header("Authorization", auth)}, 405, "Allow"},
-		{"nothing to do", request{path: "sse", header: header("Authorization", auth, "Accept", "application/json")}, 406, ""},
-		{"nothing accepted", request{path: "sse", header: header("Authorization", auth, "Accept", "*/*")}, 406, ""},
-		{"no stream for this id", request{path: "sse?sessionId=x", body: toolCall, header: header("Authorization", auth)}, 404, ""},
+		{"other method", request{method: "PUT", path: "sse", header: header("Authorization", auth)}, 405, "Allow"},
+		{"no call and no stream", request{path: "sse", header: header("Authorization", auth, "Accept", "application/json")}, 406, ""},
+		{"no call, any Accept", request{path: "sse", header: header("Authorization", auth, "Accept", "*/*")}, 406, ""},
+		{"unknown session id", request{path: "sse?sessionId=x", body: toolCall, header: header("Authorization", auth)}, 404, ""},
 		{"an image on another site", request{path: "sse?name=a", header: header("Authorization", auth, "Sec-Fetch-Site", "cross-site")}, 403, ""},
-		{"a link on a neighbour", request{path: "sse?name=a", header: header("Authorization", auth, "Sec-Fetch-Site", "same-site")}, 403, ""},
+		{"a link on a same-site page", request{path: "sse?name=a", header: header("Authorization", auth, "Sec-Fetch-Site", "same-site")}, 403, ""},
 		{"a typed address", request{path: "sse?name=a", header: header("Authorization", auth, "Sec-Fetch-Site", "none")}, 200, ""},
 		{"a script of an allowed origin", request{path: "sse?name=a", header: header("Authorization", auth, "Sec-Fetch-Site", "cross-site", "Origin", "https://app.example.com")}, 200, ""},
 		{"another site", request{path: "sse", body: toolCall, header: header("Authorization", auth, "Origin", "https://evil.example")}, 403, ""},
@@ -162,6 +162,6 @@ func TestTheBridgeChecksItsCaller(t *testing.T) {
 	}
 	_ = resp.Body.Close()
 	if resp.StatusCode != http.StatusRequestEntityTooLarge {
-		t.Errorf("a body that is too large was answered with %d", resp.StatusCode)
+		t.Errorf("large body: got status %d, want 413", resp.StatusCode)
 	}
 }

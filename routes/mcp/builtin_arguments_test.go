@@ -14,8 +14,8 @@ import (
 	"mcpgateway/web/webtest"
 )
 
-// writingApp returns the application with project p, which has Code Mode and
-// the tool up__write, and the upstream of that.
+// writingApp returns the application and the upstream server up. Project p has
+// Code Mode and the tool up__write.
 func writingApp(t *testing.T) (*routestest.App, *upstreamtest.Server) {
 	t.Helper()
 	up := upstreamtest.New(upstreamtest.Options{Name: "up", Eras: []upstreamtest.Era{"2025-11-25"}, Tools: []upstreamtest.Tool{{
@@ -27,7 +27,7 @@ func writingApp(t *testing.T) (*routestest.App, *upstreamtest.Server) {
 	return app, up
 }
 
-// callRoutes are the ways in which clients send tools/call with the params.
+// callRoutes returns the ways to send tools/call with params.
 func callRoutes() map[string]func(params string) webtest.Case {
 	body := func(params string) string {
 		return `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":` + params + `}`
@@ -63,8 +63,8 @@ const (
 	toolList    = "gateway_listTools"
 )
 
-// rejectedArguments are arguments of built-in tools that are not understood,
-// with the code and the message of their rejection.
+// rejectedArguments returns invalid arguments of built-in tools, with the
+// expected error code and message.
 func rejectedArguments() []struct{ tool, arguments, code, message string } {
 	const write = "return await up.write({})"
 	return []struct{ tool, arguments, code, message string }{
@@ -79,22 +79,22 @@ func rejectedArguments() []struct{ tool, arguments, code, message string } {
 		{toolExecute, `{"name":"up__write","dry_run":true}`, "INVALID_PARAMETER", `Unknown argument "dry_run". Did you mean "dryRun"?`},
 		{toolExecute, `{"code":"` + write + `","dry_run":true}`, "INVALID_PARAMETER", `Unknown argument "dry_run". Did you mean "dryRun"?`},
 		{toolExecute, `{"code":"` + write + `","DryRun":true}`, "INVALID_PARAMETER", `Unknown argument "DryRun". Did you mean "dryRun"?`},
-		{toolExecute, `{"code":"` + write + `","arguments":{}}`, "CONFLICTING_PARAMETERS", "arguments cannot be combined with code; send input"},
-		{toolExecute, `{"code":"` + write + `","typecheck":"error"}`, "INVALID_PARAMETER", "typecheck needs a compiler"},
-		{toolExecute, `{"code":"` + write + `","name":"up__write"}`, "CONFLICTING_PARAMETERS", "name and code exclude each other"},
-		{toolExecute, `{"name":null,"code":null}`, "INVALID_PARAMETER", "give name"},
+		{toolExecute, `{"code":"` + write + `","arguments":{}}`, "CONFLICTING_PARAMETERS", "arguments cannot be combined with code. Send input instead."},
+		{toolExecute, `{"code":"` + write + `","typecheck":"error"}`, "INVALID_PARAMETER", "this gateway has no compiler"},
+		{toolExecute, `{"code":"` + write + `","name":"up__write"}`, "CONFLICTING_PARAMETERS", "name and code cannot be combined"},
+		{toolExecute, `{"name":null,"code":null}`, "INVALID_PARAMETER", "Send name"},
 		{toolSearch, `{"task":"write","top":3}`, "INVALID_PARAMETER", `Unknown argument "top". The arguments are task, query, `},
 		{toolSearch, `{"Task":"write"}`, "INVALID_PARAMETER", `Unknown argument "Task". Did you mean "task"?`},
 		{toolSearch, `{"query":"write","include_schema":true}`, "INVALID_PARAMETER", `Unknown argument "include_schema". Did you mean "includeSchema"?`},
 		{toolSearch, `{"task":"write","cursor":"x"}`, "CONFLICTING_PARAMETERS", "cursor requires query"},
 		{toolList, `{"server":"up"}`, "INVALID_PARAMETER", `Unknown argument "server". The arguments are filter, query, limit, cursor`},
 		{toolList, `{"Query":"up"}`, "INVALID_PARAMETER", `Unknown argument "Query". Did you mean "query"?`},
-		{toolList, `{"filter":"up","limit":3}`, "CONFLICTING_PARAMETERS", "limit and cursor belong to query"},
+		{toolList, `{"filter":"up","limit":3}`, "CONFLICTING_PARAMETERS", "limit and cursor require query"},
 	}
 }
 
-// TestBuiltinArguments calls the built-in tools with arguments that they don't
-// understand, by every route: each call is rejected, and nothing is sent.
+// TestBuiltinArguments calls the built-in tools with invalid arguments by every
+// route. Each call must be rejected, and nothing sent upstream.
 func TestBuiltinArguments(t *testing.T) {
 	app, up := writingApp(t)
 	for route, request := range callRoutes() {
@@ -142,8 +142,8 @@ func TestBuiltinArgumentsFromCode(t *testing.T) {
 		`return await gateway.search("write", { limit: 3 })`:                                   "gateway.search takes one argument",
 		`return await gateway.call("` + toolSearch + `", { tasks: "write" })`:                  `Did you mean "task"?`,
 		`return await gateway.call("` + toolList + `", { Filter: "up" })`:                      `Did you mean "filter"?`,
-		`return await gateway.call("` + toolExecute + `", { name: "up__write", args: {} })`:    "code cannot run code",
-		`return await gateway.call("up__write", {}, { dryRun: true })`:                         "gateway.call takes a name and one object of arguments",
+		`return await gateway.call("` + toolExecute + `", { name: "up__write", args: {} })`:    "Code can't run code",
+		`return await gateway.call("up__write", {}, { dryRun: true })`:                         "gateway.call takes a tool name and one arguments object",
 		`return await gateway.call("` + toolSearch + `", { task: "write", offset: null }, {})`: "gateway.call takes",
 	} {
 		out, _ := runCode(t, app, code, "")
@@ -156,7 +156,7 @@ func TestBuiltinArgumentsFromCode(t *testing.T) {
 	}
 	found, _ := runCode(t, app, `return (await Promise.all(["write"].map(gateway.search)))[0].topTool`, "")
 	if string(found.Result) != `"up__write"` {
-		t.Errorf("gateway.search as the function of map returned %s (%+v)", found.Result, found.Error)
+		t.Errorf("gateway.search passed to map returned %s (%+v)", found.Result, found.Error)
 	}
 }
 
@@ -173,13 +173,13 @@ func TestBuiltinNullArguments(t *testing.T) {
 		`{"name":"gateway_listTools","arguments":null,"_meta":null}`,
 		`{"name":"up__write","arguments":null,"_meta":null}`,
 	} {
-		if a := ask(t, app, "tools/call", params); a.Error != nil || a.Result.IsError {
+		if a := rpc(t, app, "tools/call", params); a.Error != nil || a.Result.IsError {
 			t.Errorf("%s: %+v %+v", params, a.Error, a.Result)
 		}
 	}
 	for _, method := range []string{"tools/list", "prompts/list", "resources/list", "ping"} {
 		for _, params := range []string{"null", `{"cursor":null,"_meta":null}`} {
-			if a := ask(t, app, method, params); a.Error != nil {
+			if a := rpc(t, app, method, params); a.Error != nil {
 				t.Errorf("%s with %s: %+v", method, params, a.Error)
 			}
 		}
@@ -196,8 +196,8 @@ func TestBuiltinNullArguments(t *testing.T) {
 	}
 }
 
-// TestBuiltinSchemas checks that every built-in tool declares that it takes no
-// arguments but its own.
+// TestBuiltinSchemas checks that the schemas of the built-in tools allow no
+// additional properties.
 func TestBuiltinSchemas(t *testing.T) {
 	app, _ := writingApp(t)
 	declared := func() (n int) {

@@ -13,10 +13,10 @@ import (
 	"mcpgateway/services/toolset"
 )
 
-// challenge says in the header of a 401 how a caller can prove itself (RFC
-// 6750, section 3). For a project with authMode oauth it names the metadata
-// that leads to the authorization server (RFC 9728, section 5.1) and the
-// scopes to ask for; others name no metadata, so that clients do not look.
+// challenge sets the WWW-Authenticate header of a 401 (RFC 6750, section 3).
+// For a project with authMode oauth, it contains the URL of the metadata that
+// leads to the authorization server (RFC 9728, section 5.1) and the scopes to
+// request. Other projects have no metadata, so that clients don't try OAuth.
 func (e *Endpoint) challenge(c *fiber.Ctx, project *toolset.Snapshot) {
 	value := `Bearer realm="gateway"`
 	if project.Project.AuthMode == models.AuthOAuth {
@@ -28,8 +28,8 @@ func (e *Endpoint) challenge(c *fiber.Ctx, project *toolset.Snapshot) {
 	c.Set(fiber.HeaderWWWAuthenticate, value)
 }
 
-// bearer returns a challenge for the scopes of the endpoint that is asked.
-// Slugs have no character that would end the quoted text.
+// bearer returns a challenge for the requested endpoint and the scopes. Slugs
+// have no characters that must be escaped.
 func (e *Endpoint) bearer(c *fiber.Ctx, project *toolset.Snapshot, scopes string) string {
 	endpoint := "request"
 	if strings.HasSuffix(c.Path(), "/sse") {
@@ -39,8 +39,8 @@ func (e *Endpoint) bearer(c *fiber.Ctx, project *toolset.Snapshot, scopes string
 		`", scope="` + scopes + `"`
 }
 
-// permit refuses messages that the caller's token has no scope for. It returns
-// FORBIDDEN, with a challenge that names the scope to ask for (MCP 2025-11-25,
+// permit returns FORBIDDEN for messages outside the scopes of the caller's
+// token. It then sets a challenge with the required scope (MCP 2025-11-25,
 // "Scope Challenge Handling").
 func (e *Endpoint) permit(c *fiber.Ctx, project *toolset.Snapshot, principal access.Principal, messages []*message) error {
 	if principal.Allows(access.ScopeCall) {
@@ -55,13 +55,13 @@ func (e *Endpoint) permit(c *fiber.Ctx, project *toolset.Snapshot, principal acc
 			continue
 		}
 		c.Set(fiber.HeaderWWWAuthenticate, e.bearer(c, project, string(needed))+`, error="insufficient_scope"`)
-		return fault.Forbidden("this token lacks the scope %s", needed)
+		return fault.Forbidden("The access token lacks the scope %s. Request a token with this scope.", needed)
 	}
 	return nil
 }
 
-// scopeOf returns the scope that a message needs (contract: built-in search
-// and listTools read, every other tool is a call).
+// scopeOf returns the scope required by a message. The built-in tools search
+// and listTools require ScopeRead, all other tools ScopeCall (contract).
 func scopeOf(m *message) access.Scope {
 	if m.method != methodCall {
 		return access.ScopeRead
@@ -78,12 +78,12 @@ func scopeOf(m *message) access.Scope {
 	}
 }
 
-// authenticate proves the caller. A wrong key is UNAUTHORIZED, however often it
-// is presented, because clients then prompt for another one. After a few from an
-// address the fault has a time to wait, and after very many it is RATE_LIMITED.
-// Right keys pass all the same, because many clients share an address and keys
-// cannot be guessed. Tokens are not counted: clients renew one that expired
-// after it is rejected.
+// authenticate authenticates the caller. It returns UNAUTHORIZED for a wrong
+// key, because clients then prompt for another one. After several wrong keys
+// from an address the fault has a RetryAfter, and after very many it becomes
+// RATE_LIMITED. Valid keys are still accepted then, because many clients can
+// share an address and keys can't be guessed. Tokens are not counted: clients
+// renew an expired token only after it is rejected.
 func (e *Endpoint) authenticate(c *fiber.Ctx, project *toolset.Snapshot) (access.Principal, error) {
 	presented := c.Get(fiber.HeaderAuthorization)
 	principal, err := e.Auth.Authenticate(c.UserContext(), &project.Project, presented)
@@ -104,12 +104,12 @@ func (e *Endpoint) authenticate(c *fiber.Ctx, project *toolset.Snapshot) (access
 	return access.Principal{}, err
 }
 
-// countWrongKey counts a wrong key and returns its fault:
-// unauthorized, with a time to wait when the address presented several, or
-// RATE_LIMITED for an address that presented very many.
+// countWrongKey counts a wrong key and returns its fault: unauthorized, with a
+// RetryAfter after several wrong keys from the address, or RATE_LIMITED after
+// very many.
 func (e *Endpoint) countWrongKey(c *fiber.Ctx, unauthorized error) error {
 	if wait := e.WrongKeys.Spend(c); wait > 0 {
-		f := fault.New(fault.KindRateLimited, fault.CodeRateLimited, "Too many wrong keys came from this address. Check the key in use and wait before the next request.")
+		f := fault.New(fault.KindRateLimited, fault.CodeRateLimited, "Too many requests with wrong keys from this address. Check the key and retry later.")
 		f.RetryAfter = wait
 		return f
 	}

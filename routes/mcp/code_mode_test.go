@@ -17,8 +17,8 @@ import (
 	"mcpgateway/web/webtest"
 )
 
-// codeApp returns the application with the two demo upstreams, one of whose
-// tools is denied, in a project with Code Mode.
+// codeApp returns the application with the two demo servers in a project with
+// Code Mode. One tool is denied.
 func codeApp(t *testing.T, settings string) *routestest.App {
 	t.Helper()
 	clock, text := upstreamtest.New(demo.Servers()[0]), upstreamtest.New(demo.Servers()[1])
@@ -45,8 +45,8 @@ type toolAnswer struct {
 	}
 }
 
-// ask sends one request of a plain client.
-func ask(t *testing.T, app *routestest.App, method, params string) (a toolAnswer) {
+// rpc sends one JSON-RPC request.
+func rpc(t *testing.T, app *routestest.App, method, params string) (a toolAnswer) {
 	t.Helper()
 	answer := webtest.Send(t, app.App, webtest.Case{
 		Method: "POST", Path: "/v1/mcp/p/request", Header: map[string]string{"Content-Type": "application/json", "MCP-Protocol-Version": "2025-11-25"},
@@ -64,7 +64,7 @@ func runCode(t *testing.T, app *routestest.App, code, more string) (codemode.Out
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := ask(t, app, "tools/call", fmt.Sprintf(`{"name":"gateway_executeTool","arguments":{"code":%s%s}}`, quoted, more))
+	a := rpc(t, app, "tools/call", fmt.Sprintf(`{"name":"gateway_executeTool","arguments":{"code":%s%s}}`, quoted, more))
 	var out codemode.Outcome
 	if a.Error == nil {
 		if err := json.Unmarshal(a.Result.Structured, &out); err != nil {
@@ -74,11 +74,11 @@ func runCode(t *testing.T, app *routestest.App, code, more string) (codemode.Out
 	return out, a
 }
 
-// TestCodeModeConversation does what a client does: it finds tools, reads their
+// TestCodeModeConversation acts like a client: it finds tools, reads their
 // declarations, and runs code that calls three tools of two servers.
 func TestCodeModeConversation(t *testing.T) {
 	app := codeApp(t, "")
-	listed := ask(t, app, "tools/list", "{}")
+	listed := rpc(t, app, "tools/list", "{}")
 	var names []string
 	for _, tool := range listed.Result.Tools {
 		names = append(names, tool.Name)
@@ -89,15 +89,15 @@ func TestCodeModeConversation(t *testing.T) {
 	if !strings.HasSuffix(strings.Join(names, " "), "gateway_searchMcpForTask gateway_listTools gateway_executeTool") {
 		t.Errorf("listed are %q", names)
 	}
-	found := ask(t, app, "tools/call", `{"name":"gateway_searchMcpForTask","arguments":{"task":"days between two dates"}}`)
+	found := rpc(t, app, "tools/call", `{"name":"gateway_searchMcpForTask","arguments":{"task":"days between two dates"}}`)
 	if !strings.Contains(found.Result.Content[0].Text, "clock__days_between") {
 		t.Errorf("found %s", found.Result.Content[0].Text)
 	}
-	page := ask(t, app, "tools/call", `{"name":"gateway_listTools","arguments":{"query":"server:clock between"}}`)
+	page := rpc(t, app, "tools/call", `{"name":"gateway_listTools","arguments":{"query":"server:clock between"}}`)
 	if text := page.Result.Content[0].Text; !strings.Contains(text, "days_between") || !strings.Contains(text, `"nextCursor":null`) || strings.Contains(text, "base64") {
 		t.Errorf("the page is %s", text)
 	}
-	whole := ask(t, app, "tools/call", `{"name":"gateway_listTools","arguments":{}}`).Result.Content[0].Text
+	whole := rpc(t, app, "tools/call", `{"name":"gateway_listTools","arguments":{}}`).Result.Content[0].Text
 	if !strings.Contains(whole, "declare const clock") || strings.Contains(whole, "hash_text") {
 		t.Errorf("the declarations are %s", whole)
 	}
@@ -117,7 +117,7 @@ func TestCodeModeConversation(t *testing.T) {
 	if got := string(out.Result); !strings.Contains(got, "59") || !strings.Contains(got, "DAYS") || !strings.Contains(got, "eA==") {
 		t.Errorf("the result is %s", got)
 	}
-	// Inner calls stand in the log beside the outer one.
+	// Inner calls are logged in addition to the outer one.
 	project, err := app.Services.Directory.Project("p")
 	if err != nil {
 		t.Fatal(err)
@@ -137,9 +137,9 @@ func TestCodeModeConversation(t *testing.T) {
 	})
 }
 
-// TestCodeResultIsStructured runs code as clients of every revision: each gets
+// TestCodeResultStructured checks that clients of every protocol version receive
 // the outcome as structured content.
-func TestCodeResultIsStructured(t *testing.T) {
+func TestCodeResultStructured(t *testing.T) {
 	app := codeApp(t, "")
 	const params = `"name":"gateway_executeTool","arguments":{"code":"return 7"}`
 	for _, version := range []string{"", "2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"} {
@@ -166,16 +166,16 @@ func TestCodeResultIsStructured(t *testing.T) {
 	}
 }
 
-// TestPolicyParity shows that code reaches nothing that tools/call does not.
+// TestPolicyParity checks that code can't call tools that tools/call rejects.
 func TestPolicyParity(t *testing.T) {
 	app := codeApp(t, `"disabledTools":["clock__current_time"],`)
 	ns := typescript.Identifier("my-text")
 	for name, code := range map[string]string{
-		"denied by the filter": `return await ` + ns + `.hash_text({ text: "a" })`,
-		"denied, by its name":  `return await gateway.call("my-text__hash_text", { text: "a" })`,
-		"switched off":         `return await gateway.call("clock__current_time", { zone: "UTC" })`,
-		"of no server":         `return await gateway.call("nobody__x", {})`,
-		"itself":               `return await gateway.call("gateway_executeTool", { code: "return 1" })`,
+		"denied by filter": `return await ` + ns + `.hash_text({ text: "a" })`,
+		"denied, by name":  `return await gateway.call("my-text__hash_text", { text: "a" })`,
+		"disabled":         `return await gateway.call("clock__current_time", { zone: "UTC" })`,
+		"unknown server":   `return await gateway.call("unknown__x", {})`,
+		"itself":           `return await gateway.call("gateway_executeTool", { code: "return 1" })`,
 	} {
 		out, _ := runCode(t, app, code, "")
 		if out.OK {
@@ -185,11 +185,11 @@ func TestPolicyParity(t *testing.T) {
 	limited := codeApp(t, `"rateLimit":{"perSecond":0.001,"burst":5},`)
 	out, _ := runCode(t, limited, `for (let i = 0; i < 20; i++) await clock.days_between({ start: "2026-01-01", end: "2026-03-01" }); return "all"`, "")
 	if out.OK || out.Error == nil || len(out.Calls) != 5 || !out.Calls[3].OK || out.Calls[4].OK {
-		t.Errorf("beyond the rate: %+v", out)
+		t.Errorf("beyond the rate limit: %+v", out)
 	}
 }
 
-func TestCodeArgumentsAreChecked(t *testing.T) {
+func TestCodeArguments(t *testing.T) {
 	app := codeApp(t, "")
 	for arguments, want := range map[string]int{
 		`{"name":"gateway_executeTool"}`: -32002, `{"name":"gateway_listTools"}`: -32002, `{"name":"gateway_searchMcpForTask","arguments":{"task":"time"}}`: -32002,
@@ -198,7 +198,7 @@ func TestCodeArgumentsAreChecked(t *testing.T) {
 		`{"code":"return 1","typecheck":"maybe"}`: -32602, `{"code":"return 1","dryRun":1}`: -32602,
 		`{"code":"return 1","timeout":10000}`: 0, `{"code":"return 1","timeout":1000}`: 0,
 	} {
-		a := ask(t, app, "tools/call", `{"name":"gateway_executeTool","arguments":`+arguments+`}`)
+		a := rpc(t, app, "tools/call", `{"name":"gateway_executeTool","arguments":`+arguments+`}`)
 		code := 0
 		if a.Error != nil {
 			code = a.Error.Code
@@ -209,17 +209,17 @@ func TestCodeArgumentsAreChecked(t *testing.T) {
 	}
 	app.Apply(t, `{"projects":{"p":{"codeMode":{"enabled":false}}}}`)
 	for _, call := range []string{`{"name":"gateway_executeTool","arguments":{"code":"return 1"}}`, `{"name":"gateway_listTools","arguments":{}}`} {
-		if a := ask(t, app, "tools/call", call); a.Error == nil || a.Error.Code != -32003 || a.Error.Data.Code != "CODE_MODE_DISABLED" {
+		if a := rpc(t, app, "tools/call", call); a.Error == nil || a.Error.Code != -32003 || a.Error.Data.Code != "CODE_MODE_DISABLED" {
 			t.Errorf("%s while Code Mode is off: %+v", call, a)
 		}
 	}
-	if a := ask(t, app, "tools/call", `{"name":"gateway_executeTool","arguments":{"name":"my-text__base64","arguments":{"text":"x","direction":"encode"}}}`); a.Error != nil || a.Result.IsError {
+	if a := rpc(t, app, "tools/call", `{"name":"gateway_executeTool","arguments":{"name":"my-text__base64","arguments":{"text":"x","direction":"encode"}}}`); a.Error != nil || a.Result.IsError {
 		t.Errorf("a call by name while Code Mode is off: %+v", a)
 	}
 }
 
-// TestTheBridgeTellsHowCodeGoesOn reads the events of a run on the SSE bridge.
-func TestTheBridgeTellsHowCodeGoesOn(t *testing.T) {
+// TestBridgeStreamsCodeProgress checks the events of a run on the SSE bridge.
+func TestBridgeStreamsCodeProgress(t *testing.T) {
 	app := codeApp(t, "")
 	answer := webtest.Send(t, app.App, webtest.Case{
 		Method: "POST", Path: "/v1/mcp/p/sse", Header: map[string]string{"Content-Type": "application/json", "Accept": "text/event-stream"},
@@ -227,7 +227,7 @@ func TestTheBridgeTellsHowCodeGoesOn(t *testing.T) {
 	})
 	events := strings.Split(strings.TrimSpace(answer.Body), "\n\n")
 	if len(events) < 4 || events[len(events)-1] != "data: [DONE]" || !strings.HasPrefix(events[len(events)-2], `data: {"type":"result"`) {
-		t.Fatalf("the events are %q", events)
+		t.Fatalf("got events %q", events)
 	}
 	progress := strings.Join(events[:len(events)-2], "\n")
 	for _, want := range []string{`"type":"progress"`, "clock__days_between", "half"} {

@@ -20,20 +20,20 @@ import (
 	"mcpgateway/web/webtest"
 )
 
-var update = flag.Bool("update", false, "rewrite the answers and upstream parts of the conversations")
+var update = flag.Bool("update", false, "update the responses and upstream parts of the conversations")
 
-// TestConversations plays every testdata/*.txtar: the client's lines are sent
-// one after the other, and what is answered and what reached the upstream is
-// compared with the file. In a file,
+// TestConversations replays every testdata/*.txtar: it sends the client's lines
+// in order and compares the responses and the upstream requests with the file.
+// The parts of a file are:
 //
-//	settings   lines "era REVISION", which the upstream speaks alone
-//	project    the declarative project; URL stands for the upstream's address
-//	tools      a definition per line, its raw result on the next after "=> " or error after "!> "
-//	client     a body per line, in which $CURSOR stands for the last nextCursor; "@ Name: value" sets a header
-//	           for the next only; "! apply PROJECT" changes the project, "! sync" reads the upstream again,
-//	           "! tools DEFINITION…" gives it other tools first
-//	answers    "STATUS body" per line of the client
-//	upstream   the bodies of the requests that reached the upstream for the client
+//	settings   lines "era VERSION": the upstream server supports only these
+//	project    the declarative project; URL is replaced by the server's URL
+//	tools      a definition per line; the next line is its raw result after "=> " or its error after "!> "
+//	client     a body per line; $CURSOR is replaced by the last nextCursor; "@ Name: value" sets a header
+//	           of the next request; "! apply PROJECT" changes the project, "! sync" syncs the server,
+//	           "! tools DEFINITION…" replaces its tools and syncs it
+//	responses  "STATUS body" per client request
+//	upstream   the bodies of the upstream requests made for the client
 func TestConversations(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(files) == 0 {
@@ -68,7 +68,7 @@ func play(t *testing.T, file string) {
 	app.Sync(t, "p", "up")
 	up.ForgetRequests()
 
-	var answers, received bytes.Buffer
+	var responses, received bytes.Buffer
 	header, cursor := map[string]string{}, ""
 	for _, line := range lines(part["client"]) {
 		if change, ok := strings.CutPrefix(line, "! "); ok {
@@ -82,7 +82,7 @@ func play(t *testing.T, file string) {
 			continue
 		}
 		a := webtest.Send(t, app.App, webtest.Case{Method: "POST", Path: "/v1/mcp/p/request", Body: line, Header: header})
-		fmt.Fprintf(&answers, "%d %s\n", a.Status, routestest.Normalise(a.Body))
+		fmt.Fprintf(&responses, "%d %s\n", a.Status, routestest.Normalise(a.Body))
 		if found := nextCursor.FindStringSubmatch(a.Body); found != nil {
 			cursor = found[1]
 		}
@@ -94,26 +94,26 @@ func play(t *testing.T, file string) {
 		}
 	}
 	if *update {
-		part["answers"].Data, part["upstream"].Data = answers.Bytes(), received.Bytes()
+		part["responses"].Data, part["upstream"].Data = responses.Bytes(), received.Bytes()
 		if err := os.WriteFile(file, txtar.Format(archive), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		return
 	}
-	if d := cmp.Diff(string(part["answers"].Data), answers.String()); d != "" {
-		t.Errorf("answers (-want +got):\n%s", d)
+	if d := cmp.Diff(string(part["responses"].Data), responses.String()); d != "" {
+		t.Errorf("responses (-want +got):\n%s", d)
 	}
 	if d := cmp.Diff(string(part["upstream"].Data), received.String()); d != "" {
-		t.Errorf("upstream (-want +got):\n%s", d)
+		t.Errorf("upstream requests (-want +got):\n%s", d)
 	}
 }
 
-// ownID is the id of a request of the gateway's, which depends on what else it
-// sent meanwhile.
+// ownID is the id of a request of the gateway. It depends on the number of
+// previous requests.
 var ownID = regexp.MustCompile(`"id":[0-9]+`)
 
-// forClients reports whether the gateway made the request for a client, and
-// not to connect, to sync or to listen.
+// forClients reports whether the gateway made the request for a client, rather
+// than to connect, sync or listen.
 func forClients(r upstreamtest.Recorded) bool {
 	switch r.Method {
 	case "", "initialize", "notifications/initialized", "server/discover", "subscriptions/listen":
@@ -125,7 +125,7 @@ func forClients(r upstreamtest.Recorded) bool {
 
 var nextCursor = regexp.MustCompile(`"nextCursor":"([^"]+)"`)
 
-// makeChange does what a "!" line of a conversation says.
+// makeChange applies a "!" line of a conversation.
 func makeChange(t *testing.T, app *routestest.App, up *upstreamtest.Server, url, change string) {
 	t.Helper()
 	verb, rest, _ := strings.Cut(change, " ")
@@ -159,7 +159,7 @@ func lines(f *txtar.File) []string {
 	return out
 }
 
-// scriptedTools returns tools that always answer the same.
+// scriptedTools returns tools with fixed results.
 func scriptedTools(t *testing.T, script []string) []upstreamtest.Tool {
 	t.Helper()
 	var tools []upstreamtest.Tool
@@ -175,14 +175,14 @@ func scriptedTools(t *testing.T, script []string) []upstreamtest.Tool {
 				Data    json.RawMessage
 			}
 			if err := json.Unmarshal([]byte(raw), &e); err != nil {
-				t.Fatalf("broken error %q", raw)
+				t.Fatalf("invalid error %q", raw)
 			}
 			result.Err = &upstreamtest.RPCError{Code: e.Code, Message: e.Message, Data: e.Data}
 		} else {
-			t.Fatalf("no answer in %q", answer)
+			t.Fatalf("no result in %q", answer)
 		}
 		if !json.Valid([]byte(script[i])) {
-			t.Fatalf("broken definition %q", script[i])
+			t.Fatalf("invalid definition %q", script[i])
 		}
 		tools = append(tools, upstreamtest.Tool{Definition: script[i], Call: func(context.Context, *upstreamtest.Call) upstreamtest.Result { return result }})
 	}

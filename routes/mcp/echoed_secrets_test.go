@@ -16,12 +16,12 @@ import (
 	"mcpgateway/web/webtest"
 )
 
-// TestASecretThatAServerEchoesIsShownNowhere has a server that repeats its
-// credentials in everything that it sends. They are looked for in the replies
-// to clients and administrators, in the log and in the files of the database.
-func TestASecretThatAServerEchoesIsShownNowhere(t *testing.T) {
+// TestEchoedSecretsRedacted uses a server that repeats its credentials in all
+// its responses. They must not appear in responses to clients and
+// administrators, in the log or in the database files.
+func TestEchoedSecretsRedacted(t *testing.T) {
 	const bearer, header, password = "sesame-bearer/0123+456", "sesame-header-0123456", "sesame-password"
-	basic := base64.StdEncoding.EncodeToString([]byte("somebody:" + password))
+	basic := base64.StdEncoding.EncodeToString([]byte("user:" + password))
 	all := strings.Join([]string{
 		bearer, header, password, basic, base64.StdEncoding.EncodeToString([]byte(bearer)), `sesame-bearer\/0123+456`, `sesame-bearer/0123\u002B456`,
 	}, " ")

@@ -11,16 +11,17 @@ import (
 	"mcpgateway/web"
 )
 
-// maxBatch bounds the messages of one batch (contract, "Limits").
+// maxBatch is the maximum number of messages in a batch (contract, "Limits").
 const maxBatch = 50
 
-// methodCall is the method of nearly all requests.
+// methodCall is the most frequent method.
 const methodCall = "tools/call"
 
-// messageEvent is the name of the event that carries a JSON-RPC message.
+// messageEvent is the name of SSE events with a JSON-RPC message.
 const messageEvent = "message"
 
-// message is one JSON-RPC message of a client. Its parts are raw.
+// message is a JSON-RPC message of a client. Its members are raw JSON, except
+// method.
 type message struct {
 	id     []byte // nil for notifications
 	method string // "" for responses
@@ -30,18 +31,18 @@ type message struct {
 
 	err *rpcAnswer
 
-	alone [1]*message // room for itself
+	alone [1]*message // backs the slice of a single message, to save an allocation
 }
 
 func (m *message) isRequest() bool { return m.method != "" && m.id != nil }
 
 func (m *message) isResponse() bool { return m.result != nil || m.rpcError != nil }
 
-// parseBody reads the body of a POST: one message, or a batch of at most
-// maxBatch. Invalid messages of a batch carry their own error.
+// parseBody parses the body of a POST: one message, or a batch of at most
+// maxBatch. Invalid messages of a batch have err set.
 func parseBody(body []byte) (messages []*message, batch bool, problem *rpcAnswer) {
 	if err := rawjson.CheckDepth(body, web.MaxDepth); err != nil {
-		return nil, false, parseError("the JSON is nested deeper than 64 levels")
+		return nil, false, parseError("The JSON is nested deeper than 64 levels.")
 	}
 	switch rawjson.Kind(body) {
 	case '{':
@@ -57,7 +58,7 @@ func parseBody(body []byte) (messages []*message, batch bool, problem *rpcAnswer
 			return nil, false, brokenJSON(err)
 		}
 		if len(items) == 0 || len(items) > maxBatch {
-			return nil, false, invalidRequest(nil, "a batch holds 1 to 50 messages")
+			return nil, false, invalidRequest(nil, "A batch must have 1 to 50 messages.")
 		}
 		for _, item := range items {
 			m, problem := parseMessage(item)
@@ -71,47 +72,47 @@ func parseBody(body []byte) (messages []*message, batch bool, problem *rpcAnswer
 	if err := rawjson.Valid(body, rawjson.Strict); err != nil {
 		return nil, false, brokenJSON(err)
 	}
-	return nil, false, invalidRequest(nil, "the body must be a JSON-RPC request object")
+	return nil, false, invalidRequest(nil, "The body must be a JSON-RPC request object.")
 }
 
-// parseMessage splits one message and checks its form (JSON-RPC 2.0, section 4;
-// MCP forbids null ids).
+// parseMessage parses and validates one message (JSON-RPC 2.0, section 4). MCP
+// forbids null ids.
 func parseMessage(raw []byte) (*message, *rpcAnswer) {
 	if rawjson.Kind(raw) != '{' {
-		return nil, invalidRequest(nil, "a message must be an object")
+		return nil, invalidRequest(nil, "A message must be a JSON object.")
 	}
 	o, err := rawjson.ParseObject(raw, rawjson.Strict)
 	if err != nil {
 		return nil, brokenJSON(err)
 	}
 	m := &message{id: o.Get("id"), params: o.Get("params")}
-	if rawjson.Kind(m.params) == 'n' { // as some clients write that there are none
+	if rawjson.Kind(m.params) == 'n' { // some clients send null for no params
 		m.params = nil
 	}
 	if kind := rawjson.Kind(m.id); m.id != nil && kind != '"' && !rawjson.IsNumber(m.id) {
 		m.id = nil
-		return nil, invalidRequest(nil, "id must be a string or a number")
+		return nil, invalidRequest(nil, "id must be a string or a number.")
 	}
 	if !rawjson.Says(o.Get("jsonrpc"), "2.0") {
-		return nil, invalidRequest(m.id, `jsonrpc must be "2.0"`)
+		return nil, invalidRequest(m.id, `jsonrpc must be "2.0".`)
 	}
 	raw = o.Get("method")
 	if result, rpcError := o.Get("result"), o.Get("error"); raw == nil && m.id != nil && (result != nil) != (rpcError != nil) {
 		return &message{id: m.id, result: result, rpcError: rpcError}, nil
 	}
-	if rawjson.Says(raw, methodCall) { // most are; the text is there already
+	if rawjson.Says(raw, methodCall) { // the usual case, without an allocation
 		m.method = methodCall
 		return m, nil
 	}
 	method, ok := rawjson.String(raw)
 	if !ok || method == "" {
-		return nil, invalidRequest(m.id, "method must be a non-empty string")
+		return nil, invalidRequest(m.id, "method must be a non-empty string.")
 	}
 	m.method = method
 	return m, nil
 }
 
-// appendResult appends the answer to a request, with the client's own id bytes.
+// appendResult appends the response to a request, with the raw id.
 func appendResult(dst, id, result []byte) []byte {
 	if dst == nil {
 		dst = make([]byte, 0, len(result)+len(id)+64)
@@ -119,18 +120,17 @@ func appendResult(dst, id, result []byte) []byte {
 	return append(append(appendResultHead(dst, id), result...), '}')
 }
 
-// appendResultHead appends what stands before the result in the answer to a
-// request.
+// appendResultHead appends the response to a request up to its result.
 func appendResultHead(dst, id []byte) []byte {
 	return append(append(append(dst, `{"jsonrpc":"2.0","id":`...), id...), `,"result":`...)
 }
 
-// appendNotification appends a notification; params is raw or nil.
+// appendNotification appends a notification. params is raw, or nil.
 func appendNotification(dst []byte, method string, params []byte) []byte {
 	return appendParams(append(dst, `{"jsonrpc":"2.0"`...), method, params)
 }
 
-// appendRequest appends a request of ours; params is raw or nil.
+// appendRequest appends a request to the client. params is raw, or nil.
 func appendRequest(dst, id []byte, method string, params []byte) []byte {
 	return appendParams(append(append(dst, `{"jsonrpc":"2.0","id":`...), id...), method, params)
 }
@@ -143,17 +143,17 @@ func appendParams(dst []byte, method string, params []byte) []byte {
 	return append(dst, '}')
 }
 
-// rpcAnswer is a JSON-RPC error on its way to the client.
+// rpcAnswer is a JSON-RPC error response.
 type rpcAnswer struct {
-	status  int // of HTTP
+	status  int // HTTP status
 	id      []byte
-	raw     []byte // a complete error object of an upstream, instead of all below
+	raw     []byte // the error object of an upstream server; replaces the fields below
 	number  int
 	message string
 	data    errorData
 }
 
-// errorData is the data member of our own errors (contract, "Errors").
+// errorData is the data member of errors of the gateway (contract, "Errors").
 type errorData struct {
 	Code      fault.Code  `json:"code"`
 	Restart   bool        `json:"restart"`
@@ -161,7 +161,7 @@ type errorData struct {
 	RequestID string      `json:"requestId,omitempty"`
 	Supported []string    `json:"supported,omitempty"` // of MCP 2026-07-28's -32022
 	Requested string      `json:"requested,omitempty"`
-	URI       string      `json:"uri,omitempty"`  // of a resource that was not found
+	URI       string      `json:"uri,omitempty"`  // the resource that was not found
 	Help      string      `json:"help,omitempty"` // URL of the documentation of the code
 }
 
@@ -174,7 +174,7 @@ func (a *rpcAnswer) append(dst []byte, x web.ErrorContext) []byte {
 	return append(a.appendError(dst, x), '}')
 }
 
-// appendError appends the error object alone.
+// appendError appends only the error object.
 func (a *rpcAnswer) appendError(dst []byte, x web.ErrorContext) []byte {
 	if a.raw != nil {
 		return append(dst, a.raw...)
@@ -192,7 +192,8 @@ func (a *rpcAnswer) appendError(dst []byte, x web.ErrorContext) []byte {
 
 func (a *rpcAnswer) answer(c *fiber.Ctx) error { return a.answerThen(c, func() {}) }
 
-// answerThen is answer and calls sent when the error was sent or cannot be.
+// answerThen sends the response. It calls sent after the response was sent or
+// failed to be sent.
 func (a *rpcAnswer) answerThen(c *fiber.Ctx, sent func()) error {
 	event := web.EventOf(c)
 	if a.raw == nil {
@@ -208,7 +209,7 @@ func (a *rpcAnswer) answerThen(c *fiber.Ctx, sent func()) error {
 	return c.Send(text)
 }
 
-// refuse returns the error of a request that cannot be read or understood.
+// refuse returns the error response to an invalid request.
 func refuse(status int, id []byte, number int, text string) *rpcAnswer {
 	return &rpcAnswer{status: status, id: id, number: number, message: text, data: errorData{Code: fault.CodeInvalidParameter}}
 }
@@ -218,7 +219,7 @@ func parseError(text string) *rpcAnswer {
 }
 
 func brokenJSON(err error) *rpcAnswer {
-	return parseError("the body is not valid JSON: " + err.Error())
+	return parseError("The body is not valid JSON: " + err.Error() + ".")
 }
 
 func invalidRequest(id []byte, text string) *rpcAnswer {

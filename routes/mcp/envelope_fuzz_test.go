@@ -9,8 +9,8 @@ import (
 	"mcpgateway/web"
 )
 
-// FuzzEnvelope proves that what is taken for JSON-RPC messages is JSON, means
-// to other readers what it means here, and is answered with JSON.
+// FuzzEnvelope checks that accepted messages are valid JSON, that they parse to
+// the same message after being written again, and that responses are valid JSON.
 func FuzzEnvelope(f *testing.F) {
 	for _, seed := range []string{
 		`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, `{"jsonrpc":"2.0","method":"notifications/x","params":[]}`, `{"jsonrpc":"2.0","id":"a\"b","result":{}}`,
@@ -42,7 +42,7 @@ func FuzzEnvelope(f *testing.F) {
 			if m.isResponse() {
 				continue
 			}
-			// A request of ours that says the same is read as the same.
+			// The message written again must parse to the same message.
 			id := m.id
 			if id == nil {
 				id = []byte("0")
@@ -52,10 +52,10 @@ func FuzzEnvelope(f *testing.F) {
 			}
 			again, _, problem := parseBody(appendRequest(nil, id, m.method, m.params))
 			if problem != nil {
-				t.Fatalf("%q cannot be said again: %s", body, problem.append(nil, web.ErrorContext{}))
+				t.Fatalf("%q written again is rejected: %s", body, problem.append(nil, web.ErrorContext{}))
 			}
 			if a := again[0]; a.method != m.method || !bytes.Equal(a.id, id) || !bytes.Equal(a.params, m.params) {
-				t.Fatalf("%q became %+v when said again", body, a)
+				t.Fatalf("%q written again became %+v", body, a)
 			}
 			checkAnswer(t, appendResult(nil, id, []byte("{}")))
 		}
@@ -68,6 +68,6 @@ func checkAnswer(t *testing.T, answer []byte) {
 		JSONRPC string `json:"jsonrpc"`
 	}
 	if err := json.Unmarshal(answer, &read); err != nil || read.JSONRPC != "2.0" {
-		t.Fatalf("answered %q: %v", answer, err)
+		t.Fatalf("got %q: %v", answer, err)
 	}
 }

@@ -9,9 +9,9 @@ import (
 	"mcpgateway/services/gateway"
 )
 
-// The numbers that clients get. -32002 and -32003 are the specification's;
-// revision 2026-07-28 forbids the first and reserves the second, so its
-// clients get -32602 with the same data.code.
+// JSON-RPC error codes. -32002 and -32003 are defined by the specification.
+// MCP 2026-07-28 forbids the first and reserves the second, so its clients
+// receive -32602 with the same data.code.
 const (
 	codeParseError         = -32700
 	codeInvalidRequest     = -32600
@@ -25,8 +25,8 @@ const (
 	codeUnsupportedVersion = -32022
 )
 
-// errorAnswer is the one place where the faults of a JSON-RPC request get
-// their numbers.
+// errorAnswer converts an error to a JSON-RPC error response. It is the only
+// mapping from faults to JSON-RPC error codes.
 func errorAnswer(err error, client *gateway.Client, id []byte) *rpcAnswer {
 	a := &rpcAnswer{status: fiber.StatusOK, id: id}
 	var upstream *gateway.RPCError
@@ -59,8 +59,8 @@ func errorAnswer(err error, client *gateway.Client, id []byte) *rpcAnswer {
 	return a
 }
 
-// statelessStatus returns the HTTP status that revision 2026-07-28 asks for
-// with an error of an upstream.
+// statelessStatus returns the HTTP status that MCP 2026-07-28 requires for an
+// error code of an upstream server.
 func statelessStatus(number int) int {
 	switch {
 	case number == codeMethodNotFound:

@@ -16,13 +16,13 @@ import (
 	"mcpgateway/web/sse"
 )
 
-// exchange is one request whose answer becomes a stream as soon as anything
-// is to be sent before it, or it takes long. The request is handled on the
-// goroutine of its connection, because to hand it to another one and its
-// outcome back costs a third of a call.
+// exchange is a request whose response becomes a stream if it takes long or if
+// messages must be sent before it. The request is handled on the goroutine of
+// its connection, because switching to another goroutine and back takes a third
+// of the time of a call.
 type exchange struct {
 	endpoint *Endpoint
-	request  *fiber.Ctx // until it is answered
+	request  *fiber.Ctx // valid until the response
 	ctx      context.Context
 	cancel   context.CancelFunc
 	client   *gateway.Client
@@ -32,14 +32,14 @@ type exchange struct {
 	trace    gateway.Trace
 
 	mu       sync.Mutex
-	stream   *sse.Stream // nil until something is to be sent
-	refused  error       // why there can be no stream
-	answered bool        // nothing may be sent any more
-	gone     bool        // the client is
+	stream   *sse.Stream // nil until the response becomes a stream
+	refused  error       // the error of opening the stream
+	answered bool        // nothing more may be sent
+	gone     bool        // the client disconnected
 }
 
-// answerLazily answers a request of a client that takes streams. only says
-// that it takes nothing else.
+// answerLazily responds to a request of a client that accepts streams. only
+// means that it accepts nothing else.
 func (e *Endpoint) answerLazily(c *fiber.Ctx, project *toolset.Snapshot, client *gateway.Client, m *message, only bool) error {
 	x := &exchange{endpoint: e, request: c, client: client}
 	x.ctx, x.cancel = context.WithCancel(c.UserContext())
@@ -50,8 +50,8 @@ func (e *Endpoint) answerLazily(c *fiber.Ctx, project *toolset.Snapshot, client 
 	client.Notify = x.notify
 	switch {
 	case client.Stateless():
-		// To go away is how a stateless client cancels; a handshake client
-		// may lose its connection and its call runs on.
+		// A stateless client cancels by disconnecting. Calls of handshake
+		// clients continue after a lost connection.
 		defer conn.WatchDisconnect(c, x.lost)()
 	case client.SessionID != "":
 		x.session = e.live.enter(client.SessionID)
@@ -60,9 +60,9 @@ func (e *Endpoint) answerLazily(c *fiber.Ctx, project *toolset.Snapshot, client 
 	}
 	x.session.begin(&x.call)
 	if only {
-		x.becomeStream() // without a free one it gets JSON
+		x.becomeStream() // if too many streams are open, the response is JSON
 	}
-	late := time.AfterFunc(e.Hold, web.EventOf(c).Background.Func("late answer", x.becomeStream))
+	late := time.AfterFunc(e.Hold, web.EventOf(c).Background.Func("late stream", x.becomeStream))
 	result, err := e.handle(x.ctx, project, client, m, &x.trace)
 	late.Stop()
 	cancelled := x.session.done(&x.call)
@@ -75,7 +75,7 @@ func (e *Endpoint) answerLazily(c *fiber.Ctx, project *toolset.Snapshot, client 
 	case err == nil:
 		stream.EndWithParts(messageEvent, [][]byte{appendResultHead(nil, m.id), result, {'}'}})
 	case cancelled:
-		stream.End() // who cancelled wants no answer (MCP 2025-11-25, "Cancellation")
+		stream.End() // cancelled requests have no response (MCP 2025-11-25, "Cancellation")
 	default:
 		event.Fault(err)
 		stream.EndWith(messageEvent, errorAnswer(err, client, m.id).append(nil, event.Errors()))
@@ -85,8 +85,8 @@ func (e *Endpoint) answerLazily(c *fiber.Ctx, project *toolset.Snapshot, client 
 	return nil
 }
 
-// open makes the answer a stream. It is called once at most, while the request
-// is handled.
+// open starts the response as a stream. It is called at most once, while the
+// request is handled. The caller must hold mu.
 func (x *exchange) open() (*sse.Stream, error) {
 	free, err := x.endpoint.slots.take(streamOwner(x.request, x.client.Principal))
 	if err != nil {
@@ -102,12 +102,13 @@ func (x *exchange) open() (*sse.Stream, error) {
 	return stream, nil
 }
 
-// becomeStream makes the answer a stream now, if it can be one.
+// becomeStream starts the response as a stream, if possible.
 func (x *exchange) becomeStream() { _, _ = x.toClient() }
 
-// toClient returns the stream to the client, which it opens when there is
-// none. It returns why there is none else: too many are open, and the call,
-// which may have had its effects, goes on to its answer; or that was given.
+// toClient returns the stream of the response and opens it if necessary. It
+// returns RATE_LIMITED if too many streams are open. The call then continues
+// without a stream, because it may already have had effects. It returns
+// UNAVAILABLE after the response.
 func (x *exchange) toClient() (*sse.Stream, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -125,7 +126,7 @@ func (x *exchange) toClient() (*sse.Stream, error) {
 	return x.stream, x.refused
 }
 
-// end returns the stream, if there is one, and lets none be opened any more.
+// end returns the stream, or nil. Afterwards no stream is opened.
 func (x *exchange) end() *sse.Stream {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -133,7 +134,7 @@ func (x *exchange) end() *sse.Stream {
 	return x.stream
 }
 
-// lost ends the call and the stream because the client went away.
+// lost cancels the call and breaks the stream after the client disconnected.
 func (x *exchange) lost() {
 	x.cancel()
 	x.mu.Lock()
@@ -144,14 +145,15 @@ func (x *exchange) lost() {
 	}
 }
 
-// notify is the client's Notify. It never waits, and late calls do nothing.
+// notify implements gateway.Client.Notify. It doesn't block. After the response
+// it does nothing.
 func (x *exchange) notify(method string, params []byte) {
 	if stream, _ := x.toClient(); stream != nil {
 		sendNotification(stream, method, params)
 	}
 }
 
-// ask is the client's Ask.
+// ask implements gateway.Client.Ask.
 func (x *exchange) ask(ctx context.Context, method string, params []byte) (result, rpcError []byte, err error) {
 	stream, err := x.toClient()
 	if err != nil {
@@ -160,7 +162,7 @@ func (x *exchange) ask(ctx context.Context, method string, params []byte) (resul
 	return x.session.ask(ctx, stream, method, params)
 }
 
-// sendNotification sends a notification; only progress may be lost.
+// sendNotification sends a notification. Only progress may be dropped.
 func sendNotification(stream *sse.Stream, method string, params []byte) {
 	frame := appendNotification(make([]byte, 0, len(params)+len(method)+64), method, params)
 	if method == progressMethod {
@@ -175,8 +177,8 @@ const progressMethod = "notifications/progress"
 // anonymous is the id of every principal of a project without access control.
 const anonymous = "anonymous"
 
-// streamOwner returns whom an open stream counts for: the principal, or the
-// address of a client that is nobody in particular.
+// streamOwner returns the key of the stream limit: the principal, or the IP
+// address of an anonymous client.
 func streamOwner(c *fiber.Ctx, principal access.Principal) string {
 	if principal.ID() == anonymous {
 		return "address " + web.ClientIP(c)

@@ -26,7 +26,7 @@ func progressMessage(n int) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"t","progress":%d,"total":10000}}`, n)
 }
 
-func TestAnswersBecomeStreamsOnlyWhenTheyMust(t *testing.T) {
+func TestResponseFormat(t *testing.T) {
 	quiet := func(*call) (string, error) { return okResult, nil }
 	loud := func(c *call) (string, error) {
 		if c.Notify != nil {
@@ -49,19 +49,19 @@ func TestAnswersBecomeStreamsOnlyWhenTheyMust(t *testing.T) {
 		play   func(*call) (string, error)
 		header map[string]string
 		modern bool
-		stream []string // "~" wants the substring; nil wants JSON
+		stream []string // expected events, "~" for a substring; nil for JSON
 	}{
 		{"no Accept", loud, header("Accept", ""), false, nil},
 		{"anything", loud, header("Accept", "*/*"), false, nil},
 		{"only JSON", loud, header("Accept", "application/json"), false, nil},
-		{"a stream of weight 0", loud, header("Accept", "application/json, text/event-stream;q=0"), false, nil},
-		{"both and nothing before the answer", quiet, legacyHeader(), false, nil},
+		{"stream with q=0", loud, header("Accept", "application/json, text/event-stream;q=0"), false, nil},
+		{"both, no progress", quiet, legacyHeader(), false, nil},
 		{"both and progress", loud, legacyHeader(), false, progressed},
-		{"in another case and with a weight", loud, header("Accept", "application/json;q=0.5,Text/Event-Stream; q=1.0"), false, progressed},
+		{"other case and a weight", loud, header("Accept", "application/json;q=0.5,Text/Event-Stream; q=1.0"), false, progressed},
 		{"only a stream", quiet, header("Accept", "text/event-stream"), false, []string{okAnswer}},
-		{"an error behind progress", failing, legacyHeader(), false, []string{progressMessage(1), `~"code":"UPSTREAM_TIMEOUT"`}},
-		{"a panic behind progress", panicking, legacyHeader(), false, []string{progressMessage(1), `~"code":"INTERNAL"`}},
-		{"modern, nothing before the answer", quiet, modernHeader("tools/call"), true, nil},
+		{"error after progress", failing, legacyHeader(), false, []string{progressMessage(1), `~"code":"UPSTREAM_TIMEOUT"`}},
+		{"panic after progress", panicking, legacyHeader(), false, []string{progressMessage(1), `~"code":"INTERNAL"`}},
+		{"modern, no progress", quiet, modernHeader("tools/call"), true, nil},
 		{"modern and progress", loud, modernHeader("tools/call"), true, progressed},
 		{"modern and only JSON", loud, modernHeader("tools/call", "Accept", "application/json"), true, nil},
 	} {
@@ -82,7 +82,7 @@ func TestAnswersBecomeStreamsOnlyWhenTheyMust(t *testing.T) {
 			for _, want := range c.stream {
 				if part, ok := strings.CutPrefix(want, "~"); ok {
 					if got := stream.next(); !strings.Contains(got, part) || !strings.Contains(got, `"id":7`) {
-						t.Errorf("the stream says %q, want %q in it", got, part)
+						t.Errorf("next event = %q, want %q in it", got, part)
 					}
 					continue
 				}
@@ -94,8 +94,8 @@ func TestAnswersBecomeStreamsOnlyWhenTheyMust(t *testing.T) {
 	}
 }
 
-// routesEventually waits for a part of the log, which is written when a
-// streamed request is over.
+// routesEventually waits for a part of the log, which is written after the end
+// of a streamed request.
 func routesEventually(t *testing.T, s *server, part string) {
 	t.Helper()
 	deadline := time.Now().Add(10 * time.Second)
@@ -109,7 +109,7 @@ func routesEventually(t *testing.T, s *server, part string) {
 	}
 }
 
-func TestASlowAnswerBecomesAStreamThatIsKeptAlive(t *testing.T) {
+func TestSlowResponseBecomesStream(t *testing.T) {
 	release := newGate()
 	s := serve(t, openProject, func(*call) (string, error) {
 		<-release.c
@@ -119,7 +119,7 @@ func TestASlowAnswerBecomesAStreamThatIsKeptAlive(t *testing.T) {
 	stream := s.stream(t, request{body: toolCall, header: legacyHeader()})
 	for range 3 {
 		if got := stream.block(); !strings.HasPrefix(got, ":") {
-			t.Fatalf("want a comment, got %q", got)
+			t.Fatalf("got %q, want a comment", got)
 		}
 	}
 	release.open()
@@ -127,17 +127,17 @@ func TestASlowAnswerBecomesAStreamThatIsKeptAlive(t *testing.T) {
 	stream.want("")
 }
 
-func TestMemoryAnswersAreNeverStreams(t *testing.T) {
+func TestInMemoryResponsesAreJSON(t *testing.T) {
 	s := serve(t, openProject, nil, func(o *mcp.Options) { o.Hold = time.Nanosecond })
 	for _, method := range []string{"ping", "tools/list", "initialize"} {
 		body := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":{"protocolVersion":"2025-11-25"}}`, method)
 		if _, h, _ := s.get(t, request{body: body, header: legacyHeader()}); h.Get("Content-Type") != "application/json" {
-			t.Errorf("%s was answered with %s", method, h.Get("Content-Type"))
+			t.Errorf("%s: got %s, want application/json", method, h.Get("Content-Type"))
 		}
 	}
 }
 
-func TestTenThousandProgressEventsComeInOrder(t *testing.T) {
+func TestProgressOrder(t *testing.T) {
 	s := serve(t, openProject, func(c *call) (string, error) {
 		for i := range 10_000 {
 			c.progress(i + 1)
@@ -156,25 +156,25 @@ func TestTenThousandProgressEventsComeInOrder(t *testing.T) {
 			t.Fatal(err)
 		}
 		if m.Params.Progress <= last {
-			t.Fatalf("progress %d came behind %d", m.Params.Progress, last)
+			t.Fatalf("got progress %d after %d", m.Params.Progress, last)
 		}
 		last = m.Params.Progress
 		count++
 	}
-	t.Logf("%d of 10000 events were sent, the others gave way to newer ones", count)
+	t.Logf("%d of 10000 events were sent, the others were replaced by newer ones", count)
 	if last != 10_000 {
-		t.Errorf("the last progress was %d", last)
+		t.Errorf("last progress = %d, want 10000", last)
 	}
 }
 
-func TestAClientThatNeverReadsCostsLittle(t *testing.T) {
+func TestClientThatNeverReads(t *testing.T) {
 	big := `{"level":"info","data":"` + strings.Repeat("x", 64<<10) + `"}`
 	for _, c := range []struct {
 		name, method string
-		ends         bool // the stream, before the call does
+		ends         bool // the stream ends before the call
 	}{
-		{"progress is dropped", "notifications/progress", false},
-		{"anything else ends the stream", "notifications/message", true},
+		{"dropped progress", "notifications/progress", false},
+		{"ended stream", "notifications/message", true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			played := make(chan int, 1)
@@ -202,7 +202,7 @@ func TestAClientThatNeverReadsCostsLittle(t *testing.T) {
 			case n := <-played:
 				t.Logf("%d notifications were sent", n)
 			case <-time.After(time.Minute):
-				t.Fatal("the call waits for a client that does not read")
+				t.Fatal("the call is blocked by a client that doesn't read")
 			}
 			if err := conn.Close(); err != nil {
 				t.Fatal(err)
@@ -211,7 +211,7 @@ func TestAClientThatNeverReadsCostsLittle(t *testing.T) {
 	}
 }
 
-// plays returns a script that says when it began and how its context ended.
+// plays returns a script that signals its start and its cancellation.
 func plays(began, cancelled, release *gate, first func(*call)) func(*call) (string, error) {
 	return func(c *call) (string, error) {
 		if first != nil {
@@ -228,7 +228,7 @@ func plays(began, cancelled, release *gate, first func(*call)) func(*call) (stri
 	}
 }
 
-func TestGoingAwayCancelsStatelessCalls(t *testing.T) {
+func TestDisconnectCancelsStatelessCall(t *testing.T) {
 	upgrade := func(c *call) {
 		if c.Notify != nil {
 			c.progress(1)
@@ -238,9 +238,9 @@ func TestGoingAwayCancelsStatelessCalls(t *testing.T) {
 		name, accept string
 		first        func(*call)
 	}{
-		{"before the answer", bothKinds, nil},
+		{"before the response", bothKinds, nil},
 		{"on a stream", bothKinds, upgrade},
-		{"of a client that takes JSON only", "application/json", nil},
+		{"JSON only", "application/json", nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			began, cancelled, release := newGate(), newGate(), newGate()
@@ -255,7 +255,7 @@ func TestGoingAwayCancelsStatelessCalls(t *testing.T) {
 			cancelled.wait(t, "the call was cancelled")
 		})
 	}
-	t.Run("closing one half is going away", func(t *testing.T) {
+	t.Run("half-closed connection", func(t *testing.T) {
 		began, cancelled, release := newGate(), newGate(), newGate()
 		s := serve(t, openProject, plays(began, cancelled, release, nil))
 		defer release.open()
@@ -267,7 +267,7 @@ func TestGoingAwayCancelsStatelessCalls(t *testing.T) {
 		}
 		cancelled.wait(t, "the call was cancelled")
 	})
-	t.Run("what comes ahead is not", func(t *testing.T) {
+	t.Run("pipelined request", func(t *testing.T) {
 		began, cancelled, release := newGate(), newGate(), newGate()
 		s := serve(t, openProject, plays(began, cancelled, release, nil))
 		defer release.open()
@@ -284,19 +284,19 @@ func TestGoingAwayCancelsStatelessCalls(t *testing.T) {
 				t.Fatal(err)
 			}
 			if b, err := io.ReadAll(resp.Body); err != nil || string(b) != okAnswer {
-				t.Errorf("answered %s, %v", b, err)
+				t.Errorf("got %s, %v", b, err)
 			}
 			_ = resp.Body.Close()
 		}
 	})
 }
 
-func TestGoingAwayLeavesHandshakeCallsRunning(t *testing.T) {
+func TestDisconnectKeepsHandshakeCall(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		first func(*call)
 	}{
-		{"before the answer", nil},
+		{"before the response", nil},
 		{"on a stream", func(c *call) { c.progress(1) }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -318,7 +318,7 @@ func TestGoingAwayLeavesHandshakeCallsRunning(t *testing.T) {
 			modernBegan.wait(t, "the other call began")
 			_ = conn.Close()
 			_ = witness.Close()
-			modernCancelled.wait(t, "the server noticed the client that left later")
+			modernCancelled.wait(t, "the server noticed the client that disconnected last")
 			release.open()
 			done.wait(t, "the call ended")
 			select {
@@ -328,7 +328,7 @@ func TestGoingAwayLeavesHandshakeCallsRunning(t *testing.T) {
 			}
 		})
 	}
-	t.Run("closing one half still gets the answer", func(t *testing.T) {
+	t.Run("half-closed connection", func(t *testing.T) {
 		began, cancelled, release := newGate(), newGate(), newGate()
 		s := serve(t, openProject, plays(began, cancelled, release, func(c *call) { c.progress(1) }))
 		defer release.open()
@@ -351,9 +351,9 @@ func TestGoingAwayLeavesHandshakeCallsRunning(t *testing.T) {
 	})
 }
 
-// TestStreamsOfCallsEndTheirConnection shows that such a stream is complete, and
-// that the next request takes another connection.
-func TestStreamsOfCallsEndTheirConnection(t *testing.T) {
+// TestCallStreamClosesConnection checks that the stream of a call is complete,
+// and that the next request uses another connection.
+func TestCallStreamClosesConnection(t *testing.T) {
 	s := serve(t, openProject, func(c *call) (string, error) {
 		c.progress(1)
 		return okResult, nil
@@ -368,14 +368,14 @@ func TestStreamsOfCallsEndTheirConnection(t *testing.T) {
 		stream.want(okAnswer)
 		stream.want("")
 		if reused && i > 0 {
-			t.Errorf("request %d had the connection of a stream", i)
+			t.Errorf("request %d reused the connection of a stream", i)
 		}
 	}
 }
 
-// TestHTTP10GetsOneAnswer shows that a client of HTTP/1.0, which has no chunks
-// that a stream could be sent in, gets the answer alone.
-func TestHTTP10GetsOneAnswer(t *testing.T) {
+// TestHTTP10Response checks that an HTTP/1.0 client, which supports no chunks
+// and thus no streams, receives only the response.
+func TestHTTP10Response(t *testing.T) {
 	s := serve(t, openProject, func(c *call) (string, error) {
 		if c.Notify != nil {
 			c.progress(1)
@@ -398,7 +398,7 @@ func TestHTTP10GetsOneAnswer(t *testing.T) {
 	}
 }
 
-func TestLateMessagesDoNothing(t *testing.T) {
+func TestMessagesAfterResponse(t *testing.T) {
 	for _, accept := range []string{bothKinds, "text/event-stream"} {
 		kept := make(chan *call, 1)
 		s := serve(t, openProject, func(c *call) (string, error) {
@@ -416,13 +416,13 @@ func TestLateMessagesDoNothing(t *testing.T) {
 		c.Notify("notifications/message", []byte(`{}`))
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		if _, _, err := c.Ask(ctx, "roots/list", nil); !fault.Is(err, fault.CodeUnavailable) {
-			t.Errorf("a late question returned %v", err)
+			t.Errorf("Ask after the response: got %v, want UNAVAILABLE", err)
 		}
 		cancel()
 	}
 }
 
-func TestAnUpstreamsErrorGetsTheStatusOfItsRevision(t *testing.T) {
+func TestUpstreamErrorStatus(t *testing.T) {
 	for _, c := range []struct {
 		code           string
 		legacy, modern int

@@ -21,14 +21,14 @@ import (
 	"mcpgateway/web/webtest"
 )
 
-// verdict is an authenticator that always does the same.
+// verdict is an Authenticator with a fixed outcome.
 type verdict func() (access.Principal, error)
 
 func (v verdict) Authenticate(context.Context, *models.Project, string) (access.Principal, error) {
 	return v()
 }
 
-// untouchable fails the test when a request gets as far as the gateway.
+// untouchable fails the test if a request reaches the gateway.
 type untouchable struct{ t *testing.T }
 
 func (u untouchable) Handle(_ context.Context, _ *toolset.Snapshot, client *gateway.Client, method string, _ []byte, _ *gateway.Trace) ([]byte, error) {
@@ -50,10 +50,10 @@ func TestAuthFailClosed(t *testing.T) {
 		"unavailable": {func() (access.Principal, error) {
 			return access.Principal{}, fault.New(fault.KindUnavailable, fault.CodeUnavailable, "later")
 		}, 503},
-		"a cancelled context":   {func() (access.Principal, error) { return access.Principal{}, context.Canceled }, 500},
-		"a panic":               {func() (access.Principal, error) { panic("hunter2") }, 500},
-		"a nil dereference":     {func() (access.Principal, error) { var p *access.Principal; return *p, nil }, 500},
-		"nobody, without error": {func() (access.Principal, error) { return access.Principal{}, nil }, 401},
+		"a cancelled context": {func() (access.Principal, error) { return access.Principal{}, context.Canceled }, 500},
+		"a panic":             {func() (access.Principal, error) { panic("hunter2") }, 500},
+		"a nil dereference":   {func() (access.Principal, error) { var p *access.Principal; return *p, nil }, 500},
+		"zero principal":      {func() (access.Principal, error) { return access.Principal{}, nil }, 401},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := a.Services

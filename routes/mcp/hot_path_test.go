@@ -20,8 +20,8 @@ import (
 
 const echoCall = `{"jsonrpc":"2.0","id":17,"method":"tools/call","params":{"name":"up__echo","arguments":{"text":"0123456789012345678901234567890123456789"}}}`
 
-// warmApp returns the whole application with one upstream in this process and
-// a key, after the first call.
+// warmApp returns the application with one in-process upstream server and a key,
+// after the first call.
 func warmApp(t testing.TB, tools int, settings ...string) (app *routestest.App, send func(body string) []byte) {
 	up := upstreamtest.New(upstreamtest.Options{Name: "up", Tools: upstreamtest.Standard(tools), Answer: upstreamtest.AnswerJSON, Record: -1})
 	app = routestest.New(t, "sqlite:"+filepath.Join(t.TempDir(), "gateway.db"), settings...)
@@ -49,10 +49,9 @@ func warmApp(t testing.TB, tools int, settings ...string) (app *routestest.App, 
 	return app, send
 }
 
-// background is who uses the database on its own account, whatever is asked:
-// the change feed, which looks for the writes of others, the syncs, the renewals
-// of connections, and the writers of when keys were used last and of the log of
-// calls.
+// background are the functions that use the database independently of requests:
+// the change feed, syncs, token refreshes, and the writers of key usage and of
+// the call log.
 var background = []string{"services/notify.(*Feed)", "services/inventory.(*Syncer)", "services/oauthclient.(*Connections).renewDue", "services.(*Services).saveUse", callWriter}
 
 const callWriter = "services/activity.(*Calls).write"
@@ -76,7 +75,7 @@ func TestWarmCallsUseNoDatabase(t *testing.T) {
 		stacks = append(stacks, statement+"\n"+stack)
 	})
 	if _, err := app.Services.Projects.Project(t.Context(), "p"); err != nil || uses.Load() != 1 {
-		t.Fatalf("uses of the database are not counted: %d, %v", uses.Load(), err)
+		t.Fatalf("got %d counted statements, want 1: %v", uses.Load(), err)
 	}
 	uses.Store(0)
 	written.Store(0)
@@ -85,8 +84,8 @@ func TestWarmCallsUseNoDatabase(t *testing.T) {
 		send(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
 	}
 	n := uses.Load()
-	// The log's writer goes past the ORM: that it is seen shows that nothing else
-	// could have used the database unseen.
+	// The writer of the call log bypasses the ORM. Seeing its statements proves
+	// that no other use of the database could be missed.
 	routestest.Eventually(t, "the calls are written", func() bool { return written.Load() > 0 })
 	if n > 0 {
 		mu.Lock()
@@ -95,14 +94,14 @@ func TestWarmCallsUseNoDatabase(t *testing.T) {
 	}
 }
 
-// maxCallAllocations is a regression guard: what a warm call allocates in the
-// whole process, the upstream's side included, with room for the race detector.
+// maxCallAllocations is the maximum number of allocations of a warm call in the
+// process, including the upstream server, with a margin for the race detector.
 const maxCallAllocations = 220
 
 func TestWarmCallAllocations(t *testing.T) {
 	_, send := warmApp(t, 10)
-	// What the process does besides counts too, the more the slower the machine
-	// is: one quiet round is enough.
+	// Other work of the process counts too, more so on slow machines. One quiet
+	// round is enough.
 	var n float64
 	for range 5 {
 		if n = testing.AllocsPerRun(200, func() { send(echoCall) }); n <= maxCallAllocations {
@@ -110,7 +109,7 @@ func TestWarmCallAllocations(t *testing.T) {
 			return
 		}
 	}
-	t.Errorf("a warm call makes %.0f allocations, at most %d are allowed", n, maxCallAllocations)
+	t.Errorf("a warm call makes %.0f allocations, want at most %d", n, maxCallAllocations)
 }
 
 func BenchmarkCall(b *testing.B) {

@@ -7,24 +7,27 @@ import (
 	"mcpgateway/services/fault"
 )
 
-// Bounds of what clients may keep open (contract, "Limits").
+// Limits for open streams and pending requests (contract, "Limits").
 const (
 	maxStreamsPerPrincipal = 256
-	// hold is how long the answer of a call is waited for before it becomes a
-	// stream, which shows proxies and clients that it is still on its way.
+	// hold is the time after which the response of a running call becomes a
+	// stream. Its keep-alive comments prevent timeouts of proxies and clients.
 	hold = 15 * time.Second
-	// maxAsks bounds the requests that wait for one session's answer.
+	// maxAsks is the maximum number of pending requests to the client of a
+	// session.
 	maxAsks = 64
-	// maxPosted bounds the requests that run at once for one HTTP+SSE session.
+	// maxPosted is the maximum number of concurrent requests of an HTTP+SSE
+	// session.
 	maxPosted = 16
-	// listenTimeout is how long upstreams may take to say which resources they
-	// watch, before a stream begins without the others.
+	// listenTimeout is the maximum time for subscribing to resources before a
+	// stream starts. Resources that take longer are not agreed.
 	listenTimeout = 5 * time.Second
-	// streamRetry is when a client that has too many streams may try again.
+	// streamRetry is the Retry-After when too many streams or requests are
+	// open.
 	streamRetry = 10 * time.Second
 )
 
-// slots count the open streams: of each principal, and in all.
+// slots limit the open streams, per principal and in total.
 type slots struct {
 	mu    sync.Mutex
 	max   int
@@ -34,12 +37,13 @@ type slots struct {
 
 func newSlots(max int) *slots { return &slots{max: max, used: map[string]int{}} }
 
-// take returns what frees the slot again, or RATE_LIMITED.
+// take acquires a slot and returns the function that releases it, or
+// RATE_LIMITED.
 func (s *slots) take(principal string) (free func(), err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.used[principal] >= maxStreamsPerPrincipal || s.total >= s.max {
-		f := fault.New(fault.KindRateLimited, fault.CodeRateLimited, "too many streams are open: close some, or try again later")
+		f := fault.New(fault.KindRateLimited, fault.CodeRateLimited, "Too many streams are open. Close some or retry later.")
 		f.RetryAfter = streamRetry
 		return nil, f
 	}
@@ -55,7 +59,7 @@ func (s *slots) take(principal string) (free func(), err error) {
 	}), nil
 }
 
-// OpenStreams returns how many streams of clients are open.
+// OpenStreams returns the number of open client streams.
 func (e *Endpoint) OpenStreams() int {
 	e.slots.mu.Lock()
 	defer e.slots.mu.Unlock()

@@ -8,15 +8,15 @@ import (
 	"mcpgateway/routes/mcp"
 )
 
-func TestOpenStreamsAreBounded(t *testing.T) {
+func TestMaxOpenStreams(t *testing.T) {
 	const perPrincipal = 256
 	for _, c := range []struct {
 		name string
 		max  int
 		most int
 	}{
-		{"of a principal", 1000, perPrincipal},
-		{"in all", 3, 3},
+		{"per principal", 1000, perPrincipal},
+		{"total", 3, 3},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			release := newGate()
@@ -42,7 +42,7 @@ func TestOpenStreamsAreBounded(t *testing.T) {
 			for i, r := range streams {
 				status, h, body := s.get(t, r)
 				if status != 429 || h.Get("Retry-After") != "10" || !strings.Contains(body, "RATE_LIMITED") {
-					t.Errorf("stream %d beyond the bound was answered with %d, Retry-After %q: %s", i, status, h.Get("Retry-After"), body)
+					t.Errorf("stream %d beyond the limit: got %d, Retry-After %q: %s", i, status, h.Get("Retry-After"), body)
 				}
 			}
 			if c.max > c.most {
@@ -60,20 +60,20 @@ func TestOpenStreamsAreBounded(t *testing.T) {
 					break
 				}
 				if time.Now().After(deadline) {
-					t.Fatal("the slot of a closed stream was not freed")
+					t.Fatal("the slot of a closed stream was not released")
 				}
 			}
 		})
 	}
 }
 
-func TestACallBeyondTheBoundIsAnsweredWithoutAStream(t *testing.T) {
+func TestCallWithoutFreeStream(t *testing.T) {
 	for _, modern := range []bool{false, true} {
 		s := serve(t, openProject, func(c *call) (string, error) {
 			c.progress(1)
 			if c.Ask != nil {
 				if _, _, err := c.Ask(c, "roots/list", nil); err == nil {
-					t.Error("a question was answered")
+					t.Error("Ask succeeded without a stream")
 				}
 			}
 			return okResult, c.Err()
@@ -90,7 +90,7 @@ func TestACallBeyondTheBoundIsAnsweredWithoutAStream(t *testing.T) {
 	}
 }
 
-func TestShuttingDownEndsOpenStreamsAndLetsCallsFinish(t *testing.T) {
+func TestShutdownDrainsCalls(t *testing.T) {
 	began, cancelled, release := newGate(), newGate(), newGate()
 	s := serve(t, openProject, plays(began, cancelled, release, func(c *call) { c.progress(1) }))
 	defer release.open()
@@ -109,7 +109,7 @@ func TestShuttingDownEndsOpenStreamsAndLetsCallsFinish(t *testing.T) {
 	}
 	select {
 	case <-done:
-		t.Error("the shutdown did not wait for the call")
+		t.Error("shutdown didn't wait for the call")
 	default:
 	}
 	release.open()
@@ -119,7 +119,7 @@ func TestShuttingDownEndsOpenStreamsAndLetsCallsFinish(t *testing.T) {
 	<-done
 }
 
-func TestScriptsOfAllowedOriginsMayCall(t *testing.T) {
+func TestCORS(t *testing.T) {
 	s := serve(t, `{"projects":{"p":{"authMode":"api_key"}}}`, nil)
 	const app = "https://app.example.com"
 	for _, c := range []struct {
@@ -131,12 +131,12 @@ func TestScriptsOfAllowedOriginsMayCall(t *testing.T) {
 		{"preflight", "OPTIONS", "request", app, "", 204, app, "POST, GET, DELETE"},
 		{"preflight of the bridge", "OPTIONS", "sse", app, "", 204, app, "GET, POST"},
 		{"preflight of arguments", "OPTIONS", "request", app, "content-type, Mcp-Param-Region,mcp-param-a b,x-other", 204, app, "POST, GET, DELETE"},
-		{"preflight of another site", "OPTIONS", "request", "https://evil.example", "", 403, "", ""},
-		{"preflight of a part of the name", "OPTIONS", "request", "https://app.example.com.evil.example", "", 403, "", ""},
-		{"preflight of nowhere", "OPTIONS", "request", "null", "", 403, "", ""},
-		{"OPTIONS of no site", "OPTIONS", "request", "", "", 204, "", ""},
-		{"a refused call", "POST", "request", app, "", 401, app, ""},
-		{"a call of another site", "POST", "request", "https://evil.example", "", 403, "", ""},
+		{"preflight of another origin", "OPTIONS", "request", "https://evil.example", "", 403, "", ""},
+		{"preflight of an origin with the same prefix", "OPTIONS", "request", "https://app.example.com.evil.example", "", 403, "", ""},
+		{"preflight of a null origin", "OPTIONS", "request", "null", "", 403, "", ""},
+		{"OPTIONS without Origin", "OPTIONS", "request", "", "", 204, "", ""},
+		{"call without a key", "POST", "request", app, "", 401, app, ""},
+		{"call of another origin", "POST", "request", "https://evil.example", "", 403, "", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			h := header("Access-Control-Request-Headers", c.asked)
@@ -160,6 +160,6 @@ func TestScriptsOfAllowedOriginsMayCall(t *testing.T) {
 		})
 	}
 	if status, _, _ := s.get(t, request{method: "OPTIONS", path: "../q/request", header: header("Origin", app)}); status != 404 {
-		t.Errorf("the preflight of an unknown project was answered with %d", status)
+		t.Errorf("preflight of an unknown project: got %d, want 404", status)
 	}
 }

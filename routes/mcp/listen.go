@@ -17,12 +17,11 @@ import (
 	"mcpgateway/web/sse"
 )
 
-// metaSubscriptionID is where the notifications of a subscription carry the
-// id of the request that opened it (MCP 2026-07-28, "Subscriptions").
+// metaSubscriptionID is the _meta key of notifications for the id of the
+// request that opened the subscription (MCP 2026-07-28, "Subscriptions").
 const metaSubscriptionID = "io.modelcontextprotocol/subscriptionId"
 
-// subscribed are the notifications that a client wants, as it names them in
-// subscriptions/listen.
+// subscribed are the notifications requested in subscriptions/listen.
 type subscribed struct {
 	ToolsListChanged      bool     `json:"toolsListChanged,omitempty"`
 	PromptsListChanged    bool     `json:"promptsListChanged,omitempty"`
@@ -30,7 +29,7 @@ type subscribed struct {
 	ResourceSubscriptions []string `json:"resourceSubscriptions,omitzero"`
 }
 
-// has reports whether the client wants notifications of the method.
+// has reports whether notifications of the method were requested.
 func (s *subscribed) has(method string) bool {
 	switch method {
 	case subscriptions.NotifyToolsChanged:
@@ -40,26 +39,26 @@ func (s *subscribed) has(method string) bool {
 	case subscriptions.NotifyResourcesChanged:
 		return s.ResourcesListChanged
 	case subscriptions.NotifyResourceUpdated:
-		return true // it comes for the agreed resources only
+		return true // sent only for agreed resources
 	default:
 		return false
 	}
 }
 
-// any reports whether any notification can come at all.
+// any reports whether any notifications will be sent.
 func (s *subscribed) any() bool {
 	return s.ToolsListChanged || s.PromptsListChanged || s.ResourcesListChanged || len(s.ResourceSubscriptions) > 0
 }
 
-// listen answers subscriptions/listen (MCP 2026-07-28, "Subscriptions") with
-// a stream: it first says which of the wanted notifications will come, then
-// sends those until either side ends it. A wish for nothing that can come
-// ends at once.
+// listen responds to subscriptions/listen (MCP 2026-07-28, "Subscriptions")
+// with a stream. It first acknowledges the available notifications, then sends
+// them until either side closes the stream. If none are available, the stream
+// ends after the acknowledgment.
 func (e *Endpoint) listen(c *fiber.Ctx, project *toolset.Snapshot, client *gateway.Client, m *message) error {
 	if !acceptsStream(c.Get(fiber.HeaderAccept)) {
-		return invalidRequest(m.id, "subscriptions/listen is answered with a stream: send Accept: text/event-stream").answer(c)
+		return invalidRequest(m.id, "subscriptions/listen returns an event stream. Send Accept: text/event-stream.").answer(c)
 	}
-	wanted, err := wantedSubscriptions(m.params)
+	requested, err := wantedSubscriptions(m.params)
 	if err != nil {
 		return answer(c, client, m, nil, err, func() {})
 	}
@@ -85,31 +84,31 @@ func (e *Endpoint) listen(c *fiber.Ctx, project *toolset.Snapshot, client *gatew
 		cancel()
 		stream.Break()
 	})
-	var acknowledged atomic.Bool // nothing may come before the acknowledgment
+	var acknowledged atomic.Bool // nothing may be sent before the acknowledgment
 	deliver := func(n subscriptions.Notification) {
-		if acknowledged.Load() && wanted.has(n.Method) {
+		if acknowledged.Load() && requested.has(n.Method) {
 			stream.Send(messageEvent, appendNotification(nil, n.Method, withSubscription(n.Params, m.id)))
 		}
 	}
-	unsubscribe = e.subscribeTo(ctx, project, wanted, deliver)
-	if err := acknowledge(stream, wanted, m.id); err != nil {
+	unsubscribe = e.subscribeTo(ctx, project, requested, deliver)
+	if err := acknowledge(stream, requested, m.id); err != nil {
 		stream.Discard()
 		return err
 	}
 	acknowledged.Store(true)
-	if !wanted.any() {
+	if !requested.any() {
 		stream.EndWith(messageEvent, appendResult(nil, m.id, listenResult(m.id)))
 	}
 	return stream.Answer(c)
 }
 
-// subscribeTo calls deliver with the wanted notifications until cancel is called.
-// It leaves those resources in wanted that their upstreams agreed to watch.
-func (e *Endpoint) subscribeTo(ctx context.Context, project *toolset.Snapshot, wanted *subscribed, deliver func(subscriptions.Notification)) (cancel func()) {
+// subscribeTo calls deliver with notifications until cancel is called. It
+// reduces the resources in requested to those that their servers agreed to watch.
+func (e *Endpoint) subscribeTo(ctx context.Context, project *toolset.Snapshot, requested *subscribed, deliver func(subscriptions.Notification)) (cancel func()) {
 	release := func() {}
-	if len(wanted.ResourceSubscriptions) > 0 {
-		agreed, stop := e.Subscriptions.SubscribeResources(ctx, project, wanted.ResourceSubscriptions, deliver)
-		release, wanted.ResourceSubscriptions = stop, append([]string{}, agreed...)
+	if len(requested.ResourceSubscriptions) > 0 {
+		agreed, stop := e.Subscriptions.SubscribeResources(ctx, project, requested.ResourceSubscriptions, deliver)
+		release, requested.ResourceSubscriptions = stop, append([]string{}, agreed...)
 	}
 	unsubscribe := e.Subscriptions.Subscribe(project.Project.ID, deliver)
 	return func() {
@@ -127,7 +126,7 @@ func acceptsStream(accept string) bool {
 	return named
 }
 
-// acknowledge tells the client which notifications will come.
+// acknowledge sends the client the notifications that are available.
 func acknowledge(stream *sse.Stream, agreed *subscribed, id []byte) error {
 	raw, err := json.Marshal(agreed)
 	if err != nil {
@@ -138,23 +137,23 @@ func acknowledge(stream *sse.Stream, agreed *subscribed, id []byte) error {
 	return nil
 }
 
-// wantedSubscriptions returns the wishes of subscriptions/listen. It returns
-// INVALID_PARAMETER for params without readable wishes.
+// wantedSubscriptions returns the notifications requested in the params of
+// subscriptions/listen. It returns INVALID_PARAMETER for invalid params.
 func wantedSubscriptions(params []byte) (*subscribed, error) {
 	o, err := rawjson.ParseObject(params, rawjson.Strict)
 	if err != nil {
-		return nil, fault.Invalid("subscriptions/listen needs params")
+		return nil, fault.Invalid("subscriptions/listen requires params.")
 	}
 	raw := o.Get("notifications")
-	wanted := &subscribed{}
-	if rawjson.Kind(raw) != '{' || json.Unmarshal(raw, wanted) != nil {
-		return nil, fault.Invalid("params.notifications must be an object that says which notifications are wanted")
+	requested := &subscribed{}
+	if rawjson.Kind(raw) != '{' || json.Unmarshal(raw, requested) != nil {
+		return nil, fault.Invalid("params.notifications must be an object with the requested notifications, such as {\"toolsListChanged\":true}.")
 	}
-	return wanted, nil
+	return requested, nil
 }
 
-// withSubscription returns the params of a notification, which may be nil,
-// tagged with the subscription's raw id.
+// withSubscription returns the params of a notification with the raw id of the
+// subscription in _meta. params may be nil.
 func withSubscription(params, id []byte) []byte {
 	if params == nil {
 		params = []byte("{}")
@@ -177,7 +176,8 @@ func subscriptionMeta(id []byte) []byte {
 	return append(append([]byte(`{"`+metaSubscriptionID+`":`), id...), '}')
 }
 
-// listenResult returns the result that ends a subscription in peace.
+// listenResult returns the result of a subscription that the gateway ends
+// normally.
 func listenResult(id []byte) []byte {
 	return append(append([]byte(`{"resultType":"complete","_meta":`), subscriptionMeta(id)...), '}')
 }

@@ -14,7 +14,7 @@ const (
 	listenRequest = `{"jsonrpc":"2.0","id":"sub-1","method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},` + listenMeta + `}}`
 )
 
-func TestAListenStreamSaysWhatItWillTellAndTellsIt(t *testing.T) {
+func TestListenAcknowledgesAndNotifies(t *testing.T) {
 	s := serve(t, openProject, nil)
 	change := withTool(t, s)
 	stream := s.stream(t, request{body: listenRequest, header: modernHeader("subscriptions/listen")})
@@ -24,13 +24,13 @@ func TestAListenStreamSaysWhatItWillTellAndTellsIt(t *testing.T) {
 	change()
 	stream.want(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":"sub-1"}}}`)
 
-	s.shutdown(t) // which fails when a stream holds it up
+	s.shutdown(t) // fails the test if a stream blocks it
 	stream.want(`{"jsonrpc":"2.0","id":"sub-1","result":{"resultType":"complete","_meta":{"io.modelcontextprotocol/subscriptionId":"sub-1"}}}`)
 	stream.want("")
 	other.want(`{"jsonrpc":"2.0","id":99,"result":{"resultType":"complete","_meta":{"io.modelcontextprotocol/subscriptionId":99}}}`)
 }
 
-func TestWhatCanBeListenedTo(t *testing.T) {
+func TestListenRequests(t *testing.T) {
 	s := serve(t, openProject, nil)
 	for _, c := range []struct{ wanted, agreed string }{
 		{`{}`, `{}`},
@@ -47,10 +47,10 @@ func TestWhatCanBeListenedTo(t *testing.T) {
 		name, wanted, accept, code string
 		status                     int
 	}{
-		{"no wishes", `null`, bothKinds, "-32602", 200},
+		{"null", `null`, bothKinds, "-32602", 200},
 		{"a list", `[]`, bothKinds, "-32602", 200},
-		{"a wrong wish", `{"toolsListChanged":1}`, bothKinds, "-32602", 200},
-		{"no stream accepted", `{"toolsListChanged":true}`, "application/json", "-32600", 400},
+		{"wrong type", `{"toolsListChanged":1}`, bothKinds, "-32602", 200},
+		{"JSON only", `{"toolsListChanged":true}`, "application/json", "-32600", 400},
 	} {
 		body := strings.Replace(listenRequest, `{"toolsListChanged":true}`, c.wanted, 1)
 		status, _, answer := s.get(t, request{body: body, header: modernHeader("subscriptions/listen", "Accept", c.accept)})
@@ -60,15 +60,16 @@ func TestWhatCanBeListenedTo(t *testing.T) {
 	}
 	legacy := `{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true}}}`
 	if status, _, answer := s.get(t, request{body: legacy, header: legacyHeader()}); status != 200 || !strings.Contains(answer, "-32601") {
-		t.Errorf("a handshake client's listen was answered with %d: %s", status, answer)
+		t.Errorf("handshake client: got %d: %s", status, answer)
 	}
 }
 
-// connect connects a client of the official Go SDK; version is empty for its latest.
+// connect connects a client of the official Go SDK. An empty version is the
+// SDK's latest.
 func (s *server) connect(t *testing.T, transport sdk.Transport, version string, options *sdk.ClientOptions) *sdk.ClientSession {
 	t.Helper()
 	client := sdk.NewClient(&sdk.Implementation{Name: "go", Version: "1"}, options)
-	// The context of an HTTP+SSE connection is that of its stream.
+	// An HTTP+SSE connection ends with this context.
 	session, err := client.Connect(t.Context(), transport, &sdk.ClientSessionOptions{ProtocolVersion: version})
 	if err != nil {
 		t.Fatal(err)
@@ -76,25 +77,26 @@ func (s *server) connect(t *testing.T, transport sdk.Transport, version string, 
 	return session
 }
 
-func TestTheGoSDKHearsOfChangedTools(t *testing.T) {
+func TestGoSDKReceivesListChanged(t *testing.T) {
 	for _, version := range []string{"", "2025-11-25"} {
 		t.Run("version "+version, func(t *testing.T) {
 			s := serve(t, openProject, nil)
 			change := withTool(t, s)
-			heard := make(chan struct{}, 10)
+			received := make(chan struct{}, 10)
 			session := s.connect(t, &sdk.StreamableClientTransport{Endpoint: s.base + "request", HTTPClient: s.client}, version, &sdk.ClientOptions{
-				ToolListChangedHandler: func(context.Context, *sdk.ToolListChangedRequest) { heard <- struct{}{} },
+				ToolListChangedHandler: func(context.Context, *sdk.ToolListChangedRequest) { received <- struct{}{} },
 			})
-			// Its stream opens in the background, so the change is made until it is heard.
+			// The client opens its stream in the background, so the list is
+			// changed until a notification arrives.
 			deadline := time.Now().Add(30 * time.Second)
-			for told := false; !told; {
+			for done := false; !done; {
 				change()
 				select {
-				case <-heard:
-					told = true
+				case <-received:
+					done = true
 				case <-time.After(100 * time.Millisecond):
 					if time.Now().After(deadline) {
-						t.Fatal("the client heard nothing")
+						t.Fatal("no notification received")
 					}
 				}
 			}

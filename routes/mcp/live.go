@@ -13,10 +13,9 @@ import (
 	"mcpgateway/web/sse"
 )
 
-// liveSessions hold what is going on in this process for sessions: open
-// streams, running requests and questions to the client. A session without
-// any of them takes no room. They are spread over shards, so that calls of
-// different sessions seldom wait for each other.
+// liveSessions are the sessions with an open stream, a running request or a
+// request to the client in this process. Other sessions need no memory. They
+// are sharded, so that calls of different sessions rarely wait for each other.
 type liveSessions struct {
 	seed   maphash.Seed
 	shards [64]liveShard
@@ -39,7 +38,8 @@ func (l *liveSessions) shard(key string) *liveShard {
 	return &l.shards[maphash.String(l.seed, key)%uint64(len(l.shards))]
 }
 
-// liveSession is a session while something goes on for it.
+// liveSession is a session in use. A nil liveSession stands for a client without
+// a session. The methods called for every request accept it and do nothing.
 type liveSession struct {
 	owner *liveShard
 	key   string
@@ -47,25 +47,25 @@ type liveSession struct {
 
 	mu      sync.Mutex
 	stream  *sessionStream
-	asks    map[string]chan *message // by the raw id that we gave
-	running []*runningCall           // seldom more than a few
-	few     [2]*runningCall          // room for the first of them
+	asks    map[string]chan *message // pending requests to the client, by raw id
+	running []*runningCall           // rarely more than a few
+	few     [2]*runningCall          // initial capacity of running
 }
 
-// sessionStream is the stream of a session's GET.
+// sessionStream is the GET stream of a session.
 type sessionStream struct {
 	*sse.Stream
-	free func() // its slot
+	free func() // releases its slot
 }
 
 // runningCall is a request of a client that can be cancelled by its id.
 type runningCall struct {
-	id        []byte // as the client wrote it
+	id        []byte // raw
 	cancel    context.CancelFunc
 	cancelled bool // by the client; guarded by liveSession.mu
 }
 
-// enter returns the session with the key and keeps it until leave.
+// enter returns the session with the key. The caller must call leave.
 func (l *liveSessions) enter(key string) *liveSession {
 	shard := l.shard(key)
 	shard.mu.Lock()
@@ -80,7 +80,7 @@ func (l *liveSessions) enter(key string) *liveSession {
 	return s
 }
 
-// find returns the session with the key, or nil when nothing goes on for it.
+// find returns the session with the key, or nil if it is not in use.
 func (l *liveSessions) find(key string) *liveSession {
 	shard := l.shard(key)
 	shard.mu.Lock()
@@ -99,8 +99,7 @@ func (s *liveSession) leave() {
 	}
 }
 
-// begin notes a running request until done is called. Both may be called on
-// nil, for a client without a session.
+// begin records a running request. The caller must call done.
 func (s *liveSession) begin(call *runningCall) {
 	if s == nil {
 		return
@@ -110,7 +109,8 @@ func (s *liveSession) begin(call *runningCall) {
 	s.running = append(s.running, call)
 }
 
-// done ends what begin noted and reports whether the client cancelled it.
+// done removes a request recorded by begin and reports whether the client
+// cancelled it.
 func (s *liveSession) done(call *runningCall) (cancelled bool) {
 	if s == nil {
 		return false
@@ -123,8 +123,8 @@ func (s *liveSession) done(call *runningCall) (cancelled bool) {
 	return call.cancelled
 }
 
-// cancel cancels the running request with the raw id, if there is one; of
-// several, which the protocol forbids, the last that began.
+// cancel cancels the running request with the raw id, if it exists. The
+// protocol forbids duplicate ids. If there are any, it cancels the latest.
 func (s *liveSession) cancel(id []byte) {
 	if s == nil {
 		return
@@ -145,8 +145,8 @@ func (s *liveSession) cancel(id []byte) {
 	}
 }
 
-// hear hands a response of the client to whoever asked for it. Responses to
-// what nobody asked, or asked in another process, are dropped.
+// hear delivers a response of the client to the waiting ask. Responses to
+// unknown requests, or to those of another process, are dropped.
 func (s *liveSession) hear(m *message) {
 	if s == nil {
 		return
@@ -156,14 +156,13 @@ func (s *liveSession) hear(m *message) {
 	delete(s.asks, string(m.id))
 	s.mu.Unlock()
 	if answer != nil {
-		answer <- m // it has room for one, and one is all that comes
+		answer <- m // doesn't block: the channel is buffered and receives one message
 	}
 }
 
-// ask sends a request to the client on the stream and returns the raw result
-// or error of its response. It returns UNAVAILABLE when the stream ends first,
-// the context's error, and RATE_LIMITED when the client has too many questions
-// already.
+// ask sends a request to the client on the stream and returns the raw result or
+// error of its response. It returns UNAVAILABLE if the stream ends first,
+// RATE_LIMITED beyond maxAsks pending requests, or the context's error.
 func (s *liveSession) ask(ctx context.Context, stream *sse.Stream, method string, params []byte) (result, rpcError []byte, err error) {
 	id, answer, err := s.expect()
 	if err != nil {
@@ -184,16 +183,16 @@ func (s *liveSession) ask(ctx context.Context, stream *sse.Stream, method string
 }
 
 func clientGone() error {
-	return fault.New(fault.KindUnavailable, fault.CodeUnavailable, "the client's stream ended before it answered")
+	return fault.New(fault.KindUnavailable, fault.CodeUnavailable, "The client's stream closed before the client responded.")
 }
 
 func (s *liveSession) expect() (id []byte, answer <-chan *message, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.asks) >= maxAsks {
-		return nil, nil, fault.New(fault.KindRateLimited, fault.CodeRateLimited, "%d requests wait for this client's answer already", maxAsks)
+		return nil, nil, fault.New(fault.KindRateLimited, fault.CodeRateLimited, "%d requests are already waiting for this client. Retry later.", maxAsks)
 	}
-	id = rawjson.Quote(rand.Text()) // so that an answer to an earlier question is never taken for this one's
+	id = rawjson.Quote(rand.Text()) // random, so that a response to an earlier request can't match
 	c := make(chan *message, 1)
 	if s.asks == nil {
 		s.asks = map[string]chan *message{}
@@ -208,14 +207,14 @@ func (s *liveSession) forget(id []byte) {
 	delete(s.asks, string(id))
 }
 
-// current returns the stream of the session's GET, or nil.
+// current returns the GET stream of the session, or nil.
 func (s *liveSession) current() *sessionStream {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.stream
 }
 
-// push returns the Push of the clients of a session.
+// push returns the gateway.Client.Push of a session.
 func (l *liveSessions) push(key string) func(method string, params []byte) bool {
 	return func(method string, params []byte) bool {
 		s := l.find(key)
@@ -231,7 +230,7 @@ func (l *liveSessions) push(key string) func(method string, params []byte) bool 
 	}
 }
 
-// swap makes next the stream of the session's GET and returns the one before.
+// swap sets the GET stream of the session and returns the previous one, or nil.
 func (s *liveSession) swap(next *sessionStream) *sessionStream {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -240,7 +239,7 @@ func (s *liveSession) swap(next *sessionStream) *sessionStream {
 	return last
 }
 
-// dropStream forgets the stream, unless another took its place.
+// dropStream removes the stream, unless another replaced it.
 func (s *liveSession) dropStream(stream *sessionStream) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -249,7 +248,7 @@ func (s *liveSession) dropStream(stream *sessionStream) {
 	}
 }
 
-// end ends the session's stream and cancels its requests.
+// end closes the session's stream and cancels its requests.
 func (s *liveSession) end() {
 	if s == nil {
 		return

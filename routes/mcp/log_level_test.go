@@ -11,8 +11,7 @@ import (
 	"mcpgateway/services/upstream/upstreamtest"
 )
 
-// line waits for the line of the request with the id in the log and returns
-// its level and code.
+// line waits for the log line of the request and returns its level and code.
 func (s *server) line(t *testing.T, requestID string) (level, code string) {
 	t.Helper()
 	routestest.Eventually(t, "the request is in the log", func() bool {
@@ -33,7 +32,7 @@ func (s *server) line(t *testing.T, requestID string) (level, code string) {
 	return level, code
 }
 
-func TestWhatIsRefusedIsNoErrorOfTheGateway(t *testing.T) {
+func TestRejectedCallsLogInfo(t *testing.T) {
 	up := upstreamtest.New(upstreamtest.Options{Name: "up"})
 	hosted := httptest.NewServer(up)
 	t.Cleanup(hosted.Close)
@@ -52,7 +51,7 @@ func TestWhatIsRefusedIsNoErrorOfTheGateway(t *testing.T) {
 		for _, accept := range []string{"application/json", bothKinds} {
 			status, header, answer := s.get(t, request{body: body, header: legacyHeader("Accept", accept)})
 			if status != 200 || !strings.Contains(answer, `"error"`) {
-				t.Errorf("%s was answered with %d: %s", params, status, answer)
+				t.Errorf("%s: got %d: %s", params, status, answer)
 			}
 			if level, code := s.line(t, header.Get("X-Request-Id")); level != "INFO" || code != want {
 				t.Errorf("%s is logged as %s %s, want INFO %s", params, level, code, want)

@@ -10,8 +10,9 @@ import (
 	"mcpgateway/services/upstream/upstreamtest"
 )
 
-// loggingUpstream returns the URL of an upstream of the revision whose tool
-// "work" logs on the GET streams of its sessions and then waits for release.
+// loggingUpstream starts a server whose tool work logs on the GET streams of its
+// sessions and then waits for release. levels receives the params of
+// logging/setLevel.
 func loggingUpstream(t *testing.T, era upstreamtest.Era, release <-chan struct{}) (url string, levels <-chan string) {
 	t.Helper()
 	set := make(chan string, 16)
@@ -42,10 +43,10 @@ const (
 	workCall     = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"up__work"}}`
 )
 
-// TestLogsReachTheirClient calls a tool that logs on the stream of its session:
-// the messages reach the GET stream of the client, or without one the stream of
-// its call, also behind a restart of the gateway.
-func TestLogsReachTheirClient(t *testing.T) {
+// TestLogForwarding calls a tool that logs on the stream of its session. The
+// messages must arrive on the client's GET stream, or without one on the stream
+// of its call, also after a restart of the gateway.
+func TestLogForwarding(t *testing.T) {
 	for _, era := range []upstreamtest.Era{upstreamtest.Era20241105, upstreamtest.Era20250326, upstreamtest.Era20251125} {
 		for _, mode := range []string{"shared", "per-client"} {
 			t.Run(string(era)+" "+mode, func(t *testing.T) {
@@ -70,11 +71,11 @@ func TestLogsReachTheirClient(t *testing.T) {
 				get.want(customOfCall)
 				release <- struct{}{}
 				if body := <-answer; strings.Contains(body, "of the call") || !strings.Contains(body, "done") {
-					t.Errorf("the call was answered %s", body)
+					t.Errorf("response: %s", body)
 				}
 				get.close()
 
-				// Another process, new to the session, has its level.
+				// Another process also has the session's level.
 				s = serveOn(t, dsn, "", nil)
 				stream := s.stream(t, request{body: workCall, header: call})
 				stream.want(logOfCall)
@@ -85,7 +86,7 @@ func TestLogsReachTheirClient(t *testing.T) {
 				}
 				for range 2 {
 					if got := <-levels; got != `{"level":"info"}` {
-						t.Errorf("the upstream was set to %s", got)
+						t.Errorf("logging/setLevel params = %s", got)
 					}
 				}
 			})

@@ -44,7 +44,7 @@ func startGateway(t *testing.T, key string) *listeningGateway {
 	return &listeningGateway{App: app, url: "http://" + listener.Addr().String() + "/v1/mcp/p/request"}
 }
 
-// toolsOf returns the names that the gateway lists to an ordinary client.
+// toolsOf returns the tool names listed for a client that isn't a gateway.
 func (g *listeningGateway) toolsOf(t *testing.T) (names []string) {
 	t.Helper()
 	answer := webtest.Send(t, g.App.App, webtest.Case{Path: "/v1/mcp/p/request", Body: `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`})
@@ -60,7 +60,7 @@ func (g *listeningGateway) toolsOf(t *testing.T) (names []string) {
 	return names
 }
 
-// sync reads the server's tools as an administrator does.
+// sync syncs the server through the admin API.
 func (g *listeningGateway) sync(t *testing.T, alias string) webtest.Answer {
 	t.Helper()
 	return webtest.Send(t, g.App.App, webtest.Case{
@@ -68,29 +68,29 @@ func (g *listeningGateway) sync(t *testing.T, alias string) webtest.Answer {
 	})
 }
 
-// TestAServerThatPointsBackIsRefused has a server whose address leads to its own
-// project by a detour that no check of addresses sees.
-func TestAServerThatPointsBackIsRefused(t *testing.T) {
+// TestSelfReferenceRejected uses a server whose URL leads back to its own
+// project through a proxy, which checks of the URL can't detect.
+func TestSelfReferenceRejected(t *testing.T) {
 	g := startGateway(t, "A")
 	to, _ := url.Parse(g.url)
-	detour := httptest.NewServer(&httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
+	proxy := httptest.NewServer(&httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
 		r.SetURL(&url.URL{Scheme: to.Scheme, Host: to.Host})
 	}})
-	defer detour.Close()
-	g.Apply(t, `{"projects":{"p":{"authMode":"none","mcpServers":{"self":{"url":"`+detour.URL+to.Path+`"}}}}}`)
+	defer proxy.Close()
+	g.Apply(t, `{"projects":{"p":{"authMode":"none","mcpServers":{"self":{"url":"`+proxy.URL+to.Path+`"}}}}}`)
 	for range 3 {
-		webtest.Check(t, webtest.Case{Status: 502, WantBody: []string{`upstream \"self\"`, `points back to this gateway`}}, g.sync(t, "self"))
+		webtest.Check(t, webtest.Case{Status: 502, WantBody: []string{`Upstream \"self\"`, `points back to this gateway`}}, g.sync(t, "self"))
 	}
 	if got := strings.Join(g.toolsOf(t), " "); got != "gateway_searchMcpForTask gateway_executeTool" {
-		t.Errorf("the project lists %s", got)
+		t.Errorf("tools/list = %s", got)
 	}
 	state := webtest.Send(t, g.App.App, webtest.Case{Method: "GET", Path: "/api/servers/" + g.ServerID(t, "p", "self"), Header: map[string]string{"Authorization": "Bearer " + routestest.AdminToken}})
 	webtest.Check(t, webtest.Case{Status: 200, WantBody: []string{`points back to this gateway`}}, state)
 }
 
-// TestTwoGatewaysThatListEachOtherDoNotGrow syncs two gateways in turn, each of
-// which is a server of the other.
-func TestTwoGatewaysThatListEachOtherDoNotGrow(t *testing.T) {
+// TestMutualGatewaysDoNotGrow repeatedly syncs two gateways that are servers of
+// each other.
+func TestMutualGatewaysDoNotGrow(t *testing.T) {
 	a, b := startGateway(t, "A"), startGateway(t, "B")
 	up := upstreamtest.New(upstreamtest.Options{Tools: upstreamtest.Standard(1)})
 	a.Apply(t, `{"projects":{"p":{"authMode":"none","mcpServers":{"b":{"url":"`+b.url+`"},"up":{"url":"`+up.Start(t)+`"}}}}}`)
@@ -101,21 +101,21 @@ func TestTwoGatewaysThatListEachOtherDoNotGrow(t *testing.T) {
 		a.Sync(t, "p", "b")
 	}
 	if got, want := strings.Join(b.toolsOf(t), " "), "a__up__echo a__gateway_searchMcpForTask a__gateway_executeTool gateway_searchMcpForTask gateway_executeTool"; got != want {
-		t.Errorf("b lists %s, want %s", got, want)
+		t.Errorf("tools of b: got %s, want %s", got, want)
 	}
 	if got, want := strings.Join(a.toolsOf(t), " "), "b__gateway_searchMcpForTask b__gateway_executeTool up__echo gateway_searchMcpForTask gateway_executeTool"; got != want {
-		t.Errorf("a lists %s, want %s", got, want)
+		t.Errorf("tools of a: got %s, want %s", got, want)
 	}
 	call := webtest.Case{Path: "/v1/mcp/p/request", Body: `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a__up__echo","arguments":{"text":"hi"}}}`}
 	webtest.Check(t, webtest.Case{Status: 200, WantBody: []string{`"text":"hi"`}}, webtest.Send(t, b.App.App, call))
 	around := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"b__gateway_executeTool","arguments":{"name":"a__up__echo","arguments":{"text":"hi"}}}}`
-	webtest.Check(t, webtest.Case{Status: 200, WantBody: []string{"leads in a circle"}, NotBody: []string{`"text":"hi"`}},
+	webtest.Check(t, webtest.Case{Status: 200, WantBody: []string{"is in a loop"}, NotBody: []string{`"text":"hi"`}},
 		webtest.Send(t, a.App.App, webtest.Case{Path: "/v1/mcp/p/request", Body: around}))
 }
 
-// TestAChainOfGatewaysEndsAtTheLimit lists and calls through 1, 2, 3 and 4
-// gateways in a row.
-func TestAChainOfGatewaysEndsAtTheLimit(t *testing.T) {
+// TestGatewayChainLimit lists and calls a tool through chains of 1 to 4
+// gateways.
+func TestGatewayChainLimit(t *testing.T) {
 	up := upstreamtest.New(upstreamtest.Options{Tools: upstreamtest.Standard(1)})
 	next, tool := up.Start(t), "echo"
 	for n, key := range []string{"A", "B", "C", "D"} {
@@ -125,18 +125,18 @@ func TestAChainOfGatewaysEndsAtTheLimit(t *testing.T) {
 		next, tool = g.url, "g__"+tool
 		listed := strings.Contains(" "+strings.Join(g.toolsOf(t), " ")+" ", " "+tool+" ")
 		if want := n+1 <= 3; listed != want {
-			t.Errorf("through %d gateways the tool is listed: %t", n+1, listed)
+			t.Errorf("through %d gateways: listed = %t, want %t", n+1, listed, want)
 		}
 		body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + tool + `","arguments":{"text":"hi"}}}`
 		answer := webtest.Send(t, g.App.App, webtest.Case{Path: "/v1/mcp/p/request", Body: body})
 		if works := strings.Contains(answer.Body, `"text":"hi"`); works != listed {
-			t.Errorf("through %d gateways the tool is listed: %t, and answers %s", n+1, listed, answer.Body)
+			t.Errorf("through %d gateways: listed = %t, but the call returned %s", n+1, listed, answer.Body)
 		}
 	}
 }
 
-// TestHopsAreCounted sends requests as other gateways do.
-func TestHopsAreCounted(t *testing.T) {
+// TestHopsLimit sends requests with a Gateway-Hops header.
+func TestHopsLimit(t *testing.T) {
 	g := startGateway(t, "A")
 	g.Apply(t, `{"projects":{"p":{"authMode":"none"}}}`)
 	own := g.Services.Instance
@@ -164,9 +164,9 @@ func TestHopsAreCounted(t *testing.T) {
 	}
 }
 
-// TestTheOwnOriginIsRefusedAtSave saves servers under the addresses of the
-// gateway itself, and of others.
-func TestTheOwnOriginIsRefusedAtSave(t *testing.T) {
+// TestOwnOriginRejectedAtSave saves servers with URLs of the gateway itself and
+// of other hosts.
+func TestOwnOriginRejectedAtSave(t *testing.T) {
 	for _, tc := range []struct {
 		addr, public, url string
 		refused           bool
@@ -198,7 +198,7 @@ func TestTheOwnOriginIsRefusedAtSave(t *testing.T) {
 			Method: "POST", Path: "/api/projects/p/servers", Body: `{"alias":"up","url":"` + tc.url + `"}`,
 			Header: map[string]string{"Authorization": "Bearer " + routestest.AdminToken, "Host": host},
 		})
-		if refused := strings.Contains(answer.Body, "this is the address of this gateway itself"); refused != tc.refused || refused != (answer.Status == 422) || !refused && answer.Status != 201 {
+		if refused := strings.Contains(answer.Body, "This is the gateway's own address"); refused != tc.refused || refused != (answer.Status == 422) || !refused && answer.Status != 201 {
 			t.Errorf("%s at %s, %s: HTTP %d %s", tc.url, tc.addr, tc.public, answer.Status, answer.Body)
 		}
 	}

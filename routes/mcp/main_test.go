@@ -7,8 +7,8 @@ import (
 	"mcpgateway/services/sandbox"
 )
 
-// TestMain also is the process that runs submitted code: the runner starts
-// this program again.
+// TestMain is also the main function of the processes that run submitted code:
+// the runner starts this binary again.
 func TestMain(m *testing.M) {
 	if sandbox.IsWorker(os.Args) {
 		os.Exit(sandbox.WorkerMain())

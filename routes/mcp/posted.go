@@ -19,18 +19,19 @@ import (
 )
 
 // postedSessions are the open sessions of the HTTP+SSE transport (MCP
-// 2024-11-05, "HTTP with SSE"). Each lives as long as its stream, in the
-// process that holds it.
+// 2024-11-05, "HTTP with SSE"). A session exists only in the process with its
+// stream, and ends with it.
 type postedSessions struct {
 	mu   sync.Mutex
-	open map[string]*postedSession // by the id in its address
+	open map[string]*postedSession // by session id
 }
 
 func newPostedSessions() *postedSessions {
 	return &postedSessions{open: map[string]*postedSession{}}
 }
 
-// postedSession is one stream that answers what is posted to its address.
+// postedSession is a session whose stream carries the responses to requests
+// posted to its URL.
 type postedSession struct {
 	id        string
 	projectID string
@@ -38,7 +39,7 @@ type postedSession struct {
 	stream    *sse.Stream
 	live      *liveSession
 	ctx       context.Context // ends with the stream
-	slots     chan struct{}   // a token for each running request
+	slots     chan struct{}   // semaphore for running requests
 
 	mu           sync.Mutex
 	version      string
@@ -57,20 +58,20 @@ func (p *postedSessions) remove(s *postedSession) {
 	delete(p.open, s.id)
 }
 
-// find returns the session of the principal. It returns NOT_FOUND for an
-// unknown id and for somebody else's.
+// find returns the session with the id. It returns NOT_FOUND if the id is
+// unknown or belongs to another project or principal.
 func (p *postedSessions) find(id, projectID string, principal access.Principal) (*postedSession, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s := p.open[id]
 	if s == nil || s.projectID != projectID || s.principal != principal.ID() {
-		return nil, fault.New(fault.KindNotFound, fault.CodeNotFound, "this session has ended: open the stream again")
+		return nil, fault.New(fault.KindNotFound, fault.CodeNotFound, "This session has ended. Open the stream again.")
 	}
 	return s, nil
 }
 
-// openPosted answers a GET with a stream, whose first event says where the
-// client is to post.
+// openPosted responds to a GET with a stream. Its first event contains the URL
+// for the client's requests.
 func (e *Endpoint) openPosted(c *fiber.Ctx, project *toolset.Snapshot, principal access.Principal) error {
 	free, err := e.slots.take(streamOwner(c, principal))
 	if err != nil {
@@ -87,7 +88,7 @@ func (e *Endpoint) openPosted(c *fiber.Ctx, project *toolset.Snapshot, principal
 	s.stream = sse.NewStream(c, sse.StreamOptions{
 		KeepAlive: e.KeepAlive,
 		Alive:     e.stillAdmitted(c, project, principal),
-		Stop:      func() {}, // its protocol has no last words
+		Stop:      func() {}, // the protocol has no final message
 		Closed: func() {
 			e.posted.remove(s)
 			unsubscribe()
@@ -95,7 +96,7 @@ func (e *Endpoint) openPosted(c *fiber.Ctx, project *toolset.Snapshot, principal
 			cancel()
 			free()
 			s.live.leave()
-			_ = e.Levels.Forget(context.WithoutCancel(ctx), s.id) // otherwise the row expires
+			_ = e.Levels.Forget(context.WithoutCancel(ctx), s.id) // on an error the row remains until it expires
 			e.Subscriptions.End(s.id)
 		},
 	})
@@ -106,8 +107,8 @@ func (e *Endpoint) openPosted(c *fiber.Ctx, project *toolset.Snapshot, principal
 	return s.stream.Answer(c)
 }
 
-// postToStream takes what a client posts to the address of its stream. What
-// it asks is answered there.
+// postToStream accepts messages that a client posts to the URL of its session.
+// Responses are sent on the session's stream.
 func (e *Endpoint) postToStream(c *fiber.Ctx, project *toolset.Snapshot, principal access.Principal) error {
 	s, err := e.posted.find(c.Query(querySession), project.Project.ID, principal)
 	if err != nil {
@@ -141,7 +142,7 @@ func (e *Endpoint) postToStream(c *fiber.Ctx, project *toolset.Snapshot, princip
 		case m.isRequest() && len(messages) == 1:
 			event.Method = m.method
 			event.Hold()
-			event.Background.Go("posted request", func() {
+			event.Background.Go("HTTP+SSE request", func() {
 				defer event.Release()
 				var trace gateway.Trace
 				if err := e.tryPosted(event.Background, s, project, client, m, errs, &trace); err != nil {
@@ -152,13 +153,14 @@ func (e *Endpoint) postToStream(c *fiber.Ctx, project *toolset.Snapshot, princip
 		case m.isRequest():
 			event.Method = "batch"
 			tasks := event.Background
-			tasks.Go("posted request", func() { _ = e.tryPosted(tasks, s, project, client, m, errs, nil) }) // the client gets the error
+			tasks.Go("HTTP+SSE request", func() { _ = e.tryPosted(tasks, s, project, client, m, errs, nil) }) // the client receives the error
 		}
 	}
 	return accepted(c)
 }
 
-// client completes the client of a request as it declared itself so far.
+// client adds the session's version, capabilities, log level and stream to the
+// client of a request.
 func (s *postedSession) client(e *Endpoint, client *gateway.Client) *gateway.Client {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -179,8 +181,8 @@ func (s *postedSession) client(e *Endpoint, client *gateway.Client) *gateway.Cli
 	return client
 }
 
-// reserve takes a slot for every request among the messages. It returns
-// RATE_LIMITED when there are too few.
+// reserve acquires a slot for each request in messages. If there are too few
+// slots, it acquires none and returns RATE_LIMITED.
 func (s *postedSession) reserve(messages []*message) error {
 	taken := 0
 	for _, m := range messages {
@@ -194,7 +196,7 @@ func (s *postedSession) reserve(messages []*message) error {
 			for range taken {
 				<-s.slots
 			}
-			f := fault.New(fault.KindRateLimited, fault.CodeRateLimited, "%d requests run for this session already", maxPosted)
+			f := fault.New(fault.KindRateLimited, fault.CodeRateLimited, "This session already has the maximum of %d running requests. Retry later.", maxPosted)
 			f.RetryAfter = streamRetry
 			return f
 		}
@@ -202,18 +204,18 @@ func (s *postedSession) reserve(messages []*message) error {
 	return nil
 }
 
-// tryPosted calls answerPosted. A panic breaks the stream, because its client
-// would wait for the response.
+// tryPosted calls answerPosted. After a panic it breaks the stream, because the
+// client would wait for the response forever.
 func (e *Endpoint) tryPosted(tasks *background.Tasks, s *postedSession, project *toolset.Snapshot, client *gateway.Client, m *message, errs web.ErrorContext, trace *gateway.Trace) error {
-	err := tasks.Try("posted request", func() error { return e.answerPosted(s, project, client, m, errs, trace) })
+	err := tasks.Try("HTTP+SSE request", func() error { return e.answerPosted(s, project, client, m, errs, trace) })
 	if panicked := (*background.PanicError)(nil); errors.As(err, &panicked) {
 		s.stream.Break()
 	}
 	return err
 }
 
-// answerPosted answers one request on the session's stream and frees its
-// slot. It returns the error that the client got.
+// answerPosted handles one request, responds on the session's stream and
+// releases the request's slot. It returns the error sent to the client.
 func (e *Endpoint) answerPosted(s *postedSession, project *toolset.Snapshot, client *gateway.Client, m *message, errs web.ErrorContext, trace *gateway.Trace) error {
 	defer func() { <-s.slots }()
 	ctx, cancel := context.WithCancel(s.ctx)
@@ -221,7 +223,7 @@ func (e *Endpoint) answerPosted(s *postedSession, project *toolset.Snapshot, cli
 	call := &runningCall{id: m.id, cancel: cancel}
 	s.live.begin(call)
 	lease := e.Results.NewLease()
-	own := *client // others of the same POST have leases of their own
+	own := *client // each request of a POST has its own lease
 	own.Memory = lease
 	result, err := e.handle(ctx, project, &own, m, trace)
 	cancelled := s.live.done(call)
@@ -239,7 +241,7 @@ func (e *Endpoint) answerPosted(s *postedSession, project *toolset.Snapshot, cli
 	return err
 }
 
-// settle keeps what the handshake agreed on.
+// settle stores the result of the handshake.
 func (s *postedSession) settle(version string, capabilities []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -13,15 +13,15 @@ import (
 	"mcpgateway/services/upstream/upstreamtest"
 )
 
-// openPosted opens a stream of the HTTP+SSE transport and returns the path,
-// relative to the project, that messages are posted to.
+// openPosted opens a stream of the HTTP+SSE transport. It returns the path for
+// messages, relative to the project.
 func (s *server) openPosted(t *testing.T) (*events, string) {
 	t.Helper()
 	stream := s.stream(t, request{path: "sse", header: header("Accept", "text/event-stream")})
 	block := stream.block()
 	path, ok := strings.CutPrefix(block, "event: endpoint\ndata: /v1/mcp/p/")
 	if !ok || !strings.HasPrefix(path, "sse?sessionId=") {
-		t.Fatalf("the stream begins with %q", block)
+		t.Fatalf("first event = %q, want endpoint", block)
 	}
 	return stream, strings.TrimSuffix(path, "\n")
 }
@@ -29,21 +29,21 @@ func (s *server) openPosted(t *testing.T) (*events, string) {
 func (s *server) post(t *testing.T, path, body string, status int) {
 	t.Helper()
 	if got, _, answer := s.get(t, request{path: path, body: body}); got != status {
-		t.Fatalf("the post was answered with %d, want %d: %s", got, status, answer)
+		t.Fatalf("POST %s: got %d, want %d: %s", path, got, status, answer)
 	}
 }
 
-func TestTheOldTransportAnswersOnItsStream(t *testing.T) {
+func TestHTTPSSEResponses(t *testing.T) {
 	s := serve(t, openProject, func(c *call) (string, error) {
 		c.progress(1)
-		answer, err := asks(c)
+		answer, err := elicits(c)
 		return fmt.Sprintf(`{"capabilities":%q,"version":%q,"answer":%s}`, c.Capabilities, c.Version, answer), err
 	})
 	change := withTool(t, s)
 	stream, path := s.openPosted(t)
 	s.post(t, path, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2024-11-05","capabilities":{"roots":{}},"clientInfo":{"name":"old","version":"1"}}}`, 202)
 	if got := stream.next(); !strings.HasPrefix(got, `{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2024-11-05"`) {
-		t.Fatalf("initialize was answered with %s", got)
+		t.Fatalf("initialize: got %s", got)
 	}
 	s.post(t, path, `{"jsonrpc":"2.0","method":"notifications/initialized"}`, 202)
 	s.post(t, path, toolCall, 202)
@@ -53,7 +53,7 @@ func TestTheOldTransportAnswersOnItsStream(t *testing.T) {
 	stream.want(`{"jsonrpc":"2.0","id":7,"result":{"capabilities":"{\"roots\":{}}","version":"2024-11-05","answer":{"result":"{\"a\":1}","error":"","err":"<nil>"}}}`)
 	s.post(t, path, `{"jsonrpc":"2.0","id":"u","method":"server/unknown"}`, 202)
 	if got := stream.next(); !strings.Contains(got, `"id":"u"`) || !strings.Contains(got, "-32601") {
-		t.Errorf("an unknown method was answered with %s", got)
+		t.Errorf("unknown method: got %s", got)
 	}
 	change()
 	stream.want(toolsChanged)
@@ -61,18 +61,18 @@ func TestTheOldTransportAnswersOnItsStream(t *testing.T) {
 	s.post(t, path, `{broken`, 400)
 	other, otherPath := s.openPosted(t)
 	if otherPath == path {
-		t.Error("two streams have one address")
+		t.Error("two streams have the same path")
 	}
 	s.post(t, otherPath, `{"jsonrpc":"2.0","id":2,"method":"ping"}`, 202)
 	other.want(`{"jsonrpc":"2.0","id":2,"result":{}}`)
 	s.post(t, path, `[{"jsonrpc":"2.0","id":3,"method":"ping"},{"jsonrpc":"2.0"}]`, 202)
 	got := []string{stream.next(), stream.next()}
 	if all := strings.Join(got, "\n"); !strings.Contains(all, `"id":3,"result":{}`) || !strings.Contains(all, "-32600") {
-		t.Errorf("a batch was answered with %q", got)
+		t.Errorf("batch: got %q", got)
 	}
 }
 
-func TestAnOldSessionEndsWithItsStream(t *testing.T) {
+func TestHTTPSSESessionEndsWithStream(t *testing.T) {
 	began, cancelled, release := newGate(), newGate(), newGate()
 	s := serve(t, openProject, plays(began, cancelled, release, nil))
 	defer release.open()
@@ -84,7 +84,7 @@ func TestAnOldSessionEndsWithItsStream(t *testing.T) {
 	s.post(t, path, toolCall, 404)
 }
 
-func TestACallOfAnOldSessionIsCancelledByItsID(t *testing.T) {
+func TestHTTPSSECancelRequest(t *testing.T) {
 	began, cancelled, release := newGate(), newGate(), newGate()
 	s := serve(t, openProject, plays(began, cancelled, release, nil))
 	defer release.open()
@@ -97,7 +97,7 @@ func TestACallOfAnOldSessionIsCancelledByItsID(t *testing.T) {
 	stream.want(`{"jsonrpc":"2.0","id":8,"result":{}}`)
 }
 
-func TestRequestsOfAnOldSessionAreBounded(t *testing.T) {
+func TestHTTPSSEMaxRequests(t *testing.T) {
 	const most = 16
 	release := newGate()
 	s := serve(t, openProject, func(*call) (string, error) {
@@ -120,7 +120,7 @@ func TestRequestsOfAnOldSessionAreBounded(t *testing.T) {
 	stream.want(okAnswer)
 }
 
-func TestBigAnswersOfAnOldSessionWaitForItsClient(t *testing.T) {
+func TestHTTPSSELargeResults(t *testing.T) {
 	big := `"` + strings.Repeat("x", 3<<20) + `"`
 	s := serve(t, openProject, func(*call) (string, error) { return big, nil })
 	stream, path := s.openPosted(t)
@@ -129,12 +129,12 @@ func TestBigAnswersOfAnOldSessionWaitForItsClient(t *testing.T) {
 	}
 	for range 5 {
 		if got := stream.next(); len(got) < 3<<20 || !strings.HasSuffix(got, `x"}`) {
-			t.Fatalf("answered %.100s…", got)
+			t.Fatalf("got %.100s…", got)
 		}
 	}
 }
 
-// askingTools ask the client for its name, and echo.
+// askingTools returns the standard tools and ask, which elicits a name.
 func askingTools() []upstreamtest.Tool {
 	return append(upstreamtest.Standard(2), upstreamtest.Tool{
 		Definition: `{"name":"ask","inputSchema":{"type":"object"}}`,
@@ -155,7 +155,7 @@ func askingTools() []upstreamtest.Tool {
 	})
 }
 
-func TestTheGoSDKIsAskedOverEveryTransport(t *testing.T) {
+func TestGoSDKElicitation(t *testing.T) {
 	s := serve(t, openProject, nil)
 	up := upstreamtest.New(upstreamtest.Options{Name: "up", Tools: askingTools(), Eras: []upstreamtest.Era{"2025-11-25"}})
 	s.Apply(t, `{"projects":{"p":{"mcpServers":{"up":{"url":"`+up.Start(t)+`"}}}}}`)
@@ -181,15 +181,15 @@ func TestTheGoSDKIsAskedOverEveryTransport(t *testing.T) {
 				t.Fatal(err)
 			}
 			if text, ok := result.Content[0].(*sdk.TextContent); !ok || text.Text != "hello Ada" {
-				t.Errorf("answered %+v", result.Content)
+				t.Errorf("got %+v", result.Content)
 			}
 			select {
 			case got := <-progress:
 				if got != "asking" {
-					t.Errorf("progress says %q", got)
+					t.Errorf("progress message = %q, want asking", got)
 				}
 			case <-ctx.Done():
-				t.Error("no progress came")
+				t.Error("no progress received")
 			}
 			if err := session.Close(); err != nil {
 				t.Errorf("closing: %v", err)

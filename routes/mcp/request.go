@@ -28,43 +28,45 @@ import (
 	"mcpgateway/web/sse"
 )
 
-// Projects finds the snapshot of a project.
+// Projects returns the current snapshot of a project.
 type Projects interface {
 	Project(slug string) (*toolset.Snapshot, error)
 }
 
-// Authenticator proves the callers of a project.
+// Authenticator authenticates the callers of a project.
 type Authenticator interface {
 	Authenticate(ctx context.Context, project *models.Project, authorization string) (access.Principal, error)
 }
 
-// Limiter says whether a caller may make so many tools/call now.
+// Limiter limits the rate of tool calls. Allow returns a fault if the principal
+// may not make that many calls now.
 type Limiter interface {
 	Allow(project *models.Project, principal access.Principal, calls int) error
 }
 
-// Handler answers one request; gateway.Gateway says how.
+// Handler handles one request. Implemented by gateway.Gateway.
 type Handler interface {
 	Handle(ctx context.Context, project *toolset.Snapshot, client *gateway.Client, method string, params []byte, trace *gateway.Trace) ([]byte, error)
 }
 
-// Subscriptions call deliver, which does not block, with what clients want to
-// hear, until they are told to stop; subscriptions.Subscriptions says how.
+// Subscriptions call deliver with the notifications for clients, until the
+// returned function is called. deliver must not block. Implemented by
+// subscriptions.Subscriptions.
 type Subscriptions interface {
-	// Subscribe is for the lists of a project.
+	// Subscribe delivers the notifications of a project's lists.
 	Subscribe(projectID string, deliver func(subscriptions.Notification)) (cancel func())
-	// SubscribeResources is for the resources that can be watched, and returns these.
+	// SubscribeResources delivers the updates of resources. It returns the
+	// resources that can be watched.
 	SubscribeResources(ctx context.Context, project *toolset.Snapshot, uris []string, deliver func(subscriptions.Notification)) (agreed []string, cancel func())
-	// Attach is for the resources that a session subscribed to.
+	// Attach delivers the updates of a session's resources.
 	Attach(sessionID string, deliver func(subscriptions.Notification)) (detach func())
-	// Handle answers a session's resources/subscribe and resources/unsubscribe.
+	// Handle handles resources/subscribe and resources/unsubscribe of a session.
 	Handle(ctx context.Context, project *toolset.Snapshot, client *gateway.Client, method string, params []byte, trace *gateway.Trace) ([]byte, error)
-	// End forgets what a session subscribed to.
+	// End deletes the subscriptions of a session.
 	End(sessionID string)
 }
 
-// Options are the parts of an Endpoint. All but Results and the last three must
-// be set.
+// Options configure an Endpoint. All fields are required unless noted.
 type Options struct {
 	Projects      Projects
 	Auth          Authenticator
@@ -72,17 +74,17 @@ type Options struct {
 	Sessions      *session.Sessions
 	Levels        LogLevels
 	Names         *web.Names
-	Failures      *ratelimit.FailureLimit // of wrong keys, whose 401 then has Retry-After
-	WrongKeys     *ratelimit.AddressLimit // of wrong keys, beyond which an address gets 429
+	Failures      *ratelimit.FailureLimit // of wrong keys; beyond it a 401 has a Retry-After
+	WrongKeys     *ratelimit.AddressLimit // of wrong keys; beyond it an address receives 429
 	Limits        Limiter
 	Subscriptions Subscriptions
 	Results       *membudget.Budget // memory of large results; nil is unlimited
-	MaxStreams    int               // open at once, of all clients
+	MaxStreams    int               // maximum number of open streams of all clients
 	PublicURL     string            // origin of the gateway, for challenges
-	Instance      string            // the name of this gateway among gateways
+	Instance      string            // identifies this gateway in Gateway-Hops
 
-	Hold      time.Duration // of an answer before it becomes a stream; 0 is 15 s
-	KeepAlive time.Duration // between comments on an idle stream; 0 is 15 s
+	Hold      time.Duration // time until the response of a running call becomes a stream; 0 is 15 s
+	KeepAlive time.Duration // time between comments on an idle stream; 0 is 15 s
 }
 
 // Endpoint serves the endpoints of every project.
@@ -93,7 +95,7 @@ type Endpoint struct {
 	posted *postedSessions
 }
 
-// NewEndpoint returns the endpoint.
+// NewEndpoint returns an Endpoint.
 func NewEndpoint(o Options) *Endpoint {
 	if o.Hold == 0 {
 		o.Hold = hold
@@ -101,15 +103,15 @@ func NewEndpoint(o Options) *Endpoint {
 	return &Endpoint{Options: o, slots: newSlots(o.MaxStreams), live: newLiveSessions(), posted: newPostedSessions()}
 }
 
-// Methods of the endpoint, for Allow headers.
+// Methods of the endpoints, for Allow headers.
 const (
 	requestMethods = "POST, GET, DELETE"
 	sseMethods     = "GET, POST"
 )
 
 // Request serves /v1/mcp/:projectSlug/request (specification, "JSON-RPC
-// endpoint") for plain JSON clients and every revision of Streamable HTTP. The
-// checks are made in the order of the contract.
+// endpoint") for plain JSON clients and all versions of Streamable HTTP. The
+// order of the checks is part of the contract.
 func (e *Endpoint) Request(c *fiber.Ctx) error {
 	project, err := e.locate(c)
 	if err != nil {
@@ -130,13 +132,13 @@ func (e *Endpoint) Request(c *fiber.Ctx) error {
 	case fiber.MethodDelete:
 		return e.endSession(c, project, principal)
 	default:
-		return notAllowed(c, requestMethods, "send JSON-RPC requests with POST")
+		return notAllowed(c, requestMethods, "Send JSON-RPC requests with POST.")
 	}
 }
 
-// locate returns the project after the checks that need no credentials. The path must end in the
-// endpoint's name (specification), while Fiber's routes also match a slash
-// after it.
+// locate returns the project after the checks that need no credentials. A path
+// with a trailing slash, which Fiber's routes match too, is not found
+// (specification).
 func (e *Endpoint) locate(c *fiber.Ctx) (*toolset.Snapshot, error) {
 	if strings.HasSuffix(c.Path(), "/") {
 		return nil, fiber.ErrNotFound
@@ -163,8 +165,8 @@ func (e *Endpoint) locate(c *fiber.Ctx) (*toolset.Snapshot, error) {
 	return project, nil
 }
 
-// hopsOf returns the gateways that a request has passed, which is nearly always
-// "". Lines of the same header are one list (RFC 9110 section 5.2).
+// hopsOf returns the gateways that a request has passed, usually "". Repeated
+// headers are one list (RFC 9110, section 5.2).
 func hopsOf(c *fiber.Ctx) string {
 	if c.Get(upstream.HeaderHops) == "" {
 		return ""
@@ -177,7 +179,7 @@ func notAllowed(c *fiber.Ctx, methods, format string, args ...any) error {
 	return fault.New(fault.KindMethodNotAllowed, fault.CodeMethodNotAllowed, format, args...)
 }
 
-// post answers what a client posted.
+// post handles a POST.
 func (e *Endpoint) post(c *fiber.Ctx, project *toolset.Snapshot, principal access.Principal) error {
 	body, err := web.JSONBody(c)
 	if err != nil {
@@ -225,8 +227,8 @@ func (e *Endpoint) post(c *fiber.Ctx, project *toolset.Snapshot, principal acces
 	return e.answerJSON(c, project, client, m)
 }
 
-// streams reports whether answering a method can take long or send anything
-// before its answer. The others are answered from memory.
+// streams reports whether a method can take long or send messages before its
+// response. Other methods are handled in memory.
 func streams(method string) bool {
 	switch method {
 	case "initialize", "ping", "server/discover", "logging/setLevel", "tools/list", "prompts/list", "resources/list", "resources/templates/list":
@@ -236,13 +238,13 @@ func streams(method string) bool {
 	}
 }
 
-// answerJSON answers a request with one JSON object.
+// answerJSON responds to a request with one JSON object.
 func (e *Endpoint) answerJSON(c *fiber.Ctx, project *toolset.Snapshot, client *gateway.Client, m *message) error {
 	ctx := c.UserContext()
 	switch {
 	case !streams(m.method):
 	case client.Stateless():
-		// To go away is how a stateless client cancels (MCP 2026-07-28, "Cancellation").
+		// A stateless client cancels by disconnecting (MCP 2026-07-28, "Cancellation").
 		cancellable, cancel := context.WithCancel(ctx)
 		defer cancel()
 		defer conn.WatchDisconnect(c, cancel)()
@@ -262,8 +264,8 @@ func (e *Endpoint) answerJSON(c *fiber.Ctx, project *toolset.Snapshot, client *g
 	return answer(c, client, m, result, err, lease.Release)
 }
 
-// answer answers with a result, or with the error of a request. sent is called
-// when the answer was sent or cannot be.
+// answer sends the result or the error of a request. It calls sent after the
+// response was sent or failed to be sent.
 func answer(c *fiber.Ctx, client *gateway.Client, m *message, result []byte, err error, sent func()) error {
 	if err == nil && len(result) >= sentInParts {
 		c.Set(fiber.HeaderContentType, fiber.MIMEApplicationJSON)
@@ -278,11 +280,11 @@ func answer(c *fiber.Ctx, client *gateway.Client, m *message, result []byte, err
 	return c.Send(appendResult(nil, m.id, result))
 }
 
-// sentInParts is from which size on a result is not copied into its answer, in
-// bytes.
+// sentInParts is the minimum size in bytes of results that are sent without
+// being copied into the response.
 const sentInParts = 64 << 10
 
-// running notes the request for notifications/cancelled until done is called.
+// running registers a request for notifications/cancelled until done is called.
 func (e *Endpoint) running(client *gateway.Client, m *message, cancel context.CancelFunc) (done func()) {
 	session := e.live.enter(client.SessionID)
 	call := &runningCall{id: m.id, cancel: cancel}
@@ -293,7 +295,7 @@ func (e *Endpoint) running(client *gateway.Client, m *message, cancel context.Ca
 	}
 }
 
-// initialize answers a handshake and gives the client its session.
+// initialize responds to a handshake and creates the session.
 func (e *Endpoint) initialize(c *fiber.Ctx, project *toolset.Snapshot, client *gateway.Client, m *message) error {
 	result, err := e.handle(c.UserContext(), project, client, m, nil)
 	if err != nil {
@@ -307,16 +309,16 @@ func (e *Endpoint) initialize(c *fiber.Ctx, project *toolset.Snapshot, client *g
 	return answer(c, client, m, result, nil, func() {})
 }
 
-// accepted answers what needs no answer: 202 without a body.
+// accepted responds with 202 and no body, for messages without a response.
 func accepted(c *fiber.Ctx) error {
 	c.Status(fiber.StatusAccepted)
 	return nil
 }
 
-// handle answers one request; a panic in it becomes its error, so that it
-// ends neither the process nor the other requests of a batch. A request that
-// fails because its context was cancelled returns CANCELLED, for a POST is
-// answered all the same and nothing went wrong on our side.
+// handle handles one request. A panic becomes an INTERNAL fault, so that it
+// doesn't end the process or other requests of a batch. If the request fails
+// because its context was cancelled, it returns CANCELLED: a POST needs a
+// response, and the cancellation is not an internal error.
 func (e *Endpoint) handle(ctx context.Context, project *toolset.Snapshot, client *gateway.Client, m *message, trace *gateway.Trace) (result []byte, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -337,8 +339,8 @@ func (e *Endpoint) handle(ctx context.Context, project *toolset.Snapshot, client
 	return e.Gateway.Handle(ctx, project, client, m.method, m.params, trace)
 }
 
-// hear takes the messages that concern requests under way: responses to what
-// the gateway asked, and cancellations.
+// hear handles messages for requests in flight: responses to requests of the
+// gateway, and cancellations.
 func (e *Endpoint) hear(client *gateway.Client, messages []*message) {
 	if client.SessionID == "" {
 		return
@@ -353,7 +355,7 @@ func (e *Endpoint) hear(client *gateway.Client, messages []*message) {
 	}
 }
 
-// allow asks the limiter for the tool calls among the messages.
+// allow returns the fault of the limiter for the tool calls in messages, or nil.
 func (e *Endpoint) allow(project *toolset.Snapshot, client *gateway.Client, messages []*message) error {
 	calls := 0
 	for _, m := range messages {

@@ -13,11 +13,11 @@ import (
 	"mcpgateway/services/toolset"
 )
 
-// watched stands in for the subscriptions to resources.
+// watched replaces the resource subscriptions by recorded ones.
 type watched struct {
 	*subscriptions.Subscriptions
 	mu       sync.Mutex
-	deliver  map[string]func(subscriptions.Notification) // by session, "" for a stream
+	deliver  map[string]func(subscriptions.Notification) // by session; "" for a stream
 	handled  []string
 	ended    []string
 	released int
@@ -56,7 +56,7 @@ func (w *watched) End(session string) {
 	w.ended = append(w.ended, session)
 }
 
-// change tells whoever listens that a resource changed.
+// change delivers an update of a resource to all streams.
 func (w *watched) change() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -75,20 +75,20 @@ func updated(uri string) subscriptions.Notification {
 	return subscriptions.Notification{Method: subscriptions.NotifyResourceUpdated, Params: []byte(`{"uri":"` + uri + `"}`)}
 }
 
-// watch serves with resources that can be watched.
+// watch starts a server whose resources can be watched.
 func watch(t *testing.T) (*server, *watched) {
 	w := &watched{deliver: map[string]func(subscriptions.Notification){}}
 	s := serve(t, openProject, nil, func(o *mcp.Options) {
 		real, ok := o.Subscriptions.(*subscriptions.Subscriptions)
 		if !ok {
-			t.Fatal("the subscriptions are others")
+			t.Fatalf("Subscriptions is a %T", o.Subscriptions)
 		}
 		w.Subscriptions, o.Subscriptions = real, w
 	})
 	return s, w
 }
 
-func TestAListenStreamTellsOfTheAgreedResources(t *testing.T) {
+func TestListenAgreedResources(t *testing.T) {
 	s, w := watch(t)
 	body := strings.Replace(listenRequest, `{"toolsListChanged":true}`, `{"resourceSubscriptions":["file:///a","file:///b"]}`, 1)
 	stream := s.stream(t, request{body: body, header: modernHeader("subscriptions/listen")})
@@ -99,7 +99,7 @@ func TestAListenStreamTellsOfTheAgreedResources(t *testing.T) {
 	routestest.Eventually(t, "the resources are released", w.gone)
 }
 
-func TestASessionSubscribesToResources(t *testing.T) {
+func TestSessionSubscribesToResources(t *testing.T) {
 	s, w := watch(t)
 	session := s.session(t)
 	h := legacyHeader("Mcp-Session-Id", session)
@@ -107,16 +107,16 @@ func TestASessionSubscribesToResources(t *testing.T) {
 	for _, method := range []string{"resources/subscribe", "resources/unsubscribe"} {
 		body := `{"jsonrpc":"2.0","id":1,"method":"` + method + `","params":{"uri":"file:///a"}}`
 		if _, _, answer := s.get(t, request{body: body, header: h}); answer != `{"jsonrpc":"2.0","id":1,"result":{}}` {
-			t.Errorf("%s was answered with %s", method, answer)
+			t.Errorf("%s: got %s", method, answer)
 		}
 		if status, _, answer := s.get(t, request{body: strings.Replace(modernCall, "tools/call", method, 1), header: modernHeader(method)}); status != 404 || !strings.Contains(answer, "-32601") {
-			t.Errorf("a stateless %s was answered with %d: %s", method, status, answer)
+			t.Errorf("stateless %s: got %d: %s", method, status, answer)
 		}
 	}
 	w.change()
 	stream.want(`{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"file:///a"}}`)
 	if status, _, body := s.get(t, request{method: "DELETE", header: h}); status != 204 {
-		t.Fatalf("DELETE was answered with %d: %s", status, body)
+		t.Fatalf("DELETE: got %d: %s", status, body)
 	}
 	routestest.Eventually(t, "the stream is detached", w.gone)
 	w.mu.Lock()
@@ -125,11 +125,11 @@ func TestASessionSubscribesToResources(t *testing.T) {
 		t.Errorf("handled %q, ended %q", w.handled, w.ended)
 	}
 	if strings.Contains(strings.Join(w.handled, ""), session) {
-		t.Error("the session id itself was handed on")
+		t.Error("the session id was passed to the services")
 	}
 }
 
-func TestAnOldSessionSubscribesToResources(t *testing.T) {
+func TestHTTPSSESubscribesToResources(t *testing.T) {
 	s, w := watch(t)
 	stream, path := s.openPosted(t)
 	s.post(t, path, `{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"file:///a"}}`, 202)

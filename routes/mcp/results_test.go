@@ -17,8 +17,8 @@ import (
 	"mcpgateway/services/upstream/upstreamtest"
 )
 
-// serveLarge serves project p, whose server up has the tool big, with a budget
-// for results.
+// serveLarge starts a server with a budget for results. Its project p has the
+// tool up__big.
 func serveLarge(t *testing.T, budget *membudget.Budget, o upstreamtest.Options, timeout time.Duration) *server {
 	t.Helper()
 	o.Tools = append(upstreamtest.Standard(0), upstreamtest.Big(), upstreamtest.Echo())
@@ -41,9 +41,9 @@ func batchOf(calls, size int) string {
 	return "[" + strings.Join(all, ",") + "]"
 }
 
-// ask sends a POST with a bounded receive buffer on a new connection and
-// returns it without reading from it.
-func (s *server) ask(t *testing.T, path, body, accept string) net.Conn {
+// postUnread sends a POST on a new connection with a small receive buffer. It
+// returns the connection without reading the response.
+func (s *server) postUnread(t *testing.T, path, body, accept string) net.Conn {
 	t.Helper()
 	address := strings.TrimPrefix(strings.Split(s.base, "/v1/")[0], "http://")
 	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", address)
@@ -98,22 +98,22 @@ func TestBatchResultsAreLimited(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			budget := membudget.New(64 << 20)
 			s := serveLarge(t, budget, upstreamtest.Options{Answer: tt.answer, Eras: tt.eras}, time.Minute)
-			body := answerOf(t, s.ask(t, "request", batchOf(tt.calls, tt.bytes), "application/json"))
+			body := answerOf(t, s.postUnread(t, "request", batchOf(tt.calls, tt.bytes), "application/json"))
 			results, refused := strings.Count(body, `"result":`), strings.Count(body, `"code":"RESULT_TOO_LARGE"`)
 			if results != tt.results || refused != tt.calls-tt.results || strings.Count(body, `"code":-32603`) != refused {
-				t.Errorf("%d results and %d refused, want %d and %d: %.300s", results, refused, tt.results, tt.calls-tt.results, body)
+				t.Errorf("%d results and %d rejected, want %d and %d: %.300s", results, refused, tt.results, tt.calls-tt.results, body)
 			}
 			if len(body) > 16<<20+tt.calls*400 || !strings.HasPrefix(body, `[{"jsonrpc":"2.0","id":0,`) || !strings.HasSuffix(body, "}]") {
 				t.Errorf("%d bytes, %.60s … %s", len(body), body, body[len(body)-20:])
 			}
-			routestest.Eventually(t, "the memory is free", func() bool { return budget.Held() == 0 })
+			routestest.Eventually(t, "the memory is released", func() bool { return budget.Held() == 0 })
 		})
 	}
 }
 
-// TestResultsHoldMemoryUntilSent has clients that do not read at first.
+// TestResultsHoldMemoryUntilSent uses clients that delay reading.
 func TestResultsHoldMemoryUntilSent(t *testing.T) {
-	const size = 9 << 20 // more than the buffers of the system
+	const size = 9 << 20 // more than the socket buffers
 	tests := []struct{ name, path, body, accept string }{
 		{"JSON", "request", bigCall(1, size), "application/json"},
 		{"stream", "request", bigCall(1, size), "text/event-stream"},
@@ -125,7 +125,7 @@ func TestResultsHoldMemoryUntilSent(t *testing.T) {
 			budget := membudget.New(64 << 20)
 			s := serveLarge(t, budget, upstreamtest.Options{Answer: upstreamtest.AnswerJSON}, time.Minute)
 			for _, end := range []string{"read", "closed"} {
-				conn := s.ask(t, tt.path, tt.body, tt.accept)
+				conn := s.postUnread(t, tt.path, tt.body, tt.accept)
 				first := make([]byte, 1)
 				if _, err := io.ReadFull(conn, first); err != nil {
 					t.Fatal(err)
@@ -136,13 +136,13 @@ func TestResultsHoldMemoryUntilSent(t *testing.T) {
 				} else if body := answerOf(t, prefixed{conn, io.MultiReader(bytes.NewReader(first), conn)}); len(body) < size {
 					t.Errorf("the client read %d bytes: %.300s", len(body), body)
 				}
-				routestest.Eventually(t, end+": the memory is free", func() bool { return budget.Held() == 0 })
+				routestest.Eventually(t, end+": the memory is released", func() bool { return budget.Held() == 0 })
 			}
 		})
 	}
 }
 
-// prefixed is a connection of which a byte was read.
+// prefixed is a connection whose first byte was already read.
 type prefixed struct {
 	net.Conn
 	rest io.Reader
@@ -154,21 +154,25 @@ func TestLargeResultsWaitForMemory(t *testing.T) {
 	const size = 9 << 20
 	budget := membudget.New(12 << 20)
 	s := serveLarge(t, budget, upstreamtest.Options{Answer: upstreamtest.AnswerJSON}, 2*time.Second)
-	holder := s.ask(t, "request", bigCall(1, size), "application/json")
+	holder := s.postUnread(t, "request", bigCall(1, size), "application/json")
 	if _, err := io.ReadFull(holder, make([]byte, 1)); err != nil {
 		t.Fatal(err)
 	}
-	for range 6 { // more than the failures that open a breaker
-		if body := answerOf(t, s.ask(t, "request", bigCall(2, size), "application/json")); !strings.Contains(body, `"code":"UNAVAILABLE"`) {
-			t.Fatalf("without memory a large call was answered %.300s", body)
+	large := make([]net.Conn, 6) // more than the number of failures that opens a breaker
+	for i := range large {
+		large[i] = s.postUnread(t, "request", bigCall(2, size), "application/json")
+	}
+	for _, conn := range large {
+		if body := answerOf(t, conn); !strings.Contains(body, `"code":"UNAVAILABLE"`) {
+			t.Fatalf("large call without memory: got %.300s", body)
 		}
 	}
-	if body := answerOf(t, s.ask(t, "request", bigCall(3, 1000), "application/json")); !strings.Contains(body, `"result"`) {
-		t.Errorf("without memory a small call was answered %.300s", body)
+	if body := answerOf(t, s.postUnread(t, "request", bigCall(3, 1000), "application/json")); !strings.Contains(body, `"result"`) {
+		t.Errorf("small call without memory: got %.300s", body)
 	}
-	waiting := s.ask(t, "request", bigCall(4, size), "application/json")
+	waiting := s.postUnread(t, "request", bigCall(4, size), "application/json")
 	_ = holder.Close()
 	if body := answerOf(t, waiting); !strings.Contains(body, `"result"`) {
-		t.Errorf("with memory again a large call was answered %.300s", body)
+		t.Errorf("large call after a release: got %.300s", body)
 	}
 }

@@ -29,7 +29,7 @@ import (
 	"mcpgateway/web/ratelimit"
 )
 
-// call is what a scripted tools/call gets.
+// call is the context, client and params of a scripted tools/call.
 type call struct {
 	context.Context
 	*gateway.Client
@@ -41,7 +41,8 @@ func (c *call) progress(n int) {
 	c.Notify("notifications/progress", fmt.Appendf(nil, `{"progressToken":"t","progress":%d,"total":10000}`, n))
 }
 
-// script answers tools/call in place of the gateway, which answers the rest.
+// script handles tools/call instead of the gateway, which handles all other
+// methods.
 type script struct {
 	*gateway.Gateway
 	play func(*call) (string, error)
@@ -58,33 +59,34 @@ func (s *script) Handle(ctx context.Context, project *toolset.Snapshot, client *
 	return []byte(result), err
 }
 
-// server is an application behind a real listener.
+// server is an application with a network listener.
 type server struct {
 	*routestest.App
 	base   string
 	app    *fiber.App
 	client *http.Client
-	ended  chan struct{} // closed when the listener is done
+	ended  chan struct{} // closed when the listener has stopped
 }
 
 type setting func(*mcp.Options)
 
-// openProject has one project p that admits everybody.
+// openProject declares project p without access control.
 const openProject = `{"projects":{"p":{"authMode":"none"}}}`
 
-// serve runs the endpoints with tools/call played by play; nil is the real
-// gateway. When the test ends nothing of it may be left.
+// serve starts a server whose tools/call is handled by play, or by the gateway
+// if play is nil. It fails the test if goroutines remain at the end.
 func serve(t *testing.T, declaration string, play func(*call) (string, error), settings ...setting) *server {
 	t.Helper()
 	leaveNothing(t)
 	return serveOn(t, "sqlite:"+filepath.Join(t.TempDir(), "gateway.db"), declaration, play, settings...)
 }
 
-// leakChecked are the tests whose goroutines are looked for.
+// leakChecked contains the tests that leaveNothing checks.
 var leakChecked sync.Map
 
-// leaveNothing fails the test when goroutines are left that it began. Asked
-// again for the same test it does nothing: the first look is the last one.
+// leaveNothing fails the test if goroutines started after this call remain at
+// its end. Further calls in the same test do nothing, because the cleanup of the
+// first call runs last.
 func leaveNothing(t *testing.T) {
 	t.Helper()
 	if _, already := leakChecked.LoadOrStore(t, true); already {
@@ -95,15 +97,15 @@ func leaveNothing(t *testing.T) {
 		leakChecked.Delete(t)
 		if !t.Failed() {
 			goleak.VerifyNone(t, before,
-				// The server's own cleaner wakes up every ten seconds to see
-				// that it ended, and its clock is for the whole process.
+				// The cleaner of the server checks only every 10 seconds
+				// whether it must stop. The clock is shared by the process.
 				goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.(*workerPool).Start.func2"),
 				goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.updateServerDate.func1"))
 		}
 	})
 }
 
-// serveOn is serve on the database at dsn. It can be called several times.
+// serveOn is like serve with the database at dsn. Several servers may share it.
 func serveOn(t *testing.T, dsn, declaration string, play func(*call) (string, error), settings ...setting) *server {
 	t.Helper()
 	s := &server{App: routestest.New(t, dsn), ended: make(chan struct{})}
@@ -142,12 +144,12 @@ func serveOn(t *testing.T, dsn, declaration string, play func(*call) (string, er
 		s.client.CloseIdleConnections()
 		s.shutdown(t)
 	})
-	// A shutdown does nothing before the first request can be served.
+	// Shutdown has no effect until the server handles requests.
 	s.get(t, request{path: "nothing"})
 	return s
 }
 
-// shutdown ends the listener and its streams.
+// shutdown stops the listener and its streams.
 func (s *server) shutdown(t *testing.T) {
 	t.Helper()
 	if err := s.app.ShutdownWithTimeout(30 * time.Second); err != nil {
@@ -156,14 +158,14 @@ func (s *server) shutdown(t *testing.T) {
 	select {
 	case <-s.ended:
 	case <-time.After(30 * time.Second):
-		t.Error("the listener did not end")
+		t.Error("the listener did not stop within 30 s")
 	}
 }
 
-// request is one HTTP request of a raw client.
+// request is an HTTP request.
 type request struct {
-	method string // POST when there is a body, else GET
-	path   string // request, sse
+	method string // default: POST with a body, else GET
+	path   string // request or sse
 	body   string
 	header map[string]string
 	conn   context.Context
@@ -176,7 +178,7 @@ const (
 	handshake  = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"elicitation":{}},"clientInfo":{"name":"raw","version":"1"}}}`
 )
 
-// legacyHeader are the headers of a handshake client without a session.
+// legacyHeader returns the headers of a handshake client without a session.
 func legacyHeader(more ...string) map[string]string {
 	return header(append([]string{"Accept", bothKinds}, more...)...)
 }
@@ -193,7 +195,7 @@ func header(pairs ...string) map[string]string {
 	return h
 }
 
-// do sends a request and returns the answer with its body open.
+// do sends a request and returns the response with its body open.
 func (s *server) do(t *testing.T, r request) *http.Response {
 	t.Helper()
 	resp, err := s.try(r)
@@ -230,7 +232,7 @@ func (s *server) try(r request) (*http.Response, error) {
 	return s.client.Do(req)
 }
 
-// get returns the whole answer.
+// get sends a request and returns the complete response.
 func (s *server) get(t *testing.T, r request) (status int, h http.Header, body string) {
 	t.Helper()
 	resp := s.do(t, r)
@@ -247,7 +249,7 @@ func (s *server) session(t *testing.T, more ...string) string {
 	t.Helper()
 	status, h, body := s.get(t, request{body: handshake, header: legacyHeader(more...)})
 	if status != 200 || h.Get("Mcp-Session-Id") == "" {
-		t.Fatalf("initialize answered %d without a session: %s", status, body)
+		t.Fatalf("initialize: got %d without a session: %s", status, body)
 	}
 	return h.Get("Mcp-Session-Id")
 }
@@ -259,7 +261,7 @@ type events struct {
 	r    *bufio.Reader
 }
 
-// stream sends a request that must be answered with a stream.
+// stream sends a request whose response must be a stream.
 func (s *server) stream(t *testing.T, r request) *events {
 	t.Helper()
 	resp := s.do(t, r) //nolint:bodyclose // the test's cleanup closes it
@@ -271,13 +273,13 @@ func streamOf(t *testing.T, resp *http.Response) *events {
 	for name, want := range map[string]string{"Content-Type": "text/event-stream", "Cache-Control": "no-cache", "X-Accel-Buffering": "no"} {
 		if got := resp.Header.Get(name); resp.StatusCode != 200 || got != want {
 			b, _ := io.ReadAll(resp.Body)
-			t.Fatalf("status %d, %s %q, want 200 and %q: %s", resp.StatusCode, name, got, want, b)
+			t.Fatalf("got status %d, %s %q, want 200, %q: %s", resp.StatusCode, name, got, want, b)
 		}
 	}
 	return &events{t, resp.Body, bufio.NewReader(resp.Body)}
 }
 
-// block returns the next event or comment with its lines, or "" at the end.
+// block returns the lines of the next event or comment, or "" at the end.
 func (e *events) block() string {
 	e.t.Helper()
 	var b strings.Builder
@@ -287,7 +289,7 @@ func (e *events) block() string {
 		case err == io.EOF && b.Len() == 0 && line == "":
 			return ""
 		case err != nil:
-			e.t.Fatalf("the stream broke after %q: %v", b.String()+line, err)
+			e.t.Fatalf("stream ended after %q: %v", b.String()+line, err)
 		case line == "\n":
 			return b.String()
 		}
@@ -295,7 +297,8 @@ func (e *events) block() string {
 	}
 }
 
-// next returns the next message's data, past comments; "" at the end.
+// next returns the data of the next message, or "" at the end. It skips
+// comments.
 func (e *events) next() string {
 	e.t.Helper()
 	for {
@@ -308,7 +311,7 @@ func (e *events) next() string {
 		}
 		data, ok := strings.CutPrefix(block, "event: message\ndata: ")
 		if !ok {
-			e.t.Fatalf("not a message event: %q", block)
+			e.t.Fatalf("got %q, want a message event", block)
 		}
 		return strings.TrimSuffix(data, "\n")
 	}
@@ -317,13 +320,13 @@ func (e *events) next() string {
 func (e *events) want(message string) {
 	e.t.Helper()
 	if got := e.next(); got != message {
-		e.t.Fatalf("the stream says %q, want %q", got, message)
+		e.t.Fatalf("next event = %q, want %q", got, message)
 	}
 }
 
 func (e *events) close() { _ = e.body.Close() }
 
-// gate is opened once and waited for with a limit.
+// gate is a signal that is sent once. wait has a timeout.
 type gate struct {
 	c    chan struct{}
 	once sync.Once
@@ -338,7 +341,7 @@ func (g *gate) wait(t *testing.T, what string) {
 	select {
 	case <-g.c:
 	case <-time.After(10 * time.Second):
-		t.Fatalf("it did not happen: %s", what)
+		t.Fatalf("timed out: %s", what)
 	}
 }
 
@@ -352,7 +355,7 @@ func idOf(t *testing.T, message string) string {
 	return string(m.ID)
 }
 
-// dial opens a raw connection to the server.
+// dial opens a TCP connection to the server.
 func (s *server) dial(t *testing.T) *net.TCPConn {
 	t.Helper()
 	u, err := url.Parse(s.base)
@@ -367,7 +370,7 @@ func (s *server) dial(t *testing.T) *net.TCPConn {
 	return conn.(*net.TCPConn)
 }
 
-// write sends a request on a raw connection.
+// write writes a request to a TCP connection.
 func (r request) write(t *testing.T, conn net.Conn) {
 	t.Helper()
 	var b strings.Builder

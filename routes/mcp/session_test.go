@@ -19,7 +19,8 @@ func streamHeader(session string) map[string]string {
 
 const toolsChanged = `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`
 
-// withTool returns a project p with one server, whose tools a sync reads.
+// withTool adds a synced server to project p. change changes the project's list
+// of tools.
 func withTool(t *testing.T, s *server) (change func()) {
 	t.Helper()
 	up := upstreamtest.New(upstreamtest.Options{Name: "up", Tools: upstreamtest.Standard(2)})
@@ -35,13 +36,13 @@ func withTool(t *testing.T, s *server) (change func()) {
 	}
 }
 
-func TestASessionsStreamTellsOfChangedLists(t *testing.T) {
+func TestSessionStreamListChanged(t *testing.T) {
 	s := serve(t, openProject, nil)
 	change := withTool(t, s)
 	session := s.session(t)
 	stream := s.stream(t, request{header: streamHeader(session)})
 	if got := stream.block(); !strings.HasPrefix(got, ":") {
-		t.Fatalf("the stream begins with %q, want a comment", got)
+		t.Fatalf("first event = %q, want a comment", got)
 	}
 	change()
 	stream.want(toolsChanged)
@@ -49,7 +50,7 @@ func TestASessionsStreamTellsOfChangedLists(t *testing.T) {
 	stream.want(toolsChanged)
 }
 
-func TestTheNewestStreamOfASessionWins(t *testing.T) {
+func TestNewestSessionStreamWins(t *testing.T) {
 	s := serve(t, openProject, nil, func(o *mcp.Options) { o.MaxStreams = 1 })
 	change := withTool(t, s)
 	session := s.session(t)
@@ -64,7 +65,7 @@ func TestTheNewestStreamOfASessionWins(t *testing.T) {
 	newest.want(toolsChanged)
 }
 
-func TestAnEndedSessionIsUnknownEverywhere(t *testing.T) {
+func TestEndedSessionUnknownEverywhere(t *testing.T) {
 	leaveNothing(t)
 	dsn := "sqlite:" + filepath.Join(t.TempDir(), "gateway.db")
 	one := serveOn(t, dsn, openProject, nil)
@@ -74,13 +75,13 @@ func TestAnEndedSessionIsUnknownEverywhere(t *testing.T) {
 	ping := request{body: `{"jsonrpc":"2.0","id":1,"method":"ping"}`, header: legacyHeader("Mcp-Session-Id", session)}
 	for _, s := range []*server{one, two} {
 		if status, _, body := s.get(t, ping); status != 200 {
-			t.Fatalf("the session was answered with %d: %s", status, body)
+			t.Fatalf("ping: got %d: %s", status, body)
 		}
 	}
 	if status, _, body := one.get(t, request{method: "DELETE", header: header("Mcp-Session-Id", session)}); status != 204 || body != "" {
-		t.Fatalf("DELETE was answered with %d: %s", status, body)
+		t.Fatalf("DELETE: got %d: %s", status, body)
 	}
-	for stream.block() != "" { // comments, and then the end
+	for stream.block() != "" { // skip comments until the end
 	}
 	unknown := func(s *server, r request) bool {
 		status, _, body := s.get(t, r)
@@ -88,10 +89,10 @@ func TestAnEndedSessionIsUnknownEverywhere(t *testing.T) {
 	}
 	for _, r := range []request{ping, {method: "DELETE", header: ping.header}, {header: streamHeader(session)}, {body: `{"jsonrpc":"2.0","method":"notifications/initialized"}`, header: ping.header}} {
 		if !unknown(one, r) {
-			t.Errorf("%s %s: the session still lives", r.method, r.body)
+			t.Errorf("%s %s: the ended session is accepted", r.method, r.body)
 		}
 	}
-	routestest.Eventually(t, "the other process heard of it", func() bool { return unknown(two, ping) })
+	routestest.Eventually(t, "the other process rejects the session", func() bool { return unknown(two, ping) })
 
 	again := serveOn(t, dsn, "", nil)
 	if !unknown(again, ping) {
@@ -99,14 +100,14 @@ func TestAnEndedSessionIsUnknownEverywhere(t *testing.T) {
 	}
 	alive := one.session(t)
 	if status, _, _ := again.get(t, request{body: ping.body, header: legacyHeader("Mcp-Session-Id", alive)}); status != 200 {
-		t.Errorf("a process that started later answers another session with %d", status)
+		t.Errorf("other session in a process that started later: got %d", status)
 	}
 	if status, _, body := again.get(t, request{body: handshake, header: legacyHeader("Mcp-Session-Id", session)}); status != 200 {
-		t.Errorf("initialize with an ended session was answered with %d: %s", status, body)
+		t.Errorf("initialize with an ended session: got %d: %s", status, body)
 	}
 }
 
-func TestWhatASessionIsNeededFor(t *testing.T) {
+func TestSessionRequirements(t *testing.T) {
 	s := serve(t, `{"projects":{"p":{"authMode":"api_key"}}}`, nil)
 	_, key := s.Key(t, "p", time.Hour)
 	_, other := s.Key(t, "p", time.Hour)
@@ -119,12 +120,12 @@ func TestWhatASessionIsNeededFor(t *testing.T) {
 		status       int
 	}{
 		{"no session", "GET", header("Accept", "text/event-stream"), 405},
-		{"no stream wanted", "GET", header("Mcp-Session-Id", session), 405},
-		{"anything wanted", "GET", header("Mcp-Session-Id", session, "Accept", "*/*"), 405},
+		{"no Accept", "GET", header("Mcp-Session-Id", session), 405},
+		{"any Accept", "GET", header("Mcp-Session-Id", session, "Accept", "*/*"), 405},
 		{"modern", "GET", header("Mcp-Session-Id", session, "Accept", "text/event-stream", "MCP-Protocol-Version", "2026-07-28"), 405},
 		{"no session", "DELETE", header(), 405},
 		{"modern", "DELETE", header("Mcp-Session-Id", session, "MCP-Protocol-Version", "2026-07-28"), 405},
-		{"another method", "PUT", header("Mcp-Session-Id", session), 405},
+		{"other method", "PUT", header("Mcp-Session-Id", session), 405},
 		{"HEAD", "HEAD", header("Mcp-Session-Id", session), 405},
 		{"an unknown session", "GET", header("Mcp-Session-Id", "x", "Accept", "text/event-stream"), 404},
 		{"an unknown session", "DELETE", header("Mcp-Session-Id", "x"), 404},
@@ -132,7 +133,7 @@ func TestWhatASessionIsNeededFor(t *testing.T) {
 		{"another's session", "DELETE", header("Mcp-Session-Id", session, "Authorization", theirs), 404},
 		{"no key", "DELETE", header("Mcp-Session-Id", session, "Authorization", ""), 401},
 		{"no key", "GET", header("Accept", "text/event-stream", "Authorization", ""), 401},
-		{"still there", "DELETE", header("Mcp-Session-Id", session), 204},
+		{"own session", "DELETE", header("Mcp-Session-Id", session), 204},
 	} {
 		t.Run(c.method+" "+c.name, func(t *testing.T) {
 			h := header("Authorization", mine)
@@ -150,7 +151,7 @@ func TestWhatASessionIsNeededFor(t *testing.T) {
 	}
 }
 
-func TestASessionCarriesTheClientsCapabilities(t *testing.T) {
+func TestSessionCapabilities(t *testing.T) {
 	seen := make(chan string, 1)
 	s := serve(t, openProject, func(c *call) (string, error) {
 		seen <- string(c.Capabilities)
@@ -171,12 +172,12 @@ func TestASessionCarriesTheClientsCapabilities(t *testing.T) {
 		}
 		s.get(t, request{body: toolCall, header: header("Mcp-Session-Id", h.Get("Mcp-Session-Id"))})
 		if got := <-seen; got != c.want {
-			t.Errorf("declared %.80s, the call has %.80s", c.declared, got)
+			t.Errorf("declared %.80s: Capabilities = %.80s, want %.80s", c.declared, got, c.want)
 		}
 	}
 }
 
-func TestALogLevelBelongsToItsSession(t *testing.T) {
+func TestLogLevelPerSession(t *testing.T) {
 	seen := make(chan string, 1)
 	s := serve(t, openProject, func(c *call) (string, error) {
 		seen <- c.LogLevel
@@ -188,30 +189,30 @@ func TestALogLevelBelongsToItsSession(t *testing.T) {
 		return body
 	}
 	if got := set(one, `{"level":"warning"}`); got != `{"jsonrpc":"2.0","id":1,"result":{}}` {
-		t.Errorf("setLevel answered %s", got)
+		t.Errorf("setLevel: got %s", got)
 	}
 	for _, bad := range []string{`{"level":"loud"}`, `{"level":7}`, `{}`, `[]`} {
 		if got := set(one, bad); !strings.Contains(got, `"code":-32602`) {
-			t.Errorf("setLevel %s answered %s", bad, got)
+			t.Errorf("setLevel %s: got %s", bad, got)
 		}
 	}
 	for session, want := range map[string]string{one: "warning", two: ""} {
 		s.get(t, request{body: toolCall, header: legacyHeader("Mcp-Session-Id", session)})
 		if got := <-seen; got != want {
-			t.Errorf("the level is %q, want %q", got, want)
+			t.Errorf("LogLevel = %q, want %q", got, want)
 		}
 	}
 	s.get(t, request{body: strings.Replace(modernCall, `"_meta":{`, `"_meta":{"io.modelcontextprotocol/logLevel":"error",`, 1), header: modernHeader("tools/call")})
 	if got := <-seen; got != "error" {
-		t.Errorf("the level of a stateless request is %q", got)
+		t.Errorf("stateless request: LogLevel = %q, want error", got)
 	}
 	modern := strings.Replace(modernCall, "tools/call", "logging/setLevel", 1)
 	if status, _, body := s.get(t, request{body: modern, header: modernHeader("logging/setLevel")}); status != 404 || !strings.Contains(body, "-32601") {
-		t.Errorf("a stateless setLevel was answered with %d: %s", status, body)
+		t.Errorf("stateless setLevel: got %d: %s", status, body)
 	}
 }
 
-func TestAStreamEndsWhenItsCallerIsNoLongerAdmitted(t *testing.T) {
+func TestRevokedKeyEndsStreams(t *testing.T) {
 	s := serve(t, `{"projects":{"p":{"authMode":"api_key"}}}`, nil, func(o *mcp.Options) { o.KeepAlive = 5 * time.Millisecond })
 	id, key := s.Key(t, "p", time.Hour)
 	auth := "Bearer " + key

@@ -18,11 +18,11 @@ import (
 	"mcpgateway/services/upstream/upstreamtest"
 )
 
-// traceCollector takes spans as OTLP/HTTP brings them.
+// traceCollector is an OTLP/HTTP collector.
 type traceCollector struct {
 	mu    sync.Mutex
 	spans []*otlp.Span
-	wrong []string
+	wrong []string // invalid requests
 }
 
 func (c *traceCollector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -44,7 +44,8 @@ func (c *traceCollector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/x-protobuf")
 }
 
-// of returns the spans of a trace by their kind, when there are so many.
+// of waits until a trace has at least n spans of different kinds, and returns
+// them by kind.
 func (c *traceCollector) of(t *testing.T, trace string, n int) map[otlp.Span_SpanKind]*otlp.Span {
 	t.Helper()
 	var found map[otlp.Span_SpanKind]*otlp.Span
@@ -70,8 +71,8 @@ func attributesOf(s *otlp.Span) string {
 	return strings.Join(all, " ")
 }
 
-// TestOneTraceFromLogToUpstream proves that the spans that a collector gets,
-// what the upstream hears and the log line belong to one trace.
+// TestOneTraceFromLogToUpstream checks that the exported spans, the header sent
+// to the upstream server and the log line belong to one trace.
 func TestOneTraceFromLogToUpstream(t *testing.T) {
 	const id, parent = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 	spans := &traceCollector{}
@@ -81,7 +82,7 @@ func TestOneTraceFromLogToUpstream(t *testing.T) {
 	a := routestest.New(t, "sqlite:"+filepath.Join(t.TempDir(), "gateway.db"), "OTEL_EXPORTER_OTLP_ENDPOINT="+server.URL+"/", "GATEWAY_EGRESS_ALLOW=127.0.0.1/32")
 	a.Apply(t, `{"projects":{"p":{"authMode":"none","mcpServers":{"up":{"url":"`+up.Start(t)+`"}}}}}`)
 	a.Sync(t, "p", "up")
-	call := func(body, traceparent string) (heard []string, requestID string) {
+	call := func(body, traceparent string) (received []string, requestID string) {
 		t.Helper()
 		up.ForgetRequests()
 		r := httptest.NewRequest(http.MethodPost, "/v1/mcp/p/request", strings.NewReader(body))
@@ -101,34 +102,34 @@ func TestOneTraceFromLogToUpstream(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			heard = got[0].Header.Values("Traceparent")
+			received = got[0].Header.Values("Traceparent")
 		}
-		return heard, answer.Header.Get("X-Request-Id")
+		return received, answer.Header.Get("X-Request-Id")
 	}
 
-	// All calls come first: spans are sent every two seconds.
+	// All calls are made first, because spans are exported every two seconds.
 	const quiet = "1af7651916cd43dd8448eb211c80319c"
 	traced, _ := call(echoCall, "00-"+id+"-"+parent+"-01")
 	begun, begunID := call(echoCall, "")
 	_, failedID := call(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"up__none"}}`, "")
 	unrecorded, _ := call(echoCall, "00-"+quiet+"-"+parent+"-00")
-	_, laterID := call(echoCall, "") // what comes later is there before
-	t.Run("of the client", func(t *testing.T) {
-		heard := traced
+	_, laterID := call(echoCall, "") // its spans are exported after all others
+	t.Run("trace of the client", func(t *testing.T) {
+		received := traced
 		got := spans.of(t, id, 2)
 		in, out := got[otlp.Span_SPAN_KIND_SERVER], got[otlp.Span_SPAN_KIND_CLIENT]
 		if hex.EncodeToString(in.GetParentSpanId()) != parent || hex.EncodeToString(out.GetParentSpanId()) != hex.EncodeToString(in.GetSpanId()) {
-			t.Errorf("the server's span %x is below %x, the client's below %x", in.GetSpanId(), in.GetParentSpanId(), out.GetParentSpanId())
+			t.Errorf("server span %x has parent %x, client span has parent %x", in.GetSpanId(), in.GetParentSpanId(), out.GetParentSpanId())
 		}
-		if want := "00-" + id + "-" + hex.EncodeToString(out.GetSpanId()) + "-01"; len(heard) != 1 || heard[0] != want {
-			t.Errorf("the upstream heard %q, want %q", heard, want)
+		if want := "00-" + id + "-" + hex.EncodeToString(out.GetSpanId()) + "-01"; len(received) != 1 || received[0] != want {
+			t.Errorf("upstream traceparent = %q, want %q", received, want)
 		}
 		if in.GetTraceState() != "vendor=1" || in.GetName() != "tools/call up__echo" || out.GetName() != "tools/call" {
 			t.Errorf("the spans are %q with the state %q, and %q", in.GetName(), in.GetTraceState(), out.GetName())
 		}
 		for _, want := range []string{"mcp.method.name=tools/call", "gen_ai.tool.name=up__echo", "gateway.project=p", "gateway.server=up", "http.route=/v1/mcp/:projectSlug/request"} {
 			if !strings.Contains(attributesOf(in), want) {
-				t.Errorf("the server's span has %s, and not %s", attributesOf(in), want)
+				t.Errorf("server span attributes = %s, want %s", attributesOf(in), want)
 			}
 		}
 		if in.GetStartTimeUnixNano() > out.GetStartTimeUnixNano() || in.GetEndTimeUnixNano() < out.GetEndTimeUnixNano() || in.GetStatus().GetCode() != otlp.Status_STATUS_CODE_UNSET {
@@ -136,35 +137,35 @@ func TestOneTraceFromLogToUpstream(t *testing.T) {
 		}
 		logged(t, a, id)
 	})
-	t.Run("that begins here", func(t *testing.T) {
-		heard, trace := begun, strings.ReplaceAll(begunID, "-", "")
+	t.Run("new trace", func(t *testing.T) {
+		received, trace := begun, strings.ReplaceAll(begunID, "-", "")
 		got := spans.of(t, trace, 2)
 		in, out := got[otlp.Span_SPAN_KIND_SERVER], got[otlp.Span_SPAN_KIND_CLIENT]
-		if len(in.GetParentSpanId()) != 0 || len(heard) != 1 || heard[0] != "00-"+trace+"-"+hex.EncodeToString(out.GetSpanId())+"-01" {
-			t.Errorf("the span is below %x, and the upstream heard %q", in.GetParentSpanId(), heard)
+		if len(in.GetParentSpanId()) != 0 || len(received) != 1 || received[0] != "00-"+trace+"-"+hex.EncodeToString(out.GetSpanId())+"-01" {
+			t.Errorf("parent = %x, upstream traceparent = %q", in.GetParentSpanId(), received)
 		}
 		logged(t, a, trace)
 	})
-	t.Run("of a failure", func(t *testing.T) {
+	t.Run("failed call", func(t *testing.T) {
 		in := spans.of(t, strings.ReplaceAll(failedID, "-", ""), 1)[otlp.Span_SPAN_KIND_SERVER]
 		if in.GetStatus().GetCode() != otlp.Status_STATUS_CODE_ERROR || !strings.Contains(attributesOf(in), "error.type=TOOL_NOT_FOUND") {
 			t.Errorf("the span is %v", in)
 		}
 	})
-	t.Run("that the client does not record", func(t *testing.T) {
-		heard := unrecorded
-		if len(heard) != 1 || !strings.HasPrefix(heard[0], "00-"+quiet+"-") || !strings.HasSuffix(heard[0], "-00") {
-			t.Errorf("the upstream heard %q", heard)
+	t.Run("unsampled trace", func(t *testing.T) {
+		received := unrecorded
+		if len(received) != 1 || !strings.HasPrefix(received[0], "00-"+quiet+"-") || !strings.HasSuffix(received[0], "-00") {
+			t.Errorf("upstream traceparent = %q", received)
 		}
 		logged(t, a, quiet)
 		spans.of(t, strings.ReplaceAll(laterID, "-", ""), 2)
 		if got := spans.of(t, quiet, 0); len(got) != 0 {
-			t.Errorf("it was recorded as %v", got)
+			t.Errorf("recorded spans: %v, want none", got)
 		}
 	})
 	spans.mu.Lock()
 	defer spans.mu.Unlock()
 	if len(spans.wrong) != 0 {
-		t.Errorf("the collector got %q", spans.wrong)
+		t.Errorf("invalid requests to the collector: %q", spans.wrong)
 	}
 }

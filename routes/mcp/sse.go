@@ -28,12 +28,12 @@ const (
 // streamDone is the last message of the bridge (specification, "Events").
 const streamDone = "[DONE]"
 
-// bridgeToken is the progress token of a call that brings none of its own.
+// bridgeToken is the progress token of calls without one.
 const bridgeToken = `"sse"`
 
-// SSE serves /v1/mcp/:projectSlug/sse: the streaming bridge for tool calls
-// (specification, "SSE bridge"), and to a GET without a call the HTTP+SSE
-// transport of MCP 2024-11-05, which begins the same way.
+// SSE serves /v1/mcp/:projectSlug/sse: the SSE bridge for tool calls
+// (specification, "SSE bridge"), and the HTTP+SSE transport of MCP 2024-11-05,
+// which starts with a GET without a call.
 func (e *Endpoint) SSE(c *fiber.Ctx) error {
 	project, err := e.locate(c)
 	if err != nil {
@@ -69,19 +69,19 @@ func (e *Endpoint) SSE(c *fiber.Ctx) error {
 			return e.bridge(c, project, principal, body)
 		}
 		if named, _ := sse.AcceptsEventStream(c.Get(fiber.HeaderAccept)); !named {
-			return fault.New(fault.KindNotAcceptable, fault.CodeNotAcceptable, "name a call with ?name= and ?arguments= or with ?request=, or send Accept: text/event-stream")
+			return fault.New(fault.KindNotAcceptable, fault.CodeNotAcceptable, "Nothing to call. Send name and arguments or request in the query, or open a stream with Accept: text/event-stream.")
 		}
 		return e.openPosted(c, project, principal)
 	default:
-		return notAllowed(c, sseMethods, "call a tool with POST or GET")
+		return notAllowed(c, sseMethods, "Call a tool with POST or GET.")
 	}
 }
 
-// bridgeQuery returns the JSON-RPC request that a GET's query names.
+// bridgeQuery returns the JSON-RPC request in the query of a GET.
 func bridgeQuery(query *fasthttp.Args) ([]byte, *rpcAnswer) {
 	if query.Has(queryRequest) {
 		if query.Has(queryName) || query.Has(queryArguments) {
-			return nil, invalidRequest(nil, "use either request or name and arguments")
+			return nil, invalidRequest(nil, "request cannot be combined with name or arguments. Send one or the other.")
 		}
 		return append([]byte(nil), query.Peek(queryRequest)...), nil
 	}
@@ -89,28 +89,28 @@ func bridgeQuery(query *fasthttp.Args) ([]byte, *rpcAnswer) {
 	if query.Has(queryArguments) {
 		arguments := query.Peek(queryArguments)
 		if err := rawjson.Valid(arguments, rawjson.Strict); err != nil {
-			return nil, parseError("arguments is not valid JSON: " + err.Error())
+			return nil, parseError("arguments is not valid JSON: " + err.Error() + ".")
 		}
 		body = append(append(body, `,"arguments":`...), arguments...)
 	}
 	return append(body, `}}`...), nil
 }
 
-// bridge runs one tool call and streams its progress and result. Once the
-// request is known to be a call, every failure is a message of the stream.
+// bridge runs one tool call and streams its progress and result. Errors of the
+// call itself are messages of the stream.
 func (e *Endpoint) bridge(c *fiber.Ctx, project *toolset.Snapshot, principal access.Principal, body []byte) error {
 	messages, batch, problem := parseBody(body)
 	switch {
 	case problem != nil:
 		return problem.answer(c)
 	case batch:
-		return invalidRequest(nil, "the streaming bridge takes one tools/call request, not a batch").answer(c)
+		return invalidRequest(nil, "The SSE bridge accepts one tools/call request, not a batch. Send each call separately.").answer(c)
 	case messages[0].method != methodCall:
-		return invalidRequest(messages[0].id, "the streaming bridge takes one tools/call request").answer(c)
+		return invalidRequest(messages[0].id, "The SSE bridge accepts only tools/call. Send other methods to the request endpoint.").answer(c)
 	}
 	m := messages[0]
 	if m.id == nil {
-		m.id = []byte("null") // the stream names no id, so none is needed
+		m.id = []byte("null") // messages of the bridge have no id, so none is required
 	}
 	m.params = withProgressToken(m.params)
 	client := newClient(c, principal)
@@ -123,7 +123,7 @@ func (e *Endpoint) bridge(c *fiber.Ctx, project *toolset.Snapshot, principal acc
 	return e.streamCall(c, project, client, m)
 }
 
-// streamCall answers a call with a stream of its progress and result.
+// streamCall responds to a call with a stream of its progress and result.
 func (e *Endpoint) streamCall(c *fiber.Ctx, project *toolset.Snapshot, client *gateway.Client, m *message) error {
 	free, err := e.slots.take(streamOwner(c, client.Principal))
 	if err != nil {
@@ -151,11 +151,11 @@ func (e *Endpoint) streamCall(c *fiber.Ctx, project *toolset.Snapshot, client *g
 		stream.Break()
 	})
 	event.Hold()
-	event.Background.Go("bridged call", func() {
+	event.Background.Go("bridge call", func() {
 		defer event.Release()
 		answered := false
 		defer func() {
-			if !answered { // it panicked
+			if !answered { // after a panic
 				stream.Break()
 			}
 		}()
@@ -173,8 +173,8 @@ func (e *Endpoint) streamCall(c *fiber.Ctx, project *toolset.Snapshot, client *g
 	return stream.Answer(c)
 }
 
-// withProgressToken returns the params of a call with a progress token.
-// Params that cannot have one are left for the gateway to refuse.
+// withProgressToken returns the params of a call with a progress token. It
+// returns invalid params unchanged, so that the gateway rejects them.
 func withProgressToken(params []byte) []byte {
 	o, err := rawjson.ParseObject(params, rawjson.Strict)
 	if err != nil {
@@ -193,8 +193,8 @@ func withProgressToken(params []byte) []byte {
 	return o.Bytes()
 }
 
-// bridgeProgress returns the progress message for a notification, or nil for
-// one that the bridge has no message for (specification, "Events").
+// bridgeProgress returns the bridge's message for a progress notification, or
+// nil for other notifications (specification, "Events").
 func bridgeProgress(method string, params []byte) []byte {
 	if method != progressMethod {
 		return nil

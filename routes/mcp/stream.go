@@ -13,23 +13,23 @@ import (
 	"mcpgateway/web/sse"
 )
 
-// openSession returns the session that a GET or DELETE names. For one that
-// cannot name a session it returns METHOD_NOT_ALLOWED, and NOT_FOUND for a
-// session that has ended.
+// openSession returns the session of a GET or DELETE request. It returns
+// METHOD_NOT_ALLOWED without a session id or for a stateless client, and
+// NOT_FOUND for an invalid or ended session.
 func (e *Endpoint) openSession(c *fiber.Ctx, project *toolset.Snapshot, principal access.Principal) (*session.Session, error) {
 	id := c.Get(HeaderSession)
 	if id == "" || c.Get(headerVersion) >= gateway.VersionStateless {
-		return nil, notAllowed(c, requestMethods, "only a client with a session can %s: send its Mcp-Session-Id, or use POST", c.Method())
+		return nil, notAllowed(c, requestMethods, "%s requires a session. Send its Mcp-Session-Id, or use POST.", c.Method())
 	}
 	return e.Sessions.Open(id, project.Project.ID, principal)
 }
 
-// listenForSession answers a GET with the stream of its session, on which the
-// client hears that a list or resource changed (MCP 2025-11-25, "Listening for Messages
-// from the Server"). A session has one; the newest replaces the one before.
+// listenForSession responds to a GET with the stream of its session, for
+// notifications of changed lists and resources (MCP 2025-11-25, "Listening for
+// Messages from the Server"). A session has one stream. A new one replaces it.
 func (e *Endpoint) listenForSession(c *fiber.Ctx, project *toolset.Snapshot, principal access.Principal) error {
 	if named, _ := sse.AcceptsEventStream(c.Get(fiber.HeaderAccept)); !named {
-		return notAllowed(c, requestMethods, "a GET gets a stream only: send Accept: text/event-stream, or use POST")
+		return notAllowed(c, requestMethods, "GET returns an event stream. Send Accept: text/event-stream, or use POST.")
 	}
 	session, err := e.openSession(c, project, principal)
 	if err != nil {
@@ -38,7 +38,7 @@ func (e *Endpoint) listenForSession(c *fiber.Ctx, project *toolset.Snapshot, pri
 	web.EventOf(c).Method = "stream"
 	live := e.live.enter(session.Key())
 	if last := live.current(); last != nil {
-		last.free() // so that a client at its limit can still renew its stream
+		last.free() // so that a client at the limit can replace its stream
 	}
 	free, err := e.slots.take(streamOwner(c, principal))
 	if err != nil {
@@ -51,7 +51,7 @@ func (e *Endpoint) listenForSession(c *fiber.Ctx, project *toolset.Snapshot, pri
 	stream.Stream = sse.NewStream(c, sse.StreamOptions{
 		KeepAlive: e.KeepAlive,
 		Alive:     func() bool { return e.Sessions.Lives(session) && admitted() },
-		Stop:      func() {}, // it has no last words
+		Stop:      func() {}, // there is no final message
 		Closed: func() {
 			unsubscribe()
 			unwatch()
@@ -63,7 +63,7 @@ func (e *Endpoint) listenForSession(c *fiber.Ctx, project *toolset.Snapshot, pri
 	if last := live.swap(stream); last != nil {
 		last.End()
 	}
-	if !e.Sessions.Lives(session) { // it was ended in this very moment
+	if !e.Sessions.Lives(session) { // ended concurrently
 		stream.End()
 	}
 	stream.Comment()
@@ -72,8 +72,8 @@ func (e *Endpoint) listenForSession(c *fiber.Ctx, project *toolset.Snapshot, pri
 	return stream.Answer(c)
 }
 
-// subscribe sends what a session is to hear of on its stream, until cancel is
-// called: of every changed list, and of the resources that it subscribed to.
+// subscribe sends the notifications of a session on its stream until cancel is
+// called: those of changed lists and of subscribed resources.
 func (e *Endpoint) subscribe(project *toolset.Snapshot, sessionID string, stream *sse.Stream) (cancel func()) {
 	deliver := func(n subscriptions.Notification) {
 		stream.Send(messageEvent, appendNotification(nil, n.Method, n.Params))
@@ -86,8 +86,8 @@ func (e *Endpoint) subscribe(project *toolset.Snapshot, sessionID string, stream
 	}
 }
 
-// stillAdmitted returns a function that reports whether the request's caller
-// would still be admitted: its key may be revoked while its stream is open.
+// stillAdmitted returns a function that reports whether the caller of the
+// request is still allowed. Its key may be revoked while its stream is open.
 func (e *Endpoint) stillAdmitted(c *fiber.Ctx, project *toolset.Snapshot, principal access.Principal) func() bool {
 	ctx, slug, authorization := c.UserContext(), project.Project.Slug, c.Get(fiber.HeaderAuthorization)
 	return func() bool {
@@ -100,7 +100,7 @@ func (e *Endpoint) stillAdmitted(c *fiber.Ctx, project *toolset.Snapshot, princi
 	}
 }
 
-// endSession answers a DELETE: no process accepts the session any more.
+// endSession responds to a DELETE by ending the session in every process.
 func (e *Endpoint) endSession(c *fiber.Ctx, project *toolset.Snapshot, principal access.Principal) error {
 	session, err := e.openSession(c, project, principal)
 	if err != nil {
@@ -110,7 +110,7 @@ func (e *Endpoint) endSession(c *fiber.Ctx, project *toolset.Snapshot, principal
 		return err
 	}
 	e.live.find(session.Key()).end()
-	_ = e.Levels.Forget(c.UserContext(), session.Key()) // otherwise the row expires
+	_ = e.Levels.Forget(c.UserContext(), session.Key()) // on an error the row remains until it expires
 	e.Subscriptions.End(session.Key())
 	c.Status(fiber.StatusNoContent)
 	return nil

@@ -11,13 +11,13 @@ import (
 	"mcpgateway/web/webtest"
 )
 
-// half is an escape that is half of a surrogate pair. Languages with UTF-16
-// strings, such as JavaScript, send it when they cut a text.
+// half is the escape of a lone surrogate. Languages with UTF-16 strings, such as
+// JavaScript, send it after they truncate a text.
 const half = `\ud83d`
 
-// TestHalfASurrogatePairPasses sends such escapes in both directions, in every
-// era of the upstream.
-func TestHalfASurrogatePairPasses(t *testing.T) {
+// TestLoneSurrogatesForwarded sends such escapes in both directions, with
+// servers of every era.
+func TestLoneSurrogatesForwarded(t *testing.T) {
 	for _, era := range upstreamtest.AllEras() {
 		t.Run(string(era), func(t *testing.T) {
 			up := upstreamtest.New(upstreamtest.Options{Eras: []upstreamtest.Era{era}, Tools: []upstreamtest.Tool{
@@ -34,26 +34,26 @@ func TestHalfASurrogatePairPasses(t *testing.T) {
 			synced := webtest.Send(t, app.App, webtest.Case{
 				Method: "POST", Path: "/api/servers/" + app.ServerID(t, "p", "up") + "/sync", Header: map[string]string{"Authorization": "Bearer " + routestest.AdminToken},
 			})
-			webtest.Check(t, webtest.Case{Status: 200, WantBody: []string{`"total":1`, `tool \"bad.\" was left out: its name holds half of a surrogate pair`}}, synced)
+			webtest.Check(t, webtest.Case{Status: 200, WantBody: []string{`"total":1`, `tool \"bad.\" was omitted: its name contains an unpaired surrogate`}}, synced)
 
-			ask := func(method, params string) webtest.Answer {
+			send := func(method, params string) webtest.Answer {
 				return webtest.Send(t, app.App, webtest.Case{Path: "/v1/mcp/p/request", Body: `{"jsonrpc":"2.0","id":1,"method":"` + method + `","params":` + params + `}`})
 			}
-			webtest.Check(t, webtest.Case{Status: 200, WantBody: []string{`"Shortens a text ` + half + `"`}, NotBody: []string{"bad"}}, ask("tools/list", `{}`))
+			webtest.Check(t, webtest.Case{Status: 200, WantBody: []string{`"Shortens a text ` + half + `"`}, NotBody: []string{"bad"}}, send("tools/list", `{}`))
 			arguments := `{"text":"` + half + `", "other":"\uDE00\uD83D\ude00"}`
-			called := ask("tools/call", `{"name":"up__cut","arguments":`+arguments+`}`)
+			called := send("tools/call", `{"name":"up__cut","arguments":`+arguments+`}`)
 			webtest.Check(t, webtest.Case{Status: 200, WantBody: []string{`"text":"` + half + `"`, `"structuredContent":` + arguments}, NotBody: []string{`"error"`}}, called)
 			if n := len(up.Requests("tools/call")); n != 1 {
-				t.Errorf("the tool was called %d times", n)
+				t.Errorf("got %d calls, want 1", n)
 			}
 			webtest.Check(t, webtest.Case{Status: 200, WantBody: []string{"up__cut"}, NotBody: []string{`"error"`}},
-				ask("tools/call", `{"name":"gateway_searchMcpForTask","arguments":{"task":"shorten a text"}}`))
+				send("tools/call", `{"name":"gateway_searchMcpForTask","arguments":{"task":"shorten a text"}}`))
 			webtest.Check(t, webtest.Case{Status: 200, WantBody: []string{`\"cut\"`, "Shortens a text \uFFFD"}, NotBody: []string{`"error"`}},
-				ask("tools/call", `{"name":"gateway_listTools","arguments":{}}`))
-			ran := ask("tools/call", `{"name":"gateway_executeTool","arguments":{"code":"const r = await up.cut({text: 'a\\ud83d'}); return r.text.length + r.text.charCodeAt(1)"}}`)
+				send("tools/call", `{"name":"gateway_listTools","arguments":{}}`))
+			ran := send("tools/call", `{"name":"gateway_executeTool","arguments":{"code":"const r = await up.cut({text: 'a\\ud83d'}); return r.text.length + r.text.charCodeAt(1)"}}`)
 			webtest.Check(t, webtest.Case{Status: 200, WantBody: []string{`"result":`}, NotBody: []string{`"isError":true`, `"error":{`}}, ran)
 			if !strings.Contains(ran.Body, "65535") && !strings.Contains(ran.Body, "55359") {
-				t.Errorf("the code received %s", ran.Body)
+				t.Errorf("code result: %s", ran.Body)
 			}
 		})
 	}

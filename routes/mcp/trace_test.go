@@ -12,9 +12,9 @@ import (
 	"mcpgateway/services/upstream/upstreamtest"
 )
 
-// TestUpstreamsHearOfTheTrace proves that a call carries its client's trace on
-// to the upstream and into the log (W3C Trace Context).
-func TestUpstreamsHearOfTheTrace(t *testing.T) {
+// TestTracePropagation checks that the trace context of a client is in the
+// upstream call and in the log (W3C Trace Context).
+func TestTracePropagation(t *testing.T) {
 	const id, parent = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 	for name, options := range map[string]upstreamtest.Options{
 		"handshake": {Eras: []upstreamtest.Era{upstreamtest.Era20251125}}, "stateless": {Eras: []upstreamtest.Era{upstreamtest.Era20260728}}, "HTTP+SSE": {Eras: []upstreamtest.Era{upstreamtest.Era20241105}},
@@ -66,7 +66,7 @@ func TestUpstreamsHearOfTheTrace(t *testing.T) {
 	}
 }
 
-// logged waits for the log line of a trace.
+// logged waits for the log line of the trace.
 func logged(t *testing.T, a *routestest.App, id string) {
 	t.Helper()
 	line := regexp.MustCompile(`"trace_id":"` + id + `".*"rpc":"tools/call"`)

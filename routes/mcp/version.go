@@ -14,7 +14,7 @@ import (
 	"mcpgateway/web"
 )
 
-// Headers of MCP's HTTP transports.
+// Headers of the MCP HTTP transports.
 const (
 	HeaderSession = "Mcp-Session-Id"
 	headerVersion = "Mcp-Protocol-Version"
@@ -22,10 +22,11 @@ const (
 	headerName    = "Mcp-Name"
 )
 
-// metaLogLevel is where a stateless request asks for log messages.
+// metaLogLevel is the _meta key for the log level of a stateless request.
 const metaLogLevel = "io.modelcontextprotocol/logLevel"
 
-// newClient returns the client of a request that says nothing of itself.
+// newClient returns the client of a request without a version, a session and
+// capabilities.
 func newClient(c *fiber.Ctx, principal access.Principal) *gateway.Client {
 	event := web.EventOf(c)
 	trace := event.Trace()
@@ -34,9 +35,10 @@ func newClient(c *fiber.Ctx, principal access.Principal) *gateway.Client {
 	}
 }
 
-// client finds out which revision the request speaks and makes the checks
-// that the revision asks for. A request is of 2026-07-28 when its header or
-// its _meta says so; everything else is of the handshake revisions.
+// client returns the client of a request after the checks of its protocol
+// version. A request is stateless (2026-07-28) if its header or its _meta has
+// that version. All others use a handshake version. Invalid requests return an
+// error response, and an invalid session NOT_FOUND.
 func (e *Endpoint) client(c *fiber.Ctx, project *toolset.Snapshot, principal access.Principal, messages []*message, batch bool) (*gateway.Client, *rpcAnswer, error) {
 	client := newClient(c, principal)
 	header := c.Get(headerVersion)
@@ -47,7 +49,7 @@ func (e *Endpoint) client(c *fiber.Ctx, project *toolset.Snapshot, principal acc
 	}
 	declared, _ := meta.String(gateway.MetaProtocolVersion)
 	if header != "" && declared != "" && header != declared {
-		return nil, badStateless(first.id, codeHeaderMismatch, "MCP-Protocol-Version and params._meta name different revisions"), nil
+		return nil, badStateless(first.id, codeHeaderMismatch, "The MCP-Protocol-Version header and params._meta have different versions. Send the same version in both."), nil
 	}
 	for _, version := range []string{header, declared} {
 		if version != "" && !gateway.Speaks(version) {
@@ -68,7 +70,7 @@ func (e *Endpoint) client(c *fiber.Ctx, project *toolset.Snapshot, principal acc
 		client.Version = header
 	}
 	if batch && header != "" && header != gateway.VersionAssumed {
-		return nil, invalidRequest(nil, "revision "+header+" has no batches: send one message"), nil
+		return nil, invalidRequest(nil, "Protocol version "+header+" doesn't support batches. Send one message per request."), nil
 	}
 	if id := c.Get(HeaderSession); id != "" && first.method != "initialize" {
 		session, err := e.Sessions.Open(id, project.Project.ID, principal)
@@ -85,49 +87,50 @@ func (e *Endpoint) client(c *fiber.Ctx, project *toolset.Snapshot, principal acc
 	return client, nil, nil
 }
 
-// checkStateless makes the checks of MCP 2026-07-28, "Streamable HTTP": the
-// headers must be there and agree with the body, and the request must say
-// what its client can do.
+// checkStateless validates a request of MCP 2026-07-28, "Streamable HTTP": the
+// headers are required and must match the body, and the request must contain
+// the client's capabilities. It sets Capabilities and LogLevel of client, and
+// returns the error response to an invalid request, or nil.
 func checkStateless(c *fiber.Ctx, client *gateway.Client, m *message, meta *rawjson.Object, header string, batch bool) *rpcAnswer {
 	switch {
 	case batch:
-		return invalidRequest(nil, "revision "+gateway.VersionStateless+" has no batches: send one message")
+		return invalidRequest(nil, "Protocol version "+gateway.VersionStateless+" doesn't support batches. Send one message per request.")
 	case !m.isRequest():
 		return nil
 	case meta.Get(gateway.MetaProtocolVersion) == nil:
-		return badStateless(m.id, codeInvalidParams, "params._meta needs "+gateway.MetaProtocolVersion)
+		return badStateless(m.id, codeInvalidParams, "params._meta must have "+gateway.MetaProtocolVersion+".")
 	case header == "":
-		return badStateless(m.id, codeHeaderMismatch, "the header MCP-Protocol-Version is missing")
+		return badStateless(m.id, codeHeaderMismatch, "The MCP-Protocol-Version header is missing. Send the same version as in params._meta.")
 	}
 	if got := c.Get(headerMethod); got != m.method {
-		return badStateless(m.id, codeHeaderMismatch, "the header Mcp-Method must be "+m.method)
+		return badStateless(m.id, codeHeaderMismatch, "The Mcp-Method header must be "+m.method+".")
 	}
 	if member := namedBy(m.method); member != "" {
 		params, _ := rawjson.ParseObject(m.params, rawjson.Strict)
 		name, ok := params.String(member)
 		got, valid := decodeHeader(c.Get(headerName))
 		if ok && (!valid || got != name) {
-			return badStateless(m.id, codeHeaderMismatch, "the header Mcp-Name must be the same as params."+member)
+			return badStateless(m.id, codeHeaderMismatch, "The Mcp-Name header must equal params."+member+".")
 		}
 	}
 	capabilities := meta.Get(gateway.MetaClientCapabilities)
 	if rawjson.Kind(capabilities) != '{' {
-		return badStateless(m.id, codeInvalidParams, "params._meta needs "+gateway.MetaClientCapabilities+", an object")
+		return badStateless(m.id, codeInvalidParams, "params._meta must have "+gateway.MetaClientCapabilities+", an object.")
 	}
 	client.Capabilities = capabilities
 	client.LogLevel, _ = meta.String(metaLogLevel)
 	return nil
 }
 
-// checkParamHeaders checks that the Mcp-Param headers of a tools/call repeat
-// its arguments as the tool's schema asks (MCP 2026-07-28, SEP-2243).
+// checkParamHeaders checks that the Mcp-Param headers of a tools/call match its
+// arguments, as required by the tool's schema (MCP 2026-07-28, SEP-2243).
 func checkParamHeaders(c *fiber.Ctx, project *toolset.Snapshot, m *message) *rpcAnswer {
 	if m.method != methodCall {
 		return nil
 	}
 	params, err := rawjson.ParseObject(m.params, rawjson.Strict)
 	if err != nil {
-		return nil // refused as such later
+		return nil // rejected later
 	}
 	name, _ := params.String("name")
 	tool, err := project.Resolve(name)
@@ -148,8 +151,8 @@ func checkParamHeaders(c *fiber.Ctx, project *toolset.Snapshot, m *message) *rpc
 	return nil
 }
 
-// declaredCapabilities returns the raw capabilities of initialize's params,
-// or nil.
+// declaredCapabilities returns the raw capabilities in the params of
+// initialize, or nil.
 func declaredCapabilities(params []byte) []byte {
 	o, err := rawjson.ParseObject(params, rawjson.Lenient)
 	if err != nil {
@@ -158,8 +161,8 @@ func declaredCapabilities(params []byte) []byte {
 	return o.Get("capabilities")
 }
 
-// cancelledID returns the raw id that the params of notifications/cancelled
-// name, or nil.
+// cancelledID returns the raw request id in the params of
+// notifications/cancelled, or nil.
 func cancelledID(params []byte) []byte {
 	o, err := rawjson.ParseObject(params, rawjson.Lenient)
 	if err != nil {
@@ -168,7 +171,8 @@ func cancelledID(params []byte) []byte {
 	return o.Get("requestId")
 }
 
-// namedBy returns the parameter that Mcp-Name repeats for a method, or "".
+// namedBy returns the parameter that the Mcp-Name header of a method must
+// repeat, or "".
 func namedBy(method string) string {
 	switch method {
 	case methodCall, "prompts/get":
@@ -180,22 +184,23 @@ func namedBy(method string) string {
 	}
 }
 
-// decodeHeader returns the text of a header value, which is base64 between
-// sentinels when it holds characters that headers cannot (MCP 2026-07-28).
+// decodeHeader returns the text of a header value. Text with characters that
+// are invalid in headers is base64 between sentinels (MCP 2026-07-28). It
+// returns false for invalid base64.
 func decodeHeader(v string) (string, bool) {
 	inner, ok := strings.CutPrefix(v, "=?base64?")
 	if !ok {
 		return v, true
 	}
 	if inner, ok = strings.CutSuffix(inner, "?="); !ok {
-		return v, true // with one sentinel only it is literal text
+		return v, true // a single sentinel is literal text
 	}
 	b, err := base64.StdEncoding.DecodeString(inner)
 	return string(b), err == nil
 }
 
-// metaOf returns the _meta object of raw params, or nil. Most calls have none
-// and are not parsed for it.
+// metaOf returns the _meta object of raw params, or nil. It parses only params
+// that contain the name, because most calls have no _meta.
 func metaOf(params []byte) *rawjson.Object {
 	if !bytes.Contains(params, []byte(`"_meta"`)) {
 		return nil
@@ -212,7 +217,7 @@ func badStateless(id []byte, number int, text string) *rpcAnswer {
 }
 
 func unsupportedVersion(id []byte, requested string) *rpcAnswer {
-	a := refuse(fiber.StatusBadRequest, id, codeUnsupportedVersion, "this protocol version is not served here")
+	a := refuse(fiber.StatusBadRequest, id, codeUnsupportedVersion, "Unsupported protocol version. Use one of data.supported.")
 	a.data.Supported, a.data.Requested = gateway.Versions(), requested
 	return a
 }

@@ -104,7 +104,7 @@ func (a *Authorize) problem(c *fiber.Ctx, err error) error {
 	c.Status(web.StatusOf(f))
 	c.Set(fiber.HeaderCacheControl, "no-store")
 	return web.Render(c, views.Problem(views.ProblemProps{
-		Frame: frame(c, a.assets, "The client cannot be let in"), Message: f.Message, RequestID: web.EventOf(c).RequestID,
+		Frame: frame(c, a.assets, "Couldn't sign this app in"), Message: f.Message, RequestID: web.EventOf(c).RequestID,
 	}))
 }
 

@@ -67,19 +67,19 @@ func TestCallbackIsForwarded(t *testing.T) {
 		status int
 		says   string
 	}{
-		"with a code": {
+		"code": {
 			"/oauth/callback/abc?state=s%2B1&code=c%20d&iss=https%3A%2F%2Fas.example.com", ann, oauthclient.Finished{ServerID: "s"}, nil,
 			[]oauthclient.Callback{{SessionID: "anns-session", IssuerID: "abc", State: "s+1", Code: "c d", Issuer: "https://as.example.com", HasIssuer: true}}, 200, "connected s",
 		},
-		"without an issuer": {
+		"no issuer": {
 			"/oauth/callback?state=s&code=c", ann, oauthclient.Finished{ServerID: "s"}, nil,
 			[]oauthclient.Callback{{SessionID: "anns-session", State: "s", Code: "c"}}, 200, "connected s",
 		},
-		"with an empty issuer": {
+		"empty issuer": {
 			"/oauth/callback?state=s&code=c&iss=", ann, oauthclient.Finished{ServerID: "s"}, nil,
 			[]oauthclient.Callback{{SessionID: "anns-session", State: "s", Code: "c", HasIssuer: true}}, 200, "connected s",
 		},
-		"with an error": {
+		"error": {
 			"/oauth/callback?state=s&error=access_denied&error_description=no", ann, oauthclient.Finished{ServerID: "s"}, fault.Upstream(fault.CodeUpstreamUnauthorized, "refused"),
 			[]oauthclient.Callback{{SessionID: "anns-session", State: "s", Error: "access_denied", Description: "no"}}, 400, "failed s: refused",
 		},
@@ -87,9 +87,9 @@ func TestCallbackIsForwarded(t *testing.T) {
 			"/oauth/callback?state=s&code=c", ann, oauthclient.Finished{ServerID: "s", AuthorizeURL: "https://as.example.com/again"}, nil,
 			[]oauthclient.Callback{{SessionID: "anns-session", State: "s", Code: "c"}}, 303, "",
 		},
-		"by nobody":        {"/oauth/callback?state=s&code=c", nil, oauthclient.Finished{}, nil, nil, 400, "no longer signed in"},
-		"with two states":  {"/oauth/callback?state=s&state=t&code=c", ann, oauthclient.Finished{}, nil, nil, 400, "more than one state"},
-		"with two issuers": {"/oauth/callback?state=s&iss=a&iss=b&code=c", ann, oauthclient.Finished{}, nil, nil, 400, "more than one iss"},
+		"not signed in": {"/oauth/callback?state=s&code=c", nil, oauthclient.Finished{}, nil, nil, 400, "no longer signed in"},
+		"two states":    {"/oauth/callback?state=s&state=t&code=c", ann, oauthclient.Finished{}, nil, nil, 400, "more than one state"},
+		"two issuers":   {"/oauth/callback?state=s&iss=a&iss=b&code=c", ann, oauthclient.Finished{}, nil, nil, 400, "more than one iss"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := &finisher{done: c.done, err: c.err}
@@ -98,10 +98,10 @@ func TestCallbackIsForwarded(t *testing.T) {
 				t.Errorf("got %d %s", response.Status, response.Body)
 			}
 			if c.status == 303 && response.Header.Get("Location") != c.done.AuthorizeURL {
-				t.Errorf("it goes to %s", response.Header.Get("Location"))
+				t.Errorf("Location = %s", response.Header.Get("Location"))
 			}
 			if response.Header.Get("Cache-Control") != "no-store" || response.Header.Get("Referrer-Policy") != "no-referrer" {
-				t.Errorf("the code may be kept: %v", response.Header)
+				t.Errorf("response may expose the code: %v", response.Header)
 			}
 			if diff := cmp.Diff(c.want, f.got); diff != "" {
 				t.Error(diff)
@@ -130,7 +130,7 @@ func TestClientDocumentRequiresPublicURL(t *testing.T) {
 			t.Errorf("%s: %d %s", public, response.Status, response.Body)
 		}
 		if (d.WhyNot(t.Context()) == "") != served {
-			t.Errorf("%s is judged: %s", public, d.WhyNot(t.Context()))
+			t.Errorf("%s: WhyNot() = %q", public, d.WhyNot(t.Context()))
 		}
 		if !served {
 			continue

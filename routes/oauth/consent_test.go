@@ -32,17 +32,17 @@ func TestConsentPage(t *testing.T) {
 			a.header.Get("Cache-Control") != "no-store" || a.header.Get("Cross-Origin-Opener-Policy") != "" {
 			t.Errorf("%s: %d %v", redirect, a.status, a.header)
 		}
-		for _, want := range []string{"Test &lt;client&gt;", client, "Project A", "3 tools", "Call the tools", "bob@example.com", strings.TrimPrefix(strings.TrimPrefix(source, "http://"), "https://")} {
+		for _, want := range []string{"Test &lt;client&gt;", client, "Project A", "3 tools", "Call tools", "bob@example.com", strings.TrimPrefix(strings.TrimPrefix(source, "http://"), "https://")} {
 			if !strings.Contains(a.body, want) {
-				t.Errorf("%s: the page lacks %q", redirect, want)
+				t.Errorf("%s: page doesn't contain %q", redirect, want)
 			}
 		}
-		if warned := strings.Contains(a.body, "Any program on this computer"); warned != !strings.HasPrefix(redirect, "https:") {
-			t.Errorf("%s: the warning about programs of this computer is there: %v", redirect, warned)
+		if warned := strings.Contains(a.body, "Any app on this computer"); warned != !strings.HasPrefix(redirect, "https:") {
+			t.Errorf("%s: warning about local programs = %v", redirect, warned)
 		}
 	}
 	if a := bob.get(t, s.base+"/oauth/grants"); strings.Contains(a.header.Get("Content-Security-Policy"), "client.example") {
-		t.Error("another page lets forms lead to the client")
+		t.Error("form-action of another page allows the client")
 	}
 	// The same request needs consent again each time.
 	for range 2 {
@@ -52,10 +52,10 @@ func TestConsentPage(t *testing.T) {
 	}
 	a := bob.get(t, s.base+"/authorize?"+strings.SplitN(s.authorizeURL(client, "resource", ""), "?", 2)[1])
 	if a.status != 200 || !strings.Contains(a.body, `type="radio"`) || !strings.Contains(a.body, "ob · 3 tools") {
-		t.Errorf("the choice of a project: %d %s", a.status, a.body)
+		t.Errorf("project choice: %d %s", a.status, a.body)
 	}
 	if !regexp.MustCompile(`<button[^>]*value="refuse"[^>]*formnovalidate`).MatchString(a.body) {
-		t.Error("who wants to refuse must choose a project first")
+		t.Error("denying requires a project choice")
 	}
 	form := formOf(a.body)
 	form.Set("decision", "allow")
@@ -64,7 +64,7 @@ func TestConsentPage(t *testing.T) {
 	}
 	form.Set("decision", "refuse")
 	if done := bob.post(t, s.base+"/oauth/authorize", form); done.status != 303 || !strings.HasPrefix(done.location, callback+"?error=access_denied") {
-		t.Errorf("refused: %d %s", done.status, done.location)
+		t.Errorf("denied: %d %s", done.status, done.location)
 	}
 }
 
@@ -80,7 +80,7 @@ func TestSignInBeforeConsent(t *testing.T) {
 		}
 		next, err := url.Parse(to.Query().Get("next"))
 		if err != nil || next.Path != "/oauth/authorize" || next.Query().Get("client_id") != id || next.Query().Get("state") != "st" || next.Host != "" {
-			t.Errorf("next is %s, %v", to.Query().Get("next"), err)
+			t.Errorf("next = %s, %v", to.Query().Get("next"), err)
 		}
 	}
 	for name, address := range map[string]string{
@@ -120,26 +120,26 @@ func TestForgedConsentIsRejected(t *testing.T) {
 		form    url.Values
 		headers []string
 	}{
-		"no token":                         {bob, with("csrf", ""), nil},
-		"another token":                    {bob, with("csrf", tokenOf(ann)), nil},
-		"from another site":                {bob, form, []string{"Sec-Fetch-Site", "cross-site"}},
-		"from a sibling site":              {bob, form, []string{"Sec-Fetch-Site", "same-site"}},
-		"by another origin":                {bob, form, []string{"Sec-Fetch-Site", "", "Origin", "https://evil.example"}},
-		"without an origin":                {bob, form, []string{"Sec-Fetch-Site", "", "Origin", ""}},
-		"another person":                   {ann, with("csrf", tokenOf(ann)), nil},
-		"another session of the same":      {again, with("csrf", tokenOf(again)), nil},
-		"no request":                       {bob, with("request", ""), nil},
-		"another gateway's sealed request": {bob, with("request", "AQAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"), nil},
+		"no token":                  {bob, with("csrf", ""), nil},
+		"other token":               {bob, with("csrf", tokenOf(ann)), nil},
+		"other site":                {bob, form, []string{"Sec-Fetch-Site", "cross-site"}},
+		"sibling site":              {bob, form, []string{"Sec-Fetch-Site", "same-site"}},
+		"other origin":              {bob, form, []string{"Sec-Fetch-Site", "", "Origin", "https://evil.example"}},
+		"without an origin":         {bob, form, []string{"Sec-Fetch-Site", "", "Origin", ""}},
+		"other user":                {ann, with("csrf", tokenOf(ann)), nil},
+		"other session of the user": {again, with("csrf", tokenOf(again)), nil},
+		"no request":                {bob, with("request", ""), nil},
+		"sealed by another gateway": {bob, with("request", "AQAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"), nil},
 	} {
 		if a := tc.b.post(t, s.base+"/oauth/authorize", tc.form, tc.headers...); a.status != 403 || a.location != "" {
 			t.Errorf("%s: %d %s", name, a.status, a.location)
 		}
 	}
 	if a := s.open(t).post(t, s.base+"/oauth/authorize", form); a.status != 303 || !strings.HasPrefix(a.location, "/login") {
-		t.Errorf("nobody: %d %s", a.status, a.location)
+		t.Errorf("not signed in: %d %s", a.status, a.location)
 	}
 	if a := bob.post(t, s.base+"/oauth/authorize", form); a.status != 303 || !strings.HasPrefix(a.location, callback+"?") || !strings.Contains(a.location, "code=gwac_") {
-		t.Errorf("the person: %d %s", a.status, a.location)
+		t.Errorf("user: %d %s", a.status, a.location)
 	}
 }
 
@@ -147,7 +147,7 @@ func TestGrantsPage(t *testing.T) {
 	s := onSQLite(t)
 	client := s.register(t, `["`+callback+`"]`)
 	bob, ann := s.signIn(t, "bob@example.com"), s.signIn(t, "ann@example.com")
-	if a := bob.get(t, s.base+"/oauth/grants"); a.status != 200 || !strings.Contains(a.body, "No client has access") {
+	if a := bob.get(t, s.base+"/oauth/grants"); a.status != 200 || !strings.Contains(a.body, "No apps yet") {
 		t.Errorf("%d %s", a.status, a.body)
 	}
 	tokens := s.grant(t, bob, client)
@@ -162,21 +162,21 @@ func TestGrantsPage(t *testing.T) {
 	revoke := s.base + "/oauth/grants/" + grants[0].ID + "/revoke"
 	token := url.Values{"csrf": {formOf(a.body).Get("csrf")}}
 	if a := bob.post(t, revoke, url.Values{}); a.status != 403 {
-		t.Errorf("without the session's token: %d", a.status)
+		t.Errorf("without the CSRF token: %d", a.status)
 	}
 	if a := ann.post(t, revoke, url.Values{"csrf": {formOf(ann.get(t, s.authorizeURL(client)).body).Get("csrf")}}); a.status != 404 {
-		t.Errorf("somebody else: %d", a.status)
+		t.Errorf("other user: %d", a.status)
 	}
 	if a := s.rpc(t, "oa/request", tokens.AccessToken, list); a.status != 200 {
-		t.Fatalf("the token is not good: %d", a.status)
+		t.Fatalf("token rejected: %d", a.status)
 	}
 	if a := bob.post(t, revoke, token); a.status != 303 || a.location != "/oauth/grants?withdrawn" {
 		t.Errorf("%d %s", a.status, a.location)
 	}
 	if a := s.rpc(t, "oa/request", tokens.AccessToken, list); a.status != 401 {
-		t.Errorf("the token is still good: %d", a.status)
+		t.Errorf("revoked token accepted: %d", a.status)
 	}
-	if a := bob.get(t, s.base+"/oauth/grants?withdrawn"); !strings.Contains(a.body, "no longer has access") || !strings.Contains(a.body, "No client has access") {
+	if a := bob.get(t, s.base+"/oauth/grants?withdrawn"); !strings.Contains(a.body, "no longer has access") || !strings.Contains(a.body, "No apps yet") {
 		t.Errorf("%s", a.body)
 	}
 }
@@ -192,6 +192,6 @@ func personID(t *testing.T, s *site, email string) string {
 			return p.ID
 		}
 	}
-	t.Fatal("there is nobody " + email)
+	t.Fatal("unknown user " + email)
 	return ""
 }

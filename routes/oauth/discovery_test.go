@@ -93,7 +93,7 @@ func TestCORSWithoutCookies(t *testing.T) {
 	}
 	for _, path := range []string{"/oauth/authorize", "/oauth/grants"} {
 		if a := b.get(t, s.base+path, "Origin", "https://inspector.example"); a.header.Get("Access-Control-Allow-Origin") != "" {
-			t.Errorf("%s is open to scripts of other sites", path)
+			t.Errorf("%s allows cross-site scripts", path)
 		}
 	}
 }

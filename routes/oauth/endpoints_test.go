@@ -23,7 +23,7 @@ func (s *site) register(t *testing.T, redirects string) string {
 	t.Helper()
 	a, err := s.open(t).do(t.Context(), http.MethodPost, s.base+"/oauth/register", nil)
 	if err != nil || a.status != http.StatusUnsupportedMediaType {
-		t.Fatalf("a registration that is no JSON: %d, %v", a.status, err)
+		t.Fatalf("registration response isn't JSON: %d, %v", a.status, err)
 	}
 	made, err := s.Services.OAuth.Register(t.Context(), []byte(`{"client_name":"Test <client>","redirect_uris":`+redirects+`}`), "192.0.2.1")
 	if err != nil {
@@ -131,21 +131,21 @@ func TestAudience(t *testing.T) {
 		}
 		for name, token := range map[string]string{"refresh": tokens.RefreshToken, "shorter": tokens.AccessToken[:30], "none": ""} {
 			if a := s.rpc(t, "oa/request", token, list); a.status != http.StatusUnauthorized {
-				t.Errorf("the token %s: %d", name, a.status)
+				t.Errorf("token %s: %d", name, a.status)
 			}
 		}
 		if a := s.rpc(t, "oa/request?access_token="+tokens.AccessToken, "x", list); a.status != http.StatusUnauthorized {
-			t.Errorf("a token in the address: %d", a.status)
+			t.Errorf("token in the URL: %d", a.status)
 		}
 		revoked := s.open(t).post(t, s.base+"/oauth/revoke", url.Values{"client_id": {clientOf(t, s)}, "token": {tokens.RefreshToken}}, "Origin", "", "Sec-Fetch-Site", "")
 		if revoked.status != http.StatusOK || revoked.body != "" {
 			t.Errorf("revocation: %d %s", revoked.status, revoked.body)
 		}
 		if a := s.rpc(t, "oa/request", tokens.AccessToken, list); a.status != http.StatusUnauthorized {
-			t.Errorf("after its revocation: %d", a.status)
+			t.Errorf("after revocation: %d", a.status)
 		}
 		if strings.Contains(s.Log.String(), tokens.AccessToken) || strings.Contains(s.Log.String(), tokens.RefreshToken) {
-			t.Error("a token is in the log")
+			t.Error("log contains a token")
 		}
 	})
 }
@@ -300,7 +300,7 @@ func TestRegistrationJSON(t *testing.T) {
 		}
 	}
 	if a = post("/oauth/register", `{}`); a.status != http.StatusTooManyRequests || a.header.Get("Retry-After") == "" || !strings.Contains(a.body, "RATE_LIMITED") {
-		t.Errorf("the 11th: %d %v %s", a.status, a.header, a.body)
+		t.Errorf("11th registration: %d %v %s", a.status, a.header, a.body)
 	}
 }
 
@@ -332,6 +332,6 @@ func TestTokenEndpointJSON(t *testing.T) {
 	}
 	a = s.open(t).post(t, s.base+"/oauth/token", url.Values{}, "Authorization", "Basic eDp5")
 	if a.status != 401 || !strings.HasPrefix(a.header.Get("WWW-Authenticate"), "Basic ") {
-		t.Errorf("a refused Basic header: %d %v", a.status, a.header)
+		t.Errorf("rejected Basic header: %d %v", a.status, a.header)
 	}
 }

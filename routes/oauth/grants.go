@@ -45,7 +45,7 @@ func (g *Grants) List(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	props := views.GrantsProps{Frame: frame(c, g.assets, "Clients with access"), Now: g.now()}
+	props := views.GrantsProps{Frame: frame(c, g.assets, "My apps"), Now: g.now()}
 	if c.Context().QueryArgs().Has(withdrawn) {
 		props.Flash = &layout.Flash{Tone: "ok", Text: "The client no longer has access."}
 	}

@@ -49,7 +49,7 @@ func connect(t *testing.T, s *site, config *auth.AuthorizationCodeHandlerConfig)
 			return nil, err
 		}
 		if !strings.HasPrefix(to, config.RedirectURL+"?") {
-			t.Errorf("the browser was sent to %s", to)
+			t.Errorf("browser redirected to %s", to)
 		}
 		q := u.Query()
 		return &auth.AuthorizationResult{Code: q.Get("code"), State: q.Get("state"), Iss: q.Get("iss")}, nil
@@ -74,7 +74,7 @@ func connect(t *testing.T, s *site, config *auth.AuthorizationCodeHandlerConfig)
 		t.Fatalf("%+v, %v", result, err)
 	}
 	if asked != 1 {
-		t.Errorf("the person was asked %d times", asked)
+		t.Errorf("%d consent pages", asked)
 	}
 }
 
@@ -105,7 +105,7 @@ func TestGoSDKClientCIMD(t *testing.T) {
 			RedirectURL: callback, ClientIDMetadataDocumentConfig: &auth.ClientIDMetadataDocumentConfig{URL: clientDocument},
 		})
 		if id := clientOf(t, s); id != clientDocument {
-			t.Errorf("the client is %s", id)
+			t.Errorf("client ID = %s", id)
 		}
 	})
 }

@@ -16,7 +16,7 @@ import (
 const (
 	docsPath  = "/docs"
 	docsCache = "public, max-age=300"
-	docsFound = 20 // results of a search
+	docsFound = 20 // maximum number of search results
 )
 
 // Docs serves the documentation. It is rendered at the first request.

@@ -21,15 +21,15 @@ import (
 	"mcpgateway/web"
 )
 
-// Bounds of what is written for machines. A sitemap may hold 50,000 addresses
-// and 50 MB (sitemaps protocol 0.9).
+// Limits of machine-readable lists. A sitemap may have 50,000 URLs and 50 MB
+// (sitemaps protocol 0.9).
 const (
 	sitemapRows = 20_000
 	feedRows    = 50
 	feedCache   = "public, max-age=300"
 )
 
-// Feeds serves what machines read of the catalog.
+// Feeds serves the machine-readable lists of the catalog.
 type Feeds struct {
 	pages   *Pages
 	catalog *catalog.Catalog
@@ -38,8 +38,8 @@ type Feeds struct {
 // NewFeeds returns the handlers.
 func NewFeeds(pages *Pages, c *catalog.Catalog) *Feeds { return &Feeds{pages: pages, catalog: c} }
 
-// Robots serves GET /robots.txt (RFC 9309): the catalog is for everybody, what
-// needs a sign-in is not.
+// Robots serves GET /robots.txt (RFC 9309). It allows the catalog and disallows
+// pages that require a sign-in.
 func (f *Feeds) Robots(c *fiber.Ctx) error {
 	c.Set(fiber.HeaderContentType, fiber.MIMETextPlainCharsetUTF8)
 	c.Set(fiber.HeaderCacheControl, feedCache)
@@ -62,8 +62,8 @@ type sitemapIndex struct {
 	Places  []sitemapPlace `xml:"sitemap"`
 }
 
-// Sitemap serves GET /sitemap.xml: every page of the catalog, or when there
-// are too many for one file, the list of the files with them.
+// Sitemap serves GET /sitemap.xml: every page of the catalog, or an index of
+// several files if there are too many.
 func (f *Feeds) Sitemap(c *fiber.Ctx) error {
 	if f.unchanged(c) {
 		return nil
@@ -79,8 +79,8 @@ func (f *Feeds) Sitemap(c *fiber.Ctx) error {
 	return sendXML(c, fiber.MIMEApplicationXMLCharsetUTF8, index)
 }
 
-// SitemapPart serves GET /sitemap/:part.xml: one of the files of a large
-// catalog, counted from 1.
+// SitemapPart serves GET /sitemap/:part.xml: one file of a large catalog. The
+// first part is 1.
 func (f *Feeds) SitemapPart(c *fiber.Ctx) error {
 	rows := f.rows()
 	part, err := strconv.Atoi(c.Params("part"))
@@ -93,16 +93,16 @@ func (f *Feeds) SitemapPart(c *fiber.Ctx) error {
 	return sendXML(c, fiber.MIMEApplicationXMLCharsetUTF8, sitemap{Places: f.places((part-1)*sitemapRows, min(part*sitemapRows, rows))})
 }
 
-// heads are the pages that are there whatever the catalog holds.
+// heads returns the pages that exist independently of the catalog.
 func heads() []string { return []string{"/", paths.Registry, paths.Templates} }
 
-// rows returns how many pages the sitemap names.
+// rows returns the number of pages in the sitemap.
 func (f *Feeds) rows() int {
 	return len(heads()) + len(f.catalog.AllTemplates()) + len(f.catalog.AllEntries())
 }
 
-// places returns some of the pages. The catalog may have become smaller since
-// the limits were chosen.
+// places returns pages[from:to] of the sitemap. It returns fewer if the catalog
+// has shrunk since the indexes were chosen.
 func (f *Feeds) places(from, to int) []sitemapPlace {
 	entries, templates := f.catalog.AllEntries(), f.catalog.AllTemplates()
 	first := heads()
@@ -157,8 +157,8 @@ type atomFeed struct {
 	Entries []atomEntry `xml:"entry"`
 }
 
-// Atom serves GET /feed.atom (RFC 4287): the newest servers and templates. An
-// entry keeps its id whatever happens to it.
+// Atom serves GET /feed.atom (RFC 4287): the newest servers and templates. The
+// ID of an entry never changes.
 func (f *Feeds) Atom(c *fiber.Ctx) error {
 	if f.unchanged(c) {
 		return nil
@@ -178,7 +178,7 @@ func (f *Feeds) Atom(c *fiber.Ctx) error {
 	return sendXML(c, "application/atom+xml; charset=utf-8", feed)
 }
 
-// newest returns the newest rows of the catalog, the newest first.
+// newest returns the newest rows of the catalog, newest first.
 func (f *Feeds) newest() []atomEntry {
 	entries := latest(f.catalog.AllEntries(), func(e *models.CatalogEntry) time.Time { return e.CreatedAt }, func(e *models.CatalogEntry) string { return e.ID })
 	templates := latest(f.catalog.AllTemplates(), func(t *models.CatalogTemplate) time.Time { return t.CreatedAt }, func(t *models.CatalogTemplate) string { return t.ID })
@@ -199,7 +199,7 @@ func (f *Feeds) newest() []atomEntry {
 	return list[:min(feedRows, len(list))]
 }
 
-// latest returns the newest rows, at most feedRows, of a list of any length.
+// latest returns the newest rows of a list, at most feedRows.
 func latest[T any](rows []T, at func(T) time.Time, id func(T) string) []T {
 	order := func(a, b T) int { return cmp.Or(at(b).Compare(at(a)), cmp.Compare(id(a), id(b))) }
 	var newest []T
@@ -228,17 +228,18 @@ func (f *Feeds) entry(id, title, path, author, summary string, created, updated 
 	return e
 }
 
-// unchanged answers 304 when the client has what the catalog says now.
+// unchanged responds with 304 and returns true if the client has the current
+// catalog.
 func (f *Feeds) unchanged(c *fiber.Ctx) bool {
 	return web.Unchanged(c, web.ETag(f.catalog.Version(), f.pages.publicURL.String(), c.Path()), feedCache)
 }
 
-// sendXML answers with a document.
+// sendXML responds with an XML document.
 func sendXML(c *fiber.Ctx, contentType string, document any) error {
 	var body bytes.Buffer
 	body.WriteString(xml.Header)
 	if err := xml.NewEncoder(&body).Encode(document); err != nil {
-		return fault.Internal(fmt.Errorf("writing a feed: %w", err))
+		return fault.Internal(fmt.Errorf("encode feed: %w", err))
 	}
 	c.Set(fiber.HeaderContentType, contentType)
 	return c.Send(body.Bytes())

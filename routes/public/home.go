@@ -1,4 +1,4 @@
-// Package public serves the pages that need no sign-in.
+// Package public serves the pages that require no sign-in.
 package public
 
 import (
@@ -9,13 +9,13 @@ import (
 	"mcpgateway/views/public"
 )
 
-// How much of the catalog the start page shows.
+// Number of catalog rows on the home page.
 const (
 	homeServers   = 8
 	homeTemplates = 4
 )
 
-// Home serves the start page.
+// Home serves the home page.
 type Home struct {
 	pages   *Pages
 	catalog *catalog.Catalog
@@ -27,7 +27,7 @@ func NewHome(pages *Pages, c *catalog.Catalog) *Home { return &Home{pages: pages
 // Page serves GET /.
 func (h *Home) Page(c *fiber.Ctx) error {
 	f := h.pages.frame(c, about{
-		title: "One endpoint for many MCP servers", description: "A gateway that puts the tools of several MCP servers behind one address, and a catalog of servers and templates to begin with.",
+		title: "One endpoint for all your MCP servers", description: "A gateway that serves the tools of many MCP servers at one URL, with a catalog of servers and templates.",
 		path: "/", section: layout.SectionNone, data: h.pages.website(),
 	})
 	templates := h.catalog.AllTemplates()

@@ -12,14 +12,14 @@ import (
 	"mcpgateway/web"
 )
 
-// Kit serves the page with every part that pages are made of. It shows no
-// data of the gateway.
+// Kit serves a page with every component of the pages. It shows no data of the
+// gateway.
 type Kit struct{ props kit.Props }
 
 // NewKit returns the handler.
 func NewKit(assets layout.Assets) *Kit {
 	return &Kit{props: kit.Props{Frame: layout.Frame{
-		Assets: assets, Title: "Kit", Description: "Every part of the pages in every state.", Section: layout.SectionProjects,
+		Assets: assets, Title: "Kit", Description: "Every component in every state.", Section: layout.SectionProjects,
 		Person: &layout.Person{Name: "Ada Example", Email: "ada@example.com", Role: layout.RoleAdmin, CSRF: "token"},
 		Banners: []layout.Banner{
 			{Tone: "warn", Text: "The connection to notion needs to be renewed.", LinkLabel: "Reconnect", LinkURL: "/kit"},
@@ -40,6 +40,6 @@ func (k *Kit) Live(c *fiber.Ctx) error {
 	}
 	c.Set(fiber.HeaderContentType, "text/event-stream")
 	c.Set(fiber.HeaderCacheControl, "no-store")
-	// The stream ends here; whoever listens comes back after a day.
+	// The stream ends here; browsers reconnect after a day.
 	return c.SendString("retry: 86400000\ndata: " + strings.ReplaceAll(row.String(), "\n", "\ndata: ") + "\n\n")
 }

@@ -10,7 +10,7 @@ import (
 // schema is an object of schema.org in JSON-LD.
 type schema map[string]any
 
-// website describes the whole site and how its registry is searched.
+// website describes the site and the URL of its registry search.
 func (p *Pages) website() schema {
 	return schema{
 		"@context": "https://schema.org", "@type": "WebSite", "name": "Gateway", "url": p.absolute("/"),

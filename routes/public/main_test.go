@@ -22,7 +22,8 @@ import (
 
 func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m,
-		// A server's cleaner wakes up every ten seconds to see that it ended, and the clock of all servers never ends.
+		// A server's cleaner wakes up every 10 s to check for the server's end.
+		// The clock of all servers never ends.
 		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.(*workerPool).Start.func2"),
 		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.updateServerDate.func1"),
 		// The clock of the highlighter's expressions ends a while after the last match.
@@ -34,27 +35,27 @@ func newApp(t *testing.T, settings ...string) *routestest.App {
 	return routestest.New(t, modelstest.SQLite(t), append(settings, "GATEWAY_TRUSTED_PROXIES=0.0.0.0/32", "GATEWAY_BUILTIN_CATALOG=true")...)
 }
 
-// get asks for a page and fails the test unless it answers with the status.
+// get requests a page and fails the test unless the response has the status.
 func get(t *testing.T, a *routestest.App, path string, status int, headers ...string) webtest.Answer {
 	t.Helper()
-	c := webtest.Case{Path: path, Header: map[string]string{"Accept": "text/html", "X-Forwarded-For": stranger()}}
+	c := webtest.Case{Path: path, Header: map[string]string{"Accept": "text/html", "X-Forwarded-For": uniqueAddress()}}
 	for i := 0; i < len(headers); i += 2 {
 		c.Header[headers[i]] = headers[i+1]
 	}
 	answer := webtest.Send(t, a.App, c)
 	if answer.Status != status {
-		t.Fatalf("GET %s answered %d, not %d: %s", path, answer.Status, status, answer.Body)
+		t.Fatalf("GET %s: status %d, want %d: %s", path, answer.Status, status, answer.Body)
 	}
 	return answer
 }
 
-// stranger returns an address that has not asked for much yet.
-func stranger() string {
+// uniqueAddress returns an address with few requests so far.
+func uniqueAddress() string {
 	return fmt.Sprintf("10.%d.%d.%d", rand.IntN(256), rand.IntN(256), rand.IntN(256))
 }
 
-// administrator sets the gateway up and returns the Cookie header of its first
-// administrator, and the token of the session's forms.
+// administrator sets up the gateway. It returns the Cookie header of the first
+// administrator and the CSRF token of the session.
 func administrator(t *testing.T, a *routestest.App) (cookie, csrf string) {
 	t.Helper()
 	token, err := a.Services.People.NewSetupToken(t.Context())
@@ -72,7 +73,7 @@ func administrator(t *testing.T, a *routestest.App) (cookie, csrf string) {
 
 var link = regexp.MustCompile(`<a [^>]*href="([^"]*)"[^>]*rel="next"`)
 
-// next returns the address of the page behind a list's page, or "".
+// next returns the URL of the next page of a list, or "".
 func next(body string) string {
 	m := link.FindStringSubmatch(body)
 	if m == nil {
@@ -83,7 +84,7 @@ func next(body string) string {
 
 var card = regexp.MustCompile(`<a class="card-link break" href="([^"]*)"`)
 
-// cards returns where the cards of a list lead.
+// cards returns the links of the cards of a list.
 func cards(body string) []string {
 	var paths []string
 	for _, m := range card.FindAllStringSubmatch(body, -1) {
@@ -92,7 +93,7 @@ func cards(body string) []string {
 	return paths
 }
 
-// query returns the address of a list for a query.
+// query returns the URL of a list for a query.
 func query(path, text string) string { return path + "?" + url.Values{"query": {text}}.Encode() }
 
 // data returns the schema.org data of a page.
@@ -101,11 +102,11 @@ func data(t *testing.T, body string) map[string]any {
 	_, rest, found := strings.Cut(body, `type="application/ld+json">`)
 	text, _, closed := strings.Cut(rest, "</script>")
 	if !found || !closed {
-		t.Fatal("the page has no schema.org data")
+		t.Fatal("page lacks schema.org data")
 	}
 	var d map[string]any
 	if err := json.Unmarshal([]byte(text), &d); err != nil {
-		t.Fatalf("the data %s is %v", text, err)
+		t.Fatalf("schema.org data %s: %v", text, err)
 	}
 	return d
 }

@@ -9,8 +9,8 @@ import (
 	"mcpgateway/web"
 )
 
-// missing answers with the page for an entry that is not there. The request's
-// log line says that too.
+// missing responds with the page for an entry that doesn't exist, and records
+// the fault for the log line of the request.
 func (p *Pages) missing(c *fiber.Ctx, err error, props public.MissingProps, section layout.Section) error {
 	event := web.EventOf(c)
 	event.Fault(fault.From(err))

@@ -8,13 +8,13 @@ import (
 	"mcpgateway/views/ui"
 )
 
-// narrowing makes the links that add a clause to a query or take it out.
+// narrowing creates links that add a clause to a query or remove it.
 type narrowing struct {
-	path    string // of the list
+	path    string // path of the list
 	clauses []query.Clause
 }
 
-// address returns the address of the list for a query.
+// address returns the URL of the list for a query.
 func address(path, text string) string {
 	if text == "" {
 		return path
@@ -22,7 +22,7 @@ func address(path, text string) string {
 	return path + "?" + url.Values{"query": {text}}.Encode()
 }
 
-// continued returns the address of the page behind a cursor.
+// continued returns the URL of the page at a cursor.
 func continued(path, text, cursor string) string {
 	values := url.Values{"cursor": {cursor}}
 	if text != "" {
@@ -35,13 +35,13 @@ func (n narrowing) to(clauses []query.Clause) string {
 	return address(n.path, (&query.Query{Clauses: clauses}).Canonical())
 }
 
-// is reports whether a clause asks for exactly this value.
+// is reports whether a clause matches exactly this value.
 func is(c *query.Clause, qualifier, value string) bool {
 	return !c.Negated && c.Qualifier == qualifier && c.Folded == query.Fold(value)
 }
 
-// toggle returns the link that adds the value to those asked for, or takes it
-// out when it is among them.
+// toggle returns the link that adds the value to the query, or removes it if it
+// is present.
 func (n narrowing) toggle(qualifier, value string) (link string, on bool) {
 	rest := slices.DeleteFunc(slices.Clone(n.clauses), func(c query.Clause) bool { return is(&c, qualifier, value) })
 	if len(rest) < len(n.clauses) {
@@ -50,8 +50,8 @@ func (n narrowing) toggle(qualifier, value string) (link string, on bool) {
 	return n.to(append(rest, query.Clause{Qualifier: qualifier, Value: value})), false
 }
 
-// only returns the link that asks for this value instead of any other of the
-// qualifier, or takes it out.
+// only returns the link that replaces all values of the qualifier with this
+// one, or removes it if it is present.
 func (n narrowing) only(qualifier, value string) (link string, on bool) {
 	if link, on = n.toggle(qualifier, value); on {
 		return link, on
@@ -60,17 +60,17 @@ func (n narrowing) only(qualifier, value string) (link string, on bool) {
 	return n.to(append(rest, query.Clause{Qualifier: qualifier, Value: value})), false
 }
 
-// without returns the clauses but those that ask for a value of the qualifier.
+// without returns the clauses except those with a value of the qualifier.
 func without(clauses []query.Clause, qualifier string) []query.Clause {
 	return slices.DeleteFunc(slices.Clone(clauses), func(c query.Clause) bool { return !c.Negated && c.Qualifier == qualifier })
 }
 
-// asks reports whether a value of the qualifier is asked for.
+// asks reports whether the query has a value of the qualifier.
 func (n narrowing) asks(qualifier string) bool {
 	return slices.ContainsFunc(n.clauses, func(c query.Clause) bool { return !c.Negated && c.Qualifier == qualifier })
 }
 
-// label returns a clause as a chip says it.
+// label returns the text of a clause's chip.
 func label(c *query.Clause) string {
 	switch {
 	case !c.Negated && c.Qualifier == "verified" && c.Bool:
@@ -86,11 +86,11 @@ func label(c *query.Clause) string {
 	return text
 }
 
-// maxChips is how many clauses of a query have a chip.
+// maxChips is the maximum number of clauses with a chip.
 const maxChips = 12
 
-// active returns a chip for each clause that has none among the others; it
-// takes the clause out. Words are left to the search field.
+// active returns a chip that removes its clause, for each clause without a chip
+// in others. Words have no chip; they are in the search field.
 func (n narrowing) active(others []ui.Chip) []ui.Chip {
 	var chips []ui.Chip
 	for i := range n.clauses {

@@ -13,16 +13,16 @@ import (
 	"mcpgateway/views/ui"
 )
 
-// Bounds of the search for names that are like one.
+// Limits of the search for similar names.
 const (
 	maxNear      = 5
-	maxCompared  = 5000 // names of a catalog that are compared letter by letter
-	maxNearWords = 4    // parts of the name that are searched for
-	maxNameRunes = 100  // of a name that is compared
+	maxCompared  = 5000 // names of a catalog that are compared by edit distance
+	maxNearWords = 4    // searched parts of the name
+	maxNameRunes = 100  // length of a compared name, in characters
 )
 
-// distance returns how many letters must be added, taken out or exchanged to
-// make one text of the other (Levenshtein).
+// distance returns the number of inserted, deleted or substituted characters
+// between two texts (Levenshtein).
 func distance(a, b string) int {
 	before := make([]int, len(b)+1)
 	for j := range before {
@@ -43,9 +43,8 @@ func distance(a, b string) int {
 	return before[len(b)]
 }
 
-// nearServers returns servers whose names are like the one that was asked for:
-// those with the same server name, those that differ by few letters, and those
-// that a search for the parts of the name finds.
+// nearServers returns servers with similar names: with the same server name,
+// with a small edit distance, or found by a search for parts of the name.
 func nearServers(ctx context.Context, c *catalog.Catalog, publisher, server string) []ui.Pair {
 	var found []*models.CatalogEntry
 	add := func(list []*models.CatalogEntry) {
@@ -74,7 +73,7 @@ func nearServers(ctx context.Context, c *catalog.Catalog, publisher, server stri
 	return near
 }
 
-// nearTemplates does the same for a template's slug.
+// nearTemplates returns templates with similar slugs in the same way.
 func nearTemplates(ctx context.Context, c *catalog.Catalog, slug string) []ui.Pair {
 	if len(slug) > maxNameRunes {
 		slug = slug[:maxNameRunes]
@@ -98,9 +97,9 @@ func nearTemplates(ctx context.Context, c *catalog.Catalog, slug string) []ui.Pa
 	return near
 }
 
-// alike returns the rows whose names differ from name by few letters, the
-// likest first. It looks at the first maxCompared rows only, so that what a
-// stranger asks for costs little.
+// alike returns the rows whose names have a small edit distance to name,
+// closest first. It compares only the first maxCompared rows to bound the cost
+// of unauthenticated requests.
 func alike[T any](rows []T, name string, nameOf func(T) string) []T {
 	type candidate struct {
 		row T
@@ -126,7 +125,7 @@ func alike[T any](rows []T, name string, nameOf func(T) string) []T {
 	return near
 }
 
-// parts returns the longest parts of a name, each as a query for its text.
+// parts returns the longest parts of a name, each as a text query.
 func parts(name string) []string {
 	words := strings.FieldsFunc(name, func(r rune) bool { return strings.ContainsRune("-_. ", r) })
 	words = slices.DeleteFunc(words, func(w string) bool { return len(w) < 3 || w == "mcp" || w == "server" })

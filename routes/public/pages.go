@@ -15,30 +15,30 @@ import (
 	"mcpgateway/web/guard"
 )
 
-// How long the pages may be kept: by anybody for a moment, and by the browser
-// of somebody who is signed in only as long as they are unchanged.
+// Cache-Control of the pages: shared caches may store them briefly. Pages of
+// signed-in users are stored only by the browser and revalidated.
 const (
 	visitorCache = "public, max-age=60"
 	personCache  = "private, no-cache"
 )
 
-// Pages are what every page of the public catalog is drawn with.
+// Pages render the pages of the public catalog.
 type Pages struct {
 	frames    *frame.Pages
 	publicURL *url.URL
 }
 
-// NewPages returns the frame of the public pages; their absolute addresses
-// begin with publicURL.
+// NewPages returns the frame of the public pages. publicURL is the base of
+// their absolute URLs.
 func NewPages(frames *frame.Pages, publicURL *url.URL) *Pages {
 	return &Pages{frames: frames, publicURL: publicURL}
 }
 
-// about is what a page says of itself.
+// about is the metadata of a page.
 type about struct {
 	title       string
 	description string
-	path        string // with the query that belongs to it
+	path        string // including its query
 	section     layout.Section
 	data        any // schema.org data; may be nil
 	noIndex     bool
@@ -54,19 +54,19 @@ func (p *Pages) frame(c *fiber.Ctx, a about) layout.Frame {
 	return f
 }
 
-// absolute returns the address of a path of this gateway.
+// absolute returns the absolute URL of a path.
 func (p *Pages) absolute(path string) string { return p.publicURL.String() + path }
 
-// answer answers with a page under the status that is set. A good page carries
-// a tag of what it says, so that it travels once; a page with a message that is
-// shown once and a page about a failure are kept by nobody.
+// answer responds with a page and the current status. A successful page has an
+// ETag of its content. Error pages, and pages with a message that is shown
+// once, are not cached.
 func answer(c *fiber.Ctx, f layout.Frame, page templ.Component) error {
 	return answerList(c, f, page, "", "")
 }
 
-// answerList does the same for a page with a cursor. Cursors are sealed and
-// tokens of forms masked anew each time: the tag is made of the catalog's
-// version and the session's token in their place.
+// answerList is like answer for a page with a cursor. Cursors and masked CSRF
+// tokens differ in every response, so the ETag uses the catalog's version and
+// the session's token instead.
 func answerList(c *fiber.Ctx, f layout.Frame, page templ.Component, cursor, version string) error {
 	var body bytes.Buffer
 	if err := page.Render(c.UserContext(), &body); err != nil {
@@ -92,8 +92,8 @@ func answerList(c *fiber.Ctx, f layout.Frame, page templ.Component, cursor, vers
 	return c.Send(body.Bytes())
 }
 
-// status sets the status of a failure that the page itself explains. A part of
-// a page that is replaced while someone types is never a failure of its own.
+// status sets the status of an error that the page itself explains. It is 200
+// for the fragments that replace a part of the page while the user types.
 func status(c *fiber.Ctx, err error) {
 	if c.Get("HX-Request") != "true" {
 		c.Status(web.StatusOf(err))

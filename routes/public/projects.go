@@ -9,7 +9,7 @@ import (
 	"mcpgateway/views/ui"
 )
 
-// options returns the projects to choose one, by name.
+// options returns the projects by name for a selection.
 func options(projects *toolset.Directory) []ui.Option {
 	var list []ui.Option
 	for _, s := range projects.All() {

@@ -8,8 +8,8 @@ import (
 	"mcpgateway/views/ui"
 )
 
-// queryError returns what is wrong with a query and, where it is obvious, a
-// link to the query that was probably meant.
+// queryError returns the description of an invalid query and, if there is an
+// obvious correction, a link to the corrected query.
 func queryError(grammar query.Grammar, path, text string, f *fault.Fault) *ui.QueryError {
 	e := &ui.QueryError{Message: f.Message}
 	if f.Span == nil {
@@ -27,7 +27,7 @@ func queryError(grammar query.Grammar, path, text string, f *fault.Fault) *ui.Qu
 	}
 	whole := strings.Join(strings.Fields(string(runes[:e.Start])+" "+mended+" "+string(runes[e.End:])), " ")
 	if strings.ContainsAny(text, "\"") {
-		// White space inside quotes stays as it is.
+		// White space in quotes is preserved.
 		whole = strings.TrimSpace(string(runes[:e.Start]) + mended + string(runes[e.End:]))
 	}
 	if _, err := grammar.Parse(whole); err != nil {
@@ -40,7 +40,7 @@ func queryError(grammar query.Grammar, path, text string, f *fault.Fault) *ui.Qu
 	return e
 }
 
-// mend returns the clause that was probably meant, or the clause itself.
+// mend returns the probable correction of the clause, or the clause itself.
 func mend(grammar query.Grammar, code fault.Code, clause string) string {
 	bare := strings.TrimPrefix(clause, "-")
 	sign := clause[:len(clause)-len(bare)]
@@ -69,8 +69,7 @@ func mend(grammar query.Grammar, code fault.Code, clause string) string {
 	return clause
 }
 
-// nearQualifier returns the qualifier that is at most two letters away, or
-// nothing.
+// nearQualifier returns the qualifier within an edit distance of 2, or "".
 func nearQualifier(grammar query.Grammar, name string) string {
 	const most = 2
 	best, at := "", most+1
@@ -82,7 +81,7 @@ func nearQualifier(grammar query.Grammar, name string) string {
 			best, at = candidate, d
 		}
 	}
-	// A short name is near to everything.
+	// A short name is close to everything.
 	if at > len(name)/2 {
 		return ""
 	}

@@ -17,8 +17,8 @@ import (
 	"mcpgateway/views/ui"
 )
 
-// pageRows is how many rows a page shows: two, three and four cards beside
-// each other fill it.
+// pageRows is the number of rows on a page. It fills two, three and four
+// columns of cards.
 const pageRows = 24
 
 // Registry serves the pages of the server registry.
@@ -29,14 +29,14 @@ type Registry struct {
 }
 
 // NewRegistry returns the handlers. projects are those that an administrator
-// may add a server to.
+// can add a server to.
 func NewRegistry(pages *Pages, c *catalog.Catalog, projects *toolset.Directory) *Registry {
 	return &Registry{pages: pages, catalog: c, projects: projects}
 }
 
-// List serves GET /registry: the servers that the query finds, page by page. A
-// query that cannot be read is shown with what is wrong; a cursor of an older
-// catalog leads to the fresh first page.
+// List serves GET /registry: the pages of servers that match the query. An
+// invalid query is shown with its error. A cursor of an older catalog results
+// in the current first page.
 func (r *Registry) List(c *fiber.Ctx) error {
 	asked := question{text: strings.ToValidUTF8(c.Query("query"), "\ufffd"), cursor: c.Query("cursor")}
 	found, notices, err := ask(c, asked, func(s catalog.Search) (*catalog.Found[*models.CatalogEntry], error) {
@@ -59,20 +59,20 @@ func (r *Registry) List(c *fiber.Ctx) error {
 	return answerList(c, props.Frame, public.Registry(props), cursorOf(found), r.catalog.Version())
 }
 
-// question is what a list is asked for.
+// question is the query and cursor of a request for a list.
 type question struct{ text, cursor string }
 
-// ask returns the page that is asked for. When its cursor cannot be continued
-// from, it returns the first page and says so.
+// ask returns the requested page. If its cursor is stale or invalid, it returns
+// the first page and a notice.
 func ask[T any](c *fiber.Ctx, q question, find func(catalog.Search) (*catalog.Found[T], error)) (*catalog.Found[T], []public.Notice, error) {
 	search := catalog.Search{Text: q.text, Limit: pageRows, Continue: q.cursor != "", Cursor: q.cursor}
 	found, err := find(search)
 	var notices []public.Notice
 	switch {
 	case fault.Is(err, fault.CodeCursorStale):
-		notices = append(notices, public.Notice{Tone: ui.Warn, Text: "the catalog has changed since; here is the fresh first page"})
+		notices = append(notices, public.Notice{Tone: ui.Warn, Text: "the catalog has changed. This is its first page."})
 	case fault.Is(err, fault.CodeInvalidCursor):
-		notices = append(notices, public.Notice{Tone: ui.Warn, Text: "this link into the list cannot be followed; here is the first page"})
+		notices = append(notices, public.Notice{Tone: ui.Warn, Text: "This link is no longer valid. This is the first page."})
 	}
 	if len(notices) > 0 {
 		status(c, err)
@@ -88,8 +88,8 @@ func ask[T any](c *fiber.Ctx, q question, find func(catalog.Search) (*catalog.Fo
 	return found, notices, nil
 }
 
-// paged returns what a page shows of how much, and the ways on. There is no
-// way back to the page before: cursors lead forward, and the browser goes back.
+// paged returns the range that a page shows and the link to the next page.
+// There is no link to the previous page, because cursors only lead forward.
 func paged[T any](path, text string, found *catalog.Found[T], one, many string) (string, ui.PagerProps) {
 	if found.Total == 0 {
 		return "", ui.PagerProps{}
@@ -117,18 +117,18 @@ func cursorOf[T any](found *catalog.Found[T]) string {
 	return found.NextCursor
 }
 
-// search is the search box of the list.
+// search returns the search box of the list.
 func (r *Registry) search(text string) ui.SearchProps {
 	return ui.SearchProps{
 		Action: paths.Registry, Query: text, Label: "Search the registry", Placeholder: "Search servers, tag:search, verified:true", HelpURL: "#how-to-search", Live: true,
 	}
 }
 
-// about is what a page of the list says of itself. Pages behind the first and
-// failed searches are not for search engines: their addresses do not last.
+// about returns the metadata of a list page. Later pages and failed searches
+// are not indexed by search engines, because their URLs don't last.
 func (r *Registry) about(q question, servers []public.Server, found *catalog.Found[*models.CatalogEntry]) about {
 	a := about{
-		title: "Registry", description: "MCP servers, with how each is reached, how a client is let in, and how it is installed.",
+		title: "Registry", description: "MCP servers with their URLs, authentication and installation.",
 		path: address(paths.Registry, q.text), section: layout.SectionRegistry, noIndex: q.cursor != "" || found == nil || len(servers) == 0,
 	}
 	if q.text != "" {
@@ -145,7 +145,7 @@ func (r *Registry) about(q question, servers []public.Server, found *catalog.Fou
 	return a
 }
 
-// clipped shortens a text for a title.
+// clipped truncates a text for a title.
 func clipped(s string) string {
 	const most = 60 // characters
 	if r := []rune(s); len(r) > most {
@@ -154,8 +154,8 @@ func clipped(s string) string {
 	return s
 }
 
-// Page serves GET /registry/:publisher/:server, with 404 and names like it for
-// a server that is not there.
+// Page serves GET /registry/:publisher/:server. For an unknown server it
+// responds with 404 and similar names.
 func (r *Registry) Page(c *fiber.Ctx) error {
 	publisher, server := c.Params("publisher"), c.Params("server")
 	e, err := r.catalog.EntryByName(publisher, server)

@@ -11,13 +11,13 @@ import (
 	"mcpgateway/views/ui"
 )
 
-// How many values of a facet are shown.
+// Number of shown values per facet.
 const (
 	shownTags       = 12
 	shownPublishers = 8
 )
 
-// narrow fills in the chips and facets of a list.
+// narrow sets the chips and facets of a list.
 func (r *Registry) narrow(props *public.RegistryProps, text string, found *catalog.Found[*models.CatalogEntry]) error {
 	parsed, err := query.Registry().Parse(text)
 	if err != nil || found == nil {
@@ -28,8 +28,8 @@ func (r *Registry) narrow(props *public.RegistryProps, text string, found *catal
 	if err != nil {
 		return err
 	}
-	// Values of one qualifier are alternatives: what another value would add is
-	// counted as if none were asked for.
+	// Values of one qualifier are alternatives, so they are counted without
+	// that qualifier's clauses.
 	among := map[string]*catalog.Facets{}
 	for _, qualifier := range []string{"verified", "featured", "transport", "tag", "publisher"} {
 		among[qualifier] = every
@@ -49,7 +49,8 @@ func (r *Registry) narrow(props *public.RegistryProps, text string, found *catal
 	return nil
 }
 
-// chips are the two marks of servers, and what else the query asks for.
+// chips returns the chips of the two marks of servers, and of other clauses of
+// the query.
 func (n narrowing) chips(verified, featured int) []ui.Chip {
 	var chips []ui.Chip
 	for _, mark := range []struct {
@@ -67,8 +68,8 @@ func (n narrowing) chips(verified, featured int) []ui.Chip {
 	return append(chips, n.active(chips)...)
 }
 
-// facet is a property with its most frequent values; those that are asked for
-// are always among them.
+// facet returns a property with its most frequent values, including the ones in
+// the query.
 func (n narrowing) facet(title, qualifier string, counts []catalog.Count, most int) ui.Facet {
 	f := ui.Facet{Title: title}
 	for _, v := range counts {
@@ -85,8 +86,8 @@ func (n narrowing) facet(title, qualifier string, counts []catalog.Count, most i
 	return f
 }
 
-// templatesWith returns the templates that mean this entry by one of their
-// servers' names.
+// templatesWith returns the templates that refer to this entry by one of their
+// server names.
 func (r *Registry) templatesWith(e *models.CatalogEntry) []public.Template {
 	const most = 6
 	var with []*models.CatalogTemplate

@@ -15,7 +15,7 @@ import (
 	"mcpgateway/web/webtest"
 )
 
-func TestTheRegistryShowsEveryServerPageByPage(t *testing.T) {
+func TestRegistryPages(t *testing.T) {
 	a := newApp(t)
 	var seen []string
 	pages := 0
@@ -23,10 +23,10 @@ func TestTheRegistryShowsEveryServerPageByPage(t *testing.T) {
 		body := get(t, a, path, 200).Body
 		seen = append(seen, cards(body)...)
 		if first := strings.Contains(body, "First page"); first != (pages > 0) {
-			t.Errorf("page %d has a link to the first page: %t", pages+1, first)
+			t.Errorf("page %d: link to the first page = %t", pages+1, first)
 		}
 		if noIndex := strings.Contains(body, `content="noindex, follow"`); noIndex != (pages > 0) {
-			t.Errorf("page %d keeps search engines out: %t", pages+1, noIndex)
+			t.Errorf("page %d: noindex = %t", pages+1, noIndex)
 		}
 		path = next(body)
 	}
@@ -39,7 +39,7 @@ func TestTheRegistryShowsEveryServerPageByPage(t *testing.T) {
 	}
 }
 
-func TestTheRegistryCountsWhatItShows(t *testing.T) {
+func TestRegistryCounts(t *testing.T) {
 	a := newApp(t)
 	for text, want := range map[string]string{
 		"":                    "1–24 of 495 servers",
@@ -48,12 +48,12 @@ func TestTheRegistryCountsWhatItShows(t *testing.T) {
 		"zzzzzz":              "No server matches",
 	} {
 		if body := get(t, a, query("/registry", text), 200).Body; !strings.Contains(body, want) {
-			t.Errorf("%q does not show %q", text, want)
+			t.Errorf("%q lacks %q", text, want)
 		}
 	}
 }
 
-func TestChipsAndFacetsAreLinksThatAddAndRemoveClauses(t *testing.T) {
+func TestChipAndFacetLinks(t *testing.T) {
 	a := newApp(t)
 	for _, tc := range []struct{ query, link string }{
 		{"github", "github verified:true"},
@@ -75,9 +75,9 @@ func TestChipsAndFacetsAreLinksThatAddAndRemoveClauses(t *testing.T) {
 	}
 }
 
-func TestAFacetCountsWhatItsValueWouldShow(t *testing.T) {
+func TestFacetCounts(t *testing.T) {
 	a := newApp(t)
-	// Tags are alternatives: another one adds its servers to the list.
+	// Tags are alternatives: another tag adds its servers to the list.
 	every, err := a.Services.Catalog.Facets("verified:true")
 	if err != nil {
 		t.Fatal(err)
@@ -86,20 +86,20 @@ func TestAFacetCountsWhatItsValueWouldShow(t *testing.T) {
 	for _, tag := range every.Tags[:5] {
 		want := `<span class="clip">` + tag.Value + `</span> <span class="count">` + strconv.Itoa(tag.Count) + `</span>`
 		if !strings.Contains(body, want) {
-			t.Errorf("the tag %s is not counted as %d", tag.Value, tag.Count)
+			t.Errorf("tag %s lacks the count %d", tag.Value, tag.Count)
 		}
 	}
 }
 
-func TestABrokenQueryIsShownInPlace(t *testing.T) {
+func TestInvalidQueryShown(t *testing.T) {
 	a := newApp(t)
 	for _, tc := range []struct{ name, query, marked, fix string }{
-		{"a misspelt qualifier", "é tags:search x", "tags:search", "é tag:search x"},
-		{"a qualifier of another surface", "category:code", "category:code", `"category:code"`},
-		{"an address", "https://x.example/a", "https://x.example/a", `"https://x.example/a"`},
+		{"misspelled qualifier", "é tags:search x", "tags:search", "é tag:search x"},
+		{"qualifier of another surface", "category:code", "category:code", `"category:code"`},
+		{"address", "https://x.example/a", "https://x.example/a", `"https://x.example/a"`},
 		{"no value", "git tag:", "tag:", "git"},
 		{"no closing quote", `git "pull request`, `&#34;pull request`, `git "pull request"`},
-		{"a loose sign", "git - hub", "-", "git hub"},
+		{"dangling negation", "git - hub", "-", "git hub"},
 		{"no boolean", "verified:yes", "verified:yes", "verified:true"},
 		{"markup", `tag:"<script>alert(1)</script>`, "", ""},
 	} {
@@ -109,21 +109,21 @@ func TestABrokenQueryIsShownInPlace(t *testing.T) {
 				t.Errorf("%q is not marked", tc.marked)
 			}
 			if tc.fix != "" && !strings.Contains(answer.Body, `href="`+html.EscapeString(query("/registry", tc.fix))+`"`) {
-				t.Errorf("there is no link to %q", tc.fix)
+				t.Errorf("no link to %q", tc.fix)
 			}
 			if strings.Contains(answer.Body, "<script>alert") {
-				t.Error("the query became markup")
+				t.Error("query is not escaped")
 			}
 			if answer.Header.Get("Cache-Control") != "no-store" {
 				t.Errorf("Cache-Control is %q", answer.Header.Get("Cache-Control"))
 			}
-			// While somebody types, the same words come without a failure.
+			// While the user types, the same message comes with status 200.
 			get(t, a, query("/registry", tc.query), 200, "HX-Request", "true")
 		})
 	}
 }
 
-func TestACursorOfAnOlderCatalogLeadsToTheFreshFirstPage(t *testing.T) {
+func TestStaleCursorReturnsFirstPage(t *testing.T) {
 	a := newApp(t)
 	follow := next(get(t, a, query("/registry", "tag:devops"), 200).Body)
 	last := a.Services.Catalog.AllEntries()[494]
@@ -131,39 +131,39 @@ func TestACursorOfAnOlderCatalogLeadsToTheFreshFirstPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	answer := get(t, a, follow, 409)
-	for _, want := range []string{"he catalog has changed since; here is the fresh first page", "1–24 of"} {
+	for _, want := range []string{"he catalog has changed. This is its first page.", "1–24 of"} {
 		if !strings.Contains(answer.Body, want) {
-			t.Errorf("the page does not say %q", want)
+			t.Errorf("page lacks %q", want)
 		}
 	}
 	if strings.Contains(answer.Body, "First page") {
-		t.Error("the first page leads to itself")
+		t.Error("first page links to itself")
 	}
-	if body := get(t, a, "/registry?cursor=garbage", 400).Body; !strings.Contains(body, "cannot be followed; here is the first page") {
-		t.Error("a broken cursor is not explained")
+	if body := get(t, a, "/registry?cursor=garbage", 400).Body; !strings.Contains(body, "This link is no longer valid. This is the first page.") {
+		t.Error("no message about the invalid cursor")
 	}
 }
 
-func TestEveryServersPageIsThere(t *testing.T) {
+func TestServerPages(t *testing.T) {
 	a := newApp(t)
 	for _, s := range public.Servers(a.Services.Catalog.AllEntries()) {
 		body := get(t, a, s.Path(), 200).Body
 		if !strings.Contains(body, html.EscapeString(s.PublisherName+"/"+s.ServerName)) {
-			t.Errorf("%s does not name the server", s.Path())
+			t.Errorf("%s lacks the server name", s.Path())
 		}
-		if says := strings.Contains(body, "cannot be added to a project: local servers are not run here"); says != s.Local() {
-			t.Errorf("%s says that it cannot be added: %t", s.Path(), says)
+		if says := strings.Contains(body, "Runs as a program. Connect it directly."); says != s.Local() {
+			t.Errorf("%s: note about local servers = %t", s.Path(), says)
 		}
 		if len(body) > 60_000 {
 			t.Errorf("%s has %d bytes", s.Path(), len(body))
 		}
 		if d := data(t, body); d["@type"] != "SoftwareApplication" || d["url"] != "http://127.0.0.1:8080"+s.Path() {
-			t.Errorf("%s says of itself %v", s.Path(), d)
+			t.Errorf("%s: linked data %v", s.Path(), d)
 		}
 	}
 }
 
-func TestTheShownFileOfARemoteServerCanBeApplied(t *testing.T) {
+func TestShownServerFileCanBeApplied(t *testing.T) {
 	a := newApp(t)
 	for _, s := range public.Servers(a.Services.Catalog.AllEntries()) {
 		if s.Local() {
@@ -172,15 +172,15 @@ func TestTheShownFileOfARemoteServerCanBeApplied(t *testing.T) {
 		_, rest, _ := strings.Cut(get(t, a, s.Path(), 200).Body, `aria-label="server.json"><code>`)
 		text, _, found := strings.Cut(rest, "</code>")
 		if !found {
-			t.Fatalf("%s shows no file", s.Path())
+			t.Fatalf("%s lacks the file", s.Path())
 		}
 		if _, err := declaration.Parse([]byte(html.UnescapeString(text))); err != nil {
-			t.Errorf("the file of %s: %v", s.Path(), err)
+			t.Errorf("file of %s: %v", s.Path(), err)
 		}
 	}
 }
 
-func TestAMissingServerNamesThoseLikeIt(t *testing.T) {
+func TestMissingServerSuggestsSimilar(t *testing.T) {
 	a := newApp(t)
 	for path, want := range map[string]string{
 		"/registry/asana/asna":                    "/registry/asana/asana",
@@ -189,12 +189,12 @@ func TestAMissingServerNamesThoseLikeIt(t *testing.T) {
 	} {
 		answer := get(t, a, path, 404)
 		if !strings.Contains(answer.Body, `href="`+want+`"`) || !strings.Contains(answer.Body, answer.Header.Get("X-Request-Id")) {
-			t.Errorf("%s does not lead to %s", path, want)
+			t.Errorf("%s lacks a link to %s", path, want)
 		}
 	}
 }
 
-func TestAHiddenServerIsNotThere(t *testing.T) {
+func TestHiddenServerNotFound(t *testing.T) {
 	a := newApp(t)
 	e := a.Services.Catalog.AllEntries()[0]
 	path := public.Server{CatalogEntry: e}.Path()
@@ -204,7 +204,7 @@ func TestAHiddenServerIsNotThere(t *testing.T) {
 	get(t, a, path, 404)
 	for _, list := range []string{"/registry", "/sitemap.xml", "/feed.atom", "/"} {
 		if strings.Contains(get(t, a, list, 200).Body, path+`"`) {
-			t.Errorf("%s still names it", list)
+			t.Errorf("%s still lists the hidden server", list)
 		}
 	}
 }
@@ -215,14 +215,14 @@ func TestOnlyAdministratorsSeeControls(t *testing.T) {
 	cookie, _ := administrator(t, a)
 	for _, path := range []string{"/registry/asana/asana", "/templates/billing-support"} {
 		if body := get(t, a, path, 200).Body; strings.Contains(body, "<form method=\"post\"") || strings.Contains(body, "csrf") {
-			t.Errorf("visitors of %s see a form", path)
+			t.Errorf("%s has a form for visitors", path)
 		}
 		answer := get(t, a, path, 200, "Cookie", cookie)
 		if strings.Count(answer.Body, `name="csrf" value="`) < 2 {
-			t.Errorf("administrators of %s see no forms", path)
+			t.Errorf("%s has no forms for administrators", path)
 		}
 		if answer.Header.Get("Cache-Control") != "private, no-cache" || !strings.Contains(answer.Header.Get("Vary"), "Cookie") {
-			t.Errorf("%s may be kept: %v", path, answer.Header)
+			t.Errorf("%s is cacheable: %v", path, answer.Header)
 		}
 	}
 	id := a.Services.Catalog.AllEntries()[0].ID
@@ -232,12 +232,12 @@ func TestOnlyAdministratorsSeeControls(t *testing.T) {
 		`/feature"`, `/verify"`, `/hide"`, `/edit"`,
 	} {
 		if !strings.Contains(body, want) {
-			t.Errorf("administrators do not see %s", want)
+			t.Errorf("page for administrators lacks %s", want)
 		}
 	}
 }
 
-func TestPagesTravelOnce(t *testing.T) {
+func TestPageRevalidation(t *testing.T) {
 	a := newApp(t)
 	for _, path := range []string{"/", "/registry", "/registry/asana/asana", "/templates", "/templates/billing-support"} {
 		first := get(t, a, path, 200)
@@ -246,12 +246,12 @@ func TestPagesTravelOnce(t *testing.T) {
 			t.Errorf("%s: %v", path, first.Header)
 		}
 		if again := get(t, a, path, 304, "If-None-Match", tag); again.Body != "" {
-			t.Errorf("%s sends its body again", path)
+			t.Errorf("%s: body sent again", path)
 		}
 	}
 }
 
-func TestWhatACatalogSaysStaysText(t *testing.T) {
+func TestCatalogTextEscaped(t *testing.T) {
 	a := newApp(t)
 	const evil = `"><script>alert(1)</script>` + "\u202e\u200b" + `' onload=x`
 	title, tags := evil, []string{`a"b\c d`}
@@ -265,19 +265,19 @@ func TestWhatACatalogSaysStaysText(t *testing.T) {
 	item := get(t, a, public.Server{CatalogEntry: e}.Path(), 200).Body
 	link := "/registry?query=" + url.QueryEscape(`tag:"a\"b\\c d"`)
 	if !strings.Contains(item, `href="`+html.EscapeString(link)+`"`) {
-		t.Errorf("the tag does not lead to %s", link)
+		t.Errorf("tag lacks the link %s", link)
 	}
 	if body := get(t, a, link, 200).Body; !slices.Equal(cards(body), []string{public.Server{CatalogEntry: e}.Path()}) {
-		t.Errorf("the tag's link finds %v", cards(body))
+		t.Errorf("link of the tag finds %v", cards(body))
 	}
 }
 
-func TestPagesOfOneAddressAreLimited(t *testing.T) {
+func TestPageRateLimit(t *testing.T) {
 	a := newApp(t)
 	statuses := map[int]int{}
 	begin := time.Now()
-	// On a busy machine more than 100 are answered first: the bucket holds 100
-	// and fills by 20 a second meanwhile.
+	// On a slow machine more than 100 succeed first: the bucket holds 100 and
+	// refills at 20/s.
 	for range 5000 {
 		answer := webtest.Send(t, a.App, webtest.Case{Path: "/templates/billing-support", Header: map[string]string{"X-Forwarded-For": "203.0.113.7"}})
 		if statuses[answer.Status]++; answer.Status != 200 {
@@ -286,6 +286,6 @@ func TestPagesOfOneAddressAreLimited(t *testing.T) {
 	}
 	most := 101 + int(20*time.Since(begin).Seconds())
 	if statuses[200] < 100 || statuses[200] > most || statuses[429] != 1 {
-		t.Errorf("the answers are %v, of which 100 to %d were to be 200", statuses, most)
+		t.Errorf("statuses %v, want 100 to %d times 200", statuses, most)
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"mcpgateway/web/compress"
 )
 
-// Static serves GET /static/:hash/*: files whose address changes with their
-// content, to be kept for ever.
+// Static serves GET /static/:hash/*. The URL changes with the content of a
+// file, so the response is cached permanently.
 func Static(c *fiber.Ctx) error {
 	content, ok := static.Open(c.Params("hash"), c.Params("*"))
 	if !ok {

@@ -14,8 +14,8 @@ import (
 	"mcpgateway/views/ui"
 )
 
-// Page serves GET /templates/:slug, with 404 and names like it for a template
-// that is not there.
+// Page serves GET /templates/:slug. For an unknown template it responds with
+// 404 and similar names.
 func (t *Templates) Page(c *fiber.Ctx) error {
 	slug := c.Params("slug")
 	row, err := t.catalog.Template(slug)
@@ -42,7 +42,7 @@ func (t *Templates) missing(c *fiber.Ctx, err error, slug string) error {
 	}, layout.SectionTemplates)
 }
 
-// absent returns the names that no entry has.
+// absent returns the names without an entry.
 func absent(names []string, entries []*models.CatalogEntry) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
 		return slices.ContainsFunc(entries, func(e *models.CatalogEntry) bool { return e.ServerName == name })

@@ -17,7 +17,7 @@ import (
 	"mcpgateway/views/ui"
 )
 
-// shownCategories is how many categories have a chip.
+// shownCategories is the number of categories with a chip.
 const shownCategories = 10
 
 // Templates serves the pages of the template catalog.
@@ -31,7 +31,7 @@ func NewTemplates(pages *Pages, c *catalog.Catalog) *Templates {
 	return &Templates{pages: pages, catalog: c}
 }
 
-// List serves GET /templates as Registry.List serves servers.
+// List serves GET /templates in the same way as Registry.List.
 func (t *Templates) List(c *fiber.Ctx) error {
 	asked := question{text: strings.ToValidUTF8(c.Query("query"), "\ufffd"), cursor: c.Query("cursor")}
 	found, notices, err := ask(c, asked, func(s catalog.Search) (*catalog.Found[*models.CatalogTemplate], error) {
@@ -53,7 +53,8 @@ func (t *Templates) List(c *fiber.Ctx) error {
 	return answerList(c, props.Frame, public.TemplateList(props), cursorOf(found), t.catalog.Version())
 }
 
-// chips are the most frequent categories, and what else the query asks for.
+// chips returns the chips of the most frequent categories, and of other clauses
+// of the query.
 func (t *Templates) chips(text string) []ui.Chip {
 	parsed, err := query.Templates().Parse(text)
 	if err != nil {
@@ -73,7 +74,7 @@ func (t *Templates) chips(text string) []ui.Chip {
 	return append(chips, n.active(chips)...)
 }
 
-// frequent returns the most frequent values, at most n, in alphabetical order.
+// frequent returns the n most frequent values, in alphabetical order.
 func frequent(counts map[string]int, n int) []string {
 	values := make([]string, 0, len(counts))
 	for value := range counts {
@@ -85,10 +86,10 @@ func frequent(counts map[string]int, n int) []string {
 	return values
 }
 
-// about is what a page of the list says of itself.
+// about returns the metadata of a list page.
 func (t *Templates) about(q question, templates []public.Template, found *catalog.Found[*models.CatalogTemplate]) about {
 	a := about{
-		title: "Templates", description: "Worked examples for MCP: a task, the servers that it takes, and the steps to it.",
+		title: "Templates", description: "Worked MCP examples: a task, the servers it needs and the steps.",
 		path: address(paths.Templates, q.text), section: layout.SectionTemplates, noIndex: q.cursor != "" || len(templates) == 0,
 	}
 	if q.text != "" {

@@ -11,7 +11,7 @@ import (
 	"mcpgateway/web/webtest"
 )
 
-func TestEveryTemplatesPageIsThere(t *testing.T) {
+func TestTemplatePages(t *testing.T) {
 	a := newApp(t)
 	list := get(t, a, "/templates", 200).Body
 	rows := public.Templates(a.Services.Catalog.AllTemplates())
@@ -26,26 +26,26 @@ func TestEveryTemplatesPageIsThere(t *testing.T) {
 			}
 		}
 		if got := len(cards(body)); got != len(row.RelatedServerNames) {
-			t.Errorf("%s shows %d servers of %d", row.Path(), got, len(row.RelatedServerNames))
+			t.Errorf("%s has %d of %d servers", row.Path(), got, len(row.RelatedServerNames))
 		}
 		if d := data(t, body); d["@type"] != "HowTo" {
-			t.Errorf("%s says of itself %v", row.Path(), d)
+			t.Errorf("%s: linked data %v", row.Path(), d)
 		}
 	}
 }
 
-func TestTemplatesAreSearched(t *testing.T) {
+func TestTemplateSearch(t *testing.T) {
 	a := newApp(t)
 	webtest.Run(t, a.App, []webtest.Case{
-		{Name: "a category", Path: query("/templates", "category:finance"), Status: 200, WantBody: []string{"/templates/billing-support", `aria-current="true"`}, NotBody: []string{"/templates/campaign-desk"}},
-		{Name: "a qualifier of the registry", Path: query("/templates", "verified:true"), Status: 400, WantBody: []string{"<mark>verified:true</mark>"}},
+		{Name: "category", Path: query("/templates", "category:finance"), Status: 200, WantBody: []string{"/templates/billing-support", `aria-current="true"`}, NotBody: []string{"/templates/campaign-desk"}},
+		{Name: "qualifier of the registry", Path: query("/templates", "verified:true"), Status: 400, WantBody: []string{"<mark>verified:true</mark>"}},
 		{Name: "nothing", Path: query("/templates", "zzzzzz"), Status: 200, WantBody: []string{"No template matches", "noindex"}},
-		{Name: "a name like another", Path: "/templates/biling-support", Status: 404, WantBody: []string{`href="/templates/billing-support"`}},
-		{Name: "a sign-in that comes back", Path: "/templates/billing-support", Status: 200, WantBody: []string{`href="/login?next=%2Ftemplates%2Fbilling-support"`}},
+		{Name: "similar name", Path: "/templates/biling-support", Status: 404, WantBody: []string{`href="/templates/billing-support"`}},
+		{Name: "sign-in link", Path: "/templates/billing-support", Status: 200, WantBody: []string{`href="/login?next=%2Ftemplates%2Fbilling-support"`}},
 	})
 }
 
-func TestTheSitemapNamesEveryPage(t *testing.T) {
+func TestSitemapListsEveryPage(t *testing.T) {
 	a := newApp(t, "GATEWAY_PUBLIC_URL=https://catalog.example.com")
 	answer := webtest.Send(t, a.App, webtest.Case{Path: "/sitemap.xml", Header: map[string]string{"Host": "catalog.example.com"}})
 	var m struct {
@@ -56,12 +56,12 @@ func TestTheSitemapNamesEveryPage(t *testing.T) {
 		t.Fatalf("%v: %s", err, answer.Body)
 	}
 	if len(m.Places) != 3+24+495 {
-		t.Errorf("it names %d pages", len(m.Places))
+		t.Errorf("sitemap has %d pages", len(m.Places))
 	}
 	for _, place := range m.Places {
 		u, err := url.Parse(place)
 		if err != nil || u.Scheme != "https" || u.Host != "catalog.example.com" {
-			t.Fatalf("it names %s", place)
+			t.Fatalf("sitemap has %s", place)
 		}
 	}
 	webtest.Run(t, a.App, []webtest.Case{
@@ -69,12 +69,12 @@ func TestTheSitemapNamesEveryPage(t *testing.T) {
 		{Name: "its only part", Path: "/sitemap/1.xml", Status: 200, WantBody: []string{"<urlset"}},
 		{Name: "another part", Path: "/sitemap/2.xml", Status: 404},
 		{Name: "no part", Path: "/sitemap/0.xml", Status: 404},
-		{Name: "an endless number", Path: "/sitemap/9223372036854775807.xml", Status: 404},
+		{Name: "large number", Path: "/sitemap/9223372036854775807.xml", Status: 404},
 		{Name: "robots", Path: "/robots.txt", Status: 200, WantBody: []string{"Sitemap: https://catalog.example.com/sitemap.xml", "Disallow: /admin"}},
 	})
 }
 
-func TestTheFeedKeepsItsIDs(t *testing.T) {
+func TestFeedIDsAreStable(t *testing.T) {
 	a := newApp(t)
 	type feed struct {
 		XMLName xml.Name `xml:"http://www.w3.org/2005/Atom feed"`
@@ -94,12 +94,12 @@ func TestTheFeedKeepsItsIDs(t *testing.T) {
 	}
 	before := read()
 	if len(before.Entries) != 50 || before.Updated == "" {
-		t.Fatalf("the feed has %d entries, updated %q", len(before.Entries), before.Updated)
+		t.Fatalf("feed has %d entries, updated %q", len(before.Entries), before.Updated)
 	}
 	ids := map[string]bool{}
 	for _, e := range before.Entries {
 		if !strings.HasPrefix(e.ID, "urn:uuid:") || ids[e.ID] || e.Title == "" || e.Updated == "" {
-			t.Errorf("an entry is %+v", e)
+			t.Errorf("entry %+v", e)
 		}
 		ids[e.ID] = true
 	}
@@ -109,7 +109,7 @@ func TestTheFeedKeepsItsIDs(t *testing.T) {
 	}
 	for _, e := range read().Entries {
 		if !ids[e.ID] {
-			t.Errorf("%s came without being new", e.ID)
+			t.Errorf("unexpected new entry %s", e.ID)
 		}
 	}
 }

@@ -20,23 +20,23 @@ import (
 	"mcpgateway/services/upstream/upstreamtest"
 )
 
-// Administrator is who is signed in to an Admin.
+// Administrator is the email address of the signed-in user of an Admin.
 const Administrator = "ada@example.com"
 
-// Admin is an application with the project p, its server clock, and an
-// administrator who is signed in.
+// Admin is an application with the project p, its server clock, and a signed-in
+// administrator.
 type Admin struct {
 	*App
 	Cookie, CSRF string
 }
 
-// NewAdmin builds it on a fresh SQLite database.
+// NewAdmin creates an Admin on a new SQLite database.
 func NewAdmin(t testing.TB) *Admin {
 	t.Helper()
 	return NewAdminOn(t, "sqlite:"+filepath.Join(t.TempDir(), "gateway.db"))
 }
 
-// NewAdminOn builds it on the database with the address dsn.
+// NewAdminOn creates an Admin on the database with the data source name dsn.
 func NewAdminOn(t testing.TB, dsn string) *Admin {
 	t.Helper()
 	clock := upstreamtest.New(demo.Servers()[0])
@@ -54,7 +54,7 @@ func NewAdminOn(t testing.TB, dsn string) *Admin {
 	return &Admin{App: app, Cookie: in.Cookie.Reveal(), CSRF: guard.MaskToken(in.Session.CSRF)}
 }
 
-// Send sends a form, or requests a page without one, and returns the response's
+// Send sends a form, or requests a page without one. It returns the response's
 // status, body and Location.
 func (a *Admin) Send(t testing.TB, path string, form url.Values) (status int, body, location string) {
 	t.Helper()

@@ -1,5 +1,5 @@
-// Package routestest builds the whole application for tests: real services on
-// a fresh database, without a listener.
+// Package routestest builds the whole application for tests: real services on a
+// new database, without a listener.
 package routestest
 
 import (
@@ -31,34 +31,34 @@ type App struct {
 	Log      *Log
 }
 
-// Log keeps what the application logged; it is safe for concurrent use.
+// Log stores the log of the application. It is safe for concurrent use.
 type Log struct {
 	mu sync.Mutex
 	b  bytes.Buffer
 }
 
-// Write adds to the log.
+// Write implements io.Writer.
 func (l *Log) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.b.Write(p)
 }
 
-// String returns what was logged so far.
+// String returns the log.
 func (l *Log) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.b.String()
 }
 
-// New builds the application on the database with the address dsn and runs
-// its services until the test ends. settings are further environment
+// New builds the application on the database with the data source name dsn and
+// runs its services until the test ends. settings are additional environment
 // variables, each NAME=VALUE.
 func New(t testing.TB, dsn string, settings ...string) *App {
 	t.Helper()
 	environ := append([]string{
 		"GATEWAY_DATABASE_URL=" + dsn, "GATEWAY_ADMIN_TOKEN=" + AdminToken, "GATEWAY_ADDR=127.0.0.1:8080",
-		"GATEWAY_BUILTIN_CATALOG=false", // most tests are about something else, and it takes its time
+		"GATEWAY_BUILTIN_CATALOG=false", // slow to load, and few tests use it
 		"GATEWAY_SECRETS_KEYS=test:" + "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=",
 	}, settings...)
 	c, err := config.Load(environ, "")
@@ -77,21 +77,21 @@ func New(t testing.TB, dsn string, settings ...string) *App {
 	t.Cleanup(func() {
 		cancel()
 		if err := <-ended; err != nil {
-			t.Errorf("the services ended with %v", err)
+			t.Errorf("services: %v", err)
 		}
 		if err := s.Close(); err != nil {
 			t.Errorf("closing: %v", err)
 		}
 		if t.Failed() {
 			text := logged.String()
-			t.Logf("the log ends with:\n%s", text[max(0, len(text)-4096):])
+			t.Logf("end of the log:\n%s", text[max(0, len(text)-4096):])
 		}
 	})
 	select {
 	case <-ready:
 	case err := <-ended:
 		ended <- err
-		t.Fatalf("the services did not start: %v", err)
+		t.Fatalf("start services: %v", err)
 	}
 	return &App{App: routes.New(s, log), Services: s, Log: logged}
 }
@@ -108,8 +108,8 @@ func (a *App) Apply(t testing.TB, file string) {
 	}
 }
 
-// Sync reads the tools of a project's servers and fails the test when one of
-// the named servers cannot be read.
+// Sync syncs a project's servers and fails the test if one of the named servers
+// fails.
 func (a *App) Sync(t testing.TB, slug string, aliases ...string) {
 	t.Helper()
 	for _, alias := range aliases {
@@ -119,7 +119,7 @@ func (a *App) Sync(t testing.TB, slug string, aliases ...string) {
 	}
 }
 
-// ServerID returns the id of a project's server.
+// ServerID returns the ID of a project's server.
 func (a *App) ServerID(t testing.TB, slug, alias string) string {
 	t.Helper()
 	p, err := a.Services.Directory.Project(slug)
@@ -132,7 +132,7 @@ func (a *App) ServerID(t testing.TB, slug, alias string) string {
 	return p.Server(alias).Config.ID
 }
 
-// Key creates an API key of a project and returns its id and text.
+// Key creates an API key of a project and returns its ID and text.
 func (a *App) Key(t testing.TB, slug string, lifetime time.Duration) (id, text string) {
 	t.Helper()
 	p, err := a.Services.Directory.Project(slug)
@@ -146,7 +146,7 @@ func (a *App) Key(t testing.TB, slug string, lifetime time.Duration) (id, text s
 	return row.ID, key.Reveal()
 }
 
-// Eventually polls until holds returns true, and fails the test after half a minute.
+// Eventually polls until holds returns true. It fails the test after 30 s.
 func Eventually(t testing.TB, what string, holds func() bool) {
 	t.Helper()
 	deadline := time.Now().Add(30 * time.Second)
@@ -154,7 +154,7 @@ func Eventually(t testing.TB, what string, holds func() bool) {
 	defer tick.Stop()
 	for !holds() {
 		if time.Now().After(deadline) {
-			t.Fatalf("it did not happen: %s", what)
+			t.Fatalf("timeout waiting for: %s", what)
 		}
 		<-tick.C
 	}
@@ -169,10 +169,9 @@ var (
 )
 
 // Normalise removes the addresses of error codes, which follow from the codes,
-// and replaces what differs from run to run in an answer, request ids and
-// cursors,
-// the scores of a search, which change with its tuning, and the long
-// definitions of the built-in tools in lists.
+// and replaces the variable parts of a response: request IDs, cursors,
+// search scores (which change with tuning) and the long definitions of built-in
+// tools in lists.
 func Normalise(body string) string {
 	body = cursors.ReplaceAllString(body, "${1}CURSOR")
 	body = help.ReplaceAllString(body, "")

@@ -21,21 +21,21 @@ import (
 	"mcpgateway/services/secrets"
 )
 
-// How long a browser session lives (OWASP ASVS 5.0.0, section 7.3).
+// Lifetimes of browser sessions (OWASP ASVS 5.0.0, section 7.3).
 const (
 	SessionIdle     = 12 * time.Hour
 	SessionLifetime = 7 * 24 * time.Hour
 
-	// A confirmation lasts for StepUpIdle after the last request of the session,
-	// and at most for StepUpLifetime.
+	// A confirmation of the password is valid until StepUpIdle after the last
+	// request of the session, and for at most StepUpLifetime.
 	StepUpIdle     = 60 * time.Minute
 	StepUpLifetime = 8 * time.Hour
 
-	// SessionMemory is the time for which the row of an expired session stays, so
-	// that a form that comes too late can be attributed to its user.
+	// SessionMemory is the time an expired session stays stored, so that a form
+	// submitted too late can be attributed to its user.
 	SessionMemory = 7 * 24 * time.Hour
 
-	MaxSessions = 50 // live ones of a person; a further sign-in ends the oldest
+	MaxSessions = 50 // live sessions of a user; another sign-in ends the oldest
 
 	sessionSize   = 32 // random bytes in a cookie
 	seenInterval  = time.Minute
@@ -44,47 +44,46 @@ const (
 	cookieEncoded = 43 // characters of sessionSize bytes in base64url
 )
 
-// Browser is where a person signs in from.
+// Browser identifies the browser that a user signs in with.
 type Browser struct {
 	IP        string
 	UserAgent string
-	Cookie    string // of the session that the browser has already; empty without one
-	Device    string // cookie of a browser in which a person signed in before; empty without one
+	Cookie    string // of the browser's current session; empty without one
+	Device    string // cookie of a browser with an earlier sign-in; empty without one
 }
 
 // SessionInfo is a live browser session.
 type SessionInfo struct {
-	ID              string // stays when the cookie's value is renewed
+	ID              string // unchanged when the cookie value is renewed
 	Person          Person
-	CSRF            string // what forms of this session carry; empty in lists
+	CSRF            string // token of this session's forms; empty in lists
 	CreatedAt       time.Time
-	LastSeenAt      time.Time // to the minute
-	AuthenticatedAt time.Time // when the person last proved who they are
-	ConfirmedUntil  time.Time // when that proof no longer allows changing secrets
-	ExpiresAt       time.Time // when it ends whatever happens
+	LastSeenAt      time.Time // with a precision of one minute
+	AuthenticatedAt time.Time // last authentication of the user
+	ConfirmedUntil  time.Time // end of the permission to change secrets
+	ExpiresAt       time.Time // absolute expiry
 	IP              string
 	UserAgent       string
 }
 
-// SignedIn is a session that just began or was renewed. The cookie's value is
-// not stored and cannot be had again.
+// SignedIn is a new or renewed session. The cookie value isn't stored and can't
+// be read again.
 type SignedIn struct {
 	Cookie  secrets.Value
-	Device  secrets.Value // cookie by which the browser is known later; zero when the session was renewed
+	Device  secrets.Value // cookie that identifies the browser at later sign-ins; zero for a renewed session
 	Session SessionInfo
 }
 
-// Session returns the live session of a cookie's value, with the person as
-// they are now, and writes, at most once a minute, that it was seen, which
-// prolongs a confirmation that still holds. It returns UNAUTHORIZED for a value
-// of an unknown session, or whose session ended, or whose person may not sign in
-// any more.
+// Session returns the live session of a cookie value, with the user's current
+// data. At most once a minute, it writes the time of use, which extends a
+// confirmation that is still valid. It returns UNAUTHORIZED for an unknown or
+// ended session and for a user who may not sign in.
 func (p *People) Session(ctx context.Context, cookie string) (SessionInfo, error) {
 	return p.seen(ctx, cookie, true)
 }
 
-// WatchingSession is Session for an open page that asks without its user: it
-// does not prolong a confirmation.
+// WatchingSession is Session for the automatic requests of an open page. It
+// doesn't extend a confirmation.
 func (p *People) WatchingSession(ctx context.Context, cookie string) (SessionInfo, error) {
 	return p.seen(ctx, cookie, false)
 }
@@ -104,7 +103,7 @@ func (p *People) seen(ctx context.Context, cookie string, active bool) (SessionI
 	}
 	if len(changes) > 0 {
 		err := p.db.WithContext(ctx).Model(&models.BrowserSession{}).Where("hash = ? AND last_seen_at <= ?", row.Hash, now).Updates(changes).Error
-		// A full disk must not sign out the administrator who is to deal with it.
+		// A full disk must not sign out the administrator who has to fix it.
 		if f := fault.From(err); err != nil && f.Code != fault.CodeStorageFull {
 			return SessionInfo{}, f
 		}
@@ -112,7 +111,8 @@ func (p *People) seen(ctx context.Context, cookie string, active bool) (SessionI
 	return sessionInfo(row, user, cookie), nil
 }
 
-// confirmedAt returns when a request last found the proof of a session good.
+// confirmedAt returns the last time a request extended the confirmation of a
+// session.
 func confirmedAt(row *models.BrowserSession) time.Time {
 	if row.ConfirmedAt == nil || row.ConfirmedAt.Before(row.AuthenticatedAt) {
 		return row.AuthenticatedAt
@@ -120,8 +120,8 @@ func confirmedAt(row *models.BrowserSession) time.Time {
 	return *row.ConfirmedAt
 }
 
-// confirmedUntil returns when the proof of a session stops being good unless
-// the session is used before.
+// confirmedUntil returns the expiry of a session's confirmation if no further
+// request extends it.
 func confirmedUntil(row *models.BrowserSession) time.Time {
 	idle, last := confirmedAt(row).Add(StepUpIdle), row.AuthenticatedAt.Add(StepUpLifetime)
 	if idle.Before(last) {
@@ -130,10 +130,9 @@ func confirmedUntil(row *models.BrowserSession) time.Time {
 	return last
 }
 
-// ExpiredSession returns the session of a cookie's value that ended by its age
-// within SessionMemory, with the person as they are now. It returns
-// UNAUTHORIZED for every other value: a session that was ended on purpose
-// leaves nothing behind.
+// ExpiredSession returns a session that expired less than SessionMemory ago,
+// with the user's current data. It returns UNAUTHORIZED for every other cookie
+// value, including those of revoked sessions.
 func (p *People) ExpiredSession(ctx context.Context, cookie string) (SessionInfo, error) {
 	row, user, err := p.session(p.db.WithContext(ctx), cookie, func(row *models.BrowserSession) bool {
 		return row.RevokedAt == nil && !p.live(row)
@@ -144,13 +143,13 @@ func (p *People) ExpiredSession(ctx context.Context, cookie string) (SessionInfo
 	return sessionInfo(row, user, cookie), nil
 }
 
-// liveSession returns the rows of a session that is neither ended nor too old.
+// liveSession returns the rows of a session that is neither revoked nor
+// expired.
 func (p *People) liveSession(tx *gorm.DB, cookie string) (models.BrowserSession, models.User, error) {
 	return p.session(tx, cookie, p.live)
 }
 
-// session returns the rows of a session that is acceptable, of a person who may
-// sign in.
+// session returns the rows of an acceptable session whose user may sign in.
 func (p *People) session(tx *gorm.DB, cookie string, acceptable func(*models.BrowserSession) bool) (models.BrowserSession, models.User, error) {
 	var row models.BrowserSession
 	var user models.User
@@ -177,7 +176,7 @@ func (p *People) live(row *models.BrowserSession) bool {
 	return row.RevokedAt == nil && now.Sub(row.CreatedAt) < SessionLifetime && now.Sub(row.LastSeenAt) < SessionIdle
 }
 
-// Sessions returns a person's live sessions, the newest first.
+// Sessions returns a user's live sessions, newest first.
 func (p *People) Sessions(ctx context.Context, userID string) ([]SessionInfo, error) {
 	user, err := userByID(p.db.WithContext(ctx), userID)
 	if err != nil {
@@ -196,8 +195,8 @@ func (p *People) Sessions(ctx context.Context, userID string) ([]SessionInfo, er
 	return out, nil
 }
 
-// SignOut ends the session of a cookie's value and records it. A value that is
-// of no live session changes nothing.
+// SignOut ends the session of a cookie value and records it. It does nothing
+// for a value without a live session.
 func (p *People) SignOut(ctx context.Context, cookie string) error {
 	err := models.EssentialTransaction(ctx, p.db, func(tx *gorm.DB) error {
 		row, user, err := p.liveSession(tx, cookie)
@@ -216,8 +215,8 @@ func (p *People) SignOut(ctx context.Context, cookie string) error {
 	return fromTransaction(err)
 }
 
-// EndSession ends one session of a person and records it. It returns NOT_FOUND
-// when the person has no such live session.
+// EndSession ends one session of a user and records it. It returns NOT_FOUND if
+// the user has no such live session.
 func (p *People) EndSession(ctx context.Context, userID, sessionID string) error {
 	err := models.EssentialTransaction(ctx, p.db, func(tx *gorm.DB) error {
 		user, err := userByID(tx, userID)
@@ -236,8 +235,8 @@ func (p *People) EndSession(ctx context.Context, userID, sessionID string) error
 	return fromTransaction(err)
 }
 
-// SignOutEverywhere ends every session of a person and records it. It returns
-// NOT_FOUND for an unknown person.
+// SignOutEverywhere ends every session of a user and records it. It returns
+// NOT_FOUND for an unknown user.
 func (p *People) SignOutEverywhere(ctx context.Context, userID string) error {
 	err := models.EssentialTransaction(ctx, p.db, func(tx *gorm.DB) error {
 		user, err := userByID(tx, userID)
@@ -253,8 +252,8 @@ func (p *People) SignOutEverywhere(ctx context.Context, userID string) error {
 	return fromTransaction(err)
 }
 
-// endSessions ends every session of a person but the one with the id, and
-// returns how many.
+// endSessions ends every session of a user except butID and returns their
+// number.
 func (p *People) endSessions(tx *gorm.DB, userID, butID string) (int64, error) {
 	result := tx.Model(&models.BrowserSession{}).Where("user_id = ? AND id <> ? AND revoked_at IS NULL", userID, butID).Update("revoked_at", p.now())
 	return result.RowsAffected, result.Error
@@ -264,9 +263,9 @@ func (p *People) endSession(tx *gorm.DB, hash []byte) error {
 	return tx.Model(&models.BrowserSession{}).Where("hash = ? AND revoked_at IS NULL", hash).Update("revoked_at", p.now()).Error
 }
 
-// begin stores a new session of a person and ends the one that the browser
-// had. If that was the same person's, the token of its forms stays good, so
-// that pages that are open in other windows can still be sent.
+// begin stores a new session of a user and ends the browser's previous one. If
+// that belonged to the same user, its CSRF token is kept, so that pages open in
+// other windows can still be submitted.
 func (p *People) begin(tx *gorm.DB, user models.User, from Browser, authenticatedAt time.Time) (SignedIn, error) {
 	cookie, hash := newCookie()
 	csrf := csrfToken(cookie.Reveal())
@@ -291,7 +290,7 @@ func (p *People) begin(tx *gorm.DB, user models.User, from Browser, authenticate
 	if err := tx.Create(&row).Error; err != nil {
 		return SignedIn{}, err
 	}
-	// A browser that signs in again and again leaves no more than so many behind.
+	// Repeated sign-ins leave at most MaxSessions live sessions.
 	err := tx.Model(&models.BrowserSession{}).Where(`user_id = ? AND revoked_at IS NULL AND id NOT IN (
 		SELECT id FROM browser_sessions WHERE user_id = ? AND revoked_at IS NULL ORDER BY created_at DESC, id DESC LIMIT ?)`, user.ID, user.ID, MaxSessions).
 		Update("revoked_at", now).Error
@@ -305,10 +304,10 @@ func (p *People) begin(tx *gorm.DB, user models.User, from Browser, authenticate
 	return SignedIn{Cookie: cookie, Device: device, Session: sessionInfo(row, user, cookie.Reveal())}, nil
 }
 
-// renew gives a session another cookie value and notes that its person just
-// proved who they are. Its age stays: proving it does not lengthen its life.
-// The token of its forms stays too, so that pages that are open in other
-// windows can still be sent.
+// renew replaces the cookie value of a session and stores the time of the
+// user's authentication. The creation time stays, so that the absolute expiry
+// doesn't move. The CSRF token stays too, so that pages open in other windows
+// can still be submitted.
 func (p *People) renew(tx *gorm.DB, row models.BrowserSession, user models.User, old string) (SignedIn, error) {
 	cookie, hash := newCookie()
 	now := p.now()
@@ -338,8 +337,8 @@ func sessionInfo(row models.BrowserSession, user models.User, cookie string) Ses
 	return info
 }
 
-// csrfToken derives the token that forms carry from the cookie's value, which
-// no other site can read.
+// csrfToken derives the CSRF token from the cookie value, which other sites
+// can't read.
 func csrfToken(cookie string) string {
 	mac := hmac.New(sha256.New, []byte(cookie))
 	mac.Write([]byte(csrfPurpose))
@@ -353,8 +352,8 @@ func newCookie() (value secrets.Value, hash []byte) {
 	return secrets.NewValue(base64.RawURLEncoding.EncodeToString(raw)), sum[:]
 }
 
-// sessionHash returns what is stored of a cookie's value; ok is false for a
-// text that never is one, which needs no look into the database.
+// sessionHash returns the stored hash of a cookie value. ok is false for
+// malformed values, which need no database query.
 func sessionHash(cookie string) (hash []byte, ok bool) {
 	if len(cookie) != cookieEncoded || strings.ContainsAny(cookie, "\r\n") {
 		return nil, false
@@ -380,8 +379,8 @@ func shortUserAgent(s string) string {
 	return s
 }
 
-// actingAs returns the transaction with the person as its actor, for those
-// who prove who they are only now.
+// actingAs returns the transaction with the user as its actor, for users who
+// authenticate in it.
 func actingAs(tx *gorm.DB, user *models.User, ip string) *gorm.DB {
 	actor := activity.ActorOf(tx.Statement.Context)
 	actor.Kind, actor.ID, actor.Name = activity.ActorUser, user.ID, user.Email
@@ -391,7 +390,7 @@ func actingAs(tx *gorm.DB, user *models.User, ip string) *gorm.DB {
 	return tx.WithContext(activity.WithActor(tx.Statement.Context, actor))
 }
 
-// fromTransaction returns the fault of a transaction's error, or nil.
+// fromTransaction converts a transaction's error to a fault, or nil.
 func fromTransaction(err error) error {
 	if err == nil {
 		return nil

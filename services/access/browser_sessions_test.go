@@ -17,13 +17,13 @@ import (
 )
 
 func TestSession(t *testing.T) {
-	t.Run("the cookie is random and only its hash is stored", func(t *testing.T) {
+	t.Run("random cookie stored as hash", func(t *testing.T) {
 		eachPeople(t, func(t *testing.T, w *peopleWorld) {
 			ada := w.add(t, email, models.RoleAdmin)
 			cookie := w.signIn(t, email)
 			raw, err := base64.RawURLEncoding.DecodeString(cookie)
 			if err != nil || len(raw) != 32 {
-				t.Fatalf("the cookie has %d bytes, %v", len(raw), err)
+				t.Fatalf("cookie has %d bytes, %v", len(raw), err)
 			}
 			var row models.BrowserSession
 			if err := w.db.First(&row).Error; err != nil {
@@ -35,29 +35,29 @@ func TestSession(t *testing.T) {
 			info, err := w.people.Session(t.Context(), cookie)
 			if err != nil || info.Person.ID != ada.ID || info.ID != row.ID || info.IP != address || info.UserAgent != "browser" ||
 				!info.AuthenticatedAt.Equal(w.Now()) || !info.ExpiresAt.Equal(w.Now().Add(access.SessionLifetime)) || len(info.CSRF) < 32 || strings.Contains(info.CSRF, cookie) {
-				t.Errorf("the session is %+v, %v", info, err)
+				t.Errorf("Session() = %+v, %v", info, err)
 			}
 			other, err := w.people.Session(t.Context(), w.signIn(t, email))
 			if err != nil || other.CSRF == info.CSRF || other.ID == info.ID {
-				t.Errorf("two sessions share something: %+v, %v", other, err)
+				t.Errorf("sessions share values: %+v, %v", other, err)
 			}
 			for _, wrong := range []string{"", "x", cookie[:42], cookie + "A", strings.Repeat("A", 43), cookie[:20] + "\n" + cookie[21:], base64.RawURLEncoding.EncodeToString(row.Hash)} {
 				if w.live(t, wrong) {
-					t.Errorf("%q is a session", wrong)
+					t.Errorf("Session(%q) succeeded", wrong)
 				}
 			}
 		})
 	})
-	t.Run("a sign-in makes a new one and ends the browser's old one", func(t *testing.T) {
+	t.Run("new sign-in in the same browser", func(t *testing.T) {
 		w := joinPeople(t, modelstest.SQLite(t), accesstest.NewClock())
 		w.add(t, email, models.RoleViewer)
 		old := w.signIn(t, email)
 		in, err := w.people.SignIn(t.Context(), email, secrets.NewValue(password), access.Browser{IP: address, Cookie: old})
 		if err != nil || in.Cookie.Reveal() == old || w.live(t, old) || !w.live(t, in.Cookie.Reveal()) {
-			t.Errorf("the old one lives on: %v, %v", w.live(t, old), err)
+			t.Errorf("old session live = %v, %v", w.live(t, old), err)
 		}
 	})
-	t.Run("proving who one is renews the value and not the life", func(t *testing.T) {
+	t.Run("step-up renews cookie but not expiry", func(t *testing.T) {
 		eachPeople(t, func(t *testing.T, w *peopleWorld) {
 			w.add(t, email, models.RoleAdmin)
 			old := w.signIn(t, email)
@@ -69,7 +69,7 @@ func TestSession(t *testing.T) {
 			accesstest.Want(t, w.people.NeedStepUp(before.ConfirmedUntil), fault.CodeStepUpRequired)
 			f := accesstest.Want(t, second(w.people.StepUp(t.Context(), secrets.NewValue("wrong"), access.Browser{IP: address, Cookie: old})), fault.CodeValidationFailed)
 			if f.Fields["password"] == "" || !w.live(t, old) {
-				t.Errorf("a wrong password: %+v", f)
+				t.Errorf("wrong password: %+v", f)
 			}
 			in, err := w.people.StepUp(t.Context(), secrets.NewValue(password), access.Browser{IP: address, Cookie: old})
 			if err != nil {
@@ -77,18 +77,18 @@ func TestSession(t *testing.T) {
 			}
 			after, err := w.people.Session(t.Context(), in.Cookie.Reveal())
 			if err != nil || in.Cookie.Reveal() == old || w.live(t, old) || after.ID != before.ID || !after.ExpiresAt.Equal(before.ExpiresAt) || after.CSRF != before.CSRF || after.CSRF != in.Session.CSRF {
-				t.Errorf("renewed as %+v, %v", after, err)
+				t.Errorf("session after step-up = %+v, %v", after, err)
 			}
 			if err := w.people.NeedStepUp(after.ConfirmedUntil); err != nil {
 				t.Error(err)
 			}
 			if last := w.lastAudit(t); last.Action != "step_up" || last.ActorID != after.Person.ID {
-				t.Errorf("recorded %+v", last)
+				t.Errorf("last audit entry = %+v", last)
 			}
 			accesstest.Want(t, second(w.people.StepUp(t.Context(), secrets.NewValue(password), access.Browser{IP: address, Cookie: old})), fault.CodeUnauthorized)
 		})
 	})
-	t.Run("a person has so many at most", func(t *testing.T) {
+	t.Run("maximum sessions", func(t *testing.T) {
 		eachPeople(t, func(t *testing.T, w *peopleWorld) {
 			ada := w.add(t, email, models.RoleAdmin)
 			first := w.signIn(t, email)
@@ -96,41 +96,41 @@ func TestSession(t *testing.T) {
 				w.Advance(time.Millisecond)
 				w.signIn(t, email)
 				if live := w.live(t, first); live != (n <= access.MaxSessions) {
-					t.Fatalf("with %d sessions the first lives: %v", n, live)
+					t.Fatalf("first of %d sessions live = %v", n, live)
 				}
 			}
 			list, err := w.people.Sessions(t.Context(), ada.ID)
 			if err != nil || len(list) != access.MaxSessions || list[0].CreatedAt.Before(list[1].CreatedAt) || list[0].CSRF != "" {
-				t.Errorf("%d are listed, %v", len(list), err)
+				t.Errorf("Sessions() has %d sessions, %v", len(list), err)
 			}
 		})
 	})
-	t.Run("being seen is written once a minute", func(t *testing.T) {
+	t.Run("last use written once a minute", func(t *testing.T) {
 		w := joinPeople(t, modelstest.SQLite(t), accesstest.NewClock())
 		w.add(t, email, models.RoleAdmin)
 		cookie, begun := w.signIn(t, email), w.Now()
 		for _, step := range []struct{ advance, seen time.Duration }{{time.Minute - time.Millisecond, 0}, {time.Millisecond, time.Minute}, {30 * time.Second, time.Minute}} {
 			w.Advance(step.advance)
 			if !w.live(t, cookie) {
-				t.Fatal("it ended")
+				t.Fatal("session ended")
 			}
 			var row models.BrowserSession
 			if err := w.db.First(&row).Error; err != nil || !row.LastSeenAt.Equal(begun.Add(step.seen)) {
-				t.Errorf("seen at %v, want %s after the sign-in (%v)", row.LastSeenAt, step.seen, err)
+				t.Errorf("last seen %v, want %s after the sign-in (%v)", row.LastSeenAt, step.seen, err)
 			}
 		}
 	})
 }
 
-func TestExpiredSessionIsForgotten(t *testing.T) {
+func TestExpiredSessionIsDeleted(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		age  time.Duration
 		want int64
 	}{
-		{"just within its memory", access.SessionIdle + access.SessionMemory - time.Millisecond, 1},
-		{"after it", access.SessionIdle + access.SessionMemory, 0},
-		{"long after it", access.SessionIdle + access.SessionMemory + time.Millisecond, 0},
+		{"before SessionMemory", access.SessionIdle + access.SessionMemory - time.Millisecond, 1},
+		{"at SessionMemory", access.SessionIdle + access.SessionMemory, 0},
+		{"after SessionMemory", access.SessionIdle + access.SessionMemory + time.Millisecond, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			eachPeople(t, func(t *testing.T, w *peopleWorld) {
@@ -142,14 +142,14 @@ func TestExpiredSessionIsForgotten(t *testing.T) {
 				}
 				var n int64
 				if err := w.db.Model(&models.BrowserSession{}).Count(&n).Error; err != nil || n != tt.want {
-					t.Errorf("%d rows are left, want %d (%v)", n, tt.want, err)
+					t.Errorf("%d rows left, want %d (%v)", n, tt.want, err)
 				}
 			})
 		})
 	}
 }
 
-func TestExpiredSessionIsOfItsUser(t *testing.T) {
+func TestExpiredSessionKeepsUser(t *testing.T) {
 	w := joinPeople(t, modelstest.SQLite(t), accesstest.NewClock())
 	ada := w.add(t, email, models.RoleViewer)
 	old, ended := w.signIn(t, email), w.signIn(t, email)
@@ -170,7 +170,7 @@ func TestExpiredSessionIsOfItsUser(t *testing.T) {
 	accesstest.Want(t, second(w.people.ExpiredSession(t.Context(), "no cookie of ours")), fault.CodeUnauthorized)
 	in, err := w.people.SignIn(t.Context(), email, secrets.NewValue(password), access.Browser{IP: address, Cookie: old})
 	if err != nil || in.Session.CSRF != before.CSRF || in.Session.ID == before.ID {
-		t.Errorf("the same browser signs in with %+v, %v; want the token of its open pages", in.Session, err)
+		t.Errorf("sign-in in the same browser = %+v, %v, want the old CSRF token", in.Session, err)
 	}
 	w.Advance(access.SessionIdle)
 	if err := w.people.Disable(t.Context(), ada.ID); err != nil {
@@ -179,22 +179,22 @@ func TestExpiredSessionIsOfItsUser(t *testing.T) {
 	accesstest.Want(t, second(w.people.ExpiredSession(t.Context(), in.Cookie.Reveal())), fault.CodeUnauthorized)
 }
 
-func TestStepUpSlides(t *testing.T) {
+func TestStepUpExpiry(t *testing.T) {
 	const idle, life = access.StepUpIdle, access.StepUpLifetime
 	for _, tt := range []struct {
-		name    string
-		steps   []time.Duration // between requests; the last asks
-		watched bool            // an open page made the requests before
-		asked   bool
+		name     string
+		steps    []time.Duration // between requests; the last one checks NeedStepUp
+		watched  bool            // the requests before are automatic ones of an open page
+		required bool
 	}{
-		{"just before it runs out", []time.Duration{idle - time.Millisecond}, false, false},
-		{"when it runs out", []time.Duration{idle}, false, true},
-		{"after it", []time.Duration{idle + time.Millisecond}, false, true},
+		{"before idle expiry", []time.Duration{idle - time.Millisecond}, false, false},
+		{"at idle expiry", []time.Duration{idle}, false, true},
+		{"after idle expiry", []time.Duration{idle + time.Millisecond}, false, true},
 		{"in use", []time.Duration{idle - time.Millisecond, idle - time.Millisecond}, false, false},
-		{"a request too late does not bring it back", []time.Duration{idle, time.Millisecond}, false, true},
-		{"a page that is open does not prolong it", []time.Duration{idle / 2, idle / 2}, true, true},
-		{"in use until just before its life ends", append(slicesOf(life/16, 15), life/16-time.Millisecond), false, false},
-		{"in use until its life ends", slicesOf(life/16, 16), false, true},
+		{"request after expiry", []time.Duration{idle, time.Millisecond}, false, true},
+		{"open page", []time.Duration{idle / 2, idle / 2}, true, true},
+		{"before absolute expiry", append(slicesOf(life/16, 15), life/16-time.Millisecond), false, false},
+		{"at absolute expiry", slicesOf(life/16, 16), false, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			eachPeople(t, func(t *testing.T, w *peopleWorld) {
@@ -212,8 +212,8 @@ func TestStepUpSlides(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				if err := w.people.NeedStepUp(info.ConfirmedUntil); (err != nil) != tt.asked {
-					t.Errorf("NeedStepUp() = %v, want asked %v", err, tt.asked)
+				if err := w.people.NeedStepUp(info.ConfirmedUntil); (err != nil) != tt.required {
+					t.Errorf("NeedStepUp() = %v, want required %v", err, tt.required)
 				}
 			})
 		})
@@ -227,11 +227,11 @@ func TestSessionKill(t *testing.T) {
 			steps []time.Duration
 			live  bool
 		}{
-			{"just below idle", []time.Duration{access.SessionIdle - time.Millisecond}, true},
-			{"idle", []time.Duration{access.SessionIdle}, false},
-			{"idle once more", []time.Duration{access.SessionIdle - time.Millisecond, access.SessionIdle}, false},
-			{"in use until its life", slicesOf(access.SessionLifetime/16, 16), false},
-			{"in use until just below its life", append(slicesOf(access.SessionLifetime/16, 15), access.SessionLifetime/16-time.Millisecond), true},
+			{"before idle expiry", []time.Duration{access.SessionIdle - time.Millisecond}, true},
+			{"at idle expiry", []time.Duration{access.SessionIdle}, false},
+			{"idle again", []time.Duration{access.SessionIdle - time.Millisecond, access.SessionIdle}, false},
+			{"at absolute expiry", slicesOf(access.SessionLifetime/16, 16), false},
+			{"before absolute expiry", append(slicesOf(access.SessionLifetime/16, 15), access.SessionLifetime/16-time.Millisecond), true},
 		} {
 			t.Run(c.name, func(t *testing.T) {
 				eachPeople(t, func(t *testing.T, w *peopleWorld) {
@@ -243,14 +243,14 @@ func TestSessionKill(t *testing.T) {
 						live = w.live(t, cookie)
 					}
 					if live != c.live {
-						t.Errorf("it lives: %v", live)
+						t.Errorf("session live = %v", live)
 					}
 					if list, err := w.people.Sessions(t.Context(), ada.ID); err != nil || (len(list) == 1) != c.live {
-						t.Errorf("%d are listed, %v", len(list), err)
+						t.Errorf("Sessions() has %d sessions, %v", len(list), err)
 					}
 					_, err := w.people.ExpiredSession(t.Context(), cookie)
 					if (err == nil) == c.live {
-						t.Errorf("it is known as an expired one: %v", err)
+						t.Errorf("ExpiredSession() = %v", err)
 					}
 				})
 			})
@@ -258,36 +258,36 @@ func TestSessionKill(t *testing.T) {
 	})
 	for _, c := range []struct {
 		name   string
-		others bool // also the person's other sessions
+		others bool // also ends the user's other sessions
 		kill   func(t *testing.T, w *peopleWorld, ada access.Person, cookie string) error
 	}{
-		{"signing out", false, func(t *testing.T, w *peopleWorld, _ access.Person, cookie string) error {
+		{"sign-out", false, func(t *testing.T, w *peopleWorld, _ access.Person, cookie string) error {
 			return w.people.SignOut(t.Context(), cookie)
 		}},
-		{"ending it", false, func(t *testing.T, w *peopleWorld, ada access.Person, cookie string) error {
+		{"session ended", false, func(t *testing.T, w *peopleWorld, ada access.Person, cookie string) error {
 			info, err := w.people.Session(t.Context(), cookie)
 			if err != nil {
 				return err
 			}
 			return w.people.EndSession(t.Context(), ada.ID, info.ID)
 		}},
-		{"signing out everywhere", true, func(t *testing.T, w *peopleWorld, ada access.Person, _ string) error {
+		{"sign-out everywhere", true, func(t *testing.T, w *peopleWorld, ada access.Person, _ string) error {
 			return w.people.SignOutEverywhere(t.Context(), ada.ID)
 		}},
-		{"changing the password", true, func(t *testing.T, w *peopleWorld, _ access.Person, cookie string) error {
+		{"password changed", true, func(t *testing.T, w *peopleWorld, _ access.Person, cookie string) error {
 			in, err := w.people.ChangePassword(t.Context(), secrets.NewValue(password), secrets.NewValue("another long secret"), access.Browser{IP: address, Cookie: cookie})
 			if err == nil && !w.live(t, in.Cookie.Reveal()) {
-				t.Error("the browser that changed it is signed out")
+				t.Error("session that changed the password ended")
 			}
 			return err
 		}},
-		{"resetting the password", true, func(t *testing.T, w *peopleWorld, ada access.Person, _ string) error {
+		{"password reset", true, func(t *testing.T, w *peopleWorld, ada access.Person, _ string) error {
 			return w.people.ResetPassword(t.Context(), ada.ID, secrets.NewValue("another long secret"))
 		}},
-		{"disabling the person", true, func(t *testing.T, w *peopleWorld, ada access.Person, _ string) error {
+		{"user disabled", true, func(t *testing.T, w *peopleWorld, ada access.Person, _ string) error {
 			return w.people.Disable(t.Context(), ada.ID)
 		}},
-		{"deleting the person", true, func(t *testing.T, w *peopleWorld, ada access.Person, _ string) error {
+		{"user deleted", true, func(t *testing.T, w *peopleWorld, ada access.Person, _ string) error {
 			return w.people.Delete(t.Context(), ada.ID)
 		}},
 	} {
@@ -302,12 +302,12 @@ func TestSessionKill(t *testing.T) {
 					t.Fatal(err)
 				}
 				if replica.live(t, cookie) || replica.live(t, other) == c.others || !replica.live(t, stranger) {
-					t.Errorf("live afterwards: its own %v, the other %v, a stranger's %v", replica.live(t, cookie), replica.live(t, other), replica.live(t, stranger))
+					t.Errorf("live: own %v, other %v, other user's %v", replica.live(t, cookie), replica.live(t, other), replica.live(t, stranger))
 				}
 			})
 		})
 	}
-	t.Run("somebody else's session is not found", func(t *testing.T) {
+	t.Run("session of other user", func(t *testing.T) {
 		w := joinPeople(t, modelstest.SQLite(t), accesstest.NewClock())
 		w.add(t, email, models.RoleAdmin)
 		bob := w.add(t, "bob@example.com", models.RoleAdmin)
@@ -317,7 +317,7 @@ func TestSessionKill(t *testing.T) {
 		}
 		accesstest.Want(t, w.people.EndSession(t.Context(), bob.ID, info.ID), fault.CodeNotFound)
 	})
-	t.Run("a disabled person who is enabled again signs in anew", func(t *testing.T) {
+	t.Run("disabled and enabled user", func(t *testing.T) {
 		w := joinPeople(t, modelstest.SQLite(t), accesstest.NewClock())
 		w.add(t, "bob@example.com", models.RoleAdmin)
 		ada := w.add(t, email, models.RoleMember)
@@ -330,11 +330,11 @@ func TestSessionKill(t *testing.T) {
 			t.Fatal(err)
 		}
 		if w.live(t, cookie) {
-			t.Error("the old session came back")
+			t.Error("old session is live again")
 		}
 		w.signIn(t, email)
 	})
-	t.Run("a role holds at the next request", func(t *testing.T) {
+	t.Run("changed role", func(t *testing.T) {
 		w := joinPeople(t, modelstest.SQLite(t), accesstest.NewClock())
 		w.add(t, "bob@example.com", models.RoleAdmin)
 		ada := w.add(t, email, models.RoleAdmin)
@@ -343,7 +343,7 @@ func TestSessionKill(t *testing.T) {
 			t.Fatal(err)
 		}
 		if info, err := w.people.Session(t.Context(), cookie); err != nil || info.Person.Role != models.RoleMember {
-			t.Errorf("the role is %q, %v", info.Person.Role, err)
+			t.Errorf("role = %q, %v", info.Person.Role, err)
 		}
 	})
 }

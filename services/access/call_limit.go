@@ -10,12 +10,12 @@ import (
 	"mcpgateway/services/fault"
 )
 
-// callLimitIdle is how long an unused bucket is kept, and longer until it is
-// full again, so that forgetting it changes nothing for its caller.
+// callLimitIdle is the minimum time an unused bucket is retained. Only full
+// buckets are deleted, so that deletion never changes a limit.
 const callLimitIdle = 10 * time.Minute
 
-// CallLimits holds one token bucket for each caller of a project that limits
-// its rate (declarative `rateLimit`). The limit holds per process.
+// CallLimits holds a token bucket for each caller of a project with a rate
+// limit (declarative `rateLimit`). The limit applies per process.
 type CallLimits struct {
 	now     func() time.Time
 	buckets sync.Map // bucketKey to *bucket
@@ -35,12 +35,12 @@ type bucket struct {
 	mu        sync.Mutex
 }
 
-// NewCallLimits returns empty limits.
+// NewCallLimits returns CallLimits without buckets.
 func NewCallLimits(now func() time.Time) *CallLimits { return &CallLimits{now: now} }
 
-// Allow takes so many calls from the caller's bucket. It returns RATE_LIMITED
-// with the time to wait when there are too few, and takes none then. A
-// project without a rate allows everything.
+// Allow takes calls tokens from the caller's bucket. If it has too few, Allow
+// takes none and returns RATE_LIMITED with the time to wait. A project without
+// a rate allows every call.
 func (l *CallLimits) Allow(project *models.Project, principal Principal, calls int) error {
 	if project.RatePerSecond <= 0 {
 		return nil
@@ -66,7 +66,7 @@ func (l *CallLimits) Allow(project *models.Project, principal Principal, calls i
 	b.used = now
 	b.mu.Unlock()
 	if calls > burst {
-		return limited("one request holds %d calls, and the project allows bursts of %d", calls, burst)
+		return limited("The request has %d calls. The project allows bursts of %d.", calls, burst)
 	}
 	r := b.ReserveN(now, calls)
 	wait := r.DelayFrom(now)
@@ -74,7 +74,7 @@ func (l *CallLimits) Allow(project *models.Project, principal Principal, calls i
 		return nil
 	}
 	r.CancelAt(now)
-	f := limited("this project allows %g calls per second", project.RatePerSecond)
+	f := limited("The project allows %g calls per second.", project.RatePerSecond)
 	f.RetryAfter = wait
 	return f
 }
@@ -85,7 +85,7 @@ func limited(format string, args ...any) *fault.Fault {
 	return f
 }
 
-// sweep forgets idle buckets, at most once per idle time.
+// sweep deletes idle buckets, at most once per callLimitIdle.
 func (l *CallLimits) sweep(now time.Time) {
 	l.swept.Lock()
 	if now.Sub(l.swept.at) < callLimitIdle {

@@ -30,7 +30,7 @@ func anonymous(t *testing.T, p *models.Project) access.Principal {
 	return principal
 }
 
-func TestBurstIsAllowedAndNoMore(t *testing.T) {
+func TestBurstLimit(t *testing.T) {
 	for _, burst := range []int{1, 2, 5} {
 		for _, n := range []int{burst - 1, burst, burst + 1} {
 			t.Run(fmt.Sprintf("%d of %d", n, burst), func(t *testing.T) {
@@ -40,12 +40,12 @@ func TestBurstIsAllowedAndNoMore(t *testing.T) {
 					err := limits.Allow(p, anonymous(t, p), 1)
 					if i < burst {
 						if err != nil {
-							t.Fatalf("call %d is refused: %v", i+1, err)
+							t.Fatalf("Allow() for call %d = %v", i+1, err)
 						}
 						continue
 					}
 					if f := accesstest.Want(t, err, fault.CodeRateLimited); f.Kind != fault.KindRateLimited || f.RetryAfter != time.Second {
-						t.Errorf("call %d: %+v", i+1, f)
+						t.Errorf("Allow() for call %d = %+v", i+1, f)
 					}
 				}
 			})
@@ -53,7 +53,7 @@ func TestBurstIsAllowedAndNoMore(t *testing.T) {
 	}
 }
 
-func TestTokensComeBackWithTime(t *testing.T) {
+func TestTokensRefill(t *testing.T) {
 	c := accesstest.NewClock()
 	limits, p := access.NewCallLimits(c.Now), rated(2, 1)
 	who := anonymous(t, p)
@@ -62,20 +62,20 @@ func TestTokensComeBackWithTime(t *testing.T) {
 	}
 	c.Advance(499 * time.Millisecond)
 	if f := accesstest.Want(t, limits.Allow(p, who, 1), fault.CodeRateLimited); f.RetryAfter <= 0 || f.RetryAfter > 2*time.Millisecond {
-		t.Errorf("to wait: %s, want 1ms", f.RetryAfter)
+		t.Errorf("RetryAfter = %s, want 1ms", f.RetryAfter)
 	}
 	c.Advance(time.Millisecond)
 	if err := limits.Allow(p, who, 1); err != nil {
 		t.Errorf("after half a second: %v", err)
 	}
-	c.Advance(time.Hour) // never more than the burst
+	c.Advance(time.Hour) // at most the burst
 	if err := limits.Allow(p, who, 1); err != nil {
 		t.Error(err)
 	}
 	accesstest.Want(t, limits.Allow(p, who, 1), fault.CodeRateLimited)
 }
 
-func TestRefusedCallsCostNothing(t *testing.T) {
+func TestRejectedCallsTakeNoTokens(t *testing.T) {
 	c := accesstest.NewClock()
 	limits, p := access.NewCallLimits(c.Now), rated(1, 3)
 	who := anonymous(t, p)
@@ -84,29 +84,29 @@ func TestRefusedCallsCostNothing(t *testing.T) {
 	}
 	for range 10 {
 		if f := accesstest.Want(t, limits.Allow(p, who, 2), fault.CodeRateLimited); f.RetryAfter != time.Second {
-			t.Errorf("to wait: %s", f.RetryAfter)
+			t.Errorf("RetryAfter = %s", f.RetryAfter)
 		}
 	}
 	if err := limits.Allow(p, who, 1); err != nil {
-		t.Errorf("the refused calls took the last token: %v", err)
+		t.Errorf("rejected calls consumed a token: %v", err)
 	}
 }
 
-func TestBatchBeyondTheBurstIsRefused(t *testing.T) {
+func TestBatchBeyondBurstIsRejected(t *testing.T) {
 	c := accesstest.NewClock()
 	limits, p := access.NewCallLimits(c.Now), rated(1000, 5)
 	who := anonymous(t, p)
 	accesstest.Want(t, limits.Allow(p, who, 6), fault.CodeRateLimited)
 	if err := limits.Allow(p, who, 5); err != nil {
-		t.Errorf("a batch of the burst: %v", err)
+		t.Errorf("batch of burst size: %v", err)
 	}
 	c.Advance(time.Second)
 	if err := limits.Allow(p, who, 4); err != nil {
-		t.Errorf("a batch below the burst: %v", err)
+		t.Errorf("batch below burst size: %v", err)
 	}
 }
 
-func TestProjectWithoutARateAllowsEverything(t *testing.T) {
+func TestProjectWithoutRate(t *testing.T) {
 	limits := access.NewCallLimits(accesstest.NewClock().Now)
 	for _, perSecond := range []float64{0, -1} {
 		p := rated(perSecond, 1)
@@ -118,7 +118,7 @@ func TestProjectWithoutARateAllowsEverything(t *testing.T) {
 	}
 }
 
-func TestRateWithoutABurstAllowsOneCall(t *testing.T) {
+func TestRateWithoutBurst(t *testing.T) {
 	limits, p := access.NewCallLimits(accesstest.NewClock().Now), rated(1, 0)
 	if err := limits.Allow(p, anonymous(t, p), 1); err != nil {
 		t.Error(err)
@@ -126,7 +126,7 @@ func TestRateWithoutABurstAllowsOneCall(t *testing.T) {
 	accesstest.Want(t, limits.Allow(p, anonymous(t, p), 1), fault.CodeRateLimited)
 }
 
-func TestChangedRateHoldsAtOnce(t *testing.T) {
+func TestChangedRateAppliesImmediately(t *testing.T) {
 	c := accesstest.NewClock()
 	limits, slow, fast := access.NewCallLimits(c.Now), rated(0.001, 1), rated(100, 2)
 	who := anonymous(t, slow)
@@ -140,11 +140,11 @@ func TestChangedRateHoldsAtOnce(t *testing.T) {
 		}
 	}
 	if f := accesstest.Want(t, limits.Allow(fast, who, 1), fault.CodeRateLimited); f.RetryAfter > 10*time.Millisecond {
-		t.Errorf("to wait: %s", f.RetryAfter)
+		t.Errorf("RetryAfter = %s", f.RetryAfter)
 	}
 }
 
-func TestCallersAndProjectsHaveTheirOwnRates(t *testing.T) {
+func TestCallersAndProjectsHaveSeparateRates(t *testing.T) {
 	w := accesstest.OnSQLite(t)
 	limits := access.NewCallLimits(w.Now)
 	p, q := rated(1, 1), rated(1, 1)
@@ -156,18 +156,18 @@ func TestCallersAndProjectsHaveTheirOwnRates(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := limits.Allow(p, who, 1); err != nil {
-			t.Errorf("another key of the project: %v", err)
+			t.Errorf("other key: %v", err)
 		}
 		accesstest.Want(t, limits.Allow(p, who, 1), fault.CodeRateLimited)
 	}
 	for _, project := range []*models.Project{rated(1, 1), q} {
 		if err := limits.Allow(project, anonymous(t, project), 1); err != nil {
-			t.Errorf("another project: %v", err)
+			t.Errorf("other project: %v", err)
 		}
 	}
 }
 
-func TestIdleCallersAreForgottenOnlyWhenFullAgain(t *testing.T) {
+func TestSweepDeletesOnlyFullBuckets(t *testing.T) {
 	c := accesstest.NewClock()
 	limits, hourly := access.NewCallLimits(c.Now), rated(1.0/3600, 1)
 	who := anonymous(t, hourly)
@@ -176,7 +176,7 @@ func TestIdleCallersAreForgottenOnlyWhenFullAgain(t *testing.T) {
 	}
 	other := rated(1, 1)
 	other.ID = "other"
-	for range 5 { // 50 minutes, with calls of others that make it forget
+	for range 5 { // 50 minutes, with sweeps by calls of other users
 		c.Advance(10 * time.Minute)
 		if err := limits.Allow(other, anonymous(t, other), 1); err != nil {
 			t.Fatal(err)
@@ -189,7 +189,7 @@ func TestIdleCallersAreForgottenOnlyWhenFullAgain(t *testing.T) {
 	}
 }
 
-func TestManyCallersAtOnceGetTheBurst(t *testing.T) {
+func TestConcurrentCallsShareBurst(t *testing.T) {
 	c := accesstest.NewClock()
 	limits, p := access.NewCallLimits(c.Now), rated(1, 40)
 	who := anonymous(t, p)
@@ -206,11 +206,11 @@ func TestManyCallersAtOnceGetTheBurst(t *testing.T) {
 	}
 	calling.Wait()
 	if allowed.Load() != 40 {
-		t.Errorf("%d calls were allowed, want 40", allowed.Load())
+		t.Errorf("%d calls allowed, want 40", allowed.Load())
 	}
 }
 
-func TestRateMayChangeWhileCalled(t *testing.T) {
+func TestRateChangesDuringCalls(t *testing.T) {
 	c := accesstest.NewClock()
 	limits := access.NewCallLimits(c.Now)
 	rates := []*models.Project{rated(1, 1), rated(2, 2), rated(3, 3)}
@@ -227,6 +227,6 @@ func TestRateMayChangeWhileCalled(t *testing.T) {
 	calling.Wait()
 	c.Advance(time.Hour)
 	if err := limits.Allow(rates[0], who, 1); err != nil {
-		t.Errorf("after the storm: %v", err)
+		t.Errorf("after the concurrent changes: %v", err)
 	}
 }

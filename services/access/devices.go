@@ -9,7 +9,7 @@ import (
 	"mcpgateway/services/secrets"
 )
 
-// DeviceLifetime bounds the time since the last sign-in in a known browser.
+// DeviceLifetime is the maximum time since the last sign-in in a known browser.
 const DeviceLifetime = 180 * 24 * time.Hour
 
 const (
@@ -18,10 +18,10 @@ const (
 	maxDevice     = 512 // bytes of a device cookie
 )
 
-// device is a browser in which a person has signed in. The browser keeps it as
-// a sealed cookie. It admits to nothing: attempts to sign in to that account
-// from that browser are counted apart, so that failures elsewhere do not lock
-// the person out of it.
+// device is a browser in which a user has signed in, stored in that browser as
+// a sealed cookie. It grants no access: it only gives sign-in attempts from
+// that browser a separate limit, so that failures elsewhere don't lock the user
+// out.
 type device struct {
 	ID       string `json:"id"`
 	Account  string `json:"account"`   // subject of the account's limit
@@ -41,8 +41,8 @@ func (p *People) knownDevice(cookie, email string) (d device, known bool) {
 	return d, age < DeviceLifetime
 }
 
-// issueDevice returns the cookie of a browser in which the account's person has
-// just signed in. A device that is known already keeps its ID.
+// issueDevice returns the device cookie after a sign-in to the account. A known
+// device keeps its ID.
 func (p *People) issueDevice(cookie, email string) (secrets.Value, error) {
 	d, known := p.knownDevice(cookie, email)
 	if !known {

@@ -12,14 +12,13 @@ import (
 	"mcpgateway/services/secrets"
 )
 
-// signInWith signs in from the test's address in a browser with the cookie of a
-// device.
+// signInWith signs in from the test's address with a device cookie.
 func (w *peopleWorld) signInWith(t *testing.T, email, password, device string) (access.SignedIn, error) {
 	t.Helper()
 	return w.people.SignIn(t.Context(), email, secrets.NewValue(password), access.Browser{IP: address, Device: device})
 }
 
-// device returns the cookie of a browser in which the person has signed in.
+// device returns the device cookie of a browser with an earlier sign-in.
 func (w *peopleWorld) device(t *testing.T, email string) string {
 	t.Helper()
 	in, err := w.signInWith(t, email, password, "")
@@ -45,15 +44,15 @@ func TestKnownBrowserPassesAccountLimit(t *testing.T) {
 		}
 		in, err := w.signInWith(t, "ADA@example.com", password, known)
 		if err != nil {
-			t.Fatalf("the known browser: %v", err)
+			t.Fatalf("known browser: %v", err)
 		}
 		if _, err := w.signInWith(t, email, password, in.Device.Reveal()); err != nil {
-			t.Errorf("its renewed cookie: %v", err)
+			t.Errorf("renewed cookie: %v", err)
 		}
 	})
 }
 
-func TestKnownBrowserHasItsOwnLimit(t *testing.T) {
+func TestKnownBrowserHasSeparateLimit(t *testing.T) {
 	eachPeople(t, func(t *testing.T, w *peopleWorld) {
 		w.add(t, email, models.RoleAdmin)
 		known := w.device(t, email)
@@ -67,7 +66,7 @@ func TestKnownBrowserHasItsOwnLimit(t *testing.T) {
 		if err != nil {
 			t.Fatalf("attempt %d: %v", access.MaxLoginsPerDevice, err)
 		}
-		// The renewed cookie is of the same device, and the success restarted its count.
+		// The renewed cookie has the same device, and the success reset its count.
 		for n := range access.MaxLoginsPerDevice {
 			cookie := []string{known, in.Device.Reveal()}[n%2]
 			if _, err := w.signInWith(t, email, "wrong password", cookie); !fault.Is(err, fault.CodeUnauthorized) {
@@ -77,22 +76,22 @@ func TestKnownBrowserHasItsOwnLimit(t *testing.T) {
 		hashes := w.hashes.Load()
 		for _, cookie := range []string{known, in.Device.Reveal()} {
 			if _, err := w.signInWith(t, email, password, cookie); !fault.Is(err, fault.CodeRateLimited) {
-				t.Errorf("beyond the limit: %v", err)
+				t.Errorf("over the limit: %v", err)
 			}
 		}
 		if w.hashes.Load() != hashes {
-			t.Error("a rejected attempt costs a hash")
+			t.Error("rejected attempt computed a hash")
 		}
 		if _, err := w.signInWith(t, email, password, second); err != nil {
-			t.Errorf("another known browser: %v", err)
+			t.Errorf("other known browser: %v", err)
 		}
 		if err := w.try(t, email, password, address); err != nil {
-			t.Errorf("the same address without a cookie: %v", err)
+			t.Errorf("same address without a cookie: %v", err)
 		}
 	})
 }
 
-func TestKnownBrowserIsForgotten(t *testing.T) {
+func TestKnownBrowserExpires(t *testing.T) {
 	w := joinPeople(t, modelstest.SQLite(t), accesstest.NewClock())
 	w.add(t, email, models.RoleAdmin)
 	known := w.device(t, email)
@@ -118,7 +117,7 @@ func TestStepUpLimitIsPerSession(t *testing.T) {
 		stepUp := func(from access.Browser, password string) (access.SignedIn, error) {
 			return w.people.StepUp(t.Context(), secrets.NewValue(password), from)
 		}
-		// What others try at the sign-in is not the session's.
+		// Attempts to sign in don't count for the session.
 		w.failAll(t, access.MaxLoginsPerAccount)
 		for range access.MaxLoginsPerAddress {
 			_ = w.try(t, "eve@example.com", "wrong password", address)
@@ -142,17 +141,17 @@ func TestStepUpLimitIsPerSession(t *testing.T) {
 		for range 2 {
 			_, err := stepUp(one, password)
 			if f := accesstest.Want(t, err, fault.CodeRateLimited); f.RetryAfter <= 0 || f.RetryAfter > access.LoginWindow {
-				t.Errorf("try again after %s", f.RetryAfter)
+				t.Errorf("RetryAfter = %s", f.RetryAfter)
 			}
 		}
 		if w.hashes.Load() != hashes {
-			t.Error("a rejected attempt costs a hash")
+			t.Error("rejected attempt computed a hash")
 		}
 		if last := w.lastAudit(t); last.Action != "login.failed" {
-			t.Errorf("recorded last: %+v", last)
+			t.Errorf("last audit entry = %+v", last)
 		}
 		if _, err := stepUp(two, password); err != nil {
-			t.Errorf("another session: %v", err)
+			t.Errorf("other session: %v", err)
 		}
 		w.Advance(access.LoginWindow)
 		if _, err := stepUp(one, password); err != nil {

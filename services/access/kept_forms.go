@@ -12,17 +12,17 @@ import (
 	"mcpgateway/services/fault"
 )
 
-// Bounds of the forms that wait until their user has signed in or confirmed
-// who they are.
+// Limits of forms stored until their user has signed in or confirmed the
+// password.
 const (
 	KeptFormLifetime = 10 * time.Minute
-	MaxKeptForm      = 1 << 20 // bytes of a body; no larger one can be posted
-	MaxKeptForms     = 8       // of a user; a further one replaces the oldest
+	MaxKeptForm      = 1 << 20 // bytes of a body; larger ones can't be posted
+	MaxKeptForms     = 8       // of a user; another one replaces the oldest
 
 	keptFormPurpose = "kept form v1"
 )
 
-// KeptForm is a posted form that waits for its user.
+// KeptForm is a submitted form that is stored until its user is authenticated.
 type KeptForm struct {
 	Method      string `json:"method"`
 	URL         string `json:"url"` // path and query
@@ -30,15 +30,15 @@ type KeptForm struct {
 	Body        []byte `json:"body"`
 }
 
-// sealedForm is the stored content of a form.
+// sealedForm is the sealed content of a stored form.
 type sealedForm struct {
 	KeptForm
 	UserID    string `json:"userId"`
 	SessionID string `json:"sessionId"`
 }
 
-// KeptForms stores posted forms until they can be carried out. They are sealed,
-// because forms carry secrets.
+// KeptForms stores submitted forms until they can be processed. They are
+// sealed, because forms contain secrets.
 type KeptForms struct {
 	db     *gorm.DB
 	people *People
@@ -46,14 +46,14 @@ type KeptForms struct {
 	now    func() time.Time
 }
 
-// NewKeptForms returns the kept forms of the database.
+// NewKeptForms returns the KeptForms of the database.
 func NewKeptForms(db *gorm.DB, people *People, sealer TokenSealer, now func() time.Time) *KeptForms {
 	return &KeptForms{db: db, people: people, sealer: sealer, now: now}
 }
 
-// Keep stores a form that a user posted in a session and returns the token with
-// which Take returns it within KeptFormLifetime. It returns PAYLOAD_TOO_LARGE
-// for a body over MaxKeptForm.
+// Keep stores a form that a user posted in a session and returns a token. Take
+// accepts the token within KeptFormLifetime. Keep returns PAYLOAD_TOO_LARGE for
+// a body over MaxKeptForm.
 func (k *KeptForms) Keep(ctx context.Context, userID, sessionID string, form KeptForm) (token string, err error) {
 	if len(form.Body) > MaxKeptForm {
 		return "", fault.New(fault.KindTooLarge, fault.CodePayloadTooLarge, "The form is larger than %d bytes.", MaxKeptForm)
@@ -77,17 +77,18 @@ func (k *KeptForms) Keep(ctx context.Context, userID, sessionID string, form Kep
 	return value.Reveal(), nil
 }
 
-// Peek returns the form of a token without its body, and leaves it. It returns
-// NOT_FOUND as Take does.
+// Peek returns the form of a token without its body and doesn't delete it. It
+// returns NOT_FOUND in the same cases as Take.
 func (k *KeptForms) Peek(ctx context.Context, token, userID, sessionID string) (KeptForm, error) {
 	_, form, err := k.find(k.db.WithContext(ctx), token, userID, sessionID)
 	form.Body = nil
 	return form, err
 }
 
-// Take returns the form of a token and deletes it, so that it is carried out
-// once. It returns NOT_FOUND for an unknown or expired token, for another user,
-// and for another session while the one in which the form was posted is live.
+// Take returns the form of a token and deletes it, so that it is processed
+// once. It returns NOT_FOUND for an unknown or expired token and for another
+// user. It also does for another session while the session that posted the form
+// is live.
 func (k *KeptForms) Take(ctx context.Context, token, userID, sessionID string) (KeptForm, error) {
 	var form KeptForm
 	err := k.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
@@ -131,11 +132,12 @@ func (k *KeptForms) find(tx *gorm.DB, token, userID, sessionID string) (models.K
 	return row, form, err
 }
 
-// open returns the form of a row whose seal is of this user and session.
+// open decrypts the form of a row. The sealed user and session must match the
+// row.
 func (k *KeptForms) open(row *models.KeptForm) (KeptForm, error) {
 	plain, err := k.sealer.OpenToken(keptFormPurpose, row.Sealed)
 	if err != nil {
-		return KeptForm{}, noKeptForm() // its key is gone
+		return KeptForm{}, noKeptForm() // the sealing key was removed
 	}
 	var form sealedForm
 	if err := json.Unmarshal(plain, &form); err != nil {

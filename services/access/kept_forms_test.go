@@ -17,7 +17,7 @@ import (
 	"mcpgateway/services/secrets"
 )
 
-// formsWorld is a user with a session whose forms are kept.
+// formsWorld is a user with a session and stored forms.
 type formsWorld struct {
 	*peopleWorld
 	forms   *access.KeptForms
@@ -60,7 +60,7 @@ func exampleForm() access.KeptForm {
 	return access.KeptForm{Method: "POST", URL: "/admin/people?x=1", ContentType: "application/x-www-form-urlencoded", Body: []byte("password=very+secret")}
 }
 
-func TestKeptFormComesBackOnce(t *testing.T) {
+func TestKeptFormIsReturnedOnce(t *testing.T) {
 	modelstest.EachDSN(t, func(t *testing.T, dsn string) {
 		w := newFormsWorld(t, dsn)
 		token := w.keep(t, exampleForm())
@@ -69,7 +69,7 @@ func TestKeptFormComesBackOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		if stored := fmt.Sprintf("%+v", row); strings.Contains(stored, "secret") || strings.Contains(stored, "people") || strings.Contains(stored, token) {
-			t.Errorf("stored in the clear: %s", stored)
+			t.Errorf("stored in plaintext: %s", stored)
 		}
 		peeked := exampleForm()
 		peeked.Body = nil
@@ -83,7 +83,7 @@ func TestKeptFormComesBackOnce(t *testing.T) {
 	})
 }
 
-func TestKeptFormIsOfItsUserAndSession(t *testing.T) {
+func TestKeptFormIsBoundToUserAndSession(t *testing.T) {
 	modelstest.EachDSN(t, func(t *testing.T, dsn string) {
 		w := newFormsWorld(t, dsn)
 		bob := w.add(t, "bob@example.com", models.RoleAdmin)
@@ -98,7 +98,7 @@ func TestKeptFormIsOfItsUserAndSession(t *testing.T) {
 		if err := w.people.EndSession(t.Context(), w.user.ID, w.session.ID); err != nil {
 			t.Fatal(err)
 		}
-		// Exchanging the seals of two rows is of no use.
+		// Swapping the sealed contents of two rows is detected.
 		theirs, err := w.forms.Keep(t.Context(), bob.ID, "another", exampleForm())
 		if err != nil {
 			t.Fatal(err)
@@ -108,7 +108,7 @@ func TestKeptFormIsOfItsUserAndSession(t *testing.T) {
 		}
 		accesstest.Want(t, second(w.forms.Take(t.Context(), theirs, bob.ID, "another")), fault.CodeNotFound)
 		if _, err := w.forms.Take(t.Context(), token, w.user.ID, other.ID); err != nil {
-			t.Errorf("in the session after the one that ended: %v", err)
+			t.Errorf("in a new session after the old one ended: %v", err)
 		}
 	})
 }
@@ -127,7 +127,7 @@ func TestKeptFormLimits(t *testing.T) {
 					t.Fatal(err)
 				}
 				if _, err := w.forms.Take(t.Context(), token, w.user.ID, w.session.ID); (err == nil) != tt.kept {
-					t.Errorf("after %s: %v, want kept %v", tt.age, err, tt.kept)
+					t.Errorf("Take() after %s = %v, want success %v", tt.age, err, tt.kept)
 				}
 			}
 		})
@@ -144,7 +144,7 @@ func TestKeptFormLimits(t *testing.T) {
 					continue
 				}
 				if got, err := w.forms.Take(t.Context(), token, w.user.ID, w.session.ID); err != nil || len(got.Body) != n {
-					t.Errorf("%d of %d bytes came back (%v)", len(got.Body), n, err)
+					t.Errorf("Take() body has %d of %d bytes (%v)", len(got.Body), n, err)
 				}
 			}
 		})
@@ -154,7 +154,7 @@ func TestKeptFormLimits(t *testing.T) {
 				w.Advance(time.Millisecond)
 				w.keep(t, exampleForm())
 				if _, err := w.forms.Peek(t.Context(), first, w.user.ID, w.session.ID); (err == nil) != (n <= access.MaxKeptForms) {
-					t.Errorf("with %d forms the first: %v", n, err)
+					t.Errorf("first of %d forms: %v", n, err)
 				}
 			}
 		})

@@ -13,9 +13,9 @@ import (
 	"mcpgateway/services/fault"
 )
 
-// Maximum attempts to sign in within LoginWindow. The counts hold over all
-// replicas, and a success gives its attempt back. The account's own maximum is
-// high, so that failures from few addresses do not lock its person out.
+// Maximum attempts to sign in within LoginWindow. All replicas share the
+// counts, and a success removes its attempt. The limit per account is high, so
+// that failures from a few addresses don't lock the user out.
 const (
 	LoginWindow = 15 * time.Minute
 
@@ -26,21 +26,21 @@ const (
 	MaxStepUpsPerSession = 10
 )
 
-// tooManyAttempts is the reason in the audit log.
+// tooManyAttempts is the reason recorded in the audit log.
 const tooManyAttempts = "too many attempts"
 
-// loginLimit is one of the counts that an attempt falls under.
+// loginLimit is one of the limits that apply to an attempt.
 type loginLimit struct {
 	subject string
 	max     int64
-	// A success deletes a count that restarts, and takes itself back out of
-	// the others.
+	// A success deletes the count if restarts is set, and otherwise decrements
+	// it.
 	restarts bool
 }
 
-// loginLimits returns the limits of an attempt to sign in. The account's is the
-// last, so that attempts which the others reject do not count for it. A browser
-// that signed in to the account before has a separate limit.
+// loginLimits returns the limits of a sign-in attempt. The account's limit is
+// last, so that attempts rejected by the others don't count for it. A browser
+// with an earlier sign-in to the account has a separate limit.
 func (p *People) loginLimits(email string, from Browser) []loginLimit {
 	if d, known := p.knownDevice(from.Device, email); known {
 		return []loginLimit{{subject: "device:" + d.ID, max: MaxLoginsPerDevice, restarts: true}}
@@ -56,27 +56,27 @@ func addressLimit(ip string) loginLimit {
 	return loginLimit{subject: addressSubject(ip), max: MaxLoginsPerAddress}
 }
 
-// stepUpLimit returns the limit of wrong passwords in a session, which no
-// attempt elsewhere counts for.
+// stepUpLimit returns the limit of wrong passwords in a session. Attempts
+// elsewhere don't count for it.
 func stepUpLimit(sessionID string) loginLimit {
 	return loginLimit{subject: "session:" + sessionID, max: MaxStepUpsPerSession, restarts: true}
 }
 
-// accountSubject names an account in the limits. It is a hash, because people
-// type passwords into the wrong field.
+// accountSubject returns the limit key of an account. It is a hash, because
+// users type passwords into the wrong field.
 func accountSubject(email string) string {
 	sum := sha256.Sum256([]byte(foldEmail(email)))
 	return "account:" + hex.EncodeToString(sum[:])
 }
 
-// pairSubject names an account and a network in the limits.
+// pairSubject returns the limit key of an account and a network.
 func pairSubject(email, ip string) string {
 	sum := sha256.Sum256([]byte(accountSubject(email) + " " + addressSubject(ip)))
 	return "pair:" + hex.EncodeToString(sum[:])
 }
 
-// addressSubject names the network of an address in the limits: for IPv6 the
-// /64, which is what one customer gets.
+// addressSubject returns the limit key of an address's network: the /64 for
+// IPv6, which is assigned to one customer.
 func addressSubject(ip string) string {
 	addr, err := netip.ParseAddr(ip)
 	if err != nil {
@@ -90,9 +90,9 @@ func addressSubject(ip string) string {
 	return "address:" + addr.String()
 }
 
-// countLogins counts an attempt under each limit, in order, until one is
-// exceeded. It returns RATE_LIMITED then, and whether this was the first attempt
-// beyond it.
+// countLogins counts an attempt under each limit in order and stops at the
+// first exceeded one. Then it returns RATE_LIMITED, and first reports whether
+// this is the first attempt over that limit.
 func (p *People) countLogins(ctx context.Context, limits ...loginLimit) (first bool, err error) {
 	for _, limit := range limits {
 		if first, err := p.countLogin(ctx, limit); err != nil {
@@ -102,30 +102,30 @@ func (p *People) countLogins(ctx context.Context, limits ...loginLimit) (first b
 	return false, nil
 }
 
-// countLogin counts an attempt before it is made, so that attempts at the
-// same moment cannot pass together. It returns RATE_LIMITED with the time to
-// wait when one too many was made, and whether this is the first of those.
+// countLogin counts an attempt before it is made, so that concurrent attempts
+// can't exceed the limit. Over the limit, it returns RATE_LIMITED with the time
+// to wait, and first reports whether this is the first such attempt.
 func (p *People) countLogin(ctx context.Context, limit loginLimit) (first bool, err error) {
 	now := p.now()
-	over := now.Add(-LoginWindow)
+	expired := now.Add(-LoginWindow)
 	var row models.LoginLimit
 	err = p.db.WithContext(ctx).Raw(`INSERT INTO login_limits (subject, started_at, attempts) VALUES (?, ?, 1)
 		ON CONFLICT (subject) DO UPDATE SET
 			attempts = CASE WHEN login_limits.started_at <= ? THEN 1 ELSE login_limits.attempts + 1 END,
 			started_at = CASE WHEN login_limits.started_at <= ? THEN excluded.started_at ELSE login_limits.started_at END
-		RETURNING subject, started_at, attempts`, limit.subject, now, over, over).Scan(&row).Error
+		RETURNING subject, started_at, attempts`, limit.subject, now, expired, expired).Scan(&row).Error
 	if err != nil {
 		return false, fault.Internal(err)
 	}
 	if row.Attempts <= limit.max {
 		return false, nil
 	}
-	f := fault.New(fault.KindRateLimited, fault.CodeRateLimited, "too many attempts to sign in: wait a while and try again")
+	f := fault.New(fault.KindRateLimited, fault.CodeRateLimited, "Too many sign-in attempts. Wait a few minutes and try again.")
 	f.RetryAfter = max(row.StartedAt.Add(LoginWindow).Sub(now), time.Second)
 	return row.Attempts == limit.max+1, f
 }
 
-// forgiveLogins takes a success back out of the counts.
+// forgiveLogins removes a successful attempt from the counts.
 func forgiveLogins(tx *gorm.DB, limits ...loginLimit) error {
 	for _, limit := range limits {
 		rows := tx.Model(&models.LoginLimit{}).Where("subject = ?", limit.subject)

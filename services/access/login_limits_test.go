@@ -14,8 +14,8 @@ import (
 	"mcpgateway/services/secrets"
 )
 
-// failing makes n failing attempts and fails the test unless all are counted
-// as such.
+// failing runs n failing attempts and fails the test unless each is rejected
+// for its credentials.
 func (w *peopleWorld) failing(t *testing.T, n int, email, ip string) {
 	t.Helper()
 	for i := range n {
@@ -25,8 +25,8 @@ func (w *peopleWorld) failing(t *testing.T, n int, email, ip string) {
 	}
 }
 
-// failAll fails the test unless n attempts on the account fail, from as many
-// addresses as needed.
+// failAll runs n failing attempts on the account, from as many addresses as
+// needed.
 func (w *peopleWorld) failAll(t *testing.T, n int) {
 	t.Helper()
 	for i := range n {
@@ -46,10 +46,10 @@ func TestLoginLimit(t *testing.T) {
 				hashes := w.hashes.Load()
 				f := accesstest.Want(t, w.try(t, email, password, address), fault.CodeRateLimited)
 				if f.RetryAfter <= 0 || f.RetryAfter > access.LoginWindow {
-					t.Errorf("try again after %s", f.RetryAfter)
+					t.Errorf("RetryAfter = %s", f.RetryAfter)
 				}
 				if w.hashes.Load() != hashes {
-					t.Error("a rejected attempt costs a hash")
+					t.Error("rejected attempt computed a hash")
 				}
 			}
 			failures := 0
@@ -59,7 +59,7 @@ func TestLoginLimit(t *testing.T) {
 				}
 			}
 			if failures != access.MaxLoginsPerPair+1 {
-				t.Errorf("%d failures are recorded, want each inside the limit and one beyond it", failures)
+				t.Errorf("%d failures recorded, want each within the limit and one over it", failures)
 			}
 			c.Advance(access.LoginWindow - time.Millisecond)
 			accesstest.Want(t, two.try(t, email, password, address), fault.CodeRateLimited)
@@ -75,7 +75,7 @@ func TestLoginLimit(t *testing.T) {
 			w.failing(t, access.MaxLoginsPerPair, email, "203.0.113.1")
 			accesstest.Want(t, w.try(t, email, password, "203.0.113.1"), fault.CodeRateLimited)
 			if err := w.try(t, email, password, address); err != nil {
-				t.Errorf("the person is locked out elsewhere: %v", err)
+				t.Errorf("user locked out from another address: %v", err)
 			}
 		})
 	})
@@ -92,7 +92,7 @@ func TestLoginLimit(t *testing.T) {
 			}
 		})
 	})
-	t.Run("rejected attempts do not count for the account", func(t *testing.T) {
+	t.Run("rejected attempts and the account limit", func(t *testing.T) {
 		w := joinPeople(t, modelstest.SQLite(t), accesstest.NewClock())
 		w.add(t, email, models.RoleAdmin)
 		w.failing(t, access.MaxLoginsPerPair, email, "203.0.113.1")
@@ -103,7 +103,7 @@ func TestLoginLimit(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	t.Run("a success restarts the count of its address", func(t *testing.T) {
+	t.Run("success resets the count", func(t *testing.T) {
 		eachPeople(t, func(t *testing.T, w *peopleWorld) {
 			w.add(t, email, models.RoleAdmin)
 			w.failing(t, access.MaxLoginsPerPair-1, email, address)
@@ -112,7 +112,7 @@ func TestLoginLimit(t *testing.T) {
 			accesstest.Want(t, w.try(t, email, password, address), fault.CodeRateLimited)
 		})
 	})
-	t.Run("the thirty-first attempt from an address is refused", func(t *testing.T) {
+	t.Run("attempts from an address", func(t *testing.T) {
 		eachPeople(t, func(t *testing.T, w *peopleWorld) {
 			w.add(t, email, models.RoleAdmin)
 			for i := range access.MaxLoginsPerAddress {
@@ -120,28 +120,28 @@ func TestLoginLimit(t *testing.T) {
 			}
 			accesstest.Want(t, w.try(t, email, password, address), fault.CodeRateLimited)
 			if err := w.try(t, email, password, "192.0.2.99"); err != nil {
-				t.Errorf("from another address: %v", err)
+				t.Errorf("other address: %v", err)
 			}
 		})
 	})
-	t.Run("successes do not use an address up", func(t *testing.T) {
+	t.Run("successes from an address", func(t *testing.T) {
 		w := joinPeople(t, modelstest.SQLite(t), accesstest.NewClock())
 		w.add(t, email, models.RoleAdmin)
 		for range access.MaxLoginsPerAddress + 1 {
 			w.signIn(t, email)
 		}
 	})
-	t.Run("an IPv6 customer is one address", func(t *testing.T) {
+	t.Run("IPv6 network", func(t *testing.T) {
 		w := joinPeople(t, modelstest.SQLite(t), accesstest.NewClock())
 		for i := range access.MaxLoginsPerAddress {
 			w.failing(t, 1, fmt.Sprintf("nobody%d@example.com", i), fmt.Sprintf("2001:db8::%x", i+1))
 		}
 		accesstest.Want(t, w.try(t, "x@example.com", password, "2001:db8::ffff"), fault.CodeRateLimited)
 		if err := w.try(t, "x@example.com", password, "2001:db8:0:1::1"); !fault.Is(err, fault.CodeUnauthorized) {
-			t.Errorf("from the next network: %v", err)
+			t.Errorf("other network: %v", err)
 		}
 	})
-	t.Run("attempts at the same moment do not pass together", func(t *testing.T) {
+	t.Run("concurrent attempts", func(t *testing.T) {
 		modelstest.EachDSN(t, func(t *testing.T, dsn string) {
 			c := accesstest.NewClock()
 			worlds := []*peopleWorld{joinPeople(t, dsn, c), joinPeople(t, dsn, c)}
@@ -163,11 +163,11 @@ func TestLoginLimit(t *testing.T) {
 				}
 			}
 			if limited != len(errs)-access.MaxLoginsPerPair {
-				t.Errorf("%d of %d attempts were refused", limited, len(errs))
+				t.Errorf("%d of %d attempts rejected", limited, len(errs))
 			}
 		})
 	})
-	t.Run("the table holds no e-mail address", func(t *testing.T) {
+	t.Run("email address not stored", func(t *testing.T) {
 		w := joinPeople(t, modelstest.SQLite(t), accesstest.NewClock())
 		w.failing(t, 1, "a password in the wrong field", address)
 		var subjects []string
@@ -175,10 +175,10 @@ func TestLoginLimit(t *testing.T) {
 			t.Fatal(err)
 		}
 		if len(subjects) != 3 || len(subjects[0]) != len("account:")+64 || subjects[1] != "address:"+address || len(subjects[2]) != len("pair:")+64 {
-			t.Errorf("counted by %q", subjects)
+			t.Errorf("subjects = %q", subjects)
 		}
 		if last := w.lastAudit(t); last.Object != "unknown account" {
-			t.Errorf("recorded what was typed: %+v", last)
+			t.Errorf("audit entry contains input: %+v", last)
 		}
 	})
 }

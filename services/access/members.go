@@ -12,8 +12,7 @@ import (
 	"mcpgateway/services/fault"
 )
 
-// Members returns the people whom a project names as its own, by e-mail
-// address.
+// Members returns the members of a project, sorted by email address.
 func (p *People) Members(ctx context.Context, projectID string) ([]Person, error) {
 	var rows []models.User
 	err := p.db.WithContext(ctx).Order("email_fold").
@@ -24,7 +23,7 @@ func (p *People) Members(ctx context.Context, projectID string) ([]Person, error
 	return personsOf(rows), nil
 }
 
-// IsMember reports whether a project names a person as its own.
+// IsMember reports whether a user is a member of a project.
 func (p *People) IsMember(ctx context.Context, projectID, userID string) (bool, error) {
 	err := p.db.WithContext(ctx).First(&models.ProjectMember{}, "project_id = ? AND user_id = ?", projectID, userID).Error
 	if errors.Is(err, gorm.ErrRecordNotFound) {
@@ -33,16 +32,16 @@ func (p *People) IsMember(ctx context.Context, projectID, userID string) (bool, 
 	return err == nil, fromTransaction(err)
 }
 
-// AddMember names a person as a project's own and records it; one who is
-// already stays so. It returns NOT_FOUND for an unknown project or person.
+// AddMember adds a user to a project's members and records it. It does nothing
+// for an existing member. It returns NOT_FOUND for an unknown project or user.
 func (p *People) AddMember(ctx context.Context, projectID, userID string) error {
 	return p.changeMember(ctx, projectID, userID, "member.added", func(tx *gorm.DB) *gorm.DB {
 		return tx.Clauses(clause.OnConflict{DoNothing: true}).Create(&models.ProjectMember{ProjectID: projectID, UserID: userID, CreatedAt: p.now()})
 	})
 }
 
-// RemoveMember ends a membership and records it; one who is no member stays
-// so. It returns NOT_FOUND for an unknown project or person.
+// RemoveMember removes a user from a project's members and records it. It does
+// nothing for other users. It returns NOT_FOUND for an unknown project or user.
 func (p *People) RemoveMember(ctx context.Context, projectID, userID string) error {
 	return p.changeMember(ctx, projectID, userID, "member.removed", func(tx *gorm.DB) *gorm.DB {
 		return tx.Delete(&models.ProjectMember{}, "project_id = ? AND user_id = ?", projectID, userID)

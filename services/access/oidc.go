@@ -23,51 +23,53 @@ import (
 	"mcpgateway/services/secrets"
 )
 
-// SingleSignOnLifetime is how long a sign-in by the identity provider may take.
+// SingleSignOnLifetime is the maximum duration of a sign-in at the identity
+// provider.
 const SingleSignOnLifetime = 10 * time.Minute
 
-// maxFlowCookie is the longest cookie value of a sign-in, in characters:
-// browsers drop longer ones (RFC 6265, section 6.1), with the name's share.
+// maxFlowCookie is the maximum length of a sign-in cookie value in characters.
+// Browsers drop cookies whose name and value are longer than 4096 bytes (RFC
+// 6265, section 6.1).
 const maxFlowCookie = 3800
 
-// flowPurpose is what the tokens of begun sign-ins are sealed for.
+// flowPurpose is the sealing purpose of sign-in cookies.
 const flowPurpose = "single sign-on"
 
-// Identity is whom the identity provider proved. Issuer and Subject together
-// name them for ever; an e-mail address names whoever holds it today.
+// Identity is a user authenticated by the identity provider. Issuer and Subject
+// identify the user permanently; an email address can be reassigned.
 type Identity struct {
 	Issuer, Subject string
 	Email           string
 	EmailVerified   bool
 	Name            string
-	AuthenticatedAt time.Time // zero when the provider does not say
+	AuthenticatedAt time.Time // zero if the provider doesn't report it
 }
 
-// Challenge is what ties a provider's answer to the question.
+// Challenge binds a provider's response to the request.
 type Challenge struct {
 	State    string
 	Nonce    string
-	Verifier string // of PKCE (RFC 7636); the provider is sent its S256 challenge
-	Fresh    bool   // the person must prove again who they are, even if the provider remembers them
+	Verifier string // of PKCE (RFC 7636); the provider receives its S256 challenge
+	Fresh    bool   // requires a new authentication, even with a session at the provider
 }
 
-// IdentityProvider is the OpenID Connect provider.
+// IdentityProvider is an OpenID Connect provider. Implemented by oidc.Provider.
 type IdentityProvider interface {
-	// AuthorizeURL returns where to send the browser, or UNAVAILABLE.
+	// AuthorizeURL returns the URL to redirect the browser to, or UNAVAILABLE.
 	AuthorizeURL(ctx context.Context, q Challenge) (string, error)
-	// Identify redeems the code of an answer and returns the identity that its
-	// verified ID token proves. issuer is the answer's parameter iss, or empty.
-	// It returns UNAUTHORIZED for an answer that proves nothing, and UNAVAILABLE.
+	// Identify redeems the code of a response and returns the identity from its
+	// verified ID token. issuer is the response's iss parameter, or empty. It
+	// returns UNAUTHORIZED for an invalid response or token, and UNAVAILABLE.
 	Identify(ctx context.Context, code, issuer string, q Challenge) (Identity, error)
 }
 
-// TokenSealer seals what a browser carries for us.
+// TokenSealer seals data that browsers store.
 type TokenSealer interface {
 	SealToken(purpose string, plain []byte) string
 	OpenToken(purpose, token string) ([]byte, error)
 }
 
-// SingleSignOn signs people in by an identity provider (OpenID Connect Core
+// SingleSignOn signs users in with an identity provider (OpenID Connect Core
 // 1.0, authorization code flow with PKCE).
 type SingleSignOn struct {
 	people   *People
@@ -76,24 +78,24 @@ type SingleSignOn struct {
 	domains  []string
 }
 
-// NewSingleSignOn returns the sign-in by provider. People with a verified
-// e-mail address of the domains, in lower case, are let in as viewers without
-// an invitation.
+// NewSingleSignOn returns the sign-in with provider. Users with a verified
+// email address in domains (lower case) need no invitation and become viewers.
 func NewSingleSignOn(people *People, provider IdentityProvider, sealer TokenSealer, domains []string) *SingleSignOn {
 	return &SingleSignOn{people: people, provider: provider, sealer: sealer, domains: domains}
 }
 
-// SSOAnswer is what the provider sent the browser back with.
+// SSOAnswer holds the query parameters of the provider's redirect to the
+// callback.
 type SSOAnswer struct {
 	State  string
 	Code   string
-	Issuer string // parameter iss (RFC 9207), or empty
-	Error  string // parameter error, or empty
+	Issuer string // iss (RFC 9207), or empty
+	Error  string // error, or empty
 }
 
-// flow is what a browser carries between start and finish. State, nonce and
-// verifier are derived from the secret, so that nothing is stored until the
-// provider has answered.
+// flow is the content of the sign-in cookie between Start and Finish. State,
+// nonce and verifier are derived from the secret, so that nothing is stored
+// before the provider responds.
 type flow struct {
 	Secret  []byte    `json:"secret"`
 	Next    string    `json:"next"`
@@ -110,11 +112,11 @@ func (f flow) challenge() Challenge {
 	return Challenge{State: part("state"), Nonce: part("nonce"), Verifier: part("verifier"), Fresh: f.Fresh}
 }
 
-// Start begins a sign-in that ends at the local path next. It returns where to
-// send the browser and the value of the cookie that binds the sign-in to it.
-// fresh makes the person prove again who they are. A next that is too long for
-// a cookie is forgotten: Finish then returns none. It returns UNAVAILABLE when
-// the provider cannot be reached.
+// Start starts a sign-in that ends at the local path next. It returns the URL
+// to redirect the browser to and the value of the cookie that binds the sign-in
+// to the browser. fresh requires a new authentication at the provider. A next
+// that is too long for a cookie is dropped, and Finish returns an empty path.
+// Start returns UNAVAILABLE if the provider can't be reached.
 func (s *SingleSignOn) Start(ctx context.Context, next string, fresh bool) (address string, cookie secrets.Value, err error) {
 	f := flow{Secret: make([]byte, sessionSize), Next: next, Fresh: fresh, Started: s.people.now()}
 	rand.Read(f.Secret) // never fails
@@ -141,12 +143,12 @@ func (s *SingleSignOn) seal(f flow) (string, error) {
 	return s.sealer.SealToken(flowPurpose, plain), nil
 }
 
-// Finish completes the sign-in of a cookie that Start made, begins a session,
-// ends the one that the browser had, and returns where to go on. It writes
-// that the sign-in is spent: it completes once, in the browser that began it,
-// within SingleSignOnLifetime, and otherwise is INVALID_PARAMETER. It returns
-// UNAUTHORIZED when the provider proves nothing, FORBIDDEN for a person nobody
-// invited or who is disabled, RATE_LIMITED and UNAVAILABLE.
+// Finish completes the sign-in of a cookie from Start. It starts a session,
+// ends the browser's previous one, and returns the path to redirect to. It
+// marks the sign-in as consumed: it completes once, in the same browser, within
+// SingleSignOnLifetime, and otherwise returns INVALID_PARAMETER. It returns
+// UNAUTHORIZED if the provider doesn't verify an identity, FORBIDDEN for a user
+// who isn't invited or is disabled, RATE_LIMITED and UNAVAILABLE.
 func (s *SingleSignOn) Finish(ctx context.Context, cookie string, answer SSOAnswer, from Browser) (SignedIn, string, error) {
 	ctx = fromClient(ctx, from)
 	f, err := s.open(cookie)
@@ -166,11 +168,11 @@ func (s *SingleSignOn) Finish(ctx context.Context, cookie string, answer SSOAnsw
 	}
 	identity, err := s.identify(ctx, answer, q)
 	if err != nil {
-		return SignedIn{}, "", errors.Join(err, s.refused(ctx, "the provider proved nothing"))
+		return SignedIn{}, "", errors.Join(err, s.refused(ctx, "identity not verified"))
 	}
 	now := s.people.now()
 	if f.Fresh && !identity.AuthenticatedAt.IsZero() && identity.AuthenticatedAt.Before(f.Started.Add(-time.Minute)) {
-		return SignedIn{}, "", errors.Join(spoiled(), s.refused(ctx, "the provider did not ask again"))
+		return SignedIn{}, "", errors.Join(spoiled(), s.refused(ctx, "authentication too old"))
 	}
 	proved := now
 	if !f.Fresh && !identity.AuthenticatedAt.IsZero() && identity.AuthenticatedAt.Before(now) {
@@ -178,7 +180,7 @@ func (s *SingleSignOn) Finish(ctx context.Context, cookie string, answer SSOAnsw
 	}
 	user, err := s.personFor(ctx, identity)
 	if err != nil {
-		return SignedIn{}, "", errors.Join(err, s.refused(ctx, "nobody invited the person"))
+		return SignedIn{}, "", errors.Join(err, s.refused(ctx, "not invited"))
 	}
 	in, err := s.people.enter(ctx, user, from, proved, "single sign-on", func(tx *gorm.DB, row models.User) error {
 		if row.OIDCIssuer != identity.Issuer || row.OIDCSubject != identity.Subject {
@@ -204,7 +206,8 @@ func (s *SingleSignOn) open(cookie string) (flow, error) {
 	return f, nil
 }
 
-// spend lets a sign-in pass once, over all replicas.
+// spend marks a sign-in as consumed for all replicas. A second call returns
+// INVALID_PARAMETER.
 func (s *SingleSignOn) spend(ctx context.Context, state string, until time.Time) error {
 	sum := sha256.Sum256([]byte(state))
 	result := s.people.db.WithContext(ctx).Clauses(clause.OnConflict{DoNothing: true}).Create(&models.SpentSignIn{Hash: sum[:], ExpiresAt: until})
@@ -219,7 +222,7 @@ func (s *SingleSignOn) spend(ctx context.Context, state string, until time.Time)
 
 func (s *SingleSignOn) identify(ctx context.Context, answer SSOAnswer, q Challenge) (Identity, error) {
 	if answer.Error != "" || answer.Code == "" {
-		return Identity{}, fault.New(fault.KindUnauthorized, fault.CodeUnauthorized, "the identity provider did not sign you in: try again")
+		return Identity{}, fault.New(fault.KindUnauthorized, fault.CodeUnauthorized, "The identity provider didn't sign you in. Try again.")
 	}
 	identity, err := s.provider.Identify(ctx, answer.Code, answer.Issuer, q)
 	if err == nil && (identity.Issuer == "" || identity.Subject == "") {
@@ -232,14 +235,14 @@ func (s *SingleSignOn) refused(ctx context.Context, reason string) error {
 	return s.people.recordFailure(ctx, &models.User{}, "single sign-on: "+reason)
 }
 
-// personFor returns the person of an identity: who has it already; else who
-// was invited by the verified e-mail address and has neither password nor
-// identity yet; else, for an allowed domain, a new viewer. Everybody else is
-// FORBIDDEN. Whom it links or adds is recorded.
+// personFor returns the user of an identity: the linked one; otherwise the user
+// invited with the verified email address who has neither a password nor an
+// identity; otherwise, for an allowed domain, a new viewer. It returns
+// FORBIDDEN if none applies. Linking and creating are recorded.
 func (s *SingleSignOn) personFor(ctx context.Context, identity Identity) (models.User, error) {
 	user, err := s.resolve(ctx, identity)
 	if errors.Is(err, gorm.ErrDuplicatedKey) {
-		// The same person came in by another window at the same moment.
+		// A concurrent sign-in of the same user created the row.
 		user, err = s.resolve(ctx, identity)
 	}
 	if err != nil {
@@ -273,14 +276,14 @@ func (s *SingleSignOn) resolve(ctx context.Context, identity Identity) (models.U
 	return user, err
 }
 
-// allowed reports whether people with an e-mail address of its domain need no
+// allowed reports whether users with an email address in its domain need no
 // invitation.
 func (s *SingleSignOn) allowed(email string) bool {
 	_, domain, _ := cutLast(foldEmail(email), "@")
 	return slices.Contains(s.domains, domain)
 }
 
-// link gives an invited person their identity.
+// link stores the identity of an invited user.
 func (s *SingleSignOn) link(ctx context.Context, id string, identity Identity) (models.User, error) {
 	var user models.User
 	err := s.people.db.WithContext(ctx).Transaction(func(tx *gorm.DB) (err error) {
@@ -300,7 +303,7 @@ func (s *SingleSignOn) link(ctx context.Context, id string, identity Identity) (
 	return user, err
 }
 
-// admit adds a person of an allowed domain as a viewer.
+// admit adds a user of an allowed domain as a viewer.
 func (s *SingleSignOn) admit(ctx context.Context, identity Identity) (models.User, error) {
 	email := strings.TrimSpace(identity.Email)
 	name := strings.TrimSpace(identity.Name)
@@ -325,9 +328,9 @@ func (s *SingleSignOn) admit(ctx context.Context, identity Identity) (models.Use
 }
 
 func uninvited() error {
-	return fault.Forbidden("nobody has invited you here under the verified e-mail address of your identity provider: ask an administrator")
+	return fault.Forbidden("No invitation matches your verified email address. Ask an administrator.")
 }
 
 func spoiled() error {
-	return fault.Invalid("this sign-in was not begun in this browser, took too long or was completed already: begin it again")
+	return fault.Invalid("This sign-in was started in another browser, has expired or was already completed. Start it again.")
 }

@@ -19,24 +19,25 @@ import (
 	"mcpgateway/services/secrets"
 )
 
-// Bounds of people and their attributes.
+// Limits of users and their attributes.
 const (
 	MaxPeople     = 10_000
 	MaxEmail      = 254 // bytes (RFC 5321, section 4.5.3.1.3)
 	MaxPersonName = 100 // characters
 )
 
-// Publisher tells this process and others of committed changes.
+// Publisher notifies this process and others of committed changes.
 type Publisher interface {
 	Published(ctx context.Context, topics ...notify.Topic) error
 }
 
-// Auditor records a change or a security event, in the writer's transaction.
+// Auditor records a change or a security event in the writer's transaction.
 type Auditor interface {
 	Record(tx *gorm.DB, e activity.Entry) error
 }
 
-// People keeps who may sign in, in which role, and their browser sessions.
+// People manages the users who may sign in, their roles and their browser
+// sessions.
 type People struct {
 	db        *gorm.DB
 	audit     Auditor
@@ -46,21 +47,21 @@ type People struct {
 	now       func() time.Time
 }
 
-// NewPeople returns the people of the database. Changes are recorded in audit
-// and announced on feed; sealer seals the cookies of known browsers.
+// NewPeople returns the People of the database. Changes are recorded in audit
+// and published on feed. sealer seals the cookies of known browsers.
 func NewPeople(db *gorm.DB, audit Auditor, feed Publisher, sealer TokenSealer, passwords *passwords.Hasher, now func() time.Time) *People {
 	return &People{db: db, audit: audit, feed: feed, sealer: sealer, passwords: passwords, now: now}
 }
 
-// Person is somebody who may sign in, or might if they were not disabled.
+// Person is a user of the administration, enabled or disabled.
 type Person struct {
 	ID          string
 	Email       string
 	Name        string
 	Role        models.Role
-	HasPassword bool       // may sign in with a password
-	HasIdentity bool       // is known to the identity provider
-	DisabledAt  *time.Time // nil may sign in
+	HasPassword bool       // can sign in with a password
+	HasIdentity bool       // is linked to an identity of the provider
+	DisabledAt  *time.Time // nil if the user may sign in
 	CreatedAt   time.Time
 	LastLoginAt *time.Time
 }
@@ -72,17 +73,17 @@ func personOf(u *models.User) Person {
 	}
 }
 
-// NewPerson is what is entered to add somebody.
+// NewPerson holds the attributes of a user to create.
 type NewPerson struct {
 	Email    string
-	Name     string // the part of the e-mail address before the @ when empty
+	Name     string // defaults to the part of the email address before the @
 	Role     models.Role
-	Password secrets.Value // empty invites: the identity provider proves the e-mail address at the first sign-in
+	Password secrets.Value // empty for an invitation: the identity provider verifies the email address at the first sign-in
 }
 
-// Create adds a person and records it. It returns VALIDATION_FAILED for
-// unusable fields and CONFLICT when the e-mail address is taken or there are
-// too many people. Adding an administrator ends the setup for good.
+// Create adds a user and records it. It returns VALIDATION_FAILED for invalid
+// fields and CONFLICT if the email address is in use or MaxPeople is reached.
+// Adding an administrator permanently completes the setup.
 func (p *People) Create(ctx context.Context, n NewPerson) (Person, error) {
 	row, err := p.newUser(ctx, n, passwords.SignedInQueue(activity.ActorOf(ctx).ID))
 	if err != nil {
@@ -108,7 +109,7 @@ func (p *People) Create(ctx context.Context, n NewPerson) (Person, error) {
 	return personOf(&row), nil
 }
 
-// newUser returns the checked row of a new person, with the password hashed.
+// newUser returns the validated row of a new user, with the password hashed.
 func (p *People) newUser(ctx context.Context, n NewPerson, queue passwords.Queue) (models.User, error) {
 	n.Email, n.Name = strings.TrimSpace(n.Email), strings.TrimSpace(n.Name)
 	fields := map[string]string{}
@@ -135,19 +136,19 @@ func (p *People) newUser(ctx context.Context, n NewPerson, queue passwords.Queue
 	return row, nil
 }
 
-// room returns CONFLICT when there may not be another person.
+// room returns CONFLICT if MaxPeople is reached.
 func (p *People) room(tx *gorm.DB) error {
 	var n int64
 	if err := tx.Model(&models.User{}).Count(&n).Error; err != nil {
 		return err
 	}
 	if n >= MaxPeople {
-		return fault.Conflict("there are already %d people: delete some first", n)
+		return fault.Conflict("There are already %d users. Delete some first.", n)
 	}
 	return nil
 }
 
-// List returns everybody, by e-mail address; there are at most MaxPeople.
+// List returns all users, sorted by email address. There are at most MaxPeople.
 func (p *People) List(ctx context.Context) ([]Person, error) {
 	var rows []models.User
 	if err := p.db.WithContext(ctx).Order("email_fold").Find(&rows).Error; err != nil {
@@ -164,7 +165,7 @@ func personsOf(rows []models.User) []Person {
 	return out
 }
 
-// Get returns the person with the id, or NOT_FOUND.
+// Get returns the user with the ID, or NOT_FOUND.
 func (p *People) Get(ctx context.Context, id string) (Person, error) {
 	row, err := userByID(p.db.WithContext(ctx), id)
 	if err != nil {
@@ -173,10 +174,10 @@ func (p *People) Get(ctx context.Context, id string) (Person, error) {
 	return personOf(&row), nil
 }
 
-// SetRole gives a person another role, which holds at their next request, and
-// records it. It returns NOT_FOUND, VALIDATION_FAILED for an unknown role, and
-// CONFLICT when nobody enabled would be an administrator any more. An
-// administrator ends the setup for good.
+// SetRole changes the role of a user and records it. The role applies from the
+// next request. It returns NOT_FOUND, VALIDATION_FAILED for an unknown role,
+// and CONFLICT if no enabled administrator would remain. Promoting an
+// administrator permanently completes the setup.
 func (p *People) SetRole(ctx context.Context, id string, role models.Role) error {
 	if problem := roleProblem(role); problem != "" {
 		return fault.Validation(map[string]string{"role": problem})
@@ -198,13 +199,13 @@ func (p *People) SetRole(ctx context.Context, id string, role models.Role) error
 	})
 }
 
-// Rename gives a person another name and records it. It returns NOT_FOUND and
+// Rename changes the name of a user and records it. It returns NOT_FOUND and
 // VALIDATION_FAILED.
 func (p *People) Rename(ctx context.Context, id, name string) error {
 	name = strings.TrimSpace(name)
 	problem := nameProblem(name)
 	if name == "" {
-		problem = "enter a name"
+		problem = "Enter a name."
 	}
 	if problem != "" {
 		return fault.Validation(map[string]string{"name": problem})
@@ -221,9 +222,9 @@ func (p *People) Rename(ctx context.Context, id, name string) error {
 	})
 }
 
-// Disable keeps a person from signing in and ends their sessions, which holds
-// at their next request. It returns NOT_FOUND, and CONFLICT for the last
-// enabled administrator. A person who is already disabled stays so.
+// Disable blocks sign-ins of a user and ends their sessions, effective from the
+// next request, and records it. It does nothing for a disabled user. It returns
+// NOT_FOUND, and CONFLICT for the last enabled administrator.
 func (p *People) Disable(ctx context.Context, id string) error {
 	return p.withdraw(ctx, func(tx *gorm.DB) error {
 		row, err := p.held(tx, id, true)
@@ -240,7 +241,8 @@ func (p *People) Disable(ctx context.Context, id string) error {
 	})
 }
 
-// Enable lets a disabled person sign in again. It returns NOT_FOUND.
+// Enable allows a disabled user to sign in again and records it. It returns
+// NOT_FOUND.
 func (p *People) Enable(ctx context.Context, id string) error {
 	return p.change(ctx, func(tx *gorm.DB) error {
 		row, err := p.held(tx, id, false)
@@ -254,8 +256,8 @@ func (p *People) Enable(ctx context.Context, id string) error {
 	})
 }
 
-// Delete removes a person with their sessions and memberships. It returns
-// NOT_FOUND, and CONFLICT for the last enabled administrator.
+// Delete deletes a user with their sessions and memberships and records it. It
+// returns NOT_FOUND, and CONFLICT for the last enabled administrator.
 func (p *People) Delete(ctx context.Context, id string) error {
 	return p.withdraw(ctx, func(tx *gorm.DB) error {
 		row, err := p.held(tx, id, true)
@@ -269,10 +271,10 @@ func (p *People) Delete(ctx context.Context, id string) error {
 	})
 }
 
-// held returns the row of a person, kept from other writers until the
-// transaction ends. When the person is to lose the administrator's rights, it
-// returns CONFLICT unless another enabled administrator remains: all of them
-// are held, so that two cannot remove each other at the same moment.
+// held returns the row of a user, locked until the transaction ends. If loses
+// is set, the user is about to lose administrator rights: held then locks all
+// enabled administrators, so that two can't remove each other concurrently, and
+// returns CONFLICT if no other remains.
 func (p *People) held(tx *gorm.DB, id string, loses bool) (models.User, error) {
 	var admins []models.User
 	if loses {
@@ -286,13 +288,13 @@ func (p *People) held(tx *gorm.DB, id string, loses bool) (models.User, error) {
 		return models.User{}, err
 	}
 	if loses && len(admins) == 1 && admins[0].ID == id {
-		return models.User{}, fault.Conflict("%s is the last administrator who can sign in: make somebody else one first", row.Email)
+		return models.User{}, fault.Conflict("%s is the only active administrator. Promote someone else first.", row.Email)
 	}
 	return row, nil
 }
 
-// change runs write in a transaction that also raises the people's topic, and
-// announces it once committed.
+// change runs write in a transaction that also raises the users' topic, and
+// publishes the topic after the commit.
 func (p *People) change(ctx context.Context, write func(*gorm.DB) error) error {
 	err := p.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
 		if err := write(tx); err != nil {
@@ -306,8 +308,8 @@ func (p *People) change(ctx context.Context, write func(*gorm.DB) error) error {
 	return p.feed.Published(ctx, notify.People())
 }
 
-// withdraw is change for what takes rights away, which a full disk must not
-// prevent.
+// withdraw is change for writes that remove rights. They must succeed even on a
+// full disk.
 func (p *People) withdraw(ctx context.Context, write func(*gorm.DB) error) error {
 	return models.Essential(p.db, func() error { return p.change(ctx, write) })
 }
@@ -321,18 +323,19 @@ func userByID(tx *gorm.DB, id string) (models.User, error) {
 	return row, err
 }
 
-// taken returns the fault for an e-mail address that somebody has.
+// taken returns the fault for an email address in use. Other errors are
+// returned unchanged.
 func taken(err error) error {
 	if !errors.Is(err, gorm.ErrDuplicatedKey) {
 		return err
 	}
-	f := fault.Conflict("somebody has this e-mail address already")
-	f.Fields = map[string]string{"email": "somebody has this e-mail address already"}
+	f := fault.Conflict("This email address is already in use.")
+	f.Fields = map[string]string{"email": "This email address is already in use."}
 	return f
 }
 
-// entry returns an audit entry about a person; more are names and values of
-// its detail in turn.
+// entry returns an audit entry about a user. more alternates names and values
+// of its detail.
 func entry(action string, u *models.User, more ...string) activity.Entry {
 	detail := map[string]string{}
 	for i := 0; i+1 < len(more); i += 2 {
@@ -347,20 +350,20 @@ func note(fields map[string]string, field, problem string) {
 	}
 }
 
-// foldEmail returns the form in which e-mail addresses are compared.
+// foldEmail returns the form in which email addresses are compared.
 func foldEmail(email string) string { return strings.ToLower(strings.TrimSpace(email)) }
 
-// emailProblem returns what is wrong with an e-mail address, or nothing. Only
-// ASCII is taken, so that no two look the same.
+// emailProblem returns the reason an email address is invalid, or "". It
+// accepts only ASCII, so that no two addresses look alike.
 func emailProblem(email string) string {
 	local, domain, ok := cutLast(email, "@")
 	switch {
 	case email == "":
-		return "enter an e-mail address"
+		return "Enter an email address."
 	case len(email) > MaxEmail:
-		return "this e-mail address is too long"
+		return "This email address is too long."
 	case !ok || local == "" || domain == "" || strings.ContainsFunc(email, func(r rune) bool { return r <= ' ' || r >= 0x7f || strings.ContainsRune(`<>()[],;:\"`, r) }):
-		return "use an e-mail address such as name@example.com"
+		return "Use an email address such as name@example.com."
 	}
 	return ""
 }
@@ -373,10 +376,10 @@ func cutLast(s, sep string) (before, after string, found bool) {
 	return s[:i], s[i+len(sep):], true
 }
 
-// nameProblem returns what is wrong with a person's name, or nothing.
+// nameProblem returns the reason a user's name is invalid, or "".
 func nameProblem(name string) string {
 	if utf8.RuneCountInString(name) > MaxPersonName || !utf8.ValidString(name) || strings.ContainsFunc(name, func(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) }) {
-		return "use at most 100 printable characters"
+		return "Use at most 100 printable characters."
 	}
 	return ""
 }

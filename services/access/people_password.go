@@ -12,11 +12,11 @@ import (
 	"mcpgateway/services/secrets"
 )
 
-// ChangePassword gives the session's person another password, ends their other
-// sessions, renews the cookie's value of this one and records the change. It
+// ChangePassword changes the password of the session's user, ends their other
+// sessions, renews the cookie value of this one and records the change. It
 // returns UNAUTHORIZED without a live session, VALIDATION_FAILED for a wrong
-// old (field "old") or an unusable new one (field "password") and RATE_LIMITED
-// after too many wrong ones.
+// old password (field "old") or an invalid new one (field "password"), and
+// RATE_LIMITED after too many wrong ones.
 func (p *People) ChangePassword(ctx context.Context, old, password secrets.Value, from Browser) (SignedIn, error) {
 	session, user, err := p.liveSession(p.db.WithContext(ctx), from.Cookie)
 	if err != nil {
@@ -24,7 +24,7 @@ func (p *People) ChangePassword(ctx context.Context, old, password secrets.Value
 	}
 	problem := passwords.Problem(password, user.Email)
 	if problem == "" && password.Reveal() == old.Reveal() {
-		problem = "use another password than the present one"
+		problem = "Use a password that differs from the current one."
 	}
 	if problem != "" {
 		return SignedIn{}, fault.Validation(map[string]string{"password": problem})
@@ -44,9 +44,9 @@ func (p *People) ChangePassword(ctx context.Context, old, password secrets.Value
 	})
 }
 
-// ResetPassword gives a person another password without the old one, ends all
-// their sessions and records it. It is for administrators. It returns
-// NOT_FOUND and VALIDATION_FAILED.
+// ResetPassword changes a user's password without the old one, ends all their
+// sessions and records it. It is for administrators. It returns NOT_FOUND and
+// VALIDATION_FAILED.
 func (p *People) ResetPassword(ctx context.Context, id string, password secrets.Value) error {
 	person, err := p.Get(ctx, id)
 	if err != nil {

@@ -66,7 +66,7 @@ func TestPasswordRules(t *testing.T) {
 	}
 }
 
-func TestChangingThePassword(t *testing.T) {
+func TestChangePassword(t *testing.T) {
 	w := joinPeople(t, modelstest.SQLite(t), accesstest.NewClock())
 	w.add(t, email, models.RoleAdmin)
 	from := access.Browser{IP: address, Cookie: w.signIn(t, email)}
@@ -86,15 +86,15 @@ func TestChangingThePassword(t *testing.T) {
 	if err := w.try(t, email, "another long secret", address); err != nil {
 		t.Error(err)
 	}
-	accesstest.Want(t, change("another long secret", password), fault.CodeUnauthorized) // the cookie's value was renewed
+	accesstest.Want(t, change("another long secret", password), fault.CodeUnauthorized) // the cookie value was renewed
 	if !slices.Contains(w.audited(t), "password.changed") {
-		t.Errorf("recorded %v", w.audited(t))
+		t.Errorf("audit actions = %v", w.audited(t))
 	}
 }
 
-// TestLoginTiming shows that whoever asks cannot tell from the work done
-// whether an account exists: each failure costs exactly one hash of the same
-// parameters, and the same rows.
+// TestLoginTiming checks that the work of a failed sign-in doesn't reveal
+// whether an account exists. Each failure computes exactly one hash with the
+// same parameters and writes the same rows.
 func TestLoginTiming(t *testing.T) {
 	modelstest.EachDSN(t, func(t *testing.T, dsn string) {
 		w := joinPeople(t, dsn, accesstest.NewClock())
@@ -114,22 +114,22 @@ func TestLoginTiming(t *testing.T) {
 				f := accesstest.Want(t, w.try(t, account, secret, fmt.Sprintf("192.0.2.%d", i)), fault.CodeUnauthorized)
 				messages = append(messages, f.Message)
 				if n, m := w.hashes.Load()-hashes, len(w.audited(t))-rows; n != 1 || m != 1 {
-					t.Errorf("%q costs %d hashes and %d rows", account, n, m)
+					t.Errorf("%q: %d hashes and %d rows", account, n, m)
 				}
 			}
 		}
 		if messages = slices.Compact(messages); len(messages) != 1 {
-			t.Errorf("the answers differ: %q", messages)
+			t.Errorf("messages differ: %q", messages)
 		}
 		accesstest.Want(t, w.try(t, "disabled@example.com", password, "192.0.2.200"), fault.CodeUnauthorized)
 	})
-	t.Run("hashes of nobody take as long as those of somebody", func(t *testing.T) {
+	t.Run("hash time of unknown accounts", func(t *testing.T) {
 		p := passwords.New(argon2.IDKey)
 		hash, err := p.Hash(t.Context(), passwords.NetworkQueue(address), secrets.NewValue(password))
 		if err != nil {
 			t.Fatal(err)
 		}
-		// What other programs do on the machine is not in it.
+		// CPU time excludes other programs.
 		cpuTime := func() time.Duration {
 			var used syscall.Rusage
 			if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
@@ -149,18 +149,18 @@ func TestLoginTiming(t *testing.T) {
 			slices.Sort(took)
 			return took[2]
 		}
-		// Other programs share the caches: one quiet round is enough.
+		// Other programs share the caches, so one undisturbed round is enough.
 		var ratio float64
 		for range 10 {
 			if ratio = float64(median("")) / float64(median(hash)); ratio > 0.8 && ratio < 1.25 {
 				return
 			}
 		}
-		t.Errorf("the times differ by the factor %.2f", ratio)
+		t.Errorf("times differ by factor %.2f", ratio)
 	})
 }
 
-func TestHashesOfAnotherCostAreRenewedAtSignIn(t *testing.T) {
+func TestOutdatedHashIsReplacedAtSignIn(t *testing.T) {
 	w := joinPeople(t, modelstest.SQLite(t), accesstest.NewClock())
 	ada := w.add(t, email, models.RoleAdmin)
 	stored := func() (hash string) {

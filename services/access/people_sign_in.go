@@ -15,11 +15,11 @@ import (
 	"mcpgateway/services/secrets"
 )
 
-// SignIn begins a session of the person with the e-mail address and password,
-// ends the one that the browser had, and records the sign-in or its failure.
-// Whatever is wrong, the fault is the same UNAUTHORIZED, after the same work.
-// It returns RATE_LIMITED after too many attempts and UNAVAILABLE when too
-// many people sign in at once.
+// SignIn starts a session of the user with the email address and password, ends
+// the browser's previous session, and records the sign-in or its failure. Every
+// wrong input returns the same UNAUTHORIZED after the same amount of work. It
+// returns RATE_LIMITED after too many attempts and UNAVAILABLE if too many
+// users sign in at once.
 func (p *People) SignIn(ctx context.Context, email string, password secrets.Value, from Browser) (SignedIn, error) {
 	ctx = fromClient(ctx, from)
 	limits := p.loginLimits(email, from)
@@ -46,7 +46,7 @@ func (p *People) SignIn(ctx context.Context, email string, password secrets.Valu
 	}
 	return p.enter(ctx, user, from, p.now(), "password", func(tx *gorm.DB, now models.User) error {
 		if now.PasswordHash != user.PasswordHash {
-			return wrongCredentials() // it was changed while it was checked
+			return wrongCredentials() // the password changed during the check
 		}
 		if err := forgiveLogins(tx, limits...); err != nil {
 			return err
@@ -58,8 +58,8 @@ func (p *People) SignIn(ctx context.Context, email string, password secrets.Valu
 	})
 }
 
-// attempt counts an attempt to sign in and returns the account's row, or an
-// empty one when there is none.
+// attempt counts a sign-in attempt and returns the account's row, or an empty
+// one for an unknown account.
 func (p *People) attempt(ctx context.Context, email string, limits []loginLimit) (models.User, error) {
 	first, limited := p.countLogins(ctx, limits...)
 	if limited != nil && !first {
@@ -71,7 +71,7 @@ func (p *People) attempt(ctx context.Context, email string, limits []loginLimit)
 		return models.User{}, fault.Internal(err)
 	}
 	if limited != nil {
-		// Recorded once for each limit, for an administrator to notice.
+		// Recorded once per limit and window.
 		if err := p.recordFailure(ctx, &user, tooManyAttempts); err != nil {
 			return models.User{}, err
 		}
@@ -79,8 +79,8 @@ func (p *People) attempt(ctx context.Context, email string, limits []loginLimit)
 	return user, limited
 }
 
-// enter begins the session of a person who proved who they are. also runs in
-// the same transaction with the row as it is now.
+// enter starts the session of an authenticated user. also runs in the same
+// transaction with the current row.
 func (p *People) enter(ctx context.Context, user models.User, from Browser, authenticatedAt time.Time, method string, also func(*gorm.DB, models.User) error) (SignedIn, error) {
 	var in SignedIn
 	err := p.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
@@ -110,8 +110,8 @@ func (p *People) enter(ctx context.Context, user models.User, from Browser, auth
 	return in, nil
 }
 
-// recordFailure records a failed attempt. Of an unknown account nothing that
-// was typed is kept.
+// recordFailure records a failed attempt. For an unknown account, nothing that
+// was typed is stored.
 func (p *People) recordFailure(ctx context.Context, user *models.User, reason string) error {
 	e := entry("login.failed", user, "reason", reason)
 	if user.ID == "" {
@@ -120,19 +120,19 @@ func (p *People) recordFailure(ctx context.Context, user *models.User, reason st
 	return fromTransaction(p.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error { return p.audit.Record(tx, e) }))
 }
 
-// StepUp lets a signed-in person prove again who they are, which careful
-// actions ask for. It renews the cookie's value and records the step. It
-// returns UNAUTHORIZED without a live session, VALIDATION_FAILED for a wrong
-// password and RATE_LIMITED after too many.
+// StepUp confirms the password of a signed-in user before a sensitive action.
+// It renews the cookie value and records the confirmation. It returns
+// UNAUTHORIZED without a live session, VALIDATION_FAILED for a wrong password
+// and RATE_LIMITED after too many.
 func (p *People) StepUp(ctx context.Context, password secrets.Value, from Browser) (SignedIn, error) {
 	return p.proved(ctx, password, "password", from, nothing, func(tx *gorm.DB, user *models.User, _ string) error {
 		return p.audit.Record(tx, entry("step_up", user))
 	})
 }
 
-// proved checks the password of a session's person, runs before, then renews
-// the session and runs also in one transaction. field names the password in a
-// fault.
+// proved checks the password of a session's user and runs before. Then it
+// renews the session and runs also in one transaction. field is the password's
+// field name in faults.
 func (p *People) proved(ctx context.Context, password secrets.Value, field string, from Browser, before func() error, also func(tx *gorm.DB, user *models.User, sessionID string) error) (SignedIn, error) {
 	ctx = fromClient(ctx, from)
 	session, user, err := p.liveSession(p.db.WithContext(ctx), from.Cookie)
@@ -151,7 +151,7 @@ func (p *People) proved(ctx context.Context, password secrets.Value, field strin
 		if err := p.recordFailure(ctx, &user, "step-up"); err != nil {
 			return SignedIn{}, err
 		}
-		return SignedIn{}, fault.Validation(map[string]string{field: "this is not your password"})
+		return SignedIn{}, fault.Validation(map[string]string{field: "Incorrect password."})
 	}
 	if err := before(); err != nil {
 		return SignedIn{}, fault.From(err)
@@ -167,7 +167,7 @@ func (p *People) proved(ctx context.Context, password secrets.Value, field strin
 			return err
 		}
 		if current.PasswordHash != user.PasswordHash {
-			return fault.Conflict("the password was changed meanwhile: sign in again")
+			return fault.Conflict("Your password was changed. Sign in again.")
 		}
 		if in, err = p.renew(tx, row, current, from.Cookie); err != nil {
 			return err
@@ -183,8 +183,8 @@ func (p *People) proved(ctx context.Context, password secrets.Value, field strin
 	return in, nil
 }
 
-// countStepUp counts a confirmation of the password and returns RATE_LIMITED
-// beyond the limit, which it records once.
+// countStepUp counts a confirmation of the password. Over the limit, it returns
+// RATE_LIMITED and records it once.
 func (p *People) countStepUp(ctx context.Context, user *models.User, limit loginLimit) error {
 	first, limited := p.countLogins(ctx, limit)
 	if limited != nil && first {
@@ -197,8 +197,8 @@ func (p *People) countStepUp(ctx context.Context, user *models.User, limit login
 
 func nothing() error { return nil }
 
-// NeedStepUp returns STEP_UP_REQUIRED unless the proof of who a person is, which
-// holds until the SessionInfo's ConfirmedUntil, is still good.
+// NeedStepUp returns STEP_UP_REQUIRED if confirmedUntil, from the SessionInfo,
+// has passed.
 func (p *People) NeedStepUp(confirmedUntil time.Time) error {
 	if p.now().Before(confirmedUntil) {
 		return nil
@@ -206,8 +206,8 @@ func (p *People) NeedStepUp(confirmedUntil time.Time) error {
 	return fault.New(fault.KindForbidden, fault.CodeStepUpRequired, "Confirm your password to continue.")
 }
 
-// fromClient names whoever is not signed in yet as the actor, unless the
-// context knows better.
+// fromClient sets an unauthenticated client as the actor, unless the context
+// has a more specific one.
 func fromClient(ctx context.Context, from Browser) context.Context {
 	actor := activity.ActorOf(ctx)
 	if actor.Kind == activity.ActorSystem {
@@ -220,7 +220,7 @@ func fromClient(ctx context.Context, from Browser) context.Context {
 }
 
 func wrongCredentials() *fault.Fault {
-	return fault.New(fault.KindUnauthorized, fault.CodeUnauthorized, "the e-mail address or the password is wrong")
+	return fault.New(fault.KindUnauthorized, fault.CodeUnauthorized, "Incorrect email or password.")
 }
 
 func decimal(n int64) string { return strconv.FormatInt(n, 10) }

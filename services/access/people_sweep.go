@@ -7,9 +7,9 @@ import (
 	"mcpgateway/services/fault"
 )
 
-// Sweep deletes what can have no effect any more: sessions that were ended or
-// expired SessionMemory ago, setup tokens, sign-ins and kept forms that ran
-// out, and expired counts of attempts. Several processes may do it at
+// Sweep deletes rows without further effect: sessions that were revoked or
+// expired more than SessionMemory ago, and expired setup tokens, sign-ins,
+// stored forms and attempt counts. It is safe to run in several processes at
 // once.
 func (p *People) Sweep(ctx context.Context) error {
 	now := p.now()

@@ -18,16 +18,16 @@ import (
 	"mcpgateway/services/secrets"
 )
 
-func TestPeopleAreAddedAndChanged(t *testing.T) {
+func TestUserChangesAreRecorded(t *testing.T) {
 	eachPeople(t, func(t *testing.T, w *peopleWorld) {
 		boss := w.add(t, "boss@example.com", models.RoleAdmin)
 		ada, err := w.people.Create(t.Context(), access.NewPerson{Email: " Ada@Example.com ", Role: models.RoleMember})
 		if err != nil || ada.Email != "Ada@Example.com" || ada.Name != "Ada" || ada.HasPassword || ada.HasIdentity || ada.Role != models.RoleMember || ada.LastLoginAt != nil {
-			t.Fatalf("invited %+v, %v", ada, err)
+			t.Fatalf("Create() = %+v, %v", ada, err)
 		}
 		for _, change := range []func() error{
 			func() error { return w.people.SetRole(t.Context(), ada.ID, models.RoleViewer) },
-			func() error { return w.people.SetRole(t.Context(), ada.ID, models.RoleViewer) }, // no change, no row
+			func() error { return w.people.SetRole(t.Context(), ada.ID, models.RoleViewer) }, // no change, no audit entry
 			func() error { return w.people.Rename(t.Context(), ada.ID, " Ada L. ") },
 			func() error { return w.people.Disable(t.Context(), ada.ID) },
 			func() error { return w.people.Disable(t.Context(), ada.ID) },
@@ -40,11 +40,11 @@ func TestPeopleAreAddedAndChanged(t *testing.T) {
 		}
 		got, err := w.people.Get(t.Context(), ada.ID)
 		if err != nil || got.Role != models.RoleViewer || got.Name != "Ada L." || got.DisabledAt != nil || !got.HasPassword {
-			t.Errorf("changed to %+v, %v", got, err)
+			t.Errorf("Get() = %+v, %v", got, err)
 		}
 		list, err := w.people.List(t.Context())
 		if err != nil || len(list) != 2 || list[0].ID != ada.ID || list[1].ID != boss.ID {
-			t.Errorf("listed %+v, %v", list, err)
+			t.Errorf("list = %+v, %v", list, err)
 		}
 		if err := w.people.Delete(t.Context(), ada.ID); err != nil {
 			t.Fatal(err)
@@ -56,12 +56,12 @@ func TestPeopleAreAddedAndChanged(t *testing.T) {
 		}
 		var n models.Revision
 		if err := w.db.First(&n, "topic = ?", string(notify.People())).Error; err != nil || n.Revision < 6 {
-			t.Errorf("the topic is at %d, %v", n.Revision, err)
+			t.Errorf("revision = %d, %v", n.Revision, err)
 		}
 	})
 }
 
-func TestUnusablePeopleAreRefused(t *testing.T) {
+func TestInvalidUsersAreRejected(t *testing.T) {
 	w := joinPeople(t, modelstest.SQLite(t), accesstest.NewClock())
 	w.add(t, email, models.RoleAdmin)
 	long := func(n int) string { return strings.Repeat("a", n-len("@example.com")) + "@example.com" }
@@ -94,7 +94,7 @@ func TestUnusablePeopleAreRefused(t *testing.T) {
 		t.Error(err)
 	}
 	if f := accesstest.Want(t, second(w.people.Create(t.Context(), access.NewPerson{Email: strings.ToUpper(email), Role: models.RoleMember})), fault.CodeConflict); f.Fields["email"] == "" {
-		t.Errorf("a taken address: %+v", f)
+		t.Errorf("address in use: %+v", f)
 	}
 	for name, err := range map[string]error{
 		"role": w.people.SetRole(t.Context(), "nobody", models.RoleAdmin), "disable": w.people.Disable(t.Context(), "nobody"), "enable": w.people.Enable(t.Context(), "nobody"),
@@ -106,7 +106,7 @@ func TestUnusablePeopleAreRefused(t *testing.T) {
 	accesstest.Want(t, w.people.Rename(t.Context(), "nobody", " "), fault.CodeValidationFailed)
 }
 
-func TestTheLastAdministratorStays(t *testing.T) {
+func TestLastAdministratorIsKept(t *testing.T) {
 	losing := map[string]func(t *testing.T, w *peopleWorld, id string) error{
 		"demoted": func(t *testing.T, w *peopleWorld, id string) error {
 			return w.people.SetRole(t.Context(), id, models.RoleViewer)
@@ -125,14 +125,14 @@ func TestTheLastAdministratorStays(t *testing.T) {
 				if err := w.people.Disable(t.Context(), off.ID); err != nil {
 					t.Fatal(err)
 				}
-				// Each removes the other at the same moment: one must fail.
+				// Two administrators remove each other concurrently: one must fail.
 				var errs [2]error
 				var wg sync.WaitGroup
 				wg.Go(func() { errs[0] = lose(t, w, a.ID) })
 				wg.Go(func() { errs[1] = lose(t, replica, b.ID) })
 				wg.Wait()
 				if (errs[0] == nil) == (errs[1] == nil) {
-					t.Fatalf("both or neither: %v, %v", errs[0], errs[1])
+					t.Fatalf("errors = %v, %v, want exactly one", errs[0], errs[1])
 				}
 				last := a
 				if errs[0] == nil {
@@ -140,17 +140,17 @@ func TestTheLastAdministratorStays(t *testing.T) {
 				}
 				accesstest.Want(t, lose(t, w, last.ID), fault.CodeConflict)
 				if err := w.people.SetRole(t.Context(), last.ID, models.RoleAdmin); err != nil {
-					t.Errorf("staying what they are: %v", err)
+					t.Errorf("unchanged role: %v", err)
 				}
 				if err := lose(t, w, off.ID); err != nil {
-					t.Errorf("an administrator who is disabled anyway: %v", err)
+					t.Errorf("disabled administrator: %v", err)
 				}
 			})
 		})
 	}
 }
 
-func TestMembersOfProjects(t *testing.T) {
+func TestProjectMembers(t *testing.T) {
 	eachPeople(t, func(t *testing.T, w *peopleWorld) {
 		for _, id := range []string{"p", "q"} {
 			if err := w.db.Create(accesstest.Project(id, models.AuthOAuth)).Error; err != nil {
@@ -166,16 +166,16 @@ func TestMembersOfProjects(t *testing.T) {
 		}
 		for id, is := range map[string]bool{"p": true, "q": false, "nowhere": false} {
 			if got, err := w.people.IsMember(t.Context(), id, ada.ID); err != nil || got != is {
-				t.Errorf("member of %s: %v, %v", id, got, err)
+				t.Errorf("IsMember(%s) = %v, %v", id, got, err)
 			}
 		}
 		if list, err := w.people.Members(t.Context(), "p"); err != nil || len(list) != 1 || list[0].ID != ada.ID {
-			t.Errorf("listed %+v, %v", list, err)
+			t.Errorf("list = %+v, %v", list, err)
 		}
 		accesstest.Want(t, w.people.AddMember(t.Context(), "nowhere", ada.ID), fault.CodeNotFound)
 		accesstest.Want(t, w.people.AddMember(t.Context(), "p", "nobody"), fault.CodeNotFound)
 		if last := w.lastAudit(t); last.Action != "member.added" || last.Project != "p" {
-			t.Errorf("recorded %+v", last)
+			t.Errorf("last audit entry = %+v", last)
 		}
 		for range 2 {
 			if err := w.people.RemoveMember(t.Context(), "p", ada.ID); err != nil {
@@ -189,12 +189,12 @@ func TestMembersOfProjects(t *testing.T) {
 			t.Fatal(err)
 		}
 		if list, err := w.people.Members(t.Context(), "q"); err != nil || len(list) != 0 {
-			t.Errorf("a deleted person is a member: %+v, %v", list, err)
+			t.Errorf("deleted user is a member: %+v, %v", list, err)
 		}
 	})
 }
 
-func TestThereIsRoomForSoManyPeople(t *testing.T) {
+func TestUserLimit(t *testing.T) {
 	w := joinPeople(t, modelstest.SQLite(t), accesstest.NewClock())
 	rows := make([]models.User, access.MaxPeople-1)
 	for i := range rows {
@@ -212,7 +212,7 @@ func TestThereIsRoomForSoManyPeople(t *testing.T) {
 	w.add(t, "late@example.com", models.RoleMember)
 }
 
-func TestSweepKeepsWhatStillCounts(t *testing.T) {
+func TestSweepKeepsUnexpiredRows(t *testing.T) {
 	eachPeople(t, func(t *testing.T, w *peopleWorld) {
 		w.setupToken(t)
 		w.failing(t, 1, email, address)
@@ -243,7 +243,7 @@ func TestSweepKeepsWhatStillCounts(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got := left(); got != step.left {
-				t.Errorf("after another %s there are %v tokens, counts and sign-ins, want %v", step.advance, got, step.left)
+				t.Errorf("after another %s: %v tokens, counts and sign-ins, want %v", step.advance, got, step.left)
 			}
 		}
 	})

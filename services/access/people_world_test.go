@@ -24,8 +24,8 @@ const (
 	address  = "192.0.2.1"
 )
 
-// peopleWorld is the people of one database as a process of the gateway sees
-// them, with hashes that cost nothing and are counted.
+// peopleWorld holds the users of one gateway process and its database, with
+// fast, counted hashes.
 type peopleWorld struct {
 	*accesstest.Clock
 	db     *gorm.DB
@@ -33,7 +33,7 @@ type peopleWorld struct {
 	hashes *atomic.Int64
 }
 
-// joinPeople opens the database as one more process of the gateway.
+// joinPeople opens the database as an additional gateway process.
 func joinPeople(t *testing.T, dsn string, c *accesstest.Clock) *peopleWorld {
 	t.Helper()
 	w := &peopleWorld{Clock: c, db: modelstest.Open(t, dsn), hashes: &atomic.Int64{}}
@@ -59,7 +59,7 @@ func eachPeople(t *testing.T, f func(t *testing.T, w *peopleWorld)) {
 	modelstest.EachDSN(t, func(t *testing.T, dsn string) { f(t, joinPeople(t, dsn, accesstest.NewClock())) })
 }
 
-// add creates a person with the test's password.
+// add creates a user with the test's password.
 func (w *peopleWorld) add(t *testing.T, email string, role models.Role) access.Person {
 	t.Helper()
 	p, err := w.people.Create(t.Context(), access.NewPerson{Email: email, Role: role, Password: secrets.NewValue(password)})
@@ -85,7 +85,7 @@ func (w *peopleWorld) signIn(t *testing.T, email string) string {
 	return in.Cookie.Reveal()
 }
 
-// live reports whether a cookie is of a live session.
+// live reports whether the cookie has a live session.
 func (w *peopleWorld) live(t *testing.T, cookie string) bool {
 	t.Helper()
 	_, err := w.people.Session(t.Context(), cookie)
@@ -95,7 +95,7 @@ func (w *peopleWorld) live(t *testing.T, cookie string) bool {
 	return err == nil
 }
 
-// audited returns the actions that the audit log holds, in their order.
+// audited returns the actions in the audit log, in order.
 func (w *peopleWorld) audited(t *testing.T) []string {
 	t.Helper()
 	var actions []string

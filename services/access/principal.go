@@ -1,9 +1,10 @@
-// Package access decides who may use what: it proves the callers of project
-// endpoints, signs people in and holds their roles and browser sessions. API
-// keys and the hashes of passwords are in rooms of their own.
+// Package access controls who may use the gateway. It authenticates the callers
+// of project endpoints, signs users in, and manages their roles and browser
+// sessions. API keys and password hashes are in sub-packages.
 package access
 
-// Scope is a part of what a project's endpoint does, for access tokens.
+// Scope is a set of operations of a project's endpoint that an access token
+// allows.
 type Scope string
 
 // The scopes of a project. ScopeCall includes ScopeRead.
@@ -12,14 +13,14 @@ const (
 	ScopeCall Scope = "mcp:call" // call tools
 )
 
-// Principal is a proven caller. Its zero value is nobody: only Authenticate and
-// Administrator make one that stands for a caller, so a swallowed error can
-// never become an authenticated request.
+// Principal is an authenticated caller. The zero value is not a caller and is
+// allowed nothing. Only Authenticate and Administrator create other values, so
+// that an ignored error can never authenticate a request.
 type Principal struct {
 	kind      principalKind
 	projectID string
-	id        string // as ID returns it
-	scopes    scopes // of a person's client
+	id        string // the result of ID
+	scopes    scopes // of a user's client
 }
 
 type principalKind uint8
@@ -28,11 +29,11 @@ const (
 	nobody principalKind = iota
 	anonymous
 	keyHolder
-	person // by a client with an access token
+	person // a user's client with an access token
 )
 
-// What the ids of people begin with, and that of those who need no proof. Keys
-// have the ids that keys.Index returns.
+// Prefix of user IDs, and the ID of anonymous callers. IDs of keys are returned
+// by keys.Index.
 const (
 	personPrincipal = "user:"
 	anyPrincipal    = "anonymous"
@@ -46,9 +47,9 @@ const (
 	mayCall
 )
 
-// Administrator returns a signed-in administrator who acts in a project, such
-// as from its pages. It is up to its caller to have proved that the person is
-// one. It is nobody without a person and a project.
+// Administrator returns a signed-in administrator who acts in a project, for
+// example from its pages. The caller must have checked the role. Without a user
+// or a project, it returns the zero Principal.
 func Administrator(userID, projectID string) Principal {
 	if userID == "" || projectID == "" {
 		return Principal{}
@@ -56,14 +57,14 @@ func Administrator(userID, projectID string) Principal {
 	return Principal{kind: person, projectID: projectID, id: personPrincipal + userID, scopes: mayRead | mayCall}
 }
 
-// Known reports whether the principal stands for a caller at all.
+// Known reports whether the principal is a caller. The zero Principal isn't.
 func (p Principal) Known() bool { return p.kind != nobody }
 
-// ProjectID returns the project the caller was admitted to.
+// ProjectID returns the project that the caller may access.
 func (p Principal) ProjectID() string { return p.projectID }
 
-// Allows reports whether the caller may do what the scope covers. Only access
-// tokens are limited; nobody may do nothing.
+// Allows reports whether the caller may perform the operations of scope. Only
+// access tokens are restricted. The zero Principal is allowed nothing.
 func (p Principal) Allows(scope Scope) bool {
 	switch p.kind {
 	case anonymous, keyHolder:
@@ -75,6 +76,6 @@ func (p Principal) Allows(scope Scope) bool {
 	}
 }
 
-// ID identifies the caller within its project: the key's id, the person whose
-// client it is, or "anonymous". Sessions, cursors and limits are bound to it.
+// ID identifies the caller within its project: the ID of the key or of the
+// client's user, or "anonymous". Sessions, cursors and limits are bound to it.
 func (p Principal) ID() string { return p.id }

@@ -10,21 +10,20 @@ import (
 	"mcpgateway/services/fault"
 )
 
-// Tokens knows what people allowed MCP clients.
+// Tokens looks up the access tokens that users granted to MCP clients.
 type Tokens interface {
-	// Find returns whom an access token of the project speaks for. For every
-	// token that opens nothing there, ok is false.
+	// Find returns the holder of an access token of the project. ok is false for
+	// a token that grants no access to it.
 	Find(ctx context.Context, project *models.Project, token string) (holder TokenHolder, ok bool, err error)
 }
 
-// TokenHolder is the person that an access token speaks for, and the token's
-// scopes.
+// TokenHolder is the user of an access token, with the token's scopes.
 type TokenHolder struct {
 	UserID string
 	Scopes []Scope
 }
 
-// ProjectAuth admits the clients of project endpoints by the project's
+// ProjectAuth authenticates the clients of project endpoints by the project's
 // authMode (specification, "Project authentication").
 type ProjectAuth struct {
 	keys     *keys.Index
@@ -34,19 +33,18 @@ type ProjectAuth struct {
 	now      func() time.Time
 }
 
-// NewProjectAuth returns a ProjectAuth that knows the keys of the index and
-// the tokens. fresh tells when this process last knew that it had heard of
-// every change; longer than maxStale after that, projects with access control
-// are closed.
+// NewProjectAuth returns a ProjectAuth that checks the keys of the index and
+// the tokens. fresh returns the last time this process was known to have
+// received every change. Longer than maxStale after that, projects with access
+// control reject every caller.
 func NewProjectAuth(keys *keys.Index, tokens Tokens, fresh func() time.Time, maxStale time.Duration, now func() time.Time) *ProjectAuth {
 	return &ProjectAuth{keys: keys, tokens: tokens, fresh: fresh, maxStale: maxStale, now: now}
 }
 
-// Authenticate proves a caller of the project from its Authorization header.
-// Whatever is wrong with the header, the fault is the same UNAUTHORIZED. It
-// returns UNAVAILABLE while revocations may not have been heard of, and while
-// a token that is not known yet cannot be looked up. A project whose mode
-// cannot be served admits nobody.
+// Authenticate authenticates a caller of the project from its Authorization
+// header. Every invalid header returns the same UNAUTHORIZED. It returns
+// UNAVAILABLE while revocations may be missing, and while an uncached token
+// can't be looked up. A project with an unsupported mode rejects every caller.
 func (a *ProjectAuth) Authenticate(ctx context.Context, project *models.Project, authorization string) (Principal, error) {
 	switch project.AuthMode {
 	case models.AuthNone:
@@ -56,14 +54,14 @@ func (a *ProjectAuth) Authenticate(ctx context.Context, project *models.Project,
 		return Principal{}, fault.Unauthorized()
 	}
 	if a.now().Sub(a.fresh()) > a.maxStale {
-		return Principal{}, fault.New(fault.KindUnavailable, fault.CodeUnavailable, "this replica has lost touch with the database and cannot check credentials")
+		return Principal{}, fault.New(fault.KindUnavailable, fault.CodeUnavailable, "Can't verify credentials: the database is unreachable. Retry later.")
 	}
 	token, ok := bearerToken(authorization)
 	if !ok {
 		return Principal{}, fault.Unauthorized()
 	}
 	if project.AuthMode == models.AuthOAuth {
-		return a.byToken(ctx, project, strings.Clone(token)) // which may be kept longer than the request
+		return a.byToken(ctx, project, strings.Clone(token)) // the token may be cached longer than the request
 	}
 	id, ok := a.keys.Find(project.ID, token)
 	if !ok {
@@ -72,7 +70,7 @@ func (a *ProjectAuth) Authenticate(ctx context.Context, project *models.Project,
 	return Principal{kind: keyHolder, projectID: project.ID, id: id}, nil
 }
 
-// byToken proves the client of a person.
+// byToken authenticates a user's client.
 func (a *ProjectAuth) byToken(ctx context.Context, project *models.Project, token string) (Principal, error) {
 	holder, ok, err := a.tokens.Find(ctx, project, token)
 	if err != nil {
@@ -93,8 +91,8 @@ func (a *ProjectAuth) byToken(ctx context.Context, project *models.Project, toke
 	return p, nil
 }
 
-// bearerToken returns the token of a Bearer header (RFC 6750, section 2.1);
-// the scheme's case does not matter.
+// bearerToken returns the token of a Bearer header (RFC 6750, section 2.1). The
+// scheme is case-insensitive.
 func bearerToken(header string) (string, bool) {
 	scheme, token, ok := strings.Cut(header, " ")
 	if !ok || !strings.EqualFold(scheme, "bearer") {

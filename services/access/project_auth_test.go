@@ -23,54 +23,54 @@ func TestAuthenticateByMode(t *testing.T) {
 		name   string
 		mode   models.AuthMode
 		header string
-		want   string // the principal's id; empty is refused
+		want   string // ID of the principal; empty for UNAUTHORIZED
 	}{
-		{"none needs no header", models.AuthNone, "", "anonymous"},
-		{"none looks at no header", models.AuthNone, "Bearer nonsense", "anonymous"},
+		{"none without header", models.AuthNone, "", "anonymous"},
+		{"none with header", models.AuthNone, "Bearer nonsense", "anonymous"},
 		{"api_key with the key", models.AuthAPIKey, "Bearer " + key, "key:" + id},
-		{"the scheme's case does not matter", models.AuthAPIKey, "bEaReR " + key, "key:" + id},
+		{"scheme in mixed case", models.AuthAPIKey, "bEaReR " + key, "key:" + id},
 		{"several spaces", models.AuthAPIKey, "Bearer   " + key, "key:" + id},
 		{"api_key without a header", models.AuthAPIKey, "", ""},
-		{"oauth admits no key", models.AuthOAuth, "Bearer " + key, ""},
-		{"an unknown mode admits nobody", models.AuthMode("open"), "Bearer " + key, ""},
-		{"an empty mode admits nobody", models.AuthMode(""), "Bearer " + key, ""},
+		{"key with oauth", models.AuthOAuth, "Bearer " + key, ""},
+		{"unknown mode", models.AuthMode("open"), "Bearer " + key, ""},
+		{"empty mode", models.AuthMode(""), "Bearer " + key, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			principal, err := w.Auth.Authenticate(t.Context(), accesstest.Project("p", tc.mode), tc.header)
 			if tc.want == "" {
 				accesstest.Want(t, err, fault.CodeUnauthorized)
 				if principal.Known() || principal.ID() != "" || principal.ProjectID() != "" {
-					t.Errorf("a refused caller is %+v", principal)
+					t.Errorf("rejected caller = %+v", principal)
 				}
 				return
 			}
 			if err != nil || !principal.Known() || principal.ID() != tc.want || principal.ProjectID() != "p" {
-				t.Errorf("got %q of project %q, %v", principal.ID(), principal.ProjectID(), err)
+				t.Errorf("Authenticate() = %q of project %q, %v", principal.ID(), principal.ProjectID(), err)
 			}
 		})
 	}
 }
 
-func TestZeroPrincipalIsNobody(t *testing.T) {
+func TestZeroPrincipalIsInvalid(t *testing.T) {
 	var p access.Principal
 	if p.Known() || p.ID() != "" || p.ProjectID() != "" {
-		t.Errorf("the zero principal is somebody: %q of %q", p.ID(), p.ProjectID())
+		t.Errorf("zero principal = %q of %q", p.ID(), p.ProjectID())
 	}
 }
 
-func TestAdministratorsActAsThemselvesInOneProject(t *testing.T) {
+func TestAdministratorPrincipal(t *testing.T) {
 	p := access.Administrator("u1", "p1")
 	if !p.Known() || p.ID() != "user:u1" || p.ProjectID() != "p1" || !p.Allows(access.ScopeRead) || !p.Allows(access.ScopeCall) {
-		t.Errorf("the administrator is %q of %q", p.ID(), p.ProjectID())
+		t.Errorf("administrator = %q of %q", p.ID(), p.ProjectID())
 	}
 	for _, nobody := range []access.Principal{access.Administrator("", "p1"), access.Administrator("u1", "")} {
 		if nobody != (access.Principal{}) {
-			t.Errorf("%+v is somebody", nobody)
+			t.Errorf("%+v is a caller", nobody)
 		}
 	}
 }
 
-func TestEveryBadKeyGivesTheSameFault(t *testing.T) {
+func TestInvalidKeysReturnSameFault(t *testing.T) {
 	accesstest.Each(t, func(t *testing.T, w *accesstest.World) {
 		_, good := w.Create(t, 0)
 		_, expired := w.Create(t, time.Hour)
@@ -91,7 +91,7 @@ func TestEveryBadKeyGivesTheSameFault(t *testing.T) {
 		}
 		w.Advance(time.Hour)
 		if !w.Admits(t, good) || !w.AdmitsTo(t, "q", foreign.Reveal()) {
-			t.Fatal("the good keys are refused")
+			t.Fatal("valid keys rejected")
 		}
 		first := fault.Unauthorized()
 		for name, header := range map[string]string{
@@ -113,10 +113,10 @@ func TestEveryBadKeyGivesTheSameFault(t *testing.T) {
 		} {
 			principal, err := w.Auth.Authenticate(t.Context(), accesstest.Project("p", models.AuthAPIKey), header)
 			if principal.Known() {
-				t.Errorf("%s: admitted as %s", name, principal.ID())
+				t.Errorf("%s: authenticated as %s", name, principal.ID())
 			}
 			if d := cmp.Diff(*first, accesstest.Want(t, err, fault.CodeUnauthorized)); d != "" {
-				t.Errorf("%s: the fault tells what was wrong (-want +got):\n%s", name, d)
+				t.Errorf("%s: fault reveals the reason (-want +got):\n%s", name, d)
 			}
 		}
 	})
@@ -134,27 +134,27 @@ func hashOf(t *testing.T, w *accesstest.World, text string) []byte {
 			return row.Hash
 		}
 	}
-	t.Fatal("the key is not stored by its SHA-256")
+	t.Fatal("no key with this SHA-256")
 	return nil
 }
 
-func TestAdminTokenMatchesItselfOnly(t *testing.T) {
+func TestAdminTokenMatches(t *testing.T) {
 	token := keys.NewAdminToken(secrets.NewValue("a-token-of-an-admin"))
 	for given, want := range map[string]bool{
 		"a-token-of-an-admin": true, "": false, "a-token-of-an-admi": false, "a-token-of-an-admin ": false, "A-token-of-an-admin": false,
 	} {
 		if token.Matches(given) != want {
-			t.Errorf("%q: got %v", given, !want)
+			t.Errorf("Matches(%q) = %v", given, !want)
 		}
 	}
 	for _, none := range []keys.AdminToken{{}, keys.NewAdminToken(secrets.Value{})} {
 		if none.Matches("") || none.Matches("[redacted]") {
-			t.Error("without a token something matches")
+			t.Error("Matches() without a token = true")
 		}
 	}
 }
 
-func TestProjectsCloseWhenRevocationsMayBeUnheard(t *testing.T) {
+func TestStaleProcessRejectsCallers(t *testing.T) {
 	w := accesstest.OnSQLite(t)
 	_, key := w.Create(t, 0)
 	heard, maxStale := w.Now(), 5*time.Minute
@@ -177,20 +177,20 @@ func TestProjectsCloseWhenRevocationsMayBeUnheard(t *testing.T) {
 				t.Errorf("after %s: %v", tc.since, err)
 			}
 			if principal.Known() != (err == nil) {
-				t.Errorf("after %s: the principal is %q with the error %v", tc.since, principal.ID(), err)
+				t.Errorf("after %s: principal %q, error %v", tc.since, principal.ID(), err)
 			}
 		}
 		if _, err := auth.Authenticate(t.Context(), accesstest.Project("p", models.AuthNone), ""); err != nil {
-			t.Errorf("after %s a project without access control is closed: %v", tc.since, err)
+			t.Errorf("after %s: project without access control: %v", tc.since, err)
 		}
 	}
 	heard = w.Now()
 	if _, err := auth.Authenticate(t.Context(), accesstest.Project("p", models.AuthAPIKey), "Bearer "+key); err != nil {
-		t.Errorf("after it heard again: %v", err)
+		t.Errorf("after an update: %v", err)
 	}
 }
 
-// tokens knows one access token for each set of scopes, of the project p.
+// tokens has one access token of project p for each set of scopes.
 type tokens struct{ err error }
 
 func (k tokens) Find(_ context.Context, project *models.Project, token string) (access.TokenHolder, bool, error) {
@@ -230,21 +230,21 @@ func TestAuthenticateByToken(t *testing.T) {
 	}
 	for _, mode := range []models.AuthMode{models.AuthAPIKey, "", "other"} {
 		if principal, err := auth.Authenticate(t.Context(), accesstest.Project("p", mode), "Bearer both"); err == nil || principal.Known() {
-			t.Errorf("mode %q admits a token", mode)
+			t.Errorf("mode %q accepts a token", mode)
 		}
 	}
 	if _, err := auth.Authenticate(t.Context(), accesstest.Project("q", models.AuthOAuth), "Bearer both"); err == nil {
-		t.Error("another project admits the token")
+		t.Error("other project accepts the token")
 	}
 	broken := access.NewProjectAuth(w.Index, tokens{fault.Internal(context.Canceled)}, w.Now, time.Minute, w.Now)
 	if principal, err := broken.Authenticate(t.Context(), accesstest.Project("p", models.AuthOAuth), "Bearer both"); err == nil || principal.Known() {
-		t.Errorf("a failed look-up admits %q", principal.ID())
+		t.Errorf("failed lookup authenticates %q", principal.ID())
 	}
 	stale := access.NewProjectAuth(w.Index, tokens{}, func() time.Time { return w.Now().Add(-time.Minute - 1) }, time.Minute, w.Now)
 	_, err := stale.Authenticate(t.Context(), accesstest.Project("p", models.AuthOAuth), "Bearer both")
 	accesstest.Want(t, err, fault.CodeUnavailable)
 	key2, err := auth.Authenticate(t.Context(), accesstest.Project("p", models.AuthAPIKey), "Bearer "+key)
 	if err != nil || !key2.Allows(access.ScopeRead) || !key2.Allows(access.ScopeCall) || (access.Principal{}).Allows(access.ScopeRead) {
-		t.Errorf("a key may not do everything, or nobody may do something: %v", err)
+		t.Errorf("Allows() of key or zero principal: %v", err)
 	}
 }

@@ -17,13 +17,13 @@ import (
 	"mcpgateway/services/secrets"
 )
 
-// SetupLifetime is how long a setup token works.
+// SetupLifetime is the lifetime of a setup token.
 const SetupLifetime = time.Hour
 
-// setupRow is the id of the only row of models.Setup.
+// setupRow is the ID of the only row of models.Setup.
 const setupRow = 1
 
-// SetupForm is what the first administrator enters.
+// SetupForm holds the input of the first administrator.
 type SetupForm struct {
 	Token    secrets.Value
 	Email    string
@@ -31,10 +31,10 @@ type SetupForm struct {
 	Password secrets.Value
 }
 
-// SetupOpen reports whether there is no administrator yet.
+// SetupOpen reports whether there has never been an administrator.
 func (p *People) SetupOpen(ctx context.Context) (bool, error) {
-	over, err := setupOver(p.db.WithContext(ctx))
-	return !over, fromTransaction(err)
+	completed, err := setupOver(p.db.WithContext(ctx))
+	return !completed, fromTransaction(err)
 }
 
 func setupOver(tx *gorm.DB) (bool, error) {
@@ -45,8 +45,8 @@ func setupOver(tx *gorm.DB) (bool, error) {
 	return err == nil, err
 }
 
-// endSetup marks the setup as over for good; first is true for the one writer
-// who did.
+// endSetup permanently marks the setup as completed. first is true for the one
+// writer that did so.
 func endSetup(tx *gorm.DB, userID string, now time.Time) (first bool, err error) {
 	result := tx.Clauses(clause.OnConflict{DoNothing: true}).Create(&models.Setup{ID: setupRow, UserID: userID, CompletedAt: now})
 	if result.Error != nil || result.RowsAffected == 0 {
@@ -55,19 +55,19 @@ func endSetup(tx *gorm.DB, userID string, now time.Time) (first bool, err error)
 	return true, tx.Where("true").Delete(&models.SetupToken{}).Error
 }
 
-// NewSetupToken stores a new token for Setup, which works for SetupLifetime,
-// and returns its text. Older ones go on working. It returns NOT_FOUND once
-// there was an administrator.
+// NewSetupToken stores a new token for Setup, valid for SetupLifetime, and
+// returns its text. Older tokens stay valid. It returns NOT_FOUND once the
+// setup is completed.
 func (p *People) NewSetupToken(ctx context.Context) (secrets.Value, error) {
 	raw := make([]byte, sessionSize)
 	rand.Read(raw) // never fails
 	text := base64.RawURLEncoding.EncodeToString(raw)
 	err := p.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
-		over, err := setupOver(tx)
+		completed, err := setupOver(tx)
 		if err != nil {
 			return err
 		}
-		if over {
+		if completed {
 			return setupIsOver()
 		}
 		now := p.now()
@@ -82,10 +82,11 @@ func (p *People) NewSetupToken(ctx context.Context) (secrets.Value, error) {
 	return secrets.NewValue(text), nil
 }
 
-// Setup creates the first administrator, signs them in and records both. Of
-// several at once one succeeds; from then on the setup is over for good. It
-// returns NOT_FOUND when it is, VALIDATION_FAILED for an unusable field, the
-// token among them, and RATE_LIMITED after too many attempts from an address.
+// Setup creates the first administrator, signs them in and records both. One of
+// several concurrent calls succeeds, and the setup is then permanently
+// completed. It returns NOT_FOUND if it was already completed,
+// VALIDATION_FAILED for an invalid token or field, and RATE_LIMITED after too
+// many attempts from an address.
 func (p *People) Setup(ctx context.Context, form SetupForm, from Browser) (SignedIn, error) {
 	ctx = fromClient(ctx, from)
 	open, err := p.SetupOpen(ctx)
@@ -108,8 +109,8 @@ func (p *People) Setup(ctx context.Context, form SetupForm, from Browser) (Signe
 	}
 	var in SignedIn
 	err = p.change(ctx, func(tx *gorm.DB) error {
-		// The token is checked once more after the row that decides: whoever
-		// comes second waits there for the first.
+		// The token is checked again after the row of models.Setup is written.
+		// Concurrent writers wait for that row.
 		first, err := p.firstAdmin(tx, user.ID, form.Token)
 		if err != nil {
 			return err
@@ -134,8 +135,8 @@ func (p *People) Setup(ctx context.Context, form SetupForm, from Browser) (Signe
 	return in, nil
 }
 
-// newAdmin returns the checked row of the first administrator, who must have a
-// password.
+// newAdmin returns the validated row of the first administrator. A password is
+// required.
 func (p *People) newAdmin(ctx context.Context, form SetupForm, queue passwords.Queue) (models.User, error) {
 	if form.Password.IsZero() {
 		return models.User{}, fault.Validation(map[string]string{"password": passwords.Problem(form.Password, form.Email)})
@@ -148,8 +149,9 @@ func (p *People) newAdmin(ctx context.Context, form SetupForm, queue passwords.Q
 	return user, nil
 }
 
-// firstAdmin checks the token and ends the setup, in the order that lets no
-// second writer pass.
+// firstAdmin checks the token and completes the setup. It returns the token's
+// error only to the first writer, so that a second one always finds the setup
+// completed.
 func (p *People) firstAdmin(tx *gorm.DB, userID string, token secrets.Value) (bool, error) {
 	err := p.checkSetupToken(tx, token)
 	first, endErr := endSetup(tx, userID, p.now())
@@ -159,12 +161,12 @@ func (p *People) firstAdmin(tx *gorm.DB, userID string, token secrets.Value) (bo
 	return true, err
 }
 
-// checkSetupToken returns VALIDATION_FAILED for a token that does not work.
+// checkSetupToken returns VALIDATION_FAILED for an invalid token.
 func (p *People) checkSetupToken(tx *gorm.DB, token secrets.Value) error {
 	err := tx.First(&models.SetupToken{}, "hash = ? AND expires_at > ?", setupHash(token.Reveal()), p.now()).Error
 	if errors.Is(err, gorm.ErrRecordNotFound) {
 		fields := map[string]string{}
-		note(fields, "token", "this code is wrong or too old: the log has the code, and `gateway admin setup-link` makes another")
+		note(fields, "token", "This code is wrong or has expired. Find the code in the log, or create a new one with `gateway admin setup-link`.")
 		return fault.Validation(fields)
 	}
 	return err
@@ -176,5 +178,5 @@ func setupHash(token string) []byte {
 }
 
 func setupIsOver() error {
-	return fault.New(fault.KindNotFound, fault.CodeNotFound, "the setup is over: there is an administrator already")
+	return fault.New(fault.KindNotFound, fault.CodeNotFound, "Setup is complete: there is already an administrator.")
 }

@@ -31,13 +31,13 @@ func (w *peopleWorld) setupToken(t *testing.T) secrets.Value {
 
 func TestBootstrap(t *testing.T) {
 	from := access.Browser{IP: address, UserAgent: "browser"}
-	t.Run("the token makes the first administrator, once", func(t *testing.T) {
+	t.Run("first administrator", func(t *testing.T) {
 		eachPeople(t, func(t *testing.T, w *peopleWorld) {
 			if open, err := w.people.SetupOpen(t.Context()); err != nil || !open {
 				t.Fatalf("open: %v, %v", open, err)
 			}
 			if err := w.try(t, "admin", "admin", address); !fault.Is(err, fault.CodeUnauthorized) {
-				t.Errorf("a default account signs in: %v", err)
+				t.Errorf("default account signs in: %v", err)
 			}
 			token := w.setupToken(t)
 			var rows []models.SetupToken
@@ -47,7 +47,7 @@ func TestBootstrap(t *testing.T) {
 			for _, wrong := range []string{"", "x", token.Reveal() + "x"} {
 				f := accesstest.Want(t, second(w.people.Setup(t.Context(), setupForm(secrets.NewValue(wrong)), from)), fault.CodeValidationFailed)
 				if f.Fields["token"] == "" {
-					t.Errorf("the token %q fails as %+v", wrong, f)
+					t.Errorf("Setup() with token %q = %+v", wrong, f)
 				}
 			}
 			in, err := w.people.Setup(t.Context(), setupForm(token), from)
@@ -55,19 +55,19 @@ func TestBootstrap(t *testing.T) {
 				t.Fatal(err)
 			}
 			if p := in.Session.Person; p.Role != models.RoleAdmin || p.Email != email || p.Name != "Ada" || !w.live(t, in.Cookie.Reveal()) {
-				t.Errorf("the setup made %+v", in.Session)
+				t.Errorf("Setup() session = %+v", in.Session)
 			}
 			if last := w.lastAudit(t); last.Action != "setup" || last.ActorID != in.Session.Person.ID || last.IP != address {
-				t.Errorf("recorded %+v", last)
+				t.Errorf("last audit entry = %+v", last)
 			}
 			if open, err := w.people.SetupOpen(t.Context()); err != nil || open {
-				t.Errorf("open after it is over: %v, %v", open, err)
+				t.Errorf("SetupOpen() after setup = %v, %v", open, err)
 			}
 			accesstest.Want(t, second(w.people.Setup(t.Context(), setupForm(token), from)), fault.CodeNotFound)
 			accesstest.Want(t, second(w.people.NewSetupToken(t.Context())), fault.CodeNotFound)
 		})
 	})
-	t.Run("tokens end after an hour", func(t *testing.T) {
+	t.Run("token expiry", func(t *testing.T) {
 		for age, ok := range map[time.Duration]bool{time.Hour - time.Millisecond: true, time.Hour: false, time.Hour + time.Millisecond: false} {
 			w := joinPeople(t, modelstest.SQLite(t), accesstest.NewClock())
 			token := w.setupToken(t)
@@ -77,7 +77,7 @@ func TestBootstrap(t *testing.T) {
 			}
 		}
 	})
-	t.Run("every replica's token works", func(t *testing.T) {
+	t.Run("tokens of several replicas", func(t *testing.T) {
 		w := joinPeople(t, modelstest.SQLite(t), accesstest.NewClock())
 		first := w.setupToken(t)
 		w.setupToken(t)
@@ -85,7 +85,7 @@ func TestBootstrap(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	t.Run("a wrong form leaves the setup open", func(t *testing.T) {
+	t.Run("invalid form", func(t *testing.T) {
 		w := joinPeople(t, modelstest.SQLite(t), accesstest.NewClock())
 		form := setupForm(w.setupToken(t))
 		form.Password = secrets.NewValue("short")
@@ -97,13 +97,13 @@ func TestBootstrap(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	t.Run("an administrator of the command line ends it", func(t *testing.T) {
+	t.Run("administrator created by command line", func(t *testing.T) {
 		w := joinPeople(t, modelstest.SQLite(t), accesstest.NewClock())
 		token := w.setupToken(t)
 		w.add(t, "cli@example.com", models.RoleAdmin)
 		accesstest.Want(t, second(w.people.Setup(t.Context(), setupForm(token), from)), fault.CodeNotFound)
 	})
-	t.Run("racing setups create one administrator", func(t *testing.T) {
+	t.Run("concurrent setups", func(t *testing.T) {
 		modelstest.EachDSN(t, func(t *testing.T, dsn string) {
 			c := accesstest.NewClock()
 			worlds := []*peopleWorld{joinPeople(t, dsn, c), joinPeople(t, dsn, c)}
@@ -127,12 +127,12 @@ func TestBootstrap(t *testing.T) {
 				case err == nil:
 					won++
 				case !fault.Is(err, fault.CodeNotFound) && !fault.Is(err, fault.CodeValidationFailed):
-					t.Errorf("a loser got %v", err)
+					t.Errorf("losing Setup() = %v", err)
 				}
 			}
 			people, err := worlds[0].people.List(t.Context())
 			if err != nil || won != 1 || len(people) != 1 {
-				t.Errorf("%d setups succeeded and %d people exist (%v)", won, len(people), err)
+				t.Errorf("%d setups succeeded, %d users (%v), want 1 and 1", won, len(people), err)
 			}
 		})
 	})

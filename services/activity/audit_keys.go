@@ -53,7 +53,7 @@ func headData(head *models.AuditHead) []byte {
 }
 
 // misses returns the problem of a row's MAC, or "". Rows of older versions have
-// no MAC; no row without a MAC checkLink a row with one.
+// no MAC; after a row with a MAC, every row must have one.
 func (a *Audit) misses(before, row *models.AuditEntry) (string, error) {
 	switch {
 	case a.signer == nil, row.KeyID == "" && before.KeyID == "":

@@ -48,12 +48,12 @@ func TestAuditMACsNeedKey(t *testing.T) {
 		plain, l := newLog(db), keyed(t, db, oldKey)
 		plain.record(t.Context(), t, activity.Entry{Action: "a"}, activity.Entry{Action: "b"})
 		if found, err := l.Verify(t.Context()); err != nil || found.Count != 2 || found.Keyed != 0 {
-			t.Fatalf("a log of earlier versions: %+v, %v", found, err)
+			t.Fatalf("log without MACs: %+v, %v", found, err)
 		}
 		l.record(t.Context(), t, activity.Entry{Action: "c"}, activity.Entry{Action: "d"}, activity.Entry{Action: "e"})
 		found, err := l.Verify(t.Context())
 		if err != nil || found.Count != 5 || found.Keyed != 3 {
-			t.Fatalf("continued with keys: %+v, %v", found, err)
+			t.Fatalf("log continued with keys: %+v, %v", found, err)
 		}
 		cutTo := func(seq string) []string {
 			return []string{"DELETE FROM audit_entries WHERE seq > " + seq,
@@ -62,15 +62,15 @@ func TestAuditMACsNeedKey(t *testing.T) {
 		for _, tt := range []struct {
 			name, want string
 			statements []string
-			write      bool // a row with a correct hash checkLink
+			write      bool // a row with a correct hash follows
 			after      []string
 		}{
-			{"row behind the last", "row 6 has no MAC", nil, true, nil},
-			{"row with a made-up code", "row 6 was not written by the gateway", nil, true, []string{"UPDATE audit_entries SET key_id = 'old', mac = hash WHERE seq = 6"}},
-			{"row with the code of another", "row 6 was not written by the gateway", nil, true, []string{"UPDATE audit_entries SET key_id = 'old', mac = (SELECT mac FROM audit_entries WHERE seq = 5) WHERE seq = 6"}},
-			{"rewritten from the middle", "row 4 has no MAC", cutTo("3"), true, nil},
-			{"cut at the end", "the MAC of its head is wrong, so rows after row 4 may be missing", cutTo("4"), false, nil},
-			{"cut, without the code of the head", "the MAC of its head is wrong", cutTo("4"), false, []string{"UPDATE audit_heads SET key_id = '', mac = " + map[string]string{"sqlite": "x''", "postgres": "''"}[db.Name()]}},
+			{"row after the last", "row 6 has no MAC", nil, true, nil},
+			{"row with a made-up MAC", "row 6 was not written by the gateway", nil, true, []string{"UPDATE audit_entries SET key_id = 'old', mac = hash WHERE seq = 6"}},
+			{"row with the MAC of another", "row 6 was not written by the gateway", nil, true, []string{"UPDATE audit_entries SET key_id = 'old', mac = (SELECT mac FROM audit_entries WHERE seq = 5) WHERE seq = 6"}},
+			{"rewritten from row 4", "row 4 has no MAC", cutTo("3"), true, nil},
+			{"truncated", "the MAC of its head is wrong, so rows after row 4 may be missing", cutTo("4"), false, nil},
+			{"truncated, head without MAC", "the MAC of its head is wrong", cutTo("4"), false, []string{"UPDATE audit_heads SET key_id = '', mac = " + map[string]string{"sqlite": "x''", "postgres": "''"}[db.Name()]}},
 			{"code removed", "row 4 has no MAC", []string{"UPDATE audit_entries SET key_id = '' WHERE seq = 4"}, false, nil},
 			{"all codes removed", "row 6 was changed", []string{"UPDATE audit_entries SET key_id = ''"}, true, []string{"UPDATE audit_entries SET action = 'z' WHERE seq = 6"}},
 		} {
@@ -85,12 +85,12 @@ func TestAuditMACsNeedKey(t *testing.T) {
 				}
 				run(t, tx, tt.after...)
 				if _, err := keyed(t, tx, oldKey).Verify(t.Context()); !errors.Is(err, activity.ErrBroken) || !strings.Contains(err.Error(), tt.want) {
-					t.Errorf("got %v, want %q", err, tt.want)
+					t.Errorf("Verify() = %v, want %q", err, tt.want)
 				}
 			})
 		}
 		if after, err := l.Verify(t.Context()); err != nil || after != found {
-			t.Errorf("the log was left changed: %+v, %v", after, err)
+			t.Errorf("log still changed: %+v, %v", after, err)
 		}
 	})
 }
@@ -111,20 +111,20 @@ func TestAuditMACsSurviveRotation(t *testing.T) {
 		tx := db.Begin()
 		run(t, tx, "UPDATE audit_entries SET action = 'edited' WHERE seq = 500")
 		if _, err := keyed(t, tx, newKey+","+oldKey).Rekey(t.Context()); !errors.Is(err, activity.ErrBroken) {
-			t.Errorf("rekeying a changed log: %v", err)
+			t.Errorf("Rekey() of a changed log = %v", err)
 		}
 		tx.Rollback()
 		for _, want := range []int{1001, 0} {
 			if n, err := both.Rekey(t.Context()); err != nil || n != want {
-				t.Errorf("%d codes were renewed, want %d (%v)", n, want, err)
+				t.Errorf("Rekey() = %d, want %d (%v)", n, want, err)
 			}
 		}
 		if got, err := after.Verify(t.Context()); err != nil || got != found {
-			t.Errorf("with the new key alone: %+v, %v", got, err)
+			t.Errorf("with only the new key: %+v, %v", got, err)
 		}
 		var left int64
 		if err := db.Model(&models.AuditEntry{}).Where("key_id = 'old'").Count(&left).Error; err != nil || left != 0 {
-			t.Errorf("%d rows have a code of the old key (%v)", left, err)
+			t.Errorf("%d rows have a MAC of the old key (%v)", left, err)
 		}
 	})
 }

@@ -73,7 +73,7 @@ func TestRecordStoresActorAndChange(t *testing.T) {
 			t.Errorf("(-want +got):\n%s", d)
 		}
 		if rows[1].ActorKind != "system" || rows[1].Seq != 2 || !cmp.Equal(rows[1].PrevHash, rows[0].Hash) || len(rows[0].Hash) != 32 {
-			t.Errorf("the second row is %+v", rows[1])
+			t.Errorf("second row = %+v", rows[1])
 		}
 	})
 }
@@ -88,7 +88,7 @@ func TestFailedChangeLeavesNoRow(t *testing.T) {
 			return failed
 		})
 		if !errors.Is(err, failed) || len(l.rows(t)) != 0 {
-			t.Errorf("%v, and %d rows stay", err, len(l.rows(t)))
+			t.Errorf("%v, and %d rows remain", err, len(l.rows(t)))
 		}
 		l.record(t.Context(), t, activity.Entry{Action: "y"})
 		if found, err := l.Verify(t.Context()); err != nil || found.Count != 1 {
@@ -109,10 +109,10 @@ func TestRowsAreTruncated(t *testing.T) {
 			row := rows[len(rows)-1]
 			want := min(n, activity.MaxField)
 			if got := len([]rune(row.Object)); got != want {
-				t.Errorf("%d characters became %d, want %d", n, got, want)
+				t.Errorf("%d characters stored as %d, want %d", n, got, want)
 			}
 			if got := len([]rune(row.Detail["00"])); got != want || len(row.Detail) != activity.MaxDetail {
-				t.Errorf("%d details, the first of %d characters", len(row.Detail), got)
+				t.Errorf("%d details, the first with %d characters", len(row.Detail), got)
 			}
 		}
 		l.record(t.Context(), t, activity.Entry{Action: "odd", Object: "a\x00b\xffc\r\n", Detail: map[string]string{"\x00": "\xff", "empty": ""}})
@@ -125,7 +125,7 @@ func TestRowsAreTruncated(t *testing.T) {
 func TestAuditChain(t *testing.T) {
 	each(t, func(t *testing.T, l *log) {
 		if found, err := l.Verify(t.Context()); err != nil || found != (activity.Verification{}) {
-			t.Errorf("the empty log: %+v, %v", found, err)
+			t.Errorf("Verify() of an empty log = %+v, %v", found, err)
 		}
 		const n = 2005 // more than two pages of the verification
 		entries := make([]activity.Entry, n)
@@ -146,17 +146,17 @@ func TestAuditChain(t *testing.T) {
 			{"detail", "row 1001 was changed", []string{"UPDATE audit_entries SET detail = '{}' WHERE seq = 1001"}},
 			{"detail moved into the object", "row 7 was changed", []string{`UPDATE audit_entries SET detail = '{}', object = '7n6' WHERE seq = 7`}},
 			{"moment", "row 2005 was changed", []string{"UPDATE audit_entries SET at = '2026-03-01 12:00:00.124+00:00' WHERE seq = 2005"}},
-			{"removed at the start", "row 1 is missing", []string{"DELETE FROM audit_entries WHERE seq = 1"}},
+			{"removed first row", "row 1 is missing", []string{"DELETE FROM audit_entries WHERE seq = 1"}},
 			{"removed in between", "row 1000 is missing", []string{"DELETE FROM audit_entries WHERE seq = 1000"}},
 			{"removed and numbered anew", "row 2004 does not follow", []string{"DELETE FROM audit_entries WHERE seq = 2004", "UPDATE audit_entries SET seq = 2004 WHERE seq = 2005"}},
 			{"exchanged", "row 4 does not follow", []string{"UPDATE audit_entries SET seq = 0 WHERE seq = 4", "UPDATE audit_entries SET seq = 4 WHERE seq = 5", "UPDATE audit_entries SET seq = 5 WHERE seq = 0"}},
-			{"removed at the end", "row 2005 is missing", []string{"DELETE FROM audit_entries WHERE seq = 2005"}},
+			{"removed last row", "row 2005 is missing", []string{"DELETE FROM audit_entries WHERE seq = 2005"}},
 			{"all removed", "row 1 is missing", []string{"DELETE FROM audit_entries"}},
-			{"copied to the end", "row 2006 does not follow", []string{"INSERT INTO audit_entries SELECT 2006, at, actor_kind, actor_id, actor_name, ip, request_id, action, object, object_id, project, detail, prev_hash, hash, key_id, mac FROM audit_entries WHERE seq = 2005"}},
+			{"copied last row", "row 2006 does not follow", []string{"INSERT INTO audit_entries SELECT 2006, at, actor_kind, actor_id, actor_name, ip, request_id, action, object, object_id, project, detail, prev_hash, hash, key_id, mac FROM audit_entries WHERE seq = 2005"}},
 			{"head set back", "row 2005 was added after its end", []string{"UPDATE audit_heads SET seq = 2004"}},
 			{"head of another row", "row 2005 is not the last one written", []string{"UPDATE audit_heads SET hash = (SELECT hash FROM audit_entries WHERE seq = 2004)"}},
 			{"head removed", "the head row is missing", []string{"DELETE FROM audit_heads"}},
-			{"before the first", "row 1 is missing", []string{"UPDATE audit_entries SET seq = 3000 WHERE seq = 1"}},
+			{"moved first row", "row 1 is missing", []string{"UPDATE audit_entries SET seq = 3000 WHERE seq = 1"}},
 		}
 		for _, c := range cases {
 			t.Run(c.name, func(t *testing.T) {
@@ -171,12 +171,12 @@ func TestAuditChain(t *testing.T) {
 				_, err := activity.NewAudit(tx, time.Now).Verify(t.Context())
 				tx.Rollback()
 				if !errors.Is(err, activity.ErrBroken) || !strings.Contains(err.Error(), c.broken) {
-					t.Errorf("got %v, want %q", err, c.broken)
+					t.Errorf("Verify() = %v, want %q", err, c.broken)
 				}
 			})
 		}
 		if after, err := l.Verify(t.Context()); err != nil || after != found {
-			t.Errorf("the cases left the log changed: %+v, %v", after, err)
+			t.Errorf("log changed by the test cases: %+v, %v", after, err)
 		}
 	})
 }
@@ -221,7 +221,7 @@ func TestUnreadableLogIsNotTampered(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := l.Verify(ctx); !fault.Is(err, fault.CodeInternal) || errors.Is(err, activity.ErrBroken) {
-		t.Errorf("got %v", err)
+		t.Errorf("Verify() = %v", err)
 	}
 }
 
@@ -248,7 +248,7 @@ func TestList(t *testing.T) {
 			want   string
 		}{
 			"all": {activity.Filter{}, "4 3 2 1"}, "action": {activity.Filter{Action: "key.created"}, "1"}, "actions on keys": {activity.Filter{Action: "key"}, "2 1"},
-			"another case": {activity.Filter{Action: "KEY"}, ""}, "no pattern": {activity.Filter{Action: "%"}, ""}, "object": {activity.Filter{Object: "ci"}, "2 1"},
+			"other case": {activity.Filter{Action: "KEY"}, ""}, "no pattern": {activity.Filter{Action: "%"}, ""}, "object": {activity.Filter{Object: "ci"}, "2 1"},
 			"object's id": {activity.Filter{Object: "k1"}, "2 1"}, "not a pattern": {activity.Filter{Object: "100_"}, ""}, "literal": {activity.Filter{Object: "100%"}, "3"},
 			"project": {activity.Filter{Project: "work"}, "4 2 1"}, "kind": {activity.Filter{Actor: "user"}, "3 1"}, "name": {activity.Filter{Actor: "root"}, "2"},
 			"id": {activity.Filter{Actor: "u1"}, "3 1"}, "system": {activity.Filter{Actor: "system"}, "4"}, "since": {activity.Filter{Since: minute(3)}, "4 3"},
@@ -258,14 +258,14 @@ func TestList(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				rows, next, err := l.List(t.Context(), tc.filter, 0, 10)
 				if err != nil || next != 0 {
-					t.Fatalf("%v, and %d is next", err, next)
+					t.Fatalf("List() next = %[2]d, %[1]v", err, next)
 				}
 				var got []string
 				for _, row := range rows {
 					got = append(got, fmt.Sprint(row.Seq))
 				}
 				if strings.Join(got, " ") != tc.want {
-					t.Errorf("got %v, want %s", got, tc.want)
+					t.Errorf("List() = %v, want %s", got, tc.want)
 				}
 			})
 		}
@@ -294,7 +294,7 @@ func TestListPagesAreStable(t *testing.T) {
 			t.Errorf("(-want +got):\n%s", d)
 		}
 		if rows, next, err := l.List(t.Context(), activity.Filter{}, 3, 2); err != nil || len(rows) != 2 || next != 0 {
-			t.Errorf("a last page that is full: %d rows, %d is next, %v", len(rows), next, err)
+			t.Errorf("full last page: %d rows, next = %d, %v", len(rows), next, err)
 		}
 	})
 }

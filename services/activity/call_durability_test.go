@@ -46,6 +46,6 @@ func TestOnlyCallsAreNotSynced(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]string{"normal", "calls", "full", "revisions"}, slices.Compact(got)); diff != "" {
-		t.Errorf("what was prepared (-want +got):\n%s", diff)
+		t.Errorf("prepared statements (-want +got):\n%s", diff)
 	}
 }

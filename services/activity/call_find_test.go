@@ -40,23 +40,23 @@ func TestClauses(t *testing.T) {
 			clauses []activity.CallClause
 			want    string
 		}{
-			"nothing asked":       {nil, odd + " gateway_x3 up__add2 up__Echo1"},
-			"a word in any case":  {[]activity.CallClause{clause(activity.CallWords, "eCHO")}, "up__Echo1"},
-			"a word of the code":  {[]activity.CallClause{clause(activity.CallWords, "timeout")}, "up__add2"},
-			"a word of the id":    {[]activity.CallClause{clause(activity.CallWords, "x3")}, "gateway_x3"},
-			"a word of the alias": {[]activity.CallClause{clause(activity.CallWords, "othe")}, odd},
-			"two words":           {[]activity.CallClause{clause(activity.CallWords, "up"), clause(activity.CallWords, "add")}, "up__add2"},
-			"wildcards are text":  {[]activity.CallClause{clause(activity.CallWords, "%_")}, odd},
-			"a backslash is text": {[]activity.CallClause{clause(activity.CallWords, `\`)}, odd},
-			"not a word":          {[]activity.CallClause{not(clause(activity.CallWords, "up"))}, odd + " gateway_x3"},
-			"a tool as a whole":   {[]activity.CallClause{clause(activity.CallTool, "up__ech", "up__add")}, "up__add2"},
-			"one of two outcomes": {[]activity.CallClause{clause(activity.CallOutcome, "error", "tool_error")}, "gateway_x3 up__add2"},
-			"no outcome of two":   {[]activity.CallClause{not(clause(activity.CallOutcome, "error", "tool_error"))}, odd + " up__Echo1"},
-			"built-in tools":      {[]activity.CallClause{clause(activity.CallServer, activity.ServerBuiltin)}, "gateway_x3"},
-			"an alias, any case":  {[]activity.CallClause{clause(activity.CallServer, "OTHER")}, odd},
-			"a caller":            {[]activity.CallClause{clause(activity.CallPrincipal, "key:2")}, "up__add2"},
-			"one of no values":    {[]activity.CallClause{clause(activity.CallPrincipal)}, ""},
-			"none of no values":   {[]activity.CallClause{not(clause(activity.CallPrincipal))}, odd + " gateway_x3 up__add2 up__Echo1"},
+			"no clauses":              {nil, odd + " gateway_x3 up__add2 up__Echo1"},
+			"word, case-insensitive":  {[]activity.CallClause{clause(activity.CallWords, "eCHO")}, "up__Echo1"},
+			"word in the code":        {[]activity.CallClause{clause(activity.CallWords, "timeout")}, "up__add2"},
+			"word in the ID":          {[]activity.CallClause{clause(activity.CallWords, "x3")}, "gateway_x3"},
+			"word in the alias":       {[]activity.CallClause{clause(activity.CallWords, "othe")}, odd},
+			"two words":               {[]activity.CallClause{clause(activity.CallWords, "up"), clause(activity.CallWords, "add")}, "up__add2"},
+			"wildcards are text":      {[]activity.CallClause{clause(activity.CallWords, "%_")}, odd},
+			"backslash":               {[]activity.CallClause{clause(activity.CallWords, `\`)}, odd},
+			"negated word":            {[]activity.CallClause{not(clause(activity.CallWords, "up"))}, odd + " gateway_x3"},
+			"whole tool name":         {[]activity.CallClause{clause(activity.CallTool, "up__ech", "up__add")}, "up__add2"},
+			"two outcomes":            {[]activity.CallClause{clause(activity.CallOutcome, "error", "tool_error")}, "gateway_x3 up__add2"},
+			"no outcome of two":       {[]activity.CallClause{not(clause(activity.CallOutcome, "error", "tool_error"))}, odd + " up__Echo1"},
+			"built-in tools":          {[]activity.CallClause{clause(activity.CallServer, activity.ServerBuiltin)}, "gateway_x3"},
+			"alias, case-insensitive": {[]activity.CallClause{clause(activity.CallServer, "OTHER")}, odd},
+			"caller":                  {[]activity.CallClause{clause(activity.CallPrincipal, "key:2")}, "up__add2"},
+			"no values":               {[]activity.CallClause{clause(activity.CallPrincipal)}, ""},
+			"none of no values":       {[]activity.CallClause{not(clause(activity.CallPrincipal))}, odd + " gateway_x3 up__add2 up__Echo1"},
 		} {
 			calls, _, err := c.List(t.Context(), activity.CallFilter{ProjectID: "p", Clauses: tc.clauses}, "", 10)
 			if got := ids(calls); err != nil || got != tc.want {
@@ -203,7 +203,7 @@ func TestCallsAreExported(t *testing.T) {
 		text, pieces := whole(t, c.ExportCSV(t.Context(), activity.CallFilter{ProjectID: "p"}, slug))
 		rows, err := csv.NewReader(strings.NewReader(text)).ReadAll()
 		if err != nil || len(rows) != n+1 || pieces != 3 {
-			t.Fatalf("%d rows in %d pieces, %v", len(rows), pieces, err)
+			t.Fatalf("%d rows in %d parts, %v", len(rows), pieces, err)
 		}
 		newest, _, err := c.List(t.Context(), activity.CallFilter{}, "", 1)
 		if err != nil {
@@ -211,7 +211,7 @@ func TestCallsAreExported(t *testing.T) {
 		}
 		want := []string{"2026-01-03T21:20:00Z", "slug-of-p", "key:1", "up__a", "up", "2000.000", "10", "20", "ok", "with, comma \"and quote\"", fmt.Sprint("up__a", n-1), newest[0].ID}
 		if diff := cmp.Diff(want, rows[1]); diff != "" {
-			t.Errorf("the first row (-want +got):\n%s", diff)
+			t.Errorf("first row (-want +got):\n%s", diff)
 		}
 		var records []activity.CallRecord
 		text, _ = whole(t, c.ExportJSON(t.Context(), activity.CallFilter{ProjectID: "p"}, slug))
@@ -223,11 +223,11 @@ func TestCallsAreExported(t *testing.T) {
 			"[\n]\n": c.ExportJSON(t.Context(), activity.CallFilter{ProjectID: "q"}, slug),
 		} {
 			if text, _ := whole(t, e); text != name {
-				t.Errorf("of no calls: %q, want %q", text, name)
+				t.Errorf("export without calls = %q, want %q", text, name)
 			}
 		}
 		if _, err := c.ExportCSV(t.Context(), activity.CallFilter{Tool: "\xff"}, slug).Next(); !fault.Is(err, fault.CodeInvalidParameter) {
-			t.Errorf("an unusable filter: %v", err)
+			t.Errorf("invalid filter: %v", err)
 		}
 	})
 }
@@ -244,7 +244,7 @@ func TestCSVFormulasAreEscaped(t *testing.T) {
 		text, _ := whole(t, c.ExportCSV(t.Context(), activity.CallFilter{Tool: cell}, func(string) string { return "s" }))
 		rows, err := csv.NewReader(strings.NewReader(text)).ReadAll()
 		if err != nil || len(rows) < 2 || rows[1][3] != want {
-			t.Errorf("%q became %q (%v)", cell, rows, err)
+			t.Errorf("cell %q exported as %q (%v)", cell, rows, err)
 		}
 	}
 }

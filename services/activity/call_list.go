@@ -69,7 +69,7 @@ func (c *Calls) List(ctx context.Context, f CallFilter, before string, limit int
 }
 
 // After returns at most limit matching calls after the id, oldest first, for a
-// page that checkLink the log. With "" it returns only the id of the newest call.
+// page that follows the log. With "" it returns only the id of the newest call.
 // It returns the faults of List.
 func (c *Calls) After(ctx context.Context, f CallFilter, after string, limit int) (calls []models.Call, last string, err error) {
 	query, err := c.matching(ctx, f)

@@ -59,8 +59,8 @@ func NewCalls(db *gorm.DB, now func() time.Time, log *slog.Logger) *Calls {
 	return &Calls{db: db, now: now, log: log, wake: make(chan struct{}, 1), shards: make([]callShard, max(2, 2*runtime.GOMAXPROCS(0)))}
 }
 
-// Record queues a call and sets its ID. It never waits for the database. If the
-// queue is full, the call is dropped and counted.
+// Record queues a call. The writer assigns its ID. Record never waits for the
+// database. If the queue is full, the call is dropped and counted.
 func (c *Calls) Record(call models.Call) {
 	waiting := c.waiting.Add(1)
 	if waiting > maxWaiting {

@@ -75,16 +75,16 @@ func TestCallsAreStoredInOrder(t *testing.T) {
 			got[i], got[j] = got[j], got[i]
 		}
 		if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(models.Call{}, "ID")); diff != "" {
-			t.Errorf("stored (-want +got):\n%s", diff)
+			t.Errorf("stored calls (-want +got):\n%s", diff)
 		}
 		for i := range got {
 			id, err := uuid.Parse(got[i].ID)
 			if err != nil || id.Version() != 7 || id.Variant() != uuid.RFC4122 || id.String() != got[i].ID || i > 0 && got[i].ID <= got[i-1].ID {
-				t.Fatalf("call %d has the id %q, %v", i, got[i].ID, err)
+				t.Fatalf("call %d has id %q, %v", i, got[i].ID, err)
 			}
 		}
 		if c.Lost() != 0 {
-			t.Errorf("%d were lost", c.Lost())
+			t.Errorf("Lost() = %d, want 0", c.Lost())
 		}
 	})
 }
@@ -104,13 +104,13 @@ func TestCallsAreFound(t *testing.T) {
 			filter activity.CallFilter
 			want   string
 		}{
-			"all":          {activity.CallFilter{}, "b5 up__a4 up__a3 up__b2 up__a1"},
-			"of a project": {activity.CallFilter{ProjectID: "q"}, "b5"},
-			"of a tool":    {activity.CallFilter{Tool: "up__a"}, "up__a4 up__a3 up__a1"},
-			"of a server":  {activity.CallFilter{Server: "up", Outcome: models.CallFailed}, "up__b2"},
-			"of a caller":  {activity.CallFilter{Principal: "anonymous"}, "b5"},
-			"of a time":    {activity.CallFilter{Since: noon.Add(2 * time.Minute), Until: noon.Add(4 * time.Minute)}, "up__a3 up__b2"},
-			"of nothing":   {activity.CallFilter{Tool: "up__"}, ""},
+			"all":        {activity.CallFilter{}, "b5 up__a4 up__a3 up__b2 up__a1"},
+			"project":    {activity.CallFilter{ProjectID: "q"}, "b5"},
+			"tool":       {activity.CallFilter{Tool: "up__a"}, "up__a4 up__a3 up__a1"},
+			"server":     {activity.CallFilter{Server: "up", Outcome: models.CallFailed}, "up__b2"},
+			"caller":     {activity.CallFilter{Principal: "anonymous"}, "b5"},
+			"period":     {activity.CallFilter{Since: noon.Add(2 * time.Minute), Until: noon.Add(4 * time.Minute)}, "up__a3 up__b2"},
+			"of nothing": {activity.CallFilter{Tool: "up__"}, ""},
 		} {
 			calls, next, err := c.List(t.Context(), tc.filter, "", 100)
 			if got := ids(calls); err != nil || got != tc.want || next != "" {
@@ -131,7 +131,7 @@ func TestCallsAreFound(t *testing.T) {
 			}
 		}
 		if _, _, err := c.List(t.Context(), activity.CallFilter{Tool: "a\x00b"}, "", 1); !fault.Is(err, fault.CodeInvalidParameter) {
-			t.Errorf("a null character: %v", err)
+			t.Errorf("null character: %v", err)
 		}
 
 		none, last, err := c.After(t.Context(), activity.CallFilter{}, "", 10)
@@ -144,7 +144,7 @@ func TestCallsAreFound(t *testing.T) {
 			t.Errorf("%s, %v", ids(fresh), err)
 		}
 		if again, _, err := c.After(t.Context(), activity.CallFilter{}, last, 10); err != nil || len(again) != 0 {
-			t.Errorf("again %s, %v", ids(again), err)
+			t.Errorf("second After() = %s, %v", ids(again), err)
 		}
 	})
 }
@@ -209,7 +209,7 @@ func TestOldCallsAreRemoved(t *testing.T) {
 		}
 		calls, _, err := c.List(t.Context(), activity.CallFilter{}, "", 10)
 		if got := ids(calls); err != nil || got != "0s "+activity.CallRetention.String() {
-			t.Errorf("left are %q, %v", got, err)
+			t.Errorf("remaining calls = %q, %v", got, err)
 		}
 	})
 }
@@ -228,7 +228,7 @@ func TestCallsSurviveDatabaseOutage(t *testing.T) {
 		c.Run(ctx)
 		calls, _, err := c.List(t.Context(), activity.CallFilter{}, "", 10)
 		if err != nil || ids(calls) != "up__a1" || c.Lost() != 0 {
-			t.Errorf("%s, %d lost, %v", ids(calls), c.Lost(), err)
+			t.Errorf("calls %s, %d lost, %v", ids(calls), c.Lost(), err)
 		}
 	})
 }
@@ -259,7 +259,7 @@ func TestCallBatchSizes(t *testing.T) {
 				t.Fatalf("%d calls (-want +got):\n%s", n, diff)
 			}
 			if c.Lost() != 0 {
-				t.Errorf("%d of %d were lost", c.Lost(), n)
+				t.Errorf("%d of %d calls lost", c.Lost(), n)
 			}
 		}
 	})
@@ -280,7 +280,7 @@ func TestInvalidTextsDoNotBlockCalls(t *testing.T) {
 		}
 		for i, want := range []string{"a'b\\", "a\uFFFDb", "a\uFFFDb"} {
 			if calls[i].Tool != want {
-				t.Errorf("the tool %q is stored as %q", want, calls[i].Tool)
+				t.Errorf("tool %q stored as %q", want, calls[i].Tool)
 			}
 		}
 	})
@@ -322,7 +322,7 @@ func TestSweepRemovesAllOldCalls(t *testing.T) {
 		}
 		calls, _, err := c.List(t.Context(), activity.CallFilter{}, "", 10)
 		if err != nil || ids(calls) != "up__a0" {
-			t.Errorf("left are %q, %v", ids(calls), err)
+			t.Errorf("remaining calls = %q, %v", ids(calls), err)
 		}
 	})
 }

@@ -54,9 +54,9 @@ func TestPayloadsAreStored(t *testing.T) {
 			case err != nil:
 				t.Error(err)
 			case want == "" && p != nil:
-				t.Errorf("a call without a payload has %+v", p)
+				t.Errorf("call without payload has %+v", p)
 			case want != "" && (p == nil || p.Arguments != want || p.Answer != `{"content":[]}` || p.ArgumentsCut || !p.AnswerCut || p.ProjectID != "p" || !p.At.Equal(calls[i].At)):
-				t.Errorf("of call %d is kept %+v", i, p)
+				t.Errorf("payload of call %d = %+v", i, p)
 			}
 		}
 	})
@@ -85,11 +85,11 @@ func TestPayloadsExpireBeforeCalls(t *testing.T) {
 			t.Fatal(err)
 		}
 		if left := kept(t, db); len(left) != 1 || left[0] != activity.PayloadRetention.String() {
-			t.Errorf("left are %q", left)
+			t.Errorf("remaining payloads = %q", left)
 		}
 		calls, _, err := c.List(t.Context(), activity.CallFilter{}, "", 10)
 		if err != nil || len(calls) != 3 {
-			t.Errorf("%d calls are left, %v", len(calls), err)
+			t.Errorf("%d calls remain, %v", len(calls), err)
 		}
 	})
 }
@@ -103,7 +103,7 @@ func TestQueuedPayloadsAreLimited(t *testing.T) {
 				}
 			})
 			if c.Lost() != 0 {
-				t.Errorf("%d calls were lost", c.Lost())
+				t.Errorf("%d calls lost", c.Lost())
 			}
 		}
 		for _, n := range []int{activity.MaxPayloadsWaiting - 1, activity.MaxPayloadsWaiting, activity.MaxPayloadsWaiting + 1} {
@@ -112,7 +112,7 @@ func TestQueuedPayloadsAreLimited(t *testing.T) {
 			}
 			write(n)
 			if got := len(kept(t, db)); got != min(n, activity.MaxPayloadsWaiting) {
-				t.Errorf("of %d payloads %d are kept", n, got)
+				t.Errorf("%[2]d of %[1]d payloads stored", n, got)
 			}
 		}
 	})
@@ -125,14 +125,14 @@ func TestPayloadsSurviveDatabaseOutage(t *testing.T) {
 		}
 		c := record(t, db, func(c *activity.Calls) { c.Record(about(1, "x")) })
 		if calls, _, err := c.List(t.Context(), activity.CallFilter{}, "", 10); err != nil || len(calls) != 0 {
-			t.Errorf("a call was stored without what it was about: %d, %v", len(calls), err)
+			t.Errorf("call stored without its payload: %d, %v", len(calls), err)
 		}
 		if err := db.Migrator().RenameTable("payloads_away", "call_payloads"); err != nil {
 			t.Fatal(err)
 		}
 		again(t, c)
 		if left := kept(t, db); len(left) != 1 {
-			t.Errorf("kept are %q", left)
+			t.Errorf("stored payloads = %q", left)
 		}
 	})
 }

@@ -13,10 +13,10 @@ import (
 	"mcpgateway/services/fault"
 )
 
-// byAdmin marks what an admin decided against a source.
+// byAdmin marks a decision of an administrator, which overrides the source.
 const byAdmin = "admin"
 
-// SetFeatured says whether an entry is shown first, whatever its source says.
+// SetFeatured sets whether an entry is listed first, regardless of its source.
 // It returns NOT_FOUND for an unknown entry.
 func (s *Store) SetFeatured(ctx context.Context, id string, featured bool) error {
 	return s.decide(ctx, id, "catalog.featured", func(row *models.CatalogEntry) (map[string]any, error) {
@@ -27,13 +27,13 @@ func (s *Store) SetFeatured(ctx context.Context, id string, featured bool) error
 	})
 }
 
-// SetVerified says whether the publisher of an entry was matched to the
-// product, and on what ground, whatever its source says. It returns NOT_FOUND
-// for an unknown entry and VALIDATION_FAILED without evidence.
+// SetVerified sets whether the publisher of an entry is verified, and the
+// evidence, regardless of its source. It returns NOT_FOUND for an unknown entry
+// and VALIDATION_FAILED without evidence.
 func (s *Store) SetVerified(ctx context.Context, id string, verified bool, evidence string) error {
 	evidence = sources.Clean(evidence, sources.MaxEvidence)
 	if verified && evidence == "" {
-		return fault.Validation(map[string]string{"evidence": "say on what ground the publisher is verified"})
+		return fault.Validation(map[string]string{"evidence": "describe how the publisher was verified"})
 	}
 	if !verified {
 		evidence = ""
@@ -46,8 +46,8 @@ func (s *Store) SetVerified(ctx context.Context, id string, verified bool, evide
 	})
 }
 
-// SetHidden takes an entry out of the catalog or puts it back. It returns
-// NOT_FOUND for an unknown entry.
+// SetHidden hides an entry or shows it again. It returns NOT_FOUND for an
+// unknown entry.
 func (s *Store) SetHidden(ctx context.Context, id string, hidden bool) error {
 	return s.decide(ctx, id, "catalog.hidden", func(row *models.CatalogEntry) (map[string]any, error) {
 		if row.Hidden == hidden {
@@ -57,7 +57,7 @@ func (s *Store) SetHidden(ctx context.Context, id string, hidden bool) error {
 	})
 }
 
-// Edit is what an admin changes about an entry; nil leaves a field as it is.
+// Edit is an administrator's change of an entry. Nil leaves a field unchanged.
 type Edit struct {
 	PublisherTitle *string
 	ServerTitle    *string
@@ -69,9 +69,9 @@ type Edit struct {
 	WebsiteURL     *string
 }
 
-// Edit changes an entry and locks it, so that imports leave it as it is. It
-// returns NOT_FOUND for an unknown entry and VALIDATION_FAILED for fields that
-// cannot be used.
+// Edit changes an entry and locks it, so that imports don't change it. It
+// returns NOT_FOUND for an unknown entry and VALIDATION_FAILED for invalid
+// fields.
 func (s *Store) Edit(ctx context.Context, id string, e Edit) error {
 	changes, err := e.changes()
 	if err != nil {
@@ -113,7 +113,7 @@ func (e *Edit) changes() (map[string]any, error) {
 		}
 		link := f.clean(*f.value)
 		if link == "" && strings.TrimSpace(*f.value) != "" {
-			wrong[f.field] = "use an address that begins with https://"
+			wrong[f.field] = "use a URL that starts with https://"
 		}
 		changes[column] = link
 	}
@@ -126,10 +126,10 @@ func (e *Edit) changes() (map[string]any, error) {
 	return changes, nil
 }
 
-// Unlock gives an entry back to its source: what admins decided about it ends,
-// but for hiding it, and the next sync takes the source's word anew. An entry
-// of the built-in data is as built in at once. It returns NOT_FOUND for an
-// unknown entry.
+// Unlock drops all decisions of administrators about an entry, except for
+// hiding it. The next sync then applies the source again; an entry of the
+// built-in data is restored immediately. It returns NOT_FOUND for an unknown
+// entry.
 func (s *Store) Unlock(ctx context.Context, id string) error {
 	source := ""
 	err := s.change(ctx, func(tx *gorm.DB) (*activity.Entry, error) {
@@ -138,7 +138,7 @@ func (s *Store) Unlock(ctx context.Context, id string) error {
 			return nil, err
 		}
 		source = row.SourceID
-		// A source that only tells what changed has to tell everything again.
+		// An incremental source must send everything again.
 		if err := tx.Model(&models.CatalogSource{}).Where("id = ?", source).Updates(map[string]any{"content_hash": "", "high_water": nil}).Error; err != nil {
 			return nil, err
 		}
@@ -153,8 +153,8 @@ func (s *Store) Unlock(ctx context.Context, id string) error {
 	return s.LoadDefaults(ctx)
 }
 
-// decide changes the columns of an entry that decision returns; none means
-// that it already is as decided.
+// decide updates the columns of an entry that decision returns. None means that
+// the entry already is as decided.
 func (s *Store) decide(ctx context.Context, id, action string, decision func(*models.CatalogEntry) (map[string]any, error)) error {
 	return s.change(ctx, func(tx *gorm.DB) (*activity.Entry, error) {
 		row, err := entryOf(tx, id)

@@ -13,7 +13,7 @@ import (
 	"mcpgateway/services/fault"
 )
 
-func TestWhatAnAdminDecidesOutlivesImports(t *testing.T) {
+func TestAdminDecisionsSurviveImports(t *testing.T) {
 	modelstest.EachDSN(t, func(t *testing.T, dsn string) {
 		w := only(t, dsn)
 		ctx := activity.WithActor(t.Context(), activity.Actor{Kind: activity.ActorUser, ID: "u1", Name: "Ada"})
@@ -38,12 +38,12 @@ func TestWhatAnAdminDecidesOutlivesImports(t *testing.T) {
 				t.Fatalf("%s: %v", name, err)
 			}
 		}
-		if got := len(w.audited(t)); got != 6 { // the import too
-			t.Errorf("%d changes are audited", got)
+		if got := len(w.audited(t)); got != 6 { // including the import
+			t.Errorf("%d audited changes, want 6", got)
 		}
 		var actors []string
 		if err := w.db.Model(&models.AuditEntry{}).Where("seq > 1").Distinct().Pluck("actor_name", &actors).Error; err != nil || len(actors) != 1 || actors[0] != "Ada" {
-			t.Errorf("%v did it (%v)", actors, err)
+			t.Errorf("audit actor = %v (%v)", actors, err)
 		}
 		before := w.revision(t)
 		for name, err := range map[string]error{
@@ -57,44 +57,44 @@ func TestWhatAnAdminDecidesOutlivesImports(t *testing.T) {
 		changed := strings.NewReplacer(`"Forge"`, `"The Forge"`, `"GitHub"`, `"GH"`, `"My Git Notes"`, `"Notes"`, `"Legit Scan"`, `"Legit"`).Replace(rows)
 		plan := w.importFile(t, changed)
 		if plan.Updated != 3 || plan.Locked != 1 {
-			t.Errorf("the import does %+v", plan)
+			t.Errorf("import plan = %+v", plan)
 		}
 		e, err := w.catalog.Entry(forge)
 		if err != nil || e.ServerTitle != "The Forge" || !e.Featured || !e.Verified || e.VerifiedEvidence != "seen on their page" {
-			t.Errorf("forge is %+v (%v)", e, err)
+			t.Errorf("forge = %+v (%v)", e, err)
 		}
 		if e, err = w.catalog.Entry(hub); err != nil || e.ServerTitle != "Hub of Acme" || len(e.Tags) != 1 || !e.Locked {
-			t.Errorf("github is %+v (%v)", e, err)
+			t.Errorf("github = %+v (%v)", e, err)
 		}
 		if e, err = w.catalog.Entry(legit); err != nil || e.Verified || e.VerifiedEvidence != "" || e.ServerTitle != "Legit" {
-			t.Errorf("legit is %+v (%v)", e, err)
+			t.Errorf("legit = %+v (%v)", e, err)
 		}
 		if _, err = w.catalog.Entry(notes); !fault.Is(err, fault.CodeNotFound) {
-			t.Errorf("notes is there (%v)", err)
+			t.Errorf("notes is still listed (%v)", err)
 		}
 		if row, err := w.store.Entry(ctx, notes); err != nil || row.ServerTitle != "Notes" || !row.Hidden {
-			t.Errorf("notes is stored as %+v (%v)", row, err)
+			t.Errorf("stored notes = %+v (%v)", row, err)
 		}
 		curated, err := w.store.Curated(ctx)
 		if err != nil || len(curated) != 4 {
-			t.Errorf("%d rows are curated (%v)", len(curated), err)
+			t.Errorf("%d curated rows (%v)", len(curated), err)
 		}
 		if err := w.store.Unlock(ctx, hub); err != nil {
 			t.Fatal(err)
 		}
 		if plan := w.importFile(t, changed); plan.Updated != 1 || plan.Locked != 0 {
-			t.Errorf("after unlocking the import does %+v", plan)
+			t.Errorf("import plan after Unlock = %+v", plan)
 		}
 		if e, err = w.catalog.Entry(hub); err != nil || e.ServerTitle != "GH" || e.Locked {
-			t.Errorf("github is %+v (%v)", e, err)
+			t.Errorf("github = %+v (%v)", e, err)
 		}
 		if featured := names(w.catalog.Featured(5)); featured != "acme/git gitea/forge" {
-			t.Errorf("featured are %s", featured)
+			t.Errorf("featured entries = %s", featured)
 		}
 	})
 }
 
-func TestABuiltInRowIsAsBuiltInOnceUnlocked(t *testing.T) {
+func TestUnlockRestoresBuiltInRow(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		e := w.catalog.AllEntries()[0]
 		title := "Other"
@@ -117,7 +117,7 @@ func TestABuiltInRowIsAsBuiltInOnceUnlocked(t *testing.T) {
 	})
 }
 
-func TestDecisionsThatCannotBeMade(t *testing.T) {
+func TestInvalidAdminDecisions(t *testing.T) {
 	w := onSQLite(t)
 	ctx, id := t.Context(), w.catalog.AllEntries()[0].ID
 	empty, script, ftp := " \u200b", "javascript:alert(1)", "http://example.com/icon.png"
@@ -125,24 +125,24 @@ func TestDecisionsThatCannotBeMade(t *testing.T) {
 		err  error
 		code fault.Code
 	}{
-		"an unknown row":     {w.store.SetFeatured(ctx, "nobody", true), fault.CodeNotFound},
-		"an unknown one too": {w.store.Unlock(ctx, "nobody"), fault.CodeNotFound},
-		"without evidence":   {w.store.SetVerified(ctx, id, true, " "), fault.CodeValidationFailed},
-		"an empty title":     {w.store.Edit(ctx, id, catalog.Edit{ServerTitle: &empty}), fault.CodeValidationFailed},
-		"a script":           {w.store.Edit(ctx, id, catalog.Edit{WebsiteURL: &script}), fault.CodeValidationFailed},
-		"an http icon":       {w.store.Edit(ctx, id, catalog.Edit{IconURL: &ftp}), fault.CodeValidationFailed},
-		"an unknown source":  {w.store.RemoveSource(ctx, "nobody"), fault.CodeNotFound},
+		"unknown row":           {w.store.SetFeatured(ctx, "unknown", true), fault.CodeNotFound},
+		"unknown row to verify": {w.store.Unlock(ctx, "unknown"), fault.CodeNotFound},
+		"without evidence":      {w.store.SetVerified(ctx, id, true, " "), fault.CodeValidationFailed},
+		"empty title":           {w.store.Edit(ctx, id, catalog.Edit{ServerTitle: &empty}), fault.CodeValidationFailed},
+		"script URL":            {w.store.Edit(ctx, id, catalog.Edit{WebsiteURL: &script}), fault.CodeValidationFailed},
+		"http icon":             {w.store.Edit(ctx, id, catalog.Edit{IconURL: &ftp}), fault.CodeValidationFailed},
+		"unknown source":        {w.store.RemoveSource(ctx, "unknown"), fault.CodeNotFound},
 	} {
 		if !fault.Is(tc.err, tc.code) {
 			t.Errorf("%s: got %v, want the fault %s", name, tc.err, tc.code)
 		}
 	}
 	if got := w.audited(t); len(got) != 0 {
-		t.Errorf("the audit log holds %v", got)
+		t.Errorf("audit log = %v", got)
 	}
 }
 
-func TestSourcesComeAndGoWithTheirRows(t *testing.T) {
+func TestAddAndRemoveSources(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		r := newRegistry(t, official()...)
 		ctx := t.Context()
@@ -166,7 +166,7 @@ func TestSourcesComeAndGoWithTheirRows(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := len(w.catalog.AllEntries()); got != 498 {
-			t.Errorf("there are %d entries", got)
+			t.Errorf("%d entries", got)
 		}
 		if err := w.store.RemoveSource(ctx, source.ID); err != nil {
 			t.Fatal(err)
@@ -184,11 +184,11 @@ func TestSourcesComeAndGoWithTheirRows(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := len(w.catalog.AllEntries()); got != 495 {
-			t.Errorf("%d built-in entries came back", got)
+			t.Errorf("%d built-in entries are back", got)
 		}
 		want := []string{"catalog.source_added", "catalog.source_disabled", "catalog.source_enabled", "catalog.imported", "catalog.source_removed", "catalog.source_removed", "catalog.source_enabled"}
 		if diff := cmp.Diff(want, w.audited(t)); diff != "" {
-			t.Errorf("the audit log (-want +got):\n%s", diff)
+			t.Errorf("audit log (-want +got):\n%s", diff)
 		}
 	})
 }

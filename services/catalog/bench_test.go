@@ -78,7 +78,8 @@ func BenchmarkSearch(b *testing.B) {
 	}
 }
 
-// BenchmarkBuild also reports the memory that the catalog holds besides its rows.
+// BenchmarkBuild also reports the memory that the catalog uses in addition to
+// its rows.
 func BenchmarkBuild(b *testing.B) {
 	for _, n := range []int{25_000, 100_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
@@ -98,7 +99,7 @@ func BenchmarkBuild(b *testing.B) {
 	}
 }
 
-// held returns the bytes of the heap that are in use.
+// held returns the bytes of the heap in use.
 func held() int64 {
 	runtime.GC()
 	var m runtime.MemStats
@@ -106,8 +107,8 @@ func held() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// BenchmarkStart measures what the catalog adds to a start: the first one on a
-// database, and every later one.
+// BenchmarkStart measures the catalog's share of the start time: the first
+// start on a database, and later ones.
 func BenchmarkStart(b *testing.B) {
 	log := slog.New(slog.DiscardHandler)
 	open := func(b *testing.B, dsn string) time.Duration {

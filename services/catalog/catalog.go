@@ -1,5 +1,5 @@
-// Package catalog is the public catalog of MCP servers and of templates: where
-// its rows come from, who may change them, and how they are searched.
+// Package catalog implements the public catalog of MCP servers and templates:
+// its sources, its administration and its search.
 package catalog
 
 import (
@@ -19,13 +19,11 @@ import (
 	"mcpgateway/services/page"
 )
 
-// retryInterval is how long a failed attempt to read the catalog waits for the
-// next.
+// retryInterval is the pause after a failed attempt to load the catalog.
 const retryInterval = time.Second
 
-// Catalog answers from memory what is in the catalog. It keeps one immutable
-// snapshot, which is exchanged when the catalog has changed. It is safe for
-// concurrent use.
+// Catalog serves the catalog from memory. It holds one immutable snapshot and
+// replaces it when the catalog changes. It is safe for concurrent use.
 type Catalog struct {
 	db      *gorm.DB
 	cursors *page.Cursors
@@ -34,14 +32,14 @@ type Catalog struct {
 	tasks   *background.Tasks
 
 	current atomic.Pointer[snapshot]
-	turn    chan struct{} // held while a snapshot is made
-	changed chan struct{} // tells Run that there is something to read
+	turn    chan struct{} // held while a snapshot is built
+	changed chan struct{} // signals Run to load the catalog
 }
 
-// New returns an empty catalog over the database. cursors seals and opens the
-// cursors of searches; keyID names the key they are sealed with, so that
-// answers which hold cursors are not kept for longer than their key. tasks
-// starts its goroutines and may be nil.
+// New returns an empty catalog on db. cursors seals and opens the cursors of
+// searches. keyID is the id of their key, which is part of Version, so that
+// responses with cursors aren't cached for longer than the key is used. tasks
+// starts the goroutines and may be nil.
 func New(db *gorm.DB, cursors *page.Cursors, keyID string, log *slog.Logger, tasks *background.Tasks) *Catalog {
 	c := &Catalog{db: db, cursors: cursors, keyID: keyID, log: log, tasks: tasks, turn: make(chan struct{}, 1), changed: make(chan struct{}, 1)}
 	empty, err := newSnapshot(-1, nil, nil, nil)
@@ -52,8 +50,8 @@ func New(db *gorm.DB, cursors *page.Cursors, keyID string, log *slog.Logger, tas
 	return c
 }
 
-// Load reads the catalog, unless what is in memory is the newest. It returns
-// the database's error as an INTERNAL fault and then keeps what it has.
+// Load loads the catalog unless the one in memory is current. On a database
+// error it returns an INTERNAL fault and serves the old one.
 func (c *Catalog) Load(ctx context.Context) error {
 	select {
 	case c.turn <- struct{}{}:
@@ -86,15 +84,16 @@ func (c *Catalog) revision(ctx context.Context) (int64, error) {
 	return row.Revision, err
 }
 
-// Loaded reports whether the catalog was read at least once.
+// Loaded reports whether the catalog has been loaded at least once.
 func (c *Catalog) Loaded() bool { return c.current.Load().revision >= 0 }
 
-// smallCatalog is how many rows are read again within the change feed, so that
-// a writer sees its change at once. More would hold up what else changes.
+// smallCatalog is the maximum number of rows that are reloaded within the
+// change feed, so that a writer sees its change immediately. More rows would
+// delay other changes.
 const smallCatalog = 5000
 
-// Changed is the catalog's subscriber of the change feed. A large catalog is
-// read by Run, and the old one serves until that is done.
+// Changed is the catalog's subscriber of the change feed. Run loads a large
+// catalog; the old one is served until then.
 func (c *Catalog) Changed(ctx context.Context, topic notify.Topic) error {
 	if !topic.IsCatalog() {
 		return nil
@@ -110,13 +109,12 @@ func (c *Catalog) Changed(ctx context.Context, topic notify.Topic) error {
 	}
 	select {
 	case c.changed <- struct{}{}:
-	default: // it is told already
+	default: // already signaled
 	}
 	return nil
 }
 
-// Run reads the catalog whenever Changed leaves that to it, until the context
-// ends.
+// Run loads the catalog when Changed requests it, until the context ends.
 func (c *Catalog) Run(ctx context.Context) {
 	for {
 		select {
@@ -125,7 +123,7 @@ func (c *Catalog) Run(ctx context.Context) {
 		case <-c.changed:
 		}
 		for c.Load(ctx) != nil {
-			c.log.WarnContext(ctx, "the catalog could not be read and is read again", "pause", retryInterval)
+			c.log.WarnContext(ctx, "catalog load failed", "pause", retryInterval)
 			select {
 			case <-ctx.Done():
 				return
@@ -135,12 +133,12 @@ func (c *Catalog) Run(ctx context.Context) {
 	}
 }
 
-// Version changes with anything that is public in the catalog, and with the
-// key of its cursors: answers of equal versions are as good as each other.
+// Version changes with any public content of the catalog and with the key of
+// its cursors. Responses with equal versions are interchangeable.
 func (c *Catalog) Version() string { return c.current.Load().version + c.keyID }
 
-// Entry returns the entry with the id, or NOT_FOUND, also for one that is
-// hidden or deleted. The caller must not change it.
+// Entry returns the entry with the id. It returns NOT_FOUND for an unknown,
+// hidden or deleted entry. The caller must not modify the result.
 func (c *Catalog) Entry(id string) (*models.CatalogEntry, error) {
 	if e := c.current.Load().byID[id]; e != nil {
 		return e, nil
@@ -149,7 +147,7 @@ func (c *Catalog) Entry(id string) (*models.CatalogEntry, error) {
 }
 
 // EntryByName returns the entry of a publisher with the server name, or
-// NOT_FOUND as Entry does.
+// NOT_FOUND like Entry.
 func (c *Catalog) EntryByName(publisher, server string) (*models.CatalogEntry, error) {
 	name := publisher + "/" + server
 	if e := c.current.Load().byName[name]; e != nil {
@@ -159,7 +157,7 @@ func (c *Catalog) EntryByName(publisher, server string) (*models.CatalogEntry, e
 }
 
 // Template returns the template with the slug, or NOT_FOUND. The caller must
-// not change it.
+// not modify it.
 func (c *Catalog) Template(slug string) (*models.CatalogTemplate, error) {
 	if t := c.current.Load().bySlug[slug]; t != nil {
 		return t, nil
@@ -167,10 +165,9 @@ func (c *Catalog) Template(slug string) (*models.CatalogTemplate, error) {
 	return nil, fault.NotFound("template", sources.Clip(slug, sources.MaxName))
 }
 
-// RelatedEntries returns the entries that a template names, in its order and
-// without those that are not there. Of several with one server name it means
-// the one whose publisher has that name too, else the one that lists show
-// first.
+// RelatedEntries returns the entries that a template names, in its order,
+// without missing ones. Of several entries with a server name it prefers the
+// one whose publisher also has that name, then the first in list order.
 func (c *Catalog) RelatedEntries(t *models.CatalogTemplate) []*models.CatalogEntry {
 	s := c.current.Load()
 	related := make([]*models.CatalogEntry, 0, len(t.RelatedServerNames))
@@ -194,15 +191,15 @@ func (c *Catalog) Featured(n int) []*models.CatalogEntry {
 	return entries[:end:end]
 }
 
-// AllEntries returns every entry in the order of lists. The caller must not
-// change the slice or the rows.
+// AllEntries returns every entry in list order. The caller must not modify the
+// slice or the rows.
 func (c *Catalog) AllEntries() []*models.CatalogEntry {
 	s := c.current.Load()
 	return s.entries[:len(s.entries):len(s.entries)]
 }
 
-// AllTemplates returns every template, the newest first. The caller must not
-// change the slice or the rows.
+// AllTemplates returns every template, newest first. The caller must not modify
+// the slice or the rows.
 func (c *Catalog) AllTemplates() []*models.CatalogTemplate {
 	s := c.current.Load()
 	return s.templates[:len(s.templates):len(s.templates)]

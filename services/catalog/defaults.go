@@ -32,9 +32,9 @@ func readDefaults() (documents [][]byte, hash string, err error) {
 	return documents, hex.EncodeToString(sum.Sum(nil)), nil
 }
 
-// LoadDefaults takes in the built-in data of this program, unless that was
-// done before or an admin removed it. What an admin decided about its rows
-// stays. It is quick when there is nothing to do.
+// LoadDefaults imports the built-in data of this program, unless that was done
+// before or an administrator removed it. Decisions of administrators about its
+// rows stay. It is fast when there is nothing to do.
 func (s *Store) LoadDefaults(ctx context.Context) error {
 	documents, hash, err := readDefaults()
 	if err != nil {
@@ -62,7 +62,7 @@ func (s *Store) LoadDefaults(ctx context.Context) error {
 	}
 	var plan Plan
 	err = s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
-		// Another process may have done it while this one read.
+		// Another process may have imported it in the meantime.
 		if err := tx.Clauses(models.LockRow(tx)...).First(&source, "id = ?", SourceDefault).Error; err != nil {
 			return err
 		}
@@ -84,7 +84,7 @@ func (s *Store) LoadDefaults(ctx context.Context) error {
 	return s.feed.Published(ctx, notify.Catalog())
 }
 
-// take stores what a source said, and that it said it.
+// take stores the content of a source and records the sync.
 func (s *Store) take(tx *gorm.DB, source *models.CatalogSource, b *sources.Batch, hash string) (Plan, error) {
 	plan, rows, err := s.plan(tx, source.ID, b)
 	if err != nil {
@@ -100,9 +100,9 @@ func (s *Store) take(tx *gorm.DB, source *models.CatalogSource, b *sources.Batch
 	}).Error
 }
 
-// ImportFile takes in a document of the catalog's own format. A dry run only
-// returns the plan. It returns VALIDATION_FAILED for a document that cannot be
-// used, and PAYLOAD_TOO_LARGE; then nothing was changed.
+// ImportFile imports a document in the catalog's own format. A dry run only
+// returns the plan. It returns VALIDATION_FAILED for an invalid document and
+// PAYLOAD_TOO_LARGE for a large one; then nothing has changed.
 func (s *Store) ImportFile(ctx context.Context, raw []byte, dryRun bool) (Plan, error) {
 	b, err := sources.ParseFile(raw)
 	if err != nil {
@@ -112,8 +112,8 @@ func (s *Store) ImportFile(ctx context.Context, raw []byte, dryRun bool) (Plan, 
 	return s.importBatch(ctx, source, b, dryRun, nil)
 }
 
-// importBatch stores what a source said in one transaction. also changes the
-// source's row further.
+// importBatch stores the content of a source in one transaction. also makes
+// further changes to the source's row.
 func (s *Store) importBatch(ctx context.Context, source models.CatalogSource, b *sources.Batch, dryRun bool, also func(tx *gorm.DB, source *models.CatalogSource) error) (Plan, error) {
 	var plan Plan
 	if dryRun {

@@ -8,32 +8,32 @@ import (
 	"mcpgateway/services/query"
 )
 
-// Bounds of facets.
+// Limits of facets.
 const (
 	facetTags       = 30
 	facetPublishers = 20
 )
 
-// Facets count the entries that a query finds.
+// Facets are the counts of the entries that match a query.
 type Facets struct {
 	Total      int
 	Verified   int
 	Featured   int
-	Transports []Count // every one, also those with none
-	Tags       []Count // the most frequent 30
-	Publishers []Count // those with the most entries, 20 at most
+	Transports []Count // all of them, including those with no entries
+	Tags       []Count // the 30 most frequent
+	Publishers []Count // the 20 with the most entries
 }
 
-// Count is how many entries have a value. Value is what the qualifier takes,
-// Title what people read.
+// Count is the number of entries with a value. Value is the form for the
+// qualifier, Title the form for display.
 type Count struct {
 	Value string
 	Title string
 	Count int
 }
 
-// Facets returns the counts among the entries that the query finds, or the
-// fault of the query grammar. Equally frequent values are in alphabetical order.
+// Facets returns the counts of the entries that match a query, or a fault of
+// the query grammar. Equally frequent values are in alphabetical order.
 func (c *Catalog) Facets(text string) (*Facets, error) {
 	parsed, err := query.Registry().Parse(text)
 	if err != nil {

@@ -11,17 +11,17 @@ import (
 	"mcpgateway/services/catalog/sources"
 )
 
-// rowsAtOnce is how many rows one statement writes; both databases bound the
-// values of a statement.
+// rowsAtOnce is the number of rows per statement; both databases limit the
+// parameters of a statement.
 const rowsAtOnce = 400
 
-// writes are the rows that a plan changes.
+// writes are the rows changed by a plan.
 type writes struct {
 	entries   []*models.CatalogEntry
 	templates []*models.CatalogTemplate
 }
 
-// plan compares what a source says with what is stored.
+// plan compares the content of a source with the stored rows.
 func (s *Store) plan(tx *gorm.DB, source string, b *sources.Batch) (Plan, writes, error) {
 	p := Plan{Source: source, Fetched: b.Fetched, Skipped: b.Skipped, Warnings: b.Warnings}
 	var w writes

@@ -19,7 +19,7 @@ import (
 	"mcpgateway/services/page"
 )
 
-func TestTheBuiltInDataIsWholeAndLoadedOnce(t *testing.T) {
+func TestBuiltInDataIsLoadedOnce(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		var file struct {
 			Items []map[string]any `json:"items"`
@@ -32,7 +32,7 @@ func TestTheBuiltInDataIsWholeAndLoadedOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		if len(w.catalog.AllEntries()) != len(file.Items) {
-			t.Fatalf("%d of %d entries are there", len(w.catalog.AllEntries()), len(file.Items))
+			t.Fatalf("%d of %d entries are loaded", len(w.catalog.AllEntries()), len(file.Items))
 		}
 		for _, item := range file.Items {
 			e, err := w.catalog.Entry(item["id"].(string))
@@ -55,32 +55,32 @@ func TestTheBuiltInDataIsWholeAndLoadedOnce(t *testing.T) {
 		}
 		before := w.revision(t)
 		if err := w.store.LoadDefaults(t.Context()); err != nil || w.revision(t) != before {
-			t.Errorf("loading again changed something (%v)", err)
+			t.Errorf("second LoadDefaults() changed the catalog (%v)", err)
 		}
 		if got := w.audited(t); len(got) != 0 {
-			t.Errorf("the audit log holds %v", got)
+			t.Errorf("audit log = %v", got)
 		}
 	})
 }
 
-func TestAFileIsTakenInWholeOrNotAtAll(t *testing.T) {
+func TestFileImportIsAtomic(t *testing.T) {
 	good := `{"publisherName":"p","serverName":"s","serverType":"stdio","authType":"none","tags":[]}`
 	for name, tc := range map[string]struct {
 		file  string
 		field string
 	}{
-		"no JSON":             {`x`, "(file)"},
-		"another version":     {`{"version":2,"items":[]}`, "version"},
-		"items of the wrong":  {`{"version":1,"items":{}}`, "(file)"},
-		"a row of the wrong":  {`{"version":1,"items":[` + good + `,7]}`, "items[1]"},
-		"a field of a wrong":  {`{"version":1,"items":[{"publisherName":7}]}`, "items[0]"},
-		"a bad name":          {`{"version":1,"items":[{"publisherName":"p/q","serverName":"s","serverType":"stdio"}]}`, "items[0]"},
-		"a bad transport":     {`{"version":1,"items":[{"publisherName":"p","serverName":"s","serverType":"tcp"}]}`, "items[0]"},
-		"no address":          {`{"version":1,"items":[{"publisherName":"p","serverName":"s","serverType":"http","remoteUrl":"javascript:1"}]}`, "items[0]"},
-		"a name twice":        {`{"version":1,"items":[` + good + `,` + good + `]}`, "items[1]"},
-		"a bad template":      {`{"version":1,"items":[{"slug":"A b"}]}`, "items[0]"},
-		"a template's level":  {`{"version":1,"items":[{"slug":"a","title":"A","difficulty":"hard","createdAt":"2026-01-01T00:00:00Z"}]}`, "items[0]"},
-		"a template's moment": {`{"version":1,"items":[{"slug":"a","title":"A","difficulty":"beginner"}]}`, "items[0]"},
+		"not JSON":           {`x`, "(file)"},
+		"another version":    {`{"version":2,"items":[]}`, "version"},
+		"items of the wrong": {`{"version":1,"items":{}}`, "(file)"},
+		"row of the wrong":   {`{"version":1,"items":[` + good + `,7]}`, "items[1]"},
+		"field of a wrong":   {`{"version":1,"items":[{"publisherName":7}]}`, "items[0]"},
+		"invalid name":       {`{"version":1,"items":[{"publisherName":"p/q","serverName":"s","serverType":"stdio"}]}`, "items[0]"},
+		"invalid transport":  {`{"version":1,"items":[{"publisherName":"p","serverName":"s","serverType":"tcp"}]}`, "items[0]"},
+		"no URL":             {`{"version":1,"items":[{"publisherName":"p","serverName":"s","serverType":"http","remoteUrl":"javascript:1"}]}`, "items[0]"},
+		"duplicate name":     {`{"version":1,"items":[` + good + `,` + good + `]}`, "items[1]"},
+		"invalid template":   {`{"version":1,"items":[{"slug":"A b"}]}`, "items[0]"},
+		"invalid difficulty": {`{"version":1,"items":[{"slug":"a","title":"A","difficulty":"hard","createdAt":"2026-01-01T00:00:00Z"}]}`, "items[0]"},
+		"invalid time":       {`{"version":1,"items":[{"slug":"a","title":"A","difficulty":"beginner"}]}`, "items[0]"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := onSQLite(t)
@@ -88,28 +88,28 @@ func TestAFileIsTakenInWholeOrNotAtAll(t *testing.T) {
 			_, err := w.store.ImportFile(t.Context(), []byte(tc.file), false)
 			f := want(t, err, fault.CodeValidationFailed)
 			if f.Fields[tc.field] == "" || w.revision(t) != before {
-				t.Errorf("the fault names %v", f.Fields)
+				t.Errorf("fault fields = %v", f.Fields)
 			}
 		})
 	}
 }
 
-func TestWhatIsWrongWithAFileIsSaidInItsWords(t *testing.T) {
-	for file, says := range map[string]string{
-		`{"version":"1","items":[]}`:                            "version should be a whole number, not a JSON string",
-		`{"version":1,"items":{}}`:                              "items should be a list, not a JSON object",
-		`{"version":1,"items":[7]}`:                             "this should be an object, not a JSON number",
-		`{"version":1,"items":[{"tags":"a"}]}`:                  "tags should be a list, not a JSON string",
-		`{"version":1,"items":[{"tags":[1]}]}`:                  "tags should be a text, not a JSON number",
-		`{"version":1,"items":[{"verified":1}]}`:                "verified should be true or false, not a JSON number",
-		`{"version":1,"items":[{"slug":"a","steps":"b"}]}`:      "steps should be a list, not a JSON string",
-		`{"version":1,"items":[{"slug":7}]}`:                    "slug should be a text, not a JSON number",
-		`{"version":1,"items":[{"slug":"a","serverName":"b"}]}`: "make it two rows",
+func TestFileImportErrors(t *testing.T) {
+	for file, message := range map[string]string{
+		`{"version":"1","items":[]}`:                            "version must be a whole number, not a JSON string",
+		`{"version":1,"items":{}}`:                              "items must be a list, not a JSON object",
+		`{"version":1,"items":[7]}`:                             "this must be an object, not a JSON number",
+		`{"version":1,"items":[{"tags":"a"}]}`:                  "tags must be a list, not a JSON string",
+		`{"version":1,"items":[{"tags":[1]}]}`:                  "tags must be a string, not a JSON number",
+		`{"version":1,"items":[{"verified":1}]}`:                "verified must be true or false, not a JSON number",
+		`{"version":1,"items":[{"slug":"a","steps":"b"}]}`:      "steps must be a list, not a JSON string",
+		`{"version":1,"items":[{"slug":7}]}`:                    "slug must be a string, not a JSON number",
+		`{"version":1,"items":[{"slug":"a","serverName":"b"}]}`: "split it into two rows",
 	} {
 		_, err := onSQLite(t).store.ImportFile(t.Context(), []byte(file), false)
 		f := want(t, err, fault.CodeValidationFailed)
-		if all := fmt.Sprint(f.Fields); !strings.Contains(all, says) || strings.Contains(all, "Go ") {
-			t.Errorf("%s gave %s", file, all)
+		if all := fmt.Sprint(f.Fields); !strings.Contains(all, message) || strings.Contains(all, "Go ") {
+			t.Errorf("error for %s = %s", file, all)
 		}
 	}
 }
@@ -125,26 +125,26 @@ func TestFileImportRejectsUnknownMembers(t *testing.T) {
 		{"member of a template", `{"version":1,"items":[{` + template + `,"publisher":"p"}]}`, "items[0]", "the member publisher is unknown"},
 		{"case of a member of a template", `{"version":1,"items":[{` + template + `,"Steps":[]}]}`, "items[0]", "the member Steps is unknown"},
 		{"case of the slug", `{"version":1,"items":[{` + server + `},{"Slug":"a"}]}`, "items[1]", "the member Slug is unknown"},
-		{"repeated member", `{"version":1,"items":[{` + server + `,"title":"x","serverTitle":"a","serverTitle":"b"}]}`, "(file)", "the member items.serverTitle is there twice"},
+		{"repeated member", `{"version":1,"items":[{` + server + `,"title":"x","serverTitle":"a","serverTitle":"b"}]}`, "(file)", "the member items.serverTitle is repeated"},
 	}
 	for member, address := range map[string]string{
 		"iconUrl": "http://example.com/i.png", "repoUrl": "javascript:1", "docsUrl": "/docs", "websiteUrl": "ftp://example.com", "altRemoteUrl": "https://{tenant}.example.com/sse",
 	} {
 		tests = append(tests, struct{ name, file, field, want string }{
-			member, `{"version":1,"items":[{` + server + `,"` + member + `":"` + address + `"}]}`, "items[0]", member + " cannot be used",
+			member, `{"version":1,"items":[{` + server + `,"` + member + `":"` + address + `"}]}`, "items[0]", member + " is invalid",
 		})
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := onSQLite(t).store.ImportFile(t.Context(), []byte(tt.file), false)
 			if f := want(t, err, fault.CodeValidationFailed); !strings.Contains(f.Fields[tt.field], tt.want) {
-				t.Errorf("the fields are %v, want %s: %s", f.Fields, tt.field, tt.want)
+				t.Errorf("fault fields = %v, want %s: %s", f.Fields, tt.field, tt.want)
 			}
 		})
 	}
 }
 
-func TestAFileAddsChangesAndDeletes(t *testing.T) {
+func TestFileImportAddsUpdatesDeletes(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		file := `{"version":1,"items":[
 			{"publisherName":"p","serverName":"one","serverType":"stdio","description":"%s","status":"%s"},
@@ -152,39 +152,39 @@ func TestAFileAddsChangesAndDeletes(t *testing.T) {
 			{"publisherName":"stripe","serverName":"stripe","serverType":"stdio"}]}`
 		dry, err := w.store.ImportFile(t.Context(), fmt.Appendf(nil, file, "x", "active", "active"), true)
 		if err != nil || dry.Added != 2 || dry.Taken != 1 {
-			t.Fatalf("the dry run plans %+v (%v)", dry, err)
+			t.Fatalf("dry run plan = %+v (%v)", dry, err)
 		}
 		if _, err := w.catalog.EntryByName("p", "one"); err == nil {
 			t.Error("the dry run added something")
 		}
 		if plan := w.importFile(t, fmt.Sprintf(file, "x", "active", "active")); plan.Added != 2 || plan.Taken != 1 {
-			t.Errorf("the first import: %+v", plan)
+			t.Errorf("first import = %+v", plan)
 		}
 		if plan := w.importFile(t, fmt.Sprintf(file, "x", "active", "active")); plan.Changed() || plan.Unchanged != 2 {
-			t.Errorf("the second import: %+v", plan)
+			t.Errorf("second import = %+v", plan)
 		}
 		if got := w.catalog.AllTemplates()[0].Slug; got != "mine" {
-			t.Errorf("the newest template is %s", got)
+			t.Errorf("newest template = %s", got)
 		}
 		if plan := w.importFile(t, fmt.Sprintf(file, "y", "deprecated", "deleted")); plan.Updated != 1 || plan.Deleted != 1 {
-			t.Errorf("the third import: %+v", plan)
+			t.Errorf("third import = %+v", plan)
 		}
 		if e, err := w.catalog.EntryByName("p", "one"); err != nil || e.Description != "y" {
 			t.Errorf("%+v (%v)", e, err)
 		}
 		if _, err := w.catalog.Template("mine"); !fault.Is(err, fault.CodeNotFound) {
-			t.Errorf("the deleted template: %v", err)
+			t.Errorf("Template() of a deleted template: %v", err)
 		}
 		if e, err := w.catalog.EntryByName("stripe", "stripe"); err != nil || e.SourceID != catalog.SourceDefault || e.ServerType != "http" {
-			t.Errorf("the name of another source: %+v (%v)", e, err)
+			t.Errorf("import with the name of another source: %+v (%v)", e, err)
 		}
 		if diff := cmp.Diff([]string{"catalog.imported", "catalog.imported"}, w.audited(t)); diff != "" {
-			t.Errorf("the audit log (-want +got):\n%s", diff)
+			t.Errorf("audit log (-want +got):\n%s", diff)
 		}
 	})
 }
 
-func TestAFileIsReadFromAnAddress(t *testing.T) {
+func TestFileSource(t *testing.T) {
 	w := onSQLite(t)
 	server := httptest.NewServer(http.HandlerFunc(func(a http.ResponseWriter, _ *http.Request) { fmt.Fprint(a, rows) }))
 	defer server.Close()
@@ -202,9 +202,9 @@ func TestAFileIsReadFromAnAddress(t *testing.T) {
 	}
 }
 
-// TestPagesStayTrueWhileImportsRun walks through the catalog while it changes:
-// a walk either ends with every row once, or with CURSOR_STALE.
-func TestPagesStayTrueWhileImportsRun(t *testing.T) {
+// TestPagesDuringImports walks through the catalog while it changes: a walk
+// either visits every row once or ends with CURSOR_STALE.
+func TestPagesDuringImports(t *testing.T) {
 	modelstest.EachDSN(t, func(t *testing.T, dsn string) {
 		w := start(t, dsn)
 		ctx := within(t)
@@ -217,7 +217,7 @@ func TestPagesStayTrueWhileImportsRun(t *testing.T) {
 					return
 				default:
 				}
-				// Every other import changes nothing.
+				// Every second import changes nothing.
 				file := fmt.Sprintf(`{"version":1,"items":[{"publisherName":"p","serverName":"n%d","serverTitle":"AAA %d","serverType":"stdio","featured":true}]}`, n/2%3, n/6)
 				if _, err := w.store.ImportFile(ctx, []byte(file), false); err != nil {
 					t.Error(err)
@@ -240,13 +240,13 @@ func TestPagesStayTrueWhileImportsRun(t *testing.T) {
 				}
 				for _, e := range found.Rows {
 					if seen[e.ID] {
-						t.Fatalf("%s came twice", e.ID)
+						t.Fatalf("%s was listed twice", e.ID)
 					}
 					seen[e.ID] = true
 				}
 				if found.NextCursor == "" {
 					if len(seen) != found.Total {
-						t.Fatalf("%d of %d rows came", len(seen), found.Total)
+						t.Fatalf("%d of %d rows were listed", len(seen), found.Total)
 					}
 					whole++
 					break
@@ -257,12 +257,12 @@ func TestPagesStayTrueWhileImportsRun(t *testing.T) {
 		close(stop)
 		running.Wait()
 		if whole == 0 || stale == 0 {
-			t.Errorf("%d walks ended and %d were stale", whole, stale)
+			t.Errorf("%d walks completed and %d were stale", whole, stale)
 		}
 	})
 }
 
-func TestCursorsAreStaleOnlyWhenWhatIsShownChanged(t *testing.T) {
+func TestCursorStaleOnlyAfterVisibleChange(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		search := catalog.Search{Text: "search", Limit: 3}
 		first, err := w.catalog.Entries(t.Context(), search)
@@ -271,7 +271,7 @@ func TestCursorsAreStaleOnlyWhenWhatIsShownChanged(t *testing.T) {
 		}
 		next := catalog.Search{Text: "  search ", Limit: 50, Continue: true, Cursor: first.NextCursor}
 		if _, err := w.catalog.Entries(t.Context(), next); err != nil {
-			t.Errorf("with other white space and another limit: %v", err)
+			t.Errorf("other white space and limit: %v", err)
 		}
 		hidden := first.Rows[0].ID
 		entry, err := w.store.Entry(t.Context(), hidden)
@@ -283,7 +283,7 @@ func TestCursorsAreStaleOnlyWhenWhatIsShownChanged(t *testing.T) {
 		}
 		w.importFile(t, `{"version":1,"items":[{"slug":"more","title":"More","difficulty":"beginner","createdAt":"2026-01-01T00:00:00Z"}]}`)
 		if _, err := w.catalog.Entries(t.Context(), next); err != nil {
-			t.Errorf("after a change of what is not shown: %v", err)
+			t.Errorf("after an invisible change: %v", err)
 		}
 		if err := w.store.SetHidden(t.Context(), hidden, true); err != nil {
 			t.Fatal(err)
@@ -305,12 +305,12 @@ func TestCursorsAreStaleOnlyWhenWhatIsShownChanged(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := w.catalog.Entries(t.Context(), next); err != nil {
-			t.Errorf("after the change was taken back: %v", err)
+			t.Errorf("after a reverted change: %v", err)
 		}
 	})
 }
 
-func TestAReplicaThatLagsBehindCatchesUpBeforeItJudges(t *testing.T) {
+func TestLaggingReplicaLoadsBeforeCursorCheck(t *testing.T) {
 	modelstest.EachDSN(t, func(t *testing.T, dsn string) {
 		w := start(t, dsn)
 		lagging := join(t, dsn)

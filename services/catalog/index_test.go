@@ -18,7 +18,8 @@ import (
 	"mcpgateway/services/query"
 )
 
-// word draws words that share letters, so that terms are found in many ways.
+// word generates words with common letters, so that terms match at many
+// positions.
 func word() *rapid.Generator[string] {
 	return rapid.OneOf(
 		rapid.SampledFrom([]string{"git", "github", "hub", "digit", "Git-Hub", "a", "b", "ab", "ba", "aba", "Äb", "straße", "STRASSE", "日本", "日本語", "é", "e\u0301", "ﬁ", "(git)", "x_y", "\u00a8a"}),
@@ -74,7 +75,7 @@ func clauseOf() *rapid.Generator[string] {
 	})
 }
 
-// naive returns the ids of what a query finds by looking at every row.
+// naive returns the ids of the matching rows by checking every row.
 func naive(t *rapid.T, rows []*models.CatalogEntry, text string) []string {
 	q, err := query.Registry().Parse(text)
 	if err != nil {
@@ -125,8 +126,8 @@ func naive(t *rapid.T, rows []*models.CatalogEntry, text string) []string {
 	return ids
 }
 
-// naiveTier says the contract's words again: title exact 7, prefix 6, word
-// start 5, inside 4, serverName/publisher 3, tag 2, description 1.
+// naiveTier implements the contract independently: title exact 7, prefix 6,
+// word start 5, inside 4, serverName/publisher 3, tag 2, description 1.
 func naiveTier(e *models.CatalogEntry, term string) int {
 	title := query.Fold(e.ServerTitle)
 	switch {
@@ -164,7 +165,7 @@ func naiveTier(e *models.CatalogEntry, term string) int {
 	return 0
 }
 
-func TestTheIndexFindsWhatLookingAtEveryRowFinds(t *testing.T) {
+func TestIndexMatchesLinearScan(t *testing.T) {
 	cursors := page.NewCursors(ring(t))
 	rapid.Check(t, func(t *rapid.T) {
 		rows := rapid.SliceOfN(entryOf(), 0, 12).Draw(t, "rows")
@@ -189,20 +190,20 @@ func TestTheIndexFindsWhatLookingAtEveryRowFinds(t *testing.T) {
 			}
 			if found.NextCursor == "" {
 				if found.Total != len(got) {
-					t.Fatalf("the total is %d, and there are %d", found.Total, len(got))
+					t.Fatalf("total = %d, want %d", found.Total, len(got))
 				}
 				break
 			}
 			search.Continue, search.Cursor = true, found.NextCursor
 		}
 		if diff := gocmp.Diff(naive(t, rows, text), append([]string{}, got...)); diff != "" {
-			t.Fatalf("%s (-every row +index):\n%s", text, diff)
+			t.Fatalf("%s (-scan +index):\n%s", text, diff)
 		}
 	})
 }
 
-// manyRows returns the built-in rows so many times, each time under other
-// names, and with some words that no other row has.
+// manyRows returns n copies of the built-in rows with different names and some
+// words that no other row has.
 func manyRows(tb testing.TB, n int) []*models.CatalogEntry {
 	tb.Helper()
 	seed := builtIn(tb)

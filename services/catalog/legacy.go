@@ -9,21 +9,21 @@ import (
 )
 
 // Legacy is a search of the registry with parameters instead of a query (spec,
-// "Legacy parameter mode"). Empty texts and nil do not filter.
+// "Legacy parameter mode"). Empty strings and nil don't filter.
 type Legacy struct {
-	Search       string // SQL LIKE over server and publisher titles: % and _ are wildcards, \ takes their meaning away
+	Search       string // SQL LIKE over server and publisher titles: % and _ are wildcards, \ escapes them
 	Publisher    string // publisherName
 	Type         string // serverType
 	Tag          string
 	Verified     *bool
 	Featured     *bool
-	RequireTools bool // only entries whose tools are known
+	RequireTools bool // only entries with known tools
 	Limit        int
 	Offset       int
 }
 
-// Legacy returns the rows of a legacy search in the order of lists, those from
-// the offset on and at most as many as the limit.
+// Legacy returns at most limit rows of a legacy search in list order, starting
+// at the offset.
 func (c *Catalog) Legacy(l Legacy) []*models.CatalogEntry {
 	s := c.current.Load()
 	like := newPattern(query.Fold(l.Search))
@@ -53,17 +53,17 @@ func (c *Catalog) Legacy(l Legacy) []*models.CatalogEntry {
 	return found
 }
 
-// pattern is a folded LIKE pattern that may stand anywhere in a text, cut at
-// its % signs. Each part must follow the one before.
+// pattern is a folded LIKE pattern that matches anywhere in a text, split at
+// its % signs. The parts must occur in order.
 type pattern [][]patternRune
 
-// patternRune is one character of a pattern, or any one.
+// patternRune is one character of a pattern, or a wildcard for one.
 type patternRune struct {
 	char rune
 	any  bool
 }
 
-// newPattern reads a pattern. A \ at the end stands for itself.
+// newPattern parses a pattern. A trailing \ is literal.
 func newPattern(text string) pattern {
 	var p pattern
 	var part []patternRune
@@ -95,8 +95,8 @@ func (p pattern) with(part []patternRune) pattern {
 	return append(p, part)
 }
 
-// isIn reports whether the text holds the pattern. Taking the first place for
-// each part leaves the most room for the next.
+// isIn reports whether the text contains the pattern. Matching each part as
+// early as possible is sufficient.
 func (p pattern) isIn(text string) bool {
 	for _, part := range p {
 		rest, ok := behind(part, text)
@@ -108,7 +108,7 @@ func (p pattern) isIn(text string) bool {
 	return true
 }
 
-// behind returns what follows the first place of a part in the text.
+// behind returns the text after the first match of a part.
 func behind(part []patternRune, text string) (rest string, ok bool) {
 	for start := text; start != ""; {
 		if rest, ok := after(part, start); ok {
@@ -120,7 +120,7 @@ func behind(part []patternRune, text string) (rest string, ok bool) {
 	return "", false
 }
 
-// after returns what follows a part that the text begins with.
+// after returns the text after a part at its start.
 func after(part []patternRune, text string) (rest string, ok bool) {
 	for _, want := range part {
 		r, size := utf8.DecodeRuneInString(text)
@@ -132,8 +132,8 @@ func after(part []patternRune, text string) (rest string, ok bool) {
 	return text, true
 }
 
-// LegacyItem is an entry as legacy searches show it: more than EntryItem
-// (contract, "Catalog query grammar").
+// LegacyItem is an entry in the form of legacy searches, with more fields than
+// EntryItem (contract, "Catalog query grammar").
 type LegacyItem struct {
 	EntryItem
 	RemoteURL         *string  `json:"remoteUrl"`

@@ -2,15 +2,15 @@ package catalog
 
 import "time"
 
-// Bounds of the sources and of a plan's list.
+// Limits of the sources and of a plan's list.
 const (
 	maxSources    = 50
 	maxSourceName = 100
 	syncTimeout   = 15 * time.Minute
-	maxChanges    = 1000 // listed; the counts go on
+	maxChanges    = 1000 // listed changes; the counts have no limit
 )
 
-// Bounds of legacy searches (spec, "Limits"; contract, "Catalog query
+// Limits of legacy searches (spec, "Limits"; contract, "Catalog query
 // grammar").
 const (
 	LegacyDefaultLimit = 500
@@ -18,7 +18,7 @@ const (
 	LegacyMaxOffset    = 10_000
 )
 
-// Bounds of the official registry's API as it is served here.
+// Limits of the official registry's API as served here.
 const (
 	OfficialDefaultLimit = 30
 	OfficialMaxLimit     = 100

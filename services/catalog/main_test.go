@@ -26,7 +26,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// clock moves on by a second each time it is asked.
+// clock advances by a second on each call.
 type clock struct {
 	mu  sync.Mutex
 	now time.Time
@@ -39,7 +39,7 @@ func (c *clock) Now() time.Time {
 	return c.now
 }
 
-// world is the catalog of one database as a process of the gateway has it.
+// world is a gateway process's catalog on one database.
 type world struct {
 	db      *gorm.DB
 	feed    *notify.Feed
@@ -56,7 +56,7 @@ func ring(t testing.TB) *secrets.KeyRing {
 	return r
 }
 
-// join opens the database as one more process of the gateway.
+// join opens the database in another process of the gateway.
 func join(t *testing.T, dsn string) *world {
 	t.Helper()
 	db := modelstest.Open(t, dsn)
@@ -99,7 +99,7 @@ func onSQLite(t *testing.T) *world {
 	return start(t, modelstest.SQLite(t))
 }
 
-// want fails the test unless err is a fault of the code.
+// want fails the test unless err is a fault with the code.
 func want(t *testing.T, err error, code fault.Code) *fault.Fault {
 	t.Helper()
 	var f *fault.Fault
@@ -109,7 +109,7 @@ func want(t *testing.T, err error, code fault.Code) *fault.Fault {
 	return f
 }
 
-// names returns publisher/server of entries, with spaces between.
+// names returns publisher/server of entries, separated by spaces.
 func names(rows []*models.CatalogEntry) string {
 	list := make([]string, len(rows))
 	for i, e := range rows {
@@ -138,7 +138,7 @@ func (w *world) importFile(t *testing.T, document string) catalog.Plan {
 	return plan
 }
 
-// audited returns the actions of the audit log, the oldest first.
+// audited returns the actions in the audit log, oldest first.
 func (w *world) audited(t *testing.T) []string {
 	t.Helper()
 	var actions []string
@@ -148,7 +148,7 @@ func (w *world) audited(t *testing.T) []string {
 	return actions
 }
 
-// revision returns how often the catalog was announced to have changed.
+// revision returns how many times the catalog was published as changed.
 func (w *world) revision(t *testing.T) int64 {
 	t.Helper()
 	var row models.Revision

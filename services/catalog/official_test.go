@@ -20,7 +20,7 @@ import (
 	"mcpgateway/services/fault"
 )
 
-// version is one version of a server as the official registry lists it.
+// version is one version of a server in the list of the official registry.
 type version struct {
 	server  string // server.json
 	status  string
@@ -28,15 +28,15 @@ type version struct {
 	updated time.Time
 }
 
-// registry speaks the official API, with its ways of paging: a cursor is the
-// last name and version of a page, a page may be empty and still go on.
+// registry implements the official API with its paging: a cursor is the last
+// name and version of a page, and an empty page may have a next one.
 type registry struct {
 	*httptest.Server
 	mu       sync.Mutex
 	versions []version
-	asked    []string // the queries
+	received []string // received queries
 	perPage  int
-	answer   func(w http.ResponseWriter, page int) bool // answers instead
+	answer   func(w http.ResponseWriter, page int) bool // replaces the response
 }
 
 func newRegistry(t *testing.T, versions ...version) *registry {
@@ -50,9 +50,9 @@ func newRegistry(t *testing.T, versions ...version) *registry {
 func (r *registry) serve(w http.ResponseWriter, request *http.Request) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.asked = append(r.asked, request.URL.RawQuery)
+	r.received = append(r.received, request.URL.RawQuery)
 	q := request.URL.Query()
-	if r.answer != nil && r.answer(w, len(r.asked)) {
+	if r.answer != nil && r.answer(w, len(r.received)) {
 		return
 	}
 	if request.URL.Path != "/v0.1/servers" || q.Get("version") != "latest" {
@@ -67,7 +67,7 @@ func (r *registry) serve(w http.ResponseWriter, request *http.Request) {
 	rows := []any{}
 	next := ""
 	for i := from; i < len(r.versions); i++ {
-		if i-from == r.perPage { // also counts what is left out, so pages differ in length
+		if i-from == r.perPage { // counts skipped rows too, so pages differ in length
 			next = fmt.Sprintf("at:%d", i)
 			break
 		}
@@ -94,9 +94,9 @@ func (r *registry) set(i int, v version) {
 func (r *registry) queries() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	asked := r.asked
-	r.asked = nil
-	return asked
+	queries := r.received
+	r.received = nil
+	return queries
 }
 
 func day(n int) time.Time { return time.Date(2026, 1, n, 0, 0, 0, 0, time.UTC) }
@@ -126,16 +126,16 @@ func official() []version {
 	}
 }
 
-func TestAnOfficialRegistryIsTakenInOnceAndThenUnchanged(t *testing.T) {
+func TestOfficialRegistrySync(t *testing.T) {
 	modelstest.EachDSN(t, func(t *testing.T, dsn string) {
 		w := start(t, dsn)
 		r := newRegistry(t, official()...)
 		dry, err := w.store.ImportURL(t.Context(), r.URL, true)
 		if err != nil || !dry.DryRun || dry.Added != 3 {
-			t.Fatalf("the dry run plans %+v (%v)", dry, err)
+			t.Fatalf("dry run plan = %+v (%v)", dry, err)
 		}
 		if sources, err := w.store.Sources(t.Context()); err != nil || len(sources) != 2 {
-			t.Fatalf("the dry run left %d sources (%v)", len(sources), err)
+			t.Fatalf("the dry run stored %d sources (%v)", len(sources), err)
 		}
 		r.queries()
 		before := w.revision(t)
@@ -144,13 +144,13 @@ func TestAnOfficialRegistryIsTakenInOnceAndThenUnchanged(t *testing.T) {
 			t.Fatal(err)
 		}
 		if plan.Added != 3 || plan.Skipped != 3 || plan.Fetched != 7 || len(plan.Warnings) != 5 || plan.Updated+plan.Deleted != 0 {
-			t.Errorf("the plan is %+v", plan)
+			t.Errorf("plan = %+v", plan)
 		}
 		if got := w.revision(t); got != before+2 { // the source, and all of its rows together
-			t.Errorf("the revision went from %d to %d", before, got)
+			t.Errorf("revision %d became %d", before, got)
 		}
 		if got := len(r.queries()); got != 4 {
-			t.Errorf("%d pages were read", got)
+			t.Errorf("%d pages were fetched", got)
 		}
 		e, err := w.catalog.EntryByName("com.example", "weather")
 		if err != nil {
@@ -163,13 +163,13 @@ func TestAnOfficialRegistryIsTakenInOnceAndThenUnchanged(t *testing.T) {
 			SecretEnv: models.StringList{"KEY"}, ToolNames: models.StringList{}, Status: models.CatalogActive,
 		}
 		if diff := cmp.Diff(want, e, cmpopts.IgnoreFields(models.CatalogEntry{}, "ID", "ContentHash", "CreatedAt", "UpdatedAt")); diff != "" {
-			t.Errorf("the entry (-want +got):\n%s", diff)
+			t.Errorf("entry (-want +got):\n%s", diff)
 		}
 		if e, err := w.catalog.EntryByName("com.example", "keyed"); err != nil || e.AuthType != "header" || e.AuthHeader != "X-Key" || e.ServerType != "sse" {
-			t.Errorf("keyed is %+v (%v)", e, err)
+			t.Errorf("keyed = %+v (%v)", e, err)
 		}
 		if e, err := w.catalog.EntryByName("io.github.someone", "local"); err != nil || e.PublisherTitle != "someone" || e.ServerType != "stdio" || e.Status != models.CatalogDeprecated {
-			t.Errorf("local is %+v (%v)", e, err)
+			t.Errorf("local = %+v (%v)", e, err)
 		}
 
 		before = w.revision(t)
@@ -177,38 +177,38 @@ func TestAnOfficialRegistryIsTakenInOnceAndThenUnchanged(t *testing.T) {
 		version := w.catalog.Version()
 		again, err := w.store.SyncSource(t.Context(), plan.Source, false)
 		if err != nil || again.Changed() {
-			t.Errorf("the second sync changes %+v (%v)", again, err)
+			t.Errorf("second sync = %+v (%v)", again, err)
 		}
 		if w.revision(t) != before || len(w.audited(t)) != audited || w.catalog.Version() != version {
 			t.Error("the second sync left a trace")
 		}
 		if got := r.queries(); !strings.Contains(got[0], "updated_since=2026-01-03T23%3A59%3A00Z") {
-			t.Errorf("the second sync asks %s", got[0])
+			t.Errorf("query of the second sync = %s", got[0])
 		}
 
 		r.set(0, versionOf(keyed, "deleted", day(10)))
 		r.set(3, versionOf(strings.Replace(weather, "1.2.0", "2.0.0", 1), "active", day(11)))
 		changed, err := w.store.SyncSource(t.Context(), plan.Source, false)
 		if err != nil || changed.Deleted != 1 || changed.Updated != 1 || changed.Added != 0 {
-			t.Errorf("the third sync does %+v (%v)", changed, err)
+			t.Errorf("third sync = %+v (%v)", changed, err)
 		}
 		if _, err := w.catalog.EntryByName("com.example", "keyed"); !fault.Is(err, fault.CodeNotFound) {
-			t.Errorf("what the registry deleted: %v", err)
+			t.Errorf("Entry() of a deleted server: %v", err)
 		}
 		if e, err := w.catalog.EntryByName("com.example", "weather"); err != nil || e.Version != "2.0.0" {
-			t.Errorf("what the registry changed is %+v (%v)", e, err)
+			t.Errorf("changed server = %+v (%v)", e, err)
 		}
 		r.set(0, versionOf(keyed, "active", day(12)))
 		if back, err := w.store.SyncSource(t.Context(), plan.Source, false); err != nil || back.Updated != 1 {
-			t.Errorf("what comes back: %+v (%v)", back, err)
+			t.Errorf("sync of a restored server = %+v (%v)", back, err)
 		}
 		if e, err := w.catalog.EntryByName("com.example", "keyed"); err != nil || e.Status != models.CatalogActive {
-			t.Errorf("what came back is %+v (%v)", e, err)
+			t.Errorf("restored server = %+v (%v)", e, err)
 		}
 	})
 }
 
-func TestOfficialImportWarnsOfIgnoredMembers(t *testing.T) {
+func TestOfficialImportIgnoredMembers(t *testing.T) {
 	w := onSQLite(t)
 	const one = `{"name":"com.example/one","NAME":"com.example/other","description":"d","version":"1","Title":"No","shiny":1,
 		"repository":{"url":"gopher://x","branch":"b"},"icons":[{"src":"http://example.com/i.png"}],
@@ -224,26 +224,26 @@ func TestOfficialImportWarnsOfIgnoredMembers(t *testing.T) {
 	}
 	both := "com.example/one and 1 more: "
 	if diff := cmp.Diff([]string{
-		"a row without a name is left out: its server object is invalid: the member version is there twice",
-		both + "the address in icons.src cannot be used and is ignored",
-		both + "the address in repository.url cannot be used and is ignored",
-		both + "the address in remotes.url cannot be used and is ignored",
+		"a row without a name was skipped: its server object is invalid: the member version is repeated",
+		both + "the URL in icons.src is invalid and is ignored",
+		both + "the URL in repository.url is invalid and is ignored",
+		both + "the URL in remotes.url is invalid and is ignored",
 		both + "the member server.NAME is unknown and is ignored",
 		both + "the member server.Title is unknown and is ignored",
 		both + "the member server.shiny is unknown and is ignored",
 		both + "the member server.repository.branch is unknown and is ignored",
 		both + "the member server.remotes.headers.issecret is unknown and is ignored",
 	}, plan.Warnings); diff != "" {
-		t.Errorf("the warnings (-want +got):\n%s", diff)
+		t.Errorf("warnings (-want +got):\n%s", diff)
 	}
 	if e, err := w.catalog.EntryByName("com.example", "one"); err != nil || e.ServerTitle != "one" || e.AuthType != "unknown" {
-		t.Errorf("the entry is %+v (%v)", e, err)
+		t.Errorf("entry = %+v (%v)", e, err)
 	}
 }
 
-// TestImportWarningsAreBounded imports a row with as many unknown members as
-// warnings are listed, one less and one more.
-func TestImportWarningsAreBounded(t *testing.T) {
+// TestImportWarningLimit imports a row whose number of unknown members is just
+// below, at and above the limit of listed warnings.
+func TestImportWarningLimit(t *testing.T) {
 	for unknown, want := range map[int]int{99: 99, 100: 100, 101: 100} {
 		w := onSQLite(t)
 		var members strings.Builder
@@ -252,7 +252,7 @@ func TestImportWarningsAreBounded(t *testing.T) {
 		}
 		r := newRegistry(t, versionOf(`{`+members.String()+local[1:], "active", day(1)))
 		if plan, err := w.store.ImportURL(t.Context(), r.URL, false); err != nil || len(plan.Warnings) != want {
-			t.Errorf("%d unknown members gave %d warnings, want %d (%v)", unknown, len(plan.Warnings), want, err)
+			t.Errorf("%d unknown members: %d warnings, want %d (%v)", unknown, len(plan.Warnings), want, err)
 		}
 	}
 }
@@ -261,23 +261,23 @@ func versionOf(server, status string, updated time.Time) version {
 	return version{server, status, true, updated}
 }
 
-func TestAHostileRegistryChangesNothing(t *testing.T) {
+func TestHostileRegistryChangesNothing(t *testing.T) {
 	page := `{"servers":[{"server":` + local + `}],"metadata":{"nextCursor":%q}}`
 	for name, tc := range map[string]struct {
 		answer func(w http.ResponseWriter, n int) bool
 		code   fault.Code
 	}{
-		"a cursor that comes again": {func(w http.ResponseWriter, n int) bool {
+		"repeated cursor": {func(w http.ResponseWriter, n int) bool {
 			fmt.Fprintf(w, page, "c"+strconv.Itoa(n%3))
 			return true
 		}, fault.CodeUpstreamInvalidResponse},
-		"an error in the middle": {func(w http.ResponseWriter, n int) bool {
+		"error after the first page": {func(w http.ResponseWriter, n int) bool {
 			if n == 2 {
 				w.WriteHeader(http.StatusInternalServerError)
 			}
 			return n == 2
 		}, fault.CodeUpstreamUnavailable},
-		"a giant page": {func(w http.ResponseWriter, _ int) bool {
+		"oversized page": {func(w http.ResponseWriter, _ int) bool {
 			fmt.Fprint(w, `{"servers":[],"x":"`)
 			for range 17 {
 				fmt.Fprint(w, strings.Repeat("x", 1<<20))
@@ -288,18 +288,18 @@ func TestAHostileRegistryChangesNothing(t *testing.T) {
 			fmt.Fprint(w, `{"servers":[{}`+strings.Repeat(",{}", 1000)+`]}`)
 			return true
 		}, fault.CodeUpstreamInvalidResponse},
-		"a giant cursor": {func(w http.ResponseWriter, _ int) bool {
+		"oversized cursor": {func(w http.ResponseWriter, _ int) bool {
 			fmt.Fprintf(w, page, strings.Repeat("c", 4097))
 			return true
 		}, fault.CodeUpstreamInvalidResponse},
 		"wrong JSON": {func(w http.ResponseWriter, _ int) bool { fmt.Fprint(w, `{"servers":"no"}`); return true }, fault.CodeUpstreamInvalidResponse},
-		"no JSON":    {func(w http.ResponseWriter, _ int) bool { fmt.Fprint(w, `<html>`); return true }, fault.CodeUpstreamInvalidResponse},
+		"not JSON":   {func(w http.ResponseWriter, _ int) bool { fmt.Fprint(w, `<html>`); return true }, fault.CodeUpstreamInvalidResponse},
 		"half of it": {func(w http.ResponseWriter, _ int) bool {
 			w.Header().Set("Content-Length", "100")
 			fmt.Fprint(w, `{"servers":[]`)
 			return true
 		}, fault.CodeUpstreamUnavailable},
-		"a redirect to nowhere": {func(w http.ResponseWriter, _ int) bool {
+		"broken redirect": {func(w http.ResponseWriter, _ int) bool {
 			w.Header().Set("Location", "http://169.254.169.254/latest")
 			w.WriteHeader(http.StatusFound)
 			return true
@@ -317,23 +317,23 @@ func TestAHostileRegistryChangesNothing(t *testing.T) {
 			_, err = w.store.SyncSource(t.Context(), source.ID, false)
 			want(t, err, tc.code)
 			if w.revision(t) != before || len(w.catalog.AllEntries()) != 495 {
-				t.Errorf("something changed: %d entries", len(w.catalog.AllEntries()))
+				t.Errorf("%d entries after the sync, want no change", len(w.catalog.AllEntries()))
 			}
 			sources, err := w.store.Sources(t.Context())
 			if last := sources[len(sources)-1]; err != nil || last.Succeeded || last.ErrorCode != string(tc.code) || last.ErrorMessage == "" || last.FinishedAt == nil {
-				t.Errorf("the source tells %+v (%v)", last, err)
+				t.Errorf("source = %+v (%v)", last, err)
 			}
 			r.mu.Lock()
 			r.answer = nil
 			r.mu.Unlock()
 			if plan, err := w.store.SyncSource(t.Context(), source.ID, false); err != nil || plan.Added != 3 {
-				t.Errorf("afterwards it works: %+v (%v)", plan, err)
+				t.Errorf("sync after the failure = %+v (%v)", plan, err)
 			}
 		})
 	}
 }
 
-func TestHostileRowsAreLeftOutOrCleaned(t *testing.T) {
+func TestHostileRowsAreSkippedOrCleaned(t *testing.T) {
 	w := onSQLite(t)
 	long := strings.Repeat("ä", 5000)
 	rows := []version{
@@ -352,11 +352,11 @@ func TestHostileRowsAreLeftOutOrCleaned(t *testing.T) {
 		t.Fatal(err)
 	}
 	if plan.Added != 2 || plan.Skipped != 6 {
-		t.Errorf("the plan is %+v", plan)
+		t.Errorf("plan = %+v", plan)
 	}
 	e, err := w.catalog.EntryByName("com.example", "inner")
 	if err != nil || e.Description != "a bc d" || e.RemoteURL != "https://x.example/2" {
-		t.Errorf("inner is %+v (%v)", e, err)
+		t.Errorf("inner = %+v (%v)", e, err)
 	}
 	e, err = w.catalog.EntryByName("com.example", "long")
 	if err != nil || len([]rune(e.ServerTitle)) != 200 || len([]rune(e.Description)) != 1000 || len([]rune(e.Version)) != 255 {

@@ -1,45 +1,45 @@
 package catalog
 
-// Action says what an import does with a row.
+// Action is the effect of an import on a row.
 type Action string
 
-// The actions of an import. The last two leave a row as it is although its
-// source says something new.
+// The actions of an import. The last two leave a row unchanged although its
+// source changed it.
 const (
 	ActionAdd    Action = "add"
 	ActionUpdate Action = "update"
 	ActionDelete Action = "delete"
-	ActionLocked Action = "locked" // an admin edited the row
-	ActionTaken  Action = "taken"  // another source has the name
+	ActionLocked Action = "locked" // an administrator edited the row
+	ActionTaken  Action = "taken"  // another source has a row with this name
 )
 
-// Change is what an import does with one row: an entry by publisher/server, or
-// a template by its slug.
+// Change is the effect of an import on one row: an entry by publisher/server,
+// or a template by slug.
 type Change struct {
 	Action   Action
 	Template bool
 	Name     string
 }
 
-// Plan is what an import does, or would do in a dry run. The lists end at a
-// bound; the counts go on.
+// Plan is the result of an import, or of a dry run. The lists are limited; the
+// counts are not.
 type Plan struct {
 	Source    string // id
 	DryRun    bool
-	Fetched   int // rows that the source gave
+	Fetched   int // rows received from the source
 	Added     int
 	Updated   int
 	Deleted   int
 	Unchanged int
 	Locked    int
 	Taken     int
-	Skipped   int // unusable rows
+	Skipped   int // invalid rows
 
 	Changes  []Change
-	Warnings []string // why rows were skipped, and which members of rows were ignored
+	Warnings []string // why rows were skipped, and which members were ignored
 }
 
-// Changed reports whether anything is different after the import.
+// Changed reports whether the import changes anything.
 func (p *Plan) Changed() bool { return p.Added+p.Updated+p.Deleted > 0 }
 
 func (p *Plan) add(action Action, template bool, name string) {

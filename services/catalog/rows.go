@@ -11,26 +11,26 @@ import (
 	"mcpgateway/services/catalog/sources"
 )
 
-// state is what an import has to know of a row.
+// state contains the properties of a row that an import needs.
 type state struct {
 	id, source, name, hash string
 	deleted, locked        bool
 	hidden                 bool
 }
 
-// kind is what entries and templates have different.
+// kind contains the differences between entries and templates.
 type kind[T any] interface {
 	template() bool
 	stored(tx *gorm.DB) ([]*T, error)
 	state(row *T) state
-	// merge completes the row that replaces an old one: what an admin decided
-	// and the identity stay. Without an old one the row is new.
+	// merge completes the row that replaces an old one: the identity and
+	// decisions of administrators stay. Without an old one the row is new.
 	merge(old, row *T, source, id string)
 	// bury marks a row as deleted.
 	bury(row *T)
 }
 
-// planRows adds the changes to one kind of rows to the plan and returns the
+// planRows adds the changes of one kind of rows to the plan and returns the
 // rows to store.
 func planRows[T any](tx *gorm.DB, p *Plan, source string, said *sources.Rows[T], k kind[T]) ([]*T, error) {
 	stored, err := k.stored(tx)
@@ -50,7 +50,7 @@ func planRows[T any](tx *gorm.DB, p *Plan, source string, said *sources.Rows[T],
 		}
 		old := byName[in.name]
 		if old == nil {
-			// A source that gives a known id another name renamed the row.
+			// A source that gives a known id another name has renamed the row.
 			if same := byID[in.id]; same != nil && k.state(same).source == source && !said.Has(k.state(same).name) {
 				old = same
 			}
@@ -84,7 +84,7 @@ func planRows[T any](tx *gorm.DB, p *Plan, source string, said *sources.Rows[T],
 	return append(changed, planWithdrawn(p, source, said.Gone, byName, k)...), nil
 }
 
-// planWithdrawn adds the rows that the source withdrew to the plan and returns
+// planWithdrawn adds the rows withdrawn by the source to the plan and returns
 // the rows to store.
 func planWithdrawn[T any](p *Plan, source string, gone map[string]bool, byName map[string]*T, k kind[T]) []*T {
 	var changed []*T
@@ -106,7 +106,7 @@ func planWithdrawn[T any](p *Plan, source string, gone map[string]bool, byName m
 	return changed
 }
 
-// entryKind and templateKind stamp what they change with now.
+// entryKind and templateKind set the change time of rows to now.
 type (
 	entryKind    struct{ now time.Time }
 	templateKind struct{ now time.Time }
@@ -141,8 +141,8 @@ func (k entryKind) merge(old, row *models.CatalogEntry, source, id string) {
 	}
 }
 
-// bury also drops the document, which was not read, and the hash, so that the
-// row comes back when its source offers it again as it was.
+// bury also drops the document, which was not loaded, and the hash, so that the
+// row returns when its source offers it again unchanged.
 func (k entryKind) bury(row *models.CatalogEntry) {
 	row.Status, row.ContentHash, row.Document, row.UpdatedAt = models.CatalogDeleted, "", "", k.now
 }

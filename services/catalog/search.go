@@ -12,35 +12,34 @@ import (
 	"mcpgateway/services/query"
 )
 
-// rankingVersion is part of every cursor's revision: raise it when the order
-// of results changes, so that no cursor leads into another order.
+// rankingVersion is part of every cursor's revision. Increment it when the
+// order of results changes, so that older cursors become stale.
 const rankingVersion = "1 "
 
-// codeUnknownTransport is the code of the warning about a transport that no
-// server has.
+// codeUnknownTransport is the code of the warning about an unknown transport.
 const codeUnknownTransport = "UNKNOWN_TRANSPORT"
 
-// Search asks for one page of the rows that a query finds.
+// Search is a request for one page of matching rows.
 type Search struct {
 	Text     string // in the grammar of query.Registry or query.Templates
-	Limit    int    // rows of the page, at least 1
-	Continue bool   // whether the page follows another
-	Cursor   string // of the page before, when it does
+	Limit    int    // rows per page, at least 1
+	Continue bool   // whether this is not the first page
+	Cursor   string // cursor of the previous page, if Continue is set
 }
 
-// Found is one page of what a query found.
+// Found is one page of the rows that match a query.
 type Found[T any] struct {
-	Rows       []T // the caller must not change them
-	Total      int // rows of all pages
-	Offset     int // rows of the pages before
+	Rows       []T // the caller must not modify them
+	Total      int // rows on all pages
+	Offset     int // rows on the pages before
 	NextCursor string
 	Warnings   []fault.Warning
 }
 
-// Entries returns a page of the entries that a query finds (spec, "Public
+// Entries returns a page of the entries that match a query (spec, "Public
 // catalog: registry"). It returns the faults of the query grammar,
-// INVALID_CURSOR and CURSOR_STALE. The text decides the order: by relevance,
-// or without any featured ones first, then verified ones, then by title.
+// INVALID_CURSOR and CURSOR_STALE. With text, entries are ordered by relevance.
+// Otherwise featured entries come first, then verified ones, then by title.
 func (c *Catalog) Entries(ctx context.Context, search Search) (*Found[*models.CatalogEntry], error) {
 	return find(ctx, c, surface[*models.CatalogEntry]{
 		name: "registry", grammar: query.Registry(),
@@ -50,7 +49,7 @@ func (c *Catalog) Entries(ctx context.Context, search Search) (*Found[*models.Ca
 	}, search)
 }
 
-// Templates returns a page of the templates that a query finds (spec, "Public
+// Templates returns a page of the templates that match a query (spec, "Public
 // catalog: templates"), with the faults of Entries. Without text the newest
 // come first.
 func (c *Catalog) Templates(ctx context.Context, search Search) (*Found[*models.CatalogTemplate], error) {
@@ -62,7 +61,7 @@ func (c *Catalog) Templates(ctx context.Context, search Search) (*Found[*models.
 	}, search)
 }
 
-// surface is what is searched.
+// surface describes the rows that are searched.
 type surface[T any] struct {
 	name    string
 	grammar query.Grammar
@@ -83,7 +82,7 @@ func find[T any](ctx context.Context, c *Catalog, on surface[T], search Search) 
 			return nil, err
 		}
 		if sealed != rankingVersion+mark {
-			// The cursor may come from a process that knows a later catalog.
+			// The cursor may come from a process with a newer catalog.
 			if err := c.Load(ctx); err != nil {
 				return nil, err
 			}
@@ -110,8 +109,7 @@ func find[T any](ctx context.Context, c *Catalog, on surface[T], search Search) 
 	return found, nil
 }
 
-// warnings returns those of the query, and one for each transport that does
-// not exist.
+// warnings returns the warnings of the query, and one per unknown transport.
 func warnings(q *query.Query) []fault.Warning {
 	all := q.Warnings[:len(q.Warnings):len(q.Warnings)]
 	for i := range q.Clauses {
@@ -120,12 +118,12 @@ func warnings(q *query.Query) []fault.Warning {
 			continue
 		}
 		span := c.Span
-		all = append(all, fault.Warning{Code: codeUnknownTransport, Message: "no server has this transport; the transports are http, sse and stdio", Span: &span})
+		all = append(all, fault.Warning{Code: codeUnknownTransport, Message: "Unknown transport. Use http, sse or stdio.", Span: &span})
 	}
 	return all
 }
 
-// EntryItem is an entry as searches show it: public metadata only (spec,
+// EntryItem is an entry in the form of searches: only public metadata (spec,
 // "Registry item"), and the description (contract, "Catalog query grammar").
 type EntryItem struct {
 	ID             string   `json:"id"`
@@ -154,7 +152,7 @@ func NewEntryItem(e *models.CatalogEntry) EntryItem {
 	}
 }
 
-// TemplateItem is a template as searches show it (contract, "Catalog query
+// TemplateItem is a template in the form of searches (contract, "Catalog query
 // grammar").
 type TemplateItem struct {
 	ID                    string    `json:"id"`

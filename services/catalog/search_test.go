@@ -13,7 +13,7 @@ import (
 	"mcpgateway/services/page"
 )
 
-// rows is a small catalog in which every query has a known answer.
+// rows is a small catalog with a known result for every query.
 const rows = `{"version":1,"items":[
  {"publisherName":"acme","publisherTitle":"Acme Corp","serverName":"git","serverTitle":"Git","serverType":"http","remoteUrl":"https://git.acme.example/mcp","authType":"oauth","tags":["code","version control"],"verified":true,"verifiedEvidence":"domain","featured":true,"description":"Read repositories."},
  {"publisherName":"acme","publisherTitle":"Acme Corp","serverName":"github","serverTitle":"GitHub","serverType":"sse","remoteUrl":"https://gh.acme.example/sse","tags":["code"],"description":"Issues and pull requests."},
@@ -24,7 +24,7 @@ const rows = `{"version":1,"items":[
  {"publisherName":"delta","publisherTitle":"Delta 100%_x","serverName":"described","serverTitle":"Ärger","serverType":"stdio","authType":"none","tags":["tägs"],"description":"Says git somewhere."}
 ]}`
 
-// only starts a catalog with rows alone.
+// only starts a catalog with only rows.
 func only(t *testing.T, dsn string) *world {
 	t.Helper()
 	w := join(t, dsn)
@@ -35,7 +35,7 @@ func only(t *testing.T, dsn string) *world {
 	return w
 }
 
-func TestEveryClauseFindsWhatItSays(t *testing.T) {
+func TestQueryClauses(t *testing.T) {
 	modelstest.EachDSN(t, func(t *testing.T, dsn string) {
 		w := only(t, dsn)
 		for _, tc := range []struct{ query, want string }{
@@ -76,7 +76,7 @@ func TestEveryClauseFindsWhatItSays(t *testing.T) {
 	})
 }
 
-func TestQueriesThatCannotBeReadTellWhere(t *testing.T) {
+func TestInvalidQuerySpans(t *testing.T) {
 	w := only(t, modelstest.SQLite(t))
 	for query, expected := range map[string]struct {
 		code fault.Code
@@ -91,15 +91,15 @@ func TestQueriesThatCannotBeReadTellWhere(t *testing.T) {
 		_, err := w.catalog.Entries(t.Context(), catalog.Search{Text: query, Limit: 1})
 		f := want(t, err, expected.code)
 		if f.Span == nil || *f.Span != expected.span {
-			t.Errorf("%s: the span is %v, want %v", query, f.Span, expected.span)
+			t.Errorf("%s: span = %v, want %v", query, f.Span, expected.span)
 		}
 		if _, err := w.catalog.Facets(query); !fault.Is(err, expected.code) {
-			t.Errorf("%s: the facets fail with %v", query, err)
+			t.Errorf("Facets(%s): %v", query, err)
 		}
 	}
 }
 
-func TestAnUnknownTransportWarns(t *testing.T) {
+func TestUnknownTransportWarning(t *testing.T) {
 	w := only(t, modelstest.SQLite(t))
 	found := w.entries(t, "ä transport:tcp transport:HTTP -transport:x")
 	want := []fault.Warning{
@@ -113,11 +113,11 @@ func TestAnUnknownTransportWarns(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if found := w.entries(t, "type:template"); len(found.Warnings) != 1 || found.Total != 7 {
-		t.Errorf("another surface's name finds %d rows and warns %v", found.Total, found.Warnings)
+		t.Errorf("another search found %d rows with the warnings %v", found.Total, found.Warnings)
 	}
 }
 
-func TestTemplatesAreFoundByEveryField(t *testing.T) {
+func TestTemplateSearch(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		find := func(query string) string {
 			found, err := w.catalog.Templates(t.Context(), catalog.Search{Text: query, Limit: page.MaxLimit})
@@ -132,12 +132,12 @@ func TestTemplatesAreFoundByEveryField(t *testing.T) {
 		}
 		all := strings.Fields(find(""))
 		if len(all) != 24 {
-			t.Fatalf("there are %d templates", len(all))
+			t.Fatalf("%d templates", len(all))
 		}
 		rows := w.catalog.AllTemplates()
 		for i := 1; i < len(rows); i++ {
 			if a, b := rows[i-1], rows[i]; a.CreatedAt.Before(b.CreatedAt) || a.CreatedAt.Equal(b.CreatedAt) && a.ID > b.ID {
-				t.Errorf("%s stands before %s", a.Slug, b.Slug)
+				t.Errorf("%s precedes %s", a.Slug, b.Slug)
 			}
 		}
 		for query, want := range map[string]string{
@@ -149,27 +149,27 @@ func TestTemplatesAreFoundByEveryField(t *testing.T) {
 			"category:marketing":   strings.TrimSpace(find("category:MARKETING")),
 		} {
 			if got := find(query); got != want || got == "" {
-				t.Errorf("%s finds %q, want %q", query, got, want)
+				t.Errorf("templates for %s = %q, want %q", query, got, want)
 			}
 		}
 		if _, err := w.catalog.Templates(t.Context(), catalog.Search{Text: "transport:http", Limit: 1}); !fault.Is(err, fault.CodeUnsupportedQualifier) {
-			t.Errorf("a qualifier of the registry: %v", err)
+			t.Errorf("qualifier of the registry: %v", err)
 		}
 		billing, err := w.catalog.Template("billing-support")
 		if err != nil {
 			t.Fatal(err)
 		}
 		if got := names(w.catalog.RelatedEntries(billing)); !strings.HasPrefix(got, "stripe/stripe ") || strings.Count(got, " ") != 2 {
-			t.Errorf("its servers are %s", got)
+			t.Errorf("related servers = %s", got)
 		}
 		related := &models.CatalogTemplate{RelatedServerNames: models.StringList{"sentry", "nobody-has-this", "neon"}}
 		if got := names(w.catalog.RelatedEntries(related)); got != "sentry/sentry neon/neon" {
-			t.Errorf("names with several publishers mean %s", got)
+			t.Errorf("related entries with several publishers = %s", got)
 		}
 	})
 }
 
-func TestFacetsCountWhatTheQueryFinds(t *testing.T) {
+func TestFacets(t *testing.T) {
 	w := only(t, modelstest.SQLite(t))
 	got, err := w.catalog.Facets("git")
 	if err != nil {
@@ -188,7 +188,7 @@ func TestFacetsCountWhatTheQueryFinds(t *testing.T) {
 	}
 	for _, tag := range got.Tags {
 		if found := w.entries(t, `git tag:"`+tag.Value+`"`); found.Total != tag.Count {
-			t.Errorf("%s finds %d", tag.Value, found.Total)
+			t.Errorf("%s found %d", tag.Value, found.Total)
 		}
 	}
 	all, err := onSQLite(t).catalog.Facets("")
@@ -196,11 +196,11 @@ func TestFacetsCountWhatTheQueryFinds(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(all.Tags) != 30 || len(all.Publishers) != 20 || all.Total != 495 {
-		t.Errorf("of all there are %d tags and %d publishers of %d rows", len(all.Tags), len(all.Publishers), all.Total)
+		t.Errorf("%d tags and %d publishers of %d rows", len(all.Tags), len(all.Publishers), all.Total)
 	}
 }
 
-func TestLegacySearchIsSQLLike(t *testing.T) {
+func TestLegacySearch(t *testing.T) {
 	modelstest.EachDSN(t, func(t *testing.T, dsn string) {
 		w := only(t, dsn)
 		yes, no := true, false
@@ -208,27 +208,27 @@ func TestLegacySearchIsSQLLike(t *testing.T) {
 			search catalog.Legacy
 			want   string
 		}{
-			"everything":              {catalog.Legacy{}, "acme/git beta/legit gitea/forge acme/github beta/notes delta/tagged delta/described"},
-			"a substring":             {catalog.Legacy{Search: "IT"}, "acme/git beta/legit gitea/forge acme/github beta/notes"},
-			"a publisher's title":     {catalog.Legacy{Search: "corp"}, "acme/git acme/github"},
-			"no other field":          {catalog.Legacy{Search: "requests"}, ""},
-			"percent":                 {catalog.Legacy{Search: "g%hub"}, "acme/github"},
-			"percent alone":           {catalog.Legacy{Search: "%"}, "acme/git beta/legit gitea/forge acme/github beta/notes delta/tagged delta/described"},
-			"underscore":              {catalog.Legacy{Search: "le_it"}, "beta/legit"},
-			"an underscore is a must": {catalog.Legacy{Search: "legi_t"}, ""},
-			"escaped":                 {catalog.Legacy{Search: `100\%\_x`}, "delta/tagged delta/described"},
-			"escaped means itself":    {catalog.Legacy{Search: `g\%hub`}, ""},
-			"a trailing escape":       {catalog.Legacy{Search: `git\`}, ""},
-			"unicode":                 {catalog.Legacy{Search: "Ä_GER"}, "delta/described"},
-			"type":                    {catalog.Legacy{Type: "sse"}, "acme/github"},
-			"publisher":               {catalog.Legacy{Publisher: "beta"}, "beta/legit beta/notes"},
-			"tag":                     {catalog.Legacy{Tag: "code"}, "acme/git acme/github"},
-			"verified":                {catalog.Legacy{Verified: &yes}, "acme/git beta/legit"},
-			"not verified":            {catalog.Legacy{Verified: &no, Publisher: "beta"}, "beta/notes"},
-			"featured":                {catalog.Legacy{Featured: &yes}, "acme/git"},
-			"tools":                   {catalog.Legacy{RequireTools: true}, "beta/legit"},
-			"a page":                  {catalog.Legacy{Limit: 2, Offset: 1}, "beta/legit gitea/forge"},
-			"behind the end":          {catalog.Legacy{Offset: 7}, ""},
+			"everything":                       {catalog.Legacy{}, "acme/git beta/legit gitea/forge acme/github beta/notes delta/tagged delta/described"},
+			"substring":                        {catalog.Legacy{Search: "IT"}, "acme/git beta/legit gitea/forge acme/github beta/notes"},
+			"a publisher's title":              {catalog.Legacy{Search: "corp"}, "acme/git acme/github"},
+			"not in other fields":              {catalog.Legacy{Search: "requests"}, ""},
+			"percent":                          {catalog.Legacy{Search: "g%hub"}, "acme/github"},
+			"only a percent sign":              {catalog.Legacy{Search: "%"}, "acme/git beta/legit gitea/forge acme/github beta/notes delta/tagged delta/described"},
+			"underscore":                       {catalog.Legacy{Search: "le_it"}, "beta/legit"},
+			"underscore matches one character": {catalog.Legacy{Search: "legi_t"}, ""},
+			"escaped":                          {catalog.Legacy{Search: `100\%\_x`}, "delta/tagged delta/described"},
+			"escaped means itself":             {catalog.Legacy{Search: `g\%hub`}, ""},
+			"trailing escape":                  {catalog.Legacy{Search: `git\`}, ""},
+			"unicode":                          {catalog.Legacy{Search: "Ä_GER"}, "delta/described"},
+			"type":                             {catalog.Legacy{Type: "sse"}, "acme/github"},
+			"publisher":                        {catalog.Legacy{Publisher: "beta"}, "beta/legit beta/notes"},
+			"tag":                              {catalog.Legacy{Tag: "code"}, "acme/git acme/github"},
+			"verified":                         {catalog.Legacy{Verified: &yes}, "acme/git beta/legit"},
+			"not verified":                     {catalog.Legacy{Verified: &no, Publisher: "beta"}, "beta/notes"},
+			"featured":                         {catalog.Legacy{Featured: &yes}, "acme/git"},
+			"tools":                            {catalog.Legacy{RequireTools: true}, "beta/legit"},
+			"page":                             {catalog.Legacy{Limit: 2, Offset: 1}, "beta/legit gitea/forge"},
+			"behind the end":                   {catalog.Legacy{Offset: 7}, ""},
 		} {
 			if tc.search.Limit == 0 {
 				tc.search.Limit = catalog.LegacyDefaultLimit
@@ -240,8 +240,8 @@ func TestLegacySearchIsSQLLike(t *testing.T) {
 	})
 }
 
-// TestLegacyPatternsAreTheDatabases compares with SQLite's own LIKE.
-func TestLegacyPatternsAreTheDatabases(t *testing.T) {
+// TestLegacyPatternsMatchSQL compares with SQLite's own LIKE.
+func TestLegacyPatternsMatchSQL(t *testing.T) {
 	w := onSQLite(t)
 	for _, search := range []string{"a", "%a%", "_", "__", "g_t", "a%b", "%%", "s%r%e", "mcp_", `\_`, `\%`, "a%%b_", "e_%_e", "(", "git%"} {
 		var want []string

@@ -23,13 +23,13 @@ import (
 	"mcpgateway/services/query"
 )
 
-// snapshot is the catalog at one revision. It is never changed.
+// snapshot is the catalog at one revision. It is immutable.
 type snapshot struct {
-	revision int64 // of the topic
+	revision int64 // revision of the topic
 
-	entries      []*models.CatalogEntry // that are shown, in the order of a list without text
+	entries      []*models.CatalogEntry // visible entries, in list order without text
 	entryIndex   *index.Index
-	entriesMark  string // changes with what a search of entries shows, finds or sorts by
+	entriesMark  string // changes with anything that searches of entries show, match or sort by
 	byID         map[string]*models.CatalogEntry
 	byName       map[string]*models.CatalogEntry
 	byServerName map[string][]*models.CatalogEntry
@@ -39,11 +39,11 @@ type snapshot struct {
 	templatesMark string
 	bySlug        map[string]*models.CatalogTemplate
 
-	official []*models.CatalogEntry // all, hidden and deleted ones too, by full name
-	version  string                 // changes with anything that is public
+	official []*models.CatalogEntry // all entries including hidden and deleted ones, by full name
+	version  string                 // changes with any public content
 }
 
-// read reads the catalog as it is at one moment.
+// read loads the catalog in one transaction.
 func read(ctx context.Context, db *gorm.DB, tasks *background.Tasks) (*snapshot, error) {
 	var entries []*models.CatalogEntry
 	var templates []*models.CatalogTemplate
@@ -64,8 +64,9 @@ func read(ctx context.Context, db *gorm.DB, tasks *background.Tasks) (*snapshot,
 	return newSnapshot(revision.Revision, entries, templates, tasks)
 }
 
-// newSnapshot keeps the rows. What a large catalog takes longest for is done
-// side by side: the marks, which look at all that is shown, and the index.
+// newSnapshot builds a snapshot from rows, which it retains. For a large
+// catalog it runs the two slowest steps in parallel: the marks, which cover all
+// visible content, and the index.
 func newSnapshot(revision int64, entries []*models.CatalogEntry, templates []*models.CatalogTemplate, tasks *background.Tasks) (*snapshot, error) {
 	s := &snapshot{revision: revision, official: entries}
 	s.sortTemplates(templates)
@@ -106,7 +107,7 @@ func (s *snapshot) mark() error {
 	return nil
 }
 
-// encode writes what each row shows to w.
+// encode writes the visible content of each row to w.
 func encode[T any](w io.Writer, rows []T, shows func(T) any) error {
 	write := json.NewEncoder(w)
 	for _, row := range rows {
@@ -117,13 +118,13 @@ func encode[T any](w io.Writer, rows []T, shows func(T) any) error {
 	return nil
 }
 
-// sortedEntry is an entry with what it is sorted by.
+// sortedEntry is an entry with its sort keys.
 type sortedEntry struct {
 	*models.CatalogEntry
 	title string
 }
 
-// sortEntries sets and returns the entries that are shown, in their order.
+// sortEntries sets and returns the visible entries, in list order.
 func (s *snapshot) sortEntries(rows []*models.CatalogEntry) []sortedEntry {
 	shown := make([]sortedEntry, 0, len(rows))
 	for _, e := range rows {
@@ -153,8 +154,8 @@ func (s *snapshot) indexEntries(shown []sortedEntry) {
 	s.entryIndex = index.New(n, size, func(row int) index.Document { return entryDocument(shown[row].CatalogEntry, shown[row].title) })
 }
 
-// entryDocument returns the document of an entry. The title of its publisher is
-// its first name.
+// entryDocument returns the document of an entry. Its first name is the
+// publisher's title.
 func entryDocument(e *models.CatalogEntry, title string) index.Document {
 	publisher, name, topics := query.Fold(e.PublisherTitle), query.Fold(e.PublisherName), foldAll(e.Tags)
 	values := []index.Value{

@@ -22,7 +22,7 @@ import (
 type NewSource struct {
 	Kind models.CatalogSourceKind
 	Name string
-	URL  string // of the registry without its /v0.1, or of a document in the catalog's own format
+	URL  string // URL of the registry without /v0.1, or of a document in the catalog's own format
 }
 
 // Sources returns the sources of the catalog, the built-in ones first.
@@ -34,9 +34,9 @@ func (s *Store) Sources(ctx context.Context) ([]models.CatalogSource, error) {
 	return rows, nil
 }
 
-// AddSource stores a source, which nothing is read from yet. It returns
-// VALIDATION_FAILED for an unusable one, CONFLICT when the address is that of
-// another source or there are too many.
+// AddSource stores a source without syncing it. It returns VALIDATION_FAILED
+// for an invalid one, and CONFLICT if another source has its URL or there are
+// too many.
 func (s *Store) AddSource(ctx context.Context, n NewSource) (models.CatalogSource, error) {
 	row, err := newSource(n)
 	if err != nil {
@@ -49,11 +49,11 @@ func (s *Store) AddSource(ctx context.Context, n NewSource) (models.CatalogSourc
 			return nil, err
 		}
 		if count >= maxSources {
-			return nil, fault.Conflict("the catalog already has %d sources: remove some first", count)
+			return nil, fault.Conflict("The catalog already has the maximum of %d sources. Remove one first.", count)
 		}
 		if err := tx.Create(&row).Error; err != nil {
 			if errors.Is(err, gorm.ErrDuplicatedKey) {
-				return nil, fault.Conflict("there already is a source with this address")
+				return nil, fault.Conflict("There is already a source with this URL.")
 			}
 			return nil, err
 		}
@@ -75,7 +75,7 @@ func newSource(n NewSource) (models.CatalogSource, error) {
 	case egress.CheckURL(address) != nil:
 		fields["url"] = fault.From(egress.CheckURL(address)).Message
 	case err != nil || n.Kind == models.CatalogOfficial && u.RawQuery != "":
-		fields["url"] = "use the address of the registry without a query"
+		fields["url"] = "use the registry's URL without a query"
 	}
 	if len(fields) > 0 {
 		return models.CatalogSource{}, fault.Validation(fields)
@@ -88,8 +88,8 @@ func sourceEntry(action string, row *models.CatalogSource) *activity.Entry {
 	return &activity.Entry{Action: action, Object: row.Name, ObjectID: row.ID, Detail: map[string]string{"kind": string(row.Kind), "url": row.URL}}
 }
 
-// EnableSource says whether a source may be synced. Its rows stay either way.
-// Enabling the built-in data brings it back. It returns NOT_FOUND for an
+// EnableSource sets whether a source can be synced. Its rows stay in either
+// case. Enabling the built-in data restores it. It returns NOT_FOUND for an
 // unknown source.
 func (s *Store) EnableSource(ctx context.Context, id string, enabled bool) error {
 	err := s.change(ctx, func(tx *gorm.DB) (*activity.Entry, error) {
@@ -109,9 +109,9 @@ func (s *Store) EnableSource(ctx context.Context, id string, enabled bool) error
 	return s.LoadDefaults(ctx)
 }
 
-// RemoveSource removes a source and its rows. The two that every catalog has
-// lose their rows only, and the built-in data stays away until the source is
-// enabled again. It returns NOT_FOUND for an unknown source.
+// RemoveSource removes a source and its rows. Of the two permanent sources only
+// the rows are removed, and the built-in data isn't loaded again until that
+// source is enabled. It returns NOT_FOUND for an unknown source.
 func (s *Store) RemoveSource(ctx context.Context, id string) error {
 	return s.change(ctx, func(tx *gorm.DB) (*activity.Entry, error) {
 		row, err := sourceOf(tx, id)
@@ -140,27 +140,29 @@ func sourceOf(tx *gorm.DB, id string) (models.CatalogSource, error) {
 	return row, notFound(err, "catalog source", id)
 }
 
-// SyncSource reads a source and takes in what changed there since the last
-// time, all in one transaction; a dry run only returns the plan. Rows go only
-// when the source says that they are deleted. It returns NOT_FOUND, CONFLICT
-// for a source that is disabled, has no address or is being read already, and
-// UPSTREAM_ faults; then no row was changed, and the source tells why.
+// SyncSource fetches the changes of a source since the last sync and imports
+// them in one transaction. A dry run only returns the plan. Rows are deleted
+// only if the source reports them as deleted. It returns NOT_FOUND, CONFLICT
+// for a source that is disabled, has no URL or is already being synced, and
+// UPSTREAM_ faults. On errors no row has changed and the source records the
+// error.
 func (s *Store) SyncSource(ctx context.Context, id string, dryRun bool) (Plan, error) {
 	source, err := sourceOf(s.db.WithContext(ctx), id)
 	switch {
 	case err != nil:
 		return Plan{}, err
 	case source.URL == "":
-		return Plan{}, fault.Conflict("the source %s is not read from an address", source.Name)
+		return Plan{}, fault.Conflict("Source %s has no URL, so it can't be synced.", source.Name)
 	case !source.Enabled:
-		return Plan{}, fault.Conflict("the source %s is disabled: enable it first", source.Name)
+		return Plan{}, fault.Conflict("Source %s is disabled. Enable it first.", source.Name)
 	}
 	return s.sync(ctx, source, dryRun)
 }
 
-// ImportURL syncs the source with the address, which becomes one when it is
-// not yet: a document in the catalog's own format when the path ends in .json,
-// else an official registry. It returns what AddSource and SyncSource return.
+// ImportURL syncs the source with the URL and adds it if it doesn't exist. If
+// the path ends in .json, it is a document in the catalog's own format,
+// otherwise an official registry. It returns the errors of AddSource and
+// SyncSource.
 func (s *Store) ImportURL(ctx context.Context, address string, dryRun bool) (Plan, error) {
 	n := NewSource{Kind: models.CatalogOfficial, URL: address}
 	if u, err := url.Parse(address); err == nil && strings.HasSuffix(u.Path, ".json") {
@@ -188,7 +190,7 @@ func (s *Store) ImportURL(ctx context.Context, address string, dryRun bool) (Pla
 
 func (s *Store) sync(ctx context.Context, source models.CatalogSource, dryRun bool) (Plan, error) {
 	if !s.begin(source.ID) {
-		return Plan{}, fault.Conflict("the source %s is being read already", source.Name)
+		return Plan{}, fault.Conflict("Source %s is already being synced. Retry shortly.", source.Name)
 	}
 	defer s.end(source.ID)
 	started := s.now()
@@ -221,7 +223,7 @@ func (s *Store) fetch(ctx context.Context, row *models.CatalogSource) (sources.C
 	return s.reader.File(ctx, row.URL)
 }
 
-// highWater returns the later of two moments; zero is none.
+// highWater returns the later of two times; zero means none.
 func highWater(stored *time.Time, seen time.Time) *time.Time {
 	if seen.IsZero() || stored != nil && !seen.After(*stored) {
 		return stored
@@ -230,7 +232,7 @@ func highWater(stored *time.Time, seen time.Time) *time.Time {
 	return &seen
 }
 
-// failed notes why a sync failed, also when its context has ended.
+// failed records the error of a sync, even after its context has ended.
 func (s *Store) failed(ctx context.Context, id string, started time.Time, cause error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()

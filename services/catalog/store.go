@@ -16,18 +16,18 @@ import (
 	"mcpgateway/services/notify"
 )
 
-// Publisher tells this process and others of committed changes.
+// Publisher publishes committed changes to this process and to others.
 type Publisher interface {
 	Published(ctx context.Context, topics ...notify.Topic) error
 }
 
-// Auditor records changes within the transaction that makes them.
+// Auditor records changes within their transaction.
 type Auditor interface {
 	Record(tx *gorm.DB, e activity.Entry) error
 }
 
-// Store changes the catalog: it takes in what sources say and what admins
-// decide. Every change that shows is audited and announced.
+// Store changes the catalog: imports from sources and decisions of
+// administrators. Every visible change is audited and published.
 type Store struct {
 	db     *gorm.DB
 	reader *sources.Reader
@@ -36,24 +36,24 @@ type Store struct {
 	now    func() time.Time
 
 	mu      sync.Mutex
-	syncing map[string]bool // sources that are read right now, by id
+	syncing map[string]bool // sources being synced, by id
 }
 
-// NewStore returns the store of the database. Sources are read with client,
-// which comes from services/egress; changes are announced on feed.
+// NewStore returns the store of db. client fetches sources and comes from
+// services/egress. Changes are published on feed.
 func NewStore(db *gorm.DB, client *http.Client, audit Auditor, feed Publisher, now func() time.Time) *Store {
 	return &Store{db: db, reader: sources.NewReader(client), audit: audit, feed: feed, now: now, syncing: map[string]bool{}}
 }
 
-// The sources that every catalog has.
+// The permanent sources of every catalog.
 const (
 	SourceDefault = "default" // the built-in data
 	SourceFile    = "file"    // imported files
 )
 
-// change runs write in a transaction in which nobody else writes to the
-// catalog. When write returns an entry for the audit log, the catalog changed:
-// the entry is recorded and the change announced once it is committed.
+// change runs write in a transaction with exclusive write access to the
+// catalog. If write returns an audit entry, the catalog has changed: the entry
+// is recorded, and the change is published after the commit.
 func (s *Store) change(ctx context.Context, write func(tx *gorm.DB) (*activity.Entry, error)) error {
 	topic := notify.Catalog()
 	changed := false
@@ -80,20 +80,20 @@ func (s *Store) change(ctx context.Context, write func(tx *gorm.DB) (*activity.E
 	return s.feed.Published(ctx, topic)
 }
 
-// lock makes the writers of the catalog wait for each other, so that an import
-// never overwrites what an admin decides meanwhile.
+// lock serializes the writers of the catalog, so that an import never
+// overwrites a concurrent decision of an administrator.
 func lock(tx *gorm.DB) error {
 	return tx.Clauses(models.LockRow(tx)...).Select("id").First(&models.CatalogSource{}, "id = ?", SourceDefault).Error
 }
 
-// Entry returns the entry with the id as it is stored, also a hidden one, or
-// NOT_FOUND. It has no document.
+// Entry returns the stored entry with the id, even if hidden, or NOT_FOUND. It
+// has no document.
 func (s *Store) Entry(ctx context.Context, id string) (models.CatalogEntry, error) {
 	return entryOf(s.db.WithContext(ctx), id)
 }
 
-// Curated returns the entries about which an admin decided something (hidden,
-// edited, featured, verified), by name and without documents.
+// Curated returns the entries with decisions of administrators (hidden, edited,
+// featured, verified), by name and without documents.
 func (s *Store) Curated(ctx context.Context) ([]models.CatalogEntry, error) {
 	var rows []models.CatalogEntry
 	err := s.db.WithContext(ctx).Omit("document").Order("publisher_name, server_name").Limit(maxChanges).

@@ -14,20 +14,22 @@ import (
 	"mcpgateway/services/fault"
 )
 
-// officialSchema is the schema of the server objects that are made here.
+// officialSchema is the schema of the server objects created here.
 const officialSchema = "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json"
 
-// officialDescription is how long descriptions may be there, in characters.
+// officialDescription is the schema's maximum length of a description, in
+// characters.
 const officialDescription = 100
 
-// OfficialQuery asks for a page of GET /v0.1/servers (official registry API).
+// OfficialQuery is a request for a page of GET /v0.1/servers (official registry
+// API).
 type OfficialQuery struct {
 	Limit          int    // at least 1
-	Cursor         string // of the page before, or empty
-	Search         string // a part of the name
-	Version        string // latest, an exact one, or empty
+	Cursor         string // of the previous page, or empty
+	Search         string // substring of the name
+	Version        string // latest, an exact version, or empty
 	UpdatedSince   time.Time
-	IncludeDeleted bool // always so with UpdatedSince
+	IncludeDeleted bool // implied by UpdatedSince
 }
 
 // OfficialList is a page of servers in the official registry's format.
@@ -36,19 +38,19 @@ type OfficialList struct {
 	Metadata OfficialMetadata `json:"metadata"`
 }
 
-// OfficialMetadata tells how a page goes on.
+// OfficialMetadata is the paging metadata of a list.
 type OfficialMetadata struct {
 	NextCursor string `json:"nextCursor,omitempty"`
 	Count      int    `json:"count"`
 }
 
-// OfficialServer is a server and what this registry says about it.
+// OfficialServer is a server with this registry's metadata.
 type OfficialServer struct {
 	Server json.RawMessage         `json:"server"`
 	Meta   map[string]OfficialMark `json:"_meta"`
 }
 
-// OfficialMark is what a registry says about a version of a server.
+// OfficialMark is the registry's metadata of a version of a server.
 type OfficialMark struct {
 	Status          string    `json:"status"`
 	StatusChangedAt time.Time `json:"statusChangedAt"`
@@ -57,16 +59,16 @@ type OfficialMark struct {
 	IsLatest        bool      `json:"isLatest"`
 }
 
-// OfficialServers returns a page of servers by name. A cursor is the name that
-// the page before ended with, so it never gets stale. Hidden servers count as
-// deleted. It returns INVALID_CURSOR for a cursor that is no name.
+// OfficialServers returns a page of servers by name. A cursor is the last name
+// of the previous page, so it never becomes stale. Hidden servers count as
+// deleted. It returns INVALID_CURSOR for a cursor that isn't a name.
 func (c *Catalog) OfficialServers(ctx context.Context, q OfficialQuery) (*OfficialList, error) {
 	s := c.current.Load()
 	from := 0
 	if q.Cursor != "" {
 		publisher, server, ok := strings.Cut(q.Cursor, "/")
 		if !ok || len(q.Cursor) > sources.MaxName || !sources.ValidName(publisher, false) || !sources.ValidName(server, true) {
-			f := fault.New(fault.KindInvalid, fault.CodeInvalidCursor, "this cursor is not one of ours: list again without it")
+			f := fault.New(fault.KindInvalid, fault.CodeInvalidCursor, "Invalid cursor. Retry without it.")
 			f.Restart = true
 			return nil, f
 		}
@@ -101,12 +103,12 @@ func (q *OfficialQuery) matches(e *models.CatalogEntry, search string) bool {
 		(search == "" || strings.Contains(strings.ToLower(sources.FullName(e)), search))
 }
 
-// withdrawn reports whether an entry is only there to say that it is gone.
+// withdrawn reports whether an entry is listed only as deleted.
 func withdrawn(e *models.CatalogEntry) bool { return e.Hidden || e.Status == models.CatalogDeleted }
 
-// OfficialVersions returns the versions of a server, of which the catalog keeps
-// the latest, or NOT_FOUND. name is publisherName/serverName; version is
-// latest, an exact one, or empty for all.
+// OfficialVersions returns the versions of a server, or NOT_FOUND. The catalog
+// stores only the latest. name is publisherName/serverName; version is latest,
+// an exact version, or empty for all.
 func (c *Catalog) OfficialVersions(ctx context.Context, name, version string) (*OfficialList, error) {
 	e := c.current.Load().byName[name]
 	if e == nil || version != "" && version != "latest" && version != e.Version {
@@ -115,8 +117,8 @@ func (c *Catalog) OfficialVersions(ctx context.Context, name, version string) (*
 	return c.officialList(ctx, []*models.CatalogEntry{e})
 }
 
-// officialList returns the rows with their documents: those that were imported
-// as they came, read by id, and made from the row for all others.
+// officialList returns the rows with their documents. Imported documents are
+// loaded by id and returned unchanged; the others are created from the row.
 func (c *Catalog) officialList(ctx context.Context, rows []*models.CatalogEntry) (*OfficialList, error) {
 	documents, err := c.documents(ctx, rows)
 	if err != nil {
@@ -165,8 +167,8 @@ func (c *Catalog) documents(ctx context.Context, rows []*models.CatalogEntry) (m
 	return documents, nil
 }
 
-// serverDocument is server.json (official registry API, ServerDetail) as far as
-// the catalog knows.
+// serverDocument contains the members of server.json that the catalog stores
+// (official registry API, ServerDetail).
 type serverDocument struct {
 	Schema      string           `json:"$schema"`
 	Name        string           `json:"name"`
@@ -208,7 +210,8 @@ type input struct {
 	Secret   bool   `json:"isSecret"`
 }
 
-// newServerDocument describes an entry that did not come with a document.
+// newServerDocument creates the document of an entry that was imported without
+// one.
 func newServerDocument(e *models.CatalogEntry) serverDocument {
 	d := serverDocument{
 		Schema: officialSchema, Name: sources.FullName(e), Title: sources.Clean(e.ServerTitle, officialDescription),
@@ -217,7 +220,7 @@ func newServerDocument(e *models.CatalogEntry) serverDocument {
 	if e.RepoURL != "" {
 		d.Repository = &repository{URL: e.RepoURL, Source: repositoryHost(e.RepoURL)}
 	}
-	if e.IconURL != "" && len(e.IconURL) <= 255 { // the schema's bound
+	if e.IconURL != "" && len(e.IconURL) <= 255 { // the schema's limit
 		d.Icons = []icon{{e.IconURL}}
 	}
 	if e.RemoteURL != "" {
@@ -247,7 +250,7 @@ func headersOf(e *models.CatalogEntry) []input {
 	return nil
 }
 
-// repositoryHost returns the short name of a code host, as the format wants it.
+// repositoryHost returns the short name of a code host, as used by the format.
 func repositoryHost(link string) string {
 	u, err := url.Parse(link)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"mcpgateway/services/codemode"
 )
 
-// BenchmarkRun measures whole runs: cold with a new pool each, warm with a
-// child that waits. Of the warm ones it reports the median, too.
+// BenchmarkRun measures whole runs: cold with a new pool each time, and warm
+// with a waiting child. For warm runs it also reports the median.
 func BenchmarkRun(b *testing.B) {
 	q := request("const r = await math.add({a: 1, b: 2}); return r.sum")
 	b.Run("cold", func(b *testing.B) {
@@ -40,7 +40,7 @@ func BenchmarkRun(b *testing.B) {
 		}
 		reportMedian(b, times)
 	})
-	b.Run("thousand tools", func(b *testing.B) {
+	b.Run("1,000 tools", func(b *testing.B) {
 		r := runner(b, codemode.Options{})
 		q := q
 		for i := range 1000 {
@@ -56,8 +56,8 @@ func BenchmarkRun(b *testing.B) {
 	})
 }
 
-// BenchmarkParallelCalls measures a run with fifty calls of 20 ms at once,
-// with a child that waits, and reports the median.
+// BenchmarkParallelCalls measures a run with 50 parallel calls of 20 ms in a
+// warm child, and reports the median.
 func BenchmarkParallelCalls(b *testing.B) {
 	const calls, each = 50, 20 * time.Millisecond
 	d := dispatch(func(ctx context.Context, _ string, _ []byte) ([]byte, error) {

@@ -14,13 +14,15 @@ import (
 	"mcpgateway/services/sandbox"
 )
 
-// unknownEnd begins the error of a call whose answer nobody waited for.
-const unknownEnd = "not answered before the run ended: it may have happened"
+// unknownEnd is the prefix of the error of a call that was still in flight when
+// the run ended.
+const unknownEnd = "The run ended before this call returned, so it may have taken effect"
 
-// ownExecute is the built-in that must not be reached from within itself.
+// ownExecute is the built-in tool that code must not call: it would run code.
 const ownExecute = "gateway_executeTool"
 
-// ownPrefix begins the names of the gateway's own tools, which only read.
+// ownPrefix is the name prefix of built-in tools. Those that code can call only
+// read.
 const ownPrefix = "gateway_"
 
 // openCall is a call that the code made.
@@ -31,14 +33,14 @@ type openCall struct {
 	name      string
 	arguments []byte
 	effect    Effect
-	refused   *reply // instead of making the call
+	refused   *reply // reply used instead of sending the call
 	ctx       context.Context
 	cancel    context.CancelFunc
 	started   time.Time
 }
 
-// accept numbers a call, records it and starts it when there is room. It
-// returns an error for more calls than a child may send.
+// accept numbers a call, records it and starts it when there is capacity. It
+// returns an error when the child exceeds the limit of calls.
 func (r *run) accept(isFetch bool, m sandbox.CallMessage) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -55,7 +57,7 @@ func (r *run) accept(isFetch bool, m sandbox.CallMessage) error {
 		}
 	}
 	if r.calls > sandbox.MaxCalls || r.fetches > sandbox.MaxFetches {
-		return errors.New("more calls than agreed")
+		return errors.New("worker exceeded its call limit")
 	}
 	c.seq = len(r.records) + 1
 	record := CallRecord{Seq: c.seq, Tool: sandbox.ClipText(m.Name, 200), ArgsBytes: len(m.Arguments), Effect: c.effect}
@@ -66,7 +68,7 @@ func (r *run) accept(isFetch bool, m sandbox.CallMessage) error {
 	if r.queued += len(c.arguments); r.queued > MaxQueuedArguments {
 		r.queued -= len(c.arguments)
 		c.arguments = nil
-		refusal := failed("limit", "the arguments of the calls that wait have more than %d bytes: await some calls first", MaxQueuedArguments)
+		refusal := failed("limit", "The arguments of queued calls exceed %d bytes. Await some calls before you start more.", MaxQueuedArguments)
 		c.refused = &refusal
 		c.ctx, c.cancel = context.WithCancel(r.ctx)
 		c.started = time.Now()
@@ -78,8 +80,7 @@ func (r *run) accept(isFetch bool, m sandbox.CallMessage) error {
 	return nil
 }
 
-// pump starts calls in the order in which they were made. The caller holds
-// the lock.
+// pump starts queued calls in order. The caller must hold mu.
 func (r *run) pump() {
 	for len(r.queue) > 0 && len(r.open) < MaxParallelCalls {
 		c := r.queue[0]
@@ -92,7 +93,7 @@ func (r *run) pump() {
 	}
 }
 
-// reply is the answer to a call on its way to the code.
+// reply is the response to a call of the code.
 type reply struct {
 	status  byte
 	data    []byte
@@ -104,9 +105,9 @@ func failed(kind, format string, args ...any) reply {
 	return reply{status: sandbox.AnswerError, failure: &sandbox.FailureMessage{Kind: kind, Message: sandbox.ClipText(fmt.Sprintf(format, args...), sandbox.MaxErrorText)}}
 }
 
-// perform makes one call, notes how it ended and answers the code. The place
-// is kept until the code took the answer, so that a busy program cannot pile
-// answers up.
+// perform sends one call, records its outcome and replies to the code. The call
+// counts as open until the child has read the reply, so that a busy program
+// can't accumulate replies.
 func (r *run) perform(c *openCall) {
 	defer c.cancel()
 	r.begun(c)
@@ -121,11 +122,11 @@ func (r *run) perform(c *openCall) {
 		if c.fetch {
 			out.failure.Tool = "fetch"
 		}
-		// Strings and raw JSON always marshal; content was checked.
+		// Strings and raw JSON always marshal; content has been validated.
 		out.data, _ = sandbox.Encode(out.failure)
 	}
-	// Past its end a run hears no more: its error is the end and not that of
-	// a call.
+	// After the run's end no reply is sent: the error of the run is its end,
+	// not that of a call.
 	if r.ctx.Err() == nil {
 		r.child.Answer(c.id, out.status, out.data)
 	}
@@ -139,7 +140,7 @@ func (r *run) perform(c *openCall) {
 	}
 }
 
-// send makes one call and returns its result. A panic is its failure.
+// send runs one call and returns its result. A panic becomes a failure.
 func (r *run) send(c *openCall) (out reply) {
 	err := r.runner.options.Tasks.Try("call of code", func() error {
 		switch {
@@ -153,12 +154,12 @@ func (r *run) send(c *openCall) (out reply) {
 		return nil
 	})
 	if err != nil {
-		return failed("tool", "the call failed in the gateway: see its log")
+		return failed("tool", "The call failed inside the gateway. An administrator can find the cause in the gateway log.")
 	}
 	return out
 }
 
-// begun shows that a call was sent.
+// begun reports to Watch that a call was sent.
 func (r *run) begun(c *openCall) {
 	if r.request.Watch == nil {
 		return
@@ -169,27 +170,26 @@ func (r *run) begun(c *openCall) {
 	r.show(Step{Began: &record})
 }
 
-// ended is what a call that ended gives to tell.
+// ended is a completed call, as reported to Progress and Watch.
 type ended struct {
 	progress Progress
 	record   CallRecord
 }
 
-// hold counts a result among those on their way to the code and returns its
-// bytes. One for which there is no room is replaced by the failure that says
-// so.
+// hold adds a result to those being sent to the code and returns its size in
+// bytes. A result above the limit is replaced with a failure.
 func (r *run) hold(out reply) (kept reply, bytes int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.held+len(out.data) > MaxHeldResults {
-		return failed("limit", "the results of the calls that run at once have more than %d bytes: await some calls first", MaxHeldResults), 0
+		return failed("limit", "The results of parallel calls exceed %d bytes. Await some calls before you start more.", MaxHeldResults), 0
 	}
 	r.held += len(out.data)
 	return out, len(out.data)
 }
 
-// note records how a call ended and returns what to tell the client, or nil
-// when the run is over.
+// note records the outcome of a call and returns what to report, or nil when
+// the run has ended.
 func (r *run) note(c *openCall, out reply) *ended {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -217,15 +217,15 @@ func (r *run) note(c *openCall, out reply) *ended {
 	}
 }
 
-// performTool makes a tool call as tools/call would.
+// performTool sends a tool call with the checks of tools/call.
 func (r *run) performTool(c *openCall) reply {
 	switch {
 	case c.name == ownExecute:
-		return failed("invalid", "code cannot run code: call the tool itself")
+		return failed("invalid", "Code can't run code. Call the tools directly.")
 	case len(c.arguments) > sandbox.MaxArguments:
-		return failed("limit", "the arguments have %d bytes, more than %d", len(c.arguments), sandbox.MaxArguments)
+		return failed("limit", "The arguments have %d bytes; the maximum is %d.", len(c.arguments), sandbox.MaxArguments)
 	case rawjson.Kind(c.arguments) != '{' || rawjson.Valid(c.arguments, rawjson.Lenient) != nil:
-		return failed("invalid", "the arguments must be one object")
+		return failed("invalid", "Arguments must be a single object.")
 	}
 	if tool := r.tools[c.name]; tool != nil && r.runner.options.Validate != nil {
 		if err := r.runner.options.Validate.Check(tool.Definition, c.arguments); err != nil {
@@ -242,16 +242,16 @@ func (r *run) performTool(c *openCall) reply {
 	return unwrap(result)
 }
 
-// record keeps a call of a dry run as a step of the plan.
+// record adds a call of a dry run to the plan.
 func (r *run) record(c *openCall) reply {
 	placeholder, err := sandbox.Encode(map[string]any{"dryRun": true, "tool": c.name, "arguments": json.RawMessage(c.arguments)})
 	if err != nil {
-		return failed("invalid", "the arguments cannot be recorded")
+		return failed("invalid", "Arguments are not valid JSON.")
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.planned += len(c.arguments); r.planned > MaxInput {
-		return failed("limit", "the plan of a dry run holds at most %d bytes of arguments", MaxInput)
+		return failed("limit", "The plan of a dry run is limited to %d bytes of arguments.", MaxInput)
 	}
 	if !r.closed {
 		r.plan = append(r.plan, PlannedCall{Seq: c.seq, Tool: c.name, Arguments: c.arguments})
@@ -259,15 +259,15 @@ func (r *run) record(c *openCall) reply {
 	return reply{status: sandbox.AnswerJSON, data: placeholder, planned: true}
 }
 
-// callFailed turns the error of a call into what the code catches.
+// callFailed returns the failure that the code catches for the error of a call.
 func (r *run) callFailed(c *openCall, err error) reply {
 	switch {
 	case r.client.Err() != nil:
-		return failed("cancelled", "%s (the run was stopped)", unknownEnd)
+		return failed("cancelled", "%s (the run was cancelled).", unknownEnd)
 	case r.ctx.Err() != nil && errors.Is(r.ctx.Err(), context.DeadlineExceeded):
-		return failed("timeout", "%s (its time was over)", unknownEnd)
+		return failed("timeout", "%s (the run timed out).", unknownEnd)
 	case c.ctx.Err() != nil:
-		return failed("cancelled", "%s (the code did not wait for it)", unknownEnd)
+		return failed("cancelled", "%s (the code didn't await it).", unknownEnd)
 	case fault.Is(err, fault.CodeUpstreamTimeout):
 		return failed("timeout", "%s", messageOf(err))
 	default:
@@ -275,8 +275,8 @@ func (r *run) callFailed(c *openCall, err error) reply {
 	}
 }
 
-// messageOf returns the text of an error that may be shown: a fault's
-// message, or that of a raw JSON-RPC error.
+// messageOf returns the text of an error that users may see: the message of a
+// fault or of a raw JSON-RPC error.
 func messageOf(err error) string {
 	var f *fault.Fault
 	if errors.As(err, &f) {
@@ -290,19 +290,19 @@ func messageOf(err error) string {
 	return fault.From(err).Message
 }
 
-// unwrap takes out of a raw CallToolResult what the code wants of it: the
-// structured content; else the text, parsed when it is a JSON object or
-// array; else the content as it is. A result with isError is a failure.
+// unwrap returns the value of a raw CallToolResult for the code: the structured
+// content; else the text, parsed if it is a JSON object or array; else the
+// content itself. A result with isError is a failure.
 func unwrap(raw []byte) reply {
 	o, err := rawjson.ParseObject(raw, rawjson.Lenient)
 	if err != nil {
-		return failed("tool", "the result of the tool is not an object")
+		return failed("tool", "The tool returned an invalid result: not an object.")
 	}
 	content := o.Get("content")
 	text, onlyText := joinText(content)
 	if string(o.Get("isError")) == "true" {
 		if text == "" {
-			text = "the tool failed without a message"
+			text = "The tool failed without an error message."
 		}
 		out := failed("tool", "%s", text)
 		if len(content) <= sandbox.MaxArguments {
@@ -324,13 +324,13 @@ func unwrap(raw []byte) reply {
 		out = reply{status: sandbox.AnswerJSON, data: append(append([]byte(`{"content":`), content...), '}')}
 	}
 	if len(out.data) > MaxToolResult {
-		return failed("limit", "the result has %d bytes, more than the %d that may enter the code: ask the tool for less", len(out.data), MaxToolResult)
+		return failed("limit", "The result has %d bytes; the maximum is %d. Request less data.", len(out.data), MaxToolResult)
 	}
 	return out
 }
 
-// joinText returns the texts of a content array, one under the other; only is
-// false when there is any other block, or none.
+// joinText joins the texts of a content array with newlines. only is false if
+// there are other blocks, or none.
 func joinText(content []byte) (text string, only bool) {
 	blocks, err := rawjson.Elements(content, rawjson.Lenient)
 	if err != nil {

@@ -10,14 +10,14 @@ import (
 	"mcpgateway/services/typescript"
 )
 
-// keptDeclarations are the declarations of a whole project, as long as its
-// snapshot stands: a snapshot never changes, and every change of tools, filters
-// or settings makes another. They do not keep the snapshot in memory.
+// keptDeclarations are the cached declarations of a whole project. They are
+// valid for one snapshot: a snapshot never changes, and every change of tools,
+// filters or settings makes a new one. They don't keep the snapshot in memory.
 type keptDeclarations struct {
 	of   weak.Pointer[toolset.Snapshot]
-	done chan struct{} // closed when they are made, or given up
+	done chan struct{} // closed when built or abandoned
 
-	// Set before done is closed; nil when they were given up.
+	// Set before done is closed. Nil if the build was abandoned.
 	declared *typescript.Declared
 	listing  *Listing
 
@@ -25,9 +25,9 @@ type keptDeclarations struct {
 	used uint64
 }
 
-// whole returns the declarations of every visible tool of a project, made once
-// for its snapshot: whoever needs them meanwhile waits. It returns the
-// context's error when that ends before.
+// whole returns the declarations of every visible tool of a project. They are
+// built once per snapshot; concurrent callers wait. whole returns the context's
+// error if the context ends first.
 func (d *Declarations) whole(ctx context.Context, project *toolset.Snapshot) (*keptDeclarations, error) {
 	id, of := project.Project.ID, weak.Make(project)
 	for {
@@ -54,12 +54,12 @@ func (d *Declarations) whole(ctx context.Context, project *toolset.Snapshot) (*k
 		if k.listing != nil {
 			return k, nil
 		}
-		// The request that was to make them ended first; this one does it.
+		// The request that was building them ended first. Retry.
 	}
 }
 
-// build makes the declarations of a project and keeps them, in place of those
-// that were not used for the longest time when there is no room.
+// build builds and caches the declarations of a project. If the cache is full,
+// it evicts the least recently used ones.
 func (d *Declarations) build(ctx context.Context, project *toolset.Snapshot, k *keptDeclarations) error {
 	defer close(k.done)
 	declared, err := typescript.Declare(ctx, project.Tools, typescript.SettingsOf(project))
@@ -78,7 +78,7 @@ func (d *Declarations) build(ctx context.Context, project *toolset.Snapshot, k *
 	}
 	k.declared, k.listing = declared, listing
 	if d.kept[id] != k {
-		return nil // the project has changed meanwhile
+		return nil // the project has changed since
 	}
 	k.size = len(listing.Text) + len(listing.Structured)
 	for _, w := range declared.Warnings {
@@ -91,8 +91,8 @@ func (d *Declarations) build(ctx context.Context, project *toolset.Snapshot, k *
 	return nil
 }
 
-// oldest returns the project whose declarations were not used for the longest
-// time. The caller holds the lock.
+// oldest returns the project whose declarations are least recently used. The
+// caller must hold mu.
 func (d *Declarations) oldest() string {
 	oldest, used := "", d.uses+1
 	for id, k := range d.kept {
@@ -103,7 +103,7 @@ func (d *Declarations) oldest() string {
 	return oldest
 }
 
-// drop forgets the declarations of a project. The caller holds the lock.
+// drop removes the declarations of a project. The caller must hold mu.
 func (d *Declarations) drop(projectID string) {
 	if k := d.kept[projectID]; k != nil {
 		d.size -= k.size
@@ -111,14 +111,15 @@ func (d *Declarations) drop(projectID string) {
 	}
 }
 
-// Forget drops what is kept of a project, such as one that was deleted.
+// Forget removes the cached declarations of a project, for example after it was
+// deleted.
 func (d *Declarations) Forget(projectID string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.drop(projectID)
 }
 
-// newListing returns the answer that shows declarations without a page.
+// newListing returns the result that has declarations without a page.
 func newListing(declared *typescript.Declared) (*Listing, error) {
 	raw, err := sandbox.Encode(struct {
 		Declarations string          `json:"declarations"`

@@ -24,7 +24,7 @@ func listAll(t testing.TB, d *codemode.Declarations, project *toolset.Snapshot) 
 	return l
 }
 
-func TestDeclarationsAreMadeOnceForASnapshot(t *testing.T) {
+func TestDeclarationsBuiltOncePerSnapshot(t *testing.T) {
 	d := newDeclarations(t)
 	p := newDeclaredProject("p").server("git", nil, "read", "write")
 	before := p.snapshot()
@@ -36,29 +36,29 @@ func TestDeclarationsAreMadeOnceForASnapshot(t *testing.T) {
 	callers.Wait()
 	for _, l := range all {
 		if l != all[0] {
-			t.Error("two calls made the same declarations")
+			t.Error("concurrent List calls built the declarations more than once")
 		}
 	}
 	if full, err := d.Full(t.Context(), before); err != nil || full.Text != all[0].Text {
-		t.Errorf("the whole is another: %v", err)
+		t.Errorf("Full() differs from List() (error %v)", err)
 	}
 	p.source.Servers[0].DenyTools = models.StringList{"write"}
 	p.source.Project.CodeModeAllowFetch = true
 	now := listAll(t, d, p.snapshot())
 	if strings.Contains(now.Text, `"write"`) || !strings.Contains(now.Text, "declare function fetch(") {
-		t.Errorf("what the project allowed before is still declared:\n%s", now.Text)
+		t.Errorf("List() after a change = \n%s\nwant no removed tool and the new fetch", now.Text)
 	}
 	p.source.Project.CodeModeEnabled = false
 	if _, err := d.List(t.Context(), p.snapshot(), "key-1", []byte(`{}`)); err == nil {
-		t.Error("declarations are shown although Code Mode is off")
+		t.Error("List() with Code Mode off succeeded")
 	}
 	d.Forget("p")
 	if bytes, projects := codemode.Kept(d); bytes != 0 || projects != 0 {
-		t.Errorf("%d bytes of %d projects are kept", bytes, projects)
+		t.Errorf("after Forget: %d bytes of %d projects cached, want none", bytes, projects)
 	}
 }
 
-func TestKeptDeclarationsAreBounded(t *testing.T) {
+func TestDeclarationCacheBound(t *testing.T) {
 	d := newDeclarations(t)
 	var projects []*toolset.Snapshot
 	for i := range 4 {
@@ -67,50 +67,50 @@ func TestKeptDeclarationsAreBounded(t *testing.T) {
 	first := listAll(t, d, projects[0])
 	each, _ := codemode.Kept(d)
 	if each < len(first.Text)+len(first.Structured) {
-		t.Fatalf("%d bytes are counted", each)
+		t.Fatalf("cached size = %d bytes, less than the declarations", each)
 	}
 	codemode.LimitKept(d, 3*each)
 	second := listAll(t, d, projects[1])
 	listAll(t, d, projects[2])
 	if bytes, n := codemode.Kept(d); bytes != 3*each || n != 3 {
-		t.Errorf("%d bytes of %d projects are kept, want those of three", bytes, n)
+		t.Errorf("%d bytes of %d projects cached, want those of 3", bytes, n)
 	}
 	if listAll(t, d, projects[0]) != first {
-		t.Error("what fits was not kept")
+		t.Error("declarations within the limit were not cached")
 	}
 	listAll(t, d, projects[3])
 	if bytes, n := codemode.Kept(d); bytes != 3*each || n != 3 {
-		t.Errorf("%d bytes of %d projects are kept, want those of three", bytes, n)
+		t.Errorf("%d bytes of %d projects cached, want those of 3", bytes, n)
 	}
 	if listAll(t, d, projects[0]) != first {
-		t.Error("what was used last was dropped")
+		t.Error("the most recently used declarations were evicted")
 	}
 	if listAll(t, d, projects[1]) == second {
-		t.Error("what was not used for the longest time was kept")
+		t.Error("the least recently used declarations were kept")
 	}
 	codemode.LimitKept(d, each-1)
 	d.Forget("p3")
 	listAll(t, d, projects[3])
 	if bytes, n := codemode.Kept(d); bytes != 0 || n != 0 {
-		t.Errorf("%d bytes of %d projects are kept, want none", bytes, n)
+		t.Errorf("%d bytes of %d projects cached, want none", bytes, n)
 	}
 }
 
-func TestDeclarationsThatWereGivenUpAreMadeAgain(t *testing.T) {
+func TestDeclarationsRebuiltAfterCancel(t *testing.T) {
 	d := newDeclarations(t)
 	project := newDeclaredProject("p").server("git", nil, "a").snapshot()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := d.Full(ctx, project); !errors.Is(err, context.Canceled) {
-		t.Fatalf("got %v", err)
+		t.Fatalf("Full() with a cancelled context: %v, want context.Canceled", err)
 	}
 	if l := listAll(t, d, project); !strings.Contains(l.Text, "declare const git") {
-		t.Errorf("declared is %q", l.Text)
+		t.Errorf("declarations = %q", l.Text)
 	}
 }
 
-// BenchmarkDeclarations500 measures the declarations of five hundred tools:
-// made, and listed again while the project stands.
+// BenchmarkDeclarations500 measures the declarations of 500 tools: built, and
+// listed again from the cache.
 func BenchmarkDeclarations500(b *testing.B) {
 	const schema = `{"type":"object","properties":{"owner":{"type":"string","description":"Account that owns the repository."},"repo":{"type":"string","description":"Name of the repository."},
 		"state":{"enum":["open","closed","all"],"default":"open"},"labels":{"type":"array","items":{"anyOf":[{"type":"string"},{"type":"object","properties":{"name":{"type":"string"},"color":{"type":"string","pattern":"^[0-9a-f]{6}$"}},"required":["name"]}]}},
@@ -128,7 +128,7 @@ func BenchmarkDeclarations500(b *testing.B) {
 			listAll(b, d, project)
 		}
 	})
-	b.Run("listed again", func(b *testing.B) {
+	b.Run("cached", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
 			listAll(b, d, project)

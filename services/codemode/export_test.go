@@ -6,8 +6,8 @@ import (
 	"mcpgateway/services/sandbox"
 )
 
-// HoldResults returns which results of these sizes, all on their way to the
-// code of one run, are let through.
+// HoldResults reports for each result size whether one run accepts it while all
+// of them are being sent to the code.
 func HoldResults(sizes ...int) []bool {
 	var r run
 	var through []bool
@@ -26,10 +26,10 @@ func AwaitWarm(r *Runner) {
 	}
 }
 
-// LimitKept sets how many bytes of declarations are kept.
+// LimitKept sets the cache limit in bytes.
 func LimitKept(d *Declarations, bytes int) { d.limit = bytes }
 
-// Kept returns how many bytes of declarations are kept, of how many projects.
+// Kept returns the bytes and the number of projects in the cache.
 func Kept(d *Declarations) (bytes, projects int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -16,7 +16,7 @@ import (
 	"mcpgateway/services/sandbox"
 )
 
-// fetchRequest is what the code asks for, besides the URL.
+// fetchRequest is a request of the code, without its URL.
 type fetchRequest struct {
 	Method  string      `json:"method"`
 	Headers [][2]string `json:"headers"`
@@ -25,7 +25,7 @@ type fetchRequest struct {
 	Redirect string `json:"redirect"`
 }
 
-// fetchResponse becomes the code's Response.
+// fetchResponse becomes the Response object of the code.
 type fetchResponse struct {
 	Status     int         `json:"status"`
 	StatusText string      `json:"statusText"`
@@ -33,20 +33,20 @@ type fetchResponse struct {
 	Redirected bool        `json:"redirected"`
 	Headers    [][2]string `json:"headers"`
 	Body       string      `json:"body"`
-	Base64     bool        `json:"base64"` // the body is no text
+	Base64     bool        `json:"base64"` // the body is not UTF-8 text
 }
 
-// fetchMethods are the methods that code may use; the first three only read.
+// fetchMethods are the methods that code may use. The first three only read.
 var fetchMethods = []string{"GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"}
 
-// hopHeaders are the request headers that belong to the connection or to the
-// gateway and not to the code.
+// hopHeaders are the request headers that the code can't set: those of the
+// connection and of the gateway.
 var hopHeaders = []string{
 	"Host", "Connection", "Keep-Alive", "Proxy-Authorization", "Proxy-Connection", "Te", "Trailer", "Transfer-Encoding", "Upgrade",
 	"Content-Length", "Expect", "Cookie", "Cookie2", "Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "Via", "Accept-Encoding",
 }
 
-// fetchEffect returns what a request does, from its method.
+// fetchEffect returns the effect of a request, from its method.
 func fetchEffect(arguments []byte) Effect {
 	var request fetchRequest
 	if json.Unmarshal(arguments, &request) == nil && slices.Contains(fetchMethods[:3], request.Method) {
@@ -55,28 +55,28 @@ func fetchEffect(arguments []byte) Effect {
 	return EffectWrite
 }
 
-// performFetch sends a request of the code, with none of the gateway's
-// credentials. The client decides which addresses it may reach.
+// performFetch sends a request of the code without any credentials of the
+// gateway. The client restricts which addresses it can reach.
 func (r *run) performFetch(c *openCall) reply {
 	if !r.request.AllowFetch || r.runner.options.Fetch == nil {
-		return failed("invalid", "fetch is not allowed in this project")
+		return failed("invalid", "fetch is not allowed in this project. An administrator can allow it.")
 	}
 	var wanted fetchRequest
 	if err := json.Unmarshal(c.arguments, &wanted); err != nil {
-		return failed("invalid", "the request cannot be read")
+		return failed("invalid", "The fetch request is invalid.")
 	}
 	target, err := url.Parse(c.name)
 	switch {
 	case err != nil || target.Hostname() == "":
-		return failed("invalid", "fetch needs an absolute URL")
+		return failed("invalid", "fetch requires an absolute URL.")
 	case target.Scheme != "http" && target.Scheme != "https":
-		return failed("invalid", "fetch takes http and https only")
+		return failed("invalid", "fetch supports only http and https URLs.")
 	case target.User != nil:
-		return failed("invalid", "fetch takes no user name or password in the URL: use the header Authorization")
+		return failed("invalid", "fetch doesn't support a user name or password in the URL. Use the Authorization header.")
 	case !slices.Contains(fetchMethods, wanted.Method):
-		return failed("invalid", "fetch takes the methods %s", strings.Join(fetchMethods, ", "))
+		return failed("invalid", "fetch supports only these methods: %s.", strings.Join(fetchMethods, ", "))
 	case len(wanted.Body) > MaxFetchRequest:
-		return failed("limit", "the body has %d bytes, more than %d", len(wanted.Body), MaxFetchRequest)
+		return failed("limit", "The request body has %d bytes; the maximum is %d.", len(wanted.Body), MaxFetchRequest)
 	}
 	if r.request.DryRun && c.effect != EffectRead {
 		return r.record(c)
@@ -88,13 +88,13 @@ func (r *run) performFetch(c *openCall) reply {
 	}
 	request, err := http.NewRequestWithContext(ctx, wanted.Method, target.String(), strings.NewReader(wanted.Body))
 	if err != nil {
-		return failed("invalid", "the request cannot be made: %v", err)
+		return failed("invalid", "The fetch request is invalid: %v.", err)
 	}
 	request.Header.Set("User-Agent", "mcpgateway")
 	for _, h := range wanted.Headers {
 		name := http.CanonicalHeaderKey(h[0])
 		if slices.Contains(hopHeaders, name) || strings.HasPrefix(name, "Sec-") {
-			return failed("invalid", "fetch cannot set the header %s", sandbox.ClipText(name, 80))
+			return failed("invalid", "fetch can't set the header %s.", sandbox.ClipText(name, 80))
 		}
 		request.Header.Add(name, h[1])
 	}
@@ -104,35 +104,36 @@ func (r *run) performFetch(c *openCall) reply {
 	}
 	defer response.Body.Close()
 	if wanted.Redirect == "error" && response.StatusCode >= 300 && response.StatusCode < 400 && response.Header.Get("Location") != "" {
-		return failed("tool", "the request was redirected")
+		return failed("tool", "The request was redirected.")
 	}
 	body, err := io.ReadAll(io.LimitReader(response.Body, MaxFetchBody+1))
 	switch {
 	case err != nil:
 		return r.fetchFailed(ctx, c, err)
 	case len(body) > MaxFetchBody:
-		return failed("limit", "the answer has more than %d bytes", MaxFetchBody)
+		return failed("limit", "The response has more than %d bytes. Request less data.", MaxFetchBody)
 	}
 	return fetched(response, body)
 }
 
-// fetchFailed turns the failure of a request into what the code catches.
+// fetchFailed returns the failure that the code catches for the error of a
+// request.
 func (r *run) fetchFailed(ctx context.Context, c *openCall, err error) reply {
 	var blocked *egress.Blocked
 	switch {
 	case c.ctx.Err() != nil:
 		return r.callFailed(c, err)
 	case ctx.Err() != nil:
-		return failed("timeout", "no answer within %s", FetchTimeout)
+		return failed("timeout", "No response within %s.", FetchTimeout)
 	case errors.As(err, &blocked):
-		return failed("invalid", "fetch reaches public addresses and the ports 80 and 443 only")
+		return failed("invalid", "fetch can reach only public addresses on ports 80 and 443.")
 	default:
-		// The text of a *url.Error repeats the URL, which the code knows.
+		// The text of a *url.Error repeats the URL.
 		var failure *url.Error
 		if errors.As(err, &failure) {
 			err = failure.Err
 		}
-		return failed("tool", "the request failed: %v", err)
+		return failed("tool", "The request failed: %v.", err)
 	}
 }
 
@@ -152,9 +153,9 @@ func fetched(response *http.Response, body []byte) reply {
 		if data, _ := sandbox.Encode(out); len(data) <= sandbox.MaxFrame/2 {
 			return reply{status: sandbox.AnswerJSON, data: data}
 		}
-		out.Base64 = true // most of it would be escapes
+		out.Base64 = true // as text it would be mostly escapes
 	}
 	out.Body = base64.StdEncoding.EncodeToString(body)
-	data, _ := sandbox.Encode(out) // strings and numbers always encode
+	data, _ := sandbox.Encode(out) // strings and numbers always marshal
 	return reply{status: sandbox.AnswerJSON, data: data}
 }

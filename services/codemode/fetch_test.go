@@ -40,7 +40,7 @@ func fetchRequest(code string) codemode.Request {
 	return q
 }
 
-func TestFetchAnswersLikeTheBrowsersOne(t *testing.T) {
+func TestFetchResponses(t *testing.T) {
 	s, r := fetching(t, func(w http.ResponseWriter, request *http.Request) {
 		switch request.URL.Path {
 		case "/json":
@@ -68,35 +68,35 @@ func TestFetchAnswersLikeTheBrowsersOne(t *testing.T) {
 		{`const r = await fetch(base + "/missing"); return [r.ok, r.status, await r.text()]`, `[false,404,""]`},
 		{`const r = await fetch(new URL("/there", base)); return [r.redirected, r.url === base + "/json", r.status]`, `[true,true,200]`},
 		{`const r = await fetch(base + "/there", {redirect: "manual"}); return [r.status, r.headers.get("location")]`, `[302,"/json"]`},
-		{`try { await fetch(base + "/there", {redirect: "error"}) } catch (e) { return e.message }`, `"the request was redirected"`},
+		{`try { await fetch(base + "/there", {redirect: "error"}) } catch (e) { return e.message }`, `"The request was redirected."`},
 		{`return (await (await fetch(base + "/big")).text()).length`, strconv.Itoa(codemode.MaxFetchBody)},
-		{`try { await fetch(base + "/big?1") } catch (e) { return e.message.slice(0, 20) }`, `"the answer has more "`},
-		{`try { await fetch(base + "/cut") } catch (e) { return e.message }`, `"the request failed: unexpected EOF"`},
-		{`try { await fetch("file:///etc/passwd") } catch (e) { return e.message }`, `"fetch needs an absolute URL"`},
-		{`try { await fetch("ftp://x/") } catch (e) { return e.message }`, `"fetch takes http and https only"`},
-		{`try { await fetch("http://a:b@x/") } catch (e) { return e.message.slice(0, 26) }`, `"fetch takes no user name o"`},
-		{`try { await fetch(base, {method: "CONNECT"}) } catch (e) { return e.message.slice(0, 23) }`, `"fetch takes the methods"`},
+		{`try { await fetch(base + "/big?1") } catch (e) { return e.message.slice(0, 20) }`, `"The response has mor"`},
+		{`try { await fetch(base + "/cut") } catch (e) { return e.message }`, `"The request failed: unexpected EOF."`},
+		{`try { await fetch("file:///etc/passwd") } catch (e) { return e.message }`, `"fetch requires an absolute URL."`},
+		{`try { await fetch("ftp://x/") } catch (e) { return e.message }`, `"fetch supports only http and https URLs."`},
+		{`try { await fetch("http://a:b@x/") } catch (e) { return e.message.slice(0, 26) }`, `"fetch doesn't support a us"`},
+		{`try { await fetch(base, {method: "CONNECT"}) } catch (e) { return e.message.slice(0, 25) }`, `"fetch supports only these"`},
 		{`const out = []; for (const h of ["Host", "cookie", "Proxy-Authorization", "Sec-Fetch-Site"]) try { await fetch(base, {headers: {[h]: "x"}}) } catch (e) { out.push(e.message) } return out.length`, `4`},
-		{`try { for (let i = 0; i < 30; i++) await fetch(base + "/json") } catch (e) { return e.message }`, `"more than 20 fetches in one run"`},
+		{`try { for (let i = 0; i < 30; i++) await fetch(base + "/json") } catch (e) { return e.message }`, `"A run can send at most 20 fetch requests."`},
 	}
 	for _, c := range cases {
 		out := run(t, r, fetchRequest("const base = "+strconv.Quote(s.URL)+";\n"+c.code), newTools())
 		if string(out.Result) != c.want {
-			t.Errorf("%s\n gave %s, want %s; error %+v", c.code, out.Result, c.want, out.Error)
+			t.Errorf("%s\n = %s, want %s; error %+v", c.code, out.Result, c.want, out.Error)
 		}
 		for _, call := range out.Calls {
 			if call.Tool != "fetch" {
-				t.Errorf("the receipt names %q", call.Tool)
+				t.Errorf("call record names the tool %q, want fetch", call.Tool)
 			}
 		}
 	}
 }
 
-func TestFetchReachesNoInternalAddress(t *testing.T) {
+func TestFetchRejectsInternalAddresses(t *testing.T) {
 	var hits atomic.Int64
 	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { hits.Add(1) }))
 	defer s.Close()
-	// Upstream servers may be on loopback here; what code fetches may not.
+	// Upstream servers may use loopback here, but fetch must not.
 	clients := egress.NewClients(egress.NewGuard(egress.DefaultAllow(true)))
 	defer clients.Close()
 	r := runner(t, codemode.Options{Fetch: clients.Fetch()})
@@ -108,11 +108,11 @@ func TestFetchReachesNoInternalAddress(t *testing.T) {
 		}
 	}
 	if hits.Load() != 0 {
-		t.Errorf("%d requests arrived", hits.Load())
+		t.Errorf("%d requests arrived, want none", hits.Load())
 	}
 }
 
-func TestFetchInADryRunReadsOnly(t *testing.T) {
+func TestFetchInDryRunOnlyReads(t *testing.T) {
 	var methods []string
 	s, r := fetching(t, func(_ http.ResponseWriter, request *http.Request) { methods = append(methods, request.Method) })
 	q := fetchRequest(fmt.Sprintf("const base = %q; await fetch(base); await fetch(base, {method: 'DELETE'})", s.URL))

@@ -17,7 +17,7 @@ import (
 	"mcpgateway/services/sandbox"
 )
 
-// snippet is a file of testdata/hostile: its first line names the phases in
+// snippet is a file of testdata/hostile. Its first line lists the phases in
 // which it may end, or ok.
 type snippet struct {
 	name, code string
@@ -44,12 +44,12 @@ func hostile(t *testing.T) []snippet {
 		all = append(all, snippet{filepath.Base(file), code, strings.Fields(ends)})
 	}
 	if len(all) < 40 {
-		t.Fatalf("only %d snippets were found", len(all))
+		t.Fatalf("found only %d snippets", len(all))
 	}
 	return all
 }
 
-// children returns the processes that this one started and that still live.
+// children returns the running child processes of this process.
 func children(t *testing.T) []string {
 	t.Helper()
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")
@@ -60,7 +60,7 @@ func children(t *testing.T) []string {
 	for _, file := range stats {
 		raw, err := os.ReadFile(file)
 		if err != nil {
-			continue // it ended meanwhile
+			continue // it has exited since
 		}
 		_, rest, _ := strings.Cut(string(raw), ") ")
 		if fields := strings.Fields(rest); len(fields) > 1 && fields[1] == strconv.Itoa(os.Getpid()) {
@@ -70,13 +70,13 @@ func children(t *testing.T) []string {
 	return found
 }
 
-// TestSandbox runs hostile code: all of it ends by a limit or by itself, in
-// time, with its phase, while other runs keep their latency and this process
-// its memory; afterwards no child is left.
+// TestSandbox runs hostile code. Each snippet must end in time and in an
+// expected phase, on its own or by a limit. Concurrent runs must keep their
+// latency and this process its memory. Afterwards no child may be left.
 func TestSandbox(t *testing.T) {
 	timeout, slack := 500*time.Millisecond, 500*time.Millisecond
 	if raceEnabled {
-		slack = 2 * time.Second // the detector makes this side of the runs slow
+		slack = 2 * time.Second // the race detector slows down this side of the runs
 	}
 	r := newRunner(codemode.Options{})
 	closed := false
@@ -85,7 +85,7 @@ func TestSandbox(t *testing.T) {
 			r.Close()
 		}
 	}()
-	run(t, r, request("1"), newTools()) // the pool starts with the first run
+	run(t, r, request("1"), newTools()) // the first run starts the pool
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
@@ -102,7 +102,7 @@ func TestSandbox(t *testing.T) {
 			out, err := r.Run(ctx, q, newTools())
 			if took := time.Since(begin); ctx.Err() == nil {
 				if err != nil || string(out.Result) != "2" {
-					t.Errorf("a run beside the hostile ones ended with %+v (%v)", out.Error, err)
+					t.Errorf("a run concurrent with hostile ones failed: %+v (%v)", out.Error, err)
 				}
 				probes++
 				if took > timeout+slack {
@@ -116,12 +116,12 @@ func TestSandbox(t *testing.T) {
 		t.Run(s.name, func(t *testing.T) {
 			q, timeout := request(s.code), timeout
 			if !slices.Contains(s.ends, "timeout") {
-				timeout = codemode.DefaultTimeout // it ends by itself, however busy the machine is
+				timeout = codemode.DefaultTimeout // it ends on its own, even on a busy machine
 			}
 			q.Timeout = timeout
 			var out codemode.Outcome
 			var took time.Duration
-			for tries := 0; tries == 0 || took > timeout+slack && tries < 3; tries++ { // what else the machine does may hold one up
+			for tries := 0; tries == 0 || took > timeout+slack && tries < 3; tries++ { // repeated because other load on the machine can delay one
 				begin := time.Now()
 				var err error
 				if out, err = r.Run(t.Context(), q, newTools()); err != nil {
@@ -130,34 +130,34 @@ func TestSandbox(t *testing.T) {
 				took = time.Since(begin)
 			}
 			if took > timeout+slack {
-				t.Errorf("it ended after %s, more than %s", took, timeout+slack)
+				t.Errorf("run ended after %s, want within %s", took, timeout+slack)
 			}
 			phase := "ok"
 			if out.Error != nil {
 				phase = string(out.Error.Phase)
 			}
 			if !slices.Contains(s.ends, phase) {
-				t.Errorf("it ended as %s, want one of %q: %+v, result %.200s", phase, s.ends, out.Error, out.Result)
+				t.Errorf("phase %s, want one of %q: %+v, result %.200s", phase, s.ends, out.Error, out.Result)
 			}
 			checkBounds(t, out)
 		})
 	}
 	stop()
 	probing.Wait()
-	// Whatever else the machine does may hold up one in a hundred.
+	// Other load on the machine may delay one run in a hundred.
 	if slow > probes/100 {
-		t.Errorf("%d of %d runs beside the hostile ones were slow, the slowest took %s", slow, probes, slowest)
+		t.Errorf("%d of %d runs concurrent with hostile ones were slow, the slowest took %s", slow, probes, slowest)
 	}
 	runtime.GC()
 	runtime.ReadMemStats(&after)
 	if grown := int64(after.HeapAlloc) - int64(before.HeapAlloc); grown > 32<<20 {
-		t.Errorf("this process keeps %d bytes more than before", grown)
+		t.Errorf("this process uses %d bytes more than before", grown)
 	}
 	r.Close()
 	closed = true
 	if runtime.GOOS == "linux" {
 		if left := children(t); len(left) > 0 {
-			t.Errorf("children are left: %q", left)
+			t.Errorf("children left: %q", left)
 		}
 	}
 }
@@ -165,16 +165,16 @@ func TestSandbox(t *testing.T) {
 func checkBounds(t *testing.T, out codemode.Outcome) {
 	t.Helper()
 	if !json.Valid(out.Result) || len(out.Result) > sandbox.MaxResult {
-		t.Errorf("the result has %d bytes and is valid: %v", len(out.Result), json.Valid(out.Result))
+		t.Errorf("result has %d bytes, valid %v", len(out.Result), json.Valid(out.Result))
 	}
 	logged := 0
 	for _, l := range out.Logs {
 		logged += len(l.Text)
 	}
 	if len(out.Logs) > sandbox.MaxLogLines || logged > sandbox.MaxLogBytes+8 {
-		t.Errorf("%d lines with %d bytes were logged", len(out.Logs), logged)
+		t.Errorf("%d log lines with %d bytes", len(out.Logs), logged)
 	}
 	if len(out.Calls) > sandbox.MaxCalls {
-		t.Errorf("%d calls were made", len(out.Calls))
+		t.Errorf("%d calls", len(out.Calls))
 	}
 }

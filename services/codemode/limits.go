@@ -2,64 +2,63 @@ package codemode
 
 import "time"
 
-// Limits of a run of code. A project may lower the time-out only.
+// Limits of a run. A project can lower only the timeout.
 const (
-	// MaxInput is the longest input, in bytes of JSON.
+	// MaxInput is the maximum size of the input, in bytes of JSON.
 	MaxInput = 256 << 10
-	// DefaultTimeout is the wall time of a run, waits included, when neither
-	// the project nor the call says otherwise.
+	// DefaultTimeout is the default wall time of a run, including its waits.
 	DefaultTimeout = 30 * time.Second
-	// MinTimeout and MaxTimeout bound what a project or a call may ask for.
+	// MinTimeout and MaxTimeout bound the timeout of a project or a call.
 	MinTimeout = time.Second
 	MaxTimeout = 300 * time.Second
-	// MaxParallelCalls is how many tool calls run at once; the others wait in
-	// the order in which they were made. It bounds what one run takes of the
-	// gateway; that an upstream is not flooded is up to the limits of its
-	// connection.
+	// MaxParallelCalls is the maximum number of tool calls in flight in one
+	// run. Further calls are queued in order. It limits the load of one run on
+	// the gateway; the limits of its connection protect an upstream.
 	MaxParallelCalls = 50
-	// MaxQueuedArguments is how many bytes the arguments of the calls that wait
-	// for their turn may have together.
+	// MaxQueuedArguments limits the total size of the arguments of queued
+	// calls, in bytes.
 	MaxQueuedArguments = 4 << 20
-	// MaxToolResult is the largest value of one call that enters the sandbox,
-	// in bytes.
+	// MaxToolResult is the maximum size of one call's value in the sandbox, in
+	// bytes.
 	MaxToolResult = 4 << 20
-	// MaxHeldResults is how many bytes the results that are on their way into
-	// the sandbox may have together. A program that awaits them in turn never
-	// meets it, and one that takes so much at once could not keep it.
+	// MaxHeldResults limits the total size of the results being sent to the
+	// sandbox, in bytes. A program that awaits its calls one by one never
+	// reaches it. A program above it couldn't hold the results in memory.
 	MaxHeldResults = 40 << 20
-	// MaxRunsPerProject is how many runs of one project go on at once.
+	// MaxRunsPerProject is the maximum number of concurrent runs of a project.
 	MaxRunsPerProject = 4
-	// MaxQueueWait is how long a run waits for a free place.
+	// MaxQueueWait is the maximum wait for a free slot.
 	MaxQueueWait = 5 * time.Second
-	// MaxFetchBody is the largest body that fetch reads, in bytes.
+	// MaxFetchBody is the maximum response body of fetch, in bytes.
 	MaxFetchBody = 5 << 20
-	// MaxFetchRequest is the largest body that fetch sends, in bytes.
+	// MaxFetchRequest is the maximum request body of fetch, in bytes.
 	MaxFetchRequest = 1 << 20
-	// FetchTimeout bounds one fetch with its redirects.
+	// FetchTimeout limits one fetch, including its redirects.
 	FetchTimeout = 10 * time.Second
-	// MaxTraces is how many runs of a project are kept for replay.
+	// MaxTraces is the number of runs stored per project for replay.
 	MaxTraces = 200
-	// MaxTraceField is the longest input and the longest outcome that a trace
-	// keeps, in bytes.
+	// MaxTraceField is the maximum size of the input and of the outcome in a
+	// trace, in bytes.
 	MaxTraceField = 64 << 10
 )
 
 const (
-	// maxWaiting is how many runs wait for a place at once.
+	// maxWaiting is the maximum number of runs waiting for a slot.
 	maxWaiting = 256
-	// killGrace is how long after the deadline a child may still report.
+	// killGrace is the time after the deadline in which a child may still
+	// report.
 	killGrace = 100 * time.Millisecond
-	// settleGrace is how long cancelled calls may take to say how they ended.
+	// settleGrace is the time for cancelled calls to report their outcome.
 	settleGrace = 100 * time.Millisecond
-	// maxDiagnostics is how many lines of the compiler are reported.
+	// maxDiagnostics is the maximum number of reported compiler lines.
 	maxDiagnostics = 20
-	// typecheckTimeout bounds the compiler.
+	// typecheckTimeout limits the compiler's run time.
 	typecheckTimeout = 10 * time.Second
-	// traceQueue is how many finished runs wait to be stored.
+	// traceQueue is the maximum number of finished runs waiting to be stored.
 	traceQueue = 64
-	// storeTimeout bounds the storing of one.
+	// storeTimeout limits storing one trace.
 	storeTimeout = 5 * time.Second
-	// maxKeptDeclarations bounds the declarations of whole projects that are
-	// kept for the next call, in bytes.
+	// maxKeptDeclarations limits the cached declarations of whole projects, in
+	// bytes.
 	maxKeptDeclarations = 64 << 20
 )

@@ -19,7 +19,7 @@ import (
 	"mcpgateway/services/sandbox"
 )
 
-func TestRequestsBeyondTheLimitsAreRefused(t *testing.T) {
+func TestRequestLimits(t *testing.T) {
 	pad := func(n int) string { return "//" + strings.Repeat("x", n-2) }
 	quoted := func(n int) json.RawMessage { return json.RawMessage(`"` + strings.Repeat("x", n-2) + `"`) }
 	cases := []struct {
@@ -29,17 +29,17 @@ func TestRequestsBeyondTheLimitsAreRefused(t *testing.T) {
 	}{
 		{"code below the limit", func(q *codemode.Request) { q.Code = pad(sandbox.MaxCode - 1) }, true},
 		{"code at the limit", func(q *codemode.Request) { q.Code = pad(sandbox.MaxCode) }, true},
-		{"code over the limit", func(q *codemode.Request) { q.Code = pad(sandbox.MaxCode + 1) }, false},
+		{"code above the limit", func(q *codemode.Request) { q.Code = pad(sandbox.MaxCode + 1) }, false},
 		{"empty code", func(q *codemode.Request) { q.Code = " \n" }, false},
 		{"input below the limit", func(q *codemode.Request) { q.Input = quoted(codemode.MaxInput - 1) }, true},
 		{"input at the limit", func(q *codemode.Request) { q.Input = quoted(codemode.MaxInput) }, true},
-		{"input over the limit", func(q *codemode.Request) { q.Input = quoted(codemode.MaxInput + 1) }, false},
-		{"input that is no JSON", func(q *codemode.Request) { q.Input = json.RawMessage(`{"a":`) }, false},
-		{"a time-out below the project's", func(q *codemode.Request) { q.ProjectLimit, q.Timeout = 9*time.Second, 9*time.Second-1 }, true},
-		{"the project's time-out", func(q *codemode.Request) { q.ProjectLimit, q.Timeout = 9*time.Second, 9*time.Second }, true},
-		{"a time-out over the project's", func(q *codemode.Request) { q.ProjectLimit, q.Timeout = 9*time.Second, 9*time.Second+1 }, false},
-		{"a negative time-out", func(q *codemode.Request) { q.Timeout = -1 }, false},
-		{"an unknown type check", func(q *codemode.Request) { q.Typecheck = "maybe" }, false},
+		{"input above the limit", func(q *codemode.Request) { q.Input = quoted(codemode.MaxInput + 1) }, false},
+		{"input not JSON", func(q *codemode.Request) { q.Input = json.RawMessage(`{"a":`) }, false},
+		{"timeout below the limit", func(q *codemode.Request) { q.ProjectLimit, q.Timeout = 9*time.Second, 9*time.Second-1 }, true},
+		{"timeout at the limit", func(q *codemode.Request) { q.ProjectLimit, q.Timeout = 9*time.Second, 9*time.Second }, true},
+		{"timeout above the limit", func(q *codemode.Request) { q.ProjectLimit, q.Timeout = 9*time.Second, 9*time.Second+1 }, false},
+		{"negative timeout", func(q *codemode.Request) { q.Timeout = -1 }, false},
+		{"unknown type check", func(q *codemode.Request) { q.Typecheck = "maybe" }, false},
 	}
 	r := runner(t, codemode.Options{})
 	for _, c := range cases {
@@ -52,19 +52,19 @@ func TestRequestsBeyondTheLimitsAreRefused(t *testing.T) {
 	}
 }
 
-func TestLimitsOfCallsAndLogs(t *testing.T) {
+func TestCallAndLogLimits(t *testing.T) {
 	cases := []struct {
 		name, code string
 		want       string // result, or the phase of the error
 	}{
 		{"calls below the limit", fmt.Sprintf("for (let i = 0; i < %d; i++) await text.plain(); return 'ok'", sandbox.MaxCalls-1), `"ok"`},
 		{"calls at the limit", fmt.Sprintf("for (let i = 0; i < %d; i++) await text.plain(); return 'ok'", sandbox.MaxCalls), `"ok"`},
-		{"calls over the limit", fmt.Sprintf("for (let i = 0; i < %d; i++) await text.plain(); return 'ok'", sandbox.MaxCalls+1), "limit"},
-		{"a tool's result below the limit", fmt.Sprintf("return (await text.big({n: %d})).length", codemode.MaxToolResult-1), fmt.Sprint(codemode.MaxToolResult - 1)},
-		{"a tool's result at the limit", fmt.Sprintf("return (await text.big({n: %d})).length", codemode.MaxToolResult), fmt.Sprint(codemode.MaxToolResult)},
-		{"a tool's result over the limit", fmt.Sprintf("return (await text.big({n: %d})).length", codemode.MaxToolResult+1), "limit"},
+		{"calls above the limit", fmt.Sprintf("for (let i = 0; i < %d; i++) await text.plain(); return 'ok'", sandbox.MaxCalls+1), "limit"},
+		{"tool result below the limit", fmt.Sprintf("return (await text.big({n: %d})).length", codemode.MaxToolResult-1), fmt.Sprint(codemode.MaxToolResult - 1)},
+		{"tool result at the limit", fmt.Sprintf("return (await text.big({n: %d})).length", codemode.MaxToolResult), fmt.Sprint(codemode.MaxToolResult)},
+		{"tool result above the limit", fmt.Sprintf("return (await text.big({n: %d})).length", codemode.MaxToolResult+1), "limit"},
 		{"arguments at the limit", fmt.Sprintf("return await text.plain({s: 'x'.repeat(%d)})", sandbox.MaxArguments-8), `"just words"`},
-		{"arguments over the limit", fmt.Sprintf("return await text.plain({s: 'x'.repeat(%d)})", sandbox.MaxArguments-7), "limit"},
+		{"arguments above the limit", fmt.Sprintf("return await text.plain({s: 'x'.repeat(%d)})", sandbox.MaxArguments-7), "limit"},
 	}
 	r := runner(t, codemode.Options{})
 	for _, c := range cases {
@@ -84,18 +84,18 @@ func TestLimitsOfCallsAndLogs(t *testing.T) {
 			got = out.Truncated.Logs
 		}
 		if len(out.Logs) != min(lines, sandbox.MaxLogLines) || got != lost {
-			t.Errorf("%d lines: %d kept, %d lost, want %d lost", lines, len(out.Logs), got, lost)
+			t.Errorf("%d log lines: %d in the outcome, %d dropped, want %d dropped", lines, len(out.Logs), got, lost)
 		}
 	}
 	for size, cut := range map[int]bool{sandbox.MaxResult - 1: false, sandbox.MaxResult: false, sandbox.MaxResult + 1: true} {
 		out := run(t, r, request(fmt.Sprintf("return 'x'.repeat(%d)", size-2)), newTools())
 		if !out.OK || (out.Truncated != nil) != cut || cut && out.Truncated.Result != size || !json.Valid(out.Result) || len(out.Result) > sandbox.MaxResult {
-			t.Errorf("a result of %d bytes: truncated %+v, %d bytes are left", size, out.Truncated, len(out.Result))
+			t.Errorf("result of %d bytes: truncated %+v, %d bytes left", size, out.Truncated, len(out.Result))
 		}
 	}
 }
 
-// gated counts how many calls run at once and lets them go together.
+// gated counts concurrent calls and releases them together.
 type gated struct {
 	mu            sync.Mutex
 	running, most int
@@ -126,7 +126,7 @@ func (g *gated) Call(ctx context.Context, _ string, arguments []byte) ([]byte, e
 	return []byte(`{"content":[]}`), nil
 }
 
-func TestCallsRunAtOnceUpToTheLimitAndTheOthersWaitInOrder(t *testing.T) {
+func TestParallelCallLimit(t *testing.T) {
 	r := runner(t, codemode.Options{})
 	g := &gated{full: make(chan struct{}), open: make(chan struct{})}
 	done := make(chan codemode.Outcome, 1)
@@ -141,7 +141,7 @@ func TestCallsRunAtOnceUpToTheLimitAndTheOthersWaitInOrder(t *testing.T) {
 	close(g.open)
 	out := <-done
 	if !out.OK || g.most != codemode.MaxParallelCalls || len(out.Calls) != 90 {
-		t.Errorf("%d ran at once, %d in all (%+v)", g.most, len(out.Calls), out.Error)
+		t.Errorf("%d concurrent calls, %d in all (%+v)", g.most, len(out.Calls), out.Error)
 	}
 	first := map[string]bool{}
 	for _, a := range g.order[:codemode.MaxParallelCalls] {
@@ -154,12 +154,12 @@ func TestCallsRunAtOnceUpToTheLimitAndTheOthersWaitInOrder(t *testing.T) {
 	}
 }
 
-func TestATimeOutKeepsTheReceiptsAndEndsOpenCalls(t *testing.T) {
-	t.Parallel() // it waits for most of its time
+func TestTimeoutKeepsCallRecords(t *testing.T) {
+	t.Parallel() // mostly waits
 	r := runner(t, codemode.Options{})
 	run(t, r, request("1"), newTools())
 	q := request("await text.write({a: 1}); console.log('before'); slow.write({}); await slow.hang({})")
-	q.Timeout = 3 * time.Second // enough for the calls before, however busy the machine is
+	q.Timeout = 3 * time.Second // enough for the earlier calls, even on a busy machine
 	d := newTools()
 	out := run(t, r, q, d)
 	if out.Error == nil || out.Error.Phase != sandbox.PhaseTimeout || out.Error.StartedCalls != 3 {
@@ -169,7 +169,7 @@ func TestATimeOutKeepsTheReceiptsAndEndsOpenCalls(t *testing.T) {
 	for _, c := range out.Calls {
 		got = append(got, fmt.Sprintf("%d %s %v %.12s", c.Seq, c.Tool, c.OK, c.Error))
 	}
-	want := []string{"1 text__write true ", "2 slow__write false not answered", "3 slow__hang false not answered"}
+	want := []string{"1 text__write true ", "2 slow__write false The run ende", "3 slow__hang false The run ende"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("calls (-want +got):\n%s", diff)
 	}
@@ -181,7 +181,7 @@ func TestATimeOutKeepsTheReceiptsAndEndsOpenCalls(t *testing.T) {
 	}
 }
 
-func TestWhoGoesAwayEndsTheRun(t *testing.T) {
+func TestCancelEndsRun(t *testing.T) {
 	r := runner(t, codemode.Options{})
 	ctx, cancel := context.WithCancel(t.Context())
 	d := newTools()
@@ -195,15 +195,15 @@ func TestWhoGoesAwayEndsTheRun(t *testing.T) {
 		t.Errorf("%+v, calls %+v (%v)", out.Error, out.Calls, err)
 	}
 	if took := time.Since(begin); took > 10*time.Second {
-		t.Errorf("it took %s", took)
+		t.Errorf("cancel took %s", took)
 	}
 	out, err = r.Run(ctx, request("1"), d)
 	if err != nil || out.Error == nil || out.Error.Phase != sandbox.PhaseCancelled {
-		t.Errorf("with a context that had ended: %+v (%v)", out.Error, err)
+		t.Errorf("Run() with an ended context: %+v (%v)", out.Error, err)
 	}
 }
 
-func TestADryRunReadsAndRecordsWhatWouldWrite(t *testing.T) {
+func TestDryRunSendsOnlyReads(t *testing.T) {
 	r := runner(t, codemode.Options{})
 	d := newTools()
 	q := request(`const a = await text.plain(); const b = await text.write({a}); const c = await gateway.call("text__delete", {id: 9007199254740991}); return [a, b, c.dryRun]`)
@@ -217,14 +217,14 @@ func TestADryRunReadsAndRecordsWhatWouldWrite(t *testing.T) {
 		t.Errorf("plan (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{"text__plain {}"}, d.made()); diff != "" {
-		t.Errorf("calls that were made (-want +got):\n%s", diff)
+		t.Errorf("calls sent (-want +got):\n%s", diff)
 	}
 	if len(out.Calls) != 3 || out.Calls[0].DryRun || !out.Calls[1].DryRun || !out.Calls[2].DryRun {
-		t.Errorf("receipts %+v", out.Calls)
+		t.Errorf("call records %+v", out.Calls)
 	}
 }
 
-func TestWritesThatNobodyAwaitsAreWaitedForAndReadsAreNot(t *testing.T) {
+func TestRunWaitsForWritesOnly(t *testing.T) {
 	r := runner(t, codemode.Options{})
 	g := &gated{full: make(chan struct{}), open: make(chan struct{})}
 	begun := make(chan struct{}, 2)
@@ -251,23 +251,23 @@ func TestWritesThatNobodyAwaitsAreWaitedForAndReadsAreNot(t *testing.T) {
 	}
 }
 
-func TestProgressTellsOfEveryCallAndOfInfoLines(t *testing.T) {
+func TestProgressReports(t *testing.T) {
 	r := runner(t, codemode.Options{})
 	q := request("console.info('starting'); console.log('quiet'); await text.plain(); try { await text.fails() } catch {}")
-	var told []string
+	var reports []string
 	q.Progress = func(p codemode.Progress) {
 		message, _, _ := strings.Cut(p.Message, ",")
-		told = append(told, fmt.Sprintf("%s %d/%d", message, p.Done, p.Started))
+		reports = append(reports, fmt.Sprintf("%s %d/%d", message, p.Done, p.Started))
 	}
 	run(t, r, q, newTools())
 	want := []string{"starting 0/0", "text__plain done (1/1 1/1", "text__fails failed (2/2 2/2"}
-	if diff := cmp.Diff(want, told); diff != "" {
+	if diff := cmp.Diff(want, reports); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
-func TestAProjectRunsFourAtOnceAndTheNextWaits(t *testing.T) {
-	t.Parallel() // it waits for most of its time
+func TestRunsPerProjectLimit(t *testing.T) {
+	t.Parallel() // mostly waits
 	r := runner(t, codemode.Options{})
 	var begun atomic.Int64
 	entered, release := make(chan struct{}, 16), make(chan struct{})
@@ -299,18 +299,18 @@ func TestAProjectRunsFourAtOnceAndTheNextWaits(t *testing.T) {
 	defer cancel()
 	out, err := r.Run(ctx, request("await text.plain()"), d)
 	if err != nil || out.Error == nil || out.Error.Phase != sandbox.PhaseCancelled || begun.Load() != codemode.MaxRunsPerProject {
-		t.Errorf("a fifth run began: %+v (%v)", out.Error, err)
+		t.Errorf("fifth concurrent run: %+v (%v), want it to wait", out.Error, err)
 	}
 	out, err = r.Run(t.Context(), request("await text.plain()"), d)
 	if err != nil || out.Error == nil || out.Error.Phase != sandbox.PhaseLimit || out.Error.RetryAfterMS <= 0 {
-		t.Errorf("a run that waited in vain: %+v (%v)", out.Error, err)
+		t.Errorf("run after the queue timeout: %+v (%v)", out.Error, err)
 	}
 	start()
 	close(release)
 	all.Wait()
 }
 
-// dispatch is a function as a dispatcher.
+// dispatch is a function that implements Dispatcher.
 type dispatch func(ctx context.Context, name string, arguments []byte) ([]byte, error)
 
 func (f dispatch) Call(ctx context.Context, name string, arguments []byte) ([]byte, error) {
@@ -326,7 +326,7 @@ func (refuseWrite) Check(definition, _ []byte) error {
 	return errors.New(`{"message":"unknown 'repoName', did you mean 'repo'?"}`)
 }
 
-func TestArgumentsAreCheckedBeforeACallIsMade(t *testing.T) {
+func TestArgumentsAreValidatedBeforeCall(t *testing.T) {
 	r := runner(t, codemode.Options{Validate: refuseWrite{}})
 	d := newTools()
 	out := run(t, r, request("await text.plain(); await text.write({repoName: 1})"), d)
@@ -335,7 +335,7 @@ func TestArgumentsAreCheckedBeforeACallIsMade(t *testing.T) {
 	}
 }
 
-func TestACloseEndsRunsAndRefusesNewOnes(t *testing.T) {
+func TestCloseEndsRuns(t *testing.T) {
 	r := newRunner(codemode.Options{})
 	d := newTools()
 	done := make(chan codemode.Outcome, 1)
@@ -349,22 +349,22 @@ func TestACloseEndsRunsAndRefusesNewOnes(t *testing.T) {
 	<-d.hang
 	r.Close()
 	if out := <-done; out.OK {
-		t.Error("a run went on after the end")
+		t.Error("Run() outlived Close()")
 	}
 	if out, err := r.Run(t.Context(), request("1"), d); err == nil && out.OK {
-		t.Error("a run began after the end")
+		t.Error("Run() succeeded after Close()")
 	}
 	r.Close()
 }
 
-func TestACommandThatIsNoWorkerIsAnError(t *testing.T) {
+func TestInvalidWorkerCommand(t *testing.T) {
 	r := runner(t, codemode.Options{Command: []string{"/bin/echo", "no worker"}})
 	if _, err := r.Run(t.Context(), request("1"), newTools()); !fault.Is(err, fault.CodeInternal) {
 		t.Errorf("%v", err)
 	}
 }
 
-func TestEffectsComeFromAnnotations(t *testing.T) {
+func TestEffectOf(t *testing.T) {
 	cases := map[string]codemode.Effect{
 		`{"annotations":{"readOnlyHint":true}}`:                        codemode.EffectRead,
 		`{"annotations":{"readOnlyHint":true,"destructiveHint":true}}`: codemode.EffectRead,
@@ -381,7 +381,7 @@ func TestEffectsComeFromAnnotations(t *testing.T) {
 	}
 }
 
-func TestArgumentsThatWaitAreBounded(t *testing.T) {
+func TestQueuedArgumentsLimit(t *testing.T) {
 	r := runner(t, codemode.Options{})
 	const size = 1 << 19
 	const fits = codemode.MaxQueuedArguments / size
@@ -394,7 +394,7 @@ func TestArgumentsThatWaitAreBounded(t *testing.T) {
 			}
 			return []byte(`{"content":[]}`), nil
 		})
-		// Two quotes, a name, a colon and braces are eight bytes.
+		// Two quotes, a name, a colon and braces add eight bytes.
 		q := request(fmt.Sprintf("const s = 'x'.repeat(%d); const all = Array.from({length: %d}, (_, i) => text.plain(i < %d ? {} : {s})); console.info('all made'); return (await Promise.allSettled(all)).filter((a) => a.status === 'rejected').length", size-8, codemode.MaxParallelCalls+calls, codemode.MaxParallelCalls))
 		q.Progress = func(p codemode.Progress) {
 			if p.Message == "all made" {
@@ -402,12 +402,12 @@ func TestArgumentsThatWaitAreBounded(t *testing.T) {
 			}
 		}
 		if out := run(t, r, q, d); string(out.Result) != fmt.Sprint(refused) {
-			t.Errorf("%d calls: %s refused, want %d (%+v)", calls, out.Result, refused, out.Error)
+			t.Errorf("%d calls: %s rejected, want %d (%+v)", calls, out.Result, refused, out.Error)
 		}
 	}
 }
 
-func TestResultsOnTheirWayToTheCodeAreBounded(t *testing.T) {
+func TestHeldResultsLimit(t *testing.T) {
 	const most = codemode.MaxHeldResults
 	for _, c := range []struct {
 		sizes []int
@@ -423,7 +423,7 @@ func TestResultsOnTheirWayToTheCodeAreBounded(t *testing.T) {
 	}
 }
 
-func TestManyLargeResultsAtOnceReachTheCode(t *testing.T) {
+func TestManyLargeResults(t *testing.T) {
 	r := runner(t, codemode.Options{})
 	const size = 1 << 20
 	q := request(fmt.Sprintf("const all = await Promise.all(Array.from({length: %d}, () => text.big({n: %d}).then((s) => s.length))); return all.reduce((a, b) => a + b)", 20, size))

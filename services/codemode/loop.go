@@ -11,13 +11,13 @@ import (
 	"mcpgateway/services/sandbox"
 )
 
-// run is one run from the gateway's side.
+// run is the gateway's side of one run.
 type run struct {
 	runner     *Runner
 	request    *Request
 	dispatcher Dispatcher
-	client     context.Context // ends when nobody waits for the outcome
-	ctx        context.Context // ends at the deadline, too
+	client     context.Context // ends when the caller stops waiting
+	ctx        context.Context // also ends at the deadline
 	cancel     context.CancelFunc
 	begin      time.Time
 	deadline   time.Time
@@ -25,19 +25,19 @@ type run struct {
 	child      *sandbox.Child
 
 	mu       sync.Mutex
-	closed   bool // the outcome was taken; what comes later changes nothing
+	closed   bool // the outcome has been returned; later changes are ignored
 	records  []CallRecord
 	plan     []PlannedCall
-	planned  int // bytes
+	planned  int // bytes of arguments in plan
 	calls    int
 	fetches  int
 	finished int
 	logs     []LogLine
-	heard    int // lines from the child
+	heard    int // log lines received from the child
 	logBytes int
 	queue    []*openCall
-	queued   int // bytes of the arguments that wait
-	held     int // bytes of the results on their way to the code
+	queued   int // bytes of the arguments in queue
+	held     int // bytes of the results being sent to the code
 	open     map[*openCall]struct{}
 	working  sync.WaitGroup
 
@@ -57,8 +57,8 @@ func newRun(ctx context.Context, r *Runner, q *Request, d Dispatcher, begin time
 	return run
 }
 
-// execute runs the code in a child and returns the outcome. Its errors are
-// those of a child that cannot be had.
+// execute runs the code in a child and returns the outcome. It returns an error
+// when no child can be started.
 func (r *run) execute() (Outcome, error) {
 	child, err := r.runner.pool.Take(r.ctx)
 	if err != nil {
@@ -80,7 +80,8 @@ func (r *run) execute() (Outcome, error) {
 	return r.outcome(end), nil
 }
 
-// listen serves the child until it reports its end, dies, or must be ended.
+// listen serves the child until it reports the outcome, exits, or must be
+// killed.
 func (r *run) listen() *sandbox.FinishMessage {
 	limit := time.NewTimer(time.Until(r.deadline) + killGrace)
 	defer limit.Stop()
@@ -95,8 +96,8 @@ func (r *run) listen() *sandbox.FinishMessage {
 			}
 			end, err := r.hear(f)
 			if err != nil {
-				r.runner.log.Warn("a child that ran code broke its protocol", "error", err)
-				return &sandbox.FinishMessage{Error: &sandbox.RunError{Phase: sandbox.PhaseRuntime, Name: "Error", Message: "the process of the code misbehaved and was ended"}}
+				r.runner.log.Warn("worker protocol error", "error", err)
+				return &sandbox.FinishMessage{Error: &sandbox.RunError{Phase: sandbox.PhaseRuntime, Name: "Error", Message: "The process that ran the code sent an invalid message and was stopped. Run the code again."}}
 			}
 			if end != nil {
 				return end
@@ -104,13 +105,13 @@ func (r *run) listen() *sandbox.FinishMessage {
 		case <-r.client.Done():
 			return &sandbox.FinishMessage{Error: cancelled()}
 		case <-limit.C:
-			return &sandbox.FinishMessage{Error: &sandbox.RunError{Phase: sandbox.PhaseTimeout, Name: "TimeoutError", Message: "the code did not end within its time"}}
+			return &sandbox.FinishMessage{Error: &sandbox.RunError{Phase: sandbox.PhaseTimeout, Name: "TimeoutError", Message: "The code timed out. Do less in one run, or start calls in parallel."}}
 		}
 	}
 }
 
-// hear handles one frame. It returns how the run ended, or an error for what
-// no honest child sends.
+// hear handles one frame of the child. It returns the outcome of the run if the
+// frame has it, or an error for an invalid frame.
 func (r *run) hear(f sandbox.Frame) (*sandbox.FinishMessage, error) {
 	switch f.Kind {
 	case sandbox.FrameCall, sandbox.FrameFetch:
@@ -131,20 +132,20 @@ func (r *run) hear(f sandbox.Frame) (*sandbox.FinishMessage, error) {
 			return nil, err
 		}
 		if len(m.Result) > sandbox.MaxResult {
-			return nil, fmt.Errorf("a result of %d bytes", len(m.Result))
+			return nil, fmt.Errorf("result has %d bytes", len(m.Result))
 		}
 		return &m, nil
 	default:
-		return nil, fmt.Errorf("a frame of kind %q", f.Kind)
+		return nil, fmt.Errorf("unknown frame kind %q", f.Kind)
 	}
 }
 
-// log keeps a line of the console.
+// log stores a line of the console.
 func (r *run) log(line LogLine) error {
 	switch line.Level {
 	case "log", "info", "warn", "error", "debug":
 	default:
-		return fmt.Errorf("a log line of level %q", line.Level)
+		return fmt.Errorf("unknown log level %q", line.Level)
 	}
 	r.mu.Lock()
 	r.logBytes += len(line.Text)
@@ -154,7 +155,7 @@ func (r *run) log(line LogLine) error {
 	done, started := r.finished, len(r.records)
 	r.mu.Unlock()
 	if over {
-		return errors.New("more log lines than agreed")
+		return errors.New("worker exceeded its log limit")
 	}
 	if line.Level == "info" {
 		r.tell(Progress{Message: line.Text, Done: done, Started: started})
@@ -181,9 +182,9 @@ func (r *run) show(s Step) {
 	r.request.Watch(s)
 }
 
-// settle brings the open calls to an end. Reads are cancelled. When the code
-// ended by itself, calls that may write are waited for, because a write that
-// is cancelled half-way leaves nobody knowing.
+// settle ends the open calls. Reads are cancelled. If the code ended without
+// being stopped, settle waits for calls that may write: after a cancelled
+// write, its outcome would be unknown.
 func (r *run) settle(end *sandbox.FinishMessage) {
 	r.mu.Lock()
 	for _, c := range r.queue {
@@ -221,7 +222,7 @@ func (r *run) settle(end *sandbox.FinishMessage) {
 	}
 }
 
-// outcome takes what is known now.
+// outcome returns the outcome with the calls and logs recorded so far.
 func (r *run) outcome(end *sandbox.FinishMessage) Outcome {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -244,7 +245,7 @@ func (r *run) outcome(end *sandbox.FinishMessage) Outcome {
 	}
 	out.Usage = Usage{MS: time.Since(r.begin).Milliseconds(), CPUMillis: end.CPUMillis, MemoryBytes: end.Memory, ToolCalls: r.calls}
 	if !end.Measured && r.child != nil {
-		// It could not say itself. How much memory it had, nobody knows then.
+		// The child could not report its usage. Its memory then stays unknown.
 		if ms, known := r.child.CPUMillis(settleGrace); known {
 			out.Usage.CPUMillis = ms
 		}

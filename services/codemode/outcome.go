@@ -11,7 +11,8 @@ import (
 	"mcpgateway/services/sandbox"
 )
 
-// Outcome is how a run ended: the structuredContent of gateway_executeTool.
+// Outcome is the outcome of a run: the structuredContent of
+// gateway_executeTool.
 type Outcome struct {
 	OK        bool              `json:"ok"`
 	Result    json.RawMessage   `json:"result"` // null when nothing was returned
@@ -22,8 +23,8 @@ type Outcome struct {
 	Truncated *Truncated        `json:"truncated,omitempty"`
 	Usage     Usage             `json:"usage"`
 
-	// TraceID is under what the run is kept, where the request asked to await
-	// that; it is empty when it could not be kept.
+	// TraceID is the id of the stored trace if the request awaits it. It is
+	// empty if the trace could not be stored.
 	TraceID string `json:"-"`
 }
 
@@ -34,10 +35,10 @@ type LogLine struct {
 	MS    int64  `json:"ms"` // since the start of the run
 }
 
-// CallRecord is the receipt of one call. There is one for every call that was
-// begun, however the run ended, so that it is known which writes happened.
+// CallRecord is the receipt of one call. Every call that the code started has
+// one, whatever the run's outcome, to show which writes happened.
 type CallRecord struct {
-	Seq         int    `json:"seq"` // from 1, in the order of the code
+	Seq         int    `json:"seq"` // from 1, in the order of the calls
 	Tool        string `json:"tool"`
 	MS          int64  `json:"ms"`
 	OK          bool   `json:"ok"`
@@ -55,14 +56,14 @@ type PlannedCall struct {
 	Arguments json.RawMessage `json:"arguments"`
 }
 
-// Truncated says what was cut.
+// Truncated reports what was truncated.
 type Truncated struct {
 	Result int `json:"result,omitempty"` // bytes of the whole result
 	Logs   int `json:"logs,omitempty"`   // lines that were dropped
 }
 
-// Usage is what a run took. MemoryBytes is by how much its process grew; 0 is
-// unknown, as when the process was killed.
+// Usage is the resource usage of a run. MemoryBytes is the growth of its
+// process; 0 means unknown, for example after the process was killed.
 type Usage struct {
 	MS          int64 `json:"ms"`
 	CPUMillis   int64 `json:"cpuMs"`
@@ -71,7 +72,7 @@ type Usage struct {
 }
 
 var (
-	errNoPlace = errors.New("no place is free")
+	errNoPlace = errors.New("run queue is full")
 	jsonNull   = json.RawMessage("null")
 )
 
@@ -79,22 +80,22 @@ func emptyOutcome(e *sandbox.RunError) Outcome {
 	return Outcome{OK: e == nil, Result: jsonNull, Logs: []LogLine{}, Calls: []CallRecord{}, Error: e}
 }
 
-// refusal returns the error of a run that got no place.
+// refusal returns the error of a run that got no slot.
 func refusal(ctx context.Context, err error) *sandbox.RunError {
 	if ctx.Err() != nil && !errors.Is(err, errNoPlace) {
 		return cancelled()
 	}
 	return &sandbox.RunError{
-		Phase: sandbox.PhaseLimit, Name: "LimitError", Message: fmt.Sprintf("too many runs are going on: none ended within %d seconds", int(MaxQueueWait/time.Second)),
+		Phase: sandbox.PhaseLimit, Name: "LimitError", Message: fmt.Sprintf("Too many runs are in progress: none finished within %d seconds.", int(MaxQueueWait/time.Second)),
 		Hint: "Nothing was run. Try again later.", RetryAfterMS: MaxQueueWait.Milliseconds(),
 	}
 }
 
 func cancelled() *sandbox.RunError {
-	return &sandbox.RunError{Phase: sandbox.PhaseCancelled, Name: "AbortError", Message: "the run was stopped"}
+	return &sandbox.RunError{Phase: sandbox.PhaseCancelled, Name: "AbortError", Message: "The run was cancelled."}
 }
 
-// advise tells the reader of a failure what already happened.
+// advise adds to a failure what already happened and what to do next.
 func advise(e *sandbox.RunError, calls []CallRecord) {
 	e.StartedCalls = len(calls)
 	if e.Hint == "" && strings.Contains(e.Message, "require") && strings.Contains(e.Message, "not defined") {
@@ -112,13 +113,12 @@ func advise(e *sandbox.RunError, calls []CallRecord) {
 		if len(shown) > 5 {
 			shown, more = shown[:5], " and more"
 		}
-		e.Hint = strings.TrimSpace(e.Hint + fmt.Sprintf(" %d calls that may write already happened (%s%s): do not repeat them; see calls.", len(writes), strings.Join(shown, ", "), more))
+		e.Hint = strings.TrimSpace(e.Hint + fmt.Sprintf(" %d calls that may write have already happened (%s%s). Don't repeat them; see calls.", len(writes), strings.Join(shown, ", "), more))
 	}
 }
 
-// ToolResult returns the outcome as a raw CallToolResult: the same as text
-// for a model and as structuredContent. The results of inner calls are in
-// neither.
+// ToolResult returns the outcome as a raw CallToolResult, as text for a model
+// and as structuredContent. Neither includes the results of inner calls.
 func (o Outcome) ToolResult() ([]byte, error) {
 	return sandbox.Encode(struct {
 		Content    []textContent `json:"content"`
@@ -144,7 +144,7 @@ func (o Outcome) Text() string {
 			b.Write(o.Result)
 		}
 		if o.Truncated != nil && o.Truncated.Result > 0 {
-			fmt.Fprintf(&b, "\n[cut: the whole result has %d bytes]", o.Truncated.Result)
+			fmt.Fprintf(&b, "\n[truncated: the whole result has %d bytes]", o.Truncated.Result)
 		}
 	}
 	section := func(title string) {
@@ -159,7 +159,7 @@ func (o Outcome) Text() string {
 			fmt.Fprintf(&b, "\n[%s] %s", l.Level, l.Text)
 		}
 		if o.Truncated != nil && o.Truncated.Logs > 0 {
-			fmt.Fprintf(&b, "\n[cut: %d more lines]", o.Truncated.Logs)
+			fmt.Fprintf(&b, "\n[truncated: %d more lines]", o.Truncated.Logs)
 		}
 	}
 	if len(o.Plan) > 0 {

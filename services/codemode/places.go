@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// places bounds how many runs go on at once, in all and per project. Who
-// waits is served in order, but for those whose own project is full.
+// places limits the number of concurrent runs, in total and per project.
+// Waiting runs are served in order, except that those of a project at its limit
+// are skipped.
 type places struct {
 	mu         sync.Mutex
 	all, each  int
@@ -26,8 +27,9 @@ func newPlaces(all, each int) *places {
 	return &places{all: all, each: each, perProject: map[string]int{}}
 }
 
-// enter takes a place and returns how to leave it. It waits for MaxQueueWait,
-// then returns errNoPlace, or the context's error when that ends first.
+// enter acquires a slot and returns the function that releases it. It waits for
+// MaxQueueWait, then returns errNoPlace, or the context's error if the context
+// ends first.
 func (p *places) enter(ctx context.Context, project string) (leave func(), err error) {
 	leave = func() { p.leave(project) }
 	p.mu.Lock()
@@ -60,7 +62,7 @@ func (p *places) enter(ctx context.Context, project string) (leave func(), err e
 		p.waiting = slices.Delete(p.waiting, i, i+1)
 		return nil, err
 	}
-	return leave, nil // it was served in the same moment
+	return leave, nil // served at the same moment
 }
 
 func (p *places) leave(project string) {
@@ -82,7 +84,7 @@ func (p *places) take(project string) {
 	p.perProject[project]++
 }
 
-// serve gives free places to those who wait. The caller holds the lock.
+// serve assigns free slots to waiting runs. The caller must hold mu.
 func (p *places) serve() {
 	p.waiting = slices.DeleteFunc(p.waiting, func(w *waiter) bool {
 		if !p.free(w.project) {

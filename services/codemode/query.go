@@ -17,48 +17,48 @@ import (
 	"mcpgateway/services/typescript"
 )
 
-// Finder finds the tools of a project that a query asks for;
-// *toolsearch.Searcher is one.
+// Finder finds the tools of a project that match a query. Implemented by
+// *toolsearch.Searcher.
 type Finder interface {
 	Find(ctx context.Context, project *toolset.Snapshot, q toolsearch.Query) (*toolsearch.Found, error)
 }
 
-// declarationsSurface is the surface of the cursors of declaration pages.
+// declarationsSurface identifies the cursors of declaration pages.
 const declarationsSurface = "tool declarations"
 
-// Declarations answers the built-in tool gateway_listTools. It keeps the whole
-// declarations of projects until their snapshots change, in bounded memory. It
-// is safe for concurrent use.
+// Declarations implements the built-in tool gateway_listTools. It caches the
+// declarations of whole projects until their snapshots change, in bounded
+// memory. It is safe for concurrent use.
 type Declarations struct {
 	finder Finder
 
 	mu    sync.Mutex
 	kept  map[string]*keptDeclarations // by project id
-	size  int                          // bytes of all that are kept
-	limit int                          // of bytes
+	size  int                          // total bytes in kept
+	limit int                          // maximum size, in bytes
 	uses  uint64
 }
 
-// NewDeclarations returns declarations whose pages finder finds.
+// NewDeclarations returns declarations that use finder for queries.
 func NewDeclarations(finder Finder) *Declarations {
 	return &Declarations{finder: finder, kept: map[string]*keptDeclarations{}, limit: maxKeptDeclarations}
 }
 
-// Listing is an answer of gateway_listTools. Nobody may change it.
+// Listing is a result of gateway_listTools. It must not be modified.
 type Listing struct {
 	Text       string // of the content block
 	Structured []byte // the raw JSON object of structuredContent
 }
 
-// List answers gateway_listTools with raw arguments for a principal
-// (specification, "Built-in tool gateway_listTools"): without query the whole
-// declaration string, narrowed by filter where one is given; with query one
-// page of what it finds, as JSON. It returns CODE_MODE_DISABLED,
+// List handles gateway_listTools with raw arguments for a principal
+// (specification, "Built-in tool gateway_listTools"). Without query it returns
+// all declarations as one string, or those that match filter. With query it
+// returns one page of matches as JSON. Errors are CODE_MODE_DISABLED,
 // INVALID_PARAMETER, CONFLICTING_PARAMETERS, and the faults of
 // toolsearch.Searcher.Find.
 func (d *Declarations) List(ctx context.Context, project *toolset.Snapshot, principal string, arguments []byte) (*Listing, error) {
 	if !project.Project.CodeModeEnabled {
-		return nil, fault.New(fault.KindDisabled, fault.CodeCodeModeDisabled, "Code Mode is off in this project")
+		return nil, fault.New(fault.KindDisabled, fault.CodeCodeModeDisabled, "Code Mode is off for this project. An administrator can turn it on in the project settings.")
 	}
 	a, err := readListArguments(arguments)
 	if err != nil {
@@ -83,8 +83,9 @@ func (d *Declarations) List(ctx context.Context, project *toolset.Snapshot, prin
 	return newListing(declared)
 }
 
-// Full returns the declarations of every visible tool of a project, which
-// nobody may change. It returns the context's error when that ends before.
+// Full returns the declarations of every visible tool of a project. The result
+// must not be modified. Full returns the context's error if the context ends
+// first.
 func (d *Declarations) Full(ctx context.Context, project *toolset.Snapshot) (*typescript.Declared, error) {
 	whole, err := d.whole(ctx, project)
 	if err != nil {
@@ -93,10 +94,10 @@ func (d *Declarations) Full(ctx context.Context, project *toolset.Snapshot) (*ty
 	return whole.declared, nil
 }
 
-// Filtered returns the declarations of the visible tools that have filter in
-// their exported name or description, whatever its case; an empty filter is in
-// all of them. Without any there is nothing but the header. It returns the
-// context's error when that ends before.
+// Filtered returns the declarations of the visible tools whose exported name or
+// description contains filter, ignoring case. An empty filter matches all.
+// Without matches the result has only the header. Filtered returns the
+// context's error if the context ends first.
 func (d *Declarations) Filtered(ctx context.Context, project *toolset.Snapshot, filter string) (*typescript.Declared, error) {
 	if filter == "" {
 		return d.Full(ctx, project)
@@ -114,7 +115,7 @@ func (d *Declarations) Filtered(ctx context.Context, project *toolset.Snapshot, 
 	return typescript.Declare(ctx, tools, typescript.SettingsOf(project))
 }
 
-// Matches reports whether a filter of Filtered finds a tool.
+// Matches reports whether filter matches a tool, as in Filtered.
 func Matches(tool *toolset.Tool, filter string) bool {
 	return filter == "" || hasText(tool, query.Fold(filter))
 }
@@ -142,8 +143,7 @@ func (d *Declarations) page(ctx context.Context, project *toolset.Snapshot, q to
 	if err != nil {
 		return nil, err
 	}
-	// What was found is declared only if the project's present policy still
-	// shows it.
+	// Declare only tools that the project's current policy still shows.
 	tools := make([]*toolset.Tool, 0, len(found.Matches))
 	for _, m := range found.Matches {
 		if tool, err := project.Resolve(m.Tool.Name); err == nil {
@@ -165,7 +165,7 @@ func (d *Declarations) page(ctx context.Context, project *toolset.Snapshot, q to
 	return &Listing{Text: string(raw), Structured: raw}, nil
 }
 
-// listArguments are those of gateway_listTools.
+// listArguments are the arguments of gateway_listTools.
 type listArguments struct {
 	filter    string
 	query     string
@@ -184,23 +184,23 @@ func readListArguments(raw []byte) (a listArguments, err error) {
 	var ok bool
 	switch {
 	case filter != nil && text != nil:
-		return a, arguments.Conflict("query and filter are two ways to narrow the declarations; send one of them")
+		return a, arguments.Conflict("Send either query or filter, not both.")
 	case text == nil && (limit != nil || cursor != nil):
-		return a, arguments.Conflict("limit and cursor belong to query; without one all declarations come at once")
+		return a, arguments.Conflict("limit and cursor require query. Without query all declarations are returned at once.")
 	case filter != nil:
 		if a.filter, ok = rawjson.String(filter); !ok || len(a.filter) > query.MaxBytes {
-			return a, fault.Invalid("filter must be a string of at most %d bytes; a tool is declared when its name or description contains it", query.MaxBytes)
+			return a, fault.Invalid("filter must be a string of at most %d bytes. It selects the tools whose name or description contains it.", query.MaxBytes)
 		}
 		return a, nil
 	case text == nil:
 		return a, nil
 	}
 	if a.query, a.hasQuery = rawjson.String(text); !a.hasQuery {
-		return a, fault.Invalid("query must be a string")
+		return a, fault.Invalid("query must be a string.")
 	}
 	if cursor != nil {
 		if a.cursor, a.hasCursor = rawjson.String(cursor); !a.hasCursor {
-			return a, fault.Invalid("cursor must be a string; leave it out for the first page")
+			return a, fault.Invalid("cursor must be a string. Leave it out to get the first page.")
 		}
 	}
 	a.limit, err = page.QueryLimit().Decode(limit)

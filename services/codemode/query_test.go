@@ -24,7 +24,7 @@ import (
 	"mcpgateway/services/upstream"
 )
 
-// declaredProject is a project in the making.
+// declaredProject builds a project.
 type declaredProject struct{ source toolset.Source }
 
 func newDeclaredProject(id string) *declaredProject {
@@ -35,7 +35,7 @@ func newDeclaredProject(id string) *declaredProject {
 	}}
 }
 
-// server adds a synced server with tools of the names; each tool's description
+// server adds a synced server with the named tools. The description of a tool
 // is its name with spaces.
 func (p *declaredProject) server(alias string, change func(*models.Server), names ...string) *declaredProject {
 	row := models.Server{ID: "id-" + alias, Alias: alias, Enabled: true, DefinitionPolicy: models.PolicyFollow}
@@ -89,7 +89,7 @@ func listPage(t *testing.T, d *codemode.Declarations, project *toolset.Snapshot,
 	return &a
 }
 
-// toolNames returns the tools that a text declares.
+// toolNames returns the names of the tools declared in text.
 func toolNames(text string) []string {
 	var names []string
 	for line := range strings.SplitSeq(text, "\n") {
@@ -100,7 +100,7 @@ func toolNames(text string) []string {
 	return names
 }
 
-func TestListAnswersTheWholeStringWithoutQuery(t *testing.T) {
+func TestListWithoutQuery(t *testing.T) {
 	d := newDeclarations(t)
 	project := newDeclaredProject("p").
 		server("my-git", func(s *models.Server) { s.DenyTools = models.StringList{"delete_*"} }, "list_issues", "get_issue", "delete_repo").
@@ -125,16 +125,16 @@ func TestListAnswersTheWholeStringWithoutQuery(t *testing.T) {
 			t.Errorf("%s declares %q, want %q", tc.arguments, got, tc.want)
 		}
 		if !strings.HasPrefix(l.Text, header) || tc.want == "" && l.Text != header {
-			t.Errorf("%s: the text does not begin with the header: %s", tc.arguments, l.Text)
+			t.Errorf("%s: the text does not start with the header: %s", tc.arguments, l.Text)
 		}
 		var a declarationsAnswer
 		if err := json.Unmarshal(l.Structured, &a); err != nil || a.Declarations != l.Text || a.Count != len(toolNames(l.Text)) || a.Warnings == nil {
-			t.Errorf("%s: structured content is %.200s (%v)", tc.arguments, l.Structured, err)
+			t.Errorf("%s: structured content = %.200s (%v)", tc.arguments, l.Structured, err)
 		}
 	}
 }
 
-func TestPagesTogetherDeclareEveryToolOnce(t *testing.T) {
+func TestPagesDeclareEveryToolOnce(t *testing.T) {
 	d := newDeclarations(t)
 	p := newDeclaredProject("p")
 	var want []string
@@ -160,7 +160,7 @@ func TestPagesTogetherDeclareEveryToolOnce(t *testing.T) {
 		}
 		for line := range strings.SplitSeq(a.Declarations, "\n") {
 			if strings.HasPrefix(line, "declare const ") && !strings.Contains(whole, line) {
-				t.Errorf("page %d calls a server otherwise than the whole: %s", pages, line)
+				t.Errorf("page %d names a server differently than the full declarations: %s", pages, line)
 			}
 		}
 		typescripttest.WriteTestFile(t, filepath.Join(dir, "page.ts"), a.Declarations)
@@ -179,7 +179,7 @@ func TestPagesTogetherDeclareEveryToolOnce(t *testing.T) {
 	}
 }
 
-func TestANewAliasChangesNoIdentifier(t *testing.T) {
+func TestNewAliasKeepsIdentifiers(t *testing.T) {
 	constants := func(p *declaredProject) string {
 		var lines []string
 		for line := range strings.SplitSeq(typescripttest.Declare(t, p.snapshot().Tools, typescript.Settings{}).Text, "\n") {
@@ -194,15 +194,15 @@ func TestANewAliasChangesNoIdentifier(t *testing.T) {
 	after := constants(p.server("a.b", nil, "x").server("a", nil, "x").server("class-", nil, "x"))
 	for line := range strings.SplitSeq(before, "\n") {
 		if !strings.Contains(after, line) {
-			t.Errorf("%q is gone:\n%s", line, after)
+			t.Errorf("%q is missing:\n%s", line, after)
 		}
 	}
 	if strings.Count(before, "\n") != 2 {
-		t.Errorf("declared are:\n%s", before)
+		t.Errorf("declarations:\n%s", before)
 	}
 }
 
-func TestListRefusesWrongArguments(t *testing.T) {
+func TestListRejectsInvalidArguments(t *testing.T) {
 	d := newDeclarations(t)
 	project := newDeclaredProject("p").server("git", nil, "a", "b", "c").snapshot()
 	other := newDeclaredProject("q").server("git", nil, "a", "b", "c").snapshot()
@@ -218,35 +218,35 @@ func TestListRefusesWrongArguments(t *testing.T) {
 		code            fault.Code
 		restart         bool
 	}{
-		{"no object", `[]`, project, "key-1", fault.CodeInvalidParameter, false},
-		{"a name twice", `{"query":"a","query":"b"}`, project, "key-1", fault.CodeInvalidParameter, false},
-		{"an unknown name", `{"task":"a"}`, project, "key-1", fault.CodeInvalidParameter, false},
+		{"not an object", `[]`, project, "key-1", fault.CodeInvalidParameter, false},
+		{"duplicate name", `{"query":"a","query":"b"}`, project, "key-1", fault.CodeInvalidParameter, false},
+		{"unknown name", `{"task":"a"}`, project, "key-1", fault.CodeInvalidParameter, false},
 		{"query and filter", `{"query":"a","filter":"b"}`, project, "key-1", fault.CodeConflictingParameters, false},
-		{"limit alone", `{"limit":1}`, project, "key-1", fault.CodeConflictingParameters, false},
-		{"limit with filter", `{"limit":1,"filter":"a"}`, project, "key-1", fault.CodeConflictingParameters, false},
-		{"cursor alone", `{"cursor":"x"}`, project, "key-1", fault.CodeConflictingParameters, false},
-		{"query of another kind", `{"query":1}`, project, "key-1", fault.CodeInvalidParameter, false},
-		{"filter of another kind", `{"filter":1}`, project, "key-1", fault.CodeInvalidParameter, false},
-		{"a name in another case", `{"Filter":"a"}`, project, "key-1", fault.CodeInvalidParameter, false},
-		{"an unknown null", `{"filters":null}`, project, "key-1", fault.CodeInvalidParameter, false},
-		{"a long filter", `{"filter":"` + strings.Repeat("x", 8193) + `"}`, project, "key-1", fault.CodeInvalidParameter, false},
-		{"limit below", `{"query":"a","limit":0}`, project, "key-1", fault.CodeInvalidParameter, false},
-		{"limit above", `{"query":"a","limit":51}`, project, "key-1", fault.CodeInvalidParameter, false},
-		{"an unknown qualifier", `{"query":"x:y"}`, project, "key-1", "UNKNOWN_QUALIFIER", false},
-		{"an empty cursor", `{"query":"about","cursor":""}`, project, "key-1", fault.CodeInvalidCursor, true},
-		{"the cursor of another query", `{"query":"git","cursor":"` + cursor + `"}`, project, "key-1", fault.CodeInvalidCursor, true},
-		{"the cursor of another principal", `{"query":"about","cursor":"` + cursor + `"}`, project, "key-2", fault.CodeInvalidCursor, true},
-		{"the cursor of another project", `{"query":"about","cursor":"` + cursor + `"}`, other, "key-1", fault.CodeInvalidCursor, true},
-		{"the cursor of another policy", `{"query":"about","cursor":"` + cursor + `"}`, fewer, "key-1", fault.CodeCursorStale, true},
+		{"limit without query", `{"limit":1}`, project, "key-1", fault.CodeConflictingParameters, false},
+		{"limit and filter", `{"limit":1,"filter":"a"}`, project, "key-1", fault.CodeConflictingParameters, false},
+		{"cursor without query", `{"cursor":"x"}`, project, "key-1", fault.CodeConflictingParameters, false},
+		{"query not a string", `{"query":1}`, project, "key-1", fault.CodeInvalidParameter, false},
+		{"filter not a string", `{"filter":1}`, project, "key-1", fault.CodeInvalidParameter, false},
+		{"name in another case", `{"Filter":"a"}`, project, "key-1", fault.CodeInvalidParameter, false},
+		{"unknown null", `{"filters":null}`, project, "key-1", fault.CodeInvalidParameter, false},
+		{"filter too long", `{"filter":"` + strings.Repeat("x", 8193) + `"}`, project, "key-1", fault.CodeInvalidParameter, false},
+		{"limit too small", `{"query":"a","limit":0}`, project, "key-1", fault.CodeInvalidParameter, false},
+		{"limit too large", `{"query":"a","limit":51}`, project, "key-1", fault.CodeInvalidParameter, false},
+		{"unknown qualifier", `{"query":"x:y"}`, project, "key-1", "UNKNOWN_QUALIFIER", false},
+		{"empty cursor", `{"query":"about","cursor":""}`, project, "key-1", fault.CodeInvalidCursor, true},
+		{"cursor of another query", `{"query":"git","cursor":"` + cursor + `"}`, project, "key-1", fault.CodeInvalidCursor, true},
+		{"cursor of another principal", `{"query":"about","cursor":"` + cursor + `"}`, project, "key-2", fault.CodeInvalidCursor, true},
+		{"cursor of another project", `{"query":"about","cursor":"` + cursor + `"}`, other, "key-1", fault.CodeInvalidCursor, true},
+		{"cursor of another policy", `{"query":"about","cursor":"` + cursor + `"}`, fewer, "key-1", fault.CodeCursorStale, true},
 		{"Code Mode is off", `{}`, off.snapshot(), "key-1", fault.CodeCodeModeDisabled, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			l, err := d.List(t.Context(), tc.project, tc.principal, []byte(tc.arguments))
 			if err == nil {
-				t.Fatalf("answered %.100s", l.Text)
+				t.Fatalf("List() = %.100s, want an error", l.Text)
 			}
 			if f := fault.From(err); f.Code != tc.code || f.Restart != tc.restart {
-				t.Errorf("got %s (restart %v): %s", f.Code, f.Restart, f.Message)
+				t.Errorf("error %s (restart %v): %s", f.Code, f.Restart, f.Message)
 			}
 		})
 	}
@@ -261,12 +261,12 @@ func TestListRefusesWrongArguments(t *testing.T) {
 	}
 	for _, limit := range []int{1, 49, 50} {
 		if a := listPage(t, d, project, fmt.Sprintf(`{"query":"about","limit":%d}`, limit)); a.Count != min(limit, 3) {
-			t.Errorf("limit %d gives %d tools", limit, a.Count)
+			t.Errorf("limit %d returned %d tools", limit, a.Count)
 		}
 	}
 }
 
-// staleFinder finds tools of a snapshot that is not the present one.
+// staleFinder finds tools in an outdated snapshot.
 type staleFinder struct{ snapshot *toolset.Snapshot }
 
 func (f staleFinder) Find(context.Context, *toolset.Snapshot, toolsearch.Query) (*toolsearch.Found, error) {
@@ -277,29 +277,29 @@ func (f staleFinder) Find(context.Context, *toolset.Snapshot, toolsearch.Query) 
 	return found, nil
 }
 
-func TestPagesKeepToThePresentPolicy(t *testing.T) {
+func TestPagesApplyCurrentPolicy(t *testing.T) {
 	before := newDeclaredProject("p").server("git", nil, "read", "write").snapshot()
 	now := newDeclaredProject("p").server("git", func(s *models.Server) { s.DenyTools = models.StringList{"write"} }, "read", "write")
 	now.source.Project.CodeModeAllowFetch = true
 	a := listPage(t, codemode.NewDeclarations(staleFinder{before}), now.snapshot(), `{"query":"git"}`)
 	if got := strings.Join(toolNames(a.Declarations), " "); got != "read" || a.Count != 1 {
-		t.Errorf("declared are %q", got)
+		t.Errorf("declared tools = %q", got)
 	}
 	if !strings.Contains(a.Declarations, "declare function fetch(") {
-		t.Error("fetch is allowed and not declared")
+		t.Error("fetch is allowed but not declared")
 	}
 }
 
-func TestListTellsWhatItCouldNotSearch(t *testing.T) {
+func TestListReportsCoverage(t *testing.T) {
 	p := newDeclaredProject("p").server("git", nil, "a").server("jira", nil)
 	delete(p.source.Inventories, "id-jira")
 	a := listPage(t, newDeclarations(t), p.snapshot(), `{"query":"about"}`)
 	if a.Coverage.Kind != page.Partial || len(a.Coverage.Unavailable) != 1 || a.Coverage.Unavailable[0].Server != "jira" {
-		t.Errorf("coverage is %+v", a.Coverage)
+		t.Errorf("coverage = %+v", a.Coverage)
 	}
 }
 
-func TestListEndsWithItsContext(t *testing.T) {
+func TestListStopsWithContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	project := newDeclaredProject("p").server("git", nil, "a").snapshot()

@@ -13,12 +13,12 @@ import (
 
 const raceEnabled = true
 
-// buildTimeout bounds the building of the worker.
+// buildTimeout limits building the worker.
 const buildTimeout = 3 * time.Minute
 
-// buildWorker builds the children's program without the race detector, under
-// which code is ten times slower and larger. It returns the command of the
-// children, and what to do when the tests have ended.
+// buildWorker builds the children's program without the race detector, which
+// makes code ten times slower and larger. It returns the command of the
+// children and a cleanup function.
 func buildWorker() (command []string, remove func(), err error) {
 	dir, err := os.MkdirTemp("", "code-worker")
 	if err != nil {

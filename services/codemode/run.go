@@ -1,5 +1,6 @@
-// Package codemode runs code that calls the tools of a project, keeps traces of
-// the runs and lists the tools for it. The code itself runs in services/sandbox.
+// Package codemode runs code that calls the tools of a project, stores traces
+// of the runs and returns TypeScript declarations of the tools. The code itself
+// runs in services/sandbox.
 package codemode
 
 import (
@@ -22,23 +23,23 @@ import (
 	"mcpgateway/services/typescript"
 )
 
-// Dispatcher makes the tool calls of a run. It must do what tools/call does
-// for the same client: the same filters, limits and records.
+// Dispatcher sends the tool calls of a run. It must apply the same filters,
+// limits and records as tools/call does for the same client.
 type Dispatcher interface {
 	// Call calls the tool with the exported name and returns its raw
-	// CallToolResult. Its errors are faults, or an error whose text is a raw
-	// JSON-RPC error object. It must return soon after the context ends.
+	// CallToolResult. Errors are faults, or have a raw JSON-RPC error object as
+	// their text. Call must return soon after the context ends.
 	Call(ctx context.Context, name string, arguments []byte) ([]byte, error)
 }
 
-// Validator checks the arguments of a call before it is made.
+// Validator checks the arguments of a call before it is sent.
 type Validator interface {
 	// Check returns an error that names the path and the accepted values when
-	// the raw arguments do not fit the inputSchema of the raw tool definition.
+	// the raw arguments don't match the inputSchema of the raw tool definition.
 	Check(definition, arguments []byte) error
 }
 
-// Effect is what a call does to the world, as far as is known.
+// Effect is the known effect of a call: whether it reads or writes.
 type Effect string
 
 // The effects of a call, from the annotations of its tool.
@@ -48,9 +49,9 @@ const (
 	EffectUnknown Effect = "unknown"
 )
 
-// EffectOf reads the effect from a raw tool definition: readOnlyHint true is
-// a read; readOnlyHint false or any destructiveHint is a write. What the
-// upstream does not say is unknown.
+// EffectOf returns the effect declared by a raw tool definition. A tool with
+// readOnlyHint true reads. A tool with readOnlyHint false, or with any
+// destructiveHint, writes. Without these hints the effect is unknown.
 func EffectOf(definition []byte) Effect {
 	o, err := rawjson.ParseObject(definition, rawjson.Lenient)
 	if err != nil {
@@ -69,41 +70,41 @@ func EffectOf(definition []byte) Effect {
 // Tool is one tool that the code can call.
 type Tool struct {
 	Name       string // exported, alias__tool or shortened
-	Alias      string // of its server; the code sees Identifier(Alias)
-	ToolName   string // as the upstream knows it: the member of the namespace
+	Alias      string // of its server; the code uses Identifier(Alias)
+	ToolName   string // the upstream's own name: the member of the namespace
 	Definition []byte // raw
 	Effect     Effect
 }
 
-// Seed decides what the code's clock and Math.random answer, so that a run
-// can be replayed. The clock stands still while the code computes.
+// Seed sets the clock and Math.random of the code, so that a run can be
+// replayed. The clock doesn't advance while the code computes.
 type Seed struct {
 	Time   time.Time
 	Random uint64
 }
 
-// Typecheck says what the compiler's complaints do.
+// Typecheck is the effect of compiler diagnostics on a run.
 type Typecheck string
 
-// The modes of a type check. Without a compiler TypecheckWarn is off and
+// The modes of a type check. Without a compiler TypecheckWarn has no effect and
 // TypecheckError is rejected.
 const (
 	TypecheckOff   Typecheck = "off"
-	TypecheckWarn  Typecheck = "warn"  // they become log lines
-	TypecheckError Typecheck = "error" // they end the run before it begins
+	TypecheckWarn  Typecheck = "warn"  // diagnostics become log lines
+	TypecheckError Typecheck = "error" // diagnostics fail the run before it starts
 )
 
-// Progress is what happened in the middle of a run.
+// Progress is one progress report of a run.
 type Progress struct {
 	Message string // "github__list_issues done (2/5, 210 ms)", or a line of console.info
 	Done    int    // finished calls
-	Started int    // calls so far
+	Started int    // calls started so far
 }
 
-// Step is something that has just happened in a run: a call began or ended,
-// or the code wrote a line. One of its pointers is set.
+// Step is one event of a run: a call started or ended, or the code logged a
+// line. Exactly one of the pointers is set.
 type Step struct {
-	Began *CallRecord // a call was sent; what is known of it already
+	Began *CallRecord // a call was sent; its outcome is not yet known
 	Ended *CallRecord
 	Line  *LogLine
 }
@@ -111,47 +112,48 @@ type Step struct {
 // Request is one run of code.
 type Request struct {
 	ProjectID    string
-	Principal    string // who runs it, as the call log shows it
+	Principal    string // the user or key that runs it, as in the call log
 	Code         string
 	Input        json.RawMessage // any JSON, or nil
-	Timeout      time.Duration   // 0 takes ProjectLimit
-	ProjectLimit time.Duration   // what the project allows; 0 is DefaultTimeout
-	// DryRun lets calls with the effect "read" through and only records the
-	// others: the code gets {dryRun: true, tool, arguments} as their result,
-	// and the outcome carries them as a plan.
+	Timeout      time.Duration   // 0 means ProjectLimit
+	ProjectLimit time.Duration   // the project's limit; 0 means DefaultTimeout
+	// DryRun sends only calls with the effect "read" and records the others.
+	// The code gets {dryRun: true, tool, arguments} as their result, and the
+	// outcome lists them as a plan.
 	DryRun    bool
 	Typecheck Typecheck
-	// Declarations returns the TypeScript declarations of Tools; it is asked
-	// for when there is a type check.
+	// Declarations returns the TypeScript declarations of Tools. It is called
+	// only when there is a type check.
 	Declarations func() (string, error)
 	Tools        []Tool
 	AllowFetch   bool
-	Seed         *Seed // nil takes the time and a random number
-	// AwaitTrace lets Run return only when the trace is stored, whose id is
-	// then in the outcome.
+	Seed         *Seed // nil means the current time and a random number
+	// AwaitTrace makes Run wait until the trace is stored. The outcome then has
+	// the trace's id.
 	AwaitTrace bool
-	// TraceID is under what the run is to be kept, for a caller that wants to
-	// find it before Run returns; empty takes a new one.
+	// TraceID is the id of the trace, for a caller that needs it before Run
+	// returns. Empty means a new id.
 	TraceID  string
 	Progress func(Progress) // may be nil; called one at a time
-	// Watch hears of every step, as somebody wants to who looks on. It may be
-	// nil, is called one at a time, and must return soon: the run waits for it.
+	// Watch, if not nil, is called for every step, one at a time. It must
+	// return soon: the run waits for it.
 	Watch func(Step)
 }
 
-// Options are the settings of a Runner.
+// Options configure a Runner.
 type Options struct {
-	// Command starts a child. Empty is this program's own binary with
-	// WorkerCommand; a program that does not ask IsWorker at its start must
-	// name another.
+	// Command starts a child. Empty means this program's own binary with
+	// WorkerCommand. A program that doesn't call IsWorker when it starts must
+	// set another command.
 	Command []string
 	// TSC is the path of the native TypeScript compiler, or empty.
 	TSC string
-	// Fetch is the client behind fetch, from services/egress; nil has none.
+	// Fetch is the client used by fetch, from services/egress. A nil client
+	// disables fetch.
 	Fetch *http.Client
-	// Validate checks arguments; nil checks nothing.
+	// Validate checks arguments. Nil means no check.
 	Validate Validator
-	// Traces keeps finished runs; nil keeps none.
+	// Traces stores finished runs. Nil stores none.
 	Traces *Traces
 	Log    *slog.Logger
 	Tasks  *background.Tasks // may be nil
@@ -166,8 +168,8 @@ type Runner struct {
 	warned  sync.Once
 }
 
-// NewRunner returns a runner. It starts no process before the first run;
-// Close ends those that it started.
+// NewRunner returns a runner. It starts no process before the first run. Close
+// ends the processes that it started.
 func NewRunner(o Options) *Runner {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -175,22 +177,23 @@ func NewRunner(o Options) *Runner {
 	return &Runner{pool: sandbox.NewPool(o.Command, o.Tasks), places: newPlaces(2*runtime.GOMAXPROCS(0), MaxRunsPerProject), options: o, log: o.Log}
 }
 
-// Close ends every child, running ones too, and returns when they are gone.
+// Close kills every child, including running ones, and waits until they have
+// exited.
 func (r *Runner) Close() { r.pool.Close() }
 
 // CanTypecheck reports whether a compiler is configured.
 func (r *Runner) CanTypecheck() bool { return r.options.TSC != "" }
 
-// Run runs code and returns how it ended, with every call that it made. The
-// code's own failures are outcomes. Errors are INVALID_PARAMETER faults for a
-// request that cannot be run, and INTERNAL when no child can be started. It
-// returns soon after the context ends, with the phase cancelled.
+// Run runs code and returns its outcome with every call that it made. Failures
+// of the code are part of the outcome. Run returns an INVALID_PARAMETER fault
+// for an invalid request, and INTERNAL when no child can be started. It returns
+// soon after the context ends, with the phase cancelled.
 func (r *Runner) Run(ctx context.Context, q Request, d Dispatcher) (Outcome, error) {
 	if err := q.check(); err != nil {
 		return Outcome{}, err
 	}
 	if q.Typecheck == TypecheckError && !r.CanTypecheck() {
-		return Outcome{}, fault.Invalid("typecheck needs a compiler, and this gateway has none: leave it out. Nothing was run.")
+		return Outcome{}, fault.Invalid("Type checking is not available: this gateway has no compiler. Leave typecheck out. Nothing was run.")
 	}
 	begin := time.Now()
 	if q.Seed == nil {
@@ -216,18 +219,18 @@ func (r *Runner) Run(ctx context.Context, q Request, d Dispatcher) (Outcome, err
 	return r.keep(ctx, &q, begin, out), nil
 }
 
-// checkConfined warns once where the kernel cannot keep a child from files and
-// networks, so that the engine and the limits are all that holds the code.
+// checkConfined logs one warning when the kernel supports neither seccomp nor
+// Landlock. Then only the engine and the resource limits confine the code.
 func (r *Runner) checkConfined(c *sandbox.Child) {
 	if confined := c.Confined(); !slices.Contains(confined, "seccomp") && !slices.Contains(confined, "landlock") {
 		r.warned.Do(func() {
-			r.log.Warn("this system has neither seccomp nor Landlock: code runs with fewer walls around it", "granted", confined)
+			r.log.Warn("code runs without seccomp and Landlock", "granted", confined)
 		})
 	}
 }
 
-// keep has the trace of a finished run kept and returns the outcome, with the
-// trace's id where that is asked for.
+// keep stores the trace of a finished run and returns the outcome, with the
+// trace's id if the request awaits it.
 func (r *Runner) keep(ctx context.Context, q *Request, begin time.Time, out Outcome) Outcome {
 	switch traces := r.options.Traces; {
 	case traces == nil:
@@ -239,7 +242,7 @@ func (r *Runner) keep(ctx context.Context, q *Request, begin time.Time, out Outc
 	return out
 }
 
-// check returns the fault of an unusable request and settles its time-out.
+// check returns a fault for an invalid request and sets the default timeout.
 func (q *Request) check() error {
 	limit := q.ProjectLimit
 	if limit == 0 {
@@ -250,29 +253,29 @@ func (q *Request) check() error {
 	}
 	switch {
 	case strings.TrimSpace(q.Code) == "":
-		return fault.Invalid("code is empty: give the body of an async function")
+		return fault.Invalid("code must not be empty. Send the body of an async function.")
 	case len(q.Code) > sandbox.MaxCode:
-		return fault.Invalid("code has %d bytes, more than %d", len(q.Code), sandbox.MaxCode)
+		return fault.Invalid("code has %d bytes; the maximum is %d. Shorten it.", len(q.Code), sandbox.MaxCode)
 	case len(q.Input) > MaxInput:
-		return fault.Invalid("input has %d bytes of JSON, more than %d", len(q.Input), MaxInput)
+		return fault.Invalid("input has %d bytes of JSON; the maximum is %d. Shorten it.", len(q.Input), MaxInput)
 	case len(q.Input) > 0 && rawjson.Valid(q.Input, rawjson.Lenient) != nil:
-		return fault.Invalid("input is not JSON")
+		return fault.Invalid("input must be valid JSON.")
 	case q.Timeout < 0 || q.Timeout > limit:
-		return fault.Invalid("timeout must be from 1 to %d milliseconds, what this project allows", limit.Milliseconds())
+		return fault.Invalid("timeout must be from 1 to %d milliseconds, the limit of this project.", limit.Milliseconds())
 	case q.Typecheck != "" && q.Typecheck != TypecheckOff && q.Typecheck != TypecheckWarn && q.Typecheck != TypecheckError:
-		return fault.Invalid("typecheck must be off, warn or error")
+		return fault.Invalid("typecheck must be off, warn or error.")
 	}
 	return nil
 }
 
-// newSeed returns a seed of now.
+// newSeed returns a seed with the time now and a random number.
 func newSeed(now time.Time) *Seed {
 	var random [8]byte
 	rand.Read(random[:]) // never fails
 	return &Seed{Time: now.UTC().Truncate(time.Millisecond), Random: binary.LittleEndian.Uint64(random[:])}
 }
 
-// start returns the message that begins the run in a child.
+// start returns the message that starts the run in a child.
 func (q *Request) start(left time.Duration) sandbox.StartMessage {
 	return sandbox.StartMessage{
 		Code: q.Code, Input: q.Input, Namespaces: q.namespaces(), Fetch: q.AllowFetch, MaxCalls: sandbox.MaxCalls,
@@ -281,13 +284,13 @@ func (q *Request) start(left time.Duration) sandbox.StartMessage {
 	}
 }
 
-// namespaces returns the constants that the code may name, those that it
-// cannot name left out: a project with thousands of tools starts as fast as
-// one with ten.
+// namespaces returns the constants that the code may use, without those that it
+// can't name. So a project with thousands of tools starts as fast as one with
+// ten.
 func (q *Request) namespaces() []sandbox.Namespace {
 	everything := strings.Contains(q.Code, `\u`) || strings.Contains(q.Code, "eval") || strings.Contains(q.Code, "Function") || strings.Contains(q.Code, "constructor")
 	spaces := []sandbox.Namespace{}
-	index := map[string]int{} // by alias
+	index := map[string]int{} // by alias; -1 is not needed
 	for _, tool := range q.Tools {
 		i, known := index[tool.Alias]
 		if !known {

@@ -16,21 +16,21 @@ import (
 	"mcpgateway/services/sandbox"
 )
 
-// Traces keeps the last runs of every project. Runs do not wait for it: they
-// leave their trace in a queue that Run stores.
+// Traces stores the latest runs of every project. Runs don't wait for storage:
+// their traces go through a queue that Run drains.
 type Traces struct {
 	db    *gorm.DB
 	queue chan models.CodeRun
 	log   *slog.Logger
 }
 
-// NewTraces returns the traces of the database. Without Run nothing is
+// NewTraces returns the traces in db. Run must be running for them to be
 // stored.
 func NewTraces(db *gorm.DB, log *slog.Logger) *Traces {
 	return &Traces{db: db, queue: make(chan models.CodeRun, traceQueue), log: log}
 }
 
-// Run stores finished runs until the context ends, and then what is left.
+// Run stores finished runs until the context ends, then drains the queue.
 func (t *Traces) Run(ctx context.Context) {
 	for {
 		select {
@@ -49,8 +49,8 @@ func (t *Traces) Run(ctx context.Context) {
 	}
 }
 
-// store stores a row, also when the context has just ended, and reports
-// whether it did.
+// store stores a row, even if the context has just ended, and reports whether
+// it succeeded.
 func (t *Traces) store(ctx context.Context, row models.CodeRun) bool {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer cancel()
@@ -63,22 +63,23 @@ func (t *Traces) store(ctx context.Context, row models.CodeRun) bool {
 	})
 	if err != nil {
 		// The project may have been deleted while its code ran.
-		t.log.Warn("the trace of a run of code was not stored", "project", row.ProjectID, "error", err)
+		t.log.Warn("run trace not stored", "project", row.ProjectID, "error", err)
 	}
 	return err == nil
 }
 
-// keep queues the trace of a finished run; when the queue is full it is lost.
+// keep queues the trace of a finished run. If the queue is full, the trace is
+// dropped.
 func (t *Traces) keep(q *Request, begin time.Time, out Outcome) {
 	select {
 	case t.queue <- traceOf(q, begin, out):
 	default:
-		t.log.Warn("too many runs of code at once: a trace was lost", "project", q.ProjectID)
+		t.log.Warn("run trace dropped, queue full", "project", q.ProjectID)
 	}
 }
 
-// keepNow stores the trace of a finished run and returns its id, or nothing
-// when it could not be stored.
+// keepNow stores the trace of a finished run and returns its id, or "" if it
+// could not be stored.
 func (t *Traces) keepNow(ctx context.Context, q *Request, begin time.Time, out Outcome) string {
 	row := traceOf(q, begin, out)
 	if !t.store(ctx, row) {
@@ -87,7 +88,7 @@ func (t *Traces) keepNow(ctx context.Context, q *Request, begin time.Time, out O
 	return row.ID
 }
 
-// NewTraceID returns an id for a run that begins: later runs have greater ones.
+// NewTraceID returns an id for a new run. Ids sort by time.
 func NewTraceID() string { return uuid.Must(uuid.NewV7()).String() }
 
 // traceOf returns the trace of a finished run.
@@ -110,8 +111,8 @@ func traceOf(q *Request, begin time.Time, out Outcome) models.CodeRun {
 	return row
 }
 
-// traceOutcome returns the outcome as JSON of at most MaxTraceField bytes. The
-// receipts of the calls are worth more than the result.
+// traceOutcome returns the outcome as JSON of at most MaxTraceField bytes. It
+// truncates the result first: the call records matter more.
 func traceOutcome(out Outcome) string {
 	for _, room := range []int{sandbox.MaxResult, MaxTraceField / 4, 1024, 0} {
 		if len(out.Result) > room {
@@ -130,9 +131,9 @@ func traceOutcome(out Outcome) string {
 	return "{}"
 }
 
-// List returns the newest traces of a project that began before the one with
-// the id, at most limit of them and without code, input and outcome. An empty
-// before begins at the newest.
+// List returns the newest traces of a project before the trace with the given
+// id, or the newest of all if before is empty. It returns at most limit traces,
+// without code, input and outcome.
 func (t *Traces) List(ctx context.Context, projectID, before string, limit int) ([]models.CodeRun, error) {
 	query := t.db.WithContext(ctx).Omit("code", "input", "outcome").Where("project_id = ?", projectID)
 	if before != "" {
@@ -145,7 +146,7 @@ func (t *Traces) List(ctx context.Context, projectID, before string, limit int) 
 	return rows, nil
 }
 
-// Get returns one trace of a project, or NOT_FOUND.
+// Get returns one trace of a project, or a NOT_FOUND fault.
 func (t *Traces) Get(ctx context.Context, projectID, id string) (models.CodeRun, error) {
 	var row models.CodeRun
 	err := t.db.WithContext(ctx).First(&row, "id = ? AND project_id = ?", id, projectID).Error
@@ -158,13 +159,13 @@ func (t *Traces) Get(ctx context.Context, projectID, id string) (models.CodeRun,
 	return row, nil
 }
 
-// Replay returns the request that runs a trace again: the same code, input,
-// time-out, clock and random numbers. What the tools answer may differ. The
-// caller fills in who runs it, with which tools. It returns CONFLICT for a
-// trace whose input was too long to be kept.
+// Replay returns the request that repeats a run with the same code, input,
+// timeout, clock and random numbers. Tools may respond differently. The caller
+// sets the principal and the tools. Replay returns CONFLICT if the input was
+// too long to be stored.
 func Replay(row models.CodeRun) (Request, error) {
 	if row.InputCut {
-		return Request{}, fault.Conflict("the input of this run was too long to be kept, so it cannot be run again")
+		return Request{}, fault.Conflict("The input of this run was too long to store. Run the code again with its input.")
 	}
 	q := Request{
 		ProjectID: row.ProjectID, Code: row.Code, Timeout: time.Duration(row.TimeoutMS) * time.Millisecond, DryRun: row.DryRun,
@@ -176,8 +177,8 @@ func Replay(row models.CodeRun) (Request, error) {
 	return q, nil
 }
 
-// storable returns a text that both databases can hold: PostgreSQL takes no
-// NUL and no invalid UTF-8.
+// storable returns a text that both databases accept: PostgreSQL rejects NUL
+// and invalid UTF-8.
 func storable(s string) string {
 	return strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", "\ufffd"), "\ufffd")
 }

@@ -18,7 +18,7 @@ import (
 	"mcpgateway/services/fault"
 )
 
-// keep runs store with traces that store what they get before keep returns.
+// keep calls store with traces that have stored every run when keep returns.
 func keep(t *testing.T, db *gorm.DB, store func(*codemode.Traces, *codemode.Runner)) *codemode.Traces {
 	t.Helper()
 	traces := codemode.NewTraces(db, slog.New(slog.DiscardHandler))
@@ -33,7 +33,7 @@ func keep(t *testing.T, db *gorm.DB, store func(*codemode.Traces, *codemode.Runn
 	return traces
 }
 
-func TestARunIsKeptAndCanBeRunAgain(t *testing.T) {
+func TestTraceReplay(t *testing.T) {
 	modelstest.Each(t, func(t *testing.T, db *gorm.DB) {
 		project := &models.Project{ID: "p", Slug: "p", AuthMode: models.AuthNone, ToolExposure: models.ExposeFull}
 		if err := db.Create(project).Error; err != nil {
@@ -48,7 +48,7 @@ func TestARunIsKeptAndCanBeRunAgain(t *testing.T) {
 			long.Code, long.Input = "throw new Error('x')", json.RawMessage(`"`+strings.Repeat("x", codemode.MaxTraceField-1)+`"`)
 			run(t, r, long, newTools())
 			gone := q
-			gone.ProjectID = "nobody"
+			gone.ProjectID = "unknown"
 			run(t, r, gone, newTools())
 		})
 		rows, err := traces.List(t.Context(), "p", "", 10)
@@ -57,16 +57,16 @@ func TestARunIsKeptAndCanBeRunAgain(t *testing.T) {
 		}
 		failed, kept := rows[0], rows[1]
 		if failed.OK || failed.Phase != "runtime" || !failed.InputCut || !kept.OK || kept.Principal != "key laptop" || kept.Calls != 1 || kept.Code != "" {
-			t.Errorf("listed %+v and %+v", failed, kept)
+			t.Errorf("List() = %+v and %+v", failed, kept)
 		}
 		if older, err := traces.List(t.Context(), "p", failed.ID, 10); err != nil || len(older) != 1 || older[0].ID != kept.ID {
-			t.Errorf("older than the newest: %+v (%v)", older, err)
+			t.Errorf("traces before the newest: %+v (%v)", older, err)
 		}
 		if _, err := codemode.Replay(failed); !fault.Is(err, fault.CodeConflict) {
-			t.Errorf("a trace without its input: %v", err)
+			t.Errorf("Replay() of a trace without its input: %v, want CONFLICT", err)
 		}
 		if _, err := traces.Get(t.Context(), "other", kept.ID); !fault.Is(err, fault.CodeNotFound) {
-			t.Errorf("another project's trace: %v", err)
+			t.Errorf("Get() of another project's trace: %v, want NOT_FOUND", err)
 		}
 		whole, err := traces.Get(t.Context(), "p", kept.ID)
 		if err != nil {
@@ -82,12 +82,12 @@ func TestARunIsKeptAndCanBeRunAgain(t *testing.T) {
 		}
 		again.Tools = catalog()
 		if out := run(t, runner(t, codemode.Options{}), again, newTools()); string(out.Result) != string(first.Result) {
-			t.Errorf("again: %s, first: %s", out.Result, first.Result)
+			t.Errorf("replay returned %s, first run %s", out.Result, first.Result)
 		}
 	})
 }
 
-func TestOnlyTheLastRunsOfAProjectAreKept(t *testing.T) {
+func TestTracesAreTrimmedPerProject(t *testing.T) {
 	modelstest.Each(t, func(t *testing.T, db *gorm.DB) {
 		for _, id := range []string{"p", "other"} {
 			if err := db.Create(&models.Project{ID: id, Slug: id, AuthMode: models.AuthNone, ToolExposure: models.ExposeFull}).Error; err != nil {
@@ -107,28 +107,28 @@ func TestOnlyTheLastRunsOfAProjectAreKept(t *testing.T) {
 		})
 		left, err := traces.List(t.Context(), "p", "", codemode.MaxTraces+1)
 		if err != nil || len(left) != codemode.MaxTraces {
-			t.Fatalf("%d are left (%v)", len(left), err)
+			t.Fatalf("%d traces are left (%v)", len(left), err)
 		}
 		if oldest := left[len(left)-1].ID; oldest != "00002" {
-			t.Errorf("the oldest is %s", oldest)
+			t.Errorf("oldest trace is %s", oldest)
 		}
 		newest, err := traces.Get(t.Context(), "p", left[0].ID)
 		if err != nil || len(newest.Outcome) > codemode.MaxTraceField || !json.Valid([]byte(newest.Outcome)) || newest.Outcome == "{}" {
-			t.Errorf("an outcome of %d bytes (%v)", len(newest.Outcome), err)
+			t.Errorf("outcome of %d bytes (%v)", len(newest.Outcome), err)
 		}
 		if others, err := traces.List(t.Context(), "other", "", 10); err != nil || len(others) != 1 {
-			t.Errorf("another project has %d (%v)", len(others), err)
+			t.Errorf("another project has %d traces (%v)", len(others), err)
 		}
 	})
 }
 
-func TestARunMayAwaitItsTrace(t *testing.T) {
+func TestRunAwaitsTrace(t *testing.T) {
 	modelstest.Each(t, func(t *testing.T, db *gorm.DB) {
 		project := &models.Project{ID: "p", Slug: "p", AuthMode: models.AuthNone, ToolExposure: models.ExposeFull}
 		if err := db.Create(project).Error; err != nil {
 			t.Fatal(err)
 		}
-		traces := codemode.NewTraces(db, slog.New(slog.DiscardHandler)) // whose queue nobody empties
+		traces := codemode.NewTraces(db, slog.New(slog.DiscardHandler)) // nothing drains its queue
 		r := runner(t, codemode.Options{Traces: traces})
 		for _, code := range []string{"return 1", "throw 1"} {
 			q := request(code)
@@ -136,16 +136,16 @@ func TestARunMayAwaitItsTrace(t *testing.T) {
 			out := run(t, r, q, newTools())
 			row, err := traces.Get(t.Context(), "p", out.TraceID)
 			if err != nil || row.Code != code || row.OK != out.OK {
-				t.Errorf("%s: trace %q holds %+v (%v)", code, out.TraceID, row, err)
+				t.Errorf("%s: trace %q = %+v (%v)", code, out.TraceID, row, err)
 			}
 		}
 		q := request("return 1")
 		q.ProjectID, q.AwaitTrace = "gone", true
 		if out := run(t, r, q, newTools()); out.TraceID != "" || !out.OK {
-			t.Errorf("in a project that is gone: trace %q, %+v", out.TraceID, out.Error)
+			t.Errorf("run in a deleted project: trace %q, %+v", out.TraceID, out.Error)
 		}
 		if out := run(t, r, request("return 1"), newTools()); out.TraceID != "" {
-			t.Errorf("a run that does not wait has the trace %q", out.TraceID)
+			t.Errorf("run without AwaitTrace has the trace %q", out.TraceID)
 		}
 	})
 }

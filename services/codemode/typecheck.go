@@ -12,29 +12,30 @@ import (
 	"mcpgateway/services/sandbox"
 )
 
-// diagnostic is one complaint of the compiler, in the submitted code.
+// diagnostic is one compiler diagnostic, at a position in the submitted code.
 type diagnostic struct {
 	line, column int
 	code, text   string
 }
 
-// String returns the complaint as one line.
+// String returns the diagnostic as one line.
 func (d diagnostic) String() string {
 	return fmt.Sprintf("line %d, column %d: %s (%s)", d.line, d.column, d.text, d.code)
 }
 
 var diagnosticAt = regexp.MustCompile(`^code\.ts\((\d+),(\d+)\): error (TS\d+): (.*)$`)
 
-// ambient declares what the prelude offers beyond the language, as far as the
-// declarations of the tools do not.
+// ambient declares the globals of the prelude that the declarations of the
+// tools don't declare.
 var ambient = []string{
 	"input: any", "setTimeout: (action: (...args: any[]) => void, ms?: number, ...args: any[]) => number", "clearTimeout: (id?: number) => void",
 	"structuredClone: <T>(value: T) => T", "queueMicrotask: (action: () => void) => void", "atob: (data: string) => string", "btoa: (data: string) => string",
 	"TextEncoder: any", "TextDecoder: any", "URL: any", "URLSearchParams: any",
 }
 
-// typecheck checks the code when that is asked for and possible. done is true
-// when the outcome is settled: the compiler refused the code, and nothing ran.
+// typecheck checks the code if the request requires it and a compiler is
+// available. done reports that the compiler rejected the code, so out is final
+// and nothing ran.
 func (r *run) typecheck() (out Outcome, done bool) {
 	q := r.request
 	if !r.runner.CanTypecheck() || q.Declarations == nil || q.Typecheck == "" || q.Typecheck == TypecheckOff {
@@ -42,9 +43,9 @@ func (r *run) typecheck() (out Outcome, done bool) {
 	}
 	found, err := r.complaints()
 	if err != nil {
-		// A compiler that fails must not keep code from running.
-		r.runner.log.Warn("the type check of code failed", "error", err)
-		r.logs = append(r.logs, LogLine{Level: "warn", Text: "the type check did not work; the code ran without it"})
+		// A failing compiler must not prevent code from running.
+		r.runner.log.Warn("type check failed", "error", err)
+		r.logs = append(r.logs, LogLine{Level: "warn", Text: "The type check failed to run, so the code ran without it."})
 		return Outcome{}, false
 	}
 	if len(found) == 0 {
@@ -62,12 +63,12 @@ func (r *run) typecheck() (out Outcome, done bool) {
 	}
 	return r.outcome(&sandbox.FinishMessage{Error: &sandbox.RunError{
 		Phase: sandbox.PhaseTypecheck, Name: "TypeError", Message: sandbox.ClipText(strings.Join(all, "\n"), sandbox.MaxErrorText), Line: found[0].line, Column: found[0].column,
-		Hint: "Nothing was run.",
+		Hint: "Nothing was run. Fix the type errors and send the code again.",
 	}}), true
 }
 
-// complaints runs the compiler over the code and the declarations of the
-// tools that it names.
+// complaints runs the compiler on the code and the declarations of the tools
+// that it names.
 func (r *run) complaints() ([]diagnostic, error) {
 	declarations, err := r.request.Declarations()
 	if err != nil {
@@ -106,7 +107,8 @@ func (r *run) complaints() ([]diagnostic, error) {
 	return found, nil
 }
 
-// ambientFor returns the declarations of ambient that are not there yet.
+// ambientFor returns the declarations of ambient that are missing from
+// declarations.
 func ambientFor(declarations string) string {
 	var b strings.Builder
 	for _, line := range ambient {

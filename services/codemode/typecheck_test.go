@@ -12,25 +12,25 @@ import (
 	"mcpgateway/services/typescript/typescripttest"
 )
 
-func TestTheCompilerFindsMistakesBeforeAnythingRuns(t *testing.T) {
+func TestTypecheckRejectsErrors(t *testing.T) {
 	const declarations = "declare const math: { \"add\"(args: { a: number; b: number }): Promise<{ sum: number }>; };\ndeclare const console: { log(...a: any[]): void };\n"
 	cases := []struct {
 		name, code string
-		line       int    // of the first complaint; 0 for none
-		says       string // in its message
+		line       int    // of the first diagnostic; 0 for none
+		message    string // contained in its message
 	}{
 		{"right", "const r = await math.add({a: 1, b: 2});\nreturn r.sum", 0, ""},
-		{"a wrong type", "const n = 1;\nawait math.add({a: 'x', b: n})", 2, "not assignable"},
-		{"an invented argument", "return await math.add({a: 1, b: 2, c: 3})", 1, "'c'"},
-		{"no such tool", "await math.sub({})", 1, "sub"},
-		{"a fence", "```ts\nawait math.add({a: 1})\n```", 2, "'b'"},
-		{"an export", "export default async () => {\n  return await math.add({a: 1})\n}", 2, "'b'"},
-		{"fetch is off", "await fetch('x')", 1, "fetch"},
-		{"what the runtime has", "setTimeout(() => {}, 1); new URL('http://x/'); structuredClone(input); atob(btoa('x')); new TextEncoder(); return gatewayless()", 1, "gatewayless"},
+		{"wrong type", "const n = 1;\nawait math.add({a: 'x', b: n})", 2, "not assignable"},
+		{"unknown argument", "return await math.add({a: 1, b: 2, c: 3})", 1, "'c'"},
+		{"unknown tool", "await math.sub({})", 1, "sub"},
+		{"Markdown fence", "```ts\nawait math.add({a: 1})\n```", 2, "'b'"},
+		{"export", "export default async () => {\n  return await math.add({a: 1})\n}", 2, "'b'"},
+		{"fetch disabled", "await fetch('x')", 1, "fetch"},
+		{"globals of the runtime", "setTimeout(() => {}, 1); new URL('http://x/'); structuredClone(input); atob(btoa('x')); new TextEncoder(); return gatewayless()", 1, "gatewayless"},
 	}
 	r := runner(t, codemode.Options{TSC: typescripttest.Compiler(t)})
 	if !r.CanTypecheck() {
-		t.Fatal("the runner knows no compiler")
+		t.Fatal("CanTypecheck() = false with a compiler")
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -45,19 +45,19 @@ func TestTheCompilerFindsMistakesBeforeAnythingRuns(t *testing.T) {
 				}
 				return
 			}
-			if out.Error == nil || out.Error.Phase != sandbox.PhaseTypecheck || out.Error.Line != c.line || !strings.Contains(out.Error.Message, c.says) || len(d.made()) > 0 {
+			if out.Error == nil || out.Error.Phase != sandbox.PhaseTypecheck || out.Error.Line != c.line || !strings.Contains(out.Error.Message, c.message) || len(d.made()) > 0 {
 				t.Errorf("error %+v, calls %q", out.Error, d.made())
 			}
 			q.Typecheck = codemode.TypecheckWarn
 			out = run(t, r, q, d)
-			if len(out.Logs) == 0 || out.Logs[0].Level != "warn" || !strings.Contains(out.Logs[0].Text, c.says) || out.Error != nil && out.Error.Phase == sandbox.PhaseTypecheck {
+			if len(out.Logs) == 0 || out.Logs[0].Level != "warn" || !strings.Contains(out.Logs[0].Text, c.message) || out.Error != nil && out.Error.Phase == sandbox.PhaseTypecheck {
 				t.Errorf("as a warning: logs %+v, error %+v", out.Logs, out.Error)
 			}
 		})
 	}
 }
 
-func TestACompilerThatFailsKeepsNoCodeFromRunning(t *testing.T) {
+func TestCompilerFailureDoesNotBlockRun(t *testing.T) {
 	script := filepath.Join(t.TempDir(), "tsc")
 	if err := os.WriteFile(script, []byte("#!/bin/sh\nexit 3\n"), 0o700); err != nil {
 		t.Fatal(err)

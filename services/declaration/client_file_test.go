@@ -9,24 +9,24 @@ import (
 	"mcpgateway/services/declaration"
 )
 
-func TestBareFileIsTheDefaultProject(t *testing.T) {
+func TestBareFileIsDefaultProject(t *testing.T) {
 	d := parse(t, `{"mcpServers":{"a":{"url":"https://a.example"},"b":{"url":"https://b.example","allowedTools":["x"]}}}`)
 	if len(d.Projects) != 1 || len(d.Projects["default"].Servers) != 2 || d.Projects["default"].AuthMode != nil {
-		t.Errorf("read as %+v", d.Projects)
+		t.Errorf("Parse() = %+v", d.Projects)
 	}
 	d = parse(t, `{"mcpServers":{"a":{"url":"https://a.example","autoApprove":[]}},"inputs":[]}`)
-	if diff := cmp.Diff([]string{"not taken: inputs", "a: not taken: autoApprove"}, d.Notes); diff != "" {
+	if diff := cmp.Diff([]string{"ignored: inputs", "a: ignored: autoApprove"}, d.Notes); diff != "" {
 		t.Errorf("notes (-want +got):\n%s", diff)
 	}
 	_, err := declaration.Parse([]byte(`{"mcpServers":{"a":{"url":"https://a.example"}},"denyTools":[]}`))
 	wantProblem(t, err, "unknown", "denyTools")
 }
 
-func TestBareFileUnderstandsClientSpellings(t *testing.T) {
+func TestBareFileClientSpellings(t *testing.T) {
 	const url = "https://up.example/mcp"
 	for _, tc := range []struct {
 		entry string
-		want  models.Transport // empty: nothing said
+		want  models.Transport // empty: not set
 	}{
 		{`"url":"` + url + `"`, ""},
 		{`"serverUrl":"` + url + `"`, ""},
@@ -42,20 +42,20 @@ func TestBareFileUnderstandsClientSpellings(t *testing.T) {
 		t.Run(tc.entry, func(t *testing.T) {
 			s := parse(t, `{"mcpServers":{"a":{`+tc.entry+`}}}`).Projects["default"].Servers["a"]
 			if s.URL == nil || *s.URL != url {
-				t.Errorf("url is %v", s.URL)
+				t.Errorf("url = %v", s.URL)
 			}
 			switch {
 			case tc.want == "" && s.Transport != nil:
-				t.Errorf("transport is %s", *s.Transport)
+				t.Errorf("transport = %s", *s.Transport)
 			case tc.want != "" && (s.Transport == nil || *s.Transport != tc.want):
-				t.Errorf("transport is %v, want %s", s.Transport, tc.want)
+				t.Errorf("transport = %v, want %s", s.Transport, tc.want)
 			}
 		})
 	}
 }
 
-func TestLocalServersAreRefused(t *testing.T) {
-	const says = "commands are not supported"
+func TestLocalServersAreRejected(t *testing.T) {
+	const message = "commands are not supported"
 	for _, tc := range []struct{ file, path string }{
 		{`{"mcpServers":{"fs":{"command":"npx","args":["-y","x"],"env":{}}}}`, "mcpServers.fs.command"},
 		{`{"mcpServers":{"fs":{"command":null}}}`, "mcpServers.fs.command"},
@@ -65,13 +65,13 @@ func TestLocalServersAreRefused(t *testing.T) {
 	} {
 		t.Run(tc.file, func(t *testing.T) {
 			_, err := declaration.Parse([]byte(tc.file))
-			wantProblem(t, err, says, tc.path)
+			wantProblem(t, err, message, tc.path)
 		})
 	}
 }
 
-func TestBareFileMistakes(t *testing.T) {
-	for _, tc := range []struct{ entry, path, says string }{
+func TestBareFileErrors(t *testing.T) {
+	for _, tc := range []struct{ entry, path, message string }{
 		{`"url":"https://a.example","serverUrl":"https://b.example"`, "mcpServers.a.serverUrl", "twice"},
 		{`"httpUrl":"https://a.example","url":"https://b.example"`, "mcpServers.a.url", "twice"},
 		{`"url":"https://a.example","type":"websocket"`, "mcpServers.a.type", "streamable-http"},
@@ -80,7 +80,7 @@ func TestBareFileMistakes(t *testing.T) {
 	} {
 		t.Run(tc.entry, func(t *testing.T) {
 			_, err := declaration.Parse([]byte(`{"mcpServers":{"a":{` + tc.entry + `}}}`))
-			wantProblem(t, err, tc.says, tc.path)
+			wantProblem(t, err, tc.message, tc.path)
 		})
 	}
 }

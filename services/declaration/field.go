@@ -11,9 +11,9 @@ import (
 	"mcpgateway/services/rawjson"
 )
 
-// field is one key of a declaration. read sets its value from JSON and checks
-// it; check only checks it. Both report problems and remove a value that has
-// one. value returns it for JSON, or nil without one.
+// field is one key of a declaration. read parses and checks its value; check
+// only checks it. Both report problems and remove an invalid value. value
+// returns the value for JSON, or nil if there is none.
 type field struct {
 	read  func(path string, raw []byte)
 	check func(path string)
@@ -48,9 +48,10 @@ func (r *reader) group(known fields) field {
 	}
 }
 
-// value returns the field of one value. decode reads it and reports whether it
-// is what is wanted; check returns it as it is stored, and what is wrong with it.
-func value[T any](r *reader, dst **T, wanted string, decode func(raw []byte) (T, bool), check func(T) (T, string)) field {
+// value returns the field of one value. decode parses it and reports whether
+// its type is right; otherwise hint is the problem. check returns the value to
+// store, and its problem or "".
+func value[T any](r *reader, dst **T, hint string, decode func(raw []byte) (T, bool), check func(T) (T, string)) field {
 	f := field{
 		check: func(path string) {
 			if *dst == nil {
@@ -72,7 +73,7 @@ func value[T any](r *reader, dst **T, wanted string, decode func(raw []byte) (T,
 	f.read = func(path string, raw []byte) {
 		v, ok := decode(raw)
 		if !ok {
-			r.problem(path, wanted)
+			r.problem(path, hint)
 			return
 		}
 		*dst = &v
@@ -85,14 +86,14 @@ func (r *reader) text(dst **string, max int) field {
 	return value(r, dst, "use a string", rawjson.String, func(s string) (string, string) { return checkText(s, max) })
 }
 
-// checkText returns a text of at most max characters in valid UTF-8, and what
-// is wrong with it.
+// checkText returns a text with invalid UTF-8 replaced, and its problem or "".
+// It can have at most max characters.
 func checkText(s string, max int) (valid, why string) {
 	switch {
 	case len(s) > max*utf8.UTFMax || utf8.RuneCountInString(s) > max:
 		return "", fmt.Sprintf("use at most %d characters", max)
 	case strings.ContainsRune(s, 0):
-		return "", "the null character cannot be stored"
+		return "", "null characters are not allowed"
 	}
 	return string([]rune(s)), ""
 }
@@ -164,7 +165,7 @@ func oneOf[T ~string](r *reader, dst **T, allowed ...T) field {
 	})
 }
 
-// strings returns the field of a list of at most max texts of 1 to maxLen
+// strings returns the field of a list of at most max strings of 1 to maxLen
 // bytes.
 func (r *reader) strings(dst **[]string, max, maxLen int) field {
 	check := func(path string) {
@@ -194,7 +195,7 @@ func (r *reader) strings(dst **[]string, max, maxLen int) field {
 		}
 		list := make([]string, len(items))
 		for i, item := range items {
-			list[i], _ = rawjson.String(item) // check reports the empty one
+			list[i], _ = rawjson.String(item) // check reports an empty one
 		}
 		*dst = &list
 		check(path)
@@ -203,7 +204,7 @@ func (r *reader) strings(dst **[]string, max, maxLen int) field {
 		if *dst == nil {
 			return nil
 		}
-		return append([]string{}, **dst...) // an empty list is not null in JSON
+		return append([]string{}, **dst...) // encode an empty list as [], not null
 	}}
 }
 

@@ -10,23 +10,23 @@ import (
 	"mcpgateway/services/rawjson"
 )
 
-// File is the declarative file: the wished state of the projects it
-// names. A nil field was absent and leaves the stored value as it is. Notes
-// name the ignored keys of a client's configuration. Refused holds the problems
-// of its servers that were left out, by path.
+// File is the declarative file: the desired state of the projects in it. A nil
+// field was absent and leaves the stored value unchanged. Notes name the
+// ignored keys of a client's configuration. Refused contains the problems of
+// its skipped servers, by path.
 type File struct {
 	Projects map[string]*Project
 	Notes    []string
 	Refused  map[string]string
-	Client   *Pasted // what it was read from; nil for the gateway's own form
+	Client   *Pasted // the configuration it was parsed from; nil for the gateway's own form
 }
 
-// DefaultProject is the project that a bare mcpServers file describes.
+// DefaultProject is the project of a file with only mcpServers.
 const DefaultProject = "default"
 
-// Parse reads a declarative file, or a client's configuration, which
-// becomes the project "default". It reports all mistakes at once as
-// VALIDATION_FAILED, each under its path.
+// Parse parses a declarative file, or a client's configuration, which becomes
+// the project "default". It returns all problems at once as VALIDATION_FAILED,
+// by path.
 func Parse(raw []byte) (*File, error) {
 	d, err := ParseImport(raw)
 	if err == nil && len(d.Refused) > 0 {
@@ -35,12 +35,11 @@ func Parse(raw []byte) (*File, error) {
 	return d, err
 }
 
-// ParseImport is Parse that leaves the servers of a client's
-// configuration with problems out and records them in Refused, as long as one
-// has none.
+// ParseImport is like Parse, but skips invalid servers of a client's
+// configuration and records them in Refused, as long as at least one is valid.
 func ParseImport(raw []byte) (*File, error) {
 	if len(raw) > MaxSize {
-		return nil, fault.New(fault.KindTooLarge, fault.CodePayloadTooLarge, "the declaration is larger than %d bytes", MaxSize)
+		return nil, fault.New(fault.KindTooLarge, fault.CodePayloadTooLarge, "The declaration is larger than %d bytes.", MaxSize)
 	}
 	raw = bytes.TrimPrefix(raw, []byte("\ufeff")) // some editors put a byte-order mark before the text (RFC 8259, section 8.1)
 	if err := rawjson.CheckDepth(raw, maxDepth); err != nil {
@@ -51,20 +50,20 @@ func ParseImport(raw []byte) (*File, error) {
 	case err == nil && o.Get("projects") != nil:
 		return parseProjects(o)
 	case err == nil && o.Len() == 0:
-		return nil, fault.Validation(map[string]string{"projects": "this key is missing: a declaration holds either projects or mcpServers"})
+		return nil, fault.Validation(map[string]string{"projects": "missing: a declaration contains either projects or mcpServers"})
 	}
 	pasted, problems, err := readPasted(string(raw))
 	switch {
 	case err != nil:
-		return nil, fault.Validation(map[string]string{"(file)": "this is not a JSON object with projects or mcpServers: " + err.Error()})
+		return nil, fault.Validation(map[string]string{"(file)": "not a JSON object with projects or mcpServers: " + err.Error()})
 	case len(problems) > 0:
 		return nil, fault.Validation(problems)
 	}
 	return pasted.declaration()
 }
 
-// declaration returns the project "default" with the servers that have no
-// problems, and VALIDATION_FAILED when none is left.
+// declaration returns the project "default" with the valid servers, and
+// VALIDATION_FAILED if there is none.
 func (p *Pasted) declaration() (*File, error) {
 	project := &Project{Servers: map[string]*Server{}}
 	d := &File{Projects: map[string]*Project{DefaultProject: project}, Notes: slices.Clone(p.Notes), Refused: p.Refusals(), Client: p}
@@ -97,7 +96,7 @@ func parseProjects(o *rawjson.Object) (*File, error) {
 			})
 		}},
 		"mcpServers": {read: func(path string, _ []byte) {
-			r.problem(path, "a declaration holds either projects or mcpServers: leave one of them out")
+			r.problem(path, "a declaration contains either projects or mcpServers: remove one of them")
 		}},
 	})
 	if len(r.problems) > 0 {
@@ -106,8 +105,8 @@ func parseProjects(o *rawjson.Object) (*File, error) {
 	return d, nil
 }
 
-// Refuse moves the servers of a client's configuration that have one of the
-// problems to Refused, and reports whether that resolves all of them.
+// Refuse moves the servers of a client's configuration with one of the problems
+// to Refused, and reports whether that resolves all problems.
 func (d *File) Refuse(problems map[string]string) bool {
 	if d.Client == nil || len(problems) == 0 {
 		return false
@@ -118,7 +117,7 @@ func (d *File) Refuse(problems map[string]string) bool {
 		alias, field := "", ""
 		for name := range servers {
 			if rest, inside := strings.CutPrefix(path, PathInFile(DefaultProject, name)+"."); inside && len(name) > len(alias) {
-				alias, field = name, rest // aliases may have dots
+				alias, field = name, rest // aliases may contain dots
 			}
 		}
 		if alias == "" {
@@ -131,8 +130,8 @@ func (d *File) Refuse(problems map[string]string) bool {
 	return true
 }
 
-// PathInFile returns the path of a project, or of the server with the alias,
-// in a declarative file.
+// PathInFile returns the path of a project, or of its server with the alias, in
+// a declarative file.
 func PathInFile(slug, alias string) string {
 	path := "projects." + slug
 	if alias != "" {

@@ -39,15 +39,15 @@ func object(n int, name func(int) string, value string) string {
 	return "{" + strings.Join(items, ",") + "}"
 }
 
-func TestDeclarationFieldsAreBounded(t *testing.T) {
+func TestFieldLimits(t *testing.T) {
 	const p, s = "projects.p.", "projects.p.mcpServers.s."
 	bytes := func(n int) string { return "[" + quote(strings.Repeat("x", n)) + "]" }
 	for _, tc := range []struct {
 		path     string
 		file     func(string) string
-		low, top int // the least and greatest allowed; low -1 has no lower end
+		low, top int // minimum and maximum; low -1 means no minimum
 		value    func(int) string
-		problem  string // path of the problem when it is not path
+		problem  string // path of the problem if it isn't path
 	}{
 		{p + "name", inProject, -1, 100, chars, ""},
 		{p + "description", inProject, -1, 2000, chars, ""},
@@ -112,7 +112,7 @@ func TestDeclarationFieldsAreBounded(t *testing.T) {
 	}
 }
 
-func TestURLIsBoundedByCharacters(t *testing.T) {
+func TestURLLimitCountsCharacters(t *testing.T) {
 	for n, ok := range map[int]bool{2047: true, 2048: true, 2049: false} {
 		url := "https://up.example/"
 		_, err := declaration.Parse([]byte(inProject(`"mcpServers":{"s":{"url":` + quote(url+strings.Repeat("x", n-len(url))) + `}}`)))
@@ -122,7 +122,7 @@ func TestURLIsBoundedByCharacters(t *testing.T) {
 	}
 }
 
-func TestToolNameLimitZeroIsNoLimit(t *testing.T) {
+func TestToolNameLimitZeroMeansNone(t *testing.T) {
 	for value, ok := range map[string]bool{"0": true, "1": false, "-1": false, "31": false, "32": true, "64.0": false, `"64"`: false, "null": false} {
 		_, err := declaration.Parse([]byte(inProject(`"toolNameLimit":` + value)))
 		if ok != (err == nil) {
@@ -131,7 +131,7 @@ func TestToolNameLimitZeroIsNoLimit(t *testing.T) {
 	}
 }
 
-func TestDeclarationValuesHaveTheirType(t *testing.T) {
+func TestValueTypes(t *testing.T) {
 	for _, tc := range []struct{ file, path string }{
 		{`{"projects":[]}`, "projects"},
 		{`{"projects":null}`, "projects"},
@@ -179,43 +179,43 @@ func TestDeclarationValuesHaveTheirType(t *testing.T) {
 	}
 }
 
-func TestUnknownKeysNameTheirPath(t *testing.T) {
-	for _, tc := range []struct{ file, path, says string }{
+func TestUnknownKeyPaths(t *testing.T) {
+	for _, tc := range []struct{ file, path, message string }{
 		{`{"projects":{},"version":1}`, "version", "unknown"},
-		{inProject(`"color":"red"`), "projects.p.color", "known are"},
+		{inProject(`"color":"red"`), "projects.p.color", "use one of"},
 		{inProject(`"Name":"x"`), "projects.p.Name", "did you mean name?"},
 		{inProject(`"auth_mode":"none"`), "projects.p.auth_mode", "did you mean authMode?"},
 		{inProject(`"codeMode":{"limit":1}`), "projects.p.codeMode.limit", "unknown"},
 		{inProject(`"rateLimit":{"rate":1}`), "projects.p.rateLimit.rate", "unknown"},
 		{inServer(`"allowed-tools":[]`), "projects.p.mcpServers.s.allowed-tools", "did you mean allowedTools?"},
 		{inServer(`"oauth":{"client_id":"x"}`), "projects.p.mcpServers.s.oauth.client_id", "did you mean clientId?"},
-		{inServer(`"type":"http"`), "projects.p.mcpServers.s.type", "unknown"}, // of the bare form only
+		{inServer(`"type":"http"`), "projects.p.mcpServers.s.type", "unknown"}, // only in the bare form
 		{inServer(`"serverUrl":"x"`), "projects.p.mcpServers.s.serverUrl", "unknown"},
 	} {
 		t.Run(tc.path, func(t *testing.T) {
 			_, err := declaration.Parse([]byte(tc.file))
-			wantProblem(t, err, tc.says, tc.path)
+			wantProblem(t, err, tc.message, tc.path)
 		})
 	}
 }
 
-func TestEveryMistakeIsReportedAtOnce(t *testing.T) {
+func TestAllProblemsAreReported(t *testing.T) {
 	_, err := declaration.Parse([]byte(`{"projects":{"Bad Slug":{"authMode":"x","mcpServers":{"a__b":{"timeout":1},"ok":{"url":7,"color":1}}},"p":{"name":1}},"more":0}`))
 	wantProblem(t, err, "lower-case",
 		"projects.Bad Slug", "projects.Bad Slug.authMode", "projects.Bad Slug.mcpServers.a__b", "projects.Bad Slug.mcpServers.a__b.timeout",
 		"projects.Bad Slug.mcpServers.ok.color", "projects.Bad Slug.mcpServers.ok.url", "projects.p.name", "more")
 }
 
-func TestOneMistakeIsTheMessage(t *testing.T) {
+func TestSingleProblemIsMessage(t *testing.T) {
 	_, err := declaration.Parse([]byte(inProject(`"name":1`)))
 	if f := wantFault(t, err, fault.CodeValidationFailed); f.Message != "projects.p.name: use a string" {
-		t.Errorf("the message is %q", f.Message)
+		t.Errorf("message = %q", f.Message)
 	}
 }
 
-func TestFileMustBeOneJSONObject(t *testing.T) {
+func TestFileIsOneJSONObject(t *testing.T) {
 	for name, file := range map[string]string{
-		"empty": "", "text": "hello", "array": "[]", "null": "null", "cut off": `{"projects":{`, "two values": `{"projects":{}} {}`,
+		"empty": "", "text": "hello", "array": "[]", "null": "null", "truncated": `{"projects":{`, "two values": `{"projects":{}} {}`,
 		"duplicate key": `{"projects":{},"projects":{}}`, "bad UTF-8": "{\"projects\":{\"p\":{\"name\":\"\xff\"}}}",
 		"comment": "{/* x */}", "65 levels": strings.Repeat(`{"projects":`, 64) + "{}" + strings.Repeat("}", 64),
 	} {
@@ -232,9 +232,9 @@ func TestFileMustBeOneJSONObject(t *testing.T) {
 	wantProblem(t, err, "either projects or mcpServers", "mcpServers")
 }
 
-func TestFileIsNestedAtMost64Levels(t *testing.T) {
+func TestFileNestingLimit(t *testing.T) {
 	for depth, ok := range map[int]bool{63: true, 64: true, 65: false} {
-		// Too deep for any field, so that only the kind of refusal tells.
+		// Too deep for any field, so only the kind of fault matters.
 		file := `{"projects":{"p":{"name":` + strings.Repeat("[", depth-3) + strings.Repeat("]", depth-3) + `}}}`
 		_, err := declaration.Parse([]byte(file))
 		want := "projects.p.name"
@@ -245,7 +245,7 @@ func TestFileIsNestedAtMost64Levels(t *testing.T) {
 	}
 }
 
-func TestFileSizeIsBounded(t *testing.T) {
+func TestFileSizeLimit(t *testing.T) {
 	for n, code := range map[int]fault.Code{
 		declaration.MaxSize - 1: fault.CodeValidationFailed, declaration.MaxSize: fault.CodeValidationFailed,
 		declaration.MaxSize + 1: fault.CodePayloadTooLarge,
@@ -256,7 +256,7 @@ func TestFileSizeIsBounded(t *testing.T) {
 	}
 }
 
-func TestSlugTable(t *testing.T) {
+func TestCheckSlug(t *testing.T) {
 	for slug, ok := range map[string]bool{
 		"a": true, "0": true, "demo": true, "a-b": true, "a--b": true, "default": true, "1-2-3": true,
 		strings.Repeat("a", 63): true, strings.Repeat("a", 64): true, strings.Repeat("a", 65): false,
@@ -270,8 +270,8 @@ func TestSlugTable(t *testing.T) {
 	}
 }
 
-func TestAliasTable(t *testing.T) {
-	for alias, says := range map[string]string{
+func TestCheckAlias(t *testing.T) {
+	for alias, message := range map[string]string{
 		"a": "", "A": "", "9": "", "GitHub": "", "a_b": "", "a.b": "", "a-b": "", "a.-_b": "", "gateways": "", "my-gateway": "", "gateway2": "",
 		strings.Repeat("a", 63): "", strings.Repeat("a", 64): "", strings.Repeat("a", 65): "1 to 64",
 		"": "1 to 64", "_": "1 to 64", "_a": "1 to 64", "a_": "1 to 64", ".a": "1 to 64", "a-": "1 to 64", "a b": "1 to 64", "a/b": "1 to 64", "é": "1 to 64",
@@ -283,10 +283,10 @@ func TestAliasTable(t *testing.T) {
 		} {
 			_, err := declaration.Parse([]byte(file))
 			switch {
-			case says == "" && err != nil:
-				t.Errorf("%q is refused: %v", alias, fieldsOf(err))
-			case says != "" && (err == nil || !strings.Contains(fmt.Sprint(fieldsOf(err)), says)):
-				t.Errorf("%q: %v, want a problem that says %q", alias, fieldsOf(err), says)
+			case message == "" && err != nil:
+				t.Errorf("CheckAlias(%q) = %v, want no problem", alias, fieldsOf(err))
+			case message != "" && (err == nil || !strings.Contains(fmt.Sprint(fieldsOf(err)), message)):
+				t.Errorf("CheckAlias(%q) = %v, want a problem with %q", alias, fieldsOf(err), message)
 			}
 		}
 	}
@@ -294,10 +294,10 @@ func TestAliasTable(t *testing.T) {
 
 func TestAliasesAreUniqueIgnoringCase(t *testing.T) {
 	_, err := declaration.Parse([]byte(inProject(`"mcpServers":{"GitHub":{"url":"https://a.example"},"github":{"url":"https://b.example"}}`)))
-	wantProblem(t, err, `"GitHub" is there too`, "projects.p.mcpServers.github")
+	wantProblem(t, err, `"GitHub" already exists`, "projects.p.mcpServers.github")
 }
 
-func TestWholeDeclarationIsRead(t *testing.T) {
+func TestParseCompleteDeclaration(t *testing.T) {
 	d := parse(t, `{"projects": {"demo": {
    "name": "Demo", "description": "d", "authMode": "none",
    "codeMode": {"enabled": true, "timeout": 30000, "allowFetch": false},
@@ -321,11 +321,11 @@ func TestWholeDeclarationIsRead(t *testing.T) {
 		t.Errorf("read (-want +got):\n%s", d)
 	}
 	if d := cmp.Diff(&declaration.Project{Servers: map[string]*declaration.Server{}}, parse(t, `{"projects":{"p":{}}}`).Projects["p"]); d != "" {
-		t.Errorf("an empty project (-want +got):\n%s", d)
+		t.Errorf("empty project (-want +got):\n%s", d)
 	}
 }
 
-func TestTimeoutProblemsNameTheUnit(t *testing.T) {
+func TestTimeoutProblemsHaveUnit(t *testing.T) {
 	for _, value := range []string{"999", "300001", "30.5", `"30s"`} {
 		_, err := declaration.Parse([]byte(`{"projects":{"p":{"codeMode":{"timeout":` + value + `}}}}`))
 		wantProblem(t, err, "use a whole number of milliseconds from 1000 to 300000", "projects.p.codeMode.timeout")

@@ -1,6 +1,6 @@
 package declaration
 
-// Bounds of what a project and a server may hold (contract, "Limits").
+// Limits of projects and servers (contract, "Limits").
 const (
 	MaxServers       = 200       // per project
 	MaxSize          = 4 << 20   // bytes of a declarative file
@@ -16,7 +16,7 @@ const (
 	MaxDisabledTools = 10_000
 	MinTimeoutMS     = 100
 	MaxTimeoutMS     = 600_000
-	MinConcurrent    = 1 // calls of one server at once
+	MinConcurrent    = 1 // concurrent calls of one server
 	MaxConcurrent    = 4096
 	MinRunTimeoutMS  = 1_000 // of Code Mode
 	MaxRunTimeoutMS  = 300_000
@@ -24,5 +24,5 @@ const (
 	MinToolNameLimit = 32
 	MaxToolNameLimit = 256
 
-	maxDepth = 64 // levels of arrays and objects in what is parsed
+	maxDepth = 64 // nesting levels of arrays and objects
 )

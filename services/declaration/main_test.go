@@ -28,18 +28,18 @@ func fieldsOf(err error) map[string]string {
 	return nil
 }
 
-// wantFault fails the test unless err is a fault of the code.
+// wantFault fails the test unless err is a fault with the code.
 func wantFault(t *testing.T, err error, code fault.Code) fault.Fault {
 	t.Helper()
 	var f *fault.Fault
 	if !errors.As(err, &f) || f.Code != code {
-		t.Fatalf("got %v, want the fault %s", err, code)
+		t.Fatalf("got %v, want a fault %s", err, code)
 	}
 	return *f
 }
 
 // wantProblem fails the test unless err is VALIDATION_FAILED for exactly the
-// paths, the first of which has a message with the text.
+// paths and the message of the first contains text.
 func wantProblem(t *testing.T, err error, text string, paths ...string) {
 	t.Helper()
 	f := wantFault(t, err, fault.CodeValidationFailed)
@@ -61,7 +61,7 @@ func wantProblem(t *testing.T, err error, text string, paths ...string) {
 func quote(s string) string {
 	b, err := json.Marshal(s)
 	if err != nil {
-		panic(err) // a string always encodes
+		panic(err) // strings always marshal
 	}
 	return string(b)
 }

@@ -1,6 +1,6 @@
-// Package declaration describes projects and servers as users write them: in
-// the gateway's own file, in a client's configuration, or in a request. It reads
-// and checks them and reports every problem by its path.
+// Package declaration parses projects and servers as users write them: in the
+// gateway's own file, in a client's configuration, or in a request. It
+// validates them and reports every problem by its path.
 package declaration
 
 import (
@@ -18,7 +18,7 @@ var (
 // ReservedAlias is the prefix of the built-in tools.
 const ReservedAlias = "gateway"
 
-// CheckSlug returns what is wrong with a project's slug, or "".
+// CheckSlug returns the problem of a project's slug, or "".
 func CheckSlug(slug string) string {
 	if !slugForm.MatchString(slug) {
 		return "use 1 to 64 lower-case letters, digits and inner hyphens"
@@ -26,19 +26,20 @@ func CheckSlug(slug string) string {
 	return ""
 }
 
-// CheckAlias returns what is wrong with a server's alias, or "". Without the
-// separator in it, every exported name splits in exactly one way.
+// CheckAlias returns the problem of a server's alias, or "". Aliases don't
+// contain the separator, so every exported name can be split in exactly one
+// way.
 func CheckAlias(alias string) string {
 	switch {
 	case !aliasForm.MatchString(alias):
 		return "use 1 to 64 letters, digits and inner hyphens, dots or underscores"
 	case strings.Contains(alias, toolset.Separator):
-		return "two underscores in a row separate alias and tool, so an alias cannot hold them"
+		return "an alias can't contain two underscores in a row: they separate alias and tool"
 	case FoldAlias(alias) == ReservedAlias:
 		return "this alias is reserved for the built-in tools"
 	}
 	return ""
 }
 
-// FoldAlias returns the form by which aliases are unique in a project.
+// FoldAlias returns the form in which aliases are unique within a project.
 func FoldAlias(alias string) string { return strings.ToLower(alias) }

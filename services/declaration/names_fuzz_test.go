@@ -8,9 +8,9 @@ import (
 	"mcpgateway/services/toolset"
 )
 
-// FuzzNamespace proves that no two tools of one project share an exported name:
-// what the rules take for an alias splits off again, whatever the tool is
-// called, and shortened names keep within their limit.
+// FuzzNamespace checks that no two tools of one project share an exported name:
+// a valid alias can be split off for any tool name, and shortened names stay
+// within their limit.
 func FuzzNamespace(f *testing.F) {
 	for _, seed := range [][4]string{
 		{"github", "create_issue", "git", "hub__create_issue"}, {"a", "_x", "a", "__x"}, {"a_b", "c", "a", "b_c"}, {"gateway", "executeTool", "Gateway", "x"},
@@ -22,30 +22,30 @@ func FuzzNamespace(f *testing.F) {
 		name := toolset.JoinName(alias, tool)
 		if CheckAlias(alias) == "" {
 			if len(alias) > 64 || !utf8.ValidString(alias) || strings.EqualFold(alias, "gateway") || strings.ContainsAny(alias, " \t\r\n/\"<>&") {
-				t.Fatalf("%q is taken for an alias", alias)
+				t.Fatalf("CheckAlias(%q) reported no problem", alias)
 			}
 			gotAlias, gotTool, ok := toolset.SplitName(name)
 			if ok != (tool != "") || gotAlias != alias || gotTool != tool {
 				t.Fatalf("%q and %q became %q and %q, %t", alias, tool, gotAlias, gotTool, ok)
 			}
 			if CheckAlias(otherAlias) == "" && toolset.JoinName(otherAlias, otherTool) == name && (otherAlias != alias || otherTool != tool) {
-				t.Fatalf("%q of %q and %q of %q are both called %q", tool, alias, otherTool, otherAlias, name)
+				t.Fatalf("%q of %q and %q of %q have the same name %q", tool, alias, otherTool, otherAlias, name)
 			}
 		}
 		short := toolset.ShortenName(name, limit)
 		switch {
 		case limit <= 0 || len(name) <= limit:
 			if short != name {
-				t.Fatalf("%q fits %d and became %q", name, limit, short)
+				t.Fatalf("%q fits in %d but became %q", name, limit, short)
 			}
 		case limit >= 9 && len(short) > limit, utf8.ValidString(name) && !utf8.ValidString(short), short != toolset.ShortenName(name, limit):
-			t.Fatalf("%q became %q for %d", name, short, limit)
+			t.Fatalf("%q became %q with the limit %d", name, short, limit)
 		}
 	})
 }
 
-// FuzzDeclaration proves that a declarative file is either understood or
-// refused with a fault that says where.
+// FuzzDeclaration checks that a declarative file is either parsed or rejected
+// with a fault that has a path.
 func FuzzDeclaration(f *testing.F) {
 	for _, seed := range []string{
 		`{"projects":{"p":{"authMode":"none","codeMode":{"enabled":true},"mcpServers":{"a":{"url":"http://x"}}}}}`, `{"mcpServers":{"a":{"type":"http","serverUrl":"http://x"}}}`,

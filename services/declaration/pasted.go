@@ -10,16 +10,16 @@ import (
 	"mcpgateway/services/fault"
 )
 
-// Pasted is a client's configuration as it was pasted, uploaded or posted.
-// Notes name the ignored keys next to the servers.
+// Pasted is a client's configuration that was pasted, uploaded or posted. Notes
+// name the ignored keys next to the servers.
 type Pasted struct {
-	Path    string // of the object with the servers; empty without one
+	Path    string // path of the object with the servers; empty if there is none
 	Servers []PastedServer
 	Notes   []string
 }
 
-// PastedServer is one server of a client's configuration. It can be added when
-// it has no problems. Notes name the ignored keys, and keys with another
+// PastedServer is one server of a client's configuration. It can be added if it
+// has no problems. Notes name the ignored keys, and keys with a different
 // meaning here.
 type PastedServer struct {
 	Alias       string
@@ -28,21 +28,20 @@ type PastedServer struct {
 	Notes       []string
 }
 
-// PastedProblem is something in an entry that cannot be accepted. Path is the
-// key in the entry as it was pasted, empty for the entry itself. Field is the
-// gateway's own key that it leaves without a usable value.
+// PastedProblem is a problem of an entry. Path is the key in the pasted entry,
+// empty for the entry itself. Field is the gateway's own key that has no valid
+// value because of it.
 type PastedProblem struct{ Path, Field, Why string }
 
-// ParsePasted reads a client's configuration for every way in: the wizard, the
-// import and the API. It accepts the mcpServers of a client's configuration,
-// the servers of VS Code (also inside "mcp"), the context_servers of Zed, a map
-// of servers, one server, or just its URL. Comments and trailing commas are
-// accepted. It returns the servers by alias, PAYLOAD_TOO_LARGE, and
-// VALIDATION_FAILED when the text is none of these, or has unknown keys next to
-// the servers.
+// ParsePasted parses a client's configuration for the wizard, the import and
+// the API. It accepts the mcpServers of a client's configuration, the servers
+// of VS Code (also inside "mcp"), the context_servers of Zed, a map of servers,
+// one server, or just its URL, with comments and trailing commas. It returns
+// the servers by alias, PAYLOAD_TOO_LARGE, or VALIDATION_FAILED if the text is
+// none of these or has unknown keys next to the servers.
 func ParsePasted(text string) (*Pasted, error) {
 	if len(text) > MaxPasted {
-		return nil, fault.New(fault.KindTooLarge, fault.CodePayloadTooLarge, "the pasted text is larger than %d bytes", MaxPasted)
+		return nil, fault.New(fault.KindTooLarge, fault.CodePayloadTooLarge, "The pasted text is larger than %d bytes.", MaxPasted)
 	}
 	p, problems, err := readPasted(text)
 	switch {
@@ -55,7 +54,7 @@ func ParsePasted(text string) (*Pasted, error) {
 }
 
 // readPasted returns the servers of a client's configuration, the problems of
-// the keys next to them by path, or an error that names what the text is instead.
+// the keys next to them by path, or an error that describes the text.
 func readPasted(text string) (*Pasted, map[string]string, error) {
 	file, err := clientfile.Parse(text)
 	if err != nil {
@@ -69,7 +68,7 @@ func readPasted(text string) (*Pasted, map[string]string, error) {
 		p.Servers = append(p.Servers, readEntry(server.Name, server.Raw))
 	}
 	if len(p.Servers) > MaxServers {
-		return nil, nil, fmt.Errorf("a project holds at most %d servers", MaxServers)
+		return nil, nil, fmt.Errorf("a project can have at most %d servers", MaxServers)
 	}
 	slices.SortFunc(p.Servers, func(a, b PastedServer) int { return strings.Compare(a.Alias, b.Alias) })
 	markDuplicates(p.Servers)
@@ -78,7 +77,7 @@ func readPasted(text string) (*Pasted, map[string]string, error) {
 
 func notTaken(keys []string) string {
 	const most = 20
-	text := "not taken: "
+	text := "ignored: "
 	for i, key := range keys[:min(len(keys), most)] {
 		if i > 0 {
 			text += ", "
@@ -95,7 +94,7 @@ func markDuplicates(servers []PastedServer) {
 	folded := map[string]string{}
 	for i, s := range servers {
 		if other, taken := folded[FoldAlias(s.Alias)]; taken {
-			servers[i].problem("", "alias", fmt.Sprintf("aliases are unique ignoring case, and %q is there too", other))
+			servers[i].problem("", "alias", fmt.Sprintf("aliases must be unique ignoring case: %q already exists", other))
 		}
 		folded[FoldAlias(s.Alias)] = s.Alias
 	}
@@ -105,7 +104,7 @@ func (s *PastedServer) problem(path, field, why string) {
 	s.Problems = append(s.Problems, PastedProblem{Path: path, Field: field, Why: why})
 }
 
-// readEntry reads one entry of a client's configuration.
+// readEntry parses one entry of a client's configuration.
 func readEntry(alias string, raw []byte) PastedServer {
 	s := PastedServer{Alias: alias}
 	if why := CheckAlias(alias); why != "" {
@@ -116,8 +115,8 @@ func readEntry(alias string, raw []byte) PastedServer {
 	return s
 }
 
-// read reads the translated keys. more are the keys that the entry has
-// besides those of every server.
+// read parses the translated keys. more are the keys of the entry in addition
+// to those of every server.
 func (s *PastedServer) read(r *reader, entry clientfile.Entry, more fields) {
 	s.Declaration = &Server{}
 	known := r.serverFields(s.Declaration)
@@ -140,14 +139,14 @@ func (s *PastedServer) read(r *reader, entry clientfile.Entry, more fields) {
 		s.problem("url", "url", "this key is required")
 	}
 	if entry.Bridged {
-		s.Notes = append(s.Notes, "the command connects to a remote server, which is used without it")
+		s.Notes = append(s.Notes, "the command only connects to a remote server: its URL is used instead")
 	}
 	if len(entry.NotTaken) > 0 {
 		s.Notes = append(s.Notes, notTaken(entry.NotTaken))
 	}
 }
 
-// Refusals returns the problems of the servers, by the path in the text.
+// Refusals returns the problems of the servers, by path in the text.
 func (p *Pasted) Refusals() map[string]string {
 	problems := map[string]string{}
 	for _, s := range p.Servers {
@@ -156,8 +155,8 @@ func (p *Pasted) Refusals() map[string]string {
 	return problems
 }
 
-// RefusalsOf returns by the path in the text why the server with the alias
-// could not be stored.
+// RefusalsOf returns by path in the text why the server with the alias was not
+// stored.
 func (p *Pasted) RefusalsOf(alias string, f *fault.Fault) map[string]string {
 	if len(f.Fields) == 0 {
 		return map[string]string{p.path(alias): f.Message}

@@ -12,8 +12,8 @@ import (
 	"mcpgateway/services/fault"
 )
 
-// shown returns a pasted server as one line: alias, what is declared, what is
-// wrong, what was noted.
+// shown returns a pasted server as one line: alias, declaration, problems and
+// notes.
 func shown(t *testing.T, s declaration.PastedServer) string {
 	t.Helper()
 	d := map[string]any{}
@@ -42,38 +42,38 @@ func shown(t *testing.T, s declaration.PastedServer) string {
 	return line
 }
 
-func TestWhatPeoplePaste(t *testing.T) {
+func TestParsePasted(t *testing.T) {
 	const notRun = `commands are not supported: run the server over HTTP and add its URL`
 	for name, tc := range map[string]struct {
 		pasted string
 		want   []string
 	}{
-		"a URL":                 {" https://mcp.linear.app/mcp\n", []string{`linear {"url":"https://mcp.linear.app/mcp"}`}},
-		"an address":            {"http://127.0.0.1:3001/mcp", []string{`server {"url":"http://127.0.0.1:3001/mcp"}`}},
-		"a host":                {"http://localhost:3001/mcp", []string{`localhost {"url":"http://localhost:3001/mcp"}`}},
-		"mcpServers":            {`{"mcpServers":{"b":{"url":"https://b.example"},"a":{"serverUrl":"https://a.example","type":"sse"}}}`, []string{`a {"transport":"sse","url":"https://a.example"}`, `b {"url":"https://b.example"}`}},
-		"VS Code":               {`{"inputs":[],"servers":{"gh":{"type":"http","url":"https://gh.example"}}}`, []string{`gh {"transport":"streamable-http","url":"https://gh.example"}`}},
-		"VS Code's settings":    {`{"editor.tabSize":2,"mcp":{"servers":{"gh":{"url":"https://gh.example"}}}}`, []string{`gh {"url":"https://gh.example"}`}},
-		"a map":                 {`{"gh":{"httpUrl":"https://gh.example"},"x":"https://x.example"}`, []string{`gh {"url":"https://gh.example"}`, `x {"url":"https://x.example"}`}},
-		"copied entries":        {`"gh": {"url":"https://gh.example"},`, []string{`gh {"url":"https://gh.example"}`}},
-		"one server":            {`{"url":"https://api.example.com/mcp","headers":{"X-Key":"k"}}`, []string{`example {"headers":{"X-Key":"k"},"url":"https://api.example.com/mcp"}`}},
-		"comments":              {"{ // of VS Code\n\"servers\":{/* one, */\"gh\":{\"url\":\"https://gh.example/a//b\",},\n},}", []string{`gh {"url":"https://gh.example/a//b"}`}},
-		"what looks like one":   {`{"gh":{"url":"https://gh.example","headers":{"X":"a\"//,}"}}}`, []string{`gh {"headers":{"X":"a\"//,}"},"url":"https://gh.example"}`}},
-		"a server called mcp":   {`{"mcp":{"url":"https://x.example"}}`, []string{`x {"url":"https://x.example"}`}},
-		"bearer header":         {`{"a":{"url":"https://a.example","headers":{"authorization":"bearer  tok"}}}`, []string{`a {"bearer":"tok","type":"bearer","url":"https://a.example"}`}},
-		"references":            {`{"a":{"url":"https://a.example","headers":{"Authorization":"Bearer ${env:A_TOKEN}","X-B":"${B:-}"}}}`, []string{`a {"bearer":"${A_TOKEN}","headers":{"X-B":"${B}"},"type":"bearer","url":"https://a.example"}`}},
-		"a prompt":              {`{"a":{"url":"https://a.example","headers":{"Authorization":"Bearer ${input:token}"}}}`, []string{`a {"bearer":"","type":"bearer","url":"https://a.example"} [headers.Authorization authBearer: the client prompts for this value: enter the value, or a reference such as ${NAME}]`}},
-		"part of a value":       {`{"a":{"url":"https://a.example","headers":{"X":"key ${A}"}}}`, []string{`a {"headers":{"X":""},"url":"https://a.example"} [headers.X headers.X: a reference must be the whole value: enter the value, or put the whole value into a variable]`}},
-		"off":                   {`{"a":{"url":"https://a.example","disabled":true,"autoApprove":["x"],"icon":"a.png"}}`, []string{`a {"enabled":false,"url":"https://a.example"}; not taken: autoApprove, icon`}},
-		"a command":             {`{"mcpServers":{"fs":{"command":"npx","args":["-y","server-filesystem","/"]},"ok":{"url":"https://ok.example"}}}`, []string{`fs {} [command command: ` + notRun + `]`, `ok {"url":"https://ok.example"}`}},
-		"one command":           {`{"command":"npx"}`, []string{`server {} [command command: ` + notRun + `]`}},
-		"another bridge":        {`{"a":{"command":"sh","args":["-c","curl","https://evil.example"]}}`, []string{`a {} [command command: ` + notRun + `]`}},
-		"stdio":                 {`{"a":{"type":"stdio","url":"https://a.example"}}`, []string{`a {"url":"https://a.example"} [type command: ` + notRun + `]`}},
-		"a bridge":              {`{"a":{"command":"npx","args":["-y","mcp-remote@latest","https://a.example/sse","--header","Authorization: Bearer ${T}"]}}`, []string{`a {"bearer":"${T}","type":"bearer","url":"https://a.example/sse"}; the command connects to a remote server, which is used without it`}},
-		"an unusable alias":     {`{"a b":{"url":"https://a.example"}}`, []string{`a b {"url":"https://a.example"} [ alias: use 1 to 64 letters, digits and inner hyphens, dots or underscores]`}},
-		"aliases twice":         {`{"a":{"url":"https://a.example"},"A":{"url":"https://b.example"}}`, []string{`A {"url":"https://b.example"}`, `a {"url":"https://a.example"} [ alias: aliases are unique ignoring case, and "A" is there too]`}},
-		"no URL":                {`{"a":{}}`, []string{`a {} [url url: this key is required]`}},
-		"nothing usable inside": {`{"a":7}`, []string{`a {} [ url: use an object, or a URL]`}},
+		"URL":                     {" https://mcp.linear.app/mcp\n", []string{`linear {"url":"https://mcp.linear.app/mcp"}`}},
+		"loopback URL":            {"http://127.0.0.1:3001/mcp", []string{`server {"url":"http://127.0.0.1:3001/mcp"}`}},
+		"host":                    {"http://localhost:3001/mcp", []string{`localhost {"url":"http://localhost:3001/mcp"}`}},
+		"mcpServers":              {`{"mcpServers":{"b":{"url":"https://b.example"},"a":{"serverUrl":"https://a.example","type":"sse"}}}`, []string{`a {"transport":"sse","url":"https://a.example"}`, `b {"url":"https://b.example"}`}},
+		"VS Code":                 {`{"inputs":[],"servers":{"gh":{"type":"http","url":"https://gh.example"}}}`, []string{`gh {"transport":"streamable-http","url":"https://gh.example"}`}},
+		"VS Code settings":        {`{"editor.tabSize":2,"mcp":{"servers":{"gh":{"url":"https://gh.example"}}}}`, []string{`gh {"url":"https://gh.example"}`}},
+		"map":                     {`{"gh":{"httpUrl":"https://gh.example"},"x":"https://x.example"}`, []string{`gh {"url":"https://gh.example"}`, `x {"url":"https://x.example"}`}},
+		"copied entries":          {`"gh": {"url":"https://gh.example"},`, []string{`gh {"url":"https://gh.example"}`}},
+		"one server":              {`{"url":"https://api.example.com/mcp","headers":{"X-Key":"k"}}`, []string{`example {"headers":{"X-Key":"k"},"url":"https://api.example.com/mcp"}`}},
+		"comments":                {"{ // of VS Code\n\"servers\":{/* one, */\"gh\":{\"url\":\"https://gh.example/a//b\",},\n},}", []string{`gh {"url":"https://gh.example/a//b"}`}},
+		"comments in a string":    {`{"gh":{"url":"https://gh.example","headers":{"X":"a\"//,}"}}}`, []string{`gh {"headers":{"X":"a\"//,}"},"url":"https://gh.example"}`}},
+		"server called mcp":       {`{"mcp":{"url":"https://x.example"}}`, []string{`x {"url":"https://x.example"}`}},
+		"bearer header":           {`{"a":{"url":"https://a.example","headers":{"authorization":"bearer  tok"}}}`, []string{`a {"bearer":"tok","type":"bearer","url":"https://a.example"}`}},
+		"references":              {`{"a":{"url":"https://a.example","headers":{"Authorization":"Bearer ${env:A_TOKEN}","X-B":"${B:-}"}}}`, []string{`a {"bearer":"${A_TOKEN}","headers":{"X-B":"${B}"},"type":"bearer","url":"https://a.example"}`}},
+		"prompt variable":         {`{"a":{"url":"https://a.example","headers":{"Authorization":"Bearer ${input:token}"}}}`, []string{`a {"bearer":"","type":"bearer","url":"https://a.example"} [headers.Authorization authBearer: the client prompts for this value: enter the value, or a reference such as ${NAME}]`}},
+		"variable inside a value": {`{"a":{"url":"https://a.example","headers":{"X":"key ${A}"}}}`, []string{`a {"headers":{"X":""},"url":"https://a.example"} [headers.X headers.X: a reference must be the whole value: enter the value, or put the whole value into a variable]`}},
+		"disabled":                {`{"a":{"url":"https://a.example","disabled":true,"autoApprove":["x"],"icon":"a.png"}}`, []string{`a {"enabled":false,"url":"https://a.example"}; ignored: autoApprove, icon`}},
+		"command":                 {`{"mcpServers":{"fs":{"command":"npx","args":["-y","server-filesystem","/"]},"ok":{"url":"https://ok.example"}}}`, []string{`fs {} [command command: ` + notRun + `]`, `ok {"url":"https://ok.example"}`}},
+		"one command":             {`{"command":"npx"}`, []string{`server {} [command command: ` + notRun + `]`}},
+		"other bridge":            {`{"a":{"command":"sh","args":["-c","curl","https://evil.example"]}}`, []string{`a {} [command command: ` + notRun + `]`}},
+		"stdio":                   {`{"a":{"type":"stdio","url":"https://a.example"}}`, []string{`a {"url":"https://a.example"} [type command: ` + notRun + `]`}},
+		"bridge":                  {`{"a":{"command":"npx","args":["-y","mcp-remote@latest","https://a.example/sse","--header","Authorization: Bearer ${T}"]}}`, []string{`a {"bearer":"${T}","type":"bearer","url":"https://a.example/sse"}; the command only connects to a remote server: its URL is used instead`}},
+		"invalid alias":           {`{"a b":{"url":"https://a.example"}}`, []string{`a b {"url":"https://a.example"} [ alias: use 1 to 64 letters, digits and inner hyphens, dots or underscores]`}},
+		"duplicate aliases":       {`{"a":{"url":"https://a.example"},"A":{"url":"https://b.example"}}`, []string{`A {"url":"https://b.example"}`, `a {"url":"https://a.example"} [ alias: aliases must be unique ignoring case: "A" already exists]`}},
+		"no URL":                  {`{"a":{}}`, []string{`a {} [url url: this key is required]`}},
+		"no usable server":        {`{"a":7}`, []string{`a {} [ url: use an object, or a URL]`}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			pasted, err := declaration.ParsePasted(tc.pasted)
@@ -91,7 +91,7 @@ func TestWhatPeoplePaste(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBePasted(t *testing.T) {
+func TestParsePastedErrors(t *testing.T) {
 	entries := func(n int) string {
 		list := make([]string, n)
 		for i := range list {
@@ -112,8 +112,8 @@ func TestWhatCannotBePasted(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBePastedIsToldWhereAndWhy(t *testing.T) {
-	for text, says := range map[string]string{
+func TestPastedErrorMessages(t *testing.T) {
+	for text, message := range map[string]string{
 		"hello world":         "this is neither",
 		"hello":               "this is neither",
 		"ftp://127.0.0.1/mcp": "must start with http:// or https://",
@@ -129,8 +129,8 @@ func TestWhatCannotBePastedIsToldWhereAndWhy(t *testing.T) {
 	} {
 		_, err := declaration.ParsePasted(text)
 		f := fault.From(err)
-		if !strings.Contains(f.Fields["pasted"], says) {
-			t.Errorf("%q gave %v", text, f.Fields)
+		if !strings.Contains(f.Fields["pasted"], message) {
+			t.Errorf("ParsePasted(%q) = %v", text, f.Fields)
 		}
 	}
 }

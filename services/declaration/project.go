@@ -8,7 +8,7 @@ import (
 	"mcpgateway/models"
 )
 
-// Project is the wished state of one project.
+// Project is the desired state of one project.
 type Project struct {
 	Name, Description *string
 	AuthMode          *models.AuthMode
@@ -25,8 +25,8 @@ type Project struct {
 	Servers           map[string]*Server // by alias
 }
 
-// Check returns the declaration without the values that have a problem, and the
-// problems by path.
+// Check returns the declaration without invalid values, and the problems by
+// path.
 func (d *Project) Check() (*Project, map[string]string) {
 	r, checked := newReader(), *d
 	r.projectFields(&checked).check("")
@@ -60,11 +60,11 @@ func (r *reader) projectFields(d *Project) fields {
 	}
 }
 
-// servers returns the field of the servers of a project by alias.
+// servers returns the field of a project's servers by alias.
 func (r *reader) servers(d *Project) field {
 	bound := func(path string) {
 		if len(d.Servers) > MaxServers {
-			r.problem(path, fmt.Sprintf("a project holds at most %d servers", MaxServers))
+			r.problem(path, fmt.Sprintf("a project can have at most %d servers", MaxServers))
 		}
 	}
 	read := func(path string, raw []byte) {

@@ -10,8 +10,8 @@ import (
 	"mcpgateway/services/rawjson"
 )
 
-// reader reads and checks declarations. It collects every problem under its
-// path, so that a file can be corrected at once.
+// reader parses and validates declarations. It collects every problem by path,
+// so that a file can be corrected in one step.
 type reader struct{ problems map[string]string }
 
 func newReader() *reader { return &reader{problems: map[string]string{}} }
@@ -22,7 +22,7 @@ func (r *reader) problem(path, why string) {
 	}
 }
 
-// object reads an object with the known keys.
+// object parses an object with the known keys.
 func (r *reader) object(path string, raw []byte, known fields) {
 	o, err := rawjson.ParseObject(raw, rawjson.Strict)
 	if err != nil {
@@ -43,7 +43,7 @@ func (r *reader) members(path string, o *rawjson.Object, known fields) {
 	}
 }
 
-// each reads an object whose keys are names.
+// each parses an object whose keys are names.
 func (r *reader) each(path string, raw []byte, read func(name, path string, raw []byte)) {
 	o, err := rawjson.ParseObject(raw, rawjson.Strict)
 	if err != nil {
@@ -55,18 +55,19 @@ func (r *reader) each(path string, raw []byte, read func(name, path string, raw 
 	}
 }
 
-// unknown rejects a key and names the nearest known one, or all of them. also
-// are further names that may have been meant.
+// unknown reports an unknown key and suggests the nearest known one, or lists
+// all. also are further names that may have been meant.
 func (r *reader) unknown(path, name string, known fields, also ...string) {
 	names := slices.Sorted(maps.Keys(known))
 	if near := nearest.Name(name, append(names[:len(names):len(names)], also...)); near != "" {
-		r.problem(path, "this key is unknown: did you mean "+near+"?")
+		r.problem(path, "unknown key: did you mean "+near+"?")
 		return
 	}
-	r.problem(path, "this key is unknown: known are "+strings.Join(names, ", "))
+	r.problem(path, "unknown key: use one of "+strings.Join(names, ", "))
 }
 
-// aliases returns a check of aliases in turn, with the path of each.
+// aliases returns a function that checks aliases one after another, each with
+// its path.
 func (r *reader) aliases() func(path, alias string) {
 	folded := map[string]string{}
 	return func(path, alias string) {
@@ -74,7 +75,7 @@ func (r *reader) aliases() func(path, alias string) {
 			r.problem(path, why)
 		}
 		if other, taken := folded[FoldAlias(alias)]; taken {
-			r.problem(path, fmt.Sprintf("aliases are unique ignoring case, and %q is there too", other))
+			r.problem(path, fmt.Sprintf("aliases must be unique ignoring case: %q already exists", other))
 		}
 		folded[FoldAlias(alias)] = alias
 	}

@@ -9,9 +9,9 @@ import (
 	"mcpgateway/services/rawjson"
 )
 
-// ParseProject reads the record of one project as the administration API takes
-// it: the names of the declarative file, and projectSlug, which is nil when it
-// is absent. It returns VALIDATION_FAILED with the path of every mistake.
+// ParseProject parses a project in a request to the administration API: the
+// keys of the declarative file and projectSlug, which is nil if absent. It
+// returns VALIDATION_FAILED with every problem by path.
 func ParseProject(raw []byte) (slug *string, d *Project, err error) {
 	d = &Project{}
 	err = parseRecord(raw, func(r *reader, o *rawjson.Object) {
@@ -23,8 +23,7 @@ func ParseProject(raw []byte) (slug *string, d *Project, err error) {
 	return slug, d, err
 }
 
-// ParseServer reads the record of one server in the same way; alias is nil
-// when it is absent.
+// ParseServer parses a server in the same way. alias is nil if absent.
 func ParseServer(raw []byte) (alias *string, d *Server, err error) {
 	d = &Server{}
 	err = parseRecord(raw, func(r *reader, o *rawjson.Object) {
@@ -39,18 +38,18 @@ func ParseServer(raw []byte) (alias *string, d *Server, err error) {
 	return alias, d, err
 }
 
-// recordFields returns the keys that the record of a server has
-// besides those of its declaration.
+// recordFields returns the keys of a server in a request in addition to those
+// of its declaration.
 func (r *reader) recordFields(alias **string) fields {
 	known := fields{"alias": r.text(alias, 64)}
 	r.readOnly(known, "id", "projectSlug", "hasAuthBearer", "headerNames", "lastSync", "health", "createdAt", "updatedAt", "warnings")
 	return known
 }
 
-// ParseNewServers reads the body of a request for new servers: the record of
-// one server with its alias, for which single is true and which has no
-// problems, or a client's configuration. It returns VALIDATION_FAILED with the
-// path of every mistake when no server is left.
+// ParseNewServers parses a request for new servers: either one server with its
+// alias, for which single is true and which has no problems, or a client's
+// configuration. If no server is valid, it returns VALIDATION_FAILED with every
+// problem by path.
 func ParseNewServers(raw []byte) (p *Pasted, single bool, err error) {
 	o, err := rawjson.ParseObject(raw, rawjson.Strict)
 	if err == nil && (o.Get("alias") != nil || !clientfile.IsFile(o)) {
@@ -103,8 +102,7 @@ func parseRecord(raw []byte, read func(*reader, *rawjson.Object)) error {
 	return nil
 }
 
-// readOnly refuses keys that records have and nobody may set, with a better
-// reason than that they are unknown.
+// readOnly rejects read-only keys with a better reason than "unknown key".
 func (r *reader) readOnly(known fields, names ...string) {
 	for _, name := range names {
 		known[name] = field{read: func(path string, _ []byte) { r.problem(path, "this key is read-only: leave it out") }}

@@ -8,7 +8,7 @@ import (
 	"mcpgateway/services/declaration"
 )
 
-func TestBodiesUseTheDeclarativeNames(t *testing.T) {
+func TestRequestBodies(t *testing.T) {
 	slug, p, err := declaration.ParseProject([]byte(`{"projectSlug":"a","authMode":"none","mcpServers":{"x":{"url":"https://x.example"}}}`))
 	if err != nil || slug == nil || *slug != "a" || *p.AuthMode != models.AuthNone || *p.Servers["x"].URL != "https://x.example" {
 		t.Errorf("%v %v %+v", err, slug, p)

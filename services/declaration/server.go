@@ -8,8 +8,8 @@ import (
 	"mcpgateway/services/rawjson"
 )
 
-// Server is the wished state of one upstream server. Secrets are
-// plain text or `${NAME}` references here; "" clears the stored one.
+// Server is the desired state of one upstream server. Secrets are cleartext or
+// `${NAME}` references here; "" clears the stored one.
 type Server struct {
 	URL               *string
 	Transport         *models.Transport
@@ -27,23 +27,23 @@ type Server struct {
 	OAuthClientSecret *string
 	OAuthScopes       *[]string
 
-	// MissingHeaders are headers that the server requires and whose values
-	// follow later. No file and no request can name them.
+	// MissingHeaders are required headers without a value yet. No file or
+	// request can set them.
 	MissingHeaders []string
 }
 
-// Check returns the declaration without the values that have a problem, and the
-// problems by path.
+// Check returns the declaration without invalid values, and the problems by
+// path.
 func (d *Server) Check() (*Server, map[string]string) {
 	r, checked := newReader(), *d
 	r.serverFields(&checked).check("")
 	return &checked, r.problems
 }
 
-// JSON returns the declaration with its secrets as ParseServer reads it. It does
-// not hold MissingHeaders.
+// JSON returns the declaration with its secrets in the form that ParseServer
+// accepts. It doesn't contain MissingHeaders.
 func (d *Server) JSON() []byte {
-	b, _ := json.Marshal(newReader().serverFields(d).values()) // strings, booleans and integers always encode
+	b, _ := json.Marshal(newReader().serverFields(d).values()) // strings, booleans and integers always marshal
 	return b
 }
 

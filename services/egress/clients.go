@@ -42,8 +42,7 @@ type settings struct {
 // Option configures outbound connections.
 type Option func(*settings)
 
-// WithRootCAs makes the clients trust roots instead of the system's
-// certificate authorities.
+// WithRootCAs replaces the system's certificate authorities by roots.
 func WithRootCAs(roots *x509.CertPool) Option { return func(s *settings) { s.roots = roots } }
 
 // WithFetchTo allows the client of Fetch to reach additional addresses and
@@ -130,7 +129,7 @@ func newTransport(control control, chosen *settings) *http.Transport {
 func (c *Clients) MCP() *http.Client { return c.mcp }
 
 // Catalog returns the client for reading public documents without credentials.
-// It follows at most 3 redirects, also to other origins but deniedPrefixes from https to
+// It follows at most 3 redirects, also to other origins but never from https to
 // http. Other redirects are returned as responses. Addresses are restricted as
 // for MCP.
 func (c *Clients) Catalog() *http.Client { return c.catalog }

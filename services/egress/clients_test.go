@@ -82,7 +82,7 @@ func TestOnlyAllowedServersAreReached(t *testing.T) {
 		}
 	}
 	if hits.Load() != before {
-		t.Error("a refused request reached the server")
+		t.Error("rejected request reached the server")
 	}
 }
 
@@ -121,7 +121,7 @@ func TestRedirects(t *testing.T) {
 				n := requests.Add(1)
 				body, err := io.ReadAll(r.Body)
 				if r.Method != http.MethodPost || string(body) != "body" || err != nil || r.Header.Get("Authorization") != "Bearer secret" {
-					t.Errorf("request %d is %s with body %q and Authorization %q (%v)", n, r.Method, body, r.Header.Get("Authorization"), err)
+					t.Errorf("request %d: method %s, body %q, Authorization %q (%v)", n, r.Method, body, r.Header.Get("Authorization"), err)
 				}
 				if n <= int64(c.hops) {
 					w.Header().Set("Location", fmt.Sprintf("/hop/%d", n))
@@ -136,7 +136,7 @@ func TestRedirects(t *testing.T) {
 				t.Errorf("status %d after %d requests, want %d after %d", resp.StatusCode, requests.Load(), c.want, c.requests)
 			}
 			if c.want != 200 && resp.Header.Get("Location") == "" {
-				t.Error("the redirect that was not followed is not the response")
+				t.Error("response is not the redirect")
 			}
 		})
 	}
@@ -194,7 +194,7 @@ func TestCrossOriginRedirectsAreNotFollowed(t *testing.T) {
 }
 
 func TestRedirectsStayOnFirstOrigin(t *testing.T) {
-	other := serve(t, func(http.ResponseWriter, *http.Request) { t.Error("a request reached another origin") })
+	other := serve(t, func(http.ResponseWriter, *http.Request) { t.Error("request reached another origin") })
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		to := "/second"
 		if r.URL.Path == "/second" {
@@ -210,7 +210,7 @@ func TestRedirectsStayOnFirstOrigin(t *testing.T) {
 }
 
 func TestProxyEnvironmentIsIgnored(t *testing.T) {
-	proxy := serve(t, func(http.ResponseWriter, *http.Request) { t.Error("the request went through the proxy") })
+	proxy := serve(t, func(http.ResponseWriter, *http.Request) { t.Error("request used the proxy") })
 	t.Setenv("HTTP_PROXY", proxy.URL)
 	t.Setenv("http_proxy", proxy.URL)
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "direct") })
@@ -237,7 +237,7 @@ func TestResponsesAreNotDecompressed(t *testing.T) {
 		t.Fatal(err)
 	}
 	if strings.Contains(body, "bomb") || resp.Header.Get("Content-Encoding") != "gzip" {
-		t.Error("the answer was decompressed")
+		t.Error("response was decompressed")
 	}
 }
 
@@ -251,7 +251,7 @@ func TestResponseHeadersAreLimited(t *testing.T) {
 			s := serve(t, func(w http.ResponseWriter, r *http.Request) { w.Header().Set("X-Long", strings.Repeat("a", c.size)) })
 			_, _, err := post(t, clients(t, egress.DefaultAllow(true)).MCP(), s.URL)
 			if (err == nil) != c.ok {
-				t.Errorf("a header of %d bytes: %v", c.size, err)
+				t.Errorf("header of %d bytes: %v", c.size, err)
 			}
 		})
 	}
@@ -274,7 +274,7 @@ func TestContextEndsCall(t *testing.T) {
 		resp.Body.Close()
 	}
 	if !errors.Is(err, context.Canceled) {
-		t.Errorf("the call returned %v", err)
+		t.Errorf("call returned %v", err)
 	}
 }
 
@@ -308,11 +308,11 @@ func TestCertificatesAreVerified(t *testing.T) {
 	roots.AddCert(s.Certificate())
 	_, body, err := post(t, clients(t, egress.DefaultAllow(true), egress.WithRootCAs(roots)).MCP(), s.URL)
 	if err != nil || body != "HTTP/1.1" {
-		t.Errorf("with the authority: %q (%v)", body, err)
+		t.Errorf("with root CA: %q (%v)", body, err)
 	}
 	var unknown x509.UnknownAuthorityError
 	if _, _, err := post(t, clients(t, egress.DefaultAllow(true)).MCP(), s.URL); !errors.As(err, &unknown) {
-		t.Errorf("without the authority: %v", err)
+		t.Errorf("without root CA: %v", err)
 	}
 }
 
@@ -356,7 +356,7 @@ func TestRebind(t *testing.T) {
 		return err
 	}
 	if err := ask(); err != nil || publicHits.Load() != 1 {
-		t.Fatalf("the first answer of the resolver: %v", err)
+		t.Fatalf("first address of the resolver: %v", err)
 	}
 	c.Close() // the idle connection is to the first address
 	for _, addrs := range [][]netip.Addr{
@@ -371,6 +371,6 @@ func TestRebind(t *testing.T) {
 		}
 	}
 	if innerHits.Load() != 0 {
-		t.Error("the inner server was reached")
+		t.Error("inner server was reached")
 	}
 }

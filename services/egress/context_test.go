@@ -31,7 +31,7 @@ func TestBodiesOfAllSizes(t *testing.T) {
 		body := strings.Repeat("x", size)
 		status, text, err := send(t.Context(), c, "POST", s.url, body)
 		if err != nil || status != http.StatusOK || text != head+body {
-			t.Errorf("%d bytes: %d bytes came back, which begin with %.80q, %v", size, len(text), text, err)
+			t.Errorf("%d bytes sent, %d bytes received: %.80q, %v", size, len(text), text, err)
 		}
 	}
 	if n := s.conns.Load(); n != 1 {
@@ -86,7 +86,7 @@ func TestEarlierDeadlinesAreIgnored(t *testing.T) {
 	succeed("at once, for the last time", short, func() { answers <- plainAnswer })
 	late := limited(100 * time.Millisecond)
 	if _, _, err := send(late, c, "POST", s.url, "{}"); !errors.Is(err, context.DeadlineExceeded) || late.Err() == nil {
-		t.Errorf("without an answer: %v, and the context says %v", err, late.Err())
+		t.Errorf("without a response: %v, context error %v", err, late.Err())
 	}
 	answers <- plainAnswer // for a closed connection
 	if n := s.conns.Load(); n != 1 {
@@ -127,10 +127,10 @@ func TestContextsEndRequests(t *testing.T) {
 						over <- time.Now()
 					}()
 					if _, _, err := send(ctx, local(t), "POST", s.url, "{}"); !errors.Is(err, want) || !errors.Is(ctx.Err(), want) {
-						t.Errorf("got %v, and the context says %v", err, ctx.Err())
+						t.Errorf("got %v, context error %v", err, ctx.Err())
 					}
 					if late := (<-ended).Sub(<-over); late > 50*time.Millisecond {
-						t.Errorf("the server noticed after %s", late)
+						t.Errorf("server noticed after %s", late)
 					}
 				})
 			}
@@ -152,7 +152,7 @@ func waitFor(t *testing.T, happened func() bool) {
 	defer tick.Stop()
 	for deadline := time.Now().Add(10 * time.Second); !happened(); <-tick.C {
 		if time.Now().After(deadline) {
-			t.Fatal("it did not happen within 10 s")
+			t.Fatal("event did not happen within 10 s")
 		}
 	}
 }

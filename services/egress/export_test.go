@@ -34,6 +34,5 @@ func PutIdle(hosts, each int) (kept int) {
 	return kept
 }
 
-// WithResolver makes the clients look names up with r instead of the system's
-// resolver.
+// WithResolver replaces the system's resolver by r.
 func WithResolver(r *net.Resolver) Option { return func(s *settings) { s.resolver = r } }

@@ -48,10 +48,10 @@ func TestFetchReachesOnlyPublicWebPorts(t *testing.T) {
 		options []egress.Option
 		reached bool
 	}{
-		{"as the product runs", nil, false},
-		{"with the address allowed", []egress.Option{egress.WithFetchTo(loopback)}, false},
-		{"with the port allowed", []egress.Option{egress.WithFetchTo(nil, port)}, false},
-		{"with both allowed", []egress.Option{egress.WithFetchTo(loopback, port)}, true},
+		{"default", nil, false},
+		{"allowed address", []egress.Option{egress.WithFetchTo(loopback)}, false},
+		{"allowed port", []egress.Option{egress.WithFetchTo(nil, port)}, false},
+		{"allowed address and port", []egress.Option{egress.WithFetchTo(loopback, port)}, true},
 	}
 	for _, c := range cases {
 		_, err := get(t, clients(t, egress.DefaultAllow(true), c.options...).Fetch(), s.URL)
@@ -60,11 +60,11 @@ func TestFetchReachesOnlyPublicWebPorts(t *testing.T) {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}
-	for _, deniedPrefixes := range []string{"http://169.254.169.254/", "http://[fe80::1]/", "http://0.0.0.0/"} {
+	for _, address := range []string{"http://169.254.169.254/", "http://[fe80::1]/", "http://0.0.0.0/"} {
 		c := clients(t, nil, egress.WithFetchTo(prefixes("0.0.0.0/0", "::/0"), port)).Fetch()
 		var blocked *egress.Blocked
-		if _, err := get(t, c, deniedPrefixes); !errors.As(err, &blocked) {
-			t.Errorf("%s: %v", deniedPrefixes, err)
+		if _, err := get(t, c, address); !errors.As(err, &blocked) {
+			t.Errorf("%s: %v", address, err)
 		}
 	}
 }
@@ -101,6 +101,6 @@ func TestFetchRedirects(t *testing.T) {
 	strict := clients(t, nil, egress.WithFetchTo(loopback, portOf(t, s.URL))).Fetch()
 	var blocked *egress.Blocked
 	if _, err := get(t, strict, s.URL+"/away"); !errors.As(err, &blocked) {
-		t.Errorf("a redirect to a refused port: %v", err)
+		t.Errorf("redirect to a blocked port: %v", err)
 	}
 }

@@ -27,9 +27,9 @@ func TestSSRFGuard(t *testing.T) {
 		"nat64":      egress.NewGuard(prefixes("64:ff9b::/96")),
 	}
 	const (
-		yes            = "yes"
-		no             = "no"
-		deniedPrefixes = "deniedPrefixes"
+		yes    = "yes"
+		no     = "no"
+		denied = "denied"
 	)
 	cases := []struct {
 		addr                             string
@@ -58,38 +58,38 @@ func TestSSRFGuard(t *testing.T) {
 		{"2001:db8::1", no, no, yes, no},
 		{"3fff::1", no, no, yes, no},
 		{"::7f00:1", no, no, yes, no}, // IPv4-compatible, deprecated and not routed
-		{"0.0.0.0", deniedPrefixes, deniedPrefixes, deniedPrefixes, deniedPrefixes},
-		{"0.1.2.3", deniedPrefixes, deniedPrefixes, deniedPrefixes, deniedPrefixes},
-		{"::", deniedPrefixes, deniedPrefixes, deniedPrefixes, deniedPrefixes},
-		{"255.255.255.255", deniedPrefixes, deniedPrefixes, deniedPrefixes, deniedPrefixes},
-		{"224.0.0.1", deniedPrefixes, deniedPrefixes, deniedPrefixes, deniedPrefixes},
-		{"ff02::1", deniedPrefixes, deniedPrefixes, deniedPrefixes, deniedPrefixes},
-		{"169.254.0.1", deniedPrefixes, deniedPrefixes, deniedPrefixes, deniedPrefixes},
-		{"169.254.169.254", deniedPrefixes, deniedPrefixes, deniedPrefixes, deniedPrefixes},
-		{"169.254.170.2", deniedPrefixes, deniedPrefixes, deniedPrefixes, deniedPrefixes},
+		{"0.0.0.0", denied, denied, denied, denied},
+		{"0.1.2.3", denied, denied, denied, denied},
+		{"::", denied, denied, denied, denied},
+		{"255.255.255.255", denied, denied, denied, denied},
+		{"224.0.0.1", denied, denied, denied, denied},
+		{"ff02::1", denied, denied, denied, denied},
+		{"169.254.0.1", denied, denied, denied, denied},
+		{"169.254.169.254", denied, denied, denied, denied},
+		{"169.254.170.2", denied, denied, denied, denied},
 		{"169.253.255.255", yes, yes, yes, yes},
 		{"169.255.0.0", yes, yes, yes, yes},
-		{"100.100.100.200", deniedPrefixes, deniedPrefixes, deniedPrefixes, deniedPrefixes},
-		{"168.63.129.16", deniedPrefixes, deniedPrefixes, deniedPrefixes, deniedPrefixes},
+		{"100.100.100.200", denied, denied, denied, denied},
+		{"168.63.129.16", denied, denied, denied, denied},
 		{"168.63.129.17", yes, yes, yes, yes},
-		{"192.0.0.192", deniedPrefixes, deniedPrefixes, deniedPrefixes, deniedPrefixes},
-		{"fd00:ec2::254", deniedPrefixes, deniedPrefixes, deniedPrefixes, deniedPrefixes},
-		{"fd20:ce::254", deniedPrefixes, deniedPrefixes, deniedPrefixes, deniedPrefixes},
-		{"fd00:42::42", deniedPrefixes, deniedPrefixes, deniedPrefixes, deniedPrefixes},
-		{"fe80::1", deniedPrefixes, deniedPrefixes, deniedPrefixes, deniedPrefixes},
-		{"fe80::1%eth0", deniedPrefixes, deniedPrefixes, deniedPrefixes, deniedPrefixes},
-		{"febf::1", deniedPrefixes, deniedPrefixes, deniedPrefixes, deniedPrefixes},
-		{"fec0::1", deniedPrefixes, deniedPrefixes, deniedPrefixes, deniedPrefixes},
-		{"::ffff:127.0.0.1", deniedPrefixes, deniedPrefixes, deniedPrefixes, deniedPrefixes},
-		{"::ffff:8.8.8.8", deniedPrefixes, deniedPrefixes, deniedPrefixes, deniedPrefixes},
-		{"::ffff:0:127.0.0.1", deniedPrefixes, deniedPrefixes, deniedPrefixes, deniedPrefixes},
-		{"2002:7f00:1::1", deniedPrefixes, deniedPrefixes, deniedPrefixes, deniedPrefixes},
-		{"2002:808:808::1", deniedPrefixes, deniedPrefixes, deniedPrefixes, deniedPrefixes},
-		{"2001:0:1234::1", deniedPrefixes, deniedPrefixes, deniedPrefixes, deniedPrefixes},
-		{"64:ff9b:1::7f00:1", deniedPrefixes, deniedPrefixes, deniedPrefixes, deniedPrefixes},
+		{"192.0.0.192", denied, denied, denied, denied},
+		{"fd00:ec2::254", denied, denied, denied, denied},
+		{"fd20:ce::254", denied, denied, denied, denied},
+		{"fd00:42::42", denied, denied, denied, denied},
+		{"fe80::1", denied, denied, denied, denied},
+		{"fe80::1%eth0", denied, denied, denied, denied},
+		{"febf::1", denied, denied, denied, denied},
+		{"fec0::1", denied, denied, denied, denied},
+		{"::ffff:127.0.0.1", denied, denied, denied, denied},
+		{"::ffff:8.8.8.8", denied, denied, denied, denied},
+		{"::ffff:0:127.0.0.1", denied, denied, denied, denied},
+		{"2002:7f00:1::1", denied, denied, denied, denied},
+		{"2002:808:808::1", denied, denied, denied, denied},
+		{"2001:0:1234::1", denied, denied, denied, denied},
+		{"64:ff9b:1::7f00:1", denied, denied, denied, denied},
 		{"64:ff9b::808:808", no, no, yes, yes},
 		{"64:ff9b::7f00:1", no, no, yes, no},
-		{"64:ff9b::a9fe:a9fe", no, no, deniedPrefixes, deniedPrefixes},
+		{"64:ff9b::a9fe:a9fe", no, no, denied, denied},
 		{"2000::1%eth0", yes, yes, yes, yes},
 	}
 	for _, c := range cases {
@@ -100,23 +100,23 @@ func TestSSRFGuard(t *testing.T) {
 			var blocked *egress.Blocked
 			switch {
 			case errors.As(err, &blocked) && blocked.Never:
-				got = deniedPrefixes
+				got = denied
 			case errors.As(err, &blocked):
 				got = no
 			case err != nil:
-				t.Errorf("%s, %s: the error is no *Blocked: %v", name, c.addr, err)
+				t.Errorf("%s, %s: error is not a *Blocked: %v", name, c.addr, err)
 			}
 			if got != want {
 				t.Errorf("%s, %s: %s (%v), want %s", name, c.addr, got, err, want)
 			}
 			if err != nil && strings.Contains(err.Error(), "GATEWAY_EGRESS_ALLOW") != (got == no) {
-				t.Errorf("%s, %s: the error should name the setting when it helps, and only then: %v", name, c.addr, err)
+				t.Errorf("%s, %s: error must name the setting only if it would allow the address: %v", name, c.addr, err)
 			}
 		}
 	}
 	for _, g := range guards {
 		if err := g.Check(netip.Addr{}); err == nil {
-			t.Error("the invalid address was allowed")
+			t.Error("invalid address was allowed")
 		}
 	}
 }

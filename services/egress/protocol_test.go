@@ -106,7 +106,7 @@ func TestTLSSessionsAreResumed(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := <-resumed; got != (i > 0) {
-			t.Errorf("connection %d: resumed is %t", i+1, got)
+			t.Errorf("connection %d: resumed = %t", i+1, got)
 		}
 	}
 }
@@ -128,7 +128,7 @@ func TestHalfClosedConnectionsAreReplaced(t *testing.T) {
 			_ = c.(*net.TCPConn).CloseWrite()
 			closed <- struct{}{}
 			if r, _ := read(in); r != nil {
-				t.Errorf("%s: a request arrived on a half-closed connection", scheme)
+				t.Errorf("%s: request arrived on a half-closed connection", scheme)
 			}
 		})
 		c := local(t)

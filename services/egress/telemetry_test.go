@@ -23,7 +23,7 @@ func TestTelemetryReachesInternalCollectors(t *testing.T) {
 	clients := egress.NewClients(egress.NewGuard(nil)) // upstream servers must be public
 	defer clients.Close()
 	if d := clients.Telemetry().Timeout; d <= 0 || d > time.Minute {
-		t.Errorf("a delivery may take %s", d)
+		t.Errorf("timeout = %s", d)
 	}
 	resp, err := clients.Telemetry().Post(collector.URL, "application/x-protobuf", nil)
 	if err != nil {
@@ -31,13 +31,13 @@ func TestTelemetryReachesInternalCollectors(t *testing.T) {
 	}
 	_ = resp.Body.Close()
 	if resp.StatusCode != http.StatusTemporaryRedirect || moved {
-		t.Errorf("a redirect was answered %d and followed: %t", resp.StatusCode, moved)
+		t.Errorf("redirect: status %d, followed %t", resp.StatusCode, moved)
 	}
-	for _, deniedPrefixes := range []string{"http://169.254.169.254/", "http://[fe80::1]/", "http://[fd00:ec2::254]/", "http://0.0.0.0/"} {
-		_, err := clients.Telemetry().Get(deniedPrefixes)
+	for _, address := range []string{"http://169.254.169.254/", "http://[fe80::1]/", "http://[fd00:ec2::254]/", "http://0.0.0.0/"} {
+		_, err := clients.Telemetry().Get(address)
 		var blocked *egress.Blocked
 		if !errors.As(err, &blocked) || !blocked.Never {
-			t.Errorf("%s: %v", deniedPrefixes, err)
+			t.Errorf("%s: %v", address, err)
 		}
 	}
 }

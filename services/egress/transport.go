@@ -182,7 +182,7 @@ func CloseAfterRest(tasks *background.Tasks, rest io.ReadCloser) {
 		_ = rest.Close()
 		return
 	}
-	tasks.Go("rest of a response", func() {
+	tasks.Go("response drain", func() {
 		defer b.Close()
 		_, _ = io.CopyN(io.Discard, b, maxRestBytes+1)
 	})

@@ -147,16 +147,16 @@ func TestConnectionsAreReused(t *testing.T) {
 			want             string
 			conns            int64 // after two requests
 		}{
-			"with a length":        {plainAnswer, "POST", "200 {}", 1},
-			"in chunks":            {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n{\r\n1\r\n}\r\n0\r\n\r\n", "POST", "200 {}", 1},
-			"with a trailer":       {"HTTP/1.1 200 OK\r\nTrailer: X\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\nX: y\r\n\r\n", "POST", "200 {}", 1},
-			"without a body":       {"HTTP/1.1 204 No Content\r\n\r\n", "DELETE", "204 ", 1},
-			"of length 0":          {"HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n", "POST", "202 ", 1},
-			"of HEAD":              {"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n", "HEAD", "200 ", 1},
-			"behind early hints":   {strings.Repeat("HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n", 4) + plainAnswer, "POST", "200 {}", 1},
-			"that is the last":     {"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}", "POST", "200 {}", 2},
-			"of HTTP/1.0":          {"HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\n{}", "POST", "200 {}", 2},
-			"with bytes behind it": {plainAnswer + "more", "POST", "200 {}", 2},
+			"length":           {plainAnswer, "POST", "200 {}", 1},
+			"chunks":           {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n{\r\n1\r\n}\r\n0\r\n\r\n", "POST", "200 {}", 1},
+			"trailer":          {"HTTP/1.1 200 OK\r\nTrailer: X\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\nX: y\r\n\r\n", "POST", "200 {}", 1},
+			"no body":          {"HTTP/1.1 204 No Content\r\n\r\n", "DELETE", "204 ", 1},
+			"length 0":         {"HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n", "POST", "202 ", 1},
+			"HEAD":             {"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n", "HEAD", "200 ", 1},
+			"early hints":      {strings.Repeat("HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n", 4) + plainAnswer, "POST", "200 {}", 1},
+			"connection close": {"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}", "POST", "200 {}", 2},
+			"HTTP/1.0":         {"HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\n{}", "POST", "200 {}", 2},
+			"extra bytes":      {plainAnswer + "more", "POST", "200 {}", 2},
 		} {
 			t.Run(scheme+" "+name, func(t *testing.T) {
 				s := newServer(t, config, respondWith(tt.response))
@@ -213,12 +213,12 @@ func TestRequestsArriveUnchanged(t *testing.T) {
 func TestInvalidRequestsAreNotSent(t *testing.T) {
 	s := newScripted(t, respondWith(plainAnswer))
 	for name, edit := range map[string]func(*http.Request){
-		"name of a header":  func(r *http.Request) { r.Header["X A"] = []string{"1"} },
-		"value of a header": func(r *http.Request) { r.Header["X-A"] = []string{"1\r\nX-B: s3cret"} },
-		"host":              func(r *http.Request) { r.Host = "a\r\nX-B: 1" },
-		"query":             func(r *http.Request) { r.URL.RawQuery = "a b" },
-		"method":            func(r *http.Request) { r.Method = "PO ST" },
-		"length":            func(r *http.Request) { r.ContentLength++ },
+		"header name":  func(r *http.Request) { r.Header["X A"] = []string{"1"} },
+		"header value": func(r *http.Request) { r.Header["X-A"] = []string{"1\r\nX-B: s3cret"} },
+		"host":         func(r *http.Request) { r.Host = "a\r\nX-B: 1" },
+		"query":        func(r *http.Request) { r.URL.RawQuery = "a b" },
+		"method":       func(r *http.Request) { r.Method = "PO ST" },
+		"length":       func(r *http.Request) { r.ContentLength++ },
 	} {
 		req, err := http.NewRequestWithContext(t.Context(), "POST", s.url, strings.NewReader("body"))
 		if err != nil {
@@ -228,9 +228,9 @@ func TestInvalidRequestsAreNotSent(t *testing.T) {
 		resp, err := local(t).MCP().Transport.RoundTrip(req)
 		if err == nil {
 			_ = resp.Body.Close()
-			t.Errorf("%s: it was sent", name)
+			t.Errorf("%s: request was sent", name)
 		} else if strings.Contains(err.Error(), "s3cret") {
-			t.Errorf("%s: the error tells a value: %v", name, err)
+			t.Errorf("%s: error contains a header value: %v", name, err)
 		}
 	}
 	if n := s.conns.Load(); n != 0 {
@@ -248,14 +248,14 @@ func TestInvalidResponses(t *testing.T) {
 		answer string
 		fails  bool
 	}{
-		"largest header":            {header(limit - 1), false},
-		"header of exactly so much": {header(limit), false},
-		"header of one byte more":   {header(limit + 1), true},
-		"no HTTP":                   {"hello\r\n\r\n", true},
-		"another protocol":          {"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n", true},
-		"only early hints":          {strings.Repeat("HTTP/1.1 103 Early Hints\r\n\r\n", 5) + plainAnswer, true},
-		"shorter than announced":    {"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n{}", true},
-		"broken chunks":             {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9\r\n{}", true},
+		"header below limit":     {header(limit - 1), false},
+		"header at limit":        {header(limit), false},
+		"header over limit":      {header(limit + 1), true},
+		"no HTTP":                {"hello\r\n\r\n", true},
+		"another protocol":       {"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n", true},
+		"only early hints":       {strings.Repeat("HTTP/1.1 103 Early Hints\r\n\r\n", 5) + plainAnswer, true},
+		"shorter than announced": {"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n{}", true},
+		"broken chunks":          {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9\r\n{}", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newScripted(t, func(_ int64, c net.Conn, in *bufio.Reader) {
@@ -312,7 +312,7 @@ func TestRequestsAreSentOnce(t *testing.T) {
 						t.Errorf("got %v", err)
 					}
 					if n := served.Load(); n != 2 {
-						t.Errorf("the server received %d requests, want 2", n)
+						t.Errorf("server received %d requests, want 2", n)
 					}
 				})
 			}
@@ -324,7 +324,7 @@ func TestEarlyRejectionIsRead(t *testing.T) {
 	s := newScripted(t, func(_ int64, c net.Conn, in *bufio.Reader) {
 		_, _ = in.ReadString('\n')
 		_, _ = io.WriteString(c, "HTTP/1.1 413 Content Too Large\r\nContent-Length: 0\r\n\r\n")
-		// The response must arrive although the rest is deniedPrefixes read.
+		// The response must arrive although the rest is never read.
 		_ = c.(*net.TCPConn).CloseWrite()
 		_, _ = io.CopyN(io.Discard, c, 1<<20)
 	})
@@ -395,7 +395,7 @@ func TestAbandonedBodyClosesConnection(t *testing.T) {
 		_ = resp.Body.Close()
 		_ = resp.Body.Close() // a second call does nothing
 		if _, err := resp.Body.Read(make([]byte, 1)); err == nil || err == io.EOF {
-			t.Errorf("reading on gave %v", err)
+			t.Errorf("further read: %v", err)
 		}
 		if s.conns.Load() != n {
 			t.Errorf("%d connections, want %d", s.conns.Load(), n)

@@ -56,13 +56,13 @@ func TestCheckURL(t *testing.T) {
 	for _, c := range cases {
 		err := egress.CheckURL(c.url)
 		if (err == nil) != c.ok {
-			t.Errorf("CheckURL(%q): %v", c.url, err)
+			t.Errorf("CheckURL(%q) = %v", c.url, err)
 		}
 		if err != nil && !fault.Is(err, fault.CodeValidationFailed) {
-			t.Errorf("CheckURL(%q) is no validation fault: %v", c.url, err)
+			t.Errorf("CheckURL(%q) = %v, want a validation fault", c.url, err)
 		}
 		if err != nil && strings.Contains(err.Error(), "password@") {
-			t.Errorf("CheckURL(%q) quotes the password: %v", c.url, err)
+			t.Errorf("CheckURL(%q) error contains the password: %v", c.url, err)
 		}
 	}
 }

@@ -14,7 +14,7 @@ import (
 func TestZeroKindIsInternal(t *testing.T) {
 	var f fault.Fault
 	if f.Kind != fault.KindInternal {
-		t.Error("a fault without a kind is not an internal one")
+		t.Errorf("zero Kind = %v, want KindInternal", f.Kind)
 	}
 }
 
@@ -25,12 +25,12 @@ func TestPlainErrorBecomesInternal(t *testing.T) {
 			t.Errorf("got %+v", f)
 		}
 		if !errors.Is(f, cause) {
-			t.Error("the cause is lost to the log")
+			t.Error("the cause is not wrapped")
 		}
 	}
 }
 
-func TestFaultIsFoundInWrappedErrors(t *testing.T) {
+func TestFaultInWrappedErrors(t *testing.T) {
 	inner := fault.NotFound("project", "p")
 	for _, err := range []error{inner, fmt.Errorf("read: %w", inner), errors.Join(errors.New("x"), inner), fault.Internal(inner)} {
 		if fault.From(err) != inner || !fault.Is(err, fault.CodeNotFound) || fault.Is(err, fault.CodeConflict) {
@@ -39,19 +39,19 @@ func TestFaultIsFoundInWrappedErrors(t *testing.T) {
 	}
 	for _, err := range []error{nil, errors.New("x"), context.Canceled} {
 		if fault.Is(err, fault.CodeInternal) {
-			t.Errorf("%v is taken for a fault", err)
+			t.Errorf("Is(%v, CodeInternal) = true, want false", err)
 		}
 	}
 }
 
-func TestBecauseLeavesTheOriginal(t *testing.T) {
+func TestBecauseCopiesFault(t *testing.T) {
 	f, cause := fault.Invalid("no such thing"), errors.New("why")
 	g := f.Because(cause)
 	if f.Cause != nil || g == f || !errors.Is(g, cause) || g.Message != f.Message {
 		t.Errorf("%+v became %+v", f, g)
 	}
 	if f.Error() != "no such thing" || g.Error() != "no such thing: why" {
-		t.Errorf("they read %q and %q", f, g)
+		t.Errorf("Error() = %q and %q", f, g)
 	}
 }
 

@@ -9,13 +9,13 @@ import (
 	"mcpgateway/services/upstream"
 )
 
-// relayed are the client capabilities that pass through the gateway: a
-// stateless client is asked by an input_required result and sends its input
-// with the repeated call, a handshake client is asked on its stream.
+// relayed are the client capabilities that the gateway relays. A stateless
+// client receives the request in an input_required result and sends its input
+// with the repeated call. A handshake client receives it on its stream.
 var relayed = []string{"elicitation", "sampling", "roots"}
 
-// relayedCapabilities returns the raw object of those capabilities that the
-// client declared and the gateway can relay for it; nil when there are none.
+// relayedCapabilities returns the raw object of the declared capabilities that
+// the gateway can relay for this client, or nil if there are none.
 func relayedCapabilities(client *Client) []byte {
 	if !client.Stateless() && client.Ask == nil || len(client.Capabilities) <= len("{}") {
 		return nil
@@ -39,16 +39,16 @@ func relayedCapabilities(client *Client) []byte {
 	return append(b, '}')
 }
 
-// bridgeAnswer returns the upstream's result as the client's revision can
-// read it. Between equal eras its bytes are kept but for structured content
-// that no handshake client accepts.
+// bridgeAnswer converts the upstream server's response for the client's
+// protocol version. Within one era the bytes are unchanged, except for
+// structured content that handshake clients reject.
 func (g *Gateway) bridgeAnswer(r *upstream.Response, client *Client) ([]byte, error) {
 	switch {
 	case r.Error != nil:
 		return bridgeError(r.Error, client)
 	case rawjson.Kind(r.Result) != '{':
-		return nil, fault.Upstream(fault.CodeUpstreamInvalidResponse, "the upstream's result is not an object")
-	case client.Stateless() && r.Stateless: // null is a value of structured content since 2026-07-28
+		return nil, fault.Upstream(fault.CodeUpstreamInvalidResponse, "The upstream server returned a result that is not an object.")
+	case client.Stateless() && r.Stateless: // structured content may be null since 2026-07-28
 		return withoutNulls(r.Result, "_meta"), nil
 	case client.Stateless():
 		return g.decorate(withoutNulls(r.Result, "_meta", "structuredContent"))
@@ -59,8 +59,9 @@ func (g *Gateway) bridgeAnswer(r *upstream.Response, client *Client) ([]byte, er
 	}
 }
 
-// withoutNulls returns a result without the named members that are null, which
-// clients reject. Without any it returns the result itself.
+// withoutNulls returns a result without those named members that are null,
+// because clients reject them. A result without such members is returned
+// unchanged.
 func withoutNulls(result []byte, names ...string) []byte {
 	if !bytes.Contains(result, []byte("null")) {
 		return result
@@ -77,11 +78,11 @@ func withoutNulls(result []byte, names ...string) []byte {
 	return o.Bytes()
 }
 
-// decorate adds what MCP 2026-07-28 requires in every result.
+// decorate adds the members that MCP 2026-07-28 requires in every result.
 func (g *Gateway) decorate(result []byte) ([]byte, error) {
 	o, err := rawjson.ParseObject(result, rawjson.Lenient)
 	if err != nil {
-		return nil, fault.Upstream(fault.CodeUpstreamInvalidResponse, "the upstream's result is not valid JSON").Because(err)
+		return nil, fault.Upstream(fault.CodeUpstreamInvalidResponse, "The upstream server returned invalid JSON.").Because(err)
 	}
 	if o.Get("resultType") == nil {
 		o.Set("resultType", []byte(`"complete"`))
@@ -96,17 +97,17 @@ func (g *Gateway) decorate(result []byte) ([]byte, error) {
 	return o.Bytes(), nil
 }
 
-// repairResult makes a result readable to handshake clients, whose libraries
-// refuse structured content that is not an object, content of unknown types,
-// and take a request for input as an empty success.
+// repairResult converts a result for handshake clients. Their libraries reject
+// structured content that is not an object and content of unknown types, and
+// treat input_required as an empty success.
 func repairResult(r *upstream.Response) ([]byte, error) {
 	o, err := rawjson.ParseObject(r.Result, rawjson.Lenient)
 	if err != nil {
-		return nil, fault.Upstream(fault.CodeUpstreamInvalidResponse, "the upstream's result is not valid JSON").Because(err)
+		return nil, fault.Upstream(fault.CodeUpstreamInvalidResponse, "The upstream server returned invalid JSON.").Because(err)
 	}
 	if typ := o.Get("resultType"); r.Stateless && typ != nil {
 		if !rawjson.Says(typ, "complete") {
-			return nil, fault.Upstream(fault.CodeUpstreamInvalidResponse, "the tool asks for more input, which this client cannot give: its protocol revision has no such answers")
+			return nil, fault.Upstream(fault.CodeUpstreamInvalidResponse, "The tool requires more input, which this client can't provide. Use a client that supports elicitation.")
 		}
 	}
 	if rawjson.Kind(o.Get("_meta")) == 'n' {
@@ -131,7 +132,7 @@ func repairResult(r *upstream.Response) ([]byte, error) {
 	}
 	if misplaced {
 		o.Delete("structuredContent")
-		if rawjson.Kind(structured) != 'n' { // null says as much as its absence
+		if rawjson.Kind(structured) != 'n' { // null is equivalent to no structured content
 			content, changed = append(content, textBlock(structured)), true
 		}
 	}
@@ -154,18 +155,18 @@ func knownContent(block []byte) bool {
 	}
 }
 
-// textBlock wraps any raw JSON into a text content block.
+// textBlock returns a text content block that contains raw JSON.
 func textBlock(raw []byte) []byte {
 	return append(append([]byte(`{"type":"text","text":`), rawjson.Quote(string(raw))...), '}')
 }
 
-// bridgeError returns an upstream's JSON-RPC error for the client: as it came,
-// but for two numbers of older revisions that newer ones forbid, and URL
-// elicitation, which only 2025-11-25 knows.
+// bridgeError converts a JSON-RPC error of an upstream server for the client.
+// Two codes change: -32002 (resource not found), which stateless clients don't
+// accept, and -32042 (URL elicitation required), which only 2025-11-25 has.
 func bridgeError(raw []byte, client *Client) ([]byte, error) {
 	o, err := rawjson.ParseObject(raw, rawjson.Lenient)
 	if err != nil {
-		return nil, fault.Upstream(fault.CodeUpstreamInvalidResponse, "the upstream's error is not an object").Because(err)
+		return nil, fault.Upstream(fault.CodeUpstreamInvalidResponse, "The upstream server returned an error that is not an object.").Because(err)
 	}
 	switch string(bytes.TrimSpace(o.Get("code"))) {
 	case strconv.Itoa(upstream.CodeResourceNotFound):
@@ -176,7 +177,7 @@ func bridgeError(raw []byte, client *Client) ([]byte, error) {
 		if client.Version != VersionLatestHandshake {
 			message, ok := o.String("message")
 			if !ok {
-				message = "the tool needs you to visit a URL first"
+				message = "The tool requires you to open a URL first."
 			}
 			result := rawjson.AppendString([]byte(`{"content":[{"type":"text","text":`), message)
 			result = append(result, `}],"isError":true`...)

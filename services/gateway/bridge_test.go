@@ -13,7 +13,7 @@ const call = `{"name":"up__echo","arguments":{}}`
 
 const ours = `"io.modelcontextprotocol/serverInfo":{"name":"gateway","version":"test"}`
 
-func TestResultsAreBridgedBetweenRevisions(t *testing.T) {
+func TestResultBridging(t *testing.T) {
 	for _, tc := range []struct {
 		name      string
 		clients   []string
@@ -21,24 +21,24 @@ func TestResultsAreBridgedBetweenRevisions(t *testing.T) {
 		result    string
 		want      string
 	}{
-		// U25 to C25 and U26 to C26: the upstream's bytes.
+		// Within an era (upstream 25 to client 25, 26 to 26): unchanged bytes.
 		{"25 to 25", []string{v2024, v2503, v2506, v2511}, false, "{ \"content\" : [ {\"type\":\"hologram\"} ],\n\"x\":1e400 , \"x\":2}", ""},
 		{"25 to 25, structured object", []string{v2503, v2511}, false, `{"content":[],"structuredContent": {"n":9007199254740993} }`, ""},
-		{"25 to 25, odd text about structuredContent", []string{v2503}, false, `{"content":[{"type":"text","text":"\"structuredContent\":"}]}`, ""},
-		{"25 to 25, resultType is only a member", []string{v2511}, false, `{"content":[],"resultType":"input_required"}`, ""},
+		{"25 to 25, structuredContent in text", []string{v2503}, false, `{"content":[{"type":"text","text":"\"structuredContent\":"}]}`, ""},
+		{"25 to 25, resultType as an unknown member", []string{v2511}, false, `{"content":[],"resultType":"input_required"}`, ""},
 		{"26 to 26", []string{v2026}, true, `{ "resultType":"complete","content":[{"type":"hologram"}],"structuredContent":[ 1 ] }`, ""},
 		{"26 to 26, input_required", []string{v2026}, true, `{"resultType":"input_required","inputRequests":{"q":{}},"requestState":"s"}`, ""},
-		{"26 to 26, a result of an extension", []string{v2026}, true, `{"resultType":"task","taskId":"1"}`, ""},
+		{"26 to 26, extension result", []string{v2026}, true, `{"resultType":"task","taskId":"1"}`, ""},
 		{"26 to 26, without resultType", []string{v2026}, true, `{"content":[]}`, ""},
 
-		// U25 to C25: structured content that no handshake client accepts.
+		// 25 to 25: structured content that handshake clients reject.
 		{"array", []string{v2503, v2511}, false, `{"content":[{"type":"text","text":"a"}],"structuredContent":[ 1,2 ]}`, `{"content":[{"type":"text","text":"a"},{"type":"text","text":"[ 1,2 ]"}]}`},
 		{"string", []string{v2511}, false, `{"structuredContent":"a\"b","content":[]}`, `{"content":[{"type":"text","text":"\"a\\\"b\""}]}`},
 		{"number without content", []string{v2511}, false, `{"structuredContent":7}`, `{"content":[{"type":"text","text":"7"}]}`},
 		{"null", []string{v2511}, false, `{"content":[],"structuredContent":null}`, `{"content":[]}`},
-		{"unknown content stays from an equal", []string{v2511}, false, `{"content":[{"type":"hologram"}],"structuredContent":false}`, `{"content":[{"type":"hologram"},{"type":"text","text":"false"}]}`},
+		{"25 to 25, unknown content", []string{v2511}, false, `{"content":[{"type":"hologram"}],"structuredContent":false}`, `{"content":[{"type":"hologram"},{"type":"text","text":"false"}]}`},
 
-		// U26 to C25: the same, and unknown content becomes text.
+		// 26 to 25: the same, and unknown content becomes text.
 		{"26 to 25", []string{v2024, v2511}, true, `{"resultType":"complete","content":[{"type":"text","text":"a"}],"_meta":{"x":1}}`, ""},
 		{"26 to 25, known content", []string{v2511}, true, `{"content":[{"type":"text"},{"type":"image"},{"type":"audio"},{"type":"resource"},{"type":"resource_link"}]}`, ""},
 		{"26 to 25, unknown content", []string{v2511}, true, `{"content":[{"type":"text","text":"a"}, {"type":"hologram"} ,7,{"type":7}]}`,
@@ -47,12 +47,12 @@ func TestResultsAreBridgedBetweenRevisions(t *testing.T) {
 		{"26 to 25, structured object", []string{v2503}, true, `{"content":[],"structuredContent":{"a":1}}`, ""},
 		{"26 to 25, isError", []string{v2511}, true, `{"content":[{"type":"text","text":"no"}],"isError":true}`, ""},
 
-		// U25 to C26: what 2026-07-28 requires is added.
+		// 25 to 26: the members that 2026-07-28 requires are added.
 		{"25 to 26", []string{v2026}, false, `{"content":[ {"type":"x"} ]}`, `{"content":[ {"type":"x"} ],"resultType":"complete","_meta":{` + ours + `}}`},
 		{"25 to 26, own meta", []string{v2026}, false, `{"_meta":{"a":1},"content":[]}`, `{"_meta":{"a":1,` + ours + `},"content":[],"resultType":"complete"}`},
 		{"25 to 26, own serverInfo", []string{v2026}, false, `{"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"up"}},"content":[]}`, `{"_meta":{` + ours + `},"content":[],"resultType":"complete"}`},
 		{"25 to 26, meta of another type", []string{v2026}, false, `{"_meta":7,"content":[]}`, `{"_meta":7,"content":[],"resultType":"complete"}`},
-		// Null members are absent; clients reject them.
+		// Null members are removed, because clients reject them.
 		{"25 to 26, nulls", []string{v2026}, false, `{"_meta":null,"content":[],"structuredContent":null}`, `{"content":[],"resultType":"complete","_meta":{` + ours + `}}`},
 		{"25 to 25, nulls", []string{v2024, v2511}, false, `{"_meta":null,"content":[],"x":null}`, `{"content":[],"x":null}`},
 		{"25 to 25, both nulls", []string{v2511}, false, `{"structuredContent":null,"_meta":null,"content":[]}`, `{"content":[]}`},
@@ -77,7 +77,7 @@ func TestResultsAreBridgedBetweenRevisions(t *testing.T) {
 	}
 }
 
-func TestResultsThatCannotBeBridged(t *testing.T) {
+func TestUnbridgeableResults(t *testing.T) {
 	for _, tc := range []struct {
 		name, client string
 		stateless    bool
@@ -85,15 +85,15 @@ func TestResultsThatCannotBeBridged(t *testing.T) {
 	}{
 		{"input_required", v2511, true, `{"resultType":"input_required","inputRequests":{}}`},
 		{"input_required to the oldest", v2024, true, `{"resultType":"input_required","content":[]}`},
-		{"a result of an extension", v2503, true, `{"resultType":"task"}`},
+		{"extension result", v2503, true, `{"resultType":"task"}`},
 		{"a resultType of another type", v2503, true, `{"resultType":null}`},
 		{"an array", v2503, false, `[]`},
 		{"an array between equals", v2026, true, `[]`},
 		{"a string", v2026, false, `"x"`},
 		{"null", v2511, true, `null`},
 		{"nothing", v2511, false, ``},
-		{"broken JSON", v2026, false, `{"content":`},
-		{"broken JSON with structured content", v2511, false, `{"structuredContent":`},
+		{"invalid JSON", v2026, false, `{"content":`},
+		{"invalid JSON with structured content", v2511, false, `{"structuredContent":`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			got, err := handle(t, &caller{response: &upstream.Response{Result: []byte(tc.result), Stateless: tc.stateless}}, client(tc.client), "tools/call", call)
@@ -104,9 +104,9 @@ func TestResultsThatCannotBeBridged(t *testing.T) {
 	}
 }
 
-func TestErrorsAreBridgedBetweenRevisions(t *testing.T) {
+func TestErrorBridging(t *testing.T) {
 	const visit = `{"content":[{"type":"text","text":"go there"}],"isError":true`
-	const visitAURL = `{"content":[{"type":"text","text":"the tool needs you to visit a URL first"}],"isError":true`
+	const visitAURL = `{"content":[{"type":"text","text":"The tool requires you to open a URL first."}],"isError":true`
 	for _, tc := range []struct {
 		name, raw string
 		clients   []string
@@ -114,7 +114,7 @@ func TestErrorsAreBridgedBetweenRevisions(t *testing.T) {
 		result    string
 	}{
 		{"any other", `{ "code": -32099, "message":"m" , "data":{"n":9007199254740993}}`, []string{v2024, v2511, v2026}, "", ""},
-		{"a number that is none", `{"code":"x"}`, []string{v2024, v2026}, "", ""},
+		{"code of another type", `{"code":"x"}`, []string{v2024, v2026}, "", ""},
 		{"no code", `{"message":"x"}`, []string{v2026}, "", ""},
 		{"method not found", `{"code":-32601,"message":"m"}`, []string{v2511, v2026}, "", ""},
 		{"resource not found", `{"code":-32002,"message":"m","data":{"uri":"x"}}`, []string{v2024, v2503, v2506, v2511}, "", ""},
@@ -123,7 +123,7 @@ func TestErrorsAreBridgedBetweenRevisions(t *testing.T) {
 		{"a URL to visit, to older ones", `{"code":-32042,"message":"go there","data":{}}`, []string{v2024, v2503, v2506}, "", visit + "}"},
 		{"a URL to visit, to 2026", `{"code":-32042,"message":"go there"}`, []string{v2026}, "", visit + `,"resultType":"complete"}`},
 		{"a URL to visit without a message", `{"code":-32042}`, []string{v2503}, "", visitAURL + "}"},
-		{"a URL to visit with a message that is none", `{"code":-32042,"message":{"a":1}}`, []string{v2503}, "", visitAURL + "}"},
+		{"a URL to visit with a message of another type", `{"code":-32042,"message":{"a":1}}`, []string{v2503}, "", visitAURL + "}"},
 	} {
 		for _, version := range tc.clients {
 			for _, stateless := range []bool{false, true} {

@@ -15,41 +15,41 @@ const (
 	ToolExecute = "gateway_executeTool"
 )
 
-// Search answers the built-in search tool.
+// Search implements the built-in search tool.
 type Search interface {
-	// Search returns the raw JSON result for the raw arguments, which may be
-	// nil, and the principal. Its faults are those of the arguments.
+	// Search returns the raw JSON result for raw arguments, which may be nil.
+	// It returns faults for invalid arguments.
 	Search(ctx context.Context, project *toolset.Snapshot, principal string, arguments []byte) ([]byte, error)
 }
 
-// The definitions of the built-in tools. Their schemas have no oneOf, anyOf or
-// allOf at the top, which some model APIs refuse; what excludes what is
-// checked when they are called.
+// Definitions of the built-in tools. Some model APIs reject oneOf, anyOf and
+// allOf at the top level of a schema. Arguments that exclude each other are
+// therefore checked in calls.
 const (
-	searchDefinition = `{"name":"` + ToolSearch + `","title":"Search tools","description":"Finds tools of this project. Give task, a sentence that says what you want to do, for ranked candidates; or query, literal terms and qualifiers (server:alias, name:text, param:text, readonly:true, destructive:false, -term, \"a phrase\") for an exact search with pages. Call what you find by its name, directly or with ` + ToolExecute + `.",` +
+	searchDefinition = `{"name":"` + ToolSearch + `","title":"Search tools","description":"Finds tools in this project. Send task, a sentence describing what you want to do, for ranked candidates; or query, literal terms and qualifiers (server:alias, name:text, param:text, readonly:true, destructive:false, -term, \"a phrase\"), for an exact, paginated search. Call a found tool by its name, directly or with ` + ToolExecute + `.",` +
 		`"inputSchema":{"type":"object","properties":{` +
-		`"task":{"type":"string","minLength":1,"maxLength":2048,"description":"What you want to do, in plain words. Excludes query and cursor."},` +
+		`"task":{"type":"string","minLength":1,"maxLength":2048,"description":"What you want to do, in plain words. Cannot be combined with query or cursor."},` +
 		`"server":{"type":"string","description":"With task: only tools of the server with this alias."},` +
-		`"offset":{"type":"integer","minimum":0,"maximum":10000,"description":"With task: how many candidates to skip; take nextOffset of the last answer. Default 0."},` +
-		`"query":{"type":"string","description":"Literal terms and qualifiers; all must match. Excludes task, server and offset."},` +
-		`"cursor":{"type":"string","description":"With query: nextCursor of the last answer to the same query."},` +
-		`"limit":{"type":"integer","minimum":1,"maximum":50,"description":"Rows of a page: 1 to 20 with task, default 5; 1 to 50 with query, default 20."},` +
-		`"includeSchema":{"type":"boolean","description":"Whether the rows carry the inputSchema of their tool. Default false."}},"additionalProperties":false},` +
+		`"offset":{"type":"integer","minimum":0,"maximum":10000,"description":"With task: number of candidates to skip. Send nextOffset of the previous result. Default 0."},` +
+		`"query":{"type":"string","description":"Literal terms and qualifiers; all must match. Cannot be combined with task, server or offset."},` +
+		`"cursor":{"type":"string","description":"With query: nextCursor of the previous result of the same query."},` +
+		`"limit":{"type":"integer","minimum":1,"maximum":50,"description":"Maximum number of tools: 1 to 20 with task, default 5; 1 to 50 with query, default 20."},` +
+		`"includeSchema":{"type":"boolean","description":"Include the inputSchema of each tool. Default false."}},"additionalProperties":false},` +
 		`"outputSchema":{"type":"object","properties":{` +
 		`"total":{"type":"integer"},"nextOffset":{"type":["integer","null"]},"truncated":{"type":"boolean"},"topTool":{"type":"string"},"candidates":{"type":"array","items":{"type":"object"}},` +
 		`"results":{"type":"array","items":{"type":"object"}},"count":{"type":"integer"},"nextCursor":{"type":["string","null"]},"warnings":{"type":"array","items":{"type":"object"}},"coverage":{"type":"object"}}},` +
 		`"annotations":{"readOnlyHint":true,"idempotentHint":true,"openWorldHint":false}}`
-	executeDefinition = `{"name":"` + ToolExecute + `","title":"Execute a tool","description":"Calls a tool of this project by its exact name alias__tool, as the search returns it, with the arguments that its inputSchema asks for. The result is the tool's own.",` +
+	executeDefinition = `{"name":"` + ToolExecute + `","title":"Execute a tool","description":"Calls a tool of this project by its exact name, alias__tool, as returned by the search, with arguments that match its inputSchema. Returns the result of that tool.",` +
 		`"inputSchema":{"type":"object","properties":{` +
 		`"name":{"type":"string","description":"Exact name of the tool, alias__tool."},` +
-		`"arguments":{"type":"object","description":"Arguments of the tool.","additionalProperties":true}},"additionalProperties":false},` +
+		`"arguments":{"type":"object","description":"Arguments for the tool.","additionalProperties":true}},"additionalProperties":false},` +
 		`"annotations":{"readOnlyHint":false,"destructiveHint":true,"openWorldHint":true}}`
 )
 
-// builtinDefinitions stand at the end of the last page of tools/list.
+// builtinDefinitions are at the end of the last page of tools/list.
 const builtinDefinitions = searchDefinition + "," + executeDefinition
 
-// searchTools answers the built-in search tool.
+// searchTools handles the built-in search tool.
 func (g *Gateway) searchTools(ctx context.Context, project *toolset.Snapshot, client *Client, params *rawjson.Object) ([]byte, error) {
 	found, err := g.Search.Search(ctx, project, client.Principal.ID(), params.Get("arguments"))
 	if err != nil {
@@ -64,10 +64,9 @@ func (g *Gateway) searchTools(ctx context.Context, project *toolset.Snapshot, cl
 	return result, nil
 }
 
-// executeTool answers the built-in that calls another tool, exactly as
-// tools/call of that tool would, with the same filters and the same errors; or
-// that runs code. An argument that belongs to the other of the two is a
-// conflict, so that none is ignored.
+// executeTool handles the built-in tool that runs code or calls another tool.
+// Such a call has the same filters and errors as a tools/call of that tool.
+// Arguments of the other mode are a conflict, so that none is ignored.
 func (g *Gateway) executeTool(ctx context.Context, project *toolset.Snapshot, client *Client, params *rawjson.Object, trace *Trace) ([]byte, error) {
 	given, err := arguments.Read(params.Get("arguments"), "name", "arguments", "code", "input", "timeout", "dryRun", "typecheck")
 	if err != nil {
@@ -76,17 +75,17 @@ func (g *Gateway) executeTool(ctx context.Context, project *toolset.Snapshot, cl
 	name, code := given.Get("name"), given.Get("code")
 	switch {
 	case name == nil && code == nil:
-		return nil, fault.Invalid("give name, the exact name of a tool (alias__tool), or code")
+		return nil, fault.Invalid("Send name, the exact name of a tool (alias__tool), or code.")
 	case name != nil && code != nil:
-		return nil, arguments.Conflict("name and code exclude each other: give one of them")
+		return nil, arguments.Conflict("name and code cannot be combined. Send only one of them.")
 	case code != nil && given.Get("arguments") != nil:
-		return nil, arguments.Conflict("arguments cannot be combined with code; send input")
+		return nil, arguments.Conflict("arguments cannot be combined with code. Send input instead.")
 	case code != nil:
 		return g.runCode(ctx, project, client, params, given)
 	}
 	for _, misplaced := range []string{"input", "timeout", "dryRun", "typecheck"} {
 		if given.Get(misplaced) != nil {
-			return nil, arguments.Conflict(misplaced + " cannot be combined with name; it belongs to code")
+			return nil, arguments.Conflict(misplaced + " cannot be combined with name. Send it with code.")
 		}
 	}
 	params.Set("name", name)
@@ -100,7 +99,7 @@ func (g *Gateway) executeTool(ctx context.Context, project *toolset.Snapshot, cl
 		return nil, err
 	}
 	if tool == ToolSearch || tool == ToolExecute || tool == ToolList {
-		return nil, fault.New(fault.KindNotFound, fault.CodeToolNotFound, "%s is a tool of the gateway itself and not called by another one: call it directly, by tools/call", tool)
+		return nil, fault.New(fault.KindNotFound, fault.CodeToolNotFound, "%s is a built-in tool. Call it with tools/call.", tool)
 	}
 	return g.callUpstreamTool(ctx, project, client, tool, params, trace)
 }

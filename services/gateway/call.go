@@ -9,8 +9,8 @@ import (
 	"mcpgateway/services/toolset"
 )
 
-// callTool answers tools/call, whose params have so many bytes, and has it
-// recorded.
+// callTool handles tools/call and records the call. asked is the size of the
+// params in bytes.
 func (g *Gateway) callTool(ctx context.Context, project *toolset.Snapshot, client *Client, params *rawjson.Object, asked int, trace *Trace) ([]byte, error) {
 	start := time.Now()
 	arguments := params.Get("arguments")
@@ -23,8 +23,8 @@ func (g *Gateway) callTool(ctx context.Context, project *toolset.Snapshot, clien
 	return result, err
 }
 
-// dispatchTool answers tools/call: a built-in tool here, every other by the
-// server that owns it.
+// dispatchTool handles tools/call: built-in tools here, all others by the
+// upstream server that owns them.
 func (g *Gateway) dispatchTool(ctx context.Context, project *toolset.Snapshot, client *Client, params *rawjson.Object, trace *Trace) ([]byte, error) {
 	name, err := calledTool(params, trace)
 	if err != nil {
@@ -42,14 +42,13 @@ func (g *Gateway) dispatchTool(ctx context.Context, project *toolset.Snapshot, c
 	}
 }
 
-// calledTool returns the name of the tool that the params of tools/call ask
-// for, and notes it. Null arguments are removed: the method takes an object or
-// none. It returns INVALID_PARAMETER when name or arguments are not what the
-// method takes.
+// calledTool returns the tool name in the params of tools/call and stores it in
+// trace. Null arguments are removed, because MCP allows only an object. It
+// returns INVALID_PARAMETER if name or arguments have the wrong type.
 func calledTool(params *rawjson.Object, trace *Trace) (string, error) {
 	name, ok := params.String("name")
 	if !ok {
-		return "", fault.Invalid("name must be the name of a tool, as a string")
+		return "", fault.Invalid("name must be a string: the name of the tool to call.")
 	}
 	trace.Tool = clip(name)
 	switch a := params.Get("arguments"); {
@@ -57,18 +56,18 @@ func calledTool(params *rawjson.Object, trace *Trace) (string, error) {
 	case rawjson.Kind(a) == 'n':
 		params.Delete("arguments")
 	default:
-		return "", fault.Invalid("arguments must be an object")
+		return "", fault.Invalid("arguments must be an object.")
 	}
 	return name, nil
 }
 
-// callUpstreamTool sends tools/call, whose name and arguments were judged, to
-// the upstream server that owns the tool (specification, "MCP methods").
-// Arguments and result pass through as raw bytes; a tool's own failure stays a
-// result. The gateway agrees on tasks with no client, so task metadata is
-// ignored, as it must be then (MCP 2025-11-25, "Tasks", "Task Support and
-// Handling"): an upstream that has tasks would return a task, which the client
-// cannot get.
+// callUpstreamTool sends tools/call, validated by calledTool, to the upstream
+// server that owns the tool (specification, "MCP methods"). Arguments and
+// result are forwarded as raw bytes. A tool failure remains a result.
+//
+// Task metadata is removed: the gateway doesn't declare tasks, and must then
+// ignore it (MCP 2025-11-25, "Tasks", "Task Support and Handling"). Otherwise
+// an upstream server could return a task, which the client can't retrieve.
 func (g *Gateway) callUpstreamTool(ctx context.Context, project *toolset.Snapshot, client *Client, name string, params *rawjson.Object, trace *Trace) ([]byte, error) {
 	tool, err := project.Resolve(name)
 	if err != nil {

@@ -13,12 +13,12 @@ import (
 	"mcpgateway/services/upstream"
 )
 
-func TestCallIsPassedOnAsItCame(t *testing.T) {
+func TestCallParamsForwarded(t *testing.T) {
 	for _, tc := range []struct{ name, params, want string }{
 		{"plain", call, `{"name":"echo","arguments":{}}`},
 		{"numbers, order and white space", `{ "arguments" : {"b":1e400,"a":9007199254740993 , "a2":1.0},  "name":"up__echo" }`, `{ "arguments" : {"b":1e400,"a":9007199254740993 , "a2":1.0},  "name":"echo" }`},
 		{"no arguments", `{"name":"up__echo"}`, `{"name":"echo"}`},
-		// The specification allows an object only, and servers reject null.
+		// MCP allows only an object, and servers reject null.
 		{"null arguments", `{"name":"up__echo","arguments":null}`, `{"name":"echo"}`},
 		{"null meta", `{"_meta":null,"name":"up__echo","arguments":{"a":null}}`, `{"name":"echo","arguments":{"a":null}}`},
 		{"escaped name", `{"name":"up\u005f_echo"}`, `{"name":"echo"}`},
@@ -42,7 +42,7 @@ func TestCallIsPassedOnAsItCame(t *testing.T) {
 	}
 }
 
-func TestCallsThatReachNoUpstream(t *testing.T) {
+func TestRejectedCalls(t *testing.T) {
 	for _, tc := range []struct {
 		params string
 		code   fault.Code
@@ -74,7 +74,7 @@ func TestCallsThatReachNoUpstream(t *testing.T) {
 	}
 }
 
-func TestHiddenToolsAreNotCalled(t *testing.T) {
+func TestHiddenToolsRejected(t *testing.T) {
 	src := gatewaytest.Source("on", "off", "del_x", "changed")
 	src.Project.DisabledTools = models.StringList{"up__off"}
 	src.Servers[0].DenyTools = models.StringList{"del_*"}
@@ -98,14 +98,14 @@ func TestHiddenToolsAreNotCalled(t *testing.T) {
 	}
 }
 
-func TestShortenedNamesAreCalledByEither(t *testing.T) {
+func TestShortenedToolNames(t *testing.T) {
 	long := strings.Repeat("t", 60)
 	src := gatewaytest.Source(long)
 	src.Project.ToolNameLimit = 32
 	s := gatewaytest.Build(src)
 	listed := s.Tools[0].Name
 	if len(listed) != 32 {
-		t.Fatalf("listed as %s", listed)
+		t.Fatalf("listed name %s has %d characters, want 32", listed, len(listed))
 	}
 	for _, name := range []string{listed, "up__" + long} {
 		c := &caller{response: &upstream.Response{Result: []byte(`{}`)}}
@@ -118,17 +118,17 @@ func TestShortenedNamesAreCalledByEither(t *testing.T) {
 	}
 }
 
-func TestFailedCallKeepsItsFault(t *testing.T) {
+func TestCallReturnsUpstreamFault(t *testing.T) {
 	for _, err := range []error{
 		fault.Upstream(fault.CodeUpstreamTimeout, "slow"), fault.Upstream(fault.CodeUpstreamUnauthorized, "who"), context.Canceled, errors.New("x"),
 	} {
 		if _, got := handle(t, &caller{err: err}, client(v2511), "tools/call", call); !errors.Is(got, err) {
-			t.Errorf("%v became %v", err, got)
+			t.Errorf("got %v, want %v", got, err)
 		}
 	}
 }
 
-func TestTraceNamesToolAndServer(t *testing.T) {
+func TestTraceToolAndServer(t *testing.T) {
 	g, s := newGateway(t, &caller{response: &upstream.Response{Result: []byte(`{}`)}}), gatewaytest.Build(gatewaytest.Source("echo"))
 	var trace gateway.Trace
 	if _, err := g.Handle(t.Context(), s, client(v2511), "tools/call", []byte(call), &trace); err != nil || trace.Tool != "up__echo" || trace.Server != "up" {
@@ -139,12 +139,12 @@ func TestTraceNamesToolAndServer(t *testing.T) {
 		_, err := g.Handle(t.Context(), s, client(v2511), "tools/call", []byte(`{"name":"`+strings.Repeat("é", n)+`"}`), &trace)
 		wantFault(t, err, fault.CodeToolNotFound)
 		if got := []rune(trace.Tool); len(got) != want || trace.Server != "" || (n > 128) != (got[len(got)-1] == '…') {
-			t.Errorf("%d characters are traced as %d", n, len(got))
+			t.Errorf("a name of %d characters is traced with %d", n, len(got))
 		}
 	}
 }
 
-func TestParameterAnnotationsTravelWithTheCall(t *testing.T) {
+func TestCallParamHeaders(t *testing.T) {
 	src := gatewaytest.Source(`{"name":"routed","inputSchema":{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"}}}}`)
 	c := &caller{response: &upstream.Response{Result: []byte(`{}`), Stateless: true}}
 	s := gatewaytest.Build(src)
@@ -152,12 +152,13 @@ func TestParameterAnnotationsTravelWithTheCall(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(c.request.ParamHeaders) == 0 {
-		t.Error("the call carries no annotations")
+		t.Error("the call has no ParamHeaders")
 	}
 }
 
-// Whether a call may be sent twice comes from the tool's own annotations.
-func TestCallsAreRepeatableByAnnotation(t *testing.T) {
+// TestCallRepeatable checks that tool annotations decide whether a call may be
+// sent again.
+func TestCallRepeatable(t *testing.T) {
 	for annotations, want := range map[string]bool{
 		``:                                      false,
 		`,"annotations":{}`:                     false,
@@ -172,7 +173,7 @@ func TestCallsAreRepeatableByAnnotation(t *testing.T) {
 			t.Fatal(err)
 		}
 		if c.request.Repeatable != want {
-			t.Errorf("a tool with %q is repeatable: %t", annotations, c.request.Repeatable)
+			t.Errorf("annotations %q: Repeatable = %t, want %t", annotations, c.request.Repeatable, want)
 		}
 	}
 }

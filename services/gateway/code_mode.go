@@ -17,36 +17,38 @@ import (
 	"mcpgateway/services/typescript"
 )
 
-// ToolList is the built-in tool that shows tools as TypeScript declarations
+// ToolList is the built-in tool that returns TypeScript declarations of tools
 // (specification, "Built-in tool gateway_listTools").
 const ToolList = "gateway_listTools"
 
-// versionOfCode is the revision whose results code gets: the newest with
-// structured content and without the envelope of stateless results.
+// versionOfCode is the protocol version of calls made by code: the newest with
+// structured content and without the members of stateless results.
 const versionOfCode = "2025-11-25"
 
-// maxNamed is how many namespaces the description of the tool that runs code
-// names; a longer list would cost every client more than it tells.
+// maxNamed is the maximum number of namespaces in the description of the tool
+// that runs code. It limits the tokens that every client spends on it.
 const maxNamed = 60
 
-// Declarations answer gateway_listTools; codemode.Declarations says how.
+// Declarations implement gateway_listTools. Implemented by
+// codemode.Declarations.
 type Declarations interface {
 	List(ctx context.Context, project *toolset.Snapshot, principal string, arguments []byte) (*codemode.Listing, error)
 	Full(ctx context.Context, project *toolset.Snapshot) (*typescript.Declared, error)
 }
 
-// CodeRunner runs code; codemode.Runner says how.
+// CodeRunner runs code. Implemented by codemode.Runner.
 type CodeRunner interface {
 	Run(ctx context.Context, q codemode.Request, d codemode.Dispatcher) (codemode.Outcome, error)
 	CanTypecheck() bool
 }
 
-// CallLimits say whether a caller may make so many more tool calls now.
+// CallLimits limit the rate of tool calls. Allow returns a fault if the
+// principal may not make that many calls now.
 type CallLimits interface {
 	Allow(project *models.Project, principal access.Principal, calls int) error
 }
 
-// codeTools keeps what code can call, as long as a project's snapshot stands.
+// codeTools caches the tools that code can call, per snapshot of a project.
 type codeTools struct {
 	mu        sync.Mutex
 	byProject map[string]preparedTools
@@ -57,7 +59,7 @@ type preparedTools struct {
 	tools []codemode.Tool
 }
 
-// of returns the tools of a snapshot as code sees them.
+// of returns the tools of a snapshot in the form for code.
 func (c *codeTools) of(project *toolset.Snapshot) []codemode.Tool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -74,17 +76,17 @@ func (c *codeTools) of(project *toolset.Snapshot) []codemode.Tool {
 	return tools
 }
 
-// forget drops what is kept of a project that is gone.
+// forget removes a deleted project from the cache.
 func (c *codeTools) forget(projectID string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.byProject, projectID)
 }
 
-// Forget drops what is kept of a project that is gone.
+// Forget removes cached data of a deleted project.
 func (g *Gateway) Forget(projectID string) { g.code.forget(projectID) }
 
-// listDeclarations answers gateway_listTools.
+// listDeclarations handles gateway_listTools.
 func (g *Gateway) listDeclarations(ctx context.Context, project *toolset.Snapshot, client *Client, params *rawjson.Object) ([]byte, error) {
 	listing, err := g.Declarations.List(ctx, project, client.Principal.ID(), params.Get("arguments"))
 	if err != nil {
@@ -102,7 +104,7 @@ func (g *Gateway) listDeclarations(ctx context.Context, project *toolset.Snapsho
 	return result, nil
 }
 
-// codeArguments are those of gateway_executeTool that come with code.
+// codeArguments are the arguments of gateway_executeTool with code.
 type codeArguments struct {
 	Code      string             `json:"code"`
 	Input     json.RawMessage    `json:"input"`
@@ -111,15 +113,16 @@ type codeArguments struct {
 	Typecheck codemode.Typecheck `json:"typecheck"`
 }
 
-// runCode handles gateway_executeTool with code, whose arguments arguments.Read
-// returned. The outcome of the code is a result; faults are about the request.
+// runCode handles gateway_executeTool with code. given are the arguments from
+// arguments.Read. The outcome of the code is a result, even if the code fails.
+// Faults concern only the request.
 func (g *Gateway) runCode(ctx context.Context, project *toolset.Snapshot, client *Client, params, given *rawjson.Object) ([]byte, error) {
 	if !project.Project.CodeModeEnabled {
-		return nil, fault.New(fault.KindDisabled, fault.CodeCodeModeDisabled, "Code Mode is off in this project: call a tool by its name")
+		return nil, fault.New(fault.KindDisabled, fault.CodeCodeModeDisabled, "Code Mode is off in this project. Call a tool by its name.")
 	}
 	var a codeArguments
 	if err := json.Unmarshal(given.Bytes(), &a); err != nil {
-		return nil, fault.Invalid("code must be a string; timeout a number of milliseconds, dryRun true or false, typecheck off, warn or error")
+		return nil, fault.Invalid("An argument has the wrong type: code must be a string, timeout a number of milliseconds, dryRun a boolean, typecheck off, warn or error.")
 	}
 	q := codemode.Request{
 		ProjectID: project.Project.ID, Principal: client.Principal.ID(), Code: a.Code, Input: a.Input, DryRun: a.DryRun, Typecheck: a.Typecheck,
@@ -127,7 +130,7 @@ func (g *Gateway) runCode(ctx context.Context, project *toolset.Snapshot, client
 	}
 	if a.Timeout != nil {
 		if *a.Timeout < 1 || *a.Timeout > float64(codemode.MaxTimeout.Milliseconds()) {
-			return nil, fault.Invalid("timeout must be from 1 to %d milliseconds", codemode.MaxTimeout.Milliseconds())
+			return nil, fault.Invalid("timeout must be from 1 to %d milliseconds.", codemode.MaxTimeout.Milliseconds())
 		}
 		q.Timeout = time.Duration(*a.Timeout) * time.Millisecond
 	}
@@ -145,9 +148,9 @@ func (g *Gateway) runCode(ctx context.Context, project *toolset.Snapshot, client
 	return result, nil
 }
 
-// Run runs code on behalf of a client, with the tools that the client may call
-// and within what the project allows. Its calls are made and recorded like any
-// other of the client. It returns the faults of codemode.Runner.Run.
+// Run runs code for a client, with the client's tools and the project's limits.
+// Calls made by the code are limited and recorded like other calls of the
+// client. It returns the faults of codemode.Runner.Run.
 func (g *Gateway) Run(ctx context.Context, project *toolset.Snapshot, client *Client, q codemode.Request) (codemode.Outcome, error) {
 	q.Tools = g.code.of(project)
 	q.AllowFetch = project.Project.CodeModeAllowFetch
@@ -162,20 +165,20 @@ func (g *Gateway) Run(ctx context.Context, project *toolset.Snapshot, client *Cl
 	return g.Runner.Run(ctx, q, &codeCalls{gateway: g, projectID: project.Project.ID, client: client})
 }
 
-// codeCalls makes the calls of one run.
+// codeCalls implements codemode.Dispatcher for one run.
 type codeCalls struct {
 	gateway   *Gateway
 	projectID string
 	client    *Client
 }
 
-// Call makes a call as tools/call of the same client would: what an
-// administrator switched off meanwhile is off, and it counts against the
-// client's rate.
+// Call calls a tool like a tools/call of the same client. It uses the current
+// snapshot, so tools disabled during the run are rejected, and it counts
+// against the client's rate limit.
 func (c *codeCalls) Call(ctx context.Context, name string, arguments []byte) ([]byte, error) {
 	project := c.gateway.Projects.ProjectByID(c.projectID)
 	if project == nil {
-		return nil, fault.New(fault.KindNotFound, fault.CodeNotFound, "the project is gone")
+		return nil, fault.New(fault.KindNotFound, fault.CodeNotFound, "This project no longer exists.")
 	}
 	if err := c.gateway.Limits.Allow(&project.Project, c.client.Principal, 1); err != nil {
 		return nil, err
@@ -184,16 +187,17 @@ func (c *codeCalls) Call(ctx context.Context, name string, arguments []byte) ([]
 	raw = append(append(raw, arguments...), '}')
 	params, err := rawjson.ParseObject(raw, rawjson.Strict)
 	if err != nil {
-		return nil, fault.Invalid("the arguments are not a JSON object")
+		return nil, fault.Invalid("The arguments must be a JSON object.")
 	}
 	memory := c.gateway.Results.NewLease()
-	defer memory.Release() // the limits of runs bound what code holds
+	defer memory.Release() // afterwards the result counts against the run's memory limit
 	inner := &Client{Principal: c.client.Principal, Version: versionOfCode, RequestID: c.client.RequestID, SessionID: c.client.SessionID, Memory: memory}
 	return c.gateway.callTool(ctx, project, inner, params, len(raw), &Trace{})
 }
 
-// codeProgress returns what tells a client how its run goes on, or nil for one
-// that did not ask (MCP 2025-11-25, "Progress").
+// codeProgress returns the function that sends the progress of a run to the
+// client, or nil if the client didn't request progress (MCP 2025-11-25,
+// "Progress").
 func codeProgress(client *Client, params *rawjson.Object) func(codemode.Progress) {
 	token := params.Object("_meta").Get("progressToken")
 	if token == nil || client.Notify == nil {
@@ -209,8 +213,8 @@ func codeProgress(client *Client, params *rawjson.Object) func(codemode.Progress
 	}
 }
 
-// builtinsOf returns the definitions of a project's built-in tools, which stand
-// at the end of tools/list.
+// builtinsOf returns the definitions of a project's built-in tools, for the end
+// of tools/list.
 func (g *Gateway) builtinsOf(project *toolset.Snapshot) string {
 	if !project.Project.CodeModeEnabled {
 		return builtinDefinitions
@@ -227,7 +231,8 @@ func (g *Gateway) builtinsOf(project *toolset.Snapshot) string {
 	return b.String()
 }
 
-// namespaces names what the tools of each server are called in code.
+// namespaces returns a sentence with the namespaces of the servers in code, or
+// "".
 func namespaces(project *toolset.Snapshot) string {
 	var names []string
 	for _, server := range project.Servers {
@@ -246,27 +251,27 @@ func namespaces(project *toolset.Snapshot) string {
 }
 
 const (
-	listDefinition = `{"name":"` + ToolList + `","title":"List tools as TypeScript","description":"Shows the tools of this project as TypeScript declarations, for the code of ` + ToolExecute + `. Without arguments all of them; with query one page of those that match, in the language of ` + ToolSearch + `.",` +
+	listDefinition = `{"name":"` + ToolList + `","title":"List tools as TypeScript","description":"Returns the tools of this project as TypeScript declarations, for use in code run by ` + ToolExecute + `. Without arguments it returns all tools; with query, one page of matching tools. query has the same syntax as in ` + ToolSearch + `.",` +
 		`"inputSchema":{"type":"object","properties":{` +
-		`"filter":{"type":"string","description":"Only tools with this text in their name or description. Excludes query."},` +
-		`"query":{"type":"string","description":"Literal terms and qualifiers; all must match. Answers a page as JSON."},` +
-		`"limit":{"type":"integer","minimum":1,"maximum":50,"description":"With query: declarations of a page, default 20."},` +
-		`"cursor":{"type":"string","description":"With query: nextCursor of the last answer to the same query."}},"additionalProperties":false},` +
+		`"filter":{"type":"string","description":"Only tools with this text in their name or description. Cannot be combined with query."},` +
+		`"query":{"type":"string","description":"Literal terms and qualifiers; all must match. Returns one page as JSON."},` +
+		`"limit":{"type":"integer","minimum":1,"maximum":50,"description":"With query: maximum number of declarations per page. Default 20."},` +
+		`"cursor":{"type":"string","description":"With query: nextCursor of the previous result of the same query."}},"additionalProperties":false},` +
 		`"outputSchema":{"type":"object","properties":{"declarations":{"type":"string"},"count":{"type":"integer"},"nextCursor":{"type":["string","null"]},"warnings":{"type":"array","items":{"type":"object"}},"coverage":{"type":"object"}}},` +
 		`"annotations":{"readOnlyHint":true,"idempotentHint":true,"openWorldHint":false}}`
 
-	codeDescription = `Calls one tool by its exact name alias__tool with arguments; or runs code, the body of an async TypeScript function that calls many tools and returns one value. ` +
-		`In code each server is a namespace and each tool a function of it: const issues = await github.list_issues({owner, repo}); names that are no identifiers are written github["list-issues"]({…}). ` +
-		`The types are in ` + ToolList + `. A call returns the tool's structured content, else its text (parsed when it is JSON); a tool that fails throws ToolError. ` +
-		`Use Promise.all for calls that do not need each other, filter and shorten in code, and return only what is needed: results of inner calls are not shown. ` +
-		`console.log is returned. There are no modules and no files. With dryRun, calls that may write are recorded and not sent.`
+	codeDescription = `Calls one tool by its exact name, alias__tool, with arguments; or runs code: the body of an async TypeScript function that calls any number of tools and returns one value. ` +
+		`In code, each server is a namespace and each of its tools a function: const issues = await github.list_issues({owner, repo}); use brackets for names that are not identifiers: github["list-issues"]({…}). ` +
+		`Get the types from ` + ToolList + `. A call returns the tool's structured content, or else its text (parsed if it is JSON); a tool failure throws ToolError. ` +
+		`Use Promise.all for independent calls, filter and shorten results in code, and return only what you need: results of inner calls are not shown. ` +
+		`console.log output is returned. Modules and files are not available. With dryRun, calls that may write are recorded but not sent.`
 
-	codeProperties = `"name":{"type":"string","description":"Exact name of the tool, alias__tool. Excludes code."},` +
-		`"arguments":{"type":"object","description":"With name: arguments of the tool.","additionalProperties":true},` +
-		`"code":{"type":"string","maxLength":65536,"description":"TypeScript: the body of an async function. Excludes name."},` +
-		`"input":{"description":"With code: any JSON, which the code finds in input."},` +
-		`"timeout":{"type":"number","description":"With code: milliseconds, at most what the project allows."},` +
-		`"dryRun":{"type":"boolean","description":"With code: record calls that may write instead of making them. Default false."}`
+	codeProperties = `"name":{"type":"string","description":"Exact name of the tool, alias__tool. Cannot be combined with code."},` +
+		`"arguments":{"type":"object","description":"With name: arguments for the tool.","additionalProperties":true},` +
+		`"code":{"type":"string","maxLength":65536,"description":"TypeScript: the body of an async function. Cannot be combined with name."},` +
+		`"input":{"description":"With code: any JSON value, available in code as the variable input."},` +
+		`"timeout":{"type":"number","description":"With code: time limit in milliseconds, up to the project's limit."},` +
+		`"dryRun":{"type":"boolean","description":"With code: record calls that may write instead of sending them. Default false."}`
 
-	typecheckProperty = `"typecheck":{"type":"string","enum":["off","warn","error"],"description":"With code: whether the compiler looks at it first, and whether its complaints stop the run. Default off."}`
+	typecheckProperty = `"typecheck":{"type":"string","enum":["off","warn","error"],"description":"With code: check types before the run. warn reports type errors and runs the code; error stops. Default off."}`
 )

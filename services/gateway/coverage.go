@@ -8,27 +8,26 @@ import (
 	"mcpgateway/services/toolset"
 )
 
-// metaCoverage is the member of a list's _meta that says what the list lacks.
+// metaCoverage is the _meta key for servers that are missing from a list or
+// failing.
 const metaCoverage = "gateway/coverage"
 
-// The codes of the warnings about servers whose tools are listed and may not
-// work.
+// Codes of warnings about servers whose tools are listed but may fail.
 const (
 	warningWaiting = "SERVER_NEEDS_CONNECTION"
 	warningDown    = "SERVER_UNAVAILABLE"
 )
 
-// listCoverage is what a list of tools says of servers that are not as they
-// should be.
+// listCoverage describes the servers of a list that are missing or failing.
 type listCoverage struct {
 	page.Coverage
 	Warnings []fault.Warning `json:"warnings,omitempty"`
 }
 
-// coverage returns the raw object that tells what is wrong with the servers of
-// a project: unavailable are those whose tools were never read, and a warning
-// is about those whose tools are listed although they wait for a person or
-// calls are kept away from them. It is nil when all are well.
+// coverage returns the raw object that describes the missing and failing
+// servers of a project, or nil if there are none. A server is unavailable if it
+// was never synced. Warnings concern servers whose tools are listed, but with a
+// pending authorization or paused calls.
 func (g *Gateway) coverage(project *toolset.Snapshot) []byte {
 	var c listCoverage
 	c.Kind = page.Complete
@@ -51,9 +50,9 @@ func (g *Gateway) coverage(project *toolset.Snapshot) []byte {
 			continue
 		}
 		if waits != "" {
-			c.Warnings = append(c.Warnings, fault.Warning{Code: warningWaiting, Message: "calling the tools of server " + config.Alias + " may fail: " + waits})
+			c.Warnings = append(c.Warnings, fault.Warning{Code: warningWaiting, Message: "Calls to server " + config.Alias + " may fail: " + waits})
 		} else if why := g.outage(config.ID); why != "" {
-			c.Warnings = append(c.Warnings, fault.Warning{Code: warningDown, Message: "calling the tools of server " + config.Alias + " fails at present: " + why})
+			c.Warnings = append(c.Warnings, fault.Warning{Code: warningDown, Message: "Calls to server " + config.Alias + " currently fail: " + why})
 		}
 	}
 	if len(c.Unavailable)+len(c.Warnings) == 0 {
@@ -61,7 +60,7 @@ func (g *Gateway) coverage(project *toolset.Snapshot) []byte {
 	}
 	b, err := json.Marshal(c)
 	if err != nil {
-		return nil // text can always be written
+		return nil // can't happen: all members are text
 	}
 	return b
 }

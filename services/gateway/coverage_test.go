@@ -13,19 +13,19 @@ import (
 	"mcpgateway/services/toolset"
 )
 
-// waiting are the servers that wait, by id.
+// waiting implements gateway.Waiting: reasons by server id.
 type waiting map[string]string
 
 func (w waiting) Why(serverID string) string { return w[serverID] }
 
-// down are the servers that calls are kept away from, by id.
+// down implements gateway.Outages: reasons by server id.
 type down map[string]string
 
 func (d down) Outage(serverID string) string { return d[serverID] }
 
-// TestAListTellsOfServersThatAreNotWell asks for the tools of a project with a
-// server that was synced, one that could not be read and one that never was.
-func TestAListTellsOfServersThatAreNotWell(t *testing.T) {
+// TestListCoverage lists the tools of projects with a synced server, a server
+// whose sync failed, and one that was never synced.
+func TestListCoverage(t *testing.T) {
 	whole := gatewaytest.Source("a")
 	src := gatewaytest.Source("a")
 	src.Servers = append(src.Servers, models.Server{ID: "new", ProjectID: "p", Alias: "new", Enabled: true}, models.Server{ID: "off", ProjectID: "p", Alias: "off"})
@@ -40,15 +40,15 @@ func TestAListTellsOfServersThatAreNotWell(t *testing.T) {
 		down  down
 		want  string // of _meta["gateway/coverage"]; empty for none
 	}{
-		"well":       {whole, nil, nil, ""},
-		"only off":   {whole, waiting{"off": "why"}, down{"off": "why"}, ""},
-		"unread":     {src, nil, nil, `{"kind":"partial",` + unread + `}`},
-		"unreadable": {failed, nil, down{"new": "it is gone"}, `{"kind":"partial","unavailable":[{"server":"new","reason":"never synced: connection refused"}]}`},
-		"waits":      {failed, waiting{"new": "connect it"}, nil, `{"kind":"partial","unavailable":[{"server":"new","reason":"never synced: connect it"}]}`},
-		"read": {whole, waiting{synced.ID: "connect it"}, down{synced.ID: "it is gone"}, `{"kind":"complete","warnings":[{"code":"SERVER_NEEDS_CONNECTION","message":"calling the tools of server ` +
+		"healthy":  {whole, nil, nil, ""},
+		"disabled": {whole, waiting{"off": "why"}, down{"off": "why"}, ""},
+		"unsynced": {src, nil, nil, `{"kind":"partial",` + unread + `}`},
+		"failed":   {failed, nil, down{"new": "it is gone"}, `{"kind":"partial","unavailable":[{"server":"new","reason":"never synced: connection refused"}]}`},
+		"pending":  {failed, waiting{"new": "connect it"}, nil, `{"kind":"partial","unavailable":[{"server":"new","reason":"never synced: connect it"}]}`},
+		"synced, pending": {whole, waiting{synced.ID: "connect it"}, down{synced.ID: "it is gone"}, `{"kind":"complete","warnings":[{"code":"SERVER_NEEDS_CONNECTION","message":"Calls to server ` +
 			synced.Alias + ` may fail: connect it"}]}`},
-		"out": {src, nil, down{synced.ID: "it is gone"}, `{"kind":"partial",` + unread + `,"warnings":[{"code":"SERVER_UNAVAILABLE","message":"calling the tools of server ` +
-			synced.Alias + ` fails at present: it is gone"}]}`},
+		"outage": {src, nil, down{synced.ID: "it is gone"}, `{"kind":"partial",` + unread + `,"warnings":[{"code":"SERVER_UNAVAILABLE","message":"Calls to server ` +
+			synced.Alias + ` currently fail: it is gone"}]}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := gateway.New(gateway.Options{Upstreams: &caller{}, Calls: &calls{}, Waiting: c.waits, Outages: c.down, Tokens: keyRing(t), Version: "test", Log: slog.New(slog.DiscardHandler)})
@@ -66,7 +66,7 @@ func TestAListTellsOfServersThatAreNotWell(t *testing.T) {
 					t.Fatalf("%s: %v", raw, err)
 				}
 				if len(result.Tools) != 3 {
-					t.Errorf("%s: %d tools", version, len(result.Tools))
+					t.Errorf("%s: got %d tools, want 3", version, len(result.Tools))
 				}
 				if _, named := result.Meta["io.modelcontextprotocol/serverInfo"]; named != (version == v2026) {
 					t.Errorf("%s: _meta is %s", version, raw)

@@ -7,7 +7,7 @@ import (
 	"mcpgateway/services/toolset"
 )
 
-// Names of the members that MCP 2026-07-28 reserves in `_meta`.
+// Members of _meta that MCP 2026-07-28 reserves.
 const (
 	MetaProtocolVersion    = "io.modelcontextprotocol/protocolVersion"
 	MetaClientCapabilities = "io.modelcontextprotocol/clientCapabilities"
@@ -15,11 +15,12 @@ const (
 	metaServerInfo         = "io.modelcontextprotocol/serverInfo"
 )
 
-// listTTL is how long a stateless client may reuse a list, in milliseconds.
+// listTTL is the time in milliseconds for which a stateless client may cache a
+// list.
 const listTTL = 30_000
 
-// discover answers server/discover (MCP 2026-07-28, "Discovery"). The older
-// revisions are named too: the endpoint serves both eras.
+// discover handles server/discover (MCP 2026-07-28, "Discovery"). It includes
+// the older protocol versions, because the endpoint serves both eras.
 func (g *Gateway) discover(project *toolset.Snapshot) []byte {
 	versions, _ := json.Marshal(Versions()) // a list of constant strings
 	b := append([]byte(`{"resultType":"complete","supportedVersions":`), versions...)
@@ -28,9 +29,9 @@ func (g *Gateway) discover(project *toolset.Snapshot) []byte {
 	return g.appendCacheHints(b, project)
 }
 
-// appendCacheHints ends a cacheable result for stateless clients. The list is
-// private, as it may hold what only this project's clients may see, and not
-// to be reused while a server of the project is failing.
+// appendCacheHints appends the end of a cacheable result for stateless clients,
+// up to its closing brace. The result is private to the project's clients. It
+// must not be cached while a server of the project is failing.
 func (g *Gateway) appendCacheHints(b []byte, project *toolset.Snapshot) []byte {
 	ttl := listTTL
 	for _, server := range project.Servers {

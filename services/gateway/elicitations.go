@@ -8,18 +8,18 @@ import (
 	"mcpgateway/services/rawjson"
 )
 
-// Bounds of the URL elicitations whose end is reported to their clients.
+// Limits for URL elicitations whose completion is reported to clients.
 const (
 	maxElicitations = 10_000
 	elicitationTTL  = time.Hour
 )
 
-// elicitations are the URL elicitations that clients were given (MCP
-// 2025-11-25, "Elicitation"). The report that one is done may arrive on a
-// stream of any client; it goes to the client that was given its id.
+// elicitations are the URL elicitations sent to clients (MCP 2025-11-25,
+// "Elicitation"). The completion notification may arrive on the stream of any
+// client. It is forwarded to the client that received the elicitation.
 type elicitations struct {
 	mu    sync.Mutex
-	order *lru.List // of *elicitation, the latest first
+	order *lru.List // of *elicitation, newest first
 	byID  map[elicitationKey]*lru.Element
 }
 
@@ -28,15 +28,15 @@ type elicitationKey struct{ serverID, id string }
 type elicitation struct {
 	key   elicitationKey
 	given time.Time
-	relay *relay // of the call in which it was given
+	relay *relay // of the call that it was sent for
 }
 
 func newElicitations() *elicitations {
 	return &elicitations{order: lru.New(), byID: map[elicitationKey]*lru.Element{}}
 }
 
-// give records that the client of the relay was given an elicitation with the
-// raw params, if it has an id.
+// give records that an elicitation with the raw params was sent to the client
+// of the relay. An elicitation without an id is ignored.
 func (e *elicitations) give(r *relay, params []byte) {
 	o, err := rawjson.ParseObject(params, rawjson.Lenient)
 	if err != nil {
@@ -58,7 +58,7 @@ func (e *elicitations) give(r *relay, params []byte) {
 	}
 }
 
-// giveAll records the elicitations in a raw -32042 error.
+// giveAll records the elicitations in a raw JSON-RPC error with code -32042.
 func (e *elicitations) giveAll(r *relay, rpcError []byte) {
 	o, err := rawjson.ParseObject(rpcError, rawjson.Lenient)
 	if err != nil {
@@ -73,8 +73,8 @@ func (e *elicitations) giveAll(r *relay, rpcError []byte) {
 	}
 }
 
-// owner returns the relay to the client that was given the elicitation named by
-// the raw params of its completion, or nil.
+// owner returns the relay of the client that received an elicitation, or nil.
+// params are the raw params of the completion notification.
 func (e *elicitations) owner(serverID string, params []byte) *relay {
 	o, err := rawjson.ParseObject(params, rawjson.Lenient)
 	if err != nil {

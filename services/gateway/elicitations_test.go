@@ -13,11 +13,11 @@ import (
 )
 
 // elicitingCaller fails every call with a -32042 error for the elicitation with
-// the id, or sends that in the middle of the call.
+// the id. If sends is set, it sends the elicitation during the call instead.
 type elicitingCaller struct {
 	id     string
 	sends  bool
-	during func(*upstream.Request) // runs in the middle of the call
+	during func(*upstream.Request) // called during the call
 }
 
 func (c *elicitingCaller) Call(ctx context.Context, _ *upstream.Target, request *upstream.Request) (*upstream.Response, error) {
@@ -72,7 +72,7 @@ func TestElicitationCompleteReachesOwner(t *testing.T) {
 			if len(got) != 1 || got[0] != want {
 				t.Errorf("got %q, want %q", got, want)
 			}
-			// It may arrive on the stream of a call of another client.
+			// The completion may arrive on the stream of another client's call.
 			got = nil
 			c.id = "e2"
 			c.during = func(r *upstream.Request) {
@@ -86,7 +86,7 @@ func TestElicitationCompleteReachesOwner(t *testing.T) {
 			complete("u", "e1", true)
 			time.Sleep(time.Nanosecond)
 			complete("u", "e1", false)
-			// 10,000 are remembered.
+			// At most 10,000 are stored.
 			c.during = nil
 			for i := range 10_000 {
 				c.id = fmt.Sprint("n", i)

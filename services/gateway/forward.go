@@ -10,11 +10,11 @@ import (
 	"mcpgateway/services/upstream"
 )
 
-// maxInputRounds bounds how often an upstream may ask for more input in one
-// call of a handshake client.
+// maxInputRounds is the maximum number of times a stateless server may require
+// input in one call of a handshake client.
 const maxInputRounds = 8
 
-// outgoing is one request on its way to an upstream.
+// outgoing is a request to an upstream server.
 type outgoing struct {
 	server  *toolset.Server
 	method  string
@@ -22,13 +22,14 @@ type outgoing struct {
 	headers upstream.ParamHeaders
 	// repeatable is set when the tool is annotated as read-only or idempotent.
 	repeatable bool
-	// name is what the client calls the thing, to which a parked call is bound.
+	// name is the client's name of the tool, prompt or resource. A parked call
+	// is bound to it.
 	name string
 }
 
-// forward sends a client's request to an upstream and relays what happens in
-// the middle: progress and log messages, questions of handshake upstreams,
-// and the input that stateless upstreams ask for.
+// forward sends a client's request to an upstream server. During the call it
+// relays progress and log messages, requests of handshake servers to the
+// client, and input required by stateless servers.
 func (g *Gateway) forward(ctx context.Context, client *Client, out *outgoing) (*upstream.Response, error) {
 	if client.Stateless() {
 		if p, err := g.parked.take(client, out); p != nil || err != nil {
@@ -72,11 +73,11 @@ func (g *Gateway) forward(ctx context.Context, client *Client, out *outgoing) (*
 			return nil, err
 		}
 	}
-	return nil, fault.Upstream(fault.CodeUpstreamInvalidResponse, "the upstream asked for input more than %d times in one call", maxInputRounds)
+	return nil, fault.Upstream(fault.CodeUpstreamInvalidResponse, "The upstream server requested input more than %d times in one call.", maxInputRounds)
 }
 
-// upstreamRequest returns the request for a client's request without its params.
-// capabilities are those that the client can be asked for.
+// upstreamRequest returns the upstream request, without params. capabilities
+// are the relayed capabilities of the client.
 func upstreamRequest(client *Client, out *outgoing, r *relay, capabilities []byte) *upstream.Request {
 	request := &upstream.Request{
 		Method: out.method, ParamHeaders: out.headers, Repeatable: out.repeatable, Notify: r.notify, Stray: r.stray, LogLevel: wantedLevel(client),
@@ -89,8 +90,9 @@ func upstreamRequest(client *Client, out *outgoing, r *relay, capabilities []byt
 	return request
 }
 
-// wantedLevel returns the level of log messages that an upstream is to be set
-// to for the client; empty for one that never asked or has no stream for them.
+// wantedLevel returns the log level to set on the upstream server for the
+// client. It is empty if the client requested none or has no stream for log
+// messages.
 func wantedLevel(client *Client) string {
 	if client.Notify == nil || !slices.Contains(LogLevels(), client.LogLevel) {
 		return ""
@@ -98,8 +100,8 @@ func wantedLevel(client *Client) string {
 	return client.LogLevel
 }
 
-// inputRequired returns the result of a stateless upstream that asks for
-// input, or nil.
+// inputRequired returns the result if it is an input_required result of a
+// stateless server, or nil.
 func inputRequired(response *upstream.Response) *rawjson.Object {
 	if response.Result == nil {
 		return nil

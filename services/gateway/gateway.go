@@ -1,6 +1,6 @@
-// Package gateway answers MCP methods for the clients of a project: from its
-// snapshot, or by calling the upstream server that owns a tool. JSON of
-// clients and upstreams passes through as raw bytes.
+// Package gateway handles the MCP requests of a project's clients. Lists come
+// from the project's snapshot, calls go to the upstream server that owns the
+// tool. JSON of clients and upstream servers is forwarded as raw bytes.
 package gateway
 
 import (
@@ -26,53 +26,53 @@ type Caller interface {
 	Call(ctx context.Context, target *upstream.Target, request *upstream.Request) (*upstream.Response, error)
 }
 
-// Projects finds the present snapshot of a project.
+// Projects returns the current snapshot of a project, or nil.
 type Projects interface {
 	ProjectByID(id string) *toolset.Snapshot
 }
 
-// CallLog keeps which tools were called. It must not block: it is told on the
-// way of every call.
+// CallLog records tool calls. Record must not block, because every call waits
+// for it.
 type CallLog interface {
 	Record(call models.Call)
 }
 
-// Waiting knows which servers wait for a person to connect them.
+// Waiting reports the servers with a pending authorization.
 type Waiting interface {
-	// Why returns why a server waits, or "".
+	// Why returns the reason for which a server needs a user, or "".
 	Why(serverID string) string
 }
 
-// Outages knows from which servers calls are kept away at present.
+// Outages reports the servers whose calls are paused.
 type Outages interface {
-	// Outage returns why, or "". It is asked for every list.
+	// Outage returns the reason, or "". It is called for every list.
 	Outage(serverID string) string
 }
 
-// Options are what a Gateway works with. All must be set but where it says so.
+// Options configure a Gateway. All fields are required unless noted.
 type Options struct {
 	Upstreams    Caller
 	Projects     Projects
 	Search       Search
 	Declarations Declarations
 	Runner       CodeRunner
-	Limits       CallLimits // of the calls that code makes
+	Limits       CallLimits // for calls made by code
 	Calls        CallLog
-	Results      *membudget.Budget // of the calls that code makes; may be nil
-	Waiting      Waiting           // may be nil: then no server waits for a person
-	Outages      Outages           // may be nil: then none
+	Results      *membudget.Budget // for results of calls made by code; nil is unlimited
+	Waiting      Waiting           // nil means no pending authorizations
+	Outages      Outages           // nil means no outages
 	Tokens       *secrets.KeyRing  // seals cursors and request states
-	Version      string            // what serverInfo reports
-	Instance     string            // the name of this gateway among gateways
+	Version      string            // reported in serverInfo
+	Instance     string            // identifies this gateway in Gateway-Hops
 	Log          *slog.Logger
 	Tasks        *background.Tasks // may be nil
 }
 
-// Gateway answers MCP requests. It is safe for concurrent use. Of its clients
-// it keeps nothing but calls that wait for their input.
+// Gateway handles MCP requests. It is safe for concurrent use. Its only
+// per-client state is calls that wait for input, and open URL elicitations.
 type Gateway struct {
 	Options
-	progress atomic.Int64 // the last progress token given to an upstream
+	progress atomic.Int64 // last progress token sent to an upstream server
 	parked   *parkingLot
 	code     codeTools
 
@@ -87,47 +87,48 @@ func New(o Options) *Gateway {
 	}
 }
 
-// Client is who a request comes from and how it wants to be answered.
+// Client is the client of one request.
 type Client struct {
 	Principal access.Principal
-	// Version is the protocol revision of the request; never empty.
+	// Version is the protocol version of the request. It is never empty.
 	Version string
-	// RequestID is under what the log knows the request.
+	// RequestID identifies the request in the log.
 	RequestID string
-	// TraceParent and TraceState are the trace that calls of upstreams carry
-	// on (W3C Trace Context); both may be empty.
+	// TraceParent and TraceState are the trace context sent with upstream
+	// calls (W3C Trace Context). Both may be empty.
 	TraceParent, TraceState string
-	// Hops are the gateways that the request has passed, as in the
-	// Gateway-Hops header; empty for every other client.
+	// Hops is the Gateway-Hops header: the gateways that the request has
+	// passed. It is empty unless the client is a gateway.
 	Hops string
-	// SessionID is the client's session with the gateway, or empty.
+	// SessionID is the key of the client's session, or empty.
 	SessionID string
 	// Capabilities is the raw JSON object of capabilities that the client
-	// declared, in its request or its handshake; nil when none are known.
+	// declared in the request or the handshake, or nil.
 	Capabilities []byte
-	// LogLevel is the least severe level of log messages that the client asked
-	// for; empty when it did not ask.
+	// LogLevel is the minimum severity of log messages that the client
+	// requested, or empty.
 	LogLevel string
 
-	// Memory is where the memory of a large result is reserved; nil reserves
-	// nothing. Whoever made it releases it when the client has the result.
+	// Memory reserves the memory of a large result. Nil reserves nothing. Its
+	// creator releases it after the client has received the result.
 	Memory upstream.Memory
 
-	// Notify sends a notification on the request's own stream. It is nil for
-	// a client that takes nothing but the answer.
+	// Notify sends a notification on the stream of the request. It is nil if
+	// the client accepts only the response.
 	Notify func(method string, params []byte)
-	// Push sends a notification on the stream of the client's session, if that
-	// is open in this process, and reports whether it is. It does not block,
-	// and may be called after the request. It is nil for a client
-	// without a session.
+	// Push sends a notification on the stream of the client's session. It
+	// reports whether that stream is open in this process. It does not block
+	// and may be called after the request. It is nil for a client without a
+	// session.
 	Push func(method string, params []byte) bool
-	// Ask sends a request to the client and returns its raw result or its raw
-	// JSON-RPC error. It is nil for a client that cannot be asked: one without
-	// a session or a stream, and every stateless one.
+	// Ask sends a request to the client and returns its raw result or raw
+	// JSON-RPC error. It is nil for clients that can't receive requests: those
+	// without a session or a stream, and all stateless ones.
 	Ask func(ctx context.Context, method string, params []byte) (result, rpcError []byte, err error)
 }
 
-// Stateless reports whether the client speaks revision 2026-07-28 or later.
+// Stateless reports whether the client uses protocol version 2026-07-28 or
+// later.
 func (c *Client) Stateless() bool { return c.Version >= VersionStateless }
 
 func (c *Client) era() toolset.Era {
@@ -137,17 +138,17 @@ func (c *Client) era() toolset.Era {
 	return toolset.EraHandshake
 }
 
-// Trace collects what one request did, for the log.
+// Trace collects the tool and server of one request for the log.
 type Trace struct {
 	Tool   string // exported name
 	Server string // alias
 }
 
-// RPCError is a JSON-RPC error of an upstream that the client gets as it is,
-// but for numbers that the client's revision forbids.
+// RPCError is a JSON-RPC error of an upstream server. It is forwarded
+// unchanged, except for codes that the client's protocol version forbids.
 type RPCError struct{ Raw []byte }
 
-// Number returns the error's code, or 0 when it has none.
+// Number returns the code of the error, or 0 if it has none.
 func (e *RPCError) Number() int {
 	o, err := rawjson.ParseObject(e.Raw, rawjson.Lenient)
 	if err != nil {
@@ -163,21 +164,21 @@ func (e *RPCError) Number() int {
 // Error returns the raw error object.
 func (e *RPCError) Error() string { return string(e.Raw) }
 
-// Unwrap returns the error as the fault by which logs and traces know it:
-// UPSTREAM_ERROR with the upstream's own message. It has no cause, because an
-// upstream that refuses what it is asked for is no failure of ours.
+// Unwrap returns the fault for logs and traces: UPSTREAM_ERROR with the
+// upstream server's message. It has no cause, because a request rejected by its
+// upstream server isn't a failure of the gateway.
 func (e *RPCError) Unwrap() error {
 	if o, err := rawjson.ParseObject(e.Raw, rawjson.Lenient); err == nil {
 		if message, ok := o.String("message"); ok {
 			return fault.Upstream(fault.CodeUpstreamError, "%s", message)
 		}
 	}
-	return fault.Upstream(fault.CodeUpstreamError, "the server answered with an error of its own")
+	return fault.Upstream(fault.CodeUpstreamError, "The server returned an error.")
 }
 
-// Handle answers one request with its raw result. params is the raw member of
-// the request, or nil. It returns faults, or *RPCError for an error that the
-// upstream answered. trace may be nil.
+// Handle handles one request and returns its raw result. params is the raw
+// member of the request, or nil. trace may be nil. It returns faults, or
+// *RPCError for an error response of the upstream server.
 func (g *Gateway) Handle(ctx context.Context, project *toolset.Snapshot, client *Client, method string, params []byte, trace *Trace) ([]byte, error) {
 	if trace == nil {
 		trace = &Trace{}
@@ -186,7 +187,7 @@ func (g *Gateway) Handle(ctx context.Context, project *toolset.Snapshot, client 
 	if params != nil {
 		var err error
 		if p, err = rawjson.ParseObject(params, rawjson.Strict); err != nil {
-			return nil, fault.Invalid("params must be an object")
+			return nil, fault.Invalid("params must be an object.")
 		}
 	}
 	if client.Stateless() {
@@ -223,9 +224,9 @@ func (g *Gateway) Handle(ctx context.Context, project *toolset.Snapshot, client 
 	}
 }
 
-// UnknownMethod returns the fault for a method that is not served.
+// UnknownMethod returns the fault for a method that is not supported.
 func UnknownMethod(method string) error {
-	return fault.New(fault.KindUnknownMethod, fault.CodeNotFound, "the method %q is not served here", clip(method))
+	return fault.New(fault.KindUnknownMethod, fault.CodeNotFound, "Method %q is not supported. Check the protocol version and the server's capabilities.", clip(method))
 }
 
 func clip(s string) string {

@@ -15,7 +15,7 @@ import (
 	"mcpgateway/services/toolset"
 )
 
-func TestInitializeNegotiates(t *testing.T) {
+func TestInitializeNegotiatesVersion(t *testing.T) {
 	for offered, want := range map[string]string{
 		v2024: v2024, v2503: v2503, v2506: v2506, v2511: v2511, v2026: v2511, "2027-01-01": v2511, "1999-01-01": v2511, "": v2511, "latest": v2511,
 	} {
@@ -25,14 +25,14 @@ func TestInitializeNegotiates(t *testing.T) {
 			t.Errorf("%q: got %s, %v", offered, got, err)
 		}
 		if got := gateway.NegotiatedVersion([]byte(params)); got != want {
-			t.Errorf("%q: the session is of %s", offered, got)
+			t.Errorf("NegotiatedVersion(%q) = %s, want %s", params, got, want)
 		}
 	}
 	for _, params := range []string{"", `{}`, `{"protocolVersion":7}`, `{"protocolVersion":null}`, `[]`} {
 		_, err := handle(t, &caller{}, client(v2503), "initialize", params)
 		wantFault(t, err, fault.CodeInvalidParameter)
 		if got := gateway.NegotiatedVersion([]byte(params)); got != v2511 {
-			t.Errorf("%q: the session is of %s", params, got)
+			t.Errorf("NegotiatedVersion(%q) = %s, want %s", params, got, v2511)
 		}
 	}
 }
@@ -56,25 +56,25 @@ func TestMethodsByEra(t *testing.T) {
 				t.Errorf("%.20s of %s: %v", tc.method, version, err)
 			}
 			if len(f.Message) > 300 {
-				t.Errorf("the message has %d bytes", len(f.Message))
+				t.Errorf("message of %d bytes, want at most 300", len(f.Message))
 			}
 		}
 	}
 }
 
-func TestPingIsAnsweredHere(t *testing.T) {
+func TestPing(t *testing.T) {
 	if got, err := handle(t, &caller{}, client(v2511), "ping", ""); err != nil || got != "{}" {
 		t.Errorf("got %s, %v", got, err)
 	}
 }
 
-func TestVersionsAreInOrder(t *testing.T) {
+func TestVersionsOrder(t *testing.T) {
 	if d := cmp.Diff([]string{v2024, v2503, v2506, v2511, v2026}, gateway.Versions()); d != "" {
 		t.Errorf("versions (-want +got):\n%s", d)
 	}
 	for _, version := range gateway.Versions() {
 		if got := client(version).Stateless(); got != (version == v2026) {
-			t.Errorf("%s is stateless: %v", version, got)
+			t.Errorf("%s: Stateless() = %v", version, got)
 		}
 	}
 }
@@ -88,7 +88,8 @@ func TestDiscover(t *testing.T) {
 	}
 }
 
-// instructed returns a project whose servers say the given, by alias.
+// instructed returns a project whose servers have the given instructions, by
+// alias.
 func instructed(instructions map[string]string) toolset.Source {
 	src := toolset.Source{Project: models.Project{ID: "p"}, Inventories: map[string]*models.Inventory{}}
 	for alias, text := range instructions {
@@ -101,26 +102,26 @@ func instructed(instructions map[string]string) toolset.Source {
 func instructionsOf(t *testing.T, src toolset.Source) string {
 	t.Helper()
 	g, s := newGateway(t, nil), gatewaytest.Build(src)
-	var said [2]struct{ Instructions string }
-	for i, ask := range []struct{ version, method, params string }{{v2511, "initialize", `{"protocolVersion":"2025-11-25"}`}, {v2026, "server/discover", `{}`}} {
-		b, err := g.Handle(t.Context(), s, client(ask.version), ask.method, []byte(ask.params), nil)
+	var got [2]struct{ Instructions string }
+	for i, tt := range []struct{ version, method, params string }{{v2511, "initialize", `{"protocolVersion":"2025-11-25"}`}, {v2026, "server/discover", `{}`}} {
+		b, err := g.Handle(t.Context(), s, client(tt.version), tt.method, []byte(tt.params), nil)
 		if err == nil {
-			err = json.Unmarshal(b, &said[i])
+			err = json.Unmarshal(b, &got[i])
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
 		if strings.Contains(string(b), `"instructions":""`) {
-			t.Error("instructions are empty and there")
+			t.Error("empty instructions are not omitted")
 		}
 	}
-	if said[0] != said[1] {
-		t.Errorf("the eras are told different things: %q and %q", said[0], said[1])
+	if got[0] != got[1] {
+		t.Errorf("the eras have different instructions: %q and %q", got[0], got[1])
 	}
-	return said[0].Instructions
+	return got[0].Instructions
 }
 
-func TestInstructionsAreMerged(t *testing.T) {
+func TestInstructionsMerged(t *testing.T) {
 	src := instructed(map[string]string{"b": "say \"b\"", "a": "say a\n", "silent": "", "off": "no"})
 	for i := range src.Servers {
 		src.Servers[i].Enabled = src.Servers[i].Alias != "off"
@@ -129,46 +130,46 @@ func TestInstructionsAreMerged(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	if got := instructionsOf(t, instructed(nil)); got != "" {
-		t.Errorf("got %q from no server", got)
+		t.Errorf("without servers: got %q", got)
 	}
 }
 
-func TestInstructionsAreBounded(t *testing.T) {
+func TestInstructionsLimit(t *testing.T) {
 	const bound, heading = 16 << 10, len("## a\n\n\n")
 	for n, kept := range map[int]bool{bound - heading - 1: true, bound - heading: true, bound - heading + 1: false} {
 		got := instructionsOf(t, instructed(map[string]string{"a": strings.Repeat("x", n), "b": "short"}))
 		if kept != strings.Contains(got, "## a") {
-			t.Errorf("%d bytes are kept: %v", n, !kept)
+			t.Errorf("instructions of %d bytes are included: %v, want %v", n, !kept, kept)
 		}
 		if len(got) > bound {
-			t.Errorf("%d bytes in all", len(got))
+			t.Errorf("got %d bytes, want at most %d", len(got), bound)
 		}
 		if !kept && !strings.Contains(got, "short") {
-			t.Error("one that is too long takes the room of the others")
+			t.Error("long instructions displace those of other servers")
 		}
 	}
 }
 
-func TestInstructionsOfAllTogetherAreBounded(t *testing.T) {
+func TestInstructionsTotalLimit(t *testing.T) {
 	const bound = 16 << 10
 	all := map[string]string{}
 	for i := range 40 {
 		all[fmt.Sprintf("s%02d", i)] = strings.Repeat("x", 1000)
 	}
 	if got := instructionsOf(t, instructed(all)); len(got) > bound || len(got) < bound-1100 || !strings.HasPrefix(got, "## s00\n") {
-		t.Errorf("%d bytes in all: %.20s", len(got), got)
+		t.Errorf("got %d bytes: %.20s", len(got), got)
 	}
-	// Two that fill the bound to the byte, with the line between them.
+	// Two instructions that fill the limit exactly, with the line between them.
 	const head = len("## a\n\n\n")
 	for extra, both := range map[int]bool{-1: true, 0: true, 1: false} {
 		got := instructionsOf(t, instructed(map[string]string{"a": strings.Repeat("x", 8000), "b": strings.Repeat("y", bound-8000-2*head-1+extra)}))
 		if len(got) > bound || strings.Contains(got, "## b") != both {
-			t.Errorf("%+d: %d bytes in all, with both: %v", extra, len(got), !both)
+			t.Errorf("%+d: got %d bytes, both included: %v", extra, len(got), !both)
 		}
 	}
 }
 
-func TestSubscribeIsAdvertisedWhereItIsOffered(t *testing.T) {
+func TestSubscribeCapability(t *testing.T) {
 	for capabilities, want := range map[string]string{
 		`{"resources":{"subscribe":true}}`:  `"resources":{"listChanged":true,"subscribe":true}`,
 		`{"resources":{"subscribe":false}}`: `"resources":{"listChanged":true}`,

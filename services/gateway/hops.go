@@ -9,14 +9,14 @@ import (
 	"mcpgateway/services/upstream"
 )
 
-// metaPath is the key in the `_meta` of an element that is listed to another
-// gateway. Its value names the gateways between, the nearest one first.
+// metaPath is the _meta key of elements in lists for other gateways. Its value
+// names the gateways on the path to the server, nearest first.
 const metaPath = "gateway/path"
 
-// withPaths returns the raw elements of a list for another gateway, each with
-// its path. What leads back to a gateway that asked, or would come through more
-// than upstream.MaxHops gateways, is left out: gateways that list each other
-// would list ever more otherwise.
+// withPaths adds the path to each raw element of a list for another gateway. It
+// omits elements whose path contains one of hops, the requesting gateways, or
+// would exceed upstream.MaxHops. Otherwise the lists of gateways that list each
+// other would grow without limit.
 func (g *Gateway) withPaths(elements []byte, hops []string) ([]byte, error) {
 	all, err := rawjson.Elements(elements, rawjson.Lenient)
 	if err != nil {
@@ -30,8 +30,8 @@ func (g *Gateway) withPaths(elements []byte, hops []string) ([]byte, error) {
 		}
 		meta := element.Object("_meta")
 		var path []string
-		_ = json.Unmarshal(meta.Get(metaPath), &path) // anything else is ignored
-		if len(path)+2 > upstream.MaxHops ||          // with this gateway and the one that asks
+		_ = json.Unmarshal(meta.Get(metaPath), &path) // an invalid path is ignored
+		if len(path)+2 > upstream.MaxHops ||          // plus this gateway and the requesting one
 			slices.ContainsFunc(path, func(id string) bool { return slices.Contains(hops, id) }) {
 			continue
 		}

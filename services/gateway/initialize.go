@@ -9,34 +9,36 @@ import (
 	"mcpgateway/services/toolset"
 )
 
-// Protocol revisions that mark a turn.
+// Protocol versions with special handling.
 const (
-	// VersionAssumed is what a request without a version header speaks (MCP
+	// VersionAssumed is the version of a request without a version header (MCP
 	// 2025-06-18, "Protocol Version Header").
 	VersionAssumed = "2025-03-26"
-	// VersionLatestHandshake is offered to a client whose own is unknown.
+	// VersionLatestHandshake is offered to a client that requests an unknown
+	// version.
 	VersionLatestHandshake = "2025-11-25"
-	// VersionStructured is the first revision with structured content.
+	// VersionStructured is the first version with structured content.
 	VersionStructured = "2025-06-18"
-	// VersionStateless is the first revision without handshake and sessions.
+	// VersionStateless is the first version without handshake and sessions.
 	VersionStateless = "2026-07-28"
 )
 
-// HandshakeVersions returns the revisions that begin with initialize, oldest first.
+// HandshakeVersions returns the versions that start with initialize, oldest
+// first.
 func HandshakeVersions() []string {
 	return []string{"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"}
 }
 
-// Versions returns every revision that clients may speak, oldest first.
+// Versions returns all supported protocol versions, oldest first.
 func Versions() []string { return append(HandshakeVersions(), VersionStateless) }
 
-// Speaks reports whether clients may speak the revision.
+// Speaks reports whether the protocol version is supported.
 func Speaks(version string) bool {
 	return version == VersionStateless || slices.Contains(HandshakeVersions(), version)
 }
 
-// NegotiatedVersion returns the revision that an initialize request with the
-// raw params gets: the offered one when it is served, else the latest.
+// NegotiatedVersion returns the protocol version for an initialize request with
+// the raw params: the requested one if it is supported, or else the latest.
 func NegotiatedVersion(params []byte) string {
 	if o, err := rawjson.ParseObject(params, rawjson.Lenient); err == nil {
 		if offered, _ := o.String("protocolVersion"); slices.Contains(HandshakeVersions(), offered) {
@@ -46,14 +48,14 @@ func NegotiatedVersion(params []byte) string {
 	return VersionLatestHandshake
 }
 
-// initialize answers the handshake (specification, "MCP methods").
+// initialize handles the handshake (specification, "MCP methods").
 func (g *Gateway) initialize(project *toolset.Snapshot, params *rawjson.Object) ([]byte, error) {
 	if params == nil {
-		return nil, fault.Invalid("initialize needs params with a protocolVersion")
+		return nil, fault.Invalid("initialize requires params with a protocolVersion.")
 	}
 	offered, ok := params.String("protocolVersion")
 	if !ok {
-		return nil, fault.Invalid("protocolVersion must be a string such as %q", VersionLatestHandshake)
+		return nil, fault.Invalid("protocolVersion must be a string such as %q.", VersionLatestHandshake)
 	}
 	version := VersionLatestHandshake
 	if slices.Contains(HandshakeVersions(), offered) {
@@ -67,7 +69,7 @@ func (g *Gateway) initialize(project *toolset.Snapshot, params *rawjson.Object) 
 }
 
 // appendCapabilities appends the server capabilities of a project: tools, and
-// what at least one of its servers offers and the gateway passes on.
+// those that at least one of its servers has and the gateway relays.
 func appendCapabilities(b []byte, project *toolset.Snapshot) []byte {
 	b = append(b, `{"tools":{"listChanged":true}`...)
 	c := project.Capabilities
@@ -91,17 +93,18 @@ func appendCapabilities(b []byte, project *toolset.Snapshot) []byte {
 	return append(b, '}')
 }
 
-// serverInfo returns the gateway's own implementation object.
+// serverInfo returns the implementation object of the gateway.
 func (g *Gateway) serverInfo() []byte {
 	return append(append([]byte(`{"name":"gateway","version":`), rawjson.Quote(g.Version)...), '}')
 }
 
-// maxInstructions bounds the merged instructions, which clients put into
-// their model's context.
+// maxInstructions is the maximum size of the merged instructions in bytes.
+// Clients put them into the context of their model.
 const maxInstructions = 16 << 10
 
-// appendInstructions adds the instructions of the project's servers, each
-// under its alias, when there are any.
+// appendInstructions appends the instructions of the project's servers, if any,
+// each with its alias as the heading. Instructions that exceed the limit are
+// omitted.
 func appendInstructions(b []byte, project *toolset.Snapshot) []byte {
 	var text strings.Builder
 	for _, server := range project.Servers {

@@ -12,8 +12,8 @@ import (
 	"mcpgateway/services/upstream"
 )
 
-// relayedRequests are the requests of upstreams that clients may be asked, by
-// the capability that a client must have declared for it.
+// relayedRequest returns the client capability that a request of an upstream
+// server requires, or "" for a request that is not relayed.
 func relayedRequest(method string) (capability string) {
 	switch method {
 	case "elicitation/create":
@@ -27,7 +27,7 @@ func relayedRequest(method string) (capability string) {
 	}
 }
 
-// mayAsk reports whether the client declared what the request needs.
+// mayAsk reports whether the client declared the capability for the request.
 func mayAsk(client *Client, method string) bool {
 	capability := relayedRequest(method)
 	if capability == "" {
@@ -37,15 +37,15 @@ func mayAsk(client *Client, method string) bool {
 	return err == nil && declared.Get(capability) != nil
 }
 
-// ask passes a request of a handshake upstream on to a handshake client and
+// ask forwards a request of a handshake server to a handshake client and
 // returns its raw result or error.
 func ask(ctx context.Context, client *Client, method string, params []byte) (result, rpcError []byte) {
 	if !mayAsk(client, method) {
-		return nil, rpcErrorOf(upstream.CodeMethodNotFound, "the client did not declare what "+method+" needs")
+		return nil, rpcErrorOf(upstream.CodeMethodNotFound, "The client doesn't support "+method+".")
 	}
 	result, rpcError, err := client.Ask(ctx, method, params)
 	if err != nil {
-		return nil, rpcErrorOf(upstream.CodeInternalError, "the client did not answer: "+err.Error())
+		return nil, rpcErrorOf(upstream.CodeInternalError, "The client did not respond: "+err.Error())
 	}
 	return result, rpcError
 }
@@ -54,16 +54,16 @@ func rpcErrorOf(code int, message string) []byte {
 	return append(append(fmt.Appendf(nil, `{"code":%d,"message":`, code), rawjson.Quote(message)...), '}')
 }
 
-// collectInput asks a handshake client for the input that a stateless
-// upstream wants and writes the answers into the params of the next try (MCP
-// 2026-07-28, "Multi Round-Trip Requests").
+// collectInput requests the input that a stateless server requires from a
+// handshake client. It writes the responses into the params for the repeated
+// call (MCP 2026-07-28, "Multi Round-Trip Requests").
 func (g *Gateway) collectInput(ctx context.Context, client *Client, wanted, params *rawjson.Object) error {
 	requests := wanted.Object("inputRequests")
 	names := requests.Names()
 	answers := make([][]byte, len(names))
 	group, ctx := errgroup.WithContext(ctx)
 	for i, name := range names {
-		group.Go(g.Tasks.ErrFunc("request for input", func() (err error) {
+		group.Go(g.Tasks.ErrFunc("input request", func() (err error) {
 			answers[i], err = askForInput(ctx, client, requests.Object(name))
 			return err
 		}))
@@ -93,7 +93,7 @@ func (g *Gateway) collectInput(ctx context.Context, client *Client, wanted, para
 func askForInput(ctx context.Context, client *Client, request *rawjson.Object) ([]byte, error) {
 	method, _ := request.String("method")
 	if !mayAsk(client, method) {
-		return nil, fault.Upstream(fault.CodeUpstreamInvalidResponse, "the upstream asks for %q, which the client did not declare", clip(method))
+		return nil, fault.Upstream(fault.CodeUpstreamInvalidResponse, "The upstream server requested %q, which this client doesn't support.", clip(method))
 	}
 	params := request.Get("params")
 	if method == "elicitation/create" {
@@ -106,16 +106,16 @@ func askForInput(ctx context.Context, client *Client, request *rawjson.Object) (
 	case rpcError == nil:
 		return result, nil
 	case method == "elicitation/create":
-		return []byte(`{"action":"cancel"}`), nil // the closest that has a form
+		return []byte(`{"action":"cancel"}`), nil // the result closest to an error
 	default:
 		o, _ := rawjson.ParseObject(rpcError, rawjson.Lenient)
 		message, _ := o.String("message")
-		return nil, fault.Upstream(fault.CodeUpstreamUnavailable, "the upstream needs %s, which the client refused: %s", method, clip(message))
+		return nil, fault.Upstream(fault.CodeUpstreamUnavailable, "The upstream server requested %s, which the client rejected: %s", method, clip(message))
 	}
 }
 
-// withElicitationID gives a URL elicitation the id that revision 2025-11-25
-// requires and 2026-07-28 does not know.
+// withElicitationID adds an id to a URL elicitation. Version 2025-11-25
+// requires it and 2026-07-28 doesn't have it.
 func withElicitationID(params []byte) []byte {
 	o, err := rawjson.ParseObject(params, rawjson.Lenient)
 	if err != nil {

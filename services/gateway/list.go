@@ -11,20 +11,21 @@ import (
 	"mcpgateway/services/upstream"
 )
 
-// cursorPurpose keeps list cursors apart from every other sealed token.
+// cursorPurpose distinguishes list cursors from other sealed tokens.
 const cursorPurpose = "tools/list cursor"
 
-// listCursor is the content of a cursor: which page of which list. Pages of
-// two lists are never mixed, so a list that changed ends the walk.
+// listCursor is the content of a cursor. List identifies the content of the
+// list, so a cursor becomes invalid when the list changes and pages of two
+// lists are never mixed.
 type listCursor struct {
 	Project string `json:"p"`
 	List    string `json:"l"`
 	Page    int    `json:"n"`
 }
 
-// listTools answers tools/list from the snapshot's ready-made pages
-// (specification, "MCP methods"). It returns INVALID_CURSOR, with restart,
-// for a cursor of another list.
+// listTools handles tools/list from the precomputed pages of the snapshot
+// (specification, "MCP methods"). It returns INVALID_CURSOR with Restart for a
+// cursor of another list.
 func (g *Gateway) listTools(ctx context.Context, project *toolset.Snapshot, client *Client, params *rawjson.Object) ([]byte, error) {
 	era := client.era()
 	if project.Project.ToolExposure == models.ExposeBuiltin {
@@ -45,24 +46,24 @@ func (g *Gateway) listTools(ctx context.Context, project *toolset.Snapshot, clie
 	return g.listResult(ctx, project, client, l)
 }
 
-// list is one page of a list on its way to a client.
+// list is one page of a list.
 type list struct {
-	member string // of the result, which holds the page
+	member string // the member of the result that contains the page
 	items  []byte // a raw JSON array
-	last   string // raw elements that stand behind the items; may be empty
+	last   string // raw elements to append to items, without brackets; may be empty
 	id     string
 	page   int
 	more   bool
-	// coverage is the raw object that says what the list lacks; nil when it
-	// is complete.
+	// coverage is the raw object that describes missing or failing servers, or
+	// nil.
 	coverage []byte
 }
 
-// smallResult is the size up to which lists reserve no memory, in bytes.
+// smallResult is the maximum size in bytes of lists that reserve no memory.
 const smallResult = 64 << 10
 
-// listResult returns the result that holds one page of a list. It also returns
-// the errors of the client's Memory.
+// listResult returns the result for one page of a list. It also returns the
+// errors of the client's Memory.
 func (g *Gateway) listResult(ctx context.Context, project *toolset.Snapshot, client *Client, l list) ([]byte, error) {
 	if client.Hops != "" {
 		var err error
@@ -101,7 +102,7 @@ func (g *Gateway) listResult(ctx context.Context, project *toolset.Snapshot, cli
 	}
 	if client.Stateless() {
 		b = g.appendCacheHints(append(b, `,"resultType":"complete"`...), project)
-		if l.coverage != nil { // it goes into the _meta that ends them
+		if l.coverage != nil { // insert it into _meta, which is the last member
 			b = append(append(b[:len(b)-len("}}")], `,"`+metaCoverage+`":`...), l.coverage...)
 			b = append(b, "}}"...)
 		}
@@ -113,7 +114,8 @@ func (g *Gateway) listResult(ctx context.Context, project *toolset.Snapshot, cli
 	return append(b, '}'), nil
 }
 
-// pageAsked returns the page that the params' cursor names, 0 without one.
+// pageAsked returns the page number in the cursor of params, or 0 without a
+// cursor.
 func (g *Gateway) pageAsked(project *toolset.Snapshot, id string, params *rawjson.Object) (int, error) {
 	raw := params.Get("cursor")
 	if raw == nil || rawjson.Kind(raw) == 'n' {
@@ -121,7 +123,7 @@ func (g *Gateway) pageAsked(project *toolset.Snapshot, id string, params *rawjso
 	}
 	text, ok := rawjson.String(raw)
 	if !ok {
-		return 0, fault.Invalid("cursor must be a string")
+		return 0, fault.Invalid("cursor must be a string. Omit it for the first page.")
 	}
 	plain, err := g.Tokens.OpenToken(cursorPurpose, text)
 	if err != nil {
@@ -135,7 +137,7 @@ func (g *Gateway) pageAsked(project *toolset.Snapshot, id string, params *rawjso
 }
 
 func invalidCursor() error {
-	f := fault.New(fault.KindInvalid, fault.CodeInvalidCursor, "this cursor does not continue the present list: list again without a cursor")
+	f := fault.New(fault.KindInvalid, fault.CodeInvalidCursor, "The cursor is invalid or the list has changed. List again without the cursor.")
 	f.Restart = true
 	return f
 }

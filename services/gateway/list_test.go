@@ -41,13 +41,13 @@ func list(t *testing.T, g *gateway.Gateway, s *toolset.Snapshot, from *gateway.C
 
 func cursor(token string) string { return fmt.Sprintf(`{"cursor":%q}`, token) }
 
-// withoutBuiltins returns the tools of a last page but the built-in ones, which
-// must stand behind all others.
+// withoutBuiltins returns the tools of a last page without the built-in ones,
+// which must be at the end.
 func withoutBuiltins(t *testing.T, tools []struct{ Name string }) []struct{ Name string } {
 	t.Helper()
 	n := len(tools) - 2
 	if n < 0 || tools[n].Name != gateway.ToolSearch || tools[n+1].Name != gateway.ToolExecute {
-		t.Fatalf("the page does not end with the built-in tools: %v", tools)
+		t.Fatalf("built-in tools are not at the end: %v", tools)
 	}
 	return tools[:n]
 }
@@ -61,7 +61,7 @@ func many(n int) toolset.Source {
 	return gatewaytest.Source(names...)
 }
 
-func TestListIsOnePageUpToTheBound(t *testing.T) {
+func TestListPages(t *testing.T) {
 	g := newGateway(t, nil)
 	for n, pages := range map[int]int{0: 1, 1: 1, toolset.MaxPageTools - 1: 1, toolset.MaxPageTools: 1, toolset.MaxPageTools + 1: 2} {
 		s := gatewaytest.Build(many(n))
@@ -78,13 +78,13 @@ func TestListIsOnePageUpToTheBound(t *testing.T) {
 				}
 				for _, tool := range tools {
 					if want := fmt.Sprintf("up__t%05d", seen); tool.Name != want {
-						t.Fatalf("tool %d is %s", seen, tool.Name)
+						t.Fatalf("tool %d = %s, want %s", seen, tool.Name, want)
 					}
 					seen++
 				}
 				if l.NextCursor == nil {
 					if page != pages || seen != n {
-						t.Errorf("%d tools: %d pages with %d", n, page, seen)
+						t.Errorf("%d tools: got %d pages with %d tools, want %d pages", n, page, seen, pages)
 					}
 					break
 				}
@@ -94,7 +94,7 @@ func TestListIsOnePageUpToTheBound(t *testing.T) {
 	}
 }
 
-func TestCursorContinuesItsOwnListOnly(t *testing.T) {
+func TestCursorBoundToList(t *testing.T) {
 	g, src := newGateway(t, nil), many(toolset.MaxPageTools+1)
 	s := gatewaytest.Build(src)
 	first, err := list(t, g, s, client(v2511), `{"cursor":null}`)
@@ -102,7 +102,7 @@ func TestCursorContinuesItsOwnListOnly(t *testing.T) {
 		t.Fatalf("no second page: %v", err)
 	}
 	token := *first.NextCursor
-	if second, err := list(t, g, gatewaytest.Build(src), client(v2511), cursor(token)); err != nil || len(withoutBuiltins(t, second.Tools)) != 1 { // another replica, the same list
+	if second, err := list(t, g, gatewaytest.Build(src), client(v2511), cursor(token)); err != nil || len(withoutBuiltins(t, second.Tools)) != 1 { // same list on another replica
 		t.Fatalf("got %d tools, %v", len(second.Tools), err)
 	}
 	changed := many(toolset.MaxPageTools + 1)
@@ -121,19 +121,19 @@ func TestCursorContinuesItsOwnListOnly(t *testing.T) {
 		s     *toolset.Snapshot
 		token string
 	}{
-		"another project":        {gatewaytest.Build(foreign), token},
-		"a list with fewer":      {gatewaytest.Build(changed), token},
-		"a changed definition":   {gatewaytest.Build(redescribed), token},
-		"garbage":                {s, "x"},
-		"empty":                  {s, ""},
-		"one character more":     {s, token + "A"},
-		"one character less":     {s, token[:len(token)-1]},
-		"one character other":    {s, token[:20] + string(token[20]^1) + token[21:]},
-		"a token of another use": {s, forged},
-		"a token of other keys":  {s, otherKeys.SealToken("tools/list cursor", []byte(`{"p":"p","l":"","n":1}`))},
-		"a page that is not":     {gatewaytest.Build(many(3)), keyRing(t).SealToken("tools/list cursor", []byte(`{"p":"p","l":"","n":1}`))},
-		"a negative page":        {gatewaytest.Build(many(3)), keyRing(t).SealToken("tools/list cursor", []byte(`{"p":"p","l":"","n":-1}`))},
-		"not JSON within":        {s, keyRing(t).SealToken("tools/list cursor", []byte(`x`))},
+		"another project":      {gatewaytest.Build(foreign), token},
+		"a shorter list":       {gatewaytest.Build(changed), token},
+		"a changed definition": {gatewaytest.Build(redescribed), token},
+		"garbage":              {s, "x"},
+		"empty":                {s, ""},
+		"added character":      {s, token + "A"},
+		"missing character":    {s, token[:len(token)-1]},
+		"changed character":    {s, token[:20] + string(token[20]^1) + token[21:]},
+		"other purpose":        {s, forged},
+		"other keys":           {s, otherKeys.SealToken("tools/list cursor", []byte(`{"p":"p","l":"","n":1}`))},
+		"a missing page":       {gatewaytest.Build(many(3)), keyRing(t).SealToken("tools/list cursor", []byte(`{"p":"p","l":"","n":1}`))},
+		"a negative page":      {gatewaytest.Build(many(3)), keyRing(t).SealToken("tools/list cursor", []byte(`{"p":"p","l":"","n":-1}`))},
+		"invalid JSON":         {s, keyRing(t).SealToken("tools/list cursor", []byte(`x`))},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := list(t, g, tc.s, client(v2511), cursor(tc.token))
@@ -148,7 +148,7 @@ func TestCursorContinuesItsOwnListOnly(t *testing.T) {
 	}
 }
 
-func TestEveryChangedCharacterOfACursorIsRefused(t *testing.T) {
+func TestModifiedCursorRejected(t *testing.T) {
 	g, s := newGateway(t, nil), gatewaytest.Build(many(toolset.MaxPageTools+1))
 	first, err := list(t, g, s, client(v2511), "")
 	if err != nil {
@@ -167,7 +167,7 @@ func TestEveryChangedCharacterOfACursorIsRefused(t *testing.T) {
 	}
 }
 
-func TestErasWithDifferentListsHaveTheirOwnCursors(t *testing.T) {
+func TestCursorBoundToEra(t *testing.T) {
 	src := many(toolset.MaxPageTools + 1)
 	src.Tools["u"][0].Definition = `{"name":"t00000","outputSchema":{"type":"array"}}`
 	g, s := newGateway(t, nil), gatewaytest.Build(src)
@@ -182,7 +182,7 @@ func TestErasWithDifferentListsHaveTheirOwnCursors(t *testing.T) {
 	wantFault(t, err, fault.CodeInvalidCursor)
 }
 
-func TestBuiltinExposureListsNoUpstreamTool(t *testing.T) {
+func TestBuiltinExposure(t *testing.T) {
 	src := gatewaytest.Source("echo")
 	src.Project.ToolExposure = models.ExposeBuiltin
 	g := newGateway(t, nil)
@@ -192,7 +192,7 @@ func TestBuiltinExposureListsNoUpstreamTool(t *testing.T) {
 	}
 }
 
-func TestCacheHintsAreForStatelessClients(t *testing.T) {
+func TestCacheHints(t *testing.T) {
 	healthy := gatewaytest.Source("echo")
 	failing := gatewaytest.Source("echo")
 	failing.Inventories["u"].ErrorCode = "UPSTREAM_TIMEOUT"

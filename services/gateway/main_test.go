@@ -24,7 +24,8 @@ const (
 	v2026                      = "2026-07-28"
 )
 
-// caller is the upstreams: it notes what was asked and answers as told.
+// caller is a gateway.Caller that records the last request and returns the
+// given response.
 type caller struct {
 	target   *upstream.Target
 	request  *upstream.Request
@@ -46,7 +47,7 @@ func keyRing(t *testing.T) *secrets.KeyRing {
 	return ring
 }
 
-// calls is the log of calls.
+// calls is a call log in memory.
 type calls struct {
 	mu  sync.Mutex
 	all []models.Call
@@ -85,7 +86,7 @@ func wantFault(t *testing.T, err error, code fault.Code) fault.Fault {
 	t.Helper()
 	var f *fault.Fault
 	if !errors.As(err, &f) || f.Code != code {
-		t.Fatalf("got %v, want the fault %s", err, code)
+		t.Fatalf("got %v, want fault %s", err, code)
 	}
 	return *f
 }

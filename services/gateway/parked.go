@@ -14,31 +14,32 @@ import (
 	"mcpgateway/services/upstream"
 )
 
-// Bounds of calls that wait for a stateless client's input.
+// Limits for calls that wait for input of a stateless client.
 const (
-	parkedTime  = 60 * time.Second // how long a client may take to continue
-	parkedCalls = 1000             // in the whole process
+	parkedTime  = 60 * time.Second // maximum time until the client continues
+	parkedCalls = 1000             // maximum number in the process
 )
 
-// parkedPurpose keeps request states of ours apart from every other sealed token.
+// parkedPurpose distinguishes the gateway's request states from other sealed
+// tokens.
 const parkedPurpose = "parked call"
 
-// parkedCall is a call to a handshake upstream that asked something in the
-// middle. A stateless client learns of it by an input_required result and
-// continues it with a request of its own.
+// parkedCall is a call to a handshake server that sent a request to the client
+// during the call. A stateless client receives that request in an
+// input_required result, and continues the call with another request.
 type parkedCall struct {
 	relay   *relay
 	asks    chan *question
 	done    chan outcome
 	cancel  context.CancelFunc
-	waiting *question // what the client was asked; set while parked
+	waiting *question // the request sent to the client; set while parked
 	expiry  *time.Timer
 }
 
 type question struct {
 	method string
 	params []byte
-	answer chan []byte // the raw result; closed without one when the call ends
+	answer chan []byte // receives the raw result, or nil if the client sent none
 }
 
 type outcome struct {
@@ -46,8 +47,8 @@ type outcome struct {
 	err      error
 }
 
-// requestState is what the client carries from the question to the answer.
-// It is sealed, because the client is not to be trusted with it.
+// requestState binds the continuing request to its parked call. It is sealed,
+// because the client, which returns it, is not trusted.
 type requestState struct {
 	ID        string `json:"i"`
 	Project   string `json:"p"`
@@ -56,7 +57,7 @@ type requestState struct {
 	Name      string `json:"n"`
 }
 
-// parkingLot holds the parked calls of this process.
+// parkingLot contains the parked calls of this process.
 type parkingLot struct {
 	tokens *secrets.KeyRing
 	mu     sync.Mutex
@@ -67,34 +68,35 @@ func newParkingLot(tokens *secrets.KeyRing) *parkingLot {
 	return &parkingLot{tokens: tokens, calls: map[string]*parkedCall{}}
 }
 
-// callParkable calls an upstream for a stateless client in such a way that a
-// question in the middle can be answered by a later request.
+// callParkable calls an upstream server for a stateless client. The call runs
+// in its own goroutine, so that a later request can respond to requests of the
+// server.
 func (g *Gateway) callParkable(ctx context.Context, client *Client, out *outgoing, request *upstream.Request, r *relay) (*upstream.Response, error) {
 	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	p := &parkedCall{relay: r, asks: make(chan *question), done: make(chan outcome, 1), cancel: cancel}
 	request.Serve = func(ctx context.Context, method string, params []byte) (result, rpcError []byte) {
 		if !mayAsk(r.client.Load(), method) {
-			return nil, rpcErrorOf(upstream.CodeMethodNotFound, "the client did not declare what "+method+" needs")
+			return nil, rpcErrorOf(upstream.CodeMethodNotFound, "The client doesn't support "+method+".")
 		}
 		q := &question{method: method, params: params, answer: make(chan []byte, 1)}
 		select {
 		case p.asks <- q:
 		case <-ctx.Done():
-			return nil, rpcErrorOf(upstream.CodeInternalError, "the call has ended")
+			return nil, rpcErrorOf(upstream.CodeInternalError, "The call has ended.")
 		}
 		select {
 		case answer := <-q.answer:
 			if answer == nil {
-				return nil, rpcErrorOf(upstream.CodeInternalError, "the client did not answer")
+				return nil, rpcErrorOf(upstream.CodeInternalError, "The client did not respond.")
 			}
 			return answer, nil
 		case <-ctx.Done():
-			return nil, rpcErrorOf(upstream.CodeInternalError, "the call has ended")
+			return nil, rpcErrorOf(upstream.CodeInternalError, "The call has ended.")
 		}
 	}
-	g.Tasks.Go("parked call", func() {
+	g.Tasks.Go("pending call", func() {
 		var o outcome
-		o.err = g.Tasks.Try("parked call", func() (err error) {
+		o.err = g.Tasks.Try("pending call", func() (err error) {
 			defer cancel()
 			defer r.finish()
 			o.response, err = g.Upstreams.Call(running, out.server.Target, request)
@@ -105,8 +107,8 @@ func (g *Gateway) callParkable(ctx context.Context, client *Client, out *outgoin
 	return g.await(ctx, client, p, out)
 }
 
-// await waits for the call's end or its next question, for which it parks the
-// call. A client that goes away cancels the call.
+// await waits until the call ends or sends a request to the client, and parks
+// it in that case. If the client disconnects, it cancels the call.
 func (g *Gateway) await(ctx context.Context, client *Client, p *parkedCall, out *outgoing) (*upstream.Response, error) {
 	select {
 	case o := <-p.done:
@@ -130,10 +132,10 @@ func (g *Gateway) await(ctx context.Context, client *Client, p *parkedCall, out 
 	}
 }
 
-// inputName names the one question of a parked call.
+// inputName is the name of the only input request of a parked call.
 const inputName = "input"
 
-// resume continues a parked call with the client's answer.
+// resume continues a parked call with the client's response.
 func (g *Gateway) resume(ctx context.Context, client *Client, p *parkedCall, out *outgoing) (*upstream.Response, error) {
 	p.relay.continueWith(client, out.params)
 	p.waiting.answer <- out.params.Object("inputResponses").Get(inputName)
@@ -150,10 +152,10 @@ func (l *parkingLot) park(client *Client, p *parkedCall, out *outgoing, tasks *b
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.calls) >= parkedCalls {
-		return "", fault.New(fault.KindUnavailable, fault.CodeUnavailable, "too many calls wait for input: try again later")
+		return "", fault.New(fault.KindUnavailable, fault.CodeUnavailable, "Too many calls are waiting for input. Retry later.")
 	}
 	l.calls[s.ID] = p
-	p.expiry = time.AfterFunc(parkedTime, tasks.Func("end of a parked call", func() {
+	p.expiry = time.AfterFunc(parkedTime, tasks.Func("pending call expiry", func() {
 		if l.remove(s.ID) != nil {
 			p.cancel()
 		}
@@ -169,25 +171,26 @@ func (l *parkingLot) remove(id string) *parkedCall {
 	return p
 }
 
-// take returns the parked call that the request continues, or nil when its
-// state is not one of ours. It returns UPSTREAM_UNAVAILABLE for a call that
-// has ended, waits in another process, or was asked of another client.
+// take removes and returns the parked call that the request continues. It
+// returns nil if requestState is absent or was created by a stateless server,
+// INVALID_PARAMETER for the state of another call or client, and
+// UPSTREAM_UNAVAILABLE for a call that has ended or waits in another process.
 func (l *parkingLot) take(client *Client, out *outgoing) (*parkedCall, error) {
 	state, ok := out.params.String("requestState")
 	if !ok {
 		return nil, nil
 	}
 	plain, notOurs := l.tokens.OpenToken(parkedPurpose, state)
-	if notOurs != nil { // the state of a stateless upstream, which gets it back untouched
-		return nil, nil //nolint:nilerr // not one of ours is no failure
+	if notOurs != nil { // created by a stateless server, which receives it unchanged
+		return nil, nil //nolint:nilerr // the state of a server is not an error
 	}
 	var s requestState
 	if json.Unmarshal(plain, &s) != nil || s.Project != client.Principal.ProjectID() || s.Principal != client.Principal.ID() || s.Method != out.method || s.Name != out.name {
-		return nil, fault.Invalid("requestState belongs to another call")
+		return nil, fault.Invalid("requestState belongs to another call. Send the one of this call's result.")
 	}
 	p := l.remove(s.ID)
 	if p == nil {
-		return nil, fault.Upstream(fault.CodeUpstreamUnavailable, "the call that this continues has ended: call again")
+		return nil, fault.Upstream(fault.CodeUpstreamUnavailable, "The call that requestState continues has ended. Send the request again without requestState.")
 	}
 	p.expiry.Stop()
 	return p, nil

@@ -12,9 +12,9 @@ import (
 	"mcpgateway/services/toolset"
 )
 
-// payloadOf returns what a call of a project that records payloads was about,
-// without its secrets. The headers that carry the servers' credentials name
-// secrets too.
+// payloadOf returns the redacted arguments and result of a call, for a project
+// that records payloads. Members with the name of a configured header are
+// secrets too, because headers contain credentials.
 func payloadOf(project *toolset.Snapshot, arguments, result []byte, err error) *models.CallPayload {
 	var names []string
 	for _, server := range project.Servers {
@@ -34,14 +34,14 @@ func payloadOf(project *toolset.Snapshot, arguments, result []byte, err error) *
 	return p
 }
 
-// errorOf returns a failure as JSON: an upstream's own error as it came, ours
-// as the client was told.
+// errorOf returns an error as JSON: that of an upstream server unchanged, a
+// fault with the code and message that the client received.
 func errorOf(err error) []byte {
 	var refused *RPCError
 	switch {
 	case errors.As(err, &refused):
 		return refused.Raw
-	case errors.Is(err, context.Canceled): // nobody was told anything
+	case errors.Is(err, context.Canceled): // no response was sent
 		return []byte("null")
 	}
 	f := fault.From(err)

@@ -13,7 +13,7 @@ import (
 	"mcpgateway/services/upstream"
 )
 
-func TestPayloadsAreRecordedWhereTheProjectWantsIt(t *testing.T) {
+func TestPayloadRecording(t *testing.T) {
 	long := strings.Repeat("x", activity.MaxPayload)
 	for name, tc := range map[string]struct {
 		params   string
@@ -21,7 +21,7 @@ func TestPayloadsAreRecordedWhereTheProjectWantsIt(t *testing.T) {
 		err      error
 		want     models.CallPayload
 	}{
-		"answered": {
+		"result": {
 			params: `{"name":"up__echo","arguments":{"text": "hi","password":"hunter2","X-Team":"red"}}`, response: &upstream.Response{Result: []byte(`{"content":[{"type":"text","text":"Bearer abcdef123"}]}`)},
 			want: models.CallPayload{Arguments: `{"text":"hi","password":"[redacted]","X-Team":"[redacted]"}`, Answer: `{"content":[{"type":"text","text":"Bearer [redacted]"}]}`},
 		},
@@ -37,11 +37,11 @@ func TestPayloadsAreRecordedWhereTheProjectWantsIt(t *testing.T) {
 			params: `{"name":"up__echo"}`, response: &upstream.Response{Error: []byte(`{"code":1,"message":"token=abc"}`)},
 			want: models.CallPayload{Arguments: `{}`, Answer: `{"code":1,"message":"token=[redacted]"}`},
 		},
-		"no answer": {
+		"timeout": {
 			params: `{"name":"up__echo"}`, err: fault.Upstream(fault.CodeUpstreamTimeout, "slow").Because(errors.New("inner")),
 			want: models.CallPayload{Arguments: `{}`, Answer: `{"code":"UPSTREAM_TIMEOUT","message":"slow"}`},
 		},
-		"gone": {params: `{"name":"up__echo"}`, err: context.Canceled, want: models.CallPayload{Arguments: `{}`, Answer: `null`}},
+		"cancelled": {params: `{"name":"up__echo"}`, err: context.Canceled, want: models.CallPayload{Arguments: `{}`, Answer: `null`}},
 	} {
 		for _, recorded := range []bool{true, false} {
 			log := &calls{}
@@ -54,7 +54,7 @@ func TestPayloadsAreRecordedWhereTheProjectWantsIt(t *testing.T) {
 			}
 			switch got := log.all[0].Payload; {
 			case !recorded && got != nil:
-				t.Errorf("%s: recorded without being asked: %+v", name, got)
+				t.Errorf("%s: recorded although disabled: %+v", name, got)
 			case recorded && (got == nil || *got != tc.want):
 				t.Errorf("%s: recorded %.200v, want %.200v", name, got, tc.want)
 			}

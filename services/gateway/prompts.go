@@ -13,7 +13,7 @@ import (
 func (g *Gateway) getPrompt(ctx context.Context, project *toolset.Snapshot, client *Client, params *rawjson.Object, trace *Trace) ([]byte, error) {
 	name, ok := params.String("name")
 	if !ok {
-		return nil, fault.Invalid("name must be the name of a prompt, as a string")
+		return nil, fault.Invalid("name must be a string: the name of the prompt.")
 	}
 	trace.Tool = clip(name)
 	prompt, err := project.Offers.Prompt(name)
@@ -32,8 +32,8 @@ func (g *Gateway) getPrompt(ctx context.Context, project *toolset.Snapshot, clie
 	return g.bridgeAnswer(response, client)
 }
 
-// complete sends completion/complete to the server that owns the prompt or
-// resource template that it is about.
+// complete sends completion/complete to the server that owns the referenced
+// prompt or resource template.
 func (g *Gateway) complete(ctx context.Context, project *toolset.Snapshot, client *Client, params *rawjson.Object, trace *Trace) ([]byte, error) {
 	ref := params.Object("ref")
 	var server *toolset.Server
@@ -55,7 +55,7 @@ func (g *Gateway) complete(ctx context.Context, project *toolset.Snapshot, clien
 		}
 		server = owner
 	default:
-		return nil, fault.Invalid("ref must be of type ref/prompt or ref/resource")
+		return nil, fault.Invalid("ref must be an object with the type ref/prompt or ref/resource.")
 	}
 	trace.Server = server.Config.Alias
 	response, err := g.forward(ctx, client, &outgoing{server: server, method: "completion/complete", params: params})
@@ -65,8 +65,8 @@ func (g *Gateway) complete(ctx context.Context, project *toolset.Snapshot, clien
 	return g.bridgeAnswer(response, client)
 }
 
-// listOffers answers prompts/list, resources/list and resources/templates/list
-// from the snapshot. member is the result's member that holds the list.
+// listOffers handles prompts/list, resources/list and resources/templates/list
+// from the snapshot. member is the member of the result for the list.
 func (g *Gateway) listOffers(ctx context.Context, project *toolset.Snapshot, client *Client, params *rawjson.Object, kind models.ListingKind, member string) ([]byte, error) {
 	id := project.Offers.ListID(kind)
 	page, err := g.pageAsked(project, id, params)

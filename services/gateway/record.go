@@ -12,7 +12,8 @@ import (
 	"mcpgateway/services/toolset"
 )
 
-// callOf returns what the log keeps of a tool call that is over.
+// callOf returns the log entry of a finished tool call. asked is the size of
+// its params in bytes.
 func callOf(project *toolset.Snapshot, client *Client, trace *Trace, start time.Time, asked int, result []byte, err error) models.Call {
 	call := models.Call{
 		At: start.UTC(), ProjectID: project.Project.ID, Principal: client.Principal.ID(),
@@ -35,8 +36,8 @@ func callOf(project *toolset.Snapshot, client *Client, trace *Trace, start time.
 
 var isError = []byte(`"isError"`)
 
-// saysItFailed reports whether a tool's result says so. Most results are told
-// without being read.
+// saysItFailed reports whether a tool result has isError true. It parses only
+// results that contain the name of the member.
 func saysItFailed(result []byte) bool {
 	if !bytes.Contains(result, isError) {
 		return false

@@ -14,22 +14,22 @@ import (
 	"mcpgateway/services/upstream"
 )
 
-func TestEveryToolCallIsRecorded(t *testing.T) {
+func TestCallRecording(t *testing.T) {
 	for name, tc := range map[string]struct {
 		params   string
 		response *upstream.Response
 		err      error
 		want     models.Call
 	}{
-		"answered": {
+		"result": {
 			params: `{"name":"up__echo"}`, response: &upstream.Response{Result: []byte(`{"content":[]}`)},
 			want: models.Call{Tool: "up__echo", Server: "up", RequestBytes: 19, ResponseBytes: 14, Outcome: models.CallOK},
 		},
-		"a tool that fails": {
+		"tool failure": {
 			params: `{"name":"up__echo"}`, response: &upstream.Response{Result: []byte(`{"content":[],"isError" : true}`)},
 			want: models.Call{Tool: "up__echo", Server: "up", RequestBytes: 19, ResponseBytes: 31, Outcome: models.CallToolError},
 		},
-		"a tool that speaks of failure": {
+		"isError in text": {
 			params: `{"name":"up__echo"}`, response: &upstream.Response{Result: []byte(`{"content":[{"type":"text","text":"\"isError\":true"}],"isError":false}`)},
 			want: models.Call{Tool: "up__echo", Server: "up", RequestBytes: 19, ResponseBytes: 71, Outcome: models.CallOK},
 		},
@@ -37,16 +37,16 @@ func TestEveryToolCallIsRecorded(t *testing.T) {
 			params: `{"name":"up__echo"}`, response: &upstream.Response{Error: []byte(`{"code":1,"message":"m"}`)},
 			want: models.Call{Tool: "up__echo", Server: "up", RequestBytes: 19, ResponseBytes: 24, Outcome: models.CallFailed, Code: "UPSTREAM_ERROR"},
 		},
-		"no answer": {
+		"timeout": {
 			params: `{"name":"up__echo"}`, err: fault.Upstream(fault.CodeUpstreamTimeout, "slow"),
 			want: models.Call{Tool: "up__echo", Server: "up", RequestBytes: 19, Outcome: models.CallFailed, Code: "UPSTREAM_TIMEOUT"},
 		},
-		"gone": {
+		"cancelled": {
 			params: `{"name":"up__echo"}`, err: context.Canceled,
 			want: models.Call{Tool: "up__echo", Server: "up", RequestBytes: 19, Outcome: models.CallCancelled},
 		},
 		"unknown": {
-			params: `{"name":"up__none"}`, err: errors.New("never asked"),
+			params: `{"name":"up__none"}`, err: errors.New("not called"),
 			want: models.Call{Tool: "up__none", RequestBytes: 19, Outcome: models.CallFailed, Code: "TOOL_NOT_FOUND"},
 		},
 		"no name": {params: `{}`, want: models.Call{RequestBytes: 2, Outcome: models.CallFailed, Code: "INVALID_PARAMETER"}},
@@ -61,7 +61,7 @@ func TestEveryToolCallIsRecorded(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 		if len(log.all) == 1 && log.all[0].At.IsZero() {
-			t.Errorf("%s: it has no time", name)
+			t.Errorf("%s: At is zero", name)
 		}
 	}
 }

@@ -11,20 +11,20 @@ import (
 	"mcpgateway/services/upstream"
 )
 
-// relay forwards what an upstream sends while one call of a client runs, and
-// afterwards what arrives for the client on a shared stream.
+// relay forwards the notifications of an upstream server to the client of one
+// call: during the call, and afterwards those that arrive on a shared stream.
 type relay struct {
 	serverID     string
-	stateless    bool // the upstream speaks 2026-07-28 or later
+	stateless    bool // the upstream server uses 2026-07-28 or later
 	elicitations *elicitations
 
 	client atomic.Pointer[Client] // replaced when a parked call is continued
 	token  atomic.Pointer[[]byte] // the client's raw progress token
-	own    []byte                 // the raw token that the upstream knows; nil without one
+	own    []byte                 // the raw progress token sent upstream, or nil
 }
 
-// newRelay returns the relay of a call and writes its metadata into params:
-// a progress token of ours in place of the client's, and the log level that a
+// newRelay returns the relay of a call and updates _meta in params: it replaces
+// the client's progress token with a unique one, and adds the log level that a
 // handshake client set for its session.
 func (g *Gateway) newRelay(client *Client, server *toolset.Server, params *rawjson.Object) *relay {
 	r := &relay{serverID: server.Config.ID, elicitations: g.elicitations}
@@ -33,7 +33,7 @@ func (g *Gateway) newRelay(client *Client, server *toolset.Server, params *rawjs
 	meta := params.Object("_meta")
 	if token := meta.Get("progressToken"); token != nil {
 		if client.Notify == nil {
-			meta.Delete("progressToken") // progress would have nowhere to go
+			meta.Delete("progressToken") // the client has no stream for progress
 		} else {
 			r.token.Store(&token)
 			r.own = strconv.AppendInt(nil, g.progress.Add(1), 10)
@@ -59,7 +59,8 @@ func (g *Gateway) newRelay(client *Client, server *toolset.Server, params *rawjs
 	return r
 }
 
-// continueWith hands the relay to the request that continues a parked call.
+// continueWith replaces the client by that of the request that continues a
+// parked call.
 func (r *relay) continueWith(client *Client, params *rawjson.Object) {
 	r.client.Store(client)
 	if token := params.Object("_meta").Get("progressToken"); token != nil {
@@ -67,22 +68,22 @@ func (r *relay) continueWith(client *Client, params *rawjson.Object) {
 	}
 }
 
-// finish ends the call. Only the stream of the client's session is left.
+// finish ends the call. Afterwards only Push, to the stream of the client's
+// session, is used.
 func (r *relay) finish() {
 	was := r.client.Load()
 	r.client.Store(&Client{Version: was.Version, SessionID: was.SessionID, LogLevel: was.LogLevel, Push: was.Push})
 }
 
-// stray forwards a notification that arrived for the client on a shared
-// stream.
+// stray forwards a notification for the client from a shared stream.
 func (r *relay) stray(method string, params []byte) {
 	if r.passes(r.client.Load(), method, params) {
 		r.push(method, params)
 	}
 }
 
-// push sends a notification on the stream of the client's session, otherwise on
-// that of the call while it runs.
+// push sends a notification on the stream of the client's session. Without one,
+// it uses the stream of the call, if that is still running.
 func (r *relay) push(method string, params []byte) {
 	client := r.client.Load()
 	switch {
@@ -92,9 +93,9 @@ func (r *relay) push(method string, params []byte) {
 	}
 }
 
-// passes reports whether the client gets a log message, by its level, or a
-// notification of an unknown kind. A stateless client gets none of those from a
-// server with a handshake.
+// passes reports whether to forward a log message, by its level, or a custom
+// notification. Custom notifications of handshake servers are not forwarded to
+// stateless clients.
 func (r *relay) passes(client *Client, method string, params []byte) bool {
 	if method != "notifications/message" {
 		return upstream.IsCustom(method) && (r.stateless || !client.Stateless())
@@ -107,8 +108,8 @@ func (r *relay) passes(client *Client, method string, params []byte) bool {
 	return wantsLog(client, level)
 }
 
-// notify passes a notification of the upstream on to the client, if it is one
-// that the client may get on this request's stream.
+// notify forwards a notification of the upstream server, if the client may
+// receive it on the stream of this request.
 func (r *relay) notify(method string, params []byte) {
 	client := r.client.Load()
 	if client.Notify == nil {
@@ -139,9 +140,9 @@ func (r *relay) notify(method string, params []byte) {
 	}
 }
 
-// ElicitationCompleted passes the report that a URL elicitation of a server is
-// done, with its raw params, to the client that was given it. It reports false
-// if there is no such client.
+// ElicitationCompleted forwards the completion of a server's URL elicitation,
+// with its raw params, to the client that received the elicitation. It returns
+// false if there is no such client.
 func (g *Gateway) ElicitationCompleted(serverID string, params []byte) bool {
 	owner := g.elicitations.owner(serverID, params)
 	if owner == nil {
@@ -151,12 +152,11 @@ func (g *Gateway) ElicitationCompleted(serverID string, params []byte) bool {
 	return true
 }
 
-// LogLevels returns the levels of log messages, the least severe first.
+// LogLevels returns the log levels, least severe first.
 func LogLevels() []string { return upstream.LogLevels() }
 
-// wantsLog reports whether the client gets messages of the level. A stateless
-// client gets none unless it asked; a handshake client that never set a level
-// gets what the upstream sends.
+// wantsLog reports whether to forward log messages of the level. By default a
+// stateless client receives none and a handshake client all.
 func wantsLog(client *Client, level string) bool {
 	if client.LogLevel == "" {
 		return !client.Stateless()
@@ -165,8 +165,9 @@ func wantsLog(client *Client, level string) bool {
 	return slices.Index(levels, level) >= slices.Index(levels, client.LogLevel)
 }
 
-// parkedMemory is the memory of the request that waits for a call at present. A
-// large result that comes while none does is dropped.
+// parkedMemory uses the memory of the latest request of a parked call. While no
+// request waits, the memory of the last one is released, so Reserve fails and a
+// large result is dropped.
 type parkedMemory struct{ relay *relay }
 
 // Reserve implements upstream.Memory.

@@ -8,11 +8,11 @@ import (
 	"mcpgateway/services/toolset"
 )
 
-// readResource sends resources/read to the server that answers for the URI.
+// readResource sends resources/read to the server that owns the URI.
 func (g *Gateway) readResource(ctx context.Context, project *toolset.Snapshot, client *Client, params *rawjson.Object, trace *Trace) ([]byte, error) {
 	uri, ok := params.String("uri")
 	if !ok {
-		return nil, fault.Invalid("uri must be the address of a resource, as a string")
+		return nil, fault.Invalid("uri must be a string: the URI of the resource to read.")
 	}
 	server, err := project.Offers.ResourceOwner(uri)
 	if err != nil {
@@ -32,8 +32,8 @@ func (g *Gateway) readResource(ctx context.Context, project *toolset.Snapshot, c
 	return withCacheHints(result)
 }
 
-// withCacheHints adds what MCP 2026-07-28 requires in a cacheable result to
-// one of an older server, which is never to be reused.
+// withCacheHints adds the cache hints that MCP 2026-07-28 requires to a result
+// of an older server. Such a result must not be reused.
 func withCacheHints(result []byte) ([]byte, error) {
 	o, err := rawjson.ParseObject(result, rawjson.Lenient)
 	if err != nil {

@@ -2,7 +2,7 @@ package inventory
 
 import "sync/atomic"
 
-// syncCounts are how the syncs of this process ended.
+// syncCounts counts the outcomes of this process's syncs.
 type syncCounts struct{ succeeded, failed atomic.Int64 }
 
 func (c *syncCounts) add(err error) {
@@ -13,8 +13,8 @@ func (c *syncCounts) add(err error) {
 	c.succeeded.Add(1)
 }
 
-// Syncs returns how many syncs since the start ended with an answer of the
-// upstream that was stored, and how many with a failure of it.
+// Syncs returns the numbers of syncs since the start that stored a response of
+// the upstream, and of those that failed.
 func (s *Syncer) Syncs() (succeeded, failed int64) {
 	return s.counts.succeeded.Load(), s.counts.failed.Load()
 }

@@ -6,16 +6,17 @@ import (
 	"mcpgateway/services/upstream"
 )
 
-// Health is what the latest exchanges and syncs with an upstream showed.
+// Health is the result of the latest requests and syncs of an upstream.
 type Health struct {
 	upstream.Health
-	// Synced is when a sync last succeeded as far as this process knows; zero
-	// when it knows of none. A sync that changed nothing is told nobody else.
+	// Synced is the time of the last successful sync that this process has
+	// recorded, or zero. Syncs of other processes are missing if they changed
+	// nothing.
 	Synced time.Time
 }
 
-// LastSync returns the later of Synced and the moment that the inventory of a
-// server gives, which may be nil; nil when neither is known.
+// LastSync returns the later of Synced and the stored time of a server's
+// inventory, which may be nil. It returns nil if neither is known.
 func (h Health) LastSync(stored *time.Time) *time.Time {
 	if h.Synced.IsZero() || stored != nil && stored.After(h.Synced) {
 		return stored
@@ -23,7 +24,7 @@ func (h Health) LastSync(stored *time.Time) *time.Time {
 	return &h.Synced
 }
 
-// Health returns what the latest exchanges and syncs with a server showed.
+// Health returns the result of the latest requests and syncs of a server.
 func (s *Syncer) Health(serverID string) Health {
 	return Health{Health: s.Pool.Health(serverID), Synced: s.schedule.syncedAt(serverID)}
 }

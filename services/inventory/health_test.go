@@ -7,7 +7,7 @@ import (
 	"mcpgateway/services/inventory"
 )
 
-func TestTheLastSyncIsTheLatestThatIsKnown(t *testing.T) {
+func TestLastSyncIsLatest(t *testing.T) {
 	early, late := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC), time.Date(2026, 5, 1, 12, 0, 1, 0, time.UTC)
 	for _, tc := range []struct {
 		known  time.Time
@@ -22,7 +22,7 @@ func TestTheLastSyncIsTheLatestThatIsKnown(t *testing.T) {
 	} {
 		got := inventory.Health{Synced: tc.known}.LastSync(tc.stored)
 		if (got == nil) != (tc.want == nil) || got != nil && !got.Equal(*tc.want) {
-			t.Errorf("known %s, stored %v: got %v, want %v", tc.known, tc.stored, got, tc.want)
+			t.Errorf("Health{Synced: %s}.LastSync(%v) = %v, want %v", tc.known, tc.stored, got, tc.want)
 		}
 	}
 }

@@ -25,7 +25,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // everything are the capabilities of an upstream that announces every change.
 const everything = `{"tools":{"listChanged":true},"prompts":{"listChanged":true},"resources":{"listChanged":true,"subscribe":true}}`
 
-// newPool returns a pool that ends with the test.
+// newPool returns a pool that is closed after the test.
 func newPool(t testing.TB) *pool.Pool {
 	t.Helper()
 	clients := egress.NewClients(egress.NewGuard(egress.DefaultAllow(true)))
@@ -37,14 +37,14 @@ func newPool(t testing.TB) *pool.Pool {
 	return p
 }
 
-// testContext ends with the test, and after a minute at the latest.
+// testContext returns a context that ends with the test or after a minute.
 func testContext(t testing.TB) context.Context {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	t.Cleanup(cancel)
 	return ctx
 }
 
-// noSecrets resolves nothing but emptiness.
+// noSecrets resolves only empty secrets.
 type noSecrets struct{}
 
 func (noSecrets) Resolve(stored, _ string) (secrets.Value, error) {
@@ -55,14 +55,14 @@ func (noSecrets) Resolve(stored, _ string) (secrets.Value, error) {
 }
 
 // wantFault checks the code of a fault and its text.
-func wantFault(t testing.TB, err error, code fault.Code, says ...string) {
+func wantFault(t testing.TB, err error, code fault.Code, text ...string) {
 	t.Helper()
 	if !fault.Is(err, code) {
-		t.Fatalf("got %v, want a fault %s", err, code)
+		t.Fatalf("got %v, want fault %s", err, code)
 	}
-	for _, s := range says {
+	for _, s := range text {
 		if !strings.Contains(fault.From(err).AdminMessage(), s) {
-			t.Errorf("the message %q does not say %q", fault.From(err).AdminMessage(), s)
+			t.Errorf("AdminMessage() = %q, want text %q", fault.From(err).AdminMessage(), s)
 		}
 	}
 }
@@ -87,7 +87,7 @@ func writeJSON(w http.ResponseWriter, body string) {
 	_, _ = io.WriteString(w, body)
 }
 
-// inProcess hands requests to a handler without a network, so that time can be
+// inProcess passes requests to a handler without a network, so that time can be
 // virtual.
 type inProcess struct{ http.Handler }
 
@@ -105,8 +105,7 @@ func hostOf(raw string) string {
 	return u.Host
 }
 
-// retry tries something for a while, such as listening on a port that was in
-// use a moment ago.
+// retry repeats try for a while, such as listening on a port that was in use.
 func retry(try func() error) (err error) {
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()

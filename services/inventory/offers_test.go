@@ -19,8 +19,8 @@ import (
 	"mcpgateway/services/upstream/upstreamtest"
 )
 
-// offering are the methods of an upstream that answers each list with the raw
-// value given for its method.
+// offering returns the methods of an upstream that responds to each list method
+// with the given raw value.
 func offering(lists map[string]string) map[string]upstreamtest.Handler {
 	methods := map[string]upstreamtest.Handler{}
 	for method, result := range lists {
@@ -46,7 +46,7 @@ func (w *syncWorld) listings(t *testing.T) []models.Listing {
 	return rows
 }
 
-// idents returns what is stored, in one line.
+// idents returns the stored listings as one line.
 func idents(rows []models.Listing) string {
 	var all []string
 	for _, row := range rows {
@@ -95,29 +95,29 @@ func TestSyncStoresOffers(t *testing.T) {
 			}
 		}
 
-		// A list that fails keeps what is stored of it, and only of it.
+		// A failed list keeps its stored elements; the other lists are updated.
 		broken = "resources/templates/list"
 		lists["prompts/list"] = `{"prompts":[{"name":"p4"}]}`
 		w.up.SetTools(plainTools("a", "b")...)
 		r := w.mustSync(t)
-		if got := changed(r); got != "+[b] ~[] -[] =2" || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "resource templates could not be read") || !strings.Contains(r.Warnings[0], "sorry") {
+		if got := changed(r); got != "+[b] ~[] -[] =2" || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "resource templates failed to load") || !strings.Contains(r.Warnings[0], "sorry") {
 			t.Errorf("got %s, warnings %q", got, r.Warnings)
 		}
 		if got := idents(w.listings(t)); got != "prompt p4, template a, template b" {
 			t.Errorf("stored %s", got)
 		}
 		if i := w.inventory(t); i.ErrorCode != "" || len(i.Warnings) != 1 {
-			t.Errorf("the inventory says %+v", i)
+			t.Errorf("inventory = %+v", i)
 		}
 		before := w.revision(t)
 		w.feed.take()
 		w.mustSync(t)
 		w.wantTouched(t, before, false)
 
-		// A failure of the tools keeps everything.
+		// If the tools fail, everything is kept.
 		w.up.SetFault(upstreamtest.Fault{On: upstreamtest.OnList, Kind: upstreamtest.Status, Status: http.StatusServiceUnavailable})
 		if _, err := w.Sync(testContext(t), "s"); err == nil {
-			t.Error("it succeeded")
+			t.Error("sync succeeded")
 		}
 		if got := idents(w.listings(t)); got != "prompt p4, template a, template b" {
 			t.Errorf("stored %s", got)
@@ -125,10 +125,10 @@ func TestSyncStoresOffers(t *testing.T) {
 	})
 }
 
-func TestSyncRemovesWhatIsNotOfferedAnyMore(t *testing.T) {
+func TestSyncRemovesMissingOffers(t *testing.T) {
 	modelstest.Each(t, func(t *testing.T, db *gorm.DB) {
 		w := newSyncWorld(t, db, upstreamtest.Options{Capabilities: `{"tools":{}}`, Tools: plainTools("a")})
-		for i := range 1100 { // more than one statement removes
+		for i := range 1100 { // more than one statement can delete
 			row := models.Listing{ServerID: "s", Kind: models.ListingResource, Ident: fmt.Sprint("u", i), Position: i, Definition: "{}"}
 			if err := db.Create(&row).Error; err != nil {
 				t.Fatal(err)
@@ -136,13 +136,13 @@ func TestSyncRemovesWhatIsNotOfferedAnyMore(t *testing.T) {
 		}
 		w.mustSync(t)
 		if n := len(w.listings(t)); n != 0 {
-			t.Errorf("%d are left", n)
+			t.Errorf("%d listings remain", n)
 		}
 		w.wantTouched(t, 0, true)
 	})
 }
 
-func TestOffersThatDatabasesCannotIndexCostNothingElse(t *testing.T) {
+func TestUnindexableOffersAreOmitted(t *testing.T) {
 	var incompressible strings.Builder
 	for i := 0; incompressible.Len() < 2000; i++ {
 		incompressible.WriteString(toolset.HashDefinition([]byte{byte(i)}))
@@ -159,7 +159,7 @@ func TestOffersThatDatabasesCannotIndexCostNothingElse(t *testing.T) {
 	})
 }
 
-func TestListsThatHangDoNotHoldUpTheTools(t *testing.T) {
+func TestHangingListsDontDelayTools(t *testing.T) {
 	const limit = 300 * time.Millisecond
 	up := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		answer := func(id json.RawMessage, result string) {
@@ -194,8 +194,8 @@ func TestListsThatHangDoNotHoldUpTheTools(t *testing.T) {
 		if got := changed(r); err != nil || got != "+[a] ~[] -[] =1" || len(r.Warnings) != 2 {
 			t.Errorf("got %s, warnings %q, %v", got, r.Warnings, err)
 		}
-		if took := time.Since(began); took != limit { // of both lists at once
-			t.Errorf("it took %s, want %s", took, limit)
+		if took := time.Since(began); took != limit { // the limit applies to all lists together
+			t.Errorf("took %s, want %s", took, limit)
 		}
 	})
 }

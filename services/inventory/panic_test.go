@@ -12,7 +12,7 @@ import (
 	"mcpgateway/services/upstream/upstreamtest"
 )
 
-func TestASyncReturnsItsPanic(t *testing.T) {
+func TestSyncReturnsPanic(t *testing.T) {
 	modelstest.Each(t, func(t *testing.T, db *gorm.DB) {
 		w := newSyncWorld(t, db, upstreamtest.Options{Tools: plainTools("a")})
 		w.mu.Lock()
@@ -26,7 +26,7 @@ func TestASyncReturnsItsPanic(t *testing.T) {
 		w.before = nil
 		w.mu.Unlock()
 		if _, err := w.Sync(testContext(t), "s"); err != nil {
-			t.Errorf("the next sync failed: %v", err)
+			t.Errorf("next sync failed: %v", err)
 		}
 	})
 }

@@ -8,23 +8,23 @@ import (
 	"mcpgateway/services/rawjson"
 )
 
-// Trial is what a server showed of itself before it was stored.
+// Trial is the result of reading a server that is not stored.
 type Trial struct {
 	Tools    []string // the upstream's own names, in its order
 	Warnings []string
 	Duration time.Duration
 }
 
-// Try connects to a server that need not be stored and reads its tools, in at
-// most SyncTimeout. Nothing is written, and no session stays. It returns the
-// faults of Pool.Call.
+// Try connects to a server and reads its tools, in at most SyncTimeout. The
+// server need not be stored. Try writes nothing and closes its session. It
+// returns the faults of Pool.Call.
 func (s *Syncer) Try(ctx context.Context, row models.Server) (Trial, error) {
 	run, done, ok := s.begin(ctx, SyncTimeout)
 	if !ok {
 		return Trial{}, errEnding()
 	}
 	defer done()
-	// Unlike a sync, nobody else waits for the outcome.
+	// Unlike a sync, the run has only one caller, so it is cancelled with ctx.
 	run, cancel := context.WithCancel(run)
 	defer cancel()
 	defer context.AfterFunc(ctx, cancel)()

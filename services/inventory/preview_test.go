@@ -12,7 +12,8 @@ import (
 	"mcpgateway/services/upstream/upstreamtest"
 )
 
-// untried is a server that is not stored, at the address of the one that is.
+// untried returns a server that is not stored, at the address of the stored
+// one.
 func untried(t *testing.T, w *syncWorld) models.Server {
 	t.Helper()
 	var stored models.Server
@@ -22,7 +23,7 @@ func untried(t *testing.T, w *syncWorld) models.Server {
 	return models.Server{ID: "untried", Alias: "new", URL: stored.URL, Transport: models.TransportAuto, AuthType: models.UpstreamAuthNone, Enabled: true, TimeoutMS: 10_000}
 }
 
-func TestATrialReadsTheToolsAndLeavesNothing(t *testing.T) {
+func TestTryReadsToolsAndStoresNothing(t *testing.T) {
 	w := newSyncWorld(t, modelstest.Open(t, modelstest.SQLite(t)), upstreamtest.Options{Tools: plainTools("b", "a")})
 	before := w.revision(t)
 	trial, err := w.Try(t.Context(), untried(t, w))
@@ -30,21 +31,21 @@ func TestATrialReadsTheToolsAndLeavesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !slices.Equal(trial.Tools, []string{"b", "a"}) || trial.Duration <= 0 {
-		t.Errorf("the trial showed %+v", trial)
+		t.Errorf("Try() = %+v", trial)
 	}
 	var inventories int64
 	if err := w.db.Model(&models.Inventory{}).Count(&inventories).Error; err != nil {
 		t.Fatal(err)
 	}
 	if len(w.tools(t)) != 0 || inventories != 0 || w.revision(t) != before {
-		t.Error("the trial was stored")
+		t.Error("server was stored")
 	}
 	if h := w.Health("untried"); !h.LastSuccess.IsZero() {
-		t.Errorf("the trial left its health: %+v", h)
+		t.Errorf("health was stored: %+v", h)
 	}
 }
 
-func TestATrialFailsWithTheUpstreamsReason(t *testing.T) {
+func TestTryReturnsUpstreamFault(t *testing.T) {
 	w := newSyncWorld(t, modelstest.Open(t, modelstest.SQLite(t)), upstreamtest.Options{Token: "right"})
 	if _, err := w.Try(t.Context(), untried(t, w)); !fault.Is(err, fault.CodeUpstreamUnauthorized) {
 		t.Errorf("got %v, want %s", err, fault.CodeUpstreamUnauthorized)
@@ -56,7 +57,7 @@ func TestATrialFailsWithTheUpstreamsReason(t *testing.T) {
 	}
 }
 
-func TestATrialEndsWithItsCaller(t *testing.T) {
+func TestTryEndsWithCaller(t *testing.T) {
 	w := newSyncWorld(t, modelstest.Open(t, modelstest.SQLite(t)), upstreamtest.Options{})
 	w.up.SetFault(upstreamtest.Fault{On: upstreamtest.OnAny, Kind: upstreamtest.Hang})
 	ctx, leave := context.WithCancel(t.Context())
@@ -66,8 +67,8 @@ func TestATrialEndsWithItsCaller(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	// A trial that outlived its caller would end with its own deadline.
+	// If Try continued after its caller, its own deadline would end it.
 	if _, err := w.Try(ctx, untried(t, w)); !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v, want the end of the context", err)
+		t.Errorf("got %v, want the error of the context", err)
 	}
 }

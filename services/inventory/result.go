@@ -6,8 +6,8 @@ import (
 	"mcpgateway/models"
 )
 
-// SyncResult is what one sync changed. The lists hold the upstream's own tool
-// names, in its order.
+// SyncResult is the changes of one sync. The lists contain the upstream's own
+// tool names, in its order.
 type SyncResult struct {
 	Server   models.Server
 	Added    []string
@@ -18,11 +18,11 @@ type SyncResult struct {
 	Warnings []string
 
 	began   time.Time
-	touched bool // something changed that clients or pages see
-	shared  bool // another replica did it, and only the server is known of it
+	touched bool // something visible to clients or pages changed
+	shared  bool // another replica ran the sync; only Server is set
 }
 
-// change is what became of one tool.
+// change is the change of one tool.
 type change byte
 
 const (
@@ -32,8 +32,8 @@ const (
 	removed
 )
 
-// since returns the result together with what the sync before it changed, so
-// that somebody who waited for both misses nothing.
+// since returns the result combined with the changes of an earlier sync, so
+// that a caller that waited for both misses none.
 func (r SyncResult) since(earlier SyncResult) SyncResult {
 	before := map[string]change{}
 	for what, names := range earlier.changes() {
@@ -61,7 +61,7 @@ func (r SyncResult) since(earlier SyncResult) SyncResult {
 	return r
 }
 
-// since returns what the change is together with the one before it.
+// since returns the change combined with the one before it.
 func (c change) since(before change) change {
 	switch {
 	case before == added && c == removed:

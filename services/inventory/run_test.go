@@ -22,13 +22,13 @@ import (
 	"mcpgateway/services/upstream/pool"
 )
 
-// lister is an upstream that counts when its tools are listed, and fails when told.
+// lister is an upstream that counts the requests for its tools and can fail.
 type lister struct {
 	mu    sync.Mutex
 	start time.Time
 	lists []time.Duration // since start
 	fails bool
-	hold  chan struct{} // when not nil, a list waits for it
+	hold  chan struct{} // if not nil, a list waits for it
 }
 
 func (l *lister) set(edit func(*lister)) {
@@ -37,7 +37,7 @@ func (l *lister) set(edit func(*lister)) {
 	edit(l)
 }
 
-// seen returns when lists were asked for, once nothing goes on any more.
+// seen returns the times of the list requests after all goroutines are idle.
 func (l *lister) seen() []time.Duration {
 	synctest.Wait()
 	l.mu.Lock()
@@ -70,7 +70,7 @@ func (l *lister) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// hosts sends each request to the handler of its host, in this process.
+// hosts passes each request to the handler of its host, in this process.
 type hosts map[string]http.Handler
 
 func (h hosts) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -81,7 +81,7 @@ func (h hosts) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// runWorld is a running syncer whose time is virtual, over two upstreams.
+// runWorld is a running syncer with virtual time and two upstreams.
 type runWorld struct {
 	*inventory.Syncer
 	a, b *lister
@@ -145,7 +145,7 @@ func inVirtualTime(t *testing.T, failing bool, f func(t *testing.T, w *runWorld)
 	})
 }
 
-func TestRunSyncsAtOnceAndThenAtTheInterval(t *testing.T) {
+func TestRunSyncsImmediatelyAndAtInterval(t *testing.T) {
 	inVirtualTime(t, false, func(t *testing.T, w *runWorld) {
 		if got := w.a.seen(); !slices.Equal(got, []time.Duration{0}) {
 			t.Errorf("listed at %v", got)
@@ -166,9 +166,9 @@ func TestRunSyncsAtOnceAndThenAtTheInterval(t *testing.T) {
 	})
 }
 
-func TestSyncsThatChangeNothingAreKnownToHaveBeen(t *testing.T) {
+func TestUnchangedSyncUpdatesHealth(t *testing.T) {
 	inVirtualTime(t, false, func(t *testing.T, w *runWorld) {
-		w.inventory("a") // once it is there
+		w.inventory("a") // waits until it is stored
 		first := w.Health("a").Synced
 		if d := time.Since(first); d != 0 {
 			t.Errorf("synced %s ago", d)
@@ -176,7 +176,7 @@ func TestSyncsThatChangeNothingAreKnownToHaveBeen(t *testing.T) {
 		w.a.set(func(l *lister) { l.fails = true })
 		time.Sleep(time.Hour)
 		if got := w.Health("a").Synced; !got.Equal(first) {
-			t.Errorf("failures count as a sync at %s", got)
+			t.Errorf("failure counts as a sync at %s", got)
 		}
 		w.a.set(func(l *lister) { l.fails = false })
 		time.Sleep(time.Hour)
@@ -185,21 +185,21 @@ func TestSyncsThatChangeNothingAreKnownToHaveBeen(t *testing.T) {
 			t.Errorf("synced at %s, stored was %v", got, last)
 		}
 		if got := w.Health("b").Synced; !got.IsZero() {
-			t.Errorf("a server that never was: at %s", got)
+			t.Errorf("unknown server: synced at %s", got)
 		}
 	})
 }
 
-func TestRunRetriesFailuresLessAndLessOften(t *testing.T) {
+func TestRunRetriesWithBackoff(t *testing.T) {
 	inVirtualTime(t, true, func(t *testing.T, w *runWorld) {
 		time.Sleep(2 * time.Hour)
 		got := w.a.seen()
 		for i, want := range []time.Duration{15, 30, 60, 120, 240, 480, 900, 900} {
 			if i+1 >= len(got) {
-				t.Fatalf("listed at %v only", got)
+				t.Fatalf("listed only at %v", got)
 			}
 			if d := got[i+1] - got[i]; d < want*time.Second*9/10 || d > want*time.Second*11/10 {
-				t.Errorf("retry %d came after %s, want %d s ± 10 %%", i+1, d, want)
+				t.Errorf("retry %d after %s, want %d s ± 10 %%", i+1, d, want)
 			}
 		}
 		w.a.set(func(l *lister) { l.fails = false })
@@ -212,57 +212,57 @@ func TestRunRetriesFailuresLessAndLessOften(t *testing.T) {
 	})
 }
 
-func TestRunFollowsTheConfiguration(t *testing.T) {
+func TestRunFollowsConfiguration(t *testing.T) {
 	inVirtualTime(t, false, func(t *testing.T, w *runWorld) {
 		count := func(l *lister) int { return len(l.seen()) }
 		if err := w.Changed(t.Context(), notify.Toolset("p")); err != nil || count(w.a) != 1 {
-			t.Errorf("a change of something else: listed %d times, %v", count(w.a), err)
+			t.Errorf("unrelated change: listed %d times, %v", count(w.a), err)
 		}
 		w.edit("a", map[string]any{"config_version": 2})
 		if count(w.a) != 2 {
-			t.Errorf("a new configuration: listed %d times", count(w.a))
+			t.Errorf("new configuration: listed %d times", count(w.a))
 		}
 		w.edit("b", map[string]any{"enabled": true, "config_version": 2})
 		if count(w.b) != 1 || count(w.a) != 2 {
-			t.Errorf("an enabled server: listed %d times, the other %d", count(w.b), count(w.a))
+			t.Errorf("enabled server: listed %d times, the other %d", count(w.b), count(w.a))
 		}
 		w.edit("a", map[string]any{"enabled": false, "config_version": 3})
 		time.Sleep(2 * time.Hour)
 		if count(w.a) != 2 || count(w.b) < 6 {
-			t.Errorf("a disabled server: listed %d times, the other %d", count(w.a), count(w.b))
+			t.Errorf("disabled server: listed %d times, the other %d", count(w.a), count(w.b))
 		}
 		if err := w.Changed(t.Context(), notify.Keys("p")); err != nil {
-			t.Errorf("a topic that is not its own: %v", err)
+			t.Errorf("other topic: %v", err)
 		}
 	})
 }
 
-func TestRunEndsWithItsContext(t *testing.T) {
+func TestRunEndsWithContext(t *testing.T) {
 	inVirtualTime(t, false, func(t *testing.T, w *runWorld) {
 		synced := w.inventory("a")
-		w.a.set(func(l *lister) { l.hold = make(chan struct{}) }) // no list is answered any more
+		w.a.set(func(l *lister) { l.hold = make(chan struct{}) }) // lists no longer receive a response
 		w.edit("a", map[string]any{"config_version": 2})
-		asked := make(chan error, 1)
+		result := make(chan error, 1)
 		go func() {
 			_, err := w.Sync(context.Background(), "b")
-			asked <- err
+			result <- err
 		}()
 		w.b.set(func(l *lister) { l.hold = make(chan struct{}) })
 		if n := len(w.a.seen()); n != 2 {
 			t.Fatalf("listed %d times", n)
 		}
 		start := time.Now()
-		w.stop() // while syncs are under way, its own and one that was asked for
+		w.stop() // while a scheduled and a requested sync are running
 		if d := time.Since(start); d > time.Second {
-			t.Errorf("it took %s to end", d)
+			t.Errorf("Run took %s to return", d)
 		}
-		if err := <-asked; err != nil && !fault.Is(err, fault.CodeUnavailable) {
-			t.Errorf("the sync that was asked for ended with %v", err)
+		if err := <-result; err != nil && !fault.Is(err, fault.CodeUnavailable) {
+			t.Errorf("requested sync: %v", err)
 		}
 		_, err := w.Sync(context.Background(), "a")
-		wantFault(t, err, fault.CodeUnavailable, "shuts down")
+		wantFault(t, err, fault.CodeUnavailable, "shutting down")
 		if d := cmp.Diff(synced, w.inventory("a")); d != "" {
-			t.Errorf("the end was recorded as a failure of the upstream (-want +got):\n%s", d)
+			t.Errorf("shutdown was recorded as upstream failure (-want +got):\n%s", d)
 		}
 		time.Sleep(time.Hour)
 		if n := len(w.a.seen()); n != 2 {
@@ -271,16 +271,16 @@ func TestRunEndsWithItsContext(t *testing.T) {
 	})
 }
 
-func TestPlanThatCannotReadIsAnError(t *testing.T) {
+func TestPlanReturnsDatabaseError(t *testing.T) {
 	inVirtualTime(t, false, func(t *testing.T, w *runWorld) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		if err := w.Plan(ctx); err == nil {
-			t.Error("planning with an ended context succeeded")
+			t.Error("Plan succeeded with a cancelled context")
 		}
 		time.Sleep(time.Hour)
 		if n := len(w.a.seen()); n < 4 {
-			t.Errorf("a failed plan forgot a server: listed %d times", n)
+			t.Errorf("failed Plan removed a server: listed %d times", n)
 		}
 	})
 }

@@ -11,25 +11,25 @@ import (
 	"mcpgateway/services/notify"
 )
 
-// How often and how much at once is synced.
+// Timing and concurrency of syncs.
 const (
 	SyncTimeout  = 20 * time.Second // of one sync
 	SyncInterval = 15 * time.Minute // between the syncs of a healthy server, ± jitter
 	syncJitter   = 0.1              // share of the interval
 	syncRetry    = 15 * time.Second // after the first failure; doubles up to the interval
 	syncParallel = 8
-	maxTurnWait  = 25 * time.Second // for another replica that syncs the same server
+	maxTurnWait  = 25 * time.Second // waiting for another replica that syncs the same server
 	storeTimeout = 30 * time.Second
 
-	offersTimeout = 10 * time.Second       // of the lists beside the tools
-	soonDelay     = 100 * time.Millisecond // after a change was announced, for further ones to come
-	soonSpacing   = time.Second            // between announced syncs; doubles while they find nothing
-	soonMaxFactor = 6                      // how often it doubles
-	firstLook     = 10 * time.Second       // after a stream was opened, for what changed in between
+	offersTimeout = 10 * time.Second       // of the lists other than tools
+	soonDelay     = 100 * time.Millisecond // after an announced change, to include further ones
+	soonSpacing   = time.Second            // between announced syncs; doubles while they find no change
+	soonMaxFactor = 6                      // maximum number of doublings
+	firstLook     = 10 * time.Second       // after a stream was opened, to find changes before it
 )
 
-// schedule knows when each server is to be synced next. It holds no timers:
-// the runner asks it what is due and when to ask again.
+// schedule stores the time of the next sync of each server. It has no timers:
+// the runner calls take for the due servers and the delay until the next one.
 type schedule struct {
 	mu      sync.Mutex
 	now     func() time.Time
@@ -40,22 +40,22 @@ type schedule struct {
 type scheduled struct {
 	next     time.Time
 	since    time.Time // when next was planned
-	version  int64     // of the configuration that was synced or is being synced
+	version  int64     // configuration version of the latest or running sync
 	failures int
 	running  bool
-	synced   time.Time // when it was last known to have been; zero before
+	synced   time.Time // time of the last recorded success, or zero
 
-	soon      time.Time      // when to sync because of an announcement; zero without one
-	announced time.Time      // when the latest such sync began
-	fruitless int            // how many of them in a row found nothing
-	watched   *models.Server // to be watched; nil before its configuration was synced
+	soon      time.Time      // time of the sync for an announcement, or zero
+	announced time.Time      // start of the latest sync for an announcement
+	fruitless int            // number of consecutive ones without a change
+	watched   *models.Server // configuration to watch; nil before it was synced
 }
 
 func newSchedule(now func() time.Time) *schedule {
 	return &schedule{now: now, entries: map[string]*scheduled{}, wake: make(chan struct{}, 1)}
 }
 
-// want makes a server due at once when its configuration is new to the schedule.
+// want schedules an immediate sync of a server whose configuration is new.
 func (s *schedule) want(serverID string, version int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -67,7 +67,7 @@ func (s *schedule) want(serverID string, version int64) {
 	s.poke()
 }
 
-// keep forgets every server that is not in want, and returns those.
+// keep removes every server that is not in want, and returns the removed ones.
 func (s *schedule) keep(want map[string]bool) (forgotten []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -75,7 +75,7 @@ func (s *schedule) keep(want map[string]bool) (forgotten []string) {
 		if !want[id] {
 			delete(s.entries, id)
 			forgotten = append(forgotten, id)
-			s.poke() // its watch is to end
+			s.poke() // ends its watch
 		}
 	}
 	return forgotten
@@ -90,7 +90,7 @@ func (s *schedule) forget(serverID string) {
 	}
 }
 
-// due makes a server due at once.
+// due schedules an immediate sync of a server.
 func (s *schedule) due(serverID string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -101,7 +101,8 @@ func (s *schedule) due(serverID string) {
 	}
 }
 
-// done plans the next sync of a server after one of the given configuration.
+// done schedules the next sync of a server after one of the given
+// configuration.
 func (s *schedule) done(serverID string, version int64, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -113,7 +114,7 @@ func (s *schedule) done(serverID string, version int64, ok bool) {
 	e.plan(s.now(), ok)
 }
 
-// synced notes when a server was synced.
+// synced records the time of a successful sync.
 func (s *schedule) synced(serverID string, at time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -122,7 +123,7 @@ func (s *schedule) synced(serverID string, at time.Time) {
 	}
 }
 
-// syncedAt returns when a server was last known to have been synced, or zero.
+// syncedAt returns the time of the last recorded success of a server, or zero.
 func (s *schedule) syncedAt(serverID string) time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -132,7 +133,7 @@ func (s *schedule) syncedAt(serverID string) time.Time {
 	return time.Time{}
 }
 
-// isDue reports whether nobody synced a server since it became due.
+// isDue reports whether a server is due and was not synced since.
 func (s *schedule) isDue(serverID string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -140,8 +141,8 @@ func (s *schedule) isDue(serverID string) bool {
 	return e != nil && !e.next.After(s.now())
 }
 
-// plannedAt returns when the next sync of a server was planned, which was at
-// the end of the one before.
+// plannedAt returns the time at which the next sync of a server was scheduled,
+// which is the end of the previous one.
 func (s *schedule) plannedAt(serverID string) time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -151,7 +152,7 @@ func (s *schedule) plannedAt(serverID string) time.Time {
 	return time.Time{}
 }
 
-// failed plans a retry of a server whose configuration could not be read.
+// failed schedules a retry for a server whose configuration could not be read.
 func (s *schedule) failed(serverID string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -160,7 +161,7 @@ func (s *schedule) failed(serverID string) {
 	}
 }
 
-// plan sets when the server is next due after a sync that ended now.
+// plan sets the time of the next sync after one that ended now.
 func (e *scheduled) plan(now time.Time, ok bool) {
 	wait := SyncInterval
 	if ok {
@@ -176,11 +177,11 @@ func (e *scheduled) plan(now time.Time, ok bool) {
 // planned is a server whose sync is due.
 type planned struct {
 	serverID  string
-	announced bool // the server said that something changed
+	announced bool // the server announced a change
 }
 
-// take returns the servers that are due and marks them as running, and how
-// long to wait for the next one.
+// take returns the due servers, at most max, and marks them as running. wait is
+// the delay until the next one.
 func (s *schedule) take(max int) (due []planned, wait time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -195,7 +196,7 @@ func (s *schedule) take(max int) (due []planned, wait time.Duration) {
 		case e.running:
 		case left > 0:
 			wait = min(wait, left)
-		case len(due) < max: // the others go when a sync ends
+		case len(due) < max: // the others start when a sync ends
 			e.running = true
 			announced := !e.soon.IsZero()
 			if announced {
@@ -207,8 +208,9 @@ func (s *schedule) take(max int) (due []planned, wait time.Duration) {
 	return due, wait
 }
 
-// announce makes a server due soon, because it said that something changed.
-// One such sync waits at most; one that is running may have read too early.
+// announce schedules a sync soon, because the server announced a change. At
+// most one such sync is pending. A running sync does not count, because it may
+// have read the list before the change.
 func (s *schedule) announce(serverID string, delay time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -226,8 +228,8 @@ func (s *schedule) announce(serverID string, delay time.Duration) {
 	}
 }
 
-// heeded notes whether a sync found anything. Servers that announce changes
-// without making any are listened to less and less.
+// heeded records whether a sync found a change. It increases the delay for
+// servers that announce changes without making any.
 func (s *schedule) heeded(serverID string, changed bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -240,7 +242,7 @@ func (s *schedule) heeded(serverID string, changed bool) {
 	}
 }
 
-// watch makes a server one to be watched, because it was synced.
+// watch marks a server to be watched, because it was synced.
 func (s *schedule) watch(server models.Server) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -250,7 +252,7 @@ func (s *schedule) watch(server models.Server) {
 	}
 }
 
-// watched returns the servers to be watched, by id.
+// watched returns the servers to watch, by ID.
 func (s *schedule) watched() map[string]*models.Server {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -279,9 +281,9 @@ func (s *schedule) poke() {
 	}
 }
 
-// Changed plans syncs for what a toolset topic brought: new servers and new
-// configurations at once; disabled and deleted ones never. What syncs changed
-// brings nothing. Other topics are ignored.
+// Changed schedules syncs after a change of a toolset topic. New servers and
+// new configurations are due immediately; disabled and deleted servers are
+// removed. Changes made by syncs are ignored, and so are other topics.
 func (s *Syncer) Changed(ctx context.Context, topic notify.Topic) error {
 	projectID, ok := topic.ToolsetOf()
 	if !ok {
@@ -290,9 +292,9 @@ func (s *Syncer) Changed(ctx context.Context, topic notify.Topic) error {
 	return s.configurations.Act(ctx, s.DB, projectID, s.Plan)
 }
 
-// Plan reads which servers there are and plans a sync for each whose
-// configuration has not been synced by this process. The sessions with those
-// that were disabled or deleted end.
+// Plan reads the enabled servers and schedules a sync for each configuration
+// that this process has not synced. It closes the sessions of disabled and
+// deleted servers.
 func (s *Syncer) Plan(ctx context.Context) error {
 	var rows []models.Server
 	err := s.DB.WithContext(ctx).Select("id", "config_version").Find(&rows, "enabled = ?", true).Error
@@ -310,12 +312,12 @@ func (s *Syncer) Plan(ctx context.Context) error {
 	return nil
 }
 
-// Run syncs every planned server when it is due, a few at a time, and hears
-// what those that were synced say on their own, until the context ends; then
-// it ends the syncs under way and waits for them. It runs once.
+// Run syncs every scheduled server when it is due, a few at a time, and watches
+// the synced servers for notifications, until ctx is cancelled. Then it cancels
+// the running syncs and waits for them. It must be called once.
 func (s *Syncer) Run(ctx context.Context) {
 	defer s.finish()
-	s.Tasks.Loop(ctx, "syncs of upstreams", s.runPlanned)()
+	s.Tasks.Loop(ctx, "sync loop", s.runPlanned)()
 }
 
 // runPlanned is the loop of Run.

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// timetable is a schedule whose time the test moves.
+// timetable is a schedule with virtual time.
 type timetable struct {
 	*schedule
 	at time.Time
@@ -20,7 +20,7 @@ func newTimetable() *timetable {
 	return p
 }
 
-// taken returns what is due, in order, and gives it back.
+// taken returns the due servers in order and releases them.
 func (p *timetable) taken(max int) []string {
 	due, _ := p.take(max)
 	ids := idsOf(due)
@@ -41,17 +41,17 @@ func idsOf(due []planned) (ids []string) {
 func (p *timetable) wantDue(t *testing.T, ids ...string) {
 	t.Helper()
 	if got := p.taken(100); !slices.Equal(got, ids) {
-		t.Errorf("due are %v, want %v", got, ids)
+		t.Errorf("due = %v, want %v", got, ids)
 	}
 }
 
-func TestNewConfigurationIsDueAtOnce(t *testing.T) {
+func TestNewConfigurationIsDueImmediately(t *testing.T) {
 	p := newTimetable()
 	p.wantDue(t)
 	p.want("a", 1)
 	p.wantDue(t, "a")
 	if !p.isDue("a") || p.isDue("b") {
-		t.Error("of a and b not only a is due")
+		t.Error("due servers are not only a")
 	}
 	p.done("a", 1, true)
 	if p.isDue("a") {
@@ -65,19 +65,19 @@ func TestNewConfigurationIsDueAtOnce(t *testing.T) {
 	p.wantDue(t, "a", "b")
 }
 
-func TestOutdatedSyncDoesNotPutOffTheNewConfiguration(t *testing.T) {
+func TestOutdatedSyncKeepsNewSchedule(t *testing.T) {
 	p := newTimetable()
 	p.want("a", 2)
 	p.done("a", 1, true)
 	p.wantDue(t, "a")
 	p.done("a", 2, true)
 	p.wantDue(t)
-	p.done("a", 3, true) // one that another call synced before the plan knew it
+	p.done("a", 3, true) // a version that another call synced before it was scheduled
 	p.want("a", 3)
 	p.wantDue(t)
 }
 
-func TestOnlyAnnouncedChangesAreTakenAsAnnounced(t *testing.T) {
+func TestTakeReportsAnnouncements(t *testing.T) {
 	p := newTimetable()
 	p.want("a", 1)
 	p.want("b", 1)
@@ -85,11 +85,11 @@ func TestOnlyAnnouncedChangesAreTakenAsAnnounced(t *testing.T) {
 	due, _ := p.take(100)
 	slices.SortFunc(due, func(x, y planned) int { return strings.Compare(x.serverID, y.serverID) })
 	if want := []planned{{"a", true}, {"b", false}}; !slices.Equal(due, want) {
-		t.Errorf("due are %v, want %v", due, want)
+		t.Errorf("due = %v, want %v", due, want)
 	}
 }
 
-func TestHealthyServerIsDueAfterTheInterval(t *testing.T) {
+func TestHealthyServerIsDueAfterInterval(t *testing.T) {
 	const shortest, longest = SyncInterval * 9 / 10, SyncInterval * 11 / 10
 	seen := map[time.Duration]bool{}
 	for range 200 {
@@ -98,7 +98,7 @@ func TestHealthyServerIsDueAfterTheInterval(t *testing.T) {
 		p.done("a", 1, true)
 		_, wait := p.take(1)
 		if wait > SyncInterval {
-			t.Fatalf("to wait: %s", wait)
+			t.Fatalf("wait = %s", wait)
 		}
 		next := p.entries["a"].next.Sub(p.at)
 		if next < shortest || next > longest {
@@ -111,11 +111,11 @@ func TestHealthyServerIsDueAfterTheInterval(t *testing.T) {
 		p.wantDue(t, "a")
 	}
 	if len(seen) < 100 {
-		t.Errorf("only %d different moments: the servers of a gateway are synced at once", len(seen))
+		t.Errorf("only %d different times, want jitter between servers", len(seen))
 	}
 }
 
-func TestFailuresAreRetriedAtDoublingIntervals(t *testing.T) {
+func TestRetryIntervalDoubles(t *testing.T) {
 	for range 20 {
 		p := newTimetable()
 		p.want("a", 1)
@@ -124,7 +124,7 @@ func TestFailuresAreRetriedAtDoublingIntervals(t *testing.T) {
 			p.done("a", 1, false)
 			next := p.entries["a"].next.Sub(p.at)
 			if ratio := float64(next) / float64(base*time.Second); ratio < 0.9 || ratio > 1.1 {
-				t.Fatalf("failure %d is retried after %s, want %d s ± 10 %%", i+1, next, base)
+				t.Fatalf("retry %d after %s, want %d s ± 10 %%", i+1, next, base)
 			}
 			p.at = p.at.Add(next)
 		}
@@ -133,12 +133,12 @@ func TestFailuresAreRetriedAtDoublingIntervals(t *testing.T) {
 		p.wantDue(t, "a")
 		p.failed("a") // after a success the first retry is short again
 		if next := p.entries["a"].next.Sub(p.at); next > 17*time.Second {
-			t.Errorf("the first failure after a success is retried after %s", next)
+			t.Errorf("first retry after a success after %s", next)
 		}
 	}
 }
 
-func TestOnlyPlannedServersAreDue(t *testing.T) {
+func TestOnlyScheduledServersAreDue(t *testing.T) {
 	p := newTimetable()
 	for _, id := range []string{"a", "b", "c"} {
 		p.want(id, 1)
@@ -146,7 +146,7 @@ func TestOnlyPlannedServersAreDue(t *testing.T) {
 	p.keep(map[string]bool{"a": true, "c": true})
 	p.forget("c")
 	p.wantDue(t, "a")
-	for _, id := range []string{"b", "c", "unknown"} { // none of these plans a server anew
+	for _, id := range []string{"b", "c", "unknown"} { // none of these is scheduled again
 		p.done(id, 1, false)
 		p.failed(id)
 		p.due(id)
@@ -156,7 +156,7 @@ func TestOnlyPlannedServersAreDue(t *testing.T) {
 	p.wantDue(t, "a")
 }
 
-func TestDueAsksForAnotherSync(t *testing.T) {
+func TestDueDuringSyncSchedulesAnother(t *testing.T) {
 	p := newTimetable()
 	p.want("a", 1)
 	p.done("a", 1, true)
@@ -164,35 +164,35 @@ func TestDueAsksForAnotherSync(t *testing.T) {
 	p.wantDue(t, "a")
 }
 
-func TestTakeGivesNoMoreThanAsked(t *testing.T) {
+func TestTakeLimit(t *testing.T) {
 	const servers = 5
-	for asked, want := range map[int]int{-1: 0, 0: 0, 1: 1, servers - 1: servers - 1, servers: servers, servers + 1: servers} {
+	for limit, want := range map[int]int{-1: 0, 0: 0, 1: 1, servers - 1: servers - 1, servers: servers, servers + 1: servers} {
 		p := newTimetable()
 		for i := range servers {
 			p.want(fmt.Sprint(i), 1)
 		}
-		ids, wait := p.take(asked)
+		ids, wait := p.take(limit)
 		if len(ids) != want {
-			t.Errorf("take(%d) gave %v", asked, ids)
+			t.Errorf("take(%d) = %v", limit, ids)
 		}
-		if wait != SyncInterval { // nothing is due later; a sync that ends asks again
-			t.Errorf("take(%d) says to wait %s", asked, wait)
+		if wait != SyncInterval { // nothing is due later; the end of a sync wakes the runner
+			t.Errorf("take(%d) wait = %s", limit, wait)
 		}
 		rest, _ := p.take(100)
 		if len(ids)+len(rest) != servers {
-			t.Errorf("take(%d) gave %v, and then %v", asked, ids, rest)
+			t.Errorf("take(%d) = %v, and then %v", limit, ids, rest)
 		}
 		if again, _ := p.take(100); len(again) != 0 {
-			t.Errorf("%v are taken while they run", again)
+			t.Errorf("take returned running servers %v", again)
 		}
 		p.finished("0")
 		if again, _ := p.take(100); !slices.Equal(idsOf(again), []string{"0"}) {
-			t.Errorf("%v are due after one ended", again)
+			t.Errorf("after one sync ended: due = %v", again)
 		}
 	}
 }
 
-func TestTakeTellsWhenToAskAgain(t *testing.T) {
+func TestTakeReturnsWait(t *testing.T) {
 	p := newTimetable()
 	p.want("a", 1)
 	p.want("b", 1)
@@ -200,15 +200,15 @@ func TestTakeTellsWhenToAskAgain(t *testing.T) {
 	p.done("b", 1, false)
 	_, wait := p.take(10)
 	if want := p.entries["b"].next.Sub(p.at); wait != want {
-		t.Errorf("to wait %s, want %s", wait, want)
+		t.Errorf("wait = %s, want %s", wait, want)
 	}
 	p.at = p.at.Add(wait)
 	if due, _ := p.take(10); !slices.Equal(idsOf(due), []string{"b"}) {
-		t.Errorf("then %v are due", due)
+		t.Errorf("then due = %v", due)
 	}
 }
 
-func TestRunnerIsWokenByWhatIsDueAtOnce(t *testing.T) {
+func TestImmediateSyncWakesRunner(t *testing.T) {
 	p := newTimetable()
 	woken := func() bool {
 		select {
@@ -220,20 +220,20 @@ func TestRunnerIsWokenByWhatIsDueAtOnce(t *testing.T) {
 	}
 	p.want("a", 1)
 	if !woken() {
-		t.Error("a new server wakes nobody")
+		t.Error("new server does not wake the runner")
 	}
 	p.want("a", 1)
 	p.done("a", 1, true)
 	if woken() {
-		t.Error("it is woken for nothing")
+		t.Error("runner is woken without a change")
 	}
 	for name, act := range map[string]func(){
-		"a new configuration": func() { p.want("a", 2) }, "due": func() { p.due("a") }, "finished": func() { p.finished("a") },
+		"new configuration": func() { p.want("a", 2) }, "due": func() { p.due("a") }, "finished": func() { p.finished("a") },
 	} {
 		act()
-		act() // more often than anybody listens blocks nobody
+		act() // does not block without a receiver
 		if !woken() {
-			t.Errorf("%s wakes nobody", name)
+			t.Errorf("%s does not wake the runner", name)
 		}
 	}
 }

@@ -15,23 +15,22 @@ import (
 	"mcpgateway/services/upstream/upstreamtest"
 )
 
-// awaited is a context that tells when somebody waits for its end: who shares a
-// run does so from then on.
+// awaited is a context that reports when its Done method is called. From then
+// on the caller shares the run.
 type awaited struct {
 	context.Context
-	once  sync.Once
-	asked chan struct{}
+	once   sync.Once
+	joined chan struct{}
 }
 
 func (a *awaited) Done() <-chan struct{} {
-	a.once.Do(func() { close(a.asked) })
+	a.once.Do(func() { close(a.joined) })
 	return a.Context.Done()
 }
 
-// TestSyncBeginsAfterItWasAsked shows that a change is seen by whoever asks
-// after it, also while an earlier run is under way, and together with what
-// that one finds.
-func TestSyncBeginsAfterItWasAsked(t *testing.T) {
+// TestSyncStartsAfterRequest checks that a caller sees every change before its
+// call, even during an earlier run, and also the changes of that run.
+func TestSyncStartsAfterRequest(t *testing.T) {
 	tool := func(name, title string) string {
 		return `{"name":"` + name + `","title":"` + title + `","inputSchema":{"type":"object"}}`
 	}
@@ -66,9 +65,9 @@ func TestSyncBeginsAfterItWasAsked(t *testing.T) {
 		first <- r
 	}()
 	<-entered
-	second := &awaited{Context: testContext(t), asked: make(chan struct{})}
+	second := &awaited{Context: testContext(t), joined: make(chan struct{})}
 	go func() {
-		<-second.asked
+		<-second.joined
 		close(release)
 	}()
 	r, err := w.Sync(second, "s")
@@ -76,14 +75,14 @@ func TestSyncBeginsAfterItWasAsked(t *testing.T) {
 		t.Fatal(err)
 	}
 	if want := "+[newer new and changed new] ~[returns returns as it was changes] -[goes] =7"; changed(r) != want {
-		t.Errorf("the second found %s, want %s", changed(r), want)
+		t.Errorf("second sync: %s, want %s", changed(r), want)
 	}
 	if r, want := <-first, "+[new new and changed a moment] ~[changes] -[goes returns returns as it was] =5"; changed(r) != want {
-		t.Errorf("the first found %s, want %s", changed(r), want)
+		t.Errorf("first sync: %s, want %s", changed(r), want)
 	}
 }
 
-func TestSyncsOfOneServerShareARun(t *testing.T) {
+func TestConcurrentSyncsShareRun(t *testing.T) {
 	eachSyncWorld(t, upstreamtest.Options{Tools: plainTools("a")}, func(t *testing.T, w *syncWorld) {
 		var runs int
 		begun, release := make(chan struct{}, 8), make(chan struct{})
@@ -101,14 +100,14 @@ func TestSyncsOfOneServerShareARun(t *testing.T) {
 		<-begun
 		gone, cancel := context.WithCancel(testContext(t))
 		cancel()
-		for range 5 { // each joins the run and leaves at once
+		for range 5 { // each joins the run and leaves immediately
 			if _, err := w.Sync(gone, "s"); !errors.Is(err, context.Canceled) {
 				t.Errorf("got %v", err)
 			}
 		}
-		leave() // the run outlives the caller who started it
+		leave() // the run continues without the caller that started it
 		if err := <-first; !errors.Is(err, context.Canceled) {
-			t.Errorf("the caller who left got %v", err)
+			t.Errorf("caller that left: %v", err)
 		}
 		joined := make(chan inventory.SyncResult, 1)
 		go func() {
@@ -126,7 +125,7 @@ func TestSyncsOfOneServerShareARun(t *testing.T) {
 			t.Errorf("%d runs stored %d tools", runs, len(w.tools(t)))
 		}
 		select {
-		case <-begun: // the last caller may have come after the end
+		case <-begun: // the last caller may have arrived after the end
 			if runs != 2 {
 				t.Errorf("%d runs", runs)
 			}
@@ -138,7 +137,7 @@ func TestSyncsOfOneServerShareARun(t *testing.T) {
 	})
 }
 
-func TestSyncsOfSeveralServersAreApart(t *testing.T) {
+func TestServersSyncIndependently(t *testing.T) {
 	eachSyncWorld(t, upstreamtest.Options{Tools: plainTools("a")}, func(t *testing.T, w *syncWorld) {
 		var row models.Server
 		if err := w.db.First(&row, "id = ?", "s").Error; err != nil {
@@ -161,7 +160,7 @@ func TestSyncsOfSeveralServersAreApart(t *testing.T) {
 		if err := <-slow; !errors.Is(err, context.Canceled) {
 			t.Errorf("got %v", err)
 		}
-		hanging.Close() // ends the shared run, whose outcome is still recorded
+		hanging.Close() // ends the shared run, and its outcome is still recorded
 		deadline := testContext(t)
 		for {
 			var n int64
@@ -173,7 +172,7 @@ func TestSyncsOfSeveralServersAreApart(t *testing.T) {
 			}
 			select {
 			case <-deadline.Done():
-				t.Fatal("the outcome was not recorded")
+				t.Fatal("outcome was not recorded")
 			case <-time.After(5 * time.Millisecond):
 			}
 		}

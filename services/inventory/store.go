@@ -20,18 +20,18 @@ import (
 	"mcpgateway/services/upstream/wire"
 )
 
-// maxToolName is the longest name of a tool that is kept, in bytes: with its
-// alias it still fits a project's list of disabled tools and a database index.
+// maxToolName is the maximum length of a stored tool name in bytes. With its
+// server's alias it fits a project's list of disabled tools and a database index.
 const maxToolName = 400
 
-// How many rows one statement writes or removes.
+// Maximum number of rows per statement.
 const (
 	rowsPerInsert = 200
 	rowsPerDelete = 500
 )
 
-// storeInventory replaces what is stored of a server by what it listed, and
-// fills in what changed. A kind that is not among the offers stays.
+// storeInventory replaces the stored lists of a server by the listed ones and
+// records the changes in the result. Kinds that are missing in offers remain.
 func (s *Syncer) storeInventory(tx *gorm.DB, result *SyncResult, found *listed) error {
 	var err error
 	if result.touched, err = s.storeTools(tx, result, found); err != nil {
@@ -78,8 +78,8 @@ func storeListings(tx *gorm.DB, serverID string, kind models.ListingKind, listin
 	return len(upserts)+len(stored) > 0, nil
 }
 
-// storeFailure records a failed attempt and leaves the tools as they are. It
-// reports whether anything that clients or pages see changed.
+// storeFailure records a failed sync and keeps the tools. It reports whether
+// anything visible to clients or pages changed.
 func (s *Syncer) storeFailure(tx *gorm.DB, serverID string, f *fault.Fault) (bool, error) {
 	old, err := inventoryOf(tx, serverID)
 	if err != nil {
@@ -97,8 +97,8 @@ func (s *Syncer) storeFailure(tx *gorm.DB, serverID string, f *fault.Fault) (boo
 	return touched, saveInventory(tx, &next)
 }
 
-// sameButForNumbers compares messages of failures. Those that quote an upstream
-// may hold the id of our request, which is another each time.
+// sameButForNumbers compares failure messages. A message that quotes an
+// upstream can contain the ID of our request, which differs each time.
 func sameButForNumbers(a, b string) bool {
 	return a == b || withoutNumbers(a) == withoutNumbers(b)
 }
@@ -112,8 +112,9 @@ func withoutNumbers(s string) string {
 	}, s)
 }
 
-// storeTools replaces the stored tools by the listed ones and fills in what
-// changed. It reports whether anything that clients or pages see changed.
+// storeTools replaces the stored tools by the listed ones and records the
+// changes in the result. It reports whether anything visible to clients or
+// pages changed.
 func (s *Syncer) storeTools(tx *gorm.DB, result *SyncResult, found *listed) (bool, error) {
 	serverID, now := result.Server.ID, s.Now()
 	var rows []models.Tool
@@ -146,17 +147,17 @@ func (s *Syncer) storeTools(tx *gorm.DB, result *SyncResult, found *listed) (boo
 	return described || len(upserts)+len(result.Removed) > 0, err
 }
 
-// compare returns the rows to write for the listed tools, and notes which were
-// added and changed. It removes those that are listed from stored.
+// compare returns the rows to write for the listed tools, and records the added
+// and changed ones. It removes the listed tools from stored.
 func (r *SyncResult) compare(stored map[string]models.Tool, tools [][]byte, now time.Time) (upserts []models.Tool, err error) {
 	for position, raw := range tools {
 		o, err := rawjson.ParseObject(raw, rawjson.Lenient)
 		if err != nil {
-			return nil, fmt.Errorf("a listed tool is not an object: %w", err)
+			return nil, fmt.Errorf("listed tool is not an object: %w", err)
 		}
 		name, _ := o.String("name")
 		if len(name) > maxToolName || strings.ContainsRune(name, 0) {
-			r.Warnings = append(r.Warnings, fmt.Sprintf("tool %q was left out: its name has more than %d bytes or holds a null character", wire.Excerpt([]byte(name)), maxToolName))
+			r.Warnings = append(r.Warnings, fmt.Sprintf("tool %q was omitted: its name has more than %d bytes or contains a null character", wire.Excerpt([]byte(name)), maxToolName))
 			r.Total--
 			continue
 		}
@@ -186,9 +187,9 @@ func (r *SyncResult) compare(stored map[string]models.Tool, tools [][]byte, now 
 	return upserts, nil
 }
 
-// previousOf returns the definition that a change of the row is compared with.
-// What an admin approved stays that, however often the definition changes
-// before the next approval.
+// previousOf returns the definition to compare a change of the row with. An
+// approved definition remains the previous one until the next approval, however
+// often the definition changes.
 func previousOf(row models.Tool) string {
 	if kept := row.PreviousDefinition; kept != "" && toolset.HashDefinition([]byte(kept)) == row.ApprovedHash && row.DefinitionHash != row.ApprovedHash {
 		return kept
@@ -196,8 +197,8 @@ func previousOf(row models.Tool) string {
 	return row.Definition
 }
 
-// storeDescription stores what a server says of itself. It reports whether that
-// changed, or the warnings did.
+// storeDescription stores a server's description. It reports whether the
+// description or the warnings changed.
 func storeDescription(tx *gorm.DB, result *SyncResult, d *upstream.Description, now time.Time) (bool, error) {
 	old, err := inventoryOf(tx, result.Server.ID)
 	if err != nil {
@@ -207,12 +208,12 @@ func storeDescription(tx *gorm.DB, result *SyncResult, d *upstream.Description, 
 		ServerID: result.Server.ID, SyncedAt: &now, AttemptedAt: now, Warnings: result.Warnings,
 		ProtocolVersion: d.ProtocolVersion, TransportUsed: d.Transport,
 		ServerInfo: string(d.ServerInfo), Capabilities: string(d.Capabilities),
-		Instructions: strings.ReplaceAll(d.Instructions, "\x00", ""), // which PostgreSQL cannot hold
+		Instructions: strings.ReplaceAll(d.Instructions, "\x00", ""), // PostgreSQL cannot store null characters
 	}
 	return !sameInventory(old, &next), saveInventory(tx, &next)
 }
 
-// sameInventory compares everything but the times.
+// sameInventory compares all fields except the times.
 func sameInventory(old, next *models.Inventory) bool {
 	return old != nil && old.SyncedAt != nil && old.ErrorCode == "" &&
 		fmt.Sprint(old.Warnings) == fmt.Sprint(next.Warnings) && old.ProtocolVersion == next.ProtocolVersion && old.TransportUsed == next.TransportUsed &&

@@ -1,6 +1,6 @@
-// Package inventory reads what upstream servers offer into the database, and
-// decides when: in a plan, on request, and when a server announces a change.
-// It also previews servers that are not stored yet.
+// Package inventory syncs the tools, prompts and resources of upstream servers
+// to the database. It syncs on a schedule, on request, and when a server
+// announces a change. It also previews servers that are not stored.
 package inventory
 
 import (
@@ -22,46 +22,46 @@ import (
 	"mcpgateway/services/upstream/pool"
 )
 
-// Publisher tells this process and others of committed changes.
+// Publisher notifies all processes of committed changes.
 type Publisher interface {
 	Published(ctx context.Context, topics ...notify.Topic) error
 }
 
-// Options are what a Syncer works with. All must be set unless the comment
-// says otherwise.
+// Options configures a Syncer. All fields must be set unless the comment states
+// otherwise.
 type Options struct {
 	DB     *gorm.DB
 	Pool   *pool.Pool
 	Target func(models.Server) *upstream.Target // returns the call target of a server
 	Feed   Publisher
-	Locks  Locks // may be nil: then there are no other replicas
+	Locks  Locks // nil if there are no other replicas
 	Now    func() time.Time
 	Log    *slog.Logger
 	Tasks  *background.Tasks // may be nil
 
-	// ResourceUpdated is called whenever an upstream reports that a resource
-	// changed which a client subscribed to with Pool.Subscribe. It must not
-	// block. It may be nil.
+	// ResourceUpdated is called when an upstream reports a change of a resource
+	// that a client subscribed to with Pool.Subscribe. It must not block. It
+	// may be nil.
 	ResourceUpdated func(serverID, uri string)
-	// Listed is called whenever a sync has read what an upstream announced with
-	// a notification of the method, such as ToolsListChanged, whether the list
-	// changed or not. It must not block. It may be nil.
+	// Listed is called when a sync has read a list that an upstream announced
+	// as changed with the notification method, such as ToolsListChanged, even
+	// if the list did not change. It must not block. It may be nil.
 	Listed func(projectID, method string)
 }
 
-// Syncer reads what upstream servers offer into the database, and hears from
-// them when that changed.
+// Syncer syncs the inventory of upstream servers to the database and watches
+// the servers for changes.
 type Syncer struct {
 	Options
 	flight         singleflight.Group
 	schedule       *schedule
-	configurations notify.Configurations // that were planned for
+	configurations notify.Configurations // configurations that have a schedule
 	announced      announcements
 	counts         syncCounts
 
-	life context.Context // ends when Run does, and every run with it
+	life context.Context // cancelled when Run ends; parent of all runs
 	end  context.CancelFunc
-	mu   sync.Mutex // guards that no run begins after the end
+	mu   sync.Mutex // prevents runs from starting after the end
 	runs sync.WaitGroup
 }
 
@@ -78,14 +78,15 @@ func NewSyncer(o Options) *Syncer {
 	return s
 }
 
-// Sync reads what the server with the id offers and stores it: tools, prompts,
-// resources and resource templates. Callers at the same time share runs, and
-// each gets one that began after it asked. A list other than that of the tools
-// may fail; what is stored of it then stays, and a warning says so. The result
-// tells of what a run found that was under way, too. It returns
-// NOT_FOUND for an unknown server and UPSTREAM_ faults when the upstream fails,
-// in which case the stored tools stay and the failure is recorded. Once Run has
-// ended it returns UNAVAILABLE.
+// Sync reads and stores the tools, prompts, resources and resource templates of
+// a server. Concurrent callers share runs, and each gets a run that started
+// after its call. The result includes the changes of a run that was already in
+// progress.
+//
+// If a list other than the tools fails, its stored elements remain and a
+// warning is added. If the upstream fails, Sync returns UPSTREAM_ faults, keeps
+// the stored tools and records the failure. It returns NOT_FOUND for an unknown
+// server and UNAVAILABLE after Run has ended.
 func (s *Syncer) Sync(ctx context.Context, serverID string) (SyncResult, error) {
 	asked := time.Now()
 	var earlier SyncResult
@@ -98,10 +99,11 @@ func (s *Syncer) Sync(ctx context.Context, serverID string) (SyncResult, error) 
 	}
 }
 
-// share returns the result of a run that is under way, or begins one, which is
-// content with what another replica stored after unlessSince, if that is a time.
+// share returns the result of a running sync, or starts one. If unlessSince is
+// set, the new run accepts the result that another replica stored after that
+// time.
 func (s *Syncer) share(ctx context.Context, serverID string, unlessSince time.Time) (SyncResult, error) {
-	// The shared run outlives the caller who happened to start it.
+	// The shared run continues after the caller that started it has gone.
 	run := s.flight.DoChan(serverID, func() (out any, err error) {
 		err = s.Tasks.Try("sync", func() (err error) { out, err = s.lead(ctx, serverID, unlessSince); return err })
 		return out, err
@@ -115,7 +117,7 @@ func (s *Syncer) share(ctx context.Context, serverID string, unlessSince time.Ti
 	}
 }
 
-// lead runs the sync that callers share.
+// lead runs the shared sync.
 func (s *Syncer) lead(ctx context.Context, serverID string, unlessSince time.Time) (SyncResult, error) {
 	ctx, done, ok := s.begin(ctx, maxTurnWait+SyncTimeout)
 	if !ok {
@@ -128,8 +130,8 @@ func (s *Syncer) lead(ctx context.Context, serverID string, unlessSince time.Tim
 	return result, err
 }
 
-// begin returns the context of a run of at most the length, which Run waits for
-// at its end; ok is false after it.
+// begin returns the context of a run with the given timeout. Run waits for it
+// before it returns. ok is false after Run has ended.
 func (s *Syncer) begin(ctx context.Context, length time.Duration) (run context.Context, done func(), ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -142,7 +144,7 @@ func (s *Syncer) begin(ctx context.Context, length time.Duration) (run context.C
 	return run, func() { stop(); cancel(); s.runs.Done() }, true
 }
 
-// finish ends the runs under way and waits for them.
+// finish cancels the running syncs and waits for them.
 func (s *Syncer) finish() {
 	s.mu.Lock()
 	s.end()
@@ -151,7 +153,7 @@ func (s *Syncer) finish() {
 }
 
 func errEnding() *fault.Fault {
-	return fault.New(fault.KindUnavailable, fault.CodeUnavailable, "the gateway shuts down: sync again when it is back")
+	return fault.New(fault.KindUnavailable, fault.CodeUnavailable, "The gateway is shutting down. Retry shortly.")
 }
 
 func (s *Syncer) sync(ctx context.Context, serverID string) (SyncResult, error) {
@@ -168,17 +170,17 @@ func (s *Syncer) sync(ctx context.Context, serverID string) (SyncResult, error) 
 	start := time.Now()
 	found, listErr := s.read(ctx, server)
 	if listErr != nil && s.life.Err() != nil {
-		return SyncResult{}, errEnding().Because(listErr) // which says nothing about the upstream
+		return SyncResult{}, errEnding().Because(listErr) // not a failure of the upstream
 	}
 	result := SyncResult{Server: server, Duration: time.Since(start), Warnings: found.warnings, Total: len(found.tools)}
-	// The outcome is stored even when it took the whole of the time-out.
+	// The outcome is stored even if the sync used the whole timeout.
 	store, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer cancel()
 	err = s.store(store, &result, found, listErr)
 	switch {
 	case errors.Is(err, errConfigChanged):
 		s.schedule.due(serverID)
-		return result, fault.Conflict("server %s was changed while it was read: it will be read again", server.Alias)
+		return result, fault.Conflict("Server %s changed during the sync. It will sync again.", server.Alias)
 	case errors.Is(err, gorm.ErrRecordNotFound):
 		s.schedule.forget(serverID)
 		return result, fault.NotFound("server", serverID)
@@ -201,7 +203,7 @@ func (s *Syncer) sync(ctx context.Context, serverID string) (SyncResult, error) 
 	return result, listErr
 }
 
-// listed is what a server offers.
+// listed is the content of a server's lists.
 type listed struct {
 	tools    [][]byte
 	about    *upstream.Description
@@ -209,7 +211,7 @@ type listed struct {
 	warnings []string
 }
 
-// read reads what a server offers.
+// read reads the lists of a server.
 func (s *Syncer) read(ctx context.Context, server models.Server) (found *listed, err error) {
 	target := s.Target(server)
 	found = &listed{}
@@ -221,8 +223,8 @@ func (s *Syncer) read(ctx context.Context, server models.Server) (found *listed,
 	return found, nil
 }
 
-// store writes what was found, or that reading failed with listErr, unless the
-// server was changed meanwhile.
+// store writes the lists, or the failure listErr, unless the configuration
+// changed in the meantime.
 func (s *Syncer) store(ctx context.Context, result *SyncResult, found *listed, listErr error) error {
 	server := result.Server
 	return s.DB.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
@@ -246,8 +248,8 @@ func (s *Syncer) store(ctx context.Context, result *SyncResult, found *listed, l
 	})
 }
 
-// listOffers reads the lists other than that of the tools, all at once. A list
-// that fails is not among them.
+// listOffers reads the lists other than tools concurrently. The result omits
+// lists that failed and has a warning for each.
 func (s *Syncer) listOffers(ctx context.Context, t *upstream.Target) (offers map[models.ListingKind][]models.Listing, warnings []string) {
 	ctx, cancel := context.WithTimeout(ctx, offersTimeout)
 	defer cancel()
@@ -261,8 +263,8 @@ func (s *Syncer) listOffers(ctx context.Context, t *upstream.Target) (offers map
 	var reading sync.WaitGroup
 	for i, kind := range kinds {
 		l := &lists[i]
-		reading.Go(s.Tasks.Func("list of offers", func() {
-			l.err = s.Tasks.Try("list of offers", func() (err error) {
+		reading.Go(s.Tasks.Func("offer list", func() {
+			l.err = s.Tasks.Try("offer list", func() (err error) {
 				l.listings, l.warnings, err = s.Pool.ListOffers(ctx, t, kind)
 				return err
 			})
@@ -272,7 +274,7 @@ func (s *Syncer) listOffers(ctx context.Context, t *upstream.Target) (offers map
 	offers = map[models.ListingKind][]models.Listing{}
 	for i, l := range lists {
 		if l.err != nil {
-			warnings = append(warnings, "the list of "+listing.Offers(kinds[i]).Many+" could not be read and stays as it was: "+fault.From(l.err).Message)
+			warnings = append(warnings, "the list of "+listing.Offers(kinds[i]).Many+" failed to load and was not updated: "+fault.From(l.err).Message)
 			continue
 		}
 		offers[kinds[i]] = l.listings
@@ -281,8 +283,9 @@ func (s *Syncer) listOffers(ctx context.Context, t *upstream.Target) (offers map
 	return offers, warnings
 }
 
-// errConfigChanged ends a sync whose answer belongs to an older configuration.
-var errConfigChanged = errors.New("the configuration changed during the sync")
+// errConfigChanged means that the result of a sync belongs to an older
+// configuration.
+var errConfigChanged = errors.New("configuration changed during the sync")
 
 func (s *Syncer) report(r *SyncResult, err error) {
 	log := s.Log.With("server", r.Server.Alias, "server_id", r.Server.ID, "ms", r.Duration.Milliseconds())
@@ -291,5 +294,5 @@ func (s *Syncer) report(r *SyncResult, err error) {
 		log.Warn("sync failed", "code", f.Code, "error", f.Error())
 		return
 	}
-	log.Info("synced", "tools", r.Total, "added", len(r.Added), "changed", len(r.Changed), "removed", len(r.Removed), "warnings", len(r.Warnings))
+	log.Info("sync completed", "tools", r.Total, "added", len(r.Added), "changed", len(r.Changed), "removed", len(r.Removed), "warnings", len(r.Warnings))
 }

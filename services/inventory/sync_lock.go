@@ -11,21 +11,21 @@ import (
 	"mcpgateway/services/fault"
 )
 
-// Locks are named locks that all replicas respect. With them the syncs of a
-// server take turns among all replicas. Implemented by locks.Locks.
+// Locks are named locks that all replicas share. With them only one replica at
+// a time syncs a server. Implemented by locks.Locks.
 type Locks interface {
 	Hold(ctx context.Context, name string, wait bool, work func(context.Context) error) (held bool, err error)
 }
 
-// shareAny is share for a sync that nobody waits for: one that another replica
-// stored since this one was planned does as well.
+// shareAny is like share for a scheduled sync. It accepts a sync that another
+// replica stored after this one was scheduled.
 func (s *Syncer) shareAny(ctx context.Context, serverID string) (SyncResult, error) {
 	return s.share(ctx, serverID, s.schedule.plannedAt(serverID))
 }
 
-// syncAlone syncs a server while no other replica does. With unlessSince it
-// takes over what another one found after that time, instead of asking the
-// upstream the same again.
+// syncAlone syncs a server while it holds the server's lock. If unlessSince is
+// set, it adopts a result that another replica stored after that time instead
+// of calling the upstream again.
 func (s *Syncer) syncAlone(ctx context.Context, serverID string, unlessSince time.Time) (result SyncResult, err error) {
 	sync := func(ctx context.Context) (err error) {
 		ctx, cancel := context.WithTimeout(ctx, SyncTimeout)
@@ -53,14 +53,14 @@ func (s *Syncer) syncAlone(ctx context.Context, serverID string, unlessSince tim
 	}
 	s.schedule.failed(serverID)
 	if errors.Is(err, context.DeadlineExceeded) {
-		return result, fault.New(fault.KindUnavailable, fault.CodeUnavailable, "another replica has been reading this server for long: sync again in a moment").Because(err)
+		return result, fault.New(fault.KindUnavailable, fault.CodeUnavailable, "Another replica is syncing this server. Retry shortly.").Because(err)
 	}
 	return result, fault.Internal(err)
 }
 
 // takeOver returns the outcome of a sync that another replica stored after the
-// time, as if this one had read it; shared is false when there is none. The
-// snapshot of it comes by the change feed.
+// given time. shared is false if there is none. The change feed delivers its
+// snapshot.
 func (s *Syncer) takeOver(ctx context.Context, serverID string, after time.Time) (result SyncResult, err error) {
 	if after.IsZero() {
 		return result, nil
@@ -68,7 +68,7 @@ func (s *Syncer) takeOver(ctx context.Context, serverID string, after time.Time)
 	var server models.Server
 	err = s.DB.WithContext(ctx).First(&server, "id = ?", serverID).Error
 	if errors.Is(err, gorm.ErrRecordNotFound) {
-		return result, nil // the sync itself says so
+		return result, nil // the sync itself returns the error
 	}
 	if err != nil {
 		s.schedule.failed(serverID)
@@ -88,6 +88,6 @@ func (s *Syncer) takeOver(ctx context.Context, serverID string, after time.Time)
 		s.schedule.synced(serverID, stored.AttemptedAt)
 		s.schedule.watch(server)
 	}
-	s.Log.Debug("another replica has synced", "server", server.Alias, "server_id", serverID)
+	s.Log.Debug("sync result adopted from another replica", "server", server.Alias, "server_id", serverID)
 	return SyncResult{Server: server, shared: true}, nil
 }

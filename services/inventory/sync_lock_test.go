@@ -48,8 +48,8 @@ func replica(db *gorm.DB, pool *pool.Pool, l inventory.Locks) *inventory.Syncer 
 	})
 }
 
-// TestReplicasShareTheSyncsOfAServer runs three for a day.
-func TestReplicasShareTheSyncsOfAServer(t *testing.T) {
+// TestReplicasShareSyncs runs three replicas for a day.
+func TestReplicasShareSyncs(t *testing.T) {
 	for _, failing := range []bool{false, true} {
 		dsn := modelstest.SQLite(t)
 		synctest.Test(t, func(t *testing.T) {
@@ -81,14 +81,14 @@ func TestReplicasShareTheSyncsOfAServer(t *testing.T) {
 				t.Errorf("failing %v: listed %d times at the start", failing, n)
 			}
 			time.Sleep(24 * time.Hour)
-			if n := len(up.seen()); n < 80 || n > 120 { // every 15 minutes at most, and less what jitter brings forward
+			if n := len(up.seen()); n < 80 || n > 120 { // at most every 15 minutes, minus jitter
 				t.Errorf("failing %v: listed %d times", failing, n)
 			}
 		})
 	}
 }
 
-func TestASyncThatIsAskedForIsItsOwnAndWaitsForItsTurn(t *testing.T) {
+func TestRequestedSyncWaitsForLock(t *testing.T) {
 	modelstest.EachDSN(t, func(t *testing.T, dsn string) {
 		db := modelstest.Open(t, dsn)
 		up := &lister{start: time.Now()}
@@ -103,7 +103,7 @@ func TestASyncThatIsAskedForIsItsOwnAndWaitsForItsTurn(t *testing.T) {
 		var shared *locks.Locks
 		var all sync.WaitGroup
 		for range 3 {
-			if shared == nil || strings.HasPrefix(dsn, "postgres") { // where each has its own
+			if shared == nil || strings.HasPrefix(dsn, "postgres") { // each replica has its own connection
 				l, err := locks.Open(t.Context(), db, dsn, nil)
 				if err != nil {
 					t.Fatal(err)
@@ -122,12 +122,13 @@ func TestASyncThatIsAskedForIsItsOwnAndWaitsForItsTurn(t *testing.T) {
 		}
 		all.Wait()
 		if n := len(up.lists); n != 9 || most.Load() != 1 {
-			t.Errorf("listed %d times, up to %d at once", n, most.Load())
+			t.Errorf("listed %d times, up to %d concurrently", n, most.Load())
 		}
 	})
 }
 
-// busy are locks that another replica never gives back, or that cannot be had.
+// busy are locks that another replica never releases, or that are not
+// available.
 type busy struct{ err error }
 
 func (b busy) Hold(ctx context.Context, _ string, _ bool, _ func(context.Context) error) (bool, error) {
@@ -138,7 +139,7 @@ func (b busy) Hold(ctx context.Context, _ string, _ bool, _ func(context.Context
 	return false, ctx.Err()
 }
 
-func TestASyncDoesNotWaitForItsTurnForEver(t *testing.T) {
+func TestSyncLockTimeout(t *testing.T) {
 	for _, c := range []struct {
 		locks busy
 		code  fault.Code

@@ -17,7 +17,7 @@ import (
 	"mcpgateway/services/upstream/upstreamtest"
 )
 
-func TestSyncStoresToolsAsTheyCame(t *testing.T) {
+func TestSyncStoresToolsUnchanged(t *testing.T) {
 	opts := upstreamtest.Options{
 		Name: "up", Instructions: "be kind", PageSize: 2, Eras: []upstreamtest.Era{upstreamtest.Era20250618},
 		Tools: []upstreamtest.Tool{plainTool("zeta", `,"x":12345678901234567890`), plainTool("alpha", ""), plainTool("Mü", ` ,  "title":"\u00fc"`)},
@@ -51,7 +51,7 @@ func TestSyncStoresToolsAsTheyCame(t *testing.T) {
 	})
 }
 
-func TestSyncWarnsOfToolsThatClientsGetDifferently(t *testing.T) {
+func TestSyncWarnsOfAdaptedTools(t *testing.T) {
 	eachSyncWorld(t, upstreamtest.Options{Tools: []upstreamtest.Tool{plainTool("good", ""), plainTool("odd", `,"title":1`)}}, func(t *testing.T, w *syncWorld) {
 		r := w.mustSync(t)
 		want := []string{`tool "odd": title was removed: not a string`}
@@ -64,7 +64,7 @@ func TestSyncWarnsOfToolsThatClientsGetDifferently(t *testing.T) {
 	})
 }
 
-func TestSyncKeepsWhatAChangeIsComparedWith(t *testing.T) {
+func TestSyncKeepsApprovedDefinition(t *testing.T) {
 	eachSyncWorld(t, upstreamtest.Options{Tools: plainTools("a")}, func(t *testing.T, w *syncWorld) {
 		w.mustSync(t)
 		first := w.tools(t)[0]
@@ -82,25 +82,25 @@ func TestSyncKeepsWhatAChangeIsComparedWith(t *testing.T) {
 			}
 		}
 		if first.PreviousDefinition != "" {
-			t.Errorf("a new tool is compared with %q", first.PreviousDefinition)
+			t.Errorf("new tool: PreviousDefinition = %q", first.PreviousDefinition)
 		}
 		second := change("second")
 		if second.PreviousDefinition != first.Definition {
-			t.Errorf("compared with %q", second.PreviousDefinition)
+			t.Errorf("PreviousDefinition = %q", second.PreviousDefinition)
 		}
 		if third := change("third"); third.PreviousDefinition != second.Definition {
-			t.Errorf("without approval it is compared with %q", third.PreviousDefinition)
+			t.Errorf("without approval: PreviousDefinition = %q", third.PreviousDefinition)
 		}
 		approve()
 		approved := w.tools(t)[0]
 		change("fourth")
 		if fifth := change("fifth"); fifth.PreviousDefinition != approved.Definition {
-			t.Errorf("while an approval is due it is compared with %q", fifth.PreviousDefinition)
+			t.Errorf("pending approval: PreviousDefinition = %q", fifth.PreviousDefinition)
 		}
 	})
 }
 
-func TestSyncThatFindsNothingNewTouchesNothing(t *testing.T) {
+func TestUnchangedSyncTouchesNothing(t *testing.T) {
 	eachSyncWorld(t, upstreamtest.Options{Tools: plainTools("a", "b")}, func(t *testing.T, w *syncWorld) {
 		w.mustSync(t)
 		w.wantTouched(t, 0, true)
@@ -115,13 +115,13 @@ func TestSyncThatFindsNothingNewTouchesNothing(t *testing.T) {
 				t.Errorf("tools (-want +got):\n%s", d)
 			}
 			if i := w.inventory(t); !i.SyncedAt.Equal(w.now) || !i.AttemptedAt.Equal(w.now) {
-				t.Errorf("the inventory is of %v and %v, want %v", i.SyncedAt, i.AttemptedAt, w.now)
+				t.Errorf("SyncedAt = %v, AttemptedAt = %v, want %v", i.SyncedAt, i.AttemptedAt, w.now)
 			}
 		}
 	})
 }
 
-func TestSyncFindsWhatChanged(t *testing.T) {
+func TestSyncReportsChanges(t *testing.T) {
 	eachSyncWorld(t, upstreamtest.Options{Tools: plainTools("a", "b", "c", "d")}, func(t *testing.T, w *syncWorld) {
 		w.mustSync(t)
 		born := w.now
@@ -146,22 +146,22 @@ func TestSyncFindsWhatChanged(t *testing.T) {
 		}{{"d", born, born, true, true}, {"new", w.now, w.now, false, false}, {"b", born, w.now, true, false}} {
 			got := w.tools(t)[i]
 			if got.Name != want.name || got.Position != i || !got.FirstSeenAt.Equal(want.born) || !got.ChangedAt.Equal(want.changed) {
-				t.Errorf("tool %d is %+v, want %+v", i, got, want)
+				t.Errorf("tool %d = %+v, want %+v", i, got, want)
 			}
 			if wantHash := approved[want.name]; want.approved && got.ApprovedHash != wantHash || !want.approved && got.ApprovedHash != "" {
-				t.Errorf("the approval of %s is %q, want %q", got.Name, got.ApprovedHash, wantHash)
+				t.Errorf("%s: ApprovedHash = %q, want %q", got.Name, got.ApprovedHash, wantHash)
 			}
 			if (got.ApprovedHash == got.DefinitionHash) != want.same {
-				t.Errorf("%s counts as approved: %v", got.Name, !want.same)
+				t.Errorf("%s is approved: %v", got.Name, !want.same)
 			}
 		}
 		w.up.SetTools(plainTool("d", ""), plainTool("b", `,"title":"B"`), plainTool("new", ""))
 		if got := changed(w.mustSync(t)); got != "+[] ~[] -[] =3" {
-			t.Errorf("another order: got %s", got)
+			t.Errorf("changed order: got %s", got)
 		}
 		w.wantTouched(t, 2, true)
 		if got := w.tools(t); got[1].Name != "b" || got[2].Name != "new" {
-			t.Errorf("the order was not stored: %v", got)
+			t.Errorf("order was not stored: %v", got)
 		}
 		w.up.SetTools()
 		if got := changed(w.mustSync(t)); got != "+[] ~[] -[d b new] =0" || len(w.tools(t)) != 0 {
@@ -171,7 +171,7 @@ func TestSyncFindsWhatChanged(t *testing.T) {
 	})
 }
 
-func TestFailedSyncKeepsTheTools(t *testing.T) {
+func TestFailedSyncKeepsTools(t *testing.T) {
 	eachSyncWorld(t, upstreamtest.Options{Tools: plainTools("a", "b"), Eras: []upstreamtest.Era{upstreamtest.Era20251125}}, func(t *testing.T, w *syncWorld) {
 		w.mustSync(t)
 		w.wantTouched(t, 0, true)
@@ -229,23 +229,23 @@ func TestFailedFirstSyncIsRecorded(t *testing.T) {
 		}
 		w.up.SetFault()
 		w.mustSync(t)
-		w.wantTouched(t, 1, true) // it has no tools, but now that is known
+		w.wantTouched(t, 1, true) // it has no tools, and the failure is new
 	})
 }
 
-func TestOwnFailuresShowNoDetail(t *testing.T) {
+func TestInternalErrorsAreNeutral(t *testing.T) {
 	eachSyncWorld(t, upstreamtest.Options{Tools: plainTools("a")}, func(t *testing.T, w *syncWorld) {
 		w.feed.err = errors.New("nobody hears")
 		if _, err := w.Sync(testContext(t), "s"); !errors.Is(err, w.feed.err) {
-			t.Errorf("a change that was not heard of: %v", err)
+			t.Errorf("failed publish: %v", err)
 		}
 		if len(w.tools(t)) != 1 {
-			t.Error("it was not committed")
+			t.Error("change was not committed")
 		}
 	})
 }
 
-func TestChangedConfigurationDiscardsTheSync(t *testing.T) {
+func TestConfigurationChangeDiscardsSync(t *testing.T) {
 	eachSyncWorld(t, upstreamtest.Options{Tools: plainTools("a")}, func(t *testing.T, w *syncWorld) {
 		edit := func() {
 			if err := w.db.Model(&models.Server{}).Where("id = ?", "s").Update("config_version", gorm.Expr("config_version + 1")).Error; err != nil {
@@ -254,9 +254,9 @@ func TestChangedConfigurationDiscardsTheSync(t *testing.T) {
 		}
 		w.beforeList(edit)
 		_, err := w.Sync(testContext(t), "s")
-		wantFault(t, err, fault.CodeConflict, "jira", "read again")
+		wantFault(t, err, fault.CodeConflict, "jira", "It will sync again")
 		w.up.SetFault(upstreamtest.Fault{Kind: upstreamtest.Status, Status: http.StatusBadGateway})
-		_, err = w.Sync(testContext(t), "s") // a failure of the older configuration is no failure of the new one
+		_, err = w.Sync(testContext(t), "s") // a failure of the older configuration does not count for the new one
 		wantFault(t, err, fault.CodeConflict)
 		w.wantTouched(t, 0, false)
 		var inventories int64
@@ -271,7 +271,7 @@ func TestChangedConfigurationDiscardsTheSync(t *testing.T) {
 	})
 }
 
-func TestServerThatIsGone(t *testing.T) {
+func TestDeletedServer(t *testing.T) {
 	eachSyncWorld(t, upstreamtest.Options{Tools: plainTools("a")}, func(t *testing.T, w *syncWorld) {
 		_, err := w.Sync(testContext(t), "unknown")
 		wantFault(t, err, fault.CodeNotFound)
@@ -289,7 +289,7 @@ func TestServerThatIsGone(t *testing.T) {
 	})
 }
 
-func TestNamesThatNoDatabaseHoldsAreLeftOut(t *testing.T) {
+func TestUnstorableNamesAreOmitted(t *testing.T) {
 	name := func(n int) string { return strings.Repeat("x", n) }
 	opts := upstreamtest.Options{
 		Instructions: "before\x00after",
@@ -312,7 +312,7 @@ func TestNamesThatNoDatabaseHoldsAreLeftOut(t *testing.T) {
 	})
 }
 
-func TestChangedWarningsAreSeen(t *testing.T) {
+func TestWarningChangesAreReported(t *testing.T) {
 	task := plainTool("job", `,"execution":{"taskSupport":"required"}`)
 	eachSyncWorld(t, upstreamtest.Options{Tools: append(plainTools("a"), task)}, func(t *testing.T, w *syncWorld) {
 		if r := w.mustSync(t); len(r.Warnings) != 1 || r.Total != 1 {
@@ -328,9 +328,9 @@ func TestChangedWarningsAreSeen(t *testing.T) {
 	})
 }
 
-// TestTheSameFailureAgainChangesNothing is about messages that quote the answer
-// to a request, which has the number of the request in it.
-func TestTheSameFailureAgainChangesNothing(t *testing.T) {
+// TestRepeatedFailureTouchesNothing checks messages that quote the response to
+// a request, which contains the ID of the request.
+func TestRepeatedFailureTouchesNothing(t *testing.T) {
 	answer := ""
 	opts := upstreamtest.Options{Methods: map[string]upstreamtest.Handler{
 		"tools/list": func(context.Context, *upstreamtest.Call) upstreamtest.Result { return upstreamtest.JSON(answer) },
@@ -343,7 +343,7 @@ func TestTheSameFailureAgainChangesNothing(t *testing.T) {
 			answer = step.answer
 			before := w.revision(t)
 			if _, err := w.Sync(t.Context(), "s"); fault.From(err).Code != fault.CodeUpstreamInvalidResponse {
-				t.Fatalf("the sync ended with %v", err)
+				t.Fatalf("Sync() error = %v", err)
 			}
 			w.wantTouched(t, before, step.touched)
 			if message := w.inventory(t).ErrorMessage; !strings.Contains(message, step.answer) {

@@ -12,11 +12,11 @@ import (
 	"mcpgateway/services/upstream"
 )
 
-// announcements are the lists that upstreams announced as changed since they
-// were read.
+// announcements stores the lists that upstreams announced as changed and that
+// were not read since.
 type announcements struct {
 	mu      sync.Mutex
-	methods map[string]map[string]bool // by server id
+	methods map[string]map[string]bool // by server ID
 }
 
 func (a *announcements) add(serverID string, methods ...string) {
@@ -41,8 +41,8 @@ func (a *announcements) take(serverID string) (methods []string) {
 	return methods
 }
 
-// syncPlanned syncs a server that is due. For what the server announced the
-// lists have to be read anew; otherwise a run that others began will do.
+// syncPlanned syncs a due server. After an announcement it must read the lists
+// again; otherwise it can share a run that is already in progress.
 func (s *Syncer) syncPlanned(ctx context.Context, p planned) {
 	sync := s.Sync
 	if !p.announced {
@@ -65,8 +65,8 @@ func (s *Syncer) syncPlanned(ctx context.Context, p planned) {
 	}
 }
 
-// watches are the servers that are being watched. They belong to the goroutine
-// that runs the syncer.
+// watches are the watched servers. They are used only by the goroutine of
+// runPlanned.
 type watches struct {
 	syncer *Syncer
 	all    map[string]*serverWatch
@@ -77,23 +77,23 @@ type watches struct {
 type serverWatch struct {
 	server *models.Server
 	cancel context.CancelFunc
-	over   chan struct{} // closed when it ended
+	over   chan struct{} // closed when the watch has ended
 }
 
 func newWatches(s *Syncer) *watches { return &watches{syncer: s, all: map[string]*serverWatch{}} }
 
-// follow begins and ends watches so that exactly the wanted servers are
-// watched, each in its present configuration. A watch that ended by itself is
-// begun again behind the server's next sync.
-func (w *watches) follow(ctx context.Context, wanted map[string]*models.Server) {
+// follow starts and ends watches to match the given servers, each with its
+// current configuration. A watch that ended unexpectedly restarts after the
+// server's next sync.
+func (w *watches) follow(ctx context.Context, servers map[string]*models.Server) {
 	for id, watch := range w.all {
-		server := wanted[id]
+		server := servers[id]
 		if server == nil || server.ConfigVersion != watch.server.ConfigVersion || server != watch.server && watch.isOver() {
 			watch.cancel()
 			delete(w.all, id)
 		}
 	}
-	for id, server := range wanted {
+	for id, server := range servers {
 		if w.all[id] == nil {
 			w.all[id] = w.begin(ctx, server)
 		}
@@ -113,11 +113,11 @@ func (w *watches) begin(ctx context.Context, server *models.Server) *serverWatch
 	ctx, cancel := context.WithCancel(ctx)
 	watch := &serverWatch{server: server, cancel: cancel, over: make(chan struct{})}
 	s := w.syncer
-	w.ending.Go(s.Tasks.Func("watch of an upstream", func() {
+	w.ending.Go(s.Tasks.Func("upstream watch", func() {
 		defer cancel()
 		defer func() {
 			close(watch.over)
-			if ctx.Err() == nil { // the server was dropped, though it may be back
+			if ctx.Err() == nil { // the server was dropped but may have been enabled again
 				s.schedule.announce(server.ID, soonDelay)
 			}
 		}()
@@ -140,8 +140,8 @@ func (w *watches) end() {
 	w.ending.Wait()
 }
 
-// heard acts on what an upstream said. When its stream was opened, what may
-// have been missed before is looked for after a delay.
+// heard processes a notification of an upstream. When a stream was opened, it
+// schedules a sync after a delay, because earlier notifications may be missing.
 func (s *Syncer) heard(serverID string, e upstream.Event, opened time.Duration) {
 	switch e.Method {
 	case "":

@@ -26,8 +26,7 @@ import (
 	"mcpgateway/services/upstream/upstreamtest"
 )
 
-// liveWorld is a syncer that runs over a database with project p and its
-// server s.
+// liveWorld is a running syncer on a database with project p and its server s.
 type liveWorld struct {
 	*inventory.Syncer
 	db      *gorm.DB
@@ -96,10 +95,10 @@ func (w *liveWorld) awaitTools(t *testing.T, want ...string) {
 		}
 		<-tick.C
 	}
-	t.Fatalf("stored are %q, want %q", names, want)
+	t.Fatalf("stored tools = %q, want %q", names, want)
 }
 
-func TestAddedToolIsStoredWithoutASync(t *testing.T) {
+func TestAnnouncedToolIsStored(t *testing.T) {
 	for _, era := range upstreamtest.AllEras() {
 		t.Run(string(era), func(t *testing.T) {
 			t.Parallel()
@@ -108,7 +107,7 @@ func TestAddedToolIsStoredWithoutASync(t *testing.T) {
 				w := startLive(t, db, s.Start(t))
 				w.awaitTools(t, "a")
 				if err := s.WaitForStreams(testContext(t), 1); err != nil {
-					t.Fatal("the upstream is not heard")
+					t.Fatal("upstream is not watched")
 				}
 				s.SetTools(plainTools("a", "b")...)
 				w.awaitTools(t, "a", "b")
@@ -129,7 +128,7 @@ func TestEqualListIsReported(t *testing.T) {
 				w := startLive(t, db, s.Start(t))
 				w.awaitTools(t, "a")
 				if err := s.WaitForStreams(testContext(t), 1); err != nil {
-					t.Fatal("the watch has no stream")
+					t.Fatal("watch has no stream")
 				}
 				s.Notify(upstream.PromptsListChanged, nil)
 				select {
@@ -138,14 +137,14 @@ func TestEqualListIsReported(t *testing.T) {
 						t.Errorf("reported %q", got)
 					}
 				case <-time.After(30 * time.Second):
-					t.Fatal("an announced list that is equal was not reported")
+					t.Fatal("announced list without a change was not reported")
 				}
 			})
 		})
 	}
 }
 
-func TestOfficialServerThatAddsATool(t *testing.T) {
+func TestOfficialServerAddsTool(t *testing.T) {
 	for _, stateless := range []bool{false, true} {
 		t.Run(fmt.Sprint("stateless ", stateless), func(t *testing.T) {
 			modelstest.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -156,14 +155,14 @@ func TestOfficialServerThatAddsATool(t *testing.T) {
 				srv := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return sdk }, &mcp.StreamableHTTPOptions{Stateless: stateless}))
 				defer srv.Close()
 				w := startLive(t, db, srv.URL)
-				defer w.pool.Close() // before the server, which waits for streams
+				defer w.pool.Close() // before the server's Close, which waits for streams
 				w.awaitTools(t, "echo")
 				add := func() {
 					sdk.AddTool(&mcp.Tool{Name: "late", InputSchema: map[string]any{"type": "object"}}, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 						return &mcp.CallToolResult{}, nil
 					})
 				}
-				add() // which the stream may have been too late for; then the first look finds it
+				add() // the stream may open too late for it; then the initial sync finds it
 				w.awaitTools(t, "echo", "late")
 				w.stop()
 			})
@@ -171,7 +170,7 @@ func TestOfficialServerThatAddsATool(t *testing.T) {
 	}
 }
 
-func TestRestartedUpstreamIsReadAgain(t *testing.T) {
+func TestRestartedUpstreamIsSynced(t *testing.T) {
 	for _, era := range upstreamtest.AllEras() {
 		t.Run(string(era), func(t *testing.T) {
 			t.Parallel()
@@ -184,7 +183,7 @@ func TestRestartedUpstreamIsReadAgain(t *testing.T) {
 			w := startLive(t, modelstest.Open(t, modelstest.SQLite(t)), at)
 			w.awaitTools(t, "a")
 			if err := first.WaitForStreams(testContext(t), 1); err != nil {
-				t.Fatal("the upstream is not heard")
+				t.Fatal("upstream is not watched")
 			}
 			first.Close()
 			next := upstreamtest.New(upstreamtest.Options{Eras: []upstreamtest.Era{era}, Tools: plainTools("a", "new")})
@@ -197,7 +196,7 @@ func TestRestartedUpstreamIsReadAgain(t *testing.T) {
 	}
 }
 
-func TestOnlyEnabledServersAreHeard(t *testing.T) {
+func TestOnlyEnabledServersAreWatched(t *testing.T) {
 	modelstest.Each(t, func(t *testing.T, db *gorm.DB) {
 		for _, era := range []upstreamtest.Era{upstreamtest.Era20251125, upstreamtest.Era20260728} {
 			opts := upstreamtest.Options{Eras: []upstreamtest.Era{era}, Capabilities: everything, Tools: plainTools("a")}
@@ -229,9 +228,9 @@ func TestOnlyEnabledServersAreHeard(t *testing.T) {
 				return n
 			}
 			before := opened()
-			w.pool.Drop("s") // as when it was disabled for a moment
+			w.pool.Drop("s") // like a short disabling
 			if err := other.Wait(testContext(t), func() bool { return opened() > before && other.Stats().Streams == 1 }); err != nil {
-				t.Fatalf("%s: it is not heard again", era)
+				t.Fatalf("%s: it is not watched again", era)
 			}
 			if err := db.Delete(&models.Server{}, "id = ?", "s").Error; err != nil {
 				t.Fatal(err)
@@ -246,28 +245,28 @@ func TestOnlyEnabledServersAreHeard(t *testing.T) {
 	})
 }
 
-func TestUpdatesOfResourcesAreHandedOn(t *testing.T) {
+func TestResourceUpdatesAreForwarded(t *testing.T) {
 	s := upstreamtest.New(upstreamtest.Options{Eras: []upstreamtest.Era{upstreamtest.Era20251125}, Capabilities: everything, Tools: upstreamtest.Standard(1)})
 	w := startLive(t, modelstest.Open(t, modelstest.SQLite(t)), s.Start(t))
 	w.awaitTools(t, "echo")
 	if err := s.WaitForStreams(testContext(t), 1); err != nil {
-		t.Fatal("the upstream is not heard")
+		t.Fatal("upstream is not watched")
 	}
-	s.Notify(upstream.ResourceUpdated, nil) // of nothing
+	s.Notify(upstream.ResourceUpdated, nil) // without a URI
 	s.Notify(upstream.ResourceUpdated, []byte(`{"uri":7}`))
 	s.Notify(upstream.ResourceUpdated, []byte(`{"uri":"test://a"}`))
 	select {
 	case got := <-w.updated:
 		if got != "s test://a" {
-			t.Errorf("handed on %q", got)
+			t.Errorf("forwarded %q", got)
 		}
 	case <-time.After(30 * time.Second):
-		t.Fatal("nothing was handed on")
+		t.Fatal("update was not forwarded")
 	}
 }
 
-// streaming hands requests to a handler without a network, answers of which
-// arrive as they are written, so that time can be virtual.
+// streaming passes requests to a handler without a network. Responses arrive as
+// they are written, so that time can be virtual.
 type streaming struct{ http.Handler }
 
 func (h streaming) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -311,14 +310,14 @@ func (w *pipedAnswer) Write(p []byte) (int, error) {
 
 func (w *pipedAnswer) Flush() {}
 
-// announcer is an upstream that says on its stream that its tools changed,
-// whenever told to, and notes when they are listed.
+// announcer is an upstream that announces changed tools on request and records
+// when they are listed.
 type announcer struct {
 	mu       sync.Mutex
 	start    time.Time
 	lists    []time.Duration
 	tools    string
-	hold     chan struct{} // when not nil, a list waits for it
+	hold     chan struct{} // if not nil, a list waits for it
 	announce chan struct{}
 }
 
@@ -407,12 +406,12 @@ func withAnnouncer(t *testing.T, f func(t *testing.T, a *announcer, s *inventory
 	})
 }
 
-func TestAnnouncementsAreGatheredIntoOneSync(t *testing.T) {
+func TestAnnouncementsShareSync(t *testing.T) {
 	withAnnouncer(t, func(t *testing.T, a *announcer, _ *inventory.Syncer) {
 		if got := a.listed(); len(got) != 1 || got[0] != 0 {
 			t.Fatalf("listed at %v", got)
 		}
-		// What changed before the stream was open is looked for once.
+		// One sync finds changes before the stream was open.
 		time.Sleep(11 * time.Second)
 		if got := a.listed(); len(got) != 2 || got[1] < 9*time.Second {
 			t.Fatalf("listed at %v", got)
@@ -423,7 +422,7 @@ func TestAnnouncementsAreGatheredIntoOneSync(t *testing.T) {
 			a.announce <- struct{}{}
 		}
 		if got := a.listed(); len(got) != 2 {
-			t.Errorf("listed at %v, before further announcements could come", got)
+			t.Errorf("listed at %v, before further announcements could arrive", got)
 		}
 		time.Sleep(200 * time.Millisecond)
 		if got := a.listed(); len(got) != 3 {
@@ -432,7 +431,7 @@ func TestAnnouncementsAreGatheredIntoOneSync(t *testing.T) {
 	})
 }
 
-func TestServersThatCryWolfAreHeardLessOften(t *testing.T) {
+func TestFalseAnnouncementsAreDelayed(t *testing.T) {
 	withAnnouncer(t, func(t *testing.T, a *announcer, _ *inventory.Syncer) {
 		stop := time.After(20 * time.Minute)
 		for over := false; !over; {
@@ -445,9 +444,9 @@ func TestServersThatCryWolfAreHeardLessOften(t *testing.T) {
 		}
 		got := a.listed()
 		if n := len(got); n < 15 || n > 40 {
-			t.Errorf("24,000 announcements of nothing made %d syncs", n)
+			t.Errorf("24,000 announcements without a change caused %d syncs", n)
 		}
-		a.set(`[{"name":"b"}]`) // and once there is something, they are heard as before
+		a.set(`[{"name":"b"}]`) // after a real change the delay is reset
 		a.announce <- struct{}{}
 		time.Sleep(2 * time.Minute)
 		before := len(a.listed())
@@ -457,12 +456,12 @@ func TestServersThatCryWolfAreHeardLessOften(t *testing.T) {
 			time.Sleep(2 * time.Second)
 		}
 		if n := len(a.listed()) - before; n != 5 {
-			t.Errorf("5 changes made %d syncs", n)
+			t.Errorf("5 changes caused %d syncs", n)
 		}
 	})
 }
 
-func TestAnnouncementDuringASyncIsNotLost(t *testing.T) {
+func TestAnnouncementDuringSyncIsKept(t *testing.T) {
 	withAnnouncer(t, func(t *testing.T, a *announcer, s *inventory.Syncer) {
 		time.Sleep(time.Minute)
 		before := len(a.listed())
@@ -470,27 +469,27 @@ func TestAnnouncementDuringASyncIsNotLost(t *testing.T) {
 		a.mu.Lock()
 		a.hold = hold
 		a.mu.Unlock()
-		asked := make(chan error, 1)
+		result := make(chan error, 1)
 		go func() {
 			_, err := s.Sync(context.Background(), "s")
-			asked <- err
+			result <- err
 		}()
 		if n := len(a.listed()) - before; n != 1 {
 			t.Fatalf("%d lists", n)
 		}
-		a.set(`[{"name":"late"}]`) // the held list holds what was before
+		a.set(`[{"name":"late"}]`) // the blocked list contains the old tools
 		a.announce <- struct{}{}
-		time.Sleep(time.Second) // its sync joins the one under way
+		time.Sleep(time.Second) // its sync joins the running one
 		a.mu.Lock()
 		a.hold = nil
 		a.mu.Unlock()
 		close(hold)
-		if err := <-asked; err != nil {
+		if err := <-result; err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(5 * time.Second)
 		if n := len(a.listed()) - before; n != 2 {
-			t.Errorf("%d lists: what was announced during a sync is not read", n)
+			t.Errorf("%d lists: announcement during a sync was lost", n)
 		}
 	})
 }

@@ -22,7 +22,7 @@ import (
 	"mcpgateway/services/upstream/upstreamtest"
 )
 
-// announced notes the topics that were published.
+// announced records the published topics.
 type announced struct {
 	mu     sync.Mutex
 	topics []notify.Topic
@@ -44,7 +44,8 @@ func (a *announced) take() []notify.Topic {
 	return topics
 }
 
-// syncWorld is a database with project p and its server s, whose upstream is up.
+// syncWorld is a database with project p and its server s, with a running
+// upstream.
 type syncWorld struct {
 	*inventory.Syncer
 	db   *gorm.DB
@@ -54,7 +55,7 @@ type syncWorld struct {
 
 	mu     sync.Mutex
 	now    time.Time
-	before func() // runs whenever a sync is about to ask the upstream
+	before func() // runs before each sync calls the upstream
 }
 
 func plainTool(name, more string) upstreamtest.Tool {
@@ -101,8 +102,7 @@ func newSyncWorld(t *testing.T, db *gorm.DB, opts upstreamtest.Options) *syncWor
 	return w
 }
 
-// editServer stores other fields of a server of project p, as an administrator
-// would.
+// editServer updates fields of a server of project p, like an administrator.
 func editServer(t *testing.T, db *gorm.DB, id string, fields map[string]any) {
 	t.Helper()
 	err := db.Transaction(func(tx *gorm.DB) error {
@@ -142,7 +142,7 @@ func (w *syncWorld) mustSync(t *testing.T) inventory.SyncResult {
 	return r
 }
 
-// changed returns added, changed and removed tools in one line.
+// changed returns the added, changed and removed tools as one line.
 func changed(r inventory.SyncResult) string {
 	return fmt.Sprintf("+%v ~%v -%v =%d", r.Added, r.Changed, r.Removed, r.Total)
 }
@@ -175,8 +175,8 @@ func (w *syncWorld) revision(t *testing.T) int64 {
 	return row.Revision
 }
 
-// wantTouched fails the test unless the last sync raised the revision by one
-// and announced it, or did neither.
+// wantTouched checks that the last sync incremented the revision by one and
+// announced it, or did neither.
 func (w *syncWorld) wantTouched(t *testing.T, before int64, touched bool) {
 	t.Helper()
 	want := before
@@ -186,7 +186,7 @@ func (w *syncWorld) wantTouched(t *testing.T, before int64, touched bool) {
 		topics = []notify.Topic{notify.Toolset("p")}
 	}
 	if got := w.revision(t); got != want {
-		t.Errorf("the revision went from %d to %d", before, got)
+		t.Errorf("revision changed from %d to %d", before, got)
 	}
 	if d := cmp.Diff(topics, w.feed.take()); d != "" {
 		t.Errorf("announced (-want +got):\n%s", d)

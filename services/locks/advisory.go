@@ -6,16 +6,17 @@ import (
 	"database/sql/driver"
 )
 
-// session is a connection to PostgreSQL. Its locks end with it, and so does ctx.
+// session is a connection to PostgreSQL. When it ends, its locks are released
+// and ctx is cancelled.
 type session struct {
 	conn *sql.Conn
 	ctx  context.Context
 	end  context.CancelFunc
 }
 
-// tryAdvisory returns a context that ends with the lock, or nil when another
-// process holds the lock. A connection that broke since its last use is replaced
-// once.
+// tryAdvisory returns a context that is cancelled when the lock is lost, or nil
+// if another process holds the lock. A connection that has broken since its
+// last use is replaced once.
 func (l *Locks) tryAdvisory(ctx context.Context, key int64) (lost context.Context, err error) {
 	s, got, err := l.ask(ctx, "SELECT pg_try_advisory_lock($1)", key)
 	if err != nil && ctx.Err() == nil {
@@ -27,15 +28,15 @@ func (l *Locks) tryAdvisory(ctx context.Context, key int64) (lost context.Contex
 	return s.ctx, nil
 }
 
-// releaseAdvisory releases a lock. When that fails the connection is closed,
-// which does so too.
+// releaseAdvisory releases a lock. If that fails, the connection is closed,
+// which also releases the lock.
 func (l *Locks) releaseAdvisory(ctx context.Context, key int64) {
 	_, _, _ = l.ask(context.WithoutCancel(ctx), "SELECT pg_advisory_unlock($1)", key)
 }
 
-// ask runs a statement on the session, which is opened when there is none. The
-// context counts only until the statement is sent: a canceled one would cost the
-// connection and all locks.
+// ask runs a statement on the session and opens the session if necessary. ctx
+// is used only until the statement is sent, because cancelling a statement
+// would close the connection and release all locks.
 func (l *Locks) ask(ctx context.Context, statement string, key int64) (s *session, yes bool, err error) {
 	select {
 	case l.turn <- struct{}{}:
@@ -53,8 +54,8 @@ func (l *Locks) ask(ctx context.Context, statement string, key int64) (s *sessio
 	return s, yes, err
 }
 
-// query runs a statement on the session and drops the session when it fails.
-// The caller holds turn.
+// query runs a statement on the session. If it fails, query drops the session.
+// The caller must hold turn.
 func (l *Locks) query(ctx context.Context, statement string, key int64) (yes bool, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), askTimeout)
 	defer cancel()
@@ -65,7 +66,7 @@ func (l *Locks) query(ctx context.Context, statement string, key int64) (yes boo
 	return yes, nil
 }
 
-// connect opens the session. The caller holds turn.
+// connect opens the session. The caller must hold turn.
 func (l *Locks) connect(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), askTimeout)
 	defer cancel()
@@ -80,7 +81,7 @@ func (l *Locks) connect(ctx context.Context) error {
 	s := &session{conn: conn}
 	s.ctx, s.end = context.WithCancel(context.Background())
 	l.session = s
-	l.checks.Go(l.tasks.Func("check of the locks", func() { l.check(s) }))
+	l.checks.Go(l.tasks.Func("lock check", func() { l.check(s) }))
 	return nil
 }
 
@@ -90,18 +91,19 @@ func (l *Locks) check(s *session) {
 		pause(s.ctx, l.interval)
 		l.turn <- struct{}{}
 		if l.session == s {
-			_, _ = l.query(s.ctx, "SELECT $1::bigint = 0", 0) // drops the session when it fails
+			_, _ = l.query(s.ctx, "SELECT $1::bigint = 0", 0) // drops the session if it fails
 		}
 		<-l.turn
 	}
 }
 
-// drop closes the connection and with it ends every lock. The caller holds turn.
+// drop closes the connection, which releases all locks. The caller must hold
+// turn.
 func (l *Locks) drop() {
 	if l.session == nil {
 		return
 	}
-	// Given back to the pool it would keep its locks.
+	// In the pool the connection would keep its locks, so mark it as bad.
 	_ = l.session.conn.Raw(func(any) error { return driver.ErrBadConn })
 	_ = l.session.conn.Close()
 	l.session.end()

@@ -2,6 +2,6 @@ package locks
 
 import "time"
 
-// OwnEvery sets the interval between attempts to become an owner, and between
-// checks of the connection.
+// OwnEvery sets the interval between attempts to acquire a lock in Own, and
+// between checks of the connection.
 func (l *Locks) OwnEvery(d time.Duration) { l.interval = d }

@@ -12,8 +12,8 @@ import (
 )
 
 // lockByte reports whether it acquired the lock on the byte of a key. The lock
-// belongs to the open file and ends when that is closed, also by the end of the
-// process.
+// belongs to the open file and is released when the file is closed or the
+// process ends.
 func lockByte(file *os.File, key int64) (got bool, err error) {
 	err = setLock(file, key, unix.F_WRLCK)
 	if errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EACCES) {

@@ -1,5 +1,5 @@
-// Package locks holds named locks that all processes on a database respect, so
-// that one of them at a time does what several must not do at once.
+// Package locks provides named locks that all processes on a database share.
+// They ensure that only one process at a time does a job.
 package locks
 
 import (
@@ -26,36 +26,36 @@ const (
 	interval   = 10 * time.Second       // between attempts to become an owner, and between checks of the connection
 )
 
-// ErrLost is the cause of the end of a context whose lock was lost.
-var ErrLost = errors.New("the lock was lost with its database connection")
+// ErrLost is the cause of the cancelled context when a lock was lost.
+var ErrLost = errors.New("lock lost with its database connection")
 
-// Locks are named locks. They end with the process that holds them. On
-// PostgreSQL they are advisory locks on one connection per process. On SQLite
-// they are locks on the bytes of a file next to the database: the processes that
-// share a SQLite database run on one machine, with Linux or macOS. Locks are safe
-// for concurrent use.
+// Locks are named locks, released when the process ends. On PostgreSQL they are
+// advisory locks on one connection per process. On SQLite they are locks on the
+// bytes of a file next to the database, because all processes on a SQLite
+// database run on one machine, with Linux or macOS. Locks are safe for
+// concurrent use.
 type Locks struct {
-	file     *os.File // of the locks; nil on PostgreSQL
-	db       *gorm.DB // for the locks alone; nil on SQLite
+	file     *os.File // lock file; nil on PostgreSQL
+	db       *gorm.DB // dedicated connection for locks; nil on SQLite
 	interval time.Duration
 	tasks    *background.Tasks
 
 	mu    sync.Mutex
-	taken map[string]chan struct{} // within this process, by name; closed at the release
+	taken map[string]chan struct{} // locks held in this process, by name; closed at the release
 
-	turn    chan struct{} // full while session is used
+	turn    chan struct{} // semaphore of session
 	session *session      // nil before the first lock and after a failure
 	checks  sync.WaitGroup
 }
 
-// Open returns the locks of the database db at dsn. Close must be called.
+// Open returns the locks of the database db at dsn. The caller must call Close.
 // tasks starts their goroutines and may be nil.
 func Open(ctx context.Context, db *gorm.DB, dsn string, tasks *background.Tasks) (*Locks, error) {
 	l := &Locks{interval: interval, tasks: tasks, taken: map[string]chan struct{}{}, turn: make(chan struct{}, 1)}
 	if db.Name() != "postgres" {
 		file, err := os.OpenFile(strings.TrimPrefix(dsn, "sqlite:")+"-locks", os.O_CREATE|os.O_RDWR, 0o600) // stays empty
 		if err != nil {
-			return nil, fmt.Errorf("open the file of the locks: %w", err)
+			return nil, fmt.Errorf("open lock file: %w", err)
 		}
 		l.file = file
 		return l, nil
@@ -90,11 +90,10 @@ func (l *Locks) Close() error {
 	return pool.Close()
 }
 
-// Hold runs work while this call alone holds the lock of the name. With wait it
-// waits for the lock until the context ends; otherwise held is false when the
-// lock is held elsewhere. The context of work also ends when the lock is lost,
-// with the cause ErrLost. The error is that of work, of the context or of the
-// database.
+// Hold runs work while it holds the named lock exclusively. If wait is true, it
+// waits for the lock until ctx is done. Otherwise held is false if the lock is
+// held elsewhere. If the lock is lost, the context of work is cancelled with
+// the cause ErrLost. The error is that of work, ctx or the database.
 func (l *Locks) Hold(ctx context.Context, name string, wait bool, work func(context.Context) error) (held bool, err error) {
 	leave, err := l.enter(ctx, name, wait)
 	if err != nil || leave == nil {
@@ -112,8 +111,8 @@ func (l *Locks) Hold(ctx context.Context, name string, wait bool, work func(cont
 	return true, work(ctx)
 }
 
-// enter acquires the lock within this process. leave releases it; it is nil when
-// the lock is held and wait is false.
+// enter acquires the lock within this process. leave releases it. leave is nil
+// if the lock is held and wait is false.
 func (l *Locks) enter(ctx context.Context, name string, wait bool) (leave func(), err error) {
 	for {
 		l.mu.Lock()
@@ -141,8 +140,8 @@ func (l *Locks) enter(ctx context.Context, name string, wait bool) (leave func()
 	}
 }
 
-// acquire acquires the lock among the processes. lost ends when the lock is
-// lost; it is nil when another process holds the lock and wait is false.
+// acquire acquires the lock among all processes. lost is cancelled when the
+// lock is lost. It is nil if another process holds the lock and wait is false.
 func (l *Locks) acquire(ctx context.Context, name string, wait bool) (lost context.Context, err error) {
 	for poll := minPoll; ; poll = min(2*poll, maxPoll) {
 		lost, err := l.try(ctx, keyOf(name))
@@ -174,12 +173,13 @@ func (l *Locks) release(ctx context.Context, key int64) {
 	_ = unlockByte(l.file, key) // fails only for a closed file, which has no locks
 }
 
-// Own makes this process the owner of the name as soon as no other is, and runs
-// work while it is, until the context ends. The context of work also ends when
-// the ownership is lost, and work must end with it. It returns when work has.
+// Own runs work while this process holds the named lock, until ctx is
+// cancelled. It tries again at every interval while another process holds the
+// lock. The context of work is also cancelled when the lock is lost, and work
+// must then return. Own returns after work has.
 func (l *Locks) Own(ctx context.Context, name string, work func(context.Context)) {
 	for ctx.Err() == nil {
-		// A failure of the database is reported elsewhere; this tries again.
+		// Database failures are reported elsewhere. Try again.
 		_, _ = l.Hold(ctx, name, false, func(ctx context.Context) error {
 			l.tasks.Loop(ctx, name, work)()
 			return nil
@@ -188,8 +188,8 @@ func (l *Locks) Own(ctx context.Context, name string, work func(context.Context)
 	}
 }
 
-// InTransaction acquires the lock of the name until the transaction ends. A write
-// transaction of SQLite already excludes all others.
+// InTransaction acquires the named lock until the transaction ends. On SQLite
+// it does nothing, because a write transaction already excludes all others.
 func InTransaction(tx *gorm.DB, name string) error {
 	if tx.Name() != "postgres" {
 		return nil
@@ -197,8 +197,8 @@ func InTransaction(tx *gorm.DB, name string) error {
 	return tx.Exec("SELECT pg_advisory_xact_lock(?)", keyOf(name)).Error
 }
 
-// keyOf returns the number of a lock (PostgreSQL manual, section 13.3.5,
-// "Advisory Locks").
+// keyOf returns the key of a lock (PostgreSQL manual, section 13.3.5, "Advisory
+// Locks").
 func keyOf(name string) int64 {
 	hash := fnv.New64a()
 	_, _ = hash.Write([]byte("gateway " + name))

@@ -20,8 +20,8 @@ import (
 	"mcpgateway/services/locks"
 )
 
-// holderVariable turns this test program into a process that holds a lock of
-// the database.
+// holderVariable is the environment variable that makes this test binary a
+// process that holds a lock of the database.
 const holderVariable = "LOCKS_HOLDER"
 
 func TestMain(m *testing.M) {
@@ -48,7 +48,7 @@ func holdForever(dsn string) error {
 	return err
 }
 
-// replicas returns the locks of some processes that share a database, and the
+// replicas returns the locks of several processes on one database, and the
 // database.
 func replicas(t *testing.T, dsn string, n int) ([]*locks.Locks, *gorm.DB) {
 	t.Helper()
@@ -76,7 +76,7 @@ func within(t *testing.T) context.Context {
 	return ctx
 }
 
-// holder holds a lock until it is let go.
+// holder holds a lock until end is called.
 type holder struct {
 	letGo context.CancelFunc
 	ended chan error
@@ -94,7 +94,7 @@ func hold(t *testing.T, l *locks.Locks, name string) holder {
 	select {
 	case <-holds:
 	case err := <-h.ended:
-		t.Fatalf("it is not held: %v", err)
+		t.Fatalf("lock is not held: %v", err)
 	}
 	return h
 }
@@ -107,7 +107,7 @@ func (h holder) end(t *testing.T) {
 	}
 }
 
-func TestOneHoldsALockAtATime(t *testing.T) {
+func TestHoldIsExclusive(t *testing.T) {
 	modelstest.EachDSN(t, func(t *testing.T, dsn string) {
 		all, _ := replicas(t, dsn, 3)
 		var inside, done atomic.Int64
@@ -116,7 +116,7 @@ func TestOneHoldsALockAtATime(t *testing.T) {
 			group.Go(func() {
 				held, err := all[i%len(all)].Hold(within(t), "one", true, func(context.Context) error {
 					if n := inside.Add(1); n != 1 {
-						t.Errorf("%d hold it", n)
+						t.Errorf("%d concurrent holders", n)
 					}
 					done.Add(1)
 					inside.Add(-1)
@@ -129,17 +129,17 @@ func TestOneHoldsALockAtATime(t *testing.T) {
 		}
 		group.Wait()
 		if n := done.Load(); n != 30 {
-			t.Errorf("%d held it, want 30", n)
+			t.Errorf("%d holders, want 30", n)
 		}
 	})
 }
 
-func TestATakenLockIsLeftOrWaitedFor(t *testing.T) {
+func TestHoldWaits(t *testing.T) {
 	modelstest.EachDSN(t, func(t *testing.T, dsn string) {
 		all, _ := replicas(t, dsn, 2)
 		one, other := all[0], all[len(all)-1]
 		h := hold(t, one, "taken")
-		never := func(context.Context) error { t.Error("it was held twice"); return nil }
+		never := func(context.Context) error { t.Error("lock was held twice"); return nil }
 		for _, l := range all {
 			if held, err := l.Hold(within(t), "taken", false, never); held || err != nil {
 				t.Errorf("without waiting: held %v: %v", held, err)
@@ -148,7 +148,7 @@ func TestATakenLockIsLeftOrWaitedFor(t *testing.T) {
 		ended, cancel := context.WithCancel(within(t))
 		cancel()
 		if held, err := other.Hold(ended, "taken", true, never); held || !errors.Is(err, context.Canceled) {
-			t.Errorf("with an ended context: held %v: %v", held, err)
+			t.Errorf("cancelled context: held %v: %v", held, err)
 		}
 		if held, err := other.Hold(within(t), "another", false, func(context.Context) error { return nil }); !held || err != nil {
 			t.Errorf("another lock: held %v: %v", held, err)
@@ -160,24 +160,24 @@ func TestATakenLockIsLeftOrWaitedFor(t *testing.T) {
 		}()
 		h.end(t)
 		if err := <-waited; err == nil || err.Error() != "what work returns" {
-			t.Errorf("the one that waited got %v", err)
+			t.Errorf("waiting Hold: %v", err)
 		}
-		hold(t, one, "taken").end(t) // whatever work returned, the lock is given back
+		hold(t, one, "taken").end(t) // the lock is released whatever work returned
 	})
 }
 
-// endConnections ends the connections of every lock, as a restart of the database
-// does.
+// endConnections terminates the connections of every lock, like a restart of
+// the database.
 func endConnections(t *testing.T, db *gorm.DB) {
 	t.Helper()
 	var ended []bool
 	err := db.Raw("SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND database = (SELECT oid FROM pg_database WHERE datname = current_database())").Scan(&ended).Error
 	if err != nil || len(ended) == 0 {
-		t.Fatalf("%d connections were ended: %v", len(ended), err)
+		t.Fatalf("%d connections were terminated: %v", len(ended), err)
 	}
 }
 
-func TestALockEndsWithTheConnectionOfItsHolder(t *testing.T) {
+func TestLockEndsWithConnection(t *testing.T) {
 	modelstest.EachDSN(t, func(t *testing.T, dsn string) {
 		all, db := replicas(t, dsn, 2)
 		if db.Name() != "postgres" {
@@ -191,11 +191,11 @@ func TestALockEndsWithTheConnectionOfItsHolder(t *testing.T) {
 	})
 }
 
-func TestWorkEndsWithItsLock(t *testing.T) {
+func TestWorkEndsWithLock(t *testing.T) {
 	modelstest.EachDSN(t, func(t *testing.T, dsn string) {
 		all, db := replicas(t, dsn, 1)
 		if db.Name() != "postgres" {
-			return // a lock on a file is held until it is released
+			return // a file lock cannot be lost
 		}
 		holds, ended := make(chan struct{}), make(chan error, 1)
 		go func() {
@@ -209,14 +209,14 @@ func TestWorkEndsWithItsLock(t *testing.T) {
 		<-holds
 		endConnections(t, db)
 		if err := <-ended; !errors.Is(err, locks.ErrLost) {
-			t.Errorf("the work ended with %v, want %v", err, locks.ErrLost)
+			t.Errorf("cause = %v, want %v", err, locks.ErrLost)
 		}
 	})
 }
 
-// TestALockEndsWithItsProcess holds a lock of a SQLite database in a process that
+// TestLockEndsWithProcess holds a lock of a SQLite database in a process that
 // is killed.
-func TestALockEndsWithItsProcess(t *testing.T) {
+func TestLockEndsWithProcess(t *testing.T) {
 	dsn := modelstest.SQLite(t)
 	all, _ := replicas(t, dsn, 1)
 	other := exec.CommandContext(t.Context(), os.Args[0])
@@ -229,7 +229,7 @@ func TestALockEndsWithItsProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || line != "held\n" {
-		t.Fatalf("the other process says %q: %v", line, err)
+		t.Fatalf("output of the other process = %q: %v", line, err)
 	}
 	if held, err := all[0].Hold(within(t), "shared", false, func(context.Context) error { return nil }); held || err != nil {
 		t.Errorf("held %v while another process holds it: %v", held, err)
@@ -241,7 +241,7 @@ func TestALockEndsWithItsProcess(t *testing.T) {
 	hold(t, all[0], "shared").end(t)
 }
 
-func TestManyLocksAreHeldOnOneConnection(t *testing.T) {
+func TestManyLocksShareConnection(t *testing.T) {
 	modelstest.EachDSN(t, func(t *testing.T, dsn string) {
 		all, db := replicas(t, dsn, 1)
 		for i := range 100 {
@@ -255,12 +255,12 @@ func TestManyLocksAreHeldOnOneConnection(t *testing.T) {
 			t.Fatal(err)
 		}
 		if held != 100 || connections != 1 {
-			t.Errorf("%d locks are held on %d connections", held, connections)
+			t.Errorf("%d locks on %d connections", held, connections)
 		}
 	})
 }
 
-func TestWorkHasOneOwner(t *testing.T) {
+func TestOwnIsExclusive(t *testing.T) {
 	modelstest.EachDSN(t, func(t *testing.T, dsn string) {
 		all, db := replicas(t, dsn, 2)
 		one, other := all[0], all[len(all)-1]
@@ -279,23 +279,23 @@ func TestWorkHasOneOwner(t *testing.T) {
 			select {
 			case got := <-owners:
 				if got != number && number != 0 {
-					t.Errorf("%d became the owner, want %d", got, number)
+					t.Errorf("owner = %d, want %d", got, number)
 				}
 			case <-within(t).Done():
-				t.Fatalf("%d did not become the owner", number)
+				t.Fatalf("%d is not the owner", number)
 			}
 		}
 		endOne := own(one, 1)
 		want(1)
 		endOther := own(other, 2)
 		defer func() { endOther() }()
-		// Whoever waits asks for the lock all the time, and does not get it.
+		// The other process retries all the time and does not acquire the lock.
 		if held, err := other.Hold(within(t), "work", false, func(context.Context) error { return nil }); held || err != nil || len(owners) != 0 {
 			t.Errorf("held %v, %d further owners: %v", held, len(owners), err)
 		}
 		endOne()
 		want(2)
-		if db.Name() == "postgres" { // and it ends with the connection, for any of the two
+		if db.Name() == "postgres" { // losing the connection also ends the ownership of either
 			endOne = own(one, 1)
 			endConnections(t, db)
 			want(0)

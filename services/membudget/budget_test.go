@@ -155,11 +155,11 @@ func TestBatchLimitsItsResults(t *testing.T) {
 		}
 		known.Settle(0)
 		if err := batch.Result().Keep(n); fits != (err == nil) {
-			t.Errorf("%d bytes that are there: %v", n, err)
+			t.Errorf("Keep(%d) = %v", n, err)
 		}
 		batch.Release()
 		if b.Held() != 0 {
-			t.Errorf("%d bytes are held in the end", b.Held())
+			t.Errorf("%d bytes are held after Release", b.Held())
 		}
 	}
 	batch := membudget.New(1 << 20).NewBatch(batchMost)
@@ -182,7 +182,7 @@ func TestBatchLimitsItsResults(t *testing.T) {
 }
 
 // TestBatchReadsOneLargeResult checks that results of one batch wait for each
-// other, and that a repeated call doesn't release its turn.
+// other, and that a repeated Reserve keeps the semaphore.
 func TestBatchReadsOneLargeResult(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		batch := membudget.New(1 << 20).NewBatch(1000)
@@ -196,7 +196,7 @@ func TestBatchReadsOneLargeResult(t *testing.T) {
 		}()
 		synctest.Wait()
 		if len(got) != 0 {
-			t.Fatal("two large results are read at once")
+			t.Fatal("two large results are read concurrently")
 		}
 		first.Settle(500)
 		if err := <-got; err != nil {
@@ -233,7 +233,7 @@ func TestBatchesDoNotBlockEachOther(t *testing.T) {
 			}
 		}
 		if b.Held() != 0 {
-			t.Errorf("%d bytes are held in the end", b.Held())
+			t.Errorf("%d bytes are held after Release", b.Held())
 		}
 	})
 }

@@ -1,4 +1,4 @@
 package notify
 
-// MaxRemembered is the bound, for tests.
+// MaxRemembered exports maxRemembered for tests.
 const MaxRemembered = maxRemembered

@@ -27,20 +27,20 @@ func TestChangeReachesOtherProcess(t *testing.T) {
 		a.awaitFresh(t)
 		b.awaitFresh(t)
 
-		// Other programs use the processor: one fast round is enough.
+		// Other processes share the CPU, so one fast round is enough.
 		rounds, took := 0, time.Duration(0)
 		for rounds == 0 || took > 5*time.Second && rounds < 3 {
 			rounds++
 			began := time.Now()
 			a.publish(t, notify.Keys("p"))
 			if a.count(notify.Keys("p")) != rounds {
-				t.Error("Published returned before its own process was received")
+				t.Error("Published returned before its own subscribers ran")
 			}
 			b.await(t, notify.Keys("p"), rounds)
 			took = time.Since(began)
 		}
 		if took > 5*time.Second {
-			t.Errorf("it took %v", took)
+			t.Errorf("took %v", took)
 		}
 
 		b.change(t, notify.Toolset("p"), notify.Keys("p"))
@@ -68,10 +68,10 @@ func TestEchoIsNotProcessedAgain(t *testing.T) {
 		a.awaitFresh(t)
 		b.awaitFresh(t)
 		if n := a.count("projects"); n != changes {
-			t.Errorf("its own process was received %d times of %d changes", n, changes)
+			t.Errorf("own process: %d topics for %d changes", n, changes)
 		}
 		if n := b.count("projects"); n != changes {
-			t.Errorf("the other process was received %d times of %d changes", n, changes)
+			t.Errorf("other process: %d topics for %d changes", n, changes)
 		}
 	})
 }
@@ -92,7 +92,7 @@ func TestRolledBackChangeIsNotPublished(t *testing.T) {
 		b.await(t, "marker", 1)
 		b.awaitFresh(t)
 		if got := b.topics(); !slices.Equal(got, []notify.Topic{"marker"}) {
-			t.Errorf("received of %v", got)
+			t.Errorf("received topics = %v", got)
 		}
 	})
 }
@@ -108,7 +108,7 @@ func TestEarlierChangesAreNotPublished(t *testing.T) {
 		p.await(t, "between", 1)
 		p.awaitFresh(t)
 		if got := p.topics(); !slices.Equal(got, []notify.Topic{"between"}) {
-			t.Errorf("received of %v", got)
+			t.Errorf("received topics = %v", got)
 		}
 	})
 }
@@ -135,23 +135,23 @@ func TestFailingSubscriberIsRetried(t *testing.T) {
 
 		p.change(t, "projects", "other")
 		if err := p.feed.Published(t.Context(), "projects", "other"); err != nil && !errors.Is(err, broken) {
-			t.Errorf("Published returned %v", err)
+			t.Errorf("Published() = %v", err)
 		}
 		if p.count("other") != 1 || others.Load() < 2 {
-			t.Error("a failure kept another topic or another subscriber from being received")
+			t.Error("failure blocked another topic or subscriber")
 		}
 		p.await(t, "projects", 3)
 		stale := p.feed.Fresh()
 		p.await(t, "projects", p.count("projects")+1)
 		if p.feed.Fresh().After(stale) {
-			t.Error("the feed counts as fresh while a subscriber fails")
+			t.Error("Fresh advances while a subscriber fails")
 		}
 		repaired.Store(true)
 		p.awaitFresh(t)
 		received := p.count("projects")
 		p.awaitFresh(t)
 		if p.count("projects") != received || p.count("other") != 1 {
-			t.Errorf("topics that were acted on were received again: %v", p.topics())
+			t.Errorf("processed topics were received again: %v", p.topics())
 		}
 	})
 }
@@ -164,17 +164,17 @@ func TestPublishedReturnsLocalError(t *testing.T) {
 		p.respond = func(context.Context, notify.Topic) error { return broken }
 		p.change(t, "projects")
 		if err := p.feed.Published(t.Context(), "projects"); !errors.Is(err, broken) {
-			t.Errorf("Published returned %v", err)
+			t.Errorf("Published() = %v", err)
 		}
 		p.respond = nil
 		if err := p.feed.Published(t.Context(), "projects"); err != nil || p.count("projects") != 2 {
-			t.Errorf("the second attempt: %v, received %d times", err, p.count("projects"))
+			t.Errorf("second attempt: %v, received %d times", err, p.count("projects"))
 		}
 		if err := p.feed.Published(t.Context(), "projects"); err != nil || p.count("projects") != 2 {
-			t.Errorf("with nothing new: %v, received %d times", err, p.count("projects"))
+			t.Errorf("without a change: %v, received %d times", err, p.count("projects"))
 		}
 		if err := p.feed.Published(t.Context()); err != nil {
-			t.Errorf("with no topic: %v", err)
+			t.Errorf("without a topic: %v", err)
 		}
 	})
 }
@@ -188,9 +188,9 @@ func TestInterruptedPublishedIsCompleted(t *testing.T) {
 		p.change(t, "projects")
 		ended, cancel := context.WithCancel(t.Context())
 		cancel()
-		// Run may have been faster; then nothing is interrupted.
+		// Run may have been faster. Then nothing is interrupted.
 		if err := p.feed.Published(ended, "projects"); err != nil && !errors.Is(err, context.Canceled) {
-			t.Errorf("Published returned %v", err)
+			t.Errorf("Published() = %v", err)
 		}
 		p.await(t, "projects", 1)
 		p.awaitFresh(t)
@@ -215,7 +215,7 @@ func TestPublishingSubscriberDoesNotBlock(t *testing.T) {
 		p.await(t, "effect", 1)
 		p.awaitFresh(t)
 		if p.count("cause") != 1 || p.count("effect") != 1 {
-			t.Errorf("received of %v", p.topics())
+			t.Errorf("received topics = %v", p.topics())
 		}
 	})
 }
@@ -227,7 +227,7 @@ func TestTopicsAreProcessedOneAtATime(t *testing.T) {
 		var running atomic.Int64
 		p.respond = func(context.Context, notify.Topic) error {
 			if running.Add(1) != 1 {
-				t.Error("two topics at once")
+				t.Error("two topics are processed concurrently")
 			}
 			defer running.Add(-1)
 			return nil
@@ -308,7 +308,7 @@ func TestLostConnectionIsReplaced(t *testing.T) {
 			t.Fatal(err)
 		}
 		if cut != 1 {
-			t.Errorf("%d connections were cut, want 1", cut)
+			t.Errorf("%d connections were terminated, want 1", cut)
 		}
 		a.change(t, "projects") // while nothing listens
 		b.await(t, "projects", i+1)
@@ -340,7 +340,7 @@ func TestFreshStopsWithoutDatabase(t *testing.T) {
 	if err := admin.db.Exec("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = ?", name).Error; err != nil {
 		t.Fatal(err)
 	}
-	// Nothing started from now on can have been seen.
+	// Changes from now on cannot have been processed.
 	began := time.Now()
 	deadline := time.After(3 * time.Second)
 	tick := time.NewTicker(10 * time.Millisecond)
@@ -349,7 +349,7 @@ func TestFreshStopsWithoutDatabase(t *testing.T) {
 		select {
 		case <-tick.C:
 			if p.feed.Fresh().After(began) {
-				t.Fatal("the feed counts as fresh without its database")
+				t.Fatal("Fresh advances without the database")
 			}
 		case <-deadline:
 			waiting = false
@@ -365,7 +365,7 @@ func TestNewFeedRequiresDatabase(t *testing.T) {
 	log := slog.New(slog.DiscardHandler)
 	for _, dsn := range []string{"", "gateway.db", "postgres:///gateway"} {
 		if _, err := notify.NewFeed(db, dsn, log); err == nil {
-			t.Errorf("NewFeed accepted the address %q of a SQLite database", dsn)
+			t.Errorf("NewFeed accepted address %q for a SQLite database", dsn)
 		}
 	}
 	modelstest.EachEmptyDSN(t, func(t *testing.T, dsn string) {

@@ -47,20 +47,20 @@ func TestSyncChangesAreDistinguished(t *testing.T) {
 		since   int64
 		want    notify.ToolsetChanges
 	}{
-		{"none ever", nil, 0, notify.ToolsetChanges{}},
-		{"none since", []func(*gorm.DB) error{synced("p1")}, 1, notify.ToolsetChanges{Revision: 1, OnlySyncs: true}},
-		{"since an unknown one", []func(*gorm.DB) error{synced("p1")}, 0, notify.ToolsetChanges{Revision: 1}},
-		{"since a later one", []func(*gorm.DB) error{synced("p1")}, 2, notify.ToolsetChanges{Revision: 1}},
-		{"a sync", []func(*gorm.DB) error{configured, synced("p1")}, 1, notify.ToolsetChanges{Revision: 2, OnlySyncs: true, Servers: []string{"p1"}}},
+		{"no change", nil, 0, notify.ToolsetChanges{}},
+		{"no change since", []func(*gorm.DB) error{synced("p1")}, 1, notify.ToolsetChanges{Revision: 1, OnlySyncs: true}},
+		{"unknown revision", []func(*gorm.DB) error{synced("p1")}, 0, notify.ToolsetChanges{Revision: 1}},
+		{"later revision", []func(*gorm.DB) error{synced("p1")}, 2, notify.ToolsetChanges{Revision: 1}},
+		{"sync", []func(*gorm.DB) error{configured, synced("p1")}, 1, notify.ToolsetChanges{Revision: 2, OnlySyncs: true, Servers: []string{"p1"}}},
 		{"two syncs", []func(*gorm.DB) error{configured, synced("p2"), synced("p1")}, 1, notify.ToolsetChanges{Revision: 3, OnlySyncs: true, Servers: []string{"p2", "p1"}}},
-		{"the later of two", []func(*gorm.DB) error{configured, synced("p2"), synced("p1")}, 2, notify.ToolsetChanges{Revision: 3, OnlySyncs: true, Servers: []string{"p1"}}},
-		{"syncs elsewhere", []func(*gorm.DB) error{configured, elsewhere, elsewhere, synced("p1")}, 1, notify.ToolsetChanges{Revision: 2, OnlySyncs: true, Servers: []string{"p1"}}},
-		{"two of one server", []func(*gorm.DB) error{configured, synced("p1"), synced("p1")}, 1, notify.ToolsetChanges{Revision: 3, Servers: []string{"p1"}}},
-		{"a setting", []func(*gorm.DB) error{synced("p1"), configured}, 1, notify.ToolsetChanges{Revision: 2}},
-		{"a sync and a setting", []func(*gorm.DB) error{configured, synced("p1"), configured}, 1, notify.ToolsetChanges{Revision: 3, Servers: []string{"p1"}}},
-		{"a setting and a sync", []func(*gorm.DB) error{configured, configured, synced("p1")}, 1, notify.ToolsetChanges{Revision: 3, Servers: []string{"p1"}}},
-		{"a sync before a setting", []func(*gorm.DB) error{configured, configured, synced("p1")}, 2, notify.ToolsetChanges{Revision: 3, OnlySyncs: true, Servers: []string{"p1"}}},
-		{"a deleted server", []func(*gorm.DB) error{configured, synced("p2"), synced("p1"), deleted}, 2, notify.ToolsetChanges{Revision: 4}},
+		{"second of two", []func(*gorm.DB) error{configured, synced("p2"), synced("p1")}, 2, notify.ToolsetChanges{Revision: 3, OnlySyncs: true, Servers: []string{"p1"}}},
+		{"syncs in other projects", []func(*gorm.DB) error{configured, elsewhere, elsewhere, synced("p1")}, 1, notify.ToolsetChanges{Revision: 2, OnlySyncs: true, Servers: []string{"p1"}}},
+		{"two syncs of one server", []func(*gorm.DB) error{configured, synced("p1"), synced("p1")}, 1, notify.ToolsetChanges{Revision: 3, Servers: []string{"p1"}}},
+		{"setting", []func(*gorm.DB) error{synced("p1"), configured}, 1, notify.ToolsetChanges{Revision: 2}},
+		{"sync and setting", []func(*gorm.DB) error{configured, synced("p1"), configured}, 1, notify.ToolsetChanges{Revision: 3, Servers: []string{"p1"}}},
+		{"setting and sync", []func(*gorm.DB) error{configured, configured, synced("p1")}, 1, notify.ToolsetChanges{Revision: 3, Servers: []string{"p1"}}},
+		{"setting before the revision", []func(*gorm.DB) error{configured, configured, synced("p1")}, 2, notify.ToolsetChanges{Revision: 3, OnlySyncs: true, Servers: []string{"p1"}}},
+		{"deleted server", []func(*gorm.DB) error{configured, synced("p2"), synced("p1"), deleted}, 2, notify.ToolsetChanges{Revision: 4}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
@@ -145,13 +145,13 @@ func TestConfigurationsIgnoreSyncs(t *testing.T) {
 				}
 			}
 			if err := act(step.fails); step.acted != acted || step.fails != errors.Is(err, failure) {
-				t.Errorf("step %d: acted %d times, %v", i, acted, err)
+				t.Errorf("step %d: %d calls, %v", i, acted, err)
 			}
 		}
 		gone, cancel := context.WithCancel(t.Context())
 		cancel()
 		if err := c.Act(gone, db, "p", func(context.Context) error { return nil }); err == nil {
-			t.Error("reading with an ended context succeeded")
+			t.Error("Act succeeded with a cancelled context")
 		}
 	})
 }
@@ -175,13 +175,13 @@ func TestConfigurationsAreBounded(t *testing.T) {
 			return acted
 		}
 		if !acts("first") {
-			t.Error("an unknown project was not acted on")
+			t.Error("unknown project was not processed")
 		}
 		for i := range tc.projects - 1 {
 			acts(fmt.Sprint(i))
 		}
 		if acts("first") == tc.known {
-			t.Errorf("with %d projects the first is known: %t", tc.projects, !tc.known)
+			t.Errorf("%d projects: first is stored = %t", tc.projects, !tc.known)
 		}
 	}
 }

@@ -67,7 +67,7 @@ func (p *process) run(t *testing.T) {
 		select {
 		case err := <-done:
 			if err != nil {
-				t.Errorf("Run returned %v", err)
+				t.Errorf("Run() = %v", err)
 			}
 		case <-time.After(testTimeout):
 			t.Error("Run did not end with its context")
@@ -90,7 +90,7 @@ func (p *process) await(t *testing.T, topic notify.Topic, n int) {
 		select {
 		case <-p.news:
 		case <-deadline:
-			t.Fatalf("the process was not received of %s %d times, only %v", topic, n, p.topics())
+			t.Fatalf("fewer than %[2]d topics %[1]s: %[3]v", topic, n, p.topics())
 		}
 	}
 }
@@ -134,7 +134,7 @@ func (p *process) awaitFresh(t *testing.T) {
 		select {
 		case <-tick.C:
 		case <-deadline:
-			t.Fatalf("the feed is not fresh: %v ago", time.Since(p.feed.Fresh()))
+			t.Fatalf("Fresh() is %v ago", time.Since(p.feed.Fresh()))
 		}
 	}
 }

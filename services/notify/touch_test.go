@@ -31,7 +31,7 @@ func TestTouchIncrementsRevisionsOnce(t *testing.T) {
 				t.Fatal(err)
 			}
 			if gotA, gotB := revision(t, db, a), revision(t, db, b); gotA != step.a || gotB != step.b {
-				t.Errorf("after touching %v: %d and %d, want %d and %d", step.topics, gotA, gotB, step.a, step.b)
+				t.Errorf("after Touch(%v): %d and %d, want %d and %d", step.topics, gotA, gotB, step.a, step.b)
 			}
 		}
 	})
@@ -51,7 +51,7 @@ func TestTouchIsPartOfItsTransaction(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := revision(t, db, "projects"); got != 0 {
-			t.Errorf("after a rollback the revision is %d", got)
+			t.Errorf("revision after rollback = %d", got)
 		}
 	})
 }
@@ -66,7 +66,7 @@ func TestTouchIgnoresHandleConditions(t *testing.T) {
 			}
 		}
 		if got := revision(t, db, "projects"); got != 2 {
-			t.Errorf("the revision is %d, want 2", got)
+			t.Errorf("revision = %d, want 2", got)
 		}
 	})
 }

@@ -8,30 +8,30 @@ import (
 	"mcpgateway/services/secrets"
 )
 
-// opened is a connection as it was read, with its access token opened.
+// opened is a stored connection with its decrypted access token.
 type opened struct {
 	models.Connection
 	access secrets.Value
 }
 
-// works reports whether the access token can be sent at the time.
+// works reports whether the access token is valid at the time.
 func (o *opened) works(now time.Time) bool {
 	return !o.access.IsZero() && (o.ExpiresAt == nil || now.Before(*o.ExpiresAt))
 }
 
-// renewable reports whether there is something to renew the access token with.
+// renewable reports whether there is a refresh token.
 func (o *opened) renewable() bool { return o.RefreshToken != "" }
 
-// due reports whether the access token is to be renewed at the time.
+// due reports whether the access token should be refreshed at the time.
 func (o *opened) due(now time.Time) bool { return o.RefreshAt != nil && !now.Before(*o.RefreshAt) }
 
-// pauses reports whether it is too soon after a failed renewal for another.
+// pauses reports whether the backoff after a failed refresh is still in effect.
 func (o *opened) pauses(now time.Time) bool {
 	return o.NextAttemptAt != nil && now.Before(*o.NextAttemptAt)
 }
 
-// cache holds the connections that requests use, so that a request reads no
-// database. What is forgotten while it is being read is not kept.
+// cache holds the connections in use, so that requests don't read the database.
+// A connection that is invalidated while it is read isn't stored.
 type cache struct {
 	mu      sync.Mutex
 	entries map[string]*opened
@@ -40,15 +40,14 @@ type cache struct {
 
 func newCache() *cache { return &cache{entries: map[string]*opened{}} }
 
-// get returns what is known of a connection, or nil, and the count of changes
-// to give back to put.
+// get returns a cached connection, or nil, and the invalidation count for put.
 func (c *cache) get(serverID string) (*opened, uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.entries[serverID], c.changes
 }
 
-// put keeps a connection unless anything was forgotten since get.
+// put stores a connection unless there was an invalidation since get.
 func (c *cache) put(o *opened, asOf uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -12,39 +12,40 @@ import (
 	"mcpgateway/models"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/notify"
+	"mcpgateway/services/oauthclient/authserver"
 )
 
-// Callback is what an authorization server sent a browser back with.
+// Callback holds the parameters of an authorization server's redirect.
 type Callback struct {
 	SessionID string // of the browser session
-	IssuerID  string // of the path; empty for the client document's callback
+	IssuerID  string // from the path; empty for the callback of the client document
 
 	State, Code        string
-	Issuer             string // the parameter iss
+	Issuer             string // iss (RFC 9207)
 	HasIssuer          bool
 	Error, Description string
 }
 
-// Finished is the outcome of a callback.
+// Finished is the result of a callback.
 type Finished struct {
-	ServerID  string // empty when it is not known which server it was about
+	ServerID  string // empty if the server is unknown
 	ProjectID string
-	// AuthorizeURL is where to send the browser once more, because the
-	// authorization server had forgotten the gateway and knows it anew; empty
-	// when all is done.
+	// AuthorizeURL is the URL to redirect the browser to for another attempt,
+	// because the authorization server had deleted the registration. It is empty
+	// if the authorization is complete.
 	AuthorizeURL string
 }
 
-// Finish takes the one use of a flow, exchanges the code for tokens and stores
-// the connection, which ends the upstream sessions of the old one (recorded as
-// connection.connected). Nothing goes to the authorization server before the
-// state, the browser session, the callback's address and the issuer were
-// compared (RFC 9207, RFC 9700 section 4.4).
+// Finish consumes a flow, exchanges the code for tokens and stores the
+// connection. It ends the upstream sessions of the previous one and records
+// connection.connected. Before anything is sent to the authorization server, it
+// checks the state, the browser session, the callback URL and the issuer (RFC
+// 9207, RFC 9700 section 4.4).
 //
-// It returns FORBIDDEN for another browser session, INVALID_PARAMETER for a
-// state that is unknown, used or expired, and an UPSTREAM_ fault when the
-// authorization server refused or cannot be trusted; then the connection keeps
-// what it had.
+// It returns FORBIDDEN for another browser session, INVALID_PARAMETER for an
+// unknown, used or expired state, and an UPSTREAM_ fault if the authorization
+// server rejects the request or isn't trustworthy. A fault leaves the stored
+// tokens unchanged.
 func (c *Connections) Finish(ctx context.Context, cb Callback) (Finished, error) {
 	flow, err := c.consume(ctx, cb)
 	if err != nil {
@@ -56,14 +57,14 @@ func (c *Connections) Finish(ctx context.Context, cb Callback) (Finished, error)
 	}
 	done := Finished{ServerID: server.ID, ProjectID: server.ProjectID}
 	if server.URL != flow.ServerURL {
-		return done, fault.Conflict("the URL of server %s was changed since the authorization began: connect it again", server.Alias)
+		return done, fault.Conflict("The URL of server %s changed during the authorization. Reconnect it.", server.Alias)
 	}
 	err = c.complete(ctx, server, flow, cb)
-	var f *failure
-	if !errors.As(err, &f) {
+	f, ok := asFailure(err)
+	if !ok {
 		return done, err
 	}
-	if f.code == oauthInvalidClient && flow.RegistrationID != "" && !flow.Repeated {
+	if f.code == authserver.CodeInvalidClient && flow.RegistrationID != "" && !flow.Repeated {
 		if err := c.dropRegistration(ctx, server, flow.RegistrationID); err != nil {
 			return done, err
 		}
@@ -73,14 +74,15 @@ func (c *Connections) Finish(ctx context.Context, cb Callback) (Finished, error)
 	return done, c.noteFailure(ctx, server, f)
 }
 
-// consume takes the flow of a state, which can be taken once.
+// consume returns the flow of a state and marks it as consumed. A flow can be
+// consumed once.
 func (c *Connections) consume(ctx context.Context, cb Callback) (*models.ConnectionFlow, error) {
 	if cb.SessionID == "" {
 		return nil, fault.Unauthorized()
 	}
-	gone := fault.Invalid("this authorization is unknown, was used already or took longer than ten minutes: connect the server again")
+	gone := fault.Invalid("This authorization is unknown, was already used or took longer than 10 minutes. Reconnect the server.")
 	for _, given := range []string{cb.State, cb.Code, cb.Issuer} {
-		if len(given) > maxCallback || given != "" && !visible(given) {
+		if len(given) > maxCallback || given != "" && !authserver.IsVisible(given) {
 			return nil, gone
 		}
 	}
@@ -94,8 +96,8 @@ func (c *Connections) consume(ctx context.Context, cb Callback) (*models.Connect
 	case err != nil:
 		return nil, fault.Internal(err)
 	case flow.SessionID != cb.SessionID:
-		// It stays for the browser that began it.
-		return nil, fault.Forbidden("this authorization was begun in another browser session: connect the server from this one")
+		// The flow stays valid for the browser that started it.
+		return nil, fault.Forbidden("This authorization was started in another browser session. Connect the server from this one.")
 	}
 	taken := c.DB.WithContext(ctx).Model(&models.ConnectionFlow{}).Where("state_hash = ? AND consumed_at IS NULL", hash[:]).Update("consumed_at", now)
 	switch {
@@ -107,20 +109,21 @@ func (c *Connections) consume(ctx context.Context, cb Callback) (*models.Connect
 	return &flow, nil
 }
 
-// complete checks the answer and exchanges its code. The error may be a failure.
+// complete checks the callback and exchanges its code. The error may be a
+// failure.
 func (c *Connections) complete(ctx context.Context, server *subject, flow *models.ConnectionFlow, cb Callback) error {
 	if err := c.comesFrom(flow, cb); err != nil {
 		return err
 	}
 	if cb.Error != "" {
-		text := "the authorization server answered: " + cb.Error
+		text := "The authorization server responded with the error " + cb.Error
 		if cb.Description != "" {
 			text += " (" + cb.Description + ")"
 		}
-		return fail(NotConnected, presentable(cb.Error), text)
+		return fail(NotConnected, authserver.DisplayText(cb.Error), text)
 	}
 	if cb.Code == "" {
-		return fail(NotConnected, codeTokenAnswer, "the authorization server answered without a code")
+		return fail(NotConnected, authserver.CodeTokenResponse, "The authorization server responded without a code.")
 	}
 	self, err := c.flowClient(ctx, server, flow)
 	if err != nil {
@@ -136,20 +139,20 @@ func (c *Connections) complete(ctx context.Context, server *subject, flow *model
 	if flow.Resource != "" {
 		form.Set("resource", flow.Resource)
 	}
-	granted, err := c.exchange.ask(ctx, flow.TokenEndpoint, self, form)
+	granted, err := c.authClient.Token(ctx, flow.TokenEndpoint, self, form)
 	if err != nil {
 		return err
 	}
-	// The browser may leave now; the tokens exist once only.
+	// A disconnect of the browser must not lose the tokens, which are sent once.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), workTimeout)
 	defer cancel()
 	return c.connect(ctx, server, flow, granted)
 }
 
-// comesFrom compares the issuer that an answer names with the flow's, as plain
-// strings (RFC 9207 section 2.4, MCP 2026-07-28): required where it was
-// promised, compared wherever it is there. The address of the callback tells
-// issuers apart as well.
+// comesFrom compares the issuer of a callback with the flow's as strings (RFC
+// 9207 section 2.4, MCP 2026-07-28). iss is required if the metadata announces
+// it, and is compared whenever it is present. The callback URL also identifies
+// the issuer.
 func (c *Connections) comesFrom(flow *models.ConnectionFlow, cb Callback) error {
 	address := c.base + CallbackPath
 	if cb.IssuerID != "" {
@@ -157,47 +160,47 @@ func (c *Connections) comesFrom(flow *models.ConnectionFlow, cb Callback) error 
 	}
 	switch {
 	case address != flow.RedirectURI:
-		return fail(NotConnected, codeIssuer, "the answer came to the address of another authorization server")
+		return fail(NotConnected, authserver.CodeIssuer, "The response was sent to the callback URL of another authorization server.")
 	case cb.HasIssuer && cb.Issuer != flow.Issuer:
-		return fail(NotConnected, codeIssuer, "the answer came from another issuer than "+flow.Issuer)
+		return fail(NotConnected, authserver.CodeIssuer, "The response has another issuer than "+flow.Issuer+".")
 	case !cb.HasIssuer && flow.IssuerRequired:
-		return fail(NotConnected, codeIssuer, "the answer does not name its issuer, although "+flow.Issuer+" promised to")
+		return fail(NotConnected, authserver.CodeIssuer, "The response has no issuer, but "+flow.Issuer+" announces one.")
 	}
 	return nil
 }
 
-// flowClient returns the client that a flow was begun as.
-func (c *Connections) flowClient(ctx context.Context, server *subject, flow *models.ConnectionFlow) (client, error) {
+// flowClient returns the client credentials of a flow.
+func (c *Connections) flowClient(ctx context.Context, server *subject, flow *models.ConnectionFlow) (authserver.Credentials, error) {
 	return c.clientOf(ctx, server.Server, Kind(flow.RegistrationKind), flow.RegistrationID, flow.ClientID, flow.AuthMethod)
 }
 
-// clientOf returns a client with its secret. The error is a failure when its
-// registration is gone or another static client was entered.
-func (c *Connections) clientOf(ctx context.Context, server models.Server, kind Kind, registrationID, clientID, method string) (client, error) {
-	self := client{id: clientID, method: method}
+// clientOf returns client credentials with the decrypted secret. The error is a
+// failure if the registration was deleted or the static client was changed.
+func (c *Connections) clientOf(ctx context.Context, server models.Server, kind Kind, registrationID, clientID, method string) (authserver.Credentials, error) {
+	self := authserver.Credentials{ID: clientID, Method: method}
 	var err error
 	switch kind {
 	case Dynamic:
 		var r models.ConnectionRegistration
 		err = c.DB.WithContext(ctx).First(&r, "id = ?", registrationID).Error
 		if errors.Is(err, gorm.ErrRecordNotFound) {
-			return self, fail(RegistrationRejected, oauthInvalidClient, "the registration at the authorization server was dropped")
+			return self, fail(RegistrationRejected, authserver.CodeInvalidClient, "The registration at the authorization server was deleted. Reconnect the server.")
 		}
 		if err != nil {
 			return self, fault.Internal(err)
 		}
-		self.secret, err = c.open(r.ClientSecret, RegistrationSecretRow(r.ID))
+		self.Secret, err = c.open(r.ClientSecret, RegistrationSecretRow(r.ID))
 	case Static:
 		if server.OAuthClientID != clientID {
-			return self, fail(NeedsReauth, ReasonClientChanged, "another static client was entered since: connect the server again")
+			return self, fail(NeedsReauth, ReasonClientChanged, "The static client was changed. Reconnect the server.")
 		}
-		self.secret, err = c.ClientSecret(server)
+		self.Secret, err = c.ClientSecret(server)
 	}
 	return self, err
 }
 
-// connect stores granted tokens as the connection of the server.
-func (c *Connections) connect(ctx context.Context, server *subject, flow *models.ConnectionFlow, granted tokens) error {
+// connect stores tokens as the connection of the server.
+func (c *Connections) connect(ctx context.Context, server *subject, flow *models.ConnectionFlow, granted authserver.Tokens) error {
 	return again(ctx, func() error {
 		present, _, err := row(c.DB.WithContext(ctx), server.ID)
 		if err != nil {
@@ -229,8 +232,8 @@ func (c *Connections) connect(ctx context.Context, server *subject, flow *models
 	})
 }
 
-// renewSessions ends the upstream sessions of a server and has it synced,
-// because another account may stand behind its connection now.
+// renewSessions ends the upstream sessions of a server and triggers a sync,
+// because the new connection may belong to another account.
 func renewSessions(tx *gorm.DB, serverID string) error {
 	return tx.Model(&models.Server{}).Where("id = ?", serverID).UpdateColumn("config_version", gorm.Expr("config_version + 1")).Error
 }

@@ -23,8 +23,8 @@ import (
 	"mcpgateway/services/upstream"
 )
 
-// replicaVariable turns this test program into one process of the gateway on
-// the database that it names.
+// replicaVariable is the environment variable that turns the test binary into
+// a gateway process on the database with its value.
 const replicaVariable = "OAUTHCLIENT_REPLICA"
 
 func TestMain(m *testing.M) {
@@ -38,8 +38,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// replica calls the server as fast as a busy client until it is killed, and
-// prints what came of each call.
+// replica calls the server continuously until the process is killed, and prints
+// the result of each call.
 func replica(dsn string) error {
 	ctx := context.Background()
 	w, _, err := open(ctx, dsn, options{now: wallClock, timeout: time.Second})
@@ -54,7 +54,7 @@ func replica(dsn string) error {
 	}
 	client := &http.Client{Timeout: 5 * time.Second}
 	for range time.Tick(20 * time.Millisecond) {
-		if err := ask(ctx, client, w, server); err != nil {
+		if err := callServer(ctx, client, w, server); err != nil {
 			fmt.Println("refused", err)
 		} else {
 			fmt.Println("good")
@@ -63,8 +63,9 @@ func replica(dsn string) error {
 	return nil
 }
 
-// ask makes one call with the token, and once more when it is refused.
-func ask(ctx context.Context, client *http.Client, w *world, server models.Server) error {
+// callServer sends a request with the token, and retries it once if the token
+// is rejected.
+func callServer(ctx context.Context, client *http.Client, w *world, server models.Server) error {
 	token, err := w.Token(ctx, server)
 	for attempt := 0; err == nil; attempt++ {
 		var req *http.Request
@@ -90,7 +91,7 @@ func ask(ctx context.Context, client *http.Client, w *world, server models.Serve
 	return err
 }
 
-// fleet is the replicas. A killed one is replaced.
+// fleet holds the replicas. A killed replica is replaced.
 type fleet struct {
 	t   *testing.T
 	dsn string
@@ -127,7 +128,7 @@ func (f *fleet) start(n int) {
 			}
 			f.mu.Unlock()
 		}
-		_ = cmd.Wait() // it is killed
+		_ = cmd.Wait() // killed
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		if !f.ended {
@@ -136,7 +137,7 @@ func (f *fleet) start(n int) {
 	})
 }
 
-// kill ends some replicas at once, as a machine does that loses its power.
+// kill kills replicas abruptly, like a power failure.
 func (f *fleet) kill(which ...int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -146,14 +147,14 @@ func (f *fleet) kill(which ...int) {
 	}
 }
 
-// TestChaos lets two processes of the gateway live with an authorization
-// server that fails in every way while tokens are renewed, and kills them in
-// the middle of it. No connection may be lost, each token is renewed once, and
-// only invalid_grant asks for a person.
+// TestChaos runs two gateway processes with an authorization server that fails
+// in every way during refreshes, and kills the processes during them. No
+// connection may be lost, each token is refreshed once, and only invalid_grant
+// requires an administrator.
 //
-// The authorization server honours a used refresh token for some seconds with
-// the same answer, as those that rotate have to: otherwise nobody could tell a
-// lost answer from a stolen token.
+// The authorization server accepts a used refresh token for some seconds with
+// the same response, as rotating servers must: otherwise a lost response can't
+// be distinguished from a stolen token.
 func TestChaos(t *testing.T) {
 	const life, rounds = 3, 3
 	dsn := modelstest.Postgres(t)
@@ -163,9 +164,9 @@ func TestChaos(t *testing.T) {
 	w.connect(t)
 
 	fleet := &fleet{t: t, dsn: dsn, refused: map[string]int{}, running: make([]*exec.Cmd, 2)}
-	var renewals []time.Time // of tokens that are new, not repeated
+	var renewals []time.Time // of new tokens, not repeated responses
 	known := map[string]bool{}
-	note := func() { // with the provider's mutex
+	note := func() { // the caller must hold the provider's mutex
 		for token, g := range p.refresh {
 			if !g.used.IsZero() && !known[token] {
 				known[token] = true
@@ -178,7 +179,7 @@ func TestChaos(t *testing.T) {
 			_ = c.Close()
 		}
 	}
-	// lose processes a renewal and loses its answer.
+	// lose processes a refresh and drops the response.
 	lose := func(form url.Values) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
@@ -192,10 +193,10 @@ func TestChaos(t *testing.T) {
 	}{
 		{"500", func(rw http.ResponseWriter, _ url.Values) bool { rw.WriteHeader(500); return true }},
 		{"cut before", func(rw http.ResponseWriter, _ url.Values) bool { cut(rw); return true }},
-		{"cut behind", func(rw http.ResponseWriter, form url.Values) bool { lose(form); cut(rw); return true }},
+		{"cut after", func(rw http.ResponseWriter, form url.Values) bool { lose(form); cut(rw); return true }},
 		{"slow", func(_ http.ResponseWriter, _ url.Values) bool { <-time.After(1500 * time.Millisecond); return false }},
 		{"kill before", func(rw http.ResponseWriter, _ url.Values) bool { fleet.kill(0, 1); cut(rw); return true }},
-		{"kill behind", func(rw http.ResponseWriter, form url.Values) bool { lose(form); fleet.kill(0, 1); cut(rw); return true }},
+		{"kill after", func(rw http.ResponseWriter, form url.Values) bool { lose(form); fleet.kill(0, 1); cut(rw); return true }},
 		{"kill one", func(_ http.ResponseWriter, _ url.Values) bool { fleet.kill(rand.IntN(2)); return false }},
 		{"429", func(rw http.ResponseWriter, _ url.Values) bool {
 			rw.Header().Set("Retry-After", "1")
@@ -218,7 +219,7 @@ func TestChaos(t *testing.T) {
 			mine := turn
 			turn++
 			p.mu.Unlock()
-			// Every other renewal goes well, so that each failure is recovered from.
+			// Every other refresh succeeds, so that each failure is recovered from.
 			if mine%2 == 0 || mine/2 >= rounds*len(faults) {
 				return false
 			}
@@ -244,39 +245,39 @@ func TestChaos(t *testing.T) {
 	for get(p, func() int { return turn }) < 2*rounds*len(faults)+2 {
 		if s := w.status(t); s.State != oauthclient.Connected && s.State != oauthclient.Degraded {
 			stop()
-			t.Fatalf("the connection is lost: %s (%s) %s", s.State, s.Reason, s.ErrorText)
+			t.Fatalf("connection lost: %s (%s) %s", s.State, s.Reason, s.ErrorText)
 		}
 		p.set(note)
 		select {
 		case <-deadline:
 			stop()
-			t.Fatal("it takes too long")
+			t.Fatal("timeout")
 		case <-tick.C:
 		}
 	}
-	// Only this asks for a person.
+	// Only invalid_grant requires an administrator.
 	p.set(func() {
 		p.token = func(rw http.ResponseWriter, _ url.Values) bool {
-			answer(rw, 400, map[string]any{"error": "invalid_grant"})
+			respond(rw, 400, map[string]any{"error": "invalid_grant"})
 			return true
 		}
 	})
-	eventually(t, "a person is asked for", func() bool { return w.status(t).State == oauthclient.NeedsReauth })
+	eventually(t, "state needs_reauth", func() bool { return w.status(t).State == oauthclient.NeedsReauth })
 	stop()
 	p.set(note)
-	t.Logf("%d token requests, %d tokens, %d calls went well, %d did not, %d processes were killed; faults: %s",
+	t.Logf("%d token requests, %d tokens, %d calls succeeded, %d failed, %d processes killed; faults: %s",
 		p.grants("refresh_token"), len(renewals), fleet.good, total(fleet.refused), fleet.killed, strings.Join(happened, ", "))
 	if len(happened) != rounds*len(faults) {
-		t.Errorf("%d faults happened", len(happened))
+		t.Errorf("%d faults occurred", len(happened))
 	}
 	for i := 1; i < len(renewals); i++ {
 		if gap := renewals[i].Sub(renewals[i-1]); gap < life*700*time.Millisecond {
-			t.Errorf("two renewals %v apart in a period of %d s", gap, life)
+			t.Errorf("two refreshes %v apart with a lifetime of %d s", gap, life)
 		}
 	}
 	for why := range fleet.refused {
 		if !strings.Contains(why, "invalid_grant") && strings.Contains(why, "administrator") {
-			t.Errorf("a call asked for a person: %s", why)
+			t.Errorf("call requires an administrator: %s", why)
 		}
 	}
 }

@@ -10,19 +10,20 @@ import (
 	"time"
 
 	"mcpgateway/services/egress"
+	"mcpgateway/services/oauthclient/authserver"
 )
 
-// Paths of this product that authorization servers are told of.
+// Paths that authorization servers use.
 const (
 	DocumentPath = "/oauth/client-metadata.json"
 	CallbackPath = "/oauth/callback"
 )
 
-// clientName is how the gateway introduces itself.
+// clientName is the display name of the gateway at authorization servers.
 const clientName = "MCP Gateway"
 
-// ClientMetadata is the client metadata document of the gateway (OAuth Client
-// ID Metadata Document, draft-ietf-oauth-client-id-metadata-document).
+// ClientMetadata is the gateway's client metadata document (OAuth Client ID
+// Metadata Document, draft-ietf-oauth-client-id-metadata-document).
 type ClientMetadata struct {
 	ClientID                string   `json:"client_id"`
 	ClientName              string   `json:"client_name"`
@@ -34,8 +35,8 @@ type ClientMetadata struct {
 	ApplicationType         string   `json:"application_type"`
 }
 
-// ClientDocument is the gateway's own client metadata document: its URL is the
-// client id where authorization servers fetch it.
+// ClientDocument serves the gateway's client metadata document. Its URL is the
+// client ID at authorization servers that fetch it.
 type ClientDocument struct {
 	public *url.URL
 	lookup func(ctx context.Context, host string) ([]netip.Addr, error)
@@ -46,8 +47,8 @@ type ClientDocument struct {
 	why    string
 }
 
-// NewClientDocument returns the document under the public URL. lookup finds
-// the addresses of a host; nil asks the system's resolver.
+// NewClientDocument returns the ClientDocument for the public URL. lookup
+// resolves the addresses of a host; nil means the system resolver.
 func NewClientDocument(public *url.URL, lookup func(ctx context.Context, host string) ([]netip.Addr, error), now func() time.Time) *ClientDocument {
 	if lookup == nil {
 		lookup = func(ctx context.Context, host string) ([]netip.Addr, error) {
@@ -57,13 +58,13 @@ func NewClientDocument(public *url.URL, lookup func(ctx context.Context, host st
 	return &ClientDocument{public: public, lookup: lookup, now: now}
 }
 
-// URL returns where the document is served.
+// URL returns the URL of the document.
 func (d *ClientDocument) URL() string {
 	return strings.TrimSuffix(d.public.String(), "/") + DocumentPath
 }
 
-// Served reports whether the document is served at all: under https, and not
-// on an address that is plainly nobody else's. Names are not looked up for it.
+// Served reports whether the document is served: under https, and not on a
+// local address. It doesn't resolve names.
 func (d *ClientDocument) Served() bool {
 	host := d.public.Hostname()
 	if d.public.Scheme != "https" || strings.EqualFold(host, "localhost") {
@@ -73,26 +74,26 @@ func (d *ClientDocument) Served() bool {
 	return err != nil || egress.NewGuard(nil).Check(addr.Unmap()) == nil
 }
 
-// Metadata returns what the document says.
+// Metadata returns the content of the document.
 func (d *ClientDocument) Metadata() ClientMetadata {
 	base := strings.TrimSuffix(d.public.String(), "/")
 	return ClientMetadata{
 		ClientID: d.URL(), ClientName: clientName, ClientURI: base, RedirectURIs: []string{base + CallbackPath},
-		GrantTypes: grantTypes(), ResponseTypes: []string{"code"}, TokenEndpointAuthMethod: authNone, ApplicationType: "web",
+		GrantTypes: authserver.GrantTypes(), ResponseTypes: []string{"code"}, TokenEndpointAuthMethod: authserver.AuthNone, ApplicationType: "web",
 	}
 }
 
-// WhyNot returns why no authorization server can be expected to fetch the
-// document, or "": it needs an https URL on a host with public addresses only.
-// The judgement holds for ten minutes.
+// WhyNot returns the reason authorization servers can't fetch the document, or
+// "". It requires an https URL on a host with only public addresses. The result
+// is cached for 10 minutes.
 func (d *ClientDocument) WhyNot(ctx context.Context) string {
 	if d.public.Scheme != "https" {
-		return "GATEWAY_PUBLIC_URL is not https"
+		return "GATEWAY_PUBLIC_URL doesn't use https"
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if now := d.now(); d.judged.IsZero() || now.Sub(d.judged) >= documentTrust {
-		why, known := d.judge(ctx)
+		why, known := d.checkHost(ctx)
 		if !known {
 			return why
 		}
@@ -101,28 +102,26 @@ func (d *ClientDocument) WhyNot(ctx context.Context) string {
 	return d.why
 }
 
-// judge looks at the host's addresses; known is false when they cannot be
-// found at present.
-func (d *ClientDocument) judge(ctx context.Context) (why string, known bool) {
+// checkHost checks the addresses of the host. known is false if they can't be
+// resolved.
+func (d *ClientDocument) checkHost(ctx context.Context) (why string, known bool) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	host := d.public.Hostname()
 	if strings.EqualFold(host, "localhost") {
-		return "GATEWAY_PUBLIC_URL names this computer only", true
+		return "GATEWAY_PUBLIC_URL is a loopback address", true
 	}
 	var addresses []netip.Addr
 	if addr, err := netip.ParseAddr(host); err == nil {
 		addresses = []netip.Addr{addr}
 	} else if addresses, err = d.lookup(ctx, host); err != nil || len(addresses) == 0 {
-		return "the host of GATEWAY_PUBLIC_URL has no address that can be looked up", false
+		return "the host of GATEWAY_PUBLIC_URL can't be resolved", false
 	}
 	public := egress.NewGuard(nil)
 	for _, addr := range addresses {
 		if public.Check(addr.Unmap()) != nil {
-			return "the host of GATEWAY_PUBLIC_URL has an address that is not public", true
+			return "the host of GATEWAY_PUBLIC_URL has a non-public address", true
 		}
 	}
 	return "", true
 }
-
-func grantTypes() []string { return []string{"authorization_code", "refresh_token"} }

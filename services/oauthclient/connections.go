@@ -1,7 +1,7 @@
-// Package oauthclient connects the gateway to upstream servers that want OAuth:
-// it finds their authorization server, registers there, lets an administrator
-// authorize the gateway, and keeps the tokens fresh (specification, "Upstream
-// authentication"; MCP "Authorization").
+// Package oauthclient connects the gateway to upstream servers that require
+// OAuth. It discovers the authorization server, registers the gateway, runs the
+// authorization by an administrator, and refreshes tokens (specification,
+// "Upstream authentication"; MCP "Authorization").
 package oauthclient
 
 import (
@@ -22,42 +22,42 @@ import (
 	"mcpgateway/services/background"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/notify"
+	"mcpgateway/services/oauthclient/authserver"
 	"mcpgateway/services/secrets"
 )
 
-// Auditor records a change or a security event, in the writer's transaction.
+// Auditor records a change or a security event in the writer's transaction.
 type Auditor interface {
 	Record(tx *gorm.DB, e activity.Entry) error
 }
 
-// Publisher tells this process and others of committed changes.
+// Publisher notifies this process and others of committed changes.
 type Publisher interface {
 	Published(ctx context.Context, topics ...notify.Topic) error
 }
 
-// Sealer seals secrets for the row that they are stored in, and opens them.
+// Sealer encrypts secrets for the row that stores them, and decrypts them.
 type Sealer interface {
 	Seal(v secrets.Value, row string) (string, error)
 	Open(sealed, row string) (secrets.Value, error)
 }
 
-// Documenter knows the URL of our client metadata document, and why it could
-// not be fetched by authorization servers; "" when it could.
+// Documenter returns the URL of the client metadata document, and the reason
+// authorization servers can't fetch it, or "". Implemented by ClientDocument.
 type Documenter interface {
 	URL() string
 	WhyNot(ctx context.Context) string
 }
 
-// Locks are named locks that all processes respect. Implemented by locks.Locks.
+// Locks provides named locks across all processes. Implemented by locks.Locks.
 type Locks interface {
 	Hold(ctx context.Context, name string, wait bool, work func(context.Context) error) (held bool, err error)
 }
 
-// lockOf returns the name of the lock under which the tokens of a server are
-// renewed.
+// lockOf returns the name of the lock for refreshing a server's tokens.
 func lockOf(serverID string) string { return "connection " + serverID }
 
-// Settings is what connections use.
+// Settings holds the dependencies of Connections.
 type Settings struct {
 	DB        *gorm.DB
 	Locks     Locks
@@ -67,8 +67,8 @@ type Settings struct {
 	Feed      Publisher
 	Document  Documenter
 	PublicURL *url.URL
-	// ClientSecret returns the secret of the static client that is configured
-	// for a server; the zero Value when there is none.
+	// ClientSecret returns the secret of a server's static client, or the zero
+	// Value.
 	ClientSecret func(server models.Server) (secrets.Value, error)
 	// Address returns the URL of a server with its secret query values. A nil
 	// Address means that URLs have none.
@@ -76,27 +76,27 @@ type Settings struct {
 	Now     func() time.Time
 	Log     *slog.Logger
 	Tasks   *background.Tasks // may be nil
-	// RequestTimeout bounds one request to an authorization server; 10 seconds
-	// when it is zero.
+	// RequestTimeout limits one request to an authorization server. The default
+	// is 10 seconds.
 	RequestTimeout time.Duration
 }
 
-// Connections are the OAuth connections of the gateway to upstream servers. It
-// is safe for concurrent use.
+// Connections manages the OAuth connections to upstream servers. It is safe for
+// concurrent use.
 type Connections struct {
 	Settings
-	exchange *exchange
-	base     string // of our own URLs, without a final slash
-	cache    *cache
-	flights  singleflight.Group
-	wake     chan struct{}
+	authClient *authserver.Client
+	base       string // public URL without a trailing slash
+	cache      *cache
+	flights    singleflight.Group
+	wake       chan struct{}
 
 	mu     sync.Mutex
 	closed bool
 	work   sync.WaitGroup
 }
 
-// address returns the URL to send requests for a server to.
+// address returns the URL for requests to a server.
 func (c *Connections) address(server models.Server) (string, error) {
 	if c.Address == nil {
 		return server.URL, nil
@@ -104,19 +104,19 @@ func (c *Connections) address(server models.Server) (string, error) {
 	return c.Address(server)
 }
 
-// New returns the connections of the database. Close waits for what they do.
+// New returns the Connections of the database. The caller must call Close.
 func New(s Settings) *Connections {
 	if s.RequestTimeout <= 0 {
 		s.RequestTimeout = requestTimeout
 	}
 	return &Connections{
-		Settings: s, exchange: &exchange{http: s.HTTP, timeout: s.RequestTimeout}, base: strings.TrimSuffix(s.PublicURL.String(), "/"),
+		Settings: s, authClient: authserver.NewClient(s.HTTP, s.RequestTimeout), base: strings.TrimSuffix(s.PublicURL.String(), "/"),
 		cache: newCache(), wake: make(chan struct{}, 1),
 	}
 }
 
-// Close waits for refreshes under way, whose tokens would be lost otherwise,
-// and starts none any more. They end within half a minute.
+// Close rejects new work and waits for refreshes in progress, whose tokens
+// would be lost otherwise. They take at most 30 seconds.
 func (c *Connections) Close() {
 	c.mu.Lock()
 	c.closed = true
@@ -124,7 +124,7 @@ func (c *Connections) Close() {
 	c.work.Wait()
 }
 
-// begin announces work that Close waits for; false when closing has begun.
+// begin registers work for Close. It returns false after Close.
 func (c *Connections) begin() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -135,8 +135,8 @@ func (c *Connections) begin() bool {
 	return true
 }
 
-// Changed forgets what is known of the connection of a topic. Other topics are
-// ignored. It serves the change feed.
+// Changed invalidates the connection of a topic. It ignores other topics. It is
+// a subscriber of the change feed.
 func (c *Connections) Changed(_ context.Context, topic notify.Topic) error {
 	if serverID, ok := topic.ConnectionOf(); ok {
 		c.cache.forget(serverID)
@@ -145,7 +145,7 @@ func (c *Connections) Changed(_ context.Context, topic notify.Topic) error {
 	return nil
 }
 
-// poke makes the background refresher look again.
+// poke wakes the background refresher.
 func (c *Connections) poke() {
 	select {
 	case c.wake <- struct{}{}:
@@ -153,10 +153,10 @@ func (c *Connections) poke() {
 	}
 }
 
-// errOutdated says that a row was changed by somebody else since it was read.
-var errOutdated = errors.New("the connection was changed meanwhile")
+// errOutdated reports that a row was changed since it was read.
+var errOutdated = errors.New("connection was changed concurrently")
 
-// row reads the connection of a server; found is false when it never had one.
+// row reads the connection of a server. found is false if it never had one.
 func row(db *gorm.DB, serverID string) (r models.Connection, found bool, err error) {
 	err = db.First(&r, "server_id = ?", serverID).Error
 	switch {
@@ -168,15 +168,15 @@ func row(db *gorm.DB, serverID string) (r models.Connection, found bool, err err
 	return r, true, nil
 }
 
-// change is what is written together with a connection.
+// change holds the additional writes of save.
 type change struct {
 	entry  *activity.Entry
 	also   func(tx *gorm.DB) error
 	topics []notify.Topic
 }
 
-// save writes a connection that was read before, or is new, unless somebody
-// changed it meanwhile; then it returns errOutdated and nothing was written.
+// save writes a new or changed connection. If the row was changed since it was
+// read, save writes nothing and returns errOutdated.
 func (c *Connections) save(ctx context.Context, r *models.Connection, w change) error {
 	read := r.Version
 	next := *r
@@ -186,8 +186,7 @@ func (c *Connections) save(ctx context.Context, r *models.Connection, w change) 
 	}
 	topics := append([]notify.Topic{notify.Connection(r.ServerID)}, w.topics...)
 	err := c.DB.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
-		// What else is locked comes first: a server that is being deleted takes
-		// its connection last, too.
+		// Run also first: the deletion of a server also locks its connection last.
 		if w.also != nil {
 			if err := w.also(tx); err != nil {
 				return err
@@ -213,8 +212,8 @@ func (c *Connections) save(ctx context.Context, r *models.Connection, w change) 
 	c.cache.forget(r.ServerID)
 	c.poke()
 	if err := c.Feed.Published(ctx, topics...); err != nil {
-		// The row is committed, and the feed catches up by itself.
-		c.Log.Warn("a changed connection was not announced", "server", r.ServerID, "error", err)
+		// The row is committed, and the feed also polls.
+		c.Log.Warn("connection change not published", "server", r.ServerID, "error", err)
 	}
 	return nil
 }
@@ -237,7 +236,7 @@ func store(tx *gorm.DB, next *models.Connection, read int64) error {
 	return done.Error
 }
 
-// subject is a server with the slug of its project.
+// subject is a server with its project's slug.
 type subject struct {
 	models.Server
 	project string
@@ -248,7 +247,7 @@ func (s *subject) entry(action string, detail map[string]string) *activity.Entry
 	return &activity.Entry{Action: "connection." + action, Object: s.Alias, ObjectID: s.ID, Project: s.project, Detail: detail}
 }
 
-// server reads a server, or returns NOT_FOUND.
+// server returns a server, or NOT_FOUND.
 func (c *Connections) server(ctx context.Context, serverID string) (*subject, error) {
 	s := &subject{}
 	err := c.DB.WithContext(ctx).First(&s.Server, "id = ?", serverID).Error
@@ -264,20 +263,21 @@ func (c *Connections) server(ctx context.Context, serverID string) (*subject, er
 	return s, nil
 }
 
-// Rows that sealed secrets of connections are bound to.
-
-// AccessTokenRow names the access token of a server's connection.
+// AccessTokenRow returns the row name to which a server's access token is
+// sealed.
 func AccessTokenRow(serverID string) string { return "connections/" + serverID + "/access_token" }
 
-// RefreshTokenRow names the refresh token of a server's connection.
+// RefreshTokenRow returns the row name to which a server's refresh token is
+// sealed.
 func RefreshTokenRow(serverID string) string { return "connections/" + serverID + "/refresh_token" }
 
-// RegistrationSecretRow names the client secret of a dynamic registration.
+// RegistrationSecretRow returns the row name to which the client secret of a
+// dynamic registration is sealed.
 func RegistrationSecretRow(id string) string {
 	return "connection_registrations/" + id + "/client_secret"
 }
 
-// seal seals a secret; the zero Value becomes the empty string.
+// seal encrypts a secret. The zero Value becomes the empty string.
 func (c *Connections) seal(v secrets.Value, row string) (string, error) {
 	if v.IsZero() {
 		return "", nil
@@ -292,11 +292,11 @@ func (c *Connections) open(sealed, row string) (secrets.Value, error) {
 	return c.Keys.Open(sealed, row)
 }
 
-// failed puts a failure into a connection, as its last one.
+// failed stores a failure as the last one of a connection.
 func (c *Connections) failed(r *models.Connection, f *failure) {
 	now := c.Now()
 	r.ErrorCode, r.ErrorText, r.ErrorAt = f.code, f.text, &now
 }
 
-// joinScopes returns scopes as requests carry them.
+// joinScopes returns scopes in the format of requests.
 func joinScopes(scopes []string) string { return strings.Join(scopes, " ") }

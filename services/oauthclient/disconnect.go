@@ -10,11 +10,11 @@ import (
 	"mcpgateway/services/notify"
 )
 
-// Disconnect forgets the tokens of a server, ends its upstream sessions and
-// records connection.disconnected; then it asks the authorization server to
-// revoke the tokens (RFC 7009), for ten seconds at most. It reports whether
-// they were revoked there; the registration stays. Without a connection it
-// does nothing. It returns NOT_FOUND for an unknown server.
+// Disconnect deletes the tokens of a server, ends its upstream sessions and
+// records connection.disconnected. Then it requests revocation of the tokens
+// (RFC 7009) for at most 10 seconds and reports whether it succeeded. The
+// registration stays. Without a connection, it does nothing. It returns
+// NOT_FOUND for an unknown server.
 func (c *Connections) Disconnect(ctx context.Context, serverID string) (revoked bool, err error) {
 	server, err := c.server(ctx, serverID)
 	if err != nil {
@@ -46,14 +46,14 @@ func (c *Connections) Disconnect(ctx context.Context, serverID string) (revoked 
 		return false, err
 	}
 	if err := c.revokeAll(ctx, server, &old); err != nil {
-		c.Log.Warn("tokens were forgotten but not revoked at the authorization server", "server", server.Alias, "issuer", old.Issuer, "error", err)
+		c.Log.Warn("token revocation failed", "server", server.Alias, "issuer", old.Issuer, "error", err)
 		return false, nil
 	}
 	return true, nil
 }
 
-// revokeAll revokes the refresh token, with which most servers revoke the
-// access token too, and then the access token.
+// revokeAll revokes the refresh token, for which most servers also revoke the
+// access token, and then the access token.
 func (c *Connections) revokeAll(ctx context.Context, server *subject, old *models.Connection) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -68,7 +68,7 @@ func (c *Connections) revokeAll(ctx context.Context, server *subject, old *model
 	} {
 		token, err := c.open(sealed.token, sealed.row)
 		if err == nil && !token.IsZero() {
-			err = c.exchange.revoke(ctx, old.RevocationEndpoint, self, token, sealed.hint)
+			err = c.authClient.Revoke(ctx, old.RevocationEndpoint, self, token, sealed.hint)
 		}
 		failures = append(failures, err)
 	}

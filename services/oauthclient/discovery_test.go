@@ -53,10 +53,10 @@ func TestHostileAuthorizationServers(t *testing.T) {
 		"http issuer": {func(_ *testing.T, p *provider) {
 			p.resource = func(m map[string]any) { m["authorization_servers"] = []string{"http://as.example.com"} }
 		}, "insecure_endpoint", ""},
-		"another resource": {func(_ *testing.T, p *provider) {
+		"other resource": {func(_ *testing.T, p *provider) {
 			p.resource = func(m map[string]any) { m["resource"] = "https://evil.example.com/mcp" }
 		}, "resource_mismatch", ""},
-		"a longer resource": {func(_ *testing.T, p *provider) { p.resource = func(m map[string]any) { m["resource"] = p.url + "/mc" } }, "resource_mismatch", ""},
+		"truncated resource path": {func(_ *testing.T, p *provider) { p.resource = func(m map[string]any) { m["resource"] = p.url + "/mc" } }, "resource_mismatch", ""},
 		"no authorization": {func(_ *testing.T, p *provider) {
 			p.metadata = func(m map[string]any) { delete(m, "authorization_endpoint") }
 		}, "insecure_endpoint", ""},
@@ -107,22 +107,22 @@ func TestHostileAuthorizationServers(t *testing.T) {
 			w := onSQLite(t, p, o)
 			_, err := w.Start(t.Context(), oauthclient.Start{ServerID: serverID, SessionID: session})
 			if err == nil {
-				t.Fatal("it was accepted")
+				t.Fatal("Start() succeeded")
 			}
 			if c.state == "" {
 				c.state = oauthclient.NotConnected
 			}
 			if s := w.wantState(t, c.state, ""); s.ErrorCode != c.code {
-				t.Errorf("got %s: %s", s.ErrorCode, s.ErrorText)
+				t.Errorf("error %s: %s, want %s", s.ErrorCode, s.ErrorText, c.code)
 			}
 			if n := p.count("POST /register") + p.count("POST /token") + p.count("GET /authorize"); n != 0 {
-				t.Errorf("%d requests went on", n)
+				t.Errorf("%d further requests, want 0", n)
 			}
 		})
 	}
 }
 
-func TestMetadataOfExactlyTheLimitIsRead(t *testing.T) {
+func TestMetadataSizeLimit(t *testing.T) {
 	for _, c := range []struct {
 		size int
 		ok   bool
@@ -140,12 +140,12 @@ func TestMetadataOfExactlyTheLimitIsRead(t *testing.T) {
 		w := onSQLite(t, p, options{})
 		_, err := w.Start(t.Context(), oauthclient.Start{ServerID: serverID, SessionID: session})
 		if (err == nil) != c.ok {
-			t.Errorf("%d bytes: %v", c.size, err)
+			t.Errorf("Start() with %d bytes = %v", c.size, err)
 		}
 	}
 }
 
-func TestTheGuardJudgesAuthorizationServers(t *testing.T) {
+func TestEgressGuardBlocksIssuer(t *testing.T) {
 	p := newProvider(t)
 	w := newWorld(t, modelstest.SQLite(t), p.mcp(), options{guard: egress.NewGuard(nil)})
 	_, err := w.Start(t.Context(), oauthclient.Start{ServerID: serverID, SessionID: session})
@@ -154,11 +154,11 @@ func TestTheGuardJudgesAuthorizationServers(t *testing.T) {
 		t.Errorf("got %q", s.ErrorText)
 	}
 	if n := get(p, func() int { return len(p.requests) }); n != 0 {
-		t.Errorf("%d requests arrived", n)
+		t.Errorf("%d requests, want 0", n)
 	}
 }
 
-func TestDiscoveryFallsBackToTheServersOrigin(t *testing.T) {
+func TestDiscoveryFallsBackToOrigin(t *testing.T) {
 	for name, hidden := range map[string][]string{
 		"with metadata":    {"/.well-known/oauth-protected-resource/mcp"},
 		"without metadata": {"/.well-known/oauth-protected-resource/mcp", "/.well-known/oauth-authorization-server"},
@@ -188,7 +188,7 @@ func TestDiscoveryFallsBackToTheServersOrigin(t *testing.T) {
 	}
 }
 
-func TestOfflineAccessIsAskedForWhereItIsSupported(t *testing.T) {
+func TestOfflineAccessIsRequested(t *testing.T) {
 	p := newProvider(t)
 	p.scopes = []string{"read"}
 	p.metadata = func(m map[string]any) { m["scopes_supported"] = []string{"read", "offline_access"} }

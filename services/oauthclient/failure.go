@@ -1,59 +1,35 @@
 package oauthclient
 
 import (
-	"context"
 	"errors"
-	"net"
-	"net/url"
-	"strings"
-	"syscall"
 	"time"
-	"unicode"
 
-	"mcpgateway/services/egress"
 	"mcpgateway/services/fault"
+	"mcpgateway/services/oauthclient/authserver"
 )
 
-// failure is what kept a step of a connection from succeeding: the state it
-// leaves, a code for machines and a text for administrators. The cause is for
-// the log.
+// failure is a failed step of a connection: the resulting state, a code for
+// machines and a text for administrators. The cause is for the log.
 type failure struct {
 	state State
 	code  string
 	text  string
-	retry time.Duration // when the authorization server asked to come back; 0 when it did not
+	retry time.Duration // requested by the authorization server; 0 if not
 	cause error
 
-	// Where the gateway could not be registered, and why no other way was
-	// left; empty for other failures.
+	// For a failed registration: the issuer, and the reasons no registration
+	// was possible.
 	issuer  string
 	reasons []string
 }
 
-// Codes of failures that are no OAuth error codes.
+// Codes of failures besides those of package authserver.
 const (
-	codeUnreachable   = "unreachable"
-	codeTimeout       = "timeout"
-	codeBlocked       = "blocked_by_policy"
-	codeMetadata      = "invalid_metadata"
-	codeNoMetadata    = "no_metadata"
-	codeResource      = "resource_mismatch"
-	codeIssuer        = "issuer_mismatch"
-	codePKCE          = "pkce_unsupported"
-	codeEndpoint      = "insecure_endpoint"
-	codeRegistration  = "registration_unavailable"
-	codeTokenAnswer   = "invalid_token_response"
-	codeTokenRefused  = "token_refused"
-	codeServerError   = "server_error"
+	codeTokenRejected = "token_refused"
 	codeIssuerChanged = "issuer_changed"
 )
 
-// OAuth error codes that decide what happens next (RFC 6749 section 5.2).
-const (
-	oauthInvalidGrant  = "invalid_grant"
-	oauthInvalidClient = "invalid_client"
-)
-
+// Error returns the text with the cause.
 func (f *failure) Error() string {
 	if f.cause != nil {
 		return f.text + ": " + f.cause.Error()
@@ -61,11 +37,11 @@ func (f *failure) Error() string {
 	return f.text
 }
 
+// Unwrap returns the cause.
 func (f *failure) Unwrap() error { return f.cause }
 
-// fail returns a failure; text is made presentable.
 func fail(state State, code, text string) *failure {
-	return &failure{state: state, code: code, text: presentable(text)}
+	return &failure{state: state, code: code, text: authserver.DisplayText(text)}
 }
 
 func (f *failure) because(cause error) *failure {
@@ -74,68 +50,51 @@ func (f *failure) because(cause error) *failure {
 	return &g
 }
 
-// unreachable returns the failure of an HTTP exchange that broke. The URL that
-// net/http puts into its errors is left out, as its query may hold a secret.
-func unreachable(who string, err error) *failure {
-	var u *url.Error
-	if errors.As(err, &u) {
-		err = u.Err
+// asFailure returns the failure in err. ok is false if there is none.
+func asFailure(err error) (f *failure, ok bool) {
+	if errors.As(err, &f) {
+		return f, true
 	}
-	var blocked *egress.Blocked
-	if errors.As(err, &blocked) {
-		return fail(BlockedByPolicy, codeBlocked, who+" cannot be reached: "+blocked.Error()).because(err)
+	var e *authserver.Error
+	if !errors.As(err, &e) {
+		return nil, false
 	}
-	var slow net.Error
-	if errors.Is(err, context.DeadlineExceeded) || errors.As(err, &slow) && slow.Timeout() {
-		return fail(Degraded, codeTimeout, who+" did not answer in time").because(err)
-	}
-	var errno syscall.Errno
-	if errors.As(err, &errno) { // the text of err names addresses, which clients may not read
-		return fail(Degraded, codeUnreachable, who+" cannot be reached: "+errno.Error()).because(err)
-	}
-	return fail(Degraded, codeUnreachable, who+" cannot be reached: "+err.Error()).because(err)
+	return &failure{state: stateAfter(e.Kind), code: e.Code, text: e.Text, retry: e.RetryAfter, cause: e.Cause}, true
 }
 
-// failureOf returns err as a failure; anything else becomes one that is tried
-// again.
+// stateAfter returns the state of a connection after an error of the
+// authorization server.
+func stateAfter(kind authserver.Kind) State {
+	switch kind {
+	case authserver.Blocked:
+		return BlockedByPolicy
+	case authserver.GrantRejected:
+		return NeedsReauth
+	case authserver.ClientRejected:
+		return RegistrationRejected
+	default:
+		return Degraded
+	}
+}
+
+// failureOf returns the failure in err, or a temporary one for other errors.
 func failureOf(err error) *failure {
-	var f *failure
-	if errors.As(err, &f) {
+	if f, ok := asFailure(err); ok {
 		return f
 	}
-	return fail(Degraded, codeServerError, fault.From(err).Message).because(err)
+	return fail(Degraded, authserver.CodeServerError, fault.From(err).Message).because(err)
 }
 
-// asFault returns what callers get for a failure while the server with the
-// alias was being connected or called.
+// asFault returns the fault for callers of the server with the alias.
 func (f *failure) asFault(alias string) *fault.Fault {
 	code := fault.CodeUpstreamUnauthorized
 	switch {
-	case f.state == Degraded && f.code == codeTimeout:
+	case f.state == Degraded && f.code == authserver.CodeTimeout:
 		code = fault.CodeUpstreamTimeout
 	case f.state == Degraded || f.state == BlockedByPolicy:
 		code = fault.CodeUpstreamUnavailable
 	}
-	out := fault.Upstream(code, "the OAuth connection of server %s: %s", alias, f.text)
+	out := fault.Upstream(code, "Can't authorize requests to server %s. %s", alias, f.text)
 	out.RetryAfter = f.retry
 	return out.Because(f.cause)
-}
-
-// presentable returns text as administrators see it: printable, on one line,
-// without marks that change the direction of writing, of at most maxText
-// characters.
-func presentable(text string) string {
-	text = strings.Join(strings.Fields(strings.Map(func(r rune) rune {
-		switch {
-		case unicode.IsSpace(r):
-			return ' '
-		case !unicode.IsPrint(r) || unicode.Is(unicode.Cf, r) || r == unicode.ReplacementChar:
-			return -1
-		}
-		return r
-	}, text)), " ")
-	if r := []rune(text); len(r) > maxText {
-		return string(r[:maxText-1]) + "…"
-	}
-	return text
 }

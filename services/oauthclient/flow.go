@@ -7,7 +7,6 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"errors"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -16,22 +15,23 @@ import (
 	"mcpgateway/models"
 	"mcpgateway/services/activity"
 	"mcpgateway/services/fault"
+	"mcpgateway/services/oauthclient/authserver"
 	"mcpgateway/services/secrets"
 )
 
-// Start is an authorization that is to begin.
+// Start holds the parameters of an authorization to start.
 type Start struct {
 	ServerID  string
-	SessionID string // of the browser session that begins it and alone can finish it
+	SessionID string // browser session that starts the flow and must finish it
 }
 
-// Start finds the server's authorization server, chooses how the gateway is
-// known there, and returns the URL to send the browser to. It may register the
-// gateway (recorded as connection.registered) and stores the flow for ten
+// Start discovers the server's authorization server, selects a registration
+// there, and returns the URL to redirect the browser to. It may register the
+// gateway (recorded as connection.registered) and stores the flow for 10
 // minutes (recorded as connection.started). It returns UNAUTHORIZED without a
-// browser session, NOT_FOUND for an unknown server, CONFLICT when the server
-// does not use OAuth, and an UPSTREAM_ fault that says what is wrong on the
-// other side, which the connection's status then tells too.
+// browser session, NOT_FOUND for an unknown server, CONFLICT if the server
+// doesn't use OAuth, and an UPSTREAM_ fault for a problem at the other side,
+// which is also stored in the connection's status.
 func (c *Connections) Start(ctx context.Context, s Start) (authorizeURL string, err error) {
 	if s.SessionID == "" {
 		return "", fault.Unauthorized()
@@ -43,14 +43,14 @@ func (c *Connections) Start(ctx context.Context, s Start) (authorizeURL string, 
 	return c.start(ctx, server, s, false)
 }
 
-// oauthServer reads a server that uses OAuth.
+// oauthServer returns a server that uses OAuth.
 func (c *Connections) oauthServer(ctx context.Context, serverID string) (*subject, error) {
 	server, err := c.server(ctx, serverID)
 	if err != nil {
 		return nil, err
 	}
 	if server.AuthType != models.UpstreamAuthOAuth {
-		return nil, fault.Conflict("server %s has authType %s: set it to oauth first", server.Alias, server.AuthType)
+		return nil, fault.Conflict("Server %s has authType %s. Set it to oauth first.", server.Alias, server.AuthType)
 	}
 	return server, nil
 }
@@ -61,14 +61,13 @@ func (c *Connections) start(ctx context.Context, server *subject, s Start, repea
 		return "", err
 	}
 	address, err := c.prepare(ctx, server, &present, s, repeated)
-	var f *failure
-	if errors.As(err, &f) {
+	if f, ok := asFailure(err); ok {
 		return "", c.noteFailure(ctx, server, f)
 	}
 	return address, err
 }
 
-// prepare does what Start says. Its error may be a failure.
+// prepare implements Start. Its error may be a failure.
 func (c *Connections) prepare(ctx context.Context, server *subject, present *models.Connection, s Start, repeated bool) (string, error) {
 	found, cancel := context.WithTimeout(ctx, discoverTimeout)
 	defer cancel()
@@ -76,23 +75,22 @@ func (c *Connections) prepare(ctx context.Context, server *subject, present *mod
 	if err != nil {
 		return "", err
 	}
-	said, err := c.exchange.probe(found, address)
+	said, err := c.authClient.Probe(found, address)
 	if err != nil {
 		return "", err
 	}
-	a, err := c.exchange.discover(found, address, said, present.Issuer)
+	a, err := c.authClient.Discover(found, address, said, present.Issuer)
 	if err != nil {
 		return "", err
 	}
-	scopes := a.wanted(server.OAuthScopes, c.keptScopes(present, server, a))
+	scopes := a.RequestScopes(server.OAuthScopes, c.keptScopes(present, server, a))
 	known, err := c.register(ctx, server, a, scopes)
-	var f *failure
-	switch {
-	case errors.As(err, &f):
+	if f, ok := asFailure(err); ok {
 		at := *f
-		at.issuer, at.reasons = a.issuer, known.reasons
+		at.issuer, at.reasons = a.Issuer, known.reasons
 		return "", &at
-	case err != nil:
+	}
+	if err != nil {
 		return "", err
 	}
 	state, verifier := randomText(), randomText()
@@ -100,9 +98,9 @@ func (c *Connections) prepare(ctx context.Context, server *subject, present *mod
 	now := c.Now()
 	flow := models.ConnectionFlow{
 		StateHash: hash[:], ServerID: server.ID, SessionID: s.SessionID, ServerURL: server.URL,
-		Issuer: a.issuer, IssuerRequired: a.issuerRequired, Resource: a.resource, TokenEndpoint: a.token, RevocationEndpoint: a.revoke,
+		Issuer: a.Issuer, IssuerRequired: a.IssuerRequired, Resource: a.Resource, TokenEndpoint: a.TokenEndpoint, RevocationEndpoint: a.RevocationEndpoint,
 		RedirectURI: known.redirectURI, Scopes: scopes,
-		RegistrationKind: string(known.kind), RegistrationID: known.registrationID, ClientID: known.client.id, AuthMethod: known.client.method,
+		RegistrationKind: string(known.kind), RegistrationID: known.registrationID, ClientID: known.client.ID, AuthMethod: known.client.Method,
 		ChoiceReasons: known.reasons, Repeated: repeated, CreatedAt: now, ExpiresAt: now.Add(FlowLifetime),
 	}
 	if flow.Verifier, err = c.Keys.Seal(secrets.NewValue(verifier), verifierRow(hash[:])); err != nil {
@@ -111,21 +109,24 @@ func (c *Connections) prepare(ctx context.Context, server *subject, present *mod
 	if err := c.storeFlow(ctx, server, &flow); err != nil {
 		return "", err
 	}
-	return authorizeURL(a.authorize, &flow, state, verifier)
+	return a.AuthorizationURL(authserver.AuthorizationRequest{
+		ClientID: flow.ClientID, RedirectURI: flow.RedirectURI, State: state, Verifier: verifier, Scopes: scopes,
+	})
 }
 
-// keptScopes returns what is asked for beyond a server's usual scopes: what it
-// found missing, and then also what was granted before, which a new
-// authorization would lose otherwise (SEP-2350). Grants of another issuer are
-// nothing to keep.
-func (c *Connections) keptScopes(present *models.Connection, server *subject, a *authority) []string {
-	if len(present.ScopesNeeded) == 0 || present.Issuer != a.issuer || present.ServerURL != server.URL {
+// keptScopes returns the scopes to request in addition to a server's usual
+// ones: those it reported as missing and, in that case, those granted before,
+// which a new authorization would lose (SEP-2350). Grants of another issuer
+// don't count.
+func (c *Connections) keptScopes(present *models.Connection, server *subject, a *authserver.Metadata) []string {
+	if len(present.ScopesNeeded) == 0 || present.Issuer != a.Issuer || present.ServerURL != server.URL {
 		return nil
 	}
 	return slices.Concat(present.Scopes, present.ScopesNeeded)
 }
 
-// maxFlows is how many flows of one server can be open; the oldest go.
+// maxFlows is the maximum number of open flows per server. The oldest are
+// deleted.
 const maxFlows = 20
 
 func (c *Connections) storeFlow(ctx context.Context, server *subject, flow *models.ConnectionFlow) error {
@@ -158,34 +159,8 @@ func (c *Connections) storeFlow(ctx context.Context, server *subject, flow *mode
 	return nil
 }
 
-// authorizeURL returns where the browser is sent (RFC 6749 section 4.1.1, RFC
-// 7636 section 4.3, RFC 8707 section 2).
-func authorizeURL(endpoint string, flow *models.ConnectionFlow, state, verifier string) (string, error) {
-	u, err := url.Parse(endpoint)
-	if err != nil {
-		return "", fail(Degraded, codeEndpoint, "the authorization endpoint has an unusable address")
-	}
-	challenge := sha256.Sum256([]byte(verifier))
-	q := u.Query()
-	for name, value := range map[string]string{
-		"response_type": "code", "client_id": flow.ClientID, "redirect_uri": flow.RedirectURI, "state": state,
-		"code_challenge": base64.RawURLEncoding.EncodeToString(challenge[:]), "code_challenge_method": "S256",
-		"scope": joinScopes(flow.Scopes), "resource": flow.Resource,
-	} {
-		q.Del(name)
-		if value != "" {
-			q.Set(name, value)
-		}
-	}
-	if slices.Contains(flow.Scopes, scopeOffline) {
-		q.Set("prompt", "consent") // OpenID Connect Core section 11 asks for it
-	}
-	u.RawQuery = q.Encode()
-	return u.String(), nil
-}
-
-// noteFailure stores why an authorization could not begin or end, and returns
-// it as a fault. A connection that works keeps its state.
+// noteFailure stores the failure of an authorization and returns it as a fault.
+// A working connection keeps its state.
 func (c *Connections) noteFailure(ctx context.Context, server *subject, f *failure) error {
 	present, _, err := row(c.DB.WithContext(ctx), server.ID)
 	if err != nil {
@@ -193,7 +168,7 @@ func (c *Connections) noteFailure(ctx context.Context, server *subject, f *failu
 	}
 	if present.AccessToken == "" && present.RefreshToken == "" && (f.state == RegistrationRejected || f.state == BlockedByPolicy) {
 		present.State, present.Reason = string(f.state), ""
-		if f.issuer != "" { // whoever enters a static client has to know where
+		if f.issuer != "" { // shown to the administrator who enters a static client
 			present.Issuer, present.RegistrationKind, present.ChoiceReasons = f.issuer, "", f.reasons
 		}
 	}
@@ -205,11 +180,11 @@ func (c *Connections) noteFailure(ctx context.Context, server *subject, f *failu
 	return f.asFault(server.Alias)
 }
 
-// randomText returns 43 characters that hold 256 random bits, fit for a state
-// and for a code verifier (RFC 7636 section 4.1).
+// randomText returns 256 random bits as 43 characters, valid as a state and as
+// a code verifier (RFC 7636 section 4.1).
 func randomText() string {
 	var b [32]byte
-	_, _ = rand.Read(b[:]) // it never fails (crypto/rand)
+	_, _ = rand.Read(b[:]) // never fails
 	return base64.RawURLEncoding.EncodeToString(b[:])
 }
 
@@ -217,7 +192,7 @@ func verifierRow(stateHash []byte) string {
 	return "connection_flows/" + hex.EncodeToString(stateHash) + "/verifier"
 }
 
-// actorName returns who acts, for people.
+// actorName returns the display name of the actor.
 func actorName(ctx context.Context) string {
 	a := activity.ActorOf(ctx)
 	if a.Name != "" {

@@ -16,7 +16,7 @@ import (
 	"mcpgateway/services/upstream"
 )
 
-func TestAServerIsConnected(t *testing.T) {
+func TestConnect(t *testing.T) {
 	each(t, func(t *testing.T, p *provider, w *world) {
 		w.wantState(t, oauthclient.NotConnected, "")
 		want(t, func() error { _, err := w.Token(t.Context(), w.server(t)); return err }(), fault.CodeUpstreamUnauthorized)
@@ -25,10 +25,10 @@ func TestAServerIsConnected(t *testing.T) {
 		w.wantState(t, oauthclient.Authorizing, "")
 		q := at.Query()
 		if q.Get("resource") != p.mcp() || q.Get("scope") != "read write" || q.Get("code_challenge") == "" || len(q.Get("state")) < 43 || q.Has("prompt") {
-			t.Errorf("asked with %v", q)
+			t.Errorf("authorization request %v", q)
 		}
 		if want := gatewayURL + "/oauth/callback/" + oauthclient.IssuerID(p.url); q.Get("redirect_uri") != want {
-			t.Errorf("the redirect URI is %s, want %s", q.Get("redirect_uri"), want)
+			t.Errorf("redirect_uri = %s, want %s", q.Get("redirect_uri"), want)
 		}
 		if _, err := w.Finish(t.Context(), visit(t, at)); err != nil {
 			t.Fatal(err)
@@ -39,21 +39,21 @@ func TestAServerIsConnected(t *testing.T) {
 		}
 		token := w.token(t)
 		if !get(p, func() bool { return p.access[token] }) {
-			t.Error("the token is not one that was granted")
+			t.Error("Token() isn't an issued token")
 		}
 		if got := w.server(t).ConfigVersion; got != 2 {
-			t.Errorf("the configuration version is %d, so the old sessions go on", got)
+			t.Errorf("ConfigVersion = %d, want 2 to end old sessions", got)
 		}
 		if diff := cmp.Diff([]string{"connection.registered", "connection.started", "connection.connected"}, w.audited(t)); diff != "" {
 			t.Error(diff)
 		}
-		w.nothingInTheClear(t, p)
+		w.checkNoPlaintext(t, p)
 	})
 }
 
-// nothingInTheClear checks that no token, code, verifier or client secret
-// stands in the tables or the log.
-func (w *world) nothingInTheClear(t *testing.T, p *provider) {
+// checkNoPlaintext checks that the tables and the log contain no token, code,
+// verifier or client secret.
+func (w *world) checkNoPlaintext(t *testing.T, p *provider) {
 	t.Helper()
 	var kept strings.Builder
 	kept.WriteString(w.log.String())
@@ -87,12 +87,12 @@ func (w *world) nothingInTheClear(t *testing.T, p *provider) {
 	}
 	for _, s := range secretsSeen {
 		if s != "" && strings.Contains(kept.String(), s) {
-			t.Errorf("%s stands in the clear", s)
+			t.Errorf("%s is stored in plaintext", s)
 		}
 	}
 }
 
-func TestTokensAreBoundToTheirRow(t *testing.T) {
+func TestSealedTokensAreBoundToRows(t *testing.T) {
 	p := newProvider(t)
 	w := onSQLite(t, p, options{})
 	w.connect(t)
@@ -102,12 +102,12 @@ func TestTokensAreBoundToTheirRow(t *testing.T) {
 	}
 	_ = w.Changed(t.Context(), "connection:"+serverID)
 	if v, err := w.Token(t.Context(), w.server(t)); err == nil {
-		t.Errorf("a token that was moved opens: %s", v.Reveal())
+		t.Errorf("Token() = %s for a moved ciphertext", v.Reveal())
 	}
 }
 
-// TestUpstreamState goes through what a callback's state protects from: it is
-// used once, within ten minutes, and by the browser session that began.
+// TestUpstreamState checks that a state is accepted once, within 10 minutes,
+// and only from the browser session that started the flow.
 func TestUpstreamState(t *testing.T) {
 	each(t, func(t *testing.T, p *provider, w *world) {
 		start := func() oauthclient.Callback { return visit(t, w.begin(t)) }
@@ -131,9 +131,9 @@ func TestUpstreamState(t *testing.T) {
 		forged.State = strings.Repeat("A", 1<<20)
 		refuse("an endless state", forged, fault.CodeInvalidParameter)
 		if n := p.grants("authorization_code"); n != 0 {
-			t.Fatalf("%d codes were sent on", n)
+			t.Fatalf("%d codes sent, want 0", n)
 		}
-		// None of these spent the state.
+		// None of these consumed the state.
 		if _, err := w.Finish(t.Context(), cb); err != nil {
 			t.Fatal(err)
 		}
@@ -146,17 +146,17 @@ func TestUpstreamState(t *testing.T) {
 			cb := start()
 			w.Advance(c.age)
 			if _, err := w.Finish(t.Context(), cb); (err == nil) != c.ok {
-				t.Errorf("after %v: %v", c.age, err)
+				t.Errorf("Finish() after %v = %v", c.age, err)
 			}
 		}
 		_, err := w.Start(t.Context(), oauthclient.Start{ServerID: serverID})
 		want(t, err, fault.CodeUnauthorized)
-		_, err = w.Start(t.Context(), oauthclient.Start{ServerID: "nobody", SessionID: session})
+		_, err = w.Start(t.Context(), oauthclient.Start{ServerID: "unknown", SessionID: session})
 		want(t, err, fault.CodeNotFound)
 	})
 }
 
-func TestTheSameCallbackTwiceAtOnceIsUsedOnce(t *testing.T) {
+func TestConcurrentCallbacksUseFlowOnce(t *testing.T) {
 	each(t, func(t *testing.T, p *provider, w *world) {
 		cb := visit(t, w.begin(t))
 		errs := make(chan error, 8)
@@ -170,13 +170,13 @@ func TestTheSameCallbackTwiceAtOnceIsUsedOnce(t *testing.T) {
 			}
 		}
 		if n := p.grants("authorization_code"); good != 1 || n != 1 {
-			t.Errorf("%d succeeded with %d codes sent", good, n)
+			t.Errorf("%d succeeded with %d codes sent, want 1 and 1", good, n)
 		}
 	})
 }
 
-// TestMixUp checks the issuer of answers (RFC 9207): whatever does not come
-// from the flow's own issuer ends before its code is sent anywhere.
+// TestMixUp checks the issuer of responses (RFC 9207): a response of another
+// issuer fails before its code is sent.
 func TestMixUp(t *testing.T) {
 	for _, c := range []struct {
 		name       string
@@ -184,13 +184,13 @@ func TestMixUp(t *testing.T) {
 		iss        string
 		ok         bool
 	}{
-		{"promised and right", true, "", true},
-		{"promised and missing", true, "omit", false},
-		{"not promised and missing", false, "omit", true},
-		{"not promised and right", false, "", true},
-		{"promised and of another", true, "https://evil.example.com", false},
-		{"not promised and of another", false, "https://evil.example.com", false},
-		{"promised and with a slash more", true, "slash", false},
+		{"required and equal", true, "", true},
+		{"required and missing", true, "omit", false},
+		{"optional and missing", false, "omit", true},
+		{"optional and equal", false, "", true},
+		{"required and different", true, "https://evil.example.com", false},
+		{"optional and different", false, "https://evil.example.com", false},
+		{"required with an extra slash", true, "slash", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := newProvider(t)
@@ -201,40 +201,40 @@ func TestMixUp(t *testing.T) {
 			w := onSQLite(t, p, options{})
 			_, err := w.Finish(t.Context(), visit(t, w.begin(t)))
 			if (err == nil) != c.ok {
-				t.Fatalf("got %v", err)
+				t.Fatalf("Finish() = %v, want success %v", err, c.ok)
 			}
 			sent := p.grants("authorization_code")
 			if c.ok != (sent == 1) {
-				t.Errorf("%d codes were sent", sent)
+				t.Errorf("%d codes sent", sent)
 			}
 			if !c.ok && w.status(t).ErrorCode != "issuer_mismatch" {
 				t.Errorf("got %+v", w.status(t))
 			}
 		})
 	}
-	t.Run("an error of another issuer", func(t *testing.T) {
+	t.Run("error from another issuer", func(t *testing.T) {
 		p := newProvider(t)
 		w := onSQLite(t, p, options{})
 		cb := visit(t, w.begin(t))
 		cb.Code, cb.Error, cb.Issuer = "", "access_denied", "https://evil.example.com"
 		_, err := w.Finish(t.Context(), cb)
 		if f := want(t, err, fault.CodeUpstreamUnauthorized); strings.Contains(f.Message, "access_denied") {
-			t.Errorf("a foreign error is shown: %s", f.Message)
+			t.Errorf("error of another issuer is shown: %s", f.Message)
 		}
 	})
-	t.Run("at the callback of another issuer", func(t *testing.T) {
+	t.Run("callback of another issuer", func(t *testing.T) {
 		p := newProvider(t)
 		p.issAdvertised, p.iss = false, "omit"
 		w := onSQLite(t, p, options{})
 		cb := visit(t, w.begin(t))
 		cb.IssuerID = oauthclient.IssuerID("https://evil.example.com")
 		if _, err := w.Finish(t.Context(), cb); err == nil || p.grants("authorization_code") != 0 {
-			t.Errorf("got %v with %d codes sent", err, p.grants("authorization_code"))
+			t.Errorf("Finish() = %v with %d codes sent", err, p.grants("authorization_code"))
 		}
 	})
 }
 
-func TestTheAnswerOfAPersonWhoSaysNoIsShown(t *testing.T) {
+func TestDeniedAuthorizationIsReported(t *testing.T) {
 	p := newProvider(t)
 	w := onSQLite(t, p, options{})
 	cb := visit(t, w.begin(t))
@@ -247,15 +247,15 @@ func TestTheAnswerOfAPersonWhoSaysNoIsShown(t *testing.T) {
 	}
 }
 
-func TestRegistrationsAreHeldAndRenewedOnce(t *testing.T) {
+func TestRegistrationReuseAndRenewal(t *testing.T) {
 	each(t, func(t *testing.T, p *provider, w *world) {
 		w.connect(t)
 		w.connect(t)
 		if n := p.count("POST /register"); n != 1 {
-			t.Fatalf("it registered %d times", n)
+			t.Fatalf("%d registrations", n)
 		}
-		// The authorization server forgets it: the second half of the flow
-		// finds out, and begins anew by itself, once.
+		// The authorization server deletes the registration. The second half of the
+		// flow detects this and restarts it once.
 		p.set(func() { clear(p.clients) })
 		done, err := w.Finish(t.Context(), visit(t, w.begin(t)))
 		if err != nil || done.AuthorizeURL == "" {
@@ -264,22 +264,22 @@ func TestRegistrationsAreHeldAndRenewedOnce(t *testing.T) {
 		p.set(func() { clear(p.clients) })
 		done, err = w.Finish(t.Context(), visit(t, parse(t, done.AuthorizeURL)))
 		if err == nil || done.AuthorizeURL != "" {
-			t.Fatalf("it goes on and on: %+v, %v", done, err)
+			t.Fatalf("second restart: %+v, %v", done, err)
 		}
-		// Or an administrator says so.
+		// An administrator can also drop it.
 		if err := w.DropRegistration(t.Context(), serverID); err != nil {
 			t.Fatal(err)
 		}
 		want(t, w.DropRegistration(t.Context(), serverID), fault.CodeConflict)
 		w.connect(t)
 		if n := p.count("POST /register"); n != 3 {
-			t.Errorf("it registered %d times", n)
+			t.Errorf("%d registrations", n)
 		}
 		w.wantState(t, oauthclient.Connected, "")
 	})
 }
 
-func TestTheClientIsKnownAsItWasChosen(t *testing.T) {
+func TestClientRegistrationKinds(t *testing.T) {
 	for name, c := range map[string]struct {
 		prepare func(p *provider)
 		options options
@@ -288,14 +288,14 @@ func TestTheClientIsKnownAsItWasChosen(t *testing.T) {
 		id      string
 		path    string
 	}{
-		"by its document": {func(p *provider) { p.documents = true }, options{}, "", oauthclient.Document, document{}.URL(), "/oauth/callback"},
-		"by a static client": {func(p *provider) { p.noRegister, p.clients["given"] = true, "sesame" }, options{secret: "sesame"}, "given", oauthclient.Static, "given",
+		"client document": {func(p *provider) { p.documents = true }, options{}, "", oauthclient.Document, document{}.URL(), "/oauth/callback"},
+		"static client": {func(p *provider) { p.noRegister, p.clients["given"] = true, "sesame" }, options{secret: "sesame"}, "given", oauthclient.Static, "given",
 			"/oauth/callback/"},
-		"by a static client, as it is not registered": {func(p *provider) {
+		"static client after rejected registration": {func(p *provider) {
 			p.clients["given"] = "sesame"
 			p.serve = func(w http.ResponseWriter, r *http.Request) bool {
 				if r.URL.Path == "/register" {
-					answer(w, 403, map[string]any{"error": "access_denied"})
+					respond(w, 403, map[string]any{"error": "access_denied"})
 				}
 				return r.URL.Path == "/register"
 			}
@@ -320,23 +320,23 @@ func TestTheClientIsKnownAsItWasChosen(t *testing.T) {
 				t.Errorf("got %+v", s)
 			}
 			w.Advance(2 * time.Hour)
-			w.token(t) // is renewed as the same client
+			w.token(t) // refreshed with the same client
 		})
 	}
 }
 
-func TestARefusedRegistrationIsShown(t *testing.T) {
+func TestRejectedRegistrationIsReported(t *testing.T) {
 	p := newProvider(t)
 	p.noRegister = true
-	w := onSQLite(t, p, options{document: document{why: "it is a test"}})
+	w := onSQLite(t, p, options{document: document{why: "test"}})
 	_, err := w.Start(t.Context(), oauthclient.Start{ServerID: serverID, SessionID: session})
 	want(t, err, fault.CodeUpstreamUnauthorized)
-	if s := w.wantState(t, oauthclient.RegistrationRejected, ""); !strings.Contains(s.ErrorText, "enter a client id") {
+	if s := w.wantState(t, oauthclient.RegistrationRejected, ""); !strings.Contains(s.ErrorText, "Enter a client ID") {
 		t.Errorf("got %+v", s)
 	}
 }
 
-func TestDisconnectForgetsAndRevokes(t *testing.T) {
+func TestDisconnectRevokesTokens(t *testing.T) {
 	each(t, func(t *testing.T, p *provider, w *world) {
 		w.connect(t)
 		revoked, err := w.Disconnect(t.Context(), serverID)
@@ -345,7 +345,7 @@ func TestDisconnectForgetsAndRevokes(t *testing.T) {
 		}
 		w.wantState(t, oauthclient.NotConnected, "")
 		if n := get(p, func() int { return len(p.access) + len(p.refresh) }); n != 0 {
-			t.Errorf("%d tokens are still good", n)
+			t.Errorf("%d tokens are still valid", n)
 		}
 		_, err = w.Token(t.Context(), w.server(t))
 		want(t, err, fault.CodeUpstreamUnauthorized)
@@ -354,17 +354,17 @@ func TestDisconnectForgetsAndRevokes(t *testing.T) {
 			p.serve = func(w http.ResponseWriter, r *http.Request) bool { w.WriteHeader(500); return true }
 		})
 		if revoked, err := w.Disconnect(t.Context(), serverID); err != nil || revoked {
-			t.Errorf("with a dead authorization server: %t, %v", revoked, err)
+			t.Errorf("Disconnect() with a failing authorization server = %t, %v", revoked, err)
 		}
 		w.wantState(t, oauthclient.NotConnected, "")
-		_, err = w.Disconnect(t.Context(), "nobody")
+		_, err = w.Disconnect(t.Context(), "unknown")
 		want(t, err, fault.CodeNotFound)
 	})
 }
 
-// TestAnAuthorizationServerThatChangedGetsNothingOfTheOldOne follows a server
-// to another authorization server.
-func TestAnAuthorizationServerThatChangedGetsNothingOfTheOldOne(t *testing.T) {
+// TestChangedIssuerReceivesNoOldTokens moves a server to another authorization
+// server.
+func TestChangedIssuerReceivesNoOldTokens(t *testing.T) {
 	each(t, func(t *testing.T, p *provider, w *world) {
 		next := newProvider(t)
 		w.connect(t)
@@ -381,9 +381,9 @@ func TestAnAuthorizationServerThatChangedGetsNothingOfTheOldOne(t *testing.T) {
 		want(t, err, fault.CodeUpstreamUnauthorized)
 		at := w.begin(t)
 		if !strings.HasPrefix(at.String(), next.url) || get(p, func() bool { _, known := p.clients[at.Query().Get("client_id")]; return known }) {
-			t.Errorf("it goes to %s", at)
+			t.Errorf("authorization URL %s", at)
 		}
-		// The resource stays that of the server, which the new one must be told.
+		// The resource indicator is still the server's URL.
 		if at.Query().Get("resource") != p.mcp() {
 			t.Errorf("got %v", at.Query())
 		}
@@ -394,12 +394,12 @@ func TestAnAuthorizationServerThatChangedGetsNothingOfTheOldOne(t *testing.T) {
 			t.Errorf("got %+v", s)
 		}
 		if contains(get(next, func() []string { return next.auths }), old) {
-			t.Error("the old token went to the new server")
+			t.Error("the new authorization server received the old token")
 		}
 	})
 }
 
-func TestTokensDoNotFollowAServerToAnotherURL(t *testing.T) {
+func TestTokensAreBoundToServerURL(t *testing.T) {
 	p := newProvider(t)
 	w := onSQLite(t, p, options{})
 	w.connect(t)
@@ -411,12 +411,12 @@ func TestTokensDoNotFollowAServerToAnotherURL(t *testing.T) {
 	w.wantState(t, oauthclient.NeedsReauth, oauthclient.ReasonURLChanged)
 }
 
-// refusal is what the provider answers to a token it does not take.
+// refusal returns the provider's response to a rejected token.
 func refusal(p *provider, more string) *upstream.Challenge {
 	return &upstream.Challenge{Status: 401, WWWAuthenticate: []string{`Bearer resource_metadata="` + p.url + `/.well-known/oauth-protected-resource/mcp"` + more}}
 }
 
-func TestTheQueryOfAnAuthorizationEndpointStays(t *testing.T) {
+func TestAuthorizationEndpointKeepsQuery(t *testing.T) {
 	at, err := url.Parse("https://as.example.com/authorize?tenant=a%26b")
 	if err != nil {
 		t.Fatal(err)

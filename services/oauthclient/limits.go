@@ -2,36 +2,28 @@ package oauthclient
 
 import "time"
 
-// Limits of connections (contract, "Limits"; MCP 2025-11-25, "Authorization").
+// Limits of connections (specification, "Limits"; MCP 2025-11-25, "Authorization").
 const (
-	FlowLifetime = 10 * time.Minute // from the start to the callback
-	RefreshShare = 0.8              // of an access token's life, when it is renewed
+	FlowLifetime = 10 * time.Minute // from Start to the callback
+	RefreshShare = 0.8              // of an access token's lifetime, after which it is refreshed
 
-	maxDocument     = 1 << 20          // bytes of metadata, a registration or a token answer
 	requestTimeout  = 10 * time.Second // of one request to an authorization server
-	discoverTimeout = 30 * time.Second // of finding an authorization server
-	workTimeout     = 30 * time.Second // of a refresh with its wait for the lock and its write
+	discoverTimeout = 30 * time.Second // of discovery
+	workTimeout     = 30 * time.Second // of a refresh, including the lock and the write
 
-	refreshSpread   = 0.05 // of a token's life, by which refreshes are spread to the earlier
+	refreshSpread   = 0.05 // of a token's lifetime, by which refreshes are randomly advanced
 	forcedSpacing   = time.Minute
-	firstRetry      = 2 * time.Second // after a failed refresh; doubles
+	firstRetry      = 2 * time.Second // backoff after a failed refresh; doubles
 	lastRetry       = 10 * time.Minute
-	longestAsked    = time.Hour // Retry-After beyond it is not heeded
-	maxTokenLife    = 10 * 365 * 24 * time.Hour
-	refreshTogether = 4                // background refreshes at once
-	dueBatch        = 100              // read at once
+	refreshTogether = 4                // concurrent background refreshes
+	dueBatch        = 100              // connections per query
 	longestSleep    = 30 * time.Second // of the background refresher
 	shortestSleep   = 50 * time.Millisecond
 
 	saveAttempts = 5
 	saveRetry    = 100 * time.Millisecond // doubles
 
-	maxText        = 200 // characters of an error that is shown
-	maxScopes      = 100
-	maxScope       = 256              // bytes of one
-	maxTokenLength = 64 << 10         // bytes
-	maxEndpoint    = 2048             // bytes of a URL
-	maxCallback    = 4096             // bytes of one parameter of a callback
-	maxCached      = 10_000           // connections in memory
-	documentTrust  = 10 * time.Minute // how long a judgement of our document's address holds
+	maxCallback   = 4096             // bytes of one callback parameter
+	maxCached     = 10_000           // connections in memory
+	documentTrust = 10 * time.Minute // cache lifetime of the check of the client document's host
 )

@@ -26,7 +26,7 @@ import (
 	"mcpgateway/services/secrets"
 )
 
-// clock is a time that moves only when the test says so.
+// clock is a manual clock.
 type clock struct {
 	mu  sync.Mutex
 	now time.Time
@@ -46,17 +46,16 @@ func (c *clock) Advance(d time.Duration) {
 	c.now = c.now.Add(d)
 }
 
-// wallClock is the real time as databases keep it.
+// wallClock returns the real time with the precision of databases.
 func wallClock() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }
 
-// document is a client metadata document that may be eligible.
+// document is a client metadata document. It is eligible if why is empty.
 type document struct{ why string }
 
 func (d document) URL() string                   { return "https://gateway.example.com/oauth/client-metadata.json" }
 func (d document) WhyNot(context.Context) string { return d.why }
 
-// world is the connections of one database as a process of the gateway has
-// them.
+// world holds the connections of one gateway process and its database.
 type world struct {
 	*oauthclient.Connections
 	*clock
@@ -65,7 +64,7 @@ type world struct {
 	log  *logged
 }
 
-// logged keeps what was logged.
+// logged is a concurrency-safe log buffer.
 type logged struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -89,7 +88,7 @@ const (
 	serverID   = "s"
 )
 
-// options vary a world.
+// options configure a world.
 type options struct {
 	now      func() time.Time
 	document document
@@ -102,7 +101,7 @@ func keys() (*secrets.KeyRing, error) {
 	return secrets.ParseKeyRing("test:MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=")
 }
 
-// join opens the database as one more process of the gateway.
+// join opens the database as an additional gateway process.
 func join(t testing.TB, dsn string, o options) *world {
 	t.Helper()
 	w, closed, err := open(context.Background(), dsn, o)
@@ -182,11 +181,11 @@ func each(t *testing.T, f func(t *testing.T, p *provider, w *world)) {
 	t.Helper()
 	modelstest.EachDSN(t, func(t *testing.T, dsn string) {
 		p := newProvider(t)
-		f(t, p, newWorld(t, dsn, p.mcp(), options{document: document{why: "it is a test"}}))
+		f(t, p, newWorld(t, dsn, p.mcp(), options{document: document{why: "test"}}))
 	})
 }
 
-// onSQLite is the same for tests of what no database decides.
+// onSQLite returns the world of each on SQLite only.
 func onSQLite(t *testing.T, p *provider, o options) *world {
 	t.Helper()
 	return newWorld(t, modelstest.SQLite(t), p.mcp(), o)
@@ -220,8 +219,8 @@ func parse(t testing.TB, raw string) *url.URL {
 	return u
 }
 
-// visit opens an authorization URL as a browser whose person agrees, and
-// returns the callback it ends at.
+// visit opens an authorization URL in a browser whose user approves, and
+// returns the resulting callback.
 func visit(t testing.TB, at *url.URL) oauthclient.Callback {
 	t.Helper()
 	browser := &http.Client{
@@ -271,7 +270,7 @@ func (w *world) wantState(t testing.TB, state oauthclient.State, reason string) 
 	t.Helper()
 	s := w.status(t)
 	if s.State != state || s.Reason != reason {
-		t.Fatalf("the connection is %s (%s), want %s (%s): %s %s", s.State, s.Reason, state, reason, s.ErrorCode, s.ErrorText)
+		t.Fatalf("state = %s (%s), want %s (%s): %s %s", s.State, s.Reason, state, reason, s.ErrorCode, s.ErrorText)
 	}
 	return s
 }
@@ -290,12 +289,12 @@ func want(t testing.TB, err error, code fault.Code) *fault.Fault {
 	t.Helper()
 	var f *fault.Fault
 	if !errors.As(err, &f) || f.Code != code {
-		t.Fatalf("got %v, want the fault %s", err, code)
+		t.Fatalf("got error %v, want fault %s", err, code)
 	}
 	return f
 }
 
-// audited returns the actions in the audit log, the oldest first.
+// audited returns the actions in the audit log, oldest first.
 func (w *world) audited(t testing.TB) []string {
 	t.Helper()
 	var actions []string
@@ -313,7 +312,7 @@ func eventually(t testing.TB, what string, holds func() bool) {
 	defer tick.Stop()
 	for !holds() {
 		if time.Now().After(deadline) {
-			t.Fatalf("it did not happen: %s", what)
+			t.Fatalf("timeout waiting for: %s", what)
 		}
 		<-tick.C
 	}
@@ -337,7 +336,7 @@ func refreshTokenOf(t testing.TB, w *world) string {
 	return v.Reveal()
 }
 
-// freePort returns a port of this machine that nobody listens on.
+// freePort returns an unused local TCP port.
 func freePort(t testing.TB) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

@@ -58,28 +58,28 @@ func startOIDCProvider(t *testing.T, settings ...string) string {
 				ready <- issuer
 			}
 		}
-		_ = cmd.Wait() // it is killed
+		_ = cmd.Wait() // killed
 	}()
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill()
 		<-ended
 		if t.Failed() {
-			t.Logf("the provider said:\n%s", said)
+			t.Logf("provider output:\n%s", said)
 		}
 	})
 	select {
 	case issuer := <-ready:
 		return issuer
 	case <-ended:
-		t.Fatalf("the provider ended:\n%s", said)
+		t.Fatalf("provider exited:\n%s", said)
 	case <-time.After(30 * time.Second):
 		t.Fatalf("the provider did not start:\n%s", said)
 	}
 	return ""
 }
 
-// signIn goes from an authorization URL through the provider's forms, and
-// returns the callback that it ends at.
+// signIn submits the provider's forms from an authorization URL on, and returns
+// the resulting callback.
 func signIn(t *testing.T, at string) oauthclient.Callback {
 	t.Helper()
 	jar, err := cookiejar.New(nil)
@@ -125,7 +125,7 @@ func signIn(t *testing.T, at string) oauthclient.Callback {
 		}
 		at, form = next.String(), url.Values{"prompt": {string(prompt[1])}, "login": {"admin@example.com"}, "password": {"any"}}
 	}
-	t.Fatal("the forms do not end")
+	t.Fatal("too many forms")
 	return oauthclient.Callback{}
 }
 
@@ -134,8 +134,8 @@ var (
 	formPrompt = regexp.MustCompile(`name="prompt" value="([^"]*)"`)
 )
 
-// guarded is an MCP server that takes the tokens of a provider, which it asks
-// about each.
+// guarded is an MCP server that accepts the tokens of a provider. It
+// introspects each token.
 type guarded struct {
 	url string
 
@@ -157,7 +157,7 @@ func (g *guarded) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	g.mu.Unlock()
 	switch r.URL.Path {
 	case "/.well-known/oauth-protected-resource/mcp":
-		answer(w, 200, map[string]any{"resource": g.url + "/mcp", "authorization_servers": []string{issuer}, "scopes_supported": []string{"mcp:read"}})
+		respond(w, 200, map[string]any{"resource": g.url + "/mcp", "authorization_servers": []string{issuer}, "scopes_supported": []string{"mcp:read"}})
 	case "/mcp":
 		token := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
 		if token == "" || !g.active(issuer, token) {
@@ -177,19 +177,19 @@ func (g *guarded) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		case m.ID == nil:
 			w.WriteHeader(202)
 		case m.Method == "initialize":
-			answer(w, 200, map[string]any{"jsonrpc": "2.0", "id": m.ID, "result": map[string]any{
+			respond(w, 200, map[string]any{"jsonrpc": "2.0", "id": m.ID, "result": map[string]any{
 				"protocolVersion": "2025-11-25", "capabilities": map[string]any{}, "serverInfo": map[string]any{"name": "g", "version": "1"}}})
 		case m.Method == "tools/call":
-			answer(w, 200, map[string]any{"jsonrpc": "2.0", "id": m.ID, "result": map[string]any{"content": []any{}}})
+			respond(w, 200, map[string]any{"jsonrpc": "2.0", "id": m.ID, "result": map[string]any{"content": []any{}}})
 		default:
-			answer(w, 200, map[string]any{"jsonrpc": "2.0", "id": m.ID, "error": map[string]any{"code": -32601, "message": "unknown"}})
+			respond(w, 200, map[string]any{"jsonrpc": "2.0", "id": m.ID, "error": map[string]any{"code": -32601, "message": "unknown"}})
 		}
 	default:
 		http.NotFound(w, r)
 	}
 }
 
-// active asks the provider about a token (RFC 7662).
+// active introspects a token at the provider (RFC 7662).
 func (g *guarded) active(issuer, token string) bool {
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 10 * time.Second}
 	resp, err := client.PostForm(issuer+"/token/introspection", url.Values{"token": {token}, "client_id": {"inspector"}, "client_secret": {"inspectors-secret"}})
@@ -211,9 +211,9 @@ func (g *guarded) tokens() int {
 	return len(g.seen)
 }
 
-// TestUpstreamOIDCProvider connects to a real authorization server, known
-// there in each way, and lives through several of its tokens, which live for
-// five seconds, and their rotation.
+// TestUpstreamOIDCProvider connects to a real authorization server with each
+// kind of registration, and continues through several tokens with a lifetime of
+// 5 seconds and their rotation.
 func TestUpstreamOIDCProvider(t *testing.T) {
 	inspector := `{"client_id":"inspector","client_secret":"inspectors-secret","token_endpoint_auth_method":"client_secret_post","grant_types":[],"response_types":[],"redirect_uris":[]}`
 	for _, c := range []struct {
@@ -230,12 +230,12 @@ func TestUpstreamOIDCProvider(t *testing.T) {
 			t.Parallel()
 			g := newGuarded(t)
 			documents := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-				answer(w, 200, oauthclient.NewClientDocument(parse(t, gatewayURL), nil, wallClock).Metadata())
+				respond(w, 200, oauthclient.NewClientDocument(parse(t, gatewayURL), nil, wallClock).Metadata())
 			}))
 			given := "[" + inspector + "]"
 			if c.static {
-				// Its redirect URI holds the issuer, so the provider starts on a
-				// port that is known before.
+				// The redirect URI contains the issuer, so the provider must start on a
+				// known port.
 				port := freePort(t)
 				issuer := "http://127.0.0.1:" + port
 				c.settings = append(c.settings, "PORT="+port)
@@ -269,8 +269,8 @@ func TestUpstreamOIDCProvider(t *testing.T) {
 	}
 }
 
-// lives calls the server all the time, through two tokens, and then once
-// more after the token was left to end.
+// lives calls the server continuously for two tokens, and once more after a
+// token has expired.
 func (w *world) lives(t *testing.T, g *guarded) {
 	t.Helper()
 	pool, target := w.through(t)
@@ -286,23 +286,23 @@ func (w *world) lives(t *testing.T, g *guarded) {
 	defer tick.Stop()
 	for g.tokens() < 2 {
 		if err := call(t, pool, target); err != nil {
-			t.Errorf("a call in between: %v", err)
+			t.Errorf("call: %v", err)
 			break
 		}
 		select {
 		case <-deadline:
-			t.Fatalf("only %d tokens were seen", g.tokens())
+			t.Fatalf("%d tokens, want 2", g.tokens())
 		case <-tick.C:
 		}
 	}
 	cancel()
 	<-ended
 	if refreshTokenOf(t, w) == before {
-		t.Error("the refresh token was not rotated")
+		t.Error("refresh token not rotated")
 	}
 	s := w.wantState(t, oauthclient.Connected, "")
-	eventually(t, "the token ends", func() bool { return wallClock().After(*s.ExpiresAt) })
+	eventually(t, "token expiry", func() bool { return wallClock().After(*s.ExpiresAt) })
 	if err := call(t, pool, target); err != nil {
-		t.Errorf("after the end of a token: %v", err)
+		t.Errorf("call after token expiry: %v", err)
 	}
 }

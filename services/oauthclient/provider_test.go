@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// provider is an MCP server with its authorization server, on one origin. Its
-// fields say how it misbehaves; they are changed through set.
+// provider is an MCP server with its authorization server on one origin. Its
+// fields configure misbehavior and are changed with set.
 type provider struct {
 	url string // origin
 
@@ -25,14 +25,14 @@ type provider struct {
 	scopes        []string
 	documents     bool
 	noRegister    bool
-	iss           string // of answers; "" is the issuer, "omit" none
+	iss           string // of responses; "" is the issuer, "omit" none
 	issAdvertised bool
 	metadata      func(m map[string]any)
 	resource      func(m map[string]any)
-	serve         func(w http.ResponseWriter, r *http.Request) bool // comes first; true when it answered
+	serve         func(w http.ResponseWriter, r *http.Request) bool // called first; true if it responded
 	token         func(w http.ResponseWriter, form url.Values) bool // the same for the token endpoint
 	noRefresh     bool
-	challenge     string // what a refusal adds to WWW-Authenticate
+	challenge     string // appended to WWW-Authenticate of rejections
 	grace         time.Duration
 
 	clients  map[string]string // id to secret
@@ -44,8 +44,8 @@ type provider struct {
 	auths    []string // Authorization at the MCP endpoint
 }
 
-// grant is a refresh token. One that was used is still good for the same
-// answer for the time of grace.
+// grant is a refresh token. Within grace, a used one returns the same response
+// again.
 type grant struct {
 	used   time.Time
 	answer map[string]any
@@ -95,7 +95,7 @@ func get[T any](p *provider, read func() T) T {
 
 func (p *provider) mcp() string { return p.url + "/mcp" }
 
-// count returns how many requests of "METHOD /path" came.
+// count returns the number of requests for "METHOD /path".
 func (p *provider) count(request string) int {
 	return get(p, func() (n int) {
 		for _, r := range p.requests {
@@ -107,7 +107,7 @@ func (p *provider) count(request string) int {
 	})
 }
 
-// grants returns how many token requests of a grant type came.
+// grants returns the number of token requests of a grant type.
 func (p *provider) grants(kind string) int {
 	return get(p, func() (n int) {
 		for _, form := range p.sent {
@@ -119,7 +119,7 @@ func (p *provider) grants(kind string) int {
 	})
 }
 
-// revokeAccess makes every access token unusable.
+// revokeAccess revokes every access token.
 func (p *provider) revokeAccess() { p.set(func() { clear(p.access) }) }
 
 func (p *provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -139,9 +139,9 @@ func (p *provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 				p.resource(m)
 			}
 		})
-		answer(w, 200, m)
+		respond(w, 200, m)
 	case "/.well-known/oauth-authorization-server":
-		answer(w, 200, p.describe())
+		respond(w, 200, p.describe())
 	case "/register":
 		p.register(w, r)
 	case "/authorize":
@@ -181,14 +181,14 @@ func (p *provider) describe() map[string]any {
 }
 
 func (p *provider) register(w http.ResponseWriter, r *http.Request) {
-	var asked map[string]any
-	if json.NewDecoder(r.Body).Decode(&asked) != nil || asked["application_type"] != "web" {
-		answer(w, 400, map[string]any{"error": "invalid_client_metadata"})
+	var request map[string]any
+	if json.NewDecoder(r.Body).Decode(&request) != nil || request["application_type"] != "web" {
+		respond(w, 400, map[string]any{"error": "invalid_client_metadata"})
 		return
 	}
 	id, secret := "client-"+rand.Text()[:8], "secret+/:"+rand.Text()
 	p.set(func() { p.clients[id] = secret })
-	answer(w, 201, map[string]any{"client_id": id, "client_secret": secret, "redirect_uris": asked["redirect_uris"], "client_secret_expires_at": 0})
+	respond(w, 201, map[string]any{"client_id": id, "client_secret": secret, "redirect_uris": request["redirect_uris"], "client_secret_expires_at": 0})
 }
 
 func (p *provider) authorize(w http.ResponseWriter, r *http.Request) {
@@ -230,37 +230,37 @@ func (p *provider) grant(w http.ResponseWriter, r *http.Request) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if want, known := p.clients[id]; !known && !strings.HasPrefix(id, "https://") || known && want != secret {
-		answer(w, 401, map[string]any{"error": "invalid_client"})
+		respond(w, 401, map[string]any{"error": "invalid_client"})
 		return
 	}
 	switch form.Get("grant_type") {
 	case "authorization_code":
-		asked := p.codes[form.Get("code")]
+		request := p.codes[form.Get("code")]
 		delete(p.codes, form.Get("code"))
 		hash := sha256.Sum256([]byte(form.Get("code_verifier")))
-		if asked == nil || asked.Get("code_challenge") != base64.RawURLEncoding.EncodeToString(hash[:]) ||
-			asked.Get("redirect_uri") != form.Get("redirect_uri") || asked.Get("resource") != form.Get("resource") {
-			answer(w, 400, map[string]any{"error": "invalid_grant"})
+		if request == nil || request.Get("code_challenge") != base64.RawURLEncoding.EncodeToString(hash[:]) ||
+			request.Get("redirect_uri") != form.Get("redirect_uri") || request.Get("resource") != form.Get("resource") {
+			respond(w, 400, map[string]any{"error": "invalid_grant"})
 			return
 		}
-		answer(w, 200, p.issue(asked.Get("scope")))
+		respond(w, 200, p.issue(request.Get("scope")))
 	case "refresh_token":
 		g := p.refresh[form.Get("refresh_token")]
 		switch {
 		case g == nil || !g.used.IsZero() && time.Since(g.used) > p.grace:
-			answer(w, 400, map[string]any{"error": "invalid_grant", "error_description": "the refresh token " + form.Get("refresh_token") + " is gone"})
+			respond(w, 400, map[string]any{"error": "invalid_grant", "error_description": "the refresh token " + form.Get("refresh_token") + " is gone"})
 		case !g.used.IsZero():
-			answer(w, 200, g.answer)
+			respond(w, 200, g.answer)
 		default:
 			g.used, g.answer = time.Now(), p.issue("")
-			answer(w, 200, g.answer)
+			respond(w, 200, g.answer)
 		}
 	default:
-		answer(w, 400, map[string]any{"error": "unsupported_grant_type"})
+		respond(w, 400, map[string]any{"error": "unsupported_grant_type"})
 	}
 }
 
-// issue grants new tokens. It is called with the mutex held.
+// issue returns new tokens. The caller must hold the mutex.
 func (p *provider) issue(scope string) map[string]any {
 	m := map[string]any{"access_token": "access-" + rand.Text(), "token_type": "Bearer"}
 	p.access[m["access_token"].(string)] = true
@@ -277,7 +277,7 @@ func (p *provider) issue(scope string) map[string]any {
 	return m
 }
 
-// call is the MCP endpoint: a server of revision 2025-11-25 without sessions.
+// call handles the MCP endpoint: revision 2025-11-25 without sessions.
 func (p *provider) call(w http.ResponseWriter, r *http.Request) {
 	p.mu.Lock()
 	p.auths = append(p.auths, r.Header.Get("Authorization"))
@@ -286,7 +286,7 @@ func (p *provider) call(w http.ResponseWriter, r *http.Request) {
 	p.mu.Unlock()
 	if !good {
 		w.Header().Set("WWW-Authenticate", `Bearer resource_metadata="`+p.url+`/.well-known/oauth-protected-resource/mcp"`+challenge)
-		answer(w, 401, map[string]any{"error": "invalid_token"})
+		respond(w, 401, map[string]any{"error": "invalid_token"})
 		return
 	}
 	var m struct {
@@ -306,13 +306,13 @@ func (p *provider) call(w http.ResponseWriter, r *http.Request) {
 	case m.ID == nil:
 		w.WriteHeader(http.StatusAccepted)
 	case known:
-		answer(w, 200, map[string]any{"jsonrpc": "2.0", "id": m.ID, "result": result})
+		respond(w, 200, map[string]any{"jsonrpc": "2.0", "id": m.ID, "result": result})
 	default:
-		answer(w, 200, map[string]any{"jsonrpc": "2.0", "id": m.ID, "error": map[string]any{"code": -32601, "message": "unknown method"}})
+		respond(w, 200, map[string]any{"jsonrpc": "2.0", "id": m.ID, "error": map[string]any{"code": -32601, "message": "unknown method"}})
 	}
 }
 
-func answer(w http.ResponseWriter, status int, body any) {
+func respond(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	_ = json.NewEncoder(w).Encode(body)

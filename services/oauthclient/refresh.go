@@ -11,20 +11,22 @@ import (
 
 	"mcpgateway/models"
 	"mcpgateway/services/fault"
+	"mcpgateway/services/oauthclient/authserver"
 	"mcpgateway/services/secrets"
 )
 
-// refresh renews the access token of a server, once for all who ask in this
-// process and once among all processes: whoever gets the lock second finds the
-// new token. refused is the token that the server does not take, or zero.
+// refresh refreshes the access token of a server once for all concurrent
+// callers in this process, and once across processes: a process that gets the
+// lock later finds the new token. refused is the token that the server
+// rejected, or zero.
 func (c *Connections) refresh(ctx context.Context, server models.Server, refused secrets.Value) (*opened, error) {
 	key := "renew " + server.ID
 	if !refused.IsZero() {
-		key = "force " + server.ID // one that is under way may find the refused token good enough
+		key = "force " + server.ID // a refresh in progress may consider the rejected token valid
 	}
 	return c.once(ctx, key, func(ctx context.Context) (o *opened, err error) {
-		// A loss of the lock does not end the work: a refresh token that was sent
-		// may be consumed, so the response must be stored.
+		// The work continues after a loss of the lock: a refresh token that was
+		// sent may be consumed, so the response must be stored.
 		held, err := c.Locks.Hold(ctx, lockOf(server.ID), true, func(context.Context) (err error) {
 			o, err = c.renew(ctx, server, refused)
 			return err
@@ -33,13 +35,13 @@ func (c *Connections) refresh(ctx context.Context, server models.Server, refused
 		case held:
 			return o, err
 		case errors.Is(err, context.DeadlineExceeded):
-			return nil, fail(Degraded, codeTimeout, "another process of the gateway has been renewing its token for long").because(err).asFault(server.Alias)
+			return nil, fail(Degraded, authserver.CodeTimeout, "Another process is refreshing the token. Retry shortly.").because(err).asFault(server.Alias)
 		}
 		return nil, fault.From(err)
 	})
 }
 
-// renew renews the access token under the lock.
+// renew refreshes the access token. The caller must hold the lock.
 func (c *Connections) renew(ctx context.Context, server models.Server, refused secrets.Value) (*opened, error) {
 	o, err := c.read(ctx, server.ID)
 	if err != nil {
@@ -52,7 +54,7 @@ func (c *Connections) renew(ctx context.Context, server models.Server, refused s
 	forced := !refused.IsZero() && o.access.Reveal() == refused.Reveal()
 	switch {
 	case o.works(now) && !forced && !o.due(now):
-		return o, nil // another has done it
+		return o, nil // refreshed by another caller
 	case !o.renewable():
 		return nil, c.ended(ctx, o, server)
 	case o.pauses(now):
@@ -70,28 +72,28 @@ func (c *Connections) renew(ctx context.Context, server models.Server, refused s
 	return c.renewed(ctx, o, server, forced, granted)
 }
 
-// ask sends the refresh request (RFC 6749 section 6, RFC 8707 section 2.2).
-// The error may be a failure.
-func (c *Connections) ask(ctx context.Context, o *opened, server models.Server) (tokens, error) {
+// ask sends the refresh request (RFC 6749 section 6, RFC 8707 section 2.2). The
+// error may be a failure.
+func (c *Connections) ask(ctx context.Context, o *opened, server models.Server) (authserver.Tokens, error) {
 	self, err := c.clientOf(ctx, server, Kind(o.RegistrationKind), o.RegistrationID, o.ClientID, o.AuthMethod)
 	if err != nil {
-		return tokens{}, err
+		return authserver.Tokens{}, err
 	}
 	refreshToken, err := c.open(o.RefreshToken, RefreshTokenRow(o.ServerID))
 	if err != nil {
-		return tokens{}, err
+		return authserver.Tokens{}, err
 	}
 	form := url.Values{"grant_type": {"refresh_token"}, "refresh_token": {refreshToken.Reveal()}}
 	if o.Resource != "" {
 		form.Set("resource", o.Resource)
 	}
-	return c.exchange.ask(ctx, o.TokenEndpoint, self, form)
+	return c.authClient.Token(ctx, o.TokenEndpoint, self, form)
 }
 
-// renewed stores granted tokens. The old refresh token may be worth nothing
-// any more, so storing is tried hard; only a newer authorization makes them
-// void.
-func (c *Connections) renewed(ctx context.Context, o *opened, server models.Server, forced bool, granted tokens) (*opened, error) {
+// renewed stores refreshed tokens. The old refresh token may already be
+// invalid, so a failed write is retried. Only a newer authorization discards
+// the tokens.
+func (c *Connections) renewed(ctx context.Context, o *opened, server models.Server, forced bool, granted authserver.Tokens) (*opened, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestTimeout)
 	defer cancel()
 	next, now := o.Connection, c.Now()
@@ -120,54 +122,54 @@ func (c *Connections) renewed(ctx context.Context, o *opened, server models.Serv
 	case outdated:
 		return c.newer(ctx, server)
 	case err != nil:
-		c.Log.Error("renewed tokens could not be stored, so the server may have to be connected again", "server", o.ServerID, "error", err)
+		c.Log.Error("refreshed tokens not stored", "server", o.ServerID, "error", err)
 		return nil, err
 	}
-	return &opened{Connection: next, access: granted.access}, nil
+	return &opened{Connection: next, access: granted.Access}, nil
 }
 
-// newer returns the connection that somebody else stored meanwhile.
+// newer returns the connection after a concurrent change.
 func (c *Connections) newer(ctx context.Context, server models.Server) (*opened, error) {
 	o, err := c.read(ctx, server.ID)
 	if err != nil {
 		return nil, err
 	}
 	if !o.works(c.Now()) {
-		return nil, fail(Degraded, codeServerError, "it was changed while its token was being renewed").asFault(server.Alias)
+		return nil, fail(Degraded, authserver.CodeServerError, "The connection changed during the refresh. Retry.").asFault(server.Alias)
 	}
 	return o, nil
 }
 
-// take puts granted tokens into a connection. Without a new refresh token the
-// old one stays in use (RFC 6749 section 6).
-func (c *Connections) take(r *models.Connection, granted tokens) error {
+// take stores tokens in a connection. Without a new refresh token, the old one
+// stays in use (RFC 6749 section 6).
+func (c *Connections) take(r *models.Connection, granted authserver.Tokens) error {
 	var err error
-	if r.AccessToken, err = c.seal(granted.access, AccessTokenRow(r.ServerID)); err != nil {
+	if r.AccessToken, err = c.seal(granted.Access, AccessTokenRow(r.ServerID)); err != nil {
 		return err
 	}
-	if !granted.refresh.IsZero() {
-		if r.RefreshToken, err = c.seal(granted.refresh, RefreshTokenRow(r.ServerID)); err != nil {
+	if !granted.Refresh.IsZero() {
+		if r.RefreshToken, err = c.seal(granted.Refresh, RefreshTokenRow(r.ServerID)); err != nil {
 			return err
 		}
 	}
-	if granted.scopes != nil {
-		r.Scopes = granted.scopes
+	if granted.Scopes != nil {
+		r.Scopes = granted.Scopes
 	}
 	now := c.Now()
 	r.IssuedAt, r.ExpiresAt, r.RefreshAt = &now, nil, nil
-	if granted.life > 0 {
-		expires := now.Add(granted.life)
-		// Tokens that were granted together are not all renewed together.
+	if granted.Lifetime > 0 {
+		expires := now.Add(granted.Lifetime)
+		// The random share spreads refreshes of tokens that were issued together.
 		share := RefreshShare - refreshSpread*rand.Float64()
-		due := now.Add(time.Duration(float64(granted.life) * share)).Truncate(time.Millisecond)
+		due := now.Add(time.Duration(float64(granted.Lifetime) * share)).Truncate(time.Millisecond)
 		r.ExpiresAt, r.RefreshAt = &expires, &due
 	}
 	return nil
 }
 
-// notRenewed stores why a refresh failed, unless somebody else changed the
-// connection meanwhile: then theirs is the truth, and a token of theirs that
-// works is returned. So does the old one until it ends.
+// notRenewed stores the failure of a refresh. After a concurrent change, it
+// stores nothing and returns the new connection if its token is valid. The old
+// token stays in use until it expires.
 func (c *Connections) notRenewed(ctx context.Context, o *opened, server models.Server, forced bool, err error) (*opened, error) {
 	f := failureOf(err)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestTimeout)
@@ -194,7 +196,7 @@ func (c *Connections) notRenewed(ctx context.Context, o *opened, server models.S
 		}
 	} else {
 		if next.Reason != ReasonInsufficientScope {
-			next.State, next.Reason = string(f.state), "" // degraded or blocked
+			next.State, next.Reason = string(f.state), "" // Degraded or BlockedByPolicy
 		}
 		wait := retryIn(next.Failures)
 		if f.retry > 0 {
@@ -204,7 +206,7 @@ func (c *Connections) notRenewed(ctx context.Context, o *opened, server models.S
 		next.Failures, next.NextAttemptAt = next.Failures+1, &attempt
 		f.retry = wait
 	}
-	c.Log.Warn("the token of an upstream connection was not renewed", "server", server.Alias, "state", f.state, "code", f.code, "error", f.cause)
+	c.Log.Warn("token refresh failed", "server", server.Alias, "state", f.state, "code", f.code, "error", f.cause)
 	switch err := c.save(ctx, &next, w); {
 	case errors.Is(err, errOutdated):
 		return c.newer(ctx, server)
@@ -216,7 +218,7 @@ func (c *Connections) notRenewed(ctx context.Context, o *opened, server models.S
 	return nil, f.asFault(server.Alias)
 }
 
-// retryIn returns how long to wait after a number of failures in a row.
+// retryIn returns the backoff after a number of consecutive failures.
 func retryIn(failures int64) time.Duration {
 	wait := min(firstRetry<<min(failures, 20), lastRetry)
 	return time.Duration(float64(wait) * (0.8 + 0.4*rand.Float64()))

@@ -10,13 +10,12 @@ import (
 	"mcpgateway/services/secrets"
 )
 
-// Run renews tokens before they end, until the context ends. Of all processes
-// of the gateway one renews a token each time: the others find its lock taken,
-// and then the token renewed.
+// Run refreshes tokens before they expire, until the context is done. A lock
+// ensures that one process refreshes each token.
 func (c *Connections) Run(ctx context.Context) {
 	for {
 		next := time.NewTimer(c.renewDue(ctx))
-		// However often it is woken, the database has some peace.
+		// Limits the rate of queries when woken often.
 		select {
 		case <-ctx.Done():
 		case <-time.After(shortestSleep):
@@ -32,11 +31,11 @@ func (c *Connections) Run(ctx context.Context) {
 	}
 }
 
-// renewDue renews what is due and returns when to look again.
+// renewDue refreshes due tokens and returns the time until the next check.
 func (c *Connections) renewDue(ctx context.Context) time.Duration {
 	rows, err := c.renewables(ctx)
 	if err != nil {
-		c.Log.Warn("the connections to renew could not be read", "error", err)
+		c.Log.Warn("due connections not loaded", "error", err)
 		return longestSleep
 	}
 	now := c.Now()
@@ -49,21 +48,20 @@ func (c *Connections) renewDue(ctx context.Context) time.Duration {
 			wait = min(wait, at.Sub(now))
 			continue
 		}
-		// Looking again soon finds whether it was this process or another.
+		// Check again soon: another process may hold the lock.
 		wait = min(wait, time.Second)
-		group.Go(c.Tasks.ErrFunc("renewal of a token", func() error {
+		group.Go(c.Tasks.ErrFunc("token refresh", func() error {
 			c.renewInBackground(ctx, rows[i].ServerID)
 			return nil
 		}))
 	}
-	_ = group.Wait() // only panics are errors, and those are logged
+	_ = group.Wait() // only panics return errors, and they are logged
 	return max(wait, shortestSleep)
 }
 
-// renewables returns the connections that are due next, of servers that are in
-// use.
+// renewables returns the next due connections of enabled servers.
 func (c *Connections) renewables(ctx context.Context) ([]models.Connection, error) {
-	// A query that is cut off would be logged as a failure.
+	// A cancelled query would be logged as a failure.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestTimeout)
 	defer cancel()
 	var rows []models.Connection
@@ -82,8 +80,8 @@ func dueAt(r *models.Connection) time.Time {
 	return at
 }
 
-// renewInBackground renews one token unless another process does. Why it
-// failed is in the connection's status.
+// renewInBackground refreshes one token unless another process does. The
+// connection's status has the reason for a failure.
 func (c *Connections) renewInBackground(ctx context.Context, serverID string) {
 	_, err := c.once(ctx, "background "+serverID, func(ctx context.Context) (*opened, error) {
 		server, err := c.server(ctx, serverID)
@@ -104,12 +102,12 @@ func (c *Connections) renewInBackground(ctx context.Context, serverID string) {
 		return o, err
 	})
 	if err != nil && ctx.Err() == nil {
-		c.Log.Debug("a token was not renewed in the background", "server", serverID, "error", err)
+		c.Log.Debug("background token refresh failed", "server", serverID, "error", err)
 	}
 }
 
-// rest takes a connection out of background renewal whose tokens may not be
-// used as the server is configured at present. A call renews it when they may.
+// rest removes a connection from background refreshes because its tokens don't
+// match the server's configuration. A call refreshes it once they do.
 func (c *Connections) rest(ctx context.Context, o *opened) error {
 	next := o.Connection
 	next.RefreshAt = nil

@@ -7,9 +7,8 @@ import (
 	"mcpgateway/services/oauthclient"
 )
 
-// TestRegistrationOrder goes through every combination of what can be used:
-// a held registration, an eligible document, dynamic registration, a static
-// client.
+// TestRegistrationOrder checks every combination of available registrations:
+// existing, document, dynamic, static.
 func TestRegistrationOrder(t *testing.T) {
 	for _, c := range []struct {
 		held, document, dynamic, static bool
@@ -35,22 +34,22 @@ func TestRegistrationOrder(t *testing.T) {
 	} {
 		o := oauthclient.Options{Held: c.held, DocumentsTaken: c.document, DocumentEligible: c.document, Registers: c.dynamic, StaticID: c.static}
 		if got := oauthclient.Choose(o); got.Kind != c.want || len(got.Reasons) != c.reasons {
-			t.Errorf("%+v: got %+v, want %s for %d reasons", o, got, c.want, c.reasons)
+			t.Errorf("Choose(%+v) = %+v, want %s with %d reasons", o, got, c.want, c.reasons)
 		}
 	}
-	// A document needs both sides, and a reason tells which one is missing.
+	// A document requires both sides, and a reason names the missing one.
 	for _, c := range []struct {
 		taken, eligible bool
 		want            oauthclient.Kind
-		says            string
+		reason          string
 	}{
 		{true, false, oauthclient.Static, "not eligible: no https"},
-		{false, true, oauthclient.Static, "does not take client metadata documents"},
-		{true, true, oauthclient.Document, "ours is eligible"},
+		{false, true, oauthclient.Static, "doesn't support client metadata documents"},
+		{true, true, oauthclient.Document, "the gateway's is eligible"},
 	} {
 		got := oauthclient.Choose(oauthclient.Options{DocumentsTaken: c.taken, DocumentEligible: c.eligible, DocumentWhyNot: "no https", StaticID: true})
-		if got.Kind != c.want || !strings.Contains(strings.Join(got.Reasons, "\n"), c.says) {
-			t.Errorf("%+v: got %+v", c, got)
+		if got.Kind != c.want || !strings.Contains(strings.Join(got.Reasons, "\n"), c.reason) {
+			t.Errorf("%+v: Choose() = %+v", c, got)
 		}
 	}
 }

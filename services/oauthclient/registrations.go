@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"strings"
 
 	"github.com/google/uuid"
 	"gorm.io/gorm"
@@ -12,37 +13,39 @@ import (
 
 	"mcpgateway/models"
 	"mcpgateway/services/fault"
+	"mcpgateway/services/oauthclient/authserver"
 )
 
-// known is the gateway as one authorization server knows it.
+// known is the gateway's registration at one authorization server.
 type known struct {
 	kind           Kind
 	reasons        []string
-	client         client
+	client         authserver.Credentials
 	registrationID string
 	redirectURI    string
 }
 
-// IssuerID returns what tells the callbacks of issuers apart, which protects
-// from mixing them up where an authorization server does not send iss.
+// IssuerID returns the path segment that separates the callback URLs of
+// issuers. It prevents mix-up attacks with authorization servers that don't
+// send iss.
 func IssuerID(issuer string) string {
 	hash := sha256.Sum256([]byte(issuer))
 	return hex.EncodeToString(hash[:16])
 }
 
-// register chooses a registration at the authority, and makes it when it is a
-// new dynamic one. The error may be a failure; what is returned beside it says
-// why nothing else was chosen.
-func (c *Connections) register(ctx context.Context, server *subject, a *authority, scopes []string) (*known, error) {
-	own := c.base + CallbackPath + "/" + IssuerID(a.issuer)
-	held, err := c.heldRegistration(ctx, a.issuer, own)
+// register selects a registration at the authorization server, and creates a
+// new dynamic one if needed. The error may be a failure; the result then has
+// the reasons.
+func (c *Connections) register(ctx context.Context, server *subject, a *authserver.Metadata, scopes []string) (*known, error) {
+	own := c.base + CallbackPath + "/" + IssuerID(a.Issuer)
+	held, err := c.heldRegistration(ctx, a.Issuer, own)
 	if err != nil {
 		return nil, err
 	}
 	why := c.Document.WhyNot(ctx)
 	options := Options{
-		Held: held != nil, DocumentsTaken: a.documents, DocumentEligible: why == "", DocumentWhyNot: why,
-		Registers: a.register != "", StaticID: server.OAuthClientID != "",
+		Held: held != nil, DocumentsTaken: a.DocumentsSupported, DocumentEligible: why == "", DocumentWhyNot: why,
+		Registers: a.RegistrationEndpoint != "", StaticID: server.OAuthClientID != "",
 	}
 	choice := Choose(options)
 	k := &known{kind: choice.Kind, reasons: choice.Reasons, redirectURI: own}
@@ -50,21 +53,21 @@ func (c *Connections) register(ctx context.Context, server *subject, a *authorit
 	case Held:
 		return c.useHeld(k, held)
 	case Document:
-		k.redirectURI, k.client = c.base+CallbackPath, client{id: c.Document.URL(), method: authNone}
+		k.redirectURI, k.client = c.base+CallbackPath, authserver.Credentials{ID: c.Document.URL(), Method: authserver.AuthNone}
 		return k, nil
 	case Dynamic:
 		err := c.registerNew(ctx, server, a, scopes, k)
-		var f *failure
-		if !errors.As(err, &f) || !options.StaticID {
+		f, failed := asFailure(err)
+		if !failed || !options.StaticID {
 			return k, err
 		}
-		// Automatic registration turned out to be unavailable.
-		k.reasons = append(k.reasons, "dynamic registration failed: "+f.text, "a static client was entered")
+		// Fall back to the static client.
+		k.reasons = append(k.reasons, "dynamic registration failed: "+strings.TrimSuffix(f.text, "."), "a static client was entered")
 		return c.useStatic(k, server, a)
 	case Static:
 		return c.useStatic(k, server, a)
 	}
-	return k, fail(RegistrationRejected, codeRegistration, "no registration can be had at "+a.issuer+": enter a client id that it issued")
+	return k, fail(RegistrationRejected, authserver.CodeRegistration, "No registration is possible at "+a.Issuer+". Enter a client ID that it issued.")
 }
 
 func (c *Connections) heldRegistration(ctx context.Context, issuer, redirectURI string) (*models.ConnectionRegistration, error) {
@@ -79,45 +82,45 @@ func (c *Connections) heldRegistration(ctx context.Context, issuer, redirectURI 
 	return &r, nil
 }
 
-// useHeld is known by a stored registration.
+// useHeld applies a stored registration.
 func (c *Connections) useHeld(k *known, held *models.ConnectionRegistration) (*known, error) {
 	secret, err := c.open(held.ClientSecret, RegistrationSecretRow(held.ID))
 	if err != nil {
 		return k, err
 	}
-	k.kind, k.registrationID, k.client = Dynamic, held.ID, client{id: held.ClientID, secret: secret, method: held.AuthMethod}
+	k.kind, k.registrationID, k.client = Dynamic, held.ID, authserver.Credentials{ID: held.ClientID, Secret: secret, Method: held.AuthMethod}
 	return k, nil
 }
 
-func (c *Connections) useStatic(k *known, server *subject, a *authority) (*known, error) {
+func (c *Connections) useStatic(k *known, server *subject, a *authserver.Metadata) (*known, error) {
 	secret, err := c.ClientSecret(server.Server)
 	if err != nil {
 		return k, err
 	}
-	k.kind, k.client = Static, client{id: server.OAuthClientID, secret: secret, method: authMethod(a.authMethods, !secret.IsZero())}
+	k.kind, k.client = Static, authserver.Credentials{ID: server.OAuthClientID, Secret: secret, Method: a.AuthMethod(!secret.IsZero())}
 	return k, nil
 }
 
-// registerNew registers the gateway and stores the registration. When another
-// process was quicker, its registration is used and ours is left alone.
-func (c *Connections) registerNew(ctx context.Context, server *subject, a *authority, scopes []string, k *known) error {
-	got, err := c.exchange.registerClient(ctx, a, k.redirectURI, scopes, clientName, c.base)
+// registerNew registers the gateway and stores the registration. If another
+// process stored one first, that one is used.
+func (c *Connections) registerNew(ctx context.Context, server *subject, a *authserver.Metadata, scopes []string, k *known) error {
+	got, err := c.authClient.Register(ctx, a, authserver.RegistrationRequest{RedirectURI: k.redirectURI, Scopes: scopes, Name: clientName, Home: c.base})
 	if err != nil {
 		return err
 	}
 	r := models.ConnectionRegistration{
-		ID: uuid.Must(uuid.NewV7()).String(), Issuer: a.issuer, RedirectURI: k.redirectURI,
-		ClientID: got.client.id, AuthMethod: got.client.method, CreatedAt: c.Now(),
+		ID: uuid.Must(uuid.NewV7()).String(), Issuer: a.Issuer, RedirectURI: k.redirectURI,
+		ClientID: got.ID, AuthMethod: got.Method, CreatedAt: c.Now(),
 	}
-	if !got.secretExpires.IsZero() {
-		r.SecretExpiresAt = &got.secretExpires
+	if !got.SecretExpires.IsZero() {
+		r.SecretExpiresAt = &got.SecretExpires
 	}
-	if r.ClientSecret, err = c.seal(got.client.secret, RegistrationSecretRow(r.ID)); err != nil {
+	if r.ClientSecret, err = c.seal(got.Secret, RegistrationSecretRow(r.ID)); err != nil {
 		return err
 	}
 	err = c.DB.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
 		expired := tx.Model(&models.ConnectionRegistration{}).
-			Where("issuer = ? AND redirect_uri = ? AND retired_at IS NULL AND secret_expires_at <= ?", a.issuer, k.redirectURI, r.CreatedAt).
+			Where("issuer = ? AND redirect_uri = ? AND retired_at IS NULL AND secret_expires_at <= ?", a.Issuer, k.redirectURI, r.CreatedAt).
 			Update("retired_at", r.CreatedAt)
 		if expired.Error != nil {
 			return expired.Error
@@ -126,12 +129,12 @@ func (c *Connections) registerNew(ctx context.Context, server *subject, a *autho
 		if done.Error != nil || done.RowsAffected == 0 {
 			return done.Error
 		}
-		return c.Audit.Record(tx, *server.entry("registered", map[string]string{"issuer": a.issuer, "client": r.ClientID}))
+		return c.Audit.Record(tx, *server.entry("registered", map[string]string{"issuer": a.Issuer, "client": r.ClientID}))
 	})
 	if err != nil {
 		return fault.From(err)
 	}
-	held, err := c.heldRegistration(ctx, a.issuer, k.redirectURI)
+	held, err := c.heldRegistration(ctx, a.Issuer, k.redirectURI)
 	if err != nil || held == nil {
 		return errors.Join(err, errNoRegistration)
 	}
@@ -139,13 +142,13 @@ func (c *Connections) registerNew(ctx context.Context, server *subject, a *autho
 	return err
 }
 
-var errNoRegistration = errors.New("the new registration was dropped again at once")
+var errNoRegistration = errors.New("new registration was deleted concurrently")
 
-// DropRegistration has the next authorization of a server register the gateway
-// anew, for an authorization server that forgot it. Connections that work keep
-// the old registration. It records connection.registration_dropped. It returns
-// NOT_FOUND for an unknown server, and CONFLICT when no dynamic registration is
-// held for the issuer that the server was last connected to or sent to.
+// DropRegistration deletes the registration at the server's last issuer, so
+// that the next authorization registers again. It is for authorization servers
+// that deleted the registration. Working connections keep the old one. It
+// records connection.registration_dropped. It returns NOT_FOUND for an unknown
+// server, and CONFLICT without a dynamic registration.
 func (c *Connections) DropRegistration(ctx context.Context, serverID string) error {
 	server, err := c.oauthServer(ctx, serverID)
 	if err != nil {
@@ -168,7 +171,7 @@ func (c *Connections) DropRegistration(ctx context.Context, serverID string) err
 		return err
 	}
 	if held == nil {
-		return fault.Conflict("no registration is held for server %s: connect it to get one", server.Alias)
+		return fault.Conflict("Server %s has no registration. Connect it to create one.", server.Alias)
 	}
 	return c.dropRegistration(ctx, server, held.ID)
 }
@@ -184,7 +187,7 @@ func (c *Connections) dropRegistration(ctx context.Context, server *subject, id 
 }
 
 func (c *Connections) dropRegistrationIn(tx *gorm.DB, server *subject, id string) error {
-	// Those that were retired before and serve nobody any more go.
+	// Delete retired registrations without connections.
 	unused := tx.Where("retired_at IS NOT NULL AND id NOT IN (?)", tx.Session(&gorm.Session{NewDB: true}).Model(&models.Connection{}).Select("registration_id"))
 	if err := unused.Delete(&models.ConnectionRegistration{}).Error; err != nil {
 		return err

@@ -8,18 +8,53 @@ import (
 	"mcpgateway/services/fault"
 )
 
-// Status is how the OAuth connection of a server stands. It holds no secret.
+// State is the state of a connection as shown to administrators.
+type State string
+
+// The states of a connection. Authorizing and Expiring are never stored: they
+// are derived from flows and times.
+const (
+	NotConnected         State = "not_connected"
+	Authorizing          State = "authorizing" // an authorization was started and not finished
+	Connected            State = "connected"
+	Expiring             State = "expiring"              // valid, but without a refresh token
+	Degraded             State = "degraded"              // refreshes fail and are retried
+	NeedsReauth          State = "needs_reauth"          // an administrator must authorize it again
+	IssuerChanged        State = "issuer_changed"        // the server trusts another authorization server
+	RegistrationRejected State = "registration_rejected" // the authorization server rejects the gateway as a client
+	BlockedByPolicy      State = "blocked_by_policy"     // GATEWAY_EGRESS_ALLOW doesn't allow the authorization server's address
+)
+
+// Reasons of NeedsReauth.
+const (
+	ReasonInvalidGrant      = "invalid_grant"      // the authorization expired or was revoked
+	ReasonNoRefreshToken    = "no_refresh_token"   // the access token expired without a refresh token
+	ReasonInsufficientScope = "insufficient_scope" // the server requires scopes that weren't granted
+	ReasonURLChanged        = "url_changed"        // the tokens are for another URL than the configured one
+	ReasonClientChanged     = "client_changed"     // the static client was changed
+)
+
+// needsPerson reports whether an administrator must authorize the connection.
+func (s State) needsPerson() bool {
+	switch s {
+	case NeedsReauth, IssuerChanged, RegistrationRejected:
+		return true
+	}
+	return false
+}
+
+// Status is the status of a server's OAuth connection. It contains no secret.
 type Status struct {
 	ServerID, ProjectID, Alias string
 
 	State  State
-	Reason string // why a person is needed, when the state is needs_reauth
+	Reason string // reason of the state needs_reauth
 
 	Issuer       string
 	Registration Kind     // document, dynamic or static; empty before the first connection
-	Because      []string // why this registration
+	Because      []string // reasons for the registration
 	Scopes       []string // granted
-	ScopesNeeded []string // asked for by the server beyond those
+	ScopesNeeded []string // additionally required by the server
 
 	ConnectedAt, RefreshedAt, ExpiresAt, NextAttemptAt *time.Time
 	ConnectedBy                                        string
@@ -28,21 +63,21 @@ type Status struct {
 	ErrorAt              *time.Time
 }
 
-// NeedsPerson reports whether nothing works before somebody authorizes, or
-// that something will not.
+// NeedsPerson reports whether an administrator must authorize the connection,
+// at least for some operations.
 func (s *Status) NeedsPerson() bool { return s.State == NotConnected || s.State.needsPerson() }
 
-// WasConnected reports whether the connection worked before a person was
-// needed, and was not ended on purpose.
+// WasConnected reports whether the connection worked before and wasn't ended by
+// an administrator.
 func (s *Status) WasConnected() bool { return s.State != NotConnected && s.ConnectedAt != nil }
 
-// Statuses returns the status of every server that uses OAuth, by server id.
+// Statuses returns the status of every server that uses OAuth, by server ID.
 func (c *Connections) Statuses(ctx context.Context) (map[string]Status, error) {
 	return c.statuses(ctx, "")
 }
 
-// Status returns the status of one server; CONFLICT when it does not use
-// OAuth, NOT_FOUND when there is none.
+// Status returns the status of one server. It returns CONFLICT if the server
+// doesn't use OAuth, and NOT_FOUND.
 func (c *Connections) Status(ctx context.Context, serverID string) (Status, error) {
 	if _, err := c.oauthServer(ctx, serverID); err != nil {
 		return Status{}, err
@@ -96,7 +131,7 @@ func (c *Connections) status(server models.Server, r *models.Connection, begun b
 	return s
 }
 
-// shown returns the state that follows from what is stored and the time.
+// shown returns the state derived from the stored row and the time.
 func (c *Connections) shown(server models.Server, r *models.Connection) (State, string) {
 	state, holds, now := State(r.State), r.AccessToken != "" || r.RefreshToken != "", c.Now()
 	ended := r.ExpiresAt != nil && !now.Before(*r.ExpiresAt)

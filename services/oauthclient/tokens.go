@@ -6,18 +6,23 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"mcpgateway/models"
 	"mcpgateway/services/fault"
+	"mcpgateway/services/oauthclient/authserver"
 	"mcpgateway/services/secrets"
 	"mcpgateway/services/upstream"
 )
 
-// Token returns the access token for a request to the server. It renews one
-// that has ended; one that is about to end is renewed in the background. It
-// returns UPSTREAM_UNAUTHORIZED when a person has to connect the server, and
-// UPSTREAM_UNAVAILABLE or UPSTREAM_TIMEOUT with RetryAfter while the
+// reconnect ends the texts of failures that require a new authorization.
+const reconnect = " An administrator must reconnect it."
+
+// Token returns the access token for a request to the server. It refreshes an
+// expired token; one that expires soon is refreshed in the background. It
+// returns UPSTREAM_UNAUTHORIZED if an administrator must connect the server,
+// and UPSTREAM_UNAVAILABLE or UPSTREAM_TIMEOUT with RetryAfter while the
 // authorization server fails.
 func (c *Connections) Token(ctx context.Context, server models.Server) (secrets.Value, error) {
 	o, err := c.current(ctx, server.ID)
@@ -30,7 +35,7 @@ func (c *Connections) Token(ctx context.Context, server models.Server) (secrets.
 	now := c.Now()
 	if o.works(now) {
 		if o.due(now) && o.renewable() && !o.pauses(now) {
-			// It may have been renewed elsewhere: the next call looks.
+			// Another process may have refreshed it: the next call reads it.
 			c.cache.forget(server.ID)
 			c.poke()
 		}
@@ -45,14 +50,15 @@ func (c *Connections) Token(ctx context.Context, server models.Server) (secrets.
 	return o.access, nil
 }
 
-// Refused is told that the server refused a token, and returns the one to try
-// once more; the zero Value when there is nothing better and the refusal is
-// the answer. A token that another call has renewed already is returned at
-// once. Otherwise the connection is renewed early, at most once a minute.
+// Refused handles a token that the server rejected, and returns the token to
+// retry with. The zero Value means that the rejection is final. If another call
+// has refreshed the token, that one is returned immediately. Otherwise the
+// connection is refreshed early, at most once a minute.
 //
-// It returns the faults of Token, and UPSTREAM_UNAUTHORIZED when a person is
-// needed: the server trusts another authorization server now (the old tokens
-// are never sent again), or asks for rights that were not granted.
+// It returns the faults of Token. It returns UPSTREAM_UNAUTHORIZED if an
+// administrator is required: the server trusts another authorization server
+// (the old tokens are never sent again), or requires scopes that weren't
+// granted.
 func (c *Connections) Refused(ctx context.Context, server models.Server, token secrets.Value, refusal *upstream.Challenge) (secrets.Value, error) {
 	hash := sha256.Sum256([]byte(token.Reveal()))
 	out, err := c.once(ctx, "refused "+server.ID+" "+string(hash[:]), func(ctx context.Context) (*opened, error) {
@@ -64,8 +70,8 @@ func (c *Connections) Refused(ctx context.Context, server models.Server, token s
 	return out.access, nil
 }
 
-// refused is Refused, once for all who sent the same token. It returns nil
-// when there is nothing better.
+// refused implements Refused, once for all concurrent callers with the same
+// token. It returns nil if the rejection is final.
 func (c *Connections) refused(ctx context.Context, server models.Server, token secrets.Value, refusal *upstream.Challenge) (*opened, error) {
 	o, err := c.read(ctx, server.ID)
 	if err != nil {
@@ -77,12 +83,12 @@ func (c *Connections) refused(ctx context.Context, server models.Server, token s
 	if o.works(c.Now()) && o.access.Reveal() != token.Reveal() {
 		return o, nil
 	}
-	said, challenged := parseChallenge(refusal.WWWAuthenticate)
+	said, challenged := authserver.ParseChallenge(refusal.WWWAuthenticate)
 	if refusal.Status == http.StatusForbidden {
-		if said.code != "insufficient_scope" || len(said.scopes) == 0 {
+		if said.Code != "insufficient_scope" || len(said.Scopes) == 0 {
 			return nil, nil
 		}
-		return nil, c.missesScopes(ctx, o, server, said.scopes)
+		return nil, c.missesScopes(ctx, o, server, said.Scopes)
 	}
 	if challenged {
 		if err := c.checkIssuer(ctx, o, server, said); err != nil {
@@ -93,13 +99,13 @@ func (c *Connections) refused(ctx context.Context, server models.Server, token s
 		return nil, c.ended(ctx, o, server)
 	}
 	if o.ForcedAt != nil && c.Now().Sub(*o.ForcedAt) < forcedSpacing {
-		return nil, fail(Degraded, codeTokenRefused, "the server refuses the token that its authorization server granted a moment ago").asFault(server.Alias)
+		return nil, fail(Degraded, codeTokenRejected, "The server rejected a token that was just issued.").asFault(server.Alias)
 	}
 	return c.refresh(ctx, server, token)
 }
 
-// Secrets returns the refresh token of the server's connection and the secret of
-// its client, as far as there are some that can be read.
+// Secrets returns the refresh token of the server's connection and the secret
+// of its client, if they exist and can be decrypted.
 func (c *Connections) Secrets(ctx context.Context, server models.Server) []secrets.Value {
 	o, err := c.current(ctx, server.ID)
 	if err != nil {
@@ -110,12 +116,12 @@ func (c *Connections) Secrets(ctx context.Context, server models.Server) []secre
 		found = append(found, v)
 	}
 	if self, err := c.clientOf(ctx, server, Kind(o.RegistrationKind), o.RegistrationID, o.ClientID, o.AuthMethod); err == nil {
-		found = append(found, self.secret)
+		found = append(found, self.Secret)
 	}
 	return found
 }
 
-// current returns a connection from memory, or else reads it.
+// current returns a cached connection, or reads it.
 func (c *Connections) current(ctx context.Context, serverID string) (*opened, error) {
 	if o, _ := c.cache.get(serverID); o != nil {
 		return o, nil
@@ -123,7 +129,7 @@ func (c *Connections) current(ctx context.Context, serverID string) (*opened, er
 	return c.read(ctx, serverID)
 }
 
-// read reads a connection and keeps it.
+// read reads a connection and caches it.
 func (c *Connections) read(ctx context.Context, serverID string) (*opened, error) {
 	_, asOf := c.cache.get(serverID)
 	r, _, err := row(c.DB.WithContext(ctx), serverID)
@@ -138,38 +144,38 @@ func (c *Connections) read(ctx context.Context, serverID string) (*opened, error
 	return o, nil
 }
 
-// unusable returns why nothing of a connection may be used for the server,
-// whatever its tokens say, or nil.
+// unusable returns the fault for a connection that must not be used for the
+// server, regardless of its tokens, or nil.
 func (c *Connections) unusable(o *opened, server models.Server) error {
 	switch {
 	case o.State == string(IssuerChanged):
-		return fail(IssuerChanged, codeIssuerChanged, "the server trusts another authorization server now: connect it again").asFault(server.Alias)
+		return fail(IssuerChanged, codeIssuerChanged, "The server trusts another authorization server."+reconnect).asFault(server.Alias)
 	case o.AccessToken == "" && o.RefreshToken == "":
-		return asks(o, server)
+		return pendingFault(o, server)
 	case o.ServerURL != server.URL:
-		return fail(NeedsReauth, ReasonURLChanged, "its tokens are for another URL than the configured one: connect it again").asFault(server.Alias)
+		return fail(NeedsReauth, ReasonURLChanged, "Its tokens are for another URL."+reconnect).asFault(server.Alias)
 	case o.RegistrationKind == string(Static) && o.ClientID != server.OAuthClientID:
-		return fail(NeedsReauth, ReasonClientChanged, "another static client was entered: connect it again").asFault(server.Alias)
+		return fail(NeedsReauth, ReasonClientChanged, "Its static client was changed."+reconnect).asFault(server.Alias)
 	}
 	return nil
 }
 
-// asks returns the fault for a connection that waits for a person.
-func asks(o *opened, server models.Server) *fault.Fault {
-	text := "an administrator has to connect it"
-	if o.ErrorText != "" {
-		text += ": " + o.ErrorText
+// pendingFault returns the fault for a connection with a pending authorization.
+func pendingFault(o *opened, server models.Server) *fault.Fault {
+	text := o.ErrorText
+	if !strings.HasSuffix(text, reconnect) {
+		text = strings.TrimSpace("An administrator must connect it. " + text)
 	}
 	return fail(State(o.State), o.ErrorCode, text).asFault(server.Alias)
 }
 
-// ended stores that the access token is gone and cannot be renewed, and
-// returns the fault that says so.
+// ended stores that the access token expired without a refresh token, and
+// returns the fault.
 func (c *Connections) ended(ctx context.Context, o *opened, server models.Server) error {
 	if State(o.State).needsPerson() && o.AccessToken == "" {
-		return asks(o, server)
+		return pendingFault(o, server)
 	}
-	f := fail(NeedsReauth, ReasonNoRefreshToken, "its access token ended and cannot be renewed, because no refresh token was granted")
+	f := fail(NeedsReauth, ReasonNoRefreshToken, "The access token expired, and there is no refresh token."+reconnect)
 	next := o.Connection
 	next.AccessToken, next.ExpiresAt, next.RefreshAt = "", nil, nil
 	if State(next.State).needsPerson() && next.Reason != ReasonInsufficientScope {
@@ -184,8 +190,8 @@ func (c *Connections) ended(ctx context.Context, o *opened, server models.Server
 	return f.asFault(server.Alias)
 }
 
-// needPerson saves a connection that waits for a person and records
-// connection.needs_reauth. Somebody's newer change stands.
+// needPerson saves a connection that requires an administrator and records
+// connection.needs_reauth. After a concurrent change, it writes nothing.
 func (c *Connections) needPerson(ctx context.Context, next *models.Connection, server models.Server, f *failure) error {
 	s, err := c.server(ctx, server.ID)
 	if err != nil {
@@ -198,13 +204,13 @@ func (c *Connections) needPerson(ctx context.Context, next *models.Connection, s
 	return err
 }
 
-// missesScopes stores that the server asks for rights that were not granted.
-// The token stays in use for everything else.
+// missesScopes stores that the server requires scopes that weren't granted. The
+// token stays in use for other requests.
 func (c *Connections) missesScopes(ctx context.Context, o *opened, server models.Server, scopes []string) error {
-	f := fail(NeedsReauth, ReasonInsufficientScope, "the server asks for rights that were not granted ("+joinScopes(scopes)+"): connect it again to grant them")
-	needed := usableScopes(slices.Concat(o.ScopesNeeded, scopes))
+	f := fail(NeedsReauth, ReasonInsufficientScope, "The server requires scopes that weren't granted ("+joinScopes(scopes)+")."+reconnect)
+	needed := authserver.ValidScopes(slices.Concat(o.ScopesNeeded, scopes))
 	if o.Reason == ReasonInsufficientScope && len(needed) == len(o.ScopesNeeded) {
-		return f.asFault(server.Alias) // that is known
+		return f.asFault(server.Alias) // already stored
 	}
 	next := o.Connection
 	next.State, next.Reason, next.ScopesNeeded = string(NeedsReauth), ReasonInsufficientScope, needed
@@ -215,22 +221,21 @@ func (c *Connections) missesScopes(ctx context.Context, o *opened, server models
 	return f.asFault(server.Alias)
 }
 
-// checkIssuer asks the server which authorization servers it trusts. When the
-// connection's is none of them any more, its tokens are of no use and are not
-// sent anywhere again (MCP 2026-07-28, SEP-2352). A server that does not say
-// is taken to trust the same as before.
-func (c *Connections) checkIssuer(ctx context.Context, o *opened, server models.Server, said challenge) error {
+// checkIssuer reads the issuers that the server trusts. If the connection's
+// isn't one of them, its tokens are deleted and never sent again (MCP
+// 2026-07-28, SEP-2352). Without published issuers, nothing changes.
+func (c *Connections) checkIssuer(ctx context.Context, o *opened, server models.Server, said authserver.Challenge) error {
 	found, cancel := context.WithTimeout(ctx, c.RequestTimeout)
 	defer cancel()
 	address, err := c.address(server)
 	if err != nil {
 		return err
 	}
-	doc, err := c.exchange.resource(found, address, said)
-	if err != nil || doc == nil || len(doc.AuthorizationServers) == 0 || slices.Contains(doc.AuthorizationServers, o.Issuer) {
+	issuers, err := c.authClient.TrustedIssuers(found, address, said)
+	if err != nil || len(issuers) == 0 || slices.Contains(issuers, o.Issuer) {
 		return nil
 	}
-	f := fail(IssuerChanged, codeIssuerChanged, "the server trusts "+doc.AuthorizationServers[0]+" now and not "+o.Issuer+" any more: connect it again")
+	f := fail(IssuerChanged, codeIssuerChanged, "The server trusts "+issuers[0]+" and no longer "+o.Issuer+"."+reconnect)
 	next := o.Connection
 	next.State, next.Reason = string(IssuerChanged), ""
 	next.AccessToken, next.RefreshToken, next.ExpiresAt, next.RefreshAt = "", "", nil, nil
@@ -241,19 +246,20 @@ func (c *Connections) checkIssuer(ctx context.Context, o *opened, server models.
 	return f.asFault(server.Alias)
 }
 
-// once runs work for all who ask for the same at the same time. It does not
-// end with the one who asked first; each waits as long as its own context.
+// once runs work once for concurrent callers with the same key. It continues
+// after the first caller is cancelled; each caller waits until its own context
+// is done.
 func (c *Connections) once(ctx context.Context, key string, work func(context.Context) (*opened, error)) (*opened, error) {
 	life := context.WithoutCancel(ctx)
 	done := c.flights.DoChan(key, func() (any, error) {
 		if !c.begin() {
-			return (*opened)(nil), fault.Upstream(fault.CodeUpstreamUnavailable, "the gateway is shutting down")
+			return (*opened)(nil), fault.Upstream(fault.CodeUpstreamUnavailable, "The gateway is shutting down. Retry shortly.")
 		}
 		defer c.work.Done()
 		ctx, cancel := context.WithTimeout(life, workTimeout)
 		defer cancel()
 		var o *opened
-		err := c.Tasks.Try("use of a connection", func() (err error) { o, err = work(ctx); return err })
+		err := c.Tasks.Try("connection refresh", func() (err error) { o, err = work(ctx); return err })
 		return o, err
 	})
 	select {
@@ -265,9 +271,9 @@ func (c *Connections) once(ctx context.Context, key string, work func(context.Co
 	}
 }
 
-// again runs write until it succeeds or is refused, because what it stores
-// cannot be had a second time. A write that others were quicker than is done
-// over what they wrote.
+// again retries write, because what it stores can't be obtained a second time.
+// It stops on success, on NOT_FOUND and after saveAttempts. write must read the
+// row again, so that a retry includes concurrent changes.
 func again(ctx context.Context, write func() error) error {
 	wait := saveRetry
 	for attempt := 1; ; attempt++ {

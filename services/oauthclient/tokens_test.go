@@ -22,8 +22,8 @@ import (
 	"mcpgateway/services/upstream/pool"
 )
 
-// TestUpstreamSingleFlight lets many callers in several processes find the
-// token ended at the same moment.
+// TestUpstreamSingleFlight uses an expired token concurrently in several
+// processes.
 func TestUpstreamSingleFlight(t *testing.T) {
 	modelstest.EachDSN(t, func(t *testing.T, dsn string) {
 		p := newProvider(t)
@@ -52,7 +52,7 @@ func TestUpstreamSingleFlight(t *testing.T) {
 		all.Wait()
 		for _, token := range got {
 			if token == "" || token != got[0] {
-				t.Fatalf("different tokens: %q and %q", got[0], token)
+				t.Fatalf("tokens differ: %q and %q", got[0], token)
 			}
 		}
 		if n := p.grants("refresh_token"); n != 1 {
@@ -61,20 +61,20 @@ func TestUpstreamSingleFlight(t *testing.T) {
 	})
 }
 
-// TestALoserNeverOverwritesANewerToken lets a refresh fail that began before
-// somebody authorized anew.
-func TestALoserNeverOverwritesANewerToken(t *testing.T) {
+// TestLateRefreshKeepsNewerToken fails a refresh that started before a new
+// authorization.
+func TestLateRefreshKeepsNewerToken(t *testing.T) {
 	each(t, func(t *testing.T, p *provider, w *world) {
 		w.connect(t)
-		asked, answered := make(chan struct{}), make(chan struct{})
+		received, release := make(chan struct{}), make(chan struct{})
 		p.set(func() {
 			p.token = func(rw http.ResponseWriter, form url.Values) bool {
 				if form.Get("grant_type") != "refresh_token" {
 					return false
 				}
-				close(asked)
-				<-answered
-				answer(rw, 400, map[string]any{"error": "invalid_grant"})
+				close(received)
+				<-release
+				respond(rw, 400, map[string]any{"error": "invalid_grant"})
 				return true
 			}
 		})
@@ -89,25 +89,25 @@ func TestALoserNeverOverwritesANewerToken(t *testing.T) {
 			v, err := w.Token(t.Context(), server)
 			loser <- outcome{v, err}
 		}()
-		<-asked
+		<-received
 		w.connect(t)
 		newest := w.token(t)
-		close(answered)
+		close(release)
 		if o := <-loser; o.err != nil || o.v.Reveal() != newest {
-			t.Errorf("the loser got %v, %v", o.v.Reveal() == newest, o.err)
+			t.Errorf("late refresh returned the newest token: %v, %v", o.v.Reveal() == newest, o.err)
 		}
 		w.wantState(t, oauthclient.Connected, "")
 		if w.token(t) != newest {
-			t.Error("the newer token is gone")
+			t.Error("newer token lost")
 		}
 	})
 }
 
-// TestUpstreamStates goes through what happens to a connection: what asks for
-// a person, and what is only tried again.
+// TestUpstreamStates checks which failures require an administrator and which
+// are retried.
 func TestUpstreamStates(t *testing.T) {
 	fails := func(status int, body map[string]any) func(http.ResponseWriter, url.Values) bool {
-		return func(w http.ResponseWriter, _ url.Values) bool { answer(w, status, body); return true }
+		return func(w http.ResponseWriter, _ url.Values) bool { respond(w, status, body); return true }
 	}
 	cut := func(w http.ResponseWriter, _ url.Values) bool {
 		c, _, err := http.NewResponseController(w).Hijack()
@@ -122,17 +122,17 @@ func TestUpstreamStates(t *testing.T) {
 		reason string
 		code   fault.Code
 	}{
-		"invalid_grant":      {fails(400, map[string]any{"error": "invalid_grant"}), oauthclient.NeedsReauth, "invalid_grant", fault.CodeUpstreamUnauthorized},
-		"invalid_client":     {fails(401, map[string]any{"error": "invalid_client"}), oauthclient.RegistrationRejected, "", fault.CodeUpstreamUnauthorized},
-		"temporarily":        {fails(400, map[string]any{"error": "temporarily_unavailable"}), oauthclient.Degraded, "", fault.CodeUpstreamUnavailable},
-		"500":                {fails(500, map[string]any{"error": "invalid_grant"}), oauthclient.Degraded, "", fault.CodeUpstreamUnavailable},
-		"503":                {fails(503, nil), oauthclient.Degraded, "", fault.CodeUpstreamUnavailable},
-		"429":                {fails(429, nil), oauthclient.Degraded, "", fault.CodeUpstreamUnavailable},
-		"404":                {fails(404, nil), oauthclient.Degraded, "", fault.CodeUpstreamUnavailable},
-		"cut off":            {cut, oauthclient.Degraded, "", fault.CodeUpstreamUnavailable},
-		"no token":           {fails(200, map[string]any{}), oauthclient.Degraded, "", fault.CodeUpstreamUnavailable},
-		"token of two lines": {fails(200, map[string]any{"access_token": "a\r\nb"}), oauthclient.Degraded, "", fault.CodeUpstreamUnavailable},
-		"another type":       {fails(200, map[string]any{"access_token": "a", "token_type": "DPoP"}), oauthclient.Degraded, "", fault.CodeUpstreamUnavailable},
+		"invalid_grant":         {fails(400, map[string]any{"error": "invalid_grant"}), oauthclient.NeedsReauth, "invalid_grant", fault.CodeUpstreamUnauthorized},
+		"invalid_client":        {fails(401, map[string]any{"error": "invalid_client"}), oauthclient.RegistrationRejected, "", fault.CodeUpstreamUnauthorized},
+		"temporarily":           {fails(400, map[string]any{"error": "temporarily_unavailable"}), oauthclient.Degraded, "", fault.CodeUpstreamUnavailable},
+		"500":                   {fails(500, map[string]any{"error": "invalid_grant"}), oauthclient.Degraded, "", fault.CodeUpstreamUnavailable},
+		"503":                   {fails(503, nil), oauthclient.Degraded, "", fault.CodeUpstreamUnavailable},
+		"429":                   {fails(429, nil), oauthclient.Degraded, "", fault.CodeUpstreamUnavailable},
+		"404":                   {fails(404, nil), oauthclient.Degraded, "", fault.CodeUpstreamUnavailable},
+		"closed connection":     {cut, oauthclient.Degraded, "", fault.CodeUpstreamUnavailable},
+		"no token":              {fails(200, map[string]any{}), oauthclient.Degraded, "", fault.CodeUpstreamUnavailable},
+		"token with line break": {fails(200, map[string]any{"access_token": "a\r\nb"}), oauthclient.Degraded, "", fault.CodeUpstreamUnavailable},
+		"other type":            {fails(200, map[string]any{"access_token": "a", "token_type": "DPoP"}), oauthclient.Degraded, "", fault.CodeUpstreamUnavailable},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newProvider(t)
@@ -149,32 +149,32 @@ func TestUpstreamStates(t *testing.T) {
 			}
 			sent := p.grants("refresh_token")
 			if _, err := w.Token(t.Context(), w.server(t)); err == nil {
-				t.Error("the second call got a token")
+				t.Error("second Token() succeeded")
 			}
 			if n := p.grants("refresh_token"); n != sent {
-				t.Errorf("%d requests in the pause", n-sent)
+				t.Errorf("%d requests during the backoff", n-sent)
 			}
 			p.set(func() { p.token = nil })
 			if c.state != oauthclient.Degraded {
 				w.Advance(time.Hour)
 				if _, err := w.Token(t.Context(), w.server(t)); err == nil {
-					t.Error("it came back without a person")
+					t.Error("Token() succeeded without a new authorization")
 				}
 				w.connect(t)
 			} else if f.RetryAfter <= 0 {
-				t.Error("nobody is told when to come back")
+				t.Error("fault without RetryAfter")
 			}
 			w.Advance(time.Minute)
 			if w.token(t) == old {
-				t.Error("the old token is served")
+				t.Error("Token() = old token")
 			}
 			w.wantState(t, oauthclient.Connected, "")
-			w.nothingInTheClear(t, p)
+			w.checkNoPlaintext(t, p)
 		})
 	}
 }
 
-func TestAWorkingTokenOutlivesAFailingRefresh(t *testing.T) {
+func TestValidTokenSurvivesFailedRefresh(t *testing.T) {
 	p := newProvider(t)
 	w := onSQLite(t, p, options{})
 	w.connect(t)
@@ -184,15 +184,15 @@ func TestAWorkingTokenOutlivesAFailingRefresh(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
 	go func() { defer close(ended); w.Run(ctx) }()
-	eventually(t, "the state is degraded", func() bool { return w.status(t).State == oauthclient.Degraded })
+	eventually(t, "state degraded", func() bool { return w.status(t).State == oauthclient.Degraded })
 	cancel()
 	<-ended
 	if w.token(t) != token {
-		t.Error("the token changed")
+		t.Error("token changed")
 	}
 }
 
-func TestTheBackgroundRenewsAtEightyPercent(t *testing.T) {
+func TestBackgroundRefreshAtEightyPercent(t *testing.T) {
 	modelstest.EachDSN(t, func(t *testing.T, dsn string) {
 		p := newProvider(t)
 		p.life = 1000
@@ -207,20 +207,20 @@ func TestTheBackgroundRenewsAtEightyPercent(t *testing.T) {
 			ended.Go(func() { c.Run(ctx) })
 		}
 		if w.token(t) != token || p.grants("refresh_token") != 0 {
-			t.Error("it was renewed too soon")
+			t.Error("refreshed too early")
 		}
 		w.Advance(52 * time.Second)
-		_ = w.token(t) // tells the refresher that time went on
+		_ = w.token(t) // wakes the refresher after the clock change
 		eventually(t, "one refresh", func() bool { return p.grants("refresh_token") == 1 && w.token(t) != token })
 		cancel()
 		ended.Wait()
 		if n := p.grants("refresh_token"); n != 1 {
-			t.Errorf("%d refreshes in one period", n)
+			t.Errorf("%d refreshes in one lifetime, want 1", n)
 		}
 	})
 }
 
-func TestWithoutARefreshTokenAPersonIsNeededInTheEnd(t *testing.T) {
+func TestExpiryWithoutRefreshToken(t *testing.T) {
 	each(t, func(t *testing.T, p *provider, w *world) {
 		p.set(func() { p.noRefresh = true })
 		w.connect(t)
@@ -228,7 +228,7 @@ func TestWithoutARefreshTokenAPersonIsNeededInTheEnd(t *testing.T) {
 		w.Advance(50 * time.Minute)
 		w.wantState(t, oauthclient.Expiring, "")
 		if w.token(t) != token {
-			t.Error("the token changed")
+			t.Error("token changed")
 		}
 		w.Advance(10 * time.Minute)
 		_, err := w.Token(t.Context(), w.server(t))
@@ -243,7 +243,7 @@ func TestWithoutARefreshTokenAPersonIsNeededInTheEnd(t *testing.T) {
 	})
 }
 
-// through returns what calls of the server go through.
+// through returns a pool and a target for calls to the server.
 func (w *world) through(t *testing.T) (*pool.Pool, *upstream.Target) {
 	t.Helper()
 	clients := egress.NewClients(egress.NewGuard(egress.DefaultAllow(true)))
@@ -263,7 +263,7 @@ func call(t *testing.T, pool *pool.Pool, target *upstream.Target) error {
 	return err
 }
 
-func TestARefusedTokenIsRenewedOnceAndTheCallRepeated(t *testing.T) {
+func TestRejectedTokenIsRefreshedOnce(t *testing.T) {
 	each(t, func(t *testing.T, p *provider, w *world) {
 		w.connect(t)
 		pool, target := w.through(t)
@@ -283,7 +283,7 @@ func TestARefusedTokenIsRenewedOnceAndTheCallRepeated(t *testing.T) {
 		if n := p.grants("refresh_token"); n != 1 {
 			t.Errorf("%d refreshes", n)
 		}
-		// A server that takes no token at all makes no loop.
+		// A server that rejects every token doesn't cause a loop.
 		p.set(func() {
 			p.serve = func(w http.ResponseWriter, r *http.Request) bool {
 				if r.URL.Path == "/mcp" {
@@ -302,7 +302,7 @@ func TestARefusedTokenIsRenewedOnceAndTheCallRepeated(t *testing.T) {
 	})
 }
 
-func TestMissingRightsAreShownAndTheRestGoesOn(t *testing.T) {
+func TestMissingScopesKeepTokenUsable(t *testing.T) {
 	p := newProvider(t)
 	p.scopes = []string{"read"}
 	w := onSQLite(t, p, options{})
@@ -324,31 +324,31 @@ func TestMissingRightsAreShownAndTheRestGoesOn(t *testing.T) {
 	}
 	w.wantState(t, oauthclient.NeedsReauth, oauthclient.ReasonInsufficientScope)
 	if w.token(t) == "" {
-		t.Error("the token is not served any more")
+		t.Error("token no longer returned")
 	}
 	w.Advance(2 * time.Hour)
 	if w.token(t) == "" {
-		t.Error("the token is not renewed any more")
+		t.Error("token no longer refreshed")
 	}
 	w.wantState(t, oauthclient.NeedsReauth, oauthclient.ReasonInsufficientScope)
-	// The next authorization asks for both.
+	// The next authorization requests both scopes.
 	if q := w.begin(t).Query(); q.Get("scope") != "read write" {
 		t.Errorf("got %v", q)
 	}
 }
 
-func TestARefusalWithoutAReasonIsTheAnswer(t *testing.T) {
+func TestForbiddenWithoutScopesIsFinal(t *testing.T) {
 	p := newProvider(t)
 	w := onSQLite(t, p, options{})
 	w.connect(t)
 	v, err := w.Refused(t.Context(), w.server(t), secrets.NewValue(w.token(t)), &upstream.Challenge{Status: 403})
 	if err != nil || !v.IsZero() {
-		t.Errorf("got %v, %v", v.IsZero(), err)
+		t.Errorf("Refused() zero = %v, %v, want true, nil", v.IsZero(), err)
 	}
 	w.wantState(t, oauthclient.Connected, "")
 }
 
-func TestAClosedGatewayRenewsNothing(t *testing.T) {
+func TestNoRefreshAfterClose(t *testing.T) {
 	p := newProvider(t)
 	w := onSQLite(t, p, options{})
 	w.connect(t)
@@ -361,16 +361,16 @@ func TestAClosedGatewayRenewsNothing(t *testing.T) {
 	}
 }
 
-func TestACallerWhoLeavesDoesNotEndTheRefresh(t *testing.T) {
+func TestRefreshSurvivesCallerCancellation(t *testing.T) {
 	p := newProvider(t)
 	w := onSQLite(t, p, options{})
 	w.connect(t)
 	old := w.token(t)
-	asked, answered := make(chan struct{}), make(chan struct{})
+	received, release := make(chan struct{}), make(chan struct{})
 	p.set(func() {
 		p.token = func(http.ResponseWriter, url.Values) bool {
-			close(asked)
-			<-answered
+			close(received)
+			<-release
 			return false
 		}
 	})
@@ -379,19 +379,19 @@ func TestACallerWhoLeavesDoesNotEndTheRefresh(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	left := make(chan error, 1)
 	go func() { _, err := w.Token(ctx, server); left <- err }()
-	<-asked
+	<-received
 	cancel()
 	if err := <-left; err == nil {
-		t.Error("the caller who left got a token")
+		t.Error("cancelled caller got a token")
 	}
 	p.set(func() { p.token = nil })
-	close(answered)
+	close(release)
 	if w.token(t) == old || p.grants("refresh_token") != 1 {
-		t.Errorf("the refresh was lost: %d", p.grants("refresh_token"))
+		t.Errorf("%d refreshes, want 1 and its token", p.grants("refresh_token"))
 	}
 }
 
-func TestStatusesTellOfEveryServer(t *testing.T) {
+func TestStatusesOfAllOAuthServers(t *testing.T) {
 	each(t, func(t *testing.T, p *provider, w *world) {
 		other := w.server(t)
 		other.ID, other.Alias, other.AliasFold = "s2", "up2", "up2"

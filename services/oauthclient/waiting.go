@@ -11,43 +11,42 @@ import (
 	"mcpgateway/services/notify"
 )
 
-// Waiting holds in memory which servers in use wait for a person to authorize
-// the gateway, for answers that must not read the database. It is safe for
-// concurrent use.
+// Waiting holds the servers with a pending authorization in memory, for
+// requests that must not read the database. It is safe for concurrent use.
 type Waiting struct {
 	connections *Connections
-	reload      sync.Mutex // one at a time, so that an older state never replaces a newer
+	reload      sync.Mutex // serializes loads, so that an older state never replaces a newer one
 	current     atomic.Pointer[map[string]pending]
 
-	configurations notify.Configurations // that were read
+	configurations notify.Configurations // loaded revisions
 }
 
-// pending holds the reason for which a server needs an authorization, and
-// whether it was connected before.
+// pending is the reason of a pending authorization, and whether the server was
+// connected before.
 type pending struct {
 	why       string
 	connected bool
 }
 
-// NewWaiting returns an empty one; Load fills it.
+// NewWaiting returns an empty Waiting. Load must be called before use.
 func NewWaiting(connections *Connections) *Waiting {
 	w := &Waiting{connections: connections}
 	w.current.Store(&map[string]pending{})
 	return w
 }
 
-// Why returns why a server waits for a person, in words that clients of the
-// gateway may read; "" when it does not.
+// Why returns the reason of a server's pending authorization for display to
+// clients, or "".
 func (w *Waiting) Why(serverID string) string { return (*w.current.Load())[serverID].why }
 
-// Connection reports whether a server waits for a person, and whether it was
-// connected before.
+// Connection reports whether a server has a pending authorization, and whether
+// it was connected before.
 func (w *Waiting) Connection(serverID string) (waits, before bool) {
 	p, waits := (*w.current.Load())[serverID]
 	return waits, p.connected
 }
 
-// Count returns how many servers wait for a person.
+// Count returns the number of servers with a pending authorization.
 func (w *Waiting) Count() int { return len(*w.current.Load()) }
 
 // Load reads every connection from the database.
@@ -61,9 +60,9 @@ func (w *Waiting) Load(ctx context.Context) error {
 	return err
 }
 
-// Changed reads again what a topic is about: one connection, or the servers of
-// a project unless only syncs changed them. Other topics are ignored. It serves
-// the change feed.
+// Changed reloads the connection of a topic, or all servers for a project's
+// topic unless only syncs changed them. It ignores other topics. It is a
+// subscriber of the change feed.
 func (w *Waiting) Changed(ctx context.Context, topic notify.Topic) error {
 	if projectID, ok := topic.ToolsetOf(); ok {
 		return w.configurations.Act(ctx, w.connections.DB, projectID, w.Load)
@@ -85,9 +84,9 @@ func (w *Waiting) Changed(ctx context.Context, topic notify.Topic) error {
 	return nil
 }
 
-// waits returns why servers wait for a person, by server id; of one server
-// when only is not empty. One whose authorization was begun waits all the
-// same: nobody knows whether it will be finished.
+// waits returns the pending authorizations by server ID; a non-empty only
+// selects one server. A started authorization still counts as pending, because
+// it may never be finished.
 func (c *Connections) waits(ctx context.Context, only string) (map[string]pending, error) {
 	db := c.DB.WithContext(ctx)
 	servers := db.Select("id", "project_id", "alias", "url", "o_auth_client_id").Where("auth_type = ? AND enabled = ?", models.UpstreamAuthOAuth, true)
@@ -122,18 +121,18 @@ func (c *Connections) waits(ctx context.Context, only string) (map[string]pendin
 	return all, nil
 }
 
-// whyWaiting says why a person is needed. What authorization servers wrote is
-// left out, because clients are no administrators.
+// whyWaiting returns the reason of a pending authorization as a clause. It
+// omits texts of authorization servers, because clients aren't administrators.
 func whyWaiting(s *Status) string {
 	switch {
 	case s.State == NotConnected:
-		return "it is not connected yet: an administrator has to connect it"
+		return "an administrator must connect it"
 	case s.Reason == ReasonInsufficientScope:
-		return "it asks for rights that were not granted: an administrator has to connect it again"
+		return "an administrator must reconnect it to grant more scopes"
 	case s.State == IssuerChanged:
-		return "it trusts another authorization server now: an administrator has to connect it again"
+		return "an administrator must reconnect it because it trusts another authorization server"
 	case s.State == RegistrationRejected:
-		return "its authorization server does not know the gateway: an administrator has to connect it"
+		return "an administrator must connect it because its authorization server rejects the gateway"
 	}
-	return "its authorization ended: an administrator has to connect it again"
+	return "an administrator must reconnect it because its authorization expired"
 }

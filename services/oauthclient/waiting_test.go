@@ -11,48 +11,48 @@ import (
 	"mcpgateway/services/oauthclient"
 )
 
-// TestWaitingServersAreKnownInMemory follows one server from before its first
+// TestPendingAuthFollowsConnection follows a server from before its first
 // connection to the end of its authorization.
-func TestWaitingServersAreKnownInMemory(t *testing.T) {
+func TestPendingAuthFollowsConnection(t *testing.T) {
 	each(t, func(t *testing.T, p *provider, w *world) {
 		waiting := oauthclient.NewWaiting(w.Connections)
-		wait := func(topic notify.Topic, says string) {
+		wait := func(topic notify.Topic, text string) {
 			t.Helper()
 			if err := waiting.Changed(t.Context(), topic); err != nil {
 				t.Fatal(err)
 			}
 			why := waiting.Why(serverID)
-			if (says == "") != (why == "") || !strings.Contains(why, says) || (waiting.Count() == 0) != (says == "") {
-				t.Fatalf("%d wait: %q, want %q", waiting.Count(), why, says)
+			if (text == "") != (why == "") || !strings.Contains(why, text) || (waiting.Count() == 0) != (text == "") {
+				t.Fatalf("Count() = %d, Why() = %q, want %q", waiting.Count(), why, text)
 			}
 		}
 		if err := waiting.Load(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		wait(notify.Catalog(), "not connected yet")
+		wait(notify.Catalog(), "administrator must connect it")
 		at := w.begin(t)
-		wait(notify.Connection(serverID), "not connected yet") // begun is not finished
+		wait(notify.Connection(serverID), "administrator must connect it") // started, but not finished
 		if _, err := w.Finish(t.Context(), visit(t, at)); err != nil {
 			t.Fatal(err)
 		}
-		wait(notify.Catalog(), "not connected yet") // another topic changes nothing
-		wait(notify.Connection("another"), "not connected yet")
+		wait(notify.Catalog(), "administrator must connect it") // other topics are ignored
+		wait(notify.Connection("another"), "administrator must connect it")
 		wait(notify.Connection(serverID), "")
 
 		p.set(func() {
 			p.token = func(rw http.ResponseWriter, form url.Values) bool {
-				answer(rw, 400, map[string]any{"error": "invalid_grant", "error_description": "secret words of the provider"})
+				respond(rw, 400, map[string]any{"error": "invalid_grant", "error_description": "secret words of the provider"})
 				return true
 			}
 		})
 		p.revokeAccess()
 		w.Advance(2 * oauthclient.FlowLifetime * 6)
 		if _, err := w.Token(t.Context(), w.server(t)); err == nil {
-			t.Fatal("a token came from a withdrawn authorization")
+			t.Fatal("Token() succeeded after revocation")
 		}
-		wait(notify.Toolset("p"), "authorization ended")
+		wait(notify.Toolset("p"), "authorization expired")
 		if strings.Contains(waiting.Why(serverID), "secret words") {
-			t.Error("clients read what the provider wrote")
+			t.Error("Why() contains the provider's text")
 		}
 		if err := w.db.Model(&models.Server{}).Where("id = ?", serverID).Update("enabled", false).Error; err != nil {
 			t.Fatal(err)
@@ -60,17 +60,17 @@ func TestWaitingServersAreKnownInMemory(t *testing.T) {
 		if err := notify.Touch(w.db, notify.Toolset("p")); err != nil {
 			t.Fatal(err)
 		}
-		wait(notify.Toolset("p"), "") // nobody waits for a server that is off
+		wait(notify.Toolset("p"), "") // disabled servers don't count
 	})
 }
 
-// TestARefusedRegistrationTellsWhereToGetAClient has no way to register, so
-// that an administrator has to know the issuer and why nothing else was left.
-func TestARefusedRegistrationTellsWhereToGetAClient(t *testing.T) {
+// TestRejectedRegistrationStoresIssuer checks that an administrator sees the
+// issuer and the reasons.
+func TestRejectedRegistrationStoresIssuer(t *testing.T) {
 	each(t, func(t *testing.T, p *provider, w *world) {
 		p.set(func() { p.noRegister = true })
 		if _, err := w.Start(t.Context(), oauthclient.Start{ServerID: serverID, SessionID: session}); err == nil {
-			t.Fatal("it began without a registration")
+			t.Fatal("Start() succeeded without a registration")
 		}
 		s := w.wantState(t, oauthclient.RegistrationRejected, "")
 		if s.Issuer != p.url || len(s.Because) != 4 || s.Because[3] != "no static client was entered" || s.Registration != "" {

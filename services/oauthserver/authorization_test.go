@@ -31,10 +31,10 @@ func TestPKCE(t *testing.T) {
 		"base64 instead of url":   {[]string{"code_challenge", challenge(verifier)[:42] + "+"}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			asked, err := w.Authorize(t.Context(), query(client, tc.changes...), person("bob"))
+			consent, err := w.Authorize(t.Context(), query(client, tc.changes...), person("bob"))
 			if tc.ok {
-				if err != nil || asked.Sealed == "" {
-					t.Fatalf("got %+v, %v", asked, err)
+				if err != nil || consent.Sealed == "" {
+					t.Fatalf("got %+v, %v", consent, err)
 				}
 				return
 			}
@@ -46,13 +46,13 @@ func TestPKCE(t *testing.T) {
 		"none": "", "another": strings.Repeat("x", 50), "42": strings.Repeat("x", 42), "129": strings.Repeat("x", 129), "the challenge": challenge(verifier),
 	} {
 		if _, err := w.exchange(t.Context(), client, code, "code_verifier", tc); err == nil {
-			t.Errorf("%s: the code was exchanged", name)
+			t.Errorf("%s: code was exchanged", name)
 		} else {
 			refused(t, err, oauthserver.InvalidGrant)
 		}
 	}
 	if _, err := w.exchange(t.Context(), client, code); err != nil {
-		t.Errorf("the right verifier after wrong ones: %v", err)
+		t.Errorf("correct verifier after wrong ones: %v", err)
 	}
 }
 
@@ -63,7 +63,7 @@ func TestUnknownRedirectsAreNotFollowed(t *testing.T) {
 		"unknown client":     {"client_id", "x"},
 		"no client":          {"client_id", ""},
 		"no redirect":        {"redirect_uri", ""},
-		"foreign redirect":   {"redirect_uri", "https://evil.example/"},
+		"other redirect":     {"redirect_uri", "https://evil.example/"},
 		"longer path":        {"redirect_uri", callback + "/x"},
 		"other host":         {"redirect_uri", "http://localhost:4711/callback"},
 		"script":             {"redirect_uri", "javascript:alert(1)"},
@@ -83,7 +83,7 @@ func TestUnknownRedirectsAreNotFollowed(t *testing.T) {
 		t.Errorf("two redirects: %v", err)
 	}
 	if _, err := w.Authorize(t.Context(), query(client), nil); !fault.Is(err, fault.CodeUnauthorized) {
-		t.Errorf("nobody is signed in: %v", err)
+		t.Errorf("not signed in: %v", err)
 	}
 }
 
@@ -109,18 +109,18 @@ func TestIss(t *testing.T) {
 			_, err := w.Authorize(t.Context(), tc.query, person("bob"))
 			t.Run(name, func(t *testing.T) { denied(t, err, tc.code, tc.state) })
 		}
-		asked, err := w.Authorize(t.Context(), query(client, "state", "a b&c=d"), person("bob"))
+		consent, err := w.Authorize(t.Context(), query(client, "state", "a b&c=d"), person("bob"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = w.Decide(t.Context(), *person("bob"), asked.Sealed, "", false)
+		_, err = w.Decide(t.Context(), *person("bob"), consent.Sealed, "", false)
 		denied(t, err, oauthserver.AccessDenied, "a b&c=d")
-		to, err := w.Decide(t.Context(), *person("bob"), asked.Sealed, "", true)
+		to, err := w.Decide(t.Context(), *person("bob"), consent.Sealed, "", true)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if answer := answerOf(t, to); answer.Get("iss") != w.Issuer() || w.Issuer() != issuer || answer.Get("state") != "a b&c=d" || answer.Get("code") == "" || answer.Has("error") {
-			t.Errorf("the answer is %s", to)
+			t.Errorf("response URL %s", to)
 		}
 	})
 }
@@ -128,7 +128,7 @@ func TestIss(t *testing.T) {
 func TestConsentIsBoundToBrowserSession(t *testing.T) {
 	w := onSQLite(t)
 	client := w.register(t)
-	asked, err := w.Authorize(t.Context(), query(client), person("bob"))
+	consent, err := w.Authorize(t.Context(), query(client), person("bob"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,13 +136,13 @@ func TestConsentIsBoundToBrowserSession(t *testing.T) {
 		who    oauthserver.Person
 		sealed string
 	}{
-		"another session":  {oauthserver.Person{ID: "bob", SessionID: "other"}, asked.Sealed},
-		"no session":       {oauthserver.Person{ID: "bob"}, asked.Sealed},
-		"another person":   {oauthserver.Person{ID: "cy", SessionID: "browser of bob"}, asked.Sealed},
-		"nobody":           {oauthserver.Person{}, asked.Sealed},
-		"nothing":          {*person("bob"), ""},
-		"something":        {*person("bob"), "AAAA"},
-		"a changed letter": {*person("bob"), asked.Sealed[:len(asked.Sealed)-1] + "!"},
+		"other session":     {oauthserver.Person{ID: "bob", SessionID: "other"}, consent.Sealed},
+		"no session":        {oauthserver.Person{ID: "bob"}, consent.Sealed},
+		"other user":        {oauthserver.Person{ID: "cy", SessionID: "browser of bob"}, consent.Sealed},
+		"not signed in":     {oauthserver.Person{}, consent.Sealed},
+		"nothing":           {*person("bob"), ""},
+		"something":         {*person("bob"), "AAAA"},
+		"changed character": {*person("bob"), consent.Sealed[:len(consent.Sealed)-1] + "!"},
 	} {
 		for _, allow := range []bool{true, false} {
 			if _, err := w.Decide(t.Context(), tc.who, tc.sealed, "", allow); !fault.Is(err, fault.CodeForbidden) {
@@ -151,12 +151,12 @@ func TestConsentIsBoundToBrowserSession(t *testing.T) {
 		}
 	}
 	w.Advance(oauthserver.ConsentLife - 1)
-	if _, err := w.Decide(t.Context(), *person("bob"), asked.Sealed, "", true); err != nil {
-		t.Errorf("just in time: %v", err)
+	if _, err := w.Decide(t.Context(), *person("bob"), consent.Sealed, "", true); err != nil {
+		t.Errorf("before expiry: %v", err)
 	}
 	w.Advance(1)
-	if _, err := w.Decide(t.Context(), *person("bob"), asked.Sealed, "", true); !fault.Is(err, fault.CodeForbidden) {
-		t.Errorf("too late: %v", err)
+	if _, err := w.Decide(t.Context(), *person("bob"), consent.Sealed, "", true); !fault.Is(err, fault.CodeForbidden) {
+		t.Errorf("after expiry: %v", err)
 	}
 }
 
@@ -192,24 +192,24 @@ func TestResourceIndicator(t *testing.T) {
 			{"/v1/mcp/oa/request", ""},
 			{"%", ""},
 		} {
-			asked, err := w.Authorize(t.Context(), query(client, "resource", tc.resource), person("bob"))
+			consent, err := w.Authorize(t.Context(), query(client, "resource", tc.resource), person("bob"))
 			switch tc.project {
 			case "":
 				denied(t, err, oauthserver.InvalidTarget, "st")
 			case "?":
-				if err != nil || asked.Named {
-					t.Fatalf("%q: %+v, %v", tc.resource, asked, err)
+				if err != nil || consent.Named {
+					t.Fatalf("%q: %+v, %v", tc.resource, consent, err)
 				}
 				var slugs []string
-				for _, p := range asked.Projects {
+				for _, p := range consent.Projects {
 					slugs = append(slugs, p.Slug)
 				}
 				if d := cmp.Diff([]string{"members", "oa", "ob"}, slugs); d != "" {
-					t.Errorf("%q: the choices (-want +got):\n%s", tc.resource, d)
+					t.Errorf("%q: choices (-want +got):\n%s", tc.resource, d)
 				}
 			default:
-				if err != nil || !asked.Named || len(asked.Projects) != 1 || asked.Projects[0].Slug != tc.project {
-					t.Errorf("%q: %+v, %v", tc.resource, asked, err)
+				if err != nil || !consent.Named || len(consent.Projects) != 1 || consent.Projects[0].Slug != tc.project {
+					t.Errorf("%q: %+v, %v", tc.resource, consent, err)
 				}
 			}
 		}
@@ -220,7 +220,7 @@ func TestResourceIndicator(t *testing.T) {
 		same := query(client)
 		same.Add("resource", issuer+"/v1/mcp/oa/sse")
 		if _, err := w.Authorize(t.Context(), same, person("bob")); err != nil {
-			t.Errorf("two endpoints of one project: %v", err)
+			t.Errorf("two endpoints of a project: %v", err)
 		}
 	})
 }
@@ -229,11 +229,11 @@ func TestProjectChoice(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		client := w.register(t)
 		ask := func() string {
-			asked, err := w.Authorize(t.Context(), query(client, "resource", ""), person("cy"))
+			consent, err := w.Authorize(t.Context(), query(client, "resource", ""), person("cy"))
 			if err != nil {
 				t.Fatal(err)
 			}
-			return asked.Sealed
+			return consent.Sealed
 		}
 		_, err := w.Decide(t.Context(), *person("cy"), ask(), "", true)
 		failed(t, err, fault.CodeValidationFailed)
@@ -250,18 +250,18 @@ func TestProjectChoice(t *testing.T) {
 		refused(t, err, oauthserver.InvalidTarget) // oa was not chosen
 		tokens, err := w.exchange(t.Context(), client, code, "resource", issuer)
 		if err != nil || !w.opens(t, tokens.Access, "ob") || w.opens(t, tokens.Access, "oa") {
-			t.Errorf("the chosen project: %v", err)
+			t.Errorf("chosen project: %v", err)
 		}
 		// A choice can't replace the requested project.
-		asked, err := w.Authorize(t.Context(), query(client), person("cy"))
+		consent, err := w.Authorize(t.Context(), query(client), person("cy"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if to, err = w.Decide(t.Context(), *person("cy"), asked.Sealed, "id-ob", true); err != nil {
+		if to, err = w.Decide(t.Context(), *person("cy"), consent.Sealed, "id-ob", true); err != nil {
 			t.Fatal(err)
 		}
 		if tokens, err = w.exchange(t.Context(), client, answerOf(t, to).Get("code")); err != nil || w.opens(t, tokens.Access, "ob") {
-			t.Errorf("a named project was replaced: %v", err)
+			t.Errorf("requested project was replaced: %v", err)
 		}
 	})
 }
@@ -281,14 +281,14 @@ func TestAuthorizationRequiresAccess(t *testing.T) {
 		}
 		tokens := w.grant(t, "bob", client, members...)
 		if !w.opens(t, tokens.Access, "members") {
-			t.Fatal("a member's token opens nothing")
+			t.Fatal("member's token rejected")
 		}
 		if err := w.db.Where("user_id = ?", "bob").Delete(&models.ProjectMember{}).Error; err != nil {
 			t.Fatal(err)
 		}
 		w.publishPeople(t)
 		if w.opens(t, tokens.Access, "members") {
-			t.Error("the token of somebody who is no member any more still opens the project")
+			t.Error("token valid after removal from the project")
 		}
 		_, err := w.refresh(t.Context(), client, tokens.Refresh.Reveal())
 		refused(t, err, oauthserver.InvalidGrant)
@@ -297,7 +297,7 @@ func TestAuthorizationRequiresAccess(t *testing.T) {
 			t.Fatal(err)
 		}
 		if w.opens(t, tokens.Access, "oa") {
-			t.Error("a project that is for members only is still open to others")
+			t.Error("token of a non-member valid for a members project")
 		}
 	})
 }

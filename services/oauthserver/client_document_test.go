@@ -53,7 +53,7 @@ func TestCIMD(t *testing.T) {
 		"https://client.example/" + strings.Repeat("x", oauthserver.MaxDocumentClientID),
 	} {
 		w.docs = func(*http.Request) (*http.Response, error) {
-			t.Errorf("%s was read", id)
+			t.Errorf("%s was fetched", id)
 			return nil, errors.New("no")
 		}
 		if _, err := ask(id); !fault.Is(err, fault.CodeInvalidParameter) {
@@ -85,11 +85,11 @@ func TestCIMD(t *testing.T) {
 		"no such host": func(*http.Request) (*http.Response, error) {
 			return nil, errors.New("lookup client.example: secret.internal")
 		},
-		"name goes private": egress.NewClients(egress.NewGuard(nil)).MCP().Transport.RoundTrip,
+		"name with private address": egress.NewClients(egress.NewGuard(nil)).MCP().Transport.RoundTrip,
 	} {
 		w.docs = docs
 		id := document
-		if name == "name goes private" {
+		if name == "name with private address" {
 			id = "https://localhost.localdomain/doc" // resolves to loopback or not at all
 		}
 		_, err := ask(id)
@@ -99,15 +99,15 @@ func TestCIMD(t *testing.T) {
 	}
 	var stored int64
 	if err := w.db.Model(&models.OAuthClient{}).Count(&stored).Error; err != nil || stored != 0 {
-		t.Fatalf("%d documents that cannot be used are stored, %v", stored, err)
+		t.Fatalf("%d invalid documents stored, %v", stored, err)
 	}
 	w.docs = served(200, nil, padded(oauthserver.MaxDocument))
-	asked, err := ask(document)
-	if err != nil || asked.ClientHost != "client.example" || asked.ClientName != "Example" || asked.ClientID != document {
-		t.Fatalf("a good document of 5 KiB: %+v, %v", asked, err)
+	consent, err := ask(document)
+	if err != nil || consent.ClientHost != "client.example" || consent.ClientName != "Example" || consent.ClientID != document {
+		t.Fatalf("valid document of 5 KiB: %+v, %v", consent, err)
 	}
 	if tokens := w.grant(t, "bob", document); !w.opens(t, tokens.Access, "oa") {
-		t.Error("its token opens nothing")
+		t.Error("token rejected")
 	}
 }
 
@@ -141,9 +141,9 @@ func TestDocumentLifetimes(t *testing.T) {
 			}
 			ask := func(name string) {
 				t.Helper()
-				asked, err := w.Authorize(t.Context(), query(document), person("bob"))
-				if err != nil || asked.ClientName != name {
-					t.Fatalf("%+v, %v", asked, err)
+				consent, err := w.Authorize(t.Context(), query(document), person("bob"))
+				if err != nil || consent.ClientName != name {
+					t.Fatalf("%+v, %v", consent, err)
 				}
 			}
 			ask("name 1")
@@ -156,7 +156,7 @@ func TestDocumentLifetimes(t *testing.T) {
 			good := w.docs
 			w.docs = served(500, nil, "")
 			if _, err := w.Authorize(t.Context(), query(document), person("bob")); err == nil {
-				t.Error("a stale document was used")
+				t.Error("expired document was used")
 			}
 			w.docs = good
 			ask("name 3")
@@ -167,7 +167,7 @@ func TestDocumentLifetimes(t *testing.T) {
 func TestDocumentsRequireSignIn(t *testing.T) {
 	w := onSQLite(t)
 	w.docs = func(*http.Request) (*http.Response, error) {
-		t.Error("a document was read for nobody")
+		t.Error("document fetched without a user")
 		return nil, errors.New("no")
 	}
 	_, err := w.Authorize(t.Context(), query(document), nil)
@@ -181,7 +181,7 @@ func TestDocumentsRequireSignIn(t *testing.T) {
 	_, err = w.Authorize(t.Context(), query(document), person("bob"))
 	failed(t, err, fault.CodeRateLimited)
 	if reads != oauthserver.DocumentsPerHour {
-		t.Errorf("%d reads", reads)
+		t.Errorf("%d fetches", reads)
 	}
 }
 
@@ -189,7 +189,7 @@ func TestPrivateDocumentHostsAreBlocked(t *testing.T) {
 	guard := egress.NewGuard(nil)
 	for _, addr := range []string{"127.0.0.1", "10.0.0.1", "169.254.169.254", "::1", "fd00::1"} {
 		if guard.Check(netip.MustParseAddr(addr)) == nil {
-			t.Errorf("%s may be reached", addr)
+			t.Errorf("%s is allowed", addr)
 		}
 	}
 }

@@ -72,7 +72,7 @@ func (s *Server) authenticateClient(ctx context.Context, form url.Values, author
 	}
 	hash, ok := parseSecret(secretPrefix, secret)
 	if client.AuthMethod != method || !ok || subtle.ConstantTimeCompare(hash[:], client.SecretHash) != 1 {
-		return models.OAuthClient{}, refuse(InvalidClient, "the client must use its registered authentication method:  "+string(client.AuthMethod))
+		return models.OAuthClient{}, refuse(InvalidClient, "the client must use its registered authentication method: "+string(client.AuthMethod))
 	}
 	return client, nil
 }

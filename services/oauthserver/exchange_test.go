@@ -18,7 +18,7 @@ func TestCodeReplay(t *testing.T) {
 		other := w.grant(t, "bob", client)
 		tokens, err := w.exchange(t.Context(), client, code)
 		if err != nil || !w.opens(t, tokens.Access, "oa") {
-			t.Fatalf("the first use: %v", err)
+			t.Fatalf("first use: %v", err)
 		}
 		renewed, err := w.refresh(t.Context(), client, tokens.Refresh.Reveal())
 		if err != nil {
@@ -27,17 +27,17 @@ func TestCodeReplay(t *testing.T) {
 		_, err = w.exchange(t.Context(), client, code)
 		refused(t, err, oauthserver.InvalidGrant)
 		if w.opens(t, tokens.Access, "oa") || w.opens(t, renewed.Access, "oa") {
-			t.Error("access tokens outlived the second use of their code")
+			t.Error("access token valid after the second use of its code")
 		}
 		for _, token := range []oauthserver.Tokens{tokens, renewed} {
 			_, err = w.refresh(t.Context(), client, token.Refresh.Reveal())
 			refused(t, err, oauthserver.InvalidGrant)
 		}
 		if !w.opens(t, other.Access, "oa") {
-			t.Error("another grant of the same person and client ended too")
+			t.Error("other grant of the same user and client revoked")
 		}
 		if _, err = w.exchange(t.Context(), client, code); err == nil {
-			t.Error("a third use succeeded")
+			t.Error("third use succeeded")
 		}
 		if d := cmp.Diff([]string{"client.registered", "oauth.consented", "oauth.consented", "oauth.code_replayed"}, w.actions(t)); d != "" {
 			t.Errorf("audit (-want +got):\n%s", d)
@@ -57,13 +57,13 @@ func TestCodeReplay(t *testing.T) {
 				won++
 				defer func() {
 					if w.opens(t, tokens.Access, "oa") {
-						t.Error("the tokens of a code that was used at the same time elsewhere are good")
+						t.Error("tokens of a concurrently used code are valid")
 					}
 				}()
 			}
 		}
 		if won != 1 {
-			t.Errorf("%d parallel uses succeeded", won)
+			t.Errorf("%d concurrent uses succeeded", won)
 		}
 	})
 }
@@ -85,19 +85,19 @@ func TestCodeBinding(t *testing.T) {
 			changes []string
 			want    oauthserver.RefusalCode
 		}{
-			"another client":       {stranger, nil, oauthserver.InvalidGrant},
-			"unknown client":       {"gwc_unknown", nil, oauthserver.InvalidClient},
-			"another redirect":     {client, []string{"redirect_uri", "http://127.0.0.1:4712/callback"}, oauthserver.InvalidGrant},
-			"another project":      {client, []string{"resource", issuer + "/v1/mcp/ob/request"}, oauthserver.InvalidTarget},
-			"another host":         {client, []string{"resource", "https://other.example/v1/mcp/oa/request"}, oauthserver.InvalidTarget},
-			"another verifier":     {client, []string{"code_verifier", strings.Repeat("v", 43)}, oauthserver.InvalidGrant},
-			"an access token":      {client, []string{"code", "gwat_" + code[5:]}, oauthserver.InvalidGrant},
-			"a changed letter":     {client, []string{"code", code[:10] + otherLetter(code[10]) + code[11:]}, oauthserver.InvalidGrant},
-			"no code":              {client, []string{"code", ""}, oauthserver.InvalidGrant},
-			"no client":            {"", nil, oauthserver.InvalidClient},
-			"a secret it has none": {client, []string{"client_secret", "x"}, oauthserver.InvalidClient},
-			"no grant type":        {client, []string{"grant_type", ""}, oauthserver.InvalidRequest},
-			"password":             {client, []string{"grant_type", "password"}, oauthserver.UnsupportedGrantType},
+			"other client":      {stranger, nil, oauthserver.InvalidGrant},
+			"unknown client":    {"gwc_unknown", nil, oauthserver.InvalidClient},
+			"other redirect":    {client, []string{"redirect_uri", "http://127.0.0.1:4712/callback"}, oauthserver.InvalidGrant},
+			"other project":     {client, []string{"resource", issuer + "/v1/mcp/ob/request"}, oauthserver.InvalidTarget},
+			"other host":        {client, []string{"resource", "https://other.example/v1/mcp/oa/request"}, oauthserver.InvalidTarget},
+			"other verifier":    {client, []string{"code_verifier", strings.Repeat("v", 43)}, oauthserver.InvalidGrant},
+			"access token":      {client, []string{"code", "gwat_" + code[5:]}, oauthserver.InvalidGrant},
+			"changed character": {client, []string{"code", code[:10] + otherLetter(code[10]) + code[11:]}, oauthserver.InvalidGrant},
+			"no code":           {client, []string{"code", ""}, oauthserver.InvalidGrant},
+			"no client":         {"", nil, oauthserver.InvalidClient},
+			"unexpected secret": {client, []string{"client_secret", "x"}, oauthserver.InvalidClient},
+			"no grant type":     {client, []string{"grant_type", ""}, oauthserver.InvalidRequest},
+			"password":          {client, []string{"grant_type", "password"}, oauthserver.UnsupportedGrantType},
 		} {
 			_, err := w.exchange(t.Context(), tc.client, code, tc.changes...)
 			t.Run(name, func(t *testing.T) { refused(t, err, tc.want) })
@@ -105,7 +105,7 @@ func TestCodeBinding(t *testing.T) {
 		w.Advance(oauthserver.CodeLife - 1)
 		tokens, err := w.exchange(t.Context(), client, code, "redirect_uri", "")
 		if err != nil || tokens.Scopes != "mcp:read mcp:call" || tokens.Expires != oauthserver.AccessLife {
-			t.Errorf("none of this spent the code: %+v, %v", tokens, err)
+			t.Errorf("code after rejected uses: %+v, %v", tokens, err)
 		}
 		late := w.code(t, "bob", client)
 		w.Advance(oauthserver.CodeLife)
@@ -123,7 +123,7 @@ func TestCodeBinding(t *testing.T) {
 func TestScopes(t *testing.T) {
 	w := onSQLite(t)
 	client := w.register(t)
-	for asked, want := range map[string]string{
+	for scope, want := range map[string]string{
 		"":                            "mcp:read mcp:call",
 		"mcp:read":                    "mcp:read",
 		"mcp:call":                    "mcp:call",
@@ -139,36 +139,36 @@ func TestScopes(t *testing.T) {
 		"mcp:read " + long(512-9):     "mcp:read",
 		"mcp:read " + long(512-9+1):   "",
 	} {
-		authorized, err := w.Authorize(t.Context(), query(client, "scope", asked), person("bob"))
+		authorized, err := w.Authorize(t.Context(), query(client, "scope", scope), person("bob"))
 		if want == "" {
 			denied(t, err, oauthserver.InvalidScope, "st")
 			continue
 		}
 		if err != nil {
-			t.Errorf("%q: %v", asked, err)
+			t.Errorf("%q: %v", scope, err)
 			continue
 		}
-		if tokens := w.grant(t, "bob", client, "scope", asked); tokens.Scopes != want {
-			t.Errorf("%q: granted %q, want %q", asked, tokens.Scopes, want)
+		if tokens := w.grant(t, "bob", client, "scope", scope); tokens.Scopes != want {
+			t.Errorf("%q: granted %q, want %q", scope, tokens.Scopes, want)
 		}
 		if got := strings.Join(authorized.Scopes, " "); got != strings.TrimSuffix(want, " offline_access") {
-			t.Errorf("%q: the person is asked for %q", asked, got)
+			t.Errorf("%q: consent page shows %q", scope, got)
 		}
 	}
 	tokens := w.grant(t, "bob", client)
 	narrow, err := w.refresh(t.Context(), client, tokens.Refresh.Reveal(), "scope", "mcp:read")
 	if err != nil || narrow.Scopes != "mcp:read" {
-		t.Fatalf("narrowed to %q, %v", narrow.Scopes, err)
+		t.Fatalf("narrowed scopes = %q, %v", narrow.Scopes, err)
 	}
 	wide, err := w.refresh(t.Context(), client, narrow.Refresh.Reveal())
 	if err != nil || wide.Scopes != "mcp:read mcp:call" {
-		t.Errorf("the grant itself was narrowed to %q, %v", wide.Scopes, err)
+		t.Errorf("scopes of the grant = %q, %v", wide.Scopes, err)
 	}
 	small := w.grant(t, "bob", client, "scope", "mcp:read")
 	_, err = w.refresh(t.Context(), client, small.Refresh.Reveal(), "scope", "mcp:read mcp:call")
 	refused(t, err, oauthserver.InvalidScope)
 	if _, err = w.refresh(t.Context(), client, small.Refresh.Reveal()); err != nil {
-		t.Errorf("a refused renewal spent the token: %v", err)
+		t.Errorf("token after a rejected refresh: %v", err)
 	}
 }
 
@@ -186,11 +186,11 @@ func TestGrantsPerUserAreLimited(t *testing.T) {
 	}
 	w.create(t, &rows)
 	w.grant(t, "bob", client) // the last one allowed
-	asked, err := w.Authorize(t.Context(), query(client), person("bob"))
+	consent, err := w.Authorize(t.Context(), query(client), person("bob"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = w.Decide(t.Context(), *person("bob"), asked.Sealed, "", true)
+	_, err = w.Decide(t.Context(), *person("bob"), consent.Sealed, "", true)
 	failed(t, err, fault.CodeConflict)
 	w.grant(t, "cy", client)
 	if err := w.Withdraw(t.Context(), "bob", "g000"); err != nil {

@@ -27,17 +27,17 @@ func TestGrantsListAndWithdraw(t *testing.T) {
 			CreatedAt: w.Now(), LastUsedAt: w.Now(), ExpiresAt: w.Now().Add(oauthserver.RefreshIdle),
 		}
 		if d := cmp.Diff(want, grants[0]); d != "" {
-			t.Errorf("the grant (-want +got):\n%s", d)
+			t.Errorf("grant (-want +got):\n%s", d)
 		}
 		failed(t, w.Withdraw(t.Context(), "cy", grants[0].ID), fault.CodeNotFound)
 		if !w.opens(t, tokens.Access, "oa") {
-			t.Fatal("somebody else ended the grant")
+			t.Fatal("other user revoked the grant")
 		}
 		if err := w.Withdraw(t.Context(), "bob", grants[0].ID); err != nil {
 			t.Fatal(err)
 		}
 		if w.opens(t, tokens.Access, "oa") {
-			t.Error("the access token outlived its grant")
+			t.Error("access token valid after revocation")
 		}
 		failed(t, w.Withdraw(t.Context(), "bob", grants[0].ID), fault.CodeNotFound)
 		if grants, err = w.Grants(t.Context(), "bob"); err != nil || len(grants) != 0 {
@@ -64,7 +64,7 @@ func TestClientsRevokeTokens(t *testing.T) {
 				}
 			}
 			if !w.opens(t, tokens.Access, "oa") {
-				t.Fatal("a stranger revoked a token")
+				t.Fatal("other client revoked a token")
 			}
 			for range 2 {
 				if err := revoke(client, text); err != nil {
@@ -72,7 +72,7 @@ func TestClientsRevokeTokens(t *testing.T) {
 				}
 			}
 			if w.opens(t, tokens.Access, "oa") {
-				t.Errorf("%s: the access token is still good", kind)
+				t.Errorf("%s: access token still valid", kind)
 			}
 			_, err := w.refresh(t.Context(), client, tokens.Refresh.Reveal())
 			refused(t, err, oauthserver.InvalidGrant)
@@ -95,7 +95,7 @@ func TestRevocationReachesOtherProcesses(t *testing.T) {
 				return
 			}
 		}
-		t.Errorf("it took %s", took)
+		t.Errorf("revocation took %s", took)
 	})
 }
 
@@ -105,7 +105,7 @@ func (w *world) revokeElsewhere(t *testing.T, other *world, client string) time.
 	t.Helper()
 	tokens := w.grant(t, "bob", client)
 	if !other.opens(t, tokens.Access, "oa") {
-		t.Fatal("a token that another process has just issued is not good here")
+		t.Fatal("token issued by another process is not valid")
 	}
 	grants, err := w.Grants(t.Context(), "bob")
 	if err != nil {
@@ -116,7 +116,7 @@ func (w *world) revokeElsewhere(t *testing.T, other *world, client string) time.
 		t.Fatal(err)
 	}
 	if w.opens(t, tokens.Access, "oa") {
-		t.Error("the process that revoked still accepts the token")
+		t.Error("revoking process still accepts the token")
 	}
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
@@ -128,7 +128,7 @@ func (w *world) revokeElsewhere(t *testing.T, other *world, client string) time.
 		case !ok:
 			return took
 		case took > 30*time.Second:
-			t.Fatal("the other process never heard of the revocation")
+			t.Fatal("other process not notified")
 		}
 	}
 }

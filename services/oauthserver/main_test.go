@@ -177,11 +177,11 @@ func person(id string) *oauthserver.Person {
 // code returns a code that the user granted the client.
 func (w *world) code(t *testing.T, who, client string, changes ...string) string {
 	t.Helper()
-	asked, err := w.Authorize(t.Context(), query(client, changes...), person(who))
+	consent, err := w.Authorize(t.Context(), query(client, changes...), person(who))
 	if err != nil {
 		t.Fatal(err)
 	}
-	to, err := w.Decide(t.Context(), *person(who), asked.Sealed, asked.Projects[0].ID, true)
+	to, err := w.Decide(t.Context(), *person(who), consent.Sealed, consent.Projects[0].ID, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -236,7 +236,7 @@ func (w *world) opens(t *testing.T, token secrets.Value, slug string) bool {
 		t.Fatal(err)
 	}
 	if ok != (holder.UserID != "") {
-		t.Fatalf("the holder %+v came with %v", holder, ok)
+		t.Fatalf("Find() = %+v, %v", holder, ok)
 	}
 	return ok
 }
@@ -246,7 +246,7 @@ func refused(t *testing.T, err error, code oauthserver.RefusalCode) {
 	t.Helper()
 	var refusal *oauthserver.Refusal
 	if !errors.As(err, &refusal) || refusal.Code != code {
-		t.Fatalf("got %v, want the refusal %s", err, code)
+		t.Fatalf("got error %v, want refusal %s", err, code)
 	}
 }
 
@@ -255,11 +255,11 @@ func denied(t *testing.T, err error, code oauthserver.RefusalCode, state string)
 	t.Helper()
 	var denial *oauthserver.Denial
 	if !errors.As(err, &denial) {
-		t.Fatalf("got %v, want the denial %s", err, code)
+		t.Fatalf("got error %v, want denial %s", err, code)
 	}
 	answer := answerOf(t, denial.URL)
 	if answer.Get("error") != string(code) || answer.Get("iss") != issuer || answer.Get("state") != state || answer.Has("code") || !strings.HasPrefix(denial.URL, callback+"?") {
-		t.Fatalf("the denial is %s, want %s", denial.URL, code)
+		t.Fatalf("denial URL %s, want %s", denial.URL, code)
 	}
 }
 
@@ -267,7 +267,7 @@ func denied(t *testing.T, err error, code oauthserver.RefusalCode, state string)
 func failed(t *testing.T, err error, code fault.Code) {
 	t.Helper()
 	if !fault.Is(err, code) {
-		t.Fatalf("got %v, want the fault %s", err, code)
+		t.Fatalf("got error %v, want fault %s", err, code)
 	}
 }
 

@@ -86,14 +86,14 @@ func TestRedirectRules(t *testing.T) {
 		if err := w.db.Exec("UPDATE oauth_clients SET redirect_uris = ? WHERE id = ?", `["`+tc.registered+`"]`, client).Error; err != nil {
 			t.Fatal(err)
 		}
-		asked, err := w.Authorize(t.Context(), query(client, "redirect_uri", tc.given), person("bob"))
+		consent, err := w.Authorize(t.Context(), query(client, "redirect_uri", tc.given), person("bob"))
 		switch {
 		case !tc.ok && !fault.Is(err, fault.CodeInvalidParameter):
-			t.Errorf("%s for %s: got %v, want it refused", tc.given, tc.registered, err)
+			t.Errorf("%s for %s: %v, want an error", tc.given, tc.registered, err)
 		case tc.ok && err != nil:
 			t.Errorf("%s for %s: %v", tc.given, tc.registered, err)
-		case tc.ok && asked.FormSource != tc.source:
-			t.Errorf("%s: the form may lead to %q, want %q", tc.given, asked.FormSource, tc.source)
+		case tc.ok && consent.FormSource != tc.source:
+			t.Errorf("%s: FormSource = %q, want %q", tc.given, consent.FormSource, tc.source)
 		}
 	}
 }

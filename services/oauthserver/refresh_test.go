@@ -33,16 +33,16 @@ func TestRotate(t *testing.T) {
 		texts := map[string]bool{}
 		for i, err := range errs {
 			if err != nil {
-				t.Fatalf("renewal %d: %v", i, err)
+				t.Fatalf("refresh %d: %v", i, err)
 			}
 			texts[tokens[i].Access.Reveal()], texts[tokens[i].Refresh.Reveal()] = true, true
 			if !w.opens(t, tokens[i].Access, "oa") || !replica.opens(t, tokens[i].Access, "oa") {
-				t.Errorf("the access token of renewal %d opens nothing", i)
+				t.Errorf("access token of refresh %d rejected", i)
 			}
 		}
 		var families int64
 		if err := w.db.Model(&models.OAuthToken{}).Distinct("grant_id").Count(&families).Error; err != nil || families != 1 || len(texts) != 2*parallel {
-			t.Fatalf("%d families and %d tokens, %v", families, len(texts), err)
+			t.Fatalf("%d grants and %d tokens, %v", families, len(texts), err)
 		}
 		// The sibling pair remains valid.
 		sibling, err := w.refresh(t.Context(), client, tokens[7].Refresh.Reveal())
@@ -51,14 +51,14 @@ func TestRotate(t *testing.T) {
 		}
 		w.Advance(oauthserver.RotationGrace - time.Millisecond)
 		if _, err := w.refresh(t.Context(), client, first.Refresh.Reveal()); err != nil {
-			t.Fatalf("at the end of the grace: %v", err)
+			t.Fatalf("at the end of the grace period: %v", err)
 		}
 		w.Advance(time.Millisecond)
 		_, err = w.refresh(t.Context(), client, first.Refresh.Reveal())
 		refused(t, err, oauthserver.InvalidGrant)
 		for _, t2 := range append(tokens, first, sibling) {
 			if w.opens(t, t2.Access, "oa") {
-				t.Fatal("an access token outlived its family")
+				t.Fatal("access token valid after its grant")
 			}
 			_, err := w.refresh(t.Context(), client, t2.Refresh.Reveal())
 			refused(t, err, oauthserver.InvalidGrant)
@@ -82,7 +82,7 @@ func TestRefreshRequiresSameClient(t *testing.T) {
 		_, err = w.refresh(t.Context(), client, tokens.Refresh.Reveal(), "resource", issuer+"/v1/mcp/ob/request")
 		refused(t, err, oauthserver.InvalidTarget)
 		if _, err = w.refresh(t.Context(), client, tokens.Refresh.Reveal(), "resource", issuer+"/v1/mcp/oa/request/"); err != nil {
-			t.Errorf("none of this spent the token: %v", err)
+			t.Errorf("token after rejected uses: %v", err)
 		}
 	})
 }
@@ -94,16 +94,16 @@ func TestRefreshesAreLimited(t *testing.T) {
 	for i := range oauthserver.RefreshesPerHour {
 		var err error
 		if tokens, err = w.refresh(t.Context(), client, tokens.Refresh.Reveal()); err != nil {
-			t.Fatalf("renewal %d: %v", i+1, err)
+			t.Fatalf("refresh %d: %v", i+1, err)
 		}
 	}
 	_, err := w.refresh(t.Context(), client, tokens.Refresh.Reveal())
 	failed(t, err, fault.CodeRateLimited)
 	if f := fault.From(err); f.RetryAfter != time.Hour {
-		t.Errorf("wait %s", f.RetryAfter)
+		t.Errorf("RetryAfter = %s", f.RetryAfter)
 	}
 	if _, err := w.refresh(t.Context(), client, other.Refresh.Reveal()); err != nil {
-		t.Errorf("another grant: %v", err)
+		t.Errorf("other grant: %v", err)
 	}
 	w.Advance(time.Hour)
 	if _, err := w.refresh(t.Context(), client, tokens.Refresh.Reveal()); err != nil {
@@ -116,20 +116,20 @@ func TestLifetimes(t *testing.T) {
 		client := w.register(t)
 		tokens := w.grant(t, "bob", client)
 		if tokens.Expires > time.Hour {
-			t.Errorf("an access token lives for %s", tokens.Expires)
+			t.Errorf("access token lifetime = %s", tokens.Expires)
 		}
 		w.Advance(oauthserver.AccessLife - time.Millisecond)
 		if !w.opens(t, tokens.Access, "oa") {
-			t.Error("the access token ended early")
+			t.Error("access token expired early")
 		}
 		w.Advance(time.Millisecond)
 		if w.opens(t, tokens.Access, "oa") {
-			t.Error("the access token outlived its hour")
+			t.Error("access token valid after its expiry")
 		}
 		idle := w.grant(t, "bob", client)
 		w.Advance(oauthserver.RefreshIdle - time.Millisecond)
 		if _, err := w.refresh(t.Context(), client, w.later(t, client, idle).Refresh.Reveal()); err != nil {
-			t.Errorf("just before 30 idle days: %v", err)
+			t.Errorf("before 30 idle days: %v", err)
 		}
 		idle = w.grant(t, "bob", client)
 		w.Advance(oauthserver.RefreshIdle)
@@ -146,13 +146,13 @@ func TestLifetimes(t *testing.T) {
 		}
 		w.Advance(end.Sub(w.Now()) - 10*time.Minute)
 		if used, err = w.refresh(t.Context(), client, used.Refresh.Reveal()); err != nil || used.Expires != 10*time.Minute {
-			t.Errorf("ten minutes before the end the access token lives for %s, %v", used.Expires, err)
+			t.Errorf("access token lifetime 10 minutes before the grant's end = %s, %v", used.Expires, err)
 		}
 		w.Advance(10 * time.Minute)
 		_, err = w.refresh(t.Context(), client, used.Refresh.Reveal())
 		refused(t, err, oauthserver.InvalidGrant)
 		if w.opens(t, used.Access, "oa") {
-			t.Error("an access token outlived its grant")
+			t.Error("access token valid after its grant")
 		}
 	})
 }

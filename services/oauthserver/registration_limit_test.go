@@ -53,7 +53,7 @@ func TestOldestUnusedClientIsEvicted(t *testing.T) {
 		const later = time.Minute // after the first of those
 		w.Advance(later)
 		if err := register(1); err != nil {
-			t.Fatalf("the last free place: %v", err)
+			t.Fatalf("last free slot: %v", err)
 		}
 		err := register(2)
 		failed(t, err, fault.CodeUnavailable)
@@ -64,10 +64,10 @@ func TestOldestUnusedClientIsEvicted(t *testing.T) {
 		failed(t, register(3), fault.CodeUnavailable)
 		w.Advance(time.Millisecond)
 		if err := register(4); err != nil {
-			t.Fatalf("once the oldest is older than its grace: %v", err)
+			t.Fatalf("after the grace period of the oldest: %v", err)
 		}
 		if n, oldest := w.unused(t); n != oauthserver.MaxUnusedClients || oldest != "gwc_00001" {
-			t.Errorf("%d are unused, the oldest is %s", n, oldest)
+			t.Errorf("%d unused clients, the oldest is %s", n, oldest)
 		}
 		failed(t, register(5), fault.CodeUnavailable)
 		w.Advance(2 * time.Millisecond)
@@ -77,11 +77,11 @@ func TestOldestUnusedClientIsEvicted(t *testing.T) {
 			}
 		}
 		if n, oldest := w.unused(t); n != oauthserver.MaxUnusedClients || oldest != "gwc_00003" {
-			t.Errorf("%d are unused, the oldest is %s", n, oldest)
+			t.Errorf("%d unused clients, the oldest is %s", n, oldest)
 		}
 		var kept int64
 		if err := w.db.Model(&models.OAuthClient{}).Where("id = ?", used).Count(&kept).Error; err != nil || kept != 1 {
-			t.Errorf("the used client is gone: %v", err)
+			t.Errorf("used client was deleted: %v", err)
 		}
 	})
 }
@@ -128,10 +128,10 @@ func TestRegistrationsPerNetworkAreLimited(t *testing.T) {
 			err := register(tt.address(tt.limit))
 			failed(t, err, fault.CodeRateLimited)
 			if wait := fault.From(err).RetryAfter; wait <= 0 || wait > time.Hour {
-				t.Errorf("try again after %s", wait)
+				t.Errorf("RetryAfter = %s", wait)
 			}
 			if err := register(tt.other); err != nil {
-				t.Errorf("the next network: %v", err)
+				t.Errorf("other network: %v", err)
 			}
 			w.Advance(time.Hour)
 			if err := register(tt.address(0)); err != nil {

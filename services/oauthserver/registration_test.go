@@ -30,8 +30,8 @@ func TestRegistration(t *testing.T) {
 	}{
 		"Cursor": {`{"client_name":"Cursor","application_type":"web","redirect_uris":["cursor://anysphere.cursor-mcp/oauth/callback","https://www.cursor.com/agents/mcp/oauth/callback","http://localhost:8787/callback"]}`, "",
 			[]string{"cursor://anysphere.cursor-mcp/oauth/callback", "https://www.cursor.com/agents/mcp/oauth/callback", "http://localhost:8787/callback"}},
-		"one bad":             {`{"redirect_uris":["cursor://anysphere.cursor-mcp/oauth/callback","javascript:1"]}`, "", []string{"cursor://anysphere.cursor-mcp/oauth/callback"}},
-		"twice the same":      {`{"redirect_uris":["https://c.example/cb","https://c.example/cb"]}`, "", []string{"https://c.example/cb"}},
+		"one invalid URI":     {`{"redirect_uris":["cursor://anysphere.cursor-mcp/oauth/callback","javascript:1"]}`, "", []string{"cursor://anysphere.cursor-mcp/oauth/callback"}},
+		"duplicate URI":       {`{"redirect_uris":["https://c.example/cb","https://c.example/cb"]}`, "", []string{"https://c.example/cb"}},
 		"unknown fields":      {`{"redirect_uris":["https://c.example/cb"],"logo_uri":"javascript:1","x":{"y":[1]}}`, "", []string{"https://c.example/cb"}},
 		"all bad":             {`{"redirect_uris":["javascript:1","http://c.example/"]}`, oauthserver.InvalidRedirectURI, nil},
 		"none":                {`{"redirect_uris":[]}`, oauthserver.InvalidRedirectURI, nil},
@@ -40,7 +40,7 @@ func TestRegistration(t *testing.T) {
 		"nine":                {`{"redirect_uris":[` + uris(9) + `]}`, "", strings.Split(strings.ReplaceAll(uris(9), `"`, ""), ",")},
 		"eleven":              {`{"redirect_uris":[` + uris(11) + `]}`, oauthserver.InvalidRedirectURI, nil},
 		"not JSON":            {`redirect_uris=x`, oauthserver.InvalidClientMetadata, nil},
-		"an array":            {`[]`, oauthserver.InvalidClientMetadata, nil},
+		"array":               {`[]`, oauthserver.InvalidClientMetadata, nil},
 		"wrong type":          {`{"redirect_uris":"https://c.example/cb"}`, oauthserver.InvalidClientMetadata, nil},
 		"repeated":            {`{"redirect_uris":["https://c.example/cb"],"redirect_uris":[]}`, oauthserver.InvalidClientMetadata, nil},
 		"deep":                {`{"x":` + strings.Repeat("[", 20) + strings.Repeat("]", 20) + `}`, oauthserver.InvalidClientMetadata, nil},
@@ -64,7 +64,7 @@ func TestRegistration(t *testing.T) {
 				t.Errorf("redirect URIs (-want +got):\n%s", d)
 			}
 			if made.Client.AuthMethod != models.AuthMethodNone || !made.Secret.IsZero() {
-				t.Errorf("a client that asks for no secret is %+v", made.Client)
+				t.Errorf("public client = %+v", made.Client)
 			}
 		})
 	}
@@ -125,7 +125,7 @@ func TestClientNamesAreSanitized(t *testing.T) {
 		}
 		made, err := w.Register(t.Context(), body, fmt.Sprintf("192.0.2.%d", i))
 		if err != nil || made.Client.Name != tc.want {
-			t.Errorf("%q became %q, %v", tc.name, made.Client.Name, err)
+			t.Errorf("name %q stored as %q, %v", tc.name, made.Client.Name, err)
 		}
 	}
 }
@@ -148,18 +148,18 @@ func TestClientSecrets(t *testing.T) {
 			id, secret, header string
 			want               oauthserver.RefusalCode // "" if authentication succeeds and only the code is wrong
 		}{
-			"basic":               {"", "", basic(b.Client.ID, b.Secret.Reveal()), ""},
-			"basic and id":        {b.Client.ID, "", basic(b.Client.ID, b.Secret.Reveal()), ""},
-			"post":                {p.Client.ID, p.Secret.Reveal(), "", ""},
-			"basic as post":       {b.Client.ID, b.Secret.Reveal(), "", oauthserver.InvalidClient},
-			"post as basic":       {"", "", basic(p.Client.ID, p.Secret.Reveal()), oauthserver.InvalidClient},
-			"no secret":           {p.Client.ID, "", "", oauthserver.InvalidClient},
-			"the other's":         {p.Client.ID, b.Secret.Reveal(), "", oauthserver.InvalidClient},
-			"both":                {b.Client.ID, b.Secret.Reveal(), basic(b.Client.ID, b.Secret.Reveal()), oauthserver.InvalidRequest},
-			"two ids":             {p.Client.ID, "", basic(b.Client.ID, b.Secret.Reveal()), oauthserver.InvalidClient},
-			"bearer":              {b.Client.ID, "", "Bearer x", oauthserver.InvalidClient},
-			"broken basic":        {b.Client.ID, "", "Basic %", oauthserver.InvalidClient},
-			"basic without colon": {"", "", "Basic " + base64.StdEncoding.EncodeToString([]byte("x")), oauthserver.InvalidClient},
+			"basic":                  {"", "", basic(b.Client.ID, b.Secret.Reveal()), ""},
+			"basic and id":           {b.Client.ID, "", basic(b.Client.ID, b.Secret.Reveal()), ""},
+			"post":                   {p.Client.ID, p.Secret.Reveal(), "", ""},
+			"basic as post":          {b.Client.ID, b.Secret.Reveal(), "", oauthserver.InvalidClient},
+			"post as basic":          {"", "", basic(p.Client.ID, p.Secret.Reveal()), oauthserver.InvalidClient},
+			"no secret":              {p.Client.ID, "", "", oauthserver.InvalidClient},
+			"secret of other client": {p.Client.ID, b.Secret.Reveal(), "", oauthserver.InvalidClient},
+			"both":                   {b.Client.ID, b.Secret.Reveal(), basic(b.Client.ID, b.Secret.Reveal()), oauthserver.InvalidRequest},
+			"two IDs":                {p.Client.ID, "", basic(b.Client.ID, b.Secret.Reveal()), oauthserver.InvalidClient},
+			"bearer":                 {b.Client.ID, "", "Bearer x", oauthserver.InvalidClient},
+			"broken basic":           {b.Client.ID, "", "Basic %", oauthserver.InvalidClient},
+			"basic without colon":    {"", "", "Basic " + base64.StdEncoding.EncodeToString([]byte("x")), oauthserver.InvalidClient},
 		} {
 			form := url.Values{"grant_type": {"refresh_token"}, "refresh_token": {"x"}}
 			change(form, []string{"client_id", tc.id, "client_secret", tc.secret})
@@ -193,11 +193,11 @@ func TestClientGC(t *testing.T) {
 		}
 		w.Advance(oauthserver.UnusedClientLife - time.Millisecond)
 		if !known(made.Client.ID) {
-			t.Error("the unused client went before its day was over")
+			t.Error("unused client deleted within a day")
 		}
 		w.Advance(time.Millisecond)
 		if known(made.Client.ID) || !known(used) {
-			t.Error("after a day the unused client is still there, or the used one went")
+			t.Error("after a day: unused client exists or used client is deleted")
 		}
 		// Every refresh counts as use.
 		for range 4 {
@@ -206,11 +206,11 @@ func TestClientGC(t *testing.T) {
 		}
 		w.Advance(oauthserver.IdleClientLife - time.Millisecond)
 		if !known(used) {
-			t.Error("the idle client went before its 90 days were over")
+			t.Error("idle client deleted within 90 days")
 		}
 		w.Advance(time.Millisecond)
 		if known(used) {
-			t.Error("the idle client is still there after 90 days")
+			t.Error("idle client exists after 90 days")
 		}
 		_, err = w.refresh(t.Context(), used, tokens.Refresh.Reveal())
 		refused(t, err, oauthserver.InvalidClient)
@@ -235,6 +235,6 @@ func TestClientGCDeletesAll(t *testing.T) {
 	}
 	var n int64
 	if err := w.db.Model(&models.OAuthClient{}).Count(&n).Error; err != nil || n != 0 || len(w.actions(t)) != 0 {
-		t.Errorf("%d clients are left and %d rows were written, %v", n, len(w.actions(t)), err)
+		t.Errorf("%d clients remain, %d audit entries, %v", n, len(w.actions(t)), err)
 	}
 }

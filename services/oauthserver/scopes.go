@@ -21,20 +21,20 @@ func Scopes() []string {
 // nothing is requested, all are granted. It returns invalid_scope for a
 // malformed list and if no requested scope is supported.
 func parseScopes(raw string) (string, error) {
-	asked := strings.Fields(raw)
+	requested := strings.Fields(raw)
 	if len(raw) > MaxScope || strings.ContainsFunc(raw, func(c rune) bool { return c < ' ' || c > '~' || c == '"' || c == '\\' }) {
 		return "", refuse(InvalidScope, "malformed scope")
 	}
 	var granted []string
 	for _, scope := range Scopes() {
-		if slices.Contains(asked, scope) {
+		if slices.Contains(requested, scope) {
 			granted = append(granted, scope)
 		}
 	}
-	stranger := slices.ContainsFunc(asked, func(scope string) bool { return !slices.Contains(Scopes(), scope) })
+	unsupported := slices.ContainsFunc(requested, func(scope string) bool { return !slices.Contains(Scopes(), scope) })
 	switch ours := slices.ContainsFunc(granted, func(scope string) bool { return scope != scopeOffline }); {
 	case ours:
-	case stranger:
+	case unsupported:
 		return "", refuse(InvalidScope, "supported scopes: "+strings.Join(Scopes(), ", "))
 	default:
 		granted = append([]string{string(access.ScopeRead), string(access.ScopeCall)}, granted...)
@@ -49,15 +49,15 @@ func narrowScopes(granted, raw string) (string, error) {
 	if raw == "" {
 		return granted, nil
 	}
-	asked, err := parseScopes(raw)
+	requested, err := parseScopes(raw)
 	if err != nil {
 		return "", err
 	}
-	for scope := range strings.FieldsSeq(asked) {
+	for scope := range strings.FieldsSeq(requested) {
 		if !slices.Contains(strings.Fields(granted), scope) && scope != scopeOffline &&
 			!(scope == string(access.ScopeRead) && slices.Contains(strings.Fields(granted), string(access.ScopeCall))) {
 			return "", refuse(InvalidScope, "the scope "+scope+" was not granted")
 		}
 	}
-	return asked, nil
+	return requested, nil
 }

@@ -57,14 +57,14 @@ func TestTokensAreCached(t *testing.T) {
 			t.Fatalf("%v, %v", ok, err)
 		}
 		if want && (holder.UserID != "bob" || len(holder.Scopes) != 1 || holder.Scopes[0] != access.ScopeRead) {
-			t.Fatalf("the holder is %+v", holder)
+			t.Fatalf("Find() = %+v", holder)
 		}
 	}
 	for range 100 {
 		find(tokens.Access.Reveal(), true)
 	}
 	if n := reads.Load(); n != 1 {
-		t.Errorf("100 checks of one token read the database %d times", n)
+		t.Errorf("100 checks of a token: %d reads", n)
 	}
 	// Malformed tokens are not looked up.
 	good := tokens.Access.Reveal()
@@ -72,7 +72,7 @@ func TestTokensAreCached(t *testing.T) {
 		find(text, false)
 	}
 	if n := reads.Load(); n != 1 {
-		t.Errorf("nonsense was looked up: %d reads", n)
+		t.Errorf("malformed tokens: %d reads", n)
 	}
 	// Rejected tokens are not looked up again at once.
 	if err := w.db.Exec("DELETE FROM oauth_tokens").Error; err != nil {
@@ -84,7 +84,7 @@ func TestTokensAreCached(t *testing.T) {
 		find(good, false)
 	}
 	if n := reads.Load(); n != 1 {
-		t.Errorf("100 checks of one bad token read the database %d times", n)
+		t.Errorf("100 checks of a rejected token: %d reads", n)
 	}
 }
 
@@ -99,7 +99,7 @@ func TestFailedReadRejectsToken(t *testing.T) {
 		t.Errorf("%+v, %v, %v", holder, ok, err)
 	}
 	if !w.opens(t, tokens.Access, "oa") {
-		t.Error("the failure was remembered as a refusal")
+		t.Error("failure cached as a rejection")
 	}
 }
 
@@ -128,7 +128,7 @@ func TestRevokedWhileRead(t *testing.T) {
 			}
 			looking.Wait()
 			if w.opens(t, tokens.Access, "oa") {
-				t.Fatal("a token is good after its revocation")
+				t.Fatal("token valid after its revocation")
 			}
 		}
 	})
@@ -139,21 +139,21 @@ func TestDisabledUsersLoseTokens(t *testing.T) {
 		client := w.register(t)
 		tokens := w.grant(t, "bob", client)
 		if !w.opens(t, tokens.Access, "oa") {
-			t.Fatal("the token is not good")
+			t.Fatal("token rejected")
 		}
 		if err := w.db.Model(&models.User{}).Where("id = ?", "bob").Update("disabled_at", w.Now()).Error; err != nil {
 			t.Fatal(err)
 		}
 		w.publishPeople(t)
 		if w.opens(t, tokens.Access, "oa") {
-			t.Error("the token of a disabled person is good")
+			t.Error("token of a disabled user is valid")
 		}
 		if err := w.db.Delete(&models.User{}, "id = ?", "bob").Error; err != nil {
 			t.Fatal(err)
 		}
 		var left int64
 		if err := w.db.Model(&models.OAuthToken{}).Count(&left).Error; err != nil || left != 0 {
-			t.Errorf("%d tokens outlived their person, %v", left, err)
+			t.Errorf("%d tokens of a deleted user remain, %v", left, err)
 		}
 	})
 }
@@ -187,7 +187,7 @@ func TestSecretsAreStoredAsHashes(t *testing.T) {
 					}
 					for _, secret := range []string{code, tokens.Access.Reveal(), tokens.Refresh.Reveal(), made.Secret.Reveal()} {
 						if strings.Contains(text, secret[5:]) {
-							t.Errorf("%s.%s holds the secret %s…", name, column, secret[:5])
+							t.Errorf("%s.%s contains the secret %s…", name, column, secret[:5])
 						}
 					}
 				}
@@ -214,7 +214,7 @@ func TestSweep(t *testing.T) {
 				t.Fatal(err)
 			}
 			if c, k, g := left(&models.OAuthCode{}), left(&models.OAuthToken{}), left(&models.OAuthGrant{}); c != codes || k != tokens || g != grants {
-				t.Errorf("%d codes, %d tokens and %d grants are left, want %d, %d, %d", c, k, g, codes, tokens, grants)
+				t.Errorf("%d codes, %d tokens and %d grants remain, want %d, %d, %d", c, k, g, codes, tokens, grants)
 			}
 		}
 		sweep(3, 12, 3)
@@ -227,7 +227,7 @@ func TestSweep(t *testing.T) {
 		w.Advance(oauthserver.RefreshIdle)
 		sweep(0, 0, 0)
 		if n := left(&models.OAuthLimit{}); n != 0 {
-			t.Errorf("%d counts are left", n)
+			t.Errorf("%d counts remain", n)
 		}
 	})
 }

@@ -15,20 +15,19 @@ import (
 	"mcpgateway/services/secrets"
 )
 
-// QueryRow names a sealed query value in the URL of a server, to which it is
-// bound.
+// QueryRow identifies a sealed query value in a server's URL. The value is
+// bound to it.
 func QueryRow(serverID, name string) string { return "servers/" + serverID + "/query/" + name }
 
-// queryValue is one part of a query. Its texts are escaped as in the URL. A part
-// without an equals sign is a value without a name.
+// queryValue is one part of a query. Its texts are escaped as in the URL. A
+// part without an equals sign is a value without a name.
 type queryValue struct {
 	name  string
 	named bool
 	value string
 }
 
-// splitQuery returns the part of a URL before the query, and the query; found
-// is false when there is none.
+// splitQuery splits a URL before its query. found is false if it has none.
 func splitQuery(address string) (base string, values []queryValue, found bool) {
 	base, query, found := strings.Cut(address, "?")
 	if !found {
@@ -55,7 +54,7 @@ func joinQuery(base string, values []queryValue) string {
 	return base + "?" + strings.Join(parts, "&")
 }
 
-// entered returns the value without escapes, or as it is when its escapes are
+// entered returns the unescaped value, or the value itself if its escapes are
 // invalid.
 func (v queryValue) entered() string {
 	if plain, err := url.QueryUnescape(v.value); err == nil {
@@ -64,15 +63,15 @@ func (v queryValue) entered() string {
 	return v.value
 }
 
-// isSecret reports whether the value has to be sealed: it is neither empty, nor
-// a reference, nor the placeholder of a sealed one.
+// isSecret reports whether the value must be sealed. Empty values, references
+// and the placeholder of a sealed value must not.
 func (v queryValue) isSecret() bool {
 	plain := v.entered()
 	return plain != "" && plain != secrets.Placeholder && !isReference(plain)
 }
 
-// MaskURL returns a URL with the placeholder in place of its literal query
-// values. References to the environment stay.
+// MaskURL replaces the literal query values of a URL with the placeholder.
+// References to the environment stay.
 func MaskURL(address string) string {
 	base, values, found := splitQuery(address)
 	if !found {
@@ -86,8 +85,8 @@ func MaskURL(address string) string {
 	return joinQuery(base, values)
 }
 
-// UnmaskURL returns a URL with the query values of another in place of its
-// placeholders, each by name and order. A placeholder without a value stays.
+// UnmaskURL replaces the placeholders of a URL with the query values of
+// another, by name and order. A placeholder without a value stays.
 func UnmaskURL(masked, from string) string {
 	base, values, found := splitQuery(masked)
 	if !found {
@@ -106,8 +105,8 @@ func UnmaskURL(masked, from string) string {
 	return joinQuery(base, values)
 }
 
-// hasQueryValues reports whether the query of a URL has values, which are
-// treated as credentials.
+// hasQueryValues reports whether the query of a URL has values, which count as
+// credentials.
 func hasQueryValues(address string) bool {
 	_, values, _ := splitQuery(address)
 	return slices.ContainsFunc(values, func(v queryValue) bool { return v.value != "" })
@@ -127,8 +126,8 @@ func storedValues(row *models.Server) map[string][]string {
 	return stored
 }
 
-// setURL stores a declared URL with its query values sealed. Equal values keep
-// their sealed text, and the placeholder stands for the one that is stored.
+// setURL stores a declared URL and seals its query values. Unchanged values
+// keep their sealed text, and the placeholder means the stored value.
 func (s *Store) setURL(m *merge, row *models.Server, declared string) {
 	base, values, found := splitQuery(declared)
 	if !found {
@@ -169,7 +168,7 @@ func (s *Store) setURL(m *merge, row *models.Server, declared string) {
 		next = joinQuery(base, values)
 	}
 	if len(next) > declaration.MaxURL {
-		m.problems["url"] = fmt.Sprintf("with %s in place of its query values the URL is longer than %d characters", secrets.Placeholder, declaration.MaxURL)
+		m.problems["url"] = fmt.Sprintf("with %s in place of its query values, the URL exceeds %d characters", secrets.Placeholder, declaration.MaxURL)
 	}
 	if next != row.URL || !slices.Equal(sealed, row.URLSecrets) {
 		row.URL, row.URLSecrets = next, sealed
@@ -178,8 +177,8 @@ func (s *Store) setURL(m *merge, row *models.Server, declared string) {
 }
 
 // Address returns the URL of a server with its query values decrypted. It
-// returns the faults of the resolver, and UPSTREAM_UNAUTHORIZED for a value
-// that is missing.
+// returns the faults of the resolver, and UPSTREAM_UNAUTHORIZED for a missing
+// value.
 func Address(row models.Server, resolve func(stored, row string) (secrets.Value, error)) (string, error) {
 	base, values, found := splitQuery(row.URL)
 	if !found {
@@ -205,7 +204,7 @@ func Address(row models.Server, resolve func(stored, row string) (secrets.Value,
 				return "", err
 			}
 			if value.IsZero() {
-				return "", fault.Upstream(fault.CodeUpstreamUnauthorized, "server %s has no value for %s in the query of its URL: set one", row.Alias, v.name)
+				return "", fault.Upstream(fault.CodeUpstreamUnauthorized, "Server %s has no value for %s in the query of its URL. Set one.", row.Alias, v.name)
 			}
 			values[i].value = value.Reveal()
 		}
@@ -213,9 +212,8 @@ func Address(row models.Server, resolve func(stored, row string) (secrets.Value,
 	return joinQuery(base, values), nil
 }
 
-// SealAddresses seals the query values of URLs that were stored in plain text,
-// as versions before this one did, and masks the copies that connections hold
-// of them.
+// SealAddresses seals the query values of URLs that earlier versions stored in
+// cleartext, and masks the copies in connections.
 func (s *Store) SealAddresses(ctx context.Context) error {
 	err := s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
 		var rows []models.Server
@@ -248,13 +246,13 @@ func (s *Store) SealAddresses(ctx context.Context) error {
 }
 
 // sealAddress seals the query values of one server. A reference to a variable
-// that may not be read stays, and calls report it.
+// that is not permitted stays, and calls report it.
 func (s *Store) sealAddress(tx *gorm.DB, row *models.Server) error {
 	plain := row.URL
 	base, values, _ := splitQuery(plain)
 	for i := range values {
 		if values[i].isSecret() {
-			values[i].value = strings.ReplaceAll(values[i].value, "${", "%24{") // a literal here, no reference
+			values[i].value = strings.ReplaceAll(values[i].value, "${", "%24{") // a literal here, not a reference
 		}
 	}
 	m := &merge{problems: map[string]string{}}
@@ -270,8 +268,8 @@ func (s *Store) sealAddress(tx *gorm.DB, row *models.Server) error {
 	return tx.Model(row).Select("url", "url_secrets").UpdateColumns(row).Error
 }
 
-// ResealQuery returns the query values of a server sealed with the active key of
-// the ring, and the number of those that another key had sealed.
+// ResealQuery returns the query values of a server sealed with the active key
+// of the ring, and the number of values that another key had sealed.
 func ResealQuery(row models.Server, ring *secrets.KeyRing) (sealed models.StringList, changed int, err error) {
 	_, values, _ := splitQuery(row.URL)
 	sealed = slices.Clone(row.URLSecrets)

@@ -14,12 +14,12 @@ import (
 	"mcpgateway/services/secrets"
 )
 
-// withURL declares a server at the URL.
+// withURL declares a server with the URL.
 func withURL(address string) string {
 	return `{"projects":{"p":{"mcpServers":{"s":{"url":` + quote(address) + `}}}}}`
 }
 
-// address returns the URL that requests for the server go to, or the error.
+// address returns the request URL of the server, or the error.
 func (s *store) address(t tester) string {
 	t.Helper()
 	env := secrets.NewEnvironment([]string{"MCP_UPSTREAM_*"}, func(name string) (string, bool) { return "of " + name + "&", true })
@@ -52,19 +52,19 @@ func TestQueryValuesAreSealed(t *testing.T) {
 					want = tt.url
 				}
 				if row := s.server(t, "p", "s"); row.URL != tt.shown || s.address(t) != want {
-					t.Errorf("shown %q, sent %q, want %q and %q", row.URL, s.address(t), tt.shown, want)
+					t.Errorf("displayed %q, sent %q, want %q and %q", row.URL, s.address(t), tt.shown, want)
 				}
 				if file := s.export(t, ""); !strings.Contains(file, `"url": "`+tt.shown+`"`) {
-					t.Errorf("exported %s", file)
+					t.Errorf("export = %s", file)
 				}
 				if all := s.everything(t); strings.Contains(all, canary) {
-					t.Errorf("the database holds the value: %s", all)
+					t.Errorf("the database contains the value: %s", all)
 				}
 				for _, again := range []string{withURL(tt.url), withURL(tt.shown), s.export(t, "")} {
 					wantPlan(t, s.apply(t, again), "keep p", "keep p/s")
 				}
 				if s.address(t) != want {
-					t.Errorf("applied again, requests go to %q", s.address(t))
+					t.Errorf("requests after the second apply go to %q", s.address(t))
 				}
 			})
 		}
@@ -78,16 +78,16 @@ func TestQueryValuesAreKeptByName(t *testing.T) {
 		{"https://up.example/?b=[secret]&a=[secret]&a=[secret]", "https://up.example/?b=2&a=1&a=3"},
 		{"https://up.example/other?b=%5Bsecret%5D&a=new", "https://up.example/other?b=2&a=new"},
 		{"https://up.example/?a=[secret]&c=4", "https://up.example/?a=new&c=4"},
-		{"https://up.example/?a=[secret]&b=[secret]", "server s has no value for b in the query of its URL: set one"},
+		{"https://up.example/?a=[secret]&b=[secret]", "Server s has no value for b in the query of its URL. Set one."},
 		{"https://up.example/", "https://up.example/"},
-		{"https://up.example/?a=[secret]", "server s has no value for a in the query of its URL: set one"},
+		{"https://up.example/?a=[secret]", "Server s has no value for a in the query of its URL. Set one."},
 	} {
 		plan := s.apply(t, withURL(step.url))
 		if got := s.address(t); got != step.sent {
 			t.Errorf("%s: requests go to %q, want %q", step.url, got, step.sent)
 		}
 		if missing := strings.Contains(step.sent, "no value"); missing != (len(plan.Warnings) == 1) {
-			t.Errorf("%s: the warnings are %q", step.url, plan.Warnings)
+			t.Errorf("%s: warnings = %q", step.url, plan.Warnings)
 		}
 	}
 }
@@ -100,7 +100,7 @@ func TestQueryReferencesAreChecked(t *testing.T) {
 	}
 }
 
-func TestMaskedURLIsBounded(t *testing.T) {
+func TestMaskedURLLimit(t *testing.T) {
 	s := sqliteStore(t)
 	const base, value = "https://up.example/?", len("a=[secret]&")
 	for left, ok := range map[int]bool{1: true, 0: true, -1: false} {
@@ -108,7 +108,7 @@ func TestMaskedURLIsBounded(t *testing.T) {
 		path := strings.Repeat("x", declaration.MaxURL-len(base)-n*value-left+1)
 		_, err := s.tryApply(t, withURL("https://up.example/"+path+"?"+strings.TrimSuffix(strings.Repeat("a=1&", n), "&")))
 		if ok != (err == nil) {
-			t.Errorf("with %d characters left: %v %v", left, err, fieldsOf(err))
+			t.Errorf("%d characters left: %v %v", left, err, fieldsOf(err))
 		}
 	}
 }
@@ -123,11 +123,11 @@ func TestQueryValuesAreCredentials(t *testing.T) {
 		}
 	}
 	if !projects.HasCredentials(row) || projects.HasCredentials(models.Server{URL: "https://up.example/?a="}) {
-		t.Error("query values do not count as credentials as they should")
+		t.Error("HasCredentials() is wrong for query values")
 	}
 }
 
-// TestStoredURLsAreSealed upgrades rows whose query values are in plain text.
+// TestStoredURLsAreSealed migrates rows with query values in cleartext.
 func TestStoredURLsAreSealed(t *testing.T) {
 	each(t, func(t *testing.T, s *store) {
 		s.apply(t, withURL("https://up.example/"))
@@ -156,7 +156,7 @@ func TestStoredURLsAreSealed(t *testing.T) {
 				}
 			}
 			if d := cmp.Diff([]string{shown, shown, shown}, []string{row.URL, connection.ServerURL, flow.ServerURL}); d != "" {
-				t.Errorf("the URLs (-want +got):\n%s", d)
+				t.Errorf("URLs (-want +got):\n%s", d)
 			}
 			sent, err := projects.Address(row, func(stored, at string) (secrets.Value, error) {
 				if !isSealed(stored) {
@@ -169,7 +169,7 @@ func TestStoredURLsAreSealed(t *testing.T) {
 			}
 		}
 		if all := fmt.Sprint(s.everything(t)); strings.Contains(all, canary) {
-			t.Errorf("the database holds a value: %s", all)
+			t.Errorf("the database contains a value: %s", all)
 		}
 	})
 }

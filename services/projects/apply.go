@@ -15,7 +15,7 @@ import (
 	"mcpgateway/services/notify"
 )
 
-// Action says what a plan does with one project or server.
+// Action is the effect of a plan on one project or server.
 type Action string
 
 // The actions of a plan.
@@ -26,8 +26,8 @@ const (
 	ActionKeep   Action = "keep"
 )
 
-// Change is one line of a plan. Server is empty when the line is about the
-// project itself; Fields names what an update changes.
+// Change is one line of a plan. Server is empty for the project itself. Fields
+// names the fields that an update changes.
 type Change struct {
 	Action  Action
 	Project string
@@ -35,10 +35,10 @@ type Change struct {
 	Fields  []string
 }
 
-// Plan is what an apply did, or would do. Warnings are standing: they are
-// true after the apply, whether it changed anything or not. They hold those of
-// Shared, the declared projects whose endpoint anyone may use with stored
-// credentials, and of Missing, the secrets that declared servers lack.
+// Plan is the result of an apply, or of a dry run. Warnings describe the state
+// after the apply, whether it changed anything or not. They include those of
+// Shared, the declared projects whose endpoint anyone can use with stored
+// credentials, and of Missing, the missing secrets of declared servers.
 type Plan struct {
 	Changes  []Change
 	Warnings []string
@@ -47,15 +47,15 @@ type Plan struct {
 	Missing  []MissingSecret
 }
 
-// ApplyOptions says how a declaration is applied. Prune deletes projects, and
-// servers of named projects, that the declaration does not name; DryRun
-// computes the plan and writes nothing.
+// ApplyOptions configure an apply. Prune deletes projects that are not in the
+// declaration, and servers that are not in their declared project. DryRun
+// computes the plan without writing.
 type ApplyOptions struct{ Prune, DryRun bool }
 
-// Apply makes the stored state match the declaration, in one transaction, and
-// returns the plan. It writes one audit row per changed project and server. It
-// returns VALIDATION_FAILED with the path of every field that cannot be used;
-// then nothing was written.
+// Apply changes the stored state to match the declaration, in one transaction,
+// and returns the plan. It writes one audit row per changed project and server.
+// On invalid fields it returns VALIDATION_FAILED with their paths and writes
+// nothing.
 func (s *Store) Apply(ctx context.Context, d *declaration.File, opts ApplyOptions) (Plan, error) {
 	w, err := s.write(ctx, declaration.PathInFile, opts.DryRun, func(w *writer) error {
 		for _, slug := range slices.Sorted(maps.Keys(d.Projects)) {
@@ -75,10 +75,10 @@ func (s *Store) Apply(ctx context.Context, d *declaration.File, opts ApplyOption
 	return w.plan, err
 }
 
-// Import is Apply for a declaration that may be a client's configuration: its
-// servers that cannot be stored are left out and added to d.Refused. It returns
-// VALIDATION_FAILED with d.Refused when no server is left, or when prune would
-// delete what the refused ones stand for.
+// Import is like Apply, but skips invalid servers of a client's configuration
+// and adds them to d.Refused. It returns VALIDATION_FAILED with d.Refused if no
+// server is left, or if prune would delete a stored server in place of a
+// skipped one.
 func (s *Store) Import(ctx context.Context, d *declaration.File, opts ApplyOptions) (Plan, error) {
 	plan, err := s.Apply(ctx, d, ApplyOptions{Prune: opts.Prune, DryRun: true})
 	if err != nil && d.Refuse(fault.From(err).Fields) {
@@ -98,7 +98,7 @@ func (s *Store) Import(ctx context.Context, d *declaration.File, opts ApplyOptio
 	return s.Apply(ctx, d, opts)
 }
 
-// project creates the project with the slug or writes the declaration over it.
+// project creates or updates the project with the slug.
 func (w *writer) project(slug string, d *declaration.Project, prune bool) (*models.Project, error) {
 	row, err := w.lockProject(slug)
 	found := err == nil
@@ -136,8 +136,8 @@ func (w *writer) project(slug string, d *declaration.Project, prune bool) (*mode
 	return &row, w.servers(&row, d, prune, wasOpen)
 }
 
-// servers writes the declared servers of a project. wasOpen says that its
-// endpoint was open to anybody before.
+// servers creates or updates the declared servers of a project. wasOpen reports
+// whether its endpoint had authMode none before.
 func (w *writer) servers(project *models.Project, d *declaration.Project, prune, wasOpen bool) error {
 	stored, err := serversOf(w.tx, project.ID)
 	if err != nil {
@@ -166,15 +166,15 @@ func (w *writer) servers(project *models.Project, d *declaration.Project, prune,
 		}
 	}
 	if len(byFold) > declaration.MaxServers {
-		w.problem(project.Slug, "", "mcpServers", fmt.Sprintf("a project holds at most %d servers", declaration.MaxServers))
+		w.problem(project.Slug, "", "mcpServers", fmt.Sprintf("a project can have at most %d servers", declaration.MaxServers))
 	}
 	w.noteShared(project, wasOpen, stored, slices.Collect(maps.Values(byFold)))
 	return nil
 }
 
-// server creates the server with the alias, or writes the declaration over the
-// row when it was found. A row with problems is returned unwritten: the
-// transaction will be rolled back with every problem listed.
+// server creates the server with the alias, or updates row if found. A row with
+// problems is returned without writing it: the transaction will be rolled back
+// with all problems.
 func (w *writer) server(project *models.Project, alias string, d *declaration.Server, row models.Server, found bool) (models.Server, error) {
 	now := w.store.now()
 	if !found {
@@ -207,8 +207,8 @@ func (w *writer) server(project *models.Project, alias string, d *declaration.Se
 	return row, w.tx.Save(&row).Error
 }
 
-// newServer returns the row of a server before anything but what follows from
-// the declaration of its credentials is written over it.
+// newServer returns the row of a new server with defaults, including those that
+// follow from its declared credentials.
 func newServer(projectID, alias string, d *declaration.Server, now time.Time) models.Server {
 	row := models.Server{
 		ID: uuid.Must(uuid.NewV7()).String(), ProjectID: projectID, Alias: alias,

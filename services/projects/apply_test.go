@@ -72,7 +72,7 @@ func TestApplyCreates(t *testing.T) {
 	})
 }
 
-func TestNewProjectIsNamedAfterItsSlugAndAsksForKeys(t *testing.T) {
+func TestNewProjectDefaults(t *testing.T) {
 	s := sqliteStore(t)
 	s.apply(t, `{"projects":{"fresh":{}}}`)
 	p, err := s.Project(t.Context(), "fresh")
@@ -93,12 +93,12 @@ func TestSecondApplyChangesNothing(t *testing.T) {
 			t.Errorf("stored (-want +got):\n%s", d)
 		}
 		if topics := s.feed.take(); len(topics) > 0 {
-			t.Errorf("announced %v", topics)
+			t.Errorf("published topics: %v", topics)
 		}
 	})
 }
 
-func TestApplyUpdatesWhatIsNamed(t *testing.T) {
+func TestApplyUpdatesDeclaredFields(t *testing.T) {
 	each(t, func(t *testing.T, s *store) {
 		s.apply(t, twoServers)
 		before, untouched := s.server(t, "p", "b"), s.server(t, "p", "A")
@@ -107,7 +107,7 @@ func TestApplyUpdatesWhatIsNamed(t *testing.T) {
 		plan := s.apply(t, `{"projects":{"p":{"description":"new","codeMode":{"enabled":true},"rateLimit":{"perSecond":2.5,"burst":5},
 			"mcpServers":{"B":{"timeout":1000,"enabled":false,"denyTools":["x"],"headers":{"X-More":"1"},"url":"https://b.example/mcp"}}}}}`)
 		wantPlan(t, plan, "update p description codeMode.enabled rateLimit.perSecond rateLimit.burst", "update p/B alias headers.X-More denyTools enabled timeout")
-		after := s.server(t, "p", "B") // the alias is stored as it was last spelled
+		after := s.server(t, "p", "B") // the alias is stored as last spelled
 		if after.ID != before.ID || after.ConfigVersion != before.ConfigVersion+1 || !after.CreatedAt.Equal(before.CreatedAt) || !after.UpdatedAt.After(before.UpdatedAt) {
 			t.Errorf("from %+v to %+v", before, after)
 		}
@@ -115,14 +115,14 @@ func TestApplyUpdatesWhatIsNamed(t *testing.T) {
 			t.Errorf("stored %+v", after)
 		}
 		if d := cmp.Diff(untouched, s.server(t, "p", "A")); d != "" {
-			t.Errorf("the other server (-want +got):\n%s", d)
+			t.Errorf("other server (-want +got):\n%s", d)
 		}
 		p, err := s.Project(t.Context(), "p")
 		if err != nil || p.Name != "P" || p.Description != "new" || !p.CodeModeEnabled || p.RatePerSecond != 2.5 || p.RateBurst != 5 || !p.UpdatedAt.After(p.CreatedAt) {
 			t.Errorf("stored %+v, %v", p, err)
 		}
 		if topics := s.feed.take(); len(topics) != 1 {
-			t.Errorf("announced %v", topics)
+			t.Errorf("published topics: %v", topics)
 		}
 	})
 }
@@ -136,13 +136,13 @@ func TestDryRunWritesNothing(t *testing.T) {
 		plan := s.apply(t, file, projects.ApplyOptions{DryRun: true, Prune: true})
 		wantPlan(t, plan, "update p authMode", "update p/A enabled", "create p/new", "delete p/b", "create q")
 		if len(plan.Warnings) != 1 {
-			t.Errorf("warnings %q", plan.Warnings)
+			t.Errorf("warnings = %q", plan.Warnings)
 		}
 		if d := cmp.Diff(before, s.everything(t)); d != "" {
 			t.Errorf("stored (-want +got):\n%s", d)
 		}
 		if topics := s.feed.take(); len(topics) > 0 {
-			t.Errorf("announced %v", topics)
+			t.Errorf("published topics: %v", topics)
 		}
 		_, err := s.tryApply(t, `{"projects":{"p":{"mcpServers":{"x":{}}}}}`, projects.ApplyOptions{DryRun: true})
 		wantProblem(t, err, "required", "projects.p.mcpServers.x.url")
@@ -150,7 +150,7 @@ func TestDryRunWritesNothing(t *testing.T) {
 	})
 }
 
-func TestPruneDeletesWhatIsNotNamed(t *testing.T) {
+func TestPruneDeletesUndeclared(t *testing.T) {
 	each(t, func(t *testing.T, s *store) {
 		s.apply(t, `{"projects":{"keep":{"mcpServers":{"a":{"url":"https://a.example"},"b":{"url":"https://b.example"}}},"gone":{"mcpServers":{"c":{"url":"https://c.example"}}}}}`)
 		gone, err := s.Project(t.Context(), "gone")
@@ -176,7 +176,7 @@ func TestPruneDeletesWhatIsNotNamed(t *testing.T) {
 		}
 		for _, topic := range []notify.Topic{notify.Toolset(keep.ID), notify.Toolset(gone.ID), notify.Keys(gone.ID)} {
 			if !topics[topic] {
-				t.Errorf("%s was not announced", topic)
+				t.Errorf("%s was not published", topic)
 			}
 		}
 		_, err = s.Project(t.Context(), "gone")
@@ -192,7 +192,7 @@ func TestPruneDeletesWhatIsNotNamed(t *testing.T) {
 	})
 }
 
-func TestUnusableFieldsWriteNothing(t *testing.T) {
+func TestInvalidFieldsWriteNothing(t *testing.T) {
 	each(t, func(t *testing.T, s *store) {
 		s.apply(t, twoServers)
 		before := s.everything(t)
@@ -208,23 +208,23 @@ func TestUnusableFieldsWriteNothing(t *testing.T) {
 			t.Errorf("stored (-want +got):\n%s", d)
 		}
 		if topics := s.feed.take(); len(topics) > 0 {
-			t.Errorf("announced %v", topics)
+			t.Errorf("published topics: %v", topics)
 		}
 	})
 }
 
-func TestHeadersOfTheGatewayCannotBeConfigured(t *testing.T) {
+func TestGatewayHeadersAreRejected(t *testing.T) {
 	s := sqliteStore(t)
 	for _, name := range []string{
 		"host", "Content-Type", "content-length", "Transfer-Encoding", "CONNECTION", "te", "Accept", "accept-encoding", "Mcp-Session-Id",
 		"MCP-Protocol-Version", "mcp-method", "Mcp-Name", "Mcp-Param-Region", "mcp-param-x", "Last-Event-ID", "Proxy-Authorization", "Upgrade",
 	} {
 		_, err := s.tryApply(t, inServer(`"headers":{`+quote(name)+`:"x"}`))
-		wantProblem(t, err, "the gateway sets this header itself", "projects.p.mcpServers.s.headers."+name)
+		wantProblem(t, err, "this header is set by the gateway", "projects.p.mcpServers.s.headers."+name)
 	}
 	for _, name := range []string{"", " ", "a b", "a:b", "é", "a\r\nb"} {
 		_, err := s.tryApply(t, inServer(`"headers":{`+quote(name)+`:"x"}`))
-		wantProblem(t, err, "not a header name", "projects.p.mcpServers.s.headers."+name)
+		wantProblem(t, err, "not a valid header name", "projects.p.mcpServers.s.headers."+name)
 	}
 	s.apply(t, inServer(`"headers":{"Authorization":"Basic x","x-api-key":"y","Cookie":"z"}`))
 	if h := s.server(t, "p", "s").Headers; h["Authorization"] == "" || h["X-Api-Key"] == "" || h["Cookie"] == "" || len(h) != 3 {
@@ -235,10 +235,10 @@ func TestHeadersOfTheGatewayCannotBeConfigured(t *testing.T) {
 func TestHeaderNamesAreUniqueIgnoringCase(t *testing.T) {
 	s := sqliteStore(t)
 	_, err := s.tryApply(t, inServer(`"headers":{"X-Key":"1","x-key":"2"}`))
-	wantProblem(t, err, `"X-Key" is there too`, "projects.p.mcpServers.s.headers.x-key")
+	wantProblem(t, err, `"X-Key" already exists`, "projects.p.mcpServers.s.headers.x-key")
 }
 
-func TestHeadersOfSeveralAppliesAreBoundedTogether(t *testing.T) {
+func TestHeaderLimitAcrossApplies(t *testing.T) {
 	s := sqliteStore(t)
 	name := func(prefix string) func(int) string {
 		return func(i int) string { return fmt.Sprint("X-", prefix, i) }
@@ -250,7 +250,7 @@ func TestHeadersOfSeveralAppliesAreBoundedTogether(t *testing.T) {
 	s.apply(t, inServer(`"headers":{"X-b0":"","X-c0":"v"}`))
 }
 
-func TestServersOfSeveralAppliesAreBoundedTogether(t *testing.T) {
+func TestServerLimitAcrossApplies(t *testing.T) {
 	s := sqliteStore(t)
 	file := func(prefix string, n int) string {
 		return inProject(`"mcpServers":` + object(n, func(i int) string { return fmt.Sprint(prefix, i) }, `{"url":"https://up.example"}`))
@@ -262,13 +262,13 @@ func TestServersOfSeveralAppliesAreBoundedTogether(t *testing.T) {
 	s.apply(t, file("c", 1), projects.ApplyOptions{Prune: true})
 }
 
-func TestAddressIsCheckedWhenItChanges(t *testing.T) {
+func TestURLIsCheckedOnChange(t *testing.T) {
 	s := sqliteStore(t)
 	s.apply(t, inServer(`"enabled":true`))
 	if err := s.db.Model(&models.Server{}).Where("alias = ?", "s").Update("url", "http://"+blocked).Error; err != nil {
 		t.Fatal(err)
 	}
-	// An address that was saved under older rules does not hold up other changes.
+	// A URL that was saved under older rules doesn't prevent other changes.
 	s.apply(t, inProject(`"mcpServers":{"s":{"url":"http://`+blocked+`","enabled":false}}`))
 	_, err := s.tryApply(t, inProject(`"mcpServers":{"s":{"url":"http://`+blocked+`/other"}}`))
 	wantProblem(t, err, "may not be reached", "projects.p.mcpServers.s.url")
@@ -294,31 +294,31 @@ func TestPublicSharedCreds(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			file := `{"projects":{"p":{"authMode":"` + tc.mode + `","mcpServers":{"s":{"url":"https://up.example",` + tc.server + `}}}}}`
 			s.apply(t, `{"projects":{}}`, projects.ApplyOptions{Prune: true})
-			for range 2 { // standing: also when the apply changes nothing
+			for range 2 { // standing: repeated when the apply changes nothing
 				plan := s.apply(t, file)
 				if tc.warns != (len(plan.Shared) == 1) || len(plan.Warnings) != len(plan.Shared)+len(plan.Missing) {
-					t.Fatalf("warnings %q", plan.Warnings)
+					t.Fatalf("warnings = %q", plan.Warnings)
 				}
-				if tc.warns && (!strings.Contains(plan.Warnings[0], "project p has authMode none") || !strings.Contains(plan.Warnings[0], "credentials of s")) {
-					t.Errorf("the warning is %q", plan.Warnings[0])
+				if tc.warns && (!strings.Contains(plan.Warnings[0], "Project p has authMode none") || !strings.Contains(plan.Warnings[0], "credentials of s")) {
+					t.Errorf("warning = %q", plan.Warnings[0])
 				}
 			}
 		})
 	}
 }
 
-func TestUnheardApplyIsAnError(t *testing.T) {
+func TestApplyReturnsPublishError(t *testing.T) {
 	s := sqliteStore(t)
-	s.feed.err = errors.New("nobody hears")
+	s.feed.err = errors.New("publish failed")
 	if _, err := s.tryApply(t, twoServers); !errors.Is(err, s.feed.err) {
 		t.Errorf("got %v", err)
 	}
 	if _, err := s.Project(t.Context(), "p"); err != nil {
-		t.Errorf("what was announced is not committed: %v", err)
+		t.Errorf("the published change is not committed: %v", err)
 	}
 }
 
-func TestApplyThatIsCancelledWritesNothing(t *testing.T) {
+func TestCancelledApplyWritesNothing(t *testing.T) {
 	each(t, func(t *testing.T, s *store) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()

@@ -17,29 +17,30 @@ import (
 	"mcpgateway/services/notify"
 )
 
-// errDryRun rolls the transaction of a dry run back.
+// errDryRun rolls back the transaction of a dry run.
 var errDryRun = errors.New("dry run")
 
-// lockWrites makes changes wait for each other, so that replicas which start
-// with the same file create its projects once.
+// lockWrites serializes changes, so that replicas that start with the same file
+// create its projects once.
 func lockWrites(tx *gorm.DB) error { return locks.InTransaction(tx, "projects") }
 
-// writer is one transaction over projects and servers, and what it did. Its
-// audit rows and topics are written at the end, because other writers wait for
-// both.
+// writer is one transaction over projects and servers, with its changes. It
+// writes its audit rows and topics at the end, because both block other
+// writers.
 type writer struct {
 	store    *Store
 	tx       *gorm.DB
-	path     func(slug, alias string) string // of what a problem is about, as the caller wrote it
+	path     func(slug, alias string) string // path of a problem in the caller's document
 	plan     Plan
-	warnings []fault.Warning // of this change, besides the standing ones
+	warnings []fault.Warning // of this change, in addition to the standing ones
 	problems map[string]string
 	topics   map[notify.Topic]bool
 	entries  []activity.Entry
 }
 
-// write runs work in one transaction. It returns VALIDATION_FAILED with every
-// problem that work noted; then, and in a dry run, nothing was written.
+// write runs work in one transaction. If work recorded problems, it returns
+// VALIDATION_FAILED with all of them. Then, and in a dry run, nothing is
+// written.
 func (s *Store) write(ctx context.Context, path func(slug, alias string) string, dryRun bool, work func(*writer) error) (*writer, error) {
 	w := &writer{store: s, path: path, problems: map[string]string{}, topics: map[notify.Topic]bool{}}
 	err := s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
@@ -72,14 +73,14 @@ func (s *Store) write(ctx context.Context, path func(slug, alias string) string,
 	return w, s.feed.Published(ctx, slices.Sorted(maps.Keys(w.topics))...)
 }
 
-// lockProject reads the project with the slug and keeps it from other writers.
+// lockProject reads the project with the slug and locks it for other writers.
 func (w *writer) lockProject(slug string) (models.Project, error) {
 	var row models.Project
 	err := w.tx.Clauses(models.LockRow(w.tx)...).First(&row, "slug = ?", slug).Error
 	return row, notFound(err, "project", slug)
 }
 
-// lockServer reads the server with the id and its project, and keeps both from
+// lockServer reads the server with the id and its project, and locks both for
 // other writers.
 func (w *writer) lockServer(id string) (models.Project, models.Server, error) {
 	var project models.Project
@@ -91,17 +92,17 @@ func (w *writer) lockServer(id string) (models.Project, models.Server, error) {
 	return project, row, notFound(err, "server", id)
 }
 
-// problem notes what is wrong with a field of a project, or of the server with
-// the alias.
+// problem records a problem of a field of a project, or of the server with the
+// alias.
 func (w *writer) problem(slug, alias, field, why string) {
 	w.problems[declaration.Join(w.path(slug, alias), field)] = why
 }
 
-// past is how the audit log calls what an action did.
+// past maps actions to their past tense in the audit log.
 var past = map[Action]string{ActionCreate: "created", ActionUpdate: "updated", ActionDelete: "deleted"}
 
-// noteProject adds what happens to a project to the plan and, if anything
-// does, to the audit log: the names of fields, never values.
+// noteProject adds an action on a project to the plan and, unless it is a
+// no-op, to the audit log: only the names of fields, never values.
 func (w *writer) noteProject(action Action, row *models.Project, fields []string) {
 	w.plan.Changes = append(w.plan.Changes, Change{Action: action, Project: row.Slug, Fields: fields})
 	if action != ActionKeep {
@@ -109,7 +110,7 @@ func (w *writer) noteProject(action Action, row *models.Project, fields []string
 	}
 }
 
-// noteServer does the same for a server.
+// noteServer is noteProject for a server.
 func (w *writer) noteServer(action Action, project *models.Project, row *models.Server, fields []string) {
 	w.plan.Changes = append(w.plan.Changes, Change{Action: action, Project: project.Slug, Server: row.Alias, Fields: fields})
 	if action != ActionKeep {

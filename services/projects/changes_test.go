@@ -80,7 +80,7 @@ func (s *store) add(t *testing.T, slug, alias, body string) models.Server {
 	return saved.Server
 }
 
-func TestProjectIsCreatedChangedAndDeleted(t *testing.T) {
+func TestProjectLifecycle(t *testing.T) {
 	each(t, func(t *testing.T, s *store) {
 		p := s.create(t, "work", `{"name":"Work","mcpServers":{"gh":{"url":"https://a.example"}}}`)
 		topic := notify.Toolset(p.ID)
@@ -89,7 +89,7 @@ func TestProjectIsCreatedChangedAndDeleted(t *testing.T) {
 		}
 		s.wantAudit(t, "project.created work", "server.created gh")
 		if p.Name != "Work" || p.AuthMode != models.AuthAPIKey || p.CodeModeTimeoutMS != 30000 {
-			t.Errorf("created %+v", p)
+			t.Errorf("created = %+v", p)
 		}
 		saved, err := s.UpdateProject(t.Context(), "work", project(t, `{"authMode":"oauth","codeMode":{"enabled":true},"disabledTools":["gh__b","gh__a","gh__b"]}`))
 		if err != nil {
@@ -99,15 +99,15 @@ func TestProjectIsCreatedChangedAndDeleted(t *testing.T) {
 			t.Errorf("fields (-want +got):\n%s", d)
 		}
 		if got := saved.Project; got.Name != "Work" || got.AuthMode != models.AuthOAuth || !got.CodeModeEnabled || got.ID != p.ID || len(got.DisabledTools) != 2 {
-			t.Errorf("updated to %+v", got)
+			t.Errorf("updated = %+v", got)
 		}
 		s.wantAudit(t, "project.updated work fields=authMode, codeMode.enabled, disabledTools")
 		s.feed.take()
 		if saved, err = s.UpdateProject(t.Context(), "work", project(t, `{"authMode":"oauth"}`)); err != nil || len(saved.Fields) != 0 {
-			t.Errorf("a change of nothing: %v, %v", saved.Fields, err)
+			t.Errorf("empty update: %v, %v", saved.Fields, err)
 		}
 		if topics := s.feed.take(); len(topics) != 0 {
-			t.Errorf("a change of nothing announced %v", topics)
+			t.Errorf("empty update published %v", topics)
 		}
 		s.wantAudit(t)
 		id := s.server(t, "work", "gh").ID
@@ -127,7 +127,7 @@ func TestProjectIsCreatedChangedAndDeleted(t *testing.T) {
 		for _, owned := range []any{&models.Project{}, &models.Server{}, &models.Inventory{}, &models.Tool{}, &models.Key{}} {
 			var n int64
 			if err := s.db.Model(owned).Count(&n).Error; err != nil || n != 0 {
-				t.Errorf("%d rows of %T stay: %v", n, owned, err)
+				t.Errorf("%d rows of %T are left: %v", n, owned, err)
 			}
 		}
 		wantFault(t, s.DeleteProject(t.Context(), "work"), fault.CodeNotFound)
@@ -136,14 +136,14 @@ func TestProjectIsCreatedChangedAndDeleted(t *testing.T) {
 	})
 }
 
-func TestProjectChangesAreChecked(t *testing.T) {
+func TestProjectChangesAreValidated(t *testing.T) {
 	each(t, func(t *testing.T, s *store) {
 		s.create(t, "work", `{}`)
 		s.audited(t)
 		before := s.everything(t)
 		_, err := s.CreateProject(t.Context(), "work", project(t, `{}`))
 		if f := wantFault(t, err, fault.CodeConflict); f.Fields["projectSlug"] == "" {
-			t.Errorf("fields %v", f.Fields)
+			t.Errorf("fields = %v", f.Fields)
 		}
 		for _, slug := range []string{"", "-a", "A", "a_b", "a b", strings.Repeat("a", 65)} {
 			_, err := s.CreateProject(t.Context(), slug, project(t, `{}`))
@@ -151,26 +151,26 @@ func TestProjectChangesAreChecked(t *testing.T) {
 		}
 		_, err = s.CreateProject(t.Context(), "new", project(t, `{"mcpServers":{"a":{},"b":{"url":"https://blocked.example"}}}`))
 		wantProblem(t, err, "required", "mcpServers.a.url", "mcpServers.b.url")
-		// Declarations that no parser made obey the same rules.
+		// Declarations that were not parsed follow the same rules.
 		long, low := strings.Repeat("x", declaration.MaxName+1), int64(declaration.MinRunTimeoutMS-1)
 		_, err = s.UpdateProject(t.Context(), "work", &declaration.Project{Name: &long, CodeModeTimeoutMS: &low, Servers: map[string]*declaration.Server{"a__b": {}, "n": nil}})
 		wantProblem(t, err, "at most 100 characters", "name", "codeMode.timeout", "mcpServers.a__b", "mcpServers.n")
 		if d := cmp.Diff(before, s.everything(t)); d != "" {
-			t.Errorf("refused changes were written (-before +after):\n%s", d)
+			t.Errorf("rejected changes were written (-before +after):\n%s", d)
 		}
 		s.wantAudit(t)
 		s.create(t, strings.Repeat("a", 64), `{}`)
 	})
 }
 
-func TestServerIsAddedChangedAndDeleted(t *testing.T) {
+func TestServerLifecycle(t *testing.T) {
 	each(t, func(t *testing.T, s *store) {
 		p := s.create(t, "work", `{}`)
 		s.audited(t)
 		s.feed.take()
 		row := s.add(t, "work", "GitHub", `{"url":"https://a.example","authBearer":"c4nary","headers":{"x-key":"c4nary","X-Ref":"${MCP_UPSTREAM_A}"}}`)
 		if row.AuthType != models.UpstreamAuthBearer || row.AuthBearer == "" || strings.Contains(row.AuthBearer, "c4nary") || row.ConfigVersion != 1 || row.ProjectID != p.ID {
-			t.Errorf("added %+v", row)
+			t.Errorf("added = %+v", row)
 		}
 		s.wantAudit(t, "server.created GitHub")
 		if d := cmp.Diff([]notify.Topic{notify.Toolset(p.ID)}, s.feed.take()); d != "" {
@@ -190,15 +190,15 @@ func TestServerIsAddedChangedAndDeleted(t *testing.T) {
 		}
 		saved := change(`{"enabled":false,"denyTools":["delete_*"],"headers":{"X-Key":""}}`)
 		if saved.Server.Enabled || saved.Server.AuthBearer != row.AuthBearer || len(saved.Server.Headers) != 1 || saved.Server.ConfigVersion != 2 || saved.Project != "work" {
-			t.Errorf("changed to %+v", saved.Server)
+			t.Errorf("updated = %+v", saved.Server)
 		}
 		s.wantAudit(t, "server.updated GitHub fields=headers.X-Key, denyTools, enabled")
 		if saved = change(`{"authBearer":"c4nary","url":"https://a.example"}`); len(saved.Fields) != 0 || saved.Server.ConfigVersion != 2 {
-			t.Errorf("the same values again changed %v", saved.Fields)
+			t.Errorf("an update with equal values changed %v", saved.Fields)
 		}
 		s.wantAudit(t)
 		if saved = change(`{"authBearer":""}`); saved.Server.AuthBearer != "" || len(saved.Server.Headers) != 1 {
-			t.Errorf("cleared to %+v", saved.Server)
+			t.Errorf("cleared = %+v", saved.Server)
 		}
 		s.audited(t)
 		s.addTools(t, row.ID, "a")
@@ -211,12 +211,12 @@ func TestServerIsAddedChangedAndDeleted(t *testing.T) {
 		wantFault(t, err, fault.CodeNotFound)
 		var entries []models.AuditEntry
 		if err := s.db.Find(&entries).Error; err != nil || strings.Contains(fmt.Sprint(entries), "c4nary") {
-			t.Errorf("the audit log holds a secret: %v %v", entries, err)
+			t.Errorf("the audit log contains a secret: %v %v", entries, err)
 		}
 	})
 }
 
-func TestServerChangesAreChecked(t *testing.T) {
+func TestServerChangesAreValidated(t *testing.T) {
 	each(t, func(t *testing.T, s *store) {
 		s.create(t, "work", `{}`)
 		a := s.add(t, "work", "a", `{"url":"https://a.example"}`)
@@ -228,13 +228,13 @@ func TestServerChangesAreChecked(t *testing.T) {
 		for _, alias := range []string{"a", "A", "b"} {
 			_, err := s.AddServer(t.Context(), "work", alias, server(t, `{"url":"https://x.example"}`))
 			if f := wantFault(t, err, fault.CodeConflict); f.Fields["alias"] == "" {
-				t.Errorf("%s: fields %v", alias, f.Fields)
+				t.Errorf("%s: fields = %v", alias, f.Fields)
 			}
 		}
 		taken := "b"
 		_, err = s.UpdateServer(t.Context(), a.ID, &taken, server(t, `{}`))
 		if f := wantFault(t, err, fault.CodeConflict); f.Fields["alias"] == "" {
-			t.Errorf("fields %v", f.Fields)
+			t.Errorf("fields = %v", f.Fields)
 		}
 		for _, alias := range []string{"", "x__y", "gateway", "-x", strings.Repeat("x", 65)} {
 			_, err := s.AddServer(t.Context(), "work", alias, server(t, `{"url":"https://x.example"}`))
@@ -248,13 +248,13 @@ func TestServerChangesAreChecked(t *testing.T) {
 		_, err = s.UpdateServer(t.Context(), a.ID, nil, &declaration.Server{URL: &long, TimeoutMS: &big})
 		wantProblem(t, err, "", "url", "timeout")
 		if d := cmp.Diff(before, s.everything(t)); d != "" {
-			t.Errorf("refused changes were written (-before +after):\n%s", d)
+			t.Errorf("rejected changes were written (-before +after):\n%s", d)
 		}
 		s.wantAudit(t)
 	})
 }
 
-func TestAProjectHoldsSoManyServersAndNoMore(t *testing.T) {
+func TestServerLimitPerProject(t *testing.T) {
 	s := sqliteStore(t)
 	var entries []string
 	for i := range declaration.MaxServers - 1 {
@@ -266,7 +266,7 @@ func TestAProjectHoldsSoManyServersAndNoMore(t *testing.T) {
 	wantFault(t, err, fault.CodeConflict)
 }
 
-func TestANewAliasRenamesTools(t *testing.T) {
+func TestNewAliasRenamesTools(t *testing.T) {
 	each(t, func(t *testing.T, s *store) {
 		s.create(t, "work", `{"disabledTools":["gh__a","gh__b__c","ghx__a","GH__a"]}`)
 		row := s.add(t, "work", "gh", `{"url":"https://a.example"}`)
@@ -277,7 +277,7 @@ func TestANewAliasRenamesTools(t *testing.T) {
 				t.Fatal(err)
 			}
 			if len(saved.Warnings) != 1 || saved.Warnings[0].Code != projects.WarnToolsRenamed || !strings.Contains(saved.Warnings[0].Message, alias+"__") {
-				t.Errorf("warnings %v", saved.Warnings)
+				t.Errorf("warnings = %v", saved.Warnings)
 			}
 			p, err := s.Project(t.Context(), "work")
 			if err != nil {
@@ -291,22 +291,22 @@ func TestANewAliasRenamesTools(t *testing.T) {
 				t.Errorf("%s: disabled tools (-want +got):\n%s", alias, d)
 			}
 		}
-		// A declarative file renames by another case of the same alias.
+		// A declarative file renames by changing the case of the alias.
 		s.apply(t, `{"projects":{"work":{"mcpServers":{"GITHUB":{"url":"https://a.example"}}}}}`)
 		p, err := s.Project(t.Context(), "work")
 		if err != nil || !cmp.Equal(p.DisabledTools, models.StringList{"GH__a", "GITHUB__a", "GITHUB__b__c", "ghx__a"}) {
-			t.Errorf("disabled tools %v, %v", p.DisabledTools, err)
+			t.Errorf("disabled tools = %v, %v", p.DisabledTools, err)
 		}
 	})
 }
 
-func TestPublicSharedCredsOfEveryChange(t *testing.T) {
+func TestSharedCredentialsOfEveryChange(t *testing.T) {
 	each(t, func(t *testing.T, s *store) {
 		shared := func(warnings []fault.Warning, servers string) {
 			t.Helper()
 			want := []fault.Warning(nil)
 			if servers != "" {
-				want = []fault.Warning{{Code: projects.WarnShared, Message: "project p has authMode none: anyone who can reach its endpoint acts with the credentials of " + servers}}
+				want = []fault.Warning{{Code: projects.WarnShared, Message: "Project p has authMode none: anyone who can reach its endpoint uses the credentials of " + servers + "."}}
 			}
 			if d := cmp.Diff(want, warnings); d != "" {
 				t.Errorf("warnings (-want +got):\n%s", d)
@@ -320,7 +320,7 @@ func TestPublicSharedCredsOfEveryChange(t *testing.T) {
 		}
 		shared(saved.Warnings, "b")
 		s.wantAudit(t, "project.updated p fields=authMode", "project.credentials_shared p servers=b")
-		// It stands, and is recorded once.
+		// The warning stays but is recorded only once.
 		if saved, err = s.UpdateProject(t.Context(), "p", project(t, `{"name":"P"}`)); err != nil {
 			t.Fatal(err)
 		}
@@ -344,7 +344,7 @@ func TestPublicSharedCredsOfEveryChange(t *testing.T) {
 			t.Errorf("%v (-want +got):\n%s", err, d)
 		}
 		if plan := s.apply(t, `{"projects":{"p":{}}}`); len(plan.Warnings) != 1 || len(plan.Shared) != 1 {
-			t.Errorf("the plan warns of %v", plan.Warnings)
+			t.Errorf("plan warnings = %v", plan.Warnings)
 		}
 		s.wantAudit(t)
 		// A new alias shares nothing new.
@@ -363,7 +363,7 @@ func TestPublicSharedCredsOfEveryChange(t *testing.T) {
 	})
 }
 
-func TestApplyWritesAnAuditRowPerChange(t *testing.T) {
+func TestApplyAuditsEveryChange(t *testing.T) {
 	each(t, func(t *testing.T, s *store) {
 		file := `{"projects":{"a":{"mcpServers":{"x":{"url":"https://x.example"},"y":{"url":"https://y.example"}}},"b":{}}}`
 		s.apply(t, file, projects.ApplyOptions{DryRun: true})
@@ -401,7 +401,7 @@ func TestToolSettingsAreAudited(t *testing.T) {
 	})
 }
 
-func TestWritersOfOneProjectWaitForEachOther(t *testing.T) {
+func TestWritersOfProjectAreSerialized(t *testing.T) {
 	each(t, func(t *testing.T, s *store) {
 		s.create(t, "p", `{"mcpServers":{"s":{"url":"https://x.example"}}}`)
 		id := s.server(t, "p", "s").ID
@@ -440,7 +440,7 @@ func TestWritersOfOneProjectWaitForEachOther(t *testing.T) {
 			created[line]++
 		}
 		if created["server.created same"] != 1 || created["project.created same"] != 1 || created["tool.disabled s__a"] != 1 {
-			t.Errorf("audit rows %v", created)
+			t.Errorf("audit rows = %v", created)
 		}
 	})
 }

@@ -6,18 +6,17 @@ import (
 	"strings"
 )
 
-// Maximum lengths of derived names, in bytes. The names of tools begin with an
-// alias.
+// Maximum lengths of derived names, in bytes. Tool names start with an alias.
 const (
-	maxDerivedSlug  = 60 // which leaves some for a number
+	maxDerivedSlug  = 60 // leaves room for a number
 	maxDerivedAlias = 32
 )
 
-// SlugOf returns the slug that follows from a name, or "" when none does.
+// SlugOf returns the slug derived from a name, or "" if there is none.
 func SlugOf(name string) string { return derived(name, 64) }
 
-// FreeSlug returns a slug that follows from the first of the names that one
-// follows from, and that is not taken.
+// FreeSlug returns a slug that is not taken, derived from the first name that
+// allows one.
 func FreeSlug(taken func(slug string) bool, names ...string) string {
 	for _, name := range names {
 		if base := derived(name, maxDerivedSlug); base != "" {
@@ -27,7 +26,7 @@ func FreeSlug(taken func(slug string) bool, names ...string) string {
 	return firstFree("", taken)
 }
 
-// FreeAlias returns an alias that follows from a name and is not taken.
+// FreeAlias returns an alias that is not taken, derived from a name.
 func FreeAlias(taken func(alias string) bool, name string) string {
 	base := derived(name, maxDerivedAlias)
 	if base == "" || base == declaration.ReservedAlias {
@@ -44,8 +43,8 @@ func firstFree(base string, taken func(string) bool) string {
 	return name
 }
 
-// derived returns a name in lower case with hyphens for everything that is no
-// letter or digit of ASCII, and of at most so many bytes.
+// derived returns a name in lower case, with hyphens for everything except
+// ASCII letters and digits, truncated to most bytes.
 func derived(name string, most int) string {
 	var b strings.Builder
 	for _, r := range strings.ToLower(name) {

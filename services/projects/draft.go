@@ -10,11 +10,10 @@ import (
 	"mcpgateway/services/secrets"
 )
 
-// Draft returns the row that AddServer would store for a server of the alias,
-// without storing it, so that it can be tried first. Its id is a new one and
-// its secrets are sealed for that. It returns VALIDATION_FAILED with every
-// field that cannot be used; what the project decides, such as whether the
-// alias is free, is not looked at.
+// Draft returns the row that AddServer would store, without storing it, so that
+// it can be tested first. It has a new id, for which its secrets are sealed.
+// Draft returns VALIDATION_FAILED with every invalid field. It doesn't check
+// rules of the project, such as whether the alias is free.
 func (s *Store) Draft(alias string, d *declaration.Server) (models.Server, error) {
 	d, problems := d.Check()
 	if why := declaration.CheckAlias(alias); why != "" {

@@ -8,7 +8,7 @@ import (
 	"mcpgateway/services/declaration"
 )
 
-func TestADraftIsWhatWouldBeStored(t *testing.T) {
+func TestDraftMatchesAddServer(t *testing.T) {
 	s := sqliteStore(t)
 	url, token := "https://mcp.example.com/mcp", "plain-token"
 	row, err := s.Draft("docs", &declaration.Server{URL: &url, AuthBearer: &token, Headers: map[string]string{"x-key": "plain-key"}})
@@ -16,23 +16,23 @@ func TestADraftIsWhatWouldBeStored(t *testing.T) {
 		t.Fatal(err)
 	}
 	if row.ID == "" || row.Alias != "docs" || row.URL != url || row.AuthType != models.UpstreamAuthBearer || !row.Enabled || row.TimeoutMS != 60_000 {
-		t.Errorf("drafted %+v", row)
+		t.Errorf("draft = %+v", row)
 	}
 	for where, stored := range map[string]string{"the token": row.AuthBearer, "the header": row.Headers["X-Key"]} {
 		if stored == "" || strings.Contains(stored, "plain") {
-			t.Errorf("%s is drafted as %q, want it sealed", where, stored)
+			t.Errorf("%s in the draft = %q, want it sealed", where, stored)
 		}
 	}
 	var servers int64
 	if err := s.db.Model(&models.Server{}).Count(&servers).Error; err != nil || servers != 0 {
-		t.Errorf("%d servers are stored (%v), want none", servers, err)
+		t.Errorf("%d servers stored (%v), want none", servers, err)
 	}
 	if topics := s.feed.take(); len(topics) != 0 {
-		t.Errorf("a draft was announced: %v", topics)
+		t.Errorf("the draft was published: %v", topics)
 	}
 }
 
-func TestADraftNamesEveryProblem(t *testing.T) {
+func TestDraftReportsEveryProblem(t *testing.T) {
 	s := sqliteStore(t)
 	url, token := "", "${HOME}"
 	_, err := s.Draft("gateway", &declaration.Server{URL: &url, AuthBearer: &token})

@@ -61,9 +61,9 @@ type exportOAuth struct {
 	Scopes       []string `json:"scopes"`
 }
 
-// Export returns the declarative file of the project with the slug, or of
-// every project when it is empty. The placeholder stands for literal secrets;
-// applying the file keeps them where they are. It returns NOT_FOUND for an unknown slug.
+// Export returns the declarative file of the project with the slug, or of every
+// project if slug is empty. Literal secrets are replaced with the placeholder;
+// applying the file keeps them. It returns NOT_FOUND for an unknown slug.
 func (s *Store) Export(ctx context.Context, slug string) ([]byte, error) {
 	rows, err := s.Projects(ctx)
 	if err != nil {
@@ -118,8 +118,8 @@ func projectFile(row models.Project, servers []models.Server) exportProject {
 	return p
 }
 
-// shown returns a stored secret as exports have it: a reference as it is, and
-// the placeholder for a literal and for one that is missing.
+// shown returns a stored secret in its exported form: a reference unchanged,
+// and the placeholder for a literal or missing secret.
 func shown(stored string) string {
 	if isReference(stored) {
 		return stored
@@ -127,7 +127,7 @@ func shown(stored string) string {
 	return secrets.Placeholder
 }
 
-// secretShown is shown for a secret that may be absent, and then is "".
+// secretShown is shown for an optional secret, which is "" if absent.
 func secretShown(stored string) string {
 	if stored == "" {
 		return ""
@@ -135,8 +135,8 @@ func secretShown(stored string) string {
 	return shown(stored)
 }
 
-// bearerShown returns the bearer token, which is missing rather than absent
-// where the server needs one.
+// bearerShown returns the exported bearer token. If the server requires one, an
+// absent token is shown as missing.
 func bearerShown(server models.Server) string {
 	if server.AuthType == models.UpstreamAuthBearer {
 		return shown(server.AuthBearer)

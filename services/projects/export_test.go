@@ -19,7 +19,7 @@ import (
 	"mcpgateway/services/projects"
 )
 
-// exported is the file of a project with every kind of value.
+// exported is a project's file with every kind of value.
 const exported = `{
   "projects": {
     "demo": {
@@ -95,7 +95,7 @@ const exported = `{
 }
 `
 
-func TestExportIsTheDeclarativeFile(t *testing.T) {
+func TestExportRoundTrip(t *testing.T) {
 	each(t, func(t *testing.T, s *store) {
 		s.apply(t, exported)
 		if d := cmp.Diff(exported, s.export(t, "")); d != "" {
@@ -105,42 +105,42 @@ func TestExportIsTheDeclarativeFile(t *testing.T) {
 	})
 }
 
-func TestExportHoldsPlaceholdersForSecrets(t *testing.T) {
+func TestExportMasksSecrets(t *testing.T) {
 	each(t, func(t *testing.T, s *store) {
 		s.apply(t, inServer(`"authType":"bearer","authBearer":"literal","headers":{"X-Key":"literal","X-Ref":"${MCP_UPSTREAM_A}"},"oauth":{"clientSecret":"literal"}`))
 		before := s.server(t, "p", "s")
 		file := s.export(t, "")
 		for _, absent := range []string{"literal", "v1:"} {
 			if strings.Contains(file, absent) {
-				t.Errorf("the file holds %q: %s", absent, file)
+				t.Errorf("the export contains %q: %s", absent, file)
 			}
 		}
 		for _, present := range []string{`"authBearer": "[secret]"`, `"X-Key": "[secret]"`, `"X-Ref": "${MCP_UPSTREAM_A}"`, `"clientSecret": "[secret]"`} {
 			if !strings.Contains(file, present) {
-				t.Errorf("the file lacks %s: %s", present, file)
+				t.Errorf("the export lacks %s: %s", present, file)
 			}
 		}
 		wantPlan(t, s.apply(t, file), "keep p", "keep p/s")
 		if d := cmp.Diff(before, s.server(t, "p", "s")); d != "" {
-			t.Errorf("applied to itself (-want +got):\n%s", d)
+			t.Errorf("after applying the export (-want +got):\n%s", d)
 		}
 	})
 }
 
-// TestAppliedExportWarnsOfMissingSecrets applies an export where nothing is
-// stored: every placeholder is warned of, and again until its secret is set.
+// TestAppliedExportWarnsOfMissingSecrets applies an export to an empty
+// database. Every placeholder causes a warning until its secret is set.
 func TestAppliedExportWarnsOfMissingSecrets(t *testing.T) {
 	each(t, func(t *testing.T, s *store) {
 		s.apply(t, inServer(`"authType":"bearer","authBearer":"literal","headers":{"X-Key":"literal","X-Other":"literal","X-Ref":"${MCP_UPSTREAM_A}"},"oauth":{"clientId":"i","clientSecret":"literal"}`))
 		file := s.export(t, "")
 		s.apply(t, `{"projects":{}}`, projects.ApplyOptions{Prune: true})
-		const at, then = "projects.p.mcpServers.s.", ": the secret is missing. Set it, or calls to server s fail"
+		const at, then = "projects.p.mcpServers.s.", ": the secret is missing. Set it; without it, calls to server s fail."
 		want := []string{at + "authBearer" + then, at + "headers.X-Key" + then, at + "headers.X-Other" + then, at + "oauth.clientSecret" + then}
 		for _, action := range []string{"create", "keep"} {
 			plan := s.apply(t, file)
 			wantPlan(t, plan, action+" p", action+" p/s")
 			if d := cmp.Diff(want, plan.Warnings); d != "" || len(plan.Missing) != len(want) {
-				t.Errorf("%s: the warnings (-want +got):\n%s", action, d)
+				t.Errorf("%s: warnings (-want +got):\n%s", action, d)
 			}
 		}
 		row := s.server(t, "p", "s")
@@ -155,10 +155,10 @@ func TestAppliedExportWarnsOfMissingSecrets(t *testing.T) {
 		if d := cmp.Diff([]fault.Warning{
 			{Code: projects.WarnSecretMissing, Message: "headers.X-Key" + then}, {Code: projects.WarnSecretMissing, Message: "authBearer" + then},
 		}, saved.Warnings); d != "" {
-			t.Errorf("the warnings of an update (-want +got):\n%s", d)
+			t.Errorf("warnings of an update (-want +got):\n%s", d)
 		}
 		if plan := s.apply(t, inServer(`"authBearer":"a","headers":{"X-Key":"b"},"oauth":{"clientSecret":"c"}`)); len(plan.Warnings) > 0 {
-			t.Errorf("with every secret set: %q", plan.Warnings)
+			t.Errorf("warnings with every secret set: %q", plan.Warnings)
 		}
 	})
 }
@@ -166,17 +166,17 @@ func TestAppliedExportWarnsOfMissingSecrets(t *testing.T) {
 func TestExportOfOneProject(t *testing.T) {
 	s := sqliteStore(t)
 	if got := s.export(t, ""); got != "{\n  \"projects\": {}\n}\n" {
-		t.Errorf("nothing exports as %q", got)
+		t.Errorf("empty export = %q", got)
 	}
 	s.apply(t, `{"projects":{"a":{},"b":{}}}`)
 	if got := s.export(t, "a"); !strings.Contains(got, `"a"`) || strings.Contains(got, `"b"`) {
-		t.Errorf("exported %s", got)
+		t.Errorf("export = %s", got)
 	}
 	_, err := s.Export(t.Context(), "c")
 	wantFault(t, err, fault.CodeNotFound)
 }
 
-func TestExportAppliedExportsTheSame(t *testing.T) {
+func TestExportOfAppliedExportIsEqual(t *testing.T) {
 	modelstest.Each(t, func(t *testing.T, db *gorm.DB) {
 		one, two := newStore(t, db), newStore(t, modelstest.Open(t, modelstest.SQLite(t)))
 		prune := projects.ApplyOptions{Prune: true}
@@ -184,7 +184,7 @@ func TestExportAppliedExportsTheSame(t *testing.T) {
 		rapid.Check(t, func(rt *rapid.T) {
 			file := drawDeclaration(rt)
 			if runs++; db.Name() == "postgres" && runs%4 != 0 {
-				return // a quarter of the runs keeps the test quick
+				return // a quarter of the runs keeps the test fast
 			}
 			one.apply(rt, file, prune)
 			first := one.export(rt, "")
@@ -194,19 +194,19 @@ func TestExportAppliedExportsTheSame(t *testing.T) {
 				}
 			}
 			if d := cmp.Diff(first, one.export(rt, "")); d != "" {
-				rt.Fatalf("the same database (-want +got):\n%s", d)
+				rt.Fatalf("same database (-want +got):\n%s", d)
 			}
-			two.apply(rt, `{"projects":{}}`, prune) // what an earlier run left would be kept where the file is silent
+			two.apply(rt, `{"projects":{}}`, prune) // data of an earlier run would stay where the file has no value
 			two.apply(rt, first, prune)
 			if d := cmp.Diff(withoutMissing(first), withoutMissing(two.export(rt, ""))); d != "" {
-				rt.Fatalf("another database (-want +got):\n%s", d)
+				rt.Fatalf("other database (-want +got):\n%s", d)
 			}
 		})
 	})
 }
 
-// withoutMissing returns a file without the placeholders that nothing is stored
-// for where the file is applied first.
+// withoutMissing returns a file without placeholders, which have no value in
+// another database.
 func withoutMissing(file string) string {
 	return regexp.MustCompile(` *"(authBearer|clientSecret)": "\[secret\]",\n`).ReplaceAllString(file, "")
 }
@@ -225,7 +225,7 @@ func drawDeclaration(t *rapid.T) string {
 	return string(b)
 }
 
-// maybe adds a drawn member, or leaves it out.
+// maybe adds a drawn member or omits it.
 func maybe[V any](t *rapid.T, o map[string]any, name string, g *rapid.Generator[V]) {
 	if rapid.Bool().Draw(t, "with "+name) {
 		o[name] = g.Draw(t, name)
@@ -236,7 +236,7 @@ func text(max int) *rapid.Generator[string] {
 	return rapid.StringN(0, max, -1).Filter(func(s string) bool { return utf8.ValidString(s) && !strings.ContainsRune(s, 0) })
 }
 
-// listed is a list of strings that a file may hold.
+// listed generates valid lists of strings.
 func listed() *rapid.Generator[[]string] {
 	item := rapid.OneOf(rapid.StringMatching(`[a-zA-Z0-9_.*?/-]{1,12}`), text(8).Filter(func(s string) bool { return s != "" }))
 	return rapid.SliceOfN(item, 0, 4)
@@ -311,6 +311,6 @@ func TestExportOrdersByName(t *testing.T) {
 		at = append(at, strings.Index(file, key))
 	}
 	if !slices.IsSorted(at) || at[0] < 0 {
-		t.Errorf("the order is %v in %s", at, file)
+		t.Errorf("order = %v in %s", at, file)
 	}
 }

@@ -26,8 +26,8 @@ func FromCatalog(e *models.CatalogEntry, enabled bool) *declaration.Server {
 	return d
 }
 
-// FromTemplate returns the project that a template makes: the remote servers
-// among its entries, turned off until somebody connects them.
+// FromTemplate returns the project of a template: the remote servers among its
+// entries, disabled until a user connects them.
 func FromTemplate(t *models.CatalogTemplate, name string, entries []*models.CatalogEntry) *declaration.Project {
 	d := &declaration.Project{Name: &name, Description: &t.Description, Servers: map[string]*declaration.Server{}}
 	for _, e := range slices.DeleteFunc(slices.Clone(entries), func(e *models.CatalogEntry) bool { return e.RemoteURL == "" }) {

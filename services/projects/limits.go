@@ -1,6 +1,6 @@
 package projects
 
-// Settings of new projects and servers (contract, "Limits").
+// Defaults of new projects and servers (contract, "Limits").
 const (
 	defaultTimeoutMS         = 60_000
 	defaultConcurrent        = 512

@@ -22,7 +22,8 @@ import (
 	"mcpgateway/services/secrets"
 )
 
-// tester is what the helpers need of a test; rapid's T has it too.
+// tester is the part of testing.TB that the helpers use. rapid.T implements it
+// too.
 type tester interface {
 	Helper()
 	Errorf(format string, args ...any)
@@ -30,7 +31,7 @@ type tester interface {
 	Fatalf(format string, args ...any)
 }
 
-// blocked is the host that the stores of these tests refuse to save.
+// blocked is the host that the stores of these tests reject.
 const blocked = "blocked.example"
 
 func checkURL(raw string) error {
@@ -40,7 +41,7 @@ func checkURL(raw string) error {
 	return nil
 }
 
-// feed notes which topics were announced, in order.
+// feed records the published topics in order.
 type feed struct {
 	mu     sync.Mutex
 	topics []notify.Topic
@@ -54,7 +55,7 @@ func (f *feed) Published(_ context.Context, topics ...notify.Topic) error {
 	return f.err
 }
 
-// take returns the topics announced since the last take.
+// take returns the topics published since the last call.
 func (f *feed) take() []notify.Topic {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -63,14 +64,14 @@ func (f *feed) take() []notify.Topic {
 	return topics
 }
 
-// store is a projects.Store with a look behind it.
+// store is a projects.Store with access to its parts.
 type store struct {
 	*projects.Store
 	db        *gorm.DB
 	feed      *feed
 	now       time.Time
 	ring      *secrets.KeyRing
-	auditSeen int64 // the last audit row that audited returned
+	auditSeen int64 // id of the last audit row that audited returned
 }
 
 func newStore(t *testing.T, db *gorm.DB) *store {
@@ -92,7 +93,7 @@ func each(t *testing.T, f func(t *testing.T, s *store)) {
 	modelstest.Each(t, func(t *testing.T, db *gorm.DB) { f(t, newStore(t, db)) })
 }
 
-// sqliteStore returns a store for tests of rules that know no database.
+// sqliteStore returns a store for tests that don't depend on the database.
 func sqliteStore(t *testing.T) *store {
 	t.Helper()
 	return newStore(t, modelstest.Open(t, modelstest.SQLite(t)))
@@ -151,7 +152,7 @@ func (s *store) server(t tester, slug, alias string) models.Server {
 	return servers[i]
 }
 
-// addTools stores tools as a sync would.
+// addTools stores tools like a sync.
 func (s *store) addTools(t tester, serverID string, names ...string) {
 	t.Helper()
 	for i, name := range names {
@@ -162,7 +163,7 @@ func (s *store) addTools(t tester, serverID string, names ...string) {
 	}
 }
 
-// everything returns all rows of every table, to compare before and after.
+// everything returns all rows of every table, for comparisons.
 func (s *store) everything(t tester) string {
 	t.Helper()
 	var all struct {
@@ -196,19 +197,19 @@ func fieldsOf(err error) map[string]string {
 	return nil
 }
 
-// wantFault fails the test unless err is a fault of the code.
+// wantFault fails the test unless err is a fault with the code.
 func wantFault(t tester, err error, code fault.Code) fault.Fault {
 	t.Helper()
 	var f *fault.Fault
 	if !errors.As(err, &f) || f.Code != code {
-		t.Fatalf("got %v, want the fault %s", err, code)
+		t.Fatalf("got %v, want a fault %s", err, code)
 	}
 	return *f
 }
 
 // wantProblem fails the test unless err is VALIDATION_FAILED for exactly the
-// paths, the first of which says so.
-func wantProblem(t tester, err error, says string, paths ...string) {
+// paths and the message of the first contains text.
+func wantProblem(t tester, err error, text string, paths ...string) {
 	t.Helper()
 	f := wantFault(t, err, fault.CodeValidationFailed)
 	got := make([]string, 0, len(f.Fields))
@@ -221,15 +222,15 @@ func wantProblem(t tester, err error, says string, paths ...string) {
 	if !slices.Equal(got, paths) {
 		t.Fatalf("problems at %q, want %q: %v", got, paths, f.Fields)
 	}
-	if !strings.Contains(f.Fields[first], says) {
-		t.Errorf("%s: %q does not say %q", first, f.Fields[first], says)
+	if !strings.Contains(f.Fields[first], text) {
+		t.Errorf("%s: %q does not contain %q", first, f.Fields[first], text)
 	}
 }
 
 func quote(s string) string {
 	b, err := json.Marshal(s)
 	if err != nil {
-		panic(err) // a string always encodes
+		panic(err) // strings always marshal
 	}
 	return string(b)
 }

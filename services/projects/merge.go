@@ -15,8 +15,8 @@ import (
 	"mcpgateway/services/secrets"
 )
 
-// mergeProject writes the declared fields over the row and returns the
-// declarative names of those that changed.
+// mergeProject applies the declared fields to the row and returns the
+// declarative names of the changed ones.
 func mergeProject(row *models.Project, d *declaration.Project) []string {
 	var changed []string
 	set(&changed, "name", &row.Name, d.Name)
@@ -43,16 +43,15 @@ func mergeProject(row *models.Project, d *declaration.Project) []string {
 	return changed
 }
 
-// merge is the result of writing declared fields over a row: the names of those
-// that changed, of the secrets that are missing, and the problems of those that
-// cannot be used.
+// merge is the result of applying declared fields to a row: the names of
+// changed fields, those of missing secrets, and the problems of invalid ones.
 type merge struct {
 	changed, missing []string
 	problems         map[string]string
 }
 
-// mergeServer writes the declared fields over the row. It returns the parts of
-// a merge.
+// mergeServer applies the declared fields to the row. It returns the parts of a
+// merge.
 func (s *Store) mergeServer(row *models.Server, alias string, d *declaration.Server) (changed, missing []string, problems map[string]string) {
 	m := &merge{problems: map[string]string{}}
 	set(&m.changed, "alias", &row.Alias, &alias)
@@ -95,17 +94,19 @@ func (s *Store) mergeServer(row *models.Server, alias string, d *declaration.Ser
 	return m.changed, m.missing, m.problems
 }
 
-// BearerRow names the sealed bearer token of a server, to which it is bound.
+// BearerRow identifies the sealed bearer token of a server. The token is bound
+// to it.
 func BearerRow(serverID string) string { return "servers/" + serverID + "/auth_bearer" }
 
-// HeaderRow names a sealed header value of a server, to which it is bound.
+// HeaderRow identifies a sealed header value of a server. The value is bound to
+// it.
 func HeaderRow(serverID, name string) string { return "servers/" + serverID + "/headers/" + name }
 
-// ClientSecretRow names the sealed OAuth client secret of a server.
+// ClientSecretRow identifies the sealed OAuth client secret of a server.
 func ClientSecretRow(serverID string) string { return "servers/" + serverID + "/oauth_client_secret" }
 
-// ownHeaders are set by the gateway or by HTTP itself on every upstream
-// request, so that no configuration may change them.
+// ownHeaders are set by the gateway or by HTTP on every upstream request, so a
+// configuration can't change them.
 var ownHeaders = []string{
 	"Accept", "Accept-Encoding", "Connection", "Content-Encoding", "Content-Length", "Content-Type", "Host", "Keep-Alive", "Last-Event-Id",
 	"Mcp-Method", "Mcp-Name", "Mcp-Protocol-Version", "Mcp-Session-Id", "Proxy-Authorization", "Proxy-Connection", "Te", "Trailer", "Transfer-Encoding", "Upgrade",
@@ -127,13 +128,13 @@ func (s *Store) mergeHeaders(m *merge, row *models.Server, declared map[string]s
 		seen[name] = given
 		switch {
 		case twice:
-			m.problems[field] = fmt.Sprintf("header names are the same ignoring case, and %q is there too", other)
+			m.problems[field] = fmt.Sprintf("header names are case-insensitive: %q already exists", other)
 		case !httpguts.ValidHeaderFieldName(given):
-			m.problems[field] = "this is not a header name"
+			m.problems[field] = "not a valid header name"
 		case slices.Contains(ownHeaders, name) || strings.HasPrefix(name, "Mcp-Param-"):
-			m.problems[field] = "the gateway sets this header itself"
+			m.problems[field] = "this header is set by the gateway"
 		case !httpguts.ValidHeaderFieldValue(value):
-			m.problems[field] = "a header value holds no control characters"
+			m.problems[field] = "a header value can't contain control characters"
 		default:
 			s.mergeHeader(m, field, headers, name, value, HeaderRow(row.ID, name))
 		}
@@ -144,8 +145,8 @@ func (s *Store) mergeHeaders(m *merge, row *models.Server, declared map[string]s
 	row.Headers = headers
 }
 
-// addMissingHeaders stores headers that have no value yet. Requests to the
-// server fail until they have one.
+// addMissingHeaders stores headers without a value. Requests to the server fail
+// until they have one.
 func addMissingHeaders(m *merge, row *models.Server, names []string) {
 	for _, name := range names {
 		name = http.CanonicalHeaderKey(name)
@@ -161,8 +162,8 @@ func addMissingHeaders(m *merge, row *models.Server, names []string) {
 	}
 }
 
-// mergeHeader stores the declared value of a header. One whose value is missing
-// keeps its name, so that calls fail instead of going out without it.
+// mergeHeader stores the declared value of a header. A header with a missing
+// value stays, so that calls fail instead of being sent without it.
 func (s *Store) mergeHeader(m *merge, field string, headers models.StringMap, name, value, row string) {
 	stored, known := headers[name]
 	s.setSecret(m, field, &stored, &value, row)
@@ -182,9 +183,9 @@ func (s *Store) mergeHeader(m *merge, field string, headers models.StringMap, na
 	}
 }
 
-// setSecret stores a declared secret. An equal one keeps its sealed text, so
-// that applying a file again changes nothing; "" clears it, and the placeholder
-// stands for the one that is stored.
+// setSecret stores a declared secret. An unchanged one keeps its sealed text,
+// so that applying a file again changes nothing. "" clears it, and the
+// placeholder means the stored one.
 func (s *Store) setSecret(m *merge, field string, stored, declared *string, row string) {
 	if declared == nil || *declared == "" && *stored == "" {
 		return
@@ -196,7 +197,7 @@ func (s *Store) setSecret(m *merge, field string, stored, declared *string, row 
 		return
 	}
 	if !httpguts.ValidHeaderFieldValue(*declared) {
-		m.problems[field] = "a secret holds no control characters"
+		m.problems[field] = "a secret can't contain control characters"
 		return
 	}
 	if *declared != "" && *stored != "" && s.sameSecret(*stored, *declared, row) {
@@ -214,7 +215,7 @@ func (s *Store) setSecret(m *merge, field string, stored, declared *string, row 
 	m.changed = append(m.changed, field)
 }
 
-// sameSecret reports whether the declared secret is what is stored already.
+// sameSecret reports whether the declared secret equals the stored one.
 func (s *Store) sameSecret(stored, declared, row string) bool {
 	if isReference(stored) || isReference(declared) {
 		return stored == declared
@@ -224,7 +225,7 @@ func (s *Store) sameSecret(stored, declared, row string) bool {
 }
 
 // isReference reports whether a secret is a `${NAME}` reference, which may be
-// shown, and not a sealed literal.
+// displayed, and not a sealed literal.
 func isReference(stored string) bool {
 	_, ok := secrets.Reference(stored)
 	return ok

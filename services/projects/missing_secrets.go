@@ -8,14 +8,14 @@ import (
 	"mcpgateway/services/fault"
 )
 
-// MissingSecret is a secret that a declaration names with the placeholder
-// secrets.Placeholder, as exports do, or that a server needs, and that is not
-// stored either.
+// MissingSecret is a secret that is not stored although a server requires it,
+// or a declaration has the placeholder secrets.Placeholder for it, as in
+// exports.
 type MissingSecret struct {
 	Project, Server string // slug and alias
-	Field           string // its path in the declaration of the server
+	Field           string // path in the declaration of the server
 
-	path string // of the field, as the caller wrote it
+	path string // path in the caller's document
 }
 
 // WarnSecretMissing is the code of the warning about a missing secret.
@@ -23,10 +23,10 @@ const WarnSecretMissing = "SECRET_MISSING"
 
 // String returns the warning.
 func (m MissingSecret) String() string {
-	return fmt.Sprintf("%s: the secret is missing. Set it, or calls to server %s fail", m.path, m.Server)
+	return fmt.Sprintf("%s: the secret is missing. Set it; without it, calls to server %s fail.", m.path, m.Server)
 }
 
-// Warning returns the warning for the record of a server.
+// Warning returns the warning about the record of a server.
 func (m MissingSecret) Warning() fault.Warning {
 	return fault.Warning{Code: WarnSecretMissing, Message: m.String()}
 }

@@ -11,16 +11,16 @@ import (
 	"mcpgateway/services/fault"
 )
 
-// SavedProject is a project as a change left it. Fields names what an update
-// changed; Warnings are for whoever made the change.
+// SavedProject is a project after a change. Fields names the fields that an
+// update changed. Warnings are for the user who made the change.
 type SavedProject struct {
 	Project  models.Project
 	Fields   []string
 	Warnings []fault.Warning
 }
 
-// pathInBody returns where the body of a request for one project speaks of it
-// or of a server in it.
+// pathInBody returns the path of a project, or of one of its servers, in a
+// request for one project.
 func pathInBody(_, alias string) string {
 	if alias != "" {
 		return "mcpServers." + alias
@@ -29,9 +29,9 @@ func pathInBody(_, alias string) string {
 }
 
 // CreateProject creates a project with the servers of the declaration, and
-// records project.created and server.created. It returns VALIDATION_FAILED
-// with the path of every field that cannot be used, and CONFLICT with the field
-// projectSlug when the slug is taken.
+// records project.created and server.created. It returns VALIDATION_FAILED with
+// the path of every invalid field, and CONFLICT with the field projectSlug if
+// the slug is taken.
 func (s *Store) CreateProject(ctx context.Context, slug string, d *declaration.Project) (SavedProject, error) {
 	d, problems := d.Check()
 	if why := declaration.CheckSlug(slug); why != "" {
@@ -43,7 +43,7 @@ func (s *Store) CreateProject(ctx context.Context, slug string, d *declaration.P
 	return s.saveProject(ctx, func(w *writer) (*models.Project, error) {
 		switch _, err := w.lockProject(slug); {
 		case err == nil:
-			return nil, taken("projectSlug", "there is a project %q already: choose another slug", slug)
+			return nil, taken("projectSlug", "Project %q already exists. Choose another slug.", slug)
 		case !fault.Is(err, fault.CodeNotFound):
 			return nil, err
 		}
@@ -51,12 +51,12 @@ func (s *Store) CreateProject(ctx context.Context, slug string, d *declaration.P
 	})
 }
 
-// UpdateProject writes the declaration over the project with the slug; what it
-// does not name stays. Servers that it names are created or updated, and none
-// is deleted. It records project.updated with the names of what changed, and
-// project.credentials_shared when stored credentials become open to anybody.
-// It returns NOT_FOUND for an unknown slug and VALIDATION_FAILED with the path
-// of every field that cannot be used.
+// UpdateProject applies the declaration to the project with the slug; absent
+// fields don't change. Declared servers are created or updated, and none is
+// deleted. It records project.updated with the names of changed fields, and
+// project.credentials_shared if anyone can now use stored credentials. It
+// returns NOT_FOUND for an unknown slug and VALIDATION_FAILED with the path of
+// every invalid field.
 func (s *Store) UpdateProject(ctx context.Context, slug string, d *declaration.Project) (SavedProject, error) {
 	d, problems := d.Check()
 	if len(problems) > 0 {
@@ -91,9 +91,9 @@ func (w *writer) allWarnings() []fault.Warning {
 	return all
 }
 
-// DeleteProject deletes the project with the slug with everything in it: its
-// servers and what syncs learned of them, and its keys, which end at once. It
-// records project.deleted, and returns NOT_FOUND for an unknown slug.
+// DeleteProject deletes the project with the slug and everything in it: its
+// servers and their inventories, and its keys, which are revoked immediately.
+// It records project.deleted and returns NOT_FOUND for an unknown slug.
 func (s *Store) DeleteProject(ctx context.Context, slug string) error {
 	return models.Essential(s.db, func() error {
 		_, err := s.write(ctx, pathInBody, false, func(w *writer) error {
@@ -107,7 +107,7 @@ func (s *Store) DeleteProject(ctx context.Context, slug string) error {
 	})
 }
 
-// deleteProject deletes a project; the schema deletes what it owns.
+// deleteProject deletes a project. The schema cascades to its rows.
 func (w *writer) deleteProject(row *models.Project) error {
 	owned := map[string]string{}
 	for name, model := range map[string]any{"servers": &models.Server{}, "keys": &models.Key{}} {
@@ -125,7 +125,8 @@ func (w *writer) deleteProject(row *models.Project) error {
 	return w.tx.Delete(&models.Project{}, "id = ?", row.ID).Error
 }
 
-// taken returns CONFLICT for a field whose value another record has.
+// taken returns CONFLICT for a field whose value is already used by another
+// record.
 func taken(field, format string, args ...any) error {
 	f := fault.Conflict(format, args...)
 	f.Fields = map[string]string{field: fmt.Sprintf(format, args...)}

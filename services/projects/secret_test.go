@@ -12,8 +12,8 @@ import (
 
 const canary = "c4nary-s3cret-value"
 
-// withSecrets declares a server with each kind of secret; value "-" leaves
-// the keys out.
+// withSecrets declares a server with each kind of secret. The value "-" omits
+// the keys.
 func withSecrets(value string) string {
 	if value == "-" {
 		return inServer(`"authType":"bearer"`)
@@ -29,7 +29,7 @@ func secretsOf(row models.Server) []string {
 // isSealed reports whether a stored value looks like a sealed secret.
 func isSealed(stored string) bool { return strings.HasPrefix(stored, "v1:") }
 
-func TestLiteralSecretsAreSealedToTheirRow(t *testing.T) {
+func TestSecretsAreSealedToTheirRow(t *testing.T) {
 	each(t, func(t *testing.T, s *store) {
 		s.apply(t, withSecrets(canary))
 		row := s.server(t, "p", "s")
@@ -48,13 +48,13 @@ func TestLiteralSecretsAreSealedToTheirRow(t *testing.T) {
 	})
 }
 
-func TestSecretsShowNowhere(t *testing.T) {
+func TestSecretsAreNeverShown(t *testing.T) {
 	s := sqliteStore(t)
 	plan := s.apply(t, withSecrets(canary))
 	again := s.apply(t, withSecrets(canary+"2"))
 	_, err := s.tryApply(t, inServer(`"authBearer":"`+canary+` ${HOME}","headers":{"X-Key":"`+canary+`\u0001"}`))
 	if err == nil {
-		t.Fatal("a reference within a text was accepted")
+		t.Fatal("a reference inside a text was accepted")
 	}
 	_, parseErr := declaration.Parse([]byte(inServer(`"authBearer":["` + canary + `"],"headers":{"X-Key":{"a":"` + canary + `"}}`)))
 	if parseErr == nil {
@@ -65,12 +65,12 @@ func TestSecretsShowNowhere(t *testing.T) {
 		"fault": fmt.Sprintf("%v %v", err, fieldsOf(err)), "parse fault": fmt.Sprintf("%v %v", parseErr, fieldsOf(parseErr)), "database": s.everything(t),
 	} {
 		if strings.Contains(text, canary) {
-			t.Errorf("%s shows a secret: %s", name, text)
+			t.Errorf("%s contains a secret: %s", name, text)
 		}
 	}
 }
 
-func TestAbsentSecretsAreKeptAndEmptyOnesCleared(t *testing.T) {
+func TestAbsentSecretsStayEmptyOnesClear(t *testing.T) {
 	each(t, func(t *testing.T, s *store) {
 		s.apply(t, withSecrets(canary))
 		before := s.server(t, "p", "s")
@@ -78,7 +78,7 @@ func TestAbsentSecretsAreKeptAndEmptyOnesCleared(t *testing.T) {
 		wantPlan(t, s.apply(t, withSecrets(canary)), "keep p", "keep p/s")
 		after := s.server(t, "p", "s")
 		if fmt.Sprint(secretsOf(before)) != fmt.Sprint(secretsOf(after)) || after.ConfigVersion != 1 {
-			t.Error("the same secrets were sealed anew")
+			t.Error("unchanged secrets were sealed again")
 		}
 		const fields = " authBearer headers.X-Key oauth.clientSecret"
 		wantPlan(t, s.apply(t, withSecrets("another")), "keep p", "update p/s"+fields)
@@ -89,12 +89,12 @@ func TestAbsentSecretsAreKeptAndEmptyOnesCleared(t *testing.T) {
 		wantPlan(t, s.apply(t, withSecrets("")), "keep p", "keep p/s")
 		row := s.server(t, "p", "s")
 		if row.AuthBearer != "" || len(row.Headers) != 0 || row.OAuthClientSecret != "" || row.AuthType != models.UpstreamAuthBearer {
-			t.Errorf("cleared to %+v", row)
+			t.Errorf("cleared = %+v", row)
 		}
 	})
 }
 
-func TestSecretThatNoLongerOpensIsReplaced(t *testing.T) {
+func TestUndecryptableSecretIsReplaced(t *testing.T) {
 	s := sqliteStore(t)
 	s.apply(t, withSecrets(canary))
 	if err := s.db.Model(&models.Server{}).Where("alias = ?", "s").Update("auth_bearer", "v1:gone:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA").Error; err != nil {
@@ -103,24 +103,24 @@ func TestSecretThatNoLongerOpensIsReplaced(t *testing.T) {
 	wantPlan(t, s.apply(t, withSecrets(canary)), "keep p", "update p/s authBearer")
 	row := s.server(t, "p", "s")
 	if v, err := s.ring.Open(row.AuthBearer, projects.BearerRow(row.ID)); err != nil || v.Reveal() != canary {
-		t.Errorf("stored a secret that opens as %v", err)
+		t.Errorf("the stored secret resolves to %v", err)
 	}
 }
 
-func TestTextThatLooksSealedIsSealed(t *testing.T) {
+func TestSealedLookingTextIsSealed(t *testing.T) {
 	s := sqliteStore(t)
 	s.apply(t, withSecrets(canary))
 	stolen := s.server(t, "p", "s").AuthBearer
 	s.apply(t, `{"projects":{"thief":{"mcpServers":{"t":{"url":"https://thief.example","authBearer":`+quote(stolen)+`}}}}}`)
 	row := s.server(t, "thief", "t")
 	if v, err := s.ring.Open(row.AuthBearer, projects.BearerRow(row.ID)); err != nil || v.Reveal() != stolen {
-		t.Errorf("a sealed text was taken for a stored one: %v", err)
+		t.Errorf("a sealed-looking text was stored unchanged: %v", err)
 	}
 }
 
 func TestEnvRefs(t *testing.T) {
 	s := sqliteStore(t)
-	for value, says := range map[string]string{
+	for value, text := range map[string]string{
 		"${MCP_UPSTREAM_A}": "", "${GITHUB_TOKEN}": "", "Bearer ${GITHUB_TOKEN}": "",
 		"${HOME}": "GATEWAY_ENV_ALLOW", "${DATABASE_URL}": "GATEWAY_ENV_ALLOW", "Bearer ${HOME}": "GATEWAY_ENV_ALLOW",
 		"${GATEWAY_ADMIN_TOKEN}": "is reserved for the gateway", "${gateway_admin_token}": "is reserved for the gateway", "${GATEWAY_SECRETS_KEYS}": "is reserved for the gateway",
@@ -128,7 +128,7 @@ func TestEnvRefs(t *testing.T) {
 	} {
 		t.Run(value, func(t *testing.T) {
 			_, err := s.tryApply(t, withSecrets(value))
-			if says == "" {
+			if text == "" {
 				if err != nil {
 					t.Fatalf("refused: %v", fieldsOf(err))
 				}
@@ -140,12 +140,12 @@ func TestEnvRefs(t *testing.T) {
 				return
 			}
 			const path = "projects.p.mcpServers.s."
-			wantProblem(t, err, says, path+"authBearer", path+"headers.X-Key", path+"oauth.clientSecret")
+			wantProblem(t, err, text, path+"authBearer", path+"headers.X-Key", path+"oauth.clientSecret")
 		})
 	}
 }
 
-func TestBearerImpliesItsAuthTypeOnlyForANewServer(t *testing.T) {
+func TestBearerSetsAuthTypeOfNewServerOnly(t *testing.T) {
 	s := sqliteStore(t)
 	for _, tc := range []struct {
 		server string

@@ -13,9 +13,9 @@ import (
 	"mcpgateway/services/toolset"
 )
 
-// SavedServer is a server as a change left it, with the slug of its project.
-// Fields names what an update changed; Warnings are for whoever made the
-// change.
+// SavedServer is a server after a change, with the slug of its project. Fields
+// names the fields that an update changed. Warnings are for the user who made
+// the change.
 type SavedServer struct {
 	Server   models.Server
 	Project  string
@@ -23,18 +23,19 @@ type SavedServer struct {
 	Warnings []fault.Warning
 }
 
-// WarnToolsRenamed is the code of the warning that a new alias gives the tools
-// of a server new names.
+// WarnToolsRenamed is the code of the warning that a new alias renames the
+// tools of a server.
 const WarnToolsRenamed = "TOOLS_RENAMED"
 
-// pathInServer returns where the body of a request for one server speaks of
-// it: everywhere.
+// pathInServer returns the path of a server in a request for one server, which
+// is always empty.
 func pathInServer(string, string) string { return "" }
 
 // AddServer adds a server to the project with the slug and records
 // server.created. It returns NOT_FOUND for an unknown slug, VALIDATION_FAILED
-// with every field that cannot be used, and CONFLICT when the project has
-// declaration.MaxServers servers or, with the field alias, one of that alias.
+// with every invalid field, and CONFLICT if the project already has
+// declaration.MaxServers servers or, with the field alias, a server with the
+// alias.
 func (s *Store) AddServer(ctx context.Context, slug, alias string, d *declaration.Server) (SavedServer, error) {
 	return s.saveServer(ctx, d, func(w *writer, d *declaration.Server) (saved models.Server, project string, err error) {
 		p, err := w.lockProject(slug)
@@ -46,7 +47,7 @@ func (s *Store) AddServer(ctx context.Context, slug, alias string, d *declaratio
 			return saved, "", err
 		}
 		if len(before) >= declaration.MaxServers {
-			return saved, "", fault.Conflict("the project holds %d servers, which is the most: delete one first, or use another project", declaration.MaxServers)
+			return saved, "", fault.Conflict("The project has the maximum of %d servers. Delete one first, or use another project.", declaration.MaxServers)
 		}
 		saved, err = w.server(&p, alias, d, models.Server{}, false)
 		w.noteShared(&p, p.AuthMode == models.AuthNone, before, append(slices.Clone(before), saved))
@@ -54,12 +55,12 @@ func (s *Store) AddServer(ctx context.Context, slug, alias string, d *declaratio
 	})
 }
 
-// UpdateServer writes the declaration over the server with the id; what it
-// does not name stays, and so does the alias when it is nil. A new alias
-// renames the server's tools, and those that are switched off stay so. It
-// records server.updated with the names of what changed. It returns NOT_FOUND
-// for an unknown id, VALIDATION_FAILED with every field that cannot be used,
-// and CONFLICT with the field alias when another server of the project has it.
+// UpdateServer applies the declaration to the server with the id. Absent fields
+// don't change, and a nil alias doesn't either. A new alias renames the
+// server's tools; disabled ones stay disabled. It records server.updated with
+// the names of changed fields. It returns NOT_FOUND for an unknown id,
+// VALIDATION_FAILED with every invalid field, and CONFLICT with the field alias
+// if another server of the project has it.
 func (s *Store) UpdateServer(ctx context.Context, id string, alias *string, d *declaration.Server) (saved SavedServer, err error) {
 	if d.Enabled == nil || *d.Enabled {
 		return s.updateServer(ctx, id, alias, d)
@@ -98,7 +99,7 @@ func (s *Store) saveServer(ctx context.Context, d *declaration.Server, save func
 	var row models.Server
 	var project string
 	w, err := s.write(ctx, pathInServer, false, func(w *writer) (err error) {
-		w.problems = problems // with those that the database decides
+		w.problems = problems // together with those found by the database
 		row, project, err = save(w, d)
 		return err
 	})
@@ -108,9 +109,9 @@ func (s *Store) saveServer(ctx context.Context, d *declaration.Server, save func
 	return SavedServer{Server: row, Project: project, Fields: w.plan.Changes[0].Fields, Warnings: w.allWarnings()}, nil
 }
 
-// claim notes what is wrong with an alias for the server with the id, which is
-// empty for a new one, and returns the servers that the project has. It
-// returns CONFLICT when another of them has the alias.
+// claim records the problems of an alias for the server with the id, which is
+// empty for a new one, and returns the project's servers. It returns CONFLICT
+// if another one has the alias.
 func (w *writer) claim(project *models.Project, alias, id string) ([]models.Server, error) {
 	if why := declaration.CheckAlias(alias); why != "" {
 		w.problem(project.Slug, alias, "alias", why)
@@ -121,15 +122,14 @@ func (w *writer) claim(project *models.Project, alias, id string) ([]models.Serv
 	}
 	for _, row := range rows {
 		if row.ID != id && row.AliasFold == declaration.FoldAlias(alias) {
-			return nil, taken("alias", "the project has a server %q already, and aliases are unique ignoring case", row.Alias)
+			return nil, taken("alias", "The project already has a server %q. Choose another alias. Case is ignored.", row.Alias)
 		}
 	}
 	return rows, nil
 }
 
-// DeleteServer deletes the server with the id with everything that syncs
-// learned of it, and records server.deleted. It returns NOT_FOUND for an
-// unknown id.
+// DeleteServer deletes the server with the id and its inventory, and records
+// server.deleted. It returns NOT_FOUND for an unknown id.
 func (s *Store) DeleteServer(ctx context.Context, id string) error {
 	return models.Essential(s.db, func() error {
 		_, err := s.write(ctx, pathInServer, false, func(w *writer) error {
@@ -149,14 +149,15 @@ func (w *writer) deleteServer(project *models.Project, row *models.Server) error
 	return w.tx.Delete(&models.Server{}, "id = ?", row.ID).Error
 }
 
-// renameTools keeps the tools of a server that gets another alias switched off
-// that were, and warns that all have new names. Equal aliases change nothing.
+// renameTools renames the disabled tools of a server with a new alias, so that
+// they stay disabled, and warns about the new names. Equal aliases change
+// nothing.
 func (w *writer) renameTools(project *models.Project, from, to string) error {
 	if from == to {
 		return nil
 	}
 	w.warnings = append(w.warnings, fault.Warning{Code: WarnToolsRenamed, Message: fmt.Sprintf(
-		"the server's tools are now called %s%s…: calls of %s%s… are answered TOOL_NOT_FOUND", to, toolset.Separator, from, toolset.Separator)})
+		"The server's tools are now named %s%s…. Calls to %s%s… fail with TOOL_NOT_FOUND.", to, toolset.Separator, from, toolset.Separator)})
 	names := slices.Clone(project.DisabledTools)
 	for i, name := range names {
 		if tool, of := strings.CutPrefix(name, from+toolset.Separator); of {
@@ -169,10 +170,10 @@ func (w *writer) renameTools(project *models.Project, from, to string) error {
 	return w.tx.Model(project).Update("disabled_tools", names).Error
 }
 
-// TouchesCredentials reports whether saving the declaration over the row
-// changes which credentials are sent to the server, or sends those that are
-// stored to another address. The zero row stands for a new server. Edits that
-// do so are worth asking again who makes them.
+// TouchesCredentials reports whether saving the declaration changes which
+// credentials are sent to the server, or sends stored ones to another address.
+// The zero row means a new server. Such edits should require the user to
+// authenticate again.
 func TouchesCredentials(row models.Server, d *declaration.Server) bool {
 	secret := func(stored string, declared *string) bool {
 		return declared != nil && (*declared != "" || stored != "")

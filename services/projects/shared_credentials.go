@@ -11,8 +11,8 @@ import (
 	"mcpgateway/services/fault"
 )
 
-// SharedCredentials tells of a project that admits anybody (authMode none)
-// although calls to some of its servers carry credentials of ours.
+// SharedCredentials describes a project without authentication (authMode none)
+// whose servers are called with stored credentials.
 type SharedCredentials struct {
 	Project string   // slug
 	Servers []string // aliases, sorted
@@ -20,18 +20,18 @@ type SharedCredentials struct {
 
 // String returns the standing warning.
 func (c SharedCredentials) String() string {
-	return fmt.Sprintf("project %s has authMode none: anyone who can reach its endpoint acts with the credentials of %s", c.Project, strings.Join(c.Servers, ", "))
+	return fmt.Sprintf("Project %s has authMode none: anyone who can reach its endpoint uses the credentials of %s.", c.Project, strings.Join(c.Servers, ", "))
 }
 
 // WarnShared is the code of the standing warning.
 const WarnShared = "SHARED_CREDENTIALS"
 
-// Warning returns the standing warning as answers show it.
+// Warning returns the standing warning in the form used in responses.
 func (c SharedCredentials) Warning() fault.Warning {
 	return fault.Warning{Code: WarnShared, Message: c.String()}
 }
 
-// HasCredentials reports whether calls to the server carry credentials of ours.
+// HasCredentials reports whether calls to the server send stored credentials.
 func HasCredentials(row models.Server) bool {
 	return row.AuthType == models.UpstreamAuthOAuth || row.AuthType == models.UpstreamAuthBearer && row.AuthBearer != "" || hasHeaderValue(row.Headers) || hasQueryValues(row.URL)
 }
@@ -45,8 +45,8 @@ func hasHeaderValue(headers models.StringMap) bool {
 	return false
 }
 
-// Shared returns what a project with these servers shares with anybody; ok is
-// false when that is nothing.
+// Shared returns the credentials that a project with these servers shares with
+// anyone. ok is false if there are none.
 func Shared(project models.Project, servers []models.Server) (c SharedCredentials, ok bool) {
 	if project.AuthMode != models.AuthNone {
 		return c, false
@@ -66,8 +66,8 @@ func withCredentials(servers []models.Server) []string {
 	return aliases
 }
 
-// SharedCredentials returns every project that shares credentials with
-// anybody, by slug, for the standing warning.
+// SharedCredentials returns every project that shares credentials with anyone,
+// by slug, for the standing warning.
 func (s *Store) SharedCredentials(ctx context.Context) ([]SharedCredentials, error) {
 	var open []models.Project
 	if err := s.db.WithContext(ctx).Order("slug").Find(&open, "auth_mode = ?", models.AuthNone).Error; err != nil {
@@ -86,8 +86,8 @@ func (s *Store) SharedCredentials(ctx context.Context) ([]SharedCredentials, err
 	return all, nil
 }
 
-// noteShared adds the standing warning to the plan, and records it when the
-// credentials of a server are shared that were not before.
+// noteShared adds the standing warning to the plan, and records it if a
+// server's credentials are newly shared.
 func (w *writer) noteShared(project *models.Project, wasOpen bool, before, after []models.Server) {
 	c, ok := Shared(*project, after)
 	if !ok {
@@ -95,7 +95,7 @@ func (w *writer) noteShared(project *models.Project, wasOpen bool, before, after
 	}
 	w.plan.Warnings = append(w.plan.Warnings, c.String())
 	w.plan.Shared = append(w.plan.Shared, c)
-	shared := map[string]bool{} // by server id, as aliases change
+	shared := map[string]bool{} // by server id, because aliases change
 	if wasOpen {
 		for _, row := range before {
 			shared[row.ID] = HasCredentials(row)

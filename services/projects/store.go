@@ -1,4 +1,4 @@
-// Package projects stores projects and their upstream servers. It applies
+// Package projects stores projects and their upstream servers, applies
 // declarations to them and exports them.
 package projects
 
@@ -16,27 +16,28 @@ import (
 	"mcpgateway/services/secrets"
 )
 
-// Secrets turns what was entered into what is stored, and back.
+// Secrets converts between entered and stored secrets.
 type Secrets interface {
-	// Store seals a literal and keeps a permitted `${NAME}` reference; its
-	// fault says why a reference is not permitted.
+	// Store seals a literal and returns a permitted `${NAME}` reference
+	// unchanged. It returns a fault with the reason for a reference that is not
+	// permitted.
 	Store(entered, row string) (string, error)
-	// Resolve reveals what is stored.
+	// Resolve decrypts a stored secret or resolves its reference.
 	Resolve(stored, row string) (secrets.Value, error)
 }
 
-// Publisher tells this process and others of committed changes.
+// Publisher publishes committed changes to this process and to others.
 type Publisher interface {
 	Published(ctx context.Context, topics ...notify.Topic) error
 }
 
-// Auditor records what changed, in the writer's transaction.
+// Auditor records changes in the writer's transaction.
 type Auditor interface {
 	RecordAll(tx *gorm.DB, entries []activity.Entry) error
 }
 
-// Store reads and changes projects and servers. Every change is one
-// transaction that also writes its audit rows and raises its topics.
+// Store reads and changes projects and servers. Every change is one transaction
+// that also writes its audit rows and publishes its topics.
 type Store struct {
 	db       *gorm.DB
 	secrets  Secrets
@@ -46,9 +47,8 @@ type Store struct {
 	now      func() time.Time
 }
 
-// NewStore returns the store of the database. checkURL says whether an
-// upstream address may be saved; changes are recorded in audit and announced
-// on feed.
+// NewStore returns the store of db. checkURL returns an error for an upstream
+// URL that can't be saved. Changes are recorded in audit and published on feed.
 func NewStore(db *gorm.DB, secrets Secrets, checkURL func(string) error, audit Auditor, feed Publisher, now func() time.Time) *Store {
 	return &Store{db: db, secrets: secrets, checkURL: checkURL, audit: audit, feed: feed, now: now}
 }
@@ -83,8 +83,8 @@ func (s *Store) ProjectByID(ctx context.Context, id string) (models.Project, err
 	return row, notFound(err, "project", id)
 }
 
-// Inventories returns what the syncs of a project's servers learned, by
-// server id; a server that was never synced has none.
+// Inventories returns the inventories of a project's servers by server id. A
+// server that was never synced has none.
 func (s *Store) Inventories(ctx context.Context, projectID string) (map[string]*models.Inventory, error) {
 	var rows []models.Inventory
 	err := s.db.WithContext(ctx).Find(&rows, "server_id IN (SELECT id FROM servers WHERE project_id = ?)", projectID).Error
@@ -111,7 +111,7 @@ func serversOf(tx *gorm.DB, projectID string) ([]models.Server, error) {
 	return rows, nil
 }
 
-// topicsOf returns every topic that a project's end touches.
+// topicsOf returns every topic that changes when a project is deleted.
 func topicsOf(projectID string) []notify.Topic {
 	return []notify.Topic{notify.Toolset(projectID), notify.Keys(projectID)}
 }

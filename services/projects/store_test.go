@@ -15,7 +15,7 @@ import (
 	"mcpgateway/services/projects"
 )
 
-func TestReadingProjectsAndServers(t *testing.T) {
+func TestReadProjectsAndServers(t *testing.T) {
 	each(t, func(t *testing.T, s *store) {
 		s.apply(t, `{"projects":{"b":{},"a":{"mcpServers":{"y":{"url":"https://y.example"},"x":{"url":"https://x.example"}}}}}`)
 		all, err := s.Projects(t.Context())
@@ -50,7 +50,7 @@ func TestReadingProjectsAndServers(t *testing.T) {
 	})
 }
 
-func TestSetToolSwitchesAndApproves(t *testing.T) {
+func TestSetTool(t *testing.T) {
 	each(t, func(t *testing.T, s *store) {
 		s.apply(t, `{"projects":{"p":{"disabledTools":["s__z"],"mcpServers":{"s":{"url":"https://s.example"}}},"q":{}}}`)
 		server := s.server(t, "p", "s")
@@ -84,7 +84,7 @@ func TestSetToolSwitchesAndApproves(t *testing.T) {
 				t.Fatal(err)
 			}
 			if d := cmp.Diff(step.off, []string(p.DisabledTools)); d != "" || approved("a") != step.hashA || approved("b__c") != step.hashB {
-				t.Errorf("after %+v: hashes %q and %q, switched off (-want +got):\n%s", step, approved("a"), approved("b__c"), d)
+				t.Errorf("after %+v: hashes %q and %q, disabled tools (-want +got):\n%s", step, approved("a"), approved("b__c"), d)
 			}
 			if d := cmp.Diff([]notify.Topic{notify.Toolset(p.ID)}, s.feed.take()); d != "" {
 				t.Errorf("announced (-want +got):\n%s", d)
@@ -97,12 +97,12 @@ func TestSetToolSwitchesAndApproves(t *testing.T) {
 		wantFault(t, s.SetTool(t.Context(), "q", "s__a", new(false), nil), fault.CodeNotFound)
 		wantFault(t, s.SetTool(t.Context(), "nowhere", "s__a", new(false), nil), fault.CodeNotFound)
 		if d := cmp.Diff(before, s.everything(t)); d != "" || len(s.feed.take()) > 0 {
-			t.Errorf("refused changes were stored (-want +got):\n%s", d)
+			t.Errorf("rejected changes were stored (-want +got):\n%s", d)
 		}
 	})
 }
 
-func TestToolsSwitchedOffAtOnceAreAllOff(t *testing.T) {
+func TestConcurrentSetTool(t *testing.T) {
 	each(t, func(t *testing.T, s *store) {
 		const n = 16
 		s.apply(t, inServer(`"enabled":true`))
@@ -118,7 +118,7 @@ func TestToolsSwitchedOffAtOnceAreAllOff(t *testing.T) {
 					t.Error(err)
 				}
 			})
-			if i%4 == 0 { // an apply in between loses none of them either
+			if i%4 == 0 { // concurrent applies lose none of the changes
 				switching.Go(func() {
 					if _, err := s.tryApply(t, inProject(`"name":`+quote(name))); err != nil {
 						t.Error(err)
@@ -129,12 +129,12 @@ func TestToolsSwitchedOffAtOnceAreAllOff(t *testing.T) {
 		switching.Wait()
 		p, err := s.Project(t.Context(), "p")
 		if err != nil || len(p.DisabledTools) != n {
-			t.Errorf("%d of %d tools are off: %v, %v", len(p.DisabledTools), n, p.DisabledTools, err)
+			t.Errorf("%d of %d tools are disabled: %v, %v", len(p.DisabledTools), n, p.DisabledTools, err)
 		}
 	})
 }
 
-func TestReplicasThatApplyAtOnceAgree(t *testing.T) {
+func TestConcurrentAppliesOfReplicas(t *testing.T) {
 	modelstest.EachDSN(t, func(t *testing.T, dsn string) {
 		const replicas = 4
 		stores := make([]*store, replicas)

@@ -12,34 +12,34 @@ import (
 	"mcpgateway/services/toolset"
 )
 
-// MaxApprovals is the maximum number of definitions approved at once.
+// MaxApprovals is the maximum number of definitions per request.
 const MaxApprovals = 100
 
-// ToolDefinition names the definition of a tool that a user has seen.
+// ToolDefinition identifies the definition of a tool that a user has reviewed.
 type ToolDefinition struct {
 	Name string // alias__tool
 	Hash string // as in models.Tool
 }
 
-// Approvals are the result of approving definitions, or of undoing that.
+// Approvals are the result of approving definitions, or of undoing it.
 type Approvals struct {
-	Done    []ToolDefinition // the approvals that were changed
-	Skipped []string         // names whose definition is another one by now, or that are gone
+	Done    []ToolDefinition // changed approvals
+	Skipped []string         // tools whose definition has changed, or that no longer exist
 }
 
-// Approve approves definitions in one transaction. A tool whose definition is
-// not the given one is skipped, so that nothing is approved unseen; one that is
-// approved already stays so. It records each as tool.approved and returns
-// NOT_FOUND for an unknown project and INVALID_PARAMETER unless there are 1 to
-// MaxApprovals definitions.
+// Approve approves definitions in one transaction. It skips a tool whose
+// definition differs from the given one, so that nothing is approved unseen.
+// Approved tools stay approved. It records each change as tool.approved. It
+// returns NOT_FOUND for an unknown project, and INVALID_PARAMETER unless there
+// are 1 to MaxApprovals definitions.
 func (s *Store) Approve(ctx context.Context, slug string, seen []ToolDefinition) (Approvals, error) {
 	return s.setApprovals(ctx, slug, seen, func(row *models.Tool, hash string) (result string, ok bool) {
 		return hash, row.DefinitionHash == hash
 	})
 }
 
-// Unapprove takes approvals back as Approve made them: a tool whose approval
-// has changed since is skipped. It records each as tool.approval_withdrawn.
+// Unapprove undoes approvals of Approve. It skips a tool whose approval has
+// changed since. It records each change as tool.approval_withdrawn.
 func (s *Store) Unapprove(ctx context.Context, slug string, approved []ToolDefinition) (Approvals, error) {
 	return s.setApprovals(ctx, slug, approved, func(row *models.Tool, hash string) (result string, ok bool) {
 		return "", row.ApprovedHash == hash
@@ -57,7 +57,7 @@ func (s *Store) setApprovals(ctx context.Context, slug string, tools []ToolDefin
 	var done Approvals
 	topic := notify.Toolset(project.ID)
 	err = s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
-		// Held from other writers, in the order in which SetTool does.
+		// Locked for other writers, in the same order as in SetTool.
 		err := tx.Clauses(models.LockRow(tx)...).First(&project, "id = ?", project.ID).Error
 		if err := notFound(err, "project", slug); err != nil {
 			return err
@@ -87,8 +87,8 @@ func (s *Store) setApprovals(ctx context.Context, slug string, tools []ToolDefin
 	return done, s.feed.Published(ctx, topic)
 }
 
-// approval changes the approval of one tool and returns what is recorded. ok is
-// false for a tool that is not in the state that was seen.
+// approval changes the approval of one tool and returns the audit entries. ok
+// is false if the tool's state differs from t.
 func approval(tx *gorm.DB, project *models.Project, t ToolDefinition, decide func(*models.Tool, string) (string, bool)) (entries []activity.Entry, ok bool, err error) {
 	alias, name, _ := toolset.SplitName(t.Name)
 	var row models.Tool

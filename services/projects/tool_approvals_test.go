@@ -11,7 +11,7 @@ import (
 	"mcpgateway/services/projects"
 )
 
-// seen returns the definitions of tools as a page shows them now.
+// seen returns the current definitions of tools.
 func (s *store) seen(t *testing.T, serverID string, names ...string) []projects.ToolDefinition {
 	t.Helper()
 	var all []projects.ToolDefinition
@@ -25,7 +25,7 @@ func (s *store) seen(t *testing.T, serverID string, names ...string) []projects.
 	return all
 }
 
-// approvedHash returns the hash that is approved of a tool.
+// approvedHash returns the approved hash of a tool.
 func (s *store) approvedHash(t *testing.T, name string) string {
 	t.Helper()
 	var row models.Tool
@@ -56,10 +56,10 @@ func TestApproveSkipsChangedDefinitions(t *testing.T) {
 		}
 		s.wantAudit(t, "tool.approved s__a", "tool.approved s__c")
 		if s.approvedHash(t, "a") != shown[0].Hash || s.approvedHash(t, "b") != "" {
-			t.Errorf("approved: a %q, b %q", s.approvedHash(t, "a"), s.approvedHash(t, "b"))
+			t.Errorf("approved hashes: a %q, b %q", s.approvedHash(t, "a"), s.approvedHash(t, "b"))
 		}
 		if again, err := s.Approve(t.Context(), "p", shown[:1]); err != nil || len(again.Done)+len(again.Skipped) != 0 {
-			t.Errorf("again: %+v, %v", again, err)
+			t.Errorf("second Approve() = %+v, %v", again, err)
 		}
 
 		// A newer approval by another user is not undone.
@@ -68,11 +68,11 @@ func TestApproveSkipsChangedDefinitions(t *testing.T) {
 		}
 		got, err = s.Unapprove(t.Context(), "p", want.Done)
 		if diff := cmp.Diff(projects.Approvals{Done: shown[:1], Skipped: []string{"s__c"}}, got); err != nil || diff != "" {
-			t.Errorf("taken back: %v (-want +got):\n%s", err, diff)
+			t.Errorf("Unapprove() done: %v (-want +got):\n%s", err, diff)
 		}
 		s.wantAudit(t, "tool.approval_withdrawn s__a")
 		if s.approvedHash(t, "a") != "" || s.approvedHash(t, "c") != "newer" {
-			t.Errorf("approved: a %q, c %q", s.approvedHash(t, "a"), s.approvedHash(t, "c"))
+			t.Errorf("approved hashes: a %q, c %q", s.approvedHash(t, "a"), s.approvedHash(t, "c"))
 		}
 	})
 }
@@ -89,12 +89,12 @@ func TestApproveLimits(t *testing.T) {
 	shown := s.seen(t, id, names...)
 	for n, ok := range map[int]bool{0: false, 1: true, projects.MaxApprovals - 1: true, projects.MaxApprovals: true, projects.MaxApprovals + 1: false} {
 		if _, err := s.Approve(t.Context(), "p", shown[:n]); (err == nil) != ok {
-			t.Errorf("%d at once: %v", n, err)
+			t.Errorf("Approve() of %d definitions: %v", n, err)
 		}
 	}
 	_, err := s.Approve(t.Context(), "nowhere", shown[:1])
 	wantFault(t, err, fault.CodeNotFound)
 	if got, err := s.Approve(t.Context(), "p", []projects.ToolDefinition{{Name: "s__t0"}}); err != nil || len(got.Skipped) != 1 {
-		t.Errorf("without a fingerprint: %+v, %v", got, err)
+		t.Errorf("Approve() without a hash: %+v, %v", got, err)
 	}
 }

@@ -14,11 +14,11 @@ import (
 	"mcpgateway/services/toolset"
 )
 
-// SetTool switches a tool of a project on or off, or approves its present
-// definition; nil leaves a thing as it is. name is alias__tool. It records
-// what changed as tool.enabled, tool.disabled, tool.approved or
-// tool.approval_withdrawn, and returns NOT_FOUND for a tool that no sync has
-// seen.
+// SetTool enables or disables a tool of a project, or approves its current
+// definition. Nil leaves a setting unchanged. name is alias__tool. It records
+// changes as tool.enabled, tool.disabled, tool.approved or
+// tool.approval_withdrawn. It returns NOT_FOUND for a tool that no sync has
+// found.
 func (s *Store) SetTool(ctx context.Context, slug, name string, enabled, approved *bool) error {
 	if enabled == nil || *enabled {
 		return s.setTool(ctx, slug, name, enabled, approved)
@@ -34,7 +34,8 @@ func (s *Store) setTool(ctx context.Context, slug, name string, enabled, approve
 	alias, tool, _ := toolset.SplitName(name)
 	topic := notify.Toolset(project.ID)
 	err = s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
-		// Held from other writers, because the list of disabled tools is one value.
+		// Locked for other writers, because the list of disabled tools is one
+		// value.
 		err := tx.Clauses(models.LockRow(tx)...).First(&project, "id = ?", project.ID).Error
 		if err := notFound(err, "project", slug); err != nil {
 			return err
@@ -66,7 +67,7 @@ func (s *Store) setTool(ctx context.Context, slug, name string, enabled, approve
 	return s.feed.Published(ctx, topic)
 }
 
-// toolChanges writes the settings of one tool and notes those that changed.
+// toolChanges writes the settings of one tool and records the changed ones.
 type toolChanges struct {
 	name, project string
 	row           models.Tool
@@ -82,7 +83,7 @@ func (c *toolChanges) note(action string) {
 
 func (c *toolChanges) enable(tx *gorm.DB, project *models.Project, enabled bool) error {
 	if enabled != slices.Contains(project.DisabledTools, c.name) {
-		return nil // it is so already
+		return nil // already set
 	}
 	off := without(project.DisabledTools, c.name)
 	action := "tool.enabled"
@@ -91,7 +92,7 @@ func (c *toolChanges) enable(tx *gorm.DB, project *models.Project, enabled bool)
 		action = "tool.disabled"
 	}
 	if len(off) > declaration.MaxDisabledTools {
-		return fault.Validation(map[string]string{"disabledTools": "the project has too many disabled tools: filter them by denyTools of their server"})
+		return fault.Validation(map[string]string{"disabledTools": "too many disabled tools: use denyTools of their server instead"})
 	}
 	c.note(action)
 	return tx.Model(project).Update("disabled_tools", models.StringList(off)).Error

@@ -114,7 +114,7 @@ func TestParseErrors(t *testing.T) {
 		name, input string
 		code        fault.Code
 		span        fault.Span
-		says        string
+		message     string
 	}{
 		{"an unknown qualifier", "foo:ba", fault.CodeUnknownQualifier, span(0, 6), `Unknown qualifier foo. The qualifiers are featured, publisher, tag, transport, verified. To search for this as text, put it in quotes: "foo:ba"`},
 		{"an unknown qualifier after text", "日 -foo:x", fault.CodeUnknownQualifier, span(2, 8), `put it in quotes: -"foo:x"`},
@@ -173,8 +173,8 @@ func TestParseErrors(t *testing.T) {
 			if f.Span == nil || *f.Span != tc.span {
 				t.Errorf("span %v, want %v", f.Span, tc.span)
 			}
-			if !strings.Contains(f.Message, tc.says) {
-				t.Errorf("message %q does not say %q", f.Message, tc.says)
+			if !strings.Contains(f.Message, tc.message) {
+				t.Errorf("message %q does not contain %q", f.Message, tc.message)
 			}
 			if len(f.Message) > 500 {
 				t.Errorf("the message has %d bytes", len(f.Message))

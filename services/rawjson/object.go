@@ -95,7 +95,7 @@ func (o *Object) parse(raw []byte, mode Mode) (*Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	for behind, more := i, !empty; more; {
+	for prevEnd, more := i, !empty; more; {
 		quoted, next, err := s.name(s.space(i))
 		if err != nil {
 			return nil, err
@@ -107,8 +107,8 @@ func (o *Object) parse(raw []byte, mode Mode) (*Object, error) {
 		}
 		m := o.push()
 		m.name, m.value = unquotedName(quoted), raw[valueStart:end:end]
-		m.start, m.valueStart, m.end = int32(behind), int32(valueStart), int32(end)
-		behind = end
+		m.start, m.valueStart, m.end = int32(prevEnd), int32(valueStart), int32(end)
+		prevEnd = end
 		if more, i, err = s.more(end, '{'); err != nil {
 			return nil, err
 		}

@@ -131,7 +131,7 @@ func TestAppendedMembersAndCopies(t *testing.T) {
 		raw, _ := json.Marshal(m)
 		space := rapid.SampledFrom([]string{"", " ", "\n\t"})
 		raw = append(append(raw[:len(raw)-1:len(raw)-1], space.Draw(t, "inside")...), '}')
-		o, err := ParseObject(append(raw, space.Draw(t, "behind")...), Strict)
+		o, err := ParseObject(append(raw, space.Draw(t, "after")...), Strict)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -92,10 +92,10 @@ func compare(t *testing.T, raw []byte) {
 			t.Fatalf("%s: %.200q gives %v, jsontext says %v", name, raw, err, otherErr)
 		}
 		if err == nil && !json.Valid(raw) {
-			t.Fatalf("%s: %.200q was accepted, which encoding/json refuses", name, raw)
+			t.Fatalf("%s: %.200q was accepted, which encoding/json rejects", name, raw)
 		}
 		if mode == rawjson.Lenient && err != nil && json.Valid(raw) && utf8.Valid(raw) && !errors.Is(err, rawjson.ErrTooDeep) {
-			t.Fatalf("%.200q was refused, which encoding/json accepts: %v", raw, err)
+			t.Fatalf("%.200q was rejected, which encoding/json accepts: %v", raw, err)
 		}
 
 		var got split

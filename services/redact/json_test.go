@@ -12,32 +12,32 @@ import (
 func TestSecretsAreRemoved(t *testing.T) {
 	const jwt = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.c2lnbmF0dXJl"
 	for name, tc := range map[string]struct{ raw, want string }{
-		"nothing to hide":        {`{ "a" : [1, 2.50, true, null, "text"] , "b":{}}`, `{"a":[1,2.50,true,null,"text"],"b":{}}`},
-		"a great number":         {`{"n":9007199254740993}`, `{"n":9007199254740993}`},
-		"a password":             {`{"user":"ann","password":"hunter2"}`, `{"user":"ann","password":"[redacted]"}`},
-		"whatever its kind":      {`{"secret":{"a":["x"]},"token":17,"apiKey":null,"cookies":["a"]}`, `{"secret":"[redacted]","token":"[redacted]","apiKey":"[redacted]","cookies":"[redacted]"}`},
-		"however it is spelt":    {`{"API-Key":"x","X_Api_Key":"x","accessToken":"x","client_secret":"x","Set-Cookie":"x","PASSWD":"x","pwd":"x"}`, `{"API-Key":"[redacted]","X_Api_Key":"[redacted]","accessToken":"[redacted]","client_secret":"[redacted]","Set-Cookie":"[redacted]","PASSWD":"[redacted]","pwd":"[redacted]"}`},
-		"at any depth":           {`[[{"a":[{"b":{"Authorization":"Basic eA=="}}]}]]`, `[[{"a":[{"b":{"Authorization":"[redacted]"}}]}]]`},
-		"a configured header":    {`{"X-Team":"red","x-team":"red","team":"red"}`, `{"X-Team":"[redacted]","x-team":"[redacted]","team":"red"}`},
-		"named beside it":        {`{"headers":[{"name":"Authorization","value":"x"},{"name":"Accept","value":"y"}]}`, `{"headers":[{"name":"Authorization","value":"[redacted]"},{"name":"Accept","value":"y"}]}`},
-		"a bearer token":         {`{"note":"use Bearer abcdef123456 here"}`, `{"note":"use Bearer [redacted] here"}`},
-		"our own key":            {`["gwk_` + strings.Repeat("a", 36) + `"]`, `["[redacted]"]`},
-		"a token of ours":        {`["x gwat_abcdef123 y"]`, `["x [redacted] y"]`},
-		"a JSON Web Token":       {`["` + jwt + `."]`, `["[redacted]"]`},
-		"keys of providers":      {`["ghp_0123456789abcdefghij","sk-proj-0123456789abcdef","AKIAIOSFODNN7EXAMPLE","xoxb-123456789-abc"]`, `["[redacted]","[redacted]","[redacted]","[redacted]"]`},
-		"a private key":          {`["a\n-----BEGIN RSA PRIVATE KEY-----\nMII\n-----END RSA PRIVATE KEY-----\nb"]`, `["a\n[redacted]\nb"]`},
-		"an address":             {`["https://ann:hunter2@example.com/?access_token=abc&x=1"]`, `["https://[redacted]@example.com/?access_token=[redacted]&x=1"]`},
-		"a text":                 {`["error: password=hunter2; token: 'a b', ok"]`, `["error: password=[redacted]; token: [redacted], ok"]`},
-		"a header's line":        {`["GET /\r\nCookie: a=b; c=d\r\nAccept: x"]`, `["GET /\r\nCookie: [redacted]\r\nAccept: x"]`},
-		"JSON in a string":       {`{"content":[{"type":"text","text":"{\"password\": \"hunter2\", \"n\": 1}"}]}`, `{"content":[{"type":"text","text":"{\"password\":\"[redacted]\",\"n\":1}"}]}`},
-		"JSON in that":           {`["[\"{\\\"secret\\\":1}\"]"]`, `["[\"{\\\"secret\\\":\\\"[redacted]\\\"}\"]"]`},
-		"broken JSON in it":      {`["{\"password\":\"hunter2\",,"]`, `["{\"password\":[redacted],,"]`},
-		"quoted once more":       {`["say {\\\"password\\\":\\\"hunter2\\\"}"]`, `["say {\\\"password\\\":[redacted]\\\"}"]`},
-		"a secret as a name":     {`{"gwk_0123456789":1}`, `{"[redacted]":1}`},
-		"text alone":             {`"plain"`, `"plain"`},
-		"control characters":     {`"a\u0000\u0007b"`, `"a\u0000\u0007b"`},
-		"nothing":                {`null`, `null`},
-		"no secret by its words": {`{"keyboard":"qwerty","author":"ann","passenger":"bob","monkey":"x","issue_key":"A-1"}`, `{"keyboard":"qwerty","author":"ann","passenger":"bob","monkey":"x","issue_key":"A-1"}`},
+		"no secrets":               {`{ "a" : [1, 2.50, true, null, "text"] , "b":{}}`, `{"a":[1,2.50,true,null,"text"],"b":{}}`},
+		"a great number":           {`{"n":9007199254740993}`, `{"n":9007199254740993}`},
+		"a password":               {`{"user":"ann","password":"hunter2"}`, `{"user":"ann","password":"[redacted]"}`},
+		"any kind of value":        {`{"secret":{"a":["x"]},"token":17,"apiKey":null,"cookies":["a"]}`, `{"secret":"[redacted]","token":"[redacted]","apiKey":"[redacted]","cookies":"[redacted]"}`},
+		"any spelling":             {`{"API-Key":"x","X_Api_Key":"x","accessToken":"x","client_secret":"x","Set-Cookie":"x","PASSWD":"x","pwd":"x"}`, `{"API-Key":"[redacted]","X_Api_Key":"[redacted]","accessToken":"[redacted]","client_secret":"[redacted]","Set-Cookie":"[redacted]","PASSWD":"[redacted]","pwd":"[redacted]"}`},
+		"at any depth":             {`[[{"a":[{"b":{"Authorization":"Basic eA=="}}]}]]`, `[[{"a":[{"b":{"Authorization":"[redacted]"}}]}]]`},
+		"a configured header":      {`{"X-Team":"red","x-team":"red","team":"red"}`, `{"X-Team":"[redacted]","x-team":"[redacted]","team":"red"}`},
+		"name in a sibling":        {`{"headers":[{"name":"Authorization","value":"x"},{"name":"Accept","value":"y"}]}`, `{"headers":[{"name":"Authorization","value":"[redacted]"},{"name":"Accept","value":"y"}]}`},
+		"a bearer token":           {`{"note":"use Bearer abcdef123456 here"}`, `{"note":"use Bearer [redacted] here"}`},
+		"our own key":              {`["gwk_` + strings.Repeat("a", 36) + `"]`, `["[redacted]"]`},
+		"our own token":            {`["x gwat_abcdef123 y"]`, `["x [redacted] y"]`},
+		"a JSON Web Token":         {`["` + jwt + `."]`, `["[redacted]"]`},
+		"keys of providers":        {`["ghp_0123456789abcdefghij","sk-proj-0123456789abcdef","AKIAIOSFODNN7EXAMPLE","xoxb-123456789-abc"]`, `["[redacted]","[redacted]","[redacted]","[redacted]"]`},
+		"a private key":            {`["a\n-----BEGIN RSA PRIVATE KEY-----\nMII\n-----END RSA PRIVATE KEY-----\nb"]`, `["a\n[redacted]\nb"]`},
+		"an address":               {`["https://ann:hunter2@example.com/?access_token=abc&x=1"]`, `["https://[redacted]@example.com/?access_token=[redacted]&x=1"]`},
+		"a text":                   {`["error: password=hunter2; token: 'a b', ok"]`, `["error: password=[redacted]; token: [redacted], ok"]`},
+		"a header's line":          {`["GET /\r\nCookie: a=b; c=d\r\nAccept: x"]`, `["GET /\r\nCookie: [redacted]\r\nAccept: x"]`},
+		"JSON in a string":         {`{"content":[{"type":"text","text":"{\"password\": \"hunter2\", \"n\": 1}"}]}`, `{"content":[{"type":"text","text":"{\"password\":\"[redacted]\",\"n\":1}"}]}`},
+		"JSON in JSON in a string": {`["[\"{\\\"secret\\\":1}\"]"]`, `["[\"{\\\"secret\\\":\\\"[redacted]\\\"}\"]"]`},
+		"invalid JSON in a string": {`["{\"password\":\"hunter2\",,"]`, `["{\"password\":[redacted],,"]`},
+		"quoted twice":             {`["say {\\\"password\\\":\\\"hunter2\\\"}"]`, `["say {\\\"password\\\":[redacted]\\\"}"]`},
+		"a secret as a name":       {`{"gwk_0123456789":1}`, `{"[redacted]":1}`},
+		"text only":                {`"plain"`, `"plain"`},
+		"control characters":       {`"a\u0000\u0007b"`, `"a\u0000\u0007b"`},
+		"nothing":                  {`null`, `null`},
+		"similar names":            {`{"keyboard":"qwerty","author":"ann","passenger":"bob","monkey":"x","issue_key":"A-1"}`, `{"keyboard":"qwerty","author":"ann","passenger":"bob","monkey":"x","issue_key":"A-1"}`},
 	} {
 		got, cut := redact.JSON([]byte(tc.raw), 4096, []string{"X-Team"})
 		if got != tc.want || cut {
@@ -67,7 +67,7 @@ func TestTruncation(t *testing.T) {
 		}
 	}
 	if got, cut := redact.JSON([]byte(`{"a":1,`), 100, nil); !cut || got != `{"a":1,` && got != `{"a":1` {
-		t.Errorf("broken: %q, %t", got, cut)
+		t.Errorf("invalid JSON: %q, %t", got, cut)
 	}
 	deep := strings.Repeat("[", 5000) + strings.Repeat("]", 5000)
 	if _, cut := redact.JSON([]byte(deep), 16<<10, nil); !cut {
@@ -92,7 +92,7 @@ func FuzzRedact(f *testing.F) {
 		const canary = "c4n4ry-v4lu3"
 		if json.Valid(raw) {
 			if got, _ := redact.JSON([]byte(`{"a":`+string(raw)+`,"password":{"x":"`+canary+`"}}`), 1<<16, nil); strings.Contains(got, canary) {
-				t.Fatalf("beside %q: %q", raw, got)
+				t.Fatalf("next to %q: %q", raw, got)
 			}
 		}
 	})

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// RunCompiler runs the TypeScript compiler at a path in a folder and returns
-// the beginning of what it printed. Its exit code says that there are
-// complaints, which is no failure. It ends with the context.
+// RunCompiler runs the TypeScript compiler at path in the folder dir and
+// returns the beginning of its output. An exit code that reports diagnostics is
+// not an error. The context ends the compiler.
 func RunCompiler(ctx context.Context, path, dir string, arguments ...string) (string, error) {
 	command := exec.CommandContext(ctx, path, arguments...)
 	command.Dir = dir
@@ -24,7 +24,7 @@ func RunCompiler(ctx context.Context, path, dir string, arguments ...string) (st
 	limitCompiler(command.Process.Pid)
 	err := command.Wait()
 	if ctx.Err() != nil {
-		return "", fmt.Errorf("the compiler did not end in time: %w", ctx.Err())
+		return "", fmt.Errorf("type check timed out: %w", ctx.Err())
 	}
 	if err != nil && !bytes.Contains(printed.Bytes(), []byte("error TS")) {
 		return "", fmt.Errorf("%w: %s", err, ClipText(printed.String(), 300))
@@ -32,18 +32,18 @@ func RunCompiler(ctx context.Context, path, dir string, arguments ...string) (st
 	return printed.String(), nil
 }
 
-// tame lets a command end with this process, and together with everything that
-// it started.
+// tame ensures that a command ends with this process, together with everything
+// that it started.
 func tame(command *exec.Cmd) {
 	command.SysProcAttr = childAttributes()
 	command.Cancel = func() error { killGroup(command.Process); return nil }
 	command.WaitDelay = time.Second
 }
 
-// bounded keeps the beginning of what is written to it.
+// bounded stores the beginning of the written bytes.
 type bounded struct{ bytes.Buffer }
 
-// Write keeps what fits and takes the rest.
+// Write implements io.Writer. It discards what exceeds the limit.
 func (b *bounded) Write(p []byte) (int, error) {
 	b.Buffer.Write(p[:min(len(p), max(0, MaxResult-b.Len()))])
 	return len(p), nil

@@ -26,17 +26,18 @@ import (
 	"mcpgateway/services/sandbox"
 )
 
-// callsCommand starts this binary as a confined process that tries system calls.
+// callsCommand starts this binary as a confined process that tries system
+// calls.
 const callsCommand = "confined-calls"
 
-// lastCall is above the number of every system call of these architectures.
+// lastCall is higher than every system call number of these architectures.
 const lastCall = 600
 
-// probeExit is the exit code of a probe that reached its end.
+// probeExit is the exit code of a probe that completed.
 const probeExit = 7
 
 func probeCalls() int {
-	meter, err := os.Open("/proc/self/status") // as a child keeps its own
+	meter, err := os.Open("/proc/self/status") // as in a child
 	if err != nil {
 		fmt.Println(err)
 		return 1
@@ -58,8 +59,8 @@ func probeCalls() int {
 	report("missing clone3", errno)
 	permitted := permittedNumbers()
 	for number := range uintptr(lastCall) {
-		// The kernel's own probes of programs, uretprobe and uprobe on amd64,
-		// pass all filters and end in a signal for everything else.
+		// The kernel's own probes (uretprobe and uprobe on amd64) pass all
+		// filters and send a signal to any other caller.
 		if slices.Contains(permitted, number) || number == unix.SYS_CLONE3 || number == 335 || number == 336 {
 			continue
 		}
@@ -88,7 +89,7 @@ type work struct {
 	try  func() error
 }
 
-// allowedWork lists the work of a child by the families of its system calls.
+// allowedWork lists the work of a child by families of system calls.
 func allowedWork(meter *os.File) []work {
 	return []work{
 		{"memory", useMemory},
@@ -123,8 +124,8 @@ func useMemory() error {
 	return unix.Munmap(m)
 }
 
-// useThreads starts threads and ends them: one that its goroutine leaves locked
-// ends with it.
+// useThreads starts and ends threads. A thread that its goroutine leaves locked
+// ends with the goroutine.
 func useThreads() error {
 	const count = 8
 	numbers := make(chan int, count)
@@ -177,7 +178,7 @@ func usePipes() error {
 }
 
 // useSignals catches a signal and stops the world while a goroutine computes,
-// which Go does by signals.
+// for which Go uses signals.
 func useSignals() error {
 	caught := make(chan os.Signal, 1)
 	signal.Notify(caught, syscall.SIGUSR1)
@@ -215,9 +216,9 @@ type deniedCall struct {
 	arguments [4]uintptr
 }
 
-// deniedCalls are calls whose arguments would do no harm if they were allowed.
+// deniedCalls have arguments that would be harmless if the calls were allowed.
 func deniedCalls() []deniedCall {
-	const bad = ^uintptr(0) // no descriptor, no process and no address
+	const bad = ^uintptr(0) // an invalid descriptor, process and address
 	page := uintptr(os.Getpagesize())
 	anonymous := uintptr(unix.MAP_PRIVATE | unix.MAP_ANON)
 	text, _, _ := syscall.Syscall6(unix.SYS_MMAP, 0, page, unix.PROT_READ, anonymous, bad, 0)
@@ -249,16 +250,16 @@ func deniedCalls() []deniedCall {
 		{"setpriority", unix.SYS_SETPRIORITY, [4]uintptr{unix.PRIO_PROCESS, 0, 19}},
 		{"mmap of program text", unix.SYS_MMAP, [4]uintptr{0, page, unix.PROT_READ | unix.PROT_EXEC, anonymous}},
 		{"mprotect to program text", unix.SYS_MPROTECT, [4]uintptr{text, page, unix.PROT_READ | unix.PROT_EXEC}},
-		// The kernel refuses a shared signal table without shared memory.
+		// The kernel rejects a shared signal table without shared memory.
 		{"clone of a process", unix.SYS_CLONE, [4]uintptr{unix.CLONE_SIGHAND}},
 		{"clone with a namespace", unix.SYS_CLONE, [4]uintptr{unix.CLONE_THREAD | unix.CLONE_NEWUSER}},
 		{"tgkill of another process", unix.SYS_TGKILL, [4]uintptr{1, bad, 0}},
 	}
 }
 
-// What a child does works, what it does not need fails with EPERM, and so does
-// every number that is not listed; the process then still ends properly.
-func TestAConfinedProcessMakesOnlyTheAllowedSystemCalls(t *testing.T) {
+// The work of a child succeeds. Other calls fail with EPERM, and so does every
+// unlisted number. The process still exits normally.
+func TestConfinedSystemCalls(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -272,10 +273,10 @@ func TestAConfinedProcessMakesOnlyTheAllowedSystemCalls(t *testing.T) {
 	err = command.Run()
 	t.Logf("\n%s", &out)
 	if code := command.ProcessState.ExitCode(); code != probeExit {
-		t.Fatalf("the process ended with %d: %v\n%s", code, err, &said)
+		t.Fatalf("exit code %d: %v\n%s", code, err, &said)
 	}
 	if said.String() != "answer\n" {
-		t.Errorf("it wrote %q", &said)
+		t.Errorf("output line %q", &said)
 	}
 	kinds := map[string]int{}
 	for line := range strings.Lines(out.String()) {
@@ -284,10 +285,10 @@ func TestAConfinedProcessMakesOnlyTheAllowedSystemCalls(t *testing.T) {
 		kinds[kind]++
 		want := map[string]string{"allowed": "<nil>", "denied": syscall.EPERM.Error(), "missing": syscall.ENOSYS.Error()}[kind]
 		if result != want {
-			t.Errorf("%s %s ended with %q, want %q", kind, name, result, want)
+			t.Errorf("%s %s = %q, want %q", kind, name, result, want)
 		}
 	}
 	if kinds["allowed"] != len(allowedWork(nil)) || kinds["denied"] != len(deniedCalls()) || kinds["missing"] != 1 {
-		t.Errorf("the process tried %v", kinds)
+		t.Errorf("calls tried = %v", kinds)
 	}
 }

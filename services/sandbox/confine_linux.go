@@ -14,16 +14,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// confine takes from this process what running code does not need, for good:
-// core dumps, new files and sockets, other programs, memory beyond its cap,
-// processor time beyond its limit and all but a few system calls. It returns
-// what the kernel granted. A kernel without Landlock or seccomp still gives
-// the limits. dropPrivileges must be called before.
+// confine permanently removes from this process what running code doesn't need:
+// core dumps, new files and sockets, other programs, memory and processor time
+// beyond their limits, and all but a few system calls. It returns what the
+// kernel granted. Without Landlock or seccomp in the kernel the resource limits
+// still apply. dropPrivileges must be called first.
 func confine() (granted []string, err error) {
-	// The filter below needs the first call's effect on its own thread.
+	// The filter below requires the effect of the first call on the same
+	// thread.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	// Descriptors that are open stay usable; no further one can be opened.
+	// Open descriptors stay usable, but no further one can be opened.
 	limits := []struct {
 		name     string
 		resource int
@@ -34,7 +35,7 @@ func confine() (granted []string, err error) {
 		{"memory", unix.RLIMIT_DATA, dataSize() + memoryHeadroom},
 		{"no new files", unix.RLIMIT_NOFILE, 0},
 	}
-	// Only now: a child should be ready soon on a busy machine, too.
+	// Only now, so that a child becomes ready quickly even on a busy machine.
 	lowerPriority(true)
 	if on, err := unix.PrctlRetInt(unix.PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0); err == nil && on == 1 {
 		granted = append(granted, "no new privileges")
@@ -57,8 +58,8 @@ func confine() (granted []string, err error) {
 	return granted, nil
 }
 
-// dataSize returns the writable private memory of the process, in bytes: what
-// RLIMIT_DATA counts. Race detectors and large heaps make it differ by far
+// dataSize returns the writable private memory of the process, in bytes, as
+// counted by RLIMIT_DATA. Race detectors and large heaps make it very different
 // between builds.
 func dataSize() uint64 {
 	if status, err := os.ReadFile(statusFile); err == nil {
@@ -71,7 +72,8 @@ func dataSize() uint64 {
 
 const statusFile = "/proc/self/status"
 
-// sizeIn returns a size of a process in bytes, by its name in proc(5)'s status.
+// sizeIn returns a named size in bytes from the status file of a process
+// (proc(5)).
 func sizeIn(status []byte, name string) (size uint64, found bool) {
 	for line := range strings.SplitSeq(string(status), "\n") {
 		if size, found := strings.CutPrefix(line, name+":"); found {
@@ -82,9 +84,9 @@ func sizeIn(status []byte, name string) (size uint64, found bool) {
 	return 0, false
 }
 
-// memoryMeter tells the memory of this process. It holds its file open, since
-// a confined process can open none. The resource usage of the system does not
-// do: a new program begins with the largest size of the one that started it.
+// memoryMeter measures the memory of this process. It keeps its file open,
+// because a confined process can't open files. getrusage is not usable: a new
+// program starts with the maximum size of its parent.
 type memoryMeter struct{ status *os.File }
 
 func newMemoryMeter() memoryMeter {
@@ -95,7 +97,7 @@ func newMemoryMeter() memoryMeter {
 	return memoryMeter{file}
 }
 
-// peak returns the largest size in memory so far, in bytes; 0 is unknown.
+// peak returns the peak resident size in bytes, or 0 if unknown.
 func (m memoryMeter) peak() int64 {
 	if m.status == nil {
 		return 0
@@ -109,16 +111,16 @@ func (m memoryMeter) peak() int64 {
 	return int64(size)
 }
 
-// landlock forbids every access to files and TCP (Linux 5.13 and later). It
-// must reach every thread; a build with cgo cannot do that and relies on the
-// other means.
+// landlock forbids all access to files and TCP (Linux 5.13 and later). It must
+// apply to every thread. A build with cgo can't do that and relies on the other
+// measures.
 func landlock() error {
 	version, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
 	if errno != 0 {
 		return errno
 	}
-	// Each version of the interface knows more rights; asking for one that
-	// it does not know is an error.
+	// Each ABI version supports more rights. Requesting an unsupported right is
+	// an error.
 	attributes := unix.LandlockRulesetAttr{Handled_access_fs: 1<<13 - 1}
 	size := unsafe.Sizeof(attributes.Handled_access_fs)
 	if version >= 2 {
@@ -149,7 +151,7 @@ func landlock() error {
 	return nil
 }
 
-// usedByProcess returns the processor time that the process used.
+// usedByProcess returns the processor time used by the process.
 func usedByProcess() time.Duration {
 	var usage unix.Rusage
 	if err := unix.Getrusage(unix.RUSAGE_SELF, &usage); err != nil {

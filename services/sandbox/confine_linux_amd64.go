@@ -2,5 +2,5 @@ package sandbox
 
 import "golang.org/x/sys/unix"
 
-// seccompArch is how a filter recognizes the architecture of a system call.
+// seccompArch identifies the architecture of a system call in a filter.
 const seccompArch = unix.AUDIT_ARCH_X86_64

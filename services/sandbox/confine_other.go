@@ -4,17 +4,17 @@ package sandbox
 
 import "time"
 
-// confine does nothing on systems other than Linux: there the engine, which
-// has no input or output of its own, and its limits are what holds the code.
+// confine does nothing on systems other than Linux. There only the engine,
+// which has no input or output, and its limits confine the code.
 func confine() (granted []string, err error) { return nil, nil }
 
 // dropPrivileges does nothing on systems other than Linux.
 func dropPrivileges() {}
 
-// usedByProcess returns zero where the system is not asked.
+// usedByProcess returns zero: it is not implemented for this system.
 func usedByProcess() time.Duration { return 0 }
 
-// memoryMeter knows nothing where the system is not asked.
+// memoryMeter measures nothing: it is not implemented for this system.
 type memoryMeter struct{}
 
 func newMemoryMeter() memoryMeter { return memoryMeter{} }

@@ -19,10 +19,9 @@ import (
 	"mcpgateway/services/sandbox"
 )
 
-// There are two kinds of children: the program as it is released drops the
-// privileges of all its threads, and this binary, if it was built with cgo,
-// starts itself again.
-func TestEveryThreadOfAChildHasNoPrivileges(t *testing.T) {
+// There are two kinds of children. The released program drops the privileges of
+// all its threads. This binary, if built with cgo, executes itself again.
+func TestChildThreadsHaveNoPrivileges(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -82,8 +81,8 @@ func statusOf(t *testing.T, thread string) map[string]string {
 	return fields
 }
 
-// startChild starts a child, which ends with its input after the test, and
-// returns its process number once it is ready.
+// startChild starts a child and returns its PID once it is ready. The child
+// exits after the test, when its input ends.
 func startChild(t *testing.T, path string) int {
 	t.Helper()
 	command := exec.CommandContext(context.Background(), path, sandbox.WorkerCommand)
@@ -103,7 +102,7 @@ func startChild(t *testing.T, path string) int {
 	t.Cleanup(func() {
 		in.Close()
 		if err := command.Wait(); err != nil {
-			t.Errorf("the child ended with %v", err)
+			t.Errorf("child exited with %v", err)
 		}
 	})
 	if _, err := io.ReadFull(out, make([]byte, 1)); err != nil {
@@ -112,7 +111,7 @@ func startChild(t *testing.T, path string) int {
 	return command.Process.Pid
 }
 
-// buildReleased builds the program of the children as it is released, without
+// buildReleased builds the program of the children as for a release, without
 // cgo, and returns its path.
 func buildReleased(t *testing.T) string {
 	t.Helper()

@@ -14,8 +14,8 @@ import (
 	"mcpgateway/services/sandbox"
 )
 
-// probeCommand runs, in a child of the test, what hostile code could try if
-// it got out of the engine.
+// probeCommand tries, in a child of the test, what hostile code could do
+// outside the engine.
 const probeCommand = "confined-probe"
 
 func probe() int {
@@ -49,9 +49,9 @@ func probe() int {
 	return 0
 }
 
-func TestAConfinedProcessOpensNoFileAndNoSocket(t *testing.T) {
+func TestConfinedFilesAndSockets(t *testing.T) {
 	if runtime.GOOS != "linux" {
-		return // there only the engine holds the code
+		return // only the engine confines code on this system
 	}
 	self, err := os.Executable()
 	if err != nil {
@@ -78,7 +78,7 @@ func TestAConfinedProcessOpensNoFileAndNoSocket(t *testing.T) {
 	}
 }
 
-func TestNoChildOutlivesTheGateway(t *testing.T) {
+func TestChildExitsWithGateway(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		return
 	}
@@ -86,7 +86,7 @@ func TestNoChildOutlivesTheGateway(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A child whose input ends while its code never does ends, too.
+	// A child also exits when its input ends while its code never does.
 	child := exec.CommandContext(t.Context(), self, sandbox.WorkerCommand)
 	child.Env = []string{}
 	in, err := child.StdinPipe()
@@ -105,12 +105,12 @@ func TestNoChildOutlivesTheGateway(t *testing.T) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		_ = child.Wait() // however it ended
+		_ = child.Wait() // with any exit status
 	}()
 	select {
 	case <-ended:
 	case <-time.After(30 * time.Second):
-		t.Error("the child lives on without its gateway")
+		t.Error("the child outlived its input")
 		_ = child.Process.Kill()
 		<-ended
 	}

@@ -8,12 +8,12 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// cutMark stands where JSON was cut.
+// cutMark marks where JSON was truncated.
 const cutMark = "… cut"
 
-// CutJSON returns valid JSON of at most limit bytes that begins like raw:
-// what does not fit is left out of its innermost array or object, which then
-// ends with a mark.
+// CutJSON returns valid JSON of at most limit bytes that starts like raw. It
+// drops what doesn't fit from the innermost array or object and ends that with
+// a mark.
 func CutJSON(raw []byte, limit int) []byte {
 	var out bytes.Buffer
 	in := jsontext.NewDecoder(bytes.NewReader(raw), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
@@ -38,7 +38,7 @@ func CutJSON(raw []byte, limit int) []byte {
 	}
 	cut := bytes.TrimSpace(out.Bytes())
 	if len(cut) == 0 || len(cut) > limit || !json.Valid(cut) {
-		// Nested beyond what is read here: its text as a string.
+		// Nested too deeply for the decoder: return its text as a string.
 		quoted, err := json.Marshal(ClipText(string(raw[:min(len(raw), limit/8)]), limit/8))
 		if err != nil {
 			return []byte("null")
@@ -48,18 +48,18 @@ func CutJSON(raw []byte, limit int) []byte {
 	return cut
 }
 
-// cutHere ends the output in place of a token that does not fit.
+// cutHere ends the output in place of a token that doesn't fit.
 func cutHere(to *jsontext.Encoder, token jsontext.Token, room int) {
 	kind, n := to.StackIndex(to.StackDepth())
 	expectName := kind == '{' && n%2 == 0
 	mark := jsontext.String(cutMark)
-	write := func(t jsontext.Token) { _ = to.WriteToken(t) } // what fails shows in the result's validity
+	write := func(t jsontext.Token) { _ = to.WriteToken(t) } // errors show up as invalid output
 	switch {
 	case expectName:
 		write(mark)
 		write(mark)
 	case token.Kind() == '"' && room > 0:
-		// Escapes take up to six bytes for one.
+		// Escaping can expand one byte to six.
 		write(jsontext.String(ClipText(token.String(), room/6) + cutMark))
 	default:
 		write(mark)
@@ -75,7 +75,7 @@ func cutHere(to *jsontext.Encoder, token jsontext.Token, room int) {
 	}
 }
 
-// ClipText cuts a text to at most n bytes, at the boundary of a character.
+// ClipText truncates a text to at most n bytes, at a character boundary.
 func ClipText(s string, n int) string {
 	if len(s) <= n {
 		return s

@@ -8,7 +8,7 @@ import (
 	"mcpgateway/services/sandbox"
 )
 
-func TestCutJSONIsValidAndBeginsLikeTheWhole(t *testing.T) {
+func TestCutJSON(t *testing.T) {
 	const whole = `{"a":[1,2,{"b":"a long string with \"quotes\" and é"}],"c":{"d":[[[["deep"]]]]},"e":12345}`
 	for limit := 48; limit <= len(whole); limit++ {
 		cut := sandbox.CutJSON([]byte(whole), limit)

@@ -18,8 +18,8 @@ import (
 	"modernc.org/quickjs"
 )
 
-// engine runs one program in a child. Everything but read and watch happens
-// on one goroutine, as the virtual machine demands.
+// engine runs one program in a child. Only read and watch use other goroutines:
+// the virtual machine requires a single one.
 type engine struct {
 	vm                                    *quickjs.VM
 	prepare, begin, settle, fire, advance quickjs.Value
@@ -27,24 +27,24 @@ type engine struct {
 	out     io.Writer
 	writing sync.Mutex
 
-	answers chan answer // unbuffered: a busy program slows its answers down
+	answers chan answer // unbuffered: replies wait while the program is busy
 	timers  map[int]time.Time
-	open    int // calls without an answer
+	open    int // calls without a reply
 	calls   int
 	fetches int
 
 	memory  memoryMeter
-	waiting int64 // the largest size in memory before the run, in bytes
+	waiting int64 // peak resident size before the run, in bytes
 
 	started  time.Time
 	deadline time.Time
 	program  *program
-	lines    int // of the console
+	lines    int // console lines
 	logBytes int
 	lost     int
 
-	stopped  atomic.Pointer[string] // why the program was made to end
-	finished atomic.Bool            // somebody reports the end
+	stopped  atomic.Pointer[string] // why the program was stopped
+	finished atomic.Bool            // set by the goroutine that reports the outcome
 	outcome  *FinishMessage
 }
 
@@ -60,7 +60,8 @@ func trimExpression(source string) string {
 	return strings.TrimRight(strings.TrimSpace(source), ";")
 }
 
-// readStart returns the run's start, or nil when the input ended first.
+// readStart returns the start message of the run, or nil when the input ends
+// first.
 func readStart(in io.Reader) (*StartMessage, error) {
 	kind, body, err := readFrame(in)
 	switch {
@@ -69,13 +70,13 @@ func readStart(in io.Reader) (*StartMessage, error) {
 	case err != nil:
 		return nil, err
 	case kind != frameStart:
-		return nil, fmt.Errorf("a run begins with another frame than %q", kind)
+		return nil, fmt.Errorf("first frame is %q, not a start frame", kind)
 	}
 	var start StartMessage
 	return &start, json.Unmarshal(body, &start)
 }
 
-// read hands the answers over and ends the process when the gateway has gone.
+// read forwards replies and ends the process when the gateway has gone.
 func (e *engine) read(in *bufio.Reader) {
 	for {
 		kind, body, err := readFrame(in)
@@ -86,10 +87,10 @@ func (e *engine) read(in *bufio.Reader) {
 	}
 }
 
-// watch stops the program at its deadline and when it used up its processor
-// time. The engine forgets a request to stop that comes between two entries,
-// so it is repeated. Some of the engine's own loops never look at it: then
-// watch reports the end itself and ends the process.
+// watch stops the program at its deadline or when its processor time is used
+// up. The engine drops a stop request that arrives between two entries, so
+// watch repeats it. Some native loops of the engine never check for it; then
+// watch reports the outcome and ends the process.
 func (e *engine) watch(cpuLimit time.Duration) {
 	before := usedByProcess()
 	var since time.Time
@@ -109,15 +110,16 @@ func (e *engine) watch(cpuLimit time.Duration) {
 			since = time.Now()
 		}
 		if time.Since(since) > stubbornGrace && e.finished.CompareAndSwap(false, true) {
-			// Nobody is left to hear that it could not be sent.
+			// The gateway has gone if this fails; there is no one to report it
+			// to.
 			_ = e.send(FrameFinish, &FinishMessage{Error: e.explain(errStopped), CPUMillis: (usedByProcess() - before).Milliseconds(), Memory: e.grown(), Measured: true})
 			os.Exit(0)
 		}
 	}
 }
 
-// grown returns how much more memory the process had than before the run, in
-// bytes; 0 is unknown.
+// grown returns the growth of the process since before the run, in bytes, or 0
+// if unknown.
 func (e *engine) grown() int64 { return max(0, e.memory.peak()-e.waiting) }
 
 func (e *engine) stop(why string) { e.stopped.CompareAndSwap(nil, &why) }
@@ -128,7 +130,7 @@ func (e *engine) send(kind byte, message any) error {
 	return writeMessage(e.out, kind, message)
 }
 
-// run runs the program and reports how it ended.
+// run runs the program and reports its outcome.
 func (e *engine) run(start *StartMessage) error {
 	e.started = time.Now()
 	e.deadline = e.started.Add(time.Duration(start.TimeoutMS) * time.Millisecond)
@@ -139,7 +141,7 @@ func (e *engine) run(start *StartMessage) error {
 		e.outcome = &FinishMessage{Error: e.explain(err)}
 	}
 	if !e.finished.CompareAndSwap(false, true) {
-		select {} // the other reporter ends the process
+		select {} // the other goroutine reports and ends the process
 	}
 	e.outcome.CPUMillis, e.outcome.Memory, e.outcome.Measured = (usedByProcess() - before).Milliseconds(), e.grown(), true
 	e.outcome.LostLogs = e.lost
@@ -176,9 +178,8 @@ func (e *engine) execute(start *StartMessage) error {
 	return e.loop()
 }
 
-// declare makes what prepare returns constants of the program. They are
-// declared in a scope of their own that no object stands for, so that nothing
-// can replace them.
+// declare declares what prepare returns as constants of the program. Their
+// scope is not an object, so code can't replace them.
 func (e *engine) declare(start *StartMessage, settings string) error {
 	parsed, err := e.vm.CallValue("JSON.parse", settings)
 	if err != nil {
@@ -212,7 +213,7 @@ func (e *engine) declare(start *StartMessage, settings string) error {
 	return err
 }
 
-// loop runs what is ready and waits for what is not, until the program ended.
+// loop runs ready jobs and waits for the others until the program ends.
 func (e *engine) loop() error {
 	for {
 		if _, err := e.vm.ExecutePendingJobs(); err != nil {
@@ -220,7 +221,7 @@ func (e *engine) loop() error {
 				return err
 			}
 			if e.outcome == nil {
-				continue // a long queue goes on; a job's own failure is its promise's
+				continue // the queue is long, or a job failed: its promise has the error
 			}
 		}
 		switch {
@@ -229,7 +230,7 @@ func (e *engine) loop() error {
 		case e.stopped.Load() != nil:
 			return errStopped
 		case e.open == 0 && len(e.timers) == 0:
-			return errors.New("the code waits for a promise that nothing will settle")
+			return errors.New("The code awaits a promise that never settles.")
 		}
 		if err := e.wait(); err != nil {
 			return err
@@ -237,7 +238,7 @@ func (e *engine) loop() error {
 	}
 }
 
-// wait waits for an answer, a timer or the deadline and hands it to the
+// wait waits for a reply, a timer or the deadline and forwards it to the
 // program.
 func (e *engine) wait() error {
 	id, due := e.nextTimer()
@@ -263,13 +264,13 @@ func (e *engine) wait() error {
 		}
 		_, err := e.fire.Call(quickjs.UndefinedValue, id)
 		if err != nil && !isFatal(err) && e.stopped.Load() == nil {
-			return nil // nobody waits for what a timer's function throws
+			return nil // an error thrown by a timer's function is ignored
 		}
 		return err
 	}
 }
 
-// tick moves the program's clock on by the time it waited.
+// tick advances the program's clock by the time that it waited.
 func (e *engine) tick(since time.Time) error {
 	_, err := e.advance.Call(quickjs.UndefinedValue, int(time.Since(since).Milliseconds()))
 	return err
@@ -285,7 +286,7 @@ func (e *engine) nextTimer() (id int, due time.Time) {
 	return id, due
 }
 
-// explain turns what ended the program from outside into the run's error.
+// explain returns the run error for an engine error or a stop from outside.
 func (e *engine) explain(err error) *RunError {
 	line, column := 0, 0
 	var thrown *quickjs.Error
@@ -293,9 +294,9 @@ func (e *engine) explain(err error) *RunError {
 		line, column = e.locate(thrown)
 	}
 	if why := e.stopped.Load(); why != nil {
-		out := &RunError{Phase: PhaseTimeout, Name: "TimeoutError", Line: line, Column: column, Message: "the code did not end within its time"}
+		out := &RunError{Phase: PhaseTimeout, Name: "TimeoutError", Line: line, Column: column, Message: "The code timed out. Do less in one run, or start calls in parallel."}
 		if *why == "cpu" {
-			out.Message = "the code computed for longer than it may"
+			out.Message = "The code exceeded its processor time limit. Process less data in one run."
 		}
 		return out
 	}
@@ -307,14 +308,15 @@ func (e *engine) explain(err error) *RunError {
 	return out
 }
 
-// isFatal reports whether an error ended the engine's work and not only the
-// job that it happened in.
+// isFatal reports whether an error ended the engine and not only the current
+// job.
 func isFatal(err error) bool {
 	var thrown *quickjs.Error
 	return errors.As(err, &thrown) && thrown.Name == "InternalError" && (thrown.Message == "interrupted" || thrown.Message == "out of memory")
 }
 
-// phaseOf names the limit that an error of the engine stands for.
+// phaseOf returns the phase of an engine error, from the limit that it
+// indicates.
 func phaseOf(name, message, kind string) Phase {
 	switch {
 	case kind == "limit":
@@ -329,7 +331,7 @@ func phaseOf(name, message, kind string) Phase {
 
 var frameAt = regexp.MustCompile(`(?:^|[ (])<(?:eval|input|evalScript)>:(\d+):(\d+)\)?$`)
 
-// locate returns the place of an error in the submitted code, or zeros.
+// locate returns the position of an error in the submitted code, or zeros.
 func (e *engine) locate(thrown *quickjs.Error) (line, column int) {
 	if thrown.LineNumber > userLine && e.program != nil {
 		if line, column, ok := e.program.place(thrown.LineNumber-userLine, max(1, thrown.ColumnNumber)); ok {
@@ -340,8 +342,8 @@ func (e *engine) locate(thrown *quickjs.Error) (line, column int) {
 	return line, column
 }
 
-// userFrames cuts a stack to the frames of the submitted code, in its own
-// lines and columns, and returns the place of the innermost.
+// userFrames filters a stack to the frames of the submitted code, with its own
+// lines and columns. It also returns the position of the innermost frame.
 func (e *engine) userFrames(stack string) (line, column int, frames []string) {
 	if e.program == nil {
 		return 0, 0, nil

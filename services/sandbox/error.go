@@ -1,21 +1,21 @@
 package sandbox
 
-// Phase says where a run failed.
+// Phase is the part of a run that failed.
 type Phase string
 
 // The phases of a failure.
 const (
-	PhaseParse     Phase = "parse"     // the code is not TypeScript
-	PhaseTypecheck Phase = "typecheck" // the compiler refused it; nothing ran
-	PhaseRuntime   Phase = "runtime"   // it threw
-	PhaseTimeout   Phase = "timeout"   // it did not end within its wall or processor time
-	PhaseMemory    Phase = "memory"    // it needed more memory or stack than it may
-	PhaseLimit     Phase = "limit"     // it reached a number of calls, or no place was free
-	PhaseCancelled Phase = "cancelled" // the client went away
+	PhaseParse     Phase = "parse"     // the code is not valid TypeScript
+	PhaseTypecheck Phase = "typecheck" // the compiler rejected it; nothing ran
+	PhaseRuntime   Phase = "runtime"   // it threw an error
+	PhaseTimeout   Phase = "timeout"   // it exceeded its wall or processor time
+	PhaseMemory    Phase = "memory"    // it exceeded its memory or stack
+	PhaseLimit     Phase = "limit"     // it exceeded a count limit, or no slot was free
+	PhaseCancelled Phase = "cancelled" // the client cancelled or disconnected
 )
 
-// RunError is why a run failed. Line and column count from 1 in the submitted
-// code; 0 is unknown. Stack holds the frames of that code only.
+// RunError is the reason for a failed run. Line and Column count from 1 in the
+// submitted code; 0 means unknown. Stack has only the frames of that code.
 type RunError struct {
 	Phase        Phase    `json:"phase"`
 	Name         string   `json:"name"`

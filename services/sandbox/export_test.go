@@ -6,22 +6,21 @@ import (
 	"time"
 )
 
-// Confine confines the calling process as a child is confined.
+// Confine confines the calling process like a child.
 func Confine() ([]string, error) {
 	dropPrivileges()
 	return confine()
 }
 
-// Tame lets a command end with this process, and together with everything that
-// it started.
+// Tame calls tame.
 func Tame(c *exec.Cmd) { tame(c) }
 
-// NewStart returns what begins a run of code without tools.
+// NewStart returns the start message of a run without tools.
 func NewStart(code string, timeout time.Duration) StartMessage {
 	return StartMessage{Code: code, Namespaces: []Namespace{}, MaxCalls: MaxCalls, TimeoutMS: timeout.Milliseconds(), CPUMillis: MaxCPU.Milliseconds()}
 }
 
-// StartFrame returns the bytes that begin a run in a child.
+// StartFrame returns the frame that starts a run in a child.
 func StartFrame(code string, timeout time.Duration) []byte {
 	var b bytes.Buffer
 	if err := writeMessage(&b, frameStart, NewStart(code, timeout)); err != nil {
@@ -30,7 +29,7 @@ func StartFrame(code string, timeout time.Duration) []byte {
 	return b.Bytes()
 }
 
-// AwaitWarm returns when a pool is full and starts no further child.
+// AwaitWarm waits until a pool is full and starts no further child.
 func AwaitWarm(p *Pool) {
 	for {
 		p.mu.Lock()
@@ -44,10 +43,10 @@ func AwaitWarm(p *Pool) {
 	}
 }
 
-// Drain does what a pool does when no run came for long.
+// Drain drains a pool as after its idle timeout.
 func Drain(p *Pool) { p.drain() }
 
-// KillWarm kills the waiting children and returns when they are gone.
+// KillWarm kills the waiting children and returns when they have exited.
 func KillWarm(p *Pool) {
 	p.mu.Lock()
 	idle := append([]*Child{}, p.idle...)

@@ -11,7 +11,7 @@ import (
 	"modernc.org/quickjs"
 )
 
-// host is what the prelude can ask for; submitted code never sees it.
+// host handles requests of the prelude. Submitted code can't access it.
 func (e *engine) host(args []any) (any, error) {
 	op := text(args, 0)
 	switch op {
@@ -22,7 +22,7 @@ func (e *engine) host(args []any) (any, error) {
 	case "timer":
 		e.timers[number(args, 1)] = time.Now().Add(time.Duration(number(args, 2)) * time.Millisecond)
 		if len(e.timers) > maxTimers {
-			return nil, fmt.Errorf("more than %d timers are set", maxTimers)
+			return nil, fmt.Errorf("At most %d timers can be set at once.", maxTimers)
 		}
 	case "untimer":
 		delete(e.timers, number(args, 1))
@@ -40,7 +40,7 @@ func (e *engine) host(args []any) (any, error) {
 		return resolveURL(text(args, 1), text(args, 2)), nil
 	case "btoa":
 		return base64.StdEncoding.EncodeToString(latin1(text(args, 1))), nil
-	case "utf8": // base64 of bytes that should be text
+	case "utf8": // decodes text that was sent as base64
 		raw, err := base64.StdEncoding.DecodeString(text(args, 1))
 		if err != nil {
 			return nil, err
@@ -73,8 +73,8 @@ func number(args []any, i int) int {
 	return 0
 }
 
-// hostCall sends a call and returns undefined, or the JSON text of why it is
-// refused. The gateway counts too; this only spares it the frames.
+// hostCall sends a call. It returns undefined, or the JSON of the failure if
+// the call is rejected. The gateway also counts; this check only saves frames.
 func (e *engine) hostCall(op string, id int, name, arguments string) (any, error) {
 	refuse := func(kind, format string, args ...any) (any, error) {
 		why, err := json.Marshal(FailureMessage{Kind: kind, Tool: ClipText(name, 200), Message: fmt.Sprintf(format, args...)})
@@ -84,13 +84,13 @@ func (e *engine) hostCall(op string, id int, name, arguments string) (any, error
 	if op == "fetch" {
 		kind = FrameFetch
 		if e.fetches++; e.fetches > MaxFetches {
-			return refuse("limit", "more than %d fetches in one run", MaxFetches)
+			return refuse("limit", "A run can send at most %d fetch requests.", MaxFetches)
 		}
 	} else if e.calls++; e.calls > MaxCalls {
-		return refuse("limit", "more than %d tool calls in one run", MaxCalls)
+		return refuse("limit", "A run can make at most %d tool calls.", MaxCalls)
 	}
 	if len(arguments) > MaxArguments+MaxCode || len(name) > MaxCode {
-		return refuse("limit", "the arguments are longer than %d bytes", MaxArguments)
+		return refuse("limit", "The arguments are too long; the maximum is %d bytes.", MaxArguments)
 	}
 	e.open++
 	if err := e.send(kind, CallMessage{ID: uint32(id), Name: name, Arguments: arguments}); err != nil {
@@ -99,8 +99,8 @@ func (e *engine) hostCall(op string, id int, name, arguments string) (any, error
 	return quickjs.Undefined{}, nil
 }
 
-// hostLog reports a line of the console, as far as the limits allow, and
-// returns whether they are reached.
+// hostLog reports a console line within the limits and returns whether they are
+// reached.
 func (e *engine) hostLog(level, line string) (any, error) {
 	if e.lines >= MaxLogLines || e.logBytes >= MaxLogBytes {
 		e.lost = 1
@@ -123,8 +123,8 @@ func (e *engine) hostDone(args []any) {
 	}
 	if len(result) > maxRawResult {
 		e.outcome = &FinishMessage{Error: &RunError{
-			Phase: PhaseLimit, Name: "RangeError", Message: fmt.Sprintf("the result has %d bytes of JSON, more than the %d that are looked at", len(result), maxRawResult),
-			Hint: "Return only what you need of it.",
+			Phase: PhaseLimit, Name: "RangeError", Message: fmt.Sprintf("The result has %d bytes of JSON; the maximum is %d.", len(result), maxRawResult),
+			Hint: "Return only the data you need.",
 		}}
 		return
 	}
@@ -136,13 +136,13 @@ func (e *engine) hostDone(args []any) {
 	e.outcome.Result = raw
 }
 
-// hostFailed turns what the code threw into the run's error.
+// hostFailed reports the run error for what the code threw.
 func (e *engine) hostFailed(described, while string) {
 	var d struct {
 		Name, Message, Stack, Tool, Kind string
 		Seq                              int
 	}
-	// A description that cannot be read leaves the error without a text.
+	// If the description is invalid, the error has no text.
 	_ = json.Unmarshal([]byte(described), &d)
 	out := &RunError{Phase: phaseOf(d.Name, d.Message, d.Kind), Name: ClipText(d.Name, 200), Message: ClipText(d.Message, MaxErrorText), Tool: ClipText(d.Tool, 200), CallSeq: d.Seq}
 	line, column, frames := e.userFrames(d.Stack)
@@ -150,12 +150,13 @@ func (e *engine) hostFailed(described, while string) {
 		out = e.explain(errStopped)
 	}
 	out.Line, out.Column, out.Stack = line, column, frames
-	// Out of memory the engine throws null, for want of memory for an error.
+	// When out of memory, the engine throws null because it can't allocate an
+	// error.
 	if d.Name == "Thrown" && d.Message == "null" && e.memory.peak() > MaxMemory {
-		out.Phase, out.Name, out.Message = PhaseMemory, "MemoryError", "the code needed more memory than it may"
+		out.Phase, out.Name, out.Message = PhaseMemory, "MemoryError", "The code exceeded its memory limit. Process less data in one run."
 	}
 	if while == "result" {
-		out.Message = ClipText("the result is not JSON: "+d.Message, MaxErrorText)
+		out.Message = ClipText("The result can't be converted to JSON: "+d.Message, MaxErrorText)
 		out.Hint = "Return plain data: objects, arrays, strings, numbers, booleans, null."
 	}
 	e.outcome = &FinishMessage{Error: out}

@@ -2,57 +2,61 @@ package sandbox
 
 import "time"
 
-// Limits of the code that a child runs and of what it exchanges with the gateway.
+// Limits of the code in a child and of its messages.
 const (
-	// MaxCode is the longest code, in bytes.
+	// MaxCode is the maximum length of code, in bytes.
 	MaxCode = 64 << 10
-	// MaxCPU is the processor time of a run's own code, without its waits.
+	// MaxCPU limits the processor time of the code in one run. Waits don't
+	// count.
 	MaxCPU = 5 * time.Second
-	// MaxMemory is what the engine gives to the code, in bytes.
+	// MaxMemory is the engine's memory limit for the code, in bytes.
 	MaxMemory = 64 << 20
-	// MaxCalls is how many tool calls a run may make.
+	// MaxCalls is the maximum number of tool calls in a run.
 	MaxCalls = 100
-	// MaxArguments is the longest arguments object of one call, in bytes.
+	// MaxArguments is the maximum size of the arguments of one call, in bytes.
 	MaxArguments = 1 << 20
-	// MaxResult is the longest result that leaves a run, in bytes of JSON.
+	// MaxResult is the maximum size of a run's result, in bytes of JSON.
 	MaxResult = 64 << 10
-	// MaxLogLines and MaxLogBytes bound what the console keeps.
+	// MaxLogLines and MaxLogBytes limit the console output that is stored.
 	MaxLogLines = 200
 	MaxLogBytes = 32 << 10
-	// MaxFetches is how many requests the code of a run may send.
+	// MaxFetches is the maximum number of fetch requests in a run.
 	MaxFetches = 20
-	// maxFrame is the longest message between the gateway and a child.
+	// MaxFrame is the maximum size of a message between the gateway and a
+	// child, in bytes.
 	MaxFrame = 12 << 20
-	// maxLogLine is the longest line of the console.
+	// MaxLogLine is the maximum length of a console line, in bytes.
 	MaxLogLine = 8 << 10
-	// maxErrorText is the longest message of an error.
+	// MaxErrorText is the maximum length of an error message, in bytes.
 	MaxErrorText = 2 << 10
 )
 
 const (
-	// stubbornGrace is how long a child's engine may take to see that it must
-	// stop.
+	// stubbornGrace is the time for the engine to react to a stop request.
+	// After it watch ends the process.
 	stubbornGrace = 40 * time.Millisecond
-	// startTimeout is how long a child may take until it is ready.
+	// startTimeout is the maximum time for a child to become ready.
 	startTimeout = 10 * time.Second
-	// warmChildren wait for the next run, until idleTimeout after the last.
+	// warmChildren is the number of children waiting for a run, until
+	// idleTimeout after the last run.
 	warmChildren = 2
 	idleTimeout  = 5 * time.Minute
-	// memoryHeadroom is what a child may take above its size when it is
-	// ready: the engine's memory, copies of strings on their way in and out,
-	// and the compiler.
+	// memoryHeadroom is the memory that a child may use above its size when
+	// ready: for the engine, for copies of strings sent and received, and for
+	// the compiler.
 	memoryHeadroom = 320 << 20
-	// childStack bounds the stack of one goroutine of a child.
+	// childStack limits the stack of one goroutine in a child, in bytes.
 	childStack = 128 << 20
-	// maxTrouble is how much a child's standard error is read.
+	// maxTrouble is the maximum length of stored standard error of a child, in
+	// bytes.
 	maxTrouble = 4 << 10
-	// maxRawResult is the longest result that a child looks at before it is
-	// cut to MaxResult.
+	// maxRawResult is the maximum size of a result before a child truncates it
+	// to MaxResult, in bytes.
 	maxRawResult = 8 << 20
-	// maxTimers is how many timers may be set at once.
+	// maxTimers is the maximum number of pending timers.
 	maxTimers = 1000
-	// compilerMemory and compilerSeconds bound the compiler: its data in bytes
-	// and its processor time.
+	// compilerMemory and compilerSeconds limit the compiler's data in bytes and
+	// its processor time in seconds.
 	compilerMemory  = 2 << 30
 	compilerSeconds = 20
 )

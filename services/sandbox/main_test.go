@@ -9,8 +9,8 @@ import (
 	"mcpgateway/services/sandbox"
 )
 
-// TestMain also is the processes that these tests start: the pool starts this
-// binary again, and so do the tests of what confines a process.
+// TestMain is also the entry point of the processes of these tests: the pool
+// and the confinement tests start this binary again.
 func TestMain(m *testing.M) {
 	if sandbox.IsWorker(os.Args) {
 		os.Exit(sandbox.WorkerMain())

@@ -10,11 +10,11 @@ import (
 	"mcpgateway/services/background"
 )
 
-// ErrClosed is returned by a pool that was closed.
-var ErrClosed = errors.New("the runner of code is closed")
+// ErrClosed is returned by a closed pool.
+var ErrClosed = errors.New("code runner is closed")
 
-// Pool keeps a few children that are ready, from the first run on and until
-// no run came for a while.
+// Pool maintains a few ready children, from the first run until it has been
+// idle for a while.
 type Pool struct {
 	command []string
 	tasks   *background.Tasks
@@ -22,24 +22,24 @@ type Pool struct {
 	mu     sync.Mutex
 	idle   []*Child
 	living map[*Child]struct{}
-	coming int // warm children on their way
+	coming int // warm children being started
 	closed bool
 	empty  *time.Timer
 
 	work sync.WaitGroup
-	// starts runs functions on one thread for the life of the pool, because
-	// the kernel ends children with the thread that started them. It is nil
-	// before the first run.
+	// starts runs functions on one thread for the lifetime of the pool, because
+	// the kernel kills children when the thread that started them exits. It is
+	// nil before the first run.
 	starts chan func()
 }
 
-// NewPool returns a pool of children that a command starts; an empty one is
-// this program with WorkerCommand. tasks may be nil.
+// NewPool returns a pool of children started with command. An empty command
+// means this program with WorkerCommand. tasks may be nil.
 func NewPool(command []string, tasks *background.Tasks) *Pool {
 	return &Pool{command: command, tasks: tasks, living: map[*Child]struct{}{}}
 }
 
-// Take returns a child that is ready, a warm one if there is one.
+// Take returns a ready child, preferably a warm one.
 func (p *Pool) Take(ctx context.Context) (*Child, error) {
 	p.mu.Lock()
 	if p.closed {
@@ -61,7 +61,7 @@ func (p *Pool) Take(ctx context.Context) (*Child, error) {
 	return p.start()
 }
 
-// start starts a child and returns when it is ready.
+// start starts a child and waits until it is ready.
 func (p *Pool) start() (*Child, error) {
 	type made struct {
 		child *Child
@@ -115,7 +115,7 @@ func serveStarts(starts <-chan func()) {
 	}
 }
 
-// Discard ends a child and forgets it once it is gone, without waiting.
+// Discard kills a child and removes it once it has exited. It doesn't wait.
 func (p *Pool) Discard(c *Child) {
 	c.end()
 	p.mu.Lock()
@@ -127,8 +127,8 @@ func (p *Pool) Discard(c *Child) {
 	p.work.Go(p.tasks.Func("end of a code process", func() { <-c.gone }))
 }
 
-// Refill starts warm children until there are enough, without waiting, and
-// puts their end off.
+// Refill starts warm children up to their number without waiting, and restarts
+// the idle timer.
 func (p *Pool) Refill() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -160,14 +160,14 @@ func (p *Pool) warm() {
 	}
 }
 
-// Warm returns how many children wait for a run.
+// Warm returns the number of children waiting for a run.
 func (p *Pool) Warm() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return len(p.idle)
 }
 
-// drain ends the warm children.
+// drain kills the warm children.
 func (p *Pool) drain() {
 	p.mu.Lock()
 	idle := p.idle
@@ -178,7 +178,7 @@ func (p *Pool) drain() {
 	}
 }
 
-// Close ends every child and returns when they are gone.
+// Close kills every child and waits until they have exited.
 func (p *Pool) Close() {
 	p.mu.Lock()
 	if p.closed {

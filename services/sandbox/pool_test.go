@@ -8,7 +8,7 @@ import (
 	"mcpgateway/services/sandbox"
 )
 
-// newPool returns a pool whose children are this binary.
+// newPool returns a pool that starts this binary.
 func newPool(t *testing.T) *sandbox.Pool {
 	t.Helper()
 	p := sandbox.NewPool(nil, nil)
@@ -16,7 +16,7 @@ func newPool(t *testing.T) *sandbox.Pool {
 	return p
 }
 
-// run returns the result of code that a child of the pool runs.
+// run runs code in a child of the pool and returns the result.
 func run(t *testing.T, p *sandbox.Pool, code string) string {
 	t.Helper()
 	child, err := p.Take(t.Context())
@@ -34,36 +34,36 @@ func run(t *testing.T, p *sandbox.Pool, code string) string {
 			continue
 		}
 		if err := json.Unmarshal(f.Body, &end); err != nil || end.Error != nil {
-			t.Fatalf("it ended with %+v (%v)", end.Error, err)
+			t.Fatalf("run failed with %+v (%v)", end.Error, err)
 		}
 		return string(end.Result)
 	}
-	t.Fatal("the child ended without a report")
+	t.Fatal("the child exited without reporting")
 	return ""
 }
 
-func TestThePoolIsEmptyBeforeTheFirstRunAndAfterIdling(t *testing.T) {
+func TestPoolEmptyBeforeFirstRunAndWhenIdle(t *testing.T) {
 	p := newPool(t)
 	if n := p.Warm(); n != 0 {
-		t.Errorf("%d children wait before the first run", n)
+		t.Errorf("%d warm children before the first run, want 0", n)
 	}
 	run(t, p, "1")
 	sandbox.AwaitWarm(p)
 	sandbox.Drain(p)
 	if n := p.Warm(); n != 0 {
-		t.Errorf("%d children wait after idling", n)
+		t.Errorf("%d warm children after the idle timeout, want 0", n)
 	}
 	if result := run(t, p, "return 2"); result != "2" {
-		t.Errorf("after idling the result is %s", result)
+		t.Errorf("result after the idle timeout = %s", result)
 	}
 }
 
-func TestAWarmChildThatDiedIsReplaced(t *testing.T) {
+func TestPoolReplacesDeadWarmChild(t *testing.T) {
 	p := newPool(t)
 	run(t, p, "1")
 	sandbox.AwaitWarm(p)
 	sandbox.KillWarm(p)
 	if result := run(t, p, "return 2"); result != "2" {
-		t.Errorf("the result is %s", result)
+		t.Errorf("result = %s", result)
 	}
 }

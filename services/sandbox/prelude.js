@@ -1,7 +1,7 @@
-// The world in which submitted code runs. The engine has no input or output
-// of its own; `host` is the one way out and never reaches that code. What this
-// file needs later it takes into its own scope first, because the code that
-// runs afterwards may change every object that it can reach.
+// The globals of submitted code. The engine itself has no input or output. The
+// only access to the outside is `host`, which submitted code can't reach. This
+// file first copies the built-ins that it needs later into its own scope,
+// because submitted code can change every object that it can reach.
 (function (host) {
   "use strict";
   const G = globalThis;
@@ -17,12 +17,11 @@
   const show = (target, name, value) => define(target, name, { value, writable: true, configurable: true, enumerable: true });
   const text = (value) => { try { return typeof value === "string" ? value : String(value); } catch { return "[unprintable]"; } };
 
-  // Memory shared between threads and code made from text that other realms
-  // would run have no use here.
+  // There is one thread, so shared memory and atomics have no use.
   delete G.SharedArrayBuffer;
   delete G.Atomics;
 
-  // --- JSON, also of what JSON does not know -------------------------------
+  // --- JSON, including types without a JSON form ---------------------------
   function plain(key, value) {
     if (typeof value === "bigint") return text(value);
     if (value instanceof Map) {
@@ -67,7 +66,7 @@
         out.message = apply(slice, typeof error === "string" ? error : text(toJSON(error)), [0, 4000]);
       }
     } catch {
-      out.message = "the code threw a value that cannot be shown";
+      out.message = "The code threw a value that can't be displayed.";
     }
     return out;
   }
@@ -103,11 +102,11 @@
     }
   }
   function call(name, args) {
-    if (typeof name !== "string") throw new TypeError("the name of a tool is a string, alias__tool");
+    if (typeof name !== "string") throw new TypeError("The tool name must be a string such as alias__tool.");
     if (args === undefined || args === null) args = {};
-    if (typeof args !== "object" || isArray(args)) throw new TypeError(name + ": the arguments are one object");
-    // The host counts, too; this only spares it a flood.
-    if (++calls > maxCalls) return Promise.reject(failure({ kind: "limit", tool: name, message: "more than " + maxCalls + " tool calls in one run" }));
+    if (typeof args !== "object" || isArray(args)) throw new TypeError(name + ": Arguments must be a single object.");
+    // The host also counts. This check only saves requests to it.
+    if (++calls > maxCalls) return Promise.reject(failure({ kind: "limit", tool: name, message: "A run can make at most " + maxCalls + " tool calls." }));
     return ask("call", name, toJSON(args));
   }
 
@@ -141,7 +140,7 @@
   // --- timers --------------------------------------------------------------
   const timers = create(null);
   function setTimeout(action, ms, ...args) {
-    if (typeof action !== "function") throw new TypeError("setTimeout takes a function");
+    if (typeof action !== "function") throw new TypeError("setTimeout requires a function.");
     const id = ++lastId;
     timers[id] = () => apply(action, undefined, args);
     ms = Number(ms);
@@ -160,10 +159,9 @@
     if (action !== undefined) action();
   }
 
-  // --- clock and chance: the host's seed decides both ------------------------
-  // The clock stands still while code computes and moves on while it waits;
-  // each reading adds a hundredth of a millisecond, so that code which spins
-  // until a time ends.
+  // --- clock and random numbers, both set by the host's seed -----------------
+  // The clock advances only while code waits, not while it computes. Each
+  // reading adds 0.01 ms, so that a loop that waits for a time ends.
   let clock = 0;
   const now = () => Math.floor((clock += 0.01));
   function SeededDate(...args) {
@@ -189,11 +187,11 @@
   }
   hide(Math, "random", () => ((next32() >>> 5) * 67108864 + (next32() >>> 6)) / 9007199254740992);
 
-  // --- what browsers and Node have and the engine has not --------------------
+  // --- globals of browsers and Node that the engine lacks --------------------
   function structuredClone(value) {
     const seen = new Map(), get = seen.get.bind(seen), set = seen.set.bind(seen), has = seen.has.bind(seen);
     const copy = (v) => {
-      if (typeof v === "function" || typeof v === "symbol") throw new TypeError("a " + typeof v + " cannot be cloned");
+      if (typeof v === "function" || typeof v === "symbol") throw new TypeError("A " + typeof v + " can't be cloned.");
       if (v === null || typeof v !== "object") return v;
       if (has(v)) return get(v);
       let out;
@@ -227,7 +225,7 @@
   }
   class TextDecoder {
     constructor(label = "utf-8") {
-      if (!["utf-8", "utf8"].includes(text(label).toLowerCase())) throw new RangeError("only utf-8 is supported");
+      if (!["utf-8", "utf8"].includes(text(label).toLowerCase())) throw new RangeError("TextDecoder supports only utf-8.");
     }
     get encoding() { return "utf-8"; }
     decode(input) {
@@ -255,12 +253,12 @@
   }
   function btoa(data) {
     const s = text(data);
-    for (let i = 0; i < s.length; i++) if (apply(charCodeAt, s, [i]) > 255) throw new RangeError("btoa takes characters up to U+00FF only");
+    for (let i = 0; i < s.length; i++) if (apply(charCodeAt, s, [i]) > 255) throw new RangeError("btoa supports only characters up to U+00FF.");
     return host("btoa", s);
   }
   function atob(data) {
     const out = host("atob", text(data));
-    if (out === null) throw new RangeError("this is not base64");
+    if (out === null) throw new RangeError("atob requires valid base64.");
     return out;
   }
 
@@ -312,7 +310,7 @@
     }
     #read(input, base) {
       const found = host("url", input, base);
-      if (found === null) throw new TypeError("this is not a URL: " + apply(slice, input, [0, 200]));
+      if (found === null) throw new TypeError("Invalid URL: " + apply(slice, input, [0, 200]));
       this.#is = parse(found);
     }
     static canParse(input, base) { return host("url", text(input), base === undefined ? "" : text(base)) !== null; }
@@ -343,7 +341,7 @@
     toJSON() { return this.#is.href; }
   }
 
-  // --- fetch, only where it is allowed ---------------------------------------
+  // --- fetch, only if the project allows it ----------------------------------
   class Headers {
     #map = new Map();
     constructor(init) {
@@ -399,8 +397,8 @@
   hide(G, "queueMicrotask", (f) => { apply(then, Promise.resolve(), [() => f()]); });
 
   // --- a run -------------------------------------------------------------------
-  // prepare makes the objects that the code sees as constants and returns
-  // them by name, to be declared outside of everything the code can change.
+  // prepare returns the constants of the code by name. The engine declares them
+  // in a scope that the code can't change.
   let input;
   function prepare(start) {
     clock = start.clock;
@@ -421,11 +419,11 @@
     }
     const gateway = create(null);
     show(gateway, "call", (name, args, more) => {
-      if (typeof more === "object" && more !== null) throw new TypeError("gateway.call takes a name and one object of arguments");
+      if (typeof more === "object" && more !== null) throw new TypeError("gateway.call takes a tool name and one arguments object.");
       return call(name, args);
     });
     show(gateway, "search", (query, more) => {
-      if (typeof more === "object" && more !== null) throw new TypeError("gateway.search takes one argument: a task, or an object such as {task, limit}");
+      if (typeof more === "object" && more !== null) throw new TypeError("gateway.search takes one argument: a task, or an object such as {task, limit}.");
       return call("gateway_searchMcpForTask", typeof query === "string" ? { task: query } : query);
     });
     names.gateway = freeze(gateway);
@@ -445,8 +443,8 @@
     host("done", json, lost);
   }
   function fail(error) { host("failed", stringify(describe(error)), "", lost); }
-  // begin runs the compiled code. A program whose value is a function is that
-  // function's call with the input.
+  // begin runs the compiled code. If its value is a function, begin calls it
+  // with the input.
   function begin(main) {
     const step = (value) => {
       if (typeof value !== "function") return finish(value);

@@ -16,35 +16,35 @@ import (
 	"mcpgateway/services/background"
 )
 
-// Child is one process that runs one piece of code.
+// Child is a process that runs one piece of code.
 type Child struct {
 	command *exec.Cmd
 	in      io.WriteCloser
 	writing sync.Mutex
 
 	frames  chan Frame    // closed when the child's output ends
-	dropped chan struct{} // closed when nobody reads frames any more
+	dropped chan struct{} // closed when frames has no reader left
 	ending  sync.Mutex
 	ended   bool          // killed, or about to be waited for
-	gone    chan struct{} // closed when the process was waited for
+	gone    chan struct{} // closed after the process was waited for
 	trouble trouble
-	state   *os.ProcessState // once gone
+	state   *os.ProcessState // set before gone is closed
 	ready   readyMessage
 }
 
-// Frame is one message of a child: its kind and its body, JSON.
+// Frame is one message of a child: its kind and its JSON body.
 type Frame struct {
 	Kind byte
 	Body []byte
 }
 
-// trouble keeps the beginning of a child's standard error.
+// trouble stores the beginning of a child's standard error.
 type trouble struct {
 	mu   sync.Mutex
 	text []byte
 }
 
-// Write keeps what fits and takes the rest.
+// Write implements io.Writer. It discards what exceeds the limit.
 func (t *trouble) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -52,15 +52,15 @@ func (t *trouble) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// String returns what was kept.
+// String returns the stored text.
 func (t *trouble) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return string(t.text)
 }
 
-// spawn starts a child and returns before it is ready. It must run on a
-// thread that outlives the child: the kernel ends the child with it.
+// spawn starts a child and returns before it is ready. It must run on a thread
+// that outlives the child: the kernel kills the child when that thread exits.
 func spawn(command []string, tasks *background.Tasks) (*Child, error) {
 	if len(command) == 0 {
 		self, err := os.Executable()
@@ -92,13 +92,13 @@ func spawn(command []string, tasks *background.Tasks) (*Child, error) {
 	return c, nil
 }
 
-// read hands the child's frames over until its output ends, and then sees the
-// process off.
+// read forwards the child's frames until its output ends, then waits for the
+// process.
 func (c *Child) read(out io.Reader) {
 	defer func() {
 		close(c.frames)
 		c.end()
-		// How it ended is in the state; a child that was killed is no error.
+		// The state has the exit status; the error adds nothing.
 		_ = c.command.Wait()
 		c.state = c.command.ProcessState
 		close(c.gone)
@@ -117,7 +117,7 @@ func (c *Child) read(out io.Reader) {
 	}
 }
 
-// awaitReady returns nil once the child can take a run.
+// awaitReady returns nil once the child is ready for a run.
 func (c *Child) awaitReady() error {
 	limit := time.NewTimer(startTimeout)
 	defer limit.Stop()
@@ -129,18 +129,18 @@ func (c *Child) awaitReady() error {
 	case <-limit.C:
 	}
 	c.end()
-	return fmt.Errorf("the child process that runs code did not start: %s", strings.TrimSpace(c.trouble.String()))
+	return fmt.Errorf("worker process failed to start: %s", strings.TrimSpace(c.trouble.String()))
 }
 
-// Frames returns the channel of what the child sends, which is closed when its
-// output ends.
+// Frames returns the channel of the child's messages. It is closed when the
+// child's output ends.
 func (c *Child) Frames() <-chan Frame { return c.frames }
 
-// Confined returns how the child confined itself.
+// Confined returns the measures that confine the child.
 func (c *Child) Confined() []string { return c.ready.Confined }
 
-// Start begins the run. A child that died while it waited is no error: it shows
-// as the end of its frames.
+// Start starts the run. It returns no error for a child that has exited: its
+// frames channel is closed.
 func (c *Child) Start(m StartMessage) error {
 	start, err := Encode(m)
 	if err != nil {
@@ -150,14 +150,14 @@ func (c *Child) Start(m StartMessage) error {
 	return nil
 }
 
-// Answer sends the answer to a call, which a child that has ended needs no
-// more.
+// Answer sends the reply to a call. It does nothing if the child has exited.
 func (c *Child) Answer(id uint32, status byte, data []byte) {
 	_ = c.send(frameAnswer, answerFrame(id, status, data))
 }
 
-// CPUMillis returns the processor time that the run took in a child that has
-// ended. It waits for the end; known is false when that does not come in time.
+// CPUMillis returns the processor time of the run in a child that is ending. It
+// waits for the exit at most wait; known is false if the child hasn't exited by
+// then.
 func (c *Child) CPUMillis(wait time.Duration) (ms int64, known bool) {
 	select {
 	case <-c.gone:
@@ -167,20 +167,20 @@ func (c *Child) CPUMillis(wait time.Duration) (ms int64, known bool) {
 	}
 }
 
-// cpu returns the processor time of a child that is gone.
+// cpu returns the processor time of a child that has exited.
 func (c *Child) cpu() time.Duration { return c.state.SystemTime() + c.state.UserTime() }
 
-// send writes one frame; it blocks while the child is busy and returns an
-// error when it has ended.
+// send writes one frame. It blocks while the child is busy and returns an error
+// once the child has exited.
 func (c *Child) send(kind byte, body []byte) error {
 	c.writing.Lock()
 	defer c.writing.Unlock()
 	return writeFrame(c.in, kind, body)
 }
 
-// end kills the child and everything in its process group and returns at
-// once. gone closes when it was waited for. It kills once only, before
-// anybody waits: afterwards the number may be another process's.
+// end kills the child's process group and returns immediately; gone is closed
+// once the child was waited for. It sends the signal only once and only before
+// that wait: afterwards the PID may belong to another process.
 func (c *Child) end() {
 	c.ending.Lock()
 	defer c.ending.Unlock()
@@ -191,7 +191,7 @@ func (c *Child) end() {
 	}
 }
 
-// alive reports whether the process has not ended by itself.
+// alive reports whether the process is running.
 func (c *Child) alive() bool {
 	select {
 	case <-c.gone:
@@ -201,20 +201,21 @@ func (c *Child) alive() bool {
 	}
 }
 
-// ExitError explains the end of a child that did not report it.
+// ExitError returns the run error for a child that exited without reporting an
+// outcome.
 func (c *Child) ExitError(log *slog.Logger) *RunError {
 	<-c.gone
 	said := c.trouble.String()
 	switch {
-	// The race detector has words of its own for memory that it cannot get.
+	// The race detector has its own messages for a failed allocation.
 	case strings.Contains(said, "out of memory") || strings.Contains(said, "cannot allocate memory") || strings.Contains(said, "stack exceeds"), strings.Contains(said, "ThreadSanitizer"):
-		return &RunError{Phase: PhaseMemory, Name: "MemoryError", Message: "the code needed more memory than it may"}
+		return &RunError{Phase: PhaseMemory, Name: "MemoryError", Message: "The code exceeded its memory limit. Process less data in one run."}
 	case killed(c.state) && c.cpu() >= MaxCPU:
-		return &RunError{Phase: PhaseTimeout, Name: "TimeoutError", Message: "the code computed for longer than it may"}
+		return &RunError{Phase: PhaseTimeout, Name: "TimeoutError", Message: "The code exceeded its processor time limit. Process less data in one run."}
 	case killed(c.state):
-		return &RunError{Phase: PhaseMemory, Name: "MemoryError", Message: "the process of the code was killed, most likely for its memory"}
+		return &RunError{Phase: PhaseMemory, Name: "MemoryError", Message: "The process that ran the code was killed, most likely because it used too much memory."}
 	default:
-		log.Warn("a child that ran code ended unexpectedly", "state", c.state.String(), "said", said, "error", errors.New("no report"))
-		return &RunError{Phase: PhaseRuntime, Name: "Error", Message: "the process of the code ended unexpectedly"}
+		log.Warn("worker exited unexpectedly", "state", c.state.String(), "said", said, "error", errors.New("no report"))
+		return &RunError{Phase: PhaseRuntime, Name: "Error", Message: "The process that ran the code exited unexpectedly. Run the code again."}
 	}
 }

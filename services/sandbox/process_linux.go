@@ -7,16 +7,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// childAttributes give a child a session and a process group of its own, and
-// its end with the thread that started it.
+// childAttributes give a child its own session and process group. The child is
+// killed when the thread that started it exits.
 func childAttributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
 }
 
-// killGroup kills a child with everything that it may have started.
+// killGroup kills a child and everything that it started.
 func killGroup(p *os.Process) {
-	// The leader of a group that is gone is no error. The process was not
-	// waited for yet, so its number is still its own.
+	// A process group that no longer exists is not an error. The process has
+	// not been waited for, so its PID is still valid.
 	_ = syscall.Kill(-p.Pid, syscall.SIGKILL)
 }
 
@@ -26,9 +26,9 @@ func killed(state *os.ProcessState) bool {
 	return ok && status.Signaled() && status.Signal() == syscall.SIGKILL
 }
 
-// limitCompiler bounds the memory and the processor time of the compiler.
+// limitCompiler limits the memory and the processor time of the compiler.
 func limitCompiler(pid int) {
-	// The compiler's own time-out holds where the limits cannot be set.
+	// If the limits can't be set, the compiler's timeout still applies.
 	_ = unix.Prlimit(pid, unix.RLIMIT_DATA, &unix.Rlimit{Cur: compilerMemory, Max: compilerMemory}, nil)
 	_ = unix.Prlimit(pid, unix.RLIMIT_CPU, &unix.Rlimit{Cur: compilerSeconds, Max: compilerSeconds}, nil)
 }

@@ -8,24 +8,24 @@ import (
 	"io"
 )
 
-// A frame between the gateway and a child is its length in four bytes, its
-// kind in one, and its body.
+// A frame between the gateway and a child has a length of four bytes, a kind of
+// one byte, and a body.
 const frameHeader = 5
 
 // The kinds of frames.
 const (
 	// From the child.
-	frameReady  = 'R' // readyMessage: it can take a run
+	frameReady  = 'R' // readyMessage: it is ready for a run
 	FrameCall   = 'C' // CallMessage: the code calls a tool
 	FrameFetch  = 'F' // CallMessage: the code fetches
 	FrameLog    = 'L' // LogMessage
-	FrameFinish = 'D' // FinishMessage: the run is over
+	FrameFinish = 'D' // FinishMessage: the outcome of the run
 	// To the child.
 	frameStart  = 'S' // StartMessage
 	frameAnswer = 'A' // id in four bytes, a status byte, the data
 )
 
-// The statuses of an answer.
+// The statuses of a reply.
 const (
 	AnswerJSON      = 'j' // the data is JSON text
 	AnswerText      = 't' // the data is a string
@@ -33,29 +33,29 @@ const (
 	AnswerError     = 'e' // the data is a FailureMessage
 )
 
-// readyMessage says how the child confined itself.
+// readyMessage reports the measures that confine the child.
 type readyMessage struct {
-	CPUMillis int64    `json:"cpuMs"` // spent before the run
+	CPUMillis int64    `json:"cpuMs"` // used before the run
 	Confined  []string `json:"confined"`
 }
 
-// StartMessage is everything that a run needs.
+// StartMessage contains everything that a run needs.
 type StartMessage struct {
 	Code       string          `json:"code"`
 	Input      json.RawMessage `json:"input,omitempty"`
 	Namespaces []Namespace     `json:"namespaces"`
 	Fetch      bool            `json:"fetch"`
 	MaxCalls   int             `json:"maxCalls"`
-	TimeoutMS  int64           `json:"timeoutMs"` // wall time that is left
+	TimeoutMS  int64           `json:"timeoutMs"` // remaining wall time
 	CPUMillis  int64           `json:"cpuLimitMs"`
 	Clock      int64           `json:"clock"` // Unix milliseconds
 	Random     [4]uint32       `json:"random"`
 }
 
-// Namespace is one constant of the program with the tools of a server.
+// Namespace is a constant of the program with the tools of one server.
 type Namespace struct {
 	Ident string      `json:"ident"`
-	Tools [][2]string `json:"tools"` // member, name to call
+	Tools [][2]string `json:"tools"` // member name, tool name
 }
 
 // CallMessage is a call of a tool, or a fetch.
@@ -81,21 +81,21 @@ type FailureMessage struct {
 	Content json.RawMessage `json:"content,omitempty"`
 }
 
-// FinishMessage is how a run ended.
+// FinishMessage is the outcome of a run.
 type FinishMessage struct {
 	Result      json.RawMessage `json:"result,omitempty"`
-	ResultBytes int             `json:"resultBytes"` // before it was cut; 0 when it was not
+	ResultBytes int             `json:"resultBytes"` // size before truncation; 0 if not truncated
 	Error       *RunError       `json:"error,omitempty"`
 	LostLogs    int             `json:"lostLogs"`
 	CPUMillis   int64           `json:"cpuMs"`  // of the run
-	Memory      int64           `json:"memory"` // by which the process grew, in bytes; 0 is unknown
+	Memory      int64           `json:"memory"` // growth of the process, in bytes; 0 means unknown
 	Measured    bool            `json:"measured"`
 }
 
 // writeFrame writes one frame. It is not safe for concurrent use.
 func writeFrame(w io.Writer, kind byte, body []byte) error {
 	if len(body) > MaxFrame {
-		return fmt.Errorf("a frame of %d bytes is too long", len(body))
+		return fmt.Errorf("frame of %d bytes exceeds the limit", len(body))
 	}
 	frame := make([]byte, frameHeader, frameHeader+len(body))
 	binary.BigEndian.PutUint32(frame, uint32(len(body)))
@@ -113,7 +113,7 @@ func writeMessage(w io.Writer, kind byte, message any) error {
 	return writeFrame(w, kind, body)
 }
 
-// Encode returns v as JSON text in which <, > and & stay as they are.
+// Encode returns v as JSON without escaping <, > and &.
 func Encode(v any) ([]byte, error) {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
@@ -124,7 +124,7 @@ func Encode(v any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// readFrame reads one frame; a longer one than maxFrame is an error.
+// readFrame reads one frame. A frame longer than MaxFrame is an error.
 func readFrame(r io.Reader) (kind byte, body []byte, err error) {
 	var header [frameHeader]byte
 	if _, err := io.ReadFull(r, header[:]); err != nil {
@@ -132,14 +132,14 @@ func readFrame(r io.Reader) (kind byte, body []byte, err error) {
 	}
 	length := binary.BigEndian.Uint32(header[:])
 	if length > MaxFrame {
-		return 0, nil, fmt.Errorf("a frame of %d bytes is too long", length)
+		return 0, nil, fmt.Errorf("frame of %d bytes exceeds the limit", length)
 	}
 	body = make([]byte, length)
 	_, err = io.ReadFull(r, body)
 	return header[4], body, err
 }
 
-// answerFrame returns the body of an answer to a call.
+// answerFrame returns the body of the reply to a call.
 func answerFrame(id uint32, status byte, data []byte) []byte {
 	body := binary.BigEndian.AppendUint32(make([]byte, 0, 5+len(data)), id)
 	return append(append(body, status), data...)

@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What a filter reads of a system call: the fields of struct seccomp_data. Of
-// an argument it reads the lower half, the only one that the kernel uses for
-// the flags and numbers compared here.
+// The fields of struct seccomp_data that a filter reads. Of an argument it
+// reads only the lower half: the kernel uses no more for the flags and numbers
+// compared here.
 const (
 	offsetNumber    = 0
 	offsetArch      = 4
@@ -25,8 +25,8 @@ const (
 	missing = unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)
 )
 
-// threadFlags are the flags of clone that make a thread, in Go and in the C
-// library. A process, a namespace or a traced thread needs another one.
+// threadFlags are the clone flags that start a thread, in Go and in the C
+// library. A process, a namespace or a traced thread needs other flags.
 const threadFlags = unix.CLONE_VM | unix.CLONE_FS | unix.CLONE_FILES | unix.CLONE_SIGHAND | unix.CLONE_THREAD | unix.CLONE_SYSVSEM |
 	unix.CLONE_SETTLS | unix.CLONE_PARENT_SETTID | unix.CLONE_CHILD_SETTID | unix.CLONE_CHILD_CLEARTID | unix.CLONE_DETACHED
 
@@ -40,7 +40,7 @@ func seccomp() error {
 	for _, number := range allowedCalls() {
 		rules.when(unix.BPF_JEQ, uint32(number), allow)
 	}
-	// The C library falls back to clone, whose flags a filter can read.
+	// The C library falls back to clone, whose flags a filter can check.
 	rules.when(unix.BPF_JEQ, unix.SYS_CLONE3, missing)
 	rules.forCall(unix.SYS_CLONE, 0, func(r *filter) {
 		r.unless(unix.BPF_JSET, unix.CLONE_THREAD, deny)
@@ -49,7 +49,7 @@ func seccomp() error {
 	for _, number := range []uint32{unix.SYS_MMAP, unix.SYS_MPROTECT} {
 		rules.forCall(number, 2, func(r *filter) { r.when(unix.BPF_JSET, unix.PROT_EXEC, deny) })
 	}
-	// Go preempts its threads by signals; no other process gets one.
+	// Go preempts its threads with signals. No other process may receive one.
 	rules.forCall(unix.SYS_TGKILL, 0, func(r *filter) { r.unless(unix.BPF_JEQ, uint32(os.Getpid()), deny) })
 	rules.add(unix.BPF_RET|unix.BPF_K, deny)
 
@@ -61,49 +61,49 @@ func seccomp() error {
 	return nil
 }
 
-// allowedCalls are the system calls, by their numbers, that the Go runtime,
-// the C library's threads and a run's protocol need whatever their arguments.
-// None of them opens, creates or renames anything, or reaches another process.
+// allowedCalls are the system calls that the Go runtime, the C library's
+// threads and the protocol of a run need, with any arguments. None of them
+// opens, creates or renames a file, or affects another process.
 func allowedCalls() []uintptr {
 	return []uintptr{
-		// Memory; new mappings are below.
+		// Memory; new mappings are handled below.
 		unix.SYS_MUNMAP, unix.SYS_MADVISE, unix.SYS_BRK,
 		// Threads.
 		unix.SYS_FUTEX, unix.SYS_SCHED_YIELD, unix.SYS_SCHED_GETAFFINITY, unix.SYS_SET_ROBUST_LIST, unix.SYS_RSEQ, unix.SYS_MEMBARRIER,
 		unix.SYS_GETPID, unix.SYS_GETTID,
 		// Clocks.
 		unix.SYS_CLOCK_GETTIME, unix.SYS_CLOCK_NANOSLEEP, unix.SYS_NANOSLEEP, unix.SYS_GETTIMEOFDAY, unix.SYS_RESTART_SYSCALL,
-		// The files that are open: the pipes to the gateway, the memory meter
-		// and the runtime's poller.
+		// Open files: the pipes to the gateway, the memory meter and the
+		// runtime's poller.
 		unix.SYS_READ, unix.SYS_WRITE, unix.SYS_PREAD64, unix.SYS_CLOSE, unix.SYS_EPOLL_CTL, unix.SYS_EPOLL_PWAIT,
 		// Signals.
 		unix.SYS_RT_SIGACTION, unix.SYS_RT_SIGPROCMASK, unix.SYS_RT_SIGRETURN, unix.SYS_SIGALTSTACK,
-		// The process itself, and its end.
+		// The process itself, and its exit.
 		unix.SYS_GETRUSAGE, unix.SYS_GETRANDOM, unix.SYS_EXIT, unix.SYS_EXIT_GROUP,
 	}
 }
 
-// filter is a program for seccomp, in the making.
+// filter is a seccomp program being built.
 type filter []unix.SockFilter
 
 func (f *filter) add(code uint16, operand uint32) {
 	*f = append(*f, unix.SockFilter{Code: code, K: operand})
 }
 
-// when ends with action if the comparison holds.
+// when returns action if the comparison is true.
 func (f *filter) when(comparison uint16, operand, action uint32) {
 	*f = append(*f, unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_K | comparison, K: operand, Jf: 1})
 	f.add(unix.BPF_RET|unix.BPF_K, action)
 }
 
-// unless ends with action if the comparison does not hold.
+// unless returns action if the comparison is false.
 func (f *filter) unless(comparison uint16, operand, action uint32) {
 	*f = append(*f, unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_K | comparison, K: operand, Jt: 1})
 	f.add(unix.BPF_RET|unix.BPF_K, action)
 }
 
-// forCall allows one system call unless check, which compares one of its
-// arguments, ends with another action.
+// forCall allows one system call. check, which compares one of its arguments,
+// can return another action first.
 func (f *filter) forCall(number uint32, argument int, check func(*filter)) {
 	var rules filter
 	rules.add(unix.BPF_LD|unix.BPF_W|unix.BPF_ABS, uint32(offsetArguments+argument*argumentSize))

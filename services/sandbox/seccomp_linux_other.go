@@ -4,5 +4,6 @@ package sandbox
 
 import "errors"
 
-// seccomp is not written for this architecture: the other means hold there.
+// seccomp is not implemented for this architecture. The other measures still
+// apply.
 func seccomp() error { return errors.ErrUnsupported }

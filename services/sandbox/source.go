@@ -13,29 +13,29 @@ import (
 // whose value is an async function without parameters.
 type program struct {
 	text string
-	// back finds the place in the submitted code.
+	// back maps positions to the submitted code.
 	back *sourceMap
-	// wrapped is how many lines stand before the submitted ones in what was
-	// compiled, and shifted by how many columns a line of text was moved.
+	// wrapped is the number of lines before the submitted ones in the compiled
+	// text. shifted is the number of columns by which a line of text was moved.
 	wrapped int
 	shifted map[int]int
 	lines   int // of the submitted code
 }
 
-// mistake is why code cannot be compiled. Line and column count from 1.
+// mistake is a compile error. Line and column count from 1.
 type mistake struct {
 	message      string
 	line, column int
 }
 
 const (
-	// userLine is the line at which the compiled code begins. Frames of a
-	// stack in lines before it are the prelude's.
+	// userLine is the first line of the compiled code. Stack frames in earlier
+	// lines are those of the prelude.
 	userLine = 10_000
-	// opening is put before code that is a function's body.
+	// opening is put before code that is a function body.
 	opening = "async function $main() {\n"
-	// NoModules is what is said of code that imports something.
-	NoModules = "there are no modules here: the tools are constants of the program, and nothing can be imported"
+	// NoModules is the message for code that imports modules.
+	NoModules = "Imports are not supported. The tools are already constants of the program."
 )
 
 var (
@@ -50,13 +50,13 @@ var (
 	firstWord     = regexp.MustCompile(`^[a-z]+\b`)
 )
 
-// statementWords begin statements that have no value.
+// statementWords start statements that have no value.
 const statementWords = " var let const if for while do switch try throw return break continue debugger with export class function using "
 
-// compile turns submitted TypeScript into a program, or says why it cannot.
-// It takes the body of a function with await and return, an arrow or a function, a module that
-// exports one, and each of these in a Markdown fence. The value of the last
-// expression is the result when nothing is returned.
+// compile compiles submitted TypeScript to a program, or returns the error.
+// Accepted are the body of a function with await and return, an arrow or a
+// function, a module that exports one, and each of these in a Markdown fence.
+// Without a return statement the result is the value of the last expression.
 func compile(code string) (*program, *mistake) {
 	code = unfence(strings.TrimPrefix(code, "\ufeff"))
 	var asModule *mistake
@@ -74,8 +74,8 @@ func compile(code string) (*program, *mistake) {
 	return p, m
 }
 
-// unfence removes a Markdown fence around the whole code and keeps its lines
-// where they are.
+// unfence removes a Markdown fence around the whole code. Line numbers don't
+// change.
 func unfence(code string) string {
 	open := fence.FindString(code)
 	trimmed := strings.TrimRight(code, " \t\r\n")
@@ -86,7 +86,7 @@ func unfence(code string) string {
 }
 
 // AsModule returns submitted code as a TypeScript module for the compiler, and
-// how many lines it puts before those of the code.
+// the number of lines that it puts before the code.
 func AsModule(code string) (module string, before int) {
 	code = unfence(strings.TrimPrefix(code, "\ufeff"))
 	if moduleLine.MatchString(code) {
@@ -95,8 +95,8 @@ func AsModule(code string) (module string, before int) {
 	return "export {};" + opening + code + "\n}\n", 1
 }
 
-// transform strips the types. Its output has every statement on a line of its
-// own, indented by its depth, and no line break within a string or a template.
+// transform removes the types. In its output every statement is on its own
+// line, indented by its depth, and no string or template contains a line break.
 func transform(code string) (lines []string, back *sourceMap, m *mistake) {
 	result := api.Transform(code, api.TransformOptions{
 		Loader: api.LoaderTS, Target: api.ES2023, Supported: map[string]bool{"template-literal": false, "top-level-await": true},
@@ -117,25 +117,25 @@ func transform(code string) (lines []string, back *sourceMap, m *mistake) {
 	return strings.Split(strings.TrimRight(string(result.Code), "\n"), "\n"), back, nil
 }
 
-// compileBody compiles code that is the body of a function.
+// compileBody compiles code that is a function body.
 func compileBody(code string) (*program, *mistake) {
 	total := strings.Count(code, "\n") + 1
 	lines, back, m := transform(opening + code + "\n}")
 	if m != nil {
 		m.line--
 		if m.line > total || m.line < 1 {
-			m.message, m.line, m.column = "Unexpected end of the code: something is not closed", total, 1
+			m.message, m.line, m.column = "Unexpected end of code: something is not closed", total, 1
 		}
 		return nil, m
 	}
 	begin := slices.Index(lines, strings.TrimSpace(opening))
-	if begin < 0 && slices.Contains(lines, "async function $main() {}") { // an empty body
+	if begin < 0 && slices.Contains(lines, "async function $main() {}") { // empty body
 		return &program{text: "(async function () {})", back: back, wrapped: 1, lines: total}, nil
 	}
 	end := len(lines) - 1
 	for i := begin + 1; i <= end; i++ {
 		if begin < 0 || i < end && lines[i] != "" && lines[i][0] != ' ' || i == end && lines[i] != "}" {
-			return nil, &mistake{message: "a brace is closed that was never opened", line: max(1, min(total, firstLine(back, i)-1)), column: 1}
+			return nil, &mistake{message: "Unexpected closing brace", line: max(1, min(total, firstLine(back, i)-1)), column: 1}
 		}
 	}
 	p := &program{back: back, wrapped: 1, lines: total, shifted: map[int]int{}}
@@ -149,15 +149,16 @@ func compileBody(code string) (*program, *mistake) {
 	return p, nil
 }
 
-// firstLine returns the first line, from 1, of what was compiled to a line.
+// firstLine returns the first source line, from 1, that was compiled to the
+// line generated.
 func firstLine(back *sourceMap, generated int) int {
 	line, _ := back.find(generated, 0)
 	return line + 1
 }
 
-// result makes the program return the value of the last expression. It
-// returns a line to be added when the program is nothing but functions: that
-// returns the main one.
+// result changes the program to return the value of its last expression. If the
+// program is only function declarations, it returns a line to append that
+// returns the main function.
 func (p *program) result(body []string, offset int, indent string) string {
 	var statements []int
 	for i, line := range body {
@@ -199,8 +200,8 @@ func isExpression(statement string) bool {
 	return statement[0] != '{' && statement[0] != ';' && statement[0] != '@' && !labelled.MatchString(statement)
 }
 
-// compileModule compiles code that exports its function. It returns neither a
-// program nor a mistake for code without exports.
+// compileModule compiles code that exports its function. For code without
+// exports it returns neither a program nor an error.
 func compileModule(code string) (*program, *mistake) {
 	lines, back, m := transform(code)
 	if m != nil {
@@ -255,8 +256,8 @@ func compileModule(code string) (*program, *mistake) {
 	return p, nil
 }
 
-// exportedMain returns the local name of what an export clause exports as
-// default, else of the last one.
+// exportedMain returns the local name of the default export of an export
+// clause, or else of its last export.
 func exportedMain(main, clause string) string {
 	for part := range strings.SplitSeq(clause, ",") {
 		local, as, renamed := strings.Cut(strings.TrimSpace(part), " as ")
@@ -277,7 +278,7 @@ func (p *program) cut(lines []string, i int, old, by string) {
 	p.shifted[i] = len(by) - len(old)
 }
 
-// moveDown counts one line more before the compiled lines.
+// moveDown adds one line before the compiled lines.
 func (p *program) moveDown() {
 	moved := map[int]int{}
 	for line, by := range p.shifted {
@@ -287,9 +288,9 @@ func (p *program) moveDown() {
 	p.back.down = 1
 }
 
-// place returns where, in the submitted code, the compiled line and column
-// come from. All count from 1; line counts from the program's first line. ok
-// is false for lines that the compiler added.
+// place returns the position in the submitted code of a compiled line and
+// column. All count from 1; line counts from the program's first line. ok is
+// false for lines that the compiler added.
 func (p *program) place(line, column int) (atLine, atColumn int, ok bool) {
 	l, c := p.back.find(line-1, max(0, column-1-p.shifted[line-1]))
 	l -= p.wrapped

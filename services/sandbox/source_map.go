@@ -6,19 +6,19 @@ import (
 	"strings"
 )
 
-// segment says that from a column of a compiled line on, the text comes from
-// a place of the source. All count from 0.
+// segment maps the text from a column of a compiled line on to a position in
+// the source. All count from 0.
 type segment struct{ column, line, sourceColumn int }
 
-// sourceMap finds the places of compiled code in its source (ECMA-426).
+// sourceMap maps positions in compiled code to its source (ECMA-426).
 type sourceMap struct {
 	lines [][]segment
-	down  int // lines that were put before the compiled ones later
+	down  int // lines inserted before the compiled ones afterwards
 }
 
 const base64Digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 
-// parseSourceMap reads a map with one source.
+// parseSourceMap parses a map with one source.
 func parseSourceMap(raw []byte) (*sourceMap, error) {
 	var doc struct {
 		Mappings string `json:"mappings"`
@@ -51,14 +51,14 @@ func parseSourceMap(raw []byte) (*sourceMap, error) {
 	return m, nil
 }
 
-// decodeVLQ reads the base64 variable-length quantities of one segment.
+// decodeVLQ decodes the base64 variable-length quantities of one segment.
 func decodeVLQ(s string) ([]int, error) {
 	var fields []int
 	value, shift := 0, 0
 	for i := range len(s) {
 		digit := strings.IndexByte(base64Digits, s[i])
 		if digit < 0 || shift > 30 {
-			return nil, errors.New("the source map cannot be read")
+			return nil, errors.New("invalid source map")
 		}
 		value |= digit & 31 << shift
 		shift += 5
@@ -73,13 +73,13 @@ func decodeVLQ(s string) ([]int, error) {
 		value, shift = 0, 0
 	}
 	if shift != 0 || len(fields) == 0 {
-		return nil, errors.New("the source map cannot be read")
+		return nil, errors.New("invalid source map")
 	}
 	return fields, nil
 }
 
-// find returns the source's line and column of a compiled one; -1 when the
-// line comes from nowhere. All count from 0.
+// find returns the source line and column of a compiled position, or -1 for a
+// line without a source. All count from 0.
 func (m *sourceMap) find(line, column int) (atLine, atColumn int) {
 	line -= m.down
 	if line < 0 || line >= len(m.lines) || len(m.lines[line]) == 0 {

@@ -1,7 +1,6 @@
-// Package sandbox runs submitted code in child processes without files and
-// networks. It has both sides: the pool of children with the messages that they
-// exchange with the gateway, and the child with its compiler, its engine and
-// what confines it.
+// Package sandbox runs submitted code in child processes without access to
+// files and networks. It contains both sides: the pool of children and its
+// protocol, and the child with its compiler, engine and confinement.
 package sandbox
 
 import (
@@ -17,22 +16,22 @@ import (
 	"modernc.org/quickjs"
 )
 
-// WorkerCommand is the hidden command with which the gateway's binary runs
-// code: `gateway code-worker`.
+// WorkerCommand is the hidden command of the gateway's binary that runs code:
+// `gateway code-worker`.
 const WorkerCommand = "code-worker"
 
 //go:embed prelude.js
 var prelude string
 
 // IsWorker reports whether the process with these arguments (os.Args) was
-// started to run code. A program that starts runs, also a test, must ask
-// first and answer with WorkerMain.
+// started to run code. A program that runs code, including a test, must call it
+// first and then call WorkerMain.
 func IsWorker(args []string) bool { return len(args) > 1 && args[1] == WorkerCommand }
 
-// WorkerMain is the whole process of a child: it confines itself, runs one
-// piece of code that arrives on standard input, reports on standard output
-// and returns the exit code. The process ends with its input, whatever the
-// code does, so that no child outlives the gateway.
+// WorkerMain is the main function of a child. It confines the process, runs one
+// piece of code from standard input, reports on standard output and returns the
+// exit code. The process always exits when its input ends, so that no child
+// outlives the gateway.
 func WorkerMain() int {
 	if err := work(os.Stdin, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "code-worker:", err)
@@ -46,22 +45,22 @@ func work(in io.Reader, out io.Writer) error {
 	runtime.GOMAXPROCS(2)
 	debug.SetMaxStack(childStack)
 	debug.SetMemoryLimit(memoryHeadroom / 2)
-	time.Local = time.UTC // a child has no settings, not even a time zone
+	time.Local = time.UTC // a child has no settings, including a time zone
 	engine, err := newEngine(out)
 	if err != nil {
 		return err
 	}
-	// The first compilation sets up tables; no run should wait for that.
+	// The first compilation builds tables. Do it before a run waits for it.
 	if _, m := compile("export default async () => 1"); m != nil {
-		return fmt.Errorf("the compiler does not work: %v", m)
+		return fmt.Errorf("compiler self-test failed: %v", m)
 	}
 	if _, m := compile("await 1; `${1}`"); m != nil {
-		return fmt.Errorf("the compiler does not work: %v", m)
+		return fmt.Errorf("compiler self-test failed: %v", m)
 	}
 	engine.memory = newMemoryMeter()
 	confined, err := confine()
 	if err != nil {
-		return fmt.Errorf("the process cannot be confined: %w", err)
+		return fmt.Errorf("confine worker: %w", err)
 	}
 	if err := engine.send(frameReady, readyMessage{CPUMillis: usedByProcess().Milliseconds(), Confined: confined}); err != nil {
 		return err
@@ -69,14 +68,14 @@ func work(in io.Reader, out io.Writer) error {
 	frames := bufio.NewReaderSize(in, 64<<10)
 	start, err := readStart(frames)
 	if err != nil || start == nil {
-		return err // nobody needed this child
+		return err // this child was not needed
 	}
 	engine.waiting = engine.memory.peak()
 	go engine.read(frames)
 	return engine.run(start)
 }
 
-// newEngine returns an engine with the prelude in place.
+// newEngine returns an engine with the prelude loaded.
 func newEngine(out io.Writer) (*engine, error) {
 	vm, err := quickjs.NewVM()
 	if err != nil {
@@ -90,7 +89,7 @@ func newEngine(out io.Writer) (*engine, error) {
 	}
 	made, err := vm.EvalValue("("+trimExpression(prelude)+")(host)", quickjs.EvalGlobal)
 	if err != nil {
-		return nil, fmt.Errorf("the prelude does not run: %w", err)
+		return nil, fmt.Errorf("load prelude: %w", err)
 	}
 	for name, into := range map[string]*quickjs.Value{"prepare": &e.prepare, "begin": &e.begin, "settle": &e.settle, "fire": &e.fire, "advance": &e.advance} {
 		atom, err := vm.NewAtom(name)

@@ -1,6 +1,6 @@
 package schema
 
-// applied calls f with every schema that judges the same value as n does.
+// applied calls f with every schema that applies to the same value as n.
 func (d *Document) applied(n *Node, f func(*Node)) {
 	if !n.Is('{') {
 		return
@@ -29,8 +29,8 @@ func (d *Document) applied(n *Node, f func(*Node)) {
 	}
 }
 
-// circular reports whether some schema judges a value by itself again, so
-// that a check would never end.
+// circular reports whether a schema applies itself to the same value again, so
+// that validation would never end.
 func (d *Document) circular() bool {
 	const open, done = 1, 2
 	state := map[*Node]int{}
@@ -62,16 +62,16 @@ func (d *Document) circular() bool {
 	return found
 }
 
-// meter counts what a check of a value costs at most.
+// meter counts the maximum cost of validating a value.
 type meter struct {
 	doc  *Document
 	left int
 }
 
-// affordable reports whether a value can be checked within maxCheckSteps. Each
-// schema that looks at a part of the value is a step. Large parts and lists
-// count more, and those deep inside even more, since the library writes them
-// into messages and copies these on every level.
+// affordable reports whether a value can be validated within maxCheckSteps.
+// Each schema that applies to a part of the value is a step. Large and deeply
+// nested parts and lists count more: the library writes them into messages,
+// which it copies at every level.
 func affordable(doc *Document, value *Node) bool {
 	m := &meter{doc: doc, left: maxCheckSteps}
 	m.visit(doc.root, value, 0)

@@ -11,25 +11,24 @@ import (
 	"mcpgateway/services/nearest"
 )
 
-// explainMismatch says in one sentence what is wrong with arguments that a
-// schema does not accept: where, and what would be right there.
+// explainMismatch returns one sentence that explains why a schema rejects
+// arguments: where, and what would be valid there.
 func explainMismatch(doc *Document, value *Node) string {
 	e := &explainer{doc: doc, left: maxCheckSteps}
 	if text := e.explain(doc.root, value, "", 0); text != "" {
 		return text
 	}
-	return "the arguments do not fit the tool's inputSchema"
+	return "they don't match the tool's inputSchema"
 }
 
-// explainer looks for the first thing that is wrong. It knows fewer keywords
-// than the check itself.
+// explainer finds the first error of a value. It supports fewer keywords than
+// the validation itself.
 type explainer struct {
 	doc  *Document
 	left int
 }
 
-// explain returns what is wrong with a value at a path, or an empty text when
-// it sees nothing.
+// explain returns the error of a value at a path, or "" if it finds none.
 func (e *explainer) explain(n, value *Node, path string, depth int) string {
 	if e.left--; e.left < 0 || depth > MaxNesting {
 		return ""
@@ -73,7 +72,7 @@ func (e *explainer) explain(n, value *Node, path string, depth int) string {
 	return text
 }
 
-// ownKeywords judges the keywords about the value as a whole.
+// ownKeywords checks the keywords that apply to the value as a whole.
 func (e *explainer) ownKeywords(n, value *Node, path string) string {
 	types := n.Types()
 	if len(types) > 0 && !(value.Is('n') && n.Get("nullable").Is('t')) {
@@ -196,8 +195,8 @@ func (e *explainer) items(n, value *Node, path string, depth int) string {
 	return ""
 }
 
-// alternatives returns what is wrong when no branch fits: about the one branch
-// that is of the value's type, or about all.
+// alternatives returns the error when no branch matches: that of the only
+// branch with the value's type, or one about all branches.
 func (e *explainer) alternatives(branches []*Node, value *Node, path string, depth int) string {
 	if len(branches) == 0 {
 		return ""
@@ -228,10 +227,10 @@ func (e *explainer) alternatives(branches []*Node, value *Node, path string, dep
 	if candidates == 0 && len(kinds) > 0 {
 		return at(path, "must be "+joinOr(kinds)+", not "+kindOf(value))
 	}
-	return at(path, fmt.Sprintf("fits none of the %d alternatives", len(branches)))
+	return at(path, fmt.Sprintf("matches none of the %d alternatives", len(branches)))
 }
 
-// listValues names the values that are allowed, and the one that was meant.
+// listValues lists the allowed values and suggests the closest one.
 func (e *explainer) listValues(values []*Node, value *Node) string {
 	var texts, words []string
 	for _, v := range values {
@@ -264,7 +263,7 @@ func at(path, text string) string {
 	return path + ": " + text
 }
 
-// pathTo returns the path of a member, readable and of bounded length.
+// pathTo returns the readable path of a member, limited in length.
 func pathTo(path, name string) string {
 	if len(path) > 4*maxShownValue {
 		path = "…"
@@ -278,7 +277,7 @@ func pathTo(path, name string) string {
 	return path + "." + name
 }
 
-// shown returns a name as a message shows it.
+// shown returns a name in the form used in messages.
 func shown(name string) string { return "'" + OneLine(name, maxShownValue) + "'" }
 
 func joinOr(names []string) string {

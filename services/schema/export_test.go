@@ -1,5 +1,5 @@
 package schema
 
-// LimitCompiled replaces the bound of what a validator keeps, in bytes, so
-// that a test need not fill it.
+// LimitCompiled replaces a validator's cache limit, in bytes, so that a test
+// doesn't have to fill it.
 func (v *Validator) LimitCompiled(n int) { v.limit = n }

@@ -1,6 +1,6 @@
-// Package schema reads JSON Schema, drafts 4 to 2020-12: the values of a schema
-// in their order, what its references mean, and whether arguments fit. Every
-// reading is bounded in size, depth and work, and nothing is ever fetched.
+// Package schema reads JSON Schema, drafts 4 to 2020-12: it parses schemas with
+// their order, resolves references and validates arguments. Size, depth and
+// work are limited, and nothing is ever fetched.
 package schema
 
 import (
@@ -15,11 +15,11 @@ import (
 
 // Node is one JSON value of a schema, with its members in order.
 type Node struct {
-	Kind    byte   // of jsontext: { [ " 0 t f n
+	Kind    byte   // as in jsontext: { [ " 0 t f n
 	Text    string // of a string, decoded; of a number, as written
 	Members []Member
 	Items   []*Node
-	Raw     []byte // its JSON
+	Raw     []byte // the JSON text
 }
 
 // Member is a member of an object.
@@ -28,17 +28,17 @@ type Member struct {
 	Value *Node
 }
 
-// The errors of a value that is too much to read.
+// The errors of values beyond the limits.
 var (
-	ErrTooLarge = errors.New("the schema is too large")
-	ErrTooDeep  = errors.New("the schema is nested too deeply")
+	ErrTooLarge = errors.New("schema is too large")
+	ErrTooDeep  = errors.New("schema is nested too deeply")
 )
 
-// Parse reads one JSON value of at most MaxBytes. Of members with the
-// same name the last one counts. Half of a surrogate pair becomes U+FFFD.
+// Parse parses one JSON value of at most MaxBytes. If names are repeated, the
+// last member counts. An unpaired surrogate becomes U+FFFD.
 func Parse(raw []byte) (*Node, error) { return ParseValue(raw, MaxBytes) }
 
-// ParseValue reads one JSON value of at most limit bytes.
+// ParseValue parses one JSON value of at most limit bytes.
 func ParseValue(raw []byte, limit int) (*Node, error) {
 	if len(raw) > limit {
 		return nil, ErrTooLarge
@@ -49,7 +49,7 @@ func ParseValue(raw []byte, limit int) (*Node, error) {
 		return nil, err
 	}
 	if _, err := d.ReadToken(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("there is more than one JSON value")
+		return nil, errors.New("more than one JSON value")
 	}
 	return n, nil
 }
@@ -83,12 +83,12 @@ func readNode(d *jsontext.Decoder, raw []byte, depth int) (*Node, error) {
 	case '{':
 		err = n.readMembers(d, raw, depth)
 	}
-	n.Raw = bytes.TrimLeft(raw[begin:d.InputOffset()], " \t\r\n,:") // without what separates it from the value before
+	n.Raw = bytes.TrimLeft(raw[begin:d.InputOffset()], " \t\r\n,:") // without the separator before it
 	return n, err
 }
 
 func (n *Node) readMembers(d *jsontext.Decoder, raw []byte, depth int) error {
-	var at map[string]int // only kept for objects in which a search would be slow
+	var at map[string]int // only for objects so large that a search would be slow
 	for d.PeekKind() != '}' {
 		name, err := d.ReadToken()
 		if err != nil {
@@ -118,7 +118,7 @@ func (n *Node) readMembers(d *jsontext.Decoder, raw []byte, depth int) error {
 	return err
 }
 
-// find returns the place of a member, or the place that a new one would get.
+// find returns the index of a member, or the index that a new one would get.
 func (n *Node) find(name string, at map[string]int) (int, bool) {
 	if at != nil {
 		if i, ok := at[name]; ok {
@@ -148,7 +148,7 @@ func (n *Node) Get(name string) *Node {
 // Has reports whether there is a member called name.
 func (n *Node) Has(name string) bool { return n.Get(name) != nil }
 
-// Is reports whether the node is of a kind; nil is of none.
+// Is reports whether the node is of a kind. A nil node has no kind.
 func (n *Node) Is(kind byte) bool { return n != nil && n.Kind == kind }
 
 // ObjectOf returns the member called name if it is an object, else nil.
@@ -186,7 +186,7 @@ func (n *Node) StringsOf(name string) []string {
 	return out
 }
 
-// Types returns the names in the keyword type; nil when it says nothing.
+// Types returns the names in the keyword type, or nil without that keyword.
 func (n *Node) Types() []string {
 	if t := n.StringOf("type"); t != "" {
 		return []string{t}
@@ -194,10 +194,10 @@ func (n *Node) Types() []string {
 	return n.StringsOf("type")
 }
 
-// isSchema reports whether the node can be a schema at all.
+// isSchema reports whether the node's type allows it to be a schema.
 func (n *Node) isSchema() bool { return n.Is('{') || n.Is('t') || n.Is('f') }
 
-// All returns the members of a node, none for nil.
+// All returns the members of a node, or none for nil.
 func (n *Node) All() []Member {
 	if n == nil {
 		return nil
@@ -205,7 +205,7 @@ func (n *Node) All() []Member {
 	return n.Members
 }
 
-// CountOf returns the member called name as a number of things.
+// CountOf returns the member called name as a count.
 func (n *Node) CountOf(name string) (int, bool) {
 	m := n.Get(name)
 	if !m.Is('0') {
@@ -218,7 +218,7 @@ func (n *Node) CountOf(name string) (int, bool) {
 	return int(f), true
 }
 
-// boundOf returns the member called name as a number of things, or nil.
+// boundOf returns the member called name as a count, or nil.
 func (n *Node) boundOf(name string) *int {
 	if count, ok := n.CountOf(name); ok {
 		return &count
@@ -245,14 +245,14 @@ func (n *Node) float() float64 {
 	return f
 }
 
-// plain returns the value as the library reads it.
+// plain returns the value in the library's representation.
 func (n *Node) plain() any {
 	switch n.Kind {
 	case '"':
 		return n.Text
 	case '0':
 		f, err := strconv.ParseFloat(n.Text, 64)
-		if err != nil { // beyond what a double holds
+		if err != nil { // outside the range of a double
 			return n.Text
 		}
 		return f
@@ -274,13 +274,13 @@ func (n *Node) plain() any {
 	return nil
 }
 
-// AdmitsObject reports whether the types of a schema have objects among them.
+// AdmitsObject reports whether the types of a schema include objects.
 func (n *Node) AdmitsObject() bool {
 	types := n.Types()
 	return len(types) == 0 || slices.Contains(types, "object")
 }
 
-// LiteralsOf returns the values that enum or const admit.
+// LiteralsOf returns the values that enum or const allow.
 func LiteralsOf(n *Node) (values []*Node, ok bool) {
 	if value := n.Get("const"); value != nil {
 		return []*Node{value}, true

@@ -7,7 +7,7 @@ import (
 	"mcpgateway/services/schema"
 )
 
-func TestNodesKeepTheirText(t *testing.T) {
+func TestParseKeepsOrderAndText(t *testing.T) {
 	root, err := schema.Parse([]byte(" {\"a\" :\t[ 1 , \"x\\u0079\" ,{\"b\":null}] , \"c\":-1.50e3 } "))
 	if err != nil {
 		t.Fatal(err)
@@ -25,7 +25,7 @@ func TestNodesKeepTheirText(t *testing.T) {
 	}
 }
 
-func TestReferencesOutOfASchemaAreFound(t *testing.T) {
+func TestOutside(t *testing.T) {
 	for raw, want := range map[string]string{
 		`{"$ref":"#/a"}`: "", `{"$ref":"other.json"}`: "", `{"$ref":"http://json-schema.org/draft-07/schema#"}`: "", `{"properties":{"$ref":{"type":"string"}}}`: "",
 		`["$ref","http://a"]`: "", `{"a":"$ref","b":"http://a"}`: "", `{"$ref":`: "", `{"$ref":7,"a":"file:///x"}`: "",
@@ -37,7 +37,7 @@ func TestReferencesOutOfASchemaAreFound(t *testing.T) {
 		`{"allOf":[{"$ref":"#/a"},{"x":["ef\"",{"$ref":"urn:z"}]}]}`: "urn:z",
 	} {
 		if got := schema.Outside([]byte(raw)); got != want {
-			t.Errorf("%.60s: %q, want %q", raw, got, want)
+			t.Errorf("Outside(%.60s) = %q, want %q", raw, got, want)
 		}
 	}
 }

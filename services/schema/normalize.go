@@ -10,32 +10,33 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// normalizer turns a schema of any draft into one of 2020-12 that the library
-// understands: only keywords that it judges as they are meant, references only
-// to definitions of its own making. What it leaves out makes the check wider.
+// normalizer converts a schema of any draft to 2020-12 for the library. It
+// keeps only keywords that the library evaluates correctly, and references only
+// to definitions that it creates. Whatever it omits makes the validation more
+// permissive.
 type normalizer struct {
 	doc      *Document
-	names    map[*Node]string // of the definitions
-	queue    []*Node          // definitions that are still to be written
-	branches int              // alternatives and conditions
+	names    map[*Node]string // names of the definitions
+	queue    []*Node          // definitions still to be written
+	branches int              // number of alternatives and conditions
 	depth    int              // deepest level
 	steps    int              // instructions of compiled patterns
 	nodes    int
-	path     int // bytes of the path to the present part
-	paths    int // of all parts together, which the library keeps
+	path     int // bytes of the path to the current part
+	paths    int // bytes of the paths of all parts, which the library stores
 	err      error
-	// inexact is set when something was left out. Then lenient drops what would
-	// turn a wider part into a narrower whole: negations, conditions, and that
-	// not more than one alternative may fit.
+	// inexact is set when something was omitted. Then lenient also drops
+	// keywords for which a more permissive part makes the whole stricter:
+	// negations, conditions, and oneOf's limit of one match.
 	inexact, lenient bool
 }
 
-// normalize returns the schema of a document for the library and how many
-// instructions its patterns take. It returns an error that says why arguments
-// cannot be checked against it.
+// normalize returns the schema of a document for the library and the number of
+// instructions of its patterns. It returns an error with the reason when
+// arguments can't be validated against it.
 func normalize(doc *Document) (*jsonschema.Schema, int, error) {
 	if doc.mixed {
-		return nil, 0, errors.New("parts of its schema have identifiers of their own")
+		return nil, 0, errors.New("parts of its schema have their own identifiers")
 	}
 	schema, steps, inexact, err := normalizeAs(doc, false)
 	if err == nil && inexact {
@@ -57,9 +58,9 @@ func normalizeAs(doc *Document, lenient bool) (schema *jsonschema.Schema, steps 
 	case z.err != nil:
 		return nil, 0, false, z.err
 	case z.branches*z.depth > MaxValidationCost:
-		return nil, 0, false, fmt.Errorf("its schema has %d alternatives in %d levels, which is too much to check", z.branches, z.depth)
+		return nil, 0, false, fmt.Errorf("its schema has %d alternatives in %d levels, too many to check", z.branches, z.depth)
 	case doc.circular():
-		return nil, 0, false, errors.New("a part of its schema is defined by itself")
+		return nil, 0, false, errors.New("a part of its schema refers only to itself")
 	}
 	if len(defs) > 0 {
 		root.Defs = defs
@@ -73,7 +74,7 @@ func (z *normalizer) fail(format string, args ...any) {
 	}
 }
 
-// below returns the schema at a place whose path is longer by a name.
+// below returns the schema one level deeper, at a path longer by name.
 func (z *normalizer) below(n *Node, depth int, name string) *jsonschema.Schema {
 	length := len("/patternProperties/") + len(name)
 	z.path += length
@@ -96,7 +97,7 @@ func (z *normalizer) schema(n *Node, depth int) *jsonschema.Schema {
 		out.Not = &jsonschema.Schema{}
 		return out
 	case !n.Is('{'):
-		z.fail("a part of its schema is no schema")
+		z.fail("a part of its schema is not a valid schema")
 		return out
 	}
 	for _, unread := range [...]string{"$dynamicRef", "$recursiveRef", "unevaluatedProperties", "unevaluatedItems"} {
@@ -119,7 +120,7 @@ func (z *normalizer) schema(n *Node, depth int) *jsonschema.Schema {
 func (z *normalizer) reference(ref string) string {
 	target, _ := z.doc.Resolve(ref)
 	if target == nil {
-		z.fail("its schema refers to another one, %s, which is not in it", OneLine(ref, MaxTagText))
+		z.fail("its schema refers to %s, which it doesn't contain", OneLine(ref, MaxTagText))
 		return ""
 	}
 	name := z.names[target]
@@ -170,13 +171,13 @@ func (z *normalizer) values(n *Node, out *jsonschema.Schema) {
 func (z *normalizer) numbers(n *Node, out *jsonschema.Schema) {
 	out.Minimum, out.Maximum = n.NumberOf("minimum"), n.NumberOf("maximum")
 	out.ExclusiveMinimum, out.ExclusiveMaximum = n.NumberOf("exclusiveMinimum"), n.NumberOf("exclusiveMaximum")
-	if n.Get("exclusiveMinimum").Is('t') { // up to draft-04
+	if n.Get("exclusiveMinimum").Is('t') { // draft-04 and earlier
 		out.ExclusiveMinimum, out.Minimum = out.Minimum, nil
 	}
 	if n.Get("exclusiveMaximum").Is('t') {
 		out.ExclusiveMaximum, out.Maximum = out.Maximum, nil
 	}
-	// The library divides doubles, which no fraction survives.
+	// The library divides doubles, which is not exact for fractions.
 	if m := n.NumberOf("multipleOf"); m != nil && *m >= 1 && *m == math.Trunc(*m) {
 		out.MultipleOf = m
 	} else if m != nil {
@@ -222,7 +223,7 @@ func (z *normalizer) objects(n *Node, out *jsonschema.Schema, depth int) {
 		}
 		out.PatternProperties[m.Name] = z.below(m.Value, depth, m.Name)
 	}
-	// Without one of the patterns it is not known which names are left over.
+	// Without one of the patterns the remaining names are unknown.
 	if additional := n.Get("additionalProperties"); additional != nil && known {
 		out.AdditionalProperties = z.below(additional, depth, "")
 	}

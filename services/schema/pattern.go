@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// usable reports whether a pattern means here what it means in ECMA-262, as
-// far as its syntax tells, and there is room for it.
+// usable reports whether a pattern means the same here as in ECMA-262, as far
+// as its syntax shows, and fits in the limit.
 func (z *normalizer) usable(pattern string) bool {
 	if !isPortable(pattern) {
 		return false
@@ -24,8 +24,8 @@ func (z *normalizer) usable(pattern string) bool {
 	return true
 }
 
-// isPortable reports whether a pattern is short and free of what the two
-// dialects of regular expressions read differently or only one of them knows.
+// isPortable reports whether a pattern is short and uses only syntax with the
+// same meaning in both dialects of regular expressions.
 func isPortable(pattern string) bool {
 	if pattern == "" || len(pattern) > 4*MaxTagText {
 		return false
@@ -39,8 +39,8 @@ func isPortable(pattern string) bool {
 	return err == nil && !repeatsNothing(parsed)
 }
 
-// repeatsNothing reports whether a place in the text is repeated, such as in
-// ^*, which ECMA-262 does not allow.
+// repeatsNothing reports whether an assertion is repeated, such as in ^*, which
+// ECMA-262 doesn't allow.
 func repeatsNothing(re *syntax.Regexp) bool {
 	switch re.Op {
 	case syntax.OpStar, syntax.OpPlus, syntax.OpQuest, syntax.OpRepeat:

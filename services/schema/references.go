@@ -7,16 +7,16 @@ import (
 	"strings"
 )
 
-// Document is one schema with what its references mean.
+// Document is one schema with its resolved references.
 type Document struct {
 	root *Node
 	id   string // of the root, without a fragment
-	// RefsOnly says that the keywords beside $ref are ignored, as in every draft
-	// before 2019-09.
+	// RefsOnly reports whether keywords next to $ref are ignored, as in every
+	// draft before 2019-09.
 	RefsOnly bool
 	anchors  map[string]*Node
-	// mixed says that parts of the document have identifiers of their own, so
-	// that a reference inside them may mean something else than it says.
+	// mixed reports whether parts of the document have their own identifiers.
+	// References inside them may then resolve differently.
 	mixed bool
 }
 
@@ -35,8 +35,8 @@ func NewDocument(root *Node) *Document {
 	return d
 }
 
-// index notes the anchors below a node. It looks into every place where a
-// schema can stand, and into some where none can, which does no harm.
+// index records the anchors below a node. It visits every position where a
+// schema can be, and harmlessly some others.
 func (d *Document) index(n *Node, top bool) {
 	if n == nil {
 		return
@@ -74,9 +74,9 @@ func (d *Document) anchor(name string, n *Node) {
 	}
 }
 
-// Resolve returns the schema that a reference means and a short name for it.
-// It returns nil for a reference into another document, which is never
-// fetched, and for one that leads nowhere.
+// Resolve returns the schema that a reference points to and a short name for
+// it. It returns nil for a reference into another document, which is never
+// fetched, and for a broken one.
 func (d *Document) Resolve(ref string) (target *Node, name string) {
 	base, fragment, _ := strings.Cut(ref, "#")
 	if d.mixed || base != "" && base != d.id {
@@ -105,10 +105,9 @@ func (d *Document) Resolve(ref string) (target *Node, name string) {
 	return n, name
 }
 
-// Outside returns the first $ref or $dynamicRef within a raw schema, however
-// deep and however often its members are named, that names another document by
-// its address; "" when there is none. The addresses of JSON Schema's own
-// dialects are known to every reader.
+// Outside returns the first $ref or $dynamicRef in a raw schema that refers to
+// another document by its address, at any depth and in duplicate members; "" if
+// there is none. References to JSON Schema's own dialects don't count.
 func Outside(raw []byte) string {
 	if !bytes.Contains(raw, []byte(`ef"`)) {
 		return ""
@@ -139,8 +138,8 @@ func leadsOut(ref string) bool {
 	return !strings.HasPrefix(rest, "//json-schema.org/")
 }
 
-// child returns the member or element that one part of a JSON Pointer names
-// (RFC 6901, section 4).
+// child returns the member or element named by one part of a JSON Pointer (RFC
+// 6901, section 4).
 func (n *Node) child(part string) *Node {
 	if n.Is('[') {
 		i, err := strconv.ParseUint(part, 10, 31)

@@ -45,13 +45,13 @@ func ShortValue(n *Node, depth int) string {
 	return "{" + b.String() + "}"
 }
 
-// CleanText returns a text of an upstream as it can stand in a comment: in
-// lines of visible letters, without an end of the comment, without
-// instructions to the compiler, and no longer than limit bytes.
+// CleanText returns an upstream's text in a form safe in a comment. It has only
+// visible characters in lines, doesn't end the comment, has no compiler
+// directives, and is at most limit bytes long.
 func CleanText(s string, limit int) string {
 	cut := len(s) > 4*limit
 	if cut {
-		s = s[:4*limit] // what follows could not be shown in any case
+		s = s[:4*limit] // the rest would be cut anyway
 	}
 	s = strings.ToValidUTF8(s, "")
 	var b strings.Builder
@@ -76,7 +76,8 @@ func CleanText(s string, limit int) string {
 		s += "…"
 	}
 	s = strings.ReplaceAll(s, "*/", `*\/`)
-	// The compiler obeys @ts-ignore and the like also in such comments.
+	// The compiler also obeys @ts-ignore and similar directives in such
+	// comments.
 	return strings.ReplaceAll(s, "@ts-", "@ ts-")
 }
 
@@ -85,9 +86,8 @@ func OneLine(s string, limit int) string {
 	return strings.Join(strings.Fields(CleanText(s, limit)), " ")
 }
 
-// Quote returns a string literal in ASCII and printable letters. Nothing
-// that ends a line, changes the direction of text or cannot be seen stands in
-// it as it is.
+// Quote returns a string literal of ASCII and printable letters. It escapes
+// everything that is invisible, ends a line, or changes the direction of text.
 func Quote(s string) string {
 	var b strings.Builder
 	b.WriteByte('"')
@@ -112,7 +112,8 @@ func Quote(s string) string {
 	return b.String()
 }
 
-// ClipBytes returns the beginning of s, at most n bytes, of whole characters.
+// ClipBytes returns the longest prefix of s with whole characters and at most n
+// bytes.
 func ClipBytes(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -125,7 +126,7 @@ func ClipBytes(s string, n int) string {
 }
 
 // IsPlainIdentifier reports whether s is an ASCII identifier without a dollar
-// sign; it may be a reserved word.
+// sign. It may be a reserved word.
 func IsPlainIdentifier(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; c != '_' && !IsLetter(c) && (i == 0 || !IsDigit(c)) {

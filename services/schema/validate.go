@@ -12,36 +12,36 @@ import (
 	"mcpgateway/services/fault"
 )
 
-// Validator checks arguments against the inputSchema of their tool.
-// Each definition is compiled once and kept while it is used and there is
-// room. It is safe for concurrent use.
+// Validator validates arguments against the inputSchema of a tool. Each
+// definition is compiled once and cached within a size limit, least recently
+// used first out. It is safe for concurrent use.
 type Validator struct {
 	mu       sync.Mutex
-	compiled map[[sha256.Size]byte]*list.Element // of *compiledSchema
-	recent   *list.List                          // the one used last in front
+	compiled map[[sha256.Size]byte]*list.Element // values are *compiledSchema
+	recent   *list.List                          // most recently used first
 	size     int
 	limit    int
 }
 
-// NewValidator returns a validator that keeps nothing yet.
+// NewValidator returns a validator with an empty cache.
 func NewValidator() *Validator {
 	return &Validator{compiled: map[[sha256.Size]byte]*list.Element{}, recent: list.New(), limit: maxCompiledSize}
 }
 
-// compiledSchema is what is known of one definition.
+// compiledSchema is the compiled form of one definition.
 type compiledSchema struct {
 	hash     [sha256.Size]byte
 	document *Document
-	resolved *jsonschema.Resolved // nil when arguments cannot be checked
-	why      string               // they cannot
+	resolved *jsonschema.Resolved // nil if arguments can't be validated
+	why      string               // why they can't be validated
 	size     int
 }
 
-// Check returns nil when raw arguments fit the inputSchema of a raw tool
-// definition (JSON Schema draft-04 to 2020-12), and when it cannot tell, which
-// Unchecked explains. Else it returns INVALID_PARAMETER with a message that
-// names the path and what would be right. Nothing outside of the definition is
-// ever read for it.
+// Check validates raw arguments against the inputSchema of a raw tool
+// definition (JSON Schema draft-04 to 2020-12). It returns nil for valid
+// arguments, and when the schema can't be used, which Unchecked explains.
+// Otherwise it returns INVALID_PARAMETER with a message that names the path and
+// what would be valid. It reads nothing outside of the definition.
 func (v *Validator) Check(definition, arguments []byte) error {
 	c := v.compile(definition)
 	if c.resolved == nil {
@@ -52,7 +52,7 @@ func (v *Validator) Check(definition, arguments []byte) error {
 	case errors.Is(err, ErrTooLarge) || errors.Is(err, ErrTooDeep):
 		return nil
 	case err != nil || !value.Is('{'):
-		return fault.Invalid("the arguments must be one JSON object")
+		return fault.Invalid("Arguments must be a single JSON object.")
 	}
 	if !affordable(c.document, value) {
 		return nil
@@ -60,14 +60,14 @@ func (v *Validator) Check(definition, arguments []byte) error {
 	if err := validate(c.resolved, value.plain()); err == nil || errors.Is(err, errCannotCheck) {
 		return nil
 	}
-	return fault.Invalid("%s", explainMismatch(c.document, value))
+	return fault.Invalid("Invalid arguments: %s", explainMismatch(c.document, value))
 }
 
-// Unchecked returns why arguments for a raw definition cannot be checked, or
-// an empty text when they can.
+// Unchecked returns why arguments for a raw definition can't be validated, or
+// "" if they can.
 func (v *Validator) Unchecked(definition []byte) string { return v.compile(definition).why }
 
-// Kept returns how many definitions are kept in compiled form.
+// Kept returns the number of cached definitions.
 func (v *Validator) Kept() int {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -96,12 +96,12 @@ func (v *Validator) find(hash [sha256.Size]byte) *compiledSchema {
 	return e.Value.(*compiledSchema)
 }
 
-// keep keeps what was compiled and drops what was not used for longest.
+// keep caches a compiled schema and evicts the least recently used ones.
 func (v *Validator) keep(c *compiledSchema) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.compiled[c.hash] != nil {
-		return // somebody else compiled it meanwhile
+		return // another goroutine compiled it first
 	}
 	v.compiled[c.hash] = v.recent.PushFront(c)
 	v.size += c.size
@@ -133,7 +133,7 @@ func compileSchema(definition []byte) *compiledSchema {
 	}
 	resolved, err := resolve(normal)
 	if err != nil {
-		c.why = "its schema cannot be used: " + OneLine(err.Error(), MaxTagText)
+		c.why = "its schema is not usable: " + OneLine(err.Error(), MaxTagText)
 		return c
 	}
 	c.document, c.resolved = document, resolved
@@ -141,12 +141,12 @@ func compileSchema(definition []byte) *compiledSchema {
 	return c
 }
 
-// errCannotCheck is returned for a schema that the library fails on.
-var errCannotCheck = errors.New("the schema cannot be checked")
+// errCannotCheck is returned when the library fails on a schema.
+var errCannotCheck = errors.New("schema validation failed")
 
-// resolve and validate guard the library, whose assertions end in a panic for
-// schemas that it did not expect: such a schema is not checked, and no
-// upstream can end the process with one.
+// resolve and validate recover panics of the library, whose assertions fail for
+// unexpected schemas. Such a schema is not validated, and no upstream can crash
+// the process with it.
 func resolve(s *jsonschema.Schema) (r *jsonschema.Resolved, err error) {
 	defer func() {
 		if p := recover(); p != nil {

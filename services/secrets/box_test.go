@@ -18,15 +18,15 @@ func TestSealOpensOnlyForItsRow(t *testing.T) {
 		t.Fatal(err)
 	}
 	if v, err := r.Open(sealed, "servers/1/auth_bearer"); err != nil || v.Reveal() != canary {
-		t.Fatalf("opened %q (%v)", v.Reveal(), err)
+		t.Fatalf("Open() = %q, %v", v.Reveal(), err)
 	}
 	for _, row := range []string{"servers/2/auth_bearer", "servers/1/oauth_client_secret", "", "servers/1/auth_bearer\x00"} {
 		if v, err := r.Open(sealed, row); !fault.Is(err, fault.CodeInternal) || !v.IsZero() {
-			t.Errorf("row %q opened it: %q (%v)", row, v.Reveal(), err)
+			t.Errorf("Open() for row %q = %q, %v", row, v.Reveal(), err)
 		}
 	}
 	if _, err := r.Seal(secrets.NewValue(canary), ""); err == nil {
-		t.Error("a secret was sealed for no row")
+		t.Error("Seal() without a row succeeded")
 	}
 }
 
@@ -41,15 +41,15 @@ func TestSealFormat(t *testing.T) {
 		t.Fatal(err)
 	}
 	if first == second {
-		t.Error("two seals of one secret are equal")
+		t.Error("two seals of a secret are equal")
 	}
 	encoded, ok := strings.CutPrefix(first, "v1:key-1:")
 	if !ok {
-		t.Fatalf("the seal is %q", first)
+		t.Fatalf("Seal() = %q", first)
 	}
 	b, err := base64.RawURLEncoding.DecodeString(encoded)
 	if err != nil || len(b) != 12+len(canary)+16 {
-		t.Errorf("%d bytes behind the key's name (%v), want nonce, text and tag", len(b), err)
+		t.Errorf("%d bytes after the key name (%v), want nonce, text and tag", len(b), err)
 	}
 }
 
@@ -101,33 +101,33 @@ func TestOldKeysOpenUntilRemoved(t *testing.T) {
 	}
 	both := ring(t, "new:"+key(2, 32)+",old:"+key(1, 32))
 	if v, err := both.Open(sealed, "row"); err != nil || v.Reveal() != canary {
-		t.Fatalf("with the old key second: %q (%v)", v.Reveal(), err)
+		t.Fatalf("Open() with the old key second = %q, %v", v.Reveal(), err)
 	}
 	resealed, err := both.Reseal(sealed, "row")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if both.NeedsReseal(resealed) || !both.NeedsReseal(sealed) {
-		t.Errorf("resealing %q gave %q", sealed, resealed)
+		t.Errorf("Reseal(%q) = %q", sealed, resealed)
 	}
 	after := ring(t, "new:"+key(2, 32))
 	if v, err := after.Open(resealed, "row"); err != nil || v.Reveal() != canary {
-		t.Errorf("resealed, without the old key: %q (%v)", v.Reveal(), err)
+		t.Errorf("Open() of the resealed secret without the old key = %q, %v", v.Reveal(), err)
 	}
 	_, err = after.Open(sealed, "row")
 	if err == nil || !strings.Contains(err.Error(), `"old"`) || !strings.Contains(err.Error(), "GATEWAY_SECRETS_KEYS") {
-		t.Errorf("the error for a missing key does not say what to do: %v", err)
+		t.Errorf("error for a missing key has no remedy: %v", err)
 	}
 	if _, err := both.Reseal(sealed, "other row"); err == nil {
-		t.Error("a seal was renewed for another row")
+		t.Error("Reseal() for another row succeeded")
 	}
 	if _, err := ring(t, "old:"+key(3, 32)).Open(sealed, "row"); err == nil {
-		t.Error("another key of the same name opened it")
+		t.Error("Open() with another key of the same name succeeded")
 	}
 	// The same key under another name must not open it.
 	renamed := strings.Replace(sealed, "v1:old:", "v1:new:", 1)
 	if _, err := ring(t, "new:"+key(1, 32)).Open(renamed, "row"); err == nil {
-		t.Error("a seal opened under another key name")
+		t.Error("Open() with another key name succeeded")
 	}
 }
 
@@ -141,18 +141,18 @@ func TestSealRoundTripAndTampering(t *testing.T) {
 			t.Fatal(err)
 		}
 		if v, err := r.Open(sealed, row); err != nil || v.Reveal() != text {
-			t.Fatalf("opened %q (%v)", v.Reveal(), err)
+			t.Fatalf("Open() = %q, %v", v.Reveal(), err)
 		}
 		other := rapid.String().Filter(func(s string) bool { return s != row }).Draw(t, "other row")
 		if _, err := r.Open(sealed, other); err == nil {
-			t.Fatalf("row %q opened the seal of row %q", other, row)
+			t.Fatalf("Open() for row %q of the seal for row %q succeeded", other, row)
 		}
 		i := rapid.IntRange(0, len(sealed)-1).Draw(t, "position")
 		bit := rapid.IntRange(0, 7).Draw(t, "bit")
 		changed := []byte(sealed)
 		changed[i] ^= 1 << bit
 		if v, err := r.Open(string(changed), row); err == nil {
-			t.Fatalf("with bit %d of byte %d flipped it opened as %q", bit, i, v.Reveal())
+			t.Fatalf("Open() with bit %d of byte %d flipped = %q", bit, i, v.Reveal())
 		}
 	})
 }
@@ -165,11 +165,11 @@ func TestSealRejectsInsertedRemovedBytes(t *testing.T) {
 	}
 	for i := range sealed {
 		if _, err := r.Open(sealed[:i]+sealed[i+1:], "row"); err == nil {
-			t.Errorf("it opened without byte %d", i)
+			t.Errorf("Open() without byte %d succeeded", i)
 		}
 		for _, extra := range []string{"\n", "\r", " ", "=", "A", ":"} {
 			if _, err := r.Open(sealed[:i]+extra+sealed[i:], "row"); err == nil {
-				t.Errorf("it opened with %q at byte %d", extra, i)
+				t.Errorf("Open() with %q inserted at byte %d succeeded", extra, i)
 			}
 		}
 	}

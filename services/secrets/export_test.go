@@ -1,7 +1,7 @@
 package secrets
 
-// Sealed reports whether s has the form of a sealed secret. It says nothing
-// about whether the secret opens.
+// Sealed reports whether s has the format of a sealed secret. It doesn't check
+// whether the secret can be opened.
 func Sealed(s string) bool {
 	_, _, ok := splitSealed(s)
 	return ok

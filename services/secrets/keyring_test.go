@@ -46,7 +46,7 @@ func TestParseKeyRing(t *testing.T) {
 		active     string // empty when the list is rejected
 	}{
 		{"one key", "a:" + key(1, 32), "a"},
-		{"the first is active", "new:" + key(1, 32) + ",old:" + key(2, 32), "new"},
+		{"first key active", "new:" + key(1, 32) + ",old:" + key(2, 32), "new"},
 		{"spaces and line end", " a:" + key(1, 32) + " , b:" + key(2, 32) + "\n", "a"},
 		{"without padding", "a:" + strings.TrimRight(key(1, 32), "="), "a"},
 		{"URL-safe alphabet", "a:" + urlSafe, "a"},
@@ -57,7 +57,7 @@ func TestParseKeyRing(t *testing.T) {
 		{"empty", "", ""},
 		{"blank", " \n", ""},
 		{"no name", ":" + key(1, 32), ""},
-		{"only a key", key(1, 32), ""},
+		{"key without name", key(1, 32), ""},
 		{"name with a space", "a b:" + key(1, 32), ""},
 		{"31 bytes", "a:" + key(1, 31), ""},
 		{"33 bytes", "a:" + key(1, 33), ""},
@@ -74,11 +74,11 @@ func TestParseKeyRing(t *testing.T) {
 			r, err := secrets.ParseKeyRing(c.list)
 			if c.active == "" {
 				if !fault.Is(err, fault.CodeInvalidParameter) {
-					t.Fatalf("ParseKeyRing returned %v, %v; want it refused", r, err)
+					t.Fatalf("ParseKeyRing() = %v, %v, want an error", r, err)
 				}
 				for _, entry := range strings.Split(c.list, ",") {
 					if _, secret, _ := strings.Cut(entry, ":"); len(secret) > 8 && strings.Contains(err.Error(), strings.TrimSpace(secret)[:8]) {
-						t.Errorf("the error quotes a key: %v", err)
+						t.Errorf("error contains a key: %v", err)
 					}
 				}
 				return
@@ -104,11 +104,11 @@ func TestKeyFileIsCreatedOncePrivate(t *testing.T) {
 		t.Fatal(err)
 	}
 	if info.Mode().Perm() != 0o600 {
-		t.Errorf("the file has mode %o, want 600", info.Mode().Perm())
+		t.Errorf("file mode = %o, want 600", info.Mode().Perm())
 	}
 	entries, err := os.ReadDir(filepath.Dir(path))
 	if err != nil || len(entries) != 1 {
-		t.Errorf("the folder holds %v (%v), want the key file only", entries, err)
+		t.Errorf("directory contains %v (%v), want only the key file", entries, err)
 	}
 	sealed, err := first.Seal(secrets.NewValue(canary), "row")
 	if err != nil {
@@ -119,7 +119,7 @@ func TestKeyFileIsCreatedOncePrivate(t *testing.T) {
 		t.Fatal(err)
 	}
 	if v, err := again.Open(sealed, "row"); err != nil || v.Reveal() != canary {
-		t.Errorf("after a restart the secret is %q (%v)", v.Reveal(), err)
+		t.Errorf("Open() after a restart = %q, %v", v.Reveal(), err)
 	}
 }
 
@@ -143,7 +143,7 @@ func TestConcurrentKeyFileCreation(t *testing.T) {
 	}
 	for i, r := range rings {
 		if v, err := r.Open(sealed, "row"); err != nil || v.Reveal() != canary {
-			t.Errorf("process %d reads %q (%v)", i, v.Reveal(), err)
+			t.Errorf("process %d: Open() = %q, %v", i, v.Reveal(), err)
 		}
 	}
 }
@@ -179,25 +179,25 @@ func TestInvalidKeyFilesAreRejected(t *testing.T) {
 				t.Errorf("LoadOrCreateKeyFile: %v", err)
 			}
 			if err != nil && !strings.Contains(err.Error(), path) {
-				t.Errorf("the error does not name the file: %v", err)
+				t.Errorf("error doesn't contain the path: %v", err)
 			}
 			if after, e := os.ReadFile(path); e != nil || string(after) != c.content {
-				t.Errorf("the file was changed (%v)", e)
+				t.Errorf("file was changed (%v)", e)
 			}
 		})
 	}
-	t.Run("a folder", func(t *testing.T) {
+	t.Run("directory", func(t *testing.T) {
 		if _, err := secrets.LoadOrCreateKeyFile(t.TempDir()); err == nil {
-			t.Error("it was accepted")
+			t.Error("LoadOrCreateKeyFile() succeeded")
 		}
 	})
-	t.Run("folder cannot be made", func(t *testing.T) {
+	t.Run("directory can't be created", func(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "file")
 		if err := os.WriteFile(file, nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := secrets.LoadOrCreateKeyFile(filepath.Join(file, "secrets.key")); err == nil {
-			t.Error("it was accepted")
+			t.Error("LoadOrCreateKeyFile() succeeded")
 		}
 	})
 }

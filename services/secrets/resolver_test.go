@@ -70,12 +70,12 @@ func TestEnvRefs(t *testing.T) {
 		{"allowed, empty", defaults, "${EMPTY_TOKEN}", true, "", "EMPTY_TOKEN"},
 		{"not allowed", defaults, "${DATABASE_URL}", false, "", "DATABASE_URL"},
 		{"not allowed, with Bearer", defaults, "Bearer ${DATABASE_URL}", false, "", "GATEWAY_ENV_ALLOW"},
-		{"the gateway's own, though a glob matches", defaults, "${GATEWAY_ADMIN_TOKEN}", false, "", "GATEWAY_ADMIN_TOKEN"},
-		{"the gateway's own, though everything is allowed", everything, "${GATEWAY_ADMIN_TOKEN}", false, "", "GATEWAY_ADMIN_TOKEN"},
-		{"the gateway's own in lower case", everything, "${gateway_admin_TOKEN}", false, "", "gateway_admin_TOKEN"},
+		{"gateway setting matching a glob", defaults, "${GATEWAY_ADMIN_TOKEN}", false, "", "GATEWAY_ADMIN_TOKEN"},
+		{"gateway setting with everything allowed", everything, "${GATEWAY_ADMIN_TOKEN}", false, "", "GATEWAY_ADMIN_TOKEN"},
+		{"gateway setting in lower case", everything, "${gateway_admin_TOKEN}", false, "", "gateway_admin_TOKEN"},
 		{"everything allowed", everything, "${DATABASE_URL}", true, "postgres://secret", ""},
 		{"nothing allowed", environment(), "${MCP_UPSTREAM_TOKEN}", false, "", "MCP_UPSTREAM_TOKEN"},
-		{"another case than the glob", defaults, "${github_token}", false, "", "github_token"},
+		{"other case than the glob", defaults, "${github_token}", false, "", "github_token"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -92,7 +92,7 @@ func TestEnvRefs(t *testing.T) {
 			}
 			for _, err := range []error{err, resolved} {
 				if err != nil && !strings.Contains(err.Error(), c.mention) {
-					t.Errorf("the error does not mention %s: %v", c.mention, err)
+					t.Errorf("error doesn't contain %s: %v", c.mention, err)
 				}
 			}
 		})
@@ -146,10 +146,10 @@ func TestStoreAndResolve(t *testing.T) {
 		want          string
 	}{
 		{"nothing", "", false, ""},
-		{"a literal", "s3cret", true, "s3cret"},
-		{"a reference", "${GITHUB_TOKEN}", false, "gh"},
-		{"a reference with Bearer", "Bearer ${GITHUB_TOKEN}", false, "Bearer gh"},
-		{"a literal that looks sealed", look, true, look},
+		{"literal", "s3cret", true, "s3cret"},
+		{"reference", "${GITHUB_TOKEN}", false, "gh"},
+		{"reference with Bearer", "Bearer ${GITHUB_TOKEN}", false, "Bearer gh"},
+		{"literal that looks sealed", look, true, look},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -158,29 +158,29 @@ func TestStoreAndResolve(t *testing.T) {
 				t.Fatal(err)
 			}
 			if secrets.Sealed(stored) != c.sealed || (c.sealed && stored == c.entered) || (!c.sealed && stored != c.entered) {
-				t.Errorf("stored %q", stored)
+				t.Errorf("Store() = %q", stored)
 			}
 			if v, err := r.Resolve(stored, "row"); err != nil || v.Reveal() != c.want {
-				t.Errorf("resolved %q (%v), want %q", v.Reveal(), err, c.want)
+				t.Errorf("Resolve() = %q, %v, want %q", v.Reveal(), err, c.want)
 			}
 			if _, err := r.Resolve(stored, "another row"); c.sealed && err == nil {
-				t.Error("it resolved for another row")
+				t.Error("Resolve() for another row succeeded")
 			}
 		})
 	}
 	if stored, err := r.Store("${DATABASE_URL}", "row"); !fault.Is(err, fault.CodeValidationFailed) || stored != "" {
-		t.Errorf("a refused name was stored as %q (%v)", stored, err)
+		t.Errorf("Store() of a name that isn't allowed = %q, %v", stored, err)
 	}
 	if _, err := r.Store("s3cret", ""); err == nil {
-		t.Error("a literal was stored for no row")
+		t.Error("Store() without a row succeeded")
 	}
 	if v, err := r.Resolve("plain text", "row"); !fault.Is(err, fault.CodeInternal) || !v.IsZero() {
-		t.Errorf("plain text in a column was used: %q (%v)", v.Reveal(), err)
+		t.Errorf("Resolve() of a cleartext column = %q, %v", v.Reveal(), err)
 	} else if strings.Contains(err.Error(), "plain text") {
-		t.Errorf("the error quotes the column: %v", err)
+		t.Errorf("error contains the column: %v", err)
 	}
 	if _, err := r.Resolve("${NO_TOKEN}", "row"); !fault.Is(err, fault.CodeUpstreamUnauthorized) {
-		t.Errorf("a missing variable: %v", err)
+		t.Errorf("missing variable: %v", err)
 	}
 }
 
@@ -194,13 +194,13 @@ func TestStoreNeverKeepsCleartext(t *testing.T) {
 		}
 		if _, ok := secrets.Reference(entered); entered == "" || ok {
 			if stored != entered {
-				t.Fatalf("%q was stored as %q", entered, stored)
+				t.Fatalf("Store(%q) = %q", entered, stored)
 			}
 			return
 		}
 		v, err := r.Resolve(stored, "row")
 		if err != nil || v.Reveal() != entered || !secrets.Sealed(stored) {
-			t.Fatalf("%q was stored as %q and read as %q (%v)", entered, stored, v.Reveal(), err)
+			t.Fatalf("Store(%q) = %q, Resolve() = %q, %v", entered, stored, v.Reveal(), err)
 		}
 	})
 }

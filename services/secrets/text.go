@@ -2,8 +2,8 @@ package secrets
 
 import "strings"
 
-// MayHold reports whether a text that was pasted may hold a secret, so that it
-// must not be shown again. It rather reports so once too often.
+// MayHold reports whether a pasted text may contain a secret and must not be
+// displayed again. It prefers false positives.
 func MayHold(text string) bool {
 	text = strings.ToLower(text)
 	for _, word := range []string{"authbearer", "authorization", "bearer", "secret", "token", "key", "headers", "password", "@"} {

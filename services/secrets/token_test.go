@@ -23,14 +23,14 @@ func TestTokenOpensForItsPurposeWithAnyKey(t *testing.T) {
 			t.Errorf("%s: %q (%v)", name, got, err)
 		}
 		if got, err := r.OpenToken("cursor", token); !fault.Is(err, fault.CodeInvalidParameter) {
-			t.Errorf("%s: another purpose opened it as %q (%v)", name, got, err)
+			t.Errorf("%s: OpenToken() for another purpose = %q, %v", name, got, err)
 		}
 	}
 	if got, err := before.OpenToken("session", both.SealToken("session", plain)); err == nil {
-		t.Errorf("a ring without the active key opened %q", got)
+		t.Errorf("OpenToken() without the active key = %q", got)
 	}
 	if before.SealToken("session", plain) == token {
-		t.Error("two tokens of one text are equal")
+		t.Error("two tokens of a text are equal")
 	}
 }
 
@@ -39,11 +39,11 @@ func TestTokenIsCompactAndURLSafe(t *testing.T) {
 	for _, size := range []int{0, 1, 2, 3, 100} {
 		token := r.SealToken("session", make([]byte, size))
 		if want := base64.RawURLEncoding.EncodedLen(33 + size); len(token) != want {
-			t.Errorf("a token of %d bytes has %d characters, want %d", size, len(token), want)
+			t.Errorf("token of %d bytes has %d characters, want %d", size, len(token), want)
 		}
 		for _, c := range token {
 			if !bytes.ContainsRune([]byte("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"), c) {
-				t.Errorf("the token %q holds %q", token, c)
+				t.Errorf("token %q contains %q", token, c)
 			}
 		}
 	}
@@ -68,7 +68,7 @@ func TestInvalidTokens(t *testing.T) {
 	token := r.SealToken("session", []byte("x"))
 	for _, s := range []string{"", "A", "????", token + "A", token + "=", token + "\n", "\n" + token, token[1:], token[:len(token)-1], " " + token} {
 		if got, err := r.OpenToken("session", s); !fault.Is(err, fault.CodeInvalidParameter) {
-			t.Errorf("%q opened as %q (%v)", s, got, err)
+			t.Errorf("OpenToken(%q) = %q, %v", s, got, err)
 		}
 	}
 }
@@ -80,13 +80,13 @@ func TestTokenRoundTripAndTampering(t *testing.T) {
 		purpose := rapid.SampledFrom([]string{"session", "cursor", ""}).Draw(t, "purpose")
 		token := r.SealToken(purpose, plain)
 		if got, err := r.OpenToken(purpose, token); err != nil || !bytes.Equal(got, plain) {
-			t.Fatalf("opened %x (%v)", got, err)
+			t.Fatalf("OpenToken() = %x, %v", got, err)
 		}
 		i := rapid.IntRange(0, len(token)-1).Draw(t, "position")
 		changed := []byte(token)
 		changed[i] ^= 1 << rapid.IntRange(0, 7).Draw(t, "bit")
 		if got, err := r.OpenToken(purpose, string(changed)); err == nil {
-			t.Fatalf("changed, it opened as %x", got)
+			t.Fatalf("OpenToken() of a changed token = %x", got)
 		}
 	})
 }

@@ -86,7 +86,7 @@ func TestValueEncodesRedacted(t *testing.T) {
 
 func TestValueIsNotStored(t *testing.T) {
 	if v, err := secrets.NewValue(canary).Value(); err == nil || v != nil {
-		t.Errorf("the database would get %v (%v)", v, err)
+		t.Errorf("Value() = %v, %v, want an error", v, err)
 	}
 }
 
@@ -98,6 +98,6 @@ func TestEmptySecretIsZeroValue(t *testing.T) {
 		}
 	}
 	if secrets.NewValue("x").IsZero() {
-		t.Error("a secret of one character counts as empty")
+		t.Error("IsZero() of a one-character secret = true")
 	}
 }

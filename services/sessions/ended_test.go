@@ -49,7 +49,7 @@ func (p *process) rows(t *testing.T) (n int64) {
 func TestEndedSessionReachesEveryProcess(t *testing.T) {
 	modelstest.EachDSN(t, func(t *testing.T, dsn string) {
 		now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
-		// The second clock is behind by less than the overlap.
+		// The second clock is slow by less than the overlap.
 		one, two := start(t, dsn, now), start(t, dsn, now.Add(-5*time.Minute))
 		a, b, c := sessions.HashOf("a"), sessions.HashOf("b"), sessions.HashOf("c")
 		for range 2 {
@@ -61,23 +61,23 @@ func TestEndedSessionReachesEveryProcess(t *testing.T) {
 			t.Errorf("one process: %v %v, %d rows", one.Has(a), one.Has(b), one.rows(t))
 		}
 		if two.Has(a) {
-			t.Error("the other process knows before it was told")
+			t.Error("the other process has the session before Changed")
 		}
 		if err := two.Changed(t.Context(), notify.Keys("p")); err != nil || two.Has(a) {
 			t.Errorf("another topic was acted on (%v)", err)
 		}
 		if err := two.Changed(t.Context(), notify.Sessions()); err != nil || !two.Has(a) {
-			t.Errorf("the other process does not know (%v)", err)
+			t.Errorf("the other process lacks the session after Changed (%v)", err)
 		}
 		if err := two.End(t.Context(), b); err != nil {
 			t.Fatal(err)
 		}
 		if err := one.Changed(t.Context(), notify.Sessions()); err != nil || !one.Has(b) {
-			t.Errorf("an end by a clock that is behind was missed (%v)", err)
+			t.Errorf("a session ended by a process with a slow clock is missing (%v)", err)
 		}
 		later := start(t, dsn, now)
 		if !later.Has(a) || !later.Has(b) || later.Has(c) {
-			t.Error("a process that starts later does not know what was ended")
+			t.Error("a process that starts later lacks the ended sessions")
 		}
 	})
 }
@@ -103,7 +103,7 @@ func TestExpiredSessionsAreSwept(t *testing.T) {
 			t.Fatal(err)
 		}
 		if p.Has(a) || !p.Has(b) || p.rows(t) != 1 {
-			t.Errorf("a running process keeps what has expired: %v, %d rows", p.Has(a), p.rows(t))
+			t.Errorf("expired sessions remain: %v, %d rows", p.Has(a), p.rows(t))
 		}
 	})
 }
@@ -143,6 +143,6 @@ func TestDatabaseErrorsAreReturned(t *testing.T) {
 		}
 	}
 	if p.Has(a) {
-		t.Error("a session counts as ended that is not stored")
+		t.Error("a session that failed to be stored is ended")
 	}
 }

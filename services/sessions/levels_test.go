@@ -92,7 +92,7 @@ func TestLevelsSurviveRestart(t *testing.T) {
 		set(t, open(), "c", "info")
 		var rows int64
 		if err := db.Model(&models.SessionLevel{}).Count(&rows).Error; err != nil || rows != 1 {
-			t.Errorf("%d rows are left behind expired sessions, %v, want 1", rows, err)
+			t.Errorf("%d rows after the sweep, %v, want 1", rows, err)
 		}
 	})
 }
@@ -110,7 +110,7 @@ func TestMaxLevels(t *testing.T) {
 			set(t, l, session, "info")
 			advance(time.Second)
 			if n := count(); n != int64(i+1) {
-				t.Errorf("%d rows behind %s", n, session)
+				t.Errorf("%d rows after %s", n, session)
 			}
 		}
 		wantLevel(t, l, "a", "info") // now b is the oldest
@@ -120,7 +120,7 @@ func TestMaxLevels(t *testing.T) {
 			wantLevel(t, open(), session, want)
 		}
 		if n := count(); n != 3 {
-			t.Errorf("%d rows beyond the bound, want 3", n)
+			t.Errorf("%d rows beyond the limit, want 3", n)
 		}
 	})
 }

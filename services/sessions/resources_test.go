@@ -47,7 +47,7 @@ func TestResources(t *testing.T) {
 			}
 		}
 		if err := r.Add(t.Context(), "full", "p", "test://more"); !fault.Is(err, fault.CodeRateLimited) {
-			t.Errorf("beyond the bound: %v", err)
+			t.Errorf("beyond the limit: %v", err)
 		}
 		for _, uri := range []string{"test://a", long} {
 			now = now.Add(time.Second)
@@ -56,7 +56,7 @@ func TestResources(t *testing.T) {
 			}
 		}
 		of("s", "test://a", long)
-		of("nobody")
+		of("unknown")
 		if err := r.Remove(t.Context(), "s", "test://a"); err != nil {
 			t.Fatal(err)
 		}
@@ -72,7 +72,7 @@ func TestResources(t *testing.T) {
 		}
 		var rows int64
 		if err := db.Model(&models.SessionResource{}).Count(&rows).Error; err != nil || rows != 1 {
-			t.Errorf("%d rows are left, %v", rows, err)
+			t.Errorf("%d rows after the sweep, %v", rows, err)
 		}
 	})
 }

@@ -24,7 +24,7 @@ import (
 
 // The labelled sets of the evaluation. Each is a directory with tools.jsonl and
 // queries.jsonl.
-var evalFolder = flag.String("eval", "", "folder with the labelled search sets that TestEval measures")
+var evalFolder = flag.String("eval", "", "folder with the labeled search sets for TestEval")
 
 var evalSets = []string{"livemcp", "livemcp-agent", "toolbench", "metatool", "seal"}
 
@@ -67,7 +67,7 @@ func TestEval(t *testing.T) {
 	for _, name := range evalSets {
 		set, err := readEvalSet(filepath.Join(*evalFolder, name))
 		if errors.Is(err, fs.ErrNotExist) {
-			t.Fatalf("%v: -eval must name the folder that holds the sets %s", err, strings.Join(evalSets, ", "))
+			t.Fatalf("%v: -eval must be the folder that contains the sets %s", err, strings.Join(evalSets, ", "))
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -79,7 +79,7 @@ func TestEval(t *testing.T) {
 		c := measure(x, set.queries, func(q evalQuery) string { return q.Text })
 		each := time.Since(begin) / time.Duration(len(set.queries))
 		m := measure(x, set.queries, func(q evalQuery) string { return mistype(q.ID, q.Text) })
-		t.Logf("%-14s %v  | typos %v  | %d tools built in %v, %v a query", name, c, m, len(set.tools), built.Round(time.Millisecond), each.Round(time.Microsecond))
+		t.Logf("%-14s %v  | typos %v  | %d tools built in %v, %v per query", name, c, m, len(set.tools), built.Round(time.Millisecond), each.Round(time.Microsecond))
 		clean, typo = clean.plus(c, 1/float64(len(evalSets))), typo.plus(m, 1/float64(len(evalSets)))
 	}
 	t.Logf("%-14s %v  | typos %v", "macro", clean, typo)
@@ -90,7 +90,7 @@ func TestEval(t *testing.T) {
 		{"nDCG@10", leastNDCG, clean.ndcg}, {"recall@5", leastRecall, clean.recall}, {"hit@5", leastHit, clean.hit}, {"nDCG@10 with typos", leastTypoNDCG, typo.ndcg},
 	} {
 		if bar.have < bar.least {
-			t.Errorf("%s is %.3f, must be %.3f", bar.name, bar.have, bar.least)
+			t.Errorf("%s = %.3f, want at least %.3f", bar.name, bar.have, bar.least)
 		}
 	}
 }

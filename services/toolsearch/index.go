@@ -22,8 +22,8 @@ type postings struct {
 	size    int // number of tools
 
 	terms map[string]uint32
-	// The tools that contain term t are docs[starts[t]:starts[t+1]], with the
-	// term's contribution to each tool's score (its impact) in impacts.
+	// The tools that contain term t are docs[starts[t]:starts[t+1]]. impacts
+	// has the term's contribution to each tool's score (its impact).
 	starts  []uint32
 	docs    []uint32
 	impacts []float32

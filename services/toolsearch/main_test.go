@@ -125,7 +125,7 @@ func search(t testing.TB, s *toolsearch.Searcher, project *toolset.Snapshot, arg
 		t.Fatalf("%.200s: %v", arguments, err)
 	}
 	if err := json.Unmarshal(raw, out); err != nil {
-		t.Fatalf("%.200s answered %.200s: %v", arguments, raw, err)
+		t.Fatalf("Search(%.200s) = %.200s: %v", arguments, raw, err)
 	}
 }
 
@@ -148,7 +148,7 @@ func refusal(t testing.TB, s *toolsearch.Searcher, project *toolset.Snapshot, pr
 	t.Helper()
 	raw, err := s.Search(t.Context(), project, principal, []byte(arguments))
 	if err == nil {
-		t.Fatalf("%.200s was answered: %.200s", arguments, raw)
+		t.Fatalf("Search(%.200s) = %.200s, want a fault", arguments, raw)
 	}
 	return fault.From(err)
 }

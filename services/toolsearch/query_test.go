@@ -100,7 +100,7 @@ func TestQueryResultFormat(t *testing.T) {
 		}
 	}
 	if a := byQuery(t, s, project, `{"query":"type:template list"}`); len(a.Warnings) != 1 || a.Warnings[0].Span == nil {
-		t.Errorf("the fixed type gave %+v", a.Warnings)
+		t.Errorf("result of the fixed type = %+v", a.Warnings)
 	}
 }
 
@@ -180,7 +180,7 @@ func walk(t *testing.T, s *toolsearch.Searcher, project *toolset.Snapshot, query
 	for range 1000 {
 		a := byQuery(t, s, project, fmt.Sprintf(`{"query":%s,"limit":%d%s}`, quoted(query), limit, cursor))
 		if a.Count != len(a.Results) || a.NextCursor != nil && a.Count != limit {
-			t.Fatalf("a page has %d rows and counts %d", len(a.Results), a.Count)
+			t.Fatalf("page has %d rows and count %d", len(a.Results), a.Count)
 		}
 		for _, r := range a.Results {
 			names = append(names, r.Name)
@@ -208,7 +208,7 @@ func TestCursorsVisitEveryToolOnce(t *testing.T) {
 			}
 			for i, name := range names {
 				if want := fmt.Sprintf("a__report_%03d", i); name != want {
-					t.Fatalf("%q by %d: %s stands where %s should", query, limit, name, want)
+					t.Fatalf("%q by %d: got %s, want %s", query, limit, name, want)
 				}
 			}
 		}
@@ -238,7 +238,7 @@ func TestCursorsAreBound(t *testing.T) {
 	} {
 		for _, query := range []string{"report x", "\treport   x "} {
 			if a := byQuery(t, s, same, next(query)); a.names() != "a__report_2 a__report_3" {
-				t.Errorf("the same search goes on with %s", a.names())
+				t.Errorf("the same search continues with %s", a.names())
 			}
 		}
 	}
@@ -256,7 +256,7 @@ func TestCursorsAreBound(t *testing.T) {
 	switchedOff := base()
 	switchedOff.source.Project.DisabledTools = models.StringList{"a__report_2"}
 	if f := refusal(t, s, switchedOff.snapshot(), "anonymous", next("report x")); f.Code != fault.CodeCursorStale {
-		t.Errorf("a tool was switched off: got %s", f.Code)
+		t.Errorf("after disabling a tool: %s", f.Code)
 	}
 	foreign := newFixture("other").server("a", nil, tool("report_1", "x"), tool("report_2", "x"), tool("report_3", "x")).snapshot()
 	for why, f := range map[string]*fault.Fault{
@@ -270,7 +270,7 @@ func TestCursorsAreBound(t *testing.T) {
 	}
 	_, err := s.Find(t.Context(), project, toolsearch.Query{Surface: "declarations", Principal: "anonymous", Text: "report x", Limit: 1, Continue: true, Cursor: *first.NextCursor})
 	if !fault.Is(err, fault.CodeInvalidCursor) {
-		t.Errorf("another surface: %v", err)
+		t.Errorf("cursor of another surface: %v", err)
 	}
 }
 
@@ -343,14 +343,14 @@ func TestQueryWarnsAboutUnknownServers(t *testing.T) {
 		for _, w := range found.Warnings {
 			got = append(got, w.Message)
 			if w.Code != toolsearch.WarningServerUnknown {
-				t.Errorf("%s: the warning %+v", tt.query, w)
+				t.Errorf("%s: warning = %+v", tt.query, w)
 			}
 		}
 		if fmt.Sprint(got) != fmt.Sprint(tt.want) {
 			t.Errorf("%s: got %q, want %q", tt.query, got, tt.want)
 		}
 		if len(tt.want) > 0 && len(found.Warnings) > 0 && (found.Warnings[0].Span == nil || *found.Warnings[0].Span != tt.span) {
-			t.Errorf("%s: the span is %+v, want %+v", tt.query, found.Warnings[0].Span, tt.span)
+			t.Errorf("%s: span = %+v, want %+v", tt.query, found.Warnings[0].Span, tt.span)
 		}
 	}
 }

@@ -21,7 +21,7 @@ const codeSearchFailed fault.Code = "SEARCH_FAILED"
 // It is safe for concurrent use.
 type Searcher struct {
 	Options
-	places chan struct{} // one for every index that may be built at a time
+	places chan struct{} // limits the number of concurrent builds
 
 	mu       sync.Mutex
 	projects map[string]*projectIndex // by project id
@@ -52,11 +52,11 @@ type pendingBuild struct {
 	err      error
 }
 
-// Options are what a Searcher works with.
+// Options configure a Searcher.
 type Options struct {
 	Cursors *page.Cursors // seals and opens the cursors of queries
-	Waiting Waiting       // may be nil: then no server waits for a person
-	Outages Outages       // may be nil: then calls are kept away from no server
+	Waiting Waiting       // nil means no pending authorizations
+	Outages Outages       // nil means no paused servers
 	Log     *slog.Logger
 	Tasks   *background.Tasks // may be nil
 }
@@ -78,9 +78,9 @@ type Outages interface {
 	Outage(serverID string) string
 }
 
-// indexes returns the indexes of a snapshot. Searches that need the same one
-// wait for one build; those of other projects wait for nothing but a place.
-// It returns SEARCH_FAILED when the context ends before.
+// indexes returns the indexes of a snapshot. Concurrent searches of one
+// snapshot share one build. Other builds wait only for a free slot. It returns
+// SEARCH_FAILED if the context ends first.
 func (s *Searcher) indexes(ctx context.Context, snapshot *toolset.Snapshot) (*indexes, error) {
 	b := s.begin(snapshot)
 	select {
@@ -116,7 +116,7 @@ func (s *Searcher) begin(snapshot *toolset.Snapshot) *pendingBuild {
 	if p.building == nil || p.building.snapshot != snapshot {
 		p.building = &pendingBuild{snapshot: snapshot, done: make(chan struct{})}
 		b, old := p.building, p.ready
-		s.Tasks.Go("index of tools", func() { s.build(b, old) })
+		s.Tasks.Go("tool index", func() { s.build(b, old) })
 		return b
 	}
 	return p.building
@@ -128,7 +128,7 @@ func (s *Searcher) build(b *pendingBuild, old *indexes) {
 	defer close(b.done)
 	begin := time.Now()
 	s.places <- struct{}{}
-	err := s.Tasks.Try("index of tools", func() error { b.result = newIndexes(b.snapshot, old); return nil })
+	err := s.Tasks.Try("tool index", func() error { b.result = newIndexes(b.snapshot, old); return nil })
 	<-s.places
 	if err != nil {
 		b.err = fault.New(fault.KindInternal, codeSearchFailed, "Indexing the tools failed. Try again.").Because(err)
@@ -136,7 +136,7 @@ func (s *Searcher) build(b *pendingBuild, old *indexes) {
 		return
 	}
 	s.keep(b)
-	s.Log.Debug("the tools of a project were indexed", "project", b.snapshot.Project.Slug, "tools", b.result.size(), "ms", time.Since(begin).Milliseconds())
+	s.Log.Debug("tools indexed", "project", b.snapshot.Project.Slug, "tools", b.result.size(), "ms", time.Since(begin).Milliseconds())
 }
 
 // abandon drops a failed build, so that the next search starts another.

@@ -29,10 +29,10 @@ func TestSearchDuringProjectChanges(t *testing.T) {
 					t.Errorf("got %s of %d, want %s", a.TopTool, a.Total, want)
 				}
 				if q := byQuery(t, s, version, `{"query":"weather"}`); q.Count != 1 {
-					t.Errorf("a query found %d", q.Count)
+					t.Errorf("query found %d", q.Count)
 				}
 				if a := forTask(t, s, other, asTask("weather forecast")); a.TopTool != "weather__get_forecast" {
-					t.Errorf("another project found %s", a.TopTool)
+					t.Errorf("search of another project found %s", a.TopTool)
 				}
 				if i == rounds/2 {
 					s.Forget("busy")
@@ -51,15 +51,15 @@ func TestUnchangedToolsetShowsNewState(t *testing.T) {
 	}
 	f.source.Inventories["id-a"].ErrorCode, f.source.Inventories["id-a"].ErrorMessage = "UPSTREAM_TIMEOUT", "time-out"
 	if a := forTask(t, s, f.snapshot(), asTask("mail")); a.Total != 1 || len(a.Warnings) != 1 {
-		t.Errorf("a failed sync: %+v", a)
+		t.Errorf("after a failed sync: %+v", a)
 	}
 	f.source.Servers[0].DenyTools = models.StringList{"send"}
 	if a := forTask(t, s, f.snapshot(), asTask("mail")); a.Total != 0 || len(a.Warnings) != 2 {
-		t.Errorf("a denied tool: %+v", a)
+		t.Errorf("with a denied tool: %+v", a)
 	}
 	f.source.Servers[0].DenyTools = nil
 	if a := forTask(t, s, f.snapshot(), asTask("mail")); a.Total != 1 || len(a.Warnings) != 1 {
-		t.Errorf("an allowed tool: %+v", a)
+		t.Errorf("with an allowed tool: %+v", a)
 	}
 }
 
@@ -81,7 +81,7 @@ func TestIndexCacheLimit(t *testing.T) {
 				want = 3
 			}
 			if n, held := s.Kept(); n != want || held != want*tools {
-				t.Fatalf("round %d, project %d: %d projects with %d tools are kept, want %d", round, i, n, held, want)
+				t.Fatalf("round %d, project %d: %d projects with %d tools cached, want %d", round, i, n, held, want)
 			}
 		}
 	}
@@ -90,11 +90,11 @@ func TestIndexCacheLimit(t *testing.T) {
 		t.Errorf("found %d", a.Total)
 	}
 	if n, held := s.Kept(); n != 1 || held != 3*tools+1 {
-		t.Errorf("%d projects with %d tools are kept beside one beyond the bound", n, held)
+		t.Errorf("%d projects with %d tools cached next to one above the limit", n, held)
 	}
 	s.Forget("large")
 	if n, held := s.Kept(); n != 0 || held != 0 {
-		t.Errorf("%d projects with %d tools are kept of one that was forgotten", n, held)
+		t.Errorf("%d projects with %d tools cached after Forget", n, held)
 	}
 }
 
@@ -105,16 +105,16 @@ func TestRankingIsDeterministic(t *testing.T) {
 		x, n := a.Rank(task, "", 50)
 		y, m := b.Rank(task, "", 50)
 		if fmt.Sprint(x) != fmt.Sprint(y) || n != m || n == 0 {
-			t.Fatalf("%q gave two rankings", task)
+			t.Fatalf("%q has two different rankings", task)
 		}
 		for i := range x[1:] {
 			if x[i].Score < x[i+1].Score || x[i].Score == x[i+1].Score && x[i].Tool.Name > x[i+1].Tool.Name {
-				t.Fatalf("%q: %v stands before %v", task, x[i], x[i+1])
+				t.Fatalf("%q: %v precedes %v", task, x[i], x[i+1])
 			}
 		}
 		for _, count := range []int{0, 1, 7, 49} {
 			if part, _ := a.Rank(task, "", count); fmt.Sprint(part) != fmt.Sprint(x[:min(count, len(x))]) {
-				t.Fatalf("%q: the best %d are not the first of more", task, count)
+				t.Fatalf("%q: the best %d are not a prefix of more results", task, count)
 			}
 		}
 	}

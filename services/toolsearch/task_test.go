@@ -44,7 +44,7 @@ func TestTaskFindsMatchingTool(t *testing.T) {
 		}
 		for i, c := range a.Candidates {
 			if rounded, err := strconv.ParseFloat(fmt.Sprintf("%.4f", c.Score), 64); err != nil || c.Score != rounded || c.Score <= 0 {
-				t.Errorf("%q: the score %v is not positive with four decimals", tc.task, c.Score)
+				t.Errorf("%q: score %v is not positive with four decimals", tc.task, c.Score)
 			}
 			if i > 0 && c.Score > a.Candidates[i-1].Score {
 				t.Errorf("%q: %v follows %v", tc.task, c.Score, a.Candidates[i-1].Score)
@@ -83,7 +83,7 @@ func TestTaskResultFormat(t *testing.T) {
 	}
 	a := forTask(t, s, project, `{"task":"ozone","includeSchema":true}`)
 	if got := string(a.Candidates[0].InputSchema); got != `{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}` {
-		t.Errorf("the schema is %s", got)
+		t.Errorf("schema = %s", got)
 	}
 	raw, err = s.Search(t.Context(), project, "p", []byte(`{"task":"zzzzqqqq"}`))
 	if want := `{"total":0,"nextOffset":null,"truncated":false,"topTool":"","candidates":[]}`; err != nil || string(raw) != want {
@@ -169,7 +169,7 @@ func TestTaskArguments(t *testing.T) {
 			t.Errorf("%.80s: got %v (%s), want %q", tc.arguments, err, f.Code, tc.code)
 		}
 		if len(f.Message) > 400 {
-			t.Errorf("%.80s: the message has %d bytes", tc.arguments, len(f.Message))
+			t.Errorf("%.80s: message has %d bytes", tc.arguments, len(f.Message))
 		}
 	}
 }
@@ -189,7 +189,7 @@ func TestDefaults(t *testing.T) {
 		t.Errorf("equal scores are not ordered by name: %s", a.names())
 	}
 	if q := byQuery(t, s, project, `{"query":"report"}`); q.Count != 20 || len(q.Results) != 20 || q.NextCursor == nil {
-		t.Errorf("a query answers %d rows", q.Count)
+		t.Errorf("query returned %d rows", q.Count)
 	}
 }
 
@@ -212,12 +212,12 @@ func TestOffsetsVisitEveryToolOnce(t *testing.T) {
 			}
 			for _, c := range a.Candidates {
 				if seen[c.Name] {
-					t.Fatalf("%s came twice", c.Name)
+					t.Fatalf("%s was listed twice", c.Name)
 				}
 				seen[c.Name] = true
 			}
 			if a.Truncated != (offset == 10_000) {
-				t.Fatalf("at %d: truncated is %v", offset, a.Truncated)
+				t.Fatalf("at %d: truncated = %v", offset, a.Truncated)
 			}
 			pages++
 			if a.NextOffset == nil {
@@ -229,7 +229,7 @@ func TestOffsetsVisitEveryToolOnce(t *testing.T) {
 			offset = *a.NextOffset
 		}
 		if offset != tc.end || len(seen) != tc.seen || pages != tc.page {
-			t.Errorf("the walk ended at %d with %d tools on %d pages", offset, len(seen), pages)
+			t.Errorf("walk ended at %d with %d tools on %d pages", offset, len(seen), pages)
 		}
 	}
 	for _, tc := range []struct{ offset, limit, rows, next int }{
@@ -263,7 +263,7 @@ func TestLastOffsetIsNotTruncated(t *testing.T) {
 		}
 	}
 	if a := forTask(t, s, office(), `{"task":"mail","offset":9000}`); len(a.Candidates) != 0 || a.NextOffset != nil || a.Truncated || a.TopTool == "" || a.Total == 0 {
-		t.Errorf("beyond the last match: %+v", a)
+		t.Errorf("after the last match: %+v", a)
 	}
 }
 
@@ -301,7 +301,7 @@ func TestHiddenToolsAreNotFound(t *testing.T) {
 		}
 	}
 	if q := byQuery(t, s, with, `{"query":"drop"}`); q.Count != 0 {
-		t.Errorf("a query found %s", q.names())
+		t.Errorf("query found %s", q.names())
 	}
 }
 
@@ -327,12 +327,12 @@ func TestHiddenBestMatchWarning(t *testing.T) {
 			t.Errorf("%s: got %+v", tc.why, a.Warnings)
 		}
 		if strings.Contains(string(raw), "get_forecast") || strings.Contains(string(raw), "Get the weather") {
-			t.Errorf("%s: the tool is told: %s", tc.why, raw)
+			t.Errorf("%s: the result contains the tool: %s", tc.why, raw)
 		}
 	}
 	project := newFixture("4").server("sky", func(m *models.Server) { m.DenyTools = models.StringList{"get_*"} }, weather, tool("weather_forecast", "Weather forecast")).snapshot()
 	if a := forTask(t, newSearcher(t), project, asTask("weather forecast")); len(a.Warnings) != 0 || a.TopTool != "sky__weather_forecast" {
-		t.Errorf("the best match is visible, and yet %+v", a)
+		t.Errorf("the best match is visible, but got %+v", a)
 	}
 }
 
@@ -356,7 +356,7 @@ func TestUnsearchedServersWarning(t *testing.T) {
 		t.Errorf("got %d and\n%swant\n%s", a.Total, got, want)
 	}
 	if a := forTask(t, s, project, `{"task":"send mail","server":"fine"}`); len(a.Warnings) != 0 {
-		t.Errorf("a server that was not asked is told: %+v", a.Warnings)
+		t.Errorf("search with another server warns: %+v", a.Warnings)
 	}
 	if a := forTask(t, s, project, `{"task":"send mail","server":"off"}`); len(a.Warnings) != 1 || a.Warnings[0].Code != "SERVER_DISABLED" {
 		t.Errorf("got %+v", a.Warnings)

@@ -27,15 +27,15 @@ func TestDiffDefinitions(t *testing.T) {
 		t.Errorf("got %v\n%s", ok, b.String())
 	}
 	if _, ok := DiffDefinitions([]byte(`{`), []byte(`{}`)); ok {
-		t.Error("what is no JSON was compared")
+		t.Error("DiffDefinitions() compared invalid JSON")
 	}
 	list := func(lines int) []byte {
 		return []byte("[" + strings.TrimSuffix(strings.Repeat("1,", lines-2), ",") + "]")
 	}
 	if _, ok := DiffDefinitions(list(maxDiffLines), []byte(`{}`)); !ok {
-		t.Errorf("%d lines are not compared", maxDiffLines)
+		t.Errorf("DiffDefinitions() rejected %d lines", maxDiffLines)
 	}
 	if _, ok := DiffDefinitions(list(maxDiffLines+1), []byte(`{}`)); ok {
-		t.Errorf("%d lines are compared", maxDiffLines+1)
+		t.Errorf("DiffDefinitions() compared %d lines", maxDiffLines+1)
 	}
 }

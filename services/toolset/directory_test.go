@@ -155,16 +155,16 @@ func TestSyncCostIsLinear(t *testing.T) {
 				w.sync(t, id)
 				after := w.project(t)
 				if _, err := after.Resolve(id + "__echo"); err != nil || len(after.Tools) != (n+1)*tools {
-					t.Fatalf("a sync does not see what it read: %d tools, %v", len(after.Tools), err)
+					t.Fatalf("the snapshot lacks the result of a sync: %d tools, %v", len(after.Tools), err)
 				}
 				for i, server := range before.Servers {
 					if server.Config.ID != id && after.Servers[i] != server {
-						t.Errorf("%s was read again because of %s", server.Config.ID, id)
+						t.Errorf("%s was reloaded for %s", server.Config.ID, id)
 					}
 				}
 			}
 			if n := w.targets.Load(); n != 0 {
-				t.Errorf("%d configurations were read", n)
+				t.Errorf("%d configurations were loaded", n)
 			}
 			return w.rows.Load()
 		}
@@ -175,10 +175,10 @@ func TestSyncCostIsLinear(t *testing.T) {
 		const servers = 8
 		few, many := rows(dsn, servers), rows(another(t), 2*servers)
 		if many > 2*few+servers { // the first sync of a process reads a little less
-			t.Errorf("%d rows were read for %d servers and %d for twice as many", few, servers, many)
+			t.Errorf("%d rows read for %d servers and %d for twice as many", few, servers, many)
 		}
 		if most := int64(servers * (tools + 20)); few > most {
-			t.Errorf("%d rows were read for %d tools, at most %d were expected", few, servers*tools, most)
+			t.Errorf("%d rows read for %d tools, want at most %d", few, servers*tools, most)
 		}
 	})
 }
@@ -211,7 +211,7 @@ func TestDirectoryMatchesDatabase(t *testing.T) {
 				w.up.SetTools(upstreamtest.Standard(1 + random.IntN(5))...)
 				w.sync(t, all[random.IntN(len(all))])
 			},
-			"the outcome of another process": func() {
+			"a sync by another process": func() {
 				all := ids()
 				id := all[random.IntN(len(all))]
 				err := w.db.Transaction(func(tx *gorm.DB) error {
@@ -226,22 +226,22 @@ func TestDirectoryMatchesDatabase(t *testing.T) {
 					t.Fatal(err)
 				}
 			},
-			"a server more": func() {
+			"a new server": func() {
 				id := fmt.Sprintf("s%d", added)
 				added++
 				w.change(t, func(tx *gorm.DB) error { w.addServer(t, tx, id); return nil })
 			},
-			"a server less": func() {
+			"a deleted server": func() {
 				if all := ids(); len(all) > 2 {
 					w.change(t, func(tx *gorm.DB) error {
 						return tx.Delete(&models.Server{}, "id = ?", all[random.IntN(len(all))]).Error
 					})
 				}
 			},
-			"a filter":     server(map[string]any{"deny_tools": models.StringList{"echo"}}),
-			"no filter":    server(map[string]any{"deny_tools": models.StringList{}}),
-			"a server off": server(map[string]any{"enabled": false}),
-			"a server on":  server(map[string]any{"enabled": true}),
+			"a filter":          server(map[string]any{"deny_tools": models.StringList{"echo"}}),
+			"no filter":         server(map[string]any{"deny_tools": models.StringList{}}),
+			"a disabled server": server(map[string]any{"enabled": false}),
+			"an enabled server": server(map[string]any{"enabled": true}),
 			"a name limit": func() {
 				w.change(t, func(tx *gorm.DB) error {
 					return tx.Model(&models.Project{}).Where("id = ?", "p").Update("tool_name_limit", 32*random.IntN(2)).Error
@@ -277,7 +277,7 @@ func TestDirectoryMatchesDatabase(t *testing.T) {
 				t.Fatalf("step %d, %s (-want +got):\n%s", i, name, d)
 			}
 			if got.ToolsHash() != want.ToolsHash() {
-				t.Fatalf("step %d, %s: the list has another hash", i, name)
+				t.Fatalf("step %d, %s: different list hash", i, name)
 			}
 		}
 	})
@@ -290,30 +290,30 @@ func TestDirectoryDropsDeletedProjects(t *testing.T) {
 		w.sync(t, "s0")
 		kept := w.project(t)
 		if err := w.Changed(t.Context(), notify.Toolset("p")); err != nil || w.project(t) != kept {
-			t.Errorf("what is known was read again (%v)", err)
+			t.Errorf("a current snapshot was reloaded (%v)", err)
 		}
 		if err := w.Changed(t.Context(), notify.Keys("p")); err != nil || w.project(t) != kept {
-			t.Errorf("another topic was acted on (%v)", err)
+			t.Errorf("another topic changed the directory (%v)", err)
 		}
 		w.change(t, func(tx *gorm.DB) error {
 			return tx.Model(&models.Project{}).Where("id = ?", "p").Update("slug", "q").Error
 		})
 		w.publish(t)
 		if _, err := w.Project("p"); !fault.Is(err, fault.CodeNotFound) {
-			t.Errorf("the old slug: %v", err)
+			t.Errorf("Project(old slug): %v", err)
 		}
 		if s, err := w.Project("q"); err != nil || len(s.Tools) != 1 {
-			t.Errorf("the new slug: %v", err)
+			t.Errorf("Project(new slug): %v", err)
 		}
 		gone, cancel := context.WithCancel(t.Context())
 		cancel()
 		w.change(t, func(tx *gorm.DB) error { return tx.Delete(&models.Project{}, "id = ?", "p").Error })
 		if err := w.Changed(gone, notify.Toolset("p")); err == nil || w.ProjectByID("p") == nil {
-			t.Errorf("a failed reading counts as one (%v)", err)
+			t.Errorf("a failed load was stored (%v)", err)
 		}
 		w.publish(t)
 		if _, err := w.Project("q"); !fault.Is(err, fault.CodeNotFound) || w.ProjectByID("p") != nil || len(w.All()) != 0 {
-			t.Errorf("a deleted project is known: %v", err)
+			t.Errorf("Project() of a deleted project: %v", err)
 		}
 	})
 }

@@ -7,10 +7,10 @@ import (
 	"mcpgateway/services/schema"
 )
 
-// Inspection is what became of a tool definition on its way to clients. One
-// that a client's library refuses makes that client refuse the whole list, so
-// what can be mended without a change of meaning is, and a tool that cannot be
-// is held back alone.
+// Inspection is the result of checking a tool definition. Some client libraries
+// reject a whole list because of one invalid definition. Definitions are
+// therefore repaired if that doesn't change their meaning; otherwise only that
+// tool is hidden.
 type Inspection struct {
 	Definition []byte   // repaired; the same bytes if nothing was repaired
 	Repairs    []string // descriptions of the repairs
@@ -225,7 +225,7 @@ func (i *inspector) outputSchema(definition *rawjson.Object) {
 	}
 }
 
-// references refuses a schema that would make its reader fetch something (MCP
+// references rejects a schema that its reader would have to fetch (MCP
 // 2026-07-28, "Security Considerations" of JSON Schema).
 func (i *inspector) references(raw []byte) {
 	if ref := schema.Outside(raw); ref != "" {

@@ -15,25 +15,25 @@ import (
 
 func TestDefinitionsAreRepaired(t *testing.T) {
 	for name, tc := range map[string]struct{ raw, want, repair string }{
-		"no schema":               {`{"name":"x"}`, `{"name":"x","inputSchema":{"type":"object"}}`, "inputSchema was missing"},
-		"a schema that is null":   {`{"name":"x","inputSchema":null}`, `{"name":"x","inputSchema":{"type":"object"}}`, "inputSchema was missing"},
-		"a schema that is true":   {`{"name":"x","inputSchema":true}`, `{"name":"x","inputSchema":{"type":"object"}}`, "inputSchema was missing"},
-		"no type":                 {`{"inputSchema":{"properties":{}}}`, `{"inputSchema":{"properties":{},"type":"object"}}`, "had no type"},
-		"object or null":          {`{"inputSchema":{"type":["null","object"]}}`, `{"inputSchema":{"type":"object"}}`, "narrowed"},
-		"an empty list of them":   {`{"inputSchema":{"type":"object","properties":[]}}`, `{"inputSchema":{"type":"object","properties":{}}}`, "properties"},
-		"properties that are nil": {`{"inputSchema":{"type":"object","properties":null}}`, `{"inputSchema":{"type":"object","properties":{}}}`, "properties"},
+		"no schema":                {`{"name":"x"}`, `{"name":"x","inputSchema":{"type":"object"}}`, "inputSchema was missing"},
+		"null schema":              {`{"name":"x","inputSchema":null}`, `{"name":"x","inputSchema":{"type":"object"}}`, "inputSchema was missing"},
+		"true schema":              {`{"name":"x","inputSchema":true}`, `{"name":"x","inputSchema":{"type":"object"}}`, "inputSchema was missing"},
+		"no type":                  {`{"inputSchema":{"properties":{}}}`, `{"inputSchema":{"properties":{},"type":"object"}}`, "had no type"},
+		"object or null":           {`{"inputSchema":{"type":["null","object"]}}`, `{"inputSchema":{"type":"object"}}`, "narrowed"},
+		"empty list as properties": {`{"inputSchema":{"type":"object","properties":[]}}`, `{"inputSchema":{"type":"object","properties":{}}}`, "properties"},
+		"null properties":          {`{"inputSchema":{"type":"object","properties":null}}`, `{"inputSchema":{"type":"object","properties":{}}}`, "properties"},
 		"boolean properties": {
 			`{"inputSchema":{"type":"object","properties":{"a":true,"b":false,"c":{"type":"string"}}}}`,
 			`{"inputSchema":{"type":"object","properties":{"a":{},"b":{"not":{}},"c":{"type":"string"}}}}`, `"b"`,
 		},
-		"required of draft 3":      {`{"inputSchema":{"type":"object","required":true}}`, `{"inputSchema":{"type":"object"}}`, "required"},
-		"required that is null":    {`{"inputSchema":{"type":"object","required":null}}`, `{"inputSchema":{"type":"object"}}`, "required"},
-		"required with a number":   {`{"inputSchema":{"type":"object","required":["a",1]}}`, `{"inputSchema":{"type":"object"}}`, "required"},
-		"texts that are none":      {`{"title":1,"description":{"en":"x"},"inputSchema":{"type":"object"}}`, `{"inputSchema":{"type":"object"}}`, "description"},
-		"members of another kind":  {`{"annotations":[],"_meta":null,"icons":{},"execution":1,"inputSchema":{"type":"object"}}`, `{"inputSchema":{"type":"object"}}`, "icons"},
-		"a hint that is a text":    {`{"annotations":{"readOnlyHint":"yes","title":"T"},"inputSchema":{"type":"object"}}`, `{"annotations":{"title":"T"},"inputSchema":{"type":"object"}}`, "readOnlyHint"},
-		"an outputSchema of null":  {`{"inputSchema":{"type":"object"},"outputSchema":null}`, `{"inputSchema":{"type":"object"}}`, "outputSchema"},
-		"an outputSchema to fetch": {`{"inputSchema":{"type":"object"},"outputSchema":{"$ref":"http://a/b"}}`, `{"inputSchema":{"type":"object"}}`, "outputSchema"},
+		"required of draft 3":                     {`{"inputSchema":{"type":"object","required":true}}`, `{"inputSchema":{"type":"object"}}`, "required"},
+		"null required":                           {`{"inputSchema":{"type":"object","required":null}}`, `{"inputSchema":{"type":"object"}}`, "required"},
+		"required with a number":                  {`{"inputSchema":{"type":"object","required":["a",1]}}`, `{"inputSchema":{"type":"object"}}`, "required"},
+		"invalid texts":                           {`{"title":1,"description":{"en":"x"},"inputSchema":{"type":"object"}}`, `{"inputSchema":{"type":"object"}}`, "description"},
+		"members of the wrong type":               {`{"annotations":[],"_meta":null,"icons":{},"execution":1,"inputSchema":{"type":"object"}}`, `{"inputSchema":{"type":"object"}}`, "icons"},
+		"hint that is a string":                   {`{"annotations":{"readOnlyHint":"yes","title":"T"},"inputSchema":{"type":"object"}}`, `{"annotations":{"title":"T"},"inputSchema":{"type":"object"}}`, "readOnlyHint"},
+		"null outputSchema":                       {`{"inputSchema":{"type":"object"},"outputSchema":null}`, `{"inputSchema":{"type":"object"}}`, "outputSchema"},
+		"outputSchema with an external reference": {`{"inputSchema":{"type":"object"},"outputSchema":{"$ref":"http://a/b"}}`, `{"inputSchema":{"type":"object"}}`, "outputSchema"},
 	} {
 		got := Inspect([]byte(tc.raw))
 		if got.Broken != "" || !strings.Contains(strings.Join(got.Repairs, "\n"), tc.repair) {
@@ -44,7 +44,7 @@ func TestDefinitionsAreRepaired(t *testing.T) {
 		}
 		again := Inspect(got.Definition)
 		if len(again.Repairs) > 0 || again.Broken != "" || string(again.Definition) != string(got.Definition) {
-			t.Errorf("%s: what was mended is mended again: %+v", name, again)
+			t.Errorf("%s: a repaired definition was repaired again: %+v", name, again)
 		}
 	}
 }
@@ -80,7 +80,7 @@ func TestOnlyBrokenDefinitionsAreHidden(t *testing.T) {
 			Tools:   map[string][]models.Tool{"1": {plain("before"), tool("x", raw), plain("after")}},
 		}, noTarget)
 		if got := fmt.Sprint(listed(t, s, EraHandshake)); got != "[a__before a__after]" {
-			t.Errorf("%s: listed are %s", raw, got)
+			t.Errorf("%s: listed tools = %s", raw, got)
 		}
 		_, err := s.Resolve("a__x")
 		if !fault.Is(err, fault.CodeToolDisabled) || !strings.Contains(err.Error(), why) {
@@ -89,8 +89,8 @@ func TestOnlyBrokenDefinitionsAreHidden(t *testing.T) {
 	}
 }
 
-// TestSchemaHostile checks that no definition is expensive.
-func TestSchemaHostile(t *testing.T) {
+// TestHostileSchemas checks that no definition is expensive.
+func TestHostileSchemas(t *testing.T) {
 	nested := strings.Repeat(`{"anyOf":[`, 60) + `{"$ref":"#"}` + strings.Repeat(`]}`, 60)
 	wide := `{"anyOf":[` + strings.Repeat(`{"$ref":"#"},`, 100_000) + `{}]}`
 	for _, schema := range []string{nested, wide} {

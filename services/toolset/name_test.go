@@ -35,7 +35,7 @@ func TestJoinedNamesSplitBack(t *testing.T) {
 		tool := rapid.StringMatching(`[A-Za-z0-9_./-]{1,30}`).Draw(t, "tool")
 		a, b, ok := SplitName(JoinName(alias, tool))
 		if !ok || a != alias || b != tool {
-			t.Fatalf("%q + %q came back as %q + %q, %v", alias, tool, a, b, ok)
+			t.Fatalf("SplitName(JoinName(%q, %q)) = %q, %q, %v", alias, tool, a, b, ok)
 		}
 	})
 }
@@ -43,21 +43,21 @@ func TestJoinedNamesSplitBack(t *testing.T) {
 func TestShortenedNamesFitAndDiffer(t *testing.T) {
 	name := strings.Repeat("a", 63)
 	if got := ShortenName(name+"b", 64); got != name+"b" {
-		t.Errorf("64 bytes fit 64: got %q", got)
+		t.Errorf("ShortenName() changed a name of 64 bytes: %q", got)
 	}
 	long := name + "bc"
 	got := ShortenName(long, 64)
 	if len(got) != 64 || got == long[:64] || got != ShortenName(long, 64) {
-		t.Errorf("65 bytes gave %q", got)
+		t.Errorf("ShortenName() of 65 bytes = %q", got)
 	}
 	if ShortenName(long, 64) == ShortenName(name+"bd", 64) {
-		t.Error("two long names were shortened to the same")
+		t.Error("two long names have the same short name")
 	}
 	if got := ShortenName(long, 0); got != long {
-		t.Errorf("0 is no limit: got %q", got)
+		t.Errorf("ShortenName() with limit 0 = %q", got)
 	}
 	if got := ShortenName(strings.Repeat("ü", 40), 64); !strings.HasPrefix(got, "ü") || len(got) > 64 || strings.ContainsRune(got, '\uFFFD') {
-		t.Errorf("a character was cut: %q", got)
+		t.Errorf("ShortenName() split a character: %q", got)
 	}
 }
 
@@ -68,14 +68,14 @@ func TestFilterPatterns(t *testing.T) {
 		tool        string
 		want        bool
 	}{
-		{"nothing said allows all", nil, nil, "x", true},
-		{"empty lists allow all", []string{}, []string{}, "x", true},
+		{"no patterns", nil, nil, "x", true},
+		{"empty lists", []string{}, []string{}, "x", true},
 		{"anchored at the start", []string{"b*"}, nil, "ab", false},
 		{"anchored at the end", []string{"*a"}, nil, "ab", false},
 		{"case-sensitive", []string{"Get*"}, nil, "get_x", false},
 		{"question mark is one character", []string{"a?c"}, nil, "aüc", true},
-		{"question mark is not none", []string{"ab?"}, nil, "ab", false},
-		{"star is also nothing", []string{"ab*"}, nil, "ab", true},
+		{"question mark doesn't match nothing", []string{"ab?"}, nil, "ab", false},
+		{"star matches nothing", []string{"ab*"}, nil, "ab", true},
 		{"several stars", []string{"*get*issue*"}, nil, "x_get_my_issue", true},
 		{"brackets are literal", []string{"[ab]"}, nil, "a", false},
 		{"deny beats allow", []string{"*"}, []string{"delete_*"}, "delete_x", false},

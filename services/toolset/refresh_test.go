@@ -63,10 +63,10 @@ func TestRefreshEqualsBuild(t *testing.T) {
 	before := Build(source(), noTarget)
 	for name, change := range map[string]func(*Source){
 		"nothing":              func(*Source) {},
-		"a definition":         func(s *Source) { s.Tools["2"][0] = tool("a", `{"name":"a","description":"new"}`) },
+		"another definition":   func(s *Source) { s.Tools["2"][0] = tool("a", `{"name":"a","description":"new"}`) },
 		"an old output schema": func(s *Source) { s.Tools["2"][0] = tool("a", `{"name":"a","outputSchema":{"type":"string"}}`) },
-		"one that broke":       func(s *Source) { s.Tools["2"][0] = tool("a", `{"name":"a","inputSchema":7}`) },
-		"a tool more": func(s *Source) {
+		"broken definition":    func(s *Source) { s.Tools["2"][0] = tool("a", `{"name":"a","inputSchema":7}`) },
+		"additional tool": func(s *Source) {
 			s.Tools["2"] = append(s.Tools["2"], plain("b"), plain("another_long_name_that_is_shortened"))
 		},
 		"no tool":            func(s *Source) { delete(s.Tools, "2") },
@@ -114,16 +114,16 @@ func TestRefreshSharesUnchangedParts(t *testing.T) {
 	before := Build(src, noTarget)
 	after := Refresh(before, []string{"2"}, Source{Tools: map[string][]models.Tool{"2": {tool("x", `{"name":"x"}`), plain("y")}}})
 	if before.Tools[0] != after.Tools[0] || before.Servers[0] != after.Servers[0] {
-		t.Error("a server that did not change was read again")
+		t.Error("an unchanged server was rebuilt")
 	}
 	if before.Tools[1] == after.Tools[1] || before.Servers[1] == after.Servers[1] {
-		t.Error("a server that changed is part of two snapshots")
+		t.Error("a changed server is shared by two snapshots")
 	}
 	if &before.Tools[2].Raw[0] != &after.Tools[2].Raw[0] {
-		t.Error("a definition that did not change was read again")
+		t.Error("an unchanged definition was parsed again")
 	}
 	if got := fmt.Sprint(listed(t, before, EraStateless)); got != "[a__x b__x b__y]" {
-		t.Errorf("the snapshot before lists %s", got)
+		t.Errorf("earlier snapshot lists %s", got)
 	}
 }
 
@@ -169,7 +169,7 @@ func TestNamesShortenedWithinAliasResolve(t *testing.T) {
 		}
 	}
 	if _, err := s.Resolve(ShortenName(JoinName(long, "another_tool_with_a_long_name"), limit)); err == nil {
-		t.Error("the name of no tool was found")
+		t.Error("no tool resolves")
 	}
 }
 

@@ -98,9 +98,9 @@ type toolList struct {
 // Targets returns the call target of a server.
 type Targets func(models.Server) *upstream.Target
 
-// Rebuild returns the snapshot of the stored state. What follows from a definition
-// alone is taken over from an earlier snapshot of the project where that has
-// the same definition. before may be nil.
+// Rebuild returns the snapshot of the stored state. It reuses data derived from
+// definitions that are unchanged since before, an earlier snapshot of the
+// project or nil.
 func Rebuild(before *Snapshot, src Source, target Targets) *Snapshot {
 	all := make([]*serverPart, 0, len(src.Servers))
 	s := settingsOf(&src.Project)

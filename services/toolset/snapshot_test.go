@@ -115,9 +115,9 @@ func TestResolveNotFoundAndDisabled(t *testing.T) {
 		},
 	}, noTarget)
 	for _, tc := range []struct {
-		name string
-		code fault.Code
-		says string
+		name    string
+		code    fault.Code
+		message string
 	}{
 		{"on__echo", "", ""},
 		{"on____odd", "", ""},
@@ -142,8 +142,8 @@ func TestResolveNotFoundAndDisabled(t *testing.T) {
 		switch {
 		case tc.code == "" && (err != nil || tool.FullName != tc.name):
 			t.Errorf("%s: %v", tc.name, err)
-		case tc.code != "" && (!fault.Is(err, tc.code) || !strings.Contains(err.Error(), tc.says)):
-			t.Errorf("%s: got %v, want %s saying %q", tc.name, err, tc.code, tc.says)
+		case tc.code != "" && (!fault.Is(err, tc.code) || !strings.Contains(err.Error(), tc.message)):
+			t.Errorf("Resolve(%s) = %v, want %s with %q", tc.name, err, tc.code, tc.message)
 		case tc.code != "" && len(err.Error()) > 1000:
 			t.Errorf("the message has %d bytes", len(err.Error()))
 		}
@@ -190,16 +190,16 @@ func TestPageLimits(t *testing.T) {
 			t.Errorf("%d tools: %d listed", tc.tools, got)
 		}
 		if _, more, _ := s.Page(EraHandshake, tc.pages-1); more {
-			t.Error("the last page promises more")
+			t.Error("more = true on the last page")
 		}
 		if _, _, ok := s.Page(EraHandshake, tc.pages); ok {
-			t.Error("there is a page too many")
+			t.Error("found a page after the last")
 		}
 	}
 	big := tool("big", `{"name":"big","description":"`+strings.Repeat("x", MaxPageBytes)+`"}`)
 	s := Build(Source{Servers: []models.Server{server("1", "a", nil)}, Tools: map[string][]models.Tool{"1": {plain("a"), big, plain("z")}}}, noTarget)
 	if s.Pages(EraHandshake) != 3 || len(listed(t, s, EraHandshake)) != 3 {
-		t.Errorf("a definition beyond a page's size: %d pages", s.Pages(EraHandshake))
+		t.Errorf("definition larger than a page: %d pages", s.Pages(EraHandshake))
 	}
 }
 
@@ -229,22 +229,22 @@ func TestRebuildEqualsBuild(t *testing.T) {
 	}
 	before := Build(source(), noTarget)
 	for name, change := range map[string]func(*Source){
-		"nothing":          func(*Source) {},
-		"a definition":     func(s *Source) { s.Tools["1"][0] = tool("a", `{"name":"a","description":"new"}`) },
-		"a mended one":     func(s *Source) { s.Tools["1"][1] = plain("broken") },
-		"one that broke":   func(s *Source) { s.Tools["2"][0] = tool("a", `{"name":"a","inputSchema":7}`) },
-		"no object":        func(s *Source) { s.Tools["2"][0].Definition = "7" },
-		"a tool less":      func(s *Source) { s.Tools["1"] = s.Tools["1"][1:] },
-		"a tool more":      func(s *Source) { s.Tools["1"] = append(s.Tools["1"], plain("b")) },
-		"the order":        func(s *Source) { s.Tools["1"][0], s.Tools["1"][2] = s.Tools["1"][2], s.Tools["1"][0] },
-		"an alias":         func(s *Source) { s.Servers[0].Alias = "gamma" },
-		"aliases, swapped": func(s *Source) { s.Servers[0].Alias, s.Servers[1].Alias = "beta", "alpha" },
-		"a server off":     func(s *Source) { s.Servers[1].Enabled = false },
-		"a filter":         func(s *Source) { s.Servers[0].DenyTools = []string{"a"} },
-		"a tool off":       func(s *Source) { s.Project.DisabledTools = []string{"beta__a"} },
-		"the name limit":   func(s *Source) { s.Project.ToolNameLimit = 32 },
-		"an approval":      func(s *Source) { s.Servers[0].DefinitionPolicy = models.PolicyApprove },
-		"what came before": func(s *Source) { s.Tools["1"][0].PreviousDefinition = `{"name":"a","title":"old"}` },
+		"nothing":                     func(*Source) {},
+		"a definition":                func(s *Source) { s.Tools["1"][0] = tool("a", `{"name":"a","description":"new"}`) },
+		"a repaired definition":       func(s *Source) { s.Tools["1"][1] = plain("broken") },
+		"a broken definition":         func(s *Source) { s.Tools["2"][0] = tool("a", `{"name":"a","inputSchema":7}`) },
+		"not an object":               func(s *Source) { s.Tools["2"][0].Definition = "7" },
+		"a removed tool":              func(s *Source) { s.Tools["1"] = s.Tools["1"][1:] },
+		"a new tool":                  func(s *Source) { s.Tools["1"] = append(s.Tools["1"], plain("b")) },
+		"the order":                   func(s *Source) { s.Tools["1"][0], s.Tools["1"][2] = s.Tools["1"][2], s.Tools["1"][0] },
+		"an alias":                    func(s *Source) { s.Servers[0].Alias = "gamma" },
+		"aliases, swapped":            func(s *Source) { s.Servers[0].Alias, s.Servers[1].Alias = "beta", "alpha" },
+		"a disabled server":           func(s *Source) { s.Servers[1].Enabled = false },
+		"a filter":                    func(s *Source) { s.Servers[0].DenyTools = []string{"a"} },
+		"a disabled tool":             func(s *Source) { s.Project.DisabledTools = []string{"beta__a"} },
+		"the name limit":              func(s *Source) { s.Project.ToolNameLimit = 32 },
+		"an approval":                 func(s *Source) { s.Servers[0].DefinitionPolicy = models.PolicyApprove },
+		"another previous definition": func(s *Source) { s.Tools["1"][0].PreviousDefinition = `{"name":"a","title":"old"}` },
 	} {
 		t.Run(name, func(t *testing.T) {
 			src := source()
@@ -255,11 +255,11 @@ func TestRebuildEqualsBuild(t *testing.T) {
 			}
 			for _, era := range []Era{EraHandshake, EraStateless} {
 				if a, b := fmt.Sprint(listed(t, want, era)), fmt.Sprint(listed(t, got, era)); a != b {
-					t.Errorf("%s is listed, not %s", b, a)
+					t.Errorf("%s is listed, want %s", b, a)
 				}
 			}
 			if want.ToolsHash() != got.ToolsHash() {
-				t.Error("the list has another hash")
+				t.Error("different list hash")
 			}
 		})
 	}
@@ -272,10 +272,10 @@ func TestRebuildReusesUnchangedTools(t *testing.T) {
 	after := Rebuild(before, src, noTarget)
 	for i, kept := range []bool{true, false} {
 		if same := &before.Tools[i].Raw[0] == &after.Tools[i].Raw[0]; same != kept {
-			t.Errorf("%s: the same bytes: %t", after.Tools[i].Name, same)
+			t.Errorf("%s: same bytes: %t", after.Tools[i].Name, same)
 		}
 		if before.Tools[i] == after.Tools[i] {
-			t.Errorf("%s is part of two snapshots", after.Tools[i].Name)
+			t.Errorf("%s is shared by two snapshots", after.Tools[i].Name)
 		}
 	}
 }

@@ -19,13 +19,13 @@ import (
 	"mcpgateway/services/typescript/typescripttest"
 )
 
-// The labelled sets of the evaluation: schemas.json and edge.json.
-var evalFolder = flag.String("eval", "", "folder with the tool schemas whose declarations TestEval checks")
+// The labelled sets of the evaluation are schemas.json and edge.json.
+var evalFolder = flag.String("eval", "", "folder with the tool schemas for TestEval")
 
-// What the declarations must reach over the real schemas.
+// The minimum results on the real schemas.
 const leastRejected = .995
 
-// checkedTool is a tool with calls that are known to be right or wrong.
+// checkedTool is a tool with calls labelled as valid or invalid.
 type checkedTool struct {
 	Server       string            `json:"server"`
 	Name         string            `json:"name"`
@@ -43,30 +43,30 @@ type checkedCall struct {
 	Why   string
 }
 
-// outcome counts what the compiler said.
+// outcome counts the compiler's results.
 type outcome struct {
 	valid, accepted  int
 	invalid, refused int
-	open             int // invented arguments that the schema permits and the types refuse
+	open             int // unknown arguments that the schema allows and the types reject
 	declared         int // errors in the declarations themselves
 	bytes            int
-	checkedValid     int // valid calls that the validator lets through
-	checkedInvalid   int // wrong ones that it refuses
+	checkedValid     int // valid calls that the validator accepts
+	checkedInvalid   int // invalid calls that the validator rejects
 }
 
 func (o outcome) String() string {
-	return fmt.Sprintf("%d of %d valid calls accepted, %d of %d wrong ones refused, %d invented arguments refused that the schemas permit, %d errors in %d bytes of declarations; the validator accepts %d and refuses %d",
+	return fmt.Sprintf("%d of %d valid calls accepted, %d of %d invalid ones rejected, %d unknown arguments rejected that the schemas allow, %d errors in %d bytes of declarations; the validator accepts %d and rejects %d",
 		o.accepted, o.valid, o.refused, o.invalid, o.open, o.declared, o.bytes, o.checkedValid, o.checkedInvalid)
 }
 
 func TestEval(t *testing.T) {
 	if *evalFolder == "" {
-		t.Skip("checks the declarations of real tools when it is given their schemas: go test ./services/typescript -run TestEval -v -eval FOLDER, where FOLDER is an absolute path")
+		t.Skip("needs tool schemas: go test ./services/typescript -run TestEval -v -eval FOLDER, where FOLDER is an absolute path")
 	}
 	for _, set := range []string{"edge.json", "schemas.json"} {
 		raw, err := os.ReadFile(filepath.Join(*evalFolder, set))
 		if err != nil {
-			t.Fatalf("%v: -eval must name the folder that holds schemas.json and edge.json", err)
+			t.Fatalf("%v: -eval must be the folder that contains schemas.json and edge.json", err)
 		}
 		o := checkCalls(t, readCheckedTools(t, raw))
 		t.Logf("%-13s %v", set, o)
@@ -79,7 +79,7 @@ func TestEval(t *testing.T) {
 	}
 }
 
-func TestTypesAcceptWhatSchemasAccept(t *testing.T) {
+func TestTypesAcceptValidCalls(t *testing.T) {
 	raw, err := os.ReadFile("testdata/calls.json")
 	if err != nil {
 		t.Fatal(err)
@@ -89,7 +89,7 @@ func TestTypesAcceptWhatSchemasAccept(t *testing.T) {
 	if o.valid < 60 || o.invalid < 60 {
 		t.Errorf("only %d and %d calls were checked", o.valid, o.invalid)
 	}
-	// Three of the wrong calls have an argument that only the types refuse.
+	// Three of the invalid calls have an argument that only the types reject.
 	if o.declared > 0 || o.accepted < o.valid || o.refused < o.invalid || o.checkedValid < o.valid || o.checkedInvalid < o.invalid-3 {
 		t.Error(o)
 	}
@@ -104,7 +104,7 @@ func readCheckedTools(t *testing.T, raw []byte) []checkedTool {
 	return tools
 }
 
-// checkCalls lets the compiler judge calls of the tools.
+// checkCalls type-checks the calls of the tools.
 func checkCalls(t *testing.T, tools []checkedTool) outcome {
 	t.Helper()
 	dir := t.TempDir()
@@ -128,7 +128,7 @@ func checkCalls(t *testing.T, tools []checkedTool) outcome {
 	for _, c := range calls {
 		tool := tools[c.Tool]
 		name, _ := json.Marshal(tool.Name)
-		args, _ := json.Marshal(c.Args) // also escapes what would end the line
+		args, _ := json.Marshal(c.Args) // also escapes line terminators
 		fmt.Fprintf(&lines, "void %s[%s](%s);\n", typescript.Identifier(tool.Server), name, args)
 	}
 	typescripttest.WriteTestFile(t, filepath.Join(dir, "declarations.ts"), declared.Text)
@@ -141,7 +141,7 @@ func checkCalls(t *testing.T, tools []checkedTool) outcome {
 			continue
 		}
 		o.declared++
-		t.Errorf("the declarations have an error in line %d: %s", e.Line, e.Text)
+		t.Errorf("error in line %d of the declarations: %s", e.Line, e.Text)
 	}
 	validator := schema.NewValidator()
 	all := toolsOf(tools)
@@ -151,7 +151,7 @@ func checkCalls(t *testing.T, tools []checkedTool) outcome {
 		} else if !c.Valid && c.Why != "invented, open" && mismatch != nil {
 			o.checkedInvalid++
 		} else if c.Why != "invented, open" {
-			t.Logf("the validator says otherwise of %s %s: %.300s (%s): %v; %s", tools[c.Tool].Server, tools[c.Tool].Name, c.Args, c.Why, mismatch, validator.Unchecked(all[c.Tool].Definition))
+			t.Logf("the validator disagrees on %s %s: %.300s (%s): %v; %s", tools[c.Tool].Server, tools[c.Tool].Name, c.Args, c.Why, mismatch, validator.Unchecked(all[c.Tool].Definition))
 		}
 		what := fmt.Sprintf("%s %s: %s (%s)", tools[c.Tool].Server, tools[c.Tool].Name, c.Args, c.Why)
 		_, refused := wrong[i]
@@ -159,7 +159,7 @@ func checkCalls(t *testing.T, tools []checkedTool) outcome {
 		case c.Valid:
 			o.valid++
 			if refused {
-				t.Errorf("a valid call is refused: %.600s: %s", what, wrong[i])
+				t.Errorf("valid call rejected: %.600s: %s", what, wrong[i])
 			} else {
 				o.accepted++
 			}
@@ -172,14 +172,14 @@ func checkCalls(t *testing.T, tools []checkedTool) outcome {
 			if refused {
 				o.refused++
 			} else {
-				t.Logf("a wrong call is accepted: %.300s", what)
+				t.Logf("invalid call accepted: %.300s", what)
 			}
 		}
 	}
 	return o
 }
 
-// toolsOf returns tools as a snapshot holds them.
+// toolsOf returns the tools in the form used by a snapshot.
 func toolsOf(checked []checkedTool) []*toolset.Tool {
 	servers := map[string]*toolset.Server{}
 	tools := make([]*toolset.Tool, len(checked))

@@ -7,8 +7,7 @@ import (
 	"mcpgateway/services/schema"
 )
 
-// docTags are the keywords of a schema that a type cannot say but a comment
-// can.
+// docTags are the schema keywords that only a comment can express.
 func docTags() [15]string {
 	return [...]string{
 		"format", "pattern", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf",
@@ -16,8 +15,8 @@ func docTags() [15]string {
 	}
 }
 
-// propertyDoc returns what is known of a property beside its type: its
-// description and tags. It is empty when there is nothing to tell.
+// propertyDoc returns the documentation of a property: its description and
+// tags. It is empty if there is neither.
 func propertyDoc(n *schema.Node) string {
 	if !n.Is('{') {
 		return ""
@@ -43,7 +42,7 @@ func propertyDoc(n *schema.Node) string {
 	return strings.TrimSpace(strings.Join(parts, " "))
 }
 
-// writeDoc appends the cleaned text as a comment in front of a line.
+// writeDoc appends the cleaned text as a comment before a declaration.
 func writeDoc(b *strings.Builder, indent, text string) {
 	if text == "" {
 		return

@@ -1,6 +1,6 @@
 // Package typescript writes tools as TypeScript declarations: their schemas as
-// types, their servers as constants with identifiers that never change. No text
-// of an upstream server gets out of its comments, names and literals.
+// types, their servers as constants with stable identifiers. Text from an
+// upstream server can't escape from comments, names and literals.
 package typescript
 
 import (
@@ -15,15 +15,15 @@ import (
 	"mcpgateway/services/toolset"
 )
 
-// The codes of the warnings that stand beside declarations.
+// The codes of warnings about declarations.
 const (
-	// WarningSchemaSimplified says that a type is wider than its schema.
+	// WarningSchemaSimplified means that a type is wider than its schema.
 	WarningSchemaSimplified = "SCHEMA_SIMPLIFIED"
-	// WarningDeclarationsCut says that not all tools are declared.
+	// WarningDeclarationsCut means that some tools are not declared.
 	WarningDeclarationsCut = "DECLARATIONS_CUT"
 )
 
-// Settings are what declarations depend on beside the tools.
+// Settings are the project settings that declarations depend on.
 type Settings struct {
 	AllowFetch bool // code may use fetch, so it is declared
 }
@@ -36,16 +36,15 @@ func SettingsOf(project *toolset.Snapshot) Settings {
 // Declared are TypeScript declarations that type-check on their own.
 type Declared struct {
 	Text     string
-	Tools    int // that are declared in it
+	Tools    int // number of declared tools
 	Warnings []fault.Warning
 }
 
-// Declare returns the declarations of tools: the header, then one constant for
-// each of their servers, in the order in which these come first (specification,
-// "Built-in tool gateway_listTools"). The text of upstreams stands in it only
-// as comments, names and literals. Tools beyond MaxFullDeclarations are left
-// out with a warning; so are all that remain when the context ends, with its
-// error.
+// Declare returns the declarations of tools: the header, then one constant per
+// server, in the order of the servers' first tools (specification, "Built-in
+// tool gateway_listTools"). Upstream text appears only in comments, names and
+// literals. Tools beyond MaxFullDeclarations are omitted with a warning. When
+// the context ends, Declare returns its error.
 func Declare(ctx context.Context, tools []*toolset.Tool, settings Settings) (*Declared, error) {
 	out := &Declared{}
 	var order []string
@@ -66,7 +65,7 @@ func Declare(ctx context.Context, tools []*toolset.Tool, settings Settings) (*De
 		d := declareTool(tool, space.ident, taken)
 		if size += len(d.types) + len(d.member); size > MaxFullDeclarations {
 			out.Warnings = append(out.Warnings, fault.Warning{Code: WarningDeclarationsCut, Message: fmt.Sprintf(
-				"%d of %d tools are declared; find the others with query", out.Tools, len(tools))})
+				"Only %d of %d tools are declared. Use query to find the others.", out.Tools, len(tools))})
 			break
 		}
 		space.types.WriteString(d.types)
@@ -74,7 +73,7 @@ func Declare(ctx context.Context, tools []*toolset.Tool, settings Settings) (*De
 		out.Tools++
 		if len(d.notes) > 0 {
 			out.Warnings = append(out.Warnings, fault.Warning{Code: WarningSchemaSimplified, Message: fmt.Sprintf(
-				"the types of %s are wider than its schema: %s", tool.FullName, strings.Join(d.notes, "; "))})
+				"The types of %s are wider than its schema: %s.", tool.FullName, strings.Join(d.notes, "; "))})
 		}
 	}
 	var b strings.Builder
@@ -87,13 +86,13 @@ func Declare(ctx context.Context, tools []*toolset.Tool, settings Settings) (*De
 		spaces[alias].write(&b, alias)
 	}
 	if len(out.Warnings) > 0 && out.Warnings[len(out.Warnings)-1].Code == WarningDeclarationsCut {
-		b.WriteString("\n// " + out.Warnings[len(out.Warnings)-1].Message + ".\n")
+		b.WriteString("\n// " + out.Warnings[len(out.Warnings)-1].Message + "\n")
 	}
 	out.Text = b.String()
 	return out, nil
 }
 
-// declaredServer is the constant of one server in the making.
+// declaredServer builds the constant of one server.
 type declaredServer struct {
 	ident          string
 	types, members strings.Builder
@@ -111,14 +110,14 @@ func (s *declaredServer) write(b *strings.Builder, alias string) {
 	b.WriteString("declare const " + s.ident + ": {\n" + s.members.String() + "};\n")
 }
 
-// toolDeclaration is one tool as it stands in its namespace.
+// toolDeclaration is the declaration of one tool as a member of its namespace.
 type toolDeclaration struct {
 	types, member string
 	notes         []string // why a type is wider than its schema
 }
 
-// declareTool returns the declaration of a tool. A schema that cannot be
-// declared within the limits, or is none, leaves a tool that takes any object.
+// declareTool returns the declaration of a tool. If its schema is invalid or
+// exceeds the limits, the tool takes any object.
 func declareTool(tool *toolset.Tool, ident string, taken map[string]int) toolDeclaration {
 	definition, err := schema.Parse(tool.Definition)
 	if err != nil || !definition.Is('{') {
@@ -152,11 +151,12 @@ func declareTool(tool *toolset.Tool, ident string, taken map[string]int) toolDec
 	}
 }
 
-// plainTool declares a tool by its name and description only.
+// plainTool returns the declaration of a tool from only its name and
+// description.
 func plainTool(name, description string, err error) toolDeclaration {
 	note := noteBroken
 	if err != nil {
-		note = "its schema cannot be declared"
+		note = "its schema is not usable"
 	}
 	if errors.Is(err, schema.ErrTooLarge) || errors.Is(err, schema.ErrTooDeep) {
 		note = err.Error()
@@ -179,8 +179,8 @@ func declareMember(name, description string, notes []string, args, result string
 	return b.String()
 }
 
-// arguments returns the type of a tool's arguments and whether a call may do
-// without them.
+// arguments returns the type of a tool's arguments and whether a call can omit
+// them.
 func (w *typeWriter) arguments(schema *schema.Node) (text string, optional bool) {
 	if schema == nil || schema.Is('t') {
 		return openObjectText, true
@@ -198,8 +198,8 @@ func (w *typeWriter) arguments(schema *schema.Node) (text string, optional bool)
 	return w.rootText(schema, t, openObjectText), w.admitsEmpty(schema, 0)
 }
 
-// result returns the type of a tool's value. One that promises nothing has
-// the type any, so that code can use what it finds.
+// result returns the type of a tool's result. Without an output schema it is
+// any, so that code can use whatever it gets.
 func (w *typeWriter) result(schema *schema.Node) string {
 	if !schema.Is('{') {
 		return "any"
@@ -212,8 +212,8 @@ func (w *typeWriter) result(schema *schema.Node) string {
 	return w.rootText(schema, t, "any")
 }
 
-// rootText returns the text of a whole schema's type. One that refers to
-// itself has a name.
+// rootText returns the text of a whole schema's type. A type that refers to
+// itself is named.
 func (w *typeWriter) rootText(schema *schema.Node, t tsType, unknown string) string {
 	switch named := w.named[schema]; {
 	case named != nil:
@@ -224,7 +224,7 @@ func (w *typeWriter) rootText(schema *schema.Node, t tsType, unknown string) str
 	return t.String()
 }
 
-// admitsEmpty reports whether an object without members may satisfy a schema.
+// admitsEmpty reports whether an object without members can be valid.
 func (w *typeWriter) admitsEmpty(n *schema.Node, depth int) bool {
 	if w.looks--; !n.Is('{') || depth > MaxSchemaDepth || w.looks < 0 {
 		return !n.Is('f')
@@ -258,7 +258,7 @@ func (w *typeWriter) admitsEmpty(n *schema.Node, depth int) bool {
 	return true
 }
 
-// takeName returns name, or name with a number when it is taken.
+// takeName returns name, or name with a number if it is taken.
 func takeName(taken map[string]int, name string) string {
 	if taken[name] == 0 {
 		taken[name] = 1
@@ -274,11 +274,11 @@ func takeName(taken map[string]int, name string) string {
 	}
 }
 
-// bytesPerToken is how many bytes of declarations make about one token of a
-// language model.
+// bytesPerToken is the approximate number of bytes of declarations per token of
+// a language model.
 const bytesPerToken = 4
 
-// SizeInTokens returns about how many tokens a text takes in the context of a
-// language model. It is an estimate, a token for every four bytes rounded up:
-// models divide text differently, and only its size is known here.
+// SizeInTokens estimates the number of tokens of a text in the context of a
+// language model: one per four bytes, rounded up. Models split text
+// differently, so only the size is used.
 func SizeInTokens(text string) int { return (len(text) + bytesPerToken - 1) / bytesPerToken }

@@ -23,7 +23,7 @@ import (
 
 var updateDeclarations = flag.Bool("update-declarations", false, "write the golden files of declarations")
 
-func TestDeclarationsOfTrickySchemas(t *testing.T) {
+func TestDeclarationsGolden(t *testing.T) {
 	raw, err := os.ReadFile("testdata/calls.json")
 	if err != nil {
 		t.Fatal(err)
@@ -60,11 +60,11 @@ func compareGolden(t *testing.T, name, got string) {
 		t.Fatal(err)
 	}
 	if d := cmp.Diff(string(want), got); d != "" {
-		t.Errorf("(-want +got; -update-declarations writes it):\n%s", d)
+		t.Errorf("mismatch (-want +got; -update-declarations updates it):\n%s", d)
 	}
 }
 
-func TestDeclarationsTypeCheckAlone(t *testing.T) {
+func TestDeclarationsTypeCheck(t *testing.T) {
 	raw, err := os.ReadFile("testdata/calls.json")
 	if err != nil {
 		t.Fatal(err)
@@ -75,11 +75,11 @@ func TestDeclarationsTypeCheckAlone(t *testing.T) {
 		settings  typescript.Settings
 		tools     []*toolset.Tool
 	}{
-		{"with the language alone", "es2023", typescript.Settings{}, tools},
+		{"language only", "es2023", typescript.Settings{}, tools},
 		{"with fetch", "es2023", typescript.Settings{AllowFetch: true}, tools},
-		{"in a browser", "es2023,dom,dom.iterable", typescript.Settings{AllowFetch: true}, tools},
-		{"the header", "es2023", typescript.Settings{}, nil},
-		{"hostile texts", "es2023", typescript.Settings{}, hostileTools()},
+		{"browser", "es2023,dom,dom.iterable", typescript.Settings{AllowFetch: true}, tools},
+		{"header", "es2023", typescript.Settings{}, nil},
+		{"hostile text", "es2023", typescript.Settings{}, hostileTools()},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -91,7 +91,7 @@ func TestDeclarationsTypeCheckAlone(t *testing.T) {
 	}
 }
 
-func TestCodeSeesWhatIsDeclared(t *testing.T) {
+func TestCodeTypeChecks(t *testing.T) {
 	const code = `
 async function main(): Promise<number> {
   const ticket = await ordinary["create_ticket"]({ project: "P", title: "T" });
@@ -114,11 +114,11 @@ void main;
 		settings   typescript.Settings
 		errors     int
 	}{
-		{"as it should be", code, typescript.Settings{}, 0},
-		{"an unknown property of a result", strings.Replace(code, "ticket.id", "ticket.title", 1), typescript.Settings{}, 1},
-		{"an invented argument", strings.Replace(code, `title: "T"`, `title: "T", name: "N"`, 1), typescript.Settings{}, 1},
-		{"fetch where it is allowed", code + `void fetch("https://example.com").then((r) => r.json());`, typescript.Settings{AllowFetch: true}, 0},
-		{"fetch where it is not", code + `void fetch("https://example.com");`, typescript.Settings{}, 1},
+		{"valid code", code, typescript.Settings{}, 0},
+		{"unknown property of a result", strings.Replace(code, "ticket.id", "ticket.title", 1), typescript.Settings{}, 1},
+		{"unknown argument", strings.Replace(code, `title: "T"`, `title: "T", name: "N"`, 1), typescript.Settings{}, 1},
+		{"fetch allowed", code + `void fetch("https://example.com").then((r) => r.json());`, typescript.Settings{AllowFetch: true}, 0},
+		{"fetch not allowed", code + `void fetch("https://example.com");`, typescript.Settings{}, 1},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -131,7 +131,8 @@ void main;
 	}
 }
 
-// hostileTools have texts and schemas that try to break out or to cost much.
+// hostileTools have texts and schemas that try to break out of declarations or
+// to be expensive.
 func hostileTools() []*toolset.Tool {
 	var doubling, wide strings.Builder
 	for i := range 24 {
@@ -170,7 +171,7 @@ func hostileTools() []*toolset.Tool {
 	return append(tools, typescripttest.Tool("hostile", "no schema", []byte(`{"name":"no schema"}`)), typescripttest.Tool("hostile", "no JSON", []byte(`{"name"`)), typescripttest.Tool("hostile", "no object", []byte(`[]`)))
 }
 
-func TestHostileDefinitionsAreDeclaredInBounds(t *testing.T) {
+func TestHostileDefinitions(t *testing.T) {
 	for _, tool := range hostileTools() {
 		t.Run(fmt.Sprintf("%.40q", tool.Upstream), func(t *testing.T) {
 			begin := typescripttest.CPUTime(t)
@@ -183,8 +184,8 @@ func TestHostileDefinitionsAreDeclaredInBounds(t *testing.T) {
 	}
 }
 
-// checkDeclared fails the test when a tool is not declared once, within its
-// bounds, in visible letters.
+// checkDeclared fails the test unless the tool is declared exactly once, within
+// its limits, with visible characters only.
 func checkDeclared(t *testing.T, declared *typescript.Declared, tool *toolset.Tool) {
 	t.Helper()
 	const texts = 64 << 10 // the header and the description
@@ -193,11 +194,11 @@ func checkDeclared(t *testing.T, declared *typescript.Declared, tool *toolset.To
 	}
 	for _, r := range declared.Text {
 		if r != '\n' && (unicode.Is(unicode.C, r) || r == '\u2028' || r == '\u2029') {
-			t.Errorf("%U stands in the declarations", r)
+			t.Errorf("declarations contain %U", r)
 		}
 	}
 	if n := strings.Count(declared.Text, "declare const "+typescript.Identifier(tool.Server.Config.Alias)+": {\n"); n != 1 {
-		t.Errorf("%d constants of the server", n)
+		t.Errorf("%d constants of the server, want 1", n)
 	}
 }
 
@@ -205,10 +206,10 @@ func TestDeclarationLimits(t *testing.T) {
 	nested := func(levels int) string {
 		return strings.Repeat(`{"type":"object","properties":{"n":`, levels) + `{"type":"string"}` + strings.Repeat(`}}`, levels)
 	}
-	filled := func(bytes int) string { // an enumeration whose type has about as many bytes
+	filled := func(bytes int) string { // an enumeration whose type has about that many bytes
 		return `{"type":"object","properties":{"a":{"enum":["` + strings.Repeat("x", bytes) + `"]}}}`
 	}
-	overhead := len(`{ a?: "" }`) + len("any") // around what filled fills; the object is too long for one line
+	overhead := len(`{ a?: "" }`) + len("any") // the text around it; the object is too long for one line
 	overhead += len("{\n    a?: \"\";\n  }") - len(`{ a?: "" }`)
 	for _, tc := range []struct {
 		name, schema string
@@ -243,7 +244,7 @@ func TestDeclarationLimits(t *testing.T) {
 	}
 }
 
-func TestAllDeclarationsTogetherAreBounded(t *testing.T) {
+func TestFullDeclarationLimit(t *testing.T) {
 	big := `{"type":"object","properties":{"a":{"enum":["` + strings.Repeat("x", 30_000) + `"]}}}`
 	var tools []*toolset.Tool
 	for i := range typescript.MaxFullDeclarations/30_000 + 10 {
@@ -253,17 +254,17 @@ func TestAllDeclarationsTogetherAreBounded(t *testing.T) {
 	if len(declared.Text) > typescript.MaxFullDeclarations+1024 || declared.Tools >= len(tools) || declared.Tools < len(tools)-20 {
 		t.Errorf("%d of %d tools in %d bytes", declared.Tools, len(tools), len(declared.Text))
 	}
-	if len(declared.Warnings) != 1 || declared.Warnings[0].Code != typescript.WarningDeclarationsCut || !strings.HasSuffix(declared.Text, "// "+declared.Warnings[0].Message+".\n") {
+	if len(declared.Warnings) != 1 || declared.Warnings[0].Code != typescript.WarningDeclarationsCut || !strings.HasSuffix(declared.Text, "// "+declared.Warnings[0].Message+"\n") {
 		t.Errorf("warnings: %v", declared.Warnings)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := typescript.Declare(ctx, tools, typescript.Settings{}); !errors.Is(err, context.Canceled) {
-		t.Errorf("an ended context gives %v", err)
+		t.Errorf("Declare() with an ended context = %v", err)
 	}
 }
 
-func TestTypesOfOneNameStayApart(t *testing.T) {
+func TestSameTypeNamesStayDistinct(t *testing.T) {
 	schema := `{"properties":{"a":{"$ref":"#/$defs/%s"}},"$defs":{"%s":{"const":%d}}}`
 	long := strings.Repeat("n", 200)
 	tools := []*toolset.Tool{

@@ -1,24 +1,24 @@
 package typescript
 
-// declarationsHeader begins every text of declarations, the whole and each
-// page, so that any of them type-checks on its own: with the libraries of the
-// language alone, and also with those of a browser.
-const declarationsHeader = `// Tools for code that gateway_executeTool runs. Each constant at the end is a server, each of its members a tool: a call
-// takes one object of arguments and resolves to the value of the tool. There are no modules; return the result.
+// declarationsHeader starts all declarations, both complete ones and pages, so
+// that they type-check on their own, with or without the libraries of a
+// browser.
+const declarationsHeader = `// Tools for code run by gateway_executeTool. Each constant at the end is a server and each of its members a tool. A call
+// takes one arguments object and resolves to the tool's result. Imports are not supported. Return the result.
 interface ToolError extends Error {
   readonly tool: string;
   readonly content: unknown[];
   readonly seq: number;
 }
-/** A call that fails throws it. */
+/** Thrown by a failed call. */
 declare const ToolError: { new (message?: string): ToolError; readonly prototype: ToolError };
 declare const gateway: {
   /** Calls a tool by its full name, alias__tool. */
   call(name: string, args?: Record<string, unknown>): Promise<any>;
-  /** Searches the tools for a task in plain words. */
+  /** Searches the tools for a task in plain language. */
   search(task: string | { task: string; server?: string; limit?: number } | { query: string; limit?: number; cursor?: string }): Promise<any>;
 };
-/** The input of the execution. */
+/** The input of this run. */
 declare const input: any;
 interface Console {
   log(...values: any[]): void;
@@ -39,7 +39,7 @@ declare var TextEncoder: typeof globalThis extends { onmessage: any; TextEncoder
 declare var TextDecoder: typeof globalThis extends { onmessage: any; TextDecoder: infer T } ? T : any;
 `
 
-// fetchHeader follows the header in projects whose code may use fetch.
+// fetchHeader follows the header in projects that allow fetch.
 const fetchHeader = `interface FetchInit { method?: string; headers?: Record<string, string>; body?: string; redirect?: "follow" | "error" | "manual" }
 interface FetchResponse {
   readonly ok: boolean;

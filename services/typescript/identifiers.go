@@ -7,12 +7,11 @@ import (
 	"mcpgateway/services/schema"
 )
 
-// Identifier returns the JavaScript identifier under which code finds the
-// tools of the server with the alias (specification, "Built-in tool
-// gateway_listTools"). An alias that is a safe identifier keeps its name; any
-// other is encoded so that no two aliases share an identifier and the alias
-// can be read back. It depends on nothing but the alias, so a new alias never
-// changes another one's identifier. Invalid UTF-8 is read as U+FFFD.
+// Identifier returns the JavaScript identifier of the server with the alias
+// (specification, "Built-in tool gateway_listTools"). A safe identifier stays
+// as it is. Any other alias is encoded reversibly, so no two aliases share an
+// identifier. The result depends only on the alias, so a new alias never
+// changes another identifier. Invalid UTF-8 counts as U+FFFD.
 func Identifier(alias string) string {
 	if schema.IsPlainIdentifier(alias) && !isReserved(alias) && !strings.HasPrefix(alias, "__") {
 		return alias
@@ -22,15 +21,15 @@ func Identifier(alias string) string {
 		return "$n" + encoded
 	}
 	if encoded == alias {
-		// Nothing was escaped: a reserved word, a leading __ or nothing at all.
+		// Nothing was escaped: a reserved word, a leading __ or an empty alias.
 		return encoded + "$"
 	}
 	return encoded
 }
 
-// escapeIdentifier replaces every character that an identifier cannot hold. A
-// dollar sign begins each replacement and is itself replaced, so the result
-// tells where one ends.
+// escapeIdentifier replaces every character that an identifier can't contain.
+// Each replacement starts with a dollar sign, which is itself replaced, so the
+// result is unambiguous.
 func escapeIdentifier(s string) string {
 	var b strings.Builder
 	for _, r := range s {

@@ -11,7 +11,7 @@ import (
 	"mcpgateway/services/typescript"
 )
 
-func TestIdentifiersOfKnownAliases(t *testing.T) {
+func TestIdentifierExamples(t *testing.T) {
 	for alias, want := range map[string]string{
 		"github": "github", "my_server": "my_server", "my-server": "my$_server", "3d-tools": "$n3d$_tools", "123": "$n123",
 		"github.com/x": "github$ocom$sx", "größe": "gr$uf6$$udf$e", "日本": "$u65e5$$u672c$", "😀": "$u1f600$",
@@ -22,12 +22,12 @@ func TestIdentifiersOfKnownAliases(t *testing.T) {
 		"é": "$ue9$", "e\u0301": "e$u301$", "_": "_", "A1": "A1", "Map": "Map$", "Classes": "Classes", "a-b": "a$_b", "a_b": "a_b", "a.b": "a$ob",
 	} {
 		if got := typescript.Identifier(alias); got != want {
-			t.Errorf("%q is called %s, want %s", alias, got, want)
+			t.Errorf("Identifier(%q) = %s, want %s", alias, got, want)
 		}
 	}
 }
 
-// readIdentifier reads the alias back from its identifier.
+// readIdentifier decodes the alias from its identifier.
 func readIdentifier(s string) (string, bool) {
 	s = strings.TrimPrefix(s, "$n")
 	var b strings.Builder
@@ -71,15 +71,15 @@ func checkIdentifier(t interface {
 	t.Helper()
 	ident := typescript.Identifier(alias)
 	if back, ok := readIdentifier(ident); !ok || back != alias {
-		t.Fatalf("%q is called %s, which reads back as %q", alias, ident, back)
+		t.Fatalf("Identifier(%q) = %s, which decodes to %q", alias, ident, back)
 	}
 	if ident == "" || ident[0] >= '0' && ident[0] <= '9' || strings.Trim(ident, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_$") != "" {
-		t.Fatalf("%q is called %q, which is no identifier", alias, ident)
+		t.Fatalf("Identifier(%q) = %q, not an identifier", alias, ident)
 	}
 	return ident
 }
 
-func TestIdentifiersReadBack(t *testing.T) {
+func TestIdentifierRoundTrip(t *testing.T) {
 	letters := []rune("a1_-./$ uons2f\u00e9\u0301😀")
 	alias := rapid.OneOf(
 		rapid.StringOfN(rapid.SampledFrom(letters), 0, 12, -1),
@@ -89,19 +89,19 @@ func TestIdentifiersReadBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := alias.Draw(t, "a"), alias.Draw(t, "b")
 		if x, y := checkIdentifier(t, a), checkIdentifier(t, b); (x == y) != (a == b) {
-			t.Fatalf("%q and %q are called %s and %s", a, b, x, y)
+			t.Fatalf("Identifier(%q) and Identifier(%q) = %s and %s", a, b, x, y)
 		}
 	})
 }
 
-func TestAllShortAliasesHaveIdentifiersOfTheirOwn(t *testing.T) {
+func TestShortAliasesHaveUniqueIdentifiers(t *testing.T) {
 	const letters = "a1_-./$uns f"
 	seen := map[string]string{}
 	var walk func(prefix string, left int)
 	walk = func(prefix string, left int) {
 		ident := checkIdentifier(t, prefix)
 		if other, taken := seen[ident]; taken {
-			t.Fatalf("%q and %q are both called %s", prefix, other, ident)
+			t.Fatalf("%q and %q share the identifier %s", prefix, other, ident)
 		}
 		seen[ident] = prefix
 		if left == 0 {

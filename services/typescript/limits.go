@@ -1,21 +1,21 @@
 package typescript
 
-// Bounds of what is written for one tool. Beyond them a declaration gets
-// wider, never wrong.
+// Limits of the declaration of one tool. Beyond them a declaration gets wider
+// but stays valid.
 const (
-	MaxSchemaDepth      = 14       // levels of nested types that are declared
+	MaxSchemaDepth      = 14       // declared levels of nested types
 	MaxToolDeclaration  = 32 << 10 // bytes of one tool's declaration with its types
 	MaxFullDeclarations = 8 << 20  // bytes of the declarations of a whole project
 
-	maxNamedTypes   = 256   // types that one tool refers to by name
+	maxNamedTypes   = 256   // named types of one tool
 	maxTypeName     = 80    // bytes of each part of a type's name
-	maxUnionWidth   = 1_000 // variants that an intersection may multiply to
-	maxVariants     = 64    // properties that are repeated for variants of an object
-	maxListedNames  = 100   // property names that are written out for propertyNames
-	maxInlineObject = 72    // bytes of an object that is written on one line
+	maxUnionWidth   = 1_000 // variants that an intersection may expand to
+	maxVariants     = 64    // properties repeated for variants of an object
+	maxListedNames  = 100   // property names listed for propertyNames
+	maxInlineObject = 72    // bytes of an object written on one line
 )
 
-// Bounds of texts in comments, in bytes.
+// Limits of texts in comments, in bytes.
 const (
 	maxToolText     = 4_000
 	maxPropertyText = 2_000

@@ -7,27 +7,27 @@ import (
 	"mcpgateway/services/schema"
 )
 
-// objectShape is what one or several schemas together say about an object.
+// objectShape is the shape of an object, from one or several schemas.
 type objectShape struct {
 	names      []string
 	properties map[string][]*schema.Node
 	required   map[string]bool
-	order      []string // of required
+	order      []string // order of required
 	patterns   []*schema.Node
 	additional []*schema.Node // of additionalProperties and unevaluatedProperties
-	closed     bool           // some schema allows no other property
-	open       bool           // some schema says that others are allowed
-	listed     []string       // names that propertyNames admits
+	closed     bool           // some schema forbids other properties
+	open       bool           // some schema allows other properties
+	listed     []string       // names allowed by propertyNames
 	hinted     []string       // properties that only conditions mention
-	said       bool           // any of the above was said
+	said       bool           // any of the above is set
 }
 
 func newObjectShape() *objectShape {
 	return &objectShape{properties: map[string][]*schema.Node{}, required: map[string]bool{}}
 }
 
-// isPlainObject reports whether a schema says nothing but what an object's
-// properties are, so that it can be merged with others of the kind.
+// isPlainObject reports whether a schema has only properties of an object, so
+// that it can be merged with other such schemas.
 func isPlainObject(n *schema.Node) bool {
 	if !n.Is('{') {
 		return false
@@ -49,7 +49,7 @@ func isPlainObject(n *schema.Node) bool {
 	return object
 }
 
-// add adds what a schema says about objects.
+// add adds the keywords of a schema about objects.
 func (s *objectShape) add(n *schema.Node) {
 	for _, m := range n.Members {
 		switch m.Name {
@@ -97,7 +97,7 @@ func (s *objectShape) property(name string, schema *schema.Node) {
 	s.properties[name] = append(s.properties[name], schema)
 }
 
-// hint notes the properties that a call may have under some condition.
+// hint records the properties that a call may have under some condition.
 func (s *objectShape) hint(n *schema.Node, depth int) {
 	if depth > 3 {
 		return
@@ -137,8 +137,8 @@ func (s *objectShape) hintOf(n *schema.Node, depth int) {
 	s.hint(n, depth+1)
 }
 
-// impliedTypes returns the types of a schema that names none: keywords about
-// properties are meant for objects, those about elements for arrays.
+// impliedTypes returns the types of a schema without type: keywords about
+// properties imply objects, those about elements arrays.
 func (s *objectShape) impliedTypes(n *schema.Node) []string {
 	var types []string
 	if s.said {
@@ -150,8 +150,8 @@ func (s *objectShape) impliedTypes(n *schema.Node) []string {
 	return types
 }
 
-// variants reports whether the branches of a schema only refine the object
-// that it describes, so that one object for each is easier to read.
+// variants reports whether the branches of a schema only refine its object, so
+// that one object type per branch is easier to read.
 func (w *typeWriter) variants(n *schema.Node, shape *objectShape, branches []*schema.Node) bool {
 	if len(branches) == 0 || !shape.said || len(branches)*len(shape.names) > maxVariants || n.Has("enum") || n.Has("const") {
 		return false
@@ -186,14 +186,14 @@ func (s *objectShape) clone() *objectShape {
 	return &c
 }
 
-// objectField is one property on its way into the text.
+// objectField is one property to be written.
 type objectField struct {
 	doc, text string
 	value     tsType
 }
 
-// object returns the type of an object. One that does not say whether it takes
-// other properties takes none, so that invented arguments are noticed.
+// object returns the type of an object. Unless the schema mentions other
+// properties, the type allows none, so that unknown arguments are errors.
 func (w *typeWriter) object(s *objectShape, at place) tsType {
 	below := at.inProperty()
 	fields := make([]objectField, 0, len(s.names)+1)
@@ -234,7 +234,7 @@ func (w *typeWriter) object(s *objectShape, at place) tsType {
 		fields = append(fields, s.hintedFields()...)
 		return oneType(writeObject(fields, at.indent), "object", false)
 	}
-	// An index type must admit every property beside it.
+	// An index signature must be compatible with every property.
 	if len(fields) > 0 && !index.isUnknown() {
 		all := []tsType{index}
 		for _, f := range fields {
@@ -246,10 +246,10 @@ func (w *typeWriter) object(s *objectShape, at place) tsType {
 	return oneType(writeObject(fields, at.indent), "object", false)
 }
 
-// closedFor reports whether no name beyond the properties is allowed.
+// closedFor reports whether names beyond the properties are forbidden.
 func (s *objectShape) closedFor() bool { return s.closed && len(s.patterns) == 0 }
 
-// additionalOf returns the type of the properties that are not named.
+// additionalOf returns the type of unnamed properties.
 func (w *typeWriter) additionalOf(s *objectShape, at place) tsType {
 	var parts []tsType
 	if !s.closed {
@@ -279,14 +279,14 @@ func newField(name string, required bool, t tsType, doc string) objectField {
 	case required:
 		mark = ": "
 	case isInherited(name) && !t.isUnknown():
-		// An object literal without the property has the inherited one, and the
-		// compiler compares that.
+		// Without the property an object literal inherits a member of that
+		// name, and the compiler compares its type.
 		t = unionOf(t, oneType("Object["+schema.Quote(name)+"]", "", false))
 	}
 	return objectField{doc: doc, text: propertyName(name) + mark + t.String(), value: t}
 }
 
-// isInherited reports whether every object has a member of the name.
+// isInherited reports whether every object has a member with this name.
 func isInherited(name string) bool {
 	switch name {
 	case "constructor", "toString", "toLocaleString", "valueOf", "hasOwnProperty", "isPrototypeOf", "propertyIsEnumerable":
@@ -295,8 +295,8 @@ func isInherited(name string) bool {
 	return false
 }
 
-// hintedFields are the properties that only conditions mention: they may be
-// there, so a type without them would refuse valid calls.
+// hintedFields are the properties that only conditions mention. They are
+// optional: without them the type would reject valid calls.
 func (s *objectShape) hintedFields() []objectField {
 	if s.closed {
 		return nil
@@ -313,7 +313,7 @@ func (s *objectShape) hintedFields() []objectField {
 	return fields
 }
 
-// writeObject returns the text of an object type, on one line when it is short.
+// writeObject returns the text of an object type, on one line if it is short.
 func writeObject(fields []objectField, indent string) string {
 	length, docs := 0, false
 	for _, f := range fields {

@@ -12,8 +12,8 @@ import (
 	"mcpgateway/services/typescript/typescripttest"
 )
 
-// schemaMaker makes schemas at random, among them many that combine keywords
-// as nobody would.
+// schemaMaker generates random schemas, many with unusual combinations of
+// keywords.
 type schemaMaker struct{ *rand.Rand }
 
 func (m schemaMaker) names() []string { return []string{"a", "b", "toString", "a-b", "__proto__"} }
@@ -92,9 +92,9 @@ func (m schemaMaker) definition(name string) []byte {
 	return raw
 }
 
-// The seeds are among those whose schemas once made types that refer to
-// themselves in ways that the compiler refuses or never finishes.
-func TestDeclarationsOfRandomSchemasTypeCheck(t *testing.T) {
+// With some of these seeds, schemas once made self-referencing types that the
+// compiler rejects or never finishes.
+func TestRandomSchemasTypeCheck(t *testing.T) {
 	const cases = 400
 	var tools []*toolset.Tool
 	for _, seed := range []uint64{10, 16, 25} {

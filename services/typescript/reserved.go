@@ -1,19 +1,19 @@
 package typescript
 
-// isReserved reports whether a name cannot stand for a server, because the
-// language, the type checker or the surroundings of the code use it. A name
-// that is added here renames the servers whose alias it is, so the list is
-// complete from the start: it holds names that are safe today but stand for
-// something in the language.
+// isReserved reports whether a name can't be a server's constant because the
+// language, the type checker or the environment of the code uses it. An added
+// name would rename servers with that alias. The list is therefore complete
+// from the start, including names that are safe today but have a meaning in the
+// language.
 func isReserved(name string) bool {
 	switch name {
-	case // Reserved words, also in strict mode (ECMA-262, 14th edition, 12.7.2).
+	case // Reserved words, including strict mode (ECMA-262, 14th edition, 12.7.2).
 		"await", "break", "case", "catch", "class", "const", "continue", "debugger", "default", "delete", "do", "else",
 		"enum", "export", "extends", "false", "finally", "for", "function", "if", "import", "in", "instanceof", "new",
 		"null", "return", "super", "switch", "this", "throw", "true", "try", "typeof", "var", "void", "while", "with", "yield",
 		"implements", "interface", "let", "package", "private", "protected", "public", "static":
 		return true
-	case // Words that mean something in some places.
+	case // Contextual keywords.
 		"as", "async", "from", "get", "meta", "of", "set", "target", "using",
 		"abstract", "accessor", "asserts", "constructor", "declare", "global", "infer", "is", "keyof", "module", "namespace",
 		"out", "override", "readonly", "require", "satisfies", "type", "unique":
@@ -21,12 +21,12 @@ func isReserved(name string) bool {
 	case // Types of TypeScript.
 		"any", "bigint", "boolean", "never", "number", "object", "string", "symbol", "undefined", "unknown":
 		return true
-	case // What code finds beside the servers, and the names of the header.
+	case // Other globals of the code, and the names of the header.
 		"input", "console", "gateway", "fetch", "structuredClone", "setTimeout", "clearTimeout", "setInterval", "clearInterval",
 		"queueMicrotask", "TextEncoder", "TextDecoder", "URL", "URLSearchParams", "atob", "btoa",
 		"ToolError", "ToolCallOptions", "Console", "FetchInit", "FetchResponse", "Headers", "Request", "Response":
 		return true
-	case // Names with which objects behave differently.
+	case // Names that change the behavior of objects.
 		"arguments", "eval", "prototype", "then", "exports", "process", "self", "window":
 		return true
 	case // Globals of the language.

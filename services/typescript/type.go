@@ -9,22 +9,22 @@ import (
 	"mcpgateway/services/schema"
 )
 
-// tsType is a TypeScript type: a union of alternatives. Without any it is
-// never.
+// tsType is a TypeScript type: a union of alternatives. Without alternatives it
+// is never.
 type tsType struct {
 	alternatives []tsAlternative
-	width        int // variants when every intersection in it is multiplied out
+	width        int // variants after expanding all intersections
 }
 
 // tsAlternative is one alternative of a union.
 type tsAlternative struct {
 	text string
-	// shape is the JSON type of the values, empty when it is not known.
+	// shape is the JSON type of the values, or empty if unknown.
 	shape string
-	// bare says that the alternative is all there is of its shape, so that a
-	// narrower one of the same shape replaces it.
+	// bare means that the alternative covers its whole shape, so that a
+	// narrower one of the same shape replaces it in an intersection.
 	bare bool
-	// joined says that the text is an intersection.
+	// joined means that the text is an intersection.
 	joined bool
 }
 
@@ -48,8 +48,8 @@ func (t tsType) isUnknown() bool {
 	return len(t.alternatives) == 1 && t.alternatives[0].text == unknownText
 }
 
-// shape returns the JSON type that all values of the type have, or an empty
-// text when they differ or it is not known.
+// shape returns the JSON type of all values of the type, or "" if they differ
+// or it is unknown.
 func (t tsType) shape() string {
 	shape := ""
 	for i, a := range t.alternatives {
@@ -61,7 +61,7 @@ func (t tsType) shape() string {
 	return shape
 }
 
-// String returns the type as it stands where nothing binds tighter.
+// String returns the type for a position where nothing binds tighter.
 func (t tsType) String() string {
 	if len(t.alternatives) == 0 {
 		return "never"
@@ -73,7 +73,7 @@ func (t tsType) String() string {
 	return strings.Join(texts, " | ")
 }
 
-// operand returns the type as it stands before [] or beside &.
+// operand returns the type as an operand of [] or &.
 func (t tsType) operand() string {
 	if len(t.alternatives) > 1 || len(t.alternatives) == 1 && t.alternatives[0].joined {
 		return "(" + t.String() + ")"
@@ -100,8 +100,8 @@ func unionOf(types ...tsType) tsType {
 	return out
 }
 
-// intersect returns the type of values that have both types; ok is false when
-// it was too much to multiply out and only the first was kept, which is wider.
+// intersect returns the type of values that have both types. If expanding them
+// would exceed the limit, ok is false and it returns the wider type a.
 func intersect(a, b tsType) (t tsType, ok bool) {
 	switch {
 	case a.isUnknown():
@@ -115,7 +115,7 @@ func intersect(a, b tsType) (t tsType, ok bool) {
 	}
 	width := max(a.width, 1) * max(b.width, 1)
 	if width > maxUnionWidth {
-		// Only what the shapes say still narrows, such as a string among many.
+		// Only shapes still narrow the type, such as a string among others.
 		if t, simple := narrowByShape(a, b); simple {
 			return t, true
 		}
@@ -125,7 +125,7 @@ func intersect(a, b tsType) (t tsType, ok bool) {
 		t.width = width
 		return t, true
 	}
-	// That values are objects or arrays at all adds nothing to a name.
+	// An object or array shape adds nothing to a named type.
 	switch {
 	case b.isBareContainer():
 		return a, true
@@ -144,7 +144,7 @@ func (t tsType) isBareContainer() bool {
 }
 
 // pairUp intersects every alternative of a with every one of b that has the
-// same shape; done is false when some shape is not known.
+// same shape. done is false if a shape is unknown.
 func pairUp(a, b tsType) (t tsType, done bool) {
 	var all []tsType
 	for _, x := range a.alternatives {
@@ -167,8 +167,8 @@ func pairUp(a, b tsType) (t tsType, done bool) {
 	return unionOf(all...), true
 }
 
-// narrowByShape keeps the alternatives of one type that the other, made of
-// whole shapes only, admits.
+// narrowByShape returns the alternatives of one type that the other allows, if
+// that consists only of whole shapes.
 func narrowByShape(a, b tsType) (t tsType, simple bool) {
 	for _, order := range [...][2]tsType{{a, b}, {b, a}} {
 		whole, other := order[0], order[1]
@@ -219,8 +219,8 @@ func literalType(n *schema.Node, depth int) tsType {
 	}
 }
 
-// numberText returns a JSON number as a literal type, or number for one that
-// a double cannot hold.
+// numberText returns a JSON number as a literal type, or "number" if a double
+// can't represent it.
 func numberText(text string) string {
 	f, err := strconv.ParseFloat(text, 64)
 	switch {
@@ -232,7 +232,7 @@ func numberText(text string) string {
 	return strconv.FormatFloat(f, 'g', -1, 64)
 }
 
-// propertyName returns a name as it stands in an object type.
+// propertyName returns a name in the form used in an object type.
 func propertyName(name string) string {
 	if schema.IsPlainIdentifier(name) && name != "__proto__" {
 		return name

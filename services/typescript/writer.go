@@ -7,20 +7,20 @@ import (
 	"mcpgateway/services/schema"
 )
 
-// typeWriter turns the schemas of one tool into TypeScript. What it cannot say
-// in a type gets wider, so that no valid call is refused.
+// typeWriter converts the schemas of one tool to TypeScript. Whatever a type
+// can't express makes it wider, so that no valid call is rejected.
 type typeWriter struct {
-	prefix string         // of the names of types
-	taken  map[string]int // names of types in the whole text, shared by all tools
-	nodes  int            // subschemas that may still be visited
-	count  int            // named types
-	looks  int            // subschemas that may still be asked whether they admit an empty object
+	prefix string         // prefix of type names
+	taken  map[string]int // type names in the whole text, shared by all tools
+	nodes  int            // remaining subschemas to visit
+	count  int            // number of named types
+	looks  int            // remaining subschemas to check for an empty object
 
 	doc   *schema.Document
-	named map[*schema.Node]*namedType // of doc
-	types []*namedType                // of all documents, in the order of their use
+	named map[*schema.Node]*namedType // named types of doc
+	types []*namedType                // of all documents, in order of use
 
-	simplified map[string]bool // what was made wider, as sentences
+	simplified map[string]bool // simplifications, as sentences
 	notes      []string        // the same in order
 }
 
@@ -29,38 +29,38 @@ type namedType struct {
 	name  string
 	text  string
 	width int
-	shape string // of all its values; empty when they differ or it is not known yet
+	shape string // of all values; empty if they differ or it is not yet known
 	uses  []typeUse
 }
 
-// typeUse is a mention of a named type in another one.
+// typeUse is a use of a named type in another one.
 type typeUse struct {
 	of *namedType
 	how
 }
 
-// how says where a mention stands.
+// how is the context of a use.
 type how struct {
-	guarded bool // behind a property or an element, which the compiler need not look at
-	joined  bool // in an intersection, which the compiler multiplies out
+	guarded bool // inside a property or an element, which the compiler resolves lazily
+	joined  bool // in an intersection, which the compiler expands
 }
 
-// place is where in a type a schema stands.
+// place is the position of a schema in a type.
 type place struct {
 	depth  int
 	indent string
-	owner  *namedType // that this place is in; nil in the type of all arguments
+	owner  *namedType // named type of this position; nil in the type of all arguments
 	how
-	eager bool // in an optional part of a tuple, where no element is a guard
+	eager bool // in an optional part of a tuple, where elements are resolved eagerly
 }
 
-// inProperty returns the place of a property of an object.
+// inProperty returns the position of a property of an object.
 func (p place) inProperty() place {
 	return place{depth: p.depth + 1, indent: p.indent + "  ", owner: p.owner, how: how{guarded: true}}
 }
 
-// inElement returns the place of an element of an array; optional says that it
-// is one of a tuple that need not be there.
+// inElement returns the position of an array element. optional means an
+// optional element of a tuple.
 func (p place) inElement(optional bool) place {
 	p.depth++
 	p.eager = p.eager || optional
@@ -72,7 +72,7 @@ func newTypeWriter(prefix string, taken map[string]int) *typeWriter {
 	return &typeWriter{prefix: prefix, taken: taken, nodes: schema.MaxNodes, looks: schema.MaxNodes, simplified: map[string]bool{}}
 }
 
-// begin makes root the schema that references are resolved in.
+// begin sets root as the schema for resolving references.
 func (w *typeWriter) begin(root *schema.Node) {
 	w.doc = schema.NewDocument(root)
 	w.named = map[*schema.Node]*namedType{}
@@ -88,13 +88,13 @@ func (w *typeWriter) note(what string) {
 const (
 	noteTooLarge  = "it has too many parts"
 	noteTooDeep   = "it is nested too deeply"
-	noteReference = "it refers to a schema that is not in it"
-	noteBroken    = "a part of it is no schema"
+	noteReference = "it refers to a schema that it doesn't contain"
+	noteBroken    = "a part of it is not a valid schema"
 	noteWide      = "it combines too many alternatives"
-	noteCycle     = "a part of it is defined by itself"
+	noteCycle     = "a part of it refers only to itself"
 )
 
-// typeOf returns the type of the values that a schema admits.
+// typeOf returns the type of the values that a schema allows.
 func (w *typeWriter) typeOf(n *schema.Node, at place) tsType {
 	if w.nodes--; w.nodes < 0 {
 		w.note(noteTooLarge)
@@ -132,7 +132,7 @@ func (w *typeWriter) isJoined(n *schema.Node) bool {
 		case "$ref", "anyOf", "oneOf":
 			parts++
 		case "type":
-			// That values are objects or arrays does not narrow a name.
+			// An object or array type doesn't narrow a named type.
 			own = own || m.Value.Text != "object" && m.Value.Text != "array"
 		case "properties", "required", "additionalProperties", "unevaluatedProperties", "patternProperties", "propertyNames", "items", "prefixItems", "enum", "const":
 			own = true
@@ -149,7 +149,7 @@ func (w *typeWriter) both(a, b tsType) tsType {
 	return t
 }
 
-// reference returns the name of the type that a reference means.
+// reference returns the name of the type for a reference.
 func (w *typeWriter) reference(ref string, at place) tsType {
 	target, name := w.doc.Resolve(ref)
 	switch {
@@ -185,9 +185,9 @@ func (w *typeWriter) reference(ref string, at place) tsType {
 	return tsType{[]tsAlternative{{text: to.name, shape: to.shape}}, max(to.width, 1)}
 }
 
-// closesCircle reports whether a mention leads back to a type in a way that
-// the language does not allow, or would multiply out without end: without any
-// guard between, or with an intersection. path says what was met so far.
+// closesCircle reports whether a use leads back to a type in a way that the
+// language forbids or that would expand endlessly: with no property or element
+// in between, or through an intersection. path is the context met so far.
 func (u typeUse) closesCircle(start *namedType, path how, seen map[typeUse]bool) bool {
 	path.guarded = path.guarded || u.guarded
 	path.joined = path.joined || u.joined
@@ -202,18 +202,18 @@ func (u typeUse) closesCircle(start *namedType, path how, seen map[typeUse]bool)
 	return slices.ContainsFunc(u.of.uses, func(next typeUse) bool { return next.closesCircle(start, path, seen) })
 }
 
-// newName returns a name for a type that no other has.
+// newName returns an unused name for a type.
 func (w *typeWriter) newName(part string) string {
 	base := w.prefix + "__" + escapeIdentifier(schema.ClipBytes(part, maxTypeName))
 	return takeName(w.taken, base)
 }
 
-// own returns the type by the keywords of a schema without its reference.
+// own returns the type for the keywords of a schema without its reference.
 func (w *typeWriter) own(n *schema.Node, at place) tsType {
 	if not := n.Get("not"); not.Is('t') || not.Is('{') && len(not.Members) == 0 {
 		return neverType()
 	}
-	var rest []*schema.Node // of allOf
+	var rest []*schema.Node // remaining parts of allOf
 	shape := newObjectShape()
 	shape.add(n)
 	for _, part := range n.ListOf("allOf") {
@@ -255,7 +255,7 @@ func (w *typeWriter) unionOfSchemas(branches []*schema.Node, at place) tsType {
 	return unionOf(types...)
 }
 
-// basic returns the type by the keywords that are not made of alternatives.
+// basic returns the type for the keywords without alternatives.
 func (w *typeWriter) basic(n *schema.Node, shape *objectShape, at place) tsType {
 	types := n.Types()
 	if len(types) == 0 {
@@ -292,10 +292,10 @@ func (w *typeWriter) basic(n *schema.Node, shape *objectShape, at place) tsType 
 	return unionOf(all...)
 }
 
-// array returns the type of the arrays that a schema admits.
+// array returns the type of the arrays that a schema allows.
 func (w *typeWriter) array(n *schema.Node, at place) tsType {
 	first, items := n.ListOf("prefixItems"), n.Get("items")
-	if first == nil && items.Is('[') { // up to draft-07, and in later ones by mistake
+	if first == nil && items.Is('[') { // valid up to draft-07, and used by mistake in later ones
 		first, items = items.Items, n.Get("additionalItems")
 	}
 	if len(first) == 0 {

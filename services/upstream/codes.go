@@ -1,51 +1,52 @@
 package upstream
 
-// JSON-RPC error numbers that upstreams send and the gateway understands. All
-// others are passed on as they came.
+// JSON-RPC error codes of upstreams that the gateway handles. All others are
+// forwarded unchanged.
 const (
-	// Upstreams with a handshake refuse requests outside a session with these.
+	// Upstreams with a handshake reject requests without a valid session with
+	// these.
 	codeServerError    = -32000
 	codeUnknownSession = -32001
 	codeInvalidRequest = -32600
 
-	// CodeMethodNotFound is JSON-RPC 2.0's "method not found".
+	// CodeMethodNotFound is "method not found" of JSON-RPC 2.0.
 	CodeMethodNotFound = -32601
-	// CodeInvalidParams is JSON-RPC 2.0's "invalid params"; every MCP
-	// revision uses it for unknown tools too.
+	// CodeInvalidParams is "invalid params" of JSON-RPC 2.0. Every MCP revision
+	// also uses it for unknown tools.
 	CodeInvalidParams = -32602
-	// CodeInternalError is JSON-RPC 2.0's "internal error".
+	// CodeInternalError is "internal error" of JSON-RPC 2.0.
 	CodeInternalError = -32603
 	// CodeResourceNotFound is "resource not found" of MCP 2024-11-05 to
 	// 2025-11-25.
 	CodeResourceNotFound = -32002
-	// CodeHeaderMismatch is MCP 2026-07-28's "headers and body disagree".
+	// CodeHeaderMismatch means that headers and body differ (MCP 2026-07-28).
 	CodeHeaderMismatch = -32020
-	// CodeMissingClientCapability is MCP 2026-07-28's "the client did not
-	// declare a capability that is needed".
+	// CodeMissingClientCapability means that the client did not declare a
+	// required capability (MCP 2026-07-28).
 	CodeMissingClientCapability = -32021
-	// CodeUnsupportedProtocolVersion is MCP 2026-07-28's "this protocol
-	// version is not served here".
+	// CodeUnsupportedProtocolVersion means that the server does not support the
+	// protocol version (MCP 2026-07-28).
 	CodeUnsupportedProtocolVersion = -32022
-	// CodeURLElicitationRequired is MCP 2025-11-25's "the user must visit a
-	// URL first".
+	// CodeURLElicitationRequired means that the user must visit a URL first
+	// (MCP 2025-11-25).
 	CodeURLElicitationRequired = -32042
 )
 
-// IsSessionCode reports whether upstreams with a handshake refuse an unknown
-// session with this number, for which no revision names one.
+// IsSessionCode reports whether upstreams with a handshake use the code for an
+// unknown session. No revision specifies one.
 func IsSessionCode(code int64) bool {
 	return code == codeServerError || code == codeUnknownSession || code == codeInvalidRequest
 }
 
-// IsRevisionCode reports whether an upstream of revision 2026-07-28 refuses a
-// request with this number and HTTP 400 because of its headers, which it checks
-// first. A missing capability may show only while a request is processed.
+// IsRevisionCode reports whether an upstream of revision 2026-07-28 rejects a
+// request with this code and HTTP 400 because of its headers, which it checks
+// first. A missing capability may be detected only during processing.
 func IsRevisionCode(code int64) bool {
 	return code == CodeHeaderMismatch || code == CodeUnsupportedProtocolVersion
 }
 
-// IsModernCode reports whether only an upstream of revision 2026-07-28 or
-// later answers with this number.
+// IsModernCode reports whether only upstreams of revision 2026-07-28 or later
+// use the code.
 func IsModernCode(code int64) bool {
 	return code == CodeHeaderMismatch || code == CodeMissingClientCapability || code == CodeUnsupportedProtocolVersion
 }

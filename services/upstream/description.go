@@ -6,7 +6,7 @@ import (
 	"mcpgateway/services/upstream/wire"
 )
 
-// Description is what an upstream says of itself.
+// Description is an upstream's description of itself.
 type Description struct {
 	ProtocolVersion string
 	Transport       models.Transport // the one in use, never auto
@@ -15,8 +15,8 @@ type Description struct {
 	Instructions    string
 }
 
-// Discover takes over the result of server/discover. It reports whether the
-// upstream serves revision 2026-07-28.
+// Discover sets the fields from the result of server/discover. It reports
+// whether the upstream supports revision 2026-07-28.
 func (d *Description) Discover(result []byte) bool {
 	o, err := rawjson.ParseObject(result, rawjson.Lenient)
 	if err != nil || !wire.HoldsRevision(o.Get("supportedVersions")) {
@@ -30,12 +30,13 @@ func (d *Description) Discover(result []byte) bool {
 	return true
 }
 
-// IsSame reports whether two descriptions are of the same server program.
+// IsSame reports whether two descriptions have the same server info and
+// capabilities.
 func (d *Description) IsSame(other *Description) bool {
 	return string(d.ServerInfo) == string(other.ServerInfo) && string(d.Capabilities) == string(other.Capabilities)
 }
 
-// Has reports whether the upstream declares a feature.
+// Has reports whether the upstream declares a capability.
 func (d *Description) Has(feature string) bool {
 	if d.Capabilities == nil {
 		return false
@@ -44,7 +45,7 @@ func (d *Description) Has(feature string) bool {
 	return err == nil && o.Get(feature) != nil && rawjson.Kind(o.Get(feature)) != 'n'
 }
 
-// HasPart reports whether the upstream declares a part of a feature.
+// HasPart reports whether the upstream declares a part of a capability.
 func (d *Description) HasPart(feature, part string) bool {
 	if d.Capabilities == nil {
 		return false

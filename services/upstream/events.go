@@ -1,7 +1,7 @@
 package upstream
 
-// The notifications with which an upstream says that something changed (MCP,
-// "List Changed Notification" and "Subscriptions").
+// The change notifications of an upstream (MCP, "List Changed Notification" and
+// "Subscriptions").
 const (
 	ToolsListChanged     = "notifications/tools/list_changed"
 	PromptsListChanged   = "notifications/prompts/list_changed"
@@ -9,28 +9,26 @@ const (
 	ResourceUpdated      = "notifications/resources/updated"
 )
 
-// Event is something that an upstream said on its own.
+// Event is a notification that an upstream sent on its own initiative.
 type Event struct {
 	// Method is one of the notifications above. It is empty when a stream was
-	// opened, because nothing is known of what the upstream would have said
-	// before.
+	// opened, because earlier changes may have been missed.
 	Method string
 	Params []byte // raw, or nil
 }
 
-// Notifications that an upstream sends on its own initiative, besides those
-// above.
+// Other notifications that an upstream sends on its own initiative.
 const (
-	// Progress reports how far a call is.
+	// Progress reports the progress of a call.
 	Progress = "notifications/progress"
-	// ElicitationComplete reports that a URL elicitation is done (MCP
+	// ElicitationComplete reports that a URL elicitation is complete (MCP
 	// 2025-11-25, "Elicitation").
 	ElicitationComplete = "notifications/elicitation/complete"
 )
 
 // IsCustom reports whether a notification is neither progress nor one that the
-// gateway acts on itself: a log message, or one that the protocol doesn't
-// define. Those belong to clients.
+// gateway handles itself. Such log messages and notifications that the protocol
+// doesn't define are forwarded to clients.
 func IsCustom(method string) bool {
 	switch method {
 	case Progress, ElicitationComplete, ToolsListChanged, PromptsListChanged, ResourcesListChanged, ResourceUpdated,
@@ -42,8 +40,8 @@ func IsCustom(method string) bool {
 	}
 }
 
-// LogLevels returns the levels of log messages, the least severe first (RFC
-// 5424, as MCP names them).
+// LogLevels returns the log levels, least severe first (RFC 5424, with the
+// names of MCP).
 func LogLevels() []string {
 	return []string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
 }

@@ -7,37 +7,37 @@ import (
 	"mcpgateway/services/fault"
 )
 
-// State is how an upstream is, in a word.
+// State is the state of an upstream.
 type State string
 
 // The states of an upstream.
 const (
-	StateUnknown  State = "unknown"   // nothing was tried yet
-	StateOK       State = "ok"        // the last exchange succeeded
-	StateFailing  State = "failing"   // the last exchange failed; calls are sent all the same
-	StateOpen     State = "open"      // it failed so often that calls are kept away from it
-	StateHalfOpen State = "half-open" // the same, while one call finds out whether it is back
+	StateUnknown  State = "unknown"   // no request was sent yet
+	StateOK       State = "ok"        // the last request succeeded
+	StateFailing  State = "failing"   // the last request failed; calls are still sent
+	StateOpen     State = "open"      // the breaker is open: calls are paused
+	StateHalfOpen State = "half-open" // the breaker is open, and a probe is in progress
 )
 
-// Health is what the latest exchanges with an upstream showed. A JSON-RPC
-// error of the upstream counts as success: it is there and answers. The zero
-// value says that nothing was tried yet.
+// Health is the result of the latest requests to an upstream. A JSON-RPC error
+// of the upstream counts as success, because the upstream responds. In the zero
+// value the state is unknown.
 type Health struct {
 	ConsecutiveFailures int // 0 after a success
 	LastSuccess         time.Time
 	LastFailure         time.Time
 	LastCode            fault.Code // of the last failure; stays after a success
 	LastMessage         string     // of the last failure; stays after a success
-	Turned              time.Time  // when the first exchange succeeded or failed that differs from the one before
-	Breaker             Breaker    // whether calls are sent
-	Active, Waiting     int        // calls of clients that are under way now, and that wait for their turn
+	Turned              time.Time  // when the requests last changed from success to failure or back
+	Breaker             Breaker    // state of the breaker
+	Active, Waiting     int        // client calls in flight, and in the queue
 }
 
-// OK reports whether the last exchange succeeded.
+// OK reports whether the last request succeeded.
 func (h Health) OK() bool { return h.ConsecutiveFailures == 0 && !h.LastSuccess.IsZero() }
 
-// State returns how the upstream is, since when (zero when unknown), and why
-// when it is neither ok nor unknown.
+// State returns the state of the upstream, its start (zero if unknown), and the
+// reason if it is neither ok nor unknown.
 func (h Health) State() (state State, since time.Time, reason string) {
 	switch {
 	case h.Breaker.State == BreakerOpen:
@@ -52,8 +52,8 @@ func (h Health) State() (state State, since time.Time, reason string) {
 	return StateUnknown, time.Time{}, ""
 }
 
-// Note takes the outcome of an exchange in. Only faults of the upstream are
-// failures of it; a cancelled call says nothing about it.
+// Note records the outcome of a request. Only faults with KindUpstream are
+// failures. All other errors, such as a cancelled call, are ignored.
 func (h *Health) Note(err error) {
 	now := time.Now()
 	if err == nil {
@@ -74,21 +74,20 @@ func (h *Health) Note(err error) {
 	h.LastFailure, h.LastCode, h.LastMessage = now, f.Code, f.AdminMessage()
 }
 
-// BreakerState says whether calls are sent to an upstream.
+// BreakerState is the state of a breaker.
 type BreakerState string
 
 // The states of a breaker.
 const (
 	BreakerClosed   BreakerState = "closed"    // calls are sent
-	BreakerOpen     BreakerState = "open"      // calls fail at once
-	BreakerHalfOpen BreakerState = "half-open" // one call finds out whether the upstream is back; others fail at once
+	BreakerOpen     BreakerState = "open"      // calls fail immediately
+	BreakerHalfOpen BreakerState = "half-open" // one call probes the upstream; others fail immediately
 )
 
-// Breaker is what keeps calls away from an upstream that cannot be reached.
-// The zero value is a closed one.
+// Breaker is the state of the breaker of an upstream. The zero value is closed.
 type Breaker struct {
-	State     BreakerState // closed when empty
-	Since     time.Time    // of the state; zero when it was never left
-	Reason    string       // why it is not closed
-	NextProbe time.Time    // when a call is sent again; zero when the next call is
+	State     BreakerState // empty means closed
+	Since     time.Time    // start of the state; zero if the breaker never opened
+	Reason    string       // why the breaker is not closed
+	NextProbe time.Time    // time of the next probe; zero if the next call is the probe
 }

@@ -8,12 +8,12 @@ import (
 	"mcpgateway/services/upstream/wire"
 )
 
-// HeaderHops names the gateways that a request has passed, the first one first,
-// as CDN-Loop does for content delivery networks (RFC 8586). A gateway that
-// refuses a request because of it puts its own name into this response header.
+// HeaderHops lists the gateways that a request has passed, first one first,
+// like CDN-Loop for content delivery networks (RFC 8586). A gateway that
+// rejects a request because of it returns its own name in this response header.
 const HeaderHops = wire.HeaderHops
 
-// MaxHops is the number of gateways that a request may pass.
+// MaxHops is the maximum number of gateways that a request may pass.
 const MaxHops = 3
 
 // Hops returns the names in the values of the Gateway-Hops header.
@@ -29,14 +29,14 @@ func Hops(values ...string) []string {
 	return hops
 }
 
-// CheckHops returns LOOP_DETECTED for a request that has passed the gateway of
-// this name before, and for one that has passed MaxHops gateways.
+// CheckHops returns LOOP_DETECTED if the request has already passed the gateway
+// with this name, or MaxHops gateways.
 func CheckHops(instance string, hops []string) error {
 	switch {
 	case slices.Contains(hops, instance):
-		return fault.New(fault.KindLoop, fault.CodeLoopDetected, "the request has passed this gateway before: a server points back to it")
+		return fault.New(fault.KindLoop, fault.CodeLoopDetected, "Loop detected: a server points back to this gateway. Check the URLs of your servers.")
 	case len(hops) >= MaxHops:
-		return fault.New(fault.KindLoop, fault.CodeLoopDetected, "the request has passed %d gateways already, and no more are allowed", MaxHops)
+		return fault.New(fault.KindLoop, fault.CodeLoopDetected, "Loop detected: the request has passed %d gateways, the maximum. Connect to the last server directly.", MaxHops)
 	}
 	return nil
 }

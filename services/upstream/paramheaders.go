@@ -13,26 +13,27 @@ import (
 	"mcpgateway/services/upstream/wire"
 )
 
-// paramHeader says that the argument at path also travels in a header.
+// paramHeader is an annotation: the argument at path is repeated in a header.
 type paramHeader struct {
 	path   []string
 	header string
 	kind   string // "string", "integer" or "boolean"
 }
 
-// ParamHeaders are the `x-mcp-header` annotations of one tool: arguments that
-// a client repeats in Mcp-Param-* headers (MCP 2026-07-28, SEP-2243). The zero
+// ParamHeaders are the `x-mcp-header` annotations of one tool: arguments that a
+// client repeats in Mcp-Param-* headers (MCP 2026-07-28, SEP-2243). The zero
 // value has none. It is immutable.
 type ParamHeaders []paramHeader
 
-// maxSchemaDepth is how deep header annotations are looked for.
+// maxSchemaDepth is the maximum depth of a schema with header annotations.
 const maxSchemaDepth = 64
 
-// annotation is the schema keyword that asks for a header.
+// annotation is the schema keyword of a header annotation.
 const annotation = "x-mcp-header"
 
-// ParseParamHeaders returns the annotations of a raw tool definition. The
-// error says why they are invalid; such a tool must not be offered (SEP-2243).
+// ParseParamHeaders returns the annotations of a raw tool definition. It
+// returns an error if they are invalid; such a tool must not be offered
+// (SEP-2243).
 func ParseParamHeaders(tool []byte) (ParamHeaders, error) {
 	if !bytes.Contains(tool, []byte(annotation)) && !bytes.Contains(tool, []byte(`\u`)) {
 		return nil, nil
@@ -46,7 +47,7 @@ func ParseParamHeaders(tool []byte) (ParamHeaders, error) {
 		return nil, nil
 	}
 	if rawjson.CheckDepth(raw, maxSchemaDepth) != nil {
-		return nil, fmt.Errorf("its schema nests deeper than %d levels", maxSchemaDepth)
+		return nil, fmt.Errorf("schema is nested deeper than %d levels", maxSchemaDepth)
 	}
 	root, err := schema.ParseValue(raw, len(raw))
 	if err != nil {
@@ -59,15 +60,15 @@ func ParseParamHeaders(tool []byte) (ParamHeaders, error) {
 	return c.found, nil
 }
 
-// headerCollector walks a schema for annotations.
+// headerCollector collects the annotations of a schema.
 type headerCollector struct {
 	found ParamHeaders
 	seen  map[string]bool // header names in lower case
 }
 
-// schema looks through one schema. Only a chain of "properties" leads to a
-// value that a client can find in the arguments; reachable says that the
-// schema hangs on such a chain.
+// schema collects the annotations of one schema. A client can find a value in
+// the arguments only through a chain of "properties". reachable reports whether
+// the schema is on such a chain.
 func (c *headerCollector) schema(n *schema.Node, path []string, reachable bool) error {
 	if value := n.Get(annotation); value != nil {
 		if err := c.add(n, value, path, reachable); err != nil {
@@ -95,7 +96,7 @@ func (c *headerCollector) schema(n *schema.Node, path []string, reachable bool) 
 	return nil
 }
 
-// properties looks through the schemas of an object that maps names to them.
+// properties collects the annotations of an object that maps names to schemas.
 func (c *headerCollector) properties(n *schema.Node, path []string, reachable bool) error {
 	for _, m := range n.Members {
 		if err := c.schema(m.Value, append(path[:len(path):len(path)], m.Name), reachable); err != nil {
@@ -109,37 +110,37 @@ func (c *headerCollector) add(n, value *schema.Node, path []string, reachable bo
 	where := strconv.Quote(wire.Excerpt([]byte(strings.Join(path, "."))))
 	name := value.Text
 	if !value.Is('"') || name == "" || len(name) > wire.MaxTokenBytes {
-		return fmt.Errorf("%s of property %s is not a usable name", annotation, where)
+		return fmt.Errorf("%s of property %s is not a valid name", annotation, where)
 	}
 	for i := range len(name) {
 		if !isTokenChar(name[i]) {
-			return fmt.Errorf("%s of property %s holds a character that header names cannot have", annotation, where)
+			return fmt.Errorf("%s of property %s contains a character that is invalid in header names", annotation, where)
 		}
 	}
 	kind := n.StringOf("type")
 	if kind != "string" && kind != "integer" && kind != "boolean" {
-		return fmt.Errorf("%s of property %s needs the type string, integer or boolean", annotation, where)
+		return fmt.Errorf("%s of property %s requires type string, integer or boolean", annotation, where)
 	}
 	if !reachable || len(path) == 0 {
-		return errors.New(annotation + " stands where no argument can be found for it")
+		return errors.New(annotation + " applies to no argument")
 	}
 	lower := strings.ToLower(name)
 	if c.seen[lower] {
-		return fmt.Errorf("%s %q is given twice", annotation, name)
+		return fmt.Errorf("duplicate %s %q", annotation, name)
 	}
 	c.seen[lower] = true
 	c.found = append(c.found, paramHeader{path: path, header: http.CanonicalHeaderKey(wire.HeaderParam + name), kind: kind})
 	return nil
 }
 
-// isTokenChar reports whether c may stand in a header name (RFC 9110 section
+// isTokenChar reports whether c is allowed in a header name (RFC 9110, section
 // 5.6.2).
 func isTokenChar(c byte) bool {
 	return '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || strings.IndexByte("!#$%&'*+-.^_`|~", c) >= 0
 }
 
 // Set adds the headers for the arguments of a request. An argument that is
-// absent, null or of another type than annotated has no header.
+// absent, null or not of the annotated type has no header.
 func (p ParamHeaders) Set(h http.Header, r *Request) {
 	if len(p) == 0 {
 		return
@@ -169,8 +170,8 @@ func (p *paramHeader) value(raw []byte) (string, bool) {
 	}
 }
 
-// integer returns the decimal digits of a JSON number that is an integer
-// which every JSON reader holds exactly, below 2^53, such as 1.0 or 1e3.
+// integer returns the decimal digits of a JSON number with an integer value
+// below 2^53, such as 1.0 or 1e3. Every JSON parser represents these exactly.
 func integer(raw []byte) (string, bool) {
 	if !rawjson.IsNumber(raw) {
 		return "", false
@@ -182,9 +183,9 @@ func integer(raw []byte) (string, bool) {
 	return strconv.FormatInt(int64(f), 10), true
 }
 
-// Disagreement returns in what the headers of a tools/call differ from its
-// arguments, or "" when every annotated argument is repeated as it is. header
-// returns the decoded value of a header and whether it is there.
+// Disagreement returns how the headers of a tools/call differ from its
+// arguments, or "" if every annotated argument is repeated exactly. header
+// returns the decoded value of a header and whether it is present.
 func (p ParamHeaders) Disagreement(header func(name string) (string, bool), params *rawjson.Object) string {
 	if len(p) == 0 {
 		return ""
@@ -195,18 +196,18 @@ func (p ParamHeaders) Disagreement(header func(name string) (string, bool), para
 		got, sent := header(p[i].header)
 		switch {
 		case given && !sent:
-			return "the header " + p[i].header + " is missing or cannot be read"
+			return "Header " + p[i].header + " is missing or invalid."
 		case !given && sent:
-			return "the header " + p[i].header + " repeats no argument"
+			return "Header " + p[i].header + " has no argument."
 		case given && !p[i].same(got, want):
-			return "the header " + p[i].header + " is not the same as its argument"
+			return "Header " + p[i].header + " differs from its argument."
 		}
 	}
 	return ""
 }
 
-// argument returns the text of the annotated argument, and whether it is there
-// in a form that a header repeats.
+// argument returns the text of the annotated argument. The result is false if
+// the argument is absent or has no header form.
 func (p *paramHeader) argument(arguments *rawjson.Object) (string, bool) {
 	at := arguments
 	for _, name := range p.path[:len(p.path)-1] {
@@ -215,7 +216,7 @@ func (p *paramHeader) argument(arguments *rawjson.Object) (string, bool) {
 	return p.value(at.Get(p.path[len(p.path)-1]))
 }
 
-// same compares a header with its argument: integers by value, all else by text.
+// same compares a header with its argument: integers by value, others by text.
 func (p *paramHeader) same(header, argument string) bool {
 	if p.kind == "integer" {
 		digits, ok := integer([]byte(header))

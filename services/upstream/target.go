@@ -1,7 +1,7 @@
-// Package upstream holds what calls of upstream servers are made of: targets,
-// requests, responses, events, health and JSON-RPC error numbers. Its rooms
-// speak MCP to the servers, in every revision from 2024-11-05 to 2026-07-28,
-// and know no database. pool is the one that callers use.
+// Package upstream defines calls of upstream servers: targets, requests,
+// responses, events, health and JSON-RPC error codes. Its subpackages implement
+// MCP clients for every revision from 2024-11-05 to 2026-07-28, without a
+// database. Callers use package pool.
 package upstream
 
 import (
@@ -17,53 +17,53 @@ import (
 )
 
 const (
-	// defaultCallTime bounds a call whose target names no time-out.
+	// defaultCallTime is the timeout of a call if the target sets none.
 	defaultCallTime = 60 * time.Second
-	// defaultConcurrent is the number of calls to one server that this process
-	// has in flight at once where the target sets none.
+	// defaultConcurrent is the maximum number of calls in flight from this
+	// process to one server if the target sets none.
 	defaultConcurrent = 512
 )
 
-// Target is everything needed to reach one upstream. It is immutable: a
-// changed configuration is a new Target with a higher Version, which ends the
-// sessions of the older one. With an empty ServerID nothing is kept: every
-// use connects anew, which is how an unsaved configuration is tried out.
+// Target is the configuration of one upstream. It is immutable: a changed
+// configuration is a new Target with a higher Version, which ends the sessions
+// of the older one. If ServerID is empty, nothing is stored and every use opens
+// a new connection; this is for testing an unsaved configuration.
 type Target struct {
 	ServerID string
 	Alias    string // for messages only
-	URL      string // as it may be shown
+	URL      string // without secrets, for display
 	Version  int64
 
-	// Address returns URL with its secret query values; a nil Address means
-	// that it has none. It is called for each session, and its error is returned
-	// unchanged. It must be safe for concurrent use.
+	// Address returns URL with its secret query values. It may be nil if there
+	// are none. It is called for each session and must be safe for concurrent
+	// use. Its error is returned unchanged.
 	Address func() (string, error)
 
 	Transport   models.Transport
-	Timeout     time.Duration // of one call; 60 s when zero
+	Timeout     time.Duration // of one call; 0 means 60 s
 	SessionMode models.SessionMode
-	// MaxConcurrent is the number of calls in flight at once; 512 when zero.
+	// MaxConcurrent is the maximum number of calls in flight; 0 means 512.
 	MaxConcurrent int
 
-	// Headers returns the credentials and extra headers of a request; it is
-	// asked for each one, also when a session is ended in the background. Its
-	// error is returned unchanged. It may be nil. It must be safe for
-	// concurrent use, and the map it returns is only read.
+	// Headers returns the credentials and extra headers of a request. It may be
+	// nil. It is called for each request, also when a session is closed in the
+	// background. It must be safe for concurrent use, and its map is not
+	// modified. Its error is returned unchanged.
 	Headers func(ctx context.Context) (http.Header, error)
 
 	// Secrets returns secrets of the server that are in no header, such as a
-	// refresh token. Together with the headers they are removed from everything
-	// that the server sends. It may be nil. It must be safe for concurrent use.
+	// refresh token. They and the headers are removed from everything that the
+	// server sends. It may be nil. It must be safe for concurrent use.
 	Secrets func(ctx context.Context) []secrets.Value
 
-	// Refused is called when the upstream refused a request with these headers
-	// (HTTP 401 or 403). It returns those to send it with once more after 401;
-	// nil when the refusal is the result. Its error is returned unchanged. It may be
-	// nil. It must be safe for concurrent use.
+	// Refused is called when the upstream rejected a request with these headers
+	// (HTTP 401 or 403). After 401 it may return headers for one retry; nil
+	// means no retry. Its error is returned unchanged. It may be nil. It must
+	// be safe for concurrent use.
 	Refused func(ctx context.Context, sent http.Header, c *Challenge) (http.Header, error)
 }
 
-// CallTimeout is the time-out of one call.
+// CallTimeout returns the timeout of one call.
 func (t *Target) CallTimeout() time.Duration {
 	if t.Timeout > 0 {
 		return t.Timeout
@@ -71,7 +71,7 @@ func (t *Target) CallTimeout() time.Duration {
 	return defaultCallTime
 }
 
-// ConcurrencyLimit is the number of calls in flight at once.
+// ConcurrencyLimit returns the maximum number of calls in flight.
 func (t *Target) ConcurrencyLimit() int {
 	if t.MaxConcurrent > 0 {
 		return t.MaxConcurrent
@@ -81,16 +81,15 @@ func (t *Target) ConcurrencyLimit() int {
 
 // Client is the client on whose behalf a call is made.
 type Client struct {
-	// SessionID names the client's own session with the gateway. Targets with
-	// one upstream session per client have one for each, and one for each call
-	// of a client without a session. On shared sessions calls with equal ids are
-	// of one client.
+	// SessionID is the client's own session with the gateway. Targets with one
+	// upstream session per client have one for each SessionID, and one for each
+	// call of a client without a session. In shared sessions, calls with equal
+	// IDs belong to one client.
 	SessionID string
-	// Caller identifies whose calls take turns with those of others when many
-	// wait for the server.
+	// Caller is the identity for the round robin of calls in the queue.
 	Caller string
-	// Capabilities is the raw JSON object of the client capabilities that
-	// the gateway relays for this client; nil means none.
+	// Capabilities is the raw JSON object of the client capabilities that the
+	// gateway relays for this client; nil means none.
 	Capabilities []byte
 	// TraceParent and TraceState are headers of the call (W3C Trace Context).
 	// Without a TraceParent neither is sent.
@@ -105,57 +104,57 @@ type Request struct {
 	Params []byte // a raw JSON object, or nil
 	Client Client
 
-	// Parsed are the params in place of Params, for who has taken them apart
-	// already. They are not changed.
+	// Parsed are the parsed params, used instead of Params if set. They are not
+	// modified.
 	Parsed *rawjson.Object
 
-	// ParamHeaders are the header annotations of the tool that is called.
-	// They matter for upstreams of revision 2026-07-28 only.
+	// ParamHeaders are the header annotations of the called tool. Only
+	// upstreams of revision 2026-07-28 use them.
 	ParamHeaders ParamHeaders
 
-	// Repeatable is set when processing the request twice is the same as once: its
-	// tool is annotated as read-only or idempotent. Methods that only read are
-	// repeatable without it.
+	// Repeatable reports that the request can be processed twice without harm,
+	// because its tool is annotated as read-only or idempotent. Read-only
+	// methods are always repeatable.
 	Repeatable bool
 
-	// Notify receives the notifications that arrive on this call's own
-	// stream, in order and one at a time, before the call returns. It may be
-	// nil. On HTTP+SSE, where all calls share one stream, these are the
-	// progress notifications that carry the progress token of Params. Where
-	// Serve is set, those are taken from the GET stream of the session too.
+	// Notify receives the notifications on this call's own stream, in order and
+	// one at a time, before the call returns. It may be nil. On HTTP+SSE, where
+	// all calls share one stream, it receives the progress notifications with
+	// the progress token of Params. If Serve is set, it also receives those of
+	// the session's GET stream.
 	Notify func(method string, params []byte)
 
-	// LogLevel is the least severe level of log messages for the client, one of
-	// LogLevels; empty if it never set one. A session with a handshake is
-	// set to it before the call. While the call runs the GET stream of the
-	// session is held, on which some upstreams send them.
+	// LogLevel is the client's log level, one of LogLevels, or empty if it
+	// never set one. A session with a handshake is set to it before the call.
+	// During the call the session's GET stream is open, because some upstreams
+	// send log messages there.
 	LogLevel string
 
-	// Stray receives the log messages and notifications of unknown kinds that
-	// arrive on a stream which the calls of a session share, while the call
-	// runs and up to 250 ms later, if they can be only this client's; on a
-	// client's own session as long as that lasts. It must not block and may be
-	// called concurrently with Notify. It may be nil.
+	// Stray receives log messages and unknown notifications on a stream that is
+	// shared by the calls of a session. In a shared session it receives them
+	// during the call and up to 250 ms later, if they can only belong to this
+	// client. In a client's own session it receives them until the session
+	// ends. It must not block and may be called concurrently with Notify. It
+	// may be nil.
 	Stray func(method string, params []byte)
 
-	// Serve answers a request that the upstream makes in the middle of this
-	// call with a raw result or a raw JSON-RPC error object. Its context ends
-	// with the call, and several may run at once. Without it such requests
-	// are refused with -32601. A ping is always answered here.
+	// Serve handles a request of the upstream during this call. It returns a
+	// raw result or a raw JSON-RPC error object. Its context ends with the
+	// call, and several may run concurrently. If it is nil, such requests are
+	// rejected with -32601. The gateway always responds to ping itself.
 	//
-	// Upstreams may also ask on a stream that all calls of the session share:
-	// the only one of HTTP+SSE, or the GET stream, which is held for calls
-	// with Serve whose client has capabilities. Such a request does not say
-	// which call it belongs to. It comes here only when this is the only call
-	// in flight on the session; otherwise it is refused with -32603, so that
-	// no client is asked what is meant for another. When a call is given up
-	// on a session that several clients share, its question may still come.
-	// Then nobody on that session is asked any more, and later calls use
-	// another.
+	// Upstreams can also send requests on a stream that all calls of the
+	// session share: the stream of HTTP+SSE, or the GET stream, which is open
+	// during calls with Serve whose client has capabilities. Such a request
+	// does not identify its call. It is passed to Serve only if this is the
+	// only call in flight in the session. Otherwise it is rejected with -32603,
+	// so that no client receives a request meant for another. If a call is
+	// abandoned in a session that several clients share, its request may still
+	// arrive later. Therefore that session then rejects all such requests, and
+	// later calls use another session.
 	Serve func(ctx context.Context, method string, params []byte) (result, rpcError []byte)
 
-	// Memory is where the memory of a large answer is reserved; nil reserves
-	// nothing.
+	// Memory reserves the memory of a large response; nil reserves nothing.
 	Memory Memory
 }
 
@@ -167,8 +166,9 @@ func (r *Request) RawParams() []byte {
 	return r.Params
 }
 
-// ParamsObject returns the params, which must not be changed; without any an
-// empty object. It returns INVALID_PARAMETER when they are no object.
+// ParamsObject returns the params, or an empty object without params. The
+// caller must not modify it. It returns INVALID_PARAMETER if the params are not
+// an object.
 func (r *Request) ParamsObject() (*rawjson.Object, error) {
 	if r.Parsed != nil {
 		return r.Parsed, nil
@@ -184,33 +184,32 @@ func (r *Request) ParamsObject() (*rawjson.Object, error) {
 	return o, nil
 }
 
-// Response is the answer of an upstream. Exactly one of Result and Error is
+// Response is the response of an upstream. Exactly one of Result and Error is
 // set, with the bytes that the upstream sent.
 type Response struct {
 	Result    []byte
 	Error     []byte
-	Stateless bool   // the upstream speaks revision 2026-07-28, without sessions
-	Version   string // the protocol revision of the exchange
+	Stateless bool   // the upstream uses revision 2026-07-28, without sessions
+	Version   string // protocol revision of the session
 }
 
-// Memory reserves the memory of a response of more than 64 KiB, after the first
-// of these have arrived.
+// Memory reserves the memory of a response larger than 64 KiB, after its first
+// 64 KiB have arrived.
 type Memory interface {
-	// Reserve waits for the memory of a response and returns how long it may be,
-	// in bytes. length is negative when the length is unknown; then the response has
-	// at most most bytes. It does not wait when ctx has ended. A later Reserve
-	// replaces an earlier one.
+	// Reserve waits for the memory of a response and returns the maximum size
+	// in bytes. length is negative if it is unknown; then the response has at
+	// most most bytes. Reserve does not wait if ctx is done. It replaces an
+	// earlier reservation.
 	Reserve(ctx context.Context, length, most int64) (int64, error)
-	// Settle frees what a response of n bytes does not need. It follows every
-	// call that reserved.
+	// Settle releases what a response of n bytes does not need. It is called
+	// after every call that reserved memory.
 	Settle(n int64)
 }
 
-// IsRepeatable reports whether processing the request twice is the same as once.
+// IsRepeatable reports whether the request can be processed twice without harm.
 func (r *Request) IsRepeatable() bool { return r.Repeatable || reads(r.Method) }
 
-// reads reports whether a method only reads, so that asking twice is the same
-// as asking once.
+// reads reports whether a method is read-only.
 func reads(method string) bool {
 	switch method {
 	case "server/discover", "ping", "resources/read", "prompts/get", "completion/complete":

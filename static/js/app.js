@@ -1,6 +1,6 @@
-// The behaviour of pages that work without it too. Every part is a custom
-// element around markup that the server wrote; what has no use without scripts
-// is hidden until the page is marked as one with scripts.
+// Enhances pages that also work without scripts. Every part is a custom
+// element around server-rendered markup. Controls that need scripts are hidden
+// until the page is marked as having scripts.
 
 document.documentElement.dataset.js = "";
 
@@ -11,8 +11,8 @@ const define = (name, connect) =>
       connectedCallback() {
         if (this.ready) return;
         this.ready = true;
-        // Upgraded elements have their children already; an element that htmx
-        // has just put into the page may still be filled.
+        // Upgraded elements already have their children. An element that htmx
+        // has just inserted may not have them yet.
         queueMicrotask(() => connect(this));
       }
       disconnectedCallback() {
@@ -22,7 +22,7 @@ const define = (name, connect) =>
   );
 
 /** Announces an event to screen readers. */
-function say(text) {
+function announce(text) {
   let place = document.getElementById("said");
   if (!place) {
     place = Object.assign(document.createElement("p"), { id: "said", className: "visually-hidden" });
@@ -40,12 +40,12 @@ define("copy-text", (element) => {
     try {
       await navigator.clipboard.writeText(code.textContent);
     } catch {
-      // Without permission, or without https: the text is marked, ready to be copied by key.
+      // Without permission or https: select the text, so that the user can copy it.
       getSelection().selectAllChildren(code);
-      return say("Selected: press Ctrl+C to copy");
+      return announce("Selected: press Ctrl+C to copy");
     }
     button.classList.add("done");
-    say("Copied");
+    announce("Copied");
     clearTimeout(back);
     back = setTimeout(() => button.classList.remove("done"), 2000);
   });
@@ -73,18 +73,18 @@ define("theme-switch", (element) => {
   let theme = stored();
   const show = () => {
     element.dataset.now = theme;
-    button.ariaLabel = button.title = `Colours: ${theme === themes[0] ? "as the system" : theme}`;
+    button.ariaLabel = button.title = `Theme: ${theme === themes[0] ? "system" : theme}`;
   };
   button.addEventListener("click", () => {
     theme = themes[(themes.indexOf(theme) + 1) % themes.length];
     try {
       localStorage.theme = theme;
     } catch {
-      // The choice then holds for this page only.
+      // The choice then applies to this page only.
     }
     paint(theme);
     show();
-    say(button.title);
+    announce(button.title);
   });
   show();
 });
@@ -114,7 +114,7 @@ define("confirm-dialog", (element) => {
   dialog.append(body);
   element.append(dialog);
   summary.setAttribute("aria-haspopup", "dialog");
-  // The button opens the dialog; what it folded is in there.
+  // The button opens the dialog, which has the content of the details element.
   summary.addEventListener("click", (event) => {
     event.preventDefault();
     dialog.showModal();
@@ -128,14 +128,14 @@ define("confirm-dialog", (element) => {
   }
 });
 
-/** Refreshes the parts of the page that a live list makes out of date. */
+/** Refreshes the parts of the page that depend on a live list. */
 async function refreshLiveParts() {
   const answer = await fetch(location.href, { headers: { "X-Background": "1" } });
   if (!answer.ok || answer.redirected) return;
   const page = new DOMParser().parseFromString(await answer.text(), "text/html");
   for (const part of document.querySelectorAll("[data-live-part]")) {
     const now = page.getElementById(part.id);
-    if (!now) return location.reload(); // the page has another form now
+    if (!now) return location.reload(); // the page has changed
     part.replaceWith(document.adoptNode(now));
   }
 }
@@ -159,7 +159,7 @@ define("live-tail", (element) => {
       while (list.children.length > keep) list.lastElementChild.remove();
       due ??= setTimeout(() => {
         due = undefined;
-        refreshLiveParts().catch(() => {}); // the next event tries again
+        refreshLiveParts().catch(() => {}); // the next event retries
       }, 2000);
     };
   };
@@ -171,7 +171,7 @@ define("live-tail", (element) => {
   pause.addEventListener("click", () => {
     const paused = pause.ariaPressed !== "true";
     pause.ariaPressed = String(paused);
-    pause.textContent = paused ? "Go on" : "Pause";
+    pause.textContent = paused ? "Resume" : "Pause";
     if (paused) {
       stop();
       show("Paused", "");
@@ -181,8 +181,8 @@ define("live-tail", (element) => {
   start();
 });
 
-// Parses the events of a stream (WHATWG HTML, "Server-sent events") as the
-// gateway writes them: one line of JSON each.
+// Parses events of a stream (WHATWG HTML, "Server-sent events") in the form
+// that the gateway writes: one line of JSON each.
 async function* events(stream) {
   const reader = stream.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
@@ -211,7 +211,7 @@ define("live-form", (element) => {
     template.innerHTML = html;
     return template.content.firstElementChild;
   };
-  const hear = ({ name, html, url }) => {
+  const handle = ({ name, html, url }) => {
     const row = html && draw(html);
     if (name === "step") {
       const before = row.id && steps.querySelector(`#${CSS.escape(row.id)}`);
@@ -251,18 +251,18 @@ define("live-form", (element) => {
     const answer = await fetch(form.getAttribute("action"), { method: "POST", body: new URLSearchParams(new FormData(form)), headers: { Accept: "text/event-stream" }, signal });
     if (answer.headers.get("Content-Type")?.startsWith("text/event-stream")) {
       kept = answer.headers.get("Content-Location");
-      for await (const event of events(answer.body)) if (!hear(event)) return;
-      throw new Error("the stream ended early");
+      for await (const event of events(answer.body)) if (!handle(event)) return;
+      throw new Error("stream ended early");
     }
     const page = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById(element.dataset.part);
-    // Another page, such as the one to sign in: the form is kept until then.
+    // Another page, such as the sign-in page: the server has stored the form.
     if (!page && answer.redirected) return location.assign(answer.url);
     if (!page) return location.reload();
     part().replaceWith(document.adoptNode(page));
     page.querySelector("[role=alert]")?.focus();
   };
   form.addEventListener("submit", async (event) => {
-    if (event.submitter?.name) return; // a button that asks for another page, not for the work
+    if (event.submitter?.name) return; // a button for another page
     event.preventDefault();
     if (work) return;
     work = new AbortController();
@@ -278,13 +278,13 @@ define("live-form", (element) => {
     try {
       await run();
     } catch {
-      if (!work.signal.aborted) show("The connection was lost", "bad");
+      if (!work.signal.aborted) show("Connection lost", "bad");
     }
     clearInterval(ticking);
     stop.hidden = true;
     const { aborted } = work.signal;
     work = undefined;
-    if (aborted) stopped().catch(() => {}); // without the link the list of runs has it still
+    if (aborted) stopped().catch(() => {}); // the list of runs still has it
   });
   stop.addEventListener("click", () => work?.abort());
   element.addEventListener("gone", () => work?.abort());
@@ -300,7 +300,7 @@ define("try-form", (element) => {
       while (around !== element && !around.querySelector("[data-rows]")) around = around.parentElement;
       const rows = around.querySelector("[data-rows]");
       const row = template.content.cloneNode(true);
-      // Labels stay with their fields when the same row is added again.
+      // Unique ids keep labels with their fields when the same row is added again.
       next++;
       for (const named of row.querySelectorAll("[id],[for]")) {
         if (named.id) named.id += `-${next}`;
@@ -329,7 +329,7 @@ const confirmPart = async (answer) => {
   return part?.querySelector("form") && document.adoptNode(part);
 };
 
-/** Asks who the user is if that is due. False means that the form must not be sent. */
+/** Confirms the password if that is due. False means that the form must not be sent. */
 async function confirmInPlace(action) {
   const answer = await fetch(`/login/again?dialog=1&act=${encodeURIComponent(action)}`);
   const part = answer.status !== 204 && (await confirmPart(answer));
@@ -375,7 +375,7 @@ document.addEventListener("submit", async (event) => {
   form.requestSubmit(submitter);
 });
 
-// Fields that send their form as soon as they are changed.
+// Fields that submit their form on change.
 document.addEventListener("change", ({ target }) => {
   if (target.matches("[data-submit]")) target.form.requestSubmit();
 });
@@ -414,8 +414,8 @@ define("hot-keys", (element) => {
   element.addEventListener("gone", () => document.removeEventListener("keydown", press));
 });
 
-// A response that lacks the part to replace is another page, such as the one to
-// sign in: it is shown as a page.
+// A response without the part to replace is another page, such as the sign-in
+// page: it replaces the whole page.
 document.addEventListener("htmx:after:request", (event) => {
   const { ctx } = event.detail;
   const id = /^#[\w-]+$/.test(ctx.select) && ctx.select.slice(1);

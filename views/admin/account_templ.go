@@ -16,20 +16,20 @@ import (
 	"mcpgateway/views/ui"
 )
 
-// AccountProps are what concerns the person who is signed in.
+// AccountProps describe the account of the signed-in user.
 type AccountProps struct {
 	layout.Frame
 	Now         time.Time
 	HasPassword bool
-	HasIdentity bool // the identity provider proves them
+	HasIdentity bool // the user can sign in with the identity provider
 	Sessions    []SessionRow
-	Errors      map[string]string // of the password's form, by the names of fields
+	Errors      map[string]string // of the password form, by field name
 }
 
-// SessionRow is one browser that the person is signed in with.
+// SessionRow is one signed-in browser of the user.
 type SessionRow struct {
 	ID         string
-	Current    bool // the browser that asks
+	Current    bool // the browser of this request
 	Browser    string
 	IP         string
 	CreatedAt  time.Time
@@ -37,7 +37,7 @@ type SessionRow struct {
 	ExpiresAt  time.Time
 }
 
-// Account shows a person their own account.
+// Account renders the account page of the signed-in user.
 func Account(p AccountProps) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -71,7 +71,7 @@ func Account(p AccountProps) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = ui.PageHead(ui.PageHeadProps{Title: "Your account", Lead: p.who()}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.PageHead(ui.PageHeadProps{Title: "Account", Lead: p.who()}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -173,13 +173,13 @@ func Account(p AccountProps) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Table(ui.TableProps{Caption: "Sessions", HideCaption: true, Columns: []ui.Column{{Label: "Browser"}, {Label: "Address", Wide: true}, {Label: "Signed in", Wide: true}, {Label: "Last used"}, {Label: "Actions", Hidden: true}}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Table(ui.TableProps{Caption: "Sessions", HideCaption: true, Columns: []ui.Column{{Label: "Browser"}, {Label: "IP address", Wide: true}, {Label: "Signed in", Wide: true}, {Label: "Last active"}, {Label: "Actions", Hidden: true}}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Card(ui.CardProps{Title: "Where you are signed in", Lead: "Sessions end after 12 hours without use.", Flush: true, Actions: p.everywhere()}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Card(ui.CardProps{Title: "Active sessions", Lead: "Sessions end after 12 hours without use.", Flush: true, Actions: p.everywhere()}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -225,7 +225,7 @@ func Account(p AccountProps) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.SecretField, Name: "old", Label: "Password now", Required: true, Autocomplete: "current-password", Error: sentence(p.Errors["old"])}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.SecretField, Name: "old", Label: "Current password", Required: true, Autocomplete: "current-password", Error: sentence(p.Errors["old"])}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -233,7 +233,7 @@ func Account(p AccountProps) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.SecretField, Name: "again", Label: "New password again", Required: true, Autocomplete: "new-password", Error: sentence(p.Errors["again"])}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.SecretField, Name: "again", Label: "Repeat new password", Required: true, Autocomplete: "new-password", Error: sentence(p.Errors["again"])}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -259,12 +259,12 @@ func Account(p AccountProps) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 12, "<p class=\"muted small\">Your other sessions end.</p></form>")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 12, "<p class=\"muted small\">You'll be signed out everywhere else.</p></form>")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 				} else {
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 13, "<p class=\"muted\">You have none: you sign in with single sign-on.</p>")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 13, "<p class=\"muted\">You sign in with single sign-on, so there is no password.</p>")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -291,11 +291,11 @@ func Account(p AccountProps) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 15, "<p class=\"muted\">MCP clients that you let use a project in your name.</p><p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 15, "<p class=\"muted\">Clients you signed in with this account.</p><p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.LinkButton(ui.LinkProps{Label: "See connected apps", URL: paths.Grants, Icon: "shield-check"}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.LinkButton(ui.LinkProps{Label: "Open my apps", URL: paths.Grants, Icon: "shield-check"}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -305,7 +305,7 @@ func Account(p AccountProps) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Card(ui.CardProps{Title: "Connected apps"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var10), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Card(ui.CardProps{Title: "My apps"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var10), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -319,11 +319,11 @@ func Account(p AccountProps) templ.Component {
 	})
 }
 
-// everywhere returns the control that ends every session.
+// everywhere renders the button that ends every session.
 func (p AccountProps) everywhere() templ.Component {
 	return ui.Confirm(ui.ConfirmProps{
 		ID: "everywhere", Label: "Sign out everywhere", Title: "Sign out everywhere?", Icon: "log-out", Action: paths.SignOutEverywhere, CSRF: p.CSRF(), Small: true,
-		Stops: []string{"You'll need to sign in again in every browser, including this one.", "Keys and connected apps keep working."},
+		Stops: []string{"You'll need to sign in again in every browser, including this one.", "Keys and apps keep working."},
 	})
 }
 

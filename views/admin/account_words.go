@@ -22,8 +22,8 @@ func roleMeans(role string) string {
 	case "admin":
 		return "Sees and changes everything."
 	case "viewer":
-		return "Sees the administration and changes nothing."
+		return "Sees the admin pages. Changes nothing."
 	default:
-		return "Signs in to let MCP clients use the projects they are a member of, and nothing else."
+		return "Signs in to use projects from MCP clients. No access to the admin pages."
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"mcpgateway/views/ui"
 )
 
-// ActivityCallProps are one call.
+// ActivityCallProps describe one call.
 type ActivityCallProps struct {
 	layout.Frame
 	Slug          string
@@ -24,7 +24,7 @@ type ActivityCallProps struct {
 	Tool          string
 	ToolURL       string // may be empty
 	Server        string // alias; empty when no server was reached
-	Builtin       bool   // the tool is the gateway's own
+	Builtin       bool   // a built-in tool of the gateway
 	ServerURL     string // may be empty
 	Caller        string
 	Outcome       string
@@ -35,13 +35,13 @@ type ActivityCallProps struct {
 	RequestID     string
 	SameURL       string           // of the calls of the same tool
 	Payload       *ActivityPayload // nil when it is not stored, or not visible to the viewer
-	Recorded      bool             // what calls are about is kept, for administrators
+	Recorded      bool             // arguments and results are recorded, for administrators
 }
 
-// ActivityPayload is what a call was about.
+// ActivityPayload holds the recorded arguments and result of a call.
 type ActivityPayload struct {
 	Arguments, Answer       string
-	ArgumentsCut, AnswerCut bool // there was more
+	ArgumentsCut, AnswerCut bool // truncated
 }
 
 // ActivityCall shows one call.
@@ -90,7 +90,7 @@ func ActivityCall(p ActivityCallProps) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = ui.LinkButton(ui.LinkProps{Label: "Calls of this tool", URL: p.SameURL, Icon: "activity", Small: true}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.LinkButton(ui.LinkProps{Label: "All calls of this tool", URL: p.SameURL, Icon: "activity", Small: true}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -173,9 +173,9 @@ func ActivityCall(p ActivityCallProps) templ.Component {
 					{Label: "Tool", Value: ui.Clean(p.Tool), URL: p.ToolURL, Mono: true},
 					{Label: "Server", Value: serverWords(p.Server, p.Builtin), URL: p.ServerURL},
 					{Label: "Caller", Value: ui.Clean(p.Caller)},
-					{Label: "Time taken", Value: took(p.Duration)},
+					{Label: "Latency", Value: took(p.Duration)},
 					{Label: "Arguments", Value: size(p.RequestBytes)},
-					{Label: "Answer", Value: size(p.ResponseBytes)},
+					{Label: "Result", Value: size(p.ResponseBytes)},
 					{Label: "Error code", Value: ui.Clean(p.Code), URL: codeURL(p.Code), Mono: true},
 				}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
@@ -198,13 +198,13 @@ func ActivityCall(p ActivityCallProps) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.Copy("Request id", p.RequestID).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Copy("Request ID", p.RequestID).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Card(ui.CardProps{Title: "The call"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Card(ui.CardProps{Title: "Call"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -221,7 +221,7 @@ func ActivityCall(p ActivityCallProps) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = activityPayload("Answer", p.Payload.Answer, p.Payload.AnswerCut).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = activityPayload("Result", p.Payload.Answer, p.Payload.AnswerCut).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -300,7 +300,7 @@ func activityPayload(title, text string, cut bool) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if cut {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 14, "<p class=\"muted small\">This is the beginning; the rest was not kept.</p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 14, "<p class=\"muted small\">Truncated; the rest wasn't kept.</p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -316,14 +316,14 @@ func activityPayload(title, text string, cut bool) templ.Component {
 }
 
 func payloadWords(p ActivityCallProps) string {
-	const known = "The gateway's log knows this call by its request id. "
+	const id = "Request ID (for the log). "
 	switch {
 	case p.Payload != nil:
-		return known + "Its arguments and its answer are below, without what looks like a secret; they are kept for 3 days."
+		return id + "Arguments and result are kept for 3 days, with secrets masked."
 	case p.Recorded && !p.Admin():
-		return known + "Its arguments and its answer are for administrators."
+		return id + "Only administrators can see arguments and results."
 	default:
-		return known + "Neither its arguments nor its answer are kept."
+		return id + "Arguments and results aren't recorded."
 	}
 }
 

@@ -16,37 +16,35 @@ import (
 	"mcpgateway/views/ui"
 )
 
-// ActivityProps are the calls of a project.
+// ActivityProps describe the calls of a project.
 type ActivityProps struct {
 	layout.Frame
 	Project layout.Project
 	Now     time.Time
 	Periods []ui.Tab
-	// Period is in words, such as "the last hour".
-	Period  string
 	Search  ui.SearchProps
 	Failed  bool // the query is invalid; nothing was searched
-	Any     bool // the project was called at all, as far as is kept
-	Filters bool // not all calls are asked for
+	Any     bool // at least one stored call exists, whatever the filter
+	Filters bool // a filter is set
 
 	Summary ActivitySummary
 	Tools   []ActivityLatency
 	Servers []ActivityLatency
 
 	Rows    []ActivityRow
-	LiveURL string // empty on all pages but the first
+	LiveURL string // empty except on the first page
 	Pager   ui.PagerProps
 	CSVURL  string
 	JSONURL string
-	AllURL  string // of the calls without filter, over the longest period
+	AllURL  string // without filters, over the longest period
 
-	Recorded bool // what calls are about is kept
+	Recorded bool // arguments and results are recorded
 }
 
-// ActivitySummary is what the calls of a period show together.
+// ActivitySummary holds the totals and time series of a period.
 type ActivitySummary struct {
 	Latency ActivityLatency
-	Sampled int // how many of the newest were looked at; 0 means all
+	Sampled int // number of newest calls used for the totals; 0 means all
 	Labels  []string
 	Calls   []float64
 	Failed  []float64
@@ -55,11 +53,11 @@ type ActivitySummary struct {
 	P99     []float64
 }
 
-// ActivityLatency is how long the calls of a tool or server took and how many
-// failed.
+// ActivityLatency holds the call counts and latency percentiles of a tool or
+// server.
 type ActivityLatency struct {
 	Name          string
-	URL           string // of the list that shows only these; may be empty
+	URL           string // of the list filtered by this name; may be empty
 	Calls, Failed int
 	P50, P95, P99 time.Duration
 }
@@ -131,14 +129,14 @@ func Activity(p ActivityProps) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, "<p>They are kept for 3 days, without what looks like a secret, and administrators can read them. <a href=\"")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, "<p>Arguments and results are kept for 3 days, with secrets masked. Administrators can read them. <a href=\"")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					var templ_7745c5c3_Var4 templ.SafeURL
 					templ_7745c5c3_Var4, templ_7745c5c3_Err = templ.JoinURLErrs(ui.URL(paths.ProjectSettings(p.Project.Slug)))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/activity.templ`, Line: 79, Col: 60}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/activity.templ`, Line: 77, Col: 60}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var4))
 					if templ_7745c5c3_Err != nil {
@@ -150,7 +148,7 @@ func Activity(p ActivityProps) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Notice(ui.Warn, "Arguments and answers are recorded").Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Notice(ui.Warn, "Recording is on").Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -237,7 +235,7 @@ func activityNone(p ActivityProps) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Empty(ui.EmptyProps{Icon: "activity", Title: "No calls yet", Text: "Connect a client and let it use a tool. The call shows up here a moment later.", ActionLabel: "Connect a client", ActionURL: paths.Project(p.Project.Slug)}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Empty(ui.EmptyProps{Icon: "activity", Title: "No calls yet", Text: "Connect a client and ask it for something. Calls show up within a second.", ActionLabel: "Connect a client", ActionURL: paths.Project(p.Project.Slug)}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -257,7 +255,7 @@ func activityNone(p ActivityProps) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = ui.LiveLog("calls", "Calls as they come", p.LiveURL).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.LiveLog("calls", "Incoming calls", p.LiveURL).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -376,7 +374,7 @@ func activityNumbers(p ActivityProps) templ.Component {
 		}
 		ctx = templ.ClearChildren(ctx)
 		if p.Summary.Latency.Calls == 0 && len(p.Rows) == 0 {
-			templ_7745c5c3_Err = ui.Empty(ui.EmptyProps{Icon: "search", Title: "No calls in " + p.Period, Text: activityNoneText(p.Filters), ActionLabel: "Show all calls of the last 7 days", ActionURL: p.AllURL}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Empty(ui.EmptyProps{Icon: "search", Title: "No calls in this period", Text: activityNoneText(p.Filters), ActionLabel: "Show last 7 days", ActionURL: p.AllURL}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -439,15 +437,15 @@ func activitySummary(s ActivitySummary) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.Stat(ui.StatProps{Label: "p50", Value: took(s.Latency.P50), Hint: "half are faster"}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Stat(ui.StatProps{Label: "p50", Value: took(s.Latency.P50)}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.Stat(ui.StatProps{Label: "p95", Value: took(s.Latency.P95), Hint: "95 of 100 are faster"}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Stat(ui.StatProps{Label: "p95", Value: took(s.Latency.P95)}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.Stat(ui.StatProps{Label: "p99", Value: took(s.Latency.P99), Hint: "99 of 100 are faster"}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Stat(ui.StatProps{Label: "p99", Value: took(s.Latency.P99)}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -456,20 +454,20 @@ func activitySummary(s ActivitySummary) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if s.Sampled > 0 {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 21, "<p class=\"muted small\">Numbers and charts are of the newest ")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 21, "<p class=\"muted small\">Based on the newest ")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var11 string
 			templ_7745c5c3_Var11, templ_7745c5c3_Err = templ.JoinStringErrs(ui.Count(s.Sampled))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/activity.templ`, Line: 145, Col: 83}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/activity.templ`, Line: 143, Col: 66}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var11))
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 22, " calls of this period.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 22, " calls.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -512,7 +510,7 @@ func activitySummary(s ActivitySummary) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = ui.Chart(ui.ChartProps{Title: "Time taken", ID: "chart-time", Unit: " ms", Labels: s.Labels, Lines: []ui.Line{{Name: "p50", Values: s.P50}, {Name: "p95", Values: s.P95}, {Name: "p99", Values: s.P99}}}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Chart(ui.ChartProps{Title: "Latency", ID: "chart-time", Unit: " ms", Labels: s.Labels, Lines: []ui.Line{{Name: "p50", Values: s.P50}, {Name: "p95", Values: s.P95}, {Name: "p99", Values: s.P99}}}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -588,7 +586,7 @@ func activityLatencies(title, one string, rows []ActivityLatency) templ.Componen
 						var templ_7745c5c3_Var17 templ.SafeURL
 						templ_7745c5c3_Var17, templ_7745c5c3_Err = templ.JoinURLErrs(ui.URL(r.URL))
 						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/activity.templ`, Line: 164, Col: 43}
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/activity.templ`, Line: 162, Col: 43}
 						}
 						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var17))
 						if templ_7745c5c3_Err != nil {
@@ -601,7 +599,7 @@ func activityLatencies(title, one string, rows []ActivityLatency) templ.Componen
 						var templ_7745c5c3_Var18 string
 						templ_7745c5c3_Var18, templ_7745c5c3_Err = templ.JoinStringErrs(ui.Clean(r.Name))
 						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/activity.templ`, Line: 164, Col: 64}
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/activity.templ`, Line: 162, Col: 64}
 						}
 						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var18))
 						if templ_7745c5c3_Err != nil {
@@ -615,7 +613,7 @@ func activityLatencies(title, one string, rows []ActivityLatency) templ.Componen
 						var templ_7745c5c3_Var19 string
 						templ_7745c5c3_Var19, templ_7745c5c3_Err = templ.JoinStringErrs(ui.Clean(r.Name))
 						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/activity.templ`, Line: 166, Col: 25}
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/activity.templ`, Line: 164, Col: 25}
 						}
 						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var19))
 						if templ_7745c5c3_Err != nil {
@@ -629,7 +627,7 @@ func activityLatencies(title, one string, rows []ActivityLatency) templ.Componen
 					var templ_7745c5c3_Var20 string
 					templ_7745c5c3_Var20, templ_7745c5c3_Err = templ.JoinStringErrs(ui.Count(r.Calls))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/activity.templ`, Line: 169, Col: 40}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/activity.templ`, Line: 167, Col: 40}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var20))
 					if templ_7745c5c3_Err != nil {
@@ -642,7 +640,7 @@ func activityLatencies(title, one string, rows []ActivityLatency) templ.Componen
 					var templ_7745c5c3_Var21 string
 					templ_7745c5c3_Var21, templ_7745c5c3_Err = templ.JoinStringErrs(share(r.Failed, r.Calls))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/activity.templ`, Line: 170, Col: 47}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/activity.templ`, Line: 168, Col: 47}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var21))
 					if templ_7745c5c3_Err != nil {
@@ -655,7 +653,7 @@ func activityLatencies(title, one string, rows []ActivityLatency) templ.Componen
 					var templ_7745c5c3_Var22 string
 					templ_7745c5c3_Var22, templ_7745c5c3_Err = templ.JoinStringErrs(took(r.P50))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/activity.templ`, Line: 171, Col: 46}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/activity.templ`, Line: 169, Col: 46}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var22))
 					if templ_7745c5c3_Err != nil {
@@ -668,7 +666,7 @@ func activityLatencies(title, one string, rows []ActivityLatency) templ.Componen
 					var templ_7745c5c3_Var23 string
 					templ_7745c5c3_Var23, templ_7745c5c3_Err = templ.JoinStringErrs(took(r.P95))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/activity.templ`, Line: 172, Col: 41}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/activity.templ`, Line: 170, Col: 41}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var23))
 					if templ_7745c5c3_Err != nil {
@@ -681,7 +679,7 @@ func activityLatencies(title, one string, rows []ActivityLatency) templ.Componen
 					var templ_7745c5c3_Var24 string
 					templ_7745c5c3_Var24, templ_7745c5c3_Err = templ.JoinStringErrs(took(r.P99))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/activity.templ`, Line: 173, Col: 46}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/activity.templ`, Line: 171, Col: 46}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var24))
 					if templ_7745c5c3_Err != nil {
@@ -760,7 +758,7 @@ func activityLog(p ActivityProps) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.LiveLog("calls", "Calls, the newest first", p.LiveURL).Render(templ.WithChildren(ctx, templ_7745c5c3_Var27), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.LiveLog("calls", "Calls, newest first", p.LiveURL).Render(templ.WithChildren(ctx, templ_7745c5c3_Var27), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -783,7 +781,7 @@ func activityLog(p ActivityProps) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.LogList("calls", "Calls, the newest first").Render(templ.WithChildren(ctx, templ_7745c5c3_Var28), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.LogList("calls", "Calls, newest first").Render(templ.WithChildren(ctx, templ_7745c5c3_Var28), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -833,8 +831,7 @@ func activityRows(rows []ActivityRow) templ.Component {
 	})
 }
 
-// ActivityLine is one call in the list, and in the stream that makes the list
-// grow.
+// ActivityLine renders one call, in the list and in the live stream.
 func ActivityLine(r ActivityRow) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

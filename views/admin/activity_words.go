@@ -30,11 +30,11 @@ func OutcomeOf(outcome, code string) OutcomeState {
 	}
 	switch code {
 	case "", "UPSTREAM_TIMEOUT", "UPSTREAM_UNAVAILABLE", "UPSTREAM_INVALID_RESPONSE", "SEARCH_FAILED", "UNAVAILABLE", "INTERNAL":
-		return OutcomeState{ui.Bad, "No answer"}
+		return OutcomeState{ui.Bad, "No response"}
 	}
 	// With all other codes the server or the gateway rejected the call and
 	// returned an error to the client.
-	return OutcomeState{ui.Warn, "Refused"}
+	return OutcomeState{ui.Warn, "Rejected"}
 }
 
 // took returns a duration with three digits at most.
@@ -99,9 +99,9 @@ func activityTime(r ActivityRow) string {
 
 func activityNoneText(filters bool) string {
 	if filters {
-		return "Nothing of this period is what you search for."
+		return "Change the search or choose a longer period."
 	}
-	return "No calls in this period."
+	return "Choose a longer period."
 }
 
 func activityMost(rows []ActivityLatency, one string) string {
@@ -120,19 +120,19 @@ func activityLogTitle(p ActivityProps) string {
 
 func activityLogLead(p ActivityProps) string {
 	if len(p.Rows) == 0 && p.LiveURL != "" {
-		return "Calls show up here as they come. Times are in UTC."
+		return "Calls show up within a second. Times are in UTC."
 	}
 	return "Times are in UTC."
 }
 
-// serverWords returns the alias of a server, or what stands for one in calls
-// that reached none.
+// serverWords returns the alias of the called server, or a label for calls that
+// reached no server.
 func serverWords(alias string, builtin bool) string {
 	switch {
 	case builtin:
-		return "the gateway itself"
+		return "Gateway (built-in tool)"
 	case alias == "":
-		return "none was reached"
+		return "No server (unknown tool)"
 	}
 	return ui.Clean(alias)
 }
@@ -145,29 +145,29 @@ func failureWords(outcome, code string) string {
 	case models.CallToolError:
 		return "The tool ran and returned an error. The client got its message."
 	case models.CallCancelled:
-		return "The client went away before the answer came."
+		return "The client disconnected before the result was ready."
 	}
 	switch code {
 	case "TOOL_NOT_FOUND":
-		return "No tool of this project has this name. The client may have an old list of tools."
+		return "No tool in this project has this name. The client may have an outdated tool list."
 	case "TOOL_DISABLED":
-		return "The tool exists and is not offered: look at the tool list of this project for the reason."
+		return "This tool is off. The project's tool list gives the reason."
 	case "UPSTREAM_TIMEOUT":
-		return "The server did not answer in time. Its time limit is part of its settings."
+		return "The server didn't respond in time. Its timeout is in its settings."
 	case "UPSTREAM_UNAVAILABLE":
-		return "The server could not be reached. Its page shows what went wrong last."
+		return "The server couldn't be reached. Its page shows the cause."
 	case "UPSTREAM_UNAUTHORIZED":
-		return "The server refused the credentials of this gateway. Renew them on the server's page."
+		return "The server rejected the gateway's credentials. Renew them on the server's page."
 	case "UPSTREAM_INVALID_RESPONSE":
-		return "The server answered something that is not MCP."
+		return "The server responded, but not with MCP."
 	case "UPSTREAM_ERROR":
 		return "The server rejected the call with an error. The client got its message."
 	case "RATE_LIMITED":
-		return "The caller made too many calls in a short time."
+		return "The caller exceeded the rate limit."
 	case "CODE_MODE_DISABLED":
-		return "The client sent code, and Code Mode is off in this project."
+		return "The client sent code, but Code Mode is off in this project."
 	case "INVALID_PARAMETER":
-		return "The client sent arguments that this tool does not take."
+		return "The client sent arguments that this tool doesn't accept."
 	}
-	return "The call ended without an answer of the tool."
+	return "The call ended without a result."
 }

@@ -21,7 +21,7 @@ const (
 // ArgField is one argument in the form of the Playground.
 type ArgField struct {
 	Kind     ArgKind
-	Name     string // of the form's field
+	Name     string // of the form field
 	Label    string
 	Hint     string
 	Default  string // the default that the tool's schema declares
@@ -29,11 +29,11 @@ type ArgField struct {
 	Options  []ui.Option
 	Item     ArgKind
 	Children []ArgField
-	Values   []string // as typed; of a list several
+	Values   []string // as entered; several for a list
 	Error    string
 }
 
-// value returns what was typed into a field of one value.
+// value returns the entered value of a field with one value.
 func (f ArgField) value() string {
 	if len(f.Values) == 0 {
 		return ""
@@ -41,7 +41,7 @@ func (f ArgField) value() string {
 	return f.Values[0]
 }
 
-// rows returns what was typed into a list, and an empty row to type into.
+// rows returns the entered values of a list, or one empty row.
 func (f ArgField) rows() []string {
 	if len(f.Values) == 0 {
 		return []string{""}
@@ -49,7 +49,7 @@ func (f ArgField) rows() []string {
 	return f.Values
 }
 
-// argErrors returns what is wrong with the arguments, for the summary.
+// argErrors returns the errors of the arguments, for the summary.
 func argErrors(fields []ArgField) []ui.FieldError {
 	var all []ui.FieldError
 	for _, f := range fields {
@@ -61,8 +61,8 @@ func argErrors(fields []ArgField) []ui.FieldError {
 	return all
 }
 
-// argID returns the id of a field. Its name may hold anything, so what an id
-// may not hold is written as its number.
+// argID returns the HTML id of a field. Bytes of the name that an id cannot
+// contain are hex-encoded.
 func argID(name string) string {
 	id := []byte("arg-")
 	for i := range len(name) {
@@ -88,7 +88,7 @@ func (f ArgField) hint() string {
 	return hint
 }
 
-// inputMode returns which keyboard a phone shows.
+// inputMode returns the inputmode attribute, which selects a phone keyboard.
 func inputMode(kind ArgKind) string {
 	switch kind {
 	case ArgInteger:

@@ -26,12 +26,12 @@ func (r AuditRow) who() string {
 	}
 }
 
-// actionOptions returns the parts of the product whose changes can be chosen,
-// and the action that the address names, if it is none of them.
+// actionOptions returns the areas to filter by, and the chosen action if it is
+// not one of them.
 func actionOptions(chosen string) []ui.Option {
 	options := []ui.Option{
 		{Value: "", Label: "Everything"}, {Value: "login", Label: "Sign-ins"}, {Value: "person", Label: "People"}, {Value: "project", Label: "Projects"},
-		{Value: "server", Label: "Servers"}, {Value: "tool", Label: "Tools"}, {Value: "key", Label: "Keys"}, {Value: "connection", Label: "Connections"}, {Value: "oauth", Label: "Connected apps"}, {Value: "catalog", Label: "Catalog"},
+		{Value: "server", Label: "Servers"}, {Value: "tool", Label: "Tools"}, {Value: "key", Label: "Keys"}, {Value: "connection", Label: "Connections"}, {Value: "oauth", Label: "Apps"}, {Value: "catalog", Label: "Catalog"},
 	}
 	for _, o := range options {
 		if o.Value == chosen {

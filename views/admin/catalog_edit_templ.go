@@ -14,34 +14,34 @@ import (
 	"mcpgateway/views/ui"
 )
 
-// CatalogEditProps are the forms about one entry of the catalog.
+// CatalogEditProps describe the forms for one catalog entry.
 type CatalogEditProps struct {
 	layout.Frame
 	Entry  CatalogEntry
 	Form   CatalogForm
 	Errors map[string]string
 
-	Evidence      string // as it was typed
+	Evidence      string // as entered
 	EvidenceError string
 }
 
-// CatalogEntry is an entry as it stands.
+// CatalogEntry is a stored catalog entry.
 type CatalogEntry struct {
 	ID, Title, Publisher, Name string // Name is publisher/server
 	URL                        string // of its public page
 	Hidden, Locked             bool
 	Featured, Verified         bool
 	Evidence                   string
-	Decided                    bool // something about it was decided here
+	Decided                    bool // an administrator featured or verified it
 }
 
-// CatalogForm is what can be edited about an entry.
+// CatalogForm holds the editable fields of an entry.
 type CatalogForm struct {
 	ServerTitle, PublisherTitle, Description, Tags string
 	IconURL, RepoURL, DocsURL, WebsiteURL          string
 }
 
-// CatalogEdit decides about one entry.
+// CatalogEdit renders the page that curates one entry.
 func CatalogEdit(p CatalogEditProps) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -88,7 +88,7 @@ func CatalogEdit(p CatalogEditProps) templ.Component {
 				}
 				ctx = templ.InitializeContext(ctx)
 				if !p.Entry.Hidden {
-					templ_7745c5c3_Err = ui.LinkButton(ui.LinkProps{Label: "See it in the registry", URL: p.Entry.URL, Icon: "server"}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.LinkButton(ui.LinkProps{Label: "See public page", URL: p.Entry.URL, Icon: "server"}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -152,7 +152,7 @@ func CatalogEdit(p CatalogEditProps) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Card(ui.CardProps{Title: "Edit", Lead: "Imports no longer change an edited entry."}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Card(ui.CardProps{Title: "Edit", Lead: "Edited entries no longer follow their source."}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -176,21 +176,21 @@ func CatalogEdit(p CatalogEditProps) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.ActionForm(ui.ActionProps{Action: p.url("/feature"), CSRF: p.CSRF(), Label: pick(p.Entry.Featured, "Feature no more", "Feature it"), Icon: "star", Hidden: []ui.Pair{{Name: "featured", Value: pick(p.Entry.Featured, "false", "true")}}}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.ActionForm(ui.ActionProps{Action: p.url("/feature"), CSRF: p.CSRF(), Label: pick(p.Entry.Featured, "Unfeature", "Feature"), Icon: "star", Hidden: []ui.Pair{{Name: "featured", Value: pick(p.Entry.Featured, "false", "true")}}}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.ActionForm(ui.ActionProps{Action: p.url("/hide"), CSRF: p.CSRF(), Label: pick(p.Entry.Hidden, "Show it again", "Hide it"), Icon: "eye-off", Hidden: []ui.Pair{{Name: "hidden", Value: pick(p.Entry.Hidden, "false", "true")}}}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.ActionForm(ui.ActionProps{Action: p.url("/hide"), CSRF: p.CSRF(), Label: pick(p.Entry.Hidden, "Show", "Hide"), Icon: "eye-off", Hidden: []ui.Pair{{Name: "hidden", Value: pick(p.Entry.Hidden, "false", "true")}}}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, "</div><p class=\"muted small\">Featured entries stand first. Hidden ones are not listed and cannot be opened.</p>")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, "</div><p class=\"muted small\">Featured entries are listed first. Hidden entries aren't listed and can't be opened.</p>")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Card(ui.CardProps{Title: "Place in the registry"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Card(ui.CardProps{Title: "Visibility"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -229,11 +229,11 @@ func CatalogEdit(p CatalogEditProps) templ.Component {
 							}()
 						}
 						ctx = templ.InitializeContext(ctx)
-						templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, "<p class=\"muted\">What was edited and decided here ends, but for hiding, and the next sync takes the source's word again.</p><div>")
+						templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, "<p class=\"muted\">Discards the edits and decisions made here, except hiding. The next sync restores the source's text.</p><div>")
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
-						templ_7745c5c3_Err = ui.ActionForm(ui.ActionProps{Action: p.url("/unlock"), CSRF: p.CSRF(), Label: "Give it back to its source", Icon: "rotate-cw"}).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.ActionForm(ui.ActionProps{Action: p.url("/unlock"), CSRF: p.CSRF(), Label: "Reset to source", Icon: "rotate-cw"}).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -243,7 +243,7 @@ func CatalogEdit(p CatalogEditProps) templ.Component {
 						}
 						return nil
 					})
-					templ_7745c5c3_Err = ui.Card(ui.CardProps{Title: "Give it back"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var8), templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Card(ui.CardProps{Title: "Reset"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var8), templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -321,7 +321,7 @@ func entryForm(p CatalogEditProps) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.Field(ui.FieldProps{Name: "tags", Label: "Tags", Value: p.Form.Tags, Hint: "With commas between them.", Error: sentence(p.Errors["tags"])}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Field(ui.FieldProps{Name: "tags", Label: "Tags", Value: p.Form.Tags, Hint: "Comma-separated.", Error: sentence(p.Errors["tags"])}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -410,7 +410,7 @@ func verification(p CatalogEditProps) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.ActionForm(ui.ActionProps{Action: p.url("/verify"), CSRF: p.CSRF(), Label: "Take the mark away", Hidden: []ui.Pair{{Name: "verified", Value: "false"}}}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.ActionForm(ui.ActionProps{Action: p.url("/verify"), CSRF: p.CSRF(), Label: "Remove verification", Hidden: []ui.Pair{{Name: "verified", Value: "false"}}}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -444,7 +444,7 @@ func verification(p CatalogEditProps) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Field(ui.FieldProps{Name: "evidence", Label: "How you know the publisher", Value: p.Evidence, Required: true, MaxLength: 300, Placeholder: "The domain example.com names this server", Hint: "Shown publicly next to the mark.", Error: sentence(p.EvidenceError)}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Field(ui.FieldProps{Name: "evidence", Label: "Evidence", Value: p.Evidence, Required: true, MaxLength: 300, Placeholder: "Its domain serves the endpoint", Hint: "Shown publicly next to the badge.", Error: sentence(p.EvidenceError)}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -460,7 +460,7 @@ func verification(p CatalogEditProps) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = ui.Button(ui.ButtonProps{Label: "Mark as verified", Icon: "badge-check"}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Button(ui.ButtonProps{Label: "Verify", Icon: "badge-check"}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -16,8 +16,8 @@ import (
 	"mcpgateway/views/ui"
 )
 
-// CatalogSourcesProps are where the catalog comes from and what was decided
-// about its rows.
+// CatalogSourcesProps describe the sources and the curated entries of the
+// catalog.
 type CatalogSourcesProps struct {
 	layout.Frame
 	Now     time.Time
@@ -34,8 +34,8 @@ type CatalogSourcesProps struct {
 type CatalogSource struct {
 	ID, Kind, Name, URL     string
 	Enabled                 bool
-	Permanent               bool // it loses its rows when it is removed, and stays
-	BuiltIn                 bool // it comes with the program
+	Permanent               bool // removing it deletes its rows but keeps the source
+	BuiltIn                 bool // it is part of the program
 	FinishedAt              *time.Time
 	Succeeded               bool
 	Error                   string
@@ -43,16 +43,16 @@ type CatalogSource struct {
 	Deleted                 int64
 }
 
-// CuratedEntry is a row about which an administrator decided something.
+// CuratedEntry is a row that an administrator changed.
 type CuratedEntry struct {
 	ID, Title, Name  string
 	Hidden, Locked   bool
 	Featured         bool
 	Verified         bool
-	DecidedElsewhere bool // featured or verified against the source's word
+	DecidedElsewhere bool // an administrator set its featured or verified mark
 }
 
-// CatalogSources is the administration of the catalog.
+// CatalogSources renders the sources and curated entries of the catalog.
 func CatalogSources(p CatalogSourcesProps) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -98,13 +98,13 @@ func CatalogSources(p CatalogSourcesProps) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = ui.LinkButton(ui.LinkProps{Label: "See the registry", URL: paths.Registry, Icon: "server"}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.LinkButton(ui.LinkProps{Label: "See the public catalog", URL: paths.Registry, Icon: "server"}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.PageHead(ui.PageHeadProps{Title: "Catalog", Lead: "Where the public registry and the templates come from."}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.PageHead(ui.PageHeadProps{Title: "Catalog", Lead: "Where catalog entries come from."}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -195,7 +195,7 @@ func CatalogSources(p CatalogSourcesProps) templ.Component {
 				}
 				ctx = templ.InitializeContext(ctx)
 				if len(p.Curated) == 0 {
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, "<p class=\"muted\">Every entry is as its source says. Open one in the registry to feature, verify, hide or edit it.</p>")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, "<p class=\"muted\">No curated entries yet. Open an entry to feature, verify, hide or edit it.</p>")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -207,7 +207,7 @@ func CatalogSources(p CatalogSourcesProps) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Card(ui.CardProps{Title: "Curated entries", Lead: "What administrators decided about single servers. Imports leave it as it is.", Flush: len(p.Curated) > 0}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var7), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Card(ui.CardProps{Title: "Curated entries", Lead: "Entries that administrators changed. Your changes survive catalog syncs.", Flush: len(p.Curated) > 0}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var7), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -228,7 +228,7 @@ func CatalogSources(p CatalogSourcesProps) templ.Component {
 func (p CatalogSourcesProps) columns() []ui.Column {
 	columns := []ui.Column{{Label: "Source"}, {Label: "Last sync"}, {Label: "Changes"}}
 	if p.Admin() {
-		columns = append(columns, ui.Column{Label: "In use"}, ui.Column{Label: "Actions", Hidden: true})
+		columns = append(columns, ui.Column{Label: "On"}, ui.Column{Label: "Actions", Hidden: true})
 	}
 	return columns
 }
@@ -390,7 +390,7 @@ func source(p CatalogSourcesProps, s CatalogSource) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 18, " withdrawn</span>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 18, " removed</span>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -400,7 +400,7 @@ func source(p CatalogSourcesProps, s CatalogSource) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if p.Admin() {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 20, "<td data-label=\"In use\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 20, "<td data-label=\"On\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -481,14 +481,14 @@ func sourceForm(p CatalogSourcesProps) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.RadioField, Name: "kind", Label: "What it is", Value: p.Kind, Error: sentence(p.Errors["kind"]), Options: []ui.Option{
-			{Value: "official", Label: "A registry", Hint: "It speaks the API of the MCP registry, as this gateway itself does."},
-			{Value: "file", Label: "A file", Hint: "A JSON document in this catalog's own format."},
+		templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.RadioField, Name: "kind", Label: "Type", Value: p.Kind, Error: sentence(p.Errors["kind"]), Options: []ui.Option{
+			{Value: "official", Label: "MCP registry", Hint: "Any server with the MCP registry API."},
+			{Value: "file", Label: "JSON file", Hint: "In this catalog's format."},
 		}}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.URLField, Name: "url", Label: "Address", Value: p.URL, Required: true, Mono: true, MaxLength: 2048, Placeholder: "https://registry.example.com", Error: sentence(p.Errors["url"])}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.URLField, Name: "url", Label: "URL", Value: p.URL, Required: true, Mono: true, MaxLength: 2048, Placeholder: "https://registry.example.com", Error: sentence(p.Errors["url"])}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -614,7 +614,7 @@ func curated(p CatalogSourcesProps) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Table(ui.TableProps{Caption: "Entries decided here", HideCaption: true, Folds: true, Columns: []ui.Column{{Label: "Server"}, {Label: "Decided"}}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var20), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Table(ui.TableProps{Caption: "Curated entries", HideCaption: true, Folds: true, Columns: []ui.Column{{Label: "Server"}, {Label: "Changes"}}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var20), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -691,7 +691,7 @@ func decisions(e CuratedEntry) templ.Component {
 			}
 		}
 		if e.DecidedElsewhere && !e.Featured && !e.Verified && !e.Hidden && !e.Locked {
-			templ_7745c5c3_Err = ui.Badge(ui.Neutral, "decided here").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Badge(ui.Neutral, "curated").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -704,7 +704,7 @@ func decisions(e CuratedEntry) templ.Component {
 	})
 }
 
-// CatalogPlanProps are what the sync of a source would do.
+// CatalogPlanProps describe the changes that a sync would make.
 type CatalogPlanProps struct {
 	layout.Frame
 	Source                  CatalogSource
@@ -716,7 +716,7 @@ type CatalogPlanProps struct {
 	Warnings                []string
 }
 
-// CatalogPlan shows what the sync of a source would do.
+// CatalogPlan renders the changes that a sync would make.
 func CatalogPlan(p CatalogPlanProps) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -766,11 +766,11 @@ func CatalogPlan(p CatalogPlanProps) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Stat(ui.StatProps{Label: "Withdrawn", Value: ui.Count(p.Deleted)}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Stat(ui.StatProps{Label: "Removed", Value: ui.Count(p.Deleted)}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Stat(ui.StatProps{Label: "As they are", Value: ui.Count(p.Unchanged)}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Stat(ui.StatProps{Label: "Unchanged", Value: ui.Count(p.Unchanged)}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -784,9 +784,9 @@ func CatalogPlan(p CatalogPlanProps) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var28 string
-				templ_7745c5c3_Var28, templ_7745c5c3_Err = templ.JoinStringErrs(ui.Plural(p.Locked, "entry that was edited here stays as it is.", "entries that were edited here stay as they are."))
+				templ_7745c5c3_Var28, templ_7745c5c3_Err = templ.JoinStringErrs(ui.Plural(p.Locked, "edited entry stays unchanged.", "edited entries stay unchanged."))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/catalog_sources.templ`, Line: 205, Col: 138}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/catalog_sources.templ`, Line: 205, Col: 108}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var28))
 				if templ_7745c5c3_Err != nil {
@@ -807,9 +807,9 @@ func CatalogPlan(p CatalogPlanProps) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var29 string
-				templ_7745c5c3_Var29, templ_7745c5c3_Err = templ.JoinStringErrs(ui.Plural(p.Taken, "name belongs to another source and is left out.", "names belong to another source and are left out."))
+				templ_7745c5c3_Var29, templ_7745c5c3_Err = templ.JoinStringErrs(ui.Plural(p.Taken, "name belongs to another source and is skipped.", "names belong to another source and are skipped."))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/catalog_sources.templ`, Line: 208, Col: 143}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/catalog_sources.templ`, Line: 208, Col: 141}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var29))
 				if templ_7745c5c3_Err != nil {
@@ -940,7 +940,7 @@ func CatalogPlan(p CatalogPlanProps) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = ui.LinkButton(ui.LinkProps{Label: "Nothing to do: back to the catalog", URL: paths.Catalog}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.LinkButton(ui.LinkProps{Label: "Nothing to apply", URL: paths.Catalog}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -959,12 +959,12 @@ func CatalogPlan(p CatalogPlanProps) templ.Component {
 	})
 }
 
-// skippedTitle is the heading of an import's warnings.
+// skippedTitle returns the heading of an import's warnings.
 func skippedTitle(skipped int) string {
 	if skipped == 0 {
-		return "Parts of rows are ignored"
+		return "Some values were ignored"
 	}
-	return ui.Plural(skipped, "row cannot be used", "rows cannot be used")
+	return ui.Plural(skipped, "invalid row", "invalid rows")
 }
 
 func (s CatalogSource) place() string {
@@ -972,16 +972,16 @@ func (s CatalogSource) place() string {
 	case s.URL != "":
 		return ui.Clean(s.URL)
 	case s.BuiltIn:
-		return "Comes with the program"
+		return "Built in"
 	}
-	return "Imported from files"
+	return "Imported"
 }
 
 func (s CatalogSource) stops() []string {
 	if s.Permanent {
-		return []string{"Its entries and templates leave the catalog. It can be switched on again."}
+		return []string{"Its entries leave the catalog. You can turn it on again."}
 	}
-	return []string{"Its entries and templates leave the catalog, with what was decided about them.", "Servers in projects keep working."}
+	return []string{"Its entries leave the catalog, including your changes to them.", "Servers in projects keep working."}
 }
 
 var _ = templruntime.GeneratedTemplate

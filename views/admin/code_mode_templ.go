@@ -14,19 +14,19 @@ import (
 	"mcpgateway/views/ui"
 )
 
-// CodeModeProps are the settings of a project's Code Mode and what models get
-// to see with it.
+// CodeModeProps describe the Code Mode settings of a project and a preview of
+// the declarations.
 type CodeModeProps struct {
 	layout.Frame
 	Project layout.Project
-	Form    CodeModeForm // what was typed, else what is stored
+	Form    CodeModeForm // as entered, else as stored
 	Stored  CodeModeForm
 	Errors  map[string]string
-	Seen    string // marks what is stored
+	Seen    string // fingerprint of the stored settings
 	Preview CodePreview
 }
 
-// CodeModeForm are the settings as the form holds them.
+// CodeModeForm holds the form values of the settings.
 type CodeModeForm struct {
 	Enabled    bool
 	Timeout    string // seconds
@@ -36,19 +36,19 @@ type CodeModeForm struct {
 // CodePreview is the TypeScript that models see.
 type CodePreview struct {
 	Filter     string
-	Text       string // its beginning, where it is long
-	Bytes      int    // of the whole
-	Cut        bool   // Text is not the whole
-	Tokens     int    // of the whole
+	Text       string // truncated when long
+	Bytes      int    // of the full text
+	Cut        bool   // Text is truncated
+	Tokens     int    // of the full text
 	ListTokens int    // of the same tools in a list
 	Tools      int
-	All        int // tools of the project, whatever the filter
+	All        int // tools of the project, ignoring the filter
 	Namespaces []CodeNamespace
-	Notes      []string // about types and checks that are wider than the schemas
-	MoreNotes  int      // that are not in Notes
+	Notes      []string // schemas that the types and checks cover only partly
+	MoreNotes  int      // not included in Notes
 }
 
-// CodeNamespace is what the tools of a server are called in code.
+// CodeNamespace is the identifier of a server in code.
 type CodeNamespace struct{ Ident, Alias string }
 
 // CodeMode shows the settings of Code Mode and a preview of the declarations.
@@ -121,8 +121,8 @@ func CodeMode(p CodeModeProps) templ.Component {
 				} else {
 					templ_7745c5c3_Err = ui.Facts([]ui.Fact{
 						{Label: "Code Mode", Value: OnOff(p.Stored.Enabled)},
-						{Label: "Longest run", Value: p.Stored.Timeout + " s"},
-						{Label: "Requests to the web", Value: OnOff(p.Stored.AllowFetch)},
+						{Label: "Timeout", Value: p.Stored.Timeout + " s"},
+						{Label: "Allow fetch", Value: OnOff(p.Stored.AllowFetch)},
 					}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
@@ -130,7 +130,7 @@ func CodeMode(p CodeModeProps) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Card(ui.CardProps{Title: "Code Mode", Lead: "Models write a short program that calls many tools at once, instead of one call after the other."}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Card(ui.CardProps{Title: "Code Mode", Lead: "Models write one short program instead of many separate calls."}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -190,7 +190,7 @@ func CodeMode(p CodeModeProps) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Card(ui.CardProps{Title: "What models see", Lead: "The tools as TypeScript, as gateway_listTools answers."}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Card(ui.CardProps{Title: "What models see", Lead: "The tools as TypeScript, as returned by gateway_listTools."}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -267,15 +267,15 @@ func codeModeForm(p CodeModeProps) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.SwitchField, Name: "enabled", Label: "Code Mode", Checked: p.Form.Enabled, Hint: "Clients see gateway_listTools, and gateway_executeTool takes code.", Error: sentence(p.Errors["enabled"])}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.SwitchField, Name: "enabled", Label: "Code Mode", Checked: p.Form.Enabled, Hint: "Adds gateway_listTools, and lets gateway_executeTool run code.", Error: sentence(p.Errors["enabled"])}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.NumberField, Name: "timeout", Label: "Longest run, in seconds", Value: p.Form.Timeout, Required: true, Min: "1", Max: "300", Step: "any", Hint: "From 1 to 300, the time that tools take included.", Error: sentence(p.Errors["timeout"])}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.NumberField, Name: "timeout", Label: "Timeout (seconds)", Value: p.Form.Timeout, Required: true, Min: "1", Max: "300", Step: "any", Hint: "1 to 300, including tool calls.", Error: sentence(p.Errors["timeout"])}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.SwitchField, Name: "allowFetch", Label: "Requests to the web", Checked: p.Form.AllowFetch, Hint: "Code may use fetch to reach public addresses, and so send what tools answered to any of them. Internal addresses stay closed.", Error: sentence(p.Errors["allowFetch"])}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.SwitchField, Name: "allowFetch", Label: "Allow fetch", Checked: p.Form.AllowFetch, Hint: "Code can reach public URLs, and so send tool results anywhere. Internal addresses stay blocked.", Error: sentence(p.Errors["allowFetch"])}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -330,7 +330,7 @@ func codeRules(p CodeModeProps) templ.Component {
 			templ_7745c5c3_Var10 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 11, "<ul class=\"prose\"><li>Each server is a namespace, each tool a function of it.</li><li>Calls pass the same filters, limits and records as any other call.</li><li>A run has no files, no modules and no network but what is switched on here.</li><li>At most 100 calls, 5 s of processor time and 64 MiB of memory for each run.</li></ul>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 11, "<ul class=\"prose\"><li>Each server is a namespace, each tool a function.</li><li>Same filters, limits and records as any other call.</li><li>No files, no modules, no network unless you allow fetch.</li><li>Up to 100 calls, 5 s of CPU and 64 MB of memory per run.</li></ul>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -424,7 +424,7 @@ func codePreview(p CodeModeProps) templ.Component {
 				}
 			}
 		} else if p.Preview.Tools == 0 {
-			templ_7745c5c3_Err = ui.Empty(ui.EmptyProps{Icon: "search", Title: "Nothing found", Text: "No tool has this in its name or description.", ActionLabel: "Show all tools", ActionURL: paths.CodeMode(p.Project.Slug)}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Empty(ui.EmptyProps{Icon: "search", Title: "No tool matches", Text: "Names and descriptions are searched.", ActionLabel: "Clear filters", ActionURL: paths.CodeMode(p.Project.Slug)}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -441,7 +441,7 @@ func codePreview(p CodeModeProps) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Stat(ui.StatProps{Label: "As a list of tools", Value: ui.Count(p.Preview.ListTokens) + " tokens", Hint: "estimated alike"}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Stat(ui.StatProps{Label: "Same tools as a plain list", Value: ui.Count(p.Preview.ListTokens) + " tokens", Hint: "estimated the same way"}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -554,13 +554,13 @@ func codeNotes(p CodePreview) templ.Component {
 						return templ_7745c5c3_Err
 					}
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 29, "</ul></details><p>Code still can call these tools; mistakes in arguments are then found by the server.</p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 29, "</ul></details><p>Code can still call these tools; the server checks their arguments.</p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Notice(ui.Warn, ui.Plural(len(p.Notes)+p.MoreNotes, "schema is", "schemas are")+" only partly used").Render(templ.WithChildren(ctx, templ_7745c5c3_Var15), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Notice(ui.Warn, ui.Plural(len(p.Notes)+p.MoreNotes, "schema is", "schemas are")+" only partly typed").Render(templ.WithChildren(ctx, templ_7745c5c3_Var15), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -16,22 +16,22 @@ import (
 	"mcpgateway/views/ui"
 )
 
-// CodeRunProps are code to run and how its last run ended.
+// CodeRunProps describe the code to run and the outcome of its last run.
 type CodeRunProps struct {
 	layout.Frame
 	Project      layout.Project
 	On           bool // Code Mode is on in the project
 	Code, Input  string
-	Cleaned      bool // invisible characters were removed from Code
+	Cleaned      bool // hidden characters were removed from Code
 	DryRun       bool
 	Typecheck    string // "off", "warn" or "error"
 	CanTypecheck bool
 	Errors       map[string]string
 	Outcome      *CodeOutcome // of the code above; nil before it ran
-	RunURL       string       // where this run is kept; may be empty
+	RunURL       string       // page of the stored run; may be empty
 }
 
-// CodeRun is where administrators run code.
+// CodeRun renders the page where administrators run code.
 func CodeRun(p CodeRunProps) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -87,7 +87,7 @@ func CodeRun(p CodeRunProps) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			} else if !p.On {
-				templ_7745c5c3_Err = ui.Empty(ui.EmptyProps{Icon: "code", Title: "Code Mode is off", Text: "Switch it on to run code in this project.", ActionLabel: "Open the settings", ActionURL: paths.CodeMode(p.Project.Slug)}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Empty(ui.EmptyProps{Icon: "code", Title: "Code Mode is off", Text: "Turn it on to run code here.", ActionLabel: "Open the settings", ActionURL: paths.CodeMode(p.Project.Slug)}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -121,13 +121,13 @@ func CodeRun(p CodeRunProps) templ.Component {
 								}()
 							}
 							ctx = templ.InitializeContext(ctx)
-							templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "<p>The code of this run contained invisible characters. The page of the run shows them.</p>")
+							templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "<p>The code of this run had hidden characters. The page of the run shows them.</p>")
 							if templ_7745c5c3_Err != nil {
 								return templ_7745c5c3_Err
 							}
 							return nil
 						})
-						templ_7745c5c3_Err = ui.Notice(ui.Warn, "Invisible characters were removed").Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.Notice(ui.Warn, "Hidden characters removed").Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -154,13 +154,13 @@ func CodeRun(p CodeRunProps) templ.Component {
 						}
 						return nil
 					})
-					templ_7745c5c3_Err = ui.LiveForm(ui.LiveFormProps{Part: "run", Steps: "What the code does", Stop: "Stop"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.LiveForm(ui.LiveFormProps{Part: "run", Steps: "Steps of the run", Stop: "Stop"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Card(ui.CardProps{Title: "Run code", Lead: "It runs as a client's code does, in your name: with the same tools, limits and records."}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Card(ui.CardProps{Title: "Run code", Lead: "Runs like a client's code: same tools, same limits, recorded."}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -309,7 +309,7 @@ func CodeRunFailed(problem string) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Notice(ui.Bad, "The code did not run").Render(templ.WithChildren(ctx, templ_7745c5c3_Var9), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Notice(ui.Bad, "Didn't run").Render(templ.WithChildren(ctx, templ_7745c5c3_Var9), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -381,7 +381,7 @@ func CodeStepLine(ms int64, level, text string) templ.Component {
 	})
 }
 
-// CodeRunKept leads from where a run was stopped to where it is kept.
+// CodeRunKept renders the link from a stopped run to its stored record.
 func CodeRunKept(url string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -496,23 +496,23 @@ func codeRunForm(p CodeRunProps) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.TextareaField, Name: "code", Label: "Code", Value: p.Code, Required: true, Mono: true, Rows: 14, Hint: "TypeScript, the body of an async function. What it returns is the result.", Error: sentence(p.Errors["code"])}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.TextareaField, Name: "code", Label: "Code", Value: p.Code, Required: true, Mono: true, Rows: 14, Hint: "TypeScript. Return a value to see it.", Error: sentence(p.Errors["code"])}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.TextareaField, Name: "input", Label: "Input", Value: p.Input, Mono: true, Rows: 2, Placeholder: `{"owner": "octocat"}`, Hint: "JSON, which the code finds in input.", Error: sentence(p.Errors["input"])}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.TextareaField, Name: "input", Label: "Input", Value: p.Input, Mono: true, Rows: 2, Placeholder: `{"owner": "octocat"}`, Hint: "JSON, available as input.", Error: sentence(p.Errors["input"])}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		if p.CanTypecheck {
-			templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.SelectField, Name: "typecheck", Label: "Check of types", Value: p.Typecheck, Required: true, Error: sentence(p.Errors["typecheck"]), Options: []ui.Option{
-				{Value: "error", Label: "Mistakes stop the run"}, {Value: "warn", Label: "Mistakes are logged"}, {Value: "off", Label: "Off"},
+			templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.SelectField, Name: "typecheck", Label: "Type check", Value: p.Typecheck, Required: true, Error: sentence(p.Errors["typecheck"]), Options: []ui.Option{
+				{Value: "error", Label: "Stop on errors"}, {Value: "warn", Label: "Log errors"}, {Value: "off", Label: "Off"},
 			}}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.SwitchField, Name: "dryRun", Label: "Dry run", Checked: p.DryRun, Hint: "Calls that may write are written down and not made."}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.SwitchField, Name: "dryRun", Label: "Dry run", Checked: p.DryRun, Hint: "Calls that could change data are listed, not sent."}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -546,7 +546,7 @@ func codeRunForm(p CodeRunProps) templ.Component {
 	})
 }
 
-// codeTabs lead to the pages of Code Mode.
+// codeTabs renders the tabs of the Code Mode pages.
 func codeTabs(slug, current string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -650,7 +650,7 @@ func codeStep(call CodeCall, ended bool) ui.LiveStepProps {
 	p.Took, p.Open = duration(call.MS), false
 	switch {
 	case call.DryRun:
-		p.Word = "Not made"
+		p.Word = "Not sent"
 	case call.OK:
 		p.Word, p.Tone = "OK", ui.OK
 	default:

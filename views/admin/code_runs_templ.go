@@ -16,14 +16,14 @@ import (
 	"mcpgateway/views/ui"
 )
 
-// CodeRunsProps are the last runs of code in a project.
+// CodeRunsProps describe the last runs of a project.
 type CodeRunsProps struct {
 	layout.Frame
 	Project layout.Project
 	Now     time.Time
-	State   string // "", "ok" or "failed": which are shown
-	Any     bool   // there is a run, whatever its state
-	Later   bool   // the page does not begin at the newest
+	State   string // filter: "", "ok" or "failed"
+	Any     bool   // at least one run exists, whatever its state
+	Later   bool   // this is not the first page
 	Rows    []CodeRunRow
 	NextURL string // may be empty
 }
@@ -96,7 +96,7 @@ func CodeRuns(p CodeRunsProps) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, "<ul role=\"list\" class=\"chips\" aria-label=\"Narrow the list\">")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, "<ul role=\"list\" class=\"chips\" aria-label=\"Filter the list\">")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -104,7 +104,7 @@ func CodeRuns(p CodeRunsProps) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = stateChip(p, "ok", "Worked").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = stateChip(p, "ok", "OK").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -117,7 +117,7 @@ func CodeRuns(p CodeRunsProps) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				if len(p.Rows) == 0 {
-					templ_7745c5c3_Err = ui.Empty(ui.EmptyProps{Icon: "filter", Title: "No such run", Text: "None of the last runs is like this.", ActionLabel: "Show all", ActionURL: paths.CodeRuns(p.Project.Slug)}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Empty(ui.EmptyProps{Icon: "filter", Title: "No run matches", Text: "Clear the filter to see the other runs.", ActionLabel: "Clear filters", ActionURL: paths.CodeRuns(p.Project.Slug)}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -162,7 +162,7 @@ func CodeRuns(p CodeRunsProps) templ.Component {
 						}
 						return nil
 					})
-					templ_7745c5c3_Err = ui.Card(ui.CardProps{Title: "Runs", Lead: "The last 200 of this project, those of clients included.", Flush: true}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Card(ui.CardProps{Title: "Runs", Lead: "The last 200 runs, including those of clients.", Flush: true}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -208,12 +208,12 @@ func noRuns(p CodeRunsProps) templ.Component {
 		}
 		ctx = templ.ClearChildren(ctx)
 		if p.Admin() {
-			templ_7745c5c3_Err = ui.Empty(ui.EmptyProps{Icon: "history", Title: "Nothing has run yet", Text: "Runs of clients and your own are kept here, with what they called.", ActionLabel: "Run code", ActionURL: paths.CodeRun(p.Project.Slug)}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Empty(ui.EmptyProps{Icon: "history", Title: "No runs yet", Text: "Your runs and those of clients show up here, with their calls.", ActionLabel: "Run code", ActionURL: paths.CodeRun(p.Project.Slug)}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		} else {
-			templ_7745c5c3_Err = ui.Empty(ui.EmptyProps{Icon: "history", Title: "Nothing has run yet", Text: "Runs of clients and administrators are kept here, with what they called."}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Empty(ui.EmptyProps{Icon: "history", Title: "No runs yet", Text: "Runs of clients and administrators show up here, with their calls."}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -379,7 +379,7 @@ func codeRunRow(p CodeRunsProps, run CodeRunRow) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if run.OK {
-			templ_7745c5c3_Err = ui.Status(ui.OK, "Worked").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Status(ui.OK, "OK").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -423,7 +423,7 @@ func codeRunRow(p CodeRunsProps, run CodeRunRow) templ.Component {
 	})
 }
 
-// CodeTraceProps are one run of code.
+// CodeTraceProps describe one run.
 type CodeTraceProps struct {
 	layout.Frame
 	Project layout.Project
@@ -432,11 +432,11 @@ type CodeTraceProps struct {
 	Run     CodeRunRow
 	Code    string
 	Input   string // may be empty
-	NoInput bool   // the input was too long to be kept
+	NoInput bool   // the input was too large to store
 	Timeout string // seconds
 	SeedAt  time.Time
 	Outcome CodeOutcome
-	Error   string // why it was not run again; may be empty
+	Error   string // why the replay failed; may be empty
 }
 
 // CodeTrace shows one run of code.
@@ -568,7 +568,7 @@ func CodeTrace(p CodeTraceProps) templ.Component {
 							}()
 						}
 						ctx = templ.InitializeContext(ctx)
-						templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 25, "<p>They are shown here by their names.</p>")
+						templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 25, "<p>Their code points are shown below.</p>")
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -587,7 +587,7 @@ func CodeTrace(p CodeTraceProps) templ.Component {
 						return templ_7745c5c3_Err
 					}
 				} else {
-					templ_7745c5c3_Err = ui.Snippet("As it was sent", ui.Clean(p.Code)).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Snippet("As sent", ui.Clean(p.Code)).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -597,7 +597,7 @@ func CodeTrace(p CodeTraceProps) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				if p.NoInput {
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 28, "<p class=\"muted\">Its input was too long to be kept, so it cannot be run again.</p>")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 28, "<p class=\"muted\">The input was too large to keep, so this run can't be replayed.</p>")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -629,7 +629,7 @@ func CodeTrace(p CodeTraceProps) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 30, "<dl class=\"facts\"><div><dt>Began</dt><dd>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 30, "<dl class=\"facts\"><div><dt>Started</dt><dd>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -650,7 +650,7 @@ func CodeTrace(p CodeTraceProps) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 32, "</dd></div><div><dt>Longest time</dt><dd>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 32, "</dd></div><div><dt>Timeout</dt><dd>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -663,7 +663,7 @@ func CodeTrace(p CodeTraceProps) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 33, " s</dd></div><div><dt>Clock of the code</dt><dd>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 33, " s</dd></div><div><dt>Clock in the code</dt><dd>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -704,7 +704,8 @@ func CodeTrace(p CodeTraceProps) templ.Component {
 	})
 }
 
-// replay runs the code once more. It asks first where that writes again.
+// replay renders the button that runs the code again. It requires a confirmation
+// if the run made calls that can write.
 func replay(p CodeTraceProps) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -728,8 +729,8 @@ func replay(p CodeTraceProps) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		if n := p.Outcome.writes(); n > 0 {
 			templ_7745c5c3_Err = ui.Confirm(ui.ConfirmProps{
-				ID: "replay", Label: "Replay", Icon: "rotate-cw", Title: "Run this code again?", Action: paths.CodeTrace(p.Project.Slug, p.Run.ID) + "/replay", CSRF: p.CSRF(), Submit: "Run again", Error: p.Error,
-				Stops: []string{ui.Plural(n, "call that may write is made", "calls that may write are made") + " once more. What they did the first time stays.", "The code gets the same input, clock and random numbers. What the tools answer may differ."},
+				ID: "replay", Label: "Replay", Icon: "rotate-cw", Title: "Replay this run?", Action: paths.CodeTrace(p.Project.Slug, p.Run.ID) + "/replay", CSRF: p.CSRF(), Submit: "Replay", Error: p.Error,
+				Stops: []string{"Makes " + ui.Plural(len(p.Outcome.Calls), "call", "calls") + " again; " + ui.Count(n) + " may change data.", "Same input, clock and random numbers."},
 			}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err

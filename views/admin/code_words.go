@@ -26,8 +26,8 @@ func OnOff(on bool) string {
 	return "Off"
 }
 
-// memoryOf returns the memory of a run, which is not known of one that was
-// killed.
+// memoryOf returns the memory of a run, or a dash for a killed run, whose memory
+// is unknown.
 func memoryOf(o CodeOutcome) string {
 	if o.Memory == 0 {
 		return "–"
@@ -35,7 +35,7 @@ func memoryOf(o CodeOutcome) string {
 	return byteSize(int(o.Memory))
 }
 
-// byteSize returns a number of bytes in words.
+// byteSize returns a number of bytes with its unit.
 func byteSize(n int) string {
 	switch {
 	case n < 1<<10:
@@ -49,23 +49,22 @@ func byteSize(n int) string {
 
 func ofAll(p CodePreview) string {
 	if p.Tools == p.All {
-		return "all that clients see"
+		return "all tools"
 	}
 	return "of " + ui.Count(p.All)
 }
 
 func previewLabel(p CodePreview) string {
 	if p.Cut {
-		return "The beginning; download the whole"
+		return "First part; download for all"
 	}
 	return "Declarations"
 }
 
-// phaseStopped is the phase of a run that its client ended.
+// phaseStopped is the phase of a run that its client cancelled.
 const phaseStopped = "cancelled"
 
-// runTone returns the tone of a run that did not work: nothing is wrong with
-// one that was stopped.
+// runTone returns the tone of an unsuccessful run. A stopped run is neutral.
 func runTone(phase string) ui.Tone {
 	if phase == phaseStopped {
 		return ui.Neutral
@@ -73,27 +72,27 @@ func runTone(phase string) ui.Tone {
 	return ui.Bad
 }
 
-// phaseWords says in words where a run failed.
+// phaseWords returns the label of the phase in which a run failed.
 func phaseWords(phase string) string {
 	switch phase {
 	case "parse":
-		return "The code is invalid"
+		return "Invalid code"
 	case "typecheck":
-		return "The types do not fit"
+		return "Type error"
 	case "timeout":
-		return "The time is up"
+		return "Timed out"
 	case "memory":
-		return "The memory is used up"
+		return "Out of memory"
 	case "limit":
-		return "A limit was reached"
+		return "Limit reached"
 	case phaseStopped:
 		return "Stopped"
 	default:
-		return "The code failed"
+		return "Runtime error"
 	}
 }
 
-// duration returns milliseconds in words.
+// duration returns milliseconds with their unit.
 func duration(ms int64) string {
 	if ms < 10_000 {
 		return ui.Count(int(ms)) + " ms"
@@ -133,8 +132,8 @@ const around = 3
 // maxExcerptLine is the maximum length of a shown line, in characters.
 const maxExcerptLine = 200
 
-// Excerpt returns the lines around one of a code, which counts from 1; nothing
-// for a line that the code does not have.
+// Excerpt returns the lines around the 1-based line, or nil if code has no such
+// line.
 func Excerpt(code string, line int) []CodeLine {
 	lines := strings.Split(code, "\n")
 	if line < 1 || line > len(lines) {
@@ -151,10 +150,10 @@ func Excerpt(code string, line int) []CodeLine {
 	return out
 }
 
-// String returns the line with its number before it.
+// String returns the line prefixed with its number.
 func (l CodeLine) String() string { return fmt.Sprintf("%4d  %s", l.Number, l.Text) }
 
-// where returns where in the code a run failed; empty when that is not known.
+// where returns the position of the error, or "" if it is unknown.
 func (e CodeError) where() string {
 	if e.Line < 1 {
 		return ""

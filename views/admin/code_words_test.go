@@ -9,7 +9,7 @@ import (
 	"mcpgateway/views/admin"
 )
 
-func TestAnExcerptShowsThreeLinesAroundTheWrongOne(t *testing.T) {
+func TestExcerptLines(t *testing.T) {
 	const code = "1\n2\n3\n4\n5\n6\n7\n8\n9"
 	for _, c := range []struct {
 		line int

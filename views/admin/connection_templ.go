@@ -16,49 +16,49 @@ import (
 	"mcpgateway/views/ui"
 )
 
-// ConnectionProps are the connection to one server.
+// ConnectionProps describe the OAuth connection of one server.
 type ConnectionProps struct {
 	layout.Frame
 	Now  time.Time
 	Row  ConnectionRow
 	More ConnectionDetail
 
-	// The form of the client that the provider issued.
+	// The form of the client issued by the provider.
 	ClientID, Scopes string
-	Seen             string // what was stored of it
+	Seen             string // fingerprint of the stored client
 	HasSecret        bool
 	Errors           map[string]string
 
 	Events []ConnectionEvent
 }
 
-// ConnectionDetail is what is known of a connection, without its tokens.
+// ConnectionDetail describes a connection, without its tokens.
 type ConnectionDetail struct {
 	Issuer       string
-	RedirectURI  string   // at the issuer; empty while the issuer is not known
+	RedirectURI  string   // at the issuer; empty while the issuer is unknown
 	Registration string   // dynamic, document, static or empty
-	Because      []string // why this registration, and no earlier kind
+	Because      []string // reasons for this kind of registration
 	Granted      []string // scopes
-	Needed       []string // scopes that the server asks for beyond those
+	Needed       []string // scopes that the server requires in addition
 	ConnectedBy  string
 	NextAttempt  *time.Time
 
-	ErrorCode, ErrorText string // of the last failure
+	ErrorCode, ErrorText string // of the last error
 	ErrorAt              *time.Time
 
-	Tools int // of the server, that clients see
+	Tools int // of the server that clients see
 }
 
-// ConnectionEvent is what happened to a connection.
+// ConnectionEvent is one event of a connection.
 type ConnectionEvent struct {
 	At      time.Time
 	Action  string // of the audit log
 	Who     string
-	Message string // the failure, or empty
-	Because string // why this registration, or empty
+	Message string // error message; may be empty
+	Because string // reason for this kind of registration; may be empty
 }
 
-// Connection shows the connection to one server.
+// Connection renders the connection to one server.
 func Connection(p ConnectionProps) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -201,13 +201,13 @@ func Connection(p ConnectionProps) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, " What was connected before stays in use.</p>")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, " The previous connection still works.</p>")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Notice(ui.Warn, "The last attempt failed").Render(templ.WithChildren(ctx, templ_7745c5c3_Var7), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Notice(ui.Warn, "The last try failed").Render(templ.WithChildren(ctx, templ_7745c5c3_Var7), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -279,7 +279,7 @@ func Connection(p ConnectionProps) templ.Component {
 						return templ_7745c5c3_Err
 					}
 				} else {
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 13, "<p class=\"muted\">It is decided when the server is connected: by a registration that is held already, by the gateway's client document, by registering itself, or as a client that you enter.</p>")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 13, "<p class=\"muted\">Chosen when you connect: an existing registration, our client document, automatic registration, or a client you enter.</p>")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -289,14 +289,14 @@ func Connection(p ConnectionProps) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				if p.Admin() && p.More.Registration == "dynamic" {
-					templ_7745c5c3_Err = ui.Confirm(ui.ConfirmProps{ID: "drop-registration", Label: "Register again", Title: "Register the gateway with the provider again?", Action: paths.Connection(p.Row.ServerID) + "/drop-registration", CSRF: p.CSRF(), Submit: "Drop the registration", Small: true, Stops: []string{"The next connection to this provider starts with a new registration.", "Connections that work keep the old one."}}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Confirm(ui.ConfirmProps{ID: "drop-registration", Label: "Register again", Title: "Register again?", Action: paths.Connection(p.Row.ServerID) + "/drop-registration", CSRF: p.CSRF(), Submit: "Register again", Small: true, Stops: []string{"The next connection uses a new registration.", "Working connections keep the old one."}}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Card(ui.CardProps{Title: "How the provider knows the gateway", Lead: registrationWords(p.More.Registration) + "."}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var10), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Card(ui.CardProps{Title: "OAuth client", Lead: registrationWords(p.More.Registration) + "."}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var10), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -381,16 +381,16 @@ func (p ConnectionProps) clientCard() templ.Component {
 				}
 				ctx = templ.InitializeContext(ctx)
 				if p.More.RedirectURI != "" {
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 20, "<p>Tell the provider to send people back to this address:</p>")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 20, "<p>Redirect URL to enter at the provider:</p>")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.Copy("Redirect address", p.More.RedirectURI).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Copy("Redirect URL", p.More.RedirectURI).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 				} else {
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 21, "<p class=\"muted\">Connect the server once. The redirect address to register with the provider is then shown here.</p>")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 21, "<p class=\"muted\">Connect once to see the redirect URL.</p>")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -447,15 +447,15 @@ func (p ConnectionProps) clientCard() templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.Field(ui.FieldProps{Name: "oauth.clientId", Label: "Client id", Value: p.ClientID, Mono: true, MaxLength: 2048, Hint: "Empty removes it.", Error: sentence(p.Errors["oauth.clientId"])}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Field(ui.FieldProps{Name: "oauth.clientId", Label: "Client ID", Value: p.ClientID, Mono: true, MaxLength: 2048, Hint: "Leave empty to remove it.", Error: sentence(p.Errors["oauth.clientId"])}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.SecretField, Name: "oauth.clientSecret", Label: "Client secret", Placeholder: kept(p.HasSecret, ""), Hint: "Empty keeps what is stored.", Error: sentence(p.Errors["oauth.clientSecret"])}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.SecretField, Name: "oauth.clientSecret", Label: "Client secret", Placeholder: kept(p.HasSecret, ""), Hint: "Leave empty to keep the stored value.", Error: sentence(p.Errors["oauth.clientSecret"])}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.Field(ui.FieldProps{Name: "oauth.scopes", Label: "Scopes", Value: p.Scopes, Mono: true, Hint: "With spaces between them. Left empty, the provider decides.", Error: sentence(p.Errors["oauth.scopes"])}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Field(ui.FieldProps{Name: "oauth.scopes", Label: "Scopes", Value: p.Scopes, Mono: true, Hint: "Space-separated. Leave empty to let the provider decide.", Error: sentence(p.Errors["oauth.scopes"])}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -487,7 +487,7 @@ func (p ConnectionProps) clientCard() templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Card(ui.CardProps{Title: "Client that the provider issued", ID: "client", Lead: "Only for providers at which the gateway cannot register itself. It is used when nothing else works."}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var13), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Card(ui.CardProps{Title: "Your own OAuth client", ID: "client", Lead: "Only if automatic registration isn't supported. Used as a last resort."}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var13), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -631,7 +631,7 @@ func (p ConnectionProps) history() templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Card(ui.CardProps{Title: "What happened", Flush: true, Actions: p.auditLink()}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var18), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Card(ui.CardProps{Title: "History", Flush: true, Actions: p.auditLink()}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var18), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -654,15 +654,15 @@ func (p ConnectionProps) noticeTitle() string {
 	if p.Row.State.Works() {
 		return p.Row.State.Word
 	}
-	return "Calls of this server fail"
+	return "Calls to this server fail"
 }
 
 func (p ConnectionProps) stops() []string {
-	stops := []string{"Clients still see its tools, but every call fails until it's connected again."}
+	stops := []string{"Clients still see its tools, but calls fail until someone reconnects it."}
 	if p.More.Tools > 0 {
-		stops[0] = "Calls of its " + ui.Plural(p.More.Tools, "tool", "tools") + " in " + p.Row.Project + " fail until it's connected again."
+		stops[0] = "Calls to its " + ui.Plural(p.More.Tools, "tool", "tools") + " in " + p.Row.Project + " fail until someone reconnects it."
 	}
-	return append(stops, "The gateway forgets its tokens and has the provider revoke them.")
+	return append(stops, "Its tokens are deleted here and revoked at the provider.")
 }
 
 func (p ConnectionProps) facts() []ui.Fact {
@@ -670,31 +670,31 @@ func (p ConnectionProps) facts() []ui.Fact {
 	facts := []ui.Fact{
 		{Label: "Server", Value: r.Alias, URL: paths.Server(r.Slug, r.ServerID)},
 		{Label: "Project", Value: r.Project, URL: paths.Servers(r.Slug)},
-		{Label: "Address", Value: ui.Clean(r.URL), Mono: true},
+		{Label: "URL", Value: ui.Clean(r.URL), Mono: true},
 	}
 	if m.Issuer != "" {
 		facts = append(facts, ui.Fact{Label: "Provider", Value: ui.Clean(m.Issuer), Mono: true})
 	}
 	if len(m.Granted) > 0 {
-		facts = append(facts, ui.Fact{Label: "Rights granted", Value: someOf(m.Granted, 20), Mono: true})
+		facts = append(facts, ui.Fact{Label: "Scopes granted", Value: someOf(m.Granted, 20), Mono: true})
 	}
 	if len(m.Needed) > 0 {
-		facts = append(facts, ui.Fact{Label: "Rights missing", Value: someOf(m.Needed, 20), Mono: true})
+		facts = append(facts, ui.Fact{Label: "Scopes missing", Value: someOf(m.Needed, 20), Mono: true})
 	}
 	if r.ConnectedAt != nil {
 		facts = append(facts, ui.Fact{Label: "Connected", Value: ui.Ago(p.Now, *r.ConnectedAt) + by(m.ConnectedBy)})
 	}
 	if r.RefreshedAt != nil {
-		facts = append(facts, ui.Fact{Label: "Last renewed", Value: ui.Ago(p.Now, *r.RefreshedAt)})
+		facts = append(facts, ui.Fact{Label: "Renewed", Value: ui.Ago(p.Now, *r.RefreshedAt)})
 	}
 	if r.ExpiresAt != nil {
-		facts = append(facts, ui.Fact{Label: "Access ends", Value: r.ends(p.Now)})
+		facts = append(facts, ui.Fact{Label: "Expires", Value: r.ends(p.Now)})
 	}
 	if m.NextAttempt != nil && m.NextAttempt.After(p.Now) {
-		facts = append(facts, ui.Fact{Label: "Next attempt", Value: "in " + span(m.NextAttempt.Sub(p.Now))})
+		facts = append(facts, ui.Fact{Label: "Next try", Value: "in " + span(m.NextAttempt.Sub(p.Now))})
 	}
 	if m.ErrorAt != nil && m.ErrorCode != "" {
-		facts = append(facts, ui.Fact{Label: "Last failure", Value: ui.Clean(m.ErrorCode) + ", " + ui.Ago(p.Now, *m.ErrorAt)})
+		facts = append(facts, ui.Fact{Label: "Last error", Value: ui.Clean(m.ErrorCode) + ", " + ui.Ago(p.Now, *m.ErrorAt)})
 	}
 	return facts
 }

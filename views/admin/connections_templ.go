@@ -16,12 +16,12 @@ import (
 	"mcpgateway/views/ui"
 )
 
-// ConnectionsProps are the connections to servers that want OAuth.
+// ConnectionsProps describe the connections to servers that use OAuth.
 type ConnectionsProps struct {
 	layout.Frame
 	Now   time.Time
 	Query string
-	State string // the kind that is shown alone; empty for all
+	State string // the state to filter by; empty for all
 	Chips []ui.Chip
 	Rows  []ConnectionRow
 	Total int // before the search
@@ -33,7 +33,7 @@ type ConnectionRow struct {
 	Slug, Project          string // the project and its name
 	Enabled                bool
 	State                  ConnectionState
-	Reason                 string // why a person is needed
+	Reason                 string // why authorization is needed
 	RefreshedAt, ExpiresAt *time.Time
 	ConnectedAt            *time.Time
 }
@@ -113,12 +113,12 @@ func Connections(p ConnectionsProps) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			} else if p.Total > 0 {
-				templ_7745c5c3_Err = ui.Empty(ui.EmptyProps{Icon: "filter", Title: "No connection is like this", Text: "Nothing fits the search and the filter.", ActionLabel: "Show all connections", ActionURL: paths.Connections}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Empty(ui.EmptyProps{Icon: "filter", Title: "No connection matches", Text: "Clear the search or the filter.", ActionLabel: "Clear filters", ActionURL: paths.Connections}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = ui.Empty(ui.EmptyProps{Icon: "plug", Title: "No server needs a connection", Text: "Servers whose credentials are set to OAuth show here.", ActionLabel: "Go to the projects", ActionURL: paths.Home}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Empty(ui.EmptyProps{Icon: "plug", Title: "No connections yet", Text: "Servers that use OAuth show up here.", ActionLabel: "Go to projects", ActionURL: paths.Home}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -226,7 +226,7 @@ func connectionsTable(p ConnectionsProps) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				if !r.Enabled {
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 10, "<div class=\"muted small\">The server is switched off.</div>")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 10, "<div class=\"muted small\">The server is off.</div>")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -308,14 +308,14 @@ func connectionsTable(p ConnectionsProps) templ.Component {
 }
 
 func (p ConnectionsProps) columns() []ui.Column {
-	columns := []ui.Column{{Label: "Server"}, {Label: "State"}, {Label: "Last renewed", Wide: true}, {Label: "Access ends", Wide: true}}
+	columns := []ui.Column{{Label: "Server"}, {Label: "State"}, {Label: "Renewed", Wide: true}, {Label: "Expires", Wide: true}}
 	if p.Admin() {
 		columns = append(columns, ui.Column{Label: "Actions", Hidden: true, Wide: true})
 	}
 	return columns
 }
 
-// moment shows when something was, or a dash.
+// moment renders a time, or a dash for nil.
 func moment(now time.Time, at *time.Time) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

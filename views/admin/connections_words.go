@@ -14,12 +14,11 @@ type ConnectionState struct {
 	Word string
 }
 
-// ConnectionStates returns every state that a connection can have, the worst
-// first.
+// ConnectionStates returns all states of connections, worst first.
 func ConnectionStates() []ConnectionState {
 	return []ConnectionState{
 		{"issuer_changed", ui.Bad, "Provider changed"},
-		{"registration_rejected", ui.Bad, "Client refused"},
+		{"registration_rejected", ui.Bad, "Client rejected"},
 		{"blocked_by_policy", ui.Bad, "Blocked"},
 		{"needs_reauth", ui.Warn, "Reconnect needed"},
 		{"not_connected", ui.Neutral, "Not connected"},
@@ -45,24 +44,24 @@ func (s ConnectionState) Works() bool {
 	return s.Kind == "connected" || s.Kind == "expiring" || s.Kind == "degraded"
 }
 
-// toDo returns what a user has to do about a connection, or what the gateway
-// does; "" when there is nothing to do.
+// toDo returns the next step for a connection, by a user or by the gateway, or
+// "" if there is none.
 func (r ConnectionRow) toDo() string {
 	switch r.State.Kind {
 	case "not_connected":
-		return "Connect it: you sign in at its provider and let the gateway in."
+		return "Sign in at its provider to connect it."
 	case "authorizing":
 		return "Authorization was started and isn't finished yet."
 	case "expiring":
-		return "Its access cannot be renewed. Reconnect it before the access ends."
+		return "Its access can't be renewed. Reconnect it before it expires."
 	case "degraded":
-		return "The provider currently doesn't renew the access. The gateway keeps retrying."
+		return "The provider didn't renew the access. The gateway keeps retrying."
 	case "issuer_changed":
-		return "The server trusts another provider now. Reconnect it there."
+		return "The server now uses another provider. Reconnect to sign in there."
 	case "registration_rejected":
 		return "The provider doesn't recognize the gateway. Register it again, or enter a client issued by the provider."
 	case "blocked_by_policy":
-		return "GATEWAY_EGRESS_ALLOW forbids the address of its provider."
+		return "GATEWAY_EGRESS_ALLOW doesn't allow the address of its provider."
 	case "needs_reauth":
 		return reauthWords(r.Reason)
 	}
@@ -72,15 +71,15 @@ func (r ConnectionRow) toDo() string {
 func reauthWords(reason string) string {
 	switch reason {
 	case "insufficient_scope":
-		return "The server asks for rights that were not granted. Reconnect it to grant them."
+		return "The server requires scopes that weren't granted. Reconnect to grant them."
 	case "no_refresh_token":
-		return "Its access ended and cannot be renewed. Reconnect it."
+		return "Its access expired and can't be renewed. Reconnect to sign in again."
 	case "url_changed":
-		return "Its address was changed, and the access is for the old one. Reconnect it."
+		return "Its URL changed, and the access is for the old one. Reconnect to sign in again."
 	case "client_changed":
-		return "Another client was entered. Reconnect it."
+		return "The OAuth client changed. Reconnect to sign in again."
 	}
-	return "The authorization ended or was withdrawn. Reconnect it."
+	return "Access was revoked or expired. Reconnect to sign in again."
 }
 
 // connectLabel returns the label of the link that starts an authorization.
@@ -91,13 +90,13 @@ func (r ConnectionRow) connectLabel() string {
 	return "Reconnect"
 }
 
-// ends says when the access token ends, or is renewed.
+// ends returns the time until the access token expires or is renewed.
 func (r ConnectionRow) ends(now time.Time) string {
 	if r.ExpiresAt == nil {
 		return ""
 	}
 	if !r.ExpiresAt.After(now) {
-		return "ended " + ui.Ago(now, *r.ExpiresAt)
+		return "expired " + ui.Ago(now, *r.ExpiresAt)
 	}
 	return "in " + span(r.ExpiresAt.Sub(now))
 }
@@ -119,21 +118,21 @@ func span(d time.Duration) string {
 func registrationWords(kind string) string {
 	switch kind {
 	case "dynamic":
-		return "It registered itself"
+		return "Registered automatically"
 	case "document":
-		return "By its client document"
+		return "Client document"
 	case "static":
-		return "As the client that was entered"
+		return "A client you entered"
 	}
-	return "Not known yet"
+	return "Not chosen yet"
 }
 
 // eventWords describes an audit log entry about a connection.
 func eventWords(action string) string {
 	words := map[string]string{
-		"connection.started": "Connecting began", "connection.connected": "Connected", "connection.disconnected": "Disconnected",
-		"connection.registered": "The gateway registered itself", "connection.registration_dropped": "The registration was dropped",
-		"connection.needs_reauth": "A person is needed", "connection.failed": "Failed",
+		"connection.started": "Sign-in started", "connection.connected": "Connected", "connection.disconnected": "Disconnected",
+		"connection.registered": "Registered automatically", "connection.registration_dropped": "Registration removed",
+		"connection.needs_reauth": "Reconnect needed", "connection.failed": "Failed",
 	}
 	if w := words[action]; w != "" {
 		return w

@@ -1,3 +1,3 @@
-// Package admin holds the pages of the administration, one file per page. Each
-// page is a component that takes its props; viewers get it without controls.
+// Package admin holds the admin pages, one file per page. Each page is a component
+// with props. Viewers get the pages without controls.
 package admin

@@ -14,13 +14,13 @@ import (
 	"mcpgateway/views/ui"
 )
 
-// ExportProps are the projects that can be exported.
+// ExportProps list the projects that can be exported.
 type ExportProps struct {
 	layout.Frame
 	Projects []ui.Option
 }
 
-// Export offers the declarative file.
+// Export renders the page that downloads the declarative file.
 func Export(p ExportProps) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -54,7 +54,7 @@ func Export(p ExportProps) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = ui.PageHead(ui.PageHeadProps{Title: "Export", Lead: "A file with projects, their servers and settings. Stored secrets are left out; names of environment variables are kept.", BackLabel: "Projects", BackURL: paths.Home}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.PageHead(ui.PageHeadProps{Title: "Export", Lead: "Projects, servers and settings as a file. Stored secrets are left out; environment variable names are kept.", BackLabel: "Projects", BackURL: paths.Home}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -63,7 +63,7 @@ func Export(p ExportProps) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if len(p.Projects) == 0 {
-				templ_7745c5c3_Err = ui.Empty(ui.EmptyProps{Icon: "download", Title: "There is nothing to export", Text: "No project exists yet.", ActionLabel: "Go to the projects", ActionURL: paths.Home}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Empty(ui.EmptyProps{Icon: "download", Title: "Nothing to export yet", Text: "Create a project first.", ActionLabel: "Go to projects", ActionURL: paths.Home}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -85,7 +85,7 @@ func Export(p ExportProps) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.SelectField, Name: "project", Label: "What", Required: true, Options: append([]ui.Option{{Label: "All projects"}}, p.Projects...)}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.SelectField, Name: "project", Label: "Projects", Required: true, Options: append([]ui.Option{{Label: "All projects"}}, p.Projects...)}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -111,7 +111,7 @@ func Export(p ExportProps) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "</form><p class=\"muted small\">Import such a file here or with the command line: gateway apply -f FILE</p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "</form><p class=\"muted small\">Import it here or run <code>gateway apply -f FILE</code>.</p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

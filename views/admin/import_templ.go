@@ -16,27 +16,26 @@ import (
 	"mcpgateway/views/ui"
 )
 
-// ImportProps are the import of a declarative file: before, and with what it
-// would do.
+// ImportProps describe the import of a declarative file: the form, or the plan.
 type ImportProps struct {
 	layout.Frame
 	Text     string
 	Prune    bool
 	Problems map[string]string // by path
-	Lost     bool              // the text is not shown again because secrets may be in it
+	Lost     bool              // the text is not shown again because it may contain secrets
 	Plan     *ImportPlan
 }
 
-// ImportPlan is what an import would change. Sealed is the encrypted file,
+// ImportPlan lists the changes of an import. Sealed is the file, encrypted
 // because it may contain secrets.
 type ImportPlan struct {
 	Changes  []ImportChange
 	Warnings []string
-	Notes    []string          // keys of the file that are ignored
-	Refused  map[string]string // servers that are not imported: why, by path
-	Missing  []string          // secrets, by project, server and field
+	Notes    []string          // ignored keys of the file
+	Refused  map[string]string // reasons for servers that are not imported, by path
+	Missing  []string          // missing secrets, as project, server and field
 	Sealed   string
-	Kept     int // that stay as they are
+	Kept     int // number of unchanged entries
 }
 
 // ImportChange is one line of a plan.
@@ -47,7 +46,7 @@ type ImportChange struct {
 	Fields  []string
 }
 
-// Import takes a declarative file.
+// Import renders the form for a declarative file, or the plan of the import.
 func Import(p ImportProps) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -81,7 +80,7 @@ func Import(p ImportProps) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = ui.PageHead(ui.PageHeadProps{Title: "Import", Lead: "Projects and servers from a file, such as one that was exported. Nothing changes before you have seen what would.", BackLabel: "Projects", BackURL: paths.Home}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.PageHead(ui.PageHeadProps{Title: "Import", Lead: "Projects and servers from a file. You'll see every change before it happens.", BackLabel: "Projects", BackURL: paths.Home}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -107,7 +106,7 @@ func Import(p ImportProps) templ.Component {
 				var templ_7745c5c3_Var3 templ.SafeURL
 				templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinURLErrs(ui.URL(paths.Import))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/import.templ`, Line: 51, Col: 66}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/import.templ`, Line: 50, Col: 66}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var3))
 				if templ_7745c5c3_Err != nil {
@@ -126,7 +125,7 @@ func Import(p ImportProps) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				if p.Lost {
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "<p class=\"muted\">Choose or paste the file again: it is not shown here, because secrets may be in it.</p>")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "<p class=\"muted\">Choose or paste the file again. It isn't kept, because it may hold secrets.</p>")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -135,11 +134,11 @@ func Import(p ImportProps) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.TextareaField, Name: "declaration", Label: "Or its text", Value: p.Text, Mono: true, Rows: 14, Placeholder: "{\"projects\": {\"acme-dev\": {\"mcpServers\": {\"docs\": {\"url\": \"https://mcp.example.com/mcp\"}}}}}", Hint: "JSON with projects, or only mcpServers as clients write it: that becomes the project default."}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.TextareaField, Name: "declaration", Label: "Or paste JSON", Value: p.Text, Mono: true, Rows: 14, Placeholder: "{\"projects\": {\"acme-dev\": {\"mcpServers\": {\"docs\": {\"url\": \"https://mcp.example.com/mcp\"}}}}}", Hint: "An export of this gateway, or the mcpServers JSON of any client (goes to the project \"default\")."}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.CheckField, Name: "prune", Label: "Delete what the file does not name", Checked: p.Prune, Hint: "Projects, and servers of the projects that it names. Everything they hold goes with them."}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.CheckField, Name: "prune", Label: "Delete what's missing from the file", Checked: p.Prune, Hint: "Projects that aren't in the file, and servers missing from projects that are."}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -155,7 +154,7 @@ func Import(p ImportProps) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = ui.Button(ui.ButtonProps{Label: "Show what would change", Kind: ui.Primary}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Button(ui.ButtonProps{Label: "Preview changes", Kind: ui.Primary}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -202,7 +201,7 @@ func importPlan(p ImportProps) templ.Component {
 		}
 		ctx = templ.ClearChildren(ctx)
 		if len(p.Plan.Changes) == 0 {
-			templ_7745c5c3_Err = ui.Empty(ui.EmptyProps{Icon: "circle-check", Title: "Nothing would change", Text: "Everything is already as the file says.", ActionLabel: "Import another file", ActionURL: paths.Import}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Empty(ui.EmptyProps{Icon: "circle-check", Title: "Nothing to change", Text: "Everything already matches the file.", ActionLabel: "Import another file", ActionURL: paths.Import}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -225,7 +224,7 @@ func importPlan(p ImportProps) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Card(ui.CardProps{Title: "What would change", Lead: p.Plan.summary()}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Card(ui.CardProps{Title: "Changes", Lead: p.Plan.summary()}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -246,13 +245,13 @@ func importPlan(p ImportProps) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, "<p>Clients of deleted projects stop working at once, and stored credentials of deleted servers are gone.</p>")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, "<p>Clients of deleted projects stop working right away, and stored credentials of deleted servers are lost.</p>")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Notice(ui.Bad, ui.Plural(p.Plan.deletions(), "thing is", "things are")+" deleted").Render(templ.WithChildren(ctx, templ_7745c5c3_Var7), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Notice(ui.Bad, ui.Plural(p.Plan.deletions(), "deletion", "deletions")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var7), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -274,7 +273,7 @@ func importPlan(p ImportProps) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, "<p>Exports hold no secrets. Calls to these servers fail until you set them under Edit, Credentials.</p><ul>")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, "<p>Exports don't contain secrets. Calls to these servers fail until you set them under Edit, Credentials.</p><ul>")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -286,7 +285,7 @@ func importPlan(p ImportProps) templ.Component {
 						var templ_7745c5c3_Var9 string
 						templ_7745c5c3_Var9, templ_7745c5c3_Err = templ.JoinStringErrs(w)
 						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/import.templ`, Line: 85, Col: 38}
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/import.templ`, Line: 84, Col: 38}
 						}
 						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var9))
 						if templ_7745c5c3_Err != nil {
@@ -328,7 +327,7 @@ func importPlan(p ImportProps) templ.Component {
 					var templ_7745c5c3_Var11 string
 					templ_7745c5c3_Var11, templ_7745c5c3_Err = templ.JoinStringErrs(sentence(w))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/import.templ`, Line: 92, Col: 34}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/import.templ`, Line: 91, Col: 34}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var11))
 					if templ_7745c5c3_Err != nil {
@@ -340,7 +339,7 @@ func importPlan(p ImportProps) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Notice(ui.Warn, "Anyone who can reach an endpoint acts with your credentials").Render(templ.WithChildren(ctx, templ_7745c5c3_Var10), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Notice(ui.Warn, "This project is open").Render(templ.WithChildren(ctx, templ_7745c5c3_Var10), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -374,7 +373,7 @@ func importPlan(p ImportProps) templ.Component {
 						var templ_7745c5c3_Var13 string
 						templ_7745c5c3_Var13, templ_7745c5c3_Err = templ.JoinStringErrs(e.Message)
 						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/import.templ`, Line: 99, Col: 35}
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/import.templ`, Line: 98, Col: 35}
 						}
 						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var13))
 						if templ_7745c5c3_Err != nil {
@@ -404,7 +403,7 @@ func importPlan(p ImportProps) templ.Component {
 				var templ_7745c5c3_Var14 string
 				templ_7745c5c3_Var14, templ_7745c5c3_Err = templ.JoinStringErrs(sentence(note))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/import.templ`, Line: 105, Col: 48}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/import.templ`, Line: 104, Col: 48}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var14))
 				if templ_7745c5c3_Err != nil {
@@ -422,7 +421,7 @@ func importPlan(p ImportProps) templ.Component {
 			var templ_7745c5c3_Var15 templ.SafeURL
 			templ_7745c5c3_Var15, templ_7745c5c3_Err = templ.JoinURLErrs(ui.URL(paths.ImportApply))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/import.templ`, Line: 107, Col: 69}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/import.templ`, Line: 106, Col: 69}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var15))
 			if templ_7745c5c3_Err != nil {
@@ -443,7 +442,7 @@ func importPlan(p ImportProps) templ.Component {
 			var templ_7745c5c3_Var16 string
 			templ_7745c5c3_Var16, templ_7745c5c3_Err = templ.JoinStringErrs(p.Plan.Sealed)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/import.templ`, Line: 109, Col: 59}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/import.templ`, Line: 108, Col: 59}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var16))
 			if templ_7745c5c3_Err != nil {
@@ -508,7 +507,7 @@ func (p ImportProps) applyKind() ui.Kind {
 func (p *ImportPlan) summary() string {
 	text := ui.Plural(len(p.Changes), "change", "changes")
 	if p.Kept > 0 {
-		text += "; " + ui.Plural(p.Kept, "entry stays as it is", "entries stay as they are")
+		text += "; " + ui.Plural(p.Kept, "entry unchanged", "entries unchanged")
 	}
 	return text + "."
 }

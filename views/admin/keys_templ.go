@@ -16,21 +16,21 @@ import (
 	"mcpgateway/views/ui"
 )
 
-// KeysProps are the API keys of a project.
+// KeysProps describe the API keys of a project.
 type KeysProps struct {
 	layout.Frame
 	Project layout.Project
 	Now     time.Time
 	Keys    []KeyRow
-	Ended   bool   // the keys that ended are listed, too
-	Hidden  int    // ended keys that are not listed
-	Name    string // what was entered of a new key
+	Ended   bool   // expired and revoked keys are listed too
+	Hidden  int    // number of expired and revoked keys that are not listed
+	Name    string // of a new key, as entered
 	Expires string // days, or "never"
 	Errors  map[string]string
 	Pager   ui.PagerProps
 }
 
-// KeyRow is one key. The key itself is not known.
+// KeyRow is one key, without its secret text.
 type KeyRow struct {
 	ID         string
 	Name       string // may be empty
@@ -41,7 +41,7 @@ type KeyRow struct {
 	RevokedAt  *time.Time
 }
 
-// Keys lists the keys of a project and makes new ones.
+// Keys renders the keys of a project and the form of a new one.
 func Keys(p KeysProps) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -109,13 +109,13 @@ func Keys(p KeysProps) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, " Keys can be kept here, and count once the project asks for them.</p>")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, " Keys work once you switch access to API keys.</p>")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Notice(ui.Neutral, "This project does not ask for keys").Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Notice(ui.Neutral, "This project doesn't use keys").Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -143,7 +143,7 @@ func Keys(p KeysProps) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Card(ui.CardProps{Title: "New key", Lead: "One for each client or person, so that each can be revoked alone."}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Card(ui.CardProps{Title: "New key", Lead: "One per client or person, so that you can revoke each on its own."}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -232,15 +232,15 @@ func Keys(p KeysProps) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var9 string
-				templ_7745c5c3_Var9, templ_7745c5c3_Err = templ.JoinStringErrs(ui.Plural(p.Hidden, "key", "keys"))
+				templ_7745c5c3_Var9, templ_7745c5c3_Err = templ.JoinStringErrs(ui.Plural(p.Hidden, "expired key", "expired keys"))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/keys.templ`, Line: 63, Col: 121}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/keys.templ`, Line: 63, Col: 137}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var9))
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 10, " that ended</a></p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 10, "</a></p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -305,11 +305,11 @@ func keyForm(p KeysProps) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.Field(ui.FieldProps{Name: "name", Label: "Name", Value: p.Name, Required: true, Placeholder: "Laptop of Ada", MaxLength: 100, Error: sentence(p.Errors["name"])}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Field(ui.FieldProps{Name: "name", Label: "Name", Value: p.Name, Required: true, Placeholder: "Ada's laptop", MaxLength: 100, Error: sentence(p.Errors["name"])}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.SelectField, Name: "expires", Label: "Ends", Value: p.Expires, Required: true, Options: expiryOptions(), Error: sentence(p.Errors["expires"])}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.SelectField, Name: "expires", Label: "Expires", Value: p.Expires, Required: true, Options: expiryOptions(), Error: sentence(p.Errors["expires"])}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -369,12 +369,12 @@ func noKeys(p KeysProps) templ.Component {
 		}
 		ctx = templ.ClearChildren(ctx)
 		if p.Admin() {
-			templ_7745c5c3_Err = ui.Empty(ui.EmptyProps{Icon: "key-round", Title: "No key yet", Text: "Clients send a key with every request. Create the first one above."}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Empty(ui.EmptyProps{Icon: "key-round", Title: "Create your first key", Text: "Clients send it with every request."}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		} else {
-			templ_7745c5c3_Err = ui.Empty(ui.EmptyProps{Icon: "key-round", Title: "No key yet", Text: "An administrator can create one."}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Empty(ui.EmptyProps{Icon: "key-round", Title: "No key yet", Text: "Ask an administrator to create one."}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -480,8 +480,8 @@ func keyRow(p KeysProps, key KeyRow) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				templ_7745c5c3_Err = ui.Confirm(ui.ConfirmProps{
-					ID: "revoke-" + key.ID, Label: "Revoke", Title: "Revoke " + key.called() + "?", Action: paths.Keys(p.Project.Slug) + "/" + key.ID + "/revoke", CSRF: p.CSRF(), Submit: "Revoke key", Small: true, Careful: true,
-					Stops: []string{"Clients that use this key are refused at once.", "This cannot be undone."},
+					ID: "revoke-" + key.ID, Label: "Revoke", Title: "Revoke " + key.called() + "?", Action: paths.Keys(p.Project.Slug) + "/" + key.ID + "/revoke", CSRF: p.CSRF(), Submit: "Revoke", Small: true, Careful: true,
+					Stops: []string{"Clients using this key are rejected right away.", "This can't be undone."},
 				}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
@@ -558,7 +558,7 @@ func rotateKey(p KeysProps, key KeyRow) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 30, "<p class=\"muted\">A new key replaces this one. It is shown once.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 30, "<p class=\"muted\">You'll get a new key.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -578,7 +578,7 @@ func rotateKey(p KeysProps, key KeyRow) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = ui.Button(ui.ButtonProps{Label: "Rotate key", Kind: ui.Primary}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Button(ui.ButtonProps{Label: "Rotate", Kind: ui.Primary}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -638,7 +638,7 @@ func keyState(now time.Time, key KeyRow) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		} else if !key.ExpiresAt.After(now) {
-			templ_7745c5c3_Err = ui.Status(ui.Neutral, "Ended").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Status(ui.Neutral, "Expired").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -694,14 +694,14 @@ func keyEnd(now, at time.Time) templ.Component {
 			templ_7745c5c3_Var22 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 35, "<div class=\"muted small\">ends")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 35, "<div class=\"muted small\">expires")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var23 string
 		templ_7745c5c3_Var23, templ_7745c5c3_Err = templ.JoinStringErrs(" ")
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/keys.templ`, Line: 157, Col: 11}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/keys.templ`, Line: 157, Col: 14}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var23))
 		if templ_7745c5c3_Err != nil {
@@ -719,13 +719,13 @@ func keyEnd(now, at time.Time) templ.Component {
 	})
 }
 
-// KeyNewProps are one key, with its text at the only moment when it is known.
+// KeyNewProps describe one key, with its text right after it was created.
 type KeyNewProps struct {
 	layout.Frame
 	Project layout.Project
 	Name    string
 	Prefix  string
-	Key     string // empty once it was shown
+	Key     string // empty after it was shown
 	Note    string // about the key that it replaces; may be empty
 }
 
@@ -868,11 +868,11 @@ func KeyNew(p KeyNewProps) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.LinkButton(ui.LinkProps{Label: "I have stored it", URL: paths.Keys(p.Project.Slug), Kind: ui.Primary, Icon: "check"}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.LinkButton(ui.LinkProps{Label: "Done", URL: paths.Keys(p.Project.Slug), Kind: ui.Primary, Icon: "check"}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.LinkButton(ui.LinkProps{Label: "Set up a client", URL: paths.Project(p.Project.Slug), Kind: ui.Quiet}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.LinkButton(ui.LinkProps{Label: "Connect a client", URL: paths.Project(p.Project.Slug), Kind: ui.Quiet}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}

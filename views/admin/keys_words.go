@@ -6,7 +6,7 @@ import (
 	"mcpgateway/views/ui"
 )
 
-// soon is the time before its expiry from which a key is marked.
+// soon is the remaining lifetime below which a key is marked.
 const soon = 7 * 24 * time.Hour
 
 func (k KeyRow) called() string {
@@ -16,7 +16,7 @@ func (k KeyRow) called() string {
 	return ui.Clean(k.Name)
 }
 
-// usable reports whether the key opens the project now.
+// usable reports whether the key is neither revoked nor expired.
 func (k KeyRow) usable(now time.Time) bool {
 	return k.RevokedAt == nil && (k.ExpiresAt == nil || k.ExpiresAt.After(now))
 }
@@ -37,29 +37,32 @@ func (p KeyNewProps) secretLabel() string {
 }
 
 func expiryOptions() []ui.Option {
-	return []ui.Option{{Value: "30", Label: "in 30 days"}, {Value: "90", Label: "in 90 days"}, {Value: "365", Label: "in a year"}, {Value: "never", Label: "never"}}
+	return []ui.Option{{Value: "30", Label: "In 30 days"}, {Value: "90", Label: "In 90 days"}, {Value: "365", Label: "In 1 year"}, {Value: "never", Label: "Never"}}
 }
 
 func graceOptions() []ui.Option {
-	return []ui.Option{{Value: "0s", Label: "Revoke now"}, {Value: "1h", Label: "Keep for 1 hour"}, {Value: "24h", Label: "Keep for 24 hours"}, {Value: "168h", Label: "Keep for 7 days"}}
+	return []ui.Option{{Value: "0s", Label: "Stop working now"}, {Value: "1h", Label: "Keep for 1 hour"}, {Value: "24h", Label: "Keep for 24 hours"}, {Value: "168h", Label: "Keep for 7 days"}}
 }
 
-// keysUnused describes who may use a project whose authMode is not api_key.
+// keysUnused describes the access to a project whose authMode is not api_key.
 func keysUnused(mode string) string {
 	if mode == "none" {
-		return "Anyone may use it without one."
+		return "Anyone can use it without one."
 	}
-	return "People sign in instead."
+	return "Clients sign in instead."
 }
 
-// within returns the time until an event, in words.
+// within returns the time until an event, rounded up to its largest unit.
 func within(d time.Duration) string {
 	switch {
 	case d < time.Hour:
-		return "in " + ui.Plural(max(int(d/time.Minute), 1), "minute", "minutes")
+		return "in " + ui.Plural(max(ceil(d, time.Minute), 1), "minute", "minutes")
 	case d < 48*time.Hour:
-		return "in " + ui.Plural(int(d/time.Hour), "hour", "hours")
+		return "in " + ui.Plural(ceil(d, time.Hour), "hour", "hours")
 	default:
-		return "in " + ui.Plural(int(d/(24*time.Hour)), "day", "days")
+		return "in " + ui.Plural(ceil(d, 24*time.Hour), "day", "days")
 	}
 }
+
+// ceil returns the number of units in d, rounded up.
+func ceil(d, unit time.Duration) int { return int((d + unit - 1) / unit) }

@@ -18,11 +18,11 @@ import (
 type LoginProps struct {
 	layout.Frame
 	Next        string // the page to show after sign-in
-	Form        string // the token of the form that is carried out after this; may be empty
+	Form        string // token of the form to submit after sign-in; may be empty
 	Email       string
-	Provider    string // what the identity provider is called; empty without one
+	Provider    string // name of the identity provider; may be empty
 	ProviderURL string
-	Errors      map[string]string // by the names of fields
+	Errors      map[string]string // by field name
 }
 
 // Login renders the sign-in page.
@@ -119,7 +119,7 @@ func Login(p LoginProps) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Notice(ui.Bad, "You are not signed in").Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Notice(ui.Bad, "Please sign in").Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -129,7 +129,7 @@ func Login(p LoginProps) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, " <p class=\"or muted small\">or with a password</p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, " <p class=\"or muted small\">or</p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -177,7 +177,7 @@ func Login(p LoginProps) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.EmailField, Name: "email", Label: "E-mail", Value: p.Email, Required: true, Autocomplete: "username", Error: sentence(p.Errors["email"]), MaxLength: 254}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.EmailField, Name: "email", Label: "Email", Value: p.Email, Required: true, Autocomplete: "username", Error: sentence(p.Errors["email"]), MaxLength: 254}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -207,7 +207,7 @@ func Login(p LoginProps) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 10, "</form><p class=\"muted small\">Have you forgotten your password? An administrator can set a new one.</p></section>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 10, "</form><p class=\"muted small\">Forgot your password? Ask an administrator to reset it.</p></section>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -221,7 +221,7 @@ func Login(p LoginProps) templ.Component {
 	})
 }
 
-// signInWith leads to the identity provider.
+// signInWith renders the link to the identity provider.
 func signInWith(name, url string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -247,7 +247,7 @@ func signInWith(name, url string) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.LinkButton(ui.LinkProps{Label: "Sign in with " + ui.Clean(name), URL: url, Icon: "log-in"}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.LinkButton(ui.LinkProps{Label: "Continue with " + ui.Clean(name), URL: url, Icon: "log-in"}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -14,7 +14,7 @@ import (
 	"mcpgateway/views/ui"
 )
 
-// MeProps are what a person may use.
+// MeProps list the projects that a user may use.
 type MeProps struct {
 	layout.Frame
 	Projects []MyProject
@@ -26,7 +26,7 @@ type MyProject struct {
 	Endpoint string
 }
 
-// Me shows people the projects that they may use.
+// Me renders the projects that a user may use.
 func Me(p MeProps) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -72,7 +72,7 @@ func Me(p MeProps) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = ui.LinkButton(ui.LinkProps{Label: "Connected apps", URL: paths.Grants, Icon: "shield-check"}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.LinkButton(ui.LinkProps{Label: "My apps", URL: paths.Grants, Icon: "shield-check"}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -80,7 +80,7 @@ func Me(p MeProps) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.LinkButton(ui.LinkProps{Label: "Your account", URL: paths.Account, Icon: "user"}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.LinkButton(ui.LinkProps{Label: "Account", URL: paths.Account, Icon: "user"}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -95,7 +95,7 @@ func Me(p MeProps) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if len(p.Projects) == 0 {
-				templ_7745c5c3_Err = ui.Empty(ui.EmptyProps{Icon: "folder", Title: "You can't use any project yet", Text: "Ask an administrator to add you to one."}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Empty(ui.EmptyProps{Icon: "folder", Title: "No projects yet", Text: "Ask an administrator to add you to one."}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

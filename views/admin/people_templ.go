@@ -22,8 +22,8 @@ type PeopleProps struct {
 	Now    time.Time
 	Query  string
 	People []PersonRow
-	Found  int // how many the query fits; the first of them are People
-	Total  int // of all users, whatever the query
+	Found  int // number of matches; People holds the first ones
+	Total  int // of all users, ignoring the query
 }
 
 // PersonRow is a user in the list.
@@ -32,9 +32,9 @@ type PersonRow struct {
 	Email       string
 	Name        string // may be empty
 	Role        string
-	SignsIn     string // how, in words
+	SignsIn     string // sign-in methods, in words
 	Disabled    bool
-	Self        bool // the person who looks
+	Self        bool // the signed-in user
 	CreatedAt   time.Time
 	LastLoginAt *time.Time
 }
@@ -86,14 +86,14 @@ func People(p PeopleProps) templ.Component {
 				}
 				ctx = templ.InitializeContext(ctx)
 				if p.Admin() {
-					templ_7745c5c3_Err = ui.LinkButton(ui.LinkProps{Label: "Add a person", URL: paths.NewPerson, Icon: "plus", Kind: ui.Primary}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.LinkButton(ui.LinkProps{Label: "Add person", URL: paths.NewPerson, Icon: "plus", Kind: ui.Primary}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.PageHead(ui.PageHeadProps{Title: "People", Lead: "Who may sign in to this gateway, and what they may do."}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.PageHead(ui.PageHeadProps{Title: "People", Lead: "Who can sign in, and what they can do."}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -101,7 +101,7 @@ func People(p PeopleProps) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.SearchBox(ui.SearchProps{Action: paths.People, Name: "query", Query: p.Query, Label: "Search people", Placeholder: "Name or e-mail", Live: true}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.SearchBox(ui.SearchProps{Action: paths.People, Name: "query", Query: p.Query, Label: "Search people", Placeholder: "Name or email", Live: true}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -110,7 +110,7 @@ func People(p PeopleProps) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if len(p.People) == 0 {
-				templ_7745c5c3_Err = ui.Empty(ui.EmptyProps{Icon: "users", Title: "No one matches", Text: "Names and e-mail addresses are searched.", ActionLabel: "Show everyone", ActionURL: paths.People}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Empty(ui.EmptyProps{Icon: "users", Title: "No one matches", Text: "Try part of a name or email.", ActionLabel: "Clear filters", ActionURL: paths.People}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -377,7 +377,7 @@ func PersonNew(p PersonNewProps) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = ui.PageHead(ui.PageHeadProps{Title: "Add a person", BackLabel: "People", BackURL: paths.People}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.PageHead(ui.PageHeadProps{Title: "Add person", BackLabel: "People", BackURL: paths.People}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -406,7 +406,7 @@ func PersonNew(p PersonNewProps) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.EmailField, Name: "email", Label: "E-mail", Value: p.Email, Required: true, MaxLength: 254, Error: sentence(p.Errors["email"])}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.EmailField, Name: "email", Label: "Email", Value: p.Email, Required: true, MaxLength: 254, Error: sentence(p.Errors["email"])}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -466,15 +466,15 @@ func PersonNew(p PersonNewProps) templ.Component {
 	})
 }
 
-// PersonProps are one person's account, as administrators see it.
+// PersonProps describe one user account for administrators.
 type PersonProps struct {
 	layout.Frame
 	Now    time.Time
 	Row    PersonRow
-	HasOwn bool              // the person has a password
+	HasOwn bool              // the user has a password
 	Errors map[string]string // of the form Form
-	Form   string            // the form that was refused: "details", "password" or ""
-	Seen   string            // what was stored of name and role
+	Form   string            // the rejected form: "details", "password" or ""
+	Seen   string            // fingerprint of the stored name and role
 }
 
 // Person shows one account.
@@ -717,7 +717,7 @@ func Person(p PersonProps) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Card(ui.CardProps{Title: "New password", Lead: "For a user who forgot theirs. Their sessions end."}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var24), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Card(ui.CardProps{Title: "New password", Lead: "Signs them out everywhere."}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var24), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -742,14 +742,14 @@ func Person(p PersonProps) templ.Component {
 						return templ_7745c5c3_Err
 					}
 					if p.Row.Disabled {
-						templ_7745c5c3_Err = ui.ActionForm(ui.ActionProps{Action: paths.Person(p.Row.ID) + "/enable", CSRF: p.CSRF(), Label: "Let in again", Icon: "check", Careful: true}).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.ActionForm(ui.ActionProps{Action: paths.Person(p.Row.ID) + "/enable", CSRF: p.CSRF(), Label: "Unblock", Icon: "check", Careful: true}).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
 					} else {
 						templ_7745c5c3_Err = ui.Confirm(ui.ConfirmProps{
 							ID: "disable", Label: "Block", Title: "Block " + p.Row.called() + "?", Icon: "lock", Action: paths.Person(p.Row.ID) + "/disable", CSRF: p.CSRF(), Careful: true,
-							Stops: []string{"They are signed out and cannot sign in.", "MCP clients that they connected stop working.", "You can let them in again later."},
+							Stops: []string{p.Row.called() + " is signed out and can't sign in.", "Apps " + p.Row.called() + " connected stop working.", "You can unblock them later."},
 						}).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
@@ -757,7 +757,7 @@ func Person(p PersonProps) templ.Component {
 					}
 					templ_7745c5c3_Err = ui.Confirm(ui.ConfirmProps{
 						ID: "delete", Label: "Delete", Title: "Delete " + p.Row.called() + "?", Icon: "trash-2", Action: paths.Person(p.Row.ID) + "/delete", CSRF: p.CSRF(), TypeName: p.Row.Email, Submit: "Delete person", Careful: true, Error: p.deleteError(),
-						Stops: []string{"They are signed out permanently, and so are the MCP clients they connected.", "The audit log keeps what they did."},
+						Stops: []string{p.Row.called() + " and their apps are signed out permanently.", "The audit log keeps their history."},
 					}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
@@ -803,14 +803,14 @@ func (p PersonProps) facts() []ui.Fact {
 		last = ui.Ago(p.Now, *p.Row.LastLoginAt)
 	}
 	return []ui.Fact{
-		{Label: "Role", Value: roleWords(p.Row.Role)}, {Label: "May", Value: roleMeans(p.Row.Role)}, {Label: "Signs in with", Value: p.Row.SignsIn},
+		{Label: "Role", Value: roleWords(p.Row.Role)}, {Label: "Can", Value: roleMeans(p.Row.Role)}, {Label: "Signs in with", Value: p.Row.SignsIn},
 		{Label: "Last sign-in", Value: last}, {Label: "Added", Value: ui.Ago(p.Now, p.Row.CreatedAt)},
 	}
 }
 
 func (p PersonNewProps) passwordHint() string {
 	if p.Provider {
-		return "Leave it empty for users of single sign-on. " + passwordHint
+		return "Leave empty for users of single sign-on. " + passwordHint
 	}
 	return passwordHint + " Share it with them; they can change it."
 }

@@ -14,14 +14,14 @@ import (
 	"mcpgateway/views/ui"
 )
 
-// ProjectNewProps are the form of a new project.
+// ProjectNewProps describe the form of a new project.
 type ProjectNewProps struct {
 	layout.Frame
 	Name, Slug, Description, AuthMode string
 	Errors                            map[string]string
 }
 
-// ProjectNew is the form of a new project.
+// ProjectNew renders the form of a new project.
 func ProjectNew(p ProjectNewProps) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -98,7 +98,7 @@ func ProjectNew(p ProjectNewProps) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.Field(ui.FieldProps{Name: "projectSlug", Label: "Short name in the address", Value: p.Slug, Mono: true, MaxLength: 64, Placeholder: "acme-dev", Hint: "Lower-case letters, digits and hyphens. It cannot be changed later. Left empty, it follows from the name.", Error: sentence(p.Errors["projectSlug"])}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Field(ui.FieldProps{Name: "projectSlug", Label: "URL slug", Value: p.Slug, Mono: true, MaxLength: 64, Placeholder: "acme-dev", Hint: "Lowercase letters, digits and hyphens. Can't be changed later. Leave empty to derive it from the name.", Error: sentence(p.Errors["projectSlug"])}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -155,7 +155,7 @@ func ProjectNew(p ProjectNewProps) templ.Component {
 	})
 }
 
-// authModeField asks who may connect.
+// authModeField renders the choice of the authentication mode.
 func authModeField(id, value, problem string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -177,10 +177,10 @@ func authModeField(id, value, problem string) templ.Component {
 			templ_7745c5c3_Var5 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.RadioField, Name: "authMode", ID: id, Label: "Who may connect", Value: value, Error: problem, Options: []ui.Option{
-			{Value: "api_key", Label: "Clients with a key", Hint: "You create keys and hand them out. Works with every client."},
-			{Value: "oauth", Label: "People who sign in", Hint: "Clients open the sign-in page of this gateway in the browser."},
-			{Value: "none", Label: "Anyone", Hint: "No authentication. Only for testing or trusted networks."},
+		templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.RadioField, Name: "authMode", ID: id, Label: "Clients sign in with", Value: value, Error: problem, Options: []ui.Option{
+			{Value: "api_key", Label: "API keys", Hint: "You create keys and hand them out. Works with every client."},
+			{Value: "oauth", Label: "Sign-in (OAuth)", Hint: "Clients open this gateway's sign-in page in the browser."},
+			{Value: "none", Label: "Open", Hint: "No authentication. Only for testing or trusted networks."},
 		}}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err

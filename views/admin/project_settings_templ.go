@@ -14,14 +14,14 @@ import (
 	"mcpgateway/views/ui"
 )
 
-// ProjectSettingsProps are the settings of a project.
+// ProjectSettingsProps describe the settings of a project.
 type ProjectSettingsProps struct {
 	layout.Frame
 	Project layout.Project
-	Stored  ProjectForm // as it is
-	Form    ProjectForm // as it was typed
+	Stored  ProjectForm // as stored
+	Form    ProjectForm // as entered
 	Errors  map[string]string
-	Seen    string // marks what is stored
+	Seen    string // fingerprint of the stored settings
 	// Shared are the servers whose credentials every caller could use without
 	// authentication.
 	Shared      []string
@@ -32,18 +32,18 @@ type ProjectSettingsProps struct {
 	DeleteError string
 }
 
-// ProjectForm are the settings as a form holds them.
+// ProjectForm holds the form values of the settings.
 type ProjectForm struct {
 	Name, Description, AuthMode, OAuthAccess, ToolExposure string
 	ToolNameLimit, PerSecond, Burst                        string
-	Understood                                             bool // what sharing credentials means
+	Understood                                             bool // sharing credentials was confirmed
 	RecordPayloads                                         bool
 }
 
 // Member is a user who is a member of a project.
 type Member struct{ ID, Name, Email string }
 
-// ProjectSettings are the settings of a project.
+// ProjectSettings renders the settings of a project.
 func ProjectSettings(p ProjectSettingsProps) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -134,7 +134,7 @@ func ProjectSettings(p ProjectSettingsProps) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Card(ui.CardProps{Title: "Members", Lead: "Who may let clients use this project when it asks people to sign in and only members may."}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Card(ui.CardProps{Title: "Members", Lead: "Who can sign in to this project."}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -164,7 +164,7 @@ func ProjectSettings(p ProjectSettingsProps) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Card(ui.CardProps{Title: "Copy or move", Lead: "Everything but stored secrets, as a file that another gateway can import."}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Card(ui.CardProps{Title: "Export", Lead: "Everything except stored secrets, for import elsewhere."}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -180,7 +180,7 @@ func ProjectSettings(p ProjectSettingsProps) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, "<p class=\"muted\">Nothing of a deleted project can be brought back but by importing a file of it.</p><div>")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, "<p class=\"muted\">This can't be undone. Export the project first if you might need it.</p><div>")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -216,14 +216,14 @@ func ProjectSettings(p ProjectSettingsProps) templ.Component {
 					}
 					ctx = templ.InitializeContext(ctx)
 					templ_7745c5c3_Err = ui.Facts([]ui.Fact{
-						{Label: "Short name in the address", Value: p.Project.Slug, Mono: true},
+						{Label: "URL slug", Value: p.Project.Slug, Mono: true},
 						{Label: "Name", Value: ui.Clean(p.Stored.Name)},
 						{Label: "Description", Value: or(ui.Clean(p.Stored.Description), "–")},
-						{Label: "Who may connect", Value: authWords(p.Stored.AuthMode)},
-						{Label: "Tools in lists", Value: exposureWords(p.Stored.ToolExposure)},
-						{Label: "Calls per key and second", Value: unlimited(p.Stored.PerSecond)},
-						{Label: "Longest tool name", Value: unlimited(p.Stored.ToolNameLimit)},
-						{Label: "Arguments and answers", Value: recordingWords(p.Stored.RecordPayloads)},
+						{Label: "Clients sign in with", Value: authWords(p.Stored.AuthMode)},
+						{Label: "What clients list", Value: exposureWords(p.Stored.ToolExposure)},
+						{Label: "Calls per second and key", Value: unlimited(p.Stored.PerSecond)},
+						{Label: "Maximum tool name length", Value: unlimited(p.Stored.ToolNameLimit)},
+						{Label: "Arguments and results", Value: recordingWords(p.Stored.RecordPayloads)},
 					}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
@@ -312,7 +312,7 @@ func settingsForm(p ProjectSettingsProps) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.Field(ui.FieldProps{Name: "slug", Label: "Short name in the address", Value: p.Project.Slug, Required: true, Mono: true, ReadOnly: true, Hint: "It cannot be changed, because clients use it."}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Field(ui.FieldProps{Name: "slug", Label: "URL slug", Value: p.Project.Slug, Required: true, Mono: true, ReadOnly: true, Hint: "Can't be changed, because clients use it."}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -325,21 +325,21 @@ func settingsForm(p ProjectSettingsProps) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if len(p.Shared) > 0 {
-			templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.CheckField, Name: "understood", Label: "Anyone who can reach this endpoint acts with these credentials", Checked: p.Form.Understood, Hint: "Has to be confirmed when anyone may connect: calls carry the credentials of " + someOf(p.Shared, 8) + ".", Error: sentence(p.Errors["understood"])}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.CheckField, Name: "understood", Label: "I understand that anyone who can reach this endpoint uses the credentials of " + someOf(p.Shared, 8), Checked: p.Form.Understood, Hint: "Required when access is Open.", Error: sentence(p.Errors["understood"])}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.RadioField, Name: "oauthAccess", Label: "Of the people who sign in", Value: p.Form.OAuthAccess, Error: sentence(p.Errors["oauthAccess"]), Options: []ui.Option{
-			{Value: "anyone", Label: "Everyone can use it", Hint: "Everyone with an account here."},
-			{Value: "members", Label: "Only members may use it", Hint: "And administrators."},
+		templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.RadioField, Name: "oauthAccess", Label: "Who can connect", Value: p.Form.OAuthAccess, Error: sentence(p.Errors["oauthAccess"]), Options: []ui.Option{
+			{Value: "anyone", Label: "Everyone with an account"},
+			{Value: "members", Label: "Members only", Hint: "Administrators always can."},
 		}}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.RadioField, Name: "toolExposure", Label: "Tools in lists", Value: p.Form.ToolExposure, Error: sentence(p.Errors["toolExposure"]), Options: []ui.Option{
+		templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.RadioField, Name: "toolExposure", Label: "What clients list", Value: p.Form.ToolExposure, Error: sentence(p.Errors["toolExposure"]), Options: []ui.Option{
 			{Value: "full", Label: "All tools"},
-			{Value: "builtin", Label: "Only search and execute", Hint: "Keeps the context of models small. Every tool can still be found and called."},
+			{Value: "builtin", Label: "Search only", Hint: "Keeps context small. Every tool can still be found and called."},
 		}}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
@@ -348,11 +348,11 @@ func settingsForm(p ProjectSettingsProps) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.NumberField, Name: "rateLimit.perSecond", ID: "f-rateLimit.perSecond", Label: "Calls per key and second", Value: p.Form.PerSecond, Required: true, Min: "0", Max: "1000000", Step: "any", Hint: "0 means no limit.", Error: sentence(p.Errors["rateLimit.perSecond"])}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.NumberField, Name: "rateLimit.perSecond", ID: "f-rateLimit.perSecond", Label: "Calls per second and key", Value: p.Form.PerSecond, Required: true, Min: "0", Max: "1000000", Step: "any", Hint: "0 means no limit.", Error: sentence(p.Errors["rateLimit.perSecond"])}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.NumberField, Name: "rateLimit.burst", ID: "f-rateLimit.burst", Label: "At once", Value: p.Form.Burst, Required: true, Min: "0", Max: "1000000", Hint: "0 follows the limit.", Error: sentence(p.Errors["rateLimit.burst"])}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.NumberField, Name: "rateLimit.burst", ID: "f-rateLimit.burst", Label: "Burst", Value: p.Form.Burst, Required: true, Min: "0", Max: "1000000", Hint: "0 means same as the limit.", Error: sentence(p.Errors["rateLimit.burst"])}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -360,11 +360,11 @@ func settingsForm(p ProjectSettingsProps) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.NumberField, Name: "toolNameLimit", Label: "Longest tool name", Value: p.Form.ToolNameLimit, Required: true, Min: "0", Max: "256", Hint: "Some clients refuse names above 64 characters; longer ones are then shortened. 0 means no limit.", Error: sentence(p.Errors["toolNameLimit"])}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.NumberField, Name: "toolNameLimit", Label: "Maximum tool name length", Value: p.Form.ToolNameLimit, Required: true, Min: "0", Max: "256", Hint: "Longer names are shortened. Some clients reject more than 64 characters. 0 means no limit.", Error: sentence(p.Errors["toolNameLimit"])}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.SwitchField, Name: "recordPayloads", Label: "Record arguments and answers of calls", Checked: p.Form.RecordPayloads, Hint: "They can hold anything that people and tools send, also what is personal or secret. What looks like a secret is taken out first, and not all of it can be found. Administrators see them with each call for 3 days, also after this is switched off."}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.SwitchField, Name: "recordPayloads", Label: "Record arguments and results", Checked: p.Form.RecordPayloads, Hint: "They may contain personal or secret data. Known secrets are masked, but not every one can be found. Administrators can read them for 3 days, even after you turn this off."}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -479,7 +479,7 @@ func members(p ProjectSettingsProps) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Table(ui.TableProps{Caption: "People who are members", HideCaption: true, Columns: []ui.Column{{Label: "Person"}, {Label: "Actions", Hidden: true}}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var13), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Table(ui.TableProps{Caption: "Members", HideCaption: true, Columns: []ui.Column{{Label: "Person"}, {Label: "Actions", Hidden: true}}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var13), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -542,19 +542,19 @@ func members(p ProjectSettingsProps) templ.Component {
 }
 
 func (p ProjectSettingsProps) stops() []string {
-	stops := []string{"The endpoint answers that there is no such project; every client of it stops working."}
+	stops := []string{"The endpoint stops working for every client."}
 	if p.Servers > 0 {
-		stops = append(stops, ui.Plural(p.Servers, "server goes", "servers go")+" with its settings and stored credentials.")
+		stops = append(stops, ui.Plural(p.Servers, "server is deleted with its", "servers are deleted with their")+" settings and stored credentials.")
 	}
 	if p.Keys > 0 {
-		stops = append(stops, ui.Plural(p.Keys, "key ends", "keys end")+" at once.")
+		stops = append(stops, ui.Plural(p.Keys, "key stops", "keys stop")+" working right away.")
 	}
 	return stops
 }
 
 func exposureWords(exposure string) string {
 	if exposure == "builtin" {
-		return "Only search and execute"
+		return "Search only"
 	}
 	return "All tools"
 }

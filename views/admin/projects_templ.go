@@ -17,15 +17,15 @@ import (
 	"mcpgateway/views/ui"
 )
 
-// ProjectsProps are the projects.
+// ProjectsProps describe the list of projects.
 type ProjectsProps struct {
 	layout.Frame
 	Now     time.Time
 	Query   string
 	Rows    []ProjectRow
-	Any     bool   // there are projects, whatever the search finds
-	Total   int    // that the search finds
-	NextURL string // of the following page; may be empty
+	Any     bool   // at least one project exists, ignoring the search
+	Total   int    // number of matches
+	NextURL string // of the next page; may be empty
 	Later   bool   // this is not the first page
 }
 
@@ -33,11 +33,11 @@ type ProjectsProps struct {
 type ProjectRow struct {
 	Slug, Name string
 	AuthMode   string
-	Shared     bool // every caller may use stored credentials
+	Shared     bool // every caller can use stored credentials
 	Servers    int
 	State      ServerState // the worst of its servers
 	Tools      int
-	LastCall   *time.Time // nil when none is known
+	LastCall   *time.Time // nil without a stored call
 }
 
 // Projects lists the projects.
@@ -114,7 +114,7 @@ func Projects(p ProjectsProps) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.PageHead(ui.PageHeadProps{Title: "Projects", Lead: "A project is one endpoint with the tools of its MCP servers."}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.PageHead(ui.PageHeadProps{Title: "Projects", Lead: "Each project is one endpoint with the tools of its servers."}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -146,7 +146,7 @@ func Projects(p ProjectsProps) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			} else if p.Any {
-				templ_7745c5c3_Err = ui.Empty(ui.EmptyProps{Icon: "search", Title: "No project has this name", Text: "Search for a part of its name or of its address.", ActionLabel: "Show all projects", ActionURL: paths.Home}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Empty(ui.EmptyProps{Icon: "search", Title: `No project matches "` + ui.Clean(p.Query) + `"`, Text: "Try part of its name or slug.", ActionLabel: "Clear filters", ActionURL: paths.Home}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -169,12 +169,12 @@ func Projects(p ProjectsProps) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Empty(ui.EmptyProps{Icon: "folder", Title: "No project yet", Text: "Templates set up the servers for a task. You can also begin with an empty project.", ActionLabel: "Start from a template →", ActionURL: paths.Templates}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Empty(ui.EmptyProps{Icon: "folder", Title: "Create your first project", Text: "Start with the servers of a template, or with an empty project.", ActionLabel: "Start from a template", ActionURL: paths.Templates}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = ui.Empty(ui.EmptyProps{Icon: "folder", Title: "No project yet", Text: "Administrators create projects.", ActionLabel: "Look at the templates", ActionURL: paths.Templates}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Empty(ui.EmptyProps{Icon: "folder", Title: "No project yet", Text: "Ask an administrator to create one.", ActionLabel: "Browse templates", ActionURL: paths.Templates}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -294,7 +294,7 @@ func projectsTable(p ProjectsProps) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				if r.Servers == 0 {
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 13, "<span class=\"muted\">None</span>")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 13, "<span class=\"muted\">No servers yet</span>")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -343,7 +343,7 @@ func projectsTable(p ProjectsProps) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				if r.LastCall == nil {
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 19, "<span class=\"muted\">None yet</span>")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 19, "<span class=\"muted\">–</span>")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -360,7 +360,7 @@ func projectsTable(p ProjectsProps) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Table(ui.TableProps{Caption: "Projects", HideCaption: true, Columns: []ui.Column{{Label: "Project"}, {Label: "Who may connect"}, {Label: "Servers"}, {Label: "Tools", Num: true}, {Label: "Last call", Wide: true}}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Table(ui.TableProps{Caption: "Projects", HideCaption: true, Columns: []ui.Column{{Label: "Project"}, {Label: "Clients sign in with"}, {Label: "Servers"}, {Label: "Tools", Num: true}, {Label: "Last call", Wide: true}}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

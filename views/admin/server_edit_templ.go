@@ -16,16 +16,16 @@ import (
 	"mcpgateway/views/ui"
 )
 
-// ServerEditProps are the forms that change a server. Of secrets they know
-// only that they are there.
+// ServerEditProps describe the forms that change a server. They contain only
+// whether a secret is stored.
 type ServerEditProps struct {
 	layout.Frame
 	Project layout.Project
 	ID      string
-	Called  string // the alias as it is stored
+	Called  string // the stored alias
 	Open    bool   // the project requires no authentication
 
-	Seen, CredentialsSeen string // mark what is stored
+	Seen, CredentialsSeen string // fingerprints of the stored values
 
 	Alias, URL, Transport, Timeout, MaxConcurrent, SessionMode, DefinitionPolicy string
 	Errors                                                                       map[string]string
@@ -33,11 +33,11 @@ type ServerEditProps struct {
 	AuthType, AuthBearer, OAuthClientID, OAuthScopes string
 	HasBearer, HasClientSecret                       bool
 	Headers                                          []string // names
-	HeaderName                                       string   // typed
+	HeaderName                                       string   // as entered
 	CredentialErrors                                 map[string]string
 }
 
-// ServerEdit holds the forms that change a server.
+// ServerEdit renders the forms that change a server.
 func ServerEdit(p ServerEditProps) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -153,11 +153,11 @@ func ServerEdit(p ServerEditProps) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.Field(ui.FieldProps{Name: "alias", Label: "Alias", Value: p.Alias, Required: true, Mono: true, MaxLength: 64, Hint: "Prefix of its tool names. A new alias renames them for every client.", Error: sentence(p.Errors["alias"])}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Field(ui.FieldProps{Name: "alias", Label: "Alias", Value: p.Alias, Required: true, Mono: true, MaxLength: 64, Hint: "Prefix for its tools. Changing it renames them for every client.", Error: sentence(p.Errors["alias"])}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.URLField, Name: "url", Label: "Address", Value: p.URL, Required: true, Mono: true, MaxLength: 2048, Hint: addressHint(p.URL), Error: sentence(p.Errors["url"])}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.URLField, Name: "url", Label: "URL", Value: p.URL, Required: true, Mono: true, MaxLength: 2048, Hint: addressHint(p.URL), Error: sentence(p.Errors["url"])}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -165,24 +165,24 @@ func ServerEdit(p ServerEditProps) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.NumberField, Name: "timeout", Label: "Longest call in seconds", Value: p.Timeout, Required: true, Min: "0.1", Max: "600", Step: "0.1", Error: sentence(p.Errors["timeout"])}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.NumberField, Name: "timeout", Label: "Timeout (seconds)", Value: p.Timeout, Required: true, Min: "0.1", Max: "600", Step: "0.1", Error: sentence(p.Errors["timeout"])}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.NumberField, Name: "maxConcurrent", Label: "Calls at once", Value: p.MaxConcurrent, Required: true, Min: "1", Max: "4096", Step: "1", Hint: "Up to 1,024 more calls wait in each gateway process.", Error: sentence(p.Errors["maxConcurrent"])}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.NumberField, Name: "maxConcurrent", Label: "Maximum concurrent calls", Value: p.MaxConcurrent, Required: true, Min: "1", Max: "4096", Step: "1", Hint: "Each gateway process queues up to 1,024 more calls.", Error: sentence(p.Errors["maxConcurrent"])}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.RadioField, Name: "sessionMode", Label: "Sessions", Value: p.SessionMode, Error: sentence(p.Errors["sessionMode"]), Options: []ui.Option{
-						{Value: "shared", Label: "Shared by clients", Hint: "Right for most servers."},
-						{Value: "per-client", Label: "One per client", Hint: "For servers that remember what each client did, such as a browser."},
+						{Value: "shared", Label: "Shared by all clients", Hint: "Right for most servers."},
+						{Value: "per-client", Label: "One per client", Hint: "For stateful servers, such as a browser."},
 					}}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.RadioField, Name: "definitionPolicy", Label: "New and changed tools", Value: p.DefinitionPolicy, Error: sentence(p.Errors["definitionPolicy"]), Options: []ui.Option{
-						{Value: "follow", Label: "Show at once"},
-						{Value: "approve", Label: "Hide until an administrator approves", Hint: "Guards against tools that change what they do. Tools that are not approved yet are hidden, too."},
+						{Value: "follow", Label: "On right away"},
+						{Value: "approve", Label: "Off until approved", Hint: "Protects against tools that change silently. New and changed tools stay off until approved."},
 					}}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
@@ -215,7 +215,7 @@ func ServerEdit(p ServerEditProps) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Card(ui.CardProps{Title: "Address and behaviour"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Card(ui.CardProps{Title: "Connection and behavior"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -273,20 +273,20 @@ func ServerEdit(p ServerEditProps) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.RadioField, Name: "authType", Label: "How", Value: p.AuthType, Error: sentence(p.CredentialErrors["authType"]), Options: []ui.Option{
-						{Value: "none", Label: "Without a token"},
+					templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.RadioField, Name: "authType", Label: "Method", Value: p.AuthType, Error: sentence(p.CredentialErrors["authType"]), Options: []ui.Option{
+						{Value: "none", Label: "None"},
 						{Value: "bearer", Label: "Bearer token"},
-						{Value: "oauth", Label: "OAuth", Hint: "You agree at the provider in the browser after saving."},
+						{Value: "oauth", Label: "OAuth", Hint: "You'll sign in at the provider after saving."},
 					}}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.SecretField, Name: "authBearer", Label: "Bearer token", Placeholder: kept(p.HasBearer, p.AuthBearer), Hint: "A token, or the name of an environment variable: ${GITHUB_TOKEN}. Empty keeps what is stored.", Error: sentence(p.CredentialErrors["authBearer"])}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.SecretField, Name: "authBearer", Label: "Bearer token", Placeholder: kept(p.HasBearer, p.AuthBearer), Hint: "A token or an environment variable: ${GITHUB_TOKEN}. Leave empty to keep the stored value.", Error: sentence(p.CredentialErrors["authBearer"])}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					if p.HasBearer {
-						templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.CheckField, Name: "clearBearer", Label: "Delete the stored token"}).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.CheckField, Name: "clearBearer", Label: "Remove stored token"}).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -295,11 +295,11 @@ func ServerEdit(p ServerEditProps) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.Field(ui.FieldProps{Name: "headerName", Label: "Own header, name", Value: p.HeaderName, Mono: true, Placeholder: "X-API-Key", MaxLength: 256, Error: sentence(p.CredentialErrors["headerName"])}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Field(ui.FieldProps{Name: "headerName", Label: "Custom header name", Value: p.HeaderName, Mono: true, Placeholder: "X-API-Key", MaxLength: 256, Error: sentence(p.CredentialErrors["headerName"])}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.SecretField, Name: "headerValue", Label: "Own header, value", Error: sentence(p.CredentialErrors["headerValue"])}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.SecretField, Name: "headerValue", Label: "Custom header value", Error: sentence(p.CredentialErrors["headerValue"])}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -308,7 +308,7 @@ func ServerEdit(p ServerEditProps) templ.Component {
 						return templ_7745c5c3_Err
 					}
 					for _, name := range p.Headers {
-						templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.CheckField, Name: "removeHeader", ID: "f-remove-" + name, Value: name, Label: "Delete the stored header " + ui.Clean(name)}).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.CheckField, Name: "removeHeader", ID: "f-remove-" + name, Value: name, Label: "Remove stored header " + ui.Clean(name)}).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -323,19 +323,19 @@ func ServerEdit(p ServerEditProps) templ.Component {
 							return templ_7745c5c3_Err
 						}
 					}
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 18, "><summary>OAuth client</summary><div class=\"stack\"><p class=\"muted small\">Only for providers that do not let the gateway register itself.</p>")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 18, "><summary>OAuth client</summary><div class=\"stack\"><p class=\"muted small\">Only if the provider doesn't support automatic registration.</p>")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.Field(ui.FieldProps{Name: "oauth.clientId", Label: "Client id", Value: p.OAuthClientID, Mono: true, MaxLength: 2048, Error: sentence(p.CredentialErrors["oauth.clientId"])}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Field(ui.FieldProps{Name: "oauth.clientId", Label: "Client ID", Value: p.OAuthClientID, Mono: true, MaxLength: 2048, Error: sentence(p.CredentialErrors["oauth.clientId"])}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.SecretField, Name: "oauth.clientSecret", Label: "Client secret", Placeholder: kept(p.HasClientSecret, ""), Hint: "Empty keeps what is stored.", Error: sentence(p.CredentialErrors["oauth.clientSecret"])}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.SecretField, Name: "oauth.clientSecret", Label: "Client secret", Placeholder: kept(p.HasClientSecret, ""), Hint: "Leave empty to keep the stored value.", Error: sentence(p.CredentialErrors["oauth.clientSecret"])}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.Field(ui.FieldProps{Name: "oauth.scopes", Label: "Scopes", Value: p.OAuthScopes, Mono: true, Hint: "With spaces between them. Left empty, the provider decides.", Error: sentence(p.CredentialErrors["oauth.scopes"])}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Field(ui.FieldProps{Name: "oauth.scopes", Label: "Scopes", Value: p.OAuthScopes, Mono: true, Hint: "Space-separated. Leave empty to let the provider decide.", Error: sentence(p.CredentialErrors["oauth.scopes"])}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -377,7 +377,7 @@ func ServerEdit(p ServerEditProps) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Card(ui.CardProps{Title: "Credentials", Lead: "What the gateway proves itself with at the server. Stored values are never shown again."}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var7), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Card(ui.CardProps{Title: "Credentials", Lead: "How the gateway signs in to this server. Stored values are never shown."}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var7), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -407,7 +407,7 @@ func kept(stored bool, reference string) string {
 	return ""
 }
 
-// transportField asks how a server is spoken to.
+// transportField renders the choice of the transport.
 func transportField(id, name, value, problem string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -430,7 +430,7 @@ func transportField(id, name, value, problem string) templ.Component {
 		}
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.SelectField, Name: name, ID: id, Label: "Transport", Value: value, Required: true, Error: problem, Options: []ui.Option{
-			{Value: "auto", Label: "Find out"}, {Value: "streamable-http", Label: "Streamable HTTP"}, {Value: "sse", Label: "HTTP+SSE (older)"},
+			{Value: "auto", Label: "Auto-detect"}, {Value: "streamable-http", Label: "Streamable HTTP"}, {Value: "sse", Label: "HTTP+SSE (older)"},
 		}}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
@@ -439,12 +439,12 @@ func transportField(id, name, value, problem string) templ.Component {
 	})
 }
 
-// addressHint explains the placeholders in an address.
+// addressHint explains the placeholders in a URL.
 func addressHint(address string) string {
 	if !strings.Contains(address, "[secret]") {
 		return ""
 	}
-	return "[secret] stands for a stored value. Type over it to replace the value."
+	return "[secret] is a stored value. Type over it to replace it."
 }
 
 var _ = templruntime.GeneratedTemplate

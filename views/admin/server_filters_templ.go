@@ -17,29 +17,29 @@ import (
 	"mcpgateway/views/ui"
 )
 
-// ServerFiltersProps are which tools of a server clients may see.
+// ServerFiltersProps describe which tools of a server are on.
 type ServerFiltersProps struct {
 	layout.Frame
 	Project          layout.Project
 	ID, Alias        string
 	New              bool     // the server was just added
-	Allow, Deny      []string // patterns, as typed
+	Allow, Deny      []string // patterns, as entered
 	Tools            []FilteredTool
-	Shown, Unlisted  int // tools that the patterns show, and that are not in Tools because there are too many
+	Shown, Unlisted  int // number of tools that are on, and of tools omitted from Tools
 	Known            int
-	Changed          bool   // the patterns are not those that are stored
-	Seen             string // what was stored when the patterns were last read
+	Changed          bool   // the patterns differ from the stored ones
+	Seen             string // fingerprint of the stored patterns
 	Errors           map[string]string
 	LeadsToSelection bool // the tools can be chosen one by one
 }
 
-// FilteredTool is a tool and whether the patterns show it.
+// FilteredTool is a tool and whether the patterns turn it on.
 type FilteredTool struct {
 	Name, Title string
 	Shown       bool
 }
 
-// ServerFilters chooses the tools of a server.
+// ServerFilters renders the page that chooses the tools of a server.
 func ServerFilters(p ServerFiltersProps) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -86,14 +86,14 @@ func ServerFilters(p ServerFiltersProps) templ.Component {
 				}
 				ctx = templ.InitializeContext(ctx)
 				if p.New {
-					templ_7745c5c3_Err = ui.LinkButton(ui.LinkProps{Label: "Keep all tools", URL: paths.Servers(p.Project.Slug), Icon: "check"}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.LinkButton(ui.LinkProps{Label: "Keep all on", URL: paths.Servers(p.Project.Slug), Icon: "check"}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.PageHead(ui.PageHeadProps{Title: "Tools of " + p.Alias, Lead: "What is not shown here cannot be called by clients either.", BackLabel: p.Alias, BackURL: paths.Server(p.Project.Slug, p.ID)}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.PageHead(ui.PageHeadProps{Title: "Choose tools", Lead: "Tools that are off can't be called either.", BackLabel: p.Alias, BackURL: paths.Server(p.Project.Slug, p.ID)}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -120,7 +120,7 @@ func ServerFilters(p ServerFiltersProps) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if p.Known == 0 {
-				templ_7745c5c3_Err = ui.Empty(ui.EmptyProps{Icon: "wrench", Title: "No tool is known yet", Text: "They are read when the server is synced.", ActionLabel: "Go to the server", ActionURL: paths.Server(p.Project.Slug, p.ID)}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Empty(ui.EmptyProps{Icon: "wrench", Title: "No tools yet", Text: "We read them at the next sync.", ActionLabel: "Go to the server", ActionURL: paths.Server(p.Project.Slug, p.ID)}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -153,7 +153,7 @@ func ServerFilters(p ServerFiltersProps) templ.Component {
 	})
 }
 
-// selection chooses the tools one by one.
+// selection renders the form that chooses tools one by one.
 func selection(p ServerFiltersProps) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -253,8 +253,8 @@ func selection(p ServerFiltersProps) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.RadioField, Name: "later", Label: "Tools that the server adds later", Value: p.later(), Options: []ui.Option{
-				{Value: "show", Label: "Show them"}, {Value: "hide", Label: "Hide them until they are chosen here"},
+			templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.RadioField, Name: "later", Label: "Tools added later", Value: p.later(), Options: []ui.Option{
+				{Value: "show", Label: "Turn on"}, {Value: "hide", Label: "Keep off"},
 			}}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
@@ -271,7 +271,7 @@ func selection(p ServerFiltersProps) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = ui.Button(ui.ButtonProps{Label: "Save choice", Kind: ui.Primary}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Button(ui.ButtonProps{Label: "Save", Kind: ui.Primary}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -287,7 +287,7 @@ func selection(p ServerFiltersProps) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Card(ui.CardProps{Title: "Choose one by one"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Card(ui.CardProps{Title: "One by one"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -295,7 +295,7 @@ func selection(p ServerFiltersProps) templ.Component {
 	})
 }
 
-// patternsCard shows and hides tools by patterns, with what that does.
+// patternsCard renders the form of the patterns, with a preview of their effect.
 func patternsCard(p ServerFiltersProps) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -364,11 +364,11 @@ func patternsCard(p ServerFiltersProps) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.TextareaField, Name: "allow", Label: "Allow only", Value: strings.Join(p.Allow, "\n"), Mono: true, Rows: 4, Placeholder: "*", Hint: "Left empty, every tool is allowed.", Error: sentence(p.Errors["allowedTools"])}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.TextareaField, Name: "allow", Label: "Turn on", Value: strings.Join(p.Allow, "\n"), Mono: true, Rows: 4, Placeholder: "*", Hint: "Leave empty to turn on all tools.", Error: sentence(p.Errors["allowedTools"])}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.TextareaField, Name: "deny", Label: "Hide", Value: strings.Join(p.Deny, "\n"), Mono: true, Rows: 4, Placeholder: "delete_*", Error: sentence(p.Errors["denyTools"])}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.TextareaField, Name: "deny", Label: "Turn off", Value: strings.Join(p.Deny, "\n"), Mono: true, Rows: 4, Placeholder: "delete_*", Error: sentence(p.Errors["denyTools"])}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -400,8 +400,8 @@ func patternsCard(p ServerFiltersProps) templ.Component {
 				}
 			} else {
 				templ_7745c5c3_Err = ui.Facts([]ui.Fact{
-					{Label: "Allowed", Value: patternWords(p.Allow, "All tools"), Mono: len(p.Allow) > 0},
-					{Label: "Hidden", Value: patternWords(p.Deny, "None"), Mono: len(p.Deny) > 0},
+					{Label: "On", Value: patternWords(p.Allow, "All tools"), Mono: len(p.Allow) > 0},
+					{Label: "Off", Value: patternWords(p.Deny, "None"), Mono: len(p.Deny) > 0},
 				}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
@@ -417,7 +417,7 @@ func patternsCard(p ServerFiltersProps) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Card(ui.CardProps{Title: "By pattern", Lead: "One pattern per line. * stands for any characters, ? for one. What is hidden wins over what is allowed."}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var10), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Card(ui.CardProps{Title: "By pattern", Lead: `One per line. * matches anything, ? one character. "Turn off" wins over "Turn on".`}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var10), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -472,7 +472,7 @@ func preview(p ServerFiltersProps) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 24, "</strong> shown to clients</p>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 24, "</strong> on</p>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -541,16 +541,16 @@ func preview(p ServerFiltersProps) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Button(ui.ButtonProps{Label: "Save these patterns", Kind: ui.Primary, Small: true}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Button(ui.ButtonProps{Label: "Save", Kind: ui.Primary, Small: true}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 31, "<span class=\"muted small\">Not saved yet</span></form>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 31, "<span class=\"muted small\">Unsaved changes</span></form>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 32, "<ul role=\"list\" class=\"stack tight\" aria-label=\"What the patterns do\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 32, "<ul role=\"list\" class=\"stack tight\" aria-label=\"Effect of the patterns\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -560,12 +560,12 @@ func preview(p ServerFiltersProps) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if t.Shown {
-				templ_7745c5c3_Err = ui.Status(ui.OK, "Shown").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Status(ui.OK, "On").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = ui.Status(ui.Neutral, "Hidden").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Status(ui.Neutral, "Off").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -628,7 +628,7 @@ func (p ServerFiltersProps) later() string {
 	return "show"
 }
 
-// clipped returns the beginning of a description.
+// clipped returns the first characters of a description.
 func clipped(s string) string {
 	const most = 90
 	r := []rune(ui.Clean(s))

@@ -16,8 +16,8 @@ import (
 	"mcpgateway/views/ui"
 )
 
-// ServerNewProps are the sources of a new server: the catalog or a pasted
-// configuration.
+// ServerNewProps describe the first step of the wizard: a pasted configuration
+// or the catalog.
 type ServerNewProps struct {
 	layout.Frame
 	Project    layout.Project
@@ -35,11 +35,11 @@ type ServerNewProps struct {
 type ServerChoice struct {
 	ID, Title, Publisher, Description, Transport, Auth string
 	Verified                                           bool
-	Refused                                            string // why it cannot be added; empty when it can
-	Added                                              bool   // the project has a server at its address
+	Refused                                            string // why it can't be added; may be empty
+	Added                                              bool   // the project has a server with this URL
 }
 
-// ServerNew is the first step to a new server.
+// ServerNew renders the first step of the wizard.
 func ServerNew(p ServerNewProps) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -73,7 +73,7 @@ func ServerNew(p ServerNewProps) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = ui.PageHead(ui.PageHeadProps{Title: "Add a server", BackLabel: named(p.Project.Name, p.Project.Slug) + ", servers", BackURL: paths.Servers(p.Project.Slug)}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.PageHead(ui.PageHeadProps{Title: "Add servers", BackLabel: named(p.Project.Name, p.Project.Slug) + ", servers", BackURL: paths.Servers(p.Project.Slug)}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -128,7 +128,7 @@ func ServerNew(p ServerNewProps) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.TextareaField, Name: "pasted", Label: "Address or JSON", Value: p.Pasted, Required: true, Mono: true, Rows: 5, Placeholder: "https://mcp.example.com/mcp", Hint: "The address of an MCP server, or the mcpServers JSON of any client. Several servers at once are fine.", Error: sentence(p.PasteError)}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.TextareaField, Name: "pasted", Label: "URL or JSON", Value: p.Pasted, Required: true, Mono: true, Rows: 5, Placeholder: "https://mcp.example.com/mcp", Hint: "A server URL, or the mcpServers JSON of any client. Several at once are fine.", Error: sentence(p.PasteError)}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -160,7 +160,7 @@ func ServerNew(p ServerNewProps) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Card(ui.CardProps{Title: "Paste what you have"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Card(ui.CardProps{Title: "Paste"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -189,20 +189,20 @@ func ServerNew(p ServerNewProps) templ.Component {
 						return templ_7745c5c3_Err
 					}
 					if len(p.Choices) == 0 {
-						templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, "<p class=\"muted\">Nothing in the catalog fits this search. <a href=\"")
+						templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, "<p class=\"muted\">No match in the catalog. <a href=\"")
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
 						var templ_7745c5c3_Var7 templ.SafeURL
 						templ_7745c5c3_Var7, templ_7745c5c3_Err = templ.JoinURLErrs(ui.URL(paths.NewServer(p.Project.Slug)))
 						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/server_new.templ`, Line: 55, Col: 113}
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/server_new.templ`, Line: 55, Col: 97}
 						}
 						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var7))
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
-						templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, "\">Show everything</a></p>")
+						templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, "\">Show all</a></p>")
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -374,7 +374,7 @@ func choices(p ServerNewProps) templ.Component {
 				}
 				if e.Refused == "" {
 					if e.Added {
-						templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 22, "<span class=\"muted small\">added</span>")
+						templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 22, "<span class=\"muted small\">Added</span>")
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -383,7 +383,7 @@ func choices(p ServerNewProps) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.LinkButton(ui.LinkProps{Label: "Pick", URL: paths.Servers(p.Project.Slug) + "/new?entry=" + e.ID, Small: true, Attrs: templ.Attributes{"aria-label": "Pick " + ui.Clean(e.Title)}}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.LinkButton(ui.LinkProps{Label: "Add", URL: paths.Servers(p.Project.Slug) + "/new?entry=" + e.ID, Small: true, Attrs: templ.Attributes{"aria-label": "Add " + ui.Clean(e.Title)}}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -403,44 +403,44 @@ func choices(p ServerNewProps) templ.Component {
 	})
 }
 
-// ServerConnectProps are servers that are about to be added.
+// ServerConnectProps describe the servers to be added.
 type ServerConnectProps struct {
 	layout.Frame
 	Project layout.Project
-	Error   string // about all of them
-	Note    string // keys of the pasted text that are ignored
+	Error   string // error that concerns no single draft
+	Note    string // ignored keys of the pasted text
 	Drafts  []ServerDraft
 
-	Added  []AddedServer // by the attempt before, which left the drafts
-	Failed string        // names the drafts that it left
+	Added  []AddedServer // already added; Drafts holds the others
+	Failed string        // names the servers that were not added
 
 	Open            bool // the project requires no authentication
-	Understood      bool // what credentials mean then
+	Understood      bool // sharing credentials was confirmed
 	UnderstoodError string
 }
 
-// AddedServer is a server that was added while others were not.
+// AddedServer is a server that was added while others failed.
 type AddedServer struct{ Alias, URL, State, Action, ActionURL string }
 
-// ServerDraft is a server that is about to be added. Sealed holds what was
-// declared already, encrypted because of the secrets in it.
+// ServerDraft is a server to be added. Sealed is its declaration so far,
+// encrypted because it may contain secrets.
 type ServerDraft struct {
 	Alias, URL, Transport, AuthType string
 	HeaderName                      string
 	HasSecret                       bool     // the token or the header's value is in Sealed
-	Headers                         []string // names of further headers in Sealed
+	Headers                         []string // names of other headers in Sealed
 	Sealed                          string
 	Notes                           []string
 	Problems                        map[string]string
-	Settings                        []string // declared besides the fields of the form
-	Refused                         []string // why it cannot be added; empty when it can
+	Settings                        []string // declared settings without a field in the form
+	Refused                         []string // why it can't be added; may be empty
 	Failed                          string   // why the server could not be reached
-	Advice                          string   // what may help
+	Advice                          string   // how to fix Failed; may be empty
 	Skip                            bool
-	Hint                            string // what the catalog knows of its credentials
+	Hint                            string // about its credentials, from the catalog
 }
 
-// ServerConnect is the second step: how the servers are reached.
+// ServerConnect renders the second step: URL and credentials of the servers.
 func ServerConnect(p ServerConnectProps) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -634,7 +634,7 @@ func ServerConnect(p ServerConnectProps) templ.Component {
 	})
 }
 
-// addedServers is what an attempt added that left other servers.
+// addedServers lists the servers that were added while others failed.
 func addedServers(p ServerConnectProps) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -848,7 +848,7 @@ func draft(p ServerConnectProps, d ServerDraft, n string) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Notice(ui.Bad, "This entry cannot be added").Render(templ.WithChildren(ctx, templ_7745c5c3_Var30), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Notice(ui.Bad, "This server can't be added").Render(templ.WithChildren(ctx, templ_7745c5c3_Var30), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -1039,7 +1039,7 @@ func draft(p ServerConnectProps, d ServerDraft, n string) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.Field(ui.FieldProps{Name: n + ".alias", ID: "s" + n + "-alias", Label: "Alias", Value: d.Alias, Required: true, Mono: true, MaxLength: 64, Hint: "Prefix of its tool names.", Error: sentence(d.Problems["alias"])}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Field(ui.FieldProps{Name: n + ".alias", ID: "s" + n + "-alias", Label: "Alias", Value: d.Alias, Required: true, Mono: true, MaxLength: 64, Hint: "Prefix for its tools, e.g. github__create_issue.", Error: sentence(d.Problems["alias"])}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -1051,15 +1051,15 @@ func draft(p ServerConnectProps, d ServerDraft, n string) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.URLField, Name: n + ".url", ID: "s" + n + "-url", Label: "Address", Value: d.URL, Required: true, Mono: true, MaxLength: 2048, Error: sentence(d.Problems["url"])}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.URLField, Name: n + ".url", ID: "s" + n + "-url", Label: "URL", Value: d.URL, Required: true, Mono: true, MaxLength: 2048, Error: sentence(d.Problems["url"])}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.RadioField, Name: n + ".authType", ID: "s" + n + "-authType", Label: "Credentials", Value: d.AuthType, Error: sentence(d.Problems["authType"]), Options: []ui.Option{
 					{Value: "none", Label: "None"},
-					{Value: "bearer", Label: "Bearer token", Hint: "An API key or access token of the provider."},
-					{Value: "header", Label: "Own header", Hint: "For servers that want the key in a header such as X-API-Key."},
-					{Value: "oauth", Label: "OAuth", Hint: "You agree at the provider in the browser, right after this step."},
+					{Value: "bearer", Label: "Bearer token", Hint: "An API key or access token."},
+					{Value: "header", Label: "Custom header", Hint: "For a key in a header such as X-API-Key."},
+					{Value: "oauth", Label: "OAuth", Hint: "You'll sign in at the provider next."},
 				}}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
@@ -1087,11 +1087,11 @@ func draft(p ServerConnectProps, d ServerDraft, n string) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.SecretField, Name: n + ".secret", ID: "s" + n + "-authBearer", Label: "Token or key", Placeholder: kept(d.HasSecret, ""), Hint: d.secretHint(), Error: sentence(or(d.Problems["authBearer"], d.Problems["headers"]))}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.SecretField, Name: n + ".secret", ID: "s" + n + "-authBearer", Label: "Token", Placeholder: kept(d.HasSecret, ""), Hint: d.secretHint(), Error: sentence(or(d.Problems["authBearer"], d.Problems["headers"]))}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.Field(ui.FieldProps{Name: n + ".headerName", ID: "s" + n + "-headerName", Label: "Name of the own header", Value: d.HeaderName, Mono: true, Placeholder: "X-API-Key", MaxLength: 256, Error: sentence(d.Problems["headerName"])}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Field(ui.FieldProps{Name: n + ".headerName", ID: "s" + n + "-headerName", Label: "Header name", Value: d.HeaderName, Mono: true, Placeholder: "X-API-Key", MaxLength: 256, Error: sentence(d.Problems["headerName"])}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -1100,14 +1100,14 @@ func draft(p ServerConnectProps, d ServerDraft, n string) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				if len(d.Headers) > 0 {
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 74, "<p class=\"muted small\">Sent as well: ")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 74, "<p class=\"muted small\">Also sent: ")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					var templ_7745c5c3_Var42 string
 					templ_7745c5c3_Var42, templ_7745c5c3_Err = templ.JoinStringErrs(someOf(d.Headers, 8))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/server_new.templ`, Line: 247, Col: 64}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/server_new.templ`, Line: 247, Col: 61}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var42))
 					if templ_7745c5c3_Err != nil {
@@ -1137,10 +1137,21 @@ func (p ServerConnectProps) title() string {
 	if len(p.Added) > 0 {
 		return "Add servers"
 	}
-	if len(p.Drafts) == 1 {
-		return "Connect the server"
+	return p.addLabel()
+}
+
+// addLabel names the addition of every server that can be added.
+func (p ServerConnectProps) addLabel() string {
+	n := 0
+	for _, d := range p.Drafts {
+		if len(d.Refused) == 0 {
+			n++
+		}
 	}
-	return "Connect " + ui.Plural(len(p.Drafts), "server", "servers")
+	if n == 1 {
+		return "Add server"
+	}
+	return "Add " + ui.Count(n) + " servers"
 }
 
 // step is the current step of the wizard.
@@ -1165,10 +1176,7 @@ func (p ServerConnectProps) submit() string {
 	if len(p.Added) > 0 || p.anyFailed() {
 		return "Retry"
 	}
-	if len(p.Drafts) == 1 {
-		return "Connect and add"
-	}
-	return "Connect and add all"
+	return p.addLabel()
 }
 
 func (p ServerConnectProps) anyFailed() bool {
@@ -1188,9 +1196,9 @@ func (d ServerDraft) called(n string) string {
 }
 
 func (d ServerDraft) secretHint() string {
-	hint := "Or the name of an environment variable of the gateway: ${GITHUB_TOKEN}."
+	hint := "Or an environment variable: ${GITHUB_TOKEN}."
 	if d.HasSecret {
-		hint += " Empty keeps what was pasted."
+		hint += " Leave empty to keep the pasted one."
 	}
 	return hint
 }

@@ -13,7 +13,7 @@ type ServerState struct {
 	Word string
 }
 
-// The kinds of states, which filter chips name, the worst first.
+// The kinds of states, as used by filter chips, worst first.
 const (
 	StateDown        = "down"
 	StateReconnect   = "reconnect"   // it was connected before
@@ -43,11 +43,11 @@ func StateOf(kind string) ServerState {
 	case StateOff:
 		return ServerState{kind, ui.Neutral, "Off"}
 	default:
-		return ServerState{StateOK, ui.OK, "OK"}
+		return ServerState{StateOK, ui.OK, "Up"}
 	}
 }
 
-// States returns every state, the worst first.
+// States returns all states, worst first.
 func States() []ServerState {
 	var all []ServerState
 	for _, kind := range []string{StateDown, StateReconnect, StateRefused, StateNoToken, StateUnconnected, StateUnread, StateOK, StateOff} {
@@ -56,15 +56,15 @@ func States() []ServerState {
 	return all
 }
 
-// authWords describes who may use an endpoint, by its authMode.
+// authWords returns the label of an authMode.
 func authWords(mode string) string {
 	switch mode {
 	case "none":
-		return "Anyone"
+		return "Open"
 	case "oauth":
-		return "People who sign in"
+		return "Sign-in"
 	}
-	return "Clients with a key"
+	return "API keys"
 }
 
 // sentence returns the text of a fault as a sentence.
@@ -85,9 +85,9 @@ func ended(s string) string {
 	return s
 }
 
-// fieldErrors returns the messages of a refused form for its summary. Each
+// fieldErrors returns the messages of a rejected form for its summary. Each
 // name is looked up as a field with the id prefix + name. Messages of other
-// names begin with the name.
+// names are prefixed with the name.
 func fieldErrors(prefix string, fields map[string]string, order ...string) []ui.FieldError {
 	var all []ui.FieldError
 	seen := map[string]bool{}

@@ -17,18 +17,18 @@ import (
 	"mcpgateway/views/ui"
 )
 
-// ServerProps are one server.
+// ServerProps describe one server.
 type ServerProps struct {
 	layout.Frame
 	Now     time.Time
 	Project layout.Project
 	Server  ServerRow
 	Detail  ServerDetail
-	Hidden  []HiddenTool // why some tools are not shown
-	Error   string       // of a refused deletion
+	Hidden  []HiddenTool // reasons for tools that clients do not see
+	Error   string       // of a rejected deletion
 }
 
-// ServerDetail is how a server is configured and what it said of itself.
+// ServerDetail holds the configuration of a server and what it reports about itself.
 type ServerDetail struct {
 	Transport, TransportUsed  string
 	AuthType                  string
@@ -39,7 +39,7 @@ type ServerDetail struct {
 	SessionMode               string
 	DefinitionPolicy          string
 	AllowedTools, DenyTools   []string
-	Implementation            string // name and version that it gives itself
+	Implementation            string // name and version that the server reports
 	ProtocolVersion           string
 	Instructions              string
 	Warnings                  []string
@@ -48,11 +48,11 @@ type ServerDetail struct {
 	OAuthClientID, OAuthScope string
 }
 
-// HiddenTool is how many tools of a server are not shown, and why.
+// HiddenTool is the number of tools that clients do not see for one reason.
 type HiddenTool struct {
 	Reason     string
 	Count      int
-	Reviewable bool // they wait for approval
+	Reviewable bool // they can be approved
 }
 
 // Server shows one server.
@@ -239,13 +239,13 @@ func Server(p ServerProps) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 11, "<p>Clients do not see its tools. Its settings stay.</p>")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 11, "<p>Clients don't see its tools. Settings stay.</p>")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Notice(ui.Neutral, "This server is switched off").Render(templ.WithChildren(ctx, templ_7745c5c3_Var8), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Notice(ui.Neutral, "This server is off").Render(templ.WithChildren(ctx, templ_7745c5c3_Var8), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -254,11 +254,11 @@ func Server(p ServerProps) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Stat(ui.StatProps{Label: "Tools shown", Value: ui.Count(p.Server.Tools), Hint: p.toolHint()}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Stat(ui.StatProps{Label: "Tools", Value: ui.Count(p.Server.Tools), Hint: p.toolHint()}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Stat(ui.StatProps{Label: "Typical answer", Value: millis(p.Server.MS), Hint: "median of the last hour"}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Stat(ui.StatProps{Label: "Median latency (1 h)", Value: millis(p.Server.MS)}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -393,8 +393,8 @@ func Server(p ServerProps) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				templ_7745c5c3_Err = ui.Facts([]ui.Fact{
-					{Label: "Allowed", Value: patternWords(p.Detail.AllowedTools, "All tools"), Mono: len(p.Detail.AllowedTools) > 0},
-					{Label: "Hidden", Value: patternWords(p.Detail.DenyTools, "None"), Mono: len(p.Detail.DenyTools) > 0},
+					{Label: "On", Value: patternWords(p.Detail.AllowedTools, "All tools"), Mono: len(p.Detail.AllowedTools) > 0},
+					{Label: "Off", Value: patternWords(p.Detail.DenyTools, "None"), Mono: len(p.Detail.DenyTools) > 0},
 				}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
@@ -469,7 +469,7 @@ func Server(p ServerProps) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Card(ui.CardProps{Title: "Instructions for models", Lead: "The server's instructions for models that use it."}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var17), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Card(ui.CardProps{Title: "Instructions for models", Lead: "Sent to clients as part of the project's instructions."}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var17), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -509,7 +509,7 @@ func Server(p ServerProps) templ.Component {
 func (p ServerProps) url(rest string) string { return paths.Server(p.Project.Slug, p.Server.ID) + rest }
 
 func (p ServerProps) filterLink() templ.Component {
-	label := "See the filter"
+	label := "Tool filter"
 	if p.Admin() {
 		label = "Choose tools"
 	}
@@ -532,12 +532,12 @@ func (p ServerProps) syncKind() ui.Kind {
 
 func (p ServerProps) toolHint() string {
 	if p.Server.Known == 0 {
-		return "no tools yet"
+		return ""
 	}
 	if p.Server.Tools == p.Server.Known {
-		return "all that it has"
+		return "all on"
 	}
-	return "of " + ui.Count(p.Server.Known) + " that it has"
+	return "of " + ui.Count(p.Server.Known) + " on"
 }
 
 func (p ServerProps) synced() string {
@@ -556,7 +556,7 @@ func (p ServerProps) lastTry() string {
 	return "last try " + ui.Ago(p.Now, *r.TriedAt) + ", failed"
 }
 
-// noTools describes the reason for which no tool is known.
+// noTools describes why no tools are stored.
 func (p ServerProps) noTools() string {
 	switch {
 	case p.Server.SyncedAt != nil:
@@ -569,9 +569,9 @@ func (p ServerProps) noTools() string {
 
 func (p ServerProps) switchLabel() string {
 	if p.Server.Enabled {
-		return "Switch off"
+		return "Turn off"
 	}
-	return "Switch on"
+	return "Turn on"
 }
 
 func (p ServerProps) wanted() string {
@@ -584,10 +584,10 @@ func (p ServerProps) wanted() string {
 func (p ServerProps) stops() []string {
 	stops := []string{"Its settings and stored credentials are deleted."}
 	if p.Server.Tools > 0 {
-		stops = append([]string{ui.Plural(p.Server.Tools, "tool disappears", "tools disappear") + " from the project at once; calls of " + p.Server.Alias + "__… are answered that there is no such tool."}, stops...)
+		stops = append([]string{"Its " + ui.Plural(p.Server.Tools, "tool disappears", "tools disappear") + " right away; calls to " + p.Server.Alias + "__… fail."}, stops...)
 	}
 	if p.Server.OAuth {
-		stops = append(stops, "The connection to the server ends.")
+		stops = append(stops, "The gateway signs out at its provider.")
 	}
 	return stops
 }
@@ -595,7 +595,7 @@ func (p ServerProps) stops() []string {
 func (p ServerProps) facts() []ui.Fact {
 	d := p.Detail
 	facts := []ui.Fact{
-		{Label: "Address", Value: ui.Clean(p.Server.URL), Mono: true},
+		{Label: "URL", Value: ui.Clean(p.Server.URL), Mono: true},
 		{Label: "Transport", Value: transportWords(d.Transport, d.TransportUsed)},
 		{Label: "Credentials", Value: d.credentials()},
 	}
@@ -606,13 +606,13 @@ func (p ServerProps) facts() []ui.Fact {
 		facts = append(facts, ui.Fact{Label: "Scopes", Value: ui.Clean(d.OAuthScope), Mono: true})
 	}
 	facts = append(facts,
-		ui.Fact{Label: "Longest call", Value: d.Timeout},
-		ui.Fact{Label: "Calls at once", Value: d.MaxConcurrent},
+		ui.Fact{Label: "Timeout", Value: d.Timeout},
+		ui.Fact{Label: "Maximum concurrent calls", Value: d.MaxConcurrent},
 		ui.Fact{Label: "Sessions", Value: sessionWords(d.SessionMode)},
-		ui.Fact{Label: "Changed tools", Value: policyWords(d.DefinitionPolicy)},
+		ui.Fact{Label: "New and changed tools", Value: policyWords(d.DefinitionPolicy)},
 	)
 	if d.Implementation != "" {
-		facts = append(facts, ui.Fact{Label: "Calls itself", Value: ui.Clean(d.Implementation)})
+		facts = append(facts, ui.Fact{Label: "Reported name", Value: ui.Clean(d.Implementation)})
 	}
 	if d.ProtocolVersion != "" {
 		facts = append(facts, ui.Fact{Label: "Protocol", Value: ui.Clean(d.ProtocolVersion)})
@@ -630,9 +630,9 @@ func (d ServerDetail) credentials() string {
 	case d.AuthType == "oauth":
 		parts = append(parts, "OAuth")
 	case d.AuthType == "bearer" && d.AuthBearer == "":
-		parts = append(parts, "Bearer token, which is missing")
+		parts = append(parts, "Bearer token missing")
 	case d.AuthType == "bearer" && d.AuthBearer == "stored":
-		parts = append(parts, "Bearer token, stored")
+		parts = append(parts, "Bearer token stored")
 	case d.AuthType == "bearer":
 		parts = append(parts, "Bearer token from "+ui.Clean(d.AuthBearer))
 	}
@@ -656,10 +656,10 @@ func patternWords(patterns []string, none string) string {
 }
 
 func transportWords(transport, used string) string {
-	words := map[string]string{"auto": "Detected automatically", "streamable-http": "Streamable HTTP", "sse": "HTTP+SSE"}
+	words := map[string]string{"auto": "Auto-detect", "streamable-http": "Streamable HTTP", "sse": "HTTP+SSE"}
 	text := words[transport]
 	if transport == "auto" && words[used] != "" && used != "auto" {
-		text += ": " + words[used]
+		text = words[used] + " (auto-detected)"
 	}
 	return text
 }
@@ -668,14 +668,14 @@ func sessionWords(mode string) string {
 	if mode == "per-client" {
 		return "One per client"
 	}
-	return "Shared by clients"
+	return "Shared by all clients"
 }
 
 func policyWords(policy string) string {
 	if policy == "approve" {
-		return "Hidden until approved"
+		return "Off until approved"
 	}
-	return "Shown at once"
+	return "On right away"
 }
 
 var _ = templruntime.GeneratedTemplate

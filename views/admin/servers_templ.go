@@ -17,13 +17,13 @@ import (
 	"mcpgateway/views/ui"
 )
 
-// ServersProps are the servers of a project.
+// ServersProps describe the servers of a project.
 type ServersProps struct {
 	layout.Frame
 	Now     time.Time
 	Project layout.Project
 	Query   string
-	State   string // the kind that is shown alone; empty for all
+	State   string // the state to filter by; empty for all
 	Chips   []ui.Chip
 	Rows    []ServerRow
 	Total   int // before the search
@@ -36,16 +36,16 @@ type ServerRow struct {
 	Enabled        bool
 	State          ServerState
 	Error          string     // of the last sync; empty after a success
-	Tools, Known   int        // shown to clients, and in all
-	MS             int64      // the median of its calls of the last hour; 0 when there are none
+	Tools, Known   int        // on, and in total
+	MS             int64      // median latency of the last hour; 0 without calls
 	SyncedAt       *time.Time // last successful sync; nil is never
 	TriedAt        *time.Time // last sync, successful or not; nil is never
-	Outage         *Outage    // nil while calls are sent to it
+	Outage         *Outage    // nil unless calls are paused
 }
 
-// Outage describes why and since when calls of a server are paused.
+// Outage describes since when and why calls to a server are paused.
 type Outage struct {
-	Since, NextProbe time.Time // the latter zero when the next call is tried
+	Since, NextProbe time.Time // NextProbe is zero if the next call is a probe
 	Reason           string
 }
 
@@ -112,7 +112,7 @@ func Servers(p ServersProps) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if p.Total > 0 {
-				templ_7745c5c3_Err = ui.SearchBox(ui.SearchProps{Action: paths.Servers(p.Project.Slug), Query: p.Query, Label: "Search servers", Placeholder: "Search by alias or address", Chips: p.Chips, Hidden: p.hidden(), Live: true}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.SearchBox(ui.SearchProps{Action: paths.Servers(p.Project.Slug), Query: p.Query, Label: "Search servers", Placeholder: "Search by alias or URL", Chips: p.Chips, Hidden: p.hidden(), Live: true}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -144,17 +144,17 @@ func Servers(p ServersProps) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			} else if p.Total > 0 {
-				templ_7745c5c3_Err = ui.Empty(ui.EmptyProps{Icon: "filter", Title: "No server is like this", Text: "Nothing fits the search and the filter.", ActionLabel: "Show all servers", ActionURL: paths.Servers(p.Project.Slug)}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Empty(ui.EmptyProps{Icon: "filter", Title: "No server matches", Text: "Clear the search or the filter.", ActionLabel: "Clear filters", ActionURL: paths.Servers(p.Project.Slug)}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			} else if p.Admin() {
-				templ_7745c5c3_Err = ui.Empty(ui.EmptyProps{Icon: "server", Title: "No server yet", Text: "Pick one from the catalog, or paste what you have: an address, or the JSON of a client.", ActionLabel: "Add a server", ActionURL: paths.NewServer(p.Project.Slug)}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Empty(ui.EmptyProps{Icon: "server", Title: "Add your first server", Text: "Paste a URL or the JSON of any client, or pick one from the catalog.", ActionLabel: "Add server", ActionURL: paths.NewServer(p.Project.Slug)}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = ui.Empty(ui.EmptyProps{Icon: "server", Title: "No server yet", Text: "Administrators add servers.", ActionLabel: "Look at the catalog", ActionURL: paths.Registry}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Empty(ui.EmptyProps{Icon: "server", Title: "No server yet", Text: "Ask an administrator to add one.", ActionLabel: "Browse catalog", ActionURL: paths.Registry}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -307,7 +307,7 @@ func serversTable(p ServersProps) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 15, "</td><td class=\"num\" data-label=\"Typical answer\">")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 15, "</td><td class=\"num\" data-label=\"Median latency\">")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -340,7 +340,7 @@ func serversTable(p ServersProps) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				if p.Admin() {
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 19, "<td data-label=\"In use\">")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 19, "<td data-label=\"On\">")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -383,8 +383,8 @@ func serversTable(p ServersProps) templ.Component {
 	})
 }
 
-// outageTimes renders since when calls of a server are paused, and when the
-// next one is sent.
+// outageTimes renders since when calls to a server are paused and the time of
+// the next probe.
 func outageTimes(now time.Time, o *Outage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -406,7 +406,7 @@ func outageTimes(now time.Time, o *Outage) templ.Component {
 			templ_7745c5c3_Var13 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 23, "Calls are paused since ")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 23, "Calls paused ")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -415,7 +415,7 @@ func outageTimes(now time.Time, o *Outage) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if o.NextProbe.After(now) {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 24, "; next try ")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 24, ". Next try ")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -424,7 +424,7 @@ func outageTimes(now time.Time, o *Outage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		} else {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 25, "; the next call is a try")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 25, ". The next call tests the connection.")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -434,19 +434,19 @@ func outageTimes(now time.Time, o *Outage) templ.Component {
 }
 
 func (p ServersProps) columns() []ui.Column {
-	columns := []ui.Column{{Label: "Server"}, {Label: "Status"}, {Label: "Tools", Num: true}, {Label: "Typical answer", Num: true}, {Label: "Last successful sync"}}
+	columns := []ui.Column{{Label: "Server"}, {Label: "Status"}, {Label: "Tools", Num: true}, {Label: "Median latency", Num: true}, {Label: "Last successful sync"}}
 	if p.Admin() {
-		columns = append(columns, ui.Column{Label: "In use"}, ui.Column{Label: "Actions", Hidden: true})
+		columns = append(columns, ui.Column{Label: "On"}, ui.Column{Label: "Actions", Hidden: true})
 	}
 	return columns
 }
 
-// connects reports whether authorizing the gateway is the next step.
+// connects reports whether the next step is to authorize the gateway.
 func (r ServerRow) connects() bool {
 	return r.OAuth && (r.State.Kind == StateReconnect || r.State.Kind == StateUnconnected)
 }
 
-// connectLabel is what authorizing the gateway is called.
+// connectLabel returns the label of the link that authorizes the gateway.
 func (r ServerRow) connectLabel() string {
 	if r.State.Kind == StateUnconnected {
 		return "Connect"
@@ -454,8 +454,8 @@ func (r ServerRow) connectLabel() string {
 	return "Reconnect"
 }
 
-// toolCount returns how many tools clients see, and of how many when some are
-// not shown.
+// toolCount returns the number of tools that are on, with the total if some are
+// off.
 func (r ServerRow) toolCount() string {
 	if r.Tools == r.Known {
 		return ui.Count(r.Known)

@@ -13,13 +13,13 @@ import (
 	"mcpgateway/views/ui"
 )
 
-// SettingsProps are the facts of this gateway. They are set by its environment
-// and not in the browser.
+// SettingsProps describe the configuration of this gateway, which only its
+// environment sets.
 type SettingsProps struct {
 	layout.Frame
 	Groups []SettingsGroup
 	Fresh  bool   // this process has received all recent changes
-	Since  string // when it did, in words
+	Since  string // time of the last received change, in words
 }
 
 // SettingsGroup is a group of facts.
@@ -29,7 +29,7 @@ type SettingsGroup struct {
 	Facts []ui.Fact
 }
 
-// Settings shows how this gateway is set up.
+// Settings renders the configuration of this gateway.
 func Settings(p SettingsProps) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -75,13 +75,13 @@ func Settings(p SettingsProps) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = ui.LinkButton(ui.LinkProps{Label: "API description", URL: "/api/openapi.json", Icon: "code"}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.LinkButton(ui.LinkProps{Label: "API reference", URL: "/api/openapi.json", Icon: "code"}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.PageHead(ui.PageHeadProps{Title: "Settings", Lead: "How this gateway is set up. Its environment says so when it starts; here it can be looked up."}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.PageHead(ui.PageHeadProps{Title: "Settings", Lead: "Read-only; set by environment variables."}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -115,13 +115,13 @@ func Settings(p SettingsProps) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, " and serves the configuration of that time.</p>")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, " and still serves that configuration.</p>")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Notice(ui.Warn, "This process may be behind").Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Notice(ui.Warn, "This process may lag behind").Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

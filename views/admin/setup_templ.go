@@ -14,18 +14,18 @@ import (
 	"mcpgateway/views/ui"
 )
 
-// SetupProps are what the first administrator has entered so far.
+// SetupProps describe the form of the first administrator.
 type SetupProps struct {
 	layout.Frame
-	Token      string // the one-time code, from the address or typed
+	Token      string // the setup code, from the URL or entered
 	Email      string
 	Name       string
 	OffersDemo bool
-	Demo       bool              // whether the demo project is wanted
-	Errors     map[string]string // by the names of fields
+	Demo       bool              // create the demo project
+	Errors     map[string]string // by field name
 }
 
-// Setup makes the first administrator.
+// Setup renders the form that creates the first administrator.
 func Setup(p SetupProps) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -59,7 +59,7 @@ func Setup(p SetupProps) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<section class=\"card narrow sign-in stack\" aria-labelledby=\"setup\"><div class=\"stack tight\"><h1 id=\"setup\">Create the first administrator</h1><p class=\"lead\">You will manage projects and invite others. This page works once.</p></div><form class=\"form\" method=\"post\" action=\"")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<section class=\"card narrow sign-in stack\" aria-labelledby=\"setup\"><div class=\"stack tight\"><h1 id=\"setup\">Create your admin account</h1><p class=\"lead\">You'll manage projects and invite people. This page works only once.</p></div><form class=\"form\" method=\"post\" action=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -99,13 +99,13 @@ func Setup(p SetupProps) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = ui.Field(ui.FieldProps{Name: "token", Label: "One-time code", Required: true, Mono: true, Value: p.Token, Error: sentence(p.Errors["token"]), MaxLength: 200,
-					Hint: "The program logs an address with this code when it starts. `gateway admin setup-link` prints a new one."}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Field(ui.FieldProps{Name: "token", Label: "Setup code", Required: true, Mono: true, Value: p.Token, Error: sentence(p.Errors["token"]), MaxLength: 200,
+					Hint: "Printed in the log at start. Lost it? Run gateway admin setup-link."}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.EmailField, Name: "email", Label: "E-mail", Value: p.Email, Required: true, Autocomplete: "username", Error: sentence(p.Errors["email"]), MaxLength: 254}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.EmailField, Name: "email", Label: "Email", Value: p.Email, Required: true, Autocomplete: "username", Error: sentence(p.Errors["email"]), MaxLength: 254}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -117,13 +117,13 @@ func Setup(p SetupProps) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.SecretField, Name: "again", Label: "Password again", Required: true, Autocomplete: "new-password", Error: sentence(p.Errors["again"])}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.SecretField, Name: "again", Label: "Repeat password", Required: true, Autocomplete: "new-password", Error: sentence(p.Errors["again"])}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			if p.OffersDemo {
-				templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.CheckField, Name: "demo", Value: "1", Label: "Load the demo project", Checked: p.Demo,
-					Hint: "Two small MCP servers inside this gateway, to try everything with. Anyone on this machine can call them without a key. The project can be deleted at any time."}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.CheckField, Name: "demo", Value: "1", Label: "Add a demo project", Checked: p.Demo,
+					Hint: "Two small built-in servers to try things out. Anyone on this machine can call them without a key. Delete it any time."}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -140,7 +140,7 @@ func Setup(p SetupProps) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = ui.Button(ui.ButtonProps{Label: "Create administrator", Kind: ui.Primary}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Button(ui.ButtonProps{Label: "Create account", Kind: ui.Primary}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

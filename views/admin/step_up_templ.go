@@ -14,19 +14,19 @@ import (
 	"mcpgateway/views/ui"
 )
 
-// StepUpProps are how a person can prove again who they are.
+// StepUpProps describe how the user can confirm their identity.
 type StepUpProps struct {
 	layout.Frame
 	Next        string // the page to go back to
-	Form        string // the token of the form that is carried out after this; may be empty
+	Form        string // token of the form to submit afterwards; may be empty
 	Act         string // what that form does, as "create a key"; may be empty
-	Password    bool   // the person has one
-	Provider    string // what the identity provider is called; empty without one
+	Password    bool   // the user has a password
+	Provider    string // name of the identity provider; may be empty
 	ProviderURL string
-	Errors      map[string]string // by the names of fields
+	Errors      map[string]string // by field name
 }
 
-// StepUp asks who is signed in to prove again who they are.
+// StepUp renders the page that confirms the identity of the signed-in user.
 func StepUp(p StepUpProps) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -261,7 +261,7 @@ func StepUp(p StepUpProps) templ.Component {
 	})
 }
 
-// lead is why the page asks.
+// lead describes why the confirmation is required.
 func (p StepUpProps) lead() string {
 	if p.Act == "" {
 		return "You're about to change keys, passwords or credentials. Nothing you typed is lost."
@@ -269,7 +269,7 @@ func (p StepUpProps) lead() string {
 	return "You're about to " + p.Act + ". Nothing you typed is lost."
 }
 
-// email returns the address of who is signed in.
+// email returns the email address of the signed-in user.
 func (p StepUpProps) email() string {
 	if p.Person == nil {
 		return ""

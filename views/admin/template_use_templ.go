@@ -14,7 +14,7 @@ import (
 	"mcpgateway/views/ui"
 )
 
-// TemplateUseProps are the form that makes a project of a template.
+// TemplateUseProps describe the form that creates a project from a template.
 type TemplateUseProps struct {
 	layout.Frame
 	Slug, Title       string // of the template
@@ -23,13 +23,13 @@ type TemplateUseProps struct {
 	Errors            map[string]string
 }
 
-// TemplateServer is a server that a template names.
+// TemplateServer is a server of a template.
 type TemplateServer struct {
 	Name, Title string
-	Refused     string // why it is not added; empty when it is
+	Refused     string // why it isn't added; may be empty
 }
 
-// TemplateUse makes a project of a template.
+// TemplateUse renders the form that creates a project from a template.
 func TemplateUse(p TemplateUseProps) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -63,7 +63,7 @@ func TemplateUse(p TemplateUseProps) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = ui.PageHead(ui.PageHeadProps{Title: "Use " + ui.Clean(p.Title), Lead: "A new project with the servers of the template. They stay switched off until you have connected them.", BackLabel: "Template", BackURL: paths.Template(p.Slug)}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.PageHead(ui.PageHeadProps{Title: "Use " + ui.Clean(p.Title), Lead: "Creates a project with these servers, turned off until you connect them.", BackLabel: "Template", BackURL: paths.Template(p.Slug)}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -178,11 +178,11 @@ func TemplateUse(p TemplateUseProps) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.Field(ui.FieldProps{Name: "name", Label: "Name of the project", Value: p.Name, Required: true, MaxLength: 100, Error: sentence(p.Errors["name"])}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Field(ui.FieldProps{Name: "name", Label: "Project name", Value: p.Name, Required: true, MaxLength: 100, Error: sentence(p.Errors["name"])}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.Field(ui.FieldProps{Name: "projectSlug", Label: "Short name in the address", Value: p.ProjectSlug, Mono: true, MaxLength: 64, Hint: "Left empty, it follows from the name.", Error: sentence(p.Errors["projectSlug"])}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Field(ui.FieldProps{Name: "projectSlug", Label: "URL slug", Value: p.ProjectSlug, Mono: true, MaxLength: 64, Hint: "Leave empty to derive it from the name.", Error: sentence(p.Errors["projectSlug"])}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -16,26 +16,26 @@ import (
 	"mcpgateway/views/ui"
 )
 
-// ToolReviewProps are the definitions that wait for approval.
+// ToolReviewProps describe the definitions to approve.
 type ToolReviewProps struct {
 	layout.Frame
 	Project layout.Project
-	Query   string // which tools are reviewed; empty for all
+	Query   string // filter of the tools; empty for all
 	Tools   []ReviewedTool
-	Total   int // those of further pages too
+	Total   int // number on all pages
 	BackURL string
 }
 
-// ReviewedTool is one definition that waits for approval.
+// ReviewedTool is one definition to approve.
 type ReviewedTool struct {
 	Row        ToolRow
-	Hash       string // of the definition that is shown
+	Hash       string // of the shown definition
 	Changed    bool   // it replaces an older one
 	Parameters []string
 	Changes    []ui.DiffLine
 }
 
-// ToolReview shows definitions that wait for approval, and approves them.
+// ToolReview renders the definitions to approve.
 func ToolReview(p ToolReviewProps) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -78,7 +78,7 @@ func ToolReview(p ToolReviewProps) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if len(p.Tools) == 0 {
-				templ_7745c5c3_Err = ui.Empty(ui.EmptyProps{Icon: "check", Title: "No tool is waiting for approval", Text: "New and changed tools of servers that need approval show up here.", ActionLabel: "Go to the tools", ActionURL: paths.Tools(p.Project.Slug)}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Empty(ui.EmptyProps{Icon: "check", Title: "No tools to approve", Text: "New and changed tools of servers that need approval show up here.", ActionLabel: "Go to tools", ActionURL: paths.Tools(p.Project.Slug)}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -268,7 +268,7 @@ func reviewedRow(p ToolReviewProps, t ReviewedTool) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if t.Row.Hidden {
-			templ_7745c5c3_Err = ui.Badge(ui.Warn, "hidden characters").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Badge(ui.Warn, "Hidden characters").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -319,7 +319,7 @@ func reviewedRow(p ToolReviewProps, t ReviewedTool) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Diff("The definition before and now", t.Changes).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Diff("Previous and current definition", t.Changes).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -371,7 +371,7 @@ func (t ReviewedTool) parameters() string {
 	return ui.Clean("Parameters: " + strings.Join(t.Parameters, ", "))
 }
 
-// lead is the number of tools to review, in words.
+// lead describes the number of tools to review.
 func (p ToolReviewProps) lead() string {
 	text := ui.Plural(p.Total, "tool is", "tools are") + " waiting for approval."
 	if p.Query != "" {

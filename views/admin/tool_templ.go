@@ -14,24 +14,24 @@ import (
 	"mcpgateway/views/ui"
 )
 
-// ToolProps are one tool of a project.
+// ToolProps describe one tool of a project.
 type ToolProps struct {
 	layout.Frame
 	Project     layout.Project
 	Row         ToolRow
-	Reason      string // why clients do not see it; may be empty
-	Approvable  bool   // its definition waits for approval
+	Reason      string // why clients don't see it; may be empty
+	Approvable  bool   // its definition can be approved
 	Hash        string // of its definition
 	Repairs     []string
 	Annotations []ui.Fact
 	Input       []byte // raw schemas; may be nil
 	Output      []byte
-	Definition  string        // as JSON, indented
-	Changes     []ui.DiffLine // since it was approved, or by its last change; empty when there were none
+	Definition  string        // as indented JSON
+	Changes     []ui.DiffLine // since the approved version, or by the last change; may be empty
 	Try         TryProps
 }
 
-// Tool shows one tool and calls it.
+// Tool renders one tool with its Playground.
 func Tool(p ToolProps) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -114,7 +114,7 @@ func Tool(p ToolProps) templ.Component {
 				}
 				ctx = templ.InitializeContext(ctx)
 				if p.Row.Description == "" {
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, "<p class=\"muted\">The server says nothing about it.</p>")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, "<p class=\"muted\">No description.</p>")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -165,7 +165,7 @@ func Tool(p ToolProps) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Card(ui.CardProps{Title: "What it does"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Card(ui.CardProps{Title: "Description"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -187,7 +187,7 @@ func Tool(p ToolProps) templ.Component {
 						return templ_7745c5c3_Err
 					}
 				} else {
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 10, "<p class=\"muted\">None.</p>")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 10, "<p class=\"muted\">None</p>")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -235,7 +235,7 @@ func Tool(p ToolProps) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = ui.Diff("The definition before and now", p.Changes).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Diff("Previous and current definition", p.Changes).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -258,7 +258,7 @@ func Tool(p ToolProps) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 11, "<details><summary class=\"small muted\">As clients get it</summary>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 11, "<details><summary class=\"small muted\">As clients see it</summary>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -307,9 +307,9 @@ func Tool(p ToolProps) templ.Component {
 // changedSince describes what the definition is compared with.
 func (p ToolProps) changedSince() string {
 	if p.Approvable {
-		return "Compared with the approved definition, or the first one seen."
+		return "Compared with the approved version."
 	}
-	return "Compared with the definition before its last change."
+	return "Compared with the previous version."
 }
 
 func toolNotices(p ToolProps) templ.Component {
@@ -346,19 +346,19 @@ func toolNotices(p ToolProps) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 15, "<p>The tools of this server are pinned: clients do not see this one until an administrator has read its description and parameters.</p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 15, "<p>Clients won't see it until you approve its description and parameters.</p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				if p.Admin() {
-					templ_7745c5c3_Err = ui.ActionForm(ui.ActionProps{Action: paths.Tool(p.Project.Slug, p.Row.Name) + "/approve", CSRF: p.CSRF(), Label: "Approve this definition", Icon: "check", Kind: ui.Primary, Hidden: []ui.Pair{{Name: "hash", Value: p.Hash}}}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.ActionForm(ui.ActionProps{Action: paths.Tool(p.Project.Slug, p.Row.Name) + "/approve", CSRF: p.CSRF(), Label: "Approve", Icon: "check", Kind: ui.Primary, Hidden: []ui.Pair{{Name: "hash", Value: p.Hash}}}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Notice(ui.Warn, "This definition is new and waits for approval").Render(templ.WithChildren(ctx, templ_7745c5c3_Var11), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Notice(ui.Warn, "New tool, to approve").Render(templ.WithChildren(ctx, templ_7745c5c3_Var11), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -394,7 +394,7 @@ func toolNotices(p ToolProps) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Notice(ui.Neutral, "Clients do not see this tool").Render(templ.WithChildren(ctx, templ_7745c5c3_Var12), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Notice(ui.Neutral, "Clients don't see this tool").Render(templ.WithChildren(ctx, templ_7745c5c3_Var12), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -412,13 +412,13 @@ func toolNotices(p ToolProps) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 18, "<p>They can carry instructions that people do not see and models read. They are taken out of this page.</p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 18, "<p>They can carry instructions that only models read. We've removed them from this page.</p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Notice(ui.Warn, "Its texts hold hidden characters").Render(templ.WithChildren(ctx, templ_7745c5c3_Var14), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Notice(ui.Warn, "Hidden characters found").Render(templ.WithChildren(ctx, templ_7745c5c3_Var14), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -436,7 +436,7 @@ func toolNotices(p ToolProps) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 19, "<p>Some clients refuse such tools. A shorter alias of the server, or a limit of names in the settings of the project, helps.</p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 19, "<p>Some clients reject long names. Use a shorter alias, or set a name limit in project settings.</p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -489,7 +489,7 @@ func toolNotices(p ToolProps) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Notice(ui.Neutral, "Its definition was repaired for clients").Render(templ.WithChildren(ctx, templ_7745c5c3_Var16), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Notice(ui.Neutral, "We adjusted its definition for clients").Render(templ.WithChildren(ctx, templ_7745c5c3_Var16), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -500,9 +500,9 @@ func toolNotices(p ToolProps) templ.Component {
 
 func (p ToolProps) switchLabel() string {
 	if p.Row.State.On {
-		return "Disable"
+		return "Turn off"
 	}
-	return "Enable"
+	return "Turn on"
 }
 
 var _ = templruntime.GeneratedTemplate

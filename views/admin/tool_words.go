@@ -18,7 +18,7 @@ type ToolState struct {
 	Switchable bool // the switch of the tool alone decides
 }
 
-// The kinds of states of a tool, which filter chips name.
+// The kinds of states of a tool, as used by filter chips.
 const (
 	ToolEnabled = "enabled"
 	ToolOff     = "off"
@@ -30,28 +30,28 @@ const (
 func ToolStateOf(kind string) ToolState {
 	switch kind {
 	case ToolEnabled:
-		return ToolState{kind, ui.OK, "Enabled", true, true}
+		return ToolState{kind, ui.OK, "On", true, true}
 	case ToolOff:
 		return ToolState{kind, ui.Neutral, "Off", false, true}
 	case ToolChanged:
-		return ToolState{kind, ui.Warn, "Needs approval", false, false}
+		return ToolState{kind, ui.Warn, "To approve", false, false}
 	default:
 		return ToolState{ToolHidden, ui.Neutral, "Hidden", false, false}
 	}
 }
 
-// ToolStates returns every kind of state with what its chip is called.
+// ToolStates returns every kind of state with the label of its chip.
 func ToolStates() [][2]string {
-	return [][2]string{{ToolEnabled, "Enabled"}, {ToolOff, "Off"}, {ToolChanged, "Needs approval"}, {ToolHidden, "Hidden"}}
+	return [][2]string{{ToolEnabled, "On"}, {ToolOff, "Off"}, {ToolChanged, "To approve"}, {ToolHidden, "Hidden"}}
 }
 
-// Lengths of names above which clients are known to refuse a tool.
+// Name lengths above which some clients reject a tool.
 const (
 	longName    = 64
 	tooLongName = 128
 )
 
-// LongNameWords describes the problem with the length of a tool's name, or returns "".
+// LongNameWords returns a warning if a tool name is too long, else "".
 func LongNameWords(name string) string {
 	switch n := len(name); {
 	case n > tooLongName:
@@ -71,13 +71,12 @@ func (p ToolsProps) columns() []ui.Column {
 	return columns
 }
 
-// anyWaiting reports whether a tool on the page waits for approval.
+// anyWaiting reports whether a tool on the page can be approved.
 func (p ToolsProps) anyWaiting() bool {
 	return slices.ContainsFunc(p.Rows, func(row ToolRow) bool { return row.State.Kind == ToolChanged })
 }
 
-// reviewURL returns the page on which the tools that match a query and wait for
-// approval are approved.
+// reviewURL returns the URL of the review page for the tools that match query.
 func reviewURL(slug, query string) string {
 	if query == "" {
 		return paths.ToolReview(slug)
@@ -101,7 +100,7 @@ func truth(b bool) string {
 	return "false"
 }
 
-// elseText returns text, or other when it is empty.
+// elseText returns text, or other if text is empty.
 func elseText(text, other string) string {
 	if text == "" {
 		return other

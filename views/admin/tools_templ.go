@@ -14,7 +14,7 @@ import (
 	"mcpgateway/views/ui"
 )
 
-// ToolsProps are the tools of a project.
+// ToolsProps describe the tools of a project.
 type ToolsProps struct {
 	layout.Frame
 	Project layout.Project
@@ -23,28 +23,28 @@ type ToolsProps struct {
 	Chips   []ui.Chip
 	Rows    []ToolRow
 	Found   int
-	Total   int // whatever is searched for
+	Total   int // ignoring the query
 	First   int // number of the first row, from 1
 	Servers int
-	BackURL string // this page with its query, to come back to
-	Waiting int    // tools that match and wait for approval
+	BackURL string // URL of this page with its query
+	Waiting int    // matching tools to approve
 	Pager   ui.PagerProps
 }
 
 // ToolRow is one tool.
 type ToolRow struct {
 	Name        string // alias__tool
-	Listed      string // the name that clients see
+	Listed      string // the name seen by clients
 	Title       string // may be empty
 	Description string
 	Server      string
 	Parameters  int
 	State       ToolState
-	Hidden      bool   // its texts hold hidden characters
-	LongName    string // what is wrong with the length of its name; may be empty
+	Hidden      bool   // its texts contain hidden characters
+	LongName    string // warning about a long name; may be empty
 }
 
-// Tools lists the tools of a project, those that clients do not see as well.
+// Tools renders the tools of a project, including those that clients do not see.
 func Tools(p ToolsProps) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -93,7 +93,7 @@ func Tools(p ToolsProps) templ.Component {
 				}
 			} else {
 				templ_7745c5c3_Err = ui.SearchBox(ui.SearchProps{
-					Action: paths.Tools(p.Project.Slug), Name: "query", Query: p.Query, Label: "Search tools", Placeholder: "issue server:github readonly:true", Chips: p.Chips, Error: p.Problem, Live: true,
+					Action: paths.Tools(p.Project.Slug), Name: "query", Query: p.Query, Label: "Search tools", Placeholder: "Search tools, e.g. issue readonly:true", Chips: p.Chips, Error: p.Problem, Live: true,
 				}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
@@ -103,7 +103,7 @@ func Tools(p ToolsProps) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				if len(p.Rows) == 0 {
-					templ_7745c5c3_Err = ui.Empty(ui.EmptyProps{Icon: "search", Title: "No tool fits", Text: "Names, descriptions and parameters are searched.", ActionLabel: "Show all tools", ActionURL: paths.Tools(p.Project.Slug)}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Empty(ui.EmptyProps{Icon: "search", Title: "No tool matches", Text: "Try another word; names, descriptions and parameters are searched.", ActionLabel: "Clear filters", ActionURL: paths.Tools(p.Project.Slug)}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -224,17 +224,17 @@ func noTools(p ToolsProps) templ.Component {
 		}
 		ctx = templ.ClearChildren(ctx)
 		if p.Servers == 0 && p.Admin() {
-			templ_7745c5c3_Err = ui.Empty(ui.EmptyProps{Icon: "wrench", Title: "No tools yet", Text: "Tools come from MCP servers.", ActionLabel: "Add a server", ActionURL: paths.NewServer(p.Project.Slug)}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Empty(ui.EmptyProps{Icon: "wrench", Title: "No tools yet", Text: "Add a server to get tools.", ActionLabel: "Add server", ActionURL: paths.NewServer(p.Project.Slug)}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		} else if p.Servers == 0 {
-			templ_7745c5c3_Err = ui.Empty(ui.EmptyProps{Icon: "wrench", Title: "No tools yet", Text: "Tools come from MCP servers, and this project has none."}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Empty(ui.EmptyProps{Icon: "wrench", Title: "No tools yet", Text: "This project has no servers yet."}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		} else {
-			templ_7745c5c3_Err = ui.Empty(ui.EmptyProps{Icon: "wrench", Title: "No tools yet", Text: "The servers of this project have not been read, or have no tools.", ActionLabel: "See the servers", ActionURL: paths.Servers(p.Project.Slug)}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Empty(ui.EmptyProps{Icon: "wrench", Title: "No tools yet", Text: "Its servers haven't responded yet, or offer none.", ActionLabel: "Go to servers", ActionURL: paths.Servers(p.Project.Slug)}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -337,7 +337,7 @@ func toolRow(p ToolsProps, row ToolRow, i int) templ.Component {
 			}
 		}
 		if row.Hidden {
-			templ_7745c5c3_Err = ui.Badge(ui.Warn, "hidden characters").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Badge(ui.Warn, "Hidden characters").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -602,11 +602,11 @@ func toolsBulk(p ToolsProps) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = ui.Button(ui.ButtonProps{Label: "Enable", Name: "enabled", Value: "true", Small: true}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Button(ui.ButtonProps{Label: "Turn on", Name: "enabled", Value: "true", Small: true}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.Button(ui.ButtonProps{Label: "Disable", Name: "enabled", Value: "false", Small: true}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Button(ui.ButtonProps{Label: "Turn off", Name: "enabled", Value: "false", Small: true}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -13,13 +13,13 @@ import (
 	"strconv"
 )
 
-// TryProps are the Playground of a tool.
+// TryProps describe the Playground of a tool.
 type TryProps struct {
-	URL     string // where the call is posted to
+	URL     string // the URL that the form posts to
 	CSRF    string
-	AsJSON  bool   // the arguments are typed as raw JSON
-	Typed   string // the raw JSON that was typed
-	Problem string // what is wrong with it; may be empty
+	AsJSON  bool   // the arguments are edited as raw JSON
+	Typed   string // the raw JSON, as entered
+	Problem string // error in Typed; may be empty
 	Plain   string // why there is no form; may be empty
 	Fields  []ArgField
 	Result  *TryResult // nil before the first call
@@ -30,17 +30,17 @@ type TryResult struct {
 	OK         bool
 	Word       string // "OK", "Tool error" or "Failed"
 	MS         int64
-	Message    string // of a failure
-	Code       string // of a failure; may be empty
+	Message    string // error message
+	Code       string // error code; may be empty
 	RequestID  string
 	Progress   []TryProgress
-	Oddities   []string // where it is not what a tool's result is
+	Oddities   []string // violations of the MCP specification
 	Blocks     []TryBlock
 	Structured []ui.Node
-	Raw        string // the whole answer as JSON, cut where it is long
+	Raw        string // the full result as JSON, truncated when long
 }
 
-// TryProgress is what the tool said of its progress while it ran.
+// TryProgress is one progress notification of a running tool.
 type TryProgress struct {
 	MS   int64 // since the start of the call
 	Text string
@@ -55,7 +55,7 @@ type TryBlock struct {
 	Cut   bool   // the text is truncated
 }
 
-// try is the Playground.
+// try renders the Playground.
 func try(p TryProps) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -77,7 +77,7 @@ func try(p TryProps) templ.Component {
 			templ_7745c5c3_Var1 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<section class=\"card\" id=\"try\" aria-labelledby=\"try-title\"><div class=\"card-head\"><h2 id=\"try-title\">Playground</h2><p class=\"muted small\">Calls the tool for real, as a client of this project would.</p></div><try-form>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<section class=\"card\" id=\"try\" aria-labelledby=\"try-title\"><div class=\"card-head\"><h2 id=\"try-title\">Playground</h2><p class=\"muted small\">Makes a real call, like a client would.</p></div><try-form>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -183,12 +183,12 @@ func try(p TryProps) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				if !p.AsJSON {
-					templ_7745c5c3_Err = ui.Button(ui.ButtonProps{Label: "Type JSON", Icon: "code", Kind: ui.Quiet, Attrs: templ.Attributes{"name": "turn", "value": "json", "formaction": p.URL + "#try", "formnovalidate": true}}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Button(ui.ButtonProps{Label: "Edit as JSON", Icon: "code", Kind: ui.Quiet, Attrs: templ.Attributes{"name": "turn", "value": "json", "formaction": p.URL + "#try", "formnovalidate": true}}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 				} else if p.Plain == "" {
-					templ_7745c5c3_Err = ui.Button(ui.ButtonProps{Label: "Fill in a form", Kind: ui.Quiet, Attrs: templ.Attributes{"name": "turn", "value": "form", "formaction": p.URL + "#try", "formnovalidate": true}}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Button(ui.ButtonProps{Label: "Use form", Kind: ui.Quiet, Attrs: templ.Attributes{"name": "turn", "value": "form", "formaction": p.URL + "#try", "formnovalidate": true}}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -205,7 +205,7 @@ func try(p TryProps) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.LiveForm(ui.LiveFormProps{Part: "try", Steps: "What the tool says of its progress", Stop: "Cancel"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.LiveForm(ui.LiveFormProps{Part: "try", Steps: "Tool progress", Stop: "Cancel"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -397,7 +397,7 @@ func argument(f ArgField) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Button(ui.ButtonProps{Label: "Add another", Icon: "plus", Small: true, Type: "button", Attrs: templ.Attributes{"data-add": argID(f.Name) + "-row"}}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Button(ui.ButtonProps{Label: "Add item", Icon: "plus", Small: true, Type: "button", Attrs: templ.Attributes{"data-add": argID(f.Name) + "-row"}}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -771,15 +771,15 @@ func TryOutcome(r TryResult) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var27 string
-			templ_7745c5c3_Var27, templ_7745c5c3_Err = templ.JoinStringErrs(ui.Plural(len(r.Progress), "step", "steps"))
+			templ_7745c5c3_Var27, templ_7745c5c3_Err = templ.JoinStringErrs(ui.Plural(len(r.Progress), "progress update", "progress updates"))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/try.templ`, Line: 193, Col: 72}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/try.templ`, Line: 193, Col: 94}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var27))
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 59, " on the way</summary><ol class=\"small\" aria-label=\"Progress\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 59, "</summary><ol class=\"small\" aria-label=\"Progress\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -882,14 +882,14 @@ func TryOutcome(r TryResult) templ.Component {
 						return templ_7745c5c3_Err
 					}
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 69, " <p class=\"muted small\">Request <span class=\"mono\">")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 69, " <p class=\"muted small\">Request ID <span class=\"mono\">")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var34 string
 				templ_7745c5c3_Var34, templ_7745c5c3_Err = templ.JoinStringErrs(r.RequestID)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/try.templ`, Line: 209, Col: 67}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/try.templ`, Line: 209, Col: 70}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var34))
 				if templ_7745c5c3_Err != nil {
@@ -901,7 +901,7 @@ func TryOutcome(r TryResult) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Notice(ui.Bad, "The call failed").Render(templ.WithChildren(ctx, templ_7745c5c3_Var30), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Notice(ui.Bad, "Call failed").Render(templ.WithChildren(ctx, templ_7745c5c3_Var30), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -919,7 +919,7 @@ func TryOutcome(r TryResult) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 71, "<p>The server sent what MCP does not allow. It is passed on unchanged.</p><ul>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 71, "<p>It breaks the MCP specification. We pass it on unchanged.</p><ul>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -948,7 +948,7 @@ func TryOutcome(r TryResult) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Notice(ui.Warn, "Clients may refuse this result").Render(templ.WithChildren(ctx, templ_7745c5c3_Var35), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Notice(ui.Warn, "Some clients may reject this result").Render(templ.WithChildren(ctx, templ_7745c5c3_Var35), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -970,11 +970,11 @@ func TryOutcome(r TryResult) templ.Component {
 			}
 		}
 		if r.Raw != "" {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 76, "<details><summary class=\"small muted\">The whole answer</summary>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 76, "<details><summary class=\"small muted\">Raw result</summary>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Snippet("Answer", r.Raw).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Snippet("Raw result", r.Raw).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1057,7 +1057,7 @@ func tryBlock(b TryBlock) templ.Component {
 			}
 		}
 		if b.Cut {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 83, "<p class=\"muted small\">Only the beginning of the text is shown.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 83, "<p class=\"muted small\">Showing the first part only.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -58,8 +58,8 @@ func (pageLinks) Transform(doc *ast.Document, _ text.Reader, _ parser.Context) {
 	})
 }
 
-// headingIDs gives headings the ids that forges give them. A heading that is
-// only an error code has the code itself.
+// headingIDs generates the ids of headings like GitHub. A heading that is only an
+// error code has the code as its id.
 type headingIDs struct{ used map[string]int }
 
 var (

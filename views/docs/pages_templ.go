@@ -580,7 +580,7 @@ func searchBox(query string) templ.Component {
 	})
 }
 
-// Found is a part of a page that a search found.
+// Found is a matching part of a page.
 type Found struct {
 	URL, Page, Heading, Excerpt string
 }

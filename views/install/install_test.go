@@ -22,7 +22,7 @@ func texts(tabs []ui.SnippetTab) map[string]string {
 	return m
 }
 
-func TestSnippetsOfARemoteServer(t *testing.T) {
+func TestRemoteSnippets(t *testing.T) {
 	const address = "https://mcp.example.com/mcp?a=1&b=2"
 	for _, tc := range []struct {
 		name   string
@@ -59,7 +59,7 @@ func TestSnippetsOfARemoteServer(t *testing.T) {
 			for label, want := range tc.want {
 				text, ok := got[label]
 				if !ok {
-					t.Fatalf("there is no %s", label)
+					t.Fatalf("no snippet for %s", label)
 				}
 				if strings.HasPrefix(want, "{") {
 					text = compact(t, text)
@@ -83,13 +83,13 @@ func compact(t *testing.T, text string) string {
 	return strings.TrimSpace(b.String())
 }
 
-func TestLinksIntoEditorsHoldNoKey(t *testing.T) {
+func TestEditorLinksHaveNoKey(t *testing.T) {
 	for _, tab := range (install.Remote{Name: "docs", URL: "https://x.example/mcp?q=a b+c", Key: "Bearer API_KEY"}).Tabs() {
 		if tab.LinkURL == "" {
 			continue
 		}
 		if ui.URL(tab.LinkURL) == "about:invalid" {
-			t.Errorf("%s is no link for a page", tab.LinkURL)
+			t.Errorf("%s is not a valid link", tab.LinkURL)
 		}
 		u, err := url.Parse(tab.LinkURL)
 		if err != nil {
@@ -100,23 +100,23 @@ func TestLinksIntoEditorsHoldNoKey(t *testing.T) {
 		case "cursor":
 			config, err := base64.StdEncoding.DecodeString(u.Query().Get("config"))
 			if err != nil || string(config) != `{"url":"https://x.example/mcp?q=a b+c"}` {
-				t.Errorf("Cursor gets %s, %v", config, err)
+				t.Errorf("Cursor config = %s, %v", config, err)
 			}
 			plain = string(config)
 		case "vscode":
 			config, err := url.PathUnescape(u.RawQuery)
 			if err != nil || config != `{"name":"docs","type":"http","url":"https://x.example/mcp?q=a b+c"}` {
-				t.Errorf("VS Code gets %s, %v", config, err)
+				t.Errorf("VS Code config = %s, %v", config, err)
 			}
 			plain = config
 		}
 		if strings.Contains(plain, "API_KEY") || strings.Contains(plain, "header") {
-			t.Errorf("%s tells the key's place", plain)
+			t.Errorf("%s reveals the key header", plain)
 		}
 	}
 }
 
-func TestSnippetsOfALocalServer(t *testing.T) {
+func TestLocalSnippets(t *testing.T) {
 	for _, tc := range []struct {
 		server install.Local
 		want   string // the command; empty: nothing is known
@@ -152,7 +152,7 @@ func TestSnippetsOfALocalServer(t *testing.T) {
 	}
 }
 
-func TestAPastedLineIsOneCommand(t *testing.T) {
+func TestShellQuoting(t *testing.T) {
 	const evil = `https://x.example/'; touch "$HOME" $(id) ` + "`id`" + ` & | > < * ? \ !#`
 	for _, tab := range (install.Remote{Name: "docs", URL: evil, Key: "API_KEY", In: "X'Key"}).Tabs() {
 		if tab.Label != "Claude Code" && tab.Label != "curl" {
@@ -169,7 +169,7 @@ func TestAPastedLineIsOneCommand(t *testing.T) {
 			found = found || w == evil
 		}
 		if !found {
-			t.Errorf("%s: the words are %q", tab.Label, words)
+			t.Errorf("%s: words = %q", tab.Label, words)
 		}
 	}
 }

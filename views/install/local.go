@@ -8,15 +8,14 @@ import (
 
 // Local is a server that clients start as a program.
 type Local struct {
-	Name    string // that the client shall give it
+	Name    string // name in the client
 	Kind    string // npm, pypi or oci
-	Package string // as its registry names it
+	Package string // name in its registry
 	Secrets []string
 }
 
-// Tabs returns the snippets of the clients for the server. It returns nothing
-// when how to start it is not known, or when the package's name would be read
-// as something else by the program that fetches it.
+// Tabs returns the snippets of all clients for the server. It returns nil if the
+// kind is unknown, or if the package manager could misinterpret the package name.
 func (l Local) Tabs() []ui.SnippetTab {
 	command := l.command()
 	if command == nil {
@@ -24,7 +23,7 @@ func (l Local) Tabs() []ui.SnippetTab {
 	}
 	note := strings.TrimSpace(l.secretNote())
 	return []ui.SnippetTab{
-		{Label: "Command", Text: l.shell(command), Note: strings.TrimSpace("The server then speaks on its standard input and output. " + note)},
+		{Label: "Command", Text: l.shell(command), Note: strings.TrimSpace("The server then uses its standard input and output. " + note)},
 		{Label: "Claude Code", Text: l.claudeCode(command), Note: note},
 		{Label: "Claude Desktop", Text: servers("mcpServers", l.Name, l.entry(command)), Note: "In claude_desktop_config.json." + l.secretNote()},
 		{Label: "Cursor", Text: servers("mcpServers", l.Name, l.entry(command)), Note: "In ~/.cursor/mcp.json." + l.secretNote()},
@@ -33,7 +32,7 @@ func (l Local) Tabs() []ui.SnippetTab {
 	}
 }
 
-// command is the program with its arguments, without values of secrets.
+// command returns the program with its arguments, without secret values.
 func (l Local) command() []string {
 	if l.Package == "" || strings.HasPrefix(l.Package, "-") || ui.Hidden(l.Package) || strings.ContainsAny(l.Package, " \t\n") {
 		return nil
@@ -59,9 +58,9 @@ func (l Local) secretNote() string {
 	case 0:
 		return ""
 	case 1:
-		return " Put the value in the place of VALUE."
+		return " Replace VALUE with the value."
 	}
-	return " Put your values in the places of VALUE."
+	return " Replace each VALUE with your value."
 }
 
 func (l Local) shell(command []string) string {
@@ -80,7 +79,7 @@ func (l Local) claudeCode(command []string) string {
 	return strings.Join(append(append(parts, "--"), words(command)...), " ")
 }
 
-// entry is the server in a JSON snippet.
+// entry returns the server for a JSON snippet.
 func (l Local) entry(command []string) object {
 	entry := object{{"command", command[0]}, {"args", command[1:]}}
 	if len(l.Secrets) == 0 {

@@ -8,18 +8,18 @@ import (
 	"mcpgateway/views/ui"
 )
 
-// Remote is a server that clients reach by its address.
+// Remote is a server that clients reach at a URL.
 type Remote struct {
-	Name  string // that the client shall give it: letters, digits, "-", "_" and "."
+	Name  string // name in the client: letters, digits, "-", "_" and "."
 	URL   string
-	SSE   bool   // it speaks the older HTTP+SSE only
-	Key   string // what the client sends to be let in, such as "Bearer API_KEY"; empty: nothing
+	SSE   bool   // only the older HTTP+SSE transport
+	Key   string // header value with the key, such as "Bearer API_KEY"; may be empty
 	In    string // the header that carries the key; Authorization unless it is set
 	OAuth bool   // the client starts the sign-in
 }
 
-// Tabs returns the snippets of the clients for the server, each with where it
-// belongs.
+// Tabs returns the snippets of all clients for the server, each with a note on
+// where to put it.
 func (r Remote) Tabs() []ui.SnippetTab {
 	return []ui.SnippetTab{
 		{Label: "Claude Code", Text: r.claudeCode(), Note: r.claudeCodeNote()},
@@ -30,11 +30,11 @@ func (r Remote) Tabs() []ui.SnippetTab {
 		{Label: "Gemini CLI", Text: servers("mcpServers", r.Name, object{{r.pick("url", "httpUrl"), r.URL}}.with(r.headers())), Note: "In ~/.gemini/settings.json." + r.keyNote()},
 		{Label: "Cline", Text: servers("mcpServers", r.Name, object{{"url", r.URL}, {"type", r.pick("sse", "streamableHttp")}}.with(r.headers())), Note: "In cline_mcp_settings.json." + r.keyNote()},
 		{Label: "Codex", Text: r.codex(), Note: r.codexNote()},
-		{Label: "curl", Text: r.curl(), Note: "The first message of a session; what comes back says what the server can do."},
+		{Label: "curl", Text: r.curl(), Note: "The first message of a session. The response lists what the server supports."},
 	}
 }
 
-// pick returns what belongs to the server's transport.
+// pick returns the argument for the server's transport.
 func (r Remote) pick(sse, http string) string {
 	if r.SSE {
 		return sse
@@ -49,7 +49,7 @@ func (r Remote) header() string {
 	return r.In
 }
 
-// headers are the headers of a JSON snippet, or nothing.
+// headers returns the headers of a JSON snippet, or nil.
 func (r Remote) headers() object {
 	if r.Key == "" {
 		return nil
@@ -61,7 +61,7 @@ func (r Remote) headers() object {
 func (r Remote) keyNote() string {
 	switch {
 	case r.Key != "":
-		return " Put your key in the place of API_KEY."
+		return " Replace API_KEY with your key."
 	case r.OAuth:
 		return " The client opens the sign-in page when it connects."
 	}
@@ -70,7 +70,7 @@ func (r Remote) keyNote() string {
 
 func (r Remote) inputNote() string {
 	if r.Key != "" {
-		return " The editor asks for the key and keeps it."
+		return " The editor prompts for the key and stores it."
 	}
 	return r.keyNote()
 }
@@ -91,9 +91,9 @@ func (r Remote) claudeCodeNote() string {
 }
 
 func (r Remote) connectorNote() string {
-	note := "Settings, Connectors, Add custom connector: name it " + r.Name + " and give it this address."
+	note := "Settings, Connectors, Add custom connector: name it " + r.Name + " and enter this URL."
 	if r.Key != "" {
-		note += " Connectors cannot hold a key, and this server asks for one: use it through a project endpoint with OAuth, or another client."
+		note += " Connectors can't send a key, which this server requires. Use a project endpoint with OAuth, or another client."
 	}
 	return note
 }
@@ -141,7 +141,7 @@ func (r Remote) codex() string {
 func (r Remote) codexNote() string {
 	switch {
 	case r.SSE:
-		return "Codex speaks Streamable HTTP only, and this server does not. A project endpoint translates: add the server to a project and connect Codex to that."
+		return "Codex supports only Streamable HTTP, which this server doesn't offer. Add the server to a project and connect Codex to the project."
 	case r.Key != "":
 		return "In ~/.codex/config.toml. Codex reads the key from the environment variable " + EnvironmentName(r.Name) + "."
 	case r.OAuth:
@@ -150,7 +150,7 @@ func (r Remote) codexNote() string {
 	return "In ~/.codex/config.toml."
 }
 
-// greeting is the first message of a session.
+// greeting is the initialize request of a session.
 const greeting = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"curl","version":"1.0"}}}`
 
 func (r Remote) curl() string {
@@ -164,5 +164,5 @@ func (r Remote) curl() string {
 	return strings.Join(append(lines, "-H 'Content-Type: application/json'", "-H 'Accept: application/json, text/event-stream'", "-d "+word(greeting)), " \\\n  ")
 }
 
-// escape returns s for one place in a link, where a "+" would not be a space.
+// escape escapes s for a link in which "+" does not mean a space.
 func escape(s string) string { return strings.ReplaceAll(url.QueryEscape(s), "+", "%20") }

@@ -33,17 +33,17 @@ func (o object) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// line returns a value as JSON on one line. The values of this package are
-// texts, booleans and lists and objects of them, which can always be written.
+// line returns a value as JSON on one line. Encoding cannot fail, because the
+// values of this package are strings, booleans, lists and objects.
 func line(value any) string { return encoded(value, "") }
 
-// text returns a value as JSON for people.
+// text returns a value as indented JSON.
 func text(value any) string { return encoded(value, "  ") }
 
 func encoded(value any, indent string) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false) // & in an address shall stay readable; templ escapes it for the page
+	e.SetEscapeHTML(false) // keeps & in URLs readable; templ escapes it for the page
 	e.SetIndent("", indent)
 	if err := e.Encode(value); err != nil {
 		return ""
@@ -51,7 +51,7 @@ func encoded(value any, indent string) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// servers is the file of a client with one server under a key.
+// servers returns the configuration file of a client with one server under a key.
 func servers(key, name string, server object) string {
 	return text(object{{key, object{{name, server}}}})
 }

@@ -1,2 +1,2 @@
-// Package kit is the page that shows every part of views/ui in every state.
+// Package kit holds a page with every component of views/ui in every state.
 package kit

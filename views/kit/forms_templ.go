@@ -63,7 +63,7 @@ func forms() templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.EmailField, Name: "email", Label: "E-mail", Autocomplete: "email", Hint: "Only used to sign in."}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.EmailField, Name: "email", Label: "Email", Autocomplete: "email", Hint: "Only used to sign in."}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -75,11 +75,11 @@ func forms() templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.NumberField, Name: "timeout", Label: "Time-out in ms", Value: "60000", Min: "1", Max: "600000", Required: true}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.NumberField, Name: "timeout", Label: "Timeout (ms)", Value: "60000", Min: "1", Max: "600000", Required: true}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.SelectField, Name: "transport", Label: "Transport", Value: "auto", Required: true, Options: []ui.Option{{Value: "auto", Label: "Find out"}, {Value: "sse", Label: "HTTP+SSE"}}}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.SelectField, Name: "transport", Label: "Transport", Value: "auto", Required: true, Options: []ui.Option{{Value: "auto", Label: "Auto-detect"}, {Value: "sse", Label: "HTTP+SSE"}}}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -95,14 +95,14 @@ func forms() templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.CheckField, Name: "agree", Label: "I have stored the key"}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.CheckField, Name: "agree", Label: "I saved the key"}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.RadioField, Name: "authMode", Label: "Who may connect", Value: "api_key", Options: []ui.Option{
-				{Value: "api_key", Label: "Clients with a key", Hint: "Create keys and hand them out."},
-				{Value: "oauth", Label: "People who sign in", Hint: "Clients ask them in the browser."},
-				{Value: "none", Label: "Anyone", Hint: "For trials on your own machine."},
+			templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.RadioField, Name: "authMode", Label: "Clients sign in with", Value: "api_key", Options: []ui.Option{
+				{Value: "api_key", Label: "API keys", Hint: "Create keys and hand them out."},
+				{Value: "oauth", Label: "Sign-in (OAuth)", Hint: "Clients open the sign-in page in the browser."},
+				{Value: "none", Label: "Open", Hint: "No authentication. Only for testing."},
 			}}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
@@ -167,7 +167,7 @@ func forms() templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.FormErrors([]ui.FieldError{{FieldID: "r-alias", Message: "The alias is taken"}, {FieldID: "r-url", Message: "The address is not https"}}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.FormErrors([]ui.FieldError{{FieldID: "r-alias", Message: "The alias is taken"}, {FieldID: "r-url", Message: "The URL is not https"}}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -175,7 +175,7 @@ func forms() templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.URLField, Name: "url", ID: "r-url", Label: "Address", Value: "http://mcp.example.com", Required: true, Hint: "The remote MCP endpoint.", Error: "Only https addresses can be reached from here."}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.URLField, Name: "url", ID: "r-url", Label: "URL", Value: "http://mcp.example.com", Required: true, Hint: "The remote MCP endpoint.", Error: "Use an https URL."}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -187,7 +187,7 @@ func forms() templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.CheckField, Name: "agree", ID: "r-agree", Label: "Anyone who can reach this endpoint acts with these credentials", Error: "This has to be confirmed."}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.CheckField, Name: "agree", ID: "r-agree", Label: "I understand that anyone who can reach this endpoint uses these credentials", Error: "Confirm this to continue."}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -225,7 +225,7 @@ func forms() templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Card(ui.CardProps{Title: "A refused form"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Card(ui.CardProps{Title: "A rejected form"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -319,7 +319,7 @@ func code() templ.Component {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Err = ui.Facts([]ui.Fact{
-				{Label: "Address", Value: "https://mcp.example.com/v1", Mono: true}, {Label: "Publisher", Value: "Example", URL: "https://example.com/"},
+				{Label: "URL", Value: "https://mcp.example.com/v1", Mono: true}, {Label: "Publisher", Value: "Example", URL: "https://example.com/"},
 				{Label: "Transport", Value: "Streamable HTTP"}, {Label: "Last error"},
 			}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
@@ -585,7 +585,7 @@ func logs() templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.LiveLog("live", "Calls as they come", "/kit/live").Render(templ.WithChildren(ctx, templ_7745c5c3_Var18), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.LiveLog("live", "Incoming calls", "/kit/live").Render(templ.WithChildren(ctx, templ_7745c5c3_Var18), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -13,10 +13,10 @@ import (
 	"mcpgateway/views/ui"
 )
 
-// Props are what the page needs.
+// Props describe the page.
 type Props struct{ layout.Frame }
 
-// Page shows every part in every state.
+// Page renders every component in every state.
 func Page(p Props) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -705,13 +705,13 @@ func lists() templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 41, "<a href=\"/kit\">Add a server by its address</a>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 41, "<a href=\"/kit\">Add a server by its URL</a>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Empty(ui.EmptyProps{Icon: "inbox", Title: "No servers yet", Text: "Add the first server, or start from a template that sets up several.", ActionLabel: "Start from a template", ActionURL: "/templates"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var21), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Empty(ui.EmptyProps{Icon: "inbox", Title: "No servers yet", Text: "Add your first server, or start from a template.", ActionLabel: "Start from a template", ActionURL: "/templates"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var21), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -740,7 +740,7 @@ func messages() templ.Component {
 			templ_7745c5c3_Var22 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = ui.Toast(ui.OK, "The server was added: 26 tools.").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Toast(ui.OK, "Server added with 26 tools.").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -748,11 +748,11 @@ func messages() templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.Toast(ui.Warn, "The server was added, but reading its tools failed.").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Toast(ui.Warn, "Server added, but we couldn't connect.").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.Toast(ui.Bad, "The server could not be reached.").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Toast(ui.Bad, "We couldn't reach the server.").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -772,7 +772,7 @@ func messages() templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 43, "<p>A client needs the address and a key.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 43, "<p>A client needs the endpoint and a key.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -794,7 +794,7 @@ func messages() templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 44, "<p>This project needs no key, and its servers act with stored credentials. <a href=\"/kit\">Require a key</a></p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 44, "<p>This project is open, and its servers use stored credentials. <a href=\"/kit\">Require a key</a></p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -816,7 +816,7 @@ func messages() templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 45, "<p>Everything answered.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 45, "<p>Everything is up.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -826,7 +826,7 @@ func messages() templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.ErrorState("jira could not be reached: connection refused", "01234567-89ab-4cde-8f01-23456789abcd", "/kit").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.ErrorState("jira couldn't be reached: connection refused", "01234567-89ab-4cde-8f01-23456789abcd", "/kit").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1022,13 +1022,13 @@ func buttons() templ.Component {
 			}
 			templ_7745c5c3_Err = ui.Confirm(ui.ConfirmProps{
 				ID: "delete", Label: "Delete project", Title: "Delete Acme dev?", Icon: "trash-2", Action: "/kit", CSRF: "token", TypeName: "acme-dev",
-				Stops:  []string{"Its endpoint answers 404 at once.", "3 keys stop working.", "4 servers and their credentials are forgotten."},
+				Stops:  []string{"The endpoint stops working for every client.", "3 keys stop working.", "4 servers and their credentials are deleted."},
 				Hidden: []ui.Pair{{Name: "slug", Value: "acme-dev"}},
 			}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Confirm(ui.ConfirmProps{ID: "revoke", Label: "Revoke", Title: "Revoke the key laptop?", Action: "/kit", CSRF: "token", Small: true, Stops: []string{"Clients with this key are refused within a second."}}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Confirm(ui.ConfirmProps{ID: "revoke", Label: "Revoke", Title: "Revoke the key laptop?", Action: "/kit", CSRF: "token", Small: true, Stops: []string{"Clients using this key are rejected right away."}}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

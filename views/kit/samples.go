@@ -7,8 +7,7 @@ import (
 	"mcpgateway/views/ui"
 )
 
-// noon is the moment of everything on the page, so that it always looks the
-// same.
+// noon is the fixed time of all samples, so that the page always looks the same.
 var noon = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 
 type tool struct {
@@ -52,7 +51,7 @@ func hours(values ...float64) []ui.Point {
 func LogRows() []ui.LogRowProps {
 	return []ui.LogRowProps{
 		{At: noon, AtText: "12:00:00", Title: "github__create_issue", Text: "laptop", Word: "OK", Tone: ui.OK, Note: "412 ms", URL: "/kit"},
-		{At: noon, AtText: "11:59:41", Title: "jira__transition_issue", Text: "The server did not answer in time.", Word: "Failed", Tone: ui.Bad, Note: "60 s", URL: "/kit"},
+		{At: noon, AtText: "11:59:41", Title: "jira__transition_issue", Text: "The server didn't respond in time.", Word: "Failed", Tone: ui.Bad, Note: "60 s", URL: "/kit"},
 		{At: noon, AtText: "11:58:02", Title: "notion__query_database", Word: "Reconnect", Tone: ui.Warn, Note: "3 ms"},
 	}
 }

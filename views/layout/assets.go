@@ -2,8 +2,8 @@ package layout
 
 import "context"
 
-// Assets are the addresses of the files that pages load. An empty address
-// leaves its file out.
+// Assets are the URLs of the files that pages load. A file with an empty URL is
+// not loaded.
 type Assets struct {
 	CSS    string
 	Icon   string // of the window
@@ -12,8 +12,8 @@ type Assets struct {
 	HTMX   string
 }
 
-// NewAssets returns the addresses that url gives to the files of the folder
-// static.
+// NewAssets returns the URLs of the files in the folder static. url returns the URL
+// of a file.
 func NewAssets(url func(name string) string) Assets {
 	return Assets{
 		CSS: url("css/app.css"), Icon: url("icon.svg"), Sprite: url("icons.svg"),
@@ -23,13 +23,13 @@ func NewAssets(url func(name string) string) Assets {
 
 type assetsKey struct{}
 
-// WithAssets returns a context in which Icon finds the sprite. Shell and Page
-// do this for what they hold; fragments that are rendered on their own need it.
+// WithAssets returns a context in which Icon finds the sprite. Shell and Page call
+// it for their children; fragments rendered separately require it.
 func WithAssets(ctx context.Context, assets Assets) context.Context {
 	return context.WithValue(ctx, assetsKey{}, assets)
 }
 
-// sprite returns the address of the icons, or "" outside a frame.
+// sprite returns the URL of the icons, or "" outside a frame.
 func sprite(ctx context.Context) string {
 	assets, _ := ctx.Value(assetsKey{}).(Assets)
 	return assets.Sprite

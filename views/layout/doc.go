@@ -1,4 +1,3 @@
-// Package layout is the frame of every page: the side bar of the
-// administration, the top bar of the pages for visitors, and the bar of tabs
-// of a project.
+// Package layout renders the frame of every page: the side bar of the admin pages,
+// the top bar of the public pages, and the tabs of a project.
 package layout

@@ -34,7 +34,7 @@ func (f Frame) CSRF() string {
 func (f Frame) Admin() bool { return f.Person != nil && f.Person.Role == RoleAdmin }
 
 // RoleAdmin is the role that may change things, RoleMember the one that has no
-// access to the administration.
+// access to the admin pages.
 const (
 	RoleAdmin  = "admin"
 	RoleMember = "member"
@@ -48,7 +48,7 @@ type Person struct {
 	CSRF  string // the token of the session's forms
 }
 
-// called returns the name, or the e-mail address of a person without one.
+// called returns the name, or the email address of a user without a name.
 func (p Person) called() string {
 	if p.Name == "" {
 		return p.Email
@@ -74,11 +74,11 @@ const (
 	SectionAccount     Section = "account"
 )
 
-// Banner is a standing message above every page.
+// Banner is a persistent message above every page.
 type Banner struct {
 	Tone      string // "", "ok", "warn" or "bad"
 	Text      string
-	LinkLabel string // with LinkURL, what can be done about it; may be empty
+	LinkLabel string // with LinkURL, a link to the next step; may be empty
 	LinkURL   string
 }
 
@@ -86,22 +86,21 @@ type Banner struct {
 type Flash struct {
 	Tone      string // "", "ok", "warn" or "bad"
 	Text      string
-	LinkLabel string `json:",omitempty"` // with LinkURL, what can be done about it
+	LinkLabel string `json:",omitempty"` // with LinkURL, a link to the next step
 	LinkURL   string `json:",omitempty"`
 	Undo      string `json:",omitempty"` // token of the form that takes the action back
 }
 
-// Shell returns the frame of the administration around its children: the side
-// bar, banners and the result of the last action.
+// Shell renders its children in the frame of the admin pages: the side bar, banners
+// and the result of the last action.
 func Shell(f Frame) templ.Component { return framed(f, shell(f)) }
 
-// Page returns the frame of the pages for visitors around its children: the
-// top bar, banners and the result of the last action.
+// Page renders its children in the frame of the public pages: the top bar, banners
+// and the result of the last action.
 func Page(f Frame) templ.Component { return framed(f, page(f)) }
 
-// ForPerson returns the frame that a person is used to: the administration's,
-// or that of the pages for visitors for members, who have no access to it, and
-// for visitors.
+// ForPerson returns Shell for users with access to the admin pages, and Page for
+// members and visitors.
 func ForPerson(f Frame) templ.Component {
 	if f.Person == nil || f.Person.Role == RoleMember {
 		return Page(f)

@@ -15,7 +15,7 @@ func frame() layout.Frame {
 	return layout.Frame{Assets: layout.NewAssets(func(name string) string { return "/static/hash/" + name }), Title: "People"}
 }
 
-func TestFramesLoadTheirFiles(t *testing.T) {
+func TestFrameAssets(t *testing.T) {
 	for name, c := range frames(frame()) {
 		html := draw(t, c)
 		for _, want := range []string{
@@ -30,7 +30,7 @@ func TestFramesLoadTheirFiles(t *testing.T) {
 	}
 }
 
-func TestFramesEscapeEveryText(t *testing.T) {
+func TestFrameEscapesText(t *testing.T) {
 	f := frame()
 	f.Title, f.Description, f.CanonicalURL = hostile, hostile, hostile
 	f.Person = &layout.Person{Name: hostile, Email: hostile, Role: hostile, CSRF: hostile}
@@ -41,7 +41,7 @@ func TestFramesEscapeEveryText(t *testing.T) {
 		html := draw(t, c)
 		for _, raw := range []string{"<script>", "javascript:"} {
 			if strings.Contains(html, raw) {
-				t.Errorf("%s holds %q:\n%s", name, raw, html)
+				t.Errorf("%s contains %q:\n%s", name, raw, html)
 			}
 		}
 		if got := strings.Count(html, "</title>"); got != 1 {
@@ -50,7 +50,7 @@ func TestFramesEscapeEveryText(t *testing.T) {
 	}
 }
 
-func TestDataForSearchEnginesCannotEndItsElement(t *testing.T) {
+func TestJSONLDEscapesScriptEnd(t *testing.T) {
 	html := draw(t, layout.JSONLD(map[string]string{"name": hostile}))
 	if !strings.HasPrefix(html, `<script type="application/ld+json">`) || strings.Count(html, "<") != 2 {
 		t.Errorf("got %s", html)
@@ -84,16 +84,16 @@ func TestFrameShowsSignedInUser(t *testing.T) {
 				continue
 			}
 			if got := strings.Contains(html, what); got != want {
-				t.Errorf("%+v: the page holds %s: %t, want %t", tc.person, what, got, want)
+				t.Errorf("%+v: page contains %s = %t, want %t", tc.person, what, got, want)
 			}
 		}
 		if !strings.Contains(html, tc.shown) {
-			t.Errorf("%+v: the page lacks %s", tc.person, tc.shown)
+			t.Errorf("%+v: page lacks %s", tc.person, tc.shown)
 		}
 	}
 }
 
-func TestTheNavigationMarksWhereThePageIs(t *testing.T) {
+func TestNavigationMarksSection(t *testing.T) {
 	for section, url := range map[layout.Section]string{
 		layout.SectionProjects: "/admin", layout.SectionConnections: "/admin/connections", layout.SectionCatalog: "/admin/catalog",
 		layout.SectionAudit: "/admin/audit", layout.SectionPeople: "/admin/people", layout.SectionSettings: "/admin/settings",
@@ -115,7 +115,7 @@ func TestTheNavigationMarksWhereThePageIs(t *testing.T) {
 	}
 }
 
-func TestProjectHeadLeadsToEveryTab(t *testing.T) {
+func TestProjectHeadTabs(t *testing.T) {
 	for tab, url := range map[layout.ProjectTab]string{
 		layout.TabConnect: "/admin/projects/acme", layout.TabServers: "/admin/projects/acme/servers", layout.TabTools: "/admin/projects/acme/tools",
 		layout.TabKeys: "/admin/projects/acme/keys", layout.TabCodeMode: "/admin/projects/acme/code-mode",
@@ -128,7 +128,7 @@ func TestProjectHeadLeadsToEveryTab(t *testing.T) {
 	}
 }
 
-func TestIconsNeedAFrameOrItsAssets(t *testing.T) {
+func TestIconAssets(t *testing.T) {
 	var b strings.Builder
 	ctx := layout.WithAssets(t.Context(), layout.Assets{Sprite: "/static/icons.svg"})
 	if err := layout.Icon("copy").Render(ctx, &b); err != nil {

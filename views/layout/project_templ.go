@@ -10,13 +10,13 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "mcpgateway/views/paths"
 
-// Project heads the pages of a project.
+// Project describes the heading of the pages of a project.
 type Project struct {
 	Slug     string
-	Name     string // may be empty: the slug stands for it
+	Name     string // may be empty; the slug is shown instead
 	Tab      ProjectTab
 	Tone     string // of Status: "", "ok", "warn" or "bad"
-	Status   string // how its servers are, in a word or two; may be empty
+	Status   string // status of its servers; may be empty
 	AuthMode string // may be empty
 }
 
@@ -27,7 +27,20 @@ func (p Project) called() string {
 	return p.Name
 }
 
-// url returns the address of a tab.
+// authWord returns the label of the authMode.
+func (p Project) authWord() string {
+	switch p.AuthMode {
+	case "api_key":
+		return "Keys"
+	case "oauth":
+		return "Sign-in"
+	case "none":
+		return "Open"
+	}
+	return p.AuthMode
+}
+
+// url returns the URL of a tab.
 func (p Project) url(tab ProjectTab) string {
 	base := paths.Project(p.Slug)
 	if tab == TabConnect {
@@ -36,7 +49,7 @@ func (p Project) url(tab ProjectTab) string {
 	return base + "/" + string(tab)
 }
 
-// ProjectTab is a page of a project; its text is the last part of its address.
+// ProjectTab is a page of a project, named by the last segment of its URL.
 type ProjectTab string
 
 // The tabs of a project.
@@ -63,7 +76,7 @@ func projectTabs() []struct {
 	}
 }
 
-// ProjectHead is the heading of a project's page with its tabs. Its children
+// ProjectHead renders the heading of a project's page with its tabs. Its children
 // are the buttons at the end of the heading.
 func ProjectHead(p Project) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
@@ -93,7 +106,7 @@ func ProjectHead(p Project) templ.Component {
 		var templ_7745c5c3_Var2 string
 		templ_7745c5c3_Var2, templ_7745c5c3_Err = templ.JoinStringErrs(p.called())
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `layout/project.templ`, Line: 63, Col: 19}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `layout/project.templ`, Line: 76, Col: 19}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var2))
 		if templ_7745c5c3_Err != nil {
@@ -129,7 +142,7 @@ func ProjectHead(p Project) templ.Component {
 			var templ_7745c5c3_Var5 string
 			templ_7745c5c3_Var5, templ_7745c5c3_Err = templ.JoinStringErrs(p.Status)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `layout/project.templ`, Line: 65, Col: 53}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `layout/project.templ`, Line: 78, Col: 53}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var5))
 			if templ_7745c5c3_Err != nil {
@@ -141,14 +154,14 @@ func ProjectHead(p Project) templ.Component {
 			}
 		}
 		if p.AuthMode != "" {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, "<span class=\"badge mono\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, "<span class=\"badge\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var6 string
-			templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs(p.AuthMode)
+			templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs(p.authWord())
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `layout/project.templ`, Line: 68, Col: 41}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `layout/project.templ`, Line: 81, Col: 38}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var6))
 			if templ_7745c5c3_Err != nil {
@@ -179,7 +192,7 @@ func ProjectHead(p Project) templ.Component {
 			var templ_7745c5c3_Var7 templ.SafeURL
 			templ_7745c5c3_Var7, templ_7745c5c3_Err = templ.JoinURLErrs(templ.URL(p.url(t.tab)))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `layout/project.templ`, Line: 77, Col: 35}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `layout/project.templ`, Line: 90, Col: 35}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var7))
 			if templ_7745c5c3_Err != nil {
@@ -202,7 +215,7 @@ func ProjectHead(p Project) templ.Component {
 			var templ_7745c5c3_Var8 string
 			templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.JoinStringErrs(t.label)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `layout/project.templ`, Line: 81, Col: 14}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `layout/project.templ`, Line: 94, Col: 14}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var8))
 			if templ_7745c5c3_Err != nil {

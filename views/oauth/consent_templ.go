@@ -17,11 +17,11 @@ import (
 // ConsentProps describe the request for consent.
 type ConsentProps struct {
 	layout.Frame
-	ClientName   string // as the client calls itself; may be empty
+	ClientName   string // self-reported; may be empty
 	ClientID     string
-	ClientHost   string // that vouches for the client; empty for one that registered itself
-	RedirectName string // where the answer goes
-	Local        bool   // to a program on the person's computer
+	ClientHost   string // host of the client metadata document; empty for a self-registered client
+	RedirectName string // target of the redirect
+	Local        bool   // the target is a program on the user's computer
 	Projects     []ProjectChoice
 	Named        bool // the client named the project
 	Scopes       []string
@@ -29,7 +29,7 @@ type ConsentProps struct {
 	GrantsURL    string
 }
 
-// ProjectChoice is a project that the client may be let into.
+// ProjectChoice is a project that the user can authorize the client for.
 type ProjectChoice struct {
 	ID, Slug, Name string
 	Tools          int
@@ -69,20 +69,20 @@ func Consent(p ConsentProps) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<section class=\"card narrow stack\" aria-labelledby=\"consent\"><h1 id=\"consent\" class=\"break\">Let ")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<section class=\"card narrow stack\" aria-labelledby=\"consent\"><h1 id=\"consent\" class=\"break\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var3 string
-			templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinStringErrs(p.client())
+			templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinStringErrs(p.title())
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `oauth/consent.templ`, Line: 34, Col: 50}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `oauth/consent.templ`, Line: 34, Col: 45}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var3))
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, " in?</h1><p class=\"break\"><strong>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, "</h1><p class=\"break\"><strong>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -136,7 +136,7 @@ func Consent(p ConsentProps) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, "in your name. Its name is not verified. Continue only if you just connected this client.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, "on your behalf. Its name is not verified. Continue only if you just connected this app.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -157,19 +157,19 @@ func Consent(p ConsentProps) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, "<p>Any program on this computer can send this request. Continue only if you started the connection yourself.</p>")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, "<p>Any app on this computer could ask. Continue only if you started this.</p>")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Notice(ui.Warn, "The answer goes to a program on this computer").Render(templ.WithChildren(ctx, templ_7745c5c3_Var7), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Notice(ui.Warn, "Redirects to an app on this computer").Render(templ.WithChildren(ctx, templ_7745c5c3_Var7), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			}
 			if len(p.Projects) == 0 {
-				templ_7745c5c3_Err = ui.Empty(ui.EmptyProps{Icon: "lock", Title: "There is no project for you", Text: "No project with sign-in for clients lets you in. Ask an administrator to make you a member of one."}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Empty(ui.EmptyProps{Icon: "lock", Title: "No project lets you in yet", Text: "Ask an administrator to add you to one."}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -218,7 +218,7 @@ func Consent(p ConsentProps) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 14, "<div class=\"stack tight\"><h2>It will be able to</h2><ul class=\"stack tight\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 14, "<div class=\"stack tight\"><h2>This lets it</h2><ul class=\"stack tight\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -267,7 +267,7 @@ func Consent(p ConsentProps) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.Button(ui.ButtonProps{Label: "Refuse", Name: "decision", Value: "refuse", Attrs: templ.Attributes{"formnovalidate": true}}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Button(ui.ButtonProps{Label: "Deny", Name: "decision", Value: "refuse", Attrs: templ.Attributes{"formnovalidate": true}}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -277,20 +277,20 @@ func Consent(p ConsentProps) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 19, "</form><p class=\"muted small\">You are signed in as ")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 19, "</form><p class=\"muted small\">You're signed in as ")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var12 string
 			templ_7745c5c3_Var12, templ_7745c5c3_Err = templ.JoinStringErrs(p.who())
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `oauth/consent.templ`, Line: 75, Col: 34}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `oauth/consent.templ`, Line: 75, Col: 33}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var12))
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 20, ". You can take access away at any time.</p><p class=\"small\"><a href=\"")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 20, ". You can remove access any time.</p><p class=\"small\"><a href=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -303,7 +303,7 @@ func Consent(p ConsentProps) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 21, "\">Clients with access</a></p></section>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 21, "\">My apps</a></p></section>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -317,7 +317,15 @@ func Consent(p ConsentProps) templ.Component {
 	})
 }
 
-// client returns what the client is called.
+// title returns the question of the page.
+func (p ConsentProps) title() string {
+	if p.Named && len(p.Projects) == 1 {
+		return "Allow " + p.client() + " to use " + ui.Clean(p.Projects[0].title()) + "?"
+	}
+	return "Allow " + p.client() + " to use a project?"
+}
+
+// client returns the display name of the client.
 func (p ConsentProps) client() string {
 	switch {
 	case p.ClientName != "":
@@ -325,11 +333,11 @@ func (p ConsentProps) client() string {
 	case p.ClientHost != "":
 		return ui.Clean(p.ClientHost)
 	default:
-		return "A client without a name"
+		return "Unnamed app"
 	}
 }
 
-// who returns the person as they know themselves.
+// who returns the email address of the signed-in user.
 func (p ConsentProps) who() string {
 	if p.Person == nil {
 		return ""
@@ -337,21 +345,21 @@ func (p ConsentProps) who() string {
 	return ui.Clean(p.Person.Email)
 }
 
-// facts returns what is known of the client for certain.
+// facts returns the facts about the client.
 func (p ConsentProps) facts() []ui.Fact {
-	from := "unverified app (self-registered)"
+	from := "Unverified app (self-registered)"
 	if p.ClientHost != "" {
 		from = p.ClientHost
 	}
 	return []ui.Fact{
-		{Label: "Client", Value: p.client()},
-		{Label: "Comes from", Value: ui.Clean(from), Mono: p.ClientHost != ""},
-		{Label: "Client id", Value: ui.Clean(p.ClientID), Mono: true},
-		{Label: "Answer goes to", Value: ui.Clean(p.RedirectName), Mono: true},
+		{Label: "App", Value: p.client()},
+		{Label: "Publisher", Value: ui.Clean(from), Mono: p.ClientHost != ""},
+		{Label: "Client ID", Value: ui.Clean(p.ClientID), Mono: true},
+		{Label: "Redirects to", Value: ui.Clean(p.RedirectName), Mono: true},
 	}
 }
 
-// chosen returns the project that is chosen already: the only one.
+// chosen returns the preselected project: the only one, or "".
 func (p ConsentProps) chosen() string {
 	if len(p.Projects) == 1 {
 		return p.Projects[0].ID
@@ -378,9 +386,9 @@ func (c ProjectChoice) title() string {
 func words(scope string) string {
 	switch scope {
 	case "mcp:read":
-		return "See and search the tools, prompts and resources, and read the resources"
+		return "See and search tools, prompts and resources"
 	case "mcp:call":
-		return "Call the tools, including those that change or delete something"
+		return "Call tools, including ones that change or delete data"
 	default:
 		return scope
 	}

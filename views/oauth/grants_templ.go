@@ -17,14 +17,14 @@ import (
 	"mcpgateway/views/ui"
 )
 
-// GrantsProps are the clients that a person let in.
+// GrantsProps list the clients that the user authorized.
 type GrantsProps struct {
 	layout.Frame
 	Now    time.Time
 	Grants []GrantRow
 }
 
-// GrantRow is one client with access.
+// GrantRow is one authorized client.
 type GrantRow struct {
 	ID           string
 	ClientName   string
@@ -37,7 +37,8 @@ type GrantRow struct {
 	ExpiresAt    time.Time
 }
 
-// Grants lists the clients that the person let in, and takes access away.
+// Grants renders the clients that the user authorized, with buttons to remove
+// them.
 func Grants(p GrantsProps) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -71,7 +72,7 @@ func Grants(p GrantsProps) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = ui.PageHead(ui.PageHeadProps{Title: "Clients with access", Lead: "MCP clients that you allowed to use a project on your behalf. Access expires after 30 days without use, and after 90 days in any case."}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.PageHead(ui.PageHeadProps{Title: "My apps", Lead: "Clients you signed in with this account. Access ends after 30 days without use, and after 90 days at the latest."}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -80,7 +81,7 @@ func Grants(p GrantsProps) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if len(p.Grants) == 0 {
-				templ_7745c5c3_Err = ui.Empty(ui.EmptyProps{Icon: "key-round", Title: "No client has access", Text: "When you connect a client to a project with sign-in, it shows here.", ActionLabel: "Go to the start page", ActionURL: "/"}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Empty(ui.EmptyProps{Icon: "key-round", Title: "No apps yet", Text: "Apps appear here when you sign in from a client.", ActionLabel: "Go to start page", ActionURL: "/"}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -105,7 +106,7 @@ func Grants(p GrantsProps) templ.Component {
 						var templ_7745c5c3_Var4 string
 						templ_7745c5c3_Var4, templ_7745c5c3_Err = templ.JoinStringErrs(ui.Clean(g.ClientName))
 						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `oauth/grants.templ`, Line: 43, Col: 31}
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `oauth/grants.templ`, Line: 44, Col: 31}
 						}
 						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var4))
 						if templ_7745c5c3_Err != nil {
@@ -118,7 +119,7 @@ func Grants(p GrantsProps) templ.Component {
 						var templ_7745c5c3_Var5 string
 						templ_7745c5c3_Var5, templ_7745c5c3_Err = templ.JoinStringErrs(g.from())
 						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `oauth/grants.templ`, Line: 44, Col: 42}
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `oauth/grants.templ`, Line: 45, Col: 42}
 						}
 						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var5))
 						if templ_7745c5c3_Err != nil {
@@ -131,7 +132,7 @@ func Grants(p GrantsProps) templ.Component {
 						var templ_7745c5c3_Var6 string
 						templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs(ui.Clean(g.Project))
 						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `oauth/grants.templ`, Line: 46, Col: 45}
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `oauth/grants.templ`, Line: 47, Col: 45}
 						}
 						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var6))
 						if templ_7745c5c3_Err != nil {
@@ -144,7 +145,7 @@ func Grants(p GrantsProps) templ.Component {
 						var templ_7745c5c3_Var7 string
 						templ_7745c5c3_Var7, templ_7745c5c3_Err = templ.JoinStringErrs(g.may())
 						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `oauth/grants.templ`, Line: 47, Col: 32}
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `oauth/grants.templ`, Line: 48, Col: 32}
 						}
 						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var7))
 						if templ_7745c5c3_Err != nil {
@@ -178,7 +179,7 @@ func Grants(p GrantsProps) templ.Component {
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
-						templ_7745c5c3_Err = ui.Confirm(ui.ConfirmProps{ID: "end-" + g.ID, Label: "Take away", Title: "Take access away from " + ui.Clean(g.ClientName) + "?", Action: paths.RevokeGrant(g.ID), CSRF: p.Frame.CSRF(), Submit: "Take access away", Small: true, Stops: []string{"The client is signed out at once and has to ask you again."}}).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.Confirm(ui.ConfirmProps{ID: "end-" + g.ID, Label: "Remove", Title: "Remove " + ui.Clean(g.ClientName) + "?", Action: paths.RevokeGrant(g.ID), CSRF: p.Frame.CSRF(), Small: true, Stops: []string{"It's signed out right away and must ask again."}}).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -189,7 +190,7 @@ func Grants(p GrantsProps) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Table(ui.TableProps{Caption: "Clients with access", HideCaption: true, Columns: []ui.Column{{Label: "Client"}, {Label: "Project"}, {Label: "May", Wide: true}, {Label: "Allowed", Wide: true}, {Label: "Renewed", Wide: true}, {Label: "Ends", Wide: true}, {Label: "Actions", Hidden: true}}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Table(ui.TableProps{Caption: "My apps", HideCaption: true, Columns: []ui.Column{{Label: "App"}, {Label: "Project"}, {Label: "Can", Wide: true}, {Label: "Allowed", Wide: true}, {Label: "Renewed", Wide: true}, {Label: "Expires", Wide: true}, {Label: "Actions", Hidden: true}}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -208,7 +209,7 @@ func (g GrantRow) from() string {
 	if g.ClientHost != "" {
 		return ui.Clean(g.ClientHost)
 	}
-	return "answers at " + ui.Clean(g.RedirectName)
+	return "redirects to " + ui.Clean(g.RedirectName)
 }
 
 func (g GrantRow) may() string {

@@ -1,10 +1,10 @@
-// Package paths holds the URL of every page and form, once, for handlers and
-// views. routes/routes.go says what serves each.
+// Package paths defines the URLs of all pages and forms, for handlers and views.
+// See routes/routes.go for their handlers.
 package paths
 
 import "net/url"
 
-// Pages and forms of the administration that belong to no project.
+// Admin pages and forms outside of projects.
 const (
 	Home              = "/admin" // the projects
 	Projects          = "/admin/projects"

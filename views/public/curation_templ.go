@@ -16,14 +16,14 @@ import (
 	"mcpgateway/views/ui"
 )
 
-// escape returns s for the query of an address.
+// escape escapes s for a URL query.
 func escape(s string) string { return url.QueryEscape(s) }
 
-// path returns where a form of the curation is posted to.
+// curate returns the URL that a form of the curation posts to.
 func (s Server) curate(what string) string { return paths.CatalogEntry(s.ID) + "/" + what }
 
-// curation is what administrators decide about the entry; it stays when its
-// source is read again.
+// curation renders the forms that feature, verify, edit or hide the entry.
+// Syncs keep these changes.
 func curation(p RegistryItemProps) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -62,7 +62,7 @@ func curation(p RegistryItemProps) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if p.Server.Featured {
-				templ_7745c5c3_Err = ui.ActionForm(ui.ActionProps{Action: p.Server.curate("feature"), CSRF: p.Frame.CSRF(), Label: "Stop featuring", Icon: "star", Hidden: []ui.Pair{{Name: "featured", Value: "false"}}}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.ActionForm(ui.ActionProps{Action: p.Server.curate("feature"), CSRF: p.Frame.CSRF(), Label: "Unfeature", Icon: "star", Hidden: []ui.Pair{{Name: "featured", Value: "false"}}}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -73,7 +73,7 @@ func curation(p RegistryItemProps) templ.Component {
 				}
 			}
 			if p.Server.Verified {
-				templ_7745c5c3_Err = ui.ActionForm(ui.ActionProps{Action: p.Server.curate("verify"), CSRF: p.Frame.CSRF(), Label: "Withdraw verification", Icon: "badge-check", Hidden: []ui.Pair{{Name: "verified", Value: "false"}}}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.ActionForm(ui.ActionProps{Action: p.Server.curate("verify"), CSRF: p.Frame.CSRF(), Label: "Remove verification", Icon: "badge-check", Hidden: []ui.Pair{{Name: "verified", Value: "false"}}}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -88,15 +88,15 @@ func curation(p RegistryItemProps) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if p.Server.Locked {
-				templ_7745c5c3_Err = ui.ActionForm(ui.ActionProps{Action: p.Server.curate("unlock"), CSRF: p.Frame.CSRF(), Label: "Take the source's text again", Icon: "rotate-cw"}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.ActionForm(ui.ActionProps{Action: p.Server.curate("unlock"), CSRF: p.Frame.CSRF(), Label: "Reset to source", Icon: "rotate-cw"}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			}
 			templ_7745c5c3_Err = ui.Confirm(ui.ConfirmProps{
-				ID: "hide", Label: "Hide", Icon: "eye-off", Title: "Hide " + p.Server.Title() + "?", Action: p.Server.curate("hide"), CSRF: p.Frame.CSRF(), Submit: "Hide it",
+				ID: "hide", Label: "Hide", Icon: "eye-off", Title: "Hide " + p.Server.Title() + "?", Action: p.Server.curate("hide"), CSRF: p.Frame.CSRF(), Submit: "Hide",
 				Hidden: []ui.Pair{{Name: "hidden", Value: "true"}},
-				Stops:  []string{"It leaves the registry, its search and its API.", "Its page is not found.", "Projects that use the server keep working."},
+				Stops:  []string{"Removes it from the catalog, search and API.", "Its page becomes a 404.", "Projects that use it keep working."},
 			}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
@@ -107,7 +107,7 @@ func curation(p RegistryItemProps) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Card(ui.CardProps{Title: "Curation", Lead: "What you decide here stays when the catalog is read again."}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Card(ui.CardProps{Title: "Curation", Lead: "Your changes survive catalog syncs."}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -173,7 +173,7 @@ func verifyDialog(p RegistryItemProps) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Field(ui.FieldProps{Name: "evidence", Label: "Evidence", Hint: "What shows that the server is the publisher's, such as: remote host is on the publisher domain example.com", Required: true, MaxLength: 300}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Field(ui.FieldProps{Name: "evidence", Label: "Evidence", Hint: "How you know that the server belongs to the publisher, e.g. remote host is on the publisher domain example.com", Required: true, MaxLength: 300}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -279,7 +279,7 @@ func editDialog(p RegistryItemProps) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Field(ui.FieldProps{Name: "tags", Label: "Tags", Value: strings.Join(p.Server.Tags, ", "), Hint: "With commas between them."}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Field(ui.FieldProps{Name: "tags", Label: "Tags", Value: strings.Join(p.Server.Tags, ", "), Hint: "Comma-separated."}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -295,7 +295,7 @@ func editDialog(p RegistryItemProps) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.URLField, Name: "iconUrl", Label: "Icon", Value: p.Server.IconURL, Hint: "For clients; these pages load no pictures of others.", Mono: true, MaxLength: 2048}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.URLField, Name: "iconUrl", Label: "Icon", Value: p.Server.IconURL, Hint: "For clients. These pages don't load external images.", Mono: true, MaxLength: 2048}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -1,2 +1,2 @@
-// Package public holds the pages that every visitor sees.
+// Package public holds the public pages.
 package public

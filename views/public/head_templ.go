@@ -17,10 +17,10 @@ type HeadProps struct {
 	URL         string // absolute
 	FeedURL     string // absolute
 	Data        any    // schema.org data; may be nil
-	NoIndex     bool   // a page of which there are endlessly many, or that is gone tomorrow
+	NoIndex     bool   // for result pages and short-lived pages
 }
 
-// Head holds the further elements of the head of a public page.
+// Head renders additional elements for the head of a public page.
 func Head(p HeadProps) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -14,13 +14,13 @@ import (
 	"mcpgateway/views/ui"
 )
 
-// RegistryProps are what the registry's page shows.
+// RegistryProps describe the page of the registry.
 type RegistryProps struct {
 	layout.Frame
 	Search  ui.SearchProps
 	Facets  []ui.Facet
 	Servers []Server
-	Count   string // what is shown of how much, such as "1–24 of 495"
+	Count   string // the shown range, such as "1–24 of 495"
 	Notices []Notice
 	Pager   ui.PagerProps
 	Failed  bool // the query is invalid
@@ -32,7 +32,7 @@ type Notice struct {
 	Text string
 }
 
-// Registry lists the servers that a query finds.
+// Registry renders the servers that match a query.
 func Registry(p RegistryProps) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -86,7 +86,7 @@ func Registry(p RegistryProps) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.PageHead(ui.PageHeadProps{Title: "Registry", Lead: "MCP servers to add to a project, or to use directly."}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.PageHead(ui.PageHeadProps{Title: "Registry", Lead: "MCP servers you can add to a project in one click."}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -169,12 +169,7 @@ func Registry(p RegistryProps) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			} else if !p.Failed {
-				templ_7745c5c3_Err = ui.Empty(ui.EmptyProps{Icon: "search", Title: "No server matches", Text: "Leave out a word or a filter, or look through everything.", ActionLabel: "Show every server", ActionURL: paths.Registry}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-			} else {
-				templ_7745c5c3_Err = ui.Empty(ui.EmptyProps{Icon: "circle-alert", Title: "This search is invalid", Text: "The error and a suggestion are shown above.", ActionLabel: "Show every server", ActionURL: paths.Registry}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Empty(ui.EmptyProps{Icon: "search", Title: `No server matches "` + ui.Clean(p.Search.Query) + `"`, Text: "Try fewer words or filters.", ActionLabel: "Clear filters", ActionURL: paths.Registry}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -197,7 +192,7 @@ func Registry(p RegistryProps) templ.Component {
 	})
 }
 
-// filters are the facets; on narrow windows they are folded.
+// filters renders the facets, folded on narrow windows.
 func filters(facets []ui.Facet) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -284,7 +279,7 @@ func notices(list []Notice) templ.Component {
 				var templ_7745c5c3_Var10 string
 				templ_7745c5c3_Var10, templ_7745c5c3_Err = templ.JoinStringErrs(n.Text)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `public/registry.templ`, Line: 72, Col: 31}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `public/registry.templ`, Line: 70, Col: 31}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var10))
 				if templ_7745c5c3_Err != nil {
@@ -305,17 +300,17 @@ func notices(list []Notice) templ.Component {
 	})
 }
 
-// example is a query with what it finds.
+// example is a query and a description of its results.
 type example struct{ query, finds string }
 
 func registryExamples() []example {
 	return []example{
 		{"github issues", "servers with both words in their title, publisher, tags or description"},
 		{`"pull request"`, "the two words next to each other"},
-		{"-beta", "servers without the word; a - works before everything here"},
+		{"-beta", "servers without the word; - works for filters too"},
 		{"tag:search", "servers with the tag; several tags are alternatives"},
 		{"publisher:cloudflare", "servers of the publisher"},
-		{"transport:http", "servers that are reached over HTTP; also sse and stdio"},
+		{"transport:http", "servers with this transport; also sse and stdio"},
 		{"verified:true featured:true", "servers that are both verified and featured"},
 	}
 }
@@ -324,7 +319,7 @@ func templateExamples() []example {
 	return []example{
 		{"release notes", "templates with both words"},
 		{`"pull request"`, "the two words next to each other"},
-		{"-cloud", "templates without the word; a - works before everything here"},
+		{"-cloud", "templates without the word; - works for filters too"},
 		{"category:engineering", "templates of the category"},
 		{"tag:payments", "templates with the tag; several tags are alternatives"},
 	}
@@ -352,7 +347,7 @@ func howToSearch(examples []example) templ.Component {
 			templ_7745c5c3_Var11 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 15, "<details class=\"stack\"><summary class=\"muted\">How to search</summary><dl class=\"facts card\" id=\"how-to-search\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 15, "<details class=\"stack\"><summary class=\"muted\">Search syntax</summary><dl class=\"facts card\" id=\"how-to-search\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -364,7 +359,7 @@ func howToSearch(examples []example) templ.Component {
 			var templ_7745c5c3_Var12 string
 			templ_7745c5c3_Var12, templ_7745c5c3_Err = templ.JoinStringErrs(e.query)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `public/registry.templ`, Line: 109, Col: 24}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `public/registry.templ`, Line: 107, Col: 24}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var12))
 			if templ_7745c5c3_Err != nil {
@@ -377,7 +372,7 @@ func howToSearch(examples []example) templ.Component {
 			var templ_7745c5c3_Var13 string
 			templ_7745c5c3_Var13, templ_7745c5c3_Err = templ.JoinStringErrs(e.finds)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `public/registry.templ`, Line: 110, Col: 18}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `public/registry.templ`, Line: 108, Col: 18}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var13))
 			if templ_7745c5c3_Err != nil {

@@ -9,10 +9,10 @@ import (
 	"mcpgateway/views/ui"
 )
 
-// Server is an entry of the registry as the pages show it.
+// Server is a catalog entry with methods for the pages.
 type Server struct{ *models.CatalogEntry }
 
-// Servers returns the entries as the pages show them.
+// Servers wraps catalog entries for the pages.
 func Servers(entries []*models.CatalogEntry) []Server {
 	list := make([]Server, len(entries))
 	for i, e := range entries {
@@ -42,11 +42,11 @@ func (s Server) Publisher() string {
 	return s.PublisherName
 }
 
-// Local reports whether the server runs on the machine of its user, where a
-// gateway cannot reach it.
+// Local reports whether the server runs on the user's machine, where the gateway
+// cannot reach it.
 func (s Server) Local() bool { return s.ServerType == "stdio" }
 
-// transport names how clients reach the server.
+// transport returns the short label of the transport.
 func (s Server) transport() string {
 	switch s.ServerType {
 	case "http":
@@ -57,19 +57,19 @@ func (s Server) transport() string {
 	return "Local"
 }
 
-// transportSentence says the same at length.
+// transportSentence returns the full label of the transport.
 func (s Server) transportSentence() string {
 	switch s.ServerType {
 	case "http":
 		return "Streamable HTTP"
 	case "sse":
-		return "HTTP with server-sent events, the older transport"
+		return "HTTP+SSE (older)"
 	}
-	return "stdio: it runs as a program on your machine"
+	return "stdio: runs as a program on your machine"
 }
 
-// auth names how a client is let in, in a word; it is empty when that is not
-// known or does not apply.
+// auth returns the short label of the authentication, or "" if it is unknown or
+// does not apply.
 func (s Server) auth() string {
 	switch {
 	case s.Local() && len(s.SecretEnv) > 0, s.AuthType == "bearer", s.AuthType == "header":
@@ -82,15 +82,15 @@ func (s Server) auth() string {
 	return ""
 }
 
-// authSentence says the same at length.
+// authSentence returns the full label of the authentication.
 func (s Server) authSentence() string {
 	switch {
 	case s.AuthType == "oauth" && s.DynamicRegistration != nil && *s.DynamicRegistration:
-		return "Sign-in with OAuth; clients register automatically"
+		return "OAuth; clients register automatically"
 	case s.AuthType == "oauth" && s.DynamicRegistration != nil:
-		return "Sign-in with OAuth; a client has to be registered with the publisher first"
+		return "OAuth; needs a client registered with the publisher"
 	case s.AuthType == "oauth":
-		return "Sign-in with OAuth"
+		return "OAuth"
 	case s.AuthType == "bearer":
 		return "An API key, sent as a bearer token"
 	case s.AuthType == "header":
@@ -100,10 +100,10 @@ func (s Server) authSentence() string {
 	case s.AuthType == "none":
 		return "None"
 	}
-	return "Not known"
+	return "Unknown"
 }
 
-// someTags names the first tags in one line.
+// someTags returns the first tags as one line.
 func (s Server) someTags() string {
 	const most = 3
 	text := ui.Clean(strings.Join(s.Tags[:min(most, len(s.Tags))], " · "))
@@ -113,8 +113,8 @@ func (s Server) someTags() string {
 	return text
 }
 
-// verified says for what the server is verified: the domain that it was
-// checked against, or its publisher.
+// verified returns the label of the verification: the verified domain, or the
+// publisher.
 func (s Server) verified() string {
 	evidence := ui.Clean(s.VerifiedEvidence)
 	if strings.HasPrefix(evidence, "remote host is on the ") {
@@ -125,15 +125,26 @@ func (s Server) verified() string {
 	return "Verified: " + s.Publisher()
 }
 
-// verifiedBy says whose word that is.
+// nextStep describes what to set up after the server is added.
+func (s Server) nextStep() string {
+	switch s.AuthType {
+	case "oauth":
+		return "You'll sign in next."
+	case "bearer", "header":
+		return "You'll add the token next."
+	}
+	return ""
+}
+
+// verifiedBy returns who verified the server.
 func (s Server) verifiedBy() string {
 	if s.VerifiedBy == "admin" {
 		return "An administrator of this gateway"
 	}
-	return "The source of this entry"
+	return "Catalog publisher"
 }
 
-// remote is the server as the snippets of clients take it.
+// remote returns the server for client snippets.
 func (s Server) remote() install.Remote {
 	r := install.Remote{Name: s.ServerName, URL: s.RemoteURL, SSE: s.ServerType == "sse", OAuth: s.AuthType == "oauth"}
 	switch s.AuthType {
@@ -149,7 +160,7 @@ func (s Server) local() install.Local {
 	return install.Local{Name: s.ServerName, Kind: s.PackageType, Package: s.PackageIdentifier, Secrets: s.SecretEnv}
 }
 
-// tokenName is the environment variable that a gateway reads the key from.
+// tokenName returns the environment variable that holds the key.
 func (s Server) tokenName() string {
 	if len(s.SecretEnv) > 0 {
 		return s.SecretEnv[0]
@@ -166,11 +177,11 @@ func (s Server) facts() []ui.Fact {
 		facts = append(facts,
 			ui.Fact{Label: "Verified", Value: strings.TrimPrefix(s.verified(), "Verified: ")},
 			ui.Fact{Label: "Evidence", Value: ui.Clean(s.VerifiedEvidence)},
-			ui.Fact{Label: "Checked by", Value: s.verifiedBy()})
+			ui.Fact{Label: "Verified by", Value: s.verifiedBy()})
 	}
 	facts = append(facts, ui.Fact{Label: "Transport", Value: s.transportSentence()}, ui.Fact{Label: "Authentication", Value: s.authSentence()})
 	if s.RemoteURL != "" {
-		facts = append(facts, ui.Fact{Label: "Address", Value: ui.Clean(s.RemoteURL), Mono: true})
+		facts = append(facts, ui.Fact{Label: "URL", Value: ui.Clean(s.RemoteURL), Mono: true})
 	}
 	if s.PackageIdentifier != "" {
 		facts = append(facts, ui.Fact{Label: "Package", Value: s.PackageType + ": " + ui.Clean(s.PackageIdentifier), Mono: true})
@@ -184,7 +195,7 @@ func (s Server) facts() []ui.Fact {
 	return facts
 }
 
-// links are the pages about the server elsewhere.
+// links returns external pages about the server.
 func (s Server) links() []ui.Fact {
 	var links []ui.Fact
 	for _, l := range []ui.Fact{{Label: "Documentation", URL: s.DocsURL}, {Label: "Website", URL: s.WebsiteURL}, {Label: "Source code", URL: s.RepoURL}} {

@@ -9,10 +9,10 @@ import (
 	"mcpgateway/views/ui"
 )
 
-// Template is a worked example as the pages show it.
+// Template is a catalog template with methods for the pages.
 type Template struct{ *models.CatalogTemplate }
 
-// Templates returns the templates as the pages show them.
+// Templates wraps catalog templates for the pages.
 func Templates(rows []*models.CatalogTemplate) []Template {
 	list := make([]Template, len(rows))
 	for i, t := range rows {
@@ -40,5 +40,5 @@ func Capital(s string) string {
 	return s
 }
 
-// servers names the template's servers in one line.
+// servers returns the names of the template's servers as one line.
 func (t Template) servers() string { return ui.Clean(strings.Join(t.RelatedServerNames, ", ")) }

@@ -10,7 +10,7 @@ import templruntime "github.com/a-h/templ/runtime"
 
 // ButtonProps describe a button. Type is "submit" unless it is set.
 type ButtonProps struct {
-	Label      string // says what happens; with IconOnly it is read, not shown
+	Label      string // with IconOnly only for screen readers
 	Icon       string // may be empty
 	Kind       Kind
 	Type       string
@@ -18,14 +18,14 @@ type ButtonProps struct {
 	Value      string
 	ID         string
 	Form       string // the id of a form elsewhere on the page
-	FormAction string // another address than the form's
+	FormAction string // URL to use instead of the form's action
 	Disabled   bool
 	Small      bool
 	IconOnly   bool
 	Attrs      templ.Attributes
 }
 
-// Button does something.
+// Button renders a button.
 func Button(p ButtonProps) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -244,17 +244,17 @@ func Button(p ButtonProps) templ.Component {
 
 // LinkProps describe a link that looks like a button.
 type LinkProps struct {
-	Label    string // with IconOnly it is read, not shown
+	Label    string // with IconOnly only for screen readers
 	URL      string
 	Icon     string // may be empty
 	Kind     Kind
 	Small    bool
 	IconOnly bool
-	External bool // leads away from the gateway: opens without a referrer
+	External bool // external site: opened without a referrer
 	Attrs    templ.Attributes
 }
 
-// LinkButton leads somewhere.
+// LinkButton renders a link that looks like a button.
 func LinkButton(p LinkProps) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -402,10 +402,10 @@ type ActionProps struct {
 	Small    bool
 	IconOnly bool
 	Hidden   []Pair
-	Careful  bool // it changes secrets: the script asks first for a confirmation that is due
+	Careful  bool // it changes secrets: the script first requests a step-up confirmation if required
 }
 
-// ActionForm does one thing by a POST: sync, enable, sign out.
+// ActionForm renders a POST form that is one button, such as sync or sign out.
 func ActionForm(p ActionProps) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -478,9 +478,9 @@ func ActionForm(p ActionProps) templ.Component {
 type SwitchProps struct {
 	Action string
 	CSRF   string
-	Label  string // what is switched, such as the name of a tool
+	Label  string // name of the switch, such as a tool
 	On     bool
-	Name   string // of the field that says what is wanted: "true" or "false"
+	Name   string // of the field with the requested state: "true" or "false"
 }
 
 // SwitchForm turns something on or off by a POST. It is a button with the
@@ -587,8 +587,8 @@ func SwitchForm(p SwitchProps) templ.Component {
 	})
 }
 
-// CSRF is the hidden field with the token of the session; it is left out for
-// an empty token.
+// CSRF renders the hidden field with the token of the session. It renders nothing
+// for an empty token.
 func CSRF(token string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

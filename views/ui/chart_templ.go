@@ -27,8 +27,8 @@ type SparkProps struct {
 	Points []Point
 }
 
-// Spark is a small line that shows how a number moved; the values are in a
-// table below it that unfolds.
+// Spark renders a small line of a value over time, with a foldable table of the
+// values below.
 func Spark(p SparkProps) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -120,15 +120,15 @@ type ChartProps struct {
 	Lines  []Line
 }
 
-// The size of a chart in its own units. Its words stand outside the picture,
-// which is stretched to the width of the page.
+// The size of a chart in SVG units. Labels are outside the SVG, which is stretched
+// to the width of the page.
 const (
 	chartWidth  = 600
 	chartHeight = 160
 )
 
-// Chart draws lines from zero to a round number, with a legend and a table of
-// the values that unfolds.
+// Chart renders lines on a scale from zero to a round number, with a legend and a
+// foldable table of the values.
 func Chart(p ChartProps) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -404,7 +404,7 @@ func Chart(p ChartProps) templ.Component {
 	})
 }
 
-// valueTable is what a chart says to those who cannot see it.
+// valueTable renders the values of a chart as a foldable table.
 func valueTable(title string, labels []string, lines []Line, unit string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -426,7 +426,7 @@ func valueTable(title string, labels []string, lines []Line, unit string) templ.
 			templ_7745c5c3_Var22 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 31, "<details class=\"twin small\"><summary>Values</summary>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 31, "<details class=\"twin small\"><summary>Show as table</summary>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -534,8 +534,7 @@ const colors = 4
 
 func color(i int) string { return "c" + strconv.Itoa(i%colors) }
 
-// scale is what a chart's height means: from zero to top, in parts of a round
-// size.
+// scale is the vertical scale of a chart: from zero to top, in round steps.
 type scale struct {
 	top   float64
 	parts int
@@ -553,7 +552,7 @@ func (p ChartProps) scale() scale {
 }
 
 // scaleOf returns the smallest scale that ends at 1, 2, 2.5 or 5 times a power
-// of ten and holds every value; it ends at 1 when there is none above zero.
+// of ten and holds every value; it ends at 1 if no value is positive.
 func scaleOf(values []float64) scale {
 	largest := 0.0
 	for _, v := range values {

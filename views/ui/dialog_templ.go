@@ -10,7 +10,7 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "regexp"
 
-// DialogProps describe a button behind which something stands.
+// DialogProps describe a button that opens a dialog.
 type DialogProps struct {
 	ID    string // unique on the page
 	Label string // of the button
@@ -18,11 +18,11 @@ type DialogProps struct {
 	Icon  string // of the button; may be empty
 	Kind  Kind
 	Small bool
-	Open  bool // unfolded from the start, such as after a refused form
+	Open  bool // initially open, such as after a rejected form
 }
 
-// Dialog opens its children above the page; without JavaScript they unfold
-// below the button.
+// Dialog renders a button that opens its children as a modal dialog. Without
+// JavaScript they unfold below the button.
 func Dialog(p DialogProps) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -163,25 +163,25 @@ func Dialog(p DialogProps) templ.Component {
 	})
 }
 
-// ConfirmProps describe an act that destroys something.
+// ConfirmProps describe a destructive action.
 type ConfirmProps struct {
 	ID       string // unique on the page
-	Label    string // of the button that asks
+	Label    string // of the button that opens the confirmation
 	Title    string // the question
 	Icon     string // may be empty
 	Action   string // where the form is posted to
 	CSRF     string
-	Submit   string   // of the button that does it; Label unless it is set
+	Submit   string   // of the submit button; Label unless it is set
 	Stops    []string // what stops working
-	TypeName string   // what has to be typed into the field "confirm"; may be empty
+	TypeName string   // required value of the field "confirm"; may be empty
 	Hidden   []Pair
 	Small    bool
-	Error    string // why the last try was refused; may be empty
-	Careful  bool   // it changes secrets: the script asks first for a confirmation that is due
+	Error    string // error of the last attempt; may be empty
+	Careful  bool   // it changes secrets: the script first requests a step-up confirmation if required
 }
 
-// Confirm requires a confirmation before something is destroyed and lists what stops working. Its
-// children are further fields of the form.
+// Confirm renders a button whose dialog lists the effects of a destructive action
+// and requires a confirmation. Its children are additional fields of the form.
 func Confirm(p ConfirmProps) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

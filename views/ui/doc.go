@@ -1,3 +1,3 @@
-// Package ui holds the parts that pages are made of. Strings are escaped,
-// addresses are checked, and no part needs extra scripts or styles.
+// Package ui holds the components of pages. They escape strings and validate URLs,
+// and none requires its own scripts or styles.
 package ui

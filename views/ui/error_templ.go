@@ -16,9 +16,8 @@ import (
 	"mcpgateway/views/paths"
 )
 
-// ErrorPage is the page for a failed request: what happened, what to do next,
-// and the id under which the log has it. Users who are signed in keep the
-// navigation.
+// ErrorPage renders the page of a failed request: the error, the next step and
+// the request ID of the log. Signed-in users keep the navigation.
 func ErrorPage(frame layout.Frame, status int, message, requestID string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -57,9 +56,9 @@ func ErrorPage(frame layout.Frame, status int, message, requestID string) templ.
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var3 string
-			templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinStringErrs(http.StatusText(status))
+			templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinStringErrs(errorTitle(status))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `ui/error.templ`, Line: 18, Col: 46}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `ui/error.templ`, Line: 17, Col: 41}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var3))
 			if templ_7745c5c3_Err != nil {
@@ -78,25 +77,25 @@ func ErrorPage(frame layout.Frame, status int, message, requestID string) templ.
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var4 string
-			templ_7745c5c3_Var4, templ_7745c5c3_Err = templ.JoinStringErrs(message)
+			templ_7745c5c3_Var4, templ_7745c5c3_Err = templ.JoinStringErrs(Sentence(message))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `ui/error.templ`, Line: 21, Col: 38}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `ui/error.templ`, Line: 20, Col: 48}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var4))
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, ".</p><p class=\"row\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "</p><p class=\"row\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			if frame.Person != nil {
-				templ_7745c5c3_Err = LinkButton(LinkProps{Label: "Go to your start page", URL: paths.Home, Kind: Primary}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = LinkButton(LinkProps{Label: "Go to projects", URL: paths.Home, Kind: Primary}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = LinkButton(LinkProps{Label: "Go to the start page", URL: "/", Kind: Primary}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = LinkButton(LinkProps{Label: "Go to start page", URL: "/", Kind: Primary}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -107,20 +106,20 @@ func ErrorPage(frame layout.Frame, status int, message, requestID string) templ.
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, "</p><div class=\"footnote\"><p>Request <code>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, "</p><div class=\"footnote\"><p>Request ID (include it when you ask for help): <code>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var5 string
 			templ_7745c5c3_Var5, templ_7745c5c3_Err = templ.JoinStringErrs(requestID)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `ui/error.templ`, Line: 33, Col: 32}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `ui/error.templ`, Line: 32, Col: 71}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var5))
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, "</code></p><p>Quote this id to the operator of the gateway: the log has the details.</p></div></section>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, "</code></p></div></section>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -134,8 +133,23 @@ func ErrorPage(frame layout.Frame, status int, message, requestID string) templ.
 	})
 }
 
-// toneOf returns the colour of a status: what the visitor can fix is a
-// warning, what only the operator can fix is bad.
+// errorTitle returns the heading for a status.
+func errorTitle(status int) string {
+	switch {
+	case status == http.StatusNotFound:
+		return "Page not found"
+	case status == http.StatusForbidden:
+		return "You can't do this"
+	case status == http.StatusTooManyRequests:
+		return "Too many requests"
+	case status == http.StatusInternalServerError:
+		return "Something went wrong on our side"
+	}
+	return http.StatusText(status)
+}
+
+// toneOf returns the tone of a status: Warn for errors that the visitor can fix,
+// Bad for those that only the operator can fix.
 func toneOf(status int) Tone {
 	if status >= http.StatusInternalServerError {
 		return Bad
@@ -143,7 +157,7 @@ func toneOf(status int) Tone {
 	return Warn
 }
 
-// mayPass reports whether the same request may succeed a moment later.
+// mayPass reports whether a retry of the same request may succeed.
 func mayPass(status int) bool {
 	return status >= http.StatusInternalServerError || status == http.StatusTooManyRequests
 }

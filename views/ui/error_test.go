@@ -9,39 +9,39 @@ import (
 	"mcpgateway/views/ui"
 )
 
-func TestErrorPageOffersAnotherTryWhereOneMayHelp(t *testing.T) {
+func TestErrorPageOffersRetry(t *testing.T) {
 	for _, tc := range []struct {
 		status   int
 		heading  string
 		badge    string
 		tryAgain bool
 	}{
-		{404, "Not Found", "badge dot warn", false},
+		{404, "Page not found", "badge dot warn", false},
 		{428, "Precondition Required", "badge dot warn", false},
-		{429, "Too Many Requests", "badge dot warn", true},
+		{429, "Too many requests", "badge dot warn", true},
 		{431, "Request Header Fields Too Large", "badge dot warn", false},
-		{500, "Internal Server Error", "badge dot bad", true},
+		{500, "Something went wrong on our side", "badge dot bad", true},
 		{503, "Service Unavailable", "badge dot bad", true},
 	} {
 		t.Run(tc.heading, func(t *testing.T) {
 			page := render(t, tc.status, "it did not work", "id-1")
 			for _, want := range []string{">" + tc.heading + "</h1>", `class="` + tc.badge + `"`, "it did not work.", "<code>id-1</code>", `href="/"`} {
 				if !strings.Contains(page, want) {
-					t.Errorf("the page does not hold %q:\n%s", want, page)
+					t.Errorf("page lacks %q:\n%s", want, page)
 				}
 			}
 			if got := strings.Contains(page, "Try again"); got != tc.tryAgain {
-				t.Errorf("another try is offered: %t, want %t", got, tc.tryAgain)
+				t.Errorf("retry offered = %t, want %t", got, tc.tryAgain)
 			}
 		})
 	}
 }
 
-func TestErrorPageEscapesWhatTheClientSent(t *testing.T) {
-	page := render(t, 404, `there is nothing at GET /<script>alert(1)</script>`, `"><b>`)
+func TestErrorPageEscapesMessage(t *testing.T) {
+	page := render(t, 404, `Not found: GET /<script>alert(1)</script>`, `"><b>`)
 	for _, raw := range []string{"<script", "<b>"} {
 		if strings.Contains(page, raw) {
-			t.Errorf("the page holds %q as markup:\n%s", raw, page)
+			t.Errorf("page contains %q as markup:\n%s", raw, page)
 		}
 	}
 }

@@ -12,12 +12,12 @@ import templruntime "github.com/a-h/templ/runtime"
 type PageHeadProps struct {
 	Title     string
 	Lead      string // a sentence below it; may be empty
-	BackLabel string // with BackURL, where the page belongs; may be empty
+	BackLabel string // with BackURL, the link to the parent page; may be empty
 	BackURL   string
 	Badges    templ.Component // next to the title; may be nil
 }
 
-// PageHead is the heading of a page, its only h1. Its children are the buttons
+// PageHead renders the heading of a page, its only h1. Its children are the buttons
 // at its end.
 func PageHead(p PageHeadProps) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
@@ -151,7 +151,7 @@ type CardProps struct {
 	Actions templ.Component // buttons at the end of the title; may be nil
 }
 
-// Card is a part of a page with its own heading.
+// Card renders a section of a page with its heading.
 func Card(p CardProps) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -326,7 +326,7 @@ func slug(s string) string {
 	return string(b)
 }
 
-// Notice is a callout inside a page.
+// Notice renders a callout.
 func Notice(tone Tone, title string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -554,14 +554,14 @@ func ErrorState(message, requestID, retryURL string) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if requestID != "" {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 42, "<p class=\"small\">Request <code>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 42, "<p class=\"small\">Request ID <code>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var22 string
 			templ_7745c5c3_Var22, templ_7745c5c3_Err = templ.JoinStringErrs(requestID)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `ui/heading.templ`, Line: 144, Col: 46}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `ui/heading.templ`, Line: 144, Col: 49}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var22))
 			if templ_7745c5c3_Err != nil {
@@ -594,7 +594,7 @@ func ErrorState(message, requestID, retryURL string) templ.Component {
 	})
 }
 
-// Skeleton is the placeholder of text that is loading.
+// Skeleton renders a placeholder for loading text.
 func Skeleton(lines int) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -634,7 +634,7 @@ func Skeleton(lines int) templ.Component {
 	})
 }
 
-// Steps shows the progress of a task of several pages; current counts from 1.
+// Steps renders the progress of a task with several pages. current is 1-based.
 func Steps(current int, labels ...string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

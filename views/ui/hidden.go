@@ -6,10 +6,9 @@ import (
 	"unicode"
 )
 
-// Clean returns s as a page shows it: without control characters, without the
-// characters that turn the direction of text or have no width, and without tag
-// characters, which people cannot see and models can. Tabs and line feeds
-// stay. Bytes that are not UTF-8 become U+FFFD.
+// Clean returns s for display: without control characters, bidirectional controls,
+// zero-width characters and tag characters, which are invisible to users but not to
+// models. It retains tabs and line feeds. Invalid UTF-8 becomes U+FFFD.
 func Clean(s string) string {
 	s = strings.ToValidUTF8(s, "\ufffd")
 	if !Hidden(s) {
@@ -27,7 +26,7 @@ func Clean(s string) string {
 	return b.String()
 }
 
-// Hidden reports whether s holds characters that Clean takes out.
+// Hidden reports whether s contains characters that Clean removes.
 func Hidden(s string) bool {
 	before := rune(0)
 	for _, r := range s {
@@ -39,8 +38,8 @@ func Hidden(s string) bool {
 	return false
 }
 
-// hiddenAfter reports whether r is hidden behind the character before it: a
-// selector that gives an emoji its colours is none, one behind a letter is.
+// hiddenAfter reports whether r is hidden after the character before. A variation
+// selector after a symbol is not, because it selects the emoji style.
 func hiddenAfter(before, r rune) bool {
 	if (r == 0xfe0e || r == 0xfe0f) && (unicode.Is(unicode.So, before) || unicode.Is(unicode.Sm, before)) {
 		return false
@@ -48,8 +47,8 @@ func hiddenAfter(before, r rune) bool {
 	return hidden(r)
 }
 
-// hidden reports whether people cannot see r though it changes what a text
-// says or how it is read.
+// hidden reports whether r is invisible but changes the content or the reading of a
+// text.
 func hidden(r rune) bool {
 	switch {
 	case r == '\t', r == '\n':
@@ -60,7 +59,7 @@ func hidden(r rune) bool {
 		return true // soft hyphen, grapheme joiner, Arabic letter mark, fillers, inherent vowels
 	case r >= 0x180b && r <= 0x180f: // Mongolian selectors and separator
 		return true
-	case r >= 0x200b && r <= 0x200f: // no width, joiners, marks of direction
+	case r >= 0x200b && r <= 0x200f: // zero width, joiners, direction marks
 		return true
 	case r == 0x2028, r == 0x2029, r >= 0x202a && r <= 0x202e: // separators, embedding and override
 		return true
@@ -78,8 +77,7 @@ func hidden(r rune) bool {
 	return unicode.Is(unicode.Cf, r)
 }
 
-// part is a piece of a text: either as it is or, when hidden, the name of one
-// character.
+// part is a piece of a text: plain text, or the code point of one hidden character.
 type part struct {
 	text   string
 	hidden bool
@@ -88,7 +86,7 @@ type part struct {
 // maxReveal is the maximum number of code points that Raw splits.
 const maxReveal = 20_000
 
-// reveal splits s where characters are hidden and names them.
+// reveal splits s into plain text and the code points of hidden characters.
 func reveal(s string) []part {
 	var parts []part
 	var plain strings.Builder

@@ -25,17 +25,17 @@ func TestHiddenText(t *testing.T) {
 		{"DEL and C1", "a\x7fb\u0085c\u009fd", "abcd", true},
 		{"bidi embedding and override", "a\u202ab\u202ec\u202cd", "abcd", true},
 		{"bidi isolates", "a\u2066b\u2069c", "abc", true},
-		{"marks of direction", "a\u200eb\u200fc\u061cd", "abcd", true},
-		{"no width", "a\u200bb\u200cc\u200dd\u2060e\ufefff", "abcdef", true},
+		{"direction marks", "a\u200eb\u200fc\u061cd", "abcd", true},
+		{"zero width", "a\u200bb\u200cc\u200dd\u2060e\ufefff", "abcdef", true},
 		{"soft hyphen and fillers", "a\u00adb\u3164c\uffa0d", "abcd", true},
 		{"separators", "a\u2028b\u2029c", "abc", true},
 		{"tags", "a\U000e0001\U000e0069\U000e007fb", "ab", true},
-		{"selectors behind letters", "a\ufe0fb\U000e0100c", "abc", true},
-		{"the selector of an emoji", "⚠\ufe0f careful", "⚠\ufe0f careful", false},
-		{"a second selector carries data", "⚠\ufe0f\ufe0e", "⚠\ufe0f", true},
-		{"bytes that are no UTF-8", "a\xffb", "a\ufffdb", false},
-		{"a neighbour of the C1 range", "a\u00a0b", "a\u00a0b", false},
-		{"neighbours of the bidi range", "\u202f\u2070", "\u202f\u2070", false},
+		{"selectors after letters", "a\ufe0fb\U000e0100c", "abc", true},
+		{"emoji selector", "⚠\ufe0f careful", "⚠\ufe0f careful", false},
+		{"second selector", "⚠\ufe0f\ufe0e", "⚠\ufe0f", true},
+		{"invalid UTF-8", "a\xffb", "a\ufffdb", false},
+		{"after the C1 range", "a\u00a0b", "a\u00a0b", false},
+		{"next to the bidi range", "\u202f\u2070", "\u202f\u2070", false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if got := ui.Clean(tc.text); got != tc.shown {
@@ -48,7 +48,7 @@ func TestHiddenText(t *testing.T) {
 	}
 }
 
-func TestCleanTextHidesNothing(t *testing.T) {
+func TestCleanRemovesHidden(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.String().Draw(t, "text")
 		clean := ui.Clean(text)
@@ -62,26 +62,26 @@ func TestRawNamesHiddenCharacters(t *testing.T) {
 	html := draw(t, ui.Raw("Reads <b>\u200b a file.\U000e0069"))
 	want := `Reads &lt;b&gt;<mark>U+200B</mark> a file.<mark>U+E0069</mark>`
 	if !strings.Contains(html, want) {
-		t.Errorf("got %s\nwant it to hold %s", html, want)
+		t.Errorf("got %s\nwant it to contain %s", html, want)
 	}
 	if ui.Hidden(html) {
-		t.Errorf("the page holds hidden characters: %+q", html)
+		t.Errorf("page contains hidden characters: %+q", html)
 	}
 }
 
-func TestRawEndsLongTexts(t *testing.T) {
+func TestRawLimit(t *testing.T) {
 	for _, tc := range []struct{ length, shown int }{{19_999, 19_999}, {20_000, 20_000}, {20_001, 20_000}} {
 		html := draw(t, ui.Raw(strings.Repeat("é", tc.length)))
 		if got := strings.Count(html, "é"); got != tc.shown {
-			t.Errorf("of %d characters %d are shown, want %d", tc.length, got, tc.shown)
+			t.Errorf("%d characters: shown %d, want %d", tc.length, got, tc.shown)
 		}
 		if got, want := strings.Contains(html, "…"), tc.length > tc.shown; got != want {
-			t.Errorf("of %d characters the end is marked: %t, want %t", tc.length, got, want)
+			t.Errorf("%d characters: end marked = %t, want %t", tc.length, got, want)
 		}
 	}
 }
 
-func TestURLLetsOnlyLinksThrough(t *testing.T) {
+func TestURL(t *testing.T) {
 	const dead = templ.SafeURL("about:invalid")
 	for _, tc := range []struct {
 		address string
@@ -162,7 +162,7 @@ func TestSafeIconURL(t *testing.T) {
 	}
 }
 
-func TestImagesThatMayNotBeDrawnAreWords(t *testing.T) {
+func TestUnsafeImagesBecomeText(t *testing.T) {
 	for source, drawn := range map[string]bool{
 		"data:image/gif;base64,AAAA":          true,
 		"data:image/svg+xml;base64,PHN2Zy8+":  false,
@@ -173,10 +173,10 @@ func TestImagesThatMayNotBeDrawnAreWords(t *testing.T) {
 	} {
 		html := draw(t, ui.Image("A picture", source))
 		if got := strings.Contains(html, "<img"); got != drawn {
-			t.Errorf("%q is drawn: %t, want %t", source, got, drawn)
+			t.Errorf("%q drawn = %t, want %t", source, got, drawn)
 		}
 		if !strings.Contains(html, "A picture") {
-			t.Errorf("%q lost its words: %s", source, html)
+			t.Errorf("%q lost its text: %s", source, html)
 		}
 	}
 }

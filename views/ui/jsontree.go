@@ -6,14 +6,13 @@ import (
 	"strings"
 )
 
-// leftOut is the last branch where a tree was cut.
-const leftOut = "More is left out here"
+// leftOut is the last branch of a truncated tree.
+const leftOut = "More is omitted here"
 
 // ValueNodes returns a JSON value, such as the result of a tool, as the
 // branches of a Tree: names, values in the order they came in, and how many
 // items an array has. It returns nil for text that is not JSON, is nested deeper
-// than 32 levels or larger than 1 MiB; of more than 2,000 values the rest is
-// left out.
+// than 32 levels or larger than 1 MiB. Values after the first 2,000 are omitted.
 func ValueNodes(raw []byte) []Node {
 	v, err := readJSON(raw)
 	if err != nil {
@@ -66,8 +65,8 @@ func SchemaNodes(raw []byte) []Node {
 	return schemaChildren(v, 0)
 }
 
-// schemaChildren are the properties of a schema, of an array's items and of
-// the alternatives that it offers.
+// schemaChildren returns the properties of a schema, of its array items and of its
+// alternatives.
 func schemaChildren(v jsonValue, level int) []Node {
 	var list []Node
 	if properties, ok := v.get("properties"); ok {

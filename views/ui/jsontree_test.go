@@ -44,26 +44,26 @@ func TestValueNodes(t *testing.T) {
 	same(t, "a string", ui.ValueNodes([]byte(`"x"`)), []ui.Node{{Value: `"x"`, Open: true}})
 }
 
-func TestTreesOfWhatIsNoJSONAreEmpty(t *testing.T) {
+func TestTreeOfInvalidJSON(t *testing.T) {
 	for _, raw := range []string{"", "{", `{"a":}`, `{"a":1`, "[1", "nonsense", `{"a" 1}`} {
 		if got := ui.ValueNodes([]byte(raw)); got != nil {
-			t.Errorf("%q has the nodes %v", raw, got)
+			t.Errorf("nodes of %q = %v, want none", raw, got)
 		}
 		if got := ui.SchemaNodes([]byte(raw)); got != nil {
-			t.Errorf("%q has the properties %v", raw, got)
+			t.Errorf("properties of %q = %v, want none", raw, got)
 		}
 	}
 	if got := ui.SchemaNodes([]byte(`[1]`)); got != nil {
-		t.Errorf("an array has the properties %v", got)
+		t.Errorf("properties of an array = %v, want none", got)
 	}
 }
 
-func TestTreesAreBounded(t *testing.T) {
+func TestTreeLimits(t *testing.T) {
 	t.Run("depth", func(t *testing.T) {
 		for depth, shown := range map[int]bool{30: true, 31: true, 32: false} {
 			raw := strings.Repeat("[", depth) + "1" + strings.Repeat("]", depth)
 			if got := ui.ValueNodes([]byte(raw)) != nil; got != shown {
-				t.Errorf("%d arrays around a number are shown: %t, want %t", depth, got, shown)
+				t.Errorf("%d nested arrays: shown = %t, want %t", depth, got, shown)
 			}
 		}
 	})
@@ -71,7 +71,7 @@ func TestTreesAreBounded(t *testing.T) {
 		for size, shown := range map[int]bool{1<<20 - 1: true, 1 << 20: true, 1<<20 + 1: false} {
 			raw := `"` + strings.Repeat("x", size-2) + `"`
 			if got := ui.ValueNodes([]byte(raw)) != nil; got != shown {
-				t.Errorf("%d bytes are shown: %t, want %t", size, got, shown)
+				t.Errorf("%d bytes: shown = %t, want %t", size, got, shown)
 			}
 		}
 	})
@@ -87,7 +87,7 @@ func TestTreesAreBounded(t *testing.T) {
 				}
 			}
 			if values != shown || (len(nodes) > values) != (items > shown) {
-				t.Errorf("of %d items %d are shown in %d lines, want %d", items, values, len(nodes), shown)
+				t.Errorf("%d items: shown %d in %d lines, want %d", items, values, len(nodes), shown)
 			}
 		}
 	})
@@ -95,7 +95,7 @@ func TestTreesAreBounded(t *testing.T) {
 		for length, want := range map[int]int{1999: 1999, 2000: 2000, 2001: 2001, 9000: 2001} {
 			value := ui.ValueNodes([]byte(strconv.Quote(strings.Repeat("é", length))))[0].Value
 			if got := len([]rune(value)) - len(`""`); got != want || strings.Contains(value, "…") != (length > 2000) {
-				t.Errorf("of %d letters %d are shown, want %d", length, got, want)
+				t.Errorf("%d letters: shown %d, want %d", length, got, want)
 			}
 		}
 	})

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Limits of a JSON text in a tree. More would not be readable.
+// Limits of a JSON text in a tree.
 const (
 	maxTreeBytes = 1 << 20
 	maxTreeDepth = 32
@@ -17,14 +17,14 @@ const (
 
 var errTree = errors.New("too deep or not JSON")
 
-// jsonValue is a JSON value that keeps the order of its members and the digits
-// of its numbers.
+// jsonValue is a JSON value with the original order of members and digits of
+// numbers.
 type jsonValue struct {
 	members []jsonMember // of an object
 	items   []jsonValue  // of an array
 	kind    string       // object, array, string, number, boolean or null
 	text    string       // of everything else
-	cut     bool         // members or items were left out
+	cut     bool         // members or items were omitted
 }
 
 type jsonMember struct {
@@ -32,7 +32,7 @@ type jsonMember struct {
 	value jsonValue
 }
 
-// get returns the member called name.
+// get returns the member with the name.
 func (v jsonValue) get(name string) (jsonValue, bool) {
 	for _, m := range v.members {
 		if m.name == name {
@@ -42,7 +42,7 @@ func (v jsonValue) get(name string) (jsonValue, bool) {
 	return jsonValue{}, false
 }
 
-// str returns the text of the string called name, or "".
+// str returns the string member with the name, or "".
 func (v jsonValue) str(name string) string {
 	if m, ok := v.get(name); ok && m.kind == "string" {
 		return m.text

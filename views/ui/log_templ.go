@@ -15,14 +15,14 @@ type LogRowProps struct {
 	At     time.Time
 	AtText string // the time as shown
 	Title  string // what was called or done
-	Text   string // further words; may be empty
+	Text   string // more text; may be empty
 	Word   string // the outcome
 	Tone   Tone
-	Note   string // such as how long it took; may be empty
+	Note   string // such as the duration; may be empty
 	URL    string // of its details; may be empty
 }
 
-// LogRow is a line of a LogList or a LiveLog.
+// LogRow renders a line of a LogList or LiveLog.
 func LogRow(p LogRowProps) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -154,7 +154,7 @@ func LogRow(p LogRowProps) templ.Component {
 	})
 }
 
-// LogList holds LogRows, the newest first.
+// LogList contains LogRows, newest first.
 func LogList(id, label string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -218,9 +218,9 @@ func LogList(id, label string) templ.Component {
 	})
 }
 
-// LiveLog is a LogList that grows at its top while the page is open: each event
-// of the stream at url holds the HTML of LogRows. Without JavaScript it stays
-// as it was loaded.
+// LiveLog is a LogList that grows at its top while the page is open. Each event of
+// the stream at url contains the HTML of LogRows. Without JavaScript the list does
+// not change.
 func LiveLog(id, label, url string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

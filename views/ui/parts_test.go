@@ -15,7 +15,7 @@ import (
 // hostile ends every HTML context that may contain text.
 const hostile = `"'><script>alert(1)</script><img src=x onerror=alert(1)>{{x}}\`
 
-func TestPartsEscapeEveryText(t *testing.T) {
+func TestComponentsEscapeText(t *testing.T) {
 	now := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 	attributes := templ.Attributes{"title": hostile}
 	for name, part := range map[string]templ.Component{
@@ -75,16 +75,16 @@ func TestPartsEscapeEveryText(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			html := draw(t, part)
 			if html == "" {
-				t.Fatal("nothing was drawn")
+				t.Fatal("empty output")
 			}
 			for _, raw := range []string{"<script", "<img src=x", `"'>`} {
 				if strings.Contains(html, raw) {
-					t.Errorf("it holds %q as markup:\n%s", raw, html)
+					t.Errorf("output contains %q as markup:\n%s", raw, html)
 				}
 			}
-			// The content security policy refuses both.
+			// The content security policy rejects both.
 			if found := regexp.MustCompile(`<[^>"]*(?:"[^"]*"[^>"]*)*\s(?:style|on[a-z]+)=`).FindString(html); found != "" {
-				t.Errorf("it has an inline style or script: %s", found)
+				t.Errorf("inline style or script: %s", found)
 			}
 		})
 	}
@@ -97,14 +97,14 @@ func field(kind ui.FieldKind) ui.FieldProps {
 	}
 }
 
-func TestASecretIsNeverWrittenIntoItsField(t *testing.T) {
+func TestSecretFieldHasNoValue(t *testing.T) {
 	html := draw(t, ui.Field(ui.FieldProps{Kind: ui.SecretField, Name: "token", Label: "Token", Value: "hunter2"}))
 	if strings.Contains(html, "hunter2") {
-		t.Errorf("the value is in the page: %s", html)
+		t.Errorf("page contains the value: %s", html)
 	}
 }
 
-func TestFieldsNameTheirHintAndError(t *testing.T) {
+func TestFieldDescription(t *testing.T) {
 	for _, tc := range []struct{ hint, err, described string }{
 		{"", "", ""},
 		{"a hint", "", `aria-describedby="f-x-hint"`},
@@ -117,13 +117,13 @@ func TestFieldsNameTheirHintAndError(t *testing.T) {
 				t.Errorf("%q with hint %q and error %q: %s", kind, tc.hint, tc.err, html)
 			}
 			if got := strings.Contains(html, `aria-invalid="true"`); got != (tc.err != "") && kind != ui.RadioField {
-				t.Errorf("%q with error %q is marked as refused: %t", kind, tc.err, got)
+				t.Errorf("%q with error %q: aria-invalid = %t", kind, tc.err, got)
 			}
 		}
 	}
 }
 
-func TestTheWrongClauseOfAQueryIsUnderlined(t *testing.T) {
+func TestQueryErrorMarksClause(t *testing.T) {
 	for _, tc := range []struct {
 		query      string
 		start, end int
@@ -145,7 +145,7 @@ func TestTheWrongClauseOfAQueryIsUnderlined(t *testing.T) {
 	}
 }
 
-func TestOnlyALiveSearchAsksWhileTyping(t *testing.T) {
+func TestLiveSearchTriggers(t *testing.T) {
 	for _, live := range []bool{true, false} {
 		html := draw(t, ui.SearchBox(ui.SearchProps{Action: "/registry", Label: "Search", Live: live}))
 		if got := strings.Contains(html, "hx-boost"); got != live {
@@ -154,7 +154,7 @@ func TestOnlyALiveSearchAsksWhileTyping(t *testing.T) {
 	}
 }
 
-func TestASwitchAsksForTheOtherState(t *testing.T) {
+func TestSwitchPostsOtherState(t *testing.T) {
 	for on, want := range map[bool]string{
 		true:  `aria-checked="true" aria-label="x" name="enabled" value="false"`,
 		false: `aria-checked="false" aria-label="x" name="enabled" value="true"`,
@@ -165,7 +165,7 @@ func TestASwitchAsksForTheOtherState(t *testing.T) {
 	}
 }
 
-func TestTilesKeepTheirLettersAndColour(t *testing.T) {
+func TestTileLettersAndColor(t *testing.T) {
 	for name, letters := range map[string]string{
 		"GitHub": "Gi", "Google Drive": "GD", "context7": "Co", "x": "X", "": "?", "---": "?", "文書": "文書", "a.b": "AB", "<b>": "B",
 	} {
@@ -182,11 +182,11 @@ func TestTilesKeepTheirLettersAndColour(t *testing.T) {
 		hues[regexp.MustCompile(`\bh\d+\b`).FindString(draw(t, ui.Tile(fmt.Sprint("name", i))))] = true
 	}
 	if len(hues) != 12 {
-		t.Errorf("%d colours are used, want 12", len(hues))
+		t.Errorf("%d colors, want 12", len(hues))
 	}
 }
 
-func TestTimesAreExactInTheirMarkup(t *testing.T) {
+func TestTimeMarkup(t *testing.T) {
 	at := time.Date(2026, 3, 4, 13, 5, 6, 0, time.FixedZone("", 3600))
 	same(t, "with words", draw(t, ui.Time(at, "2 min ago")), `<time datetime="2026-03-04T12:05:06Z" title="2026-03-04 12:05:06 UTC">2 min ago</time>`)
 	same(t, "without words", draw(t, ui.Time(at, "")), `<time datetime="2026-03-04T12:05:06Z" title="2026-03-04 12:05:06 UTC">2026-03-04 12:05</time>`)
@@ -206,7 +206,7 @@ func TestAgo(t *testing.T) {
 		}
 	}
 	if got := ui.Ago(now, time.Time{}); got != "never" {
-		t.Errorf("the zero time: %q", got)
+		t.Errorf("zero time: %q", got)
 	}
 }
 
@@ -223,7 +223,7 @@ func TestCount(t *testing.T) {
 	}
 }
 
-func TestAChartEndsAtARoundNumber(t *testing.T) {
+func TestChartScale(t *testing.T) {
 	for _, tc := range []struct {
 		largest float64
 		labels  []string
@@ -245,7 +245,7 @@ func TestAChartEndsAtARoundNumber(t *testing.T) {
 	}
 }
 
-func TestChartHasTableOfValues(t *testing.T) {
+func TestChartTable(t *testing.T) {
 	html := draw(t, ui.Spark(ui.SparkProps{Title: "Calls", Unit: " ms", Points: []ui.Point{{Label: "06:00", Value: 999.9}, {Label: "07:00", Value: 0.5}}}))
 	for _, want := range []string{"<title>Calls</title>", `<th scope="row">06:00</th><td class="num">1k ms</td>`, `<th scope="row">07:00</th><td class="num">0.5 ms</td>`} {
 		if !strings.Contains(html, want) {

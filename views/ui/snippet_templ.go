@@ -8,8 +8,8 @@ package ui
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-// Snippet is text to copy: a command, an address or a file. The label stands
-// above it. Long lines scroll inside the snippet, by keyboard too.
+// Snippet renders text to copy, such as a command, a URL or a file, below its
+// label. Long lines scroll inside the snippet, also by keyboard.
 func Snippet(label, text string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -60,7 +60,7 @@ func Snippet(label, text string) templ.Component {
 	})
 }
 
-// code is the text of a snippet with the button that copies it.
+// code renders the text of a snippet with its copy button.
 func code(label, text string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -179,7 +179,7 @@ func CopyButton(what string) templ.Component {
 	})
 }
 
-// Copy is one line to copy, such as an address.
+// Copy renders one line to copy, such as a URL.
 func Copy(label, text string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -243,8 +243,8 @@ func Copy(label, text string) templ.Component {
 	})
 }
 
-// Secret is a value that is shown once, with the button that copies it. The
-// page that holds it must not be stored.
+// Secret renders a value that is shown once, with its copy button. The page must
+// not be cached.
 func Secret(label, value string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -295,7 +295,7 @@ func Secret(label, value string) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 18, "<p>Copy it now and keep it safe: it is shown only once.</p></div></div>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 18, "<p>Copy it now. You won't see it again.</p></div></div>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -308,11 +308,11 @@ type SnippetTab struct {
 	Label     string
 	Text      string
 	Note      string // shown above the text; may be empty
-	LinkLabel string // with LinkURL, a button that does the same at once; may be empty
+	LinkLabel string // with LinkURL, a button that opens the client with the snippet; may be empty
 	LinkURL   string
 }
 
-// SnippetTabs shows one of several snippets. The tabs are radio buttons and
+// SnippetTabs renders several snippets, of which one is visible. The tabs are radio buttons and
 // work without JavaScript; id is unique on the page, legend is the label of the choice.
 func SnippetTabs(id, legend string, tabs []SnippetTab) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {

@@ -16,7 +16,7 @@ type StatProps struct {
 	Tone  Tone
 }
 
-// Stat is a number with its meaning. Several are wrapped in an element of the class
+// Stat renders a number with its label. Wrap several in an element with the class
 // stats.
 func Stat(p StatProps) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
@@ -118,11 +118,11 @@ func Stat(p StatProps) templ.Component {
 type Fact struct {
 	Label string
 	Value string // "–" is shown for an empty one
-	URL   string // where the value leads; may be empty
-	Mono  bool   // a name, an address or a number to copy
+	URL   string // link of the value; may be empty
+	Mono  bool   // for names, URLs and numbers to copy
 }
 
-// Facts are settled values: label and value.
+// Facts renders labels with their values.
 func Facts(facts []Fact) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

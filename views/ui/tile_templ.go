@@ -15,10 +15,10 @@ import (
 	"unicode"
 )
 
-// hues is how many colours tiles have; the stylesheet names them h0, h1 ….
+// hues is the number of tile colors, the classes h0, h1 … of the stylesheet.
 const hues = 12
 
-// Tile is the initials of a name on a colour that stays the same.
+// Tile renders the initials of a name on a color derived from the name.
 func Tile(name string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -79,7 +79,7 @@ func Tile(name string) templ.Component {
 	})
 }
 
-// BigTile is a tile for the heading of a page.
+// BigTile renders a tile for the heading of a page.
 func BigTile(name string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -140,7 +140,7 @@ func BigTile(name string) templ.Component {
 	})
 }
 
-// hue returns the class of a name's colour.
+// hue returns the class of a name's color.
 func hue(name string) string {
 	h := fnv.New32a()
 	h.Write([]byte(strings.ToLower(name)))
@@ -161,8 +161,8 @@ func initials(name string) string {
 	return strings.ToUpper(string([]rune(words[0])[0]) + string([]rune(words[1])[0]))
 }
 
-// Image is a picture that came as data: png, jpeg, gif or webp. Others are not
-// drawn; their text is shown instead.
+// Image renders a data image of the types png, jpeg, gif or webp. For others it
+// renders their text instead.
 func Image(alt, source string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

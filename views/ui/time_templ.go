@@ -10,8 +10,8 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "time"
 
-// Time is a moment: text is its description, such as "2 min ago"; the exact time
-// is in its title, in UTC. The zero time is shown as text, or "–".
+// Time renders a time as text, such as "2 min ago", with the exact UTC time in its
+// title. The zero time is rendered as text, or "–".
 func Time(at time.Time, text string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -10,8 +10,8 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "mcpgateway/views/layout"
 
-// Toast reports the result of an action. The frame shows the one of the last
-// action; this is for responses that replace a part of a page.
+// Toast renders the result of an action, for responses that replace a part of a
+// page. The frame renders the toast of the last action itself.
 func Toast(tone Tone, text string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -20,7 +20,7 @@ type Node struct {
 	Children []Node
 }
 
-// Tree shows nested names and values; branches fold.
+// Tree renders nested names and values with foldable branches.
 func Tree(nodes []Node) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -247,14 +247,14 @@ func leaf(n Node) templ.Component {
 	})
 }
 
-// DiffLine is a line of a diff: ' ' is in both, '+' is new, '-' is gone.
+// DiffLine is a line of a diff: ' ' unchanged, '+' added, '-' removed.
 type DiffLine struct {
 	Op   byte
 	Text string
 }
 
-// Diff shows what changed, line by line; the sign before each line says it
-// without colours.
+// Diff renders a diff line by line. Each line has a sign, so that color is not
+// required.
 func Diff(title string, lines []DiffLine) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -372,8 +372,8 @@ func Diff(title string, lines []DiffLine) templ.Component {
 	})
 }
 
-// Raw shows a text unchanged, with invisible characters replaced by their
-// names.
+// Raw renders a text unchanged, with hidden characters replaced by their code
+// points.
 func Raw(s string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

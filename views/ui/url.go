@@ -9,16 +9,16 @@ import (
 	"github.com/a-h/templ"
 )
 
-// maxURL is the longest address that is put into a page, in bytes. Links that
-// install a server into an editor carry its whole configuration.
+// maxURL is the maximum length of a URL in a page, in bytes. Links that install a
+// server in an editor contain its whole configuration.
 const maxURL = 16 << 10
 
-// deadURL stands for an address that is not put into a page.
+// deadURL replaces a URL that is not allowed in a page.
 const deadURL templ.SafeURL = "about:invalid"
 
-// URL returns the address for an href or an action: a path or an http, https
-// or mailto address, or a link that opens an editor (cursor, vscode). Anything
-// else becomes about:invalid.
+// URL returns s for an href or action if it is a path, an http, https or mailto URL,
+// or a link that opens an editor (cursor, vscode). Otherwise it returns
+// about:invalid.
 func URL(s string) templ.SafeURL {
 	u, err := url.Parse(s)
 	if err != nil || len(s) > maxURL || Hidden(s) || strings.ContainsAny(s, "\\\t\n") {
@@ -37,16 +37,17 @@ func URL(s string) templ.SafeURL {
 	return templ.SafeURL(s)
 }
 
-// maxIconURL and maxIconData bound an icon's address and a data image, in bytes.
+// maxIconURL and maxIconData are the maximum lengths of an icon URL and a data
+// image, in bytes.
 const (
 	maxIconURL  = 2 << 10
 	maxIconData = 10 << 20
 )
 
-// SafeIconURL returns s when it is safe in a src: an https address without
-// credentials and fragment, or a base64 data image of the types png, jpeg, gif
-// and webp. It is "" otherwise. SVG is refused: it can hold scripts. The
-// content security policy of the pages loads data images only.
+// SafeIconURL returns s if it is safe in a src: an https URL without credentials and
+// fragment, or a base64 data image of the types png, jpeg, gif and webp. Otherwise
+// it returns "". SVG is rejected because it can contain scripts. The content
+// security policy of the pages allows only data images.
 func SafeIconURL(s string) string {
 	if safeData(s) {
 		return s
@@ -64,7 +65,7 @@ func SafeIconURL(s string) string {
 // safeIconURL checks every dynamic src of this package.
 func safeIconURL(s string) string { return SafeIconURL(s) }
 
-// safeData reports whether s is a data image that may be drawn.
+// safeData reports whether s is an allowed data image.
 func safeData(s string) bool {
 	if len(s) > maxIconData {
 		return false

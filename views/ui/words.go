@@ -32,10 +32,19 @@ func Plural(n int, one, many string) string {
 	return Count(n) + " " + many
 }
 
+// Sentence returns s with a full stop unless it ends with punctuation.
+func Sentence(s string) string {
+	s = strings.TrimSpace(s)
+	if s == "" || strings.ContainsRune(".?!…", []rune(s)[len([]rune(s))-1]) {
+		return s
+	}
+	return s + "."
+}
+
 const day = 24 * time.Hour
 
-// Ago returns in words how long before now at was, or how long after; "never"
-// for the zero time.
+// Ago returns the time from at to now in words, such as "5 min ago" or "in 2 h". It
+// returns "never" for the zero time.
 func Ago(now, at time.Time) string {
 	if at.IsZero() {
 		return "never"
@@ -68,7 +77,7 @@ func span(d time.Duration) string {
 	return Plural(int(d/(365*day)), "year", "years")
 }
 
-// Seconds returns milliseconds in seconds, as short as they can be written.
+// Seconds returns milliseconds as seconds without trailing zeros.
 func Seconds(ms int64) string {
 	return strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%.3f", float64(ms)/1000), "0"), ".")
 }
@@ -82,7 +91,7 @@ func Beginning(s string, most int) string {
 	return string(r[:min(most, len(r))])
 }
 
-// namesShown is how many names of a list a message holds.
+// namesShown is the maximum number of names in a message.
 const namesShown = 5
 
 // FirstOf returns the first names of a list as text.

@@ -16,7 +16,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// minCompressed is the size of the smallest body that is compressed, in bytes.
+// minCompressed is the minimum size of a compressed body, in bytes.
 const minCompressed = 1 << 10
 
 // zstdWindow is the memory that clients need to decompress zstd, in bytes.
@@ -27,11 +27,11 @@ const zstdWindow = 1 << 20
 // for concurrent use.
 type Compressor struct {
 	zstd         *zstd.Encoder
-	brotli, gzip sync.Pool // of encoders
-	unchanging   sync.Map  // from variant to func() []byte
+	brotli, gzip sync.Pool // pools of encoders
+	unchanging   sync.Map  // variant to func() []byte
 }
 
-// encoder writes one body after another. Implemented by brotli.Writer and
+// encoder compresses one body after another. Implemented by brotli.Writer and
 // gzip.Writer.
 type encoder interface {
 	io.WriteCloser
@@ -49,7 +49,7 @@ func New() *Compressor {
 	return p
 }
 
-// brotliLevel costs about as much time as the default levels of gzip and zstd.
+// brotliLevel takes about as long as the default levels of gzip and zstd.
 const brotliLevel = 4
 
 func newZstd(level zstd.EncoderLevel) *zstd.Encoder {
@@ -70,25 +70,25 @@ func newGzip(level int) encoder {
 	return w
 }
 
-// Keys of what handlers decide about compression.
+// Keys in a request's locals for decisions about compression.
 type (
 	noCompressionKey struct{}
 	unchangingKey    struct{}
 )
 
-// Never excludes the response from compression. Responses with a secret
-// need it: the size of compressed bytes reveals what a secret has in common with
-// text that an attacker chose (BREACH).
+// Never excludes the response from compression. It is required for responses
+// that contain a secret: their compressed size reveals what the secret has in
+// common with text chosen by an attacker (BREACH).
 func Never(c *fiber.Ctx) { c.Locals(noCompressionKey{}, true) }
 
-// Once caches the compressed bodies of the response for the life of the
-// process. The key must determine the body. Every key takes memory, so keys must
-// not come from clients.
+// Once caches the compressed bodies of the response until the process ends. The
+// key must determine the body. Keys must not come from clients, because each
+// one occupies memory.
 func Once(c *fiber.Ctx, key string) { c.Locals(unchangingKey{}, key) }
 
-// Handler compresses the response of the handlers behind it if the client
-// accepts an encoding. Errors, streams, small bodies and bodies with an encoding
-// of their own are sent as they are.
+// Handler compresses the response of the following handlers if the client
+// accepts an encoding. Errors, streams, small bodies and already encoded bodies
+// are sent unchanged.
 func (p *Compressor) Handler(c *fiber.Ctx) error {
 	if err := c.Next(); err != nil {
 		return err
@@ -120,9 +120,9 @@ func (p *Compressor) Handler(c *fiber.Ctx) error {
 	return nil
 }
 
-// varies reports whether the response depends on the encodings that the client
-// accepts. It also does where only the size of its body is against it, and for
-// status 304, whose tag depends on them.
+// varies reports whether the response depends on Accept-Encoding. This includes
+// bodies that are too small to compress, and status 304, whose entity tag
+// depends on the encoding.
 func varies(c *fiber.Ctx) bool {
 	response := c.Response()
 	switch {
@@ -134,8 +134,8 @@ func varies(c *fiber.Ctx) bool {
 	return response.StatusCode() == fiber.StatusNotModified || isText(string(response.Header.ContentType()))
 }
 
-// isText reports whether bodies of the media type become smaller: images, fonts
-// and archives are compressed already, and events must not wait.
+// isText reports whether bodies of the media type compress well. Images, fonts
+// and archives are compressed already, and events must not be delayed.
 func isText(contentType string) bool {
 	mediaType, _, _ := strings.Cut(strings.ToLower(contentType), ";")
 	switch mediaType = strings.TrimSpace(mediaType); mediaType {
@@ -147,21 +147,22 @@ func isText(contentType string) bool {
 	return strings.HasPrefix(mediaType, "text/") || strings.HasSuffix(mediaType, "+json") || strings.HasSuffix(mediaType, "+xml")
 }
 
-// weaken makes the entity tag of the response weak: a strong one would promise
-// the same bytes in every encoding (RFC 9110, 8.8.3.3).
+// weaken converts the entity tag of the response to a weak one. A strong one
+// would require identical bytes in every encoding (RFC 9110, section 8.8.3.3).
 func weaken(c *fiber.Ctx) {
 	if tag := c.GetRespHeader(fiber.HeaderETag); strings.HasPrefix(tag, `"`) {
 		c.Set(fiber.HeaderETag, "W/"+tag)
 	}
 }
 
-// encodeOnce returns the same bytes for a variant every time, as few as possible.
+// encodeOnce returns the same bytes for a variant every time, in the best
+// compression.
 func (p *Compressor) encodeOnce(v variant, body []byte) []byte {
 	once, _ := p.unchanging.LoadOrStore(v, sync.OnceValue(func() []byte { return encodeBest(v.encoding, body) }))
 	return once.(func() []byte)()
 }
 
-// encode returns the body in the encoding, or nil when it fails.
+// encode returns the body in the encoding, or nil on failure.
 func (p *Compressor) encode(encoding string, body []byte) []byte {
 	if encoding == "zstd" {
 		return p.zstd.EncodeAll(body, nil)
@@ -175,7 +176,7 @@ func (p *Compressor) encode(encoding string, body []byte) []byte {
 	return encodeWith(e, body)
 }
 
-// encodeBest is encode with encoders that are slower and are used once.
+// encodeBest is like encode, with slower encoders that are used once.
 func encodeBest(encoding string, body []byte) []byte {
 	switch encoding {
 	case "zstd":
@@ -190,7 +191,7 @@ func encodeBest(encoding string, body []byte) []byte {
 func encodeWith(e encoder, body []byte) []byte {
 	var to bytes.Buffer
 	e.Reset(&to)
-	defer e.Reset(nil) // the encoder must not keep the response
+	defer e.Reset(nil) // the pooled encoder must not retain the response
 	if _, err := e.Write(body); err != nil {
 		return nil
 	}

@@ -19,8 +19,8 @@ import (
 	"mcpgateway/web/webtest"
 )
 
-// compressing returns a server that compresses the responses of the handlers.
-func compressing(t *testing.T, handlers map[string]fiber.Handler) *fiber.App {
+// newCompressingApp returns a server that compresses the responses of the handlers.
+func newCompressingApp(t *testing.T, handlers map[string]fiber.Handler) *fiber.App {
 	t.Helper()
 	app, _ := webtest.NewApp(t)
 	compressor := compress.New()
@@ -35,8 +35,8 @@ func text(n int) fiber.Handler {
 	return func(c *fiber.Ctx) error { return c.SendString(strings.Repeat("x", n)) }
 }
 
-// decoded returns the body of a response without its content coding.
-func decoded(t *testing.T, a webtest.Answer) string {
+// decode returns the decompressed body of a response.
+func decode(t *testing.T, a webtest.Answer) string {
 	t.Helper()
 	var from io.Reader = strings.NewReader(a.Body)
 	var err error
@@ -52,7 +52,7 @@ func decoded(t *testing.T, a webtest.Answer) string {
 		t.Cleanup(r.Close)
 		from = r
 	default:
-		t.Fatalf("the encoding is %q", a.Header.Get("Content-Encoding"))
+		t.Fatalf("Content-Encoding = %q", a.Header.Get("Content-Encoding"))
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -64,8 +64,8 @@ func decoded(t *testing.T, a webtest.Answer) string {
 	return string(body)
 }
 
-func TestEncodingIsNegotiated(t *testing.T) {
-	app := compressing(t, map[string]fiber.Handler{"/": text(2000)})
+func TestEncodingNegotiation(t *testing.T) {
+	app := newCompressingApp(t, map[string]fiber.Handler{"/": text(2000)})
 	for _, tc := range []struct{ accept, want string }{
 		{"", ""}, {"identity", ""}, {"deflate", ""}, {"identity;q=0", ""}, {"gzip", "gzip"}, {"x-gzip", "gzip"}, {"GZip", "gzip"}, {"br", "br"}, {"zstd", "zstd"},
 		{"gzip, deflate, br, zstd", "zstd"}, {"gzip, deflate, br", "br"}, {"br;q=0.5, gzip", "gzip"}, {"gzip;q=0.5, br;q=0.8, zstd;q=0.2", "br"},
@@ -79,14 +79,14 @@ func TestEncodingIsNegotiated(t *testing.T) {
 			webtest.Check(t, webtest.Case{Status: 200, WantHeader: map[string]string{
 				"Content-Encoding": tc.want, "Vary": "Accept-Encoding", "Content-Length": strconv.Itoa(len(answer.Body)),
 			}}, answer)
-			if decoded(t, answer) != strings.Repeat("x", 2000) || (len(answer.Body) < 2000) != (tc.want != "") {
-				t.Errorf("%d bytes, which are %q", len(answer.Body), decoded(t, answer))
+			if decode(t, answer) != strings.Repeat("x", 2000) || (len(answer.Body) < 2000) != (tc.want != "") {
+				t.Errorf("%d bytes, decoded as %q", len(answer.Body), decode(t, answer))
 			}
 		})
 	}
 }
 
-func TestTagsAndEncodings(t *testing.T) {
+func TestETagWithEncodings(t *testing.T) {
 	tag := web.ETag("x")
 	tagged := func(n int) fiber.Handler {
 		return func(c *fiber.Ctx) error {
@@ -96,7 +96,7 @@ func TestTagsAndEncodings(t *testing.T) {
 			return text(n)(c)
 		}
 	}
-	app := compressing(t, map[string]fiber.Handler{"/long": tagged(2000), "/short": tagged(10)})
+	app := newCompressingApp(t, map[string]fiber.Handler{"/long": tagged(2000), "/short": tagged(10)})
 	for _, path := range []string{"/long", "/short"} {
 		for encoding, want := range map[string]string{"": tag, "gzip;q=0": tag, "gzip": "W/" + tag, "br": "W/" + tag, "zstd": "W/" + tag} {
 			for _, known := range []string{"", tag, "W/" + tag, `"another"`} {
@@ -107,22 +107,22 @@ func TestTagsAndEncodings(t *testing.T) {
 				answer := webtest.Send(t, app, webtest.Case{Path: path, Header: map[string]string{"Accept-Encoding": encoding, "If-None-Match": known}})
 				webtest.Check(t, webtest.Case{Status: status, WantHeader: map[string]string{"ETag": want, "Vary": "Accept-Encoding", "Cache-Control": "public, max-age=60"}}, answer)
 				if status == 304 && (answer.Body != "" || answer.Header.Get("Content-Encoding") != "") {
-					t.Errorf("%s %s: the body is %q", path, encoding, answer.Body)
+					t.Errorf("%s %s: body %q", path, encoding, answer.Body)
 				}
 			}
 		}
 	}
 }
 
-func TestSmallBodiesAreNotCompressed(t *testing.T) {
-	app := compressing(t, map[string]fiber.Handler{"/1023": text(1023), "/1024": text(1024), "/1025": text(1025)})
+func TestSmallBodyNotCompressed(t *testing.T) {
+	app := newCompressingApp(t, map[string]fiber.Handler{"/1023": text(1023), "/1024": text(1024), "/1025": text(1025)})
 	for path, want := range map[string]string{"/1023": "", "/1024": "gzip", "/1025": "gzip"} {
 		answer := webtest.Send(t, app, webtest.Case{Path: path, Header: map[string]string{"Accept-Encoding": "gzip"}})
 		webtest.Check(t, webtest.Case{Status: 200, WantHeader: map[string]string{"Content-Encoding": want, "Vary": "Accept-Encoding"}}, answer)
 	}
 }
 
-func TestWhatIsNotCompressed(t *testing.T) {
+func TestUncompressedResponses(t *testing.T) {
 	with := func(header, value string) fiber.Handler {
 		return func(c *fiber.Ctx) error {
 			c.Set(header, value)
@@ -145,24 +145,24 @@ func TestWhatIsNotCompressed(t *testing.T) {
 			return s.Answer(c)
 		},
 	}
-	app := compressing(t, handlers)
+	app := newCompressingApp(t, handlers)
 	for path := range handlers {
 		t.Run(path, func(t *testing.T) {
 			plain := webtest.Send(t, app, webtest.Case{Path: path})
 			answer := webtest.Send(t, app, webtest.Case{Path: path, Header: map[string]string{"Accept-Encoding": "zstd, br, gzip"}})
 			webtest.Check(t, webtest.Case{Status: plain.Status, WantHeader: map[string]string{"Content-Encoding": plain.Header.Get("Content-Encoding"), "Vary": ""}}, answer)
 			if answer.Body != plain.Body || !strings.Contains(answer.Body, strings.Repeat("x", 2000)) {
-				t.Errorf("the body is %q", answer.Body)
+				t.Errorf("body %q", answer.Body)
 			}
 		})
 	}
 }
 
-func TestTextIsCompressed(t *testing.T) {
+func TestTextCompressed(t *testing.T) {
 	for _, mediaType := range []string{
 		"text/html; charset=utf-8", "text/css", "text/javascript; charset=utf-8", "application/javascript", "application/json", "APPLICATION/JSON", "application/xml", "application/atom+xml", "application/ld+json", "image/svg+xml",
 	} {
-		app := compressing(t, map[string]fiber.Handler{"/": func(c *fiber.Ctx) error {
+		app := newCompressingApp(t, map[string]fiber.Handler{"/": func(c *fiber.Ctx) error {
 			c.Set("Content-Type", mediaType)
 			return c.SendString(strings.Repeat("x", 2000))
 		}})
@@ -171,32 +171,32 @@ func TestTextIsCompressed(t *testing.T) {
 	}
 }
 
-func TestHeadIsNotCompressed(t *testing.T) {
+func TestHeadNotCompressed(t *testing.T) {
 	app, _ := webtest.NewApp(t)
 	app.Head("/", compress.New().Handler, text(2000))
 	answer := webtest.Send(t, app, webtest.Case{Method: "HEAD", Path: "/", Header: map[string]string{"Accept-Encoding": "gzip"}})
 	webtest.Check(t, webtest.Case{Status: 200, WantHeader: map[string]string{"Content-Encoding": "", "Content-Length": "2000", "Vary": "Accept-Encoding"}}, answer)
 }
 
-func TestUnchangingBodiesAreCompressedOnce(t *testing.T) {
+func TestOnceCachesCompressedBody(t *testing.T) {
 	var calls atomic.Int32
-	app := compressing(t, map[string]fiber.Handler{"/:key": func(c *fiber.Ctx) error {
+	app := newCompressingApp(t, map[string]fiber.Handler{"/:key": func(c *fiber.Ctx) error {
 		compress.Once(c, c.Params("key"))
-		return c.SendString(strings.Repeat("x", 2000) + strconv.Itoa(int(calls.Add(1)))) // differs, to show what is sent again
+		return c.SendString(strings.Repeat("x", 2000) + strconv.Itoa(int(calls.Add(1)))) // differs between calls, to detect cached bodies
 	}})
 	for call, tc := range []struct{ key, encoding, end string }{
 		{"a", "br", "1"}, {"a", "br", "1"}, {"a", "gzip", "3"}, {"a", "zstd", "4"}, {"a", "gzip", "3"}, {"a", "zstd", "4"}, {"b", "br", "7"}, {"a", "br", "1"}, {"a", "", "9"},
 		{"a", "gzip, br, zstd", "1"}, // the smallest
 	} {
 		answer := webtest.Send(t, app, webtest.Case{Path: "/" + tc.key, Header: map[string]string{"Accept-Encoding": tc.encoding}})
-		if got := strings.TrimLeft(decoded(t, answer), "x"); got != tc.end || !strings.Contains(tc.encoding, answer.Header.Get("Content-Encoding")) || (tc.encoding == "") != (answer.Header.Get("Content-Encoding") == "") {
-			t.Errorf("call %d: %s in %s ends with %q, want %q", call+1, tc.key, tc.encoding, got, tc.end)
+		if got := strings.TrimLeft(decode(t, answer), "x"); got != tc.end || !strings.Contains(tc.encoding, answer.Header.Get("Content-Encoding")) || (tc.encoding == "") != (answer.Header.Get("Content-Encoding") == "") {
+			t.Errorf("call %d: %s in %s ends in %q, want %q", call+1, tc.key, tc.encoding, got, tc.end)
 		}
 	}
 }
 
-func TestErrorsAreNotCompressed(t *testing.T) {
-	app := compressing(t, map[string]fiber.Handler{"/": func(*fiber.Ctx) error { return fiber.NewError(415, strings.Repeat("x", 2000)) }})
+func TestErrorsNotCompressed(t *testing.T) {
+	app := newCompressingApp(t, map[string]fiber.Handler{"/": func(*fiber.Ctx) error { return fiber.NewError(415, strings.Repeat("x", 2000)) }})
 	webtest.Check(t, webtest.Case{Status: 415, WantHeader: map[string]string{"Content-Encoding": ""}},
 		webtest.Send(t, app, webtest.Case{Path: "/", Header: map[string]string{"Accept-Encoding": "gzip"}}))
 }

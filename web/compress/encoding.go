@@ -6,8 +6,9 @@ import (
 	"github.com/gofiber/fiber/v2"
 )
 
-// encodings returns the content codings of responses, the preferred one first:
-// zstd costs a third of the time of br. What is compressed once is smallest in br.
+// encodings returns the content codings of responses in order of preference.
+// zstd takes a third of the time of br; br is smallest for bodies that are
+// compressed once.
 func encodings(unchanging bool) []string {
 	if unchanging {
 		return []string{"br", "zstd", "gzip"}
@@ -15,19 +16,19 @@ func encodings(unchanging bool) []string {
 	return []string{"zstd", "br", "gzip"}
 }
 
-// identity is the content coding of a response that is sent as it is.
+// identity is the content coding of an uncompressed response.
 const identity = "identity"
 
-// acceptedEncoding returns the content coding that the client prefers among
-// those of responses (RFC 9110, 12.5.3), or identity. A client that does not
-// send Accept-Encoding gets identity, as does one that rates it higher.
+// acceptedEncoding returns the client's preferred content coding among those of
+// responses (RFC 9110, section 12.5.3). It returns identity if the client sends
+// no Accept-Encoding or rates identity higher.
 func acceptedEncoding(c *fiber.Ctx, unchanging bool) string {
 	rated := map[string]int{}
 	for _, header := range c.Request().Header.PeekAll(fiber.HeaderAcceptEncoding) {
 		for item := range strings.SplitSeq(string(header), ",") {
 			coding, parameter, _ := strings.Cut(item, ";")
 			coding = strings.ToLower(strings.TrimSpace(coding))
-			if coding == "x-gzip" { // its old name (RFC 9110, 8.4.1.3)
+			if coding == "x-gzip" { // its old name (RFC 9110, section 8.4.1.3)
 				coding = "gzip"
 			}
 			if _, again := rated[coding]; !again {
@@ -48,8 +49,8 @@ func acceptedEncoding(c *fiber.Ctx, unchanging bool) string {
 	return best
 }
 
-// quality returns the weight of a coding in thousandths: 1000 without a
-// parameter, and 0, which excludes the coding, for a weight that is not valid.
+// quality returns the weight of a coding in thousandths. It returns 1000
+// without a parameter, and 0, which excludes the coding, for an invalid weight.
 func quality(parameter string) int {
 	parameter = strings.TrimSpace(parameter)
 	if parameter == "" {

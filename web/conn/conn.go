@@ -7,22 +7,22 @@ import (
 	"time"
 )
 
-// firstRead is how many bytes are read at once when the server asks for the
-// first of a request: most requests whole.
+// firstRead is the number of bytes read when the server requests the first byte
+// of a request. Most requests fit.
 const firstRead = 4 << 10
 
-// conn is a client's connection as the server has it. Only the goroutine that
-// serves it reads through it.
+// conn is a connection of a client. Only the goroutine that serves it may read
+// from it.
 type conn struct {
 	net.Conn
 	leave func() // frees the slot of the connection
 
-	ahead []byte // read with the first byte of a request and not requested yet
+	ahead []byte // read with the first byte of a request, not yet returned
 
-	ip string // of the other end, once PeerIP was called
+	ip string // of the peer; set by PeerIP
 
-	// Of writing: how many bytes were written since the allowance began, and
-	// how long those writes took together.
+	// Bytes written since the current allowance began, and the total duration
+	// of those writes.
 	sent   int
 	waited time.Duration
 
@@ -30,8 +30,8 @@ type conn struct {
 	explicit bool // the write deadline was set by SetWriteDeadline
 }
 
-// Read implements io.Reader. Before its first request the server requests one
-// byte (fasthttp, ReduceMemoryUsage). Bytes that arrive with it are kept for the
+// Read implements io.Reader. The server first reads one byte of a request
+// (fasthttp, ReduceMemoryUsage). Bytes that arrive with it are buffered for the
 // next Read.
 func (c *conn) Read(p []byte) (int, error) {
 	if len(c.ahead) == 0 && len(p) == 1 {
@@ -52,8 +52,8 @@ func (c *conn) Read(p []byte) (int, error) {
 	return c.Conn.Read(p)
 }
 
-// PeerIP returns the IP address of the other end, and 0.0.0.0 for connections of
-// other networks than TCP. It is called by the goroutine that reads.
+// PeerIP returns the IP address of the peer, or 0.0.0.0 for networks other than
+// TCP. Only the reading goroutine may call it.
 func (c *conn) PeerIP() string {
 	if c.ip == "" {
 		ip := net.IPv4zero
@@ -73,14 +73,14 @@ func (c *conn) SetDeadline(t time.Time) error {
 	return c.Conn.SetReadDeadline(t)
 }
 
-// Bounds of writing: a client has writeTime to read writePiece bytes.
+// Write limits: a client has writeTime to read writePiece bytes.
 const (
 	writeTime  = 30 * time.Second
 	writePiece = 64 << 10
 )
 
-// Write implements io.Writer. Writing fails when the client takes too long to
-// read, unless SetWriteDeadline has set another limit.
+// Write implements io.Writer. It fails when the client reads too slowly, unless
+// SetWriteDeadline has set another limit.
 func (c *conn) Write(p []byte) (n int, err error) {
 	for {
 		piece := p[n:min(n+writePiece-c.sent, len(p))]
@@ -112,7 +112,7 @@ func (c *conn) allowWrite(now time.Time) error {
 }
 
 // SetWriteDeadline implements net.Conn. It replaces the limit of Write, also
-// for a write in progress; the zero time restores it for later writes.
+// for a write in progress. The zero time restores the limit for later writes.
 func (c *conn) SetWriteDeadline(t time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -129,8 +129,8 @@ func (c *conn) Close() error {
 	return err
 }
 
-// SyscallConn implements syscall.Conn. It returns an error for connections that are
-// not of the system's network.
+// SyscallConn implements syscall.Conn. It returns an error for connections
+// without a file descriptor.
 func (c *conn) SyscallConn() (syscall.RawConn, error) {
 	if sc, ok := c.Conn.(syscall.Conn); ok {
 		return sc.SyscallConn()

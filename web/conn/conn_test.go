@@ -14,9 +14,9 @@ import (
 	"mcpgateway/web/webtest"
 )
 
-// aheadApp echoes the bodies of POST /plain, and answers POST /ahead with a
-// stream that begins while its handler works: what the body says, and an end.
-func aheadApp(t *testing.T) *fiber.App {
+// newEarlyApp echoes the bodies of POST /plain. It responds to POST /ahead with a
+// stream that starts while the handler runs: the body and an end event.
+func newEarlyApp(t *testing.T) *fiber.App {
 	t.Helper()
 	app, _ := webtest.NewApp(t)
 	app.Post("/plain", func(c *fiber.Ctx) error { return c.Send(c.Body()) })
@@ -40,7 +40,7 @@ func aheadApp(t *testing.T) *fiber.App {
 	return app
 }
 
-// next reads the next answer of a connection and returns its body.
+// next reads the next response of a connection and returns its body.
 func next(in *bufio.Reader) (string, error) {
 	resp, err := http.ReadResponse(in, nil)
 	if err != nil {
@@ -51,20 +51,20 @@ func next(in *bufio.Reader) (string, error) {
 	return string(body), err
 }
 
-// TestAnswersKeepTheOrderOfRequests sends requests however a client may send
-// them, many at once and in pieces. A stream ahead does not overtake them.
-func TestAnswersKeepTheOrderOfRequests(t *testing.T) {
-	long := strings.Repeat("x", 9_000) // longer than what is read at once
+// TestResponseOrder sends pipelined requests at once and in pieces. An early
+// stream doesn't overtake earlier responses.
+func TestResponseOrder(t *testing.T) {
+	long := strings.Repeat("x", 9_000) // longer than one read
 	requests := webtest.Posting("/plain", "a") + webtest.Posting("/plain", "") + webtest.Posting("/plain", long) + webtest.Posting("/plain", "b") + webtest.Posting("/ahead", long)
 	want := []string{"a", "", long, "b", "data: 1 " + long + "\n\ndata: 2 " + long + "\n\n"}
 	for name, piece := range map[string]int{"at once": len(requests), "in pieces": 7, "byte by byte": 1, "in large pieces": 4_097} {
 		t.Run(name, func(t *testing.T) {
-			conn := webtest.DialTCP(t, webtest.Serve(t, aheadApp(t)))
+			conn := webtest.DialTCP(t, webtest.Serve(t, newEarlyApp(t)))
 			go func() {
 				for rest := requests; rest != ""; {
 					n := min(piece, len(rest))
 					if _, err := io.WriteString(conn, rest[:n]); err != nil {
-						return // the reader says it
+						return // the reader reports it
 					}
 					rest = rest[n:]
 				}
@@ -72,37 +72,37 @@ func TestAnswersKeepTheOrderOfRequests(t *testing.T) {
 			in := bufio.NewReader(conn)
 			for i, want := range want {
 				if got, err := next(in); err != nil || got != want {
-					t.Fatalf("answer %d is %.80q (%v), want %.80q", i, got, err, want)
+					t.Fatalf("response %d = %.80q, %v; want %.80q", i, got, err, want)
 				}
 			}
 		})
 	}
 }
 
-func TestAClientCanTellThatAnAnswerAheadBroke(t *testing.T) {
-	conn := webtest.DialTCP(t, webtest.Serve(t, aheadApp(t)))
+func TestBrokenEarlyStreamIsDetectable(t *testing.T) {
+	conn := webtest.DialTCP(t, webtest.Serve(t, newEarlyApp(t)))
 	if _, err := io.WriteString(conn, webtest.Posting("/ahead", "broken")+webtest.Posting("/plain", "a")); err != nil {
 		t.Fatal(err)
 	}
 	in := bufio.NewReader(conn)
 	if got, err := next(in); err == nil {
-		t.Errorf("a broken stream looks complete: %q", got)
+		t.Errorf("broken stream appears complete: %q", got)
 	}
 	if rest, err := io.ReadAll(in); strings.Contains(string(rest), "HTTP/1.1") {
-		t.Errorf("another answer follows the broken one: %q (%v)", rest, err)
+		t.Errorf("data after the broken response: %q, %v", rest, err)
 	}
 }
 
-// TestStreamsAheadEndTheirConnection shows that such a stream is complete, and
-// that its head announces the end of the connection.
-func TestStreamsAheadEndTheirConnection(t *testing.T) {
-	conn := webtest.DialTCP(t, webtest.Serve(t, aheadApp(t)))
+// TestEarlyStreamEndsConnection checks that such a stream is complete, and that
+// its headers announce the end of the connection.
+func TestEarlyStreamEndsConnection(t *testing.T) {
+	conn := webtest.DialTCP(t, webtest.Serve(t, newEarlyApp(t)))
 	if _, err := io.WriteString(conn, webtest.Posting("/plain", "a")+webtest.Posting("/ahead", "b")+webtest.Posting("/plain", "c")); err != nil {
 		t.Fatal(err)
 	}
 	in := bufio.NewReader(conn)
 	if got, err := next(in); err != nil || got != "a" {
-		t.Fatalf("the first answer is %q (%v)", got, err)
+		t.Fatalf("first response = %q, %v", got, err)
 	}
 	resp, err := http.ReadResponse(in, nil)
 	if err != nil {
@@ -111,14 +111,14 @@ func TestStreamsAheadEndTheirConnection(t *testing.T) {
 	defer func() { _ = resp.Body.Close() }()
 	body, err := io.ReadAll(resp.Body)
 	if err != nil || string(body) != "data: 1 b\n\ndata: 2 b\n\n" || !resp.Close {
-		t.Errorf("the stream is %q (%v), and the connection ends: %v", body, err, resp.Close)
+		t.Errorf("stream = %q, %v; Close = %v", body, err, resp.Close)
 	}
 	if rest, _ := io.ReadAll(in); len(rest) > 0 {
-		t.Errorf("%q follows", rest)
+		t.Errorf("data after the stream: %q", rest)
 	}
 }
 
-func TestPartsAreOneAnswer(t *testing.T) {
+func TestPartsFormOneResponse(t *testing.T) {
 	app, _ := webtest.NewApp(t)
 	long := strings.Repeat("y", 100_000)
 	app.Get("/parts", func(c *fiber.Ctx) error {

@@ -14,22 +14,22 @@ import (
 	"github.com/gofiber/fiber/v2"
 )
 
-// TestConnectionsOfClientsThatStopAreEnded has clients send a whole request, and
-// then nothing or a part of another one.
-func TestConnectionsOfClientsThatStopAreEnded(t *testing.T) {
+// TestStalledConnectionsAreClosed sends a complete request, and then nothing or
+// part of another one.
+func TestStalledConnectionsAreClosed(t *testing.T) {
 	const whole = "POST /x HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 2\r\n\r\nhi"
 	const short, long = 1500 * time.Millisecond, time.Hour
 	for name, tc := range map[string]struct {
 		read, idle time.Duration
 		rest       string
 	}{
-		"between requests":           {long, short, ""},
-		"within a line":              {short, long, "P"},
-		"within headers":             {short, long, "POST /x HTTP/1.1\r\nHost:"},
-		"within a body":              {short, long, whole[:len(whole)-1]},
-		"within headers of 8 KiB":    {short, long, "POST /x HTTP/1.1\r\nX: " + strings.Repeat("x", 8<<10)},
-		"behind another whole one":   {long, short, whole},
-		"behind one and within next": {short, long, whole + "POST"},
+		"between requests":        {long, short, ""},
+		"within a line":           {short, long, "P"},
+		"within headers":          {short, long, "POST /x HTTP/1.1\r\nHost:"},
+		"within a body":           {short, long, whole[:len(whole)-1]},
+		"within headers of 8 KiB": {short, long, "POST /x HTTP/1.1\r\nX: " + strings.Repeat("x", 8<<10)},
+		"after another request":   {long, short, whole},
+		"within a second request": {short, long, whole + "POST"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -42,13 +42,13 @@ func TestConnectionsOfClientsThatStopAreEnded(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got, err := next(in); err != nil || got != "hi" {
-				t.Fatalf("answered %q (%v)", got, err)
+				t.Fatalf("response %q, %v", got, err)
 			}
 			if _, err := io.WriteString(conn, tc.rest); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := io.Copy(io.Discard, in); errors.Is(err, os.ErrDeadlineExceeded) {
-				t.Error("the connection is still open")
+				t.Error("connection is still open")
 			}
 		})
 	}

@@ -11,20 +11,20 @@ import (
 	"github.com/gofiber/fiber/v2"
 )
 
-// watchAfter is how long a request runs before its connection is watched. Most
-// are over before, and each watch has a goroutine of its own.
+// watchAfter is the time after which the connection of a request is watched.
+// Most requests end before that, and each watch costs a goroutine.
 const watchAfter = 5 * time.Millisecond
 
 // WatchDisconnect calls gone, once and from another goroutine, within
-// milliseconds after the request's client closed its end of the connection:
-// the server itself would notice at a failing write only. It takes nothing from
-// the connection, which serves further requests after stop. stop must be called
-// before the server reads from the connection again; gone is not called after
-// stop returned. On connections and systems that cannot be watched gone is
-// never called.
+// milliseconds after the client closed its end of the connection. Without it,
+// the server only notices when a write fails. It doesn't consume data, so the
+// connection can serve further requests after stop. stop must be called before
+// the server reads from the connection again; gone is not called after stop has
+// returned. On connections and systems that can't be watched gone is never
+// called.
 func WatchDisconnect(c *fiber.Ctx, gone func()) (stop func()) {
 	w := &disconnectWatch{conn: c.Context().Conn(), ended: make(chan struct{})}
-	w.begin = time.AfterFunc(watchAfter, web.EventOf(c).Background.Func("watch of a client", func() { w.run(gone) }))
+	w.begin = time.AfterFunc(watchAfter, web.EventOf(c).Background.Func("disconnect watch", func() { w.run(gone) }))
 	return sync.OnceFunc(w.stop)
 }
 
@@ -47,15 +47,15 @@ func (w *disconnectWatch) run(gone func()) {
 	if err != nil || !w.waitWithoutDeadline() {
 		return
 	}
-	// Read waits until the connection is readable and asks again as long as
-	// the answer is no; it fails at the deadline that stop sets.
+	// Read waits until the connection is readable and calls the function again
+	// while it returns false. It fails at the deadline that stop sets.
 	if raw.Read(isClosedByPeer) == nil {
 		gone()
 	}
 }
 
-// waitWithoutDeadline removes the deadline of reading the request, which would
-// end the watch, unless the watch was stopped.
+// waitWithoutDeadline removes the read deadline, which would end the watch, and
+// reports whether the watch is still active.
 func (w *disconnectWatch) waitWithoutDeadline() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -64,11 +64,11 @@ func (w *disconnectWatch) waitWithoutDeadline() bool {
 
 func (w *disconnectWatch) stop() {
 	if w.begin.Stop() {
-		return // it never began
+		return // it never started
 	}
 	w.mu.Lock()
 	w.stopped = true
-	_ = w.conn.SetReadDeadline(time.Unix(1, 0)) // fails on a closed connection, whose watch has ended
+	_ = w.conn.SetReadDeadline(time.Unix(1, 0)) // fails only on a closed connection, whose watch has ended
 	w.mu.Unlock()
 	<-w.ended
 	_ = w.conn.SetReadDeadline(time.Time{})

@@ -2,6 +2,6 @@
 
 package conn
 
-// isClosedByPeer always reports false: there is no way to look without
-// taking. Clients that went away show when they are written to.
+// isClosedByPeer always returns false: these systems can't check without
+// consuming data. A disconnect shows when a write fails.
 func isClosedByPeer(uintptr) bool { return false }

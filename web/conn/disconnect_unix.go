@@ -4,8 +4,8 @@ package conn
 
 import "syscall"
 
-// isClosedByPeer reports whether the other end has closed the connection. It
-// takes nothing from it: what a client sends ahead stays for its turn.
+// isClosedByPeer reports whether the peer has closed the connection. It doesn't
+// consume data, so pipelined requests are preserved.
 func isClosedByPeer(fd uintptr) bool {
 	var b [1]byte
 	n, _, err := syscall.Recvfrom(int(fd), b[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)

@@ -12,18 +12,18 @@ import (
 )
 
 const (
-	// connRetry is the Retry-After of a connection beyond the limits.
+	// connRetry is the Retry-After of a rejected connection.
 	connRetry = 5 * time.Second
-	// maxRejecting is the maximum number of refused connections that are
-	// closed gently at once; further ones may lose their response.
+	// maxRejecting is the maximum number of rejected connections that are
+	// closed gracefully at once. Others may lose their response.
 	maxRejecting = 64
-	// hastyTime is the time to write a response to one of these. An empty send
-	// buffer takes it at once.
+	// hastyTime is the time to write a response to such a connection. An empty
+	// send buffer accepts it at once.
 	hastyTime = time.Millisecond
-	// rejectTime is the time a refused client has to read its response.
+	// rejectTime is the time a rejected client has to read its response.
 	rejectTime = time.Second
-	// rejectBytes is the maximum number of bytes read from a refused client. Closing
-	// a connection with unread bytes would discard the response.
+	// rejectBytes is the maximum number of bytes read from a rejected client.
+	// Closing a connection with unread bytes would discard the response.
 	rejectBytes = 64 << 10
 )
 
@@ -48,11 +48,11 @@ func rejection(help string) []byte {
 type connGate struct {
 	limits   Limits
 	rejected []byte        // response to a connection beyond the limits
-	refused  chan struct{} // holds an element for each connection being rejected
+	refused  chan struct{} // has an element for each connection being rejected
 
 	mu   sync.Mutex
 	open int
-	of   map[netip.Addr]int // by countedAddr; no zeros
+	of   map[netip.Addr]int // open connections by countedAddr; no zeros
 }
 
 func newConnGate(limits Limits) *connGate {
@@ -60,7 +60,7 @@ func newConnGate(limits Limits) *connGate {
 }
 
 // enter counts a connection until leave is called. It returns errTooManyConns
-// or errTooManyOfOne beyond the limits.
+// or errTooManyOfOne above the limits.
 func (g *connGate) enter(from net.Addr) (leave func(), err error) {
 	addr := countedAddr(from)
 	if !addr.IsValid() || slices.ContainsFunc(g.limits.Exempt, func(p netip.Prefix) bool { return p.Contains(addrOf(from)) }) {
@@ -93,7 +93,7 @@ func (g *connGate) exit(addr netip.Addr) {
 	}
 }
 
-// addrOf returns the IP address of the other end, which is invalid for
+// addrOf returns the IP address of the peer, or an invalid address for
 // connections of other networks.
 func addrOf(a net.Addr) netip.Addr {
 	tcp, ok := a.(*net.TCPAddr)
@@ -103,8 +103,8 @@ func addrOf(a net.Addr) netip.Addr {
 	return tcp.AddrPort().Addr().Unmap().WithZone("")
 }
 
-// countedAddr returns the address that a connection counts for: networks give
-// a whole /64 to one customer.
+// countedAddr returns the address that a connection counts for: the /64 of an
+// IPv6 address, because networks assign a whole /64 to one customer.
 func countedAddr(a net.Addr) netip.Addr {
 	addr := addrOf(a)
 	if !addr.Is6() {
@@ -117,7 +117,8 @@ func countedAddr(a net.Addr) netip.Addr {
 	return network.Addr()
 }
 
-// reject responds to a connection with 503 and closes it, without blocking for long.
+// reject responds to a connection with 503 and closes it. It does not block for
+// long.
 func (g *connGate) reject(c net.Conn) {
 	select {
 	case g.refused <- struct{}{}:
@@ -128,7 +129,7 @@ func (g *connGate) reject(c net.Conn) {
 		_ = c.Close()
 		return
 	}
-	g.limits.Background.Go("refusal of a connection", func() {
+	g.limits.Background.Go("connection rejection", func() {
 		defer func() { <-g.refused }()
 		defer c.Close()
 		if c.SetDeadline(time.Now().Add(rejectTime)) != nil {

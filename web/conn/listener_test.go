@@ -18,7 +18,7 @@ import (
 	"mcpgateway/web/conn"
 )
 
-// scriptedListener accepts what it is given.
+// scriptedListener accepts the connections and errors of its channel.
 type scriptedListener struct {
 	steps chan any // net.Conn or error
 }
@@ -71,7 +71,7 @@ func TestAcceptRetriesTemporaryErrors(t *testing.T) {
 				}
 				defer conn.Close()
 				if took, want := time.Since(began), (5+10+20+40+80+160+320+640+1000+1000)*time.Millisecond; took != want {
-					t.Errorf("accepted after %v, want %v", took, want)
+					t.Errorf("Accept() took %v, want %v", took, want)
 				}
 				if lines := strings.Count(log.String(), "\n"); lines != 1 || !strings.Contains(log.String(), "accept failed") {
 					t.Errorf("logged %d lines, want 1:\n%s", lines, log.String())
@@ -110,8 +110,8 @@ func TestCloseEndsAcceptRetries(t *testing.T) {
 	})
 }
 
-// offer connects from an address and returns the connection, and the response
-// when the listener turned it away.
+// offer connects from an address. It returns the connection, or the response if
+// the listener rejected it.
 func offer(t *testing.T, listener net.Listener, inner *scriptedListener, address string) (admitted net.Conn, refusal string) {
 	t.Helper()
 	server, client := pipeFrom(address)
@@ -146,10 +146,10 @@ func TestConnectionLimits(t *testing.T) {
 		name   string
 		limits conn.Limits
 		from   func(n int) string
-		want   int // connections admitted of 6
+		want   int // admitted connections out of 6
 	}{
 		{"no limits", conn.Limits{}, func(int) string { return "192.0.2.1" }, 6},
-		{"in all", conn.Limits{Max: 3}, func(n int) string { return fmt.Sprintf("192.0.2.%d", n) }, 3},
+		{"total", conn.Limits{Max: 3}, func(n int) string { return fmt.Sprintf("192.0.2.%d", n) }, 3},
 		{"of one address", conn.Limits{Max: 6, MaxPerAddress: 3}, func(int) string { return "192.0.2.1" }, 3},
 		{"of a mapped address", conn.Limits{MaxPerAddress: 3}, func(n int) string { return []string{"192.0.2.1", "::ffff:192.0.2.1"}[n%2] }, 3},
 		{"of several addresses", conn.Limits{MaxPerAddress: 3}, func(n int) string { return fmt.Sprintf("192.0.2.%d", n%2) }, 6},
@@ -158,7 +158,7 @@ func TestConnectionLimits(t *testing.T) {
 		{"of a trusted proxy", conn.Limits{MaxPerAddress: 3, Exempt: exempt}, func(int) string { return "10.1.2.3" }, 6},
 		{"of a trusted proxy on loopback", conn.Limits{MaxPerAddress: 3, Exempt: exempt}, func(int) string { return "127.0.0.1" }, 6},
 		{"of loopback", conn.Limits{MaxPerAddress: 3}, func(int) string { return "127.0.0.1" }, 3},
-		{"in all of a trusted proxy", conn.Limits{Max: 4, MaxPerAddress: 3, Exempt: exempt, Help: "https://gateway.example/help"}, func(int) string { return "10.1.2.3" }, 4},
+		{"total with a trusted proxy", conn.Limits{Max: 4, MaxPerAddress: 3, Exempt: exempt, Help: "https://gateway.example/help"}, func(int) string { return "10.1.2.3" }, 4},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -175,7 +175,7 @@ func TestConnectionLimits(t *testing.T) {
 					continue
 				}
 				if !strings.HasPrefix(refusal, "HTTP/1.1 503 ") || !strings.Contains(refusal, "\r\nRetry-After: 5\r\n") || !strings.Contains(refusal, "\r\nConnection: close\r\n") || !strings.Contains(refusal, `"code":"UNAVAILABLE"`) {
-					t.Fatalf("connection %d was refused with %q", n+1, refusal)
+					t.Fatalf("connection %d was rejected with %q", n+1, refusal)
 				}
 				if help := tt.limits.Help; help != "" && !strings.HasSuffix(refusal, `"help":"`+help+`"}`) {
 					t.Fatalf("connection %d was refused with %q, want the address of the code", n+1, refusal)
@@ -185,9 +185,9 @@ func TestConnectionLimits(t *testing.T) {
 				return
 			}
 			_ = open[0].Close()
-			_ = open[0].Close() // frees nothing again
+			_ = open[0].Close() // must not free another slot
 			if conn, _ := offer(t, listener, inner, tt.from(0)); conn == nil {
-				t.Fatal("a closed connection still counts")
+				t.Fatal("closed connection still counts")
 			}
 			if conn, _ := offer(t, listener, inner, tt.from(0)); conn != nil {
 				t.Fatal("closing a connection twice freed two slots")

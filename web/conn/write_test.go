@@ -13,7 +13,7 @@ import (
 	"mcpgateway/web/conn"
 )
 
-// acceptedPipe returns a connection as the server has it, and its client's end.
+// acceptedPipe returns a connection of the listener and its client's end.
 func acceptedPipe(t *testing.T) (server, client net.Conn) {
 	t.Helper()
 	inner := &scriptedListener{steps: make(chan any, 1)}
@@ -31,11 +31,11 @@ func TestWriteDeadline(t *testing.T) {
 	const size = 1 << 20
 	tests := []struct {
 		name     string
-		piece    int           // of one Write
+		piece    int           // bytes per Write
 		read     int           // bytes that the client reads
-		every    time.Duration // at this interval
+		every    time.Duration // interval of the reads
 		complete bool
-		within   time.Duration // when it fails
+		within   time.Duration // limit of a failing write
 	}{
 		{"never reads", size, 1, time.Hour, false, 31 * time.Second},
 		{"never reads small writes", 512, 1, time.Hour, false, 31 * time.Second},
@@ -67,7 +67,7 @@ func TestWriteDeadline(t *testing.T) {
 					t.Errorf("failed after %v: %v", took, err)
 				}
 				if !tt.complete && (!errors.Is(err, os.ErrDeadlineExceeded) || took < 30*time.Second || took > tt.within) {
-					t.Errorf("ended after %v with %v, want a time-out within %v", took, err, tt.within)
+					t.Errorf("ended after %v with %v, want a timeout within %v", took, err, tt.within)
 				}
 				_ = server.Close()
 				_ = client.Close()
@@ -77,7 +77,7 @@ func TestWriteDeadline(t *testing.T) {
 	}
 }
 
-// TestIdleConnectionCanBeWritten checks that the time between responses does not
+// TestIdleConnectionCanBeWritten checks that the time between responses doesn't
 // count.
 func TestIdleConnectionCanBeWritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -94,7 +94,7 @@ func TestIdleConnectionCanBeWritten(t *testing.T) {
 	})
 }
 
-// TestExplicitWriteDeadline checks that the deadlines of streams win.
+// TestExplicitWriteDeadline checks that deadlines of streams take precedence.
 func TestExplicitWriteDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server, client := acceptedPipe(t)
@@ -105,18 +105,18 @@ func TestExplicitWriteDeadline(t *testing.T) {
 				t.Fatal(err)
 			}
 			if _, err := server.Write(make([]byte, 100)); !errors.Is(err, os.ErrDeadlineExceeded) {
-				t.Fatalf("Write() = %v, want a time-out", err)
+				t.Fatalf("Write() = %v, want a timeout", err)
 			}
 			return time.Since(began)
 		}
 		if took := write(time.Now().Add(10 * time.Second)); took != 10*time.Second {
-			t.Errorf("a deadline in 10 s ended the write after %v", took)
+			t.Errorf("deadline in 10 s: write ended after %v", took)
 		}
 		if took := write(time.Unix(1, 0)); took != 0 {
-			t.Errorf("a deadline in the past ended the write after %v", took)
+			t.Errorf("deadline in the past: write ended after %v", took)
 		}
 		if took := write(time.Time{}); took > 31*time.Second {
-			t.Errorf("without a deadline the write ended after %v", took)
+			t.Errorf("no deadline: write ended after %v", took)
 		}
 		_ = server.Close()
 		_ = client.Close()

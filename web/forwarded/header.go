@@ -2,10 +2,10 @@ package forwarded
 
 import "strings"
 
-// forwardedNodes returns the value of "for" of each element of a line of the
-// Forwarded header (RFC 7239, section 4). An element without one, or with two,
-// is an empty text. A malformed line is one empty text: what a client wrote at
-// its left could make any part of it look like a proxy's.
+// forwardedNodes returns the "for" value of each element in a line of the
+// Forwarded header (RFC 7239, section 4). It is empty for an element without
+// one, or with two. A malformed line results in one empty value: text that the
+// client wrote further left could make any part of it look like a proxy's.
 func forwardedNodes(line string) []string {
 	var nodes []string
 	rest := line
@@ -22,8 +22,8 @@ func forwardedNodes(line string) []string {
 	}
 }
 
-// forwardedElement reads one element and returns its "for" and what follows it,
-// which is empty or begins with a comma.
+// forwardedElement parses one element. It returns its "for" value and the rest,
+// which is empty or starts with a comma.
 func forwardedElement(text string) (node, after string, ok bool) {
 	seen := 0
 	for {
@@ -53,7 +53,7 @@ func forwardedElement(text string) (node, after string, ok bool) {
 	return node, text, true
 }
 
-// forwardedPair reads token "=" ( token / quoted-string ).
+// forwardedPair parses token "=" ( token / quoted-string ).
 func forwardedPair(text string) (name, value, rest string, ok bool) {
 	end := strings.IndexFunc(text, func(r rune) bool { return !isTokenRune(r) })
 	if end <= 0 || text[end] != '=' {
@@ -71,7 +71,7 @@ func forwardedPair(text string) (name, value, rest string, ok bool) {
 	return name, text[:end], text[end:], end > 0
 }
 
-// quotedString reads the rest of a quoted string (RFC 9110, section 5.6.4).
+// quotedString parses the rest of a quoted string (RFC 9110, section 5.6.4).
 func quotedString(text string) (value, rest string, ok bool) {
 	var b strings.Builder
 	for i := 0; i < len(text); i++ {
@@ -88,8 +88,8 @@ func quotedString(text string) (value, rest string, ok bool) {
 	return "", "", false
 }
 
-// isTokenRune reports whether a token may hold the character (RFC 9110, section
-// 5.6.2).
+// isTokenRune reports whether the character is allowed in a token (RFC 9110,
+// section 5.6.2).
 func isTokenRune(r rune) bool {
 	return r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || strings.ContainsRune("!#$%&'*+-.^_`|~", r)
 }

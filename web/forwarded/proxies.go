@@ -1,5 +1,5 @@
-// Package forwarded finds the address of a client behind trusted proxies in
-// X-Forwarded-For and Forwarded headers.
+// Package forwarded determines the client address of requests through trusted
+// proxies, from X-Forwarded-For and Forwarded headers.
 package forwarded
 
 import (
@@ -10,8 +10,8 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// ParseAddress returns the address of a client. What is no address is the zero
-// one, so that all of these count as one client.
+// ParseAddress returns the address of a client. It returns the zero address for
+// invalid text, so that all of that counts as one client.
 func ParseAddress(address string) netip.Addr {
 	addr, _ := netip.ParseAddr(address)
 	return addr.Unmap().WithZone("")
@@ -20,7 +20,7 @@ func ParseAddress(address string) netip.Addr {
 // Proxies are the networks of the trusted proxies.
 type Proxies []netip.Prefix
 
-// Trust reports whether the address is of a trusted proxy.
+// Trust reports whether the address belongs to a trusted proxy.
 func (p Proxies) Trust(addr netip.Addr) bool {
 	for _, prefix := range p {
 		if prefix.Contains(addr) {
@@ -31,14 +31,14 @@ func (p Proxies) Trust(addr netip.Addr) bool {
 }
 
 // Client returns the address of the client of a request from peer. The headers
-// of an untrusted peer are ignored. Those of a trusted one are read from the
-// right, because each proxy appends the address of its peer: the first address
-// that is not a trusted proxy is the client's. A client can only write
-// what is further to the left.
+// of an untrusted peer are ignored. Those of a trusted peer are read from the
+// right, because each proxy appends the address of its peer. The first address
+// that is not a trusted proxy is the client's. A client can only control what
+// is further left.
 //
-// Proxies add either X-Forwarded-For or Forwarded (RFC 7239) and may pass on
-// the other one as the client wrote it. When both are present and lead to
-// different addresses, neither is used and the client counts as its peer.
+// Proxies add either X-Forwarded-For or Forwarded (RFC 7239) and may forward
+// the other one from the client. When both are present and result in different
+// addresses, neither is used and Client returns peer.
 func (p Proxies) Client(peer netip.Addr, h *fasthttp.RequestHeader) netip.Addr {
 	if !p.Trust(peer) {
 		return peer
@@ -56,10 +56,9 @@ func (p Proxies) Client(peer netip.Addr, h *fasthttp.RequestHeader) netip.Addr {
 	}
 }
 
-// walk follows the lines of a header from the last node to the first and
+// walk follows the lines of a header from the last node to the first. It
 // returns the first address that is not a trusted proxy, or the last one read.
-// It stops at a node that is not an address, which hides what is to its left.
-// found is false without a line.
+// It stops at a node that is not an address. found is false without a line.
 func (p Proxies) walk(peer netip.Addr, lines [][]byte, nodesOf func(line string) []string) (client netip.Addr, found bool) {
 	client = peer
 	for i := len(lines) - 1; i >= 0; i-- {
@@ -78,13 +77,13 @@ func (p Proxies) walk(peer netip.Addr, lines [][]byte, nodesOf func(line string)
 	return client, len(lines) > 0
 }
 
-// listedNodes returns the nodes of a line of X-Forwarded-For.
+// listedNodes returns the nodes in a line of X-Forwarded-For.
 func listedNodes(line string) []string { return strings.Split(line, ",") }
 
-// parseNode returns the address of a node: IPv4 or IPv6, the latter also in
-// brackets, each with or without a port. Obfuscated identifiers ("unknown",
-// "_hidden") and everything else are not addresses. Zones are dropped, because
-// they mean something on the proxy only.
+// parseNode parses the address of a node: IPv4 or IPv6, the latter optionally
+// in brackets, each with or without a port. Obfuscated identifiers ("unknown",
+// "_hidden") and other text are not addresses. Zones are dropped, because they
+// only have meaning on the proxy.
 func parseNode(text string) (addr netip.Addr, ok bool) {
 	text = strings.Trim(text, " \t")
 	host, port, bracketed := text, "", false
@@ -108,7 +107,7 @@ func parseNode(text string) (addr netip.Addr, ok bool) {
 	return addr.Unmap().WithZone(""), true
 }
 
-// isPort reports whether a text is a port, or an obfuscated one (RFC 7239,
+// isPort reports whether the text is a port, or an obfuscated one (RFC 7239,
 // section 6).
 func isPort(text string) bool {
 	if name, obfuscated := strings.CutPrefix(text, "_"); obfuscated {

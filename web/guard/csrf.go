@@ -12,14 +12,14 @@ import (
 	"mcpgateway/web"
 )
 
-// Where a request carries the session's token.
+// Places of the session's token in a request.
 const (
 	CSRFField  = "csrf"
 	CSRFHeader = "X-CSRF-Token"
 )
 
-// checkForgery refuses requests that another site made a browser send: what is
-// not GET or HEAD must come from our own pages and carry the session's token.
+// checkForgery rejects cross-site requests. Requests with methods other than GET
+// and HEAD must come from the gateway's own pages with the CSRF token.
 // Programs with the administration token send no cookie and need neither.
 func (g *Guards) checkForgery(c *fiber.Ctx) error {
 	if onlyReads(c) || c.Locals(tokenKey) != nil {
@@ -33,12 +33,12 @@ func (g *Guards) checkForgery(c *fiber.Ctx) error {
 		return forged()
 	}
 	if !carriesToken(c, p) {
-		return fault.Forbidden("this form is out of date: load the page again and repeat what you did")
+		return fault.Forbidden("This page has expired. Reload it and try again.")
 	}
 	return c.Next()
 }
 
-// carriesToken reports whether the request carries the token of the session.
+// carriesToken reports whether the request has the CSRF token of the session.
 func carriesToken(c *fiber.Ctx, p *Person) bool {
 	masked := c.Get(CSRFHeader)
 	if masked == "" {
@@ -49,9 +49,9 @@ func carriesToken(c *fiber.Ctx, p *Person) bool {
 }
 
 // MaskToken returns the token for one response: a random pad, and the token
-// combined with it. Its bytes differ every time, so that the sizes of
-// compressed pages reveal nothing about the token (BREACH). The mask of an
-// empty token is empty.
+// XORed with it. The result differs every time, so that the size of compressed
+// pages reveals nothing about the token (BREACH). The mask of an empty token is
+// empty.
 func MaskToken(token string) string {
 	if token == "" {
 		return ""
@@ -63,8 +63,8 @@ func MaskToken(token string) string {
 	return base64.RawURLEncoding.EncodeToString(masked)
 }
 
-// unmaskToken returns the token that MaskToken masked; ok is false for what is
-// not a masked token.
+// unmaskToken returns the token that MaskToken masked. ok is false for an
+// invalid mask.
 func unmaskToken(masked string) (token []byte, ok bool) {
 	b, err := base64.RawURLEncoding.Strict().DecodeString(masked)
 	if err != nil || len(b) == 0 || len(b)%2 != 0 {
@@ -75,8 +75,8 @@ func unmaskToken(masked string) (token []byte, ok bool) {
 	return token, true
 }
 
-// checkOwnPages refuses what another site made a browser send where there is
-// no session to hold a token.
+// checkOwnPages rejects cross-site requests where there is no session with a
+// token.
 func (g *Guards) checkOwnPages(c *fiber.Ctx) error {
 	if !onlyReads(c) && !g.fromOwnPages(c) {
 		return forged()
@@ -88,11 +88,10 @@ func onlyReads(c *fiber.Ctx) bool {
 	return c.Method() == fiber.MethodGet || c.Method() == fiber.MethodHead
 }
 
-// fromOwnPages reports whether the browser says that a page of ours, or the
-// person at the address bar, made the request (W3C Fetch Metadata). Where it
-// says nothing of the kind, as without https, the Origin header must be our
-// own, each of them when there are several; a request with neither header is
-// refused.
+// fromOwnPages reports whether one of the gateway's pages, or the user in the
+// address bar, made the request (W3C Fetch Metadata). Without that header, as
+// on http, every Origin header must be the gateway's own. A request with
+// neither header is rejected.
 func (g *Guards) fromOwnPages(c *fiber.Ctx) bool {
 	if site := c.Get("Sec-Fetch-Site"); site != "" {
 		return site == "same-origin" || site == "none"
@@ -108,5 +107,5 @@ func (g *Guards) fromOwnPages(c *fiber.Ctx) bool {
 }
 
 func forged() error {
-	return fault.Forbidden("this request did not come from a page of this gateway: open the page again and repeat what you did")
+	return fault.Forbidden("Cross-site requests are not allowed. Open the page again and retry.")
 }

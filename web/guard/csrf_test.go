@@ -12,32 +12,32 @@ import (
 	"mcpgateway/web/webtest"
 )
 
-func TestCrossSiteRequestsAreRefused(t *testing.T) {
+func TestCrossSiteRequestsRejected(t *testing.T) {
 	app := guarded(t)
 	for _, c := range []struct {
 		name         string
 		site, origin string
-		token        string // of the header; "form:" begins one in the body
-		passes       bool   // a guard that asks for the token
-		signIn       bool   // one that cannot
+		token        string // in the header; a prefix "form:" puts it in the body
+		passes       bool   // accepted by a guard that checks the token
+		signIn       bool   // accepted by a guard without a token
 	}{
 		{"our page", "same-origin", "https://gateway.example", "csrf-of-admin", true, true},
 		{"our page, in a form", "same-origin", "https://gateway.example", "form:csrf-of-admin", true, true},
-		{"the address bar", "none", "", "csrf-of-admin", true, true},
+		{"address bar", "none", "", "csrf-of-admin", true, true},
 		{"our page without fetch metadata", "", "https://gateway.example", "csrf-of-admin", true, true},
 		{"our page with the default port", "", "https://gateway.example:443", "csrf-of-admin", true, true},
 		{"our page under a local name", "same-origin", "http://localhost:8080", "csrf-of-admin", true, true},
 		{"no token", "same-origin", "https://gateway.example", "", false, true},
-		{"an empty token in a form", "same-origin", "https://gateway.example", "form:", false, true},
-		{"somebody else's token", "same-origin", "https://gateway.example", "csrf-of-viewer", false, true},
+		{"empty token in a form", "same-origin", "https://gateway.example", "form:", false, true},
+		{"another user's token", "same-origin", "https://gateway.example", "csrf-of-viewer", false, true},
 		{"half a token", "same-origin", "https://gateway.example", "csrf-of-adm", false, true},
 		{"another site", "cross-site", "https://evil.example", "csrf-of-admin", false, false},
-		{"another site that lies about its origin", "cross-site", "https://gateway.example", "csrf-of-admin", false, false},
-		{"a sibling", "same-site", "https://other.gateway.example", "csrf-of-admin", false, false},
+		{"another site with a forged origin", "cross-site", "https://gateway.example", "csrf-of-admin", false, false},
+		{"sibling", "same-site", "https://other.gateway.example", "csrf-of-admin", false, false},
 		{"another origin without fetch metadata", "", "https://evil.example", "csrf-of-admin", false, false},
 		{"plain http", "", "http://gateway.example", "csrf-of-admin", false, false},
 		{"another port", "", "https://gateway.example:8443", "csrf-of-admin", false, false},
-		{"a sandboxed frame", "", "null", "csrf-of-admin", false, false},
+		{"sandboxed frame", "", "null", "csrf-of-admin", false, false},
 		{"neither header", "", "", "csrf-of-admin", false, false},
 		{"nonsense", "x", "https://gateway.example", "csrf-of-admin", false, false},
 	} {
@@ -76,21 +76,21 @@ func cutForm(token string) (string, bool) {
 	return token[len(form):], true
 }
 
-func TestATokenInTheAddressDoesNotCount(t *testing.T) {
+func TestCSRFTokenInURLIgnored(t *testing.T) {
 	webtest.Run(t, guarded(t), []webtest.Case{
 		{Name: "query", Method: "POST", Path: "/admin?csrf=" + guard.MaskToken("csrf-of-admin"), Header: map[string]string{"Cookie": "__Host-sid=admin", "Sec-Fetch-Site": "same-origin"}, Status: 403},
 		{Name: "JSON body", Path: "/admin", Body: `{"csrf":"` + guard.MaskToken("csrf-of-admin") + `"}`, Header: map[string]string{"Cookie": "__Host-sid=admin", "Sec-Fetch-Site": "same-origin"}, Status: 403},
 	})
 }
 
-func TestMasksDifferAndAreAccepted(t *testing.T) {
+func TestMaskedTokens(t *testing.T) {
 	const token = "csrf-of-admin"
 	one, two := guard.MaskToken(token), guard.MaskToken(token)
 	if one == two || strings.Contains(one+two, base64.RawURLEncoding.EncodeToString([]byte(token))) || len(one) != len(two) {
 		t.Errorf("masks %q and %q", one, two)
 	}
 	if guard.MaskToken("") != "" {
-		t.Error("the mask of no token is not empty")
+		t.Error("MaskToken(\"\") is not empty")
 	}
 	tampered := func(at int) string {
 		b, err := base64.RawURLEncoding.DecodeString(one)
@@ -107,10 +107,10 @@ func TestMasksDifferAndAreAccepted(t *testing.T) {
 		status int
 	}{
 		"one mask": {one, 200}, "another mask": {two, 200}, "the same mask again": {one, 200},
-		"the token itself": {token, 403}, "the token itself in base64": {base64.RawURLEncoding.EncodeToString([]byte(token)), 403},
-		"a changed pad": {tampered(0), 403}, "a changed token": {tampered(len(token)), 403}, "a changed end": {tampered(2*len(token) - 1), 403},
+		"token itself": {token, 403}, "token itself in base64": {base64.RawURLEncoding.EncodeToString([]byte(token)), 403},
+		"changed pad": {tampered(0), 403}, "changed token": {tampered(len(token)), 403}, "changed end": {tampered(2*len(token) - 1), 403},
 		"shorter": {one[:len(one)-1], 403}, "longer": {one + "A", 403}, "padded": {one + "=", 403}, "twice": {one + one, 403},
-		"only a pad": {one[:len(one)/2], 403}, "a pad of zeros, which is a mask": {zeros, 200}, "another session's": {guard.MaskToken("csrf-of-viewer"), 403},
+		"only a pad": {one[:len(one)/2], 403}, "pad of zeros, which is a mask": {zeros, 200}, "another session's": {guard.MaskToken("csrf-of-viewer"), 403},
 	} {
 		t.Run(name, func(t *testing.T) {
 			header := map[string]string{"Cookie": "__Host-sid=admin", "Sec-Fetch-Site": "same-origin", guard.CSRFHeader: tc.given}
@@ -122,7 +122,7 @@ func TestMasksDifferAndAreAccepted(t *testing.T) {
 	}
 }
 
-func TestEveryOriginIsJudged(t *testing.T) {
+func TestEveryOriginChecked(t *testing.T) {
 	n := webtest.Names(t, "https://gateway.example", nil, nil, false)
 	guards := newGuards(t, "https://gateway.example")
 	app, _ := webtest.NewApp(t)

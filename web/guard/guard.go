@@ -1,6 +1,7 @@
-// Package guard decides who may use a route: browser sessions and their cookies,
-// the administration token, protection against cross-site requests, step-up, and
-// forms that are kept until their user has signed in or confirmed who they are.
+// Package guard decides who may use a route. It handles browser sessions and
+// their cookies, the administration token, CSRF protection, step-up
+// confirmation, and forms stored until their user has signed in or confirmed
+// the password.
 package guard
 
 import (
@@ -17,46 +18,47 @@ import (
 	"mcpgateway/web/ratelimit"
 )
 
-// The roles of people, as a session names them.
+// Roles of users.
 const (
 	RoleAdmin  = "admin"
 	RoleViewer = "viewer"
 	RoleMember = "member"
 )
 
-// How long a browser keeps the cookies; the server ends sessions sooner.
+// Lifetimes of the cookies in the browser. The server ends sessions sooner.
 const (
 	sessionCookieAge = 14 * 24 * time.Hour
 	deviceCookieAge  = 180 * 24 * time.Hour
 	flowCookieAge    = 10 * time.Minute
 )
 
-// maxNext is the longest local path to come back to, in bytes.
+// maxNext is the maximum length of the path to return to after the sign-in, in
+// bytes.
 const maxNext = 2048
 
-// Person is who is signed in with the browser of a request.
+// Person is the signed-in user of a request.
 type Person struct {
 	ID, Name, Email string
 	Role            string
-	SessionID       string    // stays when the cookie's value is renewed
-	CSRF            string    // what the forms of this session carry in the field csrf, masked by MaskToken
-	ConfirmedUntil  time.Time // when the last proof of who they are no longer allows changing secrets
+	SessionID       string    // unchanged when the cookie's value is renewed
+	CSRF            string    // token for the form field csrf, masked by MaskToken
+	ConfirmedUntil  time.Time // when the last confirmation of the password expires
 }
 
-// Sessions finds the person of a session cookie's value. No such session is
-// nil without an error.
+// Sessions finds users by the value of a session cookie. Without such a session
+// it returns nil and no error.
 type Sessions interface {
-	// Person returns the person of a live session. active is false for
-	// requests that an open page makes without its user.
+	// Person returns the user of a live session. active is false for requests
+	// that an open page makes without user interaction.
 	Person(ctx context.Context, cookie string, active bool) (*Person, error)
-	// Expired returns the person of a session that ended by its age.
+	// Expired returns the user of a session that expired because of its age.
 	Expired(ctx context.Context, cookie string) (*Person, error)
 }
 
-// TokenChecker knows one bearer token.
+// TokenChecker compares a bearer token with the expected one.
 type TokenChecker interface{ Matches(token string) bool }
 
-// Actor is who acts in a request, as the audit log records it.
+// Actor is the originator of a request, for the audit log.
 type Actor struct {
 	Kind      string // user, token or client
 	ID, Name  string
@@ -64,67 +66,67 @@ type Actor struct {
 	RequestID string
 }
 
-// Act returns a context whose changes are recorded as the actor's.
+// Act returns a context whose changes are attributed to the actor.
 type Act func(ctx context.Context, a Actor) context.Context
 
-// Options say how guards know people and programs.
+// Options configure guards.
 type Options struct {
 	Sessions   Sessions
 	Token      TokenChecker
-	Failures   *ratelimit.FailureLimit // of wrong administration tokens
+	Failures   *ratelimit.FailureLimit // counts wrong administration tokens
 	PublicURL  *url.URL
-	NeedStepUp func(confirmedUntil time.Time) error // nil while the person's proof is good
+	NeedStepUp func(confirmedUntil time.Time) error // returns nil while the confirmation is valid
 	Act        Act
-	// Denied is told that somebody who is known may not use a route, which is
-	// given as its method and pattern; nil is told nothing.
+	// Denied is called when a known user may not use a route, given as its
+	// method and pattern. It may be nil.
 	Denied     func(ctx context.Context, route, role string)
-	LoginPath  string                 // where people sign in
-	StepUpPath string                 // where they prove again who they are
-	Forms      FormKeeper             // of forms that have to wait for either; nil keeps none
-	KeepsForm  func(path string) bool // reports whether a form posted to the path is kept
+	LoginPath  string                 // sign-in page
+	StepUpPath string                 // page that confirms the password
+	Forms      FormKeeper             // stores forms until sign-in or confirmation; may be nil
+	KeepsForm  func(path string) bool // reports whether forms posted to the path are stored
 }
 
-// Guards are the handlers before those of a route. They say who may use it;
-// each returns the whole chain for one kind of route.
+// Guards restrict access to routes. Each method returns the handlers that
+// precede those of one kind of route.
 type Guards struct {
 	options Options
 	origin  string
 	secure  bool
 }
 
-// New returns the guards.
+// New returns guards with the options.
 func New(o Options) *Guards {
 	return &Guards{options: o, origin: web.OriginOf(o.PublicURL), secure: o.PublicURL.Scheme == "https"}
 }
 
-// Visitor admits everybody and knows who is signed in, for public pages, and
-// for signing in: what is posted must come from our own pages, and needs no
-// token because there is no session yet.
+// Visitor admits everyone and identifies signed-in users. It is for public
+// pages and for signing in. Posted forms must come from the gateway's own
+// pages; they need no CSRF token because there is no session yet.
 func (g *Guards) Visitor() []fiber.Handler {
 	return []fiber.Handler{g.know, g.checkOwnPages}
 }
 
-// Signed admits everybody who is signed in, whatever their role. What they
-// send other than GET and HEAD needs the session's token.
+// Signed admits every signed-in user, regardless of the role. Methods other
+// than GET and HEAD need the CSRF token.
 func (g *Guards) Signed() []fiber.Handler {
 	return []fiber.Handler{g.know, g.need(RoleAdmin, RoleViewer, RoleMember), g.checkForgery}
 }
 
-// Viewer admits who may read the administration: administrators, viewers, and
-// on the API the administration token.
+// Viewer admits administrators, viewers, and on the API the administration
+// token.
 func (g *Guards) Viewer() []fiber.Handler {
 	return []fiber.Handler{g.know, g.need(RoleAdmin, RoleViewer), g.checkForgery}
 }
 
-// Admin admits who may change everything: administrators, with the session's
-// token for what is not GET or HEAD, and on the API the administration token.
+// Admin admits administrators, and on the API the administration token. Methods
+// other than GET and HEAD need the CSRF token of the session.
 func (g *Guards) Admin() []fiber.Handler {
 	return []fiber.Handler{g.know, g.need(RoleAdmin), g.checkForgery}
 }
 
-// Careful stands behind Admin or Signed on routes that change secrets: it
-// admits people who proved who they are lately, and sends the others to do so.
-// Automation with the administration token passes.
+// Careful follows Admin or Signed on routes that change secrets. It admits
+// users who confirmed their password recently and redirects others to confirm
+// it. The administration token needs no confirmation.
 func (g *Guards) Careful(c *fiber.Ctx) error {
 	if ok, err := g.StepUp(c); !ok {
 		return err
@@ -132,9 +134,9 @@ func (g *Guards) Careful(c *fiber.Ctx) error {
 	return c.Next()
 }
 
-// StepUp reports whether the request may change secrets, as Careful does. If
-// not, it has sent the response unless it returns an error: the form is kept and
-// carried out when its user has confirmed who they are.
+// StepUp reports whether the request may change secrets, as Careful does. If it
+// returns false without an error, it has already sent the response, and the
+// stored form is carried out after the user has confirmed the password.
 func (g *Guards) StepUp(c *fiber.Ctx) (ok bool, err error) {
 	p := PersonOf(c)
 	if p == nil {
@@ -154,25 +156,26 @@ func (g *Guards) StepUp(c *fiber.Ctx) (ok bool, err error) {
 	return false, g.sendTo(c, g.options.StepUpPath, form)
 }
 
-// headerBackground marks requests that a page makes without its user.
+// headerBackground marks requests that a page makes without user interaction.
 const headerBackground = "X-Background"
 
-// Keys of what guards leave in a request.
+// Keys in a request's locals.
 const (
 	personKey = "person"
 	tokenKey  = "token"
 )
 
-// PersonOf returns who is signed in, or nil: nobody, a program with the
-// administration token, or a route without a guard that looks.
+// PersonOf returns the signed-in user. It returns nil for visitors, for
+// programs with the administration token, and on routes without a guard that
+// identifies users.
 func PersonOf(c *fiber.Ctx) *Person {
 	p, _ := c.Locals(personKey).(*Person)
 	return p
 }
 
-// know finds out who makes the request, once. On the API a bearer token decides
-// alone, and the cookie is ignored. Any other
-// Authorization header is a proxy's and is ignored.
+// know identifies the originator of the request, once. On the API a bearer
+// token takes precedence and the cookie is ignored. Any other Authorization
+// header belongs to a proxy and is ignored.
 func (g *Guards) know(c *fiber.Ctx) error {
 	if err := g.Identify(c); err != nil {
 		return err
@@ -180,8 +183,8 @@ func (g *Guards) know(c *fiber.Ctx) error {
 	return c.Next()
 }
 
-// Identify finds out who makes the request, as every guard does, for requests
-// that no guard has seen.
+// Identify identifies the originator of a request as every guard does, for
+// requests that passed no guard.
 func (g *Guards) Identify(c *fiber.Ctx) error {
 	actor := Actor{Kind: "client", IP: web.ClientIP(c), RequestID: web.EventOf(c).RequestID}
 	switch presented, bearer := bearerToken(c); {
@@ -210,9 +213,9 @@ func (g *Guards) Identify(c *fiber.Ctx) error {
 	return nil
 }
 
-// checkToken notes in the request that it presents the administration token. It
-// returns RATE_LIMITED for an address that presents wrong ones again and again;
-// the right one passes all the same, because programs share addresses.
+// checkToken records in the request that it has the administration token. It
+// returns RATE_LIMITED for an address with too many wrong tokens. The right
+// token is accepted even then, because programs share addresses.
 func (g *Guards) checkToken(c *fiber.Ctx, presented string) error {
 	if !g.options.Token.Matches(presented) {
 		return g.options.Failures.Failed(c, "")
@@ -228,10 +231,10 @@ func bearerToken(c *fiber.Ctx) (token string, ok bool) {
 	return strings.TrimSpace(token), strings.EqualFold(scheme, "bearer")
 }
 
-// need admits people of the roles, and the administration token.
+// need admits users with one of the roles, and the administration token.
 func (g *Guards) need(roles ...string) fiber.Handler {
 	return func(c *fiber.Ctx) error {
-		c.Set(fiber.HeaderCacheControl, "no-store") // a handler may say otherwise
+		c.Set(fiber.HeaderCacheControl, "no-store") // handlers may override it
 		if c.Locals(tokenKey) != nil {
 			return c.Next()
 		}
@@ -259,17 +262,17 @@ func (g *Guards) need(roles ...string) fiber.Handler {
 	}
 }
 
-// forbiddenRole returns the fault for a person whose role may not use a route.
+// forbiddenRole returns the fault for a user whose role doesn't allow a route.
 func forbiddenRole(role string) error {
 	if role == RoleViewer {
-		return fault.Forbidden("Viewers can look, not change. Ask an administrator")
+		return fault.Forbidden("Viewers have read-only access. Ask an administrator.")
 	}
-	return fault.Forbidden("Members can't use this page. Ask an administrator")
+	return fault.Forbidden("Members can't use this page. Ask an administrator.")
 }
 
-// sendTo redirects to a page that leads back here, with the token of the form
-// that is kept, if any. htmx follows redirects itself and would show the page
-// inside this one, so it gets HX-Redirect instead.
+// sendTo redirects to a page that leads back here, with the token of the stored
+// form, if any. htmx would follow a redirect and show the target inside the
+// current page, so it gets HX-Redirect instead.
 func (g *Guards) sendTo(c *fiber.Ctx, path, form string) error {
 	q := url.Values{}
 	if next := LocalPath(g.pageOf(c), ""); next != "" {
@@ -288,12 +291,12 @@ func (g *Guards) sendTo(c *fiber.Ctx, path, form string) error {
 	return c.Redirect(path, fiber.StatusSeeOther)
 }
 
-// isAPI reports whether the request is for programs, who get JSON where people
-// are led to a page.
+// isAPI reports whether the request is for the API, where programs get JSON
+// instead of redirects.
 func isAPI(c *fiber.Ctx) bool { return strings.HasPrefix(c.Path(), "/api/") }
 
-// LocalPath returns next when it is a path of this gateway, else fallback: no
-// address elsewhere, however it is spelt.
+// LocalPath returns next if it is a path of this gateway, or fallback. It
+// rejects external addresses in any spelling.
 func LocalPath(next, fallback string) string {
 	if len(next) > maxNext || !strings.HasPrefix(next, "/") || strings.HasPrefix(next, "//") ||
 		strings.ContainsFunc(next, func(r rune) bool { return r <= ' ' || r == '\\' || r >= 0x7f }) {
@@ -306,19 +309,18 @@ func LocalPath(next, fallback string) string {
 	return next
 }
 
-// SetSession gives the browser the cookie of a session that just began or was
-// renewed.
+// SetSession sets the cookie of a new or renewed session.
 func (g *Guards) SetSession(c *fiber.Ctx, value string) {
 	g.setCookie(c, g.sessionName(), value, sessionCookieAge)
 }
 
-// ClearSession takes the session's cookie away.
+// ClearSession deletes the session's cookie.
 func (g *Guards) ClearSession(c *fiber.Ctx) { g.setCookie(c, g.sessionName(), "", -1) }
 
 // SessionCookie returns the value of the session's cookie, or "".
 func (g *Guards) SessionCookie(c *fiber.Ctx) string { return c.Cookies(g.sessionName()) }
 
-// SetDevice sets the cookie by which the browser is known at the next sign-in.
+// SetDevice sets the cookie that identifies the browser at the next sign-in.
 func (g *Guards) SetDevice(c *fiber.Ctx, value string) {
 	g.setCookie(c, g.deviceName(), value, deviceCookieAge)
 }
@@ -326,28 +328,27 @@ func (g *Guards) SetDevice(c *fiber.Ctx, value string) {
 // DeviceCookie returns the value of the cookie that SetDevice set, or "".
 func (g *Guards) DeviceCookie(c *fiber.Ctx) string { return c.Cookies(g.deviceName()) }
 
-// HasSession reports whether a request carries a session's cookie, which may
-// be of no live session.
+// HasSession reports whether a request has a session cookie, which may be
+// invalid.
 func (g *Guards) HasSession(h *fasthttp.RequestHeader) bool {
 	return len(h.Cookie(g.sessionName())) > 0
 }
 
-// SetFlow gives the browser the cookie that binds a sign-in by the identity
-// provider to it.
+// SetFlow sets the cookie that binds a single sign-on to the browser.
 func (g *Guards) SetFlow(c *fiber.Ctx, value string) {
 	g.setCookie(c, g.flowName(), value, flowCookieAge)
 }
 
-// TakeFlow returns the value of the cookie that SetFlow set, or "", and takes
-// the cookie away.
+// TakeFlow returns the value of the cookie that SetFlow set, or "", and deletes
+// the cookie.
 func (g *Guards) TakeFlow(c *fiber.Ctx) string {
 	value := c.Cookies(g.flowName())
 	g.setCookie(c, g.flowName(), "", -1)
 	return value
 }
 
-// The prefix keeps other hosts of the domain from setting the cookie; browsers
-// take it with https only (RFC 6265bis, section 4.1.3.2).
+// The __Host- prefix prevents other hosts of the domain from setting the
+// cookie. Browsers accept it only on https (RFC 6265bis, section 4.1.3.2).
 func (g *Guards) sessionName() string { return g.prefix() + "sid" }
 
 func (g *Guards) deviceName() string { return g.prefix() + "device" }
@@ -361,7 +362,7 @@ func (g *Guards) prefix() string {
 	return ""
 }
 
-// setCookie sets a cookie for so long; a negative time deletes it.
+// setCookie sets a cookie with the maximum age. A negative age deletes it.
 func (g *Guards) setCookie(c *fiber.Ctx, name, value string, age time.Duration) {
 	cookie := &fiber.Cookie{Name: name, Value: value, Path: "/", MaxAge: int(age.Seconds()), Secure: g.secure, HTTPOnly: true, SameSite: fiber.CookieSameSiteLaxMode}
 	if age < 0 {

@@ -21,12 +21,12 @@ import (
 
 const adminToken = "administration-token"
 
-// people are sessions by the cookie's value; "broken" fails.
+// people are users by the value of their session cookie; "broken" fails.
 type people map[string]*guard.Person
 
 func (p people) Person(_ context.Context, cookie string, _ bool) (*guard.Person, error) {
 	if cookie == "broken" {
-		return nil, errors.New("the database is down")
+		return nil, errors.New("database down")
 	}
 	return p[cookie], nil
 }
@@ -69,8 +69,8 @@ func newGuards(t *testing.T, public string) *guard.Guards {
 	})
 }
 
-// guarded returns an application with one path per kind of guard, for pages
-// and for programs, which answers who it saw.
+// guarded returns an application with one path for each kind of guard, on pages
+// and on the API. It responds with the identified user.
 func guarded(t *testing.T) *fiber.App {
 	t.Helper()
 	app, _ := webtest.NewApp(t)
@@ -93,11 +93,11 @@ func guarded(t *testing.T) *fiber.App {
 	return app
 }
 
-func TestWhoPassesWhichGuard(t *testing.T) {
+func TestGuardsByRole(t *testing.T) {
 	app := guarded(t)
 	page, api := "303", "401"
 	want := map[string]map[string]string{
-		//            nobody          member   viewer   admin    stale    token on the API
+		//            visitor         member   viewer   admin    stale    token on the API
 		"visitor": {"": "200", "member": "200", "viewer": "200", "admin": "200", "stale": "200", "token": "200"},
 		"signed":  {"": "login", "member": "200", "viewer": "200", "admin": "200", "stale": "200", "token": "200"},
 		"viewer":  {"": "login", "member": "403", "viewer": "200", "admin": "200", "stale": "200", "token": "200"},
@@ -125,7 +125,7 @@ func TestWhoPassesWhichGuard(t *testing.T) {
 				case outcome == "again":
 					onPage, onAPI = page, "403"
 				case who == "token" && kind != "visitor":
-					onPage = page // the token is for programs
+					onPage = page // the token works on the API only
 				}
 				if who == "token" {
 					header["Authorization"] = "bearer " + adminToken
@@ -141,23 +141,23 @@ func TestWhoPassesWhichGuard(t *testing.T) {
 	}
 }
 
-func TestGuardsSendPeopleToSignInAndBack(t *testing.T) {
+func TestGuardsRedirectToSignIn(t *testing.T) {
 	webtest.Run(t, guarded(t), []webtest.Case{
-		{Name: "a page", Path: "/admin?tab=keys", Status: 303, WantHeader: map[string]string{"Location": "/login?next=%2Fadmin%3Ftab%3Dkeys", "Cache-Control": "no-store"}},
-		{Name: "a form", Method: "POST", Path: "/admin", Status: 303, WantHeader: map[string]string{"Location": "/login"}},
-		{Name: "an old form of somebody", Path: "/careful", Header: map[string]string{"Cookie": "__Host-sid=stale"}, Status: 303, WantHeader: map[string]string{"Location": "/login/again?next=%2Fcareful"}},
-		{Name: "the API", Path: "/api/admin", Status: 401, WantHeader: map[string]string{"WWW-Authenticate": `Bearer realm="gateway administration"`}, WantBody: []string{"UNAUTHORIZED"}},
-		{Name: "the API, step-up", Path: "/api/careful", Header: map[string]string{"Cookie": "__Host-sid=stale"}, Status: 403, WantBody: []string{"STEP_UP_REQUIRED"}},
+		{Name: "page", Path: "/admin?tab=keys", Status: 303, WantHeader: map[string]string{"Location": "/login?next=%2Fadmin%3Ftab%3Dkeys", "Cache-Control": "no-store"}},
+		{Name: "form", Method: "POST", Path: "/admin", Status: 303, WantHeader: map[string]string{"Location": "/login"}},
+		{Name: "stale confirmation", Path: "/careful", Header: map[string]string{"Cookie": "__Host-sid=stale"}, Status: 303, WantHeader: map[string]string{"Location": "/login/again?next=%2Fcareful"}},
+		{Name: "API", Path: "/api/admin", Status: 401, WantHeader: map[string]string{"WWW-Authenticate": `Bearer realm="gateway administration"`}, WantBody: []string{"UNAUTHORIZED"}},
+		{Name: "API, step-up", Path: "/api/careful", Header: map[string]string{"Cookie": "__Host-sid=stale"}, Status: 403, WantBody: []string{"STEP_UP_REQUIRED"}},
 		{Name: "htmx", Method: "POST", Path: "/admin", Header: map[string]string{"HX-Request": "true", "HX-Current-URL": "https://gateway.example/admin/projects?x=1"}, Status: 200,
 			WantHeader: map[string]string{"HX-Redirect": "/login?next=%2Fadmin%2Fprojects%3Fx%3D1", "Location": ""}},
-		{Name: "another role", Path: "/admin", Header: map[string]string{"Cookie": "__Host-sid=viewer", "Accept": "text/html"}, Status: 403, WantBody: []string{"Viewers can look, not change."}},
-		{Name: "sessions cannot be read", Path: "/visitor", Header: map[string]string{"Cookie": "__Host-sid=broken"}, Status: 500, NotBody: []string{"database"}},
-		{Name: "an unknown cookie", Path: "/api/signed", Header: map[string]string{"Cookie": "__Host-sid=x"}, Status: 401},
-		{Name: "the cookie of plain http", Path: "/api/signed", Header: map[string]string{"Cookie": "sid=admin"}, Status: 401},
+		{Name: "another role", Path: "/admin", Header: map[string]string{"Cookie": "__Host-sid=viewer", "Accept": "text/html"}, Status: 403, WantBody: []string{"Viewers have read-only access."}},
+		{Name: "failed session lookup", Path: "/visitor", Header: map[string]string{"Cookie": "__Host-sid=broken"}, Status: 500, NotBody: []string{"database"}},
+		{Name: "unknown cookie", Path: "/api/signed", Header: map[string]string{"Cookie": "__Host-sid=x"}, Status: 401},
+		{Name: "cookie name of http", Path: "/api/signed", Header: map[string]string{"Cookie": "sid=admin"}, Status: 401},
 	})
 }
 
-func TestABearerHeaderMakesTheCookieIgnored(t *testing.T) {
+func TestBearerTokenOverridesCookie(t *testing.T) {
 	for _, authorization := range []string{"Bearer wrong", "Bearer", "bearer x", "Bearer " + adminToken + "x"} {
 		header := map[string]string{"Cookie": "__Host-sid=admin", "Authorization": authorization}
 		webtest.Run(t, guarded(t), []webtest.Case{
@@ -165,15 +165,14 @@ func TestABearerHeaderMakesTheCookieIgnored(t *testing.T) {
 			{Name: authorization + " on a page", Path: "/admin", Header: header, Status: 200, WantBody: []string{"admin as user admin-id"}},
 		})
 	}
-	// The token is enough without what keeps browsers from being misused, and
-	// nothing of the cookie beside it counts.
+	// The token needs no CSRF protection, and the cookie is ignored.
 	webtest.Run(t, guarded(t), []webtest.Case{{
-		Name: "the token", Method: "POST", Path: "/api/admin", Header: map[string]string{"Cookie": "__Host-sid=viewer", "Authorization": "Bearer " + adminToken, "Sec-Fetch-Site": "cross-site"},
+		Name: "token", Method: "POST", Path: "/api/admin", Header: map[string]string{"Cookie": "__Host-sid=viewer", "Authorization": "Bearer " + adminToken, "Sec-Fetch-Site": "cross-site"},
 		Status: 200, WantBody: []string{"nobody as token "},
 	}})
 }
 
-func TestCookieCountsBesideProxyCredentials(t *testing.T) {
+func TestCookieUsedWithProxyCredentials(t *testing.T) {
 	for _, authorization := range []string{"Basic dXNlcjpwYXNz", "Basic x", "Negotiate YII=", "Digest username=x", "x"} {
 		header := func(cookie string) map[string]string {
 			return map[string]string{"Cookie": cookie, "Authorization": authorization, "Sec-Fetch-Site": "same-origin"}
@@ -189,11 +188,11 @@ func TestCookieCountsBesideProxyCredentials(t *testing.T) {
 	}
 }
 
-func TestChangesAreMadeInTheNameOfWhoeverAsks(t *testing.T) {
+func TestChangesAttributedToActor(t *testing.T) {
 	webtest.Run(t, guarded(t), []webtest.Case{
-		{Name: "a person", Path: "/admin", Header: map[string]string{"Cookie": "__Host-sid=admin"}, WantBody: []string{"admin as user admin-id from 0.0.0.0"}},
-		{Name: "a program", Path: "/api/admin", Header: map[string]string{"Authorization": "Bearer " + adminToken}, WantBody: []string{"nobody as token  from 0.0.0.0"}},
-		{Name: "anybody", Path: "/visitor", WantBody: []string{"nobody as client  from 0.0.0.0"}},
+		{Name: "user", Path: "/admin", Header: map[string]string{"Cookie": "__Host-sid=admin"}, WantBody: []string{"admin as user admin-id from 0.0.0.0"}},
+		{Name: "program", Path: "/api/admin", Header: map[string]string{"Authorization": "Bearer " + adminToken}, WantBody: []string{"nobody as token  from 0.0.0.0"}},
+		{Name: "visitor", Path: "/visitor", WantBody: []string{"nobody as client  from 0.0.0.0"}},
 	})
 }
 
@@ -224,7 +223,7 @@ func TestSessionCookies(t *testing.T) {
 			}
 			resp.Body.Close()
 			if resp.Header.Get("Cache-Control") != "no-store" {
-				t.Errorf("%s may be stored", path)
+				t.Errorf("%s is cacheable", path)
 			}
 			got = append(got, resp.Header.Values("Set-Cookie")...)
 		}
@@ -234,7 +233,7 @@ func TestSessionCookies(t *testing.T) {
 	}
 }
 
-func TestOnlyLocalPathsAreComeBackTo(t *testing.T) {
+func TestRedirectOnlyToLocalPaths(t *testing.T) {
 	for next, ok := range map[string]bool{
 		"/": true, "/admin": true, "/admin/projects/x?tab=keys&a=%2F#top": true, "/a//b": true, "/oauth/authorize?redirect_uri=https%3A%2F%2Fx": true, "/a?u=http://x": true,
 		"/" + strings.Repeat("a", 2046): true, "/" + strings.Repeat("a", 2047): true, "/" + strings.Repeat("a", 2048): false,
@@ -246,7 +245,7 @@ func TestOnlyLocalPathsAreComeBackTo(t *testing.T) {
 			want = next
 		}
 		if got := guard.LocalPath(next, "/fallback"); got != want {
-			t.Errorf("%q leads to %q", next, got)
+			t.Errorf("redirect of %q = %q", next, got)
 		}
 	}
 }

@@ -11,21 +11,21 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// Form is a posted form that waits until its user has signed in or confirmed
-// who they are.
+// Form is a posted form that is stored until its user has signed in or
+// confirmed the password.
 type Form struct {
 	Method, URL, ContentType string
 	Body                     []byte
 }
 
-// FormKeeper stores forms for their users, sealed and for a short time.
+// FormKeeper stores forms for their users, encrypted and for a short time.
 type FormKeeper interface {
-	// Keep returns the token with which the form is found again.
+	// Keep stores the form and returns its token.
 	Keep(ctx context.Context, p *Person, form Form) (token string, err error)
 }
 
-// keep stores the form of the request for p and returns its token, or "" for a
-// request that does not post a form of the administration.
+// keep stores the form of the request for p and returns its token. It returns
+// "" for a request that is not a form of the administration.
 func (g *Guards) keep(c *fiber.Ctx, p *Person) (token string, err error) {
 	if onlyReads(c) || g.options.Forms == nil || !g.options.KeepsForm(c.Path()) {
 		return "", nil
@@ -34,8 +34,8 @@ func (g *Guards) keep(c *fiber.Ctx, p *Person) (token string, err error) {
 	return g.options.Forms.Keep(c.UserContext(), p, form)
 }
 
-// KeepUndo stores the form that takes back what the request does, and returns
-// its token: "" without a user.
+// KeepUndo stores the form that reverts the request and returns its token, or
+// "" without a user.
 func (g *Guards) KeepUndo(c *fiber.Ctx, path string, form url.Values) (token string, err error) {
 	p := PersonOf(c)
 	if p == nil || g.options.Forms == nil {
@@ -45,8 +45,9 @@ func (g *Guards) KeepUndo(c *fiber.Ctx, path string, form url.Values) (token str
 	return g.options.Forms.Keep(c.UserContext(), p, kept)
 }
 
-// keepExpired is keep for a form that came after its session had expired. Only
-// what a page of ours sent with that session's token is stored.
+// keepExpired is like keep, for a form posted after its session expired. It
+// only stores forms that a page of the gateway sent with that session's CSRF
+// token.
 func (g *Guards) keepExpired(c *fiber.Ctx) (token string, err error) {
 	cookie := g.SessionCookie(c)
 	if onlyReads(c) || g.options.Forms == nil || cookie == "" || !g.fromOwnPages(c) {
@@ -59,9 +60,9 @@ func (g *Guards) keepExpired(c *fiber.Ctx) (token string, err error) {
 	return g.keep(c, p)
 }
 
-// Replay handles the request as if its browser had just posted the form in the
-// session of the cookie and the token: every guard of the form's route
-// applies again. Its user must have confirmed the request by this one.
+// Replay handles the request as if the browser had just posted the form with
+// the given session cookie and CSRF token. All guards of the form's route
+// apply. The current request must have confirmed the user's intent.
 func (g *Guards) Replay(c *fiber.Ctx, form Form, cookie, csrf string) error {
 	method, path := c.Method(), c.Path()
 	again := fasthttp.AcquireRequest()
@@ -82,14 +83,14 @@ func (g *Guards) Replay(c *fiber.Ctx, form Form, cookie, csrf string) error {
 	again.CopyTo(c.Request())
 	c.Method(form.Method)
 	c.Path(string(c.Request().URI().PathOriginal()))
-	defer func() { // the log line of this request is still to be written
+	defer func() { // the log line of this request is written later
 		c.Method(method)
 		c.Path(path)
 	}()
 	return c.RestartRouting()
 }
 
-// pageOf returns the page of ours that a request came from, as a path, or "".
+// pageOf returns the path of the gateway's page that sent a request, or "".
 func (g *Guards) pageOf(c *fiber.Ctx) string {
 	if at := c.Get("HX-Current-URL"); at != "" {
 		u, err := url.Parse(at)

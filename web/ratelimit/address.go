@@ -1,5 +1,5 @@
-// Package ratelimit limits clients by their address: requests that anybody may
-// send, and wrong credentials.
+// Package ratelimit limits clients by address: the rate of public requests, and
+// the number of wrong credentials.
 package ratelimit
 
 import (
@@ -14,19 +14,19 @@ import (
 	"mcpgateway/web/forwarded"
 )
 
-// Bounds of what a limit remembers.
+// Memory bounds of a limit.
 const (
 	maxAddresses  = 1 << 16
 	sweepInterval = time.Second
 )
 
-// AddressLimit is a token bucket for every client address, for what anybody
-// may ask. Programs on this machine that call without a proxy are exempt; of
-// IPv6 a whole /64 counts as one address, because that is what one customer
-// gets. It holds per process and remembers a bounded number of addresses. It is
-// safe for concurrent use.
+// AddressLimit is a token bucket per client address, for public endpoints.
+// Programs on this machine that call without a proxy are exempt. An IPv6 /64
+// counts as one address, because one customer gets a whole /64. It applies per
+// process and stores a limited number of addresses. It is safe for concurrent
+// use.
 type AddressLimit struct {
-	interval time.Duration // in which a token comes back
+	interval time.Duration // time per token
 	burst    int
 	now      func() time.Time
 
@@ -35,33 +35,33 @@ type AddressLimit struct {
 	swept time.Time
 }
 
-// NewAddressLimit returns a limit of so many requests per second and address,
-// after a burst.
+// NewAddressLimit returns a limit of perSecond requests per address after a
+// burst.
 func NewAddressLimit(perSecond, burst int, now func() time.Time) *AddressLimit {
 	return &AddressLimit{interval: time.Second / time.Duration(perSecond), burst: burst, now: now, full: map[netip.Prefix]time.Time{}}
 }
 
-// Handler refuses requests of an address that has none left with RATE_LIMITED
-// and the time after which there is one again.
+// Handler rejects requests of an address without tokens with RATE_LIMITED and
+// the time until the next token.
 func (l *AddressLimit) Handler(c *fiber.Ctx) error {
 	if web.IsLocal(c) {
 		return c.Next()
 	}
 	if wait := l.Spend(c); wait > 0 {
-		f := fault.New(fault.KindRateLimited, fault.CodeRateLimited, "too many requests from this address; wait before the next one")
+		f := fault.New(fault.KindRateLimited, fault.CodeRateLimited, "Too many requests from this address. Retry later.")
 		f.RetryAfter = wait
 		return f
 	}
 	return c.Next()
 }
 
-// Spend takes a token of the address of a request and returns 0, or the time to
-// wait for one. It exempts no address.
+// Spend consumes a token for the address of a request and returns 0, or the
+// time to wait for one. It exempts no address.
 func (l *AddressLimit) Spend(c *fiber.Ctx) time.Duration {
 	return l.take(forwarded.ParseAddress(web.ClientIP(c)))
 }
 
-// take takes a token of the address and returns 0, or returns how long to wait.
+// take consumes a token for the address and returns 0, or the time to wait.
 func (l *AddressLimit) take(addr netip.Addr) time.Duration {
 	key := networkOf(addr)
 	now := l.now()
@@ -82,8 +82,8 @@ func (l *AddressLimit) take(addr netip.Addr) time.Duration {
 	return 0
 }
 
-// makeRoom forgets the addresses whose buckets are full, which changes nothing
-// for them, and if there is none, any one.
+// makeRoom deletes addresses with full buckets, which doesn't affect them. If
+// there are none, it deletes an arbitrary one.
 func (l *AddressLimit) makeRoom(now time.Time) {
 	if now.Sub(l.swept) >= sweepInterval {
 		l.swept = now
@@ -102,8 +102,8 @@ func (l *AddressLimit) makeRoom(now time.Time) {
 	}
 }
 
-// networkOf returns what counts as one client: of IPv6 the /64, which is what
-// one customer gets.
+// networkOf returns the network that counts as one client: the address for
+// IPv4, the /64 for IPv6.
 func networkOf(addr netip.Addr) netip.Prefix {
 	bits := 32
 	if addr.Is6() {

@@ -14,8 +14,8 @@ import (
 	"mcpgateway/web/webtest"
 )
 
-// limited returns a server with a limited route, behind a proxy that says who
-// asks, and the status that an address gets there.
+// limited returns a function that sends a request from an address to a
+// rate-limited route.
 func limited(t *testing.T, limit *ratelimit.AddressLimit) func(address string) webtest.Answer {
 	t.Helper()
 	app, _ := webtest.NewApp(t, func(o *web.Options) { o.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("0.0.0.0/32")} })
@@ -25,7 +25,7 @@ func limited(t *testing.T, limit *ratelimit.AddressLimit) func(address string) w
 	}
 }
 
-func TestRateLimitOfAddresses(t *testing.T) {
+func TestAddressLimit(t *testing.T) {
 	clock := webtest.NewTicker()
 	limit := ratelimit.NewAddressLimit(20, 100, clock.Now)
 	ask := limited(t, limit)
@@ -42,11 +42,11 @@ func TestRateLimitOfAddresses(t *testing.T) {
 	}
 	refused := expect("request 101", "192.0.2.1", 429)
 	if refused.Header.Get("Retry-After") != "1" || refused.Header.Get("Cache-Control") != "no-store" {
-		t.Errorf("the answer has the headers %v", refused.Header)
+		t.Errorf("headers %v", refused.Header)
 	}
 	expect("another address", "192.0.2.2", 200)
 	if wait := limit.Take("::ffff:192.0.2.1"); wait != 50*time.Millisecond {
-		t.Errorf("the same address, mapped, waits %s", wait)
+		t.Errorf("mapped address waits %s", wait)
 	}
 	clock.Advance(49 * time.Millisecond)
 	expect("too early", "192.0.2.1", 429)
@@ -69,7 +69,7 @@ func TestRateLimitOfAddresses(t *testing.T) {
 	expect("after a pause, request 101", "192.0.2.1", 429)
 }
 
-func TestALimitRemembersABoundedNumberOfAddresses(t *testing.T) {
+func TestAddressLimitMemoryBound(t *testing.T) {
 	clock := webtest.NewTicker()
 	limit := ratelimit.NewAddressLimit(1, 1, clock.Now)
 	address := func(n int) string { return netip.AddrFrom4([4]byte{10, byte(n >> 16), byte(n >> 8), byte(n)}).String() }
@@ -78,11 +78,11 @@ func TestALimitRemembersABoundedNumberOfAddresses(t *testing.T) {
 			t.Fatalf("address %d waits %s", n, wait)
 		}
 		if kept := limit.Kept(); kept > ratelimit.MaxAddresses {
-			t.Fatalf("%d addresses are kept", kept)
+			t.Fatalf("%d addresses are stored", kept)
 		}
 	}
 	clock.Advance(time.Minute)
 	if limit.Take("192.0.2.1"); limit.Kept() != 1 {
-		t.Errorf("%d addresses are kept when all buckets are full", limit.Kept())
+		t.Errorf("%d addresses are stored when all buckets are full", limit.Kept())
 	}
 }

@@ -6,22 +6,22 @@ import (
 	"mcpgateway/web/forwarded"
 )
 
-// MaxAddresses is how many addresses a limit remembers.
+// MaxAddresses is the maximum number of addresses that a limit stores.
 const MaxAddresses = maxAddresses
 
-// Take takes a token of an address.
+// Take consumes a token of an address.
 func (l *AddressLimit) Take(address string) time.Duration {
 	return l.take(forwarded.ParseAddress(address))
 }
 
-// Kept returns how many addresses the limit remembers.
+// Kept returns the number of stored addresses.
 func (l *AddressLimit) Kept() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.full)
 }
 
-// Kept returns how many addresses the limit remembers.
+// Kept returns the number of stored addresses.
 func (l *FailureLimit) Kept() int {
 	n := 0
 	for i := range l.shards {

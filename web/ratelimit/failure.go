@@ -14,8 +14,8 @@ import (
 	"mcpgateway/web/forwarded"
 )
 
-// How many wrong credentials one address may present for one subject (contract,
-// "Limits"), and how many of these pairs are remembered in all.
+// Limits of wrong credentials that one address may send for one subject, and of
+// the number of stored pairs.
 const (
 	MaxAuthFailures   = 10
 	AuthFailureWindow = time.Minute
@@ -24,19 +24,19 @@ const (
 	addressesPerFailure = maxAddresses / failureShards
 )
 
-// FailureLimit counts wrong credentials for one purpose, by address and by a
-// subject such as the client they are for: the empty subject where there is
-// none. After MaxAuthFailures within AuthFailureWindow it rejects more until the
-// oldest of these failures is that long ago. A caller that calls Check first
-// rejects right credentials too; one that calls only Failed accepts them.
-// Loopback addresses count as well; of IPv6 a whole /64 counts as one
-// address. It holds per process and remembers a bounded number of pairs, the
-// ones that failed last. It is safe for concurrent use, and while no pair is
-// stopped a check costs one atomic read.
+// FailureLimit counts wrong credentials for one purpose, by address and
+// subject, such as the client they are for. The subject may be empty. After
+// MaxAuthFailures within AuthFailureWindow it rejects credentials until the
+// oldest of these failures is older than the window. A caller that calls Check
+// first also rejects correct credentials; one that calls only Failed accepts
+// them. Loopback addresses are not exempt; an IPv6 /64 counts as one address.
+// It applies per process and stores a limited number of pairs, those with the
+// latest failures. It is safe for concurrent use. While no pair is blocked,
+// Check costs one atomic read.
 type FailureLimit struct {
 	now    func() time.Time
 	seed   maphash.Seed
-	until  atomic.Int64 // nothing is stopped from then on; Unix nanoseconds
+	until  atomic.Int64 // end of the last block; Unix nanoseconds
 	shards [failureShards]failureShard
 }
 
@@ -51,14 +51,14 @@ type failureKey struct {
 	subject uint64
 }
 
-// failures are the moments of the last failures of one address, in a ring.
+// failures are the times of the last failures of one address, in a ring.
 type failures struct {
 	at   [MaxAuthFailures]time.Time
-	next int // the oldest
+	next int // index of the oldest
 }
 
-// stoppedUntil returns when the address may present a credential again; zero
-// or a moment that has passed when it may now.
+// stoppedUntil returns when the address may send a credential again. It is zero
+// or in the past if the address is not blocked.
 func (f *failures) stoppedUntil() time.Time {
 	oldest := f.at[f.next]
 	if oldest.IsZero() {
@@ -67,13 +67,13 @@ func (f *failures) stoppedUntil() time.Time {
 	return oldest.Add(AuthFailureWindow)
 }
 
-// check returns RATE_LIMITED while the address is stopped.
+// check returns RATE_LIMITED while the address is blocked.
 func (f *failures) check(now time.Time) error {
 	wait := f.stoppedUntil().Sub(now)
 	if wait <= 0 {
 		return nil
 	}
-	refused := fault.New(fault.KindRateLimited, fault.CodeRateLimited, "too many wrong credentials came from this address: check the one in use, and wait before the next attempt")
+	refused := fault.New(fault.KindRateLimited, fault.CodeRateLimited, "Too many wrong credentials from this address. Check yours and retry later.")
 	refused.RetryAfter = wait
 	return refused
 }
@@ -82,7 +82,7 @@ func (f *failures) latest() time.Time {
 	return f.at[(f.next+MaxAuthFailures-1)%MaxAuthFailures]
 }
 
-// NewFailureLimit returns a limit that has seen no failure.
+// NewFailureLimit returns a limit without failures.
 func NewFailureLimit(now func() time.Time) *FailureLimit {
 	l := &FailureLimit{now: now, seed: maphash.MakeSeed()}
 	for i := range l.shards {
@@ -91,8 +91,9 @@ func NewFailureLimit(now func() time.Time) *FailureLimit {
 	return l
 }
 
-// Check returns RATE_LIMITED, with the time to wait, when the address of the
-// request is stopped for the subject. Call it before a credential is verified.
+// Check returns RATE_LIMITED, with the time to wait, if the address of the
+// request is blocked for the subject. It must be called before the credential
+// is verified.
 func (l *FailureLimit) Check(c *fiber.Ctx, subject string) error {
 	now := l.now()
 	if now.UnixNano() >= l.until.Load() {
@@ -107,9 +108,9 @@ func (l *FailureLimit) Check(c *fiber.Ctx, subject string) error {
 	return f.check(now)
 }
 
-// Failed notes that a credential of the request was judged and is wrong. It
-// returns RATE_LIMITED when the address was stopped while that was judged, so
-// that attempts made at once are told no more than those made one by one.
+// Failed records a wrong credential of the request. It returns RATE_LIMITED if
+// the address was blocked during the verification, so that concurrent attempts
+// learn no more than sequential ones.
 func (l *FailureLimit) Failed(c *fiber.Ctx, subject string) error {
 	now := l.now()
 	shard, key := l.lock(c, subject)
@@ -131,7 +132,7 @@ func (l *FailureLimit) Failed(c *fiber.Ctx, subject string) error {
 	return nil
 }
 
-// extend makes Check look closer until the moment.
+// extend moves the end of the last block to until, unless it is later already.
 func (l *FailureLimit) extend(until time.Time) {
 	if until.IsZero() {
 		return
@@ -144,8 +145,8 @@ func (l *FailureLimit) extend(until time.Time) {
 	}
 }
 
-// lock returns the key of the request's address and a subject, and the locked
-// shard that remembers it, which the caller unlocks.
+// lock returns the key for the request's address and the subject, and its
+// locked shard. The caller must unlock the shard.
 func (l *FailureLimit) lock(c *fiber.Ctx, subject string) (*failureShard, failureKey) {
 	key := failureKey{networkOf(forwarded.ParseAddress(web.ClientIP(c))), maphash.String(l.seed, subject)}
 	shard := &l.shards[maphash.Comparable(l.seed, key)%failureShards]
@@ -153,8 +154,8 @@ func (l *FailureLimit) lock(c *fiber.Ctx, subject string) (*failureShard, failur
 	return shard, key
 }
 
-// makeRoom forgets the addresses whose failures are too old to count, and the
-// one that failed the longest ago when there is none.
+// makeRoom deletes addresses whose failures have expired. If there are none, it
+// deletes the address with the oldest failure.
 func (s *failureShard) makeRoom(now time.Time) {
 	var oldest failureKey
 	var at time.Time

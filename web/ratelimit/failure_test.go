@@ -19,14 +19,14 @@ import (
 	"mcpgateway/web/webtest"
 )
 
-// gate is a route behind a limit of failures, asked through a trusted proxy.
+// gate is a route with a limit of failures behind a trusted proxy.
 type gate struct {
 	*ratelimit.FailureLimit
 	app    *fiber.App
 	judged atomic.Int32
 }
 
-// newGate returns a gate that admits the secret "right".
+// newGate returns a gate that accepts the secret "right".
 func newGate(t *testing.T, now func() time.Time) *gate {
 	t.Helper()
 	g := &gate{FailureLimit: ratelimit.NewFailureLimit(now)}
@@ -47,23 +47,23 @@ func newGate(t *testing.T, now func() time.Time) *gate {
 	return g
 }
 
-func (g *gate) ask(t *testing.T, address, secret string) webtest.Answer {
+func (g *gate) send(t *testing.T, address, secret string) webtest.Answer {
 	t.Helper()
 	return webtest.Send(t, g.app, webtest.Case{Path: "/", Header: map[string]string{"X-Forwarded-For": address, "Secret": secret, "Accept": "application/json"}})
 }
 
-func TestWrongCredentialsStopAnAddress(t *testing.T) {
+func TestWrongCredentialsBlockAddress(t *testing.T) {
 	clock := webtest.NewTicker()
 	g := newGate(t, clock.Now)
 	expect := func(what, address, secret string, status int, retryAfter string) {
 		t.Helper()
 		before := g.judged.Load()
-		answer := g.ask(t, address, secret)
+		answer := g.send(t, address, secret)
 		if answer.Status != status || answer.Header.Get("Retry-After") != retryAfter {
 			t.Fatalf("%s: %d, Retry-After %q; want %d, %q", what, answer.Status, answer.Header.Get("Retry-After"), status, retryAfter)
 		}
 		if judged := g.judged.Load() > before; judged != (status != 429) {
-			t.Fatalf("%s: judged is %t", what, judged)
+			t.Fatalf("%s: verified = %t", what, judged)
 		}
 	}
 	for n := 1; n <= ratelimit.MaxAuthFailures; n++ {
@@ -89,7 +89,7 @@ func TestWrongCredentialsStopAnAddress(t *testing.T) {
 	for n := range ratelimit.MaxAuthFailures {
 		expect(fmt.Sprint("loopback ", n), "127.0.0.1", "wrong", 401, "")
 	}
-	expect("loopback is no exception", "127.0.0.1", "right", 429, "60")
+	expect("loopback", "127.0.0.1", "right", 429, "60")
 }
 
 func TestWrongCredentialsCountBySubject(t *testing.T) {
@@ -116,30 +116,30 @@ func TestWrongCredentialsCountBySubject(t *testing.T) {
 	expect("/other/a", 200)
 }
 
-func TestWrongCredentialsAtOnceAreNoWayAround(t *testing.T) {
+func TestConcurrentWrongCredentials(t *testing.T) {
 	clock := webtest.NewTicker()
 	g := newGate(t, clock.Now)
 	var wrong, stopped atomic.Int32
 	var all sync.WaitGroup
 	for range 4 * ratelimit.MaxAuthFailures {
 		all.Go(func() {
-			switch answer := g.ask(t, "192.0.2.1", "wrong"); answer.Status {
+			switch answer := g.send(t, "192.0.2.1", "wrong"); answer.Status {
 			case 401:
 				wrong.Add(1)
 			case 429:
 				stopped.Add(1)
 			default:
-				t.Errorf("the answer is %d", answer.Status)
+				t.Errorf("status %d", answer.Status)
 			}
 		})
 	}
 	all.Wait()
 	if wrong.Load() != ratelimit.MaxAuthFailures || stopped.Load() != 3*ratelimit.MaxAuthFailures {
-		t.Errorf("%d were told that they are wrong, %d to wait", wrong.Load(), stopped.Load())
+		t.Errorf("%d wrong, %d rate-limited", wrong.Load(), stopped.Load())
 	}
 }
 
-func TestAFailureLimitRemembersABoundedNumberOfAddresses(t *testing.T) {
+func TestFailureLimitMemoryBound(t *testing.T) {
 	clock := webtest.NewTicker()
 	limit := ratelimit.NewFailureLimit(clock.Now)
 	app := fiber.New()
@@ -157,7 +157,7 @@ func TestAFailureLimitRemembersABoundedNumberOfAddresses(t *testing.T) {
 		}
 	}
 	if kept := limit.Kept(); kept > ratelimit.MaxAddresses || kept < ratelimit.MaxAddresses*9/10 {
-		t.Errorf("%d addresses are kept", kept)
+		t.Errorf("%d addresses are stored", kept)
 	}
 	for n := range ratelimit.MaxAuthFailures {
 		if err := request("192.0.2.1", limit.Failed); err != nil {
@@ -165,11 +165,11 @@ func TestAFailureLimitRemembersABoundedNumberOfAddresses(t *testing.T) {
 		}
 	}
 	if err := request("192.0.2.1", limit.Check); !fault.Is(err, fault.CodeRateLimited) {
-		t.Errorf("an address among many is not stopped: %v", err)
+		t.Errorf("address among many is not blocked: %v", err)
 	}
 }
 
-func TestACheckOfFailuresCostsNothing(t *testing.T) {
+func TestFailureLimitCheckAllocatesNothing(t *testing.T) {
 	limit := ratelimit.NewFailureLimit(time.Now)
 	app := fiber.New()
 	c := app.AcquireCtx(new(fasthttp.RequestCtx))

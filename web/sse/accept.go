@@ -2,9 +2,9 @@ package sse
 
 import "strings"
 
-// AcceptsEventStream says what an Accept header (RFC 9110, section 12.5.1)
-// wants of a stream: named is true when it names text/event-stream, and only
-// when nothing else is acceptable to it but that.
+// AcceptsEventStream parses an Accept header (RFC 9110, section 12.5.1). named
+// is true if it contains text/event-stream, and only if it accepts nothing
+// else.
 func AcceptsEventStream(accept string) (named, only bool) {
 	only = true
 	for rest := accept; rest != ""; {
@@ -22,7 +22,7 @@ func AcceptsEventStream(accept string) (named, only bool) {
 	return named, only && named
 }
 
-// refusedByWeight reports whether the parameters give the weight 0.
+// refusedByWeight reports whether the parameters have the weight 0.
 func refusedByWeight(parameters string) bool {
 	for rest := parameters; rest != ""; {
 		var p string

@@ -10,10 +10,10 @@ import (
 	"mcpgateway/web"
 )
 
-// AnswerAhead makes the stream the answer of a request whose handler is still
-// at work, so that what is sent reaches the client at once. It may be called
-// from any goroutine while the handler leaves c alone. The handler must call
-// Wait at its end.
+// AnswerAhead starts the response of a request whose handler is still running,
+// so that events reach the client at once. It may be called from any goroutine
+// while the handler doesn't use c. The handler must call Wait before it
+// returns.
 func (s *Stream) AnswerAhead(c *fiber.Ctx) {
 	s.announce(c)
 	header := &c.Response().Header
@@ -21,24 +21,24 @@ func (s *Stream) AnswerAhead(c *fiber.Ctx) {
 	header.SetConnectionClose()
 	s.written = make(chan struct{})
 	head, tasks := header.Header(), web.EventOf(c).Background
-	tasks.Go("answer ahead", func() { s.writeAhead(tasks, head) })
+	tasks.Go("early response", func() { s.writeAhead(tasks, head) })
 }
 
-// Wait returns when the last byte of a stream that was answered ahead is sent
-// or cannot be. The server does not respond again, and closes the connection.
+// Wait blocks until the stream of AnswerAhead is sent or has failed. The server
+// then sends no second response and closes the connection.
 func (s *Stream) Wait(c *fiber.Ctx) {
 	<-s.written
 	c.Context().HijackSetNoResponse(true)
-	c.Context().Hijack(func(net.Conn) {}) // the server closes the connection then
+	c.Context().Hijack(func(net.Conn) {}) // the server then closes the connection
 }
 
-// writeAhead sends the head of the answer and then the stream.
+// writeAhead sends the headers of the response and then the stream.
 func (s *Stream) writeAhead(tasks *background.Tasks, head []byte) {
 	defer close(s.written)
-	err := tasks.Try("answer ahead", func() error { return s.writeAll(head) })
+	err := tasks.Try("early response", func() error { return s.writeAll(head) })
 	_ = s.Close()
 	if err != nil {
-		_ = s.conn.Close() // so that the client can tell that it has not seen the end
+		_ = s.conn.Close() // so that the client detects the incomplete stream
 	}
 }
 
@@ -57,14 +57,15 @@ func (s *Stream) writeAll(head []byte) error {
 	return err
 }
 
-// chunkWriter writes a body whose length is not known before (RFC 9112,
-// section 7.1), each piece with one write to the connection.
+// chunkWriter writes a body of unknown length (RFC 9112, section 7.1), with one
+// write to the connection per chunk.
 type chunkWriter struct {
 	conn   net.Conn
 	buffer []byte
 }
 
-// Write is of io.Writer. An empty piece is not written: it would end the body.
+// Write implements io.Writer. It skips an empty p, because an empty chunk would
+// end the body.
 func (w *chunkWriter) Write(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil

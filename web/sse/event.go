@@ -7,8 +7,8 @@ import (
 
 const streamComment = ": \n\n"
 
-// appendEvent appends one event. A line break would end the data, so those of
-// the data become spaces: in JSON they stand between tokens only.
+// appendEvent appends one event. Line breaks in the data, which would end it,
+// become spaces: in JSON they only occur between tokens.
 func appendEvent(dst []byte, event string, data []byte) []byte {
 	dst = slices.Grow(dst, len(event)+len(data)+20)
 	if event != "" {
@@ -51,8 +51,8 @@ func eventFrames(event string, parts [][]byte) (frames [][]byte) {
 	return append(frames, append(frame, "\n\n"...))
 }
 
-// withoutLineEnds replaces line breaks, which would end the data, by spaces: in
-// JSON they are found between tokens only.
+// withoutLineEnds replaces line breaks, which would end the data, with spaces.
+// In JSON they only occur between tokens.
 func withoutLineEnds(data []byte) {
 	for _, lineEnd := range []byte("\r\n") {
 		rest := data

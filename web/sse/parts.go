@@ -1,7 +1,7 @@
 package sse
 
-// EndWithParts queues a message, whose data are the parts, and the last messages
-// after it, and ends the stream as EndWith does. Long parts are not copied; they
+// EndWithParts queues an event, whose data are the parts, and then the last
+// events, and ends the stream as EndWith does. Long parts are not copied and
 // must not change afterwards.
 func (s *Stream) EndWithParts(event string, parts [][]byte, last ...[]byte) {
 	frames := eventFrames(event, parts)
@@ -16,9 +16,9 @@ func (s *Stream) EndWithParts(event string, parts [][]byte, last ...[]byte) {
 	}
 }
 
-// SendPartsWhenRoom queues one message as SendWhenRoom does, whose data are the
-// parts, as with EndWithParts. sent is called once when the message was sent or
-// cannot be.
+// SendPartsWhenRoom queues one event as SendWhenRoom does, whose data are the
+// parts as in EndWithParts. sent is called once when the event was sent or
+// dropped.
 func (s *Stream) SendPartsWhenRoom(event string, sent func(), parts ...[]byte) bool {
 	frames := eventFrames(event, parts)
 	size := 0
@@ -38,7 +38,7 @@ func (s *Stream) SendPartsWhenRoom(event string, sent func(), parts ...[]byte) b
 	return true
 }
 
-// pushFrames queues the frames of one message. The caller holds the mutex.
+// pushFrames queues the frames of one event. The caller must hold mu.
 func (s *Stream) pushFrames(frames [][]byte, sent func()) {
 	for i, frame := range frames {
 		e := streamEvent{frame: frame}
@@ -49,7 +49,7 @@ func (s *Stream) pushFrames(frames [][]byte, sent func()) {
 	}
 }
 
-// drop empties the queue. The caller holds the mutex.
+// drop empties the queue. The caller must hold mu.
 func (s *Stream) drop() {
 	for _, e := range s.queue {
 		call(e.sent)
@@ -57,8 +57,8 @@ func (s *Stream) drop() {
 	s.queue, s.bytes = nil, 0
 }
 
-// wrote notes that what take returned was written. The caller holds the
-// mutex.
+// wrote calls the sent functions of the batch that take returned last. The
+// caller must hold mu.
 func (s *Stream) wrote() {
 	for _, sent := range s.writing {
 		sent()

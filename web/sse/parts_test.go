@@ -14,9 +14,9 @@ import (
 	"mcpgateway/web/webtest"
 )
 
-// TestMessagesInParts checks that parts of any length make one event, without
-// line breaks in its data, and that the parts are left as they were.
-func TestMessagesInParts(t *testing.T) {
+// TestEventsFromParts checks that parts of any length become one event without
+// line breaks in its data, and that the parts are unchanged.
+func TestEventsFromParts(t *testing.T) {
 	const long = 64 << 10
 	for _, n := range []int{0, 1, long - 1, long, long + 1, 1 << 20} {
 		for _, lineEnd := range []string{"", "\r\n"} {
@@ -30,7 +30,7 @@ func TestMessagesInParts(t *testing.T) {
 					s.SendPartsWhenRoom("message", func() { sent.Add(1) }, []byte("[1,"), raw, []byte("]"))
 					s.EndWithParts("message", [][]byte{[]byte("[2,"), raw, []byte("]")}, []byte("[DONE]"))
 					if s.SendPartsWhenRoom("message", func() { sent.Add(1) }, []byte("late")) {
-						t.Error("a message was sent behind the last")
+						t.Error("event accepted after the last")
 					}
 					return s.Answer(c)
 				})
@@ -40,16 +40,16 @@ func TestMessagesInParts(t *testing.T) {
 					t.Errorf("%d bytes, want %d: %.100q", len(got), len(want), got)
 				}
 				if string(raw) != part || sent.Load() != 2 {
-					t.Errorf("the part changed, or %d of 2 messages ended", sent.Load())
+					t.Errorf("part changed, or %d of 2 events released", sent.Load())
 				}
 			})
 		}
 	}
 }
 
-// TestPartsEndOnce checks that parts that were sent, or replaced by an error,
-// end once.
-func TestPartsEndOnce(t *testing.T) {
+// TestPartsAreReleasedOnce checks that parts that were sent, or replaced by an
+// error, are released once.
+func TestPartsAreReleasedOnce(t *testing.T) {
 	for name, failed := range map[string]error{"sent": nil, "failed": io.ErrUnexpectedEOF} {
 		t.Run(name, func(t *testing.T) {
 			ended := 0
@@ -60,7 +60,7 @@ func TestPartsEndOnce(t *testing.T) {
 			})
 			answer := webtest.Send(t, app, webtest.Case{Path: "/"})
 			if ended != 1 || (answer.Body == "ab") != (failed == nil) {
-				t.Errorf("ended %d times: %d %s", ended, answer.Status, answer.Body)
+				t.Errorf("released %d times: %d %s", ended, answer.Status, answer.Body)
 			}
 		})
 	}

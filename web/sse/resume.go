@@ -1,11 +1,11 @@
 package sse
 
-// HeaderLastEventID is how a browser that lost a stream says where it was
-// (WHATWG HTML, "Server-sent events").
+// HeaderLastEventID is the request header with the last event that a
+// reconnecting browser received (WHATWG HTML, "Server-sent events").
 const HeaderLastEventID = "Last-Event-ID"
 
-// SendWithID queues one message that the client can go on from when it loses
-// the stream. id is of visible characters. It returns what Send does.
+// SendWithID queues one event from which the client can resume the stream. id
+// must be visible ASCII characters. It returns the result of Send.
 func (s *Stream) SendWithID(id, event string, data []byte) bool {
 	return s.send(appendEvent(append(append([]byte("id: "), id...), '\n'), event, data))
 }

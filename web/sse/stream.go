@@ -1,5 +1,5 @@
-// Package sse sends server-sent events: streams with a bounded queue, which any
-// goroutine may write to, and the Accept header that asks for one.
+// Package sse sends server-sent events. It has streams with a bounded queue,
+// which any goroutine may write to, and parses the Accept header.
 package sse
 
 import (
@@ -13,71 +13,71 @@ import (
 	"github.com/gofiber/fiber/v2"
 )
 
-// Bounds of one stream (contract, "Limits").
+// Limits of one stream.
 const (
-	MaxStreamMessages = 256              // that wait for the client to read
-	MaxStreamBytes    = 4 << 20          // of them together
+	MaxStreamMessages = 256              // queued events
+	MaxStreamBytes    = 4 << 20          // size of the queued events
 	StreamKeepAlive   = 15 * time.Second // between comments on an idle stream
-	streamWriteTime   = 10 * time.Second // for each write; below the time of a shutdown
-	streamWriteSize   = 64 << 10         // bytes of one write
+	streamWriteTime   = 10 * time.Second // per write; shorter than a shutdown
+	streamWriteSize   = 64 << 10         // bytes per write
 )
 
 // MIMEEventStream is the media type of server-sent events (WHATWG HTML,
 // "Server-sent events").
 const MIMEEventStream = "text/event-stream"
 
-// errStreamEnded makes the server close the connection of a stream that did
-// not end as it should, so that its client can tell.
-var errStreamEnded = errors.New("the stream ended early")
+// errStreamEnded ends an incomplete stream. The server then closes the
+// connection, so that the client detects it.
+var errStreamEnded = errors.New("stream ended early")
 
-// Stream is one answer of server-sent events. Any goroutine may send; the
-// messages wait in a bounded queue until the client reads them, and a client
-// that does not read loses its stream. Sending to a stream that is over does
-// nothing.
+// Stream is a response of server-sent events. It is safe for concurrent use.
+// Events wait in a bounded queue until the client reads them; a client that
+// doesn't read loses its stream. Sending to an ended stream does nothing.
 type Stream struct {
 	options StreamOptions
 	conn    net.Conn
-	wake    chan struct{}   // holds a token when there is something to do
-	stopped <-chan struct{} // closed when the server shuts down; nil when that is no matter
-	over    chan struct{}   // closed when nothing can reach the client any more
-	written chan struct{}   // of an answer ahead; closed when nothing more is written
+	wake    chan struct{}   // has a token when there is work to do
+	stopped <-chan struct{} // closed when the server shuts down; nil without Stop
+	over    chan struct{}   // closed when nothing can reach the client any longer
+	written chan struct{}   // for AnswerAhead; closed after the last write
 
 	mu     sync.Mutex
-	room   *sync.Cond // of mu; told when something was taken or the stream ends
+	room   *sync.Cond // uses mu; signaled when events were taken or the stream ends
 	queue  []streamEvent
 	bytes  int
-	ending bool // nothing may follow what is queued
-	broken bool // what is queued is not sent either
+	ending bool // the queue accepts no more events
+	broken bool // queued events are not sent either
 	closed bool
-	rest   []byte // what Read did not hand out yet
+	rest   []byte // taken but not yet returned by Read
 
-	writing []func() // to call when what is being written was
+	writing []func() // called when the current batch was written
 }
 
 type streamEvent struct {
 	frame []byte
-	key   string // of a message that a newer one may replace
-	sent  func() // called when it was sent or dropped; may be nil
+	key   string // allows a newer event to replace this one
+	sent  func() // called when the event was sent or dropped; may be nil
 }
 
-// StreamOptions say how a stream lives.
+// StreamOptions configure a stream.
 type StreamOptions struct {
-	// KeepAlive is the time between comments on an idle stream; 0 is StreamKeepAlive.
+	// KeepAlive is the time between comments on an idle stream; 0 means
+	// StreamKeepAlive.
 	KeepAlive time.Duration
-	// Alive is asked before anything is sent, these comments included, whether
-	// the stream may go on; nil is always yes. When it may not, what waits is
-	// dropped and the stream ends.
+	// Alive is called before anything is sent, including comments, and reports
+	// whether the stream may continue. If it returns false, queued events are
+	// dropped and the stream ends. It may be nil.
 	Alive func() bool
 	// Stop is called when the server shuts down and ends the stream, which
-	// else could hold up the shutdown for ever. Streams that end with the call
-	// they belong to leave it nil.
+	// could otherwise delay the shutdown forever. It is nil for streams that
+	// end with their call.
 	Stop func()
-	// Closed is called once when nothing can reach the client any more.
+	// Closed is called once when nothing can reach the client any longer.
 	Closed func()
 }
 
-// NewStream returns a stream for the request's client. It takes messages at
-// once and sends them after Answer.
+// NewStream returns a stream for the request's client. It queues events until
+// the response starts.
 func NewStream(c *fiber.Ctx, options StreamOptions) *Stream {
 	if options.KeepAlive == 0 {
 		options.KeepAlive = StreamKeepAlive
@@ -85,20 +85,20 @@ func NewStream(c *fiber.Ctx, options StreamOptions) *Stream {
 	s := &Stream{options: options, conn: c.Context().Conn(), wake: make(chan struct{}, 1), over: make(chan struct{})}
 	s.room = sync.NewCond(&s.mu)
 	if options.Stop != nil {
-		s.stopped = c.Context().Done() // closed at shutdown, whatever the request does
+		s.stopped = c.Context().Done() // closed at shutdown, independently of the request
 	}
 	return s
 }
 
-// Answer makes the stream the answer of the request. The headers are sent at
-// once, the messages after the handler has returned. It always returns nil.
+// Answer responds to the request with the stream. The headers are sent at once,
+// the events after the handler has returned. The error is always nil.
 func (s *Stream) Answer(c *fiber.Ctx) error {
 	s.announce(c)
 	response := c.Response()
 	response.ImmediateHeaderFlush = true
 	response.SetBodyStream(s, -1)
 	if err := s.extend(); err != nil {
-		s.Break() // the connection is closed; writing to it tells the server
+		s.Break() // the connection is closed; the next write reports it
 	}
 	return nil
 }
@@ -107,24 +107,24 @@ func (s *Stream) announce(c *fiber.Ctx) {
 	c.Status(fiber.StatusOK)
 	c.Set(fiber.HeaderContentType, MIMEEventStream)
 	c.Set(fiber.HeaderCacheControl, "no-cache")
-	c.Set("X-Accel-Buffering", "no") // a proxy that collects the answer would hold it back
+	c.Set("X-Accel-Buffering", "no") // a buffering proxy would delay the events
 }
 
-// Discard ends a stream that never became an answer.
+// Discard ends a stream that was never used as a response.
 func (s *Stream) Discard() { _ = s.Close() }
 
 // Over returns a channel that is closed when nothing can reach the client any
-// more: it went away, or the stream ended.
+// longer: it disconnected, or the stream ended.
 func (s *Stream) Over() <-chan struct{} { return s.over }
 
-// Send queues one message. event is its name, or empty. It returns false when
-// the stream is over, or when too much waits for the client already: then the
-// stream ends, because a message may not be lost unseen.
+// Send queues one event. event is its name, or empty. It returns false if the
+// stream has ended or its queue is full. A full queue ends the stream, because
+// an event must not be lost unnoticed.
 func (s *Stream) Send(event string, data []byte) bool {
 	return s.send(appendEvent(nil, event, data))
 }
 
-// send queues a frame as Send does a message.
+// send is like Send for an encoded event.
 func (s *Stream) send(frame []byte) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -139,8 +139,8 @@ func (s *Stream) send(frame []byte) bool {
 	return true
 }
 
-// SendWhenRoom queues one message and waits until too much no longer waits for
-// the client. It returns false when the stream is over.
+// SendWhenRoom queues one event and waits while the queue is full. It returns
+// false if the stream has ended.
 func (s *Stream) SendWhenRoom(event string, data []byte) bool {
 	frame := appendEvent(nil, event, data)
 	s.mu.Lock()
@@ -155,9 +155,9 @@ func (s *Stream) SendWhenRoom(event string, data []byte) bool {
 	return true
 }
 
-// Offer queues a message that may be lost, such as progress. While the last
-// queued message has the same key, which must not be empty, the new one takes
-// its place; when too much waits for the client, the new one is dropped.
+// Offer queues an event that may be lost, such as progress. If the queue is
+// full, the event replaces the last queued one if both have the same key.
+// Otherwise it is dropped. The key must not be empty.
 func (s *Stream) Offer(event, key string, data []byte) {
 	frame := appendEvent(nil, event, data)
 	s.mu.Lock()
@@ -184,15 +184,15 @@ func (s *Stream) Comment() {
 	}
 }
 
-// End ends the stream after what is queued.
+// End ends the stream after the queued events.
 func (s *Stream) End() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.end()
 }
 
-// EndWith queues the last messages, whatever their size and however many wait,
-// and ends the stream behind them.
+// EndWith queues the last events, regardless of the limits of the queue, and
+// ends the stream after them.
 func (s *Stream) EndWith(event string, messages ...[]byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -205,8 +205,8 @@ func (s *Stream) EndWith(event string, messages ...[]byte) {
 	s.end()
 }
 
-// full reports whether a message of so many bytes is too much. One message
-// alone never is.
+// full reports whether more bytes would exceed the limits of the queue. A
+// single event never does.
 func (s *Stream) full(more int) bool {
 	return len(s.queue) >= MaxStreamMessages || len(s.queue) > 0 && s.bytes+more > MaxStreamBytes
 }
@@ -230,8 +230,8 @@ func (s *Stream) awake() {
 	}
 }
 
-// breakOff ends the stream without what is queued, also when a write to the
-// client is waiting. The caller holds the mutex.
+// breakOff ends the stream without sending the queue and aborts a blocked
+// write. The caller must hold mu.
 func (s *Stream) breakOff() {
 	s.broken = true
 	s.drop()
@@ -241,7 +241,7 @@ func (s *Stream) breakOff() {
 	}
 }
 
-// Break ends the stream at once, without what is queued.
+// Break ends the stream at once, without sending the queue.
 func (s *Stream) Break() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -250,11 +250,11 @@ func (s *Stream) Break() {
 	}
 }
 
-// SupportsBodyWriteTo lets the server call WriteTo.
+// SupportsBodyWriteTo reports to the server that it can call WriteTo.
 func (s *Stream) SupportsBodyWriteTo() bool { return true }
 
-// WriteTo sends what is queued until the stream ends. Each write has its own
-// time; the first that fails ends the stream with its error.
+// WriteTo sends queued events until the stream ends. Each write has its own
+// deadline; the first failure ends the stream with its error.
 func (s *Stream) WriteTo(w io.Writer) (written int64, err error) {
 	keepAlive := time.NewTimer(s.options.KeepAlive)
 	defer keepAlive.Stop()
@@ -294,7 +294,7 @@ func (s *Stream) WriteTo(w io.Writer) (written int64, err error) {
 	}
 }
 
-// Read hands out the messages for a server that does not call WriteTo.
+// Read implements io.Reader, for servers that don't call WriteTo.
 func (s *Stream) Read(p []byte) (int, error) {
 	for len(s.rest) == 0 {
 		batch, ended, broken := s.next()
@@ -314,8 +314,9 @@ func (s *Stream) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// Close is called when the last byte was sent or could not be. It leaves the
-// connection without a deadline of this stream, so that it can serve on.
+// Close is called when the last byte was sent or sending failed. It removes the
+// write deadline of the stream, so that the connection can serve further
+// requests.
 func (s *Stream) Close() error {
 	s.mu.Lock()
 	if s.closed {
@@ -327,7 +328,7 @@ func (s *Stream) Close() error {
 	s.drop()
 	s.end()
 	if s.conn != nil && !s.broken {
-		_ = s.conn.SetWriteDeadline(time.Time{}) // fails on a closed connection only
+		_ = s.conn.SetWriteDeadline(time.Time{}) // fails only on a closed connection
 	}
 	close(s.over)
 	s.mu.Unlock()
@@ -337,8 +338,8 @@ func (s *Stream) Close() error {
 	return nil
 }
 
-// next returns what take does while the stream may go on. When it may not, the
-// stream ends and what was queued is dropped.
+// next is like take while Alive allows it. Otherwise it ends the stream and
+// drops the queue.
 func (s *Stream) next() (batch []byte, ended, broken bool) {
 	batch, ended, broken = s.take()
 	if len(batch) > 0 && s.options.Alive != nil && !s.options.Alive() {
@@ -350,8 +351,8 @@ func (s *Stream) next() (batch []byte, ended, broken bool) {
 	return batch, ended, broken
 }
 
-// take returns queued messages for one write, at least one if there is any,
-// and whether any may follow.
+// take returns queued events for one write, at least one if there is any. ended
+// reports that no more follow.
 func (s *Stream) take() (batch []byte, ended, broken bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -376,7 +377,7 @@ func (s *Stream) take() (batch []byte, ended, broken bool) {
 	return batch, s.ending && len(s.queue) == 0, s.broken
 }
 
-// extend gives the next write its time.
+// extend sets the deadline of the next write.
 func (s *Stream) extend() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -15,8 +15,8 @@ import (
 	"mcpgateway/web/sse"
 )
 
-// play runs a handler and returns the body of its answer.
-func play(t *testing.T, handle func(c *fiber.Ctx) error) (string, error) {
+// readStream runs a handler and returns the body of its response.
+func readStream(t *testing.T, handle func(c *fiber.Ctx) error) (string, error) {
 	t.Helper()
 	app := fiber.New(fiber.Config{DisableStartupMessage: true})
 	app.Get("/", handle)
@@ -29,8 +29,8 @@ func play(t *testing.T, handle func(c *fiber.Ctx) error) (string, error) {
 	return string(b), err
 }
 
-func TestEventsAreWrittenInTheFormOfTheStandard(t *testing.T) {
-	got, err := play(t, func(c *fiber.Ctx) error {
+func TestEventFormat(t *testing.T) {
+	got, err := readStream(t, func(c *fiber.Ctx) error {
 		s := sse.NewStream(c, sse.StreamOptions{})
 		s.Send("", []byte(`{"a":1}`))
 		s.Comment()
@@ -38,7 +38,7 @@ func TestEventsAreWrittenInTheFormOfTheStandard(t *testing.T) {
 		s.SendWhenRoom("x", nil)
 		s.EndWith("", []byte("last"), []byte("[DONE]"))
 		if s.Send("", []byte("late")) || s.SendWhenRoom("", []byte("late")) {
-			t.Error("a message was taken behind the end")
+			t.Error("event accepted after the end")
 		}
 		s.Offer("", "k", []byte("late"))
 		s.Comment()
@@ -47,11 +47,11 @@ func TestEventsAreWrittenInTheFormOfTheStandard(t *testing.T) {
 	})
 	want := "data: {\"a\":1}\n\n: \n\nevent: message\ndata: {  \"b\":  2} \n\nevent: x\ndata: \n\ndata: last\n\ndata: [DONE]\n\n"
 	if err != nil || got != want {
-		t.Errorf("the stream is %q (%v), want %q", got, err, want)
+		t.Errorf("stream = %q, %v; want %q", got, err, want)
 	}
 }
 
-func TestWhatWaitsForTheClientIsBounded(t *testing.T) {
+func TestQueueBounds(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		count int
@@ -70,28 +70,28 @@ func TestWhatWaitsForTheClientIsBounded(t *testing.T) {
 			data := bytes.Repeat([]byte("x"), c.size-len("data: \n\n"))
 			closed := 0
 			var stream *sse.Stream
-			got, err := play(t, func(ctx *fiber.Ctx) error {
+			got, err := readStream(t, func(ctx *fiber.Ctx) error {
 				stream = sse.NewStream(ctx, sse.StreamOptions{Closed: func() { closed++ }})
 				taken := true
 				for range c.count {
 					taken = stream.Send("", data)
 				}
 				if taken != c.fits {
-					t.Errorf("the last message was taken: %v, want %v", taken, c.fits)
+					t.Errorf("last event accepted: %v, want %v", taken, c.fits)
 				}
 				stream.End()
 				return stream.Answer(ctx)
 			})
 			if c.fits && (err != nil || len(got) != c.count*c.size) {
-				t.Errorf("%d bytes arrived (%v), want %d", len(got), err, c.count*c.size)
+				t.Errorf("received %d bytes, %v; want %d", len(got), err, c.count*c.size)
 			}
 			if !c.fits && err == nil {
-				t.Errorf("the client cannot tell that its stream broke: %d bytes", len(got))
+				t.Errorf("broken stream appears complete: %d bytes", len(got))
 			}
 			select {
 			case <-stream.Over():
 			default:
-				t.Error("the stream is not over")
+				t.Error("Over is not closed")
 			}
 			if closed != 1 {
 				t.Errorf("Closed was called %d times", closed)
@@ -100,8 +100,8 @@ func TestWhatWaitsForTheClientIsBounded(t *testing.T) {
 	}
 }
 
-func TestWhatMayBeLostGivesWay(t *testing.T) {
-	got, err := play(t, func(c *fiber.Ctx) error {
+func TestOfferedEventsAreReplaced(t *testing.T) {
+	got, err := readStream(t, func(c *fiber.Ctx) error {
 		s := sse.NewStream(c, sse.StreamOptions{})
 		for range sse.MaxStreamMessages - 1 {
 			s.Comment()
@@ -114,13 +114,13 @@ func TestWhatMayBeLostGivesWay(t *testing.T) {
 		return s.Answer(c)
 	})
 	if want := strings.Repeat(": \n\n", sse.MaxStreamMessages-1) + "data: second\n\ndata: last\n\n"; err != nil || got != want {
-		t.Errorf("the stream is %q (%v)", got, err)
+		t.Errorf("stream = %q, %v", got, err)
 	}
 }
 
-func TestAMessageThatWaitsForRoomEndsWithItsStream(t *testing.T) {
+func TestSendWhenRoomEndsWithStream(t *testing.T) {
 	sent := make(chan bool, 1)
-	_, err := play(t, func(c *fiber.Ctx) error {
+	_, err := readStream(t, func(c *fiber.Ctx) error {
 		s := sse.NewStream(c, sse.StreamOptions{})
 		for range sse.MaxStreamMessages {
 			s.Comment()
@@ -130,16 +130,16 @@ func TestAMessageThatWaitsForRoomEndsWithItsStream(t *testing.T) {
 		return s.Answer(c)
 	})
 	if err == nil {
-		t.Error("a broken stream looks complete")
+		t.Error("broken stream appears complete")
 	}
 	if <-sent {
-		t.Error("a message was taken by a broken stream")
+		t.Error("broken stream accepted an event")
 	}
 }
 
-func TestAnIdleStreamIsKeptAliveAndAskedWhetherItMayLive(t *testing.T) {
+func TestIdleStreamKeepAlive(t *testing.T) {
 	asked := 0
-	got, err := play(t, func(c *fiber.Ctx) error {
+	got, err := readStream(t, func(c *fiber.Ctx) error {
 		s := sse.NewStream(c, sse.StreamOptions{KeepAlive: time.Millisecond, Alive: func() bool {
 			asked++
 			return asked < 4
@@ -147,29 +147,29 @@ func TestAnIdleStreamIsKeptAliveAndAskedWhetherItMayLive(t *testing.T) {
 		return s.Answer(c)
 	})
 	if want := strings.Repeat(": \n\n", 3); err != nil || got != want {
-		t.Errorf("the stream is %q (%v), want %q", got, err, want)
+		t.Errorf("stream = %q, %v; want %q", got, err, want)
 	}
 }
 
-func TestNothingIsSentByAStreamThatMayNotGoOn(t *testing.T) {
+func TestRevokedStreamSendsNothing(t *testing.T) {
 	asked := 0
-	got, err := play(t, func(c *fiber.Ctx) error {
+	got, err := readStream(t, func(c *fiber.Ctx) error {
 		var s *sse.Stream
 		s = sse.NewStream(c, sse.StreamOptions{KeepAlive: time.Hour, Alive: func() bool {
 			if asked++; asked == 1 {
-				s.Send("", []byte("when it may no longer"))
+				s.Send("", []byte("after the end"))
 			}
 			return asked == 1
 		}})
-		s.Send("", []byte("while it may"))
+		s.Send("", []byte("while alive"))
 		return s.Answer(c)
 	})
-	if want := "data: while it may\n\n"; err != nil || got != want {
-		t.Errorf("the stream is %q (%v), want %q", got, err, want)
+	if want := "data: while alive\n\n"; err != nil || got != want {
+		t.Errorf("stream = %q, %v; want %q", got, err, want)
 	}
 }
 
-func TestAStreamCanBeRead(t *testing.T) {
+func TestStreamRead(t *testing.T) {
 	app := fiber.New(fiber.Config{DisableStartupMessage: true})
 	var whole, broken *sse.Stream
 	app.Get("/", func(c *fiber.Ctx) error {
@@ -198,7 +198,7 @@ func TestAStreamCanBeRead(t *testing.T) {
 	}
 	broken.Break()
 	if _, err := broken.Read(make([]byte, 1)); err == nil || errors.Is(err, io.EOF) {
-		t.Errorf("a broken stream ends with %v", err)
+		t.Errorf("broken stream ends with %v", err)
 	}
 	whole.Discard()
 	whole.Discard()

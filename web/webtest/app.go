@@ -16,7 +16,7 @@ import (
 	"mcpgateway/web/conn"
 )
 
-// Log keeps what the application logged.
+// Log stores the log of the application.
 type Log struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -29,14 +29,14 @@ func (l *Log) Write(p []byte) (int, error) {
 	return l.b.Write(p)
 }
 
-// String returns what was logged.
+// String returns the log.
 func (l *Log) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.b.String()
 }
 
-// Page renders what an error page is given.
+// Page renders the arguments of an error page.
 func Page(_ *fiber.Ctx, status int, message, requestID string) templ.Component {
 	return templ.Raw("<p>" + strings.Repeat("!", status/100) + templ.EscapeString(message) + " " + requestID + "</p>")
 }

@@ -1,5 +1,5 @@
-// Package webtest runs tables of HTTP requests against an application, and has a
-// server, connections and a clock for tests of the shell and its rooms.
+// Package webtest runs tables of HTTP requests against an application. It also
+// has a server, connections and a clock for tests.
 package webtest
 
 import (
@@ -14,22 +14,23 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Case is one request and what its answer must be. Empty wishes are not checked.
+// Case is one request and its expected response. Empty expectations are not
+// checked.
 type Case struct {
 	Name   string
-	Method string // POST when there is a body, else GET
+	Method string // default POST with a body, otherwise GET
 	Path   string
 	Header map[string]string
 	Body   string
 
 	Status     int
-	WantHeader map[string]string // "" wants the header absent
+	WantHeader map[string]string // "" means that the header must be absent
 	WantJSON   string            // compared as JSON value
 	WantBody   []string          // substrings
 	NotBody    []string
 }
 
-// Run sends every case to the application and compares.
+// Run sends the request of every case and checks the response.
 func Run(t *testing.T, app *fiber.App, cases []Case) {
 	t.Helper()
 	for _, c := range cases {
@@ -40,14 +41,14 @@ func Run(t *testing.T, app *fiber.App, cases []Case) {
 	}
 }
 
-// Answer is a received answer with its body read.
+// Answer is a response and its body.
 type Answer struct {
 	Status int
 	Header http.Header
 	Body   string
 }
 
-// Send sends the case's request and returns the answer.
+// Send sends the case's request and returns the response.
 func Send(t *testing.T, app *fiber.App, c Case) Answer {
 	t.Helper()
 	method := c.Method
@@ -84,24 +85,24 @@ func Send(t *testing.T, app *fiber.App, c Case) Answer {
 	return Answer{Status: resp.StatusCode, Header: resp.Header, Body: string(body)}
 }
 
-// Check compares an answer with the case's wishes.
+// Check compares a response with the case's expectations.
 func Check(t *testing.T, c Case, a Answer) {
 	t.Helper()
 	if c.Status != 0 && a.Status != c.Status {
-		t.Errorf("status %d, want %d; body %s", a.Status, c.Status, a.Body)
+		t.Errorf("status = %d, want %d; body %s", a.Status, c.Status, a.Body)
 	}
 	for k, want := range c.WantHeader {
 		if got := a.Header.Get(k); got != want {
-			t.Errorf("header %s is %q, want %q", k, got, want)
+			t.Errorf("header %s = %q, want %q", k, got, want)
 		}
 	}
 	if c.WantJSON != "" {
 		var got, want any
 		if err := json.Unmarshal([]byte(a.Body), &got); err != nil {
-			t.Errorf("the body is not JSON: %v: %s", err, a.Body)
+			t.Errorf("body is not JSON: %v: %s", err, a.Body)
 		}
 		if err := json.Unmarshal([]byte(c.WantJSON), &want); err != nil {
-			t.Fatalf("the case's JSON is broken: %v", err)
+			t.Fatalf("WantJSON is invalid: %v", err)
 		}
 		if d := cmp.Diff(want, got); d != "" {
 			t.Errorf("body (-want +got):\n%s", d)
@@ -109,12 +110,12 @@ func Check(t *testing.T, c Case, a Answer) {
 	}
 	for _, want := range c.WantBody {
 		if !strings.Contains(a.Body, want) {
-			t.Errorf("the body lacks %q: %s", want, a.Body)
+			t.Errorf("body lacks %q: %s", want, a.Body)
 		}
 	}
 	for _, not := range c.NotBody {
 		if strings.Contains(a.Body, not) {
-			t.Errorf("the body holds %q: %s", not, a.Body)
+			t.Errorf("body contains %q: %s", not, a.Body)
 		}
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// DialTCP returns a connection to the address until the test ends.
+// DialTCP returns a connection that is closed when the test ends.
 func DialTCP(t *testing.T, address string) net.Conn {
 	t.Helper()
 	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", address)
@@ -22,13 +22,13 @@ func DialTCP(t *testing.T, address string) net.Conn {
 	return conn
 }
 
-// Posting returns a request that posts the body.
+// Posting returns a POST request with the body.
 func Posting(path, body string) string {
 	return fmt.Sprintf("POST %s HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: %d\r\n\r\n%s", path, len(body), body)
 }
 
-// Exchange sends bytes to a server and returns what it answers until it ends
-// the connection or the client's last request, which must ask for it, is over.
+// Exchange sends bytes to a server and returns all responses until the server
+// closes the connection. The last request must request that.
 func Exchange(t *testing.T, addr, sent string) string {
 	t.Helper()
 	conn, err := net.Dial("tcp", addr)
@@ -40,7 +40,7 @@ func Exchange(t *testing.T, addr, sent string) string {
 		t.Fatal(err)
 	}
 	answer, err := io.ReadAll(conn)
-	if err != nil && len(answer) == 0 { // a server that hangs up on unread bytes may reset the connection
+	if err != nil && len(answer) == 0 { // a server that closes a connection with unread bytes may reset it
 		t.Fatal(err)
 	}
 	return string(answer)

@@ -5,23 +5,23 @@ import (
 	"time"
 )
 
-// Ticker is a time that moves only when the test calls Advance.
+// Ticker is a clock that only moves when the test calls Advance.
 type Ticker struct {
 	mu  sync.Mutex
 	now time.Time
 }
 
-// NewTicker returns a ticker at a time long after the zero one.
+// NewTicker returns a ticker set long after the zero time.
 func NewTicker() *Ticker { return &Ticker{now: time.Unix(1_700_000_000, 0)} }
 
-// Now returns the time.
+// Now returns the current time of the ticker.
 func (c *Ticker) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.now
 }
 
-// Advance moves the time on.
+// Advance moves the clock forward.
 func (c *Ticker) Advance(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -10,21 +10,21 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// Client is one connection to an endpoint, with a session of its own where the
-// revision knows sessions. It is not safe for concurrent use.
+// Client is one connection to an endpoint. It has its own session if the
+// revision has sessions. It is not safe for concurrent use.
 type Client struct {
 	endpoint Endpoint
 	conn     *connection
 	session  string
 	call     template
-	answer   template // what a right answer looks like, once one was read
+	answer   template // the expected response, once one was read
 	padding  string
 	calls    int
 	pages    []listPage
 }
 
-// Open connects to the endpoint and shakes hands where the revision wants it.
-// number tells clients of one endpoint apart in what they send.
+// Open connects to the endpoint and, with revision Sessions, initializes a
+// session. number identifies the client in the texts that it sends.
 func Open(ctx context.Context, e Endpoint, number int) (*Client, error) {
 	conn, err := dial(ctx, e.Address)
 	if err != nil {
@@ -41,7 +41,7 @@ func Open(ctx context.Context, e Endpoint, number int) (*Client, error) {
 	c.call, _ = newTemplate(e.call(c.session, text), []byte(strconv.Itoa(firstID)), text)
 	if c.call.raw == nil {
 		conn.close()
-		return nil, errors.New("the request of a call holds its id or its text twice")
+		return nil, errors.New("call request contains its id or text more than once")
 	}
 	return c, nil
 }
@@ -62,16 +62,16 @@ func (c *Client) shakeHands() error {
 	c.session = string(response.Header.Peek("Mcp-Session-Id"))
 	response, err = c.conn.exchange(e.request(c.session, "", "notifications/initialized", "", ""))
 	if err == nil && response.StatusCode() != fasthttp.StatusAccepted {
-		err = fmt.Errorf("notifications/initialized was answered with HTTP %d", response.StatusCode())
+		err = fmt.Errorf("notifications/initialized: HTTP %d", response.StatusCode())
 	}
 	return err
 }
 
-// Call calls the tool with an id and a text that no other call of this client
-// has. The error says what is wrong with the answer.
+// Call calls the tool with an id and a text that are unique to this call. It
+// returns an error unless the response is the expected one.
 func (c *Client) Call() error {
 	if c.calls == maxCalls {
-		return errors.New("a client is good for 900,000,000 calls")
+		return errors.New("client exceeded 900,000,000 calls")
 	}
 	c.call.number(c.calls)
 	c.calls++

@@ -31,7 +31,7 @@ func endpoint(t *testing.T, raw, revision string) load.Endpoint {
 	return load.Endpoint{Address: u.Host, Path: u.Path, Revision: revision, Tool: "echo", Key: "secret"}
 }
 
-// server returns an MCP server that wants the key and the endpoint there.
+// server returns an MCP server that requires the key, and its endpoint.
 func server(t *testing.T, revision string, options upstreamtest.Options) (*upstreamtest.Server, load.Endpoint) {
 	t.Helper()
 	options.Token = "secret"
@@ -39,7 +39,7 @@ func server(t *testing.T, revision string, options upstreamtest.Options) (*upstr
 	return s, endpoint(t, s.Start(t), revision)
 }
 
-func TestClientsCallAndListInEveryRevision(t *testing.T) {
+func TestClientCallsAndLists(t *testing.T) {
 	for _, revision := range []string{load.Sessions, load.Stateless} {
 		t.Run(revision, func(t *testing.T) {
 			s, e := server(t, revision, upstreamtest.Options{Tools: upstreamtest.Standard(25), Answer: upstreamtest.AnswerJSON, PageSize: 10})
@@ -56,7 +56,7 @@ func TestClientsCallAndListInEveryRevision(t *testing.T) {
 				}
 			}
 			if s.Calls() != 15 {
-				t.Errorf("the server saw %d calls", s.Calls())
+				t.Errorf("server received %d calls, want 15", s.Calls())
 			}
 			texts := map[string]bool{}
 			for _, r := range s.Requests() {
@@ -65,7 +65,7 @@ func TestClientsCallAndListInEveryRevision(t *testing.T) {
 				}
 			}
 			if len(texts) != 15 {
-				t.Errorf("15 calls had %d different texts", len(texts))
+				t.Errorf("%d distinct texts in 15 calls, want 15", len(texts))
 			}
 			for _, n := range []int{25, 25, 35, 5, 0} {
 				if n != 25 {
@@ -73,14 +73,14 @@ func TestClientsCallAndListInEveryRevision(t *testing.T) {
 				}
 				tools, size, err := clients[0].List()
 				if err != nil || tools != n || size < n*100 {
-					t.Errorf("%d of %d tools in %d bytes were listed, %v", tools, n, size, err)
+					t.Errorf("List() = %d tools, %d bytes, %v, want %d tools", tools, size, err, n)
 				}
 			}
 		})
 	}
 }
 
-func TestRunsCountEveryCall(t *testing.T) {
+func TestRunCountsCalls(t *testing.T) {
 	s, e := server(t, load.Sessions, upstreamtest.Options{Tools: upstreamtest.Standard(1)})
 	clients, err := load.OpenAll(t.Context(), e, 2)
 	if err != nil {
@@ -89,16 +89,16 @@ func TestRunsCountEveryCall(t *testing.T) {
 	defer load.CloseAll(clients)
 	closed, err := load.Closed(t.Context(), clients, 50*time.Millisecond)
 	if err != nil || closed.Count() == 0 || int64(closed.Count()) != s.Calls() || closed.PerSecond() <= 0 {
-		t.Fatalf("a closed loop counted %+v of %d calls, %v", closed, s.Calls(), err)
+		t.Fatalf("Closed() = %+v, %v, want %d calls", closed, err, s.Calls())
 	}
 	before := s.Calls()
 	open, err := load.Due(t.Context(), clients, 500, 100*time.Millisecond)
 	if err != nil || open.Count() != 50 || s.Calls()-before != 50 {
-		t.Errorf("an open loop of 500/s over 100 ms made %d calls, the server saw %d, %v", open.Count(), s.Calls()-before, err)
+		t.Errorf("Due() at 500/s for 100 ms = %d calls, %v; server received %d; want 50", open.Count(), err, s.Calls()-before)
 	}
 }
 
-func TestADelayShowsInEveryCallThatWasDue(t *testing.T) {
+func TestStallDelaysDueCalls(t *testing.T) {
 	var slow atomic.Bool
 	fast := upstreamtest.New(upstreamtest.Options{Tools: upstreamtest.Standard(1)})
 	t.Cleanup(fast.Close)
@@ -120,27 +120,27 @@ func TestADelayShowsInEveryCallThatWasDue(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// All calls fell due while the first one stalled.
+	// All calls were due while the first one stalled.
 	if open.Count() != 100 || open.Quantile(0) < stall/2 {
-		t.Errorf("of %d calls the quickest took %v", open.Count(), open.Quantile(0))
+		t.Errorf("Due() = %d calls, fastest %v, want 100 of at least %v", open.Count(), open.Quantile(0), stall/2)
 	}
 }
 
-func TestWrongAnswersEndARun(t *testing.T) {
+func TestWrongResponseEndsRun(t *testing.T) {
 	const echo = `{"jsonrpc":"2.0","id":ID,"result":{"content":[{"type":"text","text":"TEXT"}]}}`
 	for name, c := range map[string]struct {
 		status int
 		answer string
-		says   string
+		want   string // in the error
 	}{
 		"another status":     {503, echo, "HTTP 503"},
-		"no JSON":            {200, `event: message`, "no JSON object"},
-		"another id":         {200, strings.Replace(echo, "ID", "7", 1), `the id "7"`},
-		"an error":           {200, `{"jsonrpc":"2.0","id":ID,"error":{"code":-32603,"message":"broken"}}`, "broken"},
-		"a failed tool":      {200, strings.Replace(echo, `"content"`, `"isError":true,"content"`, 1), "the tool failed"},
+		"not JSON":           {200, `event: message`, "not a JSON object"},
+		"another id":         {200, strings.Replace(echo, "ID", "7", 1), `response id "7"`},
+		"JSON-RPC error":     {200, `{"jsonrpc":"2.0","id":ID,"error":{"code":-32603,"message":"broken"}}`, "broken"},
+		"failed tool":        {200, strings.Replace(echo, `"content"`, `"isError":true,"content"`, 1), "tool failed"},
 		"another text":       {200, strings.Replace(echo, "TEXT", "something else", 1), "something else"},
-		"nothing":            {200, strings.Replace(echo, `{"type":"text","text":"TEXT"}`, "", 1), "one block"},
-		"a block that is no": {200, strings.Replace(echo, `{"type":"text","text":"TEXT"}`, "1", 1), "no object"},
+		"empty content":      {200, strings.Replace(echo, `{"type":"text","text":"TEXT"}`, "", 1), "one content block"},
+		"non-object content": {200, strings.Replace(echo, `{"type":"text","text":"TEXT"}`, "1", 1), "not an object"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var calls atomic.Int64
@@ -151,7 +151,7 @@ func TestWrongAnswersEndARun(t *testing.T) {
 					return
 				}
 				status, answer := http.StatusOK, echo
-				if calls.Add(1) > 3 { // the first ones are right
+				if calls.Add(1) > 3 { // the first three are correct
 					status, answer = c.status, c.answer
 				}
 				answer = strings.ReplaceAll(answer, "ID", string(id.FindSubmatch(body)[1]))
@@ -164,17 +164,17 @@ func TestWrongAnswersEndARun(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer load.CloseAll(clients)
-			if _, err := load.Closed(t.Context(), clients, time.Minute); err == nil || !strings.Contains(err.Error(), c.says) {
-				t.Errorf("the run gave %v", err)
+			if _, err := load.Closed(t.Context(), clients, time.Minute); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("Closed() = %v, want an error with %q", err, c.want)
 			}
 			if calls.Load() != 4 {
-				t.Errorf("%d calls were made", calls.Load())
+				t.Errorf("%d calls, want 4", calls.Load())
 			}
 		})
 	}
 }
 
-func TestARunEndsWithItsContext(t *testing.T) {
+func TestRunEndsWithContext(t *testing.T) {
 	_, e := server(t, load.Sessions, upstreamtest.Options{Tools: upstreamtest.Standard(1)})
 	clients, err := load.OpenAll(t.Context(), e, 1)
 	if err != nil {
@@ -184,26 +184,26 @@ func TestARunEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := load.Closed(ctx, clients, time.Minute); err == nil {
-		t.Error("a closed loop went on")
+		t.Error("Closed with a cancelled context = nil error")
 	}
 	if _, err := load.Due(ctx, clients, 10, time.Minute); err == nil {
-		t.Error("an open loop went on")
+		t.Error("Due with a cancelled context = nil error")
 	}
 }
 
-func TestAnEndpointThatRefusesIsTold(t *testing.T) {
+func TestOpenErrors(t *testing.T) {
 	_, e := server(t, load.Sessions, upstreamtest.Options{})
 	e.Key = "another"
 	if _, err := load.OpenAll(t.Context(), e, 2); err == nil || !strings.Contains(err.Error(), "HTTP 401") {
-		t.Errorf("a wrong key gave %v", err)
+		t.Errorf("OpenAll with a wrong key = %v, want HTTP 401", err)
 	}
 	e.Address = "127.0.0.1:1"
 	if _, err := load.Open(t.Context(), e, 0); err == nil {
-		t.Error("nobody listens there")
+		t.Error("Open of a closed port = nil error")
 	}
 }
 
-func TestAStreamIsWatched(t *testing.T) {
+func TestStreamErr(t *testing.T) {
 	s, e := server(t, load.Sessions, upstreamtest.Options{})
 	c, err := load.Open(t.Context(), e, 0)
 	if err != nil {
@@ -217,7 +217,7 @@ func TestAStreamIsWatched(t *testing.T) {
 	defer stream.Close()
 	s.Notify("notifications/tools/list_changed", nil)
 	if err := stream.Err(); err != nil {
-		t.Errorf("an open stream tells %v", err)
+		t.Errorf("Err() of an open stream = %v, want nil", err)
 	}
 	s.Close()
 	if err := s.Wait(t.Context(), func() bool { return s.Stats().Streams == 0 }); err != nil {
@@ -229,10 +229,10 @@ func TestAStreamIsWatched(t *testing.T) {
 		}
 	}
 	if err == nil {
-		t.Error("a stream that the server closed counts as open")
+		t.Error("Err() of a closed stream = nil")
 	}
 	e.Key = "another"
 	if _, err := c.Listen(t.Context()); err == nil {
-		t.Error("a closed server opened a stream")
+		t.Error("Listen on a closed server = nil error")
 	}
 }

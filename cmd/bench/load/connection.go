@@ -11,14 +11,13 @@ import (
 )
 
 const (
-	// patience is how long an answer may take.
+	// patience limits the time of one request.
 	patience = 30 * time.Second
-	// maxAnswer bounds the body of an answer, in bytes.
+	// maxAnswer is the maximum size of a response body in bytes.
 	maxAnswer = 64 << 20
 )
 
-// connection carries one request after the other. It is not safe for
-// concurrent use.
+// connection sends requests one at a time. It is not safe for concurrent use.
 type connection struct {
 	socket   net.Conn
 	in       *bufio.Reader
@@ -35,8 +34,8 @@ func dial(ctx context.Context, address string) (*connection, error) {
 
 func (c *connection) close() { c.socket.Close() }
 
-// exchange sends a whole request and returns the answer, which is valid until
-// the next exchange.
+// exchange sends a complete request and returns the response, which is valid
+// until the next exchange.
 func (c *connection) exchange(request []byte) (*fasthttp.Response, error) {
 	if err := c.socket.SetDeadline(time.Now().Add(patience)); err != nil {
 		return nil, err
@@ -45,7 +44,7 @@ func (c *connection) exchange(request []byte) (*fasthttp.Response, error) {
 		return nil, err
 	}
 	if err := c.response.ReadLimitBody(c.in, maxAnswer); err != nil {
-		return nil, fmt.Errorf("the answer cannot be read: %w", err)
+		return nil, fmt.Errorf("read response: %w", err)
 	}
 	return &c.response, nil
 }

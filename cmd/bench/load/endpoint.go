@@ -1,6 +1,6 @@
-// Package load calls MCP endpoints over connections that are kept open, checks
-// every answer and measures how long each took. It does as little as it can
-// besides, because it shares the processors with what it measures.
+// Package load calls MCP endpoints over persistent connections, checks every
+// response and measures its latency. It does little else, because it shares the
+// CPU with the programs that it measures.
 package load
 
 import (
@@ -11,24 +11,24 @@ import (
 	"mcpgateway/services/rawjson"
 )
 
-// The revisions that a client can speak.
+// Supported protocol revisions.
 const (
 	Sessions  = "2025-06-18" // with a handshake and a session
 	Stateless = "2026-07-28"
 )
 
-// Endpoint is an MCP endpoint over http and what is called there.
+// Endpoint is an MCP endpoint over http and the tool to call there.
 type Endpoint struct {
 	Address  string // host:port
 	Path     string
 	Key      string // sent as a bearer token unless empty
 	Revision string // Sessions or Stateless
-	Tool     string // answers with its argument text
-	Padding  int    // the number of letters x after the text in a result
+	Tool     string // returns its argument "text"
+	Padding  int    // number of letters x after the text in a result
 }
 
-// The parts of a call that differ from one to the next have the same length
-// each time, so that a request is written once and then changed in place.
+// The parts that differ between calls have a fixed length, so that a request is
+// encoded once and then changed in place.
 const (
 	firstID    = 100_000_000 // nine digits
 	lastID     = 999_999_999
@@ -37,8 +37,8 @@ const (
 	textLength = 32
 )
 
-// head returns the header of a POST with a body of the given length, session
-// and method; name is that of the tool in a call.
+// head returns the header of a POST request. length is that of the body; name
+// is the tool of a tools/call.
 func (e *Endpoint) head(length int, session, method, name string) []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, "POST %s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\n", e.Path, e.Address)
@@ -58,8 +58,8 @@ func (e *Endpoint) head(length int, session, method, name string) []byte {
 	return []byte(b.String())
 }
 
-// request returns a whole POST with a JSON-RPC message. params is the inside
-// of the params object; a message without id is a notification.
+// request returns a complete POST request with a JSON-RPC message. params holds
+// the members of the params object. A message without id is a notification.
 func (e *Endpoint) request(session, id, method, name, params string) []byte {
 	if e.Revision == Stateless {
 		meta := `"_meta":{"io.modelcontextprotocol/protocolVersion":"` + Stateless +
@@ -77,7 +77,7 @@ func (e *Endpoint) request(session, id, method, name, params string) []byte {
 	return append(e.head(len(body), session, method, name), body...)
 }
 
-// call returns a request that calls the tool with a text of its own length.
+// call returns a tools/call request with the text.
 func (e *Endpoint) call(session string, text []byte) []byte {
 	params := `"name":` + string(rawjson.Quote(e.Tool)) + `,"arguments":{"text":"` + string(text) + `"}`
 	return e.request(session, strconv.Itoa(firstID), "tools/call", e.Tool, params)

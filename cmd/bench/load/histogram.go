@@ -5,26 +5,26 @@ import (
 	"time"
 )
 
-// steps is how many linear steps lie between a power of two and the next, as
-// a power of two itself: a duration is kept to 0.8 %.
+// steps is the binary logarithm of the number of buckets between two powers of
+// two: 128 buckets give durations a precision of 0.8 %.
 const steps = 7
 
-// Histogram counts durations in buckets whose width grows with the duration,
-// so that it takes the same memory for any number of them. The zero value is
-// empty. It is not safe for concurrent use.
+// Histogram counts durations in buckets whose width grows with the duration. Its
+// size is constant. The zero value is ready to use. It is not safe for concurrent
+// use.
 type Histogram struct {
 	counts  [(65 - steps) << steps]uint64
 	total   uint64
 	longest time.Duration
 }
 
-// bucket returns the place of a duration.
+// bucket returns the index of a duration's bucket.
 func bucket(d time.Duration) int {
 	v := uint64(max(d, 0))
 	if v < 1<<steps {
 		return int(v)
 	}
-	drop := bits.Len64(v) - 1 - steps // low bits that are not told apart
+	drop := bits.Len64(v) - 1 - steps // low bits ignored within a bucket
 	return drop<<steps + int(v>>drop)
 }
 
@@ -38,14 +38,14 @@ func upper(bucket int) time.Duration {
 	return time.Duration((uint64(first)+1)<<drop - 1)
 }
 
-// Add counts one duration; a negative one counts as zero.
+// Add counts a duration. Negative durations count as zero.
 func (h *Histogram) Add(d time.Duration) {
 	h.counts[bucket(d)]++
 	h.total++
 	h.longest = max(h.longest, d)
 }
 
-// Merge adds what other has counted.
+// Merge adds the counts of other.
 func (h *Histogram) Merge(other *Histogram) {
 	for i, n := range other.counts {
 		h.counts[i] += n
@@ -54,11 +54,11 @@ func (h *Histogram) Merge(other *Histogram) {
 	h.longest = max(h.longest, other.longest)
 }
 
-// Count returns how many durations were added.
+// Count returns the number of durations.
 func (h *Histogram) Count() int { return int(h.total) }
 
-// Quantile returns a bound, exact to 0.8 %, that the share q (0 to 1) of the
-// durations does not exceed; 0 when there are none.
+// Quantile returns the q-quantile (0 ≤ q ≤ 1) with a precision of 0.8 %, or 0 if
+// there are no durations.
 func (h *Histogram) Quantile(q float64) time.Duration {
 	wanted := max(uint64(q*float64(h.total)+0.5), 1)
 	var seen uint64

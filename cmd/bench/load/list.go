@@ -10,19 +10,19 @@ import (
 	"mcpgateway/services/rawjson"
 )
 
-// maxPages bounds the pages of one list.
+// maxPages is the maximum number of pages of a list.
 const maxPages = 1000
 
-// listPage is a page of tools/list as it was answered, and what is in it.
+// listPage is a response to tools/list and the values parsed from it.
 type listPage struct {
 	body   []byte
 	tools  int
-	cursor string // of the next page; empty when this is the last
+	cursor string // of the next page; empty on the last page
 }
 
-// List reads every page of tools/list and returns the number of tools and of
-// bytes in the answers. An answer that is the same as the last time is not
-// looked into again, which with thousands of tools takes longer than to get it.
+// List reads all pages of tools/list and returns the number of tools and the
+// size of the responses in bytes. It doesn't parse a page that is the same as in
+// the last List: with thousands of tools, parsing takes longer than reading.
 func (c *Client) List() (tools, size int, err error) {
 	cursor := ""
 	for n := range maxPages {
@@ -48,7 +48,7 @@ func (c *Client) List() (tools, size int, err error) {
 			return tools, size, nil
 		}
 	}
-	return 0, 0, fmt.Errorf("the list has more than %d pages", maxPages)
+	return 0, 0, fmt.Errorf("tools/list has more than %d pages", maxPages)
 }
 
 func readPage(response *fasthttp.Response, id string) (listPage, error) {
@@ -58,7 +58,7 @@ func readPage(response *fasthttp.Response, id string) (listPage, error) {
 	}
 	list, err := rawjson.Elements(page.Get("tools"), rawjson.Lenient)
 	if err != nil {
-		return listPage{}, fmt.Errorf("the tools of a page are no array: %w", err)
+		return listPage{}, fmt.Errorf("tools of a page are not an array: %w", err)
 	}
 	cursor, _ := page.String("nextCursor")
 	return listPage{body: bytes.Clone(response.Body()), tools: len(list), cursor: cursor}, nil

@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// Result is what a run measured.
+// Result is the measurement of a run.
 type Result struct {
 	Histogram
 	Elapsed time.Duration
 }
 
-// PerSecond returns the calls per second.
+// PerSecond returns the number of calls per second.
 func (r *Result) PerSecond() float64 { return float64(r.Count()) / r.Elapsed.Seconds() }
 
-// OpenAll opens n clients; on an error none stays open.
+// OpenAll opens n clients. On error it closes them all.
 func OpenAll(ctx context.Context, e Endpoint, n int) ([]*Client, error) {
 	clients := make([]*Client, 0, n)
 	for i := range n {
@@ -36,9 +36,9 @@ func CloseAll(clients []*Client) {
 	}
 }
 
-// Closed lets every client call for d, once at least, its next call as soon as
-// the last is answered. The first failed call ends the run with its error: a run with
-// failures says nothing about speed.
+// Closed runs a closed loop for d: each client sends its next call when it has
+// the previous response, and makes at least one call. The first failed call ends
+// the run with its error, because latencies of failed calls are meaningless.
 func Closed(ctx context.Context, clients []*Client, d time.Duration) (*Result, error) {
 	began := time.Now()
 	deadline := began.Add(d)
@@ -47,9 +47,9 @@ func Closed(ctx context.Context, clients []*Client, d time.Duration) (*Result, e
 			if err := c.Call(); err != nil {
 				return err
 			}
-			answered := time.Now()
-			h.Add(answered.Sub(at))
-			if at = answered; !at.Before(deadline) {
+			done := time.Now()
+			h.Add(done.Sub(at))
+			if at = done; !at.Before(deadline) {
 				break
 			}
 		}
@@ -57,14 +57,14 @@ func Closed(ctx context.Context, clients []*Client, d time.Duration) (*Result, e
 	})
 }
 
-// Due lets calls fall due at a steady rate per second for d, whether or not
-// earlier ones were answered, and the clients make them. A duration counts
-// from the time that its call was due, so that a stall shows in every call
-// that it delayed. A failed call ends the run as in Closed.
+// Due runs an open loop for d: calls are due at a fixed rate per second,
+// regardless of earlier responses. Latency counts from the time a call is due, so
+// a stall adds to every call that it delays. The first failed call ends the run,
+// as in Closed.
 func Due(ctx context.Context, clients []*Client, rate float64, d time.Duration) (*Result, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	// Room for every call: the one who says when must never wait.
+	// The buffer holds every call, so that the pacer never blocks.
 	due := make(chan time.Time, int(rate*d.Seconds())+1)
 	began := time.Now()
 	var pacer sync.WaitGroup
@@ -75,7 +75,7 @@ func Due(ctx context.Context, clients []*Client, rate float64, d time.Duration) 
 	result, err := run(ctx, began, clients, func(ctx context.Context, c *Client, h *Histogram) error {
 		for at := range due {
 			if ctx.Err() != nil {
-				return nil //nolint:nilerr // the time is over, which is how it ends
+				return nil //nolint:nilerr // the run was cancelled; run returns the cause
 			}
 			if err := c.Call(); err != nil {
 				return err
@@ -89,7 +89,7 @@ func Due(ctx context.Context, clients []*Client, rate float64, d time.Duration) 
 	return result, err
 }
 
-// pace sends every moment at which a call is due, when it has come.
+// pace sends the due time of each call when it is reached.
 func pace(ctx context.Context, due chan<- time.Time, began time.Time, rate float64, d time.Duration) {
 	fineTimer()
 	step := float64(time.Second) / rate
@@ -104,7 +104,7 @@ func pace(ctx context.Context, due chan<- time.Time, began time.Time, rate float
 	}
 }
 
-// run lets work use every client at once and merges what it counted.
+// run calls work concurrently for every client and merges the histograms.
 func run(ctx context.Context, began time.Time, clients []*Client, work func(context.Context, *Client, *Histogram) error) (*Result, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -13,7 +13,7 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// Stream is the open event stream of a session, on a connection of its own.
+// Stream is the open event stream of a session, on its own connection.
 type Stream struct{ conn *connection }
 
 // Listen opens the event stream of the client's session (2025-06-18,
@@ -45,21 +45,21 @@ func (c *connection) listen(e *Endpoint, session string) error {
 	}
 	var header fasthttp.ResponseHeader
 	if err := header.Read(c.in); err != nil {
-		return fmt.Errorf("the head of the stream cannot be read: %w", err)
+		return fmt.Errorf("read stream header: %w", err)
 	}
 	if status, kind := header.StatusCode(), string(header.ContentType()); status != fasthttp.StatusOK || !strings.HasPrefix(kind, "text/event-stream") {
-		return fmt.Errorf("the stream was answered with HTTP %d and %s", status, kind)
+		return fmt.Errorf("stream not opened: HTTP %d with content type %q", status, kind)
 	}
-	// What waits for little has no need of a large buffer.
+	// An idle stream needs no large buffer.
 	c.in = bufio.NewReaderSize(c.socket, 16)
 	return nil
 }
 
-// Close ends the stream.
+// Close closes the stream.
 func (s *Stream) Close() { s.conn.close() }
 
-// Err returns nil while the stream is open, and otherwise how it ended. What
-// came on it since is dropped.
+// Err returns nil while the stream is open, io.EOF after the server closed it, or
+// the read error. It discards received events.
 func (s *Stream) Err() error {
 	if err := s.conn.socket.SetReadDeadline(time.Now().Add(time.Millisecond)); err != nil {
 		return err

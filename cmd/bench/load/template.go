@@ -2,15 +2,15 @@ package load
 
 import "bytes"
 
-// template is a message whose id and text are changed in place.
+// template is an encoded message whose id and text can be changed in place.
 type template struct {
 	raw    []byte
 	idAt   int
 	textAt int
 }
 
-// newTemplate returns the template that raw is, or none when the id or the
-// text does not stand in it exactly once. It keeps raw.
+// newTemplate returns raw as a template. found is false unless raw contains the id
+// and the text exactly once. The template retains raw.
 func newTemplate(raw, id, text []byte) (t template, found bool) {
 	if len(id) != idLength || len(text) != textLength || bytes.Count(raw, id) != 1 || bytes.Count(raw, text) != 1 {
 		return template{}, false
@@ -18,20 +18,20 @@ func newTemplate(raw, id, text []byte) (t template, found bool) {
 	return template{raw: raw, idAt: bytes.Index(raw, id), textAt: bytes.Index(raw, text)}, true
 }
 
-// number gives the message the id and the text of the n-th call, counted from
-// 0. The text ends as it was, with the client's number, and begins with digits
-// that are never those of the id.
+// number sets the id and the text of the n-th call, counted from 0. Only the first
+// digits of the text change; they always differ from the id. The end of the text
+// remains the client's number.
 func (t *template) number(n int) {
 	putDigits(t.raw[t.idAt:t.idAt+idLength], firstID+n)
 	putDigits(t.raw[t.textAt:t.textAt+idLength], lastID-n)
 }
 
-// slots returns the id and the text as they stand.
+// slots returns the current id and text. They alias the message.
 func (t *template) slots() (id, text []byte) {
 	return t.raw[t.idAt : t.idAt+idLength], t.raw[t.textAt : t.textAt+textLength]
 }
 
-// copyFrom takes over the id and the text of another message.
+// copyFrom copies the id and the text of another template.
 func (t *template) copyFrom(other *template) {
 	id, text := other.slots()
 	copy(t.raw[t.idAt:], id)

@@ -1,7 +1,7 @@
-// Package measure holds the measurements of command bench: calls through the
-// gateway beside a direct call and a bare proxy (the floor), and the start,
-// memory and latency of gateways as they grow. It also holds the upstream
-// servers and the floor that are started for them, and the tables of results.
+// Package measure implements the measurements of command bench. It compares calls
+// through the gateway with direct calls and calls through a bare proxy (the
+// floor), and measures startup, memory and latency as a gateway scales. It also
+// contains the upstream servers, the floor and the tables of results.
 package measure
 
 import (
@@ -19,20 +19,21 @@ const project, alias = "bench", "up"
 
 const anyPort = "127.0.0.1:0"
 
-// CallReport is what a side-by-side measurement found.
+// CallReport is the result of RunCalls.
 type CallReport struct {
 	Plan  CallPlan     `json:"plan"`
 	Loads []Comparison `json:"loads"`
 	// IdleMiB is the gateway's resident memory before the first call.
 	IdleMiB float64 `json:"idleMiB"`
-	// Allocations and AllocatedBytes are those of the gateway's process per
-	// call, everything included.
+	// Allocations and AllocatedBytes are the heap allocations of the gateway's
+	// process per call, background work excluded.
 	Allocations    float64 `json:"allocationsPerCall"`
 	AllocatedBytes float64 `json:"allocatedBytesPerCall"`
 }
 
-// RunCalls starts an upstream server, the floor before it, and a gateway with
-// SQLite, an API key, the log of calls and metrics, and compares them.
+// RunCalls starts an upstream server, and a floor and a gateway in front of it,
+// and compares them. The gateway uses SQLite, an API key, the call log and
+// metrics.
 func RunCalls(ctx context.Context, b Programs, p CallPlan, progress func(string)) (*CallReport, error) {
 	upstream, err := StartChild(ctx, b.Self, b.Folder, "upstream", "-tools", "10", "-addr", cmp.Or(p.Upstream, anyPort))
 	if err != nil {
@@ -87,7 +88,7 @@ func RunCalls(ctx context.Context, b Programs, p CallPlan, progress func(string)
 	return r, err
 }
 
-// serveProject starts a gateway with one project and its server, and returns a
+// serveProject starts a gateway with one project and one server, and returns a
 // key of the project.
 func serveProject(ctx context.Context, home *stage.Home, upstream *Child) (gateway *stage.Gateway, key string, err error) {
 	if err := home.Apply(ctx, map[string]stage.Project{project: stage.KeyedProject(map[string]string{alias: upstream.URL + UpstreamPath(0)})}); err != nil {
@@ -106,8 +107,8 @@ func serveProject(ctx context.Context, home *stage.Home, upstream *Child) (gatew
 	return gateway, key, nil
 }
 
-// allocations measures what a call allocates, without what the process does
-// besides.
+// allocations measures the allocations per call. It subtracts those of an idle
+// process.
 func (r *CallReport) allocations(ctx context.Context, g *stage.Gateway, e load.Endpoint, d time.Duration) error {
 	clients, err := load.OpenAll(ctx, e, 8)
 	if err != nil {
@@ -137,11 +138,11 @@ func (r *CallReport) allocations(ctx context.Context, g *stage.Gateway, e load.E
 	return nil
 }
 
-// Tables returns the figures of every target under every load, and how the
-// gateway relates to the others.
+// Tables returns a table with the figures of every target under every load, and a
+// table that compares the gateway with the floor and a direct call.
 func (r *CallReport) Tables() []Table {
 	each := Table{Head: []string{"load", "", "calls/s", "p50", "p99", "CPU per call", "peak memory"}}
-	against := Table{Head: []string{"load", "throughput of the floor's", "lowest to highest round", "CPU of the floor's", "added p50"}}
+	against := Table{Head: []string{"load", "throughput relative to floor", "min to max of rounds", "CPU relative to floor", "added p50"}}
 	for _, c := range r.Loads {
 		name := c.Load()
 		for _, t := range c.Targets {
@@ -151,7 +152,7 @@ func (r *CallReport) Tables() []Table {
 			})
 			name = ""
 		}
-		// In an open loop all do the same calls, so their number tells nothing.
+		// In an open loop, all targets receive the same number of calls.
 		throughput, span := "–", "–"
 		if c.Rate == 0 {
 			throughput, span = fmt.Sprintf("%.2f", c.Throughput.Median), fmt.Sprintf("%.2f to %.2f", c.Throughput.Min, c.Throughput.Max)
@@ -162,6 +163,6 @@ func (r *CallReport) Tables() []Table {
 		}
 		against.Rows = append(against.Rows, []string{c.Load(), throughput, span, fmt.Sprintf("× %.2f", c.CPU.Median), added})
 	}
-	against.Note = fmt.Sprintf("The gateway makes %.0f allocations (%.1f KiB) per call and held %.1f MiB before the first.", r.Allocations, r.AllocatedBytes/1024, r.IdleMiB)
+	against.Note = fmt.Sprintf("The gateway makes %.0f allocations (%.1f KiB) per call. Before the first call, it used %.1f MiB.", r.Allocations, r.AllocatedBytes/1024, r.IdleMiB)
 	return []Table{each, against}
 }

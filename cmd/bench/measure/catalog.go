@@ -11,7 +11,7 @@ import (
 	"mcpgateway/cmd/bench/load"
 )
 
-// catalog measures a catalog of n rows.
+// catalog measures a gateway whose catalog has n rows.
 func (r *runner) catalog(ctx context.Context, n int) ([]Reading, error) {
 	home, err := r.home("GATEWAY_BUILTIN_CATALOG=false")
 	if err != nil {
@@ -46,7 +46,7 @@ func (r *runner) catalog(ctx context.Context, n int) ([]Reading, error) {
 		page, err := reader.Get("/api/registry?limit=20&query=" + url.QueryEscape(queries[next%len(queries)]))
 		next++
 		if err == nil && !bytes.Contains(page, []byte(`"serverName"`)) {
-			err = errors.New("a search found nothing: " + string(page[:min(len(page), 300)]))
+			err = errors.New("catalog search without results: " + string(page[:min(len(page), 300)]))
 		}
 		return err
 	})
@@ -54,8 +54,8 @@ func (r *runner) catalog(ctx context.Context, n int) ([]Reading, error) {
 		return nil, err
 	}
 	return []Reading{
-		{"import of a file", Seconds, imported.Seconds()},
-		{"start", Seconds, g.Start.Seconds()},
+		{"file import", Seconds, imported.Seconds()},
+		{"startup", Seconds, g.Start.Seconds()},
 		{"memory", MiB, memory},
 		{"search, p50", Micros, micros(took.Quantile(0.5))},
 		{"search, p99", Micros, micros(took.Quantile(0.99))},

@@ -14,11 +14,11 @@ import (
 	"time"
 )
 
-// Certificate is the names of two files: a certificate for 127.0.0.1, which
-// signs itself, and its key.
+// Certificate is the pair of files of a self-signed certificate for 127.0.0.1 and
+// its key.
 type Certificate struct{ File, Key string }
 
-// NewCertificate writes a certificate into the folder.
+// NewCertificate creates a certificate in the folder.
 func NewCertificate(folder string) (c Certificate, err error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

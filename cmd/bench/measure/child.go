@@ -9,26 +9,25 @@ import (
 	"mcpgateway/cmd/internal/stage"
 )
 
-// readyLimit is how long a child may take until it serves.
+// readyLimit is the startup timeout of a child.
 const readyLimit = time.Minute
 
-// Programs are what is measured, and a folder for what they store.
+// Programs are the measured binaries and a folder for their data.
 type Programs struct {
 	Gateway string // binary
 	Self    string // the binary of this program
 	Folder  string
 }
 
-// Child is another program of the measurement: this one, started anew with
-// other arguments.
+// Child is another process of this binary, started with other arguments.
 type Child struct {
 	Address string // host:port
 	URL     string // scheme and address
 	process *stage.Process
 }
 
-// StartChild starts a command of the binary, which says "READY URL" once it
-// serves. It ends with ctx or with Stop.
+// StartChild starts a command of the binary and waits until it prints "READY URL".
+// The process runs until ctx is done or Stop is called.
 func StartChild(ctx context.Context, binary, folder string, args ...string) (*Child, error) {
 	process, err := stage.Start(ctx, stage.Program{
 		Name: "bench " + args[0], Path: binary, Dir: folder, Env: stage.BareEnvironment(folder), Args: args,
@@ -50,8 +49,8 @@ func StartChild(ctx context.Context, binary, folder string, args ...string) (*Ch
 	return &Child{Address: address, URL: url, process: process}, nil
 }
 
-// PID returns the number of the child's process.
+// PID returns the child's process ID.
 func (c *Child) PID() int { return c.process.PID() }
 
-// Stop ends the child and returns when it has ended.
+// Stop stops the child and waits for its exit.
 func (c *Child) Stop() { c.process.Stop() }

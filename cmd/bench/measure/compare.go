@@ -8,61 +8,61 @@ import (
 	"mcpgateway/cmd/bench/load"
 )
 
-// CallPlan says how much is measured.
+// CallPlan configures RunCalls.
 type CallPlan struct {
 	Connections []int         `json:"connections"` // of the closed loops
 	Rounds      int           `json:"rounds"`
 	Duration    time.Duration `json:"duration"` // of one run
 	Warmup      time.Duration `json:"warmup"`   // before the first round, of each target
-	Rate        float64       `json:"rate"`     // calls per second of the open loop; 0 leaves it out
-	// RateConnections carry the open loop.
+	Rate        float64       `json:"rate"`     // calls per second of the open loop; 0 skips it
+	// RateConnections is the number of connections of the open loop.
 	RateConnections int    `json:"rateConnections"`
-	Revision        string `json:"revision"` // that the clients speak
-	Ways            bool   `json:"ways"`     // whether servers of other kinds are measured too
-	// Upstream is the HOST:PORT of the upstream server; empty chooses a free
-	// port. Other is another gateway in front of that server; it may be nil.
+	Revision        string `json:"revision"` // protocol revision of the clients
+	Ways            bool   `json:"ways"`     // also measure other kinds of upstream servers
+	// Upstream is the HOST:PORT of the upstream server, or empty for a free port.
+	// Other is another gateway in front of that server. It may be nil.
 	Upstream string  `json:"upstream,omitempty"`
 	Other    *Target `json:"-"`
 }
 
-// Target is what is measured: an endpoint, and the process behind it.
+// Target is a measured endpoint and its process.
 type Target struct {
 	Name     string
 	Endpoint load.Endpoint
 	PID      int
 }
 
-// Sample is what one run tells, or the medians over several.
+// Sample is the result of one run, or the medians of several runs.
 type Sample struct {
 	PerSecond float64 `json:"callsPerSecond"`
 	P50       float64 `json:"p50us"`
 	P99       float64 `json:"p99us"`
 	CPU       float64 `json:"cpuUsPerCall"` // of the target's process
-	PeakMiB   float64 `json:"peakMiB"`      // of the target's process, in all rounds so far
+	PeakMiB   float64 `json:"peakMiB"`      // of the target's process since the warmup
 }
 
-// Measured are the runs of one target under one load.
+// Measured is the result of one target under one load.
 type Measured struct {
 	Target  string   `json:"target"`
 	Rounds  []Sample `json:"rounds"`
 	Medians Sample   `json:"medians"`
 }
 
-// Comparison are the runs of all targets under one load: a closed loop, or an
-// open one where Rate is not 0.
+// Comparison is the result of all targets under one load: a closed loop, or an
+// open loop if Rate is not 0.
 type Comparison struct {
-	Way         string     `json:"way,omitempty"` // empty for plain http with short JSON results
+	Way         string     `json:"way,omitempty"` // empty for http with short JSON results
 	Connections int        `json:"connections"`
 	Rate        float64    `json:"rate,omitempty"`
 	Targets     []Measured `json:"targets"`
-	// Throughput and CPU relate the gateway to the floor, round by round;
-	// AddedP50 is what it adds to a direct call, in microseconds.
+	// Throughput and CPU are the ratios of gateway to floor in each round. AddedP50
+	// is the difference between gateway and direct call, in microseconds.
 	Throughput Range `json:"throughputOfFloor"`
 	CPU        Range `json:"cpuOfFloor"`
 	AddedP50   Range `json:"addedP50us"`
 }
 
-// The names of the targets.
+// Names of targets.
 const (
 	Direct  = "direct"
 	Floor   = "floor"
@@ -70,8 +70,8 @@ const (
 	Other   = "other"
 )
 
-// Compare measures every target under every load of the plan. The first call
-// that fails ends it with an error.
+// Compare measures every target under every load of the plan. The first failed
+// call ends it with an error.
 func Compare(ctx context.Context, targets []Target, p CallPlan, progress func(string)) ([]Comparison, error) {
 	type loop struct {
 		connections int
@@ -96,7 +96,7 @@ func Compare(ctx context.Context, targets []Target, p CallPlan, progress func(st
 	return all, nil
 }
 
-// Load returns the load in words.
+// Load returns a description of the load.
 func (c *Comparison) Load() string {
 	if c.Way != "" {
 		plain := *c
@@ -177,8 +177,8 @@ func (c *Comparison) sample(ctx context.Context, t Target, clients []*load.Clien
 
 func micros(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
 
-// Relate sets the medians of every target and how the targets relate, from
-// their rounds.
+// Relate computes the medians of every target and the figures that compare the
+// targets from their rounds.
 func (c *Comparison) Relate() {
 	rounds := map[string][]Sample{}
 	for i := range c.Targets {

@@ -11,10 +11,10 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// ServeFloor serves a proxy on listener until ctx ends. It hands every POST to
-// the server at address unread, with the library that the gateway stands on:
-// what it adds to a call is the least that any gateway could. It connects by TLS
-// if there are roots, and calls ready with its own URL.
+// ServeFloor serves a proxy on listener until ctx is done. The proxy forwards
+// every POST request to the server at address without reading it. It uses the HTTP
+// library of the gateway, so its overhead is a lower bound for any gateway. It
+// connects with TLS if roots is not nil. ServeFloor calls ready with its URL.
 func ServeFloor(ctx context.Context, listener net.Listener, address string, roots *x509.CertPool, ready func(url string)) error {
 	upstream := &fasthttp.HostClient{Addr: address, MaxConns: 4096, MaxIdleConnDuration: time.Minute}
 	if roots != nil {
@@ -37,8 +37,7 @@ func ServeFloor(ctx context.Context, listener net.Listener, address string, root
 	}
 	upstream.CloseIdleConnections()
 	err := app.ShutdownWithTimeout(time.Second)
-	// A server that had not yet begun with the listener does not know that it
-	// was shut down.
+	// A server that has not yet accepted from the listener ignores the shutdown.
 	_ = listener.Close()
 	if e := <-ended; err == nil {
 		err = e

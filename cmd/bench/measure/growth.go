@@ -5,16 +5,16 @@ import (
 	"fmt"
 )
 
-// parts is how many times the smallest size the largest is.
+// parts is the ratio of the largest to the smallest size.
 const parts = 4
 
-// Sizes returns a quarter, a half and the whole of n.
+// Sizes returns a quarter of n, half of n, and n.
 func Sizes(n int) []int { return []int{max(n/parts, 1), max(n/2, 1), n} }
 
-// Unit says how a figure is written.
+// Unit is the unit of a figure.
 type Unit string
 
-// The units of figures.
+// Units of figures.
 const (
 	Micros  Unit = "us"
 	MiB     Unit = "MiB"
@@ -22,30 +22,30 @@ const (
 	Seconds Unit = "s"
 )
 
-// Reading is one figure at one size.
+// Reading is the value of one figure at one size.
 type Reading struct {
 	Name  string
 	Unit  Unit
 	Value float64
 }
 
-// Figure is one figure at every size: the median of what was read there.
+// Figure is the median of one figure at every size.
 type Figure struct {
 	Name   string    `json:"name"`
 	Unit   Unit      `json:"unit"`
 	Values []float64 `json:"values"`
 }
 
-// Growth is how figures grow with the number of something.
+// Growth is a series of figures at increasing sizes.
 type Growth struct {
 	Of      string   `json:"of"`
 	Sizes   []int    `json:"sizes"`
 	Figures []Figure `json:"figures"`
 }
 
-// Grow takes the readings at every size in turn, so many times, and their
-// medians: on a machine that grows slower meanwhile, what is read once at each
-// size would seem to grow by that.
+// Grow measures all sizes in turn, repeats that times times, and returns the
+// medians. With one measurement per size, a machine that slows down during the
+// benchmark would look like growth.
 func Grow(ctx context.Context, of string, sizes []int, times int, progress func(string), read func(ctx context.Context, n int) ([]Reading, error)) (Growth, error) {
 	g := Growth{Of: of, Sizes: sizes}
 	var all [][][]float64 // by figure and size
@@ -74,8 +74,8 @@ func Grow(ctx context.Context, of string, sizes []int, times int, progress func(
 	return g, nil
 }
 
-// Factor returns how many times its value at the smallest size a figure is at
-// the largest; 0 when that cannot be told.
+// Factor returns the ratio of the value at the largest size to that at the
+// smallest, or 0 if there is none.
 func (f *Figure) Factor() float64 {
 	if len(f.Values) == 0 || f.Values[0] == 0 {
 		return 0
@@ -83,7 +83,7 @@ func (f *Figure) Factor() float64 {
 	return f.Values[len(f.Values)-1] / f.Values[0]
 }
 
-// Table returns the figures by size, with their growth at the end.
+// Table returns the figures by size, with their factors in the last column.
 func (g *Growth) Table() Table {
 	t := Table{Head: []string{g.Of}}
 	for _, n := range g.Sizes {

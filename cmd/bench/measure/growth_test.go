@@ -15,16 +15,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestGrowthIsReadAtAQuarterAHalfAndTheWhole(t *testing.T) {
-	var told []string
-	g, err := measure.Grow(t.Context(), "rows", measure.Sizes(4000), 3, func(what string) { told = append(told, what) }, func(_ context.Context, n int) ([]measure.Reading, error) {
-		slow := []float64{1, 7, 1}[(len(told)-1)/3] // the machine, in the second of the three rounds
+func TestGrowMeasuresSizes(t *testing.T) {
+	var steps []string
+	g, err := measure.Grow(t.Context(), "rows", measure.Sizes(4000), 3, func(step string) { steps = append(steps, step) }, func(_ context.Context, n int) ([]measure.Reading, error) {
+		slow := []float64{1, 7, 1}[(len(steps)-1)/3] // the machine is slow in the second of three rounds
 		return []measure.Reading{{Name: "memory", Unit: measure.MiB, Value: 10 + float64(n)/100}, {Name: "search", Unit: measure.Micros, Value: float64(n) * slow}}, nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(slices.Repeat([]string{"1,000 rows", "2,000 rows", "4,000 rows"}, 3), told); diff != "" {
+	if diff := cmp.Diff(slices.Repeat([]string{"1,000 rows", "2,000 rows", "4,000 rows"}, 3), steps); diff != "" {
 		t.Error(diff)
 	}
 	want := [][]string{
@@ -40,11 +40,11 @@ func TestGrowthIsReadAtAQuarterAHalfAndTheWhole(t *testing.T) {
 		t.Error(diff)
 	}
 	if f := (measure.Figure{Values: []float64{0, 1}}); f.Factor() != 0 {
-		t.Errorf("from nothing the factor is %v", f.Factor())
+		t.Errorf("Factor() from 0 = %v, want 0", f.Factor())
 	}
 }
 
-func TestAFailureAtOneSizeEndsTheMeasurement(t *testing.T) {
+func TestFailureEndsGrow(t *testing.T) {
 	broken := errors.New("broken")
 	_, err := measure.Grow(t.Context(), "rows", measure.Sizes(8), 1, func(string) {}, func(_ context.Context, n int) ([]measure.Reading, error) {
 		if n == 4 {
@@ -53,11 +53,11 @@ func TestAFailureAtOneSizeEndsTheMeasurement(t *testing.T) {
 		return nil, nil
 	})
 	if !errors.Is(err, broken) || !strings.Contains(err.Error(), "4 rows") {
-		t.Errorf("the error is %v", err)
+		t.Errorf("Grow() = %v, want an error that names the size", err)
 	}
 }
 
-func TestGeneratedCatalogsAreFilesOfTheirFormat(t *testing.T) {
+func TestWriteCatalog(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "catalog.json")
 	if err := measure.WriteCatalog(file, 3000); err != nil {
 		t.Fatal(err)
@@ -81,6 +81,6 @@ func TestGeneratedCatalogsAreFilesOfTheirFormat(t *testing.T) {
 		}
 	}
 	if len(names) != len(written.Items) {
-		t.Errorf("%d names among %d rows", len(names), len(written.Items))
+		t.Errorf("%d distinct names in %d rows", len(names), len(written.Items))
 	}
 }

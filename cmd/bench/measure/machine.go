@@ -11,17 +11,17 @@ import (
 	"strings"
 )
 
-// Machine is where and of what something was measured.
+// Machine describes the machine and the measured commit.
 type Machine struct {
 	Cores  int    `json:"cores"`
 	CPU    string `json:"cpu"`
 	Kernel string `json:"kernel"`
 	Go     string `json:"go"`
-	Commit string `json:"commit"` // "-dirty" follows it when files differ from it
+	Commit string `json:"commit"` // with the suffix "-dirty" if files differ from it
 }
 
-// ThisMachine returns the facts of this machine and of the repository at root.
-// What cannot be told stays empty.
+// ThisMachine describes this machine and the repository at root. Unknown facts
+// are empty.
 func ThisMachine(ctx context.Context, root string) Machine {
 	m := Machine{Cores: runtime.NumCPU(), Go: runtime.Version()}
 	if raw, err := os.ReadFile("/proc/cpuinfo"); err == nil {
@@ -40,7 +40,7 @@ func ThisMachine(ctx context.Context, root string) Machine {
 	return m
 }
 
-// String returns the facts as one line.
+// String returns the description as one line.
 func (m Machine) String() string {
 	parts := []string{fmt.Sprintf("%d cores", m.Cores)}
 	for _, part := range []string{m.CPU, m.Kernel, m.Go} {

@@ -2,8 +2,8 @@ package measure
 
 import "slices"
 
-// Median returns the middle of the values, and of an even number of them the
-// mean of the two in the middle; 0 of none.
+// Median returns the median of the values. For an even number of values it is the
+// mean of the middle two; for no values it is 0.
 func Median(values ...float64) float64 {
 	sorted := slices.Sorted(slices.Values(values))
 	n := len(sorted)
@@ -13,14 +13,14 @@ func Median(values ...float64) float64 {
 	return (sorted[(n-1)/2] + sorted[n/2]) / 2
 }
 
-// Range is a figure over several rounds.
+// Range summarizes a figure over several rounds.
 type Range struct {
 	Median float64 `json:"median"`
 	Min    float64 `json:"min"`
 	Max    float64 `json:"max"`
 }
 
-// RangeOf returns the median and the bounds of the values.
+// RangeOf returns the median, minimum and maximum of the values.
 func RangeOf(values ...float64) Range {
 	if len(values) == 0 {
 		return Range{}

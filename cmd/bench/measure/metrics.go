@@ -10,11 +10,11 @@ import (
 	"mcpgateway/cmd/internal/stage"
 )
 
-// metricsAge is how old what /metrics answers may be, and a little more.
+// metricsAge is slightly longer than the 1 s for which /metrics caches a page.
 const metricsAge = 1100 * time.Millisecond
 
-// ParseMetrics returns the series of a page in Prometheus's text format, by
-// their names with labels as they are spelled there.
+// ParseMetrics parses Prometheus's text format. It returns the values by series:
+// the name with its labels, as written.
 func ParseMetrics(text string) map[string]float64 {
 	series := map[string]float64{}
 	for line := range strings.Lines(text) {
@@ -30,11 +30,11 @@ func ParseMetrics(text string) map[string]float64 {
 	return series
 }
 
-// Allocations are what a process has allocated.
+// Allocations are the heap allocations of a process.
 type Allocations struct{ Objects, Bytes float64 }
 
-// allocated returns what the gateway allocates during work, which is waited
-// for at least as long as its metrics may be old.
+// allocated returns the gateway's allocations during work. It waits before each
+// reading until the cached metrics have expired.
 func allocated(ctx context.Context, g *stage.Gateway, work func() error) (Allocations, error) {
 	if err := stage.Pause(ctx, metricsAge); err != nil {
 		return Allocations{}, err
@@ -61,7 +61,7 @@ func allocationsOf(ctx context.Context, g *stage.Gateway) (Allocations, error) {
 	m := ParseMetrics(string(raw))
 	a := Allocations{m["go_memstats_mallocs_total"], m["go_memstats_alloc_bytes_total"]}
 	if a.Objects == 0 || a.Bytes == 0 {
-		return a, errors.New("/metrics tells no allocations")
+		return a, errors.New("/metrics has no allocation counters")
 	}
 	return a, nil
 }

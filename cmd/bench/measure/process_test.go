@@ -18,7 +18,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// What fasthttp keeps after a shutdown ends by itself, some seconds later.
+	// Goroutines that fasthttp ends only seconds after its shutdown.
 	goleak.VerifyTestMain(m,
 		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.updateServerDate.func1"),
 		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.(*workerPool).Start.func2"),
@@ -27,51 +27,51 @@ func TestMain(m *testing.M) {
 	)
 }
 
-func TestProcessorTimeIsReadFromStat(t *testing.T) {
+func TestParseStat(t *testing.T) {
 	const after = " S 1 2 3 4 5 6 7 8 9 10 150 25 1 1 20 0 9 0 12345 1000 200\n"
 	for name, c := range map[string]struct {
 		stat string
 		want time.Duration
 		ok   bool
 	}{
-		"a plain name":        {"42 (gateway)" + after, 1750 * time.Millisecond, true},
-		"a name like a stat":  {"42 (a) S 1 2 (b) c)" + after, 1750 * time.Millisecond, true},
-		"no time yet":         {"42 (x) R 1 2 3 4 5 6 7 8 9 10 0 0 1", 0, true},
-		"one field too few":   {"42 (x) R 1 2 3 4 5 6 7 8 9 10 0", 0, false},
-		"a word as time":      {"42 (x) R 1 2 3 4 5 6 7 8 9 10 0 many 1", 0, false},
-		"no name":             {"42 R 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15", 0, false},
-		"nothing":             {"", 0, false},
-		"a name without more": {"42 (x)", 0, false},
+		"simple name":      {"42 (gateway)" + after, 1750 * time.Millisecond, true},
+		"name like a stat": {"42 (a) S 1 2 (b) c)" + after, 1750 * time.Millisecond, true},
+		"zero time":        {"42 (x) R 1 2 3 4 5 6 7 8 9 10 0 0 1", 0, true},
+		"missing field":    {"42 (x) R 1 2 3 4 5 6 7 8 9 10 0", 0, false},
+		"word as time":     {"42 (x) R 1 2 3 4 5 6 7 8 9 10 0 many 1", 0, false},
+		"no name":          {"42 R 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15", 0, false},
+		"empty":            {"", 0, false},
+		"name only":        {"42 (x)", 0, false},
 	} {
 		if got, err := measure.ParseStat([]byte(c.stat)); got != c.want || (err == nil) != c.ok {
-			t.Errorf("%s: %v, %v", name, got, err)
+			t.Errorf("%s: ParseStat() = %v, %v, want %v", name, got, err, c.want)
 		}
 	}
 }
 
-func TestMemoryIsReadFromStatus(t *testing.T) {
+func TestParseStatus(t *testing.T) {
 	for name, c := range map[string]struct {
 		status string
 		want   measure.Memory
 		ok     bool
 	}{
-		"both":              {"Name:\tgateway\nVmHWM:\t    2048 kB\nVmRSS:\t  1024 kB\nThreads:\t5\n", measure.Memory{Now: 1 << 20, Peak: 2 << 20}, true},
-		"of a process gone": {"Name:\tgateway\nState:\tZ (zombie)\n", measure.Memory{}, false},
-		"without a peak":    {"VmRSS:\t  1024 kB\n", measure.Memory{}, false},
-		"another unit":      {"VmRSS:\t  1024 MB\nVmHWM:\t 1 kB\n", measure.Memory{}, false},
-		"a word":            {"VmRSS:\t  much kB\nVmHWM:\t 1 kB\n", measure.Memory{}, false},
+		"both":           {"Name:\tgateway\nVmHWM:\t    2048 kB\nVmRSS:\t  1024 kB\nThreads:\t5\n", measure.Memory{Now: 1 << 20, Peak: 2 << 20}, true},
+		"exited process": {"Name:\tgateway\nState:\tZ (zombie)\n", measure.Memory{}, false},
+		"without a peak": {"VmRSS:\t  1024 kB\n", measure.Memory{}, false},
+		"another unit":   {"VmRSS:\t  1024 MB\nVmHWM:\t 1 kB\n", measure.Memory{}, false},
+		"word as size":   {"VmRSS:\t  much kB\nVmHWM:\t 1 kB\n", measure.Memory{}, false},
 	} {
 		if got, err := measure.ParseStatus([]byte(c.status)); got != c.want || (err == nil) != c.ok {
-			t.Errorf("%s: %v, %v", name, got, err)
+			t.Errorf("%s: ParseStatus() = %v, %v, want %v", name, got, err, c.want)
 		}
 	}
 }
 
-func TestAProcessTellsWhatItUses(t *testing.T) {
+func TestUsageOfProcess(t *testing.T) {
 	pid := os.Getpid()
 	m, err := measure.MemoryOf(pid)
 	if err != nil || m.Now < 1<<20 || m.Peak < m.Now/2 {
-		t.Errorf("the memory of this process is %+v, %v", m, err)
+		t.Errorf("MemoryOf(self) = %+v, %v", m, err)
 	}
 	before, err := measure.CPU(pid)
 	if err != nil {
@@ -82,22 +82,22 @@ func TestAProcessTellsWhatItUses(t *testing.T) {
 			break
 		}
 		if time.Now().After(deadline) {
-			t.Fatal("a busy process used no processor time")
+			t.Fatal("CPU time of a busy process did not increase")
 		}
 	}
 	if _, err := measure.CPU(1 << 30); err == nil {
-		t.Error("a process that cannot be used processor time")
+		t.Error("CPU of an invalid process ID = nil error")
 	}
 }
 
-func TestMetricsAreReadByTheirSeries(t *testing.T) {
+func TestParseMetrics(t *testing.T) {
 	got := measure.ParseMetrics("# HELP a About a.\n# TYPE a counter\na 12\nb{x=\"1 2\",y=\"z\"} 3.5e+06\n\nbroken\nc NaNo\n")
 	if diff := cmp.Diff(map[string]float64{"a": 12, `b{x="1 2",y="z"}`: 3.5e6}, got); diff != "" {
 		t.Error(diff)
 	}
 }
 
-func TestTheFloorHandsCallsToTheUpstreams(t *testing.T) {
+func TestFloorForwardsCalls(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	served := make(chan error, 2)
 	start := func(serve func(net.Listener, func(string)) error) string {
@@ -109,7 +109,7 @@ func TestTheFloorHandsCallsToTheUpstreams(t *testing.T) {
 		go func() { served <- serve(listener, func(url string) { ready <- url }) }()
 		url := <-ready
 		if url != "http://"+listener.Addr().String() {
-			t.Errorf("ready at %s, listening on %v", url, listener.Addr())
+			t.Errorf("ready(%q), want the address %v", url, listener.Addr())
 		}
 		return listener.Addr().String()
 	}
@@ -131,12 +131,12 @@ func TestTheFloorHandsCallsToTheUpstreams(t *testing.T) {
 				}
 			}
 			if tools, _, err := c.List(); tools != 7 || err != nil {
-				t.Errorf("%d tools, %v", tools, err)
+				t.Errorf("List() = %d tools, %v, want 7", tools, err)
 			}
 			c.Close()
 		}
 		if _, err := load.Open(t.Context(), load.Endpoint{Address: address, Path: measure.UpstreamPath(3), Revision: load.Sessions, Tool: "echo"}, 1); err == nil {
-			t.Error("there is a server too many")
+			t.Error("Open of a missing server = nil error")
 		}
 	}
 	cancel()
@@ -147,9 +147,9 @@ func TestTheFloorHandsCallsToTheUpstreams(t *testing.T) {
 	}
 }
 
-// TestFloorReachesEveryKindOfServer calls servers of https, with event streams,
-// with large responses and with latency through the floor.
-func TestFloorReachesEveryKindOfServer(t *testing.T) {
+// TestFloorServerKinds calls servers with https, event streams, large results and
+// latency through the floor.
+func TestFloorServerKinds(t *testing.T) {
 	certificate, err := measure.NewCertificate(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -171,7 +171,7 @@ func TestFloorReachesEveryKindOfServer(t *testing.T) {
 		"https":         {TLS: secure("http/1.1")},
 		"HTTP/2":        {TLS: secure("h2", "http/1.1")},
 		"event streams": {TLS: secure("http/1.1"), Events: true},
-		"large answers": {Padding: 64 << 10},
+		"large results": {Padding: 64 << 10},
 		"latency":       {Latency: time.Millisecond, Events: true, Padding: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -212,7 +212,7 @@ func TestFloorReachesEveryKindOfServer(t *testing.T) {
 				t.Fatal(err)
 			}
 			if c.Call() == nil {
-				t.Error("an answer without its padding was accepted")
+				t.Error("Call accepted a result without its padding")
 			}
 			c.Close()
 			cancel()

@@ -6,24 +6,24 @@ import (
 	"os"
 )
 
-// The lines between which a file's report stands.
+// Marker lines around the report in a file.
 const (
 	begin = "<!-- bench: begin -->"
 	end   = "<!-- bench: end -->"
 )
 
-// Replace returns document with text between its two marker lines instead of
-// what stands there. The error says which marker is missing or stands twice.
+// Replace returns document with text between its two marker lines. It returns an
+// error if a marker is missing, repeated or out of order.
 func Replace(document, text []byte) ([]byte, error) {
 	for _, marker := range []string{begin, end} {
 		if n := bytes.Count(document, []byte(marker+"\n")); n != 1 {
-			return nil, fmt.Errorf("the line %s stands %d times in the file, not once", marker, n)
+			return nil, fmt.Errorf("marker line %s occurs %d times, want once", marker, n)
 		}
 	}
 	from := bytes.Index(document, []byte(begin+"\n")) + len(begin) + 1
 	to := bytes.Index(document, []byte(end+"\n"))
 	if to < from {
-		return nil, fmt.Errorf("the line %s stands before %s", end, begin)
+		return nil, fmt.Errorf("marker line %s precedes %s", end, begin)
 	}
 	out := append([]byte(nil), document[:from]...)
 	out = append(out, bytes.TrimSpace(text)...)
@@ -31,7 +31,8 @@ func Replace(document, text []byte) ([]byte, error) {
 	return append(out, document[to:]...), nil
 }
 
-// CheckFile returns why ReplaceInFile could not write into a file, or nil.
+// CheckFile returns the error that ReplaceInFile would return for the markers of a
+// file.
 func CheckFile(file string) error {
 	document, err := os.ReadFile(file)
 	if err != nil {
@@ -43,7 +44,7 @@ func CheckFile(file string) error {
 	return nil
 }
 
-// ReplaceInFile writes text between the two marker lines of a file.
+// ReplaceInFile replaces the text between the two marker lines of a file.
 func ReplaceInFile(file string, text []byte) error {
 	info, err := os.Stat(file)
 	if err != nil {

@@ -7,12 +7,11 @@ import (
 	"mcpgateway/cmd/bench/load"
 )
 
-// minRepeats is how often something slow is measured at least.
+// minRepeats is the minimum number of measurements.
 const minRepeats = 10
 
-// repeat does something for d, ten times at least, and returns how long it
-// took. The first time, which may have to prepare what is then kept, does not
-// count.
+// repeat calls do for d, at least minRepeats times, and returns the durations. It
+// doesn't measure the first call, which can fill caches.
 func repeat(ctx context.Context, d time.Duration, do func() error) (*load.Histogram, error) {
 	var h load.Histogram
 	if err := do(); err != nil {

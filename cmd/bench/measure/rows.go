@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// The vocabulary of generated rows. Its lengths have no common divisor, so
-// that every word meets every other.
+// The vocabulary of generated rows. The lengths have no common divisor, so that
+// every combination of words occurs.
 var (
 	subjects = strings.Fields("orders invoices tickets builds deployments metrics alerts calendars contacts documents payments shipments")
 	systems  = strings.Fields("postgres kafka redis github salesforce stripe slack kubernetes snowflake jira notion")
@@ -17,7 +17,7 @@ var (
 	labels   = strings.Fields("database messaging finance monitoring crm storage devops analytics security search ai docs testing")
 )
 
-// row is a row of the catalog's own file format.
+// row is a row of a catalog file in the gateway's own format.
 type row struct {
 	PublisherName string   `json:"publisherName"`
 	ServerName    string   `json:"serverName"`
@@ -45,8 +45,8 @@ func rowOf(i int) row {
 	}
 }
 
-// catalogQueries returns searches that find few, some and many rows, by text,
-// phrase and qualifier.
+// catalogQueries returns searches by text, phrase and qualifier, with few, some
+// and many results.
 func catalogQueries() []string {
 	return []string{
 		"a", "er", "kafka", "database", "payments stripe", "summarizes invoices", `"in postgres"`, "tag:search -docs",
@@ -54,8 +54,8 @@ func catalogQueries() []string {
 	}
 }
 
-// WriteCatalog writes a catalog file with n generated rows, always the same
-// for the same n.
+// WriteCatalog writes a catalog file with n generated rows. The rows depend only
+// on n.
 func WriteCatalog(file string, n int) (err error) {
 	f, err := os.Create(file)
 	if err != nil {

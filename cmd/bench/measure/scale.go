@@ -11,7 +11,7 @@ import (
 	"mcpgateway/cmd/internal/stage"
 )
 
-// ScalePlan says how much is measured.
+// ScalePlan configures RunScale.
 type ScalePlan struct {
 	Servers        int           `json:"servers"` // in one project
 	ToolsPerServer int           `json:"toolsPerServer"`
@@ -21,28 +21,28 @@ type ScalePlan struct {
 	Duration       time.Duration `json:"duration"` // of one run
 	Settle         time.Duration `json:"settle"`   // before memory is read
 	Starts         int           `json:"starts"`
-	Times          int           `json:"times"` // that each size is measured
+	Times          int           `json:"times"` // measurements per size
 }
 
-// ScaleReport is what was measured.
+// ScaleReport is the result of RunScale.
 type ScaleReport struct {
 	Plan    ScalePlan `json:"plan"`
 	Start   Start     `json:"start"`
 	Growths []Growth  `json:"growths"`
 }
 
-// runner carries out a plan.
+// runner runs the measurements of a plan.
 type runner struct {
 	Programs
 	ScalePlan
 	gateways int
 }
 
-// listLimit is how long reading all servers may take.
+// listLimit is the timeout for syncing all servers.
 const listLimit = 5 * time.Minute
 
-// RunScale measures the start and every growth. What the plan sets to 0 is left
-// out.
+// RunScale measures startup and growth. It skips measurements whose size in the
+// plan is 0.
 func RunScale(ctx context.Context, b Programs, p ScalePlan, progress func(string)) (*ScaleReport, error) {
 	r := &runner{Programs: b, ScalePlan: p}
 	all := &ScaleReport{Plan: p}
@@ -60,8 +60,8 @@ func RunScale(ctx context.Context, b Programs, p ScalePlan, progress func(string
 	}{
 		{fmt.Sprintf("servers with %d tools each in one project", p.ToolsPerServer), p.Servers, r.servers},
 		{"sessions with an idle event stream", p.Streams, r.streams},
-		{"tools of one server", p.Tools, r.tools},
-		{"rows of the catalog", p.Rows, r.catalog},
+		{"tools on one server", p.Tools, r.tools},
+		{"catalog rows", p.Rows, r.catalog},
 	} {
 		if g.size == 0 {
 			continue
@@ -75,7 +75,7 @@ func RunScale(ctx context.Context, b Programs, p ScalePlan, progress func(string
 	return all, nil
 }
 
-// Tables returns the start and every growth as tables.
+// Tables returns a table of startup and one per growth.
 func (r *ScaleReport) Tables() []Table {
 	var tables []Table
 	if r.Plan.Starts > 0 {
@@ -87,13 +87,13 @@ func (r *ScaleReport) Tables() []Table {
 	return tables
 }
 
-// home returns a new home for a gateway.
+// home returns a new data folder for a gateway.
 func (r *runner) home(env ...string) (*stage.Home, error) {
 	r.gateways++
 	return stage.NewHome(r.Gateway, filepath.Join(r.Folder, "scale-"+strconv.Itoa(r.gateways)), env...)
 }
 
-// resident returns the memory of a process after it was left alone.
+// resident returns the resident memory of a process in MiB after it has settled.
 func (r *runner) resident(ctx context.Context, g *stage.Gateway) (float64, error) {
 	if err := stage.Pause(ctx, r.Settle); err != nil {
 		return 0, err
@@ -102,12 +102,12 @@ func (r *runner) resident(ctx context.Context, g *stage.Gateway) (float64, error
 	return mib(m.Now), err
 }
 
-// stand is a gateway whose project has servers, all read.
+// stand is a gateway with one project whose servers are all synced.
 type stand struct {
 	gateway  *stage.Gateway
 	upstream *Child
 	keys     []string
-	listed   time.Duration // from its readiness until all tools were listed
+	listed   time.Duration // from ready until all tools were listed
 }
 
 func (s *stand) stop() {
@@ -115,7 +115,8 @@ func (s *stand) stop() {
 	s.upstream.Stop()
 }
 
-// stand starts a gateway with so many servers of so many tools.
+// stand starts a gateway with the given number of servers, each with the given
+// number of tools, and the given number of keys.
 func (r *runner) stand(ctx context.Context, servers, tools, keys int) (*stand, error) {
 	upstream, err := StartChild(ctx, r.Self, r.Folder, "upstream", "-servers", strconv.Itoa(servers), "-tools", strconv.Itoa(tools))
 	if err != nil {
@@ -133,8 +134,8 @@ func (r *runner) stand(ctx context.Context, servers, tools, keys int) (*stand, e
 	return s, nil
 }
 
-// awaitTools returns when all tools are listed. It looks ever more rarely, so
-// that looking costs little beside what is waited for.
+// awaitTools waits until all tools are listed. It polls less and less often, so
+// that polling costs little compared with the sync.
 func (s *stand) awaitTools(ctx context.Context, tools int) error {
 	c, err := s.client(ctx, 0, 0)
 	if err != nil {
@@ -152,13 +153,13 @@ func (s *stand) awaitTools(ctx context.Context, tools int) error {
 			return nil
 		}
 		if err := stage.Pause(ctx, min(10*time.Millisecond+s.listed/10, time.Second)); err != nil {
-			return fmt.Errorf("%d of %d tools are listed after %v: %w", listed, tools, listLimit, err)
+			return fmt.Errorf("%d of %d tools listed after %v: %w", listed, tools, listLimit, err)
 		}
 	}
 }
 
 func (r *runner) serve(ctx context.Context, s *stand, servers, keys int) error {
-	// All connections of a measurement come from one address.
+	// All connections of the benchmark come from one address.
 	home, err := r.home("GATEWAY_MAX_CONNECTIONS_PER_ADDRESS=10000")
 	if err != nil {
 		return err
@@ -183,7 +184,7 @@ func (r *runner) serve(ctx context.Context, s *stand, servers, keys int) error {
 
 func aliasOf(server int) string { return "s" + strconv.Itoa(server) }
 
-// client returns a client that calls the echo tool of a server.
+// client opens a client that calls the echo tool of a server.
 func (s *stand) client(ctx context.Context, key, server int) (*load.Client, error) {
 	return load.Open(ctx, load.Endpoint{
 		Address: s.gateway.Address, Path: stage.ProjectPath(project), Key: s.keys[key], Revision: load.Sessions, Tool: aliasOf(server) + "__echo",

@@ -7,18 +7,18 @@ import (
 	"mcpgateway/cmd/internal/stage"
 )
 
-// Start is how a gateway with the built-in catalog begins.
+// Start describes the startup of a gateway with the built-in catalog.
 type Start struct {
-	First Range `json:"firstUs"` // without a database, until /readyz, in microseconds
-	Later Range `json:"laterUs"` // with the database of an earlier start
-	// FirstCPU and LaterCPU are the processor time until then, in microseconds.
+	First Range `json:"firstUs"` // without a database, until /readyz succeeds, in microseconds
+	Later Range `json:"laterUs"` // with an existing database, in microseconds
+	// FirstCPU and LaterCPU are the CPU time until then, in microseconds.
 	FirstCPU Range `json:"firstCpuUs"`
 	LaterCPU Range `json:"laterCpuUs"`
-	Idle     Range `json:"idleMiB"` // resident memory, left alone after a later start
-	Peak     Range `json:"peakMiB"` // until then
+	Idle     Range `json:"idleMiB"` // resident memory after a later start, once settled
+	Peak     Range `json:"peakMiB"` // peak until then
 }
 
-// start starts gateways on new databases, each twice.
+// start starts each gateway twice: with a new database and with the existing one.
 func (r *runner) start(ctx context.Context) (Start, error) {
 	var took, cpu [2][]float64
 	var idle, peak []float64
@@ -49,8 +49,8 @@ func (r *runner) start(ctx context.Context) (Start, error) {
 	}, nil
 }
 
-// idle returns the processor time of a gateway that has just become ready, and
-// its memory, after it was left alone if that is wanted.
+// idle returns the memory and the CPU time of a gateway that has just become
+// ready. If settle is set, memory is read after it has settled.
 func (r *runner) idle(ctx context.Context, g *stage.Gateway, settle bool) (Memory, time.Duration, error) {
 	spent, err := CPU(g.PID())
 	if err != nil {
@@ -65,7 +65,7 @@ func (r *runner) idle(ctx context.Context, g *stage.Gateway, settle bool) (Memor
 	return m, spent, err
 }
 
-// Table returns the medians and bounds.
+// Table returns the medians, minimums and maximums.
 func (s *Start) Table() Table {
 	row := func(name string, r Range, format func(float64) string) []string {
 		return []string{name, format(r.Median), format(r.Min), format(r.Max)}
@@ -73,9 +73,9 @@ func (s *Start) Table() Table {
 	return Table{
 		Head: []string{"with the built-in catalog, on SQLite", "median", "lowest", "highest"},
 		Rows: [][]string{
-			row("first start, until /readyz", s.First, FormatMicros),
+			row("first start, until /readyz succeeds", s.First, FormatMicros),
 			row("CPU until then", s.FirstCPU, FormatMicros),
-			row("later start, until /readyz", s.Later, FormatMicros),
+			row("later start, until /readyz succeeds", s.Later, FormatMicros),
 			row("CPU until then", s.LaterCPU, FormatMicros),
 			row("idle memory", s.Idle, FormatMiB),
 			row("peak memory until then", s.Peak, FormatMiB),

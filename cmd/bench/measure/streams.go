@@ -7,11 +7,11 @@ import (
 	"mcpgateway/cmd/bench/load"
 )
 
-// streamsPerKey is how many streams are opened with one key, which may have a
-// few more than that.
+// streamsPerKey is the number of streams opened with one key. The gateway's limit
+// is slightly higher.
 const streamsPerKey = 250
 
-// streams measures n sessions with an idle event stream each.
+// streams measures n sessions, each with an idle event stream.
 func (r *runner) streams(ctx context.Context, n int) ([]Reading, error) {
 	s, err := r.stand(ctx, 1, 10, (n+streamsPerKey-1)/streamsPerKey)
 	if err != nil {
@@ -58,13 +58,13 @@ func (r *runner) streams(ctx context.Context, n int) ([]Reading, error) {
 	}
 	return []Reading{
 		{"memory", MiB, after},
-		{"of a stream", KiB, (after - before) * 1024 / float64(n)},
+		{"memory per stream", KiB, (after - before) * 1024 / float64(n)},
 		{"tools/call at the same time, p50", Micros, micros(calls.Quantile(0.5))},
 	}, nil
 }
 
-// stream opens a session with one of the keys and its stream. The connection
-// for its requests is closed again.
+// stream opens a session and its event stream. It closes the session's request
+// connection.
 func (s *stand) stream(ctx context.Context, key int) (*load.Stream, error) {
 	c, err := s.client(ctx, key, 0)
 	if err != nil {

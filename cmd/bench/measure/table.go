@@ -9,11 +9,11 @@ import (
 	"unicode/utf8"
 )
 
-// Table is a table of texts. Every row has as many cells as the head.
+// Table is a table of strings. Every row has as many cells as the head.
 type Table struct {
 	Head []string
 	Rows [][]string
-	Note string // stands below
+	Note string // shown below the table
 }
 
 // WriteMarkdown writes the table as Markdown.
@@ -37,8 +37,8 @@ func (t *Table) WriteMarkdown(w io.Writer) error {
 	return err
 }
 
-// WriteText writes the table in columns, the first to the left and the others
-// to the right.
+// WriteText writes the table as text. The first column is left-aligned, the others
+// are right-aligned.
 func (t *Table) WriteText(w io.Writer) error {
 	width := make([]int, len(t.Head))
 	for _, row := range append([][]string{t.Head}, t.Rows...) {
@@ -65,7 +65,7 @@ func (t *Table) WriteText(w io.Writer) error {
 	return err
 }
 
-// FormatNumber returns v with three digits at least: 0.0123, 1.23, 12.3, 123, 12,345.
+// FormatNumber returns v with at least three digits: 0.0123, 1.23, 12.3, 123, 12,345.
 func FormatNumber(v float64) string {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return "–"
@@ -104,7 +104,7 @@ func grouped(digits string) string {
 	return digits
 }
 
-// FormatMicros returns a duration given in microseconds, in the unit that suits it.
+// FormatMicros returns a duration given in microseconds as µs, ms or s.
 func FormatMicros(us float64) string {
 	switch size := math.Abs(us); {
 	case size >= 1e6:

@@ -7,7 +7,7 @@ import (
 	"mcpgateway/cmd/bench/load"
 )
 
-// builtIn is how many tools of its own a project without Code Mode lists.
+// builtIn is the number of built-in tools listed by a project without Code Mode.
 const builtIn = 2
 
 // servers measures a project with n servers.
@@ -38,8 +38,8 @@ func (r *runner) tools(ctx context.Context, n int) ([]Reading, error) {
 	return r.listAndCall(ctx, s, 0, n)
 }
 
-// listAndCall measures the list of all tools, a call of the given server and
-// the memory that is held then.
+// listAndCall measures tools/list, a call to the given server, and memory before
+// and after.
 func (r *runner) listAndCall(ctx context.Context, s *stand, server, tools int) ([]Reading, error) {
 	client, err := s.client(ctx, 0, server)
 	if err != nil {
@@ -54,7 +54,7 @@ func (r *runner) listAndCall(ctx context.Context, s *stand, server, tools int) (
 	lists, err := repeat(ctx, r.Duration, func() error {
 		listed, bytes, err := client.List()
 		if size = bytes; err == nil && listed != tools+builtIn {
-			err = fmt.Errorf("%d tools are listed, not %d", listed, tools+builtIn)
+			err = fmt.Errorf("%d tools listed, want %d", listed, tools+builtIn)
 		}
 		return err
 	})
@@ -68,9 +68,9 @@ func (r *runner) listAndCall(ctx context.Context, s *stand, server, tools int) (
 	loaded, err := r.resident(ctx, s.gateway)
 	return []Reading{
 		{"tools/list, p50", Micros, micros(lists.Quantile(0.5))},
-		{"size of its result", MiB, mib(int64(size))},
+		{"size of the result", MiB, mib(int64(size))},
 		{"tools/call, p50", Micros, micros(calls.Quantile(0.5))},
 		{"memory before", MiB, idle},
-		{"memory afterwards", MiB, loaded},
+		{"memory after", MiB, loaded},
 	}, err
 }

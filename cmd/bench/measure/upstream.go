@@ -13,21 +13,21 @@ import (
 	"mcpgateway/services/upstream/upstreamtest"
 )
 
-// UpstreamPath returns the path of the n-th server of Upstreams.
+// UpstreamPath returns the path of server n, counted from 0.
 func UpstreamPath(n int) string { return "/" + strconv.Itoa(n) + "/mcp" }
 
-// Upstreams are MCP servers of every revision, each on its own path and with
-// the same tools, echo first.
+// Upstreams are MCP servers that support every revision. Each has its own path;
+// all have the same tools, of which echo is the first.
 type Upstreams struct {
 	Servers, Tools int
 	TLS            *tls.Config   // nil serves http
 	Events         bool          // respond with event streams instead of JSON
-	Padding        int           // bytes that echo adds to its text
+	Padding        int           // bytes that echo appends to its text
 	Latency        time.Duration // of every call
 }
 
-// Serve serves them on listener until ctx ends. It calls ready with their common
-// base URL.
+// Serve serves the servers on listener until ctx is done. It calls ready with
+// their base URL.
 func (u Upstreams) Serve(ctx context.Context, listener net.Listener, ready func(url string)) error {
 	shared, answer := upstreamtest.Standard(u.Tools), upstreamtest.AnswerJSON
 	if u.Padding > 0 {
@@ -68,7 +68,7 @@ func (u Upstreams) Serve(ctx context.Context, listener net.Listener, ready func(
 	return nil
 }
 
-// padded returns echo with n more letters in its text.
+// padded returns echo with n letters appended to its text.
 func padded(echo func(context.Context, *upstreamtest.Call) upstreamtest.Result, n int) func(context.Context, *upstreamtest.Call) upstreamtest.Result {
 	const end = `"}]}`
 	padding := append(bytes.Repeat([]byte("x"), n), end...)

@@ -10,32 +10,34 @@ import (
 	"mcpgateway/cmd/internal/stage"
 )
 
-// Way is a kind of upstream server, and how many connections call it.
+// Way is a kind of upstream server, and the numbers of connections to measure it
+// with.
 type Way struct {
 	Name        string
-	TLS         string // the protocols that the server offers; empty is http
+	TLS         string // ALPN protocols of the server; empty means http
 	Events      bool   // the server responds with event streams
-	Padding     int    // bytes of a result
+	Padding     int    // bytes appended to a result
 	Latency     time.Duration
 	Connections []int
 }
 
-// Ways returns the servers to measure besides plain http with short JSON results.
+// Ways returns the kinds of servers to measure besides http with short JSON
+// results.
 func Ways() []Way {
 	const http1, http2, large, late = "http/1.1", "h2,http/1.1", 64 << 10, 20 * time.Millisecond
 	return []Way{
 		{Name: "http, event streams", Events: true, Connections: []int{8, 64}},
-		{Name: "http, 64 KiB answers", Padding: large, Connections: []int{8, 64}},
+		{Name: "http, 64 KiB results", Padding: large, Connections: []int{8, 64}},
 		{Name: "http, 20 ms latency", Latency: late, Connections: []int{64, 256, 512}},
 		{Name: "https", TLS: http1, Connections: []int{1, 8, 64}},
 		{Name: "https, event streams", TLS: http1, Events: true, Connections: []int{8, 64}},
-		{Name: "https, 64 KiB answers", TLS: http1, Padding: large, Connections: []int{8, 64}},
+		{Name: "https, 64 KiB results", TLS: http1, Padding: large, Connections: []int{8, 64}},
 		{Name: "https, 20 ms latency", TLS: http1, Latency: late, Connections: []int{64, 256, 512}},
 		{Name: "https with HTTP/2", TLS: http2, Connections: []int{1, 8, 64}},
 	}
 }
 
-// arguments returns the flags of the server.
+// arguments returns the command line of the server.
 func (w *Way) arguments(c Certificate) []string {
 	args := []string{"upstream", "-tools", "10"}
 	if w.TLS != "" {
@@ -53,7 +55,7 @@ func (w *Way) arguments(c Certificate) []string {
 	return args
 }
 
-// CompareWays measures the floor and a gateway at every kind of server.
+// CompareWays compares the gateway with the floor for every kind of server.
 func CompareWays(ctx context.Context, b Programs, p CallPlan, ways []Way, progress func(string)) ([]Comparison, error) {
 	certificate, err := NewCertificate(b.Folder)
 	if err != nil {
@@ -70,7 +72,8 @@ func CompareWays(ctx context.Context, b Programs, p CallPlan, ways []Way, progre
 	return all, nil
 }
 
-// compare starts a server, the floor before it and a gateway, and compares both.
+// compare starts a server, and a floor and a gateway in front of it, and compares
+// both.
 func (w *Way) compare(ctx context.Context, b Programs, p CallPlan, certificate Certificate, progress func(string)) ([]Comparison, error) {
 	upstream, err := StartChild(ctx, b.Self, b.Folder, w.arguments(certificate)...)
 	if err != nil {
@@ -107,7 +110,8 @@ func (w *Way) compare(ctx context.Context, b Programs, p CallPlan, certificate C
 	return loads, err
 }
 
-// authority returns the file of the certificate that the floor trusts, or "".
+// authority returns the file of the certificate that the floor trusts, or "" for
+// http.
 func (w *Way) authority(c Certificate) string {
 	if w.TLS == "" {
 		return ""

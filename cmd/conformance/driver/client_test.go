@@ -1,8 +1,8 @@
 //go:build conformance
 
-// Package driver uses the gateway's upstream client as a person's MCP client
-// would be used through it, for the client role of the conformance suites: it
-// lists what a server has, uses all of it, and answers what the server asks.
+// Package driver is the program that the conformance suites test in the client
+// role. It uses the gateway's upstream client: it lists and uses the tools,
+// resources and prompts of a server, and responds to its requests.
 package driver
 
 import (
@@ -22,34 +22,32 @@ import (
 )
 
 const (
-	// callTimeout is below the 30 seconds that a suite gives a scenario.
+	// callTimeout is shorter than the suites' timeout of 30 seconds for a scenario.
 	callTimeout = 20 * time.Second
-	// maxRounds bounds how often a server may ask for input before it answers
-	// one request.
+	// maxRounds is the maximum number of results per request that require input.
 	maxRounds = 8
 )
 
-// capabilities are what the driver, as the person's client, can be asked for.
+// capabilities are the client capabilities that the driver declares.
 const capabilities = `{"elicitation":{"form":{}},"sampling":{},"roots":{}}`
 
-// Job is what a suite gives to the client that it tests.
+// Job is the input that a suite passes to the client under test.
 type Job struct {
-	Scenario string // its name, from MCP_CONFORMANCE_SCENARIO
-	URL      string // of the server that the suite started
-	Context  []byte // a raw JSON object with what the scenario prescribes, from MCP_CONFORMANCE_CONTEXT, or nil
+	Scenario string // name, from MCP_CONFORMANCE_SCENARIO
+	URL      string // of the suite's server
+	Context  []byte // JSON object with the scenario's parameters, from MCP_CONFORMANCE_CONTEXT, or nil
 }
 
-// driver is one visit to one server.
+// driver runs one job.
 type driver struct {
 	pool   *pool.Pool
 	target *upstream.Target
-	person *person // nil where no server wants to be authorized
+	person *person // nil if the scenario isn't about authorization
 	log    io.Writer
 }
 
-// Run visits the job's server and tells on log what it said. The error holds
-// every fault of the upstream client; an error that the server answered a
-// request with is told, but is no error.
+// Run runs the job and logs the server's messages. It returns all errors of the
+// upstream client. JSON-RPC errors of the server are logged, but not returned.
 func Run(ctx context.Context, job Job, log io.Writer) error {
 	clients := egress.NewClients(egress.NewGuard(egress.DefaultAllow(true)))
 	defer clients.Close()
@@ -70,8 +68,8 @@ func Run(ctx context.Context, job Job, log io.Writer) error {
 	return d.visit(ctx, job)
 }
 
-// authorized runs use, and again each time that the server wanted an
-// authorization and got it.
+// authorized calls use. If the server requires authorization, it authorizes and
+// calls use again.
 func (d *driver) authorized(ctx context.Context, use func() error) error {
 	for {
 		err := use()
@@ -94,7 +92,7 @@ func (d *driver) visit(ctx context.Context, job Job) error {
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("list the tools: %w", err)
+		return fmt.Errorf("list tools: %w", err)
 	}
 	fmt.Fprintf(d.log, "%s over %s, %d tools\n", about.ProtocolVersion, about.Transport, len(tools))
 	for _, warning := range warnings {
@@ -110,7 +108,7 @@ func (d *driver) visit(ctx context.Context, job Job) error {
 	}
 	able, err := rawjson.ParseObject(orEmpty(about.Capabilities), rawjson.Lenient)
 	if err != nil {
-		return fmt.Errorf("read the server's capabilities: %w", err)
+		return fmt.Errorf("parse capabilities: %w", err)
 	}
 	if able.Get("resources") != nil {
 		failures = append(failures, d.each(ctx, "resources/list", "resources", "uri", "resources/read"))
@@ -121,7 +119,7 @@ func (d *driver) visit(ctx context.Context, job Job) error {
 	return errors.Join(failures...)
 }
 
-// each lists something and uses every entry of the first page by its key.
+// each requests a list and uses every entry of its first page.
 func (d *driver) each(ctx context.Context, list, member, key, use string) error {
 	result, err := d.request(ctx, list, nil, nil)
 	if err != nil || result == nil {
@@ -129,13 +127,13 @@ func (d *driver) each(ctx context.Context, list, member, key, use string) error 
 	}
 	entries, err := rawjson.Elements(result.Get(member), rawjson.Lenient)
 	if err != nil {
-		return fmt.Errorf("%s answered without %s: %w", list, member, err)
+		return fmt.Errorf("%s: result without %s: %w", list, member, err)
 	}
 	var failures []error
 	for _, raw := range entries {
 		entry, err := rawjson.ParseObject(raw, rawjson.Lenient)
 		if err != nil {
-			failures = append(failures, fmt.Errorf("%s holds %s: %w", list, raw, err))
+			failures = append(failures, fmt.Errorf("%s: invalid entry %s: %w", list, raw, err))
 			continue
 		}
 		params := append(append([]byte(`{"`+key+`":`), entry.Get(key)...), '}')
@@ -144,9 +142,9 @@ func (d *driver) each(ctx context.Context, list, member, key, use string) error 
 	return errors.Join(failures...)
 }
 
-// use makes a request and gives the input that the server requires, as
-// revision 2026-07-28 has it ("Multi round-trip requests"): the same request
-// anew with the answers, and with the state exactly when there was one.
+// use sends a request and provides the input that the server requires (MCP
+// 2026-07-28, "Multi round-trip requests"): it sends the same request again with the
+// responses, and with the request state if there was one.
 func (d *driver) use(ctx context.Context, method string, params []byte, headers upstream.ParamHeaders) error {
 	now := params
 	for range maxRounds {
@@ -161,29 +159,30 @@ func (d *driver) use(ctx context.Context, method string, params []byte, headers 
 		if err != nil {
 			return err
 		}
-		if again, err = answered(ctx, again, result); err != nil {
+		if again, err = addResponses(ctx, again, result); err != nil {
 			return fmt.Errorf("%s: %w", method, err)
 		}
 		now = again.Bytes()
 	}
-	return fmt.Errorf("%s still required input after %d rounds", method, maxRounds)
+	return fmt.Errorf("%s: input still required after %d rounds", method, maxRounds)
 }
 
-// answered returns the params of the repeated request.
-func answered(ctx context.Context, params, result *rawjson.Object) (*rawjson.Object, error) {
+// addResponses returns the params of the repeated request: those of the original request
+// with the responses and the request state.
+func addResponses(ctx context.Context, params, result *rawjson.Object) (*rawjson.Object, error) {
 	if requests := result.Object("inputRequests"); requests != nil {
 		responses, err := rawjson.ParseObject([]byte("{}"), rawjson.Lenient)
 		if err != nil {
 			return nil, err
 		}
 		for _, name := range requests.Names() {
-			asked := requests.Object(name)
-			method, _ := asked.String("method")
-			answer, rpcError := respond(ctx, method, asked.Get("params"))
+			request := requests.Object(name)
+			method, _ := request.String("method")
+			response, rpcError := respond(ctx, method, request.Get("params"))
 			if rpcError != nil {
-				return nil, fmt.Errorf("the server requires input by %q, which was not offered", method)
+				return nil, fmt.Errorf("server requires input with %q, which the client does not support", method)
 			}
-			responses.Set(name, answer)
+			responses.Set(name, response)
 		}
 		params.Set("inputResponses", responses.Bytes())
 	}
@@ -193,8 +192,8 @@ func answered(ctx context.Context, params, result *rawjson.Object) (*rawjson.Obj
 	return params, nil
 }
 
-// request sends one request and returns its result; nil when the server
-// answered with an error, which is told.
+// request sends one request and returns its result, or nil for a JSON-RPC error. It
+// logs both.
 func (d *driver) request(ctx context.Context, method string, params []byte, headers upstream.ParamHeaders) (*rawjson.Object, error) {
 	var response *upstream.Response
 	err := d.authorized(ctx, func() (err error) {
@@ -216,7 +215,7 @@ func (d *driver) request(ctx context.Context, method string, params []byte, head
 	return rawjson.ParseObject(response.Result, rawjson.Lenient)
 }
 
-// orEmpty returns raw, or an empty object for what is absent.
+// orEmpty returns raw, or an empty object if raw is nil.
 func orEmpty(raw []byte) []byte {
 	if raw == nil {
 		return []byte("{}")
@@ -224,7 +223,7 @@ func orEmpty(raw []byte) []byte {
 	return raw
 }
 
-// parseContext returns the calls that the scenario prescribes, or nil.
+// parseContext returns the calls that the context prescribes, or nil.
 func parseContext(raw []byte) ([]call, error) {
 	if len(raw) == 0 {
 		return nil, nil
@@ -236,7 +235,7 @@ func parseContext(raw []byte) ([]call, error) {
 		} `json:"toolCalls"`
 	}
 	if err := json.Unmarshal(raw, &prescribed); err != nil {
-		return nil, fmt.Errorf("MCP_CONFORMANCE_CONTEXT is not what the suite gives: %w", err)
+		return nil, fmt.Errorf("invalid MCP_CONFORMANCE_CONTEXT: %w", err)
 	}
 	var calls []call
 	for _, c := range prescribed.ToolCalls {

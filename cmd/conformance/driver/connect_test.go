@@ -17,25 +17,24 @@ import (
 	"mcpgateway/services/upstream/upstreamtest"
 )
 
-// authorizing is an upstream with its own authorization server, which grants
-// the one token that the upstream takes, or another.
+// authorizing is an upstream server with its own authorization server.
 type authorizing struct {
 	mcp    http.Handler
 	origin string
-	grants string // the token
-	client string // that it knows already; empty when it registers
-	asked  atomic.Int32
+	grants string       // issued access token; the upstream accepts only "good"
+	client string       // ID of a registered client; empty offers dynamic registration
+	visits atomic.Int32 // of the authorization endpoint
 }
 
 func (a *authorizing) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	say := func(status int, body map[string]any) {
+	respond := func(status int, body map[string]any) {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(status)
 		_ = json.NewEncoder(w).Encode(body)
 	}
 	switch r.URL.Path {
 	case "/.well-known/oauth-protected-resource/mcp":
-		say(200, map[string]any{"resource": a.origin + "/mcp", "authorization_servers": []string{a.origin}})
+		respond(200, map[string]any{"resource": a.origin + "/mcp", "authorization_servers": []string{a.origin}})
 	case "/.well-known/oauth-authorization-server":
 		m := map[string]any{
 			"issuer": a.origin, "authorization_endpoint": a.origin + "/authorize", "token_endpoint": a.origin + "/token",
@@ -44,11 +43,11 @@ func (a *authorizing) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if a.client == "" {
 			m["registration_endpoint"] = a.origin + "/register"
 		}
-		say(200, m)
+		respond(200, m)
 	case "/register":
-		say(201, map[string]any{"client_id": "new", "token_endpoint_auth_method": "none"})
+		respond(201, map[string]any{"client_id": "new", "token_endpoint_auth_method": "none"})
 	case "/authorize":
-		a.asked.Add(1)
+		a.visits.Add(1)
 		q := r.URL.Query()
 		if want := a.client; want != "" && q.Get("client_id") != want {
 			w.WriteHeader(400)
@@ -56,22 +55,22 @@ func (a *authorizing) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		http.Redirect(w, r, q.Get("redirect_uri")+"?"+url.Values{"state": {q.Get("state")}, "code": {"c"}}.Encode(), http.StatusFound)
 	case "/token":
-		say(200, map[string]any{"access_token": a.grants, "token_type": "Bearer"})
+		respond(200, map[string]any{"access_token": a.grants, "token_type": "Bearer"})
 	default:
 		a.mcp.ServeHTTP(w, r)
 	}
 }
 
-func TestThePersonAuthorizesWhatTheServerAsksFor(t *testing.T) {
+func TestUserAuthorizesServer(t *testing.T) {
 	for name, c := range map[string]struct {
 		grants, client, context string
 		ok                      bool
-		asked                   int32
+		visits                  int32
 	}{
 		"registered":     {"good", "", "", true, 1},
-		"known before":   {"good", "given", `{"name":"x","client_id":"given","client_secret":"sesame"}`, true, 1},
-		"in vain":        {"bad", "", "", false, 3},
-		"not accepted":   {"good", "given", "", false, 0},
+		"preregistered":  {"good", "given", `{"name":"x","client_id":"given","client_secret":"sesame"}`, true, 1},
+		"wrong token":    {"bad", "", "", false, 3},
+		"unknown client": {"good", "given", "", false, 0},
 		"broken context": {"good", "", `{`, false, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -87,13 +86,13 @@ func TestThePersonAuthorizesWhatTheServerAsksFor(t *testing.T) {
 			t.Cleanup(s.Close)
 			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 			defer cancel()
-			var told bytes.Buffer
-			err = Run(ctx, Job{Scenario: "auth/test", URL: a.origin + "/mcp", Context: []byte(c.context)}, &told)
-			if (err == nil) != c.ok || a.asked.Load() != c.asked {
-				t.Errorf("asked %d times, got %v\n%s", a.asked.Load(), err, &told)
+			var log bytes.Buffer
+			err = Run(ctx, Job{Scenario: "auth/test", URL: a.origin + "/mcp", Context: []byte(c.context)}, &log)
+			if (err == nil) != c.ok || a.visits.Load() != c.visits {
+				t.Errorf("Run() = %v with %d authorizations, want success %t with %d; log:\n%s", err, a.visits.Load(), c.ok, c.visits, &log)
 			}
-			if c.ok && (s.Calls() == 0 || !strings.Contains(told.String(), "the person authorizes it")) {
-				t.Errorf("%d calls; %s", s.Calls(), &told)
+			if c.ok && (s.Calls() == 0 || !strings.Contains(log.String(), "authorizing the connection")) {
+				t.Errorf("%d calls, want some and an authorization; log:\n%s", s.Calls(), &log)
 			}
 		})
 	}

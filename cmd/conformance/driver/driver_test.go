@@ -16,19 +16,18 @@ import (
 	"mcpgateway/services/upstream/upstreamtest"
 )
 
-// visit lets the driver visit a server and returns what it told.
+// visit runs a job with the server and returns the log.
 func visit(t *testing.T, s *upstreamtest.Server, job Job) (string, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 	job.URL = s.Start(t)
-	var told bytes.Buffer
-	err := Run(ctx, job, &told)
-	return told.String(), err
+	var log bytes.Buffer
+	err := Run(ctx, job, &log)
+	return log.String(), err
 }
 
-// tool returns a tool that answers with its arguments, and keeps what it was
-// called with.
+// tool returns a tool that records its calls.
 func tool(definition string, calls *[]string) upstreamtest.Tool {
 	return upstreamtest.Tool{Definition: definition, Call: func(_ context.Context, c *upstreamtest.Call) upstreamtest.Result {
 		*calls = append(*calls, c.Name+" "+string(c.Arguments))
@@ -36,7 +35,7 @@ func tool(definition string, calls *[]string) upstreamtest.Tool {
 	}}
 }
 
-func TestEveryToolIsCalledWithSamplesOfWhatItRequires(t *testing.T) {
+func TestSampleArguments(t *testing.T) {
 	for _, era := range upstreamtest.AllEras() {
 		t.Run(string(era), func(t *testing.T) {
 			var calls []string
@@ -58,7 +57,7 @@ func TestEveryToolIsCalledWithSamplesOfWhatItRequires(t *testing.T) {
 	}
 }
 
-func TestTheCallsOfTheContextAreMadeWithTheirHeaders(t *testing.T) {
+func TestContextCalls(t *testing.T) {
 	var regions []string
 	routed := upstreamtest.Routed()
 	routed.Call = func(_ context.Context, c *upstreamtest.Call) upstreamtest.Result {
@@ -66,7 +65,7 @@ func TestTheCallsOfTheContextAreMadeWithTheirHeaders(t *testing.T) {
 		return upstreamtest.Text("routed")
 	}
 	s := upstreamtest.New(upstreamtest.Options{Eras: []upstreamtest.Era{upstreamtest.Era20260728}, Tools: []upstreamtest.Tool{upstreamtest.Echo(), routed}})
-	told, err := visit(t, s, Job{Scenario: "http-custom-headers", Context: []byte(
+	log, err := visit(t, s, Job{Scenario: "http-custom-headers", Context: []byte(
 		`{"name":"http-custom-headers","toolCalls":[{"name":"routed","arguments":{"region":" padded "}},{"name":"routed","arguments":{"region":null}}]}`)})
 	if err != nil {
 		t.Fatal(err)
@@ -74,12 +73,12 @@ func TestTheCallsOfTheContextAreMadeWithTheirHeaders(t *testing.T) {
 	if diff := cmp.Diff([]string{"=?base64?IHBhZGRlZCA=?=", ""}, regions); diff != "" {
 		t.Error(diff)
 	}
-	if strings.Contains(told, `"echo"`) {
-		t.Errorf("a tool was called that the context does not name:\n%s", told)
+	if strings.Contains(log, `"echo"`) {
+		t.Errorf("called a tool that the context does not name:\n%s", log)
 	}
 }
 
-func TestASchemaComesBackAsItWas(t *testing.T) {
+func TestSchemaIsPreserved(t *testing.T) {
 	const schema = `{"$schema":"x", "type":"object","$defs":{"a":{"$anchor":"b"}},"if":{},"then":{},"n":1.0}`
 	var calls []string
 	s := upstreamtest.New(upstreamtest.Options{Tools: []upstreamtest.Tool{
@@ -94,7 +93,7 @@ func TestASchemaComesBackAsItWas(t *testing.T) {
 	}
 }
 
-func TestQuestionsOnTheStreamAreAnswered(t *testing.T) {
+func TestServerRequests(t *testing.T) {
 	for method, want := range map[string]string{
 		"elicitation/create":     `{"action":"accept","content":{"name":"Ann","age":7}}`,
 		"sampling/createMessage": `{"role":"assistant","content":{"type":"text","text":"Paris"},"model":"driver","stopReason":"endTurn"}`,
@@ -110,26 +109,26 @@ func TestQuestionsOnTheStreamAreAnswered(t *testing.T) {
 					if err != nil {
 						return upstreamtest.Failure(err.Error())
 					}
-					var answer struct{ Result json.RawMessage }
-					if err := json.Unmarshal(raw, &answer); err != nil {
+					var response struct{ Result json.RawMessage }
+					if err := json.Unmarshal(raw, &response); err != nil {
 						return upstreamtest.Failure(err.Error())
 					}
-					got = string(answer.Result)
-					return upstreamtest.Text("heard")
+					got = string(response.Result)
+					return upstreamtest.Text("received")
 				},
 			}}})
 			if _, err := visit(t, s, Job{}); err != nil {
 				t.Fatal(err)
 			}
 			if got != want {
-				t.Errorf("the server was told %s, want %s", got, want)
+				t.Errorf("server received %s, want %s", got, want)
 			}
 		})
 	}
 }
 
-// requiring returns a tool that requires input until rounds answers came, and
-// keeps the params of each call.
+// requiring returns a tool that requires input in its first calls, as many as
+// rounds, and records the params of each call.
 func requiring(first string, rounds int, seen *[]*rawjson.Object) upstreamtest.Tool {
 	return upstreamtest.Tool{
 		Definition: `{"name":"requiring","inputSchema":{"type":"object"}}`,
@@ -147,13 +146,13 @@ func requiring(first string, rounds int, seen *[]*rawjson.Object) upstreamtest.T
 	}
 }
 
-func TestRequiredInputIsGivenWithTheStateExactlyWhenThereIsOne(t *testing.T) {
+func TestRequiredInput(t *testing.T) {
 	const question = `{"method":"elicitation/create","params":{"requestedSchema":{"type":"object","properties":{"ok":{"type":"boolean","default":true}}}}}`
 	for _, c := range []struct{ name, first, responses, state string }{
-		{"with a state", `{"resultType":"input_required","inputRequests":{"q":` + question + `},"requestState":"a\u0062 {"}`,
+		{"with state", `{"resultType":"input_required","inputRequests":{"q":` + question + `},"requestState":"a\u0062 {"}`,
 			`{"q":{"action":"accept","content":{"ok":true}}}`, `"a\u0062 {"`},
-		{"without one", `{"resultType":"input_required","inputRequests":{"q":` + question + `}}`, `{"q":{"action":"accept","content":{"ok":true}}}`, ""},
-		{"only a state", `{"resultType":"input_required","requestState":"s"}`, "", `"s"`},
+		{"without state", `{"resultType":"input_required","inputRequests":{"q":` + question + `}}`, `{"q":{"action":"accept","content":{"ok":true}}}`, ""},
+		{"only state", `{"resultType":"input_required","requestState":"s"}`, "", `"s"`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var seen []*rawjson.Object
@@ -162,24 +161,24 @@ func TestRequiredInputIsGivenWithTheStateExactlyWhenThereIsOne(t *testing.T) {
 				t.Fatal(err)
 			}
 			if len(seen) != 3 {
-				t.Fatalf("called %d times, want 3", len(seen))
+				t.Fatalf("%d calls, want 3", len(seen))
 			}
 			if seen[0].Get("inputResponses") != nil || seen[0].Get("requestState") != nil {
-				t.Errorf("the first call carries %s", seen[0].Bytes())
+				t.Errorf("first call has params %s, want neither responses nor state", seen[0].Bytes())
 			}
 			for _, params := range seen[1:] {
 				if got := string(params.Get("inputResponses")); got != c.responses {
-					t.Errorf("inputResponses %s, want %s", got, c.responses)
+					t.Errorf("inputResponses = %s, want %s", got, c.responses)
 				}
 				if got := string(params.Get("requestState")); got != c.state {
-					t.Errorf("requestState %s, want %s", got, c.state)
+					t.Errorf("requestState = %s, want %s", got, c.state)
 				}
 			}
 		})
 	}
 }
 
-func TestRoundsOfInputAreBounded(t *testing.T) {
+func TestInputRoundsAreLimited(t *testing.T) {
 	for _, c := range []struct {
 		rounds int
 		fails  bool
@@ -189,12 +188,12 @@ func TestRoundsOfInputAreBounded(t *testing.T) {
 			requiring(`{"resultType":"input_required","requestState":"s"}`, c.rounds, &seen),
 		}})
 		if _, err := visit(t, s, Job{}); (err != nil) != c.fails {
-			t.Errorf("%d rounds gave %v", c.rounds, err)
+			t.Errorf("Run() with %d rounds = %v, want failure %t", c.rounds, err, c.fails)
 		}
 	}
 }
 
-func TestResourcesAndPromptsAreReadWhereTheyAreOffered(t *testing.T) {
+func TestResourcesAndPrompts(t *testing.T) {
 	answer := func(raw string) upstreamtest.Handler {
 		return func(context.Context, *upstreamtest.Call) upstreamtest.Result { return upstreamtest.JSON(raw) }
 	}
@@ -229,23 +228,23 @@ func TestResourcesAndPromptsAreReadWhereTheyAreOffered(t *testing.T) {
 	}
 }
 
-func TestAServersErrorIsToldAndAFaultIsReturned(t *testing.T) {
+func TestServerErrorsAreLogged(t *testing.T) {
 	refusing := upstreamtest.Tool{
 		Definition: `{"name":"refusing","inputSchema":{"type":"object"}}`,
 		Call: func(context.Context, *upstreamtest.Call) upstreamtest.Result {
 			return upstreamtest.Refuse(-32602, "not today")
 		},
 	}
-	told, err := visit(t, upstreamtest.New(upstreamtest.Options{Tools: []upstreamtest.Tool{refusing}}), Job{})
-	if err != nil || !strings.Contains(told, "not today") {
-		t.Errorf("an error of the server gave %v and told:\n%s", err, told)
+	log, err := visit(t, upstreamtest.New(upstreamtest.Options{Tools: []upstreamtest.Tool{refusing}}), Job{})
+	if err != nil || !strings.Contains(log, "not today") {
+		t.Errorf("Run() = %v, want nil and the server's error in the log:\n%s", err, log)
 	}
 	_, err = visit(t, upstreamtest.New(upstreamtest.Options{Token: "secret"}), Job{Scenario: "tools_call"})
 	if err == nil || !strings.Contains(err.Error(), "401") {
-		t.Errorf("a server that wants a token gave %v", err)
+		t.Errorf("Run() with a server that requires a token = %v, want a 401 error", err)
 	}
 	_, err = visit(t, upstreamtest.New(upstreamtest.Options{}), Job{Context: []byte(`{"toolCalls":1}`)})
 	if err == nil || !strings.Contains(err.Error(), "MCP_CONFORMANCE_CONTEXT") {
-		t.Errorf("a broken context gave %v", err)
+		t.Errorf("Run() with an invalid context = %v, want an error that names the variable", err)
 	}
 }

@@ -13,9 +13,9 @@ import (
 	"go.uber.org/goleak"
 )
 
-// TestMain runs the tests, or visits a server: a suite starts this binary as
-// its client under test, with the argument "client" and the server's URL. What
-// else the suite gives is in the environment.
+// TestMain runs the tests or a job. A suite starts this binary as its client under
+// test with the argument "client" and the server's URL. The rest of the job is in the
+// environment.
 func TestMain(m *testing.M) {
 	if len(os.Args) != 3 || os.Args[1] != "client" {
 		goleak.VerifyTestMain(m)

@@ -31,38 +31,38 @@ import (
 )
 
 const (
-	// authorization is how the suites name scenarios that are about it.
+	// authorization is the prefix of scenarios about authorization.
 	authorization = "auth/"
-	// maxConnects bounds how often the driver's person authorizes it in one
-	// visit; more would be a loop (MCP 2025-11-25, "Scope Challenge Handling").
+	// maxConnects is the maximum number of authorizations per job. It stops loops (MCP
+	// 2025-11-25, "Scope Challenge Handling").
 	maxConnects = 3
-	// publicURL is where the driver's gateway would be; nothing listens there,
-	// because the person's browser stops where it is sent back to.
+	// publicURL is the public URL of the driver's gateway. Nothing listens there: the
+	// user's browser doesn't follow the redirect to it.
 	publicURL = "http://127.0.0.1:1"
-	// browserSession is the person's only browser session.
+	// browserSession is the user's browser session.
 	browserSession = "driver"
-	// documentURL is the client metadata document that the suites expect.
+	// documentURL is the URL of the client metadata document that the suites expect.
 	documentURL = "https://conformance-test.local/client-metadata.json"
 )
 
-// document is the client metadata document of the suites.
+// document is the client metadata document that the suites expect.
 type document struct{}
 
 func (document) URL() string                   { return documentURL }
 func (document) WhyNot(context.Context) string { return "" }
 
-// person authorizes the gateway wherever a server asks for it, as its
-// administrator would with a browser.
+// person authorizes the gateway when a server requires it, like an administrator
+// with a browser.
 type person struct {
 	connections *oauthclient.Connections
 	browser     *http.Client
 	server      models.Server
 	log         io.Writer
-	left        int // how often they will do it
+	left        int // remaining authorizations
 }
 
-// newPerson returns the connections of a gateway with one server, on a
-// database of its own, and who authorizes them. close ends both.
+// newPerson returns a user with the connections of a gateway that has one server and
+// its own database. The caller must call closed.
 func newPerson(ctx context.Context, job Job, client *http.Client, log io.Writer) (p *person, closed func(), err error) {
 	folder, err := os.MkdirTemp("", "driver-")
 	if err != nil {
@@ -124,8 +124,8 @@ func newPerson(ctx context.Context, job Job, client *http.Client, log io.Writer)
 	return p, end, nil
 }
 
-// store adds the server of the job with the client that the suite registered
-// before, if it did, and returns the secret of that.
+// store stores the job's server. If the suite has preregistered a client, store
+// adds its ID to the server and returns its secret.
 func (p *person) store(db *gorm.DB, job Job) (secrets.Value, error) {
 	var given struct {
 		ClientID     string `json:"client_id"`
@@ -133,7 +133,7 @@ func (p *person) store(db *gorm.DB, job Job) (secrets.Value, error) {
 	}
 	if len(job.Context) > 0 {
 		if err := json.Unmarshal(job.Context, &given); err != nil {
-			return secrets.Value{}, fmt.Errorf("MCP_CONFORMANCE_CONTEXT is not what the suite gives: %w", err)
+			return secrets.Value{}, fmt.Errorf("invalid MCP_CONFORMANCE_CONTEXT: %w", err)
 		}
 	}
 	project := models.Project{ID: "driver", Slug: "driver", Name: "driver", AuthMode: models.AuthAPIKey, ToolExposure: models.ExposeFull}
@@ -145,18 +145,19 @@ func (p *person) store(db *gorm.DB, job Job) (secrets.Value, error) {
 	return secrets.NewValue(given.ClientSecret), errors.Join(db.Create(&project).Error, db.Create(&p.server).Error)
 }
 
-// noSecrets reveals nothing: the server of a job has no other credentials.
+// noSecrets resolves every reference to an empty secret: the server has no
+// credentials besides its connection.
 type noSecrets struct{}
 
 func (noSecrets) Resolve(string, string) (secrets.Value, error) { return secrets.Value{}, nil }
 
-// target returns the server as it is reached over its connection.
+// target returns the target for the server with its connection.
 func (p *person) target() *upstream.Target {
 	return credentials.NewConnectedTarget(p.server, noSecrets{}, credentials.Rows{}, p.connections)
 }
 
-// helps reports whether it is worth repeating what failed with err: the server
-// wanted an authorization, and the person has given it.
+// helps authorizes the connection if err shows that the server requires it. It
+// reports whether it did.
 func (p *person) helps(ctx context.Context, err error) (bool, error) {
 	if !fault.Is(err, fault.CodeUpstreamUnauthorized) || p.left == 0 {
 		return false, nil
@@ -166,11 +167,11 @@ func (p *person) helps(ctx context.Context, err error) (bool, error) {
 		return false, err
 	}
 	p.left--
-	fmt.Fprintf(p.log, "the connection is %s, the person authorizes it\n", status.State)
+	fmt.Fprintf(p.log, "authorizing the connection in state %s\n", status.State)
 	return true, p.authorize(ctx)
 }
 
-// authorize goes the whole way of an authorization.
+// authorize completes the authorization flow.
 func (p *person) authorize(ctx context.Context) error {
 	at, err := p.connections.Start(ctx, oauthclient.Start{ServerID: p.server.ID, SessionID: browserSession})
 	for err == nil && at != "" {
@@ -196,7 +197,7 @@ func (p *person) authorize(ctx context.Context) error {
 	return nil
 }
 
-// visit opens an authorization URL and returns where it sends the browser.
+// visit opens an authorization URL and returns the URL of its redirect.
 func (p *person) visit(ctx context.Context, address string) (*url.URL, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
@@ -209,7 +210,7 @@ func (p *person) visit(ctx context.Context, address string) (*url.URL, error) {
 	defer resp.Body.Close()
 	back, err := resp.Location()
 	if err != nil || back.Scheme+"://"+back.Host != publicURL {
-		return nil, fmt.Errorf("the authorization server answered HTTP %d and did not send the browser back", resp.StatusCode)
+		return nil, fmt.Errorf("authorization server returned HTTP %d without a redirect to the gateway", resp.StatusCode)
 	}
 	return back, nil
 }

@@ -9,7 +9,7 @@ import (
 	"mcpgateway/services/upstream"
 )
 
-// call is one tool call to be made.
+// call is a planned tool call.
 type call struct {
 	name      string
 	arguments []byte
@@ -21,26 +21,26 @@ func (c *call) params() []byte {
 	return append(append(append(out, `,"arguments":`...), orEmpty(c.arguments)...), '}')
 }
 
-// The scenario that wants a tool's schema back, and its two tools.
+// The scenario that tests whether a tool's schema is preserved, and its two tools.
 const (
 	schemaScenario = "json-schema-2020-12-preservation"
 	schemaTool     = "json_schema_2020_12_tool"
 	schemaEcho     = "json_schema_echo"
 )
 
-// plan returns the tool calls of a job: those that its context prescribes, or
-// else one of each tool.
+// plan returns the tool calls of a job: those that its context prescribes, or else
+// one call of each tool.
 func plan(job Job, tools [][]byte) ([]call, error) {
 	listed := make(map[string]*rawjson.Object, len(tools))
 	var each []call
 	for _, raw := range tools {
 		tool, err := rawjson.ParseObject(raw, rawjson.Lenient)
 		if err != nil {
-			return nil, fmt.Errorf("a tool is not an object: %w", err)
+			return nil, fmt.Errorf("invalid tool: %w", err)
 		}
 		headers, err := upstream.ParseParamHeaders(raw)
 		if err != nil {
-			return nil, fmt.Errorf("a tool was offered in spite of its header annotations: %w", err)
+			return nil, fmt.Errorf("upstream client listed a tool with invalid header annotations: %w", err)
 		}
 		name, _ := tool.String("name")
 		listed[name] = tool

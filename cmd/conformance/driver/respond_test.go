@@ -8,11 +8,11 @@ import (
 	"mcpgateway/services/rawjson"
 )
 
-// methodNotFound answers what was not offered (JSON-RPC 2.0, "Error object").
-const methodNotFound = `{"code":-32601,"message":"the client does not offer this"}`
+// methodNotFound is the error for other methods (JSON-RPC 2.0, "Error object").
+const methodNotFound = `{"code":-32601,"message":"Method not found"}`
 
-// respond answers a request of the server as a person would who accepts
-// everything and changes nothing.
+// respond responds to a server request like a user who accepts everything without
+// changes.
 func respond(_ context.Context, method string, params []byte) (result, rpcError []byte) {
 	switch method {
 	case "elicitation/create":
@@ -25,8 +25,8 @@ func respond(_ context.Context, method string, params []byte) (result, rpcError 
 	return nil, []byte(methodNotFound)
 }
 
-// filledForm returns the content of an elicited form: each field's default,
-// and a sample where a required field has none (SEP-1034).
+// filledForm returns the content of an elicitation form: the default of each field,
+// and a sample for required fields without a default (SEP-1034).
 func filledForm(params []byte) []byte {
 	o, err := rawjson.ParseObject(orEmpty(params), rawjson.Lenient)
 	if err != nil {
@@ -35,8 +35,8 @@ func filledForm(params []byte) []byte {
 	return sampleObject(o.Object("requestedSchema"))
 }
 
-// sampleObject returns an object that fits the schema: the defaults of its
-// properties, and samples of those that are required and have none.
+// sampleObject returns an object that matches the schema: the default of each
+// property, and a sample for required properties without a default.
 func sampleObject(schema *rawjson.Object) []byte {
 	required := map[string]bool{}
 	if names, err := rawjson.Elements(schema.Get("required"), rawjson.Lenient); err == nil {
@@ -65,8 +65,8 @@ func sampleObject(schema *rawjson.Object) []byte {
 	return append(out, '}')
 }
 
-// sample returns a value that fits a simple schema. References are never
-// followed; what is behind one is taken for a string.
+// sample returns a value that matches a simple schema. It doesn't follow references;
+// it returns a string for them.
 func sample(schema *rawjson.Object) []byte {
 	if value := schema.Get("const"); value != nil {
 		return value

@@ -11,8 +11,7 @@ import (
 	"net/http"
 )
 
-// bridgeEvent is an event of the streaming bridge (specification, "SSE
-// bridge").
+// bridgeEvent is an event of the SSE bridge (specification, "SSE bridge").
 type bridgeEvent struct {
 	Type    string          `json:"type"`
 	Message string          `json:"message"`
@@ -20,8 +19,8 @@ type bridgeEvent struct {
 	Error   *rpcError       `json:"error"`
 }
 
-// stream calls a tool by the streaming bridge, the plain client's way to
-// progress, and returns the result and how many progress events came before.
+// stream calls a tool through the SSE bridge, which gives plain clients progress. It
+// returns the result and the number of progress events before it.
 func (c *caller) stream(ctx context.Context, name string, arguments object) (result json.RawMessage, progress int, err error) {
 	c.id++
 	body := object{"jsonrpc": "2.0", "id": c.id, "method": "tools/call", "params": object{"name": name, "arguments": arguments}}
@@ -32,7 +31,7 @@ func (c *caller) stream(ctx context.Context, name string, arguments object) (res
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
 		raw, _ := io.ReadAll(io.LimitReader(response.Body, maxAnswerBytes))
-		return nil, 0, fmt.Errorf("the bridge answered %d: %s", response.StatusCode, raw)
+		return nil, 0, fmt.Errorf("SSE bridge: HTTP %d: %s", response.StatusCode, raw)
 	}
 	for data, err := range events(response.Body) {
 		if err != nil {
@@ -40,18 +39,18 @@ func (c *caller) stream(ctx context.Context, name string, arguments object) (res
 		}
 		if string(data) == "[DONE]" {
 			if result == nil {
-				return nil, progress, errors.New("the bridge was done without a result")
+				return nil, progress, errors.New("[DONE] without a result")
 			}
 			return result, progress, nil
 		}
 		var e bridgeEvent
 		if err := json.Unmarshal(data, &e); err != nil {
-			return nil, progress, fmt.Errorf("an event holds %s: %w", data, err)
+			return nil, progress, fmt.Errorf("invalid event %s: %w", data, err)
 		}
 		switch e.Type {
 		case "progress":
 			if e.Message == "" {
-				return nil, progress, errors.New("a progress event has no message")
+				return nil, progress, errors.New("progress event without message")
 			}
 			progress++
 		case "result":
@@ -59,8 +58,8 @@ func (c *caller) stream(ctx context.Context, name string, arguments object) (res
 		case "error":
 			return nil, progress, e.Error
 		default:
-			return nil, progress, fmt.Errorf("an event has the type %q", e.Type)
+			return nil, progress, fmt.Errorf("unknown event type %q", e.Type)
 		}
 	}
-	return nil, progress, errors.New("the bridge ended without [DONE]")
+	return nil, progress, errors.New("stream ended without [DONE]")
 }

@@ -16,7 +16,7 @@ import (
 	"strings"
 )
 
-// maxAnswerBytes bounds what is read of one answer.
+// maxAnswerBytes is the maximum size of a response.
 const maxAnswerBytes = 16 << 20
 
 // Reserved names in `_meta` (MCP 2026-07-28, "General fields").
@@ -26,11 +26,11 @@ const (
 	metaClientCapabilities = "io.modelcontextprotocol/clientCapabilities"
 )
 
-// object is a JSON object to be sent.
+// object is a JSON object to send.
 type object = map[string]any
 
-// caller is a client of one generation that says exactly what its revision
-// says, without an SDK that could make up for a gateway's mistakes.
+// caller is a client of one generation. It implements the revision literally; an
+// SDK could hide faults of the gateway.
 type caller struct {
 	era      string
 	endpoint string
@@ -43,12 +43,11 @@ type caller struct {
 
 // request is one request of a client.
 type request struct {
-	method string
-	params object
-	// started is told the id as soon as the request is about to be sent.
-	started func(id int)
-	notify  func(method string, params json.RawMessage)
-	ask     func(method string, params json.RawMessage) (result any)
+	method  string
+	params  object
+	started func(id int)                                             // called just before the request is sent
+	notify  func(method string, params json.RawMessage)              // called for each notification
+	serve   func(method string, params json.RawMessage) (result any) // called for each server request
 }
 
 // message is one JSON-RPC message.
@@ -67,16 +66,16 @@ type rpcError struct {
 	Data    json.RawMessage `json:"data"`
 }
 
-// Error returns the number and the message.
+// Error returns the code and the message.
 func (e *rpcError) Error() string { return strconv.Itoa(e.Code) + " " + e.Message }
 
-// stateless reports whether the client knows no handshake and no session.
+// stateless reports whether the client uses neither a handshake nor a session.
 func (c *caller) stateless() bool { return c.era >= revision20260728 && c.era != plain }
 
-// handshakes reports whether the client begins with initialize.
+// handshakes reports whether the client starts with initialize.
 func (c *caller) handshakes() bool { return c.era != plain && !c.stateless() }
 
-// capabilities are what a client of the revision declares.
+// capabilities returns the capabilities that the client declares.
 func (c *caller) capabilities() object {
 	switch {
 	case c.era == plain || c.era < revision20250618:
@@ -89,7 +88,7 @@ func (c *caller) capabilities() object {
 
 func clientInfo() object { return object{"name": "matrix", "version": "1.0.0"} }
 
-// open begins as the revision wants it and checks what was agreed on.
+// open starts as the revision prescribes and checks the negotiated version.
 func (c *caller) open(ctx context.Context) error {
 	switch {
 	case c.stateless():
@@ -99,7 +98,7 @@ func (c *caller) open(ctx context.Context) error {
 		}
 		var found struct{ SupportedVersions []string }
 		if err := json.Unmarshal(result, &found); err != nil || !slices.Contains(found.SupportedVersions, c.era) {
-			return fmt.Errorf("server/discover answered %s", result)
+			return fmt.Errorf("server/discover: unexpected result %s", result)
 		}
 	case c.handshakes():
 		result, err := c.do(ctx, request{method: "initialize", params: object{
@@ -110,14 +109,14 @@ func (c *caller) open(ctx context.Context) error {
 		}
 		var agreed struct{ ProtocolVersion string }
 		if err := json.Unmarshal(result, &agreed); err != nil || agreed.ProtocolVersion != c.era {
-			return fmt.Errorf("initialize with %s answered %s", c.era, result)
+			return fmt.Errorf("initialize with %s: unexpected result %s", c.era, result)
 		}
 		return c.tell(ctx, object{"jsonrpc": "2.0", "method": "notifications/initialized"})
 	}
 	return nil
 }
 
-// do sends a request and returns its result. An error of the gateway is an
+// do sends a request and returns its result. A JSON-RPC error is returned as an
 // *rpcError.
 func (c *caller) do(ctx context.Context, r request) (json.RawMessage, error) {
 	c.id++
@@ -153,21 +152,21 @@ func (c *caller) do(ctx context.Context, r request) (json.RawMessage, error) {
 	return c.read(ctx, response, id, &r)
 }
 
-// tell posts a message that has no answer.
+// tell posts a notification or a response.
 func (c *caller) tell(ctx context.Context, body object) error {
 	response, err := c.post(ctx, c.endpoint, body, c.header("", nil))
 	if err != nil {
 		return err
 	}
 	defer response.Body.Close()
-	said, err := io.ReadAll(io.LimitReader(response.Body, maxAnswerBytes))
+	content, err := io.ReadAll(io.LimitReader(response.Body, maxAnswerBytes))
 	if err == nil && response.StatusCode != http.StatusAccepted {
-		err = fmt.Errorf("a message without an answer got status %d: %s", response.StatusCode, said)
+		err = fmt.Errorf("notification or response: HTTP %d: %s", response.StatusCode, content)
 	}
 	return err
 }
 
-// header returns what the revision wants in the header of a POST.
+// header returns the header of a POST request that the revision prescribes.
 func (c *caller) header(method string, params object) http.Header {
 	h := http.Header{"Content-Type": {"application/json"}}
 	if c.era == plain {
@@ -204,7 +203,7 @@ func (c *caller) post(ctx context.Context, url string, body object, header http.
 	return c.http.Do(out)
 }
 
-// read reads an answer, as JSON or as events, up to the message with id.
+// read reads a response, as JSON or as events, up to the message with id.
 func (c *caller) read(ctx context.Context, response *http.Response, id int, r *request) (json.RawMessage, error) {
 	kind, _, _ := strings.Cut(response.Header.Get("Content-Type"), ";")
 	switch {
@@ -222,7 +221,7 @@ func (c *caller) read(ctx context.Context, response *http.Response, id int, r *r
 		raw, _ := io.ReadAll(io.LimitReader(response.Body, maxAnswerBytes))
 		return nil, fmt.Errorf("status %d, content type %q: %s", response.StatusCode, kind, raw)
 	case c.era == plain:
-		return nil, errors.New("a client that reads JSON only got an event stream")
+		return nil, errors.New("plain client received an event stream")
 	}
 	for data, err := range events(response.Body) {
 		if err != nil {
@@ -230,7 +229,7 @@ func (c *caller) read(ctx context.Context, response *http.Response, id int, r *r
 		}
 		var m message
 		if err := json.Unmarshal(data, &m); err != nil {
-			return nil, fmt.Errorf("an event holds %s: %w", data, err)
+			return nil, fmt.Errorf("invalid event %s: %w", data, err)
 		}
 		if m.Method == "" {
 			return m.outcome(id)
@@ -239,21 +238,21 @@ func (c *caller) read(ctx context.Context, response *http.Response, id int, r *r
 			return nil, err
 		}
 	}
-	return nil, errors.New("the stream ended before the answer")
+	return nil, errors.New("stream ended before the response")
 }
 
-// outcome returns the result of an answer that has to carry id.
+// outcome returns the result of a response, which must have this id.
 func (m *message) outcome(id int) (json.RawMessage, error) {
 	switch {
 	case string(m.ID) != strconv.Itoa(id):
-		return nil, fmt.Errorf("the answer carries id %s instead of %d", m.ID, id)
+		return nil, fmt.Errorf("response id %s, want %d", m.ID, id)
 	case m.Error != nil:
 		return nil, m.Error
 	}
 	return m.Result, nil
 }
 
-// hear takes a message that came before the answer.
+// hear handles a message received before the response.
 func (c *caller) hear(ctx context.Context, m *message, r *request) error {
 	switch {
 	case m.ID == nil:
@@ -262,9 +261,9 @@ func (c *caller) hear(ctx context.Context, m *message, r *request) error {
 		}
 		return nil
 	case c.stateless():
-		return fmt.Errorf("got the request %s, which the revision forbids", m.Method)
-	case r.ask == nil:
-		return fmt.Errorf("got the request %s, which was not offered", m.Method)
+		return fmt.Errorf("received request %s, which the revision forbids", m.Method)
+	case r.serve == nil:
+		return fmt.Errorf("received request %s without its capability", m.Method)
 	}
-	return c.tell(ctx, object{"jsonrpc": "2.0", "id": m.ID, "result": r.ask(m.Method, m.Params)})
+	return c.tell(ctx, object{"jsonrpc": "2.0", "id": m.ID, "result": r.serve(m.Method, m.Params)})
 }

@@ -1,8 +1,7 @@
 //go:build conformance
 
-// Package matrix lets a client of every generation of the protocol use an
-// upstream of every revision through a running gateway, and tells which of it
-// works.
+// Package matrix tests clients of every protocol generation with upstream servers
+// of every revision through a running gateway.
 package matrix
 
 import (
@@ -11,12 +10,11 @@ import (
 	"mcpgateway/services/upstream/upstreamtest"
 )
 
-// plain is the client without any SDK: it posts JSON and reads JSON, without a
-// version header, a session or a stream of its own (specification, "JSON-RPC
-// endpoint").
+// plain is a client that posts and reads JSON, without a version header, a session
+// or a stream (specification, "JSON-RPC endpoint").
 const plain = "plain"
 
-// Revisions that mark a turn.
+// Revisions with different behavior.
 const (
 	revision20250326 = string(upstreamtest.Era20250326)
 	revision20250618 = string(upstreamtest.Era20250618) // the first with elicitation and a version header
@@ -29,28 +27,29 @@ func clientEras() []string {
 	return []string{plain, revision20250326, revision20250618, revision20251125, revision20260728}
 }
 
-// deaf returns why a client can never be asked for input; empty when it can.
+// deaf returns the reason why a client doesn't support elicitation, or "" if it
+// does.
 func deaf(client string) string {
 	switch {
 	case client == plain:
-		return "a plain client has no stream that it could be asked on"
+		return "plain clients have no stream for server requests"
 	case client < revision20250618:
-		return "clients of " + client + " know no elicitation"
+		return "clients of " + client + " don't support elicitation"
 	}
 	return ""
 }
 
-// impossible returns why the upstream cannot ask the client for input; empty
-// when it can.
+// impossible returns the reason why the upstream can't elicit input from the
+// client, or "" if it can.
 func impossible(client string, upstream upstreamtest.Era) string {
 	switch why := deaf(client); {
 	case why != "":
 		return why
 	case string(upstream) < revision20250618:
-		return "upstreams of " + string(upstream) + " know no elicitation"
+		return "upstreams of " + string(upstream) + " don't support elicitation"
 	}
 	return ""
 }
 
-// aliasOf returns the alias of the upstream of a revision.
+// aliasOf returns the alias of the revision's upstream.
 func aliasOf(e upstreamtest.Era) string { return "u" + strings.ReplaceAll(string(e), "-", "") }

@@ -9,9 +9,8 @@ import (
 	"iter"
 )
 
-// events yields the data of each event of a stream (WHATWG HTML, section
-// 9.2.6), then the error that ended it unless that was its proper end. The
-// data is valid until the next event.
+// events yields the data of each event of a stream (WHATWG HTML, section 9.2.6), and
+// finally the read error, if any. The data is valid until the next event.
 func events(r io.Reader) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		lines := bufio.NewScanner(r)

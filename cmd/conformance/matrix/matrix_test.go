@@ -17,14 +17,14 @@ import (
 
 const (
 	project = "matrix"
-	// operationLimit bounds one operation.
+	// operationLimit is the timeout of one operation.
 	operationLimit = 10 * time.Second
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// TestMatrix uses an upstream of every revision with a client of every
-// generation. What the two cannot do together is skipped with the reason.
+// TestMatrix tests every upstream revision with every client generation. It skips
+// operations that a pair doesn't support, with the reason.
 func TestMatrix(t *testing.T) {
 	eras := upstreamtest.AllEras()
 	urls := map[string]string{}
@@ -51,7 +51,8 @@ func TestMatrix(t *testing.T) {
 	}
 }
 
-// startGateway starts a gateway whose one project has the upstreams, by alias.
+// startGateway starts a gateway with one project. upstreams maps the aliases of its
+// servers to their URLs.
 func startGateway(t *testing.T, upstreams map[string]string) *stage.Gateway {
 	t.Helper()
 	folder := t.TempDir()
@@ -83,7 +84,7 @@ func newCaller(era string, gateway *stage.Gateway) *caller {
 	}
 }
 
-// visit runs every operation of a pair.
+// visit runs all operations of a pair.
 func visit(t *testing.T, p *pair, era upstreamtest.Era) {
 	t.Cleanup(p.http.CloseIdleConnections)
 	within(t, p.open)
@@ -106,7 +107,7 @@ func visit(t *testing.T, p *pair, era upstreamtest.Era) {
 	}
 }
 
-// within runs one operation within its time.
+// within runs an operation with operationLimit as its timeout.
 func within(t *testing.T, run func(context.Context) error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), operationLimit)

@@ -16,12 +16,12 @@ import (
 
 const (
 	searchTool = "gateway_searchMcpForTask"
-	person     = "Grace Hopper" // whom the tool that asks is told
-	steps      = 3              // of progress
-	hold       = 60_000         // milliseconds that a call to be cancelled would take
-	maxRounds  = 4              // in which an upstream may require input
+	person     = "Grace Hopper" // name given to the eliciting tool
+	steps      = 3              // number of progress notifications
+	hold       = 60_000         // milliseconds of a call that is cancelled
+	maxRounds  = 4              // maximum results that require input
 
-	// cancelLimit is how soon an upstream must learn of a cancellation.
+	// cancelLimit is the maximum time until an upstream receives a cancellation.
 	cancelLimit = 3 * time.Second
 )
 
@@ -32,11 +32,11 @@ type pair struct {
 	upstream *upstreamtest.Server
 }
 
-// elicit is the operation that not every pair can do. The others can be done
-// by a plain client too: progress and cancellation by the streaming bridge.
+// elicit is the only operation that some pairs don't support. Plain clients support
+// all others: progress and cancellation through the SSE bridge.
 const elicit = "elicit"
 
-// operation is one thing that a client does with an upstream.
+// operation is a use of an upstream by a client.
 type operation struct {
 	name string
 	run  func(*pair, context.Context) error
@@ -49,10 +49,10 @@ func operations() []operation {
 	}
 }
 
-// exported returns the gateway's name of a tool or prompt of the upstream.
+// exported returns the exported name of the upstream's tool or prompt.
 func (p *pair) exported(name string) string { return p.alias + "__" + name }
 
-// names returns one member of every entry of a list.
+// names returns the values of a member of all entries of a list.
 func (p *pair) names(ctx context.Context, method, list, member string) ([]string, error) {
 	result, err := p.do(ctx, request{method: method})
 	if err != nil {
@@ -64,7 +64,7 @@ func (p *pair) names(ctx context.Context, method, list, member string) ([]string
 	}
 	var entries []map[string]any
 	if err := json.Unmarshal(lists[list], &entries); err != nil {
-		return nil, fmt.Errorf("%s answered %s: %w", method, result, err)
+		return nil, fmt.Errorf("%s: invalid result %s: %w", method, result, err)
 	}
 	var names []string
 	for _, entry := range entries {
@@ -82,13 +82,13 @@ func (p *pair) list(ctx context.Context) error {
 	}
 	for _, tool := range []string{"echo", "progress", "sleep", "ask"} {
 		if !slices.Contains(names, p.exported(tool)) {
-			return fmt.Errorf("%s is not listed", p.exported(tool))
+			return fmt.Errorf("tool %s not listed", p.exported(tool))
 		}
 	}
 	return nil
 }
 
-// tool returns the request that calls a tool of the upstream.
+// tool returns a request that calls the upstream's tool.
 func (p *pair) tool(name string, arguments object) request {
 	return request{method: "tools/call", params: object{"name": p.exported(name), "arguments": arguments}}
 }
@@ -102,7 +102,7 @@ func (p *pair) call(ctx context.Context) error {
 	return expectText(result, text)
 }
 
-// search asks the built-in tool for the echo tool of this upstream.
+// search finds the upstream's echo tool with the built-in search tool.
 func (p *pair) search(ctx context.Context) error {
 	result, err := p.do(ctx, request{method: "tools/call", params: object{"name": searchTool, "arguments": object{
 		"task": "return the given text unchanged", "server": p.alias,
@@ -121,7 +121,7 @@ func (p *pair) progress(ctx context.Context) error {
 	if p.era == plain {
 		result, seen, err := p.stream(ctx, p.exported("progress"), object{"n": steps})
 		if err == nil && seen != steps {
-			err = fmt.Errorf("%d of %d progress events came", seen, steps)
+			err = fmt.Errorf("%d progress events, want %d", seen, steps)
 		}
 		if err != nil {
 			return err
@@ -139,7 +139,7 @@ func (p *pair) progress(ctx context.Context) error {
 			Progress      float64
 		}
 		if err := json.Unmarshal(params, &n); err != nil || method != "notifications/progress" || n.ProgressToken != token {
-			wrong = fmt.Errorf("got %s %s", method, params)
+			wrong = fmt.Errorf("unexpected notification %s %s", method, params)
 			return
 		}
 		seen = append(seen, n.Progress)
@@ -151,13 +151,13 @@ func (p *pair) progress(ctx context.Context) error {
 	case wrong != nil:
 		return wrong
 	case !slices.Equal(seen, []float64{1, 2, 3}):
-		return fmt.Errorf("progress was %v instead of 1, 2, 3", seen)
+		return fmt.Errorf("progress = %v, want [1 2 3]", seen)
 	}
 	return expectText(result, fmt.Sprintf("sent %d", steps))
 }
 
-// cancel gives a call up in the way of the client's revision and waits until
-// the upstream knows.
+// cancel cancels a call as the client's revision prescribes and waits until the
+// upstream receives the cancellation.
 func (p *pair) cancel(ctx context.Context) error {
 	before := p.upstream.Stats()
 	callCtx, leave := context.WithCancel(ctx)
@@ -178,7 +178,7 @@ func (p *pair) cancel(ctx context.Context) error {
 	arrived, stopWaiting := context.WithCancel(ctx)
 	defer stopWaiting()
 	early := make(chan error, 1)
-	go func() { // a call that ends before it arrives would be waited for in vain
+	go func() { // stop waiting if the call ends before it reaches the upstream
 		select {
 		case err := <-ended:
 			early <- err
@@ -190,10 +190,10 @@ func (p *pair) cancel(ctx context.Context) error {
 	err := p.upstream.Wait(arrived, func() bool { return p.upstream.Stats().Calls > before.Calls })
 	stopWaiting()
 	if endedWith := <-early; endedWith != nil {
-		return fmt.Errorf("the call ended by itself: %w", endedWith)
+		return fmt.Errorf("call ended before its cancellation: %w", endedWith)
 	}
 	if err != nil {
-		return fmt.Errorf("the call did not arrive: %w", err)
+		return fmt.Errorf("call did not reach the upstream: %w", err)
 	}
 	if p.handshakes() {
 		err := p.tell(ctx, object{"jsonrpc": "2.0", "method": "notifications/cancelled", "params": object{"requestId": <-id, "reason": "matrix"}})
@@ -203,22 +203,22 @@ func (p *pair) cancel(ctx context.Context) error {
 	} else {
 		leave()
 	}
-	heard, stop := context.WithTimeout(ctx, cancelLimit)
+	waiting, stop := context.WithTimeout(ctx, cancelLimit)
 	defer stop()
-	if err := p.upstream.Wait(heard, func() bool { return p.upstream.Stats().Cancelled > before.Cancelled }); err != nil {
-		return fmt.Errorf("the upstream was not told within %v", cancelLimit)
+	if err := p.upstream.Wait(waiting, func() bool { return p.upstream.Stats().Cancelled > before.Cancelled }); err != nil {
+		return fmt.Errorf("upstream received no cancellation within %v", cancelLimit)
 	}
 	return nil
 }
 
-// elicit calls the tool that asks for a name and gives it.
+// elicit calls the eliciting tool and provides the name.
 func (p *pair) elicit(ctx context.Context) error {
 	reply := object{"action": "accept", "content": object{"name": person}}
 	r := p.tool("ask", object{})
-	asked := 0
-	r.ask = func(method string, _ json.RawMessage) any {
+	requests := 0
+	r.serve = func(method string, _ json.RawMessage) any {
 		if method == "elicitation/create" {
-			asked++
+			requests++
 		}
 		return reply
 	}
@@ -236,18 +236,18 @@ func (p *pair) elicit(ctx context.Context) error {
 			return err
 		}
 		if required.ResultType != "input_required" {
-			if asked == 0 {
-				return fmt.Errorf("nothing was asked; the result is %s", result)
+			if requests == 0 {
+				return fmt.Errorf("no elicitation request; result %s", result)
 			}
 			return expectText(result, person)
 		}
 		if !p.stateless() {
-			return fmt.Errorf("a client with sessions got %s", result)
+			return fmt.Errorf("client with session received %s", result)
 		}
 		responses := object{}
 		for name, r := range required.InputRequests {
 			if r.Method == "elicitation/create" {
-				asked++
+				requests++
 			}
 			responses[name] = reply
 		}
@@ -257,12 +257,12 @@ func (p *pair) elicit(ctx context.Context) error {
 			r.params["requestState"] = *required.RequestState
 		}
 	}
-	return fmt.Errorf("input was still required after %d rounds", maxRounds)
+	return fmt.Errorf("input still required after %d rounds", maxRounds)
 }
 
-// staysUnasked calls the tool that asks for a name as a client that cannot be
-// asked. It must get an answer all the same, and one that it understands: a
-// result that requires input would look like an empty success to it.
+// staysUnasked calls the eliciting tool as a client without elicitation. The client
+// must get a result or an error that it supports: a result that requires input would
+// look like an empty success to it.
 func (p *pair) staysUnasked(ctx context.Context) error {
 	result, err := p.do(ctx, p.tool("ask", object{}))
 	var refused *rpcError
@@ -270,7 +270,7 @@ func (p *pair) staysUnasked(ctx context.Context) error {
 		return nil
 	}
 	if err == nil && strings.Contains(string(result), "input_required") {
-		err = fmt.Errorf("a client that cannot be asked got %s", result)
+		err = fmt.Errorf("client without elicitation received %s", result)
 	}
 	return err
 }
@@ -282,7 +282,7 @@ func (p *pair) readResource(ctx context.Context) error {
 	}
 	i := slices.IndexFunc(uris, func(uri string) bool { return strings.Contains(uri, p.alias) })
 	if i < 0 {
-		return fmt.Errorf("no resource of %s is listed among %q", p.alias, uris)
+		return fmt.Errorf("no resource of %s in %q", p.alias, uris)
 	}
 	result, err := p.do(ctx, request{method: "resources/read", params: object{"uri": uris[i]}})
 	if err != nil {
@@ -290,7 +290,7 @@ func (p *pair) readResource(ctx context.Context) error {
 	}
 	var read struct{ Contents []struct{ Text string } }
 	if err := json.Unmarshal(result, &read); err != nil || len(read.Contents) != 1 || read.Contents[0].Text != noteText(p.alias) {
-		return fmt.Errorf("resources/read answered %s", result)
+		return fmt.Errorf("resources/read: unexpected result %s", result)
 	}
 	return nil
 }
@@ -301,7 +301,7 @@ func (p *pair) getPrompt(ctx context.Context) error {
 		return err
 	}
 	if !slices.Contains(names, p.exported("greet")) {
-		return fmt.Errorf("%s is not listed among %q", p.exported("greet"), names)
+		return fmt.Errorf("prompt %s not in %q", p.exported("greet"), names)
 	}
 	result, err := p.do(ctx, request{method: "prompts/get", params: object{"name": p.exported("greet"), "arguments": object{"who": person}}})
 	if err != nil {
@@ -311,19 +311,19 @@ func (p *pair) getPrompt(ctx context.Context) error {
 		Messages []struct{ Content struct{ Text string } }
 	}
 	if err := json.Unmarshal(result, &got); err != nil || len(got.Messages) != 1 || got.Messages[0].Content.Text != greeting(p.alias, person) {
-		return fmt.Errorf("prompts/get answered %s", result)
+		return fmt.Errorf("prompts/get: unexpected result %s", result)
 	}
 	return nil
 }
 
-// textOf returns the one text block of a tool's result.
+// textOf returns the text of a tool result with one content block.
 func textOf(result json.RawMessage) (string, error) {
 	var r struct {
 		Content []struct{ Type, Text string }
 		IsError bool
 	}
 	if err := json.Unmarshal(result, &r); err != nil || len(r.Content) != 1 || r.IsError {
-		return "", fmt.Errorf("the tool answered %s", result)
+		return "", fmt.Errorf("unexpected tool result %s", result)
 	}
 	return r.Content[0].Text, nil
 }
@@ -331,7 +331,7 @@ func textOf(result json.RawMessage) (string, error) {
 func expectText(result json.RawMessage, want string) error {
 	got, err := textOf(result)
 	if err == nil && got != want {
-		err = fmt.Errorf("the tool answered %q instead of %q", got, want)
+		err = fmt.Errorf("tool result %q, want %q", got, want)
 	}
 	return err
 }

@@ -9,13 +9,13 @@ import (
 	"mcpgateway/services/upstream/upstreamtest"
 )
 
-// newUpstream returns a server of one revision with everything that the
-// operations use.
+// newUpstream returns a server of one revision with the tools, resources and prompts
+// that the operations use.
 func newUpstream(e upstreamtest.Era) *upstreamtest.Server {
 	alias := aliasOf(e)
 	return upstreamtest.New(upstreamtest.Options{
 		Name: alias, Eras: []upstreamtest.Era{e}, Record: -1,
-		Tools:        []upstreamtest.Tool{upstreamtest.Echo(), upstreamtest.Progress(), upstreamtest.Sleep(), askTool()},
+		Tools:        []upstreamtest.Tool{upstreamtest.Echo(), upstreamtest.Progress(), upstreamtest.Sleep(), elicitingTool()},
 		Capabilities: `{"tools":{},"resources":{},"prompts":{}}`,
 		Methods: map[string]upstreamtest.Handler{
 			"resources/list":           answer(`{"resources":[{"uri":"` + noteURI(alias) + `","name":"note","mimeType":"text/plain"}]}`),
@@ -44,7 +44,7 @@ func readNote(alias string) upstreamtest.Handler {
 			return upstreamtest.Refuse(-32602, "params must be an object")
 		}
 		if uri, _ := params.String("uri"); uri != noteURI(alias) {
-			return upstreamtest.Refuse(-32602, "there is no resource "+uri)
+			return upstreamtest.Refuse(-32602, "unknown resource "+uri)
 		}
 		return upstreamtest.JSON(`{"contents":[{"uri":"` + noteURI(alias) + `","mimeType":"text/plain","text":"` + noteText(alias) + `"}]}`)
 	}
@@ -53,7 +53,7 @@ func readNote(alias string) upstreamtest.Handler {
 func greet(alias string) upstreamtest.Handler {
 	return func(_ context.Context, c *upstreamtest.Call) upstreamtest.Result {
 		if c.Name != "greet" {
-			return upstreamtest.Refuse(-32602, "there is no prompt "+c.Name)
+			return upstreamtest.Refuse(-32602, "unknown prompt "+c.Name)
 		}
 		who := ""
 		if arguments, err := rawjson.ParseObject(c.Arguments, rawjson.Lenient); err == nil {
@@ -64,38 +64,37 @@ func greet(alias string) upstreamtest.Handler {
 	}
 }
 
-// The form that askTool has filled in, and the state that it gives out where a
-// client carries state.
+// The form that elicitingTool elicits, and its request state for stateless clients.
 const (
-	nameForm = `{"message":"What is your name?","requestedSchema":{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}}`
-	askState = "asked for the name"
+	nameForm    = `{"message":"What is your name?","requestedSchema":{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}}`
+	elicitState = "name requested"
 )
 
-// askTool returns a tool that asks the client for a name, in the way of the
-// revision that is spoken, and answers with it.
-func askTool() upstreamtest.Tool {
+// elicitingTool returns a tool that elicits a name, as the negotiated revision
+// prescribes, and returns it.
+func elicitingTool() upstreamtest.Tool {
 	return upstreamtest.Tool{
 		Definition: `{"name":"ask","description":"Asks for a name and returns it.","inputSchema":{"type":"object"}}`,
 		Call: func(ctx context.Context, c *upstreamtest.Call) upstreamtest.Result {
 			if c.Era.Stateless() {
-				return askByResult(c)
+				return elicitByResult(c)
 			}
 			raw, err := c.Ask(ctx, "elicitation/create", []byte(nameForm))
 			if err != nil {
-				return upstreamtest.Failure("The client could not be asked: " + err.Error())
+				return upstreamtest.Failure("Elicitation failed: " + err.Error())
 			}
 			response, err := rawjson.ParseObject(raw, rawjson.Lenient)
 			if err != nil {
-				return upstreamtest.Failure("The client's answer is no object.")
+				return upstreamtest.Failure("The client's response must be an object.")
 			}
 			return given(response.Object("result"), raw)
 		},
 	}
 }
 
-// askByResult requires the input by a result (MCP 2026-07-28, "Multi
+// elicitByResult returns a result that requires the input (MCP 2026-07-28, "Multi
 // round-trip requests").
-func askByResult(c *upstreamtest.Call) upstreamtest.Result {
+func elicitByResult(c *upstreamtest.Call) upstreamtest.Result {
 	params, err := rawjson.ParseObject(c.Params, rawjson.Lenient)
 	if err != nil {
 		return upstreamtest.Refuse(-32602, "params must be an object")
@@ -103,16 +102,16 @@ func askByResult(c *upstreamtest.Call) upstreamtest.Result {
 	responses := params.Object("inputResponses")
 	if responses == nil {
 		return upstreamtest.JSON(`{"resultType":"input_required","inputRequests":{"who":{"method":"elicitation/create","params":` + nameForm +
-			`}},"requestState":"` + askState + `"}`)
+			`}},"requestState":"` + elicitState + `"}`)
 	}
-	if state, _ := params.String("requestState"); state != askState {
-		return upstreamtest.Refuse(-32602, "the request state is not the one that was given out")
+	if state, _ := params.String("requestState"); state != elicitState {
+		return upstreamtest.Refuse(-32602, "invalid request state")
 	}
 	return given(responses.Object("who"), responses.Bytes())
 }
 
-// given answers with the name in an elicitation's result; raw is what came
-// instead.
+// given returns the name in an elicitation result. raw is quoted in the error if
+// there is no name.
 func given(result *rawjson.Object, raw []byte) upstreamtest.Result {
 	name, ok := result.Object("content").String("name")
 	if !ok {

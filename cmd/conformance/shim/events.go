@@ -8,37 +8,36 @@ import (
 	"net/http"
 )
 
-// maxLineBytes bounds one line of an event stream: it holds the largest answer
-// that the gateway passes on.
+// maxLineBytes is the maximum size of a line of an event stream. It fits the
+// largest response that the gateway forwards.
 const maxLineBytes = 16 << 20
 
-var errLineTooLong = errors.New("a line of the event stream is too long")
+var errLineTooLong = errors.New("event stream line too long")
 
-// copyEvents passes an event stream on, event by event (WHATWG HTML, section
-// 9.2.6). Only the data of an event can change; comments and the fields id,
-// event and retry keep their bytes and their order around it. What ends the
-// stream is returned, nil for its proper end.
+// copyEvents forwards an event stream event by event (WHATWG HTML, section 9.2.6).
+// Only the data of events changes. Comments and the fields id, event and retry are
+// copied unchanged and in order. copyEvents returns nil at the end of the stream.
 func (n Names) copyEvents(w http.ResponseWriter, src io.Reader) error {
 	lines := bufio.NewReaderSize(src, 64<<10)
 	out := http.NewResponseController(w)
-	var data [][]byte // of the event that is being read
+	var data [][]byte // of the current event
 	for {
 		line, err := readLine(lines)
 		text := bytes.TrimRight(line, "\r\n")
 		switch {
-		case len(line) == 0: // the end of the stream
+		case len(line) == 0: // end of stream
 		case bytes.HasPrefix(text, []byte("data:")):
 			data = append(data, bytes.TrimPrefix(text[len("data:"):], []byte(" ")))
 		case len(text) > 0:
 			if _, err := w.Write(line); err != nil {
 				return err
 			}
-			if text[0] == ':' { // keeps the connection alive only when it arrives
+			if text[0] == ':' { // a keep-alive comment must be sent immediately
 				if err := out.Flush(); err != nil {
 					return err
 				}
 			}
-		default: // the end of an event
+		default: // end of an event
 			if err := n.writeData(w, data); err != nil {
 				return err
 			}
@@ -59,8 +58,7 @@ func (n Names) copyEvents(w http.ResponseWriter, src io.Reader) error {
 	}
 }
 
-// writeData writes the data lines of an event, whose lines together are one
-// message.
+// writeData writes the data lines of an event. Joined, they are one message.
 func (n Names) writeData(w io.Writer, data [][]byte) error {
 	if data == nil {
 		return nil
@@ -74,7 +72,7 @@ func (n Names) writeData(w io.Writer, data [][]byte) error {
 	return nil
 }
 
-// readLine returns the next line with its end, in memory of its own.
+// readLine returns a copy of the next line, including the line break.
 func readLine(r *bufio.Reader) ([]byte, error) {
 	var line []byte
 	for {

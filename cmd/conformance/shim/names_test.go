@@ -16,31 +16,31 @@ func names(t *testing.T) shim.Names {
 	return n
 }
 
-func TestAnAliasMustBeOneThatTheGatewayCanHave(t *testing.T) {
-	for alias, usable := range map[string]bool{"conf": true, "a_b": true, "": false, "a__b": false} {
-		if _, err := shim.NewNames(alias); (err == nil) != usable {
-			t.Errorf("NewNames(%q) gave %v", alias, err)
+func TestNewNamesValidatesAlias(t *testing.T) {
+	for alias, valid := range map[string]bool{"conf": true, "a_b": true, "": false, "a__b": false} {
+		if _, err := shim.NewNames(alias); (err == nil) != valid {
+			t.Errorf("NewNames(%q) = %v, want valid %t", alias, err, valid)
 		}
 	}
 }
 
-func TestRequestsCarryTheExportedName(t *testing.T) {
+func TestRequestExportsNames(t *testing.T) {
 	for _, c := range []struct{ name, in, want string }{
-		{"a tool", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"n":1e400}}}`,
+		{"tool", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"n":1e400}}}`,
 			`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"conf__echo","arguments":{"n":1e400}}}`},
-		{"a tool that begins with the separator", `{"method":"tools/call","params":{"name":"__x"}}`, `{"method":"tools/call","params":{"name":"conf____x"}}`},
-		{"a prompt", `{"method":"prompts/get","params":{"name":"p"}}`, `{"method":"prompts/get","params":{"name":"conf__p"}}`},
-		{"the completion of a prompt", `{"method":"completion/complete","params":{"ref":{"type":"ref/prompt","name":"p"},"argument":{}}}`,
+		{"tool starting with separator", `{"method":"tools/call","params":{"name":"__x"}}`, `{"method":"tools/call","params":{"name":"conf____x"}}`},
+		{"prompt", `{"method":"prompts/get","params":{"name":"p"}}`, `{"method":"prompts/get","params":{"name":"conf__p"}}`},
+		{"prompt completion", `{"method":"completion/complete","params":{"ref":{"type":"ref/prompt","name":"p"},"argument":{}}}`,
 			`{"method":"completion/complete","params":{"ref":{"type":"ref/prompt","name":"conf__p"},"argument":{}}}`},
-		{"the completion of a resource", `{"method":"completion/complete","params":{"ref":{"type":"ref/resource","name":"p"}}}`, ""},
-		{"a name that is no string", `{"method":"tools/call","params":{"name":7}}`, ""},
+		{"resource completion", `{"method":"completion/complete","params":{"ref":{"type":"ref/resource","name":"p"}}}`, ""},
+		{"name not a string", `{"method":"tools/call","params":{"name":7}}`, ""},
 		{"no name", `{"method":"tools/call","params":{}}`, ""},
 		{"no params", `{"method":"tools/call"}`, ""},
-		{"params that are no object", `{"method":"tools/call","params":[1]}`, ""},
+		{"params not an object", `{"method":"tools/call","params":[1]}`, ""},
 		{"another method", `{"method":"resources/read","params":{"name":"echo"}}`, ""},
 		{"broken JSON", `{"method":"tools/call"`, ""},
-		{"a batch", `[{"method":"tools/call","params":{"name":"echo"}}]`, ""},
-		{"an answer", `{"id":1,"result":{"name":"echo"}}`, ""},
+		{"batch", `[{"method":"tools/call","params":{"name":"echo"}}]`, ""},
+		{"response", `{"id":1,"result":{"name":"echo"}}`, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if c.want == "" {
@@ -53,15 +53,15 @@ func TestRequestsCarryTheExportedName(t *testing.T) {
 	}
 }
 
-func TestTheNameHeaderFollowsTheBody(t *testing.T) {
+func TestHeaderExportsName(t *testing.T) {
 	for _, c := range []struct{ name, method, value, want string }{
-		{"a tool", "tools/call", "echo", "conf__echo"},
-		{"a prompt", "prompts/get", "p", "conf__p"},
-		{"a resource", "resources/read", "file:///x", "file:///x"},
+		{"tool", "tools/call", "echo", "conf__echo"},
+		{"prompt", "prompts/get", "p", "conf__p"},
+		{"resource", "resources/read", "file:///x", "file:///x"},
 		{"no method header", "", "echo", "echo"},
-		{"wrapped", "tools/call", "=?base64?w6k=?=", "=?base64?Y29uZl9fw6k=?="},
-		{"wrapped and broken", "tools/call", "=?base64?!?=", "=?base64?!?="},
-		{"only the beginning of the wrapping", "tools/call", "=?base64?=", "conf__=?base64?="},
+		{"base64", "tools/call", "=?base64?w6k=?=", "=?base64?Y29uZl9fw6k=?="},
+		{"invalid base64", "tools/call", "=?base64?!?=", "=?base64?!?="},
+		{"incomplete sentinel", "tools/call", "=?base64?=", "conf__=?base64?="},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			h := http.Header{"Mcp-Name": {c.value}}
@@ -77,21 +77,21 @@ func TestTheNameHeaderFollowsTheBody(t *testing.T) {
 	h := http.Header{"Mcp-Method": {"tools/call"}}
 	names(t).Header(h)
 	if len(h) != 1 {
-		t.Errorf("a header without a name became %v", h)
+		t.Errorf("Header() without a name = %v, want it unchanged", h)
 	}
 }
 
-func TestListsCarryBareNamesOfTheAliasOnly(t *testing.T) {
+func TestResponseListsBareNames(t *testing.T) {
 	for _, c := range []struct{ name, in, want string }{
 		{"tools", `{"id":1,"result":{"tools":[{"name":"conf__a","x":1.0},{"name":"other__a"},{"name":"gateway_executeTool"},{"name":"conf____b"}],"nextCursor":"c"}}`,
 			`{"id":1,"result":{"tools":[{"name":"a","x":1.0},{"name":"__b"}],"nextCursor":"c"}}`},
 		{"prompts", `{"id":1,"result":{"prompts":[{"name":"conf__p"}]}}`, `{"id":1,"result":{"prompts":[{"name":"p"}]}}`},
-		{"what has no name is kept", `{"id":1,"result":{"tools":[{"title":"x"},7]}}`, `{"id":1,"result":{"tools":[{"title":"x"},7]}}`},
-		{"nothing left", `{"id":1,"result":{"tools":[{"name":"other__a"}]}}`, `{"id":1,"result":{"tools":[]}}`},
+		{"entries without name", `{"id":1,"result":{"tools":[{"title":"x"},7]}}`, `{"id":1,"result":{"tools":[{"title":"x"},7]}}`},
+		{"no matching entry", `{"id":1,"result":{"tools":[{"name":"other__a"}]}}`, `{"id":1,"result":{"tools":[]}}`},
 		{"capabilities", `{"id":1,"result":{"capabilities":{"tools":{}}}}`, ""},
-		{"an error", `{"id":1,"error":{"message":"no \"tools\""}}`, ""},
-		{"a request", `{"id":1,"method":"x","result":{"tools":[{"name":"conf__a"}]}}`, ""},
-		{"a notification", `{"method":"x","params":{"tools":[{"name":"conf__a"}]}}`, ""},
+		{"error", `{"id":1,"error":{"message":"no \"tools\""}}`, ""},
+		{"request", `{"id":1,"method":"x","result":{"tools":[{"name":"conf__a"}]}}`, ""},
+		{"notification", `{"method":"x","params":{"tools":[{"name":"conf__a"}]}}`, ""},
 		{"broken JSON", `{"id":1,"result":{"tools":[`, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -12,23 +12,23 @@ import (
 	"strings"
 )
 
-// Bounds of what is held in memory to be renamed, in bytes.
+// Maximum size of the bodies read into memory, in bytes.
 const (
 	maxRequestBytes = 16 << 20
 	maxAnswerBytes  = 64 << 20
 )
 
-// Options describe a proxy.
+// Options configures a proxy.
 type Options struct {
 	Target string      // the gateway's MCP endpoint, an absolute URL
-	Alias  string      // of the server whose bare names the suite knows
+	Alias  string      // of the server whose bare names the suite uses
 	Header http.Header // added to each request, such as Authorization
 }
 
-// Proxy passes HTTP requests to one MCP endpoint and renames tools and prompts
-// on the way. Everything else passes: other bytes of the bodies, headers,
-// status and the moment of each flush; when one side leaves, so does the
-// other. Close it when it is no longer used.
+// Proxy forwards HTTP requests to one MCP endpoint and renames tools and prompts.
+// Everything else is forwarded unchanged: the rest of the bodies, headers, status
+// and the time of each flush. When one side closes the connection, so does the
+// proxy on the other side. The caller must call Close.
 type Proxy struct {
 	names  Names
 	target *url.URL
@@ -36,7 +36,7 @@ type Proxy struct {
 	client *http.Client
 }
 
-// New returns a proxy, or an error that says which option is unusable.
+// New returns a proxy. It returns an error for an invalid target or alias.
 func New(o Options) (*Proxy, error) {
 	names, err := NewNames(o.Alias)
 	if err != nil {
@@ -44,7 +44,7 @@ func New(o Options) (*Proxy, error) {
 	}
 	target, err := url.Parse(o.Target)
 	if err != nil || target.Host == "" || target.Scheme != "http" && target.Scheme != "https" {
-		return nil, fmt.Errorf("the target must be an http URL with a host, not %q", o.Target)
+		return nil, fmt.Errorf("invalid target %q: want an http or https URL with a host", o.Target)
 	}
 	return &Proxy{
 		names: names, target: target, header: o.Header,
@@ -55,16 +55,16 @@ func New(o Options) (*Proxy, error) {
 	}, nil
 }
 
-// Close closes the connections to the gateway that are not in use.
+// Close closes idle connections to the gateway.
 func (p *Proxy) Close() { p.client.CloseIdleConnections() }
 
-// perHop are headers that belong to one connection or are computed anew (RFC
-// 9110 section 7.6.1). Bodies are not compressed, so that they can be read.
+// perHop lists headers that apply to one connection or are recomputed (RFC 9110
+// section 7.6.1). Accept-Encoding is dropped so that bodies are not compressed.
 var perHop = [...]string{
 	"Connection", "Keep-Alive", "Proxy-Connection", "Te", "Trailer", "Transfer-Encoding", "Upgrade", "Content-Length", "Accept-Encoding",
 }
 
-// ServeHTTP passes a request to the endpoint, whatever its path.
+// ServeHTTP forwards a request with any path to the endpoint.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxRequestBytes))
 	if err != nil {
@@ -104,8 +104,8 @@ func (p *Proxy) forward(r *http.Request, body []byte) (*http.Response, error) {
 	for _, name := range perHop {
 		out.Header.Del(name)
 	}
-	// The proxy's own address stands for the gateway's. A foreign Host or
-	// Origin is a test of DNS rebinding, so the gateway must see it.
+	// Replace the proxy's own address with the gateway's. Keep any other Host or
+	// Origin: with it, the suite tests protection from DNS rebinding.
 	if !isOwn(r, r.Host) {
 		out.Host = r.Host
 	}
@@ -119,8 +119,7 @@ func (p *Proxy) forward(r *http.Request, body []byte) (*http.Response, error) {
 	return p.client.Do(out)
 }
 
-// isOwn reports whether hostport is how a client on this machine names the
-// listener that r came in by.
+// isOwn reports whether hostport is an address of the listener that accepted r.
 func isOwn(r *http.Request, hostport string) bool {
 	local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
 	if !ok {
@@ -131,8 +130,8 @@ func isOwn(r *http.Request, hostport string) bool {
 	return err == nil && port == own && (host == "localhost" || host == "127.0.0.1" || host == "::1")
 }
 
-// reply passes the gateway's answer on. One that breaks off breaks off here
-// too, or it would look complete.
+// reply forwards the gateway's response. If the response is truncated, reply
+// closes the client's connection, so that it doesn't look complete.
 func (p *Proxy) reply(w http.ResponseWriter, answer *http.Response) {
 	kind, _, _ := strings.Cut(answer.Header.Get("Content-Type"), ";")
 	var err error
@@ -146,7 +145,7 @@ func (p *Proxy) reply(w http.ResponseWriter, answer *http.Response) {
 		var body []byte
 		body, err = io.ReadAll(io.LimitReader(answer.Body, maxAnswerBytes+1))
 		if err == nil && len(body) > maxAnswerBytes {
-			err = errors.New("the answer is too large")
+			err = errors.New("response too large")
 		}
 		if err == nil {
 			w.WriteHeader(answer.StatusCode)
@@ -161,7 +160,7 @@ func (p *Proxy) reply(w http.ResponseWriter, answer *http.Response) {
 	}
 }
 
-// cut closes the connection of an answer in the middle.
+// cut closes the connection in the middle of a response.
 func cut(w http.ResponseWriter) {
 	if conn, _, err := http.NewResponseController(w).Hijack(); err == nil {
 		_ = conn.Close()

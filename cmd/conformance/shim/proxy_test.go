@@ -16,8 +16,8 @@ import (
 
 const patience = 10 * time.Second
 
-// stand starts a gateway that answers with handler and a proxy before it, and
-// returns the proxy's URL.
+// stand starts a gateway with this handler and a proxy in front of it. It returns
+// the proxy's URL.
 func stand(t *testing.T, handler http.HandlerFunc) string {
 	t.Helper()
 	gateway := httptest.NewServer(handler)
@@ -36,13 +36,13 @@ func stand(t *testing.T, handler http.HandlerFunc) string {
 	t.Cleanup(func() {
 		cancel()
 		if err := <-ended; err != nil {
-			t.Errorf("Serve ended with %v", err)
+			t.Errorf("Serve() = %v, want nil", err)
 		}
 	})
 	return "http://" + listener.Addr().String()
 }
 
-// send makes a request on a connection of its own.
+// send sends a request on its own connection.
 func send(t *testing.T, method, url, body string, header ...string) *http.Response {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -66,7 +66,7 @@ func send(t *testing.T, method, url, body string, header ...string) *http.Respon
 	return response
 }
 
-func TestARequestReachesTheEndpointRenamedAndComplete(t *testing.T) {
+func TestProxyRenamesAndForwards(t *testing.T) {
 	var seen *http.Request
 	var body string
 	url := stand(t, func(w http.ResponseWriter, r *http.Request) {
@@ -79,30 +79,30 @@ func TestARequestReachesTheEndpointRenamedAndComplete(t *testing.T) {
 	})
 	response := send(t, http.MethodPost, url+"/any?q=1", `{"method":"tools/call","params":{"name":"a"}}`, "Mcp-Method", "tools/call", "Mcp-Name", "a", "X-Mine", "1")
 	defer func() { _ = response.Body.Close() }()
-	answer, err := io.ReadAll(response.Body)
+	content, err := io.ReadAll(response.Body)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := string(answer), `{"id":1,"result":{"tools":[{"name":"a"}]}}`; got != want {
-		t.Errorf("answer %s, want %s", got, want)
+	if got, want := string(content), `{"id":1,"result":{"tools":[{"name":"a"}]}}`; got != want {
+		t.Errorf("response = %s, want %s", got, want)
 	}
 	if response.StatusCode != http.StatusTeapot || response.Header.Get("X-Own") != "kept" {
-		t.Errorf("status %d, header %v", response.StatusCode, response.Header)
+		t.Errorf("status %d, header %v, want 418 and X-Own: kept", response.StatusCode, response.Header)
 	}
 	if want := `{"method":"tools/call","params":{"name":"conf__a"}}`; body != want {
-		t.Errorf("the endpoint got %s, want %s", body, want)
+		t.Errorf("gateway received %s, want %s", body, want)
 	}
-	if got := seen.URL.String(); got != "/v1/mcp/demo/request?q=1" {
-		t.Errorf("the endpoint was asked at %s", got)
+	if got, want := seen.URL.String(), "/v1/mcp/demo/request?q=1"; got != want {
+		t.Errorf("gateway received URL %s, want %s", got, want)
 	}
 	for name, want := range map[string]string{"Authorization": "Bearer key", "Mcp-Name": "conf__a", "X-Mine": "1"} {
 		if got := seen.Header.Get(name); got != want {
-			t.Errorf("the endpoint got %s: %q, want %q", name, got, want)
+			t.Errorf("gateway received %s: %q, want %q", name, got, want)
 		}
 	}
 }
 
-func TestOnlyTheShimsOwnAddressIsReplaced(t *testing.T) {
+func TestProxyReplacesOwnAddressOnly(t *testing.T) {
 	type addresses struct{ host, origin string }
 	seen := make(chan addresses, 1)
 	url := stand(t, func(_ http.ResponseWriter, r *http.Request) { seen <- addresses{r.Host, r.Header.Get("Origin")} })
@@ -112,16 +112,16 @@ func TestOnlyTheShimsOwnAddressIsReplaced(t *testing.T) {
 	_ = send(t, http.MethodGet, url, "", "Origin", "http://localhost:"+port).Body.Close()
 	got := <-seen
 	if got.host == own || got.origin != "http://"+got.host {
-		t.Errorf("the shim's own address arrived as %+v", got)
+		t.Errorf("own address forwarded as %+v, want the gateway's", got)
 	}
-	foreign := addresses{"evil.example.com", "http://evil.example.com"}
-	_ = send(t, http.MethodGet, url, "", "Host", foreign.host, "Origin", foreign.origin).Body.Close()
-	if got := <-seen; got != foreign {
-		t.Errorf("a foreign address arrived as %+v", got)
+	other := addresses{"evil.example.com", "http://evil.example.com"}
+	_ = send(t, http.MethodGet, url, "", "Host", other.host, "Origin", other.origin).Body.Close()
+	if got := <-seen; got != other {
+		t.Errorf("other address forwarded as %+v, want %+v", got, other)
 	}
 }
 
-func TestEventsPassAtOnceAndOnlyTheirDataChanges(t *testing.T) {
+func TestProxyStreamsEvents(t *testing.T) {
 	next := make(chan struct{})
 	url := stand(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
@@ -157,11 +157,11 @@ func TestEventsPassAtOnceAndOnlyTheirDataChanges(t *testing.T) {
 	expect("event: message\r\n", `data: {"id":1,`+"\n", `data: "result":{"tools":[{"name":"a"}]}}`+"\n", "\r\n")
 	next <- struct{}{}
 	if rest, err := io.ReadAll(lines); err != nil || len(rest) != 0 {
-		t.Errorf("an event without its end arrived as %q, %v", rest, err)
+		t.Errorf("incomplete event forwarded as %q, %v, want nothing", rest, err)
 	}
 }
 
-func TestTheGatewayLearnsThatTheClientLeft(t *testing.T) {
+func TestClientDisconnectReachesGateway(t *testing.T) {
 	left := make(chan struct{})
 	url := stand(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
@@ -174,11 +174,11 @@ func TestTheGatewayLearnsThatTheClientLeft(t *testing.T) {
 	select {
 	case <-left:
 	case <-time.After(patience):
-		t.Error("the stream to the gateway stayed open")
+		t.Error("stream to the gateway is still open")
 	}
 }
 
-func TestAnAnswerThatBreaksOffBreaksOffHereToo(t *testing.T) {
+func TestTruncatedResponse(t *testing.T) {
 	for _, kind := range []string{"application/json", "text/event-stream", "text/plain"} {
 		t.Run(kind, func(t *testing.T) {
 			url := stand(t, func(w http.ResponseWriter, _ *http.Request) {
@@ -203,13 +203,13 @@ func TestAnAnswerThatBreaksOffBreaksOffHereToo(t *testing.T) {
 				_ = response.Body.Close()
 			}
 			if err == nil {
-				t.Error("the answer looked complete")
+				t.Error("truncated response looks complete")
 			}
 		})
 	}
 }
 
-func TestUnusableOptionsAreRefused(t *testing.T) {
+func TestNewErrors(t *testing.T) {
 	for _, o := range []shim.Options{
 		{Alias: "conf"},
 		{Alias: "conf", Target: "/v1/mcp/demo/request"},
@@ -217,12 +217,12 @@ func TestUnusableOptionsAreRefused(t *testing.T) {
 		{Alias: "", Target: "http://127.0.0.1/"},
 	} {
 		if _, err := shim.New(o); err == nil {
-			t.Errorf("%+v was accepted", o)
+			t.Errorf("New(%+v) = nil error", o)
 		}
 	}
 }
 
-func TestAnUnreachableGatewayIsABadGateway(t *testing.T) {
+func TestUnreachableGateway(t *testing.T) {
 	url := stand(t, func(w http.ResponseWriter, _ *http.Request) {
 		conn, _, err := http.NewResponseController(w).Hijack()
 		if err == nil {

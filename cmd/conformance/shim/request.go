@@ -8,11 +8,10 @@ import (
 	"mcpgateway/services/rawjson"
 )
 
-// Request returns a message of a client with the gateway's names in it:
-// params.name of tools/call and prompts/get, params.ref.name of
-// completion/complete on a prompt. Whatever it cannot read (batches, broken
-// JSON, a name that is no string) comes back as it is, because the gateway is
-// to judge it.
+// Request returns a client message with exported names: params.name of tools/call
+// and prompts/get, and params.ref.name of completion/complete for a prompt. It
+// returns anything invalid (batches, invalid JSON, a name that isn't a string)
+// unchanged, so that the gateway rejects it.
 func (n Names) Request(body []byte) []byte {
 	message, err := rawjson.ParseObject(body, rawjson.Lenient)
 	if err != nil {
@@ -40,7 +39,7 @@ func (n Names) Request(body []byte) []byte {
 	return message.Bytes()
 }
 
-// export renames the member "name"; false when it is no string.
+// export renames the member "name". It returns false if that isn't a string.
 func (n Names) export(o *rawjson.Object) bool {
 	bare, ok := o.String("name")
 	if ok {
@@ -49,16 +48,16 @@ func (n Names) export(o *rawjson.Object) bool {
 	return ok
 }
 
-// A header value that a header cannot carry faithfully is wrapped like this
-// (MCP 2026-07-28, "Value encoding").
+// Sentinels around a base64-encoded header value (MCP 2026-07-28, "Value
+// encoding").
 const (
 	sentinelStart = "=?base64?"
 	sentinelEnd   = "?="
 )
 
-// Header renames the Mcp-Name header of tools/call and prompts/get. A wrapped
-// value stays wrapped; one that cannot be unwrapped stays broken, as a suite
-// sends it to see it refused.
+// Header renames the Mcp-Name header of tools/call and prompts/get. An encoded
+// value stays encoded. A value with invalid base64 is unchanged: suites send it to
+// test that the gateway rejects it.
 func (n Names) Header(h http.Header) {
 	method, value := h.Get("Mcp-Method"), h.Get("Mcp-Name")
 	if value == "" || method != "tools/call" && method != "prompts/get" {

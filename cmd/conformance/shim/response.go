@@ -6,9 +6,9 @@ import (
 	"mcpgateway/services/rawjson"
 )
 
-// Response returns a message of the gateway with bare names in the lists
-// result.tools and result.prompts. Entries of other servers and of the gateway
-// itself are left out of them. Anything else comes back byte for byte.
+// Response returns a gateway message with bare names in result.tools and
+// result.prompts. It removes the entries of other servers and built-in tools from
+// these lists. Other messages are returned unchanged.
 func (n Names) Response(body []byte) []byte {
 	if !bytes.Contains(body, []byte(`"tools"`)) && !bytes.Contains(body, []byte(`"prompts"`)) {
 		return body
@@ -35,7 +35,7 @@ func (n Names) Response(body []byte) []byte {
 	return message.Bytes()
 }
 
-// list renames the entries of a raw array; false when it is none.
+// list renames the entries of a JSON array. It returns false if raw isn't an array.
 func (n Names) list(raw []byte) ([]byte, bool) {
 	if rawjson.Kind(raw) != '[' {
 		return nil, false
@@ -57,8 +57,8 @@ func (n Names) list(raw []byte) ([]byte, bool) {
 	return append(out, ']'), true
 }
 
-// entry renames one entry; nil when it belongs to somebody else. What has no
-// name is kept, because a suite is to complain about it.
+// entry renames one entry. It returns nil for an entry of another server. An entry
+// without a name is unchanged, so that the suite reports it.
 func (n Names) entry(raw []byte) []byte {
 	if rawjson.Kind(raw) != '{' {
 		return raw

@@ -10,19 +10,18 @@ import (
 	"time"
 )
 
-// headerTimeout bounds how long a client may take to send a request's header.
+// headerTimeout limits the time to read a request's header.
 const headerTimeout = 10 * time.Second
 
-// Serve answers the connections of listener with p until ctx ends, then cuts
-// what is still open. It owns the listener. The error is nil when ctx ended
-// it.
+// Serve serves p on listener until ctx is done. Then it closes the listener and
+// all connections and returns nil.
 func Serve(ctx context.Context, listener net.Listener, p *Proxy) error {
 	server := &http.Server{
 		Handler:           p,
 		ReadHeaderTimeout: headerTimeout,
-		ErrorLog:          log.New(io.Discard, "", 0), // answers that break off are passed on as such
+		ErrorLog:          log.New(io.Discard, "", 0), // truncated responses are expected
 	}
-	stop := context.AfterFunc(ctx, func() { _ = server.Close() }) // streams have no end to wait for
+	stop := context.AfterFunc(ctx, func() { _ = server.Close() }) // don't wait: streams don't end on their own
 	defer stop()
 	defer p.Close()
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {

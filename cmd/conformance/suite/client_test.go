@@ -15,17 +15,17 @@ var loopback []byte
 
 const (
 	loopbackFile = "loopback.mjs"
-	// driverCommand is what the suite splits at spaces and starts in the
-	// run's folder, so no path with a space can be in it.
+	// driverCommand is relative to the run's folder, because the suite splits it at
+	// spaces.
 	driverCommand = "./" + driverName + " client"
 	driverName    = "driver"
 )
 
-// prepareClient puts into the run's folder what the suites need there: the
-// client under test is the program driver.
+// prepareClient writes the preload script and a link to driver, the client under
+// test, into the run's folder.
 func (r *runner) prepareClient(driver string) error {
 	if _, err := os.Stat(filepath.Join(r.modules, string(Release02))); err != nil {
-		return fmt.Errorf("the suites are not installed, run make deps: %w", err)
+		return fmt.Errorf("suites not installed, run make deps: %w", err)
 	}
 	if err := os.WriteFile(filepath.Join(r.folder, loopbackFile), loopback, 0o600); err != nil {
 		return err
@@ -33,7 +33,7 @@ func (r *runner) prepareClient(driver string) error {
 	return os.Symlink(driver, filepath.Join(r.folder, driverName))
 }
 
-// lastLine returns the last line with text in it.
+// lastLine returns the last non-blank line.
 func lastLine(s string) string {
 	lines := strings.Split(strings.TrimSpace(s), "\n")
 	return lines[len(lines)-1]

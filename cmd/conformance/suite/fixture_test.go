@@ -12,16 +12,16 @@ import (
 )
 
 const (
-	// fixturePackage is the Go SDK's server for conformance suites.
+	// fixturePackage is the Go SDK's conformance server.
 	fixturePackage = "github.com/modelcontextprotocol/go-sdk/conformance/everything-server"
 	fixtureLimit   = 30 * time.Second
-	// maxPortAttempts is how often a fixture is started anew because another
-	// program took its port first.
+	// maxPortAttempts is the maximum number of starts of a fixture: another program
+	// can take its port first.
 	maxPortAttempts = 5
 )
 
-// startFixture starts the Go SDK's conformance server, with sessions or
-// without (revision 2026-07-28), and returns it with its URL.
+// startFixture starts the Go SDK's conformance server and returns it with its URL.
+// A stateless server has no sessions (revision 2026-07-28).
 func startFixture(ctx context.Context, binary, folder string, stateless bool) (*stage.Process, string, error) {
 	for attempt := 1; ; attempt++ {
 		address, err := stage.FreeAddress(ctx)
@@ -35,7 +35,7 @@ func startFixture(ctx context.Context, binary, folder string, stateless bool) (*
 		if err != nil {
 			return nil, "", err
 		}
-		err = stage.Eventually(ctx, fixtureLimit, "the fixture listens", func(ctx context.Context) error { return accepts(ctx, address) }, p)
+		err = stage.Eventually(ctx, fixtureLimit, "wait for the fixture", func(ctx context.Context) error { return accepts(ctx, address) }, p)
 		if err == nil {
 			return p, "http://" + address, nil
 		}
@@ -46,7 +46,7 @@ func startFixture(ctx context.Context, binary, folder string, stateless bool) (*
 	}
 }
 
-// accepts returns nil when something listens on address.
+// accepts returns nil if a server listens on address.
 func accepts(ctx context.Context, address string) error {
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
 	if err != nil {

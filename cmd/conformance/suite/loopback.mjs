@@ -1,5 +1,6 @@
-// Preloaded into a conformance suite: the servers that it starts for a client
-// under test would listen on every interface. Clients are told "localhost".
+// Preloaded into a conformance suite. Makes the servers that the suite starts for a
+// client under test listen on the loopback interface only. The suite passes
+// "localhost" URLs to clients.
 import dns from "node:dns";
 import { Server } from "node:net";
 
@@ -13,8 +14,8 @@ Server.prototype.listen = function (port, ...rest) {
   return listen.call(this, { host, port }, ...rest.filter((argument) => typeof argument === "function"));
 };
 
-// A server with a host looks it up before it listens. The suite asks for its
-// port at once, so the answer must not come later.
+// A server with a host resolves it before it listens. The suite reads the port
+// synchronously, so the lookup must be synchronous too.
 const lookup = dns.lookup;
 dns.lookup = function (name, ...rest) {
   if (name !== host) {

@@ -15,27 +15,27 @@ import (
 	"testing"
 )
 
-// Scenario is the outcome of one scenario, in checks.
+// Scenario is the result of one scenario: its numbers of checks.
 type Scenario struct {
 	Name           string
 	Passed, Failed int
-	Unscored       string   // why it is not scored; empty when it is
-	Problems       []string // what the failed checks say
+	Unscored       string   // reason for not scoring it; empty if it is scored
+	Problems       []string // messages of the failed checks
 }
 
-// Result is the outcome of a set.
+// Result is the result of a set.
 type Result struct {
 	Set       Set
 	Scenarios []Scenario
 	Err       error // the set could not be run
 }
 
-// Tally is the sum over scenarios.
+// Tally is a sum over scenarios.
 type Tally struct {
-	Scenarios int // in which no check failed and one passed
-	Of        int
-	Passed    int
-	Failed    int
+	Scenarios int // without failed checks and with at least one passed check
+	Of        int // all scenarios
+	Passed    int // checks
+	Failed    int // checks
 }
 
 func (t *Tally) add(s *Scenario) {
@@ -47,7 +47,7 @@ func (t *Tally) add(s *Scenario) {
 	}
 }
 
-// Tallies returns the sums over the scored scenarios and over the others.
+// Tallies returns the sums over the scored and the unscored scenarios.
 func (r *Result) Tallies() (scored, unscored Tally) {
 	for i := range r.Scenarios {
 		if s := &r.Scenarios[i]; s.Unscored == "" {
@@ -59,15 +59,15 @@ func (r *Result) Tallies() (scored, unscored Tally) {
 	return scored, unscored
 }
 
-// Met reports whether the set shows what is expected of it.
+// Met reports whether the result meets the set's expectations.
 func (r *Result) Met() bool {
 	scored, unscored := r.Tallies()
 	want := r.Set.Want
 	return r.Err == nil && scored.Failed == 0 && scored.Scenarios >= want.Scenarios && scored.Passed >= want.Checks && unscored.Passed >= want.Unscored
 }
 
-// report logs what the set showed, and the problems of the scenarios that
-// failed. The test fails when the set is not met.
+// report logs the result and the problems of failed scenarios. It fails the test if
+// the result doesn't meet the set's expectations.
 func (r *Result) report(t *testing.T) {
 	t.Helper()
 	for _, s := range r.Scenarios {
@@ -81,7 +81,7 @@ func (r *Result) report(t *testing.T) {
 	scored, unscored := r.Tallies()
 	t.Logf("%d of %d scenarios, checks %d/%d; not scored %d/%d", scored.Scenarios, scored.Of, scored.Passed, scored.Failed, unscored.Passed, unscored.Failed)
 	if !r.Met() {
-		t.Errorf("expected are %+v and no failure: %v", r.Set.Want, r.Err)
+		t.Errorf("want at least %+v and no failure; error: %v", r.Set.Want, r.Err)
 	}
 }
 
@@ -90,11 +90,11 @@ var (
 	reasonLine  = regexp.MustCompile(`^  [✓✗] (\S+) \(([^)]+)\)$`)
 )
 
-// parseSummary reads what a suite prints at the end of a run.
+// parseSummary parses the summary that a suite prints at the end of a run.
 func parseSummary(out string) ([]Scenario, error) {
 	_, summary, found := strings.Cut(out, "SUMMARY ===")
 	if !found {
-		return nil, errors.New("the suite printed no summary")
+		return nil, errors.New("suite printed no summary")
 	}
 	var all []Scenario
 	index := map[string]int{}
@@ -111,12 +111,12 @@ func parseSummary(out string) ([]Scenario, error) {
 		}
 	}
 	if len(all) == 0 {
-		return nil, errors.New("the suite ran no scenario")
+		return nil, errors.New("suite ran no scenario")
 	}
 	return all, nil
 }
 
-// check is what a suite stores of one check, as far as it is used.
+// check holds the used fields of a check in a suite's results.
 type check struct {
 	ID           string `json:"id"`
 	Name         string `json:"name"`
@@ -125,10 +125,10 @@ type check struct {
 	ErrorMessage string `json:"errorMessage"`
 }
 
-// resultFolder is how a suite names the folder of a scenario's results.
+// resultFolder matches the name of a folder with a scenario's results.
 var resultFolder = regexp.MustCompile(`^(?:server-)?(.+)-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-\d{3}Z$`)
 
-// readChecks returns what the suite stored below folder, by scenario.
+// readChecks reads the suite's results in folder. It returns them by scenario.
 func readChecks(folder string) (map[string]*Scenario, error) {
 	all := map[string]*Scenario{}
 	err := filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
@@ -141,7 +141,7 @@ func readChecks(folder string) (map[string]*Scenario, error) {
 		}
 		m := resultFolder.FindStringSubmatch(filepath.ToSlash(relative))
 		if m == nil {
-			return fmt.Errorf("results in a folder with an unexpected name, %s", relative)
+			return fmt.Errorf("results in a folder with an unexpected name: %s", relative)
 		}
 		raw, err := os.ReadFile(path)
 		if err != nil {
@@ -154,13 +154,13 @@ func readChecks(folder string) (map[string]*Scenario, error) {
 		all[m[1]] = count(m[1], checks)
 		return nil
 	})
-	if errors.Is(err, fs.ErrNotExist) { // no scenario got far enough
+	if errors.Is(err, fs.ErrNotExist) { // no scenario stored results
 		err = nil
 	}
 	return all, err
 }
 
-// count returns the outcome of a scenario's checks.
+// count counts the checks of a scenario.
 func count(name string, checks []check) *Scenario {
 	s := &Scenario{Name: name}
 	for _, c := range checks {
@@ -169,11 +169,11 @@ func count(name string, checks []check) *Scenario {
 			s.Passed++
 		case "FAILURE":
 			s.Failed++
-			said := c.ErrorMessage
-			if said == "" {
-				said = c.Description
+			problem := c.ErrorMessage
+			if problem == "" {
+				problem = c.Description
 			}
-			s.Problems = append(s.Problems, c.ID+": "+said)
+			s.Problems = append(s.Problems, c.ID+": "+problem)
 		}
 	}
 	return s

@@ -17,22 +17,22 @@ import (
 )
 
 const (
-	// alias of the upstream in every project.
+	// alias is the alias of the upstream in every project.
 	alias = "conf"
-	// setLimit bounds one run of a suite. A scenario has 30 seconds by the
-	// suite's own limit.
+	// setLimit is the timeout of one run of a suite. The suite's own timeout of a
+	// scenario is 30 seconds.
 	setLimit = 15 * time.Minute
 )
 
-// runner is what the sets need.
+// runner runs sets.
 type runner struct {
 	modules   string            // the node_modules with the suites
-	folder    string            // for everything that a run writes
+	folder    string            // for all files of a run
 	endpoints map[string]string // project -> URL of its shim
 }
 
-// TestSuites runs every set through a gateway or against the upstream client.
-// -v tells what each showed, and -run chooses: -run 'TestSuites/client.*'.
+// TestSuites runs every set through a gateway or against the upstream client. With
+// -v it logs the results. To select sets, use -run 'TestSuites/client.*'.
 func TestSuites(t *testing.T) {
 	modules, err := filepath.Abs(filepath.Join("..", "..", "..", "node_modules"))
 	if err != nil {
@@ -63,8 +63,8 @@ func TestSuites(t *testing.T) {
 	}
 }
 
-// prepareGateway starts the upstreams, the gateway and a shim for each
-// project. What it started is ended by stop, also after an error.
+// prepareGateway starts the upstreams, the gateway and a shim for each project. The
+// caller must call stop, also after an error.
 func (r *runner) prepareGateway(ctx context.Context) (stop func(), err error) {
 	var stops []func()
 	stop = func() {
@@ -114,7 +114,7 @@ func (r *runner) prepareGateway(ctx context.Context) (stop func(), err error) {
 	return stop, nil
 }
 
-// startShim serves a project under the upstream's bare names.
+// startShim serves a project with the upstream's bare names.
 func (r *runner) startShim(ctx context.Context, project, endpoint, key string) (stop func(), err error) {
 	proxy, err := shim.New(shim.Options{Target: endpoint, Alias: alias, Header: http.Header{"Authorization": {"Bearer " + key}}})
 	if err != nil {
@@ -128,7 +128,7 @@ func (r *runner) startShim(ctx context.Context, project, endpoint, key string) (
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		_ = shim.Serve(ctx, listener, proxy) // a suite that finds nobody there tells
+		_ = shim.Serve(ctx, listener, proxy) // the suite reports a shim that doesn't listen
 	}()
 	r.endpoints[project] = "http://" + listener.Addr().String() + "/mcp"
 	return func() {
@@ -153,7 +153,7 @@ func (r *runner) run(ctx context.Context, set Set) Result {
 	return result
 }
 
-// runAll runs a set whose scenarios the suite chooses.
+// runAll runs a set whose scenarios the suite selects.
 func (r *runner) runAll(ctx context.Context, set Set, folder string) ([]Scenario, error) {
 	done, err := r.suite(ctx, set.Release, folder, append(set.Arguments, r.under(set)...))
 	if err != nil {
@@ -161,7 +161,7 @@ func (r *runner) runAll(ctx context.Context, set Set, folder string) ([]Scenario
 	}
 	scenarios, err := parseSummary(done.Stdout)
 	if err != nil {
-		return nil, fmt.Errorf("%w; it ended with status %d:\n%s%s", err, done.Status, done.Stdout, done.Stderr)
+		return nil, fmt.Errorf("%w; exit status %d:\n%s%s", err, done.Status, done.Stdout, done.Stderr)
 	}
 	stored, err := readChecks(folder)
 	if err != nil {
@@ -171,13 +171,13 @@ func (r *runner) runAll(ctx context.Context, set Set, folder string) ([]Scenario
 		if s := stored[scenarios[i].Name]; s != nil {
 			scenarios[i].Problems = s.Problems
 		} else {
-			scenarios[i].Problems = []string{"the suite could not run it"}
+			scenarios[i].Problems = []string{"the suite did not run it"}
 		}
 	}
 	return scenarios, nil
 }
 
-// runEach runs the set's own scenarios, each by itself.
+// runEach runs the set's scenarios one by one.
 func (r *runner) runEach(ctx context.Context, set Set, folder string) ([]Scenario, error) {
 	var scenarios []Scenario
 	for _, name := range set.Scenarios {
@@ -192,14 +192,14 @@ func (r *runner) runEach(ctx context.Context, set Set, folder string) ([]Scenari
 		}
 		s := stored[name]
 		if s == nil {
-			s = &Scenario{Name: name, Failed: 1, Problems: []string{fmt.Sprintf("the suite ended with status %d: %s", done.Status, lastLine(done.Stderr))}}
+			s = &Scenario{Name: name, Failed: 1, Problems: []string{fmt.Sprintf("suite failed with exit status %d: %s", done.Status, lastLine(done.Stderr))}}
 		}
 		scenarios = append(scenarios, *s)
 	}
 	return scenarios, nil
 }
 
-// under returns the arguments that name what is tested.
+// under returns the arguments that select the client or server under test.
 func (r *runner) under(set Set) []string {
 	if set.Project == "" {
 		return []string{"--command", driverCommand}
@@ -207,7 +207,8 @@ func (r *runner) under(set Set) []string {
 	return []string{"--url", r.endpoints[set.Project]}
 }
 
-// suite runs a release of the suite to its end, on this machine only.
+// suite runs a release of the suite. The preload script restricts it to the
+// loopback interface.
 func (r *runner) suite(ctx context.Context, version Release, folder string, arguments []string) (stage.Outcome, error) {
 	preload := filepath.Join(r.folder, loopbackFile)
 	return stage.Run(ctx, stage.Program{

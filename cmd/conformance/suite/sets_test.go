@@ -1,35 +1,33 @@
 //go:build conformance
 
-// Package suite runs the official MCP conformance suites against a gateway and
-// against the gateway's upstream client, and compares the outcome with what is
-// expected.
+// Package suite runs the official MCP conformance suites against a gateway and its
+// upstream client, and checks the results against minimum expectations.
 package suite
 
-// Release is a published release of the suite, by the name that package.json
-// gives it.
+// Release is a published release of the suite, by its name in package.json.
 type Release string
 
-// The releases that are used.
+// Releases of the suite.
 const (
 	Release01 Release = "conformance-0.1"
 	Release02 Release = "conformance-0.2"
 )
 
-// Set is one run of a suite and what it must show.
+// Set is one run of a suite with its expected results.
 type Set struct {
 	Name    string
 	Release Release
-	// Project is that of the gateway whose endpoint is tested; without one
-	// the upstream client is.
+	// Project is the gateway's project under test. If empty, the upstream client is
+	// tested.
 	Project string
-	// Arguments choose the scenarios. With Scenarios, each of them runs by
-	// itself with these arguments.
+	// Arguments select the scenarios. If Scenarios is set, each scenario runs
+	// separately with these arguments.
 	Arguments []string
 	Scenarios []string
 	Want      Want
 }
 
-// role returns what the suite calls what is tested.
+// role returns the suite's name for the role under test.
 func (s *Set) role() string {
 	if s.Project == "" {
 		return "client"
@@ -37,22 +35,21 @@ func (s *Set) role() string {
 	return "server"
 }
 
-// Want is the least that a set must show. None of what is scored may fail.
+// Want is the minimum result of a set. No scored check may fail.
 type Want struct {
-	Scenarios int // scored ones
-	Checks    int // that pass in scored scenarios
-	Unscored  int // checks that pass in scenarios that are run but not scored
+	Scenarios int // scored scenarios
+	Checks    int // passed checks of scored scenarios
+	Unscored  int // passed checks of unscored scenarios
 }
 
-// Projects of the gateway, by the upstream that stands behind each.
+// Projects of the gateway. Each has one upstream.
 const (
 	stateful  = "stateful"  // the Go SDK's fixture with sessions
-	stateless = "stateless" // the same without, revision 2026-07-28
+	stateless = "stateless" // the Go SDK's fixture without sessions, revision 2026-07-28
 	asking    = "asking"    // tools of revision 2026-07-28 that require input
 )
 
-// toolScenarios are the scenarios about tools that both generations of the
-// protocol have.
+// toolScenarios returns the tool scenarios of both protocol generations.
 func toolScenarios() []string {
 	return []string{
 		"tools-list", "tools-call-simple-text", "tools-call-image", "tools-call-audio", "tools-call-embedded-resource",
@@ -60,23 +57,23 @@ func toolScenarios() []string {
 	}
 }
 
-// Sets returns every set. What the first three want is what the fixture shows
-// without a gateway before it, less what the gateway does otherwise on
-// purpose: it answers with JSON where it has nothing to stream (a check of
-// server-sse-multiple-streams), its streams cannot be resumed (a check of
-// server-sse-polling, which is not scored), and it does not pass on the
-// announcement of a list that did not change (a check of server-stateless;
-// another one there depends on how soon an announcement arrives).
+// Sets returns all sets.
 //
-// In the crosses the suite speaks one generation of the protocol and the
-// upstream the other; left out of them is what no gateway could carry over:
-// scenarios that know by name the input which an upstream with sessions, whose
-// questions have no names, is to ask for.
+// The expectations of the first three sets are the results of the fixture without
+// a gateway, except where the gateway differs on purpose:
+//   - It responds with JSON if it has nothing to stream (a check of
+//     server-sse-multiple-streams).
+//   - Its streams can't be resumed (an unscored check of server-sse-polling).
+//   - It doesn't forward list_changed if the list is the same (a check of
+//     server-stateless, where another check depends on timing).
 //
-// The sets of the client role are all scenarios that a revision requires. Of
-// those that are run but not scored, the extensions of authorization fail:
-// client credentials, assertions of an enterprise or a workload, and DPoP are
-// other ways of authorization than the one that connections go.
+// In the cross sets, the suite uses one protocol generation and the upstream the
+// other. They omit scenarios that no gateway can bridge: those that expect named
+// input requests from an upstream with sessions, whose requests have no names.
+//
+// The client sets contain all scenarios that a revision requires. Of the unscored
+// scenarios, those of authorization extensions fail: client credentials,
+// enterprise and workload assertions, and DPoP. Connections support none of them.
 func Sets() []Set {
 	crossed := func(name, project, version string, scenarios []string) Set {
 		return Set{

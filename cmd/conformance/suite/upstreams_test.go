@@ -10,20 +10,20 @@ import (
 	"mcpgateway/services/upstream/upstreamtest"
 )
 
-// startUpstreams starts what stands behind the gateway and returns the URL for
-// each project. What it started is ended by stop, also after an error.
+// startUpstreams starts the upstream servers and returns their URLs by project. The
+// caller must call stop, also after an error.
 func (r *runner) startUpstreams(ctx context.Context) (urls map[string]string, stop func(), err error) {
-	ask := upstreamtest.New(upstreamtest.Options{
+	server := upstreamtest.New(upstreamtest.Options{
 		Name: "asking", Eras: []upstreamtest.Era{upstreamtest.Era20260728}, Tools: askingTools(), Record: -1,
 	})
-	stops := []func(){ask.Close}
+	stops := []func(){server.Close}
 	stop = func() {
 		for _, s := range stops {
 			s()
 		}
 	}
 	urls = map[string]string{}
-	if urls[asking], err = ask.Listen(ctx, "127.0.0.1:0"); err != nil {
+	if urls[asking], err = server.Listen(ctx, "127.0.0.1:0"); err != nil {
 		return nil, stop, err
 	}
 	binary, err := stage.Build(ctx, r.folder, "everything-server", fixturePackage)
@@ -41,8 +41,9 @@ func (r *runner) startUpstreams(ctx context.Context) (urls map[string]string, st
 	return urls, stop, nil
 }
 
-// askingTools are the tools that the suite of revision 2025-11-25 expects to
-// ask it, here as revision 2026-07-28 asks: by a result that requires input.
+// askingTools returns the tools that the suite of revision 2025-11-25 expects to
+// request input. They do so as in revision 2026-07-28, with a result that requires
+// input.
 func askingTools() []upstreamtest.Tool {
 	const username = `{"type":"object","properties":{"username":{"type":"string"}},"required":["username"]}`
 	const defaults = `{"type":"object","properties":{` +
@@ -58,22 +59,21 @@ func askingTools() []upstreamtest.Tool {
 	}
 }
 
-// askingTool returns a tool that answers with the input that it was given for
-// its one request.
+// askingTool returns a tool that sends one input request and returns the input.
 func askingTool(name, request string) upstreamtest.Tool {
 	return upstreamtest.Tool{
 		Definition: `{"name":"` + name + `","description":"Requires input of the client.","inputSchema":{"type":"object"}}`,
 		Call: func(_ context.Context, c *upstreamtest.Call) upstreamtest.Result {
 			params, err := rawjson.ParseObject(c.Params, rawjson.Lenient)
 			if err != nil {
-				return upstreamtest.Failure("The params are no object.")
+				return upstreamtest.Failure("The params must be an object.")
 			}
 			given := params.Object("inputResponses").Get("input")
 			if given == nil {
 				return upstreamtest.JSON(`{"resultType":"input_required","inputRequests":{"input":` + request + `},"requestState":"asked"}`)
 			}
 			if state, _ := params.String("requestState"); state != "asked" {
-				return upstreamtest.Refuse(-32602, "The request state is not the one that was given out.")
+				return upstreamtest.Refuse(-32602, "Invalid request state.")
 			}
 			return upstreamtest.Text("Given: " + string(given))
 		},

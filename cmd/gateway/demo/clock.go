@@ -6,17 +6,17 @@ import (
 	"math"
 	"strings"
 	"time"
-	_ "time/tzdata" // the demonstration also runs where the system has no time zones
+	_ "time/tzdata" // for systems without a time zone database
 
 	"mcpgateway/services/upstream/upstreamtest"
 )
 
-// Clock returns the options of a demonstration server about time and dates;
-// now tells it what time it is.
+// Clock returns the options of a demo server for times and dates. now returns the
+// current time.
 func Clock(now func() time.Time) upstreamtest.Options {
 	return upstreamtest.Options{
 		Name:         "clock",
-		Instructions: "Tells the time in any zone, converts between zones and calculates with dates. Zones are IANA names such as Europe/Berlin.",
+		Instructions: "Returns the time in any zone, converts between zones and calculates with dates. Zones are IANA names such as Europe/Berlin.",
 		Tools: []upstreamtest.Tool{
 			{Definition: defCurrentTime, Call: typed(func(in zoneInput) (moment, error) { return currentTime(now(), in) })},
 			{Definition: defConvertTime, Call: typed(convertTime)},
@@ -31,15 +31,15 @@ const (
 	zoneProperty = `{"type":"string","description":"IANA time zone, for example Asia/Tokyo or UTC."}`
 	momentSchema = `{"type":"object","properties":{"time":{"type":"string","format":"date-time"},"zone":{"type":"string"},"abbreviation":{"type":"string"},"utcOffset":{"type":"string"},"weekday":{"type":"string"},"unix":{"type":"integer"}},"required":["time","zone","abbreviation","utcOffset","weekday","unix"]}`
 
-	defCurrentTime = `{"name":"current_time","title":"Current time","description":"Tells the present date and time in a time zone, with weekday and offset from UTC.","inputSchema":{"type":"object","properties":{"zone":` + zoneProperty + `},"required":["zone"],"additionalProperties":false},"outputSchema":` + momentSchema + `,"annotations":{"readOnlyHint":true,"openWorldHint":false}}`
+	defCurrentTime = `{"name":"current_time","title":"Current time","description":"Returns the current date and time in a time zone, with weekday and offset from UTC.","inputSchema":{"type":"object","properties":{"zone":` + zoneProperty + `},"required":["zone"],"additionalProperties":false},"outputSchema":` + momentSchema + `,"annotations":{"readOnlyHint":true,"openWorldHint":false}}`
 
-	defConvertTime = `{"name":"convert_time","title":"Convert time","description":"Converts a date and time from one time zone to another, daylight saving included.","inputSchema":{"type":"object","properties":{"time":{"type":"string","description":"Local date and time in the zone from, as 2026-03-29T14:30 with optional seconds."},"from":` + zoneProperty + `,"to":` + zoneProperty + `},"required":["time","from","to"],"additionalProperties":false},"outputSchema":{"type":"object","properties":{"from":` + momentSchema + `,"to":` + momentSchema + `},"required":["from","to"]},"annotations":{"readOnlyHint":true,"idempotentHint":true,"openWorldHint":false}}`
+	defConvertTime = `{"name":"convert_time","title":"Convert time","description":"Converts a date and time from one time zone to another, including daylight saving.","inputSchema":{"type":"object","properties":{"time":{"type":"string","description":"Local date and time in the zone from, such as 2026-03-29T14:30, with optional seconds."},"from":` + zoneProperty + `,"to":` + zoneProperty + `},"required":["time","from","to"],"additionalProperties":false},"outputSchema":{"type":"object","properties":{"from":` + momentSchema + `,"to":` + momentSchema + `},"required":["from","to"]},"annotations":{"readOnlyHint":true,"idempotentHint":true,"openWorldHint":false}}`
 
-	defDaysBetween = `{"name":"days_between","title":"Days between dates","description":"Counts the days from one date to another, and how many of them are working days (Monday to Friday). Negative when the end lies before the start.","inputSchema":{"type":"object","properties":{"start":{"type":"string","format":"date"},"end":{"type":"string","format":"date"}},"required":["start","end"],"additionalProperties":false},"outputSchema":{"type":"object","properties":{"days":{"type":"integer"},"workingDays":{"type":"integer"},"weeks":{"type":"number"}},"required":["days","workingDays","weeks"]},"annotations":{"readOnlyHint":true,"idempotentHint":true,"openWorldHint":false}}`
+	defDaysBetween = `{"name":"days_between","title":"Days between dates","description":"Counts the days from one date to another, and how many of them are working days (Monday to Friday). Negative if the end is before the start.","inputSchema":{"type":"object","properties":{"start":{"type":"string","format":"date"},"end":{"type":"string","format":"date"}},"required":["start","end"],"additionalProperties":false},"outputSchema":{"type":"object","properties":{"days":{"type":"integer"},"workingDays":{"type":"integer"},"weeks":{"type":"number"}},"required":["days","workingDays","weeks"]},"annotations":{"readOnlyHint":true,"idempotentHint":true,"openWorldHint":false}}`
 
-	defAddToDate = `{"name":"add_to_date","title":"Add to a date","description":"Adds years, months, weeks and days to a date; negative numbers subtract. A day that the month does not have becomes its last day.","inputSchema":{"type":"object","properties":{"date":{"type":"string","format":"date"},"years":{"type":"integer"},"months":{"type":"integer"},"weeks":{"type":"integer"},"days":{"type":"integer"}},"required":["date"],"additionalProperties":false},"outputSchema":{"type":"object","properties":{"date":{"type":"string","format":"date"},"weekday":{"type":"string"}},"required":["date","weekday"]},"annotations":{"readOnlyHint":true,"idempotentHint":true,"openWorldHint":false}}`
+	defAddToDate = `{"name":"add_to_date","title":"Add to a date","description":"Adds years, months, weeks and days to a date; negative numbers subtract. If the month has fewer days, the result is its last day.","inputSchema":{"type":"object","properties":{"date":{"type":"string","format":"date"},"years":{"type":"integer"},"months":{"type":"integer"},"weeks":{"type":"integer"},"days":{"type":"integer"}},"required":["date"],"additionalProperties":false},"outputSchema":{"type":"object","properties":{"date":{"type":"string","format":"date"},"weekday":{"type":"string"}},"required":["date","weekday"]},"annotations":{"readOnlyHint":true,"idempotentHint":true,"openWorldHint":false}}`
 
-	defCalendarInfo = `{"name":"calendar_info","title":"Calendar information","description":"Tells weekday, ISO week, day of the year, quarter and leap year of a date.","inputSchema":{"type":"object","properties":{"date":{"type":"string","format":"date"}},"required":["date"],"additionalProperties":false},"outputSchema":{"type":"object","properties":{"weekday":{"type":"string"},"isoWeek":{"type":"string"},"dayOfYear":{"type":"integer"},"quarter":{"type":"integer"},"leapYear":{"type":"boolean"},"daysInMonth":{"type":"integer"}},"required":["weekday","isoWeek","dayOfYear","quarter","leapYear","daysInMonth"]},"annotations":{"readOnlyHint":true,"idempotentHint":true,"openWorldHint":false}}`
+	defCalendarInfo = `{"name":"calendar_info","title":"Calendar information","description":"Returns weekday, ISO week, day of the year, quarter and leap year of a date.","inputSchema":{"type":"object","properties":{"date":{"type":"string","format":"date"}},"required":["date"],"additionalProperties":false},"outputSchema":{"type":"object","properties":{"weekday":{"type":"string"},"isoWeek":{"type":"string"},"dayOfYear":{"type":"integer"},"quarter":{"type":"integer"},"leapYear":{"type":"boolean"},"daysInMonth":{"type":"integer"}},"required":["weekday","isoWeek","dayOfYear","quarter","leapYear","daysInMonth"]},"annotations":{"readOnlyHint":true,"idempotentHint":true,"openWorldHint":false}}`
 )
 
 type zoneInput struct {
@@ -63,15 +63,15 @@ func momentOf(t time.Time, zone string) moment {
 	}
 }
 
-// loadZone returns an IANA zone. "Local" is refused, because it means the
-// server's zone, of which the caller knows nothing.
+// loadZone returns an IANA zone. It rejects "Local", the server's zone, which is
+// unknown to the caller.
 func loadZone(name string) (*time.Location, error) {
 	if name == "" || strings.EqualFold(name, "local") {
-		return nil, errors.New("name a time zone, for example Europe/Berlin or UTC")
+		return nil, errors.New("missing time zone: use an IANA name such as Europe/Berlin or UTC")
 	}
 	zone, err := time.LoadLocation(name)
 	if err != nil {
-		return nil, fmt.Errorf("there is no time zone %q; use an IANA name such as Europe/Berlin or UTC", name)
+		return nil, fmt.Errorf("unknown time zone %q: use an IANA name such as Europe/Berlin or UTC", name)
 	}
 	return zone, nil
 }
@@ -109,13 +109,13 @@ func convertTime(in conversionInput) (conversion, error) {
 			return conversion{From: momentOf(t, in.From), To: momentOf(t.In(to), in.To)}, nil
 		}
 	}
-	return conversion{}, fmt.Errorf("%q is not a local date and time such as 2026-03-29T14:30", in.Time)
+	return conversion{}, fmt.Errorf("invalid local date and time %q: use a format such as 2026-03-29T14:30", in.Time)
 }
 
 func parseDate(s string) (time.Time, error) {
 	t, err := time.Parse(time.DateOnly, s)
 	if err != nil {
-		return t, fmt.Errorf("%q is not a date such as 2026-03-29", s)
+		return t, fmt.Errorf("invalid date %q: use a format such as 2026-03-29", s)
 	}
 	return t, nil
 }
@@ -174,14 +174,14 @@ func addToDate(in dateSum) (namedDate, error) {
 	}
 	for _, n := range []int{in.Years, in.Months, in.Weeks, in.Days} {
 		if n < -4_000_000 || n > 4_000_000 {
-			return namedDate{}, errors.New("the result must lie in the years 1 to 9999")
+			return namedDate{}, errors.New("result must be in the years 1 to 9999")
 		}
 	}
 	first := time.Date(t.Year()+in.Years, t.Month()+time.Month(in.Months), 1, 0, 0, 0, 0, time.UTC)
 	day := min(t.Day(), first.AddDate(0, 1, -1).Day())
 	t = first.AddDate(0, 0, day-1+7*in.Weeks+in.Days)
 	if t.Year() < 1 || t.Year() > 9999 {
-		return namedDate{}, errors.New("the result must lie in the years 1 to 9999")
+		return namedDate{}, errors.New("result must be in the years 1 to 9999")
 	}
 	return namedDate{Date: t.Format(time.DateOnly), Weekday: t.Weekday().String()}, nil
 }

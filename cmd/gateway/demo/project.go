@@ -1,6 +1,5 @@
-// Package demo is the demo of the gateway: a project with two small MCP servers
-// that run inside the gateway's process. It creates the project, starts and
-// stops its servers, and holds the tools of both, Clock and TextTools.
+// Package demo implements the gateway's demo: a project with two small MCP servers,
+// Clock and TextTools, that run in the gateway's process.
 package demo
 
 import (
@@ -64,7 +63,7 @@ func (d *Project) Load(ctx context.Context) (string, error) {
 		return "", err
 	}
 	if !offered {
-		return "", fault.Conflict("There is already a project %q, or this gateway is reachable from other machines.", slug)
+		return "", fault.Conflict("The demo isn't available: project %q exists already, or this gateway is reachable from other machines.", slug)
 	}
 	if err := d.Start(ctx); err != nil {
 		return "", err
@@ -73,7 +72,7 @@ func (d *Project) Load(ctx context.Context) (string, error) {
 	return slug, nil
 }
 
-// Start starts the servers and updates the demo project's addresses of them.
+// Start starts the servers and updates their addresses in the demo project.
 // The project is created once; later starts preserve an administrator's
 // changes. If another process with the same database runs the servers, Start
 // does nothing. It returns CONFLICT if the project has no demo server.

@@ -7,13 +7,13 @@ import (
 	"mcpgateway/services/config"
 )
 
-// Nobody is asked who they are in the demo project.
-func TestAGatewayThatOthersReachOffersNoDemo(t *testing.T) {
+// The demo project requires no authentication.
+func TestDemoRequiresLoopback(t *testing.T) {
 	d := New(&services.Services{Config: &config.Config{LoopbackListener: false}}, nil)
 	if offered, err := d.Offered(t.Context()); offered || err != nil {
-		t.Errorf("it is offered: %v, %v", offered, err)
+		t.Errorf("Offered() = %t, %v, want false", offered, err)
 	}
 	if err := d.Resume(t.Context()); err != nil || d.stop != nil {
-		t.Errorf("its servers were started, %v", err)
+		t.Errorf("Resume() = %v, servers started %t, want nil and false", err, d.stop != nil)
 	}
 }

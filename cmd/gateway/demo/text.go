@@ -18,11 +18,11 @@ import (
 	"golang.org/x/text/language"
 )
 
-// TextTools returns the options of a demonstration server that works on text.
+// TextTools returns the options of a demo server for texts.
 func TextTools() upstreamtest.Options {
 	return upstreamtest.Options{
 		Name:         "text",
-		Instructions: "Counts, converts, encodes, hashes and compares text exactly, which language models are bad at.",
+		Instructions: "Counts, converts, encodes, hashes and compares texts exactly, which language models do poorly.",
 		Tools: []upstreamtest.Tool{
 			{Definition: defCountText, Call: typed(countText)},
 			{Definition: defChangeCase, Call: typed(changeCase)},
@@ -35,21 +35,21 @@ func TextTools() upstreamtest.Options {
 }
 
 const (
-	textProperty = `"text":{"type":"string","description":"The text to work on."}`
+	textProperty = `"text":{"type":"string","description":"Input text."}`
 	pureText     = `"annotations":{"readOnlyHint":true,"idempotentHint":true,"openWorldHint":false}}`
 	textResult   = `"outputSchema":{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]},`
 
 	defCountText = `{"name":"count_text","title":"Count text","description":"Counts characters, bytes, words, lines and sentences of a text exactly.","inputSchema":{"type":"object","properties":{` + textProperty + `},"required":["text"],"additionalProperties":false},"outputSchema":{"type":"object","properties":{"characters":{"type":"integer"},"bytes":{"type":"integer"},"words":{"type":"integer"},"lines":{"type":"integer"},"sentences":{"type":"integer"}},"required":["characters","bytes","words","lines","sentences"]},` + pureText
 
-	defChangeCase = `{"name":"change_case","title":"Change case","description":"Writes a text in another case: upper, lower, title, or an identifier in camel, pascal, snake, kebab or constant case.","inputSchema":{"type":"object","properties":{` + textProperty + `,"case":{"type":"string","enum":["upper","lower","title","camel","pascal","snake","kebab","constant"]}},"required":["text","case"],"additionalProperties":false},` + textResult + pureText
+	defChangeCase = `{"name":"change_case","title":"Change case","description":"Converts a text to another case: upper, lower, title, or an identifier in camel, pascal, snake, kebab or constant case.","inputSchema":{"type":"object","properties":{` + textProperty + `,"case":{"type":"string","enum":["upper","lower","title","camel","pascal","snake","kebab","constant"]}},"required":["text","case"],"additionalProperties":false},` + textResult + pureText
 
 	defBase64 = `{"name":"base64","title":"Base64","description":"Encodes text as Base64 or decodes Base64 to text, with the standard or the URL-safe alphabet.","inputSchema":{"type":"object","properties":{` + textProperty + `,"direction":{"type":"string","enum":["encode","decode"]},"urlSafe":{"type":"boolean","default":false}},"required":["text","direction"],"additionalProperties":false},` + textResult + pureText
 
 	defHash = `{"name":"hash_text","title":"Hash text","description":"Calculates the hexadecimal hash of the UTF-8 bytes of a text.","inputSchema":{"type":"object","properties":{` + textProperty + `,"algorithm":{"type":"string","enum":["sha256","sha384","sha512"],"default":"sha256"}},"required":["text"],"additionalProperties":false},"outputSchema":{"type":"object","properties":{"algorithm":{"type":"string"},"hash":{"type":"string"}},"required":["algorithm","hash"]},` + pureText
 
-	defDiff = `{"name":"diff_text","title":"Compare texts","description":"Compares two texts line by line and tells which lines were removed, added or kept, in the notation of diff.","inputSchema":{"type":"object","properties":{"before":{"type":"string"},"after":{"type":"string"}},"required":["before","after"],"additionalProperties":false},"outputSchema":{"type":"object","properties":{"equal":{"type":"boolean"},"added":{"type":"integer"},"removed":{"type":"integer"},"diff":{"type":"string"}},"required":["equal","added","removed","diff"]},` + pureText
+	defDiff = `{"name":"diff_text","title":"Compare texts","description":"Compares two texts line by line and returns the removed, added and unchanged lines in the format of diff.","inputSchema":{"type":"object","properties":{"before":{"type":"string"},"after":{"type":"string"}},"required":["before","after"],"additionalProperties":false},"outputSchema":{"type":"object","properties":{"equal":{"type":"boolean"},"added":{"type":"integer"},"removed":{"type":"integer"},"diff":{"type":"string"}},"required":["equal","added","removed","diff"]},` + pureText
 
-	defReplace = `{"name":"replace_text","title":"Replace text","description":"Replaces every occurrence of a piece of text by another, literally, and tells how many there were.","inputSchema":{"type":"object","properties":{` + textProperty + `,"find":{"type":"string","minLength":1},"replacement":{"type":"string"}},"required":["text","find","replacement"],"additionalProperties":false},"outputSchema":{"type":"object","properties":{"text":{"type":"string"},"replaced":{"type":"integer"}},"required":["text","replaced"]},` + pureText
+	defReplace = `{"name":"replace_text","title":"Replace text","description":"Replaces every occurrence of a literal string and returns the number of replacements.","inputSchema":{"type":"object","properties":{` + textProperty + `,"find":{"type":"string","minLength":1},"replacement":{"type":"string"}},"required":["text","find","replacement"],"additionalProperties":false},"outputSchema":{"type":"object","properties":{"text":{"type":"string"},"replaced":{"type":"integer"}},"required":["text","replaced"]},` + pureText
 )
 
 type textInput struct {
@@ -70,7 +70,7 @@ type counts struct {
 
 func countText(in textInput) (counts, error) {
 	c := counts{Characters: utf8.RuneCountInString(in.Text), Bytes: len(in.Text), Words: len(strings.Fields(in.Text)), Lines: len(lines(in.Text))}
-	open := false // a sentence has begun and not ended
+	open := false // inside a sentence
 	for _, r := range in.Text {
 		switch {
 		case strings.ContainsRune(".!?\u3002\uff01\uff1f\u2026", r):
@@ -88,7 +88,7 @@ func countText(in textInput) (counts, error) {
 	return c, nil
 }
 
-// lines splits a text; a line break at its end begins no further line.
+// lines splits a text into lines. A final line break doesn't start another line.
 func lines(s string) []string {
 	if s == "" {
 		return nil
@@ -120,7 +120,7 @@ func changeCase(in caseInput) (textOutput, error) {
 		separator = "-"
 	case "camel", "pascal":
 	default:
-		return textOutput{}, fmt.Errorf("there is no case %q: use upper, lower, title, camel, pascal, snake, kebab or constant", in.Case)
+		return textOutput{}, fmt.Errorf("unknown case %q: use upper, lower, title, camel, pascal, snake, kebab or constant", in.Case)
 	}
 	for i, w := range words {
 		switch {
@@ -134,9 +134,9 @@ func changeCase(in caseInput) (textOutput, error) {
 	return textOutput{strings.Join(words, separator)}, nil
 }
 
-// identifierWords splits at everything that is no letter or digit, and before
-// a capital that follows a small letter or begins a word after capitals; the
-// words are in lower case.
+// identifierWords splits a text into words in lower case: at characters other than
+// letters and digits, before a capital after a small letter, and before the last
+// of several capitals if a small letter follows it.
 func identifierWords(s string) []string {
 	var words []string
 	var word []rune
@@ -182,10 +182,10 @@ func convertBase64(in base64Input) (textOutput, error) {
 	case "decode":
 		raw, err := encoding.WithPadding(base64.NoPadding).DecodeString(strings.TrimRight(strings.TrimSpace(in.Text), "="))
 		if err != nil {
-			return textOutput{}, fmt.Errorf("the text is not Base64: %w", err)
+			return textOutput{}, fmt.Errorf("text is not Base64: %w", err)
 		}
 		if !utf8.Valid(raw) {
-			return textOutput{}, errors.New("the decoded bytes are not UTF-8 text")
+			return textOutput{}, errors.New("decoded bytes are not UTF-8")
 		}
 		return textOutput{string(raw)}, nil
 	}
@@ -212,13 +212,13 @@ func hashText(in hashInput) (hashOutput, error) {
 	case "sha384":
 		h = sha512.New384()
 	default:
-		return hashOutput{}, fmt.Errorf("there is no algorithm %q: use sha256, sha384 or sha512", in.Algorithm)
+		return hashOutput{}, fmt.Errorf("unknown algorithm %q: use sha256, sha384 or sha512", in.Algorithm)
 	}
 	h.Write([]byte(in.Text))
 	return hashOutput{in.Algorithm, hex.EncodeToString(h.Sum(nil))}, nil
 }
 
-// maxTextBytes is the size limit of a text with replacements.
+// maxTextBytes is the maximum size of a text after replacement.
 const maxTextBytes = 32 << 20
 
 type replaceInput struct {
@@ -238,7 +238,7 @@ func replaceText(in replaceInput) (replaceOutput, error) {
 	}
 	n := strings.Count(in.Text, in.Find)
 	if len(in.Text)+n*(len(in.Replacement)-len(in.Find)) > maxTextBytes {
-		return replaceOutput{}, errors.New("the result would be too long")
+		return replaceOutput{}, fmt.Errorf("result too large: the limit is %d MiB", maxTextBytes>>20)
 	}
 	return replaceOutput{strings.ReplaceAll(in.Text, in.Find, in.Replacement), n}, nil
 }
@@ -255,11 +255,11 @@ type diffOutput struct {
 	Diff    string `json:"diff"`
 }
 
-// maxDiffCells bounds the table that a comparison fills: the product of the
-// numbers of differing lines.
+// maxDiffCells is the maximum size of the comparison table: the product of the
+// numbers of differing lines, each plus one.
 const maxDiffCells = 4_000_000
 
-// diffText compares line by line by the longest common subsequence.
+// diffText compares lines by their longest common subsequence.
 func diffText(in diffInput) (diffOutput, error) {
 	a, b := lines(in.Before), lines(in.After)
 	head := 0
@@ -272,7 +272,7 @@ func diffText(in diffInput) (diffOutput, error) {
 	}
 	x, y := a[head:len(a)-tail], b[head:len(b)-tail]
 	if (len(x)+1)*(len(y)+1) > maxDiffCells {
-		return diffOutput{}, errors.New("the texts differ in too many lines to be compared; compare smaller parts")
+		return diffOutput{}, errors.New("too many differing lines: compare smaller parts")
 	}
 	width := len(y) + 1
 	common := make([]int32, (len(x)+1)*width) // length of the common subsequence of x[i:] and y[j:]

@@ -9,11 +9,11 @@ import (
 
 const (
 	readyLimit = time.Minute
-	maxPause   = 50 * time.Millisecond // between two attempts
+	maxPause   = 50 * time.Millisecond // between attempts
 )
 
-// FreeAddress returns a loopback address that nothing listened on a moment
-// ago.
+// FreeAddress returns a loopback address with a port that was free during the
+// call.
 func FreeAddress(ctx context.Context) (string, error) {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -22,9 +22,9 @@ func FreeAddress(ctx context.Context) (string, error) {
 	return listener.Addr().String(), listener.Close()
 }
 
-// Eventually repeats attempt until it returns nil, more and more rarely. The
-// error tells what the last attempt said when that took longer than limit, or
-// that a process which it needs has ended.
+// Eventually repeats attempt until it returns nil, with increasing pauses. It
+// returns the last error of attempt after limit, or an error as soon as one of the
+// processes in needs has exited.
 func Eventually(ctx context.Context, limit time.Duration, what string, attempt func(context.Context) error, needs ...*Process) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -35,7 +35,7 @@ func Eventually(ctx context.Context, limit time.Duration, what string, attempt f
 		if err == nil {
 			return nil
 		}
-		if ctx.Err() == nil || last == nil { // what the end of the context broke off says nothing
+		if ctx.Err() == nil || last == nil { // ignore errors caused by the end of ctx
 			last = err
 		}
 		for _, p := range needs {
@@ -46,12 +46,12 @@ func Eventually(ctx context.Context, limit time.Duration, what string, attempt f
 			}
 		}
 		if Pause(ctx, min(time.Millisecond+time.Since(began)/50, maxPause)) != nil {
-			return fmt.Errorf("%s: not within %v: %w", what, limit, last)
+			return fmt.Errorf("%s: timed out after %v: %w", what, limit, last)
 		}
 	}
 }
 
-// Pause returns after d, or with the error of a context that ends first.
+// Pause waits for d. It returns the error of ctx if ctx is done first.
 func Pause(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -8,13 +8,13 @@ import (
 )
 
 const (
-	// GatewayPackage is the command under test.
+	// GatewayPackage is the import path of the gateway command.
 	GatewayPackage = "mcpgateway/cmd/gateway"
 	buildLimit     = 10 * time.Minute
 )
 
-// Build builds a command of this module or of one that it requires as it is
-// released, into folder, and returns the binary's path.
+// Build builds a command of this module or of a required module with the flags of
+// a release. It returns the path of the binary in folder.
 func Build(ctx context.Context, folder, name, pkg string) (string, error) {
 	binary := filepath.Join(folder, name)
 	_, err := Must(ctx, Program{

@@ -17,8 +17,8 @@ import (
 const (
 	commandLimit = 5 * time.Minute
 	syncLimit    = 30 * time.Second
-	maxBody      = 16 << 20 // bytes of a response that is read whole
-	maxShown     = 4 << 10  // bytes of a log or a response that an error shows
+	maxBody      = 16 << 20 // maximum bytes of a response
+	maxShown     = 4 << 10  // maximum bytes of a log or a response in an error
 )
 
 // Server is an upstream server in the declarative file.
@@ -32,8 +32,8 @@ type Project struct {
 	Servers  map[string]Server `json:"mcpServers"`
 }
 
-// KeyedProject returns a project that requires API keys, with the servers of
-// these URLs by alias.
+// KeyedProject returns a project that requires API keys. urls maps the aliases of
+// its servers to their URLs.
 func KeyedProject(urls map[string]string) Project {
 	p := Project{AuthMode: "api_key", Servers: map[string]Server{}}
 	for alias, url := range urls {
@@ -42,14 +42,14 @@ func KeyedProject(urls map[string]string) Project {
 	return p
 }
 
-// Home is where a gateway keeps its database and its log.
+// Home is a gateway's data folder with its database and log.
 type Home struct {
 	binary, folder string
 	env            []string
 }
 
-// NewHome makes a folder for a gateway with SQLite and otherwise default
-// settings, besides those in env.
+// NewHome creates a data folder for a gateway with SQLite. env holds settings that
+// differ from the defaults.
 func NewHome(binary, folder string, env ...string) (*Home, error) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return nil, err
@@ -57,17 +57,16 @@ func NewHome(binary, folder string, env ...string) (*Home, error) {
 	return &Home{binary: binary, folder: folder, env: append(BareEnvironment(folder), env...)}, nil
 }
 
-// Remove removes the folder, whose gateway has ended, with the database, which
-// may be large. What cannot be removed is left to whoever made the folder's
-// parent.
+// Remove deletes the folder with its database, which can be large. The gateway
+// must have exited. Remove ignores errors: the caller owns the parent folder.
 func (h *Home) Remove() { _ = os.RemoveAll(h.folder) }
 
-// program returns a command of the gateway.
+// program returns a gateway command.
 func (h *Home) program(args ...string) Program {
 	return Program{Name: "gateway " + strings.Join(args, " "), Path: h.binary, Dir: h.folder, Env: h.env, Args: args}
 }
 
-// Apply declares projects, by their slugs.
+// Apply applies a declarative file with the projects, by slug.
 func (h *Home) Apply(ctx context.Context, projects map[string]Project) error {
 	raw, err := json.Marshal(map[string]any{"projects": projects})
 	if err != nil {
@@ -81,7 +80,7 @@ func (h *Home) Apply(ctx context.Context, projects map[string]Project) error {
 	return err
 }
 
-// Key returns a new API key of a project.
+// Key creates an API key for a project.
 func (h *Home) Key(ctx context.Context, project string) (string, error) {
 	key, err := Must(ctx, h.program("keys", "create", "--project", project, "--name", "stage"), commandLimit)
 	return strings.TrimSpace(key), err
@@ -93,17 +92,18 @@ func (h *Home) Import(ctx context.Context, file string) error {
 	return err
 }
 
-// Gateway is a gateway that serves.
+// Gateway is a running gateway.
 type Gateway struct {
 	Address string        // host:port
-	Start   time.Duration // from its start until /readyz said that it is ready
-	Ready   time.Time     // when that was
+	Start   time.Duration // from process start until /readyz succeeded
+	Ready   time.Time     // time of that success
 	process *Process
 	web     *http.Client
 }
 
-// Serve starts the gateway and returns when it is ready. Its log goes to a
-// file that nobody reads meanwhile. It ends with ctx or with Stop.
+// Serve starts the gateway and waits until it is ready. The gateway logs to a
+// file, so that no reader uses CPU time. It runs until ctx is done or Stop is
+// called.
 func (h *Home) Serve(ctx context.Context) (*Gateway, error) {
 	address, err := FreeAddress(ctx)
 	if err != nil {
@@ -122,15 +122,14 @@ func (h *Home) Serve(ctx context.Context) (*Gateway, error) {
 		return nil, err
 	}
 	g := &Gateway{Address: address, process: process, web: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}}
-	// Nothing answers before the gateway can serve, and what connects early
-	// waits for it.
-	err = Eventually(ctx, readyLimit, "the gateway is ready", func(ctx context.Context) error {
+	// The gateway listens before it is ready. Early connections wait.
+	err = Eventually(ctx, readyLimit, "wait for the gateway", func(ctx context.Context) error {
 		_, err := g.Get(ctx, "/readyz")
 		return err
 	}, process)
 	if err != nil {
 		g.Stop()
-		return nil, fmt.Errorf("%w; its log ends with:\n%s", err, h.logEnd())
+		return nil, fmt.Errorf("%w; end of its log:\n%s", err, h.logEnd())
 	}
 	g.Ready = time.Now()
 	g.Start = g.Ready.Sub(began)
@@ -145,10 +144,10 @@ func (h *Home) logEnd() string {
 	return string(raw[max(0, len(raw)-maxShown):])
 }
 
-// PID returns the number of the gateway's process.
+// PID returns the gateway's process ID.
 func (g *Gateway) PID() int { return g.process.PID() }
 
-// Stop ends the gateway and returns when it has ended.
+// Stop stops the gateway and waits for its exit.
 func (g *Gateway) Stop() { g.process.Stop() }
 
 // ProjectPath returns the path of a project's MCP endpoint.
@@ -159,54 +158,54 @@ func (g *Gateway) Endpoint(project string) string {
 	return "http://" + g.Address + ProjectPath(project)
 }
 
-// Bridge returns the URL of a project's streaming bridge.
+// Bridge returns the URL of a project's SSE bridge.
 func (g *Gateway) Bridge(project string) string {
 	return "http://" + g.Address + "/v1/mcp/" + project + "/sse"
 }
 
-// AwaitTools waits until tools/list of a project holds a tool of each alias.
+// AwaitTools waits until a project lists a tool of each alias.
 func (g *Gateway) AwaitTools(ctx context.Context, project, key string, aliases ...string) error {
-	return Eventually(ctx, syncLimit, "the tools of project "+project, func(ctx context.Context) error {
+	return Eventually(ctx, syncLimit, "wait for the tools of project "+project, func(ctx context.Context) error {
 		names, err := g.tools(ctx, project, key)
 		if err != nil {
 			return err
 		}
 		for _, alias := range aliases {
 			if !slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, alias+"__") }) {
-				return fmt.Errorf("none of %s among %q", alias, names)
+				return fmt.Errorf("no tool of %s in %q", alias, names)
 			}
 		}
 		return nil
 	}, g.process)
 }
 
-// tools returns the names of a project's tools.
+// tools returns the names of the project's tools.
 func (g *Gateway) tools(ctx context.Context, project, key string) ([]string, error) {
 	raw, err := g.do(ctx, http.MethodPost, ProjectPath(project), key, []byte(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`))
 	if err != nil {
 		return nil, err
 	}
-	var answer struct {
+	var response struct {
 		Result struct{ Tools []struct{ Name string } }
 	}
-	if err := json.Unmarshal(raw, &answer); err != nil {
-		return nil, fmt.Errorf("tools/list answered %s: %w", raw, err)
+	if err := json.Unmarshal(raw, &response); err != nil {
+		return nil, fmt.Errorf("parse response to tools/list %s: %w", raw, err)
 	}
 	var names []string
-	for _, tool := range answer.Result.Tools {
+	for _, tool := range response.Result.Tools {
 		names = append(names, tool.Name)
 	}
 	return names, nil
 }
 
-// Get returns what the gateway answers at a path. A status other than 200 is
-// an error.
+// Get returns the response body of a GET request. A status other than 200 is an
+// error.
 func (g *Gateway) Get(ctx context.Context, path string) ([]byte, error) {
 	return g.do(ctx, http.MethodGet, path, "", nil)
 }
 
-// do makes one request on a connection of its own. A status other than 200 is
-// an error.
+// do sends one request on its own connection and returns the response body. A
+// status other than 200 is an error.
 func (g *Gateway) do(ctx context.Context, method, path, key string, body []byte) ([]byte, error) {
 	request, err := http.NewRequestWithContext(ctx, method, "http://"+g.Address+path, bytes.NewReader(body))
 	if err != nil {
@@ -223,9 +222,9 @@ func (g *Gateway) do(ctx context.Context, method, path, key string, body []byte)
 		return nil, err
 	}
 	defer response.Body.Close()
-	answer, err := io.ReadAll(io.LimitReader(response.Body, maxBody))
+	content, err := io.ReadAll(io.LimitReader(response.Body, maxBody))
 	if err == nil && response.StatusCode != http.StatusOK {
-		err = fmt.Errorf("%s answered %d: %s", path, response.StatusCode, answer[:min(len(answer), maxShown)])
+		err = fmt.Errorf("%s: HTTP %d: %s", path, response.StatusCode, content[:min(len(content), maxShown)])
 	}
-	return answer, err
+	return content, err
 }

@@ -1,6 +1,6 @@
-// Package stage starts the programs that conformance tests and benchmarks
-// need, each in a process of its own, waits until they can be used and ends
-// them by their own handle. One of them is a gateway with a database of its own.
+// Package stage starts the processes of conformance tests and benchmarks, waits
+// until they are ready, and stops them. One of them is a gateway with its own
+// database.
 package stage
 
 import (
@@ -8,22 +8,21 @@ import (
 	"sync"
 )
 
-// maxOutput is how many bytes of a program's output are kept, its end.
+// maxOutput is the maximum number of retained output bytes.
 const maxOutput = 256 << 10
 
-// output keeps the end of what a program printed and watches for the line
-// that says that it is ready.
+// output retains the end of a program's output and scans it for the ready line.
 type output struct {
 	match func(line string) (string, bool)
 	ready chan string
 
 	mu   sync.Mutex
 	kept []byte
-	line []byte // the beginning of the line that is being printed
+	line []byte // incomplete last line
 }
 
-// newOutput returns an output whose ready receives what match makes of the
-// first line that it accepts; match may be nil.
+// newOutput returns an output. Its channel ready receives the result of match for
+// the first line that match accepts. match may be nil.
 func newOutput(match func(line string) (string, bool)) *output {
 	return &output{match: match, ready: make(chan string, 1)}
 }
@@ -45,16 +44,16 @@ func (o *output) Write(p []byte) (int, error) {
 		if !whole {
 			return len(p), nil
 		}
-		if said, found := o.match(string(o.line)); found {
+		if value, found := o.match(string(o.line)); found {
 			o.match = nil
-			o.ready <- said
+			o.ready <- value
 			return len(p), nil
 		}
 		o.line, rest = o.line[:0], after
 	}
 }
 
-// String returns what is kept.
+// String returns the retained output.
 func (o *output) String() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -11,34 +11,34 @@ import (
 	"time"
 )
 
-// stopLimit is how long a program may take to end after SIGTERM.
+// stopLimit is the time between SIGTERM and SIGKILL.
 const stopLimit = 25 * time.Second
 
-// Program says what to start: the complete environment included.
+// Program describes a program to run.
 type Program struct {
 	Name string // for messages
 	Path string
 	Args []string
 	Dir  string
-	Env  []string
-	// Stderr receives standard error without being read here, where reading
-	// would disturb; nil keeps it with the rest of the output.
+	Env  []string // complete environment
+	// Stderr receives standard error directly, so that this process doesn't read
+	// it. If nil, standard error is part of the output.
 	Stderr *os.File
-	// Ready finds in a line of output that the program can be used, and
-	// what it says about itself there. It may be nil.
+	// Ready reports whether a line of output is the ready line, and returns the
+	// value in it. It may be nil.
 	Ready func(line string) (string, bool)
 }
 
-// Process is a program that runs.
+// Process is a started program.
 type Process struct {
 	name   string
 	cmd    *exec.Cmd
 	output *output
-	ended  chan struct{} // closed when cmd has been waited for
+	ended  chan struct{} // closed when cmd.Wait has returned
 }
 
-// command returns p's command, which gets SIGTERM when ctx ends and is killed
-// when it stays.
+// command returns the command of p. When ctx is done, it receives SIGTERM, and
+// SIGKILL after stopLimit.
 func (p *Program) command(ctx context.Context) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, p.Path, p.Args...)
 	cmd.Dir, cmd.Env = p.Dir, p.Env
@@ -47,8 +47,7 @@ func (p *Program) command(ctx context.Context) *exec.Cmd {
 	return cmd
 }
 
-// Start starts p, which ends with ctx or with Stop. The error says that it
-// cannot be started.
+// Start starts p, which runs until ctx is done or Stop is called.
 func Start(ctx context.Context, p Program) (*Process, error) {
 	started := &Process{name: p.Name, cmd: p.command(ctx), output: newOutput(p.Ready), ended: make(chan struct{})}
 	started.cmd.Stdout, started.cmd.Stderr = started.output, started.output
@@ -60,38 +59,38 @@ func Start(ctx context.Context, p Program) (*Process, error) {
 	}
 	go func() {
 		defer close(started.ended)
-		_ = started.cmd.Wait() // the process's state tells how it ended
+		_ = started.cmd.Wait() // ProcessState has the outcome
 	}()
 	return started, nil
 }
 
-// Await returns what the program's ready line says. The error tells why there
-// was none within limit, with the program's output.
+// Await waits for the ready line and returns its value. It returns an error with
+// the program's output if the program exits or prints no ready line within limit.
 func (p *Process) Await(ctx context.Context, limit time.Duration) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	select {
-	case said := <-p.output.ready:
-		return said, nil
+	case value := <-p.output.ready:
+		return value, nil
 	case <-p.ended:
 		return "", p.failure()
 	case <-ctx.Done():
-		return "", fmt.Errorf("%s was not ready within %v; it printed:\n%s", p.name, limit, p.output)
+		return "", fmt.Errorf("%s: not ready within %v; output:\n%s", p.name, limit, p.output)
 	}
 }
 
-// PID returns the number of the program's process.
+// PID returns the process ID.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
-// Stop asks the program to end, kills it when it does not, and returns when it
-// has ended.
+// Stop sends SIGTERM, and SIGKILL after stopLimit, and waits for the program's
+// exit.
 func (p *Process) Stop() {
 	select {
 	case <-p.ended:
 		return
 	default:
 	}
-	_ = p.cmd.Process.Signal(syscall.SIGTERM) // it may have ended meanwhile, which the wait tells
+	_ = p.cmd.Process.Signal(syscall.SIGTERM) // ignore the error of a program that has just exited
 	timer := time.NewTimer(stopLimit)
 	defer timer.Stop()
 	select {
@@ -102,19 +101,18 @@ func (p *Process) Stop() {
 	}
 }
 
-// failure is the error for a program that ended by itself.
+// failure returns the error for a program that exited unexpectedly.
 func (p *Process) failure() error {
-	return fmt.Errorf("%s ended by itself (%s); it printed:\n%s", p.name, p.cmd.ProcessState, p.output)
+	return fmt.Errorf("%s: exited unexpectedly (%s); output:\n%s", p.name, p.cmd.ProcessState, p.output)
 }
 
-// Outcome is how a program that ran to its end ended.
+// Outcome is the output and the exit status of a program.
 type Outcome struct {
 	Stdout, Stderr string
 	Status         int
 }
 
-// Run runs p to its end, at most limit long. A status other than 0 is no
-// error.
+// Run runs p for at most limit. An exit status other than 0 is not an error.
 func Run(ctx context.Context, p Program, limit time.Duration) (Outcome, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -129,25 +127,25 @@ func Run(ctx context.Context, p Program, limit time.Duration) (Outcome, error) {
 	var exit *exec.ExitError
 	switch {
 	case ctx.Err() != nil:
-		return done, fmt.Errorf("%s: %w after at most %v", p.Name, ctx.Err(), limit)
+		return done, fmt.Errorf("%s: %w (limit %v)", p.Name, ctx.Err(), limit)
 	case err != nil && !errors.As(err, &exit):
 		return done, fmt.Errorf("run %s: %w", p.Name, err)
 	}
 	return done, nil
 }
 
-// Must runs p to its end and returns its standard output. A status other than
-// 0 is an error with what it printed.
+// Must runs p and returns its standard output. An exit status other than 0 is an
+// error that contains the output.
 func Must(ctx context.Context, p Program, limit time.Duration) (string, error) {
 	done, err := Run(ctx, p, limit)
 	if err == nil && done.Status != 0 {
-		err = fmt.Errorf("%s ended with status %d:\n%s%s", p.Name, done.Status, done.Stdout, done.Stderr)
+		err = fmt.Errorf("%s: exit status %d:\n%s%s", p.Name, done.Status, done.Stdout, done.Stderr)
 	}
 	return done.Stdout, err
 }
 
-// BareEnvironment returns what any program needs and nothing of the person's
-// who runs it, with the home and temporary files in folder.
+// BareEnvironment returns a minimal environment, with HOME and TMPDIR set to
+// folder. Of the caller's variables, only PATH is inherited.
 func BareEnvironment(folder string) []string {
 	return []string{"PATH=" + os.Getenv("PATH"), "HOME=" + folder, "TMPDIR=" + folder, "LANG=C.UTF-8"}
 }

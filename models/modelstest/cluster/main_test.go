@@ -42,9 +42,9 @@ func status(t *testing.T, err error) int {
 	return exit.ExitCode()
 }
 
-func TestTheCommandsStatusIsPassedOn(t *testing.T) {
+func TestExitStatus(t *testing.T) {
 	if testing.Short() {
-		t.Skip("PostgreSQL is left out of short tests")
+		t.Skip("short tests don't start PostgreSQL")
 	}
 	cases := []struct {
 		name string
@@ -62,15 +62,15 @@ func TestTheCommandsStatusIsPassedOn(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			if got := status(t, program(c.args...).Run()); got != c.want {
-				t.Errorf("status %d, want %d", got, c.want)
+				t.Errorf("exit status = %d, want %d", got, c.want)
 			}
 		})
 	}
 }
 
-func TestTheCommandReachesTheClusterAndSignalsReachTheCommand(t *testing.T) {
+func TestCommandHasClusterAndSignals(t *testing.T) {
 	if testing.Short() {
-		t.Skip("PostgreSQL is left out of short tests")
+		t.Skip("short tests don't start PostgreSQL")
 	}
 	script := `trap 'exit 9' TERM; echo "$` + modelstest.AdminVariable + `"; while :; do read -r line || exit 8; done`
 	cmd := program("--", "sh", "-c", script)
@@ -96,7 +96,7 @@ func TestTheCommandReachesTheClusterAndSignalsReachTheCommand(t *testing.T) {
 	}
 	dir := address.Query().Get("host")
 	if _, err := os.Stat(dir + "/.s.PGSQL.5432"); err != nil {
-		t.Errorf("the cluster's socket: %v", err)
+		t.Errorf("socket of the cluster: %v", err)
 	}
 	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
@@ -106,9 +106,9 @@ func TestTheCommandReachesTheClusterAndSignalsReachTheCommand(t *testing.T) {
 		t.Log(err)
 	}
 	if got := status(t, cmd.Wait()); got != 9 {
-		t.Errorf("status %d, want 9", got)
+		t.Errorf("exit status = %d, want 9", got)
 	}
 	if _, err := os.Stat(dir); !os.IsNotExist(err) {
-		t.Errorf("the cluster's folder after the end: %v", err)
+		t.Errorf("folder of the cluster still exists: %v", err)
 	}
 }

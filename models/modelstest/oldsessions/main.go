@@ -1,6 +1,5 @@
-// Command oldsessions moves the last use of every session, and the last proof
-// of who its user is, into the past, for tests of the pages that cannot wait
-// for so long:
+// Command oldsessions moves the last use and the last authentication of every
+// session into the past, for browser tests of expired sessions:
 //
 //	go run ./models/modelstest/oldsessions sqlite:data/gateway.db 1h
 package main

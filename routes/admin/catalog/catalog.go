@@ -1,5 +1,5 @@
-// Package catalog serves the administration of the catalog: where its entries
-// come from, and what administrators decided about them.
+// Package catalog serves the admin pages of the catalog: its sources and its
+// curated entries.
 package catalog
 
 import (
@@ -21,23 +21,23 @@ import (
 	"mcpgateway/web"
 )
 
-// Bounds of what the pages of the catalog list.
+// Maximum list lengths of the catalog pages.
 const (
 	curatedListed = 200
 	changesListed = 200
 )
 
-// Catalog serves the administration of the catalog.
+// Catalog serves the admin pages of the catalog.
 type Catalog struct {
 	pages *frame.Pages
 	store *catalog.Store
 	built catalogSources
 }
 
-// catalogSources are the sources that every catalog has.
+// catalogSources are the ids of the sources that every catalog has.
 type catalogSources struct{ defaults, file string }
 
-// New returns the handlers over the store.
+// New returns the handlers.
 func New(pages *frame.Pages, store *catalog.Store) *Catalog {
 	return &Catalog{pages: pages, store: store, built: catalogSources{catalog.SourceDefault, catalog.SourceFile}}
 }
@@ -47,7 +47,7 @@ func (a *Catalog) List(c *fiber.Ctx) error {
 	return a.listPage(c, views.CatalogSourcesProps{Kind: string(models.CatalogOfficial)}, nil)
 }
 
-// listPage shows the list; failed is why a source was not added, or nil.
+// listPage renders the list. failed is the error of a rejected new source, or nil.
 func (a *Catalog) listPage(c *fiber.Ctx, props views.CatalogSourcesProps, failed error) (err error) {
 	if props.Errors, err = frame.Fields(c, failed); err != nil {
 		return err
@@ -95,7 +95,7 @@ func (a *Catalog) AddSource(c *fiber.Ctx) error {
 	if err != nil {
 		return a.listPage(c, props, err)
 	}
-	return frame.Done(c, paths.Catalog, "The source is added. Sync it to see what it brings.")
+	return frame.Done(c, paths.Catalog, "Source added. Sync it to read its entries.")
 }
 
 // EnableSource serves POST /admin/catalog/sources/:id/enable.
@@ -105,9 +105,9 @@ func (a *Catalog) EnableSource(c *fiber.Ctx) error {
 		return frame.Failed(c, paths.Catalog, err)
 	}
 	if enabled {
-		return frame.Done(c, paths.Catalog, "The source is switched on.")
+		return frame.Done(c, paths.Catalog, "Source turned on.")
 	}
-	return frame.Done(c, paths.Catalog, "The source is switched off. Its entries stay as they are.")
+	return frame.Done(c, paths.Catalog, "Source turned off. Its entries stay.")
 }
 
 // RemoveSource serves POST /admin/catalog/sources/:id/remove.
@@ -115,11 +115,11 @@ func (a *Catalog) RemoveSource(c *fiber.Ctx) error {
 	if err := a.store.RemoveSource(c.UserContext(), c.Params("id")); err != nil {
 		return frame.Failed(c, paths.Catalog, err)
 	}
-	return frame.Done(c, paths.Catalog, "The source is removed, and with it what it brought.")
+	return frame.Done(c, paths.Catalog, "Source and its entries removed.")
 }
 
-// Preview serves POST /admin/catalog/sources/:id/preview: it reads the source
-// and shows what a sync would change.
+// Preview serves POST /admin/catalog/sources/:id/preview. It reads the source and
+// renders the changes that a sync would make.
 func (a *Catalog) Preview(c *fiber.Ctx) error {
 	id := c.Params("id")
 	plan, err := a.store.SyncSource(c.UserContext(), id, true)
@@ -138,7 +138,7 @@ func (a *Catalog) Preview(c *fiber.Ctx) error {
 	return web.Render(c, views.CatalogPlan(props))
 }
 
-// planProps returns what a sync would change, for its page.
+// planProps converts a sync plan for its page.
 func planProps(plan catalog.Plan) views.CatalogPlanProps {
 	props := views.CatalogPlanProps{
 		Fetched: plan.Fetched, Unchanged: plan.Unchanged, Added: plan.Added, Updated: plan.Updated, Deleted: plan.Deleted,
@@ -164,7 +164,7 @@ func changeLine(change catalog.Change) ui.DiffLine {
 	case catalog.ActionUpdate:
 		line.Text += " changes"
 	case catalog.ActionLocked:
-		line.Text += " was edited here and stays"
+		line.Text += " was edited here and is skipped"
 	case catalog.ActionTaken:
 		line.Text += " belongs to another source"
 	}
@@ -177,10 +177,10 @@ func (a *Catalog) SyncSource(c *fiber.Ctx) error {
 	if err != nil {
 		return frame.Failed(c, paths.Catalog, err)
 	}
-	return frame.Done(c, paths.Catalog, "Synced: "+ui.Count(plan.Added)+" new, "+ui.Count(plan.Updated)+" changed, "+ui.Count(plan.Deleted)+" withdrawn.")
+	return frame.Done(c, paths.Catalog, "Synced: "+ui.Count(plan.Added)+" new, "+ui.Count(plan.Updated)+" changed, "+ui.Count(plan.Deleted)+" removed.")
 }
 
-// shownAt returns the address of the page that shows an entry to administrators.
+// shownAt returns the path of the page that shows an entry to administrators.
 func shownAt(e *models.CatalogEntry) string {
 	if e.Hidden {
 		return paths.CatalogEntry(e.ID)
@@ -213,8 +213,8 @@ func (a *Catalog) editPage(c *fiber.Ctx, e *models.CatalogEntry, props views.Cat
 	return web.Render(c, views.CatalogEdit(props))
 }
 
-// decide carries out a decision about an entry of one button and leads back to
-// where it shows.
+// decide applies a one-button decision to an entry and redirects to its page with
+// the message done.
 func (a *Catalog) decide(c *fiber.Ctx, done string, decision func(ctx context.Context, id string) error) error {
 	e, err := a.store.Entry(c.UserContext(), c.Params("id"))
 	if err != nil {
@@ -230,9 +230,9 @@ func (a *Catalog) decide(c *fiber.Ctx, done string, decision func(ctx context.Co
 // Feature serves POST /admin/catalog/:id/feature: featured=true|false.
 func (a *Catalog) Feature(c *fiber.Ctx) error {
 	on := web.Posted(c, "featured") == "true"
-	done := "The server is featured no more."
+	done := "Server unfeatured."
 	if on {
-		done = "The server is featured: it stands first."
+		done = "Server featured. It's listed first."
 	}
 	return a.decide(c, done, func(ctx context.Context, id string) error { return a.store.SetFeatured(ctx, id, on) })
 }
@@ -248,14 +248,14 @@ func (a *Catalog) Hide(c *fiber.Ctx) error {
 		return frame.Failed(c, paths.Catalog, err)
 	}
 	if hidden {
-		return frame.Done(c, paths.Catalog, e.ServerTitle+" is hidden: nobody finds it in the registry any more.")
+		return frame.Done(c, paths.Catalog, e.ServerTitle+" is hidden from the catalog.")
 	}
-	return frame.Done(c, paths.RegistryEntry(e.PublisherName, e.ServerName), e.ServerTitle+" is in the registry again.")
+	return frame.Done(c, paths.RegistryEntry(e.PublisherName, e.ServerName), e.ServerTitle+" is in the catalog again.")
 }
 
 // Unlock serves POST /admin/catalog/:id/unlock.
 func (a *Catalog) Unlock(c *fiber.Ctx) error {
-	return a.decide(c, "The server follows its source again.", a.store.Unlock)
+	return a.decide(c, "Entry reset. It follows its source again.", a.store.Unlock)
 }
 
 // Verify serves POST /admin/catalog/:id/verify: verified=true|false, evidence.
@@ -274,13 +274,13 @@ func (a *Catalog) Verify(c *fiber.Ctx) error {
 	}
 	to := shownAt(&e)
 	if on {
-		return frame.Done(c, to, "The publisher is marked as verified.")
+		return frame.Done(c, to, "Server verified.")
 	}
-	return frame.Done(c, to, "The publisher is not marked as verified any more.")
+	return frame.Done(c, to, "Verification removed.")
 }
 
-// Edit serves POST /admin/catalog/:id/edit. Fields that the form does not have
-// stay as they are.
+// Edit serves POST /admin/catalog/:id/edit. Fields that the form does not contain
+// are not changed.
 func (a *Catalog) Edit(c *fiber.Ctx) error {
 	e, err := a.store.Entry(c.UserContext(), c.Params("id"))
 	if err != nil {
@@ -288,7 +288,7 @@ func (a *Catalog) Edit(c *fiber.Ctx) error {
 	}
 	edit, form := postedEdit(c, &e)
 	if edit == (catalog.Edit{}) {
-		return frame.Failed(c, paths.RegistryEntry(e.PublisherName, e.ServerName), fault.Invalid("The form holds nothing to save."))
+		return frame.Failed(c, paths.RegistryEntry(e.PublisherName, e.ServerName), fault.Invalid("There is nothing to save. Change a field first."))
 	}
 	if err := a.store.Edit(c.UserContext(), e.ID, edit); err != nil {
 		fields, err := frame.Fields(c, err)
@@ -297,11 +297,10 @@ func (a *Catalog) Edit(c *fiber.Ctx) error {
 		}
 		return a.editPage(c, &e, views.CatalogEditProps{Form: form, Errors: fields})
 	}
-	return frame.Done(c, shownAt(&e), "The entry is saved. Imports do not change it any more.")
+	return frame.Done(c, shownAt(&e), "Entry saved. It no longer follows its source.")
 }
 
-// postedEdit returns the changes of a posted form, and the form as it was
-// filled in.
+// postedEdit returns the changes of a posted form, and the entered form values.
 func postedEdit(c *fiber.Ctx, e *models.CatalogEntry) (catalog.Edit, views.CatalogForm) {
 	form := formOfEntry(e)
 	read := func(name string, into *string) *string {

@@ -1,5 +1,5 @@
-// Package code serves a project's Code Mode: its settings, the declarations that
-// models see, and the form and the log of runs.
+// Package code serves the Code Mode pages of a project: settings, a preview of
+// the declarations, the form that runs code, and the stored runs.
 package code
 
 import (
@@ -31,22 +31,22 @@ import (
 	"mcpgateway/web"
 )
 
-// Bounds of the preview of declarations.
+// Limits of the preview of declarations.
 const (
-	maxPreview      = 24 << 10 // bytes that are shown
-	maxPreviewNotes = 20       // notes that are shown
-	maxNotedTools   = 1000     // tools whose schemas are looked at for notes
+	maxPreview      = 24 << 10 // bytes of declarations
+	maxPreviewNotes = 20       // number of notes
+	maxNotedTools   = 1000     // tools whose schemas are checked for notes
 	maxFilter       = 200      // bytes of the filter
-	maxNamespaces   = 60       // namespaces that are named
+	maxNamespaces   = 60       // number of namespaces
 )
 
-// Options are what the pages of Code Mode work with. All must be set.
+// Options holds the dependencies of the Code Mode pages. All are required.
 type Options struct {
 	Pages        *admin.ProjectPages
 	Store        *projects.Store
 	Declarations *codemode.Declarations
-	// Unchecked says why arguments for a raw definition cannot be checked;
-	// schema.Validator says how.
+	// Unchecked returns the reason why arguments for a raw definition cannot be
+	// validated, or "". Implemented by schema.Validator.
 	Unchecked    func(definition []byte) string
 	Runner       *gateway.Gateway
 	CanTypecheck bool
@@ -56,14 +56,14 @@ type Options struct {
 	Now          func() time.Time
 }
 
-// Pages serves the pages of a project's Code Mode.
+// Pages serves the Code Mode pages of a project.
 type Pages struct{ Options }
 
 // New returns the handlers.
 func New(o Options) *Pages { return &Pages{o} }
 
-// Show serves GET /admin/projects/:projectSlug/code-mode, with ?filter= for a
-// part of the declarations.
+// Show serves GET /admin/projects/:projectSlug/code-mode. ?filter= filters the
+// declarations.
 func (a *Pages) Show(c *fiber.Ctx) error {
 	p, err := a.Pages.Project(c)
 	if err != nil {
@@ -78,7 +78,7 @@ func codeModeForm(p *toolset.Snapshot) views.CodeModeForm {
 	}
 }
 
-// page shows the settings; failed is why they were not saved, or nil.
+// page renders the settings. failed is the error of a rejected save, or nil.
 func (a *Pages) page(c *fiber.Ctx, p *toolset.Snapshot, props views.CodeModeProps, failed error) (err error) {
 	if props.Errors, err = frame.Fields(c, failed); err != nil {
 		return err
@@ -93,13 +93,13 @@ func (a *Pages) page(c *fiber.Ctx, p *toolset.Snapshot, props views.CodeModeProp
 	return web.Render(c, views.CodeMode(props))
 }
 
-// filterOf returns the text that the declarations are filtered by.
+// filterOf returns the ?filter= parameter, trimmed and limited to maxFilter bytes.
 func filterOf(c *fiber.Ctx) string {
 	filter := strings.TrimSpace(c.Query("filter"))
 	return strings.ToValidUTF8(filter[:min(len(filter), maxFilter)], "")
 }
 
-// preview returns what models see of a project's tools.
+// preview returns the declarations of a project's tools, as models see them.
 func (a *Pages) preview(ctx context.Context, p *toolset.Snapshot, filter string) (views.CodePreview, error) {
 	declared, err := a.Declarations.Filtered(ctx, p, filter)
 	if err != nil {
@@ -121,8 +121,8 @@ func (a *Pages) preview(ctx context.Context, p *toolset.Snapshot, filter string)
 	return preview, nil
 }
 
-// notes returns what of the schemas is not used, and counts what the same
-// tools take as a list.
+// notes returns the parts of the schemas that types and checks do not cover. It
+// also sets preview.ListTokens, the size of the same tools as a plain list.
 func (a *Pages) notes(p *toolset.Snapshot, declared *typescript.Declared, filter string, preview *views.CodePreview) []string {
 	var notes []string
 	for _, w := range declared.Warnings {
@@ -138,14 +138,14 @@ func (a *Pages) notes(p *toolset.Snapshot, declared *typescript.Declared, filter
 			continue
 		}
 		if why := a.Unchecked(tool.Definition); why != "" {
-			notes = append(notes, "the arguments of "+tool.FullName+" are not checked: "+why)
+			notes = append(notes, "arguments of "+tool.FullName+" aren't checked: "+why)
 		}
 	}
 	return notes
 }
 
-// beginningOfLines returns the whole lines of a text within so many bytes, and
-// whether that is not all of it.
+// beginningOfLines returns the complete lines within the first limit bytes of
+// text, and whether text was truncated.
 func beginningOfLines(text string, limit int) (string, bool) {
 	if len(text) <= limit {
 		return text, false
@@ -157,8 +157,7 @@ func beginningOfLines(text string, limit int) (string, bool) {
 	return strings.ToValidUTF8(text, ""), true
 }
 
-// Download serves GET …/code-mode/declarations: the whole text that the
-// preview shows the beginning of.
+// Download serves GET …/code-mode/declarations: the full text of the preview.
 func (a *Pages) Download(c *fiber.Ctx) error {
 	p, err := a.Pages.Project(c)
 	if err != nil {
@@ -188,8 +187,8 @@ func (a *Pages) Save(c *fiber.Ctx) error {
 	was, form := codeModeForm(p), views.CodeModeForm{Enabled: web.Posted(c, "enabled") != "", Timeout: strings.TrimSpace(web.Posted(c, "timeout")), AllowFetch: web.Posted(c, "allowFetch") != ""}
 	ms, err := milliseconds(form.Timeout)
 	if err == nil {
-		err = frame.CheckUnchanged(c, was, frame.NewEntry("Code Mode", views.OnOff(was.Enabled), views.OnOff(form.Enabled)), frame.NewEntry("Longest run", was.Timeout, form.Timeout),
-			frame.NewEntry("Requests to the web", views.OnOff(was.AllowFetch), views.OnOff(form.AllowFetch)))
+		err = frame.CheckUnchanged(c, was, frame.NewEntry("Code Mode", views.OnOff(was.Enabled), views.OnOff(form.Enabled)), frame.NewEntry("Timeout", was.Timeout, form.Timeout),
+			frame.NewEntry("Allow fetch", views.OnOff(was.AllowFetch), views.OnOff(form.AllowFetch)))
 	}
 	if err == nil {
 		d := &declaration.Project{CodeModeEnabled: &form.Enabled, CodeModeTimeoutMS: &ms, CodeModeFetch: &form.AllowFetch}
@@ -201,12 +200,12 @@ func (a *Pages) Save(c *fiber.Ctx) error {
 	return frame.Done(c, paths.CodeMode(p.Project.Slug), savedWords(p.Project.CodeModeEnabled, form.Enabled))
 }
 
-// milliseconds returns the time-out that was typed in seconds.
+// milliseconds parses a timeout in seconds.
 func milliseconds(typed string) (int64, error) {
 	n, err := strconv.ParseFloat(typed, 64)
 	ms := math.Round(n * 1000)
 	if err != nil || !(ms >= float64(codemode.MinTimeout.Milliseconds()) && ms <= float64(codemode.MaxTimeout.Milliseconds())) {
-		return 0, fault.Validation(map[string]string{"timeout": "use a number of seconds from 1 to 300"})
+		return 0, fault.Validation(map[string]string{"timeout": "enter a number of seconds from 1 to 300"})
 	}
 	return int64(ms), nil
 }
@@ -214,10 +213,10 @@ func milliseconds(typed string) (int64, error) {
 func savedWords(was, is bool) string {
 	switch {
 	case is && !was:
-		return "Code Mode is on. Clients see it when they list the tools again."
+		return "Code Mode turned on. Clients see it at their next tools/list."
 	case was && !is:
-		return "Code Mode is off."
+		return "Code Mode turned off."
 	default:
-		return "The settings are saved."
+		return "Settings saved."
 	}
 }

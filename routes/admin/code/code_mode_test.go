@@ -11,12 +11,12 @@ import (
 	"mcpgateway/services/sandbox"
 )
 
-func TestCodeModeSettingsAreBoundedSavedAndRecorded(t *testing.T) {
+func TestCodeModeSettingsSaved(t *testing.T) {
 	a := routestest.NewAdmin(t)
 	for _, c := range []struct {
 		timeout string
 		status  int
-		ms      int64 // that is stored afterwards
+		ms      int64 // stored afterwards
 	}{
 		{"2.5", 303, 2500}, {"0.999", 422, 2500}, {"1", 303, 1000}, {"1.001", 303, 1001}, {"299.999", 303, 299_999}, {"300", 303, 300_000}, {"300.001", 422, 300_000},
 		{"", 422, 300_000}, {"NaN", 422, 300_000}, {"1e400", 422, 300_000}, {"-5", 422, 300_000}, {"five", 422, 300_000},
@@ -30,23 +30,23 @@ func TestCodeModeSettingsAreBoundedSavedAndRecorded(t *testing.T) {
 			t.Errorf("%q: status %d, stored %+v", c.timeout, status, p.Project)
 		}
 		if status == 422 && (!strings.Contains(body, "from 1 to 300") || !strings.Contains(body, `value="`+c.timeout+`"`)) {
-			t.Errorf("%q: the page does not say why, or has lost what was typed", c.timeout)
+			t.Errorf("timeout %q: page lacks the range or the entered value", c.timeout)
 		}
 	}
 	a.Send(t, "/admin/projects/p/code-mode", url.Values{"timeout": {"300"}})
 	if p, err := a.Services.Directory.Project("p"); err != nil || p.Project.CodeModeEnabled || p.Project.CodeModeAllowFetch {
-		t.Errorf("switches that are not sent are not off: %+v (%v)", p, err)
+		t.Errorf("omitted switches: project = %+v (%v), want both off", p, err)
 	}
 	var rows []models.AuditEntry
 	if err := a.Services.DB.Where("action = ?", "project.updated").Order("seq DESC").Find(&rows).Error; err != nil {
 		t.Fatal(err)
 	}
 	if len(rows) < 6 || rows[0].ActorKind != "user" || rows[0].ActorName != routestest.Administrator || rows[0].Project != "p" {
-		t.Errorf("the change is not recorded as the administrator's: %+v", rows)
+		t.Errorf("audit entries = %+v, want the administrator as actor", rows)
 	}
 }
 
-func TestCodeOfTheFormIsBounded(t *testing.T) {
+func TestRunFormLimits(t *testing.T) {
 	a := routestest.NewAdmin(t)
 	code := func(n int) string { return "return 1 //" + strings.Repeat("x", n-len("return 1 //")) }
 	input := func(n int) string { return `"` + strings.Repeat("x", n-2) + `"` }
@@ -61,21 +61,21 @@ func TestCodeOfTheFormIsBounded(t *testing.T) {
 		"input below the limit": {"return 1", input(codemode.MaxInput - 1), 303},
 		"input at the limit":    {"return 1", input(codemode.MaxInput), 303},
 		"input over the limit":  {"return 1", input(codemode.MaxInput + 1), 422},
-		"input that is no JSON": {"return 1", "{a:1}", 422},
+		"invalid JSON input":    {"return 1", "{a:1}", 422},
 	} {
 		status, _, to := a.Send(t, "/admin/projects/p/code-mode/run", url.Values{"code": {c.code}, "input": {c.input}})
 		if status != c.status || (to != "") != (status == 303) {
-			t.Errorf("%s: %d to %q", name, status, to)
+			t.Errorf("%s: status = %d, location %q, want %d", name, status, to, c.status)
 		}
 	}
 	a.Send(t, "/admin/projects/p/code-mode", url.Values{"timeout": {"10"}})
 	status, body, _ := a.Send(t, "/admin/projects/p/code-mode/run", url.Values{"code": {"return 1"}})
 	if status != 422 || !strings.Contains(body, "Code Mode is off") {
-		t.Errorf("code ran while Code Mode is off: %d", status)
+		t.Errorf("run with Code Mode off: status = %d, want 422", status)
 	}
 }
 
-func TestARunOfAnAdministratorIsKeptUnderTheirName(t *testing.T) {
+func TestRunRecordsAdministrator(t *testing.T) {
 	a := routestest.NewAdmin(t)
 	const code = "const d = await clock.days_between({start: '2026-01-01', end: '2026-03-01'});\nconsole.log('<script>log\u202e');\nreturn {d, s: '<script>alert(1)</script>'}"
 	status, _, to := a.Send(t, "/admin/projects/p/code-mode/run", url.Values{"code": {code}})
@@ -85,11 +85,11 @@ func TestARunOfAnAdministratorIsKeptUnderTheirName(t *testing.T) {
 	_, page, _ := a.Send(t, to, nil)
 	for _, unwanted := range []string{"<script>log", "<script>alert", "\u202e"} {
 		if strings.Contains(page, unwanted) {
-			t.Errorf("the page holds %q", unwanted)
+			t.Errorf("page contains %q", unwanted)
 		}
 	}
 	if !strings.Contains(page, "clock__days_between") || !strings.Contains(page, "&lt;script&gt;alert(1)") {
-		t.Error("the page does not show the call and the result")
+		t.Error("page lacks the call or the result")
 	}
 	at, err := url.Parse(to)
 	if err != nil {
@@ -97,13 +97,13 @@ func TestARunOfAnAdministratorIsKeptUnderTheirName(t *testing.T) {
 	}
 	trace := "/admin/projects/p/code-mode/runs/" + at.Query().Get("run")
 	if status, page, _ := a.Send(t, trace, nil); status != 200 || !strings.Contains(page, routestest.Administrator) {
-		t.Errorf("the run's page answers %d and does not name who ran it", status)
+		t.Errorf("run page: status = %d, or page lacks the administrator", status)
 	}
 	status, _, again := a.Send(t, trace+"/replay", url.Values{})
 	if status != 303 || again == trace || !strings.HasPrefix(again, "/admin/projects/p/code-mode/runs/") {
-		t.Errorf("replay: %d to %q", status, again)
+		t.Errorf("replay: status = %d, location %q", status, again)
 	}
 	if status, _, _ := a.Send(t, "/admin/projects/p/code-mode/runs/no-such-run", nil); status != 404 {
-		t.Errorf("an unknown run: %d", status)
+		t.Errorf("unknown run: status = %d, want 404", status)
 	}
 }

@@ -26,20 +26,20 @@ import (
 	"mcpgateway/web/guard"
 )
 
-// maxStepText is how much of a line of the console is shown while the code
-// runs, in characters.
+// maxStepText is the maximum length of a console line shown while the code runs,
+// in characters.
 const maxStepText = 500
 
-// firstCode is what stands in the form at first. It works in every project and
+// firstCode is the initial code of the form. It works in every project and
 // changes nothing.
-const firstCode = `// Which tools are there for a task?
+const firstCode = `// Find tools for a task.
 const found = await gateway.search("what you want to do");
 console.log(found.results.length, "tools");
 return found.results.map((tool) => tool.name);
 `
 
-// RunForm serves GET …/code-mode/run; ?run= fills in the code of a run that is
-// kept and shows how it ended.
+// RunForm serves GET …/code-mode/run. ?run= fills in the code of a stored run and
+// shows its outcome.
 func (a *Pages) RunForm(c *fiber.Ctx) error {
 	p, err := a.Pages.Project(c)
 	if err != nil {
@@ -56,7 +56,7 @@ func (a *Pages) RunForm(c *fiber.Ctx) error {
 	return a.runPage(c, p, props, nil)
 }
 
-// runProps returns the form with the code of a run, and how it ended.
+// runProps returns the form with the code and the outcome of a run.
 func runProps(p *toolset.Snapshot, row models.CodeRun, check codemode.Typecheck) views.CodeRunProps {
 	outcome := outcomeOf(row)
 	props := views.CodeRunProps{
@@ -69,22 +69,22 @@ func runProps(p *toolset.Snapshot, row models.CodeRun, check codemode.Typecheck)
 	return props
 }
 
-// runPage shows the form; failed is why nothing ran, or nil.
+// runPage renders the form. failed is the error that prevented the run, or nil.
 func (a *Pages) runPage(c *fiber.Ctx, p *toolset.Snapshot, props views.CodeRunProps, failed error) (err error) {
 	if props.Errors, err = frame.Fields(c, failed); err != nil {
 		return err
 	}
 	if failed != nil && frame.WantsLive(c) {
-		c.Status(fiber.StatusOK) // a part of a page that a script replaces is no failure of its own
+		c.Status(fiber.StatusOK) // the script replaces only a part of the page and requires status 200
 	}
 	props.Frame, props.Project = a.Pages.ProjectFrame(c, p, "Run code"), a.Pages.Head(p, layout.TabCodeMode)
 	props.On, props.CanTypecheck = p.Project.CodeModeEnabled, a.CanTypecheck
 	return web.Render(c, views.CodeRun(props))
 }
 
-// Run serves POST …/code-mode/run: it runs the code as a client's, in the name
-// of the administrator, and leads to the page with the outcome. A script that
-// accepts an event stream sees meanwhile what the code does.
+// Run serves POST …/code-mode/run. It runs the code like a client's code, on
+// behalf of the administrator, and redirects to the page with the outcome. A
+// script that accepts an event stream receives the steps of the run.
 func (a *Pages) Run(c *fiber.Ctx) error {
 	p, err := a.Pages.Project(c)
 	if err != nil {
@@ -105,12 +105,12 @@ func (a *Pages) Run(c *fiber.Ctx) error {
 	case out.TraceID != "":
 		return c.Redirect(outcomePath(p, out.TraceID, q.Typecheck), fiber.StatusSeeOther)
 	}
-	// The run got no place, or could not be kept: there is no other page of it.
+	// The run was not started or not stored, so it has no page.
 	props.Outcome = new(shownOutcome(out, props.Code))
 	return a.runPage(c, p, props, nil)
 }
 
-// postedRun returns the posted form, and the request that it makes.
+// postedRun returns the posted form and its run request.
 func postedRun(c *fiber.Ctx) (views.CodeRunProps, codemode.Request) {
 	props := views.CodeRunProps{
 		Code: strings.ReplaceAll(web.Posted(c, "code"), "\r\n", "\n"), Input: strings.TrimSpace(web.Posted(c, "input")),
@@ -119,20 +119,19 @@ func postedRun(c *fiber.Ctx) (views.CodeRunProps, codemode.Request) {
 	return props, codemode.Request{Code: props.Code, Input: []byte(props.Input), DryRun: props.DryRun, Typecheck: codemode.Typecheck(props.Typecheck)}
 }
 
-// outcomePath returns the address of the form with the code of a run and how
-// it ended.
+// outcomePath returns the URL of the form with the code and outcome of a run.
 func outcomePath(p *toolset.Snapshot, id string, check codemode.Typecheck) string {
 	return paths.CodeRun(p.Project.Slug) + "?" + url.Values{"run": {id}, "typecheck": {string(check)}}.Encode() + "#outcome"
 }
 
-// runLive runs code and answers with what it does meanwhile.
+// runLive runs code and streams its steps.
 func (a *Pages) runLive(c *fiber.Ctx, p *toolset.Snapshot, q codemode.Request) error {
 	client, err := a.clientOf(c, p, &q)
 	if err != nil {
 		return err
 	}
-	// Whoever stops the run ends the stream that would have told where it is
-	// kept, so its beginning says where to ask for that.
+	// Stopping the run closes the stream before it can name the stored run. The
+	// Content-Location header therefore names the URL that returns the link.
 	q.TraceID = codemode.NewTraceID()
 	c.Set(fiber.HeaderContentLocation, paths.CodeTrace(p.Project.Slug, q.TraceID)+"/kept")
 	return frame.AnswerLive(c, a.Pages.Assets, func(ctx context.Context, live *frame.LiveAnswer) (templ.Component, string) {
@@ -149,7 +148,7 @@ func (a *Pages) runLive(c *fiber.Ctx, p *toolset.Snapshot, q codemode.Request) e
 	})
 }
 
-// stepOf returns a step as the page shows it.
+// stepOf renders a step of a run.
 func stepOf(s codemode.Step) templ.Component {
 	switch {
 	case s.Line != nil:
@@ -161,20 +160,20 @@ func stepOf(s codemode.Step) templ.Component {
 	}
 }
 
-// unfit returns what of a form cannot be run.
+// unfit validates the form.
 func unfit(p views.CodeRunProps) error {
 	wrong := map[string]string{}
 	switch {
 	case strings.TrimSpace(p.Code) == "":
-		wrong["code"] = "write some code"
+		wrong["code"] = "enter some code"
 	case len(p.Code) > sandbox.MaxCode:
-		wrong["code"] = "this is longer than 64 KiB"
+		wrong["code"] = "use at most 64 KiB of code"
 	}
 	switch {
 	case len(p.Input) > codemode.MaxInput:
-		wrong["input"] = "this is longer than 256 KiB"
+		wrong["input"] = "use at most 256 KiB of input"
 	case p.Input != "" && rawjson.Valid([]byte(p.Input), rawjson.Lenient) != nil:
-		wrong["input"] = "this is not JSON; text needs double quotes around it"
+		wrong["input"] = "use valid JSON; put text in double quotes"
 	}
 	if len(wrong) > 0 {
 		return fault.Validation(wrong)
@@ -182,8 +181,8 @@ func unfit(p views.CodeRunProps) error {
 	return nil
 }
 
-// run runs code in the name of the administrator who is signed in. It ends
-// early when the browser leaves.
+// run runs code on behalf of the signed-in administrator. The run is cancelled
+// when the browser disconnects.
 func (a *Pages) run(c *fiber.Ctx, p *toolset.Snapshot, q codemode.Request) (codemode.Outcome, error) {
 	client, err := a.clientOf(c, p, &q)
 	if err != nil {
@@ -195,15 +194,15 @@ func (a *Pages) run(c *fiber.Ctx, p *toolset.Snapshot, q codemode.Request) (code
 	return a.Runner.Run(ctx, p, client, q)
 }
 
-// clientOf returns the client that the administrator who is signed in is, and
-// puts their name to the request. It returns CODE_MODE_DISABLED and FORBIDDEN.
+// clientOf returns the client of the signed-in administrator and sets the
+// principal of the request. It returns CODE_MODE_DISABLED or FORBIDDEN.
 func (a *Pages) clientOf(c *fiber.Ctx, p *toolset.Snapshot, q *codemode.Request) (*gateway.Client, error) {
 	if !p.Project.CodeModeEnabled {
-		return nil, fault.New(fault.KindDisabled, fault.CodeCodeModeDisabled, "Code Mode is off in this project: switch it on first")
+		return nil, fault.New(fault.KindDisabled, fault.CodeCodeModeDisabled, "Code Mode is off in this project. Turn it on first.")
 	}
 	person := guard.PersonOf(c)
 	if person == nil {
-		return nil, fault.Forbidden("only a person who is signed in can run code here")
+		return nil, fault.Forbidden("Sign in to run code here.")
 	}
 	client := &gateway.Client{
 		Principal: access.Administrator(person.ID, p.Project.ID), Version: gateway.VersionLatestHandshake, RequestID: web.EventOf(c).RequestID,

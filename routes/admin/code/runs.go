@@ -24,13 +24,13 @@ import (
 	"mcpgateway/web"
 )
 
-// Bounds of the pages of runs.
+// Limits of the pages of runs.
 const (
 	runsPerPage = 50
-	maxShown    = 24 << 10 // bytes of a result, of the log, of planned arguments
+	maxShown    = 24 << 10 // bytes of a result or log; planned arguments use an eighth
 )
 
-// Runs serves GET …/code-mode/runs, with ?state=ok or failed for some of them.
+// Runs serves GET …/code-mode/runs. ?state= filters by ok or failed.
 func (a *Pages) Runs(c *fiber.Ctx) error {
 	p, err := a.Pages.Project(c)
 	if err != nil {
@@ -51,7 +51,7 @@ func (a *Pages) Runs(c *fiber.Ctx) error {
 	return web.Render(c, views.CodeRuns(props))
 }
 
-// fillRuns adds the rows of the first runs, and the way to the others.
+// fillRuns adds the first page of rows and the URL of the next page.
 func (a *Pages) fillRuns(ctx context.Context, props *views.CodeRunsProps, rows []models.CodeRun) {
 	if len(rows) > runsPerPage {
 		rows = rows[:runsPerPage]
@@ -76,15 +76,16 @@ func (a *Pages) Trace(c *fiber.Ctx) error {
 	return a.tracePage(c, p, row, "")
 }
 
-// How long, and how often meanwhile, a run that was stopped is looked for.
+// Timeout and interval of the wait for a stopped run to be stored.
 const (
 	keptWait = 5 * time.Second
 	keptLook = 100 * time.Millisecond
 )
 
-// Kept serves GET …/code-mode/runs/:id/kept: for the script of the page on which
-// a run was stopped, the link to the run as soon as it is kept. A run that is
-// not kept, such as one that got no place, has none: the answer is then empty.
+// Kept serves GET …/code-mode/runs/:id/kept. It waits up to keptWait for the run
+// to be stored and returns a link to it, for the script of the page on which the
+// run was stopped. It returns 204 for a run that is not stored, such as one that
+// was never started.
 func (a *Pages) Kept(c *fiber.Ctx) error {
 	p, err := a.Pages.Project(c)
 	if err != nil {
@@ -124,8 +125,8 @@ func (a *Pages) tracePage(c *fiber.Ctx, p *toolset.Snapshot, row models.CodeRun,
 	}))
 }
 
-// Replay serves POST …/code-mode/runs/:id/replay: the same code with the same
-// input, clock and random numbers, in the name of the administrator.
+// Replay serves POST …/code-mode/runs/:id/replay. It runs the same code with the
+// same input, clock and random numbers, on behalf of the administrator.
 func (a *Pages) Replay(c *fiber.Ctx) error {
 	p, row, err := a.trace(c)
 	if err != nil {
@@ -140,13 +141,13 @@ func (a *Pages) Replay(c *fiber.Ctx) error {
 		c.Status(fiber.StatusServiceUnavailable)
 		return a.tracePage(c, p, row, out.Error.Message)
 	case out.TraceID == "":
-		return frame.Done(c, here, "It ran again, but the run could not be kept.")
+		return frame.Done(c, here, "Run replayed, but the new run couldn't be saved.")
 	}
-	return frame.Done(c, paths.CodeTrace(p.Project.Slug, out.TraceID), "It ran again. This is the new run.")
+	return frame.Done(c, paths.CodeTrace(p.Project.Slug, out.TraceID), "Run replayed. This is the new run.")
 }
 
-// replay runs the code of a run again. The project may allow less time now than
-// it did then.
+// replay runs the code of a run again. If the project now has a shorter timeout,
+// that timeout applies.
 func (a *Pages) replay(c *fiber.Ctx, p *toolset.Snapshot, row models.CodeRun) (codemode.Outcome, error) {
 	q, err := codemode.Replay(row)
 	if err != nil {
@@ -158,11 +159,11 @@ func (a *Pages) replay(c *fiber.Ctx, p *toolset.Snapshot, row models.CodeRun) (c
 	return a.run(c, p, q)
 }
 
-// outcomeOf returns how a run ended that is kept.
+// outcomeOf returns the outcome of a stored run.
 func outcomeOf(row models.CodeRun) views.CodeOutcome {
 	var out codemode.Outcome
 	if json.Unmarshal([]byte(row.Outcome), &out) != nil {
-		out = codemode.Outcome{} // the row's own columns still hold
+		out = codemode.Outcome{} // the columns below are still valid
 	}
 	out.OK, out.Usage.MS = row.OK, row.DurationMS
 	shown := shownOutcome(out, row.Code)
@@ -170,7 +171,7 @@ func outcomeOf(row models.CodeRun) views.CodeOutcome {
 	return shown
 }
 
-// shownOutcome returns an outcome as its page shows it.
+// shownOutcome converts an outcome for its page.
 func shownOutcome(out codemode.Outcome, code string) views.CodeOutcome {
 	shown := views.CodeOutcome{OK: out.OK, MS: out.Usage.MS, CPUMillis: out.Usage.CPUMillis, Memory: out.Usage.MemoryBytes}
 	if result := string(out.Result); result == "" || result == "null" {
@@ -201,7 +202,7 @@ func shownOutcome(out codemode.Outcome, code string) views.CodeOutcome {
 			Phase: string(e.Phase), Name: e.Name, Message: e.Message, Hint: e.Hint, Line: e.Line, Column: e.Column, Excerpt: views.Excerpt(code, e.Line),
 		}
 	} else if !out.OK {
-		shown.Error = &views.CodeError{Name: "Error", Message: "what went wrong was too long to be kept"}
+		shown.Error = &views.CodeError{Name: "Error", Message: "The error was too large to keep."}
 	}
 	return shown
 }
@@ -213,8 +214,7 @@ func codeCall(call codemode.CallRecord) views.CodeCall {
 	}
 }
 
-// readable returns raw JSON as people read it: a text as it is, everything
-// else with line breaks.
+// readable returns a JSON string as plain text and any other JSON indented.
 func readable(raw json.RawMessage) string {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {

@@ -1,5 +1,5 @@
 // Package connections serves the OAuth connections of servers: their pages, and
-// the forms that begin and end them.
+// the forms that start and remove them.
 package connections
 
 import (
@@ -23,15 +23,16 @@ import (
 	"mcpgateway/web/guard"
 )
 
-// Connector begins and ends the OAuth connections of servers.
+// Connector starts and removes the OAuth connections of servers. Implemented by
+// oauthclient.Connections.
 type Connector interface {
 	Start(ctx context.Context, s oauthclient.Start) (authorizeURL string, err error)
 	Disconnect(ctx context.Context, serverID string) (revoked bool, err error)
 	DropRegistration(ctx context.Context, serverID string) error
 }
 
-// Connections serves the buttons of connections and says how they ended, above
-// the page of the connection.
+// Connections serves the buttons of connections. Results are shown on the page of
+// the connection.
 type Connections struct {
 	pages       *frame.Pages
 	connections Connector
@@ -42,9 +43,9 @@ func New(pages *frame.Pages, connections Connector) *Connections {
 	return &Connections{pages: pages, connections: connections}
 }
 
-// Start serves GET /admin/connections/:id/start: it sends the browser to the
-// authorization server. A link that wasn't on a page of the administration gets
-// a page with a button first, because other sites and programs can open it.
+// Start serves GET /admin/connections/:id/start. It redirects the browser to the
+// authorization server. Other sites and programs can open this URL, so a request
+// that does not come from an admin page gets a confirmation page first.
 func (a *Connections) Start(c *fiber.Ctx) error {
 	c.Set(fiber.HeaderCacheControl, "no-store")
 	person := guard.PersonOf(c)
@@ -52,7 +53,7 @@ func (a *Connections) Start(c *fiber.Ctx) error {
 		return fault.Unauthorized()
 	}
 	if !fromAdministration(c) && !isStartToken(c.Query("token"), person, c.Params("id")) {
-		compress.Never(c) // the token is the same every time
+		compress.Never(c) // the token is constant, so compression could leak it
 		return web.Render(c, admin.ConnectionStart(admin.ConnectionStartProps{
 			Frame:    a.pages.Frame(c, "Connect a server", layout.SectionConnections),
 			StartURL: paths.StartConnection(c.Params("id")) + "?token=" + startToken(person, c.Params("id")), CancelURL: paths.Connections,
@@ -65,9 +66,9 @@ func (a *Connections) Start(c *fiber.Ctx) error {
 	return c.Redirect(to, fiber.StatusSeeOther)
 }
 
-// fromAdministration reports whether the browser states that a link on a page
-// of the administration was followed. A redirect from the sign-in page, which
-// may itself come from another site's link, is not one.
+// fromAdministration reports whether the request headers name an admin page as
+// the origin. The sign-in page does not count, because another site's link can
+// lead to it.
 func fromAdministration(c *fiber.Ctx) bool {
 	if c.Get("Sec-Fetch-Site") != "same-origin" {
 		return false
@@ -76,8 +77,8 @@ func fromAdministration(c *fiber.Ctx) bool {
 	return err == nil && strings.HasPrefix(referrer.Path, paths.Home)
 }
 
-// startToken returns what the button of the page carries: it is bound to the
-// session and the server, and reveals nothing of the token of forms.
+// startToken returns the token of the confirmation button. It is bound to the
+// session and the server and does not reveal the CSRF token.
 func startToken(person *guard.Person, serverID string) string {
 	mac := hmac.New(sha256.New, []byte(person.CSRF))
 	mac.Write([]byte("start connection " + serverID))
@@ -95,27 +96,28 @@ func (a *Connections) Disconnect(c *fiber.Ctx) error {
 		return frame.Failed(c, paths.Connection(c.Params("id")), err)
 	}
 	if !revoked {
-		return frame.Done(c, paths.Connection(c.Params("id")), "The server is disconnected. Its authorization server did not confirm that the tokens are revoked; withdraw the access there, too.")
+		return frame.Done(c, paths.Connection(c.Params("id")), "Disconnected. The provider didn't confirm the revocation; remove the access there too.")
 	}
-	return frame.Done(c, paths.Connection(c.Params("id")), "The server is disconnected and its tokens are revoked.")
+	return frame.Done(c, paths.Connection(c.Params("id")), "Disconnected. Its tokens are revoked.")
 }
 
-// DropRegistration serves POST /admin/connections/:id/drop-registration, for
-// an authorization server that does not know the gateway any more.
+// DropRegistration serves POST /admin/connections/:id/drop-registration, for an
+// authorization server that no longer has the gateway's client.
 func (a *Connections) DropRegistration(c *fiber.Ctx) error {
 	if err := a.connections.DropRegistration(c.UserContext(), c.Params("id")); err != nil {
 		return frame.Failed(c, paths.Connection(c.Params("id")), err)
 	}
-	return frame.Done(c, paths.Connection(c.Params("id")), "The registration is dropped. Connect the server to have the gateway registered anew.")
+	return frame.Done(c, paths.Connection(c.Params("id")), "Registration removed. Connect to register again.")
 }
 
-// Connected answers the end of an authorization.
+// Connected responds to a successful authorization.
 func (a *Connections) Connected(c *fiber.Ctx, serverID string) error {
-	return frame.Done(c, paths.Connection(serverID), "The server is connected. Its tools are being read.")
+	return frame.Done(c, paths.Connection(serverID), "Connected. Reading its tools…")
 }
 
-// NotConnected answers an authorization that could not begin or end. A browser
-// that may not finish it is told so on the page where it can begin anew.
+// NotConnected responds to an authorization that failed to start or finish. A
+// browser that is not allowed to finish it is redirected to the list of
+// connections, where the user can start again.
 func (a *Connections) NotConnected(c *fiber.Ctx, serverID string, err error) error {
 	if f := fault.From(err); f.Kind == fault.KindForbidden {
 		frame.PutFlash(c, layout.Flash{Tone: "bad", Text: f.Message})

@@ -19,32 +19,32 @@ import (
 	"mcpgateway/web/webtest"
 )
 
-// connector answers as told and keeps what was asked of it.
+// connector returns fixed results and records its calls.
 type connector struct {
 	err     error
 	revoked bool
-	asked   []string
+	calls   []string
 }
 
 func (f *connector) Start(_ context.Context, s oauthclient.Start) (string, error) {
-	f.asked = append(f.asked, "start "+s.ServerID+" "+s.SessionID)
+	f.calls = append(f.calls, "start "+s.ServerID+" "+s.SessionID)
 	return "https://as.example.com/authorize?x=1", f.err
 }
 
 func (f *connector) Disconnect(_ context.Context, id string) (bool, error) {
-	f.asked = append(f.asked, "disconnect "+id)
+	f.calls = append(f.calls, "disconnect "+id)
 	return f.revoked, f.err
 }
 
 func (f *connector) DropRegistration(_ context.Context, id string) error {
-	f.asked = append(f.asked, "drop "+id)
+	f.calls = append(f.calls, "drop "+id)
 	return f.err
 }
 
-// ownLink has the headers of a browser that followed a link of the administration.
+// ownLink holds the headers of a browser that followed a link on an admin page.
 var ownLink = map[string]string{"Sec-Fetch-Site": "same-origin", "Referer": "https://gateway.example.com/admin/connections"}
 
-func TestConnectionsStartFromTheAdministrationOnly(t *testing.T) {
+func TestConnectionsStartFromAdminPages(t *testing.T) {
 	f := &connector{}
 	h := connections.New(frame.NewPages(layout.Assets{}, nil), f)
 	app := fiber.New()
@@ -83,40 +83,40 @@ func TestConnectionsStartFromTheAdministrationOnly(t *testing.T) {
 			t.Errorf("%s: %d", name, answer.Status)
 		}
 	}
-	if len(f.asked) > 0 {
-		t.Fatalf("started %q", f.asked)
+	if len(f.calls) > 0 {
+		t.Fatalf("calls = %q, want none", f.calls)
 	}
 	if answer := start(button, nil); answer.Status != 303 || answer.Header.Get("Location") != "https://as.example.com/authorize?x=1" {
-		t.Errorf("the button: %d %v", answer.Status, answer.Header)
+		t.Errorf("button: status = %d, header %v", answer.Status, answer.Header)
 	}
 	if answer := start(paths.StartConnection("s1"), ownLink); answer.Status != 303 {
-		t.Errorf("a link of the administration: %d", answer.Status)
+		t.Errorf("link on an admin page: status = %d, want 303", answer.Status)
 	}
 	csrf = "another session's"
 	if answer := start(button, nil); answer.Status != 200 {
-		t.Errorf("the button of another session: %d", answer.Status)
+		t.Errorf("button of another session: status = %d, want 200", answer.Status)
 	}
-	if len(f.asked) != 2 {
-		t.Errorf("started %q", f.asked)
+	if len(f.calls) != 2 {
+		t.Errorf("calls = %q, want 2", f.calls)
 	}
 }
 
-func TestConnectionsAreBegunAndEnded(t *testing.T) {
-	down := fault.Upstream(fault.CodeUpstreamUnavailable, "the authorization server is away")
+func TestConnectionsStartAndDisconnect(t *testing.T) {
+	down := fault.Upstream(fault.CodeUpstreamUnavailable, "the authorization server is down")
 	for name, c := range map[string]struct {
 		method, path string
 		err          error
 		signedIn     bool
 		status       int
-		to, asked    string
+		to, call     string
 	}{
-		"start":         {"GET", paths.StartConnection("s1"), nil, true, 303, "https://as.example.com/authorize?x=1", "start s1 anns-session"},
-		"start failing": {"GET", paths.StartConnection("s1"), down, true, 303, "/admin/connections/s1", "start s1 anns-session"},
-		"start by none": {"GET", paths.StartConnection("s1"), nil, false, 401, "", ""},
-		"unknown":       {"GET", paths.StartConnection("s1"), fault.NotFound("server", "s1"), true, 404, "", "start s1 anns-session"},
-		"disconnect":    {"POST", "/admin/connections/s1/disconnect", nil, true, 303, "/admin/connections/s1", "disconnect s1"},
-		"drop":          {"POST", "/admin/connections/s1/drop-registration", nil, true, 303, "/admin/connections/s1", "drop s1"},
-		"drop nothing":  {"POST", "/admin/connections/s1/drop-registration", fault.Conflict("there is none"), true, 303, "/admin/connections/s1", "drop s1"},
+		"start":            {"GET", paths.StartConnection("s1"), nil, true, 303, "https://as.example.com/authorize?x=1", "start s1 anns-session"},
+		"start failing":    {"GET", paths.StartConnection("s1"), down, true, 303, "/admin/connections/s1", "start s1 anns-session"},
+		"start signed out": {"GET", paths.StartConnection("s1"), nil, false, 401, "", ""},
+		"unknown":          {"GET", paths.StartConnection("s1"), fault.NotFound("server", "s1"), true, 404, "", "start s1 anns-session"},
+		"disconnect":       {"POST", "/admin/connections/s1/disconnect", nil, true, 303, "/admin/connections/s1", "disconnect s1"},
+		"drop":             {"POST", "/admin/connections/s1/drop-registration", nil, true, 303, "/admin/connections/s1", "drop s1"},
+		"drop nothing":     {"POST", "/admin/connections/s1/drop-registration", fault.Conflict("there is none"), true, 303, "/admin/connections/s1", "drop s1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := &connector{err: c.err}
@@ -125,38 +125,37 @@ func TestConnectionsAreBegunAndEnded(t *testing.T) {
 				status := map[fault.Kind]int{fault.KindUnauthorized: 401, fault.KindNotFound: 404}[fault.From(err).Kind]
 				return c.Status(max(status, 400)).SendString(err.Error())
 			}})
-			know := func(ctx *fiber.Ctx) error {
+			identify := func(ctx *fiber.Ctx) error {
 				if c.signedIn {
 					ctx.Locals("person", &guard.Person{SessionID: "anns-session"})
 				}
 				return ctx.Next()
 			}
-			app.Get("/admin/connections/:id/start", know, h.Start)
-			app.Post("/admin/connections/:id/disconnect", know, h.Disconnect)
-			app.Post("/admin/connections/:id/drop-registration", know, h.DropRegistration)
+			app.Get("/admin/connections/:id/start", identify, h.Start)
+			app.Post("/admin/connections/:id/disconnect", identify, h.Disconnect)
+			app.Post("/admin/connections/:id/drop-registration", identify, h.DropRegistration)
 			answer := webtest.Send(t, app, webtest.Case{Method: c.method, Path: c.path, Header: ownLink})
 			if answer.Status != c.status || answer.Header.Get("Location") != c.to {
-				t.Errorf("got %d to %q", answer.Status, answer.Header.Get("Location"))
+				t.Errorf("status = %d, location %q", answer.Status, answer.Header.Get("Location"))
 			}
-			asked := ""
-			if len(f.asked) > 0 {
-				asked = f.asked[0]
+			call := ""
+			if len(f.calls) > 0 {
+				call = f.calls[0]
 			}
-			if asked != c.asked || len(f.asked) > 1 {
-				t.Errorf("asked %q", f.asked)
+			if call != c.call || len(f.calls) > 1 {
+				t.Errorf("calls = %q, want %q", f.calls, c.call)
 			}
 		})
 	}
 }
 
-// TestAForeignAuthorizationLeadsToTheList is what a browser is shown that may
-// not finish what another began.
-func TestAForeignAuthorizationLeadsToTheList(t *testing.T) {
+// A browser must not finish an authorization that another browser started.
+func TestForeignAuthorizationRedirectsToList(t *testing.T) {
 	app := fiber.New()
 	h := connections.New(frame.NewPages(layout.Assets{}, nil), &connector{})
 	app.Get("/foreign", func(c *fiber.Ctx) error { return h.NotConnected(c, "s1", fault.Forbidden("another session")) })
 	answer := webtest.Send(t, app, webtest.Case{Method: "GET", Path: "/foreign"})
 	if answer.Status != 303 || answer.Header.Get("Location") != "/admin/connections" || answer.Header.Get("Set-Cookie") == "" {
-		t.Errorf("got %d to %q", answer.Status, answer.Header.Get("Location"))
+		t.Errorf("status = %d, location %q", answer.Status, answer.Header.Get("Location"))
 	}
 }

@@ -24,10 +24,10 @@ import (
 	"mcpgateway/web"
 )
 
-// maxConnectionEvents is how many events a connection's page shows.
+// maxConnectionEvents is the maximum number of events on a connection's page.
 const maxConnectionEvents = 15
 
-// Pages serves the pages of connections to servers that want OAuth.
+// Pages serves the pages of OAuth connections.
 type Pages struct {
 	pages       *admin.ProjectPages
 	connections *oauthclient.Connections
@@ -55,7 +55,7 @@ func (a *Pages) List(c *fiber.Ctx) error {
 	return web.Render(c, views.Connections(p))
 }
 
-// fill adds the rows that the query and the state ask for.
+// fill adds the rows that match the query and the state.
 func fill(p *views.ConnectionsProps, rows []views.ConnectionRow) {
 	counts := map[string]int{}
 	p.Total = len(rows)
@@ -71,8 +71,7 @@ func fill(p *views.ConnectionsProps, rows []views.ConnectionRow) {
 	p.Chips = admin.StateChips(paths.Connections, views.ConnectionStates(), p.Query, p.State, counts)
 }
 
-// rows returns the connection of every server that wants one, those that need
-// most care first.
+// rows returns the connections of all servers that use OAuth, worst state first.
 func (a *Pages) rows(statuses map[string]oauthclient.Status) []views.ConnectionRow {
 	var rows []views.ConnectionRow
 	for _, project := range a.pages.Directory.All() {
@@ -95,7 +94,7 @@ func (a *Pages) rows(statuses map[string]oauthclient.Status) []views.ConnectionR
 func connectionRow(p *toolset.Snapshot, server *toolset.Server, s oauthclient.Status) views.ConnectionRow {
 	config := server.Config
 	if s.State == oauthclient.NeedsReauth && !s.WasConnected() {
-		s.State, s.Reason = oauthclient.NotConnected, "" // there is nothing to connect again
+		s.State, s.Reason = oauthclient.NotConnected, "" // it was never connected, so "reconnect" does not apply
 	}
 	return views.ConnectionRow{
 		ServerID: config.ID, Alias: config.Alias, URL: config.URL, Slug: p.Project.Slug, Project: ui.Clean(cmp.Or(p.Project.Name, p.Project.Slug)),
@@ -107,8 +106,8 @@ func connectionRow(p *toolset.Snapshot, server *toolset.Server, s oauthclient.St
 // Show serves GET /admin/connections/:id.
 func (a *Pages) Show(c *fiber.Ctx) error { return a.page(c, views.ConnectionProps{}, nil) }
 
-// SaveClient serves POST /admin/connections/:id/client: the client that the
-// provider issued.
+// SaveClient serves POST /admin/connections/:id/client. It stores the client
+// issued by the provider.
 func (a *Pages) SaveClient(c *fiber.Ctx) error {
 	p := views.ConnectionProps{ClientID: strings.TrimSpace(web.Posted(c, "oauth.clientId")), Scopes: web.Posted(c, "oauth.scopes")}
 	status, err := a.connections.Status(c.UserContext(), c.Params("id"))
@@ -120,7 +119,7 @@ func (a *Pages) SaveClient(c *fiber.Ctx) error {
 		return err
 	}
 	stored := clientOf(server)
-	err = frame.CheckUnchanged(c, stored, frame.NewEntry("Client id", stored.ID, p.ClientID), frame.NewEntry("Scopes", stored.Scopes, strings.Join(strings.Fields(p.Scopes), " ")))
+	err = frame.CheckUnchanged(c, stored, frame.NewEntry("Client ID", stored.ID, p.ClientID), frame.NewEntry("Scopes", stored.Scopes, strings.Join(strings.Fields(p.Scopes), " ")))
 	if err == nil {
 		_, err = a.store.UpdateServer(c.UserContext(), status.ServerID, nil, postedClient(c, p))
 	}
@@ -128,13 +127,13 @@ func (a *Pages) SaveClient(c *fiber.Ctx) error {
 	case err != nil:
 		return a.page(c, p, err)
 	case p.ClientID == "":
-		return frame.Done(c, paths.Connection(status.ServerID), "The client is removed.")
+		return frame.Done(c, paths.Connection(status.ServerID), "Client removed.")
 	}
-	return frame.Done(c, paths.Connection(status.ServerID), "The client is saved. Connect the server now.")
+	return frame.Done(c, paths.Connection(status.ServerID), "Client saved. Connect the server next.")
 }
 
-// postedClient returns the change of a server that a form asks for. An empty
-// secret keeps the stored one as long as there is a client.
+// postedClient returns the posted change of a server. An empty secret keeps the
+// stored one unless the client is removed.
 func postedClient(c *fiber.Ctx, p views.ConnectionProps) *declaration.Server {
 	d := &declaration.Server{OAuthClientID: &p.ClientID, OAuthScopes: new(strings.Fields(p.Scopes))}
 	if secret := strings.TrimSpace(web.Posted(c, "oauth.clientSecret")); secret != "" || p.ClientID == "" {
@@ -143,8 +142,8 @@ func postedClient(c *fiber.Ctx, p views.ConnectionProps) *declaration.Server {
 	return d
 }
 
-// clientFields returns what is wrong with a client, by the names of the form's
-// fields. One of the scopes stands in the field of all.
+// clientFields returns the errors of a client by form field. An error of a single
+// scope belongs to the scopes field.
 func clientFields(c *fiber.Ctx, failed error) (map[string]string, error) {
 	fields, err := frame.Fields(c, failed)
 	if fields == nil {
@@ -158,7 +157,7 @@ func clientFields(c *fiber.Ctx, failed error) (map[string]string, error) {
 	return named, nil
 }
 
-// issuedClient is the client that the provider of a server issued, but for its
+// issuedClient is the client issued by the provider of a server, without its
 // secret.
 type issuedClient struct{ ID, Scopes string }
 
@@ -166,8 +165,8 @@ func clientOf(server *toolset.Server) issuedClient {
 	return issuedClient{server.Config.OAuthClientID, strings.Join(server.Config.OAuthScopes, " ")}
 }
 
-// page shows a connection with what is stored, but for what somebody typed.
-// failed is why that was not saved, or nil.
+// page renders a connection. failed is the error of a rejected save, or nil. After
+// an error the form contains the entered values, else the stored ones.
 func (a *Pages) page(c *fiber.Ctx, p views.ConnectionProps, failed error) (err error) {
 	if p.Errors, err = clientFields(c, failed); err != nil {
 		return err
@@ -189,7 +188,7 @@ func (a *Pages) page(c *fiber.Ctx, p views.ConnectionProps, failed error) (err e
 	return web.Render(c, views.Connection(p))
 }
 
-// fillClient puts the stored client into a form that nobody typed into.
+// fillClient sets the form to the stored client unless values were entered.
 func fillClient(p *views.ConnectionProps, server *toolset.Server) {
 	stored := clientOf(server)
 	p.Seen, p.HasSecret = frame.Fingerprint(stored), server.Config.OAuthClientSecret != ""
@@ -198,7 +197,7 @@ func fillClient(p *views.ConnectionProps, server *toolset.Server) {
 	}
 }
 
-// find returns the server that a status is about, with its project.
+// find returns the server of a status, with its project.
 func (a *Pages) find(s oauthclient.Status) (*toolset.Snapshot, *toolset.Server, error) {
 	for _, project := range a.pages.Directory.All() {
 		if project.Project.ID == s.ProjectID {
@@ -222,7 +221,7 @@ func (a *Pages) detail(p *toolset.Snapshot, s oauthclient.Status) views.Connecti
 	return d
 }
 
-// events returns what happened to a connection lately, the newest first.
+// events returns the latest audit events of a connection, newest first.
 func (a *Pages) events(ctx context.Context, serverID string) ([]views.ConnectionEvent, error) {
 	entries, _, err := a.changes.List(ctx, activity.Filter{Action: "connection", Object: serverID}, 0, maxConnectionEvents)
 	if err != nil {
@@ -237,7 +236,7 @@ func (a *Pages) events(ctx context.Context, serverID string) ([]views.Connection
 	return events, nil
 }
 
-// whoActs names an actor that is no person.
+// whoActs returns the label of an actor without a name.
 func whoActs(kind string) string {
 	if kind == string(activity.ActorSystem) {
 		return "The gateway"

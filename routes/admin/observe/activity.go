@@ -1,5 +1,5 @@
-// Package observe serves what happened: the calls of a project, also as they
-// come, and the audit log. It names the callers.
+// Package observe serves the calls of a project, also as a live stream, and the
+// audit log. It resolves principals to names.
 package observe
 
 import (
@@ -28,14 +28,14 @@ import (
 	"mcpgateway/web"
 )
 
-// activityRows is how many calls one page lists.
+// activityRows is the number of calls on a page.
 const activityRows = 40
 
-// activityTime is how long a page may look for calls.
+// activityTime is the time limit for the queries of a page.
 const activityTime = 15 * time.Second
 
-// ActivityOptions are what the pages of the calls work with. All but Poll and
-// KeepAlive must be set.
+// ActivityOptions holds the dependencies of the activity pages. All fields except
+// Poll and KeepAlive are required.
 type ActivityOptions struct {
 	Pages   *admin.ProjectPages
 	Guards  *guard.Guards
@@ -44,8 +44,8 @@ type ActivityOptions struct {
 	People  *access.People
 	Cursors *page.Cursors
 
-	Poll      time.Duration // between looks for new calls while a page is open; 0 is a second
-	KeepAlive time.Duration // between looks whether a page may stay open; 0 is 15 s
+	Poll      time.Duration // interval of polls for new calls while a page is open; 0 means 1 s
+	KeepAlive time.Duration // interval of session checks of an open page; 0 means 15 s
 }
 
 // Activity serves the calls of a project.
@@ -62,11 +62,11 @@ func NewActivity(o ActivityOptions) *Activity {
 	return &Activity{ActivityOptions: o, live: newLiveTails()}
 }
 
-// OpenStreams returns how many pages follow the calls as they come.
+// OpenStreams returns the number of open live streams.
 func (a *Activity) OpenStreams() int { return a.live.count() }
 
 // Page serves GET /admin/projects/:projectSlug/activity?period=&query=&cursor=.
-// A cursor that leads nowhere leads to the first page.
+// An invalid cursor redirects to the first page.
 func (a *Activity) Page(c *fiber.Ctx) error {
 	project, err := a.Pages.Project(c)
 	if err != nil {
@@ -92,8 +92,8 @@ func (a *Activity) Page(c *fiber.Ctx) error {
 	return web.Render(c, views.Activity(props))
 }
 
-// unread shows the page of a query that cannot be read. A part of a page that is
-// replaced while someone types is no failure of its own.
+// unread renders the page of an invalid query. For htmx requests, which replace a
+// part of the page while the user types, the status stays 200.
 func unread(c *fiber.Ctx, props views.ActivityProps, err error) error {
 	props.Failed, props.Search.Error = true, frame.QueryError(err)
 	if c.Get("HX-Request") != "true" {
@@ -102,24 +102,24 @@ func unread(c *fiber.Ctx, props views.ActivityProps, err error) error {
 	return web.Render(c, views.Activity(props))
 }
 
-// fillWithin fills the page within activityTime.
+// fillWithin calls fill with the time limit activityTime.
 func (a *Activity) fillWithin(ctx context.Context, props *views.ActivityProps, asked *activityQuestion, before string) error {
 	ctx, cancel := context.WithTimeout(ctx, activityTime)
 	defer cancel()
 	err := a.fill(ctx, props, asked, before)
 	if err != nil && ctx.Err() != nil {
-		return fault.New(fault.KindUnavailable, fault.CodeUnavailable, "looking through the calls took too long: choose a shorter period").Because(err)
+		return fault.New(fault.KindUnavailable, fault.CodeUnavailable, "That took too long. Choose a shorter period.").Because(err)
 	}
 	return err
 }
 
-// props returns what the page shows before anything is looked for.
+// props returns the page before any calls are loaded.
 func (a *Activity) props(c *fiber.Ctx, project *toolset.Snapshot, q *activityQuestion) views.ActivityProps {
 	return views.ActivityProps{
 		Frame:   a.Pages.ProjectFrame(c, project, "Activity"),
-		Project: a.Pages.Head(project, layout.TabActivity), Now: q.now, Period: q.period.words, Periods: q.periods(), Any: true,
+		Project: a.Pages.Head(project, layout.TabActivity), Now: q.now, Periods: q.periods(), Any: true,
 		Search: ui.SearchProps{
-			Action: q.path(), Query: q.text, Label: "Search the calls", Placeholder: "tool, server:github, outcome:failed, caller:name", Live: true,
+			Action: q.path(), Query: q.text, Label: "Search calls", Placeholder: "tool, server:github, outcome:failed, caller:name", Live: true,
 			Hidden: []ui.Pair{{Name: "period", Value: q.period.name}}, Chips: q.chips(),
 		},
 		Filters: len(q.clauses) > 0, LiveURL: q.path() + "/live" + q.values("query").encoded(),
@@ -128,7 +128,7 @@ func (a *Activity) props(c *fiber.Ctx, project *toolset.Snapshot, q *activityQue
 	}
 }
 
-// fill looks for the calls and what they show together.
+// fill loads the calls and the statistics of the page.
 func (a *Activity) fill(ctx context.Context, p *views.ActivityProps, q *activityQuestion, before string) error {
 	calls, next, err := a.Calls.List(ctx, q.filter, before, activityRows)
 	if err != nil {
@@ -159,14 +159,14 @@ func (a *Activity) fill(ctx context.Context, p *views.ActivityProps, q *activity
 	return nil
 }
 
-// any reports whether anything is kept of the project.
+// any reports whether the project has stored calls.
 func (a *Activity) any(ctx context.Context, projectID string) (bool, error) {
 	calls, _, err := a.Calls.List(ctx, activity.CallFilter{ProjectID: projectID}, "", 1)
 	return len(calls) > 0, err
 }
 
-// Export serves GET /admin/projects/:projectSlug/activity/export: the calls
-// that the page finds, as one file.
+// Export serves GET /admin/projects/:projectSlug/activity/export: all matching
+// calls as one CSV or JSON file.
 func (a *Activity) Export(c *fiber.Ctx) error {
 	project, err := a.Pages.Project(c)
 	if err != nil {
@@ -183,11 +183,11 @@ func (a *Activity) Export(c *fiber.Ctx) error {
 	case "json":
 		return download(c, fiber.MIMEApplicationJSON, name+".json", a.Calls.ExportJSON(c.UserContext(), asked.filter, slug))
 	}
-	return fault.Invalid("format must be json or csv")
+	return fault.Invalid("Unknown format. Use json or csv.")
 }
 
-// download sends a file. Its first piece is read before anything is sent, so
-// that a failure is still answered as one.
+// download sends a file. It reads the first chunk before sending anything, so that
+// an early error still gets an error response.
 func download(c *fiber.Ctx, media, name string, file *activity.Export) error {
 	first, err := file.Next()
 	if err != nil {
@@ -214,7 +214,7 @@ func (a *Activity) Call(c *fiber.Ctx) error {
 		return err
 	}
 	props := callProps(project, call, NewCallers(a.Keys, a.People).Of(ctx, call.Principal))
-	props.Frame = a.Pages.ProjectFrame(c, project, "One call")
+	props.Frame = a.Pages.ProjectFrame(c, project, "Call")
 	if props.Admin() {
 		if props.Payload, err = a.payload(ctx, call.ID); err != nil {
 			return err
@@ -223,7 +223,7 @@ func (a *Activity) Call(c *fiber.Ctx) error {
 	return web.Render(c, views.ActivityCall(props))
 }
 
-// payload returns what was recorded of a call; nil is nothing.
+// payload returns the recorded arguments and result of a call, or nil.
 func (a *Activity) payload(ctx context.Context, id string) (*views.ActivityPayload, error) {
 	payload, err := a.Calls.Payload(ctx, id)
 	if err != nil || payload == nil {
@@ -234,7 +234,7 @@ func (a *Activity) payload(ctx context.Context, id string) (*views.ActivityPaylo
 	}, nil
 }
 
-// callProps returns a call as its page shows it.
+// callProps converts a call for its page.
 func callProps(project *toolset.Snapshot, call models.Call, caller string) views.ActivityCallProps {
 	slug := project.Project.Slug
 	props := views.ActivityCallProps{

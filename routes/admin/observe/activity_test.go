@@ -34,7 +34,7 @@ import (
 
 const activityPath = "/admin/projects/p/activity"
 
-// watched is an application with calls to look at.
+// watched is an application with recorded calls.
 type watched struct {
 	*routestest.App
 	key    models.Key
@@ -66,7 +66,7 @@ func watch(t *testing.T, dsn string) *watched {
 	return a
 }
 
-// call puts a call of the project into the log, so many minutes ago.
+// call records a call of the project, the given number of minutes ago.
 func (a *watched) call(t *testing.T, minutes int, tool, principal string, outcome models.Outcome) {
 	t.Helper()
 	project, err := a.Services.Directory.Project("p")
@@ -88,16 +88,16 @@ func (a *watched) get(t *testing.T, path string) webtest.Answer {
 	return webtest.Send(t, a.App.App, webtest.Case{Path: path, Header: map[string]string{"Cookie": a.cookie, "Accept": "text/html"}})
 }
 
-// stored waits until so many calls are in the log.
+// stored waits until n calls are stored.
 func (a *watched) stored(t *testing.T, n int) {
 	t.Helper()
-	routestest.Eventually(t, "the calls are in the log", func() bool {
+	routestest.Eventually(t, "calls stored", func() bool {
 		var count int64
 		return a.Services.DB.Model(&models.Call{}).Count(&count).Error == nil && count == int64(n)
 	})
 }
 
-func TestActivityShowsTheCalls(t *testing.T) {
+func TestActivityListsCalls(t *testing.T) {
 	modelstest.EachDSN(t, func(t *testing.T, dsn string) {
 		a := watch(t, dsn)
 		a.call(t, 1, "up__echo", "key:"+a.key.ID, models.CallOK)
@@ -105,13 +105,13 @@ func TestActivityShowsTheCalls(t *testing.T) {
 		a.call(t, 3, "gateway_executeTool", "user:gone", models.CallFailed)
 		a.call(t, 300, "up__old", "key:gone", models.CallCancelled)
 		a.stored(t, 4)
-		hour := []string{"up__echo", "up__&lt;script&gt;", "gateway_executeTool", "CI runner (" + a.key.Prefix + "…)", "anyone", "a person who is gone", "Tool failed", "No answer"}
+		hour := []string{"up__echo", "up__&lt;script&gt;", "gateway_executeTool", "CI runner (" + a.key.Prefix + "…)", "Anyone", "Deleted person", "Tool failed", "No response"}
 		for query, c := range map[string]webtest.Case{
-			"":                                {WantBody: append(hour, "<h1>&lt;b&gt;Team&lt;/b&gt;</h1>", `data-url="`+activityPath+`/live"`, "built-in tools"), NotBody: []string{"up__old", "<script>up"}},
-			"?period=24h":                     {WantBody: append(hour, "up__old", "Cancelled", "a key that is gone"), NotBody: []string{}},
+			"":                                {WantBody: append(hour, "<h1>&lt;b&gt;Team&lt;/b&gt;</h1>", `data-url="`+activityPath+`/live"`, "Built-in tools"), NotBody: []string{"up__old", "<script>up"}},
+			"?period=24h":                     {WantBody: append(hour, "up__old", "Cancelled", "Deleted key"), NotBody: []string{}},
 			"?period=nonsense":                {WantBody: hour},
 			"?query=echo":                     {WantBody: []string{"up__echo", `live?query=echo"`}, NotBody: []string{"executeTool"}},
-			"?query=outcome:failed":           {WantBody: []string{"No answer", "Tool failed"}, NotBody: []string{"up__echo"}},
+			"?query=outcome:failed":           {WantBody: []string{"No response", "Tool failed"}, NotBody: []string{"up__echo"}},
 			"?query=-outcome:failed":          {WantBody: []string{"up__echo"}, NotBody: []string{"executeTool"}},
 			"?query=server:gateway":           {WantBody: []string{"executeTool"}, NotBody: []string{"up__echo"}},
 			"?query=server:gateway+server:up": {WantBody: hour},
@@ -119,23 +119,23 @@ func TestActivityShowsTheCalls(t *testing.T) {
 			"?query=caller:%22ci+RUNNER%22":   {WantBody: []string{"up__echo"}, NotBody: []string{"executeTool"}},
 			"?query=caller:" + a.key.Prefix:   {WantBody: []string{"up__echo"}, NotBody: []string{"executeTool"}},
 			"?query=caller:anyone":            {WantBody: []string{"script"}, NotBody: []string{"up__echo"}},
-			"?query=caller:nobody":            {WantBody: []string{"No calls in the last hour", "Show all calls of the last 7 days"}, NotBody: []string{"up__echo"}},
+			"?query=caller:nobody":            {WantBody: []string{"No calls in this period", "Show last 7 days"}, NotBody: []string{"up__echo"}},
 		} {
 			c.Status = 200
 			answer := a.get(t, activityPath+query)
 			t.Run(query, func(t *testing.T) { webtest.Check(t, c, answer) })
 			if query == "" && (answer.Header.Get("Cache-Control") != "no-store" || strings.Contains(answer.Body, "<form method=\"post\" action=\""+activityPath)) {
-				t.Error("the page may be kept, or offers a viewer to change something")
+				t.Error("page is cacheable or contains a form for a viewer")
 			}
 		}
-		for query, why := range map[string]string{"?query=outcome:fine": "outcome is ok", "?query=%22open": "quot", "?query=verified:true": "qualifier"} {
+		for query, why := range map[string]string{"?query=outcome:fine": "Unknown outcome", "?query=%22open": "quot", "?query=verified:true": "qualifier"} {
 			webtest.Check(t, webtest.Case{Status: 400, WantBody: []string{why, `aria-invalid="true"`}}, a.get(t, activityPath+query))
 		}
 		a.empty(t)
 	})
 }
 
-// empty looks at a project that nobody called.
+// empty checks the page of a project without calls.
 func (a *watched) empty(t *testing.T) {
 	t.Helper()
 	webtest.Check(t, webtest.Case{
@@ -144,7 +144,7 @@ func (a *watched) empty(t *testing.T) {
 	webtest.Check(t, webtest.Case{Status: 404}, a.get(t, "/admin/projects/unknown/activity"))
 }
 
-func TestActivityIsPaged(t *testing.T) {
+func TestActivityPages(t *testing.T) {
 	a := watch(t, modelstest.SQLite(t))
 	for i := range 41 {
 		a.call(t, i, fmt.Sprintf("up__t%02d", i), "anonymous", models.CallOK)
@@ -155,14 +155,14 @@ func TestActivityIsPaged(t *testing.T) {
 	link := first.Body[strings.Index(first.Body, "cursor="):]
 	cursor := link[:strings.IndexAny(link, `"&`)]
 	webtest.Check(t, webtest.Case{Status: 200, WantBody: []string{"up__t40", "1 call shown", "First page"}, NotBody: []string{`rel="next"`, "live-tail"}}, a.get(t, activityPath+"?period=1h&"+cursor))
-	for _, elsewhere := range []string{"?period=24h&" + cursor, "?period=1h&query=x&" + cursor, "?period=1h&cursor=nonsense"} {
-		if answer := a.get(t, activityPath+elsewhere); answer.Status != 303 || !strings.HasPrefix(answer.Header.Get("Location"), activityPath+"?period=") {
-			t.Errorf("%s: %d to %q", elsewhere, answer.Status, answer.Header.Get("Location"))
+	for _, query := range []string{"?period=24h&" + cursor, "?period=1h&query=x&" + cursor, "?period=1h&cursor=nonsense"} {
+		if answer := a.get(t, activityPath+query); answer.Status != 303 || !strings.HasPrefix(answer.Header.Get("Location"), activityPath+"?period=") {
+			t.Errorf("%s: status = %d, location %q", query, answer.Status, answer.Header.Get("Location"))
 		}
 	}
 }
 
-func TestOneCallIsShown(t *testing.T) {
+func TestCallPage(t *testing.T) {
 	a := watch(t, modelstest.SQLite(t))
 	a.call(t, 4, "up__echo", "key:"+a.key.ID, models.CallToolError)
 	a.stored(t, 1)
@@ -178,10 +178,10 @@ func TestOneCallIsShown(t *testing.T) {
 	}
 }
 
-func TestRefusedCallsAreToldFromThoseWithoutAnswer(t *testing.T) {
-	const refused, silent = "Refused", "No answer"
+func TestRejectedCallsDifferFromTimeouts(t *testing.T) {
+	const rejected, silent = "Rejected", "No response"
 	words := map[string]string{
-		"UPSTREAM_ERROR": refused, "TOOL_NOT_FOUND": refused, "TOOL_DISABLED": refused, "INVALID_PARAMETER": refused, "RATE_LIMITED": refused, "UPSTREAM_UNAUTHORIZED": refused,
+		"UPSTREAM_ERROR": rejected, "TOOL_NOT_FOUND": rejected, "TOOL_DISABLED": rejected, "INVALID_PARAMETER": rejected, "RATE_LIMITED": rejected, "UPSTREAM_UNAUTHORIZED": rejected,
 		"UPSTREAM_TIMEOUT": silent, "UPSTREAM_UNAVAILABLE": silent, "UPSTREAM_INVALID_RESPONSE": silent, "INTERNAL": silent, "": silent,
 	}
 	a := watch(t, modelstest.SQLite(t))
@@ -194,8 +194,8 @@ func TestRefusedCallsAreToldFromThoseWithoutAnswer(t *testing.T) {
 	}
 	a.stored(t, len(words))
 	list := a.get(t, activityPath).Body
-	if r, s := strings.Count(list, refused), strings.Count(list, silent); r != 6 || s != 5 {
-		t.Errorf("the list has %d refused calls and %d without answer", r, s)
+	if r, s := strings.Count(list, rejected), strings.Count(list, silent); r != 6 || s != 5 {
+		t.Errorf("list has %d rejected and %d silent calls, want 6 and 5", r, s)
 	}
 	var calls []models.Call
 	if err := a.Services.DB.Find(&calls).Error; err != nil {
@@ -203,12 +203,12 @@ func TestRefusedCallsAreToldFromThoseWithoutAnswer(t *testing.T) {
 	}
 	for _, call := range calls {
 		want := words[call.Code]
-		other := map[string]string{refused: silent, silent: refused}[want]
+		other := map[string]string{rejected: silent, silent: rejected}[want]
 		webtest.Check(t, webtest.Case{Status: 200, WantBody: []string{want}, NotBody: []string{other}}, a.get(t, activityPath+"/"+call.ID))
 	}
 }
 
-func TestCallsOfUnknownToolsAreNotThoseOfBuiltinTools(t *testing.T) {
+func TestUnknownToolsDifferFromBuiltinTools(t *testing.T) {
 	a := watch(t, modelstest.SQLite(t))
 	for _, name := range []string{"nowhere__tool", "up__none", "gateway_none", "gateway_searchMcpForTask"} {
 		webtest.Send(t, a.App.App, webtest.Case{Path: "/v1/mcp/p/request", Body: `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + name + `","arguments":{"task":"anything"}}}`})
@@ -219,17 +219,17 @@ func TestCallsOfUnknownToolsAreNotThoseOfBuiltinTools(t *testing.T) {
 	}
 	builtin, none := link("gateway"), link("(none)")
 	href := func(link string) string { return `href="` + strings.ReplaceAll(link, "&", "&amp;") + `"` }
-	webtest.Check(t, webtest.Case{Status: 200, WantBody: []string{"built-in tools", "no server", href(builtin), href(none)}}, a.get(t, activityPath))
-	webtest.Check(t, webtest.Case{Status: 200, WantBody: []string{"gateway_searchMcpForTask", "1 call shown"}, NotBody: []string{"nowhere__tool", "up__none", "gateway_none", "no server"}}, a.get(t, builtin))
-	webtest.Check(t, webtest.Case{Status: 200, WantBody: []string{"nowhere__tool", "up__none", "gateway_none", "3 calls shown"}, NotBody: []string{"gateway_searchMcpForTask", "built-in tools"}}, a.get(t, none))
+	webtest.Check(t, webtest.Case{Status: 200, WantBody: []string{"Built-in tools", "No server", href(builtin), href(none)}}, a.get(t, activityPath))
+	webtest.Check(t, webtest.Case{Status: 200, WantBody: []string{"gateway_searchMcpForTask", "1 call shown"}, NotBody: []string{"nowhere__tool", "up__none", "gateway_none", "No server"}}, a.get(t, builtin))
+	webtest.Check(t, webtest.Case{Status: 200, WantBody: []string{"nowhere__tool", "up__none", "gateway_none", "3 calls shown"}, NotBody: []string{"gateway_searchMcpForTask", "Built-in tools"}}, a.get(t, none))
 	var call models.Call
 	if err := a.Services.DB.First(&call, "tool = ?", "up__none").Error; err != nil {
 		t.Fatal(err)
 	}
-	webtest.Check(t, webtest.Case{Status: 200, WantBody: []string{"none was reached"}, NotBody: []string{"the gateway itself"}}, a.get(t, activityPath+"/"+call.ID))
+	webtest.Check(t, webtest.Case{Status: 200, WantBody: []string{"No server (unknown tool)"}, NotBody: []string{"Gateway (built-in tool)"}}, a.get(t, activityPath+"/"+call.ID))
 }
 
-func TestPayloadsAreForAdministrators(t *testing.T) {
+func TestPayloadsRequireAdministrator(t *testing.T) {
 	modelstest.EachDSN(t, func(t *testing.T, dsn string) {
 		a := watch(t, dsn)
 		in, err := a.Services.People.SignIn(t.Context(), "admin@example.com", secrets.NewValue("a long password of the tests"), access.Browser{IP: "127.0.0.1"})
@@ -239,9 +239,9 @@ func TestPayloadsAreForAdministrators(t *testing.T) {
 		administrator := func(path string) webtest.Answer {
 			return webtest.Send(t, a.App.App, webtest.Case{Path: path, Header: map[string]string{"Cookie": "sid=" + in.Cookie.Reveal(), "Accept": "text/html"}})
 		}
-		const banner, settings = "Arguments and answers are recorded", "Record arguments and answers of calls"
+		const banner, settings = "Recording is on", "Record arguments and results"
 		webtest.Check(t, webtest.Case{Status: 200, NotBody: []string{banner}}, a.get(t, activityPath))
-		webtest.Check(t, webtest.Case{Status: 200, WantBody: []string{settings, "not all of it can be found"}}, administrator("/admin/projects/p/settings"))
+		webtest.Check(t, webtest.Case{Status: 200, WantBody: []string{settings, "not every one can be found"}}, administrator("/admin/projects/p/settings"))
 		a.Apply(t, `{"projects":{"p":{"recordPayloads":true}}}`)
 		for _, answer := range []webtest.Answer{a.get(t, activityPath), administrator(activityPath)} {
 			webtest.Check(t, webtest.Case{Status: 200, WantBody: []string{banner}}, answer)
@@ -256,18 +256,18 @@ func TestPayloadsAreForAdministrators(t *testing.T) {
 			Status:   200,
 			WantBody: []string{"&lt;script&gt;hello", "&#34;api_key&#34;:&#34;[redacted]&#34;", "&#34;code&#34;:&#34;", "kept for 3 days"}, NotBody: []string{"hunter2", "<script>hello"},
 		}, administrator(activityPath+"/"+call.ID))
-		webtest.Check(t, webtest.Case{Status: 200, WantBody: []string{"are for administrators"}, NotBody: []string{"hello", "api_key"}}, a.get(t, activityPath+"/"+call.ID))
+		webtest.Check(t, webtest.Case{Status: 200, WantBody: []string{"Only administrators can see"}, NotBody: []string{"hello", "api_key"}}, a.get(t, activityPath+"/"+call.ID))
 		for _, path := range []string{activityPath, activityPath + "/export?format=json", activityPath + "/export?format=csv"} {
 			webtest.Check(t, webtest.Case{Status: 200, NotBody: []string{"hello", "api_key"}}, administrator(path))
 		}
 		var entry models.AuditEntry
 		if err := a.Services.DB.Order("seq DESC").First(&entry, "action = ?", "project.updated").Error; err != nil || !strings.Contains(fmt.Sprintf("%+v", entry), "recordPayloads") {
-			t.Errorf("the audit log says %+v, %v", entry, err)
+			t.Errorf("audit entry = %+v, %v", entry, err)
 		}
 	})
 }
 
-func TestFoundCallsAreExported(t *testing.T) {
+func TestActivityExport(t *testing.T) {
 	a := watch(t, modelstest.SQLite(t))
 	a.call(t, 1, "up__echo", "anonymous", models.CallOK)
 	a.call(t, 2, "up__add", "anonymous", models.CallFailed)
@@ -287,8 +287,8 @@ func TestFoundCallsAreExported(t *testing.T) {
 	}
 }
 
-// open opens the stream of the calls and returns its lines. status is that of
-// the answer.
+// open opens the live stream and returns the status and the lines of the
+// response.
 func (a *watched) open(t *testing.T, address, query, lastID string) (status int, lines <-chan string, leave func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -319,7 +319,7 @@ func (a *watched) open(t *testing.T, address, query, lastID string) (status int,
 	return answer.StatusCode, read, cancel
 }
 
-// serve listens for the application.
+// serve starts a listener and returns its address.
 func (a *watched) serve(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -339,25 +339,25 @@ func (a *watched) serve(t *testing.T) string {
 	return listener.Addr().String()
 }
 
-// next returns the next line that begins with prefix.
+// next returns the rest of the next line that starts with prefix.
 func next(t *testing.T, lines <-chan string, prefix string) string {
 	t.Helper()
 	for {
 		select {
 		case line, ok := <-lines:
 			if !ok {
-				t.Fatalf("the stream ended before %q", prefix)
+				t.Fatalf("stream ended before %q", prefix)
 			}
 			if strings.HasPrefix(line, prefix) {
 				return strings.TrimPrefix(line, prefix)
 			}
 		case <-time.After(10 * time.Second):
-			t.Fatalf("no %q came", prefix)
+			t.Fatalf("no line with prefix %q", prefix)
 		}
 	}
 }
 
-func TestCallsAreFollowedAsTheyCome(t *testing.T) {
+func TestLiveStreamsNewCalls(t *testing.T) {
 	a := watch(t, modelstest.SQLite(t))
 	a.call(t, 1, "up__before", "anonymous", models.CallOK)
 	a.stored(t, 1)
@@ -367,37 +367,37 @@ func TestCallsAreFollowedAsTheyCome(t *testing.T) {
 	if status != 200 {
 		t.Fatal(status)
 	}
-	next(t, all, ":") // it is open
+	next(t, all, ":") // the stream is open
 	next(t, some, ":")
 	a.call(t, 0, "up__<first>", "key:"+a.key.ID, models.CallOK)
 	id := next(t, all, "id: ")
 	if row := next(t, all, "data: "); !strings.Contains(row, "up__&lt;first&gt;") || !strings.Contains(row, "CI runner") || strings.Contains(row, "up__before") || !strings.HasPrefix(row, `<li class="log-row"`) {
-		t.Errorf("the line is %s", row)
+		t.Errorf("row = %s", row)
 	}
 	a.call(t, 0, "up__second", "anonymous", models.CallFailed)
 	if row := next(t, all, "data: "); !strings.Contains(row, "up__second") || strings.Contains(row, "first") {
-		t.Errorf("the line is %s", row)
+		t.Errorf("row = %s", row)
 	}
 	if row := next(t, some, "data: "); !strings.Contains(row, "up__second") || strings.Contains(row, "first") {
-		t.Errorf("the line of the failed ones is %s", row)
+		t.Errorf("filtered row = %s", row)
 	}
 	_, again, _ := a.open(t, address, "", id)
 	if row := next(t, again, "data: "); !strings.Contains(row, "up__second") || strings.Contains(row, "first") {
-		t.Errorf("behind %s comes %s", id, row)
+		t.Errorf("row after %s = %s", id, row)
 	}
 	a.openStreams(t, 3)
 	leave()
 	a.openStreams(t, 2)
 }
 
-// openStreams waits until so many pages follow the calls.
+// openStreams waits until n live streams are open.
 func (a *watched) openStreams(t *testing.T, n int) {
 	t.Helper()
 	want := fmt.Sprintf("gateway_open_streams{kind=\"activity\"} %d\n", n)
 	routestest.Eventually(t, want, func() bool { return strings.Contains(a.get(t, "/metrics").Body, want) })
 }
 
-func TestFollowersAreBounded(t *testing.T) {
+func TestLiveStreamLimit(t *testing.T) {
 	a := watch(t, modelstest.SQLite(t))
 	address := a.serve(t)
 	var leave func()
@@ -409,16 +409,16 @@ func TestFollowersAreBounded(t *testing.T) {
 		leave = left
 	}
 	if status, _, _ := a.open(t, address, "", ""); status != 429 {
-		t.Errorf("one too many: %d", status)
+		t.Errorf("stream over the limit: status = %d, want 429", status)
 	}
 	leave()
-	routestest.Eventually(t, "there is room again", func() bool {
+	routestest.Eventually(t, "a stream is free again", func() bool {
 		status, _, _ := a.open(t, address, "", "")
 		return status == 200
 	})
 }
 
-func TestFollowingEndsWithTheSession(t *testing.T) {
+func TestLiveStreamEndsWithSession(t *testing.T) {
 	for name, end := range map[string]func(t *testing.T, a *watched, person string) error{
 		"signed out": func(t *testing.T, a *watched, person string) error {
 			return a.Services.People.SignOutEverywhere(t.Context(), person)
@@ -429,7 +429,7 @@ func TestFollowingEndsWithTheSession(t *testing.T) {
 		"disabled": func(t *testing.T, a *watched, person string) error {
 			return a.Services.People.Disable(t.Context(), person)
 		},
-		"the project is gone": func(t *testing.T, a *watched, _ string) error {
+		"deleted project": func(t *testing.T, a *watched, _ string) error {
 			return a.Services.Projects.DeleteProject(t.Context(), "p")
 		},
 	} {
@@ -454,7 +454,7 @@ func TestFollowingEndsWithTheSession(t *testing.T) {
 			a.App = &routestest.App{App: app, Services: s, Log: a.Log}
 			_, lines, _ := a.open(t, a.serve(t), "", "")
 			for range 3 {
-				next(t, lines, ":") // it is kept open
+				next(t, lines, ":") // the stream stays open
 			}
 			if err := end(t, a, session.Person.ID); err != nil {
 				t.Fatal(err)
@@ -467,7 +467,7 @@ func TestFollowingEndsWithTheSession(t *testing.T) {
 						return
 					}
 				case <-ended:
-					t.Fatal("the stream goes on")
+					t.Fatal("stream did not end")
 				}
 			}
 		})

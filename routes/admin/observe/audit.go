@@ -24,10 +24,10 @@ import (
 	"mcpgateway/web"
 )
 
-// auditPerPage is how many rows one page of the log has.
+// auditPerPage is the number of rows on a page.
 const auditPerPage = 40
 
-// auditRevision stands for the state of a log whose rows never change.
+// auditRevision is the constant cursor revision of a log whose rows never change.
 const auditRevision = "1"
 
 // Audit serves the audit log.
@@ -38,14 +38,13 @@ type Audit struct {
 	now     func() time.Time
 }
 
-// NewAudit returns the handlers; cursors seal where a page ends.
+// NewAudit returns the handlers. cursors seals the positions of pages.
 func NewAudit(pages *frame.Pages, log *activity.Audit, cursors *page.Cursors, now func() time.Time) *Audit {
 	return &Audit{pages: pages, log: log, cursors: cursors, now: now}
 }
 
-// List serves GET /admin/audit with the filter ?actor=, action=, object=,
-// project= and since=, the newest rows first. ?verify=1 checks the whole log
-// as well.
+// List serves GET /admin/audit with the filters ?actor=, action=, object=,
+// project= and since=, newest rows first. ?verify=1 also verifies the whole log.
 func (a *Audit) List(c *fiber.Ctx) (err error) {
 	p := admin.AuditProps{Frame: a.pages.Frame(c, "Audit log", layout.SectionAudit), Now: a.now(), Filter: admin.AuditFilter{
 		Actor: trimmed(c, "actor"), Action: trimmed(c, "action"), Object: trimmed(c, "object"), Project: trimmed(c, "project"), Since: trimmed(c, "since"),
@@ -66,14 +65,14 @@ func (a *Audit) List(c *fiber.Ctx) (err error) {
 	return web.Render(c, admin.Audit(p))
 }
 
-// fill puts one page of rows into the props.
+// fill adds one page of rows.
 func (a *Audit) fill(ctx context.Context, p *admin.AuditProps, cursor string) error {
 	filter := activity.Filter{Actor: p.Filter.Actor, Action: p.Filter.Action, Object: p.Filter.Object, Project: p.Filter.Project}
 	if p.Filter.Since != "" {
 		day, err := time.Parse(time.DateOnly, p.Filter.Since)
 		if err != nil {
-			p.Filter.Since = "" // a field for days shows nothing else
-			return fault.Invalid("since must be a day such as 2027-01-31")
+			p.Filter.Since = "" // a date field shows only valid dates
+			return fault.Invalid("Use a date like 2027-01-31.")
 		}
 		filter.Since = day
 	}
@@ -106,7 +105,7 @@ func (a *Audit) fill(ctx context.Context, p *admin.AuditProps, cursor string) er
 	return nil
 }
 
-// open returns the row that a cursor continues from; 0 is the newest.
+// open returns the row number that a cursor continues from; 0 means the newest.
 func (a *Audit) open(binding page.Binding, cursor string) (int64, error) {
 	if cursor == "" {
 		return 0, nil
@@ -122,7 +121,7 @@ func (a *Audit) open(binding page.Binding, cursor string) (int64, error) {
 	return before, nil
 }
 
-// verify checks the whole log. A log that was changed is an answer, too.
+// verify verifies the whole log. A tampered log is a result, not an error.
 func (a *Audit) verify(ctx context.Context) (*admin.Verified, error) {
 	found, err := a.log.Verify(ctx)
 	switch {
@@ -147,7 +146,7 @@ func auditRowOf(row models.AuditEntry) admin.AuditRow {
 	return r
 }
 
-// asQuery returns a filter as the query of an address.
+// asQuery returns a filter as URL parameters.
 func asQuery(f admin.AuditFilter) url.Values {
 	q := url.Values{}
 	for name, value := range map[string]string{"actor": f.Actor, "action": f.Action, "object": f.Object, "project": f.Project, "since": f.Since} {

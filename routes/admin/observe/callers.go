@@ -10,31 +10,31 @@ import (
 	"mcpgateway/services/query"
 )
 
-// The forms of a principal in the log of calls (access.Principal.ID).
+// Formats of principals in the call log (access.Principal.ID).
 const (
 	principalAnonymous = "anonymous"
 	principalKey       = "key:"
 	principalUser      = "user:"
 )
 
-// Callers find what people call those who called. They remember what they
-// found, for one answer or one stream.
+// Callers resolves principals to names and caches them for one response or one
+// stream. It is not safe for concurrent use.
 type Callers struct {
 	keys   *keys.Store
 	people *access.People
 	known  map[string]string
 }
 
-// maxCallers bounds what one stream remembers.
+// maxCallers is the maximum number of cached names.
 const maxCallers = 1000
 
-// NewCallers returns the names of keys and users, which it caches.
+// NewCallers returns an empty cache over the stores.
 func NewCallers(keys *keys.Store, people *access.People) *Callers {
 	return &Callers{keys: keys, people: people, known: map[string]string{}}
 }
 
-// Of returns a principal as the name of its key with the key's prefix, or as
-// the person's e-mail address.
+// Of returns the name of a principal: the name and prefix of a key, or the email
+// address of a user.
 func (n *Callers) Of(ctx context.Context, principal string) string {
 	name, ok := n.known[principal]
 	if !ok {
@@ -51,7 +51,7 @@ func (n *Callers) find(ctx context.Context, principal string) string {
 		key, err := n.keys.Get(ctx, id)
 		switch {
 		case err != nil:
-			return "a key that is gone"
+			return "Deleted key"
 		case key.Name == "":
 			return key.Prefix + "…"
 		}
@@ -60,19 +60,18 @@ func (n *Callers) find(ctx context.Context, principal string) string {
 	if id, ok := strings.CutPrefix(principal, principalUser); ok {
 		person, err := n.people.Get(ctx, id)
 		if err != nil {
-			return "a person who is gone"
+			return "Deleted person"
 		}
 		return person.Email
 	}
 	if principal == principalAnonymous {
-		return "anyone"
+		return "Anyone"
 	}
 	return principal
 }
 
-// principalsOf returns the principals that a word of a query means: the keys of
-// the project with this name, prefix or id, and the people with this e-mail
-// address, name or id.
+// principalsOf returns the principals that match a word of a query: keys of the
+// project by name, prefix or id, and users by email address, name or id.
 func principalsOf(ctx context.Context, keys *keys.Store, people *access.People, projectID, word string) ([]string, error) {
 	folded := query.Fold(strings.TrimSuffix(word, "…"))
 	if folded == "anyone" || folded == principalAnonymous {
@@ -91,11 +90,11 @@ func principalsOf(ctx context.Context, keys *keys.Store, people *access.People, 
 			found = append(found, principalKey+key.ID)
 		}
 	}
-	everybody, err := people.List(ctx)
+	users, err := people.List(ctx)
 	if err != nil {
 		return nil, err
 	}
-	for _, person := range everybody {
+	for _, person := range users {
 		if query.Fold(person.Email) == folded || query.Fold(person.Name) == folded || person.ID == word {
 			found = append(found, principalUser+person.ID)
 		}

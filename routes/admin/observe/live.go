@@ -22,7 +22,7 @@ import (
 	"mcpgateway/web/sse"
 )
 
-// Bounds of the pages that follow the calls as they come.
+// Limits of the live streams.
 const (
 	MaxTailsPerPerson = 5
 	maxTails          = 100
@@ -30,9 +30,9 @@ const (
 	tailRetry         = 10 * time.Second
 )
 
-// Live serves GET /admin/projects/:projectSlug/activity/live?query=: a stream
-// with the lines of the calls that come, the newest of each look first. Its
-// events have ids, so that a browser that lost the stream misses nothing.
+// Live serves GET /admin/projects/:projectSlug/activity/live?query=: an event
+// stream with the rows of new calls, newest of each poll first. Events have ids,
+// so a browser that reconnects misses nothing.
 func (a *Activity) Live(c *fiber.Ctx) error {
 	project, err := a.Pages.Project(c)
 	if err != nil {
@@ -58,13 +58,13 @@ func (a *Activity) Live(c *fiber.Ctx) error {
 	return a.stream(c, project, tail, free)
 }
 
-// stream answers with what a tail finds, until the browser leaves or its person
-// may not look on. free is called at the end.
+// stream sends the calls found by tail until the browser disconnects or the user
+// loses access. free is called at the end.
 func (a *Activity) stream(c *fiber.Ctx, project *toolset.Snapshot, tail *tail, free func()) error {
 	ctx, cancel := context.WithCancel(c.UserContext())
 	unwatch := func() {}
 	tail.stream = sse.NewStream(c, sse.StreamOptions{
-		KeepAlive: a.KeepAlive, Alive: a.mayLookOn(ctx, project, a.Guards.SessionCookie(c)), Stop: func() {}, // it has no last words
+		KeepAlive: a.KeepAlive, Alive: a.mayLookOn(ctx, project, a.Guards.SessionCookie(c)), Stop: func() {}, // nothing is sent at shutdown
 		Closed: func() {
 			unwatch()
 			cancel()
@@ -75,15 +75,15 @@ func (a *Activity) stream(c *fiber.Ctx, project *toolset.Snapshot, tail *tail, f
 	tasks := web.EventOf(c).Background
 	tasks.Go("live activity", func() {
 		if tasks.Try("live activity", func() error { tail.follow(ctx, a.Poll); return nil }) != nil {
-			tail.stream.End() // the browser comes back by itself
+			tail.stream.End() // the browser reconnects automatically
 		}
 	})
 	unwatch = conn.WatchDisconnect(c, tail.stream.Break)
 	return tail.stream.Answer(c)
 }
 
-// mayLookOn returns a function that reports whether somebody may still see the
-// calls: they may have signed out or lost their role while a page is open.
+// mayLookOn returns a function that reports whether the user may still see the
+// calls. The user can sign out or lose the role while the page is open.
 func (a *Activity) mayLookOn(ctx context.Context, project *toolset.Snapshot, cookie string) func() bool {
 	return func() bool {
 		now, err := a.Pages.Directory.Project(project.Project.Slug)
@@ -95,18 +95,18 @@ func (a *Activity) mayLookOn(ctx context.Context, project *toolset.Snapshot, coo
 	}
 }
 
-// tail follows the calls for one open page.
+// tail polls for new calls for one open page.
 type tail struct {
 	calls    *activity.Calls
 	names    *Callers
 	question activityQuestion
 	assets   layout.Assets
 	stream   *sse.Stream
-	last     string // id of the newest call that was seen
+	last     string // id of the newest processed call
 }
 
-// begin sets where the stream goes on: behind what the browser saw last, or
-// behind the newest call.
+// begin sets the start of the stream: after the last event that the browser
+// received, or after the newest call.
 func (t *tail) begin(ctx context.Context, seen string) (err error) {
 	if id, parseErr := uuid.Parse(seen); parseErr == nil {
 		t.last = id.String()
@@ -116,15 +116,14 @@ func (t *tail) begin(ctx context.Context, seen string) (err error) {
 	return err
 }
 
-// newest returns the id of the project's newest call, whether or not it is one
-// of those that are followed.
+// newest returns the id of the project's newest call, ignoring the filter.
 func (t *tail) newest(ctx context.Context) (string, error) {
 	_, id, err := t.calls.After(ctx, activity.CallFilter{ProjectID: t.question.filter.ProjectID}, "", 1)
 	return id, err
 }
 
-// follow looks for new calls until the stream ends. A look that fails ends the
-// stream; the browser comes back by itself.
+// follow polls for new calls until the stream ends. A failed poll ends the stream,
+// and the browser reconnects automatically.
 func (t *tail) follow(ctx context.Context, every time.Duration) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
@@ -149,7 +148,7 @@ func (t *tail) look(ctx context.Context) error {
 		return err
 	}
 	if len(calls) == callsPerLook {
-		// They come faster than anybody reads: the next look is at the newest.
+		// Calls arrive faster than they can be read: continue after the newest.
 		if last, err = t.newest(ctx); err != nil {
 			return err
 		}
@@ -169,11 +168,11 @@ func (t *tail) look(ctx context.Context) error {
 	return nil
 }
 
-// liveTails count the streams that are open, of each person and in all.
+// liveTails counts the open streams of each user and in total.
 type liveTails struct {
 	mu    sync.Mutex
 	total int
-	used  map[string]int // by person; no zeros
+	used  map[string]int // by user id; no zero values
 }
 
 func newLiveTails() *liveTails { return &liveTails{used: map[string]int{}} }
@@ -184,12 +183,13 @@ func (l *liveTails) count() int {
 	return l.total
 }
 
-// take returns what frees a place again, or RATE_LIMITED.
+// take reserves a stream and returns the function that releases it, or
+// RATE_LIMITED.
 func (l *liveTails) take(person string) (free func(), err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.used[person] >= MaxTailsPerPerson || l.total >= maxTails {
-		f := fault.New(fault.KindRateLimited, fault.CodeRateLimited, "too many pages follow the calls already: close some of them")
+		f := fault.New(fault.KindRateLimited, fault.CodeRateLimited, "Too many live tabs are open. Close some to see live updates.")
 		f.RetryAfter = tailRetry
 		return nil, f
 	}

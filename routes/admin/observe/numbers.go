@@ -8,7 +8,7 @@ import (
 	views "mcpgateway/views/admin"
 )
 
-// rowOf returns the line of a call.
+// rowOf returns the row of a call.
 func rowOf(call models.Call, q *activityQuestion, caller string) views.ActivityRow {
 	at := call.At.UTC()
 	return views.ActivityRow{
@@ -17,7 +17,7 @@ func rowOf(call models.Call, q *activityQuestion, caller string) views.ActivityR
 	}
 }
 
-// toolWords returns the name of a tool. A call without one could not be read.
+// toolWords returns the name of a tool. An invalid call has none.
 func toolWords(name string) string {
 	if name == "" {
 		return "(no tool named)"
@@ -25,18 +25,18 @@ func toolWords(name string) string {
 	return name
 }
 
-// serverWords returns what a row of the servers is called.
+// serverWords returns the label of a server in the statistics.
 func serverWords(server string) string {
 	switch server {
 	case activity.ServerBuiltin:
-		return "built-in tools"
+		return "Built-in tools"
 	case activity.ServerNone:
-		return "no server (unknown tool or wrong call)"
+		return "No server (unknown tool)"
 	}
 	return server
 }
 
-// summarise puts what the calls show together into the props.
+// summarise sets the totals, time series and tables of the page.
 func summarise(p *views.ActivityProps, q *activityQuestion, stats *activity.CallStats) {
 	s := &p.Summary
 	s.Latency = latencyOf(stats.Total, "")

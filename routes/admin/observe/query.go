@@ -19,36 +19,35 @@ import (
 	"mcpgateway/views/ui"
 )
 
-// activityRevision stands for the state of a log whose rows never change.
+// activityRevision is the constant cursor revision of a log whose rows never
+// change.
 const activityRevision = "1"
 
-// activityPeriod is over how long calls are looked at, and in how many steps
-// the charts show it.
+// activityPeriod is a time range of calls, with the number of chart steps.
 type activityPeriod struct {
-	name, label, words string
-	length             time.Duration
-	steps              int
-	format             string // of the moments in charts
+	name, label string
+	length      time.Duration
+	steps       int
+	format      string // time format of chart labels
 }
 
-// activityPeriods returns the periods to choose from; the first is what a page
-// shows unless another is asked for.
+// activityPeriods returns the available periods. The first is the default.
 func activityPeriods() []activityPeriod {
 	return []activityPeriod{
-		{"1h", "1 hour", "the last hour", time.Hour, 30, "15:04"},
-		{"24h", "24 hours", "the last 24 hours", 24 * time.Hour, 48, "15:04"},
-		{"7d", "7 days", "the last 7 days", 7 * 24 * time.Hour, 42, "2 Jan 15:04"},
+		{"1h", "1 hour", time.Hour, 30, "15:04"},
+		{"24h", "24 hours", 24 * time.Hour, 48, "15:04"},
+		{"7d", "7 days", 7 * 24 * time.Hour, 42, "2 Jan 15:04"},
 	}
 }
 
-// activityGrammar is what the search for calls understands.
+// activityGrammar returns the query grammar of the call search.
 func activityGrammar() query.Grammar {
 	return query.Grammar{Surface: "call", Qualifiers: map[string]query.Kind{
 		"tool": query.Text, "server": query.Text, "outcome": query.Text, "caller": query.Text, "type": query.Fixed, "entity": query.Fixed,
 	}}
 }
 
-// activityQuestion is what a page of calls is asked for.
+// activityQuestion holds the parsed parameters of a page of calls.
 type activityQuestion struct {
 	slug    string
 	now     time.Time
@@ -58,14 +57,14 @@ type activityQuestion struct {
 	filter  activity.CallFilter
 }
 
-// asked reads the address of a page. When the query cannot be read it returns
-// the fault together with the rest.
+// asked parses the URL of a page. For an invalid query it returns the fault and
+// the other parameters.
 func (a *Activity) asked(c *fiber.Ctx, project *toolset.Snapshot) (*activityQuestion, error) {
 	q := &activityQuestion{slug: project.Project.Slug, now: time.Now().UTC(), text: strings.TrimSpace(strings.ToValidUTF8(c.Query("query"), "\ufffd"))}
 	periods := activityPeriods()
 	q.period = periods[max(0, slices.IndexFunc(periods, func(p activityPeriod) bool { return p.name == c.Query("period") }))]
 	step := q.period.length / time.Duration(q.period.steps)
-	until := q.now.Truncate(step).Add(step) // so that the moments in charts are round
+	until := q.now.Truncate(step).Add(step) // so that chart labels are round
 	q.filter = activity.CallFilter{ProjectID: project.Project.ID, Since: until.Add(-q.period.length), Until: until}
 	read, err := activityGrammar().Parse(q.text)
 	if err != nil {
@@ -76,12 +75,12 @@ func (a *Activity) asked(c *fiber.Ctx, project *toolset.Snapshot) (*activityQues
 	return q, err
 }
 
-// conditions turns a query into what the log looks for: every word, one of the
-// values of each qualifier, and nothing that is left out. It returns
-// INVALID_VALUE for an outcome that does not exist.
+// conditions converts a query to a filter of the log: every word, one value of
+// each qualifier, and no excluded value must match. It returns INVALID_VALUE for
+// an unknown outcome.
 func (a *Activity) conditions(ctx context.Context, projectID string, clauses []query.Clause) ([]activity.CallClause, error) {
 	var all []activity.CallClause
-	positive := map[string]int{} // place in all, by qualifier
+	positive := map[string]int{} // index in all, by qualifier
 	for i := range clauses {
 		condition, err := a.condition(ctx, projectID, &clauses[i])
 		if err != nil {
@@ -110,7 +109,7 @@ func (a *Activity) condition(ctx context.Context, projectID string, clause *quer
 	case "outcome":
 		c.Field, c.Values = activity.CallOutcome, outcomesOf(clause.Folded)
 		if c.Values == nil {
-			f := fault.New(fault.KindInvalid, fault.CodeInvalidValue, "outcome is ok, failed, tool_error, error or cancelled")
+			f := fault.New(fault.KindInvalid, fault.CodeInvalidValue, "Unknown outcome. Use ok, failed, tool_error, error or cancelled.")
 			f.Span = &clause.Span
 			return c, f
 		}
@@ -124,7 +123,7 @@ func (a *Activity) condition(ctx context.Context, projectID string, clause *quer
 	return c, nil
 }
 
-// outcomesOf returns the outcomes that a word of a query means, or nil.
+// outcomesOf returns the outcomes that match a word of a query, or nil.
 func outcomesOf(word string) []string {
 	switch word {
 	case "failed":
@@ -137,22 +136,22 @@ func outcomesOf(word string) []string {
 	return nil
 }
 
-// clauseText returns a clause as it is written in a query.
+// clauseText returns the query text of a clause.
 func clauseText(qualifier, value string) string {
 	return (&query.Query{Clauses: []query.Clause{{Qualifier: qualifier, Value: value}}}).Canonical()
 }
 
 func (q *activityQuestion) path() string { return paths.Activity(q.slug) }
 
-// binding is what cursors of the list belong to.
+// binding returns the binding of the list's cursors.
 func (q *activityQuestion) binding() page.Binding {
 	return page.Binding{Surface: "activity", Scope: q.filter.ProjectID, Query: q.period.name + " " + (&query.Query{Clauses: q.clauses}).Canonical()}
 }
 
-// addressValues are the parameters of an address.
+// addressValues are the parameters of a URL.
 type addressValues url.Values
 
-// values returns the named parameters of this page.
+// values returns the named parameters of the page.
 func (q *activityQuestion) values(names ...string) addressValues {
 	v := addressValues{}
 	if slices.Contains(names, "query") && q.text != "" {
@@ -164,7 +163,7 @@ func (q *activityQuestion) values(names ...string) addressValues {
 	return v
 }
 
-// encoded returns the parameters with their question mark.
+// encoded returns the parameters as a query string with "?", or "".
 func (v addressValues) encoded() string {
 	if len(v) == 0 {
 		return ""
@@ -172,16 +171,16 @@ func (v addressValues) encoded() string {
 	return "?" + url.Values(v).Encode()
 }
 
-// with returns the parameters and one more.
+// with sets one more parameter and returns the query string.
 func (v addressValues) with(name, value string) string {
 	v[name] = []string{value}
 	return v.encoded()
 }
 
-// address returns the address of the first page.
+// address returns the URL of the first page.
 func (q *activityQuestion) address() string { return q.path() + q.values("query", "period").encoded() }
 
-// to returns the address of the first page for other clauses.
+// to returns the URL of the first page for other clauses.
 func (q *activityQuestion) to(clauses []query.Clause) string {
 	v := q.values("period")
 	if text := (&query.Query{Clauses: clauses}).Canonical(); text != "" {
@@ -198,8 +197,8 @@ func (q *activityQuestion) periods() []ui.Tab {
 	return tabs
 }
 
-// only returns the address that asks for this value instead of any other of
-// the qualifier, or, when it is asked for, takes it out.
+// only returns the URL that filters by this value of the qualifier alone. If the
+// query has this value already, the URL removes it and on is true.
 func (q *activityQuestion) only(qualifier, value string) (link string, on bool) {
 	asks := func(c query.Clause) bool { return !c.Negated && c.Qualifier == qualifier }
 	rest := slices.DeleteFunc(slices.Clone(q.clauses), asks)
@@ -209,11 +208,11 @@ func (q *activityQuestion) only(qualifier, value string) (link string, on bool) 
 	return q.to(append(rest, query.Clause{Qualifier: qualifier, Value: value})), false
 }
 
-// maxActivityChips is how many clauses of a query have a chip.
+// maxActivityChips is the maximum number of chips.
 const maxActivityChips = 12
 
-// chips returns the outcomes to choose from and a chip for every other clause,
-// which takes it out. Words are left to the search field.
+// chips returns a chip for each outcome and for each other clause of the query,
+// which the chip removes. Plain words have no chip.
 func (q *activityQuestion) chips() []ui.Chip {
 	var chips []ui.Chip
 	for _, o := range []struct{ label, value string }{{"OK", "ok"}, {"Failed", "failed"}, {"Cancelled", "cancelled"}} {

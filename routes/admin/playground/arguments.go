@@ -9,36 +9,36 @@ import (
 	"mcpgateway/views/ui"
 )
 
-// Bounds of the form of the Playground. A tool with more is called with raw
-// JSON.
+// Limits of the Playground form. A tool that exceeds them is called with raw JSON.
 const (
 	maxArgFields = 120
-	maxArgDepth  = 4   // groups in groups
+	maxArgDepth  = 4   // nesting of groups
 	maxArgValues = 100 // of a list
-	maxArgHops   = 8   // from reference to reference
+	maxArgHops   = 8   // length of a chain of references
 	maxArgHint   = 300 // characters
 	maxChoices   = 200
 )
 
-// argPrefix begins the names of the form's fields for arguments. A JSON
-// pointer (RFC 6901) to the argument follows.
+// argPrefix is the prefix of form field names for arguments. It is followed by a
+// JSON pointer (RFC 6901) to the argument.
 const argPrefix = "arg:"
 
-// argumentsForm turns the inputSchema of a tool into the fields of a form.
+// argumentsForm converts the inputSchema of a tool to form fields.
 type argumentsForm struct {
 	document *schema.Document
 	count    int
 }
 
-// argumentFields returns the fields for the raw inputSchema. ok is false when
-// a form cannot hold what the schema describes.
+// argumentFields returns the form fields for a raw inputSchema. ok is false if a
+// form cannot represent the schema.
 func argumentFields(raw []byte) (fields []admin.ArgField, ok bool) {
 	root, err := schema.ParseValue(raw, len(raw))
 	if err != nil || !root.Is('{') {
 		return nil, false
 	}
 	if len(root.ObjectOf("properties").All()) == 0 {
-		// Any arguments may be meant, unless the schema rules them out.
+		// Without properties, any arguments are possible unless the schema excludes
+		// them.
 		closed := root.Get("additionalProperties").Is('f')
 		open := root.Has("additionalProperties") || root.Has("anyOf") || root.Has("oneOf") || root.Has("allOf") || root.Has("$ref")
 		return nil, closed || !open
@@ -91,8 +91,8 @@ func (f *argumentsForm) field(n *schema.Node, name string, depth int) admin.ArgF
 	return field
 }
 
-// kind returns what a form takes for a schema; what it cannot ask for piece by
-// piece is raw JSON.
+// kind returns the kind of field for a schema. A schema without a matching control
+// is edited as raw JSON.
 func (f *argumentsForm) kind(n *schema.Node, depth int) admin.ArgKind {
 	if n.Has("enum") || n.Has("const") {
 		if len(choices(n)) > 0 {
@@ -110,7 +110,7 @@ func (f *argumentsForm) kind(n *schema.Node, depth int) admin.ArgKind {
 	case "boolean":
 		return admin.ArgBoolean
 	case "array":
-		if depth > maxArgDepth { // an element, which may be an array of itself
+		if depth > maxArgDepth { // an array in an array, which may be recursive
 			return admin.ArgJSON
 		}
 		switch f.kind(f.resolved(n.Get("items")), maxArgDepth+1) {
@@ -125,8 +125,9 @@ func (f *argumentsForm) kind(n *schema.Node, depth int) admin.ArgKind {
 	return admin.ArgJSON
 }
 
-// resolved follows references within the schema, and steps over alternatives
-// of which all but one are null, as generators write optional arguments.
+// resolved follows references within the schema. It also replaces anyOf and oneOf
+// with their only non-null alternative, because generators write optional
+// arguments that way.
 func (f *argumentsForm) resolved(n *schema.Node) *schema.Node {
 	for range maxArgHops {
 		next := f.step(n)
@@ -162,8 +163,8 @@ func (f *argumentsForm) step(n *schema.Node) *schema.Node {
 	return nil
 }
 
-// offered adds to a field the choices of booleans, and the choice to send
-// nothing where that is allowed.
+// offered adds the options of booleans, and for booleans and choices an option for
+// no value.
 func offered(field admin.ArgField) admin.ArgField {
 	if field.Kind == admin.ArgBoolean {
 		field.Options = booleans()
@@ -182,8 +183,8 @@ func booleans() []ui.Option {
 	return []ui.Option{{Value: "true", Label: "true"}, {Value: "false", Label: "false"}}
 }
 
-// choices returns the values of an enumeration; nil when they are not all
-// simple, or too many.
+// choices returns the values of an enumeration, or nil if it has objects, arrays or
+// more than maxChoices values.
 func choices(n *schema.Node) []ui.Option {
 	values, _ := schema.LiteralsOf(n)
 	if len(values) > maxChoices {
@@ -203,7 +204,8 @@ func choices(n *schema.Node) []ui.Option {
 	return options
 }
 
-// typeOf returns the type of a schema: of several the one beside null.
+// typeOf returns the type of a schema, ignoring null, or "" if there is not exactly
+// one.
 func typeOf(n *schema.Node) string {
 	types := n.Types()
 	if types == nil && n.ObjectOf("properties") != nil {
@@ -218,7 +220,7 @@ func typeOf(n *schema.Node) string {
 	return ""
 }
 
-// isLong reports whether a text is likely to have several lines.
+// isLong reports whether the argument name suggests text of several lines.
 func isLong(n *schema.Node, name string) bool {
 	if n.Has("format") {
 		return false

@@ -9,16 +9,16 @@ import (
 	"mcpgateway/views/admin"
 )
 
-// MaxArgFields is the most fields that a form has.
+// MaxArgFields exports maxArgFields.
 const MaxArgFields = maxArgFields
 
-// HasForm reports whether a form can hold what a schema describes.
+// HasForm reports whether a form can represent a schema.
 func HasForm(schema string) bool {
 	_, ok := argumentFields([]byte(schema))
 	return ok
 }
 
-// WideSchema returns a schema with so many properties.
+// WideSchema returns a schema with n properties.
 func WideSchema(n int) string {
 	var properties []string
 	for i := range n {
@@ -27,18 +27,18 @@ func WideSchema(n int) string {
 	return `{"type":"object","properties":{` + strings.Join(properties, ",") + `}}`
 }
 
-// ReadTyped returns the arguments that were typed into the form for a schema,
-// and the problems by the names of fields.
+// ReadTyped returns the arguments entered in the form for a schema, and the errors
+// by field name.
 func ReadTyped(t *testing.T, schema string, typed map[string][]string) (string, map[string]string) {
 	t.Helper()
 	fields, ok := argumentFields([]byte(schema))
 	if !ok {
-		t.Fatal("there is no form for the schema")
+		t.Fatal("schema has no form")
 	}
 	arguments, ok := readArguments(fields, func(name string) []string { return typed[name] })
 	problems := problemsOf(fields)
 	if ok != (problems == nil) {
-		t.Errorf("ok is %v with the problems %v", ok, problems)
+		t.Errorf("ok = %v, problems = %v", ok, problems)
 	}
 	return string(arguments), problems
 }
@@ -60,13 +60,13 @@ func problemsOf(fields []admin.ArgField) map[string]string {
 	return all
 }
 
-// FilledIn returns what the fields of the form for a schema hold when arguments
-// are put into them, by their names, and the names of those that have no place.
+// FilledIn returns the field values of the form for a schema after it is filled
+// with arguments, and the names of arguments that the form cannot represent.
 func FilledIn(t *testing.T, schema, arguments string) (values map[string][]string, homeless []string) {
 	t.Helper()
 	fields, ok := argumentFields([]byte(schema))
 	if !ok {
-		t.Fatal("there is no form for the schema")
+		t.Fatal("schema has no form")
 	}
 	o, err := rawjson.ParseObject([]byte(arguments), rawjson.Strict)
 	if err != nil {

@@ -8,9 +8,9 @@ import (
 	"mcpgateway/views/admin"
 )
 
-// fillIn puts typed arguments into the fields of the form. It returns the names
-// of those that the form has no place for, so that nothing is lost unseen: then
-// the fields are not to be used.
+// fillIn sets the fields of the form to arguments. It returns the names of
+// arguments that the form cannot represent. If there are any, the fields must not
+// be used, because these arguments would be lost.
 func fillIn(fields []admin.ArgField, arguments *rawjson.Object) (homeless []string) {
 	fillGroup(fields, arguments)
 	held, err := rawjson.ParseObject([]byte(typedJSON(fields, filledIn(fields))), rawjson.Lenient)
@@ -33,7 +33,7 @@ func fillGroup(fields []admin.ArgField, arguments *rawjson.Object) {
 				fillGroup(f.Children, o)
 			}
 		case f.Kind == admin.ArgList:
-			elements, _ := rawjson.Elements(value, rawjson.Lenient) // of what is no list there are none
+			elements, _ := rawjson.Elements(value, rawjson.Lenient) // a value that is not a list has no elements
 			for _, element := range elements {
 				f.Values = append(f.Values, shown(f.Item, element))
 			}
@@ -43,25 +43,25 @@ func fillGroup(fields []admin.ArgField, arguments *rawjson.Object) {
 	}
 }
 
-// shown returns a value as a field of the kind shows it; "" for one that the
-// field would change.
+// shown returns the text of a value in a field of the kind, or "" if the field
+// would change the value.
 func shown(kind admin.ArgKind, value []byte) string {
 	text, isText := rawjson.String(value)
 	switch kind {
 	case admin.ArgText, admin.ArgLines:
 		if strings.Contains(text, "\r") || kind == admin.ArgText && strings.Contains(text, "\n") {
-			return "" // browsers have line breaks of their own, and none in a field of one line
+			return "" // browsers normalize line breaks and remove them from single-line fields
 		}
 		return text
 	case admin.ArgChoice:
 		if isText {
-			return string(rawjson.Quote(text)) // as options are spelled
+			return string(rawjson.Quote(text)) // options are quoted the same way
 		}
 	}
 	return string(bytes.TrimSpace(value))
 }
 
-// filledIn returns what the fields of a form hold, by their names.
+// filledIn returns a function that returns the values of a field by name.
 func filledIn(fields []admin.ArgField) func(name string) []string {
 	all := map[string][]string{}
 	var add func([]admin.ArgField)
@@ -75,8 +75,8 @@ func filledIn(fields []admin.ArgField) func(name string) []string {
 	return func(name string) []string { return all[name] }
 }
 
-// holds reports whether what a form would send, nil for nothing, is the wanted
-// value. In objects there may be more: what the form always sends.
+// holds reports whether sent, the value from the form or nil, is the given value.
+// Objects in sent may have more members, because the form always sends some.
 func holds(sent, wanted []byte) bool {
 	kind := rawjson.Kind(wanted)
 	if sent == nil || rawjson.Kind(sent) != kind {

@@ -9,17 +9,16 @@ import (
 	"mcpgateway/views/admin"
 )
 
-// readArguments puts what was typed into the fields and returns it as a raw
-// JSON object; values returns what a field of the form holds. ok is false when
-// something is missing or cannot be read: the fields say what.
+// readArguments sets the fields to the entered values and returns these as a raw
+// JSON object. values returns the values of a form field. ok is false if a value
+// is missing or invalid; the fields then contain the errors.
 func readArguments(fields []admin.ArgField, values func(name string) []string) (arguments []byte, ok bool) {
 	object, ok := readGroup(fields, values)
 	return object.Bytes(), ok
 }
 
-// typedJSON returns what was typed into the fields as an indented JSON object,
-// for somebody who goes on in JSON. What cannot be read as its argument stands
-// there as a text, so that nothing that was typed is lost.
+// typedJSON returns the entered values as an indented JSON object, for users who
+// switch to JSON. An invalid value becomes a string, so that no input is lost.
 func typedJSON(fields []admin.ArgField, values func(name string) []string) string {
 	var indented bytes.Buffer
 	if json.Indent(&indented, typedGroup(fields, values), "", "  ") != nil {
@@ -48,8 +47,8 @@ func typedGroup(fields []admin.ArgField, values func(name string) []string) []by
 	return object.Bytes()
 }
 
-// typedTexts returns what was typed into a field as it was typed; nil when that
-// is nothing.
+// typedTexts returns the entered values of a field as JSON strings, or nil if the
+// field is empty.
 func typedTexts(f admin.ArgField) []byte {
 	var texts [][]byte
 	for _, value := range f.Values {
@@ -93,7 +92,7 @@ func hasError(f admin.ArgField) bool {
 	return f.Error != ""
 }
 
-// readField returns the raw JSON of one argument; nil is one that is not sent.
+// readField returns the raw JSON of one argument, or nil if it is not sent.
 func readField(f *admin.ArgField, values func(name string) []string) (value []byte, problem string) {
 	if f.Kind == admin.ArgGroup {
 		return readOptionalGroup(f, values)
@@ -111,7 +110,7 @@ func readField(f *admin.ArgField, values func(name string) []string) (value []by
 		case !f.Required:
 			return nil, ""
 		case f.Kind == admin.ArgText || f.Kind == admin.ArgLines:
-			return []byte(`""`), "" // an empty text is one, too
+			return []byte(`""`), "" // an empty string is a valid value
 		default:
 			return nil, "this is required"
 		}
@@ -119,8 +118,8 @@ func readField(f *admin.ArgField, values func(name string) []string) (value []by
 	return readValue(f.Kind, typed, f)
 }
 
-// readOptionalGroup leaves an optional group out when nothing of it was filled
-// in; what it requires is not asked for then.
+// readOptionalGroup returns nil for an optional group without values. Its required
+// members are then not required.
 func readOptionalGroup(f *admin.ArgField, values func(name string) []string) (value []byte, problem string) {
 	if !f.Required && !typedAnything(f.Children, values) {
 		return nil, ""
@@ -152,7 +151,7 @@ func readList(f *admin.ArgField) (value []byte, problem string) {
 	}
 	f.Values = typed
 	if len(typed) > maxArgValues {
-		return nil, "a form takes at most 100 values: type them as JSON"
+		return nil, "use at most 100 values, or edit as JSON"
 	}
 	if len(typed) == 0 && !f.Required {
 		return nil, ""
@@ -176,11 +175,11 @@ func readValue(kind admin.ArgKind, typed string, f *admin.ArgField) (value []byt
 	switch kind {
 	case admin.ArgNumber:
 		if rawjson.Valid(raw, rawjson.Strict) != nil || !rawjson.IsNumber(raw) {
-			return nil, "this is not a number"
+			return nil, "enter a number"
 		}
 	case admin.ArgInteger:
 		if rawjson.Valid(raw, rawjson.Strict) != nil || !rawjson.IsNumber(raw) || strings.ContainsAny(string(raw), ".eE") {
-			return nil, "this is not a whole number"
+			return nil, "enter a whole number"
 		}
 	case admin.ArgBoolean, admin.ArgChoice:
 		for _, option := range f.Options {
@@ -191,10 +190,10 @@ func readValue(kind admin.ArgKind, typed string, f *admin.ArgField) (value []byt
 		return nil, "choose one of the values"
 	case admin.ArgJSON:
 		if rawjson.Valid(raw, rawjson.Strict) != nil {
-			return nil, "this is not JSON: texts stand in double quotes"
+			return nil, "use valid JSON; put text in double quotes"
 		}
 	default:
-		return rawjson.Quote(strings.ReplaceAll(typed, "\r\n", "\n")), "" // browsers end lines with both
+		return rawjson.Quote(strings.ReplaceAll(typed, "\r\n", "\n")), "" // browsers send CRLF
 	}
 	return raw, ""
 }

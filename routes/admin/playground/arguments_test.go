@@ -8,7 +8,7 @@ import (
 	"mcpgateway/routes/admin/playground"
 )
 
-// varied is a schema with arguments of every kind that a form asks for.
+// varied is a schema with arguments of every kind of form field.
 const varied = `{"type":"object","required":["title","state","ids"],"$defs":{"Level":{"enum":["low",2,null]}},"properties":{
 		"title":{"type":"string"},"count":{"type":"integer"},"ratio":{"type":"number"},"urgent":{"type":"boolean"},
 		"state":{"enum":["open","closed"]},"level":{"$ref":"#/$defs/Level"},"note":{"anyOf":[{"type":"string"},{"type":"null"}]},
@@ -16,7 +16,7 @@ const varied = `{"type":"object","required":["title","state","ids"],"$defs":{"Le
 		"owner":{"type":"object","required":["id"],"properties":{"id":{"type":"integer"},"login":{"type":"string"}}},
 		"mixed":{"oneOf":[{"type":"string"},{"type":"number"}]},"rows":{"type":"array","items":{"type":"object"}}}}`
 
-func TestArgumentsAreReadByTheirSchema(t *testing.T) {
+func TestReadArguments(t *testing.T) {
 	good := map[string][]string{"arg:/title": {"It fails"}, "arg:/state": {`"open"`}, "arg:/ids": {"1", "", "20000000000000000001"}}
 	for _, c := range []struct {
 		name     string
@@ -24,24 +24,24 @@ func TestArgumentsAreReadByTheirSchema(t *testing.T) {
 		want     string
 		problems map[string]string
 	}{
-		{name: "what is not typed is not sent", want: `{"title":"It fails","state":"open","ids":[1,20000000000000000001]}`},
-		{name: "numbers keep their digits", typed: map[string][]string{"arg:/count": {"9007199254740993"}, "arg:/ratio": {" 1.50e3 "}},
+		{name: "omitted values", want: `{"title":"It fails","state":"open","ids":[1,20000000000000000001]}`},
+		{name: "exact numbers", typed: map[string][]string{"arg:/count": {"9007199254740993"}, "arg:/ratio": {" 1.50e3 "}},
 			want: `{"title":"It fails","count":9007199254740993,"ratio":1.50e3,"state":"open","ids":[1,20000000000000000001]}`},
 		{name: "choices, references and alternatives with null", typed: map[string][]string{"arg:/urgent": {"false"}, "arg:/level": {"2"}, "arg:/note": {"a\r\nb"}},
 			want: `{"title":"It fails","urgent":false,"state":"open","level":2,"note":"a\nb","ids":[1,20000000000000000001]}`},
-		{name: "names with the signs of pointers", typed: map[string][]string{"arg:/a~1b~0c": {`"`}},
+		{name: "names with pointer characters", typed: map[string][]string{"arg:/a~1b~0c": {`"`}},
 			want: `{"title":"It fails","state":"open","ids":[1,20000000000000000001],"a/b~c":"\""}`},
-		{name: "an optional group with something in it", typed: map[string][]string{"arg:/owner/login": {"ada"}, "arg:/owner/id": {"7"}},
+		{name: "optional group with values", typed: map[string][]string{"arg:/owner/login": {"ada"}, "arg:/owner/id": {"7"}},
 			want: `{"title":"It fails","state":"open","ids":[1,20000000000000000001],"owner":{"id":7,"login":"ada"}}`},
-		{name: "an optional group asks for what it requires", typed: map[string][]string{"arg:/owner/login": {"ada"}}, problems: map[string]string{"arg:/owner/id": "this is required"}},
+		{name: "required member of an optional group", typed: map[string][]string{"arg:/owner/login": {"ada"}}, problems: map[string]string{"arg:/owner/id": "this is required"}},
 		{name: "raw JSON", typed: map[string][]string{"arg:/mixed": {`"x"`}, "arg:/rows": {`[{"a":1}]`}},
 			want: `{"title":"It fails","state":"open","ids":[1,20000000000000000001],"mixed":"x","rows":[{"a":1}]}`},
-		{name: "what cannot be read", typed: map[string][]string{"arg:/count": {"1.5"}, "arg:/ratio": {"1,5"}, "arg:/state": {`"gone"`}, "arg:/mixed": {"x"}, "arg:/ids": {"one"}, "arg:/urgent": {"perhaps"}},
+		{name: "invalid values", typed: map[string][]string{"arg:/count": {"1.5"}, "arg:/ratio": {"1,5"}, "arg:/state": {`"gone"`}, "arg:/mixed": {"x"}, "arg:/ids": {"one"}, "arg:/urgent": {"perhaps"}},
 			problems: map[string]string{
-				"arg:/count": "this is not a whole number", "arg:/ratio": "this is not a number", "arg:/state": "choose one of the values",
-				"arg:/mixed": "this is not JSON: texts stand in double quotes", "arg:/ids": "this is not a whole number", "arg:/urgent": "choose one of the values",
+				"arg:/count": "enter a whole number", "arg:/ratio": "enter a number", "arg:/state": "choose one of the values",
+				"arg:/mixed": "use valid JSON; put text in double quotes", "arg:/ids": "enter a whole number", "arg:/urgent": "choose one of the values",
 			}},
-		{name: "what is required", typed: map[string][]string{"arg:/title": {""}, "arg:/state": {""}, "arg:/ids": nil}, problems: map[string]string{"arg:/state": "this is required"}},
+		{name: "missing required values", typed: map[string][]string{"arg:/title": {""}, "arg:/state": {""}, "arg:/ids": nil}, problems: map[string]string{"arg:/state": "this is required"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			typed := map[string][]string{}
@@ -62,7 +62,7 @@ func TestArgumentsAreReadByTheirSchema(t *testing.T) {
 	}
 }
 
-func TestSchemasThatAFormCannotHoldAreTypedAsJSON(t *testing.T) {
+func TestSchemasWithForm(t *testing.T) {
 	for schema, want := range map[string]bool{
 		`{"type":"object"}`:                                                           true,
 		`{"type":"object","properties":{}}`:                                           true,
@@ -74,18 +74,18 @@ func TestSchemasThatAFormCannotHoldAreTypedAsJSON(t *testing.T) {
 		playground.WideSchema(playground.MaxArgFields - 1):                            true,
 		playground.WideSchema(playground.MaxArgFields):                                true,
 		playground.WideSchema(playground.MaxArgFields + 1):                            false,
-		`{"properties":{"a":{"$ref":"#/properties/a"}}}`:                              true, // it leads to itself: raw JSON for this one
-		`{"properties":{"a":{"type":"array","items":{"$ref":"#/properties/a"}}}}`:     true, // an array of itself: raw JSON
+		`{"properties":{"a":{"$ref":"#/properties/a"}}}`:                              true, // recursive: raw JSON
+		`{"properties":{"a":{"type":"array","items":{"$ref":"#/properties/a"}}}}`:     true, // recursive array: raw JSON
 		`{"properties":{"a":{"$ref":"https://elsewhere.example/schema"},"b":true}}`:   true,
 		`{"properties":{"a":{"type":"object"},"b":{"type":"array"},"c":{"type":[]}}}`: true,
 	} {
 		if got := playground.HasForm(schema); got != want {
-			t.Errorf("%.80s: a form: %v, want %v", schema, got, want)
+			t.Errorf("HasForm(%.80s) = %v, want %v", schema, got, want)
 		}
 	}
 }
 
-func TestTypedJSONIsPutIntoTheForm(t *testing.T) {
+func TestFillArguments(t *testing.T) {
 	const all = `{ "title": "It \u0066ails", "count": 9007199254740993, "ratio": 1.50e3, "urgent": false, "state": "op\u0065n", "level": 2, "note": "a",
 		"ids": [1, 20000000000000000001], "a/b~c": "\"", "owner": {"id": 7, "login": "ada"}, "mixed": "x", "rows": [{"a": 1}]}`
 	values, homeless := playground.FilledIn(t, varied, all)
@@ -95,13 +95,13 @@ func TestTypedJSONIsPutIntoTheForm(t *testing.T) {
 		"arg:/owner/login": {"ada"}, "arg:/mixed": {`"x"`}, "arg:/rows": {`[{"a": 1}]`},
 	}
 	if diff := cmp.Diff(want, values); diff != "" || homeless != nil {
-		t.Errorf("without a place are %v, values (-want +got):\n%s", homeless, diff)
+		t.Errorf("unrepresented = %v, values (-want +got):\n%s", homeless, diff)
 	}
 	for _, c := range []struct {
 		arguments string
 		homeless  []string
 	}{
-		{`{}`, nil}, // what is missing can be filled in
+		{`{}`, nil}, // omitted arguments stay empty
 		{`{"title":""}`, nil},
 		{`{"note":""}`, []string{"note"}}, // an empty field of an optional argument sends nothing
 		{`{"elsewhere":1,"title":"x"}`, []string{"elsewhere"}},
@@ -121,7 +121,7 @@ func TestTypedJSONIsPutIntoTheForm(t *testing.T) {
 		{`{"rows":[{"a":null}],"mixed":null}`, nil},
 	} {
 		if _, homeless := playground.FilledIn(t, varied, c.arguments); !cmp.Equal(c.homeless, homeless) {
-			t.Errorf("%s: without a place are %v, want %v", c.arguments, homeless, c.homeless)
+			t.Errorf("FilledIn(%s): unrepresented = %v, want %v", c.arguments, homeless, c.homeless)
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // TestPlaygroundBuiltinArguments calls the built-in tools from the Playground,
-// by its form and from code, with arguments that they don't understand.
+// by its form and from code, with invalid arguments.
 func TestPlaygroundBuiltinArguments(t *testing.T) {
 	a := routestest.NewAdmin(t)
 	up := upstreamtest.New(upstreamtest.Options{Name: "up", Tools: []upstreamtest.Tool{{Definition: `{"name":"write","inputSchema":{"type":"object"}}`}}})
@@ -30,7 +30,7 @@ func TestPlaygroundBuiltinArguments(t *testing.T) {
 		"ignored argument from code":   {"code": {`return await gateway.call("up__write", {}, { dryRun: true })`}, "typecheck": {"off"}},
 	} {
 		status, body, location := a.Send(t, "/admin/projects/p/code-mode/run", form)
-		if name == "typecheck without a compiler" && (status != http.StatusUnprocessableEntity || !strings.Contains(body, "needs a compiler")) {
+		if name == "typecheck without a compiler" && (status != http.StatusUnprocessableEntity || !strings.Contains(body, "has no compiler")) {
 			t.Errorf("%s: %d %.300s, want 422", name, status, body)
 		} else if status == http.StatusSeeOther && location == "" {
 			t.Errorf("%s: no outcome", name)

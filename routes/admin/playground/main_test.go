@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestMain also is the process that runs submitted code: the runner starts
-// this program again.
+// TestMain also serves as the worker process, because the runner starts this
+// test binary to run submitted code.
 func TestMain(m *testing.M) {
 	if sandbox.IsWorker(os.Args) {
 		os.Exit(sandbox.WorkerMain())

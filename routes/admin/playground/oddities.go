@@ -6,21 +6,22 @@ import (
 	"mcpgateway/services/rawjson"
 )
 
-// maxOddities bounds what is said of one result.
+// maxOddities is the maximum number of issues reported for one result.
 const maxOddities = 5
 
-// oddities says where a result is not what tools/call returns (MCP 2025-11-25,
-// CallToolResult). It is passed on to clients as it came, and many refuse it.
+// oddities returns the violations of the CallToolResult schema (MCP 2025-11-25) in
+// a result. The gateway forwards such results unchanged, and many clients reject
+// them.
 func oddities(result *rawjson.Object) []string {
 	var odd []string
 	switch content := result.Get("content"); rawjson.Kind(content) {
 	case 0:
-		odd = append(odd, "content is missing, which even a result without any has as an empty list")
+		odd = append(odd, "content is missing; an empty list is required")
 	case '[':
-		blocks, _ := rawjson.Elements(content, rawjson.Lenient) // the whole result was read before
+		blocks, _ := rawjson.Elements(content, rawjson.Lenient) // the result was parsed before
 		for i, block := range blocks {
 			if why := oddBlock(block); why != "" {
-				odd = append(odd, "part "+strconv.Itoa(i+1)+" of content "+why)
+				odd = append(odd, "content block "+strconv.Itoa(i+1)+" "+why)
 			}
 		}
 	default:
@@ -35,13 +36,13 @@ func oddities(result *rawjson.Object) []string {
 	return odd[:min(len(odd), maxOddities)]
 }
 
-// contentMembers are the members that parts of content must have by their type,
-// all texts (MCP 2025-11-25, ContentBlock).
+// contentMembers are the required string members of content blocks by type (MCP
+// 2025-11-25, ContentBlock).
 var contentMembers = map[string][]string{
 	"text": {"text"}, "image": {"data", "mimeType"}, "audio": {"data", "mimeType"}, "resource_link": {"uri", "name"}, "resource": nil,
 }
 
-// oddBlock says what is wrong with a part of content; "" is nothing.
+// oddBlock returns the violation in a content block, or "".
 func oddBlock(raw []byte) string {
 	block, err := rawjson.ParseObject(raw, rawjson.Lenient)
 	if err != nil {
@@ -53,11 +54,11 @@ func oddBlock(raw []byte) string {
 	}
 	members, known := contentMembers[kind]
 	if !known {
-		return "has a type that MCP does not know"
+		return "has a type that MCP doesn't define"
 	}
 	for _, name := range members {
 		if _, ok := block.String(name); !ok {
-			return "has no " + name + ", as a text"
+			return "has no " + name + " string"
 		}
 	}
 	if kind == "resource" {

@@ -1,5 +1,5 @@
-// Package playground serves the page of a tool. It makes a form of the tool's
-// schema, calls the tool with what was typed, and shows the result.
+// Package playground serves the page of a tool. It builds a form from the tool's
+// schema, calls the tool with the entered arguments, and shows the result.
 package playground
 
 import (
@@ -31,25 +31,25 @@ import (
 	"mcpgateway/web"
 )
 
-// Bounds of what the Playground takes.
+// Limits of arguments entered as JSON.
 const (
 	maxTypedJSON = 256 << 10 // bytes
 	maxTypedDeep = 64        // levels
 )
 
-// Playground serves the page of a tool, on which the tool is tried.
+// Playground serves the page of a tool, with a form that calls the tool.
 type Playground struct {
 	pages   *admin.ProjectPages
 	gateway *gateway.Gateway
 }
 
-// New returns the handlers. gateway carries out the calls.
+// New returns the handlers. gateway performs the calls.
 func New(pages *admin.ProjectPages, gateway *gateway.Gateway) *Playground {
 	return &Playground{pages: pages, gateway: gateway}
 }
 
-// Show serves GET /admin/projects/:projectSlug/tools/:name; with ?as=json the
-// arguments of the Playground are typed as JSON.
+// Show serves GET /admin/projects/:projectSlug/tools/:name. With ?as=json the
+// arguments are edited as JSON.
 func (a *Playground) Show(c *fiber.Ctx) error {
 	project, tool, err := a.pages.Tool(c)
 	if err != nil {
@@ -62,11 +62,10 @@ func (a *Playground) Show(c *fiber.Ctx) error {
 	return a.page(c, project, tool, form)
 }
 
-// Try serves POST /admin/projects/:projectSlug/tools/:name/try: it calls the
-// tool as tools/call of a client would, and shows how that ended. A script that
-// accepts an event stream sees meanwhile what the tool says of its progress.
-// With turn=json nothing is called: what was filled in is shown as raw JSON, to
-// be typed on, and with turn=form the other way round.
+// Try serves POST /admin/projects/:projectSlug/tools/:name/try. It calls the tool
+// like tools/call of a client and renders the outcome. A script that accepts an
+// event stream receives the progress of the call. With turn=json it calls nothing
+// and renders the entered values as JSON; turn=form does the reverse.
 func (a *Playground) Try(c *fiber.Ctx) error {
 	project, tool, err := a.pages.Tool(c)
 	if err != nil {
@@ -88,20 +87,20 @@ func (a *Playground) Try(c *fiber.Ctx) error {
 		return a.callLive(c, a.newTry(c, project, tool, arguments))
 	case ok:
 		form.Result = callWatched(c, a.newTry(c, project, tool, arguments))
-	case !live: // a part of a page that a script replaces is no failure of its own
+	case !live: // the script replaces only a part of the page and requires status 200
 		c.Status(fiber.StatusUnprocessableEntity)
 	}
 	return a.page(c, project, tool, form)
 }
 
-// callLive calls the tool and answers with what it says of its progress.
+// callLive calls the tool and streams its progress.
 func (a *Playground) callLive(c *fiber.Ctx, start *try) error {
 	return frame.AnswerLive(c, a.pages.Assets, func(ctx context.Context, live *frame.LiveAnswer) (templ.Component, string) {
 		return views.TryOutcome(*start.call(ctx, func(step views.TryProgress) { live.Show(views.TryStep(step)) })), ""
 	})
 }
 
-// callWatched calls the tool. It ends early when the browser leaves.
+// callWatched calls the tool. The call is cancelled when the browser disconnects.
 func callWatched(c *fiber.Ctx, start *try) *views.TryResult {
 	ctx, cancel := context.WithCancel(c.UserContext())
 	defer cancel()
@@ -109,8 +108,8 @@ func callWatched(c *fiber.Ctx, start *try) *views.TryResult {
 	return start.call(ctx, nil)
 }
 
-// turnIntoForm shows what was typed as JSON in the fields of the form, or says
-// what that has no place for.
+// turnIntoForm renders the form filled with the arguments entered as JSON, or an
+// error that names the arguments that the form cannot represent.
 func (a *Playground) turnIntoForm(c *fiber.Ctx, project *toolset.Snapshot, tool *toolset.Tool, typed views.TryProps) error {
 	if strings.TrimSpace(web.Posted(c, "arguments")) == "" {
 		return a.page(c, project, tool, a.form(c, project, tool, false))
@@ -125,13 +124,13 @@ func (a *Playground) turnIntoForm(c *fiber.Ctx, project *toolset.Snapshot, tool 
 		if len(homeless) == 0 {
 			return a.page(c, project, tool, filled)
 		}
-		typed.Problem = "the form has no place for " + quotedNames(homeless) + " as typed here: go on in JSON, or change that first"
+		typed.Problem = "the form can't show " + quotedNames(homeless) + ". Keep editing as JSON, or remove them first."
 	}
 	c.Status(fiber.StatusUnprocessableEntity)
 	return a.page(c, project, tool, typed)
 }
 
-// quotedNames returns the first names of a list, as they stand in a sentence.
+// quotedNames returns the first names of a list, quoted, as text.
 func quotedNames(names []string) string {
 	const most = 3
 	quoted := make([]string, 0, most)
@@ -155,15 +154,14 @@ func (a *Playground) form(c *fiber.Ctx, project *toolset.Snapshot, tool *toolset
 	fields, ok := argumentFields(schemaOf(tool, "inputSchema"))
 	switch {
 	case !ok:
-		p.AsJSON, p.Plain = true, "The parameters of this tool are too varied for a form."
+		p.AsJSON, p.Plain = true, "The parameters of this tool don't fit a form."
 	case !asJSON:
 		p.Fields = fields
 	}
 	return p
 }
 
-// readForm returns the arguments that were typed, and puts what is wrong with
-// them into the form.
+// readForm returns the entered arguments and sets their errors in the form.
 func readForm(c *fiber.Ctx, form *views.TryProps) (arguments []byte, ok bool) {
 	if !form.AsJSON {
 		return readArguments(form.Fields, frame.PostedFields(c))
@@ -172,12 +170,12 @@ func readForm(c *fiber.Ctx, form *views.TryProps) (arguments []byte, ok bool) {
 	raw := []byte(strings.TrimSpace(form.Typed))
 	switch {
 	case len(raw) > maxTypedJSON:
-		form.Problem = "this is longer than 256 KiB"
+		form.Problem = "use at most 256 KiB"
 	case rawjson.CheckDepth(raw, maxTypedDeep) != nil:
-		form.Problem = "this is not JSON, or nested too deep"
+		form.Problem = "use valid JSON with at most 64 levels"
 	default:
 		if _, err := rawjson.ParseObject(raw, rawjson.Strict); err != nil {
-			form.Problem = "this is not a JSON object: " + err.Error()
+			form.Problem = "use a JSON object: " + err.Error()
 		}
 	}
 	return raw, form.Problem == ""
@@ -191,7 +189,7 @@ type try struct {
 	params  []byte
 }
 
-// newTry returns the call of a tool by the administrator who is signed in.
+// newTry returns the call of a tool by the signed-in administrator.
 func (a *Playground) newTry(c *fiber.Ctx, project *toolset.Snapshot, tool *toolset.Tool, arguments []byte) *try {
 	client := &gateway.Client{
 		Principal: access.Administrator(guard.PersonOf(c).ID, project.Project.ID), Version: gateway.VersionLatestHandshake, RequestID: web.EventOf(c).RequestID,
@@ -201,8 +199,8 @@ func (a *Playground) newTry(c *fiber.Ctx, project *toolset.Snapshot, tool *tools
 	return &try{gateway: a.gateway, project: project, client: client, params: params}
 }
 
-// call calls the tool and returns how that ended; show, which may be nil, is
-// told of each step that is kept. It ends early when the context does.
+// call calls the tool and returns the outcome. show is called for each collected
+// progress step and may be nil. Cancelling ctx cancels the call.
 func (t *try) call(ctx context.Context, show func(views.TryProgress)) *views.TryResult {
 	start := time.Now()
 	heard := &heardProgress{start: start, show: show}
@@ -217,12 +215,12 @@ func (t *try) call(ctx context.Context, show func(views.TryProgress)) *views.Try
 	return result
 }
 
-// failedCall says why a call has no result.
+// failedCall sets the error of a call without a result.
 func failedCall(result *views.TryResult, err error) {
 	result.Word = "Failed"
 	var refused *gateway.RPCError
 	if errors.As(err, &refused) {
-		result.Message, result.Code = "the server answered with an error", "JSON-RPC error"
+		result.Message, result.Code = "The server returned an error.", "JSON-RPC error"
 		if o, err := rawjson.ParseObject(refused.Raw, rawjson.Lenient); err == nil {
 			if message, _ := o.String("message"); message != "" {
 				result.Message = ui.Beginning(message, maxBlockText)
@@ -243,7 +241,7 @@ func (a *Playground) page(c *fiber.Ctx, project *toolset.Snapshot, tool *toolset
 	return web.Render(c, views.Tool(p))
 }
 
-// toolProps returns a tool as its page shows it.
+// toolProps converts a tool for its page.
 func toolProps(project *toolset.Snapshot, tool *toolset.Tool) views.ToolProps {
 	p := views.ToolProps{
 		Row: admin.ToolRow(tool), Reason: string(tool.Hidden), Approvable: tool.Hidden == toolset.HiddenByApproval, Hash: tool.Hash, Repairs: tool.Repairs,
@@ -257,7 +255,7 @@ func toolProps(project *toolset.Snapshot, tool *toolset.Tool) views.ToolProps {
 		p.Definition = ui.Beginning(indented.String(), maxShownJSON)
 	}
 	if tool.Previous != nil {
-		lines, _ := toolset.DiffDefinitions(tool.Previous, tool.Raw) // too long ones are shown without
+		lines, _ := toolset.DiffDefinitions(tool.Previous, tool.Raw) // without a diff if it would be too long
 		for _, line := range lines {
 			p.Changes = append(p.Changes, ui.DiffLine{Op: line.Op, Text: line.Text})
 		}

@@ -10,18 +10,18 @@ import (
 	"mcpgateway/views/ui"
 )
 
-// maxProgress is how many steps of a call the Playground shows, and
-// maxProgressText how much of each, in bytes.
+// maxProgress is the maximum number of progress notifications shown for a call, and
+// maxProgressText the maximum length of each, in bytes.
 const (
 	maxProgress     = 50
 	maxProgressText = 500
 )
 
-// heardProgress keeps what a tool says of its progress while the Playground
-// calls it (MCP 2025-11-25, "Progress").
+// heardProgress collects the progress notifications of a tool call (MCP 2025-11-25,
+// "Progress").
 type heardProgress struct {
 	start time.Time
-	show  func(admin.TryProgress) // of every step that is kept; may be nil
+	show  func(admin.TryProgress) // called with each collected step; may be nil
 
 	mu    sync.Mutex
 	steps []admin.TryProgress

@@ -13,31 +13,31 @@ import (
 	"mcpgateway/views/ui"
 )
 
-// Bounds of what the Playground shows of a result.
+// Limits of a shown result.
 const (
 	maxBlocks    = 20
 	maxBlockText = 8_000     // characters of a block
 	maxShownJSON = 12_000    // characters
 	maxImage     = 512 << 10 // characters of base64
-	maxTreeJSON  = 12_000    // bytes of structured content that are shown as a tree
+	maxTreeJSON  = 12_000    // bytes of structured content shown as a tree
 )
 
-// readResult puts a raw result of tools/call into what is shown.
+// readResult parses a raw result of tools/call.
 func readResult(result *admin.TryResult, raw []byte) {
 	result.OK, result.Word = true, "OK"
 	o, err := rawjson.ParseObject(raw, rawjson.Lenient)
 	if err != nil {
-		result.OK, result.Word, result.Message = false, "Failed", "the answer is not a result of a tool"
+		result.OK, result.Word, result.Message = false, "Failed", "The response is not a tool result."
 		return
 	}
 	if rawjson.Kind(o.Get("isError")) == 't' {
 		result.OK, result.Word = false, "Tool error"
 	}
 	result.Oddities = oddities(o)
-	blocks, _ := rawjson.Elements(o.Get("content"), rawjson.Lenient) // without content there is none to show
+	blocks, _ := rawjson.Elements(o.Get("content"), rawjson.Lenient) // missing content has no blocks
 	for i, block := range blocks {
 		if i == maxBlocks {
-			result.Blocks = append(result.Blocks, admin.TryBlock{Kind: "other", Note: ui.Plural(len(blocks)-i, "further part is", "further parts are") + " left out."})
+			result.Blocks = append(result.Blocks, admin.TryBlock{Kind: "other", Note: ui.Plural(len(blocks)-i, "more content block is", "more content blocks are") + " omitted."})
 			break
 		}
 		if b, err := rawjson.ParseObject(block, rawjson.Lenient); err == nil {
@@ -53,8 +53,8 @@ func readResult(result *admin.TryResult, raw []byte) {
 	}
 }
 
-// blockOf returns a content block (MCP 2025-11-25, ContentBlock) as it is
-// shown. Nothing of it is ever fetched.
+// blockOf converts a content block (MCP 2025-11-25, ContentBlock) for the page. It
+// never fetches linked resources.
 func blockOf(b *rawjson.Object) admin.TryBlock {
 	kind, _ := b.String("type")
 	mime, _ := b.String("mimeType")
@@ -72,9 +72,9 @@ func blockOf(b *rawjson.Object) admin.TryBlock {
 	case "resource_link":
 		uri, _ := b.String("uri")
 		name, _ := b.String("name")
-		return admin.TryBlock{Kind: "link", Note: ui.Beginning("Link to the resource "+name+" at "+uri, maxArgHint)}
+		return admin.TryBlock{Kind: "link", Note: ui.Beginning("Resource link "+name+": "+uri, maxArgHint)}
 	default:
-		return admin.TryBlock{Kind: "other", Note: ui.Beginning("A part of the kind "+kind, maxArgHint)}
+		return admin.TryBlock{Kind: "other", Note: ui.Beginning("Content of type "+kind, maxArgHint)}
 	}
 }
 
@@ -107,10 +107,10 @@ func resourceBlock(r *rawjson.Object) admin.TryBlock {
 	return admin.TryBlock{Kind: "resource", Note: note + ", " + size(blob)}
 }
 
-// size says how large base64 is once it is decoded.
+// size returns the decoded size of base64 data.
 func size(data string) string { return ui.Plural(len(data)*3/4, "byte", "bytes") }
 
-// annotationsOf returns what the server says of a tool's effects, in words.
+// annotationsOf returns the labels of a tool's annotations.
 func annotationsOf(slug string, tool *toolset.Tool) []ui.Fact {
 	definition, err := rawjson.ParseObject(tool.Definition, rawjson.Lenient)
 	if err != nil {
@@ -119,8 +119,8 @@ func annotationsOf(slug string, tool *toolset.Tool) []ui.Fact {
 	facts := []ui.Fact{{Label: "Server", Value: tool.Server.Config.Alias, URL: paths.Server(slug, tool.Server.Config.ID)}}
 	annotations := definition.Object("annotations")
 	for _, hint := range [][4]string{
-		{"readOnlyHint", "Only reads", "May change things", "Effect"}, {"destructiveHint", "May delete or overwrite", "Only adds", "Changes"},
-		{"idempotentHint", "Changes nothing more", "Has further effects", "When repeated"}, {"openWorldHint", "Other systems", "Its own system", "Reaches"},
+		{"readOnlyHint", "Read-only", "Can write", "Effect"}, {"destructiveHint", "Can delete or overwrite", "Only adds", "Changes"},
+		{"idempotentHint", "Safe to repeat", "Repeating has effects", "When repeated"}, {"openWorldHint", "External systems", "Own system", "Reaches"},
 	} {
 		switch rawjson.Kind(annotations.Get(hint[0])) {
 		case 't':

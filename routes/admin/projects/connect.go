@@ -24,7 +24,7 @@ import (
 	"mcpgateway/web"
 )
 
-// Connect serves a project's first page: how clients connect.
+// Connect serves the first page of a project: how clients connect.
 type Connect struct {
 	pages    *admin.ProjectPages
 	endpoint *gateway.Gateway
@@ -37,8 +37,7 @@ func NewConnect(pages *admin.ProjectPages, endpoint *gateway.Gateway, keys *keys
 	return &Connect{pages: pages, endpoint: endpoint, keys: keys, public: public}
 }
 
-// Show serves GET /admin/projects/:projectSlug; ?check=1 asks the endpoint
-// what a client asks first.
+// Show serves GET /admin/projects/:projectSlug. ?check=1 also tests the endpoint.
 func (a *Connect) Show(c *fiber.Ctx) error {
 	p, err := a.pages.Project(c)
 	if err != nil {
@@ -56,7 +55,7 @@ func (a *Connect) Show(c *fiber.Ctx) error {
 	return web.Render(c, views.Connect(props))
 }
 
-// connectProps returns what clients set up for a project whose endpoints are
+// connectProps returns the client configuration of a project whose endpoints are
 // below base.
 func connectProps(p *toolset.Snapshot, base string) views.ConnectProps {
 	shared, _ := projects.Shared(p.Project, rowsOf(p.Servers))
@@ -66,7 +65,7 @@ func connectProps(p *toolset.Snapshot, base string) views.ConnectProps {
 	}
 }
 
-// remote returns the endpoint as clients set it up.
+// remote returns the endpoint for client snippets.
 func remote(p *toolset.Snapshot, endpoint string) install.Remote {
 	r := install.Remote{Name: p.Project.Slug, URL: endpoint, OAuth: p.Project.AuthMode == models.AuthOAuth}
 	if p.Project.AuthMode == models.AuthAPIKey {
@@ -85,14 +84,14 @@ func (a *Connect) usableKeys(ctx context.Context, projectID string) (usable int,
 	return usable, err
 }
 
-// Bounds of a check.
+// Limits of an endpoint test.
 const (
 	checkTimeout  = 10 * time.Second
 	maxCheckPages = 100
 )
 
-// check asks the endpoint of a project what a client asks first, and tells how
-// its servers are.
+// check sends initialize and tools/list to the endpoint of a project. It returns
+// the results and the states of the servers.
 func (a *Connect) check(ctx context.Context, p *toolset.Snapshot) []views.CheckStep {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
@@ -105,7 +104,7 @@ func (a *Connect) check(ctx context.Context, p *toolset.Snapshot) []views.CheckS
 	if steps[0].OK {
 		steps = append(steps, timed("tools/list", func() (string, error) {
 			n, err := a.countTools(ctx, p, client)
-			return fmt.Sprintf("%d tools, the built-in ones included", n), err
+			return fmt.Sprintf("%d tools, including built-in ones", n), err
 		}))
 	}
 	for _, server := range p.Servers {
@@ -116,7 +115,7 @@ func (a *Connect) check(ctx context.Context, p *toolset.Snapshot) []views.CheckS
 			steps = append(steps, views.CheckStep{Name: server.Config.Alias, OK: true})
 		default:
 			if problem == "" {
-				problem = "Its tools have not been read yet"
+				problem = "Its tools haven't been read yet."
 			}
 			steps = append(steps, views.CheckStep{Name: server.Config.Alias, Reason: problem, URL: paths.Server(p.Project.Slug, server.Config.ID)})
 		}
@@ -124,7 +123,7 @@ func (a *Connect) check(ctx context.Context, p *toolset.Snapshot) []views.CheckS
 	return steps
 }
 
-// timed carries out a step of a check.
+// timed runs a step of an endpoint test and measures its duration.
 func timed(name string, do func() (string, error)) views.CheckStep {
 	start := time.Now()
 	found, err := do()
@@ -135,7 +134,7 @@ func timed(name string, do func() (string, error)) views.CheckStep {
 	return step
 }
 
-// countTools returns how many tools a client is told of.
+// countTools returns the number of tools in tools/list.
 func (a *Connect) countTools(ctx context.Context, p *toolset.Snapshot, client *gateway.Client) (n int, err error) {
 	params := []byte("{}")
 	for range maxCheckPages {

@@ -30,23 +30,23 @@ type Keys struct {
 	now   func() time.Time
 }
 
-// NewKeys returns the handlers. seal seals new keys for the page that shows
+// NewKeys returns the handlers. seal encrypts new keys for the page that shows
 // them.
 func NewKeys(pages *admin.ProjectPages, keys *keys.Store, seal *secrets.KeyRing, now func() time.Time) *Keys {
 	return &Keys{pages: pages, keys: keys, seal: seal, now: now}
 }
 
-// keysPerPage is how many keys one page lists.
+// keysPerPage is the number of keys on a page.
 const keysPerPage = 20
 
-// neverExpires is what a form says for a key without an end.
+// neverExpires is the form value for a key that never expires.
 const neverExpires = "never"
 
-// graces are how long a key may work beside its successor.
+// graces maps form values to the time for which a rotated key keeps working.
 var graces = map[string]time.Duration{"0s": 0, "1h": time.Hour, "24h": 24 * time.Hour, "168h": 168 * time.Hour}
 
-// List serves GET /admin/projects/:projectSlug/keys. Keys that ended are shown
-// with ?ended=1.
+// List serves GET /admin/projects/:projectSlug/keys. ?ended=1 includes expired and
+// revoked keys.
 func (a *Keys) List(c *fiber.Ctx) error {
 	return a.page(c, views.KeysProps{Ended: c.Query("ended") == "1", Expires: "90"}, nil)
 }
@@ -79,7 +79,7 @@ func (a *Keys) Rotate(c *fiber.Ctx) error {
 	}
 	grace, known := graces[web.Posted(c, "grace")]
 	if !known {
-		return frame.Failed(c, a.path(c), fault.Invalid("choose how long the old key works"))
+		return frame.Failed(c, a.path(c), fault.Invalid("Choose how long to keep the old key."))
 	}
 	row, text, err := a.keys.Rotate(c.UserContext(), project.Project.ID, c.Params("id"), grace)
 	if err != nil {
@@ -87,7 +87,7 @@ func (a *Keys) Rotate(c *fiber.Ctx) error {
 	}
 	note := "The old key no longer works."
 	if grace > 0 {
-		note = "The old key works until " + a.now().Add(grace).UTC().Format("2 January, 15:04 UTC") + " at the latest."
+		note = "The old key works until " + a.now().Add(grace).UTC().Format("2 January, 15:04 UTC") + "."
 	}
 	return a.created(c, row, text, note)
 }
@@ -101,12 +101,12 @@ func (a *Keys) Revoke(c *fiber.Ctx) error {
 	if err := a.keys.Revoke(c.UserContext(), project.Project.ID, c.Params("id")); err != nil {
 		return frame.Failed(c, a.path(c), err)
 	}
-	return frame.Done(c, a.path(c), "The key is revoked. Clients that use it are refused from now on.")
+	return frame.Done(c, a.path(c), "Key revoked.")
 }
 
 func (a *Keys) path(c *fiber.Ctx) string { return paths.Keys(c.Params("projectSlug")) }
 
-// created leads to the page of a new key, which shows its text once.
+// created redirects to the page of a new key, which shows its text once.
 func (a *Keys) created(c *fiber.Ctx, row models.Key, text secrets.Value, note string) error {
 	to := paths.Key(c.Params("projectSlug"), row.ID)
 	if err := putShown(c, a.seal, a.now(), to, text.Reveal(), note); err != nil {
@@ -115,8 +115,8 @@ func (a *Keys) created(c *fiber.Ctx, row models.Key, text secrets.Value, note st
 	return c.Redirect(to, fiber.StatusSeeOther)
 }
 
-// Show serves GET /admin/projects/:projectSlug/keys/:id: right after a key was
-// created its text, later only that it was shown.
+// Show serves GET /admin/projects/:projectSlug/keys/:id. Right after its creation
+// the page shows the text of the key, later only that it was shown.
 func (a *Keys) Show(c *fiber.Ctx) error {
 	project, err := a.pages.Project(c)
 	if err != nil {
@@ -137,7 +137,7 @@ func (a *Keys) Show(c *fiber.Ctx) error {
 	}))
 }
 
-// page shows the keys; failed is why none was created, or nil.
+// page renders the keys. failed is the error of a rejected new key, or nil.
 func (a *Keys) page(c *fiber.Ctx, p views.KeysProps, failed error) error {
 	project, err := a.pages.Project(c)
 	if err != nil {
@@ -156,12 +156,12 @@ func (a *Keys) page(c *fiber.Ctx, p views.KeysProps, failed error) error {
 	return web.Render(c, views.Keys(p))
 }
 
-// addKeys adds the rows of keys; those that ended are counted, unless they are
-// to be shown.
+// addKeys adds the rows of keys. Expired and revoked keys are only counted unless
+// p.Ended is set.
 func addKeys(p *views.KeysProps, rows []models.Key) {
 	for _, row := range rows {
-		over := row.RevokedAt != nil || row.ExpiresAt != nil && !row.ExpiresAt.After(p.Now)
-		if over && !p.Ended {
+		ended := row.RevokedAt != nil || row.ExpiresAt != nil && !row.ExpiresAt.After(p.Now)
+		if ended && !p.Ended {
 			p.Hidden++
 			continue
 		}
@@ -171,7 +171,7 @@ func addKeys(p *views.KeysProps, rows []models.Key) {
 	}
 }
 
-// cutPage leaves the keys of one page.
+// cutPage reduces p.Keys to one page and sets the pager.
 func cutPage(p *views.KeysProps, page int) {
 	all := len(p.Keys)
 	pages := max((all+keysPerPage-1)/keysPerPage, 1)
@@ -193,18 +193,18 @@ func cutPage(p *views.KeysProps, page int) {
 	}
 }
 
-// lifetimeOf returns how long a key of a form lives; 0 is for ever. A key of
-// the pages has a name, so that people know which one to revoke.
+// lifetimeOf returns the lifetime of a new key; 0 means it never expires. The form
+// requires a name, so that users know which key to revoke.
 func lifetimeOf(name, expires string) (time.Duration, error) {
 	fields := map[string]string{}
 	if name == "" {
-		fields["name"] = "say who or what the key is for"
+		fields["name"] = "enter a name"
 	}
 	days := 0
 	if expires != neverExpires {
 		var err error
 		if days, err = strconv.Atoi(expires); err != nil || days < 1 || days > 365 {
-			fields["expires"] = "choose when the key ends"
+			fields["expires"] = "choose when the key expires"
 		}
 	}
 	if len(fields) > 0 {

@@ -16,7 +16,7 @@ import (
 	"mcpgateway/web/guard"
 )
 
-// Me serves users the projects that they may use. Members land there.
+// Me serves the page with the projects of the signed-in user. Members start there.
 type Me struct {
 	pages    *frame.Pages
 	projects *oauthserver.Server

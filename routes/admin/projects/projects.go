@@ -1,6 +1,6 @@
-// Package projects serves the projects: their list, how clients connect to one,
-// its keys and its settings. Users without access to the administration see
-// their projects on a page of their own.
+// Package projects serves the list of projects, and for each project the Connect,
+// Keys and Settings pages. Users without access to the admin pages get a separate
+// page with their projects.
 package projects
 
 import (
@@ -30,7 +30,7 @@ import (
 	"mcpgateway/web"
 )
 
-// projectsPerPage is how many projects one page lists.
+// projectsPerPage is the number of projects on a page.
 const projectsPerPage = 50
 
 // Projects serves the list of projects and the form of a new one.
@@ -45,8 +45,8 @@ func New(pages *admin.ProjectPages, calls *activity.Calls, store *projects.Store
 	return &Projects{pages: pages, calls: calls, store: store}
 }
 
-// List serves GET /admin. Users who may not read the administration are sent
-// to their own page.
+// List serves GET /admin. Users without access to the admin pages are redirected
+// to /me.
 func (p *Projects) List(c *fiber.Ctx) error {
 	if person := guard.PersonOf(c); person != nil && !access.Administers(models.Role(person.Role)) {
 		return c.Redirect(paths.Me, fiber.StatusSeeOther)
@@ -65,7 +65,7 @@ func (p *Projects) List(c *fiber.Ctx) error {
 	return web.Render(c, views.Projects(props))
 }
 
-// fill adds the rows of the first projects, and the way to the others.
+// fill adds the first page of rows and the URL of the next page.
 func (p *Projects) fill(ctx context.Context, props *views.ProjectsProps, rest []*toolset.Snapshot) error {
 	if len(rest) > projectsPerPage {
 		rest = rest[:projectsPerPage]
@@ -107,7 +107,7 @@ func (p *Projects) New(c *fiber.Ctx) error {
 	return p.form(c, views.ProjectNewProps{AuthMode: string(models.AuthAPIKey)}, nil)
 }
 
-// form shows the form; failed is why no project was created, or nil.
+// form renders the form. failed is the error of a rejected project, or nil.
 func (p *Projects) form(c *fiber.Ctx, props views.ProjectNewProps, failed error) (err error) {
 	if props.Errors, err = frame.Fields(c, failed); err != nil {
 		return err
@@ -116,7 +116,7 @@ func (p *Projects) form(c *fiber.Ctx, props views.ProjectNewProps, failed error)
 	return web.Render(c, views.ProjectNew(props))
 }
 
-// Create serves POST /admin/projects and leads to the first server.
+// Create serves POST /admin/projects and redirects to the form of the first server.
 func (p *Projects) Create(c *fiber.Ctx) error {
 	props := views.ProjectNewProps{
 		Name: strings.TrimSpace(web.Posted(c, "name")), Slug: strings.TrimSpace(web.Posted(c, "projectSlug")),
@@ -133,13 +133,13 @@ func (p *Projects) Create(c *fiber.Ctx) error {
 	if err != nil {
 		return p.form(c, props, err)
 	}
-	return frame.Done(c, paths.NewServer(slug), "The project is there. Now add its first server.")
+	return frame.Done(c, paths.NewServer(slug), "Project created. Add its first server.")
 }
 
-// unnamed returns what is wrong with an empty name.
+// unnamed returns a validation error for an empty name.
 func unnamed(name string) error {
 	if name == "" {
-		return fault.Validation(map[string]string{"name": "give the project a name"})
+		return fault.Validation(map[string]string{"name": "enter a name"})
 	}
 	return nil
 }

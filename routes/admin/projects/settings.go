@@ -57,7 +57,7 @@ func formOf(p *toolset.Snapshot) views.ProjectForm {
 	}
 }
 
-// page shows the settings; failed is why they were not saved, or nil.
+// page renders the settings. failed is the error of a rejected save, or nil.
 func (a *Settings) page(c *fiber.Ctx, p *toolset.Snapshot, props views.ProjectSettingsProps, failed error) (err error) {
 	if props.Errors, err = frame.Fields(c, failed); err != nil {
 		return err
@@ -81,7 +81,7 @@ func (a *Settings) page(c *fiber.Ctx, p *toolset.Snapshot, props views.ProjectSe
 	return web.Render(c, views.ProjectSettings(props))
 }
 
-// membersOf returns the members of a project, and who else can become one.
+// membersOf returns the members of a project, and the users who can be added.
 func membersOf(members, people []access.Person) (shown []views.Member, others []ui.Option) {
 	for _, m := range members {
 		shown = append(shown, views.Member{ID: m.ID, Name: m.Name, Email: m.Email})
@@ -114,15 +114,15 @@ func (a *Settings) Save(c *fiber.Ctx) error {
 	if err != nil {
 		return a.page(c, p, views.ProjectSettingsProps{Form: form}, err)
 	}
-	return frame.Done(c, paths.ProjectSettings(p.Project.Slug), "The settings are saved.")
+	return frame.Done(c, paths.ProjectSettings(p.Project.Slug), "Settings saved.")
 }
 
-// confirmed returns what has to be confirmed before anybody may use the
-// credentials of a project.
+// confirmed returns a validation error if the change opens the project to everyone
+// and sharing its credentials is not confirmed.
 func confirmed(p *toolset.Snapshot, form views.ProjectForm) error {
 	opens := form.AuthMode == string(models.AuthNone) && p.Project.AuthMode != models.AuthNone
 	if opens && !form.Understood && len(credentialsOf(p)) > 0 {
-		return fault.Validation(map[string]string{"understood": "confirm that this is what you want"})
+		return fault.Validation(map[string]string{"understood": "confirm this to continue"})
 	}
 	return nil
 }
@@ -138,30 +138,30 @@ func postedForm(c *fiber.Ctx) views.ProjectForm {
 func settingsOf(stored, entered views.ProjectForm) []frame.Entry {
 	return []frame.Entry{
 		frame.NewEntry("Name", stored.Name, entered.Name), frame.NewEntry("Description", stored.Description, entered.Description),
-		frame.NewEntry("Who may connect", stored.AuthMode, entered.AuthMode), frame.NewEntry("Of the people who sign in", stored.OAuthAccess, entered.OAuthAccess),
-		frame.NewEntry("Tools in lists", stored.ToolExposure, entered.ToolExposure), frame.NewEntry("Longest tool name", stored.ToolNameLimit, entered.ToolNameLimit),
-		frame.NewEntry("Calls per key and second", stored.PerSecond, entered.PerSecond), frame.NewEntry("At once", stored.Burst, entered.Burst),
-		frame.NewEntry("Record arguments and answers", views.OnOff(stored.RecordPayloads), views.OnOff(entered.RecordPayloads)),
+		frame.NewEntry("Clients sign in with", stored.AuthMode, entered.AuthMode), frame.NewEntry("Who can connect", stored.OAuthAccess, entered.OAuthAccess),
+		frame.NewEntry("What clients list", stored.ToolExposure, entered.ToolExposure), frame.NewEntry("Maximum tool name length", stored.ToolNameLimit, entered.ToolNameLimit),
+		frame.NewEntry("Calls per second and key", stored.PerSecond, entered.PerSecond), frame.NewEntry("Burst", stored.Burst, entered.Burst),
+		frame.NewEntry("Record arguments and results", views.OnOff(stored.RecordPayloads), views.OnOff(entered.RecordPayloads)),
 	}
 }
 
-// declarationOf returns the settings of a form, or what is wrong with its
-// name and numbers; the store judges the rest.
+// declarationOf converts the form to settings. It validates the name and the
+// numbers; the store validates the rest.
 func declarationOf(f views.ProjectForm) (*declaration.Project, error) {
 	wrong := map[string]string{}
 	if f.Name == "" {
-		wrong["name"] = "give the project a name"
+		wrong["name"] = "enter a name"
 	}
 	whole := func(field, text string) *int64 {
 		n, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
 		if err != nil {
-			wrong[field] = "use a whole number"
+			wrong[field] = "enter a whole number"
 		}
 		return &n
 	}
 	rate, err := strconv.ParseFloat(strings.TrimSpace(f.PerSecond), 64)
 	if err != nil || math.IsNaN(rate) || math.IsInf(rate, 0) {
-		wrong["rateLimit.perSecond"] = "use a number"
+		wrong["rateLimit.perSecond"] = "enter a number"
 	}
 	d := &declaration.Project{
 		Name: &f.Name, Description: &f.Description, AuthMode: new(models.AuthMode(f.AuthMode)), OAuthAccess: new(models.OAuthAccess(f.OAuthAccess)),
@@ -174,7 +174,7 @@ func declarationOf(f views.ProjectForm) (*declaration.Project, error) {
 	return d, nil
 }
 
-// Delete serves POST …/settings/delete. The slug has to be typed.
+// Delete serves POST …/settings/delete. The user must type the slug to confirm.
 func (a *Settings) Delete(c *fiber.Ctx) error {
 	p, err := a.pages.Project(c)
 	if err != nil {
@@ -187,17 +187,17 @@ func (a *Settings) Delete(c *fiber.Ctx) error {
 	if err := a.store.DeleteProject(c.UserContext(), p.Project.Slug); err != nil && !fault.Is(err, fault.CodeNotFound) {
 		return frame.Failed(c, paths.ProjectSettings(p.Project.Slug), err)
 	}
-	return frame.Done(c, paths.Home, "The project "+p.Project.Slug+" is deleted.")
+	return frame.Done(c, paths.Home, "Project "+p.Project.Slug+" deleted.")
 }
 
 // AddMember serves POST …/settings/members.
 func (a *Settings) AddMember(c *fiber.Ctx) error {
-	return a.member(c, a.people.AddMember, "The member is added.")
+	return a.member(c, a.people.AddMember, "Member added.")
 }
 
 // RemoveMember serves POST …/settings/members/remove.
 func (a *Settings) RemoveMember(c *fiber.Ctx) error {
-	return a.member(c, a.people.RemoveMember, "The member is removed.")
+	return a.member(c, a.people.RemoveMember, "Member removed.")
 }
 
 func (a *Settings) member(c *fiber.Ctx, change func(ctx context.Context, projectID, userID string) error, done string) error {
@@ -219,8 +219,8 @@ func rowsOf(servers []*toolset.Server) []models.Server {
 	return rows
 }
 
-// credentialsOf returns the aliases of the servers of a project that calls
-// carry credentials to.
+// credentialsOf returns the aliases of a project's servers whose credentials every
+// caller could use if the project were open.
 func credentialsOf(p *toolset.Snapshot) []string {
 	open := p.Project
 	open.AuthMode = models.AuthNone

@@ -12,29 +12,29 @@ import (
 	"mcpgateway/services/secrets"
 )
 
-// A secret that is shown once travels to its page in a cookie that only that
-// page receives, sealed for the session. The page deletes the cookie, so
-// loading it again shows the secret no more.
+// A secret that is shown once is sent to its page in a cookie, encrypted and bound
+// to the session. Only that page receives the cookie. The page deletes it, so
+// reloading no longer shows the secret.
 const (
 	shownCookie  = "shown"
 	shownPurpose = "secret shown once v1"
 	shownAge     = 10 * time.Minute
 )
 
-// shownOnce is a secret on the way to its page.
+// shownOnce is the content of the cookie.
 type shownOnce struct {
 	SessionID string    `json:"sessionId"`
 	Path      string    `json:"path"`
 	Until     time.Time `json:"until"`
 	Secret    string    `json:"secret"`
-	Note      string    `json:"note"` // about what the secret replaces; may be empty
+	Note      string    `json:"note"` // about the replaced secret; may be empty
 }
 
-// putShown sends a secret along with a redirect to the page at path.
+// putShown sets the cookie with a secret for the page at path.
 func putShown(c *fiber.Ctx, seal *secrets.KeyRing, now time.Time, path, secret, note string) error {
 	p := guard.PersonOf(c)
 	if p == nil {
-		return nil // the page then shows no secret
+		return nil // without a session the page shows no secret
 	}
 	plain, err := json.Marshal(shownOnce{p.SessionID, path, now.Add(shownAge), secret, note})
 	if err != nil {
@@ -44,8 +44,8 @@ func putShown(c *fiber.Ctx, seal *secrets.KeyRing, now time.Time, path, secret, 
 	return nil
 }
 
-// takeShown returns the secret that was sent to this page, once. The page is not
-// compressed.
+// takeShown returns the secret for this page and deletes the cookie. It disables
+// compression of the page, because compression can leak the secret.
 func takeShown(c *fiber.Ctx, seal *secrets.KeyRing, now time.Time) (shown shownOnce, ok bool) {
 	value, p := c.Cookies(shownCookie), guard.PersonOf(c)
 	if value == "" || p == nil || c.Method() != fiber.MethodGet {

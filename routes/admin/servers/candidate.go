@@ -19,15 +19,15 @@ import (
 	"mcpgateway/web"
 )
 
-// tryAtOnce is how many servers are tried at the same time.
+// tryAtOnce is the maximum number of concurrent connection tests.
 const tryAtOnce = 8
 
-// candidate is a server of the form, and what became of it.
+// candidate is a server of the form and the outcome of adding it.
 type candidate struct {
 	draft       views.ServerDraft
 	declaration *declaration.Server
-	row         models.Server // as it is tried
-	server      models.Server // as it was added; without an id it was not
+	row         models.Server // tested row
+	server      models.Server // stored row; without an id it was not added
 	read        bool
 	tools       int
 }
@@ -39,8 +39,8 @@ func (one *candidate) hasCredentials() bool {
 	return !one.draft.Skip && (d.AuthBearer != nil && *d.AuthBearer != "" || len(d.Headers) > 0 || *d.AuthType == models.UpstreamAuthOAuth)
 }
 
-// candidate reads one server of the form. What was given in an earlier step
-// stays, but for what the fields say.
+// candidate parses one server of the form. Settings from earlier steps are
+// retained unless the fields change them.
 func (a *Wizard) candidate(c *fiber.Ctx, prefix string) (*candidate, error) {
 	field := func(name string) string { return strings.TrimSpace(web.Posted(c, prefix+name)) }
 	held, d, err := a.openDraft(field("sealed"))
@@ -73,8 +73,8 @@ func (a *Wizard) candidate(c *fiber.Ctx, prefix string) (*candidate, error) {
 	return &candidate{draft: draft, declaration: d}, nil
 }
 
-// credentialsOfDraft writes the credentials that the form chose into the
-// declaration. typed is the new secret, if any.
+// credentialsOfDraft sets the credentials of the form in the declaration. typed is
+// the new secret; may be empty.
 func credentialsOfDraft(draft *views.ServerDraft, d *declaration.Server, typed string) {
 	if d.Headers == nil {
 		d.Headers = map[string]string{}
@@ -104,9 +104,8 @@ func credentialsOfDraft(draft *views.ServerDraft, d *declaration.Server, typed s
 	}
 }
 
-// try connects to the candidates and notes on each why it cannot be added.
-// Servers that need a person to agree first are not tried; untested leaves it
-// out for all.
+// try tests the connections to the candidates and sets their errors. It skips
+// servers that require a user's authorization, and all servers if untested is set.
 func (a *Wizard) try(ctx context.Context, tasks *background.Tasks, candidates []*candidate, untested bool) {
 	var trying errgroup.Group
 	trying.SetLimit(tryAtOnce)
@@ -120,7 +119,7 @@ func (a *Wizard) try(ctx context.Context, tasks *background.Tasks, candidates []
 			continue
 		}
 		if one.draft.AuthType == "header" && one.declaration.Headers[one.draft.HeaderName] == "" {
-			one.draft.Problems = map[string]string{"headerName": "give the header a name and a value"}
+			one.draft.Problems = map[string]string{"headerName": "enter a header name and value"}
 			continue
 		}
 		if untested || one.row.AuthType == models.UpstreamAuthOAuth || !one.row.Enabled {
@@ -135,7 +134,7 @@ func (a *Wizard) try(ctx context.Context, tasks *background.Tasks, candidates []
 			return nil
 		}))
 	}
-	_ = trying.Wait() // no trial returns an error: each is noted on its candidate
+	_ = trying.Wait() // tests return no error; errors are set on the candidates
 }
 
 func draftProblems(err error, header string) map[string]string {
@@ -146,8 +145,8 @@ func draftProblems(err error, header string) map[string]string {
 	return credentialFields(maps.Clone(f.Fields), header)
 }
 
-// add stores the candidates that nothing is wrong with, and reads their tools.
-// It returns an error that is about none of them.
+// add stores the candidates without errors and syncs their tools. It returns only
+// errors that concern no single candidate.
 func (a *Wizard) add(ctx context.Context, slug string, candidates []*candidate) error {
 	for _, one := range candidates {
 		if one.draft.Skip || len(one.draft.Problems) > 0 || one.draft.Failed != "" {
@@ -166,7 +165,7 @@ func (a *Wizard) add(ctx context.Context, slug string, candidates []*candidate) 
 		if one.server.AuthType == models.UpstreamAuthOAuth || !one.server.Enabled {
 			continue
 		}
-		// A failure is recorded with the server, where its page shows it.
+		// A failed sync is recorded with the server and shown on its page.
 		if result, err := a.reader.Sync(ctx, one.server.ID); err == nil {
 			one.read, one.tools = true, result.Total
 		}

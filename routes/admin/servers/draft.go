@@ -15,11 +15,11 @@ import (
 	"mcpgateway/views/ui"
 )
 
-// draftPurpose separates sealed new servers from every other sealed token.
+// draftPurpose distinguishes sealed drafts from other sealed tokens.
 const draftPurpose = "server that is being added"
 
-// heldDraft holds the sealed part of a form for a new server: the declaration
-// as it was pasted, with its secrets, or the reasons of its refusal.
+// heldDraft is the sealed part of a new server's form: the pasted declaration with
+// its secrets, or the reasons for its rejection.
 type heldDraft struct {
 	Alias       string          `json:"alias"`
 	Declaration json.RawMessage `json:"declaration"`
@@ -35,8 +35,8 @@ func (a *Wizard) sealed(draft views.ServerDraft, d *declaration.Server) string {
 	return a.seal.SealToken(draftPurpose, b)
 }
 
-// openDraft returns what sealed returned the token for. It returns an error for
-// every other token: the settings in it must not get lost.
+// openDraft decrypts a token from sealed. It returns an error for an invalid token,
+// because the settings in it would be lost.
 func (a *Wizard) openDraft(token string) (heldDraft, *declaration.Server, error) {
 	var held heldDraft
 	plain, err := a.seal.OpenToken(draftPurpose, token)
@@ -49,10 +49,10 @@ func (a *Wizard) openDraft(token string) (heldDraft, *declaration.Server, error)
 			return held, d, nil
 		}
 	}
-	return held, nil, fault.Invalid("the form is not complete: start again")
+	return held, nil, fault.Invalid("Something was missing. Please start again.")
 }
 
-// draftOfPasted returns the form of a server that was pasted.
+// draftOfPasted returns the form of a pasted server.
 func (a *Wizard) draftOfPasted(s declaration.PastedServer) views.ServerDraft {
 	draft := draftOf(s.Alias, s.Declaration)
 	draft.Notes, draft.Problems = s.Notes, map[string]string{}
@@ -77,7 +77,7 @@ func (a *Wizard) draftOfPasted(s declaration.PastedServer) views.ServerDraft {
 	return draft
 }
 
-// draftOfEntry returns the form of a server of the catalog.
+// draftOfEntry returns the form of a catalog entry.
 func (a *Wizard) draftOfEntry(p *toolset.Snapshot, e *models.CatalogEntry) views.ServerDraft {
 	d := projects.FromCatalog(e, true)
 	draft := draftOf(freeAlias(p, e), d)
@@ -85,7 +85,7 @@ func (a *Wizard) draftOfEntry(p *toolset.Snapshot, e *models.CatalogEntry) views
 		draft.Refused = []string{why}
 	}
 	if e.AuthType == "unknown" {
-		draft.Hint = "The catalog does not know what this server asks for. Try it without credentials first."
+		draft.Hint = "The catalog doesn't list the credentials of this server. Try without credentials first."
 	}
 	draft.Sealed = a.sealed(draft, d)
 	return draft
@@ -116,7 +116,7 @@ func draftOf(alias string, d *declaration.Server) views.ServerDraft {
 	return draft
 }
 
-// draftSettings returns what is declared besides the fields of the form, in words.
+// draftSettings describes the declared settings that have no field in the form.
 func draftSettings(d *declaration.Server) (words []string) {
 	say := func(said bool, text string) {
 		if said {
@@ -131,12 +131,12 @@ func draftSettings(d *declaration.Server) (words []string) {
 	}
 	say(listed(d.AllowedTools) != "", "Allowed tools: "+listed(d.AllowedTools))
 	say(listed(d.DenyTools) != "", "Denied tools: "+listed(d.DenyTools))
-	say(d.Enabled != nil && !*d.Enabled, "It is added turned off")
+	say(d.Enabled != nil && !*d.Enabled, "Added turned off")
 	if d.TimeoutMS != nil {
-		words = append(words, "Longest call: "+ui.Seconds(*d.TimeoutMS)+" s")
+		words = append(words, "Timeout: "+ui.Seconds(*d.TimeoutMS)+" s")
 	}
 	say(d.SessionMode != nil && *d.SessionMode == models.SessionPerClient, "One session per client")
-	say(d.DefinitionPolicy != nil && *d.DefinitionPolicy == models.PolicyApprove, "New and changed tools wait for approval")
+	say(d.DefinitionPolicy != nil && *d.DefinitionPolicy == models.PolicyApprove, "New and changed tools stay off until approved")
 	say(d.OAuthClientID != nil && *d.OAuthClientID != "", "With its own OAuth client")
 	say(listed(d.OAuthScopes) != "", "OAuth scopes: "+listed(d.OAuthScopes))
 	return words

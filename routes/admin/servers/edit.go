@@ -32,8 +32,8 @@ func (a *Servers) Edit(c *fiber.Ctx) error {
 	return a.editForm(c, p, server, views.ServerEditProps{})
 }
 
-// editForm shows the forms with what is stored, but for those parts that hold
-// what somebody typed.
+// editForm renders the forms with the stored values. Forms with errors contain the
+// entered values.
 func (a *Servers) editForm(c *fiber.Ctx, p *toolset.Snapshot, server *toolset.Server, props views.ServerEditProps) error {
 	s := server.Config
 	props.Frame = a.pages.ProjectFrame(c, p, "Edit "+s.Alias)
@@ -44,7 +44,7 @@ func (a *Servers) editForm(c *fiber.Ctx, p *toolset.Snapshot, server *toolset.Se
 	return web.Render(c, views.ServerEdit(props))
 }
 
-// fillEdit puts what is stored into the forms that nobody typed into.
+// fillEdit sets the forms without errors to the stored values.
 func fillEdit(props *views.ServerEditProps, s models.Server) {
 	if props.Errors == nil {
 		props.Alias, props.URL, props.Transport, props.Timeout = s.Alias, s.URL, string(s.Transport), ui.Seconds(s.TimeoutMS)
@@ -63,8 +63,8 @@ func fillEdit(props *views.ServerEditProps, s models.Server) {
 	props.HasClientSecret, props.Headers = s.OAuthClientSecret != "", slices.Sorted(maps.Keys(s.Headers))
 }
 
-// Save serves POST …/servers/:id/edit. An address to which stored credentials
-// would be sent is taken only from somebody who proved lately who they are.
+// Save serves POST …/servers/:id/edit. A change that would send stored credentials
+// to another URL requires a recent step-up confirmation.
 func (a *Servers) Save(c *fiber.Ctx) error {
 	p, server, err := a.pages.Server(c)
 	if err != nil {
@@ -83,7 +83,7 @@ func (a *Servers) Save(c *fiber.Ctx) error {
 		_, err = a.store.UpdateServer(c.UserContext(), server.Config.ID, &props.Alias, d)
 	}
 	if err == nil {
-		return frame.Done(c, paths.Server(p.Project.Slug, server.Config.ID), "The server is saved.")
+		return frame.Done(c, paths.Server(p.Project.Slug, server.Config.ID), "Server saved.")
 	}
 	if props.Errors, err = frame.Fields(c, err); err != nil {
 		return err
@@ -91,8 +91,8 @@ func (a *Servers) Save(c *fiber.Ctx) error {
 	return a.editForm(c, p, server, props)
 }
 
-// behaviourTyped reads the form of the address and behaviour, and returns what
-// is wrong with its numbers; the store judges the rest.
+// behaviourTyped parses the form of connection and behavior. It validates the
+// numbers; the store validates the rest.
 func behaviourTyped(c *fiber.Ctx) (views.ServerEditProps, *declaration.Server, error) {
 	props := views.ServerEditProps{
 		Alias: strings.TrimSpace(web.Posted(c, "alias")), URL: strings.TrimSpace(web.Posted(c, "url")), Transport: web.Posted(c, "transport"),
@@ -106,29 +106,30 @@ func behaviourTyped(c *fiber.Ctx) (views.ServerEditProps, *declaration.Server, e
 	}
 	switch {
 	case !ok:
-		return props, d, fault.Validation(map[string]string{"timeout": "use a number of seconds"})
+		return props, d, fault.Validation(map[string]string{"timeout": "enter a number of seconds"})
 	case wrong != nil:
-		return props, d, fault.Validation(map[string]string{"maxConcurrent": fmt.Sprintf("use a number from %d to %d", declaration.MinConcurrent, declaration.MaxConcurrent)})
+		return props, d, fault.Validation(map[string]string{"maxConcurrent": fmt.Sprintf("enter a number from %d to %d", declaration.MinConcurrent, declaration.MaxConcurrent)})
 	}
 	return props, d, nil
 }
 
-// behaviourOf returns what the form of the address and behaviour changes.
+// behaviourOf returns the stored values that the form of connection and behavior
+// can change.
 func behaviourOf(s *models.Server) any {
 	return []any{s.Alias, s.URL, s.URLSecrets, s.Transport, s.TimeoutMS, s.MaxConcurrent, s.SessionMode, s.DefinitionPolicy}
 }
 
 func behaviourSettings(s *models.Server, entered views.ServerEditProps) []frame.Entry {
 	return []frame.Entry{
-		frame.NewEntry("Alias", s.Alias, entered.Alias), frame.NewEntry("Address", s.URL, entered.URL), frame.NewEntry("Transport", string(s.Transport), entered.Transport),
-		frame.NewEntry("Longest call in seconds", ui.Seconds(s.TimeoutMS), entered.Timeout),
-		frame.NewEntry("Calls at once", strconv.FormatInt(s.MaxConcurrent, 10), entered.MaxConcurrent), frame.NewEntry("Sessions", string(s.SessionMode), entered.SessionMode),
+		frame.NewEntry("Alias", s.Alias, entered.Alias), frame.NewEntry("URL", s.URL, entered.URL), frame.NewEntry("Transport", string(s.Transport), entered.Transport),
+		frame.NewEntry("Timeout (seconds)", ui.Seconds(s.TimeoutMS), entered.Timeout),
+		frame.NewEntry("Maximum concurrent calls", strconv.FormatInt(s.MaxConcurrent, 10), entered.MaxConcurrent), frame.NewEntry("Sessions", string(s.SessionMode), entered.SessionMode),
 		frame.NewEntry("New and changed tools", string(s.DefinitionPolicy), entered.DefinitionPolicy),
 	}
 }
 
-// credentialsKept returns what the form of the credentials changes; secrets
-// are sealed.
+// credentialsKept returns the stored values that the form of the credentials can
+// change. Secrets are encrypted.
 func credentialsKept(s *models.Server) any {
 	return []any{s.AuthType, s.AuthBearer, s.Headers, s.OAuthClientID, s.OAuthClientSecret, s.OAuthScopes}
 }
@@ -141,16 +142,16 @@ func (a *Servers) SaveCredentials(c *fiber.Ctx) error {
 	}
 	props, d := credentialsTyped(c, &server.Config)
 	if err = a.confirmedSharing(c, p, d); err == nil {
-		err = frame.CheckUnchanged(c, credentialsKept(&server.Config), frame.NewEntry("How", string(server.Config.AuthType), props.AuthType))
+		err = frame.CheckUnchanged(c, credentialsKept(&server.Config), frame.NewEntry("Method", string(server.Config.AuthType), props.AuthType))
 	}
 	if err == nil {
 		_, err = a.store.UpdateServer(c.UserContext(), server.Config.ID, nil, d)
 	}
 	switch to := paths.Server(p.Project.Slug, server.Config.ID); {
 	case err == nil && props.AuthType == string(models.UpstreamAuthOAuth):
-		return frame.Done(c, to, "The credentials are saved. Connect the server now.")
+		return frame.Done(c, to, "Credentials saved. Connect the server next.")
 	case err == nil:
-		return frame.Done(c, to, "The credentials are saved.")
+		return frame.Done(c, to, "Credentials saved.")
 	}
 	fields, err := frame.Fields(c, err)
 	if err != nil {
@@ -160,8 +161,8 @@ func (a *Servers) SaveCredentials(c *fiber.Ctx) error {
 	return a.editForm(c, p, server, props)
 }
 
-// credentialsTyped reads the form of the credentials of a server. Empty secrets
-// keep what is stored.
+// credentialsTyped parses the form of the credentials. Empty secrets retain the
+// stored values.
 func credentialsTyped(c *fiber.Ctx, server *models.Server) (views.ServerEditProps, *declaration.Server) {
 	props := views.ServerEditProps{
 		AuthType: web.Posted(c, "authType"), OAuthClientID: strings.TrimSpace(web.Posted(c, "oauth.clientId")), OAuthScopes: web.Posted(c, "oauth.scopes"),
@@ -186,13 +187,12 @@ func credentialsTyped(c *fiber.Ctx, server *models.Server) (views.ServerEditProp
 		d.Headers[props.HeaderName] = value
 	}
 	if name := props.HeaderName; d.Headers[name] == "" && slices.Contains(missingHeaders(*server), http.CanonicalHeaderKey(name)) && web.Posted(c, "removeHeader") == "" {
-		delete(d.Headers, name) // it was filled in beforehand, and stays without a value
+		delete(d.Headers, name) // the form was prefilled with a missing header, which stays without a value
 	}
 	return props, d
 }
 
-// credentialFields returns what is wrong with the credentials by the names of
-// the form's fields.
+// credentialFields returns the errors of the credentials by form field.
 func credentialFields(fields map[string]string, header string) map[string]string {
 	if why, wrong := fields["headers."+header]; wrong {
 		delete(fields, "headers."+header)
@@ -201,8 +201,8 @@ func credentialFields(fields map[string]string, header string) map[string]string
 	return fields
 }
 
-// confirmedSharing returns what has to be confirmed before a server of a
-// project that anybody may use gets credentials.
+// confirmedSharing returns a validation error if a server of an open project gets
+// credentials and sharing them is not confirmed.
 func (a *Servers) confirmedSharing(c *fiber.Ctx, p *toolset.Snapshot, d *declaration.Server) error {
 	gains := d.AuthBearer != nil && *d.AuthBearer != "" || d.AuthType != nil && *d.AuthType == models.UpstreamAuthOAuth
 	for _, value := range d.Headers {
@@ -211,5 +211,5 @@ func (a *Servers) confirmedSharing(c *fiber.Ctx, p *toolset.Snapshot, d *declara
 	if !gains || p.Project.AuthMode != models.AuthNone || web.Posted(c, "understood") != "" {
 		return nil
 	}
-	return fault.Validation(map[string]string{"understood": "confirm that anyone who can reach this endpoint acts with these credentials"})
+	return fault.Validation(map[string]string{"understood": "confirm this, or leave the credentials out"})
 }

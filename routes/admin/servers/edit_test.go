@@ -10,14 +10,14 @@ import (
 	"mcpgateway/routes/routestest"
 )
 
-func TestCallsAtOnceOfServerForm(t *testing.T) {
+func TestMaxConcurrentOfServerForm(t *testing.T) {
 	a := routestest.NewAdmin(t)
 	id := a.ServerID(t, "p", "clock")
 	server := "/admin/projects/p/servers/" + id
 	_, edit, _ := a.Send(t, server+"/edit", nil)
 	address := regexp.MustCompile(`http://127\.0\.0\.1:\d+/\w+`).FindString(html.UnescapeString(edit))
 	if address == "" || !strings.Contains(edit, `value="512"`) {
-		t.Fatalf("the form shows neither the address nor the default: %s", edit)
+		t.Fatalf("form lacks the URL or the default: %s", edit)
 	}
 	for _, tt := range []struct {
 		value  string
@@ -38,10 +38,10 @@ func TestCallsAtOnceOfServerForm(t *testing.T) {
 			t.Errorf("%q: status %d, stored %d, want %d, %d", tt.value, status, row.MaxConcurrent, tt.status, tt.want)
 		}
 		if status == 422 && !strings.Contains(body, "from 1 to 4096") {
-			t.Errorf("%q: the page does not name the range", tt.value)
+			t.Errorf("%q: page lacks the range", tt.value)
 		}
 	}
 	if _, page, _ := a.Send(t, server, nil); !strings.Contains(page, "4,096") {
-		t.Error("the page of the server does not show the limit")
+		t.Error("server page lacks the limit")
 	}
 }

@@ -16,11 +16,11 @@ import (
 	"mcpgateway/web"
 )
 
-// toolsListed is how many tools of a server the page of its filter lists.
+// toolsListed is the maximum number of tools on the filter page.
 const toolsListed = 100
 
-// Filters serves GET …/servers/:id/filters. ?allow= and ?deny= show what other
-// patterns would do.
+// Filters serves GET …/servers/:id/filters. ?allow= and ?deny= preview other
+// patterns.
 func (a *Servers) Filters(c *fiber.Ctx) error {
 	p, server, err := a.pages.Server(c)
 	if err != nil {
@@ -29,12 +29,12 @@ func (a *Servers) Filters(c *fiber.Ctx) error {
 	props := views.ServerFiltersProps{Allow: server.Config.AllowedTools, Deny: server.Config.DenyTools, New: c.Query("new") != ""}
 	if args := c.Request().URI().QueryArgs(); args.Has("allow") || args.Has("deny") {
 		props.Allow, props.Deny = lines(c.Query("allow")), lines(c.Query("deny"))
-		props.Seen = c.Query(frame.FingerprintField) // a preview shows nothing of what is stored
+		props.Seen = c.Query(frame.FingerprintField) // a preview retains the fingerprint of the stored patterns
 	}
 	return a.filterPage(c, p, server, props)
 }
 
-// lines returns the lines of a text that hold something.
+// lines returns the non-empty lines of a text.
 func lines(text string) []string {
 	var all []string
 	for line := range strings.Lines(text) {
@@ -46,7 +46,7 @@ func lines(text string) []string {
 }
 
 func (a *Servers) filterPage(c *fiber.Ctx, p *toolset.Snapshot, server *toolset.Server, props views.ServerFiltersProps) error {
-	props.Frame = a.pages.ProjectFrame(c, p, "Tools of "+server.Config.Alias)
+	props.Frame = a.pages.ProjectFrame(c, p, "Choose tools of "+server.Config.Alias)
 	props.Project, props.ID, props.Alias = a.pages.Head(p, layout.TabServers), server.Config.ID, server.Config.Alias
 	props.Changed = !slices.Equal(props.Allow, server.Config.AllowedTools) || !slices.Equal(props.Deny, server.Config.DenyTools)
 	if props.Seen == "" {
@@ -56,7 +56,7 @@ func (a *Servers) filterPage(c *fiber.Ctx, p *toolset.Snapshot, server *toolset.
 	return web.Render(c, views.ServerFilters(props))
 }
 
-// addFiltered adds the tools of a server, and whether the patterns show them.
+// addFiltered adds the tools of a server, and whether the patterns turn them on.
 func addFiltered(props *views.ServerFiltersProps, p *toolset.Snapshot, server *toolset.Server) {
 	filter := toolset.NewFilter(props.Allow, props.Deny)
 	for _, t := range p.AllTools() {
@@ -76,14 +76,14 @@ func addFiltered(props *views.ServerFiltersProps, p *toolset.Snapshot, server *t
 	props.LeadsToSelection = props.Unlisted == 0
 }
 
-// filters are the patterns of a server, as people are told of them.
+// filters are the patterns of a server, for messages.
 type filters struct{ Allow, Deny string }
 
 func filtersOf(server *toolset.Server) filters {
 	return filters{strings.Join(server.Config.AllowedTools, ", "), strings.Join(server.Config.DenyTools, ", ")}
 }
 
-// describe returns what a tool says of itself.
+// describe returns the description of a tool, or "".
 func describe(t *toolset.Tool) string {
 	o, err := rawjson.ParseObject(t.Definition, rawjson.Lenient)
 	if err != nil {
@@ -98,8 +98,8 @@ func (a *Servers) SaveFilters(c *fiber.Ctx) error {
 	return a.saveFilters(c, lines(web.Posted(c, "allow")), lines(web.Posted(c, "deny")))
 }
 
-// Choose serves POST …/servers/:id/choose: the tools that were chosen one by
-// one become patterns. Those that the server adds later are shown or hidden.
+// Choose serves POST …/servers/:id/choose. It converts the individually chosen
+// tools to patterns. later=hide turns off tools that the server adds later.
 func (a *Servers) Choose(c *fiber.Ctx) error {
 	p, server, err := a.pages.Server(c)
 	if err != nil {
@@ -109,8 +109,8 @@ func (a *Servers) Choose(c *fiber.Ctx) error {
 	return a.saveFilters(c, allow, deny)
 }
 
-// patternsOf returns the patterns that show the chosen tools of a server, and
-// those that it adds later if they are to be shown.
+// patternsOf returns the patterns that turn on the chosen tools of a server, and
+// tools added later if later is set.
 func patternsOf(p *toolset.Snapshot, server *toolset.Server, chosen []string, later bool) (allow, deny []string) {
 	for _, t := range p.AllTools() {
 		switch {
@@ -136,7 +136,7 @@ func (a *Servers) saveFilters(c *fiber.Ctx, allow, deny []string) error {
 		return err
 	}
 	stored := filtersOf(server)
-	err = frame.CheckUnchanged(c, stored, frame.NewEntry("Allow only", stored.Allow, strings.Join(allow, ", ")), frame.NewEntry("Hide", stored.Deny, strings.Join(deny, ", ")))
+	err = frame.CheckUnchanged(c, stored, frame.NewEntry("Turn on", stored.Allow, strings.Join(allow, ", ")), frame.NewEntry("Turn off", stored.Deny, strings.Join(deny, ", ")))
 	if err == nil {
 		_, err = a.store.UpdateServer(c.UserContext(), server.Config.ID, nil, &declaration.Server{AllowedTools: &allow, DenyTools: &deny})
 	}
@@ -147,5 +147,5 @@ func (a *Servers) saveFilters(c *fiber.Ctx, allow, deny []string) error {
 		}
 		return a.filterPage(c, p, server, views.ServerFiltersProps{Allow: allow, Deny: deny, New: web.Posted(c, "new") != "", Errors: fields})
 	}
-	return frame.Done(c, paths.Server(p.Project.Slug, server.Config.ID), "The choice of tools is saved.")
+	return frame.Done(c, paths.Server(p.Project.Slug, server.Config.ID), "Tool choice saved.")
 }

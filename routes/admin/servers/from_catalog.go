@@ -19,10 +19,11 @@ import (
 	views "mcpgateway/views/admin"
 	"mcpgateway/views/layout"
 	"mcpgateway/views/paths"
+	"mcpgateway/views/ui"
 	"mcpgateway/web"
 )
 
-// FromCatalog serves the ways from the catalog into projects.
+// FromCatalog adds catalog servers and templates to projects.
 type FromCatalog struct {
 	pages   *admin.ProjectPages
 	catalog *catalog.Catalog
@@ -35,8 +36,8 @@ func NewFromCatalog(pages *admin.ProjectPages, catalog *catalog.Catalog, store *
 	return &FromCatalog{pages: pages, catalog: catalog, store: store, reader: reader}
 }
 
-// Add serves POST /admin/catalog/add: it adds a server of the catalog to a
-// project. Credentials are given on the server's own pages.
+// Add serves POST /admin/catalog/add. It adds a catalog server to a project.
+// Credentials are entered on the server's pages.
 func (a *FromCatalog) Add(c *fiber.Ctx) error {
 	entry, err := a.catalog.Entry(web.Posted(c, "id"))
 	if err != nil {
@@ -48,7 +49,7 @@ func (a *FromCatalog) Add(c *fiber.Ctx) error {
 	}
 	here := paths.RegistryEntry(entry.PublisherName, entry.ServerName)
 	if why := notRemote(entry); why != "" {
-		return frame.Failed(c, here, fault.Invalid("%s: it cannot be added to a project.", why))
+		return frame.Failed(c, here, fault.Invalid("%s. It can't be added to a project.", why))
 	}
 	alias := cmp.Or(strings.TrimSpace(web.Posted(c, "alias")), freeAlias(p, entry))
 	saved, err := a.store.AddServer(c.UserContext(), p.Project.Slug, alias, projects.FromCatalog(entry, true))
@@ -58,30 +59,30 @@ func (a *FromCatalog) Add(c *fiber.Ctx) error {
 	return a.added(c, p, saved.Server)
 }
 
-// added reads the tools of a server that needs no credentials, and leads to
-// its page.
+// added redirects to the page of a new server. If the server requires no
+// credentials, it syncs the tools first.
 func (a *FromCatalog) added(c *fiber.Ctx, p *toolset.Snapshot, s models.Server) error {
 	to := paths.Server(p.Project.Slug, s.ID)
 	switch s.AuthType {
 	case models.UpstreamAuthOAuth:
-		return frame.Done(c, to, "The server is added. Connect it now: the provider asks you to agree.")
+		return frame.Done(c, to, "Server added. Sign in at its provider to read its tools.")
 	case models.UpstreamAuthBearer:
-		return frame.Done(c, to, "The server is added. Give it its token now, under Edit.")
+		return frame.Done(c, to, "Server added. Add its token to read its tools.")
 	}
 	if missing := missingHeaders(s); len(missing) > 0 {
-		return frame.Done(c, to, "The server is added. Give it its key now, under Edit: the header "+missing[0]+".")
+		return frame.Done(c, to, "Server added. Add its header "+missing[0]+" to read its tools.")
 	}
 	result, err := a.reader.Sync(c.UserContext(), s.ID)
 	if err != nil {
-		return frame.Done(c, to, "The server is added. It could not be read yet; the reason is below.")
+		return frame.Done(c, to, "Server added, but we couldn't connect. See why below.")
 	}
-	return frame.Done(c, to, "The server is added. "+syncWords(result))
+	return frame.Done(c, to, "Server added. "+syncWords(result))
 }
 
-// headersWithValue returns the headers that are sent to a server.
+// headersWithValue returns the names of headers with a value.
 func headersWithValue(s models.Server) []string { return headersOf(s, true) }
 
-// missingHeaders returns the headers of a server that have no value yet.
+// missingHeaders returns the names of headers without a value.
 func missingHeaders(s models.Server) []string { return headersOf(s, false) }
 
 func headersOf(s models.Server, withValue bool) (names []string) {
@@ -102,7 +103,7 @@ func (a *FromCatalog) Template(c *fiber.Ctx) error {
 	return a.templatePage(c, t, views.TemplateUseProps{Name: t.Title}, nil)
 }
 
-// templatePage shows the form; failed is why no project was made, or nil.
+// templatePage renders the form. failed is the error of a rejected project, or nil.
 func (a *FromCatalog) templatePage(c *fiber.Ctx, t *models.CatalogTemplate, props views.TemplateUseProps, failed error) (err error) {
 	if props.Errors, err = frame.Fields(c, failed); err != nil {
 		return err
@@ -115,8 +116,8 @@ func (a *FromCatalog) templatePage(c *fiber.Ctx, t *models.CatalogTemplate, prop
 	return web.Render(c, views.TemplateUse(props))
 }
 
-// Use serves POST /admin/templates/:slug/use: it makes a project with the
-// servers of a template, which stay off until somebody connects them.
+// Use serves POST /admin/templates/:slug/use. It creates a project with the servers
+// of a template. The servers stay off until a user turns them on.
 func (a *FromCatalog) Use(c *fiber.Ctx) error {
 	t, err := a.catalog.Template(c.Params("slug"))
 	if err != nil {
@@ -128,7 +129,7 @@ func (a *FromCatalog) Use(c *fiber.Ctx) error {
 	if _, err := a.store.CreateProject(c.UserContext(), slug, d); err != nil {
 		return a.templatePage(c, t, props, err)
 	}
-	return frame.Done(c, paths.Servers(slug), "The project is there. Connect its servers and switch them on.")
+	return frame.Done(c, paths.Servers(slug), "Project created. "+ui.Plural(len(d.Servers), "server", "servers")+" left to set up.")
 }
 
 // isProject reports whether a project has the slug.
@@ -137,8 +138,7 @@ func (a *FromCatalog) isProject(slug string) bool {
 	return err == nil
 }
 
-// freeAlias returns an alias for an entry of the catalog that no server of the
-// project has.
+// freeAlias returns an unused alias for a catalog entry in a project.
 func freeAlias(p *toolset.Snapshot, e *models.CatalogEntry) string {
 	return projects.FreeAlias(func(alias string) bool {
 		return slices.ContainsFunc(p.Servers, func(s *toolset.Server) bool { return s.Config.AliasFold == alias })

@@ -14,10 +14,9 @@ import (
 	"mcpgateway/services/upstream/upstreamtest"
 )
 
-// TestQueryValuesShowNowhere adds a server whose URL has a key in its query. The
-// server receives it; pages, records, exports and the log do not show it, and a
-// form that is saved as it was shown keeps it.
-func TestQueryValuesShowNowhere(t *testing.T) {
+// A key in the query of a server's URL is sent to the server. Pages, records,
+// exports and the log must not contain it. Saving an unchanged form must retain it.
+func TestQueryValuesMasked(t *testing.T) {
 	const canary = "c4nary-of-the-query"
 	a := routestest.NewAdmin(t)
 	o := demo.Servers()[0]
@@ -44,41 +43,40 @@ func TestQueryValuesShowNowhere(t *testing.T) {
 	for _, path := range []string{at, at + "/" + id, at + "/" + id + "/edit", "/admin/export/download", "/admin/audit", "/admin/connections"} {
 		status, body, _ := a.Send(t, path, nil)
 		if status != http.StatusOK {
-			t.Fatalf("%s has the status %d", path, status)
+			t.Fatalf("%s: status = %d, want 200", path, status)
 		}
 		seen = append(seen, body)
 	}
 	form := url.Values{"alias": {"keyed"}, "url": {strings.ReplaceAll(address, canary, "[secret]")}, "transport": {"auto"}, "timeout": {"30"}, "maxConcurrent": {"512"}, "sessionMode": {"shared"}, "definitionPolicy": {"follow"}}
 	form.Set("seen", regexp.MustCompile(`name="seen" value="([^"]*)"`).FindStringSubmatch(seen[3])[1])
 	if status, body, _ := a.Send(t, at+"/"+id+"/edit", form); status != http.StatusSeeOther {
-		t.Fatalf("saving has the status %d: %s", status, body)
+		t.Fatalf("save: status = %d, want 303: %s", status, body)
 	}
 	up.ForgetRequests()
 	a.Sync(t, "p", "keyed")
 	requests := up.Requests()
 	if len(requests) == 0 {
-		t.Fatal("the server received nothing")
+		t.Fatal("server received no request")
 	}
 	for _, r := range requests {
 		if r.Query.Get("api_key") != canary {
-			t.Errorf("%s was sent with %v", r.Method, r.Query)
+			t.Errorf("%s: query = %v, want the key", r.Method, r.Query)
 		}
 	}
 	up.Close()
 	if _, err := a.Services.Syncer.Sync(t.Context(), id); err == nil {
-		t.Error("a stopped server was read")
+		t.Error("sync of a stopped server: no error")
 	} else {
 		seen = append(seen, err.Error())
 	}
 	for i, text := range append(seen, a.Log.String()) {
 		if strings.Contains(text, canary) {
-			t.Errorf("answer %d shows the value", i)
+			t.Errorf("text %d contains the value", i)
 		}
 	}
 }
 
-// TestWizardMasksQueryValues pastes an address and adds the server in the next
-// step, whose page does not show the value.
+// The wizard must mask the query value of a pasted URL and still store it.
 func TestWizardMasksQueryValues(t *testing.T) {
 	const canary = "c4nary-of-the-query"
 	a := routestest.NewAdmin(t)
@@ -88,7 +86,7 @@ func TestWizardMasksQueryValues(t *testing.T) {
 	at := "/admin/projects/p/servers"
 	status, page, _ := a.Send(t, at+"/new", url.Values{"pasted": {up.Start(t) + "?api_key=" + canary}})
 	if status != http.StatusOK || strings.Contains(page, canary) || !strings.Contains(page, "api_key=[secret]") {
-		t.Fatalf("status %d, and the page shows %v", status, regexp.MustCompile(`api_key=[^"&]*`).FindAllString(page, -1))
+		t.Fatalf("status = %d, page contains %v", status, regexp.MustCompile(`api_key=[^"&]*`).FindAllString(page, -1))
 	}
 	form := url.Values{}
 	name, value := regexp.MustCompile(` name="([^"]+)"`), regexp.MustCompile(` value="([^"]*)"`)
@@ -102,9 +100,9 @@ func TestWizardMasksQueryValues(t *testing.T) {
 		form.Set(chosen[1], chosen[2])
 	}
 	if status, page, _ = a.Send(t, at, form); status != http.StatusSeeOther {
-		t.Fatalf("adding has the status %d: %.2000s", status, page[strings.Index(page, "<main"):])
+		t.Fatalf("add: status = %d, want 303: %.2000s", status, page[strings.Index(page, "<main"):])
 	}
 	if requests := up.Requests(); len(requests) == 0 || requests[0].Query.Get("api_key") != canary {
-		t.Errorf("the server received %v", requests)
+		t.Errorf("server received %v, want the key", requests)
 	}
 }

@@ -33,8 +33,8 @@ func (a *Servers) Show(c *fiber.Ctx) error {
 	}))
 }
 
-// detailOf returns how a server is configured, without its secrets, and what
-// it said of itself.
+// detailOf returns the configuration of a server, without secrets, and what the
+// server reports about itself.
 func detailOf(s *toolset.Server) views.ServerDetail {
 	config := s.Config
 	d := views.ServerDetail{
@@ -51,8 +51,8 @@ func detailOf(s *toolset.Server) views.ServerDetail {
 	return d
 }
 
-// shownSecret returns the reference of a secret, which may be shown, "stored"
-// for a sealed one and "" for none.
+// shownSecret returns the reference of a secret, "stored" for an encrypted secret,
+// or "" for none. References are not secret.
 func shownSecret(stored string) string {
 	if _, isReference := secrets.Reference(stored); isReference || stored == "" {
 		return stored
@@ -60,7 +60,7 @@ func shownSecret(stored string) string {
 	return "stored"
 }
 
-// implementation returns the name and version that a server gives itself.
+// implementation returns the name and version that a server reports.
 func implementation(info string) string {
 	o, err := rawjson.ParseObject([]byte(info), rawjson.Lenient)
 	if err != nil {
@@ -71,7 +71,7 @@ func implementation(info string) string {
 	return strings.TrimSpace(name + " " + version)
 }
 
-// hiddenOf returns why tools of a server are not shown to clients.
+// hiddenOf returns the reasons for which clients do not see tools of a server.
 func hiddenOf(p *toolset.Snapshot, server *toolset.Server) []views.HiddenTool {
 	counts := map[toolset.Hidden]int{}
 	for _, t := range p.AllTools() {
@@ -86,7 +86,7 @@ func hiddenOf(p *toolset.Snapshot, server *toolset.Server) []views.HiddenTool {
 	return hidden
 }
 
-// readSeconds returns the milliseconds of a number of seconds that was typed.
+// readSeconds parses a number of seconds and returns milliseconds.
 func readSeconds(text string) (ms int64, ok bool) {
 	d, err := time.ParseDuration(strings.TrimSpace(text) + "s")
 	return d.Milliseconds(), err == nil

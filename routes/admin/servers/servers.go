@@ -1,6 +1,5 @@
 // Package servers serves the servers of projects: the wizard and the catalog
-// from which they are added, their pages, their settings and which of their tools
-// are shown.
+// actions that add them, their pages, settings and tool filters.
 package servers
 
 import (
@@ -30,7 +29,7 @@ import (
 	"mcpgateway/web"
 )
 
-// latencyPeriod is over how long the typical answer of a server is looked at.
+// latencyPeriod is the time range of the median latency.
 const latencyPeriod = time.Hour
 
 // Servers serves the servers of projects.
@@ -42,8 +41,8 @@ type Servers struct {
 	stepUp *guard.Guards
 }
 
-// New returns the handlers. stepUp decides who may send stored
-// credentials to another address.
+// New returns the handlers. stepUp enforces the confirmation before stored
+// credentials are sent to another URL.
 func New(pages *admin.ProjectPages, reader *inventory.Syncer, calls *activity.Calls, store *projects.Store, stepUp *guard.Guards) *Servers {
 	return &Servers{pages: pages, reader: reader, calls: calls, store: store, stepUp: stepUp}
 }
@@ -66,7 +65,7 @@ func (a *Servers) List(c *fiber.Ctx) error {
 	return web.Render(c, views.Servers(props))
 }
 
-// fill adds the servers that the query and the state ask for.
+// fill adds the servers that match the query and the state.
 func (a *Servers) fill(props *views.ServersProps, p *toolset.Snapshot, latency map[string]time.Duration) {
 	counts := map[string]int{}
 	for _, server := range p.Servers {
@@ -82,7 +81,7 @@ func (a *Servers) fill(props *views.ServersProps, p *toolset.Snapshot, latency m
 	props.Chips = admin.StateChips(paths.Servers(p.Project.Slug), views.States(), props.Query, props.State, counts)
 }
 
-// latency returns the median duration of lately answered calls, by alias.
+// latency returns the median duration of recent calls, by alias.
 func (a *Servers) latency(ctx context.Context, p *toolset.Snapshot, alias string) (map[string]time.Duration, error) {
 	now := time.Now()
 	stats, err := a.calls.Stats(ctx, activity.CallFilter{ProjectID: p.Project.ID, Server: alias, Since: now.Add(-latencyPeriod), Until: now}, 1)
@@ -117,7 +116,7 @@ func (a *Servers) row(p *toolset.Snapshot, server *toolset.Server, latency map[s
 	return row
 }
 
-// Sync serves POST …/servers/:id/sync: it reads the server's tools now.
+// Sync serves POST …/servers/:id/sync. It syncs the server's tools.
 func (a *Servers) Sync(c *fiber.Ctx) error {
 	p, server, err := a.pages.Server(c)
 	if err != nil {
@@ -131,7 +130,7 @@ func (a *Servers) Sync(c *fiber.Ctx) error {
 	return frame.Done(c, to, syncWords(result))
 }
 
-// syncWords says what a sync found.
+// syncWords describes the result of a sync.
 func syncWords(r inventory.SyncResult) string {
 	text := fmt.Sprintf("%s in %d ms.", ui.Plural(r.Total, "tool", "tools"), r.Duration.Milliseconds())
 	for _, part := range []struct {
@@ -143,7 +142,7 @@ func syncWords(r inventory.SyncResult) string {
 		}
 	}
 	if len(r.Added)+len(r.Changed)+len(r.Removed) == 0 {
-		text += " Nothing is new."
+		text += " Nothing changed."
 	}
 	if len(r.Warnings) > 0 {
 		text += " See the warnings below."
@@ -166,9 +165,9 @@ func (a *Servers) Enable(c *fiber.Ctx) error {
 		return frame.Failed(c, to, err)
 	}
 	if enabled {
-		return frame.Done(c, to, "The server "+server.Config.Alias+" is switched on. Clients see its tools again.")
+		return frame.Done(c, to, server.Config.Alias+" turned on. Clients see its tools again.")
 	}
-	return frame.Done(c, to, "The server "+server.Config.Alias+" is switched off. Clients do not see its tools any more.")
+	return frame.Done(c, to, server.Config.Alias+" turned off. Clients no longer see its tools.")
 }
 
 // Delete serves POST …/servers/:id/delete.
@@ -180,5 +179,5 @@ func (a *Servers) Delete(c *fiber.Ctx) error {
 	if err := a.store.DeleteServer(c.UserContext(), server.Config.ID); err != nil && !fault.Is(err, fault.CodeNotFound) {
 		return frame.Failed(c, paths.Server(p.Project.Slug, server.Config.ID), err)
 	}
-	return frame.Done(c, paths.Servers(p.Project.Slug), "The server "+server.Config.Alias+" is deleted.")
+	return frame.Done(c, paths.Servers(p.Project.Slug), "Server "+server.Config.Alias+" deleted.")
 }

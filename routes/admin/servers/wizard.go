@@ -28,10 +28,10 @@ import (
 	"mcpgateway/web"
 )
 
-// choicesPerPage is how many servers of the catalog one page offers.
+// choicesPerPage is the number of catalog servers on a page.
 const choicesPerPage = 20
 
-// Wizard serves the way to new servers: pick, connect, choose tools.
+// Wizard serves the wizard for new servers: pick, connect, choose tools.
 type Wizard struct {
 	pages   *admin.ProjectPages
 	reader  *inventory.Syncer
@@ -40,14 +40,14 @@ type Wizard struct {
 	seal    *secrets.KeyRing
 }
 
-// NewWizard returns the handlers. What pages must not show of a form on
-// its way is sealed by seal.
+// NewWizard returns the handlers. seal encrypts the parts of a form that pages must
+// not show, between the steps.
 func NewWizard(pages *admin.ProjectPages, reader *inventory.Syncer, store *projects.Store, catalog *catalog.Catalog, seal *secrets.KeyRing) *Wizard {
 	return &Wizard{pages: pages, reader: reader, store: store, catalog: catalog, seal: seal}
 }
 
-// New serves GET …/servers/new: the catalog to pick from, or with ?entry= how
-// that server is connected.
+// New serves GET …/servers/new: the first step, or with ?entry= the second step for
+// that catalog server.
 func (a *Wizard) New(c *fiber.Ctx) error {
 	p, err := a.pages.Project(c)
 	if err != nil {
@@ -64,7 +64,7 @@ func (a *Wizard) New(c *fiber.Ctx) error {
 }
 
 func (a *Wizard) pickPage(c *fiber.Ctx, p *toolset.Snapshot, props views.ServerNewProps) error {
-	props.Frame = a.pages.ProjectFrame(c, p, "Add a server")
+	props.Frame = a.pages.ProjectFrame(c, p, "Add servers")
 	props.Project, props.Query = a.pages.Head(p, layout.TabServers), strings.TrimSpace(c.Query("query"))
 	cursor, first := c.Query("cursor"), paths.NewServer(p.Project.Slug)+"?"+url.Values{"query": {strings.TrimSpace(c.Query("query"))}}.Encode()
 	found, err := a.catalog.Entries(c.UserContext(), catalog.Search{Text: props.Query, Limit: choicesPerPage, Continue: cursor != "", Cursor: cursor})
@@ -84,7 +84,7 @@ func (a *Wizard) pickPage(c *fiber.Ctx, p *toolset.Snapshot, props views.ServerN
 	return web.Render(c, views.ServerNew(props))
 }
 
-// addChoices adds the servers of the catalog that were found.
+// addChoices adds the matching catalog servers.
 func addChoices(props *views.ServerNewProps, p *toolset.Snapshot, found *catalog.Found[*models.CatalogEntry]) {
 	props.Total = found.Total
 	if found.NextCursor != "" {
@@ -104,10 +104,11 @@ func choiceOf(p *toolset.Snapshot, e *models.CatalogEntry) views.ServerChoice {
 	return choice
 }
 
-// notRemote returns why a server of the catalog cannot be added to a project.
+// notRemote returns the reason why a catalog server cannot be added to a project,
+// or "".
 func notRemote(e *models.CatalogEntry) string {
 	if e.RemoteURL == "" {
-		return "Runs on your own machine only"
+		return "Runs as a program"
 	}
 	return ""
 }
@@ -123,11 +124,11 @@ func credentialWords(authType string) string {
 	case "oauth":
 		return "OAuth"
 	}
-	return "Not known"
+	return "Unknown"
 }
 
-// Read serves POST …/servers/new: it reads what was pasted and asks how the
-// servers in it are connected. Nothing is stored yet.
+// Read serves POST …/servers/new. It parses the pasted text and renders the second
+// step. It stores nothing.
 func (a *Wizard) Read(c *fiber.Ctx) error {
 	p, err := a.pages.Project(c)
 	if err != nil {
@@ -152,7 +153,7 @@ func (a *Wizard) Read(c *fiber.Ctx) error {
 	return a.connectPage(c, p, props)
 }
 
-// unreadable returns the page of a text that cannot be read.
+// unreadable returns the page of an invalid pasted text.
 func unreadable(text string, fields map[string]string) views.ServerNewProps {
 	props := views.ServerNewProps{PasteError: pasteError(fields)}
 	if secrets.MayHold(text) {
@@ -177,13 +178,13 @@ func pasteError(fields map[string]string) string {
 }
 
 func (a *Wizard) connectPage(c *fiber.Ctx, p *toolset.Snapshot, props views.ServerConnectProps) error {
-	props.Frame = a.pages.ProjectFrame(c, p, "Connect servers")
+	props.Frame = a.pages.ProjectFrame(c, p, "Add servers")
 	props.Project, props.Open = a.pages.Head(p, layout.TabServers), p.Project.AuthMode == models.AuthNone
 	return web.Render(c, views.ServerConnect(props))
 }
 
-// Add serves POST …/servers: it connects to the servers of the form and adds
-// those that answer. The others stay on the page with the reason.
+// Add serves POST …/servers. It tests the servers of the form and adds the
+// reachable ones. The others stay on the page with the reason.
 func (a *Wizard) Add(c *fiber.Ctx) error {
 	p, err := a.pages.Project(c)
 	if err != nil {
@@ -195,7 +196,7 @@ func (a *Wizard) Add(c *fiber.Ctx) error {
 	}
 	props := views.ServerConnectProps{Understood: web.Posted(c, "understood") != ""}
 	if p.Project.AuthMode == models.AuthNone && !props.Understood && slices.ContainsFunc(candidates, (*candidate).hasCredentials) {
-		props.UnderstoodError = "confirm it, or leave the credentials out"
+		props.UnderstoodError = "confirm this, or leave the credentials out"
 	} else {
 		a.try(c.UserContext(), web.EventOf(c).Background, candidates, web.Posted(c, "untested") != "")
 		if err := a.add(c.UserContext(), p.Project.Slug, candidates); err != nil {
@@ -205,8 +206,8 @@ func (a *Wizard) Add(c *fiber.Ctx) error {
 	return a.outcome(c, p, props, candidates)
 }
 
-// outcome leads to what comes next for servers that were added, or shows the
-// form with those that were not.
+// outcome redirects to the next step if all servers were added, else it renders the
+// form with the others.
 func (a *Wizard) outcome(c *fiber.Ctx, p *toolset.Snapshot, props views.ServerConnectProps, candidates []*candidate) error {
 	for _, one := range candidates {
 		if one.server.ID == "" {
@@ -223,13 +224,13 @@ func (a *Wizard) outcome(c *fiber.Ctx, p *toolset.Snapshot, props views.ServerCo
 		props.Failed = failedWords(candidates)
 		return a.connectPage(c, p, props)
 	case !failed && props.UnderstoodError == "":
-		props.Error = "choose at least one server"
+		props.Error = "Select at least one server."
 	}
 	c.Status(fiber.StatusUnprocessableEntity)
 	return a.connectPage(c, p, props)
 }
 
-// addedServer returns the row of a server that was added.
+// addedServer returns the row of an added server.
 func addedServer(slug string, one *candidate) views.AddedServer {
 	added := views.AddedServer{Alias: one.server.Alias, URL: paths.Server(slug, one.server.ID)}
 	switch {
@@ -241,7 +242,7 @@ func addedServer(slug string, one *candidate) views.AddedServer {
 		added.State, added.Action = ui.Plural(one.tools, "tool", "tools"), "Choose tools"
 		added.ActionURL = paths.ServerFilters(slug, one.server.ID) + "?new=1"
 	default:
-		added.State = "Its tools have not been read yet"
+		added.State = "Its tools haven't been read yet"
 	}
 	if added.ActionURL == "" {
 		added.ActionURL = added.URL
@@ -249,7 +250,7 @@ func addedServer(slug string, one *candidate) views.AddedServer {
 	return added
 }
 
-// failedWords names the servers that were chosen and not added.
+// failedWords names the selected servers that were not added.
 func failedWords(candidates []*candidate) string {
 	var unreached, others []string
 	for _, one := range candidates {
@@ -271,8 +272,7 @@ func failedWords(candidates []*candidate) string {
 	return strings.Join(words, " ")
 }
 
-// notAdded names the servers that were refused, for the message about the
-// others.
+// notAdded names the rejected servers, for the message about the others.
 func notAdded(candidates []*candidate) string {
 	var aliases []string
 	for _, one := range candidates {
@@ -286,7 +286,7 @@ func notAdded(candidates []*candidate) string {
 	return " Not added: " + strings.Join(aliases, ", ") + "."
 }
 
-// added leads to what comes next for servers that were added.
+// added redirects to the next step for added servers.
 func (a *Wizard) added(c *fiber.Ctx, slug string, candidates []*candidate) error {
 	done := slices.DeleteFunc(slices.Clone(candidates), func(one *candidate) bool { return one.server.ID == "" })
 	rest := notAdded(candidates)
@@ -297,20 +297,20 @@ func (a *Wizard) added(c *fiber.Ctx, slug string, candidates []*candidate) error
 	path := paths.Server(slug, one.server.ID)
 	switch {
 	case one.server.AuthType == models.UpstreamAuthOAuth:
-		return frame.Done(c, path, "The server is added. Connect it now: the provider asks you to agree."+rest)
+		return frame.Done(c, path, "Server added. Sign in at its provider to read its tools."+rest)
 	case !one.server.Enabled:
-		return frame.Done(c, path, "The server is added, turned off."+rest)
+		return frame.Done(c, path, "Server added, turned off."+rest)
 	case !one.read:
-		return frame.Done(c, path, "The server is added. Its tools have not been read yet."+rest)
+		return frame.Done(c, path, "Server added, but we couldn't connect. See why below."+rest)
 	}
-	return frame.Done(c, paths.ServerFilters(slug, one.server.ID)+"?new=1", "The server is added: "+ui.Plural(one.tools, "tool", "tools")+"."+rest)
+	return frame.Done(c, paths.ServerFilters(slug, one.server.ID)+"?new=1", "Server added with "+ui.Plural(one.tools, "tool", "tools")+"."+rest)
 }
 
-// candidates reads the form of the second step.
+// candidates parses the form of the second step.
 func (a *Wizard) candidates(c *fiber.Ctx) ([]*candidate, error) {
 	n, err := strconv.Atoi(web.Posted(c, "count"))
 	if err != nil || n < 1 || n > declaration.MaxServers {
-		return nil, fault.Invalid("the form is not complete: begin again")
+		return nil, fault.Invalid("Something was missing. Please start again.")
 	}
 	all := make([]*candidate, 0, n)
 	for i := range n {
@@ -326,22 +326,22 @@ func (a *Wizard) candidates(c *fiber.Ctx) ([]*candidate, error) {
 	return all, nil
 }
 
-// adviceFor says what may help against a failure.
+// adviceFor returns advice for an error and the suggested authType.
 func adviceFor(err error, authType string) (advice, suggested string) {
 	if !fault.Is(err, fault.CodeUpstreamUnauthorized) {
 		return "", authType
 	}
 	if authType != "none" {
-		return "The server does not accept this token or key. Check that it is complete and still valid.", authType
+		return "Token rejected. Check that the token is complete and hasn't expired.", authType
 	}
 	if offersOAuth(err) {
-		return "The server asks for a sign-in: OAuth is chosen below.", "oauth"
+		return "Sign-in needed. OAuth is selected. You'll sign in at its provider after adding.", "oauth"
 	}
-	return "The server asks for credentials: choose which below.", authType
+	return "Credentials needed. Choose the method below.", authType
 }
 
-// offersOAuth reports whether a refusal names an authorization server (RFC
-// 9728, section 5.1).
+// offersOAuth reports whether a 401 response refers to protected resource metadata
+// (RFC 9728, section 5.1).
 func offersOAuth(err error) bool {
 	var challenge *upstream.Challenge
 	return errors.As(err, &challenge) && slices.ContainsFunc(challenge.WWWAuthenticate, func(s string) bool { return strings.Contains(s, "resource_metadata") })

@@ -19,11 +19,11 @@ import (
 	"mcpgateway/web"
 )
 
-// importPurpose keeps sealed files apart from every other sealed token.
+// importPurpose distinguishes sealed files from other sealed tokens.
 const importPurpose = "declarative file that is being imported"
 
-// maxImport is how large a file may be, in bytes: it comes back sealed in a
-// form, which is a third larger and must fit the body of a request.
+// maxImport is the maximum size of a file in bytes. The file is posted back sealed,
+// which is a third larger and must fit into a request body.
 const maxImport = 600 << 10
 
 // ImportExport serves the import and the export of declarative files.
@@ -41,7 +41,7 @@ func NewImportExport(pages *frame.Pages, store *projects.Store, seal *secrets.Ke
 // Import serves GET /admin/import.
 func (a *ImportExport) Import(c *fiber.Ctx) error { return a.importPage(c, views.ImportProps{}, nil) }
 
-// importPage shows the form; failed is why a file cannot be imported, or nil.
+// importPage renders the form. failed is the error of a rejected file, or nil.
 func (a *ImportExport) importPage(c *fiber.Ctx, props views.ImportProps, failed error) (err error) {
 	if props.Problems, err = frame.Fields(c, failed); err != nil {
 		return err
@@ -50,8 +50,8 @@ func (a *ImportExport) importPage(c *fiber.Ctx, props views.ImportProps, failed 
 	return web.Render(c, views.Import(props))
 }
 
-// Plan serves POST /admin/import: it shows what a file would change, which
-// was chosen or pasted.
+// Plan serves POST /admin/import. It renders the changes that a chosen or pasted
+// file would make.
 func (a *ImportExport) Plan(c *fiber.Ctx) error {
 	props := views.ImportProps{Prune: web.Posted(c, "prune") != ""}
 	text, err := importedFile(c)
@@ -71,7 +71,7 @@ func (a *ImportExport) Plan(c *fiber.Ctx) error {
 	return a.importPage(c, props, nil)
 }
 
-// planOf returns what a file would change, for its page.
+// planOf converts a plan for its page.
 func planOf(plan projects.Plan, d *declaration.File) *views.ImportPlan {
 	shown := &views.ImportPlan{Notes: plan.Notes, Refused: d.Refused}
 	for _, shared := range plan.Shared {
@@ -92,7 +92,7 @@ func planOf(plan projects.Plan, d *declaration.File) *views.ImportPlan {
 	return shown
 }
 
-// importedFile returns the file of an import.
+// importedFile returns the chosen or pasted file.
 func importedFile(c *fiber.Ctx) (string, error) {
 	pasted := web.Posted(c, "declaration")
 	file, err := web.PostedFile(c, "file", maxImport+1)
@@ -100,9 +100,9 @@ func importedFile(c *fiber.Ctx) (string, error) {
 	case err != nil:
 		return "", fault.Internal(err)
 	case len(file) == 0 && strings.TrimSpace(pasted) == "":
-		return "", fault.Validation(map[string]string{"": "choose a file, or paste what is in it"})
+		return "", fault.Validation(map[string]string{"": "Choose a file or paste JSON."})
 	case len(file) > 0 && strings.TrimSpace(pasted) != "":
-		return pasted, fault.Validation(map[string]string{"": "there are two files, a chosen and a pasted one: send one of them"})
+		return pasted, fault.Validation(map[string]string{"": "Choose a file or paste JSON, not both."})
 	case len(file) > 0:
 		return string(file), nil
 	}
@@ -111,7 +111,7 @@ func importedFile(c *fiber.Ctx) (string, error) {
 
 func (a *ImportExport) apply(ctx context.Context, text string, opts projects.ApplyOptions) (projects.Plan, *declaration.File, error) {
 	if len(text) > maxImport {
-		return projects.Plan{}, nil, fault.Validation(map[string]string{"": fmt.Sprintf("the file is larger than %d KiB: use the command gateway apply", maxImport>>10)})
+		return projects.Plan{}, nil, fault.Validation(map[string]string{"": fmt.Sprintf("The file is larger than %d KiB. Use gateway apply instead.", maxImport>>10)})
 	}
 	d, err := declaration.ParseImport([]byte(text))
 	if err != nil {
@@ -121,12 +121,11 @@ func (a *ImportExport) apply(ctx context.Context, text string, opts projects.App
 	return plan, d, err
 }
 
-// Apply serves POST /admin/import/apply: it carries out the plan that was
-// shown.
+// Apply serves POST /admin/import/apply. It applies the shown plan.
 func (a *ImportExport) Apply(c *fiber.Ctx) error {
 	text, err := a.seal.OpenToken(importPurpose, web.Posted(c, "sealed"))
 	if err != nil {
-		return frame.Failed(c, paths.Import, fault.Invalid("The file was not kept: choose or paste it again."))
+		return frame.Failed(c, paths.Import, fault.Invalid("The import has expired. Choose or paste the file again."))
 	}
 	plan, _, err := a.apply(c.UserContext(), string(text), projects.ApplyOptions{Prune: web.Posted(c, "prune") != ""})
 	if err != nil {
@@ -135,7 +134,7 @@ func (a *ImportExport) Apply(c *fiber.Ctx) error {
 	return frame.Done(c, paths.Home, planWords(plan))
 }
 
-// planWords says what an import did.
+// planWords describes the result of an import.
 func planWords(plan projects.Plan) string {
 	counts := map[projects.Action]int{}
 	for _, change := range plan.Changes {
@@ -151,15 +150,15 @@ func planWords(plan projects.Plan) string {
 		}
 	}
 	if len(parts) == 0 {
-		return "The import changed nothing." + missingWords(plan.Missing)
+		return "Nothing changed." + missingWords(plan.Missing)
 	}
-	return "The import is done: " + strings.Join(parts, ", ") + "." + missingWords(plan.Missing)
+	return "Imported: " + strings.Join(parts, ", ") + "." + missingWords(plan.Missing)
 }
 
 // missingListed is the maximum number of missing secrets that a message names.
 const missingListed = 5
 
-// missingWords returns the sentence about the secrets that an import lacks.
+// missingWords returns the sentence about missing secrets, or "".
 func missingWords(missing []projects.MissingSecret) string {
 	if len(missing) == 0 {
 		return ""

@@ -15,8 +15,7 @@ import (
 	"mcpgateway/routes/routestest"
 )
 
-// upload sends the form of an import as browsers do, with a file where one is
-// given.
+// upload posts the import form like a browser. A nil file means no chosen file.
 func upload(t *testing.T, a *routestest.Admin, csrf, pasted string, file []byte) (status int, body string) {
 	t.Helper()
 	var form bytes.Buffer
@@ -58,10 +57,10 @@ func upload(t *testing.T, a *routestest.Admin, csrf, pasted string, file []byte)
 	return answer.StatusCode, string(raw)
 }
 
-func TestAFileIsImportedAfterItsPlanWasShown(t *testing.T) {
+func TestImportPlan(t *testing.T) {
 	a := routestest.NewAdmin(t)
 	const limit = 600 << 10
-	// sized returns a file of so many bytes.
+	// sized returns a file of n bytes.
 	sized := func(n int) []byte {
 		const around = `{"projects":{"sized":{"description":""}}}`
 		return []byte(strings.Replace(around, `""`, `""`+strings.Repeat(" ", n-len(around)), 1))
@@ -72,16 +71,16 @@ func TestAFileIsImportedAfterItsPlanWasShown(t *testing.T) {
 		status             int
 		want               string
 	}{
-		{"a chosen file", a.CSRF, "", []byte(`{"projects":{"fresh":{"name":"Fresh"}}}`), 200, "project fresh"},
-		{"a pasted one", a.CSRF, `{"projects":{"pasted":{}}}`, nil, 200, "project pasted"},
-		{"both", a.CSRF, `{"projects":{"pasted":{}}}`, []byte(`{"projects":{"fresh":{}}}`), 422, "There are two files"},
-		{"neither", a.CSRF, " ", nil, 422, "Choose a file"},
-		{"what is no file of ours", a.CSRF, "", []byte{0xff, 0, 1}, 422, "notice bad"},
+		{"chosen file", a.CSRF, "", []byte(`{"projects":{"fresh":{"name":"Fresh"}}}`), 200, "project fresh"},
+		{"pasted file", a.CSRF, `{"projects":{"pasted":{}}}`, nil, 200, "project pasted"},
+		{"both", a.CSRF, `{"projects":{"pasted":{}}}`, []byte(`{"projects":{"fresh":{}}}`), 422, "not both"},
+		{"neither", a.CSRF, " ", nil, 422, "Choose a file or paste JSON."},
+		{"invalid file", a.CSRF, "", []byte{0xff, 0, 1}, 422, "notice bad"},
 		{"below the limit", a.CSRF, "", sized(limit - 1), 200, "project sized"},
 		{"at the limit", a.CSRF, "", sized(limit), 200, "project sized"},
 		{"over the limit", a.CSRF, "", sized(limit + 1), 422, "larger than 600 KiB"},
-		{"without a token", "", `{"projects":{"pasted":{}}}`, nil, 403, "out of date"},
-		{"with a wrong token", strings.Repeat("x", len(a.CSRF)-1) + "w", `{"projects":{"pasted":{}}}`, nil, 403, "out of date"},
+		{"without a token", "", `{"projects":{"pasted":{}}}`, nil, 403, "has expired"},
+		{"with a wrong token", strings.Repeat("x", len(a.CSRF)-1) + "w", `{"projects":{"pasted":{}}}`, nil, 403, "has expired"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			status, body := upload(t, a, c.csrf, c.pasted, c.file)
@@ -89,12 +88,12 @@ func TestAFileIsImportedAfterItsPlanWasShown(t *testing.T) {
 				t.Errorf("status %d, want %d and %q in %.600s", status, c.status, c.want, body)
 			}
 			if bytes.Contains([]byte(body), []byte(fmt.Sprintf("%c", 0xfffd))) {
-				t.Error("bytes that are no text reach the page")
+				t.Error("page contains invalid UTF-8")
 			}
 		})
 	}
 	if len(a.Services.Directory.All()) != 1 {
-		t.Error("a plan changed something")
+		t.Error("plan changed the projects")
 	}
 }
 

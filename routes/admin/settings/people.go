@@ -18,14 +18,14 @@ import (
 	"mcpgateway/web/guard"
 )
 
-// maxPeopleShown is how many people a page names; a search finds the others.
+// maxPeopleShown is the maximum number of users on a page. A search finds the others.
 const maxPeopleShown = 100
 
-// People serves the accounts of people to administrators.
+// People serves the user accounts to administrators.
 type People struct {
 	pages    *frame.Pages
 	people   *access.People
-	provider bool // somebody without a password can sign in
+	provider bool // users without a password can sign in
 	now      func() time.Time
 }
 
@@ -37,13 +37,13 @@ func NewPeople(pages *frame.Pages, people *access.People, provider bool, now fun
 
 // List serves GET /admin/people?query=.
 func (a *People) List(c *fiber.Ctx) error {
-	everybody, err := a.people.List(c.UserContext())
+	users, err := a.people.List(c.UserContext())
 	if err != nil {
 		return err
 	}
 	text := strings.TrimSpace(c.Query("query"))
-	p := views.PeopleProps{Frame: a.pages.Frame(c, "People", layout.SectionPeople), Now: a.now(), Query: text, Total: len(everybody)}
-	for _, person := range everybody {
+	p := views.PeopleProps{Frame: a.pages.Frame(c, "People", layout.SectionPeople), Now: a.now(), Query: text, Total: len(users)}
+	for _, person := range users {
 		if !admin.Mentions(person.Email, text) && !admin.Mentions(person.Name, text) {
 			continue
 		}
@@ -64,14 +64,14 @@ func (a *People) Create(c *fiber.Ctx) error {
 	form := access.NewPerson{Email: web.Posted(c, "email"), Name: web.Posted(c, "name"), Role: models.Role(web.Posted(c, "role")), Password: frame.PostedSecret(c, "password")}
 	var err error
 	if !a.provider && form.Password.IsZero() {
-		err = fault.Validation(map[string]string{"password": "give them a password: single sign-on is not configured"})
+		err = fault.Validation(map[string]string{"password": "enter a password, because single sign-on is not configured"})
 	} else {
 		_, err = a.people.Create(c.UserContext(), form)
 	}
 	if err != nil {
 		return a.newForm(c, views.PersonNewProps{Email: form.Email, Name: form.Name, Role: string(form.Role)}, err)
 	}
-	return frame.Done(c, paths.People, form.Email+" may sign in now.")
+	return frame.Done(c, paths.People, form.Email+" added.")
 }
 
 // Show serves GET /admin/people/:id.
@@ -93,7 +93,7 @@ func (a *People) Update(c *fiber.Ctx) error {
 	return a.done(c, "details", err, "Saved.")
 }
 
-// personDetails are what the form of a person's page holds.
+// personDetails are the stored values that the form of a user can change.
 type personDetails struct {
 	Name string
 	Role models.Role
@@ -104,7 +104,7 @@ func detailsOf(p access.Person) personDetails { return personDetails{p.Name, p.R
 // SetPassword serves POST /admin/people/:id/password.
 func (a *People) SetPassword(c *fiber.Ctx) error {
 	err := a.people.ResetPassword(c.UserContext(), c.Params("id"), frame.PostedSecret(c, "password"))
-	return a.done(c, "password", err, "The new password works from now on.")
+	return a.done(c, "password", err, "Password set.")
 }
 
 // Disable serves POST /admin/people/:id/disable.
@@ -112,7 +112,7 @@ func (a *People) Disable(c *fiber.Ctx) error {
 	if err := a.people.Disable(c.UserContext(), c.Params("id")); err != nil {
 		return frame.Failed(c, a.path(c), err)
 	}
-	return frame.Done(c, a.path(c), "They are signed out and cannot sign in.")
+	return frame.Done(c, a.path(c), "Person blocked.")
 }
 
 // Enable serves POST /admin/people/:id/enable.
@@ -120,30 +120,30 @@ func (a *People) Enable(c *fiber.Ctx) error {
 	if err := a.people.Enable(c.UserContext(), c.Params("id")); err != nil {
 		return frame.Failed(c, a.path(c), err)
 	}
-	return frame.Done(c, a.path(c), "They may sign in again.")
+	return frame.Done(c, a.path(c), "Person unblocked.")
 }
 
-// Delete serves POST /admin/people/:id/delete. The person's e-mail address has
-// to be typed.
+// Delete serves POST /admin/people/:id/delete. The administrator must type the
+// user's email address to confirm.
 func (a *People) Delete(c *fiber.Ctx) error {
 	person, err := a.people.Get(c.UserContext(), c.Params("id"))
 	if err != nil {
 		return err
 	}
 	if web.Posted(c, "confirm") != person.Email {
-		err = fault.Invalid("type %s to delete the account", person.Email)
+		err = fault.Invalid("Type %s to delete the account.", person.Email)
 	} else {
 		err = a.people.Delete(c.UserContext(), person.ID)
 	}
 	if err != nil {
 		return a.page(c, "delete", err)
 	}
-	return frame.Done(c, paths.People, person.Email+" is deleted.")
+	return frame.Done(c, paths.People, person.Email+" deleted.")
 }
 
 func (a *People) path(c *fiber.Ctx) string { return paths.Person(c.Params("id")) }
 
-// done answers a form of the person's page.
+// done responds to a form of the user's page.
 func (a *People) done(c *fiber.Ctx, form string, err error, message string) error {
 	if err == nil {
 		return frame.Done(c, a.path(c), message)
@@ -151,7 +151,7 @@ func (a *People) done(c *fiber.Ctx, form string, err error, message string) erro
 	return a.page(c, form, err)
 }
 
-// page shows a user; failed is why the named form was not carried out, or nil.
+// page renders a user. failed is the error of the named form, or nil.
 func (a *People) page(c *fiber.Ctx, form string, failed error) error {
 	errors, err := frame.Fields(c, failed)
 	if err != nil {
@@ -169,12 +169,12 @@ func (a *People) page(c *fiber.Ctx, form string, failed error) error {
 	return web.Render(c, views.Person(p))
 }
 
-// newForm shows the form; failed is why nobody was added, or nil.
+// newForm renders the form. failed is the error of a rejected user, or nil.
 func (a *People) newForm(c *fiber.Ctx, p views.PersonNewProps, failed error) (err error) {
 	if p.Errors, err = frame.Fields(c, failed); err != nil {
 		return err
 	}
-	p.Frame = a.pages.Frame(c, "Add a person", layout.SectionPeople)
+	p.Frame = a.pages.Frame(c, "Add person", layout.SectionPeople)
 	p.Provider = a.provider
 	return web.Render(c, views.PersonNew(p))
 }

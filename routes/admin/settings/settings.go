@@ -1,5 +1,5 @@
-// Package settings serves what concerns the whole gateway: its settings, its
-// users, and the import and export of declarative files.
+// Package settings serves the pages of the whole gateway: its settings, its users,
+// and the import and export of declarative files.
 package settings
 
 import (
@@ -18,18 +18,19 @@ import (
 	"mcpgateway/web"
 )
 
-// staleAfter is how old the last news of changes may be before a page says so.
+// staleAfter is the age of the last received change feed state above which the page
+// shows a warning.
 const staleAfter = 10 * time.Second
 
-// Facts are what the settings page tells of the running program.
+// Facts describes the running program.
 type Facts struct {
 	Version  string
 	Database string // its kind
 	Config   *config.Config
-	Fresh    func() time.Time // when this process last knew of every change
+	Fresh    func() time.Time // returns the last time at which this process was caught up
 }
 
-// Settings serves how the gateway is set up.
+// Settings serves the page with the configuration of the gateway.
 type Settings struct {
 	pages *frame.Pages
 	facts Facts
@@ -41,7 +42,7 @@ func New(pages *frame.Pages, facts Facts, now func() time.Time) *Settings {
 	return &Settings{pages: pages, facts: facts, now: now}
 }
 
-// Show serves GET /admin/settings. No secret is among what it shows.
+// Show serves GET /admin/settings. The page contains no secrets.
 func (s *Settings) Show(c *fiber.Ctx) error {
 	now, fresh := s.now(), s.facts.Fresh()
 	p := admin.SettingsProps{
@@ -51,7 +52,7 @@ func (s *Settings) Show(c *fiber.Ctx) error {
 	return web.Render(c, admin.Settings(p))
 }
 
-// freshness says whether this process has heard of every change lately.
+// freshness describes whether this process is caught up with changes.
 func freshness(fresh, now time.Time) string {
 	if now.Sub(fresh) < staleAfter {
 		return "Up to date"
@@ -62,7 +63,7 @@ func freshness(fresh, now time.Time) string {
 func (s *Settings) program(state string) admin.SettingsGroup {
 	return admin.SettingsGroup{Title: "This gateway", Facts: []ui.Fact{
 		{Label: "Version", Value: s.facts.Version, Mono: true},
-		{Label: "Public address", Value: s.facts.Config.PublicURL.String(), Mono: true},
+		{Label: "Public URL", Value: s.facts.Config.PublicURL.String(), Mono: true},
 		{Label: "Database", Value: s.facts.Database},
 		{Label: "This replica", Value: state},
 	}}
@@ -73,10 +74,10 @@ func (s *Settings) signIn() admin.SettingsGroup {
 	if sso := s.facts.Config.SingleSignOn; sso.Configured() {
 		facts[1] = ui.Fact{Label: "Single sign-on", Value: sso.Issuer, Mono: true}
 		if len(sso.AllowedDomains) > 0 {
-			facts = append(facts, ui.Fact{Label: "For addresses at", Value: strings.Join(sso.AllowedDomains, ", ")})
+			facts = append(facts, ui.Fact{Label: "Allowed email domains", Value: strings.Join(sso.AllowedDomains, ", ")})
 		}
 	}
-	return admin.SettingsGroup{Title: "Signing in", Facts: facts}
+	return admin.SettingsGroup{Title: "Sign-in", Facts: facts}
 }
 
 func (s *Settings) egress() admin.SettingsGroup {
@@ -84,7 +85,7 @@ func (s *Settings) egress() admin.SettingsGroup {
 	if prefixes := s.facts.Config.EgressAllow; len(prefixes) > 0 {
 		allowed = "Public addresses, and " + prefixWords(prefixes)
 	}
-	return admin.SettingsGroup{Title: "Connections to servers", Lead: "Where the gateway may reach out to.", Facts: []ui.Fact{
+	return admin.SettingsGroup{Title: "Outbound access", Facts: []ui.Fact{
 		{Label: "Allowed", Value: allowed}, {Label: "Set by", Value: "GATEWAY_EGRESS_ALLOW", Mono: true},
 	}}
 }
@@ -101,7 +102,20 @@ func (s *Settings) limits() admin.SettingsGroup {
 	return admin.SettingsGroup{Title: "Limits", Facts: []ui.Fact{
 		{Label: "Request body", Value: ui.Count(web.MaxBody>>10) + " KiB"},
 		{Label: "Open streams", Value: ui.Count(s.facts.Config.MaxStreams)},
-		{Label: "Time of one call", Value: ui.Count(declaration.MaxTimeoutMS/1000) + " s at most"},
-		{Label: "Oldest state that keys are judged by", Value: s.facts.Config.MaxStaleness.String()},
+		{Label: "Maximum call time", Value: ui.Count(declaration.MaxTimeoutMS/1000) + " s"},
+		{Label: "Maximum staleness for key checks", Value: durationWords(s.facts.Config.MaxStaleness)},
 	}}
+}
+
+// durationWords returns a duration in its largest whole unit, such as "5 minutes".
+func durationWords(d time.Duration) string {
+	switch {
+	case d >= time.Hour && d%time.Hour == 0:
+		return ui.Plural(int(d/time.Hour), "hour", "hours")
+	case d >= time.Minute && d%time.Minute == 0:
+		return ui.Plural(int(d/time.Minute), "minute", "minutes")
+	case d >= time.Second && d%time.Second == 0:
+		return ui.Plural(int(d/time.Second), "second", "seconds")
+	}
+	return d.String()
 }

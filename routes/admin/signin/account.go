@@ -16,7 +16,7 @@ import (
 	"mcpgateway/web"
 )
 
-// Account serves people their own account.
+// Account serves the account page of the signed-in user.
 type Account struct {
 	pages  *frame.Pages
 	people *access.People
@@ -24,8 +24,8 @@ type Account struct {
 	now    func() time.Time
 }
 
-// NewAccount returns the handlers. Mount them behind a guard that admits
-// everybody who is signed in.
+// NewAccount returns the handlers. They require a guard that admits all signed-in
+// users.
 func NewAccount(pages *frame.Pages, people *access.People, guards *guard.Guards, now func() time.Time) *Account {
 	return &Account{pages: pages, people: people, guards: guards, now: now}
 }
@@ -36,7 +36,7 @@ func (a *Account) Show(c *fiber.Ctx) error { return a.page(c, nil) }
 // ChangePassword serves POST /admin/account/password.
 func (a *Account) ChangePassword(c *fiber.Ctx) error {
 	if web.Posted(c, "password") != web.Posted(c, "again") {
-		errors, _ := frame.Fields(c, fault.Validation(map[string]string{"again": "the two passwords differ"}))
+		errors, _ := frame.Fields(c, fault.Validation(map[string]string{"again": "Passwords don't match."}))
 		return a.page(c, errors)
 	}
 	in, err := a.people.ChangePassword(c.UserContext(), frame.PostedSecret(c, "old"), frame.PostedSecret(c, "password"), browserOf(c, a.guards))
@@ -47,7 +47,7 @@ func (a *Account) ChangePassword(c *fiber.Ctx) error {
 		return err
 	}
 	a.guards.SetSession(c, in.Cookie.Reveal())
-	return frame.Done(c, paths.Account, "Your password is changed. Your other sessions are over.")
+	return frame.Done(c, paths.Account, "Password changed. You're signed out everywhere else.")
 }
 
 // EndSession serves POST /admin/account/sessions/:id/end.
@@ -55,7 +55,7 @@ func (a *Account) EndSession(c *fiber.Ctx) error {
 	if err := a.people.EndSession(c.UserContext(), guard.PersonOf(c).ID, c.Params("id")); err != nil {
 		return err
 	}
-	return frame.Done(c, paths.Account, "That browser is signed out.")
+	return frame.Done(c, paths.Account, "Session ended.")
 }
 
 // SignOutEverywhere serves POST /admin/account/sign-out-everywhere.
@@ -64,7 +64,7 @@ func (a *Account) SignOutEverywhere(c *fiber.Ctx) error {
 		return err
 	}
 	a.guards.ClearSession(c)
-	return frame.Done(c, paths.Login, "You are signed out everywhere.")
+	return frame.Done(c, paths.Login, "You're signed out everywhere.")
 }
 
 func (a *Account) page(c *fiber.Ctx, errors map[string]string) error {
@@ -78,7 +78,7 @@ func (a *Account) page(c *fiber.Ctx, errors map[string]string) error {
 		return err
 	}
 	return web.Render(c, admin.Account(admin.AccountProps{
-		Frame: a.pages.Frame(c, "Your account", layout.SectionAccount), Now: a.now(),
+		Frame: a.pages.Frame(c, "Account", layout.SectionAccount), Now: a.now(),
 		HasPassword: person.HasPassword, HasIdentity: person.HasIdentity, Errors: errors, Sessions: sessionRows(sessions, signedIn.SessionID),
 	}))
 }

@@ -11,9 +11,9 @@ import (
 	"mcpgateway/web"
 )
 
-// browserName returns what people call the browser that sent a User-Agent
-// header, such as "Firefox on Linux". Browsers name each other in it, so the
-// most particular name is looked for first.
+// browserName returns the common name of the browser with a User-Agent header, such
+// as "Firefox on Linux". Browsers include each other's names in the header, so the
+// most specific name is checked first.
 func browserName(agent string) string {
 	name := firstNamed(agent, [][2]string{{"Edg/", "Edge"}, {"OPR/", "Opera"}, {"Firefox/", "Firefox"}, {"Chrome/", "Chrome"}, {"Safari/", "Safari"}, {"curl/", "curl"}})
 	system := firstNamed(agent, [][2]string{{"Android", "Android"}, {"iPhone", "iPhone"}, {"iPad", "iPad"}, {"Windows", "Windows"}, {"Mac OS X", "macOS"}, {"CrOS", "ChromeOS"}, {"Linux", "Linux"}})
@@ -36,17 +36,17 @@ func firstNamed(agent string, names [][2]string) string {
 	return ""
 }
 
-// maxUserAgent is how much of what a browser calls itself is kept, in bytes.
+// maxUserAgent is the maximum stored length of a User-Agent header, in bytes.
 const maxUserAgent = 300
 
-// browserOf returns the browser of a request, for the list of sessions and the
-// limits of attempts.
+// browserOf returns the browser of a request, for the list of sessions and the rate
+// limits.
 func browserOf(c *fiber.Ctx, guards *guard.Guards) access.Browser {
 	agent := c.Get(fiber.HeaderUserAgent)
 	return access.Browser{IP: web.ClientIP(c), UserAgent: agent[:min(len(agent), maxUserAgent)], Cookie: guards.SessionCookie(c), Device: guards.DeviceCookie(c)}
 }
 
-// setSignedIn sets the cookies of a session that has just begun.
+// setSignedIn sets the cookies of a new session.
 func setSignedIn(c *fiber.Ctx, guards *guard.Guards, in access.SignedIn) {
 	guards.SetSession(c, in.Cookie.Reveal())
 	guards.SetDevice(c, in.Device.Reveal())

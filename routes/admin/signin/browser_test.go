@@ -2,7 +2,7 @@ package signin
 
 import "testing"
 
-func TestBrowsersAreNamed(t *testing.T) {
+func TestBrowserName(t *testing.T) {
 	for agent, want := range map[string]string{
 		"Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0":                                                           "Firefox on Linux",
 		"Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.0 Safari/605.1.15":            "Safari on macOS",
@@ -11,7 +11,7 @@ func TestBrowsersAreNamed(t *testing.T) {
 		"": "Unknown browser", "<script>": "Unknown browser", "curl/8.0": "curl",
 	} {
 		if got := browserName(agent); got != want {
-			t.Errorf("%s: %s, want %s", agent, got, want)
+			t.Errorf("browserName(%q) = %q, want %q", agent, got, want)
 		}
 	}
 }

@@ -1,6 +1,6 @@
-// Package signin lets users in and out: setup, passwords, single sign-on,
-// confirming who they are, and their own account. Forms that waited for that are
-// carried out afterwards.
+// Package signin serves setup, sign-in with a password or single sign-on, step-up
+// confirmation, sign-out and the account page. Forms that were stored because they
+// required a sign-in or confirmation are submitted afterwards.
 package signin
 
 import (
@@ -20,23 +20,23 @@ import (
 	"mcpgateway/web"
 )
 
-// Login serves signing in with a password, and signing out.
+// Login serves sign-in with a password and sign-out.
 type Login struct {
 	pages  *frame.Pages
 	people *access.People
 	guards *guard.Guards
 	resume *Resume
-	sso    string // what the identity provider is called; empty without one
+	sso    string // name of the identity provider; may be empty
 }
 
-// NewLogin returns the handlers. sso is what the identity provider is called,
-// or empty when there is none.
+// NewLogin returns the handlers. sso is the name of the identity provider, or ""
+// without one.
 func NewLogin(pages *frame.Pages, people *access.People, guards *guard.Guards, resume *Resume, sso string) *Login {
 	return &Login{pages: pages, people: people, guards: guards, resume: resume, sso: sso}
 }
 
-// Show serves GET /login. A signed-in user is sent to ?next=, or confirms the
-// form that waits.
+// Show serves GET /login. A signed-in user is redirected to ?next=, or to the
+// step-up page if a stored form is pending.
 func (l *Login) Show(c *fiber.Ctx) error {
 	from := queriedOrigin(c)
 	switch signedIn := guard.PersonOf(c) != nil; {
@@ -75,13 +75,13 @@ func (l *Login) SignOut(c *fiber.Ctx) error {
 		return err
 	}
 	l.guards.ClearSession(c)
-	return frame.Done(c, paths.Login, "You are signed out.")
+	return frame.Done(c, paths.Login, "You're signed out.")
 }
 
 func (l *Login) form(c *fiber.Ctx, from origin, p admin.LoginProps) error {
 	p.Next, p.Form = from.next, from.form
 	if p.Form != "" {
-		compress.Never(c) // it is a token
+		compress.Never(c) // the page contains a token
 	}
 	p.Frame = l.pages.Frame(c, "Sign in", layout.SectionNone)
 	if l.sso != "" {
@@ -90,17 +90,16 @@ func (l *Login) form(c *fiber.Ctx, from origin, p admin.LoginProps) error {
 	return web.Render(c, admin.Login(p))
 }
 
-// withNext returns a path that leads on to next.
+// withNext returns path with next as the page to show afterwards.
 func withNext(path, next string) string { return path + "?next=" + url.QueryEscape(next) }
 
-// refused returns what is wrong with an attempt to prove who somebody is, by
-// the names of fields, and sets the status with which the form is shown again.
-// A message about the attempt as a whole stands under "". It is nil for an
-// error that is not about the attempt.
+// refused returns the errors of a rejected sign-in or confirmation by field name,
+// and sets the response status. The key "" holds a general error. It returns nil
+// for errors with another cause.
 func refused(c *fiber.Ctx, err error) map[string]string {
 	switch f := fault.From(err); f.Kind {
 	case fault.KindUnauthorized:
-		c.Status(fiber.StatusUnprocessableEntity) // 401 would need a challenge that browsers answer themselves
+		c.Status(fiber.StatusUnprocessableEntity) // 401 requires a challenge, for which browsers show a dialog
 		return map[string]string{"": f.Message}
 	case fault.KindRateLimited, fault.KindUnavailable, fault.KindForbidden:
 		c.Status(web.StatusOf(f))

@@ -16,26 +16,26 @@ import (
 	"mcpgateway/web"
 )
 
-// resumePath stands for a kept form where only a path to come back to fits. No
-// route has it.
+// resumePath encodes a stored form where only a return path is possible. It is not
+// a route.
 const resumePath = "/login/resume"
 
-// Resume continues where a user was before they signed in or confirmed who they
-// are.
+// Resume returns users to the page or the stored form that they left to sign in or
+// to confirm their identity.
 type Resume struct {
 	guards *guard.Guards
 	forms  *access.KeptForms
 }
 
-// NewResume returns it.
+// NewResume returns a Resume.
 func NewResume(guards *guard.Guards, forms *access.KeptForms) *Resume {
 	return &Resume{guards: guards, forms: forms}
 }
 
-// origin is the page where a user was, with the token of their form, if any.
+// origin is the page to return to, with the token of a stored form or "".
 type origin struct{ next, form string }
 
-// queriedOrigin returns the origin in the address of a request.
+// queriedOrigin returns the origin in the query of a request.
 func queriedOrigin(c *fiber.Ctx) origin {
 	return origin{guard.LocalPath(c.Query("next"), paths.Home), c.Query("form")}
 }
@@ -45,7 +45,7 @@ func postedOrigin(c *fiber.Ctx) origin {
 	return origin{guard.LocalPath(web.Posted(c, "next"), paths.Home), web.Posted(c, "form")}
 }
 
-// at returns a path that leads on to the origin.
+// at returns path with the origin as parameters.
 func (o origin) at(path string) string {
 	if o.form == "" {
 		return withNext(path, o.next)
@@ -53,7 +53,7 @@ func (o origin) at(path string) string {
 	return withNext(path, o.next) + "&form=" + url.QueryEscape(o.form)
 }
 
-// path returns the origin as one path, which originOf reads again.
+// path encodes the origin as one path for originOf.
 func (o origin) path() string {
 	if o.form == "" {
 		return o.next
@@ -61,7 +61,7 @@ func (o origin) path() string {
 	return o.at(resumePath)
 }
 
-// originOf returns the origin of a path.
+// originOf decodes a path from origin.path.
 func originOf(path string) origin {
 	if rest, ok := strings.CutPrefix(path, resumePath+"?"); ok {
 		if q, err := url.ParseQuery(rest); err == nil {
@@ -71,9 +71,9 @@ func originOf(path string) origin {
 	return origin{next: guard.LocalPath(path, paths.Home)}
 }
 
-// Continue responds to a request with which a user signed in or confirmed who
-// they are: their form is carried out, or they come back to the page. A form is only
-// carried out for the user who posted it.
+// Continue responds to a successful sign-in or confirmation. It submits the stored
+// form or redirects to the page. A form is submitted only for the user who posted
+// it.
 func (r *Resume) Continue(c *fiber.Ctx, in access.SignedIn, from origin) error {
 	setSignedIn(c, r.guards, in)
 	if from.form == "" {
@@ -81,7 +81,7 @@ func (r *Resume) Continue(c *fiber.Ctx, in access.SignedIn, from origin) error {
 	}
 	form, err := r.forms.Take(c.UserContext(), from.form, in.Session.Person.ID, in.Session.ID)
 	if fault.Is(err, fault.CodeNotFound) {
-		frame.PutFlash(c, layout.Flash{Tone: "warn", Text: "Your form wasn't sent. Forms are stored for 10 minutes, for the person who filled them in. Please enter it again."})
+		frame.PutFlash(c, layout.Flash{Tone: "warn", Text: "Your form wasn't sent. Forms are stored for 10 minutes, for the user who filled them in. Please enter it again."})
 		return c.Redirect(from.next, fiber.StatusSeeOther)
 	}
 	if err != nil {
@@ -90,8 +90,8 @@ func (r *Resume) Continue(c *fiber.Ctx, in access.SignedIn, from origin) error {
 	return r.guards.Replay(c, guard.Form(form), in.Cookie.Reveal(), in.Session.CSRF)
 }
 
-// Undo serves POST /admin/undo: it carries out the form that takes the last
-// action back.
+// Undo serves POST /admin/undo. It submits the stored form that undoes the last
+// action.
 func (r *Resume) Undo(c *fiber.Ctx) error {
 	p := guard.PersonOf(c)
 	if p == nil {
@@ -107,7 +107,7 @@ func (r *Resume) Undo(c *fiber.Ctx) error {
 	return r.guards.Replay(c, guard.Form(form), r.guards.SessionCookie(c), p.CSRF)
 }
 
-// act returns what the form of an origin is about to do, in words.
+// act describes the stored form of an origin, or returns "".
 func (r *Resume) act(c *fiber.Ctx, from origin) string {
 	p := guard.PersonOf(c)
 	if p == nil || from.form == "" {
@@ -121,8 +121,8 @@ func (r *Resume) act(c *fiber.Ctx, from origin) string {
 	return actOf(path)
 }
 
-// actOf returns what a form that is posted to path does, as "create a key".
-// Forms that change no secrets have no words.
+// actOf describes the action of a form posted to path, such as "create a key". It
+// returns "" for forms that change no secrets.
 func actOf(path string) string {
 	last := path[strings.LastIndex(path, "/")+1:]
 	acts := map[string]string{

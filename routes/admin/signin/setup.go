@@ -15,10 +15,11 @@ import (
 	"mcpgateway/views/admin"
 	"mcpgateway/views/layout"
 	"mcpgateway/views/paths"
+	"mcpgateway/views/ui"
 	"mcpgateway/web"
 )
 
-// Setup serves the page on which the first administrator is made.
+// Setup serves the page that creates the first administrator.
 type Setup struct {
 	pages  *frame.Pages
 	people *access.People
@@ -26,19 +27,19 @@ type Setup struct {
 	guards *guard.Guards
 }
 
-// NewSetup returns the handlers. demo is nil where there is none to load.
+// NewSetup returns the handlers. demo is nil if there is no demo project.
 func NewSetup(pages *frame.Pages, people *access.People, demo services.Demo, guards *guard.Guards) *Setup {
 	return &Setup{pages: pages, people: people, demo: demo, guards: guards}
 }
 
-// Show serves GET /setup. It returns NOT_FOUND once there was an administrator.
+// Show serves GET /setup. It returns NOT_FOUND after an administrator was created.
 func (s *Setup) Show(c *fiber.Ctx) error {
 	open, err := s.people.SetupOpen(c.UserContext())
 	if err != nil {
 		return err
 	}
 	if !open {
-		return fault.New(fault.KindNotFound, fault.CodeNotFound, "the setup is over: there is an administrator already")
+		return fault.New(fault.KindNotFound, fault.CodeNotFound, "Setup is done. Sign in instead.")
 	}
 	return s.form(c, admin.SetupProps{Token: c.Query("token")})
 }
@@ -48,7 +49,7 @@ func (s *Setup) Create(c *fiber.Ctx) error {
 	form := access.SetupForm{Token: frame.PostedSecret(c, "token"), Email: web.Posted(c, "email"), Name: web.Posted(c, "name"), Password: frame.PostedSecret(c, "password")}
 	p := admin.SetupProps{Token: web.Posted(c, "token"), Email: form.Email, Name: form.Name, Demo: web.Posted(c, "demo") != ""}
 	if web.Posted(c, "password") != web.Posted(c, "again") {
-		p.Errors, _ = frame.Fields(c, fault.Validation(map[string]string{"again": "the two passwords differ"}))
+		p.Errors, _ = frame.Fields(c, fault.Validation(map[string]string{"again": "Passwords don't match."}))
 		return s.form(c, p)
 	}
 	in, err := s.people.Setup(c.UserContext(), form, browserOf(c, s.guards))
@@ -65,23 +66,23 @@ func (s *Setup) Create(c *fiber.Ctx) error {
 	return s.withDemo(c, in.Session.Person)
 }
 
-// withDemo loads the demo project and leads to it.
+// withDemo loads the demo project and redirects to it.
 func (s *Setup) withDemo(c *fiber.Ctx, person access.Person) error {
 	slug, err := s.loadDemo(c, person)
 	if err != nil {
-		frame.PutFlash(c, layout.Flash{Tone: "warn", Text: welcome + " The demo project could not be loaded: " + fault.From(err).Message + "."})
+		frame.PutFlash(c, layout.Flash{Tone: "warn", Text: welcome + " The demo project couldn't be loaded: " + ui.Sentence(fault.From(err).Message)})
 		return c.Redirect(paths.Home, fiber.StatusSeeOther)
 	}
-	return frame.Done(c, paths.Project(slug), welcome+" The demo project is ready: connect a client, or try its tools.")
+	return frame.Done(c, paths.Project(slug), welcome+" The demo project is ready. Connect a client or try its tools.")
 }
 
-const welcome = "Welcome. You are the first administrator."
+const welcome = "Welcome. You're the first administrator."
 
-// loadDemo loads the demo project as a change of the person's and returns its
+// loadDemo loads the demo project with the user as the audit actor and returns its
 // slug.
 func (s *Setup) loadDemo(c *fiber.Ctx, person access.Person) (slug string, err error) {
 	if s.demo == nil {
-		return "", fault.Conflict("this process has none")
+		return "", fault.Conflict("This process has no demo project.")
 	}
 	actor := activity.ActorOf(c.UserContext())
 	actor.Kind, actor.ID, actor.Name = activity.ActorUser, person.ID, person.Email
@@ -101,6 +102,6 @@ func (s *Setup) form(c *fiber.Ctx, p admin.SetupProps) error {
 		return err
 	}
 	p.Frame = s.pages.Frame(c, "Set up", layout.SectionNone)
-	c.Set(fiber.HeaderReferrerPolicy, "no-referrer") // the address holds the code
+	c.Set(fiber.HeaderReferrerPolicy, "no-referrer") // the URL contains the setup code
 	return web.Render(c, admin.Setup(p))
 }

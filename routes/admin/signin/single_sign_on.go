@@ -14,7 +14,7 @@ import (
 	"mcpgateway/web"
 )
 
-// SingleSignOn serves signing in by the identity provider.
+// SingleSignOn serves sign-in with the identity provider.
 type SingleSignOn struct {
 	pages    *frame.Pages
 	provider *access.SingleSignOn
@@ -23,13 +23,13 @@ type SingleSignOn struct {
 	name     string
 }
 
-// NewSingleSignOn returns the handlers. provider is nil when there is none;
-// name is what it is called.
+// NewSingleSignOn returns the handlers. provider is nil if single sign-on is not
+// configured; name is its display name.
 func NewSingleSignOn(pages *frame.Pages, provider *access.SingleSignOn, guards *guard.Guards, resume *Resume, name string) *SingleSignOn {
 	return &SingleSignOn{pages: pages, provider: provider, guards: guards, resume: resume, name: name}
 }
 
-// Start serves GET /login/sso: it sends the browser to the identity provider.
+// Start serves GET /login/sso. It redirects the browser to the identity provider.
 func (s *SingleSignOn) Start(c *fiber.Ctx) error {
 	if s.provider == nil {
 		return noSingleSignOn()
@@ -44,8 +44,7 @@ func (s *SingleSignOn) Start(c *fiber.Ctx) error {
 	return c.Redirect(to, fiber.StatusSeeOther)
 }
 
-// Finish serves GET /login/callback, to which the identity provider sends the
-// browser back.
+// Finish serves GET /login/callback, the redirect URI of the identity provider.
 func (s *SingleSignOn) Finish(c *fiber.Ctx) error {
 	if s.provider == nil {
 		return noSingleSignOn()
@@ -59,8 +58,8 @@ func (s *SingleSignOn) Finish(c *fiber.Ctx) error {
 	return s.resume.Continue(c, in, originOf(next))
 }
 
-// failed shows the sign-in page with what went wrong, so that there is a way
-// on. The status is that of the fault.
+// failed renders the sign-in page with the error, so that the user can try again.
+// The status is that of the fault.
 func (s *SingleSignOn) failed(c *fiber.Ctx, from origin, err error) error {
 	f := fault.From(err)
 	if f.Kind == fault.KindInternal {
@@ -75,5 +74,5 @@ func (s *SingleSignOn) failed(c *fiber.Ctx, from origin, err error) error {
 }
 
 func noSingleSignOn() error {
-	return fault.New(fault.KindNotFound, fault.CodeNotFound, "single sign-on is not configured: sign in with a password")
+	return fault.New(fault.KindNotFound, fault.CodeNotFound, "Single sign-on is not configured. Sign in with a password.")
 }

@@ -16,7 +16,7 @@ import (
 	"mcpgateway/web"
 )
 
-// StepUp serves the page on which people prove again who they are.
+// StepUp serves the page on which users confirm their identity.
 type StepUp struct {
 	pages  *frame.Pages
 	people *access.People
@@ -26,14 +26,14 @@ type StepUp struct {
 	sso    string
 }
 
-// NewStepUp returns the handlers. sso is what the identity provider is called,
-// or empty when there is none.
+// NewStepUp returns the handlers. sso is the name of the identity provider, or ""
+// without one.
 func NewStepUp(pages *frame.Pages, people *access.People, guards *guard.Guards, resume *Resume, need NeedStepUp, sso string) *StepUp {
 	return &StepUp{pages: pages, people: people, guards: guards, resume: resume, need: need, sso: sso}
 }
 
-// Show serves GET /login/again. With ?dialog=1, for the script that asks in
-// place, it returns 204 while nothing has to be confirmed.
+// Show serves GET /login/again. With ?dialog=1, used by the script that opens the
+// page as a dialog, it returns 204 if no confirmation is required.
 func (s *StepUp) Show(c *fiber.Ctx) error {
 	p := guard.PersonOf(c)
 	if c.Query("dialog") != "" && p != nil && s.need(p.ConfirmedUntil) == nil {
@@ -42,8 +42,8 @@ func (s *StepUp) Show(c *fiber.Ctx) error {
 	return s.form(c, queriedOrigin(c), nil)
 }
 
-// Prove serves POST /login/again. With dialog=1 it returns 204, and the script
-// then sends the form that it held back.
+// Prove serves POST /login/again. With dialog=1 it returns 204, and the script then
+// submits the pending form.
 func (s *StepUp) Prove(c *fiber.Ctx) error {
 	from := postedOrigin(c)
 	in, err := s.people.StepUp(c.UserContext(), frame.PostedSecret(c, "password"), browserOf(c, s.guards))
@@ -82,6 +82,6 @@ func (s *StepUp) form(c *fiber.Ctx, from origin, errors map[string]string) error
 	return web.Render(c, admin.StepUp(p))
 }
 
-// NeedStepUp returns nil while a user's confirmation, which is good until the
-// given time, allows changing secrets.
+// NeedStepUp returns an error if a confirmation that is valid until confirmedUntil
+// no longer allows changing secrets.
 type NeedStepUp func(confirmedUntil time.Time) error

@@ -17,8 +17,8 @@ import (
 	"mcpgateway/web"
 )
 
-// SwitchMany serves POST /admin/projects/:projectSlug/tools: it switches the
-// selected tools, or with approve leads to the review of them.
+// SwitchMany serves POST /admin/projects/:projectSlug/tools. It turns the selected
+// tools on or off, or with approve redirects to their review.
 func (a *Tools) SwitchMany(c *fiber.Ctx) error {
 	names := frame.PostedAll(c, "tool")
 	if len(names) == 0 || len(names) > toolsPerPage {
@@ -39,8 +39,8 @@ func (a *Tools) SwitchMany(c *fiber.Ctx) error {
 	return c.Redirect(a.back(c), fiber.StatusSeeOther)
 }
 
-// switchAll switches tools, but for those that wait for approval or that their
-// servers hide, and returns the message for the result.
+// switchAll turns tools on or off and returns the message for the result. It does
+// not turn on tools that need approval or that their servers hide.
 func (a *Tools) switchAll(ctx context.Context, project *toolset.Snapshot, names []string, enabled bool) (layout.Flash, error) {
 	var done int
 	var waiting, filtered []string
@@ -61,35 +61,35 @@ func (a *Tools) switchAll(ctx context.Context, project *toolset.Snapshot, names 
 	return switched(project, enabled, done, waiting, filtered), nil
 }
 
-// switched returns the message for the result of switching many tools.
+// switched returns the message for the result of switchAll.
 func switched(project *toolset.Snapshot, enabled bool, done int, waiting, filtered []string) layout.Flash {
 	flash := layout.Flash{Tone: "ok"}
 	var parts []string
 	if done > 0 || len(waiting)+len(filtered) == 0 {
-		word := "disabled."
+		word := "turned off."
 		if enabled {
-			word = "enabled."
+			word = "turned on."
 		}
-		parts = append(parts, ui.Plural(done, "tool is ", "tools are ")+word)
+		parts = append(parts, ui.Plural(done, "tool ", "tools ")+word)
 	}
 	if len(waiting) > 0 {
 		flash.Tone, flash.LinkLabel, flash.LinkURL = "warn", "Review", reviewPath(project, waiting)
-		parts = append(parts, ui.Plural(len(waiting), "tool needs approval first and was left as it is: ", "tools need approval first and were left as they are: ")+ui.FirstOf(waiting)+".")
+		parts = append(parts, ui.Plural(len(waiting), "tool needs approval first and was left as it was: ", "tools need approval first and were left as they are: ")+ui.FirstOf(waiting)+".")
 	}
 	if len(filtered) > 0 {
 		flash.Tone = "warn"
-		parts = append(parts, ui.Plural(len(filtered), "tool is hidden by its server and was left as it is: ", "tools are hidden by their servers and were left as they are: ")+ui.FirstOf(filtered)+".")
+		parts = append(parts, ui.Plural(len(filtered), "tool is off on its server and was left as it was: ", "tools are off on their servers and were left as they were: ")+ui.FirstOf(filtered)+".")
 	}
 	flash.Text = strings.Join(parts, " ")
 	return flash
 }
 
-// maxReviewAddress is the maximum length of the address of a review of named
-// tools, which also fits the cookie of a message.
+// maxReviewAddress is the maximum length of the URL of a review of named tools. It
+// also fits into the cookie of a flash message.
 const maxReviewAddress = 1500
 
-// reviewPath returns the review of the named tools, or of all that wait when
-// their names are too long for an address.
+// reviewPath returns the URL of the review of the named tools, or of all tools to
+// approve if that URL would be too long.
 func reviewPath(project *toolset.Snapshot, names []string) string {
 	all := paths.ToolReview(project.Project.Slug)
 	if to := all + "?" + (url.Values{"tool": names}).Encode(); len(to) <= maxReviewAddress {

@@ -23,8 +23,8 @@ import (
 // review.
 const maxReviewedDiff = 60
 
-// Review serves GET …/tools/review?query=&tool=: the definitions that wait for
-// approval, of the tools that match or are named.
+// Review serves GET …/tools/review?query=&tool=: the definitions to approve, of
+// tools that match the query and, if given, the names.
 func (a *Tools) Review(c *fiber.Ctx) error {
 	project, err := a.pages.Project(c)
 	if err != nil {
@@ -42,8 +42,7 @@ func (a *Tools) Review(c *fiber.Ctx) error {
 	return web.Render(c, views.ToolReview(p))
 }
 
-// addWaiting adds the tools that wait for approval: those that are named, or
-// all.
+// addWaiting adds the tools to approve: the named ones, or all without names.
 func addWaiting(p *views.ToolReviewProps, found []*toolset.Tool, named []string) {
 	waiting := ofState(found, views.ToolChanged)
 	if len(named) > 0 {
@@ -63,7 +62,7 @@ func reviewedTool(t *toolset.Tool) views.ReviewedTool {
 	if t.Previous == nil {
 		return r
 	}
-	lines, _ := toolset.DiffDefinitions(t.Previous, t.Raw) // too long ones are shown without
+	lines, _ := toolset.DiffDefinitions(t.Previous, t.Raw) // without a diff if it would be too long
 	for _, line := range lines[:min(len(lines), maxReviewedDiff)] {
 		r.Changes = append(r.Changes, ui.DiffLine{Op: line.Op, Text: line.Text})
 	}
@@ -78,8 +77,8 @@ func queriedAll(c *fiber.Ctx, name string) []string {
 	return all
 }
 
-// ApproveMany serves POST …/tools/review: it approves the definitions that the
-// review showed, or with undo takes these approvals back.
+// ApproveMany serves POST …/tools/review. It approves the reviewed definitions, or
+// with undo revokes these approvals.
 func (a *Tools) ApproveMany(c *fiber.Ctx) error {
 	slug := c.Params("projectSlug")
 	seen := postedDefinitions(c)
@@ -97,8 +96,8 @@ func (a *Tools) ApproveMany(c *fiber.Ctx) error {
 	return a.approved(c, slug, a.back(c), done)
 }
 
-// Approve serves POST /admin/projects/:projectSlug/tools/:name/approve: it
-// approves the definition that the page of the tool showed.
+// Approve serves POST /admin/projects/:projectSlug/tools/:name/approve. It approves
+// the definition shown on the page of the tool.
 func (a *Tools) Approve(c *fiber.Ctx) error {
 	slug := c.Params("projectSlug")
 	_, tool, err := a.pages.Tool(c)
@@ -134,7 +133,7 @@ func (a *Tools) approved(c *fiber.Ctx, slug, to string, done projects.Approvals)
 	return c.Redirect(to, fiber.StatusSeeOther)
 }
 
-// skippedWords names the tools that were left as they are.
+// skippedWords names the skipped tools, or returns "".
 func skippedWords(names []string) string {
 	if len(names) == 0 {
 		return ""
@@ -142,8 +141,8 @@ func skippedWords(names []string) string {
 	return " " + ui.Plural(len(names), "tool was", "tools were") + " skipped because the definition has changed since: " + ui.FirstOf(names) + "."
 }
 
-// postedDefinitions returns the definitions that a form carries, each as its
-// hash and the name of the tool.
+// postedDefinitions returns the posted definitions, each with its hash and the name
+// of the tool.
 func postedDefinitions(c *fiber.Ctx) []projects.ToolDefinition {
 	var all []projects.ToolDefinition
 	for _, value := range frame.PostedAll(c, "tool") {

@@ -1,5 +1,5 @@
-// Package tools serves the list of a project's tools. Administrators switch them
-// on and off, and approve new and changed definitions.
+// Package tools serves the list of a project's tools. Administrators turn them on
+// and off, and approve new and changed definitions.
 package tools
 
 import (
@@ -25,8 +25,8 @@ import (
 	"mcpgateway/web"
 )
 
-// toolsPerPage is how many tools one page lists, and so how many are switched
-// at once.
+// toolsPerPage is the number of tools on a page, and so the maximum number of tools
+// in one bulk action.
 const toolsPerPage = 25
 
 // Tools serves the tools of a project.
@@ -63,7 +63,7 @@ func (a *Tools) List(c *fiber.Ctx) error {
 	return web.Render(c, views.Tools(p))
 }
 
-// fill puts one page of what was found into the props.
+// fill adds one page of matching tools, the chips and the pager.
 func (a *Tools) fill(p *views.ToolsProps, found []*toolset.Tool, show string, page int) {
 	address := func(show string, page int) string {
 		q := url.Values{}
@@ -110,7 +110,7 @@ func (a *Tools) fill(p *views.ToolsProps, found []*toolset.Tool, show string, pa
 	}
 }
 
-// searched returns the tools that a query fits.
+// searched returns the tools that match a query.
 func searched(all []*toolset.Tool, text string) ([]*toolset.Tool, error) {
 	if text == "" {
 		return all, nil
@@ -145,7 +145,8 @@ func (a *Tools) Switch(c *fiber.Ctx) error {
 	return c.Redirect(a.back(c), fiber.StatusSeeOther) // the switch itself shows the result
 }
 
-// back returns the page that a form of the list came from.
+// back returns the posted return path if it is below the list of tools, else the
+// list.
 func (a *Tools) back(c *fiber.Ctx) string {
 	list := paths.Tools(c.Params("projectSlug"))
 	to := guard.LocalPath(web.Posted(c, "back"), list)

@@ -1,5 +1,5 @@
-// Package cors decides what scripts and pages of other sites may do at project
-// endpoints.
+// Package cors handles requests of web pages to project endpoints: CORS, and
+// the rejection of cross-site requests.
 package cors
 
 import (
@@ -11,11 +11,12 @@ import (
 	"mcpgateway/services/fault"
 )
 
-// preflightAge is how long a browser may reuse the answer, in seconds.
+// preflightAge is the time in seconds for which browsers may cache the response
+// to a preflight.
 const preflightAge = "600"
 
-// allowedHeaders are the request headers that scripts of allowed origins may
-// set, in lower case. Besides there are those that begin with paramHeader.
+// allowedHeaders returns the request headers that scripts of allowed origins
+// may set, in lower case. Headers with the prefix paramHeader are allowed too.
 func allowedHeaders() []string {
 	return []string{
 		"accept", "authorization", "content-type", "last-event-id", "mcp-method", "mcp-name",
@@ -23,11 +24,12 @@ func allowedHeaders() []string {
 	}
 }
 
-// paramHeader begins the headers that repeat tool arguments (MCP 2026-07-28).
+// paramHeader is the prefix of headers that repeat tool arguments (MCP
+// 2026-07-28).
 const paramHeader = "mcp-param-"
 
-// ShareWithOrigin lets scripts of the request's origin, which was checked
-// before, read the answer (Fetch standard, "CORS protocol").
+// ShareWithOrigin allows scripts of the request's origin to read the response
+// (Fetch standard, "CORS protocol"). The origin must have been checked before.
 func ShareWithOrigin(c *fiber.Ctx) {
 	origin := c.Get(fiber.HeaderOrigin)
 	if origin == "" {
@@ -38,7 +40,7 @@ func ShareWithOrigin(c *fiber.Ctx) {
 	c.Set(fiber.HeaderAccessControlExposeHeaders, "Mcp-Session-Id, MCP-Protocol-Version, WWW-Authenticate, Retry-After, X-Request-Id")
 }
 
-// Preflight answers OPTIONS. Browsers send it without credentials.
+// Preflight responds to OPTIONS. Browsers send it without credentials.
 func Preflight(c *fiber.Ctx, methods string) error {
 	c.Set(fiber.HeaderAllow, methods)
 	c.Status(fiber.StatusNoContent)
@@ -58,24 +60,25 @@ func Preflight(c *fiber.Ctx, methods string) error {
 	return nil
 }
 
-// isToken reports whether a header name has the form of one in lower case
-// (RFC 9110, section 5.6.2).
+// isToken reports whether name is a valid header name in lower case (RFC 9110,
+// section 5.6.2).
 func isToken(name string) bool {
 	return !strings.ContainsFunc(name, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < '0' || r > '9') && !strings.ContainsRune("!#$%&'*+-.^_`|~", r)
 	})
 }
 
-// RefuseForeignPages refuses a GET that a page of another site makes a browser
-// send, as an image or a link does. Such requests need no permission and have
-// no Origin, which tells those of scripts apart (W3C Fetch Metadata).
+// RefuseForeignPages returns FORBIDDEN for a GET that a page of another site
+// makes the browser send, for example with an image or a link (W3C Fetch
+// Metadata). Browsers send such requests without a preflight and without Origin.
+// Requests of scripts have an Origin, which was checked before.
 func RefuseForeignPages(c *fiber.Ctx) error {
 	if c.Get(fiber.HeaderOrigin) != "" {
-		return nil // it was checked
+		return nil // the origin was checked before
 	}
 	switch c.Get("Sec-Fetch-Site") {
 	case "cross-site", "same-site":
-		return fault.Forbidden("a page of another site may not call tools here")
+		return fault.Forbidden("Cross-site requests are not allowed.")
 	default:
 		return nil
 	}

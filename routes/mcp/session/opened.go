@@ -6,14 +6,14 @@ import (
 	"sync/atomic"
 )
 
-// openedSessions remember what was found in session ids, which costs more to
-// open than everything else that a small request needs. Nothing is decided
-// here: whose a session is, and whether it lives, is asked at every use. The
-// keys that open ids are those of this process's start.
+// openedSessions is a cache of sessions by their id, because decrypting an id
+// takes longer than the rest of a small request. A hit authorizes nothing: the
+// caller checks owner, expiry and end at each use. Entries remain valid, because
+// the keys of a process don't change.
 //
-// An id's place follows from its hash, whose seed nobody outside knows: so
-// nobody can aim at the place of another's session, nor learn an id from how
-// long it takes to compare it. A hit takes no lock.
+// The set of an id depends on its hash, whose seed is secret. A client therefore
+// can't choose an id that evicts a certain session, nor derive an id from the
+// duration of comparisons. A hit takes no lock.
 type openedSessions struct {
 	seed maphash.Seed
 	sets [maxOpenedSessions / sessionsPerSet]sessionSet
@@ -27,17 +27,17 @@ type openedSession struct {
 	session *Session
 }
 
-// hash returns the hash of an id, which goes with the id to the other methods.
-// The end of an id is as random as the whole.
+// hash returns the hash of an id for the other methods. It covers only the end
+// of the id, which is as random as the whole.
 func (o *openedSessions) hash(id string) uint64 {
 	return maphash.String(o.seed, id[max(0, len(id)-hashedEnd):])
 }
 
-// hashedEnd is how many bytes at the end of an id are hashed.
+// hashedEnd is the number of bytes at the end of an id that are hashed.
 const hashedEnd = 32
 
-// find returns the session of an id, or nil. It is shared: it must not be
-// changed.
+// find returns the session of an id, or nil. It is shared and must not be
+// modified.
 func (o *openedSessions) find(hash uint64, id string) *Session {
 	set := o.setOf(hash)
 	for i := range set {
@@ -48,7 +48,7 @@ func (o *openedSessions) find(hash uint64, id string) *Session {
 	return nil
 }
 
-// keep remembers a session in place of any other of its set.
+// keep caches a session. If its set is full, it replaces a random session.
 func (o *openedSessions) keep(hash uint64, id string, session *Session) {
 	set, s := o.setOf(hash), &openedSession{hash: hash, id: id, session: session}
 	for i := range set {

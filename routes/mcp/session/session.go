@@ -1,5 +1,5 @@
-// Package session mints, opens and ends the session ids of MCP clients. An id
-// carries its session, sealed, so that every process accepts it.
+// Package session creates, opens and ends the session ids of MCP clients. An id
+// contains its sealed session, so every process accepts it.
 package session
 
 import (
@@ -19,25 +19,25 @@ import (
 	"mcpgateway/services/sessions"
 )
 
-// sessionPurpose keeps session ids apart from every other sealed token.
+// sessionPurpose distinguishes session ids from other sealed tokens.
 const sessionPurpose = "mcp session"
 
-// Bounds of what session ids cost (contract, "Limits").
+// Limits for session ids (contract, "Limits").
 const (
-	// maxCapabilities bounds the declared capabilities that a session id
-	// carries, in bytes.
+	// maxCapabilities is the maximum size in bytes of the client capabilities
+	// in a session id.
 	maxCapabilities = 4 << 10
-	// maxOpenedSessions bounds the sessions whose ids need not be opened again,
-	// each of which has sessionsPerSet places to be in.
+	// maxOpenedSessions is the maximum number of cached sessions. The cache is
+	// set-associative, with sessionsPerSet slots per set.
 	maxOpenedSessions = 16_384
 	sessionsPerSet    = 4
-	// maxOpenedID bounds the ids of those sessions, in bytes, and with them what
-	// they hold: longer ones are opened every time.
+	// maxOpenedID is the maximum length in bytes of cached ids. It limits the
+	// memory of the cache. Longer ids are decrypted at each use.
 	maxOpenedID = 1 << 10
 )
 
-// Session is what a session id says. The id itself carries it, sealed, so
-// that every process of the gateway accepts it, also after a restart.
+// Session is the content of a session id. It is sealed in the id itself, so
+// every process of the gateway accepts the id, also after a restart.
 type Session struct {
 	Project      string          `json:"p"`
 	Principal    string          `json:"c"`
@@ -50,18 +50,19 @@ type Session struct {
 	key  string
 }
 
-// Key identifies the session in this process and toward the services. It is
-// not good for using the session.
+// Key identifies the session in this process and in the services. It is not a
+// credential.
 func (s *Session) Key() string { return s.key }
 
-// EndedSessions remembers the sessions that clients ended.
+// EndedSessions stores the sessions that clients ended. Implemented by
+// sessions.Ended.
 type EndedSessions interface {
 	Has(session sessions.Hash) bool
 	End(ctx context.Context, session sessions.Hash) error
 }
 
-// Sessions mints, opens and ends session ids (MCP 2025-11-25, "Session
-// Management").
+// Sessions creates, opens and ends session ids (MCP 2025-11-25, "Session
+// Management"). It is safe for concurrent use.
 type Sessions struct {
 	keys   *secrets.KeyRing
 	ended  EndedSessions
@@ -69,15 +70,15 @@ type Sessions struct {
 	opened openedSessions
 }
 
-// NewSessions returns sessions sealed with the key ring, without those that
-// ended names.
+// NewSessions returns Sessions whose ids are sealed with keys. Sessions in
+// ended are rejected.
 func NewSessions(keys *secrets.KeyRing, ended EndedSessions, now func() time.Time) *Sessions {
 	return &Sessions{keys: keys, ended: ended, now: now, opened: openedSessions{seed: maphash.MakeSeed()}}
 }
 
-// Mint returns a fresh session id of the principal in the project.
-// capabilities is the raw object that the client declared, or anything else
-// for none; beyond 4 KiB it counts as empty.
+// Mint returns a new session id of the principal in the project. capabilities
+// is the raw object that the client declared. It is omitted if it isn't an
+// object, and replaced by an empty object beyond 4 KiB.
 func (s *Sessions) Mint(projectID string, principal access.Principal, version string, capabilities []byte) (string, error) {
 	session := Session{
 		Project: projectID, Principal: principal.ID(), Version: version,
@@ -90,8 +91,8 @@ func (s *Sessions) Mint(projectID string, principal access.Principal, version st
 	default:
 		session.Capabilities = capabilities
 	}
-	// The id travels in a header, so nothing may grow on the way into it, as
-	// Marshal would make the capabilities.
+	// The id is sent in a header and must be short. json.Marshal would escape
+	// HTML characters in the capabilities.
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
 	encoder.SetEscapeHTML(false)
@@ -101,20 +102,21 @@ func (s *Sessions) Mint(projectID string, principal access.Principal, version st
 	return s.keys.SealToken(sessionPurpose, b.Bytes()), nil
 }
 
-// Open returns the session of an id, which must not be changed: others get the
-// same. The text of the id is not kept. It returns NOT_FOUND, with restart, for an id that this gateway did not
-// mint for the same project and principal, and for one that has ended.
+// Open returns the session of an id. It is shared and must not be modified. id
+// is not retained. Open returns NOT_FOUND with Restart for an ended session,
+// and for an id that was not created for this project and principal.
 func (s *Sessions) Open(id, projectID string, principal access.Principal) (*Session, error) {
 	session := s.read(id)
 	if session == nil || session.Project != projectID || session.Principal != principal.ID() || !s.Lives(session) {
-		f := fault.New(fault.KindNotFound, fault.CodeNotFound, "this session has ended: initialize again")
+		f := fault.New(fault.KindNotFound, fault.CodeNotFound, "This session has ended. Call initialize again.")
 		f.Restart = true
 		return nil, f
 	}
 	return session, nil
 }
 
-// read returns what an id says, or nil when this gateway did not mint it.
+// read returns the session in an id, or nil if the id is not sealed with the
+// keys.
 func (s *Sessions) read(id string) *Session {
 	hash := s.opened.hash(id)
 	if session := s.opened.find(hash, id); session != nil {
@@ -136,12 +138,12 @@ func (s *Sessions) read(id string) *Session {
 	return session
 }
 
-// Lives reports whether a session that was opened may still be used.
+// Lives reports whether a session is neither expired nor ended.
 func (s *Sessions) Lives(session *Session) bool {
 	return s.now().Sub(time.Unix(session.Issued, 0)) < sessions.Lifetime && !s.ended.Has(session.hash)
 }
 
-// End ends a session for every process. It returns the faults of EndedSessions.
+// End ends a session in every process. It returns the faults of EndedSessions.
 func (s *Sessions) End(ctx context.Context, session *Session) error {
 	return s.ended.End(ctx, session.hash)
 }

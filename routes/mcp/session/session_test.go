@@ -15,7 +15,7 @@ import (
 	"mcpgateway/services/sessions"
 )
 
-// mints returns a maker of sessions with a key ring of its own.
+// mints returns Sessions with a test key ring.
 func mints(t testing.TB, ended session.EndedSessions, now func() time.Time) *session.Sessions {
 	t.Helper()
 	ring, err := secrets.ParseKeyRing("test:" + "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=")
@@ -34,10 +34,10 @@ func mint(t testing.TB, all *session.Sessions, owner access.Principal, capabilit
 	return id
 }
 
-func TestASessionThatWasOpenedIsStillNobodyElses(t *testing.T) {
+func TestCachedSessionBoundToOwner(t *testing.T) {
 	owner, other := access.Administrator("one", "p"), access.Administrator("two", "p")
 	clock := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	// The capabilities decide whether the opened session is remembered.
+	// The size of the capabilities decides whether the session is cached.
 	for name, capabilities := range map[string]string{"short": `{"roots":{}}`, "long": `{"x":"` + strings.Repeat("a", 2<<10) + `"}`} {
 		t.Run(name, func(t *testing.T) {
 			now := clock
@@ -50,7 +50,7 @@ func TestASessionThatWasOpenedIsStillNobodyElses(t *testing.T) {
 				for what, err := range map[string]error{
 					"another principal": second(all.Open(id, "p", other)),
 					"another project":   second(all.Open(id, "q", owner)),
-					"nobody":            second(all.Open(id, "p", access.Principal{})),
+					"zero principal":    second(all.Open(id, "p", access.Principal{})),
 					"a longer id":       second(all.Open(id+"A", "p", owner)),
 					"a changed id":      second(all.Open(id[:len(id)-8]+"________", "p", owner)),
 					"no id":             second(all.Open("", "p", owner)),
@@ -62,7 +62,7 @@ func TestASessionThatWasOpenedIsStillNobodyElses(t *testing.T) {
 			}
 			now = clock.Add(sessions.Lifetime)
 			if _, err := all.Open(id, "p", owner); !fault.Is(err, fault.CodeNotFound) {
-				t.Errorf("after its time: %v", err)
+				t.Errorf("after expiry: %v", err)
 			}
 			now = clock
 			session, err := all.Open(id, "p", owner)
@@ -74,7 +74,7 @@ func TestASessionThatWasOpenedIsStillNobodyElses(t *testing.T) {
 			}
 			for range 2 {
 				if _, err := all.Open(id, "p", owner); !fault.Is(err, fault.CodeNotFound) {
-					t.Errorf("after its end: %v", err)
+					t.Errorf("after End: %v", err)
 				}
 			}
 		})
@@ -83,7 +83,7 @@ func TestASessionThatWasOpenedIsStillNobodyElses(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
-func TestASessionThatAnotherProcessEndedIsRefusedWhereItWasOpened(t *testing.T) {
+func TestCachedSessionEndedElsewhere(t *testing.T) {
 	owner, known := access.Administrator("one", "p"), ended{}
 	here, there := mints(t, known, time.Now), mints(t, known, time.Now)
 	id := mint(t, there, owner, `{}`)
@@ -102,9 +102,9 @@ func TestASessionThatAnotherProcessEndedIsRefusedWhereItWasOpened(t *testing.T) 
 	}
 }
 
-// TestMoreSessionsThanAreRememberedAllStayOpen opens more sessions than there
-// is room for, from several goroutines, again and again.
-func TestMoreSessionsThanAreRememberedAllStayOpen(t *testing.T) {
+// TestMoreSessionsThanCacheSlots repeatedly opens more sessions than the cache
+// holds, in several goroutines.
+func TestMoreSessionsThanCacheSlots(t *testing.T) {
 	const many = 16_384 + 1000
 	owner := access.Administrator("one", "p")
 	all := mints(t, ended{}, time.Now)
@@ -141,7 +141,7 @@ func BenchmarkOpenSession(b *testing.B) {
 	}
 }
 
-// ended remembers ended sessions in memory.
+// ended is an EndedSessions in memory.
 type ended map[sessions.Hash]bool
 
 func (e ended) Has(s sessions.Hash) bool { return e[s] }
@@ -151,7 +151,7 @@ func (e ended) End(_ context.Context, s sessions.Hash) error {
 	return nil
 }
 
-func TestASessionIsGoodForSevenDays(t *testing.T) {
+func TestSessionLifetime(t *testing.T) {
 	ring, err := secrets.ParseKeyRing("test:" + "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=")
 	if err != nil {
 		t.Fatal(err)
@@ -165,7 +165,7 @@ func TestASessionIsGoodForSevenDays(t *testing.T) {
 	}
 	twin, err := all.Mint("p", principal, "2025-11-25", []byte(`{"roots":{}}`))
 	if err != nil || twin == id {
-		t.Errorf("two sessions have one id (%v)", err)
+		t.Errorf("two sessions have the same id (%v)", err)
 	}
 	begin := clock
 	for _, c := range []struct {
@@ -178,12 +178,12 @@ func TestASessionIsGoodForSevenDays(t *testing.T) {
 			t.Errorf("after %v: %v", c.age, err)
 		}
 		if err == nil && string(session.Capabilities) != `{"roots":{}}` {
-			t.Errorf("the capabilities are %s", session.Capabilities)
+			t.Errorf("Capabilities = %s", session.Capabilities)
 		}
 	}
 	clock = begin
 	if _, err := all.Open(id, "q", principal); !fault.Is(err, fault.CodeNotFound) {
-		t.Errorf("another project's session: %v", err)
+		t.Errorf("session of another project: %v", err)
 	}
 	session, err := all.Open(id, "p", principal)
 	if err != nil {
@@ -193,7 +193,7 @@ func TestASessionIsGoodForSevenDays(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := all.Open(id, "p", principal); !fault.Is(err, fault.CodeNotFound) || all.Lives(session) {
-		t.Errorf("an ended session: %v", err)
+		t.Errorf("ended session: %v", err)
 	}
 	if _, err := all.Open(twin, "p", principal); err != nil {
 		t.Errorf("ending one session ended another: %v", err)

@@ -1,4 +1,4 @@
-// Package accesstest holds what the tests of access and its rooms share: keys and
+// Package accesstest provides the shared fixtures of the access tests: keys and
 // projects in a database, and a clock.
 package accesstest
 
@@ -22,13 +22,13 @@ import (
 	"mcpgateway/services/notify"
 )
 
-// Clock is a time that moves only when the test says so.
+// Clock is a manual clock.
 type Clock struct {
 	mu  sync.Mutex
 	now time.Time
 }
 
-// NewClock returns a clock at noon of a day.
+// NewClock returns a clock set to 2026-03-01 12:00 UTC.
 func NewClock() *Clock { return &Clock{now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)} }
 
 // Now returns the time.
@@ -38,21 +38,21 @@ func (c *Clock) Now() time.Time {
 	return c.now
 }
 
-// Advance moves the time on.
+// Advance moves the clock forward.
 func (c *Clock) Advance(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.now = c.now.Add(d)
 }
 
-// Set sets the time.
+// Set sets the clock.
 func (c *Clock) Set(t time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.now = t
 }
 
-// World is the keys of one database as a process of the gateway sees them.
+// World holds the access services of one gateway process and its database.
 type World struct {
 	*Clock
 	DB    *gorm.DB
@@ -62,7 +62,7 @@ type World struct {
 	Auth  *access.ProjectAuth
 }
 
-// Join opens the database as one more process of the gateway.
+// Join opens the database as an additional gateway process.
 func Join(t *testing.T, dsn string, c *Clock) *World {
 	t.Helper()
 	db := modelstest.Open(t, dsn)
@@ -79,14 +79,14 @@ func Join(t *testing.T, dsn string, c *Clock) *World {
 	return w
 }
 
-// Each runs f on both kinds of database, with a project of mode api_key
-// called p and another called q.
+// Each runs f on both kinds of database, with the projects p and q in mode
+// api_key.
 func Each(t *testing.T, f func(t *testing.T, w *World)) {
 	t.Helper()
 	modelstest.EachDSN(t, func(t *testing.T, dsn string) { f(t, newWorld(t, dsn)) })
 }
 
-// OnSQLite returns the same for tests of what no database decides.
+// OnSQLite returns the World of Each on SQLite only.
 func OnSQLite(t *testing.T) *World {
 	t.Helper()
 	return newWorld(t, modelstest.SQLite(t))
@@ -103,12 +103,12 @@ func newWorld(t *testing.T, dsn string) *World {
 	return w
 }
 
-// Project returns the row of a project.
+// Project returns a project row.
 func Project(id string, mode models.AuthMode) *models.Project {
 	return &models.Project{ID: id, Slug: id, Name: id, AuthMode: mode, ToolExposure: models.ExposeFull}
 }
 
-// Create returns the id and text of a new key of project p.
+// Create returns the ID and text of a new key of project p.
 func (w *World) Create(t *testing.T, lifetime time.Duration) (id, text string) {
 	t.Helper()
 	row, key, err := w.Keys.Create(t.Context(), "p", "test", lifetime)
@@ -118,7 +118,7 @@ func (w *World) Create(t *testing.T, lifetime time.Duration) (id, text string) {
 	return row.ID, key.Reveal()
 }
 
-// Rotate returns the id and text of the successor of a key of project p.
+// Rotate returns the ID and text of the successor of a key of project p.
 func (w *World) Rotate(t *testing.T, id string, grace time.Duration) (string, string) {
 	t.Helper()
 	row, key, err := w.Keys.Rotate(t.Context(), "p", id, grace)
@@ -128,36 +128,36 @@ func (w *World) Rotate(t *testing.T, id string, grace time.Duration) (string, st
 	return row.ID, key.Reveal()
 }
 
-// Admits reports whether the key opens project p.
+// Admits reports whether the key is accepted by project p.
 func (w *World) Admits(t *testing.T, key string) bool {
 	t.Helper()
 	return w.AdmitsTo(t, "p", key)
 }
 
-// AdmitsTo reports whether the key opens the project.
+// AdmitsTo reports whether the key is accepted by the project.
 func (w *World) AdmitsTo(t *testing.T, projectID, key string) bool {
 	t.Helper()
 	principal, err := w.Auth.Authenticate(t.Context(), Project(projectID, models.AuthAPIKey), "Bearer "+key)
 	if (err == nil) != principal.Known() {
-		t.Fatalf("the principal %+v came with the error %v", principal, err)
+		t.Fatalf("Authenticate() = %+v, %v", principal, err)
 	}
 	return err == nil
 }
 
-// NoTokens knows no access token.
+// NoTokens implements access.Tokens without any token.
 type NoTokens struct{}
 
-// Want fails the test unless err is a fault of the code.
+// Want fails the test unless err is a fault with the code.
 func Want(t *testing.T, err error, code fault.Code) fault.Fault {
 	t.Helper()
 	var f *fault.Fault
 	if !errors.As(err, &f) || f.Code != code {
-		t.Fatalf("got %v, want the fault %s", err, code)
+		t.Fatalf("got error %v, want fault %s", err, code)
 	}
 	return *f
 }
 
-// Published announces topics as committed changes.
+// Published publishes topics as committed changes.
 func (w *World) Published(t *testing.T, topics ...notify.Topic) {
 	t.Helper()
 	err := w.DB.Transaction(func(tx *gorm.DB) error { return notify.Touch(tx, topics...) })

@@ -7,19 +7,19 @@ import (
 	"mcpgateway/services/secrets"
 )
 
-// AdminToken is the bearer token of automation that administers the gateway.
+// AdminToken is the bearer token for automated administration.
 type AdminToken struct {
 	hash [sha256.Size]byte
 	set  bool
 }
 
-// NewAdminToken returns the token; without one nothing matches.
+// NewAdminToken returns the AdminToken of token. With an empty token, nothing
+// matches.
 func NewAdminToken(token secrets.Value) AdminToken {
 	return AdminToken{hash: sha256.Sum256([]byte(token.Reveal())), set: !token.IsZero()}
 }
 
-// Matches reports whether the given text is the token, in a time that does
-// not tell how much of it is right.
+// Matches reports whether given is the token, in constant time.
 func (t AdminToken) Matches(given string) bool {
 	hash := sha256.Sum256([]byte(given))
 	return t.set && subtle.ConstantTimeCompare(hash[:], t.hash[:]) == 1

@@ -30,13 +30,13 @@ func TestKeyChangesAreAudited(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for range 2 { // the second ends nothing, so there is no row of it
+		for range 2 { // the second one changes nothing and isn't recorded
 			if err := w.Keys.Revoke(ctx, "p", unnamed.ID); err != nil {
 				t.Fatal(err)
 			}
 		}
 		if _, _, err := w.Keys.Rotate(ctx, "p", unnamed.ID, 0); err == nil {
-			t.Fatal("an ended key was rotated")
+			t.Fatal("revoked key was rotated")
 		}
 		var rows []models.AuditEntry
 		if err := w.DB.Order("seq").Find(&rows).Error; err != nil {
@@ -48,7 +48,7 @@ func TestKeyChangesAreAudited(t *testing.T) {
 			got = append(got, line{r.Action, r.Object, r.ObjectID, r.Project, r.ActorName, r.RequestID, r.Detail["successor"], r.Detail["grace"]})
 			for _, key := range []string{first.Reveal(), second.Reveal(), third.Reveal()} {
 				if strings.Contains(strings.Join([]string{r.Object, r.ObjectID, r.Detail["successor"]}, " "), key[8:]) {
-					t.Error("the audit log holds a key")
+					t.Error("audit log contains a key")
 				}
 			}
 		}
@@ -63,17 +63,17 @@ func TestKeyChangesAreAudited(t *testing.T) {
 	})
 }
 
-// deaf is a log that cannot be written.
-type deaf struct{}
+// failingAudit is an audit log whose writes fail.
+type failingAudit struct{}
 
 var errDeaf = errors.New("the log is full")
 
-func (deaf) Record(*gorm.DB, activity.Entry) error { return errDeaf }
+func (failingAudit) Record(*gorm.DB, activity.Entry) error { return errDeaf }
 
-func TestWithoutItsAuditRowNothingChanges(t *testing.T) {
+func TestFailedAuditRollsBack(t *testing.T) {
 	w := accesstest.OnSQLite(t)
 	id, key := w.Create(t, 0)
-	store := keys.New(w.DB, deaf{}, w.Feed, w.Now)
+	store := keys.New(w.DB, failingAudit{}, w.Feed, w.Now)
 	if err := store.Revoke(t.Context(), "p", id); !errors.Is(err, errDeaf) {
 		t.Errorf("got %v", err)
 	}
@@ -86,11 +86,11 @@ func TestWithoutItsAuditRowNothingChanges(t *testing.T) {
 	}
 }
 
-func TestTheSuccessorOfAKeyInItsGraceLivesInFull(t *testing.T) {
+func TestRotatedKeySuccessorHasFullLifetime(t *testing.T) {
 	accesstest.Each(t, func(t *testing.T, w *accesstest.World) {
 		for _, lifetime := range []time.Duration{0, 24 * time.Hour} {
 			id, _ := w.Create(t, lifetime)
-			for round := range 3 { // the same key, again and again within its grace
+			for round := range 3 { // the same key, repeatedly within its grace
 				next, _, err := w.Keys.Rotate(t.Context(), "p", id, time.Hour)
 				if err != nil {
 					t.Fatal(err)
@@ -98,12 +98,12 @@ func TestTheSuccessorOfAKeyInItsGraceLivesInFull(t *testing.T) {
 				w.Advance(time.Minute)
 				if lifetime == 0 {
 					if next.ExpiresAt != nil {
-						t.Errorf("round %d: the successor of an endless key ends %s", round, next.ExpiresAt)
+						t.Errorf("round %d: successor of key without expiry expires %s", round, next.ExpiresAt)
 					}
 					continue
 				}
 				if next.ExpiresAt == nil || !next.ExpiresAt.Equal(next.CreatedAt.Add(lifetime)) {
-					t.Errorf("round %d: the successor is %+v", round, next)
+					t.Errorf("round %d: successor = %+v", round, next)
 				}
 			}
 		}

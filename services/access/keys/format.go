@@ -9,30 +9,31 @@ import (
 	"mcpgateway/services/secrets"
 )
 
-// A key is keyPrefix, 30 random base62 characters (178 bits) and 6 base62
-// characters of the CRC-32 of all before them, so that typing errors and
-// strangers' tokens are refused without a look at any store.
+// A key consists of keyPrefix, 30 random base62 characters (178 bits) and 6
+// base62 characters with the CRC-32 of everything before them. The checksum
+// rejects typing errors and other tokens without a lookup.
 const (
 	keyPrefix   = "gwk_"
 	keyRandom   = 30
 	keyChecksum = 6
 	keyLength   = len(keyPrefix) + keyRandom + keyChecksum
-	// keyShown is how much of a key is kept for display.
+	// keyShown is the number of characters of a key stored for display.
 	keyShown = 8
 )
 
 const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
-// keyHash is the SHA-256 of a whole key: all that is stored of it.
+// keyHash is the SHA-256 of a whole key. Nothing else is stored for
+// verification.
 type keyHash [sha256.Size]byte
 
-// newKeyText returns a fresh key.
+// newKeyText returns a new random key.
 func newKeyText() secrets.Value {
 	var b strings.Builder
 	b.Grow(keyLength)
 	b.WriteString(keyPrefix)
-	// Bytes from 248 on are drawn again: 248 is the largest multiple of 62
-	// in a byte, and a remainder would favour the first characters.
+	// Bytes from 248 are drawn again: 248 is the largest multiple of 62 in a
+	// byte, and higher values would favor the first characters.
 	var one [1]byte
 	for n := 0; n < keyRandom; {
 		rand.Read(one[:])
@@ -59,7 +60,7 @@ func parseKey(text string) (hash keyHash, ok bool) {
 	return sha256.Sum256(key[:]), true
 }
 
-// checksum returns the CRC-32 of a key's text before it, in base62.
+// checksum returns the CRC-32 of body, in base62.
 func checksum(body string) (out [keyChecksum]byte) {
 	sum := crc32.ChecksumIEEE([]byte(body))
 	for i := len(out) - 1; i >= 0; i-- {

@@ -14,10 +14,9 @@ import (
 	"mcpgateway/services/notify"
 )
 
-// Index holds the usable keys of every project in memory, so that checking
-// one costs a hash and a look-up. It keeps revocations no longer than the
-// change feed takes to tell of them; on the process that revoked, that is
-// before the revocation is answered.
+// Index holds the usable keys of every project in memory, so that a check needs
+// only a hash and a map lookup. A revocation applies once the change feed
+// delivers it; in the process that revoked, it applies before Revoke returns.
 type Index struct {
 	db      *gorm.DB
 	now     func() time.Time
@@ -25,18 +24,18 @@ type Index struct {
 	current atomic.Pointer[map[string]map[keyHash]*indexedKey] // by project id
 }
 
-// principalPrefix begins the principal ids of keys.
+// principalPrefix is the prefix of the principal IDs of keys.
 const principalPrefix = "key:"
 
 type indexedKey struct {
 	id        string
-	principal string    // as access.Principal.ID returns it
-	expiresAt time.Time // zero never expires
+	principal string    // the result of access.Principal.ID
+	expiresAt time.Time // zero if it never expires
 	used      atomic.Int64
 	saved     int64 // guarded by Index.rebuild
 }
 
-// NewIndex returns an empty index; Load fills it.
+// NewIndex returns an empty index. Load must be called before use.
 func NewIndex(db *gorm.DB, now func() time.Time) *Index {
 	x := &Index{db: db, now: now}
 	x.current.Store(&map[string]map[keyHash]*indexedKey{})
@@ -46,7 +45,7 @@ func NewIndex(db *gorm.DB, now func() time.Time) *Index {
 // Load reads the keys of every project from the database.
 func (x *Index) Load(ctx context.Context) error { return x.reload(ctx, "") }
 
-// Changed reads the keys of a keys topic's project again. Other topics are ignored.
+// Changed reloads the keys of the topic's project. It ignores other topics.
 func (x *Index) Changed(ctx context.Context, topic notify.Topic) error {
 	id, ok := topic.KeysOf()
 	if !ok {
@@ -92,8 +91,8 @@ func (x *Index) reload(ctx context.Context, projectID string) error {
 	return nil
 }
 
-// Find returns the principal id of the usable key with the text in the project;
-// ok is false when there is none.
+// Find returns the principal ID of the project's usable key with the text. ok
+// is false if there is none.
 func (x *Index) Find(projectID, text string) (principal string, ok bool) {
 	hash, ok := parseKey(text)
 	if !ok {
@@ -108,9 +107,9 @@ func (x *Index) Find(projectID, text string) (principal string, ok bool) {
 	return k.principal, true
 }
 
-// SaveUse writes the moments of last use that are newer than the stored ones.
-// It is called now and then, never on the way of a request, and holds up
-// neither requests nor revocations while it writes.
+// SaveUse stores times of last use that are newer than the stored ones. It is
+// called periodically and never by a request. It doesn't hold the lock while it
+// writes, so that requests and revocations aren't blocked.
 func (x *Index) SaveUse(ctx context.Context) error {
 	type use struct {
 		key *indexedKey

@@ -24,12 +24,12 @@ func TestIndexIsEmptyUntilLoaded(t *testing.T) {
 		_, key := one.Create(t, 0)
 		two := accesstest.Join(t, dsn, c) // loads
 		if !two.Admits(t, key) {
-			t.Error("a process that starts later does not know the key")
+			t.Error("key missing in a process that starts later")
 		}
 	})
 }
 
-func TestIndexReadsAProjectAgainByItsTopic(t *testing.T) {
+func TestTopicReloadsProject(t *testing.T) {
 	accesstest.Each(t, func(t *testing.T, w *accesstest.World) {
 		id, key := w.Create(t, 0)
 		_, kept := w.Create(t, 0)
@@ -37,31 +37,31 @@ func TestIndexReadsAProjectAgainByItsTopic(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// Another process revokes: the row changes, and this one hears later.
+		// Another process revokes: the row changes before the notification.
 		if err := w.DB.Model(&models.Key{}).Where("id = ?", id).Update("revoked_at", w.Now()).Error; err != nil {
 			t.Fatal(err)
 		}
 		for _, topic := range []notify.Topic{notify.Keys("q"), notify.Toolset("p")} {
 			w.Published(t, topic)
 			if !w.Admits(t, key) {
-				t.Fatalf("the topic %s made it read project p", topic)
+				t.Fatalf("topic %s reloaded project p", topic)
 			}
 		}
 		w.Published(t, notify.Keys("p"))
 		if w.Admits(t, key) || !w.Admits(t, kept) || !w.AdmitsTo(t, "q", foreign.Reveal()) {
-			t.Error("the topic did not make it read exactly its project")
+			t.Error("topic didn't reload exactly its project")
 		}
 		if err := w.DB.Delete(&models.Project{}, "id = ?", "p").Error; err != nil {
 			t.Fatal(err)
 		}
 		w.Published(t, notify.Keys("p"))
 		if w.Admits(t, kept) || !w.AdmitsTo(t, "q", foreign.Reveal()) {
-			t.Error("the keys of a deleted project work on")
+			t.Error("keys of a deleted project are valid")
 		}
 	})
 }
 
-func TestOtherProcessHearsOfARevocation(t *testing.T) {
+func TestRevocationReachesOtherProcess(t *testing.T) {
 	modelstest.EachDSN(t, func(t *testing.T, dsn string) {
 		c := accesstest.NewClock()
 		one := accesstest.Join(t, dsn, c)
@@ -76,7 +76,7 @@ func TestOtherProcessHearsOfARevocation(t *testing.T) {
 		defer running.Wait()
 		defer cancel()
 		if !two.Admits(t, key) {
-			t.Fatal("the key is refused")
+			t.Fatal("key rejected")
 		}
 		if err := one.Keys.Revoke(t.Context(), "p", id); err != nil {
 			t.Fatal(err)
@@ -87,30 +87,30 @@ func TestOtherProcessHearsOfARevocation(t *testing.T) {
 		for two.Admits(t, key) {
 			select {
 			case <-deadline:
-				t.Fatal("the other process never heard of it")
+				t.Fatal("other process not notified")
 			case <-tick.C:
 			}
 		}
 	})
 }
 
-func TestIndexThatCannotReadKeepsWhatItKnows(t *testing.T) {
+func TestFailedLoadKeepsIndex(t *testing.T) {
 	w := accesstest.OnSQLite(t)
 	_, key := w.Create(t, 0)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := w.Index.Changed(ctx, notify.Keys("p")); err == nil {
-		t.Error("reading with an ended context succeeded")
+		t.Error("Changed() with a cancelled context succeeded")
 	}
 	if err := w.Index.Load(ctx); err == nil {
-		t.Error("loading with an ended context succeeded")
+		t.Error("Load() with a cancelled context succeeded")
 	}
 	if !w.Admits(t, key) {
-		t.Error("a failed reading emptied the index")
+		t.Error("failed load emptied the index")
 	}
 }
 
-func TestRowsWithoutAWholeHashOpenNothing(t *testing.T) {
+func TestTruncatedHashesAreIgnored(t *testing.T) {
 	w := accesstest.OnSQLite(t)
 	for _, hash := range [][]byte{{}, []byte("short"), make([]byte, 33)} {
 		row := models.Key{ID: string(hash) + "x", ProjectID: "p", Hash: hash, CreatedAt: w.Now()}
@@ -126,7 +126,7 @@ func TestRowsWithoutAWholeHashOpenNothing(t *testing.T) {
 	}
 }
 
-func TestLastUseIsSavedNowAndThen(t *testing.T) {
+func TestSaveUseStoresLastUse(t *testing.T) {
 	accesstest.Each(t, func(t *testing.T, w *accesstest.World) {
 		id, key := w.Create(t, 0)
 		unused, _ := w.Create(t, 0)
@@ -146,24 +146,24 @@ func TestLastUseIsSavedNowAndThen(t *testing.T) {
 		}
 		w.Admits(t, key)
 		if lastUsed(id) != nil {
-			t.Error("a request wrote to the database")
+			t.Error("request wrote to the database")
 		}
 		save()
 		first := w.Now()
 		if got := lastUsed(id); got == nil || !got.Equal(first) || lastUsed(unused) != nil {
 			t.Fatalf("saved %v, want %v", got, first)
 		}
-		// Another process saw a later use; an older one does not replace it.
+		// An older use doesn't replace a later one of another process.
 		later := first.Add(time.Hour)
 		if err := w.DB.Model(&models.Key{}).Where("id = ?", id).Update("last_used_at", later).Error; err != nil {
 			t.Fatal(err)
 		}
 		w.Advance(time.Minute)
 		w.Admits(t, key)
-		w.Published(t, notify.Keys("p")) // a reload in between forgets no use
+		w.Published(t, notify.Keys("p")) // a reload keeps uses
 		save()
 		if got := lastUsed(id); !got.Equal(later) {
-			t.Errorf("an older use replaced a newer: %v", got)
+			t.Errorf("older use replaced a newer one: %v", got)
 		}
 		w.Advance(2 * time.Hour)
 		w.Admits(t, key)
@@ -175,7 +175,7 @@ func TestLastUseIsSavedNowAndThen(t *testing.T) {
 	})
 }
 
-func TestUnchangedUseIsNotWrittenAgain(t *testing.T) {
+func TestUnchangedUseIsNotRewritten(t *testing.T) {
 	accesstest.Each(t, func(t *testing.T, w *accesstest.World) {
 		id, key := w.Create(t, 0)
 		w.Admits(t, key)
@@ -189,25 +189,25 @@ func TestUnchangedUseIsNotWrittenAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		if row, err := w.Keys.Get(t.Context(), id); err != nil || row.LastUsedAt != nil {
-			t.Errorf("a use that was saved before was written again: %v, %v", row.LastUsedAt, err)
+			t.Errorf("saved use was written again: %v, %v", row.LastUsedAt, err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		w.Advance(time.Minute)
 		w.Admits(t, key)
 		if err := w.Index.SaveUse(ctx); err == nil {
-			t.Error("saving with an ended context succeeded")
+			t.Error("SaveUse() with a cancelled context succeeded")
 		}
 		if err := w.Index.SaveUse(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if row, err := w.Keys.Get(t.Context(), id); err != nil || row.LastUsedAt == nil {
-			t.Errorf("a use whose saving failed was forgotten: %v", err)
+			t.Errorf("use lost after a failed write: %v", err)
 		}
 	})
 }
 
-func TestKeysAreCheckedWhileTheyChange(t *testing.T) {
+func TestKeyChecksDuringChanges(t *testing.T) {
 	accesstest.Each(t, func(t *testing.T, w *accesstest.World) {
 		_, steady := w.Create(t, 0)
 		ctx, cancel := context.WithCancel(context.Background())
@@ -216,7 +216,7 @@ func TestKeysAreCheckedWhileTheyChange(t *testing.T) {
 			checking.Go(func() {
 				for ctx.Err() == nil {
 					if _, err := w.Auth.Authenticate(ctx, accesstest.Project("p", models.AuthAPIKey), "Bearer "+steady); err != nil {
-						t.Error("a key that nobody touched was refused")
+						t.Error("unchanged key rejected")
 						return
 					}
 				}
@@ -226,7 +226,7 @@ func TestKeysAreCheckedWhileTheyChange(t *testing.T) {
 			id, key := w.Create(t, 0)
 			id, next := w.Rotate(t, id, 0)
 			if w.Admits(t, key) || !w.Admits(t, next) {
-				t.Error("the rotation is not seen")
+				t.Error("rotation not effective")
 			}
 			if err := w.Keys.Revoke(t.Context(), "p", id); err != nil {
 				t.Error(err)

@@ -1,5 +1,6 @@
-// Package keys holds the API keys of projects: their format, their rows, and the
-// index in memory that checks them. It also checks the administration token.
+// Package keys manages the API keys of projects: their format, their rows, and
+// the in-memory index that verifies them. It also verifies the administration
+// token.
 package keys
 
 import (
@@ -19,19 +20,19 @@ import (
 	"mcpgateway/services/secrets"
 )
 
-// Bounds of a key's attributes.
+// Limits of keys and their attributes.
 const (
 	MaxName  = 100 // characters
 	MaxGrace = 30 * 24 * time.Hour
 	Max      = 1000 // usable keys per project
 )
 
-// Publisher tells this process and others of committed changes.
+// Publisher notifies this process and others of committed changes.
 type Publisher interface {
 	Published(ctx context.Context, topics ...notify.Topic) error
 }
 
-// Auditor records a change or a security event, in the writer's transaction.
+// Auditor records a change or a security event in the writer's transaction.
 type Auditor interface {
 	Record(tx *gorm.DB, e activity.Entry) error
 }
@@ -45,25 +46,25 @@ type Store struct {
 	now   func() time.Time
 }
 
-// New returns the keys of the database; changes are recorded in audit and
-// announced on feed.
+// New returns the Store of the database. Changes are recorded in audit and
+// published on feed.
 func New(db *gorm.DB, audit Auditor, feed Publisher, now func() time.Time) *Store {
 	return &Store{db: db, audit: audit, feed: feed, now: now}
 }
 
-// Create stores a new key of the project and returns its record and its text,
-// which is not stored and cannot be had again. lifetime 0 never expires; it is
-// kept to the millisecond. It records key.created. It returns
-// VALIDATION_FAILED for an unusable name or lifetime and CONFLICT when the
+// Create stores a new key of the project and records key.created. It returns
+// the row and the key's text, which isn't stored and can't be read again. A
+// lifetime of 0 never expires; others are rounded to the millisecond. It
+// returns VALIDATION_FAILED for an invalid name or lifetime and CONFLICT if the
 // project has too many keys.
 func (k *Store) Create(ctx context.Context, projectID, name string, lifetime time.Duration) (models.Key, secrets.Value, error) {
 	name = strings.TrimSpace(name)
 	fields := map[string]string{}
 	if utf8.RuneCountInString(name) > MaxName || strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-		fields["name"] = "use at most 100 printable characters"
+		fields["name"] = "Use at most 100 printable characters."
 	}
 	if lifetime < 0 {
-		fields["expires"] = "use a duration from now on, or none"
+		fields["expires"] = "Use a positive duration, or none."
 	}
 	if len(fields) > 0 {
 		return models.Key{}, secrets.Value{}, fault.Validation(fields)
@@ -83,7 +84,7 @@ func (k *Store) Create(ctx context.Context, projectID, name string, lifetime tim
 	return row, text, nil
 }
 
-// List returns every key of the project, the newest first.
+// List returns every key of the project, newest first.
 func (k *Store) List(ctx context.Context, projectID string) ([]models.Key, error) {
 	var rows []models.Key
 	err := k.db.WithContext(ctx).Order("created_at DESC, id DESC").Find(&rows, "project_id = ?", projectID).Error
@@ -93,7 +94,7 @@ func (k *Store) List(ctx context.Context, projectID string) ([]models.Key, error
 	return rows, nil
 }
 
-// Get returns the key with the id, or NOT_FOUND.
+// Get returns the key with the ID, or NOT_FOUND.
 func (k *Store) Get(ctx context.Context, id string) (models.Key, error) {
 	var row models.Key
 	err := k.db.WithContext(ctx).First(&row, "id = ?", id).Error
@@ -106,16 +107,15 @@ func (k *Store) Get(ctx context.Context, id string) (models.Key, error) {
 	return row, nil
 }
 
-// Rotate creates the successor of a key and lets the old one work for grace
-// longer (0 ends it at once, and no grace outlasts the key's own end). The
-// successor lives as long after its creation as the old key was given at its
-// own, however often that was rotated. It records key.rotated for the old key,
-// with the successor's id. It returns NOT_FOUND for an unknown key, CONFLICT
-// for one that has ended, and CONFLICT when a grace would leave the project
-// with too many usable keys.
+// Rotate creates the successor of a key and records key.rotated for the old
+// key, with the successor's ID. The old key stays valid for grace; 0 revokes it
+// immediately, and its own expiry is never extended. The successor gets the
+// lifetime of the old key, regardless of the number of rotations. It returns
+// NOT_FOUND for an unknown key, and CONFLICT for an expired one or if a grace
+// would leave the project with too many usable keys.
 func (k *Store) Rotate(ctx context.Context, projectID, id string, grace time.Duration) (models.Key, secrets.Value, error) {
 	if grace < 0 || grace > MaxGrace {
-		return models.Key{}, secrets.Value{}, fault.Validation(map[string]string{"grace": "use 0 to 720h"})
+		return models.Key{}, secrets.Value{}, fault.Validation(map[string]string{"grace": "Use 0 to 720h."})
 	}
 	var row models.Key
 	var text secrets.Value
@@ -126,7 +126,7 @@ func (k *Store) Rotate(ctx context.Context, projectID, id string, grace time.Dur
 		}
 		now := k.now()
 		if old.RevokedAt != nil || old.ExpiresAt != nil && !now.Before(*old.ExpiresAt) {
-			return nil, fault.Conflict("the key %s has ended: create a new one", id)
+			return nil, fault.Conflict("Key %s has expired. Create a new one.", id)
 		}
 		row, text = k.newRow(projectID, old.Name, time.Duration(old.LifetimeMS)*time.Millisecond)
 		end := map[string]any{"revoked_at": now}
@@ -151,8 +151,8 @@ func (k *Store) Rotate(ctx context.Context, projectID, id string, grace time.Dur
 	return row, text, nil
 }
 
-// Revoke ends a key at once and records key.revoked; a key that is already
-// revoked stays so. It returns NOT_FOUND for an unknown key.
+// Revoke revokes a key immediately and records key.revoked. It does nothing for
+// a revoked key. It returns NOT_FOUND for an unknown key.
 func (k *Store) Revoke(ctx context.Context, projectID, id string) error {
 	return models.Essential(k.db, func() error {
 		return k.change(ctx, projectID, func(tx *gorm.DB) (*activity.Entry, error) {
@@ -165,8 +165,8 @@ func (k *Store) Revoke(ctx context.Context, projectID, id string) error {
 	})
 }
 
-// entryOf returns what the audit log says of a key: its name, or its first
-// characters when it has none.
+// entryOf returns the audit entry of a key, with its name, or its first
+// characters if it has none.
 func entryOf(action string, row models.Key, detail map[string]string) *activity.Entry {
 	name := row.Name
 	if name == "" {
@@ -184,7 +184,7 @@ func (k *Store) get(tx *gorm.DB, projectID, id string) (models.Key, error) {
 	return row, err
 }
 
-// room returns CONFLICT when the project may not have another usable key.
+// room returns CONFLICT if the project has the maximum number of usable keys.
 func (k *Store) room(tx *gorm.DB, projectID string) error {
 	var usable int64
 	err := tx.Model(&models.Key{}).
@@ -193,7 +193,7 @@ func (k *Store) room(tx *gorm.DB, projectID string) error {
 		return err
 	}
 	if usable >= Max {
-		return fault.Conflict("the project already has %d usable keys: revoke some first", usable)
+		return fault.Conflict("The project has %d usable keys, the maximum. Revoke some first.", usable)
 	}
 	return nil
 }
@@ -206,7 +206,7 @@ func (k *Store) newRow(projectID, name string, lifetime time.Duration) (models.K
 		Hash: hash[:], Prefix: text.Reveal()[:keyShown], CreatedAt: k.now(),
 	}
 	if lifetime > 0 {
-		// At least the millisecond that tells it from a key without end.
+		// At least 1 ms: 0 means no expiry.
 		row.LifetimeMS = max(lifetime.Round(time.Millisecond).Milliseconds(), 1)
 		expires := row.CreatedAt.Add(time.Duration(row.LifetimeMS) * time.Millisecond)
 		row.ExpiresAt = &expires
@@ -214,11 +214,11 @@ func (k *Store) newRow(projectID, name string, lifetime time.Duration) (models.K
 	return row, text
 }
 
-// change runs write in a transaction that also records the entry that it
-// returns, if any, and raises the project's keys topic, and announces it once
-// committed: when change returns, this process already judges by the new
-// state. The changes of one project wait for each other, so that two rotations
-// never both succeed an old key. It returns NOT_FOUND for an unknown project.
+// change runs write in a transaction that locks the project, so that two
+// concurrent rotations never both replace an old key. It records the returned
+// entry, if any, and raises the project's keys topic. After the commit it
+// publishes the topic, so that the index of this process is current when change
+// returns. It returns NOT_FOUND for an unknown project.
 func (k *Store) change(ctx context.Context, projectID string, write func(*gorm.DB) (*activity.Entry, error)) error {
 	topic := notify.Keys(projectID)
 	err := k.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {

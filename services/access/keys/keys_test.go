@@ -26,20 +26,20 @@ func TestCreatedKeyIsStoredAsHashOnly(t *testing.T) {
 		}
 		key := text.Reveal()
 		if row.Name != "laptopé" || row.Prefix != key[:8] || !row.CreatedAt.Equal(w.Now()) || !row.ExpiresAt.Equal(w.Now().Add(time.Hour)) {
-			t.Errorf("created %+v", row)
+			t.Errorf("Create() = %+v", row)
 		}
 		if string(row.Hash) != string(accesstest.SHA256(key)) {
-			t.Error("the hash is not the SHA-256 of the whole key")
+			t.Error("hash isn't the SHA-256 of the whole key")
 		}
 		if shown := fmt.Sprintf("%+v %v %#v", row, text, text); strings.Contains(shown, key) {
-			t.Errorf("the key prints: %s", shown)
+			t.Errorf("key is printed: %s", shown)
 		}
 		stored, err := w.Keys.Get(t.Context(), row.ID)
 		if err != nil || stored.Prefix != key[:8] || !stored.ExpiresAt.Equal(*row.ExpiresAt) || stored.RevokedAt != nil || stored.LastUsedAt != nil {
-			t.Errorf("stored %+v, %v", stored, err)
+			t.Errorf("stored key = %+v, %v", stored, err)
 		}
 		if !w.Admits(t, key) || w.AdmitsTo(t, "q", key) {
-			t.Error("the key does not open its own project alone")
+			t.Error("key isn't valid for exactly its project")
 		}
 	})
 }
@@ -50,7 +50,7 @@ func TestKeysAreListedNewestFirst(t *testing.T) {
 		for i := range 3 {
 			id, _ := w.Create(t, 0)
 			ids = append([]string{id}, ids...)
-			if i > 0 { // the last two are of one moment
+			if i > 0 { // the last two have the same time
 				w.Advance(0)
 				continue
 			}
@@ -62,16 +62,16 @@ func TestKeysAreListedNewestFirst(t *testing.T) {
 		}
 		for i, row := range rows {
 			if row.ID != ids[i] {
-				t.Errorf("key %d is %s, want %s", i, row.ID, ids[i])
+				t.Errorf("key %d = %s, want %s", i, row.ID, ids[i])
 			}
 		}
 		if rows, err := w.Keys.List(t.Context(), "q"); err != nil || len(rows) != 0 {
-			t.Errorf("the other project has %d keys, %v", len(rows), err)
+			t.Errorf("other project has %d keys, %v", len(rows), err)
 		}
 	})
 }
 
-func TestKeyAttributesAreBounded(t *testing.T) {
+func TestKeyAttributeLimits(t *testing.T) {
 	w := accesstest.OnSQLite(t)
 	for _, tc := range []struct {
 		name, given string
@@ -86,14 +86,14 @@ func TestKeyAttributesAreBounded(t *testing.T) {
 		{"newline", "a\nb", 0, "name"},
 		{"delete", "a\x7fb", 0, "name"},
 		{"null", "a\x00b", 0, "name"},
-		{"a lifetime of a moment", "x", time.Millisecond, ""},
-		{"a negative lifetime", "x", -1, "expires"},
+		{"minimum lifetime", "x", time.Millisecond, ""},
+		{"negative lifetime", "x", -1, "expires"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			_, text, err := w.Keys.Create(t.Context(), "p", tc.given, tc.lifetime)
 			if tc.field == "" {
 				if err != nil || !w.Admits(t, text.Reveal()) {
-					t.Errorf("refused: %v", err)
+					t.Errorf("error %v", err)
 				}
 				return
 			}
@@ -107,7 +107,7 @@ func TestKeyAttributesAreBounded(t *testing.T) {
 	accesstest.Want(t, err, fault.CodeNotFound)
 }
 
-func TestKeyEndsWithItsLifetime(t *testing.T) {
+func TestKeyExpiry(t *testing.T) {
 	accesstest.Each(t, func(t *testing.T, w *accesstest.World) {
 		const lifetime = time.Hour
 		born := w.Now()
@@ -119,31 +119,31 @@ func TestKeyEndsWithItsLifetime(t *testing.T) {
 		}{{0, true}, {lifetime - time.Millisecond, true}, {lifetime, false}, {lifetime + time.Millisecond, false}} {
 			w.Set(born.Add(tc.age))
 			if got := w.Admits(t, key); got != tc.valid {
-				t.Errorf("after %s: valid is %v", tc.age, got)
+				t.Errorf("after %s: valid = %v", tc.age, got)
 			}
 		}
 		w.Advance(100 * 365 * 24 * time.Hour)
 		if !w.Admits(t, forever) {
-			t.Error("a key without an end ended")
+			t.Error("key without expiry expired")
 		}
 	})
 }
 
 func TestKeyRotate(t *testing.T) {
 	accesstest.Each(t, func(t *testing.T, w *accesstest.World) {
-		t.Run("without grace the old key ends at once", func(t *testing.T) {
+		t.Run("without grace", func(t *testing.T) {
 			id, old := w.Create(t, 0)
 			next, key := w.Rotate(t, id, 0)
 			if w.Admits(t, old) || !w.Admits(t, key) || next == id || key == old {
-				t.Error("the old key works on, or the new one does not")
+				t.Error("old key valid or new key invalid")
 			}
 			row, err := w.Keys.Get(t.Context(), id)
 			if err != nil || row.RevokedAt == nil || !row.RevokedAt.Equal(w.Now()) {
-				t.Errorf("the old key is stored as %+v, %v", row, err)
+				t.Errorf("old key = %+v, %v", row, err)
 			}
 		})
 		for _, grace := range []time.Duration{time.Millisecond, time.Hour, keys.MaxGrace} {
-			t.Run("both work during a grace of "+grace.String(), func(t *testing.T) {
+			t.Run("grace of "+grace.String(), func(t *testing.T) {
 				id, old := w.Create(t, 0)
 				start := w.Now()
 				_, key := w.Rotate(t, id, grace)
@@ -153,23 +153,23 @@ func TestKeyRotate(t *testing.T) {
 				}{{0, true}, {grace - time.Millisecond, true}, {grace, false}, {grace + time.Millisecond, false}} {
 					w.Set(start.Add(tc.after))
 					if got := w.Admits(t, old); got != tc.valid {
-						t.Errorf("the old key %s after the rotation: valid is %v", tc.after, got)
+						t.Errorf("old key %s after the rotation: valid = %v", tc.after, got)
 					}
 					if !w.Admits(t, key) {
-						t.Errorf("the new key is refused %s after the rotation", tc.after)
+						t.Errorf("new key rejected %s after the rotation", tc.after)
 					}
 				}
 			})
 		}
-		t.Run("a grace does not outlast the key's own end", func(t *testing.T) {
+		t.Run("grace beyond expiry", func(t *testing.T) {
 			id, old := w.Create(t, time.Minute)
 			w.Rotate(t, id, time.Hour)
 			w.Advance(time.Minute)
 			if w.Admits(t, old) {
-				t.Error("the old key outlived itself")
+				t.Error("old key valid after its expiry")
 			}
 		})
-		t.Run("the successor lives as long as the old key was given", func(t *testing.T) {
+		t.Run("successor lifetime", func(t *testing.T) {
 			row, _, err := w.Keys.Create(t.Context(), "p", "named", time.Hour)
 			if err != nil {
 				t.Fatal(err)
@@ -177,10 +177,10 @@ func TestKeyRotate(t *testing.T) {
 			w.Advance(59 * time.Minute)
 			next, _, err := w.Keys.Rotate(t.Context(), "p", row.ID, 0)
 			if err != nil || next.Name != "named" || !next.ExpiresAt.Equal(w.Now().Add(time.Hour)) {
-				t.Errorf("the successor is %+v, %v", next, err)
+				t.Errorf("successor = %+v, %v", next, err)
 			}
 		})
-		t.Run("bounds of the grace", func(t *testing.T) {
+		t.Run("grace limits", func(t *testing.T) {
 			id, old := w.Create(t, 0)
 			for _, grace := range []time.Duration{-1, keys.MaxGrace + 1} {
 				_, _, err := w.Keys.Rotate(t.Context(), "p", id, grace)
@@ -189,10 +189,10 @@ func TestKeyRotate(t *testing.T) {
 				}
 			}
 			if !w.Admits(t, old) {
-				t.Error("a refused rotation ended the key")
+				t.Error("rejected rotation revoked the key")
 			}
 		})
-		t.Run("what cannot be rotated", func(t *testing.T) {
+		t.Run("invalid keys", func(t *testing.T) {
 			ended, _ := w.Create(t, time.Minute)
 			w.Advance(time.Minute)
 			revoked, _ := w.Create(t, 0)
@@ -210,16 +210,16 @@ func TestKeyRotate(t *testing.T) {
 				_, text, err := w.Keys.Rotate(t.Context(), tc.project, tc.id, time.Hour)
 				accesstest.Want(t, err, tc.code)
 				if !text.IsZero() {
-					t.Error("a refused rotation gave a key")
+					t.Error("rejected rotation returned a key")
 				}
 			}
 		})
 	})
 }
 
-func TestKeyHasOneSuccessorOnly(t *testing.T) {
+func TestKeyHasOneSuccessor(t *testing.T) {
 	accesstest.Each(t, func(t *testing.T, w *accesstest.World) {
-		for range 5 { // the first rounds also open the connections
+		for range 5 { // the first rounds also open connections
 			id, old := w.Create(t, 0)
 			var rotating sync.WaitGroup
 			keys, errs := make([]secrets.Value, 8), make([]error, 8)
@@ -236,31 +236,31 @@ func TestKeyHasOneSuccessorOnly(t *testing.T) {
 				accesstest.Want(t, err, fault.CodeConflict)
 			}
 			if admitted != 1 || w.Admits(t, old) {
-				t.Errorf("%d of the racing rotations gave a key, want 1", admitted)
+				t.Errorf("%d concurrent rotations succeeded, want 1", admitted)
 			}
 		}
 	})
 }
 
-func TestRevokedKeyIsRefusedAtOnce(t *testing.T) {
+func TestRevokedKeyIsRejectedImmediately(t *testing.T) {
 	accesstest.Each(t, func(t *testing.T, w *accesstest.World) {
 		id, key := w.Create(t, 0)
 		_, other := w.Create(t, 0)
 		if !w.Admits(t, key) {
-			t.Fatal("the key is refused")
+			t.Fatal("key rejected")
 		}
 		accesstest.Want(t, w.Keys.Revoke(t.Context(), "q", id), fault.CodeNotFound)
 		accesstest.Want(t, w.Keys.Revoke(t.Context(), "p", "unknown"), fault.CodeNotFound)
 		if !w.Admits(t, key) {
-			t.Fatal("a refused revocation ended the key")
+			t.Fatal("rejected revocation revoked the key")
 		}
 		if err := w.Keys.Revoke(t.Context(), "p", id); err != nil || w.Admits(t, key) || !w.Admits(t, other) {
-			t.Fatalf("after the revocation: %v", err)
+			t.Fatalf("after revocation: %v", err)
 		}
 		when := w.Now()
 		w.Advance(time.Hour)
 		if err := w.Keys.Revoke(t.Context(), "p", id); err != nil {
-			t.Errorf("a second revocation: %v", err)
+			t.Errorf("second revocation: %v", err)
 		}
 		if row, err := w.Keys.Get(t.Context(), id); err != nil || !row.RevokedAt.Equal(when) {
 			t.Errorf("revoked at %v, want %v; %v", row.RevokedAt, when, err)
@@ -270,9 +270,9 @@ func TestRevokedKeyIsRefusedAtOnce(t *testing.T) {
 	})
 }
 
-func TestUsableKeysAreBounded(t *testing.T) {
+func TestUsableKeyLimit(t *testing.T) {
 	accesstest.Each(t, func(t *testing.T, w *accesstest.World) {
-		// Ended keys do not count, so twice the bound may be stored.
+		// Expired keys don't count, so twice the maximum may be stored.
 		rows := make([]models.Key, 0, 2*keys.Max)
 		ended := w.Now().Add(-time.Second)
 		for i := range keys.Max - 2 {
@@ -291,12 +291,12 @@ func TestUsableKeysAreBounded(t *testing.T) {
 		_, _, err = w.Keys.Rotate(t.Context(), "p", last, time.Hour)
 		accesstest.Want(t, err, fault.CodeConflict)
 		if !w.Admits(t, text) {
-			t.Error("a refused rotation ended the key")
+			t.Error("rejected rotation revoked the key")
 		}
 		if _, _, err := w.Keys.Create(t.Context(), "q", "", 0); err != nil {
-			t.Errorf("another project is bounded too: %v", err)
+			t.Errorf("other project: %v", err)
 		}
-		last, _ = w.Rotate(t, last, 0) // the number stays
+		last, _ = w.Rotate(t, last, 0) // same number of keys
 		if err := w.Keys.Revoke(t.Context(), "p", last); err != nil {
 			t.Fatal(err)
 		}
@@ -304,7 +304,7 @@ func TestUsableKeysAreBounded(t *testing.T) {
 	})
 }
 
-func TestRacingCreationsKeepTheBound(t *testing.T) {
+func TestConcurrentCreationsKeepLimit(t *testing.T) {
 	accesstest.Each(t, func(t *testing.T, w *accesstest.World) {
 		rows := make([]models.Key, 0, keys.Max)
 		for i := range keys.Max - 1 {
@@ -313,7 +313,7 @@ func TestRacingCreationsKeepTheBound(t *testing.T) {
 		if err := w.DB.CreateInBatches(rows, 500).Error; err != nil {
 			t.Fatal(err)
 		}
-		for range 5 { // the first rounds also open the connections
+		for range 5 { // the first rounds also open connections
 			rows, errs := make([]models.Key, 6), make([]error, 6)
 			var creating sync.WaitGroup
 			for i := range errs {
@@ -332,20 +332,20 @@ func TestRacingCreationsKeepTheBound(t *testing.T) {
 				}
 			}
 			if created != 1 {
-				t.Errorf("%d keys were created in the room for 1", created)
+				t.Errorf("%d keys created, want 1", created)
 			}
 		}
 	})
 }
 
-// broken is a feed that cannot tell anybody.
+// broken is a feed whose notifications fail.
 type broken struct{}
 
 var errBroken = errors.New("nobody hears")
 
 func (broken) Published(context.Context, ...notify.Topic) error { return errBroken }
 
-func TestUnheardChangeIsAnError(t *testing.T) {
+func TestFailedNotificationIsError(t *testing.T) {
 	w := accesstest.OnSQLite(t)
 	keys := keys.New(w.DB, activity.NewAudit(w.DB, w.Now), broken{}, w.Now)
 	if _, _, err := keys.Create(t.Context(), "p", "", 0); !errors.Is(err, errBroken) {
@@ -353,9 +353,9 @@ func TestUnheardChangeIsAnError(t *testing.T) {
 	}
 	id, key := w.Create(t, 0)
 	if err := keys.Revoke(t.Context(), "p", id); !errors.Is(err, errBroken) {
-		t.Errorf("a revocation that this process has not heard of was answered with %v", err)
+		t.Errorf("Revoke() with a failing feed = %v", err)
 	}
 	if !w.Admits(t, key) {
-		t.Error("the index heard of it all the same, so this test proves nothing")
+		t.Error("index was notified despite the failing feed")
 	}
 }

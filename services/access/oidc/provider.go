@@ -1,10 +1,12 @@
-// Package oidc proves people by an OpenID Connect provider.
+// Package oidc authenticates users with an OpenID Connect provider.
 package oidc
 
 import (
+	"cmp"
 	"context"
 	"crypto/subtle"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -21,20 +23,20 @@ import (
 	"mcpgateway/services/secrets"
 )
 
-// Limits of conversations with the provider.
+// Limits of requests to the provider.
 const (
-	MaxAnswer = 1 << 20 // bytes of a document or token answer
+	MaxAnswer = 1 << 20 // bytes of a response
 
 	callTimeout  = 10 * time.Second
-	discoveryAge = time.Hour       // then the discovery document is read again
-	retryAfter   = 5 * time.Second // at least, between attempts to read it
+	discoveryAge = time.Hour       // cache lifetime of the discovery document
+	retryAfter   = 5 * time.Second // minimum time between attempts to read it
 )
 
-// maxAge asks every provider for the moment of authentication: with it the ID
-// token must say it (OpenID Connect Core 1.0, section 2).
+// maxAge is the max_age parameter in seconds. Providers that receive it must
+// send auth_time in the ID token (OpenID Connect Core 1.0, section 2).
 const maxAge = "86400"
 
-// Options name the provider and how it knows us.
+// Options identify the provider and the client.
 type Options struct {
 	Issuer       string
 	ClientID     string
@@ -42,29 +44,29 @@ type Options struct {
 	RedirectURL  string
 }
 
-// Provider is an OpenID Connect provider. It is asked for its configuration
-// when it is first needed, so that it may be down when the gateway starts. It
-// is safe for concurrent use.
+// Provider is an OpenID Connect provider. Its configuration is read on first
+// use, so that the provider can be down when the gateway starts. It is safe for
+// concurrent use.
 type Provider struct {
 	options Options
 	client  *http.Client
 	now     func() time.Time
 
-	turn chan struct{} // holds a token while somebody reads the configuration
-	mu   sync.Mutex    // guards what follows
+	turn chan struct{} // semaphore for reading the configuration
+	mu   sync.Mutex    // guards the fields below
 	last *discovered
-	next time.Time // not before then is it read again
-	why  error     // of the last attempt
+	next time.Time // earliest time of the next read
+	why  error     // error of the last attempt
 }
 
 // discovered is the provider's configuration.
 type discovered struct {
 	*oidc.Provider
-	sendsIssuer bool // it says that its answers carry iss (RFC 9207)
+	sendsIssuer bool // responses must have iss (RFC 9207)
 }
 
-// NewProvider returns the provider of the options. Calls go through client,
-// which must come from services/egress.
+// NewProvider returns the provider. It sends requests with client, which must
+// come from services/egress.
 func NewProvider(o Options, client *http.Client, now func() time.Time) *Provider {
 	bounded := *client
 	bounded.Timeout = callTimeout
@@ -72,8 +74,8 @@ func NewProvider(o Options, client *http.Client, now func() time.Time) *Provider
 	return &Provider{options: o, client: &bounded, now: now, turn: make(chan struct{}, 1)}
 }
 
-// AuthorizeURL returns where to send the browser for the challenge. It returns
-// UNAVAILABLE while the provider's configuration cannot be read.
+// AuthorizeURL returns the URL to redirect the browser to. It returns
+// UNAVAILABLE while the provider's configuration can't be read.
 func (p *Provider) AuthorizeURL(ctx context.Context, q access.Challenge) (string, error) {
 	d, err := p.discover(ctx)
 	if err != nil {
@@ -88,19 +90,19 @@ func (p *Provider) AuthorizeURL(ctx context.Context, q access.Challenge) (string
 	return p.config(d).AuthCodeURL(q.State, options...), nil
 }
 
-// Identify redeems the code and returns the identity that the ID token proves:
-// signed by the provider's keys, of exactly its issuer, for exactly us, in
-// time, and with the challenge's nonce. It returns UNAUTHORIZED when anything
-// is wrong, which it tells the log, and UNAVAILABLE when the provider cannot
-// be asked.
+// Identify redeems the code and returns the identity from the ID token. The
+// token must be signed by the provider's keys, have its exact issuer, this
+// client as audience, valid times and the challenge's nonce. Otherwise it
+// returns UNAUTHORIZED with the reason as cause. It returns UNAVAILABLE if the
+// provider can't be reached.
 func (p *Provider) Identify(ctx context.Context, code, issuer string, q access.Challenge) (access.Identity, error) {
 	d, err := p.discover(ctx)
 	if err != nil {
 		return access.Identity{}, err
 	}
-	// Before the code goes anywhere: the answer must be this provider's.
+	// Check the issuer before the code is sent.
 	if issuer != p.options.Issuer && (issuer != "" || d.sendsIssuer) {
-		return access.Identity{}, unproved(errors.New("the answer came from another issuer"))
+		return access.Identity{}, unproved(errors.New("response from another issuer"))
 	}
 	ctx = oidc.ClientContext(ctx, p.client)
 	tokens, err := p.config(d).Exchange(ctx, code, oauth2.VerifierOption(q.Verifier))
@@ -109,7 +111,7 @@ func (p *Provider) Identify(ctx context.Context, code, issuer string, q access.C
 	}
 	raw, ok := tokens.Extra("id_token").(string)
 	if !ok {
-		return access.Identity{}, unproved(errors.New("the provider sent no ID token"))
+		return access.Identity{}, unproved(errors.New("no ID token in response"))
 	}
 	token, err := d.VerifierContext(ctx, &oidc.Config{ClientID: p.options.ClientID, Now: p.now}).Verify(ctx, raw)
 	if err != nil {
@@ -118,19 +120,19 @@ func (p *Provider) Identify(ctx context.Context, code, issuer string, q access.C
 	return p.identity(ctx, d, tokens, token, q)
 }
 
-// claims are those of an ID token or of the user info endpoint.
+// claims are the claims of an ID token or of the user info endpoint.
 type claims struct {
-	Email         string    `json:"email"`
-	EmailVerified claimBool `json:"email_verified"`
-	Name          string    `json:"name"`
-	Party         string    `json:"azp"`
-	AuthTime      int64     `json:"auth_time"`
+	Email         string     `json:"email"`
+	EmailVerified *claimBool `json:"email_verified"` // nil if absent
+	Name          string     `json:"name"`
+	Party         string     `json:"azp"`
+	AuthTime      int64      `json:"auth_time"`
 }
 
 // claimBool is true only for true and "true", which some providers send.
 type claimBool bool
 
-// UnmarshalJSON reads the claim; anything unexpected is false.
+// UnmarshalJSON parses the claim. Unexpected values are false.
 func (b *claimBool) UnmarshalJSON(text []byte) error {
 	*b = string(text) == "true" || string(text) == `"true"`
 	return nil
@@ -138,37 +140,54 @@ func (b *claimBool) UnmarshalJSON(text []byte) error {
 
 func (p *Provider) identity(ctx context.Context, d *discovered, tokens *oauth2.Token, token *oidc.IDToken, q access.Challenge) (access.Identity, error) {
 	if subtle.ConstantTimeCompare([]byte(token.Nonce), []byte(q.Nonce)) != 1 {
-		return access.Identity{}, unproved(errors.New("the ID token has another nonce"))
+		return access.Identity{}, unproved(errors.New("ID token has another nonce"))
 	}
 	var c claims
 	if err := token.Claims(&c); err != nil {
 		return access.Identity{}, unproved(err)
 	}
 	if c.Party != "" && c.Party != p.options.ClientID || c.Party == "" && len(token.Audience) > 1 {
-		return access.Identity{}, unproved(errors.New("the ID token was issued to another client"))
+		return access.Identity{}, unproved(errors.New("ID token was issued to another client"))
 	}
-	if c.Email == "" && d.UserInfoEndpoint() != "" {
-		info, err := d.UserInfo(ctx, oauth2.StaticTokenSource(tokens))
-		if err != nil {
-			return access.Identity{}, unavailable(err)
-		}
-		if info.Subject != token.Subject {
-			return access.Identity{}, unproved(errors.New("the user info is about another person"))
-		}
-		var more claims
-		if err := info.Claims(&more); err != nil {
-			return access.Identity{}, unproved(err)
-		}
-		c.Email, c.EmailVerified = more.Email, more.EmailVerified
-		if c.Name == "" {
-			c.Name = more.Name
+	if (c.Email == "" || c.EmailVerified == nil) && d.UserInfoEndpoint() != "" {
+		if err := addUserInfo(ctx, d, tokens, token.Subject, &c); err != nil {
+			return access.Identity{}, err
 		}
 	}
-	identity := access.Identity{Issuer: token.Issuer, Subject: token.Subject, Email: c.Email, EmailVerified: bool(c.EmailVerified), Name: c.Name}
+	identity := access.Identity{
+		Issuer: token.Issuer, Subject: token.Subject, Email: c.Email, EmailVerified: c.EmailVerified != nil && bool(*c.EmailVerified), Name: c.Name,
+	}
 	if c.AuthTime > 0 {
 		identity.AuthenticatedAt = time.Unix(c.AuthTime, 0).UTC()
 	}
 	return identity, nil
+}
+
+// addUserInfo adds the claims that the ID token lacks from the user info
+// endpoint (OpenID Connect Core 1.0, section 5.3), which must return the same
+// subject. Its email_verified applies only to its own email address: an ID
+// token with a different address stays unverified.
+func addUserInfo(ctx context.Context, d *discovered, tokens *oauth2.Token, subject string, c *claims) error {
+	info, err := d.UserInfo(ctx, oauth2.StaticTokenSource(tokens))
+	if err != nil {
+		var network *url.Error
+		if !errors.As(err, &network) {
+			err = errors.New(clip(err.Error())) // it contains the response body
+		}
+		return unavailable(fmt.Errorf("read user info: %w", err))
+	}
+	if info.Subject != subject {
+		return unproved(errors.New("user info has a different subject"))
+	}
+	var more claims
+	if err := info.Claims(&more); err != nil {
+		return unproved(err)
+	}
+	if c.Email == "" || strings.EqualFold(c.Email, more.Email) {
+		c.Email, c.EmailVerified = cmp.Or(c.Email, more.Email), more.EmailVerified
+	}
+	c.Name = cmp.Or(c.Name, more.Name)
+	return nil
 }
 
 func (p *Provider) config(d *discovered) *oauth2.Config {
@@ -178,8 +197,8 @@ func (p *Provider) config(d *discovered) *oauth2.Config {
 	}
 }
 
-// discover returns the provider's configuration, read at most every
-// discoveryAge. A failure to read it again keeps the old one.
+// discover returns the provider's configuration and refreshes it after
+// discoveryAge. If that fails, it returns the old one.
 func (p *Provider) discover(ctx context.Context) (*discovered, error) {
 	if o := p.known(); o != nil {
 		return o.config, o.err
@@ -191,7 +210,7 @@ func (p *Provider) discover(ctx context.Context) (*discovered, error) {
 		return nil, ctx.Err()
 	}
 	if o := p.known(); o != nil {
-		return o.config, o.err // somebody else read it meanwhile
+		return o.config, o.err // read by a concurrent caller
 	}
 	fresh, err := p.read(ctx)
 	p.mu.Lock()
@@ -208,14 +227,13 @@ func (p *Provider) discover(ctx context.Context) (*discovered, error) {
 	return p.last, nil
 }
 
-// outcome is what an attempt to read the configuration brought.
+// outcome is the result of an attempt to read the configuration.
 type outcome struct {
 	config *discovered
 	err    error
 }
 
-// known returns the outcome of the last attempt, or nil when it is time for
-// another.
+// known returns the outcome of the last attempt, or nil if the next one is due.
 func (p *Provider) known() *outcome {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -241,28 +259,28 @@ func (p *Provider) read(ctx context.Context) (*discovered, error) {
 		return nil, err
 	}
 	if document.Challenges != nil && !slices.Contains(document.Challenges, "S256") {
-		return nil, errors.New("the provider does not support PKCE by S256")
+		return nil, errors.New("provider doesn't support PKCE with S256")
 	}
 	endpoint := provider.Endpoint()
 	for _, address := range []string{endpoint.AuthURL, endpoint.TokenURL} {
-		// Whoever may be reached in plain text is the issuer's own matter.
+		// Only a cleartext issuer may have cleartext endpoints.
 		u, err := url.Parse(address)
 		if err != nil || u.Host == "" || u.Scheme != "https" && !(u.Scheme == "http" && strings.HasPrefix(p.options.Issuer, "http:")) {
-			return nil, errors.New("the provider's endpoints are not https")
+			return nil, errors.New("provider endpoint without https")
 		}
 	}
 	return &discovered{Provider: provider, sendsIssuer: document.SendsIssuer}, nil
 }
 
-// exchangeFault tells a code that was refused from a provider that is down.
+// exchangeFault distinguishes a rejected code from an unavailable provider.
 func (p *Provider) exchangeFault(err error) error {
 	var refused *oauth2.RetrieveError
 	if errors.As(err, &refused) && refused.Response != nil && refused.Response.StatusCode < 500 {
-		// The body is not logged: it is the provider's, and may hold anything.
-		return unproved(errors.New("the provider refused the code: " + clip(refused.ErrorCode)))
+		// The body is not logged, because the provider may send secrets in it.
+		return unproved(errors.New("provider rejected the code: " + clip(refused.ErrorCode)))
 	}
 	if refused != nil {
-		err = errors.New("the provider's token endpoint failed")
+		err = errors.New("token endpoint failed")
 	}
 	return unavailable(err)
 }
@@ -270,20 +288,20 @@ func (p *Provider) exchangeFault(err error) error {
 func clip(s string) string { return s[:min(len(s), 100)] }
 
 func unproved(cause error) error {
-	return fault.New(fault.KindUnauthorized, fault.CodeUnauthorized, "the identity provider did not prove who you are: begin again, and ask an administrator if that does not help").Because(cause)
+	return fault.New(fault.KindUnauthorized, fault.CodeUnauthorized, "We couldn't verify your identity. Sign in again, or ask an administrator.").Because(cause)
 }
 
 func unavailable(cause error) error {
-	f := fault.New(fault.KindUnavailable, fault.CodeUnavailable, "the identity provider cannot be reached now: try again in a while, or sign in with a password").Because(cause)
+	f := fault.New(fault.KindUnavailable, fault.CodeUnavailable, "Can't reach the identity provider. Try again later, or sign in with a password.").Because(cause)
 	f.RetryAfter = retryAfter
 	return f
 }
 
-// boundedAnswers cuts answers that are larger than any honest one.
+// boundedAnswers limits the size of responses.
 type boundedAnswers struct{ http.RoundTripper }
 
-// RoundTrip makes the call; reading more than MaxAnswer bytes of the answer
-// fails.
+// RoundTrip sends the request. Reading more than MaxAnswer bytes of the
+// response fails.
 func (b boundedAnswers) RoundTrip(r *http.Request) (*http.Response, error) {
 	resp, err := b.RoundTripper.RoundTrip(r)
 	if err == nil {
@@ -297,11 +315,11 @@ type boundedBody struct {
 	left int64
 }
 
-// Read reads on until the bound is passed.
+// Read implements io.Reader and fails beyond the limit.
 func (b *boundedBody) Read(to []byte) (int, error) {
 	n, err := b.ReadCloser.Read(to)
 	if b.left -= int64(n); b.left < 0 {
-		return n, errors.New("the identity provider's answer is too large")
+		return n, errors.New("response of the identity provider is too large")
 	}
 	return n, err
 }

@@ -3,6 +3,7 @@ package oidc_test
 import (
 	"errors"
 	"log/slog"
+	"maps"
 	"net/netip"
 	"net/url"
 	"strings"
@@ -29,7 +30,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// clock is the present moment moved by what tests say.
+// clock is the real time with an adjustable offset.
 type clock struct {
 	mu    sync.Mutex
 	moved time.Duration
@@ -47,7 +48,7 @@ func (c *clock) Advance(d time.Duration) {
 	c.moved += d
 }
 
-// world is single sign-on as a process of the gateway has it.
+// world holds the single sign-on of one gateway process.
 type world struct {
 	*clock
 	db       *gorm.DB
@@ -56,7 +57,8 @@ type world struct {
 	sso      *access.SingleSignOn
 }
 
-// join opens the database as one more process with the provider of the issuer.
+// join opens the database as an additional process with the provider of the
+// issuer.
 func join(t *testing.T, dsn, issuer string, c *clock, domains ...string) *world {
 	t.Helper()
 	w := &world{clock: c, db: modelstest.Open(t, dsn)}
@@ -80,7 +82,7 @@ func join(t *testing.T, dsn, issuer string, c *clock, domains ...string) *world 
 
 func browser() access.Browser { return access.Browser{IP: "192.0.2.1", UserAgent: "browser"} }
 
-// start begins a sign-in.
+// start starts a sign-in.
 func (w *world) start(t *testing.T, fresh bool) (authorizeURL, cookie string) {
 	t.Helper()
 	address, flow, err := w.sso.Start(t.Context(), "/admin?tab=keys", fresh)
@@ -90,21 +92,21 @@ func (w *world) start(t *testing.T, fresh bool) (authorizeURL, cookie string) {
 	return address, flow.Reveal()
 }
 
-func (w *world) finish(t *testing.T, cookie string, answer access.SSOAnswer) (access.SignedIn, error) {
+func (w *world) finish(t *testing.T, cookie string, callback access.SSOAnswer) (access.SignedIn, error) {
 	t.Helper()
-	in, next, err := w.sso.Finish(t.Context(), cookie, answer, browser())
+	in, next, err := w.sso.Finish(t.Context(), cookie, callback, browser())
 	if err == nil && next != "/admin?tab=keys" {
-		t.Errorf("it goes on at %q", next)
+		t.Errorf("Finish() next = %q", next)
 	}
 	return in, err
 }
 
-// signIn signs in by a fake provider and returns the outcome.
+// signIn signs in with a fake provider.
 func (w *world) signIn(t *testing.T, f *oidctest.Fake) (access.SignedIn, error) {
 	t.Helper()
 	address, cookie := w.start(t, false)
-	code, asked := f.Approve(t, address)
-	return w.finish(t, cookie, access.SSOAnswer{State: asked.Get("state"), Code: code})
+	code, params := f.Approve(t, address)
+	return w.finish(t, cookie, access.SSOAnswer{State: params.Get("state"), Code: code})
 }
 
 func (w *world) invite(t *testing.T, email string, role models.Role, password string) access.Person {
@@ -120,23 +122,24 @@ func want(t *testing.T, err error, code fault.Code) {
 	t.Helper()
 	var f *fault.Fault
 	if !errors.As(err, &f) || f.Code != code {
-		t.Fatalf("got %v, want the fault %s", err, code)
+		t.Fatalf("got error %v, want fault %s", err, code)
 	}
 }
 
-func answer(q url.Values) access.SSOAnswer {
+func callback(q url.Values) access.SSOAnswer {
 	return access.SSOAnswer{State: q.Get("state"), Code: q.Get("code"), Issuer: q.Get("iss"), Error: q.Get("error")}
 }
 
 func TestOIDCLogin(t *testing.T) {
-	t.Run("against oidc-provider", func(t *testing.T) {
+	t.Run("oidc-provider", func(t *testing.T) {
 		issuer := oidctest.Start(t)
 		modelstest.EachDSN(t, func(t *testing.T, dsn string) { againstRealProvider(t, dsn, issuer) })
 	})
-	t.Run("against a hostile provider", hostileProviders)
-	t.Run("who comes in", whoComesIn)
-	t.Run("the answer", answers)
-	t.Run("a provider that is down", providerDown)
+	t.Run("hostile provider", hostileProviders)
+	t.Run("linking", linking)
+	t.Run("email verification", emailVerification)
+	t.Run("callback", callbacks)
+	t.Run("provider down", providerDown)
 }
 
 func againstRealProvider(t *testing.T, dsn, issuer string) {
@@ -147,9 +150,9 @@ func againstRealProvider(t *testing.T, dsn, issuer string) {
 	address, cookie := w.start(t, false)
 	q := person.SignIn(t, address, "1234|ada@example.com")
 	if q.Get("iss") != issuer {
-		t.Errorf("the answer names the issuer %q", q.Get("iss"))
+		t.Errorf("callback iss = %q, want %q", q.Get("iss"), issuer)
 	}
-	in, err := replica.finish(t, cookie, answer(q)) // whichever replica the callback reaches
+	in, err := replica.finish(t, cookie, callback(q)) // the callback may reach another replica
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,32 +160,32 @@ func againstRealProvider(t *testing.T, dsn, issuer string) {
 		t.Errorf("signed in as %+v", p)
 	}
 	if err := w.people.NeedStepUp(in.Session.ConfirmedUntil); err != nil {
-		t.Errorf("whoever just typed their password: %v", err)
+		t.Errorf("NeedStepUp() after sign-in = %v", err)
 	}
 	var row models.User
 	if err := w.db.First(&row, "id = ?", ada.ID).Error; err != nil || row.OIDCIssuer != issuer || row.OIDCSubject != "1234|ada@example.com" {
-		t.Errorf("stored %+v, %v", row, err)
+		t.Errorf("stored user = %+v, %v", row, err)
 	}
-	_, err = w.finish(t, cookie, answer(q))
+	_, err = w.finish(t, cookie, callback(q))
 	want(t, err, fault.CodeInvalidParameter)
 
-	// The provider remembers the person; a fresh sign-in makes it ask again.
+	// A fresh sign-in requires a new authentication despite the provider's session.
 	address, cookie = w.start(t, true)
 	if !strings.Contains(address, "prompt=login") || !strings.Contains(address, "max_age=0") {
-		t.Errorf("a fresh sign-in begins at %s", address)
+		t.Errorf("fresh sign-in: authorization URL %s", address)
 	}
-	if _, err := w.finish(t, cookie, answer(person.SignIn(t, address, "1234|ada@example.com"))); err != nil {
-		t.Errorf("again: %v", err)
+	if _, err := w.finish(t, cookie, callback(person.SignIn(t, address, "1234|ada@example.com"))); err != nil {
+		t.Errorf("fresh sign-in: %v", err)
 	}
 	if _, err := w.people.Session(t.Context(), in.Cookie.Reveal()); err != nil {
-		t.Errorf("the first session: %v", err)
+		t.Errorf("first session: %v", err)
 	}
 
 	for login, code := range map[string]fault.Code{
 		"eve@elsewhere.example": fault.CodeForbidden, "unverified@allowed.example": fault.CodeForbidden, "eve@allowed.example.evil.example": fault.CodeForbidden, "bob@allowed.example": "",
 	} {
 		address, cookie := w.start(t, false)
-		in, err := w.finish(t, cookie, answer(oidctest.NewBrowser(t).SignIn(t, address, "sub|"+login)))
+		in, err := w.finish(t, cookie, callback(oidctest.NewBrowser(t).SignIn(t, address, "sub|"+login)))
 		if code == "" {
 			if err != nil || in.Session.Person.Role != models.RoleViewer || in.Session.Person.Name != "Name of "+login {
 				t.Errorf("%s: %+v, %v", login, in.Session.Person, err)
@@ -192,7 +195,7 @@ func againstRealProvider(t *testing.T, dsn, issuer string) {
 		want(t, err, code)
 	}
 	if list, err := w.people.List(t.Context()); err != nil || len(list) != 2 {
-		t.Errorf("%d people, %v", len(list), err)
+		t.Errorf("%d users, %v, want 2", len(list), err)
 	}
 }
 
@@ -205,25 +208,25 @@ func hostileProviders(t *testing.T) {
 		return oidctest.Behaviour{Token: func(_, claims map[string]any) { claims[name] = value }}
 	}
 	for name, b := range map[string]oidctest.Behaviour{
-		"wrong nonce":                 claim("nonce", "x"),
-		"no nonce":                    claim("nonce", ""),
-		"another issuer":              claim("iss", "https://evil.example"),
-		"the issuer with a slash":     claim("iss", f.Issuer+"/"),
-		"another audience":            claim("aud", "another"),
-		"two audiences, no party":     claim("aud", []string{oidctest.ClientID, "another"}),
-		"another authorized party":    claim("azp", "another"),
-		"ended":                       claim("exp", c.Now().Add(-time.Hour).Unix()),
-		"not signed":                  {Unsigned: true},
-		"alg none":                    {Unsigned: true, Token: func(header, _ map[string]any) { header["alg"] = "none" }},
-		"alg HS256":                   {Token: func(header, _ map[string]any) { header["alg"] = "HS256" }},
-		"a key nobody published":      {Foreign: true},
-		"no subject":                  claim("sub", ""),
-		"user info of another person": {Token: func(_, claims map[string]any) { delete(claims, "email") }, UserInfo: map[string]any{"sub": "9", "email": "ada@example.com", "email_verified": true}},
+		"wrong nonce":                claim("nonce", "x"),
+		"no nonce":                   claim("nonce", ""),
+		"other issuer":               claim("iss", "https://evil.example"),
+		"issuer with a slash":        claim("iss", f.Issuer+"/"),
+		"other audience":             claim("aud", "another"),
+		"two audiences without azp":  claim("aud", []string{oidctest.ClientID, "another"}),
+		"other azp":                  claim("azp", "another"),
+		"expired":                    claim("exp", c.Now().Add(-time.Hour).Unix()),
+		"unsigned":                   {Unsigned: true},
+		"alg none":                   {Unsigned: true, Token: func(header, _ map[string]any) { header["alg"] = "none" }},
+		"alg HS256":                  {Token: func(header, _ map[string]any) { header["alg"] = "HS256" }},
+		"unpublished key":            {Foreign: true},
+		"no subject":                 claim("sub", ""),
+		"user info of other subject": {Token: func(_, claims map[string]any) { delete(claims, "email") }, UserInfo: map[string]any{"sub": "9", "email": "ada@example.com", "email_verified": true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f.Behave(b)
-			c.Advance(2 * time.Hour) // the configuration is read again, with its user info endpoint
-			if name == "ended" {
+			c.Advance(2 * time.Hour) // expires the cached configuration
+			if name == "expired" {
 				f.Behave(claim("exp", c.Now().Add(-time.Minute).Unix()))
 			}
 			_, err := w.signIn(t, f)
@@ -232,16 +235,16 @@ func hostileProviders(t *testing.T) {
 	}
 	f.Behave(oidctest.Behaviour{})
 	if _, err := w.signIn(t, f); err != nil {
-		t.Errorf("an honest answer: %v", err)
+		t.Errorf("correct response: %v", err)
 	}
 	if n := f.Exchanges.Load(); n != 15 {
-		t.Errorf("%d codes were redeemed", n)
+		t.Errorf("%d codes redeemed, want 15", n)
 	}
 	for name, b := range map[string]oidctest.Behaviour{
-		"the configuration of another issuer": {Document: func(d map[string]any) { d["issuer"] = "https://evil.example" }},
-		"PKCE in plain text only":             {Document: func(d map[string]any) { d["code_challenge_methods_supported"] = []string{"plain"} }},
-		"an endpoint that is no address":      {Document: func(d map[string]any) { d["token_endpoint"] = "javascript:1" }},
-		"a configuration without end":         {Padding: oidc.MaxAnswer + 1},
+		"configuration of other issuer": {Document: func(d map[string]any) { d["issuer"] = "https://evil.example" }},
+		"plain PKCE only":               {Document: func(d map[string]any) { d["code_challenge_methods_supported"] = []string{"plain"} }},
+		"invalid endpoint":              {Document: func(d map[string]any) { d["token_endpoint"] = "javascript:1" }},
+		"oversized configuration":       {Padding: oidc.MaxAnswer + 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f.Behave(b)
@@ -251,11 +254,11 @@ func hostileProviders(t *testing.T) {
 	}
 	f.Behave(oidctest.Behaviour{Padding: oidc.MaxAnswer / 2})
 	if _, _, err := join(t, modelstest.SQLite(t), f.Issuer, c).sso.Start(t.Context(), "/", false); err != nil {
-		t.Errorf("a large configuration: %v", err)
+		t.Errorf("large configuration: %v", err)
 	}
 }
 
-func whoComesIn(t *testing.T) {
+func linking(t *testing.T) {
 	as := func(subject, email string, verified any) oidctest.Behaviour {
 		return oidctest.Behaviour{Token: func(_, claims map[string]any) {
 			claims["sub"], claims["email"], claims["email_verified"] = subject, email, verified
@@ -274,22 +277,22 @@ func whoComesIn(t *testing.T) {
 		for _, step := range []struct {
 			name   string
 			person oidctest.Behaviour
-			id     string // who is signed in; "" nobody, "new" somebody new
+			id     string // ID of the signed-in user; "" for FORBIDDEN, "new" for a new user
 		}{
-			{"an unverified address links nobody", as("1", "ada@example.com", false), ""},
-			{"one said to be verified in another way", as("1", "ada@example.com", "yes"), ""},
+			{"unverified address", as("1", "ada@example.com", false), ""},
+			{"invalid email_verified", as("1", "ada@example.com", "yes"), ""},
 			{"no address", as("1", "", true), ""},
-			{"an account with a password stays its owner's", as("2", "boss@example.com", true), ""},
-			{"a disabled invitation", as("3", "off@example.com", true), ""},
-			{"a stranger", as("4", "eve@example.com", true), ""},
-			{"an invited person", as("1", "ADA@example.com", true), ada.ID},
-			{"who had another address meanwhile", as("1", "ada@elsewhere.example", false), ada.ID},
-			{"somebody who has that address now", as("5", "ada@example.com", true), ""},
-			{"an allowed domain, unverified", as("6", "bob@allowed.example", false), ""},
-			{"a domain below it", as("6", "bob@sub.allowed.example", true), ""},
-			{"an address with two signs", as("6", "bob@allowed.example@evil.example", true), ""},
-			{"an allowed domain", as("6", "bob@ALLOWED.example", "true"), "new"},
-			{"the same address by another subject", as("7", "bob@allowed.example", true), ""},
+			{"account with a password", as("2", "boss@example.com", true), ""},
+			{"disabled user", as("3", "off@example.com", true), ""},
+			{"not invited", as("4", "eve@example.com", true), ""},
+			{"invited user", as("1", "ADA@example.com", true), ada.ID},
+			{"linked user with changed address", as("1", "ada@elsewhere.example", false), ada.ID},
+			{"other subject with the same address", as("5", "ada@example.com", true), ""},
+			{"allowed domain, unverified", as("6", "bob@allowed.example", false), ""},
+			{"subdomain", as("6", "bob@sub.allowed.example", true), ""},
+			{"address with two @", as("6", "bob@allowed.example@evil.example", true), ""},
+			{"allowed domain", as("6", "bob@ALLOWED.example", "true"), "new"},
+			{"allowed domain, address in use", as("7", "bob@allowed.example", true), ""},
 		} {
 			t.Run(step.name, func(t *testing.T) {
 				f.Behave(step.person)
@@ -301,7 +304,7 @@ func whoComesIn(t *testing.T) {
 					t.Error(err)
 				case step.id == "new":
 					if p := in.Session.Person; p.Role != models.RoleViewer || p.Email != "bob@ALLOWED.example" {
-						t.Errorf("added %+v", p)
+						t.Errorf("new user = %+v", p)
 					}
 				case in.Session.Person.ID != step.id:
 					t.Errorf("signed in as %+v", in.Session.Person)
@@ -315,19 +318,77 @@ func whoComesIn(t *testing.T) {
 		_, err := w.signIn(t, f)
 		want(t, err, fault.CodeForbidden)
 		if p, err := w.people.Get(t.Context(), boss.ID); err != nil || p.HasIdentity {
-			t.Errorf("the administrator was linked: %+v, %v", p, err)
+			t.Errorf("administrator was linked: %+v, %v", p, err)
 		}
 		var actions []string
 		if err := w.db.Model(&models.AuditEntry{}).Where("action IN ?", []string{"person.linked", "login.succeeded"}).Order("seq").Pluck("action", &actions).Error; err != nil {
 			t.Fatal(err)
 		}
 		if got := strings.Join(actions, " "); got != "person.linked login.succeeded login.succeeded login.succeeded" {
-			t.Errorf("recorded %s", got)
+			t.Errorf("audit actions = %s", got)
 		}
 	})
 }
 
-func answers(t *testing.T) {
+// emailVerification covers providers such as Okta, which send email in the ID
+// token and email_verified only in the user info.
+func emailVerification(t *testing.T) {
+	const email, other = "ada@example.com", "eve@example.com"
+	type object = map[string]any
+	verified := func(address string, value any) object {
+		return object{"sub": "1234", "email": address, "email_verified": value}
+	}
+	for _, tt := range []struct {
+		name     string
+		token    object // email claims of the ID token
+		info     object // response of the user info endpoint; nil without one
+		down     bool
+		requests int64
+		want     fault.Code // "" signs in
+	}{
+		{"true in the ID token", object{"email": email, "email_verified": true}, verified(email, false), false, 0, ""},
+		{"false in the ID token", object{"email": email, "email_verified": false}, verified(email, true), false, 0, fault.CodeForbidden},
+		{"absent without user info", object{"email": email}, nil, false, 0, fault.CodeForbidden},
+		{"true in the user info", object{"email": email}, verified(email, true), false, 1, ""},
+		{"text in the user info", object{"email": email}, verified(email, "true"), false, 1, ""},
+		{"null in the ID token", object{"email": email, "email_verified": nil}, verified(email, true), false, 1, ""},
+		{"false in the user info", object{"email": email}, verified(email, false), false, 1, fault.CodeForbidden},
+		{"absent in both", object{"email": email}, object{"sub": "1234", "email": email}, false, 1, fault.CodeForbidden},
+		{"address in other case", object{"email": email}, verified("Ada@Example.com", true), false, 1, ""},
+		{"other address in the user info", object{"email": email}, verified(other, true), false, 1, fault.CodeForbidden},
+		{"no address in the user info", object{"email": email}, object{"sub": "1234", "email_verified": true}, false, 1, fault.CodeForbidden},
+		{"address in the user info only", nil, verified(email, true), false, 1, ""},
+		{"unverified address in the user info only", nil, verified(email, false), false, 1, fault.CodeForbidden},
+		{"status in the ID token, address in the user info", object{"email_verified": true}, object{"sub": "1234", "email": email}, false, 1, fault.CodeForbidden},
+		{"other subject in the user info", object{"email": email}, object{"sub": "9", "email": email, "email_verified": true}, false, 1, fault.CodeUnauthorized},
+		{"user info down", object{"email": email}, verified(email, true), true, 1, fault.CodeUnavailable},
+		{"user info down but not needed", object{"email": email, "email_verified": true}, verified(email, true), true, 0, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c := &clock{}
+			f := oidctest.NewFake(t, c.Now)
+			w := join(t, modelstest.SQLite(t), f.Issuer, c)
+			w.invite(t, email, models.RoleViewer, "")
+			f.Behave(oidctest.Behaviour{UserInfo: tt.info, InfoDown: tt.down, Token: func(_, claims map[string]any) {
+				delete(claims, "email")
+				delete(claims, "email_verified")
+				maps.Copy(claims, tt.token)
+			}})
+			in, err := w.signIn(t, f)
+			switch {
+			case tt.want != "":
+				want(t, err, tt.want)
+			case err != nil || in.Session.Person.Email != email:
+				t.Errorf("Finish() = %+v, %v, want a session of %s", in.Session.Person, err, email)
+			}
+			if n := f.UserInfos.Load(); n != tt.requests {
+				t.Errorf("%d requests for user info, want %d", n, tt.requests)
+			}
+		})
+	}
+}
+
+func callbacks(t *testing.T) {
 	c := &clock{}
 	f := oidctest.NewFake(t, c.Now)
 	w := join(t, modelstest.SQLite(t), f.Issuer, c)
@@ -336,25 +397,25 @@ func answers(t *testing.T) {
 		edit func(a *access.SSOAnswer, cookie *string)
 		code fault.Code
 	}{
-		"another state":           {func(a *access.SSOAnswer, _ *string) { a.State += "x" }, fault.CodeInvalidParameter},
-		"no state":                {func(a *access.SSOAnswer, _ *string) { a.State = "" }, fault.CodeInvalidParameter},
-		"another browser":         {func(_ *access.SSOAnswer, cookie *string) { *cookie = "" }, fault.CodeInvalidParameter},
-		"another sign-in":         {func(_ *access.SSOAnswer, cookie *string) { _, *cookie = w.start(t, false) }, fault.CodeInvalidParameter},
-		"a forged cookie":         {func(_ *access.SSOAnswer, cookie *string) { *cookie += "A" }, fault.CodeInvalidParameter},
-		"another code":            {func(a *access.SSOAnswer, _ *string) { a.Code += "x" }, fault.CodeUnauthorized},
-		"no code":                 {func(a *access.SSOAnswer, _ *string) { a.Code = "" }, fault.CodeUnauthorized},
-		"a refusal":               {func(a *access.SSOAnswer, _ *string) { a.Error = "access_denied" }, fault.CodeUnauthorized},
-		"the parameter iss":       {func(a *access.SSOAnswer, _ *string) { a.Issuer = f.Issuer }, ""},
-		"another iss":             {func(a *access.SSOAnswer, _ *string) { a.Issuer = f.Issuer + "/" }, fault.CodeUnauthorized},
-		"just before the time":    {func(*access.SSOAnswer, *string) { c.Advance(access.SingleSignOnLifetime - time.Minute) }, ""},
-		"at the end of the time":  {func(*access.SSOAnswer, *string) { c.Advance(access.SingleSignOnLifetime) }, fault.CodeInvalidParameter},
-		"a code of another start": {func(a *access.SSOAnswer, _ *string) { other, _ := w.start(t, false); a.Code, _ = f.Approve(t, other) }, fault.CodeUnauthorized},
+		"other state":           {func(a *access.SSOAnswer, _ *string) { a.State += "x" }, fault.CodeInvalidParameter},
+		"no state":              {func(a *access.SSOAnswer, _ *string) { a.State = "" }, fault.CodeInvalidParameter},
+		"other browser":         {func(_ *access.SSOAnswer, cookie *string) { *cookie = "" }, fault.CodeInvalidParameter},
+		"other sign-in":         {func(_ *access.SSOAnswer, cookie *string) { _, *cookie = w.start(t, false) }, fault.CodeInvalidParameter},
+		"forged cookie":         {func(_ *access.SSOAnswer, cookie *string) { *cookie += "A" }, fault.CodeInvalidParameter},
+		"other code":            {func(a *access.SSOAnswer, _ *string) { a.Code += "x" }, fault.CodeUnauthorized},
+		"no code":               {func(a *access.SSOAnswer, _ *string) { a.Code = "" }, fault.CodeUnauthorized},
+		"error response":        {func(a *access.SSOAnswer, _ *string) { a.Error = "access_denied" }, fault.CodeUnauthorized},
+		"iss":                   {func(a *access.SSOAnswer, _ *string) { a.Issuer = f.Issuer }, ""},
+		"other iss":             {func(a *access.SSOAnswer, _ *string) { a.Issuer = f.Issuer + "/" }, fault.CodeUnauthorized},
+		"before expiry":         {func(*access.SSOAnswer, *string) { c.Advance(access.SingleSignOnLifetime - time.Minute) }, ""},
+		"at expiry":             {func(*access.SSOAnswer, *string) { c.Advance(access.SingleSignOnLifetime) }, fault.CodeInvalidParameter},
+		"code of other sign-in": {func(a *access.SSOAnswer, _ *string) { other, _ := w.start(t, false); a.Code, _ = f.Approve(t, other) }, fault.CodeUnauthorized},
 	} {
 		t.Run(name, func(t *testing.T) {
 			redeemed := f.Exchanges.Load()
 			address, cookie := w.start(t, false)
-			code, asked := f.Approve(t, address)
-			a := access.SSOAnswer{State: asked.Get("state"), Code: code}
+			code, params := f.Approve(t, address)
+			a := access.SSOAnswer{State: params.Get("state"), Code: code}
 			tc.edit(&a, &cookie)
 			_, err := w.finish(t, cookie, a)
 			if tc.code == "" && err != nil {
@@ -363,36 +424,36 @@ func answers(t *testing.T) {
 			if tc.code != "" {
 				want(t, err, tc.code)
 			}
-			if name == "another iss" && f.Exchanges.Load() != redeemed {
-				t.Error("the code went to a provider that did not answer")
+			if name == "other iss" && f.Exchanges.Load() != redeemed {
+				t.Error("code sent to the wrong provider")
 			}
 		})
 	}
-	t.Run("a way back that no cookie can hold is forgotten", func(t *testing.T) {
+	t.Run("next path too long for a cookie", func(t *testing.T) {
 		const longest = 3800
 		for _, next := range []string{"/" + strings.Repeat("a", 2047), "/" + strings.Repeat("&", 2047)} {
 			address, cookie, err := w.sso.Start(t.Context(), next, false)
 			if err != nil {
 				t.Fatal(err)
 			}
-			code, asked := f.Approve(t, address)
-			_, back, err := w.sso.Finish(t.Context(), cookie.Reveal(), access.SSOAnswer{State: asked.Get("state"), Code: code}, browser())
+			code, params := f.Approve(t, address)
+			_, back, err := w.sso.Finish(t.Context(), cookie.Reveal(), access.SSOAnswer{State: params.Get("state"), Code: code}, browser())
 			if err != nil || len(cookie.Reveal()) > longest || back != "" && back != next || back == "" && strings.HasPrefix(next, "/a") {
-				t.Errorf("with %d characters it goes on at %q (%v)", len(cookie.Reveal()), back, err)
+				t.Errorf("Finish() with a cookie of %d characters: next %q, %v", len(cookie.Reveal()), back, err)
 			}
 		}
 	})
-	t.Run("replayed at the same moment", func(t *testing.T) {
+	t.Run("concurrent replay", func(t *testing.T) {
 		modelstest.EachDSN(t, func(t *testing.T, dsn string) {
 			worlds := []*world{join(t, dsn, f.Issuer, c), join(t, dsn, f.Issuer, c)}
 			worlds[0].invite(t, "ada@example.com", models.RoleViewer, "")
 			address, cookie := worlds[0].start(t, false)
-			code, asked := f.Approve(t, address)
+			code, params := f.Approve(t, address)
 			errs := make([]error, 6)
 			var wg sync.WaitGroup
 			for i := range errs {
 				wg.Go(func() {
-					_, _, errs[i] = worlds[i%2].sso.Finish(t.Context(), cookie, access.SSOAnswer{State: asked.Get("state"), Code: code}, browser())
+					_, _, errs[i] = worlds[i%2].sso.Finish(t.Context(), cookie, access.SSOAnswer{State: params.Get("state"), Code: code}, browser())
 				})
 			}
 			wg.Wait()
@@ -405,31 +466,31 @@ func answers(t *testing.T) {
 				}
 			}
 			if won != 1 {
-				t.Errorf("%d completed", won)
+				t.Errorf("%d completed, want 1", won)
 			}
 		})
 	})
-	t.Run("an announced iss that is missing", func(t *testing.T) {
+	t.Run("missing required iss", func(t *testing.T) {
 		f.Behave(oidctest.Behaviour{Document: func(d map[string]any) { d["authorization_response_iss_parameter_supported"] = true }})
 		fresh := join(t, modelstest.SQLite(t), f.Issuer, c)
 		fresh.invite(t, "ada@example.com", models.RoleViewer, "")
 		_, err := fresh.signIn(t, f)
 		want(t, err, fault.CodeUnauthorized)
 	})
-	t.Run("a provider that remembers is not proof enough for a fresh one", func(t *testing.T) {
+	t.Run("fresh sign-in requires recent authentication", func(t *testing.T) {
 		for _, tc := range []struct {
-			age time.Duration // of the sign-in at the provider, when it says it
+			age time.Duration // of the authentication at the provider
 			ok  bool
 		}{{0, true}, {time.Hour, false}} {
 			f.Behave(oidctest.Behaviour{Token: func(_, claims map[string]any) { claims["auth_time"] = c.Now().Add(-tc.age).Unix() }})
 			address, cookie := w.start(t, true)
-			code, asked := f.Approve(t, address)
-			_, err := w.finish(t, cookie, access.SSOAnswer{State: asked.Get("state"), Code: code})
+			code, params := f.Approve(t, address)
+			_, err := w.finish(t, cookie, access.SSOAnswer{State: params.Get("state"), Code: code})
 			if tc.ok != (err == nil) {
-				t.Errorf("authenticated %s ago: %v", tc.age, err)
+				t.Errorf("authentication %s ago: Finish() = %v", tc.age, err)
 			}
 		}
-		in, err := w.signIn(t, f) // an hour ago is enough to come in, and needs a step-up
+		in, err := w.signIn(t, f) // an older authentication signs in, but requires a step-up
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -441,29 +502,29 @@ func providerDown(t *testing.T) {
 	c := &clock{}
 	f := oidctest.NewFake(t, c.Now)
 	f.Behave(oidctest.Behaviour{Down: true})
-	w := join(t, modelstest.SQLite(t), f.Issuer, c) // which asks nothing of the provider
+	w := join(t, modelstest.SQLite(t), f.Issuer, c) // sends no request
 	if n := f.Discoveries.Load(); n != 0 {
-		t.Errorf("the provider was asked %d times before it was needed", n)
+		t.Errorf("%d requests before first use, want 0", n)
 	}
 	for range 5 {
 		_, _, err := w.sso.Start(t.Context(), "/", false)
 		want(t, err, fault.CodeUnavailable)
 	}
 	if n := f.Discoveries.Load(); n != 1 {
-		t.Errorf("a provider that is down was asked %d times at once", n)
+		t.Errorf("%d requests within the retry interval, want 1", n)
 	}
 	f.Behave(oidctest.Behaviour{})
 	c.Advance(5 * time.Second)
 	w.invite(t, "ada@example.com", models.RoleViewer, "")
 	if _, err := w.signIn(t, f); err != nil {
-		t.Fatalf("once it is back: %v", err)
+		t.Fatalf("after recovery: %v", err)
 	}
 	address, cookie := w.start(t, false)
-	code, asked := f.Approve(t, address)
+	code, params := f.Approve(t, address)
 	f.Behave(oidctest.Behaviour{Down: true})
-	_, err := w.finish(t, cookie, access.SSOAnswer{State: asked.Get("state"), Code: code})
+	_, err := w.finish(t, cookie, access.SSOAnswer{State: params.Get("state"), Code: code})
 	want(t, err, fault.CodeUnavailable)
-	// Its configuration stays known while it cannot be read again.
+	// The cached configuration stays in use while the provider is down.
 	c.Advance(2 * time.Hour)
 	w.start(t, false)
 }

@@ -18,33 +18,35 @@ import (
 	"time"
 )
 
-// Behaviour is what a fake provider does. The zero value is honest.
+// Behaviour configures a fake provider. The zero value is a correct provider.
 type Behaviour struct {
 	Document func(document map[string]any)       // edits the discovery document
 	Token    func(header, claims map[string]any) // edits the ID token
 	Unsigned bool                                // leaves the ID token's signature out
-	Foreign  bool                                // signs with a key that is not published
-	UserInfo map[string]any                      // what the user info endpoint says; nil has none
-	Down     bool                                // answers everything with 503
-	Padding  int                                 // spaces in front of every document
+	Foreign  bool                                // signs with an unpublished key
+	UserInfo map[string]any                      // response of the user info endpoint; nil without one
+	Down     bool                                // responds to every request with 503
+	InfoDown bool                                // responds to requests for user info with 503
+	Padding  int                                 // spaces before every document
 }
 
-// Fake is an identity provider that does as it is told.
+// Fake is a configurable identity provider.
 type Fake struct {
 	Issuer string
 
-	Discoveries atomic.Int64 // how often the configuration was read
-	Exchanges   atomic.Int64 // how often a code was redeemed
+	Discoveries atomic.Int64 // number of requests for the configuration
+	Exchanges   atomic.Int64 // number of token requests
+	UserInfos   atomic.Int64 // number of requests for user info
 
 	now       func() time.Time
 	key       *rsa.PrivateKey
-	other     *rsa.PrivateKey // is published nowhere
-	mu        sync.Mutex      // guards what follows
+	other     *rsa.PrivateKey // not published
+	mu        sync.Mutex      // guards the fields below
 	behaviour Behaviour
 	codes     map[string]url.Values // the authorize parameters of each code
 }
 
-// Behave says what the provider does from now on.
+// Behave sets the behavior for subsequent requests.
 func (f *Fake) Behave(b Behaviour) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -65,7 +67,7 @@ func NewFake(t testing.TB, now func() time.Time) *Fake {
 	mux.HandleFunc("/.well-known/openid-configuration", f.configuration)
 	mux.HandleFunc("/keys", f.keys)
 	mux.HandleFunc("/token", f.token)
-	mux.HandleFunc("/userinfo", func(w http.ResponseWriter, _ *http.Request) { f.answer(w, http.StatusOK, f.does().UserInfo) })
+	mux.HandleFunc("/userinfo", f.userInfo)
 	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)
 	f.Issuer = server.URL
@@ -81,8 +83,9 @@ func newKey(t testing.TB) *rsa.PrivateKey {
 	return key
 }
 
-// Approve plays the person who agrees, and returns the code of the answer.
-func (f *Fake) Approve(t testing.TB, authorizeURL string) (code string, asked url.Values) {
+// Approve approves an authorization request and returns the code and the query
+// of the request.
+func (f *Fake) Approve(t testing.TB, authorizeURL string) (code string, params url.Values) {
 	t.Helper()
 	u, err := url.Parse(authorizeURL)
 	if err != nil {
@@ -108,12 +111,12 @@ func (f *Fake) configuration(w http.ResponseWriter, _ *http.Request) {
 	if does.Document != nil {
 		does.Document(document)
 	}
-	f.answer(w, http.StatusOK, document)
+	f.respond(w, http.StatusOK, document)
 }
 
 func (f *Fake) keys(w http.ResponseWriter, _ *http.Request) {
 	encode := base64.RawURLEncoding.EncodeToString
-	f.answer(w, http.StatusOK, map[string]any{"keys": []map[string]string{{
+	f.respond(w, http.StatusOK, map[string]any{"keys": []map[string]string{{
 		"kty": "RSA", "use": "sig", "alg": "RS256", "kid": "1", "n": encode(f.key.N.Bytes()), "e": encode(big.NewInt(int64(f.key.E)).Bytes()),
 	}}})
 }
@@ -121,26 +124,37 @@ func (f *Fake) keys(w http.ResponseWriter, _ *http.Request) {
 func (f *Fake) token(w http.ResponseWriter, r *http.Request) {
 	f.Exchanges.Add(1)
 	if err := r.ParseForm(); err != nil {
-		f.answer(w, http.StatusBadRequest, map[string]any{"error": "invalid_request"})
+		f.respond(w, http.StatusBadRequest, map[string]any{"error": "invalid_request"})
 		return
 	}
 	f.mu.Lock()
-	asked, known := f.codes[r.Form.Get("code")]
+	params, known := f.codes[r.Form.Get("code")]
 	delete(f.codes, r.Form.Get("code"))
 	f.mu.Unlock()
 	challenge := sha256.Sum256([]byte(r.Form.Get("code_verifier")))
-	if !known || base64.RawURLEncoding.EncodeToString(challenge[:]) != asked.Get("code_challenge") || r.Form.Get("redirect_uri") != asked.Get("redirect_uri") {
-		f.answer(w, http.StatusBadRequest, map[string]any{"error": "invalid_grant"})
+	if !known || base64.RawURLEncoding.EncodeToString(challenge[:]) != params.Get("code_challenge") || r.Form.Get("redirect_uri") != params.Get("redirect_uri") {
+		f.respond(w, http.StatusBadRequest, map[string]any{"error": "invalid_grant"})
 		return
 	}
-	f.answer(w, http.StatusOK, map[string]any{"access_token": "access", "token_type": "Bearer", "expires_in": 60, "id_token": f.idToken(asked)})
+	f.respond(w, http.StatusOK, map[string]any{"access_token": "access", "token_type": "Bearer", "expires_in": 60, "id_token": f.idToken(params)})
 }
 
-// idToken returns the ID token of an authorization, edited as told.
-func (f *Fake) idToken(asked url.Values) string {
+func (f *Fake) userInfo(w http.ResponseWriter, _ *http.Request) {
+	f.UserInfos.Add(1)
+	does := f.does()
+	if does.InfoDown {
+		http.Error(w, "down for maintenance", http.StatusServiceUnavailable)
+		return
+	}
+	f.respond(w, http.StatusOK, does.UserInfo)
+}
+
+// idToken returns the ID token of an authorization, edited by the configured
+// behavior.
+func (f *Fake) idToken(params url.Values) string {
 	header := map[string]any{"alg": "RS256", "kid": "1", "typ": "JWT"}
 	claims := map[string]any{
-		"iss": f.Issuer, "aud": asked.Get("client_id"), "sub": "1234", "nonce": asked.Get("nonce"),
+		"iss": f.Issuer, "aud": params.Get("client_id"), "sub": "1234", "nonce": params.Get("nonce"),
 		"iat": f.now().Unix(), "exp": f.now().Add(time.Minute).Unix(), "email": "ada@example.com", "email_verified": true, "name": "Ada",
 	}
 	does := f.does()
@@ -171,7 +185,7 @@ func part(v map[string]any) string {
 	return base64.RawURLEncoding.EncodeToString(b)
 }
 
-func (f *Fake) answer(w http.ResponseWriter, status int, v any) {
+func (f *Fake) respond(w http.ResponseWriter, status int, v any) {
 	does := f.does()
 	if does.Down {
 		http.Error(w, "down for maintenance", http.StatusServiceUnavailable)
@@ -179,6 +193,6 @@ func (f *Fake) answer(w http.ResponseWriter, status int, v any) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write(bytes.Repeat([]byte(" "), does.Padding)) // whoever hangs up has seen enough
+	_, _ = w.Write(bytes.Repeat([]byte(" "), does.Padding)) // a client may disconnect
 	_ = json.NewEncoder(w).Encode(v)
 }

@@ -1,12 +1,12 @@
-// Runs the npm package oidc-provider as a real identity provider on this
-// machine only:
+// Runs the npm package oidc-provider as an identity provider on the loopback
+// interface:
 //
 //   CLIENT_ID=gateway CLIENT_SECRET=… REDIRECT_URI=… node provider.mjs [PORT]
 //
-// PORT 0, the default, takes a free one. Whoever signs in is whom they say:
-// what they type is their subject, and its part behind the first "|", if any,
-// their e-mail address, verified unless it begins with "unverified". Once it listens, one line goes to stdout:
-// READY http://127.0.0.1:PORT
+// PORT 0, the default, selects a free port. The login is the subject, and its
+// part after the first "|", if any, is the email address. The address is
+// verified unless it starts with "unverified". When the server is ready, it
+// prints one line to stdout: READY http://127.0.0.1:PORT
 import { createServer } from "node:http";
 import Provider from "oidc-provider";
 
@@ -17,7 +17,7 @@ if (!CLIENT_ID || !CLIENT_SECRET || !REDIRECT_URI) {
   process.exit(2);
 }
 
-// The package logs to stdout too; READY must be the only line that a reader sees there.
+// The package logs to stdout too; stdout must contain only the READY line.
 console.log = console.info = console.error;
 
 const server = createServer();

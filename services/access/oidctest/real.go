@@ -1,5 +1,5 @@
-// Package oidctest gives tests identity providers: the npm package
-// oidc-provider, and a fake one that can be told to cheat.
+// Package oidctest provides identity providers for tests: the npm package
+// oidc-provider, and a fake one that can misbehave.
 package oidctest
 
 import (
@@ -22,7 +22,7 @@ import (
 	"time"
 )
 
-// Client is how both providers know the gateway.
+// Registration of the gateway at both providers.
 const (
 	ClientID     = "gateway"
 	ClientSecret = "the-secret-of-the-gateway-at-its-provider"
@@ -32,16 +32,16 @@ const (
 const startLimit = 60 * time.Second
 
 // Start runs the npm package oidc-provider until the test ends and returns its
-// issuer. It needs node on the PATH and the module's node_modules.
+// issuer. It requires node in PATH and the module's node_modules.
 func Start(t testing.TB) string {
 	t.Helper()
 	_, here, _, ok := runtime.Caller(0)
 	if !ok {
-		t.Fatal("this file does not know where it is")
+		t.Fatal("runtime.Caller failed")
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), startLimit)
 	defer cancel()
-	script := exec.Command("node", filepath.Join(filepath.Dir(here), "provider.mjs")) //nolint:gosec // our own script
+	script := exec.Command("node", filepath.Join(filepath.Dir(here), "provider.mjs")) //nolint:gosec // the script is part of this package
 	script.Env = append(os.Environ(), "CLIENT_ID="+ClientID, "CLIENT_SECRET="+ClientSecret, "REDIRECT_URI="+RedirectURL)
 	said := &strings.Builder{}
 	script.Stderr = said
@@ -50,15 +50,15 @@ func Start(t testing.TB) string {
 		t.Fatal(err)
 	}
 	if err := script.Start(); err != nil {
-		t.Fatalf("start the identity provider: %v", err)
+		t.Fatalf("start identity provider: %v", err)
 	}
 	t.Cleanup(func() {
 		_ = script.Process.Signal(syscall.SIGTERM)
 		if err := script.Wait(); err != nil && script.ProcessState.ExitCode() > 0 {
-			t.Errorf("the identity provider ended with %v", err)
+			t.Errorf("identity provider exited: %v", err)
 		}
 		if t.Failed() {
-			t.Logf("the identity provider said:\n%s", said)
+			t.Logf("identity provider output:\n%s", said)
 		}
 	})
 	stop := context.AfterFunc(ctx, func() { _ = script.Process.Kill() })
@@ -69,11 +69,11 @@ func Start(t testing.TB) string {
 			return issuer
 		}
 	}
-	t.Fatal("the identity provider did not start: is npm's oidc-provider installed?")
+	t.Fatal("identity provider not started: is npm's oidc-provider installed?")
 	return ""
 }
 
-// Browser is a person with a browser, who remembers cookies.
+// Browser is a browser with a cookie jar.
 type Browser struct{ client *http.Client }
 
 // NewBrowser returns a browser without cookies.
@@ -95,8 +95,8 @@ func NewBrowser(t testing.TB) *Browser {
 
 var formAction = regexp.MustCompile(`<form[^>]* action="([^"]*)" method="post">`)
 
-// SignIn follows an authorize URL as somebody who types login into every form
-// and agrees to everything, and returns the query of the callback.
+// SignIn follows an authorization URL, enters login into every form and
+// approves everything, and returns the query of the callback.
 func (b *Browser) SignIn(t testing.TB, authorizeURL, login string) url.Values {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, authorizeURL, nil)
@@ -106,7 +106,7 @@ func (b *Browser) SignIn(t testing.TB, authorizeURL, login string) url.Values {
 		}
 		at, page := b.open(t, r)
 		if at == nil {
-			t.Fatalf("the provider leads nowhere:\n%s", page)
+			t.Fatalf("no response from the provider:\n%s", page)
 		}
 		if strings.HasPrefix(at.String(), RedirectURL) {
 			return at.Query()
@@ -117,7 +117,7 @@ func (b *Browser) SignIn(t testing.TB, authorizeURL, login string) url.Values {
 		}
 		action := formAction.FindStringSubmatch(page)
 		if action == nil {
-			t.Fatalf("there is no form at %s:\n%s", at, page)
+			t.Fatalf("no form at %s:\n%s", at, page)
 		}
 		target, parseErr := at.Parse(html.UnescapeString(action[1]))
 		if parseErr != nil {
@@ -128,11 +128,11 @@ func (b *Browser) SignIn(t testing.TB, authorizeURL, login string) url.Values {
 			r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		}
 	}
-	t.Fatal(errors.New("the provider asks for ever"))
+	t.Fatal(errors.New("too many forms"))
 	return nil
 }
 
-// open sends a request and returns where it ended and the page there.
+// open sends a request and returns the final URL and page.
 func (b *Browser) open(t testing.TB, r *http.Request) (*url.URL, string) {
 	t.Helper()
 	resp, err := b.client.Do(r)

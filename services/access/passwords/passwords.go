@@ -1,5 +1,5 @@
-// Package passwords computes and checks password hashes, a bounded number at a
-// time, and judges new passwords.
+// Package passwords computes and checks password hashes with limited
+// concurrency, and validates new passwords.
 package passwords
 
 import (
@@ -17,7 +17,7 @@ import (
 	"mcpgateway/services/secrets"
 )
 
-// The cost of a password hash (OWASP, "Password Storage", argon2id).
+// Cost of a password hash (OWASP, "Password Storage", argon2id).
 const (
 	hashMemory  = 19 * 1024 // KiB
 	hashTime    = 2
@@ -26,8 +26,8 @@ const (
 	saltLength  = 16 // bytes
 )
 
-// Bounds of a stored hash, so that a changed row cannot cost the process its
-// memory.
+// Limits of a stored hash, so that a manipulated row can't exhaust the memory
+// of the process.
 const (
 	maxHashMemory  = 256 * 1024 // KiB
 	maxHashTime    = 16
@@ -39,20 +39,20 @@ const (
 type Derivation func(password, salt []byte, time, memory uint32, threads uint8, length uint32) []byte
 
 // Hasher computes and checks password hashes, at most MaxSignInHashes and
-// MaxSignedInHashes at the same time.
+// MaxSignedInHashes concurrently.
 type Hasher struct {
 	signIn, signedIn *hashSlots
 	derive           Derivation
 }
 
-// New returns the hashing of passwords by derive, which is argon2.IDKey
-// (RFC 9106) where hashes are stored.
+// New returns a Hasher that uses derive: argon2.IDKey (RFC 9106) outside of
+// tests.
 func New(derive Derivation) *Hasher {
 	return &Hasher{signIn: newHashSlots(MaxSignInHashes), signedIn: newHashSlots(MaxSignedInHashes), derive: derive}
 }
 
-// Hash returns the password's hash as a PHC string. It returns UNAVAILABLE
-// when too many hashes are waited for, and the context's error.
+// Hash returns the hash of the password as a PHC string. It returns UNAVAILABLE
+// if no slot is free within maxHashWait, and the context's error.
 func (p *Hasher) Hash(ctx context.Context, queue Queue, password secrets.Value) (string, error) {
 	salt := make([]byte, saltLength)
 	rand.Read(salt) // never fails
@@ -65,10 +65,10 @@ func (p *Hasher) Hash(ctx context.Context, queue Queue, password secrets.Value) 
 	return parameters.String(), nil
 }
 
-// Matches reports whether hash is the password's, and whether it should be
-// computed anew because it was made at another cost. For an empty hash, which
-// no password has, it takes as long as for any other. It returns the errors of
-// Hash, and INTERNAL for a hash that cannot be read.
+// Matches reports whether hash is the password's, and whether it was computed
+// with an outdated cost and should be replaced. An empty hash never matches,
+// but takes as long as any other. It returns the errors of Hash, and INTERNAL
+// for an invalid hash.
 func (p *Hasher) Matches(ctx context.Context, queue Queue, hash string, password secrets.Value) (ok, outdated bool, err error) {
 	parameters := hashParameters{memory: hashMemory, time: hashTime, threads: hashThreads, salt: make([]byte, saltLength), sum: make([]byte, hashLength)}
 	if hash != "" {
@@ -97,14 +97,14 @@ func (p *Hasher) compute(ctx context.Context, queue Queue, password secrets.Valu
 	return p.derive([]byte(password.Reveal()), h.salt, h.time, h.memory, h.threads, uint32(len(h.sum))), nil
 }
 
-// hashParameters are the parts of a PHC string.
+// hashParameters holds the parts of a PHC string.
 type hashParameters struct {
 	memory, time uint32
 	threads      uint8
 	salt, sum    []byte
 }
 
-// current reports whether a hash made today would have the same cost.
+// current reports whether the hash has today's cost.
 func (h hashParameters) current() bool {
 	return h.memory == hashMemory && h.time == hashTime && h.threads == hashThreads && len(h.salt) == saltLength && len(h.sum) == hashLength
 }
@@ -115,9 +115,9 @@ func (h hashParameters) String() string {
 	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, h.memory, h.time, h.threads, encode(h.salt), encode(h.sum))
 }
 
-// parseHash reads a PHC string. Its error does not quote the string.
+// parseHash parses a PHC string. Its error doesn't contain the string.
 func parseHash(text string) (hashParameters, error) {
-	unusable := errors.New("a stored password hash cannot be read: reset the password")
+	unusable := errors.New("stored password hash is invalid: reset the password")
 	parts := strings.Split(text, "$")
 	if len(parts) != 6 || parts[0] != "" || parts[1] != "argon2id" || parts[2] != fmt.Sprintf("v=%d", argon2.Version) {
 		return hashParameters{}, unusable

@@ -10,8 +10,8 @@ import (
 	"mcpgateway/services/fault"
 )
 
-// Password hashes that are computed at once. Each takes its memory while it
-// runs, so together they bound the memory of hashing.
+// Maximum numbers of password hashes computed concurrently. They limit the
+// memory of hashing.
 const (
 	MaxSignInHashes   = 2
 	MaxSignedInHashes = 2
@@ -19,22 +19,22 @@ const (
 	maxHashWait = 10 * time.Second
 )
 
-// Networks that hold one slot at most (bits).
+// Prefix lengths of networks that may hold at most one slot (bits).
 const (
 	hashNetwork4 = 24
 	hashNetwork6 = 48
 )
 
-// Queue is the line in which a password hash waits for a slot. Sign-ins wait
-// by network and hold one slot for each at most, so that no network holds up the
-// sign-ins of the others. Signed-in people have separate slots, one for each of
-// them at most.
+// Queue selects the queue in which a password hash waits for a slot. Sign-ins
+// are queued by network, and each network holds at most one slot, so that no
+// network can block the sign-ins of others. Signed-in users have separate
+// slots, at most one per user.
 type Queue struct {
 	signedIn bool
 	key      string
 }
 
-// NetworkQueue returns the queue of sign-ins from an address.
+// NetworkQueue returns the queue for sign-ins from an address.
 func NetworkQueue(ip string) Queue {
 	addr, err := netip.ParseAddr(ip)
 	if err != nil {
@@ -52,19 +52,20 @@ func NetworkQueue(ip string) Queue {
 	return Queue{key: network.String()}
 }
 
-// SignedInQueue returns the queue of a signed-in person. id is that of
-// the person or of the session.
+// SignedInQueue returns the queue of a signed-in user. id is the ID of the user
+// or of the session.
 func SignedInQueue(id string) Queue { return Queue{signedIn: true, key: id} }
 
-// hashSlots are the slots of one kind of queue. It is safe for concurrent use.
+// hashSlots holds the slots of one kind of queue. It is safe for concurrent
+// use.
 type hashSlots struct {
 	free chan struct{} // holds one value for each slot in use
 
 	mu    sync.Mutex
-	lines map[string]*hashLine // of those that wait or compute
+	lines map[string]*hashLine // by key, while in use
 }
 
-// hashLine is the line of one key; only its first waits for a slot.
+// hashLine is the queue of one key. Only its first caller waits for a slot.
 type hashLine struct {
 	first chan struct{}
 	users int
@@ -74,8 +75,8 @@ func newHashSlots(n int) *hashSlots {
 	return &hashSlots{free: make(chan struct{}, n), lines: map[string]*hashLine{}}
 }
 
-// acquire waits for a slot and returns its release. It returns UNAVAILABLE
-// after maxHashWait, and the context's error.
+// acquire waits for a slot and returns a function that releases it. It returns
+// UNAVAILABLE after maxHashWait, and the context's error.
 func (s *hashSlots) acquire(ctx context.Context, key string) (release func(), err error) {
 	line := s.enter(key)
 	wait := time.NewTimer(maxHashWait)
@@ -96,7 +97,7 @@ func (s *hashSlots) acquire(ctx context.Context, key string) (release func(), er
 			return nil, ctx.Err()
 		case <-wait.C:
 			release()
-			f := fault.New(fault.KindUnavailable, fault.CodeUnavailable, "too many people sign in at this moment: try again in a few seconds")
+			f := fault.New(fault.KindUnavailable, fault.CodeUnavailable, "Too many sign-ins in progress. Try again in a few seconds.")
 			f.RetryAfter = maxHashWait
 			return nil, f
 		}

@@ -16,11 +16,11 @@ import (
 	"mcpgateway/services/secrets"
 )
 
-// heldHashes are hashes that run until they are released.
+// heldHashes blocks hashes until they are released.
 type heldHashes struct {
 	*passwords.Hasher
 	running, most atomic.Int64
-	begun         sync.Map // passwords
+	started       sync.Map // by password
 	release       chan struct{}
 	all           sync.WaitGroup
 }
@@ -28,7 +28,7 @@ type heldHashes struct {
 func holdHashes() *heldHashes {
 	h := &heldHashes{release: make(chan struct{})}
 	h.Hasher = passwords.New(func(password, _ []byte, _, _ uint32, _ uint8, length uint32) []byte {
-		h.begun.Store(string(password), true)
+		h.started.Store(string(password), true)
 		h.most.Store(max(h.most.Load(), h.running.Add(1)))
 		<-h.release
 		h.running.Add(-1)
@@ -37,21 +37,22 @@ func holdHashes() *heldHashes {
 	return h
 }
 
-// begin computes the hash of a password in a queue.
+// begin starts the hash of a password in a queue.
 func (h *heldHashes) begin(ctx context.Context, queue passwords.Queue, password string) {
 	h.all.Go(func() { _, _ = h.Hash(ctx, queue, secrets.NewValue(password)) })
 }
 
-// expect waits until every goroutine is blocked and compares the hashes that run.
+// expect waits until every goroutine is blocked and checks the number of
+// running hashes.
 func (h *heldHashes) expect(t *testing.T, what string, n int64) {
 	t.Helper()
 	synctest.Wait()
 	if running := h.running.Load(); running != n {
-		t.Errorf("%s: %d hashes run, want %d", what, running, n)
+		t.Errorf("%s: %d running hashes, want %d", what, running, n)
 	}
 }
 
-func TestPasswordHashesAreBounded(t *testing.T) {
+func TestPasswordHashConcurrency(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := holdHashes()
 		for n := range 10 {
@@ -65,7 +66,7 @@ func TestPasswordHashesAreBounded(t *testing.T) {
 		close(h.release)
 		h.all.Wait()
 		if most := h.most.Load(); most != passwords.MaxSignInHashes+passwords.MaxSignedInHashes {
-			t.Errorf("%d hashes ran at once", most)
+			t.Errorf("%d concurrent hashes", most)
 		}
 	})
 }
@@ -88,15 +89,15 @@ func TestNetworkHoldsOneHashSlot(t *testing.T) {
 				h.expect(t, "with another", 2)
 				h.begin(t.Context(), passwords.NetworkQueue("192.0.2.1"), "third")
 				synctest.Wait()
-				if _, begun := h.begun.Load("third"); begun {
-					t.Error("a third network has a slot")
+				if _, begun := h.started.Load("third"); begun {
+					t.Error("third network got a slot")
 				}
 				for range passwords.MaxSignInHashes {
 					h.release <- struct{}{}
 				}
 				synctest.Wait()
-				if _, begun := h.begun.Load("third"); !begun {
-					t.Error("a third network waits behind the other 99 of the first")
+				if _, begun := h.started.Load("third"); !begun {
+					t.Error("third network waits for the other 99 of the first")
 				}
 				close(h.release)
 				h.all.Wait()
@@ -105,7 +106,7 @@ func TestNetworkHoldsOneHashSlot(t *testing.T) {
 	}
 }
 
-func TestPersonHoldsOneHashSlot(t *testing.T) {
+func TestUserHoldsOneHashSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := holdHashes()
 		for range 10 {
@@ -119,7 +120,7 @@ func TestPersonHoldsOneHashSlot(t *testing.T) {
 	})
 }
 
-func TestWaitForPasswordHashEnds(t *testing.T) {
+func TestPasswordHashWaitLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := holdHashes()
 		hash := func(ctx context.Context, ip string) error {
@@ -133,7 +134,7 @@ func TestWaitForPasswordHashEnds(t *testing.T) {
 		for place, ip := range map[string]string{"in its network": "10.0.0.1", "for a slot": "192.0.2.1"} {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			if err := hash(ctx, ip); !errors.Is(err, context.DeadlineExceeded) {
-				t.Errorf("waiting %s until the deadline: %v", place, err)
+				t.Errorf("waiting %s: %v", place, err)
 			}
 			cancel()
 			if f := accesstest.Want(t, hash(t.Context(), ip), fault.CodeUnavailable); f.RetryAfter <= 0 {
@@ -143,7 +144,7 @@ func TestWaitForPasswordHashEnds(t *testing.T) {
 		close(h.release)
 		h.all.Wait()
 		if err := hash(t.Context(), "192.0.2.1"); err != nil {
-			t.Errorf("once a slot is free: %v", err)
+			t.Errorf("with a free slot: %v", err)
 		}
 	})
 }

@@ -8,7 +8,7 @@ import (
 	"mcpgateway/services/secrets"
 )
 
-// Bounds of a password, in characters (NIST SP 800-63B, section 3.1.1.2).
+// Limits of a password in characters (NIST SP 800-63B, section 3.1.1.2).
 const (
 	MinLength = 12
 	MaxLength = 256
@@ -16,22 +16,22 @@ const (
 	minDistinct = 5 // different characters
 )
 
-// Problem returns what is wrong with a new password of the person with
-// the e-mail address, or nothing.
+// Problem returns the reason a new password is invalid for the user with the
+// email address, or "".
 func Problem(password secrets.Value, email string) string {
 	text := password.Reveal()
 	length := utf8.RuneCountInString(text)
 	switch folded := strings.ToLower(strings.TrimSpace(text)); {
 	case !utf8.ValidString(text):
-		return "use text"
+		return "Use valid UTF-8 text."
 	case length < MinLength:
-		return fmt.Sprintf("use at least %d characters", MinLength)
+		return fmt.Sprintf("Use at least %d characters.", MinLength)
 	case length > MaxLength:
-		return fmt.Sprintf("use at most %d characters", MaxLength)
+		return fmt.Sprintf("Use at most %d characters.", MaxLength)
 	case folded == strings.ToLower(strings.TrimSpace(email)):
-		return "use something else than the e-mail address"
+		return "Don't use your email address as the password."
 	case distinct(text) < minDistinct, isCommonPassword(folded):
-		return "this password is among the first that are guessed: use another"
+		return "This password is too easy to guess. Use another one."
 	}
 	return ""
 }
@@ -46,8 +46,8 @@ func distinct(text string) int {
 	return len(seen)
 }
 
-// isCommonPassword reports whether a password in lower case heads the lists of
-// guesses. Those shorter than MinLength need not be known here.
+// isCommonPassword reports whether a password in lower case is on the lists of
+// most guessed passwords. Those shorter than MinLength are omitted.
 func isCommonPassword(folded string) bool {
 	switch folded {
 	case "passwordpassword", "password1234", "password12345", "password123456", "password1234567", "password12345678", "password123456789",

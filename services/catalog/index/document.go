@@ -6,19 +6,19 @@ import (
 	"unicode/utf8"
 )
 
-// The tiers of a term by the best place it is found at (contract, "Catalog
-// query grammar"): a row's score is their sum over the terms of the query.
+// The tiers of a term by its best match position (contract, "Catalog query
+// grammar"). The score of a row is their sum over the terms of the query.
 const (
 	tierDescription = 1
-	tierTopic       = 2 // tags; the role and category of a template too
+	tierTopic       = 2 // tags, and the role and category of a template
 	tierName        = 3 // server and publisher names; slug and related servers
-	tierInside      = 4 // of the title, as all that follow
+	tierInside      = 4 // in the title, like those that follow
 	tierWordStart   = 5
 	tierPrefix      = 6
 	tierExact       = 7
 )
 
-// Document is the searchable content of a row: folded texts.
+// Document contains the searchable content of a row as folded texts.
 type Document struct {
 	Title       string
 	Names       []string
@@ -27,17 +27,17 @@ type Document struct {
 	Values      []Value
 }
 
-// Value is one value that a row has for a qualifier.
+// Value is a row's value for a qualifier.
 type Value struct{ Qualifier, Folded string }
 
-// separator ends every text of a row. It is no part of UTF-8, so no term
-// matches across it.
+// separator ends every text of a row. It isn't valid UTF-8, so no term matches
+// across it.
 const separator = '\xff'
 
-// bounds are the ends of the parts of a row in the text of an index.
+// bounds are the ends of a row's parts in the index text.
 type bounds struct{ title, names, topics, end uint32 }
 
-// add appends the texts of a document: the best places come first.
+// add appends the texts of a document, best match positions first.
 func (b *builder) add(d Document) {
 	var at bounds
 	b.write(d.Title)
@@ -72,11 +72,11 @@ func (x *Index) start(row int) int {
 	return int(x.rows[row-1].end)
 }
 
-// tier returns the tier of a term whose first occurrence in a row is at a
-// position of the text.
+// tier returns the tier of a term whose first occurrence in a row is at the
+// position at.
 func (x *Index) tier(row, at int, term string) uint8 {
 	switch ends := &x.rows[row]; {
-	case at < int(ends.title) || at == x.start(row): // a title may be empty, and so may a term
+	case at < int(ends.title) || at == x.start(row): // the title may be empty, and so may the term
 		return titleTier(x.text[x.start(row):ends.title], at-x.start(row), term)
 	case at < int(ends.names):
 		return tierName
@@ -87,8 +87,8 @@ func (x *Index) tier(row, at int, term string) uint8 {
 }
 
 // titleTier returns the tier of a term whose first occurrence in a title is at
-// a position. A word begins at the start of the title and after a character
-// that belongs to no word.
+// a position. Words start at the start of the title and after characters other
+// than letters, digits and marks.
 func titleTier(title string, at int, term string) uint8 {
 	switch {
 	case at == 0 && len(term) == len(title):
@@ -108,7 +108,7 @@ func titleTier(title string, at int, term string) uint8 {
 	}
 }
 
-// isWordStart reports whether the character before a position is no letter,
+// isWordStart reports whether the character before a position is not a letter,
 // digit or mark.
 func isWordStart(text string, at int) bool {
 	if c := text[at-1]; c < utf8.RuneSelf {

@@ -2,9 +2,9 @@ package index
 
 import "mcpgateway/services/query"
 
-// scratch is the memory of one search, a byte for each row.
+// scratch is the working memory of a search, one byte per row.
 type scratch struct {
-	scores []uint8 // 1 and the sum of the tiers; 0 for rows that do not match
+	scores []uint8 // 1 plus the sum of the tiers; 0 for rows that don't match
 	kept   []uint8
 }
 
@@ -12,10 +12,11 @@ func newScratch(rows int) *scratch {
 	return &scratch{scores: make([]uint8, rows), kept: make([]uint8, rows)}
 }
 
-// The scores of a query must fit into a byte.
+// The scores of a query must fit in a byte.
 var _ [254 - query.MaxClauses*tierExact]struct{}
 
-// scores returns the score of every row. The caller returns the scratch.
+// scores returns the score of every row. The caller must return the scratch to
+// the pool.
 func (x *Index) scores(q *query.Query) *scratch {
 	s := x.scratch.Get().(*scratch)
 	for row := range s.scores {
@@ -37,7 +38,7 @@ func (x *Index) scores(q *query.Query) *scratch {
 	return s
 }
 
-// keep sets the score of rows to 0 that have none of the values of the first
+// keep sets the score to 0 for rows without any of the values of the first
 // clause's qualifier.
 func (x *Index) keep(clauses []query.Clause, s *scratch) {
 	clear(s.kept)
@@ -57,7 +58,8 @@ func (x *Index) valueOf(c *query.Clause) []uint32 {
 	return x.values[Value{c.Qualifier, c.Folded}]
 }
 
-// firstOf reports whether no earlier positive clause has the same qualifier.
+// firstOf reports whether clause i is the first positive clause with its
+// qualifier.
 func firstOf(clauses []query.Clause, i int) bool {
 	for _, c := range clauses[:i] {
 		if !c.Negated && c.Qualifier == clauses[i].Qualifier {
@@ -67,8 +69,9 @@ func firstOf(clauses []query.Clause, i int) bool {
 	return true
 }
 
-// Find returns the rows of a query from offset on, at most limit: the best
-// score first, equal ones in the order of the rows; and how many there are.
+// Find returns at most limit rows that match a query, starting at offset, and
+// the total number of matches. Rows are ordered by descending score, then by
+// position.
 func (x *Index) Find(q *query.Query, offset, limit int) (rows []uint32, total int) {
 	s := x.scores(q)
 	defer x.scratch.Put(s)
@@ -76,7 +79,7 @@ func (x *Index) Find(q *query.Query, offset, limit int) (rows []uint32, total in
 	for _, score := range s.scores {
 		counts[score]++
 	}
-	var next [256]int // the rank of the next row of each score
+	var next [256]int // rank of the next row with each score
 	for score := 255; score > 0; score-- {
 		next[score] = total
 		total += counts[score]
@@ -103,7 +106,7 @@ func (x *Index) Find(q *query.Query, offset, limit int) (rows []uint32, total in
 	return rows, total
 }
 
-// Each calls found with every row of a query, in no particular order.
+// Each calls found with every row that matches a query, in any order.
 func (x *Index) Each(q *query.Query, found func(row uint32)) {
 	s := x.scores(q)
 	defer x.scratch.Put(s)

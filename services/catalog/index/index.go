@@ -1,5 +1,5 @@
-// Package index answers queries over a fixed list of rows by a scan of their
-// folded texts, which lie one after another in memory.
+// Package index searches a fixed list of rows by scanning their folded texts,
+// which are contiguous in memory.
 package index
 
 import (
@@ -7,18 +7,18 @@ import (
 	"sync"
 )
 
-// Index answers queries over a fixed list of rows. Equally good results are in
-// the order of the rows. It is safe for concurrent use.
+// Index searches a fixed list of rows. Rows with equal scores stay in their
+// order. It is safe for concurrent use.
 type Index struct {
 	text   string // of all rows
 	rows   []bounds
-	counts [256]int           // of each byte in text
-	values map[Value][]uint32 // the rows that have a value
+	counts [256]int           // frequency of each byte in text
+	values map[Value][]uint32 // rows with a value
 
 	scratch sync.Pool // of *scratch
 }
 
-// New returns the index of n rows of about size bytes.
+// New returns an index of n rows of about size bytes.
 func New(n, size int, document func(row int) Document) *Index {
 	b := builder{rows: make([]bounds, 0, n)}
 	b.text.Grow(size)
@@ -44,17 +44,18 @@ func New(n, size int, document func(row int) Document) *Index {
 // Title returns the folded title of a row.
 func (x *Index) Title(row int) string { return x.text[x.start(row):x.rows[row].title] }
 
-// FirstName returns the first folded name of a row, which must have one.
+// FirstName returns the first folded name of a row, which must have at least
+// one.
 func (x *Index) FirstName(row int) string {
 	names := x.text[x.rows[row].title+1:]
 	return names[:strings.IndexByte(names, separator)]
 }
 
-// match adds the tier of a folded term to the score of every row that has one,
-// and sets the score of rows without the term to 0. Negated, it sets the score
+// match adds the tier of a folded term to the score of every row that contains
+// it, and sets the score of the other rows to 0. If negated, it sets the score
 // of rows with the term to 0.
 func (x *Index) match(term string, negated bool, scores []uint8) {
-	rare, hit := x.rarest(term), -1 // the occurrence that is not before the row
+	rare, hit := x.rarest(term), -1 // first occurrence at or after the row's start
 	start := 0
 	for row, score := range scores {
 		end := int(x.rows[row].end)
@@ -73,7 +74,7 @@ func (x *Index) match(term string, negated bool, scores []uint8) {
 	}
 }
 
-// rarest returns the position of the byte in a term that is rarest in the text.
+// rarest returns the position of the term's byte that is rarest in the text.
 func (x *Index) rarest(term string) (at int) {
 	for i := range len(term) {
 		if x.counts[term[i]] < x.counts[term[at]] {
@@ -84,7 +85,7 @@ func (x *Index) rarest(term string) (at int) {
 }
 
 // next returns the next occurrence of a term in the text, or the end of the
-// text. Looking for its rarest byte first is faster than strings.Index.
+// text. Searching for its rarest byte first is faster than strings.Index.
 func (x *Index) next(from int, term string, rare int) int {
 	if term == "" {
 		return from

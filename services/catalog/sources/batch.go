@@ -1,6 +1,6 @@
-// Package sources reads what the sources of the catalog hold: documents in the
-// catalog's own format and registries in the official one. It cleans and checks
-// every row, and stores nothing.
+// Package sources fetches and parses the sources of the catalog: documents in
+// the catalog's own format and official registries. It cleans and validates
+// every row and stores nothing.
 package sources
 
 import (
@@ -16,25 +16,25 @@ type Batch struct {
 	Entries   Rows[models.CatalogEntry]
 	Templates Rows[models.CatalogTemplate]
 	Fetched   int      // rows of the source
-	Skipped   int      // unusable ones
-	Warnings  []string // reasons why rows were skipped, and ignored members of rows
+	Skipped   int      // invalid rows
+	Warnings  []string // why rows were skipped, and ignored members of rows
 }
 
 func (b *Batch) skip(name string, why error) {
 	b.Skipped++
 	if len(b.Warnings) < maxWarnings {
-		b.Warnings = append(b.Warnings, fmt.Sprintf("%s is left out: %v", Clean(cmp.Or(name, "a row without a name"), MaxName), why))
+		b.Warnings = append(b.Warnings, fmt.Sprintf("%s was skipped: %v", Clean(cmp.Or(name, "a row without a name"), MaxName), why))
 	}
 }
 
-// Rows is the content of a source of one kind of rows.
+// Rows are the rows of one kind in a source.
 type Rows[T any] struct {
 	Rows  []*T
 	Gone  map[string]bool // names that the source withdrew
 	names map[string]int  // name to the index of its row
 }
 
-// put adds a row or, when the name is known, replaces its row.
+// put adds a row, or replaces the row with the same name.
 func (s *Rows[T]) put(name string, row *T) {
 	if s.names == nil {
 		s.names = map[string]int{}
@@ -56,13 +56,13 @@ func (s *Rows[T]) withdraw(name string) {
 	s.Gone[name] = true
 }
 
-// Has reports whether the source has a row of the name or withdrew it.
+// Has reports whether the source has or withdrew a row with the name.
 func (s *Rows[T]) Has(name string) bool {
 	_, found := s.names[name]
 	return found || s.Gone[name]
 }
 
-// TooMany returns the fault for a catalog that would grow beyond MaxRows.
+// TooMany returns the fault for a catalog that would exceed MaxRows.
 func TooMany() error {
-	return fault.New(fault.KindTooLarge, fault.CodePayloadTooLarge, "the catalog holds at most %d rows of a kind", MaxRows)
+	return fault.New(fault.KindTooLarge, fault.CodePayloadTooLarge, "The catalog is limited to %d rows of each kind.", MaxRows)
 }

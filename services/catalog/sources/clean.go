@@ -10,9 +10,9 @@ import (
 	"mcpgateway/services/egress"
 )
 
-// Clean returns a text from outside as it may be shown: without control
-// characters and without what is invisible or turns the direction of writing,
-// with single spaces, and at most so many characters long.
+// Clean returns an external text in a form that is safe to display: without
+// control characters, invisible characters and those that change the text
+// direction, with single spaces, truncated to most characters.
 func Clean(s string, most int) string {
 	var b strings.Builder
 	space := false
@@ -38,8 +38,8 @@ func Clean(s string, most int) string {
 	return b.String()
 }
 
-// showable reports whether a character is seen as what it is. The joiners are
-// invisible too, and some scripts and emoji need them.
+// showable reports whether a character is safe to display. Joiners are
+// invisible, but some scripts and emoji require them.
 func showable(r rune) bool {
 	const zeroWidthNonJoiner, zeroWidthJoiner = 0x200C, 0x200D
 	switch {
@@ -53,7 +53,7 @@ func showable(r rune) bool {
 	return unicode.IsGraphic(r)
 }
 
-// Clip returns the first characters of s, at most n.
+// Clip truncates s to at most n characters.
 func Clip(s string, n int) string {
 	if utf8.RuneCountInString(s) <= n {
 		return s
@@ -61,8 +61,8 @@ func Clip(s string, n int) string {
 	return string([]rune(s)[:n])
 }
 
-// cleanList cleans every text of a list and drops empty ones, repeated ones
-// and what is beyond the bounds.
+// cleanList cleans every string of a list and drops empty and repeated ones,
+// and those beyond the limits.
 func cleanList(list []string, items, characters int) []string {
 	out := make([]string, 0, min(len(list), items))
 	for _, s := range list {
@@ -78,8 +78,7 @@ func cleanList(list []string, items, characters int) []string {
 	return out
 }
 
-// CleanLink returns an http or https address as it may be linked to, or
-// nothing.
+// CleanLink returns an http or https URL that is safe to link to, or "".
 func CleanLink(raw string) string {
 	raw = strings.TrimSpace(raw)
 	if raw == "" || len(raw) > maxURL || strings.ContainsFunc(raw, func(r rune) bool { return unicode.IsSpace(r) || !showable(r) }) {
@@ -92,7 +91,7 @@ func CleanLink(raw string) string {
 	return raw
 }
 
-// CleanIcon returns the https address of an image, or nothing.
+// CleanIcon returns the https URL of an image, or "".
 func CleanIcon(raw string) string {
 	if link := CleanLink(raw); strings.HasPrefix(link, "https://") {
 		return link
@@ -100,8 +99,8 @@ func CleanIcon(raw string) string {
 	return ""
 }
 
-// cleanEndpoint returns an address that a client could connect to, or nothing.
-// A template with {variables} is not one.
+// cleanEndpoint returns a URL that a client could connect to, or "". A template
+// with {variables} isn't one.
 func cleanEndpoint(raw string) string {
 	link := CleanLink(raw)
 	if link == "" || strings.ContainsAny(link, "{}") || egress.CheckURL(link) != nil {
@@ -110,9 +109,9 @@ func cleanEndpoint(raw string) string {
 	return link
 }
 
-// ValidName reports whether s may be part of a server's name in the official
-// registry (server.json, name): letters, digits, dots and dashes, and in the
-// second part underscores.
+// ValidName reports whether s is valid as part of a server's name in the
+// official registry (server.json, name): letters, digits, dots and dashes, and
+// in the second part underscores.
 func ValidName(s string, underscore bool) bool {
 	if s == "" {
 		return false

@@ -19,29 +19,30 @@ import (
 // formatVersion is the version of the catalog's own file format.
 const formatVersion = 1
 
-// maxFaultFields is how many unusable rows of a file are named.
+// maxFaultFields is the maximum number of invalid rows reported for a file.
 const maxFaultFields = 20
 
-// ParseFile reads a document of the catalog's own format: registry rows,
-// templates, or both. Whoever wrote it can mend it, so one unusable row
-// refuses the whole; the VALIDATION_FAILED fault names the first ones.
+// ParseFile parses a document in the catalog's own format: registry rows,
+// templates, or both. Its author can fix it, so one invalid row rejects the
+// whole file. The VALIDATION_FAILED fault names the first ones.
 func ParseFile(raw []byte) (*Batch, error) {
 	if len(raw) > MaxFileBytes {
-		return nil, fault.New(fault.KindTooLarge, fault.CodePayloadTooLarge, "the file is larger than %d MiB", MaxFileBytes>>20)
+		return nil, fault.New(fault.KindTooLarge, fault.CodePayloadTooLarge, "The file is larger than %d MiB.", MaxFileBytes>>20)
 	}
 	var file struct {
 		Version int              `json:"version"`
 		Items   []jsontext.Value `json:"items"`
 	}
-	// Some editors put a byte-order mark before the text (RFC 8259, section 8.1).
+	// Some editors put a byte-order mark before the text (RFC 8259, section
+	// 8.1).
 	if err := json.Unmarshal(bytes.TrimPrefix(raw, []byte("\ufeff")), &file, json.RejectUnknownMembers(true)); err != nil {
-		return nil, fault.Validation(map[string]string{"(file)": `it is not a catalog file such as {"version":1,"items":[…]}: ` + Clean(typeError(err).Error(), MaxTitle)})
+		return nil, fault.Validation(map[string]string{"(file)": `not a catalog file such as {"version":1,"items":[…]}: ` + Clean(typeError(err).Error(), MaxTitle)})
 	}
 	if file.Version != formatVersion {
 		return nil, fault.Validation(map[string]string{"version": fmt.Sprintf("must be %d", formatVersion)})
 	}
 	if file.Items == nil {
-		return nil, fault.Validation(map[string]string{"items": "is missing: it is the list of rows"})
+		return nil, fault.Validation(map[string]string{"items": "missing: the list of rows is required"})
 	}
 	if len(file.Items) > MaxRows {
 		return nil, TooMany()
@@ -49,7 +50,7 @@ func ParseFile(raw []byte) (*Batch, error) {
 	b := &Batch{Fetched: len(file.Items)}
 	wrong := map[string]string{}
 	for i, raw := range file.Items {
-		file.Items[i] = nil // a large file is not kept beside what was read of it
+		file.Items[i] = nil // free the raw rows of a large file while it is parsed
 		if err := b.readItem(raw); err != nil {
 			wrong["items["+strconv.Itoa(i)+"]"] = Clean(err.Error(), MaxDescription)
 			if len(wrong) == maxFaultFields {
@@ -63,7 +64,7 @@ func ParseFile(raw []byte) (*Batch, error) {
 	return b, nil
 }
 
-// readItem reads a row, which is a template when it has a slug.
+// readItem parses a row. A row with a slug is a template.
 func (b *Batch) readItem(raw []byte) error {
 	var names struct {
 		Slug          jsontext.Value `json:"slug"`
@@ -75,7 +76,7 @@ func (b *Batch) readItem(raw []byte) error {
 	}
 	switch {
 	case names.Slug != nil && (names.PublisherName != nil || names.ServerName != nil):
-		return errors.New("it has a slug, as templates have, and publisherName or serverName, as servers have: make it two rows")
+		return errors.New("it has a slug like a template, and publisherName or serverName like a server: split it into two rows")
 	case names.Slug != nil:
 		return b.readTemplate(raw)
 	}
@@ -84,7 +85,7 @@ func (b *Batch) readItem(raw []byte) error {
 		return typeError(err)
 	}
 	if unusable := i.unusableAddresses(); len(unusable) > 0 {
-		return fmt.Errorf("%s cannot be used: give an address that starts with https://", strings.Join(unusable, ", "))
+		return fmt.Errorf("%s is invalid: use a URL that starts with https://", strings.Join(unusable, ", "))
 	}
 	row, err := i.entry("")
 	if err != nil {
@@ -121,12 +122,12 @@ func (b *Batch) readTemplate(raw []byte) error {
 	return nil
 }
 
-// typeError returns an error of the JSON decoder in terms of the file: the member
-// that is unknown, repeated or of the wrong type.
+// typeError returns an error of the JSON decoder in terms of the file: the
+// unknown or repeated member, or the one with a wrong type.
 func typeError(err error) error {
 	var syntax *jsontext.SyntacticError
 	if errors.As(err, &syntax) && errors.Is(err, jsontext.ErrDuplicateName) {
-		return fmt.Errorf("the member %s is there twice", memberOf(syntax.JSONPointer))
+		return fmt.Errorf("the member %s is repeated", memberOf(syntax.JSONPointer))
 	}
 	var wrong *json.SemanticError
 	if !errors.As(err, &wrong) {
@@ -137,15 +138,15 @@ func typeError(err error) error {
 		return fmt.Errorf("the member %s is unknown: check its spelling and case", member)
 	}
 	if wrong.GoType == nil || wrong.JSONKind == 0 || wrong.Err != nil {
-		return fmt.Errorf("%s cannot be used: %w", member, err)
+		return fmt.Errorf("%s is invalid: %w", member, err)
 	}
-	return fmt.Errorf("%s should be %s, not a JSON %s", member, wantedType(wrong.GoType), kindName(wrong.JSONKind))
+	return fmt.Errorf("%s must be %s, not a JSON %s", member, wantedType(wrong.GoType), kindName(wrong.JSONKind))
 }
 
 func wantedType(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.String:
-		return "a text"
+		return "a string"
 	case reflect.Bool:
 		return "true or false"
 	case reflect.Slice:
@@ -156,8 +157,8 @@ func wantedType(t reflect.Type) string {
 	return "an object"
 }
 
-// memberOf returns the member that a pointer into a row or file refers to, in
-// dots; the elements of a list are named like the list.
+// memberOf returns the member that a JSON pointer in a row or file refers to,
+// in dot notation. Elements of a list have the name of the list.
 func memberOf(at jsontext.Pointer) string {
 	var names []string
 	for token := range at.Tokens() {

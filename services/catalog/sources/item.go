@@ -18,7 +18,7 @@ import (
 // item is a registry row of the catalog's own file format.
 type item struct {
 	ID                       string   `json:"id"`
-	Slug                     *string  `json:"slug,omitempty"` // only a template has one
+	Slug                     *string  `json:"slug,omitempty"` // set only in templates
 	Version                  string   `json:"version,omitempty"`
 	PublisherName            string   `json:"publisherName"`
 	PublisherTitle           string   `json:"publisherTitle"`
@@ -46,19 +46,19 @@ type item struct {
 	Status                   string   `json:"status,omitempty"`
 }
 
-// The namespaces of ids that are made from names.
+// The namespaces of ids derived from names.
 const (
 	entryIDs    = "catalog entry "
 	templateIDs = "catalog template "
 )
 
-// defaultVersion is the version of an entry whose source names none (contract,
+// defaultVersion is the version of an entry whose source has none (contract,
 // "Catalog query grammar").
 const defaultVersion = "1.0.0"
 
-// entry returns the row that an item describes, cleaned and within the bounds,
-// or an error that says why it cannot be one. document is the official server
-// object behind it, or empty.
+// entry returns the row of an item, cleaned and within the limits, or an error
+// with the reason why it is invalid. document is its official server object, or
+// empty.
 func (i *item) entry(document string) (models.CatalogEntry, error) {
 	row := models.CatalogEntry{
 		ID: i.ID, Version: Clean(i.Version, maxVersion),
@@ -93,7 +93,7 @@ func (i *item) entry(document string) (models.CatalogEntry, error) {
 	return row, err
 }
 
-// unusableAddresses returns the members whose addresses would be dropped.
+// unusableAddresses returns the members whose URLs would be dropped.
 func (i *item) unusableAddresses() []string {
 	var members []string
 	for _, a := range []struct {
@@ -110,8 +110,8 @@ func (i *item) unusableAddresses() []string {
 	return members
 }
 
-// hashed returns what is compared to tell whether a source changed a row: the
-// item as it was cleaned. Its id is not part of it.
+// hashed returns the content that is compared to detect changes of a row by its
+// source: the cleaned item without its id.
 func (i *item) hashed(row *models.CatalogEntry) any {
 	return []any{
 		row.Version, row.PublisherName, row.PublisherTitle, row.ServerName, row.ServerTitle, row.ServerType, row.Tags,
@@ -137,7 +137,7 @@ func checkEntry(row *models.CatalogEntry) error {
 	case row.ServerType != "http" && row.ServerType != "sse" && row.ServerType != "stdio":
 		return fmt.Errorf("serverType must be http, sse or stdio")
 	case row.ServerType != "stdio" && row.RemoteURL == "":
-		return fmt.Errorf("remoteUrl must be an http or https address without variables")
+		return fmt.Errorf("remoteUrl must be an http or https URL without variables")
 	case !slices.Contains([]string{"none", "bearer", "header", "oauth", "unknown"}, row.AuthType):
 		return fmt.Errorf("authType must be none, bearer, header, oauth or unknown")
 	case row.PackageType != "" && !slices.Contains([]string{"npm", "pypi", "oci"}, row.PackageType):
@@ -152,7 +152,7 @@ func validStatus(s models.CatalogStatus) bool {
 	return s == models.CatalogActive || s == models.CatalogDeprecated || s == models.CatalogDeleted
 }
 
-// templateItem is a template of the catalog's own file format.
+// templateItem is a template in the catalog's own file format.
 type templateItem struct {
 	ID                    string    `json:"id"`
 	Slug                  string    `json:"slug"`
@@ -169,8 +169,8 @@ type templateItem struct {
 	Status                string    `json:"status,omitempty"`
 }
 
-// template returns the row that an item describes, cleaned and within the
-// bounds, or an error that says why it cannot be one.
+// template returns the row of an item, cleaned and within the limits, or an
+// error with the reason why it is invalid.
 func (i *templateItem) template() (models.CatalogTemplate, error) {
 	row := models.CatalogTemplate{
 		ID: i.ID, Slug: i.Slug, Title: Clean(i.Title, MaxTitle), Description: Clean(i.Description, MaxDescription),
@@ -186,7 +186,7 @@ func (i *templateItem) template() (models.CatalogTemplate, error) {
 	case row.Difficulty != "beginner" && row.Difficulty != "intermediate" && row.Difficulty != "advanced":
 		return row, fmt.Errorf("difficulty must be beginner, intermediate or advanced")
 	case row.EstimatedSetupMinutes < 0 || row.EstimatedSetupMinutes > maxMinutes:
-		return row, fmt.Errorf("estimatedSetupMinutes must be 0 to %d", maxMinutes)
+		return row, fmt.Errorf("estimatedSetupMinutes must be from 0 to %d", maxMinutes)
 	case row.CreatedAt.Year() < 2000 || row.CreatedAt.Year() > 9999:
 		return row, fmt.Errorf("createdAt must be a time such as 2026-01-31T09:00:00Z")
 	case !validStatus(row.Status):
@@ -213,10 +213,10 @@ func Tags(list []string) []string {
 	return cleanList(lower, maxTags, maxTag)
 }
 
-// validID reports whether an id can stand in an address as it is.
+// validID reports whether an id can be used in a URL without escaping.
 func validID(id string) bool { return len(id) >= 8 && len(id) <= 64 && ValidName(id, true) }
 
-// NewID returns the id that belongs to a name of the kind.
+// NewID returns the id derived from a name of the kind.
 func NewID(kind, name string) string {
 	return uuid.NewSHA1(uuid.NameSpaceURL, []byte(kind+name)).String()
 }

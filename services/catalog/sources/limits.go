@@ -2,10 +2,10 @@ package sources
 
 import "time"
 
-// Bounds of the rows of a source. Characters are code points.
+// Limits of the rows of a source. Characters are code points.
 const (
-	MaxRows      = 200_000   // entries, and as many templates
-	MaxFileBytes = 128 << 20 // of a document in the catalog's own format
+	MaxRows      = 200_000   // entries, and the same number of templates
+	MaxFileBytes = 128 << 20 // size of a document in the catalog's own format
 
 	MaxName        = 200 // characters of publisherName and serverName together with the /
 	MaxTitle       = 200
@@ -29,15 +29,15 @@ const (
 	maxWarnings = 100
 )
 
-// Bounds of one sync with an official registry.
+// Limits of one sync with an official registry.
 const (
-	pageRows     = 100 // that are requested
+	pageRows     = 100 // requested rows per page
 	maxPages     = 5000
 	maxPageBytes = 16 << 20
 	maxAllBytes  = 512 << 20
 	maxCursor    = 4096
 	pageTimeout  = 30 * time.Second
-	// syncOverlap is the time before the last sync from which the next one
-	// reads, because clocks differ and rows change while they are read.
+	// syncOverlap is subtracted from the time of the last sync, because clocks
+	// differ and rows change during a sync.
 	syncOverlap = time.Minute
 )

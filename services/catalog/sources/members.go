@@ -6,12 +6,12 @@ import (
 	"mcpgateway/services/rawjson"
 )
 
-// members are the members of an object by name, with those of the objects
-// inside it; nil stands for a value that is not looked into.
+// members are the member names of an object, with those of nested objects. Nil
+// means that nested values aren't checked.
 type members map[string]members
 
 // The members of the official format (schema 2025-12-11) in the objects that
-// the catalog reads.
+// the catalog parses.
 var (
 	officialPageMembers   = members{"servers": {"server": nil, "_meta": nil}, "metadata": {"nextCursor": nil, "count": nil}}
 	officialServerMembers = members{
@@ -34,7 +34,7 @@ var (
 )
 
 // unknown calls report with the path of every member of the JSON value that m
-// does not have. Names are compared exactly.
+// doesn't have. Names are case-sensitive.
 func (m members) unknown(path string, raw []byte, report func(path string)) {
 	if m == nil {
 		return
@@ -64,8 +64,8 @@ func (m members) unknown(path string, raw []byte, report func(path string)) {
 	}
 }
 
-// unusableAddresses returns the members of the server whose addresses are left
-// out of its entry.
+// unusableAddresses returns the members of the server whose URLs are omitted
+// from its entry.
 func (s *officialServer) unusableAddresses() []string {
 	var paths []string
 	unusable := func(path, address string, clean func(string) string) {
@@ -84,8 +84,8 @@ func (s *officialServer) unusableAddresses() []string {
 	return paths
 }
 
-// notices are parts of rows that an import ignored: what is wrong and the rows
-// that it is wrong in.
+// notices are the ignored parts of rows: each problem with the rows that have
+// it.
 type notices struct {
 	order []string
 	rows  map[string]*notice
@@ -97,7 +97,7 @@ type notice struct {
 	count int
 }
 
-// add notes the problem of a row.
+// add records a problem of a row.
 func (n *notices) add(problem, row string) {
 	problem, row = Clean(problem, MaxTitle), Clean(row, MaxName)
 	if n.rows == nil {
@@ -115,7 +115,7 @@ func (n *notices) add(problem, row string) {
 	}
 }
 
-// warnings returns one warning per problem, which names the first row.
+// warnings returns one warning per problem, with the name of the first row.
 func (n *notices) warnings() []string {
 	var out []string
 	for _, problem := range n.order {

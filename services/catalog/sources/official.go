@@ -14,7 +14,7 @@ import (
 	"mcpgateway/models"
 )
 
-// OfficialMeta is the key of what the registry itself says about a server
+// OfficialMeta is the key of the registry's own metadata about a server
 // (official registry API, ServerResponse).
 const OfficialMeta = "io.modelcontextprotocol.registry/official"
 
@@ -34,7 +34,7 @@ type officialRow struct {
 	Meta   map[string]jsontext.Value `json:"_meta"`
 }
 
-// officialState is what the registry says of one version of a server.
+// officialState is the registry's metadata of one version of a server.
 type officialState struct {
 	Status      string     `json:"status"`
 	PublishedAt *time.Time `json:"publishedAt"`
@@ -42,8 +42,8 @@ type officialState struct {
 	IsLatest    *bool      `json:"isLatest"`
 }
 
-// officialServer is what the catalog reads of server.json (official registry
-// API, ServerDetail).
+// officialServer contains the members of server.json that the catalog uses
+// (official registry API, ServerDetail).
 type officialServer struct {
 	Name        string `json:"name"`
 	Title       string `json:"title"`
@@ -78,13 +78,13 @@ type officialInput struct {
 // officialBatch collects the latest versions of servers.
 type officialBatch struct {
 	Batch
-	published map[string]time.Time // of the version that is kept, by name
+	published map[string]time.Time // publication time of the stored version, by name
 	ignored   notices
 	highWater time.Time
 }
 
-// read takes in one row of a page. Rows that cannot be used are skipped and
-// warned about: one publisher's mistake is no reason to miss the others.
+// read adds one row of a page. It skips invalid rows with a warning, so that
+// one publisher's mistake doesn't affect the others.
 func (b *officialBatch) read(row officialRow) {
 	b.Fetched++
 	var server officialServer
@@ -108,7 +108,7 @@ func (b *officialBatch) read(row officialRow) {
 	}
 	publisher, name, ok := strings.Cut(server.Name, "/")
 	if !ok || !ValidName(publisher, false) || !ValidName(name, true) || len(server.Name) > MaxName {
-		b.skip(server.Name, errors.New("its name is not one of the official form"))
+		b.skip(server.Name, errors.New("its name is not valid in the official format"))
 		return
 	}
 	if !b.newer(server.Name, state) {
@@ -121,8 +121,8 @@ func (b *officialBatch) read(row officialRow) {
 	b.keep(&server, cmp.Or(state.Status, server.Status), row.Server, raw)
 }
 
-// keep adds the row of a server. document is the server object and meta what
-// the registry says about it.
+// keep adds the row of a server. document is the server object and meta the
+// registry's metadata.
 func (b *officialBatch) keep(server *officialServer, status string, document, meta []byte) {
 	text := strings.ToValidUTF8(string(document), "\uFFFD")
 	if len(text) > maxDocument {
@@ -139,7 +139,7 @@ func (b *officialBatch) keep(server *officialServer, status string, document, me
 		return
 	}
 	for _, path := range server.unusableAddresses() {
-		b.ignored.add("the address in "+path+" cannot be used", server.Name)
+		b.ignored.add("the URL in "+path+" is invalid", server.Name)
 	}
 	unknown := func(path string) { b.ignored.add("the member "+path+" is unknown", server.Name) }
 	officialServerMembers.unknown("server.", document, unknown)
@@ -147,8 +147,8 @@ func (b *officialBatch) keep(server *officialServer, status string, document, me
 	b.Entries.put(server.Name, &entry)
 }
 
-// newer reports whether a row says more than what was read of the name: of two
-// that both seem to be the latest, the one that was published later.
+// newer reports whether a row supersedes the stored row of its name. Of two
+// versions marked as latest, the one published later wins.
 func (b *officialBatch) newer(name string, state officialState) bool {
 	var published time.Time
 	if state.PublishedAt != nil {
@@ -161,8 +161,8 @@ func (b *officialBatch) newer(name string, state officialState) bool {
 	return true
 }
 
-// item returns what the catalog keeps of a server. An address is preferred to
-// a package, and Streamable HTTP to SSE. Nobody vouched for the publisher.
+// item returns the catalog's item for a server. A URL takes precedence over a
+// package, and Streamable HTTP over SSE. The publisher is unverified.
 func (s *officialServer) item(status string) (*item, error) {
 	publisher, name, _ := strings.Cut(s.Name, "/")
 	i := &item{
@@ -178,9 +178,9 @@ func (s *officialServer) item(status string) (*item, error) {
 	case i.ServerType != "":
 		return i, nil
 	case templated:
-		return nil, errors.New("its address has variables or cannot be used, and it has no package")
+		return nil, errors.New("its URL has variables or is invalid, and it has no package")
 	}
-	return nil, errors.New("it has neither an address nor a package")
+	return nil, errors.New("it has neither a URL nor a package")
 }
 
 func (s *officialServer) readPackages(i *item) {
@@ -197,8 +197,8 @@ func (s *officialServer) readPackages(i *item) {
 	}
 }
 
-// readRemotes takes the best address that can be used; unusable tells that
-// there was one that cannot.
+// readRemotes sets the best usable URL. unusable reports that there was an
+// unusable one.
 func (s *officialServer) readRemotes(i *item) (unusable bool) {
 	for _, wanted := range []struct{ official, ours string }{{"streamable-http", "http"}, {"sse", "sse"}} {
 		for _, r := range s.Remotes {
@@ -220,8 +220,9 @@ func (s *officialServer) readRemotes(i *item) (unusable bool) {
 	return unusable
 }
 
-// authOf tells what an endpoint asks for by the headers that it lists. Without
-// any it may still ask for OAuth, which the format does not tell.
+// authOf returns the authentication of an endpoint according to the headers
+// that it lists. Without headers it may still require OAuth, which the format
+// doesn't declare.
 func authOf(headers []officialInput) (kind, header string) {
 	for _, h := range headers {
 		if strings.EqualFold(h.Name, "Authorization") {
@@ -236,8 +237,8 @@ func authOf(headers []officialInput) (kind, header string) {
 	return "unknown", ""
 }
 
-// publisherTitle returns a namespace as people know it: a GitHub account by
-// its name, and a domain the right way round.
+// publisherTitle returns a readable form of a namespace: the name of a GitHub
+// account, or a domain in the usual order.
 func publisherTitle(namespace string) string {
 	if account, ok := strings.CutPrefix(namespace, "io.github."); ok && account != "" {
 		return account
@@ -247,10 +248,10 @@ func publisherTitle(namespace string) string {
 	return strings.Join(labels, ".")
 }
 
-// check returns an error for a page that no registry would send.
+// check returns an error for a page that violates the limits of the API.
 func (p *officialPage) check() error {
 	if len(p.Servers) > 10*pageRows {
-		return fmt.Errorf("a page holds %d servers, and %d were asked for", len(p.Servers), pageRows)
+		return fmt.Errorf("a page has %d servers instead of at most %d", len(p.Servers), pageRows)
 	}
 	if len(p.Metadata.NextCursor) > maxCursor {
 		return errors.New("a cursor is too long")

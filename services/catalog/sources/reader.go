@@ -17,24 +17,24 @@ import (
 	"mcpgateway/services/fault"
 )
 
-// OfficialPath is where a registry serves its list (official registry API).
+// OfficialPath is the path of a registry's list (official registry API).
 const OfficialPath = "/v0.1/servers"
 
 // Content is the content of a source and the time up to which it is complete.
 type Content struct {
 	*Batch
-	HighWater time.Time // zero for a source without times
+	HighWater time.Time // zero for a source without timestamps
 }
 
-// Reader reads sources over HTTP.
+// Reader fetches sources over HTTP.
 type Reader struct{ client *http.Client }
 
 // NewReader returns a reader with a client of services/egress.
 func NewReader(client *http.Client) *Reader { return &Reader{client} }
 
-// Official reads what changed at a registry since a time, or everything
-// for nil. It returns UPSTREAM_ faults for a registry that fails, repeats its
-// cursors, never ends or sends anything but the official format.
+// Official fetches the changes of a registry since a time, or everything if
+// since is nil. It returns UPSTREAM_ faults for a registry that fails, repeats
+// its cursors, never ends or doesn't use the official format.
 func (r *Reader) Official(ctx context.Context, base string, since *time.Time) (Content, error) {
 	b := &officialBatch{published: map[string]time.Time{}}
 	seen := map[string]bool{}
@@ -80,8 +80,8 @@ func officialURL(base, cursor string, since *time.Time) string {
 	return strings.TrimSuffix(base, "/") + OfficialPath + "?" + values.Encode()
 }
 
-// getPage reads a page of a registry's list. Member names are matched exactly;
-// a repeated name is refused by the reader of the row that has it.
+// getPage fetches a page of a registry's list. Member names are case-sensitive;
+// repeated names are rejected when the row is parsed.
 func (r *Reader) getPage(ctx context.Context, address string) (*officialPage, error) {
 	raw, err := r.get(ctx, address, maxPageBytes)
 	if err != nil {
@@ -89,13 +89,13 @@ func (r *Reader) getPage(ctx context.Context, address string) (*officialPage, er
 	}
 	page := &officialPage{raw: raw}
 	if err := json.Unmarshal(raw, page, jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true)); err != nil {
-		return nil, invalidAnswer("its answer is not the expected JSON: %s", Clean(typeError(err).Error(), MaxTitle))
+		return nil, invalidAnswer("its response is not the expected JSON: %s", Clean(typeError(err).Error(), MaxTitle))
 	}
 	return page, nil
 }
 
-// File reads a document of the catalog's own format. It returns UPSTREAM_ faults
-// and those of ParseFile.
+// File fetches a document in the catalog's own format. It returns UPSTREAM_
+// faults and those of ParseFile.
 func (r *Reader) File(ctx context.Context, address string) (Content, error) {
 	raw, err := r.get(ctx, address, MaxFileBytes)
 	if err != nil {
@@ -105,13 +105,13 @@ func (r *Reader) File(ctx context.Context, address string) (Content, error) {
 	return Content{Batch: b}, err
 }
 
-// get returns the body of an answer with the status 200.
+// get returns the body of a response with status 200.
 func (r *Reader) get(ctx context.Context, address string, most int64) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, pageTimeout)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
-		return nil, fault.Invalid("the address of the source cannot be used").Because(err)
+		return nil, fault.Invalid("The source's URL is invalid.").Because(err)
 	}
 	request.Header.Set("Accept", "application/json")
 	response, err := r.client.Do(request)
@@ -120,25 +120,25 @@ func (r *Reader) get(ctx context.Context, address string, most int64) ([]byte, e
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
-		return nil, fault.Upstream(fault.CodeUpstreamUnavailable, "the source answers with the status %d", response.StatusCode)
+		return nil, fault.Upstream(fault.CodeUpstreamUnavailable, "The source responded with status %d.", response.StatusCode)
 	}
 	raw, err := io.ReadAll(io.LimitReader(response.Body, most+1))
 	if err != nil {
 		return nil, unreachable(err)
 	}
 	if int64(len(raw)) > most {
-		return nil, invalidAnswer("its answer is larger than %d MiB", most>>20)
+		return nil, invalidAnswer("its response is larger than %d MiB", most>>20)
 	}
 	return raw, nil
 }
 
 func unreachable(err error) error {
 	if errors.Is(err, context.DeadlineExceeded) {
-		return fault.Upstream(fault.CodeUpstreamTimeout, "the source did not answer in time").Because(err)
+		return fault.Upstream(fault.CodeUpstreamTimeout, "The source did not respond in time. Try again later.").Because(err)
 	}
-	return fault.Upstream(fault.CodeUpstreamUnavailable, "the source cannot be reached").Because(err)
+	return fault.Upstream(fault.CodeUpstreamUnavailable, "The source is unreachable. Check its URL, or try again later.").Because(err)
 }
 
 func invalidAnswer(format string, args ...any) error {
-	return fault.Upstream(fault.CodeUpstreamInvalidResponse, "the source cannot be used: %s", fmt.Sprintf(format, args...))
+	return fault.Upstream(fault.CodeUpstreamInvalidResponse, "The source is invalid: %s.", fmt.Sprintf(format, args...))
 }

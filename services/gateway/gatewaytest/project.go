@@ -1,4 +1,4 @@
-// Package gatewaytest builds projects for the tests of the gateway's rooms.
+// Package gatewaytest builds projects for tests of the gateway packages.
 package gatewaytest
 
 import (
@@ -11,7 +11,8 @@ import (
 	"mcpgateway/services/upstream"
 )
 
-// Source is project p with the healthy server up, which has the tools.
+// Source returns project p with the healthy server up. Each tool is a name or a
+// definition.
 func Source(tools ...string) toolset.Source {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	src := toolset.Source{

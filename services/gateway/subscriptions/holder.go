@@ -8,15 +8,16 @@ import (
 	"mcpgateway/services/toolset"
 )
 
-// holder is a session or a stream that is subscribed to resources.
+// holder is a session or a stream with resource subscriptions. All fields but
+// session and changing are guarded by Subscriptions.mu.
 type holder struct {
-	session   string // its id; empty for a stream
+	session   string // session key; empty for a stream
 	resources map[string]held
-	changing  chan struct{} // held by whoever changes what the session is subscribed to
-	asking    int           // upstreams that have not answered yet
-	requests  int           // of the session, under way
+	changing  chan struct{} // semaphore for changes of the session's subscriptions
+	asking    int           // pending upstream subscriptions
+	requests  int           // requests in flight
 	streams   map[*subscription]bool
-	expiry    *time.Timer // of a session without a stream; may be nil
+	expiry    *time.Timer // ends a session without a stream; may be nil
 	over      bool
 }
 
@@ -29,14 +30,15 @@ func newHolder(session string) *holder {
 	return &holder{session: session, changing: make(chan struct{}, 1), resources: map[string]held{}, streams: map[*subscription]bool{}}
 }
 
-// enter returns the holder of a session for a request, which is to leave it.
+// enter returns the holder of a session for a request. The caller must call
+// leave. It returns RATE_LIMITED beyond maxSubscribedSessions.
 func (s *Subscriptions) enter(sessionID string) (*holder, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	h := s.sessions[sessionID]
 	if h == nil {
 		if len(s.sessions) >= maxSubscribedSessions {
-			return nil, fault.New(fault.KindRateLimited, fault.CodeRateLimited, "too many sessions are subscribed to resources: try again later")
+			return nil, fault.New(fault.KindRateLimited, fault.CodeRateLimited, "Too many sessions have resource subscriptions. Retry later.")
 		}
 		h = newHolder(sessionID)
 		s.sessions[sessionID] = h
@@ -45,8 +47,9 @@ func (s *Subscriptions) enter(sessionID string) (*holder, error) {
 	return h, nil
 }
 
-// leave takes a request or a stream out of a session. One that holds nothing
-// is forgotten, and one without a stream expires.
+// leave calls takeOut, which removes a request or a stream from a session. An
+// unused session without resources is then removed, and one with resources
+// expires after SessionGrace.
 func (s *Subscriptions) leave(h *holder, takeOut func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -56,7 +59,7 @@ func (s *Subscriptions) leave(h *holder, takeOut func()) {
 	case len(h.resources) == 0:
 		s.forget(h)
 	case h.expiry == nil:
-		h.expiry = time.AfterFunc(SessionGrace, s.tasks.Func("end of session subscriptions", func() { s.expire(h) }))
+		h.expiry = time.AfterFunc(SessionGrace, s.tasks.Func("session subscription expiry", func() { s.expire(h) }))
 	default:
 		h.expiry.Reset(SessionGrace)
 	}
@@ -73,7 +76,9 @@ func (s *Subscriptions) expire(h *holder) {
 	}
 }
 
-// subscribe makes a holder one of those who hear of a resource.
+// subscribe subscribes a holder to a resource. It returns RATE_LIMITED beyond
+// MaxResourcesPerClient, NOT_FOUND if the holder ended in the meantime, and the
+// errors of the upstream server.
 func (s *Subscriptions) subscribe(ctx context.Context, h *holder, server *toolset.Server, uri string) error {
 	s.mu.Lock()
 	_, known := h.resources[uri]
@@ -86,7 +91,7 @@ func (s *Subscriptions) subscribe(ctx context.Context, h *holder, server *toolse
 		return nil
 	}
 	if full {
-		return fault.New(fault.KindRateLimited, fault.CodeRateLimited, "a client can be subscribed to %d resources: unsubscribe from another one first", MaxResourcesPerClient)
+		return fault.New(fault.KindRateLimited, fault.CodeRateLimited, "This client has the maximum of %d subscriptions. Unsubscribe from a resource first.", MaxResourcesPerClient)
 	}
 	release, err := s.resources.Subscribe(ctx, server.Target, uri)
 	s.mu.Lock()
@@ -105,11 +110,12 @@ func (s *Subscriptions) subscribe(ctx context.Context, h *holder, server *toolse
 		release()
 	}
 	if over {
-		return fault.New(fault.KindNotFound, fault.CodeNotFound, "the session has ended")
+		return fault.New(fault.KindNotFound, fault.CodeNotFound, "This session has ended. Call initialize again.")
 	}
 	return nil
 }
 
+// add stores a subscription. The caller must hold mu.
 func (s *Subscriptions) add(h *holder, uri string, what held) {
 	h.resources[uri] = what
 	byURI := s.holders[what.serverID]
@@ -123,7 +129,8 @@ func (s *Subscriptions) add(h *holder, uri string, what held) {
 	byURI[uri][h] = true
 }
 
-// remove takes a resource from a holder and returns how to release it, or nil.
+// remove deletes a subscription and returns its release function, or nil if
+// there is no such subscription. The caller must hold mu.
 func (s *Subscriptions) remove(h *holder, uri string) func() {
 	what, ok := h.resources[uri]
 	if !ok {
@@ -141,7 +148,7 @@ func (s *Subscriptions) remove(h *holder, uri string) func() {
 	return what.release
 }
 
-// unsubscribe ends one subscription of a holder, if there is one.
+// unsubscribe ends one subscription of a holder, if it exists.
 func (s *Subscriptions) unsubscribe(h *holder, uri string) {
 	s.mu.Lock()
 	release := s.remove(h, uri)
@@ -151,7 +158,8 @@ func (s *Subscriptions) unsubscribe(h *holder, uri string) {
 	}
 }
 
-// forget takes a holder out of use.
+// forget marks a holder as ended and removes it from sessions. The caller must
+// hold mu.
 func (s *Subscriptions) forget(h *holder) {
 	h.over = true
 	if h.expiry != nil {
@@ -162,7 +170,7 @@ func (s *Subscriptions) forget(h *holder) {
 	}
 }
 
-// end ends every subscription of a holder.
+// end ends all subscriptions of a holder.
 func (s *Subscriptions) end(h *holder) {
 	s.mu.Lock()
 	var releases []func()

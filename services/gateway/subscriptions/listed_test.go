@@ -12,13 +12,13 @@ import (
 	"mcpgateway/services/toolset"
 )
 
-// oneProject is project p, as it is now.
+// oneProject returns the current snapshot of project p.
 type oneProject struct{ now *toolset.Snapshot }
 
 func (o *oneProject) ProjectByID(string) *toolset.Snapshot { return o.now }
 
-// TestEqualListIsPassedOn announces lists that turn out to be equal.
-func TestEqualListIsPassedOn(t *testing.T) {
+// TestUnchangedListNotified announces changes of lists that are equal.
+func TestUnchangedListNotified(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		project := &oneProject{gatewaytest.Build(gatewaytest.Source("a"))}
 		s := subscriptions.New(project, &subscriber{}, nil, nil)
@@ -48,7 +48,7 @@ func TestEqualListIsPassedOn(t *testing.T) {
 				t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
 			}
 		}
-		// A real change is always reported, and once.
+		// An actual change is reported exactly once.
 		project.now = gatewaytest.Build(gatewaytest.Source("a", "b"))
 		if err := s.Changed(t.Context(), notify.Toolset("p")); err != nil {
 			t.Fatal(err)

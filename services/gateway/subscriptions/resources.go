@@ -14,38 +14,40 @@ import (
 	"mcpgateway/services/upstream"
 )
 
-// Bounds of what subscriptions to resources cost.
+// Limits of resource subscriptions.
 const (
-	// MaxResourcesPerClient is how many resources one session or one stream
-	// may be subscribed to.
+	// MaxResourcesPerClient is the maximum number of resource subscriptions of
+	// a session or a stream.
 	MaxResourcesPerClient = 100
-	// maxSubscribedSessions is how many sessions may be subscribed at once.
+	// maxSubscribedSessions is the maximum number of sessions with
+	// subscriptions in this process.
 	maxSubscribedSessions = 10_000
-	// maxURIBytes bounds the address of a resource that is subscribed to.
+	// maxURIBytes is the maximum length of a subscribed URI in bytes.
 	maxURIBytes = 8 << 10
-	// SessionGrace is how long this process listens on for a session without
-	// a stream, so that its client can open one, or open it again.
+	// SessionGrace is the time for which a session without a stream remains
+	// subscribed, so that its client can open or reopen a stream.
 	SessionGrace = 5 * time.Minute
-	// memoryTimeout bounds what is done for a session whose client waits for
-	// nothing.
+	// memoryTimeout is the maximum duration of background work for a session.
 	memoryTimeout = 30 * time.Second
 )
 
-// Handle answers resources/subscribe and resources/unsubscribe of a client
-// with a session (MCP 2024-11-05 to 2025-11-25, "Subscriptions"); its updates
-// reach the streams given to Attach, in whichever process. params is the raw
-// member of the request, or nil; trace may be nil. The subscriptions of a
-// session end with it. Handle returns gateway.UnknownMethod for every other
-// method and client, INVALID_PARAMETER, RESOURCE_NOT_FOUND, RATE_LIMITED beyond
-// MaxResourcesPerClient, UPSTREAM_ faults, or *gateway.RPCError for what the upstream
-// answered.
+// Handle handles resources/subscribe and resources/unsubscribe of a client with
+// a session (MCP 2024-11-05 to 2025-11-25, "Subscriptions"). Updates are
+// delivered to the streams passed to Attach, in any process. The subscriptions
+// end with the session. params is the raw member of the request, or nil. trace
+// may be nil.
+//
+// Handle returns gateway.UnknownMethod for other methods, for stateless clients
+// and for projects without subscriptions. Other errors are INVALID_PARAMETER,
+// RESOURCE_NOT_FOUND, RATE_LIMITED beyond a limit, UPSTREAM_ faults, and
+// *gateway.RPCError for an error response of the upstream server.
 func (s *Subscriptions) Handle(ctx context.Context, project *toolset.Snapshot, client *gateway.Client, method string, params []byte, trace *gateway.Trace) ([]byte, error) {
 	subscribe := method == "resources/subscribe"
 	if client.Stateless() || !subscribe && method != "resources/unsubscribe" || !project.Capabilities.Subscribe {
 		return nil, gateway.UnknownMethod(method)
 	}
 	if client.SessionID == "" {
-		return nil, fault.Invalid("a subscription belongs to a session: initialize first, and send its Mcp-Session-Id")
+		return nil, fault.Invalid("Subscriptions need a session. Call initialize first and send its Mcp-Session-Id.")
 	}
 	uri, err := uriOf(params)
 	if err != nil {
@@ -91,16 +93,16 @@ func (s *Subscriptions) Handle(ctx context.Context, project *toolset.Snapshot, c
 func uriOf(params []byte) (string, error) {
 	p, err := rawjson.ParseObject(params, rawjson.Strict)
 	if err != nil {
-		return "", fault.Invalid("params must be an object with the uri of a resource")
+		return "", fault.Invalid("params must be an object with the uri of a resource.")
 	}
 	uri, ok := p.String("uri")
 	if !ok || len(uri) > maxURIBytes {
-		return "", fault.Invalid("uri must be the address of a resource, as a string of at most %d bytes", maxURIBytes)
+		return "", fault.Invalid("uri must be a string of at most %d bytes: the URI of a resource.", maxURIBytes)
 	}
 	return uri, nil
 }
 
-// resourceOwner returns the server that answers for a URI.
+// resourceOwner returns the server that owns a URI, or RESOURCE_NOT_FOUND.
 func resourceOwner(project *toolset.Snapshot, uri string) (*toolset.Server, error) {
 	server, err := project.Offers.ResourceOwner(uri)
 	if err != nil {
@@ -109,11 +111,11 @@ func resourceOwner(project *toolset.Snapshot, uri string) (*toolset.Server, erro
 	return server, nil
 }
 
-// SubscribeResources calls deliver with NotifyResourceUpdated for those of the
-// resources that their upstream agreed to watch, which are returned in the
-// order of uris, until cancel is called (MCP 2026-07-28, "Subscriptions").
-// All upstreams are asked at once; ctx bounds the asking. deliver must not
-// block: it is called while others wait.
+// SubscribeResources calls deliver with NotifyResourceUpdated for updates of
+// resources until cancel is called (MCP 2026-07-28, "Subscriptions"). It returns
+// the resources that their servers agreed to watch, in the order of uris. The
+// servers are called concurrently, until ctx ends. deliver must not block,
+// because it is called with the lock held.
 func (s *Subscriptions) SubscribeResources(ctx context.Context, project *toolset.Snapshot, uris []string, deliver func(Notification)) (agreed []string, cancel func()) {
 	h := newHolder("")
 	h.streams[&subscription{deliver: deliver}] = true
@@ -130,7 +132,7 @@ func (s *Subscriptions) SubscribeResources(ctx context.Context, project *toolset
 		waiting++
 		s.tasks.Go("resource subscription", func() {
 			defer func() { answered <- struct{}{} }()
-			_ = s.subscribe(ctx, h, server, uri) // what failed is not agreed
+			_ = s.subscribe(ctx, h, server, uri) // failures are missing in agreed
 		})
 	}
 	for range waiting {
@@ -146,10 +148,11 @@ func (s *Subscriptions) SubscribeResources(ctx context.Context, project *toolset
 	return agreed, func() { s.end(h) }
 }
 
-// Attach calls deliver with the updates of the resources that a session is
-// subscribed to, now and later, here and in other processes, until detach is
-// called. Until then the streams of the client's own upstream sessions are held.
-// deliver must not block: it is called while others wait.
+// Attach calls deliver with updates of all resources that the session is
+// subscribed to, until detach is called. This includes later subscriptions and
+// those made in other processes. Until detach, the streams of the client's own
+// upstream sessions stay open. deliver must not block, because it is called
+// with the lock held.
 func (s *Subscriptions) Attach(sessionID string, deliver func(Notification)) (detach func()) {
 	sub := &subscription{deliver: deliver}
 	s.mu.Lock()
@@ -171,11 +174,11 @@ func (s *Subscriptions) Attach(sessionID string, deliver func(Notification)) (de
 	}
 }
 
-// End ends the subscriptions of a session that has ended.
+// End ends the subscriptions of an ended session in every process.
 func (s *Subscriptions) End(sessionID string) {
 	s.mu.Lock()
 	h := s.sessions[sessionID]
-	// Without the database its rows stay until they expire.
+	// If the database is unreachable, the rows remain until they expire.
 	s.background(func(ctx context.Context) { _ = s.memory.End(ctx, sessionID) })
 	s.mu.Unlock()
 	if h != nil {
@@ -183,10 +186,10 @@ func (s *Subscriptions) End(sessionID string) {
 	}
 }
 
-// recall makes this process listen to exactly what a session with a stream
-// here is subscribed to. What cannot be had, such as a resource whose server is
-// gone, is left out; the client asked for it elsewhere or earlier, so there is
-// nobody to tell.
+// recall applies the stored subscriptions of a session in this process: it ends
+// those no longer stored and, if the session has a stream here, adds missing
+// ones. Failures, such as a deleted server, are ignored, because the client
+// subscribed earlier or in another process and isn't waiting for a response.
 func (s *Subscriptions) recall(ctx context.Context, h *holder) {
 	select {
 	case h.changing <- struct{}{}:
@@ -225,7 +228,8 @@ func (s *Subscriptions) recall(ctx context.Context, h *holder) {
 	}
 }
 
-// background does something for which no client waits. The caller holds mu.
+// background runs work for which no client waits in a goroutine, unless s is
+// closed. The caller must hold mu.
 func (s *Subscriptions) background(do func(ctx context.Context)) {
 	if s.closed {
 		return
@@ -237,8 +241,8 @@ func (s *Subscriptions) background(do func(ctx context.Context)) {
 	}))
 }
 
-// Close ends every subscription to a resource, in this process: sessions keep
-// theirs for the next one.
+// Close ends all resource subscriptions in this process. Those of sessions
+// remain stored for other processes.
 func (s *Subscriptions) Close() {
 	s.mu.Lock()
 	s.closed = true
@@ -263,9 +267,9 @@ func (s *Subscriptions) Close() {
 	}
 }
 
-// ResourceUpdated tells who is subscribed to a resource of a server that it
-// changed. An upstream may name a part of what was subscribed to (MCP
-// 2025-06-18, ResourceUpdatedNotification).
+// ResourceUpdated notifies the subscribers of an updated resource of a server.
+// uri may be a sub-resource of the subscribed one (MCP 2025-06-18,
+// ResourceUpdatedNotification).
 func (s *Subscriptions) ResourceUpdated(serverID, uri string) {
 	n := Notification{Method: NotifyResourceUpdated, Params: append(rawjson.AppendString([]byte(`{"uri":`), uri), '}')}
 	s.mu.Lock()
@@ -287,23 +291,22 @@ func (s *Subscriptions) ResourceUpdated(serverID, uri string) {
 	}
 }
 
-// covers reports whether a URI is the one that was subscribed to or lies
-// below it.
+// covers reports whether uri is the subscribed URI or a sub-resource of it.
 func covers(subscribed, uri string) bool {
 	rest, ok := strings.CutPrefix(uri, subscribed)
 	return ok && (rest == "" || strings.HasSuffix(subscribed, "/") || strings.ContainsRune("/?#", rune(rest[0])))
 }
 
-// ResourceSubscriber makes upstream servers tell when a resource changes,
-// until release is called, and holds the streams of a client's own upstream
-// sessions. release does not block.
+// ResourceSubscriber subscribes to resources of upstream servers, and keeps the
+// streams of a client's own upstream sessions open. Both end when release is
+// called, which does not block.
 type ResourceSubscriber interface {
 	Subscribe(ctx context.Context, target *upstream.Target, uri string) (release func(), err error)
 	HoldStreams(sessionID string) (release func())
 }
 
-// SessionMemory remembers for every process which resources sessions are
-// subscribed to; sessions.Resources says how.
+// SessionMemory stores the resource subscriptions of sessions for all
+// processes. Implemented by sessions.Resources.
 type SessionMemory interface {
 	Add(ctx context.Context, session, projectID, uri string) error
 	Remove(ctx context.Context, session, uri string) error

@@ -23,20 +23,20 @@ import (
 	"mcpgateway/services/upstream"
 )
 
-// subscriber is the upstreams: it counts who is subscribed to what.
+// subscriber is a ResourceSubscriber that counts subscriptions by resource.
 type subscriber struct {
 	mu    sync.Mutex
 	held  map[string]int
-	asked int
+	calls int // of Subscribe
 	err   error
-	wait  chan struct{} // when not nil, every answer waits for it
+	wait  chan struct{} // if not nil, Subscribe waits for it
 }
 
 func (s *subscriber) HoldStreams(string) (release func()) { return func() {} }
 
 func (s *subscriber) Subscribe(ctx context.Context, target *upstream.Target, uri string) (func(), error) {
 	s.mu.Lock()
-	s.asked++
+	s.calls++
 	err, wait := s.err, s.wait
 	s.mu.Unlock()
 	if wait != nil {
@@ -73,7 +73,7 @@ func (s *subscriber) holds(want ...string) bool {
 	return slices.Equal(got, want)
 }
 
-// deliveries note what a stream of a client got.
+// deliveries records the notifications of a stream.
 type deliveries struct {
 	mu  sync.Mutex
 	all []string
@@ -93,7 +93,7 @@ func (d *deliveries) take() string {
 	return all
 }
 
-// watchable is project p whose server u has resources.
+// watchable returns project p, whose server u has resources.
 func watchable() *toolset.Snapshot {
 	src := gatewaytest.Source("tool")
 	src.Inventories["u"].Capabilities = `{"resources":{"subscribe":true}}`
@@ -104,17 +104,17 @@ func watchable() *toolset.Snapshot {
 	return gatewaytest.Build(src)
 }
 
-// onlyProject knows the watchable project, whatever its id.
+// onlyProject returns the watchable project for every id.
 type onlyProject struct{}
 
 func (onlyProject) ProjectByID(string) *toolset.Snapshot { return watchable() }
 
-// memory is what processes know of each other's sessions.
+// memory is a SessionMemory shared by processes.
 type memory struct {
-	mu    sync.Mutex
-	uris  map[string][]string // by session
-	err   error
-	heard func(topic notify.Topic)
+	mu      sync.Mutex
+	uris    map[string][]string // by session
+	err     error
+	changed func(topic notify.Topic)
 }
 
 func (m *memory) change(session string, change func(uris []string) []string) error {
@@ -129,10 +129,10 @@ func (m *memory) change(session string, change func(uris []string) []string) err
 	if m.uris[session] = change(m.uris[session]); len(m.uris[session]) == 0 {
 		delete(m.uris, session)
 	}
-	heard := m.heard
+	changed := m.changed
 	m.mu.Unlock()
-	if heard != nil {
-		heard(notify.SessionResources(session))
+	if changed != nil {
+		changed(notify.SessionResources(session))
 	}
 	return nil
 }
@@ -169,7 +169,7 @@ func newSubscriptions(t *testing.T) (*subscriptions.Subscriptions, *subscriber) 
 	t.Cleanup(func() {
 		s.Close()
 		if !up.holds() {
-			t.Errorf("behind the end there are subscriptions: %v", up.held)
+			t.Errorf("subscriptions after Close: %v", up.held)
 		}
 	})
 	return s, up
@@ -190,12 +190,12 @@ func unsubscribe(t *testing.T, s *subscriptions.Subscriptions, session *gateway.
 	}
 }
 
-func TestSessionHearsOfItsResources(t *testing.T) {
+func TestSessionReceivesResourceUpdates(t *testing.T) {
 	s, up := newSubscriptions(t)
 	var ann, bob, spare deliveries
 	detach := s.Attach("ann", ann.deliver)
 	defer s.Attach("bob", bob.deliver)()
-	for range 2 { // more than once counts once
+	for range 2 { // duplicates count once
 		if err := subscribe(s, session("ann"), "test://a"); err != nil {
 			t.Fatal(err)
 		}
@@ -207,52 +207,52 @@ func TestSessionHearsOfItsResources(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !up.holds("u file:///x/y ×1", "u test://a ×2") {
-		t.Errorf("held are %v", up.held)
+		t.Errorf("held %v", up.held)
 	}
 	s.ResourceUpdated("u", "test://a")
 	s.ResourceUpdated("u", "test://b")
 	s.ResourceUpdated("other", "test://a")
 	if a, b := ann.take(), bob.take(); a != `updated{"uri":"test://a"}` || b != a {
-		t.Errorf("told %q and %q", a, b)
+		t.Errorf("got %q and %q", a, b)
 	}
-	s.ResourceUpdated("u", "file:///x/y/z") // a part of what was subscribed to
+	s.ResourceUpdated("u", "file:///x/y/z") // a sub-resource of the subscribed one
 	s.ResourceUpdated("u", "file:///x/y#z")
 	s.ResourceUpdated("u", "file:///x/yz")
 	if a, b := ann.take(), bob.take(); a != "" || b != `updated{"uri":"file:///x/y/z"} updated{"uri":"file:///x/y#z"}` {
-		t.Errorf("told %q and %q", a, b)
+		t.Errorf("got %q and %q", a, b)
 	}
 
-	// A new stream takes over before the old one ends.
+	// A new stream replaces the old one before that ends.
 	detachSpare := s.Attach("ann", spare.deliver)
 	detach()
 	s.ResourceUpdated("u", "test://a")
 	if got := spare.take(); got != `updated{"uri":"test://a"}` || ann.take() != "" {
-		t.Errorf("the new stream was told %q", got)
+		t.Errorf("new stream: got %q", got)
 	}
 	unsubscribe(t, s, session("ann"), "test://a")
 	unsubscribe(t, s, session("ann"), "test://never")
-	unsubscribe(t, s, session("nobody"), "test://a")
+	unsubscribe(t, s, session("unknown"), "test://a")
 	s.ResourceUpdated("u", "test://a")
 	if got := spare.take(); got != "" {
-		t.Errorf("unsubscribed, and told %q", got)
+		t.Errorf("after unsubscribe: got %q", got)
 	}
 	if !up.holds("u file:///x/y ×1", "u test://a ×1") {
-		t.Errorf("held are %v", up.held)
+		t.Errorf("held %v", up.held)
 	}
 	detachSpare()
 	s.End("bob")
-	s.End("nobody")
+	s.End("unknown")
 	if !up.holds() {
-		t.Errorf("held are %v", up.held)
+		t.Errorf("held %v", up.held)
 	}
 	bob.take()
 	s.ResourceUpdated("u", "test://a")
 	if got := bob.take(); got != "" {
-		t.Errorf("behind its end it was told %q", got)
+		t.Errorf("after End: got %q", got)
 	}
 }
 
-func TestStreamHearsOfItsResources(t *testing.T) {
+func TestStreamReceivesResourceUpdates(t *testing.T) {
 	s, up := newSubscriptions(t)
 	var d deliveries
 	agreed, cancel := s.SubscribeResources(t.Context(), watchable(), []string{"file:///b", "test://a", "test://unknown", "file:///b"}, d.deliver)
@@ -262,13 +262,13 @@ func TestStreamHearsOfItsResources(t *testing.T) {
 	s.ResourceUpdated("u", "test://a")
 	s.ResourceUpdated("u", "test://unknown")
 	if got := d.take(); got != `updated{"uri":"test://a"}` {
-		t.Errorf("told %q", got)
+		t.Errorf("got %q", got)
 	}
 	cancel()
 	cancel()
 	s.ResourceUpdated("u", "test://a")
 	if got := d.take(); got != "" || !up.holds() {
-		t.Errorf("behind its end: told %q, held %v", got, up.held)
+		t.Errorf("after cancel: got %q, held %v", got, up.held)
 	}
 
 	up.err = errors.New("no")
@@ -283,11 +283,11 @@ func TestStreamHearsOfItsResources(t *testing.T) {
 	agreed, cancelLate := s.SubscribeResources(ctx, watchable(), []string{"test://a"}, d.deliver)
 	defer cancelLate()
 	if len(agreed) != 0 {
-		t.Errorf("without an answer: agreed to %q", agreed)
+		t.Errorf("after a timeout: agreed to %q", agreed)
 	}
 }
 
-func TestSubscriptionsThatAreRefused(t *testing.T) {
+func TestRejectedSubscriptions(t *testing.T) {
 	for name, tc := range map[string]struct {
 		client  *gateway.Client
 		method  string
@@ -297,14 +297,14 @@ func TestSubscriptionsThatAreRefused(t *testing.T) {
 		kind    fault.Kind
 		project *toolset.Snapshot
 	}{
-		"stateless":      {client: &gateway.Client{Version: "2026-07-28"}, method: "resources/subscribe", params: `{"uri":"test://a"}`, code: fault.CodeNotFound, kind: fault.KindUnknownMethod},
-		"another method": {client: session("s"), method: "resources/read", params: `{"uri":"test://a"}`, code: fault.CodeNotFound, kind: fault.KindUnknownMethod},
-		"not offered":    {client: session("s"), method: "resources/subscribe", params: `{"uri":"test://a"}`, code: fault.CodeNotFound, kind: fault.KindUnknownMethod, project: gatewaytest.Build(gatewaytest.Source())},
-		"no session":     {client: &gateway.Client{Version: "2025-11-25"}, method: "resources/subscribe", params: `{"uri":"test://a"}`, code: fault.CodeInvalidParameter, kind: fault.KindInvalid},
-		"no params":      {client: session("s"), method: "resources/subscribe", code: fault.CodeInvalidParameter, kind: fault.KindInvalid},
-		"no uri":         {client: session("s"), method: "resources/subscribe", params: `{"uri":7}`, code: fault.CodeInvalidParameter, kind: fault.KindInvalid},
-		"a uri too long": {client: session("s"), method: "resources/subscribe", params: `{"uri":"file:///` + strings.Repeat("x", 8<<10-7) + `"}`, code: fault.CodeInvalidParameter, kind: fault.KindInvalid},
-		"unknown":        {client: session("s"), method: "resources/subscribe", params: `{"uri":"test://b"}`, code: fault.CodeResourceNotFound, kind: fault.KindNotFound},
+		"stateless":    {client: &gateway.Client{Version: "2026-07-28"}, method: "resources/subscribe", params: `{"uri":"test://a"}`, code: fault.CodeNotFound, kind: fault.KindUnknownMethod},
+		"other method": {client: session("s"), method: "resources/read", params: `{"uri":"test://a"}`, code: fault.CodeNotFound, kind: fault.KindUnknownMethod},
+		"not offered":  {client: session("s"), method: "resources/subscribe", params: `{"uri":"test://a"}`, code: fault.CodeNotFound, kind: fault.KindUnknownMethod, project: gatewaytest.Build(gatewaytest.Source())},
+		"no session":   {client: &gateway.Client{Version: "2025-11-25"}, method: "resources/subscribe", params: `{"uri":"test://a"}`, code: fault.CodeInvalidParameter, kind: fault.KindInvalid},
+		"no params":    {client: session("s"), method: "resources/subscribe", code: fault.CodeInvalidParameter, kind: fault.KindInvalid},
+		"no uri":       {client: session("s"), method: "resources/subscribe", params: `{"uri":7}`, code: fault.CodeInvalidParameter, kind: fault.KindInvalid},
+		"long uri":     {client: session("s"), method: "resources/subscribe", params: `{"uri":"file:///` + strings.Repeat("x", 8<<10-7) + `"}`, code: fault.CodeInvalidParameter, kind: fault.KindInvalid},
+		"unknown":      {client: session("s"), method: "resources/subscribe", params: `{"uri":"test://b"}`, code: fault.CodeResourceNotFound, kind: fault.KindNotFound},
 		"upstream's fault": {
 			client: session("s"), method: "resources/subscribe", params: `{"uri":"test://a"}`,
 			err: fault.Upstream(fault.CodeUpstreamTimeout, "slow"), code: fault.CodeUpstreamTimeout, kind: fault.KindUpstream,
@@ -336,7 +336,7 @@ func TestSubscriptionsThatAreRefused(t *testing.T) {
 	}
 }
 
-func TestResourcesOfAClientAreBounded(t *testing.T) {
+func TestMaxResourcesPerClient(t *testing.T) {
 	s, up := newSubscriptions(t)
 	uri := func(i int) string { return fmt.Sprint("file:///", i) }
 	for i := range subscriptions.MaxResourcesPerClient {
@@ -345,15 +345,15 @@ func TestResourcesOfAClientAreBounded(t *testing.T) {
 		}
 	}
 	err := subscribe(s, session("s"), uri(subscriptions.MaxResourcesPerClient))
-	if f := fault.From(err); f.Code != fault.CodeRateLimited || up.asked != subscriptions.MaxResourcesPerClient {
-		t.Errorf("one more: %v; asked %d times", err, up.asked)
+	if f := fault.From(err); f.Code != fault.CodeRateLimited || up.calls != subscriptions.MaxResourcesPerClient {
+		t.Errorf("beyond the limit: %v after %d calls", err, up.calls)
 	}
 	if err := subscribe(s, session("s"), uri(0)); err != nil {
-		t.Errorf("one that it has: %v", err)
+		t.Errorf("existing subscription: %v", err)
 	}
 	unsubscribe(t, s, session("s"), uri(0))
 	if err := subscribe(s, session("s"), uri(subscriptions.MaxResourcesPerClient)); err != nil {
-		t.Errorf("in place of another: %v", err)
+		t.Errorf("after unsubscribe: %v", err)
 	}
 	var uris []string
 	for i := range subscriptions.MaxResourcesPerClient + 1 {
@@ -362,11 +362,11 @@ func TestResourcesOfAClientAreBounded(t *testing.T) {
 	agreed, cancel := s.SubscribeResources(t.Context(), watchable(), uris, func(subscriptions.Notification) {})
 	defer cancel()
 	if len(agreed) != subscriptions.MaxResourcesPerClient {
-		t.Errorf("a stream got %d", len(agreed))
+		t.Errorf("stream: agreed to %d resources, want %d", len(agreed), subscriptions.MaxResourcesPerClient)
 	}
 }
 
-func TestSessionWithoutAStreamIsForgotten(t *testing.T) {
+func TestSessionWithoutStreamExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		up := &subscriber{held: map[string]int{}}
 		s := subscriptions.New(onlyProject{}, up, &memory{}, nil)
@@ -380,46 +380,46 @@ func TestSessionWithoutAStreamIsForgotten(t *testing.T) {
 		time.Sleep(time.Hour)
 		s.ResourceUpdated("u", "test://a")
 		if got := d.take(); got != `updated{"uri":"test://a"}` {
-			t.Errorf("told %q", got)
+			t.Errorf("got %q", got)
 		}
 		detach()
 		time.Sleep(subscriptions.SessionGrace - time.Second)
 		if !up.holds("u test://a ×1") {
-			t.Error("it was forgotten too early")
+			t.Error("the session expired too early")
 		}
 		detach = s.Attach("s", d.deliver)
 		detach()
 		time.Sleep(subscriptions.SessionGrace - time.Second)
 		if !up.holds("u test://a ×1") {
-			t.Error("a stream did not renew it")
+			t.Error("a stream did not extend the session")
 		}
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
 		if !up.holds() {
-			t.Errorf("held are %v", up.held)
+			t.Errorf("held %v", up.held)
 		}
 	})
 }
 
-func TestSessionThatEndsWhileItsUpstreamIsAsked(t *testing.T) {
+func TestSessionEndsDuringSubscribe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		up := &subscriber{held: map[string]int{}, wait: make(chan struct{})}
 		s := subscriptions.New(onlyProject{}, up, &memory{}, nil)
 		defer s.Close()
-		answered := make(chan error, 1)
-		go func() { answered <- subscribe(s, session("s"), "test://a") }()
+		result := make(chan error, 1)
+		go func() { result <- subscribe(s, session("s"), "test://a") }()
 		synctest.Wait()
 		s.End("s")
 		close(up.wait)
-		if err := <-answered; !fault.Is(err, fault.CodeNotFound) || !up.holds() {
+		if err := <-result; !fault.Is(err, fault.CodeNotFound) || !up.holds() {
 			t.Errorf("got %v, held %v", err, up.held)
 		}
 	})
 }
 
-// TestEveryProcessServesASession lets two processes share what sessions are
-// subscribed to, as after a restart or behind a balancer.
-func TestEveryProcessServesASession(t *testing.T) {
+// TestSessionAcrossProcesses uses two processes with the same stored
+// subscriptions, as after a restart or with a load balancer.
+func TestSessionAcrossProcesses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shared := &memory{}
 		here, there := &subscriber{held: map[string]int{}}, &subscriber{held: map[string]int{}}
@@ -427,7 +427,7 @@ func TestEveryProcessServesASession(t *testing.T) {
 		defer asked.Close()
 		streaming := subscriptions.New(onlyProject{}, there, shared, nil)
 		defer streaming.Close()
-		shared.heard = func(topic notify.Topic) {
+		shared.changed = func(topic notify.Topic) {
 			for _, s := range []*subscriptions.Subscriptions{asked, streaming} {
 				if err := s.Changed(t.Context(), topic); err != nil {
 					t.Error(err)
@@ -438,38 +438,38 @@ func TestEveryProcessServesASession(t *testing.T) {
 			t.Fatal(err)
 		}
 		var d deliveries
-		detach := streaming.Attach("s", d.deliver) // it opens its stream after that
+		detach := streaming.Attach("s", d.deliver) // the stream opens after the subscription
 		synctest.Wait()
 		if !there.holds("u test://a ×1") {
-			t.Fatalf("the process with the stream holds %v", there.held)
+			t.Fatalf("process with the stream: held %v", there.held)
 		}
 		streaming.ResourceUpdated("u", "test://a")
 		if got := d.take(); got != `updated{"uri":"test://a"}` {
-			t.Errorf("told %q", got)
+			t.Errorf("got %q", got)
 		}
-		if err := subscribe(asked, session("s"), "file:///b"); err != nil { // and subscribes to more
+		if err := subscribe(asked, session("s"), "file:///b"); err != nil { // a later subscription
 			t.Fatal(err)
 		}
 		synctest.Wait()
 		streaming.ResourceUpdated("u", "file:///b")
 		if got := d.take(); got != `updated{"uri":"file:///b"}` {
-			t.Errorf("told %q", got)
+			t.Errorf("got %q", got)
 		}
 		unsubscribe(t, asked, session("s"), "test://a")
 		synctest.Wait()
 		if !there.holds("u file:///b ×1") || !here.holds("u file:///b ×1") {
-			t.Errorf("held are %v and %v", here.held, there.held)
+			t.Errorf("held %v and %v", here.held, there.held)
 		}
 		detach()
 		streaming.End("s")
 		synctest.Wait()
 		if !there.holds() || !here.holds() {
-			t.Errorf("behind the end, held are %v and %v", here.held, there.held)
+			t.Errorf("after End: held %v and %v", here.held, there.held)
 		}
 	})
 }
 
-func TestSubscriptionThatCannotBeRememberedIsRefused(t *testing.T) {
+func TestUnstoredSubscriptionRejected(t *testing.T) {
 	up := &subscriber{held: map[string]int{}}
 	s := subscriptions.New(onlyProject{}, up, &memory{err: fault.Internal(errors.New("down"))}, nil)
 	defer s.Close()
@@ -485,7 +485,7 @@ func (*panicking) Subscribe(context.Context, *upstream.Target, string) (func(), 
 	panic("broken subscriber")
 }
 
-func TestAPanicAgreesToNoSubscription(t *testing.T) {
+func TestSubscribePanic(t *testing.T) {
 	tasks := background.New(slog.New(slog.DiscardHandler))
 	s := subscriptions.New(onlyProject{}, &panicking{}, &memory{}, tasks)
 	defer s.Close()

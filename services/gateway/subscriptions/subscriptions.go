@@ -1,5 +1,5 @@
-// Package subscriptions reports changed lists and resources of a project to the
-// open streams of its clients, in whichever process they are.
+// Package subscriptions notifies the open streams of clients of changed lists
+// and resources of their project, in every process.
 package subscriptions
 
 import (
@@ -21,7 +21,7 @@ type Notification struct {
 	Params []byte
 }
 
-// The notifications that clients can subscribe to.
+// Notifications that clients can subscribe to.
 const (
 	NotifyToolsChanged     = upstream.ToolsListChanged
 	NotifyPromptsChanged   = upstream.PromptsListChanged
@@ -29,33 +29,33 @@ const (
 	NotifyResourceUpdated  = upstream.ResourceUpdated
 )
 
-// Subscriptions tell the open streams of clients that a list of their project
-// or a resource that they subscribed to changed.
+// Subscriptions notify the open streams of clients when a list of their project
+// or a subscribed resource changes. It is safe for concurrent use.
 type Subscriptions struct {
 	projects  gateway.Projects
 	resources ResourceSubscriber
 	memory    SessionMemory
 	tasks     *background.Tasks
 
-	ctx    context.Context // of what no client waits for
+	ctx    context.Context // of background work
 	cancel context.CancelFunc
 	work   sync.WaitGroup
 
-	mu       sync.Mutex
+	mu       sync.Mutex // guards the fields below
 	closed   bool
 	subs     map[string]map[*subscription]bool      // by project id
-	seen     map[string]listState                   // by project id; what subscribers know
-	notified map[string]map[string]time.Time        // by project id and method; when subscribers were notified last
+	seen     map[string]listState                   // by project id; lists of the last notification
+	notified map[string]map[string]time.Time        // by project id and method; time of the last notification
 	sessions map[string]*holder                     // by session id
 	holders  map[string]map[string]map[*holder]bool // by server id and URI
 }
 
 type subscription struct{ deliver func(Notification) }
 
-// New returns subscriptions without subscribers. What upstreams
-// say of the resources that clients subscribe to comes in by ResourceUpdated;
-// memory tells other processes of them. tasks starts their goroutines and may
-// be nil. Close ends them.
+// New returns Subscriptions without subscribers. Updates of resources are
+// received by ResourceUpdated. memory stores the subscriptions of sessions for
+// all processes. tasks runs the goroutines and may be nil. The caller must call
+// Close.
 func New(projects gateway.Projects, resources ResourceSubscriber, memory SessionMemory, tasks *background.Tasks) *Subscriptions {
 	ctx, cancel := context.WithCancel(context.Background())
 	return &Subscriptions{
@@ -77,8 +77,8 @@ func stateOf(s *toolset.Snapshot) listState {
 	}
 }
 
-// Subscribe calls deliver with the notifications of a project until cancel is
-// called. deliver must not block: it is called while others wait.
+// Subscribe calls deliver with the list notifications of a project until cancel
+// is called. deliver must not block, because it is called with the lock held.
 func (s *Subscriptions) Subscribe(projectID string, deliver func(Notification)) (cancel func()) {
 	sub := &subscription{deliver: deliver}
 	s.mu.Lock()
@@ -100,9 +100,10 @@ func (s *Subscriptions) Subscribe(projectID string, deliver func(Notification)) 
 	}
 }
 
-// Changed tells the subscribers of a toolset topic's project which of its
-// lists are others than they last heard of, and follows what sessions are
-// subscribed to in other processes. Other topics are ignored.
+// Changed handles a changed topic. For a toolset it notifies the project's
+// subscribers of the lists that differ from the last notification. For session
+// resources it applies subscriptions made in other processes. Other topics are
+// ignored.
 func (s *Subscriptions) Changed(_ context.Context, topic notify.Topic) error {
 	if topic.IsSessionResources() {
 		s.sessionsChanged(topic)
@@ -131,13 +132,13 @@ func (s *Subscriptions) Changed(_ context.Context, topic notify.Topic) error {
 	return nil
 }
 
-// minRelistTime is the shortest time between two notifications of one kind when
-// a list that a server announced turned out to be equal.
+// minRelistTime is the minimum time between two notifications of one kind if an
+// announced list is unchanged.
 const minRelistTime = time.Second
 
-// Listed reports that a server of the project announced a changed list, after
-// that was read. Subscribers that were notified of its change, or of the same
-// kind less than a second ago, aren't notified again.
+// Listed must be called after a list was read that a server of the project
+// announced as changed. It notifies the subscribers even if the list is equal,
+// unless they received the same notification within minRelistTime.
 func (s *Subscriptions) Listed(projectID, method string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -146,6 +147,8 @@ func (s *Subscriptions) Listed(projectID, method string) {
 	}
 }
 
+// tell sends a notification to the subscribers of a project. The caller must
+// hold mu.
 func (s *Subscriptions) tell(projectID string, n Notification) {
 	if len(s.subs[projectID]) == 0 {
 		return
@@ -159,7 +162,8 @@ func (s *Subscriptions) tell(projectID string, n Notification) {
 	}
 }
 
-// sessionsChanged looks again at the sessions of a topic that have a stream here.
+// sessionsChanged applies the stored subscriptions of the topic's sessions that
+// have a stream or subscriptions here.
 func (s *Subscriptions) sessionsChanged(topic notify.Topic) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

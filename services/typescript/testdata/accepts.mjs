@@ -1,6 +1,6 @@
-// Reads tools, [{server, name, inputSchema, valid?, invalid?}], from the file that the first argument names and writes
-// calls of them, [{tool, args, valid, why}], as JSON: valid ones that ajv accepts, and changed ones that it rejects or
-// that give a tool an argument which its schema does not know.
+// Reads tools, [{server, name, inputSchema, valid?, invalid?}], from the file in the first argument and writes calls of
+// them, [{tool, args, valid, why}], as JSON: valid calls that ajv accepts, and changed calls that it rejects or that have
+// an argument unknown to the schema.
 import { readFileSync } from "node:fs";
 import Ajv from "ajv";
 import Ajv2020 from "ajv/dist/2020.js";
@@ -9,7 +9,7 @@ const options = { strict: false, validateFormats: false, allErrors: false, logge
 const clone = (v) => JSON.parse(JSON.stringify(v));
 const isObject = (v) => v !== null && typeof v === "object" && !Array.isArray(v);
 
-// compile returns the validator of a schema by the draft that it names.
+// compile returns the validator for a schema's draft.
 function compile(schema) {
   schema = clone(schema);
   const version = schema.$schema ?? "";
@@ -37,7 +37,7 @@ function pointer(root, ref) {
   return at;
 }
 
-// flat merges what a schema says about one value into one object, taking the
+// flat merges all keywords of a schema about one value into one object, with the
 // first of alternatives.
 function flat(schema, root, depth = 0) {
   if (!isObject(schema) || depth > 20) return {};
@@ -106,7 +106,7 @@ function sample(schema, root, all, depth = 0) {
 
 const wrongOf = (v) => (typeof v === "string" ? 42.5 : typeof v === "number" ? "wrong" : typeof v === "boolean" ? "wrong" : Array.isArray(v) ? 7 : "wrong");
 
-// changes returns copies of a valid call with one thing wrong in each.
+// changes returns copies of a valid call with one error in each.
 function changes(call, schema) {
   const out = [];
   const change = (why, edit) => { const c = clone(call); edit(c); out.push({ why, args: c }); };

@@ -1,5 +1,5 @@
-// Package typescripttest has what tests of declarations share: the native
-// compiler, tools made of schemas, and the processor time of the test.
+// Package typescripttest contains helpers for tests of declarations: the native
+// compiler, tools with schemas, and the processor time of the test.
 package typescripttest
 
 import (
@@ -17,25 +17,24 @@ import (
 
 var typeErrorLine = regexp.MustCompile(`^(.*)\((\d+),\d+\): error (.*)$`)
 
-// TypeError is one complaint of the compiler.
+// TypeError is one compiler diagnostic.
 type TypeError struct {
 	File string
 	Line int
 	Text string
 }
 
-// compileTimeout bounds one run of the compiler.
+// compileTimeout limits one run of the compiler.
 const compileTimeout = time.Minute
 
-// CompileTypes returns what the compiler finds wrong in the files of a folder
-// under its strictest rules, with the libraries of the language alone unless
-// others are named.
+// CompileTypes returns the compiler's diagnostics for the files of a folder
+// under its strictest rules, with only the libraries of the language.
 func CompileTypes(t testing.TB, dir string, files ...string) []TypeError {
 	t.Helper()
 	return CompileTypesWith(t, dir, "es2023", files...)
 }
 
-// CompileTypesWith does what CompileTypes does, with other libraries.
+// CompileTypesWith is CompileTypes with other libraries.
 func CompileTypesWith(t testing.TB, dir, lib string, files ...string) []TypeError {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), compileTimeout)
@@ -46,7 +45,7 @@ func CompileTypesWith(t testing.TB, dir, lib string, files ...string) []TypeErro
 	command.WaitDelay = time.Second
 	out, err := command.CombinedOutput()
 	if ctx.Err() != nil {
-		t.Fatalf("the compiler did not end within %s", compileTimeout)
+		t.Fatalf("compiler timed out after %s", compileTimeout)
 	}
 	if err == nil {
 		return nil
@@ -74,13 +73,12 @@ func WriteTestFile(t testing.TB, path, text string) {
 	}
 }
 
-// Compiler returns the path of the native TypeScript compiler of the node
-// modules, which the tests of this repository install.
+// Compiler returns the path of the native TypeScript compiler in node_modules.
 func Compiler(t testing.TB) string {
 	t.Helper()
 	found, err := filepath.Glob(filepath.Join("..", "..", "node_modules", "@typescript", "typescript-"+runtime.GOOS+"-*", "lib", "tsc"))
 	if err != nil || len(found) == 0 {
-		t.Fatalf("there is no TypeScript compiler in node_modules: run `npm ci` (%v)", err)
+		t.Fatalf("no TypeScript compiler in node_modules: run `npm ci` (%v)", err)
 	}
 	path, err := filepath.Abs(found[0])
 	if err != nil {

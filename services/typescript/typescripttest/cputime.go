@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// CPUTime returns how long this process has computed so far: what other
-// programs do on the machine is not in it.
+// CPUTime returns the processor time used by this process so far. It excludes
+// other load on the machine.
 func CPUTime(t testing.TB) time.Duration {
 	t.Helper()
 	var used syscall.Rusage

@@ -12,50 +12,52 @@ import (
 	"mcpgateway/services/upstream"
 )
 
-// Breaker opens after several exchanges in a row that failed on the way, which
-// tool errors and JSON-RPC errors are not. Then one call at a time finds out
-// whether the upstream is back. An upstream that lets calls wait for nothing
-// is tried after a back-off, because trying costs somebody the whole time-out.
-// One whose connections fail is tried by the next call, because that costs
-// nobody anything: so the first call behind a restart succeeds. Calls that come
-// during such a try wait for it a moment and share its outcome.
+// Breaker opens after several consecutive connection failures or timeouts. Tool
+// errors and JSON-RPC errors are not failures. While it is open, one call at a
+// time probes the upstream.
+//
+// After timeouts the next probe waits for a backoff, because a probe costs a
+// caller the whole timeout. After connection failures the next call is the
+// probe, because such a probe fails quickly; so the first call after a restart
+// succeeds. Calls that arrive during such a probe wait for it briefly and share
+// its outcome.
 type Breaker struct {
-	// To be read without the mutex: whether it is open, and whether there are
-	// failures that a success has to forget.
+	// Read without mu: open reports whether the breaker is open. failing
+	// reports whether there are failures for a success to reset.
 	open, failing atomic.Bool
 
 	mu       sync.Mutex
 	failures int // in a row
 	since    time.Time
 	reason   *fault.Fault
-	silent   bool      // the upstream does not answer, rather than cannot be reached
-	openings int       // back-offs so far; 0 once closed
-	next     time.Time // of a silent one, when to try
-	probe    Try       // under way; nil without one
+	silent   bool      // the upstream times out, rather than fails to connect
+	openings int       // number of backoffs; 0 after closing
+	next     time.Time // when to probe, if silent
+	probe    Try       // probe in flight, or nil
 	probedAt time.Time
-	tried    int // tries that had an outcome
+	tried    int // number of probes with an outcome
 }
 
-// Try is a call that finds out whether the upstream is back. It is closed when
-// that is known; nil is any other call.
+// Try marks a call as the probe of an open breaker. It is closed when the
+// outcome is known. It is nil for all other calls.
 type Try chan struct{}
 
-// Outcome is the result of an exchange as far as it concerns the connection to
-// an upstream.
+// Outcome is the result of a call with regard to the connection.
 type Outcome uint8
 
-// The outcomes of an exchange.
+// The outcomes of a call.
 const (
-	OutcomeNone     Outcome = iota // nothing
-	OutcomeAnswered                // it is there, whatever it said
-	OutcomeBroken                  // it cannot be reached, or broke the connection
-	OutcomeSilent                  // it let the time-out pass and said nothing
+	OutcomeNone     Outcome = iota // no evidence
+	OutcomeAnswered                // the upstream responded, possibly with an error
+	OutcomeBroken                  // the connection failed
+	OutcomeSilent                  // the call timed out without any message
 )
 
-// IsOpen reports whether calls are kept away, without a lock.
+// IsOpen reports whether calls are paused. It takes no lock.
 func (b *Breaker) IsOpen() bool { return b.open.Load() }
 
-// Refuses returns why a call cannot be sent now, without waiting, or nil.
+// Refuses returns the fault for a call that cannot be sent now, or nil. It does
+// not wait.
 func (b *Breaker) Refuses() error {
 	if !b.open.Load() {
 		return nil
@@ -68,8 +70,8 @@ func (b *Breaker) Refuses() error {
 	return b.fault()
 }
 
-// Enter lets a call pass. When it is a try, exited has to end that. The error
-// is a fault or the context's.
+// Enter admits a call. If t is not nil, the call is a probe, and the caller
+// must call Exited with it. The error is a fault or ctx.Err().
 func (b *Breaker) Enter(ctx context.Context) (t Try, err error) {
 	if !b.open.Load() {
 		return nil, nil
@@ -80,7 +82,7 @@ func (b *Breaker) Enter(ctx context.Context) (t Try, err error) {
 	for seen := b.tried; !b.since.IsZero(); {
 		switch {
 		case b.tried != seen:
-			return nil, b.fault() // another found out for this call
+			return nil, b.fault() // the probe of another call failed
 		case b.probe == nil && b.silent && time.Now().Before(b.next):
 			return nil, b.fault()
 		case b.probe == nil:
@@ -117,21 +119,21 @@ func (b *Breaker) Enter(ctx context.Context) (t Try, err error) {
 	return nil, nil
 }
 
-var errPatience = errors.New("the try took too long")
+var errPatience = errors.New("probe took too long")
 
-// Exited takes in how an exchange ended, and ends it when it was a try.
+// Exited records the outcome of a call and ends the probe if t is one.
 func (b *Breaker) Exited(t Try, o Outcome, err error) {
 	if o == OutcomeAnswered && t == nil && !b.failing.Load() {
-		return // the common case; a failure of the same moment is as old as this
+		return // the common case; a concurrent failure is as recent as this success
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	current := t != nil && t == b.probe // otherwise the breaker was closed meanwhile
+	current := t != nil && t == b.probe // otherwise the breaker was closed in the meantime
 	switch o {
 	case OutcomeAnswered:
 		b.close()
 	case OutcomeBroken, OutcomeSilent:
-		// One that fails after long costs as much as one that says nothing.
+		// A slow failure costs the caller as much as a timeout.
 		slow := current && time.Since(b.probedAt) > maxProbeWait
 		b.fail(current, o == OutcomeSilent || slow, fault.From(err))
 	}
@@ -144,8 +146,9 @@ func (b *Breaker) Exited(t Try, o Outcome, err error) {
 	}
 }
 
-// fail takes a failure in. Behind the opening only tries decide, and calls
-// whose connection broke, because then an upstream that hung may have ended.
+// fail records a failure. While the breaker is open, only the outcomes of
+// probes and connection failures count. A connection failure counts because a
+// hanging upstream may have stopped.
 func (b *Breaker) fail(try, silent bool, why *fault.Fault) {
 	b.failures++
 	b.failing.Store(true)
@@ -165,7 +168,7 @@ func (b *Breaker) fail(try, silent bool, why *fault.Fault) {
 	}
 }
 
-// close lets all calls pass again.
+// close closes the breaker. The caller must hold mu.
 func (b *Breaker) close() {
 	b.failures = 0
 	b.failing.Store(false)
@@ -180,31 +183,31 @@ func (b *Breaker) close() {
 	}
 }
 
-// Reset forgets everything, because the configuration is another.
+// Reset closes the breaker because the configuration has changed.
 func (b *Breaker) Reset() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.close()
 }
 
-// probeBackOff returns how long to wait before the nth try in a row: 1, 2, 4 …
-// 30 s, a fifth more or less so that processes do not try together.
+// probeBackOff returns the delay before the nth consecutive probe: 1, 2, 4, …
+// 30 s, with 20% jitter so that processes do not probe at the same time.
 func probeBackOff(n int) time.Duration {
 	wait := min(minProbeWait<<min(n-1, 10), maxProbeBackOff)
 	return time.Duration(float64(wait) * (0.8 + 0.4*rand.Float64()))
 }
 
-// fault is what a call gets that is not sent. The caller holds the mutex.
+// fault returns the fault for a call that is not sent. The caller must hold mu.
 func (b *Breaker) fault() *fault.Fault {
-	when, after := "the next call tries it again", time.Duration(0)
+	when, after := "The next call tries again.", time.Duration(0)
 	switch {
 	case b.probe != nil:
-		when, after = "another call is finding out whether it is back", CrowdedRetry
+		when, after = "A probe is in progress. Retry shortly.", CrowdedRetry
 	case b.silent:
 		after = max(time.Until(b.next), 0)
-		when = "it is tried again in " + after.Round(100*time.Millisecond).String()
+		when = "Retry in " + after.Round(100*time.Millisecond).String() + "."
 	}
-	f := fault.Upstream(fault.CodeUpstreamUnavailable, "%s (%d times in a row; nothing was sent: %s)", b.reason.Message, b.failures, when)
+	f := fault.Upstream(fault.CodeUpstreamUnavailable, "%s It failed %d times in a row, so calls are paused and nothing was sent. %s", b.reason.Message, b.failures, when)
 	f.RetryAfter, f.Detail = after, b.reason.Detail
 	return f
 }
@@ -219,7 +222,7 @@ func (b *Breaker) Outage() string {
 	return b.reason.Message
 }
 
-// Shown returns what pages show of the breaker.
+// Shown returns the state of the breaker for pages.
 func (b *Breaker) Shown() upstream.Breaker {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -2,20 +2,21 @@ package admission
 
 import "time"
 
-// Limits of what a server that hangs may cost the gateway.
+// Limits on calls to a failing or slow server.
 const (
-	// MaxWaiting is the number of calls to one server that wait for a turn.
+	// MaxWaiting is the maximum number of waiting calls to one server.
 	MaxWaiting = 1024
-	// maxFailures is how many exchanges in a row fail on the way before calls
-	// are kept away from a server.
+	// maxFailures is the number of consecutive connection failures or timeouts
+	// that opens the breaker.
 	maxFailures = 5
-	// CrowdedRetry is when a call that found no room should come again.
+	// CrowdedRetry is the RetryAfter of a call that arrives when the queue is
+	// full.
 	CrowdedRetry = time.Second
-	// minProbeWait and maxProbeBackOff bound how long a server that does not
-	// answer is left alone; the time doubles.
+	// minProbeWait and maxProbeBackOff limit the delay before a server that
+	// timed out is probed. The delay doubles.
 	minProbeWait    = time.Second
 	maxProbeBackOff = 30 * time.Second
-	// maxProbeWait is how long a call waits for another one to find out
-	// whether the server can be reached again.
+	// maxProbeWait is the maximum time that a call waits for the probe of
+	// another call.
 	maxProbeWait = time.Second
 )

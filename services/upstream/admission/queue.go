@@ -1,6 +1,6 @@
-// Package admission decides whether a call is sent to an upstream now: a queue
-// limits the calls in flight and lets callers take turns, and a breaker keeps
-// calls away from a server that cannot be reached.
+// Package admission decides whether a call is sent to an upstream. A queue
+// limits the calls in flight and serves callers round robin. A breaker pauses
+// calls to a server that cannot be reached.
 package admission
 
 import (
@@ -10,34 +10,35 @@ import (
 	"sync"
 )
 
-// Queue limits the calls of one upstream in flight and those that wait,
-// so that an upstream that hangs holds no more than that of the gateway's
-// memory, goroutines and connections. Callers take turns: a caller with many
-// waiting calls does not delay the call of another one. When the line is full,
-// a call displaces the latest one of the caller with the most waiting calls,
-// unless its own caller has as many.
+// Queue limits the calls in flight and the waiting calls of one upstream, so
+// that a hanging upstream uses a limited amount of memory, goroutines and
+// connections. It serves callers round robin: many waiting calls of one caller
+// do not delay another caller. If the queue is full, a new call displaces the
+// latest call of the caller with the most waiting calls, unless its own caller
+// has as many.
 type Queue struct {
 	mu      sync.Mutex
 	limit   int
 	active  int
 	waiting int
 	callers map[string]*waitingCalls
-	turns   []*waitingCalls // each caller once, the next first
+	turns   []*waitingCalls // each caller once, next first
 }
 
-// waitingCalls are the calls of one caller that wait, the first first.
+// waitingCalls are the waiting calls of one caller, oldest first.
 type waitingCalls struct {
 	caller string
 	calls  []*waitingCall
 }
 
-// waitingCall is closed with an error, or nil when the call may be sent.
+// waitingCall is one waiting call. done is closed when the call is admitted, or
+// with err set when it was displaced.
 type waitingCall struct {
 	done chan struct{}
 	err  error
 }
 
-// SetLimit sets the number of calls in flight at once.
+// SetLimit sets the maximum number of calls in flight.
 func (a *Queue) SetLimit(limit int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -45,8 +46,8 @@ func (a *Queue) SetLimit(limit int) {
 	a.admit()
 }
 
-// Enter waits until a call may be sent. The caller must call leave when it has
-// ended. The error is ErrCrowded or the context's.
+// Enter waits until a call may be sent. After a nil error the caller must call
+// Leave when the call has ended. The error is ErrCrowded or ctx.Err().
 func (a *Queue) Enter(ctx context.Context, caller string) error {
 	a.mu.Lock()
 	if a.active < a.limit && a.waiting == 0 {
@@ -68,7 +69,7 @@ func (a *Queue) Enter(ctx context.Context, caller string) error {
 	}
 }
 
-// enqueue adds a call to the line. The caller must hold mu.
+// enqueue adds a call to the queue. The caller must hold mu.
 func (a *Queue) enqueue(caller string) (*waitingCall, error) {
 	own := a.callers[caller]
 	if a.waiting >= MaxWaiting && !a.displace(own) {
@@ -88,9 +89,9 @@ func (a *Queue) enqueue(caller string) (*waitingCall, error) {
 	return w, nil
 }
 
-// displace removes the latest call of the caller with the most. It reports false
-// if that would leave it with fewer than own, which may be nil. The caller must
-// hold mu.
+// displace removes the latest call of the caller with the most calls. It
+// returns false if that would leave it with fewer than own, which may be nil.
+// The caller must hold mu.
 func (a *Queue) displace(own *waitingCalls) bool {
 	most := slices.MaxFunc(a.turns, func(x, y *waitingCalls) int { return len(x.calls) - len(y.calls) })
 	if own != nil && len(own.calls)+1 >= len(most.calls) || len(most.calls) < 2 {
@@ -103,8 +104,8 @@ func (a *Queue) displace(own *waitingCalls) bool {
 	return true
 }
 
-// remove takes a call out of the line. It reports false if it is not there. The
-// caller must hold mu.
+// remove removes a call from the queue. It returns false if it is not there.
+// The caller must hold mu.
 func (a *Queue) remove(own *waitingCalls, w *waitingCall) bool {
 	i := slices.Index(own.calls, w)
 	if i < 0 {
@@ -119,14 +120,14 @@ func (a *Queue) remove(own *waitingCalls, w *waitingCall) bool {
 	return true
 }
 
-// giveUp ends the wait of a call.
+// giveUp removes a waiting call.
 func (a *Queue) giveUp(caller string, w *waitingCall) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if own := a.callers[caller]; own != nil && a.remove(own, w) {
 		return
 	}
-	if w.err == nil { // it was admitted before
+	if w.err == nil { // it was already admitted
 		a.active--
 		a.admit()
 	}
@@ -140,7 +141,7 @@ func (a *Queue) Leave() {
 	a.admit()
 }
 
-// admit admits waiting calls while there is room. The caller must hold mu.
+// admit admits waiting calls up to the limit. The caller must hold mu.
 func (a *Queue) admit() {
 	for a.active < a.limit && a.waiting > 0 {
 		next := a.turns[0]
@@ -161,5 +162,5 @@ func (a *Queue) Load() (active, waiting int) {
 	return a.active, a.waiting
 }
 
-// ErrCrowded means that too many calls wait for an upstream.
-var ErrCrowded = errors.New("too many calls wait for the upstream")
+// ErrCrowded means that the queue of an upstream is full.
+var ErrCrowded = errors.New("call queue is full")

@@ -17,7 +17,7 @@ import (
 	"mcpgateway/services/upstream/upstreamtest"
 )
 
-// vouchers are credentials that answer as told, and keep what was refused.
+// vouchers are tokens with fixed results. They record the rejected ones.
 type vouchers struct {
 	token, next string
 	err         error
@@ -41,21 +41,21 @@ func (v *vouchers) Refused(_ context.Context, server models.Server, token secret
 	return secrets.NewValue(v.next), v.err
 }
 
-func TestARefusedTokenIsReplacedOnce(t *testing.T) {
+func TestRejectedTokenIsReplacedOnce(t *testing.T) {
 	broken := fault.Upstream(fault.CodeUpstreamUnavailable, "the authorization server is away")
 	for _, era := range upstreamtest.AllEras() {
 		for name, c := range map[string]struct {
 			token, next string
 			err         error
 			code        fault.Code
-			says        string
+			text        string
 			refused     []string
 		}{
-			"a good token":    {"sesame", "", nil, "", "", nil},
-			"a better token":  {"old", "sesame", nil, "", "", []string{"s old Bearer"}},
-			"nothing better":  {"old", "", nil, fault.CodeUpstreamUnauthorized, "refused our credentials", []string{"s old Bearer"}},
-			"no better token": {"old", "older", nil, fault.CodeUpstreamUnauthorized, "refused our credentials", []string{"s old Bearer"}},
-			"a failure":       {"old", "", broken, fault.CodeUpstreamUnavailable, "authorization server is away", []string{"s old Bearer"}},
+			"valid token":           {"sesame", "", nil, "", "", nil},
+			"renewed token":         {"old", "sesame", nil, "", "", []string{"s old Bearer"}},
+			"no renewed token":      {"old", "", nil, fault.CodeUpstreamUnauthorized, "rejected the credentials", []string{"s old Bearer"}},
+			"invalid renewed token": {"old", "older", nil, fault.CodeUpstreamUnauthorized, "rejected the credentials", []string{"s old Bearer"}},
+			"failure":               {"old", "", broken, fault.CodeUpstreamUnavailable, "authorization server is away", []string{"s old Bearer"}},
 		} {
 			t.Run(string(era)+"/"+name, func(t *testing.T) {
 				up := upstreamtest.New(upstreamtest.Options{Tools: upstreamtest.Standard(1), Token: "sesame", Eras: []upstreamtest.Era{era}})
@@ -66,24 +66,24 @@ func TestARefusedTokenIsReplacedOnce(t *testing.T) {
 				_, err := p.Call(testContext(t), credentials.NewConnectedTarget(row, resolver, bound, v), echo("x"))
 				switch {
 				case c.code != "":
-					wantFault(t, err, c.code, c.says)
+					wantFault(t, err, c.code, c.text)
 				case err != nil:
 					t.Fatal(err)
 				}
 				v.mu.Lock()
 				defer v.mu.Unlock()
-				if len(v.refused) > 0 && c.code == "" { // each request of the call may be refused by itself
+				if len(v.refused) > 0 && c.code == "" { // each request of the call can be rejected separately
 					v.refused = v.refused[:1]
 				}
 				if d := cmp.Diff(c.refused, v.refused); d != "" {
-					t.Errorf("refused (-want +got):\n%s", d)
+					t.Errorf("rejected tokens (-want +got):\n%s", d)
 				}
 			})
 		}
 	}
 }
 
-func TestOnlyServersWithOAuthAskForTokens(t *testing.T) {
+func TestOnlyOAuthServersRequestTokens(t *testing.T) {
 	v := &vouchers{token: "sesame", err: errors.New("nobody asks")}
 	resolver, seal := vault(t, nil)
 	for _, auth := range []models.AuthType{models.UpstreamAuthNone, models.UpstreamAuthBearer} {
@@ -96,9 +96,9 @@ func TestOnlyServersWithOAuthAskForTokens(t *testing.T) {
 	}
 }
 
-// TestWhatAServerEchoesOfItsConnectionIsRemoved repeats the token that is sent,
-// the one before it, and secrets that are in no header.
-func TestWhatAServerEchoesOfItsConnectionIsRemoved(t *testing.T) {
+// TestEchoedSecretsAreRemoved echoes the current token, the previous one, and
+// secrets that are in no header.
+func TestEchoedSecretsAreRemoved(t *testing.T) {
 	up := upstreamtest.New(upstreamtest.Options{Tools: upstreamtest.Standard(1)})
 	resolver, _ := vault(t, nil)
 	row := models.Server{ID: "s", Alias: "jira", URL: up.Start(t), TimeoutMS: 5000, AuthType: models.UpstreamAuthOAuth}
@@ -113,7 +113,7 @@ func TestWhatAServerEchoesOfItsConnectionIsRemoved(t *testing.T) {
 			v.token = "sesame-two"
 		}
 		if got := textOf(t, mustCall(t, p, to, echo(echoes)).Result); got != want {
-			t.Errorf("the client received %q, want %q", got, want)
+			t.Errorf("client received %q, want %q", got, want)
 		}
 	}
 }

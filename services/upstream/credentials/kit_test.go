@@ -17,7 +17,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// newPool returns a pool that ends with the test.
+// newPool returns a pool that is closed after the test.
 func newPool(t testing.TB) *pool.Pool {
 	t.Helper()
 	clients := egress.NewClients(egress.NewGuard(egress.DefaultAllow(true)))
@@ -29,7 +29,7 @@ func newPool(t testing.TB) *pool.Pool {
 	return p
 }
 
-// testContext ends with the test, and after a minute at the latest.
+// testContext returns a context that ends with the test or after a minute.
 func testContext(t testing.TB) context.Context {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	t.Cleanup(cancel)
@@ -41,7 +41,7 @@ func echo(text string) *upstream.Request {
 	return &upstream.Request{Method: "tools/call", Params: []byte(`{"name":"echo","arguments":{"text":` + string(quoted) + `}}`)}
 }
 
-// mustCall returns the result of a call that has to succeed.
+// mustCall returns the response of a call that must succeed.
 func mustCall(t testing.TB, p *pool.Pool, to *upstream.Target, r *upstream.Request) *upstream.Response {
 	t.Helper()
 	response, err := p.Call(testContext(t), to, r)
@@ -58,23 +58,24 @@ func textOf(t testing.TB, result []byte) string {
 		Content []struct{ Text string }
 	}
 	if err := json.Unmarshal(result, &r); err != nil || len(r.Content) == 0 {
-		t.Fatalf("%s is no tool result: %v", result, err)
+		t.Fatalf("invalid tool result %s: %v", result, err)
 	}
 	return r.Content[0].Text
 }
 
-// wantFault checks the code of a fault, its text, and that it shows no secret.
-func wantFault(t testing.TB, err error, code fault.Code, says ...string) {
+// wantFault checks the code of a fault and its text, and that it contains no
+// secret.
+func wantFault(t testing.TB, err error, code fault.Code, text ...string) {
 	t.Helper()
 	if !fault.Is(err, code) {
-		t.Fatalf("got %v, want a fault %s", err, code)
+		t.Fatalf("got %v, want fault %s", err, code)
 	}
-	for _, s := range says {
+	for _, s := range text {
 		if !strings.Contains(fault.From(err).AdminMessage(), s) {
-			t.Errorf("the message %q does not say %q", fault.From(err).AdminMessage(), s)
+			t.Errorf("AdminMessage() = %q, want text %q", fault.From(err).AdminMessage(), s)
 		}
 	}
 	if strings.Contains(err.Error(), "sesame") {
-		t.Errorf("the error shows a secret: %v", err)
+		t.Errorf("error contains a secret: %v", err)
 	}
 }

@@ -1,5 +1,5 @@
-// Package credentials makes the call target of a stored server. Its secrets
-// stay sealed until the first request is about to be sent.
+// Package credentials returns the call target of a stored server. Its secrets
+// are not decrypted before the first request.
 package credentials
 
 import (
@@ -15,33 +15,34 @@ import (
 	"mcpgateway/services/upstream"
 )
 
-// Resolver reveals a stored secret, which is sealed, a `${NAME}`
-// reference or empty.
+// Resolver resolves a stored secret, which is sealed, a `${NAME}` reference or
+// empty.
 type Resolver interface {
 	Resolve(stored, row string) (secrets.Value, error)
 }
 
-// Rows names the rows that a server's sealed secrets are bound to.
+// Rows returns the names of the rows that a server's sealed secrets are bound
+// to.
 type Rows struct {
 	Bearer func(serverID string) string
 	Header func(serverID, name string) string
 }
 
-// Tokens holds the access tokens of servers that want OAuth.
+// Tokens provides the access tokens of servers with OAuth.
 type Tokens interface {
-	// Token returns the token for a request to the server. Its fault says
-	// what to do when there is none.
+	// Token returns the token for a request to the server. If there is none,
+	// its fault states what to do.
 	Token(ctx context.Context, server models.Server) (secrets.Value, error)
-	// Secrets returns the other secrets of the server's connection, as far as
-	// they can be read: the refresh token and the client secret.
+	// Secrets returns the other readable secrets of the server's connection:
+	// the refresh token and the client secret.
 	Secrets(ctx context.Context, server models.Server) []secrets.Value
-	// Refused is told that the server refused a token, and returns the one to
-	// try once more; the zero Value when the refusal is the answer.
+	// Refused reports that the server rejected a token, and returns the token
+	// for one retry. The zero Value means no retry.
 	Refused(ctx context.Context, server models.Server, token secrets.Value, c *upstream.Challenge) (secrets.Value, error)
 }
 
-// NewTarget returns the target of a server's configuration. Its secrets stay
-// sealed until the first request is about to be sent.
+// NewTarget returns the target of a server's configuration. Its secrets are not
+// decrypted before the first request.
 func NewTarget(row models.Server, resolver Resolver, rows Rows) *upstream.Target {
 	resolver = &keptSecrets{resolver: resolver}
 	return &upstream.Target{
@@ -52,9 +53,9 @@ func NewTarget(row models.Server, resolver Resolver, rows Rows) *upstream.Target
 	}
 }
 
-// NewConnectedTarget is NewTarget for servers that may want OAuth: their bearer
-// tokens come from tokens, and a request that is refused because of its token
-// is sent once more with the one that tokens has for it then.
+// NewConnectedTarget is like NewTarget, with OAuth support. For a server with
+// OAuth the bearer token comes from tokens. If the server rejects it, the
+// request is retried once with the token that tokens.Refused returns.
 func NewConnectedTarget(row models.Server, resolver Resolver, rows Rows, tokens Tokens) *upstream.Target {
 	t := NewTarget(row, resolver, rows)
 	if row.AuthType != models.UpstreamAuthOAuth {
@@ -85,9 +86,9 @@ func NewConnectedTarget(row models.Server, resolver Resolver, rows Rows, tokens 
 	return t
 }
 
-// credentials returns the headers that prove the gateway to the server. It
-// returns UPSTREAM_UNAUTHORIZED when a credential is configured but cannot be
-// had, so that no request goes out without it.
+// credentials returns the headers that authenticate the gateway to the server.
+// It returns UPSTREAM_UNAUTHORIZED if a configured credential is not available,
+// so that no request is sent without it.
 func credentials(row *models.Server, resolver Resolver, rows Rows) (http.Header, error) {
 	h, err := extraHeaders(row, resolver, rows)
 	if err != nil {
@@ -100,7 +101,7 @@ func credentials(row *models.Server, resolver Resolver, rows Rows) (http.Header,
 			return nil, err
 		}
 		if v.IsZero() {
-			return nil, fault.Upstream(fault.CodeUpstreamUnauthorized, "server %s has authType bearer but no authBearer: set one", row.Alias)
+			return nil, fault.Upstream(fault.CodeUpstreamUnauthorized, "Server %s has authType bearer but no authBearer. Set one.", row.Alias)
 		}
 		token := v.Reveal()
 		if !strings.HasPrefix(token, bearerPrefix) {
@@ -108,12 +109,12 @@ func credentials(row *models.Server, resolver Resolver, rows Rows) (http.Header,
 		}
 		h = withAuthorization(h, token)
 	case models.UpstreamAuthOAuth:
-		return nil, fault.Upstream(fault.CodeUpstreamUnauthorized, "server %s needs an OAuth connection and has none", row.Alias)
+		return nil, fault.Upstream(fault.CodeUpstreamUnauthorized, "Server %s requires an OAuth connection. Connect it first.", row.Alias)
 	}
 	return h, nil
 }
 
-// extraHeaders returns the headers that were configured for the server, or nil.
+// extraHeaders returns the configured headers of the server, or nil.
 func extraHeaders(row *models.Server, resolver Resolver, rows Rows) (http.Header, error) {
 	if len(row.Headers) == 0 {
 		return nil, nil
@@ -125,15 +126,15 @@ func extraHeaders(row *models.Server, resolver Resolver, rows Rows) (http.Header
 			return nil, err
 		}
 		if v.IsZero() {
-			return nil, fault.Upstream(fault.CodeUpstreamUnauthorized, "server %s has no value for the header %s: set one", row.Alias, name)
+			return nil, fault.Upstream(fault.CodeUpstreamUnauthorized, "Server %s has no value for the header %s. Set one.", row.Alias, name)
 		}
 		h[name] = []string{v.Reveal()}
 	}
 	return h, nil
 }
 
-// withAuthorization returns the headers, which may be nil, with that one alone
-// under its name, however a configured one is written.
+// withAuthorization returns the headers, which may be nil, with the given
+// Authorization. It replaces configured ones in any spelling.
 func withAuthorization(h http.Header, value string) http.Header {
 	if h == nil {
 		h = make(http.Header, 1)

@@ -20,7 +20,7 @@ import (
 	"mcpgateway/services/upstream/upstreamtest"
 )
 
-// noSecrets resolves nothing but emptiness.
+// noSecrets resolves only empty secrets.
 type noSecrets struct{}
 
 func (noSecrets) Resolve(stored, _ string) (secrets.Value, error) {
@@ -35,7 +35,7 @@ var bound = credentials.Rows{
 	Header: func(id, name string) string { return "header " + name + " of " + id },
 }
 
-// vault returns a resolver with the environment given, and a function that
+// vault returns a resolver with the given environment, and a function that
 // seals a literal for a row.
 func vault(t *testing.T, environment map[string]string) (*secrets.Resolver, func(literal, row string) string) {
 	t.Helper()
@@ -65,7 +65,7 @@ func TestCredentialsOfEachKind(t *testing.T) {
 		headers models.StringMap
 		want    http.Header
 		code    fault.Code
-		says    string
+		text    string
 	}{
 		{name: "none", auth: models.UpstreamAuthNone},
 		{name: "none sends no bearer", auth: models.UpstreamAuthNone, bearer: seal("sesame", bearerRow)},
@@ -75,29 +75,29 @@ func TestCredentialsOfEachKind(t *testing.T) {
 		{name: "reference with prefix", auth: models.UpstreamAuthBearer, bearer: "Bearer ${MCP_UPSTREAM_A}", want: http.Header{"Authorization": {"Bearer sesame-env"}}},
 		{name: "headers", auth: models.UpstreamAuthNone, headers: models.StringMap{"X-Key": seal("sesame", keyRow), "X-Env": "${MCP_UPSTREAM_A}"}, want: http.Header{"X-Key": {"sesame"}, "X-Env": {"sesame-env"}}},
 		{
-			name: "bearer wins over a header", auth: models.UpstreamAuthBearer, bearer: seal("sesame", bearerRow),
+			name: "bearer overrides header", auth: models.UpstreamAuthBearer, bearer: seal("sesame", bearerRow),
 			headers: models.StringMap{"Authorization": seal("Basic x", "header Authorization of s")}, want: http.Header{"Authorization": {"Bearer sesame"}},
 		},
-		{name: "no bearer", auth: models.UpstreamAuthBearer, code: fault.CodeUpstreamUnauthorized, says: "server jira has authType bearer but no authBearer"},
-		{name: "header without a value", auth: models.UpstreamAuthNone, headers: models.StringMap{"X-Key": ""}, code: fault.CodeUpstreamUnauthorized, says: "server jira has no value for the header X-Key"},
-		{name: "missing variable", auth: models.UpstreamAuthBearer, bearer: "${MCP_UPSTREAM_B}", code: fault.CodeUpstreamUnauthorized, says: "MCP_UPSTREAM_B"},
-		{name: "empty variable", auth: models.UpstreamAuthBearer, bearer: "${MCP_UPSTREAM_EMPTY}", code: fault.CodeUpstreamUnauthorized, says: "MCP_UPSTREAM_EMPTY"},
-		{name: "refused variable", auth: models.UpstreamAuthBearer, bearer: "${HOME}", code: fault.CodeUpstreamUnauthorized, says: "HOME is not allowed"},
-		{name: "the gateway's own", auth: models.UpstreamAuthNone, headers: models.StringMap{"X-Key": "${GATEWAY_ADMIN_TOKEN}"}, code: fault.CodeUpstreamUnauthorized, says: "is reserved for the gateway"},
-		{name: "missing in a header", auth: models.UpstreamAuthNone, headers: models.StringMap{"X-Key": "${MCP_UPSTREAM_B}"}, code: fault.CodeUpstreamUnauthorized, says: "MCP_UPSTREAM_B"},
-		{name: "sealed for another row", auth: models.UpstreamAuthBearer, bearer: seal("sesame", "bearer of t"), code: fault.CodeInternal, says: "Enter it again"},
-		{name: "sealed for another header", auth: models.UpstreamAuthNone, headers: models.StringMap{"X-Key": seal("sesame", "header X-Other of s")}, code: fault.CodeInternal, says: "Enter it again"},
-		{name: "plain text in the database", auth: models.UpstreamAuthBearer, bearer: "sesame", code: fault.CodeInternal, says: "is not sealed"},
-		{name: "oauth without a connection", auth: models.UpstreamAuthOAuth, bearer: seal("sesame", bearerRow), code: fault.CodeUpstreamUnauthorized, says: "server jira needs an OAuth connection"},
+		{name: "no bearer", auth: models.UpstreamAuthBearer, code: fault.CodeUpstreamUnauthorized, text: "Server jira has authType bearer but no authBearer"},
+		{name: "header without a value", auth: models.UpstreamAuthNone, headers: models.StringMap{"X-Key": ""}, code: fault.CodeUpstreamUnauthorized, text: "Server jira has no value for the header X-Key"},
+		{name: "missing variable", auth: models.UpstreamAuthBearer, bearer: "${MCP_UPSTREAM_B}", code: fault.CodeUpstreamUnauthorized, text: "MCP_UPSTREAM_B"},
+		{name: "empty variable", auth: models.UpstreamAuthBearer, bearer: "${MCP_UPSTREAM_EMPTY}", code: fault.CodeUpstreamUnauthorized, text: "MCP_UPSTREAM_EMPTY"},
+		{name: "refused variable", auth: models.UpstreamAuthBearer, bearer: "${HOME}", code: fault.CodeUpstreamUnauthorized, text: "HOME is not allowed"},
+		{name: "gateway variable", auth: models.UpstreamAuthNone, headers: models.StringMap{"X-Key": "${GATEWAY_ADMIN_TOKEN}"}, code: fault.CodeUpstreamUnauthorized, text: "is reserved for the gateway"},
+		{name: "missing in a header", auth: models.UpstreamAuthNone, headers: models.StringMap{"X-Key": "${MCP_UPSTREAM_B}"}, code: fault.CodeUpstreamUnauthorized, text: "MCP_UPSTREAM_B"},
+		{name: "sealed for another row", auth: models.UpstreamAuthBearer, bearer: seal("sesame", "bearer of t"), code: fault.CodeInternal, text: "Enter it again"},
+		{name: "sealed for another header", auth: models.UpstreamAuthNone, headers: models.StringMap{"X-Key": seal("sesame", "header X-Other of s")}, code: fault.CodeInternal, text: "Enter it again"},
+		{name: "plain text in the database", auth: models.UpstreamAuthBearer, bearer: "sesame", code: fault.CodeInternal, text: "is not sealed"},
+		{name: "oauth without a connection", auth: models.UpstreamAuthOAuth, bearer: seal("sesame", bearerRow), code: fault.CodeUpstreamUnauthorized, text: "Server jira requires an OAuth connection"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			to := credentials.NewTarget(models.Server{ID: "s", Alias: "jira", AuthType: tc.auth, AuthBearer: tc.bearer, Headers: tc.headers}, resolver, bound)
 			h, err := to.Headers(testContext(t))
 			if tc.code != "" {
 				if h != nil {
-					t.Errorf("a failure came with the headers %v", len(h))
+					t.Errorf("%d headers with an error", len(h))
 				}
-				wantFault(t, err, tc.code, tc.says) // which also looks for the secret
+				wantFault(t, err, tc.code, tc.text) // it also checks for the secret
 				return
 			}
 			if err != nil {
@@ -125,7 +125,7 @@ func TestTargetIsTheConfiguration(t *testing.T) {
 	}
 }
 
-func TestReferenceIsResolvedAtEachRequest(t *testing.T) {
+func TestReferenceIsResolvedPerRequest(t *testing.T) {
 	environment := map[string]string{"MCP_UPSTREAM_A": "sesame-1"}
 	resolver, _ := vault(t, environment)
 	to := credentials.NewTarget(models.Server{ID: "s", Alias: "jira", AuthType: models.UpstreamAuthBearer, AuthBearer: "${MCP_UPSTREAM_A}"}, resolver, bound)
@@ -137,7 +137,7 @@ func TestReferenceIsResolvedAtEachRequest(t *testing.T) {
 	}
 }
 
-func TestNoRequestGoesOutWithoutItsCredential(t *testing.T) {
+func TestMissingCredentialSendsNothing(t *testing.T) {
 	up := upstreamtest.New(upstreamtest.Options{Tools: upstreamtest.Standard(1)})
 	resolver, _ := vault(t, nil)
 	row := models.Server{ID: "s", Alias: "jira", URL: up.Start(t), Transport: models.TransportAuto, TimeoutMS: 5000, AuthType: models.UpstreamAuthBearer, AuthBearer: "${MCP_UPSTREAM_B}"}
@@ -145,11 +145,11 @@ func TestNoRequestGoesOutWithoutItsCredential(t *testing.T) {
 	_, err := p.Call(testContext(t), credentials.NewTarget(row, resolver, bound), echo("x"))
 	wantFault(t, err, fault.CodeUpstreamUnauthorized, "MCP_UPSTREAM_B")
 	if n := up.Stats().Requests; n != 0 {
-		t.Errorf("%d requests reached the upstream", n)
+		t.Errorf("upstream received %d requests", n)
 	}
 }
 
-func TestConfiguredCredentialsReachTheUpstream(t *testing.T) {
+func TestCredentialsReachUpstream(t *testing.T) {
 	for _, era := range upstreamtest.AllEras() {
 		t.Run(string(era), func(t *testing.T) {
 			up := upstreamtest.New(upstreamtest.Options{Tools: upstreamtest.Standard(1), Token: "sesame", Eras: []upstreamtest.Era{era}})
@@ -162,13 +162,13 @@ func TestConfiguredCredentialsReachTheUpstream(t *testing.T) {
 			mustCall(t, p, credentials.NewTarget(row, resolver, bound), echo("x"))
 			for _, r := range up.Requests() {
 				if r.Header.Get("Authorization") != "Bearer sesame" || r.Header.Get("X-Key") != "sesame-key" {
-					t.Errorf("a %s request for %q carried other credentials", r.HTTPMethod, r.Method)
+					t.Errorf("%s request for %q had other credentials", r.HTTPMethod, r.Method)
 				}
 			}
 			row.AuthBearer, row.ID = seal("sesame-wrong", "bearer of t"), "t"
 			row.Headers = nil
 			_, err := p.Call(testContext(t), credentials.NewTarget(row, resolver, bound), echo("x"))
-			wantFault(t, err, fault.CodeUpstreamUnauthorized, "refused our credentials")
+			wantFault(t, err, fault.CodeUpstreamUnauthorized, "rejected the credentials")
 		})
 	}
 }
@@ -180,23 +180,23 @@ func TestTargetPrintsNoSecret(t *testing.T) {
 		{ID: "s", AuthType: models.UpstreamAuthBearer, AuthBearer: "${MCP_UPSTREAM_A}"},
 	} {
 		if shown := fmt.Sprintf("%+v %#v", credentials.NewTarget(row, resolver, bound), resolver); strings.Contains(shown, "sesame") {
-			t.Errorf("prints %s", shown)
+			t.Errorf("printed as %s", shown)
 		}
 	}
 }
 
-// opener counts how often a secret was asked for.
+// opener counts the requests for a secret.
 type opener struct {
 	credentials.Resolver
-	asked atomic.Int64
+	calls atomic.Int64
 }
 
 func (o *opener) Resolve(stored, row string) (secrets.Value, error) {
-	o.asked.Add(1)
+	o.calls.Add(1)
 	return o.Resolver.Resolve(stored, row)
 }
 
-func TestASealedSecretIsOpenedOncePerConfiguration(t *testing.T) {
+func TestSealedSecretIsDecryptedOnce(t *testing.T) {
 	environment := map[string]string{"MCP_UPSTREAM_A": "from-env"}
 	resolver, seal := vault(t, environment)
 	counted := &opener{Resolver: resolver}
@@ -205,31 +205,31 @@ func TestASealedSecretIsOpenedOncePerConfiguration(t *testing.T) {
 		Headers: map[string]string{"X-One": seal("one", bound.Header("s", "X-One")), "X-Two": "${MCP_UPSTREAM_A}"},
 	}
 	to := credentials.NewTarget(row, counted, bound)
-	if n := counted.asked.Load(); n != 0 {
-		t.Errorf("%d secrets were opened before they are needed", n)
+	if n := counted.calls.Load(); n != 0 {
+		t.Errorf("%d secrets were decrypted before they are needed", n)
 	}
 	for i := range 3 {
 		environment["MCP_UPSTREAM_A"] = fmt.Sprint("from-env", i)
 		want := http.Header{"Authorization": {"Bearer sesame"}, "X-One": {"one"}, "X-Two": {fmt.Sprint("from-env", i)}}
 		got, err := to.Headers(t.Context())
 		if err != nil || !cmp.Equal(want, got) {
-			t.Fatalf("the headers are %v, %v", got, err)
+			t.Fatalf("Headers() = %v, %v", got, err)
 		}
-		got.Set("Authorization", "spoilt") // each request has headers of its own
-		if n := counted.asked.Load(); n != int64(3+i) {
-			t.Errorf("after %d requests %d secrets were opened, want %d", i+1, n, 3+i)
+		got.Set("Authorization", "modified") // each request has separate headers
+		if n := counted.calls.Load(); n != int64(3+i) {
+			t.Errorf("after %d requests %d secrets were decrypted, want %d", i+1, n, 3+i)
 		}
 	}
 
 	row.AuthBearer = seal("changed", bound.Bearer("s"))
 	if got, err := credentials.NewTarget(row, counted, bound).Headers(t.Context()); err != nil || got.Get("Authorization") != "Bearer changed" {
-		t.Errorf("a changed configuration sends %v, %v", got, err)
+		t.Errorf("changed configuration: Headers() = %v, %v", got, err)
 	}
 	row.AuthBearer = seal("sesame", bound.Bearer("another"))
 	broken := credentials.NewTarget(row, counted, bound)
 	for range 2 {
 		if got, err := broken.Headers(t.Context()); err == nil {
-			t.Errorf("a secret of another row was sent: %v", got)
+			t.Errorf("secret of another row was sent: %v", got)
 		}
 	}
 }

@@ -1,5 +1,5 @@
-// Package listing gathers the pages of an upstream's list and leaves out what
-// cannot be offered, with a warning.
+// Package listing collects the pages of an upstream's list. It omits elements
+// that cannot be offered and adds a warning for each.
 package listing
 
 import (
@@ -13,38 +13,38 @@ import (
 	"mcpgateway/services/upstream/wire"
 )
 
-// Limits of one list. Sizes are bytes.
+// Limits of one list. Sizes are in bytes.
 const (
-	// maxListed is the number of tools of one server, and of prompts, of
-	// resources and of resource templates; the rest is left out.
+	// maxListed is the maximum number of tools, prompts, resources or resource
+	// templates of one server. Further ones are omitted.
 	maxListed = 5_000
-	// maxListPages is the number of pages of one list.
+	// maxListPages is the maximum number of pages of one list.
 	maxListPages = 500
-	// maxListBytes bounds all definitions of one list together.
+	// maxListBytes is the maximum size of all definitions of one list.
 	maxListBytes = 32 << 20
-	// maxIdentBytes bounds what identifies a prompt, resource or template, so
-	// that it fits an index of either database.
+	// maxIdentBytes is the maximum size of the identifier of a prompt, resource
+	// or template, so that it fits into an index of either database.
 	maxIdentBytes = 2_000
-	// MaxWarnings bounds the warnings of one listing.
+	// MaxWarnings is the maximum number of warnings of one listing.
 	MaxWarnings = 100
 )
 
-// Kind is what sets one list of an upstream apart from the others.
+// Kind describes one kind of list.
 type Kind struct {
 	Method, Member string
-	Capability     string // that announces it; empty when it is asked for always
-	ident          string // the member that tells elements apart
+	Capability     string // required capability; empty if the list is always requested
+	ident          string // the identifying member of an element
 	one, Many      string // for messages, such as "resource templates"
-	// refuse returns why an element cannot be offered, or nothing.
+	// refuse returns why an element cannot be offered, or "".
 	refuse func(raw []byte, o *rawjson.Object, ident string, stateless bool) string
 }
 
-// Tools returns what lists of tools are.
+// Tools returns the kind of tools.
 func Tools() Kind {
 	return Kind{Method: "tools/list", Member: "tools", ident: "name", one: "tool", Many: "tools", refuse: refuseTool}
 }
 
-// Offers returns what lists of prompts, resources or templates are.
+// Offers returns the kind of prompts, resources or resource templates.
 func Offers(kind models.ListingKind) Kind {
 	switch kind {
 	case models.ListingPrompt:
@@ -59,10 +59,10 @@ func Offers(kind models.ListingKind) Kind {
 	}
 }
 
-// refuseTool returns why a tool cannot be offered, or nothing.
+// refuseTool returns why a tool cannot be offered, or "".
 func refuseTool(raw []byte, o *rawjson.Object, _ string, stateless bool) string {
 	if support, _ := o.Object("execution").String("taskSupport"); support == "required" {
-		return "it can only run as a task, which the gateway does not offer"
+		return "it can run only as a task, which the gateway does not support"
 	}
 	if stateless {
 		if _, err := upstream.ParseParamHeaders(raw); err != nil {
@@ -72,48 +72,49 @@ func refuseTool(raw []byte, o *rawjson.Object, _ string, stateless bool) string 
 	return ""
 }
 
-// refuseOffer returns why something other than a tool cannot be offered, or
-// nothing. A key of the database is bounded and holds no null character.
+// refuseOffer returns why something other than a tool cannot be offered, or "".
+// A database key has a maximum length and cannot contain a null character.
 func refuseOffer(_ []byte, _ *rawjson.Object, ident string, _ bool) string {
 	switch {
 	case len(ident) > maxIdentBytes:
-		return fmt.Sprintf("what identifies it is longer than %d bytes", maxIdentBytes)
+		return fmt.Sprintf("its identifier is longer than %d bytes", maxIdentBytes)
 	case strings.ContainsRune(ident, 0):
-		return "what identifies it holds a null character"
+		return "its identifier contains a null character"
 	}
 	return ""
 }
 
-// List gathers the pages of one list.
+// List collects the pages of one list.
 type List struct {
 	Kind     Kind
 	Items    [][]byte
-	Idents   []string // of the items
+	Idents   []string // identifiers of Items
 	About    *upstream.Description
 	Warnings []string
 
-	known   map[string]bool // every ident
+	known   map[string]bool // all identifiers so far
 	cursors map[string]bool
 	size    int
 	pages   int
-	seen    int // elements looked at, for messages
+	seen    int // number of checked elements, for messages
 }
 
-// New returns a list of the kind without any element.
+// New returns an empty list.
 func New(kind Kind) *List {
 	return &List{Kind: kind, known: map[string]bool{}, cursors: map[string]bool{}}
 }
 
-// nextCursor returns the raw cursor of the next page. The empty string is a cursor
-// in revision 2026-07-28; before, upstreams use it for the end.
+// nextCursor returns the raw cursor of the next page. In revision 2026-07-28
+// the empty string is a cursor. In earlier revisions upstreams use it for the
+// end.
 func nextCursor(o *rawjson.Object, stateless bool) (string, bool) {
 	raw := o.Get("nextCursor")
 	cursor, ok := rawjson.String(raw)
 	return string(raw), ok && (cursor != "" || stateless)
 }
 
-// Next returns the params that ask for the page behind the one that was added,
-// or nil behind the last.
+// Next returns the params of the request for the next page, or nil after the
+// last one. It must be called after Add.
 func (l *List) Next(page *rawjson.Object, stateless bool) (params []byte) {
 	l.pages++
 	cursor, ok := nextCursor(page, stateless)
@@ -121,31 +122,31 @@ func (l *List) Next(page *rawjson.Object, stateless bool) (params []byte) {
 	case !ok:
 		return nil
 	case l.cursors[cursor]:
-		l.warn("the list of %s repeats itself and was cut off after page %d", l.Kind.Many, l.pages)
+		l.warn("the list of %s repeats itself and was truncated after page %d", l.Kind.Many, l.pages)
 		return nil
 	case l.pages == maxListPages:
-		l.warn("the list of %s has more than %d pages; the rest was left out", l.Kind.Many, maxListPages)
+		l.warn("the list of %s has more than %d pages; the rest was omitted", l.Kind.Many, maxListPages)
 		return nil
 	}
 	l.cursors[cursor] = true
 	return append(append([]byte(`{"cursor":`), page.Get("nextCursor")...), '}')
 }
 
-// Add takes a page in. It reports whether the list is as long as it may be.
+// Add adds a page. It reports whether the list has reached its maximum size.
 func (l *List) Add(elements [][]byte, stateless bool) (full bool) {
 	for _, raw := range elements {
 		l.seen++
 		ident, shown, problem := l.check(raw, stateless)
 		if problem != "" {
-			l.warn("%s was left out: %s", shown, problem)
+			l.warn("%s was omitted: %s", shown, problem)
 			continue
 		}
 		if len(l.Items) == maxListed {
-			l.warn("there are more than %d %s; the rest was left out", maxListed, l.Kind.Many)
+			l.warn("there are more than %d %s; the rest was omitted", maxListed, l.Kind.Many)
 			return true
 		}
 		if l.size += len(raw); l.size > maxListBytes {
-			l.warn("the definitions of the %s take more than %d MiB; the rest was left out", l.Kind.Many, maxListBytes>>20)
+			l.warn("the definitions of the %s are larger than %d MiB; the rest was omitted", l.Kind.Many, maxListBytes>>20)
 			return true
 		}
 		l.Items, l.Idents = append(l.Items, raw), append(l.Idents, ident)
@@ -153,8 +154,8 @@ func (l *List) Add(elements [][]byte, stateless bool) (full bool) {
 	return false
 }
 
-// check returns what identifies an element, how to name it in a warning, and
-// why it cannot be offered.
+// check returns the identifier of an element, its name in warnings, and why it
+// cannot be offered.
 func (l *List) check(raw []byte, stateless bool) (ident, shown, problem string) {
 	shown = l.Kind.one + " " + strconv.Itoa(l.seen)
 	if rawjson.Kind(raw) != '{' {
@@ -162,7 +163,7 @@ func (l *List) check(raw []byte, stateless bool) (ident, shown, problem string) 
 	}
 	o, err := rawjson.ParseObject(raw, rawjson.Lenient)
 	if err != nil {
-		return "", shown, "it is not JSON"
+		return "", shown, "it is not valid JSON"
 	}
 	ident, ok := o.String(l.Kind.ident)
 	if !ok || ident == "" {
@@ -170,7 +171,7 @@ func (l *List) check(raw []byte, stateless bool) (ident, shown, problem string) 
 	}
 	shown = l.Kind.one + " " + strconv.Quote(wire.Excerpt([]byte(ident)))
 	if !rawjson.IsExact(o.Get(l.Kind.ident)) {
-		return ident, shown, "its " + l.Kind.ident + " holds half of a surrogate pair and cannot be sent back"
+		return ident, shown, "its " + l.Kind.ident + " contains an unpaired surrogate"
 	}
 	if l.known[ident] {
 		return ident, shown, "another " + l.Kind.one + " has the same " + l.Kind.ident
@@ -186,7 +187,7 @@ func (l *List) warn(format string, args ...any) {
 	switch len(l.Warnings) {
 	case MaxWarnings:
 	case MaxWarnings - 1:
-		l.Warnings = append(l.Warnings, "there are further warnings, which are not shown")
+		l.Warnings = append(l.Warnings, "further warnings are not shown")
 	default:
 		l.Warnings = append(l.Warnings, fmt.Sprintf(format, args...))
 	}

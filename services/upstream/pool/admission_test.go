@@ -16,7 +16,7 @@ import (
 
 const calls, waiting = 512, 1024 // at once, to one server
 
-func TestCallsToOneServerAreBounded(t *testing.T) {
+func TestConcurrentCallLimit(t *testing.T) {
 	for _, n := range []int{calls - 1, calls, calls + 1, calls + waiting - 1, calls + waiting, calls + waiting + 1} {
 		synctest.Test(t, func(t *testing.T) {
 			w, p, to, end := newWay()
@@ -35,17 +35,17 @@ func TestCallsToOneServerAreBounded(t *testing.T) {
 			}
 			synctest.Wait()
 			if sent := w.tries.Load(); sent != int64(min(n, calls)) {
-				t.Errorf("of %d calls %d are under way", n, sent)
+				t.Errorf("%d of %d calls were sent", sent, n)
 			}
 			if failed := len(errs); failed != max(0, n-calls-waiting) {
-				t.Errorf("of %d calls %d failed at once", n, failed)
+				t.Errorf("%d of %d calls failed immediately", failed, n)
 			}
 			for range len(errs) {
 				err := <-errs
-				wantFault(t, err, fault.CodeUpstreamUnavailable, "512 calls under way", "1024 waiting", "try again in 1 s")
+				wantFault(t, err, fault.CodeUpstreamUnavailable, "512 calls in flight", "1024 in the queue", "Retry in 1 s")
 				var f *fault.Fault
 				if errors.As(err, &f); f.RetryAfter != time.Second {
-					t.Errorf("come again in %s", f.RetryAfter)
+					t.Errorf("RetryAfter = %s", f.RetryAfter)
 				}
 			}
 			cancel()
@@ -56,7 +56,7 @@ func TestCallsToOneServerAreBounded(t *testing.T) {
 	}
 }
 
-func TestWaitingCallsGoWhenOthersEnd(t *testing.T) {
+func TestQueuedCallsFollowEndedCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		proceed := make(chan struct{})
 		w, p, to, end := newWay()
@@ -80,7 +80,7 @@ func TestWaitingCallsGoWhenOthersEnd(t *testing.T) {
 			proceed <- struct{}{}
 			synctest.Wait()
 			if sent := w.tries.Load(); sent != calls+i+1 {
-				t.Errorf("behind %d ends %d calls were sent", i+1, sent)
+				t.Errorf("after %d ended calls %d were sent", i+1, sent)
 			}
 		}
 		close(proceed)
@@ -88,7 +88,7 @@ func TestWaitingCallsGoWhenOthersEnd(t *testing.T) {
 	})
 }
 
-func TestACallWhoseTurnNeverCame(t *testing.T) {
+func TestQueueTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, p, to, end := newWay()
 		defer end()
@@ -104,21 +104,21 @@ func TestACallWhoseTurnNeverCame(t *testing.T) {
 		short, end2 := context.WithTimeout(t.Context(), time.Second)
 		defer end2()
 		_, err := p.Call(short, to, echo("late"))
-		wantFault(t, err, fault.CodeUpstreamTimeout, "nothing was sent", "512")
+		wantFault(t, err, fault.CodeUpstreamTimeout, "Nothing was sent", "512")
 		if sent := w.tries.Load(); sent != calls {
 			t.Errorf("%d were sent", sent)
 		}
 		if b := p.Health("srv"); b.ConsecutiveFailures != 0 {
-			t.Errorf("a call that was not sent counts as a failure of the upstream: %+v", b)
+			t.Errorf("unsent call counts as upstream failure: %+v", b)
 		}
 		cancel()
 		all.Wait()
 	})
 }
 
-// The other upstream answers at once while two thousand calls wait for the first,
-// which hold no more than their share of the process.
-func TestHangingUpstreamDelaysNoOther(t *testing.T) {
+// TestHangingUpstreamIsIsolated checks that one upstream responds immediately
+// while 2,000 calls wait for another, and that these use limited resources.
+func TestHangingUpstreamIsIsolated(t *testing.T) {
 	hung := upstreamtest.New(upstreamtest.Options{Tools: upstreamtest.Standard(1)})
 	hung.SetFault(upstreamtest.Fault{On: upstreamtest.OnCall, Kind: upstreamtest.Hang})
 	well := upstreamtest.New(upstreamtest.Options{Tools: upstreamtest.Standard(1)})
@@ -142,7 +142,7 @@ func TestHangingUpstreamDelaysNoOther(t *testing.T) {
 		})
 	}
 	for range n - calls - waiting {
-		wantFault(t, <-errs, fault.CodeUpstreamUnavailable, "try again")
+		wantFault(t, <-errs, fault.CodeUpstreamUnavailable, "Retry in")
 	}
 	if err := retry(func() error {
 		if len(hung.Requests("tools/call")) != calls {
@@ -156,7 +156,7 @@ func TestHangingUpstreamDelaysNoOther(t *testing.T) {
 		mustCall(t, p, good, echo("y"))
 	}
 	if n := len(hung.Requests("tools/call")); n != calls {
-		t.Errorf("the hanging upstream holds %d calls", n)
+		t.Errorf("hanging upstream has %d calls", n)
 	}
 	if len(errs) != 0 {
 		t.Errorf("%d waiting calls ended", len(errs))

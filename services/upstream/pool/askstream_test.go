@@ -16,18 +16,18 @@ import (
 	"mcpgateway/services/upstream/upstreamtest"
 )
 
-// person answers every question with a name and counts the questions.
+// person responds to every elicitation with a name and counts them.
 type person struct {
-	name  string
-	asked atomic.Int64
+	name     string
+	requests atomic.Int64
 }
 
 func (a *person) serve(_ context.Context, _ string, params []byte) (result, rpcError []byte) {
-	a.asked.Add(1)
+	a.requests.Add(1)
 	return fmt.Appendf(nil, `{"by":%q,"asked":%s}`, a.name, params), nil
 }
 
-// calls returns a call of the tool "ask" on the person's behalf.
+// calls returns a call of the tool "ask" by the person's client.
 func (a *person) calls() *upstream.Request {
 	return &upstream.Request{
 		Method: "tools/call", Params: []byte(`{"name":"ask"}`), Serve: a.serve,
@@ -35,7 +35,7 @@ func (a *person) calls() *upstream.Request {
 	}
 }
 
-// put asks a question and returns what came back.
+// put sends a request to the client and returns the response.
 func put(ctx context.Context, c *upstreamtest.Call, method string) string {
 	raw, err := c.Ask(ctx, method, []byte(`{"q":1}`))
 	if err != nil {
@@ -48,7 +48,7 @@ func put(ctx context.Context, c *upstreamtest.Call, method string) string {
 	return string(m.Result) + string(m.Error)
 }
 
-// asking returns a server whose tool "ask" asks on the stream of the session.
+// asking returns a server whose tool "ask" sends requests on the GET stream.
 func asking(o upstreamtest.Options, call func(ctx context.Context, c *upstreamtest.Call) string) *upstreamtest.Server {
 	o.AskOnStream = true
 	if o.Eras == nil {
@@ -75,7 +75,7 @@ func gets(s *upstreamtest.Server) (n int) {
 
 func perClient(t *upstream.Target) { t.SessionMode = models.SessionPerClient }
 
-func TestQuestionsOnTheStreamOfTheSessionReachTheOnlyCall(t *testing.T) {
+func TestRequestOnGetStreamReachesOnlyCall(t *testing.T) {
 	shared := func(*upstream.Target) {}
 	for _, tc := range []struct {
 		name, client string
@@ -91,22 +91,22 @@ func TestQuestionsOnTheStreamOfTheSessionReachTheOnlyCall(t *testing.T) {
 				ann := &person{name: tc.client}
 				for range 3 {
 					if got, want := textOf(t, mustCall(t, p, to, ann.calls()).Result), fmt.Sprintf(`{"by":%q,"asked":{"q":1}}`, tc.client); got != want {
-						t.Errorf("the upstream was told %s, want %s", got, want)
+						t.Errorf("response to upstream = %s, want %s", got, want)
 					}
 				}
 				if n := gets(s); n != tc.streams {
-					t.Errorf("%d streams were opened for 3 calls, want %d", n, tc.streams)
+					t.Errorf("3 calls opened %d streams, want %d", n, tc.streams)
 				}
 				p.Close()
 				if err := s.WaitForStreams(testContext(t), 0); err != nil {
-					t.Errorf("a stream outlives its pool: %v", err)
+					t.Errorf("stream is open after Close: %v", err)
 				}
 			})
 		}
 	}
 }
 
-func TestAStreamIsOpenedOnlyForCallsThatCanBeAsked(t *testing.T) {
+func TestGetStreamOpensOnlyIfUseful(t *testing.T) {
 	for name, edit := range map[string]func(*upstream.Request){
 		"without Serve":        func(r *upstream.Request) { r.Serve = nil },
 		"without capabilities": func(r *upstream.Request) { r.Client.Capabilities = nil },
@@ -117,7 +117,7 @@ func TestAStreamIsOpenedOnlyForCallsThatCanBeAsked(t *testing.T) {
 			edit(r)
 			got := textOf(t, mustCall(t, newPool(t), target(s.Start(t)), r).Result)
 			if got != upstreamtest.ErrNoStream.Error() || gets(s) != 0 {
-				t.Errorf("the upstream was told %s by %d streams", got, gets(s))
+				t.Errorf("response to upstream = %s on %d streams", got, gets(s))
 			}
 		})
 	}
@@ -127,12 +127,12 @@ func TestAStreamIsOpenedOnlyForCallsThatCanBeAsked(t *testing.T) {
 		r.Params = echo("x").Params
 		mustCall(t, newPool(t), target(s.Start(t)), r)
 		if n := gets(s); n != 0 {
-			t.Errorf("%d streams were opened that would be everybody's", n)
+			t.Errorf("%d streams were opened in a shared session", n)
 		}
 	})
 }
 
-func TestAQuestionIsNotPutToAnyOfSeveralClients(t *testing.T) {
+func TestAmbiguousRequestIsRejected(t *testing.T) {
 	for _, tc := range []struct {
 		name string
 		edit func(*upstream.Request) // of the second call
@@ -152,32 +152,32 @@ func TestAQuestionIsNotPutToAnyOfSeveralClients(t *testing.T) {
 				ann, bob := &person{name: "ann"}, &person{name: "bob"}
 				first, second := ann.calls(), bob.calls()
 				tc.edit(second)
-				told := make(chan string, 2)
+				results := make(chan string, 2)
 				for _, r := range []*upstream.Request{first, second} {
 					go func() {
 						resp, err := p.Call(testContext(t), to, r)
 						if err != nil {
-							told <- err.Error()
+							results <- err.Error()
 							return
 						}
-						told <- string(resp.Result)
+						results <- string(resp.Result)
 					}()
 					<-arrived
 				}
-				// Both ask before any of them is answered, so both are in flight.
+				// Both calls send a request before either receives a response.
 				proceed <- struct{}{}
-				if got := <-told; !strings.Contains(got, "-32603") || !strings.Contains(got, "several calls") {
-					t.Errorf("the upstream was told %s", got)
+				if got := <-results; !strings.Contains(got, "-32603") || !strings.Contains(got, "Several calls") {
+					t.Errorf("response to upstream = %s", got)
 				}
-				if ann.asked.Load()+bob.asked.Load() != 0 {
-					t.Error("somebody was asked what may be meant for another")
+				if ann.requests.Load()+bob.requests.Load() != 0 {
+					t.Error("an ambiguous request reached a client")
 				}
 				proceed <- struct{}{}
-				<-told
-				// Whoever is alone is asked again.
+				<-results
+				// A single call in flight receives requests again.
 				go func() { <-arrived; proceed <- struct{}{} }()
 				if got := textOf(t, mustCall(t, p, to, bob.calls()).Result); !strings.Contains(got, `"by":"bob"`) {
-					t.Errorf("the upstream was told %s", got)
+					t.Errorf("response to upstream = %s", got)
 				}
 				if n := len(s.Requests("initialize")); n != 1 {
 					t.Errorf("%d sessions, want one for both", n)
@@ -187,20 +187,20 @@ func TestAQuestionIsNotPutToAnyOfSeveralClients(t *testing.T) {
 	}
 }
 
-func TestAnUpstreamWithoutAStreamIsAskedForItOnce(t *testing.T) {
+func TestMissingGetStreamIsTriedOnce(t *testing.T) {
 	s := asking(upstreamtest.Options{NoStream: true}, elicit)
 	p, to := newPool(t), target(s.Start(t))
 	for range 3 {
 		if got := textOf(t, mustCall(t, p, to, (&person{name: "ann"}).calls()).Result); got != upstreamtest.ErrNoStream.Error() {
-			t.Errorf("the upstream was told %s", got)
+			t.Errorf("response to upstream = %s", got)
 		}
 	}
 	if n := gets(s); n != 1 {
-		t.Errorf("asked %d times", n)
+		t.Errorf("%d GET requests", n)
 	}
 }
 
-func TestAStreamThatBreaksDuringACallIsOpenedAgain(t *testing.T) {
+func TestGetStreamReopensDuringCall(t *testing.T) {
 	var s *upstreamtest.Server
 	s = asking(upstreamtest.Options{}, func(ctx context.Context, c *upstreamtest.Call) string {
 		first := elicit(ctx, c)
@@ -213,11 +213,11 @@ func TestAStreamThatBreaksDuringACallIsOpenedAgain(t *testing.T) {
 	p, to := newPool(t), target(s.Start(t))
 	ann := &person{name: "ann"}
 	if got := textOf(t, mustCall(t, p, to, ann.calls()).Result); strings.Count(got, `"by":"ann"`) != 2 {
-		t.Errorf("the upstream was told %s", got)
+		t.Errorf("response to upstream = %s", got)
 	}
 }
 
-func TestWhatWasAskedForACallThatWasGivenUpReachesNobody(t *testing.T) {
+func TestRequestOfAbandonedCallIsRejected(t *testing.T) {
 	for _, tc := range []struct {
 		name     string
 		mode     func(*upstream.Target)
@@ -228,16 +228,16 @@ func TestWhatWasAskedForACallThatWasGivenUpReachesNobody(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			arrived, proceed, late := make(chan struct{}), make(chan struct{}), make(chan string, 1)
 			s := asking(upstreamtest.Options{}, func(ctx context.Context, c *upstreamtest.Call) string {
-				if !strings.Contains(string(c.Params), "stubborn") {
+				if !strings.Contains(string(c.Params), "ignore-cancel") {
 					arrived <- struct{}{}
 					<-proceed
 					return elicit(ctx, c)
 				}
 				arrived <- struct{}{}
 				<-proceed
-				asked, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+				lateCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 				defer cancel()
-				late <- elicit(asked, c) // it goes on although it was cancelled
+				late <- elicit(lateCtx, c) // continues although it was cancelled
 				return "late"
 			})
 			p, to := newPool(t), target(s.Start(t), tc.mode)
@@ -246,7 +246,7 @@ func TestWhatWasAskedForACallThatWasGivenUpReachesNobody(t *testing.T) {
 			gone, done := make(chan error, 1), make(chan *upstream.Response, 1)
 			go func() {
 				r := ann.calls()
-				r.Params = []byte(`{"name":"ask","arguments":{"stubborn":true}}`)
+				r.Params = []byte(`{"name":"ask","arguments":{"ignore-cancel":true}}`)
 				_, err := p.Call(ctx, to, r)
 				gone <- err
 			}()
@@ -262,24 +262,24 @@ func TestWhatWasAskedForACallThatWasGivenUpReachesNobody(t *testing.T) {
 			}
 			proceed <- struct{}{}
 			proceed <- struct{}{}
-			// A session of her own still exists for ann, but nobody answers there.
+			// Ann's own session still exists, but no call handles its requests.
 			got, answer := <-late, <-done
-			if strings.Contains(got, `"by"`) || ann.asked.Load() != 0 {
-				t.Errorf("the upstream was told %s", got)
+			if strings.Contains(got, `"by"`) || ann.requests.Load() != 0 {
+				t.Errorf("response to upstream = %s", got)
 			}
-			wantBob := int64(0) // bob's own question cannot be told from ann's on the session of both
+			wantBob := int64(0) // in the shared session bob's requests cannot be distinguished from ann's
 			if tc.name == "per client" {
 				wantBob = 1
 			}
-			if n := bob.asked.Load(); n != wantBob || answer == nil {
-				t.Errorf("bob was asked %d times, want %d", n, wantBob)
+			if n := bob.requests.Load(); n != wantBob || answer == nil {
+				t.Errorf("bob received %d requests, want %d", n, wantBob)
 			}
 			go func() { <-arrived; proceed <- struct{}{} }()
 			if got := textOf(t, mustCall(t, p, to, bob.calls()).Result); !strings.Contains(got, `"by":"bob"`) {
-				t.Errorf("later the upstream was told %s", got)
+				t.Errorf("later response to upstream = %s", got)
 			}
 			go func() { <-arrived; proceed <- struct{}{} }()
-			mustCall(t, p, to, ann.calls()) // a session that is only hers she keeps
+			mustCall(t, p, to, ann.calls()) // her own session remains in use
 			if n := len(s.Requests("initialize")); n != tc.sessions {
 				t.Errorf("%d sessions, want %d", n, tc.sessions)
 			}
@@ -287,17 +287,17 @@ func TestWhatWasAskedForACallThatWasGivenUpReachesNobody(t *testing.T) {
 	}
 }
 
-func TestProgressOnTheStreamOfTheSession(t *testing.T) {
-	heard := make(chan string)
+func TestProgressOnGetStream(t *testing.T) {
+	received := make(chan string)
 	var s *upstreamtest.Server
 	s = asking(upstreamtest.Options{}, func(_ context.Context, c *upstreamtest.Call) string {
 		s.Notify("notifications/progress", []byte(`{"progressToken":"other","progress":1}`))
 		s.Notify("notifications/message", []byte(`{"level":"info","data":"x"}`))
 		s.Notify("notifications/progress", []byte(`{"progressToken":"mine","progress":2}`))
-		first := <-heard
-		_ = c.Progress(3, -1, "") // the test reads what arrives
-		second := <-heard
-		for range 20 { // from both sides at once; what is told beside the answer may come too late
+		first := <-received
+		_ = c.Progress(3, -1, "") // the test checks what arrives
+		second := <-received
+		for range 20 { // on both streams concurrently; those on the GET stream may arrive too late
 			s.Notify("notifications/progress", []byte(`{"progressToken":"mine","progress":4}`))
 			_ = c.Progress(5, -1, "")
 		}
@@ -305,27 +305,27 @@ func TestProgressOnTheStreamOfTheSession(t *testing.T) {
 	})
 	r := (&person{name: "ann"}).calls()
 	r.Params = []byte(`{"name":"ask","_meta":{"progressToken":"mine"}}`)
-	told, ended := 0, false
+	count, ended := 0, false
 	r.Notify = func(method string, params []byte) {
-		if told++; told <= 2 {
-			heard <- method + string(params)
+		if count++; count <= 2 {
+			received <- method + string(params)
 		}
 		if ended {
-			t.Error("told after the call")
+			t.Error("notification after the call")
 		}
 	}
 	got := textOf(t, mustCall(t, newPool(t), target(s.Start(t)), r).Result)
 	ended = true
 	want := `notifications/progress{"progressToken":"mine","progress":2} notifications/progress{"progressToken":"mine","progress":3}`
 	if got != want {
-		t.Errorf("heard %s, want %s", got, want)
+		t.Errorf("received %s, want %s", got, want)
 	}
-	if told < 22 { // those of the call's own stream come before its answer
-		t.Errorf("told %d times", told)
+	if count < 22 { // those on the call's own stream arrive before its response
+		t.Errorf("%d notifications", count)
 	}
 }
 
-func TestWhatIsAskedWithoutACallIsRefused(t *testing.T) {
+func TestRequestWithoutCallIsRejected(t *testing.T) {
 	called, answers := make(chan struct{}), make(chan rpc, 2)
 	url := handmade(t, "2025-11-25", func(w http.ResponseWriter, r *http.Request, m rpc) {
 		switch {
@@ -357,11 +357,11 @@ func TestWhatIsAskedWithoutACallIsRefused(t *testing.T) {
 		case m := <-answers:
 			got[string(m.ID)] = string(m.Result) + string(m.Error)
 		case <-time.After(30 * time.Second):
-			t.Fatalf("answered %v", got)
+			t.Fatalf("responses = %v", got)
 		}
 	}
 	if got[`"ping"`] != "{}" || !strings.Contains(got[`"elicitation/create"`], "-32601") {
-		t.Errorf("answered %v", got)
+		t.Errorf("responses = %v", got)
 	}
 	p.Close()
 }

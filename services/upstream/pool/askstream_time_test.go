@@ -16,19 +16,20 @@ import (
 	"mcpgateway/services/upstream/pool"
 )
 
-// standing answers GET by a stream that stays open until the client ends it,
-// and leaves the rest to counting. Before it answers, it waits for headers.
+// standing responds to GET with a stream that stays open until the client
+// closes it, and passes other requests to counting. It sends the headers after
+// a delay.
 type standing struct {
 	counting
 	headers func(ctx context.Context)
-	call    time.Duration // how long a call takes
+	call    time.Duration // duration of a call
 	mu      sync.Mutex
 	log     []string
 	open    []*io.PipeWriter
 	start   time.Time
 }
 
-// breakOff ends every stream that was opened.
+// breakOff closes all open streams.
 func (s *standing) breakOff() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -93,7 +94,7 @@ func TestStreamEndsAfterLastCall(t *testing.T) {
 		if got := s.noted(); len(got) != 1 {
 			t.Fatalf("a moment before 30 s: %q", got)
 		}
-		call() // it holds for another 30 s
+		call() // the stream stays open for another 30 s
 		time.Sleep(30*time.Second - 1)
 		if got := s.noted(); len(got) != 1 {
 			t.Fatalf("a moment before the second 30 s: %q", got)
@@ -103,18 +104,18 @@ func TestStreamEndsAfterLastCall(t *testing.T) {
 			t.Fatalf("got %q, want %q", got, want)
 		}
 		s.call = 5 * time.Minute
-		call() // it holds while a call goes on, however long
+		call() // the stream stays open during a call of any duration
 		if got := s.noted(); len(got) != 3 {
-			t.Errorf("behind a long call: %q", got)
+			t.Errorf("after a long call: %q", got)
 		}
 		p.Close()
 		if got := s.noted(); len(got) != 4 {
-			t.Errorf("behind the end: %q", got)
+			t.Errorf("after the end: %q", got)
 		}
 	})
 }
 
-func TestAStreamThatBreaksIsOpenedAgainWhenItIsNeeded(t *testing.T) {
+func TestGetStreamReopensOnDemand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &standing{counting: counting{seen: map[string]int{}}, start: time.Now()}
 		p := pool.New(&http.Client{Transport: s}, "1")
@@ -140,23 +141,23 @@ func TestAStreamThatBreaksIsOpenedAgainWhenItIsNeeded(t *testing.T) {
 		s.breakOff()
 		time.Sleep(59 * time.Second)
 		if n := opened(); n != 1 {
-			t.Errorf("opened %d times although nobody needs it", n)
+			t.Errorf("opened %d times without a call", n)
 		}
 		began := time.Now()
 		call(0)
 		if n := opened(); n != 2 || time.Since(began) != 0 {
-			t.Errorf("opened %d times, %s behind the call", n, time.Since(began))
+			t.Errorf("opened %d times, %s after the call", n, time.Since(began))
 		}
 		breaks := time.AfterFunc(30*time.Second, s.breakOff)
 		defer breaks.Stop()
 		call(40 * time.Second)
 		if n := opened(); n != 3 {
-			t.Errorf("opened %d times in the end, want once more during the call", n)
+			t.Errorf("opened %d times, want once more during the call", n)
 		}
 	})
 }
 
-func TestACallWaitsForTheStreamOnceAndNotForLong(t *testing.T) {
+func TestCallWaitsBrieflyForGetStream(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
 		delay  time.Duration

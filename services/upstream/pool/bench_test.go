@@ -12,8 +12,8 @@ import (
 	"mcpgateway/services/upstream"
 )
 
-// benchServer answers as quickly as net/http can, so that the client is what
-// is measured.
+// benchServer responds as fast as net/http can, so that the benchmark measures
+// the client.
 func benchServer(b *testing.B, revision string, events bool) string {
 	answer := []byte(`,"result":{"content":[{"type":"text","text":"0123456789012345678901234567890123456789"}]}}`)
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

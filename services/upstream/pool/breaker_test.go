@@ -22,11 +22,11 @@ import (
 	"mcpgateway/services/upstream/upstreamtest"
 )
 
-// way is an upstream in this process and the way to it, which tests break.
+// way is an in-process upstream with a connection that tests can break.
 type way struct {
 	*upstreamtest.Server
-	broken atomic.Pointer[func(*http.Request) error] // nil lets requests pass
-	tries  atomic.Int64                              // requests that took it
+	broken atomic.Pointer[func(*http.Request) error] // nil forwards requests
+	tries  atomic.Int64                              // number of requests
 }
 
 func (w *way) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -39,7 +39,7 @@ func (w *way) RoundTrip(r *http.Request) (*http.Response, error) {
 	return inProcess{w.Server}.RoundTrip(r)
 }
 
-// breaks makes every request end as f says; nil lets them pass.
+// breaks sets the error of every request; nil forwards them.
 func (w *way) breaks(f func(*http.Request) error) {
 	w.tries.Store(0)
 	if f == nil {
@@ -62,8 +62,8 @@ func hangs(r *http.Request) error {
 	return r.Context().Err()
 }
 
-// newWay returns a pool and a target that reaches its upstream by a way. It is
-// for bubbles, in which nothing may outlive the test function.
+// newWay returns a pool and a target that connects through a way. It is for
+// synctest bubbles, so the test must call end.
 func newWay() (w *way, p *pool.Pool, to *upstream.Target, end func()) {
 	w = &way{Server: upstreamtest.New(upstreamtest.Options{Eras: []upstreamtest.Era{upstreamtest.Era20260728}, Tools: upstreamtest.Standard(1)})}
 	p = pool.New(&http.Client{Transport: w}, "1")
@@ -75,15 +75,15 @@ func wantState(t *testing.T, p *pool.Pool, want upstream.BreakerState) upstream.
 	t.Helper()
 	b := p.Health("srv").Breaker
 	if b.State != want {
-		t.Fatalf("the breaker is %+v, want %s", b, want)
+		t.Fatalf("breaker = %+v, want %s", b, want)
 	}
 	if (want == upstream.BreakerClosed) != (b.Reason == "" && b.Since.IsZero()) {
-		t.Errorf("the breaker is %+v", b)
+		t.Errorf("breaker = %+v", b)
 	}
 	return b
 }
 
-func TestTheBreakerOpensBehindFiveFailuresOnTheWay(t *testing.T) {
+func TestBreakerOpensAfterFiveFailures(t *testing.T) {
 	status := func(code int) upstreamtest.Fault {
 		return upstreamtest.Fault{On: upstreamtest.OnCall, Kind: upstreamtest.Status, Status: code}
 	}
@@ -91,27 +91,27 @@ func TestTheBreakerOpensBehindFiveFailuresOnTheWay(t *testing.T) {
 		name  string
 		way   func(*http.Request) error
 		fault upstreamtest.Fault
-		says  string // empty when it stays closed
+		text  string // empty if it stays closed
 	}{
-		{name: "refused", way: refused, says: "connection refused"},
-		{name: "reset", way: reset, says: "reset by peer"},
-		{name: "silent", way: hangs, says: "did not answer within 2s"},
-		{name: "502", fault: status(502), says: "502"},
-		{name: "503", fault: status(503), says: "503"},
-		{name: "504", fault: status(504), says: "504"},
+		{name: "refused", way: refused, text: "connection refused"},
+		{name: "reset", way: reset, text: "reset by peer"},
+		{name: "silent", way: hangs, text: "did not respond within 2s"},
+		{name: "502", fault: status(502), text: "502"},
+		{name: "503", fault: status(503), text: "503"},
+		{name: "504", fault: status(504), text: "504"},
 		{name: "500", fault: status(500)},
 		{name: "404", fault: status(404)},
 		{name: "401", fault: status(401)},
 		{name: "429", fault: status(429)},
 		{name: "HTML", fault: upstreamtest.Fault{On: upstreamtest.OnCall, Kind: upstreamtest.HTML}},
-		{name: "a JSON-RPC error", fault: upstreamtest.Fault{On: upstreamtest.OnCall, Kind: upstreamtest.JSONRPCError, Error: &upstreamtest.RPCError{Code: -32000, Message: "no"}}},
+		{name: "JSON-RPC error", fault: upstreamtest.Fault{On: upstreamtest.OnCall, Kind: upstreamtest.JSONRPCError, Error: &upstreamtest.RPCError{Code: -32000, Message: "no"}}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w, p, to, end := newWay()
 				defer end()
 				mustCall(t, p, to, echo("well"))
-				for round := range 2 { // a success in between starts the count anew
+				for round := range 2 { // a success in between resets the count
 					w.breaks(tc.way)
 					if tc.way == nil {
 						w.SetFault(tc.fault)
@@ -129,23 +129,23 @@ func TestTheBreakerOpensBehindFiveFailuresOnTheWay(t *testing.T) {
 						mustCall(t, p, to, echo("in between"))
 					}
 				}
-				if tc.says == "" {
+				if tc.text == "" {
 					wantState(t, p, upstream.BreakerClosed)
 					return
 				}
 				b := wantState(t, p, upstream.BreakerOpen)
-				if !strings.Contains(b.Reason, tc.says) || !strings.Contains(b.Reason, `"jira"`) {
-					t.Errorf("the reason is %q", b.Reason)
+				if !strings.Contains(b.Reason, tc.text) || !strings.Contains(b.Reason, `"jira"`) {
+					t.Errorf("Reason = %q", b.Reason)
 				}
 				if b.NextProbe.IsZero() != (tc.name != "silent") {
-					t.Errorf("the next try is at %v", b.NextProbe)
+					t.Errorf("NextProbe = %v", b.NextProbe)
 				}
 			})
 		})
 	}
 }
 
-func TestWhatCallersEndThemselvesOpensNoBreaker(t *testing.T) {
+func TestCancelledCallsDontOpenBreaker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, p, to, end := newWay()
 		defer end()
@@ -164,7 +164,7 @@ func TestWhatCallersEndThemselvesOpensNoBreaker(t *testing.T) {
 			} {
 				ctx, cancel := limit(t.Context())
 				if _, err := p.Call(ctx, to, echo("x")); err == nil {
-					t.Error("the call succeeded")
+					t.Error("call succeeded")
 				}
 				cancel()
 			}
@@ -173,7 +173,7 @@ func TestWhatCallersEndThemselvesOpensNoBreaker(t *testing.T) {
 	})
 }
 
-func TestASlowUpstreamThatReportsProgressIsNotSilent(t *testing.T) {
+func TestProgressPreventsTimeoutOutcome(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := upstreamtest.New(upstreamtest.Options{Tools: upstreamtest.Standard(1), Eras: []upstreamtest.Era{upstreamtest.Era20251125}})
 		defer s.Close()
@@ -199,8 +199,8 @@ type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// slowly is a body that brings its text every half second, until the request
-// ends.
+// slowly is a body that returns its text every half second until the request is
+// cancelled.
 type slowly struct {
 	r    *http.Request
 	text string
@@ -217,14 +217,14 @@ func (s *slowly) Read(b []byte) (int, error) {
 
 func (s *slowly) Close() error { return nil }
 
-func TestASilentUpstreamIsTriedBehindABackOff(t *testing.T) {
+func TestTimedOutUpstreamIsProbedLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, p, to, end := newWay()
 		defer end()
 		mustCall(t, p, to, echo("well"))
 		w.breaks(hangs)
 		var together sync.WaitGroup
-		for range 20 { // those behind the fifth do not lengthen the back-off
+		for range 20 { // those after the fifth do not increase the backoff
 			together.Go(func() {
 				_, err := p.Call(t.Context(), to, echo("x"))
 				wantFault(t, err, fault.CodeUpstreamTimeout)
@@ -235,18 +235,18 @@ func TestASilentUpstreamIsTriedBehindABackOff(t *testing.T) {
 			want *= time.Second
 			b := wantState(t, p, upstream.BreakerOpen)
 			if wait := time.Until(b.NextProbe); wait < want*8/10 || wait > want*12/10 {
-				t.Errorf("the next try is in %s, want about %s", wait, want)
+				t.Errorf("next probe in %s, want about %s", wait, want)
 			}
 			w.tries.Store(0)
 			began := time.Now()
 			_, err := p.Call(t.Context(), to, echo("x"))
-			wantFault(t, err, fault.CodeUpstreamUnavailable, "did not answer within 2s", "tried again in", "nothing was sent")
+			wantFault(t, err, fault.CodeUpstreamUnavailable, "did not respond within 2s", "Retry in", "nothing was sent")
 			var f *fault.Fault
 			if errors.As(err, &f); f.RetryAfter != time.Until(b.NextProbe) {
-				t.Errorf("come again in %s, want %s", f.RetryAfter, time.Until(b.NextProbe))
+				t.Errorf("RetryAfter = %s, want %s", f.RetryAfter, time.Until(b.NextProbe))
 			}
 			if time.Since(began) != 0 || w.tries.Load() != 0 {
-				t.Errorf("it took %s and %d requests", time.Since(began), w.tries.Load())
+				t.Errorf("took %s and %d requests", time.Since(began), w.tries.Load())
 			}
 			time.Sleep(time.Until(b.NextProbe) - time.Nanosecond)
 			_, err = p.Call(t.Context(), to, echo("a moment too early"))
@@ -263,7 +263,7 @@ func TestASilentUpstreamIsTriedBehindABackOff(t *testing.T) {
 			synctest.Wait()
 			wantState(t, p, upstream.BreakerHalfOpen)
 			if len(codes) != cap(codes)-1 || w.tries.Load() != 1 {
-				t.Errorf("%d calls failed at once and %d were sent, want all but one and one", len(codes), w.tries.Load())
+				t.Errorf("%d calls failed immediately and %d were sent, want all but one and one", len(codes), w.tries.Load())
 			}
 			all.Wait()
 		}
@@ -272,12 +272,12 @@ func TestASilentUpstreamIsTriedBehindABackOff(t *testing.T) {
 		mustCall(t, p, to, echo("back"))
 		wantState(t, p, upstream.BreakerClosed)
 		if p.Health("srv").Breaker.NextProbe != (time.Time{}) {
-			t.Error("a closed breaker names a next try")
+			t.Error("closed breaker has a next probe")
 		}
 	})
 }
 
-func TestAnUpstreamThatRefusesConnectionsIsTriedByEveryCall(t *testing.T) {
+func TestRefusedConnectionIsProbedByNextCall(t *testing.T) {
 	for name, broken := range map[string]func(*http.Request) error{"refused": refused, "reset": reset} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -290,7 +290,7 @@ func TestAnUpstreamThatRefusesConnectionsIsTriedByEveryCall(t *testing.T) {
 					_, err := p.Call(t.Context(), to, echo("x"))
 					wantFault(t, err, fault.CodeUpstreamUnavailable)
 					if w.tries.Load() == 0 {
-						t.Fatal("a call was not sent")
+						t.Fatal("call was not sent")
 					}
 				}
 				wantState(t, p, upstream.BreakerOpen)
@@ -302,10 +302,10 @@ func TestAnUpstreamThatRefusesConnectionsIsTriedByEveryCall(t *testing.T) {
 	}
 }
 
-func TestWhatElseClosesABreaker(t *testing.T) {
+func TestBreakerCloses(t *testing.T) {
 	for name, heal := range map[string]func(context.Context, *pool.Pool, *upstream.Target){
-		"a list": func(ctx context.Context, p *pool.Pool, to *upstream.Target) { _, _, _, _ = p.ListTools(ctx, to) },
-		"a watch": func(ctx context.Context, p *pool.Pool, to *upstream.Target) {
+		"list": func(ctx context.Context, p *pool.Pool, to *upstream.Target) { _, _, _, _ = p.ListTools(ctx, to) },
+		"watch": func(ctx context.Context, p *pool.Pool, to *upstream.Target) {
 			p.Watch(ctx, to, func(upstream.Event) {})
 		},
 		"another configuration": func(ctx context.Context, p *pool.Pool, to *upstream.Target) {
@@ -333,7 +333,7 @@ func TestWhatElseClosesABreaker(t *testing.T) {
 			healing.Go(func() { heal(ctx, p, to) })
 			if err := retry(func() error {
 				if b := p.Health("srv").Breaker; b.State != upstream.BreakerClosed {
-					return fmt.Errorf("the breaker is %+v", b)
+					return fmt.Errorf("breaker = %+v", b)
 				}
 				return nil
 			}); err != nil {
@@ -343,8 +343,8 @@ func TestWhatElseClosesABreaker(t *testing.T) {
 	}
 }
 
-func TestAnUnknownServerHasAClosedBreaker(t *testing.T) {
+func TestUnknownServerHasClosedBreaker(t *testing.T) {
 	if b := newPool(t).Health("nobody").Breaker; !slices.Contains([]upstream.BreakerState{"", upstream.BreakerClosed}, b.State) {
-		t.Errorf("it is %+v", b)
+		t.Errorf("breaker = %+v", b)
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"mcpgateway/services/upstream"
 )
 
-func TestCallsShareATryOfARefusingUpstream(t *testing.T) {
+func TestCallsShareProbe(t *testing.T) {
 	for _, back := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			w, p, to, end := newWay()
@@ -46,23 +46,23 @@ func TestCallsShareATryOfARefusingUpstream(t *testing.T) {
 			synctest.Wait()
 			wantState(t, p, upstream.BreakerHalfOpen)
 			if n := w.tries.Load(); n != 1 {
-				t.Errorf("%d calls were sent at once, want 1", n)
+				t.Errorf("%d calls were sent, want 1", n)
 			}
 			all.Wait()
 			close(errs)
 			for err := range errs {
 				if (err == nil) != back {
-					t.Errorf("back %v: %v", back, err)
+					t.Errorf("recovered %v: %v", back, err)
 				}
 			}
 			if n := w.tries.Load(); !back && n != 1 || back && n != 60 {
-				t.Errorf("back %v: %d requests", back, n)
+				t.Errorf("recovered %v: %d requests", back, n)
 			}
 		})
 	}
 }
 
-func TestATryIsWaitedForASecondAtMost(t *testing.T) {
+func TestProbeWaitLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, p, to, end := newWay()
 		defer end()
@@ -77,18 +77,18 @@ func TestATryIsWaitedForASecondAtMost(t *testing.T) {
 		synctest.Wait()
 		began := time.Now()
 		_, err := p.Call(t.Context(), to, echo("x"))
-		wantFault(t, err, fault.CodeUpstreamUnavailable, "another call is finding out")
+		wantFault(t, err, fault.CodeUpstreamUnavailable, "A probe is in progress")
 		if took := time.Since(began); took != time.Second {
-			t.Errorf("it waited for %s", took)
+			t.Errorf("waited for %s", took)
 		}
 		all.Wait()
 		if b := wantState(t, p, upstream.BreakerOpen); b.NextProbe.IsZero() {
-			t.Error("an upstream that turned silent has no back-off")
+			t.Error("upstream that started to time out has no backoff")
 		}
 	})
 }
 
-func TestATryThatFailsAfterLongHasABackOff(t *testing.T) {
+func TestSlowProbeFailureHasBackoff(t *testing.T) {
 	for took, waits := range map[time.Duration]bool{time.Second: false, time.Second + time.Millisecond: true} {
 		synctest.Test(t, func(t *testing.T) {
 			w, p, to, end := newWay()
@@ -105,13 +105,13 @@ func TestATryThatFailsAfterLongHasABackOff(t *testing.T) {
 			_, err := p.Call(t.Context(), to, echo("try"))
 			wantFault(t, err, fault.CodeUpstreamUnavailable, "reset by peer")
 			if b := wantState(t, p, upstream.BreakerOpen); b.NextProbe.IsZero() == waits {
-				t.Errorf("after a try of %s the next is at %v", took, b.NextProbe)
+				t.Errorf("after a probe of %s NextProbe = %v", took, b.NextProbe)
 			}
 		})
 	}
 }
 
-func TestATryThatAnotherConfigurationOvertookDecidesNothing(t *testing.T) {
+func TestOutdatedProbeIsIgnored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, p, to, end := newWay()
 		defer end()
@@ -144,7 +144,7 @@ func TestATryThatAnotherConfigurationOvertookDecidesNothing(t *testing.T) {
 	})
 }
 
-func TestATryThatItsCallerEndsIsLeftToTheNext(t *testing.T) {
+func TestCancelledProbePassesToNextCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, p, to, end := newWay()
 		defer end()

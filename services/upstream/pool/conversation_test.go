@@ -21,8 +21,8 @@ import (
 var update = flag.Bool("update", false, "write what was received into testdata/conversations")
 
 // TestConversations replays the calls of each archive against an upstream of
-// the revision the archive is named after, and compares everything that the
-// upstream received. A line of "calls" is a method and its raw params.
+// the revision in the archive's name, and compares everything that the upstream
+// received. A line of "calls" is a method and its raw params.
 func TestConversations(t *testing.T) {
 	paths, err := filepath.Glob("testdata/conversations/*.txtar")
 	if err != nil || len(paths) == 0 {
@@ -68,13 +68,13 @@ func TestConversations(t *testing.T) {
 				return
 			}
 			if diff := cmp.Diff(string(archive.Files[1].Data), string(got)); diff != "" {
-				t.Errorf("the upstream received (-want +got):\n%s", diff)
+				t.Errorf("received requests (-want +got):\n%s", diff)
 			}
 		})
 	}
 }
 
-// transcript writes down requests; session ids are random and become S.
+// transcript formats requests. Session IDs are random and replaced by S.
 func transcript(requests []upstreamtest.Recorded) []byte {
 	var b bytes.Buffer
 	for _, r := range requests {

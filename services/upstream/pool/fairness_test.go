@@ -90,29 +90,29 @@ func (c *crowd) end() []string {
 	return c.sent[before:]
 }
 
-// TestCallerCannotKeepOthersOut fills the line of a server with the calls of one
-// caller. The call of another one is sent after the next at the latest.
-func TestCallerCannotKeepOthersOut(t *testing.T) {
+// TestCallerCannotFillQueue fills the queue of a server with the calls of one
+// caller. The call of another caller must be sent next or after the next one.
+func TestCallerCannotFillQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrowd(t, 2)
 		c.call("greedy", 2000)
 		if got, want := c.refused["greedy"], 2000-2-waiting; got != want {
-			t.Errorf("%d calls of 2000 were refused, want %d", got, want)
+			t.Errorf("%d of 2000 calls were rejected, want %d", got, want)
 		}
 		c.call("modest", 1)
 		if c.refused["modest"] != 0 || c.refused["greedy"] != 2000-2-waiting+1 {
-			t.Errorf("refused %v, want the latest call of the greedy caller", c.refused)
+			t.Errorf("rejected %v, want the latest call of the caller with the most calls", c.refused)
 		}
 		if got := append(c.end(), c.end()...); fmt.Sprint(got) != "[greedy modest]" {
-			t.Errorf("the next calls are of %v", got)
+			t.Errorf("next callers = %v", got)
 		}
 		if h := c.pool.Health("srv"); h.Active != 2 || h.Waiting != waiting-2 {
-			t.Errorf("%d calls are under way and %d wait", h.Active, h.Waiting)
+			t.Errorf("Active = %d, Waiting = %d", h.Active, h.Waiting)
 		}
 	})
 }
 
-func TestCallersTakeTurns(t *testing.T) {
+func TestQueueIsRoundRobin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrowd(t, 1)
 		c.call("a", 5)
@@ -123,19 +123,19 @@ func TestCallersTakeTurns(t *testing.T) {
 			order = append(order, c.end()...)
 		}
 		if got := fmt.Sprint(order); got != "[a b c a b a b a]" {
-			t.Errorf("calls were sent in the order %s", got)
+			t.Errorf("order of callers = %s", got)
 		}
 	})
 }
 
-// TestCallersShareTheLine has two callers with more calls than can wait.
-func TestCallersShareTheLine(t *testing.T) {
+// TestCallersShareQueue has two callers that together exceed the queue.
+func TestCallersShareQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrowd(t, 1)
 		c.call("a", 1+waiting)
 		c.call("b", waiting)
 		if a, b := c.refused["a"], c.refused["b"]; a != waiting/2 || b != waiting/2 {
-			t.Errorf("%d and %d calls were refused, want %d each", a, b, waiting/2)
+			t.Errorf("%d and %d calls were rejected, want %d each", a, b, waiting/2)
 		}
 	})
 }
@@ -173,7 +173,7 @@ func TestMaxConcurrentChanges(t *testing.T) {
 		c.to = &higher
 		c.call("a", 1)
 		if h := c.pool.Health("srv"); h.Active != 4 || h.Waiting != 7 {
-			t.Errorf("with a higher limit %d calls are under way and %d wait, want 4 and 7", h.Active, h.Waiting)
+			t.Errorf("higher limit: Active = %d, Waiting = %d, want 4 and 7", h.Active, h.Waiting)
 		}
 		lower := higher
 		lower.MaxConcurrent, lower.Version = 2, higher.Version+1
@@ -181,17 +181,17 @@ func TestMaxConcurrentChanges(t *testing.T) {
 		c.call("a", 1)
 		for active := range 2 {
 			if c.end(); c.pool.Health("srv").Active != 3-active {
-				t.Errorf("with a lower limit %d calls are under way, want %d", c.pool.Health("srv").Active, 3-active)
+				t.Errorf("lower limit: Active = %d, want %d", c.pool.Health("srv").Active, 3-active)
 			}
 		}
 		if c.end(); c.pool.Health("srv").Active != 2 {
-			t.Errorf("%d calls are under way, want 2", c.pool.Health("srv").Active)
+			t.Errorf("Active = %d, want 2", c.pool.Health("srv").Active)
 		}
 	})
 }
 
-// TestCancelledWaitingCalls cancels waiting calls while others are admitted.
-func TestCancelledWaitingCalls(t *testing.T) {
+// TestCancelledQueuedCalls cancels waiting calls while others are admitted.
+func TestCancelledQueuedCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, p, to, end := newWay()
 		defer end()
@@ -212,10 +212,10 @@ func TestCancelledWaitingCalls(t *testing.T) {
 		}
 		all.Wait()
 		if h := p.Health("srv"); h.Active != 0 || h.Waiting != 0 {
-			t.Errorf("%d calls are under way and %d wait behind all ends", h.Active, h.Waiting)
+			t.Errorf("after all calls: Active = %d, Waiting = %d", h.Active, h.Waiting)
 		}
 		if answered.Load() == 0 {
-			t.Error("no call was answered")
+			t.Error("no call succeeded")
 		}
 	})
 }

@@ -14,7 +14,8 @@ import (
 	"mcpgateway/services/upstream/wire"
 )
 
-// explain turns an error into what callers are promised.
+// explain converts an error to a fault, or to an error that wraps
+// context.Canceled if the caller cancelled. It returns other errors unchanged.
 func explain(parent context.Context, t *upstream.Target, started time.Time, err error) error {
 	if err == nil {
 		return nil
@@ -26,19 +27,19 @@ func explain(parent context.Context, t *upstream.Target, started time.Time, err 
 	case errors.Is(err, context.DeadlineExceeded):
 		return placeOf(t).TimedOut(min(time.Since(started), t.CallTimeout()))
 	case errors.Is(err, context.Canceled) && parent.Err() != nil:
-		return fmt.Errorf("the call to %s was cancelled: %w", placeOf(t), err)
+		return fmt.Errorf("call to upstream %q cancelled: %w", t.Alias, err)
 	case errors.Is(err, context.Canceled):
 		return closing(placeOf(t))
 	}
 	return err
 }
 
-// closing is the fault for calls while the pool closes.
+// closing returns the fault for calls while the pool is closing.
 func closing(p transport.Place) *fault.Fault {
-	return p.Unavailable("is being disconnected, because the gateway shuts down")
+	return p.Unavailable("was disconnected: the gateway is shutting down. Retry shortly.")
 }
 
-// placeOf returns how messages name the target.
+// placeOf returns the name of the target in messages.
 func placeOf(t *upstream.Target) transport.Place {
 	host := "an unusable URL"
 	if u, err := url.Parse(t.URL); err == nil && u.Host != "" {
@@ -47,15 +48,15 @@ func placeOf(t *upstream.Target) transport.Place {
 	return transport.Place{Alias: t.Alias, Host: wire.Excerpt([]byte(host))}
 }
 
-// crowded is the fault for a call that found no room to wait.
+// crowded returns the fault for a call that arrives when the queue is full.
 func crowded(p transport.Place, limit int) *fault.Fault {
-	f := p.Unavailable("has %d calls under way and %d waiting, which is as many as the gateway keeps for one server: try again in %d s",
+	f := p.Unavailable("has %d calls in flight and %d in the queue, the maximum. Retry in %d s.",
 		limit, admission.MaxWaiting, int(admission.CrowdedRetry.Seconds()))
 	f.RetryAfter = admission.CrowdedRetry
 	return f
 }
 
-// neverCame is the fault for a call whose time ended before its turn came.
+// neverCame returns the fault for a call that timed out in the queue.
 func neverCame(p transport.Place, limit int) *fault.Fault {
-	return p.Fault(fault.CodeUpstreamTimeout, "is busy with %d other calls and the time of this one ended before its turn came; nothing was sent", limit)
+	return p.Fault(fault.CodeUpstreamTimeout, "has %d other calls in flight, and this one timed out in the queue. Nothing was sent.", limit)
 }

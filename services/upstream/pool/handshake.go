@@ -26,7 +26,7 @@ func (c *connector) initialize(ctx context.Context) (*session, error) {
 	}
 	if id := header.Get(wire.HeaderSession); id != "" {
 		if !wire.IsToken([]byte(id)) {
-			return nil, c.Place.Invalid("gave a session id that cannot be sent back: %s", wire.Excerpt([]byte(c.Filter.Text(id))))
+			return nil, c.Place.Invalid("sent an invalid session ID: %s", wire.Excerpt([]byte(c.Filter.Text(id))))
 		}
 		fixed[wire.HeaderSession] = []string{id}
 		s.Session = true
@@ -68,22 +68,22 @@ func (c *connector) openLegacy(ctx context.Context) (*session, error) {
 	return ss, nil
 }
 
-// complete takes over what the upstream answered to initialize and tells it
-// that the session has begun.
+// complete applies the result of initialize and sends
+// notifications/initialized.
 func (c *connector) complete(ctx context.Context, ss *session, r transport.Reply, over models.Transport) error {
 	if r.RPCError != nil {
-		return c.Place.Invalid("refused to start a session: %s", wire.ErrorText(r.RPCError))
+		return c.Place.Invalid("rejected the initialize request: %s", wire.ErrorText(r.RPCError))
 	}
 	o, err := rawjson.ParseObject(r.Result, rawjson.Lenient)
 	if err != nil {
-		return c.Place.Invalid("sent something that is not JSON: %s", wire.Excerpt(r.Result)).Because(err)
+		return c.Place.Invalid("sent invalid JSON: %s", wire.Excerpt(r.Result)).Because(err)
 	}
 	version, _ := o.String("protocolVersion")
 	switch {
 	case !wire.IsRevision(version) || version < wire.Revision20241105:
-		return c.Place.Invalid("speaks protocol version %q, which the gateway does not", wire.Excerpt([]byte(version)))
+		return c.Place.Invalid("uses protocol version %q, which the gateway does not support.", wire.Excerpt([]byte(version)))
 	case version >= wire.Revision20260728:
-		return c.Place.Invalid("answered a handshake with protocol version %q, which has none", version)
+		return c.Place.Invalid("responded to initialize with protocol version %q, which has no such request.", version)
 	case version >= wire.Revision20250618:
 		ss.header[wire.HeaderVersion] = []string{version}
 	}
@@ -101,7 +101,7 @@ func (c *connector) complete(ctx context.Context, ss *session, r transport.Reply
 	header := wire.RequestHeader(configured, ss.header)
 	err = ss.transport.Notify(ctx, header, wire.AppendNotification(nil, "notifications/initialized", nil))
 	var away *transport.Refusal
-	if errors.As(err, &away) { // some upstreams do without; the first call will tell
+	if errors.As(err, &away) { // some upstreams reject the notification but work; the first call shows it
 		return nil
 	}
 	return err

@@ -10,7 +10,7 @@ import (
 	"mcpgateway/services/upstream"
 )
 
-func TestHealthTellsTheStateSinceWhenAndWhy(t *testing.T) {
+func TestHealthState(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, p, to, end := newWay()
 		defer end()
@@ -18,10 +18,10 @@ func TestHealthTellsTheStateSinceWhenAndWhy(t *testing.T) {
 			t.Helper()
 			state, since, reason := p.Health("srv").State()
 			if state != want || !since.Equal(at) || (reason == "") != (why == "") || !strings.Contains(reason, why) {
-				t.Errorf("it is %s since %v because of %q, want %s since %v because of %q", state, since, reason, want, at, why)
+				t.Errorf("State() = %s, %v, %q, want %s, %v, %q", state, since, reason, want, at, why)
 			}
 			if out := p.Outage("srv"); (out != "") != (want == upstream.StateOpen || want == upstream.StateHalfOpen) {
-				t.Errorf("the outage of a server that is %s is %q", want, out)
+				t.Errorf("Outage() of a server in state %s = %q", want, out)
 			}
 		}
 		want(upstream.StateUnknown, time.Time{}, "")
@@ -34,18 +34,18 @@ func TestHealthTellsTheStateSinceWhenAndWhy(t *testing.T) {
 		began = time.Now().Add(to.Timeout)
 		for range 4 {
 			_, _ = p.Call(t.Context(), to, echo("x"))
-			want(upstream.StateFailing, began, "did not answer")
+			want(upstream.StateFailing, began, "did not respond")
 		}
 		_, _ = p.Call(t.Context(), to, echo("x"))
-		want(upstream.StateOpen, time.Now(), "did not answer")
+		want(upstream.StateOpen, time.Now(), "did not respond")
 		time.Sleep(time.Until(p.Health("srv").Breaker.NextProbe))
 		began = time.Now()
 		var all sync.WaitGroup
 		all.Go(func() { _, _ = p.Call(t.Context(), to, echo("try")) })
 		synctest.Wait()
-		want(upstream.StateHalfOpen, began, "did not answer")
+		want(upstream.StateHalfOpen, began, "did not respond")
 		if h := p.Health("srv"); h.Active != 1 || h.Waiting != 0 {
-			t.Errorf("%d calls are under way and %d wait", h.Active, h.Waiting)
+			t.Errorf("Active = %d, Waiting = %d", h.Active, h.Waiting)
 		}
 		all.Wait()
 		w.breaks(nil)
@@ -54,7 +54,7 @@ func TestHealthTellsTheStateSinceWhenAndWhy(t *testing.T) {
 		mustCall(t, p, to, echo("back"))
 		want(upstream.StateOK, began, "")
 		if h := p.Health("srv"); h.Active != 0 {
-			t.Errorf("%d calls are under way", h.Active)
+			t.Errorf("Active = %d", h.Active)
 		}
 	})
 }

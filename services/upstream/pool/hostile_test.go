@@ -16,7 +16,7 @@ import (
 	"mcpgateway/services/upstream/upstreamtest"
 )
 
-func TestFailuresOfACall(t *testing.T) {
+func TestCallFaults(t *testing.T) {
 	const (
 		unavailable  = fault.CodeUpstreamUnavailable
 		unauthorized = fault.CodeUpstreamUnauthorized
@@ -34,10 +34,10 @@ func TestFailuresOfACall(t *testing.T) {
 		name  string
 		fault upstreamtest.Fault
 		code  fault.Code
-		says  []string
+		text  []string
 	}{
-		{"401", status(401), unauthorized, []string{"401", "check the credentials"}},
-		{"403", status(403), unauthorized, []string{"403", "rights"}},
+		{"401", status(401), unauthorized, []string{"401", "Check its configured credentials"}},
+		{"403", status(403), unauthorized, []string{"403", "permissions"}},
 		{"404", status(404), unavailable, []string{"404", "URL"}},
 		{"405", status(405), unavailable, []string{"405"}},
 		{"400", status(400), invalid, []string{"400"}},
@@ -47,27 +47,27 @@ func TestFailuresOfACall(t *testing.T) {
 		{"503", status(503), unavailable, []string{"503"}},
 		{"redirect", upstreamtest.Fault{Kind: upstreamtest.Redirect, URL: "http://elsewhere.example/x?sesame"}, unavailable, []string{"elsewhere.example", "not followed"}},
 		{"redirect to nowhere", status(302), unavailable, []string{"redirect"}},
-		{"202 without an answer", status(202), invalid, []string{"202"}},
+		{"202 without response", status(202), invalid, []string{"202"}},
 		{"reset", upstreamtest.Fault{Kind: upstreamtest.Reset}, unavailable, nil},
 		{"closed", upstreamtest.Fault{Kind: upstreamtest.Disconnect}, unavailable, []string{"closed the connection"}},
-		{"half an answer", upstreamtest.Fault{Kind: upstreamtest.DropHalf}, unavailable, []string{"in the middle"}},
+		{"half a response", upstreamtest.Fault{Kind: upstreamtest.DropHalf}, unavailable, []string{"during its response"}},
 		{"HTML", upstreamtest.Fault{Kind: upstreamtest.HTML}, invalid, []string{"text/html"}},
-		{"broken JSON", upstreamtest.Fault{Kind: upstreamtest.InvalidJSON}, invalid, []string{"not JSON-RPC"}},
-		{"another id", upstreamtest.Fault{Kind: upstreamtest.WrongID}, invalid, []string{"another request"}},
+		{"broken JSON", upstreamtest.Fault{Kind: upstreamtest.InvalidJSON}, invalid, []string{"invalid JSON-RPC"}},
+		{"another ID", upstreamtest.Fault{Kind: upstreamtest.WrongID}, invalid, []string{"different request"}},
 		{"gzip", upstreamtest.Fault{Kind: upstreamtest.Gzip}, invalid, []string{"gzip"}},
-		{"a bomb", upstreamtest.Fault{Kind: upstreamtest.Gzip, Bytes: 1 << 30}, invalid, []string{"gzip"}},
+		{"gzip bomb", upstreamtest.Fault{Kind: upstreamtest.Gzip, Bytes: 1 << 30}, invalid, []string{"gzip"}},
 		{"endless", upstreamtest.Fault{Kind: upstreamtest.Huge}, invalid, []string{"10 MiB"}},
 		{"silent stream", upstreamtest.Fault{Kind: upstreamtest.SilentSSE}, unavailable, []string{"before the result"}},
 		{"no content type", upstreamtest.Fault{Kind: upstreamtest.Raw, Body: "x", Header: http.Header{"Content-Type": {""}}}, invalid, nil},
 		{"empty", raw(""), invalid, nil},
-		{"no JSON-RPC", raw(`{"hello":1}`), invalid, []string{"not JSON-RPC", `{"hello":1}`}},
+		{"no JSON-RPC", raw(`{"hello":1}`), invalid, []string{"invalid JSON-RPC", `{"hello":1}`}},
 		{"no version", raw(`{"id":$ID,"result":{}}`), invalid, nil},
-		{"nothing in it", raw(`{"jsonrpc":"2.0","id":$ID}`), invalid, nil},
-		{"both parts", raw(`{"jsonrpc":"2.0","id":$ID,"result":{},"error":{"code":1}}`), invalid, nil},
-		{"a result that is no object", raw(`{"jsonrpc":"2.0","id":$ID,"result":[1]}`), invalid, nil},
-		{"an error that is no object", raw(`{"jsonrpc":"2.0","id":$ID,"error":"x"}`), invalid, nil},
-		{"a string id", raw(`{"jsonrpc":"2.0","id":"$ID","result":{}}`), invalid, []string{"another request"}},
-		{"a request as the answer", raw(`{"jsonrpc":"2.0","id":$ID,"method":"roots/list"}`), invalid, nil},
+		{"neither result nor error", raw(`{"jsonrpc":"2.0","id":$ID}`), invalid, nil},
+		{"both result and error", raw(`{"jsonrpc":"2.0","id":$ID,"result":{},"error":{"code":1}}`), invalid, nil},
+		{"result not an object", raw(`{"jsonrpc":"2.0","id":$ID,"result":[1]}`), invalid, nil},
+		{"error not an object", raw(`{"jsonrpc":"2.0","id":$ID,"error":"x"}`), invalid, nil},
+		{"string ID", raw(`{"jsonrpc":"2.0","id":"$ID","result":{}}`), invalid, []string{"different request"}},
+		{"request as response", raw(`{"jsonrpc":"2.0","id":$ID,"method":"roots/list"}`), invalid, nil},
 		{"two values", raw(`{"jsonrpc":"2.0","id":$ID,"result":{}} {}`), invalid, nil},
 		{"not UTF-8", raw("{\"jsonrpc\":\"2.0\",\"id\":$ID,\"result\":{\"a\":\"\xff\"}}"), invalid, nil},
 		{"control characters", raw("\x1b[31m\x00\r\nevil" + strings.Repeat("\u00e9", 500)), invalid, []string{"evil"}},
@@ -81,22 +81,22 @@ func TestFailuresOfACall(t *testing.T) {
 				tc.fault.On = upstreamtest.OnCall
 				s.SetFault(tc.fault)
 				_, err := p.Call(testContext(t), to, echo("x"))
-				wantFault(t, err, tc.code, append(tc.says, `"jira"`, "127.0.0.1")...)
+				wantFault(t, err, tc.code, append(tc.text, `"jira"`, "127.0.0.1")...)
 				h := p.Health("srv")
 				if h.OK() || h.ConsecutiveFailures != 1 || h.LastCode != tc.code || h.LastMessage == "" || h.LastSuccess.IsZero() {
-					t.Errorf("health is %+v", h)
+					t.Errorf("Health() = %+v", h)
 				}
 				s.SetFault()
 				mustCall(t, p, to, echo("again"))
 				if h := p.Health("srv"); !h.OK() {
-					t.Errorf("health after a success is %+v", h)
+					t.Errorf("Health() after success = %+v", h)
 				}
 			})
 		}
 	}
 }
 
-func TestRetryAfterIsHandedOn(t *testing.T) {
+func TestRetryAfterIsForwarded(t *testing.T) {
 	for value, want := range map[string]time.Duration{"7": 7 * time.Second, "0": 0, "-1": 0, "soon": 0, "86400": 24 * time.Hour, "86401": 0} {
 		s := upstreamtest.New(upstreamtest.Options{})
 		to, p := target(s.Start(t)), newPool(t)
@@ -104,7 +104,7 @@ func TestRetryAfterIsHandedOn(t *testing.T) {
 		_, err := p.Describe(testContext(t), to)
 		var f *fault.Fault
 		if !errors.As(err, &f) || f.RetryAfter != want {
-			t.Errorf("Retry-After %s gave %v (%v)", value, f.RetryAfter, err)
+			t.Errorf("Retry-After %s: RetryAfter = %v (%v)", value, f.RetryAfter, err)
 		}
 	}
 }
@@ -116,26 +116,26 @@ func TestUnreachableUpstreams(t *testing.T) {
 	}
 	closed := "http://" + ln.Addr().String() + "/mcp?key=sesame"
 	_ = ln.Close()
-	for _, tc := range []struct{ name, url, says string }{
+	for _, tc := range []struct{ name, url, text string }{
 		{"nothing listens", closed, "connection refused"},
 		{"no such name", "http://no-such-host.invalid/mcp?key=sesame", "host name"},
-		{"no URL", "sesame", "unusable URL"},
-		{"no host", "http:///sesame", "unusable URL"},
-		{"another scheme", "ftp://127.0.0.1/sesame", "unusable URL"},
-		{"control characters", "http://127.0.0.1/\x7fsesame", "unusable URL"},
+		{"no URL", "sesame", "invalid URL"},
+		{"no host", "http:///sesame", "invalid URL"},
+		{"another scheme", "ftp://127.0.0.1/sesame", "invalid URL"},
+		{"control characters", "http://127.0.0.1/\x7fsesame", "invalid URL"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			p := newPool(t)
 			_, err := p.Call(testContext(t), target(tc.url), echo("x"))
-			wantFault(t, err, fault.CodeUpstreamUnavailable, tc.says)
+			wantFault(t, err, fault.CodeUpstreamUnavailable, tc.text)
 			if h := p.Health("srv"); h.ConsecutiveFailures != 1 {
-				t.Errorf("health is %+v", h)
+				t.Errorf("Health() = %+v", h)
 			}
 		})
 	}
 }
 
-func TestTheChallengeOfARefusalCanBeFound(t *testing.T) {
+func TestChallengeIsCause(t *testing.T) {
 	s := upstreamtest.New(upstreamtest.Options{Token: "right", Challenge: `Bearer resource_metadata="http://x/y"`})
 	to := target(s.Start(t))
 	to.Headers = bearer("wrong")
@@ -147,22 +147,22 @@ func TestTheChallengeOfARefusalCanBeFound(t *testing.T) {
 	}
 }
 
-// sized returns a JSON-RPC answer of n bytes in all.
+// sized returns a JSON-RPC response of n bytes.
 func sized(id []byte, n int) string {
 	head, tail := `{"jsonrpc":"2.0","id":`+string(id)+`,"result":{"x":"`, `"}}`
 	return head + strings.Repeat("x", n-len(head)-len(tail)) + tail
 }
 
-// TestUpstreamCaps proves that an upstream cannot make the gateway take more
-// than the limits say, in size or in time.
+// TestUpstreamCaps checks that an upstream cannot exceed the limits of size and
+// time.
 func TestUpstreamCaps(t *testing.T) {
-	t.Run("an answer", answersAreBounded)
-	t.Run("other messages", otherMessagesAreBounded)
-	t.Run("a compressed answer", nothingIsInflated)
-	t.Run("the time of a call", callsEndInTime)
+	t.Run("response", answersAreBounded)
+	t.Run("other message", otherMessagesAreBounded)
+	t.Run("compressed response", nothingIsInflated)
+	t.Run("call duration", callsEndInTime)
 }
 
-// nothingIsInflated sends a 1 GiB answer as 1 MiB of gzip.
+// nothingIsInflated sends a 1 GiB response as 1 MiB of gzip.
 func nothingIsInflated(t *testing.T) {
 	s := upstreamtest.New(upstreamtest.Options{Tools: upstreamtest.Standard(1)})
 	p, to := newPool(t), target(s.Start(t))
@@ -172,7 +172,7 @@ func nothingIsInflated(t *testing.T) {
 	wantFault(t, err, fault.CodeUpstreamInvalidResponse, "gzip")
 }
 
-// callsEndInTime calls upstreams that answer never, or never to the end.
+// callsEndInTime calls upstreams that never respond or never finish.
 func callsEndInTime(t *testing.T) {
 	for name, answer := range map[string]func(w http.ResponseWriter, r *http.Request){
 		"no answer": func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
@@ -201,22 +201,22 @@ func callsEndInTime(t *testing.T) {
 func answersAreBounded(t *testing.T) {
 	const limit = 10 << 20
 	ways := map[string]func(w http.ResponseWriter, body string){
-		"with a length": func(w http.ResponseWriter, body string) {
+		"length": func(w http.ResponseWriter, body string) {
 			w.Header().Set("Content-Length", fmt.Sprint(len(body)))
 			writeJSON(w, body)
 		},
-		"without a length": func(w http.ResponseWriter, body string) {
+		"no length": func(w http.ResponseWriter, body string) {
 			w.Header().Set("Content-Type", "application/json; charset=utf-8")
 			w.(http.Flusher).Flush()
 			_, _ = io.WriteString(w, body)
 		},
-		"as one event": func(w http.ResponseWriter, body string) { writeEvents(w, "data:"+body+"\n\n") },
-		"as lines of an event": func(w http.ResponseWriter, body string) {
+		"one event": func(w http.ResponseWriter, body string) { writeEvents(w, "data:"+body+"\n\n") },
+		"event lines": func(w http.ResponseWriter, body string) {
 			writeEvents(w, "data:"+body[:1]+"\ndata:"+body[1:]+"\n\n")
 		},
 	}
-	// The name of a field counts as part of its event.
-	overhead := map[string]int{"as one event": len("data:"), "as lines of an event": 2 * len("data:")}
+	// Field names count toward the size of an event.
+	overhead := map[string]int{"one event": len("data:"), "event lines": 2 * len("data:")}
 	for name, write := range ways {
 		t.Run(name, func(t *testing.T) {
 			size, sent := 0, ""
@@ -230,7 +230,7 @@ func answersAreBounded(t *testing.T) {
 			for _, size = range []int{limit - 1, limit} {
 				resp := mustCall(t, p, to, echo("x"))
 				if !strings.HasSuffix(sent, string(resp.Result)+"}") || len(resp.Result) < size-100 {
-					t.Errorf("%d bytes were sent, but the result has %d", len(sent), len(resp.Result))
+					t.Errorf("result has %d bytes, want %d", len(resp.Result), len(sent))
 				}
 			}
 			size = limit + 1
@@ -276,13 +276,13 @@ func TestEventStreams(t *testing.T) {
 		{"named message", "event: message\ndata: " + answer + "\n\n", `{"a":1}`},
 		{"other events first", "event: ping\ndata: {}\n\nevent\ndata: " + answer + "\n\n", `{"a":1}`},
 		{"unknown fields", "foo: bar\nfoo\nid: 7\nretry: 9\nretry: x\ndata: " + answer + "\n\n", `{"a":1}`},
-		{"an id without data first", "id: 0\ndata:\n\nid: 1\n\ndata: " + answer + "\n\n", `{"a":1}`},
-		{"a batch", "data: [{\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\"}," + answer + "]\n\n", `{"a":1}`},
-		{"more after it", "data: " + answer + "\n\ndata: rubbish\n\n", `{"a":1}`},
-		{"an unfinished event", "data: " + answer + "\n", ""},
-		{"rubbish", "data: rubbish\n\n", ""},
-		{"a batch within a batch", "data: [[" + answer + "]]\n\n", ""},
-		{"nothing", "", ""},
+		{"ID without data first", "id: 0\ndata:\n\nid: 1\n\ndata: " + answer + "\n\n", `{"a":1}`},
+		{"batch", "data: [{\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\"}," + answer + "]\n\n", `{"a":1}`},
+		{"data after response", "data: " + answer + "\n\ndata: rubbish\n\n", `{"a":1}`},
+		{"incomplete event", "data: " + answer + "\n", ""},
+		{"invalid data", "data: rubbish\n\n", ""},
+		{"nested batch", "data: [[" + answer + "]]\n\n", ""},
+		{"empty", "", ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			for _, step := range []int{1, 7, 1 << 20} {
@@ -297,7 +297,7 @@ func TestEventStreams(t *testing.T) {
 				resp, err := newPool(t).Call(testContext(t), target(url), echo("x"))
 				switch {
 				case tc.want == "" && err == nil:
-					t.Errorf("%q was taken as %s", tc.stream, resp.Result)
+					t.Errorf("Call() with stream %q = %s", tc.stream, resp.Result)
 				case tc.want != "" && (err != nil || !bytes.Equal(resp.Result, []byte(tc.want))):
 					t.Errorf("in steps of %d: %v", step, err)
 				}
@@ -306,7 +306,7 @@ func TestEventStreams(t *testing.T) {
 	}
 }
 
-func TestABatchOfOneIsAnAnswerOfTheRevisionThatHadBatches(t *testing.T) {
+func TestBatchOfOneResponse(t *testing.T) {
 	url := handmade(t, "2025-03-26", func(w http.ResponseWriter, _ *http.Request, m rpc) {
 		writeJSON(w, `[{"jsonrpc":"2.0","id":`+string(m.ID)+`,"result":{}}]`)
 	})
@@ -315,7 +315,7 @@ func TestABatchOfOneIsAnAnswerOfTheRevisionThatHadBatches(t *testing.T) {
 	}
 }
 
-func TestRequestsOfAStatelessUpstreamAreRefused(t *testing.T) {
+func TestStatelessServerRequestIsInvalid(t *testing.T) {
 	url := handmade(t, "2026-07-28", func(w http.ResponseWriter, _ *http.Request, _ rpc) {
 		writeEvents(w, "data: "+`{"jsonrpc":"2.0","id":1,"method":"roots/list"}`+"\n\n")
 	})
@@ -323,18 +323,18 @@ func TestRequestsOfAStatelessUpstreamAreRefused(t *testing.T) {
 	wantFault(t, err, fault.CodeUpstreamInvalidResponse, "roots/list", "forbids")
 }
 
-func TestErrorsOfTheUpstreamAreAnswers(t *testing.T) {
+func TestUpstreamErrorsAreResponses(t *testing.T) {
 	for _, tc := range []struct {
 		name, revision, contentType, body string
 		status                            int
 	}{
 		{"200", "2025-11-25", "application/json", `{"jsonrpc":"2.0","id":$ID,"error":{"code":-32602,"message":"m","data":{"x":1e400}}}`, 200},
-		{"an explicit null beside it", "2025-11-25", "application/json", `{"jsonrpc":"2.0","id":$ID,"result":{"ok":1},"error":null}`, 200},
-		{"no id", "2025-11-25", "application/json", `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"m"}}`, 200},
-		{"404 with our id", "2025-11-25", "application/json", `{"jsonrpc":"2.0","id":$ID,"error":{"code":-32601,"message":"m"}}`, 404},
+		{"explicit null error", "2025-11-25", "application/json", `{"jsonrpc":"2.0","id":$ID,"result":{"ok":1},"error":null}`, 200},
+		{"no ID", "2025-11-25", "application/json", `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"m"}}`, 200},
+		{"404 with request ID", "2025-11-25", "application/json", `{"jsonrpc":"2.0","id":$ID,"error":{"code":-32601,"message":"m"}}`, 404},
 		{"stateless 404", "2026-07-28", "application/json", `{"jsonrpc":"2.0","id":$ID,"error":{"code":-32601,"message":"m"}}`, 404},
 		{"stateless 400", "2026-07-28", "application/json", `{"jsonrpc":"2.0","id":$ID,"error":{"code":-32021,"message":"m","data":{"requiredCapabilities":{}}}}`, 400},
-		{"stateless without id", "2026-07-28", "application/json", `{"jsonrpc":"2.0","id":null,"error":{"code":-32020,"message":"m"}}`, 400},
+		{"stateless without ID", "2026-07-28", "application/json", `{"jsonrpc":"2.0","id":null,"error":{"code":-32020,"message":"m"}}`, 400},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			calls := 0

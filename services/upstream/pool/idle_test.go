@@ -17,7 +17,7 @@ import (
 	"mcpgateway/services/upstream/upstreamtest"
 )
 
-// inProcess hands requests to a handler without a network, so that time can be
+// inProcess passes requests to a handler without a network, so that time can be
 // virtual.
 type inProcess struct{ http.Handler }
 
@@ -27,7 +27,7 @@ func (h inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
 	return w.Result(), nil
 }
 
-// counting answers like an upstream with sessions and counts what it sees.
+// counting responds like an upstream with sessions and counts requests.
 type counting struct {
 	mu   sync.Mutex
 	seen map[string]int
@@ -40,7 +40,7 @@ func (c *counting) count(what string) int {
 	return c.seen[what]
 }
 
-// now returns the counts when nothing goes on any more.
+// now returns the counts after all goroutines are idle.
 func (c *counting) now() map[string]int {
 	synctest.Wait()
 	c.mu.Lock()
@@ -81,7 +81,7 @@ func TestIdleSessionsEnd(t *testing.T) {
 			}
 		}
 		call("ann")
-		for range 2 { // bob keeps his session in use
+		for range 2 { // bob uses his session
 			time.Sleep(20 * time.Minute)
 			call("bob")
 		}
@@ -96,7 +96,7 @@ func TestIdleSessionsEnd(t *testing.T) {
 	})
 }
 
-func TestSessionsOfOneServerAreBounded(t *testing.T) {
+func TestSessionLimit(t *testing.T) {
 	const limit = 1000
 	synctest.Test(t, func(t *testing.T) {
 		c := &counting{seen: map[string]int{}}
@@ -109,7 +109,7 @@ func TestSessionsOfOneServerAreBounded(t *testing.T) {
 				t.Fatal(err)
 			}
 			synctest.Wait()
-			time.Sleep(time.Millisecond) // so that one was idle for longest
+			time.Sleep(time.Millisecond) // so that the idle times differ
 		}
 		for i := range limit {
 			call(i)
@@ -118,22 +118,22 @@ func TestSessionsOfOneServerAreBounded(t *testing.T) {
 			t.Fatalf("%d sessions: %v", limit, seen)
 		}
 		call(0)
-		call(limit) // ends the session of client 1, whose call is the oldest
+		call(limit) // closes the session of client 1, whose call is the oldest
 		if seen := c.now(); seen["DELETE"] != 1 {
 			t.Errorf("%d sessions: %v", limit+1, seen)
 		}
 		call(0)
 		if seen := c.now(); seen["initialize"] != limit+1 {
-			t.Errorf("a session that was in use later was ended: %v", seen)
+			t.Errorf("a more recently used session was closed: %v", seen)
 		}
 		call(1)
 		if seen := c.now(); seen["initialize"] != limit+2 {
-			t.Errorf("the wrong session was ended: %v", seen)
+			t.Errorf("wrong session was closed: %v", seen)
 		}
 	})
 }
 
-func TestSessionsInUseAreNotEndedForOthers(t *testing.T) {
+func TestSessionsInUseAreNotEvicted(t *testing.T) {
 	const limit, busy = 1000, 63
 	synctest.Test(t, func(t *testing.T) {
 		c, proceed := &counting{seen: map[string]int{}}, make(chan struct{})
@@ -172,7 +172,7 @@ func TestSessionsInUseAreNotEndedForOthers(t *testing.T) {
 			})
 		}
 		synctest.Wait()
-		for i := range limit - busy { // each ends the session that was idle for longest
+		for i := range limit - busy { // each closes the longest idle session
 			if err := call(quick, limit+i); err != nil {
 				t.Fatal(err)
 			}
@@ -189,14 +189,14 @@ func TestSessionsInUseAreNotEndedForOthers(t *testing.T) {
 			}
 		}
 		if seen := c.now(); seen["initialize"] != 2*limit-busy {
-			t.Errorf("a session in use was ended: %v", seen)
+			t.Errorf("a session in use was closed: %v", seen)
 		}
 	})
 }
 
 type waitKey struct{}
 
-func TestTheDescriptionOfAStatelessUpstreamIsRefreshed(t *testing.T) {
+func TestStatelessDescriptionIsRefreshed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := upstreamtest.New(upstreamtest.Options{Tools: upstreamtest.Standard(2)})
 		defer s.Close()

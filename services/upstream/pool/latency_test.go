@@ -14,11 +14,11 @@ import (
 	"mcpgateway/services/upstream/upstreamtest"
 )
 
-// TestLatencyWithManyClients calls a server that responds after 20 ms, until 512
-// clients have called at once, several times each. None of the calls fails.
+// TestLatencyWithManyClients calls a server that responds after 20 ms, from up
+// to 512 concurrent clients, several times each. No call may fail.
 func TestLatencyWithManyClients(t *testing.T) {
 	const clients, each = 512, 4
-	const handshakes = 16 // at once, of which a busy machine makes few per second
+	const handshakes = 16 // concurrently; a busy machine completes few per second
 	for _, scheme := range []string{"http", "https"} {
 		for _, answer := range []upstreamtest.AnswerMode{upstreamtest.AnswerJSON, upstreamtest.AnswerSSE} {
 			t.Run(fmt.Sprint(scheme, " ", answer), func(t *testing.T) {
@@ -66,7 +66,7 @@ func TestLatencyWithManyClients(t *testing.T) {
 					})
 				}
 				all.Wait()
-				t.Logf("up to %d calls at once", most.Load())
+				t.Logf("up to %d concurrent calls", most.Load())
 			})
 		}
 	}

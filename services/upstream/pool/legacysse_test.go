@@ -24,20 +24,20 @@ func TestLegacyStreams(t *testing.T) {
 		name string
 		get  func(http.ResponseWriter, *http.Request)
 		code fault.Code
-		says string
+		text string
 	}{
-		{"another host", endpoint("http://elsewhere.example/x"), fault.CodeUpstreamInvalidResponse, "another origin"},
-		{"another port", endpoint("http://127.0.0.1:1/x"), fault.CodeUpstreamInvalidResponse, "another origin"},
-		{"another scheme", endpoint("https://$HOST/x"), fault.CodeUpstreamInvalidResponse, "another origin"},
-		{"without a scheme", endpoint("//elsewhere.example/x"), fault.CodeUpstreamInvalidResponse, "another origin"},
-		{"with a user", endpoint("http://a:b@$HOST/x"), fault.CodeUpstreamInvalidResponse, "another origin"},
-		{"no URL", endpoint("http://[::1"), fault.CodeUpstreamInvalidResponse, "another origin"},
+		{"another host", endpoint("http://elsewhere.example/x"), fault.CodeUpstreamInvalidResponse, "different origin"},
+		{"another port", endpoint("http://127.0.0.1:1/x"), fault.CodeUpstreamInvalidResponse, "different origin"},
+		{"another scheme", endpoint("https://$HOST/x"), fault.CodeUpstreamInvalidResponse, "different origin"},
+		{"no scheme", endpoint("//elsewhere.example/x"), fault.CodeUpstreamInvalidResponse, "different origin"},
+		{"user", endpoint("http://a:b@$HOST/x"), fault.CodeUpstreamInvalidResponse, "different origin"},
+		{"no URL", endpoint("http://[::1"), fault.CodeUpstreamInvalidResponse, "different origin"},
 		{"no stream", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, "{}") }, fault.CodeUpstreamInvalidResponse, "event stream"},
 		{"404", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(404) }, fault.CodeUpstreamUnavailable, "404"},
 		{"401", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(401) }, fault.CodeUpstreamUnauthorized, "401"},
-		{"an end", func(w http.ResponseWriter, _ *http.Request) { writeEvents(w, ": hi\n\n") }, fault.CodeUpstreamUnavailable, "ended"},
+		{"early end", func(w http.ResponseWriter, _ *http.Request) { writeEvents(w, ": hi\n\n") }, fault.CodeUpstreamUnavailable, "closed"},
 		{"no endpoint", func(w http.ResponseWriter, r *http.Request) { writeEvents(w, ": hi\n\n"); <-r.Context().Done() }, fault.CodeUpstreamTimeout, ""},
-		{"an endless line", func(w http.ResponseWriter, r *http.Request) {
+		{"endless line", func(w http.ResponseWriter, r *http.Request) {
 			writeEvents(w, "data: ")
 			for r.Context().Err() == nil {
 				if _, err := io.WriteString(w, strings.Repeat("x", 1<<16)); err != nil {
@@ -62,7 +62,7 @@ func TestLegacyStreams(t *testing.T) {
 			_, err := p.Describe(testContext(t), target(srv.URL, over("sse"), within(limit)))
 			p.Close()
 			srv.Close()
-			wantFault(t, err, tc.code, tc.says)
+			wantFault(t, err, tc.code, tc.text)
 			if posts != 0 {
 				t.Errorf("%d messages were sent", posts)
 			}
@@ -70,7 +70,7 @@ func TestLegacyStreams(t *testing.T) {
 	}
 }
 
-func TestALegacyStreamThatBreaks(t *testing.T) {
+func TestLegacyStreamBreaks(t *testing.T) {
 	s := upstreamtest.New(upstreamtest.Options{Eras: []upstreamtest.Era{upstreamtest.Era20241105}, Tools: upstreamtest.Standard(2)})
 	p, to := newPool(t), target(s.Start(t))
 	mustCall(t, p, to, echo("warm"))
@@ -83,16 +83,16 @@ func TestALegacyStreamThatBreaks(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.DropSessions()
-	wantFault(t, <-broken, fault.CodeUpstreamUnavailable) // it may have run, so it is not repeated
+	wantFault(t, <-broken, fault.CodeUpstreamUnavailable) // it may have run, so it is not retried
 	mustCall(t, p, to, echo("after"))
 	if n := s.Calls(); n != 3 {
 		t.Errorf("%d calls, want 3", n)
 	}
 }
 
-func TestRubbishOnALegacyStreamEndsIt(t *testing.T) {
-	for kind, says := range map[upstreamtest.FaultKind]string{
-		upstreamtest.InvalidJSON: "not JSON-RPC",
+func TestInvalidDataEndsLegacyStream(t *testing.T) {
+	for kind, text := range map[upstreamtest.FaultKind]string{
+		upstreamtest.InvalidJSON: "invalid JSON-RPC",
 		upstreamtest.Huge:        "10 MiB",
 	} {
 		s := upstreamtest.New(upstreamtest.Options{Eras: []upstreamtest.Era{upstreamtest.Era20241105}, Tools: upstreamtest.Standard(1)})
@@ -100,7 +100,7 @@ func TestRubbishOnALegacyStreamEndsIt(t *testing.T) {
 		mustCall(t, p, to, echo("warm"))
 		s.SetFault(upstreamtest.Fault{On: upstreamtest.OnCall, Kind: kind})
 		_, err := p.Call(testContext(t), to, echo("x"))
-		wantFault(t, err, fault.CodeUpstreamInvalidResponse, says)
+		wantFault(t, err, fault.CodeUpstreamInvalidResponse, text)
 		s.SetFault()
 		mustCall(t, p, to, echo("after"))
 	}

@@ -2,31 +2,31 @@ package pool
 
 import "time"
 
-// Limits of what an upstream may cost the gateway. Sizes are bytes.
+// Limits on the resources of one upstream. Sizes are in bytes.
 const (
-	// maxSessions is the number of sessions with one server. Beyond it the
-	// session that was idle for longest makes room.
+	// maxSessions is the maximum number of sessions with one server. At the
+	// limit the session that has been idle the longest is closed.
 	maxSessions = 1_000
-	// maxEnding is the number of sessions that are being ended at once.
+	// maxEnding is the maximum number of sessions that are closed concurrently.
 	maxEnding = 32
-	// maxSubscribed is the number of resources of one server that are watched
-	// for clients.
+	// maxSubscribed is the maximum number of resources of one server that
+	// clients can subscribe to.
 	maxSubscribed = 1_000
-	// maxSettleRounds is how often in a row an upstream is told of one
-	// resource.
+	// maxSettleRounds is the maximum number of consecutive subscribe and
+	// unsubscribe requests for one resource.
 	maxSettleRounds = 10
-	// maxDiscoverTime bounds the first probe, so that an older upstream that
-	// never answers an unknown method is still asked in its own way.
+	// maxDiscoverTime limits server/discover, so that an older upstream that
+	// never responds to unknown methods still receives an initialize request.
 	maxDiscoverTime = 10 * time.Second
-	// maxCloseTime bounds ending a session.
+	// maxCloseTime is the timeout for closing a session.
 	maxCloseTime = 2 * time.Second
-	// maxLevelTime bounds setting the level of log messages before a call.
+	// maxLevelTime is the timeout for setting the log level before a call.
 	maxLevelTime = 5 * time.Second
-	// maxIdleTime is how long a session may lie unused.
+	// maxIdleTime is the time after which an idle session is closed.
 	maxIdleTime = 30 * time.Minute
-	// sweepInterval is how often idle sessions are looked for.
+	// sweepInterval is the interval of the checks for idle sessions.
 	sweepInterval = time.Minute
-	// maxDescriptionAge is how old the description of an upstream without
-	// sessions may be when its tools are listed.
+	// maxDescriptionAge is the maximum age of a stateless upstream's
+	// description when its tools are listed.
 	maxDescriptionAge = time.Minute
 )

@@ -15,23 +15,22 @@ import (
 	"mcpgateway/services/upstream/wire"
 )
 
-// The method by which an upstream of revision 2026-07-28 is made to speak on
-// its own, and how it says what it agreed to (MCP 2026-07-28,
-// "Subscriptions").
+// The request that opens a subscription stream and the notification that
+// acknowledges it (MCP 2026-07-28, "Subscriptions").
 const (
 	methodListen       = "subscriptions/listen"
 	notifyAcknowledged = "notifications/subscriptions/acknowledged"
 )
 
-// wish is what a stateless upstream is asked to tell.
+// wish is the set of notifications to request from a stateless upstream.
 type wish struct {
-	key  string // the raw "notifications" object; empty when there is nothing to ask for
+	key  string // the raw "notifications" object; empty if there is nothing to request
 	uris []string
 }
 
-// wish returns what the upstream is to be asked for: the changes that its
-// capabilities offer, and every subscribed resource or, with oneMore, at most
-// one beyond have.
+// wish returns the notifications to request: the list changes that the
+// capabilities offer, and every subscribed resource. If oneMore is set, it
+// includes at most one resource that is not in have.
 func (s *server) wish(about *upstream.Description, have []string, oneMore bool) wish {
 	var parts []string
 	for _, list := range []string{"tools", "prompts", "resources"} {
@@ -59,8 +58,8 @@ func (s *server) wish(about *upstream.Description, have []string, oneMore bool) 
 	return w
 }
 
-// wantedURIs returns the subscribed resources in order; with oneMore they are
-// those of have and one that it does not hold.
+// wantedURIs returns the sorted URIs of the subscribed resources. If oneMore is
+// set, it includes at most one that is not in have.
 func (s *server) wantedURIs(have []string, oneMore bool) []string {
 	known := make(map[string]bool, len(have))
 	for _, uri := range have {
@@ -80,7 +79,7 @@ func (s *server) wantedURIs(have []string, oneMore bool) []string {
 	return uris
 }
 
-// beyond returns the resources of the wish that have does not hold.
+// beyond returns the resources of w that have does not include.
 func (w *wish) beyond(have *standing) []string {
 	if have == nil {
 		return w.uris
@@ -98,14 +97,14 @@ func (w *wish) beyond(have *standing) []string {
 type standing struct {
 	wish   wish
 	cancel context.CancelFunc
-	done   chan struct{}            // closed when nothing of it runs any more
-	end    chan transport.StreamEnd // holds one
+	done   chan struct{}            // closed when its goroutine has returned
+	end    chan transport.StreamEnd // capacity 1
 	acked  chan struct{}            // closed when the upstream has acknowledged it
 
 	// Set before acked is closed.
 	began   time.Time
-	granted map[string]bool // resources
-	grants  bool            // anything at all
+	granted map[string]bool // URIs of the granted resources
+	grants  bool            // whether any notification was granted
 }
 
 // stand opens a stream for the wish.
@@ -124,7 +123,7 @@ func (w *watcher) stand(ctx context.Context, ss *session, s *transport.Streamabl
 	return st
 }
 
-// ask sends the request of a standing stream and reads the stream to its end.
+// ask sends the subscriptions/listen request and reads its stream to the end.
 func (w *watcher) ask(ctx context.Context, ss *session, s *transport.Streamable, st *standing) transport.StreamEnd {
 	configured, err := ss.filter.Headers(ctx)
 	if err != nil {
@@ -139,7 +138,8 @@ func (w *watcher) ask(ctx context.Context, ss *session, s *transport.Streamable,
 		return transport.StreamEnd{Err: err}
 	}
 	x.Header[wire.HeaderMethod] = []string{methodListen}
-	// An upstream that never acknowledges is as good as silent.
+	// Without an acknowledgment the request fails as if the upstream did not
+	// respond.
 	silent := time.AfterFunc(transport.MaxConnectTime, st.cancel)
 	defer silent.Stop()
 	x.Notify = func(method string, params []byte) {
@@ -150,7 +150,7 @@ func (w *watcher) ask(ctx context.Context, ss *session, s *transport.Streamable,
 	return s.Listen(ctx, x, "", func() {})
 }
 
-// acknowledge takes over what the upstream agreed to.
+// acknowledge records the notifications that the upstream granted.
 func (st *standing) acknowledge(params []byte) {
 	st.began, st.granted = time.Now(), map[string]bool{}
 	if o, err := rawjson.ParseObject(params, rawjson.Lenient); err == nil {
@@ -169,8 +169,7 @@ func (st *standing) acknowledge(params []byte) {
 	close(st.acked)
 }
 
-// stop ends the stream and waits until nothing of it runs. A nil stream is
-// none.
+// stop closes the stream and waits for its goroutine. It does nothing on nil.
 func (st *standing) stop() {
 	if st != nil {
 		st.cancel()
@@ -178,7 +177,7 @@ func (st *standing) stop() {
 	}
 }
 
-// uris returns the resources that were asked for.
+// uris returns the requested resources.
 func (st *standing) uris() []string {
 	if st == nil {
 		return nil
@@ -186,7 +185,8 @@ func (st *standing) uris() []string {
 	return st.wish.uris
 }
 
-// acknowledged and ended are the channels of a stream that may be none.
+// acknowledged and ended return the channels of a stream. They return nil for a
+// nil stream.
 func (st *standing) acknowledged() <-chan struct{} {
 	if st == nil {
 		return nil
@@ -201,19 +201,21 @@ func (st *standing) ended() <-chan transport.StreamEnd {
 	return st.end
 }
 
-// statelessWatch is the watch of an upstream without sessions. One stream stands;
-// when something else is to be heard, the next is opened before it is ended.
+// statelessWatch watches an upstream without sessions. It has one open stream.
+// When the subscriptions change, it opens the next stream before it closes the
+// current one.
 type statelessWatch struct {
 	*watcher
 	session *session
 	about   *upstream.Description // the newest
 
 	current, next *standing
-	oneMore       bool // a resource was refused, but not which
+	oneMore       bool // one of several resources was rejected: add them one at a time
 	pause         <-chan time.Time
 }
 
-// attendStateless hears an upstream without sessions until its stream ends.
+// attendStateless watches an upstream without sessions until its stream ends.
+// It returns the delay before the next attempt.
 func (w *watcher) attendStateless(ctx context.Context, ss *session, s *transport.Streamable) time.Duration {
 	ctx, cancel := context.WithCancel(ctx)
 	sw := &statelessWatch{watcher: w, session: ss, about: ss.about}
@@ -264,7 +266,7 @@ func (w *watcher) attendStateless(ctx context.Context, ss *session, s *transport
 	}
 }
 
-// change makes the stream that was acknowledged the current one.
+// change replaces the current stream with the acknowledged next one.
 func (sw *statelessWatch) change() {
 	if sw.current == nil {
 		sw.open()
@@ -274,11 +276,11 @@ func (sw *statelessWatch) change() {
 	sw.server.granted(sw.current.wish.uris, sw.current.granted, sw.session.place)
 }
 
-// failed judges a stream that ended before it was acknowledged. With over the
-// watch is to wait that long.
+// failed handles a stream that ended before it was acknowledged. If over is
+// true, the watch ends and is retried after wait.
 func (sw *statelessWatch) failed(end transport.StreamEnd) (wait time.Duration, over bool) {
 	select {
-	case <-sw.next.acked: // it was acknowledged and ended at once
+	case <-sw.next.acked: // it was acknowledged and ended immediately
 		sw.change()
 		sw.current.end <- end
 		return 0, false
@@ -315,16 +317,17 @@ func (sw *statelessWatch) failed(end transport.StreamEnd) (wait time.Duration, o
 	return 0, false
 }
 
-// failure returns what somebody is told who waits for a stream that failed.
+// failure returns the error for subscribers of a stream that failed.
 func failure(p transport.Place, err error) error {
 	var f *fault.Fault
 	if errors.As(err, &f) {
 		return f
 	}
-	return p.Unavailable("did not say that it watches the resource")
+	return p.Unavailable("did not confirm the subscription.")
 }
 
-// granted notes which of the wanted resources the upstream agreed to watch.
+// granted records which of the requested resources the upstream agreed to
+// watch.
 func (s *server) granted(wanted []string, granted map[string]bool, p transport.Place) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -334,7 +337,7 @@ func (s *server) granted(wanted []string, granted map[string]bool, p transport.P
 		case granted[uri]:
 			r.accept()
 		default:
-			s.refuse(uri, p.Invalid("did not agree to say when %s changes", wire.Excerpt([]byte(uri))))
+			s.refuse(uri, p.Invalid("rejected the subscription to resource %s.", wire.Excerpt([]byte(uri))))
 		}
 	}
 }
@@ -347,8 +350,8 @@ func (s *server) refuseAll(uris []string, err error) {
 	}
 }
 
-// forgiveResources lets the upstream be asked once more for what it did not
-// agree to any more.
+// forgiveResources resets the rejected mark of all resources, so that they are
+// requested again.
 func (s *server) forgiveResources() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

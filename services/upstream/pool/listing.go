@@ -10,13 +10,13 @@ import (
 	"mcpgateway/services/upstream/wire"
 )
 
-// ListTools returns the raw tool definitions of an upstream in its order, what
-// it says of itself, and warnings about tools that were left out: what is not
-// an object with a name, names that come twice, tools that can only run as
-// tasks, tools with header annotations that revision 2026-07-28 forbids, and
-// what lies beyond 5,000 tools, 500 pages or 32 MiB. All pages together take
-// at most the target's time-out. Faults are those of Call; an upstream without
-// tools returns none.
+// ListTools returns the raw tool definitions of an upstream in its order, its
+// description, and warnings about omitted tools. It omits elements that are not
+// an object with a name, duplicate names, tools that can run only as tasks,
+// tools with header annotations that revision 2026-07-28 forbids, and
+// everything beyond 5,000 tools, 500 pages or 32 MiB. All pages together take
+// at most the target's timeout. Faults are those of Call. An upstream without
+// tools has an empty list.
 func (p *Pool) ListTools(ctx context.Context, t *upstream.Target) ([][]byte, *upstream.Description, []string, error) {
 	l := listing.New(listing.Tools())
 	err := p.with(ctx, t, ownWork, "", func(ctx context.Context, s *server) error {
@@ -30,11 +30,12 @@ func (p *Pool) ListTools(ctx context.Context, t *upstream.Target) ([][]byte, *up
 }
 
 // ListOffers returns the prompts, resources or resource templates of an
-// upstream in its order, and warnings about what was left out: what is not an
-// object with a name, uri or uriTemplate, those that come twice or cannot be
-// stored, and what lies beyond the bounds of ListTools. An upstream whose
-// capabilities do not name the feature is not asked and has none. All pages
-// together take at most the target's time-out. Faults are those of Call.
+// upstream in its order, and warnings about omitted elements. It omits elements
+// that are not an object with a name, uri or uriTemplate, duplicates, elements
+// that cannot be stored, and everything beyond the limits of ListTools. If the
+// capabilities don't name the feature, it returns an empty list and sends no
+// list request. All pages together take at most the target's timeout. Faults
+// are those of Call.
 func (p *Pool) ListOffers(ctx context.Context, t *upstream.Target, kind models.ListingKind) ([]models.Listing, []string, error) {
 	l := listing.New(listing.Offers(kind))
 	err := p.with(ctx, t, ownWork, "", func(ctx context.Context, s *server) error {
@@ -70,17 +71,17 @@ func (p *Pool) list(ctx context.Context, s *server, t *upstream.Target, l *listi
 		l.About = ss.about
 		if r.Error != nil {
 			if first && wire.ErrorCode(r.Error) == upstream.CodeMethodNotFound {
-				return nil // it has none
+				return nil // the upstream does not have this kind of list
 			}
 			return ss.place.Invalid("failed to list its %s: %s", l.Kind.Many, wire.ErrorText(r.Error))
 		}
 		o, err := rawjson.ParseObject(r.Result, rawjson.Lenient)
 		if err != nil {
-			return ss.place.Invalid("sent a list of %s that is not JSON", l.Kind.Many).Because(err)
+			return ss.place.Invalid("sent invalid JSON as list of %s.", l.Kind.Many).Because(err)
 		}
 		elements, err := rawjson.Elements(o.Get(l.Kind.Member), rawjson.Lenient)
 		if err != nil {
-			return ss.place.Invalid("sent no list of %s: %s", l.Kind.Many, wire.Excerpt(r.Result)).Because(err)
+			return ss.place.Invalid("sent a response without a list of %s: %s", l.Kind.Many, wire.Excerpt(r.Result)).Because(err)
 		}
 		if full := l.Add(elements, r.Stateless); full {
 			return nil

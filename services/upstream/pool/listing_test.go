@@ -11,7 +11,7 @@ import (
 	"mcpgateway/services/upstream/upstreamtest"
 )
 
-// listing serves pages of tools; a page is the raw "tools" value and the raw
+// listing serves pages of tools. A page is the raw "tools" value and the raw
 // members that follow it.
 func listing(t testing.TB, revision string, page func(cursor string) string) string {
 	return handmade(t, revision, func(w http.ResponseWriter, _ *http.Request, m rpc) {
@@ -25,25 +25,25 @@ func listing(t testing.TB, revision string, page func(cursor string) string) str
 	})
 }
 
-func TestWhichToolsAreLeftOut(t *testing.T) {
+func TestOmittedTools(t *testing.T) {
 	for _, tc := range []struct {
 		name, revision, tools string
 		want                  int
 		warning               string
 	}{
-		{"all well", "2025-11-25", `[{"name":"a"},{"name":"b"}]`, 2, ""},
-		{"a long name stays", "2025-11-25", `[{"name":"` + strings.Repeat("n", 500) + `"}]`, 1, ""},
-		{"no object", "2025-11-25", `[{"name":"a"},null,"x",[1]]`, 1, "tool 2 was left out: it is not an object"},
-		{"no name", "2025-11-25", `[{"name":"a"},{}]`, 1, "tool 2 was left out: it has no name"},
-		{"an empty name", "2025-11-25", `[{"name":""}]`, 0, "it has no name"},
-		{"a name that is no string", "2025-11-25", `[{"name":7}]`, 0, "it has no name"},
-		{"the same name", "2025-11-25", `[{"name":"a","x":1},{"name":"\u0061","x":2},{"name":"A"}]`, 2, `tool "a" was left out: another tool has the same name`},
-		{"a task only", "2025-11-25", `[{"name":"a","execution":{"taskSupport":"required"}},{"name":"b","execution":{"taskSupport":"optional"}}]`, 1, "as a task"},
-		{"bad annotations", "2026-07-28", `[{"name":"a","inputSchema":{"properties":{"x":{"type":"object","x-mcp-header":"X"}}}},{"name":"b"}]`, 1, "x-mcp-header"},
-		{"bad annotations mean nothing before", "2025-11-25", `[{"name":"a","inputSchema":{"properties":{"x":{"type":"object","x-mcp-header":"X"}}}}]`, 1, ""},
-		{"a name that is not printable", "2025-11-25", `[{"name":"a\u001b[31m\n"},{"name":"a\u001b[31m\n"}]`, 1, `another tool`},
-		{"half a surrogate pair in a description", "2025-11-25", `[{"name":"a","description":"\ud83d"},{"name":"b"}]`, 2, ""},
-		{"half a surrogate pair in a name", "2025-11-25", `[{"name":"a"},{"name":"b\ude00"},{"name":"c\ud83d\ude00"}]`, 2, "tool \"b.\" was left out: its name holds half of a surrogate pair"},
+		{"valid", "2025-11-25", `[{"name":"a"},{"name":"b"}]`, 2, ""},
+		{"long name", "2025-11-25", `[{"name":"` + strings.Repeat("n", 500) + `"}]`, 1, ""},
+		{"no object", "2025-11-25", `[{"name":"a"},null,"x",[1]]`, 1, "tool 2 was omitted: it is not an object"},
+		{"no name", "2025-11-25", `[{"name":"a"},{}]`, 1, "tool 2 was omitted: it has no name"},
+		{"empty name", "2025-11-25", `[{"name":""}]`, 0, "it has no name"},
+		{"name not a string", "2025-11-25", `[{"name":7}]`, 0, "it has no name"},
+		{"duplicate name", "2025-11-25", `[{"name":"a","x":1},{"name":"\u0061","x":2},{"name":"A"}]`, 2, `tool "a" was omitted: another tool has the same name`},
+		{"task only", "2025-11-25", `[{"name":"a","execution":{"taskSupport":"required"}},{"name":"b","execution":{"taskSupport":"optional"}}]`, 1, "as a task"},
+		{"invalid annotation", "2026-07-28", `[{"name":"a","inputSchema":{"properties":{"x":{"type":"object","x-mcp-header":"X"}}}},{"name":"b"}]`, 1, "x-mcp-header"},
+		{"annotation in earlier revision", "2025-11-25", `[{"name":"a","inputSchema":{"properties":{"x":{"type":"object","x-mcp-header":"X"}}}}]`, 1, ""},
+		{"unprintable name", "2025-11-25", `[{"name":"a\u001b[31m\n"},{"name":"a\u001b[31m\n"}]`, 1, `another tool`},
+		{"unpaired surrogate in description", "2025-11-25", `[{"name":"a","description":"\ud83d"},{"name":"b"}]`, 2, ""},
+		{"unpaired surrogate in name", "2025-11-25", `[{"name":"a"},{"name":"b\ude00"},{"name":"c\ud83d\ude00"}]`, 2, "tool \"b.\" was omitted: its name contains an unpaired surrogate"},
 		{"no tools", "2025-11-25", `[]`, 0, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -53,25 +53,25 @@ func TestWhichToolsAreLeftOut(t *testing.T) {
 				t.Fatal(err)
 			}
 			if len(tools) != tc.want || about.ProtocolVersion != tc.revision {
-				t.Errorf("got %d tools in %s: %q", len(tools), about.ProtocolVersion, tools)
+				t.Errorf("%d tools in %s: %q", len(tools), about.ProtocolVersion, tools)
 			}
 			all := strings.Join(warnings, "\n")
 			if (tc.warning == "") != (len(warnings) == 0) || !strings.Contains(all, tc.warning) || strings.ContainsAny(all, "\x1b\r") {
-				t.Errorf("warnings %q, want %q", warnings, tc.warning)
+				t.Errorf("warnings = %q, want %q", warnings, tc.warning)
 			}
 		})
 	}
 }
 
-func TestAListThatIsNoneFails(t *testing.T) {
+func TestInvalidListFails(t *testing.T) {
 	for _, tools := range []string{`null`, `{}`, `"x"`, `7`} {
 		url := listing(t, "2025-11-25", func(string) string { return tools })
 		_, _, _, err := newPool(t).ListTools(testContext(t), target(url))
-		wantFault(t, err, fault.CodeUpstreamInvalidResponse, "no list of tools")
+		wantFault(t, err, fault.CodeUpstreamInvalidResponse, "without a list of tools")
 	}
 }
 
-func TestAnUpstreamWithoutTools(t *testing.T) {
+func TestUpstreamWithoutTools(t *testing.T) {
 	for code, ok := range map[int]bool{-32601: true, -32603: false} {
 		s := upstreamtest.New(upstreamtest.Options{Eras: []upstreamtest.Era{upstreamtest.Era20251125}})
 		s.SetFault(upstreamtest.Fault{On: upstreamtest.OnList, Kind: upstreamtest.JSONRPCError, Error: &upstreamtest.RPCError{Code: code, Message: "sorry"}})
@@ -103,12 +103,12 @@ func TestPagesAreFollowed(t *testing.T) {
 	}{
 		{"one", "2025-11-25", nil, 1, ""},
 		{"three", "2025-11-25", map[string]string{"": `"a"`, "a": `"b"`}, 3, ""},
-		{"null ends", "2025-11-25", map[string]string{"": `"a"`, "a": `null`}, 2, ""},
-		{"empty ends", "2025-11-25", map[string]string{"": `"a"`, "a": `""`}, 2, ""},
-		{"a loop", "2025-11-25", map[string]string{"": `"a"`, "a": `"b"`, "b": `"a"`}, 3, "repeats itself"},
-		{"a loop of one", "2025-11-25", map[string]string{"": `"a"`, "a": `"a"`}, 2, "repeats itself"},
-		{"half a surrogate pair is a cursor", "2025-11-25", map[string]string{"": `"\ud83d"`, `\ud83d`: `"b"`}, 2, `tool "tool of ." was left out`},
-		{"empty is a cursor", "2026-07-28", map[string]string{"": `""`}, 1, "repeats itself"},
+		{"null cursor", "2025-11-25", map[string]string{"": `"a"`, "a": `null`}, 2, ""},
+		{"empty cursor in earlier revision", "2025-11-25", map[string]string{"": `"a"`, "a": `""`}, 2, ""},
+		{"loop", "2025-11-25", map[string]string{"": `"a"`, "a": `"b"`, "b": `"a"`}, 3, "repeats itself"},
+		{"loop of one", "2025-11-25", map[string]string{"": `"a"`, "a": `"a"`}, 2, "repeats itself"},
+		{"unpaired surrogate as cursor", "2025-11-25", map[string]string{"": `"\ud83d"`, `\ud83d`: `"b"`}, 2, `tool "tool of ." was omitted`},
+		{"empty cursor", "2026-07-28", map[string]string{"": `""`}, 1, "repeats itself"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			tools, _, warnings, err := newPool(t).ListTools(testContext(t), target(listing(t, tc.revision, chain(tc.next))))
@@ -119,7 +119,7 @@ func TestPagesAreFollowed(t *testing.T) {
 	}
 }
 
-func TestListsAreBounded(t *testing.T) {
+func TestListLimits(t *testing.T) {
 	many := func(n int) func(string) string {
 		var b strings.Builder
 		for i := range n {
@@ -179,12 +179,12 @@ func TestListsAreBounded(t *testing.T) {
 	}
 }
 
-func TestWarningsAreBounded(t *testing.T) {
+func TestWarningLimit(t *testing.T) {
 	for n, want := range map[int]int{99: 99, 100: 100, 101: 100, 2000: 100} {
 		url := listing(t, "2025-11-25", func(string) string { return "[" + strings.Repeat("null,", n-1) + "null]" })
 		_, _, warnings, err := newPool(t).ListTools(testContext(t), target(url))
 		if err != nil || len(warnings) != want {
-			t.Errorf("%d bad tools gave %d warnings, %v", n, len(warnings), err)
+			t.Errorf("%d invalid tools: %d warnings, %v", n, len(warnings), err)
 		}
 	}
 }

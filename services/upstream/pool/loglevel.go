@@ -8,20 +8,19 @@ import (
 	"mcpgateway/services/upstream"
 )
 
-// sessionLevel is the level of log messages that an upstream session was set to
-// (MCP 2025-03-26, "Logging"). It ends with the session: the next one starts
-// without a level.
+// sessionLevel is the log level of an upstream session (MCP 2025-03-26,
+// "Logging"). A new session has none.
 type sessionLevel struct {
-	sem   chan struct{} // held while the level is read or set
+	sem   chan struct{} // acquired to read or set the level
 	value string        // guarded by sem; empty while none is set
 }
 
 func newSessionLevel() sessionLevel { return sessionLevel{sem: make(chan struct{}, 1)} }
 
-// setLevel sets the level that a call needs, before the call. A session of
-// several clients gets the least severe level of all, a client's own session
-// its exact one. A failure costs log messages and not the call; the level then
-// counts as not set, so that the next call tries again.
+// setLevel sets the level that a call requires, before the call. A shared
+// session gets the least severe level of its clients, a client's own session
+// exactly the requested one. On failure the call continues without its log
+// messages and the level counts as unset, so that the next call retries.
 func (ss *session) setLevel(ctx context.Context, p *Pool, t *upstream.Target, r *upstream.Request) {
 	if r.LogLevel == "" || ss.stateless || !ss.about.Has("logging") {
 		return
@@ -45,8 +44,8 @@ func (ss *session) setLevel(ctx context.Context, p *Pool, t *upstream.Target, r 
 	}
 }
 
-// needsLevel reports whether the session must be set to another level for a
-// client with this one. The caller holds the semaphore of the level.
+// needsLevel reports whether the session's level must change for a client that
+// requests level. The caller must hold level.sem.
 func (ss *session) needsLevel(level string) bool {
 	if ss.callers.Exclusive || ss.level.value == "" {
 		return ss.level.value != level

@@ -18,13 +18,13 @@ import (
 	"mcpgateway/services/upstream/pool"
 )
 
-// logger is an upstream with sessions that logs on their GET streams. Its tool
-// "wait" runs until its channel is closed.
+// logger is an upstream with sessions that sends logs on their GET streams. Its
+// tool "wait" runs until its channel is closed.
 type logger struct {
 	mu       sync.Mutex
 	sessions int
-	alive    map[string]*io.PipeWriter // by session; nil until its GET stream is open
-	log      []string                  // "session level" of each setLevel
+	alive    map[string]*io.PipeWriter // by session; nil before its GET stream is open
+	log      []string                  // "session level" per setLevel
 	refuse   bool                      // setLevel fails
 	wait     chan struct{}
 }
@@ -33,7 +33,7 @@ func newLogger() *logger {
 	return &logger{alive: map[string]*io.PipeWriter{}, wait: make(chan struct{})}
 }
 
-// levels returns the levels that were set since the last time.
+// levels returns the levels set since the previous call.
 func (l *logger) levels() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -41,7 +41,7 @@ func (l *logger) levels() []string {
 	return slices.Clone(l.log)
 }
 
-// restart forgets every session.
+// restart drops all sessions.
 func (l *logger) restart() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -135,7 +135,7 @@ func (l *logger) answer(w *httptest.ResponseRecorder, m rpc, session string) {
 	writeJSON(w, `{"jsonrpc":"2.0","id":`+string(m.ID)+`,"result":`+result+`}`)
 }
 
-// logClient is a client that collects what reaches it from shared streams.
+// logClient is a client that records its messages from shared streams.
 type logClient struct {
 	name string
 	mu   sync.Mutex
@@ -154,7 +154,7 @@ func (l *logClient) calls(tool, level string) *upstream.Request {
 	}
 }
 
-// take returns what arrived since the last time.
+// take returns the messages since the previous call.
 func (l *logClient) take() []string {
 	synctest.Wait()
 	l.mu.Lock()
@@ -164,7 +164,7 @@ func (l *logClient) take() []string {
 	return got
 }
 
-// inLoggerWorld runs a test with a pool over a logger.
+// inLoggerWorld runs a test with a pool that connects to a logger.
 func inLoggerWorld(t *testing.T, test func(t *testing.T, l *logger, p *pool.Pool)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -194,8 +194,8 @@ func TestLevelPerSession(t *testing.T) {
 				{name: "higher", client: "bob", level: "error", want: nil},
 				{name: "lower", client: "bob", level: "info", want: []string{"s1 info"}},
 				{name: "back to higher", client: "ann", level: "warning", want: nil},
-				{name: "behind a restart of the upstream", client: "ann", level: "warning", before: l.restart, want: []string{"s2 warning"}},
-				{name: "lower behind the restart", client: "bob", level: "info", want: []string{"s2 info"}},
+				{name: "after restart", client: "ann", level: "warning", before: l.restart, want: []string{"s2 warning"}},
+				{name: "lower after restart", client: "bob", level: "info", want: []string{"s2 info"}},
 			} {
 				if tt.before != nil {
 					tt.before()
@@ -231,7 +231,7 @@ func TestLevelPerSession(t *testing.T) {
 			call(t, p, to, "ann", "info")
 			call(t, p, to, "ann", "info")
 			if got := l.levels(); !slices.Equal(got, []string{"s1 info", "s1 info"}) {
-				t.Errorf("set %q, want a second attempt and no third", got)
+				t.Errorf("levels = %q, want a second attempt and no third", got)
 			}
 		})
 	})
@@ -248,7 +248,7 @@ func TestLogsOnGet(t *testing.T) {
 				ann := &logClient{name: "ann"}
 				mustCall(t, p, to, ann.calls("now", ""))
 				if n := l.say("notifications/message", "{}"); n != 0 {
-					t.Errorf("%d GET streams are open for a client that wants no logs", n)
+					t.Errorf("%d GET streams are open for a client without a log level", n)
 				}
 				for _, restarted := range []bool{false, true} {
 					if restarted {
@@ -274,11 +274,11 @@ func TestLogsOnGet(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				// A client's own session is never anyone else's.
+				// A client's own session has no other clients.
 				time.Sleep(10 * time.Second)
 				l.say("notifications/message", `{"late":1}`)
 				if got, own := ann.take(), mode.name == "per client"; (len(got) == 1) != own {
-					t.Errorf("10 s behind the call: got %q", got)
+					t.Errorf("10 s after the call: got %q", got)
 				}
 				time.Sleep(20*time.Second - 1)
 				if n := l.say("notifications/message", "{}"); n != 1 {
@@ -293,7 +293,7 @@ func TestLogsOnGet(t *testing.T) {
 	}
 }
 
-func TestNobodyElsesLog(t *testing.T) {
+func TestLogsReachOnlyTheirClient(t *testing.T) {
 	inLoggerWorld(t, func(t *testing.T, l *logger, p *pool.Pool) {
 		to := target("http://log.example/mcp", within(time.Hour))
 		ann, bob := &logClient{name: "ann"}, &logClient{name: "bob"}
@@ -325,11 +325,11 @@ func TestNobodyElsesLog(t *testing.T) {
 			}
 			for _, c := range []*logClient{ann, bob, anonymous[0], anonymous[1]} {
 				if got := len(c.take()); got != map[bool]int{true: 1}[c == owner] {
-					t.Errorf("%s: %q got %d messages", name, c.name, got)
+					t.Errorf("%s: %q received %d messages", name, c.name, got)
 				}
 			}
 			if got := p.Unattributed(); got != dropped {
-				t.Errorf("%s: %d are counted as dropped, want %d", name, got, dropped)
+				t.Errorf("%s: Unattributed() = %d, want %d", name, got, dropped)
 			}
 		}
 		endAnn := start(ann.calls("wait", "info"))
@@ -353,7 +353,7 @@ func TestNobodyElsesLog(t *testing.T) {
 		say("250 ms behind the only client's end", ann)
 		time.Sleep(time.Nanosecond)
 		say("when no call is in flight", nil)
-		// Clients without a session are never known to be the same.
+		// Clients without a session are always distinct.
 		end := [2]func(){start(anonymous[0].calls("wait", "")), nil}
 		say("one client without a session", anonymous[0])
 		end[1] = start(anonymous[1].calls("wait", ""))

@@ -22,7 +22,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// newPool returns a pool that ends with the test, over a client that behaves
+// newPool returns a pool that is closed after the test. Its HTTP client behaves
 // as the gateway's: no redirects, no compression.
 func newPool(t testing.TB) *pool.Pool {
 	t.Helper()
@@ -52,7 +52,7 @@ func within(d time.Duration) func(*upstream.Target) {
 	return func(t *upstream.Target) { t.Timeout = d }
 }
 
-// testContext ends with the test, and after a minute at the latest.
+// testContext returns a context that ends with the test or after a minute.
 func testContext(t testing.TB) context.Context {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	t.Cleanup(cancel)
@@ -69,7 +69,7 @@ func echoed(text string) string {
 	return `{"content":[{"type":"text","text":` + string(quoted) + `}]}`
 }
 
-// mustCall returns the result of a call that has to succeed.
+// mustCall returns the response of a call that must succeed.
 func mustCall(t testing.TB, p *pool.Pool, to *upstream.Target, r *upstream.Request) *upstream.Response {
 	t.Helper()
 	resp, err := p.Call(testContext(t), to, r)
@@ -77,7 +77,7 @@ func mustCall(t testing.TB, p *pool.Pool, to *upstream.Target, r *upstream.Reque
 		t.Fatalf("%s: %v", r.Method, err)
 	}
 	if resp.Error != nil {
-		t.Fatalf("%s answered with the error %s", r.Method, resp.Error)
+		t.Fatalf("%s: error response %s", r.Method, resp.Error)
 	}
 	return resp
 }
@@ -89,35 +89,35 @@ func textOf(t testing.TB, result []byte) string {
 		Content []struct{ Text string }
 	}
 	if err := json.Unmarshal(result, &r); err != nil || len(r.Content) == 0 {
-		t.Fatalf("%s is no tool result: %v", result, err)
+		t.Fatalf("invalid tool result %s: %v", result, err)
 	}
 	return r.Content[0].Text
 }
 
-// wantFault checks the code of a fault, the text for administrators, and that
-// clients read of no host.
-func wantFault(t testing.TB, err error, code fault.Code, says ...string) {
+// wantFault checks the code of a fault, its text for administrators, and that
+// the text for clients contains no host.
+func wantFault(t testing.TB, err error, code fault.Code, text ...string) {
 	t.Helper()
 	var f *fault.Fault
 	if !errors.As(err, &f) {
-		t.Fatalf("got %v, want a fault %s", err, code)
+		t.Fatalf("got %v, want fault %s", err, code)
 	}
 	if f.Code != code {
 		t.Fatalf("got %s (%v), want %s", f.Code, err, code)
 	}
-	for _, s := range says {
+	for _, s := range text {
 		if !strings.Contains(f.AdminMessage(), s) {
-			t.Errorf("the message %q does not say %q", f.AdminMessage(), s)
+			t.Errorf("AdminMessage() = %q, want text %q", f.AdminMessage(), s)
 		}
 	}
 	if strings.Contains(f.Message, "127.0.0.1") || strings.Contains(f.Message, ".example") {
-		t.Errorf("clients read of a host: %s", f.Message)
+		t.Errorf("message for clients contains a host: %s", f.Message)
 	}
 	if strings.Contains(err.Error(), "sesame") {
-		t.Errorf("the error shows a secret: %v", err)
+		t.Errorf("error contains a secret: %v", err)
 	}
 	if len(f.Message) > 500 || strings.ContainsFunc(f.Message, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-		t.Errorf("the message is too long or not printable: %q", f.Message)
+		t.Errorf("message is too long or not printable: %q", f.Message)
 	}
 }
 
@@ -138,13 +138,13 @@ func received(r *http.Request) rpc {
 	return m
 }
 
-// handmade serves a hand-written upstream of one revision. It answers the
-// handshake or discovery itself and leaves the rest to answer.
-func handmade(t testing.TB, revision string, answer func(w http.ResponseWriter, r *http.Request, m rpc)) string {
+// handmade serves a hand-written upstream of one revision. It handles
+// initialize or server/discover itself and passes other requests to respond.
+func handmade(t testing.TB, revision string, respond func(w http.ResponseWriter, r *http.Request, m rpc)) string {
 	t.Helper()
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodPost {
-			answer(w, r, rpc{})
+			respond(w, r, rpc{})
 			return
 		}
 		m := received(r)
@@ -159,7 +159,7 @@ func handmade(t testing.TB, revision string, answer func(w http.ResponseWriter, 
 		case m.Method == "notifications/initialized":
 			w.WriteHeader(http.StatusAccepted)
 		default:
-			answer(w, r, m)
+			respond(w, r, m)
 		}
 	}))
 	t.Cleanup(srv.Close)

@@ -15,8 +15,8 @@ import (
 	"mcpgateway/services/upstream/upstreamtest"
 )
 
-// offering are the methods of an upstream that answers each list with the raw
-// value given for its method.
+// offering returns the methods of an upstream that responds to each list method
+// with the given raw value.
 func offering(lists map[string]string) map[string]upstreamtest.Handler {
 	methods := map[string]upstreamtest.Handler{}
 	for method, result := range lists {
@@ -33,7 +33,7 @@ func allOffers() map[string]string {
 	}
 }
 
-func TestOffersAreListedInEveryRevision(t *testing.T) {
+func TestListOffersInEveryEra(t *testing.T) {
 	for _, era := range upstreamtest.AllEras() {
 		t.Run(string(era), func(t *testing.T) {
 			s := upstreamtest.New(upstreamtest.Options{Eras: []upstreamtest.Era{era}, Capabilities: everything, Methods: offering(allOffers())})
@@ -58,7 +58,7 @@ func TestOffersAreListedInEveryRevision(t *testing.T) {
 	}
 }
 
-func TestOnlyOfferedListsAreAskedFor(t *testing.T) {
+func TestListOffersChecksCapability(t *testing.T) {
 	kinds := []models.ListingKind{models.ListingPrompt, models.ListingResource, models.ListingTemplate}
 	for capabilities, want := range map[string][]int{
 		`{}`: {0, 0, 0}, `{"tools":{}}`: {0, 0, 0}, `{"prompts":{}}`: {1, 0, 0}, `{"resources":{"subscribe":true}}`: {0, 1, 1},
@@ -66,10 +66,10 @@ func TestOnlyOfferedListsAreAskedFor(t *testing.T) {
 	} {
 		s := upstreamtest.New(upstreamtest.Options{Capabilities: capabilities})
 		p, to := newPool(t), target(s.Start(t))
-		var asked []int
+		var requested []int
 		for _, kind := range kinds {
 			before := len(s.Requests())
-			got, warnings, err := p.ListOffers(testContext(t), to, kind) // which answers -32601: it has none
+			got, warnings, err := p.ListOffers(testContext(t), to, kind) // the response is -32601, so it has none
 			if err != nil || len(got)+len(warnings) != 0 {
 				t.Errorf("%s: %v, warnings %q, %v", capabilities, got, warnings, err)
 			}
@@ -79,15 +79,15 @@ func TestOnlyOfferedListsAreAskedFor(t *testing.T) {
 					n++
 				}
 			}
-			asked = append(asked, n)
+			requested = append(requested, n)
 		}
-		if !slices.Equal(asked, want) {
-			t.Errorf("%s: asked %v, want %v", capabilities, asked, want)
+		if !slices.Equal(requested, want) {
+			t.Errorf("%s: requests %v, want %v", capabilities, requested, want)
 		}
 	}
 }
 
-func TestWhichOffersAreLeftOut(t *testing.T) {
+func TestOmittedOffers(t *testing.T) {
 	long := func(n int) string { return strings.Repeat("é", n/2) + strings.Repeat("e", n%2) }
 	for _, tc := range []struct {
 		name    string
@@ -96,19 +96,19 @@ func TestWhichOffersAreLeftOut(t *testing.T) {
 		want    []string
 		warning string
 	}{
-		{"all well", models.ListingPrompt, `[{"name":"a"},{"name":"b"}]`, []string{"a", "b"}, ""},
-		{"no object", models.ListingPrompt, `[null,{"name":"a"},"x"]`, []string{"a"}, "prompt 3 was left out: it is not an object"},
-		{"no name", models.ListingPrompt, `[{"title":"x"}]`, nil, "prompt 1 was left out: it has no name"},
-		{"the same name", models.ListingPrompt, `[{"name":"a"},{"name":"\u0061"}]`, []string{"a"}, `prompt "a" was left out: another prompt has the same name`},
-		{"a task is for tools", models.ListingPrompt, `[{"name":"a","execution":{"taskSupport":"required"}}]`, []string{"a"}, ""},
-		{"no uri", models.ListingResource, `[{"name":"a"}]`, nil, "resource 1 was left out: it has no uri"},
-		{"the same uri", models.ListingResource, `[{"uri":"a:","name":"1"},{"uri":"a:","name":"2"}]`, []string{"a:"}, "another resource has the same uri"},
-		{"the same name, but another uri", models.ListingResource, `[{"uri":"a:","name":"1"},{"uri":"b:","name":"1"}]`, []string{"a:", "b:"}, ""},
-		{"no template", models.ListingTemplate, `[{"uri":"a:"}]`, nil, "resource template 1 was left out: it has no uriTemplate"},
+		{"valid", models.ListingPrompt, `[{"name":"a"},{"name":"b"}]`, []string{"a", "b"}, ""},
+		{"no object", models.ListingPrompt, `[null,{"name":"a"},"x"]`, []string{"a"}, "prompt 3 was omitted: it is not an object"},
+		{"no name", models.ListingPrompt, `[{"title":"x"}]`, nil, "prompt 1 was omitted: it has no name"},
+		{"duplicate name", models.ListingPrompt, `[{"name":"a"},{"name":"\u0061"}]`, []string{"a"}, `prompt "a" was omitted: another prompt has the same name`},
+		{"task support", models.ListingPrompt, `[{"name":"a","execution":{"taskSupport":"required"}}]`, []string{"a"}, ""},
+		{"no uri", models.ListingResource, `[{"name":"a"}]`, nil, "resource 1 was omitted: it has no uri"},
+		{"duplicate uri", models.ListingResource, `[{"uri":"a:","name":"1"},{"uri":"a:","name":"2"}]`, []string{"a:"}, "another resource has the same uri"},
+		{"duplicate name with another uri", models.ListingResource, `[{"uri":"a:","name":"1"},{"uri":"b:","name":"1"}]`, []string{"a:", "b:"}, ""},
+		{"no template", models.ListingTemplate, `[{"uri":"a:"}]`, nil, "resource template 1 was omitted: it has no uriTemplate"},
 		{"1,999 bytes", models.ListingResource, `[{"uri":"` + long(1999) + `"}]`, []string{long(1999)}, ""},
 		{"2,000 bytes", models.ListingResource, `[{"uri":"` + long(2000) + `"}]`, []string{long(2000)}, ""},
 		{"2,001 bytes", models.ListingResource, `[{"uri":"` + long(2001) + `"}]`, nil, "longer than 2000 bytes"},
-		{"a null character", models.ListingResource, `[{"uri":"a\u0000"}]`, nil, "null character"},
+		{"null character", models.ListingResource, `[{"uri":"a\u0000"}]`, nil, "null character"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			result := `{"prompts":` + tc.list + `,"resources":` + tc.list + `,"resourceTemplates":` + tc.list + `}`
@@ -130,7 +130,7 @@ func TestWhichOffersAreLeftOut(t *testing.T) {
 	}
 }
 
-func TestOffersAreListedPageByPage(t *testing.T) {
+func TestListOffersPages(t *testing.T) {
 	pages := func(_ context.Context, c *upstreamtest.Call) upstreamtest.Result {
 		var p struct{ Cursor string }
 		_ = json.Unmarshal(c.Params, &p)

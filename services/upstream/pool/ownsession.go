@@ -2,15 +2,15 @@ package pool
 
 import "mcpgateway/services/upstream"
 
-// syncCapabilities are the client capabilities that the gateway declares for
-// itself when it reads what an upstream offers: all that it relays for clients.
-// Upstreams register tools by what their client declares, and one list serves
-// all clients. The gateway relays no extension yet, so it declares none.
+// syncCapabilities are the client capabilities of the gateway's own session:
+// all that it relays for clients. Upstreams choose their tools by these
+// capabilities, and one list serves all clients. The gateway relays no
+// extensions, so it declares none.
 const syncCapabilities = `{"elicitation":{"form":{},"url":{}},"sampling":{"tools":{},"context":{}},"roots":{"listChanged":true}}`
 
-// own returns the key of the session that the gateway uses for itself: to sync,
-// to watch and to subscribe.
+// own returns the key of the gateway's own session, used to sync, watch and
+// subscribe.
 func own() sessionKey { return sessionKey{capabilities: syncCapabilities, own: true} }
 
-// ownClient is the client of the gateway's own requests.
+// ownClient returns the client of the gateway's own requests.
 func ownClient() upstream.Client { return upstream.Client{Capabilities: []byte(syncCapabilities)} }

@@ -32,15 +32,16 @@ func declaredIn(t *testing.T, r upstreamtest.Recorded) string {
 	return string(m.Params.Meta["io.modelcontextprotocol/clientCapabilities"])
 }
 
-// TestSyncDeclaresAll reads the inventory of upstreams that ask their client in
-// the middle of it, on the stream of the call or on that of the session.
-func TestSyncDeclaresAll(t *testing.T) {
+// TestSyncDeclaresAllCapabilities reads the inventory of upstreams that send
+// requests to their client during a list, on the stream of the call or on the
+// GET stream.
+func TestSyncDeclaresAllCapabilities(t *testing.T) {
 	for _, era := range upstreamtest.AllEras() {
 		for _, onStream := range []bool{false, true} {
 			if onStream && era.Stateless() {
 				continue
 			}
-			t.Run(string(era)+map[bool]string{true: " on the stream of the session"}[onStream], func(t *testing.T) {
+			t.Run(string(era)+map[bool]string{true: " on GET stream"}[onStream], func(t *testing.T) {
 				var mu sync.Mutex
 				answers := map[string]string{}
 				list := func(ctx context.Context, c *upstreamtest.Call) upstreamtest.Result {
@@ -77,14 +78,14 @@ func TestSyncDeclaresAll(t *testing.T) {
 					declares = "tools/list"
 				}
 				if got := declaredIn(t, s.Requests(declares)[0]); got != declaredAtSync {
-					t.Errorf("the sync declares %s, want %s", got, declaredAtSync)
+					t.Errorf("sync declares %s, want %s", got, declaredAtSync)
 				}
 				if era.Stateless() {
 					declares = "tools/call"
 				}
 				requests := s.Requests(declares)
 				if got := declaredIn(t, requests[len(requests)-1]); got != "{}" {
-					t.Errorf("the call of a client declares %s, want {}", got)
+					t.Errorf("client call declares %s, want {}", got)
 				}
 				if era.Stateless() {
 					return
@@ -93,7 +94,7 @@ func TestSyncDeclaresAll(t *testing.T) {
 					"roots/list": `{"roots":[]}`, "elicitation/create": `{"action":"cancel"}`, "sampling/createMessage": `{"code":-32603,`, "x/unknown": `{"code":-32601,`,
 				} {
 					if got := answers[method]; !strings.HasPrefix(got, want) {
-						t.Errorf("%s during a sync was answered %s, want %s", method, got, want)
+						t.Errorf("response to %s during sync = %s, want %s", method, got, want)
 					}
 				}
 			})

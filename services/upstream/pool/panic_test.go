@@ -13,9 +13,9 @@ import (
 	"mcpgateway/services/upstream/upstreamtest"
 )
 
-// TestACallGetsThePanicOfItsConnection calls through a transport that panics in
-// the goroutine that connects.
-func TestACallGetsThePanicOfItsConnection(t *testing.T) {
+// TestConnectPanicReachesCall calls through a transport that panics in the
+// goroutine that connects.
+func TestConnectPanicReachesCall(t *testing.T) {
 	tasks := background.New(slog.New(slog.NewTextHandler(io.Discard, nil)))
 	var broken atomic.Bool
 	broken.Store(true)

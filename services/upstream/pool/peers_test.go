@@ -15,7 +15,7 @@ import (
 	"mcpgateway/services/upstream/upstreamtest"
 )
 
-func TestEveryRevisionIsSpoken(t *testing.T) {
+func TestCallInEveryEra(t *testing.T) {
 	for _, era := range upstreamtest.AllEras() {
 		for _, mode := range []struct {
 			name   string
@@ -34,11 +34,11 @@ func TestEveryRevisionIsSpoken(t *testing.T) {
 					t.Fatal(err)
 				}
 				if len(tools) != 25 || len(warnings) != 0 {
-					t.Errorf("got %d tools and warnings %q", len(tools), warnings)
+					t.Errorf("%d tools, warnings %q", len(tools), warnings)
 				}
 				for i, tool := range upstreamtest.Standard(25) {
 					if string(tools[i]) != tool.Definition {
-						t.Errorf("tool %d changed: got %s, want %s", i, tools[i], tool.Definition)
+						t.Errorf("tool %d = %s, want %s", i, tools[i], tool.Definition)
 					}
 				}
 				wantOver := models.TransportStreamableHTTP
@@ -47,7 +47,7 @@ func TestEveryRevisionIsSpoken(t *testing.T) {
 				}
 				if about.ProtocolVersion != string(era) || about.Transport != wantOver || about.Instructions != "be kind" ||
 					!bytes.Contains(about.ServerInfo, []byte(`"peer"`)) || !bytes.Contains(about.Capabilities, []byte(`"tools"`)) {
-					t.Errorf("described as %+v", about)
+					t.Errorf("Describe() = %+v", about)
 				}
 				for range 3 {
 					resp := mustCall(t, p, to, echo("hi \u00e9"))
@@ -56,11 +56,11 @@ func TestEveryRevisionIsSpoken(t *testing.T) {
 					}
 				}
 				if n := len(s.Requests("initialize")); n > 2 {
-					t.Errorf("%d handshakes for one session of the gateway and one of clients", n)
+					t.Errorf("%d handshakes, want one for the gateway and one for clients", n)
 				}
 				resp, err := p.Call(testContext(t), to, &upstream.Request{Method: "no/such"})
 				if err != nil || resp.Result != nil || !bytes.Contains(resp.Error, []byte("-32601")) {
-					t.Errorf("an unknown method gave %+v, %v", resp, err)
+					t.Errorf("unknown method: %+v, %v", resp, err)
 				}
 			})
 		}
@@ -73,7 +73,7 @@ func bearer(token string) func(context.Context) (http.Header, error) {
 	}
 }
 
-func TestResultsAndDefinitionsKeepTheirBytes(t *testing.T) {
+func TestResultsAndDefinitionsAreUnchanged(t *testing.T) {
 	for _, era := range []upstreamtest.Era{upstreamtest.Era20241105, upstreamtest.Era20251125} {
 		t.Run(string(era), func(t *testing.T) {
 			s := upstreamtest.New(upstreamtest.Options{Eras: []upstreamtest.Era{era}, Tools: upstreamtest.Hostile()})
@@ -100,13 +100,13 @@ func TestResultsAndDefinitionsKeepTheirBytes(t *testing.T) {
 	}
 }
 
-// sseLines makes line ends alike, because an event stream does not keep CR.
+// sseLines normalizes line ends, because an event stream does not preserve CR.
 func sseLines(b []byte) []byte {
 	return bytes.ReplaceAll(bytes.ReplaceAll(b, []byte("\r\n"), []byte("\n")), []byte("\r"), []byte("\n"))
 }
 
-// sdkServer is a server of the official SDK with tools that use the features
-// a client has to keep up with.
+// sdkServer returns a server of the official SDK whose tools use the features
+// that a client must support.
 func sdkServer() *mcp.Server {
 	s := mcp.NewServer(&mcp.Implementation{Name: "sdk", Version: "1"}, &mcp.ServerOptions{Instructions: "from the SDK"})
 	type in struct {
@@ -151,7 +151,7 @@ func TestOfficialServers(t *testing.T) {
 			srv := httptest.NewServer(tc.handler(func(*http.Request) *mcp.Server { return sdk }))
 			defer srv.Close()
 			p := newPool(t)
-			defer p.Close() // before the server, which waits for streams
+			defer p.Close() // before the server's Close, which waits for streams
 			to := target(srv.URL)
 			tools, about, warnings, err := p.ListTools(testContext(t), to)
 			if err != nil {
@@ -162,7 +162,7 @@ func TestOfficialServers(t *testing.T) {
 			}
 			var steps []string
 			r, want := echo("through"), 0
-			if tc.name != "streamable with sessions and JSON" { // which cannot carry notifications
+			if tc.name != "streamable with sessions and JSON" { // JSON responses cannot contain notifications
 				r.Params, want = []byte(`{"name":"echo","arguments":{"text":"through"},"_meta":{"progressToken":"tok"}}`), 3
 			}
 			r.Notify = func(method string, params []byte) { steps = append(steps, method+string(params)) }

@@ -1,6 +1,6 @@
-// Package pool holds the sessions with all upstream servers: it finds out how
-// each speaks, calls, lists, watches and subscribes, and repeats what may be
-// repeated.
+// Package pool manages the sessions with all upstream servers: it detects the
+// protocol of each server, sends calls, lists, watches and subscribes, and
+// retries requests that are safe to repeat.
 package pool
 
 import (
@@ -21,39 +21,39 @@ import (
 	"mcpgateway/services/upstream/wire"
 )
 
-// Pool holds the sessions with all upstream servers. It is safe for concurrent
-// use.
+// Pool manages the sessions with all upstream servers. It is safe for
+// concurrent use.
 type Pool struct {
 	http      *http.Client
 	self      wire.Identity
 	userAgent string
-	instance  string // the name of this gateway in Gateway-Hops
+	instance  string // name of this gateway in Gateway-Hops
 	ids       atomic.Int64
 	listens   atomic.Int64
 
 	unattributed atomic.Int64
 	completed    func(serverID string, params []byte) bool
 
-	servers sync.Map // server id to *server
+	servers sync.Map // server ID to *server
 
 	tasks *background.Tasks
 
-	life    context.Context // ends with the pool; streams live by it
+	life    context.Context // cancelled by Close; the parent of all streams
 	endLife context.CancelFunc
 
-	// ending holds an element for each session that is being ended.
+	// ending is a semaphore with one element per session that is being closed.
 	ending chan struct{}
 
 	mu     sync.Mutex
 	closed bool
-	holds  map[string]int // open streams by client session
+	holds  map[string]int // number of open client streams by client session
 	work   sync.WaitGroup
 }
 
-// New returns a pool that reaches upstreams through h, which decides what
-// may be reached and which redirects are followed, and must not have a
-// time-out of its own. Upstreams see the gateway as client "gateway" of
-// clientVersion. The pool must be closed.
+// New returns a pool that connects to upstreams through h. The client h decides
+// which addresses are allowed and which redirects are followed; it must not
+// have a timeout. Upstreams see the client name "gateway" and clientVersion.
+// The caller must call Close.
 func New(h *http.Client, clientVersion string, options ...Option) *Pool {
 	life, end := context.WithCancel(context.Background())
 	p := &Pool{
@@ -64,25 +64,26 @@ func New(h *http.Client, clientVersion string, options ...Option) *Pool {
 	for _, option := range options {
 		option(p)
 	}
-	p.start(func(life context.Context) { p.tasks.Loop(life, "sweep of sessions", p.sweep)() })
+	p.start(func(life context.Context) { p.tasks.Loop(life, "session sweep", p.sweep)() })
 	return p
 }
 
-// Call sends a request to an upstream and returns its response; a JSON-RPC error
-// is a response. It connects when needed. It repeats the request once when the
-// session, the protocol revision or the connection ended, and either the
+// Call sends a request to an upstream and returns its response. A JSON-RPC
+// error is a response. Call connects if necessary. It retries once if the
+// session, the protocol revision or the connection is lost, and either the
 // upstream provably did not process the request or the request is repeatable.
-// All of it takes at most the target's time-out.
-// Beyond the target's MaxConcurrent, 1,024 calls wait for their turn, in which
-// the callers alternate, and further ones are UPSTREAM_UNAVAILABLE; so are calls
-// to a server that did not answer
-// several times in a row, until it is tried again. Both name a RetryAfter.
+// The whole call takes at most the target's timeout.
 //
-// Faults: UPSTREAM_UNAVAILABLE, UPSTREAM_TIMEOUT, UPSTREAM_UNAUTHORIZED (with a
-// *Challenge as cause when the upstream refused), UPSTREAM_INVALID_RESPONSE,
-// INVALID_PARAMETER for params that are no object, and whatever Target.Headers
-// returns. When ctx is cancelled the error wraps context.Canceled. A call that
-// is given up is cancelled at the upstream.
+// If MaxConcurrent calls are in flight, up to 1,024 calls queue, round robin by
+// caller. Further calls fail with UPSTREAM_UNAVAILABLE. So do calls to a server
+// that failed several times in a row, until the next probe. Both faults have a
+// RetryAfter.
+//
+// Faults: UPSTREAM_UNAVAILABLE, UPSTREAM_TIMEOUT, UPSTREAM_UNAUTHORIZED (caused
+// by a *Challenge if the upstream rejected the credentials),
+// UPSTREAM_INVALID_RESPONSE, INVALID_PARAMETER if the params are not an object,
+// and the errors of Target.Headers. If ctx is cancelled, the error wraps
+// context.Canceled and the call is cancelled at the upstream.
 func (p *Pool) Call(ctx context.Context, t *upstream.Target, r *upstream.Request) (*upstream.Response, error) {
 	var out *upstream.Response
 	err := p.with(ctx, t, clientCall, r.Client.Caller, func(ctx context.Context, s *server) (err error) {
@@ -95,9 +96,8 @@ func (p *Pool) Call(ctx context.Context, t *upstream.Target, r *upstream.Request
 	return out, nil
 }
 
-// Describe returns what an upstream says of itself. It connects when needed;
-// otherwise it is what was said when the session began. Faults are those of
-// Call.
+// Describe returns the description that an upstream gave when its session
+// started. It connects if necessary. Faults are those of Call.
 func (p *Pool) Describe(ctx context.Context, t *upstream.Target) (*upstream.Description, error) {
 	var out *upstream.Description
 	err := p.with(ctx, t, ownWork, "", func(ctx context.Context, s *server) error {
@@ -112,16 +112,16 @@ func (p *Pool) Describe(ctx context.Context, t *upstream.Target) (*upstream.Desc
 	return out, err
 }
 
-// Drop ends the sessions with a server, as soon as their calls have ended, and
-// forgets its health. It does not wait.
+// Drop closes the sessions with a server after their calls have finished, and
+// deletes its health. It does not wait.
 func (p *Pool) Drop(serverID string) {
 	if s, ok := p.servers.LoadAndDelete(serverID); ok {
 		s.(*server).drop()
 	}
 }
 
-// DropClient ends the upstream sessions that belong to one client session,
-// which has ended. It does not wait.
+// DropClient closes the upstream sessions of a client session that has ended.
+// It does not wait.
 func (p *Pool) DropClient(sessionID string) {
 	if sessionID == "" {
 		return
@@ -131,7 +131,7 @@ func (p *Pool) DropClient(sessionID string) {
 	}
 }
 
-// Health returns what the latest exchanges with a server showed.
+// Health returns the results of the latest requests to a server.
 func (p *Pool) Health(serverID string) upstream.Health {
 	v, ok := p.servers.Load(serverID)
 	if !ok {
@@ -146,8 +146,8 @@ func (p *Pool) Health(serverID string) upstream.Health {
 	return h
 }
 
-// Outage returns why calls are kept away from a server at present, or "". It
-// takes no lock while they are not, so that every list can tell.
+// Outage returns why calls to a server are paused, or "". While the breaker is
+// closed it takes no lock, because every list calls it.
 func (p *Pool) Outage(serverID string) string {
 	v, ok := p.servers.Load(serverID)
 	if !ok || !v.(*server).breaker.IsOpen() {
@@ -156,9 +156,9 @@ func (p *Pool) Outage(serverID string) string {
 	return v.(*server).breaker.Outage()
 }
 
-// Close ends all sessions and streams, telling upstreams for at most two
-// seconds, and returns when nothing of the pool runs any more. Calls that wait
-// for a shared stream fail; later ones fail at once.
+// Close closes all sessions and streams and waits until all goroutines of the
+// pool have returned. It notifies the upstreams for at most two seconds. Calls
+// waiting for a shared stream fail, and later calls fail immediately.
 func (p *Pool) Close() {
 	p.mu.Lock()
 	already := p.closed
@@ -170,7 +170,7 @@ func (p *Pool) Close() {
 		sessions.SetLimit(maxEnding)
 		for _, v := range p.servers.Range {
 			for _, ss := range v.(*server).takeAll() {
-				sessions.Go(p.tasks.ErrFunc("end of a session", func() error {
+				sessions.Go(p.tasks.ErrFunc("session close", func() error {
 					ss.end(ctx)
 					return nil
 				}))
@@ -183,18 +183,20 @@ func (p *Pool) Close() {
 	p.work.Wait()
 }
 
-// purpose says what a use of a target is for.
+// purpose distinguishes calls of clients from the gateway's own requests.
 type purpose uint8
 
 const (
-	// ownWork is the gateway's: it has a pace of its own and also finds out
-	// whether an upstream is back, so nothing holds it up.
+	// ownWork marks requests of the gateway. They have their own schedule and
+	// probe whether an upstream is back, so neither the queue nor the breaker
+	// applies.
 	ownWork purpose = iota
-	// clientCall is one of any number of calls of clients.
+	// clientCall marks calls of clients, which are unlimited in number.
 	clientCall
 )
 
-// with runs one use of a target within its time-out and explains its failure.
+// with runs one use of a target within its timeout and converts its error to a
+// fault.
 func (p *Pool) with(parent context.Context, t *upstream.Target, f purpose, caller string, use func(context.Context, *server) error) error {
 	started := time.Now()
 	ctx, cancel := context.WithDeadline(parent, started.Add(t.CallTimeout()))
@@ -219,16 +221,16 @@ func (p *Pool) with(parent context.Context, t *upstream.Target, f purpose, calle
 			return explained
 		}
 	}
-	// A call that began under an older configuration ends under it, apart
-	// from the sessions of the new one.
+	// A call that started with an older configuration finishes with it,
+	// separate from the sessions of the new one.
 	s = newServer(p, t)
 	err = use(ctx, s)
 	s.drop()
 	return explain(parent, t, started, err)
 }
 
-// server returns what the pool holds of the target's server, or nil when the
-// target is not to be kept.
+// server returns the target's server, or nil if the target has no ServerID and
+// must not be stored.
 func (p *Pool) server(t *upstream.Target) *server {
 	if t.ServerID == "" {
 		return nil
@@ -240,13 +242,13 @@ func (p *Pool) server(t *upstream.Target) *server {
 	return v.(*server)
 }
 
-// call sends one request and also returns the session that answered.
+// call sends one request and also returns the session that was used.
 func (p *Pool) call(ctx context.Context, s *server, t *upstream.Target, key sessionKey, r *upstream.Request) (*upstream.Response, *session, error) {
 	for repeated := false; ; repeated = true {
 		ss, err := s.acquire(ctx, t, key)
 		switch {
 		case err == nil:
-		case !repeated && transport.LostBy(err) != nil: // nothing that changes anything was sent by then
+		case !repeated && transport.LostBy(err) != nil: // only handshake requests were sent so far
 			continue
 		default:
 			return nil, nil, err
@@ -266,8 +268,8 @@ func (p *Pool) call(ctx context.Context, s *server, t *upstream.Target, key sess
 	}
 }
 
-// callOn sends one request on a session, for which its client's level of log
-// messages is set first.
+// callOn sets the log level that the client requested and then sends one
+// request on the session.
 func (p *Pool) callOn(ctx context.Context, ss *session, t *upstream.Target, r *upstream.Request) (transport.Reply, error) {
 	if ss.stateless || ss.key.own {
 		return ss.call(ctx, p, t, r, false)
@@ -277,11 +279,12 @@ func (p *Pool) callOn(ctx context.Context, ss *session, t *upstream.Target, r *u
 	return ss.call(ctx, p, t, r, false)
 }
 
-// Unattributed returns how many notifications that arrived on shared streams
-// were dropped since the start, because they belonged to no client for certain.
+// Unattributed returns the number of notifications that were dropped since the
+// start because they arrived on a shared stream and could not be attributed to
+// one client.
 func (p *Pool) Unattributed() int64 { return p.unattributed.Load() }
 
-// keyOf returns which session a client uses.
+// keyOf returns the key of the session that a client uses.
 func keyOf(t *upstream.Target, c upstream.Client) sessionKey {
 	key := sessionKey{}
 	if string(c.Capabilities) != "{}" {
@@ -295,16 +298,17 @@ func keyOf(t *upstream.Target, c upstream.Client) sessionKey {
 
 func (p *Pool) nextID() int64 { return p.ids.Add(1) }
 
-// nextListenID returns an id far from those of calls, which stay consecutive.
+// nextListenID returns an ID from a separate range, so that the IDs of calls
+// stay consecutive.
 func (p *Pool) nextListenID() int64 { return 1<<50 + p.listens.Add(1) }
 
-// end ends a session in the background.
+// end closes a session in the background.
 func (p *Pool) end(ss *session) {
 	p.start(func(life context.Context) {
 		select {
 		case p.ending <- struct{}{}:
 			defer func() { <-p.ending }()
-		case <-life.Done(): // what the session holds here ends with the pool
+		case <-life.Done(): // the resources of the session are released with the pool
 			return
 		}
 		ctx, cancel := context.WithTimeout(life, maxCloseTime)
@@ -313,7 +317,7 @@ func (p *Pool) end(ss *session) {
 	})
 }
 
-// sweep ends idle sessions as long as the pool lives.
+// sweep closes idle sessions periodically until the pool is closed.
 func (p *Pool) sweep(life context.Context) {
 	ticker := time.NewTicker(sweepInterval)
 	defer ticker.Stop()

@@ -15,8 +15,8 @@ import (
 	"mcpgateway/services/upstream/wire"
 )
 
-// era is the way in which the server at a URL was found to speak. The zero
-// value says that it is not known.
+// era is the protocol generation of the server at a URL. In the zero value it
+// is unknown.
 type era struct {
 	url  string
 	kind eraKind
@@ -31,7 +31,7 @@ const (
 	eraLegacySSE          // HTTP+SSE
 )
 
-// connector finds out how an upstream speaks and starts a session with it.
+// connector detects the era of an upstream and starts a session with it.
 type connector struct {
 	transport.Poster
 	pool   *Pool
@@ -39,11 +39,11 @@ type connector struct {
 	key    sessionKey
 	known  eraKind
 	heard  func(method string, params []byte)
-	// callers are those of the session that the connector starts.
+	// callers attributes the notifications of the new session.
 	callers *transport.Attribution
 }
 
-func newConnector(p *Pool, t *upstream.Target, key sessionKey, known era, heard func(string, []byte)) (*connector, error) {
+func newConnector(p *Pool, t *upstream.Target, key sessionKey, known era, onNotification func(string, []byte)) (*connector, error) {
 	address := t.URL
 	if t.Address != nil {
 		var err error
@@ -51,10 +51,10 @@ func newConnector(p *Pool, t *upstream.Target, key sessionKey, known era, heard 
 			return nil, err
 		}
 	}
-	c := &connector{Poster: transport.Poster{HTTP: p.http, Tasks: p.tasks, Place: placeOf(t), Refused: t.Refused, Filter: transport.NewFilter(t, address), Instance: p.instance}, pool: p, target: t, key: key, heard: heard, callers: p.newAttribution(t, key)}
+	c := &connector{Poster: transport.Poster{HTTP: p.http, Tasks: p.tasks, Place: placeOf(t), Refused: t.Refused, Filter: transport.NewFilter(t, address), Instance: p.instance}, pool: p, target: t, key: key, heard: onNotification, callers: p.newAttribution(t, key)}
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, c.Place.Unavailable("has an unusable URL: it must begin with http:// or https:// and name a host")
+		return nil, c.Place.Unavailable("has an invalid URL. It must start with http:// or https:// and name a host.")
 	}
 	u.Fragment = ""
 	c.URL = u
@@ -64,8 +64,8 @@ func newConnector(p *Pool, t *upstream.Target, key sessionKey, known era, heard 
 	return c, nil
 }
 
-// connect returns a session and the era it was found in. What is known is
-// tried first; an upstream that turned to another era is probed anew.
+// connect returns a session and its era. It tries the cached era first and
+// probes again if the upstream has changed its era.
 func (c *connector) connect(ctx context.Context) (*session, eraKind, error) {
 	ss, kind, err := c.tryKnown(ctx)
 	if ss == nil && err == nil {
@@ -77,8 +77,8 @@ func (c *connector) connect(ctx context.Context) (*session, eraKind, error) {
 	return ss, kind, nil
 }
 
-// tryKnown connects as in the known era. No session and no error mean that
-// the upstream has to be probed.
+// tryKnown connects with the cached era. If the session and the error are nil,
+// the caller must probe.
 func (c *connector) tryKnown(ctx context.Context) (*session, eraKind, error) {
 	var ss *session
 	var err error
@@ -95,7 +95,7 @@ func (c *connector) tryKnown(ctx context.Context) (*session, eraKind, error) {
 	return ss, c.known, err
 }
 
-// probe finds out the era: a stateless request first, then the handshake, then
+// probe detects the era. It tries a stateless request, then the handshake, then
 // HTTP+SSE (MCP 2026-07-28 and 2025-11-25, "Backwards compatibility").
 func (c *connector) probe(ctx context.Context) (*session, eraKind, error) {
 	if c.target.Transport == models.TransportSSE {
@@ -116,12 +116,12 @@ func (c *connector) probe(ctx context.Context) (*session, eraKind, error) {
 		return ss, eraLegacySSE, nil
 	}
 	if errors.As(legacyErr, &away) || fault.Is(legacyErr, fault.CodeUpstreamInvalidResponse) {
-		return nil, eraUnknown, err // it is no HTTP+SSE server, so the handshake's answer says more
+		return nil, eraUnknown, err // not an HTTP+SSE server, so the error of the handshake is more useful
 	}
 	return nil, eraUnknown, legacyErr
 }
 
-// fixedHeader is what the protocol fixes in every POST.
+// fixedHeader returns the header fields that every POST has.
 func (c *connector) fixedHeader() http.Header {
 	h := http.Header{
 		"Accept":          {wire.AcceptAnswers},
@@ -135,7 +135,7 @@ func (c *connector) fixedHeader() http.Header {
 	return h
 }
 
-// exchange returns a request of our own. The header is that of this request.
+// exchange returns a request of the gateway with its own copy of the header.
 func (c *connector) exchange(ctx context.Context, fixed http.Header, method string, params []byte) (*transport.Exchange, error) {
 	configured, err := c.Filter.Headers(ctx)
 	if err != nil {
@@ -145,8 +145,8 @@ func (c *connector) exchange(ctx context.Context, fixed http.Header, method stri
 	return &transport.Exchange{ID: id, Header: wire.RequestHeader(configured, fixed), Body: wire.AppendRequest(nil, id, method, params)}, nil
 }
 
-// discover asks as revision 2026-07-28 does. No session and no error mean that
-// the upstream does not speak it.
+// discover sends server/discover as in revision 2026-07-28. If the session and
+// the error are nil, the upstream does not support that revision.
 func (c *connector) discover(ctx context.Context) (*session, error) {
 	fixed := c.fixedHeader()
 	fixed[wire.HeaderVersion] = []string{wire.Revision20260728}
@@ -177,7 +177,7 @@ func (c *connector) discover(ctx context.Context) (*session, error) {
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
 		case probeCtx.Err() != nil, errors.As(err, &away), fault.Is(err, fault.CodeUpstreamInvalidResponse):
-			return nil, nil // older upstreams refuse it in many ways
+			return nil, nil // older upstreams reject it in different ways
 		}
 		return nil, err
 	}
@@ -195,7 +195,7 @@ func (c *connector) discover(ctx context.Context) (*session, error) {
 	return ss, nil
 }
 
-// session returns a session over the transport, which is yet to begin.
+// session returns a session over the transport, before the handshake.
 func (c *connector) session(t transport.Transport, fixed http.Header) *session {
 	ss := &session{key: c.key, target: c.target, place: c.Place, filter: c.Filter, transport: t, header: fixed, heard: c.heard, callers: c.callers, level: newSessionLevel()}
 	ss.inUse, ss.retire = context.WithCancel(context.Background())

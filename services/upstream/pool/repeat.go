@@ -6,9 +6,10 @@ import (
 )
 
 // canRepeat reports whether a request can be sent once more after an outcome
-// with this verdict: a repeatable one when the session or the connection is
-// lost, and any other only when the upstream cannot have processed it. A response
-// that broke off and could not be resumed does not count as a lost connection.
+// with this verdict. After the loss of the session or the connection a
+// repeatable request can. Any other request can only if the upstream cannot
+// have processed it. A truncated response that could not be resumed is not a
+// lost connection.
 func canRepeat(r *upstream.Request, v verdict, unprocessed bool, err error) bool {
 	if v != sessionGood {
 		return unprocessed || r.IsRepeatable()

@@ -7,9 +7,10 @@ import (
 	"mcpgateway/services/upstream/upstreamtest"
 )
 
-// TestRefusedCallsAreRepeatedOnlyWhenUnprocessed refuses one call in every way
-// that may stand for a lost session, and counts the calls. A call whose tool is read-only or idempotent is repeated in each of them.
-func TestRefusedCallsAreRepeatedOnlyWhenUnprocessed(t *testing.T) {
+// TestRejectedCallsRetryIfUnprocessed rejects one call in every way that can
+// mean a lost session, and counts the calls. A call whose tool is read-only or
+// idempotent is always retried.
+func TestRejectedCallsRetryIfUnprocessed(t *testing.T) {
 	rpcError := func(id, code, message string) string {
 		return `{"jsonrpc":"2.0","id":` + id + `,"error":{"code":` + code + `,"message":"` + message + `"}}`
 	}
@@ -22,40 +23,40 @@ func TestRefusedCallsAreRepeatedOnlyWhenUnprocessed(t *testing.T) {
 		era         upstreamtest.Era
 		status      int
 		body        string
-		unprocessed bool // so even a call that writes is repeated
-		answer      bool // of the tool: nothing is repeated
+		unprocessed bool // so every call is retried
+		answer      bool // a response of the tool: no call is retried
 	}{
-		{name: "the session's own status", era: session, status: 404, unprocessed: true},
-		{name: "the session's own status, in words", era: session, status: 404, body: "Session not found", unprocessed: true},
-		{name: "of the TypeScript SDK", era: session, status: 404, body: rpcError("null", "-32001", "Session not found"), unprocessed: true},
-		{name: "of the Python SDK", era: session, status: 404, body: rpcError(`"server-error"`, "-32600", "Session not found"), unprocessed: true},
-		{name: "a processed call with 404", era: session, status: 404, body: rpcError("$ID", "-32603", "there is no such order"), answer: false},
+		{name: "404 for lost session", era: session, status: 404, unprocessed: true},
+		{name: "404 with text", era: session, status: 404, body: "Session not found", unprocessed: true},
+		{name: "404 of the TypeScript SDK", era: session, status: 404, body: rpcError("null", "-32001", "Session not found"), unprocessed: true},
+		{name: "404 of the Python SDK", era: session, status: 404, body: rpcError(`"server-error"`, "-32600", "Session not found"), unprocessed: true},
+		{name: "404 after processing", era: session, status: 404, body: rpcError("$ID", "-32603", "there is no such order"), answer: false},
 		{name: "400", era: session, status: 400},
-		{name: "400 with a number of our own", era: session, status: 400, body: rpcError("$ID", "-32000", "the order is too large")},
-		{name: "400 without an id", era: session, status: 400, body: rpcError("null", "-32600", "the order is too large")},
+		{name: "400 with the request ID", era: session, status: 400, body: rpcError("$ID", "-32000", "the order is too large")},
+		{name: "400 without an ID", era: session, status: 400, body: rpcError("null", "-32600", "the order is too large")},
 		{name: "400 of the TypeScript SDK", era: session, status: 400, body: rpcError("null", "-32000", "Bad Request: No valid session ID provided"), unprocessed: true},
 		{name: "400 of server-everything", era: session, status: 400, body: rpcError("$ID", "-32000", "Bad Request: No valid session ID provided"), unprocessed: true},
-		{name: "400 of another revision", era: session, status: 400, body: rpcError("null", "-32000", "Bad Request: Unsupported protocol version"), unprocessed: true},
-		{name: "400 that is an answer", era: session, status: 400, body: rpcError("$ID", "-32602", "no session"), answer: true},
+		{name: "400 for unsupported revision", era: session, status: 400, body: rpcError("null", "-32000", "Bad Request: Unsupported protocol version"), unprocessed: true},
+		{name: "400 with tool response", era: session, status: 400, body: rpcError("$ID", "-32602", "no session"), answer: true},
 		{name: "405", era: session, status: 405, unprocessed: true},
 		{name: "410", era: session, status: 410},
-		{name: "an error of the new revision with 200", era: session, status: 200, body: rpcError("$ID", "-32022", "boom")},
-		{name: "an error of the new revision with 400", era: session, status: 400, body: rpcError("$ID", "-32020", "Header mismatch"), unprocessed: true},
-		{name: "a missing capability", era: session, status: 400, body: rpcError("$ID", "-32021", "sampling")},
+		{name: "stateless error with 200", era: session, status: 200, body: rpcError("$ID", "-32022", "boom")},
+		{name: "stateless error with 400", era: session, status: 400, body: rpcError("$ID", "-32020", "Header mismatch"), unprocessed: true},
+		{name: "missing capability", era: session, status: 400, body: rpcError("$ID", "-32021", "sampling")},
 
 		{name: "404", era: sessionless, status: 404},
 		{name: "400", era: sessionless, status: 400},
-		{name: "400 that wants a session", era: sessionless, status: 400, body: rpcError("null", "-32000", "Bad Request: Mcp-Session-Id header is required"), unprocessed: true},
+		{name: "400 for missing session", era: sessionless, status: 400, body: rpcError("null", "-32000", "Bad Request: Mcp-Session-Id header is required"), unprocessed: true},
 		{name: "405", era: sessionless, status: 405, unprocessed: true},
 		{name: "410", era: sessionless, status: 410},
 
 		{name: "404", era: stateless, status: 404},
-		{name: "404 that is an answer", era: stateless, status: 404, body: rpcError("$ID", "-32601", "no"), answer: true},
+		{name: "404 with tool response", era: stateless, status: 404, body: rpcError("$ID", "-32601", "no"), answer: true},
 		{name: "400", era: stateless, status: 400},
 		{name: "405", era: stateless, status: 405, unprocessed: true},
 		{name: "410", era: stateless, status: 410},
-		{name: "another revision", era: stateless, status: 400, body: rpcError("$ID", "-32022", "Unsupported protocol version"), unprocessed: true},
-		{name: "another revision with 200", era: stateless, status: 200, body: rpcError("$ID", "-32022", "boom")},
+		{name: "unsupported revision", era: stateless, status: 400, body: rpcError("$ID", "-32022", "Unsupported protocol version"), unprocessed: true},
+		{name: "unsupported revision with 200", era: stateless, status: 200, body: rpcError("$ID", "-32022", "boom")},
 		{name: "400 of the TypeScript SDK", era: stateless, status: 400, body: rpcError("null", "-32000", "Bad Request: Server not initialized"), unprocessed: true},
 
 		{name: "404", era: legacy, status: 404, unprocessed: true},
@@ -92,7 +93,7 @@ func TestRefusedCallsAreRepeatedOnlyWhenUnprocessed(t *testing.T) {
 					calls, succeeds = 1, false
 				}
 				if n := len(s.Requests("tools/call")) - 1; n != calls {
-					t.Errorf("the call was sent %d times, want %d", n, calls)
+					t.Errorf("call was sent %d times, want %d", n, calls)
 				}
 				if (err == nil && resp.Error == nil) != succeeds {
 					t.Errorf("got %+v, %v", resp, err)
@@ -103,8 +104,8 @@ func TestRefusedCallsAreRepeatedOnlyWhenUnprocessed(t *testing.T) {
 	}
 }
 
-// TestRepeatableCallsAreSentAgain resets the connection after a call was sent.
-func TestRepeatableCallsAreSentAgain(t *testing.T) {
+// TestRepeatableCallsAreRetried resets the connection after the call was sent.
+func TestRepeatableCallsAreRetried(t *testing.T) {
 	for _, repeatable := range []bool{false, true} {
 		s := upstreamtest.New(upstreamtest.Options{Tools: upstreamtest.Standard(1)})
 		p, to := newPool(t), target(s.Start(t))

@@ -14,7 +14,7 @@ import (
 	"mcpgateway/services/upstream/upstreamtest"
 )
 
-// times makes the first n requests end as f says.
+// times returns a function that calls f for the first n requests.
 func times(n int64, f func(*http.Request) error) func(*http.Request) error {
 	var seen atomic.Int64
 	return func(r *http.Request) error {
@@ -25,7 +25,7 @@ func times(n int64, f func(*http.Request) error) func(*http.Request) error {
 	}
 }
 
-// brokenAnswer lets a request reach the upstream and loses the answer.
+// brokenAnswer forwards a request to the upstream and loses the response.
 func brokenAnswer(w *way) func(*http.Request) error {
 	return func(r *http.Request) error {
 		resp, err := inProcess{w.Server}.RoundTrip(r)
@@ -38,7 +38,7 @@ func brokenAnswer(w *way) func(*http.Request) error {
 	}
 }
 
-func TestRequestsAreRepeatedOnlyWhereThatIsSafe(t *testing.T) {
+func TestRequestsRetryOnlyIfSafe(t *testing.T) {
 	lost := func(w *way) func(*http.Request) error { return brokenAnswer(w) }
 	unsent := func(*way) func(*http.Request) error { return refused }
 	for _, tc := range []struct {
@@ -47,16 +47,16 @@ func TestRequestsAreRepeatedOnlyWhereThatIsSafe(t *testing.T) {
 		failures     int64
 		succeeds     bool
 		tries        int64
-		served       int // how often the upstream saw the request
+		served       int // number of requests that the upstream received
 	}{
-		{"a call that was not sent", "tools/call", unsent, 1, true, 2, 1},
-		{"a call that cannot be sent", "tools/call", unsent, 2, false, 2, 0},
-		{"a call that was sent", "tools/call", lost, 1, false, 1, 1},
-		{"a subscription that was sent", "resources/subscribe", lost, 1, false, 1, 1},
-		{"a list that was sent", "tools/list", lost, 1, true, 2, 2},
-		{"a list that never comes back", "tools/list", lost, 3, false, 2, 2},
-		{"a resource that was asked for", "resources/read", lost, 1, true, 2, 2},
-		{"a prompt that was asked for", "prompts/get", lost, 1, true, 2, 2},
+		{"unsent call", "tools/call", unsent, 1, true, 2, 1},
+		{"permanently unsent call", "tools/call", unsent, 2, false, 2, 0},
+		{"sent call", "tools/call", lost, 1, false, 1, 1},
+		{"sent subscription", "resources/subscribe", lost, 1, false, 1, 1},
+		{"sent list", "tools/list", lost, 1, true, 2, 2},
+		{"list without response", "tools/list", lost, 3, false, 2, 2},
+		{"sent resource read", "resources/read", lost, 1, true, 2, 2},
+		{"sent prompt", "prompts/get", lost, 1, true, 2, 2},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -80,14 +80,14 @@ func TestRequestsAreRepeatedOnlyWhereThatIsSafe(t *testing.T) {
 					t.Errorf("%d requests, want %d", n, tc.tries)
 				}
 				if n := len(w.Requests(tc.method)) - before; n != tc.served {
-					t.Errorf("the upstream saw it %d times, want %d", n, tc.served)
+					t.Errorf("upstream received it %d times, want %d", n, tc.served)
 				}
 			})
 		})
 	}
 }
 
-func TestConnectingIsTriedTwice(t *testing.T) {
+func TestConnectRetriesOnce(t *testing.T) {
 	for failures, want := range map[int64]bool{1: true, 2: false} {
 		for name, broken := range map[string]func(*http.Request) error{"refused": refused, "reset": reset} {
 			synctest.Test(t, func(t *testing.T) {
@@ -98,16 +98,17 @@ func TestConnectingIsTriedTwice(t *testing.T) {
 					t.Errorf("%s %d times: %v", name, failures, err)
 				}
 				if n := len(w.Requests("tools/call")); n != map[bool]int{true: 1}[want] {
-					t.Errorf("%s %d times: the upstream saw %d calls", name, failures, n)
+					t.Errorf("%s %d times: upstream received %d calls", name, failures, n)
 				}
 			})
 		}
 	}
 }
 
-// A dial that failed while an answer was resumed says nothing about the request,
-// which the upstream may have acted on.
-func TestACallWhoseAnswerCannotBeResumedIsNotRepeated(t *testing.T) {
+// TestUnresumableCallIsNotRetried fails the connection while a response is
+// resumed. That doesn't prove that the request was not processed, so it must
+// not be retried.
+func TestUnresumableCallIsNotRetried(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := upstreamtest.New(upstreamtest.Options{
 			Eras: []upstreamtest.Era{upstreamtest.Era20251125}, Tools: upstreamtest.Standard(1), Resumable: true, Answer: upstreamtest.AnswerSSE,
@@ -126,10 +127,10 @@ func TestACallWhoseAnswerCannotBeResumedIsNotRepeated(t *testing.T) {
 		_, err := p.Call(t.Context(), to, echo("x"))
 		wantFault(t, err, fault.CodeUpstreamUnavailable, "before the result")
 		if !strings.Contains(err.Error(), "refused") {
-			t.Errorf("the answer was not asked for again: %v", err)
+			t.Errorf("response was not resumed: %v", err)
 		}
 		if n := len(s.Requests("tools/call")); n != 2 {
-			t.Errorf("the upstream saw %d calls, want 2", n)
+			t.Errorf("upstream received %d calls, want 2", n)
 		}
 	})
 }

@@ -52,7 +52,7 @@ func TestUntrustedCertificates(t *testing.T) {
 	wantFault(t, err, fault.CodeUpstreamUnavailable, "certificate")
 }
 
-func TestARestartedUpstreamAnswersTheFirstCall(t *testing.T) {
+func TestFirstCallAfterRestartSucceeds(t *testing.T) {
 	for _, era := range upstreamtest.AllEras() {
 		t.Run(string(era), func(t *testing.T) {
 			opts := upstreamtest.Options{Eras: []upstreamtest.Era{era}, Tools: upstreamtest.Standard(1)}
@@ -78,7 +78,7 @@ func TestARestartedUpstreamAnswersTheFirstCall(t *testing.T) {
 	}
 }
 
-func TestAnUpstreamThatIsDownIsFoundAgain(t *testing.T) {
+func TestUpstreamRecovers(t *testing.T) {
 	for _, era := range upstreamtest.AllEras() {
 		opts := upstreamtest.Options{Eras: []upstreamtest.Era{era}, Tools: upstreamtest.Standard(1)}
 		first := upstreamtest.New(opts)
@@ -112,8 +112,7 @@ func hostOf(raw string) string {
 	return u.Host
 }
 
-// retry tries something for a while, such as listening on a port that was in
-// use a moment ago.
+// retry repeats try for a while, such as listening on a port that was in use.
 func retry(try func() error) (err error) {
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()

@@ -12,31 +12,30 @@ import (
 	"mcpgateway/services/upstream/transport"
 )
 
-// server is everything the pool holds of one upstream server: its era, its
-// sessions and its health. Nothing of it is shared with other servers, so one
-// that hangs delays no other.
+// server is the state of one upstream server: its era, sessions and health.
+// Servers share nothing, so a hanging server does not delay the others.
 type server struct {
 	pool      *Pool
 	admission admission.Queue
 	breaker   admission.Breaker
-	lastHeard atomic.Int64 // when a notification came, in Unix nanoseconds
+	lastHeard atomic.Int64 // time of the latest notification, in Unix nanoseconds
 
 	mu        sync.Mutex
-	version   int64 // of the configuration that the sessions belong to
+	version   int64 // configuration version of the sessions
 	dropped   bool
 	era       era
-	stateless *session // serves every client of an upstream without sessions
+	stateless *session // shared by all clients of an upstream without sessions
 	sessions  map[sessionKey]*session
 	flights   map[sessionKey]*flight
 	health    upstream.Health
-	target    *upstream.Target // the newest
+	target    *upstream.Target // the newest one
 	watchers  map[*watcher]bool
-	resources map[string]*resource // by URI, those that clients subscribed to
-	settling  map[string]bool      // URIs about which the upstream is being told
+	resources map[string]*resource // resources with subscribers, by URI
+	settling  map[string]bool      // URIs that a goroutine is reconciling
 }
 
-// flight is one attempt to connect, which all who need the session wait for.
-// It ends when nobody does any more.
+// flight is one attempt to connect, shared by all callers that need the
+// session. It is cancelled when no caller waits for it.
 type flight struct {
 	done   chan struct{}
 	cancel context.CancelFunc
@@ -48,8 +47,8 @@ type flight struct {
 }
 
 var (
-	errOutdated = errors.New("the target is older than the sessions")
-	errDropped  = errors.New("the server was dropped")
+	errOutdated = errors.New("target is older than the sessions")
+	errDropped  = errors.New("server was dropped")
 )
 
 func newServer(p *Pool, t *upstream.Target) *server {
@@ -61,9 +60,9 @@ func newServer(p *Pool, t *upstream.Target) *server {
 	return s
 }
 
-// acquire returns a session for the target and client, which must be given
-// back with release. It connects when there is none. The error is the
-// context's, errOutdated, errDropped, or what connecting gave.
+// acquire returns a session for the target and client and connects if there is
+// none. The caller must release the session. The error is ctx.Err(),
+// errOutdated, errDropped or a connection error.
 func (s *server) acquire(ctx context.Context, t *upstream.Target, key sessionKey) (*session, error) {
 	s.mu.Lock()
 	switch {
@@ -101,8 +100,8 @@ func (s *server) acquire(ctx context.Context, t *upstream.Target, key sessionKey
 	}
 }
 
-// adopt makes a newer configuration the present one: what is held of the older
-// one ends. The caller holds the mutex.
+// adopt switches to a newer configuration and retires the sessions of the older
+// one. The caller must hold mu.
 func (s *server) adopt(t *upstream.Target) {
 	if t.Version <= s.version {
 		return
@@ -127,8 +126,8 @@ func (s *server) find(key sessionKey) *session {
 	return ss
 }
 
-// takeOff starts to connect. The context lends its values only, because other
-// calls may come to wait for the same session.
+// takeOff starts to connect. It uses only the values of ctx and not its
+// cancellation, because other calls may wait for the same session.
 func (s *server) takeOff(ctx context.Context, t *upstream.Target, key sessionKey) (*flight, error) {
 	c, err := newConnector(s.pool, t, key, s.era, s.heard)
 	if err != nil {
@@ -142,7 +141,7 @@ func (s *server) takeOff(ctx context.Context, t *upstream.Target, key sessionKey
 		defer context.AfterFunc(life, cancel)()
 		var ss *session
 		found := era{url: t.URL}
-		err := s.pool.tasks.Try("connect to an upstream", func() (err error) { ss, found.kind, err = c.connect(ctx); return err })
+		err := s.pool.tasks.Try("upstream connect", func() (err error) { ss, found.kind, err = c.connect(ctx); return err })
 		s.land(f, key, t, ss, found, err)
 	})
 	if !started {
@@ -155,7 +154,7 @@ func (s *server) takeOff(ctx context.Context, t *upstream.Target, key sessionKey
 	return f, nil
 }
 
-// land ends a flight and hands its session to those who wait.
+// land finishes a flight and passes its session to the waiting callers.
 func (s *server) land(f *flight, key sessionKey, t *upstream.Target, ss *session, found era, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -167,7 +166,7 @@ func (s *server) land(f *flight, key sessionKey, t *upstream.Target, ss *session
 	current := !s.dropped && t.Version == s.version
 	if err != nil {
 		if current && (errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)) {
-			s.era = era{} // the way that was known may lead nowhere
+			s.era = era{} // the cached era may be wrong
 		}
 		return
 	}
@@ -180,7 +179,7 @@ func (s *server) land(f *flight, key sessionKey, t *upstream.Target, ss *session
 	case !s.makeRoom():
 		ss.takeOut()
 		ss.inflight = 0
-		f.session, f.err = nil, ss.place.Unavailable("has %d sessions in use, which is as many as the gateway opens", maxSessions)
+		f.session, f.err = nil, ss.place.Unavailable("has %d sessions in use, the maximum. Retry when other clients have disconnected.", maxSessions)
 	default:
 		s.sessions[key], s.era = ss, found
 		s.hold(ss)
@@ -189,12 +188,12 @@ func (s *server) land(f *flight, key sessionKey, t *upstream.Target, ss *session
 	s.wakeWatchers()
 }
 
-// leave is for a caller that cannot wait for a flight any longer.
+// leave removes a caller that stopped waiting for a flight.
 func (s *server) leave(f *flight, key sessionKey) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	select {
-	case <-f.done: // it landed meanwhile, and its session counts this caller
+	case <-f.done: // it finished in the meantime, and its session counts this caller
 		if f.session != nil {
 			s.releaseLocked(f.session)
 		}
@@ -209,7 +208,7 @@ func (s *server) leave(f *flight, key sessionKey) {
 	}
 }
 
-// release gives a session back.
+// release ends a caller's use of a session.
 func (s *server) release(ss *session) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -222,7 +221,7 @@ func (s *server) releaseLocked(ss *session) {
 	s.endRetired(ss)
 }
 
-// discard takes a session that is no good any more out of use.
+// discard removes an unusable session. If v is eraOver, it also resets the era.
 func (s *server) discard(ss *session, v verdict) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -232,8 +231,8 @@ func (s *server) discard(ss *session, v verdict) {
 	s.remove(ss)
 }
 
-// expireDescription forgets what an upstream without sessions said of itself
-// more than age ago, so that it is asked anew.
+// expireDescription removes the session of a stateless upstream if its
+// description is older than age, so that the next call fetches a new one.
 func (s *server) expireDescription(age time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -242,7 +241,8 @@ func (s *server) expireDescription(age time.Duration) {
 	}
 }
 
-// remove takes a session out and ends it when its calls have ended.
+// remove removes a session and closes it after its calls have finished. The
+// caller must hold mu.
 func (s *server) remove(ss *session) {
 	if s.stateless == ss {
 		s.stateless = nil
@@ -254,7 +254,7 @@ func (s *server) remove(ss *session) {
 	s.endRetired(ss)
 }
 
-// takeOut marks a session as out of use.
+// takeOut marks a session as retired.
 func (ss *session) takeOut() {
 	ss.retired = true
 	ss.retire()
@@ -269,7 +269,7 @@ func (s *server) retireAll() {
 	}
 }
 
-// endRetired ends a session that is out of use and has no calls left.
+// endRetired closes a retired session that has no calls in flight.
 func (s *server) endRetired(ss *session) {
 	if ss.retired && ss.inflight == 0 && !ss.ended {
 		ss.ended = true
@@ -277,8 +277,8 @@ func (s *server) endRetired(ss *session) {
 	}
 }
 
-// makeRoom reports whether another session may be opened; when there are too
-// many, the one that was idle for longest makes room.
+// makeRoom reports whether another session can be opened. At the limit it
+// removes the session that has been idle the longest.
 func (s *server) makeRoom() bool {
 	if len(s.sessions) < maxSessions {
 		return true
@@ -296,7 +296,7 @@ func (s *server) makeRoom() bool {
 	return true
 }
 
-// sweep ends the sessions that were idle for long and those that broke.
+// sweep removes sessions that were idle for maxIdleTime and broken ones.
 func (s *server) sweep(now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -307,7 +307,7 @@ func (s *server) sweep(now time.Time) {
 	}
 }
 
-// dropClient ends the sessions that belong to one client.
+// dropClient removes the sessions of one client.
 func (s *server) dropClient(client string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -318,7 +318,7 @@ func (s *server) dropClient(client string) {
 	}
 }
 
-// drop ends all sessions as soon as their calls have ended.
+// drop closes all sessions after their calls have finished.
 func (s *server) drop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -328,8 +328,7 @@ func (s *server) drop() {
 	s.wakeWatchers()
 }
 
-// takeAll drops the server and returns the sessions that were not ended yet,
-// for the caller to end.
+// takeAll drops the server and returns the sessions that the caller must close.
 func (s *server) takeAll() []*session {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -352,16 +351,16 @@ func (s *server) takeAll() []*session {
 	return all
 }
 
-// enter lets a call of a client pass. Its end is told by note, and it gives
-// back its part of the admission. The error is a fault or the context's; then
-// there is nothing to give back.
+// enter admits a client call: it waits for a slot and checks the breaker. After
+// a nil error the caller must call note and admission.Leave. The error is a
+// fault or ctx.Err(), and the caller must then call neither.
 func (s *server) enter(ctx context.Context, t *upstream.Target, caller string) (tried admission.Try, err error) {
 	s.mu.Lock()
 	if !s.dropped {
 		s.adopt(t)
 	}
 	s.mu.Unlock()
-	// Those that cannot be sent do not wait for a slot first.
+	// Check the breaker first: calls that cannot be sent must not queue.
 	if err := s.breaker.Refuses(); err != nil {
 		return nil, err
 	}
@@ -379,8 +378,8 @@ func (s *server) enter(ctx context.Context, t *upstream.Target, caller string) (
 	return tried, err
 }
 
-// note takes in the outcome of an exchange that began at the time started: err
-// is what happened and explained what callers are told.
+// note records the outcome of a call that started at the given time. err is the
+// original error and explained is the one that callers receive.
 func (s *server) note(parent context.Context, t *upstream.Target, tried admission.Try, started time.Time, err, explained error) {
 	o := transport.OutcomeOf(parent, err)
 	s.mu.Lock()
@@ -390,7 +389,7 @@ func (s *server) note(parent context.Context, t *upstream.Target, tried admissio
 	}
 	s.mu.Unlock()
 	if o == admission.OutcomeSilent && s.lastHeard.Load() > started.UnixNano() {
-		o = admission.OutcomeNone // it works and says so, only not fast enough
+		o = admission.OutcomeNone // it sent a notification during the call, so it is slow but alive
 	}
 	s.breaker.Exited(tried, o, explained)
 }

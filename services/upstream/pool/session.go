@@ -15,27 +15,26 @@ import (
 	"mcpgateway/services/upstream/wire"
 )
 
-// sessionKey tells the sessions with one server apart. A session belongs to
-// one client where the target says so, and to one set of capabilities always,
-// because they are declared once for the whole session.
+// sessionKey identifies a session with a server. A session belongs to one
+// client if the target requires it, and always to one set of capabilities,
+// because a session declares them once.
 type sessionKey struct {
 	client       string
 	capabilities string
-	// alone marks a session for a single call of a client that has no
-	// session of its own.
+	// alone marks a session for a single call of a client without a session.
 	alone bool
-	// own marks the session that the gateway uses for itself. No call of a
-	// client goes through it.
+	// own marks the gateway's own session, which is never used for client
+	// calls.
 	own bool
 }
 
-// audience returns whose calls go through the session.
+// audience returns the users of the session.
 func (k sessionKey) audience() transport.Audience {
 	return transport.Audience{Asked: k.capabilities != "", Mixed: k.capabilities != "" && k.client == "" && !k.alone && !k.own, Own: k.own}
 }
 
-// session is an established way to an upstream. For revision 2026-07-28 it
-// holds nothing at the upstream.
+// session is an established session with an upstream. For revision 2026-07-28
+// it has no state at the upstream.
 type session struct {
 	key       sessionKey
 	target    *upstream.Target
@@ -43,35 +42,36 @@ type session struct {
 	place     transport.Place
 	stateless bool
 	transport transport.Transport
-	header    http.Header // what the protocol fixes in every request
+	header    http.Header // fields that every request has
 	about     *upstream.Description
 	opened    time.Time
-	// heard takes what the upstream says, which may concern others than the
-	// call on whose stream it came.
+	// heard receives every notification, because it may concern more than the
+	// call on whose stream it arrived.
 	heard   func(method string, params []byte)
 	callers *transport.Attribution
 	level   sessionLevel
-	// inUse ends when the session is taken out of use.
+	// inUse is cancelled when the session is retired.
 	inUse  context.Context
 	retire context.CancelFunc
 
 	// Guarded by the server's mutex.
 	inflight   int
 	lastUsed   time.Time
-	retired    bool // ends when its last call has
+	retired    bool // to be closed after its last call
 	ended      bool
 	held       bool            // its client's own stream is open
-	subscribed map[string]bool // the resources that the upstream watches for it
+	subscribed map[string]bool // resources that the upstream watches for this session
 }
 
-// newAttribution returns what finds the clients of a session's notifications.
+// newAttribution returns the attribution of a session's notifications to
+// clients.
 func (p *Pool) newAttribution(t *upstream.Target, key sessionKey) *transport.Attribution {
 	return transport.NewAttribution(key.client != "" || key.alone, key.own,
 		func(params []byte) bool { return p.completed(t.ServerID, params) }, func() { p.unattributed.Add(1) })
 }
 
-// call sends one request. The error is the context's, a refusal or a fault.
-// aside marks a request of the gateway's that belongs to a call.
+// call sends one request. The error is ctx.Err(), a *Refusal or a fault. aside
+// marks a request of the gateway that belongs to a client's call.
 func (ss *session) call(ctx context.Context, p *Pool, t *upstream.Target, r *upstream.Request, aside bool) (transport.Reply, error) {
 	configured, err := ss.filter.HeadersOf(ctx, t)
 	if err != nil {
@@ -120,7 +120,7 @@ func (ss *session) call(ctx context.Context, p *Pool, t *upstream.Target, r *ups
 	return answer, err
 }
 
-// response returns an answer as callers get it.
+// response converts a reply to a response for callers.
 func (ss *session) response(answer transport.Reply) *upstream.Response {
 	return &upstream.Response{Result: answer.Result, Error: answer.RPCError, Stateless: ss.stateless, Version: ss.about.ProtocolVersion}
 }
@@ -135,8 +135,8 @@ func (ss *session) requestHeader(ctx context.Context) (http.Header, error) {
 	return wire.RequestHeader(configured, ss.header), nil
 }
 
-// cancel tells the upstream that nobody waits for the answer any more. With a
-// handshake a closed connection does not say so (MCP 2025-03-26,
+// cancel notifies the upstream that the call was abandoned. In revisions with a
+// handshake a closed connection does not cancel a request (MCP 2025-03-26,
 // "Cancellation").
 func (ss *session) cancel(ctx context.Context, p *Pool, x *transport.Exchange) {
 	why := "the caller cancelled the request"
@@ -154,27 +154,27 @@ func (ss *session) cancel(ctx context.Context, p *Pool, x *transport.Exchange) {
 	})
 }
 
-// end tells the upstream that the session is over, best effort.
+// end closes the session at the upstream, best effort.
 func (ss *session) end(ctx context.Context) {
 	configured, err := ss.filter.Headers(ctx)
-	if err != nil { // the upstream would refuse it without credentials
+	if err != nil { // the upstream will reject the request without credentials
 		configured = nil
 	}
 	ss.transport.Close(ctx, wire.RequestHeader(configured, ss.header))
 }
 
-// verdict says what an outcome tells about the session it came from.
+// verdict is the state of a session after a call.
 type verdict uint8
 
 const (
 	sessionGood verdict = iota
-	sessionOver         // the upstream does not know it any more; start another
-	eraOver             // the upstream does not speak like this any more; probe again
+	sessionOver         // the upstream rejected the session; start another
+	eraOver             // the upstream no longer supports this era; probe again
 )
 
 // classify returns the state of the session after a call. unprocessed reports
 // whether the upstream provably did not process the request, so that any
-// request may be repeated. It is false for sessionGood.
+// request can be retried. It is false for sessionGood.
 func (ss *session) classify(answer transport.Reply, err error) (v verdict, unprocessed bool) {
 	if err == nil && answer.RPCError != nil {
 		code := wire.ErrorCode(answer.RPCError)

@@ -19,7 +19,7 @@ import (
 	"mcpgateway/services/upstream/upstreamtest"
 )
 
-// handshakeEras are the revisions with something to keep at the upstream.
+// handshakeEras returns the revisions with sessions.
 func handshakeEras() []upstreamtest.Era {
 	return []upstreamtest.Era{upstreamtest.Era20241105, upstreamtest.Era20250326, upstreamtest.Era20251125}
 }
@@ -51,7 +51,7 @@ func TestConcurrentCallersShareOneSession(t *testing.T) {
 	}
 }
 
-func TestALostSessionIsStartedAnewAndTheCallRepeated(t *testing.T) {
+func TestLostSessionIsReplaced(t *testing.T) {
 	for _, era := range handshakeEras() {
 		t.Run(string(era), func(t *testing.T) {
 			s := upstreamtest.New(upstreamtest.Options{Eras: []upstreamtest.Era{era}, Tools: upstreamtest.Standard(1)})
@@ -66,13 +66,13 @@ func TestALostSessionIsStartedAnewAndTheCallRepeated(t *testing.T) {
 				t.Errorf("%d handshakes, want 4", n)
 			}
 			if n := len(s.Requests("server/discover")); n != probes {
-				t.Errorf("the era was probed again: %d and then %d probes", probes, n)
+				t.Errorf("era was probed again: %d and then %d probes", probes, n)
 			}
 		})
 	}
 }
 
-func TestALostSessionIsRepeatedExactlyOnce(t *testing.T) {
+func TestLostSessionRetriesOnce(t *testing.T) {
 	for _, status := range []int{http.StatusNotFound, http.StatusBadRequest} {
 		var calls, handshakes atomic.Int64
 		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -109,7 +109,7 @@ func (s *switchable) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	(*s.now.Load()).ServeHTTP(w, r)
 }
 
-func TestAnUpstreamThatTurnsToAnotherRevisionIsProbedAgain(t *testing.T) {
+func TestEraChangeIsProbed(t *testing.T) {
 	for _, from := range upstreamtest.AllEras() {
 		for _, to := range upstreamtest.AllEras() {
 			t.Run(string(from)+" to "+string(to), func(t *testing.T) {
@@ -124,16 +124,16 @@ func TestAnUpstreamThatTurnsToAnotherRevisionIsProbedAgain(t *testing.T) {
 					at.use(s)
 					resp := mustCall(t, p, tgt, echo("x"))
 					if resp.Version != string(era) {
-						t.Errorf("spoke %s with an upstream of %s", resp.Version, era)
+						t.Errorf("used %s with an upstream of %s", resp.Version, era)
 					}
-					s.Close() // ends its streams, as a restart does
+					s.Close() // closes its streams, like a restart
 				}
 			})
 		}
 	}
 }
 
-func TestATransportThatIsFixedIsTheOnlyOneTried(t *testing.T) {
+func TestConfiguredTransportIsExclusive(t *testing.T) {
 	for _, tc := range []struct {
 		fixed models.Transport
 		era   upstreamtest.Era
@@ -158,7 +158,7 @@ func TestATransportThatIsFixedIsTheOnlyOneTried(t *testing.T) {
 	}
 }
 
-func TestHandshakeAnswers(t *testing.T) {
+func TestHandshakeResponses(t *testing.T) {
 	for _, tc := range []struct {
 		name, result string
 		ok           bool
@@ -166,10 +166,10 @@ func TestHandshakeAnswers(t *testing.T) {
 		{"oldest", `"result":{"protocolVersion":"2024-11-05"}`, true},
 		{"unknown but in range", `"result":{"protocolVersion":"2025-09-09"}`, true},
 		{"too old", `"result":{"protocolVersion":"2024-11-04"}`, false},
-		{"one without handshakes", `"result":{"protocolVersion":"2026-07-28"}`, false},
+		{"stateless revision", `"result":{"protocolVersion":"2026-07-28"}`, false},
 		{"no date", `"result":{"protocolVersion":"2025-11-2x"}`, false},
 		{"none", `"result":{}`, false},
-		{"an error", `"error":{"code":-32602,"message":"Unsupported protocol version"}`, false},
+		{"error", `"error":{"code":-32602,"message":"Unsupported protocol version"}`, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -207,31 +207,31 @@ func TestSessionsPerClient(t *testing.T) {
 	}
 	ann, bob := session("ann"), session("bob")
 	if ann == bob || session("ann") != ann || session("bob") != bob {
-		t.Error("clients do not have sessions of their own")
+		t.Error("clients do not have separate sessions")
 	}
 	if first, second := session(""), session(""); first == second {
 		t.Error("clients without a session share one")
 	}
 	if err := s.Wait(testContext(t), func() bool { return s.Stats().Sessions == 2 }); err != nil {
-		t.Errorf("sessions of single calls stay: %+v", s.Stats())
+		t.Errorf("sessions of single calls are open: %+v", s.Stats())
 	}
 	p.DropClient("ann")
 	if err := s.Wait(testContext(t), func() bool { return s.Stats().Sessions == 1 }); err != nil {
-		t.Errorf("the session of a client that left stays: %+v", s.Stats())
+		t.Errorf("session of a dropped client is open: %+v", s.Stats())
 	}
 	if session("bob") != bob || session("ann") == ann {
-		t.Error("the wrong session was ended")
+		t.Error("wrong session was closed")
 	}
 }
 
-func TestANewerConfigurationReplacesSessions(t *testing.T) {
+func TestNewConfigurationReplacesSessions(t *testing.T) {
 	s := upstreamtest.New(upstreamtest.Options{Eras: []upstreamtest.Era{upstreamtest.Era20251125}, Tools: upstreamtest.Standard(2)})
 	p, old := newPool(t), target(s.Start(t))
 	newer := *old
 	newer.Version = 2
 	mustCall(t, p, old, echo("a"))
 
-	// A call that is under way keeps its session until it ends.
+	// A call in flight uses its session until it ends.
 	sleeping := make(chan error, 1)
 	go func() {
 		_, err := p.Call(testContext(t), old, &upstream.Request{Method: "tools/call", Params: []byte(`{"name":"sleep","arguments":{"ms":200}}`)})
@@ -245,15 +245,15 @@ func TestANewerConfigurationReplacesSessions(t *testing.T) {
 		t.Errorf("%d handshakes for two configurations", n)
 	}
 	if err := <-sleeping; err != nil {
-		t.Errorf("the call of the old configuration failed: %v", err)
+		t.Errorf("call of the old configuration failed: %v", err)
 	}
 	if err := s.Wait(testContext(t), func() bool { return s.Stats().Sessions == 1 }); err != nil {
-		t.Errorf("the old session stays: %+v", s.Stats())
+		t.Errorf("old session is open: %+v", s.Stats())
 	}
-	// A latecomer neither uses nor ends the new session.
+	// A late call with the old configuration neither uses nor closes the new session.
 	mustCall(t, p, old, echo("c"))
 	if err := s.Wait(testContext(t), func() bool { return s.Stats().Sessions == 1 }); err != nil {
-		t.Errorf("the latecomer's session stays: %+v", s.Stats())
+		t.Errorf("session of the late call is open: %+v", s.Stats())
 	}
 	before := len(s.Requests("initialize"))
 	mustCall(t, p, &newer, echo("d"))
@@ -262,7 +262,7 @@ func TestANewerConfigurationReplacesSessions(t *testing.T) {
 	}
 }
 
-func TestAnUnsavedConfigurationLeavesNothingBehind(t *testing.T) {
+func TestUnsavedConfigurationLeavesNoSession(t *testing.T) {
 	for _, era := range handshakeEras() {
 		s := upstreamtest.New(upstreamtest.Options{Eras: []upstreamtest.Era{era}, Tools: upstreamtest.Standard(3)})
 		p, to := newPool(t), target(s.Start(t), func(t *upstream.Target) { t.ServerID = "" })
@@ -274,7 +274,7 @@ func TestAnUnsavedConfigurationLeavesNothingBehind(t *testing.T) {
 			t.Errorf("%s: %+v", era, s.Stats())
 		}
 		if h := p.Health(""); h.OK() {
-			t.Errorf("health was kept: %+v", h)
+			t.Errorf("Health() = %+v, want none", h)
 		}
 	}
 }
@@ -292,7 +292,7 @@ func TestDropAndCloseEndSessions(t *testing.T) {
 				t.Fatalf("after Drop: %+v", s.Stats())
 			}
 			if h := p.Health("srv"); h.OK() {
-				t.Errorf("health was kept: %+v", h)
+				t.Errorf("Health() = %+v, want none", h)
 			}
 			mustCall(t, p, to, echo("b"))
 			p.Close()
@@ -301,12 +301,12 @@ func TestDropAndCloseEndSessions(t *testing.T) {
 			}
 			p.Close()
 			_, err := p.Call(testContext(t), to, echo("c"))
-			wantFault(t, err, fault.CodeUpstreamUnavailable, "shuts down")
+			wantFault(t, err, fault.CodeUpstreamUnavailable, "shutting down")
 		})
 	}
 }
 
-func TestCloseDoesNotWaitForAHangingUpstream(t *testing.T) {
+func TestCloseIgnoresHangingUpstream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &counting{seen: map[string]int{}}
 		p := pool.New(&http.Client{Transport: inProcess{http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -322,14 +322,15 @@ func TestCloseDoesNotWaitForAHangingUpstream(t *testing.T) {
 		began := time.Now()
 		p.Close()
 		if took, seen := time.Since(began), c.now(); took > 4*time.Second || seen["hanging"] != 1 {
-			t.Errorf("Close took %s, the upstream saw %v", took, seen)
+			t.Errorf("Close took %s, upstream received %v", took, seen)
 		}
 	})
 }
 
-// TestUpstreamsWithoutSessionIDs answer the handshake without one, which the
-// specification allows (MCP 2025-11-25, "Session Management"), also behind a
-// restart of which nothing tells.
+// TestUpstreamsWithoutSessionIDs uses upstreams that respond to initialize
+// without a session ID, which the specification allows (MCP 2025-11-25,
+// "Session Management"). It also restarts them, which the gateway cannot
+// detect.
 func TestUpstreamsWithoutSessionIDs(t *testing.T) {
 	for _, era := range []upstreamtest.Era{upstreamtest.Era20250326, upstreamtest.Era20250618, upstreamtest.Era20251125} {
 		opts := upstreamtest.Options{Eras: []upstreamtest.Era{era}, Tools: upstreamtest.Standard(1), Sessionless: true}
@@ -343,7 +344,7 @@ func TestUpstreamsWithoutSessionIDs(t *testing.T) {
 		mustCall(t, p, to, echo("again"))
 		for _, r := range first.Requests("tools/call") {
 			if r.Header.Get("Mcp-Session-Id") != "" {
-				t.Errorf("%s: a session id was made up", era)
+				t.Errorf("%s: request has a session ID", era)
 			}
 		}
 		if n := len(first.Requests("initialize")); n != 1 {

@@ -9,8 +9,9 @@ import (
 	"mcpgateway/services/upstream/upstreamtest"
 )
 
-// Settings in headers are ordinary words, which results may hold.
-func TestSettingsInHeadersAreNotRemoved(t *testing.T) {
+// TestHeaderSettingsAreNotRedacted checks that settings in headers, which are
+// ordinary words, remain in results.
+func TestHeaderSettingsAreNotRedacted(t *testing.T) {
 	up := upstreamtest.New(upstreamtest.Options{Tools: upstreamtest.Standard(1)})
 	p := newPool(t)
 	to := target(up.Start(t), func(to *upstream.Target) {

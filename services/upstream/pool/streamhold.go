@@ -6,10 +6,10 @@ import (
 	"mcpgateway/services/upstream/transport"
 )
 
-// HoldStreams opens the GET streams of a client's own upstream sessions, present
-// and future ones, and holds them until release: while the client's
-// own stream is open, what an upstream sends between calls reaches it. It does
-// nothing on shared sessions.
+// HoldStreams opens the GET streams of a client's own upstream sessions,
+// including future ones, until release is called. While the client's stream is
+// open, it then receives the messages that upstreams send between calls. Shared
+// sessions are not affected.
 func (p *Pool) HoldStreams(sessionID string) (release func()) {
 	p.addHold(sessionID, 1)
 	return sync.OnceFunc(func() { p.addHold(sessionID, -1) })
@@ -42,8 +42,8 @@ func (s *server) followHold(client string) {
 	}
 }
 
-// hold starts or ends the hold on a session's GET stream. The caller holds the
-// mutex.
+// hold starts or ends the hold on a session's GET stream. The caller must hold
+// mu.
 func (s *server) hold(ss *session) {
 	held := ss.key.client != "" && s.pool.isHeld(ss.key.client)
 	if held == ss.held {

@@ -8,7 +8,7 @@ import (
 )
 
 // TestStreamsHeldPerClient checks that the GET stream of a client's own session
-// is open while the client's is, without any call.
+// is open while the client's is, even without calls.
 func TestStreamsHeldPerClient(t *testing.T) {
 	inLoggerWorld(t, func(t *testing.T, l *logger, p *pool.Pool) {
 		to := target("http://log.example/mcp", within(time.Hour), perClient)
@@ -16,7 +16,7 @@ func TestStreamsHeldPerClient(t *testing.T) {
 		early := p.HoldStreams("ann") // before the upstream session starts
 		mustCall(t, p, to, ann.calls("now", ""))
 		mustCall(t, p, to, bob.calls("now", ""))
-		time.Sleep(2 * time.Hour) // idle sessions end, but not one that is held
+		time.Sleep(2 * time.Hour) // idle sessions are closed, but not held ones
 		if n := l.say("notifications/message", `{"level":"info"}`); n != 1 {
 			t.Errorf("%d GET streams are open, want that of ann", n)
 		}

@@ -26,7 +26,7 @@ func progressCall(n int, token string) *upstream.Request {
 	return &upstream.Request{Method: "tools/call", Params: fmt.Appendf(nil, `{"name":"progress","arguments":{"n":%d},"_meta":{"progressToken":%s}}`, n, token)}
 }
 
-func TestNotificationsOfACallArriveInOrder(t *testing.T) {
+func TestNotificationsArriveInOrder(t *testing.T) {
 	for _, era := range upstreamtest.AllEras() {
 		t.Run(string(era), func(t *testing.T) {
 			s := upstreamtest.New(upstreamtest.Options{Eras: []upstreamtest.Era{era}, Tools: upstreamtest.Standard(6)})
@@ -59,7 +59,7 @@ func TestNotificationsOfACallArriveInOrder(t *testing.T) {
 	}
 }
 
-func TestASlowReceiverDelaysNobodyElseOnASharedStream(t *testing.T) {
+func TestSlowReceiverDelaysNoOtherCall(t *testing.T) {
 	s := upstreamtest.New(upstreamtest.Options{Eras: []upstreamtest.Era{upstreamtest.Era20241105}, Tools: upstreamtest.Standard(6)})
 	p, to := newPool(t), target(s.Start(t))
 	mustCall(t, p, to, echo("warm"))
@@ -75,7 +75,7 @@ func TestASlowReceiverDelaysNobodyElseOnASharedStream(t *testing.T) {
 			}
 		}
 		if resp, err := p.Call(testContext(t), to, r); err != nil || resp.Error != nil {
-			t.Errorf("the slow call: %v", err)
+			t.Errorf("slow call: %v", err)
 		}
 		slow <- received
 	}()
@@ -83,11 +83,11 @@ func TestASlowReceiverDelaysNobodyElseOnASharedStream(t *testing.T) {
 	mustCall(t, p, to, echo("quick"))
 	close(proceed)
 	if n := <-slow; n < 2 || n > 500 {
-		t.Errorf("the slow receiver got %d notifications", n)
+		t.Errorf("slow receiver got %d notifications", n)
 	}
 }
 
-func TestRequestsOfTheUpstreamInTheMiddleOfACall(t *testing.T) {
+func TestServerRequestsDuringCall(t *testing.T) {
 	ask := func(method string) upstreamtest.Tool {
 		return upstreamtest.Tool{Definition: `{"name":"ask"}`, Call: func(ctx context.Context, c *upstreamtest.Call) upstreamtest.Result {
 			raw, err := c.Ask(ctx, method, []byte(`{"q":1e400}`))
@@ -113,8 +113,8 @@ func TestRequestsOfTheUpstreamInTheMiddleOfACall(t *testing.T) {
 		serve              func(context.Context, string, []byte) ([]byte, []byte)
 	}{
 		{"ping", "ping", `{}`, nil},
-		{"ping is never handed on", "ping", `{}`, serve},
-		{"refused", "sampling/createMessage", `-32601`, nil},
+		{"ping with Serve", "ping", `{}`, serve},
+		{"rejected", "sampling/createMessage", `-32601`, nil},
 		{"not served", "sampling/createMessage", `-32601`, serve},
 		{"served", "elicitation/create", `{"asked":{"q":1e400}}`, serve},
 		{"served with an error", "roots/list", `{"code":-1,"message":"not today"}`, serve},
@@ -124,14 +124,14 @@ func TestRequestsOfTheUpstreamInTheMiddleOfACall(t *testing.T) {
 				s := upstreamtest.New(upstreamtest.Options{Eras: []upstreamtest.Era{era}, Tools: []upstreamtest.Tool{ask(tc.method)}})
 				resp := mustCall(t, newPool(t), target(s.Start(t)), &upstream.Request{Method: "tools/call", Params: []byte(`{"name":"ask"}`), Serve: tc.serve})
 				if got := textOf(t, resp.Result); !strings.Contains(got, tc.want) {
-					t.Errorf("the upstream was told %s, want %s", got, tc.want)
+					t.Errorf("response to upstream = %s, want %s", got, tc.want)
 				}
 			})
 		}
 	}
 }
 
-func TestABrokenStreamIsResumed(t *testing.T) {
+func TestBrokenStreamIsResumed(t *testing.T) {
 	s := upstreamtest.New(upstreamtest.Options{Eras: []upstreamtest.Era{upstreamtest.Era20251125}, Tools: upstreamtest.Standard(1), Resumable: true})
 	p, to := newPool(t), target(s.Start(t))
 	mustCall(t, p, to, echo("warm"))
@@ -150,17 +150,17 @@ func TestABrokenStreamIsResumed(t *testing.T) {
 		t.Errorf("resumed with %v", resumed)
 	}
 	if n := s.Calls(); n != 2 {
-		t.Errorf("the tool was called %d times, want 2", n)
+		t.Errorf("tool was called %d times, want 2", n)
 	}
 }
 
-func TestABrokenStreamIsResumedWhenItAsksForThat(t *testing.T) {
+func TestStreamIsResumedAfterRetryField(t *testing.T) {
 	for _, tc := range []struct {
 		name        string
 		retry, want time.Duration
 	}{
-		{"at once, as asked", 150 * time.Millisecond, 150 * time.Millisecond},
-		{"not faster than is decent", time.Millisecond, 100 * time.Millisecond},
+		{"requested delay", 150 * time.Millisecond, 150 * time.Millisecond},
+		{"minimum delay", time.Millisecond, 100 * time.Millisecond},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -185,22 +185,22 @@ func TestABrokenStreamIsResumedWhenItAsksForThat(t *testing.T) {
 				began := time.Now()
 				resp := mustCall(t, p, target("http://resumed.example/mcp"), echo("x"))
 				if took := time.Since(began); string(resp.Result) != `{"resumed":true}` || took != tc.want {
-					t.Errorf("got %s after %s, want it after %s", resp.Result, took, tc.want)
+					t.Errorf("got %s after %s, want %s", resp.Result, took, tc.want)
 				}
 			})
 		})
 	}
 }
 
-func TestAStreamThatCannotBeResumedFails(t *testing.T) {
+func TestUnresumableStreamFails(t *testing.T) {
 	for _, tc := range []struct {
 		name, revision, first string
 		resume                func(w http.ResponseWriter)
 		gets                  int
 	}{
-		{"no ids", "2025-11-25", "data:\n\n", nil, 0},
+		{"no IDs", "2025-11-25", "data:\n\n", nil, 0},
 		{"no sessions", "2026-07-28", "id: 1\ndata:\n\n", nil, 0},
-		{"refused", "2025-11-25", "retry: 1\nid: 1\ndata:\n\n", func(w http.ResponseWriter) { w.WriteHeader(405) }, 1},
+		{"rejected", "2025-11-25", "retry: 1\nid: 1\ndata:\n\n", func(w http.ResponseWriter) { w.WriteHeader(405) }, 1},
 		{"no stream", "2025-11-25", "retry: 1\nid: 1\ndata:\n\n", func(w http.ResponseWriter) { writeJSON(w, "{}") }, 1},
 		{"failing", "2025-11-25", "retry: 1\nid: 1\ndata:\n\n", func(w http.ResponseWriter) { w.WriteHeader(502) }, 3},
 	} {
@@ -224,7 +224,7 @@ func TestAStreamThatCannotBeResumedFails(t *testing.T) {
 	}
 }
 
-func TestATimeOutIsToldToTheUpstream(t *testing.T) {
+func TestTimeoutSendsCancellation(t *testing.T) {
 	for _, era := range upstreamtest.AllEras() {
 		t.Run(string(era), func(t *testing.T) {
 			s := upstreamtest.New(upstreamtest.Options{Eras: []upstreamtest.Era{era}, Tools: upstreamtest.Standard(2)})
@@ -235,10 +235,10 @@ func TestATimeOutIsToldToTheUpstream(t *testing.T) {
 			_, err := p.Call(testContext(t), &short, &upstream.Request{Method: "tools/call", Params: []byte(`{"name":"sleep","arguments":{"ms":60000}}`)})
 			wantFault(t, err, fault.CodeUpstreamTimeout, "within 15")
 			if err := s.Wait(testContext(t), func() bool { return s.Stats().Cancelled == 1 }); err != nil {
-				t.Errorf("the upstream goes on: %+v", s.Stats())
+				t.Errorf("upstream continues: %+v", s.Stats())
 			}
 			if h := p.Health("srv"); h.LastCode != fault.CodeUpstreamTimeout || h.ConsecutiveFailures != 1 {
-				t.Errorf("health is %+v", h)
+				t.Errorf("Health() = %+v", h)
 			}
 			checkCancellation(t, s, era, "timed out")
 			mustCall(t, p, to, echo("after"))
@@ -246,12 +246,13 @@ func TestATimeOutIsToldToTheUpstream(t *testing.T) {
 	}
 }
 
-// checkCancellation checks that the upstream was told which request is over.
+// checkCancellation checks that the upstream received the cancellation of its
+// request.
 func checkCancellation(t *testing.T, s *upstreamtest.Server, era upstreamtest.Era, reason string) {
 	t.Helper()
 	if era.Stateless() {
 		if n := len(s.Requests("notifications/cancelled")); n != 0 {
-			t.Errorf("%d cancellations were sent to a stateless upstream", n)
+			t.Errorf("stateless upstream received %d cancellations", n)
 		}
 		return
 	}
@@ -271,7 +272,7 @@ func checkCancellation(t *testing.T, s *upstreamtest.Server, era upstreamtest.Er
 	}
 }
 
-func TestACancelledCallIsNoFailure(t *testing.T) {
+func TestCancelledCallIsNotFailure(t *testing.T) {
 	for _, era := range upstreamtest.AllEras() {
 		t.Run(string(era), func(t *testing.T) {
 			s := upstreamtest.New(upstreamtest.Options{Eras: []upstreamtest.Era{era}, Tools: upstreamtest.Standard(2)})
@@ -287,10 +288,10 @@ func TestACancelledCallIsNoFailure(t *testing.T) {
 				t.Fatalf("got %v", err)
 			}
 			if h := p.Health("srv"); !h.OK() || !h.LastFailure.IsZero() {
-				t.Errorf("health is %+v", h)
+				t.Errorf("Health() = %+v", h)
 			}
 			if err := s.Wait(testContext(t), func() bool { return s.Stats().Cancelled == 1 }); err != nil {
-				t.Errorf("the upstream goes on: %+v", s.Stats())
+				t.Errorf("upstream continues: %+v", s.Stats())
 			}
 			checkCancellation(t, s, era, "caller")
 			mustCall(t, p, to, echo("after"))
@@ -298,7 +299,7 @@ func TestACancelledCallIsNoFailure(t *testing.T) {
 	}
 }
 
-func TestACallIsNotMadeAfterItWasCancelled(t *testing.T) {
+func TestCancelledContextSendsNothing(t *testing.T) {
 	s := upstreamtest.New(upstreamtest.Options{})
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -308,7 +309,7 @@ func TestACallIsNotMadeAfterItWasCancelled(t *testing.T) {
 	}
 }
 
-func TestAHangingUpstreamDelaysNoOther(t *testing.T) {
+func TestHangingUpstreamDelaysOnlyItself(t *testing.T) {
 	for _, on := range []string{upstreamtest.OnAccept, upstreamtest.OnAny, upstreamtest.OnInitialize, upstreamtest.OnCall} {
 		t.Run("on "+on, func(t *testing.T) {
 			hung := upstreamtest.New(upstreamtest.Options{Tools: upstreamtest.Standard(1)})
@@ -326,7 +327,7 @@ func TestAHangingUpstreamDelaysNoOther(t *testing.T) {
 					_, err := p.Call(ctx, bad, echo("x"))
 					ended.Add(1)
 					if !errors.Is(err, context.Canceled) {
-						t.Errorf("a call to the hanging upstream ended with %v", err)
+						t.Errorf("call to hanging upstream: %v", err)
 					}
 				})
 			}
@@ -334,7 +335,7 @@ func TestAHangingUpstreamDelaysNoOther(t *testing.T) {
 				mustCall(t, p, good, echo("y"))
 			}
 			if n := ended.Load(); n > 0 {
-				t.Errorf("%d calls to the hanging upstream ended before 20 to another", n)
+				t.Errorf("%d calls to the hanging upstream ended before 20 calls to another", n)
 			}
 			cancel()
 			all.Wait()
@@ -346,7 +347,7 @@ func TestAHangingUpstreamDelaysNoOther(t *testing.T) {
 				_, err := p.Describe(testContext(t), &short)
 				wantFault(t, err, fault.CodeUpstreamTimeout, "400ms")
 			}
-			hung.SetFault() // and when it is well again, it is found by itself
+			hung.SetFault() // it recovers automatically
 			if err := retry(func() error { _, err := p.Call(testContext(t), bad, echo("z")); return err }); err != nil {
 				t.Error(err)
 			}
@@ -354,7 +355,7 @@ func TestAHangingUpstreamDelaysNoOther(t *testing.T) {
 	}
 }
 
-func TestAnUpstreamThatNeverAnswersAProbeIsStillReached(t *testing.T) {
+func TestUnansweredProbeFallsBack(t *testing.T) {
 	s := upstreamtest.New(upstreamtest.Options{Eras: []upstreamtest.Era{upstreamtest.Era20250618}, Tools: upstreamtest.Standard(1)})
 	s.SetFault(upstreamtest.Fault{On: "server/discover", Kind: upstreamtest.Hang})
 	p, to := newPool(t), target(s.Start(t), within(3*time.Second))
@@ -364,7 +365,7 @@ func TestAnUpstreamThatNeverAnswersAProbeIsStillReached(t *testing.T) {
 	}
 }
 
-func TestAnEndlessStreamEndsAtTheTimeOut(t *testing.T) {
+func TestEndlessStreamTimesOut(t *testing.T) {
 	for _, era := range upstreamtest.AllEras() {
 		s := upstreamtest.New(upstreamtest.Options{Eras: []upstreamtest.Era{era}, Tools: upstreamtest.Standard(1)})
 		p, to := newPool(t), target(s.Start(t))
@@ -378,7 +379,7 @@ func TestAnEndlessStreamEndsAtTheTimeOut(t *testing.T) {
 	}
 }
 
-func TestAConnectionOfAnEventStreamIsUsedAgain(t *testing.T) {
+func TestEventStreamConnectionIsReused(t *testing.T) {
 	s := upstreamtest.New(upstreamtest.Options{Eras: []upstreamtest.Era{upstreamtest.Era20251125}, Tools: upstreamtest.Standard(1), Answer: upstreamtest.AnswerSSE})
 	conns := make(chan struct{}, 1000)
 	srv := httptest.NewUnstartedServer(s)
@@ -394,14 +395,14 @@ func TestAConnectionOfAnEventStreamIsUsedAgain(t *testing.T) {
 	for range 200 {
 		mustCall(t, p, to, echo("x"))
 	}
-	// The rest of a stream is read behind the answer, so that a call may find
-	// the connection still in use and open another.
+	// The rest of a stream is read after the response, so a call can find the
+	// connection in use and open another.
 	if n := len(conns); n > 20 {
 		t.Errorf("200 calls took %d connections", n)
 	}
 }
 
-func TestHeadersAreAskedForEachRequestAndTheirFaultReturned(t *testing.T) {
+func TestHeadersPerRequest(t *testing.T) {
 	for _, era := range upstreamtest.AllEras() {
 		s := upstreamtest.New(upstreamtest.Options{Eras: []upstreamtest.Era{era}, Tools: upstreamtest.Standard(1), Token: "b"})
 		p, to := newPool(t), target(s.Start(t))

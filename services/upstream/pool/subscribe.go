@@ -16,22 +16,21 @@ import (
 // resource is one resource that clients subscribed to.
 type resource struct {
 	refs     int
-	settled  bool          // the upstream agreed or refused
+	settled  bool          // the upstream accepted or rejected it
 	ready    chan struct{} // closed when it is settled
-	err      error         // why it was refused
-	rejected bool          // it was agreed to once, but is not any more
+	err      error         // why it was rejected
+	rejected bool          // it was accepted earlier and rejected later
 }
 
-// Subscribe makes the upstream say when a resource changes, which Watch passes
-// on as ResourceUpdated. Everybody who subscribes to the same resource of a
-// server shares one subscription, which ends when each has called release; it
-// holds when the upstream's session is begun anew. Over a session the upstream
-// is asked by resources/subscribe (MCP 2024-11-05 to 2025-11-25); one of
-// revision 2026-07-28 is asked by the watch, if there is one, and otherwise
-// when the next one begins.
+// Subscribe subscribes to a resource, whose changes Watch reports as
+// ResourceUpdated. All subscribers of the same resource share one subscription.
+// It ends when each has called release and is renewed in each new session. In a
+// session the gateway sends resources/subscribe (MCP 2024-11-05 to 2025-11-25).
+// In revision 2026-07-28 the watch subscribes, and without a running watch the
+// next one does.
 //
-// Errors are *AnswerError for what the upstream answered, INVALID_PARAMETER
-// when it offers no subscriptions, RATE_LIMITED beyond 1,000 resources of one
+// Errors: *AnswerError for a JSON-RPC error, INVALID_PARAMETER if the upstream
+// doesn't offer subscriptions, RATE_LIMITED beyond 1,000 resources of one
 // server, and the faults of Call. Dropping the server ends its subscriptions.
 func (p *Pool) Subscribe(ctx context.Context, t *upstream.Target, uri string) (release func(), err error) {
 	err = p.with(ctx, t, ownWork, "", func(ctx context.Context, s *server) error {
@@ -56,19 +55,19 @@ func (p *Pool) Subscribe(ctx context.Context, t *upstream.Target, uri string) (r
 	return release, nil
 }
 
-// subscribe counts one more subscriber of a resource.
+// subscribe adds a subscriber of a resource.
 func (s *server) subscribe(t *upstream.Target, uri string) (*resource, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.dropped || t.ServerID == "" {
-		return nil, placeOf(t).Unavailable("is switched off or gone")
+		return nil, placeOf(t).Unavailable("is disabled or was deleted.")
 	}
 	if r := s.resources[uri]; r != nil {
 		r.refs++
 		return r, nil
 	}
 	if len(s.resources) == maxSubscribed {
-		return nil, fault.New(fault.KindRateLimited, fault.CodeRateLimited, "%s has %d resources that are subscribed to, which is as many as the gateway watches", placeOf(t), maxSubscribed)
+		return nil, fault.New(fault.KindRateLimited, fault.CodeRateLimited, "%s has %d subscribed resources, the maximum. Unsubscribe from one first.", placeOf(t), maxSubscribed)
 	}
 	if s.target == nil || s.target.Version < t.Version {
 		s.target = t
@@ -82,7 +81,7 @@ func (s *server) subscribe(t *upstream.Target, uri string) (*resource, error) {
 	return r, nil
 }
 
-// unsubscribe counts one subscriber less.
+// unsubscribe removes a subscriber of a resource.
 func (s *server) unsubscribe(uri string, r *resource) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -94,7 +93,8 @@ func (s *server) unsubscribe(uri string, r *resource) {
 	s.pool.start(func(life context.Context) { s.settle(life, uri) })
 }
 
-// accept tells who waits that the upstream agreed.
+// accept notifies the waiting subscribers that the upstream accepted the
+// subscription.
 func (r *resource) accept() {
 	r.rejected = false
 	if !r.settled {
@@ -103,8 +103,9 @@ func (r *resource) accept() {
 	}
 }
 
-// refuse tells who waits that the upstream did not agree. A subscription that
-// it agreed to before stays, in case that it does so again.
+// refuse notifies the waiting subscribers that the upstream rejected the
+// subscription. An earlier accepted subscription stays, because the upstream
+// may accept it again. The caller must hold mu.
 func (s *server) refuse(uri string, err error) {
 	r := s.resources[uri]
 	switch {
@@ -118,17 +119,18 @@ func (s *server) refuse(uri string, err error) {
 	}
 }
 
-// forgetResources ends every subscription of a server that was dropped.
+// forgetResources ends all subscriptions of a dropped server. The caller must
+// hold mu.
 func (s *server) forgetResources() {
 	for uri := range s.resources {
 		if s.target != nil {
-			s.refuse(uri, placeOf(s.target).Unavailable("was switched off or is gone"))
+			s.refuse(uri, placeOf(s.target).Unavailable("was disabled or deleted."))
 		}
 	}
 	clear(s.resources)
 }
 
-// subscribedURIs returns the resources that the upstream agreed to watch.
+// subscribedURIs returns the sorted resources that the upstream watches.
 func (s *server) subscribedURIs() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -141,8 +143,7 @@ func (s *server) subscribedURIs() []string {
 	})
 }
 
-// subscribeAgain tells the upstream about every resource, after a session was
-// begun.
+// subscribeAgain renews all subscriptions after a new session has started.
 func (s *server) subscribeAgain() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -157,10 +158,9 @@ func (s *server) subscribeAgain() {
 	})
 }
 
-// settle makes what the upstream knows of one resource true: it subscribes or
-// unsubscribes. Only one goroutine at a time does so for one resource, and it
-// goes on until there is nothing left to tell. The bound is for an upstream
-// that agrees and forgets at once.
+// settle subscribes or unsubscribes until the upstream's subscription to one
+// resource matches ours. Only one goroutine does so per resource. The limit on
+// rounds is for upstreams that accept a subscription and lose it immediately.
 func (s *server) settle(life context.Context, uri string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -168,12 +168,12 @@ func (s *server) settle(life context.Context, uri string) {
 		return
 	}
 	s.settling[uri] = true
-	var failed error = placeOf(s.target).Unavailable("agrees to watch a resource and forgets it at once")
+	var failed error = placeOf(s.target).Unavailable("accepts a subscription and loses it immediately.")
 	for range maxSettleRounds {
 		var settled bool
 		err := s.pool.tasks.Try("resource subscription", func() (err error) { settled, err = s.tellOf(life, uri); return err })
 		if settled {
-			return // and another goroutine may have begun
+			return // another goroutine may have started
 		}
 		if err != nil {
 			failed = err
@@ -184,10 +184,10 @@ func (s *server) settle(life context.Context, uri string) {
 	s.refuse(uri, failed)
 }
 
-// tellOf tells the upstream of one resource, if it does not know. With settled
-// there was nothing to tell, and the mark that somebody does was removed in
-// the same moment. The caller holds the mutex, which is free while the
-// upstream is asked.
+// tellOf sends a subscribe or unsubscribe request for one resource if
+// necessary. If settled is true, nothing was necessary, and the entry in
+// settling was deleted under the same lock. The caller must hold mu, which is
+// released during requests.
 func (s *server) tellOf(life context.Context, uri string) (settled bool, err error) {
 	t, wanted := s.target, s.resources[uri] != nil
 	known := s.find(own())
@@ -217,7 +217,7 @@ func (s *server) tellOf(life context.Context, uri string) (settled bool, err err
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if method == "resources/unsubscribe" {
-		// Should it have failed, what comes of it finds nobody.
+		// An error doesn't matter: updates of the resource have no receiver.
 		delete(ss.subscribed, uri)
 		return false, nil
 	}
@@ -231,8 +231,8 @@ func (s *server) tellOf(life context.Context, uri string) (settled bool, err err
 	return false, nil
 }
 
-// toTell returns the method that tells the upstream of one resource. With
-// settled there is nothing to tell, and the mark that somebody does was removed.
+// toTell returns the method to call for one resource. If settled is true, no
+// call is necessary, and the entry in settling was deleted.
 func (s *server) toTell(ss *session, uri string) (method string, settled bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -244,7 +244,7 @@ func (s *server) toTell(ss *session, uri string) (method string, settled bool) {
 		} else if r != nil && len(s.watchers) == 0 {
 			r.accept()
 		}
-		s.wakeWatchers() // who ask for it on their stream
+		s.wakeWatchers() // they request it on their stream
 		settled = true
 	case (s.resources[uri] != nil) == ss.subscribed[uri]:
 		if r := s.resources[uri]; r != nil {
@@ -263,8 +263,8 @@ func (s *server) toTell(ss *session, uri string) (method string, settled bool) {
 	return method, settled
 }
 
-// noSubscriptions is the fault for an upstream whose resources cannot be
-// subscribed to.
+// noSubscriptions returns the fault for an upstream without resource
+// subscriptions.
 func noSubscriptions(p transport.Place) *fault.Fault {
-	return fault.Invalid("%s offers no subscriptions to its resources", p)
+	return fault.Invalid("%s does not support resource subscriptions.", p)
 }

@@ -19,8 +19,8 @@ import (
 	"mcpgateway/services/upstream/upstreamtest"
 )
 
-// subscribable is an upstream with resources; it refuses those whose URI
-// begins with "no:".
+// subscribable returns an upstream with resources. It rejects those whose URI
+// starts with "no:".
 func subscribable(era upstreamtest.Era) *upstreamtest.Server {
 	subscribe := func(_ context.Context, c *upstreamtest.Call) upstreamtest.Result {
 		if strings.Contains(string(c.Params), `"no:`) {
@@ -45,8 +45,8 @@ func mustSubscribe(t testing.TB, p *pool.Pool, to *upstream.Target, uri string) 
 	return release
 }
 
-// asked returns the URIs of the requests of a method.
-func asked(s *upstreamtest.Server, method string) []string {
+// requestedURIs returns the URIs of the requests of a method.
+func requestedURIs(s *upstreamtest.Server, method string) []string {
 	var uris []string
 	for _, r := range s.Requests(method) {
 		var m struct {
@@ -65,7 +65,7 @@ func asked(s *upstreamtest.Server, method string) []string {
 	return uris
 }
 
-func TestSubscribersOfAResourceShareASubscription(t *testing.T) {
+func TestSubscribersShareSubscription(t *testing.T) {
 	for _, era := range handshakeEras() {
 		t.Run(string(era), func(t *testing.T) {
 			s := subscribable(era)
@@ -85,35 +85,35 @@ func TestSubscribersOfAResourceShareASubscription(t *testing.T) {
 			}
 			all.Wait()
 			other := mustSubscribe(t, p, to, "test://b")
-			if got := asked(s, "resources/subscribe"); !slices.Equal(got, []string{"test://a", "test://b"}) {
-				t.Errorf("asked for %q", got)
+			if got := requestedURIs(s, "resources/subscribe"); !slices.Equal(got, []string{"test://a", "test://b"}) {
+				t.Errorf("requested URIs = %q", got)
 			}
 			s.Notify(upstream.ResourceUpdated, updated("test://a"))
 			w.await(t, "resources/updated", 1)
 			for i, release := range releases {
-				if got := asked(s, "resources/unsubscribe"); len(got) > 0 {
-					t.Errorf("%d of 8 are left, and it was asked to stop %q", 8-i, got)
+				if got := requestedURIs(s, "resources/unsubscribe"); len(got) > 0 {
+					t.Errorf("%d of 8 subscribers remain, but %q was unsubscribed", 8-i, got)
 				}
 				release()
-				release() // more than once counts once
+				release() // further calls have no effect
 			}
 			if _, err := s.WaitForRequests(testContext(t), "resources/unsubscribe", 1); err != nil {
-				t.Fatal("it was not asked to stop")
+				t.Fatal("no unsubscribe request")
 			}
 			mustSubscribe(t, p, to, "test://a")()
 			other()
 			if _, err := s.WaitForRequests(testContext(t), "resources/unsubscribe", 3); err != nil {
-				t.Fatal("it was not asked to stop again")
+				t.Fatal("no second unsubscribe request")
 			}
-			got := asked(s, "resources/unsubscribe")
+			got := requestedURIs(s, "resources/unsubscribe")
 			if slices.Sort(got); !slices.Equal(got, []string{"test://a", "test://a", "test://b"}) {
-				t.Errorf("asked to stop %q", got)
+				t.Errorf("unsubscribed URIs = %q", got)
 			}
 		})
 	}
 }
 
-func TestStatelessSubscriptionsShareAStream(t *testing.T) {
+func TestStatelessSubscriptionsShareStream(t *testing.T) {
 	s := subscribable(upstreamtest.Era20260728)
 	p, to := newPool(t), target(s.Start(t))
 	w := startWatch(t, p, to)
@@ -121,11 +121,11 @@ func TestStatelessSubscriptionsShareAStream(t *testing.T) {
 	a := mustSubscribe(t, p, to, "test://a")
 	again := mustSubscribe(t, p, to, "test://a")
 	b := mustSubscribe(t, p, to, "test://b")
-	if got := asked(s, "subscriptions/listen"); !slices.Equal(got, []string{"", "test://a", "test://a test://b"}) {
-		t.Errorf("listened for %q", got)
+	if got := requestedURIs(s, "subscriptions/listen"); !slices.Equal(got, []string{"", "test://a", "test://a test://b"}) {
+		t.Errorf("listen requests = %q", got)
 	}
 	if err := s.WaitForStreams(testContext(t), 1); err != nil {
-		t.Errorf("%+v", s.Stats())
+		t.Errorf("Stats() = %+v", s.Stats())
 	}
 	for i, uri := range []string{"test://a", "test://b"} {
 		s.Notify(upstream.ResourceUpdated, updated(uri))
@@ -134,38 +134,38 @@ func TestStatelessSubscriptionsShareAStream(t *testing.T) {
 	a()
 	b()
 	if err := s.Wait(testContext(t), func() bool {
-		got := asked(s, "subscriptions/listen")
+		got := requestedURIs(s, "subscriptions/listen")
 		return got[len(got)-1] == "test://a" && s.Stats().Streams == 1
 	}); err != nil {
-		t.Errorf("listens for %q", asked(s, "subscriptions/listen"))
+		t.Errorf("listen requests = %q", requestedURIs(s, "subscriptions/listen"))
 	}
 	again()
 	if err := s.Wait(testContext(t), func() bool {
-		got := asked(s, "subscriptions/listen")
+		got := requestedURIs(s, "subscriptions/listen")
 		return got[len(got)-1] == "" && s.Stats().Streams == 1
 	}); err != nil {
-		t.Errorf("listens for %q", asked(s, "subscriptions/listen"))
+		t.Errorf("listen requests = %q", requestedURIs(s, "subscriptions/listen"))
 	}
 	if n := w.count(""); n != 1 {
-		t.Errorf("another stream counted as a gap: %q", w.events())
+		t.Errorf("replacing the stream counted as a gap: %q", w.events())
 	}
 	s.SetTools()
 	w.await(t, "tools/list_changed", 1)
 }
 
-func TestRefusedSubscriptions(t *testing.T) {
+func TestRejectedSubscriptions(t *testing.T) {
 	for _, era := range handshakeEras() {
 		s := subscribable(era)
 		p, to := newPool(t), target(s.Start(t))
-		for range 2 { // a refusal is not remembered
+		for range 2 { // a rejection is not cached
 			_, err := p.Subscribe(testContext(t), to, "no:a")
 			var refused *upstream.AnswerError
 			if !errors.As(err, &refused) || !strings.Contains(string(refused.Raw), "-32002") || !strings.Contains(err.Error(), "no such resource") {
 				t.Errorf("%s: %v", era, err)
 			}
 		}
-		if got := asked(s, "resources/subscribe"); len(got) != 2 {
-			t.Errorf("asked %q", got)
+		if got := requestedURIs(s, "resources/subscribe"); len(got) != 2 {
+			t.Errorf("requested URIs = %q", got)
 		}
 		mustSubscribe(t, p, to, "test://a")()
 	}
@@ -173,7 +173,7 @@ func TestRefusedSubscriptions(t *testing.T) {
 		s := upstreamtest.New(upstreamtest.Options{Eras: []upstreamtest.Era{era}, Capabilities: `{"resources":{}}`})
 		p, to := newPool(t), target(s.Start(t))
 		_, err := p.Subscribe(testContext(t), to, "test://a")
-		wantFault(t, err, fault.CodeInvalidParameter, "jira", "no subscriptions")
+		wantFault(t, err, fault.CodeInvalidParameter, "jira", "does not support resource subscriptions")
 		s.Close()
 		p.Drop(to.ServerID)
 		_, err = p.Subscribe(testContext(t), to, "test://a")
@@ -184,17 +184,17 @@ func TestRefusedSubscriptions(t *testing.T) {
 	}
 }
 
-// listener is a hand-written stateless upstream. It refuses a stream for a
-// resource whose URI begins with "no:", and agrees to none that begins with
+// listener is a hand-written stateless upstream. It rejects a stream with a
+// resource whose URI starts with "no:", and grants none that starts with
 // "not:".
 type listener struct {
 	mu     sync.Mutex
-	listen []string // what was asked for
-	bad    string   // the prefix of URIs that are refused
+	listen []string // requested URIs
+	bad    string   // prefix of rejected URIs
 	cut    chan struct{}
 }
 
-// restart ends the streams; the upstream then refuses other URIs.
+// restart closes the streams. The upstream then rejects other URIs.
 func (l *listener) restart(bad string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -202,7 +202,7 @@ func (l *listener) restart(bad string) {
 	l.bad, l.listen, l.cut = bad, nil, make(chan struct{})
 }
 
-func (l *listener) asked() []string {
+func (l *listener) requests() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Clone(l.listen)
@@ -246,7 +246,7 @@ func (l *listener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func TestOneRefusedResourceDoesNotCostTheOthers(t *testing.T) {
+func TestRejectedResourceKeepsOthers(t *testing.T) {
 	l := &listener{bad: "no:", cut: make(chan struct{})}
 	to := l.start(t)
 	p := newPool(t)
@@ -259,20 +259,20 @@ func TestOneRefusedResourceDoesNotCostTheOthers(t *testing.T) {
 		t.Fatalf("got %v", err)
 	}
 	_, err = p.Subscribe(testContext(t), to, "not:c")
-	wantFault(t, err, fault.CodeUpstreamInvalidResponse, "did not agree")
+	wantFault(t, err, fault.CodeUpstreamInvalidResponse, "rejected the subscription")
 	mustSubscribe(t, p, to, "test://d")
-	if got := l.asked(); got[len(got)-1] != "test://a test://d" {
-		t.Errorf("listens for %q", got)
+	if got := l.requests(); got[len(got)-1] != "test://a test://d" {
+		t.Errorf("listen requests = %q", got)
 	}
 	if n := w.count(""); n != 1 {
-		t.Errorf("the stream was lost: %q", w.events())
+		t.Errorf("stream was lost: %q", w.events())
 	}
 	p.Close()
 }
 
-// TestResourcesThatAreGoneAfterARestart has an upstream that forgets one of
-// the resources it agreed to watch.
-func TestResourcesThatAreGoneAfterARestart(t *testing.T) {
+// TestResourcesMissingAfterRestart has an upstream that loses one of the
+// resources it agreed to watch.
+func TestResourcesMissingAfterRestart(t *testing.T) {
 	l := &listener{bad: "no:", cut: make(chan struct{})}
 	to := l.start(t)
 	p := newPool(t)
@@ -287,8 +287,8 @@ func TestResourcesThatAreGoneAfterARestart(t *testing.T) {
 	listens := func(want string) {
 		t.Helper()
 		if err := retry(func() error {
-			if got := l.asked(); len(got) == 0 || got[len(got)-1] != want {
-				return fmt.Errorf("listens for %q, want %q", got, want)
+			if got := l.requests(); len(got) == 0 || got[len(got)-1] != want {
+				return fmt.Errorf("listen requests = %q, want %q", got, want)
 			}
 			return nil
 		}); err != nil {
@@ -298,11 +298,11 @@ func TestResourcesThatAreGoneAfterARestart(t *testing.T) {
 	listens("x:a x:d z:c")
 	l.restart("no:")
 	w.await(t, "", 3)
-	listens("x:a x:d y:b z:c") // it has come back
+	listens("x:a x:d y:b z:c") // it is available again
 	p.Close()
 }
 
-func TestSubscriptionsWithoutAWatchWaitForOne(t *testing.T) {
+func TestSubscriptionsWaitForWatch(t *testing.T) {
 	for _, era := range upstreamtest.AllEras() {
 		s := subscribable(era)
 		p, to := newPool(t), target(s.Start(t))
@@ -310,8 +310,8 @@ func TestSubscriptionsWithoutAWatchWaitForOne(t *testing.T) {
 		w := startWatch(t, p, to)
 		w.await(t, "", 1)
 		if era.Stateless() {
-			if got := asked(s, "subscriptions/listen"); !slices.Equal(got, []string{"test://a"}) {
-				t.Errorf("listened for %q", got)
+			if got := requestedURIs(s, "subscriptions/listen"); !slices.Equal(got, []string{"test://a"}) {
+				t.Errorf("listen requests = %q", got)
 			}
 		}
 		s.Notify(upstream.ResourceUpdated, updated("test://a"))
@@ -320,21 +320,21 @@ func TestSubscriptionsWithoutAWatchWaitForOne(t *testing.T) {
 	}
 }
 
-func TestSubscribedResourcesAreBounded(t *testing.T) {
+func TestSubscriptionLimit(t *testing.T) {
 	s := subscribable(upstreamtest.Era20251125)
 	p, to := newPool(t), target(s.Start(t))
 	var last func()
 	for i := range 1000 {
 		last = mustSubscribe(t, p, to, fmt.Sprint("test://", i))
 	}
-	mustSubscribe(t, p, to, "test://0") // which is one of them
+	mustSubscribe(t, p, to, "test://0") // already subscribed
 	_, err := p.Subscribe(testContext(t), to, "test://1000")
-	wantFault(t, err, fault.CodeRateLimited, "1000 resources")
+	wantFault(t, err, fault.CodeRateLimited, "1000 subscribed resources")
 	last()
 	mustSubscribe(t, p, to, "test://1000")
 }
 
-func TestSubscribeGivesUpWithItsContext(t *testing.T) {
+func TestSubscribeEndsWithContext(t *testing.T) {
 	for _, era := range []upstreamtest.Era{upstreamtest.Era20251125, upstreamtest.Era20260728} {
 		s := subscribable(era)
 		s.SetFault(
@@ -349,7 +349,7 @@ func TestSubscribeGivesUpWithItsContext(t *testing.T) {
 		_, err := p.Subscribe(ctx, to, "test://a")
 		cancel()
 		wantFault(t, err, fault.CodeUpstreamTimeout)
-		p.Drop(to.ServerID) // while an upstream is being asked
+		p.Drop(to.ServerID) // during the request
 		p.Close()
 	}
 }

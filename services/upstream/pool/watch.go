@@ -9,21 +9,22 @@ import (
 	"mcpgateway/services/upstream"
 )
 
-// Watch passes on what the upstream says on its own until the context ends:
-// one that has a handshake on the GET stream of the gateway's own session
-// (MCP 2025-03-26, "Listening for Messages from the Server"), one of revision
-// 2026-07-28 on a subscriptions/listen stream, for what its capabilities
-// offer and clients subscribed to. What arrives on the streams of calls is
-// passed on too. A stream that ends is opened again, less and less often while
-// that fails; an upstream that has none is not asked again before it begins
-// another session. events is called one at a time, from several goroutines; it
-// must not block, and is not called any more once Watch has returned. Watch also returns when
-// the pool is closed, when the server is dropped, and when a target of a
-// higher version is used.
+// Watch reports the notifications of an upstream until ctx is cancelled. In
+// revisions with a handshake it reads the GET stream of the gateway's own
+// session (MCP 2025-03-26, "Listening for Messages from the Server"). In
+// revision 2026-07-28 it reads a subscriptions/listen stream for the offered
+// list changes and the subscribed resources. It also reports notifications on
+// the streams of calls.
+//
+// Watch reopens a stream that ended, with exponential backoff on failure. If an
+// upstream has no such stream, Watch retries only in the next session. It calls
+// events from several goroutines, but never concurrently and never after it has
+// returned. events must not block. Watch also returns when the pool is closed,
+// the server is dropped, or a target of a higher version is used.
 func (p *Pool) Watch(ctx context.Context, t *upstream.Target, events func(upstream.Event)) {
 	s := p.server(t)
 	if s == nil {
-		return // of a target that is not kept there is nothing to hear
+		return // a target without an ID has no shared sessions
 	}
 	ctx, leave, ok := p.join(ctx)
 	if !ok {
@@ -38,8 +39,8 @@ func (p *Pool) Watch(ctx context.Context, t *upstream.Target, events func(upstre
 	w.run(ctx)
 }
 
-// join counts the caller among those that Close waits for. Its context ends
-// with the pool. It reports false when the pool is closed.
+// join registers the caller as work that Close waits for. The returned context
+// is cancelled by Close. join returns false if the pool is closed.
 func (p *Pool) join(ctx context.Context) (joined context.Context, leave func(), ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -52,8 +53,8 @@ func (p *Pool) join(ctx context.Context) (joined context.Context, leave func(), 
 	return joined, func() { stop(); cancel(); p.work.Done() }, true
 }
 
-// unwatch ends the part of a watcher. What it was to arrange for clients is
-// arranged by the next one.
+// unwatch removes a watcher. If it was the last one, pending subscriptions
+// count as accepted, and the next watcher requests them.
 func (s *server) unwatch(w *watcher) {
 	s.mu.Lock()
 	delete(s.watchers, w)
@@ -70,7 +71,8 @@ func (s *server) unwatch(w *watcher) {
 	w.events = nil
 }
 
-// heard tells the watchers of a notification that concerns more than a call.
+// heard notifies the watchers of a notification that concerns more than one
+// call.
 func (s *server) heard(method string, params []byte) {
 	s.lastHeard.Store(time.Now().UnixNano())
 	switch method {
@@ -86,7 +88,8 @@ func (s *server) heard(method string, params []byte) {
 	}
 }
 
-// wakeWatchers makes the watchers look at what there is now.
+// wakeWatchers signals the watchers to check the state of the server again. The
+// caller must hold mu.
 func (s *server) wakeWatchers() {
 	for w := range s.watchers {
 		select {
@@ -96,8 +99,8 @@ func (s *server) wakeWatchers() {
 	}
 }
 
-// present returns the session that the gateway uses for itself, if there is
-// one, and whether the target is over for good.
+// present returns the gateway's own session or nil. It also reports whether the
+// target is permanently replaced or dropped.
 func (s *server) present(t *upstream.Target) (ss *session, over bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 	"mcpgateway/services/upstream/upstreamtest"
 )
 
-func TestWatchResumesItsStream(t *testing.T) {
+func TestWatchResumesStream(t *testing.T) {
 	gets := make(chan http.Header, 8)
 	n := 0
 	url := handmade(t, "2025-11-25", func(w http.ResponseWriter, r *http.Request, _ rpc) {
@@ -26,7 +26,7 @@ func TestWatchResumesItsStream(t *testing.T) {
 			writeEvents(w, "id: e1\nretry: 1\ndata: "+`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`+"\n\n")
 		case 2:
 			writeEvents(w, "id: e2\ndata:\n\n")
-		case 3: // it has forgotten the event
+		case 3: // the upstream no longer has the event
 			w.WriteHeader(http.StatusBadRequest)
 		default:
 			writeEvents(w, "id: f1\ndata:\n\n")
@@ -41,24 +41,24 @@ func TestWatchResumesItsStream(t *testing.T) {
 		case h := <-gets:
 			ids = append(ids, h.Get("Last-Event-Id"))
 			if h.Get("Mcp-Session-Id") != "s1" || h.Get("Mcp-Protocol-Version") != "2025-11-25" || h.Get("Accept") != "text/event-stream" || h.Get("Content-Type") != "" {
-				t.Errorf("asked with %v", h)
+				t.Errorf("request header = %v", h)
 			}
 		case <-time.After(30 * time.Second):
-			t.Fatalf("asked behind %q only", ids)
+			t.Fatalf("Last-Event-IDs = %q", ids)
 		}
 	}
 	w.await(t, "", 2)
 	if want := []string{"", "e1", "e2", ""}; !slices.Equal(ids, want) {
-		t.Errorf("asked behind %q, want %q", ids, want)
+		t.Errorf("Last-Event-IDs = %q, want %q", ids, want)
 	}
-	// What was resumed left no gap.
+	// A resumed stream has no gap.
 	if got, want := w.events(), []string{"", "tools/list_changed", ""}; !slices.Equal(got, want) {
-		t.Errorf("heard %q, want %q", got, want)
+		t.Errorf("events = %q, want %q", got, want)
 	}
 	p.Close()
 }
 
-func TestWatchSurvivesARestart(t *testing.T) {
+func TestWatchSurvivesRestart(t *testing.T) {
 	for _, era := range upstreamtest.AllEras() {
 		t.Run(string(era), func(t *testing.T) {
 			t.Parallel()
@@ -86,10 +86,10 @@ func TestWatchSurvivesARestart(t *testing.T) {
 			}
 			t.Cleanup(next.Close)
 			w.await(t, "", 2)
-			w.await(t, "resources/updated", 1) // which may have been missed
+			w.await(t, "resources/updated", 1) // because updates may have been missed
 			if !era.Stateless() {
 				if _, err := next.WaitForRequests(testContext(t), "resources/subscribe", 1); err != nil {
-					t.Fatal("the resource is not watched any more")
+					t.Fatal("resource is no longer watched")
 				}
 			}
 			next.Notify(upstream.ResourceUpdated, []byte(`{"uri":"test://r"}`))
@@ -100,13 +100,13 @@ func TestWatchSurvivesARestart(t *testing.T) {
 	}
 }
 
-func TestSessionThatIsBegunAnewIsHeard(t *testing.T) {
+func TestWatchFollowsNewSession(t *testing.T) {
 	for _, era := range []upstreamtest.Era{upstreamtest.Era20250326, upstreamtest.Era20251125} {
 		s := upstreamtest.New(upstreamtest.Options{Eras: []upstreamtest.Era{era}, Tools: upstreamtest.Standard(1)})
 		p, to := newPool(t), target(s.Start(t))
 		w := startWatch(t, p, to)
 		w.await(t, "", 1)
-		// Other programs share the processor: one quick round is enough.
+		// Other processes share the CPU, so one fast round is enough.
 		took := time.Minute
 		for n := 2; took > 10*time.Second && n < 5; n++ {
 			s.DropSessions()
@@ -116,7 +116,7 @@ func TestSessionThatIsBegunAnewIsHeard(t *testing.T) {
 			took = time.Since(began)
 		}
 		if took > 10*time.Second {
-			t.Errorf("heard again after %s", took)
+			t.Errorf("watched again after %s", took)
 		}
 		s.SetTools()
 		w.await(t, "tools/list_changed", 1)

@@ -13,7 +13,7 @@ import (
 	"mcpgateway/services/upstream/pool"
 )
 
-func TestUpstreamWithoutAStreamIsNotAskedAgain(t *testing.T) {
+func TestWatchStopsWithoutStream(t *testing.T) {
 	for name, status := range map[string]int{"405": 405, "404": 404, "400": 400, "406": 406, "501": 501, "not a stream": 200, "nothing": 204} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -37,30 +37,30 @@ func TestUpstreamWithoutAStreamIsNotAskedAgain(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				// The session of clients is in use; that of the watch isn't and ends.
+				// The client session is in use. The watch's session is idle and is closed.
 				if seen := c.now(); seen["GET"] != 1 || seen["initialize"] != 2 || seen["DELETE"] != 1 {
 					t.Errorf("in 1,000 minutes: %v", seen)
 				}
 				time.Sleep(time.Hour)
 				if seen := c.now(); seen["DELETE"] != 2 {
-					t.Errorf("the session was not ended: %v", seen)
+					t.Errorf("session was not closed: %v", seen)
 				}
 				if _, err := p.Describe(t.Context(), to); err != nil {
 					t.Fatal(err)
 				}
 				synctest.Wait()
 				if seen := c.now(); seen["GET"] != 2 || seen["initialize"] != 3 {
-					t.Errorf("a new session is asked once: %v", seen)
+					t.Errorf("after a new session: %v, want one GET", seen)
 				}
 			})
 		})
 	}
 }
 
-func TestStatelessUpstreamWithoutAStreamIsNotAskedAgain(t *testing.T) {
+func TestWatchStopsWithoutStatelessStream(t *testing.T) {
 	for name, tc := range map[string]struct {
 		capabilities, answer string
-		status, asked        int
+		status, requests     int
 	}{
 		"unknown method":      {`{"tools":{"listChanged":true}}`, `{"jsonrpc":"2.0","id":$ID,"error":{"code":-32601,"message":"no"}}`, 404, 1},
 		"unknown with 200":    {`{"tools":{"listChanged":true}}`, `{"jsonrpc":"2.0","id":$ID,"error":{"code":-32601,"message":"no"}}`, 200, 1},
@@ -94,13 +94,13 @@ func TestStatelessUpstreamWithoutAStreamIsNotAskedAgain(t *testing.T) {
 				defer p.Close()
 				to := target("http://quiet.example/mcp")
 				startWatch(t, p, to)
-				for range 100 { // each of which renews the upstream's description
+				for range 100 { // each renews the upstream's description
 					time.Sleep(10 * time.Minute)
 					if _, _, _, err := p.ListTools(t.Context(), to); err != nil {
 						t.Fatal(err)
 					}
 				}
-				if seen := c.now(); seen["subscriptions/listen"] != tc.asked {
+				if seen := c.now(); seen["subscriptions/listen"] != tc.requests {
 					t.Errorf("in 1,000 minutes: %v", seen)
 				}
 			})
@@ -110,12 +110,12 @@ func TestStatelessUpstreamWithoutAStreamIsNotAskedAgain(t *testing.T) {
 
 func TestWatchBacksOff(t *testing.T) {
 	for name, answer := range map[string]func(w http.ResponseWriter, r *http.Request){
-		"it fails": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) },
-		"it refuses our credentials": func(w http.ResponseWriter, _ *http.Request) {
+		"failure": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) },
+		"rejected credentials": func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(http.StatusUnauthorized)
 		},
-		"it ends at once": func(w http.ResponseWriter, _ *http.Request) { writeEvents(w, "") },
-		"it talks nonsense": func(w http.ResponseWriter, _ *http.Request) {
+		"immediate end": func(w http.ResponseWriter, _ *http.Request) { writeEvents(w, "") },
+		"invalid data": func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Encoding", "gzip")
 			writeEvents(w, "data: x\n\n")
 		},
@@ -124,7 +124,7 @@ func TestWatchBacksOff(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				start := time.Now()
 				var mu sync.Mutex
-				var asked []time.Duration
+				var requests []time.Duration
 				c := &counting{seen: map[string]int{}}
 				up := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 					if r.Method != http.MethodGet {
@@ -132,7 +132,7 @@ func TestWatchBacksOff(t *testing.T) {
 						return
 					}
 					mu.Lock()
-					asked = append(asked, time.Since(start))
+					requests = append(requests, time.Since(start))
 					mu.Unlock()
 					answer(w, r)
 				})
@@ -144,29 +144,29 @@ func TestWatchBacksOff(t *testing.T) {
 				mu.Lock()
 				defer mu.Unlock()
 				for i, want := range []time.Duration{1, 2, 4, 8, 16, 32, 60, 60, 60} {
-					if d := asked[i+1] - asked[i]; d < want*time.Second*8/10 || d > want*time.Second*12/10 {
-						t.Errorf("attempt %d came after %s, want about %d s", i+2, d, want)
+					if d := requests[i+1] - requests[i]; d < want*time.Second*8/10 || d > want*time.Second*12/10 {
+						t.Errorf("attempt %d after %s, want about %d s", i+2, d, want)
 					}
 				}
-				if n := len(asked); n < 50 || n > 80 {
-					t.Errorf("asked %d times in an hour", n)
+				if n := len(requests); n < 50 || n > 80 {
+					t.Errorf("%d requests in an hour", n)
 				}
 				if seen := c.now(); seen["initialize"] != 1 {
-					t.Errorf("a stream that fails cost the session: %v", seen)
+					t.Errorf("failing stream closed the session: %v", seen)
 				}
 			})
 		})
 	}
 }
 
-func TestWatchOfAnUpstreamThatIsDownBacksOff(t *testing.T) {
+func TestWatchBacksOffIfDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
-		asked := 0
+		requests := 0
 		up := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			mu.Lock()
 			defer mu.Unlock()
-			asked++
+			requests++
 			w.WriteHeader(http.StatusBadGateway)
 		})
 		p := pool.New(&http.Client{Transport: inProcess{up}}, "1")
@@ -176,8 +176,8 @@ func TestWatchOfAnUpstreamThatIsDownBacksOff(t *testing.T) {
 		synctest.Wait()
 		mu.Lock()
 		defer mu.Unlock()
-		if asked < 100 || asked > 160 { // two requests per attempt: the probe and the handshake
-			t.Errorf("%d requests in an hour", asked)
+		if requests < 100 || requests > 160 { // two requests per attempt: the probe and the handshake
+			t.Errorf("%d requests in an hour", requests)
 		}
 	})
 }

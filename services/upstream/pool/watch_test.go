@@ -18,14 +18,14 @@ import (
 	"mcpgateway/services/upstream/upstreamtest"
 )
 
-// watch is a running Pool.Watch and what it heard.
+// watch is a running Pool.Watch and its recorded events.
 type watch struct {
 	end  context.CancelFunc
 	over chan struct{}
 
-	mu      sync.Mutex
-	heard   []string
-	changed chan struct{}
+	mu       sync.Mutex
+	received []string
+	changed  chan struct{}
 }
 
 func startWatch(t testing.TB, p *pool.Pool, to *upstream.Target) *watch {
@@ -37,7 +37,7 @@ func startWatch(t testing.TB, p *pool.Pool, to *upstream.Target) *watch {
 		p.Watch(ctx, to, func(e upstream.Event) {
 			w.mu.Lock()
 			defer w.mu.Unlock()
-			w.heard = append(w.heard, strings.TrimPrefix(e.Method, "notifications/"))
+			w.received = append(w.received, strings.TrimPrefix(e.Method, "notifications/"))
 			close(w.changed)
 			w.changed = make(chan struct{})
 		})
@@ -49,11 +49,10 @@ func startWatch(t testing.TB, p *pool.Pool, to *upstream.Target) *watch {
 func (w *watch) events() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return slices.Clone(w.heard)
+	return slices.Clone(w.received)
 }
 
-// count returns how often a notification was heard; "" stands for an opened
-// stream.
+// count returns the number of events of a method; "" is an opened stream.
 func (w *watch) count(method string) (n int) {
 	for _, m := range w.events() {
 		if m == method {
@@ -63,7 +62,7 @@ func (w *watch) count(method string) (n int) {
 	return n
 }
 
-// await waits until a notification was heard n times.
+// await waits for at least n events of a method.
 func (w *watch) await(t testing.TB, method string, n int) {
 	t.Helper()
 	limit := time.NewTimer(30 * time.Second)
@@ -78,9 +77,9 @@ func (w *watch) await(t testing.TB, method string, n int) {
 		select {
 		case <-changed:
 		case <-w.over:
-			t.Fatalf("the watch ended; heard %q", w.events())
+			t.Fatalf("Watch returned after events %q", w.events())
 		case <-limit.C:
-			t.Fatalf("%q was not heard %d times: %q", method, n, w.events())
+			t.Fatalf("fewer than %[2]d events %[1]q: %[3]q", method, n, w.events())
 		}
 	}
 }
@@ -95,10 +94,10 @@ func (w *watch) awaitEnd(t testing.TB) {
 	}
 }
 
-// everything lets an upstream announce all kinds of changes.
+// everything are the capabilities of an upstream that announces every change.
 const everything = `{"tools":{"listChanged":true},"prompts":{"listChanged":true},"resources":{"listChanged":true,"subscribe":true}}`
 
-func TestWatchHearsOfChangedLists(t *testing.T) {
+func TestWatchReportsListChanges(t *testing.T) {
 	for _, era := range upstreamtest.AllEras() {
 		t.Run(string(era), func(t *testing.T) {
 			s := upstreamtest.New(upstreamtest.Options{Eras: []upstreamtest.Era{era}, Capabilities: everything, Tools: upstreamtest.Standard(1)})
@@ -115,10 +114,10 @@ func TestWatchHearsOfChangedLists(t *testing.T) {
 			w.await(t, "tools/list_changed", 2)
 			want := []string{"", "tools/list_changed", "prompts/list_changed", "resources/list_changed", "tools/list_changed"}
 			if got := w.events(); !slices.Equal(got, want) {
-				t.Errorf("heard %q, want %q", got, want)
+				t.Errorf("events = %q, want %q", got, want)
 			}
 			mustCall(t, p, to, echo("beside the stream"))
-			handshakes, streams := 2, 1 // a session of the watch and one of clients, where there are sessions
+			handshakes, streams := 2, 1 // one session of the watch and one of clients
 			if era == upstreamtest.Era20241105 {
 				streams = 2
 			} else if era.Stateless() {
@@ -132,9 +131,9 @@ func TestWatchHearsOfChangedLists(t *testing.T) {
 			}
 			w.end()
 			w.awaitEnd(t)
-			if era != upstreamtest.Era20241105 { // whose stream is the session's
+			if era != upstreamtest.Era20241105 { // its stream belongs to the session
 				if err := s.WaitForStreams(testContext(t), 0); err != nil {
-					t.Errorf("a stream stays open behind the watch: %+v", s.Stats())
+					t.Errorf("stream is open after the watch: %+v", s.Stats())
 				}
 			}
 			mustCall(t, p, to, echo("behind the watch"))
@@ -142,7 +141,7 @@ func TestWatchHearsOfChangedLists(t *testing.T) {
 	}
 }
 
-func TestWatchHearsOfficialServers(t *testing.T) {
+func TestWatchReportsOfficialServers(t *testing.T) {
 	for _, tc := range []struct {
 		name    string
 		handler func(func(*http.Request) *mcp.Server) http.Handler
@@ -170,7 +169,7 @@ func TestWatchHearsOfficialServers(t *testing.T) {
 			srv := httptest.NewServer(tc.handler(func(*http.Request) *mcp.Server { return sdk }))
 			defer srv.Close()
 			p := newPool(t)
-			defer p.Close() // before the server, which waits for streams
+			defer p.Close() // before the server's Close, which waits for streams
 			to := target(srv.URL)
 			w := startWatch(t, p, to)
 			w.await(t, "", 1)
@@ -195,8 +194,9 @@ func TestWatchHearsOfficialServers(t *testing.T) {
 	}
 }
 
-// TestWatchHearsWhatComesWithACall has upstreams without streams of their own.
-func TestWatchHearsWhatComesWithACall(t *testing.T) {
+// TestWatchReportsCallNotifications has upstreams without a separate
+// notification stream.
+func TestWatchReportsCallNotifications(t *testing.T) {
 	for _, era := range []upstreamtest.Era{upstreamtest.Era20250326, upstreamtest.Era20251125, upstreamtest.Era20260728} {
 		t.Run(string(era), func(t *testing.T) {
 			announcing := upstreamtest.Tool{Definition: `{"name":"announce"}`, Call: func(_ context.Context, c *upstreamtest.Call) upstreamtest.Result {
@@ -212,10 +212,10 @@ func TestWatchHearsWhatComesWithACall(t *testing.T) {
 			w := startWatch(t, p, to)
 			var notified []string
 			call := &upstream.Request{Method: "tools/call", Params: []byte(`{"name":"announce"}`), Notify: func(method string, _ []byte) { notified = append(notified, method) }}
-			call.Client.Capabilities = []byte(`{"roots":{}}`) // in a session of its own
-			if err := retry(func() error {                    // the watch has begun once it hears something
+			call.Client.Capabilities = []byte(`{"roots":{}}`) // uses a separate session
+			if err := retry(func() error {                    // the watch has started once it receives an event
 				if mustCall(t, p, to, call); len(w.events()) == 0 {
-					return fmt.Errorf("nothing heard")
+					return fmt.Errorf("no event")
 				}
 				return nil
 			}); err != nil {
@@ -223,13 +223,13 @@ func TestWatchHearsWhatComesWithACall(t *testing.T) {
 			}
 			w.await(t, "tools/list_changed", 1)
 			if len(notified) == 0 || notified[0] != upstream.ToolsListChanged {
-				t.Errorf("the caller was told %q", notified)
+				t.Errorf("caller was notified of %q", notified)
 			}
 		})
 	}
 }
 
-func TestUpstreamIsAnsweredOnTheStream(t *testing.T) {
+func TestServerRequestsDuringWatch(t *testing.T) {
 	answers := make(chan rpc, 4)
 	url := handmade(t, "2025-11-25", func(w http.ResponseWriter, r *http.Request, m rpc) {
 		if r.Method == http.MethodPost {
@@ -246,21 +246,21 @@ func TestUpstreamIsAnsweredOnTheStream(t *testing.T) {
 		select {
 		case m := <-answers:
 			if string(m.ID) == `"p"` && string(m.Result) != "{}" || string(m.ID) == "7" && !strings.Contains(string(m.Error), "-32603") {
-				t.Errorf("answered %+v", m)
+				t.Errorf("response = %+v", m)
 			}
 		case <-time.After(30 * time.Second):
-			t.Fatal("the upstream was not answered")
+			t.Fatal("upstream received no response")
 		}
 	}
 	p.Close()
 }
 
-func TestWatchEndsWithItsServer(t *testing.T) {
+func TestWatchEndsWithServer(t *testing.T) {
 	for _, era := range upstreamtest.AllEras() {
 		for name, end := range map[string]func(p *pool.Pool, to upstream.Target){
 			"dropped": func(p *pool.Pool, to upstream.Target) { p.Drop(to.ServerID) },
 			"closed":  func(p *pool.Pool, _ upstream.Target) { p.Close() },
-			"a newer configuration": func(p *pool.Pool, to upstream.Target) {
+			"newer configuration": func(p *pool.Pool, to upstream.Target) {
 				to.Version++
 				_, _ = p.Describe(context.Background(), &to)
 			},
@@ -280,27 +280,27 @@ func TestWatchEndsWithItsServer(t *testing.T) {
 					if stream {
 						w.await(t, "", 1)
 					} else if _, err := s.WaitForRequests(testContext(t), "server/discover", 1); err != nil {
-						t.Fatal("the watch did not begin")
+						t.Fatal("watch did not start")
 					}
 					end(p, *to)
 					w.awaitEnd(t)
-					if err := s.WaitForStreams(testContext(t), map[bool]int{true: 1}[name == "a newer configuration" && era == upstreamtest.Era20241105]); err != nil {
-						t.Errorf("streams stay open: %+v", s.Stats())
+					if err := s.WaitForStreams(testContext(t), map[bool]int{true: 1}[name == "newer configuration" && era == upstreamtest.Era20241105]); err != nil {
+						t.Errorf("streams are open: %+v", s.Stats())
 					}
 				})
 			}
 		}
 	}
-	t.Run("not kept", func(t *testing.T) {
+	t.Run("no server ID", func(t *testing.T) {
 		w := startWatch(t, newPool(t), target("http://127.0.0.1:1/mcp", func(t *upstream.Target) { t.ServerID = "" }))
 		w.awaitEnd(t)
 	})
-	t.Run("closed before", func(t *testing.T) {
+	t.Run("closed pool", func(t *testing.T) {
 		p := newPool(t)
 		p.Close()
 		startWatch(t, p, target("http://127.0.0.1:1/mcp")).awaitEnd(t)
 	})
 }
 
-// agree answers with an empty result.
+// agree returns an empty result.
 func agree(context.Context, *upstreamtest.Call) upstreamtest.Result { return upstreamtest.JSON("{}") }

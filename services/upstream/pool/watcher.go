@@ -11,21 +11,21 @@ import (
 	"mcpgateway/services/upstream/transport"
 )
 
-// watcher hears what one upstream says on its own.
+// watcher receives the notifications of one upstream.
 type watcher struct {
 	pool   *Pool
 	server *server
 	target *upstream.Target
-	wake   chan struct{} // holds one when the server's sessions or resources changed
+	wake   chan struct{} // capacity 1; signals a change of the server's sessions or resources
 
 	mu     sync.Mutex
-	events func(upstream.Event) // nil when the watch is over
+	events func(upstream.Event) // nil after the watch has ended
 
-	// What follows belongs to the goroutine that runs the watch.
-	session             *session // the latest that was attended to
-	transport.GetStream          // of that session; its pace is that of every stream
+	// The following fields are used only by the goroutine that runs the watch.
+	session             *session // the latest watched session
+	transport.GetStream          // state of that session's stream; its backoff applies to all streams
 	everOpen            bool
-	quiet               string // the wish that a stateless upstream has no stream for
+	quiet               string // the wish for which a stateless upstream offers no stream
 }
 
 func (w *watcher) tell(e upstream.Event) {
@@ -44,9 +44,8 @@ func (w *watcher) run(ctx context.Context) {
 	}
 }
 
-// attend hears the gateway's own session, which it begins when there is none,
-// for as long as that goes on. It returns how long to wait before the next
-// attempt.
+// attend watches the gateway's own session until its stream ends. It starts the
+// session if there is none. It returns the delay before the next attempt.
 func (w *watcher) attend(ctx context.Context) time.Duration {
 	ss, err := w.server.acquire(ctx, w.target, own())
 	if err != nil {
@@ -71,8 +70,8 @@ func (w *watcher) attend(ctx context.Context) time.Duration {
 	return transport.Forever
 }
 
-// rest waits, for less time when there is a new session to attend to. It
-// reports whether the watch goes on.
+// rest waits for the given time, or until there is a new session to watch. It
+// reports whether the watch continues.
 func (w *watcher) rest(ctx context.Context, wait time.Duration) bool {
 	var timer <-chan time.Time
 	if wait != transport.Forever {
@@ -98,8 +97,8 @@ func (w *watcher) rest(ctx context.Context, wait time.Duration) bool {
 	}
 }
 
-// isNews reports whether a session is worth attending to while the watch
-// rests. That of a stateless upstream is often renewed without being another.
+// isNews reports whether a session needs a new stream while the watch waits. A
+// stateless session is often replaced by an identical one.
 func (w *watcher) isNews(present *session, quiet bool) bool {
 	if !quiet || w.session == nil || !w.session.stateless || !present.stateless {
 		return present != w.session
@@ -108,8 +107,8 @@ func (w *watcher) isNews(present *session, quiet bool) bool {
 	return wish.key != "" && (wish.key != w.quiet || !present.about.IsSame(w.session.about))
 }
 
-// open notes that a stream is open. Behind a gap, what may have been missed
-// is told again.
+// open records that a stream is open. After a gap it reports every subscribed
+// resource as updated, because notifications may have been missed.
 func (w *watcher) open() {
 	w.Opened = true
 	w.server.breaker.Exited(nil, admission.OutcomeAnswered, nil)
@@ -122,8 +121,8 @@ func (w *watcher) open() {
 	w.everOpen = true
 }
 
-// attendShared waits for the end of an HTTP+SSE session, whose only stream is
-// read by its transport.
+// attendShared waits for the end of an HTTP+SSE session, whose transport reads
+// its only stream.
 func (w *watcher) attendShared(ctx context.Context, ss *session, l *transport.LegacySSE) time.Duration {
 	began := time.Now()
 	w.open()

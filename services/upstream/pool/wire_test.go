@@ -17,7 +17,7 @@ func sent(t *testing.T, s *upstreamtest.Server, method string) (params string, h
 	t.Helper()
 	got := s.Requests(method)
 	if len(got) != 1 {
-		t.Fatalf("the upstream received %d requests %s, want 1", len(got), method)
+		t.Fatalf("upstream received %d requests %s, want 1", len(got), method)
 	}
 	var m struct{ Params json.RawMessage }
 	if err := json.Unmarshal(got[0].Body, &m); err != nil {
@@ -38,17 +38,17 @@ func TestRequestMetadata(t *testing.T) {
 	}{
 		{"none", ``, ``, `{"_meta":{` + triple + `{}}}`, ``},
 		{"empty", `{}`, ``, `{"_meta":{` + triple + `{}}}`, `{}`},
-		{"layout and numbers stay", `{ "a" : 1e400 }`, `{"roots":{}}`, `{ "a" : 1e400,"_meta":{` + triple + `{"roots":{}}} }`, `{ "a" : 1e400 }`},
-		{"what a client of another revision sent is replaced or removed",
+		{"layout and numbers", `{ "a" : 1e400 }`, `{"roots":{}}`, `{ "a" : 1e400,"_meta":{` + triple + `{"roots":{}}} }`, `{ "a" : 1e400 }`},
+		{"metadata of another revision",
 			`{"_meta":{"io.modelcontextprotocol/protocolVersion":"x","io.modelcontextprotocol/clientInfo":1,"io.modelcontextprotocol/clientCapabilities":{"sampling":{}}},"a":1}`, ``,
 			`{"_meta":{` + triple + `{}},"a":1}`, `{"a":1}`},
-		{"what belongs to the request stays",
+		{"metadata of the request",
 			`{"_meta":{"progressToken":7,"traceparent":"00-1","io.modelcontextprotocol/logLevel":"info","tracestate":"a=b","baggage":"c","com.example/x":[1]}}`, ``,
 			`{"_meta":{"progressToken":7,"traceparent":"00-1","io.modelcontextprotocol/logLevel":"info","tracestate":"a=b","baggage":"c","com.example/x":[1],` + triple + `{}}}`,
 			`{"_meta":{"progressToken":7,"traceparent":"00-1","tracestate":"a=b","baggage":"c","com.example/x":[1]}}`},
-		{"an escaped name is seen", `{"_meta":{"io.model\u0063ontextprotocol/protocolVersion":"x"},"b":2}`, ``,
+		{"escaped name", `{"_meta":{"io.model\u0063ontextprotocol/protocolVersion":"x"},"b":2}`, ``,
 			`{"_meta":{"io.model\u0063ontextprotocol/protocolVersion":"2026-07-28",` + triple[strings.Index(triple, `"io.modelcontextprotocol/clientInfo"`):] + `{}},"b":2}`, `{"b":2}`},
-		{"an empty _meta of the client stays", `{"_meta":{}}`, ``, `{"_meta":{` + triple + `{}}}`, `{"_meta":{}}`},
+		{"empty _meta", `{"_meta":{}}`, ``, `{"_meta":{` + triple + `{}}}`, `{"_meta":{}}`},
 	} {
 		for era, want := range map[upstreamtest.Era]string{upstreamtest.Era20260728: tc.stateless, upstreamtest.Era20251125: tc.handshake} {
 			t.Run(string(era)+"/"+tc.name, func(t *testing.T) {
@@ -63,19 +63,19 @@ func TestRequestMetadata(t *testing.T) {
 				}
 				mustCall(t, newPool(t), target(s.Start(t)), r)
 				if got, _ := sent(t, s, "x/y"); got != want {
-					t.Errorf("params became\n%s, want\n%s", got, want)
+					t.Errorf("params =\n%s, want\n%s", got, want)
 				}
 			})
 		}
 	}
 }
 
-func TestParamsThatAreNoObjectAreRefused(t *testing.T) {
+func TestNonObjectParamsAreRejected(t *testing.T) {
 	for _, params := range []string{`[1]`, `"x"`, `{"_meta":3}`, `{"a":`} {
 		s := upstreamtest.New(upstreamtest.Options{})
 		_, err := newPool(t).Call(testContext(t), target(s.Start(t)), &upstream.Request{Method: "x/y", Params: []byte(params)})
 		if !fault.Is(err, fault.CodeInvalidParameter) {
-			t.Errorf("%s gave %v", params, err)
+			t.Errorf("params %s: %v", params, err)
 		}
 	}
 }
@@ -105,7 +105,7 @@ func TestNameHeader(t *testing.T) {
 	}
 }
 
-func TestConfiguredHeadersCannotContradictTheProtocol(t *testing.T) {
+func TestProtocolHeadersOverrideConfigured(t *testing.T) {
 	for _, era := range []upstreamtest.Era{upstreamtest.Era20251125, upstreamtest.Era20260728} {
 		s := upstreamtest.New(upstreamtest.Options{Eras: []upstreamtest.Era{era}, Tools: upstreamtest.Standard(1)})
 		to := target(s.Start(t))
@@ -121,15 +121,15 @@ func TestConfiguredHeadersCannotContradictTheProtocol(t *testing.T) {
 			t.Errorf("%s: got %v", era, h)
 		}
 		if h.Get("Mcp-Param-Region")+h.Get("Last-Event-Id") != "" || h.Get("Mcp-Session-Id") == "mine" || h.Get("Mcp-Protocol-Version") != string(era) {
-			t.Errorf("%s: a reserved header was taken over: %v", era, h)
+			t.Errorf("%s: reserved header was sent: %v", era, h)
 		}
 		if wantName := map[bool]string{true: "echo"}[era.Stateless()]; h.Get("Mcp-Name") != wantName {
-			t.Errorf("%s: Mcp-Name is %q, want %q", era, h.Get("Mcp-Name"), wantName)
+			t.Errorf("%s: Mcp-Name = %q, want %q", era, h.Get("Mcp-Name"), wantName)
 		}
 	}
 }
 
-func TestHandshakeDeclaresTheClientsCapabilities(t *testing.T) {
+func TestHandshakeDeclaresCapabilities(t *testing.T) {
 	s := upstreamtest.New(upstreamtest.Options{Eras: []upstreamtest.Era{upstreamtest.Era20250618}, Tools: upstreamtest.Standard(1)})
 	p, to := newPool(t), target(s.Start(t))
 	for range 2 {
@@ -142,10 +142,10 @@ func TestHandshakeDeclaresTheClientsCapabilities(t *testing.T) {
 		t.Errorf("got %s, want %s", params, want)
 	}
 	if _, marked := h["X-Idempotency-Key"]; marked || h.Get("Mcp-Protocol-Version") != "" || h.Get("User-Agent") != "gateway/1.2.3" {
-		t.Errorf("the handshake's header is %v", h)
+		t.Errorf("header of handshake = %v", h)
 	}
 	if _, h := sent(t, s, "notifications/initialized"); h.Get("Mcp-Session-Id") == "" || h.Get("Mcp-Protocol-Version") != "2025-06-18" {
-		t.Errorf("the session's header is %v", h)
+		t.Errorf("header of session = %v", h)
 	}
 	mustCall(t, p, to, echo("y")) // other capabilities, so another session
 	if n := len(s.Requests("initialize")); n != 2 {
@@ -192,7 +192,7 @@ func TestParamHeaders(t *testing.T) {
 					want = ""
 				}
 				if got.Get("Mcp-Param-"+name) != want {
-					t.Errorf("%s %s: Mcp-Param-%s is %q, want %q", revision, tc.arguments, name, got.Get("Mcp-Param-"+name), want)
+					t.Errorf("%s %s: Mcp-Param-%s = %q, want %q", revision, tc.arguments, name, got.Get("Mcp-Param-"+name), want)
 				}
 			}
 		}
@@ -207,11 +207,11 @@ func TestInvalidHeaderAnnotations(t *testing.T) {
 	for _, tc := range []struct{ name, tool, problem string }{
 		{"none", `{"name":"q","description":"x-mcp-header"}`, ""},
 		{"valid", property(`{"type":"integer","x-mcp-header":"A!#$%&'*+-.^_|~9"}`), ""},
-		{"a property of that name", `{"name":"q","inputSchema":{"properties":{"x-mcp-header":{"type":"string"}}}}`, ""},
-		{"a default that looks like one", property(`{"type":"object","default":{"x-mcp-header":1}}`), ""},
-		{"escaped", `{"name":"q","inputSchema":{"properties":{"a":{"x-mcp-\u0068eader":""}}}}`, "not a usable name"},
-		{"empty", property(`{"type":"string","x-mcp-header":""}`), "not a usable name"},
-		{"no string", property(`{"type":"string","x-mcp-header":1}`), "not a usable name"},
+		{"property of that name", `{"name":"q","inputSchema":{"properties":{"x-mcp-header":{"type":"string"}}}}`, ""},
+		{"annotation in default", property(`{"type":"object","default":{"x-mcp-header":1}}`), ""},
+		{"escaped", `{"name":"q","inputSchema":{"properties":{"a":{"x-mcp-\u0068eader":""}}}}`, "not a valid name"},
+		{"empty", property(`{"type":"string","x-mcp-header":""}`), "not a valid name"},
+		{"no string", property(`{"type":"string","x-mcp-header":1}`), "not a valid name"},
 		{"space", property(`{"type":"string","x-mcp-header":"a b"}`), "character"},
 		{"line end", property(`{"type":"string","x-mcp-header":"a\r\nb"}`), "character"},
 		{"not ASCII", property(`{"type":"string","x-mcp-header":"\u00fc"}`), "character"},
@@ -219,13 +219,13 @@ func TestInvalidHeaderAnnotations(t *testing.T) {
 		{"object", property(`{"type":"object","x-mcp-header":"A"}`), "type"},
 		{"several types", property(`{"type":["string","null"],"x-mcp-header":"A"}`), "type"},
 		{"no type", property(`{"x-mcp-header":"A"}`), "type"},
-		{"twice", `{"name":"q","inputSchema":{"properties":{"a":{"type":"string","x-mcp-header":"A"},"b":{"type":"string","x-mcp-header":"a"}}}}`, "twice"},
+		{"duplicate", `{"name":"q","inputSchema":{"properties":{"a":{"type":"string","x-mcp-header":"A"},"b":{"type":"string","x-mcp-header":"a"}}}}`, "duplicate"},
 		{"in items", property(`{"type":"array","items":{"type":"string","x-mcp-header":"A"}}`), "no argument"},
 		{"in anyOf", property(`{"anyOf":[{"type":"string","x-mcp-header":"A"}]}`), "no argument"},
 		{"in $defs", `{"name":"q","inputSchema":{"$defs":{"d":{"type":"string","x-mcp-header":"A"}}}}`, "no argument"},
 		{"at the root", `{"name":"q","inputSchema":{"type":"string","x-mcp-header":"A"}}`, "no argument"},
-		{"63 levels", deep(63), "not a usable name"},
-		{"64 levels", deep(64), "not a usable name"},
+		{"63 levels", deep(63), "not a valid name"},
+		{"64 levels", deep(64), "not a valid name"},
 		{"65 levels", deep(65), "deeper than 64"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -11,51 +11,52 @@ import (
 	"mcpgateway/services/upstream/wire"
 )
 
-// askStream is the GET stream of a session whose clients accept questions or
-// log messages. It serves the calls of the session, because some upstreams
-// ask and log nowhere else in the middle of a call (MCP 2025-03-26, "Listening
-// for Messages from the Server"). It is opened for the first call that can answer and held until
-// there was none for a while; a new one for each call would be refused by
-// upstreams that have not noticed the end of the last.
+// askStream is the GET stream of a session whose clients accept server requests
+// or log messages. Some upstreams send these only on the GET stream, even
+// during a call (MCP 2025-03-26, "Listening for Messages from the Server"). The
+// stream opens for the first call that needs it and stays open until no call
+// has needed it for maxAskIdleTime. A new stream for each call would be
+// rejected by upstreams that have not noticed the end of the previous one.
 type askStream struct {
 	inFlight
 	transport *Streamable
-	header    func(context.Context) (http.Header, error) // of the request that opens it
-	deliver   func(method string, params []byte)         // takes what belongs to no call
-	start     func(work func(life context.Context)) bool // runs work that the pool waits for
+	header    func(context.Context) (http.Header, error) // returns the header of the request that opens it
+	deliver   func(method string, params []byte)         // receives notifications that belong to no call
+	start     func(work func(life context.Context)) bool // runs work that Pool.Close waits for
 
-	// Guarded by the mutex of the calls.
+	// Guarded by inFlight.mu.
 	askable int   // calls in flight that need the stream
-	held    *hold // nil when nothing is open or to be opened again
+	held    *hold // nil if no stream is open or will be reopened
 	idle    *time.Timer
 	none    bool // the upstream has no such stream
-	late    bool // the upstream did not answer an opening in time, so calls do not wait for it
+	late    bool // the upstream was slow to open the stream, so calls do not wait for it
 	closed  bool
 }
 
-// hold is one time of holding the stream open.
+// hold is one period in which the stream is held open.
 type hold struct {
 	cancel context.CancelFunc
-	ended  chan struct{} // closed when nothing of it runs any more
-	wake   chan struct{} // takes one when a call needs the stream
+	ended  chan struct{} // closed when its goroutine has returned
+	wake   chan struct{} // capacity 1; signals that a call needs the stream
 
-	// Guarded by the mutex of the calls.
-	resting  bool          // it ended and is to be opened again
-	answered chan struct{} // closed when the upstream answered the latest opening
-	open     bool          // answered is closed
+	// Guarded by inFlight.mu.
+	resting  bool          // it ended and will be reopened
+	answered chan struct{} // closed when the upstream has responded to the latest request
+	open     bool          // whether the channel above is closed
 }
 
 // NewAskStream returns the stream of the session over s. header returns the
-// header of the request that opens it, deliver takes the notifications that
-// belong to no call, and start runs work that ends with the pool, unless that
-// is closed.
+// header of the request that opens the stream. deliver receives the
+// notifications that belong to no call. start runs work until the pool is
+// closed, and returns false if it is already closed.
 func NewAskStream(s *Streamable, calls Audience, header func(context.Context) (http.Header, error),
 	deliver func(method string, params []byte), start func(work func(life context.Context)) bool) *askStream {
 	return &askStream{inFlight: newInFlight(calls), transport: s, header: header, deliver: deliver, start: start}
 }
 
-// concerns reports whether a call is to be joined: where clients accept questions
-// each is, because a question belongs to the only call in flight.
+// concerns reports whether a call must join. If the clients accept server
+// requests, every call must, because a server request is routed to the only
+// call in flight.
 func (a *askStream) concerns(x *Exchange) bool {
 	return !x.Aside && (a.Asked || x.Logs)
 }
@@ -63,9 +64,9 @@ func (a *askStream) concerns(x *Exchange) bool {
 // needsStream reports whether the stream must be open for the call.
 func (x *Exchange) needsStream() bool { return x.Serve != nil || x.Logs }
 
-// join counts a call among those in flight. For one that can answer it opens
-// the stream first and waits a moment for it. leave ends the part of the call,
-// which ended with err, and returns when its notifications are passed on.
+// join registers a call in flight. If the call needs the stream, join opens it
+// and waits briefly. The caller must call leave with the error of the call.
+// leave returns after the call's notifications were forwarded.
 func (a *askStream) join(ctx context.Context, x *Exchange) (leave func(err error)) {
 	w := &waiter{x: x, ctx: ctx}
 	finish := func() {}
@@ -92,8 +93,8 @@ func (a *askStream) join(ctx context.Context, x *Exchange) (leave func(err error
 	}
 }
 
-// passOn passes on what comes for the call beside its own stream, one at a
-// time with what comes there, until finish.
+// passOn forwards the notifications that arrive for the call outside its own
+// stream, serialized with those on its stream, until finish is called.
 func (w *waiter) passOn(tasks *background.Tasks) (finish func()) {
 	w.notices = make(chan wire.Message, maxNotices)
 	var one sync.Mutex
@@ -103,21 +104,21 @@ func (w *waiter) passOn(tasks *background.Tasks) (finish func()) {
 		defer one.Unlock()
 		notify(method, params)
 	}
-	tasks.Go("notifications of a call", func() {
+	tasks.Go("call notifications", func() {
 		defer close(passed)
 		for m := range w.notices {
 			w.x.pass(m)
 		}
 	})
 	return func() {
-		close(w.notices) // nobody finds the call any more
+		close(w.notices) // the call was removed, so there are no senders
 		<-passed
 	}
 }
 
-// need makes the stream open, or open again, and returns what is closed when
-// the upstream has answered; nil when that is not worth waiting for. The
-// caller holds the mutex.
+// need opens or reopens the stream. It returns a channel that is closed when
+// the upstream has responded, or nil if waiting is not useful. The caller must
+// hold mu.
 func (a *askStream) need() (opening <-chan struct{}) {
 	if a.idle != nil {
 		a.idle.Stop()
@@ -153,7 +154,7 @@ func (a *askStream) need() (opening <-chan struct{}) {
 	return h.answered
 }
 
-// spare counts one call less that can answer. The caller holds the mutex.
+// spare removes a call that needed the stream. The caller must hold mu.
 func (a *askStream) spare() {
 	if a.askable--; a.askable > 0 || a.held == nil {
 		return
@@ -165,7 +166,7 @@ func (a *askStream) spare() {
 	}
 }
 
-// expire ends the stream if it is not needed.
+// expire closes the stream if no call needs it.
 func (a *askStream) expire() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -175,7 +176,7 @@ func (a *askStream) expire() {
 	}
 }
 
-// await waits until the upstream has answered the opening, but not for long.
+// await waits until the upstream has responded, for at most maxAskWait.
 func (a *askStream) await(ctx context.Context, opening <-chan struct{}) {
 	if opening == nil {
 		return
@@ -192,7 +193,8 @@ func (a *askStream) await(ctx context.Context, opening <-chan struct{}) {
 	}
 }
 
-// run holds the stream until its context ends or the upstream has none.
+// run reopens the stream until ctx is cancelled or the upstream has no such
+// stream.
 func (a *askStream) run(ctx context.Context, h *hold) {
 	var g GetStream
 	for {
@@ -209,7 +211,8 @@ func (a *askStream) run(ctx context.Context, h *hold) {
 	h.answer()
 }
 
-// listen opens the stream and reads it to its end, as GetStream.Read.
+// listen opens the stream and reads it to its end. The results are those of
+// GetStream.Read.
 func (a *askStream) listen(ctx context.Context, h *hold, g *GetStream) (wait time.Duration, over bool) {
 	header, err := a.header(ctx)
 	if err != nil {
@@ -229,13 +232,13 @@ func (a *askStream) listen(ctx context.Context, h *hold, g *GetStream) (wait tim
 	})
 	if wait == Forever && ctx.Err() == nil {
 		a.mu.Lock()
-		a.none, a.Mixed, a.strays = true, false, false // it can ask on the streams of calls only
+		a.none, a.Mixed, a.strays = true, false, false // server requests can arrive only on the streams of calls
 		a.mu.Unlock()
 	}
 	return wait, over
 }
 
-// answer notes that the upstream has answered. The caller holds the mutex.
+// answer records that the upstream has responded. The caller must hold mu.
 func (h *hold) answer() {
 	if !h.open {
 		h.open = true
@@ -243,8 +246,8 @@ func (h *hold) answer() {
 	}
 }
 
-// rest waits before the stream is opened again: until a call needs it, or only
-// for a while when one is in flight. It reports whether to go on.
+// rest waits until a call needs the stream. If one is in flight, it waits at
+// most for the given time. It reports whether to reopen the stream.
 func (a *askStream) rest(ctx context.Context, h *hold, wait time.Duration) bool {
 	var timer <-chan time.Time
 	a.mu.Lock()
@@ -271,7 +274,7 @@ func (a *askStream) rest(ctx context.Context, h *hold, wait time.Duration) bool 
 	return ctx.Err() == nil
 }
 
-// close ends the stream for good and waits until nothing of it runs.
+// close closes the stream permanently and waits for its goroutine.
 func (a *askStream) close() {
 	a.mu.Lock()
 	a.closed = true
@@ -286,7 +289,7 @@ func (a *askStream) close() {
 	}
 }
 
-// Hold counts a hold like a call that needs the stream.
+// Hold adds or removes a hold, which counts like a call that needs the stream.
 func (a *askStream) Hold(held bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -7,15 +7,15 @@ import (
 	"mcpgateway/services/upstream"
 )
 
-// Attribution finds the client to which a notification belongs that arrives on
-// a stream shared by the calls of a session. On a session of several clients it
-// belongs to one only if no call of another is in flight, or was a moment ago:
-// otherwise one client would read what is meant for another.
+// Attribution finds the client of a notification on a stream that is shared by
+// the calls of a session. In a session of several clients, a notification
+// belongs to a client only if no call of another client is in flight or ended
+// within maxStrayTime. Otherwise a client could read another client's data.
 type Attribution struct {
 	Exclusive bool // the session belongs to one client
-	own       bool // the session is the gateway's, without any client
+	own       bool // the session is the gateway's own, without clients
 	complete  func(params []byte) (found bool)
-	lost      func() // counts a notification that belongs to no client for certain
+	lost      func() // counts a notification that cannot be attributed
 
 	mu      sync.Mutex
 	unnamed int64
@@ -43,13 +43,13 @@ type departure struct {
 	stray  func(method string, params []byte)
 }
 
-// NewAttribution returns the attribution of a session, which is exclusive to
-// one client, the gateway's own, or neither.
+// NewAttribution returns the attribution of a session that is exclusive to one
+// client, the gateway's own, or shared.
 func NewAttribution(exclusive, own bool, complete func(params []byte) (found bool), lost func()) *Attribution {
 	return &Attribution{Exclusive: exclusive, own: own, complete: complete, lost: lost, calls: map[caller]presence{}}
 }
 
-// Begin counts a call until end is called with the returned caller.
+// Begin registers a call. The caller must call End with the result.
 func (a *Attribution) Begin(r *upstream.Request) caller {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -62,7 +62,7 @@ func (a *Attribution) Begin(r *upstream.Request) caller {
 	return by
 }
 
-// End ends a call that Begin counted.
+// End removes a call that Begin registered.
 func (a *Attribution) End(by caller) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -78,8 +78,8 @@ func (a *Attribution) End(by caller) {
 	a.last = departure{caller: by, at: time.Now(), stray: p.stray}
 }
 
-// Deliver passes a notification of a shared stream to the client that it
-// belongs to. It must not block.
+// Deliver passes a notification of a shared stream to its client. It does not
+// block.
 func (a *Attribution) Deliver(method string, params []byte) {
 	switch {
 	case method == upstream.ElicitationComplete:
@@ -99,8 +99,8 @@ func (a *Attribution) Deliver(method string, params []byte) {
 	}
 }
 
-// recipient returns what the only client takes its notifications with, and
-// whether there is exactly one.
+// recipient returns the Stray function of the only possible client. found
+// reports whether there is exactly one.
 func (a *Attribution) recipient(now time.Time) (stray func(string, []byte), found bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -10,21 +10,21 @@ import (
 	"mcpgateway/services/upstream/wire"
 )
 
-// errNoStream says that an upstream answered something else than a stream.
-var errNoStream = errors.New("the upstream has no stream")
+// errNoStream means that the upstream's response was not a stream.
+var errNoStream = errors.New("upstream has no stream")
 
-// StreamEnd says how a stream went on which an upstream speaks on its own.
+// StreamEnd is the outcome of a stream of notifications.
 type StreamEnd struct {
-	opened bool          // the upstream began to answer with a stream
-	spoke  bool          // an event came
-	lastID string        // of the last event with an id
-	Retry  time.Duration // what the upstream asked for, or 0
-	Reply  Reply         // to the request that opened it, if that came
-	Err    error         // why it ended without one
+	opened bool          // the response was a stream
+	spoke  bool          // an event arrived
+	lastID string        // last event ID
+	Retry  time.Duration // delay requested by the upstream, or 0
+	Reply  Reply         // to the request that opened it, if any
+	Err    error         // why it ended without a reply
 }
 
-// IsRefused reports whether the upstream does not offer what was asked for,
-// as opposed to having failed.
+// IsRefused reports whether the upstream does not support the stream. It
+// returns false if a supported stream failed.
 func (e *StreamEnd) IsRefused() bool {
 	switch {
 	case e.opened:
@@ -39,9 +39,9 @@ func (e *StreamEnd) IsRefused() bool {
 	return away.IsUnknownHere() || away.status == http.StatusNotAcceptable || away.status == http.StatusNotImplemented
 }
 
-// Listen opens a stream by the request x, or by GET when x has no body, behind
-// the event lastID if there is one, and reads it to its end. opened is called
-// when the upstream began to answer with a stream.
+// Listen opens a stream with the request x, or with GET if x has no body, and
+// reads it to its end. If lastID is not empty, the stream resumes after that
+// event. Listen calls opened when the response is a stream.
 func (s *Streamable) Listen(ctx context.Context, x *Exchange, lastID string, opened func()) (end StreamEnd) {
 	method, header := http.MethodPost, x.Header
 	if x.Body == nil {

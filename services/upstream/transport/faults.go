@@ -18,20 +18,20 @@ import (
 	"mcpgateway/services/upstream/wire"
 )
 
-// Place names an upstream in faults: its alias in messages, and the host of its
-// URL in details, never more of the URL, because a path or query may hold a
-// secret.
+// Place names an upstream in faults: its alias in messages and the host of its
+// URL in details. It never contains more of the URL, because a path or query
+// can contain a secret.
 type Place struct{ Alias, Host string }
 
-// String returns the name of the upstream for messages.
+// String returns the name of the upstream for the start of a message.
 func (p Place) String() string {
 	if p.Alias == "" {
-		return "the upstream"
+		return "The upstream"
 	}
-	return "upstream " + strconv.Quote(p.Alias)
+	return "Upstream " + strconv.Quote(p.Alias)
 }
 
-// Fault returns a fault of the upstream, whose message begins with its name.
+// Fault returns a fault of the upstream. Its message starts with the name.
 func (p Place) Fault(code fault.Code, format string, args ...any) *fault.Fault {
 	f := fault.Upstream(code, "%s "+format, append([]any{p}, args...)...)
 	f.Detail = "at " + p.Host
@@ -55,15 +55,15 @@ func (p Place) TimedOut(after time.Duration) *fault.Fault {
 	} else {
 		after = after.Round(time.Millisecond)
 	}
-	return p.Fault(fault.CodeUpstreamTimeout, "did not answer within %s", after)
+	return p.Fault(fault.CodeUpstreamTimeout, "did not respond within %s.", after)
 }
 
 func (p Place) unauthorized(resp *http.Response) *fault.Fault {
-	advice := "check the credentials configured for it"
+	advice := "Check its configured credentials."
 	if resp.StatusCode == http.StatusForbidden {
-		advice = "check that its credentials carry the rights it asks for"
+		advice = "Check that its credentials have the required permissions."
 	}
-	return p.Fault(fault.CodeUpstreamUnauthorized, "refused our credentials (HTTP %d): %s", resp.StatusCode, advice).
+	return p.Fault(fault.CodeUpstreamUnauthorized, "rejected the credentials (HTTP %d). %s", resp.StatusCode, advice).
 		Because(challengeOf(resp))
 }
 
@@ -71,8 +71,8 @@ func challengeOf(resp *http.Response) *upstream.Challenge {
 	return &upstream.Challenge{Status: resp.StatusCode, WWWAuthenticate: resp.Header.Values("WWW-Authenticate")}
 }
 
-// broken is the fault for a failed HTTP exchange. The URL that net/http puts
-// into its errors is left out, because its query may hold a secret.
+// broken returns the fault for a failed HTTP request. It omits the URL that
+// net/http adds to errors, because its query can contain a secret.
 func (p *Poster) broken(err error) error {
 	var u *url.Error
 	if errors.As(err, &u) {
@@ -82,25 +82,25 @@ func (p *Poster) broken(err error) error {
 	lost := &lostConnection{err: err, text: p.Filter.Text(err.Error()), Unsent: egress.IsUnsent(err) || errors.As(err, &op) && op.Op == "dial"}
 	var timeout net.Error
 	if errors.As(err, &timeout) && timeout.Timeout() {
-		return p.Place.Fault(fault.CodeUpstreamTimeout, "could not be reached in time").Because(lost)
+		return p.Place.Fault(fault.CodeUpstreamTimeout, "could not be reached in time.").Because(lost)
 	}
 	why, detail := reason(err)
-	f := p.Place.Unavailable("cannot be reached: %s", why)
+	f := p.Place.Unavailable("cannot be reached: %s.", why)
 	if detail != "" {
 		f.Detail += ": " + p.Filter.Text(detail)
 	}
 	return f.Because(lost)
 }
 
-// lostConnection is the cause of the fault for an exchange that failed on the
-// way, so that no answer came.
+// lostConnection is the cause of the fault for a request without a complete
+// response.
 type lostConnection struct {
 	err    error
-	text   string // of err, without credentials; empty when err holds none
+	text   string // text of err without credentials, or empty
 	Unsent bool   // no byte of the request was written
 }
 
-// Error returns the text of the broken connection.
+// Error returns the text of the connection error.
 func (l *lostConnection) Error() string {
 	if l.text != "" {
 		return l.text
@@ -110,8 +110,8 @@ func (l *lostConnection) Error() string {
 
 func (l *lostConnection) Unwrap() error { return l.err }
 
-// reason returns briefly why a connection failed. detail is what only
-// administrators may read, because it may name addresses, or empty.
+// reason returns a short reason for a failed connection. detail is only for
+// administrators, because it can contain addresses. It may be empty.
 func reason(err error) (why, detail string) {
 	var (
 		name        *net.DNSError
@@ -122,43 +122,43 @@ func reason(err error) (why, detail string) {
 	)
 	switch {
 	case errors.Is(err, context.Canceled):
-		// The request was not cancelled, but another one was that net/http had
-		// given the same connection.
-		return "its connection was closed", ""
+		// net/http gave this request the connection of another one that was
+		// cancelled.
+		return "the connection was closed", ""
 	case errors.As(err, &name) && name.IsNotFound:
-		return "its host name does not exist", ""
+		return "the host name does not exist", ""
 	case errors.As(err, &name):
-		return "its host name could not be looked up", ""
+		return "the host name lookup failed", ""
 	case errors.As(err, &errno):
 		return errno.Error(), ""
 	case errors.As(err, &certificate):
-		return "its certificate is not trusted", wire.Excerpt([]byte(certificate.Error()))
+		return "the certificate is not trusted", wire.Excerpt([]byte(certificate.Error()))
 	case errors.As(err, &blocked):
-		return "its address is not allowed", wire.Excerpt([]byte(blocked.Error()))
+		return "the address is not allowed", wire.Excerpt([]byte(blocked.Error()))
 	case errors.As(err, &op) && op.Err != nil:
 		return "the connection failed", wire.Excerpt([]byte(op.Err.Error()))
 	}
 	if text := err.Error(); text != "EOF" && text != "unexpected EOF" {
 		return "the connection failed", wire.Excerpt([]byte(text))
 	}
-	return "it closed the connection", ""
+	return "the server closed the connection", ""
 }
 
-// Refusal is an HTTP answer that is not 2xx. Some of them turn a request away
-// before it is processed, so it may be repeated in another way; when that is
-// not done, the fault is what the caller gets.
+// Refusal is an HTTP response that is not 2xx. Some reject a request before it
+// is processed, so the request can be retried. Otherwise the caller receives
+// the fault.
 type Refusal struct {
 	status int
 	fault  *fault.Fault
-	said   string // the text of the body or of its JSON-RPC error
-	// final is set when the body is a JSON-RPC error for this very request with
-	// a number that no check of a session uses.
+	said   string // text of the body or of its JSON-RPC error
+	// final is set if the body is a JSON-RPC error for this request with a code
+	// that is not about the session.
 	final bool
 	code  int64 // of the JSON-RPC error, or 0
 }
 
-// ProvesUnprocessed reports whether the upstream turned the request away before
-// it processed it. With session, the request named a session.
+// ProvesUnprocessed reports whether the upstream rejected the request before it
+// processed it. session reports whether the request had a session ID.
 func (r *Refusal) ProvesUnprocessed(session bool) bool {
 	switch {
 	case r.final:
@@ -167,15 +167,15 @@ func (r *Refusal) ProvesUnprocessed(session bool) bool {
 		return true
 	case r.status == http.StatusNotFound: // MCP 2025-03-26 to 2025-11-25, "Session Management"
 		return session
-	case r.status == http.StatusBadRequest: // of servers that do not keep to that
+	case r.status == http.StatusBadRequest: // used by servers that do not follow the specification
 		return upstream.IsRevisionCode(r.code) || deniesSession(r.said)
 	}
 	return false
 }
 
-// deniesSession reports whether the text of HTTP 400 is one with which the
-// official SDKs refuse an unknown session or another protocol revision. They
-// check both before they read the request.
+// deniesSession reports whether the text of an HTTP 400 response is one of the
+// official SDKs' for an unknown session or protocol revision. The SDKs check
+// both before they read the request.
 func deniesSession(text string) bool {
 	text = strings.ToLower(text)
 	if strings.Contains(text, "unsupported protocol version") || strings.Contains(text, "server not initialized") {
@@ -192,9 +192,8 @@ func deniesSession(text string) bool {
 	return false
 }
 
-// IsUnknownHere reports whether the upstream does not know what was addressed:
-// the session, or the whole way of speaking (MCP 2025-11-25, "Backwards
-// compatibility").
+// IsUnknownHere reports whether the upstream rejected the session or the whole
+// transport (MCP 2025-11-25, "Backwards compatibility").
 func (r *Refusal) IsUnknownHere() bool {
 	switch r.status {
 	case http.StatusBadRequest, http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusGone:
@@ -209,8 +208,8 @@ func (r *Refusal) Error() string { return r.fault.Error() }
 // Unwrap returns the fault.
 func (r *Refusal) Unwrap() error { return r.fault }
 
-// refused returns the error for a non-2xx HTTP answer: UPSTREAM_UNAUTHORIZED,
-// or a refusal.
+// refused returns the error for a non-2xx HTTP response: UPSTREAM_UNAUTHORIZED
+// or a *Refusal.
 func (p Place) refused(resp *http.Response, body []byte) error {
 	status, text, said := resp.StatusCode, "", ""
 	if len(body) > 0 && mediaType(resp) != "text/html" {
@@ -222,33 +221,33 @@ func (p Place) refused(resp *http.Response, body []byte) error {
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
 		return p.unauthorized(resp)
 	case status == http.StatusTooManyRequests || status >= 500:
-		f = p.Unavailable("answered HTTP %d", status)
+		f = p.Unavailable("responded with HTTP %d.", status)
 		if s, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil && s > 0 && s <= 86_400 {
 			f.RetryAfter = time.Duration(s) * time.Second
 		}
 	case status >= 300 && status < 400:
-		f = p.Unavailable("answered with a redirect (HTTP %d), which is not followed", status)
+		f = p.Unavailable("responded with a redirect (HTTP %d), which is not followed.", status)
 		if to, err := resp.Location(); err == nil && to.Host != "" {
-			f = p.Unavailable("redirects to another address (HTTP %d), which is not followed: configure the new URL if you trust it", status)
+			f = p.Unavailable("redirects to another address (HTTP %d), which is not followed. If you trust it, configure the new URL.", status)
 			f.Detail += ", to " + wire.Excerpt([]byte(to.Host))
 		}
 	case status == http.StatusNotFound || status == http.StatusMethodNotAllowed || status == http.StatusGone:
-		f = p.Unavailable("has no MCP endpoint at the configured URL (HTTP %d%s)", status, said)
+		f = p.Unavailable("has no MCP endpoint at the configured URL (HTTP %d%s).", status, said)
 	default:
-		f = p.Invalid("refused the request (HTTP %d%s)", status, said)
+		f = p.Invalid("rejected the request (HTTP %d%s).", status, said)
 	}
 	return &Refusal{status: status, fault: f, said: text}
 }
 
-// message returns a message that the upstream sent. Only answers may be larger
-// than an event.
+// message parses a message of the upstream. Only responses can be larger than
+// maxEventBytes.
 func (p Place) message(data []byte) (wire.Message, error) {
 	m, err := wire.ParseMessage(data)
 	switch {
 	case err != nil:
-		return wire.Message{}, p.Invalid("sent something that is not JSON-RPC: %s", wire.Excerpt(data)).Because(err)
+		return wire.Message{}, p.Invalid("sent an invalid JSON-RPC message: %s", wire.Excerpt(data)).Because(err)
 	case m.Method != "" && len(data) > maxEventBytes:
-		return wire.Message{}, p.Invalid("sent a message of more than %d MiB that is not an answer", maxEventBytes>>20)
+		return wire.Message{}, p.Invalid("sent a notification or request larger than %d MiB.", maxEventBytes>>20)
 	}
 	return m, nil
 }
@@ -258,9 +257,9 @@ func (p *Poster) refusal(resp *http.Response, body []byte) error {
 	if resp.StatusCode != http.StatusLoopDetected {
 		return p.Place.refused(resp, body)
 	}
-	f := p.Place.Invalid("leads in a circle, or through more than %d gateways", upstream.MaxHops)
+	f := p.Place.Invalid("is in a loop or behind more than %d gateways. Check its URL.", upstream.MaxHops)
 	if p.Instance != "" && resp.Header.Get(upstream.HeaderHops) == p.Instance {
-		f = p.Place.Invalid("points back to this gateway")
+		f = p.Place.Invalid("points back to this gateway. Check its URL.")
 	}
 	return &Refusal{status: resp.StatusCode, fault: f}
 }

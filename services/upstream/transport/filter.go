@@ -17,41 +17,41 @@ import (
 	"mcpgateway/services/upstream/wire"
 )
 
-// maxKnownSecrets bounds the secrets of one session that are filtered, so that
-// renewed tokens do not add up. The oldest are dropped.
+// maxKnownSecrets is the maximum number of secrets per session, because renewed
+// tokens accumulate. The oldest ones are dropped.
 const maxKnownSecrets = 16
 
-// Filter removes the credentials of a server from everything that it
-// sends, before anything else reads it. Values shorter than redact.MinValue
-// bytes stay. It is safe for concurrent use.
+// Filter removes the credentials of a server from everything that it sends,
+// before any other processing. Values shorter than redact.MinValue bytes are
+// not removed. It is safe for concurrent use.
 type Filter struct {
 	target  *upstream.Target
 	address string // the URL of the server with its query values
 	current atomic.Pointer[filteredHeader]
-	mu      sync.Mutex // held by the one that replaces current
-	known   []string   // the newest first
+	mu      sync.Mutex // held while current is replaced
+	known   []string   // newest first
 }
 
-// filteredHeader is a configured header and what it makes the filter remove.
+// filteredHeader is a configured header and the values to remove because of it.
 type filteredHeader struct {
 	header http.Header
 	values *redact.Values
 }
 
 // NewFilter returns the filter of a session with the target at the address,
-// which is its URL with secret query values.
+// which is its URL including secret query values.
 func NewFilter(t *upstream.Target, address string) *Filter {
 	return &Filter{target: t, address: address}
 }
 
-// Headers returns the configured headers of a request, whose credentials are
-// removed from then on.
+// Headers returns the configured headers of a request and adds their
+// credentials to the filter.
 func (f *Filter) Headers(ctx context.Context) (http.Header, error) {
 	return f.HeadersOf(ctx, f.target)
 }
 
-// HeadersOf is headers for a call, whose target may be newer than the session's
-// and has the same version.
+// HeadersOf is like Headers for the target of a call, which can be newer than
+// the session's but has the same version.
 func (f *Filter) HeadersOf(ctx context.Context, t *upstream.Target) (http.Header, error) {
 	if t.Headers == nil {
 		f.use(ctx, nil)
@@ -64,7 +64,7 @@ func (f *Filter) HeadersOf(ctx context.Context, t *upstream.Target) (http.Header
 	return h, err
 }
 
-// use adds the credentials of headers that are about to be sent.
+// use adds the credentials of headers before they are sent.
 func (f *Filter) use(ctx context.Context, h http.Header) {
 	if f.has(h) {
 		return
@@ -92,7 +92,7 @@ func (f *Filter) use(ctx context.Context, h http.Header) {
 	f.current.Store(&filteredHeader{header: maps.Clone(h), values: redact.NewValues(f.known...)})
 }
 
-// has reports whether the credentials of the headers are removed already.
+// has reports whether the credentials of the headers are in the filter.
 func (f *Filter) has(h http.Header) bool {
 	c := f.current.Load()
 	return c != nil && maps.EqualFunc(c.header, h, slices.Equal)
@@ -110,8 +110,8 @@ func (f *Filter) json(raw []byte) []byte { return f.values().JSON(raw) }
 // Text returns s without credentials.
 func (f *Filter) Text(s string) string { return f.values().Text(s) }
 
-// responseHeader cleans the header of a response. A session id stays as it is,
-// because it is only sent back.
+// responseHeader removes credentials from a response header. The session ID is
+// unchanged, because it is only sent back to the upstream.
 func (f *Filter) responseHeader(h http.Header) {
 	values := f.values()
 	if values == nil {
@@ -127,8 +127,9 @@ func (f *Filter) responseHeader(h http.Header) {
 	}
 }
 
-// secretsOfHeader returns the secrets in the values of a configured header:
-// each value, without its scheme, and user and password of basic credentials.
+// secretsOfHeader returns the secrets in a configured header: each value
+// without its scheme, and for Basic credentials also the decoded pair and the
+// password.
 func secretsOfHeader(name string, values []string) []string {
 	if holdsSetting(name) {
 		return nil
@@ -151,9 +152,9 @@ func secretsOfHeader(name string, values []string) []string {
 	return found
 }
 
-// holdsSetting reports whether a header by its name is a setting, such as a
-// version, a language or a list of tools. Its value may be an ordinary word, so
-// removing it would damage results.
+// holdsSetting reports whether the name of a header is that of a setting, such
+// as a version, a language or a list of tools. Its value can be an ordinary
+// word, and removing that word would damage results.
 func holdsSetting(name string) bool {
 	name = textproto.CanonicalMIMEHeaderKey(name)
 	switch name {
@@ -164,8 +165,8 @@ func holdsSetting(name string) bool {
 		strings.HasSuffix(name, "-Version") || strings.HasSuffix(name, "-Region")
 }
 
-// secretsOfURL returns the password of a URL and the values of its query: all of
-// them, or those whose names promise a secret.
+// secretsOfURL returns the password of a URL and the values of its query.
+// Unless all is set, it returns only query values with a secret name.
 func secretsOfURL(raw string, all bool) []string {
 	u, err := url.Parse(raw)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"mcpgateway/services/upstream"
 )
 
-// TestQueryValuesAreFiltered shows that what a sealed URL holds is removed from
-// responses whatever its name is, and an unsealed one's by its name.
+// TestQueryValuesAreFiltered checks that all query values of a sealed URL are
+// removed from responses, and those of other URLs by name.
 func TestQueryValuesAreFiltered(t *testing.T) {
 	const address = "https://up.example/mcp?team=team-value-1&api_key=key-value-22"
 	const text = "team-value-1 key-value-22"

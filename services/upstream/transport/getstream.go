@@ -10,23 +10,24 @@ import (
 	"mcpgateway/services/fault"
 )
 
-// Forever is how long to wait for an upstream that has nothing to say.
+// Forever is the delay for an upstream without a stream: no retry in this
+// session.
 const Forever time.Duration = -1
 
-// pace says when to try again what keeps ending.
+// pace is the backoff of a stream that keeps ending.
 type pace struct {
 	failures int // in a row
 }
 
-// BackOff returns how long to wait after a failure.
+// BackOff returns the delay after a failure.
 func (p *pace) BackOff() time.Duration {
 	wait := min(defaultRetryTime<<min(p.failures, 10), maxWatchRetryTime)
 	p.failures++
 	return time.Duration(float64(wait) * (0.8 + 0.4*rand.Float64()))
 }
 
-// Again returns how long to wait behind the end of a stream. One that brought
-// something or held for a while is no failure.
+// Again returns the delay after the end of a stream. A stream with an event, or
+// one that lasted at least steadyTime, is not a failure.
 func (p *pace) Again(spoke bool, lived, retry time.Duration) time.Duration {
 	if !spoke && lived < steadyTime {
 		return p.BackOff()
@@ -35,18 +36,18 @@ func (p *pace) Again(spoke bool, lived, retry time.Duration) time.Duration {
 	return max(retry, defaultRetryTime)
 }
 
-// GetStream is the GET stream of one session in the course of its openings
-// (MCP 2025-03-26, "Listening for Messages from the Server").
+// GetStream is the GET stream of one session across reconnections (MCP
+// 2025-03-26, "Listening for Messages from the Server").
 type GetStream struct {
 	pace
-	Opened bool   // it was open
-	LastID string // of its last event with an id
+	Opened bool   // it was open at least once
+	LastID string // last event ID
 }
 
-// Read opens the stream, behind the last event if there was one, and reads it
-// to its end. opened is called when it is open. wait is how long to wait
-// before the next opening, forever when the upstream has no stream. With over,
-// the upstream knows nothing of the session any more.
+// Read opens the stream and reads it to its end. It resumes after the last
+// event, if any, and calls opened when the stream is open. wait is the delay
+// before the next attempt, or Forever if the upstream has no stream. over
+// reports that the upstream has lost the session.
 func (g *GetStream) Read(ctx context.Context, s *Streamable, x *Exchange, opened func(resumed bool)) (wait time.Duration, over bool) {
 	began, resumed, before := time.Now(), g.LastID != "", g.Opened
 	end := s.Listen(ctx, x, g.LastID, func() {
@@ -60,11 +61,11 @@ func (g *GetStream) Read(ctx context.Context, s *Streamable, x *Exchange, opened
 	switch {
 	case ctx.Err() != nil:
 	case errors.As(end.Err, &away) && resumed && away.status == http.StatusBadRequest:
-		g.LastID = "" // it does not know the event any more
+		g.LastID = "" // the upstream no longer has the event
 	case fault.Is(end.Err, fault.CodeUpstreamInvalidResponse) && end.opened:
-		g.LastID = "" // what cannot be read need not come again
+		g.LastID = "" // do not request an invalid event again
 	case end.IsRefused() && before && s.Session:
-		return 0, true // it had a stream and now knows nothing of it, so it was restarted
+		return 0, true // it had a stream and now rejects it, so it was restarted
 	case end.IsRefused() && !before:
 		return Forever, false
 	}

@@ -12,48 +12,48 @@ import (
 	"mcpgateway/services/upstream/wire"
 )
 
-// inFlight are the calls whose upstream speaks on one stream. Progress says by
-// its token which call it belongs to. A question says nothing, so it belongs to
-// a call only when no other could have caused it; otherwise one client would be
-// shown what is meant for another.
+// inFlight is the set of calls that share a stream. A progress notification
+// identifies its call by a token. A server request does not identify its call,
+// so it is routed to a call only if no other could have caused it. Otherwise a
+// client could see another client's data.
 type inFlight struct {
 	Audience
 
 	mu      sync.Mutex
 	waiting map[int64]*waiter
-	strays  bool // of several clients, one gave up a call that may still ask
+	strays  bool // a call of one of several clients was abandoned and can still cause server requests
 }
 
-// waiter is a call that waits for its answer.
+// waiter is a call that waits for its reply.
 type waiter struct {
 	x       *Exchange
 	ctx     context.Context
-	answer  chan Reply        // holds one; only where answers come on the stream
-	notices chan wire.Message // for the caller's own pace, so that a slow one delays nobody; nil when it wants none
+	answer  chan Reply        // capacity 1; nil if replies do not arrive on the shared stream
+	notices chan wire.Message // queue, so that a slow caller does not delay others; nil without Notify
 }
 
-// responder answers what an upstream asks.
+// responder handles a request of the upstream.
 type responder struct {
 	ctx    context.Context
 	header http.Header
 	serve  func(ctx context.Context, method string, params []byte) (result, rpcError []byte)
 }
 
-// Audience says whose calls go through a session.
+// Audience describes the users of a session.
 type Audience struct {
-	Asked bool // they have capabilities, so that the upstream may ask them
-	Mixed bool // several clients that may be asked
+	Asked bool // they have capabilities, so server requests are possible
+	Mixed bool // several clients can receive server requests
 	Own   bool // the gateway itself
 }
 
-// newInFlight returns the calls of a session, of which there are none yet.
+// newInFlight returns an empty set of calls.
 func newInFlight(a Audience) inFlight {
 	return inFlight{Audience: a, waiting: map[int64]*waiter{}}
 }
 
-// remove ends the part of a call. An error that does not say that the call was
-// turned away leaves open whether the upstream works on it, and asks for it,
-// any longer. The caller holds the mutex.
+// remove removes a call. Unless err shows that the request was rejected, the
+// upstream may still process it and send server requests. The caller must hold
+// mu.
 func (f *inFlight) remove(w *waiter, err error) {
 	delete(f.waiting, w.x.ID)
 	if w.x.Aside {
@@ -65,20 +65,20 @@ func (f *inFlight) remove(w *waiter, err error) {
 	}
 }
 
-// strayed reports that further calls should not join these, because what the
-// upstream asks could be for one that was given up.
+// strayed reports whether new calls must use another session, because a server
+// request could belong to an abandoned call.
 func (f *inFlight) strayed() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.strays
 }
 
-// responder returns who answers what the upstream asks now: the only call in
-// flight, or else nobody, which is said by nobody's way.
-func (f *inFlight) responder(nobody responder) responder {
+// responder returns the handler of a server request: the only call in flight,
+// or else fallback, which rejects the request.
+func (f *inFlight) responder(fallback responder) responder {
 	if f.Own {
-		nobody.serve = AnswerWithoutClient
-		return nobody
+		fallback.serve = AnswerWithoutClient
+		return fallback
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -97,19 +97,20 @@ func (f *inFlight) responder(nobody responder) responder {
 		}
 		canAnswer = canAnswer || w.x.Serve != nil
 	}
-	nobody.serve = nil
+	fallback.serve = nil
 	if canAnswer {
-		nobody.serve = refuseAsBusy
+		fallback.serve = refuseAsBusy
 	}
-	return nobody
+	return fallback
 }
 
-// refuseAsBusy answers a question that may belong to any of several calls.
+// refuseAsBusy rejects a server request that could belong to any of several
+// calls.
 func refuseAsBusy(context.Context, string, []byte) (result, rpcError []byte) {
-	return nil, []byte(`{"code":-32603,"message":"the client is busy with several calls, and the question does not say for which of them it is: ask on the stream of the call"}`)
+	return nil, []byte(`{"code":-32603,"message":"Several calls are in flight, and the request could belong to any of them. Send it on the stream of its call."}`)
 }
 
-// progress hands a progress notification to the call whose token it carries.
+// progress passes a progress notification to the call with its token.
 func (f *inFlight) progress(m wire.Message) {
 	o, err := rawjson.ParseObject(m.Params, rawjson.Lenient)
 	if err != nil {
@@ -122,7 +123,7 @@ func (f *inFlight) progress(m wire.Message) {
 		if token != nil && bytes.Equal(w.x.ProgressToken, token) {
 			select {
 			case w.notices <- m:
-			default: // the receiver is slow, or wants none; progress may be skipped
+			default: // the receiver is slow or absent; progress can be dropped
 			}
 			return
 		}
@@ -139,7 +140,7 @@ func AnswerWithoutClient(_ context.Context, method string, _ []byte) (result, rp
 	case "elicitation/create":
 		return []byte(`{"action":"cancel"}`), nil
 	case "sampling/createMessage":
-		return nil, []byte(`{"code":-32603,"message":"no client is connected: the gateway is reading the server's inventory"}`)
+		return nil, []byte(`{"code":-32603,"message":"No client is connected: the gateway is syncing the server."}`)
 	default:
 		return nil, nil
 	}

@@ -18,30 +18,31 @@ import (
 	"mcpgateway/services/upstream/wire"
 )
 
-// LegacySSE is the HTTP+SSE transport (MCP 2024-11-05): one GET stream brings
-// everything the upstream sends, and requests are POSTed to the endpoint that
+// LegacySSE is the HTTP+SSE transport (MCP 2024-11-05). One GET stream carries
+// everything that the upstream sends. Requests are POSTed to the endpoint that
 // its first event names. All calls of a session share the stream.
 type LegacySSE struct {
 	Poster  // to the endpoint
 	cancel  context.CancelFunc
 	Done    chan struct{} // closed when the stream has ended
-	replies chan struct{} // one element for each reply that is being sent
+	replies chan struct{} // semaphore of replies in flight
 
 	heard func(method string, params []byte)
-	stray func(method string, params []byte) // receives what carries no progress token
+	stray func(method string, params []byte) // receives notifications without a progress token
 
-	posts    context.Context // ends with close, which waits for all POSTs
+	posts    context.Context // cancelled by Close, which waits for all POSTs
 	endPosts context.CancelFunc
 	posting  sync.WaitGroup
 
 	inFlight
-	err error // why the stream ended; guarded by the mutex
+	err error // why the stream ended; guarded by mu
 }
 
-// OpenLegacySSE opens the stream and waits for its endpoint. The stream lives
-// until close or the end of life; ctx bounds the opening only. heard takes the
-// notifications that belong to no call; calls says whose they can be.
-func OpenLegacySSE(ctx, life context.Context, p Poster, header http.Header, calls Audience, heard, stray func(string, []byte)) (*LegacySSE, error) {
+// OpenLegacySSE opens the stream and waits for its endpoint. The stream lasts
+// until Close or the end of life; ctx applies only to the opening. onNotification
+// receives every notification, and stray those without a progress token. calls
+// describes the users of the session.
+func OpenLegacySSE(ctx, life context.Context, p Poster, header http.Header, calls Audience, onNotification, stray func(string, []byte)) (*LegacySSE, error) {
 	streamCtx, cancel := context.WithCancel(life)
 	stop := context.AfterFunc(ctx, cancel)
 	header = maps.Clone(header)
@@ -65,21 +66,21 @@ func OpenLegacySSE(ctx, life context.Context, p Poster, header http.Header, call
 		posts: posts, endPosts: endPosts,
 		Poster: Poster{HTTP: p.HTTP, Tasks: p.Tasks, Place: p.Place, URL: endpoint, Refused: p.Refused, Filter: p.Filter, Instance: p.Instance},
 		cancel: cancel, Done: make(chan struct{}), replies: make(chan struct{}, maxReplies), inFlight: newInFlight(calls),
-		heard: heard, stray: stray,
+		heard: onNotification, stray: stray,
 	}
 	l.Tasks.Go("HTTP+SSE stream", func() { l.readStream(streamCtx, resp.Body, events, header) })
 	return l, nil
 }
 
-// endpoint returns the URL that the first event of the stream names. It must
-// have the origin of the stream, or the credentials would go elsewhere.
+// endpoint returns the URL in the first event of the stream. It must have the
+// origin of the stream, otherwise the credentials would be sent elsewhere.
 func (p *Poster) endpoint(resp *http.Response, events *wire.EventReader) (*url.URL, error) {
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		body, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBytes))
 		return nil, p.refusal(resp, p.Filter.json(body))
 	}
 	if t := mediaType(resp); t != wire.TypeEvents {
-		return nil, p.Place.Invalid("answered with content type %q instead of an event stream: check its URL", wire.Excerpt([]byte(t)))
+		return nil, p.Place.Invalid("responded with content type %q instead of an event stream. Check its URL.", wire.Excerpt([]byte(t)))
 	}
 	if err := p.checkEncoding(resp); err != nil {
 		return nil, err
@@ -94,7 +95,7 @@ func (p *Poster) endpoint(resp *http.Response, events *wire.EventReader) (*url.U
 		}
 		u, err := p.URL.Parse(string(bytes.TrimSpace(e.Data)))
 		if err != nil || u.Scheme != p.URL.Scheme || u.Host != p.URL.Host || u.User != nil {
-			f := p.Place.Invalid("names an endpoint with another origin than its own")
+			f := p.Place.Invalid("returned an endpoint with a different origin.")
 			f.Detail += ", endpoint " + wire.Excerpt([]byte(p.Filter.Text(string(e.Data))))
 			return nil, f
 		}
@@ -106,12 +107,12 @@ func (p *Poster) endpoint(resp *http.Response, events *wire.EventReader) (*url.U
 func (p Place) streamBroken(err error) *fault.Fault {
 	switch {
 	case errors.Is(err, wire.ErrEventTooLarge):
-		return p.Invalid("sent an event of more than %d MiB", maxAnswerBytes>>20)
+		return p.Invalid("sent an event larger than %d MiB.", maxAnswerBytes>>20)
 	case errors.Is(err, io.EOF):
-		return p.Unavailable("ended its event stream")
+		return p.Unavailable("closed its event stream.")
 	}
 	why, detail := reason(err)
-	f := p.Unavailable("broke its event stream: %s", why)
+	f := p.Unavailable("interrupted its event stream: %s.", why)
 	if detail != "" {
 		f.Detail += ": " + detail
 	}
@@ -144,7 +145,7 @@ func (l *LegacySSE) Close(context.Context, http.Header) {
 	l.posting.Wait()
 }
 
-// readStream hands on what the upstream sends until the stream ends.
+// readStream processes the messages of the upstream until the stream ends.
 func (l *LegacySSE) readStream(ctx context.Context, body io.ReadCloser, events *wire.EventReader, header http.Header) {
 	err := l.Tasks.Try("HTTP+SSE stream", func() error { return l.receiveAll(ctx, events, header) })
 	l.cancel()
@@ -168,7 +169,7 @@ func (l *LegacySSE) receiveAll(ctx context.Context, events *wire.EventReader, he
 		batch := [][]byte{e.Data}
 		if rawjson.Kind(e.Data) == '[' {
 			if batch, err = rawjson.Elements(e.Data, rawjson.Lenient); err != nil {
-				return l.Place.Invalid("sent something that is not JSON: %s", wire.Excerpt(e.Data)).Because(err)
+				return l.Place.Invalid("sent invalid JSON: %s", wire.Excerpt(e.Data)).Because(err)
 			}
 		}
 		for _, raw := range batch {
@@ -188,8 +189,8 @@ func (l *LegacySSE) receiveAll(ctx context.Context, events *wire.EventReader, he
 	}
 }
 
-// answered wakes the call that waits for this answer. An answer that nobody
-// waits for any more belongs to a call that was cancelled.
+// answered passes a reply to its call. A reply without a waiting call belongs
+// to a cancelled one.
 func (l *LegacySSE) answered(m *wire.Message) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -200,8 +201,8 @@ func (l *LegacySSE) answered(m *wire.Message) {
 	}
 }
 
-// notified hands a progress notification to the call whose token it carries.
-// Others go to the client that they can only belong to.
+// notified passes a progress notification to the call with its token, and other
+// notifications to stray.
 func (l *LegacySSE) notified(m wire.Message) {
 	l.heard(m.Method, m.Params)
 	if m.Method == upstream.Progress {
@@ -211,17 +212,17 @@ func (l *LegacySSE) notified(m wire.Message) {
 	l.stray(m.Method, m.Params)
 }
 
-// requested answers a request of the upstream.
+// requested responds to a request of the upstream.
 func (l *LegacySSE) requested(ctx context.Context, header http.Header, m *wire.Message) {
 	select {
 	case l.replies <- struct{}{}:
 	default:
-		return // it floods us; the stream must go on for the others
+		return // too many requests: drop it, because other calls need the stream
 	}
 	by := l.responder(responder{ctx: ctx, header: header})
 	header = maps.Clone(by.header)
 	header["Content-Type"] = []string{wire.TypeJSON}
-	l.posting.Go(l.Tasks.Func("reply to an upstream", func() {
+	l.posting.Go(l.Tasks.Func("upstream reply", func() {
 		defer func() { <-l.replies }()
 		l.answerServer(by.ctx, header, m, by.serve)
 	}))
@@ -244,9 +245,9 @@ func (l *LegacySSE) Call(ctx context.Context, x *Exchange) (r Reply, err error) 
 		l.mu.Unlock()
 	}()
 
-	// The answer may come before the POST is answered. The POST then goes on,
-	// because cancelling it would close a connection that another request may
-	// be about to use.
+	// The reply can arrive before the response to the POST. The POST then
+	// continues, because cancelling it would close a connection that another
+	// request may be about to use.
 	postCtx, cancel := l.postContext(ctx)
 	stop := context.AfterFunc(ctx, cancel)
 	defer stop()
@@ -278,8 +279,8 @@ func (l *LegacySSE) Call(ctx context.Context, x *Exchange) (r Reply, err error) 
 	}
 }
 
-// notPosted ends a call whose POST failed. An answer that came all the same is
-// better than none.
+// notPosted ends a call whose POST failed. If a reply has arrived nevertheless,
+// it is returned.
 func (l *LegacySSE) notPosted(ctx context.Context, w *waiter, err error) (Reply, error) {
 	select {
 	case r := <-w.answer:
@@ -289,8 +290,8 @@ func (l *LegacySSE) notPosted(ctx context.Context, w *waiter, err error) (Reply,
 	}
 }
 
-// received returns an answer that came on the stream. Calls do not wait for its
-// memory, because it has been read.
+// received returns a reply that arrived on the stream. It does not wait for
+// memory, because the reply is already in memory.
 func (l *LegacySSE) received(ctx context.Context, w *waiter, r Reply) (Reply, error) {
 	if err := w.x.reserveNow(ctx, len(r.Result)+len(r.RPCError)); err != nil {
 		return Reply{}, err
@@ -298,8 +299,8 @@ func (l *LegacySSE) received(ctx context.Context, w *waiter, r Reply) (Reply, er
 	return r, nil
 }
 
-// postContext returns the context of a POST, which ends at the deadline of ctx
-// but not with it.
+// postContext returns the context of a POST. It has the deadline of ctx but is
+// not cancelled with it.
 func (l *LegacySSE) postContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	if deadline, ok := ctx.Deadline(); ok {
 		return context.WithDeadline(l.posts, deadline)
@@ -307,8 +308,8 @@ func (l *LegacySSE) postContext(ctx context.Context) (context.Context, context.C
 	return context.WithTimeout(l.posts, MaxConnectTime)
 }
 
-// lost ends a call whose stream ended first. Where the upstream turned the
-// request away, it may be repeated on a new stream.
+// lost ends a call whose stream ended first. If the upstream rejected the POST,
+// the error is a *Refusal, so that the request can be retried on a new stream.
 func (l *LegacySSE) lost(ctx context.Context, w *waiter, posted <-chan error) (Reply, error) {
 	select {
 	case r := <-w.answer:
@@ -331,14 +332,14 @@ func (l *LegacySSE) lost(ctx context.Context, w *waiter, posted <-chan error) (R
 	return Reply{}, EndedOr(ctx, l.err)
 }
 
-// pass hands a notification to the caller.
+// pass passes a notification to the caller.
 func (x *Exchange) pass(m wire.Message) {
 	if x.Notify != nil {
 		x.Notify(m.Method, m.Params)
 	}
 }
 
-// gone is the refusal of a stream that had ended before the request was sent.
+// gone returns the error for a stream that ended before the request was sent.
 func (l *LegacySSE) gone() error {
 	return &Refusal{status: http.StatusNotFound, fault: fault.From(l.err)}
 }

@@ -7,8 +7,8 @@ import (
 	"mcpgateway/services/upstream/wire"
 )
 
-// reserve returns how many bytes the response to x may have. The error is that of
-// Memory.
+// reserve returns the maximum size of the response to x. The error is that of
+// Memory.Reserve.
 func (x *Exchange) reserve(ctx context.Context, length int64) (int64, error) {
 	if x.Memory == nil {
 		return maxAnswerBytes, nil
@@ -17,8 +17,8 @@ func (x *Exchange) reserve(ctx context.Context, length int64) (int64, error) {
 	return x.Memory.Reserve(ctx, length, maxAnswerBytes)
 }
 
-// reserveNow is reserve for a response that is in memory already: it does not
-// wait.
+// reserveNow is like reserve for a response that is already in memory. It does
+// not wait.
 func (x *Exchange) reserveNow(ctx context.Context, length int) error {
 	if length <= wire.Unreserved {
 		return nil
@@ -29,7 +29,7 @@ func (x *Exchange) reserveNow(ctx context.Context, length int) error {
 	return err
 }
 
-// Settle ends what reserve began.
+// Settle ends the reservation, if there is one.
 func (x *Exchange) Settle(r Reply) {
 	if x.reserved {
 		x.Memory.Settle(int64(cap(r.Result) + cap(r.RPCError)))

@@ -10,22 +10,22 @@ import (
 	"mcpgateway/services/upstream/admission"
 )
 
-// OutcomeOf judges the error of an exchange, which parent may have ended.
+// OutcomeOf classifies the error of a request with the parent context.
 func OutcomeOf(parent context.Context, err error) admission.Outcome {
-	if err == nil { // what follows allocates
+	if err == nil { // fast path: the variables below allocate
 		return admission.OutcomeAnswered
 	}
 	var (
-		away *Refusal
-		lost *lostConnection
-		f    *fault.Fault
-		says *upstream.AnswerError
+		away   *Refusal
+		lost   *lostConnection
+		f      *fault.Fault
+		rpcErr *upstream.AnswerError
 	)
 	switch {
-	case errors.As(err, &says):
+	case errors.As(err, &rpcErr):
 		return admission.OutcomeAnswered
 	case errors.As(err, &away):
-		switch away.status { // with these a proxy says that nothing is behind it
+		switch away.status { // a proxy returns these if its backend is down
 		case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 			return admission.OutcomeBroken
 		}
@@ -42,17 +42,17 @@ func OutcomeOf(parent context.Context, err error) admission.Outcome {
 		if errors.As(err, &c) {
 			return admission.OutcomeAnswered
 		}
-		return admission.OutcomeNone // ours, such as missing credentials
+		return admission.OutcomeNone // caused by the gateway, such as missing credentials
 	case errors.Is(err, context.DeadlineExceeded) && parent.Err() == nil:
 		return admission.OutcomeSilent
 	}
 	return admission.OutcomeNone
 }
 
-// LostBy returns the lost connection that the fault err is about, or nil. Where
-// the time ran out instead, there is none left for another attempt.
+// LostBy returns the lost connection that caused the fault err, or nil. It
+// returns nil for a timeout, because no time is left for a retry.
 func LostBy(err error) *lostConnection {
-	if err == nil { // what follows allocates
+	if err == nil { // fast path: the variables below allocate
 		return nil
 	}
 	var f *fault.Fault

@@ -14,12 +14,12 @@ import (
 	"mcpgateway/services/upstream/wire"
 )
 
-// Streamable is the Streamable HTTP transport (MCP 2025-03-26 and later):
-// every request is a POST that is answered with JSON or with a stream of
-// events. A session, where there is one, is a header of every request.
+// Streamable is the Streamable HTTP transport (MCP 2025-03-26 and later). Every
+// request is a POST whose response is JSON or an event stream. The session, if
+// any, is a header of every request.
 type Streamable struct {
 	Poster
-	Session bool       // the upstream gave a session id, which is to be ended
+	Session bool       // the upstream assigned a session ID, so Close sends DELETE
 	Asks    *askStream // nil if no client could reply to the upstream
 }
 
@@ -34,7 +34,7 @@ func (s *Streamable) Notify(ctx context.Context, header http.Header, body []byte
 	return s.post(ctx, header, body)
 }
 
-// Close ends the session by DELETE (MCP 2025-03-26, "Session management").
+// Close ends the session with DELETE (MCP 2025-03-26, "Session management").
 func (s *Streamable) Close(ctx context.Context, header http.Header) {
 	if s.Asks != nil {
 		s.Asks.close()
@@ -42,7 +42,7 @@ func (s *Streamable) Close(ctx context.Context, header http.Header) {
 	if !s.Session {
 		return
 	}
-	// Upstreams may refuse it with 405, and a lost session ends by itself.
+	// Upstreams may respond with 405. Such a session expires on its own.
 	if resp, err := s.do(s.request(ctx, http.MethodDelete, header, nil)); err == nil {
 		_ = resp.Body.Close()
 	}
@@ -58,8 +58,7 @@ func (s *Streamable) Call(ctx context.Context, x *Exchange) (r Reply, err error)
 	return r, err
 }
 
-// RoundTrip sends a request and returns its answer together with the header
-// of the HTTP answer.
+// RoundTrip sends a request and returns its reply and the HTTP response header.
 func (s *Streamable) RoundTrip(ctx context.Context, x *Exchange) (Reply, http.Header, error) {
 	resp, err := s.do(s.request(ctx, http.MethodPost, x.Header, x.Body))
 	if err != nil {
@@ -74,9 +73,9 @@ func (s *Streamable) RoundTrip(ctx context.Context, x *Exchange) (Reply, http.He
 	return r, resp.Header, EndedOr(ctx, err)
 }
 
-// EndedOr returns the error of a context that has ended, otherwise err. An
-// exchange that was cut off by its context fails in many ways. That it waited
-// for memory until then is not the upstream's fault and stays the error.
+// EndedOr returns ctx.Err() if ctx is done, otherwise err. A cancelled request
+// fails in different ways, so ctx.Err() replaces them. An error from waiting
+// for memory is returned unchanged, because the upstream did not cause it.
 func EndedOr(ctx context.Context, err error) error {
 	if err == nil || fault.Is(err, fault.CodeUnavailable) {
 		return err
@@ -87,8 +86,8 @@ func EndedOr(ctx context.Context, err error) error {
 	return err
 }
 
-// answer reads the answer to x. With open, the answer came on a stream, which
-// has yet to end.
+// answer reads the reply to x. If open is true, the reply arrived on a stream
+// that has not ended.
 func (s *Streamable) answer(ctx context.Context, x *Exchange, resp *http.Response) (r Reply, open bool, err error) {
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		r, err = s.turnedAway(resp, x.ID, x.Stateless)
@@ -108,26 +107,26 @@ func (s *Streamable) answer(ctx context.Context, x *Exchange, resp *http.Respons
 		}
 		return s.follow(ctx, x, resp.Body)
 	case resp.StatusCode == http.StatusAccepted || resp.StatusCode == http.StatusNoContent:
-		return Reply{}, false, s.Place.Invalid("accepted a request without answering it (HTTP %d)", resp.StatusCode)
+		return Reply{}, false, s.Place.Invalid("accepted the request without a response (HTTP %d).", resp.StatusCode)
 	case t == "":
-		return Reply{}, false, s.Place.Invalid("answered without a content type")
+		return Reply{}, false, s.Place.Invalid("responded without a content type.")
 	default:
-		return Reply{}, false, s.Place.Invalid("answered with content type %s instead of JSON or events: check its URL", wire.Excerpt([]byte(t)))
+		return Reply{}, false, s.Place.Invalid("responded with content type %s instead of JSON or an event stream. Check its URL.", wire.Excerpt([]byte(t)))
 	}
 }
 
-// only returns the answer to x that a JSON body has to hold.
+// only returns the reply to x, which a JSON body must contain.
 func (s *Streamable) only(ctx context.Context, x *Exchange, body []byte) (Reply, error) {
 	r, ok, err := s.receive(ctx, x, body, nil)
 	if err == nil && !ok {
-		err = s.Place.Invalid("sent JSON that does not hold the answer to our request")
+		err = s.Place.Invalid("sent JSON without a response to the request.")
 	}
 	return r, err
 }
 
-// follow reads an event stream up to the answer. A stream of a handshake era
-// that breaks before is taken up again by GET where its events had ids (MCP
-// 2025-11-25, "Resumability and redelivery").
+// follow reads an event stream until the reply. In a session, a stream that
+// ends early is resumed with GET if its events had IDs (MCP 2025-11-25,
+// "Resumability and redelivery").
 func (s *Streamable) follow(ctx context.Context, x *Exchange, body io.Reader) (r Reply, open bool, err error) {
 	replies := make(chan struct{}, maxReplies)
 	events := s.answerEvents(ctx, x, body)
@@ -140,7 +139,7 @@ func (s *Streamable) follow(ctx context.Context, x *Exchange, body io.Reader) (r
 		if ctx.Err() != nil {
 			return Reply{}, false, ctx.Err()
 		}
-		if events != nil { // it was open, so the upstream is well
+		if events != nil { // the stream was open, so the upstream works
 			failures = 0
 			if events.LastID != "" {
 				lastID = events.LastID
@@ -150,7 +149,7 @@ func (s *Streamable) follow(ctx context.Context, x *Exchange, body io.Reader) (r
 			}
 		}
 		if x.Stateless || lastID == "" || failures == maxResumeFailures {
-			return Reply{}, false, s.Place.Unavailable("ended its answer before the result came").Because(&lostConnection{err: err})
+			return Reply{}, false, s.Place.Unavailable("ended its response before the result.").Because(&lostConnection{err: err})
 		}
 		failures++
 		select {
@@ -163,8 +162,8 @@ func (s *Streamable) follow(ctx context.Context, x *Exchange, body io.Reader) (r
 	return r, false, err
 }
 
-// resume opens a broken stream again behind the event lastID and reads it up
-// to the answer.
+// resume reopens a broken stream after the event lastID and reads it until the
+// reply.
 func (s *Streamable) resume(ctx context.Context, x *Exchange, lastID string, replies chan struct{}) (Reply, *wire.EventReader, error) {
 	header := maps.Clone(x.Header)
 	delete(header, "Content-Type")
@@ -179,7 +178,7 @@ func (s *Streamable) resume(ctx context.Context, x *Exchange, lastID string, rep
 		return Reply{}, nil, errStreamEnded
 	}
 	if resp.StatusCode != http.StatusOK || mediaType(resp) != wire.TypeEvents {
-		return Reply{}, nil, s.Place.Unavailable("ended its answer early and did not let us resume it (HTTP %d)", resp.StatusCode)
+		return Reply{}, nil, s.Place.Unavailable("ended its response early and did not resume it (HTTP %d).", resp.StatusCode)
 	}
 	if err := s.checkEncoding(resp); err != nil {
 		return Reply{}, nil, err
@@ -189,17 +188,17 @@ func (s *Streamable) resume(ctx context.Context, x *Exchange, lastID string, rep
 	return r, events, err
 }
 
-// answerEvents reads the stream that holds the answer to x.
+// answerEvents returns a reader of the stream that contains the reply to x.
 func (s *Streamable) answerEvents(ctx context.Context, x *Exchange, body io.Reader) *wire.EventReader {
 	events := wire.NewEventReader(body, maxAnswerBytes)
 	events.Reserve = func() (int64, error) { return x.reserve(ctx, -1) }
 	return events
 }
 
-// errStreamEnded says that a stream broke or ended before the answer.
-var errStreamEnded = errors.New("the stream ended before the answer")
+// errStreamEnded means that a stream broke or ended before the reply.
+var errStreamEnded = errors.New("stream ended before the response")
 
-// read reads events up to the answer.
+// read reads events until the reply.
 func (s *Streamable) read(ctx context.Context, x *Exchange, events *wire.EventReader, replies chan struct{}) (Reply, error) {
 	for {
 		e, err := events.Next()
@@ -220,9 +219,9 @@ func (s *Streamable) read(ctx context.Context, x *Exchange, events *wire.EventRe
 	}
 }
 
-// receive takes a JSON value that the upstream sent: a message, or a batch of
-// them (MCP 2025-03-26). With ok, it held the answer. A nil replies says that
-// the upstream cannot send requests here.
+// receive processes a JSON value from the upstream: a message, or a batch of
+// messages (MCP 2025-03-26). ok reports whether it contained the reply. If
+// replies is nil, requests of the upstream are ignored.
 func (s *Streamable) receive(ctx context.Context, x *Exchange, data []byte, replies chan struct{}) (r Reply, ok bool, err error) {
 	data = s.Filter.json(data)
 	if rawjson.Kind(data) != '[' || x.Stateless {
@@ -230,7 +229,7 @@ func (s *Streamable) receive(ctx context.Context, x *Exchange, data []byte, repl
 	}
 	batch, err := rawjson.Elements(data, rawjson.Lenient)
 	if err != nil {
-		return Reply{}, false, s.Place.Invalid("sent something that is not JSON: %s", wire.Excerpt(data)).Because(err)
+		return Reply{}, false, s.Place.Invalid("sent invalid JSON: %s", wire.Excerpt(data)).Because(err)
 	}
 	for _, raw := range batch {
 		if r, ok, err = s.receiveMessage(ctx, x, raw, replies); ok || err != nil {
@@ -248,7 +247,7 @@ func (s *Streamable) receiveMessage(ctx context.Context, x *Exchange, data []byt
 	if m.Method == "" {
 		noID := m.ID == nil || rawjson.Kind(m.ID) == 'n'
 		if !m.Answers(x.ID) && (!noID || m.RPCError == nil) {
-			return Reply{}, false, s.Place.Invalid("answered another request than ours (id %s)", wire.Excerpt(m.ID))
+			return Reply{}, false, s.Place.Invalid("responded to a different request (id %s).", wire.Excerpt(m.ID))
 		}
 		return Reply{Result: m.Result, RPCError: m.RPCError}, true, nil
 	}
@@ -261,7 +260,7 @@ func (s *Streamable) receiveMessage(ctx context.Context, x *Exchange, data []byt
 			x.Notify(m.Method, m.Params)
 		}
 	case x.Stateless:
-		return Reply{}, false, s.Place.Invalid("sent the request %s of its own, which revision %s forbids", wire.Excerpt([]byte(m.Method)), wire.Revision20260728)
+		return Reply{}, false, s.Place.Invalid("sent the request %s, which revision %s forbids.", wire.Excerpt([]byte(m.Method)), wire.Revision20260728)
 	case replies != nil:
 		by := responder{ctx: ctx, header: x.Header, serve: x.Serve}
 		if x.shared != nil {
@@ -273,7 +272,7 @@ func (s *Streamable) receiveMessage(ctx context.Context, x *Exchange, data []byt
 			return Reply{}, false, ctx.Err()
 		}
 		header, asked := maps.Clone(by.header), m
-		s.Tasks.Go("reply to an upstream", func() {
+		s.Tasks.Go("upstream reply", func() {
 			defer func() { <-replies }()
 			s.answerServer(by.ctx, header, &asked, by.serve)
 		})

@@ -1,7 +1,7 @@
-// Package transport carries messages to one upstream over Streamable HTTP and
-// HTTP+SSE. It attributes what arrives on shared streams to the call or the
-// client that it belongs to, removes credentials from all that the upstream
-// sends, and turns failures into faults.
+// Package transport sends messages to one upstream over Streamable HTTP and
+// HTTP+SSE. It attributes messages on shared streams to a call or a client,
+// removes credentials from everything that the upstream sends, and converts
+// failures to faults.
 package transport
 
 import (
@@ -20,23 +20,23 @@ import (
 	"mcpgateway/services/upstream/wire"
 )
 
-// Transport carries JSON-RPC messages to one upstream.
+// Transport sends JSON-RPC messages to one upstream.
 type Transport interface {
-	// Call sends a request and returns the answer to it. When the context
-	// ends first, the error is the context's.
+	// Call sends a request and returns its reply. If ctx is done first, the
+	// error is ctx.Err().
 	Call(ctx context.Context, x *Exchange) (Reply, error)
-	// Notify sends a message that has no answer.
+	// Notify sends a message that has no reply.
 	Notify(ctx context.Context, header http.Header, body []byte) error
-	// Close ends what the transport holds at the upstream.
+	// Close closes the session at the upstream.
 	Close(ctx context.Context, header http.Header)
-	// Closed reports that the transport is not to be used for further calls.
+	// Closed reports whether the transport must not be used for further calls.
 	Closed() bool
-	// HoldsSession reports that the upstream keeps something of us, which it
-	// may forget.
+	// HoldsSession reports whether the upstream has a session of ours, which it
+	// can lose.
 	HoldsSession() bool
 }
 
-// Exchange is one request on its way.
+// Exchange is one request in flight.
 type Exchange struct {
 	ID        int64
 	Body      []byte
@@ -45,20 +45,20 @@ type Exchange struct {
 
 	ProgressToken []byte // raw; only where calls share a stream
 	Notify        func(method string, params []byte)
-	Heard         func(method string, params []byte) // is told of every notification first
+	Heard         func(method string, params []byte) // called first for every notification
 	Serve         func(ctx context.Context, method string, params []byte) (result, rpcError []byte)
-	Aside         bool      // a request of the gateway's, which causes no question
-	Logs          bool      // its client set a level of log messages
-	shared        *inFlight // when set, they answer what the upstream asks
+	Aside         bool      // a request of the gateway, which causes no server requests
+	Logs          bool      // its client set a log level
+	shared        *inFlight // if set, these calls respond to server requests
 
 	Memory   upstream.Memory // nil reserves nothing
-	reserved bool            // memory must be settled
+	reserved bool            // Memory.Settle must be called
 }
 
-// Reply is the result or the error of an exchange; exactly one is set.
+// Reply is the reply to a request. Exactly one of Result and RPCError is set.
 type Reply struct {
 	Result, RPCError []byte
-	Refused          bool // rpcError came with HTTP 400
+	Refused          bool // RPCError had HTTP status 400
 }
 
 // Poster sends JSON-RPC messages by HTTP POST to one URL.
@@ -68,13 +68,13 @@ type Poster struct {
 	Place  Place
 	URL    *url.URL
 	Filter *Filter
-	// Instance is the name of this gateway, or empty.
+	// Instance is the name of this gateway or empty.
 	Instance string
-	Refused  func(ctx context.Context, sent http.Header, c *upstream.Challenge) (http.Header, error) // of the target
+	Refused  func(ctx context.Context, sent http.Header, c *upstream.Challenge) (http.Header, error) // see upstream.Target
 }
 
-// request returns an HTTP request with a body that can be sent again, for
-// redirects and other credentials.
+// request returns an HTTP request whose body can be sent again, for redirects
+// and retries with other credentials.
 func (p *Poster) request(ctx context.Context, method string, header http.Header, body []byte) *http.Request {
 	blank := http.Request{Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1} // stays on the stack
 	req := blank.WithContext(ctx)
@@ -87,9 +87,8 @@ func (p *Poster) request(ctx context.Context, method string, header http.Header,
 	return req
 }
 
-// do sends a request, once more with other credentials after HTTP 401 when
-// there are some. Its error is the context's, that of the
-// target's Refused, or a fault.
+// do sends a request. After HTTP 401 it retries once if Refused returns other
+// credentials. The error is ctx.Err(), that of Refused, or a fault.
 func (p *Poster) do(req *http.Request) (*http.Response, error) {
 	resp, err := p.send(req)
 	if err != nil {
@@ -100,7 +99,7 @@ func (p *Poster) do(req *http.Request) (*http.Response, error) {
 	}
 	header, err := p.Refused(req.Context(), req.Header, challengeOf(resp))
 	if err == nil && (header == nil || resp.StatusCode != http.StatusUnauthorized) {
-		return resp, nil // with HTTP 403 it may have begun to process the request
+		return resp, nil // with HTTP 403 it may have started to process the request
 	}
 	_ = resp.Body.Close()
 	if err != nil {
@@ -117,11 +116,11 @@ func (p *Poster) do(req *http.Request) (*http.Response, error) {
 	return p.send(again)
 }
 
-// send sends a request. Its error is the context's or a fault. Only to follow
-// a redirect the request goes through the whole of the client, which prepares
-// for redirects what every request would pay for.
+// send sends a request. The error is ctx.Err() or a fault. It calls the
+// Transport directly and uses the Client only to follow redirects, because the
+// Client's preparation for redirects costs time in every request.
 func (p *Poster) send(req *http.Request) (*http.Response, error) {
-	if p.URL.User != nil { // the client makes credentials of it
+	if p.URL.User != nil { // the client converts it to an Authorization header
 		return p.follow(req)
 	}
 	resp, err := p.HTTP.Transport.RoundTrip(req)
@@ -150,7 +149,7 @@ func (p *Poster) follow(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// failed returns the error for a failed exchange: the context's or a fault.
+// failed returns the error for a failed request: ctx.Err() or a fault.
 func (p *Poster) failed(ctx context.Context, err error) error {
 	if ctxErr := ctx.Err(); ctxErr != nil {
 		return ctxErr
@@ -158,7 +157,7 @@ func (p *Poster) failed(ctx context.Context, err error) error {
 	return p.broken(err)
 }
 
-// post sends a message that has no answer in the HTTP response.
+// post sends a message whose HTTP response contains no reply.
 func (p *Poster) post(ctx context.Context, header http.Header, body []byte) error {
 	resp, err := p.do(p.request(ctx, http.MethodPost, header, body))
 	if err != nil {
@@ -169,15 +168,14 @@ func (p *Poster) post(ctx context.Context, header http.Header, body []byte) erro
 		_, err := p.turnedAway(resp, 0, false)
 		return err
 	}
-	// What some upstreams send in spite of that is read away, so that the
-	// connection can be used again.
+	// Some upstreams send a body nevertheless. Read it, so that the connection
+	// can be reused.
 	_, _ = io.CopyN(io.Discard, resp.Body, maxErrorBytes)
 	return nil
 }
 
-// turnedAway reads an HTTP answer that is not 2xx. It is the answer to the
-// request when it carries a JSON-RPC error that fits; otherwise the error says
-// what happened.
+// turnedAway reads an HTTP response that is not 2xx. It returns a Reply if the
+// body is a matching JSON-RPC error, and otherwise an error.
 func (p *Poster) turnedAway(resp *http.Response, id int64, stateless bool) (Reply, error) {
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBytes))
 	body = p.Filter.json(body)
@@ -202,16 +200,16 @@ func (p *Poster) turnedAway(resp *http.Response, id int64, stateless bool) (Repl
 	case m.Answers(id):
 		switch {
 		case resp.StatusCode == http.StatusNotFound && !stateless:
-			answer = code == upstream.CodeMethodNotFound // otherwise the session is gone
+			answer = code == upstream.CodeMethodNotFound // otherwise the session was lost
 		case resp.StatusCode == http.StatusBadRequest:
-			// With these numbers upstreams with a handshake say that the
-			// session or the version of a request is not theirs.
+			// Upstreams with a handshake use these codes for an unknown session
+			// or an unsupported version.
 			answer = !upstream.IsSessionCode(code)
 		default:
 			answer = true
 		}
 	case noID:
-		// Headers may be refused before the id is known.
+		// Headers can be rejected before the ID is parsed.
 		answer = upstream.IsModernCode(code) || stateless && (code == upstream.CodeMethodNotFound || code == upstream.CodeInvalidParams)
 	}
 	if answer {
@@ -225,8 +223,8 @@ func (p *Poster) turnedAway(resp *http.Response, id int64, stateless bool) (Repl
 	return Reply{}, err
 }
 
-// readBody returns the body of an answer. The error is a fault when the body
-// is encoded or larger than an answer may be.
+// readBody returns the body of a response. The error is a fault if the body is
+// encoded or too large.
 func (p *Poster) readBody(ctx context.Context, x *Exchange, resp *http.Response) ([]byte, error) {
 	if err := p.checkEncoding(resp); err != nil {
 		return nil, err
@@ -248,31 +246,31 @@ func (p *Poster) readBody(ctx context.Context, x *Exchange, resp *http.Response)
 	return body, nil
 }
 
-// tooLarge is the fault for an answer that exceeds the limit, which is smaller
-// than that of all answers where other results of a batch leave less room.
+// tooLarge returns the fault for a response over the limit. The limit is lower
+// than maxAnswerBytes if other results of a batch use part of it.
 func (p *Poster) tooLarge(limit int64) *fault.Fault {
 	if limit < maxAnswerBytes {
 		return fault.ResultTooLarge()
 	}
-	return p.Place.Invalid("sent an answer of more than %d MiB", maxAnswerBytes>>20)
+	return p.Place.Invalid("sent a response larger than %d MiB.", maxAnswerBytes>>20)
 }
 
-// cutOff is the fault for an answer whose connection broke in the middle.
+// cutOff returns the error for a response whose connection broke.
 func (p *Poster) cutOff(err error) error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
-	return p.Place.Unavailable("broke the connection in the middle of its answer").Because(&lostConnection{err: err})
+	return p.Place.Unavailable("closed the connection during its response.").Because(&lostConnection{err: err})
 }
 
 func (p *Poster) checkEncoding(resp *http.Response) error {
 	if e := resp.Header.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
-		return p.Place.Invalid("encoded its answer as %s, which was not asked for", wire.Excerpt([]byte(e)))
+		return p.Place.Invalid("used the content encoding %s, which was not requested.", wire.Excerpt([]byte(e)))
 	}
 	return nil
 }
 
-// answerServer answers a request of the upstream.
+// answerServer responds to a request of the upstream.
 func (p *Poster) answerServer(ctx context.Context, header http.Header, m *wire.Message,
 	serve func(context.Context, string, []byte) ([]byte, []byte)) {
 	var result, rpcError []byte
@@ -283,16 +281,16 @@ func (p *Poster) answerServer(ctx context.Context, header http.Header, m *wire.M
 		result, rpcError = serve(ctx, m.Method, m.Params)
 	}
 	if result == nil && rpcError == nil {
-		rpcError = []byte(`{"code":-32601,"message":"the gateway does not answer this request"}`)
+		rpcError = []byte(`{"code":-32601,"message":"Request not supported by the gateway."}`)
 	}
 	ctx, cancel := context.WithTimeout(ctx, MaxReplyTime)
 	defer cancel()
-	// The upstream learns of a lost answer by its own time-out; nobody here
-	// can do more about it.
+	// If the response is lost, the upstream's request times out. There is no
+	// other remedy.
 	_ = p.post(ctx, header, wire.AppendAnswer(nil, m.ID, result, rpcError))
 }
 
-// mediaType returns the media type of an answer in lower case, without its
+// mediaType returns the media type of a response in lower case, without
 // parameters.
 func mediaType(resp *http.Response) string {
 	t := resp.Header.Get("Content-Type")

@@ -47,7 +47,7 @@ func (s *Server) breakHTTP(w http.ResponseWriter, r *http.Request, hit *Fault, i
 func cutConnection(w http.ResponseWriter, reset bool) {
 	conn, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
-		http.Error(w, "this connection cannot be cut: "+err.Error(), http.StatusInternalServerError)
+		http.Error(w, "connection cannot be closed: "+err.Error(), http.StatusInternalServerError)
 		return
 	}
 	if tcp, ok := conn.(*net.TCPConn); ok && reset {

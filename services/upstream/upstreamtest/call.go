@@ -41,7 +41,7 @@ type Call struct {
 
 // ErrNoProgressToken is returned by Progress if the client didn't request
 // progress notifications.
-var ErrNoProgressToken = errors.New("the request carries no progress token")
+var ErrNoProgressToken = errors.New("request has no progress token")
 
 // Progress sends notifications/progress for this call. A negative total and an
 // empty message are omitted. It returns ErrNoProgressToken if the client sent
@@ -71,7 +71,7 @@ func (c *Call) Notify(method string, params []byte) error {
 }
 
 // ErrNoStream is returned by Ask if the client has no open GET stream.
-var ErrNoStream = errors.New("the session has no open stream")
+var ErrNoStream = errors.New("session has no open stream")
 
 // Ask sends a request to the client on the stream of this call, or with
 // Options.AskOnStream on that of the session, and returns the client's raw
@@ -79,7 +79,7 @@ var ErrNoStream = errors.New("the session has no open stream")
 // AnswerJSON on the call's stream, and with ErrNoStream.
 func (c *Call) Ask(ctx context.Context, method string, params []byte) ([]byte, error) {
 	if c.session == nil || c.Era.Stateless() {
-		return nil, errors.New("requests to the client need a session: return an input_required result instead")
+		return nil, errors.New("requests to the client require a session: return an input_required result instead")
 	}
 	send := c.reply.notify
 	if c.server.opts.AskOnStream {

@@ -46,7 +46,7 @@ func TestControl(t *testing.T) {
 	control("page=0", 204)
 	check(t, lists, 200, `"tools":[{"name":"echo"`, "")
 	if n := strings.Count(lists.do(t).body, `"name":`); n != 2 {
-		t.Errorf("a refused request changed the tools to %d", n)
+		t.Errorf("rejected request changed the tools to %d", n)
 	}
 	var stats upstreamtest.Stats
 	if err := json.Unmarshal([]byte(exchange{method: "GET", url: base + "/stats"}.do(t).body), &stats); err != nil || stats.Calls != 3 || stats.Sessions != 1 {
@@ -69,17 +69,17 @@ func TestParseSettings(t *testing.T) {
 			got = append(got, string(e))
 		}
 		if strings.Join(got, " ") != want || (err == nil) != (want != "") {
-			t.Errorf("%q gave %v, %v", in, got, err)
+			t.Errorf("%q: got %v, %v", in, got, err)
 		}
 	}
 	for in, want := range map[string]upstreamtest.AnswerMode{"auto": upstreamtest.AnswerAuto, "json": upstreamtest.AnswerJSON, "sse": upstreamtest.AnswerSSE} {
 		if got, err := upstreamtest.ParseAnswer(in); got != want || err != nil {
-			t.Errorf("%q gave %v, %v", in, got, err)
+			t.Errorf("%q: got %v, %v", in, got, err)
 		}
 	}
 	for in, want := range map[string]string{"any": upstreamtest.OnAny, "accept": upstreamtest.OnAccept, "list": upstreamtest.OnList} {
 		if got, err := upstreamtest.ParseHang(in); got.On != want || got.Kind != upstreamtest.Hang || err != nil {
-			t.Errorf("%q gave %v, %v", in, got, err)
+			t.Errorf("%q: got %v, %v", in, got, err)
 		}
 	}
 }

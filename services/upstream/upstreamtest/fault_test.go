@@ -44,13 +44,13 @@ func TestResponseFaults(t *testing.T) {
 		{"raw", upstreamtest.Fault{Kind: upstreamtest.Raw, Body: `{"jsonrpc":"2.0","id":$ID,"result":"no object"}`}, echo, 200, `{"jsonrpc":"2.0","id":7,"result":"no object"}`, "Content-Type: application/json"},
 		{"invalid JSON", upstreamtest.Fault{Kind: upstreamtest.InvalidJSON}, echo, 200, `{"jsonrpc":"2.0","id":7,"result":{"content":[{"type":"te`, "Content-Type: application/json"},
 		{"page", upstreamtest.Fault{Kind: upstreamtest.HTML}, echo, 200, "<html>", "Content-Type: text/html; charset=utf-8"},
-		{"wrong id", upstreamtest.Fault{Kind: upstreamtest.WrongID}, echo, 200, `"id":8,"result":{"content"`, ""},
-		{"wrong id of a string", upstreamtest.Fault{Kind: upstreamtest.WrongID}, modern(url, "tools/list", "", ""), 200, `"id":"m1-wrong"`, ""},
-		{"wrong id of initialize", upstreamtest.Fault{Kind: upstreamtest.WrongID}, exchange{url: url, body: initialize}, 200, `"id":2,"result":{"protocolVersion"`, ""},
+		{"wrong ID", upstreamtest.Fault{Kind: upstreamtest.WrongID}, echo, 200, `"id":8,"result":{"content"`, ""},
+		{"wrong string ID", upstreamtest.Fault{Kind: upstreamtest.WrongID}, modern(url, "tools/list", "", ""), 200, `"id":"m1-wrong"`, ""},
+		{"wrong ID for initialize", upstreamtest.Fault{Kind: upstreamtest.WrongID}, exchange{url: url, body: initialize}, 200, `"id":2,"result":{"protocolVersion"`, ""},
 		{"error", upstreamtest.Fault{Kind: upstreamtest.JSONRPCError, Error: &upstreamtest.RPCError{Code: -5, Message: "a\"b", Data: []byte(`{"x":1}`)}}, echo, 200, `"error":{"code":-5,"message":"a\"b","data":{"x":1}}`, ""},
-		{"error of initialize", upstreamtest.Fault{Kind: upstreamtest.JSONRPCError}, exchange{url: url, body: initialize}, 200, `"error":{"code":-32603`, ""},
+		{"error for initialize", upstreamtest.Fault{Kind: upstreamtest.JSONRPCError}, exchange{url: url, body: initialize}, 200, `"error":{"code":-32603`, ""},
 		{"repeated cursor", upstreamtest.Fault{Kind: upstreamtest.RepeatedCursor}, lists, 200, `"nextCursor":"again"`, ""},
-		{"silence", upstreamtest.Fault{Kind: upstreamtest.SilentSSE}, echo, 200, "", "Content-Type: text/event-stream"},
+		{"silent stream", upstreamtest.Fault{Kind: upstreamtest.SilentSSE}, echo, 200, "", "Content-Type: text/event-stream"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			s.SetFault(tc.fault)
@@ -108,7 +108,7 @@ func TestEndlessPagesDiffer(t *testing.T) {
 		}
 		cursor = r.Result.NextCursor
 		if seen[cursor] || seen[r.Result.Tools[0].Name] {
-			t.Fatalf("%s came before", a.body)
+			t.Fatalf("%s arrived before", a.body)
 		}
 		seen[cursor], seen[r.Result.Tools[0].Name] = true, true
 	}
@@ -141,7 +141,7 @@ func TestConnectionFaults(t *testing.T) {
 			x := exchange{url: url, body: call("echo", `{"text":"x"}`), headers: []string{session(t, url)}}
 			s.SetFault(upstreamtest.Fault{On: upstreamtest.OnCall, Kind: tc.kind})
 			if err := failure(t, x); !errors.Is(err, tc.want) {
-				t.Errorf("fault %d in mode %d gave %v, want %v", tc.kind, mode, err, tc.want)
+				t.Errorf("fault %d in mode %d: got %v, want %v", tc.kind, mode, err, tc.want)
 			}
 		}
 	}
@@ -173,11 +173,11 @@ func TestHangEndsWithClient(t *testing.T) {
 		if tc.on == upstreamtest.OnAccept {
 			select {
 			case err := <-failed:
-				t.Errorf("an unread connection ended: %v", err)
-			case <-time.After(50 * time.Millisecond): // nothing is to happen
+				t.Errorf("unread connection ended: %v", err)
+			case <-time.After(50 * time.Millisecond): // nothing must happen
 			}
 			if n := s.Stats().Requests; n != before {
-				t.Errorf("an unread connection was read")
+				t.Errorf("held connection was read")
 			}
 		} else if err := s.Wait(within(t), func() bool { return s.Stats().Requests == before+1 }); err != nil {
 			t.Fatal(err)
@@ -198,7 +198,7 @@ func TestLatencyDelaysResponse(t *testing.T) {
 	start := time.Now()
 	check(t, exchange{url: url, body: ping, headers: []string{sid}}, 500, "", "")
 	if d := time.Since(start); d < 50*time.Millisecond {
-		t.Errorf("answered after %v, want both delays", d)
+		t.Errorf("response after %v, want both delays", d)
 	}
 }
 
@@ -215,7 +215,7 @@ func TestHugeResponseSize(t *testing.T) {
 				message = strings.TrimSuffix(strings.TrimPrefix(message, "event: message\ndata: "), "\n\n")
 			}
 			if len(message) != size || !json.Valid([]byte(message)) {
-				t.Errorf("mode %d: %.60s gave %d bytes, valid: %t", mode, body, len(message), json.Valid([]byte(message)))
+				t.Errorf("mode %d: %.60s: %d bytes, valid: %t", mode, body, len(message), json.Valid([]byte(message)))
 			}
 		}
 	}

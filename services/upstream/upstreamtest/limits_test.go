@@ -22,11 +22,11 @@ func TestSessionLimit(t *testing.T) {
 	}
 	for n := 1; n <= limit; n++ {
 		if got := open(); got != 200 {
-			t.Fatalf("session %d was refused with %d", n, got)
+			t.Fatalf("session %d was rejected with %d", n, got)
 		}
 	}
 	if got := open(); got != 503 {
-		t.Errorf("session %d gave %d", limit+1, got)
+		t.Errorf("session %d: status %d", limit+1, got)
 	}
 	if n := s.Stats().Sessions; n != limit {
 		t.Errorf("%d sessions", n)
@@ -72,7 +72,7 @@ func TestHeldConnectionLimit(t *testing.T) {
 		if n == limit {
 			select {
 			case err := <-closed:
-				t.Fatalf("the first connection ended early: %v", err)
+				t.Fatalf("first connection ended early: %v", err)
 			default:
 			}
 		}
@@ -80,10 +80,10 @@ func TestHeldConnectionLimit(t *testing.T) {
 	select {
 	case err := <-closed:
 		if err == nil {
-			t.Error("the oldest connection was answered")
+			t.Error("oldest connection received a response")
 		}
 	case <-within(t).Done():
-		t.Error("the oldest connection is still held")
+		t.Error("oldest connection is still held")
 	}
 }
 
@@ -97,7 +97,7 @@ func TestUnreadStreamIsEnded(t *testing.T) {
 	sent := 0
 	for s.Notify("notifications/message", params) == 1 {
 		if sent++; sent > 20_000 {
-			t.Fatal("the stream takes everything")
+			t.Fatal("stream accepts everything")
 		}
 	}
 	if sent < 256 {
@@ -130,7 +130,7 @@ func TestResumableStreamLimit(t *testing.T) {
 	talk := exchange{url: url, body: call("talk", "{}"), headers: []string{sid}}
 	e := talk.open(t)
 	if n := <-accepted; n != events {
-		t.Errorf("the stream took %d events, want %d", n, events)
+		t.Errorf("stream accepted %d events, want %d", n, events)
 	}
 	n := 0
 	for _, ok := e.next(); ok; _, ok = e.next() {
@@ -160,7 +160,7 @@ func TestRecordedBodyLimit(t *testing.T) {
 		s.ForgetRequests()
 		check(t, exchange{url: url, body: ping + strings.Repeat(" ", n-len(ping)), headers: []string{sid}}, 200, "", "")
 		if got := len(s.Requests("ping")[0].Body); got != min(n, limit) {
-			t.Errorf("kept %d of %d bytes", got, n)
+			t.Errorf("stored %d of %d bytes", got, n)
 		}
 	}
 }

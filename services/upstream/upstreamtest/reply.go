@@ -18,7 +18,7 @@ type reply interface {
 	finish(f frame)
 }
 
-var errAnswered = errors.New("the request is already answered")
+var errAnswered = errors.New("request already has a response")
 
 // httpReply responds in the HTTP response of the POST.
 type httpReply struct {

@@ -54,11 +54,11 @@ func TestOfficialClientInEveryEra(t *testing.T) {
 		}{
 			{"alone", upstreamtest.Options{Eras: []upstreamtest.Era{era}}},
 			{"among all", upstreamtest.Options{}},
-			{"as events", upstreamtest.Options{Answer: upstreamtest.AnswerSSE}},
-			{"as JSON", upstreamtest.Options{Answer: upstreamtest.AnswerJSON}},
+			{"events", upstreamtest.Options{Answer: upstreamtest.AnswerSSE}},
+			{"JSON", upstreamtest.Options{Answer: upstreamtest.AnswerJSON}},
 			{"resumable", upstreamtest.Options{Answer: upstreamtest.AnswerSSE, Resumable: true}},
 			{"sessionless", upstreamtest.Options{Sessionless: true}},
-			{"with a token", upstreamtest.Options{Token: "s3cret"}},
+			{"token", upstreamtest.Options{Token: "s3cret"}},
 		} {
 			t.Run(string(era)+" "+server.name, func(t *testing.T) {
 				server.opts.Tools, server.opts.PageSize = upstreamtest.Standard(25), 10
@@ -66,7 +66,7 @@ func TestOfficialClientInEveryEra(t *testing.T) {
 				s, url := serve(t, server.opts)
 				cs := connect(t, transport(t, url, era, server.opts.Token), string(era), nil)
 				if got := cs.InitializeResult(); got.ProtocolVersion != string(era) || got.Instructions != "Be kind." || got.ServerInfo.Name != "upstreamtest" {
-					t.Errorf("handshake gave %+v", got)
+					t.Errorf("handshake = %+v", got)
 				}
 				var names []string
 				for tool, err := range cs.Tools(within(t), nil) {
@@ -76,20 +76,20 @@ func TestOfficialClientInEveryEra(t *testing.T) {
 					names = append(names, tool.Name)
 				}
 				if len(names) != 25 || names[0] != "echo" {
-					t.Fatalf("listed %d tools: %v", len(names), names)
+					t.Fatalf("%d tools: %v", len(names), names)
 				}
 				res, err := cs.CallTool(within(t), &mcp.CallToolParams{Name: "echo", Arguments: map[string]any{"text": "héllo"}})
 				if err != nil {
 					t.Fatal(err)
 				}
 				if got := res.Content[0].(*mcp.TextContent).Text; got != "héllo" {
-					t.Errorf("echo gave %q", got)
+					t.Errorf("echo = %q", got)
 				}
 				if res, err := cs.CallTool(within(t), &mcp.CallToolParams{Name: "fail"}); err != nil || !res.IsError {
-					t.Errorf("fail gave %+v, %v", res, err)
+					t.Errorf("fail = %+v, %v", res, err)
 				}
 				if _, err := cs.CallTool(within(t), &mcp.CallToolParams{Name: "nothing"}); err == nil {
-					t.Error("an unknown tool was called")
+					t.Error("call of an unknown tool succeeded")
 				}
 				if n := s.Calls(); n != 3 {
 					t.Errorf("counted %d calls, want 3", n)
@@ -105,12 +105,12 @@ func TestOfficialClientNotifications(t *testing.T) {
 			s, url := serve(t, upstreamtest.Options{Eras: []upstreamtest.Era{era}, Tools: upstreamtest.Standard(6)})
 			changed := make(chan struct{}, 1)
 			var progress atomic.Int64
-			heard := make(chan struct{}, 3)
+			notified := make(chan struct{}, 3)
 			cs := connect(t, transport(t, url, era, ""), string(era), &mcp.ClientOptions{
 				ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) { changed <- struct{}{} },
 				ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
 					progress.Store(int64(r.Params.Progress))
-					heard <- struct{}{}
+					notified <- struct{}{}
 				},
 			})
 			if err := s.WaitForStreams(within(t), 1); err != nil {
@@ -123,7 +123,7 @@ func TestOfficialClientNotifications(t *testing.T) {
 			}
 			for range 3 {
 				select {
-				case <-heard:
+				case <-notified:
 				case <-within(t).Done():
 					t.Fatal("progress is missing")
 				}
@@ -132,12 +132,12 @@ func TestOfficialClientNotifications(t *testing.T) {
 				t.Errorf("last progress %d, want 3", progress.Load())
 			}
 			if n := s.SetTools(upstreamtest.Standard(7)...); n != 1 {
-				t.Errorf("told %d streams, want 1", n)
+				t.Errorf("notified %d streams, want 1", n)
 			}
 			select {
 			case <-changed:
 			case <-within(t).Done():
-				t.Fatal("the changed list was not announced")
+				t.Fatal("changed list was not announced")
 			}
 			if res, err := cs.ListTools(within(t), nil); err != nil || len(res.Tools) != 7 {
 				t.Errorf("listed %v, %v", res, err)
@@ -171,7 +171,7 @@ func TestRequestsToOfficialClient(t *testing.T) {
 				t.Fatalf("%+v, %v", res, err)
 			}
 			if got := member(t, res.Content[0].(*mcp.TextContent).Text, "result", "roots"); got != `[{"uri":"file:///r"}]` {
-				t.Errorf("the client answered %s", got)
+				t.Errorf("response of client = %s", got)
 			}
 		})
 	}
@@ -196,10 +196,10 @@ func TestCancelReachesTool(t *testing.T) {
 				cancel()
 			}()
 			if _, err := cs.CallTool(ctx, &mcp.CallToolParams{Name: "hold"}); err == nil {
-				t.Error("a cancelled call succeeded")
+				t.Error("cancelled call succeeded")
 			}
 			if err := s.Wait(within(t), func() bool { return s.Stats().Cancelled == 1 }); err != nil {
-				t.Errorf("the tool was not cancelled: %+v", s.Stats())
+				t.Errorf("tool was not cancelled: %+v", s.Stats())
 			}
 		})
 	}

@@ -23,13 +23,13 @@ func TestSessionStreamCarriesNotifications(t *testing.T) {
 	}
 	e := get.open(t)
 	if _, ok := old.next(); ok {
-		t.Error("two streams of one session stayed open")
+		t.Error("two streams of one session are open")
 	}
 	if err := s.WaitForStreams(within(t), 1); err != nil {
 		t.Fatal(err)
 	}
 	if n := s.SetTools(upstreamtest.Echo()); n != 1 {
-		t.Errorf("told %d streams", n)
+		t.Errorf("notified %d streams", n)
 	}
 	s.Notify("notifications/resources/updated", []byte(`{"uri":"a:b"}`))
 	for _, want := range []string{`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`, `{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"a:b"}}`} {
@@ -41,7 +41,7 @@ func TestSessionStreamCarriesNotifications(t *testing.T) {
 		t.Errorf("closed %d streams", n)
 	}
 	if _, ok := e.next(); ok {
-		t.Error("the stream did not end")
+		t.Error("stream did not end")
 	}
 	check(t, exchange{url: url, body: ping, headers: []string{sid}}, 200, "", "")
 
@@ -51,7 +51,7 @@ func TestSessionStreamCarriesNotifications(t *testing.T) {
 	}
 	s.DropSessions()
 	if _, ok := e.next(); ok {
-		t.Error("the stream outlived its session")
+		t.Error("stream is open after its session")
 	}
 	if err := s.WaitForStreams(within(t), 0); err != nil {
 		t.Error(err)
@@ -76,7 +76,7 @@ func TestListenSendsOnlySubscriptions(t *testing.T) {
 		{"notifications/message", `{}`},
 	} {
 		if n := s.Notify(unwanted.method, []byte(unwanted.params)); n != 0 {
-			t.Errorf("%s %s went to %d streams", unwanted.method, unwanted.params, n)
+			t.Errorf("%s %s was sent on %d streams", unwanted.method, unwanted.params, n)
 		}
 	}
 	s.SetTools()
@@ -92,10 +92,10 @@ func TestListenSendsOnlySubscriptions(t *testing.T) {
 		}
 	}
 	if _, ok := e.next(); ok {
-		t.Error("the stream did not end")
+		t.Error("stream did not end")
 	}
 	if s.Stats().Streams != 0 {
-		t.Error("the stream is still counted")
+		t.Error("stream is still counted")
 	}
 }
 
@@ -164,7 +164,7 @@ func TestHTTPSSERespondsOnStream(t *testing.T) {
 	}
 	e.resp.Body.Close()
 	if err := s.Wait(within(t), func() bool { return s.Stats().Sessions == 1 }); err != nil { // the other one
-		t.Fatal("the session outlived its stream")
+		t.Fatal("session is open after its stream")
 	}
 	send(ping, 404)
 }
@@ -174,7 +174,7 @@ func TestResumableStreamDeliversMissed(t *testing.T) {
 	s, url := serve(t, upstreamtest.Options{Resumable: true, Tools: []upstreamtest.Tool{{
 		Definition: `{"name":"two","inputSchema":{"type":"object"}}`,
 		Call: func(_ context.Context, c *upstreamtest.Call) upstreamtest.Result {
-			_ = c.Notify("notifications/message", []byte(`{"level":"info","data":1}`)) // the test reads what arrives
+			_ = c.Notify("notifications/message", []byte(`{"level":"info","data":1}`)) // the test checks what arrives
 			<-release
 			return upstreamtest.Text("done")
 		},
@@ -213,7 +213,7 @@ func TestResumableStreamDeliversMissed(t *testing.T) {
 		t.Errorf("got %+v", primer)
 	}
 	if ev, ok := e.next(); ok {
-		t.Errorf("the cut stream went on with %+v", ev)
+		t.Errorf("truncated stream continued with %+v", ev)
 	}
 	r := get("2_1").open(t)
 	if got := r.must(); got.data != result || got.id != "2_2" {
@@ -234,21 +234,21 @@ func TestRequestRecordLimit(t *testing.T) {
 	for i, want := range []string{"1", "2", "3"} {
 		r := got[i]
 		if string(r.ID) != want || r.Header.Get("X-Test") != want || r.HTTPMethod != http.MethodPost || r.Seq != int64(i+3) || !strings.Contains(string(r.Body), `"id":`+want) {
-			t.Errorf("request %d is %+v", i, r)
+			t.Errorf("request %d = %+v", i, r)
 		}
 	}
 	check(t, exchange{method: "DELETE", url: url, headers: []string{sid}}, 204, "", "")
 	if all := s.Requests(); len(all) != 3 || all[2].HTTPMethod != http.MethodDelete || string(all[0].ID) != "2" {
-		t.Errorf("kept %+v", all)
+		t.Errorf("recorded %+v", all)
 	}
 	s.ForgetRequests()
 	if n := len(s.Requests()); n != 0 {
-		t.Errorf("%d requests are left", n)
+		t.Errorf("%d requests remain", n)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := s.WaitForRequests(ctx, "ping", 1); !errors.Is(err, context.Canceled) {
-		t.Errorf("waiting ended with %v", err)
+		t.Errorf("Wait() = %v", err)
 	}
 }
 
@@ -262,11 +262,11 @@ func TestClosedServerRejectsRequests(t *testing.T) {
 	e := exchange{method: "GET", url: url, headers: []string{session(t, url)}}.open(t)
 	cancel()
 	if _, ok := e.next(); ok {
-		t.Error("the stream went on")
+		t.Error("stream continued")
 	}
 	s.Close()
 	if _, err := client(t).Get(url); err == nil {
-		t.Error("the listener is still open")
+		t.Error("listener is still open")
 	}
 	w := httptest.NewRecorder()
 	s.ServeHTTP(w, httptest.NewRequest("POST", "/mcp", strings.NewReader(initialize)))
@@ -274,7 +274,7 @@ func TestClosedServerRejectsRequests(t *testing.T) {
 		t.Errorf("got %d", w.Code)
 	}
 	if _, err := s.Listen(t.Context(), "127.0.0.1:0"); err == nil {
-		t.Error("a closed server listens")
+		t.Error("closed server listens")
 	}
 }
 
@@ -324,7 +324,7 @@ func TestAnswerModesAndNotifications(t *testing.T) {
 		s.SetAnswer(tc.mode)
 		a := exchange{url: url, body: `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":` + strings.Replace(params, "%", tc.n, 1) + `}`, headers: []string{sid}}.do(t)
 		if got := a.header.Get("Content-Type"); got != tc.kind || strings.Count(a.body, "event: message\ndata: ") != tc.events || !strings.Contains(a.body, `"text":"sent `+tc.n+`"`) {
-			t.Errorf("mode %d with %s notifications gave %s: %s", tc.mode, tc.n, got, a.body)
+			t.Errorf("mode %d with %s notifications: %s: %s", tc.mode, tc.n, got, a.body)
 		}
 	}
 }

@@ -46,13 +46,13 @@ func TestBuiltinTools(t *testing.T) {
 		{"find_task", `{"task_id":"T"}`, text(`{\"tool\":\"find_task\",\"arguments\":{\"task_id\":\"T\"}}`)},
 	} {
 		if got := run(t, upstreamtest.Standard(7), tc.tool, tc.arguments); got != tc.want {
-			t.Errorf("%s %s gave %s, want %s", tc.tool, tc.arguments, got, tc.want)
+			t.Errorf("%s %s = %s, want %s", tc.tool, tc.arguments, got, tc.want)
 		}
 	}
 	_, url := serve(t, upstreamtest.Options{Tools: upstreamtest.Standard(3)})
 	a := exchange{url: url, body: call("big", `{"bytes":33554432}`), headers: []string{session(t, url)}}.do(t)
 	if want := len(`{"jsonrpc":"2.0","id":7,"result":}`+text("")) + 33554432; a.status != 200 || len(a.body) != want {
-		t.Errorf("the largest text gave %d with %d bytes, want %d", a.status, len(a.body), want)
+		t.Errorf("largest text: status %d with %d bytes, want %d", a.status, len(a.body), want)
 	}
 }
 
@@ -70,20 +70,20 @@ func TestGeneratedTools(t *testing.T) {
 	for i, tool := range tools {
 		d := checkDefinition(t, tool.Definition)
 		if names[d.Name] {
-			t.Fatalf("%s comes twice", d.Name)
+			t.Fatalf("duplicate tool %s", d.Name)
 		}
 		names[d.Name] = true
 		if n := len(tool.Definition); n < 400 || n > 1300 {
 			t.Errorf("%s has %d bytes: %s", d.Name, n, tool.Definition)
 		}
 		if i < 10 && tool.Definition != upstreamtest.Generated(10)[i].Definition {
-			t.Errorf("tool %d differs with the number", i)
+			t.Errorf("tool %d depends on the number of tools", i)
 		}
 	}
 }
 
-// checkDefinition fails the test unless raw is a definition that the official
-// types take and whose schemas resolve.
+// checkDefinition checks that the official types accept the definition and that
+// its schemas resolve.
 func checkDefinition(t *testing.T, raw string) *mcp.Tool {
 	t.Helper()
 	if err := rawjson.Valid([]byte(raw), rawjson.Strict); err != nil {
@@ -135,7 +135,7 @@ func TestDefinitionsAreListedUnchanged(t *testing.T) {
 				body = x.do(t).body
 			}
 			if joined := `"tools":[` + strings.Join(want, ",") + `]`; !strings.Contains(body, joined) {
-				t.Errorf("mode %d changed the definitions: %s", mode, body)
+				t.Errorf("mode %d: definitions changed: %s", mode, body)
 			}
 		}
 	}
@@ -161,12 +161,12 @@ func TestHostileTools(t *testing.T) {
 			want = raw
 		}
 		if got := run(t, upstreamtest.Hostile(), name, arguments); got != want {
-			t.Errorf("%s gave %s, want %s", name, got, want)
+			t.Errorf("%s = %s, want %s", name, got, want)
 		}
 	}
 	for name, raw := range results {
 		if !names[name] {
-			t.Errorf("no tool is called %s", name)
+			t.Errorf("missing tool %s", name)
 		}
 		if err := rawjson.Valid([]byte(raw), rawjson.Strict); err != nil {
 			t.Errorf("%s: %v", name, err)

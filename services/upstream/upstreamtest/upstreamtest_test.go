@@ -100,7 +100,7 @@ func (x exchange) open(t *testing.T) *eventReader {
 	t.Cleanup(func() { resp.Body.Close() })
 	if ct := resp.Header.Get("Content-Type"); resp.StatusCode != 200 || ct != "text/event-stream" {
 		body, _ := io.ReadAll(resp.Body)
-		t.Fatalf("no event stream but %d %s: %s", resp.StatusCode, ct, body)
+		t.Fatalf("response is not an event stream: %d %s: %s", resp.StatusCode, ct, body)
 	}
 	return &eventReader{t: t, resp: resp, r: bufio.NewReader(resp.Body)}
 }
@@ -146,23 +146,23 @@ func (e *eventReader) must() event {
 	e.t.Helper()
 	ev, ok := e.next()
 	if !ok {
-		e.t.Fatal("the stream ended")
+		e.t.Fatal("stream ended")
 	}
 	return ev
 }
 
 const initialize = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`
 
-// session shakes hands and returns the header of the session.
+// session performs the handshake and returns the session header.
 func session(t *testing.T, url string) string {
 	t.Helper()
 	a := exchange{url: url, body: initialize}.do(t)
 	id := a.header.Get("Mcp-Session-Id")
 	if a.status != 200 || id == "" {
-		t.Fatalf("initialize gave %d %s", a.status, a.body)
+		t.Fatalf("initialize: %d %s", a.status, a.body)
 	}
 	if a := (exchange{url: url, headers: []string{"Mcp-Session-Id: " + id}, body: `{"jsonrpc":"2.0","method":"notifications/initialized"}`}).do(t); a.status != 202 || a.body != "" {
-		t.Fatalf("initialized gave %d %q", a.status, a.body)
+		t.Fatalf("initialized: %d %q", a.status, a.body)
 	}
 	return "Mcp-Session-Id: " + id
 }

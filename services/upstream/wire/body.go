@@ -5,30 +5,28 @@ import (
 	"io"
 )
 
-// Pieces in which a body of unknown length is read, or one whose claimed length
-// is more than trusted.
+// Sizes of the pieces of a body whose length is unknown or larger than trusted.
 const (
 	minPiece = 512
 	maxPiece = 1 << 20
 )
 
 const (
-	// trusted is the number of bytes that are allocated because of a claimed
-	// length alone. More is allocated only as it arrives.
+	// trusted is the maximum number of bytes allocated because of a declared
+	// length. More is allocated only as data arrives.
 	trusted = 128 << 10
-	// Unreserved is the length up to which a body reserves no memory.
+	// Unreserved is the maximum size of a body that needs no reservation.
 	Unreserved = 64 << 10
 )
 
-// ErrTooLong is returned for a body that is longer than it may be.
-var ErrTooLong = errors.New("the body is too long")
+// ErrTooLong is returned for a body over the limit.
+var ErrTooLong = errors.New("body is too long")
 
-// ReadBounded reads a body of the length, which is negative when unknown, to
-// its end. It costs little more than the body, unlike a buffer that is moved
-// as it grows. reserve is called once for a body of more than 64 KiB. It returns
-// how many bytes the body may have, at most max, or an error. Other errors are
-// errTooLong, or that of the reader; a body that is shorter than its length ends
-// with io.ErrUnexpectedEOF.
+// ReadBounded reads a body to its end. length is negative if unknown. It uses
+// little more memory than the body, unlike a buffer that is copied as it grows.
+// reserve is called once for a body larger than 64 KiB. It returns the maximum
+// size, at most max, or an error. Other errors are ErrTooLong, or that of the
+// reader. If the body is shorter than length, the error is io.ErrUnexpectedEOF.
 func ReadBounded(r io.Reader, length, max int64, reserve func() (int64, error)) ([]byte, error) {
 	if length > max {
 		return nil, ErrTooLong
@@ -64,7 +62,7 @@ func ReadBounded(r io.Reader, length, max int64, reserve func() (int64, error)) 
 		case read > max:
 			return nil, ErrTooLong
 		case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
-			if length >= 0 { // it is longer than what was read
+			if length >= 0 { // the body is shorter than declared
 				return nil, io.ErrUnexpectedEOF
 			}
 			if len(pieces) == 1 {
@@ -77,7 +75,7 @@ func ReadBounded(r io.Reader, length, max int64, reserve func() (int64, error)) 
 	}
 }
 
-// readTrusted reads a body in one piece.
+// readTrusted reads a body of a trusted length into one buffer.
 func readTrusted(r io.Reader, length int64, reserve func() (int64, error)) ([]byte, error) {
 	if length > Unreserved {
 		if max, err := reserve(); err != nil {
@@ -89,7 +87,7 @@ func readTrusted(r io.Reader, length int64, reserve func() (int64, error)) ([]by
 	return readRest(r, nil, length)
 }
 
-// readRest reads the rest of a body behind its first pieces.
+// readRest reads the rest of a body after its first pieces.
 func readRest(r io.Reader, pieces [][]byte, length int64) ([]byte, error) {
 	first := join(pieces, length)
 	body := first[:length]
@@ -100,7 +98,7 @@ func readRest(r io.Reader, pieces [][]byte, length int64) ([]byte, error) {
 	return body, err
 }
 
-// join returns the pieces as one, which has room for size bytes.
+// join returns the pieces as one slice with capacity for size bytes.
 func join(pieces [][]byte, size int64) []byte {
 	body := make([]byte, 0, size)
 	for _, p := range pieces {

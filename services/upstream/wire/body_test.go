@@ -8,10 +8,10 @@ import (
 	"testing/iotest"
 )
 
-// maxBytes is what callers allow.
+// maxBytes is the limit of callers.
 const maxBytes = 10 << 20
 
-func TestBodiesAreReadUpToTheirBound(t *testing.T) {
+func TestReadBoundedLimits(t *testing.T) {
 	const max = 3 << 20
 	all := make([]byte, max+1)
 	for i := range all {
@@ -40,9 +40,9 @@ func TestBodiesAreReadUpToTheirBound(t *testing.T) {
 	}
 }
 
-// TestAClaimedLengthIsNotSetAside reads the beginning of a body that claims to
-// be long and then breaks.
-func TestAClaimedLengthIsNotSetAside(t *testing.T) {
+// TestDeclaredLengthIsNotAllocated reads the start of a body that declares a
+// large length and then breaks.
+func TestDeclaredLengthIsNotAllocated(t *testing.T) {
 	allocated := testing.Benchmark(func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
@@ -52,11 +52,11 @@ func TestAClaimedLengthIsNotSetAside(t *testing.T) {
 		}
 	}).AllocedBytesPerOp()
 	if allocated > trusted+16<<10 {
-		t.Errorf("one byte of 10 MiB sets aside %d bytes", allocated)
+		t.Errorf("one byte of 10 MiB allocated %d bytes", allocated)
 	}
 }
 
-// allow reserves memory for as many bytes as there are.
+// allow reserves all requested memory.
 func allow(max int64) func() (int64, error) {
 	return func() (int64, error) { return max, nil }
 }
@@ -77,7 +77,7 @@ func TestLongBodiesReserveMemoryOnce(t *testing.T) {
 			}
 			got, err := ReadBounded(bytes.NewReader(all[:n]), length, max, func() (int64, error) { return 0, refused })
 			if long := n > Unreserved; errors.Is(err, refused) != long || long && got != nil {
-				t.Errorf("%d bytes, length %s, refused: %d, %v", n, name, len(got), err)
+				t.Errorf("%d bytes, length %s, rejected: %d, %v", n, name, len(got), err)
 			}
 		}
 	}

@@ -1,6 +1,6 @@
-// Package wire reads and writes the bytes of MCP: JSON-RPC messages, event
-// streams, bounded bodies, headers, and what each revision adds to a request.
-// Parameters, results and errors pass through as the bytes they are.
+// Package wire parses and writes the bytes of MCP: JSON-RPC messages, event
+// streams, size-limited bodies, headers, and the metadata of each revision.
+// Params, results and errors are forwarded as raw bytes.
 package wire
 
 import (
@@ -11,16 +11,16 @@ import (
 	"mcpgateway/services/rawjson"
 )
 
-// Message is one JSON-RPC 2.0 message, its parts raw.
+// Message is one JSON-RPC 2.0 message with raw parts.
 type Message struct {
 	ID       []byte // nil when absent
-	Method   string // empty for an answer
+	Method   string // empty for a response
 	Params   []byte
 	Result   []byte
 	RPCError []byte
 }
 
-// ParseMessage splits a JSON-RPC message. The parts are ranges of raw.
+// ParseMessage parses a JSON-RPC message. The parts are slices of raw.
 func ParseMessage(raw []byte) (Message, error) {
 	o, err := rawjson.ParseObject(raw, rawjson.Lenient)
 	if err != nil {
@@ -38,34 +38,34 @@ func ParseMessage(raw []byte) (Message, error) {
 		m.Method = method
 		return m, nil
 	}
-	if rawjson.Kind(m.RPCError) == 'n' { // an explicit null beside a result
+	if rawjson.Kind(m.RPCError) == 'n' { // an explicit null next to a result
 		m.RPCError = nil
 	}
 	switch {
 	case m.Result == nil && m.RPCError == nil:
-		return Message{}, errors.New("there is neither a method nor a result nor an error")
+		return Message{}, errors.New("message has neither a method nor a result nor an error")
 	case m.Result != nil && m.RPCError != nil:
-		return Message{}, errors.New("there are both a result and an error")
+		return Message{}, errors.New("message has both a result and an error")
 	case m.Result != nil && rawjson.Kind(m.Result) != '{':
-		return Message{}, errors.New("the result is not an object")
+		return Message{}, errors.New(`"result" is not an object`)
 	case m.RPCError != nil && rawjson.Kind(m.RPCError) != '{':
-		return Message{}, errors.New("the error is not an object")
+		return Message{}, errors.New(`"error" is not an object`)
 	}
 	return m, nil
 }
 
-// IsRequest reports whether the sender waits for an answer.
+// IsRequest reports whether m expects a response.
 func (m *Message) IsRequest() bool {
 	return m.Method != "" && m.ID != nil && rawjson.Kind(m.ID) != 'n'
 }
 
-// Answers reports whether m is the answer to the request with our id.
+// Answers reports whether m is the response to our request with the ID.
 func (m *Message) Answers(id int64) bool {
 	var digits [20]byte
 	return m.Method == "" && bytes.Equal(m.ID, strconv.AppendInt(digits[:0], id, 10))
 }
 
-// ErrorCode returns the number of a raw JSON-RPC error object, or 0.
+// ErrorCode returns the code of a raw JSON-RPC error object, or 0.
 func ErrorCode(rpcError []byte) int64 {
 	if rpcError == nil {
 		return 0
@@ -81,8 +81,8 @@ func ErrorCode(rpcError []byte) int64 {
 	return n
 }
 
-// ErrorText returns the number and message of a raw JSON-RPC error object,
-// fit for one of our own messages.
+// ErrorText returns the message and code of a raw JSON-RPC error object,
+// shortened for use in a message of the gateway.
 func ErrorText(rpcError []byte) string {
 	o, err := rawjson.ParseObject(rpcError, rawjson.Lenient)
 	if err != nil {
@@ -92,7 +92,7 @@ func ErrorText(rpcError []byte) string {
 	return Excerpt([]byte(text)) + " (" + strconv.FormatInt(ErrorCode(rpcError), 10) + ")"
 }
 
-// AppendRequest appends a JSON-RPC request. Without params it has none.
+// AppendRequest appends a JSON-RPC request. params may be nil.
 func AppendRequest(dst []byte, id int64, method string, params []byte) []byte {
 	dst = appendHead(dst, id, method)
 	if params != nil {
@@ -121,8 +121,8 @@ func AppendNotification(dst []byte, method string, params []byte) []byte {
 	return append(dst, '}')
 }
 
-// AppendAnswer appends the answer to a request of the upstream, whose raw id
-// goes back as it came.
+// AppendAnswer appends the response to a request of the upstream. The raw ID is
+// copied unchanged.
 func AppendAnswer(dst, id, result, rpcError []byte) []byte {
 	dst = append(dst, `{"jsonrpc":"2.0","id":`...)
 	dst = append(dst, id...)

@@ -19,7 +19,7 @@ const (
 	MetaServerInfo         = "io.modelcontextprotocol/serverInfo"
 )
 
-// Header names, in the spelling of net/http.
+// Header names in canonical form, and media types.
 const (
 	HeaderSession  = "Mcp-Session-Id"
 	HeaderVersion  = "Mcp-Protocol-Version"
@@ -36,10 +36,9 @@ const (
 	base64Sentinel = "=?base64?"
 )
 
-// StatelessRequest returns a request with the metadata that revision
-// 2026-07-28 asks for, and the value of the Mcp-Name header, which is empty
-// for methods that have none. Whatever else params and their `_meta` hold
-// stays as it is.
+// StatelessRequest returns a request with the metadata that revision 2026-07-28
+// requires, and the value of the Mcp-Name header, or "" for methods without
+// one. The rest of params and `_meta` is unchanged.
 func StatelessRequest(id int64, method string, params *rawjson.Object, capabilities []byte, self Identity) (body []byte, name string, err error) {
 	switch method {
 	case "tools/call", "prompts/get":
@@ -62,10 +61,10 @@ func StatelessRequest(id int64, method string, params *rawjson.Object, capabilit
 	return append(edited.AppendTo(body), '}'), name, nil
 }
 
-// Identity is as whom upstreams see the gateway.
+// Identity is the identity of the gateway as an MCP client.
 type Identity struct {
 	info []byte // clientInfo, a raw JSON object
-	meta []byte // the `_meta` of a stateless request that has nothing of its own to say
+	meta []byte // the `_meta` of a stateless request without `_meta` and capabilities
 }
 
 // NewIdentity returns the identity of the gateway in this version.
@@ -81,8 +80,8 @@ func (x Identity) newMeta(capabilities []byte) []byte {
 	return append(append(out, capabilities...), '}')
 }
 
-// InitializeParams returns the params of our initialize request. What the
-// client can do is fixed by it for the whole session.
+// InitializeParams returns the params of the initialize request. They fix the
+// client capabilities for the whole session.
 func (x Identity) InitializeParams(capabilities string) []byte {
 	if capabilities == "" {
 		capabilities = "{}"
@@ -92,9 +91,9 @@ func (x Identity) InitializeParams(capabilities string) []byte {
 	return append(p, '}')
 }
 
-// statelessMeta returns the `_meta` of a request with what revision 2026-07-28
-// asks for, which must not be changed; raw is what it was, or nil, and so are
-// the capabilities of the client.
+// statelessMeta returns the `_meta` that revision 2026-07-28 requires. The
+// caller must not modify it. raw is the original `_meta`, and capabilities are
+// those of the client; both may be nil.
 func (x Identity) statelessMeta(raw, capabilities []byte) ([]byte, error) {
 	switch {
 	case raw == nil && capabilities == nil:
@@ -106,7 +105,7 @@ func (x Identity) statelessMeta(raw, capabilities []byte) ([]byte, error) {
 	}
 	meta, err := rawjson.ParseObject(raw, rawjson.Lenient)
 	if err != nil {
-		return nil, fault.Invalid(`"_meta" is not an object: %v`, err)
+		return nil, fault.Invalid(`"_meta" is not an object: %v.`, err)
 	}
 	meta.Set(metaProtocolVersion, []byte(`"`+Revision20260728+`"`))
 	meta.Set(metaClientInfo, x.info)
@@ -115,11 +114,11 @@ func (x Identity) statelessMeta(raw, capabilities []byte) ([]byte, error) {
 }
 
 // HandshakeParams returns params without the metadata that only revision
-// 2026-07-28 knows. What else `_meta` holds stays: progressToken,
+// 2026-07-28 defines. The rest of `_meta` is unchanged: progressToken,
 // traceparent, tracestate, baggage and everything unknown.
 func HandshakeParams(params []byte) ([]byte, error) {
-	// A reserved name may be written with escapes, and letters can only be
-	// escaped by \u. Without either there is nothing to remove.
+	// A reserved name can contain escapes, and only \u can escape letters.
+	// Without either there is nothing to remove.
 	if !bytes.Contains(params, []byte("modelcontextprotocol")) && !bytes.Contains(params, []byte(`\u`)) {
 		return params, nil
 	}
@@ -146,9 +145,9 @@ func HandshakeParams(params []byte) ([]byte, error) {
 	return o.Bytes(), nil
 }
 
-// InvalidParams returns the fault for params that are no object.
+// InvalidParams returns the fault for params that are not an object.
 func InvalidParams(err error) *fault.Fault {
-	return fault.Invalid(`"params" is not an object: %v`, err)
+	return fault.Invalid(`"params" is not an object: %v.`, err)
 }
 
 // ProgressToken returns the raw progress token of params, or nil.
@@ -163,8 +162,8 @@ func ProgressToken(params []byte) []byte {
 	return o.Object("_meta").Get("progressToken")
 }
 
-// HeaderValue returns s as a header value. What a header cannot carry
-// faithfully is wrapped into base64 (MCP 2026-07-28, "Value encoding").
+// HeaderValue returns s as a header value. A value that a header cannot
+// represent is encoded as base64 (MCP 2026-07-28, "Value encoding").
 func HeaderValue(s string) string {
 	plain := !strings.HasPrefix(s, base64Sentinel) || !strings.HasSuffix(s, "?=")
 	for i := range len(s) {
@@ -180,9 +179,9 @@ func HeaderValue(s string) string {
 	return base64Sentinel + base64.StdEncoding.EncodeToString([]byte(s)) + "?="
 }
 
-// RequestHeader returns the header of one request: what the operator
-// configured, overridden by what the protocol fixes. Configured values never
-// reach the names that the protocol owns, or they could contradict the body.
+// RequestHeader returns the header of one request: the configured fields,
+// overridden by the fixed ones. Configured values for protocol headers are
+// ignored, because they could contradict the body.
 func RequestHeader(configured, fixed http.Header) http.Header {
 	h := make(http.Header, len(configured)+len(fixed)+3)
 	for name, values := range configured {
@@ -196,8 +195,9 @@ func RequestHeader(configured, fixed http.Header) http.Header {
 	return h
 }
 
-// SetTrace forwards the trace of the client (W3C Trace Context, section 3).
-// Values configured under these names would be another trace.
+// SetTrace forwards the client's trace (W3C Trace Context, section 3).
+// Configured values of these headers would be another trace, so they are
+// replaced.
 func SetTrace(h http.Header, parent, state string) {
 	if parent == "" {
 		return

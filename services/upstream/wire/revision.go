@@ -2,15 +2,16 @@ package wire
 
 import "mcpgateway/services/rawjson"
 
-// The protocol revisions that change how the gateway speaks.
+// The protocol revisions that the gateway distinguishes.
 const (
-	Revision20241105 = "2024-11-05" // the oldest understood
+	Revision20241105 = "2024-11-05" // the oldest supported
 	Revision20250618 = "2025-06-18" // the first with a version header
 	Revision20251125 = "2025-11-25" // the newest with a handshake
 	Revision20260728 = "2026-07-28" // the first without sessions
 )
 
-// IsRevision reports whether v has the form of a protocol revision, a date.
+// IsRevision reports whether v has the form of a protocol revision, which is a
+// date.
 func IsRevision(v string) bool {
 	if len(v) != len(Revision20241105) {
 		return false
@@ -23,14 +24,14 @@ func IsRevision(v string) bool {
 	return true
 }
 
-// IsOffered reports whether a -32022 error offers revision 2026-07-28 after
-// all.
+// IsOffered reports whether a -32022 error lists revision 2026-07-28 as
+// supported.
 func IsOffered(rpcError []byte) bool {
 	o, err := rawjson.ParseObject(rpcError, rawjson.Lenient)
 	return err == nil && HoldsRevision(o.Object("data").Get("supported"))
 }
 
-// HoldsRevision reports whether the raw array holds revision 2026-07-28.
+// HoldsRevision reports whether the raw array contains revision 2026-07-28.
 func HoldsRevision(versions []byte) bool {
 	elements, err := rawjson.Elements(versions, rawjson.Lenient)
 	if err != nil {
@@ -44,7 +45,7 @@ func HoldsRevision(versions []byte) bool {
 	return false
 }
 
-// Object returns raw when it is a JSON object, otherwise nil.
+// Object returns raw if it is a JSON object, otherwise nil.
 func Object(raw []byte) []byte {
 	if rawjson.Kind(raw) != '{' {
 		return nil

@@ -8,60 +8,60 @@ import (
 	"time"
 )
 
-// ErrEventTooLarge is returned for an event beyond the reader's limit.
-var ErrEventTooLarge = errors.New("an event of the stream is too large")
+// ErrEventTooLarge is returned for an event over the limit.
+var ErrEventTooLarge = errors.New("event is too large")
 
-// Sizes of the read buffer; most lines are short.
+// Sizes of the read buffer in bytes. Most lines are short.
 const (
 	lineBuffer     = 4 << 10
 	longLineBuffer = 64 << 10
 )
 
-// Bounds of what a stream asks for.
+// Limits on values that a stream sets.
 const (
-	MaxTokenBytes = 1 << 10                // of a session id and an event id
-	minRetryTime  = 100 * time.Millisecond // whatever the upstream asks for
+	MaxTokenBytes = 1 << 10 // of a session ID and an event ID
+	minRetryTime  = 100 * time.Millisecond
 	maxRetryTime  = 30 * time.Second
 )
 
 // Event is one server-sent event.
 type Event struct {
-	Name string // "message" when the stream gives none
+	Name string // "message" if the stream sets none
 	Data []byte // owned by the receiver
 }
 
-// EventReader reads a stream of server-sent events (WHATWG HTML, section
-// 9.2.6). An event that the stream's end cuts off is dropped, as the standard
-// says.
+// EventReader parses a stream of server-sent events (WHATWG HTML, section
+// 9.2.6). As the standard requires, it drops an incomplete event at the end of
+// the stream.
 type EventReader struct {
 	src   io.Reader
-	Limit int // bytes of the present event
-	most  int // bytes of any event
+	Limit int // maximum bytes of the current event
+	most  int // maximum bytes of any event
 
-	// Reserve, if set, is called once for an event of more than trusted bytes. It
-	// returns how many it may have, or an error, which is kept in refused.
+	// Reserve, if set, is called once for an event larger than trusted bytes.
+	// It returns the maximum size or an error, which is stored in Refused.
 	Reserve  func() (int64, error)
-	reserved bool // of the present event
+	reserved bool // Reserve was called for the current event
 	Refused  error
 
 	buf        []byte
 	start, end int
-	line       []byte // the beginning of a line that does not fit into buf
-	skipLF     bool   // the last line ended with CR, so a LF belongs to it
+	line       []byte // start of a line that does not fit into buf
+	skipLF     bool   // the last line ended with CR, so a following LF belongs to it
 	begun      bool
 
-	Count  int           // of the events returned
-	LastID string        // of the last complete event with an id
-	Retry  time.Duration // what the stream asked for, or 0
+	Count  int           // number of returned events
+	LastID string        // ID of the last complete event with one
+	Retry  time.Duration // delay requested by the stream, or 0
 }
 
-// NewEventReader returns a reader of src whose events have at most limit bytes.
+// NewEventReader returns a reader of src with a limit of bytes per event.
 func NewEventReader(src io.Reader, limit int) *EventReader {
 	return &EventReader{src: src, Limit: limit, most: limit, buf: make([]byte, lineBuffer)}
 }
 
-// Next returns the next event that has data. The error is io.EOF at the end
-// of the stream, errEventTooLarge, or what reading gave.
+// Next returns the next event with data. The error is io.EOF at the end of the
+// stream, ErrEventTooLarge, or that of Reserve or src.
 func (r *EventReader) Next() (Event, error) {
 	e := Event{Name: "message"}
 	var id []byte
@@ -87,7 +87,7 @@ func (r *EventReader) Next() (Event, error) {
 			e.Name, id, hasID, size = "message", nil, false, 0
 			continue
 		}
-		if line[0] == ':' { // a comment, to keep the connection alive
+		if line[0] == ':' { // a comment, used as keep-alive
 			continue
 		}
 		size += len(line)
@@ -111,12 +111,12 @@ func (r *EventReader) Next() (Event, error) {
 	}
 }
 
-// appendData returns the data of an event with another line of it.
+// appendData appends a line to the data of an event.
 func (r *EventReader) appendData(data, line []byte, hasData bool) []byte {
 	switch {
 	case hasData:
 		return append(append(data, '\n'), line...)
-	case len(r.line) > 0: // a long line has its own memory, which is handed over
+	case len(r.line) > 0: // a long line has its own memory, so no copy is necessary
 		r.line = nil
 		return line
 	default:
@@ -124,7 +124,7 @@ func (r *EventReader) appendData(data, line []byte, hasData bool) []byte {
 	}
 }
 
-// setRetry takes over a "retry" field, which must be digits only.
+// setRetry applies a "retry" field, which must consist of digits.
 func (r *EventReader) setRetry(value []byte) {
 	ms, err := strconv.ParseUint(string(value), 10, 31)
 	switch {
@@ -135,7 +135,7 @@ func (r *EventReader) setRetry(value []byte) {
 	}
 }
 
-// admit returns an error when an event may not have n bytes.
+// admit returns an error if an event of n bytes exceeds the limit.
 func (r *EventReader) admit(n int) error {
 	if n > trusted && r.Reserve != nil && !r.reserved {
 		limit, err := r.Reserve()
@@ -151,8 +151,9 @@ func (r *EventReader) admit(n int) error {
 	return nil
 }
 
-// readLine returns the next line without its end, valid until the next call.
-// The event has so many bytes before it. A line may end with CR, LF or both.
+// readLine returns the next line without its terminator. It is valid until the
+// next call. before is the number of bytes of the event before this line. A
+// line ends with CR, LF or both.
 func (r *EventReader) readLine(before int) ([]byte, error) {
 	r.line = r.line[:0]
 	for {
@@ -191,7 +192,7 @@ func (r *EventReader) readLine(before int) ([]byte, error) {
 	}
 }
 
-// fill replaces the buffer, all of which has been used, with what comes next.
+// fill refills the buffer, whose content must have been consumed.
 func (r *EventReader) fill() error {
 	r.start, r.end = 0, 0
 	if len(r.line) >= len(r.buf) && len(r.buf) < longLineBuffer {
@@ -210,8 +211,8 @@ func (r *EventReader) fill() error {
 	return io.ErrNoProgress
 }
 
-// IsToken reports whether b can be sent in a header: visible ASCII, and not
-// too long.
+// IsToken reports whether b can be sent in a header: visible ASCII of at most
+// MaxTokenBytes.
 func IsToken(b []byte) bool {
 	if len(b) == 0 || len(b) > MaxTokenBytes {
 		return false

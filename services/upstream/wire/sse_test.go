@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// chunked gives a reader's bytes in pieces of the given sizes.
+// chunked returns a reader's bytes in pieces of the given sizes.
 type chunked struct {
 	rest  []byte
 	sizes []int
@@ -30,7 +30,7 @@ func (c *chunked) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// reference reads a whole stream in the plainest way.
+// reference parses a whole stream in the simplest way.
 func reference(stream string) (events []string, lastID string) {
 	stream = strings.TrimPrefix(stream, "\xEF\xBB\xBF")
 	stream = strings.ReplaceAll(strings.ReplaceAll(stream, "\r\n", "\n"), "\r", "\n")
@@ -73,7 +73,7 @@ func readAll(src io.Reader, limit int) (events []string, lastID string, err erro
 	}
 }
 
-func TestEventsDoNotDependOnHowTheyArrive(t *testing.T) {
+func TestEventsAreIndependentOfChunks(t *testing.T) {
 	piece := rapid.SampledFrom([]string{
 		"data", "event", "id", "retry", ":", " ", "\n", "\r", "\r\n", "\n\n", "x", "{}", "data: a\n", "id: 7\n", "event: endpoint\n", "\xEF\xBB\xBF",
 		strings.Repeat("long ", 2000),
@@ -87,7 +87,7 @@ func TestEventsDoNotDependOnHowTheyArrive(t *testing.T) {
 			t.Fatalf("%q ended with %v", stream, err)
 		}
 		if strings.Join(got, "\x00") != strings.Join(want, "\x00") || gotID != wantID {
-			t.Fatalf("%q gave %q and id %q, want %q and %q", stream, got, gotID, want, wantID)
+			t.Fatalf("%q: events %q and ID %q, want %q and %q", stream, got, gotID, want, wantID)
 		}
 	})
 }
@@ -109,11 +109,11 @@ func TestEventLimitIsExact(t *testing.T) {
 	}
 	many := strings.Repeat(": comment\n", 1000) + strings.Repeat("data:x\n\n", 1000)
 	if events, _, err := readAll(strings.NewReader(many), 20); !errors.Is(err, io.EOF) || len(events) != 1000 {
-		t.Errorf("the limit is not of one event: %d events, %v", len(events), err)
+		t.Errorf("limit applies to more than one event: %d events, %v", len(events), err)
 	}
 }
 
-func TestAnEventKeepsItsBytes(t *testing.T) {
+func TestEventDataIsUnchanged(t *testing.T) {
 	r := NewEventReader(strings.NewReader("data: "+strings.Repeat("a", 9000)+"\n\ndata: b\n\ndata: "+strings.Repeat("c", 9000)+"\n\n"), 1<<20)
 	var all []Event
 	for {
@@ -124,7 +124,7 @@ func TestAnEventKeepsItsBytes(t *testing.T) {
 		all = append(all, e)
 	}
 	if len(all) != 3 || !bytes.Equal(all[0].Data, bytes.Repeat([]byte("a"), 9000)) || string(all[1].Data) != "b" {
-		t.Error("a later event wrote into an earlier one")
+		t.Error("later event modified an earlier one")
 	}
 }
 
@@ -140,7 +140,7 @@ func FuzzEventReader(f *testing.F) {
 			t.Fatal(err)
 		}
 		if errors.Is(err, io.EOF) && (strings.Join(got, "\x00") != strings.Join(want, "\x00") || len(wantID) <= MaxTokenBytes && gotID != wantID) {
-			t.Fatalf("%q gave %q and id %q, want %q and %q", stream, got, gotID, want, wantID)
+			t.Fatalf("%q: events %q and ID %q, want %q and %q", stream, got, gotID, want, wantID)
 		}
 	})
 }

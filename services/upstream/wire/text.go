@@ -6,11 +6,11 @@ import (
 	"unicode/utf8"
 )
 
-// maxExcerptBytes bounds what a message quotes of an upstream's words.
+// maxExcerptBytes is the maximum length of an excerpt.
 const maxExcerptBytes = 160
 
-// Excerpt returns what can be shown of an upstream's words: the beginning,
-// printable, on one line.
+// Excerpt returns the start of an upstream's text for a message: printable and
+// on one line.
 func Excerpt(b []byte) string {
 	cut := len(b) > maxExcerptBytes
 	if cut {

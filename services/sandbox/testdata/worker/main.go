@@ -1,6 +1,6 @@
-// Command worker is the child process of runs alone, as a program of its own.
-// Under the race detector the engine is ten times slower and larger, so that no
-// limit of time or memory could be tested: the tests then start this instead.
+// Command worker is a separate program for the child process of runs. Under the
+// race detector the engine is ten times slower and larger, so limits of time
+// and memory can't be tested. The tests then start this program instead.
 package main
 
 import (

@@ -1,19 +1,19 @@
-// Tools for code that gateway_executeTool runs. Each constant at the end is a server, each of its members a tool: a call
-// takes one object of arguments and resolves to the value of the tool. There are no modules; return the result.
+// Tools for code run by gateway_executeTool. Each constant at the end is a server and each of its members a tool. A call
+// takes one arguments object and resolves to the tool's result. Imports are not supported. Return the result.
 interface ToolError extends Error {
   readonly tool: string;
   readonly content: unknown[];
   readonly seq: number;
 }
-/** A call that fails throws it. */
+/** Thrown by a failed call. */
 declare const ToolError: { new (message?: string): ToolError; readonly prototype: ToolError };
 declare const gateway: {
   /** Calls a tool by its full name, alias__tool. */
   call(name: string, args?: Record<string, unknown>): Promise<any>;
-  /** Searches the tools for a task in plain words. */
+  /** Searches the tools for a task in plain language. */
   search(task: string | { task: string; server?: string; limit?: number } | { query: string; limit?: number; cursor?: string }): Promise<any>;
 };
-/** The input of the execution. */
+/** The input of this run. */
 declare const input: any;
 interface Console {
   log(...values: any[]): void;

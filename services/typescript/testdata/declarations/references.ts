@@ -16,7 +16,7 @@ type references__beside$u2c$$u20$draft$_07__B = { id: string };
 declare const references: {
   "tree"(args: { root: references__tree__Node }): Promise<{ nodes: references__tree__Node_2[] }>;
   "self"(args?: references__self__Self): Promise<any>;
-  /** The types are wider than the schema: a part of it is defined by itself. */
+  /** The types are wider than the schema: a part of it refers only to itself. */
   "circle"(args?: { a?: references__circle__A }): Promise<any>;
   "map of itself"(args?: { m?: references__map$u20$of$u20$itself__M }): Promise<any>;
   "union with itself"(args: { f: references__union$u20$with$u20$itself__Filter }): Promise<any>;
@@ -26,10 +26,10 @@ declare const references: {
     w?: references__pointer__a$sb$u20$c;
   }): Promise<any>;
   "anchor"(args?: { x?: references__anchor__here }): Promise<any>;
-  /** The types are wider than the schema: it refers to a schema that is not in it. */
+  /** The types are wider than the schema: it refers to a schema that it doesn't contain. */
   "elsewhere"(args?: { x?: unknown; y?: unknown }): Promise<any>;
   "beside"(args: { x: references__beside__B & { more: number } }): Promise<any>;
   "beside, draft-07"(args?: { x?: references__beside$u2c$$u20$draft$_07__B }): Promise<any>;
 };
-// SCHEMA_SIMPLIFIED: the types of references__circle are wider than its schema: a part of it is defined by itself
-// SCHEMA_SIMPLIFIED: the types of references__elsewhere are wider than its schema: it refers to a schema that is not in it
+// SCHEMA_SIMPLIFIED: The types of references__circle are wider than its schema: a part of it refers only to itself.
+// SCHEMA_SIMPLIFIED: The types of references__elsewhere are wider than its schema: it refers to a schema that it doesn't contain.

@@ -1,0 +1,30 @@
+import AxeBuilder from "@axe-core/playwright";
+import { expect, type Page } from "@playwright/test";
+
+/** The appearances in which every page is checked. */
+export const looks = [
+  { name: "in light", use: { colorScheme: "light" } },
+  { name: "in dark", use: { colorScheme: "dark" } },
+  { name: "on a phone", use: { colorScheme: "light", viewport: { width: 390, height: 844 } } },
+] as const;
+
+export const phoneInDark = { name: "on a phone in dark", use: { colorScheme: "dark", viewport: { width: 390, height: 844 } } } as const;
+
+/**
+ * Expects that the page has no violations of axe's rules and doesn't scroll sideways. Dark colours change no markup, so
+ * only the rule of contrast runs there; `part` limits the rules, not the width, to a part of the page.
+ */
+export async function expectAccessible(page: Page, part?: string): Promise<void> {
+  const { pathname } = new URL(page.url());
+  const [width, dark] = await page.evaluate(() => [
+    document.documentElement.scrollWidth - document.documentElement.clientWidth,
+    matchMedia("(prefers-color-scheme: dark)").matches,
+  ] as const);
+  expect(width, `${pathname}: pixels that the page is wider than the window`).toBe(0);
+  // The pages have no frames of other origins, for which axe would open a window of its own.
+  const axe = new AxeBuilder({ page }).setLegacyMode();
+  if (dark) axe.withRules("color-contrast");
+  if (part) axe.include(part);
+  const { violations } = await axe.analyze();
+  expect(violations.map(({ id, nodes }) => ({ id, where: nodes.map((node) => node.html) })), pathname).toEqual([]);
+}
