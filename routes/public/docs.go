@@ -86,7 +86,7 @@ func (d *Docs) Page(c *fiber.Ctx) error {
 	return answer(c, f, docs.Article(docs.ArticleProps{Frame: f, Site: site.Site, Page: page}))
 }
 
-// search serves a search. It has no address of its own, because every name
+// search serves a search. It has no separate address, because every name
 // below /docs can be a page's.
 func (d *Docs) search(c *fiber.Ctx) error {
 	site, err := d.load()
