@@ -42,7 +42,7 @@ func newApp(s *services.Services, log *slog.Logger, limit time.Duration) *fiber.
 	for _, r := range table(newHandlers(s, names, guards, frames)) {
 		chain, declared := before[r.guard]
 		if !declared {
-			chain = []fiber.Handler{closed} // a route without an audience is closed
+			chain = []fiber.Handler{denyAll} // a route without an audience is closed
 		}
 		handlers := slices.Concat([]fiber.Handler{web.Route(r.path)}, compressed(r, compressor), limited(r, chain, limit), []fiber.Handler{r.handler})
 		if r.method == anyone {

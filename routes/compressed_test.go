@@ -22,7 +22,7 @@ import (
 const allEncodings = "gzip, deflate, br, zstd"
 
 // fetch requests a page with the cookies of the browser.
-func (b *browser) fetch(t *testing.T, path string, header map[string]string) webtest.Answer {
+func (b *browser) fetch(t *testing.T, path string, header map[string]string) webtest.Response {
 	t.Helper()
 	all := map[string]string{"Accept": "text/html", "Sec-Fetch-Site": "same-origin"}
 	var cookies []string
@@ -122,7 +122,7 @@ func TestMCPNeverCompressed(t *testing.T) {
 
 func TestNewSecretsNeverCompressed(t *testing.T) {
 	w := newFormWorld(t)
-	plain := func(what string, a webtest.Answer, secret string) {
+	plain := func(what string, a webtest.Response, secret string) {
 		t.Helper()
 		if a.Header.Get("Content-Encoding") != "" || strings.Contains(strings.Join(a.Header.Values("Vary"), ","), "Accept-Encoding") || !strings.Contains(a.Body, secret) {
 			t.Errorf("%s: %d %v", what, a.Status, a.Header)

@@ -14,10 +14,10 @@ import (
 // Project endpoints don't use it and limit each call.
 const requestLimit = 30 * time.Second
 
-// boundedElsewhere returns the routes where only the guards have a deadline.
+// deadlineExempt returns the routes where only the guards have a deadline.
 // Streams and downloads last as long as the client reads. Routes that call other
 // servers have the timeouts of those, which may be longer.
-func boundedElsewhere() []string {
+func deadlineExempt() []string {
 	return []string{
 		"GET /admin/projects/:projectSlug/activity/live",
 		"GET /admin/projects/:projectSlug/activity/export",
@@ -46,7 +46,7 @@ func limited(r route, chain []fiber.Handler, limit time.Duration) []fiber.Handle
 		return chain // both respond from memory
 	}
 	chain = append([]fiber.Handler{web.Deadline(limit)}, chain...)
-	if slices.Contains(boundedElsewhere(), r.method+" "+r.path) {
+	if slices.Contains(deadlineExempt(), r.method+" "+r.path) {
 		chain = append(chain, web.WithoutDeadline)
 	}
 	return chain

@@ -29,7 +29,7 @@ func Table(s *services.Services) []Row {
 
 // BoundedElsewhere returns the routes without their own deadline, as METHOD
 // PATH.
-func BoundedElsewhere() []string { return boundedElsewhere() }
+func BoundedElsewhere() []string { return deadlineExempt() }
 
 // NewWithLimit returns the application with another request limit.
 func NewWithLimit(s *services.Services, log *slog.Logger, limit time.Duration) *fiber.App {

@@ -32,7 +32,7 @@ const (
 	person  audience = "person"  // signed-in users
 	viewer  audience = "viewer"  // viewers and administrators; on the API also the administration token
 	admin   audience = "admin"   // administrators; on the API also the administration token
-	careful audience = "careful" // as admin, with a recently confirmed password
+	stepUp  audience = "careful" // as admin, with a recently confirmed password
 )
 
 // Rate limits of the public catalog per address.
@@ -58,15 +58,15 @@ func newGuards(s *services.Services) (*guard.Guards, map[audience][]fiber.Handle
 	perAddress := ratelimit.NewAddressLimit(publicPerSecond, publicBurst, time.Now).Handler
 	return g, map[audience][]fiber.Handler{
 		open: nil, project: nil, catalog: {web.PublicCORS, perAddress}, browse: append([]fiber.Handler{perAddress}, g.Visitor()...),
-		visitor: g.Visitor(), person: g.Signed(), viewer: g.Viewer(), admin: g.Admin(), careful: append(g.Admin(), g.Careful),
+		visitor: g.Visitor(), person: g.Signed(), viewer: g.Viewer(), admin: g.Admin(), stepUp: append(g.Admin(), g.RequireStepUp),
 	}
 }
 
 // sessions finds the users of session cookies. It implements guard.Sessions.
-type sessions struct{ people *access.People }
+type sessions struct{ people *access.Users }
 
 // Person returns the user of a session cookie, or nil.
-func (s sessions) Person(ctx context.Context, cookie string, active bool) (*guard.Person, error) {
+func (s sessions) User(ctx context.Context, cookie string, active bool) (*guard.User, error) {
 	if !active {
 		return personOf(s.people.WatchingSession(ctx, cookie))
 	}
@@ -74,11 +74,11 @@ func (s sessions) Person(ctx context.Context, cookie string, active bool) (*guar
 }
 
 // Expired returns the user of a session that expired because of its age.
-func (s sessions) Expired(ctx context.Context, cookie string) (*guard.Person, error) {
+func (s sessions) Expired(ctx context.Context, cookie string) (*guard.User, error) {
 	return personOf(s.people.ExpiredSession(ctx, cookie))
 }
 
-func personOf(info access.SessionInfo, err error) (*guard.Person, error) {
+func personOf(info access.SessionInfo, err error) (*guard.User, error) {
 	if fault.Is(err, fault.CodeUnauthorized) {
 		return nil, nil
 	}
@@ -86,18 +86,18 @@ func personOf(info access.SessionInfo, err error) (*guard.Person, error) {
 		return nil, err
 	}
 	p := info.Person
-	return &guard.Person{
+	return &guard.User{
 		ID: p.ID, Name: p.Name, Email: p.Email, Role: string(p.Role), SessionID: info.ID, CSRF: info.CSRF, ConfirmedUntil: info.ConfirmedUntil,
 	}, nil
 }
 
 // forms stores forms until their users have signed in. It implements
 // guard.FormKeeper.
-type forms struct{ kept *access.KeptForms }
+type forms struct{ kept *access.StoredForms }
 
 // Keep stores a form of the user's session.
-func (f forms) Keep(ctx context.Context, p *guard.Person, form guard.Form) (string, error) {
-	return f.kept.Keep(ctx, p.ID, p.SessionID, access.KeptForm(form))
+func (f forms) Keep(ctx context.Context, p *guard.User, form guard.Form) (string, error) {
+	return f.kept.Keep(ctx, p.ID, p.SessionID, access.StoredForm(form))
 }
 
 // keepsForm reports whether a form posted to the path is stored while its user
@@ -125,5 +125,5 @@ func identityProvider(s *services.Services) string {
 	return issuer.Hostname()
 }
 
-// closed rejects every request.
-func closed(*fiber.Ctx) error { return fault.Forbidden("This page is not available.") }
+// denyAll rejects every request.
+func denyAll(*fiber.Ctx) error { return fault.Forbidden("This page is not available.") }

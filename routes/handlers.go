@@ -113,7 +113,7 @@ type adminHandlers struct {
 }
 
 // newHandlers creates the handlers from the services.
-func newHandlers(s *services.Services, names *web.Names, guards *guard.Guards, frames *frame.Pages) *handlers {
+func newHandlers(s *services.Services, names *web.HostPolicy, guards *guard.Guards, frames *frame.Pages) *handlers {
 	h := &handlers{
 		endpoint: mcp.NewEndpoint(mcp.Options{
 			Projects: s.Directory, Auth: s.ProjectAuth, Gateway: s.Gateway, Sessions: session.NewSessions(s.Config.Keys, s.EndedSessions, time.Now), Levels: s.LogLevels,
@@ -184,12 +184,12 @@ func newAdminHandlers(s *services.Services, guards *guard.Guards, frames *frame.
 		connections: connections.New(frames, s.Connections), connectionPages: connections.NewPages(pages, s.Connections, s.Projects, s.Audit, public, time.Now),
 		toolPages: tools.New(pages, s.Projects, guards), playground: playground.New(pages, s.Gateway),
 		codePages: code.New(code.Options{
-			Pages: pages, Store: s.Projects, Declarations: s.Declarations, Unchecked: s.Arguments.Unchecked, Runner: s.Gateway,
+			Pages: pages, Store: s.Projects, Declarations: s.Declarations, Unchecked: s.Arguments.UncheckedReason, Runner: s.Gateway,
 			CanTypecheck: s.Runner.CanTypecheck(), Traces: s.CodeRuns, Keys: s.Keys, People: s.People, Now: time.Now,
 		}),
 		activity:   observe.NewActivity(observe.ActivityOptions{Pages: pages, Guards: guards, Calls: s.Calls, Keys: s.Keys, People: s.People, Cursors: cursors}),
 		auditPages: observe.NewAudit(frames, s.Audit, cursors, time.Now), peoplePages: settings.NewPeople(frames, s.People, s.SingleSignOn != nil, time.Now),
-		settings: settings.New(frames, settings.Facts{Version: s.Version, Database: s.DB.Name(), Config: s.Config, Fresh: s.Fresh}, time.Now),
+		settings: settings.New(frames, settings.RuntimeInfo{Version: s.Version, Database: s.DB.Name(), Config: s.Config, Fresh: s.Fresh}, time.Now),
 		files:    settings.NewImportExport(frames, s.Projects, keys), catalogPages: catalogpages.New(frames, s.CatalogStore),
 	}
 }

@@ -96,7 +96,7 @@ func onServer(alias, rest string, fields ...string) func(*testing.T, *formWorld)
 // onPerson returns a form of a new user's page.
 func onPerson(name, rest string, fields ...string) func(*testing.T, *formWorld) (string, url.Values) {
 	return func(t *testing.T, w *formWorld) (string, url.Values) {
-		person, err := w.Services.People.Create(t.Context(), access.NewPerson{Email: name + "@example.com", Role: models.RoleViewer, Password: secrets.NewValue(password)})
+		person, err := w.Services.People.Create(t.Context(), access.NewUser{Email: name + "@example.com", Role: models.RoleViewer, Password: secrets.NewValue(password)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -60,7 +60,7 @@ func TestFormSurvivesWrongPasswords(t *testing.T) {
 func TestStoredFormBoundToUser(t *testing.T) {
 	w := newFormWorld(t)
 	const other = "bob@example.com"
-	if _, err := w.Services.People.Create(t.Context(), access.NewPerson{Email: other, Role: models.RoleAdmin, Password: secrets.NewValue(password)}); err != nil {
+	if _, err := w.Services.People.Create(t.Context(), access.NewUser{Email: other, Role: models.RoleAdmin, Password: secrets.NewValue(password)}); err != nil {
 		t.Fatal(err)
 	}
 	w.expireSessions(t)
@@ -222,13 +222,13 @@ func TestFileFormIsStored(t *testing.T) {
 // TestFormSentAfterSingleSignOn confirms and signs in with an identity provider.
 func TestFormSentAfterSingleSignOn(t *testing.T) {
 	provider := oidctest.NewFake(t, time.Now)
-	provider.Behave(oidctest.Behaviour{Token: func(_, claims map[string]any) {
+	provider.Behave(oidctest.Behavior{Token: func(_, claims map[string]any) {
 		claims["email"], claims["email_verified"] = "grace@example.com", true
 	}})
 	a := routestest.New(t, "sqlite:"+filepath.Join(t.TempDir(), "gateway.db"),
 		"GATEWAY_OIDC_ISSUER="+provider.Issuer, "GATEWAY_OIDC_CLIENT_ID="+oidctest.ClientID, "GATEWAY_OIDC_CLIENT_SECRET="+oidctest.ClientSecret)
 	a.Apply(t, `{"projects":{"p":{"mcpServers":{}}}}`)
-	if _, err := a.Services.People.Create(t.Context(), access.NewPerson{Email: "grace@example.com", Role: models.RoleAdmin}); err != nil {
+	if _, err := a.Services.People.Create(t.Context(), access.NewUser{Email: "grace@example.com", Role: models.RoleAdmin}); err != nil {
 		t.Fatal(err)
 	}
 	project, err := a.Services.Directory.Project("p")

@@ -253,7 +253,7 @@ func (w *formWorld) audited(t *testing.T) []string {
 func newFormWorld(t *testing.T) *formWorld {
 	t.Helper()
 	a := routestest.New(t, "sqlite:"+filepath.Join(t.TempDir(), "gateway.db"), "GATEWAY_BUILTIN_CATALOG=true")
-	if _, err := a.Services.People.Create(t.Context(), access.NewPerson{Email: formAdmin, Role: models.RoleAdmin, Password: secrets.NewValue(password)}); err != nil {
+	if _, err := a.Services.People.Create(t.Context(), access.NewUser{Email: formAdmin, Role: models.RoleAdmin, Password: secrets.NewValue(password)}); err != nil {
 		t.Fatal(err)
 	}
 	w := &formWorld{browser: newBrowser(t, a)}

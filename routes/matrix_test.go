@@ -40,7 +40,7 @@ func allCallers(t *testing.T, a *routestest.App) []caller {
 	}
 	for _, role := range []models.Role{models.RoleMember, models.RoleViewer, models.RoleAdmin} {
 		email := string(role) + "@example.com"
-		_, err := a.Services.People.Create(t.Context(), access.NewPerson{Email: email, Role: role, Password: secrets.NewValue(password)})
+		_, err := a.Services.People.Create(t.Context(), access.NewUser{Email: email, Role: role, Password: secrets.NewValue(password)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -17,7 +17,7 @@ func (w *formWorld) as(t *testing.T, role models.Role) (*browser, page) {
 	t.Helper()
 	b := &browser{App: w.App, cookies: map[string]string{}}
 	email := string(role) + "@example.com"
-	if _, err := w.Services.People.Create(t.Context(), access.NewPerson{Email: email, Role: role, Password: secrets.NewValue(password)}); err != nil {
+	if _, err := w.Services.People.Create(t.Context(), access.NewUser{Email: email, Role: role, Password: secrets.NewValue(password)}); err != nil {
 		t.Fatal(err)
 	}
 	got := b.send(t, "/login", url.Values{"email": {email}, "password": {password}})

@@ -30,7 +30,7 @@ type pasteApp struct {
 
 func (a *pasteApp) signIn(t *testing.T, role models.Role) {
 	t.Helper()
-	if _, err := a.Services.People.Create(t.Context(), access.NewPerson{Email: "ada@example.com", Role: role, Password: secrets.NewValue(password)}); err != nil {
+	if _, err := a.Services.People.Create(t.Context(), access.NewUser{Email: "ada@example.com", Role: role, Password: secrets.NewValue(password)}); err != nil {
 		t.Fatal(err)
 	}
 	in, err := a.Services.People.SignIn(t.Context(), "ada@example.com", secrets.NewValue(password), access.Browser{IP: "127.0.0.1"})

@@ -54,7 +54,7 @@ func withPeople(t *testing.T, emails ...string) *routestest.App {
 	t.Helper()
 	a := routestest.New(t, "sqlite:"+filepath.Join(t.TempDir(), "gateway.db"), "GATEWAY_TRUSTED_PROXIES=0.0.0.0/32")
 	for _, email := range emails {
-		if _, err := a.Services.People.Create(t.Context(), access.NewPerson{Email: email, Role: models.RoleAdmin, Password: secrets.NewValue(password)}); err != nil {
+		if _, err := a.Services.People.Create(t.Context(), access.NewUser{Email: email, Role: models.RoleAdmin, Password: secrets.NewValue(password)}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -37,7 +37,7 @@ func keep(t *testing.T) kept {
 	a.Apply(t, `{"projects":{"first":{}}}`)
 	k := kept{bearer: "the bearer", token: "the refresh token"}
 	_, k.key = a.Key(t, "first", 0)
-	_, err := a.Services.People.Create(t.Context(), access.NewPerson{Email: "old@example.com", Role: models.RoleAdmin, Password: secrets.NewValue(password)})
+	_, err := a.Services.People.Create(t.Context(), access.NewUser{Email: "old@example.com", Role: models.RoleAdmin, Password: secrets.NewValue(password)})
 	if err != nil {
 		t.Fatal(err)
 	}

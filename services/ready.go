@@ -13,7 +13,7 @@ import (
 )
 
 // Fresh returns the time up to which this process has received every change.
-func (s *Services) Fresh() time.Time { return s.feed.Fresh() }
+func (s *Services) Fresh() time.Time { return s.feed.CaughtUpAt() }
 
 // Drain causes Ready to fail, so that load balancers stop sending requests.
 func (s *Services) Drain() { s.draining.Store(true) }

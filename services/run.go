@@ -27,7 +27,7 @@ func (s *Services) subscribers() []part[func(context.Context, notify.Topic) erro
 		{"upstream connections", s.Connections.Changed},
 		{"pending authorizations", s.Waiting.Changed},
 		{"sync schedule", s.Syncer.Changed},
-		{"deleted sessions and indexes", s.forget},
+		{"deleted sessions and indexes", s.dropStale},
 		{"client subscriptions", s.Subscriptions.Changed},
 		{"ended sessions", s.EndedSessions.Changed},
 		{"log levels", s.LogLevels.Changed},
@@ -90,7 +90,7 @@ func (s *Services) Run(ctx context.Context, ready func()) error {
 	}
 	for _, sweep := range sweeps {
 		name := "sweep " + sweep.name
-		running.Go(s.Background.Loop(ctx, name, func(ctx context.Context) { s.locks.Own(ctx, name, sweep.run) }))
+		running.Go(s.Background.Loop(ctx, name, func(ctx context.Context) { s.locks.RunAsLeader(ctx, name, sweep.run) }))
 	}
 	select {
 	case <-ctx.Done():
@@ -112,16 +112,16 @@ func (s *Services) loadBuiltinCatalog(ctx context.Context) error {
 	return s.CatalogStore.LoadDefaults(ctx)
 }
 
-// forget ends the upstream sessions of disabled servers and drops the search
+// dropStale ends the upstream sessions of disabled servers and drops the search
 // index of a deleted project.
-func (s *Services) forget(_ context.Context, topic notify.Topic) error {
+func (s *Services) dropStale(_ context.Context, topic notify.Topic) error {
 	projectID, ok := topic.ToolsetOf()
 	if !ok {
 		return nil
 	}
 	project := s.Directory.ProjectByID(projectID)
 	if project == nil {
-		s.search.Forget(projectID)
+		s.search.Drop(projectID)
 		s.Declarations.Forget(projectID)
 		s.Gateway.Forget(projectID)
 		return nil

@@ -57,8 +57,8 @@ type Services struct {
 	Keys        *keys.Store
 	ProjectAuth *access.ProjectAuth
 	CallLimits  *access.CallLimits
-	People      *access.People
-	KeptForms   *access.KeptForms
+	People      *access.Users
+	KeptForms   *access.StoredForms
 	// SingleSignOn is nil if it is not configured.
 	SingleSignOn *access.SingleSignOn
 	Catalog      *catalog.Catalog
@@ -67,7 +67,7 @@ type Services struct {
 	// Connections are the gateway's own accounts at upstream servers. Waiting
 	// reports those with a pending authorization.
 	Connections    *oauthclient.Connections
-	Waiting        *oauthclient.Waiting
+	Waiting        *oauthclient.PendingAuth
 	ClientDocument *oauthclient.ClientDocument
 	Directory      *toolset.Directory
 	Syncer         *inventory.Syncer
@@ -182,13 +182,13 @@ func (s *Services) wireAccess() {
 	s.keyIndex = keys.NewIndex(db, now)
 	s.tokenIndex = oauthserver.NewTokenIndex(db, now)
 	s.Keys = keys.New(db, s.Audit, s.feed, now)
-	s.ProjectAuth = access.NewProjectAuth(s.keyIndex, s.tokenIndex, s.feed.Fresh, c.MaxStaleness, now)
+	s.ProjectAuth = access.NewProjectAuth(s.keyIndex, s.tokenIndex, s.feed.CaughtUpAt, c.MaxStaleness, now)
 	s.OAuth = oauthserver.New(oauthserver.Options{
 		DB: db, Issuer: c.PublicURL, Audit: s.Audit, Feed: s.feed, Sealer: c.Keys, Documents: s.clients.MCP().Transport, Now: now,
 	})
 	s.CallLimits = access.NewCallLimits(now)
-	s.People = access.NewPeople(db, s.Audit, s.feed, c.Keys, passwords.New(argon2.IDKey), now)
-	s.KeptForms = access.NewKeptForms(db, s.People, c.Keys, now)
+	s.People = access.NewUsers(db, s.Audit, s.feed, c.Keys, passwords.New(argon2.IDKey), now)
+	s.KeptForms = access.NewStoredForms(db, s.People, c.Keys, now)
 	if sso := c.SingleSignOn; sso.Configured() {
 		provider := oidc.NewProvider(oidc.Options{
 			Issuer: sso.Issuer, ClientID: sso.ClientID, ClientSecret: sso.ClientSecret, RedirectURL: c.PublicURL.String() + "/login/callback",

@@ -55,13 +55,13 @@ func BindJSON(c *fiber.Ctx, dst any) error {
 		return fault.Validation(map[string]string{"(body)": "send a JSON object: " + err.Error()})
 	}
 	if err := json.Unmarshal(body, dst, json.RejectUnknownMembers(true)); err != nil {
-		return fault.Validation(unusable(err))
+		return fault.Validation(bodyProblems(err))
 	}
 	return nil
 }
 
-// unusable returns the problem of a body, keyed by the path of the value.
-func unusable(err error) map[string]string {
+// bodyProblems returns the problem of a body, keyed by the path of the value.
+func bodyProblems(err error) map[string]string {
 	var wrong *json.SemanticError
 	if !errors.As(err, &wrong) {
 		return map[string]string{"(body)": err.Error()}

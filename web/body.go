@@ -52,10 +52,10 @@ func pathOf(target []byte) []byte {
 	return path
 }
 
-// refuseLongBodies configures the server to reject a request whose
+// rejectLongBodies configures the server to reject a request whose
 // Content-Length exceeds the limit before its body is read. Of other bodies the
 // server reads at most one byte. readBody reads the rest.
-func refuseLongBodies(app *fiber.App, limit BodyLimit) {
+func rejectLongBodies(app *fiber.App, limit BodyLimit) {
 	server := app.Server()
 	server.HeaderReceived = func(h *fasthttp.RequestHeader) fasthttp.RequestConfig {
 		if h.ContentLength() > limit.of(h) {
@@ -110,7 +110,7 @@ func readBody(limit BodyLimit, budget *bodyBudget) fiber.Handler {
 		}
 		h := &c.Request().Header
 		r := bodyReader{from: c.Context().RequestBodyStream(), length: h.ContentLength(), budget: budget}
-		if r.limit = r.length; r.length < 0 { // a known length was compared by refuseLongBodies
+		if r.limit = r.length; r.length < 0 { // a known length was compared by rejectLongBodies
 			r.limit = limit.of(h)
 		}
 		defer func() { budget.release(r.taken) }()

@@ -121,8 +121,8 @@ func (e *Event) Refused(code fault.Code) {
 
 var keyText = regexp.MustCompile(`gwk_[0-9A-Za-z]+`)
 
-// withoutKeys masks API keys that a client put in the wrong place.
-func withoutKeys(s string) string {
+// maskKeys masks API keys that a client put in the wrong place.
+func maskKeys(s string) string {
 	if !strings.Contains(s, "gwk_") {
 		return s
 	}

@@ -9,11 +9,11 @@ import (
 	"mcpgateway/services/fault"
 )
 
-// refuseTwoLengths rejects a request with both Content-Length and
+// rejectAmbiguousLength rejects a request with both Content-Length and
 // Transfer-Encoding, and closes its connection. A proxy that uses the other
 // header would treat the rest of the body as a separate request (RFC 9112,
 // section 6.3).
-func refuseTwoLengths(c *fiber.Ctx) error {
+func rejectAmbiguousLength(c *fiber.Ctx) error {
 	if !hasTwoLengths(c.Request().Header.RawHeaders()) {
 		return c.Next()
 	}
@@ -76,9 +76,9 @@ func refuseUnknownMethods(app *fiber.App, handle fasthttp.RequestHandler) fastht
 	}
 }
 
-// closeUnread closes the connection after the response if the body was not
+// closeIfUnread closes the connection after the response if the body was not
 // read. Unread bytes would be parsed as the next request.
-func closeUnread(handle fasthttp.RequestHandler) fasthttp.RequestHandler {
+func closeIfUnread(handle fasthttp.RequestHandler) fasthttp.RequestHandler {
 	return func(ctx *fasthttp.RequestCtx) {
 		handle(ctx)
 		if ctx.Request.IsBodyStream() {

@@ -26,7 +26,7 @@ func TestRequestSmuggling(t *testing.T) {
 		"HTTP/1.0":      "POST /x HTTP/1.0\r\nHost: localhost\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + hidden,
 		"folded header": post + "X: 1\r\n Content-Length: 0\r\nTransfer-Encoding: chunked\r\nContent-Length: 4\r\n\r\n0\r\n\r\n" + hidden,
 	} {
-		answer := webtest.Exchange(t, addr, request)
+		answer := webtest.RoundTrip(t, addr, request)
 		if !strings.HasPrefix(answer, "HTTP/1.1 400 ") || strings.Count(answer, "HTTP/1.1 ") != 1 || strings.Contains(answer, "hidden") {
 			t.Errorf("%s: response %q", name, answer)
 		}
@@ -35,7 +35,7 @@ func TestRequestSmuggling(t *testing.T) {
 		"length": post + "Content-Length: 2\r\n\r\nhi" + hidden,
 		"chunks": post + "Transfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n" + hidden,
 	} {
-		answer := webtest.Exchange(t, addr, request)
+		answer := webtest.RoundTrip(t, addr, request)
 		if !strings.Contains(answer, "read hi") || !strings.Contains(answer, "hidden was served") {
 			t.Errorf("%s alone: response %q", name, answer)
 		}

@@ -42,9 +42,9 @@ var (
 		"base-uri 'none'; object-src 'none'; frame-ancestors 'none'; form-action 'self'")
 )
 
-// unreadable adds the usual headers and log line to error responses for
+// malformedRequest adds the usual headers and log line to error responses for
 // malformed requests. No middleware runs for those.
-func unreadable(answer fiber.ErrorHandler, https bool, log requestLog) fiber.ErrorHandler {
+func malformedRequest(answer fiber.ErrorHandler, https bool, log requestLog) fiber.ErrorHandler {
 	return func(c *fiber.Ctx, err error) error {
 		if c.Locals(eventKey{}) != nil {
 			return answer(c, err)
@@ -60,10 +60,10 @@ func unreadable(answer fiber.ErrorHandler, https bool, log requestLog) fiber.Err
 	}
 }
 
-// letGo closes connections after their next response while the process drains.
+// closeWhenDraining closes connections after their next response while the process drains.
 // Clients and load balancers with persistent connections then move to another
 // replica before this one closes them, possibly with a request in flight.
-func letGo(draining func() bool) fiber.Handler {
+func closeWhenDraining(draining func() bool) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		if draining != nil && draining() {
 			c.Context().SetConnectionClose()
@@ -86,7 +86,7 @@ func recoverPanics(c *fiber.Ctx) (err error) {
 // checkHosts rejects unknown Host headers. Exempt are the probes, which load
 // balancers call by address, and MCP endpoints, which check the host after
 // finding the project.
-func checkHosts(names *Names) fiber.Handler {
+func checkHosts(names *HostPolicy) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		switch path := c.Path(); {
 		case path == "/healthz", path == "/readyz", strings.HasPrefix(path, "/v1/mcp/"):

@@ -12,10 +12,10 @@ import (
 	"mcpgateway/services/fault"
 )
 
-// Names are the host names and browser origins that requests may have. They
+// HostPolicy are the host names and browser origins that requests may have. They
 // prevent cross-site pages, and names rebound to this address, from reaching
 // the gateway through a visitor's browser.
-type Names struct {
+type HostPolicy struct {
 	hosts    map[string]bool
 	origins  map[string]bool
 	loopback bool
@@ -26,8 +26,8 @@ type Names struct {
 
 // NewNames returns the names of the public URL and the additional hosts and
 // origins. With a loopback listener every loopback name is accepted too.
-func NewNames(public *url.URL, hosts, origins []string, loopbackListener bool) *Names {
-	n := &Names{hosts: map[string]bool{}, origins: map[string]bool{}, loopback: loopbackListener}
+func NewNames(public *url.URL, hosts, origins []string, loopbackListener bool) *HostPolicy {
+	n := &HostPolicy{hosts: map[string]bool{}, origins: map[string]bool{}, loopback: loopbackListener}
 	n.hosts[strings.ToLower(public.Hostname())] = true
 	n.origins[OriginOf(public)] = true
 	for _, h := range hosts {
@@ -43,11 +43,11 @@ func NewNames(public *url.URL, hosts, origins []string, loopbackListener bool) *
 
 // AllowAddresses accepts every IP address as a host name; DNS rebinding
 // requires a name. It must be called before the names are used.
-func (n *Names) AllowAddresses() { n.literals = true }
+func (n *HostPolicy) AllowAddresses() { n.literals = true }
 
 // CheckHost returns FORBIDDEN for a Host header that does not name this
 // gateway.
-func (n *Names) CheckHost(c *fiber.Ctx) error {
+func (n *HostPolicy) CheckHost(c *fiber.Ctx) error {
 	received := c.Request().Host()
 	if last := n.last.Load(); last != nil && string(received) == *last {
 		return nil
@@ -64,7 +64,7 @@ func (n *Names) CheckHost(c *fiber.Ctx) error {
 // CheckOrigin returns FORBIDDEN for an Origin header of a site that is not
 // allowed to call MCP endpoints (MCP 2025-11-25, "Security Warning" of the
 // transport). If there are several, all of them must be allowed.
-func (n *Names) CheckOrigin(c *fiber.Ctx) error {
+func (n *HostPolicy) CheckOrigin(c *fiber.Ctx) error {
 	for _, header := range c.Request().Header.PeekAll(fiber.HeaderOrigin) {
 		if err := n.checkOrigin(string(header)); err != nil {
 			return err
@@ -73,7 +73,7 @@ func (n *Names) CheckOrigin(c *fiber.Ctx) error {
 	return nil
 }
 
-func (n *Names) checkOrigin(header string) error {
+func (n *HostPolicy) checkOrigin(header string) error {
 	if header == "" {
 		return nil
 	}

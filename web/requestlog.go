@@ -31,12 +31,12 @@ func (e *Event) attrs() []slog.Attr {
 		slog.String("request_id", e.RequestID),
 		slog.String("trace_id", e.traceID()),
 		slog.String("method", e.line.method),
-		slog.String("path", clip(withoutKeys(e.line.path), 256)),
+		slog.String("path", clip(maskKeys(e.line.path), 256)),
 		slog.Int("status", e.line.status),
 		slog.Float64("ms", float64(e.end.Sub(e.start).Microseconds())/1000),
 		slog.String("ip", e.line.ip))
 	for _, text := range [...]struct{ key, value string }{
-		{"project", e.Project}, {"rpc", e.Method}, {"tool", withoutKeys(e.Tool)}, {"upstream", e.Upstream}, {"code", string(e.code)},
+		{"project", e.Project}, {"rpc", e.Method}, {"tool", maskKeys(e.Tool)}, {"upstream", e.Upstream}, {"code", string(e.code)},
 	} {
 		if text.value != "" {
 			attrs = append(attrs, slog.String(text.key, text.value))

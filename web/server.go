@@ -24,7 +24,7 @@ const maxHeaders = 16 << 10
 
 // Options configure a server.
 type Options struct {
-	Names          *Names
+	Names          *HostPolicy
 	HTTPS          bool           // the public URL is https
 	TrustedProxies []netip.Prefix // proxies whose X-Forwarded-* and Forwarded headers are trusted
 	Log            *slog.Logger
@@ -63,16 +63,16 @@ func New(o Options) *fiber.App {
 		CaseSensitive:     true,
 		// Bodies are JSON; other content must be rejected before it is parsed.
 		DisablePreParseMultipartForm: true,
-		ErrorHandler:                 unreadable(errorHandler(o.ErrorPage, o.Help), o.HTTPS, log),
+		ErrorHandler:                 malformedRequest(errorHandler(o.ErrorPage, o.Help), o.HTTPS, log),
 		// Only for the scheme of a request; ClientIP determines the address.
 		EnableTrustedProxyCheck: true,
 		TrustedProxies:          schemeProxies,
 	}
 	app := fiber.New(config)
-	app.Use(logRequests(log, o.TrustedProxies, o.Requests, o.Spans, o.Background, o.Help), letGo(o.Draining), recoverPanics, secureHeaders(o.HTTPS), refuseTwoLengths, checkHosts(o.Names))
+	app.Use(logRequests(log, o.TrustedProxies, o.Requests, o.Spans, o.Background, o.Help), closeWhenDraining(o.Draining), recoverPanics, secureHeaders(o.HTTPS), rejectAmbiguousLength, checkHosts(o.Names))
 	app.Use(readBody(o.BodyLimit, &bodyBudget{max: o.BodyMemory}))
 	server := app.Server()
-	server.Handler = closeUnread(refuseUnknownMethods(app, server.Handler))
-	refuseLongBodies(app, o.BodyLimit)
+	server.Handler = closeIfUnread(refuseUnknownMethods(app, server.Handler))
+	rejectLongBodies(app, o.BodyLimit)
 	return app
 }

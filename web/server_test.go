@@ -88,7 +88,7 @@ func TestMalformedRequests(t *testing.T) {
 			}
 			id := resp.Header.Get("X-Request-Id")
 			webtest.Check(t, webtest.Case{Status: tc.status, WantHeader: always, WantBody: []string{`"code":"` + tc.code + `"`, `"requestId":"` + id + `"`}},
-				webtest.Answer{Status: resp.StatusCode, Header: resp.Header, Body: string(body)})
+				webtest.Response{Status: resp.StatusCode, Header: resp.Header, Body: string(body)})
 			if id == "" || strings.Count(log.String(), id) != 1 {
 				t.Errorf("%d log lines for request %q, want 1", strings.Count(log.String(), id), id)
 			}

@@ -42,6 +42,6 @@ func (e *Event) report(spans Spans) {
 	spans.Request(RequestSpan{
 		TraceID: e.traceID(), SpanID: e.trace.span, ParentID: e.trace.parent, State: e.trace.state, Start: e.start, End: e.end,
 		HTTPMethod: e.line.method, Route: e.Route, Status: e.line.status, Method: e.Method, Project: e.Project,
-		Tool: withoutKeys(e.Tool), Upstream: e.Upstream, Code: string(e.code),
+		Tool: maskKeys(e.Tool), Upstream: e.Upstream, Code: string(e.code),
 	})
 }

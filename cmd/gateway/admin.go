@@ -60,7 +60,7 @@ func adminCreate(ctx context.Context, std streams, args []string) error {
 	if made {
 		password = secrets.NewValue(rand.Text())
 	}
-	if _, err := s.People.Create(operator(ctx), access.NewPerson{Email: *email, Role: models.RoleAdmin, Password: password}); err != nil {
+	if _, err := s.People.Create(operator(ctx), access.NewUser{Email: *email, Role: models.RoleAdmin, Password: password}); err != nil {
 		return err
 	}
 	if made {

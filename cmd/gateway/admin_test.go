@@ -75,7 +75,7 @@ func TestSetupLinkIsLogged(t *testing.T) {
 			t.Errorf("setup done %v: log is %q", over, said.String())
 		}
 		if !over {
-			person := access.NewPerson{Email: "ada@example.com", Role: "admin", Password: secrets.NewValue("an admin's long secret")}
+			person := access.NewUser{Email: "ada@example.com", Role: "admin", Password: secrets.NewValue("an admin's long secret")}
 			if _, err := s.People.Create(t.Context(), person); err != nil {
 				t.Fatal(err)
 			}

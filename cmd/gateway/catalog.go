@@ -90,7 +90,7 @@ func printCatalogPlan(w io.Writer, plan catalog.Plan) {
 		}
 		fmt.Fprintln(w, signs[c.Action], what, c.Name+reasons[c.Action])
 	}
-	if hidden := plan.Added + plan.Updated + plan.Deleted + plan.Locked + plan.Taken - len(plan.Changes); hidden > 0 {
+	if hidden := plan.Added + plan.Updated + plan.Deleted + plan.Locked + plan.Conflicts - len(plan.Changes); hidden > 0 {
 		fmt.Fprintf(w, "… and %d more\n", hidden)
 	}
 	for _, warning := range plan.Warnings {
@@ -101,5 +101,5 @@ func printCatalogPlan(w io.Writer, plan catalog.Plan) {
 		done = "nothing was changed (dry run)"
 	}
 	fmt.Fprintf(w, "%d read: %d to add, %d to update, %d to delete, %d unchanged, %d skipped, %d invalid: %s\n",
-		plan.Fetched, plan.Added, plan.Updated, plan.Deleted, plan.Unchanged, plan.Locked+plan.Taken, plan.Skipped, done)
+		plan.Fetched, plan.Added, plan.Updated, plan.Deleted, plan.Unchanged, plan.Locked+plan.Conflicts, plan.Skipped, done)
 }

@@ -170,7 +170,7 @@ func declaredActions(t *testing.T) []string {
 			continue
 		}
 		actions = append(actions, captured(`"([a-z]+\.[a-z_]*(?:ed|en|wn|_all))"`)(source)...)
-		for _, object := range captured(`"([a-z]+\.)" ?\+ ?past\[`)(source) {
+		for _, object := range captured(`"([a-z]+\.)" ?\+ ?\w+\[action\]`)(source) {
 			actions = append(actions, object+"created", object+"updated", object+"deleted")
 		}
 		for _, action := range captured(`\bentry\("([a-z_]+)"`)(source) {

@@ -105,7 +105,7 @@ func checkReleased(t *testing.T, dsn, key string) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			webtest.Check(t, webtest.Case{Status: 200, WantBody: tt.want, NotBody: tt.not}, webtest.Answer{Status: resp.StatusCode, Header: resp.Header, Body: string(body)})
+			webtest.Check(t, webtest.Case{Status: 200, WantBody: tt.want, NotBody: tt.not}, webtest.Response{Status: resp.StatusCode, Header: resp.Header, Body: string(body)})
 		})
 	}
 	end(t, s)

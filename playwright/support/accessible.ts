@@ -21,7 +21,7 @@ export async function expectAccessible(page: Page, part?: string): Promise<void>
     matchMedia("(prefers-color-scheme: dark)").matches,
   ] as const);
   expect(width, `${pathname}: pixels that the page is wider than the window`).toBe(0);
-  // The pages have no frames of other origins, for which axe would open a window of its own.
+  // The pages have no frames of other origins, for which axe would open a separate window.
   const axe = new AxeBuilder({ page }).setLegacyMode();
   if (dark) axe.withRules("color-contrast");
   if (part) axe.include(part);

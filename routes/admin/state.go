@@ -14,7 +14,7 @@ import (
 // Health returns the states of servers.
 type Health struct {
 	Syncer  *inventory.Syncer
-	Waiting *oauthclient.Waiting
+	Waiting *oauthclient.PendingAuth
 }
 
 // StateOf returns the state of a server and its last error message, which is

@@ -82,7 +82,7 @@ func (h *Calls) List(c *fiber.Ctx) error {
 func (h *Calls) answer(c *fiber.Ctx, bound page.Binding, calls []models.Call, next string) error {
 	answer := listAnswer[activity.CallRecord]{Items: make([]activity.CallRecord, 0, len(calls)), Count: len(calls)}
 	for _, call := range calls {
-		answer.Items = append(answer.Items, activity.RecordOf(call, h.slug(call.ProjectID)))
+		answer.Items = append(answer.Items, activity.NewCallRecord(call, h.slug(call.ProjectID)))
 	}
 	if next != "" {
 		cursor, err := h.cursors.Seal(bound, callRevision, next)

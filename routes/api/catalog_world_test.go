@@ -32,7 +32,7 @@ import (
 // quiet is a feed without subscribers.
 type quiet struct{}
 
-func (quiet) Published(context.Context, ...notify.Topic) error { return nil }
+func (quiet) Publish(context.Context, ...notify.Topic) error { return nil }
 
 // catalogWorld is the catalog with its routes.
 type catalogWorld struct {
@@ -101,7 +101,7 @@ func (w *catalogWorld) load(t testing.TB) {
 }
 
 // get sends a GET, checks the status and decodes the body.
-func (w *catalogWorld) get(t *testing.T, path string, status int, into any) webtest.Answer {
+func (w *catalogWorld) get(t *testing.T, path string, status int, into any) webtest.Response {
 	t.Helper()
 	answer := webtest.Send(t, w.app, webtest.Case{Method: http.MethodGet, Path: path, Header: map[string]string{"Accept": "application/json"}})
 	if answer.Status != status {

@@ -187,7 +187,7 @@ func (a *app) listen(t *testing.T) string {
 }
 
 // post sends one request on a new connection and returns the response.
-func post(t *testing.T, addr, path, header string, body []byte) webtest.Answer {
+func post(t *testing.T, addr, path, header string, body []byte) webtest.Response {
 	t.Helper()
 	conn, err := net.Dial("tcp", addr)
 	if err != nil {
@@ -211,7 +211,7 @@ func post(t *testing.T, addr, path, header string, body []byte) webtest.Answer {
 	}
 	conn.Close()
 	<-sent
-	return webtest.Answer{Status: resp.StatusCode, Header: resp.Header, Body: string(b)}
+	return webtest.Response{Status: resp.StatusCode, Header: resp.Header, Body: string(b)}
 }
 
 func TestBodySizeLimit(t *testing.T) {

@@ -122,7 +122,7 @@ func TestRotationAPI(t *testing.T) {
 }
 
 // comparable returns a response without the parts that differ between requests.
-func comparable(a webtest.Answer) string {
+func comparable(a webtest.Response) string {
 	h := a.Header.Clone()
 	h.Del("Date")
 	h.Del("X-Request-Id")

@@ -132,7 +132,7 @@ func TestRecordsUseDeclarativeNames(t *testing.T) {
 }
 
 // timeless replaces the times of a record.
-func timeless(t *testing.T, a webtest.Answer) webtest.Answer {
+func timeless(t *testing.T, a webtest.Response) webtest.Response {
 	t.Helper()
 	var record map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(a.Body), &record); err != nil {

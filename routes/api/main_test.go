@@ -70,7 +70,7 @@ func elsewhere() func() string {
 }
 
 // send sends a request with an Authorization header, which may be empty.
-func (a *app) send(t *testing.T, method, path, token, body string) webtest.Answer {
+func (a *app) send(t *testing.T, method, path, token, body string) webtest.Response {
 	t.Helper()
 	c := webtest.Case{Method: method, Path: path, Body: body}
 	if token != "" {
@@ -81,7 +81,7 @@ func (a *app) send(t *testing.T, method, path, token, body string) webtest.Answe
 
 // admin sends a request of the administrator, checks the status and decodes the
 // response.
-func (a *app) admin(t *testing.T, method, path, body string, status int, into any) webtest.Answer {
+func (a *app) admin(t *testing.T, method, path, body string, status int, into any) webtest.Response {
 	t.Helper()
 	answer := a.send(t, method, path, routestest.AdminToken, body)
 	if answer.Status != status {
@@ -96,18 +96,18 @@ func (a *app) admin(t *testing.T, method, path, body string, status int, into an
 }
 
 // rpc sends a JSON-RPC request to a project and returns the response.
-func (a *app) rpc(t *testing.T, slug, key, method, params string) webtest.Answer {
+func (a *app) rpc(t *testing.T, slug, key, method, params string) webtest.Response {
 	t.Helper()
 	return a.send(t, "POST", "/v1/mcp/"+slug+"/request", key, fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":%s}`, method, params))
 }
 
-func (a *app) callEcho(t *testing.T, slug, key, tool string) webtest.Answer {
+func (a *app) callEcho(t *testing.T, slug, key, tool string) webtest.Response {
 	t.Helper()
 	return a.rpc(t, slug, key, "tools/call", `{"name":"`+tool+`","arguments":{"text":"hi"}}`)
 }
 
 // errorCode returns the number of a JSON-RPC error, or 0.
-func errorCode(t *testing.T, a webtest.Answer) int {
+func errorCode(t *testing.T, a webtest.Response) int {
 	t.Helper()
 	var body struct{ Error struct{ Code int } }
 	if err := json.Unmarshal([]byte(a.Body), &body); err != nil {

@@ -14,10 +14,10 @@ import (
 )
 
 // People serves the user records.
-type People struct{ people *access.People }
+type People struct{ people *access.Users }
 
 // NewPeople returns the handlers.
-func NewPeople(people *access.People) *People { return &People{people: people} }
+func NewPeople(people *access.Users) *People { return &People{people: people} }
 
 // personRecord reports whether there is a password but never contains it.
 type personRecord struct {
@@ -32,7 +32,7 @@ type personRecord struct {
 	LastLoginAt *time.Time  `json:"lastLoginAt"`
 }
 
-func personOf(p access.Person) personRecord {
+func personOf(p access.User) personRecord {
 	return personRecord{
 		ID: p.ID, Email: p.Email, Name: p.Name, Role: p.Role, HasPassword: p.HasPassword, HasIdentity: p.HasIdentity,
 		DisabledAt: p.DisabledAt, CreatedAt: p.CreatedAt, LastLoginAt: p.LastLoginAt,
@@ -60,7 +60,7 @@ func (p *People) Create(c *fiber.Ctx) error {
 	if err := web.BindJSON(c, &body); err != nil {
 		return err
 	}
-	person, err := p.people.Create(c.UserContext(), access.NewPerson{Email: body.Email, Name: body.Name, Role: body.Role, Password: secrets.NewValue(body.Password)})
+	person, err := p.people.Create(c.UserContext(), access.NewUser{Email: body.Email, Name: body.Name, Role: body.Role, Password: secrets.NewValue(body.Password)})
 	if err != nil {
 		return err
 	}

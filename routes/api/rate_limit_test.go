@@ -21,7 +21,7 @@ func TestRateLimit(t *testing.T) {
 	a.Apply(t, `{"projects":{"key":{"rateLimit":{"perSecond":0.001,"burst":2}}}}`)
 	_, key := a.Key(t, "key", 0)
 	_, other := a.Key(t, "key", 0)
-	send := func(address string, c webtest.Case, pairs ...string) webtest.Answer {
+	send := func(address string, c webtest.Case, pairs ...string) webtest.Response {
 		t.Helper()
 		c.Header = map[string]string{"X-Forwarded-For": address, "Accept": "application/json"}
 		for i := 0; i < len(pairs); i += 2 {
@@ -29,7 +29,7 @@ func TestRateLimit(t *testing.T) {
 		}
 		return webtest.Send(t, a.App.App, c)
 	}
-	refused := func(t *testing.T, answer webtest.Answer) {
+	refused := func(t *testing.T, answer webtest.Response) {
 		t.Helper()
 		webtest.Check(t, webtest.Case{Status: 429, WantBody: []string{`"code":"RATE_LIMITED"`}}, answer)
 		if seconds, err := strconv.Atoi(answer.Header.Get("Retry-After")); err != nil || seconds < 1 {
@@ -53,7 +53,7 @@ func TestRateLimit(t *testing.T) {
 			}
 		}
 		refused(t, send(address, projects, "Authorization", "Bearer wrong"))
-		for place, answer := range map[string]webtest.Answer{
+		for place, answer := range map[string]webtest.Response{
 			"valid token":        send(address, projects, asProgram...),
 			"valid token, again": send(address, projects, asProgram...),
 			"key":                send(address, ask("key"), "Authorization", "Bearer "+key),
@@ -64,7 +64,7 @@ func TestRateLimit(t *testing.T) {
 			}
 		}
 		refused(t, send(address, projects, "Authorization", "Bearer wrong"))
-		for place, answer := range map[string]webtest.Answer{
+		for place, answer := range map[string]webtest.Response{
 			"another address":   send("198.51.100.99", projects, "Authorization", "Bearer wrong"),
 			"nothing presented": send(address, projects),
 			"client":            send(address, grant("x"), form...),
@@ -86,7 +86,7 @@ func TestRateLimit(t *testing.T) {
 		refused(t, send(address, grant("x"), form...))
 		refused(t, send(address, grant(""), append(form, "Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte("x:secret")))...))
 		refused(t, send(address, webtest.Case{Path: "/oauth/revoke", Body: "client_id=x&token=y"}, form...))
-		for place, answer := range map[string]webtest.Answer{
+		for place, answer := range map[string]webtest.Response{
 			"another client":  send(address, grant("y"), form...),
 			"another address": send("198.51.100.99", grant("x"), form...),
 		} {
@@ -100,7 +100,7 @@ func TestRateLimit(t *testing.T) {
 	})
 	t.Run("wrong keys", func(t *testing.T) {
 		const address = "198.51.100.20"
-		wrong := func() webtest.Answer { return send(address, ask("key"), "Authorization", "Bearer wrong") }
+		wrong := func() webtest.Response { return send(address, ask("key"), "Authorization", "Bearer wrong") }
 		first := wrong()
 		for n := 2; n <= ratelimit.MaxAuthFailures; n++ {
 			if answer := wrong(); answer.Status != 401 || answer.Header.Get("Retry-After") != "" {
@@ -118,7 +118,7 @@ func TestRateLimit(t *testing.T) {
 				t.Fatalf("failure %d: %s, first failure: %s", n, answer.Body, first.Body)
 			}
 		}
-		var answer webtest.Answer
+		var answer webtest.Response
 		for ; answer.Status != 429; n++ {
 			if answer = wrong(); n > 10_000 {
 				t.Fatal("wrong keys are not limited")
@@ -129,7 +129,7 @@ func TestRateLimit(t *testing.T) {
 			t.Errorf("limit of the address: %s", answer.Body)
 		}
 		// Other clients with the same address are not affected.
-		for place, answer := range map[string]webtest.Answer{
+		for place, answer := range map[string]webtest.Response{
 			"valid key":      send(address, ask("key"), "Authorization", "Bearer "+key),
 			"administration": send(address, projects, asProgram...),
 		} {

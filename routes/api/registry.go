@@ -72,7 +72,7 @@ func cached(c *fiber.Ctx, source *catalog.Catalog, answer func() error) error {
 }
 
 // answerFound responds with a page of rows, converted by item.
-func answerFound[R, T any](c *fiber.Ctx, found *catalog.Found[R], item func(R) T) error {
+func answerFound[R, T any](c *fiber.Ctx, found *catalog.Result[R], item func(R) T) error {
 	items := make([]T, len(found.Rows))
 	for i, row := range found.Rows {
 		items[i] = item(row)

@@ -12,9 +12,9 @@ import (
 	"mcpgateway/web"
 )
 
-// PostedSecret returns a secret field of the posted form.
-func PostedSecret(c *fiber.Ctx, name string) secrets.Value {
-	return secrets.NewValue(web.Posted(c, name))
+// FormSecret returns a secret field of the posted form.
+func FormSecret(c *fiber.Ctx, name string) secrets.Value {
+	return secrets.NewValue(web.FormValue(c, name))
 }
 
 // PostedAll returns every value of a field of the posted form.

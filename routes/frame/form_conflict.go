@@ -40,7 +40,7 @@ func NewEntry(label, stored, entered string) Entry { return Entry{label, stored,
 // new fingerprint, so saving it again succeeds. A form without the field is not
 // checked.
 func CheckUnchanged(c *fiber.Ctx, stored any, entries ...Entry) error {
-	if mark := web.Posted(c, FingerprintField); mark == "" || mark == Fingerprint(stored) {
+	if mark := web.FormValue(c, FingerprintField); mark == "" || mark == Fingerprint(stored) {
 		return nil
 	}
 	var now []string

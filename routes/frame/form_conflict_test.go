@@ -37,7 +37,7 @@ func TestOutdatedFormIsRejected(t *testing.T) {
 	behaviour := url.Values{"alias": {"clock"}, "url": {address}, "transport": {"auto"}, "timeout": {"60"}, "maxConcurrent": {"512"}, "sessionMode": {"shared"}, "definitionPolicy": {"follow"}}
 	a.Apply(t, `{"projects":{"o":{"authMode":"api_key","mcpServers":{"tickets":{"url":"`+address+`","authType":"oauth"}}}}}`)
 	connection := "/admin/connections/" + a.ServerID(t, "o", "tickets")
-	grace, err := a.Services.People.Create(t.Context(), access.NewPerson{Email: "grace@example.com", Name: "Grace", Role: models.RoleAdmin, Password: secrets.NewValue("another long password")})
+	grace, err := a.Services.People.Create(t.Context(), access.NewUser{Email: "grace@example.com", Name: "Grace", Role: models.RoleAdmin, Password: secrets.NewValue("another long password")})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -36,7 +36,7 @@ func (p *Pages) Frame(c *fiber.Ctx, title string, section layout.Section) layout
 	if f.Flash != nil && f.Flash.Undo != "" {
 		compress.Never(c) // the token is a secret
 	}
-	person := guard.PersonOf(c)
+	person := guard.UserOf(c)
 	if person == nil {
 		return f
 	}

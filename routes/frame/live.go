@@ -29,8 +29,8 @@ func WantsLive(c *fiber.Ctx) bool {
 	return named
 }
 
-// LiveAnswer is the event stream of one task.
-type LiveAnswer struct {
+// LiveStream is the event stream of one task.
+type LiveStream struct {
 	ctx    context.Context // for rendering
 	stream *sse.Stream
 }
@@ -41,14 +41,14 @@ type liveMessage struct {
 	URL  string `json:"url,omitempty"` // of the page with the result
 }
 
-// AnswerLive responds with a stream of the progress of work, and then its
+// RespondLive responds with a stream of the progress of work, and then its
 // result: the outcome or the URL of its page. The context of work is cancelled
 // when the browser disconnects or the user stops it.
-func AnswerLive(c *fiber.Ctx, assets layout.Assets, work func(ctx context.Context, live *LiveAnswer) (outcome templ.Component, url string)) error {
+func RespondLive(c *fiber.Ctx, assets layout.Assets, work func(ctx context.Context, live *LiveStream) (outcome templ.Component, url string)) error {
 	ctx, cancel := context.WithCancel(c.UserContext())
 	unwatch := func() {}
 	ended := make(chan struct{})
-	live := &LiveAnswer{ctx: layout.WithAssets(ctx, assets)}
+	live := &LiveStream{ctx: layout.WithAssets(ctx, assets)}
 	live.stream = sse.NewStream(c, sse.StreamOptions{Closed: func() {
 		unwatch()
 		cancel()
@@ -63,19 +63,19 @@ func AnswerLive(c *fiber.Ctx, assets layout.Assets, work func(ctx context.Contex
 		}
 	})
 	unwatch = conn.WatchDisconnect(c, live.stream.Break)
-	return live.stream.Answer(c)
+	return live.stream.Respond(c)
 }
 
 // Show sends a line about the progress. It may be lost when the browser reads
 // slowly: the outcome contains everything.
-func (l *LiveAnswer) Show(line templ.Component) {
+func (l *LiveStream) Show(line templ.Component) {
 	if data, err := l.draw(line); err == nil {
 		l.stream.Offer(eventStep, eventStep, data)
 	}
 }
 
 // end sends the outcome as the last event.
-func (l *LiveAnswer) end(outcome templ.Component, url string) {
+func (l *LiveStream) end(outcome templ.Component, url string) {
 	var data []byte
 	var err error
 	if url != "" {
@@ -91,7 +91,7 @@ func (l *LiveAnswer) end(outcome templ.Component, url string) {
 }
 
 // draw renders a part of a page as the data of an event.
-func (l *LiveAnswer) draw(part templ.Component) ([]byte, error) {
+func (l *LiveStream) draw(part templ.Component) ([]byte, error) {
 	var html bytes.Buffer
 	if err := part.Render(l.ctx, &html); err != nil {
 		return nil, err

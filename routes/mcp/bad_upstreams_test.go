@@ -43,7 +43,7 @@ func TestFailingUpstreamsIsolated(t *testing.T) {
 	call := func(tool string) webtest.Case {
 		return webtest.Case{Path: "/v1/mcp/p/request", Body: `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + tool + `","arguments":{"text":"hi"}}}`, Status: 200}
 	}
-	hanging := make(chan webtest.Answer, 1)
+	hanging := make(chan webtest.Response, 1)
 	go func() { hanging <- webtest.Send(t, app.App, call("hole__echo")) }()
 
 	start := time.Now()

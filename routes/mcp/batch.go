@@ -64,9 +64,9 @@ func (b *batch) run(ctx context.Context, messages []*message) [][][]byte {
 			slots <- struct{}{}
 			running.Go(b.tasks.Func("batch request", func() {
 				defer func() { <-slots }()
-				err := b.tasks.Try("batch request", func() error { answers[i] = b.answer(ctx, m); return nil })
+				err := b.tasks.Try("batch request", func() error { answers[i] = b.respond(ctx, m); return nil })
 				if err != nil {
-					answers[i] = [][]byte{errorAnswer(fault.Internal(err), b.client, m.id).append(nil, b.errors)}
+					answers[i] = [][]byte{newErrorResponse(fault.Internal(err), b.client, m.id).append(nil, b.errors)}
 				}
 			}))
 		}
@@ -75,8 +75,8 @@ func (b *batch) run(ctx context.Context, messages []*message) [][][]byte {
 	return answers
 }
 
-// answer returns the parts of the response to one request.
-func (b *batch) answer(parent context.Context, m *message) [][]byte {
+// respond returns the parts of the response to one request.
+func (b *batch) respond(parent context.Context, m *message) [][]byte {
 	ctx, cancel := context.WithCancel(parent)
 	defer cancel()
 	if b.client.SessionID != "" {
@@ -89,7 +89,7 @@ func (b *batch) answer(parent context.Context, m *message) [][]byte {
 	var parts [][]byte
 	switch {
 	case err != nil:
-		parts = [][]byte{errorAnswer(err, b.client, m.id).append(nil, b.errors)}
+		parts = [][]byte{newErrorResponse(err, b.client, m.id).append(nil, b.errors)}
 	case len(result) < sentInParts:
 		parts = [][]byte{appendResult(nil, m.id, result)}
 	default:
@@ -100,7 +100,7 @@ func (b *batch) answer(parent context.Context, m *message) [][]byte {
 		size += len(part)
 	}
 	if err := memory.Keep(int64(size)); err != nil {
-		return [][]byte{errorAnswer(err, b.client, m.id).append(nil, b.errors)}
+		return [][]byte{newErrorResponse(err, b.client, m.id).append(nil, b.errors)}
 	}
 	return parts
 }

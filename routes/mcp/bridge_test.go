@@ -50,7 +50,7 @@ func steppingTools() []upstreamtest.Tool {
 		}),
 		tool("fails", func(context.Context, *upstreamtest.Call) upstreamtest.Result { return upstreamtest.Failure("broken") }),
 		tool("refuses", func(context.Context, *upstreamtest.Call) upstreamtest.Result {
-			return upstreamtest.Refuse(-32050, "no")
+			return upstreamtest.Error(-32050, "no")
 		}),
 		tool("hidden", nil),
 	}

@@ -50,7 +50,7 @@ func (e *Endpoint) permit(c *fiber.Ctx, project *toolset.Snapshot, principal acc
 		if m.isResponse() || m.err != nil {
 			continue
 		}
-		needed := scopeOf(m)
+		needed := requiredScope(m)
 		if principal.Allows(needed) {
 			continue
 		}
@@ -60,9 +60,9 @@ func (e *Endpoint) permit(c *fiber.Ctx, project *toolset.Snapshot, principal acc
 	return nil
 }
 
-// scopeOf returns the scope required by a message. The built-in tools search
+// requiredScope returns the scope required by a message. The built-in tools search
 // and listTools require ScopeRead, all other tools ScopeCall (contract).
-func scopeOf(m *message) access.Scope {
+func requiredScope(m *message) access.Scope {
 	if m.method != methodCall {
 		return access.ScopeRead
 	}
@@ -87,7 +87,7 @@ func scopeOf(m *message) access.Scope {
 func (e *Endpoint) authenticate(c *fiber.Ctx, project *toolset.Snapshot) (access.Principal, error) {
 	presented := c.Get(fiber.HeaderAuthorization)
 	principal, err := e.Auth.Authenticate(c.UserContext(), &project.Project, presented)
-	if err == nil && !principal.Known() {
+	if err == nil && !principal.IsValid() {
 		err = fault.Unauthorized()
 	}
 	if err == nil {

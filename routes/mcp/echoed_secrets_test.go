@@ -26,7 +26,7 @@ func TestEchoedSecretsRedacted(t *testing.T) {
 		bearer, header, password, basic, base64.StdEncoding.EncodeToString([]byte(bearer)), `sesame-bearer\/0123+456`, `sesame-bearer/0123\u002B456`,
 	}, " ")
 	for _, era := range upstreamtest.AllEras() {
-		for _, mode := range []upstreamtest.AnswerMode{upstreamtest.AnswerJSON, upstreamtest.AnswerSSE} {
+		for _, mode := range []upstreamtest.ResponseMode{upstreamtest.AnswerJSON, upstreamtest.AnswerSSE} {
 			t.Run(fmt.Sprint(era, " ", mode), func(t *testing.T) {
 				t.Parallel()
 				up := upstreamtest.New(upstreamtest.Options{
@@ -49,12 +49,12 @@ func TestEchoedSecretsRedacted(t *testing.T) {
 					"url":"`+up.Start(t)+`","authType":"bearer","authBearer":"`+bearer+`","headers":{"X-Key":"`+header+`","X-Login":"Basic `+basic+`"}}}}}}`)
 				app.Sync(t, "p", "up")
 				var seen bytes.Buffer
-				send := func(c webtest.Case) webtest.Answer {
+				send := func(c webtest.Case) webtest.Response {
 					answer := webtest.Send(t, app.App, c)
 					fmt.Fprintln(&seen, answer.Body)
 					return answer
 				}
-				call := func(tool, arguments string) webtest.Answer {
+				call := func(tool, arguments string) webtest.Response {
 					return send(webtest.Case{
 						Path: "/v1/mcp/p/request", Header: map[string]string{"Accept": "application/json, text/event-stream"},
 						Body: `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + tool + `","arguments":` + arguments + `,"_meta":{"progressToken":1}}}`,

@@ -29,7 +29,7 @@ type message struct {
 
 	result, rpcError []byte // of responses; one is nil
 
-	err *rpcAnswer
+	err *errorResponse
 
 	alone [1]*message // backs the slice of a single message, to save an allocation
 }
@@ -40,7 +40,7 @@ func (m *message) isResponse() bool { return m.result != nil || m.rpcError != ni
 
 // parseBody parses the body of a POST: one message, or a batch of at most
 // maxBatch. Invalid messages of a batch have err set.
-func parseBody(body []byte) (messages []*message, batch bool, problem *rpcAnswer) {
+func parseBody(body []byte) (messages []*message, batch bool, problem *errorResponse) {
 	if err := rawjson.CheckDepth(body, web.MaxDepth); err != nil {
 		return nil, false, parseError("The JSON is nested deeper than 64 levels.")
 	}
@@ -77,7 +77,7 @@ func parseBody(body []byte) (messages []*message, batch bool, problem *rpcAnswer
 
 // parseMessage parses and validates one message (JSON-RPC 2.0, section 4). MCP
 // forbids null ids.
-func parseMessage(raw []byte) (*message, *rpcAnswer) {
+func parseMessage(raw []byte) (*message, *errorResponse) {
 	if rawjson.Kind(raw) != '{' {
 		return nil, invalidRequest(nil, "A message must be a JSON object.")
 	}
@@ -93,14 +93,14 @@ func parseMessage(raw []byte) (*message, *rpcAnswer) {
 		m.id = nil
 		return nil, invalidRequest(nil, "id must be a string or a number.")
 	}
-	if !rawjson.Says(o.Get("jsonrpc"), "2.0") {
+	if !rawjson.EqualString(o.Get("jsonrpc"), "2.0") {
 		return nil, invalidRequest(m.id, `jsonrpc must be "2.0".`)
 	}
 	raw = o.Get("method")
 	if result, rpcError := o.Get("result"), o.Get("error"); raw == nil && m.id != nil && (result != nil) != (rpcError != nil) {
 		return &message{id: m.id, result: result, rpcError: rpcError}, nil
 	}
-	if rawjson.Says(raw, methodCall) { // the usual case, without an allocation
+	if rawjson.EqualString(raw, methodCall) { // the usual case, without an allocation
 		m.method = methodCall
 		return m, nil
 	}
@@ -143,8 +143,8 @@ func appendParams(dst []byte, method string, params []byte) []byte {
 	return append(dst, '}')
 }
 
-// rpcAnswer is a JSON-RPC error response.
-type rpcAnswer struct {
+// errorResponse is a JSON-RPC error response.
+type errorResponse struct {
 	status  int // HTTP status
 	id      []byte
 	raw     []byte // the error object of an upstream server; replaces the fields below
@@ -165,7 +165,7 @@ type errorData struct {
 	Help      string      `json:"help,omitempty"` // URL of the documentation of the code
 }
 
-func (a *rpcAnswer) append(dst []byte, x web.ErrorContext) []byte {
+func (a *errorResponse) append(dst []byte, x web.ErrorContext) []byte {
 	id := a.id
 	if id == nil {
 		id = []byte("null")
@@ -175,7 +175,7 @@ func (a *rpcAnswer) append(dst []byte, x web.ErrorContext) []byte {
 }
 
 // appendError appends only the error object.
-func (a *rpcAnswer) appendError(dst []byte, x web.ErrorContext) []byte {
+func (a *errorResponse) appendError(dst []byte, x web.ErrorContext) []byte {
 	if a.raw != nil {
 		return append(dst, a.raw...)
 	}
@@ -190,11 +190,11 @@ func (a *rpcAnswer) appendError(dst []byte, x web.ErrorContext) []byte {
 	return append(dst, '}')
 }
 
-func (a *rpcAnswer) answer(c *fiber.Ctx) error { return a.answerThen(c, func() {}) }
+func (a *errorResponse) answer(c *fiber.Ctx) error { return a.answerThen(c, func() {}) }
 
 // answerThen sends the response. It calls sent after the response was sent or
 // failed to be sent.
-func (a *rpcAnswer) answerThen(c *fiber.Ctx, sent func()) error {
+func (a *errorResponse) answerThen(c *fiber.Ctx, sent func()) error {
 	event := web.EventOf(c)
 	if a.raw == nil {
 		event.Refused(a.data.Code)
@@ -210,18 +210,18 @@ func (a *rpcAnswer) answerThen(c *fiber.Ctx, sent func()) error {
 }
 
 // refuse returns the error response to an invalid request.
-func refuse(status int, id []byte, number int, text string) *rpcAnswer {
-	return &rpcAnswer{status: status, id: id, number: number, message: text, data: errorData{Code: fault.CodeInvalidParameter}}
+func refuse(status int, id []byte, number int, text string) *errorResponse {
+	return &errorResponse{status: status, id: id, number: number, message: text, data: errorData{Code: fault.CodeInvalidParameter}}
 }
 
-func parseError(text string) *rpcAnswer {
+func parseError(text string) *errorResponse {
 	return refuse(fiber.StatusBadRequest, nil, codeParseError, text)
 }
 
-func brokenJSON(err error) *rpcAnswer {
+func brokenJSON(err error) *errorResponse {
 	return parseError("The body is not valid JSON: " + err.Error() + ".")
 }
 
-func invalidRequest(id []byte, text string) *rpcAnswer {
+func invalidRequest(id []byte, text string) *errorResponse {
 	return refuse(fiber.StatusBadRequest, id, codeInvalidRequest, text)
 }

@@ -25,10 +25,10 @@ const (
 	codeUnsupportedVersion = -32022
 )
 
-// errorAnswer converts an error to a JSON-RPC error response. It is the only
+// newErrorResponse converts an error to a JSON-RPC error response. It is the only
 // mapping from faults to JSON-RPC error codes.
-func errorAnswer(err error, client *gateway.Client, id []byte) *rpcAnswer {
-	a := &rpcAnswer{status: fiber.StatusOK, id: id}
+func newErrorResponse(err error, client *gateway.Client, id []byte) *errorResponse {
+	a := &errorResponse{status: fiber.StatusOK, id: id}
 	var upstream *gateway.RPCError
 	if errors.As(err, &upstream) {
 		a.raw = upstream.Raw

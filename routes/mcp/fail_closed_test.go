@@ -31,7 +31,7 @@ func (v verdict) Authenticate(context.Context, *models.Project, string) (access.
 // untouchable fails the test if a request reaches the gateway.
 type untouchable struct{ t *testing.T }
 
-func (u untouchable) Handle(_ context.Context, _ *toolset.Snapshot, client *gateway.Client, method string, _ []byte, _ *gateway.Trace) ([]byte, error) {
+func (u untouchable) Handle(_ context.Context, _ *toolset.Snapshot, client *gateway.Client, method string, _ []byte, _ *gateway.RequestInfo) ([]byte, error) {
 	u.t.Errorf("%s was handled for the principal %q", method, client.Principal.ID())
 	return []byte("{}"), nil
 }

@@ -10,9 +10,9 @@ import (
 // Limits for open streams and pending requests (contract, "Limits").
 const (
 	maxStreamsPerPrincipal = 256
-	// hold is the time after which the response of a running call becomes a
+	// streamDelay is the time after which the response of a running call becomes a
 	// stream. Its keep-alive comments prevent timeouts of proxies and clients.
-	hold = 15 * time.Second
+	streamDelay = 15 * time.Second
 	// maxAsks is the maximum number of pending requests to the client of a
 	// session.
 	maxAsks = 64
@@ -27,19 +27,19 @@ const (
 	streamRetry = 10 * time.Second
 )
 
-// slots limit the open streams, per principal and in total.
-type slots struct {
+// streamLimiter limits the open streams, per principal and in total.
+type streamLimiter struct {
 	mu    sync.Mutex
 	max   int
 	total int
 	used  map[string]int // by principal; no zeros
 }
 
-func newSlots(max int) *slots { return &slots{max: max, used: map[string]int{}} }
+func newSlots(max int) *streamLimiter { return &streamLimiter{max: max, used: map[string]int{}} }
 
 // take acquires a slot and returns the function that releases it, or
 // RATE_LIMITED.
-func (s *slots) take(principal string) (free func(), err error) {
+func (s *streamLimiter) take(principal string) (free func(), err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.used[principal] >= maxStreamsPerPrincipal || s.total >= s.max {

@@ -60,7 +60,7 @@ func (e *Endpoint) listen(c *fiber.Ctx, project *toolset.Snapshot, client *gatew
 	}
 	requested, err := wantedSubscriptions(m.params)
 	if err != nil {
-		return answer(c, client, m, nil, err, func() {})
+		return sendResponse(c, client, m, nil, err, func() {})
 	}
 	free, err := e.slots.take(streamOwner(c, client.Principal))
 	if err != nil {
@@ -99,7 +99,7 @@ func (e *Endpoint) listen(c *fiber.Ctx, project *toolset.Snapshot, client *gatew
 	if !requested.any() {
 		stream.EndWith(messageEvent, appendResult(nil, m.id, listenResult(m.id)))
 	}
-	return stream.Answer(c)
+	return stream.Respond(c)
 }
 
 // subscribeTo calls deliver with notifications until cancel is called. It

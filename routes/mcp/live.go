@@ -47,7 +47,7 @@ type liveSession struct {
 
 	mu      sync.Mutex
 	stream  *sessionStream
-	asks    map[string]chan *message // pending requests to the client, by raw id
+	pending map[string]chan *message // pending requests to the client, by raw id
 	running []*runningCall           // rarely more than a few
 	few     [2]*runningCall          // initial capacity of running
 }
@@ -145,25 +145,25 @@ func (s *liveSession) cancel(id []byte) {
 	}
 }
 
-// hear delivers a response of the client to the waiting ask. Responses to
+// deliverResponse delivers a response of the client to the waiting request. Responses to
 // unknown requests, or to those of another process, are dropped.
-func (s *liveSession) hear(m *message) {
+func (s *liveSession) deliverResponse(m *message) {
 	if s == nil {
 		return
 	}
 	s.mu.Lock()
-	answer := s.asks[string(m.id)]
-	delete(s.asks, string(m.id))
+	answer := s.pending[string(m.id)]
+	delete(s.pending, string(m.id))
 	s.mu.Unlock()
 	if answer != nil {
 		answer <- m // doesn't block: the channel is buffered and receives one message
 	}
 }
 
-// ask sends a request to the client on the stream and returns the raw result or
+// request sends a request to the client on the stream and returns the raw result or
 // error of its response. It returns UNAVAILABLE if the stream ends first,
 // RATE_LIMITED beyond maxAsks pending requests, or the context's error.
-func (s *liveSession) ask(ctx context.Context, stream *sse.Stream, method string, params []byte) (result, rpcError []byte, err error) {
+func (s *liveSession) request(ctx context.Context, stream *sse.Stream, method string, params []byte) (result, rpcError []byte, err error) {
 	id, answer, err := s.expect()
 	if err != nil {
 		return nil, nil, err
@@ -177,7 +177,7 @@ func (s *liveSession) ask(ctx context.Context, stream *sse.Stream, method string
 		return m.result, m.rpcError, nil
 	case <-ctx.Done():
 		return nil, nil, ctx.Err()
-	case <-stream.Over():
+	case <-stream.Done():
 		return nil, nil, clientGone()
 	}
 }
@@ -189,22 +189,22 @@ func clientGone() error {
 func (s *liveSession) expect() (id []byte, answer <-chan *message, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.asks) >= maxAsks {
+	if len(s.pending) >= maxAsks {
 		return nil, nil, fault.New(fault.KindRateLimited, fault.CodeRateLimited, "%d requests are already waiting for this client. Retry later.", maxAsks)
 	}
 	id = rawjson.Quote(rand.Text()) // random, so that a response to an earlier request can't match
 	c := make(chan *message, 1)
-	if s.asks == nil {
-		s.asks = map[string]chan *message{}
+	if s.pending == nil {
+		s.pending = map[string]chan *message{}
 	}
-	s.asks[string(id)] = c
+	s.pending[string(id)] = c
 	return id, c, nil
 }
 
 func (s *liveSession) forget(id []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.asks, string(id))
+	delete(s.pending, string(id))
 }
 
 // current returns the GET stream of the session, or nil.

@@ -61,7 +61,7 @@ func (g *listeningGateway) toolsOf(t *testing.T) (names []string) {
 }
 
 // sync syncs the server through the admin API.
-func (g *listeningGateway) sync(t *testing.T, alias string) webtest.Answer {
+func (g *listeningGateway) sync(t *testing.T, alias string) webtest.Response {
 	t.Helper()
 	return webtest.Send(t, g.App.App, webtest.Case{
 		Method: "POST", Path: "/api/servers/" + g.ServerID(t, "p", alias) + "/sync", Header: map[string]string{"Authorization": "Bearer " + routestest.AdminToken},

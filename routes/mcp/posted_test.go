@@ -13,7 +13,7 @@ import (
 	"mcpgateway/services/upstream/upstreamtest"
 )
 
-// openPosted opens a stream of the HTTP+SSE transport. It returns the path for
+// openSSESession opens a stream of the HTTP+SSE transport. It returns the path for
 // messages, relative to the project.
 func (s *server) openPosted(t *testing.T) (*events, string) {
 	t.Helper()
@@ -140,7 +140,7 @@ func askingTools() []upstreamtest.Tool {
 		Definition: `{"name":"ask","inputSchema":{"type":"object"}}`,
 		Call: func(ctx context.Context, c *upstreamtest.Call) upstreamtest.Result {
 			_ = c.Progress(1, 2, "asking")
-			raw, err := c.Ask(ctx, "elicitation/create", []byte(`{"message":"Your name?","requestedSchema":{"type":"object","properties":{"name":{"type":"string"}}}}`))
+			raw, err := c.Request(ctx, "elicitation/create", []byte(`{"message":"Your name?","requestedSchema":{"type":"object","properties":{"name":{"type":"string"}}}}`))
 			if err != nil {
 				return upstreamtest.Failure(err.Error())
 			}

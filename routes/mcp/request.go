@@ -46,7 +46,7 @@ type Limiter interface {
 
 // Handler handles one request. Implemented by gateway.Gateway.
 type Handler interface {
-	Handle(ctx context.Context, project *toolset.Snapshot, client *gateway.Client, method string, params []byte, trace *gateway.Trace) ([]byte, error)
+	Handle(ctx context.Context, project *toolset.Snapshot, client *gateway.Client, method string, params []byte, trace *gateway.RequestInfo) ([]byte, error)
 }
 
 // Subscriptions call deliver with the notifications for clients, until the
@@ -61,7 +61,7 @@ type Subscriptions interface {
 	// Attach delivers the updates of a session's resources.
 	Attach(sessionID string, deliver func(subscriptions.Notification)) (detach func())
 	// Handle handles resources/subscribe and resources/unsubscribe of a session.
-	Handle(ctx context.Context, project *toolset.Snapshot, client *gateway.Client, method string, params []byte, trace *gateway.Trace) ([]byte, error)
+	Handle(ctx context.Context, project *toolset.Snapshot, client *gateway.Client, method string, params []byte, trace *gateway.RequestInfo) ([]byte, error)
 	// End deletes the subscriptions of a session.
 	End(sessionID string)
 }
@@ -73,7 +73,7 @@ type Options struct {
 	Gateway       Handler
 	Sessions      *session.Sessions
 	Levels        LogLevels
-	Names         *web.Names
+	Names         *web.HostPolicy
 	Failures      *ratelimit.FailureLimit // of wrong keys; beyond it a 401 has a Retry-After
 	WrongKeys     *ratelimit.AddressLimit // of wrong keys; beyond it an address receives 429
 	Limits        Limiter
@@ -90,7 +90,7 @@ type Options struct {
 // Endpoint serves the endpoints of every project.
 type Endpoint struct {
 	Options
-	slots  *slots
+	slots  *streamLimiter
 	live   *liveSessions
 	posted *postedSessions
 }
@@ -98,7 +98,7 @@ type Endpoint struct {
 // NewEndpoint returns an Endpoint.
 func NewEndpoint(o Options) *Endpoint {
 	if o.Hold == 0 {
-		o.Hold = hold
+		o.Hold = streamDelay
 	}
 	return &Endpoint{Options: o, slots: newSlots(o.MaxStreams), live: newLiveSessions(), posted: newPostedSessions()}
 }
@@ -155,7 +155,7 @@ func (e *Endpoint) locate(c *fiber.Ctx) (*toolset.Snapshot, error) {
 	if err := e.Names.CheckOrigin(c); err != nil {
 		return nil, err
 	}
-	cors.ShareWithOrigin(c)
+	cors.AllowOrigin(c)
 	if hops := hopsOf(c); hops != "" {
 		if err := upstream.CheckHops(e.Instance, upstream.Hops(hops)); err != nil {
 			c.Set(upstream.HeaderHops, e.Instance)
@@ -202,7 +202,7 @@ func (e *Endpoint) post(c *fiber.Ctx, project *toolset.Snapshot, principal acces
 	if err := e.allow(project, client, messages); err != nil {
 		return err
 	}
-	e.hear(client, messages)
+	e.handleControl(client, messages)
 	if batch {
 		return e.answerBatch(c, project, client, messages)
 	}
@@ -238,7 +238,7 @@ func streams(method string) bool {
 	}
 }
 
-// answerJSON responds to a request with one JSON object.
+// respondJSON responds to a request with one JSON object.
 func (e *Endpoint) answerJSON(c *fiber.Ctx, project *toolset.Snapshot, client *gateway.Client, m *message) error {
 	ctx := c.UserContext()
 	switch {
@@ -258,22 +258,22 @@ func (e *Endpoint) answerJSON(c *fiber.Ctx, project *toolset.Snapshot, client *g
 	event := web.EventOf(c)
 	lease := e.Results.NewLease()
 	client.Memory = lease
-	var trace gateway.Trace
+	var trace gateway.RequestInfo
 	result, err := e.handle(ctx, project, client, m, &trace)
 	event.Tool, event.Upstream = trace.Tool, trace.Server
-	return answer(c, client, m, result, err, lease.Release)
+	return sendResponse(c, client, m, result, err, lease.Release)
 }
 
-// answer sends the result or the error of a request. It calls sent after the
+// sendResponse sends the result or the error of a request. It calls sent after the
 // response was sent or failed to be sent.
-func answer(c *fiber.Ctx, client *gateway.Client, m *message, result []byte, err error, sent func()) error {
+func sendResponse(c *fiber.Ctx, client *gateway.Client, m *message, result []byte, err error, sent func()) error {
 	if err == nil && len(result) >= sentInParts {
 		c.Set(fiber.HeaderContentType, fiber.MIMEApplicationJSON)
 		return web.SendPartsThen(c, sent, appendResultHead(nil, m.id), result, []byte{'}'})
 	}
 	if err != nil {
 		web.EventOf(c).Fault(err)
-		return errorAnswer(err, client, m.id).answerThen(c, sent)
+		return newErrorResponse(err, client, m.id).answerThen(c, sent)
 	}
 	sent()
 	c.Set(fiber.HeaderContentType, fiber.MIMEApplicationJSON)
@@ -299,14 +299,14 @@ func (e *Endpoint) running(client *gateway.Client, m *message, cancel context.Ca
 func (e *Endpoint) initialize(c *fiber.Ctx, project *toolset.Snapshot, client *gateway.Client, m *message) error {
 	result, err := e.handle(c.UserContext(), project, client, m, nil)
 	if err != nil {
-		return answer(c, client, m, nil, err, func() {})
+		return sendResponse(c, client, m, nil, err, func() {})
 	}
 	id, err := e.Sessions.Mint(project.Project.ID, client.Principal, gateway.NegotiatedVersion(m.params), declaredCapabilities(m.params))
 	if err != nil {
 		return err
 	}
 	c.Set(HeaderSession, id)
-	return answer(c, client, m, result, nil, func() {})
+	return sendResponse(c, client, m, result, nil, func() {})
 }
 
 // accepted responds with 202 and no body, for messages without a response.
@@ -319,7 +319,7 @@ func accepted(c *fiber.Ctx) error {
 // doesn't end the process or other requests of a batch. If the request fails
 // because its context was cancelled, it returns CANCELLED: a POST needs a
 // response, and the cancellation is not an internal error.
-func (e *Endpoint) handle(ctx context.Context, project *toolset.Snapshot, client *gateway.Client, m *message, trace *gateway.Trace) (result []byte, err error) {
+func (e *Endpoint) handle(ctx context.Context, project *toolset.Snapshot, client *gateway.Client, m *message, trace *gateway.RequestInfo) (result []byte, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fault.Internal(fmt.Errorf("panic: %v\n%s", r, debug.Stack()))
@@ -339,16 +339,16 @@ func (e *Endpoint) handle(ctx context.Context, project *toolset.Snapshot, client
 	return e.Gateway.Handle(ctx, project, client, m.method, m.params, trace)
 }
 
-// hear handles messages for requests in flight: responses to requests of the
+// handleControl handles messages for requests in flight: responses to requests of the
 // gateway, and cancellations.
-func (e *Endpoint) hear(client *gateway.Client, messages []*message) {
+func (e *Endpoint) handleControl(client *gateway.Client, messages []*message) {
 	if client.SessionID == "" {
 		return
 	}
 	for _, m := range messages {
 		switch {
 		case m.isResponse():
-			e.live.find(client.SessionID).hear(m)
+			e.live.find(client.SessionID).deliverResponse(m)
 		case m.method == "notifications/cancelled":
 			e.live.find(client.SessionID).cancel(cancelledID(m.params))
 		}

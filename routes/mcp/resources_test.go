@@ -43,7 +43,7 @@ func (w *watched) Attach(session string, deliver func(subscriptions.Notification
 	return w.keep(session, deliver)
 }
 
-func (w *watched) Handle(_ context.Context, _ *toolset.Snapshot, client *gateway.Client, method string, params []byte, _ *gateway.Trace) ([]byte, error) {
+func (w *watched) Handle(_ context.Context, _ *toolset.Snapshot, client *gateway.Client, method string, params []byte, _ *gateway.RequestInfo) ([]byte, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.handled = append(w.handled, client.SessionID+" "+method+" "+string(params))

@@ -80,7 +80,7 @@ func answerOf(t *testing.T, conn net.Conn) string {
 func TestBatchResultsAreLimited(t *testing.T) {
 	tests := []struct {
 		name         string
-		answer       upstreamtest.AnswerMode
+		sendResponse upstreamtest.ResponseMode
 		eras         []upstreamtest.Era
 		calls, bytes int
 		results      int
@@ -97,7 +97,7 @@ func TestBatchResultsAreLimited(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			budget := membudget.New(64 << 20)
-			s := serveLarge(t, budget, upstreamtest.Options{Answer: tt.answer, Eras: tt.eras}, time.Minute)
+			s := serveLarge(t, budget, upstreamtest.Options{Answer: tt.sendResponse, Eras: tt.eras}, time.Minute)
 			body := answerOf(t, s.postUnread(t, "request", batchOf(tt.calls, tt.bytes), "application/json"))
 			results, refused := strings.Count(body, `"result":`), strings.Count(body, `"code":"RESULT_TOO_LARGE"`)
 			if results != tt.results || refused != tt.calls-tt.results || strings.Count(body, `"code":-32603`) != refused {

@@ -48,7 +48,7 @@ type script struct {
 	play func(*call) (string, error)
 }
 
-func (s *script) Handle(ctx context.Context, project *toolset.Snapshot, client *gateway.Client, method string, params []byte, trace *gateway.Trace) ([]byte, error) {
+func (s *script) Handle(ctx context.Context, project *toolset.Snapshot, client *gateway.Client, method string, params []byte, trace *gateway.RequestInfo) ([]byte, error) {
 	if method != "tools/call" || s.play == nil {
 		return s.Gateway.Handle(ctx, project, client, method, params, trace)
 	}

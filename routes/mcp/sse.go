@@ -59,7 +59,7 @@ func (e *Endpoint) SSE(c *fiber.Ctx) error {
 		return e.bridge(c, project, principal, body)
 	case fiber.MethodGet:
 		if query.Has(queryRequest) || query.Has(queryName) {
-			if err := cors.RefuseForeignPages(c); err != nil {
+			if err := cors.RejectCrossSite(c); err != nil {
 				return err
 			}
 			body, problem := bridgeQuery(query)
@@ -71,14 +71,14 @@ func (e *Endpoint) SSE(c *fiber.Ctx) error {
 		if named, _ := sse.AcceptsEventStream(c.Get(fiber.HeaderAccept)); !named {
 			return fault.New(fault.KindNotAcceptable, fault.CodeNotAcceptable, "Nothing to call. Send name and arguments or request in the query, or open a stream with Accept: text/event-stream.")
 		}
-		return e.openPosted(c, project, principal)
+		return e.openSSESession(c, project, principal)
 	default:
 		return notAllowed(c, sseMethods, "Call a tool with POST or GET.")
 	}
 }
 
 // bridgeQuery returns the JSON-RPC request in the query of a GET.
-func bridgeQuery(query *fasthttp.Args) ([]byte, *rpcAnswer) {
+func bridgeQuery(query *fasthttp.Args) ([]byte, *errorResponse) {
 	if query.Has(queryRequest) {
 		if query.Has(queryName) || query.Has(queryArguments) {
 			return nil, invalidRequest(nil, "request cannot be combined with name or arguments. Send one or the other.")
@@ -159,18 +159,18 @@ func (e *Endpoint) streamCall(c *fiber.Ctx, project *toolset.Snapshot, client *g
 				stream.Break()
 			}
 		}()
-		var trace gateway.Trace
+		var trace gateway.RequestInfo
 		result, err := e.handle(ctx, project, client, m, &trace)
 		event.Tool, event.Upstream = trace.Tool, trace.Server
 		last := [][]byte{[]byte(`{"type":"result","result":`), result, {'}'}}
 		if err != nil {
 			event.Fault(err)
-			last = [][]byte{append(errorAnswer(err, client, nil).appendError([]byte(`{"type":"error","error":`), event.Errors()), '}')}
+			last = [][]byte{append(newErrorResponse(err, client, nil).appendError([]byte(`{"type":"error","error":`), event.Errors()), '}')}
 		}
 		stream.EndWithParts("", last, []byte(streamDone))
 		answered = true
 	})
-	return stream.Answer(c)
+	return stream.Respond(c)
 }
 
 // withProgressToken returns the params of a call with a progress token. It

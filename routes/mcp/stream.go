@@ -69,7 +69,7 @@ func (e *Endpoint) listenForSession(c *fiber.Ctx, project *toolset.Snapshot, pri
 	stream.Comment()
 	unsubscribe = e.subscribe(project, session.Key(), stream.Stream)
 	unwatch = conn.WatchDisconnect(c, stream.Break)
-	return stream.Answer(c)
+	return stream.Respond(c)
 }
 
 // subscribe sends the notifications of a session on its stream until cancel is
@@ -96,7 +96,7 @@ func (e *Endpoint) stillAdmitted(c *fiber.Ctx, project *toolset.Snapshot, princi
 			return false
 		}
 		again, err := e.Auth.Authenticate(ctx, &now.Project, authorization)
-		return err == nil && again.Known() && again.ID() == principal.ID()
+		return err == nil && again.IsValid() && again.ID() == principal.ID()
 	}
 }
 

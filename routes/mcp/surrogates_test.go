@@ -36,7 +36,7 @@ func TestLoneSurrogatesForwarded(t *testing.T) {
 			})
 			webtest.Check(t, webtest.Case{Status: 200, WantBody: []string{`"total":1`, `tool \"bad.\" was omitted: its name contains an unpaired surrogate`}}, synced)
 
-			send := func(method, params string) webtest.Answer {
+			send := func(method, params string) webtest.Response {
 				return webtest.Send(t, app.App, webtest.Case{Path: "/v1/mcp/p/request", Body: `{"jsonrpc":"2.0","id":1,"method":"` + method + `","params":` + params + `}`})
 			}
 			webtest.Check(t, webtest.Case{Status: 200, WantBody: []string{`"Shortens a text ` + half + `"`}, NotBody: []string{"bad"}}, send("tools/list", `{}`))

@@ -39,7 +39,7 @@ func newClient(c *fiber.Ctx, principal access.Principal) *gateway.Client {
 // version. A request is stateless (2026-07-28) if its header or its _meta has
 // that version. All others use a handshake version. Invalid requests return an
 // error response, and an invalid session NOT_FOUND.
-func (e *Endpoint) client(c *fiber.Ctx, project *toolset.Snapshot, principal access.Principal, messages []*message, batch bool) (*gateway.Client, *rpcAnswer, error) {
+func (e *Endpoint) client(c *fiber.Ctx, project *toolset.Snapshot, principal access.Principal, messages []*message, batch bool) (*gateway.Client, *errorResponse, error) {
 	client := newClient(c, principal)
 	header := c.Get(headerVersion)
 	var meta *rawjson.Object
@@ -52,7 +52,7 @@ func (e *Endpoint) client(c *fiber.Ctx, project *toolset.Snapshot, principal acc
 		return nil, badStateless(first.id, codeHeaderMismatch, "The MCP-Protocol-Version header and params._meta have different versions. Send the same version in both."), nil
 	}
 	for _, version := range []string{header, declared} {
-		if version != "" && !gateway.Speaks(version) {
+		if version != "" && !gateway.SupportsVersion(version) {
 			return nil, unsupportedVersion(first.id, version), nil
 		}
 	}
@@ -91,7 +91,7 @@ func (e *Endpoint) client(c *fiber.Ctx, project *toolset.Snapshot, principal acc
 // headers are required and must match the body, and the request must contain
 // the client's capabilities. It sets Capabilities and LogLevel of client, and
 // returns the error response to an invalid request, or nil.
-func checkStateless(c *fiber.Ctx, client *gateway.Client, m *message, meta *rawjson.Object, header string, batch bool) *rpcAnswer {
+func checkStateless(c *fiber.Ctx, client *gateway.Client, m *message, meta *rawjson.Object, header string, batch bool) *errorResponse {
 	switch {
 	case batch:
 		return invalidRequest(nil, "Protocol version "+gateway.VersionStateless+" doesn't support batches. Send one message per request.")
@@ -124,7 +124,7 @@ func checkStateless(c *fiber.Ctx, client *gateway.Client, m *message, meta *rawj
 
 // checkParamHeaders checks that the Mcp-Param headers of a tools/call match its
 // arguments, as required by the tool's schema (MCP 2026-07-28, SEP-2243).
-func checkParamHeaders(c *fiber.Ctx, project *toolset.Snapshot, m *message) *rpcAnswer {
+func checkParamHeaders(c *fiber.Ctx, project *toolset.Snapshot, m *message) *errorResponse {
 	if m.method != methodCall {
 		return nil
 	}
@@ -212,11 +212,11 @@ func metaOf(params []byte) *rawjson.Object {
 	return o.Object("_meta")
 }
 
-func badStateless(id []byte, number int, text string) *rpcAnswer {
+func badStateless(id []byte, number int, text string) *errorResponse {
 	return refuse(fiber.StatusBadRequest, id, number, text)
 }
 
-func unsupportedVersion(id []byte, requested string) *rpcAnswer {
+func unsupportedVersion(id []byte, requested string) *errorResponse {
 	a := refuse(fiber.StatusBadRequest, id, codeUnsupportedVersion, "Unsupported protocol version. Use one of data.supported.")
 	a.data.Supported, a.data.Requested = gateway.Versions(), requested
 	return a

@@ -25,8 +25,8 @@ const (
 // AuthorizationServer handles authorization requests. Implemented by
 // oauthserver.Server.
 type AuthorizationServer interface {
-	Authorize(ctx context.Context, query url.Values, person *oauthserver.Person) (*oauthserver.Authorization, error)
-	Decide(ctx context.Context, person oauthserver.Person, sealed, projectID string, allow bool) (string, error)
+	Authorize(ctx context.Context, query url.Values, person *oauthserver.User) (*oauthserver.Authorization, error)
+	Decide(ctx context.Context, person oauthserver.User, sealed, projectID string, allow bool) (string, error)
 }
 
 // Authorize serves the authorization endpoint: the consent page and its form.
@@ -85,7 +85,7 @@ func (a *Authorize) Decide(c *fiber.Ctx) error {
 
 // refused returns a Denial to the client, and shows other errors to the user.
 func (a *Authorize) refused(c *fiber.Ctx, err error) error {
-	var denial *oauthserver.Denial
+	var denial *oauthserver.AuthorizeError
 	if !errors.As(err, &denial) {
 		return a.problem(c, err)
 	}
@@ -125,18 +125,18 @@ func (a *Authorize) consent(c *fiber.Ctx, asked *oauthserver.Authorization) view
 }
 
 // personOf returns the signed-in user, or nil.
-func personOf(c *fiber.Ctx) *oauthserver.Person {
-	p := guard.PersonOf(c)
+func personOf(c *fiber.Ctx) *oauthserver.User {
+	p := guard.UserOf(c)
 	if p == nil {
 		return nil
 	}
-	return &oauthserver.Person{ID: p.ID, SessionID: p.SessionID}
+	return &oauthserver.User{ID: p.ID, SessionID: p.SessionID}
 }
 
 // frame returns the frame of a page for the current user.
 func frame(c *fiber.Ctx, assets layout.Assets, title string) layout.Frame {
 	f := layout.Frame{Assets: assets, Title: title, Section: layout.SectionAccount}
-	if p := guard.PersonOf(c); p != nil {
+	if p := guard.UserOf(c); p != nil {
 		f.Person = &layout.Person{Name: p.Name, Email: p.Email, Role: p.Role, CSRF: guard.MaskToken(p.CSRF)}
 	}
 	return f

@@ -43,7 +43,7 @@ func NewCallback(connections Finisher, outcome Outcome) *Callback {
 func (b *Callback) Serve(c *fiber.Ctx) error {
 	c.Set(fiber.HeaderCacheControl, "no-store")
 	c.Set(fiber.HeaderReferrerPolicy, "no-referrer")
-	person := guard.PersonOf(c)
+	person := guard.UserOf(c)
 	if person == nil {
 		return b.outcome.NotConnected(c, "", fault.Forbidden("You are no longer signed in. Sign in and connect the server again."))
 	}

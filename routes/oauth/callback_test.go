@@ -42,7 +42,7 @@ func (outcome) NotConnected(c *fiber.Ctx, serverID string, err error) error {
 	return c.Status(400).SendString("failed " + serverID + ": " + fault.From(err).Message)
 }
 
-func callbackApp(f *finisher, person *guard.Person) *fiber.App {
+func callbackApp(f *finisher, person *guard.User) *fiber.App {
 	app := fiber.New(fiber.Config{Immutable: true})
 	serve := oauth.NewCallback(f, outcome{}).Serve
 	know := func(c *fiber.Ctx) error {
@@ -57,10 +57,10 @@ func callbackApp(f *finisher, person *guard.Person) *fiber.App {
 }
 
 func TestCallbackIsForwarded(t *testing.T) {
-	ann := &guard.Person{ID: "ann", SessionID: "anns-session"}
+	ann := &guard.User{ID: "ann", SessionID: "anns-session"}
 	for name, c := range map[string]struct {
 		path   string
-		person *guard.Person
+		person *guard.User
 		done   oauthclient.Finished
 		err    error
 		want   []oauthclient.Callback
@@ -129,8 +129,8 @@ func TestClientDocumentRequiresPublicURL(t *testing.T) {
 		if (response.Status == 200) != served {
 			t.Errorf("%s: %d %s", public, response.Status, response.Body)
 		}
-		if (d.WhyNot(t.Context()) == "") != served {
-			t.Errorf("%s: WhyNot() = %q", public, d.WhyNot(t.Context()))
+		if (d.IneligibleReason(t.Context()) == "") != served {
+			t.Errorf("%s: IneligibleReason() = %q", public, d.IneligibleReason(t.Context()))
 		}
 		if !served {
 			continue

@@ -15,13 +15,13 @@ import (
 
 // refusalBody is OAuth's error response (RFC 6749, section 5.2).
 type refusalBody struct {
-	Error       oauthserver.RefusalCode `json:"error"`
-	Description string                  `json:"error_description,omitempty"`
+	Error       oauthserver.ErrorCode `json:"error"`
+	Description string                `json:"error_description,omitempty"`
 }
 
 // answerError responds with an error. Faults have the common format.
 func answerError(c *fiber.Ctx, err error) error {
-	var refusal *oauthserver.Refusal
+	var refusal *oauthserver.ProtocolError
 	if !errors.As(err, &refusal) {
 		return err
 	}
@@ -42,7 +42,7 @@ func answerError(c *fiber.Ctx, err error) error {
 // form or too large.
 func clientForm(c *fiber.Ctx) (url.Values, error) {
 	bad := func(why string) error {
-		return &oauthserver.Refusal{Code: oauthserver.InvalidRequest, Description: why}
+		return &oauthserver.ProtocolError{Code: oauthserver.InvalidRequest, Description: why}
 	}
 	mime, _, _ := strings.Cut(c.Get(fiber.HeaderContentType), ";")
 	switch {

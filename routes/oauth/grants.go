@@ -16,7 +16,7 @@ import (
 // GrantServer manages a user's grants. Implemented by oauthserver.Server.
 type GrantServer interface {
 	Grants(ctx context.Context, userID string) ([]oauthserver.Grant, error)
-	Withdraw(ctx context.Context, userID, grantID string) error
+	RevokeGrant(ctx context.Context, userID, grantID string) error
 }
 
 // Grants serves a user's list of clients with access.
@@ -68,7 +68,7 @@ func (g *Grants) Withdraw(c *fiber.Ctx) error {
 	if person == nil {
 		return fault.Unauthorized()
 	}
-	if err := g.server.Withdraw(c.UserContext(), person.ID, c.Params("id")); err != nil {
+	if err := g.server.RevokeGrant(c.UserContext(), person.ID, c.Params("id")); err != nil {
 		return err
 	}
 	return c.Redirect(grantsPath+"?"+withdrawn, fiber.StatusSeeOther)

@@ -68,7 +68,7 @@ func newSite(t *testing.T, dsn string, documents http.RoundTripper) *site {
 	s.Sync(t, "oa", "up")
 	s.Sync(t, "ob", "up")
 	for email, role := range map[string]models.Role{"ann@example.com": models.RoleAdmin, "bob@example.com": models.RoleMember} {
-		if _, err := s.Services.People.Create(t.Context(), access.NewPerson{Email: email, Role: role, Password: secrets.NewValue(password)}); err != nil {
+		if _, err := s.Services.People.Create(t.Context(), access.NewUser{Email: email, Role: role, Password: secrets.NewValue(password)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -88,7 +88,7 @@ func newSite(t *testing.T, dsn string, documents http.RoundTripper) *site {
 // noFeed publishes nothing.
 type noFeed struct{}
 
-func (noFeed) Published(context.Context, ...notify.Topic) error { return nil }
+func (noFeed) Publish(context.Context, ...notify.Topic) error { return nil }
 
 // onSQLite is newSite on a new SQLite database.
 func onSQLite(t *testing.T) *site {

@@ -66,7 +66,7 @@ func (t *Token) Issue(c *fiber.Ctx) error {
 
 // refuse responds to a rejected request and counts wrong credentials.
 func (t *Token) refuse(c *fiber.Ctx, client string, err error) error {
-	var refusal *oauthserver.Refusal
+	var refusal *oauthserver.ProtocolError
 	if errors.As(err, &refusal) && (refusal.Code == oauthserver.InvalidClient || refusal.Code == oauthserver.InvalidGrant) {
 		if limited := t.failures.Failed(c, client); limited != nil {
 			return limited

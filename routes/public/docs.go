@@ -61,10 +61,10 @@ func (d *Docs) Index(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	f := d.pages.frame(c, about{
+	f := d.pages.frame(c, pageMeta{
 		title: "Documentation", description: "How to run Gateway, add MCP servers and connect clients.", path: docsPath, section: layout.SectionDocs,
 	})
-	return answer(c, f, docs.Index(docs.IndexProps{Frame: f, Site: site.Site}))
+	return render(c, f, docs.Index(docs.IndexProps{Frame: f, Site: site.Site}))
 }
 
 // Page serves GET /docs/:name, and GET /docs/:name.md as Markdown.
@@ -82,8 +82,8 @@ func (d *Docs) Page(c *fiber.Ctx) error {
 		c.Set(fiber.HeaderContentType, "text/markdown; charset=utf-8")
 		return d.text(c, page.Markdown)
 	}
-	f := d.pages.frame(c, about{title: page.Title, description: page.Lead, path: page.URL(), section: layout.SectionDocs})
-	return answer(c, f, docs.Article(docs.ArticleProps{Frame: f, Site: site.Site, Page: page}))
+	f := d.pages.frame(c, pageMeta{title: page.Title, description: page.Lead, path: page.URL(), section: layout.SectionDocs})
+	return render(c, f, docs.Article(docs.ArticleProps{Frame: f, Site: site.Site, Page: page}))
 }
 
 // search serves a search. It has no separate address, because every name
@@ -94,12 +94,12 @@ func (d *Docs) search(c *fiber.Ctx) error {
 		return err
 	}
 	query := clipped(c.Query("q"))
-	f := d.pages.frame(c, about{title: "Search the documentation", path: docsPath, section: layout.SectionDocs, noIndex: true})
+	f := d.pages.frame(c, pageMeta{title: "Search the documentation", path: docsPath, section: layout.SectionDocs, noIndex: true})
 	props := docs.SearchProps{Frame: f, Query: query}
 	for _, r := range site.index.Find(query, docsFound) {
 		props.Found = append(props.Found, docs.Found{URL: r.URL, Page: r.Page, Heading: r.Heading, Excerpt: r.Excerpt})
 	}
-	return answer(c, f, docs.Search(props))
+	return render(c, f, docs.Search(props))
 }
 
 // List serves GET /llms.txt (https://llmstxt.org).

@@ -114,7 +114,7 @@ func (f *Feeds) places(from, to int) []sitemapPlace {
 		case t < len(templates):
 			places = append(places, f.place(public.Template{CatalogTemplate: templates[t]}.Path(), templates[t].UpdatedAt))
 		case e < len(entries):
-			places = append(places, f.place(public.Server{CatalogEntry: entries[e]}.Path(), entries[e].UpdatedAt))
+			places = append(places, f.place(public.CatalogEntry{CatalogEntry: entries[e]}.Path(), entries[e].UpdatedAt))
 		}
 	}
 	return places

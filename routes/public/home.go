@@ -26,12 +26,12 @@ func NewHome(pages *Pages, c *catalog.Catalog) *Home { return &Home{pages: pages
 
 // Page serves GET /.
 func (h *Home) Page(c *fiber.Ctx) error {
-	f := h.pages.frame(c, about{
+	f := h.pages.frame(c, pageMeta{
 		title: "One endpoint for all your MCP servers", description: "A gateway that serves the tools of many MCP servers at one URL, with a catalog of servers and templates.",
 		path: "/", section: layout.SectionNone, data: h.pages.website(),
 	})
 	templates := h.catalog.AllTemplates()
-	return answer(c, f, public.Home(public.HomeProps{
+	return render(c, f, public.Home(public.HomeProps{
 		Frame: f, PublicURL: h.pages.publicURL.String(), Featured: public.Servers(h.catalog.Featured(homeServers)),
 		Servers: len(h.catalog.AllEntries()), Templates: public.Templates(templates[:min(homeTemplates, len(templates))]),
 	}))

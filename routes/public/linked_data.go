@@ -31,7 +31,7 @@ func (p *Pages) itemList(first int, names, paths []string) schema {
 }
 
 // software describes a server of the registry.
-func (p *Pages) software(s public.Server) schema {
+func (p *Pages) software(s public.CatalogEntry) schema {
 	d := schema{
 		"@context": "https://schema.org", "@type": "SoftwareApplication", "name": s.Title(), "applicationCategory": "DeveloperApplication",
 		"url": p.absolute(s.Path()), "publisher": schema{"@type": "Organization", "name": s.Publisher()},

@@ -36,7 +36,7 @@ func newApp(t *testing.T, settings ...string) *routestest.App {
 }
 
 // get requests a page and fails the test unless the response has the status.
-func get(t *testing.T, a *routestest.App, path string, status int, headers ...string) webtest.Answer {
+func get(t *testing.T, a *routestest.App, path string, status int, headers ...string) webtest.Response {
 	t.Helper()
 	c := webtest.Case{Path: path, Header: map[string]string{"Accept": "text/html", "X-Forwarded-For": uniqueAddress()}}
 	for i := 0; i < len(headers); i += 2 {

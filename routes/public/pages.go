@@ -34,8 +34,8 @@ func NewPages(frames *frame.Pages, publicURL *url.URL) *Pages {
 	return &Pages{frames: frames, publicURL: publicURL}
 }
 
-// about is the metadata of a page.
-type about struct {
+// pageMeta is the metadata of a page.
+type pageMeta struct {
 	title       string
 	description string
 	path        string // including its query
@@ -45,7 +45,7 @@ type about struct {
 }
 
 // frame returns the frame of one page.
-func (p *Pages) frame(c *fiber.Ctx, a about) layout.Frame {
+func (p *Pages) frame(c *fiber.Ctx, a pageMeta) layout.Frame {
 	f := p.frames.Frame(c, a.title, a.section)
 	f.Description, f.CanonicalURL = a.description, p.absolute(a.path)
 	f.Head = public.Head(public.HeadProps{
@@ -57,17 +57,17 @@ func (p *Pages) frame(c *fiber.Ctx, a about) layout.Frame {
 // absolute returns the absolute URL of a path.
 func (p *Pages) absolute(path string) string { return p.publicURL.String() + path }
 
-// answer responds with a page and the current status. A successful page has an
+// render responds with a page and the current status. A successful page has an
 // ETag of its content. Error pages, and pages with a message that is shown
 // once, are not cached.
-func answer(c *fiber.Ctx, f layout.Frame, page templ.Component) error {
-	return answerList(c, f, page, "", "")
+func render(c *fiber.Ctx, f layout.Frame, page templ.Component) error {
+	return renderList(c, f, page, "", "")
 }
 
-// answerList is like answer for a page with a cursor. Cursors and masked CSRF
+// renderList is like render for a page with a cursor. Cursors and masked CSRF
 // tokens differ in every response, so the ETag uses the catalog's version and
 // the session's token instead.
-func answerList(c *fiber.Ctx, f layout.Frame, page templ.Component, cursor, version string) error {
+func renderList(c *fiber.Ctx, f layout.Frame, page templ.Component, cursor, version string) error {
 	var body bytes.Buffer
 	if err := page.Render(c.UserContext(), &body); err != nil {
 		return err
@@ -78,7 +78,7 @@ func answerList(c *fiber.Ctx, f layout.Frame, page templ.Component, cursor, vers
 		return c.Send(body.Bytes())
 	}
 	keep, says, session := visitorCache, body.String(), ""
-	if p := guard.PersonOf(c); p != nil {
+	if p := guard.UserOf(c); p != nil {
 		keep, session = personCache, p.CSRF
 	}
 	for _, random := range []string{cursor, f.CSRF()} {

@@ -21,7 +21,7 @@ func queryError(grammar query.Grammar, path, text string, f *fault.Fault) *ui.Qu
 		return e
 	}
 	clause := string(runes[e.Start:e.End])
-	mended := mend(grammar, f.Code, clause)
+	mended := suggestFix(grammar, f.Code, clause)
 	if mended == clause {
 		return e
 	}
@@ -40,8 +40,8 @@ func queryError(grammar query.Grammar, path, text string, f *fault.Fault) *ui.Qu
 	return e
 }
 
-// mend returns the probable correction of the clause, or the clause itself.
-func mend(grammar query.Grammar, code fault.Code, clause string) string {
+// suggestFix returns the probable correction of the clause, or the clause itself.
+func suggestFix(grammar query.Grammar, code fault.Code, clause string) string {
 	bare := strings.TrimPrefix(clause, "-")
 	sign := clause[:len(clause)-len(bare)]
 	name, value, _ := strings.Cut(bare, ":")

@@ -39,7 +39,7 @@ func NewRegistry(pages *Pages, c *catalog.Catalog, projects *toolset.Directory) 
 // in the current first page.
 func (r *Registry) List(c *fiber.Ctx) error {
 	asked := question{text: strings.ToValidUTF8(c.Query("query"), "\ufffd"), cursor: c.Query("cursor")}
-	found, notices, err := ask(c, asked, func(s catalog.Search) (*catalog.Found[*models.CatalogEntry], error) {
+	found, notices, err := findPage(c, asked, func(s catalog.Search) (*catalog.Result[*models.CatalogEntry], error) {
 		return r.catalog.Entries(c.UserContext(), s)
 	})
 	props := public.RegistryProps{Search: r.search(asked.text), Notices: notices}
@@ -56,15 +56,15 @@ func (r *Registry) List(c *fiber.Ctx) error {
 		props.Count, props.Pager = paged(paths.Registry, asked.text, found, "server", "servers")
 	}
 	props.Frame = r.pages.frame(c, r.about(asked, props.Servers, found))
-	return answerList(c, props.Frame, public.Registry(props), cursorOf(found), r.catalog.Version())
+	return renderList(c, props.Frame, public.Registry(props), cursorOf(found), r.catalog.Version())
 }
 
 // question is the query and cursor of a request for a list.
 type question struct{ text, cursor string }
 
-// ask returns the requested page. If its cursor is stale or invalid, it returns
+// findPage returns the requested page. If its cursor is stale or invalid, it returns
 // the first page and a notice.
-func ask[T any](c *fiber.Ctx, q question, find func(catalog.Search) (*catalog.Found[T], error)) (*catalog.Found[T], []public.Notice, error) {
+func findPage[T any](c *fiber.Ctx, q question, find func(catalog.Search) (*catalog.Result[T], error)) (*catalog.Result[T], []public.Notice, error) {
 	search := catalog.Search{Text: q.text, Limit: pageRows, Continue: q.cursor != "", Cursor: q.cursor}
 	found, err := find(search)
 	var notices []public.Notice
@@ -90,7 +90,7 @@ func ask[T any](c *fiber.Ctx, q question, find func(catalog.Search) (*catalog.Fo
 
 // paged returns the range that a page shows and the link to the next page.
 // There is no link to the previous page, because cursors only lead forward.
-func paged[T any](path, text string, found *catalog.Found[T], one, many string) (string, ui.PagerProps) {
+func paged[T any](path, text string, found *catalog.Result[T], one, many string) (string, ui.PagerProps) {
 	if found.Total == 0 {
 		return "", ui.PagerProps{}
 	}
@@ -110,7 +110,7 @@ func paged[T any](path, text string, found *catalog.Found[T], one, many string) 
 }
 
 // cursorOf returns the cursor of the next page, or "".
-func cursorOf[T any](found *catalog.Found[T]) string {
+func cursorOf[T any](found *catalog.Result[T]) string {
 	if found == nil {
 		return ""
 	}
@@ -124,10 +124,10 @@ func (r *Registry) search(text string) ui.SearchProps {
 	}
 }
 
-// about returns the metadata of a list page. Later pages and failed searches
+// pageMeta returns the metadata of a list page. Later pages and failed searches
 // are not indexed by search engines, because their URLs don't last.
-func (r *Registry) about(q question, servers []public.Server, found *catalog.Found[*models.CatalogEntry]) about {
-	a := about{
+func (r *Registry) about(q question, servers []public.CatalogEntry, found *catalog.Result[*models.CatalogEntry]) pageMeta {
+	a := pageMeta{
 		title: "Registry", description: "MCP servers with their URLs, authentication and installation.",
 		path: address(paths.Registry, q.text), section: layout.SectionRegistry, noIndex: q.cursor != "" || found == nil || len(servers) == 0,
 	}
@@ -160,24 +160,24 @@ func (r *Registry) Page(c *fiber.Ctx) error {
 	publisher, server := c.Params("publisher"), c.Params("server")
 	e, err := r.catalog.EntryByName(publisher, server)
 	if fault.Is(err, fault.CodeNotFound) {
-		return r.missing(c, err, publisher, server)
+		return r.notFound(c, err, publisher, server)
 	}
 	if err != nil {
 		return err
 	}
-	s := public.Server{CatalogEntry: e}
-	f := r.pages.frame(c, about{
+	s := public.CatalogEntry{CatalogEntry: e}
+	f := r.pages.frame(c, pageMeta{
 		title: s.Title() + " by " + s.Publisher(), description: ui.Clean(e.Description), path: s.Path(), section: layout.SectionRegistry, data: r.pages.software(s),
 	})
 	props := public.RegistryItemProps{Frame: f, Server: s, Templates: r.templatesWith(e)}
 	if f.Admin() {
 		props.Projects = options(r.projects)
 	}
-	return answer(c, f, public.RegistryItem(props))
+	return render(c, f, public.RegistryItem(props))
 }
 
-func (r *Registry) missing(c *fiber.Ctx, err error, publisher, server string) error {
-	return r.pages.missing(c, err, public.MissingProps{
+func (r *Registry) notFound(c *fiber.Ctx, err error, publisher, server string) error {
+	return r.pages.notFound(c, err, public.MissingProps{
 		What: "server " + clipped(publisher+"/"+server), Near: nearServers(c.UserContext(), r.catalog, publisher, server),
 		AllLabel: "Search the registry", AllURL: paths.Registry,
 	}, layout.SectionRegistry)

@@ -197,7 +197,7 @@ func TestMissingServerSuggestsSimilar(t *testing.T) {
 func TestHiddenServerNotFound(t *testing.T) {
 	a := newApp(t)
 	e := a.Services.Catalog.AllEntries()[0]
-	path := public.Server{CatalogEntry: e}.Path()
+	path := public.CatalogEntry{CatalogEntry: e}.Path()
 	if err := a.Services.CatalogStore.SetHidden(t.Context(), e.ID, true); err != nil {
 		t.Fatal(err)
 	}
@@ -259,15 +259,15 @@ func TestCatalogTextEscaped(t *testing.T) {
 	if err := a.Services.CatalogStore.Edit(t.Context(), e.ID, catalog.Edit{ServerTitle: &title, PublisherTitle: &title, Description: &title, Tags: &tags}); err != nil {
 		t.Fatal(err)
 	}
-	for _, path := range []string{public.Server{CatalogEntry: e}.Path(), "/registry", "/", "/feed.atom"} {
+	for _, path := range []string{public.CatalogEntry{CatalogEntry: e}.Path(), "/registry", "/", "/feed.atom"} {
 		webtest.Check(t, webtest.Case{Status: 200, NotBody: []string{"<script>alert", "\u202e", "\u200b", `"> onload`}}, get(t, a, path, 200))
 	}
-	item := get(t, a, public.Server{CatalogEntry: e}.Path(), 200).Body
+	item := get(t, a, public.CatalogEntry{CatalogEntry: e}.Path(), 200).Body
 	link := "/registry?query=" + url.QueryEscape(`tag:"a\"b\\c d"`)
 	if !strings.Contains(item, `href="`+html.EscapeString(link)+`"`) {
 		t.Errorf("tag lacks the link %s", link)
 	}
-	if body := get(t, a, link, 200).Body; !slices.Equal(cards(body), []string{public.Server{CatalogEntry: e}.Path()}) {
+	if body := get(t, a, link, 200).Body; !slices.Equal(cards(body), []string{public.CatalogEntry{CatalogEntry: e}.Path()}) {
 		t.Errorf("link of the tag finds %v", cards(body))
 	}
 }

@@ -20,24 +20,24 @@ func (t *Templates) Page(c *fiber.Ctx) error {
 	slug := c.Params("slug")
 	row, err := t.catalog.Template(slug)
 	if fault.Is(err, fault.CodeNotFound) {
-		return t.missing(c, err, slug)
+		return t.notFound(c, err, slug)
 	}
 	if err != nil {
 		return err
 	}
 	template := public.Template{CatalogTemplate: row}
-	f := t.pages.frame(c, about{
+	f := t.pages.frame(c, pageMeta{
 		title: ui.Clean(row.Title), description: ui.Clean(row.Description), path: template.Path(), section: layout.SectionTemplates, data: t.pages.howTo(template),
 	})
 	related := t.catalog.RelatedEntries(row)
-	return answer(c, f, public.TemplateItem(public.TemplateProps{
+	return render(c, f, public.TemplateItem(public.TemplateProps{
 		Frame: f, Template: template, Servers: public.Servers(related), Missing: absent(row.RelatedServerNames, related),
 		SignIn: paths.Login + "?" + url.Values{"next": {template.Path()}}.Encode(),
 	}))
 }
 
-func (t *Templates) missing(c *fiber.Ctx, err error, slug string) error {
-	return t.pages.missing(c, err, public.MissingProps{
+func (t *Templates) notFound(c *fiber.Ctx, err error, slug string) error {
+	return t.pages.notFound(c, err, public.MissingProps{
 		What: "template " + clipped(slug), Near: nearTemplates(c.UserContext(), t.catalog, slug), AllLabel: "See all templates", AllURL: paths.Templates,
 	}, layout.SectionTemplates)
 }

@@ -34,7 +34,7 @@ func NewTemplates(pages *Pages, c *catalog.Catalog) *Templates {
 // List serves GET /templates in the same way as Registry.List.
 func (t *Templates) List(c *fiber.Ctx) error {
 	asked := question{text: strings.ToValidUTF8(c.Query("query"), "\ufffd"), cursor: c.Query("cursor")}
-	found, notices, err := ask(c, asked, func(s catalog.Search) (*catalog.Found[*models.CatalogTemplate], error) {
+	found, notices, err := findPage(c, asked, func(s catalog.Search) (*catalog.Result[*models.CatalogTemplate], error) {
 		return t.catalog.Templates(c.UserContext(), s)
 	})
 	props := public.TemplatesProps{Notices: notices, Search: ui.SearchProps{
@@ -50,7 +50,7 @@ func (t *Templates) List(c *fiber.Ctx) error {
 		props.Count, props.Pager = paged(paths.Templates, asked.text, found, "template", "templates")
 	}
 	props.Frame = t.pages.frame(c, t.about(asked, props.Templates, found))
-	return answerList(c, props.Frame, public.TemplateList(props), cursorOf(found), t.catalog.Version())
+	return renderList(c, props.Frame, public.TemplateList(props), cursorOf(found), t.catalog.Version())
 }
 
 // chips returns the chips of the most frequent categories, and of other clauses
@@ -60,7 +60,7 @@ func (t *Templates) chips(text string) []ui.Chip {
 	if err != nil {
 		return nil
 	}
-	n := narrowing{path: paths.Templates, clauses: parsed.Clauses}
+	n := filterLinks{path: paths.Templates, clauses: parsed.Clauses}
 	counts := map[string]int{}
 	for _, row := range t.catalog.AllTemplates() {
 		counts[row.Category]++
@@ -86,9 +86,9 @@ func frequent(counts map[string]int, n int) []string {
 	return values
 }
 
-// about returns the metadata of a list page.
-func (t *Templates) about(q question, templates []public.Template, found *catalog.Found[*models.CatalogTemplate]) about {
-	a := about{
+// pageMeta returns the metadata of a list page.
+func (t *Templates) about(q question, templates []public.Template, found *catalog.Result[*models.CatalogTemplate]) pageMeta {
+	a := pageMeta{
 		title: "Templates", description: "Worked MCP examples: a task, the servers it needs and the steps.",
 		path: address(paths.Templates, q.text), section: layout.SectionTemplates, noIndex: q.cursor != "" || len(templates) == 0,
 	}

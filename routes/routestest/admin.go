@@ -44,7 +44,7 @@ func NewAdminOn(t testing.TB, dsn string) *Admin {
 	app.Apply(t, fmt.Sprintf(`{"projects":{"p":{"authMode":"api_key","codeMode":{"enabled":true,"timeout":10000},"mcpServers":{"clock":{"url":%q}}}}}`, clock.Start(t)))
 	app.Sync(t, "p", "clock")
 	password := secrets.NewValue("a long password of the tests")
-	if _, err := app.Services.People.Create(t.Context(), access.NewPerson{Email: Administrator, Role: models.RoleAdmin, Password: password}); err != nil {
+	if _, err := app.Services.People.Create(t.Context(), access.NewUser{Email: Administrator, Role: models.RoleAdmin, Password: password}); err != nil {
 		t.Fatal(err)
 	}
 	in, err := app.Services.People.SignIn(t.Context(), Administrator, password, access.Browser{IP: "127.0.0.1"})

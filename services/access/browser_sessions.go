@@ -55,7 +55,7 @@ type Browser struct {
 // SessionInfo is a live browser session.
 type SessionInfo struct {
 	ID              string // unchanged when the cookie value is renewed
-	Person          Person
+	Person          User
 	CSRF            string // token of this session's forms; empty in lists
 	CreatedAt       time.Time
 	LastSeenAt      time.Time // with a precision of one minute
@@ -78,17 +78,17 @@ type SignedIn struct {
 // data. At most once a minute, it writes the time of use, which extends a
 // confirmation that is still valid. It returns UNAUTHORIZED for an unknown or
 // ended session and for a user who may not sign in.
-func (p *People) Session(ctx context.Context, cookie string) (SessionInfo, error) {
+func (p *Users) Session(ctx context.Context, cookie string) (SessionInfo, error) {
 	return p.seen(ctx, cookie, true)
 }
 
 // WatchingSession is Session for the automatic requests of an open page. It
 // doesn't extend a confirmation.
-func (p *People) WatchingSession(ctx context.Context, cookie string) (SessionInfo, error) {
+func (p *Users) WatchingSession(ctx context.Context, cookie string) (SessionInfo, error) {
 	return p.seen(ctx, cookie, false)
 }
 
-func (p *People) seen(ctx context.Context, cookie string, active bool) (SessionInfo, error) {
+func (p *Users) seen(ctx context.Context, cookie string, active bool) (SessionInfo, error) {
 	row, user, err := p.liveSession(p.db.WithContext(ctx), cookie)
 	if err != nil {
 		return SessionInfo{}, fault.From(err)
@@ -133,7 +133,7 @@ func confirmedUntil(row *models.BrowserSession) time.Time {
 // ExpiredSession returns a session that expired less than SessionMemory ago,
 // with the user's current data. It returns UNAUTHORIZED for every other cookie
 // value, including those of revoked sessions.
-func (p *People) ExpiredSession(ctx context.Context, cookie string) (SessionInfo, error) {
+func (p *Users) ExpiredSession(ctx context.Context, cookie string) (SessionInfo, error) {
 	row, user, err := p.session(p.db.WithContext(ctx), cookie, func(row *models.BrowserSession) bool {
 		return row.RevokedAt == nil && !p.live(row)
 	})
@@ -145,12 +145,12 @@ func (p *People) ExpiredSession(ctx context.Context, cookie string) (SessionInfo
 
 // liveSession returns the rows of a session that is neither revoked nor
 // expired.
-func (p *People) liveSession(tx *gorm.DB, cookie string) (models.BrowserSession, models.User, error) {
+func (p *Users) liveSession(tx *gorm.DB, cookie string) (models.BrowserSession, models.User, error) {
 	return p.session(tx, cookie, p.live)
 }
 
 // session returns the rows of an acceptable session whose user may sign in.
-func (p *People) session(tx *gorm.DB, cookie string, acceptable func(*models.BrowserSession) bool) (models.BrowserSession, models.User, error) {
+func (p *Users) session(tx *gorm.DB, cookie string, acceptable func(*models.BrowserSession) bool) (models.BrowserSession, models.User, error) {
 	var row models.BrowserSession
 	var user models.User
 	hash, ok := sessionHash(cookie)
@@ -171,13 +171,13 @@ func (p *People) session(tx *gorm.DB, cookie string, acceptable func(*models.Bro
 	return row, user, err
 }
 
-func (p *People) live(row *models.BrowserSession) bool {
+func (p *Users) live(row *models.BrowserSession) bool {
 	now := p.now()
 	return row.RevokedAt == nil && now.Sub(row.CreatedAt) < SessionLifetime && now.Sub(row.LastSeenAt) < SessionIdle
 }
 
 // Sessions returns a user's live sessions, newest first.
-func (p *People) Sessions(ctx context.Context, userID string) ([]SessionInfo, error) {
+func (p *Users) Sessions(ctx context.Context, userID string) ([]SessionInfo, error) {
 	user, err := userByID(p.db.WithContext(ctx), userID)
 	if err != nil {
 		return nil, fault.From(err)
@@ -197,7 +197,7 @@ func (p *People) Sessions(ctx context.Context, userID string) ([]SessionInfo, er
 
 // SignOut ends the session of a cookie value and records it. It does nothing
 // for a value without a live session.
-func (p *People) SignOut(ctx context.Context, cookie string) error {
+func (p *Users) SignOut(ctx context.Context, cookie string) error {
 	err := models.EssentialTransaction(ctx, p.db, func(tx *gorm.DB) error {
 		row, user, err := p.liveSession(tx, cookie)
 		if fault.Is(err, fault.CodeUnauthorized) {
@@ -217,7 +217,7 @@ func (p *People) SignOut(ctx context.Context, cookie string) error {
 
 // EndSession ends one session of a user and records it. It returns NOT_FOUND if
 // the user has no such live session.
-func (p *People) EndSession(ctx context.Context, userID, sessionID string) error {
+func (p *Users) EndSession(ctx context.Context, userID, sessionID string) error {
 	err := models.EssentialTransaction(ctx, p.db, func(tx *gorm.DB) error {
 		user, err := userByID(tx, userID)
 		if err != nil {
@@ -237,7 +237,7 @@ func (p *People) EndSession(ctx context.Context, userID, sessionID string) error
 
 // SignOutEverywhere ends every session of a user and records it. It returns
 // NOT_FOUND for an unknown user.
-func (p *People) SignOutEverywhere(ctx context.Context, userID string) error {
+func (p *Users) SignOutEverywhere(ctx context.Context, userID string) error {
 	err := models.EssentialTransaction(ctx, p.db, func(tx *gorm.DB) error {
 		user, err := userByID(tx, userID)
 		if err != nil {
@@ -254,19 +254,19 @@ func (p *People) SignOutEverywhere(ctx context.Context, userID string) error {
 
 // endSessions ends every session of a user except butID and returns their
 // number.
-func (p *People) endSessions(tx *gorm.DB, userID, butID string) (int64, error) {
+func (p *Users) endSessions(tx *gorm.DB, userID, butID string) (int64, error) {
 	result := tx.Model(&models.BrowserSession{}).Where("user_id = ? AND id <> ? AND revoked_at IS NULL", userID, butID).Update("revoked_at", p.now())
 	return result.RowsAffected, result.Error
 }
 
-func (p *People) endSession(tx *gorm.DB, hash []byte) error {
+func (p *Users) endSession(tx *gorm.DB, hash []byte) error {
 	return tx.Model(&models.BrowserSession{}).Where("hash = ? AND revoked_at IS NULL", hash).Update("revoked_at", p.now()).Error
 }
 
 // begin stores a new session of a user and ends the browser's previous one. If
 // that belonged to the same user, its CSRF token is kept, so that pages open in
 // other windows can still be submitted.
-func (p *People) begin(tx *gorm.DB, user models.User, from Browser, authenticatedAt time.Time) (SignedIn, error) {
+func (p *Users) begin(tx *gorm.DB, user models.User, from Browser, authenticatedAt time.Time) (SignedIn, error) {
 	cookie, hash := newCookie()
 	csrf := csrfToken(cookie.Reveal())
 	if hash, ok := sessionHash(from.Cookie); ok {
@@ -308,7 +308,7 @@ func (p *People) begin(tx *gorm.DB, user models.User, from Browser, authenticate
 // user's authentication. The creation time stays, so that the absolute expiry
 // doesn't move. The CSRF token stays too, so that pages open in other windows
 // can still be submitted.
-func (p *People) renew(tx *gorm.DB, row models.BrowserSession, user models.User, old string) (SignedIn, error) {
+func (p *Users) renew(tx *gorm.DB, row models.BrowserSession, user models.User, old string) (SignedIn, error) {
 	cookie, hash := newCookie()
 	now := p.now()
 	if row.CSRF == "" {

@@ -259,35 +259,35 @@ func TestSessionKill(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		others bool // also ends the user's other sessions
-		kill   func(t *testing.T, w *peopleWorld, ada access.Person, cookie string) error
+		kill   func(t *testing.T, w *peopleWorld, ada access.User, cookie string) error
 	}{
-		{"sign-out", false, func(t *testing.T, w *peopleWorld, _ access.Person, cookie string) error {
+		{"sign-out", false, func(t *testing.T, w *peopleWorld, _ access.User, cookie string) error {
 			return w.people.SignOut(t.Context(), cookie)
 		}},
-		{"session ended", false, func(t *testing.T, w *peopleWorld, ada access.Person, cookie string) error {
+		{"session ended", false, func(t *testing.T, w *peopleWorld, ada access.User, cookie string) error {
 			info, err := w.people.Session(t.Context(), cookie)
 			if err != nil {
 				return err
 			}
 			return w.people.EndSession(t.Context(), ada.ID, info.ID)
 		}},
-		{"sign-out everywhere", true, func(t *testing.T, w *peopleWorld, ada access.Person, _ string) error {
+		{"sign-out everywhere", true, func(t *testing.T, w *peopleWorld, ada access.User, _ string) error {
 			return w.people.SignOutEverywhere(t.Context(), ada.ID)
 		}},
-		{"password changed", true, func(t *testing.T, w *peopleWorld, _ access.Person, cookie string) error {
+		{"password changed", true, func(t *testing.T, w *peopleWorld, _ access.User, cookie string) error {
 			in, err := w.people.ChangePassword(t.Context(), secrets.NewValue(password), secrets.NewValue("another long secret"), access.Browser{IP: address, Cookie: cookie})
 			if err == nil && !w.live(t, in.Cookie.Reveal()) {
 				t.Error("session that changed the password ended")
 			}
 			return err
 		}},
-		{"password reset", true, func(t *testing.T, w *peopleWorld, ada access.Person, _ string) error {
+		{"password reset", true, func(t *testing.T, w *peopleWorld, ada access.User, _ string) error {
 			return w.people.ResetPassword(t.Context(), ada.ID, secrets.NewValue("another long secret"))
 		}},
-		{"user disabled", true, func(t *testing.T, w *peopleWorld, ada access.Person, _ string) error {
+		{"user disabled", true, func(t *testing.T, w *peopleWorld, ada access.User, _ string) error {
 			return w.people.Disable(t.Context(), ada.ID)
 		}},
-		{"user deleted", true, func(t *testing.T, w *peopleWorld, ada access.Person, _ string) error {
+		{"user deleted", true, func(t *testing.T, w *peopleWorld, ada access.User, _ string) error {
 			return w.people.Delete(t.Context(), ada.ID)
 		}},
 	} {

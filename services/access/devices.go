@@ -29,7 +29,7 @@ type device struct {
 }
 
 // knownDevice returns the device of a cookie that was issued for the account.
-func (p *People) knownDevice(cookie, email string) (d device, known bool) {
+func (p *Users) knownDevice(cookie, email string) (d device, known bool) {
 	if cookie == "" || len(cookie) > maxDevice {
 		return device{}, false
 	}
@@ -43,7 +43,7 @@ func (p *People) knownDevice(cookie, email string) (d device, known bool) {
 
 // issueDevice returns the device cookie after a sign-in to the account. A known
 // device keeps its ID.
-func (p *People) issueDevice(cookie, email string) (secrets.Value, error) {
+func (p *Users) issueDevice(cookie, email string) (secrets.Value, error) {
 	d, known := p.knownDevice(cookie, email)
 	if !known {
 		id := make([]byte, deviceSize)

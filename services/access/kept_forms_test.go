@@ -20,15 +20,15 @@ import (
 // formsWorld is a user with a session and stored forms.
 type formsWorld struct {
 	*peopleWorld
-	forms   *access.KeptForms
-	user    access.Person
+	forms   *access.StoredForms
+	user    access.User
 	session access.SessionInfo
 }
 
 func newFormsWorld(t *testing.T, dsn string) *formsWorld {
 	t.Helper()
 	w := &formsWorld{peopleWorld: joinPeople(t, dsn, accesstest.NewClock())}
-	w.forms = access.NewKeptForms(w.db, w.people, sealer(t), w.Now)
+	w.forms = access.NewStoredForms(w.db, w.people, sealer(t), w.Now)
 	w.user = w.add(t, email, models.RoleAdmin)
 	info, err := w.people.Session(t.Context(), w.signIn(t, email))
 	if err != nil {
@@ -47,7 +47,7 @@ func sealer(t *testing.T) *secrets.KeyRing {
 	return ring
 }
 
-func (w *formsWorld) keep(t *testing.T, form access.KeptForm) string {
+func (w *formsWorld) keep(t *testing.T, form access.StoredForm) string {
 	t.Helper()
 	token, err := w.forms.Keep(t.Context(), w.user.ID, w.session.ID, form)
 	if err != nil {
@@ -56,8 +56,8 @@ func (w *formsWorld) keep(t *testing.T, form access.KeptForm) string {
 	return token
 }
 
-func exampleForm() access.KeptForm {
-	return access.KeptForm{Method: "POST", URL: "/admin/people?x=1", ContentType: "application/x-www-form-urlencoded", Body: []byte("password=very+secret")}
+func exampleForm() access.StoredForm {
+	return access.StoredForm{Method: "POST", URL: "/admin/people?x=1", ContentType: "application/x-www-form-urlencoded", Body: []byte("password=very+secret")}
 }
 
 func TestKeptFormIsReturnedOnce(t *testing.T) {
@@ -120,7 +120,7 @@ func TestKeptFormLimits(t *testing.T) {
 			for _, tt := range []struct {
 				age  time.Duration
 				kept bool
-			}{{access.KeptFormLifetime - time.Millisecond, true}, {access.KeptFormLifetime, false}, {access.KeptFormLifetime + time.Millisecond, false}} {
+			}{{access.StoredFormTTL - time.Millisecond, true}, {access.StoredFormTTL, false}, {access.StoredFormTTL + time.Millisecond, false}} {
 				token := w.keep(t, exampleForm())
 				w.Advance(tt.age)
 				if err := w.people.Sweep(t.Context()); err != nil {
@@ -132,11 +132,11 @@ func TestKeptFormLimits(t *testing.T) {
 			}
 		})
 		t.Run("size", func(t *testing.T) {
-			for n := access.MaxKeptForm - 1; n <= access.MaxKeptForm+1; n++ {
+			for n := access.MaxStoredForm - 1; n <= access.MaxStoredForm+1; n++ {
 				form := exampleForm()
 				form.Body = bytes.Repeat([]byte("x"), n)
 				token, err := w.forms.Keep(t.Context(), w.user.ID, w.session.ID, form)
-				if (err == nil) != (n <= access.MaxKeptForm) {
+				if (err == nil) != (n <= access.MaxStoredForm) {
 					t.Fatalf("%d bytes: %v", n, err)
 				}
 				if err != nil {
@@ -150,10 +150,10 @@ func TestKeptFormLimits(t *testing.T) {
 		})
 		t.Run("number", func(t *testing.T) {
 			first := w.keep(t, exampleForm())
-			for n := 2; n <= access.MaxKeptForms+1; n++ {
+			for n := 2; n <= access.MaxStoredForms+1; n++ {
 				w.Advance(time.Millisecond)
 				w.keep(t, exampleForm())
-				if _, err := w.forms.Peek(t.Context(), first, w.user.ID, w.session.ID); (err == nil) != (n <= access.MaxKeptForms) {
+				if _, err := w.forms.Peek(t.Context(), first, w.user.ID, w.session.ID); (err == nil) != (n <= access.MaxStoredForms) {
 					t.Errorf("first of %d forms: %v", n, err)
 				}
 			}

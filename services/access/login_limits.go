@@ -41,7 +41,7 @@ type loginLimit struct {
 // loginLimits returns the limits of a sign-in attempt. The account's limit is
 // last, so that attempts rejected by the others don't count for it. A browser
 // with an earlier sign-in to the account has a separate limit.
-func (p *People) loginLimits(email string, from Browser) []loginLimit {
+func (p *Users) loginLimits(email string, from Browser) []loginLimit {
 	if d, known := p.knownDevice(from.Device, email); known {
 		return []loginLimit{{subject: "device:" + d.ID, max: MaxLoginsPerDevice, restarts: true}}
 	}
@@ -93,7 +93,7 @@ func addressSubject(ip string) string {
 // countLogins counts an attempt under each limit in order and stops at the
 // first exceeded one. Then it returns RATE_LIMITED, and first reports whether
 // this is the first attempt over that limit.
-func (p *People) countLogins(ctx context.Context, limits ...loginLimit) (first bool, err error) {
+func (p *Users) countLogins(ctx context.Context, limits ...loginLimit) (first bool, err error) {
 	for _, limit := range limits {
 		if first, err := p.countLogin(ctx, limit); err != nil {
 			return first, err
@@ -105,7 +105,7 @@ func (p *People) countLogins(ctx context.Context, limits ...loginLimit) (first b
 // countLogin counts an attempt before it is made, so that concurrent attempts
 // can't exceed the limit. Over the limit, it returns RATE_LIMITED with the time
 // to wait, and first reports whether this is the first such attempt.
-func (p *People) countLogin(ctx context.Context, limit loginLimit) (first bool, err error) {
+func (p *Users) countLogin(ctx context.Context, limit loginLimit) (first bool, err error) {
 	now := p.now()
 	expired := now.Add(-LoginWindow)
 	var row models.LoginLimit

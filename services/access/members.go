@@ -13,7 +13,7 @@ import (
 )
 
 // Members returns the members of a project, sorted by email address.
-func (p *People) Members(ctx context.Context, projectID string) ([]Person, error) {
+func (p *Users) Members(ctx context.Context, projectID string) ([]User, error) {
 	var rows []models.User
 	err := p.db.WithContext(ctx).Order("email_fold").
 		Find(&rows, "id IN (SELECT user_id FROM project_members WHERE project_id = ?)", projectID).Error
@@ -24,7 +24,7 @@ func (p *People) Members(ctx context.Context, projectID string) ([]Person, error
 }
 
 // IsMember reports whether a user is a member of a project.
-func (p *People) IsMember(ctx context.Context, projectID, userID string) (bool, error) {
+func (p *Users) IsMember(ctx context.Context, projectID, userID string) (bool, error) {
 	err := p.db.WithContext(ctx).First(&models.ProjectMember{}, "project_id = ? AND user_id = ?", projectID, userID).Error
 	if errors.Is(err, gorm.ErrRecordNotFound) {
 		return false, nil
@@ -34,7 +34,7 @@ func (p *People) IsMember(ctx context.Context, projectID, userID string) (bool, 
 
 // AddMember adds a user to a project's members and records it. It does nothing
 // for an existing member. It returns NOT_FOUND for an unknown project or user.
-func (p *People) AddMember(ctx context.Context, projectID, userID string) error {
+func (p *Users) AddMember(ctx context.Context, projectID, userID string) error {
 	return p.changeMember(ctx, projectID, userID, "member.added", func(tx *gorm.DB) *gorm.DB {
 		return tx.Clauses(clause.OnConflict{DoNothing: true}).Create(&models.ProjectMember{ProjectID: projectID, UserID: userID, CreatedAt: p.now()})
 	})
@@ -42,13 +42,13 @@ func (p *People) AddMember(ctx context.Context, projectID, userID string) error 
 
 // RemoveMember removes a user from a project's members and records it. It does
 // nothing for other users. It returns NOT_FOUND for an unknown project or user.
-func (p *People) RemoveMember(ctx context.Context, projectID, userID string) error {
+func (p *Users) RemoveMember(ctx context.Context, projectID, userID string) error {
 	return p.changeMember(ctx, projectID, userID, "member.removed", func(tx *gorm.DB) *gorm.DB {
 		return tx.Delete(&models.ProjectMember{}, "project_id = ? AND user_id = ?", projectID, userID)
 	})
 }
 
-func (p *People) changeMember(ctx context.Context, projectID, userID, action string, write func(*gorm.DB) *gorm.DB) error {
+func (p *Users) changeMember(ctx context.Context, projectID, userID, action string, write func(*gorm.DB) *gorm.DB) error {
 	return p.withdraw(ctx, func(tx *gorm.DB) error {
 		var project models.Project
 		err := tx.Select("id", "slug").First(&project, "id = ?", projectID).Error

@@ -72,7 +72,7 @@ type TokenSealer interface {
 // SingleSignOn signs users in with an identity provider (OpenID Connect Core
 // 1.0, authorization code flow with PKCE).
 type SingleSignOn struct {
-	people   *People
+	people   *Users
 	provider IdentityProvider
 	sealer   TokenSealer
 	domains  []string
@@ -80,13 +80,13 @@ type SingleSignOn struct {
 
 // NewSingleSignOn returns the sign-in with provider. Users with a verified
 // email address in domains (lower case) need no invitation and become viewers.
-func NewSingleSignOn(people *People, provider IdentityProvider, sealer TokenSealer, domains []string) *SingleSignOn {
+func NewSingleSignOn(people *Users, provider IdentityProvider, sealer TokenSealer, domains []string) *SingleSignOn {
 	return &SingleSignOn{people: people, provider: provider, sealer: sealer, domains: domains}
 }
 
-// SSOAnswer holds the query parameters of the provider's redirect to the
+// SSOResponse holds the query parameters of the provider's redirect to the
 // callback.
-type SSOAnswer struct {
+type SSOResponse struct {
 	State  string
 	Code   string
 	Issuer string // iss (RFC 9207), or empty
@@ -149,7 +149,7 @@ func (s *SingleSignOn) seal(f flow) (string, error) {
 // SingleSignOnLifetime, and otherwise returns INVALID_PARAMETER. It returns
 // UNAUTHORIZED if the provider doesn't verify an identity, FORBIDDEN for a user
 // who isn't invited or is disabled, RATE_LIMITED and UNAVAILABLE.
-func (s *SingleSignOn) Finish(ctx context.Context, cookie string, answer SSOAnswer, from Browser) (SignedIn, string, error) {
+func (s *SingleSignOn) Finish(ctx context.Context, cookie string, answer SSOResponse, from Browser) (SignedIn, string, error) {
 	ctx = fromClient(ctx, from)
 	f, err := s.open(cookie)
 	if err != nil {
@@ -157,7 +157,7 @@ func (s *SingleSignOn) Finish(ctx context.Context, cookie string, answer SSOAnsw
 	}
 	q := f.challenge()
 	if subtle.ConstantTimeCompare([]byte(answer.State), []byte(q.State)) != 1 {
-		return SignedIn{}, "", spoiled()
+		return SignedIn{}, "", invalidFlow()
 	}
 	limit := addressLimit(from.IP)
 	if _, err := s.people.countLogins(ctx, limit); err != nil {
@@ -172,7 +172,7 @@ func (s *SingleSignOn) Finish(ctx context.Context, cookie string, answer SSOAnsw
 	}
 	now := s.people.now()
 	if f.Fresh && !identity.AuthenticatedAt.IsZero() && identity.AuthenticatedAt.Before(f.Started.Add(-time.Minute)) {
-		return SignedIn{}, "", errors.Join(spoiled(), s.refused(ctx, "authentication too old"))
+		return SignedIn{}, "", errors.Join(invalidFlow(), s.refused(ctx, "authentication too old"))
 	}
 	proved := now
 	if !f.Fresh && !identity.AuthenticatedAt.IsZero() && identity.AuthenticatedAt.Before(now) {
@@ -182,9 +182,9 @@ func (s *SingleSignOn) Finish(ctx context.Context, cookie string, answer SSOAnsw
 	if err != nil {
 		return SignedIn{}, "", errors.Join(err, s.refused(ctx, "not invited"))
 	}
-	in, err := s.people.enter(ctx, user, from, proved, "single sign-on", func(tx *gorm.DB, row models.User) error {
+	in, err := s.people.startSession(ctx, user, from, proved, "single sign-on", func(tx *gorm.DB, row models.User) error {
 		if row.OIDCIssuer != identity.Issuer || row.OIDCSubject != identity.Subject {
-			return uninvited()
+			return notInvited()
 		}
 		return forgiveLogins(tx, limit)
 	})
@@ -195,13 +195,13 @@ func (s *SingleSignOn) open(cookie string) (flow, error) {
 	var f flow
 	plain, err := s.sealer.OpenToken(flowPurpose, cookie)
 	if err != nil {
-		return f, spoiled()
+		return f, invalidFlow()
 	}
 	if err := json.Unmarshal(plain, &f); err != nil {
 		return f, fault.Internal(err)
 	}
 	if age := s.people.now().Sub(f.Started); age < -time.Minute || age >= SingleSignOnLifetime {
-		return f, spoiled()
+		return f, invalidFlow()
 	}
 	return f, nil
 }
@@ -215,12 +215,12 @@ func (s *SingleSignOn) spend(ctx context.Context, state string, until time.Time)
 		return fault.Internal(result.Error)
 	}
 	if result.RowsAffected == 0 {
-		return spoiled()
+		return invalidFlow()
 	}
 	return nil
 }
 
-func (s *SingleSignOn) identify(ctx context.Context, answer SSOAnswer, q Challenge) (Identity, error) {
+func (s *SingleSignOn) identify(ctx context.Context, answer SSOResponse, q Challenge) (Identity, error) {
 	if answer.Error != "" || answer.Code == "" {
 		return Identity{}, fault.New(fault.KindUnauthorized, fault.CodeUnauthorized, "The identity provider didn't sign you in. Try again.")
 	}
@@ -235,7 +235,7 @@ func (s *SingleSignOn) refused(ctx context.Context, reason string) error {
 	return s.people.recordFailure(ctx, &models.User{}, "single sign-on: "+reason)
 }
 
-// personFor returns the user of an identity: the linked one; otherwise the user
+// userFor returns the user of an identity: the linked one; otherwise the user
 // invited with the verified email address who has neither a password nor an
 // identity; otherwise, for an allowed domain, a new viewer. It returns
 // FORBIDDEN if none applies. Linking and creating are recorded.
@@ -249,7 +249,7 @@ func (s *SingleSignOn) personFor(ctx context.Context, identity Identity) (models
 		return models.User{}, fault.From(err)
 	}
 	if user.DisabledAt != nil {
-		return models.User{}, uninvited()
+		return models.User{}, notInvited()
 	}
 	return user, nil
 }
@@ -262,7 +262,7 @@ func (s *SingleSignOn) resolve(ctx context.Context, identity Identity) (models.U
 		return user, err
 	}
 	if !identity.EmailVerified || emailProblem(identity.Email) != "" {
-		return user, uninvited()
+		return user, notInvited()
 	}
 	err = db.First(&user, "email_fold = ?", foldEmail(identity.Email)).Error
 	switch {
@@ -271,7 +271,7 @@ func (s *SingleSignOn) resolve(ctx context.Context, identity Identity) (models.U
 	case errors.Is(err, gorm.ErrRecordNotFound) && s.allowed(identity.Email):
 		return s.admit(ctx, identity)
 	case errors.Is(err, gorm.ErrRecordNotFound):
-		return user, uninvited()
+		return user, notInvited()
 	}
 	return user, err
 }
@@ -287,11 +287,11 @@ func (s *SingleSignOn) allowed(email string) bool {
 func (s *SingleSignOn) link(ctx context.Context, id string, identity Identity) (models.User, error) {
 	var user models.User
 	err := s.people.db.WithContext(ctx).Transaction(func(tx *gorm.DB) (err error) {
-		if user, err = s.people.held(tx, id, false); err != nil {
+		if user, err = s.people.lockUser(tx, id, false); err != nil {
 			return err
 		}
 		if user.PasswordHash != "" || user.OIDCSubject != "" || user.DisabledAt != nil {
-			return uninvited()
+			return notInvited()
 		}
 		user.OIDCIssuer, user.OIDCSubject = identity.Issuer, identity.Subject
 		err = tx.Model(&models.User{}).Where("id = ?", id).Updates(map[string]any{"oidc_issuer": identity.Issuer, "oidc_subject": identity.Subject}).Error
@@ -315,7 +315,7 @@ func (s *SingleSignOn) admit(ctx context.Context, identity Identity) (models.Use
 		OIDCIssuer: identity.Issuer, OIDCSubject: identity.Subject, CreatedAt: s.people.now(),
 	}
 	err := s.people.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
-		if err := s.people.room(tx); err != nil {
+		if err := s.people.checkLimit(tx); err != nil {
 			return err
 		}
 		if err := tx.Create(&user).Error; err != nil {
@@ -327,10 +327,10 @@ func (s *SingleSignOn) admit(ctx context.Context, identity Identity) (models.Use
 	return user, err
 }
 
-func uninvited() error {
+func notInvited() error {
 	return fault.Forbidden("No invitation matches your verified email address. Ask an administrator.")
 }
 
-func spoiled() error {
+func invalidFlow() error {
 	return fault.Invalid("This sign-in was started in another browser, has expired or was already completed. Start it again.")
 }

@@ -45,7 +45,7 @@ func TestPasswordRules(t *testing.T) {
 		{"with spaces and ünïcödé", true},
 		{"\xff\xfe valid no more \xff", false},
 	} {
-		_, err := w.people.Create(t.Context(), access.NewPerson{Email: "someone@example.com", Role: models.RoleMember, Password: secrets.NewValue(c.password)})
+		_, err := w.people.Create(t.Context(), access.NewUser{Email: "someone@example.com", Role: models.RoleMember, Password: secrets.NewValue(c.password)})
 		if !c.ok {
 			if f := accesstest.Want(t, err, fault.CodeValidationFailed); f.Fields["password"] == "" || len(c.password) < 100 && strings.Contains(f.Message, c.password) {
 				t.Errorf("%d: %+v", i, f)
@@ -104,7 +104,7 @@ func TestLoginTiming(t *testing.T) {
 		if err := w.people.Disable(t.Context(), off.ID); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := w.people.Create(t.Context(), access.NewPerson{Email: "invited@example.com", Role: models.RoleMember}); err != nil {
+		if _, err := w.people.Create(t.Context(), access.NewUser{Email: "invited@example.com", Role: models.RoleMember}); err != nil {
 			t.Fatal(err)
 		}
 		var messages []string

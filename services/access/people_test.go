@@ -21,7 +21,7 @@ import (
 func TestUserChangesAreRecorded(t *testing.T) {
 	eachPeople(t, func(t *testing.T, w *peopleWorld) {
 		boss := w.add(t, "boss@example.com", models.RoleAdmin)
-		ada, err := w.people.Create(t.Context(), access.NewPerson{Email: " Ada@Example.com ", Role: models.RoleMember})
+		ada, err := w.people.Create(t.Context(), access.NewUser{Email: " Ada@Example.com ", Role: models.RoleMember})
 		if err != nil || ada.Email != "Ada@Example.com" || ada.Name != "Ada" || ada.HasPassword || ada.HasIdentity || ada.Role != models.RoleMember || ada.LastLoginAt != nil {
 			t.Fatalf("Create() = %+v, %v", ada, err)
 		}
@@ -66,22 +66,22 @@ func TestInvalidUsersAreRejected(t *testing.T) {
 	w.add(t, email, models.RoleAdmin)
 	long := func(n int) string { return strings.Repeat("a", n-len("@example.com")) + "@example.com" }
 	for _, c := range []struct {
-		person access.NewPerson
+		person access.NewUser
 		fields string
 	}{
-		{access.NewPerson{Email: "", Role: models.RoleAdmin}, "email"},
-		{access.NewPerson{Email: "ada", Role: models.RoleAdmin}, "email"},
-		{access.NewPerson{Email: "@example.com", Role: models.RoleAdmin}, "email"},
-		{access.NewPerson{Email: "ada@", Role: models.RoleAdmin}, "email"},
-		{access.NewPerson{Email: "a da@example.com", Role: models.RoleAdmin}, "email"},
-		{access.NewPerson{Email: "ada@example.com\r\nBcc: x", Role: models.RoleAdmin}, "email"},
-		{access.NewPerson{Email: "аda@example.com", Role: models.RoleAdmin}, "email"}, // the first letter is Cyrillic
-		{access.NewPerson{Email: long(access.MaxEmail + 1), Role: models.RoleAdmin}, "email"},
-		{access.NewPerson{Email: "x@example.com", Role: "owner"}, "role"},
-		{access.NewPerson{Email: "x@example.com"}, "role"},
-		{access.NewPerson{Email: "x@example.com", Role: models.RoleAdmin, Name: strings.Repeat("ü", access.MaxPersonName+1)}, "name"},
-		{access.NewPerson{Email: "x@example.com", Role: models.RoleAdmin, Name: "a\u202eb"}, "name"},
-		{access.NewPerson{Email: "x@example.com", Role: models.RoleAdmin, Name: "a\nb"}, "name"},
+		{access.NewUser{Email: "", Role: models.RoleAdmin}, "email"},
+		{access.NewUser{Email: "ada", Role: models.RoleAdmin}, "email"},
+		{access.NewUser{Email: "@example.com", Role: models.RoleAdmin}, "email"},
+		{access.NewUser{Email: "ada@", Role: models.RoleAdmin}, "email"},
+		{access.NewUser{Email: "a da@example.com", Role: models.RoleAdmin}, "email"},
+		{access.NewUser{Email: "ada@example.com\r\nBcc: x", Role: models.RoleAdmin}, "email"},
+		{access.NewUser{Email: "аda@example.com", Role: models.RoleAdmin}, "email"}, // the first letter is Cyrillic
+		{access.NewUser{Email: long(access.MaxEmail + 1), Role: models.RoleAdmin}, "email"},
+		{access.NewUser{Email: "x@example.com", Role: "owner"}, "role"},
+		{access.NewUser{Email: "x@example.com"}, "role"},
+		{access.NewUser{Email: "x@example.com", Role: models.RoleAdmin, Name: strings.Repeat("ü", access.MaxUserName+1)}, "name"},
+		{access.NewUser{Email: "x@example.com", Role: models.RoleAdmin, Name: "a\u202eb"}, "name"},
+		{access.NewUser{Email: "x@example.com", Role: models.RoleAdmin, Name: "a\nb"}, "name"},
 	} {
 		if f := accesstest.Want(t, second(w.people.Create(t.Context(), c.person)), fault.CodeValidationFailed); f.Fields[c.fields] == "" {
 			t.Errorf("%+v: %+v", c.person, f)
@@ -90,10 +90,10 @@ func TestInvalidUsersAreRejected(t *testing.T) {
 	for _, n := range []int{access.MaxEmail - 1, access.MaxEmail} {
 		w.add(t, long(n), models.RoleMember)
 	}
-	if _, err := w.people.Create(t.Context(), access.NewPerson{Email: "x@example.com", Role: models.RoleMember, Name: strings.Repeat("ü", access.MaxPersonName)}); err != nil {
+	if _, err := w.people.Create(t.Context(), access.NewUser{Email: "x@example.com", Role: models.RoleMember, Name: strings.Repeat("ü", access.MaxUserName)}); err != nil {
 		t.Error(err)
 	}
-	if f := accesstest.Want(t, second(w.people.Create(t.Context(), access.NewPerson{Email: strings.ToUpper(email), Role: models.RoleMember})), fault.CodeConflict); f.Fields["email"] == "" {
+	if f := accesstest.Want(t, second(w.people.Create(t.Context(), access.NewUser{Email: strings.ToUpper(email), Role: models.RoleMember})), fault.CodeConflict); f.Fields["email"] == "" {
 		t.Errorf("address in use: %+v", f)
 	}
 	for name, err := range map[string]error{
@@ -196,7 +196,7 @@ func TestProjectMembers(t *testing.T) {
 
 func TestUserLimit(t *testing.T) {
 	w := joinPeople(t, modelstest.SQLite(t), accesstest.NewClock())
-	rows := make([]models.User, access.MaxPeople-1)
+	rows := make([]models.User, access.MaxUsers-1)
 	for i := range rows {
 		id := fmt.Sprintf("p%05d", i)
 		rows[i] = models.User{ID: id, Email: id, EmailFold: id, Role: models.RoleMember, CreatedAt: w.Now()}
@@ -205,7 +205,7 @@ func TestUserLimit(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.add(t, email, models.RoleAdmin)
-	accesstest.Want(t, second(w.people.Create(t.Context(), access.NewPerson{Email: "late@example.com", Role: models.RoleMember})), fault.CodeConflict)
+	accesstest.Want(t, second(w.people.Create(t.Context(), access.NewUser{Email: "late@example.com", Role: models.RoleMember})), fault.CodeConflict)
 	if err := w.people.Delete(t.Context(), "p00000"); err != nil {
 		t.Fatal(err)
 	}

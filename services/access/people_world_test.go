@@ -29,7 +29,7 @@ const (
 type peopleWorld struct {
 	*accesstest.Clock
 	db     *gorm.DB
-	people *access.People
+	people *access.Users
 	hashes *atomic.Int64
 }
 
@@ -50,7 +50,7 @@ func joinPeople(t *testing.T, dsn string, c *accesstest.Clock) *peopleWorld {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.people = access.NewPeople(w.db, activity.NewAudit(w.db, c.Now), feed, ring, passwords, c.Now)
+	w.people = access.NewUsers(w.db, activity.NewAudit(w.db, c.Now), feed, ring, passwords, c.Now)
 	return w
 }
 
@@ -60,9 +60,9 @@ func eachPeople(t *testing.T, f func(t *testing.T, w *peopleWorld)) {
 }
 
 // add creates a user with the test's password.
-func (w *peopleWorld) add(t *testing.T, email string, role models.Role) access.Person {
+func (w *peopleWorld) add(t *testing.T, email string, role models.Role) access.User {
 	t.Helper()
-	p, err := w.people.Create(t.Context(), access.NewPerson{Email: email, Role: role, Password: secrets.NewValue(password)})
+	p, err := w.people.Create(t.Context(), access.NewUser{Email: email, Role: role, Password: secrets.NewValue(password)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,9 +26,9 @@ type Principal struct {
 type principalKind uint8
 
 const (
-	nobody principalKind = iota
+	kindNone principalKind = iota
 	anonymous
-	keyHolder
+	kindKey
 	person // a user's client with an access token
 )
 
@@ -57,8 +57,8 @@ func Administrator(userID, projectID string) Principal {
 	return Principal{kind: person, projectID: projectID, id: personPrincipal + userID, scopes: mayRead | mayCall}
 }
 
-// Known reports whether the principal is a caller. The zero Principal isn't.
-func (p Principal) Known() bool { return p.kind != nobody }
+// IsValid reports whether the principal is a caller. The zero Principal isn't.
+func (p Principal) IsValid() bool { return p.kind != kindNone }
 
 // ProjectID returns the project that the caller may access.
 func (p Principal) ProjectID() string { return p.projectID }
@@ -67,7 +67,7 @@ func (p Principal) ProjectID() string { return p.projectID }
 // access tokens are restricted. The zero Principal is allowed nothing.
 func (p Principal) Allows(scope Scope) bool {
 	switch p.kind {
-	case anonymous, keyHolder:
+	case anonymous, kindKey:
 		return true
 	case person:
 		return p.scopes&mayCall != 0 || scope == ScopeRead && p.scopes&mayRead != 0

@@ -67,7 +67,7 @@ func (a *ProjectAuth) Authenticate(ctx context.Context, project *models.Project,
 	if !ok {
 		return Principal{}, fault.Unauthorized()
 	}
-	return Principal{kind: keyHolder, projectID: project.ID, id: id}, nil
+	return Principal{kind: kindKey, projectID: project.ID, id: id}, nil
 }
 
 // byToken authenticates a user's client.

@@ -39,12 +39,12 @@ func TestAuthenticateByMode(t *testing.T) {
 			principal, err := w.Auth.Authenticate(t.Context(), accesstest.Project("p", tc.mode), tc.header)
 			if tc.want == "" {
 				accesstest.Want(t, err, fault.CodeUnauthorized)
-				if principal.Known() || principal.ID() != "" || principal.ProjectID() != "" {
+				if principal.IsValid() || principal.ID() != "" || principal.ProjectID() != "" {
 					t.Errorf("rejected caller = %+v", principal)
 				}
 				return
 			}
-			if err != nil || !principal.Known() || principal.ID() != tc.want || principal.ProjectID() != "p" {
+			if err != nil || !principal.IsValid() || principal.ID() != tc.want || principal.ProjectID() != "p" {
 				t.Errorf("Authenticate() = %q of project %q, %v", principal.ID(), principal.ProjectID(), err)
 			}
 		})
@@ -53,14 +53,14 @@ func TestAuthenticateByMode(t *testing.T) {
 
 func TestZeroPrincipalIsInvalid(t *testing.T) {
 	var p access.Principal
-	if p.Known() || p.ID() != "" || p.ProjectID() != "" {
+	if p.IsValid() || p.ID() != "" || p.ProjectID() != "" {
 		t.Errorf("zero principal = %q of %q", p.ID(), p.ProjectID())
 	}
 }
 
 func TestAdministratorPrincipal(t *testing.T) {
 	p := access.Administrator("u1", "p1")
-	if !p.Known() || p.ID() != "user:u1" || p.ProjectID() != "p1" || !p.Allows(access.ScopeRead) || !p.Allows(access.ScopeCall) {
+	if !p.IsValid() || p.ID() != "user:u1" || p.ProjectID() != "p1" || !p.Allows(access.ScopeRead) || !p.Allows(access.ScopeCall) {
 		t.Errorf("administrator = %q of %q", p.ID(), p.ProjectID())
 	}
 	for _, nobody := range []access.Principal{access.Administrator("", "p1"), access.Administrator("u1", "")} {
@@ -112,7 +112,7 @@ func TestInvalidKeysReturnSameFault(t *testing.T) {
 			"very long":       "Bearer " + strings.Repeat("gwk_", 4096),
 		} {
 			principal, err := w.Auth.Authenticate(t.Context(), accesstest.Project("p", models.AuthAPIKey), header)
-			if principal.Known() {
+			if principal.IsValid() {
 				t.Errorf("%s: authenticated as %s", name, principal.ID())
 			}
 			if d := cmp.Diff(*first, accesstest.Want(t, err, fault.CodeUnauthorized)); d != "" {
@@ -176,7 +176,7 @@ func TestStaleProcessRejectsCallers(t *testing.T) {
 			case err != nil:
 				t.Errorf("after %s: %v", tc.since, err)
 			}
-			if principal.Known() != (err == nil) {
+			if principal.IsValid() != (err == nil) {
 				t.Errorf("after %s: principal %q, error %v", tc.since, principal.ID(), err)
 			}
 		}
@@ -221,7 +221,7 @@ func TestAuthenticateByToken(t *testing.T) {
 		{"", "", false, false},
 	} {
 		principal, err := auth.Authenticate(t.Context(), accesstest.Project("p", models.AuthOAuth), tc.header)
-		if principal.ID() != tc.id || principal.Known() != (err == nil) || principal.Allows(access.ScopeRead) != tc.read || principal.Allows(access.ScopeCall) != tc.call {
+		if principal.ID() != tc.id || principal.IsValid() != (err == nil) || principal.Allows(access.ScopeRead) != tc.read || principal.Allows(access.ScopeCall) != tc.call {
 			t.Errorf("%q: %+v, %v", tc.header, principal, err)
 		}
 		if tc.id == "" {
@@ -229,7 +229,7 @@ func TestAuthenticateByToken(t *testing.T) {
 		}
 	}
 	for _, mode := range []models.AuthMode{models.AuthAPIKey, "", "other"} {
-		if principal, err := auth.Authenticate(t.Context(), accesstest.Project("p", mode), "Bearer both"); err == nil || principal.Known() {
+		if principal, err := auth.Authenticate(t.Context(), accesstest.Project("p", mode), "Bearer both"); err == nil || principal.IsValid() {
 			t.Errorf("mode %q accepts a token", mode)
 		}
 	}
@@ -237,7 +237,7 @@ func TestAuthenticateByToken(t *testing.T) {
 		t.Error("other project accepts the token")
 	}
 	broken := access.NewProjectAuth(w.Index, tokens{fault.Internal(context.Canceled)}, w.Now, time.Minute, w.Now)
-	if principal, err := broken.Authenticate(t.Context(), accesstest.Project("p", models.AuthOAuth), "Bearer both"); err == nil || principal.Known() {
+	if principal, err := broken.Authenticate(t.Context(), accesstest.Project("p", models.AuthOAuth), "Bearer both"); err == nil || principal.IsValid() {
 		t.Errorf("failed lookup authenticates %q", principal.ID())
 	}
 	stale := access.NewProjectAuth(w.Index, tokens{}, func() time.Time { return w.Now().Add(-time.Minute - 1) }, time.Minute, w.Now)

@@ -32,7 +32,7 @@ type SetupForm struct {
 }
 
 // SetupOpen reports whether there has never been an administrator.
-func (p *People) SetupOpen(ctx context.Context) (bool, error) {
+func (p *Users) SetupOpen(ctx context.Context) (bool, error) {
 	completed, err := setupOver(p.db.WithContext(ctx))
 	return !completed, fromTransaction(err)
 }
@@ -58,7 +58,7 @@ func endSetup(tx *gorm.DB, userID string, now time.Time) (first bool, err error)
 // NewSetupToken stores a new token for Setup, valid for SetupLifetime, and
 // returns its text. Older tokens stay valid. It returns NOT_FOUND once the
 // setup is completed.
-func (p *People) NewSetupToken(ctx context.Context) (secrets.Value, error) {
+func (p *Users) NewSetupToken(ctx context.Context) (secrets.Value, error) {
 	raw := make([]byte, sessionSize)
 	rand.Read(raw) // never fails
 	text := base64.RawURLEncoding.EncodeToString(raw)
@@ -87,7 +87,7 @@ func (p *People) NewSetupToken(ctx context.Context) (secrets.Value, error) {
 // completed. It returns NOT_FOUND if it was already completed,
 // VALIDATION_FAILED for an invalid token or field, and RATE_LIMITED after too
 // many attempts from an address.
-func (p *People) Setup(ctx context.Context, form SetupForm, from Browser) (SignedIn, error) {
+func (p *Users) Setup(ctx context.Context, form SetupForm, from Browser) (SignedIn, error) {
 	ctx = fromClient(ctx, from)
 	open, err := p.SetupOpen(ctx)
 	if err != nil {
@@ -137,11 +137,11 @@ func (p *People) Setup(ctx context.Context, form SetupForm, from Browser) (Signe
 
 // newAdmin returns the validated row of the first administrator. A password is
 // required.
-func (p *People) newAdmin(ctx context.Context, form SetupForm, queue passwords.Queue) (models.User, error) {
+func (p *Users) newAdmin(ctx context.Context, form SetupForm, queue passwords.Queue) (models.User, error) {
 	if form.Password.IsZero() {
 		return models.User{}, fault.Validation(map[string]string{"password": passwords.Problem(form.Password, form.Email)})
 	}
-	user, err := p.newUser(ctx, NewPerson{Email: form.Email, Name: form.Name, Role: models.RoleAdmin, Password: form.Password}, queue)
+	user, err := p.newUser(ctx, NewUser{Email: form.Email, Name: form.Name, Role: models.RoleAdmin, Password: form.Password}, queue)
 	if err != nil {
 		return models.User{}, err
 	}
@@ -152,7 +152,7 @@ func (p *People) newAdmin(ctx context.Context, form SetupForm, queue passwords.Q
 // firstAdmin checks the token and completes the setup. It returns the token's
 // error only to the first writer, so that a second one always finds the setup
 // completed.
-func (p *People) firstAdmin(tx *gorm.DB, userID string, token secrets.Value) (bool, error) {
+func (p *Users) firstAdmin(tx *gorm.DB, userID string, token secrets.Value) (bool, error) {
 	err := p.checkSetupToken(tx, token)
 	first, endErr := endSetup(tx, userID, p.now())
 	if endErr != nil || !first {
@@ -162,7 +162,7 @@ func (p *People) firstAdmin(tx *gorm.DB, userID string, token secrets.Value) (bo
 }
 
 // checkSetupToken returns VALIDATION_FAILED for an invalid token.
-func (p *People) checkSetupToken(tx *gorm.DB, token secrets.Value) error {
+func (p *Users) checkSetupToken(tx *gorm.DB, token secrets.Value) error {
 	err := tx.First(&models.SetupToken{}, "hash = ? AND expires_at > ?", setupHash(token.Reveal()), p.now()).Error
 	if errors.Is(err, gorm.ErrRecordNotFound) {
 		fields := map[string]string{}

@@ -36,11 +36,11 @@ type Verification struct {
 	Head  string
 }
 
-// ErrBroken is wrapped by the error of Verify if the log was changed.
-var ErrBroken = errors.New("audit log was tampered with")
+// ErrTampered is wrapped by the error of Verify if the log was changed.
+var ErrTampered = errors.New("audit log was tampered with")
 
 // Verify reads a snapshot of the log in pages and checks that no row was
-// changed, deleted, inserted or moved. Its error wraps ErrBroken and contains
+// changed, deleted, inserted or moved. Its error wraps ErrTampered and contains
 // the first wrong row, or is an INTERNAL fault if the log can't be read.
 func (a *Audit) Verify(ctx context.Context) (Verification, error) {
 	var found Verification
@@ -48,7 +48,7 @@ func (a *Audit) Verify(ctx context.Context) (Verification, error) {
 		found, err = a.verify(tx)
 		return err
 	}, models.ConsistentRead(a.db))
-	if err != nil && !errors.Is(err, ErrBroken) {
+	if err != nil && !errors.Is(err, ErrTampered) {
 		err = fault.From(err)
 	}
 	return found, err
@@ -70,7 +70,7 @@ func (a *Audit) verify(tx *gorm.DB) (found Verification, err error) {
 				}
 			}
 			if why != "" {
-				return found, fmt.Errorf("%w: row %d %s", ErrBroken, last.Seq+1, why)
+				return found, fmt.Errorf("%w: row %d %s", ErrTampered, last.Seq+1, why)
 			}
 			last = rows[i]
 			if last.KeyID != "" {
@@ -105,15 +105,15 @@ func (a *Audit) checkHead(tx *gorm.DB, last *models.AuditEntry) error {
 	err := tx.First(&head, "id = ?", headID).Error
 	switch {
 	case errors.Is(err, gorm.ErrRecordNotFound):
-		return fmt.Errorf("%w: the head row is missing", ErrBroken)
+		return fmt.Errorf("%w: the head row is missing", ErrTampered)
 	case err != nil:
 		return fault.Internal(err)
 	case head.Seq > last.Seq:
-		return fmt.Errorf("%w: row %d is missing, and the log had %d rows", ErrBroken, last.Seq+1, head.Seq)
+		return fmt.Errorf("%w: row %d is missing, and the log had %d rows", ErrTampered, last.Seq+1, head.Seq)
 	case head.Seq < last.Seq:
-		return fmt.Errorf("%w: row %d was added after its end", ErrBroken, head.Seq+1)
+		return fmt.Errorf("%w: row %d was added after its end", ErrTampered, head.Seq+1)
 	case !bytes.Equal(head.Hash, last.Hash):
-		return fmt.Errorf("%w: row %d is not the last one written", ErrBroken, last.Seq)
+		return fmt.Errorf("%w: row %d is not the last one written", ErrTampered, last.Seq)
 	}
 	return a.headMisses(last, &head)
 }

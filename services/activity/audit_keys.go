@@ -81,7 +81,7 @@ func (a *Audit) headMisses(last *models.AuditEntry, head *models.AuditHead) erro
 		ok, err = a.signer.CheckMAC(headPurpose, head.KeyID, headData(head), head.MAC)
 	}
 	if err == nil && !ok {
-		err = fmt.Errorf("%w: the MAC of its head is wrong, so rows after row %d may be missing", ErrBroken, last.Seq)
+		err = fmt.Errorf("%w: the MAC of its head is wrong, so rows after row %d may be missing", ErrTampered, last.Seq)
 	}
 	return err
 }
@@ -119,7 +119,7 @@ func (a *Audit) Rekey(ctx context.Context) (rows int, err error) {
 			}
 		}
 	})
-	if err != nil && !errors.Is(err, ErrBroken) {
+	if err != nil && !errors.Is(err, ErrTampered) {
 		err = fault.From(err)
 	}
 	return rows, err

@@ -84,7 +84,7 @@ func TestAuditMACsNeedKey(t *testing.T) {
 					}
 				}
 				run(t, tx, tt.after...)
-				if _, err := keyed(t, tx, oldKey).Verify(t.Context()); !errors.Is(err, activity.ErrBroken) || !strings.Contains(err.Error(), tt.want) {
+				if _, err := keyed(t, tx, oldKey).Verify(t.Context()); !errors.Is(err, activity.ErrTampered) || !strings.Contains(err.Error(), tt.want) {
 					t.Errorf("Verify() = %v, want %q", err, tt.want)
 				}
 			})
@@ -105,12 +105,12 @@ func TestAuditMACsSurviveRotation(t *testing.T) {
 		if err != nil || found.Keyed != 1002 {
 			t.Fatalf("with both keys: %+v, %v", found, err)
 		}
-		if _, err := after.Verify(t.Context()); errors.Is(err, activity.ErrBroken) || !fault.Is(err, fault.CodeInternal) || !strings.Contains(err.Error(), `Key "old" is not in GATEWAY_SECRETS_KEYS.`) {
+		if _, err := after.Verify(t.Context()); errors.Is(err, activity.ErrTampered) || !fault.Is(err, fault.CodeInternal) || !strings.Contains(err.Error(), `Key "old" is not in GATEWAY_SECRETS_KEYS.`) {
 			t.Errorf("without the old key: %v", err)
 		}
 		tx := db.Begin()
 		run(t, tx, "UPDATE audit_entries SET action = 'edited' WHERE seq = 500")
-		if _, err := keyed(t, tx, newKey+","+oldKey).Rekey(t.Context()); !errors.Is(err, activity.ErrBroken) {
+		if _, err := keyed(t, tx, newKey+","+oldKey).Rekey(t.Context()); !errors.Is(err, activity.ErrTampered) {
 			t.Errorf("Rekey() of a changed log = %v", err)
 		}
 		tx.Rollback()

@@ -170,7 +170,7 @@ func TestAuditChain(t *testing.T) {
 				// In the transaction, which is rolled back for the next case.
 				_, err := activity.NewAudit(tx, time.Now).Verify(t.Context())
 				tx.Rollback()
-				if !errors.Is(err, activity.ErrBroken) || !strings.Contains(err.Error(), c.broken) {
+				if !errors.Is(err, activity.ErrTampered) || !strings.Contains(err.Error(), c.broken) {
 					t.Errorf("Verify() = %v, want %q", err, c.broken)
 				}
 			})
@@ -220,7 +220,7 @@ func TestUnreadableLogIsNotTampered(t *testing.T) {
 	l := newLog(modelstest.Open(t, modelstest.SQLite(t)))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := l.Verify(ctx); !fault.Is(err, fault.CodeInternal) || errors.Is(err, activity.ErrBroken) {
+	if _, err := l.Verify(ctx); !fault.Is(err, fault.CodeInternal) || errors.Is(err, activity.ErrTampered) {
 		t.Errorf("Verify() = %v", err)
 	}
 }

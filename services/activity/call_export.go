@@ -33,8 +33,8 @@ type CallRecord struct {
 	RequestID     string         `json:"requestId"`
 }
 
-// RecordOf returns the record of a call. slug is its project's.
-func RecordOf(call models.Call, slug string) CallRecord {
+// NewCallRecord returns the record of a call. slug is its project's.
+func NewCallRecord(call models.Call, slug string) CallRecord {
 	return CallRecord{
 		ID: call.ID, At: call.At.UTC(), Project: slug, Principal: call.Principal, Tool: call.Tool, Server: call.Server,
 		DurationMS: float64(call.DurationUS) / 1000, RequestBytes: call.RequestBytes, ResponseBytes: call.ResponseBytes,
@@ -80,7 +80,7 @@ func (e *Export) Next() ([]byte, error) {
 	}
 	records := make([]CallRecord, len(calls))
 	for i, call := range calls {
-		records[i] = RecordOf(call, e.slug(call.ProjectID))
+		records[i] = NewCallRecord(call, e.slug(call.ProjectID))
 	}
 	e.left -= len(calls)
 	e.before, e.over = next, next == "" || e.left == 0

@@ -81,8 +81,8 @@ func (c *Calls) Record(call models.Call) {
 	}
 }
 
-// Lost returns the number of calls dropped since the start.
-func (c *Calls) Lost() int64 { return c.lost.Load() }
+// Dropped returns the number of calls dropped since the start.
+func (c *Calls) Dropped() int64 { return c.lost.Load() }
 
 // Run writes recorded calls until ctx ends, and then the rest of the queue.
 func (c *Calls) Run(ctx context.Context) {

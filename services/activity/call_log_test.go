@@ -83,8 +83,8 @@ func TestCallsAreStoredInOrder(t *testing.T) {
 				t.Fatalf("call %d has id %q, %v", i, got[i].ID, err)
 			}
 		}
-		if c.Lost() != 0 {
-			t.Errorf("Lost() = %d, want 0", c.Lost())
+		if c.Dropped() != 0 {
+			t.Errorf("Lost() = %d, want 0", c.Dropped())
 		}
 	})
 }
@@ -227,8 +227,8 @@ func TestCallsSurviveDatabaseOutage(t *testing.T) {
 		cancel()
 		c.Run(ctx)
 		calls, _, err := c.List(t.Context(), activity.CallFilter{}, "", 10)
-		if err != nil || ids(calls) != "up__a1" || c.Lost() != 0 {
-			t.Errorf("calls %s, %d lost, %v", ids(calls), c.Lost(), err)
+		if err != nil || ids(calls) != "up__a1" || c.Dropped() != 0 {
+			t.Errorf("calls %s, %d lost, %v", ids(calls), c.Dropped(), err)
 		}
 	})
 }
@@ -258,8 +258,8 @@ func TestCallBatchSizes(t *testing.T) {
 			if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(models.Call{}, "ID")); diff != "" {
 				t.Fatalf("%d calls (-want +got):\n%s", n, diff)
 			}
-			if c.Lost() != 0 {
-				t.Errorf("%d of %d calls lost", c.Lost(), n)
+			if c.Dropped() != 0 {
+				t.Errorf("%d of %d calls lost", c.Dropped(), n)
 			}
 		}
 	})

@@ -102,8 +102,8 @@ func TestQueuedPayloadsAreLimited(t *testing.T) {
 					c.Record(about(1, "x"))
 				}
 			})
-			if c.Lost() != 0 {
-				t.Errorf("%d calls lost", c.Lost())
+			if c.Dropped() != 0 {
+				t.Errorf("%d calls lost", c.Dropped())
 			}
 		}
 		for _, n := range []int{activity.MaxPayloadsWaiting - 1, activity.MaxPayloadsWaiting, activity.MaxPayloadsWaiting + 1} {

@@ -32,7 +32,7 @@ type Catalog struct {
 	tasks   *background.Tasks
 
 	current atomic.Pointer[snapshot]
-	turn    chan struct{} // held while a snapshot is built
+	sem     chan struct{} // held while a snapshot is built
 	changed chan struct{} // signals Run to load the catalog
 }
 
@@ -41,7 +41,7 @@ type Catalog struct {
 // responses with cursors aren't cached for longer than the key is used. tasks
 // starts the goroutines and may be nil.
 func New(db *gorm.DB, cursors *page.Cursors, keyID string, log *slog.Logger, tasks *background.Tasks) *Catalog {
-	c := &Catalog{db: db, cursors: cursors, keyID: keyID, log: log, tasks: tasks, turn: make(chan struct{}, 1), changed: make(chan struct{}, 1)}
+	c := &Catalog{db: db, cursors: cursors, keyID: keyID, log: log, tasks: tasks, sem: make(chan struct{}, 1), changed: make(chan struct{}, 1)}
 	empty, err := newSnapshot(-1, nil, nil, nil)
 	if err != nil {
 		empty = &snapshot{revision: -1}
@@ -54,8 +54,8 @@ func New(db *gorm.DB, cursors *page.Cursors, keyID string, log *slog.Logger, tas
 // error it returns an INTERNAL fault and serves the old one.
 func (c *Catalog) Load(ctx context.Context) error {
 	select {
-	case c.turn <- struct{}{}:
-		defer func() { <-c.turn }()
+	case c.sem <- struct{}{}:
+		defer func() { <-c.sem }()
 	case <-ctx.Done():
 		return fault.Internal(ctx.Err())
 	}

@@ -81,7 +81,7 @@ func (s *Store) LoadDefaults(ctx context.Context) error {
 	if !plan.Changed() {
 		return nil
 	}
-	return s.feed.Published(ctx, notify.Catalog())
+	return s.feed.Publish(ctx, notify.Catalog())
 }
 
 // take stores the content of a source and records the sync.

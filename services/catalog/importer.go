@@ -11,9 +11,9 @@ import (
 	"mcpgateway/services/catalog/sources"
 )
 
-// rowsAtOnce is the number of rows per statement; both databases limit the
+// batchSize is the number of rows per statement; both databases limit the
 // parameters of a statement.
-const rowsAtOnce = 400
+const batchSize = 400
 
 // writes are the rows changed by a plan.
 type writes struct {
@@ -44,12 +44,12 @@ func write(tx *gorm.DB, w writes) error {
 	upsert := clause.OnConflict{Columns: []clause.Column{{Name: "id"}}, UpdateAll: true}
 	return models.LargeWrite(tx, func() error {
 		if len(w.entries) > 0 {
-			if err := tx.Clauses(upsert).CreateInBatches(w.entries, rowsAtOnce).Error; err != nil {
+			if err := tx.Clauses(upsert).CreateInBatches(w.entries, batchSize).Error; err != nil {
 				return err
 			}
 		}
 		if len(w.templates) > 0 {
-			return tx.Clauses(upsert).CreateInBatches(w.templates, rowsAtOnce).Error
+			return tx.Clauses(upsert).CreateInBatches(w.templates, batchSize).Error
 		}
 		return nil
 	})

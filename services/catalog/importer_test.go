@@ -151,13 +151,13 @@ func TestFileImportAddsUpdatesDeletes(t *testing.T) {
 			{"slug":"mine","title":"Mine","difficulty":"beginner","createdAt":"2026-12-01T00:00:00Z","steps":["a"],"status":"%s"},
 			{"publisherName":"stripe","serverName":"stripe","serverType":"stdio"}]}`
 		dry, err := w.store.ImportFile(t.Context(), fmt.Appendf(nil, file, "x", "active", "active"), true)
-		if err != nil || dry.Added != 2 || dry.Taken != 1 {
+		if err != nil || dry.Added != 2 || dry.Conflicts != 1 {
 			t.Fatalf("dry run plan = %+v (%v)", dry, err)
 		}
 		if _, err := w.catalog.EntryByName("p", "one"); err == nil {
 			t.Error("the dry run added something")
 		}
-		if plan := w.importFile(t, fmt.Sprintf(file, "x", "active", "active")); plan.Added != 2 || plan.Taken != 1 {
+		if plan := w.importFile(t, fmt.Sprintf(file, "x", "active", "active")); plan.Added != 2 || plan.Conflicts != 1 {
 			t.Errorf("first import = %+v", plan)
 		}
 		if plan := w.importFile(t, fmt.Sprintf(file, "x", "active", "active")); plan.Changed() || plan.Unchanged != 2 {

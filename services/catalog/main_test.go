@@ -119,7 +119,7 @@ func names(rows []*models.CatalogEntry) string {
 }
 
 // entries returns the first page of a query.
-func (w *world) entries(t *testing.T, text string) *catalog.Found[*models.CatalogEntry] {
+func (w *world) entries(t *testing.T, text string) *catalog.Result[*models.CatalogEntry] {
 	t.Helper()
 	found, err := w.catalog.Entries(t.Context(), catalog.Search{Text: text, Limit: page.MaxLimit})
 	if err != nil {

@@ -32,7 +32,7 @@ type Plan struct {
 	Deleted   int
 	Unchanged int
 	Locked    int
-	Taken     int
+	Conflicts int
 	Skipped   int // invalid rows
 
 	Changes  []Change
@@ -53,7 +53,7 @@ func (p *Plan) add(action Action, template bool, name string) {
 	case ActionLocked:
 		p.Locked++
 	case ActionTaken:
-		p.Taken++
+		p.Conflicts++
 	}
 	if len(p.Changes) < maxChanges {
 		p.Changes = append(p.Changes, Change{action, template, name})

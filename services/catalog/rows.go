@@ -11,28 +11,28 @@ import (
 	"mcpgateway/services/catalog/sources"
 )
 
-// state contains the properties of a row that an import needs.
-type state struct {
+// rowState contains the properties of a row that an import needs.
+type rowState struct {
 	id, source, name, hash string
 	deleted, locked        bool
 	hidden                 bool
 }
 
-// kind contains the differences between entries and templates.
-type kind[T any] interface {
+// rowKind contains the differences between entries and templates.
+type rowKind[T any] interface {
 	template() bool
 	stored(tx *gorm.DB) ([]*T, error)
-	state(row *T) state
+	state(row *T) rowState
 	// merge completes the row that replaces an old one: the identity and
 	// decisions of administrators stay. Without an old one the row is new.
 	merge(old, row *T, source, id string)
-	// bury marks a row as deleted.
-	bury(row *T)
+	// markDeleted marks a row as deleted.
+	markDeleted(row *T)
 }
 
 // planRows adds the changes of one kind of rows to the plan and returns the
 // rows to store.
-func planRows[T any](tx *gorm.DB, p *Plan, source string, said *sources.Rows[T], k kind[T]) ([]*T, error) {
+func planRows[T any](tx *gorm.DB, p *Plan, source string, said *sources.Rows[T], k rowKind[T]) ([]*T, error) {
 	stored, err := k.stored(tx)
 	if err != nil {
 		return nil, err
@@ -86,7 +86,7 @@ func planRows[T any](tx *gorm.DB, p *Plan, source string, said *sources.Rows[T],
 
 // planWithdrawn adds the rows withdrawn by the source to the plan and returns
 // the rows to store.
-func planWithdrawn[T any](p *Plan, source string, gone map[string]bool, byName map[string]*T, k kind[T]) []*T {
+func planWithdrawn[T any](p *Plan, source string, gone map[string]bool, byName map[string]*T, k rowKind[T]) []*T {
 	var changed []*T
 	for _, name := range slices.Sorted(maps.Keys(gone)) {
 		old := byName[name]
@@ -99,7 +99,7 @@ func planWithdrawn[T any](p *Plan, source string, gone map[string]bool, byName m
 			p.add(ActionLocked, k.template(), name)
 		default:
 			p.add(ActionDelete, k.template(), name)
-			k.bury(old)
+			k.markDeleted(old)
 			changed = append(changed, old)
 		}
 	}
@@ -120,8 +120,8 @@ func (entryKind) stored(tx *gorm.DB) ([]*models.CatalogEntry, error) {
 	return rows, err
 }
 
-func (entryKind) state(row *models.CatalogEntry) state {
-	return state{
+func (entryKind) state(row *models.CatalogEntry) rowState {
+	return rowState{
 		id: row.ID, source: row.SourceID, name: sources.FullName(row), hash: row.ContentHash,
 		deleted: row.Status == models.CatalogDeleted, locked: row.Locked, hidden: row.Hidden,
 	}
@@ -141,9 +141,9 @@ func (k entryKind) merge(old, row *models.CatalogEntry, source, id string) {
 	}
 }
 
-// bury also drops the document, which was not loaded, and the hash, so that the
+// markDeleted also drops the document, which was not loaded, and the hash, so that the
 // row returns when its source offers it again unchanged.
-func (k entryKind) bury(row *models.CatalogEntry) {
+func (k entryKind) markDeleted(row *models.CatalogEntry) {
 	row.Status, row.ContentHash, row.Document, row.UpdatedAt = models.CatalogDeleted, "", "", k.now
 }
 
@@ -155,8 +155,8 @@ func (templateKind) stored(tx *gorm.DB) ([]*models.CatalogTemplate, error) {
 	return rows, err
 }
 
-func (templateKind) state(row *models.CatalogTemplate) state {
-	return state{
+func (templateKind) state(row *models.CatalogTemplate) rowState {
+	return rowState{
 		id: row.ID, source: row.SourceID, name: row.Slug, hash: row.ContentHash,
 		deleted: row.Status == models.CatalogDeleted, locked: row.Locked, hidden: row.Hidden,
 	}
@@ -169,6 +169,6 @@ func (k templateKind) merge(old, row *models.CatalogTemplate, source, id string)
 	}
 }
 
-func (k templateKind) bury(row *models.CatalogTemplate) {
+func (k templateKind) markDeleted(row *models.CatalogTemplate) {
 	row.Status, row.ContentHash, row.UpdatedAt = models.CatalogDeleted, "", k.now
 }

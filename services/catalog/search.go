@@ -27,8 +27,8 @@ type Search struct {
 	Cursor   string // cursor of the previous page, if Continue is set
 }
 
-// Found is one page of the rows that match a query.
-type Found[T any] struct {
+// Result is one page of the rows that match a query.
+type Result[T any] struct {
 	Rows       []T // the caller must not modify them
 	Total      int // rows on all pages
 	Offset     int // rows on the pages before
@@ -40,8 +40,8 @@ type Found[T any] struct {
 // catalog: registry"). It returns the faults of the query grammar,
 // INVALID_CURSOR and CURSOR_STALE. With text, entries are ordered by relevance.
 // Otherwise featured entries come first, then verified ones, then by title.
-func (c *Catalog) Entries(ctx context.Context, search Search) (*Found[*models.CatalogEntry], error) {
-	return find(ctx, c, surface[*models.CatalogEntry]{
+func (c *Catalog) Entries(ctx context.Context, search Search) (*Result[*models.CatalogEntry], error) {
+	return find(ctx, c, searchTarget[*models.CatalogEntry]{
 		name: "registry", grammar: query.Registry(),
 		of: func(s *snapshot) (*index.Index, []*models.CatalogEntry, string) {
 			return s.entryIndex, s.entries, s.entriesMark
@@ -52,8 +52,8 @@ func (c *Catalog) Entries(ctx context.Context, search Search) (*Found[*models.Ca
 // Templates returns a page of the templates that match a query (spec, "Public
 // catalog: templates"), with the faults of Entries. Without text the newest
 // come first.
-func (c *Catalog) Templates(ctx context.Context, search Search) (*Found[*models.CatalogTemplate], error) {
-	return find(ctx, c, surface[*models.CatalogTemplate]{
+func (c *Catalog) Templates(ctx context.Context, search Search) (*Result[*models.CatalogTemplate], error) {
+	return find(ctx, c, searchTarget[*models.CatalogTemplate]{
 		name: "templates", grammar: query.Templates(),
 		of: func(s *snapshot) (*index.Index, []*models.CatalogTemplate, string) {
 			return s.templateIndex, s.templates, s.templatesMark
@@ -61,14 +61,14 @@ func (c *Catalog) Templates(ctx context.Context, search Search) (*Found[*models.
 	}, search)
 }
 
-// surface describes the rows that are searched.
-type surface[T any] struct {
+// searchTarget describes the rows that are searched.
+type searchTarget[T any] struct {
 	name    string
 	grammar query.Grammar
 	of      func(*snapshot) (x *index.Index, rows []T, mark string)
 }
 
-func find[T any](ctx context.Context, c *Catalog, on surface[T], search Search) (*Found[T], error) {
+func find[T any](ctx context.Context, c *Catalog, on searchTarget[T], search Search) (*Result[T], error) {
 	parsed, err := on.grammar.Parse(search.Text)
 	if err != nil {
 		return nil, err
@@ -97,7 +97,7 @@ func find[T any](ctx context.Context, c *Catalog, on surface[T], search Search) 
 		}
 	}
 	hits, total := x.Find(parsed, offset, search.Limit)
-	found := &Found[T]{Rows: make([]T, len(hits)), Total: total, Offset: offset, Warnings: warnings(parsed)}
+	found := &Result[T]{Rows: make([]T, len(hits)), Total: total, Offset: offset, Warnings: warnings(parsed)}
 	for i, row := range hits {
 		found.Rows[i] = rows[row]
 	}

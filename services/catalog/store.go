@@ -18,7 +18,7 @@ import (
 
 // Publisher publishes committed changes to this process and to others.
 type Publisher interface {
-	Published(ctx context.Context, topics ...notify.Topic) error
+	Publish(ctx context.Context, topics ...notify.Topic) error
 }
 
 // Auditor records changes within their transaction.
@@ -77,7 +77,7 @@ func (s *Store) change(ctx context.Context, write func(tx *gorm.DB) (*activity.E
 	if !changed {
 		return nil
 	}
-	return s.feed.Published(ctx, topic)
+	return s.feed.Publish(ctx, topic)
 }
 
 // lock serializes the writers of the catalog, so that an import never

@@ -76,7 +76,7 @@ func bearerToken(header, value string) (token string, ok bool) {
 // bearer sets the token of a bearer header.
 func (t *translation) bearer(path, token string) {
 	authType, typed := t.fields["authType"]
-	if typed && !rawjson.Says(authType.Value, "bearer") {
+	if typed && !rawjson.EqualString(authType.Value, "bearer") {
 		t.problem(path, "authType", "conflicts with authType: remove one of them")
 		return
 	}

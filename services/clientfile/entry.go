@@ -27,7 +27,7 @@ type Field struct {
 
 // Problem is an unsupported part of an entry. Field is the gateway's key that
 // gets no value.
-type Problem struct{ Path, Field, Why string }
+type Problem struct{ Path, Field, Reason string }
 
 // Translate returns the translation of an entry, which is an object or a URL.
 func Translate(raw []byte) Entry {
@@ -56,7 +56,7 @@ type translation struct {
 }
 
 func (t *translation) problem(path, field, why string) {
-	t.Problems = append(t.Problems, Problem{Path: path, Field: field, Why: why})
+	t.Problems = append(t.Problems, Problem{Path: path, Field: field, Reason: why})
 }
 
 // set adds a field. A duplicate is a problem.
@@ -80,7 +80,7 @@ func (t *translation) object(o *rawjson.Object) {
 		t.shell = t.shell || o.Get(key) != nil
 	}
 	if o.Get("command") != nil && !t.bridge(o) {
-		t.Problems = []Problem{{Path: "command", Field: "command", Why: NotRunHere}}
+		t.Problems = []Problem{{Path: "command", Field: "command", Reason: CommandsUnsupported}}
 		return
 	}
 	for name, value := range o.All() {
@@ -143,7 +143,7 @@ func (t *translation) transport(o *rawjson.Object) {
 		word, _ := rawjson.String(value)
 		if word == "stdio" || word == "local" {
 			if !t.Bridged {
-				t.problem(name, "command", NotRunHere)
+				t.problem(name, "command", CommandsUnsupported)
 			}
 			continue
 		}
@@ -152,7 +152,7 @@ func (t *translation) transport(o *rawjson.Object) {
 			t.problem(name, "transport", "use http, streamable-http, streamableHttp or sse")
 			continue
 		}
-		if other, twice := t.fields["transport"]; twice && rawjson.Says(other.Value, ours) {
+		if other, twice := t.fields["transport"]; twice && rawjson.EqualString(other.Value, ours) {
 			continue
 		}
 		t.set("transport", name, rawjson.Quote(ours))

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// NotRunHere is the problem of a command entry.
-const NotRunHere = "commands are not supported: run the server over HTTP and add its URL"
+// CommandsUnsupported is the problem of a command entry.
+const CommandsUnsupported = "commands are not supported: run the server over HTTP and add its URL"
 
 // sameMeaning maps clients' keys to the gateway's keys with the same values.
 var sameMeaning = map[string]string{

@@ -14,9 +14,9 @@ import (
 	"mcpgateway/services/sandbox"
 )
 
-// unknownEnd is the prefix of the error of a call that was still in flight when
+// outcomeUnknownPrefix is the prefix of the error of a call that was still in flight when
 // the run ended.
-const unknownEnd = "The run ended before this call returned, so it may have taken effect"
+const outcomeUnknownPrefix = "The run ended before this call returned, so it may have taken effect"
 
 // ownExecute is the built-in tool that code must not call: it would run code.
 const ownExecute = "gateway_executeTool"
@@ -72,7 +72,7 @@ func (r *run) accept(isFetch bool, m sandbox.CallMessage) error {
 		c.refused = &refusal
 		c.ctx, c.cancel = context.WithCancel(r.ctx)
 		c.started = time.Now()
-		r.working.Go(r.runner.options.Tasks.Func("call of code", func() { r.perform(c) }))
+		r.working.Go(r.runner.options.Tasks.Func("call of code", func() { r.dispatch(c) }))
 		return nil
 	}
 	r.queue = append(r.queue, c)
@@ -89,7 +89,7 @@ func (r *run) pump() {
 		c.ctx, c.cancel = context.WithCancel(r.ctx)
 		c.started = time.Now()
 		r.open[c] = struct{}{}
-		r.working.Go(r.runner.options.Tasks.Func("call of code", func() { r.perform(c) }))
+		r.working.Go(r.runner.options.Tasks.Func("call of code", func() { r.dispatch(c) }))
 	}
 }
 
@@ -102,20 +102,20 @@ type reply struct {
 }
 
 func failed(kind, format string, args ...any) reply {
-	return reply{status: sandbox.AnswerError, failure: &sandbox.FailureMessage{Kind: kind, Message: sandbox.ClipText(fmt.Sprintf(format, args...), sandbox.MaxErrorText)}}
+	return reply{status: sandbox.ReplyError, failure: &sandbox.FailureMessage{Kind: kind, Message: sandbox.ClipText(fmt.Sprintf(format, args...), sandbox.MaxErrorText)}}
 }
 
-// perform sends one call, records its outcome and replies to the code. The call
+// dispatch sends one call, records its outcome and replies to the code. The call
 // counts as open until the child has read the reply, so that a busy program
 // can't accumulate replies.
-func (r *run) perform(c *openCall) {
+func (r *run) dispatch(c *openCall) {
 	defer c.cancel()
 	r.begun(c)
 	out := r.send(c)
 	out, held := r.hold(out)
 	note := r.note(c, out)
 	if note != nil {
-		r.show(Step{Ended: &note.record})
+		r.emitStep(Step{Ended: &note.record})
 	}
 	if out.failure != nil {
 		out.failure.Tool, out.failure.Seq = c.name, c.seq
@@ -128,7 +128,7 @@ func (r *run) perform(c *openCall) {
 	// After the run's end no reply is sent: the error of the run is its end,
 	// not that of a call.
 	if r.ctx.Err() == nil {
-		r.child.Answer(c.id, out.status, out.data)
+		r.child.Reply(c.id, out.status, out.data)
 	}
 	r.mu.Lock()
 	r.held -= held
@@ -136,7 +136,7 @@ func (r *run) perform(c *openCall) {
 	r.pump()
 	r.mu.Unlock()
 	if note != nil {
-		r.tell(note.progress)
+		r.reportProgress(note.progress)
 	}
 }
 
@@ -161,17 +161,17 @@ func (r *run) send(c *openCall) (out reply) {
 
 // begun reports to Watch that a call was sent.
 func (r *run) begun(c *openCall) {
-	if r.request.Watch == nil {
+	if r.request.OnStep == nil {
 		return
 	}
 	r.mu.Lock()
 	record := r.records[c.seq-1]
 	r.mu.Unlock()
-	r.show(Step{Began: &record})
+	r.emitStep(Step{Began: &record})
 }
 
-// ended is a completed call, as reported to Progress and Watch.
-type ended struct {
+// completedCall is a completed call, as reported to Progress and Watch.
+type completedCall struct {
 	progress Progress
 	record   CallRecord
 }
@@ -190,7 +190,7 @@ func (r *run) hold(out reply) (kept reply, bytes int) {
 
 // note records the outcome of a call and returns what to report, or nil when
 // the run has ended.
-func (r *run) note(c *openCall, out reply) *ended {
+func (r *run) note(c *openCall, out reply) *completedCall {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closed {
@@ -208,7 +208,7 @@ func (r *run) note(c *openCall, out reply) *ended {
 	} else {
 		record.ResultBytes = len(out.data)
 	}
-	return &ended{
+	return &completedCall{
 		progress: Progress{
 			Message: fmt.Sprintf("%s %s (%d/%d, %d ms)", record.Tool, word, r.finished, len(r.records), record.MS),
 			Done:    r.finished, Started: len(r.records),
@@ -256,18 +256,18 @@ func (r *run) record(c *openCall) reply {
 	if !r.closed {
 		r.plan = append(r.plan, PlannedCall{Seq: c.seq, Tool: c.name, Arguments: c.arguments})
 	}
-	return reply{status: sandbox.AnswerJSON, data: placeholder, planned: true}
+	return reply{status: sandbox.ReplyJSON, data: placeholder, planned: true}
 }
 
 // callFailed returns the failure that the code catches for the error of a call.
 func (r *run) callFailed(c *openCall, err error) reply {
 	switch {
 	case r.client.Err() != nil:
-		return failed("cancelled", "%s (the run was cancelled).", unknownEnd)
+		return failed("cancelled", "%s (the run was cancelled).", outcomeUnknownPrefix)
 	case r.ctx.Err() != nil && errors.Is(r.ctx.Err(), context.DeadlineExceeded):
-		return failed("timeout", "%s (the run timed out).", unknownEnd)
+		return failed("timeout", "%s (the run timed out).", outcomeUnknownPrefix)
 	case c.ctx.Err() != nil:
-		return failed("cancelled", "%s (the code didn't await it).", unknownEnd)
+		return failed("cancelled", "%s (the code didn't await it).", outcomeUnknownPrefix)
 	case fault.Is(err, fault.CodeUpstreamTimeout):
 		return failed("timeout", "%s", messageOf(err))
 	default:
@@ -310,18 +310,18 @@ func unwrap(raw []byte) reply {
 		}
 		return out
 	}
-	out := reply{status: sandbox.AnswerUndefined}
+	out := reply{status: sandbox.ReplyUndefined}
 	switch structured := o.Get("structuredContent"); {
 	case structured != nil && rawjson.Kind(structured) != 'n':
-		out = reply{status: sandbox.AnswerJSON, data: structured}
+		out = reply{status: sandbox.ReplyJSON, data: structured}
 	case onlyText:
-		out = reply{status: sandbox.AnswerText, data: []byte(text)}
+		out = reply{status: sandbox.ReplyText, data: []byte(text)}
 		trimmed := bytes.TrimSpace(out.data)
 		if len(trimmed) > 0 && (trimmed[0] == '{' || trimmed[0] == '[') && rawjson.Valid(trimmed, rawjson.Lenient) == nil {
-			out = reply{status: sandbox.AnswerJSON, data: trimmed}
+			out = reply{status: sandbox.ReplyJSON, data: trimmed}
 		}
 	case content != nil:
-		out = reply{status: sandbox.AnswerJSON, data: append(append([]byte(`{"content":`), content...), '}')}
+		out = reply{status: sandbox.ReplyJSON, data: append(append([]byte(`{"content":`), content...), '}')}
 	}
 	if len(out.data) > MaxToolResult {
 		return failed("limit", "The result has %d bytes; the maximum is %d. Request less data.", len(out.data), MaxToolResult)

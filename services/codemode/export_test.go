@@ -12,7 +12,7 @@ func HoldResults(sizes ...int) []bool {
 	var r run
 	var through []bool
 	for _, size := range sizes {
-		out, _ := r.hold(reply{status: sandbox.AnswerText, data: make([]byte, size)})
+		out, _ := r.hold(reply{status: sandbox.ReplyText, data: make([]byte, size)})
 		through = append(through, out.failure == nil)
 	}
 	return through

@@ -151,11 +151,11 @@ func fetched(response *http.Response, body []byte) reply {
 	if out.Base64 = !utf8.Valid(body); !out.Base64 {
 		out.Body = string(body)
 		if data, _ := sandbox.Encode(out); len(data) <= sandbox.MaxFrame/2 {
-			return reply{status: sandbox.AnswerJSON, data: data}
+			return reply{status: sandbox.ReplyJSON, data: data}
 		}
 		out.Base64 = true // as text it would be mostly escapes
 	}
 	out.Body = base64.StdEncoding.EncodeToString(body)
 	data, _ := sandbox.Encode(out) // strings and numbers always marshal
-	return reply{status: sandbox.AnswerJSON, data: data}
+	return reply{status: sandbox.ReplyJSON, data: data}
 }

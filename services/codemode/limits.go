@@ -48,8 +48,8 @@ const (
 	// killGrace is the time after the deadline in which a child may still
 	// report.
 	killGrace = 100 * time.Millisecond
-	// settleGrace is the time for cancelled calls to report their outcome.
-	settleGrace = 100 * time.Millisecond
+	// cancelGrace is the time for cancelled calls to report their outcome.
+	cancelGrace = 100 * time.Millisecond
 	// maxDiagnostics is the maximum number of reported compiler lines.
 	maxDiagnostics = 20
 	// typecheckTimeout limits the compiler's run time.

@@ -33,7 +33,7 @@ type run struct {
 	fetches  int
 	finished int
 	logs     []LogLine
-	heard    int // log lines received from the child
+	logLines int // log lines received from the child
 	logBytes int
 	queue    []*openCall
 	queued   int // bytes of the arguments in queue
@@ -68,7 +68,7 @@ func (r *run) execute() (Outcome, error) {
 		return Outcome{}, err
 	}
 	r.child = child
-	r.runner.checkConfined(child)
+	r.runner.warnUnconfined(child)
 	defer r.runner.pool.Refill()
 	defer r.runner.pool.Discard(child)
 	if err := child.Start(r.request.start(time.Until(r.deadline))); err != nil {
@@ -94,7 +94,7 @@ func (r *run) listen() *sandbox.FinishMessage {
 				}
 				return &sandbox.FinishMessage{Error: r.child.ExitError(r.runner.log)}
 			}
-			end, err := r.hear(f)
+			end, err := r.handleFrame(f)
 			if err != nil {
 				r.runner.log.Warn("worker protocol error", "error", err)
 				return &sandbox.FinishMessage{Error: &sandbox.RunError{Phase: sandbox.PhaseRuntime, Name: "Error", Message: "The process that ran the code sent an invalid message and was stopped. Run the code again."}}
@@ -110,9 +110,9 @@ func (r *run) listen() *sandbox.FinishMessage {
 	}
 }
 
-// hear handles one frame of the child. It returns the outcome of the run if the
+// handleFrame handles one frame of the child. It returns the outcome of the run if the
 // frame has it, or an error for an invalid frame.
-func (r *run) hear(f sandbox.Frame) (*sandbox.FinishMessage, error) {
+func (r *run) handleFrame(f sandbox.Frame) (*sandbox.FinishMessage, error) {
 	switch f.Kind {
 	case sandbox.FrameCall, sandbox.FrameFetch:
 		var m sandbox.CallMessage
@@ -150,21 +150,21 @@ func (r *run) log(line LogLine) error {
 	r.mu.Lock()
 	r.logBytes += len(line.Text)
 	r.logs = append(r.logs, line)
-	r.heard++
-	over := r.heard > sandbox.MaxLogLines || r.logBytes > sandbox.MaxLogBytes+2*sandbox.MaxLogLine
+	r.logLines++
+	over := r.logLines > sandbox.MaxLogLines || r.logBytes > sandbox.MaxLogBytes+2*sandbox.MaxLogLine
 	done, started := r.finished, len(r.records)
 	r.mu.Unlock()
 	if over {
 		return errors.New("worker exceeded its log limit")
 	}
 	if line.Level == "info" {
-		r.tell(Progress{Message: line.Text, Done: done, Started: started})
+		r.reportProgress(Progress{Message: line.Text, Done: done, Started: started})
 	}
-	r.show(Step{Line: &line})
+	r.emitStep(Step{Line: &line})
 	return nil
 }
 
-func (r *run) tell(p Progress) {
+func (r *run) reportProgress(p Progress) {
 	if r.request.Progress == nil {
 		return
 	}
@@ -173,13 +173,13 @@ func (r *run) tell(p Progress) {
 	r.request.Progress(p)
 }
 
-func (r *run) show(s Step) {
-	if r.request.Watch == nil {
+func (r *run) emitStep(s Step) {
+	if r.request.OnStep == nil {
 		return
 	}
 	r.telling.Lock()
 	defer r.telling.Unlock()
-	r.request.Watch(s)
+	r.request.OnStep(s)
 }
 
 // settle ends the open calls. Reads are cancelled. If the code ended without
@@ -214,7 +214,7 @@ func (r *run) settle(end *sandbox.FinishMessage) {
 		}
 	}
 	r.cancel()
-	grace := time.NewTimer(settleGrace)
+	grace := time.NewTimer(cancelGrace)
 	defer grace.Stop()
 	select {
 	case <-done:
@@ -234,7 +234,7 @@ func (r *run) outcome(end *sandbox.FinishMessage) Outcome {
 	out.Logs, out.Calls, out.Plan = r.logs, r.records, r.plan
 	for i := range out.Calls {
 		if c := &out.Calls[i]; !c.OK && c.Error == "" {
-			c.Error = unknownEnd
+			c.Error = outcomeUnknownPrefix
 		}
 	}
 	if lost := max(0, end.LostLogs); end.ResultBytes > 0 || lost > 0 {
@@ -246,7 +246,7 @@ func (r *run) outcome(end *sandbox.FinishMessage) Outcome {
 	out.Usage = Usage{MS: time.Since(r.begin).Milliseconds(), CPUMillis: end.CPUMillis, MemoryBytes: end.Memory, ToolCalls: r.calls}
 	if !end.Measured && r.child != nil {
 		// The child could not report its usage. Its memory then stays unknown.
-		if ms, known := r.child.CPUMillis(settleGrace); known {
+		if ms, known := r.child.CPUMillis(cancelGrace); known {
 			out.Usage.CPUMillis = ms
 		}
 	}

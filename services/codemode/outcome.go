@@ -72,17 +72,17 @@ type Usage struct {
 }
 
 var (
-	errNoPlace = errors.New("run queue is full")
-	jsonNull   = json.RawMessage("null")
+	errQueueFull = errors.New("run queue is full")
+	jsonNull     = json.RawMessage("null")
 )
 
 func emptyOutcome(e *sandbox.RunError) Outcome {
 	return Outcome{OK: e == nil, Result: jsonNull, Logs: []LogLine{}, Calls: []CallRecord{}, Error: e}
 }
 
-// refusal returns the error of a run that got no slot.
-func refusal(ctx context.Context, err error) *sandbox.RunError {
-	if ctx.Err() != nil && !errors.Is(err, errNoPlace) {
+// limitError returns the error of a run that got no slot.
+func limitError(ctx context.Context, err error) *sandbox.RunError {
+	if ctx.Err() != nil && !errors.Is(err, errQueueFull) {
 		return cancelled()
 	}
 	return &sandbox.RunError{
@@ -103,7 +103,7 @@ func advise(e *sandbox.RunError, calls []CallRecord) {
 	}
 	var writes []string
 	for _, c := range calls {
-		if c.Effect != EffectRead && !c.DryRun && (c.OK || strings.HasPrefix(c.Error, unknownEnd)) {
+		if c.Effect != EffectRead && !c.DryRun && (c.OK || strings.HasPrefix(c.Error, outcomeUnknownPrefix)) {
 			writes = append(writes, fmt.Sprintf("%d %s", c.Seq, c.Tool))
 		}
 	}

@@ -20,7 +20,7 @@ import (
 // Finder finds the tools of a project that match a query. Implemented by
 // *toolsearch.Searcher.
 type Finder interface {
-	Find(ctx context.Context, project *toolset.Snapshot, q toolsearch.Query) (*toolsearch.Found, error)
+	Find(ctx context.Context, project *toolset.Snapshot, q toolsearch.Query) (*toolsearch.Result, error)
 }
 
 // declarationsSurface identifies the cursors of declaration pages.
@@ -33,7 +33,7 @@ type Declarations struct {
 	finder Finder
 
 	mu    sync.Mutex
-	kept  map[string]*keptDeclarations // by project id
+	kept  map[string]*declarationCache // by project id
 	size  int                          // total bytes in kept
 	limit int                          // maximum size, in bytes
 	uses  uint64
@@ -41,7 +41,7 @@ type Declarations struct {
 
 // NewDeclarations returns declarations that use finder for queries.
 func NewDeclarations(finder Finder) *Declarations {
-	return &Declarations{finder: finder, kept: map[string]*keptDeclarations{}, limit: maxKeptDeclarations}
+	return &Declarations{finder: finder, kept: map[string]*declarationCache{}, limit: maxKeptDeclarations}
 }
 
 // Listing is a result of gateway_listTools. It must not be modified.
@@ -156,7 +156,7 @@ func (d *Declarations) page(ctx context.Context, project *toolset.Snapshot, q to
 	}
 	answer := declarationPage{
 		Declarations: declared.Text,
-		Envelope:     page.Enclose(declared.Tools, found.NextCursor, slices.Concat(found.Warnings, declared.Warnings), found.Unavailable),
+		Envelope:     page.NewEnvelope(declared.Tools, found.NextCursor, slices.Concat(found.Warnings, declared.Warnings), found.Unavailable),
 	}
 	raw, err := json.Marshal(answer)
 	if err != nil {

@@ -269,8 +269,8 @@ func TestListRejectsInvalidArguments(t *testing.T) {
 // staleFinder finds tools in an outdated snapshot.
 type staleFinder struct{ snapshot *toolset.Snapshot }
 
-func (f staleFinder) Find(context.Context, *toolset.Snapshot, toolsearch.Query) (*toolsearch.Found, error) {
-	found := &toolsearch.Found{}
+func (f staleFinder) Find(context.Context, *toolset.Snapshot, toolsearch.Query) (*toolsearch.Result, error) {
+	found := &toolsearch.Result{}
 	for _, tool := range f.snapshot.Tools {
 		found.Matches = append(found.Matches, toolsearch.Match{Tool: tool})
 	}

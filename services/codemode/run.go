@@ -135,9 +135,9 @@ type Request struct {
 	// returns. Empty means a new id.
 	TraceID  string
 	Progress func(Progress) // may be nil; called one at a time
-	// Watch, if not nil, is called for every step, one at a time. It must
+	// OnStep, if not nil, is called for every step, one at a time. It must
 	// return soon: the run waits for it.
-	Watch func(Step)
+	OnStep func(Step)
 }
 
 // Options configure a Runner.
@@ -162,7 +162,7 @@ type Options struct {
 // Runner runs code in child processes. It is safe for concurrent use.
 type Runner struct {
 	pool    *sandbox.Pool
-	places  *places
+	places  *runLimiter
 	options Options
 	log     *slog.Logger
 	warned  sync.Once
@@ -199,9 +199,9 @@ func (r *Runner) Run(ctx context.Context, q Request, d Dispatcher) (Outcome, err
 	if q.Seed == nil {
 		q.Seed = newSeed(begin)
 	}
-	leave, err := r.places.enter(ctx, q.ProjectID)
+	leave, err := r.places.acquire(ctx, q.ProjectID)
 	if err != nil {
-		out := emptyOutcome(refusal(ctx, err))
+		out := emptyOutcome(limitError(ctx, err))
 		out.Usage.MS = time.Since(begin).Milliseconds()
 		return out, nil
 	}
@@ -219,9 +219,9 @@ func (r *Runner) Run(ctx context.Context, q Request, d Dispatcher) (Outcome, err
 	return r.keep(ctx, &q, begin, out), nil
 }
 
-// checkConfined logs one warning when the kernel supports neither seccomp nor
+// warnUnconfined logs one warning when the kernel supports neither seccomp nor
 // Landlock. Then only the engine and the resource limits confine the code.
-func (r *Runner) checkConfined(c *sandbox.Child) {
+func (r *Runner) warnUnconfined(c *sandbox.Child) {
 	if confined := c.Confined(); !slices.Contains(confined, "seccomp") && !slices.Contains(confined, "landlock") {
 		r.warned.Do(func() {
 			r.log.Warn("code runs without seccomp and Landlock", "granted", confined)

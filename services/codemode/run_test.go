@@ -359,7 +359,7 @@ func TestWatchReceivesEveryStep(t *testing.T) {
 	r := runner(t, codemode.Options{})
 	var steps []string
 	q := request("await math.add({a: 1, b: 2}); console.log('between'); await text.fails({}).catch(() => console.error('caught'))")
-	q.Watch = func(s codemode.Step) {
+	q.OnStep = func(s codemode.Step) {
 		switch {
 		case s.Began != nil:
 			steps = append(steps, fmt.Sprintf("%d %s started", s.Began.Seq, s.Began.Tool))

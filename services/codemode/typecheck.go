@@ -41,7 +41,7 @@ func (r *run) typecheck() (out Outcome, done bool) {
 	if !r.runner.CanTypecheck() || q.Declarations == nil || q.Typecheck == "" || q.Typecheck == TypecheckOff {
 		return Outcome{}, false
 	}
-	found, err := r.complaints()
+	found, err := r.diagnostics()
 	if err != nil {
 		// A failing compiler must not prevent code from running.
 		r.runner.log.Warn("type check failed", "error", err)
@@ -67,9 +67,9 @@ func (r *run) typecheck() (out Outcome, done bool) {
 	}}), true
 }
 
-// complaints runs the compiler on the code and the declarations of the tools
+// diagnostics runs the compiler on the code and the declarations of the tools
 // that it names.
-func (r *run) complaints() ([]diagnostic, error) {
+func (r *run) diagnostics() ([]diagnostic, error) {
 	declarations, err := r.request.Declarations()
 	if err != nil {
 		return nil, err

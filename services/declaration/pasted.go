@@ -122,7 +122,7 @@ func (s *PastedServer) read(r *reader, entry clientfile.Entry, more fields) {
 	known := r.serverFields(s.Declaration)
 	maps.Copy(known, more)
 	for _, p := range entry.Problems {
-		s.problem(p.Path, p.Field, p.Why)
+		s.problem(p.Path, p.Field, p.Reason)
 	}
 	for _, f := range entry.Fields {
 		clear(r.problems)

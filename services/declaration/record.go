@@ -28,7 +28,7 @@ func ParseServer(raw []byte) (alias *string, d *Server, err error) {
 	d = &Server{}
 	err = parseRecord(raw, func(r *reader, o *rawjson.Object) {
 		if o.Get("command") != nil {
-			r.problem("command", clientfile.NotRunHere)
+			r.problem("command", clientfile.CommandsUnsupported)
 			return
 		}
 		known := r.serverFields(d)

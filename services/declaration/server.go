@@ -50,7 +50,7 @@ func (d *Server) JSON() []byte {
 func (r *reader) server(path string, raw []byte) *Server {
 	d := &Server{}
 	if o, err := rawjson.ParseObject(raw, rawjson.Strict); err == nil && o.Get("command") != nil {
-		r.problem(Join(path, "command"), clientfile.NotRunHere)
+		r.problem(Join(path, "command"), clientfile.CommandsUnsupported)
 		return d
 	}
 	r.object(path, raw, r.serverFields(d))

@@ -39,7 +39,7 @@ func relayedCapabilities(client *Client) []byte {
 	return append(b, '}')
 }
 
-// bridgeAnswer converts the upstream server's response for the client's
+// bridgeResponse converts the upstream server's response for the client's
 // protocol version. Within one era the bytes are unchanged, except for
 // structured content that handshake clients reject.
 func (g *Gateway) bridgeAnswer(r *upstream.Response, client *Client) ([]byte, error) {
@@ -51,7 +51,7 @@ func (g *Gateway) bridgeAnswer(r *upstream.Response, client *Client) ([]byte, er
 	case client.Stateless() && r.Stateless: // structured content may be null since 2026-07-28
 		return withoutNulls(r.Result, "_meta"), nil
 	case client.Stateless():
-		return g.decorate(withoutNulls(r.Result, "_meta", "structuredContent"))
+		return g.addResultMeta(withoutNulls(r.Result, "_meta", "structuredContent"))
 	case !r.Stateless && !bytes.Contains(r.Result, []byte(`"structuredContent"`)):
 		return withoutNulls(r.Result, "_meta"), nil
 	default:
@@ -78,8 +78,8 @@ func withoutNulls(result []byte, names ...string) []byte {
 	return o.Bytes()
 }
 
-// decorate adds the members that MCP 2026-07-28 requires in every result.
-func (g *Gateway) decorate(result []byte) ([]byte, error) {
+// addResultMeta adds the members that MCP 2026-07-28 requires in every result.
+func (g *Gateway) addResultMeta(result []byte) ([]byte, error) {
 	o, err := rawjson.ParseObject(result, rawjson.Lenient)
 	if err != nil {
 		return nil, fault.Upstream(fault.CodeUpstreamInvalidResponse, "The upstream server returned invalid JSON.").Because(err)
@@ -106,7 +106,7 @@ func repairResult(r *upstream.Response) ([]byte, error) {
 		return nil, fault.Upstream(fault.CodeUpstreamInvalidResponse, "The upstream server returned invalid JSON.").Because(err)
 	}
 	if typ := o.Get("resultType"); r.Stateless && typ != nil {
-		if !rawjson.Says(typ, "complete") {
+		if !rawjson.EqualString(typ, "complete") {
 			return nil, fault.Upstream(fault.CodeUpstreamInvalidResponse, "The tool requires more input, which this client can't provide. Use a client that supports elicitation.")
 		}
 	}

@@ -59,7 +59,7 @@ func (g *Gateway) searchTools(ctx context.Context, project *toolset.Snapshot, cl
 	result = append(append(result, `],"structuredContent":`...), found...)
 	result = append(result, '}')
 	if client.Stateless() {
-		return g.decorate(result)
+		return g.addResultMeta(result)
 	}
 	return result, nil
 }
@@ -67,7 +67,7 @@ func (g *Gateway) searchTools(ctx context.Context, project *toolset.Snapshot, cl
 // executeTool handles the built-in tool that runs code or calls another tool.
 // Such a call has the same filters and errors as a tools/call of that tool.
 // Arguments of the other mode are a conflict, so that none is ignored.
-func (g *Gateway) executeTool(ctx context.Context, project *toolset.Snapshot, client *Client, params *rawjson.Object, trace *Trace) ([]byte, error) {
+func (g *Gateway) executeTool(ctx context.Context, project *toolset.Snapshot, client *Client, params *rawjson.Object, trace *RequestInfo) ([]byte, error) {
 	given, err := arguments.Read(params.Get("arguments"), "name", "arguments", "code", "input", "timeout", "dryRun", "typecheck")
 	if err != nil {
 		return nil, err

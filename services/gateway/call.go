@@ -11,13 +11,13 @@ import (
 
 // callTool handles tools/call and records the call. asked is the size of the
 // params in bytes.
-func (g *Gateway) callTool(ctx context.Context, project *toolset.Snapshot, client *Client, params *rawjson.Object, asked int, trace *Trace) ([]byte, error) {
+func (g *Gateway) callTool(ctx context.Context, project *toolset.Snapshot, client *Client, params *rawjson.Object, asked int, trace *RequestInfo) ([]byte, error) {
 	start := time.Now()
 	arguments := params.Get("arguments")
 	result, err := g.dispatchTool(ctx, project, client, params, trace)
 	call := callOf(project, client, trace, start, asked, result, err)
 	if project.Project.RecordPayloads {
-		call.Payload = payloadOf(project, arguments, result, err)
+		call.Payload = redactedPayload(project, arguments, result, err)
 	}
 	g.Calls.Record(call)
 	return result, err
@@ -25,7 +25,7 @@ func (g *Gateway) callTool(ctx context.Context, project *toolset.Snapshot, clien
 
 // dispatchTool handles tools/call: built-in tools here, all others by the
 // upstream server that owns them.
-func (g *Gateway) dispatchTool(ctx context.Context, project *toolset.Snapshot, client *Client, params *rawjson.Object, trace *Trace) ([]byte, error) {
+func (g *Gateway) dispatchTool(ctx context.Context, project *toolset.Snapshot, client *Client, params *rawjson.Object, trace *RequestInfo) ([]byte, error) {
 	name, err := calledTool(params, trace)
 	if err != nil {
 		return nil, err
@@ -45,7 +45,7 @@ func (g *Gateway) dispatchTool(ctx context.Context, project *toolset.Snapshot, c
 // calledTool returns the tool name in the params of tools/call and stores it in
 // trace. Null arguments are removed, because MCP allows only an object. It
 // returns INVALID_PARAMETER if name or arguments have the wrong type.
-func calledTool(params *rawjson.Object, trace *Trace) (string, error) {
+func calledTool(params *rawjson.Object, trace *RequestInfo) (string, error) {
 	name, ok := params.String("name")
 	if !ok {
 		return "", fault.Invalid("name must be a string: the name of the tool to call.")
@@ -68,7 +68,7 @@ func calledTool(params *rawjson.Object, trace *Trace) (string, error) {
 // Task metadata is removed: the gateway doesn't declare tasks, and must then
 // ignore it (MCP 2025-11-25, "Tasks", "Task Support and Handling"). Otherwise
 // an upstream server could return a task, which the client can't retrieve.
-func (g *Gateway) callUpstreamTool(ctx context.Context, project *toolset.Snapshot, client *Client, name string, params *rawjson.Object, trace *Trace) ([]byte, error) {
+func (g *Gateway) callUpstreamTool(ctx context.Context, project *toolset.Snapshot, client *Client, name string, params *rawjson.Object, trace *RequestInfo) ([]byte, error) {
 	tool, err := project.Resolve(name)
 	if err != nil {
 		return nil, err
@@ -76,7 +76,7 @@ func (g *Gateway) callUpstreamTool(ctx context.Context, project *toolset.Snapsho
 	trace.Server = tool.Server.Config.Alias
 	params.Set("name", rawjson.Quote(tool.Upstream))
 	params.Delete("task")
-	response, err := g.forward(ctx, client, &outgoing{
+	response, err := g.forward(ctx, client, &preparedRequest{
 		server: tool.Server, method: "tools/call", params: params, headers: tool.ParamHeaders, repeatable: tool.Repeatable, name: tool.FullName,
 	})
 	if err != nil {

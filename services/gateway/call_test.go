@@ -130,12 +130,12 @@ func TestCallReturnsUpstreamFault(t *testing.T) {
 
 func TestTraceToolAndServer(t *testing.T) {
 	g, s := newGateway(t, &caller{response: &upstream.Response{Result: []byte(`{}`)}}), gatewaytest.Build(gatewaytest.Source("echo"))
-	var trace gateway.Trace
+	var trace gateway.RequestInfo
 	if _, err := g.Handle(t.Context(), s, client(v2511), "tools/call", []byte(call), &trace); err != nil || trace.Tool != "up__echo" || trace.Server != "up" {
 		t.Errorf("traced %+v, %v", trace, err)
 	}
 	for n, want := range map[int]int{127: 127, 128: 128, 129: 129} { // at most 128 characters and an ellipsis
-		trace = gateway.Trace{}
+		trace = gateway.RequestInfo{}
 		_, err := g.Handle(t.Context(), s, client(v2511), "tools/call", []byte(`{"name":"`+strings.Repeat("é", n)+`"}`), &trace)
 		wantFault(t, err, fault.CodeToolNotFound)
 		if got := []rune(trace.Tool); len(got) != want || trace.Server != "" || (n > 128) != (got[len(got)-1] == '…') {

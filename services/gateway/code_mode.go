@@ -99,7 +99,7 @@ func (g *Gateway) listDeclarations(ctx context.Context, project *toolset.Snapsho
 	}
 	result = append(result, '}')
 	if client.Stateless() {
-		return g.decorate(result)
+		return g.addResultMeta(result)
 	}
 	return result, nil
 }
@@ -143,7 +143,7 @@ func (g *Gateway) runCode(ctx context.Context, project *toolset.Snapshot, client
 		return nil, fault.Internal(err)
 	}
 	if client.Stateless() {
-		return g.decorate(result)
+		return g.addResultMeta(result)
 	}
 	return result, nil
 }
@@ -192,7 +192,7 @@ func (c *codeCalls) Call(ctx context.Context, name string, arguments []byte) ([]
 	memory := c.gateway.Results.NewLease()
 	defer memory.Release() // afterwards the result counts against the run's memory limit
 	inner := &Client{Principal: c.client.Principal, Version: versionOfCode, RequestID: c.client.RequestID, SessionID: c.client.SessionID, Memory: memory}
-	return c.gateway.callTool(ctx, project, inner, params, len(raw), &Trace{})
+	return c.gateway.callTool(ctx, project, inner, params, len(raw), &RequestInfo{})
 }
 
 // codeProgress returns the function that sends the progress of a run to the

@@ -14,8 +14,8 @@ const metaCoverage = "gateway/coverage"
 
 // Codes of warnings about servers whose tools are listed but may fail.
 const (
-	warningWaiting = "SERVER_NEEDS_CONNECTION"
-	warningDown    = "SERVER_UNAVAILABLE"
+	warningWaiting     = "SERVER_NEEDS_CONNECTION"
+	warningUnavailable = "SERVER_UNAVAILABLE"
 )
 
 // listCoverage describes the servers of a list that are missing or failing.
@@ -36,7 +36,7 @@ func (g *Gateway) coverage(project *toolset.Snapshot) []byte {
 		if !config.Enabled {
 			continue
 		}
-		waits := g.whyWaiting(config.ID)
+		waits := g.pendingReason(config.ID)
 		if inventory == nil || inventory.SyncedAt == nil {
 			reason := "never synced"
 			switch {
@@ -52,7 +52,7 @@ func (g *Gateway) coverage(project *toolset.Snapshot) []byte {
 		if waits != "" {
 			c.Warnings = append(c.Warnings, fault.Warning{Code: warningWaiting, Message: "Calls to server " + config.Alias + " may fail: " + waits})
 		} else if why := g.outage(config.ID); why != "" {
-			c.Warnings = append(c.Warnings, fault.Warning{Code: warningDown, Message: "Calls to server " + config.Alias + " currently fail: " + why})
+			c.Warnings = append(c.Warnings, fault.Warning{Code: warningUnavailable, Message: "Calls to server " + config.Alias + " currently fail: " + why})
 		}
 	}
 	if len(c.Unavailable)+len(c.Warnings) == 0 {
@@ -65,11 +65,11 @@ func (g *Gateway) coverage(project *toolset.Snapshot) []byte {
 	return b
 }
 
-func (g *Gateway) whyWaiting(serverID string) string {
+func (g *Gateway) pendingReason(serverID string) string {
 	if g.Waiting == nil {
 		return ""
 	}
-	return g.Waiting.Why(serverID)
+	return g.Waiting.Reason(serverID)
 }
 
 func (g *Gateway) outage(serverID string) string {

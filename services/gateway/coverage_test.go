@@ -13,10 +13,10 @@ import (
 	"mcpgateway/services/toolset"
 )
 
-// waiting implements gateway.Waiting: reasons by server id.
+// waiting implements gateway.PendingAuth: reasons by server id.
 type waiting map[string]string
 
-func (w waiting) Why(serverID string) string { return w[serverID] }
+func (w waiting) Reason(serverID string) string { return w[serverID] }
 
 // down implements gateway.Outages: reasons by server id.
 type down map[string]string

@@ -14,15 +14,15 @@ import (
 // input in one call of a handshake client.
 const maxInputRounds = 8
 
-// outgoing is a request to an upstream server.
-type outgoing struct {
+// preparedRequest is a request to an upstream server.
+type preparedRequest struct {
 	server  *toolset.Server
 	method  string
 	params  *rawjson.Object
 	headers upstream.ParamHeaders
 	// repeatable is set when the tool is annotated as read-only or idempotent.
 	repeatable bool
-	// name is the client's name of the tool, prompt or resource. A parked call
+	// name is the client's name of the tool, prompt or resource. A pending call
 	// is bound to it.
 	name string
 }
@@ -30,7 +30,7 @@ type outgoing struct {
 // forward sends a client's request to an upstream server. During the call it
 // relays progress and log messages, requests of handshake servers to the
 // client, and input required by stateless servers.
-func (g *Gateway) forward(ctx context.Context, client *Client, out *outgoing) (*upstream.Response, error) {
+func (g *Gateway) forward(ctx context.Context, client *Client, out *preparedRequest) (*upstream.Response, error) {
 	if client.Stateless() {
 		if p, err := g.parked.take(client, out); p != nil || err != nil {
 			if err != nil {
@@ -53,7 +53,7 @@ func (g *Gateway) forward(ctx context.Context, client *Client, out *outgoing) (*
 			if method == "elicitation/create" {
 				g.elicitations.give(r, params)
 			}
-			return ask(ctx, client, method, params)
+			return forwardToClient(ctx, client, method, params)
 		}
 	}
 	request.Parsed = out.params
@@ -78,7 +78,7 @@ func (g *Gateway) forward(ctx context.Context, client *Client, out *outgoing) (*
 
 // upstreamRequest returns the upstream request, without params. capabilities
 // are the relayed capabilities of the client.
-func upstreamRequest(client *Client, out *outgoing, r *relay, capabilities []byte) *upstream.Request {
+func upstreamRequest(client *Client, out *preparedRequest, r *relay, capabilities []byte) *upstream.Request {
 	request := &upstream.Request{
 		Method: out.method, ParamHeaders: out.headers, Repeatable: out.repeatable, Notify: r.notify, Stray: r.stray, LogLevel: wantedLevel(client),
 		Client: upstream.Client{SessionID: client.SessionID, Caller: client.Principal.ID(), Capabilities: capabilities, TraceParent: client.TraceParent, TraceState: client.TraceState, Hops: client.Hops},

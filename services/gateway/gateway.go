@@ -37,10 +37,10 @@ type CallLog interface {
 	Record(call models.Call)
 }
 
-// Waiting reports the servers with a pending authorization.
-type Waiting interface {
-	// Why returns the reason for which a server needs a user, or "".
-	Why(serverID string) string
+// PendingAuth reports the servers with a pending authorization.
+type PendingAuth interface {
+	// Reason returns the reason for which a server needs a user, or "".
+	Reason(serverID string) string
 }
 
 // Outages reports the servers whose calls are paused.
@@ -59,7 +59,7 @@ type Options struct {
 	Limits       CallLimits // for calls made by code
 	Calls        CallLog
 	Results      *membudget.Budget // for results of calls made by code; nil is unlimited
-	Waiting      Waiting           // nil means no pending authorizations
+	Waiting      PendingAuth       // nil means no pending authorizations
 	Outages      Outages           // nil means no outages
 	Tokens       *secrets.KeyRing  // seals cursors and request states
 	Version      string            // reported in serverInfo
@@ -73,7 +73,7 @@ type Options struct {
 type Gateway struct {
 	Options
 	progress atomic.Int64 // last progress token sent to an upstream server
-	parked   *parkingLot
+	parked   *pendingCalls
 	code     codeTools
 
 	elicitations *elicitations
@@ -82,7 +82,7 @@ type Gateway struct {
 // New returns a gateway.
 func New(o Options) *Gateway {
 	return &Gateway{
-		Options: o, parked: newParkingLot(o.Tokens), elicitations: newElicitations(),
+		Options: o, parked: newPendingCalls(o.Tokens), elicitations: newElicitations(),
 		code: codeTools{byProject: map[string]preparedTools{}},
 	}
 }
@@ -138,8 +138,8 @@ func (c *Client) era() toolset.Era {
 	return toolset.EraHandshake
 }
 
-// Trace collects the tool and server of one request for the log.
-type Trace struct {
+// RequestInfo collects the tool and server of one request for the log.
+type RequestInfo struct {
 	Tool   string // exported name
 	Server string // alias
 }
@@ -179,9 +179,9 @@ func (e *RPCError) Unwrap() error {
 // Handle handles one request and returns its raw result. params is the raw
 // member of the request, or nil. trace may be nil. It returns faults, or
 // *RPCError for an error response of the upstream server.
-func (g *Gateway) Handle(ctx context.Context, project *toolset.Snapshot, client *Client, method string, params []byte, trace *Trace) ([]byte, error) {
+func (g *Gateway) Handle(ctx context.Context, project *toolset.Snapshot, client *Client, method string, params []byte, trace *RequestInfo) ([]byte, error) {
 	if trace == nil {
-		trace = &Trace{}
+		trace = &RequestInfo{}
 	}
 	var p *rawjson.Object
 	if params != nil {

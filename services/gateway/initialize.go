@@ -32,8 +32,8 @@ func HandshakeVersions() []string {
 // Versions returns all supported protocol versions, oldest first.
 func Versions() []string { return append(HandshakeVersions(), VersionStateless) }
 
-// Speaks reports whether the protocol version is supported.
-func Speaks(version string) bool {
+// SupportsVersion reports whether the protocol version is supported.
+func SupportsVersion(version string) bool {
 	return version == VersionStateless || slices.Contains(HandshakeVersions(), version)
 }
 

@@ -27,8 +27,8 @@ func relayedRequest(method string) (capability string) {
 	}
 }
 
-// mayAsk reports whether the client declared the capability for the request.
-func mayAsk(client *Client, method string) bool {
+// clientSupports reports whether the client declared the capability for the request.
+func clientSupports(client *Client, method string) bool {
 	capability := relayedRequest(method)
 	if capability == "" {
 		return false
@@ -37,10 +37,10 @@ func mayAsk(client *Client, method string) bool {
 	return err == nil && declared.Get(capability) != nil
 }
 
-// ask forwards a request of a handshake server to a handshake client and
+// forwardToClient forwards a request of a handshake server to a handshake client and
 // returns its raw result or error.
-func ask(ctx context.Context, client *Client, method string, params []byte) (result, rpcError []byte) {
-	if !mayAsk(client, method) {
+func forwardToClient(ctx context.Context, client *Client, method string, params []byte) (result, rpcError []byte) {
+	if !clientSupports(client, method) {
 		return nil, rpcErrorOf(upstream.CodeMethodNotFound, "The client doesn't support "+method+".")
 	}
 	result, rpcError, err := client.Ask(ctx, method, params)
@@ -64,7 +64,7 @@ func (g *Gateway) collectInput(ctx context.Context, client *Client, wanted, para
 	group, ctx := errgroup.WithContext(ctx)
 	for i, name := range names {
 		group.Go(g.Tasks.ErrFunc("input request", func() (err error) {
-			answers[i], err = askForInput(ctx, client, requests.Object(name))
+			answers[i], err = requestInput(ctx, client, requests.Object(name))
 			return err
 		}))
 	}
@@ -90,9 +90,9 @@ func (g *Gateway) collectInput(ctx context.Context, client *Client, wanted, para
 	return nil
 }
 
-func askForInput(ctx context.Context, client *Client, request *rawjson.Object) ([]byte, error) {
+func requestInput(ctx context.Context, client *Client, request *rawjson.Object) ([]byte, error) {
 	method, _ := request.String("method")
-	if !mayAsk(client, method) {
+	if !clientSupports(client, method) {
 		return nil, fault.Upstream(fault.CodeUpstreamInvalidResponse, "The upstream server requested %q, which this client doesn't support.", clip(method))
 	}
 	params := request.Get("params")

@@ -31,7 +31,7 @@ func (g *Gateway) listTools(ctx context.Context, project *toolset.Snapshot, clie
 	if project.Project.ToolExposure == models.ExposeBuiltin {
 		return g.listResult(ctx, project, client, list{member: "tools", items: []byte("[]"), last: g.builtinsOf(project), coverage: g.coverage(project)})
 	}
-	page, err := g.pageAsked(project, project.ListID(era), params)
+	page, err := g.requestedPage(project, project.ListID(era), params)
 	if err != nil {
 		return nil, err
 	}
@@ -114,9 +114,9 @@ func (g *Gateway) listResult(ctx context.Context, project *toolset.Snapshot, cli
 	return append(b, '}'), nil
 }
 
-// pageAsked returns the page number in the cursor of params, or 0 without a
+// requestedPage returns the page number in the cursor of params, or 0 without a
 // cursor.
-func (g *Gateway) pageAsked(project *toolset.Snapshot, id string, params *rawjson.Object) (int, error) {
+func (g *Gateway) requestedPage(project *toolset.Snapshot, id string, params *rawjson.Object) (int, error) {
 	raw := params.Get("cursor")
 	if raw == nil || rawjson.Kind(raw) == 'n' {
 		return 0, nil

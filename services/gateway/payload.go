@@ -12,10 +12,10 @@ import (
 	"mcpgateway/services/toolset"
 )
 
-// payloadOf returns the redacted arguments and result of a call, for a project
+// redactedPayload returns the redacted arguments and result of a call, for a project
 // that records payloads. Members with the name of a configured header are
 // secrets too, because headers contain credentials.
-func payloadOf(project *toolset.Snapshot, arguments, result []byte, err error) *models.CallPayload {
+func redactedPayload(project *toolset.Snapshot, arguments, result []byte, err error) *models.CallPayload {
 	var names []string
 	for _, server := range project.Servers {
 		for name := range server.Config.Headers {

@@ -10,7 +10,7 @@ import (
 )
 
 // getPrompt sends prompts/get to the server that owns the prompt.
-func (g *Gateway) getPrompt(ctx context.Context, project *toolset.Snapshot, client *Client, params *rawjson.Object, trace *Trace) ([]byte, error) {
+func (g *Gateway) getPrompt(ctx context.Context, project *toolset.Snapshot, client *Client, params *rawjson.Object, trace *RequestInfo) ([]byte, error) {
 	name, ok := params.String("name")
 	if !ok {
 		return nil, fault.Invalid("name must be a string: the name of the prompt.")
@@ -25,7 +25,7 @@ func (g *Gateway) getPrompt(ctx context.Context, project *toolset.Snapshot, clie
 	if rawjson.Kind(params.Get("arguments")) == 'n' {
 		params.Delete("arguments")
 	}
-	response, err := g.forward(ctx, client, &outgoing{server: prompt.Server, method: "prompts/get", params: params, name: prompt.FullName})
+	response, err := g.forward(ctx, client, &preparedRequest{server: prompt.Server, method: "prompts/get", params: params, name: prompt.FullName})
 	if err != nil {
 		return nil, err
 	}
@@ -34,7 +34,7 @@ func (g *Gateway) getPrompt(ctx context.Context, project *toolset.Snapshot, clie
 
 // complete sends completion/complete to the server that owns the referenced
 // prompt or resource template.
-func (g *Gateway) complete(ctx context.Context, project *toolset.Snapshot, client *Client, params *rawjson.Object, trace *Trace) ([]byte, error) {
+func (g *Gateway) complete(ctx context.Context, project *toolset.Snapshot, client *Client, params *rawjson.Object, trace *RequestInfo) ([]byte, error) {
 	ref := params.Object("ref")
 	var server *toolset.Server
 	switch typ, _ := ref.String("type"); typ {
@@ -58,7 +58,7 @@ func (g *Gateway) complete(ctx context.Context, project *toolset.Snapshot, clien
 		return nil, fault.Invalid("ref must be an object with the type ref/prompt or ref/resource.")
 	}
 	trace.Server = server.Config.Alias
-	response, err := g.forward(ctx, client, &outgoing{server: server, method: "completion/complete", params: params})
+	response, err := g.forward(ctx, client, &preparedRequest{server: server, method: "completion/complete", params: params})
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +69,7 @@ func (g *Gateway) complete(ctx context.Context, project *toolset.Snapshot, clien
 // from the snapshot. member is the member of the result for the list.
 func (g *Gateway) listOffers(ctx context.Context, project *toolset.Snapshot, client *Client, params *rawjson.Object, kind models.ListingKind, member string) ([]byte, error) {
 	id := project.Offers.ListID(kind)
-	page, err := g.pageAsked(project, id, params)
+	page, err := g.requestedPage(project, id, params)
 	if err != nil {
 		return nil, err
 	}

@@ -14,7 +14,7 @@ import (
 
 // callOf returns the log entry of a finished tool call. asked is the size of
 // its params in bytes.
-func callOf(project *toolset.Snapshot, client *Client, trace *Trace, start time.Time, asked int, result []byte, err error) models.Call {
+func callOf(project *toolset.Snapshot, client *Client, trace *RequestInfo, start time.Time, asked int, result []byte, err error) models.Call {
 	call := models.Call{
 		At: start.UTC(), ProjectID: project.Project.ID, Principal: client.Principal.ID(),
 		Tool: trace.Tool, Server: trace.Server, DurationUS: time.Since(start).Microseconds(),
@@ -28,7 +28,7 @@ func callOf(project *toolset.Snapshot, client *Client, trace *Trace, start time.
 		call.Outcome, call.Code, call.ResponseBytes = models.CallFailed, string(fault.CodeUpstreamError), int64(len(refused.Raw))
 	case err != nil:
 		call.Outcome, call.Code = models.CallFailed, string(fault.From(err).Code)
-	case saysItFailed(result):
+	case isToolError(result):
 		call.Outcome = models.CallToolError
 	}
 	return call
@@ -36,9 +36,9 @@ func callOf(project *toolset.Snapshot, client *Client, trace *Trace, start time.
 
 var isError = []byte(`"isError"`)
 
-// saysItFailed reports whether a tool result has isError true. It parses only
+// isToolError reports whether a tool result has isError true. It parses only
 // results that contain the name of the member.
-func saysItFailed(result []byte) bool {
+func isToolError(result []byte) bool {
 	if !bytes.Contains(result, isError) {
 		return false
 	}

@@ -18,7 +18,7 @@ type relay struct {
 	stateless    bool // the upstream server uses 2026-07-28 or later
 	elicitations *elicitations
 
-	client atomic.Pointer[Client] // replaced when a parked call is continued
+	client atomic.Pointer[Client] // replaced when a pending call is continued
 	token  atomic.Pointer[[]byte] // the client's raw progress token
 	own    []byte                 // the raw progress token sent upstream, or nil
 }
@@ -60,7 +60,7 @@ func (g *Gateway) newRelay(client *Client, server *toolset.Server, params *rawjs
 }
 
 // continueWith replaces the client by that of the request that continues a
-// parked call.
+// pending call.
 func (r *relay) continueWith(client *Client, params *rawjson.Object) {
 	r.client.Store(client)
 	if token := params.Object("_meta").Get("progressToken"); token != nil {
@@ -105,7 +105,7 @@ func (r *relay) passes(client *Client, method string, params []byte) bool {
 		return false
 	}
 	level, _ := o.String("level")
-	return wantsLog(client, level)
+	return logEnabled(client, level)
 }
 
 // notify forwards a notification of the upstream server, if the client may
@@ -155,9 +155,9 @@ func (g *Gateway) ElicitationCompleted(serverID string, params []byte) bool {
 // LogLevels returns the log levels, least severe first.
 func LogLevels() []string { return upstream.LogLevels() }
 
-// wantsLog reports whether to forward log messages of the level. By default a
+// logEnabled reports whether to forward log messages of the level. By default a
 // stateless client receives none and a handshake client all.
-func wantsLog(client *Client, level string) bool {
+func logEnabled(client *Client, level string) bool {
 	if client.LogLevel == "" {
 		return !client.Stateless()
 	}
@@ -165,7 +165,7 @@ func wantsLog(client *Client, level string) bool {
 	return slices.Index(levels, level) >= slices.Index(levels, client.LogLevel)
 }
 
-// parkedMemory uses the memory of the latest request of a parked call. While no
+// parkedMemory uses the memory of the latest request of a pending call. While no
 // request waits, the memory of the last one is released, so Reserve fails and a
 // large result is dropped.
 type parkedMemory struct{ relay *relay }

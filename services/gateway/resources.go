@@ -9,7 +9,7 @@ import (
 )
 
 // readResource sends resources/read to the server that owns the URI.
-func (g *Gateway) readResource(ctx context.Context, project *toolset.Snapshot, client *Client, params *rawjson.Object, trace *Trace) ([]byte, error) {
+func (g *Gateway) readResource(ctx context.Context, project *toolset.Snapshot, client *Client, params *rawjson.Object, trace *RequestInfo) ([]byte, error) {
 	uri, ok := params.String("uri")
 	if !ok {
 		return nil, fault.Invalid("uri must be a string: the URI of the resource to read.")
@@ -21,7 +21,7 @@ func (g *Gateway) readResource(ctx context.Context, project *toolset.Snapshot, c
 		return nil, f
 	}
 	trace.Server = server.Config.Alias
-	response, err := g.forward(ctx, client, &outgoing{server: server, method: "resources/read", params: params, name: uri})
+	response, err := g.forward(ctx, client, &preparedRequest{server: server, method: "resources/read", params: params, name: uri})
 	if err != nil {
 		return nil, err
 	}

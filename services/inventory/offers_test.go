@@ -63,7 +63,7 @@ func TestSyncStoresOffers(t *testing.T) {
 		for method := range lists {
 			methods[method] = func(context.Context, *upstreamtest.Call) upstreamtest.Result {
 				if method == broken {
-					return upstreamtest.Refuse(-32603, "sorry")
+					return upstreamtest.Error(-32603, "sorry")
 				}
 				return upstreamtest.JSON(lists[method])
 			}

@@ -26,7 +26,7 @@ func untried(t *testing.T, w *syncWorld) models.Server {
 func TestTryReadsToolsAndStoresNothing(t *testing.T) {
 	w := newSyncWorld(t, modelstest.Open(t, modelstest.SQLite(t)), upstreamtest.Options{Tools: plainTools("b", "a")})
 	before := w.revision(t)
-	trial, err := w.Try(t.Context(), untried(t, w))
+	trial, err := w.Preview(t.Context(), untried(t, w))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,12 +47,12 @@ func TestTryReadsToolsAndStoresNothing(t *testing.T) {
 
 func TestTryReturnsUpstreamFault(t *testing.T) {
 	w := newSyncWorld(t, modelstest.Open(t, modelstest.SQLite(t)), upstreamtest.Options{Token: "right"})
-	if _, err := w.Try(t.Context(), untried(t, w)); !fault.Is(err, fault.CodeUpstreamUnauthorized) {
+	if _, err := w.Preview(t.Context(), untried(t, w)); !fault.Is(err, fault.CodeUpstreamUnauthorized) {
 		t.Errorf("got %v, want %s", err, fault.CodeUpstreamUnauthorized)
 	}
 	nowhere := untried(t, w)
 	nowhere.URL = "http://127.0.0.1:9/mcp"
-	if _, err := w.Try(t.Context(), nowhere); !fault.Is(err, fault.CodeUpstreamUnavailable) {
+	if _, err := w.Preview(t.Context(), nowhere); !fault.Is(err, fault.CodeUpstreamUnavailable) {
 		t.Errorf("got %v, want %s", err, fault.CodeUpstreamUnavailable)
 	}
 }
@@ -68,7 +68,7 @@ func TestTryEndsWithCaller(t *testing.T) {
 		}
 	}()
 	// If Try continued after its caller, its own deadline would end it.
-	if _, err := w.Try(ctx, untried(t, w)); !errors.Is(err, context.Canceled) {
+	if _, err := w.Preview(ctx, untried(t, w)); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want the error of the context", err)
 	}
 }

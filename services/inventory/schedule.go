@@ -22,10 +22,10 @@ const (
 	storeTimeout = 30 * time.Second
 
 	offersTimeout = 10 * time.Second       // of the lists other than tools
-	soonDelay     = 100 * time.Millisecond // after an announced change, to include further ones
+	announceDelay = 100 * time.Millisecond // after an announced change, to include further ones
 	soonSpacing   = time.Second            // between announced syncs; doubles while they find no change
 	soonMaxFactor = 6                      // maximum number of doublings
-	firstLook     = 10 * time.Second       // after a stream was opened, to find changes before it
+	initialDelay  = 10 * time.Second       // after a stream was opened, to find changes before it
 )
 
 // schedule stores the time of the next sync of each server. It has no timers:
@@ -45,10 +45,10 @@ type scheduled struct {
 	running  bool
 	synced   time.Time // time of the last recorded success, or zero
 
-	soon      time.Time      // time of the sync for an announcement, or zero
-	announced time.Time      // start of the latest sync for an announcement
-	fruitless int            // number of consecutive ones without a change
-	watched   *models.Server // configuration to watch; nil before it was synced
+	soon       time.Time      // time of the sync for an announcement, or zero
+	announced  time.Time      // start of the latest sync for an announcement
+	emptySyncs int            // number of consecutive ones without a change
+	watched    *models.Server // configuration to watch; nil before it was synced
 }
 
 func newSchedule(now func() time.Time) *schedule {
@@ -64,7 +64,7 @@ func (s *schedule) want(serverID string, version int64) {
 	}
 	now := s.now()
 	s.entries[serverID] = &scheduled{next: now, since: now, version: version}
-	s.poke()
+	s.signal()
 }
 
 // keep removes every server that is not in want, and returns the removed ones.
@@ -75,7 +75,7 @@ func (s *schedule) keep(want map[string]bool) (forgotten []string) {
 		if !want[id] {
 			delete(s.entries, id)
 			forgotten = append(forgotten, id)
-			s.poke() // ends its watch
+			s.signal() // ends its watch
 		}
 	}
 	return forgotten
@@ -86,7 +86,7 @@ func (s *schedule) forget(serverID string) {
 	defer s.mu.Unlock()
 	if s.entries[serverID] != nil {
 		delete(s.entries, serverID)
-		s.poke()
+		s.signal()
 	}
 }
 
@@ -97,7 +97,7 @@ func (s *schedule) due(serverID string) {
 	if e := s.entries[serverID]; e != nil {
 		e.next = s.now()
 		e.since = e.next
-		s.poke()
+		s.signal()
 	}
 }
 
@@ -219,26 +219,26 @@ func (s *schedule) announce(serverID string, delay time.Duration) {
 		return
 	}
 	at := s.now().Add(delay)
-	if earliest := e.announced.Add(soonSpacing << min(e.fruitless, soonMaxFactor)); at.Before(earliest) {
+	if earliest := e.announced.Add(soonSpacing << min(e.emptySyncs, soonMaxFactor)); at.Before(earliest) {
 		at = earliest
 	}
 	if e.soon.IsZero() || at.Before(e.soon) {
 		e.soon = at
-		s.poke()
+		s.signal()
 	}
 }
 
-// heeded records whether a sync found a change. It increases the delay for
+// recordSync records whether a sync found a change. It increases the delay for
 // servers that announce changes without making any.
-func (s *schedule) heeded(serverID string, changed bool) {
+func (s *schedule) recordSync(serverID string, changed bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch e := s.entries[serverID]; {
 	case e == nil:
 	case changed:
-		e.fruitless = 0
+		e.emptySyncs = 0
 	case !e.announced.IsZero():
-		e.fruitless++
+		e.emptySyncs++
 	}
 }
 
@@ -248,7 +248,7 @@ func (s *schedule) watch(server models.Server) {
 	defer s.mu.Unlock()
 	if e := s.entries[server.ID]; e != nil && e.version == server.ConfigVersion {
 		e.watched = &server
-		s.poke()
+		s.signal()
 	}
 }
 
@@ -271,10 +271,10 @@ func (s *schedule) finished(serverID string) {
 	if e := s.entries[serverID]; e != nil {
 		e.running = false
 	}
-	s.poke()
+	s.signal()
 }
 
-func (s *schedule) poke() {
+func (s *schedule) signal() {
 	select {
 	case s.wake <- struct{}{}:
 	default:

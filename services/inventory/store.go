@@ -90,16 +90,16 @@ func (s *Syncer) storeFailure(tx *gorm.DB, serverID string, f *fault.Fault) (boo
 		next = *old
 	}
 	next.AttemptedAt, next.ErrorCode = s.Now(), string(f.Code)
-	touched := old == nil || old.ErrorCode != next.ErrorCode || !sameButForNumbers(old.ErrorMessage, f.Message)
+	touched := old == nil || old.ErrorCode != next.ErrorCode || !equalIgnoringNumbers(old.ErrorMessage, f.Message)
 	if touched {
 		next.ErrorMessage = f.Message
 	}
 	return touched, saveInventory(tx, &next)
 }
 
-// sameButForNumbers compares failure messages. A message that quotes an
+// equalIgnoringNumbers compares failure messages. A message that quotes an
 // upstream can contain the ID of our request, which differs each time.
-func sameButForNumbers(a, b string) bool {
+func equalIgnoringNumbers(a, b string) bool {
 	return a == b || withoutNumbers(a) == withoutNumbers(b)
 }
 

@@ -24,7 +24,7 @@ import (
 
 // Publisher notifies all processes of committed changes.
 type Publisher interface {
-	Published(ctx context.Context, topics ...notify.Topic) error
+	Publish(ctx context.Context, topics ...notify.Topic) error
 }
 
 // Options configures a Syncer. All fields must be set unless the comment states
@@ -55,7 +55,7 @@ type Syncer struct {
 	Options
 	flight         singleflight.Group
 	schedule       *schedule
-	configurations notify.Configurations // configurations that have a schedule
+	configurations notify.ConfigFilter // configurations that have a schedule
 	announced      announcements
 	counts         syncCounts
 
@@ -125,7 +125,7 @@ func (s *Syncer) lead(ctx context.Context, serverID string, unlessSince time.Tim
 	}
 	defer done()
 	began := time.Now()
-	result, err := s.syncAlone(ctx, serverID, unlessSince)
+	result, err := s.syncLocked(ctx, serverID, unlessSince)
 	result.began = began
 	return result, err
 }
@@ -196,7 +196,7 @@ func (s *Syncer) sync(ctx context.Context, serverID string) (SyncResult, error) 
 	}
 	s.report(&result, listErr)
 	if result.touched {
-		if err := s.Feed.Published(store, notify.Toolset(server.ProjectID)); err != nil {
+		if err := s.Feed.Publish(store, notify.Toolset(server.ProjectID)); err != nil {
 			return result, err
 		}
 	}

@@ -23,10 +23,10 @@ func (s *Syncer) shareAny(ctx context.Context, serverID string) (SyncResult, err
 	return s.share(ctx, serverID, s.schedule.plannedAt(serverID))
 }
 
-// syncAlone syncs a server while it holds the server's lock. If unlessSince is
+// syncLocked syncs a server while it holds the server's lock. If unlessSince is
 // set, it adopts a result that another replica stored after that time instead
 // of calling the upstream again.
-func (s *Syncer) syncAlone(ctx context.Context, serverID string, unlessSince time.Time) (result SyncResult, err error) {
+func (s *Syncer) syncLocked(ctx context.Context, serverID string, unlessSince time.Time) (result SyncResult, err error) {
 	sync := func(ctx context.Context) (err error) {
 		ctx, cancel := context.WithTimeout(ctx, SyncTimeout)
 		defer cancel()
@@ -40,7 +40,7 @@ func (s *Syncer) syncAlone(ctx context.Context, serverID string, unlessSince tim
 	wait, cancel := context.WithTimeout(ctx, maxTurnWait)
 	defer cancel()
 	held, err := s.Locks.Hold(wait, "sync "+serverID, true, func(context.Context) (err error) {
-		if result, err = s.takeOver(ctx, serverID, unlessSince); err != nil || result.shared {
+		if result, err = s.adoptStored(ctx, serverID, unlessSince); err != nil || result.shared {
 			return err
 		}
 		return sync(ctx)
@@ -58,10 +58,10 @@ func (s *Syncer) syncAlone(ctx context.Context, serverID string, unlessSince tim
 	return result, fault.Internal(err)
 }
 
-// takeOver returns the outcome of a sync that another replica stored after the
+// adoptStored returns the outcome of a sync that another replica stored after the
 // given time. shared is false if there is none. The change feed delivers its
 // snapshot.
-func (s *Syncer) takeOver(ctx context.Context, serverID string, after time.Time) (result SyncResult, err error) {
+func (s *Syncer) adoptStored(ctx context.Context, serverID string, after time.Time) (result SyncResult, err error) {
 	if after.IsZero() {
 		return result, nil
 	}

@@ -61,7 +61,7 @@ func (s *Syncer) syncPlanned(ctx context.Context, p planned) {
 		}
 	}
 	if ctx.Err() == nil {
-		s.schedule.heeded(p.serverID, err == nil && r.touched)
+		s.schedule.recordSync(p.serverID, err == nil && r.touched)
 	}
 }
 
@@ -118,14 +118,14 @@ func (w *watches) begin(ctx context.Context, server *models.Server) *serverWatch
 		defer func() {
 			close(watch.over)
 			if ctx.Err() == nil { // the server was dropped but may have been enabled again
-				s.schedule.announce(server.ID, soonDelay)
+				s.schedule.announce(server.ID, announceDelay)
 			}
 		}()
-		opened := firstLook
+		opened := initialDelay
 		s.Pool.Watch(ctx, s.Target(*server), func(e upstream.Event) {
-			s.heard(server.ID, e, opened)
+			s.handleEvent(server.ID, e, opened)
 			if e.Method == "" {
-				opened = soonDelay
+				opened = announceDelay
 			}
 		})
 	}))
@@ -140,15 +140,15 @@ func (w *watches) end() {
 	w.ending.Wait()
 }
 
-// heard processes a notification of an upstream. When a stream was opened, it
+// handleEvent processes a notification of an upstream. When a stream was opened, it
 // schedules a sync after a delay, because earlier notifications may be missing.
-func (s *Syncer) heard(serverID string, e upstream.Event, opened time.Duration) {
+func (s *Syncer) handleEvent(serverID string, e upstream.Event, opened time.Duration) {
 	switch e.Method {
 	case "":
 		s.schedule.announce(serverID, opened)
 	case upstream.ToolsListChanged, upstream.PromptsListChanged, upstream.ResourcesListChanged:
 		s.announced.add(serverID, e.Method)
-		s.schedule.announce(serverID, soonDelay)
+		s.schedule.announce(serverID, announceDelay)
 	case upstream.ResourceUpdated:
 		o, err := rawjson.ParseObject(e.Params, rawjson.Lenient)
 		if err != nil {

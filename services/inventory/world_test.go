@@ -29,7 +29,7 @@ type announced struct {
 	err    error
 }
 
-func (a *announced) Published(_ context.Context, topics ...notify.Topic) error {
+func (a *announced) Publish(_ context.Context, topics ...notify.Topic) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.topics = append(a.topics, topics...)

@@ -18,9 +18,9 @@ type session struct {
 // if another process holds the lock. A connection that has broken since its
 // last use is replaced once.
 func (l *Locks) tryAdvisory(ctx context.Context, key int64) (lost context.Context, err error) {
-	s, got, err := l.ask(ctx, "SELECT pg_try_advisory_lock($1)", key)
+	s, got, err := l.exec(ctx, "SELECT pg_try_advisory_lock($1)", key)
 	if err != nil && ctx.Err() == nil {
-		s, got, err = l.ask(ctx, "SELECT pg_try_advisory_lock($1)", key)
+		s, got, err = l.exec(ctx, "SELECT pg_try_advisory_lock($1)", key)
 	}
 	if err != nil || !got {
 		return nil, err
@@ -31,16 +31,16 @@ func (l *Locks) tryAdvisory(ctx context.Context, key int64) (lost context.Contex
 // releaseAdvisory releases a lock. If that fails, the connection is closed,
 // which also releases the lock.
 func (l *Locks) releaseAdvisory(ctx context.Context, key int64) {
-	_, _, _ = l.ask(context.WithoutCancel(ctx), "SELECT pg_advisory_unlock($1)", key)
+	_, _, _ = l.exec(context.WithoutCancel(ctx), "SELECT pg_advisory_unlock($1)", key)
 }
 
-// ask runs a statement on the session and opens the session if necessary. ctx
+// exec runs a statement on the session and opens the session if necessary. ctx
 // is used only until the statement is sent, because cancelling a statement
 // would close the connection and release all locks.
-func (l *Locks) ask(ctx context.Context, statement string, key int64) (s *session, yes bool, err error) {
+func (l *Locks) exec(ctx context.Context, statement string, key int64) (s *session, yes bool, err error) {
 	select {
-	case l.turn <- struct{}{}:
-		defer func() { <-l.turn }()
+	case l.sem <- struct{}{}:
+		defer func() { <-l.sem }()
 	case <-ctx.Done():
 		return nil, false, ctx.Err()
 	}
@@ -57,7 +57,7 @@ func (l *Locks) ask(ctx context.Context, statement string, key int64) (s *sessio
 // query runs a statement on the session. If it fails, query drops the session.
 // The caller must hold turn.
 func (l *Locks) query(ctx context.Context, statement string, key int64) (yes bool, err error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), askTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), statementTimeout)
 	defer cancel()
 	if err := l.session.conn.QueryRowContext(ctx, statement, key).Scan(&yes); err != nil {
 		l.drop()
@@ -68,7 +68,7 @@ func (l *Locks) query(ctx context.Context, statement string, key int64) (yes boo
 
 // connect opens the session. The caller must hold turn.
 func (l *Locks) connect(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), askTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), statementTimeout)
 	defer cancel()
 	pool, err := l.db.DB()
 	if err != nil {
@@ -89,11 +89,11 @@ func (l *Locks) connect(ctx context.Context) error {
 func (l *Locks) check(s *session) {
 	for s.ctx.Err() == nil {
 		pause(s.ctx, l.interval)
-		l.turn <- struct{}{}
+		l.sem <- struct{}{}
 		if l.session == s {
 			_, _ = l.query(s.ctx, "SELECT $1::bigint = 0", 0) // drops the session if it fails
 		}
-		<-l.turn
+		<-l.sem
 	}
 }
 

@@ -20,10 +20,10 @@ import (
 
 // Timing of locks.
 const (
-	minPoll    = 10 * time.Millisecond  // between attempts to acquire a lock that another process holds; doubles
-	maxPoll    = 250 * time.Millisecond // and up to
-	askTimeout = 5 * time.Second        // of one statement
-	interval   = 10 * time.Second       // between attempts to become an owner, and between checks of the connection
+	minPoll          = 10 * time.Millisecond  // between attempts to acquire a lock that another process holds; doubles
+	maxPoll          = 250 * time.Millisecond // and up to
+	statementTimeout = 5 * time.Second        // of one statement
+	interval         = 10 * time.Second       // between attempts to become an owner, and between checks of the connection
 )
 
 // ErrLost is the cause of the cancelled context when a lock was lost.
@@ -43,7 +43,7 @@ type Locks struct {
 	mu    sync.Mutex
 	taken map[string]chan struct{} // locks held in this process, by name; closed at the release
 
-	turn    chan struct{} // semaphore of session
+	sem     chan struct{} // semaphore of session
 	session *session      // nil before the first lock and after a failure
 	checks  sync.WaitGroup
 }
@@ -51,7 +51,7 @@ type Locks struct {
 // Open returns the locks of the database db at dsn. The caller must call Close.
 // tasks starts their goroutines and may be nil.
 func Open(ctx context.Context, db *gorm.DB, dsn string, tasks *background.Tasks) (*Locks, error) {
-	l := &Locks{interval: interval, tasks: tasks, taken: map[string]chan struct{}{}, turn: make(chan struct{}, 1)}
+	l := &Locks{interval: interval, tasks: tasks, taken: map[string]chan struct{}{}, sem: make(chan struct{}, 1)}
 	if db.Name() != "postgres" {
 		file, err := os.OpenFile(strings.TrimPrefix(dsn, "sqlite:")+"-locks", os.O_CREATE|os.O_RDWR, 0o600) // stays empty
 		if err != nil {
@@ -79,9 +79,9 @@ func (l *Locks) Close() error {
 	if l.file != nil {
 		return l.file.Close()
 	}
-	l.turn <- struct{}{}
+	l.sem <- struct{}{}
 	l.drop()
-	<-l.turn
+	<-l.sem
 	l.checks.Wait()
 	pool, err := l.db.DB()
 	if err != nil {
@@ -173,11 +173,11 @@ func (l *Locks) release(ctx context.Context, key int64) {
 	_ = unlockByte(l.file, key) // fails only for a closed file, which has no locks
 }
 
-// Own runs work while this process holds the named lock, until ctx is
+// RunAsLeader runs work while this process holds the named lock, until ctx is
 // cancelled. It tries again at every interval while another process holds the
 // lock. The context of work is also cancelled when the lock is lost, and work
 // must then return. Own returns after work has.
-func (l *Locks) Own(ctx context.Context, name string, work func(context.Context)) {
+func (l *Locks) RunAsLeader(ctx context.Context, name string, work func(context.Context)) {
 	for ctx.Err() == nil {
 		// Database failures are reported elsewhere. Try again.
 		_, _ = l.Hold(ctx, name, false, func(ctx context.Context) error {

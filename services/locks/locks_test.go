@@ -270,7 +270,7 @@ func TestOwnIsExclusive(t *testing.T) {
 			ended := make(chan struct{})
 			go func() {
 				defer close(ended)
-				l.Own(ctx, "work", func(ctx context.Context) { owners <- number; <-ctx.Done() })
+				l.RunAsLeader(ctx, "work", func(ctx context.Context) { owners <- number; <-ctx.Done() })
 			}()
 			return func() { cancel(); <-ended }
 		}

@@ -55,11 +55,11 @@ type Options struct {
 // Project is a configured project.
 type Project struct {
 	ID, Slug string
-	Servers  []Server
+	Servers  []ServerStats
 }
 
-// Server is the state of an upstream server.
-type Server struct {
+// ServerStats is the state of an upstream server.
+type ServerStats struct {
 	Alias string
 	// Tried reports whether a request was sent to the server since the start.
 	// Up reports whether the last one succeeded.

@@ -50,7 +50,7 @@ func text(t *testing.T, m *metrics.Metrics, prefix string) []string {
 
 func TestMetricsShowState(t *testing.T) {
 	at := time.Date(2026, 1, 2, 12, 0, 0, 500_000_000, time.UTC)
-	w := &world{projects: []metrics.Project{{ID: "p1", Slug: "work", Servers: []metrics.Server{
+	w := &world{projects: []metrics.Project{{ID: "p1", Slug: "work", Servers: []metrics.ServerStats{
 		{Alias: "up", Tried: true, Up: true, SyncedAt: &at, SyncOK: true},
 		{Alias: "down", Tried: true, Failures: 3, Open: true, Active: 64, Waiting: 7, SyncedAt: &at},
 		{Alias: "new"},
@@ -120,7 +120,7 @@ func TestRequestsAreCountedByRouteAndStatus(t *testing.T) {
 }
 
 func TestCallsAreCountedAndForwarded(t *testing.T) {
-	w := &world{projects: []metrics.Project{{ID: "p1", Slug: "work", Servers: []metrics.Server{{Alias: "up"}}}, {ID: "p2", Slug: "other"}}}
+	w := &world{projects: []metrics.Project{{ID: "p1", Slug: "work", Servers: []metrics.ServerStats{{Alias: "up"}}}, {ID: "p2", Slug: "other"}}}
 	m := w.metrics()
 	log := m.Calls(w)
 	called := func(project, server, tool string, outcome models.Outcome) {

@@ -75,18 +75,18 @@ func NewFeed(db *gorm.DB, dsn string, log *slog.Logger) (*Feed, error) {
 // Subscribe adds a function that is called with each changed topic, one topic
 // at a time. If it returns an error, all subscribers are called again with that
 // topic until none fails. Subscribers ignore topics that don't concern them.
-// Subscribe must be called before Run and Published.
+// Subscribe must be called before Run and Publish.
 func (f *Feed) Subscribe(subscriber func(ctx context.Context, t Topic) error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.subscribers = append(f.subscribers, subscriber)
 }
 
-// Published runs this process's subscribers for the topics of a committed
+// Publish runs this process's subscribers for the topics of a committed
 // change, so that the writer sees its own change. It returns the error of a
 // subscriber or of the database; the change remains committed, and Run retries.
 // Called by a subscriber, it leaves the work to Run.
-func (f *Feed) Published(ctx context.Context, topics ...Topic) error {
+func (f *Feed) Publish(ctx context.Context, topics ...Topic) error {
 	if len(topics) == 0 {
 		return nil
 	}
@@ -110,12 +110,12 @@ func (f *Feed) Run(ctx context.Context) error {
 	}
 	var logged time.Time
 	for pause := minBackoff; ; pause = min(2*pause, maxBackoff) {
-		before := f.Fresh()
+		before := f.CaughtUpAt()
 		err := receive(ctx)
 		if ctx.Err() != nil {
 			return nil //nolint:nilerr // ctx ended
 		}
-		if f.Fresh().After(before) {
+		if f.CaughtUpAt().After(before) {
 			pause = minBackoff // the connection worked for a while
 			logged = time.Time{}
 		}
@@ -131,9 +131,9 @@ func (f *Feed) Run(ctx context.Context) error {
 	}
 }
 
-// Fresh returns the time up to which subscribers have received all changes. It
+// CaughtUpAt returns the time up to which subscribers have received all changes. It
 // advances at least every 2 s without failures.
-func (f *Feed) Fresh() time.Time {
+func (f *Feed) CaughtUpAt() time.Time {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.fresh

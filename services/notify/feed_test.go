@@ -34,7 +34,7 @@ func TestChangeReachesOtherProcess(t *testing.T) {
 			began := time.Now()
 			a.publish(t, notify.Keys("p"))
 			if a.count(notify.Keys("p")) != rounds {
-				t.Error("Published returned before its own subscribers ran")
+				t.Error("Publish returned before its own subscribers ran")
 			}
 			b.await(t, notify.Keys("p"), rounds)
 			took = time.Since(began)
@@ -134,16 +134,16 @@ func TestFailingSubscriberIsRetried(t *testing.T) {
 		p.awaitFresh(t)
 
 		p.change(t, "projects", "other")
-		if err := p.feed.Published(t.Context(), "projects", "other"); err != nil && !errors.Is(err, broken) {
-			t.Errorf("Published() = %v", err)
+		if err := p.feed.Publish(t.Context(), "projects", "other"); err != nil && !errors.Is(err, broken) {
+			t.Errorf("Publish() = %v", err)
 		}
 		if p.count("other") != 1 || others.Load() < 2 {
 			t.Error("failure blocked another topic or subscriber")
 		}
 		p.await(t, "projects", 3)
-		stale := p.feed.Fresh()
+		stale := p.feed.CaughtUpAt()
 		p.await(t, "projects", p.count("projects")+1)
-		if p.feed.Fresh().After(stale) {
+		if p.feed.CaughtUpAt().After(stale) {
 			t.Error("Fresh advances while a subscriber fails")
 		}
 		repaired.Store(true)
@@ -163,17 +163,17 @@ func TestPublishedReturnsLocalError(t *testing.T) {
 		broken := errors.New("broken")
 		p.respond = func(context.Context, notify.Topic) error { return broken }
 		p.change(t, "projects")
-		if err := p.feed.Published(t.Context(), "projects"); !errors.Is(err, broken) {
-			t.Errorf("Published() = %v", err)
+		if err := p.feed.Publish(t.Context(), "projects"); !errors.Is(err, broken) {
+			t.Errorf("Publish() = %v", err)
 		}
 		p.respond = nil
-		if err := p.feed.Published(t.Context(), "projects"); err != nil || p.count("projects") != 2 {
+		if err := p.feed.Publish(t.Context(), "projects"); err != nil || p.count("projects") != 2 {
 			t.Errorf("second attempt: %v, received %d times", err, p.count("projects"))
 		}
-		if err := p.feed.Published(t.Context(), "projects"); err != nil || p.count("projects") != 2 {
+		if err := p.feed.Publish(t.Context(), "projects"); err != nil || p.count("projects") != 2 {
 			t.Errorf("without a change: %v, received %d times", err, p.count("projects"))
 		}
-		if err := p.feed.Published(t.Context()); err != nil {
+		if err := p.feed.Publish(t.Context()); err != nil {
 			t.Errorf("without a topic: %v", err)
 		}
 	})
@@ -189,8 +189,8 @@ func TestInterruptedPublishedIsCompleted(t *testing.T) {
 		ended, cancel := context.WithCancel(t.Context())
 		cancel()
 		// Run may have been faster. Then nothing is interrupted.
-		if err := p.feed.Published(ended, "projects"); err != nil && !errors.Is(err, context.Canceled) {
-			t.Errorf("Published() = %v", err)
+		if err := p.feed.Publish(ended, "projects"); err != nil && !errors.Is(err, context.Canceled) {
+			t.Errorf("Publish() = %v", err)
 		}
 		p.await(t, "projects", 1)
 		p.awaitFresh(t)
@@ -208,7 +208,7 @@ func TestPublishingSubscriberDoesNotBlock(t *testing.T) {
 			if err := notify.Touch(p.db.WithContext(ctx), "effect"); err != nil {
 				return err
 			}
-			return p.feed.Published(ctx, "effect")
+			return p.feed.Publish(ctx, "effect")
 		}
 		p.run(t)
 		p.publish(t, "cause")
@@ -240,7 +240,7 @@ func TestTopicsAreProcessedOneAtATime(t *testing.T) {
 				if err := notify.Touch(p.db, topic); err != nil {
 					t.Error(err)
 				}
-				if err := p.feed.Published(context.Background(), topic); err != nil {
+				if err := p.feed.Publish(context.Background(), topic); err != nil {
 					t.Error(err)
 				}
 				if p.count(topic) != 1 {
@@ -283,12 +283,12 @@ func TestRestoredDatabaseIsProcessed(t *testing.T) {
 		if err := other.Delete(&models.Revision{Topic: "gone"}).Error; err != nil {
 			t.Fatal(err)
 		}
-		// PostgreSQL doesn't announce this. A failed Published makes the feed
+		// PostgreSQL doesn't announce this. A failed Publish makes the feed
 		// check everything without waiting for its regular check.
 		ended, cancel := context.WithCancel(t.Context())
 		cancel()
 		p.change(t, "marker")
-		_ = p.feed.Published(ended, "marker")
+		_ = p.feed.Publish(ended, "marker")
 		p.await(t, "back", 3)
 		p.await(t, "gone", 2)
 	})
@@ -348,7 +348,7 @@ func TestFreshStopsWithoutDatabase(t *testing.T) {
 	for waiting := true; waiting; {
 		select {
 		case <-tick.C:
-			if p.feed.Fresh().After(began) {
+			if p.feed.CaughtUpAt().After(began) {
 				t.Fatal("Fresh advances without the database")
 			}
 		case <-deadline:

@@ -72,10 +72,10 @@ func revisionOf(db *gorm.DB, topic Topic) (int64, error) {
 	return row.Revision, err
 }
 
-// Configurations filters out the changes of syncs for subscribers that depend
+// ConfigFilter filters out the changes of syncs for subscribers that depend
 // only on a project's configuration. The zero value is ready to use. It is safe
 // for concurrent use.
-type Configurations struct {
+type ConfigFilter struct {
 	mu    sync.Mutex
 	acted map[string]int64 // toolset revision by project id
 }
@@ -83,7 +83,7 @@ type Configurations struct {
 // Act calls act if the project's toolset may have changed by more than syncs
 // since its last successful call. It returns the error of act or of the
 // database.
-func (c *Configurations) Act(ctx context.Context, db *gorm.DB, projectID string, act func(context.Context) error) error {
+func (c *ConfigFilter) Act(ctx context.Context, db *gorm.DB, projectID string, act func(context.Context) error) error {
 	c.mu.Lock()
 	since := c.acted[projectID]
 	c.mu.Unlock()

@@ -113,7 +113,7 @@ func TestConfigurationsIgnoreSyncs(t *testing.T) {
 	t.Parallel()
 	modelstest.Each(t, func(t *testing.T, db *gorm.DB) {
 		storeProject(t, db, "p", "s")
-		var c notify.Configurations
+		var c notify.ConfigFilter
 		failure := errors.New("it failed")
 		acted := 0
 		act := func(fails bool) error {
@@ -166,7 +166,7 @@ func TestConfigurationsAreBounded(t *testing.T) {
 		if err := notify.Touch(db, notify.Toolset("first")); err != nil {
 			t.Fatal(err)
 		}
-		var c notify.Configurations
+		var c notify.ConfigFilter
 		acts := func(project string) (acted bool) {
 			t.Helper()
 			if err := c.Act(t.Context(), db, project, func(context.Context) error { acted = true; return nil }); err != nil {

@@ -118,7 +118,7 @@ func (p *process) change(t *testing.T, topics ...notify.Topic) {
 func (p *process) publish(t *testing.T, topics ...notify.Topic) {
 	t.Helper()
 	p.change(t, topics...)
-	if err := p.feed.Published(t.Context(), topics...); err != nil {
+	if err := p.feed.Publish(t.Context(), topics...); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -130,11 +130,11 @@ func (p *process) awaitFresh(t *testing.T) {
 	deadline := time.After(testTimeout)
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
-	for !p.feed.Fresh().After(now) {
+	for !p.feed.CaughtUpAt().After(now) {
 		select {
 		case <-tick.C:
 		case <-deadline:
-			t.Fatalf("Fresh() is %v ago", time.Since(p.feed.Fresh()))
+			t.Fatalf("Fresh() is %v ago", time.Since(p.feed.CaughtUpAt()))
 		}
 	}
 }

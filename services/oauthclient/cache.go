@@ -8,25 +8,27 @@ import (
 	"mcpgateway/services/secrets"
 )
 
-// opened is a stored connection with its decrypted access token.
-type opened struct {
+// decryptedConnection is a stored connection with its decrypted access token.
+type decryptedConnection struct {
 	models.Connection
 	access secrets.Value
 }
 
-// works reports whether the access token is valid at the time.
-func (o *opened) works(now time.Time) bool {
+// isValid reports whether the access token is valid at the time.
+func (o *decryptedConnection) isValid(now time.Time) bool {
 	return !o.access.IsZero() && (o.ExpiresAt == nil || now.Before(*o.ExpiresAt))
 }
 
 // renewable reports whether there is a refresh token.
-func (o *opened) renewable() bool { return o.RefreshToken != "" }
+func (o *decryptedConnection) renewable() bool { return o.RefreshToken != "" }
 
-// due reports whether the access token should be refreshed at the time.
-func (o *opened) due(now time.Time) bool { return o.RefreshAt != nil && !now.Before(*o.RefreshAt) }
+// needsRefresh reports whether the access token should be refreshed at the time.
+func (o *decryptedConnection) needsRefresh(now time.Time) bool {
+	return o.RefreshAt != nil && !now.Before(*o.RefreshAt)
+}
 
-// pauses reports whether the backoff after a failed refresh is still in effect.
-func (o *opened) pauses(now time.Time) bool {
+// inBackoff reports whether the backoff after a failed refresh is still in effect.
+func (o *decryptedConnection) inBackoff(now time.Time) bool {
 	return o.NextAttemptAt != nil && now.Before(*o.NextAttemptAt)
 }
 
@@ -34,21 +36,21 @@ func (o *opened) pauses(now time.Time) bool {
 // A connection that is invalidated while it is read isn't stored.
 type cache struct {
 	mu      sync.Mutex
-	entries map[string]*opened
+	entries map[string]*decryptedConnection
 	changes uint64
 }
 
-func newCache() *cache { return &cache{entries: map[string]*opened{}} }
+func newCache() *cache { return &cache{entries: map[string]*decryptedConnection{}} }
 
 // get returns a cached connection, or nil, and the invalidation count for put.
-func (c *cache) get(serverID string) (*opened, uint64) {
+func (c *cache) get(serverID string) (*decryptedConnection, uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.entries[serverID], c.changes
 }
 
 // put stores a connection unless there was an invalidation since get.
-func (c *cache) put(o *opened, asOf uint64) {
+func (c *cache) put(o *decryptedConnection, asOf uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.changes != asOf {

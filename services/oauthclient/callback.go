@@ -201,7 +201,7 @@ func (c *Connections) clientOf(ctx context.Context, server models.Server, kind K
 
 // connect stores tokens as the connection of the server.
 func (c *Connections) connect(ctx context.Context, server *subject, flow *models.ConnectionFlow, granted authserver.Tokens) error {
-	return again(ctx, func() error {
+	return retryWrite(ctx, func() error {
 		present, _, err := row(c.DB.WithContext(ctx), server.ID)
 		if err != nil {
 			return err
@@ -214,7 +214,7 @@ func (c *Connections) connect(ctx context.Context, server *subject, flow *models
 			ChoiceReasons: flow.ChoiceReasons, ConnectedAt: &now, ConnectedBy: actorName(ctx),
 			Version: present.Version, CreatedAt: present.CreatedAt, Scopes: flow.Scopes,
 		}
-		if err := c.take(&next, granted); err != nil {
+		if err := c.applyTokens(&next, granted); err != nil {
 			return err
 		}
 		return c.save(ctx, &next, change{

@@ -83,10 +83,10 @@ func (d *ClientDocument) Metadata() ClientMetadata {
 	}
 }
 
-// WhyNot returns the reason authorization servers can't fetch the document, or
+// IneligibleReason returns the reason authorization servers can't fetch the document, or
 // "". It requires an https URL on a host with only public addresses. The result
 // is cached for 10 minutes.
-func (d *ClientDocument) WhyNot(ctx context.Context) string {
+func (d *ClientDocument) IneligibleReason(ctx context.Context) string {
 	if d.public.Scheme != "https" {
 		return "GATEWAY_PUBLIC_URL doesn't use https"
 	}

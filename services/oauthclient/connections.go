@@ -33,7 +33,7 @@ type Auditor interface {
 
 // Publisher notifies this process and others of committed changes.
 type Publisher interface {
-	Published(ctx context.Context, topics ...notify.Topic) error
+	Publish(ctx context.Context, topics ...notify.Topic) error
 }
 
 // Sealer encrypts secrets for the row that stores them, and decrypts them.
@@ -42,11 +42,11 @@ type Sealer interface {
 	Open(sealed, row string) (secrets.Value, error)
 }
 
-// Documenter returns the URL of the client metadata document, and the reason
+// MetadataDocument returns the URL of the client metadata document, and the reason
 // authorization servers can't fetch it, or "". Implemented by ClientDocument.
-type Documenter interface {
+type MetadataDocument interface {
 	URL() string
-	WhyNot(ctx context.Context) string
+	IneligibleReason(ctx context.Context) string
 }
 
 // Locks provides named locks across all processes. Implemented by locks.Locks.
@@ -65,7 +65,7 @@ type Settings struct {
 	Keys      Sealer
 	Audit     Auditor
 	Feed      Publisher
-	Document  Documenter
+	Document  MetadataDocument
 	PublicURL *url.URL
 	// ClientSecret returns the secret of a server's static client, or the zero
 	// Value.
@@ -140,13 +140,13 @@ func (c *Connections) begin() bool {
 func (c *Connections) Changed(_ context.Context, topic notify.Topic) error {
 	if serverID, ok := topic.ConnectionOf(); ok {
 		c.cache.forget(serverID)
-		c.poke()
+		c.wakeRefresher()
 	}
 	return nil
 }
 
-// poke wakes the background refresher.
-func (c *Connections) poke() {
+// wakeRefresher wakes the background refresher.
+func (c *Connections) wakeRefresher() {
 	select {
 	case c.wake <- struct{}{}:
 	default:
@@ -210,8 +210,8 @@ func (c *Connections) save(ctx context.Context, r *models.Connection, w change) 
 	}
 	*r = next
 	c.cache.forget(r.ServerID)
-	c.poke()
-	if err := c.Feed.Published(ctx, topics...); err != nil {
+	c.wakeRefresher()
+	if err := c.Feed.Publish(ctx, topics...); err != nil {
 		// The row is committed, and the feed also polls.
 		c.Log.Warn("connection change not published", "server", r.ServerID, "error", err)
 	}

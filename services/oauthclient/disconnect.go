@@ -24,7 +24,7 @@ func (c *Connections) Disconnect(ctx context.Context, serverID string) (revoked 
 	var found bool
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), workTimeout)
 	defer cancel()
-	err = again(ctx, func() (err error) {
+	err = retryWrite(ctx, func() (err error) {
 		if old, found, err = row(c.DB.WithContext(ctx), serverID); err != nil || !found {
 			return err
 		}

@@ -34,7 +34,7 @@ func TestConnect(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := w.wantState(t, oauthclient.Connected, "")
-		if s.Issuer != p.url || s.Registration != oauthclient.Dynamic || len(s.Because) != 3 || s.ExpiresAt == nil || !s.ExpiresAt.Equal(w.Now().Add(time.Hour)) {
+		if s.Issuer != p.url || s.Registration != oauthclient.Dynamic || len(s.RegistrationReason) != 3 || s.ExpiresAt == nil || !s.ExpiresAt.Equal(w.Now().Add(time.Hour)) {
 			t.Errorf("got %+v", s)
 		}
 		token := w.token(t)

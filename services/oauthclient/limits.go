@@ -16,7 +16,7 @@ const (
 	firstRetry      = 2 * time.Second // backoff after a failed refresh; doubles
 	lastRetry       = 10 * time.Minute
 	refreshTogether = 4                // concurrent background refreshes
-	dueBatch        = 100              // connections per query
+	refreshBatch    = 100              // connections per query
 	longestSleep    = 30 * time.Second // of the background refresher
 	shortestSleep   = 50 * time.Millisecond
 

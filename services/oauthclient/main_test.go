@@ -52,8 +52,8 @@ func wallClock() time.Time { return time.Now().UTC().Truncate(time.Millisecond) 
 // document is a client metadata document. It is eligible if why is empty.
 type document struct{ why string }
 
-func (d document) URL() string                   { return "https://gateway.example.com/oauth/client-metadata.json" }
-func (d document) WhyNot(context.Context) string { return d.why }
+func (d document) URL() string                             { return "https://gateway.example.com/oauth/client-metadata.json" }
+func (d document) IneligibleReason(context.Context) string { return d.why }
 
 // world holds the connections of one gateway process and its database.
 type world struct {

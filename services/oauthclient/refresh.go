@@ -19,12 +19,12 @@ import (
 // callers in this process, and once across processes: a process that gets the
 // lock later finds the new token. refused is the token that the server
 // rejected, or zero.
-func (c *Connections) refresh(ctx context.Context, server models.Server, refused secrets.Value) (*opened, error) {
+func (c *Connections) refresh(ctx context.Context, server models.Server, refused secrets.Value) (*decryptedConnection, error) {
 	key := "renew " + server.ID
 	if !refused.IsZero() {
 		key = "force " + server.ID // a refresh in progress may consider the rejected token valid
 	}
-	return c.once(ctx, key, func(ctx context.Context) (o *opened, err error) {
+	return c.singleflight(ctx, key, func(ctx context.Context) (o *decryptedConnection, err error) {
 		// The work continues after a loss of the lock: a refresh token that was
 		// sent may be consumed, so the response must be stored.
 		held, err := c.Locks.Hold(ctx, lockOf(server.ID), true, func(context.Context) (err error) {
@@ -42,7 +42,7 @@ func (c *Connections) refresh(ctx context.Context, server models.Server, refused
 }
 
 // renew refreshes the access token. The caller must hold the lock.
-func (c *Connections) renew(ctx context.Context, server models.Server, refused secrets.Value) (*opened, error) {
+func (c *Connections) renew(ctx context.Context, server models.Server, refused secrets.Value) (*decryptedConnection, error) {
 	o, err := c.read(ctx, server.ID)
 	if err != nil {
 		return nil, err
@@ -53,28 +53,28 @@ func (c *Connections) renew(ctx context.Context, server models.Server, refused s
 	now := c.Now()
 	forced := !refused.IsZero() && o.access.Reveal() == refused.Reveal()
 	switch {
-	case o.works(now) && !forced && !o.due(now):
+	case o.isValid(now) && !forced && !o.needsRefresh(now):
 		return o, nil // refreshed by another caller
 	case !o.renewable():
 		return nil, c.ended(ctx, o, server)
-	case o.pauses(now):
-		if o.works(now) && !forced {
+	case o.inBackoff(now):
+		if o.isValid(now) && !forced {
 			return o, nil
 		}
 		f := fail(Degraded, o.ErrorCode, o.ErrorText)
 		f.retry = o.NextAttemptAt.Sub(now)
 		return nil, f.asFault(server.Alias)
 	}
-	granted, err := c.ask(ctx, o, server)
+	granted, err := c.requestRefresh(ctx, o, server)
 	if err != nil {
-		return c.notRenewed(ctx, o, server, forced, err)
+		return c.recordRefreshFailure(ctx, o, server, forced, err)
 	}
 	return c.renewed(ctx, o, server, forced, granted)
 }
 
-// ask sends the refresh request (RFC 6749 section 6, RFC 8707 section 2.2). The
+// requestRefresh sends the refresh request (RFC 6749 section 6, RFC 8707 section 2.2). The
 // error may be a failure.
-func (c *Connections) ask(ctx context.Context, o *opened, server models.Server) (authserver.Tokens, error) {
+func (c *Connections) requestRefresh(ctx context.Context, o *decryptedConnection, server models.Server) (authserver.Tokens, error) {
 	self, err := c.clientOf(ctx, server, Kind(o.RegistrationKind), o.RegistrationID, o.ClientID, o.AuthMethod)
 	if err != nil {
 		return authserver.Tokens{}, err
@@ -93,11 +93,11 @@ func (c *Connections) ask(ctx context.Context, o *opened, server models.Server) 
 // renewed stores refreshed tokens. The old refresh token may already be
 // invalid, so a failed write is retried. Only a newer authorization discards
 // the tokens.
-func (c *Connections) renewed(ctx context.Context, o *opened, server models.Server, forced bool, granted authserver.Tokens) (*opened, error) {
+func (c *Connections) renewed(ctx context.Context, o *decryptedConnection, server models.Server, forced bool, granted authserver.Tokens) (*decryptedConnection, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestTimeout)
 	defer cancel()
 	next, now := o.Connection, c.Now()
-	if err := c.take(&next, granted); err != nil {
+	if err := c.applyTokens(&next, granted); err != nil {
 		return nil, err
 	}
 	next.RefreshedAt = &now
@@ -110,7 +110,7 @@ func (c *Connections) renewed(ctx context.Context, o *opened, server models.Serv
 		next.ForcedAt = &now
 	}
 	var outdated bool
-	err := again(ctx, func() error {
+	err := retryWrite(ctx, func() error {
 		err := c.save(ctx, &next, change{})
 		if errors.Is(err, errOutdated) {
 			outdated = true
@@ -125,24 +125,24 @@ func (c *Connections) renewed(ctx context.Context, o *opened, server models.Serv
 		c.Log.Error("refreshed tokens not stored", "server", o.ServerID, "error", err)
 		return nil, err
 	}
-	return &opened{Connection: next, access: granted.Access}, nil
+	return &decryptedConnection{Connection: next, access: granted.Access}, nil
 }
 
 // newer returns the connection after a concurrent change.
-func (c *Connections) newer(ctx context.Context, server models.Server) (*opened, error) {
+func (c *Connections) newer(ctx context.Context, server models.Server) (*decryptedConnection, error) {
 	o, err := c.read(ctx, server.ID)
 	if err != nil {
 		return nil, err
 	}
-	if !o.works(c.Now()) {
+	if !o.isValid(c.Now()) {
 		return nil, fail(Degraded, authserver.CodeServerError, "The connection changed during the refresh. Retry.").asFault(server.Alias)
 	}
 	return o, nil
 }
 
-// take stores tokens in a connection. Without a new refresh token, the old one
+// applyTokens stores tokens in a connection. Without a new refresh token, the old one
 // stays in use (RFC 6749 section 6).
-func (c *Connections) take(r *models.Connection, granted authserver.Tokens) error {
+func (c *Connections) applyTokens(r *models.Connection, granted authserver.Tokens) error {
 	var err error
 	if r.AccessToken, err = c.seal(granted.Access, AccessTokenRow(r.ServerID)); err != nil {
 		return err
@@ -167,17 +167,17 @@ func (c *Connections) take(r *models.Connection, granted authserver.Tokens) erro
 	return nil
 }
 
-// notRenewed stores the failure of a refresh. After a concurrent change, it
+// recordRefreshFailure stores the failure of a refresh. After a concurrent change, it
 // stores nothing and returns the new connection if its token is valid. The old
 // token stays in use until it expires.
-func (c *Connections) notRenewed(ctx context.Context, o *opened, server models.Server, forced bool, err error) (*opened, error) {
+func (c *Connections) recordRefreshFailure(ctx context.Context, o *decryptedConnection, server models.Server, forced bool, err error) (*decryptedConnection, error) {
 	f := failureOf(err)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestTimeout)
 	defer cancel()
 	next, now := o.Connection, c.Now()
 	c.failed(&next, f)
 	w := change{}
-	if f.state.needsPerson() {
+	if f.state.needsAuthorization() {
 		next.State, next.Reason = string(f.state), ""
 		if f.state == NeedsReauth {
 			next.Reason = f.code
@@ -212,8 +212,8 @@ func (c *Connections) notRenewed(ctx context.Context, o *opened, server models.S
 		return c.newer(ctx, server)
 	case err != nil:
 		return nil, err
-	case o.works(now) && !forced:
-		return &opened{Connection: next, access: o.access}, nil
+	case o.isValid(now) && !forced:
+		return &decryptedConnection{Connection: next, access: o.access}, nil
 	}
 	return nil, f.asFault(server.Alias)
 }

@@ -68,7 +68,7 @@ func (c *Connections) renewables(ctx context.Context) ([]models.Connection, erro
 	err := c.DB.WithContext(ctx).Select("server_id", "refresh_at", "next_attempt_at").
 		Where("refresh_at IS NOT NULL AND refresh_token <> ''").
 		Where("server_id IN (?)", c.DB.Model(&models.Server{}).Select("id").Where("enabled = ? AND auth_type = ?", true, models.UpstreamAuthOAuth)).
-		Order("CASE WHEN next_attempt_at > refresh_at THEN next_attempt_at ELSE refresh_at END, server_id").Limit(dueBatch).Find(&rows).Error
+		Order("CASE WHEN next_attempt_at > refresh_at THEN next_attempt_at ELSE refresh_at END, server_id").Limit(refreshBatch).Find(&rows).Error
 	return rows, err
 }
 
@@ -83,18 +83,18 @@ func dueAt(r *models.Connection) time.Time {
 // renewInBackground refreshes one token unless another process does. The
 // connection's status has the reason for a failure.
 func (c *Connections) renewInBackground(ctx context.Context, serverID string) {
-	_, err := c.once(ctx, "background "+serverID, func(ctx context.Context) (*opened, error) {
+	_, err := c.singleflight(ctx, "background "+serverID, func(ctx context.Context) (*decryptedConnection, error) {
 		server, err := c.server(ctx, serverID)
 		if err != nil {
 			return nil, err
 		}
-		var o *opened
+		var o *decryptedConnection
 		_, err = c.Locks.Hold(ctx, lockOf(serverID), false, func(context.Context) (err error) {
 			if o, err = c.read(ctx, serverID); err != nil {
 				return err
 			}
 			if c.unusable(o, server.Server) != nil {
-				return c.rest(ctx, o)
+				return c.suspendRefresh(ctx, o)
 			}
 			o, err = c.renew(ctx, server.Server, secrets.Value{})
 			return err
@@ -106,9 +106,9 @@ func (c *Connections) renewInBackground(ctx context.Context, serverID string) {
 	}
 }
 
-// rest removes a connection from background refreshes because its tokens don't
+// suspendRefresh removes a connection from background refreshes because its tokens don't
 // match the server's configuration. A call refreshes it once they do.
-func (c *Connections) rest(ctx context.Context, o *opened) error {
+func (c *Connections) suspendRefresh(ctx context.Context, o *decryptedConnection) error {
 	next := o.Connection
 	next.RefreshAt = nil
 	return c.save(ctx, &next, change{})

@@ -42,7 +42,7 @@ func (c *Connections) register(ctx context.Context, server *subject, a *authserv
 	if err != nil {
 		return nil, err
 	}
-	why := c.Document.WhyNot(ctx)
+	why := c.Document.IneligibleReason(ctx)
 	options := Options{
 		Held: held != nil, DocumentsTaken: a.DocumentsSupported, DocumentEligible: why == "", DocumentWhyNot: why,
 		Registers: a.RegistrationEndpoint != "", StaticID: server.OAuthClientID != "",

@@ -34,8 +34,8 @@ const (
 	ReasonClientChanged     = "client_changed"     // the static client was changed
 )
 
-// needsPerson reports whether an administrator must authorize the connection.
-func (s State) needsPerson() bool {
+// needsAuthorization reports whether an administrator must authorize the connection.
+func (s State) needsAuthorization() bool {
 	switch s {
 	case NeedsReauth, IssuerChanged, RegistrationRejected:
 		return true
@@ -50,11 +50,11 @@ type Status struct {
 	State  State
 	Reason string // reason of the state needs_reauth
 
-	Issuer       string
-	Registration Kind     // document, dynamic or static; empty before the first connection
-	Because      []string // reasons for the registration
-	Scopes       []string // granted
-	ScopesNeeded []string // additionally required by the server
+	Issuer             string
+	Registration       Kind     // document, dynamic or static; empty before the first connection
+	RegistrationReason []string // reasons for the registration
+	Scopes             []string // granted
+	ScopesNeeded       []string // additionally required by the server
 
 	ConnectedAt, RefreshedAt, ExpiresAt, NextAttemptAt *time.Time
 	ConnectedBy                                        string
@@ -65,7 +65,7 @@ type Status struct {
 
 // NeedsPerson reports whether an administrator must authorize the connection,
 // at least for some operations.
-func (s *Status) NeedsPerson() bool { return s.State == NotConnected || s.State.needsPerson() }
+func (s *Status) NeedsPerson() bool { return s.State == NotConnected || s.State.needsAuthorization() }
 
 // WasConnected reports whether the connection worked before and wasn't ended by
 // an administrator.
@@ -120,12 +120,12 @@ func (c *Connections) status(server models.Server, r *models.Connection, begun b
 	s := Status{ServerID: server.ID, ProjectID: server.ProjectID, Alias: server.Alias, State: NotConnected}
 	if r != nil {
 		s.State, s.Reason, s.Issuer = State(r.State), r.Reason, r.Issuer
-		s.Registration, s.Because, s.Scopes, s.ScopesNeeded = Kind(r.RegistrationKind), r.ChoiceReasons, r.Scopes, r.ScopesNeeded
+		s.Registration, s.RegistrationReason, s.Scopes, s.ScopesNeeded = Kind(r.RegistrationKind), r.ChoiceReasons, r.Scopes, r.ScopesNeeded
 		s.ConnectedAt, s.RefreshedAt, s.ExpiresAt, s.NextAttemptAt, s.ConnectedBy = r.ConnectedAt, r.RefreshedAt, r.ExpiresAt, r.NextAttemptAt, r.ConnectedBy
 		s.ErrorCode, s.ErrorText, s.ErrorAt = r.ErrorCode, r.ErrorText, r.ErrorAt
 		s.State, s.Reason = c.shown(server, r)
 	}
-	if begun && (s.State == NotConnected || s.State.needsPerson()) {
+	if begun && (s.State == NotConnected || s.State.needsAuthorization()) {
 		s.State = Authorizing
 	}
 	return s

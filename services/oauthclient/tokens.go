@@ -33,11 +33,11 @@ func (c *Connections) Token(ctx context.Context, server models.Server) (secrets.
 		return secrets.Value{}, err
 	}
 	now := c.Now()
-	if o.works(now) {
-		if o.due(now) && o.renewable() && !o.pauses(now) {
+	if o.isValid(now) {
+		if o.needsRefresh(now) && o.renewable() && !o.inBackoff(now) {
 			// Another process may have refreshed it: the next call reads it.
 			c.cache.forget(server.ID)
-			c.poke()
+			c.wakeRefresher()
 		}
 		return o.access, nil
 	}
@@ -61,7 +61,7 @@ func (c *Connections) Token(ctx context.Context, server models.Server) (secrets.
 // granted.
 func (c *Connections) Refused(ctx context.Context, server models.Server, token secrets.Value, refusal *upstream.Challenge) (secrets.Value, error) {
 	hash := sha256.Sum256([]byte(token.Reveal()))
-	out, err := c.once(ctx, "refused "+server.ID+" "+string(hash[:]), func(ctx context.Context) (*opened, error) {
+	out, err := c.singleflight(ctx, "refused "+server.ID+" "+string(hash[:]), func(ctx context.Context) (*decryptedConnection, error) {
 		return c.refused(ctx, server, token, refusal)
 	})
 	if err != nil || out == nil {
@@ -72,7 +72,7 @@ func (c *Connections) Refused(ctx context.Context, server models.Server, token s
 
 // refused implements Refused, once for all concurrent callers with the same
 // token. It returns nil if the rejection is final.
-func (c *Connections) refused(ctx context.Context, server models.Server, token secrets.Value, refusal *upstream.Challenge) (*opened, error) {
+func (c *Connections) refused(ctx context.Context, server models.Server, token secrets.Value, refusal *upstream.Challenge) (*decryptedConnection, error) {
 	o, err := c.read(ctx, server.ID)
 	if err != nil {
 		return nil, err
@@ -80,7 +80,7 @@ func (c *Connections) refused(ctx context.Context, server models.Server, token s
 	if err := c.unusable(o, server); err != nil {
 		return nil, err
 	}
-	if o.works(c.Now()) && o.access.Reveal() != token.Reveal() {
+	if o.isValid(c.Now()) && o.access.Reveal() != token.Reveal() {
 		return o, nil
 	}
 	said, challenged := authserver.ParseChallenge(refusal.WWWAuthenticate)
@@ -122,7 +122,7 @@ func (c *Connections) Secrets(ctx context.Context, server models.Server) []secre
 }
 
 // current returns a cached connection, or reads it.
-func (c *Connections) current(ctx context.Context, serverID string) (*opened, error) {
+func (c *Connections) current(ctx context.Context, serverID string) (*decryptedConnection, error) {
 	if o, _ := c.cache.get(serverID); o != nil {
 		return o, nil
 	}
@@ -130,13 +130,13 @@ func (c *Connections) current(ctx context.Context, serverID string) (*opened, er
 }
 
 // read reads a connection and caches it.
-func (c *Connections) read(ctx context.Context, serverID string) (*opened, error) {
+func (c *Connections) read(ctx context.Context, serverID string) (*decryptedConnection, error) {
 	_, asOf := c.cache.get(serverID)
 	r, _, err := row(c.DB.WithContext(ctx), serverID)
 	if err != nil {
 		return nil, err
 	}
-	o := &opened{Connection: r}
+	o := &decryptedConnection{Connection: r}
 	if o.access, err = c.open(r.AccessToken, AccessTokenRow(serverID)); err != nil {
 		return nil, err
 	}
@@ -146,7 +146,7 @@ func (c *Connections) read(ctx context.Context, serverID string) (*opened, error
 
 // unusable returns the fault for a connection that must not be used for the
 // server, regardless of its tokens, or nil.
-func (c *Connections) unusable(o *opened, server models.Server) error {
+func (c *Connections) unusable(o *decryptedConnection, server models.Server) error {
 	switch {
 	case o.State == string(IssuerChanged):
 		return fail(IssuerChanged, codeIssuerChanged, "The server trusts another authorization server."+reconnect).asFault(server.Alias)
@@ -161,7 +161,7 @@ func (c *Connections) unusable(o *opened, server models.Server) error {
 }
 
 // pendingFault returns the fault for a connection with a pending authorization.
-func pendingFault(o *opened, server models.Server) *fault.Fault {
+func pendingFault(o *decryptedConnection, server models.Server) *fault.Fault {
 	text := o.ErrorText
 	if !strings.HasSuffix(text, reconnect) {
 		text = strings.TrimSpace("An administrator must connect it. " + text)
@@ -171,28 +171,28 @@ func pendingFault(o *opened, server models.Server) *fault.Fault {
 
 // ended stores that the access token expired without a refresh token, and
 // returns the fault.
-func (c *Connections) ended(ctx context.Context, o *opened, server models.Server) error {
-	if State(o.State).needsPerson() && o.AccessToken == "" {
+func (c *Connections) ended(ctx context.Context, o *decryptedConnection, server models.Server) error {
+	if State(o.State).needsAuthorization() && o.AccessToken == "" {
 		return pendingFault(o, server)
 	}
 	f := fail(NeedsReauth, ReasonNoRefreshToken, "The access token expired, and there is no refresh token."+reconnect)
 	next := o.Connection
 	next.AccessToken, next.ExpiresAt, next.RefreshAt = "", nil, nil
-	if State(next.State).needsPerson() && next.Reason != ReasonInsufficientScope {
+	if State(next.State).needsAuthorization() && next.Reason != ReasonInsufficientScope {
 		f = fail(State(next.State), next.ErrorCode, next.ErrorText)
 	} else {
 		next.State, next.Reason = string(NeedsReauth), ReasonNoRefreshToken
 		c.failed(&next, f)
 	}
-	if err := c.needPerson(ctx, &next, server, f); err != nil {
+	if err := c.requireAuthorization(ctx, &next, server, f); err != nil {
 		return err
 	}
 	return f.asFault(server.Alias)
 }
 
-// needPerson saves a connection that requires an administrator and records
+// requireAuthorization saves a connection that requires an administrator and records
 // connection.needs_reauth. After a concurrent change, it writes nothing.
-func (c *Connections) needPerson(ctx context.Context, next *models.Connection, server models.Server, f *failure) error {
+func (c *Connections) requireAuthorization(ctx context.Context, next *models.Connection, server models.Server, f *failure) error {
 	s, err := c.server(ctx, server.ID)
 	if err != nil {
 		return err
@@ -206,7 +206,7 @@ func (c *Connections) needPerson(ctx context.Context, next *models.Connection, s
 
 // missesScopes stores that the server requires scopes that weren't granted. The
 // token stays in use for other requests.
-func (c *Connections) missesScopes(ctx context.Context, o *opened, server models.Server, scopes []string) error {
+func (c *Connections) missesScopes(ctx context.Context, o *decryptedConnection, server models.Server, scopes []string) error {
 	f := fail(NeedsReauth, ReasonInsufficientScope, "The server requires scopes that weren't granted ("+joinScopes(scopes)+")."+reconnect)
 	needed := authserver.ValidScopes(slices.Concat(o.ScopesNeeded, scopes))
 	if o.Reason == ReasonInsufficientScope && len(needed) == len(o.ScopesNeeded) {
@@ -215,7 +215,7 @@ func (c *Connections) missesScopes(ctx context.Context, o *opened, server models
 	next := o.Connection
 	next.State, next.Reason, next.ScopesNeeded = string(NeedsReauth), ReasonInsufficientScope, needed
 	c.failed(&next, f)
-	if err := c.needPerson(ctx, &next, server, f); err != nil {
+	if err := c.requireAuthorization(ctx, &next, server, f); err != nil {
 		return err
 	}
 	return f.asFault(server.Alias)
@@ -224,7 +224,7 @@ func (c *Connections) missesScopes(ctx context.Context, o *opened, server models
 // checkIssuer reads the issuers that the server trusts. If the connection's
 // isn't one of them, its tokens are deleted and never sent again (MCP
 // 2026-07-28, SEP-2352). Without published issuers, nothing changes.
-func (c *Connections) checkIssuer(ctx context.Context, o *opened, server models.Server, said authserver.Challenge) error {
+func (c *Connections) checkIssuer(ctx context.Context, o *decryptedConnection, server models.Server, said authserver.Challenge) error {
 	found, cancel := context.WithTimeout(ctx, c.RequestTimeout)
 	defer cancel()
 	address, err := c.address(server)
@@ -240,41 +240,41 @@ func (c *Connections) checkIssuer(ctx context.Context, o *opened, server models.
 	next.State, next.Reason = string(IssuerChanged), ""
 	next.AccessToken, next.RefreshToken, next.ExpiresAt, next.RefreshAt = "", "", nil, nil
 	c.failed(&next, f)
-	if err := c.needPerson(ctx, &next, server, f); err != nil {
+	if err := c.requireAuthorization(ctx, &next, server, f); err != nil {
 		return err
 	}
 	return f.asFault(server.Alias)
 }
 
-// once runs work once for concurrent callers with the same key. It continues
+// singleflight runs work once for concurrent callers with the same key. It continues
 // after the first caller is cancelled; each caller waits until its own context
 // is done.
-func (c *Connections) once(ctx context.Context, key string, work func(context.Context) (*opened, error)) (*opened, error) {
+func (c *Connections) singleflight(ctx context.Context, key string, work func(context.Context) (*decryptedConnection, error)) (*decryptedConnection, error) {
 	life := context.WithoutCancel(ctx)
 	done := c.flights.DoChan(key, func() (any, error) {
 		if !c.begin() {
-			return (*opened)(nil), fault.Upstream(fault.CodeUpstreamUnavailable, "The gateway is shutting down. Retry shortly.")
+			return (*decryptedConnection)(nil), fault.Upstream(fault.CodeUpstreamUnavailable, "The gateway is shutting down. Retry shortly.")
 		}
 		defer c.work.Done()
 		ctx, cancel := context.WithTimeout(life, workTimeout)
 		defer cancel()
-		var o *opened
+		var o *decryptedConnection
 		err := c.Tasks.Try("connection refresh", func() (err error) { o, err = work(ctx); return err })
 		return o, err
 	})
 	select {
 	case r := <-done:
-		o, _ := r.Val.(*opened)
+		o, _ := r.Val.(*decryptedConnection)
 		return o, r.Err
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
 }
 
-// again retries write, because what it stores can't be obtained a second time.
+// retryWrite retries write, because what it stores can't be obtained a second time.
 // It stops on success, on NOT_FOUND and after saveAttempts. write must read the
 // row again, so that a retry includes concurrent changes.
-func again(ctx context.Context, write func() error) error {
+func retryWrite(ctx context.Context, write func() error) error {
 	wait := saveRetry
 	for attempt := 1; ; attempt++ {
 		err := write()

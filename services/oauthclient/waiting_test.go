@@ -21,7 +21,7 @@ func TestPendingAuthFollowsConnection(t *testing.T) {
 			if err := waiting.Changed(t.Context(), topic); err != nil {
 				t.Fatal(err)
 			}
-			why := waiting.Why(serverID)
+			why := waiting.Reason(serverID)
 			if (text == "") != (why == "") || !strings.Contains(why, text) || (waiting.Count() == 0) != (text == "") {
 				t.Fatalf("Count() = %d, Why() = %q, want %q", waiting.Count(), why, text)
 			}
@@ -51,7 +51,7 @@ func TestPendingAuthFollowsConnection(t *testing.T) {
 			t.Fatal("Token() succeeded after revocation")
 		}
 		wait(notify.Toolset("p"), "authorization expired")
-		if strings.Contains(waiting.Why(serverID), "secret words") {
+		if strings.Contains(waiting.Reason(serverID), "secret words") {
 			t.Error("Why() contains the provider's text")
 		}
 		if err := w.db.Model(&models.Server{}).Where("id = ?", serverID).Update("enabled", false).Error; err != nil {
@@ -73,7 +73,7 @@ func TestRejectedRegistrationStoresIssuer(t *testing.T) {
 			t.Fatal("Start() succeeded without a registration")
 		}
 		s := w.wantState(t, oauthclient.RegistrationRejected, "")
-		if s.Issuer != p.url || len(s.Because) != 4 || s.Because[3] != "no static client was entered" || s.Registration != "" {
+		if s.Issuer != p.url || len(s.RegistrationReason) != 4 || s.RegistrationReason[3] != "no static client was entered" || s.Registration != "" {
 			t.Errorf("got %+v", s)
 		}
 	})

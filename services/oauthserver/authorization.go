@@ -50,7 +50,7 @@ type request struct {
 // need no sign-in. For an invalid client or redirect URI it returns
 // INVALID_PARAMETER, and the browser must not be redirected. Other errors of
 // the request are a Denial.
-func (s *Server) Authorize(ctx context.Context, query url.Values, person *Person) (*Authorization, error) {
+func (s *Server) Authorize(ctx context.Context, query url.Values, person *User) (*Authorization, error) {
 	for _, name := range []string{"client_id", "redirect_uri"} {
 		if len(query[name]) != 1 || query.Get(name) == "" {
 			return nil, fault.Invalid("The request must have exactly one %s.", name)
@@ -87,7 +87,7 @@ func (s *Server) Authorize(ctx context.Context, query url.Values, person *Person
 
 // clientFor returns the client with the id. Metadata documents are fetched only
 // for signed-in users.
-func (s *Server) clientFor(ctx context.Context, id string, person *Person) (models.OAuthClient, error) {
+func (s *Server) clientFor(ctx context.Context, id string, person *User) (models.OAuthClient, error) {
 	if isDocumentID(id) {
 		if err := checkDocumentID(id); err != nil {
 			return models.OAuthClient{}, err
@@ -109,7 +109,7 @@ func (s *Server) clientFor(ctx context.Context, id string, person *Person) (mode
 
 // complete validates the parts of the request whose errors are returned to the
 // client, and returns the projects to choose from.
-func (s *Server) complete(ctx context.Context, r *request, query url.Values, person *Person) ([]Project, error) {
+func (s *Server) complete(ctx context.Context, r *request, query url.Values, person *User) ([]Project, error) {
 	for name, values := range query {
 		if len(values) > 1 && name != "resource" {
 			return nil, refuse(InvalidRequest, "repeated parameter")
@@ -207,14 +207,14 @@ func (s *Server) denialReason(ctx context.Context, slug string) error {
 
 // deny converts a Refusal to a Denial. It returns other errors unchanged.
 func (s *Server) deny(redirect redirectURI, r *request, err error) error {
-	var refusal *Refusal
+	var refusal *ProtocolError
 	if !errors.As(err, &refusal) {
 		return err
 	}
 	answer := s.responseParams(r)
 	answer.Set("error", string(refusal.Code))
 	answer.Set("error_description", refusal.Description)
-	return &Denial{URL: redirect.with(answer), Refusal: refusal}
+	return &AuthorizeError{URL: redirect.with(answer), Refusal: refusal}
 }
 
 // responseParams returns the common parameters of authorization responses (RFC 6749,

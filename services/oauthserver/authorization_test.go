@@ -70,7 +70,7 @@ func TestUnknownRedirectsAreNotFollowed(t *testing.T) {
 		"document over http": {"client_id", "http://client.example/doc"},
 		"document by name":   {"client_id", "https://localhost/doc"},
 	} {
-		for _, who := range []*oauthserver.Person{nil, person("bob")} {
+		for _, who := range []*oauthserver.User{nil, person("bob")} {
 			_, err := w.Authorize(t.Context(), query(client, changes...), who)
 			if !fault.Is(err, fault.CodeInvalidParameter) {
 				t.Errorf("%s: %v", name, err)
@@ -94,7 +94,7 @@ func TestIss(t *testing.T) {
 		repeated.Add("scope", "mcp:read")
 		for name, tc := range map[string]struct {
 			query url.Values
-			code  oauthserver.RefusalCode
+			code  oauthserver.ErrorCode
 			state string
 		}{
 			"response type":    {query(client, "response_type", "token"), oauthserver.UnsupportedResponseType, "st"},
@@ -133,13 +133,13 @@ func TestConsentIsBoundToBrowserSession(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, tc := range map[string]struct {
-		who    oauthserver.Person
+		who    oauthserver.User
 		sealed string
 	}{
-		"other session":     {oauthserver.Person{ID: "bob", SessionID: "other"}, consent.Sealed},
-		"no session":        {oauthserver.Person{ID: "bob"}, consent.Sealed},
-		"other user":        {oauthserver.Person{ID: "cy", SessionID: "browser of bob"}, consent.Sealed},
-		"not signed in":     {oauthserver.Person{}, consent.Sealed},
+		"other session":     {oauthserver.User{ID: "bob", SessionID: "other"}, consent.Sealed},
+		"no session":        {oauthserver.User{ID: "bob"}, consent.Sealed},
+		"other user":        {oauthserver.User{ID: "cy", SessionID: "browser of bob"}, consent.Sealed},
+		"not signed in":     {oauthserver.User{}, consent.Sealed},
 		"nothing":           {*person("bob"), ""},
 		"something":         {*person("bob"), "AAAA"},
 		"changed character": {*person("bob"), consent.Sealed[:len(consent.Sealed)-1] + "!"},

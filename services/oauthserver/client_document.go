@@ -121,7 +121,7 @@ func (s *Server) readDocument(ctx context.Context, id string) (models.OAuthClien
 	if err == nil {
 		client.RedirectURIs, err = m.usableRedirects()
 	}
-	var refusal *Refusal
+	var refusal *ProtocolError
 	if errors.As(err, &refusal) {
 		return models.OAuthClient{}, bad(refusal.Description)
 	}
@@ -165,20 +165,20 @@ func (s *Server) fetchDocument(ctx context.Context, id string) (body []byte, kee
 // freshness returns the lifetime of a response with the header (RFC 9111,
 // section 5.2), within the limits.
 func freshness(header string) time.Duration {
-	keep := DocumentFreshest
+	keep := DocumentMinTTL
 	for directive := range strings.SplitSeq(header, ",") {
 		name, value, _ := strings.Cut(strings.ToLower(strings.TrimSpace(directive)), "=")
 		switch name {
 		case "no-store", "no-cache", "private":
-			return DocumentFreshest
+			return DocumentMinTTL
 		case "max-age":
 			seconds, err := strconv.ParseInt(strings.Trim(value, `"`), 10, 64)
 			if err == nil && seconds > 0 {
-				keep = time.Duration(min(seconds, int64(DocumentStalest/time.Second))) * time.Second
+				keep = time.Duration(min(seconds, int64(DocumentMaxTTL/time.Second))) * time.Second
 			}
 		}
 	}
-	return min(max(keep, DocumentFreshest), DocumentStalest)
+	return min(max(keep, DocumentMinTTL), DocumentMaxTTL)
 }
 
 // hostOf returns the host of a client's metadata document, or "".

@@ -121,16 +121,16 @@ func (zeros) Read(b []byte) (int, error) { return len(b), nil }
 
 func TestDocumentLifetimes(t *testing.T) {
 	for header, want := range map[string]time.Duration{
-		"":                          oauthserver.DocumentFreshest,
-		"no-store":                  oauthserver.DocumentFreshest,
-		"max-age=3600, no-cache":    oauthserver.DocumentFreshest,
-		"max-age=1":                 oauthserver.DocumentFreshest,
-		"max-age=-5":                oauthserver.DocumentFreshest,
-		"max-age=x":                 oauthserver.DocumentFreshest,
+		"":                          oauthserver.DocumentMinTTL,
+		"no-store":                  oauthserver.DocumentMinTTL,
+		"max-age=3600, no-cache":    oauthserver.DocumentMinTTL,
+		"max-age=1":                 oauthserver.DocumentMinTTL,
+		"max-age=-5":                oauthserver.DocumentMinTTL,
+		"max-age=x":                 oauthserver.DocumentMinTTL,
 		"public, Max-Age=3600":      time.Hour,
 		`max-age="3600"`:            time.Hour,
-		"max-age=99999999":          oauthserver.DocumentStalest,
-		"max-age=99999999999999999": oauthserver.DocumentStalest,
+		"max-age=99999999":          oauthserver.DocumentMaxTTL,
+		"max-age=99999999999999999": oauthserver.DocumentMaxTTL,
 	} {
 		t.Run(header, func(t *testing.T) {
 			w := onSQLite(t)

@@ -29,7 +29,7 @@ func (s *Server) seal(r *request) (string, error) {
 
 // open returns the request of a consent page. It returns FORBIDDEN unless the
 // page was created for this user and browser session and has not expired.
-func (s *Server) open(sealed string, person Person) (*request, error) {
+func (s *Server) open(sealed string, person User) (*request, error) {
 	r := &request{}
 	b, err := s.sealer.OpenToken(consentPurpose, sealed)
 	if err != nil || json.Unmarshal(b, r) != nil {
@@ -51,7 +51,7 @@ func (s *Server) open(sealed string, person Person) (*request, error) {
 // no project was chosen, CONFLICT if the user authorized too many clients, and
 // INVALID_PARAMETER if the client was deleted. Errors for the client are a
 // Denial.
-func (s *Server) Decide(ctx context.Context, person Person, sealed, projectID string, allow bool) (string, error) {
+func (s *Server) Decide(ctx context.Context, person User, sealed, projectID string, allow bool) (string, error) {
 	r, err := s.open(sealed, person)
 	if err != nil {
 		return "", err
@@ -119,7 +119,7 @@ func (s *Server) newCode(ctx context.Context, r *request, redirect redirectURI) 
 		entry.Detail["redirect"], entry.Detail["scopes"], entry.Detail["grant"] = row.RedirectName, row.Scopes, row.GrantID
 		return s.audit.RecordAll(tx, append(entries, entry))
 	})
-	var refusal *Refusal
+	var refusal *ProtocolError
 	switch {
 	case errors.As(err, &refusal):
 		return "", refusal

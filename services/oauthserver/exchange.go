@@ -99,7 +99,7 @@ func (s *Server) checkTarget(tx *gorm.DB, userID, projectID, slug string) error 
 
 // problem returns err if it is a Refusal, and otherwise a fault.
 func problem(err error) error {
-	var refusal *Refusal
+	var refusal *ProtocolError
 	switch {
 	case err == nil:
 		return nil

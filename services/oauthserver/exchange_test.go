@@ -83,7 +83,7 @@ func TestCodeBinding(t *testing.T) {
 		for name, tc := range map[string]struct {
 			client  string
 			changes []string
-			want    oauthserver.RefusalCode
+			want    oauthserver.ErrorCode
 		}{
 			"other client":      {stranger, nil, oauthserver.InvalidGrant},
 			"unknown client":    {"gwc_unknown", nil, oauthserver.InvalidClient},
@@ -193,7 +193,7 @@ func TestGrantsPerUserAreLimited(t *testing.T) {
 	_, err = w.Decide(t.Context(), *person("bob"), consent.Sealed, "", true)
 	failed(t, err, fault.CodeConflict)
 	w.grant(t, "cy", client)
-	if err := w.Withdraw(t.Context(), "bob", "g000"); err != nil {
+	if err := w.RevokeGrant(t.Context(), "bob", "g000"); err != nil {
 		t.Fatal(err)
 	}
 	w.grant(t, "bob", client)

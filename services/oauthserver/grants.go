@@ -55,10 +55,10 @@ func (s *Server) Grants(ctx context.Context, userID string) ([]Grant, error) {
 	return grants, nil
 }
 
-// Withdraw revokes a user's grant with all its tokens, immediately in this
+// RevokeGrant revokes a user's grant with all its tokens, immediately in this
 // process and within 1 s on other replicas. It records oauth.grant_revoked. It
 // returns NOT_FOUND for another user's grant and for an ended one.
-func (s *Server) Withdraw(ctx context.Context, userID, grantID string) error {
+func (s *Server) RevokeGrant(ctx context.Context, userID, grantID string) error {
 	var n int64
 	err := s.db.WithContext(ctx).Model(&models.OAuthGrant{}).Where("id = ? AND user_id = ? AND revoked_at IS NULL", grantID, userID).Count(&n).Error
 	if err != nil {
@@ -143,5 +143,5 @@ func (s *Server) end(ctx context.Context, grantID, action, reason string) error 
 	if topic == "" {
 		return nil
 	}
-	return s.feed.Published(ctx, topic)
+	return s.feed.Publish(ctx, topic)
 }

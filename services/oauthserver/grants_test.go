@@ -13,7 +13,7 @@ import (
 	"mcpgateway/services/oauthserver"
 )
 
-func TestGrantsListAndWithdraw(t *testing.T) {
+func TestGrantsListAndRevoke(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		client := w.register(t)
 		tokens := w.grant(t, "bob", client, "scope", "mcp:read offline_access")
@@ -29,17 +29,17 @@ func TestGrantsListAndWithdraw(t *testing.T) {
 		if d := cmp.Diff(want, grants[0]); d != "" {
 			t.Errorf("grant (-want +got):\n%s", d)
 		}
-		failed(t, w.Withdraw(t.Context(), "cy", grants[0].ID), fault.CodeNotFound)
+		failed(t, w.RevokeGrant(t.Context(), "cy", grants[0].ID), fault.CodeNotFound)
 		if !w.opens(t, tokens.Access, "oa") {
 			t.Fatal("other user revoked the grant")
 		}
-		if err := w.Withdraw(t.Context(), "bob", grants[0].ID); err != nil {
+		if err := w.RevokeGrant(t.Context(), "bob", grants[0].ID); err != nil {
 			t.Fatal(err)
 		}
 		if w.opens(t, tokens.Access, "oa") {
 			t.Error("access token valid after revocation")
 		}
-		failed(t, w.Withdraw(t.Context(), "bob", grants[0].ID), fault.CodeNotFound)
+		failed(t, w.RevokeGrant(t.Context(), "bob", grants[0].ID), fault.CodeNotFound)
 		if grants, err = w.Grants(t.Context(), "bob"); err != nil || len(grants) != 0 {
 			t.Errorf("%+v, %v", grants, err)
 		}
@@ -112,7 +112,7 @@ func (w *world) revokeElsewhere(t *testing.T, other *world, client string) time.
 		t.Fatal(err)
 	}
 	begin := time.Now()
-	if err := w.Withdraw(t.Context(), "bob", grants[0].ID); err != nil {
+	if err := w.RevokeGrant(t.Context(), "bob", grants[0].ID); err != nil {
 		t.Fatal(err)
 	}
 	if w.opens(t, tokens.Access, "oa") {

@@ -31,8 +31,8 @@ const (
 const (
 	MaxDocument         = 5 << 10 // bytes
 	DocumentTimeout     = 5 * time.Second
-	DocumentFreshest    = 30 * time.Second // minimum lifetime of a document
-	DocumentStalest     = 24 * time.Hour   // maximum lifetime of a document
+	DocumentMinTTL      = 30 * time.Second // minimum lifetime of a document
+	DocumentMaxTTL      = 24 * time.Hour   // maximum lifetime of a document
 	DocumentsPerHour    = 60               // fetched per user
 	MaxDocumentClientID = 1024             // bytes
 )

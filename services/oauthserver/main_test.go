@@ -170,8 +170,8 @@ func change(form url.Values, changes []string) {
 	}
 }
 
-func person(id string) *oauthserver.Person {
-	return &oauthserver.Person{ID: id, SessionID: "browser of " + id}
+func person(id string) *oauthserver.User {
+	return &oauthserver.User{ID: id, SessionID: "browser of " + id}
 }
 
 // code returns a code that the user granted the client.
@@ -242,18 +242,18 @@ func (w *world) opens(t *testing.T, token secrets.Value, slug string) bool {
 }
 
 // refused fails the test unless err is a Refusal with the code.
-func refused(t *testing.T, err error, code oauthserver.RefusalCode) {
+func refused(t *testing.T, err error, code oauthserver.ErrorCode) {
 	t.Helper()
-	var refusal *oauthserver.Refusal
+	var refusal *oauthserver.ProtocolError
 	if !errors.As(err, &refusal) || refusal.Code != code {
 		t.Fatalf("got error %v, want refusal %s", err, code)
 	}
 }
 
 // denied fails the test unless err is a Denial with the code.
-func denied(t *testing.T, err error, code oauthserver.RefusalCode, state string) {
+func denied(t *testing.T, err error, code oauthserver.ErrorCode, state string) {
 	t.Helper()
-	var denial *oauthserver.Denial
+	var denial *oauthserver.AuthorizeError
 	if !errors.As(err, &denial) {
 		t.Fatalf("got error %v, want denial %s", err, code)
 	}

@@ -13,7 +13,7 @@ func (w *world) publishPeople(t *testing.T) {
 	t.Helper()
 	err := w.db.Transaction(func(tx *gorm.DB) error { return notify.Touch(tx, notify.People()) })
 	if err == nil {
-		err = w.feed.Published(t.Context(), notify.People())
+		err = w.feed.Publish(t.Context(), notify.People())
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -25,7 +25,7 @@ func TestRegistration(t *testing.T) {
 	}
 	for name, tc := range map[string]struct {
 		body string
-		want oauthserver.RefusalCode
+		want oauthserver.ErrorCode
 		uris []string
 	}{
 		"Cursor": {`{"client_name":"Cursor","application_type":"web","redirect_uris":["cursor://anysphere.cursor-mcp/oauth/callback","https://www.cursor.com/agents/mcp/oauth/callback","http://localhost:8787/callback"]}`, "",
@@ -146,7 +146,7 @@ func TestClientSecrets(t *testing.T) {
 		b, p := made[models.AuthMethodBasic], made[models.AuthMethodPost]
 		for name, tc := range map[string]struct {
 			id, secret, header string
-			want               oauthserver.RefusalCode // "" if authentication succeeds and only the code is wrong
+			want               oauthserver.ErrorCode // "" if authentication succeeds and only the code is wrong
 		}{
 			"basic":                  {"", "", basic(b.Client.ID, b.Secret.Reveal()), ""},
 			"basic and id":           {b.Client.ID, "", basic(b.Client.ID, b.Secret.Reveal()), ""},

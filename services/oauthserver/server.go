@@ -23,7 +23,7 @@ type Auditor interface {
 
 // Publisher publishes committed changes to this and other processes.
 type Publisher interface {
-	Published(ctx context.Context, topics ...notify.Topic) error
+	Publish(ctx context.Context, topics ...notify.Topic) error
 }
 
 // Sealer seals tokens that only this gateway can open. Implemented by
@@ -64,8 +64,8 @@ func New(o Options) *Server {
 // Issuer returns the server's identifier (RFC 8414, section 2).
 func (s *Server) Issuer() string { return s.issuer.String() }
 
-// Person is a user signed in with a browser.
-type Person struct {
+// User is a user signed in with a browser.
+type User struct {
 	ID        string
 	SessionID string // browser session
 }

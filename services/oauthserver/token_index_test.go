@@ -123,7 +123,7 @@ func TestRevokedWhileRead(t *testing.T) {
 					}
 				})
 			}
-			if err := w.Withdraw(t.Context(), "bob", grants[0].ID); err != nil {
+			if err := w.RevokeGrant(t.Context(), "bob", grants[0].ID); err != nil {
 				t.Fatal(err)
 			}
 			looking.Wait()

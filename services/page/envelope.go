@@ -13,10 +13,10 @@ type Envelope struct {
 	Coverage   Coverage        `json:"coverage"`
 }
 
-// Enclose returns the envelope of a page with count rows. An empty nextCursor
+// NewEnvelope returns the envelope of a page with count rows. An empty nextCursor
 // means the last page. Coverage is complete if nothing was unavailable. The
 // slices are retained, not copied.
-func Enclose(count int, nextCursor string, warnings []fault.Warning, unavailable []Unavailable) Envelope {
+func NewEnvelope(count int, nextCursor string, warnings []fault.Warning, unavailable []Unavailable) Envelope {
 	e := Envelope{Count: count, Warnings: warnings, Coverage: Coverage{Kind: Complete}}
 	if nextCursor != "" {
 		e.NextCursor = &nextCursor
@@ -38,7 +38,7 @@ type Results[T any] struct {
 
 // NewResults returns rows in an envelope created by Enclose.
 func NewResults[T any](rows []T, nextCursor string, warnings []fault.Warning, unavailable []Unavailable) Results[T] {
-	return Results[T]{Results: list(rows), Envelope: Enclose(len(rows), nextCursor, warnings, unavailable)}
+	return Results[T]{Results: list(rows), Envelope: NewEnvelope(len(rows), nextCursor, warnings, unavailable)}
 }
 
 // Items is a page of the catalog.
@@ -49,7 +49,7 @@ type Items[T any] struct {
 
 // NewItems returns rows in an envelope created by Enclose.
 func NewItems[T any](rows []T, nextCursor string, warnings []fault.Warning, unavailable []Unavailable) Items[T] {
-	return Items[T]{Items: list(rows), Envelope: Enclose(len(rows), nextCursor, warnings, unavailable)}
+	return Items[T]{Items: list(rows), Envelope: NewEnvelope(len(rows), nextCursor, warnings, unavailable)}
 }
 
 func list[T any](rows []T) []T {

@@ -28,7 +28,7 @@ func TestPageJSON(t *testing.T) {
 		{"a page of another shape", struct {
 			Declarations string `json:"declarations"`
 			page.Envelope
-		}{"declare", page.Enclose(3, "next", nil, nil)}, `{"declarations":"declare","count":3,"nextCursor":"next","warnings":[],"coverage":{"kind":"complete"}}`},
+		}{"declare", page.NewEnvelope(3, "next", nil, nil)}, `{"declarations":"declare","count":3,"nextCursor":"next","warnings":[],"coverage":{"kind":"complete"}}`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			got, err := json.Marshal(tc.page)

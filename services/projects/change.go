@@ -70,7 +70,7 @@ func (s *Store) write(ctx context.Context, path func(slug, alias string) string,
 	case len(w.topics) == 0:
 		return w, nil
 	}
-	return w, s.feed.Published(ctx, slices.Sorted(maps.Keys(w.topics))...)
+	return w, s.feed.Publish(ctx, slices.Sorted(maps.Keys(w.topics))...)
 }
 
 // lockProject reads the project with the slug and locks it for other writers.
@@ -98,15 +98,15 @@ func (w *writer) problem(slug, alias, field, why string) {
 	w.problems[declaration.Join(w.path(slug, alias), field)] = why
 }
 
-// past maps actions to their past tense in the audit log.
-var past = map[Action]string{ActionCreate: "created", ActionUpdate: "updated", ActionDelete: "deleted"}
+// pastTense maps actions to their past tense in the audit log.
+var pastTense = map[Action]string{ActionCreate: "created", ActionUpdate: "updated", ActionDelete: "deleted"}
 
 // noteProject adds an action on a project to the plan and, unless it is a
 // no-op, to the audit log: only the names of fields, never values.
 func (w *writer) noteProject(action Action, row *models.Project, fields []string) {
 	w.plan.Changes = append(w.plan.Changes, Change{Action: action, Project: row.Slug, Fields: fields})
 	if action != ActionKeep {
-		w.record("project."+past[action], row.Slug, row.ID, row.Slug, fields)
+		w.record("project."+pastTense[action], row.Slug, row.ID, row.Slug, fields)
 	}
 }
 
@@ -114,7 +114,7 @@ func (w *writer) noteProject(action Action, row *models.Project, fields []string
 func (w *writer) noteServer(action Action, project *models.Project, row *models.Server, fields []string) {
 	w.plan.Changes = append(w.plan.Changes, Change{Action: action, Project: project.Slug, Server: row.Alias, Fields: fields})
 	if action != ActionKeep {
-		w.record("server."+past[action], row.Alias, row.ID, project.Slug, fields)
+		w.record("server."+pastTense[action], row.Alias, row.ID, project.Slug, fields)
 	}
 }
 

@@ -48,7 +48,7 @@ type feed struct {
 	err    error
 }
 
-func (f *feed) Published(_ context.Context, topics ...notify.Topic) error {
+func (f *feed) Publish(_ context.Context, topics ...notify.Topic) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.topics = append(f.topics, topics...)

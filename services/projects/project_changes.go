@@ -43,7 +43,7 @@ func (s *Store) CreateProject(ctx context.Context, slug string, d *declaration.P
 	return s.saveProject(ctx, func(w *writer) (*models.Project, error) {
 		switch _, err := w.lockProject(slug); {
 		case err == nil:
-			return nil, taken("projectSlug", "Project %q already exists. Choose another slug.", slug)
+			return nil, conflictFault("projectSlug", "Project %q already exists. Choose another slug.", slug)
 		case !fault.Is(err, fault.CodeNotFound):
 			return nil, err
 		}
@@ -125,9 +125,9 @@ func (w *writer) deleteProject(row *models.Project) error {
 	return w.tx.Delete(&models.Project{}, "id = ?", row.ID).Error
 }
 
-// taken returns CONFLICT for a field whose value is already used by another
+// conflictFault returns CONFLICT for a field whose value is already used by another
 // record.
-func taken(field, format string, args ...any) error {
+func conflictFault(field, format string, args ...any) error {
 	f := fault.Conflict(format, args...)
 	f.Fields = map[string]string{field: fmt.Sprintf(format, args...)}
 	return f

@@ -122,7 +122,7 @@ func (w *writer) claim(project *models.Project, alias, id string) ([]models.Serv
 	}
 	for _, row := range rows {
 		if row.ID != id && row.AliasFold == declaration.FoldAlias(alias) {
-			return nil, taken("alias", "The project already has a server %q. Choose another alias. Case is ignored.", row.Alias)
+			return nil, conflictFault("alias", "The project already has a server %q. Choose another alias. Case is ignored.", row.Alias)
 		}
 	}
 	return rows, nil

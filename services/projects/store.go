@@ -28,7 +28,7 @@ type Secrets interface {
 
 // Publisher publishes committed changes to this process and to others.
 type Publisher interface {
-	Published(ctx context.Context, topics ...notify.Topic) error
+	Publish(ctx context.Context, topics ...notify.Topic) error
 }
 
 // Auditor records changes in the writer's transaction.

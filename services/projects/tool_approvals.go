@@ -84,7 +84,7 @@ func (s *Store) setApprovals(ctx context.Context, slug string, tools []ToolDefin
 	if err != nil {
 		return Approvals{}, fault.From(err)
 	}
-	return done, s.feed.Published(ctx, topic)
+	return done, s.feed.Publish(ctx, topic)
 }
 
 // approval changes the approval of one tool and returns the audit entries. ok

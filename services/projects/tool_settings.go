@@ -64,7 +64,7 @@ func (s *Store) setTool(ctx context.Context, slug, name string, enabled, approve
 	if err != nil {
 		return fault.From(err)
 	}
-	return s.feed.Published(ctx, topic)
+	return s.feed.Publish(ctx, topic)
 }
 
 // toolChanges writes the settings of one tool and records the changed ones.

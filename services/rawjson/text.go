@@ -25,10 +25,10 @@ func String(raw []byte) (s string, ok bool) {
 	return string(inner), true
 }
 
-// Says reports whether raw, valid JSON or nil, is a string that decodes to
+// EqualString reports whether raw, valid JSON or nil, is a string that decodes to
 // text. text must not contain characters that have to be escaped. Strings
 // without escapes are compared without decoding.
-func Says(raw []byte, text string) bool {
+func EqualString(raw []byte, text string) bool {
 	if len(raw) == len(text)+2 && raw[0] == '"' && string(raw[1:len(raw)-1]) == text {
 		return true
 	}

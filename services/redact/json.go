@@ -12,8 +12,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Mark replaces a secret.
-const Mark = "[redacted]"
+// Placeholder replaces a secret.
+const Placeholder = "[redacted]"
 
 const (
 	// maxNested is the maximum depth of JSON in strings of JSON.
@@ -106,7 +106,7 @@ func (r *redactor) object(depth int) error {
 			if err := r.dec.SkipValue(); err != nil {
 				return err
 			}
-			r.out = append(r.out, `"`+Mark+`"`...)
+			r.out = append(r.out, `"`+Placeholder+`"`...)
 			continue
 		}
 		if holdsName(name) && r.dec.PeekKind() == '"' {

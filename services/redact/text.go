@@ -27,10 +27,10 @@ var (
 
 // plain returns a text without texts that look like secrets.
 func (r *redactor) plain(s string) string {
-	s = secretPatterns.ReplaceAllString(s, Mark)
-	s = schemes.ReplaceAllString(s, "${1}${2}"+Mark)
-	s = userinfo.ReplaceAllString(s, "${1}"+Mark+"${2}")
-	s = lines.ReplaceAllString(s, "${1}${2}"+Mark)
+	s = secretPatterns.ReplaceAllString(s, Placeholder)
+	s = schemes.ReplaceAllString(s, "${1}${2}"+Placeholder)
+	s = userinfo.ReplaceAllString(s, "${1}"+Placeholder+"${2}")
+	s = lines.ReplaceAllString(s, "${1}${2}"+Placeholder)
 	return r.pairs(s)
 }
 
@@ -51,7 +51,7 @@ func (r *redactor) pairs(s string) string {
 			continue
 		}
 		if secret := value.FindString(rest); secret != "" {
-			b.WriteString(Mark)
+			b.WriteString(Placeholder)
 			rest = rest[len(secret):]
 		}
 	}

@@ -66,7 +66,7 @@ func (v *Values) Text(s string) string {
 		return s
 	}
 	for _, spelling := range v.inText {
-		s = strings.ReplaceAll(s, spelling, Mark)
+		s = strings.ReplaceAll(s, spelling, Placeholder)
 	}
 	return s
 }
@@ -93,7 +93,7 @@ func (v *Values) JSON(raw []byte) []byte {
 		}
 		token := raw[start:i]
 		if isNumber(raw[start]) && slices.ContainsFunc(v.inJSON, func(s []byte) bool { return bytes.Contains(token, s) }) {
-			out = append(out, `"`+Mark+`"`...)
+			out = append(out, `"`+Placeholder+`"`...)
 			continue
 		}
 		out = append(out, token...)
@@ -106,7 +106,7 @@ func (v *Values) JSON(raw []byte) []byte {
 func (v *Values) appendString(dst, quoted []byte) []byte {
 	for i := 0; i < len(quoted); {
 		if n := v.at(quoted[i:]); n > 0 {
-			dst = append(dst, Mark...)
+			dst = append(dst, Placeholder...)
 			i += n
 			continue
 		}

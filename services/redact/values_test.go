@@ -48,7 +48,7 @@ func TestKnownSecretsAreRemoved(t *testing.T) {
 func TestShortSecretsAreNotRemoved(t *testing.T) {
 	for n, removed := range map[int]bool{redact.MinValue - 1: false, redact.MinValue: true, redact.MinValue + 1: true} {
 		secret := strings.Repeat("k", n)
-		if got := redact.NewValues(secret).Text(secret); (got == redact.Mark) != removed {
+		if got := redact.NewValues(secret).Text(secret); (got == redact.Placeholder) != removed {
 			t.Errorf("a secret of %d bytes became %q", n, got)
 		}
 	}
@@ -81,7 +81,7 @@ func TestRedactedJSONIsValid(t *testing.T) {
 			t.Fatalf("%s became %s", raw, got)
 		}
 		spelled, _ := json.Marshal(secret)
-		if bytes.Contains(got, spelled[1:len(spelled)-1]) && !strings.Contains(redact.Mark, secret) {
+		if bytes.Contains(got, spelled[1:len(spelled)-1]) && !strings.Contains(redact.Placeholder, secret) {
 			t.Fatalf("%s became %s", raw, got)
 		}
 	})

@@ -16,7 +16,7 @@ func RunCompiler(ctx context.Context, path, dir string, arguments ...string) (st
 	command.Dir = dir
 	command.Env = []string{"GOMEMLIMIT=512MiB", "GOMAXPROCS=2"}
 	tame(command)
-	printed := &bounded{}
+	printed := &limitedBuffer{}
 	command.Stdout, command.Stderr = printed, printed
 	if err := command.Start(); err != nil {
 		return "", err
@@ -40,11 +40,11 @@ func tame(command *exec.Cmd) {
 	command.WaitDelay = time.Second
 }
 
-// bounded stores the beginning of the written bytes.
-type bounded struct{ bytes.Buffer }
+// limitedBuffer stores the beginning of the written bytes.
+type limitedBuffer struct{ bytes.Buffer }
 
 // Write implements io.Writer. It discards what exceeds the limit.
-func (b *bounded) Write(p []byte) (int, error) {
+func (b *limitedBuffer) Write(p []byte) (int, error) {
 	b.Buffer.Write(p[:min(len(p), max(0, MaxResult-b.Len()))])
 	return len(p), nil
 }

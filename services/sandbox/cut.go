@@ -8,8 +8,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// cutMark marks where JSON was truncated.
-const cutMark = "… cut"
+// truncationMark marks where JSON was truncated.
+const truncationMark = "… cut"
 
 // CutJSON returns valid JSON of at most limit bytes that starts like raw. It
 // drops what doesn't fit from the innermost array or object and ends that with
@@ -27,7 +27,7 @@ func CutJSON(raw []byte, limit int) []byte {
 		size := in.InputOffset() - before
 		before = in.InputOffset()
 		closes := token.Kind() == '}' || token.Kind() == ']'
-		room := limit - int(to.OutputOffset()) - to.StackDepth() - 4*len(cutMark)
+		room := limit - int(to.OutputOffset()) - to.StackDepth() - 4*len(truncationMark)
 		if !closes && int(size) > room {
 			cutHere(to, token, room)
 			break
@@ -52,7 +52,7 @@ func CutJSON(raw []byte, limit int) []byte {
 func cutHere(to *jsontext.Encoder, token jsontext.Token, room int) {
 	kind, n := to.StackIndex(to.StackDepth())
 	expectName := kind == '{' && n%2 == 0
-	mark := jsontext.String(cutMark)
+	mark := jsontext.String(truncationMark)
 	write := func(t jsontext.Token) { _ = to.WriteToken(t) } // errors show up as invalid output
 	switch {
 	case expectName:
@@ -60,7 +60,7 @@ func cutHere(to *jsontext.Encoder, token jsontext.Token, room int) {
 		write(mark)
 	case token.Kind() == '"' && room > 0:
 		// Escaping can expand one byte to six.
-		write(jsontext.String(ClipText(token.String(), room/6) + cutMark))
+		write(jsontext.String(ClipText(token.String(), room/6) + truncationMark))
 	default:
 		write(mark)
 	}

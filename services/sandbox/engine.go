@@ -109,7 +109,7 @@ func (e *engine) watch(cpuLimit time.Duration) {
 		if since.IsZero() {
 			since = time.Now()
 		}
-		if time.Since(since) > stubbornGrace && e.finished.CompareAndSwap(false, true) {
+		if time.Since(since) > stopGrace && e.finished.CompareAndSwap(false, true) {
 			// The gateway has gone if this fails; there is no one to report it
 			// to.
 			_ = e.send(FrameFinish, &FinishMessage{Error: e.explain(errStopped), CPUMillis: (usedByProcess() - before).Milliseconds(), Memory: e.grown(), Measured: true})

@@ -33,7 +33,7 @@ func StartFrame(code string, timeout time.Duration) []byte {
 func AwaitWarm(p *Pool) {
 	for {
 		p.mu.Lock()
-		ready, coming := len(p.idle), p.coming
+		ready, coming := len(p.idle), p.starting
 		p.mu.Unlock()
 		if ready >= warmChildren && coming == 0 {
 			return

@@ -32,9 +32,9 @@ const (
 )
 
 const (
-	// stubbornGrace is the time for the engine to react to a stop request.
+	// stopGrace is the time for the engine to react to a stop request.
 	// After it watch ends the process.
-	stubbornGrace = 40 * time.Millisecond
+	stopGrace = 40 * time.Millisecond
 	// startTimeout is the maximum time for a child to become ready.
 	startTimeout = 10 * time.Second
 	// warmChildren is the number of children waiting for a run, until
@@ -47,9 +47,9 @@ const (
 	memoryHeadroom = 320 << 20
 	// childStack limits the stack of one goroutine in a child, in bytes.
 	childStack = 128 << 20
-	// maxTrouble is the maximum length of stored standard error of a child, in
+	// maxStderr is the maximum length of stored standard error of a child, in
 	// bytes.
-	maxTrouble = 4 << 10
+	maxStderr = 4 << 10
 	// maxRawResult is the maximum size of a result before a child truncates it
 	// to MaxResult, in bytes.
 	maxRawResult = 8 << 20

@@ -19,12 +19,12 @@ type Pool struct {
 	command []string
 	tasks   *background.Tasks
 
-	mu     sync.Mutex
-	idle   []*Child
-	living map[*Child]struct{}
-	coming int // warm children being started
-	closed bool
-	empty  *time.Timer
+	mu       sync.Mutex
+	idle     []*Child
+	living   map[*Child]struct{}
+	starting int // warm children being started
+	closed   bool
+	empty    *time.Timer
 
 	work sync.WaitGroup
 	// starts runs functions on one thread for the lifetime of the pool, because
@@ -140,8 +140,8 @@ func (p *Pool) Refill() {
 	} else {
 		p.empty.Reset(idleTimeout)
 	}
-	for len(p.idle)+p.coming < warmChildren {
-		p.coming++
+	for len(p.idle)+p.starting < warmChildren {
+		p.starting++
 		p.work.Go(p.tasks.Func("warm code process", p.warm))
 	}
 }
@@ -149,7 +149,7 @@ func (p *Pool) Refill() {
 func (p *Pool) warm() {
 	c, err := p.start()
 	p.mu.Lock()
-	p.coming--
+	p.starting--
 	keep := err == nil && !p.closed
 	if keep {
 		p.idle = append(p.idle, c)

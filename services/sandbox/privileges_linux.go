@@ -13,9 +13,9 @@ import (
 // priority.
 const workerNice = 10
 
-// droppedMark is the only environment variable of a process that dropPrivileges
+// droppedEnv is the only environment variable of a process that dropPrivileges
 // executed again.
-const droppedMark = "GATEWAY_CODE_WORKER"
+const droppedEnv = "GATEWAY_CODE_WORKER"
 
 // dropPrivileges removes the capabilities of every thread of this process and
 // the means to gain new ones. It ignores failures; confine returns what was
@@ -30,7 +30,7 @@ func dropPrivileges() {
 		drop(true)
 		return
 	}
-	if os.Getenv(droppedMark) != "" {
+	if os.Getenv(droppedEnv) != "" {
 		return
 	}
 	runtime.LockOSThread()
@@ -43,7 +43,7 @@ func dropPrivileges() {
 		return
 	}
 	// If exec fails, seccomp still restricts all threads.
-	_ = unix.Exec("/proc/self/exe", os.Args, append(os.Environ(), droppedMark+"=1"))
+	_ = unix.Exec("/proc/self/exe", os.Args, append(os.Environ(), droppedEnv+"=1"))
 }
 
 // drop runs the system calls of dropPrivileges on this thread or on all

@@ -27,7 +27,7 @@ type Child struct {
 	ending  sync.Mutex
 	ended   bool          // killed, or about to be waited for
 	gone    chan struct{} // closed after the process was waited for
-	trouble trouble
+	trouble stderrBuffer
 	state   *os.ProcessState // set before gone is closed
 	ready   readyMessage
 }
@@ -38,22 +38,22 @@ type Frame struct {
 	Body []byte
 }
 
-// trouble stores the beginning of a child's standard error.
-type trouble struct {
+// stderrBuffer stores the beginning of a child's standard error.
+type stderrBuffer struct {
 	mu   sync.Mutex
 	text []byte
 }
 
 // Write implements io.Writer. It discards what exceeds the limit.
-func (t *trouble) Write(p []byte) (int, error) {
+func (t *stderrBuffer) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.text = append(t.text, p[:min(len(p), maxTrouble-len(t.text))]...)
+	t.text = append(t.text, p[:min(len(p), maxStderr-len(t.text))]...)
 	return len(p), nil
 }
 
 // String returns the stored text.
-func (t *trouble) String() string {
+func (t *stderrBuffer) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return string(t.text)
@@ -150,8 +150,8 @@ func (c *Child) Start(m StartMessage) error {
 	return nil
 }
 
-// Answer sends the reply to a call. It does nothing if the child has exited.
-func (c *Child) Answer(id uint32, status byte, data []byte) {
+// Reply sends the reply to a call. It does nothing if the child has exited.
+func (c *Child) Reply(id uint32, status byte, data []byte) {
 	_ = c.send(frameAnswer, answerFrame(id, status, data))
 }
 

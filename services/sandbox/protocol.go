@@ -27,10 +27,10 @@ const (
 
 // The statuses of a reply.
 const (
-	AnswerJSON      = 'j' // the data is JSON text
-	AnswerText      = 't' // the data is a string
-	AnswerUndefined = 'u'
-	AnswerError     = 'e' // the data is a FailureMessage
+	ReplyJSON      = 'j' // the data is JSON text
+	ReplyText      = 't' // the data is a string
+	ReplyUndefined = 'u'
+	ReplyError     = 'e' // the data is a FailureMessage
 )
 
 // readyMessage reports the measures that confine the child.

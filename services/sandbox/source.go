@@ -22,8 +22,8 @@ type program struct {
 	lines   int // of the submitted code
 }
 
-// mistake is a compile error. Line and column count from 1.
-type mistake struct {
+// compileError is a compile error. Line and column count from 1.
+type compileError struct {
 	message      string
 	line, column int
 }
@@ -32,8 +32,8 @@ const (
 	// userLine is the first line of the compiled code. Stack frames in earlier
 	// lines are those of the prelude.
 	userLine = 10_000
-	// opening is put before code that is a function body.
-	opening = "async function $main() {\n"
+	// wrapperPrefix is put before code that is a function body.
+	wrapperPrefix = "async function $main() {\n"
 	// NoModules is the message for code that imports modules.
 	NoModules = "Imports are not supported. The tools are already constants of the program."
 )
@@ -57,9 +57,9 @@ const statementWords = " var let const if for while do switch try throw return b
 // Accepted are the body of a function with await and return, an arrow or a
 // function, a module that exports one, and each of these in a Markdown fence.
 // Without a return statement the result is the value of the last expression.
-func compile(code string) (*program, *mistake) {
+func compile(code string) (*program, *compileError) {
 	code = unfence(strings.TrimPrefix(code, "\ufeff"))
-	var asModule *mistake
+	var asModule *compileError
 	if moduleWords.MatchString(code) {
 		p, m := compileModule(code)
 		if p != nil || m != nil && m.message == NoModules {
@@ -92,19 +92,19 @@ func AsModule(code string) (module string, before int) {
 	if moduleLine.MatchString(code) {
 		return code, 0
 	}
-	return "export {};" + opening + code + "\n}\n", 1
+	return "export {};" + wrapperPrefix + code + "\n}\n", 1
 }
 
 // transform removes the types. In its output every statement is on its own
 // line, indented by its depth, and no string or template contains a line break.
-func transform(code string) (lines []string, back *sourceMap, m *mistake) {
+func transform(code string) (lines []string, back *sourceMap, m *compileError) {
 	result := api.Transform(code, api.TransformOptions{
 		Loader: api.LoaderTS, Target: api.ES2023, Supported: map[string]bool{"template-literal": false, "top-level-await": true},
 		LegalComments: api.LegalCommentsNone, Sourcemap: api.SourceMapExternal, SourcesContent: api.SourcesContentExclude,
 		TsconfigRaw: `{"compilerOptions":{"verbatimModuleSyntax":true,"target":"ES2023","useDefineForClassFields":true}}`,
 	})
 	if len(result.Errors) > 0 {
-		m = &mistake{message: result.Errors[0].Text, line: 1, column: 1}
+		m = &compileError{message: result.Errors[0].Text, line: 1, column: 1}
 		if at := result.Errors[0].Location; at != nil {
 			m.line, m.column = at.Line, at.Column+1
 		}
@@ -112,15 +112,15 @@ func transform(code string) (lines []string, back *sourceMap, m *mistake) {
 	}
 	back, err := parseSourceMap(result.Map)
 	if err != nil {
-		return nil, nil, &mistake{message: err.Error(), line: 1, column: 1}
+		return nil, nil, &compileError{message: err.Error(), line: 1, column: 1}
 	}
 	return strings.Split(strings.TrimRight(string(result.Code), "\n"), "\n"), back, nil
 }
 
 // compileBody compiles code that is a function body.
-func compileBody(code string) (*program, *mistake) {
+func compileBody(code string) (*program, *compileError) {
 	total := strings.Count(code, "\n") + 1
-	lines, back, m := transform(opening + code + "\n}")
+	lines, back, m := transform(wrapperPrefix + code + "\n}")
 	if m != nil {
 		m.line--
 		if m.line > total || m.line < 1 {
@@ -128,14 +128,14 @@ func compileBody(code string) (*program, *mistake) {
 		}
 		return nil, m
 	}
-	begin := slices.Index(lines, strings.TrimSpace(opening))
+	begin := slices.Index(lines, strings.TrimSpace(wrapperPrefix))
 	if begin < 0 && slices.Contains(lines, "async function $main() {}") { // empty body
 		return &program{text: "(async function () {})", back: back, wrapped: 1, lines: total}, nil
 	}
 	end := len(lines) - 1
 	for i := begin + 1; i <= end; i++ {
 		if begin < 0 || i < end && lines[i] != "" && lines[i][0] != ' ' || i == end && lines[i] != "}" {
-			return nil, &mistake{message: "Unexpected closing brace", line: max(1, min(total, firstLine(back, i)-1)), column: 1}
+			return nil, &compileError{message: "Unexpected closing brace", line: max(1, min(total, firstLine(back, i)-1)), column: 1}
 		}
 	}
 	p := &program{back: back, wrapped: 1, lines: total, shifted: map[int]int{}}
@@ -202,7 +202,7 @@ func isExpression(statement string) bool {
 
 // compileModule compiles code that exports its function. For code without
 // exports it returns neither a program nor an error.
-func compileModule(code string) (*program, *mistake) {
+func compileModule(code string) (*program, *compileError) {
 	lines, back, m := transform(code)
 	if m != nil {
 		return nil, m
@@ -213,13 +213,13 @@ func compileModule(code string) (*program, *mistake) {
 		switch {
 		case strings.HasPrefix(line, "import ") || strings.HasPrefix(line, `import"`) || strings.HasPrefix(line, "import{"), strings.HasPrefix(line, "export *"):
 			at, column := back.find(i, 0)
-			return nil, &mistake{message: NoModules, line: at + 1, column: column + 1}
+			return nil, &compileError{message: NoModules, line: at + 1, column: column + 1}
 		case strings.HasPrefix(line, "export {"):
 			exports = true
 			clause := exportClause.FindStringSubmatch(strings.Join(lines[i:], "\n"))
 			if clause == nil || clause[2] != "" {
 				at, column := back.find(i, 0)
-				return nil, &mistake{message: NoModules, line: at + 1, column: column + 1}
+				return nil, &compileError{message: NoModules, line: at + 1, column: column + 1}
 			}
 			main = exportedMain(main, clause[1])
 			for j := range strings.Count(clause[0], "\n") + 1 {
@@ -300,4 +300,4 @@ func (p *program) place(line, column int) (atLine, atColumn int, ok bool) {
 	return l + 1, c + 1, true
 }
 
-func (m *mistake) String() string { return fmt.Sprintf("%s (line %d)", m.message, m.line) }
+func (m *compileError) String() string { return fmt.Sprintf("%s (line %d)", m.message, m.line) }

@@ -62,23 +62,23 @@ func (d *Document) circular() bool {
 	return found
 }
 
-// meter counts the maximum cost of validating a value.
-type meter struct {
+// costMeter counts the maximum cost of validating a value.
+type costMeter struct {
 	doc  *Document
 	left int
 }
 
-// affordable reports whether a value can be validated within maxCheckSteps.
+// withinBudget reports whether a value can be validated within maxCheckSteps.
 // Each schema that applies to a part of the value is a step. Large and deeply
 // nested parts and lists count more: the library writes them into messages,
 // which it copies at every level.
-func affordable(doc *Document, value *Node) bool {
-	m := &meter{doc: doc, left: maxCheckSteps}
+func withinBudget(doc *Document, value *Node) bool {
+	m := &costMeter{doc: doc, left: maxCheckSteps}
 	m.visit(doc.root, value, 0)
 	return m.left >= 0
 }
 
-func (m *meter) visit(n, value *Node, depth int) {
+func (m *costMeter) visit(n, value *Node, depth int) {
 	size := len(value.Raw) + stepBytes/16
 	for _, keyword := range [...]string{"enum", "const", "required"} {
 		if literal := n.Get(keyword); literal != nil {
@@ -97,7 +97,7 @@ func (m *meter) visit(n, value *Node, depth int) {
 	}
 }
 
-func (m *meter) members(n, value *Node, depth int) {
+func (m *costMeter) members(n, value *Node, depth int) {
 	properties, patterns := n.ObjectOf("properties"), n.ObjectOf("patternProperties").All()
 	for _, member := range value.Members {
 		if m.left < 0 {
@@ -119,7 +119,7 @@ func (m *meter) members(n, value *Node, depth int) {
 	}
 }
 
-func (m *meter) items(n, value *Node, depth int) {
+func (m *costMeter) items(n, value *Node, depth int) {
 	first, items, contains := n.ListOf("prefixItems"), n.Get("items"), n.Get("contains")
 	if items.Is('[') {
 		first, items = items.Items, n.Get("additionalItems")

@@ -36,7 +36,7 @@ func TestOutside(t *testing.T) {
 		strings.Repeat(`{"a":`, 500) + `{"$ref":"x:y"}`:              "x:y",
 		`{"allOf":[{"$ref":"#/a"},{"x":["ef\"",{"$ref":"urn:z"}]}]}`: "urn:z",
 	} {
-		if got := schema.Outside([]byte(raw)); got != want {
+		if got := schema.ExternalRef([]byte(raw)); got != want {
 			t.Errorf("Outside(%.60s) = %q, want %q", raw, got, want)
 		}
 	}

@@ -105,10 +105,10 @@ func (d *Document) Resolve(ref string) (target *Node, name string) {
 	return n, name
 }
 
-// Outside returns the first $ref or $dynamicRef in a raw schema that refers to
+// ExternalRef returns the first $ref or $dynamicRef in a raw schema that refers to
 // another document by its address, at any depth and in duplicate members; "" if
 // there is none. References to JSON Schema's own dialects don't count.
-func Outside(raw []byte) string {
+func ExternalRef(raw []byte) string {
 	if !bytes.Contains(raw, []byte(`ef"`)) {
 		return ""
 	}

@@ -33,7 +33,7 @@ type compiledSchema struct {
 	hash     [sha256.Size]byte
 	document *Document
 	resolved *jsonschema.Resolved // nil if arguments can't be validated
-	why      string               // why they can't be validated
+	reason   string               // why they can't be validated
 	size     int
 }
 
@@ -54,7 +54,7 @@ func (v *Validator) Check(definition, arguments []byte) error {
 	case err != nil || !value.Is('{'):
 		return fault.Invalid("Arguments must be a single JSON object.")
 	}
-	if !affordable(c.document, value) {
+	if !withinBudget(c.document, value) {
 		return nil
 	}
 	if err := validate(c.resolved, value.plain()); err == nil || errors.Is(err, errCannotCheck) {
@@ -63,9 +63,9 @@ func (v *Validator) Check(definition, arguments []byte) error {
 	return fault.Invalid("Invalid arguments: %s", explainMismatch(c.document, value))
 }
 
-// Unchecked returns why arguments for a raw definition can't be validated, or
+// UncheckedReason returns why arguments for a raw definition can't be validated, or
 // "" if they can.
-func (v *Validator) Unchecked(definition []byte) string { return v.compile(definition).why }
+func (v *Validator) UncheckedReason(definition []byte) string { return v.compile(definition).reason }
 
 // Kept returns the number of cached definitions.
 func (v *Validator) Kept() int {
@@ -117,23 +117,23 @@ func compileSchema(definition []byte) *compiledSchema {
 	c := &compiledSchema{size: 1024}
 	root, err := Parse(definition)
 	if err != nil {
-		c.why = err.Error()
+		c.reason = err.Error()
 		return c
 	}
 	schema := root.ObjectOf("inputSchema")
 	if schema == nil {
-		c.why = "there is no inputSchema"
+		c.reason = "there is no inputSchema"
 		return c
 	}
 	document := NewDocument(schema)
 	normal, steps, err := normalize(document)
 	if err != nil {
-		c.why = err.Error()
+		c.reason = err.Error()
 		return c
 	}
 	resolved, err := resolve(normal)
 	if err != nil {
-		c.why = "its schema is not usable: " + OneLine(err.Error(), MaxTagText)
+		c.reason = "its schema is not usable: " + OneLine(err.Error(), MaxTagText)
 		return c
 	}
 	c.document, c.resolved = document, resolved

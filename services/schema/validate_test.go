@@ -55,7 +55,7 @@ func TestMismatchMessages(t *testing.T) {
 		{"hostile names", `{"properties":{},"additionalProperties":false}`, "{\"a\u202e\\nb\":1}", "unknown 'a b'; it takes none"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			if why := v.Unchecked(withSchema(tc.schema)); why != "" {
+			if why := v.UncheckedReason(withSchema(tc.schema)); why != "" {
 				t.Fatalf("not validated: %s", why)
 			}
 			err := v.Check(withSchema(tc.schema), []byte(tc.arguments))
@@ -90,7 +90,7 @@ func TestUncheckedReasons(t *testing.T) {
 		{"too large", `{"inputSchema":{"description":"` + strings.Repeat("x", schema.MaxBytes) + `"}}`, "too large"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			if why := v.Unchecked([]byte(tc.definition)); !strings.Contains(why, tc.want) {
+			if why := v.UncheckedReason([]byte(tc.definition)); !strings.Contains(why, tc.want) {
 				t.Errorf("Unchecked() = %q, want %q", why, tc.want)
 			}
 			if err := v.Check([]byte(tc.definition), []byte(`{"a":1}`)); err != nil {
@@ -114,7 +114,7 @@ func TestValidationCostLimit(t *testing.T) {
 		{schema.MaxValidationCost / 2, true},
 		{schema.MaxValidationCost/2 + 1, false},
 	} {
-		if why := v.Unchecked(withBranches(tc.branches)); (why == "") != tc.checked {
+		if why := v.UncheckedReason(withBranches(tc.branches)); (why == "") != tc.checked {
 			t.Errorf("%d alternatives in two levels: %q", tc.branches, why)
 		}
 	}

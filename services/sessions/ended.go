@@ -25,7 +25,7 @@ func HashOf(id string) Hash { return sha256.Sum256([]byte(id)) }
 
 // Publisher notifies the subscribers of changed topics.
 type Publisher interface {
-	Published(ctx context.Context, topics ...notify.Topic) error
+	Publish(ctx context.Context, topics ...notify.Topic) error
 }
 
 // Ended caches the ended sessions, so that every process rejects them without a
@@ -78,8 +78,8 @@ func (e *Ended) Changed(ctx context.Context, topic notify.Topic) error {
 	return e.read(ctx, since)
 }
 
-// Has reports whether the session was ended.
-func (e *Ended) Has(session Hash) bool {
+// IsEnded reports whether the session was ended.
+func (e *Ended) IsEnded(session Hash) bool {
 	e.mu.RLock()
 	defer e.mu.RUnlock()
 	_, ok := e.until[session]
@@ -119,7 +119,7 @@ func (e *Ended) End(ctx context.Context, session Hash) error {
 	e.mu.Lock()
 	e.until[session] = row.ExpiresAt
 	e.mu.Unlock()
-	return e.feed.Published(ctx, notify.Sessions())
+	return e.feed.Publish(ctx, notify.Sessions())
 }
 
 // read adds the rows that expire after since, or all. Their number is limited

@@ -57,26 +57,26 @@ func TestEndedSessionReachesEveryProcess(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if !one.Has(a) || one.Has(b) || one.rows(t) != 1 {
-			t.Errorf("one process: %v %v, %d rows", one.Has(a), one.Has(b), one.rows(t))
+		if !one.IsEnded(a) || one.IsEnded(b) || one.rows(t) != 1 {
+			t.Errorf("one process: %v %v, %d rows", one.IsEnded(a), one.IsEnded(b), one.rows(t))
 		}
-		if two.Has(a) {
+		if two.IsEnded(a) {
 			t.Error("the other process has the session before Changed")
 		}
-		if err := two.Changed(t.Context(), notify.Keys("p")); err != nil || two.Has(a) {
+		if err := two.Changed(t.Context(), notify.Keys("p")); err != nil || two.IsEnded(a) {
 			t.Errorf("another topic was acted on (%v)", err)
 		}
-		if err := two.Changed(t.Context(), notify.Sessions()); err != nil || !two.Has(a) {
+		if err := two.Changed(t.Context(), notify.Sessions()); err != nil || !two.IsEnded(a) {
 			t.Errorf("the other process lacks the session after Changed (%v)", err)
 		}
 		if err := two.End(t.Context(), b); err != nil {
 			t.Fatal(err)
 		}
-		if err := one.Changed(t.Context(), notify.Sessions()); err != nil || !one.Has(b) {
+		if err := one.Changed(t.Context(), notify.Sessions()); err != nil || !one.IsEnded(b) {
 			t.Errorf("a session ended by a process with a slow clock is missing (%v)", err)
 		}
 		later := start(t, dsn, now)
-		if !later.Has(a) || !later.Has(b) || later.Has(c) {
+		if !later.IsEnded(a) || !later.IsEnded(b) || later.IsEnded(c) {
 			t.Error("a process that starts later lacks the ended sessions")
 		}
 	})
@@ -94,16 +94,16 @@ func TestExpiredSessionsAreSwept(t *testing.T) {
 			age  time.Duration
 			kept bool
 		}{{sessions.Lifetime - time.Millisecond, true}, {sessions.Lifetime, false}, {sessions.Lifetime + time.Millisecond, false}} {
-			if q := start(t, dsn, begin.Add(c.age)); q.Has(a) != c.kept {
-				t.Errorf("started after %v: known is %v, want %v", c.age, q.Has(a), c.kept)
+			if q := start(t, dsn, begin.Add(c.age)); q.IsEnded(a) != c.kept {
+				t.Errorf("started after %v: known is %v, want %v", c.age, q.IsEnded(a), c.kept)
 			}
 		}
 		p.now = begin.Add(sessions.Lifetime)
 		if err := p.End(t.Context(), b); err != nil {
 			t.Fatal(err)
 		}
-		if p.Has(a) || !p.Has(b) || p.rows(t) != 1 {
-			t.Errorf("expired sessions remain: %v, %d rows", p.Has(a), p.rows(t))
+		if p.IsEnded(a) || !p.IsEnded(b) || p.rows(t) != 1 {
+			t.Errorf("expired sessions remain: %v, %d rows", p.IsEnded(a), p.rows(t))
 		}
 	})
 }
@@ -119,7 +119,7 @@ func TestMaxEnded(t *testing.T) {
 		if c.fit && err != nil || !c.fit && (!fault.Is(err, fault.CodeRateLimited) || fault.From(err).RetryAfter <= 0) {
 			t.Errorf("session %s: %v", c.id, err)
 		}
-		if p.Has(sessions.HashOf(c.id)) != c.fit {
+		if p.IsEnded(sessions.HashOf(c.id)) != c.fit {
 			t.Errorf("session %s: ended is %v", c.id, !c.fit)
 		}
 	}
@@ -142,7 +142,7 @@ func TestDatabaseErrorsAreReturned(t *testing.T) {
 			t.Errorf("%s reports no failure", name)
 		}
 	}
-	if p.Has(a) {
+	if p.IsEnded(a) {
 		t.Error("a session that failed to be stored is ended")
 	}
 }

@@ -174,7 +174,7 @@ func (l *Levels) change(ctx context.Context, write func(*gorm.DB) error) error {
 	if err != nil {
 		return fault.From(err)
 	}
-	return l.feed.Published(ctx, notify.SessionLevels())
+	return l.feed.Publish(ctx, notify.SessionLevels())
 }
 
 // maybeSweep deletes the rows of expired sessions, at most once per

@@ -99,7 +99,7 @@ func (r *Resources) change(ctx context.Context, session string, write func(*gorm
 	if err != nil {
 		return fault.From(err)
 	}
-	return r.feed.Published(ctx, topic)
+	return r.feed.Publish(ctx, topic)
 }
 
 // maybeSweep deletes the rows of expired sessions.

@@ -56,7 +56,7 @@ func (s *Searcher) whyWaiting(serverID string) string {
 	if s.Waiting == nil {
 		return ""
 	}
-	return s.Waiting.Why(serverID)
+	return s.Waiting.Reason(serverID)
 }
 
 // outage returns the reason why calls to a server are paused, or "".

@@ -29,8 +29,8 @@ type Query struct {
 	Cursor    string // cursor of the previous page, if Continue is set
 }
 
-// Found is a page of a query's results.
-type Found struct {
+// Result is a page of a query's results.
+type Result struct {
 	Matches     []Match // Score is 0 if the query has no text
 	NextCursor  string  // empty on the last page
 	Warnings    []fault.Warning
@@ -41,7 +41,7 @@ type Found struct {
 // then by name. It returns the faults of the query grammar, INVALID_CURSOR,
 // CURSOR_STALE, and SEARCH_FAILED if ctx ends first. A cursor is bound to the
 // project, the principal, the query and the listed tools, but not to the limit.
-func (s *Searcher) Find(ctx context.Context, project *toolset.Snapshot, q Query) (*Found, error) {
+func (s *Searcher) Find(ctx context.Context, project *toolset.Snapshot, q Query) (*Result, error) {
 	parsed, err := query.Tools().Parse(q.Text)
 	if err != nil {
 		return nil, err
@@ -64,7 +64,7 @@ func (s *Searcher) Find(ctx context.Context, project *toolset.Snapshot, q Query)
 	}
 	end := offset + q.Limit
 	hits := x.visible.find(parsed, end)
-	out := &Found{Matches: x.visible.matches(hits.best[min(offset, len(hits.best)):])}
+	out := &Result{Matches: x.visible.matches(hits.best[min(offset, len(hits.best)):])}
 	if end < hits.total {
 		if out.NextCursor, err = s.Cursors.Seal(binding, revision, strconv.Itoa(end)); err != nil {
 			return nil, err

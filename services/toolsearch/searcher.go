@@ -55,7 +55,7 @@ type pendingBuild struct {
 // Options configure a Searcher.
 type Options struct {
 	Cursors *page.Cursors // seals and opens the cursors of queries
-	Waiting Waiting       // nil means no pending authorizations
+	Waiting PendingAuth   // nil means no pending authorizations
 	Outages Outages       // nil means no paused servers
 	Log     *slog.Logger
 	Tasks   *background.Tasks // may be nil
@@ -66,10 +66,10 @@ func NewSearcher(o Options) *Searcher {
 	return &Searcher{Options: o, places: make(chan struct{}, maxBuilds), projects: map[string]*projectIndex{}, limit: MaxIndexedTools}
 }
 
-// Waiting reports servers with a pending authorization.
-type Waiting interface {
+// PendingAuth reports servers with a pending authorization.
+type PendingAuth interface {
 	// Why returns the reason for a server's pending authorization, or "".
-	Why(serverID string) string
+	Reason(serverID string) string
 }
 
 // Outages reports servers whose calls are paused.
@@ -211,8 +211,8 @@ func (s *Searcher) dropOldest(except string) bool {
 	return true
 }
 
-// Forget drops the indexes of a project, such as a deleted one.
-func (s *Searcher) Forget(projectID string) {
+// Drop drops the indexes of a project, such as a deleted one.
+func (s *Searcher) Drop(projectID string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if p := s.projects[projectID]; p != nil {

@@ -35,7 +35,7 @@ func TestSearchDuringProjectChanges(t *testing.T) {
 					t.Errorf("search of another project found %s", a.TopTool)
 				}
 				if i == rounds/2 {
-					s.Forget("busy")
+					s.Drop("busy")
 				}
 			}
 		})
@@ -92,7 +92,7 @@ func TestIndexCacheLimit(t *testing.T) {
 	if n, held := s.Kept(); n != 1 || held != 3*tools+1 {
 		t.Errorf("%d projects with %d tools cached next to one above the limit", n, held)
 	}
-	s.Forget("large")
+	s.Drop("large")
 	if n, held := s.Kept(); n != 0 || held != 0 {
 		t.Errorf("%d projects with %d tools cached after Forget", n, held)
 	}

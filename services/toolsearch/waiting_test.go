@@ -11,7 +11,7 @@ import (
 // waiting reports pending authorizations by server.
 type waiting map[string]string
 
-func (w waiting) Why(serverID string) string { return w[serverID] }
+func (w waiting) Reason(serverID string) string { return w[serverID] }
 
 // down reports paused servers.
 type down map[string]string

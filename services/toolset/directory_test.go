@@ -117,7 +117,7 @@ func (w *world) change(t *testing.T, edit func(tx *gorm.DB) error) {
 
 func (w *world) publish(t *testing.T) {
 	t.Helper()
-	if err := w.feed.Published(t.Context(), notify.Toolset("p")); err != nil {
+	if err := w.feed.Publish(t.Context(), notify.Toolset("p")); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -215,7 +215,7 @@ func (i *inspector) outputSchema(definition *rawjson.Object) {
 	switch rawjson.Kind(raw) {
 	case 0, 't', 'f':
 	case '{':
-		if schema.Outside(raw) != "" {
+		if schema.ExternalRef(raw) != "" {
 			definition.Delete("outputSchema")
 			i.repaired("outputSchema was removed: it has an external reference")
 		}
@@ -228,7 +228,7 @@ func (i *inspector) outputSchema(definition *rawjson.Object) {
 // references rejects a schema that its reader would have to fetch (MCP
 // 2026-07-28, "Security Considerations" of JSON Schema).
 func (i *inspector) references(raw []byte) {
-	if ref := schema.Outside(raw); ref != "" {
+	if ref := schema.ExternalRef(raw); ref != "" {
 		i.breakWith("its inputSchema refers to %s: nothing outside of the definition is fetched", clip(ref, 100))
 	}
 }

@@ -151,7 +151,7 @@ func checkCalls(t *testing.T, tools []checkedTool) outcome {
 		} else if !c.Valid && c.Why != "invented, open" && mismatch != nil {
 			o.checkedInvalid++
 		} else if c.Why != "invented, open" {
-			t.Logf("the validator disagrees on %s %s: %.300s (%s): %v; %s", tools[c.Tool].Server, tools[c.Tool].Name, c.Args, c.Why, mismatch, validator.Unchecked(all[c.Tool].Definition))
+			t.Logf("the validator disagrees on %s %s: %.300s (%s): %v; %s", tools[c.Tool].Server, tools[c.Tool].Name, c.Args, c.Why, mismatch, validator.UncheckedReason(all[c.Tool].Definition))
 		}
 		what := fmt.Sprintf("%s %s: %s (%s)", tools[c.Tool].Server, tools[c.Tool].Name, c.Args, c.Why)
 		_, refused := wrong[i]

@@ -190,7 +190,7 @@ func (w *typeWriter) arguments(schema *schema.Node) (text string, optional bool)
 		return "Record<string, unknown>", true
 	}
 	w.begin(schema)
-	t := w.typeOf(schema, place{indent: "  "})
+	t := w.typeOf(schema, typePosition{indent: "  "})
 	if len(t.alternatives) == 0 || !schema.AdmitsObject() {
 		w.note(noteBroken)
 		return "Record<string, unknown>", true
@@ -205,7 +205,7 @@ func (w *typeWriter) result(schema *schema.Node) string {
 		return "any"
 	}
 	w.begin(schema)
-	t := w.typeOf(schema, place{indent: "  "})
+	t := w.typeOf(schema, typePosition{indent: "  "})
 	if len(t.alternatives) == 0 {
 		return "any"
 	}

@@ -162,7 +162,7 @@ func (w *typeWriter) variants(n *schema.Node, shape *objectShape, branches []*sc
 	return !slices.ContainsFunc(branches, func(b *schema.Node) bool { return !isPlainObject(b) })
 }
 
-func (w *typeWriter) variantsOf(shape *objectShape, branches []*schema.Node, at place) tsType {
+func (w *typeWriter) variantsOf(shape *objectShape, branches []*schema.Node, at typePosition) tsType {
 	types := make([]tsType, len(branches))
 	for i, branch := range branches {
 		one := shape.clone()
@@ -194,7 +194,7 @@ type objectField struct {
 
 // object returns the type of an object. Unless the schema mentions other
 // properties, the type allows none, so that unknown arguments are errors.
-func (w *typeWriter) object(s *objectShape, at place) tsType {
+func (w *typeWriter) object(s *objectShape, at typePosition) tsType {
 	below := at.inProperty()
 	fields := make([]objectField, 0, len(s.names)+1)
 	index := w.additionalOf(s, below)
@@ -250,7 +250,7 @@ func (w *typeWriter) object(s *objectShape, at place) tsType {
 func (s *objectShape) closedFor() bool { return s.closed && len(s.patterns) == 0 }
 
 // additionalOf returns the type of unnamed properties.
-func (w *typeWriter) additionalOf(s *objectShape, at place) tsType {
+func (w *typeWriter) additionalOf(s *objectShape, at typePosition) tsType {
 	var parts []tsType
 	if !s.closed {
 		switch {

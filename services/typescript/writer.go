@@ -36,32 +36,32 @@ type namedType struct {
 // typeUse is a use of a named type in another one.
 type typeUse struct {
 	of *namedType
-	how
+	refUse
 }
 
-// how is the context of a use.
-type how struct {
+// refUse is the context of a use.
+type refUse struct {
 	guarded bool // inside a property or an element, which the compiler resolves lazily
 	joined  bool // in an intersection, which the compiler expands
 }
 
-// place is the position of a schema in a type.
-type place struct {
+// typePosition is the position of a schema in a type.
+type typePosition struct {
 	depth  int
 	indent string
 	owner  *namedType // named type of this position; nil in the type of all arguments
-	how
+	refUse
 	eager bool // in an optional part of a tuple, where elements are resolved eagerly
 }
 
 // inProperty returns the position of a property of an object.
-func (p place) inProperty() place {
-	return place{depth: p.depth + 1, indent: p.indent + "  ", owner: p.owner, how: how{guarded: true}}
+func (p typePosition) inProperty() typePosition {
+	return typePosition{depth: p.depth + 1, indent: p.indent + "  ", owner: p.owner, refUse: refUse{guarded: true}}
 }
 
 // inElement returns the position of an array element. optional means an
 // optional element of a tuple.
-func (p place) inElement(optional bool) place {
+func (p typePosition) inElement(optional bool) typePosition {
 	p.depth++
 	p.eager = p.eager || optional
 	p.guarded = !p.eager
@@ -95,7 +95,7 @@ const (
 )
 
 // typeOf returns the type of the values that a schema allows.
-func (w *typeWriter) typeOf(n *schema.Node, at place) tsType {
+func (w *typeWriter) typeOf(n *schema.Node, at typePosition) tsType {
 	if w.nodes--; w.nodes < 0 {
 		w.note(noteTooLarge)
 		return unknownType()
@@ -150,7 +150,7 @@ func (w *typeWriter) both(a, b tsType) tsType {
 }
 
 // reference returns the name of the type for a reference.
-func (w *typeWriter) reference(ref string, at place) tsType {
+func (w *typeWriter) reference(ref string, at typePosition) tsType {
 	target, name := w.doc.Resolve(ref)
 	switch {
 	case target == nil:
@@ -171,12 +171,12 @@ func (w *typeWriter) reference(ref string, at place) tsType {
 		to = &namedType{name: w.newName(name)}
 		w.named[target] = to
 		w.types = append(w.types, to)
-		t := w.typeOf(target, place{owner: to})
+		t := w.typeOf(target, typePosition{owner: to})
 		to.text, to.width, to.shape = t.String(), t.width, t.shape()
 	}
 	if at.owner != nil {
-		use := typeUse{to, at.how}
-		if use.closesCircle(at.owner, how{}, map[typeUse]bool{}) {
+		use := typeUse{to, at.refUse}
+		if use.closesCircle(at.owner, refUse{}, map[typeUse]bool{}) {
 			w.note(noteCycle)
 			return unknownType()
 		}
@@ -188,7 +188,7 @@ func (w *typeWriter) reference(ref string, at place) tsType {
 // closesCircle reports whether a use leads back to a type in a way that the
 // language forbids or that would expand endlessly: with no property or element
 // in between, or through an intersection. path is the context met so far.
-func (u typeUse) closesCircle(start *namedType, path how, seen map[typeUse]bool) bool {
+func (u typeUse) closesCircle(start *namedType, path refUse, seen map[typeUse]bool) bool {
 	path.guarded = path.guarded || u.guarded
 	path.joined = path.joined || u.joined
 	if u.of == start && (path.joined || !path.guarded) {
@@ -209,7 +209,7 @@ func (w *typeWriter) newName(part string) string {
 }
 
 // own returns the type for the keywords of a schema without its reference.
-func (w *typeWriter) own(n *schema.Node, at place) tsType {
+func (w *typeWriter) own(n *schema.Node, at typePosition) tsType {
 	if not := n.Get("not"); not.Is('t') || not.Is('{') && len(not.Members) == 0 {
 		return neverType()
 	}
@@ -247,7 +247,7 @@ func (w *typeWriter) own(n *schema.Node, at place) tsType {
 	return t
 }
 
-func (w *typeWriter) unionOfSchemas(branches []*schema.Node, at place) tsType {
+func (w *typeWriter) unionOfSchemas(branches []*schema.Node, at typePosition) tsType {
 	types := make([]tsType, len(branches))
 	for i, branch := range branches {
 		types[i] = w.typeOf(branch, at)
@@ -256,7 +256,7 @@ func (w *typeWriter) unionOfSchemas(branches []*schema.Node, at place) tsType {
 }
 
 // basic returns the type for the keywords without alternatives.
-func (w *typeWriter) basic(n *schema.Node, shape *objectShape, at place) tsType {
+func (w *typeWriter) basic(n *schema.Node, shape *objectShape, at typePosition) tsType {
 	types := n.Types()
 	if len(types) == 0 {
 		types = shape.impliedTypes(n)
@@ -293,7 +293,7 @@ func (w *typeWriter) basic(n *schema.Node, shape *objectShape, at place) tsType 
 }
 
 // array returns the type of the arrays that a schema allows.
-func (w *typeWriter) array(n *schema.Node, at place) tsType {
+func (w *typeWriter) array(n *schema.Node, at typePosition) tsType {
 	first, items := n.ListOf("prefixItems"), n.Get("items")
 	if first == nil && items.Is('[') { // valid up to draft-07, and used by mistake in later ones
 		first, items = items.Items, n.Get("additionalItems")

@@ -207,10 +207,10 @@ type Memory interface {
 }
 
 // IsRepeatable reports whether the request can be processed twice without harm.
-func (r *Request) IsRepeatable() bool { return r.Repeatable || reads(r.Method) }
+func (r *Request) IsRepeatable() bool { return r.Repeatable || isReadOnly(r.Method) }
 
-// reads reports whether a method is read-only.
-func reads(method string) bool {
+// isReadOnly reports whether a method is read-only.
+func isReadOnly(method string) bool {
 	switch method {
 	case "server/discover", "ping", "resources/read", "prompts/get", "completion/complete":
 		return true

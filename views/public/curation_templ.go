@@ -20,7 +20,7 @@ import (
 func escape(s string) string { return url.QueryEscape(s) }
 
 // curate returns the URL that a form of the curation posts to.
-func (s Server) curate(what string) string { return paths.CatalogEntry(s.ID) + "/" + what }
+func (s CatalogEntry) curate(what string) string { return paths.CatalogEntry(s.ID) + "/" + what }
 
 // curation renders the forms that feature, verify, edit or hide the entry.
 // Syncs keep these changes.

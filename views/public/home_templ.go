@@ -18,7 +18,7 @@ import (
 type HomeProps struct {
 	layout.Frame
 	PublicURL string
-	Featured  []Server
+	Featured  []CatalogEntry
 	Servers   int // in the registry
 	Templates []Template
 }

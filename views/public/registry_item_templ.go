@@ -21,7 +21,7 @@ import (
 // RegistryItemProps describe the page of a server.
 type RegistryItemProps struct {
 	layout.Frame
-	Server    Server
+	Server    CatalogEntry
 	Projects  []ui.Option // that an administrator can add it to
 	Templates []Template  // that use it
 }
@@ -457,7 +457,7 @@ func addForm(p RegistryItemProps) templ.Component {
 }
 
 // byItself renders how to use the server without a gateway.
-func byItself(s Server) templ.Component {
+func byItself(s CatalogEntry) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -534,7 +534,7 @@ func byItself(s Server) templ.Component {
 	})
 }
 
-func about(s Server) templ.Component {
+func about(s CatalogEntry) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -630,7 +630,7 @@ func about(s Server) templ.Component {
 // maxTools is the maximum number of tool names on a page.
 const maxTools = 200
 
-func tools(s Server) templ.Component {
+func tools(s CatalogEntry) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {

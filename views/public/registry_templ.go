@@ -19,7 +19,7 @@ type RegistryProps struct {
 	layout.Frame
 	Search  ui.SearchProps
 	Facets  []ui.Facet
-	Servers []Server
+	Servers []CatalogEntry
 	Count   string // the shown range, such as "1–24 of 495"
 	Notices []Notice
 	Pager   ui.PagerProps

@@ -9,25 +9,25 @@ import (
 	"mcpgateway/views/ui"
 )
 
-// Server is a catalog entry with methods for the pages.
-type Server struct{ *models.CatalogEntry }
+// CatalogEntry is a catalog entry with methods for the pages.
+type CatalogEntry struct{ *models.CatalogEntry }
 
 // Servers wraps catalog entries for the pages.
-func Servers(entries []*models.CatalogEntry) []Server {
-	list := make([]Server, len(entries))
+func Servers(entries []*models.CatalogEntry) []CatalogEntry {
+	list := make([]CatalogEntry, len(entries))
 	for i, e := range entries {
-		list[i] = Server{e}
+		list[i] = CatalogEntry{e}
 	}
 	return list
 }
 
 // Path returns the path of the server's page.
-func (s Server) Path() string {
+func (s CatalogEntry) Path() string {
 	return paths.RegistryEntry(s.PublisherName, s.ServerName)
 }
 
 // Title returns the display name of the server.
-func (s Server) Title() string {
+func (s CatalogEntry) Title() string {
 	if title := strings.TrimSpace(ui.Clean(s.ServerTitle)); title != "" {
 		return title
 	}
@@ -35,7 +35,7 @@ func (s Server) Title() string {
 }
 
 // Publisher returns the display name of the publisher.
-func (s Server) Publisher() string {
+func (s CatalogEntry) Publisher() string {
 	if title := strings.TrimSpace(ui.Clean(s.PublisherTitle)); title != "" {
 		return title
 	}
@@ -44,10 +44,10 @@ func (s Server) Publisher() string {
 
 // Local reports whether the server runs on the user's machine, where the gateway
 // cannot reach it.
-func (s Server) Local() bool { return s.ServerType == "stdio" }
+func (s CatalogEntry) Local() bool { return s.ServerType == "stdio" }
 
 // transport returns the short label of the transport.
-func (s Server) transport() string {
+func (s CatalogEntry) transport() string {
 	switch s.ServerType {
 	case "http":
 		return "HTTP"
@@ -58,7 +58,7 @@ func (s Server) transport() string {
 }
 
 // transportSentence returns the full label of the transport.
-func (s Server) transportSentence() string {
+func (s CatalogEntry) transportSentence() string {
 	switch s.ServerType {
 	case "http":
 		return "Streamable HTTP"
@@ -70,7 +70,7 @@ func (s Server) transportSentence() string {
 
 // auth returns the short label of the authentication, or "" if it is unknown or
 // does not apply.
-func (s Server) auth() string {
+func (s CatalogEntry) auth() string {
 	switch {
 	case s.Local() && len(s.SecretEnv) > 0, s.AuthType == "bearer", s.AuthType == "header":
 		return "API key"
@@ -83,7 +83,7 @@ func (s Server) auth() string {
 }
 
 // authSentence returns the full label of the authentication.
-func (s Server) authSentence() string {
+func (s CatalogEntry) authSentence() string {
 	switch {
 	case s.AuthType == "oauth" && s.DynamicRegistration != nil && *s.DynamicRegistration:
 		return "OAuth; clients register automatically"
@@ -104,7 +104,7 @@ func (s Server) authSentence() string {
 }
 
 // someTags returns the first tags as one line.
-func (s Server) someTags() string {
+func (s CatalogEntry) someTags() string {
 	const most = 3
 	text := ui.Clean(strings.Join(s.Tags[:min(most, len(s.Tags))], " · "))
 	if more := len(s.Tags) - most; more > 0 {
@@ -115,7 +115,7 @@ func (s Server) someTags() string {
 
 // verified returns the label of the verification: the verified domain, or the
 // publisher.
-func (s Server) verified() string {
+func (s CatalogEntry) verified() string {
 	evidence := ui.Clean(s.VerifiedEvidence)
 	if strings.HasPrefix(evidence, "remote host is on the ") {
 		if at := strings.LastIndex(evidence, " domain "); at >= 0 {
@@ -126,7 +126,7 @@ func (s Server) verified() string {
 }
 
 // nextStep describes what to set up after the server is added.
-func (s Server) nextStep() string {
+func (s CatalogEntry) nextStep() string {
 	switch s.AuthType {
 	case "oauth":
 		return "You'll sign in next."
@@ -137,7 +137,7 @@ func (s Server) nextStep() string {
 }
 
 // verifiedBy returns who verified the server.
-func (s Server) verifiedBy() string {
+func (s CatalogEntry) verifiedBy() string {
 	if s.VerifiedBy == "admin" {
 		return "An administrator of this gateway"
 	}
@@ -145,7 +145,7 @@ func (s Server) verifiedBy() string {
 }
 
 // remote returns the server for client snippets.
-func (s Server) remote() install.Remote {
+func (s CatalogEntry) remote() install.Remote {
 	r := install.Remote{Name: s.ServerName, URL: s.RemoteURL, SSE: s.ServerType == "sse", OAuth: s.AuthType == "oauth"}
 	switch s.AuthType {
 	case "bearer":
@@ -156,19 +156,19 @@ func (s Server) remote() install.Remote {
 	return r
 }
 
-func (s Server) local() install.Local {
+func (s CatalogEntry) local() install.Local {
 	return install.Local{Name: s.ServerName, Kind: s.PackageType, Package: s.PackageIdentifier, Secrets: s.SecretEnv}
 }
 
 // tokenName returns the environment variable that holds the key.
-func (s Server) tokenName() string {
+func (s CatalogEntry) tokenName() string {
 	if len(s.SecretEnv) > 0 {
 		return s.SecretEnv[0]
 	}
 	return install.EnvironmentName(s.ServerName)
 }
 
-func (s Server) facts() []ui.Fact {
+func (s CatalogEntry) facts() []ui.Fact {
 	facts := []ui.Fact{
 		{Label: "Publisher", Value: s.Publisher()},
 		{Label: "Name", Value: s.PublisherName + "/" + s.ServerName, Mono: true},
@@ -196,7 +196,7 @@ func (s Server) facts() []ui.Fact {
 }
 
 // links returns external pages about the server.
-func (s Server) links() []ui.Fact {
+func (s CatalogEntry) links() []ui.Fact {
 	var links []ui.Fact
 	for _, l := range []ui.Fact{{Label: "Documentation", URL: s.DocsURL}, {Label: "Website", URL: s.WebsiteURL}, {Label: "Source code", URL: s.RepoURL}} {
 		if strings.HasPrefix(l.URL, "https://") || strings.HasPrefix(l.URL, "http://") {

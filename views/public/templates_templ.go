@@ -290,7 +290,7 @@ func templateBadges(t Template) templ.Component {
 type TemplateProps struct {
 	layout.Frame
 	Template Template
-	Servers  []Server
+	Servers  []CatalogEntry
 	Missing  []string // names of servers missing from the catalog
 	SignIn   string   // URL of the sign-in page
 }

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// leftOut is the last branch of a truncated tree.
-const leftOut = "More is omitted here"
+// truncatedNode is the last branch of a truncated tree.
+const truncatedNode = "More is omitted here"
 
 // ValueNodes returns a JSON value, such as the result of a tool, as the
 // branches of a Tree: names, values in the order they came in, and how many
@@ -48,7 +48,7 @@ func valueChildren(v jsonValue, level int) []Node {
 		list = append(list, valueNode(strconv.Itoa(i), item, level))
 	}
 	if v.cut {
-		list = append(list, Node{Type: leftOut})
+		list = append(list, Node{Type: truncatedNode})
 	}
 	return list
 }
@@ -77,7 +77,7 @@ func schemaChildren(v jsonValue, level int) []Node {
 			list = append(list, n)
 		}
 		if properties.cut {
-			list = append(list, Node{Type: leftOut})
+			list = append(list, Node{Type: truncatedNode})
 		}
 	}
 	if items, ok := v.get("items"); ok && items.kind == "object" {

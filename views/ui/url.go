@@ -13,8 +13,8 @@ import (
 // server in an editor contain its whole configuration.
 const maxURL = 16 << 10
 
-// deadURL replaces a URL that is not allowed in a page.
-const deadURL templ.SafeURL = "about:invalid"
+// blockedURL replaces a URL that is not allowed in a page.
+const blockedURL templ.SafeURL = "about:invalid"
 
 // URL returns s for an href or action if it is a path, an http, https or mailto URL,
 // or a link that opens an editor (cursor, vscode). Otherwise it returns
@@ -22,17 +22,17 @@ const deadURL templ.SafeURL = "about:invalid"
 func URL(s string) templ.SafeURL {
 	u, err := url.Parse(s)
 	if err != nil || len(s) > maxURL || Hidden(s) || strings.ContainsAny(s, "\\\t\n") {
-		return deadURL
+		return blockedURL
 	}
 	if u.Scheme == "" {
 		// "//host" would leave this origin without naming a scheme.
 		if u.Host != "" || strings.HasPrefix(s, "//") {
-			return deadURL
+			return blockedURL
 		}
 		return templ.SafeURL(s)
 	}
 	if !slices.Contains([]string{"http", "https", "mailto", "cursor", "vscode"}, u.Scheme) {
-		return deadURL
+		return blockedURL
 	}
 	return templ.SafeURL(s)
 }

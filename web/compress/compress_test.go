@@ -36,7 +36,7 @@ func text(n int) fiber.Handler {
 }
 
 // decode returns the decompressed body of a response.
-func decode(t *testing.T, a webtest.Answer) string {
+func decode(t *testing.T, a webtest.Response) string {
 	t.Helper()
 	var from io.Reader = strings.NewReader(a.Body)
 	var err error
@@ -142,7 +142,7 @@ func TestUncompressedResponses(t *testing.T) {
 			s := sse.NewStream(c, sse.StreamOptions{})
 			s.Send("", []byte(strings.Repeat("x", 2000)))
 			s.End()
-			return s.Answer(c)
+			return s.Respond(c)
 		},
 	}
 	app := newCompressingApp(t, handlers)

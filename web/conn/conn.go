@@ -17,7 +17,7 @@ type conn struct {
 	net.Conn
 	leave func() // frees the slot of the connection
 
-	ahead []byte // read with the first byte of a request, not yet returned
+	buffered []byte // read with the first byte of a request, not yet returned
 
 	ip string // of the peer; set by PeerIP
 
@@ -34,18 +34,18 @@ type conn struct {
 // (fasthttp, ReduceMemoryUsage). Bytes that arrive with it are buffered for the
 // next Read.
 func (c *conn) Read(p []byte) (int, error) {
-	if len(c.ahead) == 0 && len(p) == 1 {
+	if len(c.buffered) == 0 && len(p) == 1 {
 		first := make([]byte, firstRead)
 		n, err := c.Conn.Read(first)
 		if n == 0 {
 			return 0, err
 		}
-		c.ahead = first[:n]
+		c.buffered = first[:n]
 	}
-	if len(c.ahead) > 0 {
-		n := copy(p, c.ahead)
-		if c.ahead = c.ahead[n:]; len(c.ahead) == 0 {
-			c.ahead = nil
+	if len(c.buffered) > 0 {
+		n := copy(p, c.buffered)
+		if c.buffered = c.buffered[n:]; len(c.buffered) == 0 {
+			c.buffered = nil
 		}
 		return n, nil
 	}

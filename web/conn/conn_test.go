@@ -26,7 +26,7 @@ func newEarlyApp(t *testing.T) *fiber.App {
 		sent := make(chan struct{})
 		go func() {
 			defer close(sent)
-			s.AnswerAhead(c)
+			s.ServeEarly(c)
 			s.Send("", []byte("1 "+body))
 		}()
 		<-sent

@@ -17,9 +17,9 @@ const (
 	// maxRejecting is the maximum number of rejected connections that are
 	// closed gracefully at once. Others may lose their response.
 	maxRejecting = 64
-	// hastyTime is the time to write a response to such a connection. An empty
+	// rejectWriteTimeout is the time to write a response to such a connection. An empty
 	// send buffer accepts it at once.
-	hastyTime = time.Millisecond
+	rejectWriteTimeout = time.Millisecond
 	// rejectTime is the time a rejected client has to read its response.
 	rejectTime = time.Second
 	// rejectBytes is the maximum number of bytes read from a rejected client.
@@ -123,7 +123,7 @@ func (g *connGate) reject(c net.Conn) {
 	select {
 	case g.refused <- struct{}{}:
 	default:
-		if c.SetDeadline(time.Now().Add(hastyTime)) == nil {
+		if c.SetDeadline(time.Now().Add(rejectWriteTimeout)) == nil {
 			_, _ = c.Write(g.rejected)
 		}
 		_ = c.Close()

@@ -25,7 +25,7 @@ func (g *Guards) checkForgery(c *fiber.Ctx) error {
 	if onlyReads(c) || c.Locals(tokenKey) != nil {
 		return c.Next()
 	}
-	p := PersonOf(c)
+	p := UserOf(c)
 	if p == nil {
 		return fault.Unauthorized()
 	}
@@ -39,10 +39,10 @@ func (g *Guards) checkForgery(c *fiber.Ctx) error {
 }
 
 // carriesToken reports whether the request has the CSRF token of the session.
-func carriesToken(c *fiber.Ctx, p *Person) bool {
+func carriesToken(c *fiber.Ctx, p *User) bool {
 	masked := c.Get(CSRFHeader)
 	if masked == "" {
-		masked = web.Posted(c, CSRFField)
+		masked = web.FormValue(c, CSRFField)
 	}
 	given, ok := unmaskToken(masked)
 	return ok && p.CSRF != "" && subtle.ConstantTimeCompare(given, []byte(p.CSRF)) == 1

@@ -132,7 +132,7 @@ func TestEveryOriginChecked(t *testing.T) {
 	const own, evil = "Origin: https://gateway.example\r\n", "Origin: https://evil.example\r\n"
 	for origins, want := range map[string]string{own: " 200 ", own + own: " 200 ", own + evil: " 403 ", evil + own: " 403 ", own + "Origin: null\r\n": " 403 "} {
 		for _, request := range []string{"GET /mcp", "POST /page"} {
-			answer := webtest.Exchange(t, addr, request+" HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"+origins+"\r\n")
+			answer := webtest.RoundTrip(t, addr, request+" HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"+origins+"\r\n")
 			if !strings.HasPrefix(answer, "HTTP/1.1"+want) {
 				t.Errorf("%s with %q: %.60s", request, origins, answer)
 			}

@@ -36,8 +36,8 @@ const (
 // bytes.
 const maxNext = 2048
 
-// Person is the signed-in user of a request.
-type Person struct {
+// User is the signed-in user of a request.
+type User struct {
 	ID, Name, Email string
 	Role            string
 	SessionID       string    // unchanged when the cookie's value is renewed
@@ -48,11 +48,11 @@ type Person struct {
 // Sessions finds users by the value of a session cookie. Without such a session
 // it returns nil and no error.
 type Sessions interface {
-	// Person returns the user of a live session. active is false for requests
+	// User returns the user of a live session. active is false for requests
 	// that an open page makes without user interaction.
-	Person(ctx context.Context, cookie string, active bool) (*Person, error)
+	User(ctx context.Context, cookie string, active bool) (*User, error)
 	// Expired returns the user of a session that expired because of its age.
-	Expired(ctx context.Context, cookie string) (*Person, error)
+	Expired(ctx context.Context, cookie string) (*User, error)
 }
 
 // TokenChecker compares a bearer token with the expected one.
@@ -103,31 +103,31 @@ func New(o Options) *Guards {
 // pages and for signing in. Posted forms must come from the gateway's own
 // pages; they need no CSRF token because there is no session yet.
 func (g *Guards) Visitor() []fiber.Handler {
-	return []fiber.Handler{g.know, g.checkOwnPages}
+	return []fiber.Handler{g.identify, g.checkOwnPages}
 }
 
 // Signed admits every signed-in user, regardless of the role. Methods other
 // than GET and HEAD need the CSRF token.
 func (g *Guards) Signed() []fiber.Handler {
-	return []fiber.Handler{g.know, g.need(RoleAdmin, RoleViewer, RoleMember), g.checkForgery}
+	return []fiber.Handler{g.identify, g.requireRole(RoleAdmin, RoleViewer, RoleMember), g.checkForgery}
 }
 
 // Viewer admits administrators, viewers, and on the API the administration
 // token.
 func (g *Guards) Viewer() []fiber.Handler {
-	return []fiber.Handler{g.know, g.need(RoleAdmin, RoleViewer), g.checkForgery}
+	return []fiber.Handler{g.identify, g.requireRole(RoleAdmin, RoleViewer), g.checkForgery}
 }
 
 // Admin admits administrators, and on the API the administration token. Methods
 // other than GET and HEAD need the CSRF token of the session.
 func (g *Guards) Admin() []fiber.Handler {
-	return []fiber.Handler{g.know, g.need(RoleAdmin), g.checkForgery}
+	return []fiber.Handler{g.identify, g.requireRole(RoleAdmin), g.checkForgery}
 }
 
-// Careful follows Admin or Signed on routes that change secrets. It admits
+// RequireStepUp follows Admin or Signed on routes that change secrets. It admits
 // users who confirmed their password recently and redirects others to confirm
 // it. The administration token needs no confirmation.
-func (g *Guards) Careful(c *fiber.Ctx) error {
+func (g *Guards) RequireStepUp(c *fiber.Ctx) error {
 	if ok, err := g.StepUp(c); !ok {
 		return err
 	}
@@ -138,7 +138,7 @@ func (g *Guards) Careful(c *fiber.Ctx) error {
 // returns false without an error, it has already sent the response, and the
 // stored form is carried out after the user has confirmed the password.
 func (g *Guards) StepUp(c *fiber.Ctx) (ok bool, err error) {
-	p := PersonOf(c)
+	p := UserOf(c)
 	if p == nil {
 		if c.Locals(tokenKey) == nil {
 			return false, fault.Unauthorized()
@@ -165,18 +165,18 @@ const (
 	tokenKey  = "token"
 )
 
-// PersonOf returns the signed-in user. It returns nil for visitors, for
+// UserOf returns the signed-in user. It returns nil for visitors, for
 // programs with the administration token, and on routes without a guard that
 // identifies users.
-func PersonOf(c *fiber.Ctx) *Person {
-	p, _ := c.Locals(personKey).(*Person)
+func UserOf(c *fiber.Ctx) *User {
+	p, _ := c.Locals(personKey).(*User)
 	return p
 }
 
-// know identifies the originator of the request, once. On the API a bearer
+// identify identifies the originator of the request, once. On the API a bearer
 // token takes precedence and the cookie is ignored. Any other Authorization
 // header belongs to a proxy and is ignored.
-func (g *Guards) know(c *fiber.Ctx) error {
+func (g *Guards) identify(c *fiber.Ctx) error {
 	if err := g.Identify(c); err != nil {
 		return err
 	}
@@ -196,7 +196,7 @@ func (g *Guards) Identify(c *fiber.Ctx) error {
 			actor.Kind, actor.Name = "token", "administration token"
 		}
 	case c.Cookies(g.sessionName()) != "":
-		p, err := g.options.Sessions.Person(c.UserContext(), c.Cookies(g.sessionName()), c.Get(headerBackground) == "")
+		p, err := g.options.Sessions.User(c.UserContext(), c.Cookies(g.sessionName()), c.Get(headerBackground) == "")
 		if err != nil {
 			return err
 		}
@@ -231,14 +231,14 @@ func bearerToken(c *fiber.Ctx) (token string, ok bool) {
 	return strings.TrimSpace(token), strings.EqualFold(scheme, "bearer")
 }
 
-// need admits users with one of the roles, and the administration token.
-func (g *Guards) need(roles ...string) fiber.Handler {
+// requireRole admits users with one of the roles, and the administration token.
+func (g *Guards) requireRole(roles ...string) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		c.Set(fiber.HeaderCacheControl, "no-store") // handlers may override it
 		if c.Locals(tokenKey) != nil {
 			return c.Next()
 		}
-		p := PersonOf(c)
+		p := UserOf(c)
 		if p == nil && isAPI(c) {
 			c.Set(fiber.HeaderWWWAuthenticate, `Bearer realm="gateway administration"`)
 			return fault.Unauthorized()

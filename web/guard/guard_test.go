@@ -22,16 +22,16 @@ import (
 const adminToken = "administration-token"
 
 // people are users by the value of their session cookie; "broken" fails.
-type people map[string]*guard.Person
+type people map[string]*guard.User
 
-func (p people) Person(_ context.Context, cookie string, _ bool) (*guard.Person, error) {
+func (p people) User(_ context.Context, cookie string, _ bool) (*guard.User, error) {
 	if cookie == "broken" {
 		return nil, errors.New("database down")
 	}
 	return p[cookie], nil
 }
 
-func (p people) Expired(_ context.Context, cookie string) (*guard.Person, error) {
+func (p people) Expired(_ context.Context, cookie string) (*guard.User, error) {
 	return p["expired "+cookie], nil
 }
 
@@ -48,8 +48,8 @@ func newGuards(t *testing.T, public string) *guard.Guards {
 		t.Fatal(err)
 	}
 	now := time.Now()
-	person := func(role string) *guard.Person {
-		return &guard.Person{ID: role + "-id", Email: role + "@example.com", Role: role, CSRF: "csrf-of-" + role, ConfirmedUntil: now.Add(time.Minute)}
+	person := func(role string) *guard.User {
+		return &guard.User{ID: role + "-id", Email: role + "@example.com", Role: role, CSRF: "csrf-of-" + role, ConfirmedUntil: now.Add(time.Minute)}
 	}
 	stale := person(guard.RoleAdmin)
 	stale.ConfirmedUntil = now.Add(-time.Hour)
@@ -77,14 +77,14 @@ func guarded(t *testing.T) *fiber.App {
 	g := newGuards(t, "https://gateway.example")
 	say := func(c *fiber.Ctx) error {
 		who := "nobody"
-		if p := guard.PersonOf(c); p != nil {
+		if p := guard.UserOf(c); p != nil {
 			who = p.Role
 		}
 		a, _ := c.UserContext().Value(actorKey{}).(guard.Actor)
 		return c.SendString(who + " as " + a.Kind + " " + a.ID + " from " + a.IP)
 	}
 	for kind, chain := range map[string][]fiber.Handler{
-		"visitor": g.Visitor(), "signed": g.Signed(), "viewer": g.Viewer(), "admin": g.Admin(), "careful": append(g.Admin(), g.Careful),
+		"visitor": g.Visitor(), "signed": g.Signed(), "viewer": g.Viewer(), "admin": g.Admin(), "careful": append(g.Admin(), g.RequireStepUp),
 	} {
 		for _, prefix := range []string{"/", "/api/"} {
 			app.All(prefix+kind, append(chain[:len(chain):len(chain)], say)...)

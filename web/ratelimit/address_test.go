@@ -16,11 +16,11 @@ import (
 
 // limited returns a function that sends a request from an address to a
 // rate-limited route.
-func limited(t *testing.T, limit *ratelimit.AddressLimit) func(address string) webtest.Answer {
+func limited(t *testing.T, limit *ratelimit.AddressLimit) func(address string) webtest.Response {
 	t.Helper()
 	app, _ := webtest.NewApp(t, func(o *web.Options) { o.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("0.0.0.0/32")} })
 	app.Get("/", limit.Handler, func(c *fiber.Ctx) error { return c.SendString("ok") })
-	return func(address string) webtest.Answer {
+	return func(address string) webtest.Response {
 		return webtest.Send(t, app, webtest.Case{Path: "/", Header: map[string]string{"X-Forwarded-For": address, "Accept": "application/json"}})
 	}
 }
@@ -29,7 +29,7 @@ func TestAddressLimit(t *testing.T) {
 	clock := webtest.NewTicker()
 	limit := ratelimit.NewAddressLimit(20, 100, clock.Now)
 	ask := limited(t, limit)
-	expect := func(what, address string, status int) webtest.Answer {
+	expect := func(what, address string, status int) webtest.Response {
 		t.Helper()
 		answer := ask(address)
 		if answer.Status != status {

@@ -57,9 +57,9 @@ type failures struct {
 	next int // index of the oldest
 }
 
-// stoppedUntil returns when the address may send a credential again. It is zero
+// blockedUntil returns when the address may send a credential again. It is zero
 // or in the past if the address is not blocked.
-func (f *failures) stoppedUntil() time.Time {
+func (f *failures) blockedUntil() time.Time {
 	oldest := f.at[f.next]
 	if oldest.IsZero() {
 		return oldest
@@ -69,7 +69,7 @@ func (f *failures) stoppedUntil() time.Time {
 
 // check returns RATE_LIMITED while the address is blocked.
 func (f *failures) check(now time.Time) error {
-	wait := f.stoppedUntil().Sub(now)
+	wait := f.blockedUntil().Sub(now)
 	if wait <= 0 {
 		return nil
 	}
@@ -128,7 +128,7 @@ func (l *FailureLimit) Failed(c *fiber.Ctx, subject string) error {
 	}
 	f.at[f.next] = now
 	f.next = (f.next + 1) % MaxAuthFailures
-	l.extend(f.stoppedUntil())
+	l.extend(f.blockedUntil())
 	return nil
 }
 

@@ -47,7 +47,7 @@ func newGate(t *testing.T, now func() time.Time) *gate {
 	return g
 }
 
-func (g *gate) send(t *testing.T, address, secret string) webtest.Answer {
+func (g *gate) send(t *testing.T, address, secret string) webtest.Response {
 	t.Helper()
 	return webtest.Send(t, g.app, webtest.Case{Path: "/", Header: map[string]string{"X-Forwarded-For": address, "Secret": secret, "Accept": "application/json"}})
 }

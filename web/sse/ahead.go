@@ -10,11 +10,11 @@ import (
 	"mcpgateway/web"
 )
 
-// AnswerAhead starts the response of a request whose handler is still running,
+// ServeEarly starts the response of a request whose handler is still running,
 // so that events reach the client at once. It may be called from any goroutine
 // while the handler doesn't use c. The handler must call Wait before it
 // returns.
-func (s *Stream) AnswerAhead(c *fiber.Ctx) {
+func (s *Stream) ServeEarly(c *fiber.Ctx) {
 	s.announce(c)
 	header := &c.Response().Header
 	header.SetContentLength(-1)
@@ -24,7 +24,7 @@ func (s *Stream) AnswerAhead(c *fiber.Ctx) {
 	tasks.Go("early response", func() { s.writeAhead(tasks, head) })
 }
 
-// Wait blocks until the stream of AnswerAhead is sent or has failed. The server
+// Wait blocks until the stream of ServeEarly is sent or has failed. The server
 // then sends no second response and closes the connection.
 func (s *Stream) Wait(c *fiber.Ctx) {
 	<-s.written

@@ -16,10 +16,10 @@ func (s *Stream) EndWithParts(event string, parts [][]byte, last ...[]byte) {
 	}
 }
 
-// SendPartsWhenRoom queues one event as SendWhenRoom does, whose data are the
+// SendPartsBlocking queues one event as SendBlocking does, whose data are the
 // parts as in EndWithParts. sent is called once when the event was sent or
 // dropped.
-func (s *Stream) SendPartsWhenRoom(event string, sent func(), parts ...[]byte) bool {
+func (s *Stream) SendPartsBlocking(event string, sent func(), parts ...[]byte) bool {
 	frames := eventFrames(event, parts)
 	size := 0
 	for _, frame := range frames {

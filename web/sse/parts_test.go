@@ -27,12 +27,12 @@ func TestEventsFromParts(t *testing.T) {
 				app, _ := webtest.NewApp(t)
 				app.Get("/", func(c *fiber.Ctx) error {
 					s := sse.NewStream(c, sse.StreamOptions{})
-					s.SendPartsWhenRoom("message", func() { sent.Add(1) }, []byte("[1,"), raw, []byte("]"))
+					s.SendPartsBlocking("message", func() { sent.Add(1) }, []byte("[1,"), raw, []byte("]"))
 					s.EndWithParts("message", [][]byte{[]byte("[2,"), raw, []byte("]")}, []byte("[DONE]"))
-					if s.SendPartsWhenRoom("message", func() { sent.Add(1) }, []byte("late")) {
+					if s.SendPartsBlocking("message", func() { sent.Add(1) }, []byte("late")) {
 						t.Error("event accepted after the last")
 					}
-					return s.Answer(c)
+					return s.Respond(c)
 				})
 				data := strings.Repeat("x", n) + strings.Repeat(" ", len(lineEnd)) + "]\n\n"
 				want := "event: message\ndata: [1," + data + "event: message\ndata: [2," + data + "event: message\ndata: [DONE]\n\n"

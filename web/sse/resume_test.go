@@ -17,7 +17,7 @@ func TestEventIDs(t *testing.T) {
 		if s.SendWithID("8", "", nil) {
 			t.Error("event accepted after the end")
 		}
-		return s.Answer(c)
+		return s.Respond(c)
 	})
 	if want := "id: 7\ndata: <li> </li>\n\ndata: last\n\n"; err != nil || got != want {
 		t.Errorf("stream = %q, %v; want %q", got, err, want)

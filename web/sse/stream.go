@@ -39,7 +39,7 @@ type Stream struct {
 	wake    chan struct{}   // has a token when there is work to do
 	stopped <-chan struct{} // closed when the server shuts down; nil without Stop
 	over    chan struct{}   // closed when nothing can reach the client any longer
-	written chan struct{}   // for AnswerAhead; closed after the last write
+	written chan struct{}   // for ServeEarly; closed after the last write
 
 	mu     sync.Mutex
 	room   *sync.Cond // uses mu; signaled when events were taken or the stream ends
@@ -90,9 +90,9 @@ func NewStream(c *fiber.Ctx, options StreamOptions) *Stream {
 	return s
 }
 
-// Answer responds to the request with the stream. The headers are sent at once,
+// Respond responds to the request with the stream. The headers are sent at once,
 // the events after the handler has returned. The error is always nil.
-func (s *Stream) Answer(c *fiber.Ctx) error {
+func (s *Stream) Respond(c *fiber.Ctx) error {
 	s.announce(c)
 	response := c.Response()
 	response.ImmediateHeaderFlush = true
@@ -113,9 +113,9 @@ func (s *Stream) announce(c *fiber.Ctx) {
 // Discard ends a stream that was never used as a response.
 func (s *Stream) Discard() { _ = s.Close() }
 
-// Over returns a channel that is closed when nothing can reach the client any
+// Done returns a channel that is closed when nothing can reach the client any
 // longer: it disconnected, or the stream ended.
-func (s *Stream) Over() <-chan struct{} { return s.over }
+func (s *Stream) Done() <-chan struct{} { return s.over }
 
 // Send queues one event. event is its name, or empty. It returns false if the
 // stream has ended or its queue is full. A full queue ends the stream, because
@@ -132,16 +132,16 @@ func (s *Stream) send(frame []byte) bool {
 		return false
 	}
 	if s.full(len(frame)) {
-		s.breakOff()
+		s.abort()
 		return false
 	}
 	s.push(streamEvent{frame: frame})
 	return true
 }
 
-// SendWhenRoom queues one event and waits while the queue is full. It returns
+// SendBlocking queues one event and waits while the queue is full. It returns
 // false if the stream has ended.
-func (s *Stream) SendWhenRoom(event string, data []byte) bool {
+func (s *Stream) SendBlocking(event string, data []byte) bool {
 	frame := appendEvent(nil, event, data)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -230,9 +230,9 @@ func (s *Stream) awake() {
 	}
 }
 
-// breakOff ends the stream without sending the queue and aborts a blocked
+// abort ends the stream without sending the queue and aborts a blocked
 // write. The caller must hold mu.
-func (s *Stream) breakOff() {
+func (s *Stream) abort() {
 	s.broken = true
 	s.drop()
 	s.end()
@@ -246,7 +246,7 @@ func (s *Stream) Break() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.broken {
-		s.breakOff()
+		s.abort()
 	}
 }
 

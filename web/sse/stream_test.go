@@ -35,15 +35,15 @@ func TestEventFormat(t *testing.T) {
 		s.Send("", []byte(`{"a":1}`))
 		s.Comment()
 		s.Send("message", []byte("{\n \"b\":\r\n2}\r"))
-		s.SendWhenRoom("x", nil)
+		s.SendBlocking("x", nil)
 		s.EndWith("", []byte("last"), []byte("[DONE]"))
-		if s.Send("", []byte("late")) || s.SendWhenRoom("", []byte("late")) {
+		if s.Send("", []byte("late")) || s.SendBlocking("", []byte("late")) {
 			t.Error("event accepted after the end")
 		}
 		s.Offer("", "k", []byte("late"))
 		s.Comment()
 		s.EndWith("", []byte("late"))
-		return s.Answer(c)
+		return s.Respond(c)
 	})
 	want := "data: {\"a\":1}\n\n: \n\nevent: message\ndata: {  \"b\":  2} \n\nevent: x\ndata: \n\ndata: last\n\ndata: [DONE]\n\n"
 	if err != nil || got != want {
@@ -80,7 +80,7 @@ func TestQueueBounds(t *testing.T) {
 					t.Errorf("last event accepted: %v, want %v", taken, c.fits)
 				}
 				stream.End()
-				return stream.Answer(ctx)
+				return stream.Respond(ctx)
 			})
 			if c.fits && (err != nil || len(got) != c.count*c.size) {
 				t.Errorf("received %d bytes, %v; want %d", len(got), err, c.count*c.size)
@@ -89,7 +89,7 @@ func TestQueueBounds(t *testing.T) {
 				t.Errorf("broken stream appears complete: %d bytes", len(got))
 			}
 			select {
-			case <-stream.Over():
+			case <-stream.Done():
 			default:
 				t.Error("Over is not closed")
 			}
@@ -111,7 +111,7 @@ func TestOfferedEventsAreReplaced(t *testing.T) {
 		s.Offer("", "a", []byte("second"))
 		s.Comment()
 		s.EndWith("", []byte("last"))
-		return s.Answer(c)
+		return s.Respond(c)
 	})
 	if want := strings.Repeat(": \n\n", sse.MaxStreamMessages-1) + "data: second\n\ndata: last\n\n"; err != nil || got != want {
 		t.Errorf("stream = %q, %v", got, err)
@@ -125,9 +125,9 @@ func TestSendWhenRoomEndsWithStream(t *testing.T) {
 		for range sse.MaxStreamMessages {
 			s.Comment()
 		}
-		go func() { sent <- s.SendWhenRoom("", []byte("x")) }()
+		go func() { sent <- s.SendBlocking("", []byte("x")) }()
 		s.Break()
-		return s.Answer(c)
+		return s.Respond(c)
 	})
 	if err == nil {
 		t.Error("broken stream appears complete")
@@ -144,7 +144,7 @@ func TestIdleStreamKeepAlive(t *testing.T) {
 			asked++
 			return asked < 4
 		}})
-		return s.Answer(c)
+		return s.Respond(c)
 	})
 	if want := strings.Repeat(": \n\n", 3); err != nil || got != want {
 		t.Errorf("stream = %q, %v; want %q", got, err, want)
@@ -162,7 +162,7 @@ func TestRevokedStreamSendsNothing(t *testing.T) {
 			return asked == 1
 		}})
 		s.Send("", []byte("while alive"))
-		return s.Answer(c)
+		return s.Respond(c)
 	})
 	if want := "data: while alive\n\n"; err != nil || got != want {
 		t.Errorf("stream = %q, %v; want %q", got, err, want)

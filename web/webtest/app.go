@@ -57,7 +57,7 @@ func NewApp(t *testing.T, edits ...func(*web.Options)) (*fiber.App, *Log) {
 }
 
 // Names returns the names of a public URL, or fails the test.
-func Names(t *testing.T, public string, hosts, origins []string, loopback bool) *web.Names {
+func Names(t *testing.T, public string, hosts, origins []string, loopback bool) *web.HostPolicy {
 	t.Helper()
 	u, err := url.Parse(public)
 	if err != nil {

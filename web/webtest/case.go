@@ -41,15 +41,15 @@ func Run(t *testing.T, app *fiber.App, cases []Case) {
 	}
 }
 
-// Answer is a response and its body.
-type Answer struct {
+// Response is a response and its body.
+type Response struct {
 	Status int
 	Header http.Header
 	Body   string
 }
 
 // Send sends the case's request and returns the response.
-func Send(t *testing.T, app *fiber.App, c Case) Answer {
+func Send(t *testing.T, app *fiber.App, c Case) Response {
 	t.Helper()
 	method := c.Method
 	if method == "" {
@@ -82,11 +82,11 @@ func Send(t *testing.T, app *fiber.App, c Case) Answer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Answer{Status: resp.StatusCode, Header: resp.Header, Body: string(body)}
+	return Response{Status: resp.StatusCode, Header: resp.Header, Body: string(body)}
 }
 
 // Check compares a response with the case's expectations.
-func Check(t *testing.T, c Case, a Answer) {
+func Check(t *testing.T, c Case, a Response) {
 	t.Helper()
 	if c.Status != 0 && a.Status != c.Status {
 		t.Errorf("status = %d, want %d; body %s", a.Status, c.Status, a.Body)

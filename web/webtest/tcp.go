@@ -27,9 +27,9 @@ func Posting(path, body string) string {
 	return fmt.Sprintf("POST %s HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: %d\r\n\r\n%s", path, len(body), body)
 }
 
-// Exchange sends bytes to a server and returns all responses until the server
+// RoundTrip sends bytes to a server and returns all responses until the server
 // closes the connection. The last request must request that.
-func Exchange(t *testing.T, addr, sent string) string {
+func RoundTrip(t *testing.T, addr, sent string) string {
 	t.Helper()
 	conn, err := net.Dial("tcp", addr)
 	if err != nil {

@@ -32,7 +32,7 @@ func Open(ctx context.Context, e Endpoint, number int) (*Client, error) {
 	}
 	c := &Client{endpoint: e, conn: conn, padding: strings.Repeat("x", e.Padding)}
 	if e.Revision != Stateless {
-		if err := c.shakeHands(); err != nil {
+		if err := c.handshake(); err != nil {
 			conn.close()
 			return nil, fmt.Errorf("initialize at %s%s: %w", e.Address, e.Path, err)
 		}
@@ -49,7 +49,7 @@ func Open(ctx context.Context, e Endpoint, number int) (*Client, error) {
 // Close closes the connection.
 func (c *Client) Close() { c.conn.close() }
 
-func (c *Client) shakeHands() error {
+func (c *Client) handshake() error {
 	e := c.endpoint
 	response, err := c.conn.exchange(e.request("", "1", "initialize", "",
 		`"protocolVersion":"`+Sessions+`","capabilities":{},"clientInfo":{"name":"bench","version":"1"}`))

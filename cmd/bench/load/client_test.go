@@ -87,12 +87,12 @@ func TestRunCountsCalls(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer load.CloseAll(clients)
-	closed, err := load.Closed(t.Context(), clients, 50*time.Millisecond)
+	closed, err := load.ClosedLoop(t.Context(), clients, 50*time.Millisecond)
 	if err != nil || closed.Count() == 0 || int64(closed.Count()) != s.Calls() || closed.PerSecond() <= 0 {
 		t.Fatalf("Closed() = %+v, %v, want %d calls", closed, err, s.Calls())
 	}
 	before := s.Calls()
-	open, err := load.Due(t.Context(), clients, 500, 100*time.Millisecond)
+	open, err := load.OpenLoop(t.Context(), clients, 500, 100*time.Millisecond)
 	if err != nil || open.Count() != 50 || s.Calls()-before != 50 {
 		t.Errorf("Due() at 500/s for 100 ms = %d calls, %v; server received %d; want 50", open.Count(), err, s.Calls()-before)
 	}
@@ -116,7 +116,7 @@ func TestStallDelaysDueCalls(t *testing.T) {
 	}
 	defer load.CloseAll(c)
 	slow.Store(true)
-	open, err := load.Due(t.Context(), c, 1000, stall/2)
+	open, err := load.OpenLoop(t.Context(), c, 1000, stall/2)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,7 +164,7 @@ func TestWrongResponseEndsRun(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer load.CloseAll(clients)
-			if _, err := load.Closed(t.Context(), clients, time.Minute); err == nil || !strings.Contains(err.Error(), c.want) {
+			if _, err := load.ClosedLoop(t.Context(), clients, time.Minute); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("Closed() = %v, want an error with %q", err, c.want)
 			}
 			if calls.Load() != 4 {
@@ -183,10 +183,10 @@ func TestRunEndsWithContext(t *testing.T) {
 	defer load.CloseAll(clients)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := load.Closed(ctx, clients, time.Minute); err == nil {
+	if _, err := load.ClosedLoop(ctx, clients, time.Minute); err == nil {
 		t.Error("Closed with a cancelled context = nil error")
 	}
-	if _, err := load.Due(ctx, clients, 10, time.Minute); err == nil {
+	if _, err := load.OpenLoop(ctx, clients, 10, time.Minute); err == nil {
 		t.Error("Due with a cancelled context = nil error")
 	}
 }

@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// patience limits the time of one request.
-	patience = 30 * time.Second
+	// responseTimeout limits the time of one request.
+	responseTimeout = 30 * time.Second
 	// maxAnswer is the maximum size of a response body in bytes.
 	maxAnswer = 64 << 20
 )
@@ -37,7 +37,7 @@ func (c *connection) close() { c.socket.Close() }
 // exchange sends a complete request and returns the response, which is valid
 // until the next exchange.
 func (c *connection) exchange(request []byte) (*fasthttp.Response, error) {
-	if err := c.socket.SetDeadline(time.Now().Add(patience)); err != nil {
+	if err := c.socket.SetDeadline(time.Now().Add(responseTimeout)); err != nil {
 		return nil, err
 	}
 	if _, err := c.socket.Write(request); err != nil {

@@ -36,10 +36,10 @@ func CloseAll(clients []*Client) {
 	}
 }
 
-// Closed runs a closed loop for d: each client sends its next call when it has
+// ClosedLoop runs a closed loop for d: each client sends its next call when it has
 // the previous response, and makes at least one call. The first failed call ends
 // the run with its error, because latencies of failed calls are meaningless.
-func Closed(ctx context.Context, clients []*Client, d time.Duration) (*Result, error) {
+func ClosedLoop(ctx context.Context, clients []*Client, d time.Duration) (*Result, error) {
 	began := time.Now()
 	deadline := began.Add(d)
 	return run(ctx, began, clients, func(ctx context.Context, c *Client, h *Histogram) error {
@@ -57,11 +57,11 @@ func Closed(ctx context.Context, clients []*Client, d time.Duration) (*Result, e
 	})
 }
 
-// Due runs an open loop for d: calls are due at a fixed rate per second,
+// OpenLoop runs an open loop for d: calls are due at a fixed rate per second,
 // regardless of earlier responses. Latency counts from the time a call is due, so
 // a stall adds to every call that it delays. The first failed call ends the run,
 // as in Closed.
-func Due(ctx context.Context, clients []*Client, rate float64, d time.Duration) (*Result, error) {
+func OpenLoop(ctx context.Context, clients []*Client, rate float64, d time.Duration) (*Result, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	// The buffer holds every call, so that the pacer never blocks.

@@ -31,7 +31,7 @@ func (c *Client) Listen(ctx context.Context) (*Stream, error) {
 }
 
 func (c *connection) listen(e *Endpoint, session string) error {
-	if err := c.socket.SetDeadline(time.Now().Add(patience)); err != nil {
+	if err := c.socket.SetDeadline(time.Now().Add(responseTimeout)); err != nil {
 		return err
 	}
 	var b strings.Builder

@@ -115,7 +115,7 @@ func (r *CallReport) allocations(ctx context.Context, g *stage.Gateway, e load.E
 		return err
 	}
 	defer load.CloseAll(clients)
-	if _, err := load.Closed(ctx, clients, d/4); err != nil {
+	if _, err := load.ClosedLoop(ctx, clients, d/4); err != nil {
 		return err
 	}
 	idle, err := allocated(ctx, g, func() error { return nil })
@@ -124,7 +124,7 @@ func (r *CallReport) allocations(ctx context.Context, g *stage.Gateway, e load.E
 	}
 	calls := 0
 	busy, err := allocated(ctx, g, func() error {
-		run, err := load.Closed(ctx, clients, d)
+		run, err := load.ClosedLoop(ctx, clients, d)
 		if err == nil {
 			calls = run.Count()
 		}

@@ -124,7 +124,7 @@ func (c *Comparison) measure(ctx context.Context, targets []Target, p CallPlan) 
 		}
 		defer load.CloseAll(opened)
 		clients[i] = opened
-		if err := ForgetPeak(t.PID); err != nil {
+		if err := ResetPeak(t.PID); err != nil {
 			return err
 		}
 		if _, err := c.once(ctx, opened, p.Warmup); err != nil {
@@ -147,9 +147,9 @@ func (c *Comparison) measure(ctx context.Context, targets []Target, p CallPlan) 
 // once runs the load once.
 func (c *Comparison) once(ctx context.Context, clients []*load.Client, d time.Duration) (*load.Result, error) {
 	if c.Rate > 0 {
-		return load.Due(ctx, clients, c.Rate, d)
+		return load.OpenLoop(ctx, clients, c.Rate, d)
 	}
-	return load.Closed(ctx, clients, d)
+	return load.ClosedLoop(ctx, clients, d)
 }
 
 func (c *Comparison) sample(ctx context.Context, t Target, clients []*load.Client, d time.Duration) (Sample, error) {

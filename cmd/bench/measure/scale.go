@@ -102,27 +102,27 @@ func (r *runner) resident(ctx context.Context, g *stage.Gateway) (float64, error
 	return mib(m.Now), err
 }
 
-// stand is a gateway with one project whose servers are all synced.
-type stand struct {
+// fixture is a gateway with one project whose servers are all synced.
+type fixture struct {
 	gateway  *stage.Gateway
 	upstream *Child
 	keys     []string
 	listed   time.Duration // from ready until all tools were listed
 }
 
-func (s *stand) stop() {
+func (s *fixture) stop() {
 	s.gateway.Stop()
 	s.upstream.Stop()
 }
 
-// stand starts a gateway with the given number of servers, each with the given
+// fixture starts a gateway with the given number of servers, each with the given
 // number of tools, and the given number of keys.
-func (r *runner) stand(ctx context.Context, servers, tools, keys int) (*stand, error) {
+func (r *runner) stand(ctx context.Context, servers, tools, keys int) (*fixture, error) {
 	upstream, err := StartChild(ctx, r.Self, r.Folder, "upstream", "-servers", strconv.Itoa(servers), "-tools", strconv.Itoa(tools))
 	if err != nil {
 		return nil, err
 	}
-	s := &stand{upstream: upstream}
+	s := &fixture{upstream: upstream}
 	if err := r.serve(ctx, s, servers, keys); err != nil {
 		upstream.Stop()
 		return nil, err
@@ -136,7 +136,7 @@ func (r *runner) stand(ctx context.Context, servers, tools, keys int) (*stand, e
 
 // awaitTools waits until all tools are listed. It polls less and less often, so
 // that polling costs little compared with the sync.
-func (s *stand) awaitTools(ctx context.Context, tools int) error {
+func (s *fixture) awaitTools(ctx context.Context, tools int) error {
 	c, err := s.client(ctx, 0, 0)
 	if err != nil {
 		return err
@@ -158,7 +158,7 @@ func (s *stand) awaitTools(ctx context.Context, tools int) error {
 	}
 }
 
-func (r *runner) serve(ctx context.Context, s *stand, servers, keys int) error {
+func (r *runner) serve(ctx context.Context, s *fixture, servers, keys int) error {
 	// All connections of the benchmark come from one address.
 	home, err := r.home("GATEWAY_MAX_CONNECTIONS_PER_ADDRESS=10000")
 	if err != nil {
@@ -185,7 +185,7 @@ func (r *runner) serve(ctx context.Context, s *stand, servers, keys int) error {
 func aliasOf(server int) string { return "s" + strconv.Itoa(server) }
 
 // client opens a client that calls the echo tool of a server.
-func (s *stand) client(ctx context.Context, key, server int) (*load.Client, error) {
+func (s *fixture) client(ctx context.Context, key, server int) (*load.Client, error) {
 	return load.Open(ctx, load.Endpoint{
 		Address: s.gateway.Address, Path: stage.ProjectPath(project), Key: s.keys[key], Revision: load.Sessions, Tool: aliasOf(server) + "__echo",
 	}, key)

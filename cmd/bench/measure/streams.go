@@ -23,7 +23,7 @@ func (r *runner) streams(ctx context.Context, n int) ([]Reading, error) {
 		return nil, err
 	}
 	defer caller.Close()
-	if _, err := load.Closed(ctx, []*load.Client{caller}, r.Duration/4); err != nil {
+	if _, err := load.ClosedLoop(ctx, []*load.Client{caller}, r.Duration/4); err != nil {
 		return nil, err
 	}
 	before, err := r.resident(ctx, s.gateway)
@@ -47,7 +47,7 @@ func (r *runner) streams(ctx context.Context, n int) ([]Reading, error) {
 	if err != nil {
 		return nil, err
 	}
-	calls, err := load.Closed(ctx, []*load.Client{caller}, r.Duration)
+	calls, err := load.ClosedLoop(ctx, []*load.Client{caller}, r.Duration)
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +65,7 @@ func (r *runner) streams(ctx context.Context, n int) ([]Reading, error) {
 
 // stream opens a session and its event stream. It closes the session's request
 // connection.
-func (s *stand) stream(ctx context.Context, key int) (*load.Stream, error) {
+func (s *fixture) stream(ctx context.Context, key int) (*load.Stream, error) {
 	c, err := s.client(ctx, key, 0)
 	if err != nil {
 		return nil, err

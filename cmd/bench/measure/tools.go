@@ -40,7 +40,7 @@ func (r *runner) tools(ctx context.Context, n int) ([]Reading, error) {
 
 // listAndCall measures tools/list, a call to the given server, and memory before
 // and after.
-func (r *runner) listAndCall(ctx context.Context, s *stand, server, tools int) ([]Reading, error) {
+func (r *runner) listAndCall(ctx context.Context, s *fixture, server, tools int) ([]Reading, error) {
 	client, err := s.client(ctx, 0, server)
 	if err != nil {
 		return nil, err
@@ -61,7 +61,7 @@ func (r *runner) listAndCall(ctx context.Context, s *stand, server, tools int) (
 	if err != nil {
 		return nil, err
 	}
-	calls, err := load.Closed(ctx, []*load.Client{client}, r.Duration)
+	calls, err := load.ClosedLoop(ctx, []*load.Client{client}, r.Duration)
 	if err != nil {
 		return nil, err
 	}

@@ -25,7 +25,7 @@ func CPU(pid int) (time.Duration, error) {
 }
 
 // MemoryOf returns the current resident memory of a process and its peak since
-// ForgetPeak or the start of the process.
+// ResetPeak or the start of the process.
 func MemoryOf(pid int) (Memory, error) {
 	raw, err := os.ReadFile(procFile(pid, "status"))
 	if err != nil {
@@ -34,8 +34,8 @@ func MemoryOf(pid int) (Memory, error) {
 	return ParseStatus(raw)
 }
 
-// ForgetPeak resets the memory peak of a process (proc(5), clear_refs).
-func ForgetPeak(pid int) error { return os.WriteFile(procFile(pid, "clear_refs"), []byte("5"), 0) }
+// ResetPeak resets the memory peak of a process (proc(5), clear_refs).
+func ResetPeak(pid int) error { return os.WriteFile(procFile(pid, "clear_refs"), []byte("5"), 0) }
 
 func procFile(pid int, name string) string { return "/proc/" + strconv.Itoa(pid) + "/" + name }
 

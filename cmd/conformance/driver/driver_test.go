@@ -104,7 +104,7 @@ func TestServerRequests(t *testing.T) {
 			s := upstreamtest.New(upstreamtest.Options{Eras: []upstreamtest.Era{upstreamtest.Era20251125}, Tools: []upstreamtest.Tool{{
 				Definition: `{"name":"ask","inputSchema":{"type":"object"}}`,
 				Call: func(ctx context.Context, c *upstreamtest.Call) upstreamtest.Result {
-					raw, err := c.Ask(ctx, method, []byte(`{"requestedSchema":{"type":"object","properties":{
+					raw, err := c.Request(ctx, method, []byte(`{"requestedSchema":{"type":"object","properties":{
 						"name":{"type":"string","default":"Ann"},"age":{"type":"integer"},"nick":{"type":"string"}},"required":["age"]}}`))
 					if err != nil {
 						return upstreamtest.Failure(err.Error())
@@ -232,7 +232,7 @@ func TestServerErrorsAreLogged(t *testing.T) {
 	refusing := upstreamtest.Tool{
 		Definition: `{"name":"refusing","inputSchema":{"type":"object"}}`,
 		Call: func(context.Context, *upstreamtest.Call) upstreamtest.Result {
-			return upstreamtest.Refuse(-32602, "not today")
+			return upstreamtest.Error(-32602, "not today")
 		},
 	}
 	log, err := visit(t, upstreamtest.New(upstreamtest.Options{Tools: []upstreamtest.Tool{refusing}}), Job{})

@@ -48,8 +48,8 @@ const (
 // document is the client metadata document that the suites expect.
 type document struct{}
 
-func (document) URL() string                   { return documentURL }
-func (document) WhyNot(context.Context) string { return "" }
+func (document) URL() string                             { return documentURL }
+func (document) IneligibleReason(context.Context) string { return "" }
 
 // person authorizes the gateway when a server requires it, like an administrator
 // with a browser.

@@ -111,7 +111,7 @@ func (c *caller) open(ctx context.Context) error {
 		if err := json.Unmarshal(result, &agreed); err != nil || agreed.ProtocolVersion != c.era {
 			return fmt.Errorf("initialize with %s: unexpected result %s", c.era, result)
 		}
-		return c.tell(ctx, object{"jsonrpc": "2.0", "method": "notifications/initialized"})
+		return c.postNotification(ctx, object{"jsonrpc": "2.0", "method": "notifications/initialized"})
 	}
 	return nil
 }
@@ -152,8 +152,8 @@ func (c *caller) do(ctx context.Context, r request) (json.RawMessage, error) {
 	return c.read(ctx, response, id, &r)
 }
 
-// tell posts a notification or a response.
-func (c *caller) tell(ctx context.Context, body object) error {
+// postNotification posts a notification or a response.
+func (c *caller) postNotification(ctx context.Context, body object) error {
 	response, err := c.post(ctx, c.endpoint, body, c.header("", nil))
 	if err != nil {
 		return err
@@ -234,7 +234,7 @@ func (c *caller) read(ctx context.Context, response *http.Response, id int, r *r
 		if m.Method == "" {
 			return m.outcome(id)
 		}
-		if err := c.hear(ctx, &m, r); err != nil {
+		if err := c.handleMessage(ctx, &m, r); err != nil {
 			return nil, err
 		}
 	}
@@ -252,8 +252,8 @@ func (m *message) outcome(id int) (json.RawMessage, error) {
 	return m.Result, nil
 }
 
-// hear handles a message received before the response.
-func (c *caller) hear(ctx context.Context, m *message, r *request) error {
+// handleMessage handles a message received before the response.
+func (c *caller) handleMessage(ctx context.Context, m *message, r *request) error {
 	switch {
 	case m.ID == nil:
 		if r.notify != nil {
@@ -265,5 +265,5 @@ func (c *caller) hear(ctx context.Context, m *message, r *request) error {
 	case r.serve == nil:
 		return fmt.Errorf("received request %s without its capability", m.Method)
 	}
-	return c.tell(ctx, object{"jsonrpc": "2.0", "id": m.ID, "result": r.serve(m.Method, m.Params)})
+	return c.postNotification(ctx, object{"jsonrpc": "2.0", "id": m.ID, "result": r.serve(m.Method, m.Params)})
 }

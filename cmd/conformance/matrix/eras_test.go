@@ -27,9 +27,9 @@ func clientEras() []string {
 	return []string{plain, revision20250326, revision20250618, revision20251125, revision20260728}
 }
 
-// deaf returns the reason why a client doesn't support elicitation, or "" if it
+// noInputReason returns the reason why a client doesn't support elicitation, or "" if it
 // does.
-func deaf(client string) string {
+func noInputReason(client string) string {
 	switch {
 	case client == plain:
 		return "plain clients have no stream for server requests"
@@ -42,7 +42,7 @@ func deaf(client string) string {
 // impossible returns the reason why the upstream can't elicit input from the
 // client, or "" if it can.
 func impossible(client string, upstream upstreamtest.Era) string {
-	switch why := deaf(client); {
+	switch why := noInputReason(client); {
 	case why != "":
 		return why
 	case string(upstream) < revision20250618:

@@ -97,7 +97,7 @@ func visit(t *testing.T, p *pair, era upstreamtest.Era) {
 			switch {
 			case why == "":
 				within(t, func(ctx context.Context) error { return o.run(p, ctx) })
-			case deaf(p.era) != "":
+			case noInputReason(p.era) != "":
 				within(t, p.staysUnasked)
 				fallthrough
 			default:

@@ -196,7 +196,7 @@ func (p *pair) cancel(ctx context.Context) error {
 		return fmt.Errorf("call did not reach the upstream: %w", err)
 	}
 	if p.handshakes() {
-		err := p.tell(ctx, object{"jsonrpc": "2.0", "method": "notifications/cancelled", "params": object{"requestId": <-id, "reason": "matrix"}})
+		err := p.postNotification(ctx, object{"jsonrpc": "2.0", "method": "notifications/cancelled", "params": object{"requestId": <-id, "reason": "matrix"}})
 		if err != nil {
 			return err
 		}

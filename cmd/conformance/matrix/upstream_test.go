@@ -41,10 +41,10 @@ func readNote(alias string) upstreamtest.Handler {
 	return func(_ context.Context, c *upstreamtest.Call) upstreamtest.Result {
 		params, err := rawjson.ParseObject(c.Params, rawjson.Lenient)
 		if err != nil {
-			return upstreamtest.Refuse(-32602, "params must be an object")
+			return upstreamtest.Error(-32602, "params must be an object")
 		}
 		if uri, _ := params.String("uri"); uri != noteURI(alias) {
-			return upstreamtest.Refuse(-32602, "unknown resource "+uri)
+			return upstreamtest.Error(-32602, "unknown resource "+uri)
 		}
 		return upstreamtest.JSON(`{"contents":[{"uri":"` + noteURI(alias) + `","mimeType":"text/plain","text":"` + noteText(alias) + `"}]}`)
 	}
@@ -53,7 +53,7 @@ func readNote(alias string) upstreamtest.Handler {
 func greet(alias string) upstreamtest.Handler {
 	return func(_ context.Context, c *upstreamtest.Call) upstreamtest.Result {
 		if c.Name != "greet" {
-			return upstreamtest.Refuse(-32602, "unknown prompt "+c.Name)
+			return upstreamtest.Error(-32602, "unknown prompt "+c.Name)
 		}
 		who := ""
 		if arguments, err := rawjson.ParseObject(c.Arguments, rawjson.Lenient); err == nil {
@@ -79,7 +79,7 @@ func elicitingTool() upstreamtest.Tool {
 			if c.Era.Stateless() {
 				return elicitByResult(c)
 			}
-			raw, err := c.Ask(ctx, "elicitation/create", []byte(nameForm))
+			raw, err := c.Request(ctx, "elicitation/create", []byte(nameForm))
 			if err != nil {
 				return upstreamtest.Failure("Elicitation failed: " + err.Error())
 			}
@@ -97,7 +97,7 @@ func elicitingTool() upstreamtest.Tool {
 func elicitByResult(c *upstreamtest.Call) upstreamtest.Result {
 	params, err := rawjson.ParseObject(c.Params, rawjson.Lenient)
 	if err != nil {
-		return upstreamtest.Refuse(-32602, "params must be an object")
+		return upstreamtest.Error(-32602, "params must be an object")
 	}
 	responses := params.Object("inputResponses")
 	if responses == nil {
@@ -105,7 +105,7 @@ func elicitByResult(c *upstreamtest.Call) upstreamtest.Result {
 			`}},"requestState":"` + elicitState + `"}`)
 	}
 	if state, _ := params.String("requestState"); state != elicitState {
-		return upstreamtest.Refuse(-32602, "invalid request state")
+		return upstreamtest.Error(-32602, "invalid request state")
 	}
 	return given(responses.Object("who"), responses.Bytes())
 }

@@ -73,7 +73,7 @@ func askingTool(name, request string) upstreamtest.Tool {
 				return upstreamtest.JSON(`{"resultType":"input_required","inputRequests":{"input":` + request + `},"requestState":"asked"}`)
 			}
 			if state, _ := params.String("requestState"); state != "asked" {
-				return upstreamtest.Refuse(-32602, "Invalid request state.")
+				return upstreamtest.Error(-32602, "Invalid request state.")
 			}
 			return upstreamtest.Text("Given: " + string(given))
 		},

@@ -90,7 +90,7 @@ func (a *Catalog) sourceOf(row models.CatalogSource) views.CatalogSource {
 
 // AddSource serves POST /admin/catalog/sources.
 func (a *Catalog) AddSource(c *fiber.Ctx) error {
-	props := views.CatalogSourcesProps{Kind: web.Posted(c, "kind"), Name: strings.TrimSpace(web.Posted(c, "name")), URL: strings.TrimSpace(web.Posted(c, "url"))}
+	props := views.CatalogSourcesProps{Kind: web.FormValue(c, "kind"), Name: strings.TrimSpace(web.FormValue(c, "name")), URL: strings.TrimSpace(web.FormValue(c, "url"))}
 	_, err := a.store.AddSource(c.UserContext(), catalog.NewSource{Kind: models.CatalogSourceKind(props.Kind), Name: props.Name, URL: props.URL})
 	if err != nil {
 		return a.listPage(c, props, err)
@@ -100,7 +100,7 @@ func (a *Catalog) AddSource(c *fiber.Ctx) error {
 
 // EnableSource serves POST /admin/catalog/sources/:id/enable.
 func (a *Catalog) EnableSource(c *fiber.Ctx) error {
-	enabled := web.Posted(c, "enabled") == "true"
+	enabled := web.FormValue(c, "enabled") == "true"
 	if err := a.store.EnableSource(c.UserContext(), c.Params("id"), enabled); err != nil {
 		return frame.Failed(c, paths.Catalog, err)
 	}
@@ -142,12 +142,12 @@ func (a *Catalog) Preview(c *fiber.Ctx) error {
 func planProps(plan catalog.Plan) views.CatalogPlanProps {
 	props := views.CatalogPlanProps{
 		Fetched: plan.Fetched, Unchanged: plan.Unchanged, Added: plan.Added, Updated: plan.Updated, Deleted: plan.Deleted,
-		Locked: plan.Locked, Taken: plan.Taken, Skipped: plan.Skipped, Warnings: plan.Warnings,
+		Locked: plan.Locked, Taken: plan.Conflicts, Skipped: plan.Skipped, Warnings: plan.Warnings,
 	}
 	for _, change := range plan.Changes[:min(len(plan.Changes), changesListed)] {
 		props.Lines = append(props.Lines, changeLine(change))
 	}
-	props.More = plan.Added + plan.Updated + plan.Deleted + plan.Locked + plan.Taken - len(props.Lines)
+	props.More = plan.Added + plan.Updated + plan.Deleted + plan.Locked + plan.Conflicts - len(props.Lines)
 	return props
 }
 
@@ -229,7 +229,7 @@ func (a *Catalog) decide(c *fiber.Ctx, done string, decision func(ctx context.Co
 
 // Feature serves POST /admin/catalog/:id/feature: featured=true|false.
 func (a *Catalog) Feature(c *fiber.Ctx) error {
-	on := web.Posted(c, "featured") == "true"
+	on := web.FormValue(c, "featured") == "true"
 	done := "Server unfeatured."
 	if on {
 		done = "Server featured. It's listed first."
@@ -243,7 +243,7 @@ func (a *Catalog) Hide(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	hidden := web.Posted(c, "hidden") == "true"
+	hidden := web.FormValue(c, "hidden") == "true"
 	if err := a.store.SetHidden(c.UserContext(), e.ID, hidden); err != nil {
 		return frame.Failed(c, paths.Catalog, err)
 	}
@@ -264,7 +264,7 @@ func (a *Catalog) Verify(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	on, evidence := web.Posted(c, "verified") == "true", strings.TrimSpace(web.Posted(c, "evidence"))
+	on, evidence := web.FormValue(c, "verified") == "true", strings.TrimSpace(web.FormValue(c, "evidence"))
 	if err := a.store.SetVerified(c.UserContext(), e.ID, on, evidence); err != nil {
 		fields, err := frame.Fields(c, err)
 		if err != nil {
@@ -307,7 +307,7 @@ func postedEdit(c *fiber.Ctx, e *models.CatalogEntry) (catalog.Edit, views.Catal
 		if !c.Request().PostArgs().Has(name) {
 			return nil
 		}
-		*into = strings.TrimSpace(web.Posted(c, name))
+		*into = strings.TrimSpace(web.FormValue(c, name))
 		return into
 	}
 	edit := catalog.Edit{

@@ -52,7 +52,7 @@ type Options struct {
 	CanTypecheck bool
 	Traces       *codemode.Traces
 	Keys         *keys.Store
-	People       *access.People
+	People       *access.Users
 	Now          func() time.Time
 }
 
@@ -184,7 +184,7 @@ func (a *Pages) Save(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	was, form := codeModeForm(p), views.CodeModeForm{Enabled: web.Posted(c, "enabled") != "", Timeout: strings.TrimSpace(web.Posted(c, "timeout")), AllowFetch: web.Posted(c, "allowFetch") != ""}
+	was, form := codeModeForm(p), views.CodeModeForm{Enabled: web.FormValue(c, "enabled") != "", Timeout: strings.TrimSpace(web.FormValue(c, "timeout")), AllowFetch: web.FormValue(c, "allowFetch") != ""}
 	ms, err := milliseconds(form.Timeout)
 	if err == nil {
 		err = frame.CheckUnchanged(c, was, frame.NewEntry("Code Mode", views.OnOff(was.Enabled), views.OnOff(form.Enabled)), frame.NewEntry("Timeout", was.Timeout, form.Timeout),

@@ -113,8 +113,8 @@ func (a *Pages) Run(c *fiber.Ctx) error {
 // postedRun returns the posted form and its run request.
 func postedRun(c *fiber.Ctx) (views.CodeRunProps, codemode.Request) {
 	props := views.CodeRunProps{
-		Code: strings.ReplaceAll(web.Posted(c, "code"), "\r\n", "\n"), Input: strings.TrimSpace(web.Posted(c, "input")),
-		DryRun: web.Posted(c, "dryRun") != "", Typecheck: web.Posted(c, "typecheck"),
+		Code: strings.ReplaceAll(web.FormValue(c, "code"), "\r\n", "\n"), Input: strings.TrimSpace(web.FormValue(c, "input")),
+		DryRun: web.FormValue(c, "dryRun") != "", Typecheck: web.FormValue(c, "typecheck"),
 	}
 	return props, codemode.Request{Code: props.Code, Input: []byte(props.Input), DryRun: props.DryRun, Typecheck: codemode.Typecheck(props.Typecheck)}
 }
@@ -134,8 +134,8 @@ func (a *Pages) runLive(c *fiber.Ctx, p *toolset.Snapshot, q codemode.Request) e
 	// Content-Location header therefore names the URL that returns the link.
 	q.TraceID = codemode.NewTraceID()
 	c.Set(fiber.HeaderContentLocation, paths.CodeTrace(p.Project.Slug, q.TraceID)+"/kept")
-	return frame.AnswerLive(c, a.Pages.Assets, func(ctx context.Context, live *frame.LiveAnswer) (templ.Component, string) {
-		q.Watch = func(s codemode.Step) { live.Show(stepOf(s)) }
+	return frame.RespondLive(c, a.Pages.Assets, func(ctx context.Context, live *frame.LiveStream) (templ.Component, string) {
+		q.OnStep = func(s codemode.Step) { live.Show(stepOf(s)) }
 		out, err := a.Runner.Run(ctx, p, client, q)
 		switch {
 		case err != nil:
@@ -200,7 +200,7 @@ func (a *Pages) clientOf(c *fiber.Ctx, p *toolset.Snapshot, q *codemode.Request)
 	if !p.Project.CodeModeEnabled {
 		return nil, fault.New(fault.KindDisabled, fault.CodeCodeModeDisabled, "Code Mode is off in this project. Turn it on first.")
 	}
-	person := guard.PersonOf(c)
+	person := guard.UserOf(c)
 	if person == nil {
 		return nil, fault.Forbidden("Sign in to run code here.")
 	}

@@ -78,11 +78,11 @@ func (a *Pages) Trace(c *fiber.Ctx) error {
 
 // Timeout and interval of the wait for a stopped run to be stored.
 const (
-	keptWait = 5 * time.Second
-	keptLook = 100 * time.Millisecond
+	awaitTimeout = 5 * time.Second
+	pollInterval = 100 * time.Millisecond
 )
 
-// Kept serves GET …/code-mode/runs/:id/kept. It waits up to keptWait for the run
+// Kept serves GET …/code-mode/runs/:id/kept. It waits up to awaitTimeout for the run
 // to be stored and returns a link to it, for the script of the page on which the
 // run was stopped. It returns 204 for a run that is not stored, such as one that
 // was never started.
@@ -92,7 +92,7 @@ func (a *Pages) Kept(c *fiber.Ctx) error {
 		return err
 	}
 	c.Set(fiber.HeaderCacheControl, "no-store")
-	ctx, cancel := context.WithTimeout(c.UserContext(), keptWait)
+	ctx, cancel := context.WithTimeout(c.UserContext(), awaitTimeout)
 	defer cancel()
 	for {
 		row, err := a.Traces.Get(ctx, p.Project.ID, c.Params("id"))
@@ -102,7 +102,7 @@ func (a *Pages) Kept(c *fiber.Ctx) error {
 		select {
 		case <-ctx.Done():
 			return c.SendStatus(fiber.StatusNoContent)
-		case <-time.After(keptLook):
+		case <-time.After(pollInterval):
 		}
 	}
 }

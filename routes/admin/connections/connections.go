@@ -48,7 +48,7 @@ func New(pages *frame.Pages, connections Connector) *Connections {
 // that does not come from an admin page gets a confirmation page first.
 func (a *Connections) Start(c *fiber.Ctx) error {
 	c.Set(fiber.HeaderCacheControl, "no-store")
-	person := guard.PersonOf(c)
+	person := guard.UserOf(c)
 	if person == nil {
 		return fault.Unauthorized()
 	}
@@ -79,13 +79,13 @@ func fromAdministration(c *fiber.Ctx) bool {
 
 // startToken returns the token of the confirmation button. It is bound to the
 // session and the server and does not reveal the CSRF token.
-func startToken(person *guard.Person, serverID string) string {
+func startToken(person *guard.User, serverID string) string {
 	mac := hmac.New(sha256.New, []byte(person.CSRF))
 	mac.Write([]byte("start connection " + serverID))
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
-func isStartToken(given string, person *guard.Person, serverID string) bool {
+func isStartToken(given string, person *guard.User, serverID string) bool {
 	return person.CSRF != "" && hmac.Equal([]byte(given), []byte(startToken(person, serverID)))
 }
 

@@ -50,10 +50,10 @@ func TestConnectionsStartFromAdminPages(t *testing.T) {
 	app := fiber.New()
 	csrf := "csrf"
 	app.Get("/admin/connections/:id/start", func(c *fiber.Ctx) error {
-		c.Locals("person", &guard.Person{SessionID: "anns-session", CSRF: csrf})
+		c.Locals("person", &guard.User{SessionID: "anns-session", CSRF: csrf})
 		return h.Start(c)
 	})
-	start := func(path string, header map[string]string) webtest.Answer {
+	start := func(path string, header map[string]string) webtest.Response {
 		return webtest.Send(t, app, webtest.Case{Path: path, Header: header})
 	}
 	var button string
@@ -127,7 +127,7 @@ func TestConnectionsStartAndDisconnect(t *testing.T) {
 			}})
 			identify := func(ctx *fiber.Ctx) error {
 				if c.signedIn {
-					ctx.Locals("person", &guard.Person{SessionID: "anns-session"})
+					ctx.Locals("person", &guard.User{SessionID: "anns-session"})
 				}
 				return ctx.Next()
 			}

@@ -109,7 +109,7 @@ func (a *Pages) Show(c *fiber.Ctx) error { return a.page(c, views.ConnectionProp
 // SaveClient serves POST /admin/connections/:id/client. It stores the client
 // issued by the provider.
 func (a *Pages) SaveClient(c *fiber.Ctx) error {
-	p := views.ConnectionProps{ClientID: strings.TrimSpace(web.Posted(c, "oauth.clientId")), Scopes: web.Posted(c, "oauth.scopes")}
+	p := views.ConnectionProps{ClientID: strings.TrimSpace(web.FormValue(c, "oauth.clientId")), Scopes: web.FormValue(c, "oauth.scopes")}
 	status, err := a.connections.Status(c.UserContext(), c.Params("id"))
 	if err != nil {
 		return err
@@ -136,7 +136,7 @@ func (a *Pages) SaveClient(c *fiber.Ctx) error {
 // stored one unless the client is removed.
 func postedClient(c *fiber.Ctx, p views.ConnectionProps) *declaration.Server {
 	d := &declaration.Server{OAuthClientID: &p.ClientID, OAuthScopes: new(strings.Fields(p.Scopes))}
-	if secret := strings.TrimSpace(web.Posted(c, "oauth.clientSecret")); secret != "" || p.ClientID == "" {
+	if secret := strings.TrimSpace(web.FormValue(c, "oauth.clientSecret")); secret != "" || p.ClientID == "" {
 		d.OAuthClientSecret = &secret
 	}
 	return d
@@ -211,7 +211,7 @@ func (a *Pages) find(s oauthclient.Status) (*toolset.Snapshot, *toolset.Server, 
 
 func (a *Pages) detail(p *toolset.Snapshot, s oauthclient.Status) views.ConnectionDetail {
 	d := views.ConnectionDetail{
-		Issuer: s.Issuer, Registration: string(s.Registration), Because: s.Because, Granted: s.Scopes, Needed: s.ScopesNeeded,
+		Issuer: s.Issuer, Registration: string(s.Registration), Because: s.RegistrationReason, Granted: s.Scopes, Needed: s.ScopesNeeded,
 		ConnectedBy: s.ConnectedBy, NextAttempt: s.NextAttemptAt, ErrorCode: s.ErrorCode, ErrorText: s.ErrorText, ErrorAt: s.ErrorAt,
 	}
 	if s.Issuer != "" {
@@ -230,14 +230,14 @@ func (a *Pages) events(ctx context.Context, serverID string) ([]views.Connection
 	events := make([]views.ConnectionEvent, 0, len(entries))
 	for _, e := range entries {
 		events = append(events, views.ConnectionEvent{
-			At: e.At, Action: e.Action, Who: cmp.Or(e.ActorName, whoActs(e.ActorKind)), Message: e.Detail["message"], Because: e.Detail["because"],
+			At: e.At, Action: e.Action, Who: cmp.Or(e.ActorName, actorLabel(e.ActorKind)), Message: e.Detail["message"], Because: e.Detail["because"],
 		})
 	}
 	return events, nil
 }
 
-// whoActs returns the label of an actor without a name.
-func whoActs(kind string) string {
+// actorLabel returns the label of an actor without a name.
+func actorLabel(kind string) string {
 	if kind == string(activity.ActorSystem) {
 		return "The gateway"
 	}

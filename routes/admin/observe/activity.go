@@ -41,7 +41,7 @@ type ActivityOptions struct {
 	Guards  *guard.Guards
 	Calls   *activity.Calls
 	Keys    *keys.Store
-	People  *access.People
+	People  *access.Users
 	Cursors *page.Cursors
 
 	Poll      time.Duration // interval of polls for new calls while a page is open; 0 means 1 s
@@ -72,12 +72,12 @@ func (a *Activity) Page(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	asked, err := a.asked(c, project)
+	asked, err := a.parseQuery(c, project)
 	props := a.props(c, project, asked)
 	if f := fault.From(err); err != nil && f.Kind != fault.KindInvalid {
 		return err
 	} else if err != nil {
-		return unread(c, props, err)
+		return invalidQuery(c, props, err)
 	}
 	before := ""
 	if cursor := c.Query("cursor"); cursor != "" {
@@ -92,9 +92,9 @@ func (a *Activity) Page(c *fiber.Ctx) error {
 	return web.Render(c, views.Activity(props))
 }
 
-// unread renders the page of an invalid query. For htmx requests, which replace a
+// invalidQuery renders the page of an invalid query. For htmx requests, which replace a
 // part of the page while the user types, the status stays 200.
-func unread(c *fiber.Ctx, props views.ActivityProps, err error) error {
+func invalidQuery(c *fiber.Ctx, props views.ActivityProps, err error) error {
 	props.Failed, props.Search.Error = true, frame.QueryError(err)
 	if c.Get("HX-Request") != "true" {
 		c.Status(web.StatusOf(err))
@@ -103,7 +103,7 @@ func unread(c *fiber.Ctx, props views.ActivityProps, err error) error {
 }
 
 // fillWithin calls fill with the time limit activityTime.
-func (a *Activity) fillWithin(ctx context.Context, props *views.ActivityProps, asked *activityQuestion, before string) error {
+func (a *Activity) fillWithin(ctx context.Context, props *views.ActivityProps, asked *activityQuery, before string) error {
 	ctx, cancel := context.WithTimeout(ctx, activityTime)
 	defer cancel()
 	err := a.fill(ctx, props, asked, before)
@@ -114,7 +114,7 @@ func (a *Activity) fillWithin(ctx context.Context, props *views.ActivityProps, a
 }
 
 // props returns the page before any calls are loaded.
-func (a *Activity) props(c *fiber.Ctx, project *toolset.Snapshot, q *activityQuestion) views.ActivityProps {
+func (a *Activity) props(c *fiber.Ctx, project *toolset.Snapshot, q *activityQuery) views.ActivityProps {
 	return views.ActivityProps{
 		Frame:   a.Pages.ProjectFrame(c, project, "Activity"),
 		Project: a.Pages.Head(project, layout.TabActivity), Now: q.now, Periods: q.periods(), Any: true,
@@ -129,7 +129,7 @@ func (a *Activity) props(c *fiber.Ctx, project *toolset.Snapshot, q *activityQue
 }
 
 // fill loads the calls and the statistics of the page.
-func (a *Activity) fill(ctx context.Context, p *views.ActivityProps, q *activityQuestion, before string) error {
+func (a *Activity) fill(ctx context.Context, p *views.ActivityProps, q *activityQuery, before string) error {
 	calls, next, err := a.Calls.List(ctx, q.filter, before, activityRows)
 	if err != nil {
 		return err
@@ -172,7 +172,7 @@ func (a *Activity) Export(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	asked, err := a.asked(c, project)
+	asked, err := a.parseQuery(c, project)
 	if err != nil {
 		return err
 	}

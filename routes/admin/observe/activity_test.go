@@ -54,7 +54,7 @@ func watch(t *testing.T, dsn string) *watched {
 	}
 	const password = "a long password of the tests"
 	for _, role := range []models.Role{models.RoleAdmin, models.RoleViewer} {
-		if _, err := a.Services.People.Create(t.Context(), access.NewPerson{Email: string(role) + "@example.com", Role: role, Password: secrets.NewValue(password)}); err != nil {
+		if _, err := a.Services.People.Create(t.Context(), access.NewUser{Email: string(role) + "@example.com", Role: role, Password: secrets.NewValue(password)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -83,7 +83,7 @@ func (a *watched) call(t *testing.T, minutes int, tool, principal string, outcom
 	})
 }
 
-func (a *watched) get(t *testing.T, path string) webtest.Answer {
+func (a *watched) get(t *testing.T, path string) webtest.Response {
 	t.Helper()
 	return webtest.Send(t, a.App.App, webtest.Case{Path: path, Header: map[string]string{"Cookie": a.cookie, "Accept": "text/html"}})
 }
@@ -236,14 +236,14 @@ func TestPayloadsRequireAdministrator(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		administrator := func(path string) webtest.Answer {
+		administrator := func(path string) webtest.Response {
 			return webtest.Send(t, a.App.App, webtest.Case{Path: path, Header: map[string]string{"Cookie": "sid=" + in.Cookie.Reveal(), "Accept": "text/html"}})
 		}
 		const banner, settings = "Recording is on", "Record arguments and results"
 		webtest.Check(t, webtest.Case{Status: 200, NotBody: []string{banner}}, a.get(t, activityPath))
 		webtest.Check(t, webtest.Case{Status: 200, WantBody: []string{settings, "not every one can be found"}}, administrator("/admin/projects/p/settings"))
 		a.Apply(t, `{"projects":{"p":{"recordPayloads":true}}}`)
-		for _, answer := range []webtest.Answer{a.get(t, activityPath), administrator(activityPath)} {
+		for _, answer := range []webtest.Response{a.get(t, activityPath), administrator(activityPath)} {
 			webtest.Check(t, webtest.Case{Status: 200, WantBody: []string{banner}}, answer)
 		}
 		webtest.Send(t, a.App.App, webtest.Case{Path: "/v1/mcp/p/request", Body: `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"up__<b>none","arguments":{"say":"<script>hello","api_key":"hunter2"}}}`})
@@ -447,7 +447,7 @@ func TestLiveStreamEndsWithSession(t *testing.T) {
 			})
 			app := fiber.New(fiber.Config{Immutable: true, DisableStartupMessage: true})
 			app.Get(activityPath+"/live", func(c *fiber.Ctx) error {
-				c.Locals("person", &guard.Person{ID: session.Person.ID})
+				c.Locals("person", &guard.User{ID: session.Person.ID})
 				return c.Next()
 			})
 			app.Get("/admin/projects/:projectSlug/activity/live", activity.Live)

@@ -125,7 +125,7 @@ func (a *Audit) open(binding page.Binding, cursor string) (int64, error) {
 func (a *Audit) verify(ctx context.Context) (*admin.Verified, error) {
 	found, err := a.log.Verify(ctx)
 	switch {
-	case errors.Is(err, activity.ErrBroken):
+	case errors.Is(err, activity.ErrTampered):
 		return &admin.Verified{Why: err.Error()}, nil
 	case err != nil:
 		return nil, err

@@ -21,7 +21,7 @@ const (
 // stream. It is not safe for concurrent use.
 type Callers struct {
 	keys   *keys.Store
-	people *access.People
+	people *access.Users
 	known  map[string]string
 }
 
@@ -29,7 +29,7 @@ type Callers struct {
 const maxCallers = 1000
 
 // NewCallers returns an empty cache over the stores.
-func NewCallers(keys *keys.Store, people *access.People) *Callers {
+func NewCallers(keys *keys.Store, people *access.Users) *Callers {
 	return &Callers{keys: keys, people: people, known: map[string]string{}}
 }
 
@@ -72,7 +72,7 @@ func (n *Callers) find(ctx context.Context, principal string) string {
 
 // principalsOf returns the principals that match a word of a query: keys of the
 // project by name, prefix or id, and users by email address, name or id.
-func principalsOf(ctx context.Context, keys *keys.Store, people *access.People, projectID, word string) ([]string, error) {
+func principalsOf(ctx context.Context, keys *keys.Store, people *access.Users, projectID, word string) ([]string, error) {
 	folded := query.Fold(strings.TrimSuffix(word, "…"))
 	if folded == "anyone" || folded == principalAnonymous {
 		return []string{principalAnonymous}, nil

@@ -38,11 +38,11 @@ func (a *Activity) Live(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	person := guard.PersonOf(c)
+	person := guard.UserOf(c)
 	if person == nil {
 		return fault.Unauthorized()
 	}
-	asked, err := a.asked(c, project)
+	asked, err := a.parseQuery(c, project)
 	if err != nil {
 		return err
 	}
@@ -64,7 +64,7 @@ func (a *Activity) stream(c *fiber.Ctx, project *toolset.Snapshot, tail *tail, f
 	ctx, cancel := context.WithCancel(c.UserContext())
 	unwatch := func() {}
 	tail.stream = sse.NewStream(c, sse.StreamOptions{
-		KeepAlive: a.KeepAlive, Alive: a.mayLookOn(ctx, project, a.Guards.SessionCookie(c)), Stop: func() {}, // nothing is sent at shutdown
+		KeepAlive: a.KeepAlive, Alive: a.stillAuthorized(ctx, project, a.Guards.SessionCookie(c)), Stop: func() {}, // nothing is sent at shutdown
 		Closed: func() {
 			unwatch()
 			cancel()
@@ -79,12 +79,12 @@ func (a *Activity) stream(c *fiber.Ctx, project *toolset.Snapshot, tail *tail, f
 		}
 	})
 	unwatch = conn.WatchDisconnect(c, tail.stream.Break)
-	return tail.stream.Answer(c)
+	return tail.stream.Respond(c)
 }
 
-// mayLookOn returns a function that reports whether the user may still see the
+// stillAuthorized returns a function that reports whether the user may still see the
 // calls. The user can sign out or lose the role while the page is open.
-func (a *Activity) mayLookOn(ctx context.Context, project *toolset.Snapshot, cookie string) func() bool {
+func (a *Activity) stillAuthorized(ctx context.Context, project *toolset.Snapshot, cookie string) func() bool {
 	return func() bool {
 		now, err := a.Pages.Directory.Project(project.Project.Slug)
 		if err != nil || now.Project.ID != project.Project.ID {
@@ -99,7 +99,7 @@ func (a *Activity) mayLookOn(ctx context.Context, project *toolset.Snapshot, coo
 type tail struct {
 	calls    *activity.Calls
 	names    *Callers
-	question activityQuestion
+	question activityQuery
 	assets   layout.Assets
 	stream   *sse.Stream
 	last     string // id of the newest processed call
@@ -131,18 +131,18 @@ func (t *tail) follow(ctx context.Context, every time.Duration) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-t.stream.Over():
+		case <-t.stream.Done():
 			return
 		case <-tick.C:
 		}
-		if err := t.look(ctx); err != nil {
+		if err := t.poll(ctx); err != nil {
 			t.stream.End()
 			return
 		}
 	}
 }
 
-func (t *tail) look(ctx context.Context) error {
+func (t *tail) poll(ctx context.Context) error {
 	calls, last, err := t.calls.After(ctx, t.question.filter, t.last, callsPerLook)
 	if err != nil {
 		return err

@@ -9,7 +9,7 @@ import (
 )
 
 // rowOf returns the row of a call.
-func rowOf(call models.Call, q *activityQuestion, caller string) views.ActivityRow {
+func rowOf(call models.Call, q *activityQuery, caller string) views.ActivityRow {
 	at := call.At.UTC()
 	return views.ActivityRow{
 		At: at, Today: at.Format(time.DateOnly) == q.now.Format(time.DateOnly), Tool: toolWords(call.Tool), Caller: caller,
@@ -37,7 +37,7 @@ func serverWords(server string) string {
 }
 
 // summarise sets the totals, time series and tables of the page.
-func summarise(p *views.ActivityProps, q *activityQuestion, stats *activity.CallStats) {
+func summarise(p *views.ActivityProps, q *activityQuery, stats *activity.CallStats) {
 	s := &p.Summary
 	s.Latency = latencyOf(stats.Total, "")
 	if stats.Sampled {

@@ -47,8 +47,8 @@ func activityGrammar() query.Grammar {
 	}}
 }
 
-// activityQuestion holds the parsed parameters of a page of calls.
-type activityQuestion struct {
+// activityQuery holds the parsed parameters of a page of calls.
+type activityQuery struct {
 	slug    string
 	now     time.Time
 	text    string
@@ -57,10 +57,10 @@ type activityQuestion struct {
 	filter  activity.CallFilter
 }
 
-// asked parses the URL of a page. For an invalid query it returns the fault and
+// parseQuery parses the URL of a page. For an invalid query it returns the fault and
 // the other parameters.
-func (a *Activity) asked(c *fiber.Ctx, project *toolset.Snapshot) (*activityQuestion, error) {
-	q := &activityQuestion{slug: project.Project.Slug, now: time.Now().UTC(), text: strings.TrimSpace(strings.ToValidUTF8(c.Query("query"), "\ufffd"))}
+func (a *Activity) parseQuery(c *fiber.Ctx, project *toolset.Snapshot) (*activityQuery, error) {
+	q := &activityQuery{slug: project.Project.Slug, now: time.Now().UTC(), text: strings.TrimSpace(strings.ToValidUTF8(c.Query("query"), "\ufffd"))}
 	periods := activityPeriods()
 	q.period = periods[max(0, slices.IndexFunc(periods, func(p activityPeriod) bool { return p.name == c.Query("period") }))]
 	step := q.period.length / time.Duration(q.period.steps)
@@ -141,10 +141,10 @@ func clauseText(qualifier, value string) string {
 	return (&query.Query{Clauses: []query.Clause{{Qualifier: qualifier, Value: value}}}).Canonical()
 }
 
-func (q *activityQuestion) path() string { return paths.Activity(q.slug) }
+func (q *activityQuery) path() string { return paths.Activity(q.slug) }
 
 // binding returns the binding of the list's cursors.
-func (q *activityQuestion) binding() page.Binding {
+func (q *activityQuery) binding() page.Binding {
 	return page.Binding{Surface: "activity", Scope: q.filter.ProjectID, Query: q.period.name + " " + (&query.Query{Clauses: q.clauses}).Canonical()}
 }
 
@@ -152,7 +152,7 @@ func (q *activityQuestion) binding() page.Binding {
 type addressValues url.Values
 
 // values returns the named parameters of the page.
-func (q *activityQuestion) values(names ...string) addressValues {
+func (q *activityQuery) values(names ...string) addressValues {
 	v := addressValues{}
 	if slices.Contains(names, "query") && q.text != "" {
 		v["query"] = []string{q.text}
@@ -178,10 +178,10 @@ func (v addressValues) with(name, value string) string {
 }
 
 // address returns the URL of the first page.
-func (q *activityQuestion) address() string { return q.path() + q.values("query", "period").encoded() }
+func (q *activityQuery) address() string { return q.path() + q.values("query", "period").encoded() }
 
 // to returns the URL of the first page for other clauses.
-func (q *activityQuestion) to(clauses []query.Clause) string {
+func (q *activityQuery) to(clauses []query.Clause) string {
 	v := q.values("period")
 	if text := (&query.Query{Clauses: clauses}).Canonical(); text != "" {
 		v["query"] = []string{text}
@@ -189,7 +189,7 @@ func (q *activityQuestion) to(clauses []query.Clause) string {
 	return q.path() + v.encoded()
 }
 
-func (q *activityQuestion) periods() []ui.Tab {
+func (q *activityQuery) periods() []ui.Tab {
 	var tabs []ui.Tab
 	for _, p := range activityPeriods() {
 		tabs = append(tabs, ui.Tab{Label: p.label, Current: p.name == q.period.name, URL: q.path() + q.values("query").with("period", p.name)})
@@ -199,7 +199,7 @@ func (q *activityQuestion) periods() []ui.Tab {
 
 // only returns the URL that filters by this value of the qualifier alone. If the
 // query has this value already, the URL removes it and on is true.
-func (q *activityQuestion) only(qualifier, value string) (link string, on bool) {
+func (q *activityQuery) only(qualifier, value string) (link string, on bool) {
 	asks := func(c query.Clause) bool { return !c.Negated && c.Qualifier == qualifier }
 	rest := slices.DeleteFunc(slices.Clone(q.clauses), asks)
 	if slices.ContainsFunc(q.clauses, func(c query.Clause) bool { return asks(c) && c.Value == value }) {
@@ -213,7 +213,7 @@ const maxActivityChips = 12
 
 // chips returns a chip for each outcome and for each other clause of the query,
 // which the chip removes. Plain words have no chip.
-func (q *activityQuestion) chips() []ui.Chip {
+func (q *activityQuery) chips() []ui.Chip {
 	var chips []ui.Chip
 	for _, o := range []struct{ label, value string }{{"OK", "ok"}, {"Failed", "failed"}, {"Cancelled", "cancelled"}} {
 		link, on := q.only("outcome", o.value)

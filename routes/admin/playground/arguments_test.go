@@ -98,8 +98,8 @@ func TestFillArguments(t *testing.T) {
 		t.Errorf("unrepresented = %v, values (-want +got):\n%s", homeless, diff)
 	}
 	for _, c := range []struct {
-		arguments string
-		homeless  []string
+		arguments     string
+		unrepresented []string
 	}{
 		{`{}`, nil}, // omitted arguments stay empty
 		{`{"title":""}`, nil},
@@ -120,8 +120,8 @@ func TestFillArguments(t *testing.T) {
 		{`{"owner":{}}`, []string{"owner"}},
 		{`{"rows":[{"a":null}],"mixed":null}`, nil},
 	} {
-		if _, homeless := playground.FilledIn(t, varied, c.arguments); !cmp.Equal(c.homeless, homeless) {
-			t.Errorf("FilledIn(%s): unrepresented = %v, want %v", c.arguments, homeless, c.homeless)
+		if _, homeless := playground.FilledIn(t, varied, c.arguments); !cmp.Equal(c.unrepresented, homeless) {
+			t.Errorf("FilledIn(%s): unrepresented = %v, want %v", c.arguments, homeless, c.unrepresented)
 		}
 	}
 }

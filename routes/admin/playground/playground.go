@@ -71,13 +71,13 @@ func (a *Playground) Try(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	form := a.form(c, project, tool, web.Posted(c, "as") == "json")
-	if web.Posted(c, "turn") == "json" && !form.AsJSON {
+	form := a.form(c, project, tool, web.FormValue(c, "as") == "json")
+	if web.FormValue(c, "turn") == "json" && !form.AsJSON {
 		form.AsJSON, form.Typed = true, typedJSON(form.Fields, frame.PostedFields(c))
 		form.Fields = nil
 		return a.page(c, project, tool, form)
 	}
-	if web.Posted(c, "turn") == "form" && form.AsJSON && form.Plain == "" {
+	if web.FormValue(c, "turn") == "form" && form.AsJSON && form.Plain == "" {
 		return a.turnIntoForm(c, project, tool, form)
 	}
 	arguments, ok := readForm(c, &form)
@@ -94,14 +94,14 @@ func (a *Playground) Try(c *fiber.Ctx) error {
 }
 
 // callLive calls the tool and streams its progress.
-func (a *Playground) callLive(c *fiber.Ctx, start *try) error {
-	return frame.AnswerLive(c, a.pages.Assets, func(ctx context.Context, live *frame.LiveAnswer) (templ.Component, string) {
+func (a *Playground) callLive(c *fiber.Ctx, start *toolCall) error {
+	return frame.RespondLive(c, a.pages.Assets, func(ctx context.Context, live *frame.LiveStream) (templ.Component, string) {
 		return views.TryOutcome(*start.call(ctx, func(step views.TryProgress) { live.Show(views.TryStep(step)) })), ""
 	})
 }
 
 // callWatched calls the tool. The call is cancelled when the browser disconnects.
-func callWatched(c *fiber.Ctx, start *try) *views.TryResult {
+func callWatched(c *fiber.Ctx, start *toolCall) *views.TryResult {
 	ctx, cancel := context.WithCancel(c.UserContext())
 	defer cancel()
 	defer conn.WatchDisconnect(c, cancel)()
@@ -111,7 +111,7 @@ func callWatched(c *fiber.Ctx, start *try) *views.TryResult {
 // turnIntoForm renders the form filled with the arguments entered as JSON, or an
 // error that names the arguments that the form cannot represent.
 func (a *Playground) turnIntoForm(c *fiber.Ctx, project *toolset.Snapshot, tool *toolset.Tool, typed views.TryProps) error {
-	if strings.TrimSpace(web.Posted(c, "arguments")) == "" {
+	if strings.TrimSpace(web.FormValue(c, "arguments")) == "" {
 		return a.page(c, project, tool, a.form(c, project, tool, false))
 	}
 	if arguments, ok := readForm(c, &typed); ok {
@@ -148,7 +148,7 @@ func quotedNames(names []string) string {
 func (a *Playground) form(c *fiber.Ctx, project *toolset.Snapshot, tool *toolset.Tool, asJSON bool) views.TryProps {
 	at := paths.Tool(project.Project.Slug, tool.FullName)
 	p := views.TryProps{URL: at + "/try", AsJSON: asJSON}
-	if person := guard.PersonOf(c); person != nil {
+	if person := guard.UserOf(c); person != nil {
 		p.CSRF = guard.MaskToken(person.CSRF)
 	}
 	fields, ok := argumentFields(schemaOf(tool, "inputSchema"))
@@ -166,7 +166,7 @@ func readForm(c *fiber.Ctx, form *views.TryProps) (arguments []byte, ok bool) {
 	if !form.AsJSON {
 		return readArguments(form.Fields, frame.PostedFields(c))
 	}
-	form.Typed = web.Posted(c, "arguments")
+	form.Typed = web.FormValue(c, "arguments")
 	raw := []byte(strings.TrimSpace(form.Typed))
 	switch {
 	case len(raw) > maxTypedJSON:
@@ -181,8 +181,8 @@ func readForm(c *fiber.Ctx, form *views.TryProps) (arguments []byte, ok bool) {
 	return raw, form.Problem == ""
 }
 
-// try is one call of the Playground.
-type try struct {
+// toolCall is one call of the Playground.
+type toolCall struct {
 	gateway *gateway.Gateway
 	project *toolset.Snapshot
 	client  *gateway.Client
@@ -190,20 +190,20 @@ type try struct {
 }
 
 // newTry returns the call of a tool by the signed-in administrator.
-func (a *Playground) newTry(c *fiber.Ctx, project *toolset.Snapshot, tool *toolset.Tool, arguments []byte) *try {
+func (a *Playground) newTry(c *fiber.Ctx, project *toolset.Snapshot, tool *toolset.Tool, arguments []byte) *toolCall {
 	client := &gateway.Client{
-		Principal: access.Administrator(guard.PersonOf(c).ID, project.Project.ID), Version: gateway.VersionLatestHandshake, RequestID: web.EventOf(c).RequestID,
+		Principal: access.Administrator(guard.UserOf(c).ID, project.Project.ID), Version: gateway.VersionLatestHandshake, RequestID: web.EventOf(c).RequestID,
 	}
 	params := append([]byte(`{"name":`), rawjson.Quote(tool.Name)...)
 	params = append(append(append(params, `,"arguments":`...), arguments...), `,"_meta":{"progressToken":"playground"}}`...)
-	return &try{gateway: a.gateway, project: project, client: client, params: params}
+	return &toolCall{gateway: a.gateway, project: project, client: client, params: params}
 }
 
 // call calls the tool and returns the outcome. show is called for each collected
 // progress step and may be nil. Cancelling ctx cancels the call.
-func (t *try) call(ctx context.Context, show func(views.TryProgress)) *views.TryResult {
+func (t *toolCall) call(ctx context.Context, show func(views.TryProgress)) *views.TryResult {
 	start := time.Now()
-	heard := &heardProgress{start: start, show: show}
+	heard := &progressRecorder{start: start, show: show}
 	t.client.Notify = heard.notify
 	raw, err := t.gateway.Handle(ctx, t.project, t.client, "tools/call", t.params, nil)
 	result := &views.TryResult{MS: time.Since(start).Milliseconds(), RequestID: t.client.RequestID, Progress: heard.take()}

@@ -17,9 +17,9 @@ const (
 	maxProgressText = 500
 )
 
-// heardProgress collects the progress notifications of a tool call (MCP 2025-11-25,
+// progressRecorder collects the progress notifications of a tool call (MCP 2025-11-25,
 // "Progress").
-type heardProgress struct {
+type progressRecorder struct {
 	start time.Time
 	show  func(admin.TryProgress) // called with each collected step; may be nil
 
@@ -27,7 +27,7 @@ type heardProgress struct {
 	steps []admin.TryProgress
 }
 
-func (h *heardProgress) notify(method string, params []byte) {
+func (h *progressRecorder) notify(method string, params []byte) {
 	if method != "notifications/progress" {
 		return
 	}
@@ -53,7 +53,7 @@ func (h *heardProgress) notify(method string, params []byte) {
 	}
 }
 
-func (h *heardProgress) take() []admin.TryProgress {
+func (h *progressRecorder) take() []admin.TryProgress {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.steps

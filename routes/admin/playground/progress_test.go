@@ -7,7 +7,7 @@ import (
 )
 
 func TestProgressLimits(t *testing.T) {
-	h := &heardProgress{start: time.Now()}
+	h := &progressRecorder{start: time.Now()}
 	h.notify("notifications/message", []byte(`{"data":"no progress"}`))
 	h.notify("notifications/progress", []byte(`{"progressToken":"playground","progress":1,"total":3,"message":"half way"}`))
 	h.notify("notifications/progress", []byte(`{"progress":2}`))

@@ -33,7 +33,7 @@ func readResult(result *admin.TryResult, raw []byte) {
 	if rawjson.Kind(o.Get("isError")) == 't' {
 		result.OK, result.Word = false, "Tool error"
 	}
-	result.Oddities = oddities(o)
+	result.Oddities = resultIssues(o)
 	blocks, _ := rawjson.Elements(o.Get("content"), rawjson.Lenient) // missing content has no blocks
 	for i, block := range blocks {
 		if i == maxBlocks {

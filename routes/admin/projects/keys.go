@@ -58,7 +58,7 @@ func (a *Keys) Create(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	p := views.KeysProps{Name: strings.TrimSpace(web.Posted(c, "name")), Expires: web.Posted(c, "expires")}
+	p := views.KeysProps{Name: strings.TrimSpace(web.FormValue(c, "name")), Expires: web.FormValue(c, "expires")}
 	lifetime, err := lifetimeOf(p.Name, p.Expires)
 	if err != nil {
 		return a.page(c, p, err)
@@ -77,7 +77,7 @@ func (a *Keys) Rotate(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	grace, known := graces[web.Posted(c, "grace")]
+	grace, known := graces[web.FormValue(c, "grace")]
 	if !known {
 		return frame.Failed(c, a.path(c), fault.Invalid("Choose how long to keep the old key."))
 	}

@@ -30,7 +30,7 @@ func NewMe(pages *frame.Pages, projects *oauthserver.Server, public *url.URL) *M
 
 // Show serves GET /me.
 func (a *Me) Show(c *fiber.Ctx) error {
-	person := guard.PersonOf(c)
+	person := guard.UserOf(c)
 	if person == nil {
 		return fault.Unauthorized()
 	}

@@ -48,7 +48,7 @@ func New(pages *admin.ProjectPages, calls *activity.Calls, store *projects.Store
 // List serves GET /admin. Users without access to the admin pages are redirected
 // to /me.
 func (p *Projects) List(c *fiber.Ctx) error {
-	if person := guard.PersonOf(c); person != nil && !access.Administers(models.Role(person.Role)) {
+	if person := guard.UserOf(c); person != nil && !access.Administers(models.Role(person.Role)) {
 		return c.Redirect(paths.Me, fiber.StatusSeeOther)
 	}
 	query, after := strings.TrimSpace(c.Query("query")), c.Query("after")
@@ -119,8 +119,8 @@ func (p *Projects) form(c *fiber.Ctx, props views.ProjectNewProps, failed error)
 // Create serves POST /admin/projects and redirects to the form of the first server.
 func (p *Projects) Create(c *fiber.Ctx) error {
 	props := views.ProjectNewProps{
-		Name: strings.TrimSpace(web.Posted(c, "name")), Slug: strings.TrimSpace(web.Posted(c, "projectSlug")),
-		Description: strings.TrimSpace(web.Posted(c, "description")), AuthMode: web.Posted(c, "authMode"),
+		Name: strings.TrimSpace(web.FormValue(c, "name")), Slug: strings.TrimSpace(web.FormValue(c, "projectSlug")),
+		Description: strings.TrimSpace(web.FormValue(c, "description")), AuthMode: web.FormValue(c, "authMode"),
 	}
 	slug, mode := props.Slug, models.AuthMode(props.AuthMode)
 	if slug == "" {

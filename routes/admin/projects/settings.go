@@ -30,12 +30,12 @@ import (
 type Settings struct {
 	pages  *admin.ProjectPages
 	store  *projects.Store
-	people *access.People
+	people *access.Users
 	keys   *keys.Store
 }
 
 // NewSettings returns the handlers.
-func NewSettings(pages *admin.ProjectPages, store *projects.Store, people *access.People, keys *keys.Store) *Settings {
+func NewSettings(pages *admin.ProjectPages, store *projects.Store, people *access.Users, keys *keys.Store) *Settings {
 	return &Settings{pages: pages, store: store, people: people, keys: keys}
 }
 
@@ -82,12 +82,12 @@ func (a *Settings) page(c *fiber.Ctx, p *toolset.Snapshot, props views.ProjectSe
 }
 
 // membersOf returns the members of a project, and the users who can be added.
-func membersOf(members, people []access.Person) (shown []views.Member, others []ui.Option) {
+func membersOf(members, people []access.User) (shown []views.Member, others []ui.Option) {
 	for _, m := range members {
 		shown = append(shown, views.Member{ID: m.ID, Name: m.Name, Email: m.Email})
 	}
 	for _, person := range people {
-		if person.DisabledAt == nil && !slices.ContainsFunc(members, func(m access.Person) bool { return m.ID == person.ID }) {
+		if person.DisabledAt == nil && !slices.ContainsFunc(members, func(m access.User) bool { return m.ID == person.ID }) {
 			others = append(others, ui.Option{Value: person.ID, Label: ui.Clean(person.Email)})
 		}
 	}
@@ -129,9 +129,9 @@ func confirmed(p *toolset.Snapshot, form views.ProjectForm) error {
 
 func postedForm(c *fiber.Ctx) views.ProjectForm {
 	return views.ProjectForm{
-		Name: strings.TrimSpace(web.Posted(c, "name")), Description: strings.TrimSpace(web.Posted(c, "description")), AuthMode: web.Posted(c, "authMode"),
-		OAuthAccess: web.Posted(c, "oauthAccess"), ToolExposure: web.Posted(c, "toolExposure"), ToolNameLimit: web.Posted(c, "toolNameLimit"),
-		PerSecond: web.Posted(c, "rateLimit.perSecond"), Burst: web.Posted(c, "rateLimit.burst"), Understood: web.Posted(c, "understood") != "", RecordPayloads: web.Posted(c, "recordPayloads") != "",
+		Name: strings.TrimSpace(web.FormValue(c, "name")), Description: strings.TrimSpace(web.FormValue(c, "description")), AuthMode: web.FormValue(c, "authMode"),
+		OAuthAccess: web.FormValue(c, "oauthAccess"), ToolExposure: web.FormValue(c, "toolExposure"), ToolNameLimit: web.FormValue(c, "toolNameLimit"),
+		PerSecond: web.FormValue(c, "rateLimit.perSecond"), Burst: web.FormValue(c, "rateLimit.burst"), Understood: web.FormValue(c, "understood") != "", RecordPayloads: web.FormValue(c, "recordPayloads") != "",
 	}
 }
 
@@ -180,7 +180,7 @@ func (a *Settings) Delete(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	if strings.TrimSpace(web.Posted(c, "confirm")) != p.Project.Slug {
+	if strings.TrimSpace(web.FormValue(c, "confirm")) != p.Project.Slug {
 		c.Status(fiber.StatusUnprocessableEntity)
 		return a.page(c, p, views.ProjectSettingsProps{Form: formOf(p), DeleteError: "Type " + p.Project.Slug + " exactly."}, nil)
 	}
@@ -205,7 +205,7 @@ func (a *Settings) member(c *fiber.Ctx, change func(ctx context.Context, project
 	if err != nil {
 		return err
 	}
-	if err := change(c.UserContext(), p.Project.ID, web.Posted(c, "person")); err != nil {
+	if err := change(c.UserContext(), p.Project.ID, web.FormValue(c, "person")); err != nil {
 		return frame.Failed(c, paths.ProjectSettings(p.Project.Slug), err)
 	}
 	return frame.Done(c, paths.ProjectSettings(p.Project.Slug), done)

@@ -32,7 +32,7 @@ type shownOnce struct {
 
 // putShown sets the cookie with a secret for the page at path.
 func putShown(c *fiber.Ctx, seal *secrets.KeyRing, now time.Time, path, secret, note string) error {
-	p := guard.PersonOf(c)
+	p := guard.UserOf(c)
 	if p == nil {
 		return nil // without a session the page shows no secret
 	}
@@ -47,7 +47,7 @@ func putShown(c *fiber.Ctx, seal *secrets.KeyRing, now time.Time, path, secret, 
 // takeShown returns the secret for this page and deletes the cookie. It disables
 // compression of the page, because compression can leak the secret.
 func takeShown(c *fiber.Ctx, seal *secrets.KeyRing, now time.Time) (shown shownOnce, ok bool) {
-	value, p := c.Cookies(shownCookie), guard.PersonOf(c)
+	value, p := c.Cookies(shownCookie), guard.UserOf(c)
 	if value == "" || p == nil || c.Method() != fiber.MethodGet {
 		return shownOnce{}, false
 	}

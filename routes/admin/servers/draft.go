@@ -18,9 +18,9 @@ import (
 // draftPurpose distinguishes sealed drafts from other sealed tokens.
 const draftPurpose = "server that is being added"
 
-// heldDraft is the sealed part of a new server's form: the pasted declaration with
+// sealedDraft is the sealed part of a new server's form: the pasted declaration with
 // its secrets, or the reasons for its rejection.
-type heldDraft struct {
+type sealedDraft struct {
 	Alias       string          `json:"alias"`
 	Declaration json.RawMessage `json:"declaration"`
 	Notes       []string        `json:"notes,omitempty"`
@@ -28,7 +28,7 @@ type heldDraft struct {
 }
 
 func (a *Wizard) sealed(draft views.ServerDraft, d *declaration.Server) string {
-	b, err := json.Marshal(heldDraft{Alias: draft.Alias, Declaration: d.JSON(), Notes: draft.Notes, Refused: draft.Refused})
+	b, err := json.Marshal(sealedDraft{Alias: draft.Alias, Declaration: d.JSON(), Notes: draft.Notes, Refused: draft.Refused})
 	if err != nil {
 		return ""
 	}
@@ -37,8 +37,8 @@ func (a *Wizard) sealed(draft views.ServerDraft, d *declaration.Server) string {
 
 // openDraft decrypts a token from sealed. It returns an error for an invalid token,
 // because the settings in it would be lost.
-func (a *Wizard) openDraft(token string) (heldDraft, *declaration.Server, error) {
-	var held heldDraft
+func (a *Wizard) openDraft(token string) (sealedDraft, *declaration.Server, error) {
+	var held sealedDraft
 	plain, err := a.seal.OpenToken(draftPurpose, token)
 	if err == nil {
 		err = json.Unmarshal(plain, &held)

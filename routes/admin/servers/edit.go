@@ -95,8 +95,8 @@ func (a *Servers) Save(c *fiber.Ctx) error {
 // numbers; the store validates the rest.
 func behaviourTyped(c *fiber.Ctx) (views.ServerEditProps, *declaration.Server, error) {
 	props := views.ServerEditProps{
-		Alias: strings.TrimSpace(web.Posted(c, "alias")), URL: strings.TrimSpace(web.Posted(c, "url")), Transport: web.Posted(c, "transport"),
-		Timeout: web.Posted(c, "timeout"), MaxConcurrent: strings.TrimSpace(web.Posted(c, "maxConcurrent")), SessionMode: web.Posted(c, "sessionMode"), DefinitionPolicy: web.Posted(c, "definitionPolicy"),
+		Alias: strings.TrimSpace(web.FormValue(c, "alias")), URL: strings.TrimSpace(web.FormValue(c, "url")), Transport: web.FormValue(c, "transport"),
+		Timeout: web.FormValue(c, "timeout"), MaxConcurrent: strings.TrimSpace(web.FormValue(c, "maxConcurrent")), SessionMode: web.FormValue(c, "sessionMode"), DefinitionPolicy: web.FormValue(c, "definitionPolicy"),
 	}
 	ms, ok := readSeconds(props.Timeout)
 	concurrent, wrong := strconv.ParseInt(props.MaxConcurrent, 10, 64)
@@ -165,28 +165,28 @@ func (a *Servers) SaveCredentials(c *fiber.Ctx) error {
 // stored values.
 func credentialsTyped(c *fiber.Ctx, server *models.Server) (views.ServerEditProps, *declaration.Server) {
 	props := views.ServerEditProps{
-		AuthType: web.Posted(c, "authType"), OAuthClientID: strings.TrimSpace(web.Posted(c, "oauth.clientId")), OAuthScopes: web.Posted(c, "oauth.scopes"),
-		HeaderName: strings.TrimSpace(web.Posted(c, "headerName")),
+		AuthType: web.FormValue(c, "authType"), OAuthClientID: strings.TrimSpace(web.FormValue(c, "oauth.clientId")), OAuthScopes: web.FormValue(c, "oauth.scopes"),
+		HeaderName: strings.TrimSpace(web.FormValue(c, "headerName")),
 	}
 	d := &declaration.Server{
 		AuthType: new(models.AuthType(props.AuthType)), Headers: map[string]string{},
 		OAuthClientID: &props.OAuthClientID, OAuthScopes: new(strings.Fields(props.OAuthScopes)),
 	}
-	if token := strings.TrimSpace(web.Posted(c, "authBearer")); token != "" {
+	if token := strings.TrimSpace(web.FormValue(c, "authBearer")); token != "" {
 		d.AuthBearer = &token
-	} else if web.Posted(c, "clearBearer") != "" {
+	} else if web.FormValue(c, "clearBearer") != "" {
 		d.AuthBearer = new("")
 	}
-	if secret := strings.TrimSpace(web.Posted(c, "oauth.clientSecret")); secret != "" {
+	if secret := strings.TrimSpace(web.FormValue(c, "oauth.clientSecret")); secret != "" {
 		d.OAuthClientSecret = &secret
 	}
 	for _, name := range frame.PostedAll(c, "removeHeader") {
 		d.Headers[name] = ""
 	}
-	if value := strings.TrimSpace(web.Posted(c, "headerValue")); value != "" || props.HeaderName != "" {
+	if value := strings.TrimSpace(web.FormValue(c, "headerValue")); value != "" || props.HeaderName != "" {
 		d.Headers[props.HeaderName] = value
 	}
-	if name := props.HeaderName; d.Headers[name] == "" && slices.Contains(missingHeaders(*server), http.CanonicalHeaderKey(name)) && web.Posted(c, "removeHeader") == "" {
+	if name := props.HeaderName; d.Headers[name] == "" && slices.Contains(missingHeaders(*server), http.CanonicalHeaderKey(name)) && web.FormValue(c, "removeHeader") == "" {
 		delete(d.Headers, name) // the form was prefilled with a missing header, which stays without a value
 	}
 	return props, d
@@ -208,7 +208,7 @@ func (a *Servers) confirmedSharing(c *fiber.Ctx, p *toolset.Snapshot, d *declara
 	for _, value := range d.Headers {
 		gains = gains || value != ""
 	}
-	if !gains || p.Project.AuthMode != models.AuthNone || web.Posted(c, "understood") != "" {
+	if !gains || p.Project.AuthMode != models.AuthNone || web.FormValue(c, "understood") != "" {
 		return nil
 	}
 	return fault.Validation(map[string]string{"understood": "confirm this, or leave the credentials out"})

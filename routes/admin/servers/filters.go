@@ -95,7 +95,7 @@ func describe(t *toolset.Tool) string {
 
 // SaveFilters serves POST …/servers/:id/filters.
 func (a *Servers) SaveFilters(c *fiber.Ctx) error {
-	return a.saveFilters(c, lines(web.Posted(c, "allow")), lines(web.Posted(c, "deny")))
+	return a.saveFilters(c, lines(web.FormValue(c, "allow")), lines(web.FormValue(c, "deny")))
 }
 
 // Choose serves POST …/servers/:id/choose. It converts the individually chosen
@@ -105,7 +105,7 @@ func (a *Servers) Choose(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	allow, deny := patternsOf(p, server, frame.PostedAll(c, "tool"), web.Posted(c, "later") != "hide")
+	allow, deny := patternsOf(p, server, frame.PostedAll(c, "tool"), web.FormValue(c, "later") != "hide")
 	return a.saveFilters(c, allow, deny)
 }
 
@@ -145,7 +145,7 @@ func (a *Servers) saveFilters(c *fiber.Ctx, allow, deny []string) error {
 		if err != nil {
 			return err
 		}
-		return a.filterPage(c, p, server, views.ServerFiltersProps{Allow: allow, Deny: deny, New: web.Posted(c, "new") != "", Errors: fields})
+		return a.filterPage(c, p, server, views.ServerFiltersProps{Allow: allow, Deny: deny, New: web.FormValue(c, "new") != "", Errors: fields})
 	}
 	return frame.Done(c, paths.Server(p.Project.Slug, server.Config.ID), "Tool choice saved.")
 }

@@ -39,11 +39,11 @@ func NewFromCatalog(pages *admin.ProjectPages, catalog *catalog.Catalog, store *
 // Add serves POST /admin/catalog/add. It adds a catalog server to a project.
 // Credentials are entered on the server's pages.
 func (a *FromCatalog) Add(c *fiber.Ctx) error {
-	entry, err := a.catalog.Entry(web.Posted(c, "id"))
+	entry, err := a.catalog.Entry(web.FormValue(c, "id"))
 	if err != nil {
 		return err
 	}
-	p, err := a.pages.Directory.Project(web.Posted(c, "project"))
+	p, err := a.pages.Directory.Project(web.FormValue(c, "project"))
 	if err != nil {
 		return err
 	}
@@ -51,7 +51,7 @@ func (a *FromCatalog) Add(c *fiber.Ctx) error {
 	if why := notRemote(entry); why != "" {
 		return frame.Failed(c, here, fault.Invalid("%s. It can't be added to a project.", why))
 	}
-	alias := cmp.Or(strings.TrimSpace(web.Posted(c, "alias")), freeAlias(p, entry))
+	alias := cmp.Or(strings.TrimSpace(web.FormValue(c, "alias")), freeAlias(p, entry))
 	saved, err := a.store.AddServer(c.UserContext(), p.Project.Slug, alias, projects.FromCatalog(entry, true))
 	if err != nil {
 		return frame.Failed(c, here, err)
@@ -123,7 +123,7 @@ func (a *FromCatalog) Use(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	props := views.TemplateUseProps{Name: cmp.Or(strings.TrimSpace(web.Posted(c, "name")), t.Title), ProjectSlug: strings.TrimSpace(web.Posted(c, "projectSlug"))}
+	props := views.TemplateUseProps{Name: cmp.Or(strings.TrimSpace(web.FormValue(c, "name")), t.Title), ProjectSlug: strings.TrimSpace(web.FormValue(c, "projectSlug"))}
 	slug := cmp.Or(props.ProjectSlug, projects.FreeSlug(a.isProject, props.Name, t.Slug))
 	d := projects.FromTemplate(t, props.Name, a.catalog.RelatedEntries(t))
 	if _, err := a.store.CreateProject(c.UserContext(), slug, d); err != nil {

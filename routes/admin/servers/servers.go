@@ -157,10 +157,10 @@ func (a *Servers) Enable(c *fiber.Ctx) error {
 		return err
 	}
 	to := paths.Servers(p.Project.Slug)
-	if web.Posted(c, "back") == "server" {
+	if web.FormValue(c, "back") == "server" {
 		to = paths.Server(p.Project.Slug, server.Config.ID)
 	}
-	enabled := web.Posted(c, "enabled") == "true"
+	enabled := web.FormValue(c, "enabled") == "true"
 	if _, err := a.store.UpdateServer(c.UserContext(), server.Config.ID, nil, &declaration.Server{Enabled: &enabled}); err != nil {
 		return frame.Failed(c, to, err)
 	}

@@ -85,7 +85,7 @@ func (a *Wizard) pickPage(c *fiber.Ctx, p *toolset.Snapshot, props views.ServerN
 }
 
 // addChoices adds the matching catalog servers.
-func addChoices(props *views.ServerNewProps, p *toolset.Snapshot, found *catalog.Found[*models.CatalogEntry]) {
+func addChoices(props *views.ServerNewProps, p *toolset.Snapshot, found *catalog.Result[*models.CatalogEntry]) {
 	props.Total = found.Total
 	if found.NextCursor != "" {
 		props.NextURL = paths.NewServer(p.Project.Slug) + "?" + url.Values{"query": {props.Query}, "cursor": {found.NextCursor}}.Encode()
@@ -134,7 +134,7 @@ func (a *Wizard) Read(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	text := strings.TrimSpace(web.Posted(c, "pasted"))
+	text := strings.TrimSpace(web.FormValue(c, "pasted"))
 	found, err := declaration.ParsePasted(text)
 	if err != nil {
 		fields, err := frame.Fields(c, err)
@@ -194,11 +194,11 @@ func (a *Wizard) Add(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	props := views.ServerConnectProps{Understood: web.Posted(c, "understood") != ""}
-	if p.Project.AuthMode == models.AuthNone && !props.Understood && slices.ContainsFunc(candidates, (*candidate).hasCredentials) {
+	props := views.ServerConnectProps{Understood: web.FormValue(c, "understood") != ""}
+	if p.Project.AuthMode == models.AuthNone && !props.Understood && slices.ContainsFunc(candidates, (*draftServer).hasCredentials) {
 		props.UnderstoodError = "confirm this, or leave the credentials out"
 	} else {
-		a.try(c.UserContext(), web.EventOf(c).Background, candidates, web.Posted(c, "untested") != "")
+		a.try(c.UserContext(), web.EventOf(c).Background, candidates, web.FormValue(c, "untested") != "")
 		if err := a.add(c.UserContext(), p.Project.Slug, candidates); err != nil {
 			return err
 		}
@@ -208,7 +208,7 @@ func (a *Wizard) Add(c *fiber.Ctx) error {
 
 // outcome redirects to the next step if all servers were added, else it renders the
 // form with the others.
-func (a *Wizard) outcome(c *fiber.Ctx, p *toolset.Snapshot, props views.ServerConnectProps, candidates []*candidate) error {
+func (a *Wizard) outcome(c *fiber.Ctx, p *toolset.Snapshot, props views.ServerConnectProps, candidates []*draftServer) error {
 	for _, one := range candidates {
 		if one.server.ID == "" {
 			props.Drafts = append(props.Drafts, one.draft)
@@ -216,7 +216,7 @@ func (a *Wizard) outcome(c *fiber.Ctx, p *toolset.Snapshot, props views.ServerCo
 			props.Added = append(props.Added, addedServer(p.Project.Slug, one))
 		}
 	}
-	failed := slices.ContainsFunc(candidates, (*candidate).failed)
+	failed := slices.ContainsFunc(candidates, (*draftServer).failed)
 	switch {
 	case len(props.Added) > 0 && !failed:
 		return a.added(c, p.Project.Slug, candidates)
@@ -231,7 +231,7 @@ func (a *Wizard) outcome(c *fiber.Ctx, p *toolset.Snapshot, props views.ServerCo
 }
 
 // addedServer returns the row of an added server.
-func addedServer(slug string, one *candidate) views.AddedServer {
+func addedServer(slug string, one *draftServer) views.AddedServer {
 	added := views.AddedServer{Alias: one.server.Alias, URL: paths.Server(slug, one.server.ID)}
 	switch {
 	case one.server.AuthType == models.UpstreamAuthOAuth:
@@ -251,7 +251,7 @@ func addedServer(slug string, one *candidate) views.AddedServer {
 }
 
 // failedWords names the selected servers that were not added.
-func failedWords(candidates []*candidate) string {
+func failedWords(candidates []*draftServer) string {
 	var unreached, others []string
 	for _, one := range candidates {
 		switch {
@@ -273,7 +273,7 @@ func failedWords(candidates []*candidate) string {
 }
 
 // notAdded names the rejected servers, for the message about the others.
-func notAdded(candidates []*candidate) string {
+func notAdded(candidates []*draftServer) string {
 	var aliases []string
 	for _, one := range candidates {
 		if len(one.draft.Refused) > 0 {
@@ -287,8 +287,8 @@ func notAdded(candidates []*candidate) string {
 }
 
 // added redirects to the next step for added servers.
-func (a *Wizard) added(c *fiber.Ctx, slug string, candidates []*candidate) error {
-	done := slices.DeleteFunc(slices.Clone(candidates), func(one *candidate) bool { return one.server.ID == "" })
+func (a *Wizard) added(c *fiber.Ctx, slug string, candidates []*draftServer) error {
+	done := slices.DeleteFunc(slices.Clone(candidates), func(one *draftServer) bool { return one.server.ID == "" })
 	rest := notAdded(candidates)
 	if len(done) > 1 {
 		return frame.Done(c, paths.Servers(slug), ui.Plural(len(done), "server", "servers")+" added."+rest)
@@ -307,19 +307,19 @@ func (a *Wizard) added(c *fiber.Ctx, slug string, candidates []*candidate) error
 }
 
 // candidates parses the form of the second step.
-func (a *Wizard) candidates(c *fiber.Ctx) ([]*candidate, error) {
-	n, err := strconv.Atoi(web.Posted(c, "count"))
+func (a *Wizard) candidates(c *fiber.Ctx) ([]*draftServer, error) {
+	n, err := strconv.Atoi(web.FormValue(c, "count"))
 	if err != nil || n < 1 || n > declaration.MaxServers {
 		return nil, fault.Invalid("Something was missing. Please start again.")
 	}
-	all := make([]*candidate, 0, n)
+	all := make([]*draftServer, 0, n)
 	for i := range n {
 		one, err := a.candidate(c, strconv.Itoa(i)+".")
 		if err != nil {
 			return nil, err
 		}
 		if len(one.draft.Refused) == 0 {
-			one.draft.Skip = n > 1 && web.Posted(c, strconv.Itoa(i)+".add") == ""
+			one.draft.Skip = n > 1 && web.FormValue(c, strconv.Itoa(i)+".add") == ""
 		}
 		all = append(all, one)
 	}

@@ -53,7 +53,7 @@ func (a *ImportExport) importPage(c *fiber.Ctx, props views.ImportProps, failed 
 // Plan serves POST /admin/import. It renders the changes that a chosen or pasted
 // file would make.
 func (a *ImportExport) Plan(c *fiber.Ctx) error {
-	props := views.ImportProps{Prune: web.Posted(c, "prune") != ""}
+	props := views.ImportProps{Prune: web.FormValue(c, "prune") != ""}
 	text, err := importedFile(c)
 	var plan projects.Plan
 	var d *declaration.File
@@ -94,7 +94,7 @@ func planOf(plan projects.Plan, d *declaration.File) *views.ImportPlan {
 
 // importedFile returns the chosen or pasted file.
 func importedFile(c *fiber.Ctx) (string, error) {
-	pasted := web.Posted(c, "declaration")
+	pasted := web.FormValue(c, "declaration")
 	file, err := web.PostedFile(c, "file", maxImport+1)
 	switch {
 	case err != nil:
@@ -123,11 +123,11 @@ func (a *ImportExport) apply(ctx context.Context, text string, opts projects.App
 
 // Apply serves POST /admin/import/apply. It applies the shown plan.
 func (a *ImportExport) Apply(c *fiber.Ctx) error {
-	text, err := a.seal.OpenToken(importPurpose, web.Posted(c, "sealed"))
+	text, err := a.seal.OpenToken(importPurpose, web.FormValue(c, "sealed"))
 	if err != nil {
 		return frame.Failed(c, paths.Import, fault.Invalid("The import has expired. Choose or paste the file again."))
 	}
-	plan, _, err := a.apply(c.UserContext(), string(text), projects.ApplyOptions{Prune: web.Posted(c, "prune") != ""})
+	plan, _, err := a.apply(c.UserContext(), string(text), projects.ApplyOptions{Prune: web.FormValue(c, "prune") != ""})
 	if err != nil {
 		return frame.Failed(c, paths.Import, err)
 	}

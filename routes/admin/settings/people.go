@@ -24,14 +24,14 @@ const maxPeopleShown = 100
 // People serves the user accounts to administrators.
 type People struct {
 	pages    *frame.Pages
-	people   *access.People
+	people   *access.Users
 	provider bool // users without a password can sign in
 	now      func() time.Time
 }
 
 // NewPeople returns the handlers. provider reports whether single sign-on is
 // configured.
-func NewPeople(pages *frame.Pages, people *access.People, provider bool, now func() time.Time) *People {
+func NewPeople(pages *frame.Pages, people *access.Users, provider bool, now func() time.Time) *People {
 	return &People{pages: pages, people: people, provider: provider, now: now}
 }
 
@@ -61,7 +61,7 @@ func (a *People) New(c *fiber.Ctx) error {
 
 // Create serves POST /admin/people.
 func (a *People) Create(c *fiber.Ctx) error {
-	form := access.NewPerson{Email: web.Posted(c, "email"), Name: web.Posted(c, "name"), Role: models.Role(web.Posted(c, "role")), Password: frame.PostedSecret(c, "password")}
+	form := access.NewUser{Email: web.FormValue(c, "email"), Name: web.FormValue(c, "name"), Role: models.Role(web.FormValue(c, "role")), Password: frame.FormSecret(c, "password")}
 	var err error
 	if !a.provider && form.Password.IsZero() {
 		err = fault.Validation(map[string]string{"password": "enter a password, because single sign-on is not configured"})
@@ -79,7 +79,7 @@ func (a *People) Show(c *fiber.Ctx) error { return a.page(c, "", nil) }
 
 // Update serves POST /admin/people/:id: the name and the role.
 func (a *People) Update(c *fiber.Ctx) error {
-	id, name, role := c.Params("id"), web.Posted(c, "name"), models.Role(web.Posted(c, "role"))
+	id, name, role := c.Params("id"), web.FormValue(c, "name"), models.Role(web.FormValue(c, "role"))
 	person, err := a.people.Get(c.UserContext(), id)
 	if err == nil {
 		err = frame.CheckUnchanged(c, detailsOf(person), frame.NewEntry("Name", person.Name, name), frame.NewEntry("Role", string(person.Role), string(role)))
@@ -99,11 +99,11 @@ type personDetails struct {
 	Role models.Role
 }
 
-func detailsOf(p access.Person) personDetails { return personDetails{p.Name, p.Role} }
+func detailsOf(p access.User) personDetails { return personDetails{p.Name, p.Role} }
 
 // SetPassword serves POST /admin/people/:id/password.
 func (a *People) SetPassword(c *fiber.Ctx) error {
-	err := a.people.ResetPassword(c.UserContext(), c.Params("id"), frame.PostedSecret(c, "password"))
+	err := a.people.ResetPassword(c.UserContext(), c.Params("id"), frame.FormSecret(c, "password"))
 	return a.done(c, "password", err, "Password set.")
 }
 
@@ -130,7 +130,7 @@ func (a *People) Delete(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	if web.Posted(c, "confirm") != person.Email {
+	if web.FormValue(c, "confirm") != person.Email {
 		err = fault.Invalid("Type %s to delete the account.", person.Email)
 	} else {
 		err = a.people.Delete(c.UserContext(), person.ID)
@@ -163,7 +163,7 @@ func (a *People) page(c *fiber.Ctx, form string, failed error) error {
 	}
 	p := views.PersonProps{Now: a.now(), Row: a.row(c, person), HasOwn: person.HasPassword, Form: form, Errors: errors, Seen: frame.Fingerprint(detailsOf(person))}
 	if form == "details" {
-		p.Row.Name, p.Row.Role = web.Posted(c, "name"), web.Posted(c, "role")
+		p.Row.Name, p.Row.Role = web.FormValue(c, "name"), web.FormValue(c, "role")
 	}
 	p.Frame = a.pages.Frame(c, person.Email, layout.SectionPeople)
 	return web.Render(c, views.Person(p))
@@ -179,7 +179,7 @@ func (a *People) newForm(c *fiber.Ctx, p views.PersonNewProps, failed error) (er
 	return web.Render(c, views.PersonNew(p))
 }
 
-func (a *People) row(c *fiber.Ctx, p access.Person) views.PersonRow {
+func (a *People) row(c *fiber.Ctx, p access.User) views.PersonRow {
 	var ways []string
 	if p.HasPassword {
 		ways = append(ways, "password")
@@ -192,6 +192,6 @@ func (a *People) row(c *fiber.Ctx, p access.Person) views.PersonRow {
 	}
 	return views.PersonRow{
 		ID: p.ID, Email: p.Email, Name: p.Name, Role: string(p.Role), SignsIn: strings.Join(ways, " and "), Disabled: p.DisabledAt != nil,
-		Self: guard.PersonOf(c) != nil && guard.PersonOf(c).ID == p.ID, CreatedAt: p.CreatedAt, LastLoginAt: p.LastLoginAt,
+		Self: guard.UserOf(c) != nil && guard.UserOf(c).ID == p.ID, CreatedAt: p.CreatedAt, LastLoginAt: p.LastLoginAt,
 	}
 }

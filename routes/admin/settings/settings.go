@@ -22,8 +22,8 @@ import (
 // shows a warning.
 const staleAfter = 10 * time.Second
 
-// Facts describes the running program.
-type Facts struct {
+// RuntimeInfo describes the running program.
+type RuntimeInfo struct {
 	Version  string
 	Database string // its kind
 	Config   *config.Config
@@ -33,12 +33,12 @@ type Facts struct {
 // Settings serves the page with the configuration of the gateway.
 type Settings struct {
 	pages *frame.Pages
-	facts Facts
+	facts RuntimeInfo
 	now   func() time.Time
 }
 
 // New returns the handler.
-func New(pages *frame.Pages, facts Facts, now func() time.Time) *Settings {
+func New(pages *frame.Pages, facts RuntimeInfo, now func() time.Time) *Settings {
 	return &Settings{pages: pages, facts: facts, now: now}
 }
 

@@ -19,14 +19,14 @@ import (
 // Account serves the account page of the signed-in user.
 type Account struct {
 	pages  *frame.Pages
-	people *access.People
+	people *access.Users
 	guards *guard.Guards
 	now    func() time.Time
 }
 
 // NewAccount returns the handlers. They require a guard that admits all signed-in
 // users.
-func NewAccount(pages *frame.Pages, people *access.People, guards *guard.Guards, now func() time.Time) *Account {
+func NewAccount(pages *frame.Pages, people *access.Users, guards *guard.Guards, now func() time.Time) *Account {
 	return &Account{pages: pages, people: people, guards: guards, now: now}
 }
 
@@ -35,11 +35,11 @@ func (a *Account) Show(c *fiber.Ctx) error { return a.page(c, nil) }
 
 // ChangePassword serves POST /admin/account/password.
 func (a *Account) ChangePassword(c *fiber.Ctx) error {
-	if web.Posted(c, "password") != web.Posted(c, "again") {
+	if web.FormValue(c, "password") != web.FormValue(c, "again") {
 		errors, _ := frame.Fields(c, fault.Validation(map[string]string{"again": "Passwords don't match."}))
 		return a.page(c, errors)
 	}
-	in, err := a.people.ChangePassword(c.UserContext(), frame.PostedSecret(c, "old"), frame.PostedSecret(c, "password"), browserOf(c, a.guards))
+	in, err := a.people.ChangePassword(c.UserContext(), frame.FormSecret(c, "old"), frame.FormSecret(c, "password"), browserOf(c, a.guards))
 	if err != nil {
 		if errors := refused(c, err); errors != nil {
 			return a.page(c, errors)
@@ -52,7 +52,7 @@ func (a *Account) ChangePassword(c *fiber.Ctx) error {
 
 // EndSession serves POST /admin/account/sessions/:id/end.
 func (a *Account) EndSession(c *fiber.Ctx) error {
-	if err := a.people.EndSession(c.UserContext(), guard.PersonOf(c).ID, c.Params("id")); err != nil {
+	if err := a.people.EndSession(c.UserContext(), guard.UserOf(c).ID, c.Params("id")); err != nil {
 		return err
 	}
 	return frame.Done(c, paths.Account, "Session ended.")
@@ -60,7 +60,7 @@ func (a *Account) EndSession(c *fiber.Ctx) error {
 
 // SignOutEverywhere serves POST /admin/account/sign-out-everywhere.
 func (a *Account) SignOutEverywhere(c *fiber.Ctx) error {
-	if err := a.people.SignOutEverywhere(c.UserContext(), guard.PersonOf(c).ID); err != nil {
+	if err := a.people.SignOutEverywhere(c.UserContext(), guard.UserOf(c).ID); err != nil {
 		return err
 	}
 	a.guards.ClearSession(c)
@@ -68,7 +68,7 @@ func (a *Account) SignOutEverywhere(c *fiber.Ctx) error {
 }
 
 func (a *Account) page(c *fiber.Ctx, errors map[string]string) error {
-	signedIn := guard.PersonOf(c)
+	signedIn := guard.UserOf(c)
 	person, err := a.people.Get(c.UserContext(), signedIn.ID)
 	if err != nil {
 		return err

@@ -23,7 +23,7 @@ import (
 // Login serves sign-in with a password and sign-out.
 type Login struct {
 	pages  *frame.Pages
-	people *access.People
+	people *access.Users
 	guards *guard.Guards
 	resume *Resume
 	sso    string // name of the identity provider; may be empty
@@ -31,7 +31,7 @@ type Login struct {
 
 // NewLogin returns the handlers. sso is the name of the identity provider, or ""
 // without one.
-func NewLogin(pages *frame.Pages, people *access.People, guards *guard.Guards, resume *Resume, sso string) *Login {
+func NewLogin(pages *frame.Pages, people *access.Users, guards *guard.Guards, resume *Resume, sso string) *Login {
 	return &Login{pages: pages, people: people, guards: guards, resume: resume, sso: sso}
 }
 
@@ -39,7 +39,7 @@ func NewLogin(pages *frame.Pages, people *access.People, guards *guard.Guards, r
 // step-up page if a stored form is pending.
 func (l *Login) Show(c *fiber.Ctx) error {
 	from := queriedOrigin(c)
-	switch signedIn := guard.PersonOf(c) != nil; {
+	switch signedIn := guard.UserOf(c) != nil; {
 	case signedIn && from.form != "":
 		return c.Redirect(from.at(paths.StepUp), fiber.StatusSeeOther)
 	case signedIn:
@@ -57,8 +57,8 @@ func (l *Login) Show(c *fiber.Ctx) error {
 
 // SignIn serves POST /login.
 func (l *Login) SignIn(c *fiber.Ctx) error {
-	from, email := postedOrigin(c), web.Posted(c, "email")
-	in, err := l.people.SignIn(c.UserContext(), email, frame.PostedSecret(c, "password"), browserOf(c, l.guards))
+	from, email := postedOrigin(c), web.FormValue(c, "email")
+	in, err := l.people.SignIn(c.UserContext(), email, frame.FormSecret(c, "password"), browserOf(c, l.guards))
 	if err != nil {
 		errors := refused(c, err)
 		if errors == nil {

@@ -24,11 +24,11 @@ const resumePath = "/login/resume"
 // to confirm their identity.
 type Resume struct {
 	guards *guard.Guards
-	forms  *access.KeptForms
+	forms  *access.StoredForms
 }
 
 // NewResume returns a Resume.
-func NewResume(guards *guard.Guards, forms *access.KeptForms) *Resume {
+func NewResume(guards *guard.Guards, forms *access.StoredForms) *Resume {
 	return &Resume{guards: guards, forms: forms}
 }
 
@@ -42,7 +42,7 @@ func queriedOrigin(c *fiber.Ctx) origin {
 
 // postedOrigin returns the origin in a posted form.
 func postedOrigin(c *fiber.Ctx) origin {
-	return origin{guard.LocalPath(web.Posted(c, "next"), paths.Home), web.Posted(c, "form")}
+	return origin{guard.LocalPath(web.FormValue(c, "next"), paths.Home), web.FormValue(c, "form")}
 }
 
 // at returns path with the origin as parameters.
@@ -93,11 +93,11 @@ func (r *Resume) Continue(c *fiber.Ctx, in access.SignedIn, from origin) error {
 // Undo serves POST /admin/undo. It submits the stored form that undoes the last
 // action.
 func (r *Resume) Undo(c *fiber.Ctx) error {
-	p := guard.PersonOf(c)
+	p := guard.UserOf(c)
 	if p == nil {
 		return fault.Unauthorized()
 	}
-	form, err := r.forms.Take(c.UserContext(), web.Posted(c, "form"), p.ID, p.SessionID)
+	form, err := r.forms.Take(c.UserContext(), web.FormValue(c, "form"), p.ID, p.SessionID)
 	if fault.Is(err, fault.CodeNotFound) {
 		return frame.Failed(c, paths.Home, fault.Invalid("This can no longer be undone."))
 	}
@@ -109,7 +109,7 @@ func (r *Resume) Undo(c *fiber.Ctx) error {
 
 // act describes the stored form of an origin, or returns "".
 func (r *Resume) act(c *fiber.Ctx, from origin) string {
-	p := guard.PersonOf(c)
+	p := guard.UserOf(c)
 	if p == nil || from.form == "" {
 		return ""
 	}

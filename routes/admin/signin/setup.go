@@ -22,13 +22,13 @@ import (
 // Setup serves the page that creates the first administrator.
 type Setup struct {
 	pages  *frame.Pages
-	people *access.People
+	people *access.Users
 	demo   services.Demo
 	guards *guard.Guards
 }
 
 // NewSetup returns the handlers. demo is nil if there is no demo project.
-func NewSetup(pages *frame.Pages, people *access.People, demo services.Demo, guards *guard.Guards) *Setup {
+func NewSetup(pages *frame.Pages, people *access.Users, demo services.Demo, guards *guard.Guards) *Setup {
 	return &Setup{pages: pages, people: people, demo: demo, guards: guards}
 }
 
@@ -46,9 +46,9 @@ func (s *Setup) Show(c *fiber.Ctx) error {
 
 // Create serves POST /setup and signs the first administrator in.
 func (s *Setup) Create(c *fiber.Ctx) error {
-	form := access.SetupForm{Token: frame.PostedSecret(c, "token"), Email: web.Posted(c, "email"), Name: web.Posted(c, "name"), Password: frame.PostedSecret(c, "password")}
-	p := admin.SetupProps{Token: web.Posted(c, "token"), Email: form.Email, Name: form.Name, Demo: web.Posted(c, "demo") != ""}
-	if web.Posted(c, "password") != web.Posted(c, "again") {
+	form := access.SetupForm{Token: frame.FormSecret(c, "token"), Email: web.FormValue(c, "email"), Name: web.FormValue(c, "name"), Password: frame.FormSecret(c, "password")}
+	p := admin.SetupProps{Token: web.FormValue(c, "token"), Email: form.Email, Name: form.Name, Demo: web.FormValue(c, "demo") != ""}
+	if web.FormValue(c, "password") != web.FormValue(c, "again") {
 		p.Errors, _ = frame.Fields(c, fault.Validation(map[string]string{"again": "Passwords don't match."}))
 		return s.form(c, p)
 	}
@@ -67,7 +67,7 @@ func (s *Setup) Create(c *fiber.Ctx) error {
 }
 
 // withDemo loads the demo project and redirects to it.
-func (s *Setup) withDemo(c *fiber.Ctx, person access.Person) error {
+func (s *Setup) withDemo(c *fiber.Ctx, person access.User) error {
 	slug, err := s.loadDemo(c, person)
 	if err != nil {
 		frame.PutFlash(c, layout.Flash{Tone: "warn", Text: welcome + " The demo project couldn't be loaded: " + ui.Sentence(fault.From(err).Message)})
@@ -80,7 +80,7 @@ const welcome = "Welcome. You're the first administrator."
 
 // loadDemo loads the demo project with the user as the audit actor and returns its
 // slug.
-func (s *Setup) loadDemo(c *fiber.Ctx, person access.Person) (slug string, err error) {
+func (s *Setup) loadDemo(c *fiber.Ctx, person access.User) (slug string, err error) {
 	if s.demo == nil {
 		return "", fault.Conflict("This process has no demo project.")
 	}

@@ -49,7 +49,7 @@ func (s *SingleSignOn) Finish(c *fiber.Ctx) error {
 	if s.provider == nil {
 		return noSingleSignOn()
 	}
-	answer := access.SSOAnswer{State: c.Query("state"), Code: c.Query("code"), Issuer: c.Query("iss"), Error: c.Query("error")}
+	answer := access.SSOResponse{State: c.Query("state"), Code: c.Query("code"), Issuer: c.Query("iss"), Error: c.Query("error")}
 	in, next, err := s.provider.Finish(c.UserContext(), s.guards.TakeFlow(c), answer, browserOf(c, s.guards))
 	if err != nil {
 		return s.failed(c, origin{next: paths.Home}, err)

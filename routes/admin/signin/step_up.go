@@ -19,7 +19,7 @@ import (
 // StepUp serves the page on which users confirm their identity.
 type StepUp struct {
 	pages  *frame.Pages
-	people *access.People
+	people *access.Users
 	guards *guard.Guards
 	resume *Resume
 	need   NeedStepUp
@@ -28,25 +28,25 @@ type StepUp struct {
 
 // NewStepUp returns the handlers. sso is the name of the identity provider, or ""
 // without one.
-func NewStepUp(pages *frame.Pages, people *access.People, guards *guard.Guards, resume *Resume, need NeedStepUp, sso string) *StepUp {
+func NewStepUp(pages *frame.Pages, people *access.Users, guards *guard.Guards, resume *Resume, need NeedStepUp, sso string) *StepUp {
 	return &StepUp{pages: pages, people: people, guards: guards, resume: resume, need: need, sso: sso}
 }
 
 // Show serves GET /login/again. With ?dialog=1, used by the script that opens the
 // page as a dialog, it returns 204 if no confirmation is required.
 func (s *StepUp) Show(c *fiber.Ctx) error {
-	p := guard.PersonOf(c)
+	p := guard.UserOf(c)
 	if c.Query("dialog") != "" && p != nil && s.need(p.ConfirmedUntil) == nil {
 		return c.SendStatus(fiber.StatusNoContent)
 	}
 	return s.form(c, queriedOrigin(c), nil)
 }
 
-// Prove serves POST /login/again. With dialog=1 it returns 204, and the script then
+// Confirm serves POST /login/again. With dialog=1 it returns 204, and the script then
 // submits the pending form.
-func (s *StepUp) Prove(c *fiber.Ctx) error {
+func (s *StepUp) Confirm(c *fiber.Ctx) error {
 	from := postedOrigin(c)
-	in, err := s.people.StepUp(c.UserContext(), frame.PostedSecret(c, "password"), browserOf(c, s.guards))
+	in, err := s.people.StepUp(c.UserContext(), frame.FormSecret(c, "password"), browserOf(c, s.guards))
 	if err != nil {
 		errors := refused(c, err)
 		if errors == nil {
@@ -54,7 +54,7 @@ func (s *StepUp) Prove(c *fiber.Ctx) error {
 		}
 		return s.form(c, from, errors)
 	}
-	if web.Posted(c, "dialog") != "" {
+	if web.FormValue(c, "dialog") != "" {
 		s.guards.SetSession(c, in.Cookie.Reveal())
 		return c.SendStatus(fiber.StatusNoContent)
 	}
@@ -62,7 +62,7 @@ func (s *StepUp) Prove(c *fiber.Ctx) error {
 }
 
 func (s *StepUp) form(c *fiber.Ctx, from origin, errors map[string]string) error {
-	signedIn := guard.PersonOf(c)
+	signedIn := guard.UserOf(c)
 	if signedIn == nil {
 		return fault.Unauthorized()
 	}

@@ -28,10 +28,10 @@ func (a *Tools) SwitchMany(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	if web.Posted(c, "approve") != "" {
+	if web.FormValue(c, "approve") != "" {
 		return c.Redirect(reviewPath(project, names), fiber.StatusSeeOther)
 	}
-	flash, err := a.switchAll(c.UserContext(), project, names, web.Posted(c, "enabled") == "true")
+	flash, err := a.switchAll(c.UserContext(), project, names, web.FormValue(c, "enabled") == "true")
 	if err != nil {
 		return frame.Failed(c, a.back(c), err)
 	}

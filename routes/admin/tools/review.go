@@ -82,7 +82,7 @@ func queriedAll(c *fiber.Ctx, name string) []string {
 func (a *Tools) ApproveMany(c *fiber.Ctx) error {
 	slug := c.Params("projectSlug")
 	seen := postedDefinitions(c)
-	if web.Posted(c, "undo") != "" {
+	if web.FormValue(c, "undo") != "" {
 		done, err := a.store.Unapprove(c.UserContext(), slug, seen)
 		if err != nil {
 			return frame.Failed(c, a.back(c), err)
@@ -105,7 +105,7 @@ func (a *Tools) Approve(c *fiber.Ctx) error {
 		return err
 	}
 	to := paths.Tool(slug, tool.FullName)
-	done, err := a.store.Approve(c.UserContext(), slug, []projects.ToolDefinition{{Name: tool.FullName, Hash: web.Posted(c, "hash")}})
+	done, err := a.store.Approve(c.UserContext(), slug, []projects.ToolDefinition{{Name: tool.FullName, Hash: web.FormValue(c, "hash")}})
 	if err != nil {
 		return frame.Failed(c, to, err)
 	}

@@ -138,7 +138,7 @@ func (a *Tools) Switch(c *fiber.Ctx) error {
 	if err != nil {
 		return fault.NotFound("tool", c.Params("name"))
 	}
-	enabled := web.Posted(c, "enabled") == "true"
+	enabled := web.FormValue(c, "enabled") == "true"
 	if err := a.store.SetTool(c.UserContext(), c.Params("projectSlug"), name, &enabled, nil); err != nil {
 		return frame.Failed(c, a.back(c), err)
 	}
@@ -149,7 +149,7 @@ func (a *Tools) Switch(c *fiber.Ctx) error {
 // list.
 func (a *Tools) back(c *fiber.Ctx) string {
 	list := paths.Tools(c.Params("projectSlug"))
-	to := guard.LocalPath(web.Posted(c, "back"), list)
+	to := guard.LocalPath(web.FormValue(c, "back"), list)
 	if to != list && !strings.HasPrefix(to, list+"?") && !strings.HasPrefix(to, list+"/") {
 		return list
 	}

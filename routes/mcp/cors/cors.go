@@ -28,9 +28,9 @@ func allowedHeaders() []string {
 // 2026-07-28).
 const paramHeader = "mcp-param-"
 
-// ShareWithOrigin allows scripts of the request's origin to read the response
+// AllowOrigin allows scripts of the request's origin to read the response
 // (Fetch standard, "CORS protocol"). The origin must have been checked before.
-func ShareWithOrigin(c *fiber.Ctx) {
+func AllowOrigin(c *fiber.Ctx) {
 	origin := c.Get(fiber.HeaderOrigin)
 	if origin == "" {
 		return
@@ -68,11 +68,11 @@ func isToken(name string) bool {
 	})
 }
 
-// RefuseForeignPages returns FORBIDDEN for a GET that a page of another site
+// RejectCrossSite returns FORBIDDEN for a GET that a page of another site
 // makes the browser send, for example with an image or a link (W3C Fetch
 // Metadata). Browsers send such requests without a preflight and without Origin.
 // Requests of scripts have an Origin, which was checked before.
-func RefuseForeignPages(c *fiber.Ctx) error {
+func RejectCrossSite(c *fiber.Ctx) error {
 	if c.Get(fiber.HeaderOrigin) != "" {
 		return nil // the origin was checked before
 	}

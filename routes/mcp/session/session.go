@@ -57,7 +57,7 @@ func (s *Session) Key() string { return s.key }
 // EndedSessions stores the sessions that clients ended. Implemented by
 // sessions.Ended.
 type EndedSessions interface {
-	Has(session sessions.Hash) bool
+	IsEnded(session sessions.Hash) bool
 	End(ctx context.Context, session sessions.Hash) error
 }
 
@@ -67,13 +67,13 @@ type Sessions struct {
 	keys   *secrets.KeyRing
 	ended  EndedSessions
 	now    func() time.Time
-	opened openedSessions
+	opened sessionCache
 }
 
 // NewSessions returns Sessions whose ids are sealed with keys. Sessions in
 // ended are rejected.
 func NewSessions(keys *secrets.KeyRing, ended EndedSessions, now func() time.Time) *Sessions {
-	return &Sessions{keys: keys, ended: ended, now: now, opened: openedSessions{seed: maphash.MakeSeed()}}
+	return &Sessions{keys: keys, ended: ended, now: now, opened: sessionCache{seed: maphash.MakeSeed()}}
 }
 
 // Mint returns a new session id of the principal in the project. capabilities
@@ -140,7 +140,7 @@ func (s *Sessions) read(id string) *Session {
 
 // Lives reports whether a session is neither expired nor ended.
 func (s *Sessions) Lives(session *Session) bool {
-	return s.now().Sub(time.Unix(session.Issued, 0)) < sessions.Lifetime && !s.ended.Has(session.hash)
+	return s.now().Sub(time.Unix(session.Issued, 0)) < sessions.Lifetime && !s.ended.IsEnded(session.hash)
 }
 
 // End ends a session in every process. It returns the faults of EndedSessions.

@@ -144,7 +144,7 @@ func BenchmarkOpenSession(b *testing.B) {
 // ended is an EndedSessions in memory.
 type ended map[sessions.Hash]bool
 
-func (e ended) Has(s sessions.Hash) bool { return e[s] }
+func (e ended) IsEnded(s sessions.Hash) bool { return e[s] }
 
 func (e ended) End(_ context.Context, s sessions.Hash) error {
 	e[s] = true

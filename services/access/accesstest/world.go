@@ -138,7 +138,7 @@ func (w *World) Admits(t *testing.T, key string) bool {
 func (w *World) AdmitsTo(t *testing.T, projectID, key string) bool {
 	t.Helper()
 	principal, err := w.Auth.Authenticate(t.Context(), Project(projectID, models.AuthAPIKey), "Bearer "+key)
-	if (err == nil) != principal.Known() {
+	if (err == nil) != principal.IsValid() {
 		t.Fatalf("Authenticate() = %+v, %v", principal, err)
 	}
 	return err == nil
@@ -157,12 +157,12 @@ func Want(t *testing.T, err error, code fault.Code) fault.Fault {
 	return *f
 }
 
-// Published publishes topics as committed changes.
-func (w *World) Published(t *testing.T, topics ...notify.Topic) {
+// Publish publishes topics as committed changes.
+func (w *World) Publish(t *testing.T, topics ...notify.Topic) {
 	t.Helper()
 	err := w.DB.Transaction(func(tx *gorm.DB) error { return notify.Touch(tx, topics...) })
 	if err == nil {
-		err = w.Feed.Published(context.Background(), topics...)
+		err = w.Feed.Publish(context.Background(), topics...)
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -17,8 +17,8 @@ const (
 	keyRandom   = 30
 	keyChecksum = 6
 	keyLength   = len(keyPrefix) + keyRandom + keyChecksum
-	// keyShown is the number of characters of a key stored for display.
-	keyShown = 8
+	// keyDisplayLength is the number of characters of a key stored for display.
+	keyDisplayLength = 8
 )
 
 const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"

@@ -42,19 +42,19 @@ func TestTopicReloadsProject(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, topic := range []notify.Topic{notify.Keys("q"), notify.Toolset("p")} {
-			w.Published(t, topic)
+			w.Publish(t, topic)
 			if !w.Admits(t, key) {
 				t.Fatalf("topic %s reloaded project p", topic)
 			}
 		}
-		w.Published(t, notify.Keys("p"))
+		w.Publish(t, notify.Keys("p"))
 		if w.Admits(t, key) || !w.Admits(t, kept) || !w.AdmitsTo(t, "q", foreign.Reveal()) {
 			t.Error("topic didn't reload exactly its project")
 		}
 		if err := w.DB.Delete(&models.Project{}, "id = ?", "p").Error; err != nil {
 			t.Fatal(err)
 		}
-		w.Published(t, notify.Keys("p"))
+		w.Publish(t, notify.Keys("p"))
 		if w.Admits(t, kept) || !w.AdmitsTo(t, "q", foreign.Reveal()) {
 			t.Error("keys of a deleted project are valid")
 		}
@@ -160,14 +160,14 @@ func TestSaveUseStoresLastUse(t *testing.T) {
 		}
 		w.Advance(time.Minute)
 		w.Admits(t, key)
-		w.Published(t, notify.Keys("p")) // a reload keeps uses
+		w.Publish(t, notify.Keys("p")) // a reload keeps uses
 		save()
 		if got := lastUsed(id); !got.Equal(later) {
 			t.Errorf("older use replaced a newer one: %v", got)
 		}
 		w.Advance(2 * time.Hour)
 		w.Admits(t, key)
-		w.Published(t, notify.Keys("p"))
+		w.Publish(t, notify.Keys("p"))
 		save()
 		if got := lastUsed(id); !got.Equal(w.Now()) {
 			t.Errorf("saved %v, want %v", got, w.Now())

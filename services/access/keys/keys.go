@@ -29,7 +29,7 @@ const (
 
 // Publisher notifies this process and others of committed changes.
 type Publisher interface {
-	Published(ctx context.Context, topics ...notify.Topic) error
+	Publish(ctx context.Context, topics ...notify.Topic) error
 }
 
 // Auditor records a change or a security event in the writer's transaction.
@@ -72,7 +72,7 @@ func (k *Store) Create(ctx context.Context, projectID, name string, lifetime tim
 	var row models.Key
 	var text secrets.Value
 	err := k.change(ctx, projectID, func(tx *gorm.DB) (*activity.Entry, error) {
-		if err := k.room(tx, projectID); err != nil {
+		if err := k.checkLimit(tx, projectID); err != nil {
 			return nil, err
 		}
 		row, text = k.newRow(projectID, name, lifetime)
@@ -131,7 +131,7 @@ func (k *Store) Rotate(ctx context.Context, projectID, id string, grace time.Dur
 		row, text = k.newRow(projectID, old.Name, time.Duration(old.LifetimeMS)*time.Millisecond)
 		end := map[string]any{"revoked_at": now}
 		if grace > 0 {
-			if err := k.room(tx, projectID); err != nil {
+			if err := k.checkLimit(tx, projectID); err != nil {
 				return nil, err
 			}
 			ends := now.Add(grace)
@@ -184,8 +184,8 @@ func (k *Store) get(tx *gorm.DB, projectID, id string) (models.Key, error) {
 	return row, err
 }
 
-// room returns CONFLICT if the project has the maximum number of usable keys.
-func (k *Store) room(tx *gorm.DB, projectID string) error {
+// checkLimit returns CONFLICT if the project has the maximum number of usable keys.
+func (k *Store) checkLimit(tx *gorm.DB, projectID string) error {
 	var usable int64
 	err := tx.Model(&models.Key{}).
 		Where("project_id = ? AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?)", projectID, k.now()).Count(&usable).Error
@@ -203,7 +203,7 @@ func (k *Store) newRow(projectID, name string, lifetime time.Duration) (models.K
 	hash, _ := parseKey(text.Reveal())
 	row := models.Key{
 		ID: uuid.Must(uuid.NewV7()).String(), ProjectID: projectID, Name: name,
-		Hash: hash[:], Prefix: text.Reveal()[:keyShown], CreatedAt: k.now(),
+		Hash: hash[:], Prefix: text.Reveal()[:keyDisplayLength], CreatedAt: k.now(),
 	}
 	if lifetime > 0 {
 		// At least 1 ms: 0 means no expiry.
@@ -245,5 +245,5 @@ func (k *Store) change(ctx context.Context, projectID string, write func(*gorm.D
 	if err != nil {
 		return fault.From(err)
 	}
-	return k.feed.Published(ctx, topic)
+	return k.feed.Publish(ctx, topic)
 }

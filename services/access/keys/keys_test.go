@@ -343,7 +343,7 @@ type broken struct{}
 
 var errBroken = errors.New("nobody hears")
 
-func (broken) Published(context.Context, ...notify.Topic) error { return errBroken }
+func (broken) Publish(context.Context, ...notify.Topic) error { return errBroken }
 
 func TestFailedNotificationIsError(t *testing.T) {
 	w := accesstest.OnSQLite(t)

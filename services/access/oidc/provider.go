@@ -25,7 +25,7 @@ import (
 
 // Limits of requests to the provider.
 const (
-	MaxAnswer = 1 << 20 // bytes of a response
+	MaxResponse = 1 << 20 // bytes of a response
 
 	callTimeout  = 10 * time.Second
 	discoveryAge = time.Hour       // cache lifetime of the discovery document
@@ -52,11 +52,11 @@ type Provider struct {
 	client  *http.Client
 	now     func() time.Time
 
-	turn chan struct{} // semaphore for reading the configuration
-	mu   sync.Mutex    // guards the fields below
-	last *discovered
-	next time.Time // earliest time of the next read
-	why  error     // error of the last attempt
+	sem     chan struct{} // semaphore for reading the configuration
+	mu      sync.Mutex    // guards the fields below
+	last    *discovered
+	next    time.Time // earliest time of the next read
+	lastErr error     // error of the last attempt
 }
 
 // discovered is the provider's configuration.
@@ -70,8 +70,8 @@ type discovered struct {
 func NewProvider(o Options, client *http.Client, now func() time.Time) *Provider {
 	bounded := *client
 	bounded.Timeout = callTimeout
-	bounded.Transport = boundedAnswers{client.Transport}
-	return &Provider{options: o, client: &bounded, now: now, turn: make(chan struct{}, 1)}
+	bounded.Transport = limitedResponses{client.Transport}
+	return &Provider{options: o, client: &bounded, now: now, sem: make(chan struct{}, 1)}
 }
 
 // AuthorizeURL returns the URL to redirect the browser to. It returns
@@ -204,8 +204,8 @@ func (p *Provider) discover(ctx context.Context) (*discovered, error) {
 		return o.config, o.err
 	}
 	select {
-	case p.turn <- struct{}{}:
-		defer func() { <-p.turn }()
+	case p.sem <- struct{}{}:
+		defer func() { <-p.sem }()
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
@@ -215,7 +215,7 @@ func (p *Provider) discover(ctx context.Context) (*discovered, error) {
 	fresh, err := p.read(ctx)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.why, p.next = err, p.now().Add(discoveryAge)
+	p.lastErr, p.next = err, p.now().Add(discoveryAge)
 	if err != nil {
 		p.next = p.now().Add(retryAfter)
 	} else {
@@ -241,7 +241,7 @@ func (p *Provider) known() *outcome {
 	case !p.now().Before(p.next):
 		return nil
 	case p.last == nil:
-		return &outcome{err: unavailable(p.why)}
+		return &outcome{err: unavailable(p.lastErr)}
 	}
 	return &outcome{config: p.last}
 }
@@ -297,15 +297,15 @@ func unavailable(cause error) error {
 	return f
 }
 
-// boundedAnswers limits the size of responses.
-type boundedAnswers struct{ http.RoundTripper }
+// limitedResponses limits the size of responses.
+type limitedResponses struct{ http.RoundTripper }
 
-// RoundTrip sends the request. Reading more than MaxAnswer bytes of the
+// RoundTrip sends the request. Reading more than MaxResponse bytes of the
 // response fails.
-func (b boundedAnswers) RoundTrip(r *http.Request) (*http.Response, error) {
+func (b limitedResponses) RoundTrip(r *http.Request) (*http.Response, error) {
 	resp, err := b.RoundTripper.RoundTrip(r)
 	if err == nil {
-		resp.Body = &boundedBody{ReadCloser: resp.Body, left: MaxAnswer}
+		resp.Body = &boundedBody{ReadCloser: resp.Body, left: MaxResponse}
 	}
 	return resp, err
 }

@@ -52,7 +52,7 @@ func (c *clock) Advance(d time.Duration) {
 type world struct {
 	*clock
 	db       *gorm.DB
-	people   *access.People
+	people   *access.Users
 	provider *oidc.Provider
 	sso      *access.SingleSignOn
 }
@@ -72,7 +72,7 @@ func join(t *testing.T, dsn, issuer string, c *clock, domains ...string) *world 
 	}
 	clients := egress.NewClients(egress.NewGuard([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}))
 	t.Cleanup(clients.Close)
-	w.people = access.NewPeople(w.db, activity.NewAudit(w.db, c.Now), feed, ring, passwords.New(argon2.IDKey), c.Now)
+	w.people = access.NewUsers(w.db, activity.NewAudit(w.db, c.Now), feed, ring, passwords.New(argon2.IDKey), c.Now)
 	w.provider = oidc.NewProvider(oidc.Options{
 		Issuer: issuer, ClientID: oidctest.ClientID, ClientSecret: secrets.NewValue(oidctest.ClientSecret), RedirectURL: oidctest.RedirectURL,
 	}, clients.MCP(), c.Now)
@@ -92,7 +92,7 @@ func (w *world) start(t *testing.T, fresh bool) (authorizeURL, cookie string) {
 	return address, flow.Reveal()
 }
 
-func (w *world) finish(t *testing.T, cookie string, callback access.SSOAnswer) (access.SignedIn, error) {
+func (w *world) finish(t *testing.T, cookie string, callback access.SSOResponse) (access.SignedIn, error) {
 	t.Helper()
 	in, next, err := w.sso.Finish(t.Context(), cookie, callback, browser())
 	if err == nil && next != "/admin?tab=keys" {
@@ -106,12 +106,12 @@ func (w *world) signIn(t *testing.T, f *oidctest.Fake) (access.SignedIn, error) 
 	t.Helper()
 	address, cookie := w.start(t, false)
 	code, params := f.Approve(t, address)
-	return w.finish(t, cookie, access.SSOAnswer{State: params.Get("state"), Code: code})
+	return w.finish(t, cookie, access.SSOResponse{State: params.Get("state"), Code: code})
 }
 
-func (w *world) invite(t *testing.T, email string, role models.Role, password string) access.Person {
+func (w *world) invite(t *testing.T, email string, role models.Role, password string) access.User {
 	t.Helper()
-	p, err := w.people.Create(t.Context(), access.NewPerson{Email: email, Role: role, Password: secrets.NewValue(password)})
+	p, err := w.people.Create(t.Context(), access.NewUser{Email: email, Role: role, Password: secrets.NewValue(password)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,8 +126,8 @@ func want(t *testing.T, err error, code fault.Code) {
 	}
 }
 
-func callback(q url.Values) access.SSOAnswer {
-	return access.SSOAnswer{State: q.Get("state"), Code: q.Get("code"), Issuer: q.Get("iss"), Error: q.Get("error")}
+func callback(q url.Values) access.SSOResponse {
+	return access.SSOResponse{State: q.Get("state"), Code: q.Get("code"), Issuer: q.Get("iss"), Error: q.Get("error")}
 }
 
 func TestOIDCLogin(t *testing.T) {
@@ -204,10 +204,10 @@ func hostileProviders(t *testing.T) {
 	f := oidctest.NewFake(t, c.Now)
 	w := join(t, modelstest.SQLite(t), f.Issuer, c)
 	w.invite(t, "ada@example.com", models.RoleViewer, "")
-	claim := func(name string, value any) oidctest.Behaviour {
-		return oidctest.Behaviour{Token: func(_, claims map[string]any) { claims[name] = value }}
+	claim := func(name string, value any) oidctest.Behavior {
+		return oidctest.Behavior{Token: func(_, claims map[string]any) { claims[name] = value }}
 	}
-	for name, b := range map[string]oidctest.Behaviour{
+	for name, b := range map[string]oidctest.Behavior{
 		"wrong nonce":                claim("nonce", "x"),
 		"no nonce":                   claim("nonce", ""),
 		"other issuer":               claim("iss", "https://evil.example"),
@@ -219,7 +219,7 @@ func hostileProviders(t *testing.T) {
 		"unsigned":                   {Unsigned: true},
 		"alg none":                   {Unsigned: true, Token: func(header, _ map[string]any) { header["alg"] = "none" }},
 		"alg HS256":                  {Token: func(header, _ map[string]any) { header["alg"] = "HS256" }},
-		"unpublished key":            {Foreign: true},
+		"unpublished key":            {UnpublishedKey: true},
 		"no subject":                 claim("sub", ""),
 		"user info of other subject": {Token: func(_, claims map[string]any) { delete(claims, "email") }, UserInfo: map[string]any{"sub": "9", "email": "ada@example.com", "email_verified": true}},
 	} {
@@ -233,18 +233,18 @@ func hostileProviders(t *testing.T) {
 			want(t, err, fault.CodeUnauthorized)
 		})
 	}
-	f.Behave(oidctest.Behaviour{})
+	f.Behave(oidctest.Behavior{})
 	if _, err := w.signIn(t, f); err != nil {
 		t.Errorf("correct response: %v", err)
 	}
 	if n := f.Exchanges.Load(); n != 15 {
 		t.Errorf("%d codes redeemed, want 15", n)
 	}
-	for name, b := range map[string]oidctest.Behaviour{
+	for name, b := range map[string]oidctest.Behavior{
 		"configuration of other issuer": {Document: func(d map[string]any) { d["issuer"] = "https://evil.example" }},
 		"plain PKCE only":               {Document: func(d map[string]any) { d["code_challenge_methods_supported"] = []string{"plain"} }},
 		"invalid endpoint":              {Document: func(d map[string]any) { d["token_endpoint"] = "javascript:1" }},
-		"oversized configuration":       {Padding: oidc.MaxAnswer + 1},
+		"oversized configuration":       {Padding: oidc.MaxResponse + 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f.Behave(b)
@@ -252,15 +252,15 @@ func hostileProviders(t *testing.T) {
 			want(t, err, fault.CodeUnavailable)
 		})
 	}
-	f.Behave(oidctest.Behaviour{Padding: oidc.MaxAnswer / 2})
+	f.Behave(oidctest.Behavior{Padding: oidc.MaxResponse / 2})
 	if _, _, err := join(t, modelstest.SQLite(t), f.Issuer, c).sso.Start(t.Context(), "/", false); err != nil {
 		t.Errorf("large configuration: %v", err)
 	}
 }
 
 func linking(t *testing.T) {
-	as := func(subject, email string, verified any) oidctest.Behaviour {
-		return oidctest.Behaviour{Token: func(_, claims map[string]any) {
+	as := func(subject, email string, verified any) oidctest.Behavior {
+		return oidctest.Behavior{Token: func(_, claims map[string]any) {
 			claims["sub"], claims["email"], claims["email_verified"] = subject, email, verified
 		}}
 	}
@@ -276,7 +276,7 @@ func linking(t *testing.T) {
 		}
 		for _, step := range []struct {
 			name   string
-			person oidctest.Behaviour
+			person oidctest.Behavior
 			id     string // ID of the signed-in user; "" for FORBIDDEN, "new" for a new user
 		}{
 			{"unverified address", as("1", "ada@example.com", false), ""},
@@ -369,7 +369,7 @@ func emailVerification(t *testing.T) {
 			f := oidctest.NewFake(t, c.Now)
 			w := join(t, modelstest.SQLite(t), f.Issuer, c)
 			w.invite(t, email, models.RoleViewer, "")
-			f.Behave(oidctest.Behaviour{UserInfo: tt.info, InfoDown: tt.down, Token: func(_, claims map[string]any) {
+			f.Behave(oidctest.Behavior{UserInfo: tt.info, InfoDown: tt.down, Token: func(_, claims map[string]any) {
 				delete(claims, "email")
 				delete(claims, "email_verified")
 				maps.Copy(claims, tt.token)
@@ -394,28 +394,28 @@ func callbacks(t *testing.T) {
 	w := join(t, modelstest.SQLite(t), f.Issuer, c)
 	w.invite(t, "ada@example.com", models.RoleViewer, "")
 	for name, tc := range map[string]struct {
-		edit func(a *access.SSOAnswer, cookie *string)
+		edit func(a *access.SSOResponse, cookie *string)
 		code fault.Code
 	}{
-		"other state":           {func(a *access.SSOAnswer, _ *string) { a.State += "x" }, fault.CodeInvalidParameter},
-		"no state":              {func(a *access.SSOAnswer, _ *string) { a.State = "" }, fault.CodeInvalidParameter},
-		"other browser":         {func(_ *access.SSOAnswer, cookie *string) { *cookie = "" }, fault.CodeInvalidParameter},
-		"other sign-in":         {func(_ *access.SSOAnswer, cookie *string) { _, *cookie = w.start(t, false) }, fault.CodeInvalidParameter},
-		"forged cookie":         {func(_ *access.SSOAnswer, cookie *string) { *cookie += "A" }, fault.CodeInvalidParameter},
-		"other code":            {func(a *access.SSOAnswer, _ *string) { a.Code += "x" }, fault.CodeUnauthorized},
-		"no code":               {func(a *access.SSOAnswer, _ *string) { a.Code = "" }, fault.CodeUnauthorized},
-		"error response":        {func(a *access.SSOAnswer, _ *string) { a.Error = "access_denied" }, fault.CodeUnauthorized},
-		"iss":                   {func(a *access.SSOAnswer, _ *string) { a.Issuer = f.Issuer }, ""},
-		"other iss":             {func(a *access.SSOAnswer, _ *string) { a.Issuer = f.Issuer + "/" }, fault.CodeUnauthorized},
-		"before expiry":         {func(*access.SSOAnswer, *string) { c.Advance(access.SingleSignOnLifetime - time.Minute) }, ""},
-		"at expiry":             {func(*access.SSOAnswer, *string) { c.Advance(access.SingleSignOnLifetime) }, fault.CodeInvalidParameter},
-		"code of other sign-in": {func(a *access.SSOAnswer, _ *string) { other, _ := w.start(t, false); a.Code, _ = f.Approve(t, other) }, fault.CodeUnauthorized},
+		"other state":           {func(a *access.SSOResponse, _ *string) { a.State += "x" }, fault.CodeInvalidParameter},
+		"no state":              {func(a *access.SSOResponse, _ *string) { a.State = "" }, fault.CodeInvalidParameter},
+		"other browser":         {func(_ *access.SSOResponse, cookie *string) { *cookie = "" }, fault.CodeInvalidParameter},
+		"other sign-in":         {func(_ *access.SSOResponse, cookie *string) { _, *cookie = w.start(t, false) }, fault.CodeInvalidParameter},
+		"forged cookie":         {func(_ *access.SSOResponse, cookie *string) { *cookie += "A" }, fault.CodeInvalidParameter},
+		"other code":            {func(a *access.SSOResponse, _ *string) { a.Code += "x" }, fault.CodeUnauthorized},
+		"no code":               {func(a *access.SSOResponse, _ *string) { a.Code = "" }, fault.CodeUnauthorized},
+		"error response":        {func(a *access.SSOResponse, _ *string) { a.Error = "access_denied" }, fault.CodeUnauthorized},
+		"iss":                   {func(a *access.SSOResponse, _ *string) { a.Issuer = f.Issuer }, ""},
+		"other iss":             {func(a *access.SSOResponse, _ *string) { a.Issuer = f.Issuer + "/" }, fault.CodeUnauthorized},
+		"before expiry":         {func(*access.SSOResponse, *string) { c.Advance(access.SingleSignOnLifetime - time.Minute) }, ""},
+		"at expiry":             {func(*access.SSOResponse, *string) { c.Advance(access.SingleSignOnLifetime) }, fault.CodeInvalidParameter},
+		"code of other sign-in": {func(a *access.SSOResponse, _ *string) { other, _ := w.start(t, false); a.Code, _ = f.Approve(t, other) }, fault.CodeUnauthorized},
 	} {
 		t.Run(name, func(t *testing.T) {
 			redeemed := f.Exchanges.Load()
 			address, cookie := w.start(t, false)
 			code, params := f.Approve(t, address)
-			a := access.SSOAnswer{State: params.Get("state"), Code: code}
+			a := access.SSOResponse{State: params.Get("state"), Code: code}
 			tc.edit(&a, &cookie)
 			_, err := w.finish(t, cookie, a)
 			if tc.code == "" && err != nil {
@@ -437,7 +437,7 @@ func callbacks(t *testing.T) {
 				t.Fatal(err)
 			}
 			code, params := f.Approve(t, address)
-			_, back, err := w.sso.Finish(t.Context(), cookie.Reveal(), access.SSOAnswer{State: params.Get("state"), Code: code}, browser())
+			_, back, err := w.sso.Finish(t.Context(), cookie.Reveal(), access.SSOResponse{State: params.Get("state"), Code: code}, browser())
 			if err != nil || len(cookie.Reveal()) > longest || back != "" && back != next || back == "" && strings.HasPrefix(next, "/a") {
 				t.Errorf("Finish() with a cookie of %d characters: next %q, %v", len(cookie.Reveal()), back, err)
 			}
@@ -453,7 +453,7 @@ func callbacks(t *testing.T) {
 			var wg sync.WaitGroup
 			for i := range errs {
 				wg.Go(func() {
-					_, _, errs[i] = worlds[i%2].sso.Finish(t.Context(), cookie, access.SSOAnswer{State: params.Get("state"), Code: code}, browser())
+					_, _, errs[i] = worlds[i%2].sso.Finish(t.Context(), cookie, access.SSOResponse{State: params.Get("state"), Code: code}, browser())
 				})
 			}
 			wg.Wait()
@@ -471,7 +471,7 @@ func callbacks(t *testing.T) {
 		})
 	})
 	t.Run("missing required iss", func(t *testing.T) {
-		f.Behave(oidctest.Behaviour{Document: func(d map[string]any) { d["authorization_response_iss_parameter_supported"] = true }})
+		f.Behave(oidctest.Behavior{Document: func(d map[string]any) { d["authorization_response_iss_parameter_supported"] = true }})
 		fresh := join(t, modelstest.SQLite(t), f.Issuer, c)
 		fresh.invite(t, "ada@example.com", models.RoleViewer, "")
 		_, err := fresh.signIn(t, f)
@@ -482,10 +482,10 @@ func callbacks(t *testing.T) {
 			age time.Duration // of the authentication at the provider
 			ok  bool
 		}{{0, true}, {time.Hour, false}} {
-			f.Behave(oidctest.Behaviour{Token: func(_, claims map[string]any) { claims["auth_time"] = c.Now().Add(-tc.age).Unix() }})
+			f.Behave(oidctest.Behavior{Token: func(_, claims map[string]any) { claims["auth_time"] = c.Now().Add(-tc.age).Unix() }})
 			address, cookie := w.start(t, true)
 			code, params := f.Approve(t, address)
-			_, err := w.finish(t, cookie, access.SSOAnswer{State: params.Get("state"), Code: code})
+			_, err := w.finish(t, cookie, access.SSOResponse{State: params.Get("state"), Code: code})
 			if tc.ok != (err == nil) {
 				t.Errorf("authentication %s ago: Finish() = %v", tc.age, err)
 			}
@@ -501,7 +501,7 @@ func callbacks(t *testing.T) {
 func providerDown(t *testing.T) {
 	c := &clock{}
 	f := oidctest.NewFake(t, c.Now)
-	f.Behave(oidctest.Behaviour{Down: true})
+	f.Behave(oidctest.Behavior{Down: true})
 	w := join(t, modelstest.SQLite(t), f.Issuer, c) // sends no request
 	if n := f.Discoveries.Load(); n != 0 {
 		t.Errorf("%d requests before first use, want 0", n)
@@ -513,7 +513,7 @@ func providerDown(t *testing.T) {
 	if n := f.Discoveries.Load(); n != 1 {
 		t.Errorf("%d requests within the retry interval, want 1", n)
 	}
-	f.Behave(oidctest.Behaviour{})
+	f.Behave(oidctest.Behavior{})
 	c.Advance(5 * time.Second)
 	w.invite(t, "ada@example.com", models.RoleViewer, "")
 	if _, err := w.signIn(t, f); err != nil {
@@ -521,8 +521,8 @@ func providerDown(t *testing.T) {
 	}
 	address, cookie := w.start(t, false)
 	code, params := f.Approve(t, address)
-	f.Behave(oidctest.Behaviour{Down: true})
-	_, err := w.finish(t, cookie, access.SSOAnswer{State: params.Get("state"), Code: code})
+	f.Behave(oidctest.Behavior{Down: true})
+	_, err := w.finish(t, cookie, access.SSOResponse{State: params.Get("state"), Code: code})
 	want(t, err, fault.CodeUnavailable)
 	// The cached configuration stays in use while the provider is down.
 	c.Advance(2 * time.Hour)

@@ -18,16 +18,16 @@ import (
 	"time"
 )
 
-// Behaviour configures a fake provider. The zero value is a correct provider.
-type Behaviour struct {
-	Document func(document map[string]any)       // edits the discovery document
-	Token    func(header, claims map[string]any) // edits the ID token
-	Unsigned bool                                // leaves the ID token's signature out
-	Foreign  bool                                // signs with an unpublished key
-	UserInfo map[string]any                      // response of the user info endpoint; nil without one
-	Down     bool                                // responds to every request with 503
-	InfoDown bool                                // responds to requests for user info with 503
-	Padding  int                                 // spaces before every document
+// Behavior configures a fake provider. The zero value is a correct provider.
+type Behavior struct {
+	Document       func(document map[string]any)       // edits the discovery document
+	Token          func(header, claims map[string]any) // edits the ID token
+	Unsigned       bool                                // leaves the ID token's signature out
+	UnpublishedKey bool                                // signs with an unpublished key
+	UserInfo       map[string]any                      // response of the user info endpoint; nil without one
+	Down           bool                                // responds to every request with 503
+	InfoDown       bool                                // responds to requests for user info with 503
+	Padding        int                                 // spaces before every document
 }
 
 // Fake is a configurable identity provider.
@@ -42,18 +42,18 @@ type Fake struct {
 	key       *rsa.PrivateKey
 	other     *rsa.PrivateKey // not published
 	mu        sync.Mutex      // guards the fields below
-	behaviour Behaviour
+	behaviour Behavior
 	codes     map[string]url.Values // the authorize parameters of each code
 }
 
 // Behave sets the behavior for subsequent requests.
-func (f *Fake) Behave(b Behaviour) {
+func (f *Fake) Behave(b Behavior) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.behaviour = b
 }
 
-func (f *Fake) does() Behaviour {
+func (f *Fake) does() Behavior {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.behaviour
@@ -166,7 +166,7 @@ func (f *Fake) idToken(params url.Values) string {
 		return text + "."
 	}
 	key := f.key
-	if does.Foreign {
+	if does.UnpublishedKey {
 		key = f.other
 	}
 	sum := sha256.Sum256([]byte(text))

@@ -27,8 +27,8 @@ const (
 	// SessionGrace is the time for which a session without a stream remains
 	// subscribed, so that its client can open or reopen a stream.
 	SessionGrace = 5 * time.Minute
-	// memoryTimeout is the maximum duration of background work for a session.
-	memoryTimeout = 30 * time.Second
+	// storeTimeout is the maximum duration of background work for a session.
+	storeTimeout = 30 * time.Second
 )
 
 // Handle handles resources/subscribe and resources/unsubscribe of a client with
@@ -41,7 +41,7 @@ const (
 // and for projects without subscriptions. Other errors are INVALID_PARAMETER,
 // RESOURCE_NOT_FOUND, RATE_LIMITED beyond a limit, UPSTREAM_ faults, and
 // *gateway.RPCError for an error response of the upstream server.
-func (s *Subscriptions) Handle(ctx context.Context, project *toolset.Snapshot, client *gateway.Client, method string, params []byte, trace *gateway.Trace) ([]byte, error) {
+func (s *Subscriptions) Handle(ctx context.Context, project *toolset.Snapshot, client *gateway.Client, method string, params []byte, trace *gateway.RequestInfo) ([]byte, error) {
 	subscribe := method == "resources/subscribe"
 	if client.Stateless() || !subscribe && method != "resources/unsubscribe" || !project.Capabilities.Subscribe {
 		return nil, gateway.UnknownMethod(method)
@@ -166,7 +166,7 @@ func (s *Subscriptions) Attach(sessionID string, deliver func(Notification)) (de
 	if h.expiry != nil {
 		h.expiry.Stop()
 	}
-	s.background(func(ctx context.Context) { s.recall(ctx, h) })
+	s.background(func(ctx context.Context) { s.restore(ctx, h) })
 	release := s.resources.HoldStreams(sessionID)
 	return func() {
 		release()
@@ -186,11 +186,11 @@ func (s *Subscriptions) End(sessionID string) {
 	}
 }
 
-// recall applies the stored subscriptions of a session in this process: it ends
+// restore applies the stored subscriptions of a session in this process: it ends
 // those no longer stored and, if the session has a stream here, adds missing
 // ones. Failures, such as a deleted server, are ignored, because the client
 // subscribed earlier or in another process and isn't waiting for a response.
-func (s *Subscriptions) recall(ctx context.Context, h *holder) {
+func (s *Subscriptions) restore(ctx context.Context, h *resourceSubscriber) {
 	select {
 	case h.changing <- struct{}{}:
 		defer func() { <-h.changing }()
@@ -235,7 +235,7 @@ func (s *Subscriptions) background(do func(ctx context.Context)) {
 		return
 	}
 	s.work.Go(s.tasks.Func("session subscriptions", func() {
-		ctx, cancel := context.WithTimeout(s.ctx, memoryTimeout)
+		ctx, cancel := context.WithTimeout(s.ctx, storeTimeout)
 		defer cancel()
 		do(ctx)
 	}))
@@ -250,7 +250,7 @@ func (s *Subscriptions) Close() {
 	s.cancel()
 	s.work.Wait()
 	s.mu.Lock()
-	var all []*holder
+	var all []*resourceSubscriber
 	for _, h := range s.sessions {
 		all = append(all, h)
 	}
@@ -274,7 +274,7 @@ func (s *Subscriptions) ResourceUpdated(serverID, uri string) {
 	n := Notification{Method: NotifyResourceUpdated, Params: append(rawjson.AppendString([]byte(`{"uri":`), uri), '}')}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	told := map[*holder]bool{}
+	told := map[*resourceSubscriber]bool{}
 	for subscribed, holders := range s.holders[serverID] {
 		if !covers(subscribed, uri) {
 			continue
@@ -305,9 +305,9 @@ type ResourceSubscriber interface {
 	HoldStreams(sessionID string) (release func())
 }
 
-// SessionMemory stores the resource subscriptions of sessions for all
+// SubscriptionStore stores the resource subscriptions of sessions for all
 // processes. Implemented by sessions.Resources.
-type SessionMemory interface {
+type SubscriptionStore interface {
 	Add(ctx context.Context, session, projectID, uri string) error
 	Remove(ctx context.Context, session, uri string) error
 	End(ctx context.Context, session string) error

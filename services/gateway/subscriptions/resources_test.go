@@ -109,7 +109,7 @@ type onlyProject struct{}
 
 func (onlyProject) ProjectByID(string) *toolset.Snapshot { return watchable() }
 
-// memory is a SessionMemory shared by processes.
+// memory is a SubscriptionStore shared by processes.
 type memory struct {
 	mu      sync.Mutex
 	uris    map[string][]string // by session
@@ -320,7 +320,7 @@ func TestRejectedSubscriptions(t *testing.T) {
 		if tc.params != "" {
 			params = []byte(tc.params)
 		}
-		_, err := s.Handle(t.Context(), project, tc.client, tc.method, params, &gateway.Trace{})
+		_, err := s.Handle(t.Context(), project, tc.client, tc.method, params, &gateway.RequestInfo{})
 		if f := fault.From(err); err == nil || f.Code != tc.code || f.Kind != tc.kind {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -34,7 +34,7 @@ const (
 type Subscriptions struct {
 	projects  gateway.Projects
 	resources ResourceSubscriber
-	memory    SessionMemory
+	memory    SubscriptionStore
 	tasks     *background.Tasks
 
 	ctx    context.Context // of background work
@@ -43,11 +43,11 @@ type Subscriptions struct {
 
 	mu       sync.Mutex // guards the fields below
 	closed   bool
-	subs     map[string]map[*subscription]bool      // by project id
-	seen     map[string]listState                   // by project id; lists of the last notification
-	notified map[string]map[string]time.Time        // by project id and method; time of the last notification
-	sessions map[string]*holder                     // by session id
-	holders  map[string]map[string]map[*holder]bool // by server id and URI
+	subs     map[string]map[*subscription]bool                  // by project id
+	lastSent map[string]listState                               // by project id; lists of the last notification
+	notified map[string]map[string]time.Time                    // by project id and method; time of the last notification
+	sessions map[string]*resourceSubscriber                     // by session id
+	holders  map[string]map[string]map[*resourceSubscriber]bool // by server id and URI
 }
 
 type subscription struct{ deliver func(Notification) }
@@ -56,11 +56,11 @@ type subscription struct{ deliver func(Notification) }
 // received by ResourceUpdated. memory stores the subscriptions of sessions for
 // all processes. tasks runs the goroutines and may be nil. The caller must call
 // Close.
-func New(projects gateway.Projects, resources ResourceSubscriber, memory SessionMemory, tasks *background.Tasks) *Subscriptions {
+func New(projects gateway.Projects, resources ResourceSubscriber, memory SubscriptionStore, tasks *background.Tasks) *Subscriptions {
 	ctx, cancel := context.WithCancel(context.Background())
 	return &Subscriptions{
-		projects: projects, resources: resources, memory: memory, tasks: tasks, ctx: ctx, cancel: cancel, subs: map[string]map[*subscription]bool{}, seen: map[string]listState{}, notified: map[string]map[string]time.Time{},
-		sessions: map[string]*holder{}, holders: map[string]map[string]map[*holder]bool{},
+		projects: projects, resources: resources, memory: memory, tasks: tasks, ctx: ctx, cancel: cancel, subs: map[string]map[*subscription]bool{}, lastSent: map[string]listState{}, notified: map[string]map[string]time.Time{},
+		sessions: map[string]*resourceSubscriber{}, holders: map[string]map[string]map[*resourceSubscriber]bool{},
 	}
 }
 
@@ -85,7 +85,7 @@ func (s *Subscriptions) Subscribe(projectID string, deliver func(Notification)) 
 	defer s.mu.Unlock()
 	if s.subs[projectID] == nil {
 		s.subs[projectID] = map[*subscription]bool{}
-		s.seen[projectID] = stateOf(s.projects.ProjectByID(projectID))
+		s.lastSent[projectID] = stateOf(s.projects.ProjectByID(projectID))
 	}
 	s.subs[projectID][sub] = true
 	return func() {
@@ -94,7 +94,7 @@ func (s *Subscriptions) Subscribe(projectID string, deliver func(Notification)) 
 		delete(s.subs[projectID], sub)
 		if len(s.subs[projectID]) == 0 {
 			delete(s.subs, projectID)
-			delete(s.seen, projectID)
+			delete(s.lastSent, projectID)
 			delete(s.notified, projectID)
 		}
 	}
@@ -118,16 +118,16 @@ func (s *Subscriptions) Changed(_ context.Context, topic notify.Topic) error {
 	if len(s.subs[projectID]) == 0 {
 		return nil
 	}
-	was, is := s.seen[projectID], stateOf(s.projects.ProjectByID(projectID))
-	s.seen[projectID] = is
+	was, is := s.lastSent[projectID], stateOf(s.projects.ProjectByID(projectID))
+	s.lastSent[projectID] = is
 	if was.tools != is.tools {
-		s.tell(projectID, Notification{Method: NotifyToolsChanged})
+		s.broadcast(projectID, Notification{Method: NotifyToolsChanged})
 	}
 	if was.prompts != is.prompts {
-		s.tell(projectID, Notification{Method: NotifyPromptsChanged})
+		s.broadcast(projectID, Notification{Method: NotifyPromptsChanged})
 	}
 	if was.resources != is.resources {
-		s.tell(projectID, Notification{Method: NotifyResourcesChanged})
+		s.broadcast(projectID, Notification{Method: NotifyResourcesChanged})
 	}
 	return nil
 }
@@ -143,13 +143,13 @@ func (s *Subscriptions) Listed(projectID, method string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if time.Since(s.notified[projectID][method]) >= minRelistTime {
-		s.tell(projectID, Notification{Method: method})
+		s.broadcast(projectID, Notification{Method: method})
 	}
 }
 
-// tell sends a notification to the subscribers of a project. The caller must
+// broadcast sends a notification to the subscribers of a project. The caller must
 // hold mu.
-func (s *Subscriptions) tell(projectID string, n Notification) {
+func (s *Subscriptions) broadcast(projectID string, n Notification) {
 	if len(s.subs[projectID]) == 0 {
 		return
 	}
@@ -169,7 +169,7 @@ func (s *Subscriptions) sessionsChanged(topic notify.Topic) {
 	defer s.mu.Unlock()
 	for id, h := range s.sessions {
 		if topic.HasResourcesOf(id) && (len(h.streams) > 0 || len(h.resources) > 0) {
-			s.background(func(ctx context.Context) { s.recall(ctx, h) })
+			s.background(func(ctx context.Context) { s.restore(ctx, h) })
 		}
 	}
 }

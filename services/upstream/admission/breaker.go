@@ -26,45 +26,45 @@ type Breaker struct {
 	// reports whether there are failures for a success to reset.
 	open, failing atomic.Bool
 
-	mu       sync.Mutex
-	failures int // in a row
-	since    time.Time
-	reason   *fault.Fault
-	silent   bool      // the upstream times out, rather than fails to connect
-	openings int       // number of backoffs; 0 after closing
-	next     time.Time // when to probe, if silent
-	probe    Try       // probe in flight, or nil
-	probedAt time.Time
-	tried    int // number of probes with an outcome
+	mu           sync.Mutex
+	failures     int // in a row
+	since        time.Time
+	reason       *fault.Fault
+	unresponsive bool      // the upstream times out, rather than fails to connect
+	openings     int       // number of backoffs; 0 after closing
+	next         time.Time // when to probe, if silent
+	probe        ProbeRun  // probe in flight, or nil
+	probedAt     time.Time
+	tried        int // number of probes with an outcome
 }
 
-// Try marks a call as the probe of an open breaker. It is closed when the
+// ProbeRun marks a call as the probe of an open breaker. It is closed when the
 // outcome is known. It is nil for all other calls.
-type Try chan struct{}
+type ProbeRun chan struct{}
 
 // Outcome is the result of a call with regard to the connection.
 type Outcome uint8
 
 // The outcomes of a call.
 const (
-	OutcomeNone     Outcome = iota // no evidence
-	OutcomeAnswered                // the upstream responded, possibly with an error
-	OutcomeBroken                  // the connection failed
-	OutcomeSilent                  // the call timed out without any message
+	OutcomeNone        Outcome = iota // no evidence
+	OutcomeAnswered                   // the upstream responded, possibly with an error
+	OutcomeUnreachable                // the connection failed
+	OutcomeTimedOut                   // the call timed out without any message
 )
 
 // IsOpen reports whether calls are paused. It takes no lock.
 func (b *Breaker) IsOpen() bool { return b.open.Load() }
 
-// Refuses returns the fault for a call that cannot be sent now, or nil. It does
+// Rejects returns the fault for a call that cannot be sent now, or nil. It does
 // not wait.
-func (b *Breaker) Refuses() error {
+func (b *Breaker) Rejects() error {
 	if !b.open.Load() {
 		return nil
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.since.IsZero() || !b.silent || b.probe == nil && !time.Now().Before(b.next) {
+	if b.since.IsZero() || !b.unresponsive || b.probe == nil && !time.Now().Before(b.next) {
 		return nil
 	}
 	return b.fault()
@@ -72,7 +72,7 @@ func (b *Breaker) Refuses() error {
 
 // Enter admits a call. If t is not nil, the call is a probe, and the caller
 // must call Exited with it. The error is a fault or ctx.Err().
-func (b *Breaker) Enter(ctx context.Context) (t Try, err error) {
+func (b *Breaker) Enter(ctx context.Context) (t ProbeRun, err error) {
 	if !b.open.Load() {
 		return nil, nil
 	}
@@ -83,12 +83,12 @@ func (b *Breaker) Enter(ctx context.Context) (t Try, err error) {
 		switch {
 		case b.tried != seen:
 			return nil, b.fault() // the probe of another call failed
-		case b.probe == nil && b.silent && time.Now().Before(b.next):
+		case b.probe == nil && b.unresponsive && time.Now().Before(b.next):
 			return nil, b.fault()
 		case b.probe == nil:
-			b.probe, b.probedAt = make(Try), time.Now()
+			b.probe, b.probedAt = make(ProbeRun), time.Now()
 			return b.probe, nil
-		case b.silent:
+		case b.unresponsive:
 			return nil, b.fault()
 		}
 		if patience == nil {
@@ -101,12 +101,12 @@ func (b *Breaker) Enter(ctx context.Context) (t Try, err error) {
 		select {
 		case <-ended:
 		case <-patience:
-			err = errPatience
+			err = errProbeTimeout
 		case <-ctx.Done():
 			err = ctx.Err()
 		}
 		b.mu.Lock()
-		if errors.Is(err, errPatience) {
+		if errors.Is(err, errProbeTimeout) {
 			if b.since.IsZero() {
 				return nil, nil
 			}
@@ -119,10 +119,10 @@ func (b *Breaker) Enter(ctx context.Context) (t Try, err error) {
 	return nil, nil
 }
 
-var errPatience = errors.New("probe took too long")
+var errProbeTimeout = errors.New("probe took too long")
 
-// Exited records the outcome of a call and ends the probe if t is one.
-func (b *Breaker) Exited(t Try, o Outcome, err error) {
+// Record records the outcome of a call and ends the probe if t is one.
+func (b *Breaker) Record(t ProbeRun, o Outcome, err error) {
 	if o == OutcomeAnswered && t == nil && !b.failing.Load() {
 		return // the common case; a concurrent failure is as recent as this success
 	}
@@ -132,10 +132,10 @@ func (b *Breaker) Exited(t Try, o Outcome, err error) {
 	switch o {
 	case OutcomeAnswered:
 		b.close()
-	case OutcomeBroken, OutcomeSilent:
+	case OutcomeUnreachable, OutcomeTimedOut:
 		// A slow failure costs the caller as much as a timeout.
 		slow := current && time.Since(b.probedAt) > maxProbeWait
-		b.fail(current, o == OutcomeSilent || slow, fault.From(err))
+		b.fail(current, o == OutcomeTimedOut || slow, fault.From(err))
 	}
 	if current && b.probe != nil {
 		if o != OutcomeNone {
@@ -161,7 +161,7 @@ func (b *Breaker) fail(try, silent bool, why *fault.Fault) {
 	case !try && silent:
 		return
 	}
-	b.silent, b.reason = silent, why
+	b.unresponsive, b.reason = silent, why
 	if silent {
 		b.openings++
 		b.next = time.Now().Add(probeBackOff(b.openings))
@@ -175,7 +175,7 @@ func (b *Breaker) close() {
 	if b.since.IsZero() {
 		return
 	}
-	b.since, b.reason, b.silent, b.openings, b.next = time.Time{}, nil, false, 0, time.Time{}
+	b.since, b.reason, b.unresponsive, b.openings, b.next = time.Time{}, nil, false, 0, time.Time{}
 	b.open.Store(false)
 	if b.probe != nil {
 		close(b.probe)
@@ -202,8 +202,8 @@ func (b *Breaker) fault() *fault.Fault {
 	when, after := "The next call tries again.", time.Duration(0)
 	switch {
 	case b.probe != nil:
-		when, after = "A probe is in progress. Retry shortly.", CrowdedRetry
-	case b.silent:
+		when, after = "A probe is in progress. Retry shortly.", OverloadedRetry
+	case b.unresponsive:
 		after = max(time.Until(b.next), 0)
 		when = "Retry in " + after.Round(100*time.Millisecond).String() + "."
 	}
@@ -222,8 +222,8 @@ func (b *Breaker) Outage() string {
 	return b.reason.Message
 }
 
-// Shown returns the state of the breaker for pages.
-func (b *Breaker) Shown() upstream.Breaker {
+// Status returns the state of the breaker for pages.
+func (b *Breaker) Status() upstream.Breaker {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	switch {

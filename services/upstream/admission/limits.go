@@ -9,9 +9,9 @@ const (
 	// maxFailures is the number of consecutive connection failures or timeouts
 	// that opens the breaker.
 	maxFailures = 5
-	// CrowdedRetry is the RetryAfter of a call that arrives when the queue is
+	// OverloadedRetry is the RetryAfter of a call that arrives when the queue is
 	// full.
-	CrowdedRetry = time.Second
+	OverloadedRetry = time.Second
 	// minProbeWait and maxProbeBackOff limit the delay before a server that
 	// timed out is probed. The delay doubles.
 	minProbeWait    = time.Second

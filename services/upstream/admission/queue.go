@@ -47,7 +47,7 @@ func (a *Queue) SetLimit(limit int) {
 }
 
 // Enter waits until a call may be sent. After a nil error the caller must call
-// Leave when the call has ended. The error is ErrCrowded or ctx.Err().
+// Leave when the call has ended. The error is ErrOverloaded or ctx.Err().
 func (a *Queue) Enter(ctx context.Context, caller string) error {
 	a.mu.Lock()
 	if a.active < a.limit && a.waiting == 0 {
@@ -73,7 +73,7 @@ func (a *Queue) Enter(ctx context.Context, caller string) error {
 func (a *Queue) enqueue(caller string) (*waitingCall, error) {
 	own := a.callers[caller]
 	if a.waiting >= MaxWaiting && !a.displace(own) {
-		return nil, ErrCrowded
+		return nil, ErrOverloaded
 	}
 	if own == nil {
 		own = &waitingCalls{caller: caller}
@@ -99,7 +99,7 @@ func (a *Queue) displace(own *waitingCalls) bool {
 	}
 	last := most.calls[len(most.calls)-1]
 	a.remove(most, last)
-	last.err = ErrCrowded
+	last.err = ErrOverloaded
 	close(last.done)
 	return true
 }
@@ -162,5 +162,5 @@ func (a *Queue) Load() (active, waiting int) {
 	return a.active, a.waiting
 }
 
-// ErrCrowded means that the queue of an upstream is full.
-var ErrCrowded = errors.New("call queue is full")
+// ErrOverloaded means that the queue of an upstream is full.
+var ErrOverloaded = errors.New("call queue is full")

@@ -44,7 +44,7 @@ type Tokens interface {
 // NewTarget returns the target of a server's configuration. Its secrets are not
 // decrypted before the first request.
 func NewTarget(row models.Server, resolver Resolver, rows Rows) *upstream.Target {
-	resolver = &keptSecrets{resolver: resolver}
+	resolver = &secretCache{resolver: resolver}
 	return &upstream.Target{
 		ServerID: row.ID, Alias: row.Alias, URL: row.URL, Version: row.ConfigVersion,
 		Transport: row.Transport, Timeout: time.Duration(row.TimeoutMS) * time.Millisecond, SessionMode: row.SessionMode,
@@ -61,7 +61,7 @@ func NewConnectedTarget(row models.Server, resolver Resolver, rows Rows, tokens 
 	if row.AuthType != models.UpstreamAuthOAuth {
 		return t
 	}
-	resolver = &keptSecrets{resolver: resolver}
+	resolver = &secretCache{resolver: resolver}
 	t.Headers = func(ctx context.Context) (http.Header, error) {
 		h, err := extraHeaders(&row, resolver, rows)
 		if err != nil {

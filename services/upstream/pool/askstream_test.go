@@ -37,7 +37,7 @@ func (a *person) calls() *upstream.Request {
 
 // put sends a request to the client and returns the response.
 func put(ctx context.Context, c *upstreamtest.Call, method string) string {
-	raw, err := c.Ask(ctx, method, []byte(`{"q":1}`))
+	raw, err := c.Request(ctx, method, []byte(`{"q":1}`))
 	if err != nil {
 		return err.Error()
 	}

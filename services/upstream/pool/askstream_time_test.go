@@ -16,10 +16,10 @@ import (
 	"mcpgateway/services/upstream/pool"
 )
 
-// standing responds to GET with a stream that stays open until the client
+// listenStream responds to GET with a stream that stays open until the client
 // closes it, and passes other requests to counting. It sends the headers after
 // a delay.
-type standing struct {
+type listenStream struct {
 	counting
 	headers func(ctx context.Context)
 	call    time.Duration // duration of a call
@@ -30,7 +30,7 @@ type standing struct {
 }
 
 // breakOff closes all open streams.
-func (s *standing) breakOff() {
+func (s *listenStream) breakOff() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, w := range s.open {
@@ -38,20 +38,20 @@ func (s *standing) breakOff() {
 	}
 }
 
-func (s *standing) note(what string) {
+func (s *listenStream) note(what string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.log = append(s.log, fmt.Sprint(what, " ", time.Since(s.start)))
 }
 
-func (s *standing) noted() []string {
+func (s *listenStream) noted() []string {
 	synctest.Wait()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.log)
 }
 
-func (s *standing) RoundTrip(r *http.Request) (*http.Response, error) {
+func (s *listenStream) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Method != http.MethodGet {
 		if r.Header.Get("Mcp-Session-Id") != "" && r.Method == http.MethodPost {
 			time.Sleep(s.call)
@@ -80,7 +80,7 @@ func (s *standing) RoundTrip(r *http.Request) (*http.Response, error) {
 
 func TestStreamEndsAfterLastCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &standing{counting: counting{seen: map[string]int{}}, start: time.Now()}
+		s := &listenStream{counting: counting{seen: map[string]int{}}, start: time.Now()}
 		p := pool.New(&http.Client{Transport: s}, "1")
 		to := target("http://idle.example/mcp", within(10*time.Minute))
 		call := func() {
@@ -117,7 +117,7 @@ func TestStreamEndsAfterLastCall(t *testing.T) {
 
 func TestGetStreamReopensOnDemand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &standing{counting: counting{seen: map[string]int{}}, start: time.Now()}
+		s := &listenStream{counting: counting{seen: map[string]int{}}, start: time.Now()}
 		p := pool.New(&http.Client{Transport: s}, "1")
 		defer p.Close()
 		to := target("http://breaking.example/mcp", within(time.Hour))
@@ -169,7 +169,7 @@ func TestCallWaitsBrieflyForGetStream(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := &standing{counting: counting{seen: map[string]int{}}, start: time.Now(), headers: func(ctx context.Context) {
+				s := &listenStream{counting: counting{seen: map[string]int{}}, start: time.Now(), headers: func(ctx context.Context) {
 					select {
 					case <-time.After(tc.delay):
 					case <-ctx.Done():

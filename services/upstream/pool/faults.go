@@ -35,28 +35,28 @@ func explain(parent context.Context, t *upstream.Target, started time.Time, err 
 }
 
 // closing returns the fault for calls while the pool is closing.
-func closing(p transport.Place) *fault.Fault {
+func closing(p transport.FaultOrigin) *fault.Fault {
 	return p.Unavailable("was disconnected: the gateway is shutting down. Retry shortly.")
 }
 
 // placeOf returns the name of the target in messages.
-func placeOf(t *upstream.Target) transport.Place {
+func placeOf(t *upstream.Target) transport.FaultOrigin {
 	host := "an unusable URL"
 	if u, err := url.Parse(t.URL); err == nil && u.Host != "" {
 		host = u.Host
 	}
-	return transport.Place{Alias: t.Alias, Host: wire.Excerpt([]byte(host))}
+	return transport.FaultOrigin{Alias: t.Alias, Host: wire.Excerpt([]byte(host))}
 }
 
-// crowded returns the fault for a call that arrives when the queue is full.
-func crowded(p transport.Place, limit int) *fault.Fault {
+// queueFull returns the fault for a call that arrives when the queue is full.
+func queueFull(p transport.FaultOrigin, limit int) *fault.Fault {
 	f := p.Unavailable("has %d calls in flight and %d in the queue, the maximum. Retry in %d s.",
-		limit, admission.MaxWaiting, int(admission.CrowdedRetry.Seconds()))
-	f.RetryAfter = admission.CrowdedRetry
+		limit, admission.MaxWaiting, int(admission.OverloadedRetry.Seconds()))
+	f.RetryAfter = admission.OverloadedRetry
 	return f
 }
 
-// neverCame returns the fault for a call that timed out in the queue.
-func neverCame(p transport.Place, limit int) *fault.Fault {
+// queueTimeout returns the fault for a call that timed out in the queue.
+func queueTimeout(p transport.FaultOrigin, limit int) *fault.Fault {
 	return p.Fault(fault.CodeUpstreamTimeout, "has %d other calls in flight, and this one timed out in the queue. Nothing was sent.", limit)
 }

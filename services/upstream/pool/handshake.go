@@ -49,7 +49,7 @@ func (c *connector) openLegacy(ctx context.Context) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	l, err := transport.OpenLegacySSE(ctx, c.pool.life, c.Poster, wire.RequestHeader(configured, fixed), c.key.audience(), c.heard, c.callers.Deliver)
+	l, err := transport.OpenLegacySSE(ctx, c.pool.life, c.Poster, wire.RequestHeader(configured, fixed), c.key.audience(), c.onNotification, c.callers.Deliver)
 	if err != nil {
 		return nil, err
 	}

@@ -20,7 +20,7 @@ func TestLatencyWithManyClients(t *testing.T) {
 	const clients, each = 512, 4
 	const handshakes = 16 // concurrently; a busy machine completes few per second
 	for _, scheme := range []string{"http", "https"} {
-		for _, answer := range []upstreamtest.AnswerMode{upstreamtest.AnswerJSON, upstreamtest.AnswerSSE} {
+		for _, answer := range []upstreamtest.ResponseMode{upstreamtest.AnswerJSON, upstreamtest.AnswerSSE} {
 			t.Run(fmt.Sprint(scheme, " ", answer), func(t *testing.T) {
 				s := upstreamtest.New(upstreamtest.Options{Tools: upstreamtest.Standard(1), Answer: answer, Record: -1})
 				s.SetFault(upstreamtest.Fault{On: upstreamtest.OnCall, Kind: upstreamtest.Delay, Latency: 20 * time.Millisecond})

@@ -22,23 +22,23 @@ const (
 	notifyAcknowledged = "notifications/subscriptions/acknowledged"
 )
 
-// wish is the set of notifications to request from a stateless upstream.
-type wish struct {
+// subscriptionSet is the set of notifications to request from a stateless upstream.
+type subscriptionSet struct {
 	key  string // the raw "notifications" object; empty if there is nothing to request
 	uris []string
 }
 
-// wish returns the notifications to request: the list changes that the
+// subscriptionSet returns the notifications to request: the list changes that the
 // capabilities offer, and every subscribed resource. If oneMore is set, it
 // includes at most one resource that is not in have.
-func (s *server) wish(about *upstream.Description, have []string, oneMore bool) wish {
+func (s *server) wish(about *upstream.Description, have []string, oneMore bool) subscriptionSet {
 	var parts []string
 	for _, list := range []string{"tools", "prompts", "resources"} {
 		if about.HasPart(list, "listChanged") {
 			parts = append(parts, `"`+list+`ListChanged":true`)
 		}
 	}
-	w := wish{}
+	w := subscriptionSet{}
 	if about.HasPart("resources", "subscribe") {
 		w.uris = s.wantedURIs(have, oneMore)
 	}
@@ -79,8 +79,8 @@ func (s *server) wantedURIs(have []string, oneMore bool) []string {
 	return uris
 }
 
-// beyond returns the resources of w that have does not include.
-func (w *wish) beyond(have *standing) []string {
+// minus returns the resources of w that have does not include.
+func (w *subscriptionSet) minus(have *listenStream) []string {
 	if have == nil {
 		return w.uris
 	}
@@ -93,13 +93,13 @@ func (w *wish) beyond(have *standing) []string {
 	return news
 }
 
-// standing is one subscriptions/listen stream.
-type standing struct {
-	wish   wish
+// listenStream is one subscriptions/listen stream.
+type listenStream struct {
+	wish   subscriptionSet
 	cancel context.CancelFunc
-	done   chan struct{}            // closed when its goroutine has returned
-	end    chan transport.StreamEnd // capacity 1
-	acked  chan struct{}            // closed when the upstream has acknowledged it
+	done   chan struct{}                // closed when its goroutine has returned
+	end    chan transport.StreamOutcome // capacity 1
+	acked  chan struct{}                // closed when the upstream has acknowledged it
 
 	// Set before acked is closed.
 	began   time.Time
@@ -107,15 +107,15 @@ type standing struct {
 	grants  bool            // whether any notification was granted
 }
 
-// stand opens a stream for the wish.
-func (w *watcher) stand(ctx context.Context, ss *session, s *transport.Streamable, want wish) *standing {
+// openListenStream opens a stream for the wish.
+func (w *watcher) openListenStream(ctx context.Context, ss *session, s *transport.Streamable, want subscriptionSet) *listenStream {
 	ctx, cancel := context.WithCancel(ctx)
-	st := &standing{wish: want, cancel: cancel, done: make(chan struct{}), end: make(chan transport.StreamEnd, 1), acked: make(chan struct{})}
+	st := &listenStream{wish: want, cancel: cancel, done: make(chan struct{}), end: make(chan transport.StreamOutcome, 1), acked: make(chan struct{})}
 	w.pool.tasks.Go("subscription stream", func() {
 		defer close(st.done)
 		defer cancel()
-		var end transport.StreamEnd
-		if err := w.pool.tasks.Try("subscription stream", func() error { end = w.ask(ctx, ss, s, st); return nil }); err != nil {
+		var end transport.StreamOutcome
+		if err := w.pool.tasks.Try("subscription stream", func() error { end = w.listen(ctx, ss, s, st); return nil }); err != nil {
 			end.Err = err
 		}
 		st.end <- end
@@ -123,19 +123,19 @@ func (w *watcher) stand(ctx context.Context, ss *session, s *transport.Streamabl
 	return st
 }
 
-// ask sends the subscriptions/listen request and reads its stream to the end.
-func (w *watcher) ask(ctx context.Context, ss *session, s *transport.Streamable, st *standing) transport.StreamEnd {
+// listen sends the subscriptions/listen request and reads its stream to the end.
+func (w *watcher) listen(ctx context.Context, ss *session, s *transport.Streamable, st *listenStream) transport.StreamOutcome {
 	configured, err := ss.filter.Headers(ctx)
 	if err != nil {
-		return transport.StreamEnd{Err: err}
+		return transport.StreamOutcome{Err: err}
 	}
-	x := &transport.Exchange{ID: w.pool.nextListenID(), Header: wire.RequestHeader(configured, ss.header), Stateless: true, Heard: ss.heard}
+	x := &transport.Exchange{ID: w.pool.nextListenID(), Header: wire.RequestHeader(configured, ss.header), Stateless: true, Heard: ss.onNotification}
 	params, err := rawjson.ParseObject([]byte(`{"notifications":`+st.wish.key+`}`), rawjson.Lenient)
 	if err != nil {
-		return transport.StreamEnd{Err: err}
+		return transport.StreamOutcome{Err: err}
 	}
 	if x.Body, _, err = wire.StatelessRequest(x.ID, methodListen, params, nil, w.pool.self); err != nil {
-		return transport.StreamEnd{Err: err}
+		return transport.StreamOutcome{Err: err}
 	}
 	x.Header[wire.HeaderMethod] = []string{methodListen}
 	// Without an acknowledgment the request fails as if the upstream did not
@@ -151,7 +151,7 @@ func (w *watcher) ask(ctx context.Context, ss *session, s *transport.Streamable,
 }
 
 // acknowledge records the notifications that the upstream granted.
-func (st *standing) acknowledge(params []byte) {
+func (st *listenStream) acknowledge(params []byte) {
 	st.began, st.granted = time.Now(), map[string]bool{}
 	if o, err := rawjson.ParseObject(params, rawjson.Lenient); err == nil {
 		agreed := o.Object("notifications")
@@ -170,7 +170,7 @@ func (st *standing) acknowledge(params []byte) {
 }
 
 // stop closes the stream and waits for its goroutine. It does nothing on nil.
-func (st *standing) stop() {
+func (st *listenStream) stop() {
 	if st != nil {
 		st.cancel()
 		<-st.done
@@ -178,7 +178,7 @@ func (st *standing) stop() {
 }
 
 // uris returns the requested resources.
-func (st *standing) uris() []string {
+func (st *listenStream) uris() []string {
 	if st == nil {
 		return nil
 	}
@@ -187,14 +187,14 @@ func (st *standing) uris() []string {
 
 // acknowledged and ended return the channels of a stream. They return nil for a
 // nil stream.
-func (st *standing) acknowledged() <-chan struct{} {
+func (st *listenStream) acknowledged() <-chan struct{} {
 	if st == nil {
 		return nil
 	}
 	return st.acked
 }
 
-func (st *standing) ended() <-chan transport.StreamEnd {
+func (st *listenStream) ended() <-chan transport.StreamOutcome {
 	if st == nil {
 		return nil
 	}
@@ -209,7 +209,7 @@ type statelessWatch struct {
 	session *session
 	about   *upstream.Description // the newest
 
-	current, next *standing
+	current, next *listenStream
 	oneMore       bool // one of several resources was rejected: add them one at a time
 	pause         <-chan time.Time
 }
@@ -224,16 +224,16 @@ func (w *watcher) attendStateless(ctx context.Context, ss *session, s *transport
 		sw.current.stop()
 		sw.next.stop()
 	}()
-	w.server.forgiveResources()
+	w.server.resetRejected()
 	for {
 		if sw.next == nil && sw.pause == nil {
 			want := w.server.wish(sw.about, sw.current.uris(), sw.oneMore)
 			switch {
 			case want.key == "":
 				w.quiet = ""
-				return transport.Forever
+				return transport.NoTimeout
 			case sw.current == nil || want.key != sw.current.wish.key:
-				sw.next = w.stand(ctx, ss, s, want)
+				sw.next = w.openListenStream(ctx, ss, s, want)
 			}
 		}
 		acked := sw.next.acknowledged()
@@ -259,7 +259,7 @@ func (w *watcher) attendStateless(ctx context.Context, ss *session, s *transport
 		case end := <-sw.current.ended():
 			if !sw.current.grants {
 				w.quiet = sw.current.wish.key
-				return transport.Forever
+				return transport.NoTimeout
 			}
 			return w.Again(false, time.Since(sw.current.began), end.Retry)
 		}
@@ -278,7 +278,7 @@ func (sw *statelessWatch) change() {
 
 // failed handles a stream that ended before it was acknowledged. If over is
 // true, the watch ends and is retried after wait.
-func (sw *statelessWatch) failed(end transport.StreamEnd) (wait time.Duration, over bool) {
+func (sw *statelessWatch) failed(end transport.StreamOutcome) (wait time.Duration, over bool) {
 	select {
 	case <-sw.next.acked: // it was acknowledged and ended immediately
 		sw.change()
@@ -289,16 +289,16 @@ func (sw *statelessWatch) failed(end transport.StreamEnd) (wait time.Duration, o
 	failed := sw.next
 	failed.stop()
 	sw.next = nil
-	news, code := failed.wish.beyond(sw.current), wire.ErrorCode(end.Reply.RPCError)
+	news, code := failed.wish.minus(sw.current), wire.ErrorCode(end.Reply.RPCError)
 	switch {
 	case code == upstream.CodeMethodNotFound || end.Reply.RPCError == nil && end.IsRefused():
 		sw.server.refuseAll(news, noSubscriptions(sw.session.place))
 		if sw.current == nil {
 			sw.quiet = failed.wish.key
-			return transport.Forever, true
+			return transport.NoTimeout, true
 		}
 	case upstream.IsModernCode(code):
-		sw.server.discard(sw.watcher.session, eraOver)
+		sw.server.discard(sw.watcher.session, eraMismatch)
 		return sw.BackOff(), true
 	case end.Reply.RPCError != nil && len(news) == 1:
 		sw.server.refuseAll(news, &upstream.AnswerError{Raw: end.Reply.RPCError})
@@ -318,7 +318,7 @@ func (sw *statelessWatch) failed(end transport.StreamEnd) (wait time.Duration, o
 }
 
 // failure returns the error for subscribers of a stream that failed.
-func failure(p transport.Place, err error) error {
+func failure(p transport.FaultOrigin, err error) error {
 	var f *fault.Fault
 	if errors.As(err, &f) {
 		return f
@@ -328,7 +328,7 @@ func failure(p transport.Place, err error) error {
 
 // granted records which of the requested resources the upstream agreed to
 // watch.
-func (s *server) granted(wanted []string, granted map[string]bool, p transport.Place) {
+func (s *server) granted(wanted []string, granted map[string]bool, p transport.FaultOrigin) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, uri := range wanted {
@@ -350,9 +350,9 @@ func (s *server) refuseAll(uris []string, err error) {
 	}
 }
 
-// forgiveResources resets the rejected mark of all resources, so that they are
+// resetRejected resets the rejected mark of all resources, so that they are
 // requested again.
-func (s *server) forgiveResources() {
+func (s *server) resetRejected() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, r := range s.resources {

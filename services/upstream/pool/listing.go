@@ -39,7 +39,7 @@ func (p *Pool) ListTools(ctx context.Context, t *upstream.Target) ([][]byte, *up
 func (p *Pool) ListOffers(ctx context.Context, t *upstream.Target, kind models.ListingKind) ([]models.Listing, []string, error) {
 	l := listing.New(listing.Offers(kind))
 	err := p.with(ctx, t, ownWork, "", func(ctx context.Context, s *server) error {
-		ss, err := s.acquire(ctx, t, own())
+		ss, err := s.acquire(ctx, t, gatewaySessionKey())
 		if err != nil {
 			return err
 		}
@@ -64,7 +64,7 @@ func (p *Pool) ListOffers(ctx context.Context, t *upstream.Target, kind models.L
 func (p *Pool) list(ctx context.Context, s *server, t *upstream.Target, l *listing.List) error {
 	var params []byte
 	for first := true; first || params != nil; first = false {
-		r, ss, err := p.call(ctx, s, t, own(), &upstream.Request{Method: l.Kind.Method, Params: params, Client: ownClient()})
+		r, ss, err := p.call(ctx, s, t, gatewaySessionKey(), &upstream.Request{Method: l.Kind.Method, Params: params, Client: ownClient()})
 		if err != nil {
 			return err
 		}

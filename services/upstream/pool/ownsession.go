@@ -8,9 +8,9 @@ import "mcpgateway/services/upstream"
 // extensions, so it declares none.
 const syncCapabilities = `{"elicitation":{"form":{},"url":{}},"sampling":{"tools":{},"context":{}},"roots":{"listChanged":true}}`
 
-// own returns the key of the gateway's own session, used to sync, watch and
+// gatewaySessionKey returns the key of the gateway's own session, used to sync, watch and
 // subscribe.
-func own() sessionKey { return sessionKey{capabilities: syncCapabilities, own: true} }
+func gatewaySessionKey() sessionKey { return sessionKey{capabilities: syncCapabilities, own: true} }
 
 // ownClient returns the client of the gateway's own requests.
 func ownClient() upstream.Client { return upstream.Client{Capabilities: []byte(syncCapabilities)} }

@@ -19,7 +19,7 @@ func TestCallInEveryEra(t *testing.T) {
 	for _, era := range upstreamtest.AllEras() {
 		for _, mode := range []struct {
 			name   string
-			answer upstreamtest.AnswerMode
+			answer upstreamtest.ResponseMode
 		}{{"json", upstreamtest.AnswerJSON}, {"events", upstreamtest.AnswerSSE}} {
 			t.Run(string(era)+"/"+mode.name, func(t *testing.T) {
 				s := upstreamtest.New(upstreamtest.Options{

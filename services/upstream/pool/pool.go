@@ -101,7 +101,7 @@ func (p *Pool) Call(ctx context.Context, t *upstream.Target, r *upstream.Request
 func (p *Pool) Describe(ctx context.Context, t *upstream.Target) (*upstream.Description, error) {
 	var out *upstream.Description
 	err := p.with(ctx, t, ownWork, "", func(ctx context.Context, s *server) error {
-		ss, err := s.acquire(ctx, t, own())
+		ss, err := s.acquire(ctx, t, gatewaySessionKey())
 		if err != nil {
 			return err
 		}
@@ -141,7 +141,7 @@ func (p *Pool) Health(serverID string) upstream.Health {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	h := s.health
-	h.Breaker = s.breaker.Shown()
+	h.Breaker = s.breaker.Status()
 	h.Active, h.Waiting = s.admission.Load()
 	return h
 }
@@ -207,7 +207,7 @@ func (p *Pool) with(parent context.Context, t *upstream.Target, f purpose, calle
 	s := p.server(t)
 	var err error
 	if s != nil {
-		var tried admission.Try
+		var tried admission.ProbeRun
 		if f == clientCall {
 			if tried, err = s.enter(ctx, t, caller); err != nil {
 				return explain(parent, t, started, err)
@@ -248,7 +248,7 @@ func (p *Pool) call(ctx context.Context, s *server, t *upstream.Target, key sess
 		ss, err := s.acquire(ctx, t, key)
 		switch {
 		case err == nil:
-		case !repeated && transport.LostBy(err) != nil: // only handshake requests were sent so far
+		case !repeated && transport.LossOf(err) != nil: // only handshake requests were sent so far
 			continue
 		default:
 			return nil, nil, err

@@ -34,11 +34,11 @@ const (
 // connector detects the era of an upstream and starts a session with it.
 type connector struct {
 	transport.Poster
-	pool   *Pool
-	target *upstream.Target
-	key    sessionKey
-	known  eraKind
-	heard  func(method string, params []byte)
+	pool           *Pool
+	target         *upstream.Target
+	key            sessionKey
+	known          eraKind
+	onNotification func(method string, params []byte)
 	// callers attributes the notifications of the new session.
 	callers *transport.Attribution
 }
@@ -51,7 +51,7 @@ func newConnector(p *Pool, t *upstream.Target, key sessionKey, known era, onNoti
 			return nil, err
 		}
 	}
-	c := &connector{Poster: transport.Poster{HTTP: p.http, Tasks: p.tasks, Place: placeOf(t), Refused: t.Refused, Filter: transport.NewFilter(t, address), Instance: p.instance}, pool: p, target: t, key: key, heard: onNotification, callers: p.newAttribution(t, key)}
+	c := &connector{Poster: transport.Poster{HTTP: p.http, Tasks: p.tasks, Place: placeOf(t), Refused: t.Refused, Filter: transport.NewFilter(t, address), Instance: p.instance}, pool: p, target: t, key: key, onNotification: onNotification, callers: p.newAttribution(t, key)}
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, c.Place.Unavailable("has an invalid URL. It must start with http:// or https:// and name a host.")
@@ -72,7 +72,7 @@ func (c *connector) connect(ctx context.Context) (*session, eraKind, error) {
 		ss, kind, err = c.probe(ctx)
 	}
 	if err != nil {
-		return nil, eraUnknown, transport.EndedOr(ctx, err)
+		return nil, eraUnknown, transport.ContextErrOr(ctx, err)
 	}
 	return ss, kind, nil
 }
@@ -197,7 +197,7 @@ func (c *connector) discover(ctx context.Context) (*session, error) {
 
 // session returns a session over the transport, before the handshake.
 func (c *connector) session(t transport.Transport, fixed http.Header) *session {
-	ss := &session{key: c.key, target: c.target, place: c.Place, filter: c.Filter, transport: t, header: fixed, heard: c.heard, callers: c.callers, level: newSessionLevel()}
+	ss := &session{key: c.key, target: c.target, place: c.Place, filter: c.Filter, transport: t, header: fixed, onNotification: c.onNotification, callers: c.callers, level: newSessionLevel()}
 	ss.inUse, ss.retire = context.WithCancel(context.Background())
 	return ss
 }

@@ -15,10 +15,10 @@ import (
 // server is the state of one upstream server: its era, sessions and health.
 // Servers share nothing, so a hanging server does not delay the others.
 type server struct {
-	pool      *Pool
-	admission admission.Queue
-	breaker   admission.Breaker
-	lastHeard atomic.Int64 // time of the latest notification, in Unix nanoseconds
+	pool             *Pool
+	admission        admission.Queue
+	breaker          admission.Breaker
+	lastNotification atomic.Int64 // time of the latest notification, in Unix nanoseconds
 
 	mu        sync.Mutex
 	version   int64 // configuration version of the sessions
@@ -26,7 +26,7 @@ type server struct {
 	era       era
 	stateless *session // shared by all clients of an upstream without sessions
 	sessions  map[sessionKey]*session
-	flights   map[sessionKey]*flight
+	flights   map[sessionKey]*connectAttempt
 	health    upstream.Health
 	target    *upstream.Target // the newest one
 	watchers  map[*watcher]bool
@@ -34,9 +34,9 @@ type server struct {
 	settling  map[string]bool      // URIs that a goroutine is reconciling
 }
 
-// flight is one attempt to connect, shared by all callers that need the
+// connectAttempt is one attempt to connect, shared by all callers that need the
 // session. It is cancelled when no caller waits for it.
-type flight struct {
+type connectAttempt struct {
 	done   chan struct{}
 	cancel context.CancelFunc
 
@@ -53,7 +53,7 @@ var (
 
 func newServer(p *Pool, t *upstream.Target) *server {
 	s := &server{
-		pool: p, version: t.Version, sessions: map[sessionKey]*session{}, flights: map[sessionKey]*flight{},
+		pool: p, version: t.Version, sessions: map[sessionKey]*session{}, flights: map[sessionKey]*connectAttempt{},
 		watchers: map[*watcher]bool{}, resources: map[string]*resource{}, settling: map[string]bool{},
 	}
 	s.admission.SetLimit(t.ConcurrencyLimit())
@@ -83,7 +83,7 @@ func (s *server) acquire(ctx context.Context, t *upstream.Target, key sessionKey
 	f := s.flights[key]
 	if f == nil || key.alone {
 		var err error
-		if f, err = s.takeOff(ctx, t, key); err != nil {
+		if f, err = s.startConnect(ctx, t, key); err != nil {
 			s.mu.Unlock()
 			return nil, err
 		}
@@ -126,14 +126,14 @@ func (s *server) find(key sessionKey) *session {
 	return ss
 }
 
-// takeOff starts to connect. It uses only the values of ctx and not its
+// startConnect starts to connect. It uses only the values of ctx and not its
 // cancellation, because other calls may wait for the same session.
-func (s *server) takeOff(ctx context.Context, t *upstream.Target, key sessionKey) (*flight, error) {
-	c, err := newConnector(s.pool, t, key, s.era, s.heard)
+func (s *server) startConnect(ctx context.Context, t *upstream.Target, key sessionKey) (*connectAttempt, error) {
+	c, err := newConnector(s.pool, t, key, s.era, s.notifyWatchers)
 	if err != nil {
 		return nil, err
 	}
-	f := &flight{done: make(chan struct{}), waiters: 1}
+	f := &connectAttempt{done: make(chan struct{}), waiters: 1}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), transport.MaxConnectTime)
 	f.cancel = cancel
 	started := s.pool.start(func(life context.Context) {
@@ -142,7 +142,7 @@ func (s *server) takeOff(ctx context.Context, t *upstream.Target, key sessionKey
 		var ss *session
 		found := era{url: t.URL}
 		err := s.pool.tasks.Try("upstream connect", func() (err error) { ss, found.kind, err = c.connect(ctx); return err })
-		s.land(f, key, t, ss, found, err)
+		s.finishConnect(f, key, t, ss, found, err)
 	})
 	if !started {
 		cancel()
@@ -154,8 +154,8 @@ func (s *server) takeOff(ctx context.Context, t *upstream.Target, key sessionKey
 	return f, nil
 }
 
-// land finishes a flight and passes its session to the waiting callers.
-func (s *server) land(f *flight, key sessionKey, t *upstream.Target, ss *session, found era, err error) {
+// finishConnect finishes a flight and passes its session to the waiting callers.
+func (s *server) finishConnect(f *connectAttempt, key sessionKey, t *upstream.Target, ss *session, found era, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.flights[key] == f {
@@ -173,11 +173,11 @@ func (s *server) land(f *flight, key sessionKey, t *upstream.Target, ss *session
 	ss.inflight, ss.lastUsed = f.waiters, time.Now()
 	switch {
 	case !current || f.waiters == 0 || key.alone && !ss.stateless:
-		ss.takeOut()
+		ss.markRetired()
 	case ss.stateless:
 		s.stateless, s.era = ss, found
 	case !s.makeRoom():
-		ss.takeOut()
+		ss.markRetired()
 		ss.inflight = 0
 		f.session, f.err = nil, ss.place.Unavailable("has %d sessions in use, the maximum. Retry when other clients have disconnected.", maxSessions)
 	default:
@@ -189,7 +189,7 @@ func (s *server) land(f *flight, key sessionKey, t *upstream.Target, ss *session
 }
 
 // leave removes a caller that stopped waiting for a flight.
-func (s *server) leave(f *flight, key sessionKey) {
+func (s *server) leave(f *connectAttempt, key sessionKey) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	select {
@@ -221,11 +221,11 @@ func (s *server) releaseLocked(ss *session) {
 	s.endRetired(ss)
 }
 
-// discard removes an unusable session. If v is eraOver, it also resets the era.
+// discard removes an unusable session. If v is eraMismatch, it also resets the era.
 func (s *server) discard(ss *session, v verdict) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if v == eraOver && (s.stateless == ss || s.sessions[ss.key] == ss) {
+	if v == eraMismatch && (s.stateless == ss || s.sessions[ss.key] == ss) {
 		s.era = era{}
 	}
 	s.remove(ss)
@@ -250,12 +250,12 @@ func (s *server) remove(ss *session) {
 	if s.sessions[ss.key] == ss {
 		delete(s.sessions, ss.key)
 	}
-	ss.takeOut()
+	ss.markRetired()
 	s.endRetired(ss)
 }
 
-// takeOut marks a session as retired.
-func (ss *session) takeOut() {
+// markRetired marks a session as retired.
+func (ss *session) markRetired() {
 	ss.retired = true
 	ss.retire()
 }
@@ -335,14 +335,14 @@ func (s *server) takeAll() []*session {
 	s.dropped = true
 	var all []*session
 	for _, ss := range s.sessions {
-		ss.takeOut()
+		ss.markRetired()
 		if !ss.ended {
 			ss.ended = true
 			all = append(all, ss)
 		}
 	}
 	if s.stateless != nil {
-		s.stateless.takeOut()
+		s.stateless.markRetired()
 		s.stateless = nil
 	}
 	clear(s.sessions)
@@ -354,21 +354,21 @@ func (s *server) takeAll() []*session {
 // enter admits a client call: it waits for a slot and checks the breaker. After
 // a nil error the caller must call note and admission.Leave. The error is a
 // fault or ctx.Err(), and the caller must then call neither.
-func (s *server) enter(ctx context.Context, t *upstream.Target, caller string) (tried admission.Try, err error) {
+func (s *server) enter(ctx context.Context, t *upstream.Target, caller string) (tried admission.ProbeRun, err error) {
 	s.mu.Lock()
 	if !s.dropped {
 		s.adopt(t)
 	}
 	s.mu.Unlock()
 	// Check the breaker first: calls that cannot be sent must not queue.
-	if err := s.breaker.Refuses(); err != nil {
+	if err := s.breaker.Rejects(); err != nil {
 		return nil, err
 	}
 	switch err := s.admission.Enter(ctx, caller); {
-	case errors.Is(err, admission.ErrCrowded):
-		return nil, crowded(placeOf(t), t.ConcurrencyLimit())
+	case errors.Is(err, admission.ErrOverloaded):
+		return nil, queueFull(placeOf(t), t.ConcurrencyLimit())
 	case errors.Is(err, context.DeadlineExceeded):
-		return nil, neverCame(placeOf(t), t.ConcurrencyLimit())
+		return nil, queueTimeout(placeOf(t), t.ConcurrencyLimit())
 	case err != nil:
 		return nil, err
 	}
@@ -380,7 +380,7 @@ func (s *server) enter(ctx context.Context, t *upstream.Target, caller string) (
 
 // note records the outcome of a call that started at the given time. err is the
 // original error and explained is the one that callers receive.
-func (s *server) note(parent context.Context, t *upstream.Target, tried admission.Try, started time.Time, err, explained error) {
+func (s *server) note(parent context.Context, t *upstream.Target, tried admission.ProbeRun, started time.Time, err, explained error) {
 	o := transport.OutcomeOf(parent, err)
 	s.mu.Lock()
 	s.health.Note(explained)
@@ -388,8 +388,8 @@ func (s *server) note(parent context.Context, t *upstream.Target, tried admissio
 		o = admission.OutcomeNone
 	}
 	s.mu.Unlock()
-	if o == admission.OutcomeSilent && s.lastHeard.Load() > started.UnixNano() {
+	if o == admission.OutcomeTimedOut && s.lastNotification.Load() > started.UnixNano() {
 		o = admission.OutcomeNone // it sent a notification during the call, so it is slow but alive
 	}
-	s.breaker.Exited(tried, o, explained)
+	s.breaker.Record(tried, o, explained)
 }

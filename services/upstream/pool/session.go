@@ -39,17 +39,17 @@ type session struct {
 	key       sessionKey
 	target    *upstream.Target
 	filter    *transport.Filter
-	place     transport.Place
+	place     transport.FaultOrigin
 	stateless bool
 	transport transport.Transport
 	header    http.Header // fields that every request has
 	about     *upstream.Description
 	opened    time.Time
-	// heard receives every notification, because it may concern more than the
+	// onNotification receives every notification, because it may concern more than the
 	// call on whose stream it arrived.
-	heard   func(method string, params []byte)
-	callers *transport.Attribution
-	level   sessionLevel
+	onNotification func(method string, params []byte)
+	callers        *transport.Attribution
+	level          sessionLevel
 	// inUse is cancelled when the session is retired.
 	inUse  context.Context
 	retire context.CancelFunc
@@ -79,7 +79,7 @@ func (ss *session) call(ctx context.Context, p *Pool, t *upstream.Target, r *ups
 	}
 	x := &transport.Exchange{
 		ID: p.nextID(), Header: wire.RequestHeader(configured, ss.header),
-		Stateless: ss.stateless, Notify: r.Notify, Heard: ss.heard, Serve: r.Serve, Aside: aside, Logs: r.LogLevel != "", Memory: r.Memory,
+		Stateless: ss.stateless, Notify: r.Notify, Heard: ss.onNotification, Serve: r.Serve, Aside: aside, Logs: r.LogLevel != "", Memory: r.Memory,
 	}
 	if ss.key.own {
 		x.Serve = transport.AnswerWithoutClient
@@ -167,9 +167,9 @@ func (ss *session) end(ctx context.Context) {
 type verdict uint8
 
 const (
-	sessionGood verdict = iota
-	sessionOver         // the upstream rejected the session; start another
-	eraOver             // the upstream no longer supports this era; probe again
+	sessionGood    verdict = iota
+	sessionExpired         // the upstream rejected the session; start another
+	eraMismatch            // the upstream no longer supports this era; probe again
 )
 
 // classify returns the state of the session after a call. unprocessed reports
@@ -179,7 +179,7 @@ func (ss *session) classify(answer transport.Reply, err error) (v verdict, unpro
 	if err == nil && answer.RPCError != nil {
 		code := wire.ErrorCode(answer.RPCError)
 		if code == upstream.CodeUnsupportedProtocolVersion || upstream.IsModernCode(code) && !ss.stateless {
-			return eraOver, answer.Refused && upstream.IsRevisionCode(code)
+			return eraMismatch, answer.Refused && upstream.IsRevisionCode(code)
 		}
 	}
 	if err == nil {
@@ -191,7 +191,7 @@ func (ss *session) classify(answer transport.Reply, err error) (v verdict, unpro
 	}
 	held := ss.transport.HoldsSession()
 	if held {
-		return sessionOver, away.ProvesUnprocessed(held)
+		return sessionExpired, away.ProvesUnprocessed(held)
 	}
-	return eraOver, away.ProvesUnprocessed(held)
+	return eraMismatch, away.ProvesUnprocessed(held)
 }

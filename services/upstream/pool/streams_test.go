@@ -90,7 +90,7 @@ func TestSlowReceiverDelaysNoOtherCall(t *testing.T) {
 func TestServerRequestsDuringCall(t *testing.T) {
 	ask := func(method string) upstreamtest.Tool {
 		return upstreamtest.Tool{Definition: `{"name":"ask"}`, Call: func(ctx context.Context, c *upstreamtest.Call) upstreamtest.Result {
-			raw, err := c.Ask(ctx, method, []byte(`{"q":1e400}`))
+			raw, err := c.Request(ctx, method, []byte(`{"q":1e400}`))
 			if err != nil {
 				return upstreamtest.Failure(err.Error())
 			}

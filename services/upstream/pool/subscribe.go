@@ -74,7 +74,7 @@ func (s *server) subscribe(t *upstream.Target, uri string) (*resource, error) {
 	}
 	r := &resource{refs: 1, ready: make(chan struct{})}
 	s.resources[uri] = r
-	if !s.pool.start(func(life context.Context) { s.settle(life, uri) }) {
+	if !s.pool.start(func(life context.Context) { s.reconcile(life, uri) }) {
 		delete(s.resources, uri)
 		return nil, closing(placeOf(t))
 	}
@@ -90,7 +90,7 @@ func (s *server) unsubscribe(uri string, r *resource) {
 	}
 	delete(s.resources, uri)
 	s.wakeWatchers()
-	s.pool.start(func(life context.Context) { s.settle(life, uri) })
+	s.pool.start(func(life context.Context) { s.reconcile(life, uri) })
 }
 
 // accept notifies the waiting subscribers that the upstream accepted the
@@ -153,15 +153,15 @@ func (s *server) subscribeAgain() {
 	uris := slices.Collect(maps.Keys(s.resources))
 	s.pool.start(func(life context.Context) {
 		for _, uri := range uris {
-			s.settle(life, uri)
+			s.reconcile(life, uri)
 		}
 	})
 }
 
-// settle subscribes or unsubscribes until the upstream's subscription to one
+// reconcile subscribes or unsubscribes until the upstream's subscription to one
 // resource matches ours. Only one goroutine does so per resource. The limit on
 // rounds is for upstreams that accept a subscription and lose it immediately.
-func (s *server) settle(life context.Context, uri string) {
+func (s *server) reconcile(life context.Context, uri string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.settling[uri] {
@@ -171,7 +171,7 @@ func (s *server) settle(life context.Context, uri string) {
 	var failed error = placeOf(s.target).Unavailable("accepts a subscription and loses it immediately.")
 	for range maxSettleRounds {
 		var settled bool
-		err := s.pool.tasks.Try("resource subscription", func() (err error) { settled, err = s.tellOf(life, uri); return err })
+		err := s.pool.tasks.Try("resource subscription", func() (err error) { settled, err = s.syncResource(life, uri); return err })
 		if settled {
 			return // another goroutine may have started
 		}
@@ -184,13 +184,13 @@ func (s *server) settle(life context.Context, uri string) {
 	s.refuse(uri, failed)
 }
 
-// tellOf sends a subscribe or unsubscribe request for one resource if
+// syncResource sends a subscribe or unsubscribe request for one resource if
 // necessary. If settled is true, nothing was necessary, and the entry in
 // settling was deleted under the same lock. The caller must hold mu, which is
 // released during requests.
-func (s *server) tellOf(life context.Context, uri string) (settled bool, err error) {
+func (s *server) syncResource(life context.Context, uri string) (settled bool, err error) {
 	t, wanted := s.target, s.resources[uri] != nil
-	known := s.find(own())
+	known := s.find(gatewaySessionKey())
 	if s.dropped || !wanted && (known == nil || !known.subscribed[uri]) {
 		delete(s.settling, uri)
 		return true, nil
@@ -200,17 +200,17 @@ func (s *server) tellOf(life context.Context, uri string) (settled bool, err err
 	started := time.Now()
 	ctx, cancel := context.WithTimeout(life, t.CallTimeout())
 	defer cancel()
-	ss, err := s.acquire(ctx, t, own())
+	ss, err := s.acquire(ctx, t, gatewaySessionKey())
 	if err != nil {
 		return false, explain(life, t, started, err)
 	}
 	defer s.release(ss)
-	method, settled := s.toTell(ss, uri)
+	method, settled := s.pendingMethod(ss, uri)
 	if settled {
 		return true, nil
 	}
 	params := append(rawjson.AppendString([]byte(`{"uri":`), uri), '}')
-	resp, used, err := s.pool.call(ctx, s, t, own(), &upstream.Request{Method: method, Params: params})
+	resp, used, err := s.pool.call(ctx, s, t, gatewaySessionKey(), &upstream.Request{Method: method, Params: params})
 	if err == nil && resp.Error != nil {
 		err = &upstream.AnswerError{Raw: resp.Error}
 	}
@@ -231,9 +231,9 @@ func (s *server) tellOf(life context.Context, uri string) (settled bool, err err
 	return false, nil
 }
 
-// toTell returns the method to call for one resource. If settled is true, no
+// pendingMethod returns the method to call for one resource. If settled is true, no
 // call is necessary, and the entry in settling was deleted.
-func (s *server) toTell(ss *session, uri string) (method string, settled bool) {
+func (s *server) pendingMethod(ss *session, uri string) (method string, settled bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	method = "resources/subscribe"
@@ -265,6 +265,6 @@ func (s *server) toTell(ss *session, uri string) (method string, settled bool) {
 
 // noSubscriptions returns the fault for an upstream without resource
 // subscriptions.
-func noSubscriptions(p transport.Place) *fault.Fault {
+func noSubscriptions(p transport.FaultOrigin) *fault.Fault {
 	return fault.Invalid("%s does not support resource subscriptions.", p)
 }

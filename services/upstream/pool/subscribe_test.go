@@ -24,7 +24,7 @@ import (
 func subscribable(era upstreamtest.Era) *upstreamtest.Server {
 	subscribe := func(_ context.Context, c *upstreamtest.Call) upstreamtest.Result {
 		if strings.Contains(string(c.Params), `"no:`) {
-			return upstreamtest.Refuse(-32002, "no such resource")
+			return upstreamtest.Error(-32002, "no such resource")
 		}
 		return upstreamtest.JSON("{}")
 	}

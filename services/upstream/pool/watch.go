@@ -71,10 +71,10 @@ func (s *server) unwatch(w *watcher) {
 	w.events = nil
 }
 
-// heard notifies the watchers of a notification that concerns more than one
+// notifyWatchers notifies the watchers of a notification that concerns more than one
 // call.
-func (s *server) heard(method string, params []byte) {
-	s.lastHeard.Store(time.Now().UnixNano())
+func (s *server) notifyWatchers(method string, params []byte) {
+	s.lastNotification.Store(time.Now().UnixNano())
 	switch method {
 	case upstream.ToolsListChanged, upstream.PromptsListChanged, upstream.ResourcesListChanged, upstream.ResourceUpdated:
 	default:
@@ -84,7 +84,7 @@ func (s *server) heard(method string, params []byte) {
 	watchers := slices.Collect(maps.Keys(s.watchers))
 	s.mu.Unlock()
 	for _, w := range watchers {
-		w.tell(upstream.Event{Method: method, Params: params})
+		w.emit(upstream.Event{Method: method, Params: params})
 	}
 }
 
@@ -107,5 +107,5 @@ func (s *server) present(t *upstream.Target) (ss *session, over bool) {
 	if s.dropped || t.Version < s.version {
 		return nil, true
 	}
-	return s.find(own()), false
+	return s.find(gatewaySessionKey()), false
 }

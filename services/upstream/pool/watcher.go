@@ -28,7 +28,7 @@ type watcher struct {
 	quiet               string // the wish for which a stateless upstream offers no stream
 }
 
-func (w *watcher) tell(e upstream.Event) {
+func (w *watcher) emit(e upstream.Event) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.events != nil {
@@ -47,7 +47,7 @@ func (w *watcher) run(ctx context.Context) {
 // attend watches the gateway's own session until its stream ends. It starts the
 // session if there is none. It returns the delay before the next attempt.
 func (w *watcher) attend(ctx context.Context) time.Duration {
-	ss, err := w.server.acquire(ctx, w.target, own())
+	ss, err := w.server.acquire(ctx, w.target, gatewaySessionKey())
 	if err != nil {
 		return w.BackOff()
 	}
@@ -67,14 +67,14 @@ func (w *watcher) attend(ctx context.Context) time.Duration {
 		}
 		return w.attendSession(ctx, ss, t)
 	}
-	return transport.Forever
+	return transport.NoTimeout
 }
 
 // rest waits for the given time, or until there is a new session to watch. It
 // reports whether the watch continues.
 func (w *watcher) rest(ctx context.Context, wait time.Duration) bool {
 	var timer <-chan time.Time
-	if wait != transport.Forever {
+	if wait != transport.NoTimeout {
 		t := time.NewTimer(wait)
 		defer t.Stop()
 		timer = t.C
@@ -84,7 +84,7 @@ func (w *watcher) rest(ctx context.Context, wait time.Duration) bool {
 		switch {
 		case over || ctx.Err() != nil:
 			return false
-		case present != nil && w.isNews(present, wait == transport.Forever):
+		case present != nil && w.isNews(present, wait == transport.NoTimeout):
 			return true
 		}
 		select {
@@ -111,11 +111,11 @@ func (w *watcher) isNews(present *session, quiet bool) bool {
 // resource as updated, because notifications may have been missed.
 func (w *watcher) open() {
 	w.Opened = true
-	w.server.breaker.Exited(nil, admission.OutcomeAnswered, nil)
-	w.tell(upstream.Event{})
+	w.server.breaker.Record(nil, admission.OutcomeAnswered, nil)
+	w.emit(upstream.Event{})
 	if w.everOpen {
 		for _, uri := range w.server.subscribedURIs() {
-			w.tell(upstream.Event{Method: upstream.ResourceUpdated, Params: append(rawjson.AppendString([]byte(`{"uri":`), uri), '}')})
+			w.emit(upstream.Event{Method: upstream.ResourceUpdated, Params: append(rawjson.AppendString([]byte(`{"uri":`), uri), '}')})
 		}
 	}
 	w.everOpen = true
@@ -128,7 +128,7 @@ func (w *watcher) attendShared(ctx context.Context, ss *session, l *transport.Le
 	w.open()
 	select {
 	case <-l.Done:
-		w.server.discard(ss, sessionOver)
+		w.server.discard(ss, sessionExpired)
 	case <-ss.inUse.Done():
 	case <-ctx.Done():
 	}
@@ -144,14 +144,14 @@ func (w *watcher) attendSession(ctx context.Context, ss *session, s *transport.S
 	if err != nil {
 		return w.BackOff()
 	}
-	x := &transport.Exchange{Header: header, Heard: ss.heard, Notify: ss.callers.Deliver, Serve: transport.AnswerWithoutClient}
+	x := &transport.Exchange{Header: header, Heard: ss.onNotification, Notify: ss.callers.Deliver, Serve: transport.AnswerWithoutClient}
 	wait, over := w.Read(ctx, s, x, func(resumed bool) {
 		if !resumed {
 			w.open()
 		}
 	})
 	if over {
-		w.server.discard(ss, sessionOver)
+		w.server.discard(ss, sessionExpired)
 	}
 	return wait
 }

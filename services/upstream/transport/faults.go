@@ -18,13 +18,13 @@ import (
 	"mcpgateway/services/upstream/wire"
 )
 
-// Place names an upstream in faults: its alias in messages and the host of its
+// FaultOrigin names an upstream in faults: its alias in messages and the host of its
 // URL in details. It never contains more of the URL, because a path or query
 // can contain a secret.
-type Place struct{ Alias, Host string }
+type FaultOrigin struct{ Alias, Host string }
 
 // String returns the name of the upstream for the start of a message.
-func (p Place) String() string {
+func (p FaultOrigin) String() string {
 	if p.Alias == "" {
 		return "The upstream"
 	}
@@ -32,24 +32,24 @@ func (p Place) String() string {
 }
 
 // Fault returns a fault of the upstream. Its message starts with the name.
-func (p Place) Fault(code fault.Code, format string, args ...any) *fault.Fault {
+func (p FaultOrigin) Fault(code fault.Code, format string, args ...any) *fault.Fault {
 	f := fault.Upstream(code, "%s "+format, append([]any{p}, args...)...)
 	f.Detail = "at " + p.Host
 	return f
 }
 
 // Unavailable returns an UPSTREAM_UNAVAILABLE fault.
-func (p Place) Unavailable(format string, args ...any) *fault.Fault {
+func (p FaultOrigin) Unavailable(format string, args ...any) *fault.Fault {
 	return p.Fault(fault.CodeUpstreamUnavailable, format, args...)
 }
 
 // Invalid returns an UPSTREAM_INVALID_RESPONSE fault.
-func (p Place) Invalid(format string, args ...any) *fault.Fault {
+func (p FaultOrigin) Invalid(format string, args ...any) *fault.Fault {
 	return p.Fault(fault.CodeUpstreamInvalidResponse, format, args...)
 }
 
 // TimedOut returns an UPSTREAM_TIMEOUT fault.
-func (p Place) TimedOut(after time.Duration) *fault.Fault {
+func (p FaultOrigin) TimedOut(after time.Duration) *fault.Fault {
 	if after >= time.Second {
 		after = after.Round(100 * time.Millisecond)
 	} else {
@@ -58,7 +58,7 @@ func (p Place) TimedOut(after time.Duration) *fault.Fault {
 	return p.Fault(fault.CodeUpstreamTimeout, "did not respond within %s.", after)
 }
 
-func (p Place) unauthorized(resp *http.Response) *fault.Fault {
+func (p FaultOrigin) unauthorized(resp *http.Response) *fault.Fault {
 	advice := "Check its configured credentials."
 	if resp.StatusCode == http.StatusForbidden {
 		advice = "Check that its credentials have the required permissions."
@@ -79,7 +79,7 @@ func (p *Poster) broken(err error) error {
 		err = u.Err
 	}
 	var op *net.OpError
-	lost := &lostConnection{err: err, text: p.Filter.Text(err.Error()), Unsent: egress.IsUnsent(err) || errors.As(err, &op) && op.Op == "dial"}
+	lost := &connectionError{err: err, text: p.Filter.Text(err.Error()), Unsent: egress.IsUnsent(err) || errors.As(err, &op) && op.Op == "dial"}
 	var timeout net.Error
 	if errors.As(err, &timeout) && timeout.Timeout() {
 		return p.Place.Fault(fault.CodeUpstreamTimeout, "could not be reached in time.").Because(lost)
@@ -92,23 +92,23 @@ func (p *Poster) broken(err error) error {
 	return f.Because(lost)
 }
 
-// lostConnection is the cause of the fault for a request without a complete
+// connectionError is the cause of the fault for a request without a complete
 // response.
-type lostConnection struct {
+type connectionError struct {
 	err    error
 	text   string // text of err without credentials, or empty
 	Unsent bool   // no byte of the request was written
 }
 
 // Error returns the text of the connection error.
-func (l *lostConnection) Error() string {
+func (l *connectionError) Error() string {
 	if l.text != "" {
 		return l.text
 	}
 	return l.err.Error()
 }
 
-func (l *lostConnection) Unwrap() error { return l.err }
+func (l *connectionError) Unwrap() error { return l.err }
 
 // reason returns a short reason for a failed connection. detail is only for
 // administrators, because it can contain addresses. It may be empty.
@@ -210,7 +210,7 @@ func (r *Refusal) Unwrap() error { return r.fault }
 
 // refused returns the error for a non-2xx HTTP response: UPSTREAM_UNAUTHORIZED
 // or a *Refusal.
-func (p Place) refused(resp *http.Response, body []byte) error {
+func (p FaultOrigin) refused(resp *http.Response, body []byte) error {
 	status, text, said := resp.StatusCode, "", ""
 	if len(body) > 0 && mediaType(resp) != "text/html" {
 		text = wire.Excerpt(body)
@@ -241,7 +241,7 @@ func (p Place) refused(resp *http.Response, body []byte) error {
 
 // message parses a message of the upstream. Only responses can be larger than
 // maxEventBytes.
-func (p Place) message(data []byte) (wire.Message, error) {
+func (p FaultOrigin) message(data []byte) (wire.Message, error) {
 	m, err := wire.ParseMessage(data)
 	switch {
 	case err != nil:

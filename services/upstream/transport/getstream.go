@@ -10,17 +10,17 @@ import (
 	"mcpgateway/services/fault"
 )
 
-// Forever is the delay for an upstream without a stream: no retry in this
+// NoTimeout is the delay for an upstream without a stream: no retry in this
 // session.
-const Forever time.Duration = -1
+const NoTimeout time.Duration = -1
 
-// pace is the backoff of a stream that keeps ending.
-type pace struct {
+// streamBackoff is the backoff of a stream that keeps ending.
+type streamBackoff struct {
 	failures int // in a row
 }
 
 // BackOff returns the delay after a failure.
-func (p *pace) BackOff() time.Duration {
+func (p *streamBackoff) BackOff() time.Duration {
 	wait := min(defaultRetryTime<<min(p.failures, 10), maxWatchRetryTime)
 	p.failures++
 	return time.Duration(float64(wait) * (0.8 + 0.4*rand.Float64()))
@@ -28,7 +28,7 @@ func (p *pace) BackOff() time.Duration {
 
 // Again returns the delay after the end of a stream. A stream with an event, or
 // one that lasted at least steadyTime, is not a failure.
-func (p *pace) Again(spoke bool, lived, retry time.Duration) time.Duration {
+func (p *streamBackoff) Again(spoke bool, lived, retry time.Duration) time.Duration {
 	if !spoke && lived < steadyTime {
 		return p.BackOff()
 	}
@@ -39,7 +39,7 @@ func (p *pace) Again(spoke bool, lived, retry time.Duration) time.Duration {
 // GetStream is the GET stream of one session across reconnections (MCP
 // 2025-03-26, "Listening for Messages from the Server").
 type GetStream struct {
-	pace
+	streamBackoff
 	Opened bool   // it was open at least once
 	LastID string // last event ID
 }
@@ -67,7 +67,7 @@ func (g *GetStream) Read(ctx context.Context, s *Streamable, x *Exchange, opened
 	case end.IsRefused() && before && s.Session:
 		return 0, true // it had a stream and now rejects it, so it was restarted
 	case end.IsRefused() && !before:
-		return Forever, false
+		return NoTimeout, false
 	}
-	return g.Again(end.spoke, time.Since(began), end.Retry), false
+	return g.Again(end.sawEvent, time.Since(began), end.Retry), false
 }

@@ -65,9 +65,9 @@ func (f *inFlight) remove(w *waiter, err error) {
 	}
 }
 
-// strayed reports whether new calls must use another session, because a server
+// hasAbandoned reports whether new calls must use another session, because a server
 // request could belong to an abandoned call.
-func (f *inFlight) strayed() bool {
+func (f *inFlight) hasAbandoned() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.strays
@@ -99,14 +99,14 @@ func (f *inFlight) responder(fallback responder) responder {
 	}
 	fallback.serve = nil
 	if canAnswer {
-		fallback.serve = refuseAsBusy
+		fallback.serve = rejectBusy
 	}
 	return fallback
 }
 
-// refuseAsBusy rejects a server request that could belong to any of several
+// rejectBusy rejects a server request that could belong to any of several
 // calls.
-func refuseAsBusy(context.Context, string, []byte) (result, rpcError []byte) {
+func rejectBusy(context.Context, string, []byte) (result, rpcError []byte) {
 	return nil, []byte(`{"code":-32603,"message":"Several calls are in flight, and the request could belong to any of them. Send it on the stream of its call."}`)
 }
 

@@ -27,8 +27,8 @@ type LegacySSE struct {
 	Done    chan struct{} // closed when the stream has ended
 	replies chan struct{} // semaphore of replies in flight
 
-	heard func(method string, params []byte)
-	stray func(method string, params []byte) // receives notifications without a progress token
+	onNotification func(method string, params []byte)
+	stray          func(method string, params []byte) // receives notifications without a progress token
 
 	posts    context.Context // cancelled by Close, which waits for all POSTs
 	endPosts context.CancelFunc
@@ -52,21 +52,21 @@ func OpenLegacySSE(ctx, life context.Context, p Poster, header http.Header, call
 	if err != nil {
 		stop()
 		cancel()
-		return nil, EndedOr(ctx, err)
+		return nil, ContextErrOr(ctx, err)
 	}
 	events := wire.NewEventReader(resp.Body, maxAnswerBytes)
 	endpoint, err := p.endpoint(resp, events)
 	if !stop() || err != nil {
 		_ = resp.Body.Close()
 		cancel()
-		return nil, EndedOr(ctx, err)
+		return nil, ContextErrOr(ctx, err)
 	}
 	posts, endPosts := context.WithCancel(life)
 	l := &LegacySSE{
 		posts: posts, endPosts: endPosts,
 		Poster: Poster{HTTP: p.HTTP, Tasks: p.Tasks, Place: p.Place, URL: endpoint, Refused: p.Refused, Filter: p.Filter, Instance: p.Instance},
 		cancel: cancel, Done: make(chan struct{}), replies: make(chan struct{}, maxReplies), inFlight: newInFlight(calls),
-		heard: onNotification, stray: stray,
+		onNotification: onNotification, stray: stray,
 	}
 	l.Tasks.Go("HTTP+SSE stream", func() { l.readStream(streamCtx, resp.Body, events, header) })
 	return l, nil
@@ -104,7 +104,7 @@ func (p *Poster) endpoint(resp *http.Response, events *wire.EventReader) (*url.U
 	}
 }
 
-func (p Place) streamBroken(err error) *fault.Fault {
+func (p FaultOrigin) streamBroken(err error) *fault.Fault {
 	switch {
 	case errors.Is(err, wire.ErrEventTooLarge):
 		return p.Invalid("sent an event larger than %d MiB.", maxAnswerBytes>>20)
@@ -116,7 +116,7 @@ func (p Place) streamBroken(err error) *fault.Fault {
 	if detail != "" {
 		f.Detail += ": " + detail
 	}
-	return f.Because(&lostConnection{err: err})
+	return f.Because(&connectionError{err: err})
 }
 
 // Closed implements Transport.
@@ -125,7 +125,7 @@ func (l *LegacySSE) Closed() bool {
 	case <-l.Done:
 		return true
 	default:
-		return l.strayed()
+		return l.hasAbandoned()
 	}
 }
 
@@ -179,19 +179,19 @@ func (l *LegacySSE) receiveAll(ctx context.Context, events *wire.EventReader, he
 			}
 			switch {
 			case m.Method == "":
-				l.answered(&m)
+				l.handleReply(&m)
 			case m.IsRequest():
-				l.requested(ctx, header, &m)
+				l.handleRequest(ctx, header, &m)
 			default:
-				l.notified(m)
+				l.handleNotification(m)
 			}
 		}
 	}
 }
 
-// answered passes a reply to its call. A reply without a waiting call belongs
+// handleReply passes a reply to its call. A reply without a waiting call belongs
 // to a cancelled one.
-func (l *LegacySSE) answered(m *wire.Message) {
+func (l *LegacySSE) handleReply(m *wire.Message) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	id, err := strconv.ParseInt(string(m.ID), 10, 64)
@@ -201,10 +201,10 @@ func (l *LegacySSE) answered(m *wire.Message) {
 	}
 }
 
-// notified passes a progress notification to the call with its token, and other
+// handleNotification passes a progress notification to the call with its token, and other
 // notifications to stray.
-func (l *LegacySSE) notified(m wire.Message) {
-	l.heard(m.Method, m.Params)
+func (l *LegacySSE) handleNotification(m wire.Message) {
+	l.onNotification(m.Method, m.Params)
 	if m.Method == upstream.Progress {
 		l.progress(m)
 		return
@@ -212,8 +212,8 @@ func (l *LegacySSE) notified(m wire.Message) {
 	l.stray(m.Method, m.Params)
 }
 
-// requested responds to a request of the upstream.
-func (l *LegacySSE) requested(ctx context.Context, header http.Header, m *wire.Message) {
+// handleRequest responds to a request of the upstream.
+func (l *LegacySSE) handleRequest(ctx context.Context, header http.Header, m *wire.Message) {
 	select {
 	case l.replies <- struct{}{}:
 	default:
@@ -286,7 +286,7 @@ func (l *LegacySSE) notPosted(ctx context.Context, w *waiter, err error) (Reply,
 	case r := <-w.answer:
 		return l.received(ctx, w, r)
 	default:
-		return Reply{}, EndedOr(ctx, err)
+		return Reply{}, ContextErrOr(ctx, err)
 	}
 }
 
@@ -329,7 +329,7 @@ func (l *LegacySSE) lost(ctx context.Context, w *waiter, posted <-chan error) (R
 		case <-ctx.Done():
 		}
 	}
-	return Reply{}, EndedOr(ctx, l.err)
+	return Reply{}, ContextErrOr(ctx, l.err)
 }
 
 // pass passes a notification to the caller.

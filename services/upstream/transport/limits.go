@@ -25,10 +25,10 @@ const (
 	// MaxConnectTime is the timeout for detecting the era and starting a
 	// session.
 	MaxConnectTime = 30 * time.Second
-	// maxAskWait is the maximum time that a call waits for its askStream to
+	// maxAskWait is the maximum time that a call waits for its serverStream to
 	// open.
 	maxAskWait = 500 * time.Millisecond
-	// maxAskIdleTime is the time after which an unused askStream is closed.
+	// maxAskIdleTime is the time after which an unused serverStream is closed.
 	maxAskIdleTime = 30 * time.Second
 	// maxStrayTime is the maximum time between a call and a notification on a
 	// shared stream that may belong to it.

@@ -17,7 +17,7 @@ func OutcomeOf(parent context.Context, err error) admission.Outcome {
 	}
 	var (
 		away   *Refusal
-		lost   *lostConnection
+		lost   *connectionError
 		f      *fault.Fault
 		rpcErr *upstream.AnswerError
 	)
@@ -27,14 +27,14 @@ func OutcomeOf(parent context.Context, err error) admission.Outcome {
 	case errors.As(err, &away):
 		switch away.status { // a proxy returns these if its backend is down
 		case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-			return admission.OutcomeBroken
+			return admission.OutcomeUnreachable
 		}
 		return admission.OutcomeAnswered
 	case errors.As(err, &lost):
 		if fault.Is(err, fault.CodeUpstreamTimeout) {
-			return admission.OutcomeSilent
+			return admission.OutcomeTimedOut
 		}
-		return admission.OutcomeBroken
+		return admission.OutcomeUnreachable
 	case fault.Is(err, fault.CodeUpstreamInvalidResponse):
 		return admission.OutcomeAnswered
 	case errors.As(err, &f):
@@ -44,14 +44,14 @@ func OutcomeOf(parent context.Context, err error) admission.Outcome {
 		}
 		return admission.OutcomeNone // caused by the gateway, such as missing credentials
 	case errors.Is(err, context.DeadlineExceeded) && parent.Err() == nil:
-		return admission.OutcomeSilent
+		return admission.OutcomeTimedOut
 	}
 	return admission.OutcomeNone
 }
 
-// LostBy returns the lost connection that caused the fault err, or nil. It
+// LossOf returns the lost connection that caused the fault err, or nil. It
 // returns nil for a timeout, because no time is left for a retry.
-func LostBy(err error) *lostConnection {
+func LossOf(err error) *connectionError {
 	if err == nil { // fast path: the variables below allocate
 		return nil
 	}
@@ -59,7 +59,7 @@ func LostBy(err error) *lostConnection {
 	if !errors.As(err, &f) || f.Code == fault.CodeUpstreamTimeout {
 		return nil
 	}
-	var lost *lostConnection
+	var lost *connectionError
 	_ = errors.As(f.Cause, &lost)
 	return lost
 }

@@ -19,12 +19,12 @@ import (
 // any, is a header of every request.
 type Streamable struct {
 	Poster
-	Session bool       // the upstream assigned a session ID, so Close sends DELETE
-	Asks    *askStream // nil if no client could reply to the upstream
+	Session bool          // the upstream assigned a session ID, so Close sends DELETE
+	Asks    *serverStream // nil if no client could reply to the upstream
 }
 
 // Closed implements Transport.
-func (s *Streamable) Closed() bool { return s.Asks != nil && s.Asks.strayed() }
+func (s *Streamable) Closed() bool { return s.Asks != nil && s.Asks.hasAbandoned() }
 
 // HoldsSession implements Transport.
 func (s *Streamable) HoldsSession() bool { return s.Session }
@@ -62,21 +62,21 @@ func (s *Streamable) Call(ctx context.Context, x *Exchange) (r Reply, err error)
 func (s *Streamable) RoundTrip(ctx context.Context, x *Exchange) (Reply, http.Header, error) {
 	resp, err := s.do(s.request(ctx, http.MethodPost, x.Header, x.Body))
 	if err != nil {
-		return Reply{}, nil, EndedOr(ctx, err)
+		return Reply{}, nil, ContextErrOr(ctx, err)
 	}
-	r, open, err := s.answer(ctx, x, resp)
+	r, open, err := s.readReply(ctx, x, resp)
 	if open {
 		egress.CloseAfterRest(s.Tasks, resp.Body)
 	} else {
 		_ = resp.Body.Close()
 	}
-	return r, resp.Header, EndedOr(ctx, err)
+	return r, resp.Header, ContextErrOr(ctx, err)
 }
 
-// EndedOr returns ctx.Err() if ctx is done, otherwise err. A cancelled request
+// ContextErrOr returns ctx.Err() if ctx is done, otherwise err. A cancelled request
 // fails in different ways, so ctx.Err() replaces them. An error from waiting
 // for memory is returned unchanged, because the upstream did not cause it.
-func EndedOr(ctx context.Context, err error) error {
+func ContextErrOr(ctx context.Context, err error) error {
 	if err == nil || fault.Is(err, fault.CodeUnavailable) {
 		return err
 	}
@@ -86,11 +86,11 @@ func EndedOr(ctx context.Context, err error) error {
 	return err
 }
 
-// answer reads the reply to x. If open is true, the reply arrived on a stream
+// readReply reads the reply to x. If open is true, the reply arrived on a stream
 // that has not ended.
-func (s *Streamable) answer(ctx context.Context, x *Exchange, resp *http.Response) (r Reply, open bool, err error) {
+func (s *Streamable) readReply(ctx context.Context, x *Exchange, resp *http.Response) (r Reply, open bool, err error) {
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
-		r, err = s.turnedAway(resp, x.ID, x.Stateless)
+		r, err = s.readErrorResponse(resp, x.ID, x.Stateless)
 		return r, false, err
 	}
 	switch t := mediaType(resp); {
@@ -149,7 +149,7 @@ func (s *Streamable) follow(ctx context.Context, x *Exchange, body io.Reader) (r
 			}
 		}
 		if x.Stateless || lastID == "" || failures == maxResumeFailures {
-			return Reply{}, false, s.Place.Unavailable("ended its response before the result.").Because(&lostConnection{err: err})
+			return Reply{}, false, s.Place.Unavailable("ended its response before the result.").Because(&connectionError{err: err})
 		}
 		failures++
 		select {
@@ -246,7 +246,7 @@ func (s *Streamable) receiveMessage(ctx context.Context, x *Exchange, data []byt
 	}
 	if m.Method == "" {
 		noID := m.ID == nil || rawjson.Kind(m.ID) == 'n'
-		if !m.Answers(x.ID) && (!noID || m.RPCError == nil) {
+		if !m.IsResponseTo(x.ID) && (!noID || m.RPCError == nil) {
 			return Reply{}, false, s.Place.Invalid("responded to a different request (id %s).", wire.Excerpt(m.ID))
 		}
 		return Reply{Result: m.Result, RPCError: m.RPCError}, true, nil

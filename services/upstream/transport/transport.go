@@ -65,7 +65,7 @@ type Reply struct {
 type Poster struct {
 	HTTP   *http.Client
 	Tasks  *background.Tasks
-	Place  Place
+	Place  FaultOrigin
 	URL    *url.URL
 	Filter *Filter
 	// Instance is the name of this gateway or empty.
@@ -165,7 +165,7 @@ func (p *Poster) post(ctx context.Context, header http.Header, body []byte) erro
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
-		_, err := p.turnedAway(resp, 0, false)
+		_, err := p.readErrorResponse(resp, 0, false)
 		return err
 	}
 	// Some upstreams send a body nevertheless. Read it, so that the connection
@@ -174,9 +174,9 @@ func (p *Poster) post(ctx context.Context, header http.Header, body []byte) erro
 	return nil
 }
 
-// turnedAway reads an HTTP response that is not 2xx. It returns a Reply if the
+// readErrorResponse reads an HTTP response that is not 2xx. It returns a Reply if the
 // body is a matching JSON-RPC error, and otherwise an error.
-func (p *Poster) turnedAway(resp *http.Response, id int64, stateless bool) (Reply, error) {
+func (p *Poster) readErrorResponse(resp *http.Response, id int64, stateless bool) (Reply, error) {
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBytes))
 	body = p.Filter.json(body)
 	if resp.StatusCode < 400 || resp.StatusCode >= 500 {
@@ -197,7 +197,7 @@ func (p *Poster) turnedAway(resp *http.Response, id int64, stateless bool) (Repl
 	noID := m.ID == nil || rawjson.Kind(m.ID) == 'n'
 	answer := false
 	switch {
-	case m.Answers(id):
+	case m.IsResponseTo(id):
 		switch {
 		case resp.StatusCode == http.StatusNotFound && !stateless:
 			answer = code == upstream.CodeMethodNotFound // otherwise the session was lost
@@ -218,7 +218,7 @@ func (p *Poster) turnedAway(resp *http.Response, id int64, stateless bool) (Repl
 	err = p.refusal(resp, []byte(wire.ErrorText(m.RPCError)))
 	var away *Refusal
 	if errors.As(err, &away) {
-		away.code, away.final = code, m.Answers(id) && !upstream.IsSessionCode(code)
+		away.code, away.final = code, m.IsResponseTo(id) && !upstream.IsSessionCode(code)
 	}
 	return Reply{}, err
 }
@@ -241,7 +241,7 @@ func (p *Poster) readBody(ctx context.Context, x *Exchange, resp *http.Response)
 	case errors.Is(err, wire.ErrTooLong):
 		return nil, p.tooLarge(limit)
 	case err != nil:
-		return nil, p.cutOff(err)
+		return nil, p.truncated(err)
 	}
 	return body, nil
 }
@@ -255,12 +255,12 @@ func (p *Poster) tooLarge(limit int64) *fault.Fault {
 	return p.Place.Invalid("sent a response larger than %d MiB.", maxAnswerBytes>>20)
 }
 
-// cutOff returns the error for a response whose connection broke.
-func (p *Poster) cutOff(err error) error {
+// truncated returns the error for a response whose connection broke.
+func (p *Poster) truncated(err error) error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
-	return p.Place.Unavailable("closed the connection during its response.").Because(&lostConnection{err: err})
+	return p.Place.Unavailable("closed the connection during its response.").Because(&connectionError{err: err})
 }
 
 func (p *Poster) checkEncoding(resp *http.Response) error {

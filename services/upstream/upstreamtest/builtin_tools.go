@@ -17,11 +17,11 @@ func Echo() Tool {
 		Call: func(_ context.Context, c *Call) Result {
 			o, err := rawjson.ParseObject(orEmpty(c.Arguments), rawjson.Lenient)
 			if err != nil {
-				return Refuse(codeInvalidParams, "Invalid params: "+err.Error())
+				return Error(codeInvalidParams, "Invalid params: "+err.Error())
 			}
 			text := o.Get("text")
 			if rawjson.Kind(text) != '"' {
-				return Refuse(codeInvalidParams, "Invalid params: text must be a string")
+				return Error(codeInvalidParams, "Invalid params: text must be a string")
 			}
 			out := make([]byte, 0, len(text)+48) // the text keeps its spelling
 			out = append(append(out, `{"content":[{"type":"text","text":`...), text...)
@@ -38,7 +38,7 @@ func Add() Tool {
 		Call: func(_ context.Context, c *Call) Result {
 			var in struct{ A, B *float64 }
 			if err := json.Unmarshal(orEmpty(c.Arguments), &in); err != nil || in.A == nil || in.B == nil {
-				return Refuse(codeInvalidParams, "Invalid params: a and b must be numbers")
+				return Error(codeInvalidParams, "Invalid params: a and b must be numbers")
 			}
 			out, err := json.Marshal(map[string]float64{"sum": *in.A + *in.B})
 			if err != nil {
@@ -141,7 +141,7 @@ func intArgument(c *Call, name string, low, high int) (int, *Result) {
 		err = json.Unmarshal(orEmpty(in[name]), &n)
 	}
 	if err != nil || n < low || n > high {
-		r := Refuse(codeInvalidParams, fmt.Sprintf("Invalid params: %s must be an integer from %d to %d", name, low, high))
+		r := Error(codeInvalidParams, fmt.Sprintf("Invalid params: %s must be an integer from %d to %d", name, low, high))
 		return 0, &r
 	}
 	return n, nil

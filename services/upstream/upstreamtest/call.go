@@ -73,11 +73,11 @@ func (c *Call) Notify(method string, params []byte) error {
 // ErrNoStream is returned by Ask if the client has no open GET stream.
 var ErrNoStream = errors.New("session has no open stream")
 
-// Ask sends a request to the client on the stream of this call, or with
+// Request sends a request to the client on the stream of this call, or with
 // Options.AskOnStream on that of the session, and returns the client's raw
 // JSON-RPC response. It fails in the stateless era, without a session, with
 // AnswerJSON on the call's stream, and with ErrNoStream.
-func (c *Call) Ask(ctx context.Context, method string, params []byte) ([]byte, error) {
+func (c *Call) Request(ctx context.Context, method string, params []byte) ([]byte, error) {
 	if c.session == nil || c.Era.Stateless() {
 		return nil, errors.New("requests to the client require a session: return an input_required result instead")
 	}
@@ -145,7 +145,7 @@ func Structured(raw []byte) Result {
 	return Result{JSON: append(out, '}')}
 }
 
-// Refuse returns a JSON-RPC error.
-func Refuse(code int, message string) Result {
+// Error returns a JSON-RPC error.
+func Error(code int, message string) Result {
 	return Result{Err: &RPCError{Code: code, Message: message}}
 }

@@ -18,7 +18,7 @@ import (
 //
 //	tools=20            Standard(20), announced as a changed list
 //	page=50             tools per page
-//	answer=json         auto, json or sse
+//	answer=json         auto, json or sse // language:ignore
 //	latency=5ms         before every response
 //	hang=list           never respond: accept, any, initialize, list, call, stream
 //	status=503          respond to calls with this HTTP status
@@ -77,7 +77,7 @@ func (s *Server) settings(q url.Values) ([]func(), error) {
 				steps = append(steps, func() { s.SetPageSize(n) })
 			}
 		case "answer":
-			var mode AnswerMode
+			var mode ResponseMode
 			if mode, err = ParseAnswer(value); err == nil {
 				steps = append(steps, func() { s.SetAnswer(mode) })
 			}
@@ -129,7 +129,7 @@ func wholeNumber(s string) (int, error) {
 }
 
 // ParseAnswer returns the mode called auto, json or sse.
-func ParseAnswer(s string) (AnswerMode, error) {
+func ParseAnswer(s string) (ResponseMode, error) {
 	switch s {
 	case "auto":
 		return AnswerAuto, nil

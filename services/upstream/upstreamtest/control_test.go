@@ -24,10 +24,10 @@ func TestControl(t *testing.T) {
 	sid := session(t, url)
 	control := func(query string, status int) {
 		t.Helper()
-		check(t, exchange{url: base + "/control?" + query}, status, "", "")
+		check(t, pendingRequest{url: base + "/control?" + query}, status, "", "")
 	}
-	lists := exchange{url: url, body: list, headers: []string{sid}}
-	echo := exchange{url: url, body: call("echo", `{"text":"x"}`), headers: []string{sid}}
+	lists := pendingRequest{url: url, body: list, headers: []string{sid}}
+	echo := pendingRequest{url: url, body: call("echo", `{"text":"x"}`), headers: []string{sid}}
 
 	control("tools=1&answer=sse", 204)
 	check(t, lists, 200, `"tools":[{"name":"echo"`, "Content-Type: text/event-stream")
@@ -42,20 +42,20 @@ func TestControl(t *testing.T) {
 	for _, wrong := range []string{"tools=-1", "tools=x", "page=1000001", "answer=xml", "latency=5", "hang=never", "status=99", "every=x", "drop=all", "color=red", "tools=9&color=red"} {
 		control(wrong, 400)
 	}
-	check(t, exchange{url: base + "/control?tools=9", headers: []string{"Origin: https://evil.example"}}, 403, "", "")
+	check(t, pendingRequest{url: base + "/control?tools=9", headers: []string{"Origin: https://evil.example"}}, 403, "", "")
 	control("page=0", 204)
 	check(t, lists, 200, `"tools":[{"name":"echo"`, "")
 	if n := strings.Count(lists.do(t).body, `"name":`); n != 2 {
 		t.Errorf("rejected request changed the tools to %d", n)
 	}
 	var stats upstreamtest.Stats
-	if err := json.Unmarshal([]byte(exchange{method: "GET", url: base + "/stats"}.do(t).body), &stats); err != nil || stats.Calls != 3 || stats.Sessions != 1 {
+	if err := json.Unmarshal([]byte(pendingRequest{method: "GET", url: base + "/stats"}.do(t).body), &stats); err != nil || stats.Calls != 3 || stats.Sessions != 1 {
 		t.Errorf("%+v, %v", stats, err)
 	}
 	control("drop=streams", 204)
 	control("drop=sessions", 204)
 	check(t, echo, 404, "", "")
-	check(t, exchange{method: "GET", url: base + "/control"}, 405, "", "")
+	check(t, pendingRequest{method: "GET", url: base + "/control"}, 405, "", "")
 }
 
 func TestParseSettings(t *testing.T) {
@@ -72,7 +72,7 @@ func TestParseSettings(t *testing.T) {
 			t.Errorf("%q: got %v, %v", in, got, err)
 		}
 	}
-	for in, want := range map[string]upstreamtest.AnswerMode{"auto": upstreamtest.AnswerAuto, "json": upstreamtest.AnswerJSON, "sse": upstreamtest.AnswerSSE} {
+	for in, want := range map[string]upstreamtest.ResponseMode{"auto": upstreamtest.AnswerAuto, "json": upstreamtest.AnswerJSON, "sse": upstreamtest.AnswerSSE} {
 		if got, err := upstreamtest.ParseAnswer(in); got != want || err != nil {
 			t.Errorf("%q: got %v, %v", in, got, err)
 		}

@@ -20,12 +20,12 @@ const list = `{"jsonrpc":"2.0","id":5,"method":"tools/list"}`
 func TestResponseFaults(t *testing.T) {
 	s, url := serve(t, upstreamtest.Options{Tools: upstreamtest.Standard(3)})
 	sid := session(t, url)
-	echo := exchange{url: url, body: call("echo", `{"text":"x"}`), headers: []string{sid}}
-	lists := exchange{url: url, body: list, headers: []string{sid}}
+	echo := pendingRequest{url: url, body: call("echo", `{"text":"x"}`), headers: []string{sid}}
+	lists := pendingRequest{url: url, body: list, headers: []string{sid}}
 	for _, tc := range []struct {
 		name   string
 		fault  upstreamtest.Fault
-		x      exchange
+		x      pendingRequest
 		status int
 		body   string
 		header string
@@ -33,12 +33,12 @@ func TestResponseFaults(t *testing.T) {
 		{"status", upstreamtest.Fault{Kind: upstreamtest.Status, Status: 503, Body: "busy", Header: http.Header{"Retry-After": {"9"}}}, echo, 503, "busy", "Retry-After: 9"},
 		{"status elsewhere", upstreamtest.Fault{On: upstreamtest.OnList, Kind: upstreamtest.Status}, echo, 200, `"text":"x"`, ""},
 		{"status on lists", upstreamtest.Fault{On: upstreamtest.OnList, Kind: upstreamtest.Status}, lists, 500, "", ""},
-		{"status on one method", upstreamtest.Fault{On: "ping", Kind: upstreamtest.Status}, exchange{url: url, body: ping, headers: []string{sid}}, 500, "", ""},
-		{"status on initialize", upstreamtest.Fault{On: upstreamtest.OnInitialize, Kind: upstreamtest.Status}, exchange{url: url, body: initialize}, 500, "", ""},
+		{"status on one method", upstreamtest.Fault{On: "ping", Kind: upstreamtest.Status}, pendingRequest{url: url, body: ping, headers: []string{sid}}, 500, "", ""},
+		{"status on initialize", upstreamtest.Fault{On: upstreamtest.OnInitialize, Kind: upstreamtest.Status}, pendingRequest{url: url, body: initialize}, 500, "", ""},
 		{"status on discover", upstreamtest.Fault{On: upstreamtest.OnInitialize, Kind: upstreamtest.Status}, modern(url, "server/discover", "", ""), 500, "", ""},
-		{"status on GET", upstreamtest.Fault{On: upstreamtest.OnStream, Kind: upstreamtest.Status, Status: 502}, exchange{method: "GET", url: url, headers: []string{sid}}, 502, "", ""},
-		{"status on DELETE", upstreamtest.Fault{On: upstreamtest.OnDelete, Kind: upstreamtest.Status, Status: 405}, exchange{method: "DELETE", url: url, headers: []string{sid}}, 405, "", ""},
-		{"status on notifications", upstreamtest.Fault{On: upstreamtest.OnNotification, Kind: upstreamtest.Status}, exchange{url: url, body: `{"jsonrpc":"2.0","method":"x"}`, headers: []string{sid}}, 500, "", ""},
+		{"status on GET", upstreamtest.Fault{On: upstreamtest.OnStream, Kind: upstreamtest.Status, Status: 502}, pendingRequest{method: "GET", url: url, headers: []string{sid}}, 502, "", ""},
+		{"status on DELETE", upstreamtest.Fault{On: upstreamtest.OnDelete, Kind: upstreamtest.Status, Status: 405}, pendingRequest{method: "DELETE", url: url, headers: []string{sid}}, 405, "", ""},
+		{"status on notifications", upstreamtest.Fault{On: upstreamtest.OnNotification, Kind: upstreamtest.Status}, pendingRequest{url: url, body: `{"jsonrpc":"2.0","method":"x"}`, headers: []string{sid}}, 500, "", ""},
 		{"redirect", upstreamtest.Fault{Kind: upstreamtest.Redirect, URL: "http://127.0.0.1:1/"}, echo, 307, "", "Location: http://127.0.0.1:1/"},
 		{"redirect 302", upstreamtest.Fault{Kind: upstreamtest.Redirect, Status: 302, URL: "/x"}, echo, 302, "", "Location: /x"},
 		{"raw", upstreamtest.Fault{Kind: upstreamtest.Raw, Body: `{"jsonrpc":"2.0","id":$ID,"result":"no object"}`}, echo, 200, `{"jsonrpc":"2.0","id":7,"result":"no object"}`, "Content-Type: application/json"},
@@ -46,9 +46,9 @@ func TestResponseFaults(t *testing.T) {
 		{"page", upstreamtest.Fault{Kind: upstreamtest.HTML}, echo, 200, "<html>", "Content-Type: text/html; charset=utf-8"},
 		{"wrong ID", upstreamtest.Fault{Kind: upstreamtest.WrongID}, echo, 200, `"id":8,"result":{"content"`, ""},
 		{"wrong string ID", upstreamtest.Fault{Kind: upstreamtest.WrongID}, modern(url, "tools/list", "", ""), 200, `"id":"m1-wrong"`, ""},
-		{"wrong ID for initialize", upstreamtest.Fault{Kind: upstreamtest.WrongID}, exchange{url: url, body: initialize}, 200, `"id":2,"result":{"protocolVersion"`, ""},
+		{"wrong ID for initialize", upstreamtest.Fault{Kind: upstreamtest.WrongID}, pendingRequest{url: url, body: initialize}, 200, `"id":2,"result":{"protocolVersion"`, ""},
 		{"error", upstreamtest.Fault{Kind: upstreamtest.JSONRPCError, Error: &upstreamtest.RPCError{Code: -5, Message: "a\"b", Data: []byte(`{"x":1}`)}}, echo, 200, `"error":{"code":-5,"message":"a\"b","data":{"x":1}}`, ""},
-		{"error for initialize", upstreamtest.Fault{Kind: upstreamtest.JSONRPCError}, exchange{url: url, body: initialize}, 200, `"error":{"code":-32603`, ""},
+		{"error for initialize", upstreamtest.Fault{Kind: upstreamtest.JSONRPCError}, pendingRequest{url: url, body: initialize}, 200, `"error":{"code":-32603`, ""},
 		{"repeated cursor", upstreamtest.Fault{Kind: upstreamtest.RepeatedCursor}, lists, 200, `"nextCursor":"again"`, ""},
 		{"silent stream", upstreamtest.Fault{Kind: upstreamtest.SilentSSE}, echo, 200, "", "Content-Type: text/event-stream"},
 	} {
@@ -63,7 +63,7 @@ func TestResponseFaults(t *testing.T) {
 
 func TestFaultFrequency(t *testing.T) {
 	s, url := serve(t, upstreamtest.Options{Tools: upstreamtest.Standard(1)})
-	echo := exchange{url: url, body: call("echo", `{"text":"x"}`), headers: []string{session(t, url)}}
+	echo := pendingRequest{url: url, body: call("echo", `{"text":"x"}`), headers: []string{session(t, url)}}
 	for _, tc := range []struct {
 		name         string
 		every, times int
@@ -96,7 +96,7 @@ func TestEndlessPagesDiffer(t *testing.T) {
 	seen := map[string]bool{}
 	cursor := ""
 	for range 5 {
-		a := exchange{url: url, body: `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"cursor":"` + cursor + `"}}`, headers: []string{sid}}.do(t)
+		a := pendingRequest{url: url, body: `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"cursor":"` + cursor + `"}}`, headers: []string{sid}}.do(t)
 		var r struct {
 			Result struct {
 				Tools      []struct{ Name string }
@@ -115,7 +115,7 @@ func TestEndlessPagesDiffer(t *testing.T) {
 }
 
 // failure returns the error of waiting for or reading the response.
-func failure(t *testing.T, x exchange) error {
+func failure(t *testing.T, x pendingRequest) error {
 	t.Helper()
 	resp, err := client(t).Do(x.request(t))
 	if err != nil {
@@ -127,7 +127,7 @@ func failure(t *testing.T, x exchange) error {
 }
 
 func TestConnectionFaults(t *testing.T) {
-	for _, mode := range []upstreamtest.AnswerMode{upstreamtest.AnswerJSON, upstreamtest.AnswerSSE} {
+	for _, mode := range []upstreamtest.ResponseMode{upstreamtest.AnswerJSON, upstreamtest.AnswerSSE} {
 		s, url := serve(t, upstreamtest.Options{Tools: upstreamtest.Standard(1), Answer: mode})
 		for _, tc := range []struct {
 			kind upstreamtest.FaultKind
@@ -138,7 +138,7 @@ func TestConnectionFaults(t *testing.T) {
 			{upstreamtest.DropHalf, io.ErrUnexpectedEOF},
 		} {
 			s.SetFault()
-			x := exchange{url: url, body: call("echo", `{"text":"x"}`), headers: []string{session(t, url)}}
+			x := pendingRequest{url: url, body: call("echo", `{"text":"x"}`), headers: []string{session(t, url)}}
 			s.SetFault(upstreamtest.Fault{On: upstreamtest.OnCall, Kind: tc.kind})
 			if err := failure(t, x); !errors.Is(err, tc.want) {
 				t.Errorf("fault %d in mode %d: got %v, want %v", tc.kind, mode, err, tc.want)
@@ -159,7 +159,7 @@ func TestHangEndsWithClient(t *testing.T) {
 	} {
 		s.SetFault(upstreamtest.Fault{On: tc.on, Kind: upstreamtest.Hang})
 		before := s.Stats().Requests
-		r := exchange{url: url, body: tc.body, headers: []string{sid}}.request(t)
+		r := pendingRequest{url: url, body: tc.body, headers: []string{sid}}.request(t)
 		ctx, cancel := context.WithCancel(r.Context())
 		failed := make(chan error, 1)
 		c := client(t)
@@ -188,7 +188,7 @@ func TestHangEndsWithClient(t *testing.T) {
 		}
 	}
 	s.SetFault()
-	check(t, exchange{url: url, body: ping, headers: []string{sid}}, 200, "", "")
+	check(t, pendingRequest{url: url, body: ping, headers: []string{sid}}, 200, "", "")
 }
 
 func TestLatencyDelaysResponse(t *testing.T) {
@@ -196,7 +196,7 @@ func TestLatencyDelaysResponse(t *testing.T) {
 	sid := session(t, url)
 	s.SetFault(upstreamtest.Fault{Latency: 30 * time.Millisecond}, upstreamtest.Fault{On: "ping", Latency: 20 * time.Millisecond, Kind: upstreamtest.Status})
 	start := time.Now()
-	check(t, exchange{url: url, body: ping, headers: []string{sid}}, 500, "", "")
+	check(t, pendingRequest{url: url, body: ping, headers: []string{sid}}, 500, "", "")
 	if d := time.Since(start); d < 50*time.Millisecond {
 		t.Errorf("response after %v, want both delays", d)
 	}
@@ -204,12 +204,12 @@ func TestLatencyDelaysResponse(t *testing.T) {
 
 func TestHugeResponseSize(t *testing.T) {
 	const size = 1 << 20
-	for _, mode := range []upstreamtest.AnswerMode{upstreamtest.AnswerJSON, upstreamtest.AnswerSSE} {
+	for _, mode := range []upstreamtest.ResponseMode{upstreamtest.AnswerJSON, upstreamtest.AnswerSSE} {
 		s, url := serve(t, upstreamtest.Options{Answer: mode})
 		sid := session(t, url)
 		s.SetFault(upstreamtest.Fault{Kind: upstreamtest.Huge, Bytes: size})
 		for _, body := range []string{call("echo", `{"text":"x"}`), list, initialize} {
-			a := exchange{url: url, body: body, headers: []string{sid}}.do(t)
+			a := pendingRequest{url: url, body: body, headers: []string{sid}}.do(t)
 			message := a.body
 			if mode == upstreamtest.AnswerSSE {
 				message = strings.TrimSuffix(strings.TrimPrefix(message, "event: message\ndata: "), "\n\n")
@@ -226,7 +226,7 @@ func TestEndlessResponsesEndWithClient(t *testing.T) {
 	sid := session(t, url)
 	for _, kind := range []upstreamtest.FaultKind{upstreamtest.Huge, upstreamtest.EndlessSSE} {
 		s.SetFault(upstreamtest.Fault{On: upstreamtest.OnCall, Kind: kind})
-		resp, err := client(t).Do(exchange{url: url, body: call("echo", `{"text":"x"}`), headers: []string{sid}}.request(t))
+		resp, err := client(t).Do(pendingRequest{url: url, body: call("echo", `{"text":"x"}`), headers: []string{sid}}.request(t))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -239,9 +239,9 @@ func TestEndlessResponsesEndWithClient(t *testing.T) {
 }
 
 func TestGzipIsSentUnrequested(t *testing.T) {
-	for _, mode := range []upstreamtest.AnswerMode{upstreamtest.AnswerJSON, upstreamtest.AnswerSSE} {
+	for _, mode := range []upstreamtest.ResponseMode{upstreamtest.AnswerJSON, upstreamtest.AnswerSSE} {
 		s, url := serve(t, upstreamtest.Options{Tools: upstreamtest.Standard(1), Answer: mode})
-		echo := exchange{url: url, body: call("echo", `{"text":"x"}`), headers: []string{session(t, url)}}
+		echo := pendingRequest{url: url, body: call("echo", `{"text":"x"}`), headers: []string{session(t, url)}}
 		inflate := func(a answer) string {
 			t.Helper()
 			if a.header.Get("Content-Encoding") != "gzip" {

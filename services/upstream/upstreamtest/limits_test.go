@@ -36,7 +36,7 @@ func TestSessionLimit(t *testing.T) {
 func TestHTTPSSERequestLimit(t *testing.T) {
 	const limit = 64
 	s, url := serve(t, upstreamtest.Options{})
-	e := exchange{method: "GET", url: url}.open(t)
+	e := pendingRequest{method: "GET", url: url}.open(t)
 	post := strings.TrimSuffix(url, "/mcp") + e.must().data
 	s.SetFault(upstreamtest.Fault{On: "ping", Kind: upstreamtest.Hang})
 	for n := 1; n <= limit+1; n++ {
@@ -44,9 +44,9 @@ func TestHTTPSSERequestLimit(t *testing.T) {
 		if n > limit {
 			want = 429
 		}
-		check(t, exchange{url: post, body: fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"ping"}`, n)}, want, "", "")
+		check(t, pendingRequest{url: post, body: fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"ping"}`, n)}, want, "", "")
 	}
-	check(t, exchange{url: post, body: `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`}, 202, "", "")
+	check(t, pendingRequest{url: post, body: `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`}, 202, "", "")
 }
 
 func TestHeldConnectionLimit(t *testing.T) {
@@ -89,7 +89,7 @@ func TestHeldConnectionLimit(t *testing.T) {
 
 func TestUnreadStreamIsEnded(t *testing.T) {
 	s, url := serve(t, upstreamtest.Options{})
-	e := exchange{method: "GET", url: url, headers: []string{session(t, url)}}.open(t)
+	e := pendingRequest{method: "GET", url: url, headers: []string{session(t, url)}}.open(t)
 	if err := s.WaitForStreams(within(t), 1); err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +127,7 @@ func TestResumableStreamLimit(t *testing.T) {
 		},
 	}}})
 	sid := session(t, url)
-	talk := exchange{url: url, body: call("talk", "{}"), headers: []string{sid}}
+	talk := pendingRequest{url: url, body: call("talk", "{}"), headers: []string{sid}}
 	e := talk.open(t)
 	if n := <-accepted; n != events {
 		t.Errorf("stream accepted %d events, want %d", n, events)
@@ -142,13 +142,13 @@ func TestResumableStreamLimit(t *testing.T) {
 
 	resume := func(status int) {
 		t.Helper()
-		check(t, exchange{method: "GET", url: url, headers: []string{sid, "Last-Event-ID: 1_1000"}}, status, "", "")
+		check(t, pendingRequest{method: "GET", url: url, headers: []string{sid, "Last-Event-ID: 1_1000"}}, status, "", "")
 	}
 	for range logs - 1 {
-		check(t, exchange{url: url, body: ping, headers: []string{sid}}, 200, `"result":{}`, "")
+		check(t, pendingRequest{url: url, body: ping, headers: []string{sid}}, 200, `"result":{}`, "")
 	}
 	resume(200)
-	check(t, exchange{url: url, body: ping, headers: []string{sid}}, 200, `"result":{}`, "")
+	check(t, pendingRequest{url: url, body: ping, headers: []string{sid}}, 200, `"result":{}`, "")
 	resume(400)
 }
 
@@ -158,7 +158,7 @@ func TestRecordedBodyLimit(t *testing.T) {
 	sid := session(t, url)
 	for _, n := range []int{limit - 1, limit, limit + 1} {
 		s.ForgetRequests()
-		check(t, exchange{url: url, body: ping + strings.Repeat(" ", n-len(ping)), headers: []string{sid}}, 200, "", "")
+		check(t, pendingRequest{url: url, body: ping + strings.Repeat(" ", n-len(ping)), headers: []string{sid}}, 200, "", "")
 		if got := len(s.Requests("ping")[0].Body); got != min(n, limit) {
 			t.Errorf("stored %d of %d bytes", got, n)
 		}

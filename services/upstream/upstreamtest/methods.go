@@ -102,10 +102,10 @@ func (s *Server) method(ctx context.Context, c *Call, hit *Fault, b *behaviour) 
 		s.events.signal() // waiters may have checked between the recording and the call
 		tool := b.tools.byName[c.Name]
 		if tool == nil {
-			return Refuse(codeInvalidParams, "Unknown tool: "+c.Name)
+			return Error(codeInvalidParams, "Unknown tool: "+c.Name)
 		}
 		if k := rawjson.Kind(c.Arguments); k != 0 && k != '{' {
-			return Refuse(codeInvalidParams, "Invalid params: arguments must be an object")
+			return Error(codeInvalidParams, "Invalid params: arguments must be an object")
 		}
 		if tool.call == nil {
 			return JSON(`{"content":[]}`)
@@ -114,7 +114,7 @@ func (s *Server) method(ctx context.Context, c *Call, hit *Fault, b *behaviour) 
 	case "tools/list":
 		p, ok := b.tools.page(c.params, hit, c.Era.Stateless())
 		if !ok {
-			return Refuse(codeInvalidParams, "Invalid cursor")
+			return Error(codeInvalidParams, "Invalid cursor")
 		}
 		out := append(make([]byte, 0, len(p)+256), '{')
 		if c.Era.Stateless() {
@@ -132,7 +132,7 @@ func (s *Server) method(ctx context.Context, c *Call, hit *Fault, b *behaviour) 
 			return JSON("{}")
 		}
 	}
-	return Refuse(codeMethodNotFound, "Method not found: "+c.Method)
+	return Error(codeMethodNotFound, "Method not found: "+c.Method)
 }
 
 // initialize handles the handshake. The session is nil in sessionless mode.

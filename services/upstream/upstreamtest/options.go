@@ -32,13 +32,13 @@ func AllEras() []Era {
 // Stateless reports whether the revision has no handshake and no sessions.
 func (e Era) Stateless() bool { return e >= Era20260728 }
 
-// AnswerMode selects the format of Streamable HTTP responses.
-type AnswerMode uint8
+// ResponseMode selects the format of Streamable HTTP responses.
+type ResponseMode uint8
 
 const (
 	// AnswerAuto responds with JSON, or with SSE if the call first sends a
 	// notification or a request.
-	AnswerAuto AnswerMode = iota
+	AnswerAuto ResponseMode = iota
 	// AnswerJSON always responds with JSON. Notifications are dropped.
 	AnswerJSON
 	// AnswerSSE always responds with an event stream.
@@ -54,7 +54,7 @@ type Options struct {
 	Path         string // path of the endpoint; "/mcp" if empty
 	Eras         []Era  // every era when empty
 	Tools        []Tool
-	Answer       AnswerMode
+	Answer       ResponseMode
 	PageSize     int    // tools per page of tools/list; 0: all in one
 	Capabilities string // raw JSON object; tools with listChanged when empty
 

@@ -24,78 +24,78 @@ func TestStreamableRefusals(t *testing.T) {
 
 	for _, tc := range []struct {
 		name   string
-		x      exchange
+		x      pendingRequest
 		status int
 		body   string // substring
 		header string // "Name: value" in the response
 	}{
-		{"session missing", exchange{url: all, body: ping}, 400, "Mcp-Session-Id header is required", ""},
-		{"session unknown", exchange{url: all, body: ping, headers: []string{unknown}}, 404, `"code":-32001`, ""},
-		{"session known", exchange{url: all, body: ping, headers: []string{sid}}, 200, `{"jsonrpc":"2.0","id":2,"result":{}}`, "Content-Type: application/json"},
-		{"notification in unknown session", exchange{url: all, body: `{"jsonrpc":"2.0","method":"notifications/initialized"}`, headers: []string{unknown}}, 404, "", ""},
-		{"response", exchange{url: all, body: `{"jsonrpc":"2.0","id":"x","result":{}}`, headers: []string{sid}}, 202, "", ""},
-		{"supported version", exchange{url: all, body: ping, headers: []string{sid, "Mcp-Protocol-Version: 2025-06-18"}}, 200, `"result":{}`, ""},
-		{"unsupported version", exchange{url: old, body: ping, headers: []string{sidOld, "Mcp-Protocol-Version: 2024-01-01"}}, 400, "Unsupported protocol version", ""},
-		{"unsupported version, dual era", exchange{url: all, body: ping, headers: []string{sid, "Mcp-Protocol-Version: 2024-01-01"}}, 400, `"code":-32022`, ""},
+		{"session missing", pendingRequest{url: all, body: ping}, 400, "Mcp-Session-Id header is required", ""},
+		{"session unknown", pendingRequest{url: all, body: ping, headers: []string{unknown}}, 404, `"code":-32001`, ""},
+		{"session known", pendingRequest{url: all, body: ping, headers: []string{sid}}, 200, `{"jsonrpc":"2.0","id":2,"result":{}}`, "Content-Type: application/json"},
+		{"notification in unknown session", pendingRequest{url: all, body: `{"jsonrpc":"2.0","method":"notifications/initialized"}`, headers: []string{unknown}}, 404, "", ""},
+		{"response", pendingRequest{url: all, body: `{"jsonrpc":"2.0","id":"x","result":{}}`, headers: []string{sid}}, 202, "", ""},
+		{"supported version", pendingRequest{url: all, body: ping, headers: []string{sid, "Mcp-Protocol-Version: 2025-06-18"}}, 200, `"result":{}`, ""},
+		{"unsupported version", pendingRequest{url: old, body: ping, headers: []string{sidOld, "Mcp-Protocol-Version: 2024-01-01"}}, 400, "Unsupported protocol version", ""},
+		{"unsupported version, dual era", pendingRequest{url: all, body: ping, headers: []string{sid, "Mcp-Protocol-Version: 2024-01-01"}}, 400, `"code":-32022`, ""},
 		{"modern request to an old server", modern(old, "server/discover", "", ""), 400, "Unsupported protocol version", ""},
-		{"unknown method", exchange{url: all, body: `{"jsonrpc":"2.0","id":"a","method":"no/such"}`, headers: []string{sid}}, 200, `{"jsonrpc":"2.0","id":"a","error":{"code":-32601`, ""},
-		{"modern method in a session", exchange{url: all, body: `{"jsonrpc":"2.0","id":1,"method":"server/discover"}`, headers: []string{sid}}, 200, `-32601`, ""},
-		{"unknown tool", exchange{url: all, body: call("nothing", "{}"), headers: []string{sid}}, 200, `-32602`, ""},
-		{"arguments not an object", exchange{url: all, body: call("echo", "[]"), headers: []string{sid}}, 200, `-32602`, ""},
-		{"invalid cursor", exchange{url: all, body: `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"cursor":"x"}}`, headers: []string{sid}}, 200, `-32602`, ""},
-		{"cursor not a string", exchange{url: all, body: `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"cursor":1}}`, headers: []string{sid}}, 200, `-32602`, ""},
-		{"invalid JSON", exchange{url: all, body: `{"jsonrpc":`, headers: []string{sid}}, 400, `{"jsonrpc":"2.0","id":null,"error":{"code":-32700`, ""},
-		{"duplicate member", exchange{url: all, body: `{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}`, headers: []string{sid}}, 400, `-32700`, ""},
-		{"nested 512 deep", exchange{url: all, body: deep(512), headers: []string{sid}}, 200, `"result":{}`, ""},
-		{"nested 513 deep", exchange{url: all, body: deep(513), headers: []string{sid}}, 400, `-32700`, ""},
-		{"no jsonrpc", exchange{url: all, body: `{"id":1,"method":"ping"}`, headers: []string{sid}}, 400, `{"jsonrpc":"2.0","id":1,"error":{"code":-32600`, ""},
-		{"null ID", exchange{url: all, body: `{"jsonrpc":"2.0","id":null,"method":"ping"}`, headers: []string{sid}}, 400, `-32600`, ""},
-		{"params an array", exchange{url: all, body: `{"jsonrpc":"2.0","id":1,"method":"ping","params":[]}`, headers: []string{sid}}, 400, `-32602`, ""},
-		{"neither request nor response", exchange{url: all, body: `{"jsonrpc":"2.0","id":1}`, headers: []string{sid}}, 400, `-32600`, ""},
-		{"initialize without version", exchange{url: all, body: `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}`}, 200, `-32602`, ""},
-		{"initialize with an unknown version", exchange{url: old, body: strings.Replace(initialize, "2025-11-25", "1999-01-01", 1)}, 200, `"protocolVersion":"2025-11-25"`, ""},
-		{"initialize with a modern version", exchange{url: all, body: strings.Replace(initialize, "2025-11-25", "2026-07-28", 1)}, 200, `"protocolVersion":"2025-11-25"`, ""},
-		{"initialize with an older version", exchange{url: all, body: strings.Replace(initialize, "2025-11-25", "2025-03-26", 1)}, 200, `"protocolVersion":"2025-03-26"`, ""},
-		{"batch, 2025-03-26", exchange{url: first, body: `[` + ping + `,{"jsonrpc":"2.0","method":"notifications/x"},{"jsonrpc":"2.0","id":3,"method":"no"},5]`, headers: []string{sidFirst}}, 200, `[{"jsonrpc":"2.0","id":2,"result":{}},{"jsonrpc":"2.0","id":3,"error":{"code":-32601`, ""},
-		{"batch with a call", exchange{url: first, body: `[{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"progress","arguments":{"n":1},"_meta":{"progressToken":1}}}]`, headers: []string{sidFirst}}, 200, `[{"jsonrpc":"2.0","id":3,"result":{"content":[{"type":"text","text":"sent 1"}]}}]`, ""},
-		{"initialize in a batch", exchange{url: first, body: `[` + initialize + `]`, headers: []string{sidFirst}}, 200, `-32600`, ""},
-		{"broken batch", exchange{url: first, body: `[` + ping, headers: []string{sidFirst}}, 400, `-32700`, ""},
+		{"unknown method", pendingRequest{url: all, body: `{"jsonrpc":"2.0","id":"a","method":"no/such"}`, headers: []string{sid}}, 200, `{"jsonrpc":"2.0","id":"a","error":{"code":-32601`, ""},
+		{"modern method in a session", pendingRequest{url: all, body: `{"jsonrpc":"2.0","id":1,"method":"server/discover"}`, headers: []string{sid}}, 200, `-32601`, ""},
+		{"unknown tool", pendingRequest{url: all, body: call("nothing", "{}"), headers: []string{sid}}, 200, `-32602`, ""},
+		{"arguments not an object", pendingRequest{url: all, body: call("echo", "[]"), headers: []string{sid}}, 200, `-32602`, ""},
+		{"invalid cursor", pendingRequest{url: all, body: `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"cursor":"x"}}`, headers: []string{sid}}, 200, `-32602`, ""},
+		{"cursor not a string", pendingRequest{url: all, body: `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"cursor":1}}`, headers: []string{sid}}, 200, `-32602`, ""},
+		{"invalid JSON", pendingRequest{url: all, body: `{"jsonrpc":`, headers: []string{sid}}, 400, `{"jsonrpc":"2.0","id":null,"error":{"code":-32700`, ""},
+		{"duplicate member", pendingRequest{url: all, body: `{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}`, headers: []string{sid}}, 400, `-32700`, ""},
+		{"nested 512 deep", pendingRequest{url: all, body: deep(512), headers: []string{sid}}, 200, `"result":{}`, ""},
+		{"nested 513 deep", pendingRequest{url: all, body: deep(513), headers: []string{sid}}, 400, `-32700`, ""},
+		{"no jsonrpc", pendingRequest{url: all, body: `{"id":1,"method":"ping"}`, headers: []string{sid}}, 400, `{"jsonrpc":"2.0","id":1,"error":{"code":-32600`, ""},
+		{"null ID", pendingRequest{url: all, body: `{"jsonrpc":"2.0","id":null,"method":"ping"}`, headers: []string{sid}}, 400, `-32600`, ""},
+		{"params an array", pendingRequest{url: all, body: `{"jsonrpc":"2.0","id":1,"method":"ping","params":[]}`, headers: []string{sid}}, 400, `-32602`, ""},
+		{"neither request nor response", pendingRequest{url: all, body: `{"jsonrpc":"2.0","id":1}`, headers: []string{sid}}, 400, `-32600`, ""},
+		{"initialize without version", pendingRequest{url: all, body: `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}`}, 200, `-32602`, ""},
+		{"initialize with an unknown version", pendingRequest{url: old, body: strings.Replace(initialize, "2025-11-25", "1999-01-01", 1)}, 200, `"protocolVersion":"2025-11-25"`, ""},
+		{"initialize with a modern version", pendingRequest{url: all, body: strings.Replace(initialize, "2025-11-25", "2026-07-28", 1)}, 200, `"protocolVersion":"2025-11-25"`, ""},
+		{"initialize with an older version", pendingRequest{url: all, body: strings.Replace(initialize, "2025-11-25", "2025-03-26", 1)}, 200, `"protocolVersion":"2025-03-26"`, ""},
+		{"batch, 2025-03-26", pendingRequest{url: first, body: `[` + ping + `,{"jsonrpc":"2.0","method":"notifications/x"},{"jsonrpc":"2.0","id":3,"method":"no"},5]`, headers: []string{sidFirst}}, 200, `[{"jsonrpc":"2.0","id":2,"result":{}},{"jsonrpc":"2.0","id":3,"error":{"code":-32601`, ""},
+		{"batch with a call", pendingRequest{url: first, body: `[{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"progress","arguments":{"n":1},"_meta":{"progressToken":1}}}]`, headers: []string{sidFirst}}, 200, `[{"jsonrpc":"2.0","id":3,"result":{"content":[{"type":"text","text":"sent 1"}]}}]`, ""},
+		{"initialize in a batch", pendingRequest{url: first, body: `[` + initialize + `]`, headers: []string{sidFirst}}, 200, `-32600`, ""},
+		{"broken batch", pendingRequest{url: first, body: `[` + ping, headers: []string{sidFirst}}, 400, `-32700`, ""},
 		{"modern error among events", modern(events, "no/such", "", ""), 404, `-32601`, "Content-Type: application/json"},
-		{"batch of notifications", exchange{url: first, body: `[{"jsonrpc":"2.0","method":"notifications/x"}]`, headers: []string{sidFirst}}, 202, "", ""},
-		{"empty batch", exchange{url: first, body: `[]`, headers: []string{sidFirst}}, 400, `-32600`, ""},
-		{"batch of 100", exchange{url: first, body: batch(100), headers: []string{sidFirst}}, 200, `"result":{}`, ""},
-		{"batch of 101", exchange{url: first, body: batch(101), headers: []string{sidFirst}}, 400, `-32600`, ""},
-		{"batch, later version", exchange{url: all, body: `[` + ping + `]`, headers: []string{sid}}, 400, `-32600`, ""},
-		{"content type", exchange{url: all, body: ping, headers: []string{sid, "Content-Type: text/plain"}}, 415, "", ""},
-		{"content type with charset", exchange{url: all, body: ping, headers: []string{sid, "Content-Type: application/json; charset=utf-8"}}, 200, "", ""},
-		{"accepts JSON only", exchange{url: all, body: ping, headers: []string{sid, "Accept: application/json"}}, 406, "", ""},
-		{"accepts anything", exchange{url: all, body: ping, headers: []string{sid, "Accept: */*"}}, 200, "", ""},
-		{"external origin", exchange{url: all, body: ping, headers: []string{sid, "Origin: https://evil.example"}}, 403, "", ""},
-		{"own origin", exchange{url: all, body: ping, headers: []string{sid, "Origin: http://localhost:3000"}}, 200, "", ""},
-		{"other path", exchange{url: all + "/x", body: ping, headers: []string{sid}}, 404, "", ""},
-		{"PUT", exchange{method: "PUT", url: all}, 405, "", "Allow: GET, POST, DELETE"},
-		{"GET without a session", exchange{method: "GET", url: old}, 400, "", ""},
-		{"GET of an unknown session", exchange{method: "GET", url: old, headers: []string{unknown}}, 404, "", ""},
-		{"GET without events", exchange{method: "GET", url: old, headers: []string{sidOld, "Accept: application/json"}}, 406, "", ""},
-		{"GET of a modern client", exchange{method: "GET", url: all, headers: []string{"Mcp-Protocol-Version: 2026-07-28"}}, 405, "", "Allow: POST"},
-		{"GET without streams", exchange{method: "GET", url: quiet}, 405, "", "Allow: POST, DELETE"},
-		{"DELETE without a session", exchange{method: "DELETE", url: all}, 400, "", ""},
-		{"DELETE of an unknown session", exchange{method: "DELETE", url: all, headers: []string{unknown}}, 404, "", ""},
-		{"DELETE without sessions", exchange{method: "DELETE", url: sessionless}, 405, "", "Allow: GET, POST"},
-		{"DELETE of a modern client", exchange{method: "DELETE", url: all, headers: []string{"Mcp-Protocol-Version: 2026-07-28"}}, 405, "", "Allow: POST"},
-		{"sessionless ping", exchange{url: sessionless, body: ping, headers: []string{unknown}}, 200, `"result":{}`, ""},
-		{"POST to HTTP+SSE server", exchange{url: sse, body: initialize}, 405, "", "Allow: GET"},
-		{"POST to an unknown HTTP+SSE session", exchange{url: sse + "?sessionId=x", body: ping}, 404, "", ""},
-		{"no token", exchange{url: guarded, body: initialize}, 401, "", `WWW-Authenticate: Bearer resource_metadata="x"`},
-		{"wrong token", exchange{url: guarded, body: initialize, headers: []string{"Authorization: Bearer s3cre"}}, 401, "", ""},
-		{"other scheme", exchange{url: guarded, body: initialize, headers: []string{"Authorization: Basic s3cret"}}, 401, "", ""},
-		{"token", exchange{url: guarded, body: initialize, headers: []string{"Authorization: bearer s3cret"}}, 200, "", ""},
+		{"batch of notifications", pendingRequest{url: first, body: `[{"jsonrpc":"2.0","method":"notifications/x"}]`, headers: []string{sidFirst}}, 202, "", ""},
+		{"empty batch", pendingRequest{url: first, body: `[]`, headers: []string{sidFirst}}, 400, `-32600`, ""},
+		{"batch of 100", pendingRequest{url: first, body: batch(100), headers: []string{sidFirst}}, 200, `"result":{}`, ""},
+		{"batch of 101", pendingRequest{url: first, body: batch(101), headers: []string{sidFirst}}, 400, `-32600`, ""},
+		{"batch, later version", pendingRequest{url: all, body: `[` + ping + `]`, headers: []string{sid}}, 400, `-32600`, ""},
+		{"content type", pendingRequest{url: all, body: ping, headers: []string{sid, "Content-Type: text/plain"}}, 415, "", ""},
+		{"content type with charset", pendingRequest{url: all, body: ping, headers: []string{sid, "Content-Type: application/json; charset=utf-8"}}, 200, "", ""},
+		{"accepts JSON only", pendingRequest{url: all, body: ping, headers: []string{sid, "Accept: application/json"}}, 406, "", ""},
+		{"accepts anything", pendingRequest{url: all, body: ping, headers: []string{sid, "Accept: */*"}}, 200, "", ""},
+		{"external origin", pendingRequest{url: all, body: ping, headers: []string{sid, "Origin: https://evil.example"}}, 403, "", ""},
+		{"own origin", pendingRequest{url: all, body: ping, headers: []string{sid, "Origin: http://localhost:3000"}}, 200, "", ""},
+		{"other path", pendingRequest{url: all + "/x", body: ping, headers: []string{sid}}, 404, "", ""},
+		{"PUT", pendingRequest{method: "PUT", url: all}, 405, "", "Allow: GET, POST, DELETE"},
+		{"GET without a session", pendingRequest{method: "GET", url: old}, 400, "", ""},
+		{"GET of an unknown session", pendingRequest{method: "GET", url: old, headers: []string{unknown}}, 404, "", ""},
+		{"GET without events", pendingRequest{method: "GET", url: old, headers: []string{sidOld, "Accept: application/json"}}, 406, "", ""},
+		{"GET of a modern client", pendingRequest{method: "GET", url: all, headers: []string{"Mcp-Protocol-Version: 2026-07-28"}}, 405, "", "Allow: POST"},
+		{"GET without streams", pendingRequest{method: "GET", url: quiet}, 405, "", "Allow: POST, DELETE"},
+		{"DELETE without a session", pendingRequest{method: "DELETE", url: all}, 400, "", ""},
+		{"DELETE of an unknown session", pendingRequest{method: "DELETE", url: all, headers: []string{unknown}}, 404, "", ""},
+		{"DELETE without sessions", pendingRequest{method: "DELETE", url: sessionless}, 405, "", "Allow: GET, POST"},
+		{"DELETE of a modern client", pendingRequest{method: "DELETE", url: all, headers: []string{"Mcp-Protocol-Version: 2026-07-28"}}, 405, "", "Allow: POST"},
+		{"sessionless ping", pendingRequest{url: sessionless, body: ping, headers: []string{unknown}}, 200, `"result":{}`, ""},
+		{"POST to HTTP+SSE server", pendingRequest{url: sse, body: initialize}, 405, "", "Allow: GET"},
+		{"POST to an unknown HTTP+SSE session", pendingRequest{url: sse + "?sessionId=x", body: ping}, 404, "", ""},
+		{"no token", pendingRequest{url: guarded, body: initialize}, 401, "", `WWW-Authenticate: Bearer resource_metadata="x"`},
+		{"wrong token", pendingRequest{url: guarded, body: initialize, headers: []string{"Authorization: Bearer s3cre"}}, 401, "", ""},
+		{"other scheme", pendingRequest{url: guarded, body: initialize, headers: []string{"Authorization: Basic s3cret"}}, 401, "", ""},
+		{"token", pendingRequest{url: guarded, body: initialize, headers: []string{"Authorization: bearer s3cret"}}, 200, "", ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) { check(t, tc.x, tc.status, tc.body, tc.header) })
 	}
 }
 
-func check(t *testing.T, x exchange, status int, body, header string) {
+func check(t *testing.T, x pendingRequest, status int, body, header string) {
 	t.Helper()
 	a := x.do(t)
 	if a.status != status || !strings.Contains(a.body, body) {
@@ -119,12 +119,12 @@ func TestStatelessRefusals(t *testing.T) {
 	_, all := serve(t, upstreamtest.Options{Tools: tools})
 	_, only := serve(t, upstreamtest.Options{Eras: []upstreamtest.Era{upstreamtest.Era20260728}})
 	_, authorized := serve(t, upstreamtest.Options{Eras: []upstreamtest.Era{upstreamtest.Era20260728}, Authorize: func(*http.Request) bool { return true }})
-	with := func(x exchange, headers ...string) exchange {
+	with := func(x pendingRequest, headers ...string) pendingRequest {
 		x.headers = append(x.headers[:len(x.headers):len(x.headers)], headers...)
 		return x
 	}
 	list := modern(all, "tools/list", "", "")
-	edit := func(x exchange, old, new string) exchange {
+	edit := func(x pendingRequest, old, new string) pendingRequest {
 		x.body = strings.Replace(x.body, old, new, 1)
 		return x
 	}
@@ -134,7 +134,7 @@ func TestStatelessRefusals(t *testing.T) {
 
 	for _, tc := range []struct {
 		name   string
-		x      exchange
+		x      pendingRequest
 		status int
 		body   string
 		header string
@@ -149,7 +149,7 @@ func TestStatelessRefusals(t *testing.T) {
 		{"unknown version", with(edit(list, "2026-07-28", "2099-01-01"), "Mcp-Protocol-Version: 2099-01-01"), 400, `"data":{"supported":["2024-11-05","2025-03-26","2025-06-18","2025-11-25","2026-07-28"],"requested":"2099-01-01"}`, ""},
 		{"no version in _meta", edit(list, "protocolVersion", "x"), 400, `"code":-32602`, ""},
 		{"no capabilities in _meta", edit(list, "clientCapabilities", "x"), 400, `"code":-32602`, ""},
-		{"no params", exchange{url: all, headers: list.headers, body: `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`}, 400, `"code":-32602`, ""},
+		{"no params", pendingRequest{url: all, headers: list.headers, body: `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`}, 400, `"code":-32602`, ""},
 		{"no method header", with(list, "Mcp-Method: "), 400, `"code":-32020`, ""},
 		{"different method", with(list, "Mcp-Method: tools/call"), 400, `"code":-32020`, ""},
 		{"no name header", with(echo, "Mcp-Name: "), 400, `"code":-32020`, ""},
@@ -169,15 +169,15 @@ func TestStatelessRefusals(t *testing.T) {
 		{"initialize", modern(all, "initialize", "", ""), 404, `-32601`, ""},
 		{"unknown tool", modern(all, "tools/call", "nope", `"name":"nope"`), 200, `-32602`, ""},
 		{"empty cursor", modern(all, "tools/list", "", `"cursor":""`), 200, `-32602`, ""},
-		{"notification", exchange{url: all, headers: list.headers, body: `{"jsonrpc":"2.0","method":"notifications/x"}`}, 202, "", ""},
-		{"response", exchange{url: all, headers: list.headers, body: `{"jsonrpc":"2.0","id":1,"result":{}}`}, 400, `-32600`, ""},
-		{"batch", exchange{url: all, headers: list.headers, body: `[` + ping + `]`}, 400, `-32600`, ""},
+		{"notification", pendingRequest{url: all, headers: list.headers, body: `{"jsonrpc":"2.0","method":"notifications/x"}`}, 202, "", ""},
+		{"response", pendingRequest{url: all, headers: list.headers, body: `{"jsonrpc":"2.0","id":1,"result":{}}`}, 400, `-32600`, ""},
+		{"batch", pendingRequest{url: all, headers: list.headers, body: `[` + ping + `]`}, 400, `-32600`, ""},
 		{"listen without a filter", modern(all, "subscriptions/listen", "", ""), 200, `-32602`, ""},
-		{"GET", exchange{method: "GET", url: only}, 405, "", "Allow: POST"},
-		{"DELETE", exchange{method: "DELETE", url: only}, 405, "", "Allow: POST"},
-		{"handshake with stateless server", exchange{url: only, body: initialize}, 400, `"code":-32022`, ""},
-		{"old request to stateless server", exchange{url: only, body: ping}, 400, `"code":-32020`, ""},
-		{"old version to stateless server", exchange{url: only, body: ping, headers: []string{"Mcp-Protocol-Version: 2025-11-25"}}, 400, `"code":-32022`, ""},
+		{"GET", pendingRequest{method: "GET", url: only}, 405, "", "Allow: POST"},
+		{"DELETE", pendingRequest{method: "DELETE", url: only}, 405, "", "Allow: POST"},
+		{"handshake with stateless server", pendingRequest{url: only, body: initialize}, 400, `"code":-32022`, ""},
+		{"old request to stateless server", pendingRequest{url: only, body: ping}, 400, `"code":-32020`, ""},
+		{"old version to stateless server", pendingRequest{url: only, body: ping, headers: []string{"Mcp-Protocol-Version: 2025-11-25"}}, 400, `"code":-32022`, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) { check(t, tc.x, tc.status, tc.body, tc.header) })
 	}
@@ -189,14 +189,14 @@ func TestSessionEndsWithDelete(t *testing.T) {
 	if n := s.Stats().Sessions; n != 1 {
 		t.Fatalf("%d sessions", n)
 	}
-	check(t, exchange{method: "DELETE", url: url, headers: []string{sid}}, 204, "", "")
-	check(t, exchange{url: url, body: ping, headers: []string{sid}}, 404, "", "")
-	check(t, exchange{method: "DELETE", url: url, headers: []string{sid}}, 404, "", "")
+	check(t, pendingRequest{method: "DELETE", url: url, headers: []string{sid}}, 204, "", "")
+	check(t, pendingRequest{url: url, body: ping, headers: []string{sid}}, 404, "", "")
+	check(t, pendingRequest{method: "DELETE", url: url, headers: []string{sid}}, 404, "", "")
 	sid = session(t, url)
 	if n := s.DropSessions(); n != 1 {
 		t.Errorf("dropped %d sessions", n)
 	}
-	check(t, exchange{url: url, body: ping, headers: []string{sid}}, 404, "", "")
+	check(t, pendingRequest{url: url, body: ping, headers: []string{sid}}, 404, "", "")
 }
 
 func TestRequestBodyLimit(t *testing.T) {
@@ -205,6 +205,6 @@ func TestRequestBodyLimit(t *testing.T) {
 	const limit = 16 << 20
 	for size, status := range map[int]int{limit - 1: 200, limit: 200, limit + 1: 413} {
 		body := ping + strings.Repeat(" ", size-len(ping))
-		check(t, exchange{url: url, body: body, headers: []string{sid}}, status, "", "")
+		check(t, pendingRequest{url: url, body: body, headers: []string{sid}}, status, "", "")
 	}
 }

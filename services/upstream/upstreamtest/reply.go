@@ -24,7 +24,7 @@ var errAnswered = errors.New("request already has a response")
 type httpReply struct {
 	w    http.ResponseWriter
 	ctx  context.Context // of the HTTP request
-	mode AnswerMode
+	mode ResponseMode
 	gzip bool
 
 	mu     sync.Mutex

@@ -152,7 +152,7 @@ func TestRequestsToOfficialClient(t *testing.T) {
 			_, url := serve(t, upstreamtest.Options{Eras: []upstreamtest.Era{era}, Resumable: i == 4, Tools: []upstreamtest.Tool{{
 				Definition: `{"name":"ask","inputSchema":{"type":"object"}}`,
 				Call: func(ctx context.Context, c *upstreamtest.Call) upstreamtest.Result {
-					raw, err := c.Ask(ctx, "roots/list", nil)
+					raw, err := c.Request(ctx, "roots/list", nil)
 					if err != nil {
 						return upstreamtest.Failure(err.Error())
 					}

@@ -13,7 +13,7 @@ import (
 // behaviour contains the settings that can change at runtime. A request uses
 // one value throughout.
 type behaviour struct {
-	answer AnswerMode
+	answer ResponseMode
 	page   int
 	tools  *toolTable
 	faults []*activeFault
@@ -91,7 +91,7 @@ func (s *Server) SetPageSize(n int) {
 }
 
 // SetAnswer changes the format of Streamable HTTP responses.
-func (s *Server) SetAnswer(mode AnswerMode) { s.change(func(b *behaviour) { b.answer = mode }) }
+func (s *Server) SetAnswer(mode ResponseMode) { s.change(func(b *behaviour) { b.answer = mode }) }
 
 // Calls returns the number of tools/call requests.
 func (s *Server) Calls() int64 { return s.calls.Load() }

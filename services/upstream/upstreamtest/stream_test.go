@@ -16,7 +16,7 @@ import (
 func TestSessionStreamCarriesNotifications(t *testing.T) {
 	s, url := serve(t, upstreamtest.Options{})
 	sid := session(t, url)
-	get := exchange{method: "GET", url: url, headers: []string{sid}}
+	get := pendingRequest{method: "GET", url: url, headers: []string{sid}}
 	old := get.open(t)
 	if err := s.WaitForStreams(within(t), 1); err != nil {
 		t.Fatal(err)
@@ -43,7 +43,7 @@ func TestSessionStreamCarriesNotifications(t *testing.T) {
 	if _, ok := e.next(); ok {
 		t.Error("stream did not end")
 	}
-	check(t, exchange{url: url, body: ping, headers: []string{sid}}, 200, "", "")
+	check(t, pendingRequest{url: url, body: ping, headers: []string{sid}}, 200, "", "")
 
 	e = get.open(t)
 	if err := s.WaitForStreams(within(t), 1); err != nil {
@@ -110,7 +110,7 @@ func TestEmptyListenEndsAtOnce(t *testing.T) {
 
 func TestHTTPSSERespondsOnStream(t *testing.T) {
 	s, url := serve(t, upstreamtest.Options{Tools: upstreamtest.Standard(6)})
-	e := exchange{method: "GET", url: url}.open(t)
+	e := pendingRequest{method: "GET", url: url}.open(t)
 	first := e.must()
 	if first.name != "endpoint" || !strings.HasPrefix(first.data, "/mcp?sessionId=") {
 		t.Fatalf("got %+v", first)
@@ -118,7 +118,7 @@ func TestHTTPSSERespondsOnStream(t *testing.T) {
 	post := strings.TrimSuffix(url, "/mcp") + first.data
 	send := func(body string, status int) {
 		t.Helper()
-		check(t, exchange{url: post, body: body}, status, "", "")
+		check(t, pendingRequest{url: post, body: body}, status, "", "")
 	}
 	send(initialize, 202)
 	if got := e.must(); got.name != "message" || !strings.HasPrefix(got.data, `{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25"`) {
@@ -126,9 +126,9 @@ func TestHTTPSSERespondsOnStream(t *testing.T) {
 	}
 	send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`, 202)
 	id := strings.TrimPrefix(first.data, "/mcp?sessionId=")
-	check(t, exchange{url: url, body: ping, headers: []string{"Mcp-Session-Id: " + id}}, 404, "", "")
+	check(t, pendingRequest{url: url, body: ping, headers: []string{"Mcp-Session-Id: " + id}}, 404, "", "")
 	_, streamable, _ := strings.Cut(session(t, url), ": ")
-	check(t, exchange{url: url + "?sessionId=" + streamable, body: ping}, 404, "", "")
+	check(t, pendingRequest{url: url + "?sessionId=" + streamable, body: ping}, 404, "", "")
 	send(`{"jsonrpc":`, 400)
 	send(`[`+ping+`]`, 400)
 	send(`{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":"progress","arguments":{"n":1},"_meta":{"progressToken":4}}}`, 202)
@@ -180,7 +180,7 @@ func TestResumableStreamDeliversMissed(t *testing.T) {
 		},
 	}}})
 	sid := session(t, url)
-	post := exchange{url: url, body: call("two", "{}"), headers: []string{sid}}
+	post := pendingRequest{url: url, body: call("two", "{}"), headers: []string{sid}}
 	e := post.open(t)
 	primer, message := e.must(), e.must()
 	if primer.id != "1_0" || primer.data != "" || message.id != "1_1" {
@@ -189,8 +189,8 @@ func TestResumableStreamDeliversMissed(t *testing.T) {
 	e.resp.Body.Close()
 	close(release)
 
-	get := func(last string) exchange {
-		return exchange{method: "GET", url: url, headers: []string{sid, "Last-Event-ID: " + last}}
+	get := func(last string) pendingRequest {
+		return pendingRequest{method: "GET", url: url, headers: []string{sid, "Last-Event-ID: " + last}}
 	}
 	const result = `{"jsonrpc":"2.0","id":7,"result":{"content":[{"type":"text","text":"done"}]}}`
 	for last, want := range map[string][]string{"1_0": {message.data, result}, "1_1": {result}, "1_2": nil} {
@@ -225,7 +225,7 @@ func TestRequestRecordLimit(t *testing.T) {
 	s, url := serve(t, upstreamtest.Options{Record: 3})
 	sid := session(t, url)
 	for _, id := range []string{"1", "2", "3"} {
-		check(t, exchange{url: url, body: strings.Replace(ping, "2,", id+",", 1), headers: []string{sid, "X-Test: " + id}}, 200, "", "")
+		check(t, pendingRequest{url: url, body: strings.Replace(ping, "2,", id+",", 1), headers: []string{sid, "X-Test: " + id}}, 200, "", "")
 	}
 	got, err := s.WaitForRequests(within(t), "ping", 3)
 	if err != nil {
@@ -237,7 +237,7 @@ func TestRequestRecordLimit(t *testing.T) {
 			t.Errorf("request %d = %+v", i, r)
 		}
 	}
-	check(t, exchange{method: "DELETE", url: url, headers: []string{sid}}, 204, "", "")
+	check(t, pendingRequest{method: "DELETE", url: url, headers: []string{sid}}, 204, "", "")
 	if all := s.Requests(); len(all) != 3 || all[2].HTTPMethod != http.MethodDelete || string(all[0].ID) != "2" {
 		t.Errorf("recorded %+v", all)
 	}
@@ -259,7 +259,7 @@ func TestClosedServerRejectsRequests(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := exchange{method: "GET", url: url, headers: []string{session(t, url)}}.open(t)
+	e := pendingRequest{method: "GET", url: url, headers: []string{session(t, url)}}.open(t)
 	cancel()
 	if _, ok := e.next(); ok {
 		t.Error("stream continued")
@@ -284,22 +284,22 @@ func TestCustomMethodsInBothEras(t *testing.T) {
 		Methods: map[string]upstreamtest.Handler{
 			"resources/read": func(_ context.Context, c *upstreamtest.Call) upstreamtest.Result {
 				if c.Era.Stateless() != (c.Session == "") {
-					return upstreamtest.Refuse(-1, "session and era disagree")
+					return upstreamtest.Error(-1, "session and era disagree")
 				}
 				return upstreamtest.JSON(`{"contents":[ ]}`)
 			},
 			"gone": func(context.Context, *upstreamtest.Call) upstreamtest.Result {
-				return upstreamtest.Refuse(-32601, "gone")
+				return upstreamtest.Error(-32601, "gone")
 			},
 			"asks": func(ctx context.Context, c *upstreamtest.Call) upstreamtest.Result {
-				if _, err := c.Ask(ctx, "roots/list", nil); err == nil {
+				if _, err := c.Request(ctx, "roots/list", nil); err == nil {
 					return upstreamtest.Text("a stateless client was asked")
 				}
 				return upstreamtest.JSON(`{"resultType":"input_required","_meta":{"a":1}}`)
 			},
 		},
 	})
-	check(t, exchange{url: url, body: `{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"a:b"}}`, headers: []string{session(t, url)}}, 200, `"result":{"contents":[ ]}}`, "")
+	check(t, pendingRequest{url: url, body: `{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"a:b"}}`, headers: []string{session(t, url)}}, 200, `"result":{"contents":[ ]}}`, "")
 	check(t, modern(url, "resources/read", "a:b", `"uri":"a:b"`), 200, `"result":{"contents":[ ],"resultType":"complete","ttlMs":0,"cacheScope":"public","_meta":{`, "")
 	check(t, modern(url, "resources/read", "a:c", `"uri":"a:b"`), 400, `-32020`, "")
 	check(t, modern(url, "gone", "", ""), 404, `-32601`, "")
@@ -311,7 +311,7 @@ func TestAnswerModesAndNotifications(t *testing.T) {
 	sid := session(t, url)
 	const params = `{"name":"progress","arguments":{"n":%},"_meta":{"progressToken":"p"}}`
 	for _, tc := range []struct {
-		mode   upstreamtest.AnswerMode
+		mode   upstreamtest.ResponseMode
 		n      string
 		kind   string
 		events int
@@ -322,7 +322,7 @@ func TestAnswerModesAndNotifications(t *testing.T) {
 		{upstreamtest.AnswerSSE, "0", "text/event-stream", 1},
 	} {
 		s.SetAnswer(tc.mode)
-		a := exchange{url: url, body: `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":` + strings.Replace(params, "%", tc.n, 1) + `}`, headers: []string{sid}}.do(t)
+		a := pendingRequest{url: url, body: `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":` + strings.Replace(params, "%", tc.n, 1) + `}`, headers: []string{sid}}.do(t)
 		if got := a.header.Get("Content-Type"); got != tc.kind || strings.Count(a.body, "event: message\ndata: ") != tc.events || !strings.Contains(a.body, `"text":"sent `+tc.n+`"`) {
 			t.Errorf("mode %d with %s notifications: %s: %s", tc.mode, tc.n, got, a.body)
 		}

@@ -16,7 +16,7 @@ import (
 func run(t *testing.T, tools []upstreamtest.Tool, name, arguments string) string {
 	t.Helper()
 	_, url := serve(t, upstreamtest.Options{Tools: tools, Eras: []upstreamtest.Era{upstreamtest.Era20251125}, Sessionless: true})
-	a := exchange{url: url, body: call(name, arguments)}.do(t)
+	a := pendingRequest{url: url, body: call(name, arguments)}.do(t)
 	if raw := member(t, a.body, "result"); raw != "" {
 		return raw
 	}
@@ -50,7 +50,7 @@ func TestBuiltinTools(t *testing.T) {
 		}
 	}
 	_, url := serve(t, upstreamtest.Options{Tools: upstreamtest.Standard(3)})
-	a := exchange{url: url, body: call("big", `{"bytes":33554432}`), headers: []string{session(t, url)}}.do(t)
+	a := pendingRequest{url: url, body: call("big", `{"bytes":33554432}`), headers: []string{session(t, url)}}.do(t)
 	if want := len(`{"jsonrpc":"2.0","id":7,"result":}`+text("")) + 33554432; a.status != 200 || len(a.body) != want {
 		t.Errorf("largest text: status %d with %d bytes, want %d", a.status, len(a.body), want)
 	}
@@ -125,8 +125,8 @@ func TestDefinitionsAreListedUnchanged(t *testing.T) {
 		want = append(want, tool.Definition)
 	}
 	s, url := serve(t, upstreamtest.Options{Tools: tools})
-	for _, x := range []exchange{{url: url, body: list, headers: []string{session(t, url)}}, modern(url, "tools/list", "", "")} {
-		for _, mode := range []upstreamtest.AnswerMode{upstreamtest.AnswerJSON, upstreamtest.AnswerSSE} {
+	for _, x := range []pendingRequest{{url: url, body: list, headers: []string{session(t, url)}}, modern(url, "tools/list", "", "")} {
+		for _, mode := range []upstreamtest.ResponseMode{upstreamtest.AnswerJSON, upstreamtest.AnswerSSE} {
 			s.SetAnswer(mode)
 			var body string
 			if mode == upstreamtest.AnswerSSE {
@@ -182,7 +182,7 @@ func TestPagesContainEveryToolOnce(t *testing.T) {
 		var got []string
 		cursor, n := "", 0
 		for n == 0 || cursor != "" {
-			a := exchange{url: url, body: `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"cursor":"` + cursor + `"}}`, headers: []string{sid}}.do(t)
+			a := pendingRequest{url: url, body: `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"cursor":"` + cursor + `"}}`, headers: []string{sid}}.do(t)
 			var r struct {
 				Result struct {
 					Tools      []struct{ Name string }
@@ -203,5 +203,5 @@ func TestPagesContainEveryToolOnce(t *testing.T) {
 	}
 	s.SetPageSize(0)
 	s.SetTools()
-	check(t, exchange{url: url, body: list, headers: []string{sid}}, 200, `"result":{"tools":[]}`, "")
+	check(t, pendingRequest{url: url, body: list, headers: []string{sid}}, 200, `"result":{"tools":[]}`, "")
 }

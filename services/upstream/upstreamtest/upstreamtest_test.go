@@ -42,16 +42,16 @@ type answer struct {
 	body   string
 }
 
-// exchange is one raw HTTP request. Headers are given as "Name: value"; an
+// pendingRequest is one raw HTTP request. Headers are given as "Name: value"; an
 // empty value removes a default.
-type exchange struct {
+type pendingRequest struct {
 	method  string
 	url     string
 	headers []string
 	body    string
 }
 
-func (x exchange) request(t *testing.T) *http.Request {
+func (x pendingRequest) request(t *testing.T) *http.Request {
 	t.Helper()
 	method := x.method
 	if method == "" {
@@ -76,7 +76,7 @@ func (x exchange) request(t *testing.T) *http.Request {
 	return r
 }
 
-func (x exchange) do(t *testing.T) answer {
+func (x pendingRequest) do(t *testing.T) answer {
 	t.Helper()
 	resp, err := client(t).Do(x.request(t))
 	if err != nil {
@@ -91,7 +91,7 @@ func (x exchange) do(t *testing.T) answer {
 }
 
 // open sends the request and returns the streaming response.
-func (x exchange) open(t *testing.T) *eventReader {
+func (x pendingRequest) open(t *testing.T) *eventReader {
 	t.Helper()
 	resp, err := client(t).Do(x.request(t))
 	if err != nil {
@@ -156,12 +156,12 @@ const initialize = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"pro
 // session performs the handshake and returns the session header.
 func session(t *testing.T, url string) string {
 	t.Helper()
-	a := exchange{url: url, body: initialize}.do(t)
+	a := pendingRequest{url: url, body: initialize}.do(t)
 	id := a.header.Get("Mcp-Session-Id")
 	if a.status != 200 || id == "" {
 		t.Fatalf("initialize: %d %s", a.status, a.body)
 	}
-	if a := (exchange{url: url, headers: []string{"Mcp-Session-Id: " + id}, body: `{"jsonrpc":"2.0","method":"notifications/initialized"}`}).do(t); a.status != 202 || a.body != "" {
+	if a := (pendingRequest{url: url, headers: []string{"Mcp-Session-Id: " + id}, body: `{"jsonrpc":"2.0","method":"notifications/initialized"}`}).do(t); a.status != 202 || a.body != "" {
 		t.Fatalf("initialized: %d %q", a.status, a.body)
 	}
 	return "Mcp-Session-Id: " + id
@@ -171,11 +171,11 @@ const metaTriple = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-
 
 // modern returns a well-formed request of the stateless era; params are the
 // members of params besides _meta.
-func modern(url, method, name, params string) exchange {
+func modern(url, method, name, params string) pendingRequest {
 	if params != "" {
 		params = "," + params
 	}
-	return exchange{
+	return pendingRequest{
 		url:     url,
 		headers: []string{"Mcp-Protocol-Version: 2026-07-28", "Mcp-Method: " + method, "Mcp-Name: " + name},
 		body:    `{"jsonrpc":"2.0","id":"m1","method":"` + method + `","params":{` + metaTriple + params + `}}`,

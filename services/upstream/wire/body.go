@@ -12,9 +12,9 @@ const (
 )
 
 const (
-	// trusted is the maximum number of bytes allocated because of a declared
+	// maxPrealloc is the maximum number of bytes allocated because of a declared
 	// length. More is allocated only as data arrives.
-	trusted = 128 << 10
+	maxPrealloc = 128 << 10
 	// Unreserved is the maximum size of a body that needs no reservation.
 	Unreserved = 64 << 10
 )
@@ -31,7 +31,7 @@ func ReadBounded(r io.Reader, length, max int64, reserve func() (int64, error)) 
 	if length > max {
 		return nil, ErrTooLong
 	}
-	if 0 <= length && length <= trusted {
+	if 0 <= length && length <= maxPrealloc {
 		return readTrusted(r, length, reserve)
 	}
 	var pieces [][]byte

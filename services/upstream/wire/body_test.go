@@ -18,7 +18,7 @@ func TestReadBoundedLimits(t *testing.T) {
 		all[i] = byte(i * 7)
 	}
 	broken := errors.New("broken")
-	for _, n := range []int{0, 1, minPiece - 1, minPiece, minPiece + 1, trusted - 1, trusted, trusted + 1, maxPiece, max - 1, max, max + 1} {
+	for _, n := range []int{0, 1, minPiece - 1, minPiece, minPiece + 1, maxPrealloc - 1, maxPrealloc, maxPrealloc + 1, maxPiece, max - 1, max, max + 1} {
 		for name, length := range map[string]int64{"unknown": -1, "known": int64(n)} {
 			got, err := ReadBounded(iotest.HalfReader(bytes.NewReader(all[:n])), length, max, allow(max))
 			switch {
@@ -51,7 +51,7 @@ func TestDeclaredLengthIsNotAllocated(t *testing.T) {
 			}
 		}
 	}).AllocedBytesPerOp()
-	if allocated > trusted+16<<10 {
+	if allocated > maxPrealloc+16<<10 {
 		t.Errorf("one byte of 10 MiB allocated %d bytes", allocated)
 	}
 }
@@ -65,7 +65,7 @@ func TestLongBodiesReserveMemoryOnce(t *testing.T) {
 	const max = 1 << 20
 	all := make([]byte, max)
 	refused := errors.New("refused")
-	for _, n := range []int{0, 1, Unreserved / 2, Unreserved - minPiece - 1, Unreserved + 1, trusted, trusted + 1, max} {
+	for _, n := range []int{0, 1, Unreserved / 2, Unreserved - minPiece - 1, Unreserved + 1, maxPrealloc, maxPrealloc + 1, max} {
 		for name, length := range map[string]int64{"unknown": -1, "known": int64(n)} {
 			calls := 0
 			reserve := func() (int64, error) { calls++; return max, nil }

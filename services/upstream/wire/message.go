@@ -26,7 +26,7 @@ func ParseMessage(raw []byte) (Message, error) {
 	if err != nil {
 		return Message{}, err
 	}
-	if !rawjson.Says(o.Get("jsonrpc"), "2.0") {
+	if !rawjson.EqualString(o.Get("jsonrpc"), "2.0") {
 		return Message{}, errors.New(`"jsonrpc" is not "2.0"`)
 	}
 	m := Message{ID: o.Get("id"), Params: o.Get("params"), Result: o.Get("result"), RPCError: o.Get("error")}
@@ -59,8 +59,8 @@ func (m *Message) IsRequest() bool {
 	return m.Method != "" && m.ID != nil && rawjson.Kind(m.ID) != 'n'
 }
 
-// Answers reports whether m is the response to our request with the ID.
-func (m *Message) Answers(id int64) bool {
+// IsResponseTo reports whether m is the response to our request with the ID.
+func (m *Message) IsResponseTo(id int64) bool {
 	var digits [20]byte
 	return m.Method == "" && bytes.Equal(m.ID, strconv.AppendInt(digits[:0], id, 10))
 }

@@ -137,7 +137,7 @@ func (r *EventReader) setRetry(value []byte) {
 
 // admit returns an error if an event of n bytes exceeds the limit.
 func (r *EventReader) admit(n int) error {
-	if n > trusted && r.Reserve != nil && !r.reserved {
+	if n > maxPrealloc && r.Reserve != nil && !r.reserved {
 		limit, err := r.Reserve()
 		if err != nil {
 			r.Refused = err

@@ -17,7 +17,7 @@ import (
 // returns UNAUTHORIZED without a live session, VALIDATION_FAILED for a wrong
 // old password (field "old") or an invalid new one (field "password"), and
 // RATE_LIMITED after too many wrong ones.
-func (p *People) ChangePassword(ctx context.Context, old, password secrets.Value, from Browser) (SignedIn, error) {
+func (p *Users) ChangePassword(ctx context.Context, old, password secrets.Value, from Browser) (SignedIn, error) {
 	session, user, err := p.liveSession(p.db.WithContext(ctx), from.Cookie)
 	if err != nil {
 		return SignedIn{}, fault.From(err)
@@ -30,7 +30,7 @@ func (p *People) ChangePassword(ctx context.Context, old, password secrets.Value
 		return SignedIn{}, fault.Validation(map[string]string{"password": problem})
 	}
 	var hash string
-	return p.proved(ctx, old, "old", from, func() (err error) {
+	return p.reauthenticate(ctx, old, "old", from, func() (err error) {
 		hash, err = p.passwords.Hash(ctx, passwords.SignedInQueue(session.ID), password)
 		return err
 	}, func(tx *gorm.DB, user *models.User, sessionID string) error {
@@ -47,7 +47,7 @@ func (p *People) ChangePassword(ctx context.Context, old, password secrets.Value
 // ResetPassword changes a user's password without the old one, ends all their
 // sessions and records it. It is for administrators. It returns NOT_FOUND and
 // VALIDATION_FAILED.
-func (p *People) ResetPassword(ctx context.Context, id string, password secrets.Value) error {
+func (p *Users) ResetPassword(ctx context.Context, id string, password secrets.Value) error {
 	person, err := p.Get(ctx, id)
 	if err != nil {
 		return err
@@ -60,7 +60,7 @@ func (p *People) ResetPassword(ctx context.Context, id string, password secrets.
 		return fault.From(err)
 	}
 	return p.change(ctx, func(tx *gorm.DB) error {
-		row, err := p.held(tx, id, false)
+		row, err := p.lockUser(tx, id, false)
 		if err != nil {
 			return err
 		}

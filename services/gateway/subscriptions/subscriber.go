@@ -8,31 +8,31 @@ import (
 	"mcpgateway/services/toolset"
 )
 
-// holder is a session or a stream with resource subscriptions. All fields but
+// resourceSubscriber is a session or a stream with resource subscriptions. All fields but
 // session and changing are guarded by Subscriptions.mu.
-type holder struct {
+type resourceSubscriber struct {
 	session   string // session key; empty for a stream
-	resources map[string]held
+	resources map[string]resourceRef
 	changing  chan struct{} // semaphore for changes of the session's subscriptions
 	asking    int           // pending upstream subscriptions
 	requests  int           // requests in flight
 	streams   map[*subscription]bool
 	expiry    *time.Timer // ends a session without a stream; may be nil
-	over      bool
+	ended     bool
 }
 
-type held struct {
+type resourceRef struct {
 	serverID string
 	release  func()
 }
 
-func newHolder(session string) *holder {
-	return &holder{session: session, changing: make(chan struct{}, 1), resources: map[string]held{}, streams: map[*subscription]bool{}}
+func newHolder(session string) *resourceSubscriber {
+	return &resourceSubscriber{session: session, changing: make(chan struct{}, 1), resources: map[string]resourceRef{}, streams: map[*subscription]bool{}}
 }
 
 // enter returns the holder of a session for a request. The caller must call
 // leave. It returns RATE_LIMITED beyond maxSubscribedSessions.
-func (s *Subscriptions) enter(sessionID string) (*holder, error) {
+func (s *Subscriptions) enter(sessionID string) (*resourceSubscriber, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	h := s.sessions[sessionID]
@@ -50,12 +50,12 @@ func (s *Subscriptions) enter(sessionID string) (*holder, error) {
 // leave calls takeOut, which removes a request or a stream from a session. An
 // unused session without resources is then removed, and one with resources
 // expires after SessionGrace.
-func (s *Subscriptions) leave(h *holder, takeOut func()) {
+func (s *Subscriptions) leave(h *resourceSubscriber, takeOut func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	takeOut()
 	switch {
-	case h.over || h.inUse():
+	case h.ended || h.inUse():
 	case len(h.resources) == 0:
 		s.forget(h)
 	case h.expiry == nil:
@@ -65,9 +65,9 @@ func (s *Subscriptions) leave(h *holder, takeOut func()) {
 	}
 }
 
-func (h *holder) inUse() bool { return len(h.streams) > 0 || h.requests > 0 }
+func (h *resourceSubscriber) inUse() bool { return len(h.streams) > 0 || h.requests > 0 }
 
-func (s *Subscriptions) expire(h *holder) {
+func (s *Subscriptions) expire(h *resourceSubscriber) {
 	s.mu.Lock()
 	used := h.inUse()
 	s.mu.Unlock()
@@ -79,7 +79,7 @@ func (s *Subscriptions) expire(h *holder) {
 // subscribe subscribes a holder to a resource. It returns RATE_LIMITED beyond
 // MaxResourcesPerClient, NOT_FOUND if the holder ended in the meantime, and the
 // errors of the upstream server.
-func (s *Subscriptions) subscribe(ctx context.Context, h *holder, server *toolset.Server, uri string) error {
+func (s *Subscriptions) subscribe(ctx context.Context, h *resourceSubscriber, server *toolset.Server, uri string) error {
 	s.mu.Lock()
 	_, known := h.resources[uri]
 	full := len(h.resources)+h.asking >= MaxResourcesPerClient
@@ -97,9 +97,9 @@ func (s *Subscriptions) subscribe(ctx context.Context, h *holder, server *toolse
 	s.mu.Lock()
 	h.asking--
 	_, known = h.resources[uri]
-	over := h.over
+	over := h.ended
 	if err == nil && !known && !over {
-		s.add(h, uri, held{serverID: server.Config.ID, release: release})
+		s.add(h, uri, resourceRef{serverID: server.Config.ID, release: release})
 		release = nil
 	}
 	s.mu.Unlock()
@@ -116,22 +116,22 @@ func (s *Subscriptions) subscribe(ctx context.Context, h *holder, server *toolse
 }
 
 // add stores a subscription. The caller must hold mu.
-func (s *Subscriptions) add(h *holder, uri string, what held) {
+func (s *Subscriptions) add(h *resourceSubscriber, uri string, what resourceRef) {
 	h.resources[uri] = what
 	byURI := s.holders[what.serverID]
 	if byURI == nil {
-		byURI = map[string]map[*holder]bool{}
+		byURI = map[string]map[*resourceSubscriber]bool{}
 		s.holders[what.serverID] = byURI
 	}
 	if byURI[uri] == nil {
-		byURI[uri] = map[*holder]bool{}
+		byURI[uri] = map[*resourceSubscriber]bool{}
 	}
 	byURI[uri][h] = true
 }
 
 // remove deletes a subscription and returns its release function, or nil if
 // there is no such subscription. The caller must hold mu.
-func (s *Subscriptions) remove(h *holder, uri string) func() {
+func (s *Subscriptions) remove(h *resourceSubscriber, uri string) func() {
 	what, ok := h.resources[uri]
 	if !ok {
 		return nil
@@ -149,7 +149,7 @@ func (s *Subscriptions) remove(h *holder, uri string) func() {
 }
 
 // unsubscribe ends one subscription of a holder, if it exists.
-func (s *Subscriptions) unsubscribe(h *holder, uri string) {
+func (s *Subscriptions) unsubscribe(h *resourceSubscriber, uri string) {
 	s.mu.Lock()
 	release := s.remove(h, uri)
 	s.mu.Unlock()
@@ -160,8 +160,8 @@ func (s *Subscriptions) unsubscribe(h *holder, uri string) {
 
 // forget marks a holder as ended and removes it from sessions. The caller must
 // hold mu.
-func (s *Subscriptions) forget(h *holder) {
-	h.over = true
+func (s *Subscriptions) forget(h *resourceSubscriber) {
+	h.ended = true
 	if h.expiry != nil {
 		h.expiry.Stop()
 	}
@@ -171,7 +171,7 @@ func (s *Subscriptions) forget(h *holder) {
 }
 
 // end ends all subscriptions of a holder.
-func (s *Subscriptions) end(h *holder) {
+func (s *Subscriptions) end(h *resourceSubscriber) {
 	s.mu.Lock()
 	var releases []func()
 	for uri := range h.resources {

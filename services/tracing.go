@@ -9,8 +9,8 @@ import (
 	"mcpgateway/services/tracing"
 )
 
-// lastSpans is the timeout for sending the last spans to the collector.
-const lastSpans = 2 * time.Second
+// flushTimeout is the timeout for sending the last spans to the collector.
+const flushTimeout = 2 * time.Second
 
 // trace starts tracing if a collector is configured, and returns the caller of
 // upstream servers.
@@ -34,7 +34,7 @@ func (s *Services) endTrace() {
 	if s.Tracer == nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), lastSpans)
+	ctx, cancel := context.WithTimeout(context.Background(), flushTimeout)
 	defer cancel()
 	if err := s.Tracer.Close(ctx); err != nil {
 		s.log.Warn("last spans not sent", "error", err)

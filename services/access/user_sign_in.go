@@ -20,7 +20,7 @@ import (
 // wrong input returns the same UNAUTHORIZED after the same amount of work. It
 // returns RATE_LIMITED after too many attempts and UNAVAILABLE if too many
 // users sign in at once.
-func (p *People) SignIn(ctx context.Context, email string, password secrets.Value, from Browser) (SignedIn, error) {
+func (p *Users) SignIn(ctx context.Context, email string, password secrets.Value, from Browser) (SignedIn, error) {
 	ctx = fromClient(ctx, from)
 	limits := p.loginLimits(email, from)
 	user, err := p.attempt(ctx, email, limits)
@@ -44,7 +44,7 @@ func (p *People) SignIn(ctx context.Context, email string, password secrets.Valu
 			return SignedIn{}, fault.From(err)
 		}
 	}
-	return p.enter(ctx, user, from, p.now(), "password", func(tx *gorm.DB, now models.User) error {
+	return p.startSession(ctx, user, from, p.now(), "password", func(tx *gorm.DB, now models.User) error {
 		if now.PasswordHash != user.PasswordHash {
 			return wrongCredentials() // the password changed during the check
 		}
@@ -60,7 +60,7 @@ func (p *People) SignIn(ctx context.Context, email string, password secrets.Valu
 
 // attempt counts a sign-in attempt and returns the account's row, or an empty
 // one for an unknown account.
-func (p *People) attempt(ctx context.Context, email string, limits []loginLimit) (models.User, error) {
+func (p *Users) attempt(ctx context.Context, email string, limits []loginLimit) (models.User, error) {
 	first, limited := p.countLogins(ctx, limits...)
 	if limited != nil && !first {
 		return models.User{}, limited
@@ -79,9 +79,9 @@ func (p *People) attempt(ctx context.Context, email string, limits []loginLimit)
 	return user, limited
 }
 
-// enter starts the session of an authenticated user. also runs in the same
+// startSession starts the session of an authenticated user. also runs in the same
 // transaction with the current row.
-func (p *People) enter(ctx context.Context, user models.User, from Browser, authenticatedAt time.Time, method string, also func(*gorm.DB, models.User) error) (SignedIn, error) {
+func (p *Users) startSession(ctx context.Context, user models.User, from Browser, authenticatedAt time.Time, method string, also func(*gorm.DB, models.User) error) (SignedIn, error) {
 	var in SignedIn
 	err := p.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
 		row, err := userByID(tx.Clauses(models.LockRow(tx)...), user.ID)
@@ -112,7 +112,7 @@ func (p *People) enter(ctx context.Context, user models.User, from Browser, auth
 
 // recordFailure records a failed attempt. For an unknown account, nothing that
 // was typed is stored.
-func (p *People) recordFailure(ctx context.Context, user *models.User, reason string) error {
+func (p *Users) recordFailure(ctx context.Context, user *models.User, reason string) error {
 	e := entry("login.failed", user, "reason", reason)
 	if user.ID == "" {
 		e.Object = "unknown account"
@@ -124,16 +124,16 @@ func (p *People) recordFailure(ctx context.Context, user *models.User, reason st
 // It renews the cookie value and records the confirmation. It returns
 // UNAUTHORIZED without a live session, VALIDATION_FAILED for a wrong password
 // and RATE_LIMITED after too many.
-func (p *People) StepUp(ctx context.Context, password secrets.Value, from Browser) (SignedIn, error) {
-	return p.proved(ctx, password, "password", from, nothing, func(tx *gorm.DB, user *models.User, _ string) error {
+func (p *Users) StepUp(ctx context.Context, password secrets.Value, from Browser) (SignedIn, error) {
+	return p.reauthenticate(ctx, password, "password", from, nothing, func(tx *gorm.DB, user *models.User, _ string) error {
 		return p.audit.Record(tx, entry("step_up", user))
 	})
 }
 
-// proved checks the password of a session's user and runs before. Then it
+// reauthenticate checks the password of a session's user and runs before. Then it
 // renews the session and runs also in one transaction. field is the password's
 // field name in faults.
-func (p *People) proved(ctx context.Context, password secrets.Value, field string, from Browser, before func() error, also func(tx *gorm.DB, user *models.User, sessionID string) error) (SignedIn, error) {
+func (p *Users) reauthenticate(ctx context.Context, password secrets.Value, field string, from Browser, before func() error, also func(tx *gorm.DB, user *models.User, sessionID string) error) (SignedIn, error) {
 	ctx = fromClient(ctx, from)
 	session, user, err := p.liveSession(p.db.WithContext(ctx), from.Cookie)
 	if err != nil {
@@ -185,7 +185,7 @@ func (p *People) proved(ctx context.Context, password secrets.Value, field strin
 
 // countStepUp counts a confirmation of the password. Over the limit, it returns
 // RATE_LIMITED and records it once.
-func (p *People) countStepUp(ctx context.Context, user *models.User, limit loginLimit) error {
+func (p *Users) countStepUp(ctx context.Context, user *models.User, limit loginLimit) error {
 	first, limited := p.countLogins(ctx, limit)
 	if limited != nil && first {
 		if err := p.recordFailure(ctx, user, tooManyAttempts); err != nil {
@@ -199,7 +199,7 @@ func nothing() error { return nil }
 
 // NeedStepUp returns STEP_UP_REQUIRED if confirmedUntil, from the SessionInfo,
 // has passed.
-func (p *People) NeedStepUp(confirmedUntil time.Time) error {
+func (p *Users) NeedStepUp(confirmedUntil time.Time) error {
 	if p.now().Before(confirmedUntil) {
 		return nil
 	}

@@ -8,13 +8,13 @@ import (
 // newMetrics returns the metrics of the services created so far.
 func (s *Services) newMetrics(version string) *metrics.Metrics {
 	return metrics.New(metrics.Options{
-		Version: version, Projects: s.measured, Syncs: s.Syncer.Syncs, Lost: s.Calls.Lost, Unattributed: s.pool.Unattributed, Panics: s.Background.Panics,
+		Version: version, Projects: s.upstreamStates, Syncs: s.Syncer.Syncs, Lost: s.Calls.Dropped, Unattributed: s.pool.Unattributed, Panics: s.Background.Panics,
 		Catalog: func() (servers, templates int) { return len(s.Catalog.AllEntries()), len(s.Catalog.AllTemplates()) },
 	})
 }
 
-// measured returns the state of every enabled upstream server.
-func (s *Services) measured() []metrics.Project {
+// upstreamStates returns the state of every enabled upstream server.
+func (s *Services) upstreamStates() []metrics.Project {
 	var all []metrics.Project
 	for _, p := range s.Directory.All() {
 		project := metrics.Project{ID: p.Project.ID, Slug: p.Project.Slug}
@@ -23,7 +23,7 @@ func (s *Services) measured() []metrics.Project {
 				continue
 			}
 			health := s.Syncer.Health(server.Config.ID)
-			state := metrics.Server{
+			state := metrics.ServerStats{
 				Alias: server.Config.Alias, Up: health.OK(), Failures: health.ConsecutiveFailures,
 				Tried: health.OK() || health.ConsecutiveFailures > 0, Active: health.Active, Waiting: health.Waiting,
 			}

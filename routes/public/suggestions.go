@@ -57,7 +57,7 @@ func nearServers(ctx context.Context, c *catalog.Catalog, publisher, server stri
 	if len(server) > maxNameRunes {
 		server = server[:maxNameRunes]
 	}
-	add(alike(c.AllEntries(), server, func(e *models.CatalogEntry) string { return e.ServerName }))
+	add(similarNames(c.AllEntries(), server, func(e *models.CatalogEntry) string { return e.ServerName }))
 	for _, text := range append(parts(server), parts(publisher)...) {
 		if len(found) == maxNear {
 			break
@@ -78,7 +78,7 @@ func nearTemplates(ctx context.Context, c *catalog.Catalog, slug string) []ui.Pa
 	if len(slug) > maxNameRunes {
 		slug = slug[:maxNameRunes]
 	}
-	found := alike(c.AllTemplates(), slug, func(t *models.CatalogTemplate) string { return t.Slug })
+	found := similarNames(c.AllTemplates(), slug, func(t *models.CatalogTemplate) string { return t.Slug })
 	for _, text := range parts(slug) {
 		hits, err := c.Templates(ctx, catalog.Search{Text: text, Limit: maxNear})
 		if err != nil {
@@ -97,10 +97,10 @@ func nearTemplates(ctx context.Context, c *catalog.Catalog, slug string) []ui.Pa
 	return near
 }
 
-// alike returns the rows whose names have a small edit distance to name,
+// similarNames returns the rows whose names have a small edit distance to name,
 // closest first. It compares only the first maxCompared rows to bound the cost
 // of unauthenticated requests.
-func alike[T any](rows []T, name string, nameOf func(T) string) []T {
+func similarNames[T any](rows []T, name string, nameOf func(T) string) []T {
 	type candidate struct {
 		row T
 		at  int

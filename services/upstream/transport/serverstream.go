@@ -11,13 +11,13 @@ import (
 	"mcpgateway/services/upstream/wire"
 )
 
-// askStream is the GET stream of a session whose clients accept server requests
+// serverStream is the GET stream of a session whose clients accept server requests
 // or log messages. Some upstreams send these only on the GET stream, even
 // during a call (MCP 2025-03-26, "Listening for Messages from the Server"). The
 // stream opens for the first call that needs it and stays open until no call
 // has needed it for maxAskIdleTime. A new stream for each call would be
 // rejected by upstreams that have not noticed the end of the previous one.
-type askStream struct {
+type serverStream struct {
 	inFlight
 	transport *Streamable
 	header    func(context.Context) (http.Header, error) // returns the header of the request that opens it
@@ -25,16 +25,16 @@ type askStream struct {
 	start     func(work func(life context.Context)) bool // runs work that Pool.Close waits for
 
 	// Guarded by inFlight.mu.
-	askable int   // calls in flight that need the stream
-	held    *hold // nil if no stream is open or will be reopened
+	askable int          // calls in flight that need the stream
+	held    *streamLease // nil if no stream is open or will be reopened
 	idle    *time.Timer
 	none    bool // the upstream has no such stream
 	late    bool // the upstream was slow to open the stream, so calls do not wait for it
 	closed  bool
 }
 
-// hold is one period in which the stream is held open.
-type hold struct {
+// streamLease is one period in which the stream is held open.
+type streamLease struct {
 	cancel context.CancelFunc
 	ended  chan struct{} // closed when its goroutine has returned
 	wake   chan struct{} // capacity 1; signals that a call needs the stream
@@ -50,14 +50,14 @@ type hold struct {
 // notifications that belong to no call. start runs work until the pool is
 // closed, and returns false if it is already closed.
 func NewAskStream(s *Streamable, calls Audience, header func(context.Context) (http.Header, error),
-	deliver func(method string, params []byte), start func(work func(life context.Context)) bool) *askStream {
-	return &askStream{inFlight: newInFlight(calls), transport: s, header: header, deliver: deliver, start: start}
+	deliver func(method string, params []byte), start func(work func(life context.Context)) bool) *serverStream {
+	return &serverStream{inFlight: newInFlight(calls), transport: s, header: header, deliver: deliver, start: start}
 }
 
 // concerns reports whether a call must join. If the clients accept server
 // requests, every call must, because a server request is routed to the only
 // call in flight.
-func (a *askStream) concerns(x *Exchange) bool {
+func (a *serverStream) concerns(x *Exchange) bool {
 	return !x.Aside && (a.Asked || x.Logs)
 }
 
@@ -67,18 +67,18 @@ func (x *Exchange) needsStream() bool { return x.Serve != nil || x.Logs }
 // join registers a call in flight. If the call needs the stream, join opens it
 // and waits briefly. The caller must call leave with the error of the call.
 // leave returns after the call's notifications were forwarded.
-func (a *askStream) join(ctx context.Context, x *Exchange) (leave func(err error)) {
+func (a *serverStream) join(ctx context.Context, x *Exchange) (leave func(err error)) {
 	w := &waiter{x: x, ctx: ctx}
 	finish := func() {}
 	if x.Serve != nil && x.Notify != nil && x.ProgressToken != nil {
-		finish = w.passOn(a.transport.Tasks)
+		finish = w.forward(a.transport.Tasks)
 	}
 	var opening <-chan struct{}
 	a.mu.Lock()
 	a.waiting[x.ID] = w
 	if x.needsStream() {
 		a.askable++
-		opening = a.need()
+		opening = a.ensureOpen()
 	}
 	a.mu.Unlock()
 	a.await(ctx, opening)
@@ -86,16 +86,16 @@ func (a *askStream) join(ctx context.Context, x *Exchange) (leave func(err error
 		a.mu.Lock()
 		a.remove(w, err)
 		if x.needsStream() {
-			a.spare()
+			a.release()
 		}
 		a.mu.Unlock()
 		finish()
 	}
 }
 
-// passOn forwards the notifications that arrive for the call outside its own
+// forward forwards the notifications that arrive for the call outside its own
 // stream, serialized with those on its stream, until finish is called.
-func (w *waiter) passOn(tasks *background.Tasks) (finish func()) {
+func (w *waiter) forward(tasks *background.Tasks) (finish func()) {
 	w.notices = make(chan wire.Message, maxNotices)
 	var one sync.Mutex
 	notify, passed := w.x.Notify, make(chan struct{})
@@ -116,10 +116,10 @@ func (w *waiter) passOn(tasks *background.Tasks) (finish func()) {
 	}
 }
 
-// need opens or reopens the stream. It returns a channel that is closed when
+// ensureOpen opens or reopens the stream. It returns a channel that is closed when
 // the upstream has responded, or nil if waiting is not useful. The caller must
 // hold mu.
-func (a *askStream) need() (opening <-chan struct{}) {
+func (a *serverStream) ensureOpen() (opening <-chan struct{}) {
 	if a.idle != nil {
 		a.idle.Stop()
 	}
@@ -130,7 +130,7 @@ func (a *askStream) need() (opening <-chan struct{}) {
 	switch {
 	case h == nil:
 		ctx, cancel := context.WithCancel(context.Background())
-		h = &hold{cancel: cancel, ended: make(chan struct{}), wake: make(chan struct{}, 1), answered: make(chan struct{})}
+		h = &streamLease{cancel: cancel, ended: make(chan struct{}), wake: make(chan struct{}, 1), answered: make(chan struct{})}
 		started := a.start(func(life context.Context) {
 			defer close(h.ended)
 			defer cancel()
@@ -154,8 +154,8 @@ func (a *askStream) need() (opening <-chan struct{}) {
 	return h.answered
 }
 
-// spare removes a call that needed the stream. The caller must hold mu.
-func (a *askStream) spare() {
+// release removes a call that needed the stream. The caller must hold mu.
+func (a *serverStream) release() {
 	if a.askable--; a.askable > 0 || a.held == nil {
 		return
 	}
@@ -167,7 +167,7 @@ func (a *askStream) spare() {
 }
 
 // expire closes the stream if no call needs it.
-func (a *askStream) expire() {
+func (a *serverStream) expire() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.askable == 0 && a.held != nil {
@@ -177,7 +177,7 @@ func (a *askStream) expire() {
 }
 
 // await waits until the upstream has responded, for at most maxAskWait.
-func (a *askStream) await(ctx context.Context, opening <-chan struct{}) {
+func (a *serverStream) await(ctx context.Context, opening <-chan struct{}) {
 	if opening == nil {
 		return
 	}
@@ -195,11 +195,11 @@ func (a *askStream) await(ctx context.Context, opening <-chan struct{}) {
 
 // run reopens the stream until ctx is cancelled or the upstream has no such
 // stream.
-func (a *askStream) run(ctx context.Context, h *hold) {
+func (a *serverStream) run(ctx context.Context, h *streamLease) {
 	var g GetStream
 	for {
 		wait, over := a.listen(ctx, h, &g)
-		if over || wait == Forever || !a.rest(ctx, h, wait) {
+		if over || wait == NoTimeout || !a.backOff(ctx, h, wait) {
 			break
 		}
 	}
@@ -208,12 +208,12 @@ func (a *askStream) run(ctx context.Context, h *hold) {
 	if a.held == h {
 		a.held = nil
 	}
-	h.answer()
+	h.markResponded()
 }
 
 // listen opens the stream and reads it to its end. The results are those of
 // GetStream.Read.
-func (a *askStream) listen(ctx context.Context, h *hold, g *GetStream) (wait time.Duration, over bool) {
+func (a *serverStream) listen(ctx context.Context, h *streamLease, g *GetStream) (wait time.Duration, over bool) {
 	header, err := a.header(ctx)
 	if err != nil {
 		return g.BackOff(), false
@@ -228,9 +228,9 @@ func (a *askStream) listen(ctx context.Context, h *hold, g *GetStream) (wait tim
 	wait, over = g.Read(ctx, a.transport, x, func(bool) {
 		a.mu.Lock()
 		defer a.mu.Unlock()
-		h.answer()
+		h.markResponded()
 	})
-	if wait == Forever && ctx.Err() == nil {
+	if wait == NoTimeout && ctx.Err() == nil {
 		a.mu.Lock()
 		a.none, a.Mixed, a.strays = true, false, false // server requests can arrive only on the streams of calls
 		a.mu.Unlock()
@@ -238,20 +238,20 @@ func (a *askStream) listen(ctx context.Context, h *hold, g *GetStream) (wait tim
 	return wait, over
 }
 
-// answer records that the upstream has responded. The caller must hold mu.
-func (h *hold) answer() {
+// markResponded records that the upstream has responded. The caller must hold mu.
+func (h *streamLease) markResponded() {
 	if !h.open {
 		h.open = true
 		close(h.answered)
 	}
 }
 
-// rest waits until a call needs the stream. If one is in flight, it waits at
+// backOff waits until a call needs the stream. If one is in flight, it waits at
 // most for the given time. It reports whether to reopen the stream.
-func (a *askStream) rest(ctx context.Context, h *hold, wait time.Duration) bool {
+func (a *serverStream) backOff(ctx context.Context, h *streamLease, wait time.Duration) bool {
 	var timer <-chan time.Time
 	a.mu.Lock()
-	h.answer()
+	h.markResponded()
 	h.resting, h.open, h.answered = true, false, make(chan struct{})
 	if a.askable > 0 {
 		t := time.NewTimer(wait)
@@ -275,7 +275,7 @@ func (a *askStream) rest(ctx context.Context, h *hold, wait time.Duration) bool 
 }
 
 // close closes the stream permanently and waits for its goroutine.
-func (a *askStream) close() {
+func (a *serverStream) close() {
 	a.mu.Lock()
 	a.closed = true
 	if a.idle != nil {
@@ -290,13 +290,13 @@ func (a *askStream) close() {
 }
 
 // Hold adds or removes a hold, which counts like a call that needs the stream.
-func (a *askStream) Hold(held bool) {
+func (a *serverStream) Hold(held bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if held {
 		a.askable++
-		a.need()
+		a.ensureOpen()
 	} else {
-		a.spare()
+		a.release()
 	}
 }

@@ -9,13 +9,13 @@ import (
 	"mcpgateway/web"
 )
 
-// missing responds with the page for an entry that doesn't exist, and records
+// notFound responds with the page for an entry that doesn't exist, and records
 // the fault for the log line of the request.
-func (p *Pages) missing(c *fiber.Ctx, err error, props public.MissingProps, section layout.Section) error {
+func (p *Pages) notFound(c *fiber.Ctx, err error, props public.MissingProps, section layout.Section) error {
 	event := web.EventOf(c)
 	event.Fault(fault.From(err))
 	c.Status(web.StatusOf(err))
 	props.Frame = p.frames.Frame(c, "Not found", section)
 	props.RequestID = event.RequestID
-	return answer(c, props.Frame, public.Missing(props))
+	return render(c, props.Frame, public.Missing(props))
 }

@@ -21,12 +21,12 @@ type Form struct {
 // FormKeeper stores forms for their users, encrypted and for a short time.
 type FormKeeper interface {
 	// Keep stores the form and returns its token.
-	Keep(ctx context.Context, p *Person, form Form) (token string, err error)
+	Keep(ctx context.Context, p *User, form Form) (token string, err error)
 }
 
 // keep stores the form of the request for p and returns its token. It returns
 // "" for a request that is not a form of the administration.
-func (g *Guards) keep(c *fiber.Ctx, p *Person) (token string, err error) {
+func (g *Guards) keep(c *fiber.Ctx, p *User) (token string, err error) {
 	if onlyReads(c) || g.options.Forms == nil || !g.options.KeepsForm(c.Path()) {
 		return "", nil
 	}
@@ -37,7 +37,7 @@ func (g *Guards) keep(c *fiber.Ctx, p *Person) (token string, err error) {
 // KeepUndo stores the form that reverts the request and returns its token, or
 // "" without a user.
 func (g *Guards) KeepUndo(c *fiber.Ctx, path string, form url.Values) (token string, err error) {
-	p := PersonOf(c)
+	p := UserOf(c)
 	if p == nil || g.options.Forms == nil {
 		return "", nil
 	}

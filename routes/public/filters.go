@@ -8,8 +8,8 @@ import (
 	"mcpgateway/views/ui"
 )
 
-// narrowing creates links that add a clause to a query or remove it.
-type narrowing struct {
+// filterLinks creates links that add a clause to a query or remove it.
+type filterLinks struct {
 	path    string // path of the list
 	clauses []query.Clause
 }
@@ -31,7 +31,7 @@ func continued(path, text, cursor string) string {
 	return path + "?" + values.Encode()
 }
 
-func (n narrowing) to(clauses []query.Clause) string {
+func (n filterLinks) to(clauses []query.Clause) string {
 	return address(n.path, (&query.Query{Clauses: clauses}).Canonical())
 }
 
@@ -42,7 +42,7 @@ func is(c *query.Clause, qualifier, value string) bool {
 
 // toggle returns the link that adds the value to the query, or removes it if it
 // is present.
-func (n narrowing) toggle(qualifier, value string) (link string, on bool) {
+func (n filterLinks) toggle(qualifier, value string) (link string, on bool) {
 	rest := slices.DeleteFunc(slices.Clone(n.clauses), func(c query.Clause) bool { return is(&c, qualifier, value) })
 	if len(rest) < len(n.clauses) {
 		return n.to(rest), true
@@ -52,7 +52,7 @@ func (n narrowing) toggle(qualifier, value string) (link string, on bool) {
 
 // only returns the link that replaces all values of the qualifier with this
 // one, or removes it if it is present.
-func (n narrowing) only(qualifier, value string) (link string, on bool) {
+func (n filterLinks) only(qualifier, value string) (link string, on bool) {
 	if link, on = n.toggle(qualifier, value); on {
 		return link, on
 	}
@@ -65,8 +65,8 @@ func without(clauses []query.Clause, qualifier string) []query.Clause {
 	return slices.DeleteFunc(slices.Clone(clauses), func(c query.Clause) bool { return !c.Negated && c.Qualifier == qualifier })
 }
 
-// asks reports whether the query has a value of the qualifier.
-func (n narrowing) asks(qualifier string) bool {
+// has reports whether the query has a value of the qualifier.
+func (n filterLinks) has(qualifier string) bool {
 	return slices.ContainsFunc(n.clauses, func(c query.Clause) bool { return !c.Negated && c.Qualifier == qualifier })
 }
 
@@ -91,7 +91,7 @@ const maxChips = 12
 
 // active returns a chip that removes its clause, for each clause without a chip
 // in others. Words have no chip; they are in the search field.
-func (n narrowing) active(others []ui.Chip) []ui.Chip {
+func (n filterLinks) active(others []ui.Chip) []ui.Chip {
 	var chips []ui.Chip
 	for i := range n.clauses {
 		c := &n.clauses[i]

@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 )
 
-// openedSessions is a cache of sessions by their id, because decrypting an id
+// sessionCache is a cache of sessions by their id, because decrypting an id
 // takes longer than the rest of a small request. A hit authorizes nothing: the
 // caller checks owner, expiry and end at each use. Entries remain valid, because
 // the keys of a process don't change.
@@ -14,14 +14,14 @@ import (
 // The set of an id depends on its hash, whose seed is secret. A client therefore
 // can't choose an id that evicts a certain session, nor derive an id from the
 // duration of comparisons. A hit takes no lock.
-type openedSessions struct {
+type sessionCache struct {
 	seed maphash.Seed
 	sets [maxOpenedSessions / sessionsPerSet]sessionSet
 }
 
-type sessionSet [sessionsPerSet]atomic.Pointer[openedSession]
+type sessionSet [sessionsPerSet]atomic.Pointer[cachedSession]
 
-type openedSession struct {
+type cachedSession struct {
 	hash    uint64
 	id      string
 	session *Session
@@ -29,7 +29,7 @@ type openedSession struct {
 
 // hash returns the hash of an id for the other methods. It covers only the end
 // of the id, which is as random as the whole.
-func (o *openedSessions) hash(id string) uint64 {
+func (o *sessionCache) hash(id string) uint64 {
 	return maphash.String(o.seed, id[max(0, len(id)-hashedEnd):])
 }
 
@@ -38,7 +38,7 @@ const hashedEnd = 32
 
 // find returns the session of an id, or nil. It is shared and must not be
 // modified.
-func (o *openedSessions) find(hash uint64, id string) *Session {
+func (o *sessionCache) find(hash uint64, id string) *Session {
 	set := o.setOf(hash)
 	for i := range set {
 		if s := set[i].Load(); s != nil && s.hash == hash && s.id == id {
@@ -49,8 +49,8 @@ func (o *openedSessions) find(hash uint64, id string) *Session {
 }
 
 // keep caches a session. If its set is full, it replaces a random session.
-func (o *openedSessions) keep(hash uint64, id string, session *Session) {
-	set, s := o.setOf(hash), &openedSession{hash: hash, id: id, session: session}
+func (o *sessionCache) keep(hash uint64, id string, session *Session) {
+	set, s := o.setOf(hash), &cachedSession{hash: hash, id: id, session: session}
 	for i := range set {
 		if set[i].CompareAndSwap(nil, s) {
 			return
@@ -59,4 +59,4 @@ func (o *openedSessions) keep(hash uint64, id string, session *Session) {
 	set[rand.IntN(len(set))].Store(s)
 }
 
-func (o *openedSessions) setOf(hash uint64) *sessionSet { return &o.sets[hash%uint64(len(o.sets))] }
+func (o *sessionCache) setOf(hash uint64) *sessionSet { return &o.sets[hash%uint64(len(o.sets))] }

@@ -23,16 +23,16 @@ import (
 // stream, and ends with it.
 type postedSessions struct {
 	mu   sync.Mutex
-	open map[string]*postedSession // by session id
+	open map[string]*sseSession // by session id
 }
 
 func newPostedSessions() *postedSessions {
-	return &postedSessions{open: map[string]*postedSession{}}
+	return &postedSessions{open: map[string]*sseSession{}}
 }
 
-// postedSession is a session whose stream carries the responses to requests
+// sseSession is a session whose stream carries the responses to requests
 // posted to its URL.
-type postedSession struct {
+type sseSession struct {
 	id        string
 	projectID string
 	principal string
@@ -46,13 +46,13 @@ type postedSession struct {
 	capabilities []byte
 }
 
-func (p *postedSessions) add(s *postedSession) {
+func (p *postedSessions) add(s *sseSession) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.open[s.id] = s
 }
 
-func (p *postedSessions) remove(s *postedSession) {
+func (p *postedSessions) remove(s *sseSession) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.open, s.id)
@@ -60,7 +60,7 @@ func (p *postedSessions) remove(s *postedSession) {
 
 // find returns the session with the id. It returns NOT_FOUND if the id is
 // unknown or belongs to another project or principal.
-func (p *postedSessions) find(id, projectID string, principal access.Principal) (*postedSession, error) {
+func (p *postedSessions) find(id, projectID string, principal access.Principal) (*sseSession, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s := p.open[id]
@@ -70,15 +70,15 @@ func (p *postedSessions) find(id, projectID string, principal access.Principal) 
 	return s, nil
 }
 
-// openPosted responds to a GET with a stream. Its first event contains the URL
+// openSSESession responds to a GET with a stream. Its first event contains the URL
 // for the client's requests.
-func (e *Endpoint) openPosted(c *fiber.Ctx, project *toolset.Snapshot, principal access.Principal) error {
+func (e *Endpoint) openSSESession(c *fiber.Ctx, project *toolset.Snapshot, principal access.Principal) error {
 	free, err := e.slots.take(streamOwner(c, principal))
 	if err != nil {
 		return err
 	}
 	web.EventOf(c).Method = "stream"
-	s := &postedSession{
+	s := &sseSession{
 		id: rand.Text(), projectID: project.Project.ID, principal: principal.ID(),
 		slots: make(chan struct{}, maxPosted), version: gateway.VersionAssumed,
 	}
@@ -104,7 +104,7 @@ func (e *Endpoint) openPosted(c *fiber.Ctx, project *toolset.Snapshot, principal
 	e.posted.add(s)
 	unsubscribe = e.subscribe(project, s.id, s.stream)
 	unwatch = conn.WatchDisconnect(c, s.stream.Break)
-	return s.stream.Answer(c)
+	return s.stream.Respond(c)
 }
 
 // postToStream accepts messages that a client posts to the URL of its session.
@@ -134,7 +134,7 @@ func (e *Endpoint) postToStream(c *fiber.Ctx, project *toolset.Snapshot, princip
 	if err := s.reserve(messages); err != nil {
 		return err
 	}
-	e.hear(client, messages)
+	e.handleControl(client, messages)
 	for _, m := range messages {
 		switch {
 		case m.err != nil:
@@ -144,7 +144,7 @@ func (e *Endpoint) postToStream(c *fiber.Ctx, project *toolset.Snapshot, princip
 			event.Hold()
 			event.Background.Go("HTTP+SSE request", func() {
 				defer event.Release()
-				var trace gateway.Trace
+				var trace gateway.RequestInfo
 				if err := e.tryPosted(event.Background, s, project, client, m, errs, &trace); err != nil {
 					event.Fault(err)
 				}
@@ -161,14 +161,14 @@ func (e *Endpoint) postToStream(c *fiber.Ctx, project *toolset.Snapshot, princip
 
 // client adds the session's version, capabilities, log level and stream to the
 // client of a request.
-func (s *postedSession) client(e *Endpoint, client *gateway.Client) *gateway.Client {
+func (s *sseSession) client(e *Endpoint, client *gateway.Client) *gateway.Client {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	client.Version, client.SessionID, client.Capabilities, client.LogLevel = s.version, s.id, s.capabilities, e.Levels.Of(s.id)
 	client.Notify = func(method string, params []byte) { sendNotification(s.stream, method, params) }
 	client.Push = func(method string, params []byte) bool {
 		select {
-		case <-s.stream.Over():
+		case <-s.stream.Done():
 			return false
 		default:
 			sendNotification(s.stream, method, params)
@@ -176,14 +176,14 @@ func (s *postedSession) client(e *Endpoint, client *gateway.Client) *gateway.Cli
 		}
 	}
 	client.Ask = func(ctx context.Context, method string, params []byte) (result, rpcError []byte, err error) {
-		return s.live.ask(ctx, s.stream, method, params)
+		return s.live.request(ctx, s.stream, method, params)
 	}
 	return client
 }
 
 // reserve acquires a slot for each request in messages. If there are too few
 // slots, it acquires none and returns RATE_LIMITED.
-func (s *postedSession) reserve(messages []*message) error {
+func (s *sseSession) reserve(messages []*message) error {
 	taken := 0
 	for _, m := range messages {
 		if !m.isRequest() {
@@ -204,19 +204,19 @@ func (s *postedSession) reserve(messages []*message) error {
 	return nil
 }
 
-// tryPosted calls answerPosted. After a panic it breaks the stream, because the
+// tryPosted calls respondOnStream. After a panic it breaks the stream, because the
 // client would wait for the response forever.
-func (e *Endpoint) tryPosted(tasks *background.Tasks, s *postedSession, project *toolset.Snapshot, client *gateway.Client, m *message, errs web.ErrorContext, trace *gateway.Trace) error {
-	err := tasks.Try("HTTP+SSE request", func() error { return e.answerPosted(s, project, client, m, errs, trace) })
+func (e *Endpoint) tryPosted(tasks *background.Tasks, s *sseSession, project *toolset.Snapshot, client *gateway.Client, m *message, errs web.ErrorContext, trace *gateway.RequestInfo) error {
+	err := tasks.Try("HTTP+SSE request", func() error { return e.respondOnStream(s, project, client, m, errs, trace) })
 	if panicked := (*background.PanicError)(nil); errors.As(err, &panicked) {
 		s.stream.Break()
 	}
 	return err
 }
 
-// answerPosted handles one request, responds on the session's stream and
+// respondOnStream handles one request, responds on the session's stream and
 // releases the request's slot. It returns the error sent to the client.
-func (e *Endpoint) answerPosted(s *postedSession, project *toolset.Snapshot, client *gateway.Client, m *message, errs web.ErrorContext, trace *gateway.Trace) error {
+func (e *Endpoint) respondOnStream(s *sseSession, project *toolset.Snapshot, client *gateway.Client, m *message, errs web.ErrorContext, trace *gateway.RequestInfo) error {
 	defer func() { <-s.slots }()
 	ctx, cancel := context.WithCancel(s.ctx)
 	defer cancel()
@@ -232,17 +232,17 @@ func (e *Endpoint) answerPosted(s *postedSession, project *toolset.Snapshot, cli
 		if m.method == "initialize" {
 			s.settle(gateway.NegotiatedVersion(m.params), declaredCapabilities(m.params))
 		}
-		s.stream.SendPartsWhenRoom(messageEvent, lease.Release, appendResultHead(nil, m.id), result, []byte{'}'})
+		s.stream.SendPartsBlocking(messageEvent, lease.Release, appendResultHead(nil, m.id), result, []byte{'}'})
 		return nil
 	case !cancelled:
-		s.stream.SendWhenRoom(messageEvent, errorAnswer(err, client, m.id).append(nil, errs))
+		s.stream.SendBlocking(messageEvent, newErrorResponse(err, client, m.id).append(nil, errs))
 	}
 	lease.Release()
 	return err
 }
 
 // settle stores the result of the handshake.
-func (s *postedSession) settle(version string, capabilities []byte) {
+func (s *sseSession) settle(version string, capabilities []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.version, s.capabilities = version, capabilities

@@ -21,14 +21,14 @@ import (
 
 // Limits of users and their attributes.
 const (
-	MaxPeople     = 10_000
-	MaxEmail      = 254 // bytes (RFC 5321, section 4.5.3.1.3)
-	MaxPersonName = 100 // characters
+	MaxUsers    = 10_000
+	MaxEmail    = 254 // bytes (RFC 5321, section 4.5.3.1.3)
+	MaxUserName = 100 // characters
 )
 
 // Publisher notifies this process and others of committed changes.
 type Publisher interface {
-	Published(ctx context.Context, topics ...notify.Topic) error
+	Publish(ctx context.Context, topics ...notify.Topic) error
 }
 
 // Auditor records a change or a security event in the writer's transaction.
@@ -36,9 +36,9 @@ type Auditor interface {
 	Record(tx *gorm.DB, e activity.Entry) error
 }
 
-// People manages the users who may sign in, their roles and their browser
+// Users manages the accounts of users who may sign in, their roles and their browser
 // sessions.
-type People struct {
+type Users struct {
 	db        *gorm.DB
 	audit     Auditor
 	feed      Publisher
@@ -47,14 +47,14 @@ type People struct {
 	now       func() time.Time
 }
 
-// NewPeople returns the People of the database. Changes are recorded in audit
+// NewUsers returns the Users of the database. Changes are recorded in audit
 // and published on feed. sealer seals the cookies of known browsers.
-func NewPeople(db *gorm.DB, audit Auditor, feed Publisher, sealer TokenSealer, passwords *passwords.Hasher, now func() time.Time) *People {
-	return &People{db: db, audit: audit, feed: feed, sealer: sealer, passwords: passwords, now: now}
+func NewUsers(db *gorm.DB, audit Auditor, feed Publisher, sealer TokenSealer, passwords *passwords.Hasher, now func() time.Time) *Users {
+	return &Users{db: db, audit: audit, feed: feed, sealer: sealer, passwords: passwords, now: now}
 }
 
-// Person is a user of the administration, enabled or disabled.
-type Person struct {
+// User is a user of the administration, enabled or disabled.
+type User struct {
 	ID          string
 	Email       string
 	Name        string
@@ -66,15 +66,15 @@ type Person struct {
 	LastLoginAt *time.Time
 }
 
-func personOf(u *models.User) Person {
-	return Person{
+func personOf(u *models.User) User {
+	return User{
 		ID: u.ID, Email: u.Email, Name: u.Name, Role: u.Role, HasPassword: u.PasswordHash != "", HasIdentity: u.OIDCSubject != "",
 		DisabledAt: u.DisabledAt, CreatedAt: u.CreatedAt, LastLoginAt: u.LastLoginAt,
 	}
 }
 
-// NewPerson holds the attributes of a user to create.
-type NewPerson struct {
+// NewUser holds the attributes of a user to create.
+type NewUser struct {
 	Email    string
 	Name     string // defaults to the part of the email address before the @
 	Role     models.Role
@@ -82,15 +82,15 @@ type NewPerson struct {
 }
 
 // Create adds a user and records it. It returns VALIDATION_FAILED for invalid
-// fields and CONFLICT if the email address is in use or MaxPeople is reached.
+// fields and CONFLICT if the email address is in use or MaxUsers is reached.
 // Adding an administrator permanently completes the setup.
-func (p *People) Create(ctx context.Context, n NewPerson) (Person, error) {
+func (p *Users) Create(ctx context.Context, n NewUser) (User, error) {
 	row, err := p.newUser(ctx, n, passwords.SignedInQueue(activity.ActorOf(ctx).ID))
 	if err != nil {
-		return Person{}, err
+		return User{}, err
 	}
 	err = p.change(ctx, func(tx *gorm.DB) error {
-		if err := p.room(tx); err != nil {
+		if err := p.checkLimit(tx); err != nil {
 			return err
 		}
 		if err := tx.Create(&row).Error; err != nil {
@@ -104,13 +104,13 @@ func (p *People) Create(ctx context.Context, n NewPerson) (Person, error) {
 		return p.audit.Record(tx, entry("person.created", &row, "role", string(row.Role)))
 	})
 	if err != nil {
-		return Person{}, err
+		return User{}, err
 	}
 	return personOf(&row), nil
 }
 
 // newUser returns the validated row of a new user, with the password hashed.
-func (p *People) newUser(ctx context.Context, n NewPerson, queue passwords.Queue) (models.User, error) {
+func (p *Users) newUser(ctx context.Context, n NewUser, queue passwords.Queue) (models.User, error) {
 	n.Email, n.Name = strings.TrimSpace(n.Email), strings.TrimSpace(n.Name)
 	fields := map[string]string{}
 	note(fields, "email", emailProblem(n.Email))
@@ -136,20 +136,20 @@ func (p *People) newUser(ctx context.Context, n NewPerson, queue passwords.Queue
 	return row, nil
 }
 
-// room returns CONFLICT if MaxPeople is reached.
-func (p *People) room(tx *gorm.DB) error {
+// checkLimit returns CONFLICT if MaxUsers is reached.
+func (p *Users) checkLimit(tx *gorm.DB) error {
 	var n int64
 	if err := tx.Model(&models.User{}).Count(&n).Error; err != nil {
 		return err
 	}
-	if n >= MaxPeople {
+	if n >= MaxUsers {
 		return fault.Conflict("There are already %d users. Delete some first.", n)
 	}
 	return nil
 }
 
-// List returns all users, sorted by email address. There are at most MaxPeople.
-func (p *People) List(ctx context.Context) ([]Person, error) {
+// List returns all users, sorted by email address. There are at most MaxUsers.
+func (p *Users) List(ctx context.Context) ([]User, error) {
 	var rows []models.User
 	if err := p.db.WithContext(ctx).Order("email_fold").Find(&rows).Error; err != nil {
 		return nil, fault.Internal(err)
@@ -157,8 +157,8 @@ func (p *People) List(ctx context.Context) ([]Person, error) {
 	return personsOf(rows), nil
 }
 
-func personsOf(rows []models.User) []Person {
-	out := make([]Person, len(rows))
+func personsOf(rows []models.User) []User {
+	out := make([]User, len(rows))
 	for i := range rows {
 		out[i] = personOf(&rows[i])
 	}
@@ -166,10 +166,10 @@ func personsOf(rows []models.User) []Person {
 }
 
 // Get returns the user with the ID, or NOT_FOUND.
-func (p *People) Get(ctx context.Context, id string) (Person, error) {
+func (p *Users) Get(ctx context.Context, id string) (User, error) {
 	row, err := userByID(p.db.WithContext(ctx), id)
 	if err != nil {
-		return Person{}, fault.From(err)
+		return User{}, fault.From(err)
 	}
 	return personOf(&row), nil
 }
@@ -178,12 +178,12 @@ func (p *People) Get(ctx context.Context, id string) (Person, error) {
 // next request. It returns NOT_FOUND, VALIDATION_FAILED for an unknown role,
 // and CONFLICT if no enabled administrator would remain. Promoting an
 // administrator permanently completes the setup.
-func (p *People) SetRole(ctx context.Context, id string, role models.Role) error {
+func (p *Users) SetRole(ctx context.Context, id string, role models.Role) error {
 	if problem := roleProblem(role); problem != "" {
 		return fault.Validation(map[string]string{"role": problem})
 	}
 	return p.withdraw(ctx, func(tx *gorm.DB) error {
-		row, err := p.held(tx, id, role != models.RoleAdmin)
+		row, err := p.lockUser(tx, id, role != models.RoleAdmin)
 		if err != nil || row.Role == role {
 			return err
 		}
@@ -201,7 +201,7 @@ func (p *People) SetRole(ctx context.Context, id string, role models.Role) error
 
 // Rename changes the name of a user and records it. It returns NOT_FOUND and
 // VALIDATION_FAILED.
-func (p *People) Rename(ctx context.Context, id, name string) error {
+func (p *Users) Rename(ctx context.Context, id, name string) error {
 	name = strings.TrimSpace(name)
 	problem := nameProblem(name)
 	if name == "" {
@@ -211,7 +211,7 @@ func (p *People) Rename(ctx context.Context, id, name string) error {
 		return fault.Validation(map[string]string{"name": problem})
 	}
 	return p.change(ctx, func(tx *gorm.DB) error {
-		row, err := p.held(tx, id, false)
+		row, err := p.lockUser(tx, id, false)
 		if err != nil || row.Name == name {
 			return err
 		}
@@ -225,9 +225,9 @@ func (p *People) Rename(ctx context.Context, id, name string) error {
 // Disable blocks sign-ins of a user and ends their sessions, effective from the
 // next request, and records it. It does nothing for a disabled user. It returns
 // NOT_FOUND, and CONFLICT for the last enabled administrator.
-func (p *People) Disable(ctx context.Context, id string) error {
+func (p *Users) Disable(ctx context.Context, id string) error {
 	return p.withdraw(ctx, func(tx *gorm.DB) error {
-		row, err := p.held(tx, id, true)
+		row, err := p.lockUser(tx, id, true)
 		if err != nil || row.DisabledAt != nil {
 			return err
 		}
@@ -243,9 +243,9 @@ func (p *People) Disable(ctx context.Context, id string) error {
 
 // Enable allows a disabled user to sign in again and records it. It returns
 // NOT_FOUND.
-func (p *People) Enable(ctx context.Context, id string) error {
+func (p *Users) Enable(ctx context.Context, id string) error {
 	return p.change(ctx, func(tx *gorm.DB) error {
-		row, err := p.held(tx, id, false)
+		row, err := p.lockUser(tx, id, false)
 		if err != nil || row.DisabledAt == nil {
 			return err
 		}
@@ -258,9 +258,9 @@ func (p *People) Enable(ctx context.Context, id string) error {
 
 // Delete deletes a user with their sessions and memberships and records it. It
 // returns NOT_FOUND, and CONFLICT for the last enabled administrator.
-func (p *People) Delete(ctx context.Context, id string) error {
+func (p *Users) Delete(ctx context.Context, id string) error {
 	return p.withdraw(ctx, func(tx *gorm.DB) error {
-		row, err := p.held(tx, id, true)
+		row, err := p.lockUser(tx, id, true)
 		if err != nil {
 			return err
 		}
@@ -271,11 +271,11 @@ func (p *People) Delete(ctx context.Context, id string) error {
 	})
 }
 
-// held returns the row of a user, locked until the transaction ends. If loses
+// lockUser returns the row of a user, locked until the transaction ends. If loses
 // is set, the user is about to lose administrator rights: held then locks all
 // enabled administrators, so that two can't remove each other concurrently, and
 // returns CONFLICT if no other remains.
-func (p *People) held(tx *gorm.DB, id string, loses bool) (models.User, error) {
+func (p *Users) lockUser(tx *gorm.DB, id string, loses bool) (models.User, error) {
 	var admins []models.User
 	if loses {
 		err := tx.Clauses(models.LockRow(tx)...).Select("id").Where("role = ? AND disabled_at IS NULL", models.RoleAdmin).Order("id").Find(&admins).Error
@@ -295,7 +295,7 @@ func (p *People) held(tx *gorm.DB, id string, loses bool) (models.User, error) {
 
 // change runs write in a transaction that also raises the users' topic, and
 // publishes the topic after the commit.
-func (p *People) change(ctx context.Context, write func(*gorm.DB) error) error {
+func (p *Users) change(ctx context.Context, write func(*gorm.DB) error) error {
 	err := p.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
 		if err := write(tx); err != nil {
 			return err
@@ -305,12 +305,12 @@ func (p *People) change(ctx context.Context, write func(*gorm.DB) error) error {
 	if err != nil {
 		return fault.From(err)
 	}
-	return p.feed.Published(ctx, notify.People())
+	return p.feed.Publish(ctx, notify.People())
 }
 
 // withdraw is change for writes that remove rights. They must succeed even on a
 // full disk.
-func (p *People) withdraw(ctx context.Context, write func(*gorm.DB) error) error {
+func (p *Users) withdraw(ctx context.Context, write func(*gorm.DB) error) error {
 	return models.Essential(p.db, func() error { return p.change(ctx, write) })
 }
 
@@ -378,7 +378,7 @@ func cutLast(s, sep string) (before, after string, found bool) {
 
 // nameProblem returns the reason a user's name is invalid, or "".
 func nameProblem(name string) string {
-	if utf8.RuneCountInString(name) > MaxPersonName || !utf8.ValidString(name) || strings.ContainsFunc(name, func(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) }) {
+	if utf8.RuneCountInString(name) > MaxUserName || !utf8.ValidString(name) || strings.ContainsFunc(name, func(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) }) {
 		return "Use at most 100 printable characters."
 	}
 	return ""

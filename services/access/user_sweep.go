@@ -11,7 +11,7 @@ import (
 // expired more than SessionMemory ago, and expired setup tokens, sign-ins,
 // stored forms and attempt counts. It is safe to run in several processes at
 // once.
-func (p *People) Sweep(ctx context.Context) error {
+func (p *Users) Sweep(ctx context.Context) error {
 	now := p.now()
 	db := p.db.WithContext(ctx)
 	for _, err := range []error{

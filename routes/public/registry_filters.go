@@ -18,12 +18,12 @@ const (
 )
 
 // narrow sets the chips and facets of a list.
-func (r *Registry) narrow(props *public.RegistryProps, text string, found *catalog.Found[*models.CatalogEntry]) error {
+func (r *Registry) narrow(props *public.RegistryProps, text string, found *catalog.Result[*models.CatalogEntry]) error {
 	parsed, err := query.Registry().Parse(text)
 	if err != nil || found == nil {
 		return err
 	}
-	n := narrowing{path: paths.Registry, clauses: parsed.Clauses}
+	n := filterLinks{path: paths.Registry, clauses: parsed.Clauses}
 	every, err := r.catalog.Facets(text)
 	if err != nil {
 		return err
@@ -33,7 +33,7 @@ func (r *Registry) narrow(props *public.RegistryProps, text string, found *catal
 	among := map[string]*catalog.Facets{}
 	for _, qualifier := range []string{"verified", "featured", "transport", "tag", "publisher"} {
 		among[qualifier] = every
-		if n.asks(qualifier) {
+		if n.has(qualifier) {
 			rest := &query.Query{Clauses: without(n.clauses, qualifier)}
 			if among[qualifier], err = r.catalog.Facets(rest.Canonical()); err != nil {
 				return err
@@ -51,7 +51,7 @@ func (r *Registry) narrow(props *public.RegistryProps, text string, found *catal
 
 // chips returns the chips of the two marks of servers, and of other clauses of
 // the query.
-func (n narrowing) chips(verified, featured int) []ui.Chip {
+func (n filterLinks) chips(verified, featured int) []ui.Chip {
 	var chips []ui.Chip
 	for _, mark := range []struct {
 		label, qualifier string
@@ -70,7 +70,7 @@ func (n narrowing) chips(verified, featured int) []ui.Chip {
 
 // facet returns a property with its most frequent values, including the ones in
 // the query.
-func (n narrowing) facet(title, qualifier string, counts []catalog.Count, most int) ui.Facet {
+func (n filterLinks) facet(title, qualifier string, counts []catalog.Count, most int) ui.Facet {
 	f := ui.Facet{Title: title}
 	for _, v := range counts {
 		link, on := n.toggle(qualifier, v.Value)

@@ -14,6 +14,6 @@ func canRepeat(r *upstream.Request, v verdict, unprocessed bool, err error) bool
 	if v != sessionGood {
 		return unprocessed || r.IsRepeatable()
 	}
-	lost := transport.LostBy(err)
+	lost := transport.LossOf(err)
 	return lost != nil && (lost.Unsent || r.IsRepeatable())
 }

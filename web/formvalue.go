@@ -7,10 +7,10 @@ import (
 	"github.com/gofiber/fiber/v2"
 )
 
-// Posted returns a field of the posted form, in either encoding (WHATWG HTML,
+// FormValue returns a field of the posted form, in either encoding (WHATWG HTML,
 // "Form submission"), or "". Forms are never decompressed and have at most
 // MaxBody bytes including files.
-func Posted(c *fiber.Ctx, name string) string {
+func FormValue(c *fiber.Ctx, name string) string {
 	if value := c.Request().PostArgs().Peek(name); len(value) > 0 {
 		return string(value)
 	}

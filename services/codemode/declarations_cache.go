@@ -10,10 +10,10 @@ import (
 	"mcpgateway/services/typescript"
 )
 
-// keptDeclarations are the cached declarations of a whole project. They are
+// declarationCache are the cached declarations of a whole project. They are
 // valid for one snapshot: a snapshot never changes, and every change of tools,
 // filters or settings makes a new one. They don't keep the snapshot in memory.
-type keptDeclarations struct {
+type declarationCache struct {
 	of   weak.Pointer[toolset.Snapshot]
 	done chan struct{} // closed when built or abandoned
 
@@ -28,7 +28,7 @@ type keptDeclarations struct {
 // whole returns the declarations of every visible tool of a project. They are
 // built once per snapshot; concurrent callers wait. whole returns the context's
 // error if the context ends first.
-func (d *Declarations) whole(ctx context.Context, project *toolset.Snapshot) (*keptDeclarations, error) {
+func (d *Declarations) whole(ctx context.Context, project *toolset.Snapshot) (*declarationCache, error) {
 	id, of := project.Project.ID, weak.Make(project)
 	for {
 		if err := ctx.Err(); err != nil {
@@ -39,7 +39,7 @@ func (d *Declarations) whole(ctx context.Context, project *toolset.Snapshot) (*k
 		k := d.kept[id]
 		if k == nil || k.of != of {
 			d.drop(id)
-			k = &keptDeclarations{of: of, done: make(chan struct{}), used: d.uses}
+			k = &declarationCache{of: of, done: make(chan struct{}), used: d.uses}
 			d.kept[id] = k
 			d.mu.Unlock()
 			return k, d.build(ctx, project, k)
@@ -60,7 +60,7 @@ func (d *Declarations) whole(ctx context.Context, project *toolset.Snapshot) (*k
 
 // build builds and caches the declarations of a project. If the cache is full,
 // it evicts the least recently used ones.
-func (d *Declarations) build(ctx context.Context, project *toolset.Snapshot, k *keptDeclarations) error {
+func (d *Declarations) build(ctx context.Context, project *toolset.Snapshot, k *declarationCache) error {
 	defer close(k.done)
 	declared, err := typescript.Declare(ctx, project.Tools, typescript.SettingsOf(project))
 	var listing *Listing

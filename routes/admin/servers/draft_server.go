@@ -22,8 +22,8 @@ import (
 // tryAtOnce is the maximum number of concurrent connection tests.
 const tryAtOnce = 8
 
-// candidate is a server of the form and the outcome of adding it.
-type candidate struct {
+// draftServer is a server of the form and the outcome of adding it.
+type draftServer struct {
 	draft       views.ServerDraft
 	declaration *declaration.Server
 	row         models.Server // tested row
@@ -32,24 +32,24 @@ type candidate struct {
 	tools       int
 }
 
-func (one *candidate) failed() bool { return one.server.ID == "" && !one.draft.Skip }
+func (one *draftServer) failed() bool { return one.server.ID == "" && !one.draft.Skip }
 
-func (one *candidate) hasCredentials() bool {
+func (one *draftServer) hasCredentials() bool {
 	d := one.declaration
 	return !one.draft.Skip && (d.AuthBearer != nil && *d.AuthBearer != "" || len(d.Headers) > 0 || *d.AuthType == models.UpstreamAuthOAuth)
 }
 
-// candidate parses one server of the form. Settings from earlier steps are
+// draftServer parses one server of the form. Settings from earlier steps are
 // retained unless the fields change them.
-func (a *Wizard) candidate(c *fiber.Ctx, prefix string) (*candidate, error) {
-	field := func(name string) string { return strings.TrimSpace(web.Posted(c, prefix+name)) }
+func (a *Wizard) candidate(c *fiber.Ctx, prefix string) (*draftServer, error) {
+	field := func(name string) string { return strings.TrimSpace(web.FormValue(c, prefix+name)) }
 	held, d, err := a.openDraft(field("sealed"))
 	if err != nil {
 		return nil, err
 	}
 	if len(held.Refused) > 0 {
 		draft := views.ServerDraft{Alias: held.Alias, Refused: held.Refused, Sealed: field("sealed"), Skip: true}
-		return &candidate{draft: draft, declaration: d}, nil
+		return &draftServer{draft: draft, declaration: d}, nil
 	}
 	draft := views.ServerDraft{
 		Alias: field("alias"), URL: field("url"), Transport: field("transport"), AuthType: field("authType"), HeaderName: field("headerName"),
@@ -70,7 +70,7 @@ func (a *Wizard) candidate(c *fiber.Ctx, prefix string) (*candidate, error) {
 		}
 	}
 	draft.Sealed = a.sealed(draft, d)
-	return &candidate{draft: draft, declaration: d}, nil
+	return &draftServer{draft: draft, declaration: d}, nil
 }
 
 // credentialsOfDraft sets the credentials of the form in the declaration. typed is
@@ -106,7 +106,7 @@ func credentialsOfDraft(draft *views.ServerDraft, d *declaration.Server, typed s
 
 // try tests the connections to the candidates and sets their errors. It skips
 // servers that require a user's authorization, and all servers if untested is set.
-func (a *Wizard) try(ctx context.Context, tasks *background.Tasks, candidates []*candidate, untested bool) {
+func (a *Wizard) try(ctx context.Context, tasks *background.Tasks, candidates []*draftServer, untested bool) {
 	var trying errgroup.Group
 	trying.SetLimit(tryAtOnce)
 	for _, one := range candidates {
@@ -126,7 +126,7 @@ func (a *Wizard) try(ctx context.Context, tasks *background.Tasks, candidates []
 			continue
 		}
 		trying.Go(tasks.ErrFunc("trial of a server", func() error {
-			err := tasks.Try("trial of a server", func() error { _, err := a.reader.Try(ctx, one.row); return err })
+			err := tasks.Try("trial of a server", func() error { _, err := a.reader.Preview(ctx, one.row); return err })
 			if err != nil {
 				one.draft.Failed = fault.From(err).AdminMessage()
 				one.draft.Advice, one.draft.AuthType = adviceFor(err, one.draft.AuthType)
@@ -147,7 +147,7 @@ func draftProblems(err error, header string) map[string]string {
 
 // add stores the candidates without errors and syncs their tools. It returns only
 // errors that concern no single candidate.
-func (a *Wizard) add(ctx context.Context, slug string, candidates []*candidate) error {
+func (a *Wizard) add(ctx context.Context, slug string, candidates []*draftServer) error {
 	for _, one := range candidates {
 		if one.draft.Skip || len(one.draft.Problems) > 0 || one.draft.Failed != "" {
 			continue

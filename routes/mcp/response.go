@@ -16,11 +16,11 @@ import (
 	"mcpgateway/web/sse"
 )
 
-// exchange is a request whose response becomes a stream if it takes long or if
+// pendingResponse is a request whose response becomes a stream if it takes long or if
 // messages must be sent before it. The request is handled on the goroutine of
 // its connection, because switching to another goroutine and back takes a third
 // of the time of a call.
-type exchange struct {
+type pendingResponse struct {
 	endpoint *Endpoint
 	request  *fiber.Ctx // valid until the response
 	ctx      context.Context
@@ -29,7 +29,7 @@ type exchange struct {
 	call     runningCall
 	session  *liveSession // nil for clients without one
 	lease    membudget.Lease
-	trace    gateway.Trace
+	trace    gateway.RequestInfo
 
 	mu       sync.Mutex
 	stream   *sse.Stream // nil until the response becomes a stream
@@ -38,10 +38,10 @@ type exchange struct {
 	gone     bool        // the client disconnected
 }
 
-// answerLazily responds to a request of a client that accepts streams. only
+// respondLazily responds to a request of a client that accepts streams. only
 // means that it accepts nothing else.
 func (e *Endpoint) answerLazily(c *fiber.Ctx, project *toolset.Snapshot, client *gateway.Client, m *message, only bool) error {
-	x := &exchange{endpoint: e, request: c, client: client}
+	x := &pendingResponse{endpoint: e, request: c, client: client}
 	x.ctx, x.cancel = context.WithCancel(c.UserContext())
 	defer x.cancel()
 	x.call = runningCall{id: m.id, cancel: x.cancel}
@@ -56,13 +56,13 @@ func (e *Endpoint) answerLazily(c *fiber.Ctx, project *toolset.Snapshot, client 
 	case client.SessionID != "":
 		x.session = e.live.enter(client.SessionID)
 		defer x.session.leave()
-		client.Ask = x.ask
+		client.Ask = x.requestClient
 	}
 	x.session.begin(&x.call)
 	if only {
-		x.becomeStream() // if too many streams are open, the response is JSON
+		x.upgradeToStream() // if too many streams are open, the response is JSON
 	}
-	late := time.AfterFunc(e.Hold, web.EventOf(c).Background.Func("late stream", x.becomeStream))
+	late := time.AfterFunc(e.Hold, web.EventOf(c).Background.Func("late stream", x.upgradeToStream))
 	result, err := e.handle(x.ctx, project, client, m, &x.trace)
 	late.Stop()
 	cancelled := x.session.done(&x.call)
@@ -71,14 +71,14 @@ func (e *Endpoint) answerLazily(c *fiber.Ctx, project *toolset.Snapshot, client 
 	event.Tool, event.Upstream = x.trace.Tool, x.trace.Server
 	switch {
 	case stream == nil:
-		return answer(c, client, m, result, err, x.lease.Release)
+		return sendResponse(c, client, m, result, err, x.lease.Release)
 	case err == nil:
 		stream.EndWithParts(messageEvent, [][]byte{appendResultHead(nil, m.id), result, {'}'}})
 	case cancelled:
 		stream.End() // cancelled requests have no response (MCP 2025-11-25, "Cancellation")
 	default:
 		event.Fault(err)
-		stream.EndWith(messageEvent, errorAnswer(err, client, m.id).append(nil, event.Errors()))
+		stream.EndWith(messageEvent, newErrorResponse(err, client, m.id).append(nil, event.Errors()))
 	}
 	stream.Wait(c)
 	x.lease.Release()
@@ -87,7 +87,7 @@ func (e *Endpoint) answerLazily(c *fiber.Ctx, project *toolset.Snapshot, client 
 
 // open starts the response as a stream. It is called at most once, while the
 // request is handled. The caller must hold mu.
-func (x *exchange) open() (*sse.Stream, error) {
+func (x *pendingResponse) open() (*sse.Stream, error) {
 	free, err := x.endpoint.slots.take(streamOwner(x.request, x.client.Principal))
 	if err != nil {
 		return nil, err
@@ -98,18 +98,18 @@ func (x *exchange) open() (*sse.Stream, error) {
 			x.cancel()
 		}
 	}})
-	stream.AnswerAhead(x.request)
+	stream.ServeEarly(x.request)
 	return stream, nil
 }
 
-// becomeStream starts the response as a stream, if possible.
-func (x *exchange) becomeStream() { _, _ = x.toClient() }
+// upgradeToStream starts the response as a stream, if possible.
+func (x *pendingResponse) upgradeToStream() { _, _ = x.toClient() }
 
 // toClient returns the stream of the response and opens it if necessary. It
 // returns RATE_LIMITED if too many streams are open. The call then continues
 // without a stream, because it may already have had effects. It returns
 // UNAVAILABLE after the response.
-func (x *exchange) toClient() (*sse.Stream, error) {
+func (x *pendingResponse) toClient() (*sse.Stream, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	switch {
@@ -127,7 +127,7 @@ func (x *exchange) toClient() (*sse.Stream, error) {
 }
 
 // end returns the stream, or nil. Afterwards no stream is opened.
-func (x *exchange) end() *sse.Stream {
+func (x *pendingResponse) end() *sse.Stream {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.answered = true
@@ -135,7 +135,7 @@ func (x *exchange) end() *sse.Stream {
 }
 
 // lost cancels the call and breaks the stream after the client disconnected.
-func (x *exchange) lost() {
+func (x *pendingResponse) lost() {
 	x.cancel()
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -147,19 +147,19 @@ func (x *exchange) lost() {
 
 // notify implements gateway.Client.Notify. It doesn't block. After the response
 // it does nothing.
-func (x *exchange) notify(method string, params []byte) {
+func (x *pendingResponse) notify(method string, params []byte) {
 	if stream, _ := x.toClient(); stream != nil {
 		sendNotification(stream, method, params)
 	}
 }
 
 // ask implements gateway.Client.Ask.
-func (x *exchange) ask(ctx context.Context, method string, params []byte) (result, rpcError []byte, err error) {
+func (x *pendingResponse) requestClient(ctx context.Context, method string, params []byte) (result, rpcError []byte, err error) {
 	stream, err := x.toClient()
 	if err != nil {
 		return nil, nil, err
 	}
-	return x.session.ask(ctx, stream, method, params)
+	return x.session.request(ctx, stream, method, params)
 }
 
 // sendNotification sends a notification. Only progress may be dropped.

@@ -9,10 +9,10 @@ import (
 // maxOddities is the maximum number of issues reported for one result.
 const maxOddities = 5
 
-// oddities returns the violations of the CallToolResult schema (MCP 2025-11-25) in
+// resultIssues returns the violations of the CallToolResult schema (MCP 2025-11-25) in
 // a result. The gateway forwards such results unchanged, and many clients reject
 // them.
-func oddities(result *rawjson.Object) []string {
+func resultIssues(result *rawjson.Object) []string {
 	var odd []string
 	switch content := result.Get("content"); rawjson.Kind(content) {
 	case 0:
@@ -20,7 +20,7 @@ func oddities(result *rawjson.Object) []string {
 	case '[':
 		blocks, _ := rawjson.Elements(content, rawjson.Lenient) // the result was parsed before
 		for i, block := range blocks {
-			if why := oddBlock(block); why != "" {
+			if why := blockIssue(block); why != "" {
 				odd = append(odd, "content block "+strconv.Itoa(i+1)+" "+why)
 			}
 		}
@@ -42,8 +42,8 @@ var contentMembers = map[string][]string{
 	"text": {"text"}, "image": {"data", "mimeType"}, "audio": {"data", "mimeType"}, "resource_link": {"uri", "name"}, "resource": nil,
 }
 
-// oddBlock returns the violation in a content block, or "".
-func oddBlock(raw []byte) string {
+// blockIssue returns the violation in a content block, or "".
+func blockIssue(raw []byte) string {
 	block, err := rawjson.ParseObject(raw, rawjson.Lenient)
 	if err != nil {
 		return "is not an object"

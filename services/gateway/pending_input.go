@@ -24,19 +24,19 @@ const (
 // tokens.
 const parkedPurpose = "parked call"
 
-// parkedCall is a call to a handshake server that sent a request to the client
+// pendingCall is a call to a handshake server that sent a request to the client
 // during the call. A stateless client receives that request in an
 // input_required result, and continues the call with another request.
-type parkedCall struct {
-	relay   *relay
-	asks    chan *question
-	done    chan outcome
-	cancel  context.CancelFunc
-	waiting *question // the request sent to the client; set while parked
-	expiry  *time.Timer
+type pendingCall struct {
+	relay    *relay
+	requests chan *clientRequest
+	done     chan outcome
+	cancel   context.CancelFunc
+	waiting  *clientRequest // the request sent to the client; set while parked
+	expiry   *time.Timer
 }
 
-type question struct {
+type clientRequest struct {
 	method string
 	params []byte
 	answer chan []byte // receives the raw result, or nil if the client sent none
@@ -47,7 +47,7 @@ type outcome struct {
 	err      error
 }
 
-// requestState binds the continuing request to its parked call. It is sealed,
+// requestState binds the continuing request to its pending call. It is sealed,
 // because the client, which returns it, is not trusted.
 type requestState struct {
 	ID        string `json:"i"`
@@ -57,30 +57,30 @@ type requestState struct {
 	Name      string `json:"n"`
 }
 
-// parkingLot contains the parked calls of this process.
-type parkingLot struct {
+// pendingCalls contains the pending calls of this process.
+type pendingCalls struct {
 	tokens *secrets.KeyRing
 	mu     sync.Mutex
-	calls  map[string]*parkedCall
+	calls  map[string]*pendingCall
 }
 
-func newParkingLot(tokens *secrets.KeyRing) *parkingLot {
-	return &parkingLot{tokens: tokens, calls: map[string]*parkedCall{}}
+func newPendingCalls(tokens *secrets.KeyRing) *pendingCalls {
+	return &pendingCalls{tokens: tokens, calls: map[string]*pendingCall{}}
 }
 
 // callParkable calls an upstream server for a stateless client. The call runs
 // in its own goroutine, so that a later request can respond to requests of the
 // server.
-func (g *Gateway) callParkable(ctx context.Context, client *Client, out *outgoing, request *upstream.Request, r *relay) (*upstream.Response, error) {
+func (g *Gateway) callParkable(ctx context.Context, client *Client, out *preparedRequest, request *upstream.Request, r *relay) (*upstream.Response, error) {
 	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	p := &parkedCall{relay: r, asks: make(chan *question), done: make(chan outcome, 1), cancel: cancel}
+	p := &pendingCall{relay: r, requests: make(chan *clientRequest), done: make(chan outcome, 1), cancel: cancel}
 	request.Serve = func(ctx context.Context, method string, params []byte) (result, rpcError []byte) {
-		if !mayAsk(r.client.Load(), method) {
+		if !clientSupports(r.client.Load(), method) {
 			return nil, rpcErrorOf(upstream.CodeMethodNotFound, "The client doesn't support "+method+".")
 		}
-		q := &question{method: method, params: params, answer: make(chan []byte, 1)}
+		q := &clientRequest{method: method, params: params, answer: make(chan []byte, 1)}
 		select {
-		case p.asks <- q:
+		case p.requests <- q:
 		case <-ctx.Done():
 			return nil, rpcErrorOf(upstream.CodeInternalError, "The call has ended.")
 		}
@@ -109,11 +109,11 @@ func (g *Gateway) callParkable(ctx context.Context, client *Client, out *outgoin
 
 // await waits until the call ends or sends a request to the client, and parks
 // it in that case. If the client disconnects, it cancels the call.
-func (g *Gateway) await(ctx context.Context, client *Client, p *parkedCall, out *outgoing) (*upstream.Response, error) {
+func (g *Gateway) await(ctx context.Context, client *Client, p *pendingCall, out *preparedRequest) (*upstream.Response, error) {
 	select {
 	case o := <-p.done:
 		return o.response, o.err
-	case q := <-p.asks:
+	case q := <-p.requests:
 		p.waiting = q
 		state, err := g.parked.park(client, p, out, g.Tasks)
 		if err != nil {
@@ -132,18 +132,18 @@ func (g *Gateway) await(ctx context.Context, client *Client, p *parkedCall, out 
 	}
 }
 
-// inputName is the name of the only input request of a parked call.
+// inputName is the name of the only input request of a pending call.
 const inputName = "input"
 
-// resume continues a parked call with the client's response.
-func (g *Gateway) resume(ctx context.Context, client *Client, p *parkedCall, out *outgoing) (*upstream.Response, error) {
+// resume continues a pending call with the client's response.
+func (g *Gateway) resume(ctx context.Context, client *Client, p *pendingCall, out *preparedRequest) (*upstream.Response, error) {
 	p.relay.continueWith(client, out.params)
 	p.waiting.answer <- out.params.Object("inputResponses").Get(inputName)
 	p.waiting = nil
 	return g.await(ctx, client, p, out)
 }
 
-func (l *parkingLot) park(client *Client, p *parkedCall, out *outgoing, tasks *background.Tasks) (state string, err error) {
+func (l *pendingCalls) park(client *Client, p *pendingCall, out *preparedRequest, tasks *background.Tasks) (state string, err error) {
 	s := requestState{ID: rand.Text(), Project: client.Principal.ProjectID(), Principal: client.Principal.ID(), Method: out.method, Name: out.name}
 	plain, err := json.Marshal(s)
 	if err != nil {
@@ -163,7 +163,7 @@ func (l *parkingLot) park(client *Client, p *parkedCall, out *outgoing, tasks *b
 	return l.tokens.SealToken(parkedPurpose, plain), nil
 }
 
-func (l *parkingLot) remove(id string) *parkedCall {
+func (l *pendingCalls) remove(id string) *pendingCall {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	p := l.calls[id]
@@ -171,11 +171,11 @@ func (l *parkingLot) remove(id string) *parkedCall {
 	return p
 }
 
-// take removes and returns the parked call that the request continues. It
+// take removes and returns the pending call that the request continues. It
 // returns nil if requestState is absent or was created by a stateless server,
 // INVALID_PARAMETER for the state of another call or client, and
 // UPSTREAM_UNAVAILABLE for a call that has ended or waits in another process.
-func (l *parkingLot) take(client *Client, out *outgoing) (*parkedCall, error) {
+func (l *pendingCalls) take(client *Client, out *preparedRequest) (*pendingCall, error) {
 	state, ok := out.params.String("requestState")
 	if !ok {
 		return nil, nil

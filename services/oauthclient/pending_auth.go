@@ -11,14 +11,14 @@ import (
 	"mcpgateway/services/notify"
 )
 
-// Waiting holds the servers with a pending authorization in memory, for
+// PendingAuth holds the servers with a pending authorization in memory, for
 // requests that must not read the database. It is safe for concurrent use.
-type Waiting struct {
+type PendingAuth struct {
 	connections *Connections
 	reload      sync.Mutex // serializes loads, so that an older state never replaces a newer one
 	current     atomic.Pointer[map[string]pending]
 
-	configurations notify.Configurations // loaded revisions
+	configurations notify.ConfigFilter // loaded revisions
 }
 
 // pending is the reason of a pending authorization, and whether the server was
@@ -29,28 +29,28 @@ type pending struct {
 }
 
 // NewWaiting returns an empty Waiting. Load must be called before use.
-func NewWaiting(connections *Connections) *Waiting {
-	w := &Waiting{connections: connections}
+func NewWaiting(connections *Connections) *PendingAuth {
+	w := &PendingAuth{connections: connections}
 	w.current.Store(&map[string]pending{})
 	return w
 }
 
 // Why returns the reason of a server's pending authorization for display to
 // clients, or "".
-func (w *Waiting) Why(serverID string) string { return (*w.current.Load())[serverID].why }
+func (w *PendingAuth) Reason(serverID string) string { return (*w.current.Load())[serverID].why }
 
 // Connection reports whether a server has a pending authorization, and whether
 // it was connected before.
-func (w *Waiting) Connection(serverID string) (waits, before bool) {
+func (w *PendingAuth) Connection(serverID string) (waits, before bool) {
 	p, waits := (*w.current.Load())[serverID]
 	return waits, p.connected
 }
 
 // Count returns the number of servers with a pending authorization.
-func (w *Waiting) Count() int { return len(*w.current.Load()) }
+func (w *PendingAuth) Count() int { return len(*w.current.Load()) }
 
 // Load reads every connection from the database.
-func (w *Waiting) Load(ctx context.Context) error {
+func (w *PendingAuth) Load(ctx context.Context) error {
 	w.reload.Lock()
 	defer w.reload.Unlock()
 	all, err := w.connections.waits(ctx, "")
@@ -63,7 +63,7 @@ func (w *Waiting) Load(ctx context.Context) error {
 // Changed reloads the connection of a topic, or all servers for a project's
 // topic unless only syncs changed them. It ignores other topics. It is a
 // subscriber of the change feed.
-func (w *Waiting) Changed(ctx context.Context, topic notify.Topic) error {
+func (w *PendingAuth) Changed(ctx context.Context, topic notify.Topic) error {
 	if projectID, ok := topic.ToolsetOf(); ok {
 		return w.configurations.Act(ctx, w.connections.DB, projectID, w.Load)
 	}

@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// places limits the number of concurrent runs, in total and per project.
+// runLimiter limits the number of concurrent runs, in total and per project.
 // Waiting runs are served in order, except that those of a project at its limit
 // are skipped.
-type places struct {
+type runLimiter struct {
 	mu         sync.Mutex
 	all, each  int
 	taken      int
@@ -23,14 +23,14 @@ type waiter struct {
 	ready   chan struct{}
 }
 
-func newPlaces(all, each int) *places {
-	return &places{all: all, each: each, perProject: map[string]int{}}
+func newPlaces(all, each int) *runLimiter {
+	return &runLimiter{all: all, each: each, perProject: map[string]int{}}
 }
 
-// enter acquires a slot and returns the function that releases it. It waits for
-// MaxQueueWait, then returns errNoPlace, or the context's error if the context
+// acquire acquires a slot and returns the function that releases it. It waits for
+// MaxQueueWait, then returns errQueueFull, or the context's error if the context
 // ends first.
-func (p *places) enter(ctx context.Context, project string) (leave func(), err error) {
+func (p *runLimiter) acquire(ctx context.Context, project string) (leave func(), err error) {
 	leave = func() { p.leave(project) }
 	p.mu.Lock()
 	if p.free(project) && len(p.waiting) == 0 {
@@ -40,7 +40,7 @@ func (p *places) enter(ctx context.Context, project string) (leave func(), err e
 	}
 	if len(p.waiting) >= maxWaiting {
 		p.mu.Unlock()
-		return nil, errNoPlace
+		return nil, errQueueFull
 	}
 	w := &waiter{project, make(chan struct{})}
 	p.waiting = append(p.waiting, w)
@@ -52,7 +52,7 @@ func (p *places) enter(ctx context.Context, project string) (leave func(), err e
 	case <-w.ready:
 		return leave, nil
 	case <-limit.C:
-		err = errNoPlace
+		err = errQueueFull
 	case <-ctx.Done():
 		err = ctx.Err()
 	}
@@ -65,7 +65,7 @@ func (p *places) enter(ctx context.Context, project string) (leave func(), err e
 	return leave, nil // served at the same moment
 }
 
-func (p *places) leave(project string) {
+func (p *runLimiter) leave(project string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.taken--
@@ -75,17 +75,17 @@ func (p *places) leave(project string) {
 	p.serve()
 }
 
-func (p *places) free(project string) bool {
+func (p *runLimiter) free(project string) bool {
 	return p.taken < p.all && p.perProject[project] < p.each
 }
 
-func (p *places) take(project string) {
+func (p *runLimiter) take(project string) {
 	p.taken++
 	p.perProject[project]++
 }
 
 // serve assigns free slots to waiting runs. The caller must hold mu.
-func (p *places) serve() {
+func (p *runLimiter) serve() {
 	p.waiting = slices.DeleteFunc(p.waiting, func(w *waiter) bool {
 		if !p.free(w.project) {
 			return false
