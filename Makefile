@@ -7,6 +7,7 @@ SHELL := /bin/bash
 GO ?= go
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 GOVULNCHECK := $(GO) run golang.org/x/vuln/cmd/govulncheck@v1.4.0
+GORELEASER := $(GO) run github.com/goreleaser/goreleaser/v2@v2.15.4
 GOLANGCI := $(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 # Starts a temporary PostgreSQL for all test processes of the command after it.
 CLUSTER := $(GO) run ./models/modelstest/cluster --
@@ -22,6 +23,19 @@ run: ## start the gateway with the demo project
 .PHONY: build
 build: ## build bin/gateway like a release: static, trimmed, with its version
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/gateway ./cmd/gateway
+
+# Changed files are part of what is built, but the version names the commit alone.
+.PHONY: release-check
+release-check: ## build a release without publishing it, twice, compare both and try the archive of this machine
+	.release/check $(GORELEASER)
+
+# For .github/workflows/release.yml, on a tag: IMAGE names the container image
+# with its registry, GITHUB_TOKEN may write releases.
+.PHONY: release
+release:
+	awk -v version="$$(git describe --tags --exact-match | sed 's/^v//')" '$$1 == "##" {part = index($$2, "[" version "]")} part && $$1 != "##"' CHANGELOG.md >dist.notes
+	[ -s dist.notes ]
+	$(GORELEASER) release --clean --release-notes dist.notes
 
 .PHONY: test
 test: ## all checks and tests required before a merge

@@ -10,8 +10,8 @@ interface Picture {
   tolerance?: number;
 }
 
-// The README shows the screenshots in screenshots/, and tests compare the
-// pages with them. UPDATE_SCREENSHOTS=1 replaces them.
+// Tests compare the pages with the screenshots in screenshots/.
+// UPDATE_SCREENSHOTS=1 replaces them.
 const pictures: Picture[] = [
   { file: "home-light", path: "/", use: { colorScheme: "light" } },
   { file: "home-dark", path: "/", use: { colorScheme: "dark" } },
@@ -20,6 +20,10 @@ const pictures: Picture[] = [
   { file: "registry-dark", path: "/registry", use: { colorScheme: "dark" } },
   { file: "registry-phone", path: "/registry", use: { colorScheme: "light", viewport: { width: 390, height: 844 } } },
   { file: "registry-item-light", path: "/registry/asana/asana", use: { colorScheme: "light" } },
+  { file: "docs-light", path: "/docs", use: { colorScheme: "light" } },
+  { file: "docs-page-light", path: "/docs/quick-start", use: { colorScheme: "light" } },
+  { file: "docs-page-dark", path: "/docs/quick-start", use: { colorScheme: "dark" } },
+  { file: "docs-page-phone", path: "/docs/quick-start", use: { colorScheme: "light", viewport: { width: 390, height: 844 } } },
   // This page is nearly empty: fonts change 1% of it, a missing card 2%.
   { file: "error-light", path: "/nothing-here", use: { colorScheme: "light" }, tolerance: 0.015 },
 ];

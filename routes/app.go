@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"slices"
 	"time"
 
@@ -16,8 +17,10 @@ import (
 	adminpages "mcpgateway/routes/admin"
 	"mcpgateway/routes/frame"
 	"mcpgateway/services"
+	"mcpgateway/services/fault"
 	"mcpgateway/static"
 	"mcpgateway/views/layout"
+	"mcpgateway/views/paths"
 	"mcpgateway/views/ui"
 	"mcpgateway/web"
 )
@@ -32,7 +35,7 @@ func newApp(s *services.Services, log *slog.Logger, limit time.Duration) *fiber.
 	frames := frame.NewPages(layout.NewAssets(static.URL), adminpages.Banners(s.Waiting))
 	app := web.New(web.Options{
 		Names: names, HTTPS: c.PublicURL.Scheme == "https", TrustedProxies: c.TrustedProxies, Log: log, Background: s.Background,
-		ErrorPage: errorPage(frames, guards), Requests: s.Metrics, Draining: s.Draining, Spans: spansOf(s.Tracer),
+		ErrorPage: errorPage(frames, guards), Help: help(c.PublicURL), Requests: s.Metrics, Draining: s.Draining, Spans: spansOf(s.Tracer),
 		BodyLimit: bodyLimit(s.Directory, guards), BodyMemory: c.RequestMemory,
 	})
 	compressor := compress.New()
@@ -52,6 +55,13 @@ func newApp(s *services.Services, log *slog.Logger, limit time.Duration) *fiber.
 		}
 	}
 	return app
+}
+
+// help returns the address of the documentation of an error code on this
+// gateway.
+func help(publicURL *url.URL) web.Help {
+	origin := publicURL.String()
+	return func(code fault.Code) string { return origin + paths.ErrorCode(string(code)) }
 }
 
 // identifyLimit is the maximum time that an error page spends on identifying

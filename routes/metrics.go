@@ -22,7 +22,7 @@ func NewMetrics(s *services.Services, log *slog.Logger) *fiber.App {
 	c := s.Config
 	names := web.NewNames(c.PublicURL, c.AllowedHosts, nil, c.Metrics.Loopback)
 	names.AllowAddresses()
-	app := web.New(web.Options{Names: names, TrustedProxies: c.TrustedProxies, Log: log, Background: s.Background, Draining: s.Draining})
+	app := web.New(web.Options{Names: names, TrustedProxies: c.TrustedProxies, Log: log, Background: s.Background, Help: help(c.PublicURL), Draining: s.Draining})
 	access := metricsToken(s)
 	access.Open = true
 	show := api.NewMetrics(s.Metrics, access).Show

@@ -98,7 +98,6 @@ func table(h *handlers) []route {
 		{get, "/templates", h.templatePages.List, browse},
 		{get, "/templates/:slug", h.templatePages.Page, browse},
 		{get, "/docs", h.docs.Index, browse},
-		{get, "/docs/search", h.docs.Search, browse},
 		{get, "/docs/:name", h.docs.Page, browse},
 		{get, "/llms.txt", h.docs.List, browse},
 		{get, "/llms-full.txt", h.docs.Full, browse},

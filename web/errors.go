@@ -62,6 +62,7 @@ type errorBody struct {
 	Span      *fault.Span       `json:"span,omitempty"`
 	Fields    map[string]string `json:"fields,omitempty"`
 	RequestID string            `json:"requestId,omitempty"`
+	Help      string            `json:"help,omitempty"`
 }
 
 // ErrorPage renders the page that a browser shows for a failed request.
@@ -77,7 +78,7 @@ func AllowErrorPage(c *fiber.Ctx) { c.Locals(errorPageKey{}, true) }
 // errorHandler responds to every error that a handler returns: with JSON, or
 // with a page if the client accepts HTML. The texts of errors that are not faults
 // are only logged.
-func errorHandler(page ErrorPage) fiber.ErrorHandler {
+func errorHandler(page ErrorPage, help Help) fiber.ErrorHandler {
 	return func(c *fiber.Ctx, err error) error {
 		f := faultOf(c, err)
 		event := EventOf(c)
@@ -94,7 +95,7 @@ func errorHandler(page ErrorPage) fiber.ErrorHandler {
 		if f.Kind == fault.KindUpstream { // MCP clients get these as JSON-RPC errors
 			message = f.AdminMessage()
 		}
-		body := errorBody{Code: f.Code, Message: message, Restart: f.Restart, Span: f.Span, Fields: f.Fields, RequestID: event.RequestID}
+		body := errorBody{Code: f.Code, Message: message, Restart: f.Restart, Span: f.Span, Fields: f.Fields, RequestID: event.RequestID, Help: ErrorContext{help: help}.Help(f.Code)}
 		if f.Kind == fault.KindUnauthorized {
 			// Rejected callers get identical bytes whatever the reason. The
 			// request ID is in the header.

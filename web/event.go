@@ -29,6 +29,7 @@ type Event struct {
 	// Background starts the goroutines of the request. It may be nil.
 	Background *background.Tasks
 
+	help     Help
 	start    time.Time
 	end      time.Time
 	trace    traceContext
@@ -130,7 +131,7 @@ func maskKeys(s string) string {
 
 // logRequests logs one line per request with its client's address, counts it
 // and records its span. counter and spans may be nil.
-func logRequests(log requestLog, trusted forwarded.Proxies, counter RequestCounter, spans Spans, tasks *background.Tasks) fiber.Handler {
+func logRequests(log requestLog, trusted forwarded.Proxies, counter RequestCounter, spans Spans, tasks *background.Tasks, help Help) fiber.Handler {
 	write := func(e *Event) {
 		log.write(e)
 		if spans != nil {
@@ -139,7 +140,7 @@ func logRequests(log requestLog, trusted forwarded.Proxies, counter RequestCount
 	}
 	return func(c *fiber.Ctx) error {
 		e := beginEvent(c, newRequestID(), beganAt(c))
-		e.proxies, e.Background = trusted, tasks
+		e.proxies, e.Background, e.help = trusted, tasks, help
 		if spans != nil {
 			e.sample(spans)
 		}

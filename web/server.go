@@ -30,6 +30,7 @@ type Options struct {
 	Log            *slog.Logger
 	Background     *background.Tasks // nil logs panics to the default logger
 	ErrorPage      ErrorPage
+	Help           Help           // nil leaves help out of errors
 	Requests       RequestCounter // may be nil
 	Draining       func() bool    // reports whether the process is shutting down; may be nil
 	Spans          Spans          // may be nil
@@ -62,13 +63,13 @@ func New(o Options) *fiber.App {
 		CaseSensitive:     true,
 		// Bodies are JSON; other content must be rejected before it is parsed.
 		DisablePreParseMultipartForm: true,
-		ErrorHandler:                 malformedRequest(errorHandler(o.ErrorPage), o.HTTPS, log),
+		ErrorHandler:                 malformedRequest(errorHandler(o.ErrorPage, o.Help), o.HTTPS, log),
 		// Only for the scheme of a request; ClientIP determines the address.
 		EnableTrustedProxyCheck: true,
 		TrustedProxies:          schemeProxies,
 	}
 	app := fiber.New(config)
-	app.Use(logRequests(log, o.TrustedProxies, o.Requests, o.Spans, o.Background), closeWhenDraining(o.Draining), recoverPanics, secureHeaders(o.HTTPS), rejectAmbiguousLength, checkHosts(o.Names))
+	app.Use(logRequests(log, o.TrustedProxies, o.Requests, o.Spans, o.Background, o.Help), closeWhenDraining(o.Draining), recoverPanics, secureHeaders(o.HTTPS), rejectAmbiguousLength, checkHosts(o.Names))
 	app.Use(readBody(o.BodyLimit, &bodyBudget{max: o.BodyMemory}))
 	server := app.Server()
 	server.Handler = closeIfUnread(refuseUnknownMethods(app, server.Handler))

@@ -4,6 +4,8 @@ import (
 	"log/slog"
 
 	"mcpgateway/services/config"
+	"mcpgateway/services/fault"
+	"mcpgateway/views/paths"
 	"mcpgateway/web/conn"
 )
 
@@ -16,7 +18,7 @@ const maxReserved = 256
 // for the database, upstream servers and files. A single address may use half
 // of all connections.
 func connLimits(c *config.Config, descriptors int, log *slog.Logger) conn.Limits {
-	limits := conn.Limits{Max: c.MaxConnections, MaxPerAddress: c.MaxPerAddress, Exempt: c.TrustedProxies, Log: log}
+	limits := conn.Limits{Max: c.MaxConnections, MaxPerAddress: c.MaxPerAddress, Exempt: c.TrustedProxies, Log: log, Help: c.PublicURL.String() + paths.ErrorCode(string(fault.CodeUnavailable))}
 	if descriptors > 0 {
 		reserved := max(descriptors/4, min(maxReserved, descriptors/2))
 		if most := max(1, descriptors-reserved); most < limits.Max {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"log/slog"
 	"net/netip"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -32,10 +33,13 @@ func TestConnLimits(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			var log bytes.Buffer
-			c := &config.Config{TrustedProxies: proxies, Capacity: config.Capacity{MaxConnections: tt.connections, MaxPerAddress: tt.of}}
+			c := &config.Config{PublicURL: &url.URL{Scheme: "https", Host: "gateway.example.com"}, TrustedProxies: proxies, Capacity: config.Capacity{MaxConnections: tt.connections, MaxPerAddress: tt.of}}
 			got := connLimits(c, tt.descriptors, slog.New(slog.NewTextHandler(&log, nil)))
 			if got.Max != tt.want || got.MaxPerAddress != tt.wantOf || !slices.Equal(got.Exempt, proxies) {
 				t.Errorf("connLimits() = %d, per address %d, exempt %v, want %d, %d, %v", got.Max, got.MaxPerAddress, got.Exempt, tt.want, tt.wantOf, proxies)
+			}
+			if want := "https://gateway.example.com/docs/errors#UNAVAILABLE"; got.Help != want {
+				t.Errorf("help = %q, want %q", got.Help, want)
 			}
 			if lines := strings.Count(log.String(), "\n"); lines != tt.lines {
 				t.Errorf("logged %d lines, want %d:\n%s", lines, tt.lines, log.String())

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -50,7 +51,7 @@ func commands() map[string]command {
 		"backup":      {"backup -o FILE", backup},
 		"migrate":     {"migrate up|status", migrate},
 		"healthcheck": {"healthcheck [--url URL]", healthcheck},
-		"version":     {"version", printVersion},
+		"version":     {"version [--json]", printVersion},
 		"code-worker": {"code-worker", codeWorker}, // not in the help
 	}
 }
@@ -104,6 +105,9 @@ func run(ctx context.Context, std streams, args []string) int {
 			fmt.Fprintln(std.err, "gateway: configuration:", line)
 		}
 		return exitUsage
+	case errors.As(err, &usage) && slices.ContainsFunc(args[1:], isHelp): // a command without flags, or with subcommands
+		fmt.Fprintf(std.out, "Usage: gateway %s\n", c.usage)
+		return 0
 	case errors.As(err, &usage):
 		fmt.Fprintf(std.err, "gateway: %s; usage: gateway %s\n", oneLine(usage.message), c.usage)
 		return exitUsage
@@ -112,6 +116,9 @@ func run(ctx context.Context, std streams, args []string) int {
 		return exitFailed
 	}
 }
+
+// isHelp reports whether arg requests the usage of a command.
+func isHelp(arg string) bool { return arg == "-h" || arg == "-help" || arg == "--help" }
 
 // explain returns the text of an error for the operator, including causes and
 // all invalid fields.
@@ -138,7 +145,7 @@ func printHelp(w io.Writer) {
 	for _, name := range order {
 		fmt.Fprintln(w, "  gateway", all[name].usage)
 	}
-	fmt.Fprintln(w, "\nSettings come from GATEWAY_* environment variables; the README lists them.")
+	fmt.Fprintln(w, "\nSettings come from GATEWAY_* environment variables; the documentation lists them: /docs/configuration.")
 }
 
 // flags returns a flag set whose errors become usage errors.

@@ -27,7 +27,7 @@ func TestAdministrationRequiresToken(t *testing.T) {
 		for _, authorization := range []string{"", "Bearer", "Bearer wrong", "Bearer " + key, "Basic " + routestest.AdminToken, routestest.AdminToken, "Bearer " + routestest.AdminToken + "x"} {
 			answer := webtest.Send(t, a.App.App, webtest.Case{Method: route[0], Path: route[1], Header: map[string]string{"Authorization": authorization, "X-Forwarded-For": next()}})
 			webtest.Check(t, webtest.Case{
-				Status: 401, WantJSON: `{"code":"UNAUTHORIZED","message":"Valid credentials are required.","restart":false}`,
+				Status: 401, WantJSON: `{"code":"UNAUTHORIZED","message":"Valid credentials are required.","restart":false,"help":"http://127.0.0.1:8080/docs/errors#UNAUTHORIZED"}`,
 				WantHeader: map[string]string{"WWW-Authenticate": `Bearer realm="gateway administration"`, "Cache-Control": "no-store"},
 			}, answer)
 		}

@@ -162,7 +162,7 @@ func TestKeyOracle(t *testing.T) {
 				t.Errorf("%s (-missing +%s):\n%s", name, name, d)
 			}
 			webtest.Check(t, webtest.Case{
-				Status: 401, WantJSON: `{"code":"UNAUTHORIZED","message":"Valid credentials are required.","restart":false}`,
+				Status: 401, WantJSON: `{"code":"UNAUTHORIZED","message":"Valid credentials are required.","restart":false,"help":"http://127.0.0.1:8080/docs/errors#UNAUTHORIZED"}`,
 				WantHeader: map[string]string{"WWW-Authenticate": `Bearer realm="gateway"`, "Cache-Control": "no-store", "Mcp-Session-Id": ""},
 			}, answer)
 		}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -247,5 +248,28 @@ func TestResponsesMatchOpenAPI(t *testing.T) {
 				d.validate(t, "the answer", c.Schema, []byte(got.Body))
 			}
 		})
+	}
+}
+
+// Parameters that the official registry's operation reads are described.
+func TestOpenAPIListsParameters(t *testing.T) {
+	source, err := os.ReadFile("registry_v01.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := map[string]bool{}
+	for _, m := range regexp.MustCompile(`p\.(?:first|flag)\("([a-z_]+)"\)`).FindAllStringSubmatch(string(source), -1) {
+		read[m[1]] = true
+	}
+	described := map[string]bool{}
+	d := readOpenAPI(t, onSQLite(t))
+	for _, p := range d.Paths["/v0.1/servers"]["get"].Parameters {
+		if p.Ref != "" {
+			p = d.Components.Parameters[strings.TrimPrefix(p.Ref, "#/components/parameters/")]
+		}
+		described[p.Name] = true
+	}
+	if diff := cmp.Diff(slices.Sorted(maps.Keys(read)), slices.Sorted(maps.Keys(described))); diff != "" {
+		t.Errorf("parameters of /v0.1/servers (-read +described):\n%s", diff)
 	}
 }

@@ -26,7 +26,7 @@ func TestFailingUpstreamsIsolated(t *testing.T) {
 		t.Fatal(err)
 	}
 	dsn := "sqlite:" + filepath.Join(t.TempDir(), "gateway.db")
-	app := routestest.New(t, dsn)
+	app := routestest.New(t, dsn, "GATEWAY_PUBLIC_URL=http://localhost:8080") // so that errors name 127.0.0.1 only if they name the server
 	app.Apply(t, fmt.Sprintf(`{"projects":{"p":{"authMode":"none","mcpServers":{
 		"well":{"url":%q},"hole":{"url":%q,"timeout":4000},"dead":{"url":%q}}}}}`, well.Start(t), hole.Start(t), deadURL))
 	app.Sync(t, "p", "well", "hole", "dead")

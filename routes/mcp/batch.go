@@ -23,12 +23,12 @@ const (
 
 // batch is a batch in progress.
 type batch struct {
-	endpoint  *Endpoint
-	project   *toolset.Snapshot
-	client    *gateway.Client
-	requestID string
-	memory    *membudget.Batch
-	tasks     *background.Tasks
+	endpoint *Endpoint
+	project  *toolset.Snapshot
+	client   *gateway.Client
+	errors   web.ErrorContext
+	memory   *membudget.Batch
+	tasks    *background.Tasks
 }
 
 // respondBatch responds to a batch (MCP 2025-03-26): one response per request,
@@ -37,7 +37,7 @@ type batch struct {
 func (e *Endpoint) respondBatch(c *fiber.Ctx, project *toolset.Snapshot, client *gateway.Client, messages []*message) error {
 	event := web.EventOf(c)
 	event.Method = "batch"
-	b := &batch{endpoint: e, project: project, client: client, requestID: event.RequestID, tasks: event.Background, memory: e.Results.NewBatch(maxBatchResults)}
+	b := &batch{endpoint: e, project: project, client: client, errors: event.Errors(), tasks: event.Background, memory: e.Results.NewBatch(maxBatchResults)}
 	parts := join(b.run(c.UserContext(), messages))
 	if len(parts) == 0 {
 		b.memory.Release()
@@ -56,17 +56,17 @@ func (b *batch) run(ctx context.Context, messages []*message) [][][]byte {
 	for i, m := range messages {
 		switch {
 		case m.err != nil:
-			answers[i] = [][]byte{m.err.append(nil, b.requestID)}
+			answers[i] = [][]byte{m.err.append(nil, b.errors)}
 		case !m.isRequest():
 		case m.method == "initialize":
-			answers[i] = [][]byte{invalidRequest(m.id, "initialize cannot be part of a batch. Send it separately.").append(nil, b.requestID)}
+			answers[i] = [][]byte{invalidRequest(m.id, "initialize cannot be part of a batch. Send it separately.").append(nil, b.errors)}
 		default:
 			slots <- struct{}{}
 			running.Go(b.tasks.Func("batch request", func() {
 				defer func() { <-slots }()
 				err := b.tasks.Try("batch request", func() error { answers[i] = b.respond(ctx, m); return nil })
 				if err != nil {
-					answers[i] = [][]byte{newErrorResponse(fault.Internal(err), b.client, m.id).append(nil, b.requestID)}
+					answers[i] = [][]byte{newErrorResponse(fault.Internal(err), b.client, m.id).append(nil, b.errors)}
 				}
 			}))
 		}
@@ -89,7 +89,7 @@ func (b *batch) respond(parent context.Context, m *message) [][]byte {
 	var parts [][]byte
 	switch {
 	case err != nil:
-		parts = [][]byte{newErrorResponse(err, b.client, m.id).append(nil, b.requestID)}
+		parts = [][]byte{newErrorResponse(err, b.client, m.id).append(nil, b.errors)}
 	case len(result) < sentInParts:
 		parts = [][]byte{appendResult(nil, m.id, result)}
 	default:
@@ -100,7 +100,7 @@ func (b *batch) respond(parent context.Context, m *message) [][]byte {
 		size += len(part)
 	}
 	if err := memory.Keep(int64(size)); err != nil {
-		return [][]byte{newErrorResponse(err, b.client, m.id).append(nil, b.requestID)}
+		return [][]byte{newErrorResponse(err, b.client, m.id).append(nil, b.errors)}
 	}
 	return parts
 }

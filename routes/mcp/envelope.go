@@ -161,20 +161,21 @@ type errorData struct {
 	RequestID string      `json:"requestId,omitempty"`
 	Supported []string    `json:"supported,omitempty"` // of MCP 2026-07-28's -32022
 	Requested string      `json:"requested,omitempty"`
-	URI       string      `json:"uri,omitempty"` // the resource that was not found
+	URI       string      `json:"uri,omitempty"`  // the resource that was not found
+	Help      string      `json:"help,omitempty"` // URL of the documentation of the code
 }
 
-func (a *errorResponse) append(dst []byte, requestID string) []byte {
+func (a *errorResponse) append(dst []byte, x web.ErrorContext) []byte {
 	id := a.id
 	if id == nil {
 		id = []byte("null")
 	}
 	dst = append(append(append(dst, `{"jsonrpc":"2.0","id":`...), id...), `,"error":`...)
-	return append(a.appendError(dst, requestID), '}')
+	return append(a.appendError(dst, x), '}')
 }
 
 // appendError appends only the error object.
-func (a *errorResponse) appendError(dst []byte, requestID string) []byte {
+func (a *errorResponse) appendError(dst []byte, x web.ErrorContext) []byte {
 	if a.raw != nil {
 		return append(dst, a.raw...)
 	}
@@ -182,7 +183,7 @@ func (a *errorResponse) appendError(dst []byte, requestID string) []byte {
 	dst = strconv.AppendInt(dst, int64(a.number), 10)
 	dst = append(dst, `,"message":`...)
 	dst = rawjson.AppendString(dst, a.message)
-	a.data.RequestID = requestID
+	a.data.RequestID, a.data.Help = x.RequestID, x.Help(a.data.Code)
 	if data, err := json.Marshal(a.data); err == nil {
 		dst = append(append(dst, `,"data":`...), data...)
 	}
@@ -200,7 +201,7 @@ func (a *errorResponse) sendThen(c *fiber.Ctx, sent func()) error {
 	}
 	c.Status(a.status)
 	c.Set(fiber.HeaderContentType, fiber.MIMEApplicationJSON)
-	text := a.append(nil, event.RequestID)
+	text := a.append(nil, event.Errors())
 	if len(text) >= sentInParts {
 		return web.SendPartsThen(c, sent, text)
 	}

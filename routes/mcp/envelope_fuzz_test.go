@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"mcpgateway/services/rawjson"
+	"mcpgateway/web"
 )
 
 // FuzzEnvelope checks that accepted messages are valid JSON, that they parse to
@@ -24,7 +25,7 @@ func FuzzEnvelope(f *testing.F) {
 			if messages != nil || problem.status != 400 {
 				t.Fatalf("%q: %d messages and the status %d", body, len(messages), problem.status)
 			}
-			checkAnswer(t, problem.append(nil, "id"))
+			checkAnswer(t, problem.append(nil, web.ErrorContext{RequestID: "id"}))
 			return
 		}
 		if !json.Valid(body) || len(messages) == 0 || len(messages) > maxBatch || !batch && len(messages) != 1 {
@@ -32,7 +33,7 @@ func FuzzEnvelope(f *testing.F) {
 		}
 		for _, m := range messages {
 			if m.err != nil {
-				checkAnswer(t, m.err.append(nil, "id"))
+				checkAnswer(t, m.err.append(nil, web.ErrorContext{RequestID: "id"}))
 				continue
 			}
 			if m.isRequest() && m.isResponse() || m.method == "" && !m.isResponse() {
@@ -51,7 +52,7 @@ func FuzzEnvelope(f *testing.F) {
 			}
 			again, _, problem := parseBody(appendRequest(nil, id, m.method, m.params))
 			if problem != nil {
-				t.Fatalf("%q written again is rejected: %s", body, problem.append(nil, ""))
+				t.Fatalf("%q written again is rejected: %s", body, problem.append(nil, web.ErrorContext{}))
 			}
 			if a := again[0]; a.method != m.method || !bytes.Equal(a.id, id) || !bytes.Equal(a.params, m.params) {
 				t.Fatalf("%q written again became %+v", body, a)

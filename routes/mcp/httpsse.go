@@ -123,7 +123,7 @@ func (e *Endpoint) postToStream(c *fiber.Ctx, project *toolset.Snapshot, princip
 		return problem.answer(c)
 	}
 	event := web.EventOf(c)
-	requestID := event.RequestID
+	errs := event.Errors()
 	client := s.client(e, newClient(c, principal))
 	if err := e.permit(c, project, principal, messages); err != nil {
 		return err
@@ -138,14 +138,14 @@ func (e *Endpoint) postToStream(c *fiber.Ctx, project *toolset.Snapshot, princip
 	for _, m := range messages {
 		switch {
 		case m.err != nil:
-			s.stream.Send(messageEvent, m.err.append(nil, requestID))
+			s.stream.Send(messageEvent, m.err.append(nil, errs))
 		case m.isRequest() && len(messages) == 1:
 			event.Method = m.method
 			event.Hold()
 			event.Background.Go("HTTP+SSE request", func() {
 				defer event.Release()
 				var trace gateway.RequestInfo
-				if err := e.tryPosted(event.Background, s, project, client, m, requestID, &trace); err != nil {
+				if err := e.tryPosted(event.Background, s, project, client, m, errs, &trace); err != nil {
 					event.Fault(err)
 				}
 				event.Tool, event.Upstream = trace.Tool, trace.Server
@@ -153,7 +153,7 @@ func (e *Endpoint) postToStream(c *fiber.Ctx, project *toolset.Snapshot, princip
 		case m.isRequest():
 			event.Method = "batch"
 			tasks := event.Background
-			tasks.Go("HTTP+SSE request", func() { _ = e.tryPosted(tasks, s, project, client, m, requestID, nil) }) // the client receives the error
+			tasks.Go("HTTP+SSE request", func() { _ = e.tryPosted(tasks, s, project, client, m, errs, nil) }) // the client receives the error
 		}
 	}
 	return accepted(c)
@@ -206,8 +206,8 @@ func (s *sseSession) reserve(messages []*message) error {
 
 // tryPosted calls respondOnStream. After a panic it breaks the stream, because the
 // client would wait for the response forever.
-func (e *Endpoint) tryPosted(tasks *background.Tasks, s *sseSession, project *toolset.Snapshot, client *gateway.Client, m *message, requestID string, trace *gateway.RequestInfo) error {
-	err := tasks.Try("HTTP+SSE request", func() error { return e.respondOnStream(s, project, client, m, requestID, trace) })
+func (e *Endpoint) tryPosted(tasks *background.Tasks, s *sseSession, project *toolset.Snapshot, client *gateway.Client, m *message, errs web.ErrorContext, trace *gateway.RequestInfo) error {
+	err := tasks.Try("HTTP+SSE request", func() error { return e.respondOnStream(s, project, client, m, errs, trace) })
 	if panicked := (*background.PanicError)(nil); errors.As(err, &panicked) {
 		s.stream.Break()
 	}
@@ -216,7 +216,7 @@ func (e *Endpoint) tryPosted(tasks *background.Tasks, s *sseSession, project *to
 
 // respondOnStream handles one request, responds on the session's stream and
 // releases the request's slot. It returns the error sent to the client.
-func (e *Endpoint) respondOnStream(s *sseSession, project *toolset.Snapshot, client *gateway.Client, m *message, requestID string, trace *gateway.RequestInfo) error {
+func (e *Endpoint) respondOnStream(s *sseSession, project *toolset.Snapshot, client *gateway.Client, m *message, errs web.ErrorContext, trace *gateway.RequestInfo) error {
 	defer func() { <-s.slots }()
 	ctx, cancel := context.WithCancel(s.ctx)
 	defer cancel()
@@ -235,7 +235,7 @@ func (e *Endpoint) respondOnStream(s *sseSession, project *toolset.Snapshot, cli
 		s.stream.SendPartsBlocking(messageEvent, lease.Release, appendResultHead(nil, m.id), result, []byte{'}'})
 		return nil
 	case !cancelled:
-		s.stream.SendBlocking(messageEvent, newErrorResponse(err, client, m.id).append(nil, requestID))
+		s.stream.SendBlocking(messageEvent, newErrorResponse(err, client, m.id).append(nil, errs))
 	}
 	lease.Release()
 	return err

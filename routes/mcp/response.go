@@ -78,7 +78,7 @@ func (e *Endpoint) respondLazily(c *fiber.Ctx, project *toolset.Snapshot, client
 		stream.End() // cancelled requests have no response (MCP 2025-11-25, "Cancellation")
 	default:
 		event.Fault(err)
-		stream.EndWith(messageEvent, newErrorResponse(err, client, m.id).append(nil, event.RequestID))
+		stream.EndWith(messageEvent, newErrorResponse(err, client, m.id).append(nil, event.Errors()))
 	}
 	stream.Wait(c)
 	x.lease.Release()

@@ -165,7 +165,7 @@ func (e *Endpoint) streamCall(c *fiber.Ctx, project *toolset.Snapshot, client *g
 		last := [][]byte{[]byte(`{"type":"result","result":`), result, {'}'}}
 		if err != nil {
 			event.Fault(err)
-			last = [][]byte{append(newErrorResponse(err, client, nil).appendError([]byte(`{"type":"error","error":`), event.RequestID), '}')}
+			last = [][]byte{append(newErrorResponse(err, client, nil).appendError([]byte(`{"type":"error","error":`), event.Errors()), '}')}
 		}
 		stream.EndWithParts("", last, []byte(streamDone))
 		answered = true

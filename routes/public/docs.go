@@ -52,8 +52,11 @@ func loadLibrary() (*library, error) {
 	return &library{site, docsearch.New(sections)}, nil
 }
 
-// Index serves GET /docs.
+// Index serves GET /docs, and with the parameter q a search.
 func (d *Docs) Index(c *fiber.Ctx) error {
+	if c.Context().QueryArgs().Has("q") {
+		return d.search(c)
+	}
 	site, err := d.load()
 	if err != nil {
 		return err
@@ -83,14 +86,15 @@ func (d *Docs) Page(c *fiber.Ctx) error {
 	return render(c, f, docs.Article(docs.ArticleProps{Frame: f, Site: site.Site, Page: page}))
 }
 
-// Search serves GET /docs/search.
-func (d *Docs) Search(c *fiber.Ctx) error {
+// search serves a search. It has no separate address, because every name
+// below /docs can be a page's.
+func (d *Docs) search(c *fiber.Ctx) error {
 	site, err := d.load()
 	if err != nil {
 		return err
 	}
 	query := clipped(c.Query("q"))
-	f := d.pages.frame(c, pageMeta{title: "Search the documentation", path: docsPath + "/search", section: layout.SectionDocs, noIndex: true})
+	f := d.pages.frame(c, pageMeta{title: "Search the documentation", path: docsPath, section: layout.SectionDocs, noIndex: true})
 	props := docs.SearchProps{Frame: f, Query: query}
 	for _, r := range site.index.Find(query, docsFound) {
 		props.Found = append(props.Found, docs.Found{URL: r.URL, Page: r.Page, Heading: r.Heading, Excerpt: r.Excerpt})

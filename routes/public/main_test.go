@@ -25,7 +25,9 @@ func TestMain(m *testing.M) {
 		// A server's cleaner wakes up every 10 s to check for the server's end.
 		// The clock of all servers never ends.
 		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.(*workerPool).Start.func2"),
-		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.updateServerDate.func1"))
+		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.updateServerDate.func1"),
+		// The clock of the highlighter's expressions ends a while after the last match.
+		goleak.IgnoreAnyFunction("github.com/dlclark/regexp2/v2.runClock"))
 }
 
 func newApp(t *testing.T, settings ...string) *routestest.App {

@@ -161,17 +161,20 @@ func Eventually(t testing.TB, what string, holds func() bool) {
 }
 
 var (
+	help      = regexp.MustCompile(`,"help":"http://127\.0\.0\.1:8080/docs/errors#[A-Z0-9_]+"`)
 	requestID = regexp.MustCompile(`"requestId":"[0-9a-f-]+"`)
 	score     = regexp.MustCompile(`(\\?"score\\?":)[0-9.]+`)
 	cursors   = regexp.MustCompile(`(\\?"nextCursor\\?":\\?")[^"\\]+`)
 	builtins  = regexp.MustCompile(`\{"name":"gateway_searchMcpForTask",.*"openWorldHint":true\}\}`)
 )
 
-// Normalise replaces the variable parts of a response: request IDs, cursors,
+// Normalise removes the addresses of error codes, which follow from the codes,
+// and replaces the variable parts of a response: request IDs, cursors,
 // search scores (which change with tuning) and the long definitions of built-in
 // tools in lists.
 func Normalise(body string) string {
 	body = cursors.ReplaceAllString(body, "${1}CURSOR")
+	body = help.ReplaceAllString(body, "")
 	body = score.ReplaceAllString(body, "${1}1")
 	return builtins.ReplaceAllString(requestID.ReplaceAllString(body, `"requestId":"ID"`), "BUILTINS")
 }

@@ -176,7 +176,7 @@ func ActivityCall(p ActivityCallProps) templ.Component {
 					{Label: "Latency", Value: took(p.Duration)},
 					{Label: "Arguments", Value: size(p.RequestBytes)},
 					{Label: "Result", Value: size(p.ResponseBytes)},
-					{Label: "Error code", Value: ui.Clean(p.Code), Mono: true},
+					{Label: "Error code", Value: ui.Clean(p.Code), URL: codeURL(p.Code), Mono: true},
 				}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err

@@ -2,13 +2,25 @@ package admin
 
 import (
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
+	"mcpgateway/views/paths"
 	"mcpgateway/views/ui"
 )
 
 func sortedKeys(m map[string]string) []string { return slices.Sorted(maps.Keys(m)) }
+
+var errorCode = regexp.MustCompile(`^[A-Z][A-Z0-9_]*$`)
+
+// codeURL returns the documentation of an error code, or "" for other text.
+func codeURL(code string) string {
+	if !errorCode.MatchString(code) {
+		return ""
+	}
+	return paths.ErrorCode(code)
+}
 
 // named returns the name of a project, or its slug when it has none.
 func named(name, slug string) string {

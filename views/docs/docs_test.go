@@ -54,7 +54,7 @@ func TestLoadRejects(t *testing.T) {
 func TestRender(t *testing.T) {
 	s, err := site(t, map[string]string{
 		"keys": front + "# Keys\n\nKeys open a `project`.\n\n## Rotate a key\n\nSee [errors](errors.md#KEY_GONE) & <b>more</b>.\n\n" +
-			"```json\n{\"a\": 1}\n```\n\n## Rotate a key\n\nAgain.\n",
+			"```json\n{\"a\": 1}\n```\n\n## Rotate a key\n\nAgain.\n\n| | b |\n|---|---|\n| c | d |\n",
 		"errors": "---\ntitle: Errors\nsection: Reference\norder: 1\n---\n# Errors\n\n### `KEY_GONE`\n\nText.\n",
 		"start":  "---\ntitle: First\nsection: Start\norder: 9\n---\n# First\n\nText.\n",
 	})
@@ -76,11 +76,11 @@ func TestRender(t *testing.T) {
 	for _, part := range keys.Parts {
 		parts = append(parts, part.ID+": "+part.Text)
 	}
-	want := []string{": Keys open a project.", `rotate-a-key: See errors & more. {"a": 1}`, "rotate-a-key-1: Again."}
+	want := []string{": Keys open a project.", `rotate-a-key: See errors & more. {"a": 1}`, "rotate-a-key-1: Again. b c d"}
 	if !slices.Equal(parts, want) {
 		t.Errorf("parts = %q, want %q", parts, want)
 	}
-	for _, want := range []string{`<h2 id="rotate-a-key">`, `href="/docs/errors#KEY_GONE"`, `<copy-text><pre tabindex="0"`, "&amp;"} {
+	for _, want := range []string{`<h2 id="rotate-a-key">`, `href="/docs/errors#KEY_GONE"`, `<copy-text><pre tabindex="0"`, "&amp;", `<div class="docs-table" tabindex="0" role="group" aria-label="Table"><table>`, "<td></td>\n<th>b</th>"} {
 		if !strings.Contains(keys.html, want) {
 			t.Errorf("the page lacks %s:\n%s", want, keys.html)
 		}

@@ -113,9 +113,16 @@ func (p *Page) render() error {
 	if err := md.Renderer().Render(&html, source, doc); err != nil {
 		return err
 	}
-	p.html = html.String()
+	p.html = accessibleTables.Replace(html.String())
 	return nil
 }
+
+// accessibleTables wraps tables in focusable boxes that scroll, and replaces
+// empty header cells by ordinary cells.
+var accessibleTables = strings.NewReplacer(
+	"<table>", `<div class="docs-table" tabindex="0" role="group" aria-label="Table"><table>`, "</table>", "</table></div>",
+	"<th></th>", "<td></td>",
+)
 
 // plain returns the text of a node and what it contains.
 func plain(n ast.Node, source []byte) string {

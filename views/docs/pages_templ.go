@@ -572,7 +572,7 @@ func searchBox(query string) templ.Component {
 			templ_7745c5c3_Var25 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = ui.SearchBox(ui.SearchProps{Action: "/docs/search", Query: query, Name: "q", Label: "Search the documentation", Placeholder: "Search the docs"}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.SearchBox(ui.SearchProps{Action: "/docs", Query: query, Name: "q", Label: "Search the documentation", Placeholder: "Search the docs"}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -40,10 +40,14 @@ const (
 	Registry     = "/registry"
 	Templates    = "/templates"
 	Docs         = "/docs"
+	ErrorCodes   = Docs + "/errors"
 )
 
 // below returns the URL of id under base.
 func below(base, id string) string { return base + "/" + url.PathEscape(id) }
+
+// ErrorCode returns the documentation of an error code.
+func ErrorCode(code string) string { return ErrorCodes + "#" + code }
 
 // Project returns the first page of a project.
 func Project(slug string) string { return below(Projects, slug) }

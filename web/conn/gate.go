@@ -30,15 +30,25 @@ const (
 var (
 	errTooManyConns = errors.New("too many connections")
 	errTooManyOfOne = errors.New("too many connections from one address")
-	rejectedMessage = `{"code":"UNAVAILABLE","message":"Too many connections are open. Close some or retry later.","restart":false}`
-	rejected        = []byte("HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nCache-Control: no-store\r\nRetry-After: " +
-		strconv.Itoa(int(connRetry.Seconds())) + "\r\nConnection: close\r\nContent-Length: " + strconv.Itoa(len(rejectedMessage)) + "\r\n\r\n" + rejectedMessage)
 )
+
+// rejection returns the response to a connection beyond the limits. help is the
+// URL of the documentation of its code, or "".
+func rejection(help string) []byte {
+	message := `{"code":"UNAVAILABLE","message":"Too many connections are open. Close some or retry later.","restart":false`
+	if help != "" {
+		message += `,"help":` + strconv.Quote(help)
+	}
+	message += "}"
+	return []byte("HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nCache-Control: no-store\r\nRetry-After: " +
+		strconv.Itoa(int(connRetry.Seconds())) + "\r\nConnection: close\r\nContent-Length: " + strconv.Itoa(len(message)) + "\r\n\r\n" + message)
+}
 
 // connGate counts the open connections.
 type connGate struct {
-	limits  Limits
-	refused chan struct{} // has an element for each connection being rejected
+	limits   Limits
+	rejected []byte        // response to a connection beyond the limits
+	refused  chan struct{} // has an element for each connection being rejected
 
 	mu   sync.Mutex
 	open int
@@ -46,7 +56,7 @@ type connGate struct {
 }
 
 func newConnGate(limits Limits) *connGate {
-	return &connGate{limits: limits, refused: make(chan struct{}, maxRejecting), of: map[netip.Addr]int{}}
+	return &connGate{limits: limits, rejected: rejection(limits.Help), refused: make(chan struct{}, maxRejecting), of: map[netip.Addr]int{}}
 }
 
 // enter counts a connection until leave is called. It returns errTooManyConns
@@ -114,7 +124,7 @@ func (g *connGate) reject(c net.Conn) {
 	case g.refused <- struct{}{}:
 	default:
 		if c.SetDeadline(time.Now().Add(rejectWriteTimeout)) == nil {
-			_, _ = c.Write(rejected)
+			_, _ = c.Write(g.rejected)
 		}
 		_ = c.Close()
 		return
@@ -125,7 +135,7 @@ func (g *connGate) reject(c net.Conn) {
 		if c.SetDeadline(time.Now().Add(rejectTime)) != nil {
 			return
 		}
-		if _, err := c.Write(rejected); err != nil {
+		if _, err := c.Write(g.rejected); err != nil {
 			return
 		}
 		if half, ok := c.(interface{ CloseWrite() error }); ok && half.CloseWrite() == nil {

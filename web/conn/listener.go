@@ -32,6 +32,7 @@ type Limits struct {
 	Exempt        []netip.Prefix    // addresses without MaxPerAddress, such as proxies
 	Log           *slog.Logger      // nil logs nothing
 	Background    *background.Tasks // starts goroutines; may be nil
+	Help          string            // URL of the documentation of UNAVAILABLE, or ""
 }
 
 // Listener returns a listener without limits for apps of web.New. See

@@ -158,7 +158,7 @@ func TestConnectionLimits(t *testing.T) {
 		{"of a trusted proxy", conn.Limits{MaxPerAddress: 3, Exempt: exempt}, func(int) string { return "10.1.2.3" }, 6},
 		{"of a trusted proxy on loopback", conn.Limits{MaxPerAddress: 3, Exempt: exempt}, func(int) string { return "127.0.0.1" }, 6},
 		{"of loopback", conn.Limits{MaxPerAddress: 3}, func(int) string { return "127.0.0.1" }, 3},
-		{"total with a trusted proxy", conn.Limits{Max: 4, MaxPerAddress: 3, Exempt: exempt}, func(int) string { return "10.1.2.3" }, 4},
+		{"total with a trusted proxy", conn.Limits{Max: 4, MaxPerAddress: 3, Exempt: exempt, Help: "https://gateway.example/help"}, func(int) string { return "10.1.2.3" }, 4},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -176,6 +176,9 @@ func TestConnectionLimits(t *testing.T) {
 				}
 				if !strings.HasPrefix(refusal, "HTTP/1.1 503 ") || !strings.Contains(refusal, "\r\nRetry-After: 5\r\n") || !strings.Contains(refusal, "\r\nConnection: close\r\n") || !strings.Contains(refusal, `"code":"UNAVAILABLE"`) {
 					t.Fatalf("connection %d was rejected with %q", n+1, refusal)
+				}
+				if help := tt.limits.Help; help != "" && !strings.HasSuffix(refusal, `"help":"`+help+`"}`) {
+					t.Fatalf("connection %d was refused with %q, want the address of the code", n+1, refusal)
 				}
 			}
 			if len(open) == 6 {

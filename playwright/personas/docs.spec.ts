@@ -1,0 +1,116 @@
+import AxeBuilder from "@axe-core/playwright";
+
+import { tab, tabThrough } from "../support/focus.ts";
+import { loadAndMeasure } from "../support/measure.ts";
+import { expect, test } from "../support/test.ts";
+
+const pages = [
+  { path: "/docs", heading: "Documentation" },
+  { path: "/docs/quick-start", heading: "Quick start" },
+  { path: "/docs/errors", heading: "Error codes" },
+  { path: "/docs/performance", heading: "Performance" },
+  { path: "/docs?q=rotate+key", heading: "Search the documentation" },
+  { path: "/docs?q=zebra", heading: "Search the documentation" },
+];
+
+const looks = [
+  { name: "in light", use: { colorScheme: "light" } },
+  { name: "in dark", use: { colorScheme: "dark" } },
+  { name: "on a phone", use: { colorScheme: "light", viewport: { width: 390, height: 844 } } },
+  { name: "on a phone in dark", use: { colorScheme: "dark", viewport: { width: 390, height: 844 } } },
+] as const;
+
+for (const look of looks) {
+  test.describe(look.name, () => {
+    test.use(look.use);
+    for (const { path, heading } of pages) {
+      test(`${path} is accessible and keeps to the window`, async ({ page }) => {
+        await page.goto(path);
+        await expect(page.getByRole("heading", { level: 1 })).toHaveText(heading);
+        const width = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+        expect(width, "pixels beyond the window's width").toBe(0);
+        const { violations } = await new AxeBuilder({ page }).analyze();
+        expect(violations.map(({ id, nodes }) => ({ id, where: nodes.map((node) => node.html) }))).toEqual([]);
+      });
+    }
+  });
+}
+
+// The slow one of this file: axe reads all pages once.
+test("every page is accessible, and the next links lead through all", async ({ page }) => {
+  test.slow();
+  await page.goto("/docs");
+  await page.getByRole("main").getByRole("link", { name: "Quick start" }).first().click();
+  const seen: string[] = [];
+  for (;;) {
+    seen.push(new URL(page.url()).pathname);
+    const { violations } = await new AxeBuilder({ page }).analyze();
+    expect(violations.map(({ id, nodes }) => ({ id, where: nodes.map((node) => node.html) })), page.url()).toEqual([]);
+    const next = page.locator('a[rel="next"]');
+    if ((await next.count()) === 0) break;
+    await next.click();
+    await expect(page).not.toHaveURL(new RegExp(`${seen.at(-1)}$`));
+    await page.waitForLoadState();
+  }
+  expect(seen.length).toBeGreaterThan(30);
+  expect(new Set(seen).size).toBe(seen.length);
+});
+
+for (const javaScriptEnabled of [true, false]) {
+  test.describe(javaScriptEnabled ? "with JavaScript" : "without JavaScript", () => {
+    test.use({ javaScriptEnabled });
+    for (const [query, first] of [
+      ["rotate key", "/docs/rotate-keys"],
+      ["CURSOR_STALE", "/docs/errors#CURSOR_STALE"],
+      ["Entra", "/docs/single-sign-on#microsoft-entra-id"],
+    ] as const) {
+      test(`a search for ${query} leads to its part first`, async ({ page }) => {
+        await page.goto("/docs");
+        await page.getByRole("searchbox").fill(query);
+        await page.getByRole("searchbox").press("Enter");
+        const found = page.locator(".docs-found a").first();
+        await expect(found).toHaveAttribute("href", first);
+        await found.click();
+        await expect(page).toHaveURL(new RegExp(`${first}$`));
+      });
+    }
+
+    test("links between pages and headings work", async ({ page }) => {
+      await page.goto("/docs/errors#CURSOR_STALE");
+      await expect(page.getByRole("heading", { name: "CURSOR_STALE" })).toBeInViewport();
+      await page.goto("/docs/quick-start");
+      await page.getByRole("main").getByRole("link", { name: "TOOL_NOT_FOUND" }).click();
+      await expect(page).toHaveURL(/\/docs\/errors#TOOL_NOT_FOUND$/);
+      await expect(page.getByRole("heading", { name: "TOOL_NOT_FOUND" })).toBeInViewport();
+    });
+  });
+}
+
+test("code can be copied", async ({ page, context }) => {
+  await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+  await page.goto("/docs/quick-start");
+  await page.getByRole("main").getByRole("button", { name: /copy/i }).first().click();
+  await expect.poll(() => page.evaluate(() => navigator.clipboard.readText())).toContain("make build");
+});
+
+test("Markdown and the files for language models are served", async ({ page, request }) => {
+  const raw = await request.get("/docs/quick-start.md");
+  expect(raw.headers()["content-type"]).toContain("text/markdown");
+  expect(await raw.text()).toContain("# Quick start");
+  expect(await (await request.get("/llms.txt")).text()).toContain("/docs/errors.md");
+  expect(await (await request.get("/llms-full.txt")).text()).toContain("### CURSOR_STALE");
+  await page.goto("/docs/quick-start");
+  expect(await tab(page)).toMatchObject({ what: 'a "Skip to content"', visible: true });
+});
+
+test("the quick start keeps to its budgets and shows every stop of the Tab key", async ({ page }) => {
+  const cost = await loadAndMeasure(page, "/docs/quick-start");
+  expect(cost.html).toBeGreaterThan(0);
+  expect(cost.html).toBeLessThanOrEqual(60_000);
+  expect(cost.css).toBeLessThanOrEqual(10_000);
+  expect(cost.js).toBeLessThanOrEqual(20_000);
+  expect(cost.requests).toBeLessThanOrEqual(6);
+  expect(cost.layoutShift).toBeLessThan(0.02);
+  const stops = await tabThrough(page);
+  expect(stops.filter((stop) => !stop.visible)).toEqual([]);
+});
