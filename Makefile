@@ -24,7 +24,7 @@ run: ## start the gateway with the demo project
 build: ## build bin/gateway like a release: static, trimmed, with its version
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/gateway ./cmd/gateway
 
-# Changed files are part of what is built, but the version names the commit alone.
+# A build contains uncommitted changes, but its version names the commit alone.
 .PHONY: release-check
 release-check: ## build a release without publishing it, twice, compare both and try the archive of this machine
 	.release/check $(GORELEASER)

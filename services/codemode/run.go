@@ -128,7 +128,7 @@ type Request struct {
 	Tools        []Tool
 	AllowFetch   bool
 	Seed         *Seed // nil means the current time and a random number
-	// AwaitTrace makes Run wait until the trace is stored. The outcome then has
+	// With AwaitTrace, Run returns after the trace is stored, and the outcome has
 	// the trace's id.
 	AwaitTrace bool
 	// TraceID is the id of the trace, for a caller that needs it before Run

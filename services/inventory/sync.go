@@ -53,7 +53,7 @@ type Options struct {
 // the servers for changes.
 type Syncer struct {
 	Options
-	flight         singleflight.Group
+	running        singleflight.Group
 	schedule       *schedule
 	configurations notify.ConfigFilter // configurations that have a schedule
 	announced      announcements
@@ -104,7 +104,7 @@ func (s *Syncer) Sync(ctx context.Context, serverID string) (SyncResult, error) 
 // time.
 func (s *Syncer) share(ctx context.Context, serverID string, unlessSince time.Time) (SyncResult, error) {
 	// The shared run continues after the caller that started it has gone.
-	run := s.flight.DoChan(serverID, func() (out any, err error) {
+	run := s.running.DoChan(serverID, func() (out any, err error) {
 		err = s.Tasks.Try("sync", func() (err error) { out, err = s.lead(ctx, serverID, unlessSince); return err })
 		return out, err
 	})

@@ -115,15 +115,15 @@ func (c *Connections) waits(ctx context.Context, only string) (map[string]pendin
 	}
 	for _, server := range rows {
 		if s := c.status(server, byServer[server.ID], false); s.NeedsPerson() {
-			all[server.ID] = pending{whyWaiting(&s), s.WasConnected()}
+			all[server.ID] = pending{pendingReason(&s), s.WasConnected()}
 		}
 	}
 	return all, nil
 }
 
-// whyWaiting returns the reason of a pending authorization as a clause. It
+// pendingReason returns the reason of a pending authorization as a clause. It
 // omits texts of authorization servers, because clients aren't administrators.
-func whyWaiting(s *Status) string {
+func pendingReason(s *Status) string {
 	switch {
 	case s.State == NotConnected:
 		return "an administrator must connect it"

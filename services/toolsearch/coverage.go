@@ -31,7 +31,7 @@ func (s *Searcher) coverage(project *toolset.Snapshot, alias string) (unavailabl
 		if !config.Enabled || alias != "" && config.Alias != alias {
 			continue
 		}
-		why := s.whyWaiting(config.ID)
+		why := s.pendingReason(config.ID)
 		switch inventory := server.Inventory; {
 		case why != "" && (inventory == nil || inventory.SyncedAt == nil):
 			unavailable = append(unavailable, page.Unavailable{Server: config.Alias, Reason: "never synced: " + why})
@@ -51,8 +51,8 @@ func (s *Searcher) coverage(project *toolset.Snapshot, alias string) (unavailabl
 	return unavailable, warnings
 }
 
-// whyWaiting returns the reason for a server's pending authorization, or "".
-func (s *Searcher) whyWaiting(serverID string) string {
+// pendingReason returns the reason for a server's pending authorization, or "".
+func (s *Searcher) pendingReason(serverID string) string {
 	if s.Waiting == nil {
 		return ""
 	}

@@ -84,7 +84,7 @@ func (w *watcher) rest(ctx context.Context, wait time.Duration) bool {
 		switch {
 		case over || ctx.Err() != nil:
 			return false
-		case present != nil && w.isNews(present, wait == transport.NoTimeout):
+		case present != nil && w.needsStream(present, wait == transport.NoTimeout):
 			return true
 		}
 		select {
@@ -97,9 +97,9 @@ func (w *watcher) rest(ctx context.Context, wait time.Duration) bool {
 	}
 }
 
-// isNews reports whether a session needs a new stream while the watch waits. A
+// needsStream reports whether a session needs a new stream while the watch waits. A
 // stateless session is often replaced by an identical one.
-func (w *watcher) isNews(present *session, quiet bool) bool {
+func (w *watcher) needsStream(present *session, quiet bool) bool {
 	if !quiet || w.session == nil || !w.session.stateless || !present.stateless {
 		return present != w.session
 	}
