@@ -35,7 +35,7 @@ func NewWaiting(connections *Connections) *PendingAuth {
 	return w
 }
 
-// Why returns the reason of a server's pending authorization for display to
+// Reason returns the reason of a server's pending authorization for display to
 // clients, or "".
 func (w *PendingAuth) Reason(serverID string) string { return (*w.current.Load())[serverID].why }
 

@@ -230,7 +230,7 @@ func (e *engine) loop() error {
 		case e.stopped.Load() != nil:
 			return errStopped
 		case e.open == 0 && len(e.timers) == 0:
-			return errors.New("The code awaits a promise that never settles.")
+			return errors.New("the code awaits a promise that never settles")
 		}
 		if err := e.wait(); err != nil {
 			return err

@@ -22,7 +22,7 @@ func (e *engine) host(args []any) (any, error) {
 	case "timer":
 		e.timers[number(args, 1)] = time.Now().Add(time.Duration(number(args, 2)) * time.Millisecond)
 		if len(e.timers) > maxTimers {
-			return nil, fmt.Errorf("At most %d timers can be set at once.", maxTimers)
+			return nil, fmt.Errorf("more than %d timers are set", maxTimers)
 		}
 	case "untimer":
 		delete(e.timers, number(args, 1))
