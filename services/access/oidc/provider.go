@@ -261,8 +261,11 @@ func (p *Provider) read(ctx context.Context) (*discovered, error) {
 	if document.Challenges != nil && !slices.Contains(document.Challenges, "S256") {
 		return nil, errors.New("provider doesn't support PKCE with S256")
 	}
-	endpoint := provider.Endpoint()
-	for _, address := range []string{endpoint.AuthURL, endpoint.TokenURL} {
+	endpoints := []string{provider.Endpoint().AuthURL, provider.Endpoint().TokenURL}
+	if userInfo := provider.UserInfoEndpoint(); userInfo != "" {
+		endpoints = append(endpoints, userInfo)
+	}
+	for _, address := range endpoints {
 		// Only a cleartext issuer may have cleartext endpoints.
 		u, err := url.Parse(address)
 		if err != nil || u.Host == "" || u.Scheme != "https" && !(u.Scheme == "http" && strings.HasPrefix(p.options.Issuer, "http:")) {

@@ -243,6 +243,7 @@ func hostileProviders(t *testing.T) {
 	for name, b := range map[string]oidctest.Behavior{
 		"configuration of other issuer": {Document: func(d map[string]any) { d["issuer"] = "https://evil.example" }},
 		"plain PKCE only":               {Document: func(d map[string]any) { d["code_challenge_methods_supported"] = []string{"plain"} }},
+		"invalid user info endpoint":    {Document: func(d map[string]any) { d["userinfo_endpoint"] = "javascript:1" }},
 		"invalid endpoint":              {Document: func(d map[string]any) { d["token_endpoint"] = "javascript:1" }},
 		"oversized configuration":       {Padding: oidc.MaxResponse + 1},
 	} {
