@@ -86,11 +86,16 @@ for (const javaScriptEnabled of [true, false]) {
   });
 }
 
-test("code can be copied", async ({ page, context }) => {
+test("commands are copied without prompts and output, and code as it is", async ({ page, context }) => {
   await context.grantPermissions(["clipboard-read", "clipboard-write"]);
   await page.goto("/docs/quick-start");
-  await page.getByRole("main").getByRole("button", { name: /copy/i }).first().click();
-  await expect.poll(() => page.evaluate(() => navigator.clipboard.readText())).toContain("make build");
+  const copy = async (block: string) => {
+    await page.locator("copy-text", { hasText: block }).getByRole("button").click();
+    return expect.poll(() => page.evaluate(() => navigator.clipboard.readText()));
+  };
+  await (await copy("make build")).toBe('make build\nexport PATH="$PWD/bin:$PATH"');
+  await (await copy('"zone":"Europe/Berlin"')).toMatch(/^curl -s [^\n]+$/);
+  await (await copy("FastMCP")).toContain("from mcp.server.fastmcp import FastMCP\nmcp =");
 });
 
 test("Markdown and the files for language models are served", async ({ page, request }) => {
