@@ -9,7 +9,8 @@ export default defineConfig({
   globalSetup: "./support/build.ts",
   outputDir: "results",
   reporter: [["list"]],
-  workers: 2,
+  // Tests wait more than they compute.
+  workers: 3,
   fullyParallel: true,
   // A flaky test is a defect of the test or the page.
   retries: 0,

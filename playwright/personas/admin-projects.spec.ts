@@ -325,10 +325,10 @@ for (const javaScriptEnabled of [true, false]) {
       await page.getByRole("button", { name: "Continue" }).click();
       await page.getByLabel("Alias").fill("guarded");
       await page.getByRole("button", { name: "Add server" }).click();
-      await expect(page.getByText("The server asks for a sign-in")).toBeVisible();
+      await expect(page.getByText("Sign-in needed. OAuth is selected.")).toBeVisible();
       await expect(page.getByRole("radio", { name: "OAuth" })).toBeChecked();
       await page.getByRole("button", { name: "Retry" }).click();
-      await expect(page.getByRole("status")).toContainText("Connect it now");
+      await expect(page.getByRole("status")).toContainText("Sign in at its provider");
       await expect(page.getByRole("link", { name: "Connect", exact: true })).toHaveAttribute("href", /\/admin\/connections\/[0-9a-f-]+\/start/);
     });
   });
@@ -364,7 +364,7 @@ const pages: { name: string; path: (at: Places) => string; heading: string }[] =
   { name: "the servers", path: ({ base }) => `${base}/servers`, heading: "Acme dev" },
   { name: "a server", path: ({ server }) => server, heading: "everything" },
   { name: "the forms of a server", path: ({ server }) => `${server}/edit`, heading: "Edit everything" },
-  { name: "the filter of a server", path: ({ server }) => `${server}/filters`, heading: "Tools of everything" },
+  { name: "the filter of a server", path: ({ server }) => `${server}/filters`, heading: "Choose tools" },
   { name: "the way to a new server", path: ({ base }) => `${base}/servers/new`, heading: "Add servers" },
   { name: "the settings of a project", path: ({ base }) => `${base}/settings`, heading: "Acme dev" },
   { name: "the import", path: () => "/admin/import", heading: "Import" },

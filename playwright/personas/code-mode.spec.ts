@@ -217,7 +217,7 @@ test("error at its line, with the steps before it", async ({ page, place }) => {
 test("type check before the run", async ({ page, place }) => {
   const before = place.closed();
   await run(page, place.slug, 'await my$_tracker.close_issue({ owner: "a", repo: "b", number: "seven" });', { check: "error" });
-  await expect(page.getByText("Type error")).toBeVisible();
+  await expect(page.getByText("Type error", { exact: true })).toBeVisible();
   await expect(page.getByRole("group", { name: "Error" })).toContainText("'number'");
   expect(place.closed()).toBe(before);
 });

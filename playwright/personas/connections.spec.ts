@@ -69,7 +69,7 @@ test("connecting, refreshing and disconnecting a server", async ({ browser }) =>
       await agree(page, gateway.url);
       await expect(page).toHaveURL(`/admin/connections/${id}`);
       await expect(page.getByRole("status")).toContainText("Connected.");
-      await expect(page.getByRole("main")).toContainText("The issuer registers clients dynamically.");
+      await expect(page.getByRole("main")).toContainText("The issuer supports dynamic registration.");
       await expect(page.getByText("needs to be connected")).toBeHidden();
 
       const listed = async () => (await ask(gateway, "dev", "tools/list")).result;
@@ -117,7 +117,7 @@ test("entered client without dynamic registration", async ({ browser }) => {
       await page.goto(`/admin/connections/${id}`);
       await page.getByRole("link", { name: "Connect", exact: true }).click();
       await expect(page).toHaveURL(`/admin/connections/${id}`);
-      await expect(page.getByRole("main")).toContainText("The issuer does not register clients dynamically.");
+      await expect(page.getByRole("main")).toContainText("The issuer doesn't support dynamic registration.");
       await expect(page.getByRole("main")).toContainText("No static client was entered.");
       await expect(page.getByRole("group", { name: "Redirect URL", exact: true })).toHaveText(redirect);
 
@@ -170,7 +170,7 @@ test("callback of another browser connects nothing", async ({ browser }) => {
   await alone(browser, async (gateway, page) => {
     await page.goto("/oauth/callback/0123456789abcdef?state=somebody-elses&code=x");
     await expect(page).toHaveURL("/admin/connections");
-    await expect(page.getByRole("status")).toContainText("unknown, was used already or took longer than ten minutes");
+    await expect(page.getByRole("status")).toContainText("unknown, was already used or took longer than 10 minutes");
     const stranger = await browser.newContext({ baseURL: gateway.url });
     const other = await stranger.newPage();
     await other.goto("/oauth/callback/0123456789abcdef?state=s&code=x");

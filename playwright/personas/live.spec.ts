@@ -119,7 +119,7 @@ test("live progress of a Playground call", async ({ page, waiting }) => {
   await callTool(page, key);
   waiting.get(key)!.answer();
   await expect(page.locator("#result pre").first()).toHaveText(`waited for ${key}`);
-  await expect(page.getByText("1 step on the way")).toBeVisible();
+  await expect(page.getByText("1 progress update")).toBeVisible();
   await expect(page.locator("[data-live]")).toBeHidden();
   await expect(page.getByRole("textbox", { name: "key" })).toHaveValue(key);
 
@@ -193,7 +193,7 @@ test.describe("without JavaScript", () => {
     waiting.get(key)!.answer();
     await shown;
     await expect(page.locator("#result pre").first()).toHaveText(`waited for ${key}`);
-    await expect(page.getByText("1 step on the way")).toBeVisible();
+    await expect(page.getByText("1 progress update")).toBeVisible();
     await expect(page.locator("[data-live]")).toBeHidden();
   });
 });

@@ -47,7 +47,7 @@ test("mcp-remote signs in with a browser once and calls tools", async ({ browser
     await page.getByRole("textbox", { name: "Email" }).fill(ada.email);
     await page.getByLabel("Password").fill(ada.password);
     await page.getByRole("button", { name: "Sign in" }).click();
-    await expect(page.getByRole("heading", { level: 1 })).toContainText("in?");
+    await expect(page.getByRole("heading", { level: 1 })).toHaveText(/^Allow .* to use Project notes\?$/);
     await expect(page.getByRole("main")).toContainText("Project notes");
     await page.getByRole("button", { name: "Allow" }).click();
     await page.waitForURL((url) => url.origin !== gateway.url);

@@ -112,7 +112,7 @@ test("text of upstream servers is escaped on every page", async ({ page, gateway
   await page.getByRole("textbox", { name: /mixed/ }).fill(`${everything}`);
   await page.getByRole("textbox", { name: corpus[1] }).first().fill(corpus[4]);
   await page.getByRole("button", { name: "Run" }).click();
-  await expect(page.getByText(/this is not JSON/).first()).toBeVisible();
+  await expect(page.getByText(/use valid JSON/i).first()).toBeVisible();
 
   expect(dialogs).toEqual([]);
   const alien = await page.evaluate(() => document.querySelectorAll("iframe, img[onerror], svg[onload], a[href^='javascript'], main script").length);

@@ -131,8 +131,8 @@ for (const look of [
         await expect(page.getByRole("heading", { level: 1 }), path).toHaveText(heading);
         await expectAccessible(page);
       };
-      await check("/setup", /administrator/i);
-      await check(gateway.setupURL, /administrator/i);
+      await check("/setup", /admin account/);
+      await check(gateway.setupURL, /admin account/);
       await setUp(gateway);
       await check("/login", /Sign in/);
     } finally {

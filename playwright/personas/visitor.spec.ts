@@ -11,7 +11,7 @@ import { expect, test } from "../support/test.ts";
 
 const pages = [
   { name: "the start page", path: "/", status: 200, heading: "One endpoint for all your MCP servers" },
-  { name: "the page for an unknown address", path: "/nothing-here", status: 404, heading: "Not Found" },
+  { name: "the page for an unknown address", path: "/nothing-here", status: 404, heading: "Page not found" },
 ];
 
 /** Returns the text of the snippet under the label, as a visitor would copy it. */

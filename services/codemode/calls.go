@@ -263,7 +263,7 @@ func (r *run) record(c *openCall) reply {
 func (r *run) callFailed(c *openCall, err error) reply {
 	switch {
 	case r.client.Err() != nil:
-		return failed("cancelled", "%s (the run was cancelled).", outcomeUnknownPrefix)
+		return failed("cancelled", "%s (the run was stopped).", outcomeUnknownPrefix)
 	case r.ctx.Err() != nil && errors.Is(r.ctx.Err(), context.DeadlineExceeded):
 		return failed("timeout", "%s (the run timed out).", outcomeUnknownPrefix)
 	case c.ctx.Err() != nil:
