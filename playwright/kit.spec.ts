@@ -30,15 +30,15 @@ for (const look of looks) {
       test.slow();
       await page.goto("/kit");
       await page.locator(".menu summary").click();
-      await expectAccessible(page, ".menu");
+      await expectAccessible(page, { part: ".menu" });
       await page.keyboard.press("Escape");
       await page.locator("summary", { hasText: "Delete project" }).click();
       await expect(page.getByRole("dialog")).toBeVisible();
-      await expectAccessible(page, "dialog[open]");
+      await expectAccessible(page, { part: "dialog[open]" });
       await page.keyboard.press("Escape");
       await page.keyboard.press("?");
       await expect(page.getByRole("dialog", { name: "Keyboard" })).toBeVisible();
-      await expectAccessible(page, "dialog[open]");
+      await expectAccessible(page, { part: "dialog[open]" });
     });
 
     if (look.name === "phone-dark") return;
