@@ -53,7 +53,7 @@ deps: ## install missing dependencies of the tests
 
 .PHONY: quick
 quick: check-format lint language ## while you work: format, vet, lint, wording, and tests without PostgreSQL, programs and browsers
-	$(GO) test -short -timeout 5m ./...
+	$(GO) test -short -timeout 5m -p 4 ./...
 
 .PHONY: check
 check: check-format check-generated check-files lint language vuln ## format, generated code, file hygiene, vet, lint, wording, known vulnerabilities
