@@ -132,7 +132,7 @@ func explain(err error) string {
 	}
 	text := err.Error() // with the context added by commands
 	if len(f.Fields) > 1 {
-		text += ": " + fieldList(f.Fields)
+		text = strings.TrimSuffix(text, ".") + ": " + fieldList(f.Fields)
 	}
 	return text
 }
@@ -163,8 +163,11 @@ func flags(std streams, name string) *flag.FlagSet {
 
 // parse parses the flags and rejects other arguments.
 func parse(fs *flag.FlagSet, args []string) error {
+	usage := fs.Usage
+	fs.Usage = func() {} // without this, Parse prints it for every error
 	if err := fs.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
+			usage()
 			return err
 		}
 		return usagef("%v", err)
