@@ -27,29 +27,12 @@ func clientEras() []string {
 	return []string{plain, revision20250326, revision20250618, revision20251125, revision20260728}
 }
 
-// noInputReason returns the reason why a client doesn't support elicitation, or "" if it
-// does.
-func noInputReason(client string) string {
-	switch {
-	case client == plain:
-		return "plain clients have no stream for server requests"
-	case client < revision20250618:
-		return "clients of " + client + " don't support elicitation"
-	}
-	return ""
-}
+// takesInput reports whether a client can receive requests for input. Plain
+// clients have no stream for them.
+func takesInput(client string) bool { return client != plain && client >= revision20250618 }
 
-// impossible returns the reason why the upstream can't elicit input from the
-// client, or "" if it can.
-func impossible(client string, upstream upstreamtest.Era) string {
-	switch why := noInputReason(client); {
-	case why != "":
-		return why
-	case string(upstream) < revision20250618:
-		return "upstreams of " + string(upstream) + " don't support elicitation"
-	}
-	return ""
-}
+// canElicit reports whether an upstream can request input.
+func canElicit(upstream upstreamtest.Era) bool { return string(upstream) >= revision20250618 }
 
 // aliasOf returns the alias of the revision's upstream.
 func aliasOf(e upstreamtest.Era) string { return "u" + strings.ReplaceAll(string(e), "-", "") }
