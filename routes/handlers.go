@@ -1,6 +1,7 @@
 package routes
 
 import (
+	"slices"
 	"time"
 
 	"mcpgateway/routes/mcp/session"
@@ -11,7 +12,9 @@ import (
 	catalogpages "mcpgateway/routes/admin/catalog"
 	"mcpgateway/routes/admin/code"
 	"mcpgateway/routes/admin/connections"
+	"mcpgateway/routes/admin/live"
 	"mcpgateway/routes/admin/observe"
+	"mcpgateway/routes/admin/palette"
 	"mcpgateway/routes/admin/playground"
 	"mcpgateway/routes/admin/projects"
 	"mcpgateway/routes/admin/servers"
@@ -110,10 +113,13 @@ type adminHandlers struct {
 	settings        *settings.Settings
 	files           *settings.ImportExport
 	catalogPages    *catalogpages.Catalog
+	palette         *palette.Palette
+	live            *live.Live
 }
 
 // newHandlers creates the handlers from the services.
-func newHandlers(s *services.Services, names *web.HostPolicy, guards *guard.Guards, frames *frame.Pages) *handlers {
+func newHandlers(s *services.Services, names *web.HostPolicy, guards *guard.Guards, pages *adminpages.ProjectPages) *handlers {
+	frames := pages.Pages
 	h := &handlers{
 		endpoint: mcp.NewEndpoint(mcp.Options{
 			Projects: s.Directory, Auth: s.ProjectAuth, Gateway: s.Gateway, Sessions: session.NewSessions(s.Config.Keys, s.EndedSessions, time.Now), Levels: s.LogLevels,
@@ -121,14 +127,19 @@ func newHandlers(s *services.Services, names *web.HostPolicy, guards *guard.Guar
 			Subscriptions: s.Subscriptions, Results: s.Results, MaxStreams: s.Config.MaxStreams, PublicURL: s.Config.PublicURL.String(), Instance: s.Instance,
 		}),
 		apiHandlers: newAPIHandlers(s), publicHandlers: newPublicHandlers(s, frames), signinHandlers: newSigninHandlers(s, guards, frames),
-		adminHandlers: newAdminHandlers(s, guards, frames),
+		adminHandlers: newAdminHandlers(s, guards, pages),
 	}
 	h.oauthHandlers = newOAuthHandlers(s, frames, h.connections)
+	h.live = live.New(live.Options{
+		Assets: frames.Assets, Directory: s.Directory, Guards: guards, People: s.People,
+		Topics: slices.Concat(pages.Navigation.Topics()),
+	})
 	if s.Dev {
 		h.kit = public.NewKit(frames.Assets)
 	}
 	s.Metrics.Streams("mcp", h.endpoint.OpenStreams)
 	s.Metrics.Streams("activity", h.activity.OpenStreams)
+	s.Metrics.Streams("pages", h.live.OpenStreams)
 	return h
 }
 
@@ -172,8 +183,8 @@ func newSigninHandlers(s *services.Services, guards *guard.Guards, frames *frame
 	}
 }
 
-func newAdminHandlers(s *services.Services, guards *guard.Guards, frames *frame.Pages) adminHandlers {
-	pages := &adminpages.ProjectPages{Pages: frames, Directory: s.Directory, Health: &adminpages.Health{Syncer: s.Syncer, Waiting: s.Waiting}}
+func newAdminHandlers(s *services.Services, guards *guard.Guards, pages *adminpages.ProjectPages) adminHandlers {
+	frames := pages.Pages
 	keys, public, cursors := s.Config.Keys, s.Config.PublicURL, page.NewCursors(s.Config.Keys)
 	return adminHandlers{
 		me: projects.NewMe(frames, s.OAuth, public), projectPages: projects.New(pages, s.Calls, s.Projects),
@@ -191,5 +202,6 @@ func newAdminHandlers(s *services.Services, guards *guard.Guards, frames *frame.
 		auditPages: observe.NewAudit(frames, s.Audit, cursors, time.Now), peoplePages: settings.NewPeople(frames, s.People, s.SingleSignOn != nil, time.Now),
 		settings: settings.New(frames, settings.RuntimeInfo{Version: s.Version, Database: s.DB.Name(), Config: s.Config, Fresh: s.Fresh}, time.Now),
 		files:    settings.NewImportExport(frames, s.Projects, keys), catalogPages: catalogpages.New(frames, s.CatalogStore),
+		palette: palette.New(pages, s.Catalog, s.Keys, s.People),
 	}
 }
