@@ -148,9 +148,14 @@ func table(h *handlers) []route {
 		{post, "/admin/projects/:projectSlug/code-mode/runs/:id/replay", h.codePages.Replay, admin},
 		{get, "/admin/projects/:projectSlug/keys", h.keyPages.List, viewer},
 		{post, "/admin/projects/:projectSlug/keys", h.keyPages.Create, stepUp},
+		{get, "/admin/projects/:projectSlug/keys/new", h.keyPages.New, viewer},
 		{get, "/admin/projects/:projectSlug/keys/:id", h.keyPages.Show, viewer},
 		{post, "/admin/projects/:projectSlug/keys/:id/rotate", h.keyPages.Rotate, stepUp},
 		{post, "/admin/projects/:projectSlug/keys/:id/revoke", h.keyPages.Revoke, stepUp},
+		{post, "/admin/projects/:projectSlug/keys/:id/done", h.keyPages.Done, admin},
+		{get, "/admin/projects/:projectSlug/keys/:id/rotate", h.keyPages.Back, viewer},
+		{get, "/admin/projects/:projectSlug/keys/:id/revoke", h.keyPages.Back, viewer},
+		{get, "/admin/projects/:projectSlug/keys/:id/done", h.keyPages.Back, viewer},
 		{get, "/admin/audit", h.auditPages.List, viewer},
 		{get, "/admin/settings", h.settings.Show, viewer},
 
@@ -160,6 +165,9 @@ func table(h *handlers) []route {
 		{post, "/admin/connections/:id/client", h.connectionPages.SaveClient, stepUp},
 		{post, "/admin/connections/:id/disconnect", h.connections.Disconnect, admin},
 		{post, "/admin/connections/:id/drop-registration", h.connections.DropRegistration, admin},
+
+		{get, paths.Live, h.live.Stream, viewer},
+		{get, paths.Palette, h.palette.Show, viewer},
 
 		{get, "/me", h.me.Show, person},
 		{get, "/admin", h.projectPages.List, person},

@@ -44,6 +44,9 @@ func (a *Keys) Show(c *fiber.Ctx) error {
 	if p.FirstUse, err = a.firstUse(c.UserContext(), project, p.Key.ID); err != nil {
 		return err
 	}
+	if p.Key.Usable(p.Now) && p.FirstUse.CallTool.At.IsZero() {
+		p.Live = []string{topicName + ":" + p.Key.ID}
+	}
 	return web.Render(c, views.Page(p))
 }
 
