@@ -99,6 +99,7 @@ type adminHandlers struct {
 	projectPages    *projects.Projects
 	connect         *projects.Connect
 	projectSettings *projects.Settings
+	access          *projects.Access
 	keyPages        *keys.Keys
 	serverPages     *servers.Servers
 	wizard          *servers.Wizard
@@ -189,7 +190,8 @@ func newAdminHandlers(s *services.Services, guards *guard.Guards, pages *adminpa
 	sealer, public, cursors := s.Config.Keys, s.Config.PublicURL, page.NewCursors(s.Config.Keys)
 	return adminHandlers{
 		me: projects.NewMe(frames, s.OAuth, public), projectPages: projects.New(pages, s.Calls, s.Projects),
-		connect: projects.NewConnect(pages, s.Gateway, s.Keys, public), projectSettings: projects.NewSettings(pages, s.Projects, s.People, s.Keys),
+		connect: projects.NewConnect(pages, s.Gateway, s.Keys, public), projectSettings: projects.NewSettings(pages, s.Projects, s.Keys),
+		access:      projects.NewAccess(pages, s.Projects, s.People),
 		keyPages:    keys.New(keys.Options{Pages: pages, Keys: s.Keys, Index: s.KeyIndex, Calls: s.Calls, Seal: sealer, Public: public, Now: time.Now}),
 		serverPages: servers.New(pages, s.Syncer, s.Calls, s.Projects, guards), wizard: servers.NewWizard(pages, s.Syncer, s.Projects, s.Catalog, sealer),
 		catalogUse:  servers.NewFromCatalog(pages, s.Catalog, s.Projects, s.Syncer),
