@@ -61,15 +61,14 @@ func (k Key) state(now time.Time) (ui.Tone, string) {
 
 // left returns a remaining time in short, rounded up, such as "23 h".
 func left(now, until time.Time) string {
-	for _, unit := range []struct {
-		length time.Duration
-		word   string
-	}{{24 * time.Hour, " d"}, {time.Hour, " h"}} {
-		if d := until.Sub(now); d > unit.length {
-			return strconv.Itoa(int((d+unit.length-1)/unit.length)) + unit.word
-		}
+	count := func(unit time.Duration) int { return int((until.Sub(now) + unit - 1) / unit) }
+	if minutes := count(time.Minute); minutes < 60 {
+		return strconv.Itoa(max(minutes, 1)) + " min"
 	}
-	return strconv.Itoa(max(int((until.Sub(now)+time.Minute-1)/time.Minute), 1)) + " min"
+	if hours := count(time.Hour); hours <= 48 {
+		return strconv.Itoa(hours) + " h"
+	}
+	return strconv.Itoa(count(24*time.Hour)) + " d"
 }
 
 func expiryOptions() []ui.Option {
