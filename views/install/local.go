@@ -23,12 +23,12 @@ func (l Local) Tabs() []ui.SnippetTab {
 	}
 	note := strings.TrimSpace(l.secretNote())
 	return []ui.SnippetTab{
-		{Label: "Command", Icon: "terminal", Place: "Run in your terminal", Text: l.shell(command), Note: strings.TrimSpace("The server then uses its standard input and output. " + note)},
-		{Label: "Claude Code", Icon: "square-terminal", Logo: "claude", Place: "Run in your terminal", Text: l.claudeCode(command), Note: note},
-		{Label: "Claude Desktop", Icon: "app-window", Logo: "anthropic", Place: "claude_desktop_config.json", Text: servers("mcpServers", l.Name, l.entry(command)), Note: note},
-		{Label: "Cursor", Icon: "box", Logo: "cursor", Place: "~/.cursor/mcp.json", Text: servers("mcpServers", l.Name, l.entry(command)), Note: note},
-		{Label: "VS Code", Icon: "code-xml", Place: ".vscode/mcp.json", Text: servers("servers", l.Name, object{{"type", "stdio"}}.with(l.entry(command))), Note: note},
-		{Label: "Codex", Icon: "square-terminal", Place: "~/.codex/config.toml", Text: l.codex(command), Note: note},
+		{Label: "Command", Place: "Run in your terminal", Text: l.shell(command), Note: strings.TrimSpace("The server then uses its standard input and output. " + note)},
+		{Label: "Claude Code", Place: "Run in your terminal", Text: l.claudeCode(command), Note: note},
+		{Label: "Claude Desktop", Place: "claude_desktop_config.json", Text: servers("mcpServers", l.Name, l.entry(command)), Note: note},
+		{Label: "Cursor", Place: "~/.cursor/mcp.json", Text: servers("mcpServers", l.Name, l.entry(command)), Note: note},
+		{Label: "VS Code", Place: ".vscode/mcp.json", Text: servers("servers", l.Name, object{{"type", "stdio"}}.with(l.entry(command))), Note: note},
+		{Label: "Codex", Place: "~/.codex/config.toml", Text: l.codex(command), Note: note},
 	}
 }
 

@@ -25,13 +25,13 @@ func (r Remote) Tabs() []ui.SnippetTab {
 	tabs := []ui.SnippetTab{
 		r.claudeCode(),
 		r.claudeDesktop(),
-		{Label: "Cursor", Icon: "box", Logo: "cursor", Place: "~/.cursor/mcp.json", Text: servers("mcpServers", r.Name, object{{"url", r.URL}}.with(r.headers())), Note: r.keyNote(), LinkLabel: "Add to Cursor", LinkURL: r.cursorLink()},
-		{Label: "VS Code", Icon: "code-xml", Place: ".vscode/mcp.json", Text: r.visualStudioCode(), Note: r.inputNote(), LinkLabel: "Add to VS Code", LinkURL: r.visualStudioCodeLink()},
-		{Label: "Windsurf", Icon: "activity", Logo: "windsurf", Place: "~/.codeium/windsurf/mcp_config.json", Text: servers("mcpServers", r.Name, object{{"serverUrl", r.URL}}.with(r.headers())), Note: r.keyNote()},
-		{Label: "Gemini CLI", Icon: "sparkles", Logo: "googlegemini", Place: "~/.gemini/settings.json", Text: servers("mcpServers", r.Name, object{{r.pick("url", "httpUrl"), r.URL}}.with(r.headers())), Note: r.keyNote()},
-		{Label: "Cline", Icon: "bot", Logo: "cline", Place: "cline_mcp_settings.json", Text: servers("mcpServers", r.Name, object{{"url", r.URL}, {"type", r.pick("sse", "streamableHttp")}}.with(r.headers())), Note: r.keyNote()},
-		{Label: "Codex", Icon: "square-terminal", Place: "~/.codex/config.toml", Text: r.codex(), Note: r.codexNote()},
-		{Label: "curl", Icon: "terminal", Place: "Run in your terminal", Text: r.curl(), Note: "The first message of a session. The response lists what the server supports."},
+		{Label: "Cursor", Place: "~/.cursor/mcp.json", Text: servers("mcpServers", r.Name, object{{"url", r.URL}}.with(r.headers())), Note: r.keyNote(), LinkLabel: "Add to Cursor", LinkURL: r.cursorLink()},
+		{Label: "VS Code", Place: ".vscode/mcp.json", Text: r.visualStudioCode(), Note: r.inputNote(), LinkLabel: "Add to VS Code", LinkURL: r.visualStudioCodeLink()},
+		{Label: "Windsurf", Place: "~/.codeium/windsurf/mcp_config.json", Text: servers("mcpServers", r.Name, object{{"serverUrl", r.URL}}.with(r.headers())), Note: r.keyNote()},
+		{Label: "Gemini CLI", Place: "~/.gemini/settings.json", Text: servers("mcpServers", r.Name, object{{r.pick("url", "httpUrl"), r.URL}}.with(r.headers())), Note: r.keyNote()},
+		{Label: "Cline", Place: "cline_mcp_settings.json", Text: servers("mcpServers", r.Name, object{{"url", r.URL}, {"type", r.pick("sse", "streamableHttp")}}.with(r.headers())), Note: r.keyNote()},
+		{Label: "Codex", Place: "~/.codex/config.toml", Text: r.codex(), Note: r.codexNote()},
+		{Label: "curl", Place: "Run in your terminal", Text: r.curl(), Note: "The first message of a session. The response lists what the server supports."},
 	}
 	if r.Secret != "" {
 		for i := range tabs {
@@ -96,7 +96,7 @@ func (r Remote) inputNote() string {
 
 func (r Remote) claudeCode() ui.SnippetTab {
 	tab := ui.SnippetTab{
-		Label: "Claude Code", Icon: "square-terminal", Logo: "claude", Place: "Run in your terminal", Note: r.keyNote(),
+		Label: "Claude Code", Place: "Run in your terminal", Note: r.keyNote(),
 		Text: "claude mcp add --transport " + r.pick("sse", "http") + " " + word(r.Name) + " " + word(r.URL),
 		File: ui.SnippetFile{Name: ".mcp.json", Text: servers("mcpServers", r.Name, object{{"type", r.pick("sse", "http")}, {"url", r.URL}}.with(r.headers()))},
 	}
@@ -112,7 +112,7 @@ func (r Remote) claudeCode() ui.SnippetTab {
 // claudeDesktop returns the URL for a connector. Connectors can't send a key:
 // for a server with one, a local program of the client's file sends it.
 func (r Remote) claudeDesktop() ui.SnippetTab {
-	tab := ui.SnippetTab{Label: "Claude Desktop", Icon: "app-window", Logo: "anthropic", Place: "Settings, Connectors, Add custom connector", Text: r.URL, Note: "Name it " + r.Name + " and enter this URL. Works for claude.ai too."}
+	tab := ui.SnippetTab{Label: "Claude Desktop", Place: "Settings, Connectors, Add custom connector", Text: r.URL, Note: "Name it " + r.Name + " and enter this URL. Works for claude.ai too."}
 	if r.Key == "" {
 		return tab
 	}

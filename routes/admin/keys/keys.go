@@ -15,6 +15,7 @@ import (
 	"mcpgateway/routes/frame"
 	"mcpgateway/services/access/keys"
 	"mcpgateway/services/activity"
+	"mcpgateway/services/activity/traffic"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/secrets"
 	views "mcpgateway/views/admin/keys"
@@ -25,13 +26,14 @@ import (
 
 // Options are the dependencies of Keys.
 type Options struct {
-	Pages  *admin.ProjectPages
-	Keys   *keys.Store
-	Index  *keys.Index
-	Calls  *activity.Calls
-	Seal   *secrets.KeyRing // encrypts a new key for the page that shows it
-	Public *url.URL         // origin of the endpoints
-	Now    func() time.Time
+	Pages   *admin.ProjectPages
+	Keys    *keys.Store
+	Index   *keys.Index
+	Calls   *activity.Calls
+	Traffic *traffic.Store
+	Seal    *secrets.KeyRing // encrypts a new key for the page that shows it
+	Public  *url.URL         // origin of the endpoints
+	Now     func() time.Time
 }
 
 // Keys serves the keys of a project.

@@ -7,6 +7,8 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"mcpgateway/models"
+	"mcpgateway/services/access/keys"
+	"mcpgateway/services/activity/traffic"
 	views "mcpgateway/views/admin/keys"
 	"mcpgateway/views/layout"
 	"mcpgateway/views/ui"
@@ -33,6 +35,9 @@ func (a *Keys) List(c *fiber.Ctx) error {
 	}
 	choose(&p, all)
 	cutPage(&p, c.QueryInt("page", 1))
+	if err := a.count(c.UserContext(), project.Project.ID, p.Rows); err != nil {
+		return err
+	}
 	return web.Render(c, views.List(p))
 }
 
@@ -101,6 +106,25 @@ func choose(p *views.ListProps, all []views.Key) {
 			p.Rows = append(p.Rows, views.Row{Key: key})
 		}
 	}
+}
+
+// count sets the calls of the last 7 days. They are unknown for keys beyond the
+// callers with the most calls.
+func (a *Keys) count(ctx context.Context, projectID string, rows []views.Row) error {
+	period, _ := traffic.Last("7d", a.Now())
+	top, err := a.Traffic.Top(ctx, traffic.Filter{ProjectID: projectID}, period, traffic.ByCaller, traffic.MaxRows)
+	if err != nil {
+		return err
+	}
+	calls := map[string]int{}
+	for _, row := range top {
+		calls[row.Name] = row.Calls
+	}
+	for i := range rows {
+		n, counted := calls[keys.Principal(rows[i].ID)]
+		rows[i].Calls, rows[i].Counted = n, counted || len(top) < traffic.MaxRows
+	}
+	return nil
 }
 
 // cutPage reduces p.Rows to one page and sets the pager.
