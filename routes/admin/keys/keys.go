@@ -141,11 +141,6 @@ func (a *Keys) Done(c *fiber.Ctx) error {
 	return c.Redirect(a.path(c), fiber.StatusSeeOther)
 }
 
-// Back serves GET for the forms of a key: it redirects to the page of the key.
-func (a *Keys) Back(c *fiber.Ctx) error {
-	return c.Redirect(paths.Key(c.Params("projectSlug"), c.Params("id")), fiber.StatusSeeOther)
-}
-
 func (a *Keys) path(c *fiber.Ctx) string { return paths.Keys(c.Params("projectSlug")) }
 
 // lifetimeOf returns the lifetime of a new key; 0 means it never expires. The form

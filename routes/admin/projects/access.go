@@ -89,11 +89,6 @@ func (a *Access) member(c *fiber.Ctx, change func(ctx context.Context, projectID
 	return frame.Done(c, to, done)
 }
 
-// Back serves GET for the forms of the page: it redirects to the page.
-func (a *Access) Back(c *fiber.Ctx) error {
-	return c.Redirect(paths.Access(c.Params("projectSlug")), fiber.StatusSeeOther)
-}
-
 // membersOf returns the members of a project, and the users who can be added.
 func membersOf(members, people []access.User) (shown []views.Member, others []ui.Option) {
 	for _, m := range members {

@@ -162,11 +162,6 @@ func (a *Settings) Delete(c *fiber.Ctx) error {
 	return frame.Done(c, paths.Home, "Project "+p.Project.Slug+" deleted.")
 }
 
-// Back serves GET for the forms of the page: it redirects to the page.
-func (a *Settings) Back(c *fiber.Ctx) error {
-	return c.Redirect(paths.ProjectSettings(c.Params("projectSlug")), fiber.StatusSeeOther)
-}
-
 func rowsOf(servers []*toolset.Server) []models.Server {
 	rows := make([]models.Server, 0, len(servers))
 	for _, s := range servers {

@@ -211,8 +211,3 @@ func (a *ImportExport) Download(c *fiber.Ctx) error {
 	c.Set(fiber.HeaderContentDisposition, `attachment; filename="`+name+`"`)
 	return c.Send(file)
 }
-
-// Back serves GET for the form of a plan: it redirects to the form of the file.
-func (a *ImportExport) Back(c *fiber.Ctx) error {
-	return c.Redirect(paths.Import, fiber.StatusSeeOther)
-}
