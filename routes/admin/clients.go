@@ -10,5 +10,5 @@ import (
 // The page's script sets it, see static/js/remember.js.
 const clientCookie = "client"
 
-// ChooseClient shows the snippet of the client that the user chose last.
+// ChooseClient marks the snippet of the client that the user chose last.
 func ChooseClient(c *fiber.Ctx, tabs []ui.SnippetTab) { ui.Choose(tabs, c.Cookies(clientCookie)) }

@@ -13,7 +13,7 @@ import (
 // ID of the key.
 const topicName = "key"
 
-// storedEvery is the time between looks at the database, for clients that use
+// storedEvery is the time between reads of the database, for clients that use
 // another replica.
 const storedEvery = 3 * time.Second
 
@@ -32,15 +32,15 @@ func (a *Keys) open(s live.Scope) (live.Render, error) {
 		return nil, fault.NotFound("key", s.Arg)
 	}
 	var last views.FirstUse
-	var looked time.Time
+	var read time.Time
 	return func(ctx context.Context) ([]live.Part, error) {
 		project := s.Project()
 		if project == nil || !last.CallTool.At.IsZero() {
 			return nil, nil // nothing changes any more
 		}
 		u := a.localUse(project, row)
-		if u.CallTool.At.IsZero() && a.Now().Sub(looked) >= storedEvery {
-			looked = a.Now()
+		if u.CallTool.At.IsZero() && a.Now().Sub(read) >= storedEvery {
+			read = a.Now()
 			if u, err = a.firstUse(ctx, project, row.ID); err != nil {
 				return nil, err
 			}

@@ -59,8 +59,9 @@ func (a *Keys) snippets(c *fiber.Ctx, project *toolset.Snapshot, secret string) 
 	return tabs
 }
 
-// firstUse returns the first requests of a key. This process knows those that it
-// handled. Of others, the database has the time of the first use and the call.
+// firstUse returns the first requests of a key. Those that this process handled
+// are in memory. Of others, the database has the time of the first use and the
+// call.
 func (a *Keys) firstUse(ctx context.Context, project *toolset.Snapshot, id string) (views.FirstUse, error) {
 	row, err := a.Keys.Get(ctx, id)
 	if err != nil {
