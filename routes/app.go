@@ -39,12 +39,13 @@ func newApp(s *services.Services, log *slog.Logger, limit time.Duration) *fiber.
 		BodyLimit: bodyLimit(s.Directory, guards), BodyMemory: c.RequestMemory,
 	})
 	compressor := compress.New()
-	for _, r := range table(newHandlers(s, names, guards, frames)) {
+	h := newHandlers(s, names, guards, frames)
+	for _, r := range table(h) {
 		chain, declared := before[r.guard]
 		if !declared {
 			chain = []fiber.Handler{denyAll} // a route without an audience is closed
 		}
-		handlers := slices.Concat([]fiber.Handler{web.Route(r.path)}, compressed(r, compressor), limited(r, chain, limit), []fiber.Handler{r.handler})
+		handlers := slices.Concat([]fiber.Handler{web.Route(r.path)}, compressed(r, compressor), limited(r, chain, limit), filled(r, h.resume.Fill), []fiber.Handler{r.handler})
 		if r.method == anyone {
 			app.All(r.path, handlers...)
 			continue
@@ -55,6 +56,19 @@ func newApp(s *services.Services, log *slog.Logger, limit time.Duration) *fiber.
 		}
 	}
 	return app
+}
+
+// filled returns the handler that fills the forms of pages again, for the pages of
+// signed-in users.
+func filled(r route, fill fiber.Handler) []fiber.Handler {
+	if r.method != get {
+		return nil
+	}
+	switch r.guard {
+	case person, viewer, admin:
+		return []fiber.Handler{fill}
+	}
+	return nil
 }
 
 // help returns the address of the documentation of an error code on this

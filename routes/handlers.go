@@ -124,6 +124,7 @@ func newHandlers(s *services.Services, names *web.HostPolicy, guards *guard.Guar
 		adminHandlers: newAdminHandlers(s, guards, frames),
 	}
 	h.oauthHandlers = newOAuthHandlers(s, frames, h.connections)
+	guards.SetDialog(h.stepUp.Dialog)
 	if s.Dev {
 		h.kit = public.NewKit(frames.Assets)
 	}
@@ -167,7 +168,7 @@ func newSigninHandlers(s *services.Services, guards *guard.Guards, frames *frame
 	return signinHandlers{
 		setup: signin.NewSetup(frames, s.People, s.Demo, guards), login: signin.NewLogin(frames, s.People, guards, resume, provider),
 		signOn:  signin.NewSingleSignOn(frames, s.SingleSignOn, guards, resume, provider),
-		stepUp:  signin.NewStepUp(frames, s.People, guards, resume, s.People.NeedStepUp, provider),
+		stepUp:  signin.NewStepUp(frames, s.People, guards, resume, provider),
 		account: signin.NewAccount(frames, s.People, guards, time.Now), resume: resume,
 	}
 }
