@@ -24,6 +24,7 @@ import (
 	"mcpgateway/routes/api"
 	"mcpgateway/routes/frame"
 	"mcpgateway/routes/mcp"
+	"mcpgateway/routes/me"
 	"mcpgateway/routes/oauth"
 	"mcpgateway/routes/public"
 	"mcpgateway/services"
@@ -50,7 +51,6 @@ type oauthHandlers struct {
 	authorize      *oauth.Authorize
 	token          *oauth.Token
 	register       *oauth.Register
-	grants         *oauth.Grants
 	clientDocument *oauth.ClientDocument
 	callback       *oauth.Callback
 }
@@ -89,12 +89,13 @@ type signinHandlers struct {
 	signOn  *signin.SingleSignOn
 	stepUp  *signin.StepUp
 	account *signin.Account
+	join    *signin.Join
 	resume  *signin.Resume
 }
 
 // adminHandlers serve the administration.
 type adminHandlers struct {
-	me              *projects.Me
+	me              *me.Me
 	projectPages    *projects.Projects
 	connect         *projects.Connect
 	projectSettings *projects.Settings
@@ -149,7 +150,7 @@ func newHandlers(s *services.Services, names *web.HostPolicy, guards *guard.Guar
 func newOAuthHandlers(s *services.Services, frames *frame.Pages, ended *connections.Connections) oauthHandlers {
 	return oauthHandlers{
 		metadata: oauth.NewMetadata(s.Config.PublicURL, s.Directory), authorize: oauth.NewAuthorize(s.OAuth, s.Directory, frames.Assets, paths.Login),
-		token: oauth.NewToken(s.OAuth, ratelimit.NewFailureLimit(time.Now)), register: oauth.NewRegister(s.OAuth), grants: oauth.NewGrants(s.OAuth, frames.Assets, time.Now),
+		token: oauth.NewToken(s.OAuth, ratelimit.NewFailureLimit(time.Now)), register: oauth.NewRegister(s.OAuth),
 		clientDocument: oauth.NewClientDocument(s.ClientDocument), callback: oauth.NewCallback(s.Connections, ended),
 	}
 }
@@ -180,7 +181,7 @@ func newSigninHandlers(s *services.Services, guards *guard.Guards, frames *frame
 		setup: signin.NewSetup(frames, s.People, s.Demo, guards), login: signin.NewLogin(frames, s.People, guards, resume, provider),
 		signOn:  signin.NewSingleSignOn(frames, s.SingleSignOn, guards, resume, provider),
 		stepUp:  signin.NewStepUp(frames, s.People, guards, resume, provider),
-		account: signin.NewAccount(frames, s.People, guards, time.Now), resume: resume,
+		account: signin.NewAccount(frames, s.People, guards, time.Now), join: signin.NewJoin(frames, s.People, guards, provider), resume: resume,
 	}
 }
 
@@ -188,7 +189,7 @@ func newAdminHandlers(s *services.Services, guards *guard.Guards, pages *adminpa
 	frames := pages.Pages
 	keys, public, cursors := s.Config.Keys, s.Config.PublicURL, page.NewCursors(s.Config.Keys)
 	return adminHandlers{
-		me: projects.NewMe(frames, s.OAuth, public), projectPages: projects.New(pages, s.Calls, s.Projects),
+		me: me.New(pages, s.OAuth, public, time.Now), projectPages: projects.New(pages, s.Calls, s.Projects),
 		connect: projects.NewConnect(pages, s.Gateway, s.Keys, public), projectSettings: projects.NewSettings(pages, s.Projects, s.People, s.Keys),
 		keyPages:    projects.NewKeys(pages, s.Keys, keys, time.Now),
 		serverPages: servers.New(pages, s.Syncer, s.Calls, s.Projects, guards), wizard: servers.NewWizard(pages, s.Syncer, s.Projects, s.Catalog, keys),
@@ -200,7 +201,8 @@ func newAdminHandlers(s *services.Services, guards *guard.Guards, pages *adminpa
 			CanTypecheck: s.Runner.CanTypecheck(), Traces: s.CodeRuns, Keys: s.Keys, People: s.People, Now: time.Now,
 		}),
 		activity:   observe.NewActivity(observe.ActivityOptions{Pages: pages, Guards: guards, Calls: s.Calls, Keys: s.Keys, People: s.People, Cursors: cursors}),
-		auditPages: observe.NewAudit(frames, s.Audit, cursors, time.Now), peoplePages: settings.NewPeople(frames, s.People, s.SingleSignOn != nil, time.Now),
+		auditPages: observe.NewAudit(frames, s.Audit, cursors, time.Now), 
+		peoplePages: settings.NewPeople(settings.PeopleOptions{Pages: frames, People: s.People, Provider: identityProvider(s), Public: public, Seal: keys, Now: time.Now}),
 		settings: settings.New(frames, settings.RuntimeInfo{Version: s.Version, Database: s.DB.Name(), Config: s.Config, Fresh: s.Fresh}, time.Now),
 		files:    settings.NewImportExport(frames, s.Projects, keys), catalogPages: catalogpages.New(frames, s.CatalogStore),
 		palette: palette.New(pages, s.Catalog, s.Keys, s.People),

@@ -84,6 +84,9 @@ func originOf(path string) origin {
 // used only for the user who posted it.
 func (r *Resume) Continue(c *fiber.Ctx, in access.SignedIn, from origin) error {
 	setSignedIn(c, r.guards, in)
+	if from.next == paths.Home {
+		from.next = homeOf(in.Session.Person.Role)
+	}
 	if from.large {
 		frame.PutFlash(c, layout.Flash{Tone: "warn", Text: "Your form was too large to keep and wasn't sent. Please enter it again."})
 	}
