@@ -200,11 +200,11 @@ func newAdminHandlers(s *services.Services, guards *guard.Guards, pages *adminpa
 			Pages: pages, Store: s.Projects, Declarations: s.Declarations, Unchecked: s.Arguments.UncheckedReason, Runner: s.Gateway,
 			CanTypecheck: s.Runner.CanTypecheck(), Traces: s.CodeRuns, Keys: s.Keys, People: s.People, Now: time.Now,
 		}),
-		activity:   observe.NewActivity(observe.ActivityOptions{Pages: pages, Guards: guards, Calls: s.Calls, Keys: s.Keys, People: s.People, Cursors: cursors}),
-		auditPages: observe.NewAudit(frames, s.Audit, cursors, time.Now), 
+		activity:    observe.NewActivity(observe.ActivityOptions{Pages: pages, Guards: guards, Calls: s.Calls, Keys: s.Keys, People: s.People, Cursors: cursors}),
+		auditPages:  observe.NewAudit(frames, s.Audit, cursors, time.Now),
 		peoplePages: settings.NewPeople(settings.PeopleOptions{Pages: frames, People: s.People, Provider: identityProvider(s), Public: public, Seal: keys, Now: time.Now}),
-		settings: settings.New(frames, settings.RuntimeInfo{Version: s.Version, Database: s.DB.Name(), Config: s.Config, Fresh: s.Fresh}, time.Now),
-		files:    settings.NewImportExport(frames, s.Projects, keys), catalogPages: catalogpages.New(frames, s.CatalogStore),
+		settings:    settings.New(frames, settings.RuntimeInfo{Version: s.Version, Database: s.DB.Name(), Config: s.Config, Fresh: s.Fresh}, time.Now),
+		files:       settings.NewImportExport(frames, s.Projects, keys), catalogPages: catalogpages.New(frames, s.CatalogStore),
 		palette: palette.New(pages, s.Catalog, s.Keys, s.People),
 	}
 }

@@ -168,9 +168,16 @@ func (w *formWorld) forms(t *testing.T) []formCase {
 			}
 			return "/me/account/sessions/" + in.Session.ID + "/end", url.Values{}
 		}},
-		{route: "/admin/people", guard: "careful", make: at("/admin/people", "email", "grace@example.com", "name", "Grace", "role", "viewer", "password", "a quiet secret of Grace")},
+		{route: "/admin/people", guard: "careful", make: at("/admin/people", "email", "grace@example.com", "name", "Grace", "role", "viewer")},
 		{route: "/admin/people", guard: "careful", variant: " refused", shows: http.StatusUnprocessableEntity, want: "Grace again",
-			make: at("/admin/people", "email", "grace@example.com", "name", "Grace again", "role", "viewer", "password", "a quiet secret of Grace")},
+			make: at("/admin/people", "email", "grace@example.com", "name", "Grace again", "role", "viewer")},
+		{route: "/admin/people/:id/invite", guard: "careful", make: func(t *testing.T, w *formWorld) (string, url.Values) {
+			person, _, err := w.Services.People.Invite(t.Context(), access.NewUser{Email: "ida@example.com", Role: models.RoleViewer})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return "/admin/people/" + person.ID + "/invite", url.Values{}
+		}},
 		{route: "/admin/people/:id", guard: "careful", make: onPerson("ben", "", "name", "Ben", "role", "member")},
 		{route: "/admin/people/:id/password", guard: "careful", make: onPerson("cleo", "/password", "password", "a quiet secret of Cleo")},
 		{route: "/admin/people/:id/disable", guard: "careful", make: onPerson("dan", "/disable")},

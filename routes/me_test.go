@@ -59,7 +59,7 @@ func TestErrorPagesKeepNavigation(t *testing.T) {
 	}{
 		{"unknown path", w.browser, "/admin/nope", nil, 404, []string{side, menu}, `href="/login"`},
 		{"unknown project", w.browser, "/admin/projects/nope", nil, 404, []string{side, menu}, `href="/login"`},
-		{"administrator's page", viewer, "/admin/people/invite", nil, 403, []string{side, menu, "Viewers have read-only access."}, `href="/login"`},
+		{"administrator's page", viewer, "/admin/people/invite", nil, 403, []string{side, menu, "Viewers can look, not change."}, `href="/login"`},
 		{"viewer's page", member, "/admin/people", nil, 403, []string{menu, "/me", "Members can&#39;t use this page."}, side},
 		{"unknown path of a member", member, "/nope", nil, 404, []string{menu, "/me"}, side},
 		{"form with an old token", w.browser, "/admin/projects", url.Values{"csrf": {"old"}}, 403, []string{side, menu}, `href="/login"`},

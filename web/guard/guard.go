@@ -287,7 +287,7 @@ func (g *Guards) requireRole(roles ...string) fiber.Handler {
 // forbiddenRole returns the fault for a user whose role doesn't allow a route.
 func forbiddenRole(role string) error {
 	if role == RoleViewer {
-		return fault.Forbidden("Viewers have read-only access. Ask an administrator.")
+		return fault.Forbidden("Viewers can look, not change. Ask an administrator.")
 	}
 	return fault.Forbidden("Members can't use this page. Ask an administrator.")
 }

@@ -67,7 +67,7 @@ func fillPage(c *fiber.Ctx, form access.StoredForm, csrf string) error {
 	}
 	path, _, _ := strings.Cut(form.URL, "?")
 	notice := admin.DraftProps{CSRF: csrf, Files: form.Files}
-	if !page.Fill(path, values) {
+	if !page.Fill(path, values) && !form.Files {
 		notice.Action, notice.Values = form.URL, values
 	}
 	fragment, err := templ.ToGoHTML(c.UserContext(), admin.DraftNotice(notice))

@@ -67,7 +67,7 @@ func (j *Join) form(c *fiber.Ctx, name string, errors map[string]string) error {
 	if j.sso != "" {
 		p.Provider, p.ProviderURL = j.sso, withNext(paths.SingleSignOn, homeOf(found.User.Role))
 	}
-	compress.Never(c)                                 // the page contains the token
+	compress.Never(c)                                // the page contains the token
 	c.Set(fiber.HeaderReferrerPolicy, "no-referrer") // and so does its URL
 	return web.Render(c, admin.Join(p))
 }
