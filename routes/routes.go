@@ -224,6 +224,8 @@ func table(h *handlers) []route {
 		{post, "/admin/templates/:slug/use", h.catalogUse.Use, admin},
 
 		{get, "/static/:hash/*", public.Static, open},
+		{get, "/favicon.ico", public.Fixed("favicon.ico"), open},
+		{get, "/apple-touch-icon.png", public.Fixed("apple-touch-icon.png"), open},
 		{get, metricsPath, h.metrics.Show, open},
 		{get, "/healthz", h.health.Live, open},
 		{get, "/readyz", h.health.Ready, open},
@@ -231,5 +233,5 @@ func table(h *handlers) []route {
 	if h.kit != nil {
 		all = append(all, route{get, "/kit", h.kit.Page, open}, route{get, "/kit/live", h.kit.Live, open})
 	}
-	return all
+	return append(all, formPages(all)...)
 }
