@@ -106,11 +106,6 @@ func (a *People) invited(c *fiber.Ctx, id string, token secrets.Value, message s
 // Show serves GET /admin/people/:id.
 func (a *People) Show(c *fiber.Ctx) error { return a.page(c, "", nil) }
 
-// Moved serves GET on the forms of a user, which are on the user's page.
-func (a *People) Moved(c *fiber.Ctx) error {
-	return c.Redirect(a.path(c), fiber.StatusMovedPermanently)
-}
-
 // Update serves POST /admin/people/:id: the name and the role.
 func (a *People) Update(c *fiber.Ctx) error {
 	id, name, role := c.Params("id"), web.FormValue(c, "name"), models.Role(web.FormValue(c, "role"))
