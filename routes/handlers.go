@@ -189,7 +189,7 @@ func newAdminHandlers(s *services.Services, guards *guard.Guards, pages *adminpa
 	frames := pages.Pages
 	keys, public, cursors := s.Config.Keys, s.Config.PublicURL, page.NewCursors(s.Config.Keys)
 	return adminHandlers{
-		me: me.New(pages, s.OAuth, public, time.Now), projectPages: projects.New(pages, s.Calls, s.Projects),
+		me: me.New(pages, s.OAuth, s.Traffic, public, time.Now), projectPages: projects.New(pages, s.Calls, s.Projects),
 		connect: projects.NewConnect(pages, s.Gateway, s.Keys, public), projectSettings: projects.NewSettings(pages, s.Projects, s.People, s.Keys),
 		keyPages:    projects.NewKeys(pages, s.Keys, keys, time.Now),
 		serverPages: servers.New(pages, s.Syncer, s.Calls, s.Projects, guards), wizard: servers.NewWizard(pages, s.Syncer, s.Projects, s.Catalog, keys),

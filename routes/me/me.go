@@ -13,6 +13,8 @@ import (
 
 	"mcpgateway/routes/admin"
 	"mcpgateway/routes/frame"
+	"mcpgateway/services/access"
+	"mcpgateway/services/activity/traffic"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/oauthserver"
 	"mcpgateway/services/rawjson"
@@ -34,18 +36,27 @@ type Grants interface {
 	RevokeGrant(ctx context.Context, userID, grantID string) error
 }
 
+// Traffic counts calls. Implemented by traffic.Store.
+type Traffic interface {
+	Totals(ctx context.Context, f traffic.Filter, p traffic.Period) (traffic.Totals, error)
+}
+
 // Me serves the pages. They require a guard that admits all signed-in users.
 type Me struct {
 	pages  *admin.ProjectPages
 	grants Grants
+	calls  Traffic
 	public *url.URL
 	now    func() time.Time
 }
 
 // New returns the handlers. public is the origin of the endpoints.
-func New(pages *admin.ProjectPages, grants Grants, public *url.URL, now func() time.Time) *Me {
-	return &Me{pages: pages, grants: grants, public: public, now: now}
+func New(pages *admin.ProjectPages, grants Grants, calls Traffic, public *url.URL, now func() time.Time) *Me {
+	return &Me{pages: pages, grants: grants, calls: calls, public: public, now: now}
 }
+
+// maxCounted is the number of projects whose calls are counted.
+const maxCounted = 12
 
 // Show serves GET /me, where members start.
 func (m *Me) Show(c *fiber.Ctx) error {
@@ -62,10 +73,26 @@ func (m *Me) Show(c *fiber.Ctx) error {
 		return err
 	}
 	p := views.ProjectsProps{Frame: m.pages.Frame(c, "My projects", layout.SectionMe), Apps: apps}
-	for _, project := range found {
-		p.Projects = append(p.Projects, m.card(project))
+	for i, project := range found {
+		card := m.card(project)
+		if i < maxCounted {
+			if card.Calls, err = m.callsOf(c.UserContext(), project.ID, person.ID); err != nil {
+				return err
+			}
+		}
+		p.Projects = append(p.Projects, card)
 	}
 	return web.Render(c, views.Projects(p))
+}
+
+// callsOf returns the number of the user's calls in the last 7 days, in words.
+func (m *Me) callsOf(ctx context.Context, projectID, userID string) (string, error) {
+	week, _ := traffic.Last("7d", m.now())
+	totals, err := m.calls.Totals(ctx, traffic.Filter{ProjectID: projectID, Caller: access.Administrator(userID, projectID).ID()}, week)
+	if err != nil {
+		return "", err
+	}
+	return ui.Plural(totals.Calls, "call", "calls") + " by you this week", nil
 }
 
 // card returns a project of the user.
