@@ -78,7 +78,7 @@ func TestChipAndFacetLinks(t *testing.T) {
 func TestFacetCounts(t *testing.T) {
 	a := newApp(t)
 	// Tags are alternatives: another tag adds its servers to the list.
-	every, err := a.Services.Catalog.Facets("verified:true")
+	every, err := a.Services.Catalog.Facets("verified:true", catalog.Filter{})
 	if err != nil {
 		t.Fatal(err)
 	}
