@@ -78,7 +78,6 @@ func TestNearMatches(t *testing.T) {
 	}{
 		{"posgres", works, "postgres", "neon"},
 		{"githb", works, "github", "github"},
-		{"whitebord", catalog.Filter{}, "whiteboard", ""},
 		{"gtihub verified:true", works, "github", "github"},
 		{"slakc", catalog.Filter{}, "slack", ""},
 		{"postgres unheardofword", works, "postgres", "neon"},
