@@ -36,6 +36,7 @@ type selection struct {
 	text   string
 	filter catalog.Filter
 	sort   catalog.Sort
+	words  bool // the query has words to rank by
 	person bool // signed in: Filter.Remote is on unless the URL has another choice
 }
 
@@ -43,12 +44,17 @@ type selection struct {
 // that work here, unless they choose otherwise or the query names a transport.
 func selected(c *fiber.Ctx, person bool) selection {
 	s := selection{text: strings.ToValidUTF8(c.Query("query"), "\ufffd"), person: person}
+	transport := false
+	if parsed, err := query.Registry().Parse(s.text); err == nil {
+		n := filterLinks{clauses: parsed.Clauses}
+		s.words, transport = n.has(""), n.has("transport")
+	}
 	switch c.Query("works") {
 	case "1":
 		s.filter.Remote = true
 	case "0": // all
 	default:
-		s.filter.Remote = person && !namesTransport(s.text)
+		s.filter.Remote = person && !transport
 	}
 	if by := c.Query("signin"); slices.Contains(signInValues, by) {
 		s.filter.SignIn = by
@@ -58,11 +64,6 @@ func selected(c *fiber.Ctx, person bool) selection {
 		s.sort = by
 	}
 	return s
-}
-
-func namesTransport(text string) bool {
-	parsed, err := query.Registry().Parse(text)
-	return err == nil && filterLinks{clauses: parsed.Clauses}.has("transport")
 }
 
 // values returns the parameters of the selection besides the query.
@@ -105,7 +106,7 @@ func (r *Registry) List(c *fiber.Ctx) error {
 	} else if err := r.fill(&props, s, view, found, number); err != nil {
 		return err
 	}
-	props.Frame = r.pages.frame(c, r.about(s, number, props.Servers))
+	props.Frame = r.pages.frame(c, r.about(s, number, props))
 	props.Tabs = tabsOf(r.catalog, props.Frame, public.TabServers)
 	props.Added = r.addedHere(props.Frame, props.Servers)
 	props.Frame.Bar = addYourOwn(props.Frame)
@@ -146,7 +147,7 @@ func countOf(s selection, total int) string {
 // search returns the search box of the list.
 func (r *Registry) search(s selection) ui.SearchProps {
 	p := ui.SearchProps{
-		Action: paths.Registry, Query: s.text, Label: "Search the catalog", HelpURL: "#how-to-search", Live: true,
+		Action: paths.Registry, Query: s.text, Label: "Search the catalog", Live: true,
 		Placeholder: "Search " + ui.Plural(len(r.catalog.AllEntries()), "server", "servers") + ", e.g. tickets tag:crm",
 	}
 	for name, v := range s.values() {
@@ -160,10 +161,11 @@ func (r *Registry) search(s selection) ui.SearchProps {
 
 // about returns the metadata of a list page. Later pages, other orders and failed
 // searches are not indexed by search engines.
-func (r *Registry) about(s selection, number int, servers []public.CatalogEntry) pageMeta {
+func (r *Registry) about(s selection, number int, props public.RegistryProps) pageMeta {
+	servers := props.Servers
 	a := pageMeta{
 		title: "Catalog", description: "MCP servers with their URLs, sign-in and installation, to add to a project in one click.",
-		path: address(paths.Registry, s.text), section: layout.SectionRegistry, noIndex: number > 1 || len(servers) == 0 || s.filter != catalog.Filter{} || s.sort != "",
+		path: address(paths.Registry, s.text), section: layout.SectionRegistry, noIndex: number > 1 || len(servers) == 0 || props.Near != "" || s.filter != catalog.Filter{} || s.sort != "",
 		crumbs: []layout.Crumb{{Label: "Catalog", URL: paths.Registry}, {Label: "Servers"}},
 	}
 	if s.text != "" {

@@ -29,7 +29,7 @@ func orderWords(s selection) string {
 		return "by name"
 	case s.sort == catalog.SortNewest:
 		return "newest first"
-	case s.text != "":
+	case s.words:
 		return "best matches first"
 	}
 	return "featured first"
@@ -175,7 +175,7 @@ func (n filterLinks) facet(qualifier string, counts []catalog.Count, most int) u
 // sorts returns the orders of a list.
 func sorts(s selection) []ui.Option {
 	first := "Featured"
-	if s.text != "" {
+	if s.words {
 		first = "Best match"
 	}
 	return []ui.Option{{Label: first}, {Value: string(catalog.SortName), Label: "Name"}, {Value: string(catalog.SortNewest), Label: "Newest"}}

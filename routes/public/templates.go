@@ -36,7 +36,7 @@ func NewTemplates(pages *Pages, c *catalog.Catalog) *Templates {
 func (t *Templates) List(c *fiber.Ctx) error {
 	text, number := strings.ToValidUTF8(c.Query("query"), "\ufffd"), pageNumber(c)
 	props := public.TemplatesProps{Notices: expired(c), Search: ui.SearchProps{
-		Action: paths.Templates, Query: text, Label: "Search the templates", Placeholder: "Search templates, e.g. category:engineering", HelpURL: "#how-to-search", Live: true,
+		Action: paths.Templates, Query: text, Label: "Search the templates", Placeholder: "Search templates, e.g. category:engineering", Live: true,
 	}}
 	find := func(number int) (*catalog.Result[*models.CatalogTemplate], error) {
 		return t.catalog.Templates(c.UserContext(), catalog.Search{Text: text, Offset: (number - 1) * pageRows, Limit: pageRows})
