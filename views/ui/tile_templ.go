@@ -41,7 +41,7 @@ func Tile(name string) templ.Component {
 	})
 }
 
-// SmallTile renders a tile inside of a line.
+// SmallTile renders a tile for a row of text.
 func SmallTile(name string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
