@@ -44,9 +44,13 @@ func (h *Home) Page(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
+	featured, err := h.catalog.Browse(catalog.View{Text: "featured:true", Filter: catalog.Filter{Remote: true}, Limit: homeServers})
+	if err != nil {
+		return err
+	}
 	templates := h.catalog.AllTemplates()
 	return render(c, f, public.Home(public.HomeProps{
-		Frame: f, Featured: public.Servers(h.catalog.Featured(homeServers)), Servers: facets.Total, Remote: facets.Remote,
+		Frame: f, Featured: public.Servers(featured.Rows), Servers: facets.Total, Remote: facets.Remote,
 		Templates: public.Templates(templates[:min(homeTemplates, len(templates))]),
 	}))
 }

@@ -128,7 +128,7 @@ func (r *Registry) fill(props *public.RegistryProps, s selection, view catalog.V
 			return err
 		}
 		if near != nil {
-			everywhere.text = near.Text
+			everywhere.text, s.text = near.Text, near.Text
 			props.Near, props.Servers, props.Local, props.LocalURL = near.Words, public.Servers(near.Rows), near.Local, everywhere.url(1)
 		}
 	}

@@ -191,7 +191,12 @@ func (s CatalogEntry) tokenName() string {
 }
 
 func (s CatalogEntry) facts() []ui.Fact {
+	works := ui.Fact{Label: "Works here", Value: "Yes", State: true, Tone: ui.OK}
+	if s.Local() {
+		works.Value, works.Tone = "No, it runs as a program", ui.Neutral
+	}
 	facts := []ui.Fact{
+		works,
 		{Label: "Transport", Value: s.transportSentence()},
 		{Label: "Sign-in", Value: s.authSentence()},
 	}
