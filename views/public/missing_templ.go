@@ -88,7 +88,7 @@ func Missing(p MissingProps) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if len(p.Near) > 0 {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "<div class=\"stack tight\"><h2>Did you mean</h2><ul role=\"list\" class=\"stack tight\">")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "<div class=\"stack tight\"><h2>Did you mean</h2><ul role=\"list\" class=\"stack tight links\">")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
