@@ -11,9 +11,9 @@ import (
 	"mcpgateway/routes/frame"
 	"mcpgateway/services/toolsearch"
 	"mcpgateway/services/toolset"
+	views "mcpgateway/views/admin/tools"
 	"mcpgateway/views/layout"
 	"mcpgateway/views/paths"
-	views "mcpgateway/views/admin/tools"
 	"mcpgateway/views/ui"
 	"mcpgateway/web"
 )

@@ -1353,7 +1353,7 @@ func builtins(p ListProps) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		for _, b := range p.Builtins {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 95, "<tr>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 95, "<tr class=\"unticked\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
