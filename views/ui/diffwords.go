@@ -96,26 +96,25 @@ func solid(words []string) (n int) {
 	return n
 }
 
-// common reports which words of both lines belong to their longest common
-// subsequence.
+// common reports which words of both lines belong to their common subsequence with
+// the most characters.
 func common(a, b []string) (inA, inB []bool) {
-	length := make([][]int16, len(a)+1) // of the subsequence of a[i:] and b[j:]
+	length := make([][]int, len(a)+1) // of the subsequence of a[i:] and b[j:]
 	for i := range length {
-		length[i] = make([]int16, len(b)+1)
+		length[i] = make([]int, len(b)+1)
 	}
 	for i := len(a) - 1; i >= 0; i-- {
 		for j := len(b) - 1; j >= 0; j-- {
+			length[i][j] = max(length[i+1][j], length[i][j+1])
 			if a[i] == b[j] {
-				length[i][j] = length[i+1][j+1] + 1
-			} else {
-				length[i][j] = max(length[i+1][j], length[i][j+1])
+				length[i][j] = max(length[i][j], length[i+1][j+1]+len(a[i]))
 			}
 		}
 	}
 	inA, inB = make([]bool, len(a)), make([]bool, len(b))
 	for i, j := 0, 0; i < len(a) && j < len(b); {
 		switch {
-		case a[i] == b[j]:
+		case a[i] == b[j] && length[i][j] == length[i+1][j+1]+len(a[i]):
 			inA[i], inB[j] = true, true
 			i, j = i+1, j+1
 		case length[i+1][j] >= length[i][j+1]:

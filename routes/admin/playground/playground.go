@@ -24,6 +24,7 @@ import (
 	"mcpgateway/services/activity/traffic"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/gateway"
+	"mcpgateway/services/query"
 	"mcpgateway/services/rawjson"
 	"mcpgateway/services/toolset"
 	views "mcpgateway/views/admin"
@@ -286,8 +287,9 @@ func useFacts(slug string, tool *toolset.Tool, use traffic.Use) []ui.Fact {
 	if !use.Last.IsZero() {
 		last = ui.Ago(time.Now(), use.Last)
 	}
+	calls := (&query.Query{Clauses: []query.Clause{{Qualifier: "tool", Value: tool.Name}}}).Canonical()
 	return []ui.Fact{
-		{Label: "Calls, 7 d", Value: ui.Count(use.Calls), URL: paths.Activity(slug) + "?" + url.Values{"tool": {tool.Name}}.Encode()},
+		{Label: "Calls, 7 d", Value: ui.Count(use.Calls), URL: paths.Activity(slug) + "?" + url.Values{"query": {calls}, "period": {"7d"}}.Encode()},
 		{Label: "Last used", Value: last},
 	}
 }

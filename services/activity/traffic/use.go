@@ -26,17 +26,17 @@ type Use struct {
 // ToolUse returns the use of the tools of a project by their exported names, of
 // all tools with calls in the last 30 days.
 func (s *Store) ToolUse(ctx context.Context, projectID string) (map[string]Use, error) {
-	return shared(ctx, s.recent, "use "+projectID, func(ctx context.Context) (map[string]Use, error) { return s.toolUse(ctx, projectID) })
+	return shared(ctx, s.recent, "use "+projectID, func(ctx context.Context) (map[string]Use, error) { return s.toolUse(ctx, projectID, MaxTools) })
 }
 
-func (s *Store) toolUse(ctx context.Context, projectID string) (map[string]Use, error) {
+func (s *Store) toolUse(ctx context.Context, projectID string, limit int) (map[string]Use, error) {
 	to := s.now().UTC().Truncate(time.Second).Add(time.Second)
 	query, err := s.matching(ctx, Filter{ProjectID: projectID}, span{from: to.Add(-useLast), to: to, step: time.Hour})
 	if err != nil {
 		return nil, err
 	}
 	rows, err := query.Select("tool, COUNT(CASE WHEN at >= ? THEN 1 END) AS calls, MAX(at) AS last", to.Add(-useCalls)).
-		Group("tool").Order("COUNT(*) DESC, tool").Limit(MaxTools).Rows()
+		Group("tool").Order("COUNT(*) DESC, tool").Limit(limit).Rows()
 	if err != nil {
 		return nil, fault.Internal(err)
 	}
