@@ -182,5 +182,5 @@ func (l *list) columns() []ui.Column {
 	calls.Num, calls.Span, calls.Class = true, 2, "desk"
 	used := column("Last used", sortUsed)
 	used.Class = "desk"
-	return []ui.Column{column("Tool", sortName), {Label: "What it does", Class: "desk"}, column("Access", sortAccess), calls, used, column("State", sortState)}
+	return []ui.Column{column("Tool", sortName), {Label: "Description", Class: "desk"}, column("Access", sortAccess), calls, used, column("State", sortState)}
 }

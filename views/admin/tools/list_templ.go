@@ -186,7 +186,7 @@ func List(p ListProps) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				templ_7745c5c3_Err = ui.SearchBox(ui.SearchProps{
-					Action: paths.Tools(p.Slug), Name: "query", Query: p.Query, Label: "Search tools", Placeholder: "Search tools, e.g. issue access:write", Hidden: p.Kept, Error: p.Problem, Live: true, Also: "#views",
+					Action: paths.Tools(p.Slug), Name: "query", Query: p.Query, Label: "Search tools", Placeholder: "Search tools, e.g. issue access:write", Hidden: p.Kept, Error: p.Problem, Live: true, Views: true,
 				}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err

@@ -207,9 +207,9 @@ func searchResult(p SearchProps, r SearchResult) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var7 string
-		templ_7745c5c3_Var7, templ_7745c5c3_Err = templ.JoinStringErrs(" · " + ui.Plural(r.Tokens, "token", "tokens") + " in the response")
+		templ_7745c5c3_Var7, templ_7745c5c3_Err = templ.JoinStringErrs("· " + ui.Plural(r.Tokens, "token", "tokens") + " in the response")
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/tools/search.templ`, Line: 77, Col: 93}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/tools/search.templ`, Line: 77, Col: 92}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var7))
 		if templ_7745c5c3_Err != nil {
