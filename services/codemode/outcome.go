@@ -40,6 +40,7 @@ type LogLine struct {
 type CallRecord struct {
 	Seq         int    `json:"seq"` // from 1, in the order of the calls
 	Tool        string `json:"tool"`
+	StartMS     *int64 `json:"startMs,omitempty"` // since the start of the code; nil for a call that was never started
 	MS          int64  `json:"ms"`
 	OK          bool   `json:"ok"`
 	Error       string `json:"error,omitempty"`
