@@ -18,6 +18,9 @@ import (
 // the run ended.
 const outcomeUnknownPrefix = "The run ended before this call returned, so it may have taken effect"
 
+// notSent is the error of a call that was still queued when the run ended.
+const notSent = "not sent: the code ended first"
+
 // ownExecute is the built-in tool that code must not call: it would run code.
 const ownExecute = "gateway_executeTool"
 

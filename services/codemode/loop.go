@@ -190,7 +190,7 @@ func (r *run) emitStep(s Step) {
 func (r *run) settle(end *sandbox.FinishMessage) {
 	r.mu.Lock()
 	for _, c := range r.queue {
-		r.records[c.seq-1].Error = "not sent: the code ended first"
+		r.records[c.seq-1].Error = notSent
 	}
 	r.queue, r.queued = nil, 0
 	spare := end.Error == nil || end.Error.Phase == sandbox.PhaseRuntime || end.Error.Phase == sandbox.PhaseLimit

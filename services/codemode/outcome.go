@@ -50,6 +50,10 @@ type CallRecord struct {
 	DryRun      bool   `json:"dryRun,omitempty"` // recorded, not sent
 }
 
+// WasSent reports whether the call was started and not only listed by a dry
+// run.
+func (c CallRecord) WasSent() bool { return !c.DryRun && c.Error != notSent }
+
 // PlannedCall is a call that a dry run did not send.
 type PlannedCall struct {
 	Seq       int             `json:"seq"`

@@ -26,7 +26,7 @@ func TestPendingAuthFollowsConnection(t *testing.T) {
 				t.Fatalf("Count() = %d, Why() = %q, want %q", waiting.Count(), why, text)
 			}
 			for _, s := range waiting.Servers() {
-				if want := (oauthclient.PendingServer{ID: serverID, Alias: w.server(t).Config.Alias, WasConnected: !strings.Contains(why, "must connect it")}); s != want {
+				if want := (oauthclient.PendingServer{ID: serverID, Alias: w.server(t).Alias, WasConnected: !strings.Contains(why, "must connect it")}); s != want {
 					t.Errorf("Servers() has %+v, want %+v", s, want)
 				}
 			}
