@@ -20,6 +20,11 @@ type PendingServers interface {
 	Servers() []oauthclient.PendingServer
 }
 
+// WaitingCounter counts the servers that need a user to authorize them.
+type WaitingCounter interface {
+	Count() int
+}
+
 // Banners returns the banners above every admin page: the servers that an
 // administrator has to connect.
 func Banners(waiting PendingServers) func(ctx context.Context, role string) []layout.Banner {

@@ -18,6 +18,9 @@ type Diagnostic struct {
 // diagnosticPrefix is the prefix of the log lines with diagnostics.
 const diagnosticPrefix = "typecheck: "
 
+// UncheckedText is the log line of a run whose type check failed to run.
+const UncheckedText = "The type check failed to run, so the code ran without it."
+
 // String returns the diagnostic as one line.
 func (d Diagnostic) String() string {
 	return fmt.Sprintf("line %d, column %d: %s (%s)", d.Line, d.Column, d.Text, d.Code)
@@ -35,6 +38,13 @@ func parseDiagnostic(line string) (d Diagnostic, ok bool) {
 	d.Line, _ = strconv.Atoi(m[1])
 	d.Column, _ = strconv.Atoi(m[2])
 	return d, true
+}
+
+// IsDiagnostic reports whether a log line is a diagnostic.
+func IsDiagnostic(l LogLine) bool {
+	text, found := strings.CutPrefix(l.Text, diagnosticPrefix)
+	_, ok := parseDiagnostic(text)
+	return found && ok
 }
 
 // Diagnostics returns the diagnostics of the type check of a run, from its error

@@ -33,7 +33,7 @@ func (r *run) typecheck() (out Outcome, done bool) {
 	if err != nil {
 		// A failing compiler must not prevent code from running.
 		r.runner.log.Warn("type check failed", "error", err)
-		r.logs = append(r.logs, LogLine{Level: "warn", Text: "The type check failed to run, so the code ran without it."})
+		r.logs = append(r.logs, LogLine{Level: "warn", Text: UncheckedText})
 		return Outcome{}, false
 	}
 	if len(found) == 0 {
