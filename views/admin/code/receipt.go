@@ -21,6 +21,11 @@ func (o Outcome) wide() bool {
 	return false
 }
 
+// rejected reports whether the run failed because of its diagnostics.
+func (o Outcome) rejected() bool {
+	return o.Error != nil && o.Error.Phase == "typecheck" && len(o.Diagnostics) > 0
+}
+
 // timed reports whether the start of any call is known.
 func (o Outcome) timed() bool {
 	for _, c := range o.Calls {
