@@ -87,6 +87,7 @@ func (a *Pages) workbench(c *fiber.Ctx, p *toolset.Snapshot, props views.Workben
 	}
 	slug := p.Project.Slug
 	props.Frame, props.Slug, props.On, props.CanTypecheck = a.frame(c, p, "Workbench"), slug, p.Project.CodeModeEnabled, a.CanTypecheck
+	props.Checked = props.Checked && a.CanTypecheck
 	props.Wide, props.Bar = layout.Full, views.Bar(slug)
 	props.Stored = settingsOf(p)
 	props.Seen = frame.Fingerprint(props.Stored)
