@@ -29,7 +29,7 @@ type EditorProps struct {
 }
 
 // Editor renders a textarea for code. The script adds line numbers, colors and
-// keys: Tab indents, and Esc lets the next Tab leave the field. An element with
+// keys: Tab indents, and after Esc the next Tab leaves the field. An element with
 // data-insert and data-into, the id of the field, inserts its text; a link with
 // data-line selects that line.
 func Editor(p EditorProps) templ.Component {
