@@ -33,10 +33,13 @@ type PastedServer struct {
 // value because of it.
 type PastedProblem struct{ Path, Field, Why string }
 
+// PastedHint precedes the reason why a pasted text is none of the accepted formats.
+const PastedHint = "paste a URL, a command, or the JSON that a client uses for its MCP servers: "
+
 // ParsePasted parses a client's configuration for the wizard, the import and
 // the API. It accepts the mcpServers of a client's configuration, the servers
 // of VS Code (also inside "mcp"), the context_servers of Zed, a map of servers,
-// one server, or just its URL, with comments and trailing commas. It returns
+// one server, a command line, or just its URL, with comments and trailing commas. It returns
 // the servers by alias, PAYLOAD_TOO_LARGE, or VALIDATION_FAILED if the text is
 // none of these or has unknown keys next to the servers.
 func ParsePasted(text string) (*Pasted, error) {
@@ -46,7 +49,7 @@ func ParsePasted(text string) (*Pasted, error) {
 	p, problems, err := readPasted(text)
 	switch {
 	case err != nil:
-		return nil, fault.Validation(map[string]string{"pasted": "paste a URL, or the JSON that a client uses for its MCP servers: " + err.Error()})
+		return nil, fault.Validation(map[string]string{"pasted": PastedHint + err.Error()})
 	case len(problems) > 0:
 		return nil, fault.Validation(problems)
 	}
