@@ -132,7 +132,7 @@ func newHandlers(s *services.Services, names *web.HostPolicy, guards *guard.Guar
 	h.oauthHandlers = newOAuthHandlers(s, frames, h.connections)
 	h.live = live.New(live.Options{
 		Assets: frames.Assets, Directory: s.Directory, Guards: guards, People: s.People,
-		Topics: slices.Concat(pages.Navigation.Topics()),
+		Topics: slices.Concat(pages.Navigation.Topics(), h.serverPages.Topics()),
 	})
 	if s.Dev {
 		h.kit = public.NewKit(frames.Assets)
@@ -189,8 +189,12 @@ func newAdminHandlers(s *services.Services, guards *guard.Guards, pages *adminpa
 	return adminHandlers{
 		me: projects.NewMe(frames, s.OAuth, public), projectPages: projects.New(pages, s.Calls, s.Projects),
 		connect: projects.NewConnect(pages, s.Gateway, s.Keys, public), projectSettings: projects.NewSettings(pages, s.Projects, s.People, s.Keys),
-		keyPages:    projects.NewKeys(pages, s.Keys, keys, time.Now),
-		serverPages: servers.New(pages, s.Syncer, s.Calls, s.Projects, guards), wizard: servers.NewWizard(pages, s.Syncer, s.Projects, s.Catalog, keys),
+		keyPages: projects.NewKeys(pages, s.Keys, keys, time.Now),
+		serverPages: servers.New(servers.Options{
+			Pages: pages, Reader: s.Syncer, Calls: s.Calls, Traffic: s.Traffic, History: s.History, Store: s.Projects, StepUp: guards,
+			Callers: func() *observe.Callers { return observe.NewCallers(s.Keys, s.People) },
+		}),
+		wizard:      servers.NewWizard(pages, s.Syncer, s.Projects, s.Catalog, keys),
 		catalogUse:  servers.NewFromCatalog(pages, s.Catalog, s.Projects, s.Syncer),
 		connections: connections.New(frames, s.Connections), connectionPages: connections.NewPages(pages, s.Connections, s.Projects, s.Audit, public, time.Now),
 		toolPages: tools.New(pages, s.Projects, guards), playground: playground.New(pages, s.Gateway),

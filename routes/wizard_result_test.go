@@ -79,7 +79,7 @@ func TestWizardShowsPartialSuccess(t *testing.T) {
 func TestWizardAddsUnreachedServerAnyway(t *testing.T) {
 	a := newPasteApp(t, modelstest.SQLite(t))
 	page, _, _ := partly(t, a)
-	page.form.Set("untested", "1")
+	page.form.Set("untested", "all")
 	status, _ := a.submit(t, "/admin/projects/p/servers", page.form)
 	if later, there := a.stored(t, "p")["later"]; status != 303 || !there || len(later.DenyTools) != 1 {
 		t.Errorf("status %d, stored %+v", status, later)
@@ -107,7 +107,7 @@ func TestWizardRejectsFormWithoutSettings(t *testing.T) {
 	a.newProject(t, "p")
 	_, body := a.submit(t, "/admin/projects/p/servers/new", url.Values{"pasted": {`{"a":{"url":"https://a.example","denyTools":["x"]}}`}})
 	form := readPage(t, body).form
-	form.Set("untested", "1")
+	form.Set("untested", "all")
 	for _, sealed := range []string{"", form.Get("0.sealed")[1:]} {
 		form.Set("0.sealed", sealed)
 		if status, _ := a.submit(t, "/admin/projects/p/servers", form); status != 400 || len(a.stored(t, "p")) != 0 {

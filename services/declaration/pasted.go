@@ -26,6 +26,7 @@ type PastedServer struct {
 	Declaration *Server
 	Problems    []PastedProblem
 	Notes       []string
+	Command     string // program of a server that runs on the client's computer; may be empty
 }
 
 // PastedProblem is a problem of an entry. Path is the key in the pasted entry,
@@ -122,6 +123,7 @@ func readEntry(alias string, raw []byte) PastedServer {
 // to those of every server.
 func (s *PastedServer) read(r *reader, entry clientfile.Entry, more fields) {
 	s.Declaration = &Server{}
+	s.Command = entry.Command
 	known := r.serverFields(s.Declaration)
 	maps.Copy(known, more)
 	for _, p := range entry.Problems {

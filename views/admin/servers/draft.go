@@ -54,6 +54,7 @@ type Test struct {
 	OK      bool
 	Tools   int
 	Took    string
+	Off     bool           // it is added turned off, without a test
 	SignIn  bool           // it needs a sign-in after it was added
 	NoToken bool           // it needs a token after it was added
 	Failure *admin.Failure // nil without one
@@ -81,6 +82,8 @@ func (t Test) word() string {
 		return "Sign-in needed after adding"
 	case t.NoToken:
 		return "Token missing"
+	case t.Off:
+		return "Added turned off"
 	case t.Failure != nil:
 		return t.Failure.Title
 	}
