@@ -12,7 +12,7 @@ define("draft-row", (row) => {
   });
   const test = async () => {
     edited = false;
-    const result = row.querySelector(".result");
+    const result = row.querySelector(".tested");
     result.innerHTML = '<span class="status wait">Connecting…</span>';
     const body = new URLSearchParams();
     for (const [name, value] of new FormData(row.closest("form"))) if (name.startsWith(`${number}.`) || name === "csrf" || name === "count") body.append(name, value);
@@ -20,8 +20,8 @@ define("draft-row", (row) => {
       const answer = await fetch(`${url}?row=${number}`, { method: "POST", body });
       if (!answer.ok || answer.redirected) throw new Error(answer.status);
       const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").querySelector("draft-row");
-      announce(`${row.querySelector("[name$='.alias']").value}: ${fresh.querySelector(".result").textContent.trim()}`);
-      if (edited || row.contains(document.activeElement)) result.replaceChildren(...fresh.querySelector(".result").childNodes);
+      announce(`${row.querySelector("[name$='.alias']").value}: ${fresh.querySelector(".tested").textContent.trim()}`);
+      if (edited || row.contains(document.activeElement)) result.replaceChildren(...fresh.querySelector(".tested").childNodes);
       else row.replaceWith(fresh);
     } catch {
       result.innerHTML = '<span class="status bad">Couldn’t test</span>';

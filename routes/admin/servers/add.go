@@ -42,6 +42,9 @@ func (a *Wizard) Add(c *fiber.Ctx) error {
 		}
 	})
 	a.try(c.UserContext(), web.EventOf(c).Background, tested)
+	if slices.ContainsFunc(candidates, func(one *candidate) bool { return adding.includes(one) && adding.unconfirmed(one) }) {
+		return a.rejected(c, p, candidates, adding.before, views.CheckProps{UnderstoodError: "confirm this, or leave the credentials out"})
+	}
 	if err := a.add(c.UserContext(), web.EventOf(c).Background, p.Project.Slug, candidates, adding); err != nil {
 		return err
 	}
@@ -98,7 +101,6 @@ func (a *Wizard) outcome(c *fiber.Ctx, slug string, candidates []*candidate, add
 		return err
 	}
 	ids, left, local := adding.before, []*candidate(nil), []string(nil)
-	unconfirmed := false
 	for _, one := range candidates {
 		switch {
 		case one.server.ID != "":
@@ -107,12 +109,9 @@ func (a *Wizard) outcome(c *fiber.Ctx, slug string, candidates []*candidate, add
 			local = append(local, one.draft.Alias)
 		case !one.draft.Skip:
 			left = append(left, one)
-			unconfirmed = unconfirmed || adding.includes(one) && adding.unconfirmed(one)
 		}
 	}
 	switch {
-	case unconfirmed:
-		return a.rejected(c, p, candidates, ids, views.CheckProps{UnderstoodError: "confirm this, or leave the credentials out"})
 	case len(ids) == 0 && len(left) == 0 && adding.discard != "":
 		return c.Redirect(paths.Servers(slug), fiber.StatusSeeOther)
 	case len(ids) == 0 && len(left) == 0:

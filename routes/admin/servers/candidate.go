@@ -190,7 +190,7 @@ func draftProblems(err error, header string) map[string]string {
 func (one *candidate) addable(adding adding) (store, off bool) {
 	test := one.draft.Test
 	switch {
-	case !adding.includes(one) || len(one.draft.Problems) > 0 || adding.unconfirmed(one):
+	case !adding.includes(one) || len(one.draft.Problems) > 0:
 		return false, false
 	case adding.skipsTest(one), test.Failure == nil, test.NoToken:
 		return true, false

@@ -2,12 +2,15 @@ package servers
 
 import (
 	"cmp"
+	"context"
+	"io"
 	"maps"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/a-h/templ"
 	"github.com/gofiber/fiber/v2"
 
 	"mcpgateway/models"
@@ -223,9 +226,16 @@ func (a *Wizard) Check(c *fiber.Ctx) error {
 	}
 	a.try(c.UserContext(), web.EventOf(c).Background, chosen)
 	if row != "" && len(candidates) == 1 {
-		return web.Render(c, views.DraftRow(p.Project.Slug, rowsOf(c), candidates[0].draft))
+		return web.Render(c, a.part(views.DraftRow(p.Project.Slug, rowsOf(c), candidates[0].draft)))
 	}
 	return a.checkPage(c, p, a.again(c, candidates))
+}
+
+// part returns a part of a page, whose icons need the assets.
+func (a *Wizard) part(part templ.Component) templ.Component {
+	return templ.ComponentFunc(func(ctx context.Context, w io.Writer) error {
+		return part.Render(layout.WithAssets(ctx, a.pages.Assets), w)
+	})
 }
 
 // Restart serves GET …/servers/new/check, which has no form without a POST.

@@ -97,6 +97,8 @@ func (d Draft) advice() string {
 		return "You'll sign in at " + admin.Provider(d.URL) + " after adding."
 	case d.Test.NoToken:
 		return "Add the token this server needs, here or after adding."
+	case d.Test.Failure != nil && d.Test.Failure.Advice == "":
+		return d.Test.Failure.Detail
 	case d.Test.Failure != nil:
 		return d.Test.Failure.Advice
 	}
