@@ -222,5 +222,5 @@ func table(h *handlers) []route {
 	if h.kit != nil {
 		all = append(all, route{get, "/kit", h.kit.Page, open}, route{get, "/kit/live", h.kit.Live, open})
 	}
-	return all
+	return append(all, formPages(all)...)
 }
