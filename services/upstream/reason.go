@@ -16,7 +16,7 @@ const (
 	ReasonHost         Reason = "host"          // unknown host name
 	ReasonTimeout      Reason = "timeout"       // no response; the parameter is the duration
 	ReasonNoConnection Reason = "no-connection" // no connection in time
-	ReasonCertificate  Reason = "certificate"   // the parameter says why it is not trusted
+	ReasonCertificate  Reason = "certificate"   // the parameter is the error of the verification
 	ReasonBlocked      Reason = "blocked"       // the address is not allowed
 	ReasonClosed       Reason = "closed"        // connection lost; the parameter is the error
 	ReasonCredentials  Reason = "credentials"   // HTTP 401

@@ -1,6 +1,7 @@
 
 // A server that is being added. Its connection is tested when the page opens, and on
-// request. What was typed meanwhile stays: then only the outcome is replaced.
+// request. Fields that were edited in the meantime stay: then only the outcome is
+// replaced.
 define("draft-row", (row) => {
   const { url, row: number } = row.dataset;
   let edited = false;

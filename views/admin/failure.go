@@ -13,7 +13,7 @@ import (
 // Fix is the action that repairs a failed server.
 type Fix string
 
-// The fixes. Some failures end by themselves, so that only a retry helps.
+// The fixes. For some failures only a retry helps.
 const (
 	FixRetry     Fix = "retry"
 	FixURL       Fix = "url"

@@ -29,7 +29,7 @@ type sealedDraft struct {
 	Command     string          `json:"command,omitempty"`
 	Hint        string          `json:"hint,omitempty"`
 	SecretHint  string          `json:"secretHint,omitempty"`
-	Tested      string          `json:"tested,omitempty"` // fingerprint of what Test is about
+	Tested      string          `json:"tested,omitempty"` // fingerprint of the tested connection
 	Test        *views.Test     `json:"test,omitempty"`
 }
 

@@ -20,7 +20,7 @@ import (
 const (
 	// Retention is the maximum age of observations.
 	Retention = 48 * time.Hour
-	// Valid is how long an observation holds. It exceeds two times repeatAfter
+	// Valid is the duration for which an observation holds. It exceeds two times repeatAfter
 	// and the interval between syncs, so that a running gateway leaves no gap.
 	Valid = 30 * time.Minute
 
@@ -47,8 +47,8 @@ func New(db *gorm.DB, now func() time.Time, log *slog.Logger) *Store {
 	return &Store{db: db, now: now, log: log, waiting: map[string]models.ServerState{}, written: map[string]models.ServerState{}}
 }
 
-// Note queues the outcome of a request to a server: nil, or its error. Errors that
-// are no failures of the upstream, such as a cancelled call, are ignored. Note
+// Note queues the outcome of a request to a server: nil, or its error. Other
+// errors, such as a cancelled call, are ignored. Note
 // never waits for the database.
 func (s *Store) Note(serverID string, err error) {
 	state := models.ServerState{ServerID: serverID, At: s.now(), State: models.ServerUp}

@@ -25,7 +25,7 @@ type Row struct {
 	Availability   Availability
 }
 
-// Availability is how often a server was up in the last 24 hours.
+// Availability is the share of the last 24 hours in which a server was up.
 type Availability struct {
 	Known bool
 	Share float64   // of the known time, from 0 to 1

@@ -754,7 +754,7 @@ func minute(at time.Time) templ.Component {
 	})
 }
 
-// around renders a component between texts, without spaces of its own.
+// around renders a component between texts, without adding spaces.
 func around(before string, c templ.Component, after string) templ.Component {
 	return templ.ComponentFunc(func(ctx context.Context, w io.Writer) error {
 		if _, err := io.WriteString(w, templ.EscapeString(before)); err != nil {
