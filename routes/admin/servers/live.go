@@ -9,6 +9,7 @@ import (
 	"mcpgateway/routes/admin"
 	"mcpgateway/routes/admin/live"
 	"mcpgateway/services/toolset"
+	shared "mcpgateway/views/admin"
 	views "mcpgateway/views/admin/servers"
 	"mcpgateway/views/layout"
 )
@@ -98,7 +99,7 @@ func (l *serverPage) render(ctx context.Context, p *toolset.Snapshot, server *to
 // it is tried next.
 func (l *serverPage) stateParts() []live.Part {
 	parts := []live.Part{{ID: views.BadgePart, Body: views.Badge(l.shown.Head)}}
-	if l.admin && l.shown.Row.Failure != nil && l.shown.Row.Enabled {
+	if l.admin && l.shown.Row.State.Kind == shared.StateDown {
 		parts = append(parts, live.Part{ID: views.NextPart, Body: views.Next(l.shown)})
 	}
 	return parts
