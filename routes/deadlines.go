@@ -19,7 +19,6 @@ const requestLimit = 30 * time.Second
 // servers have the timeouts of those, which may be longer.
 func deadlineExempt() []string {
 	return []string{
-		"GET /admin/projects/:projectSlug/activity/live",
 		"GET /admin/projects/:projectSlug/activity/export",
 		"POST /admin/projects/:projectSlug/tools/:name/try",
 		"POST /admin/projects/:projectSlug/code-mode/run",
