@@ -1,34 +1,19 @@
 package observe_test
 
 import (
-	"bufio"
-	"context"
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
-	"net"
-	"net/http"
 	"net/url"
 	"strings"
 	"testing"
 	"time"
 
-	"mcpgateway/web/conn"
-	"mcpgateway/web/guard"
-	"mcpgateway/web/ratelimit"
-
-	"github.com/gofiber/fiber/v2"
-
 	"mcpgateway/models"
 	"mcpgateway/models/modelstest"
-	"mcpgateway/routes/admin"
-	"mcpgateway/routes/admin/observe"
-	"mcpgateway/routes/frame"
 	"mcpgateway/routes/routestest"
 	"mcpgateway/services/access"
-	"mcpgateway/services/page"
 	"mcpgateway/services/secrets"
-	"mcpgateway/views/layout"
 	"mcpgateway/web/webtest"
 )
 
@@ -107,8 +92,8 @@ func TestActivityListsCalls(t *testing.T) {
 		a.stored(t, 4)
 		hour := []string{"up__echo", "up__&lt;script&gt;", "gateway_executeTool", "CI runner (" + a.key.Prefix + "…)", "Anyone", "Deleted person", "Tool failed", "No response"}
 		for query, c := range map[string]webtest.Case{
-			"?period=1h":                      {WantBody: append(hour, "&lt;b&gt;Team&lt;/b&gt;", "topics=calls", "Built-in tools"), NotBody: []string{"up__old", "<script>up"}},
-			"":                                {WantBody: append(hour, "up__old", "Cancelled", "Deleted key")},
+			"?period=1h":                      {WantBody: hour, NotBody: []string{"up__old", "<script>up"}},
+			"":                                {WantBody: append(hour, "&lt;b&gt;Team&lt;/b&gt;", "topics=calls", "Built-in tools", "up__old", "Cancelled", "Deleted key")},
 			"?period=nonsense":                {WantBody: append(hour, "up__old")},
 			"?query=echo":                     {WantBody: []string{"up__echo"}, NotBody: []string{"executeTool"}},
 			"?query=outcome:failed":           {WantBody: []string{"No response", "Tool failed"}, NotBody: []string{"up__echo"}},
@@ -120,26 +105,38 @@ func TestActivityListsCalls(t *testing.T) {
 			"?query=caller:" + a.key.Prefix:   {WantBody: []string{"up__echo"}, NotBody: []string{"executeTool"}},
 			"?query=caller:anyone":            {WantBody: []string{"script"}, NotBody: []string{"up__echo"}},
 			"?query=caller:nobody":            {WantBody: []string{"No calls in this period", "Show last 7 days"}, NotBody: []string{"up__echo"}},
+			"?query=slower:4ms":               {WantBody: []string{"executeTool", "up__old"}, NotBody: []string{"up__echo"}},
+			"?query=-slower:4ms":              {WantBody: []string{"up__echo"}, NotBody: []string{"executeTool"}},
+			"?query=readonly:true":            {WantBody: []string{"No calls in this period"}, NotBody: []string{"up__echo"}},
 		} {
 			c.Status = 200
 			answer := a.get(t, activityPath+query)
+			if c.NotBody != nil {
+				answer.Body = listOf(answer.Body)
+			}
 			t.Run(query, func(t *testing.T) { webtest.Check(t, c, answer) })
 			if query == "" && (answer.Header.Get("Cache-Control") != "no-store" || strings.Contains(answer.Body, "<form method=\"post\" action=\""+activityPath)) {
 				t.Error("page is cacheable or contains a form for a viewer")
 			}
 		}
-		for query, why := range map[string]string{"?query=outcome:fine": "Unknown outcome", "?query=%22open": "quot", "?query=verified:true": "qualifier"} {
+		for query, why := range map[string]string{"?query=outcome:fine": "Unknown outcome", "?query=%22open": "quot", "?query=verified:true": "verified", "?query=slower:fast": "Unknown duration", "?query=readonly:maybe": "maybe"} {
 			webtest.Check(t, webtest.Case{Status: 400, WantBody: []string{why, `aria-invalid="true"`}}, a.get(t, activityPath+query))
 		}
 		a.empty(t)
 	})
 }
 
+// listOf returns the list of calls of a page.
+func listOf(body string) string {
+	_, list, _ := strings.Cut(body, `id="list"`)
+	return list
+}
+
 // empty checks the page of a project without calls.
 func (a *watched) empty(t *testing.T) {
 	t.Helper()
 	webtest.Check(t, webtest.Case{
-		Status: 200, WantBody: []string{"No calls yet", `href="/admin/projects/q"`, "Connect a client", `data-url="/admin/projects/q/activity/live"`}, NotBody: []string{`type="search"`},
+		Status: 200, WantBody: []string{"No calls yet", `href="/admin/projects/q/connect"`, "Connect a client", "topics=calls%3A0"}, NotBody: []string{"Search calls"},
 	}, a.get(t, "/admin/projects/q/activity"))
 	webtest.Check(t, webtest.Case{Status: 404}, a.get(t, "/admin/projects/unknown/activity"))
 }
@@ -150,11 +147,11 @@ func TestActivityPages(t *testing.T) {
 		a.call(t, i, fmt.Sprintf("up__t%02d", i), "anonymous", models.CallOK)
 	}
 	a.stored(t, 41)
-	first := a.get(t, activityPath)
+	first := a.get(t, activityPath+"?period=1h")
 	webtest.Check(t, webtest.Case{Status: 200, WantBody: []string{"up__t00", "up__t39", "40 calls shown", `rel="next"`}}, first)
 	link := first.Body[strings.Index(first.Body, "cursor="):]
 	cursor := link[:strings.IndexAny(link, `"&`)]
-	webtest.Check(t, webtest.Case{Status: 200, WantBody: []string{"up__t40", "1 call shown", "First page"}, NotBody: []string{`rel="next"`, "live-tail"}}, a.get(t, activityPath+"?period=1h&"+cursor))
+	webtest.Check(t, webtest.Case{Status: 200, WantBody: []string{"up__t40", "1 call shown", "First page"}, NotBody: []string{`rel="next"`, "topics=calls", "data-pause"}}, a.get(t, activityPath+"?period=1h&"+cursor))
 	for _, query := range []string{"?period=24h&" + cursor, "?period=1h&query=x&" + cursor, "?period=1h&cursor=nonsense"} {
 		if answer := a.get(t, activityPath+query); answer.Status != 303 || !strings.HasPrefix(answer.Header.Get("Location"), activityPath+"?period=") {
 			t.Errorf("%s: status = %d, location %q", query, answer.Status, answer.Header.Get("Location"))
@@ -193,7 +190,7 @@ func TestRejectedCallsDifferFromTimeouts(t *testing.T) {
 		a.Services.Calls.Record(models.Call{At: time.Now(), ProjectID: project.Project.ID, Principal: "anonymous", Tool: "up__echo", Server: "up", Outcome: models.CallFailed, Code: code, RequestID: "r"})
 	}
 	a.stored(t, len(words))
-	list := a.get(t, activityPath).Body
+	list := listOf(a.get(t, activityPath).Body)
 	if r, s := strings.Count(list, rejected), strings.Count(list, silent); r != 6 || s != 5 {
 		t.Errorf("list has %d rejected and %d silent calls, want 6 and 5", r, s)
 	}
@@ -215,7 +212,7 @@ func TestUnknownToolsDifferFromBuiltinTools(t *testing.T) {
 	}
 	a.stored(t, 4)
 	link := func(server string) string {
-		return activityPath + "?" + url.Values{"period": {"1h"}, "query": {"server:" + server}}.Encode()
+		return activityPath + "?" + url.Values{"period": {"24h"}, "query": {"server:" + server}}.Encode()
 	}
 	builtin, none := link("gateway"), link("(none)")
 	href := func(link string) string { return `href="` + strings.ReplaceAll(link, "&", "&amp;") + `"` }
