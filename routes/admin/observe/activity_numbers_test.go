@@ -42,14 +42,14 @@ func TestFiltersKeepDenominators(t *testing.T) {
 	a.call(t, 5, "other__echo", "anonymous", models.CallToolError)
 	a.stored(t, 5)
 	for query, want := range map[string]struct{ numbers, matches string }{
-		"":                             {"5 40.0 % 2.1 ms 6.2 ms 6.2 ms", ""},
-		"outcome:failed":               {"5 40.0 % 2.1 ms 6.2 ms 6.2 ms", "2 of 5 failed (40%)"},
-		"outcome:ok":                   {"5 40.0 % 2.1 ms 6.2 ms 6.2 ms", "3 of 5 match (60%)"},
-		"slower:4ms":                   {"5 40.0 % 2.1 ms 6.2 ms 6.2 ms", "2 of 5 match (40%)"},
-		"server:up":                    {"4 25.0 % 2.1 ms 3.0 ms 3.0 ms", ""},
-		"server:up outcome:failed":     {"4 25.0 % 2.1 ms 3.0 ms 3.0 ms", "1 of 4 failed (25%)"},
-		"outcome:failed slower:1h":     {"5 40.0 % 2.1 ms 6.2 ms 6.2 ms", "0 of 5 match (0%)"},
-		"outcome:failed outcome:error": {"5 40.0 % 2.1 ms 6.2 ms 6.2 ms", "2 of 5 failed (40%)"},
+		"":                             {"5 40.0 % 2.0 ms 3.1 ms 3.1 ms", ""},
+		"outcome:failed":               {"5 40.0 % 2.0 ms 3.1 ms 3.1 ms", "2 of 5 failed (40%)"},
+		"outcome:ok":                   {"5 40.0 % 2.0 ms 3.1 ms 3.1 ms", "3 of 5 match (60%)"},
+		"slower:4ms":                   {"5 40.0 % 2.0 ms 3.1 ms 3.1 ms", "2 of 5 match (40%)"},
+		"server:up":                    {"4 25.0 % 2.0 ms 2.0 ms 2.0 ms", ""},
+		"server:up outcome:failed":     {"4 25.0 % 2.0 ms 2.0 ms 2.0 ms", "1 of 4 failed (25%)"},
+		"outcome:failed slower:1h":     {"5 40.0 % 2.0 ms 3.1 ms 3.1 ms", "0 of 5 match (0%)"},
+		"outcome:failed outcome:error": {"5 40.0 % 2.0 ms 3.1 ms 3.1 ms", "2 of 5 failed (40%)"},
 	} {
 		body := a.get(t, activityPath+"?query="+url.QueryEscape(query)).Body
 		if got := cells(body); got != want.numbers {
