@@ -217,7 +217,7 @@ func table(h *handlers) []route {
 		{get, "/readyz", h.health.Ready, open},
 	}
 	if h.kit != nil {
-		all = append(all, route{get, "/kit", h.kit.Page, open}, route{get, "/kit/live", h.kit.Live, open})
+		all = append(all, route{get, "/kit", h.kit.Page, open})
 	}
 	return append(all, formPages(all)...)
 }
