@@ -167,7 +167,7 @@ test("dragging two hours of the chart selects them", async ({ page }) => {
   expect(await page.locator(".badge.info").innerText()).toBe(badge);
   expect(await page.locator("#list .calls").innerText()).toBe(list);
   await page.getByRole("link", { name: "Zoom in" }).click();
-  await expect(page.getByText("per 5 min")).toBeVisible();
+  await expect(page.getByText("per 5 min", { exact: true })).toBeVisible();
   await page.locator("#calls-chart").dblclick();
   await expect(page.locator(".badge.info")).toHaveText(badge);
   await page.locator("#calls-chart").focus();

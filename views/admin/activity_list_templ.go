@@ -59,7 +59,7 @@ func activityList(p ActivityProps) templ.Component {
 			templ_7745c5c3_Var1 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<section class=\"card flush\" id=\"list\" aria-labelledby=\"list-title\"><div class=\"card-head\"><h2 id=\"list-title\">Calls</h2>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<section class=\"card flush\" id=\"list\"><div class=\"card-head\"><h2>Calls</h2>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
