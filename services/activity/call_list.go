@@ -82,6 +82,23 @@ func (c *Calls) After(ctx context.Context, f CallFilter, after string, limit int
 	return calls, nil
 }
 
+// First returns the oldest matching call, or nil without one. It returns the
+// faults of List.
+func (c *Calls) First(ctx context.Context, f CallFilter) (*models.Call, error) {
+	query, err := c.matching(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	var calls []models.Call
+	if err := query.Order("id").Limit(1).Find(&calls).Error; err != nil {
+		return nil, fault.Internal(err)
+	}
+	if len(calls) == 0 {
+		return nil, nil
+	}
+	return &calls[0], nil
+}
+
 // Newest returns the id of the newest call of a project, or "0" without calls.
 func (c *Calls) Newest(ctx context.Context, projectID string) (string, error) {
 	var newest []string

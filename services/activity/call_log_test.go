@@ -150,6 +150,12 @@ func TestCallsAreFound(t *testing.T) {
 				t.Errorf("After(%d) = %s, %v", limit, ids(fresh), err)
 			}
 		}
+		if first, err := c.First(t.Context(), activity.CallFilter{ProjectID: "p", Tool: "up__new"}); err != nil || first == nil || first.RequestID != "up__new9" {
+			t.Errorf("First() = %v, %v", first, err)
+		}
+		if first, err := c.First(t.Context(), activity.CallFilter{ProjectID: "p", Tool: "none"}); err != nil || first != nil {
+			t.Errorf("First() = %v, %v", first, err)
+		}
 		last, err = c.Newest(t.Context(), "p")
 		if again, _ := c.After(t.Context(), activity.CallFilter{ProjectID: "p"}, last, 10); err != nil || len(again) != 0 {
 			t.Errorf("second After() = %s, %v", ids(again), err)
