@@ -32,14 +32,17 @@ func newApp(s *services.Services, log *slog.Logger, limit time.Duration) *fiber.
 	c := s.Config
 	names := web.NewNames(c.PublicURL, c.AllowedHosts, c.AllowedOrigins, c.LoopbackListener)
 	guards, before := newGuards(s)
-	frames := frame.NewPages(layout.NewAssets(static.URL), adminpages.Banners(s.Waiting))
+	health := &adminpages.Health{Syncer: s.Syncer, Waiting: s.Waiting}
+	navigation := adminpages.NewNavigation(s.Directory, health, s.Waiting)
+	frames := frame.NewPages(layout.NewAssets(static.URL), adminpages.Banners(s.Waiting), navigation.OfRequest)
+	pages := &adminpages.ProjectPages{Pages: frames, Directory: s.Directory, Health: health, Navigation: navigation}
 	app := web.New(web.Options{
 		Names: names, HTTPS: c.PublicURL.Scheme == "https", TrustedProxies: c.TrustedProxies, Log: log, Background: s.Background,
 		ErrorPage: errorPage(frames, guards), Help: help(c.PublicURL), Requests: s.Metrics, Draining: s.Draining, Spans: spansOf(s.Tracer),
 		BodyLimit: bodyLimit(s.Directory, guards), BodyMemory: c.RequestMemory,
 	})
 	compressor := compress.New()
-	for _, r := range table(newHandlers(s, names, guards, frames)) {
+	for _, r := range table(newHandlers(s, names, guards, pages)) {
 		chain, declared := before[r.guard]
 		if !declared {
 			chain = []fiber.Handler{denyAll} // a route without an audience is closed

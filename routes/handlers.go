@@ -113,7 +113,8 @@ type adminHandlers struct {
 }
 
 // newHandlers creates the handlers from the services.
-func newHandlers(s *services.Services, names *web.HostPolicy, guards *guard.Guards, frames *frame.Pages) *handlers {
+func newHandlers(s *services.Services, names *web.HostPolicy, guards *guard.Guards, pages *adminpages.ProjectPages) *handlers {
+	frames := pages.Pages
 	h := &handlers{
 		endpoint: mcp.NewEndpoint(mcp.Options{
 			Projects: s.Directory, Auth: s.ProjectAuth, Gateway: s.Gateway, Sessions: session.NewSessions(s.Config.Keys, s.EndedSessions, time.Now), Levels: s.LogLevels,
@@ -121,7 +122,7 @@ func newHandlers(s *services.Services, names *web.HostPolicy, guards *guard.Guar
 			Subscriptions: s.Subscriptions, Results: s.Results, MaxStreams: s.Config.MaxStreams, PublicURL: s.Config.PublicURL.String(), Instance: s.Instance,
 		}),
 		apiHandlers: newAPIHandlers(s), publicHandlers: newPublicHandlers(s, frames), signinHandlers: newSigninHandlers(s, guards, frames),
-		adminHandlers: newAdminHandlers(s, guards, frames),
+		adminHandlers: newAdminHandlers(s, guards, pages),
 	}
 	h.oauthHandlers = newOAuthHandlers(s, frames, h.connections)
 	if s.Dev {
@@ -172,8 +173,8 @@ func newSigninHandlers(s *services.Services, guards *guard.Guards, frames *frame
 	}
 }
 
-func newAdminHandlers(s *services.Services, guards *guard.Guards, frames *frame.Pages) adminHandlers {
-	pages := &adminpages.ProjectPages{Pages: frames, Directory: s.Directory, Health: &adminpages.Health{Syncer: s.Syncer, Waiting: s.Waiting}}
+func newAdminHandlers(s *services.Services, guards *guard.Guards, pages *adminpages.ProjectPages) adminHandlers {
+	frames := pages.Pages
 	keys, public, cursors := s.Config.Keys, s.Config.PublicURL, page.NewCursors(s.Config.Keys)
 	return adminHandlers{
 		me: projects.NewMe(frames, s.OAuth, public), projectPages: projects.New(pages, s.Calls, s.Projects),

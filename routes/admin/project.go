@@ -4,6 +4,7 @@
 package admin
 
 import (
+	"cmp"
 	"net/url"
 	"slices"
 
@@ -12,16 +13,17 @@ import (
 	"mcpgateway/routes/frame"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/toolset"
-	views "mcpgateway/views/admin"
 	"mcpgateway/views/layout"
+	"mcpgateway/views/paths"
 	"mcpgateway/views/ui"
 )
 
 // ProjectPages holds the dependencies of the project pages.
 type ProjectPages struct {
 	*frame.Pages
-	Directory *toolset.Directory
-	Health    *Health
+	Directory  *toolset.Directory
+	Health     *Health
+	Navigation *Navigation
 }
 
 // Project returns the project that the URL names.
@@ -56,39 +58,21 @@ func (a *ProjectPages) Tool(c *fiber.Ctx) (*toolset.Snapshot, *toolset.Tool, err
 	return nil, nil, fault.NotFound("tool", c.Params("name"))
 }
 
-// ProjectFrame returns the frame of one page of a project.
-func (a *ProjectPages) ProjectFrame(c *fiber.Ctx, p *toolset.Snapshot, page string) layout.Frame {
-	return a.Frame(c, title(p, page), layout.SectionProjects)
+// ProjectFrame returns the frame of a page of a project. The page is the tab, or
+// the last crumb below it.
+func (a *ProjectPages) ProjectFrame(c *fiber.Ctx, p *toolset.Snapshot, tab layout.ProjectTab, title string, crumbs ...layout.Crumb) layout.Frame {
+	name := ui.Clean(cmp.Or(p.Project.Name, p.Project.Slug))
+	f := a.Frame(c, name+": "+title, layout.SectionProjects)
+	f.Tab = tab
+	f.Nav = a.Navigation.Of(p.Project.Slug)
+	a.Navigation.remember(c, p.Project.Slug)
+	f.Crumbs = append([]layout.Crumb{{Label: "Projects", URL: paths.Home}, {Label: name, URL: paths.Project(p.Project.Slug)}, {Label: tab.Label(), URL: tab.URL(p.Project.Slug)}}, crumbs...)
+	return f
 }
 
-// title returns the title of a project's page.
-func title(p *toolset.Snapshot, page string) string {
-	if p.Project.Name == "" {
-		return p.Project.Slug + ": " + page
-	}
-	return p.Project.Name + ": " + page
-}
-
-// Head returns the heading of a project's pages, with the status of its servers.
+// Head returns the project of a page.
 func (a *ProjectPages) Head(p *toolset.Snapshot, tab layout.ProjectTab) layout.Project {
-	head := layout.Project{Slug: p.Project.Slug, Name: ui.Clean(p.Project.Name), Tab: tab, AuthMode: string(p.Project.AuthMode)}
-	if len(p.Servers) == 0 {
-		head.Status = "No servers"
-		return head
-	}
-	state := a.Health.WorstOf(p)
-	head.Tone = string(state.Tone)
-	switch state.Kind {
-	case views.StateOK:
-		head.Status = "Healthy"
-	case views.StateDown:
-		head.Status = "Server down"
-	case views.StateOff:
-		head.Status = "Off"
-	default:
-		head.Status = state.Word
-	}
-	return head
+	return layout.Project{Slug: p.Project.Slug, Name: ui.Clean(p.Project.Name), Tab: tab, AuthMode: string(p.Project.AuthMode)}
 }
 
 // ServerOf returns the server of a project, or NOT_FOUND.

@@ -20,11 +20,13 @@ type Pages struct {
 	// Banners returns the permanent messages on every page for a user with the
 	// role. On failure it returns none.
 	Banners func(ctx context.Context, role string) []layout.Banner
+	// Nav returns the data of the side bar for a user with the role.
+	Nav func(c *fiber.Ctx, role string) *layout.Nav
 }
 
-// NewPages returns the frame of the pages. banners may be nil.
-func NewPages(assets layout.Assets, banners func(ctx context.Context, role string) []layout.Banner) *Pages {
-	return &Pages{Assets: assets, Banners: banners}
+// NewPages returns the frame of the pages. banners and nav may be nil.
+func NewPages(assets layout.Assets, banners func(ctx context.Context, role string) []layout.Banner, nav func(c *fiber.Ctx, role string) *layout.Nav) *Pages {
+	return &Pages{Assets: assets, Banners: banners, Nav: nav}
 }
 
 // Frame returns the frame of one page: the signed-in user, permanent messages
@@ -32,7 +34,7 @@ func NewPages(assets layout.Assets, banners func(ctx context.Context, role strin
 // administration are not cached.
 func (p *Pages) Frame(c *fiber.Ctx, title string, section layout.Section) layout.Frame {
 	c.Set(fiber.HeaderCacheControl, "no-store")
-	f := layout.Frame{Assets: p.Assets, Title: title, Section: section, Flash: takeFlash(c)}
+	f := layout.Frame{Assets: p.Assets, Title: title, Section: section, Flash: takeFlash(c), Crumbs: []layout.Crumb{{Label: title}}}
 	if f.Flash != nil && f.Flash.Undo != "" {
 		compress.Never(c) // the token is a secret
 	}
@@ -43,6 +45,9 @@ func (p *Pages) Frame(c *fiber.Ctx, title string, section layout.Section) layout
 	f.Person = &layout.Person{Name: person.Name, Email: person.Email, Role: person.Role, CSRF: guard.MaskToken(person.CSRF)}
 	if p.Banners != nil {
 		f.Banners = p.Banners(c.UserContext(), person.Role)
+	}
+	if p.Nav != nil {
+		f.Nav = p.Nav(c, person.Role)
 	}
 	return f
 }

@@ -76,7 +76,7 @@ func Page(p Props) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = layout.ProjectHead(layout.Project{Slug: "acme-dev", Name: "Acme dev", Tab: layout.TabTools, Tone: "ok", Status: "Healthy", AuthMode: "api_key"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = layout.ProjectHead(layout.Project{Slug: "acme-dev", Tab: layout.TabTools}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

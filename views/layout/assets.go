@@ -10,6 +10,7 @@ type Assets struct {
 	Sprite string // the icons inside pages
 	App    string // our own scripts
 	HTMX   string
+	Font   string // of the text, loaded early
 }
 
 // NewAssets returns the URLs of the files in the folder static. url returns the URL
@@ -17,7 +18,7 @@ type Assets struct {
 func NewAssets(url func(name string) string) Assets {
 	return Assets{
 		CSS: url("css/app.css"), Icon: url("icon.svg"), Sprite: url("icons.svg"),
-		App: url("js/app.js"), HTMX: url("vendor/htmx.min.js"),
+		App: url("js/app.js"), HTMX: url("vendor/htmx.min.js"), Font: url("fonts/inter.woff2"),
 	}
 }
 

@@ -16,9 +16,27 @@ type Frame struct {
 	Head         templ.Component // further elements of the head; may be nil
 	Person       *Person         // nil when no user is signed in
 	Section      Section
+	Tab          ProjectTab      // the page of the project; empty for pages outside of projects
+	Nav          *Nav            // of the side bar; nil when no user is signed in
+	Crumbs       []Crumb         // where the page is, the page itself last
+	Bar          templ.Component // at most two buttons at the end of the bar; may be nil
+	Wide         Width
+	Live         []string // topics of the parts that change while the page is open
 	Banners      []Banner
 	Flash        *Flash // the result of the last action; may be nil
 }
+
+// Width is the width of a page's content.
+type Width string
+
+// The widths besides the usual one: Full for editors, Text for forms and prose.
+const (
+	Full Width = "full"
+	Text Width = "text"
+)
+
+// Crumb is a step of the path to a page. The last one has no URL.
+type Crumb struct{ Label, URL string }
 
 // CSRF returns the token for the forms of the page; it is empty when no
 // user is signed in.
@@ -56,6 +74,10 @@ func (p Person) called() string {
 	return p.Name
 }
 
+// Member reports whether the page is shown to a member, who sees no
+// administration.
+func (f Frame) Member() bool { return f.Person != nil && f.Person.Role == RoleMember }
+
 // Section is the entry of the navigation that a page belongs to.
 type Section string
 
@@ -72,6 +94,8 @@ const (
 	SectionTemplates   Section = "templates"
 	SectionDocs        Section = "docs"
 	SectionAccount     Section = "account"
+	SectionMe          Section = "me"
+	SectionApps        Section = "apps"
 )
 
 // Banner is a persistent message above every page.
@@ -99,10 +123,9 @@ func Shell(f Frame) templ.Component { return framed(f, shell(f)) }
 // and the result of the last action.
 func Page(f Frame) templ.Component { return framed(f, page(f)) }
 
-// ForPerson returns Shell for users with access to the admin pages, and Page for
-// members and visitors.
+// ForPerson returns Shell for signed-in users, and Page for visitors.
 func ForPerson(f Frame) templ.Component {
-	if f.Person == nil || f.Person.Role == RoleMember {
+	if f.Person == nil {
 		return Page(f)
 	}
 	return Shell(f)

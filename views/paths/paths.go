@@ -25,11 +25,14 @@ const (
 	Password          = "/admin/account/password"
 	SignOutEverywhere = "/admin/account/sign-out-everywhere"
 	Undo              = "/admin/undo"
+	Live              = "/admin/live"
+	Palette           = "/admin/palette"
 )
 
 // Pages and forms of users and visitors.
 const (
 	Me           = "/me"
+	MyApps       = Grants
 	Setup        = "/setup"
 	Login        = "/login"
 	SingleSignOn = "/login/sso"
@@ -51,6 +54,12 @@ func ErrorCode(code string) string { return ErrorCodes + "#" + code }
 
 // Project returns the first page of a project.
 func Project(slug string) string { return below(Projects, slug) }
+
+// Connect returns how clients connect to a project.
+func Connect(slug string) string { return Project(slug) + "/connect" }
+
+// Access returns who can sign in to a project.
+func Access(slug string) string { return Project(slug) + "/access" }
 
 // Servers returns the servers of a project.
 func Servers(slug string) string { return Project(slug) + "/servers" }
@@ -78,6 +87,9 @@ func Tool(slug, name string) string { return below(Tools(slug), name) }
 
 // Keys returns the keys of a project.
 func Keys(slug string) string { return Project(slug) + "/keys" }
+
+// NewKey returns the form of a new key.
+func NewKey(slug string) string { return Keys(slug) + "/new" }
 
 // Key returns the page of a key.
 func Key(slug, id string) string { return below(Keys(slug), id) }

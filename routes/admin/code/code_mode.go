@@ -87,7 +87,7 @@ func (a *Pages) page(c *fiber.Ctx, p *toolset.Snapshot, props views.CodeModeProp
 	if err != nil {
 		return err
 	}
-	props.Frame, props.Project = a.Pages.ProjectFrame(c, p, "Code Mode"), a.Pages.Head(p, layout.TabCodeMode)
+	props.Frame, props.Project = a.Pages.ProjectFrame(c, p, layout.TabCodeMode, "Code Mode"), a.Pages.Head(p, layout.TabCodeMode)
 	props.Stored, props.Preview = codeModeForm(p), preview
 	props.Seen = frame.Fingerprint(props.Stored)
 	return web.Render(c, views.CodeMode(props))

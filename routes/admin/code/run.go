@@ -77,7 +77,7 @@ func (a *Pages) runPage(c *fiber.Ctx, p *toolset.Snapshot, props views.CodeRunPr
 	if failed != nil && frame.WantsLive(c) {
 		c.Status(fiber.StatusOK) // the script replaces only a part of the page and requires status 200
 	}
-	props.Frame, props.Project = a.Pages.ProjectFrame(c, p, "Run code"), a.Pages.Head(p, layout.TabCodeMode)
+	props.Frame, props.Project = a.Pages.ProjectFrame(c, p, layout.TabCodeMode, "Run code", layout.Crumb{Label: "Run code"}), a.Pages.Head(p, layout.TabCodeMode)
 	props.On, props.CanTypecheck = p.Project.CodeModeEnabled, a.CanTypecheck
 	return web.Render(c, views.CodeRun(props))
 }

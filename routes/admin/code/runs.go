@@ -42,7 +42,7 @@ func (a *Pages) Runs(c *fiber.Ctx) error {
 	}
 	before := c.Query("before")
 	props := views.CodeRunsProps{
-		Frame: a.Pages.ProjectFrame(c, p, "Runs of code"), Project: a.Pages.Head(p, layout.TabCodeMode), Now: a.Now(),
+		Frame: a.Pages.ProjectFrame(c, p, layout.TabCodeMode, "Runs of code", layout.Crumb{Label: "Runs of code"}), Project: a.Pages.Head(p, layout.TabCodeMode), Now: a.Now(),
 		State: c.Query("state"), Any: len(rows) > 0, Later: before != "",
 	}
 	a.fillRuns(c.UserContext(), &props, slices.DeleteFunc(rows, func(r models.CodeRun) bool {
@@ -119,7 +119,7 @@ func (a *Pages) trace(c *fiber.Ctx) (*toolset.Snapshot, models.CodeRun, error) {
 func (a *Pages) tracePage(c *fiber.Ctx, p *toolset.Snapshot, row models.CodeRun, problem string) error {
 	by := observe.NewCallers(a.Keys, a.People).Of(c.UserContext(), row.Principal)
 	return web.Render(c, views.CodeTrace(views.CodeTraceProps{
-		Frame: a.Pages.ProjectFrame(c, p, "Run of code"), Project: a.Pages.Head(p, layout.TabCodeMode), Now: a.Now(),
+		Frame: a.Pages.ProjectFrame(c, p, layout.TabCodeMode, "Run of code", layout.Crumb{Label: "Run of code"}), Project: a.Pages.Head(p, layout.TabCodeMode), Now: a.Now(),
 		On: p.Project.CodeModeEnabled, Run: codeRunRow(row, by), Code: row.Code, Input: row.Input, NoInput: row.InputCut, SeedAt: row.SeedAt,
 		Timeout: ui.Seconds(row.TimeoutMS), Outcome: outcomeOf(row), Error: problem,
 	}))

@@ -116,7 +116,7 @@ func (a *Activity) fillWithin(ctx context.Context, props *views.ActivityProps, a
 // props returns the page before any calls are loaded.
 func (a *Activity) props(c *fiber.Ctx, project *toolset.Snapshot, q *activityQuery) views.ActivityProps {
 	return views.ActivityProps{
-		Frame:   a.Pages.ProjectFrame(c, project, "Activity"),
+		Frame:   a.Pages.ProjectFrame(c, project, layout.TabActivity, "Activity"),
 		Project: a.Pages.Head(project, layout.TabActivity), Now: q.now, Periods: q.periods(), Any: true,
 		Search: ui.SearchProps{
 			Action: q.path(), Query: q.text, Label: "Search calls", Placeholder: "tool, server:github, outcome:failed, caller:name", Live: true,
@@ -214,7 +214,7 @@ func (a *Activity) Call(c *fiber.Ctx) error {
 		return err
 	}
 	props := callProps(project, call, NewCallers(a.Keys, a.People).Of(ctx, call.Principal))
-	props.Frame = a.Pages.ProjectFrame(c, project, "Call")
+	props.Frame = a.Pages.ProjectFrame(c, project, layout.TabActivity, "Call", layout.Crumb{Label: "Call"})
 	if props.Admin() {
 		if props.Payload, err = a.payload(ctx, call.ID); err != nil {
 			return err

@@ -237,7 +237,7 @@ func failedCall(result *views.TryResult, err error) {
 
 func (a *Playground) page(c *fiber.Ctx, project *toolset.Snapshot, tool *toolset.Tool, form views.TryProps) error {
 	p := toolProps(project, tool)
-	p.Frame, p.Project, p.Try = a.pages.ProjectFrame(c, project, tool.Name), a.pages.Head(project, layout.TabTools), form
+	p.Frame, p.Project, p.Try = a.pages.ProjectFrame(c, project, layout.TabTools, tool.Name, layout.Crumb{Label: tool.Name}), a.pages.Head(project, layout.TabTools), form
 	return web.Render(c, views.Tool(p))
 }
 

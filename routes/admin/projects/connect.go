@@ -48,7 +48,7 @@ func (a *Connect) Show(c *fiber.Ctx) error {
 		return err
 	}
 	props := connectProps(p, a.public.JoinPath("/v1/mcp", p.Project.Slug).String())
-	props.Frame, props.Project, props.Keys = a.pages.ProjectFrame(c, p, "Connect"), a.pages.Head(p, layout.TabConnect), usable
+	props.Frame, props.Project, props.Keys = a.pages.ProjectFrame(c, p, layout.TabConnect, "Connect"), a.pages.Head(p, layout.TabConnect), usable
 	if c.Query("check") != "" {
 		props.Steps = a.check(c.UserContext(), p)
 	}

@@ -132,7 +132,7 @@ func (a *Keys) Show(c *fiber.Ctx) error {
 	}
 	shown, _ := takeShown(c, a.seal, a.now())
 	return web.Render(c, views.KeyNew(views.KeyNewProps{
-		Frame: a.pages.ProjectFrame(c, project, "Key"), Project: a.pages.Head(project, layout.TabKeys),
+		Frame: a.pages.ProjectFrame(c, project, layout.TabKeys, "Key", layout.Crumb{Label: "Key"}), Project: a.pages.Head(project, layout.TabKeys),
 		Name: rows[i].Name, Prefix: rows[i].Prefix, Key: shown.Secret, Note: shown.Note,
 	}))
 }
@@ -150,7 +150,7 @@ func (a *Keys) page(c *fiber.Ctx, p views.KeysProps, failed error) error {
 	if err != nil {
 		return err
 	}
-	p.Frame, p.Project, p.Now = a.pages.ProjectFrame(c, project, "Keys"), a.pages.Head(project, layout.TabKeys), a.now()
+	p.Frame, p.Project, p.Now = a.pages.ProjectFrame(c, project, layout.TabKeys, "Keys"), a.pages.Head(project, layout.TabKeys), a.now()
 	addKeys(&p, rows)
 	cutPage(&p, c.QueryInt("page", 1))
 	return web.Render(c, views.Keys(p))

@@ -75,7 +75,7 @@ func (a *Settings) page(c *fiber.Ctx, p *toolset.Snapshot, props views.ProjectSe
 	if err != nil {
 		return err
 	}
-	props.Frame, props.Project = a.pages.ProjectFrame(c, p, "Settings"), a.pages.Head(p, layout.TabSettings)
+	props.Frame, props.Project = a.pages.ProjectFrame(c, p, layout.TabSettings, "Settings"), a.pages.Head(p, layout.TabSettings)
 	props.Stored, props.Seen = formOf(p), frame.Fingerprint(formOf(p))
 	props.Shared, props.Servers, props.Keys = credentialsOf(p), len(p.Servers), len(keys)
 	props.Members, props.Others = membersOf(members, people)

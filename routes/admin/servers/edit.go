@@ -36,7 +36,7 @@ func (a *Servers) Edit(c *fiber.Ctx) error {
 // entered values.
 func (a *Servers) editForm(c *fiber.Ctx, p *toolset.Snapshot, server *toolset.Server, props views.ServerEditProps) error {
 	s := server.Config
-	props.Frame = a.pages.ProjectFrame(c, p, "Edit "+s.Alias)
+	props.Frame = a.pages.ProjectFrame(c, p, layout.TabServers, "Edit "+s.Alias, layout.Crumb{Label: "Edit " + s.Alias})
 	props.Project, props.ID, props.Called = a.pages.Head(p, layout.TabServers), s.ID, s.Alias
 	props.Open = p.Project.AuthMode == models.AuthNone
 	props.Seen, props.CredentialsSeen = frame.Fingerprint(behaviourOf(&s)), frame.Fingerprint(credentialsKept(&s))

@@ -46,7 +46,7 @@ func lines(text string) []string {
 }
 
 func (a *Servers) filterPage(c *fiber.Ctx, p *toolset.Snapshot, server *toolset.Server, props views.ServerFiltersProps) error {
-	props.Frame = a.pages.ProjectFrame(c, p, "Choose tools of "+server.Config.Alias)
+	props.Frame = a.pages.ProjectFrame(c, p, layout.TabServers, "Choose tools of "+server.Config.Alias, layout.Crumb{Label: "Choose tools of " + server.Config.Alias})
 	props.Project, props.ID, props.Alias = a.pages.Head(p, layout.TabServers), server.Config.ID, server.Config.Alias
 	props.Changed = !slices.Equal(props.Allow, server.Config.AllowedTools) || !slices.Equal(props.Deny, server.Config.DenyTools)
 	if props.Seen == "" {

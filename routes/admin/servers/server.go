@@ -28,7 +28,7 @@ func (a *Servers) Show(c *fiber.Ctx) error {
 		return err
 	}
 	return web.Render(c, views.Server(views.ServerProps{
-		Frame: a.pages.ProjectFrame(c, p, server.Config.Alias), Now: time.Now(),
+		Frame: a.pages.ProjectFrame(c, p, layout.TabServers, server.Config.Alias, layout.Crumb{Label: server.Config.Alias}), Now: time.Now(),
 		Project: a.pages.Head(p, layout.TabServers), Server: a.row(p, server, latency), Detail: detailOf(server), Hidden: hiddenOf(p, server),
 	}))
 }

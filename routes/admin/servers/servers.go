@@ -58,7 +58,7 @@ func (a *Servers) List(c *fiber.Ctx) error {
 		return err
 	}
 	props := views.ServersProps{
-		Frame: a.pages.ProjectFrame(c, p, "Servers"), Now: time.Now(),
+		Frame: a.pages.ProjectFrame(c, p, layout.TabServers, "Servers"), Now: time.Now(),
 		Project: a.pages.Head(p, layout.TabServers), Query: strings.TrimSpace(c.Query("query")), State: c.Query("state"), Total: len(p.Servers),
 	}
 	a.fill(&props, p, latency)

@@ -64,7 +64,7 @@ func (a *Wizard) New(c *fiber.Ctx) error {
 }
 
 func (a *Wizard) pickPage(c *fiber.Ctx, p *toolset.Snapshot, props views.ServerNewProps) error {
-	props.Frame = a.pages.ProjectFrame(c, p, "Add servers")
+	props.Frame = a.pages.ProjectFrame(c, p, layout.TabServers, "Add servers", layout.Crumb{Label: "Add servers"})
 	props.Project, props.Query = a.pages.Head(p, layout.TabServers), strings.TrimSpace(c.Query("query"))
 	cursor, first := c.Query("cursor"), paths.NewServer(p.Project.Slug)+"?"+url.Values{"query": {strings.TrimSpace(c.Query("query"))}}.Encode()
 	found, err := a.catalog.Entries(c.UserContext(), catalog.Search{Text: props.Query, Limit: choicesPerPage, Continue: cursor != "", Cursor: cursor})
@@ -178,7 +178,7 @@ func pasteError(fields map[string]string) string {
 }
 
 func (a *Wizard) connectPage(c *fiber.Ctx, p *toolset.Snapshot, props views.ServerConnectProps) error {
-	props.Frame = a.pages.ProjectFrame(c, p, "Add servers")
+	props.Frame = a.pages.ProjectFrame(c, p, layout.TabServers, "Add servers", layout.Crumb{Label: "Add servers"})
 	props.Project, props.Open = a.pages.Head(p, layout.TabServers), p.Project.AuthMode == models.AuthNone
 	return web.Render(c, views.ServerConnect(props))
 }

@@ -31,7 +31,7 @@ func (a *Tools) Review(c *fiber.Ctx) error {
 		return err
 	}
 	p := views.ToolReviewProps{
-		Frame: a.pages.ProjectFrame(c, project, "Review tools"), Project: a.pages.Head(project, layout.TabTools),
+		Frame: a.pages.ProjectFrame(c, project, layout.TabTools, "Review tools", layout.Crumb{Label: "Review tools"}), Project: a.pages.Head(project, layout.TabTools),
 		Query: strings.TrimSpace(c.Query("query")), BackURL: c.OriginalURL(),
 	}
 	found, err := searched(project.AllTools(), p.Query)

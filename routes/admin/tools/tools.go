@@ -49,7 +49,7 @@ func (a *Tools) List(c *fiber.Ctx) error {
 	}
 	all := project.AllTools()
 	p := views.ToolsProps{
-		Frame: a.pages.ProjectFrame(c, project, "Tools"), Project: a.pages.Head(project, layout.TabTools),
+		Frame: a.pages.ProjectFrame(c, project, layout.TabTools, "Tools"), Project: a.pages.Head(project, layout.TabTools),
 		Query: strings.TrimSpace(c.Query("query")), Total: len(all), Servers: len(project.Servers),
 	}
 	found, err := searched(all, p.Query)

@@ -1,0 +1,153 @@
+package layout
+
+import (
+	"net/url"
+	"strconv"
+
+	"mcpgateway/views/paths"
+)
+
+// Nav is the data of the side bar.
+type Nav struct {
+	Project   *NavProject  // the project of the page, or the one last visited; may be nil
+	Projects  []NavProject // for the switcher
+	Total     int          // number of all projects
+	Reconnect int          // number of connections that need a user
+}
+
+// NavProject is a project in the side bar.
+type NavProject struct {
+	Slug, Name string
+	Up, Down   int    // number of servers
+	Servers    int    // those that are on
+	Tone       string // worst state of its servers: "ok", "warn", "bad", or "" without servers
+	Approve    int    // number of tools to approve; only for the project of the page
+}
+
+// Called returns the name, or the slug of a project without a name.
+func (p NavProject) Called() string {
+	if p.Name == "" {
+		return p.Slug
+	}
+	return p.Name
+}
+
+// Status returns how many servers are up, such as "7 of 8 servers up".
+func (p NavProject) Status() string {
+	if p.Servers == 0 {
+		return "No servers"
+	}
+	noun := " servers up"
+	if p.Servers == 1 {
+		noun = " server up"
+	}
+	return p.short() + noun
+}
+
+// short returns how many servers are up, such as "7 of 8".
+func (p NavProject) short() string { return strconv.Itoa(p.Up) + " of " + strconv.Itoa(p.Servers) }
+
+// ProjectTab is a page of a project, named by the last segment of its URL.
+type ProjectTab string
+
+// The pages of a project.
+const (
+	TabOverview ProjectTab = "overview"
+	TabConnect  ProjectTab = "connect"
+	TabServers  ProjectTab = "servers"
+	TabTools    ProjectTab = "tools"
+	TabKeys     ProjectTab = "keys"
+	TabAccess   ProjectTab = "access"
+	TabCodeMode ProjectTab = "code-mode"
+	TabActivity ProjectTab = "activity"
+	TabSettings ProjectTab = "settings"
+)
+
+// Label returns the name of the page.
+func (t ProjectTab) Label() string {
+	for _, e := range projectEntries() {
+		if e.tab == t {
+			return e.label
+		}
+	}
+	return ""
+}
+
+// URL returns the page of the project with the slug.
+func (t ProjectTab) URL(slug string) string {
+	if t == TabOverview {
+		return paths.Project(slug)
+	}
+	return paths.Project(slug) + "/" + string(t)
+}
+
+// projectEntry is a page of a project in the side bar. Key is the letter of its
+// shortcut, pressed after g; it may be empty.
+type projectEntry struct {
+	tab              ProjectTab
+	label, icon, key string
+}
+
+func projectEntries() []projectEntry {
+	return []projectEntry{
+		{TabOverview, "Overview", "layout-dashboard", "o"},
+		{TabConnect, "Connect", "plug-zap", "n"},
+		{TabServers, "Servers", "server", "s"},
+		{TabTools, "Tools", "wrench", "t"},
+		{TabKeys, "Keys", "key-round", "k"},
+		{TabAccess, "Access", "users-round", ""},
+		{TabCodeMode, "Code Mode", "code", "m"},
+		{TabActivity, "Activity", "activity", "a"},
+		{TabSettings, "Settings", "sliders-horizontal", ""},
+	}
+}
+
+// entry is a link of the navigation. Key is the letter of its keyboard shortcut,
+// pressed after g; it may be empty.
+type entry struct {
+	label   string
+	url     string
+	icon    string
+	key     string
+	section Section
+}
+
+func administration() []entry {
+	return []entry{
+		{"Projects", paths.Home, "folder", "p", SectionProjects},
+		{"Connections", paths.Connections, "plug", "x", SectionConnections},
+		{"Catalog", paths.Registry, "library", "c", SectionCatalog},
+		{"Audit log", paths.Audit, "scroll-text", "l", SectionAudit},
+		{"People", paths.People, "users", "", SectionPeople},
+		{"Settings", paths.Settings, "settings", "", SectionSettings},
+	}
+}
+
+func personal() []entry {
+	return []entry{
+		{"My projects", paths.Me, "folder", "p", SectionMe},
+		{"My apps", paths.MyApps, "app-window", "", SectionApps},
+	}
+}
+
+func catalog() []entry {
+	return []entry{
+		{"Servers", paths.Registry, "server", "c", SectionRegistry},
+		{"Templates", paths.Templates, "layout-template", "", SectionTemplates},
+		{"Docs", paths.Docs, "book-open", "", SectionDocs},
+	}
+}
+
+// inCatalog reports whether a section is part of the catalog.
+func inCatalog(s Section) bool {
+	return s == SectionCatalog || s == SectionRegistry || s == SectionTemplates
+}
+
+// liveURL returns the URL of the event stream of a page.
+func (f Frame) liveURL() string {
+	values := url.Values{"topics": f.Live}
+	if f.Tab != "" && f.Nav != nil && f.Nav.Project != nil {
+		values.Set("project", f.Nav.Project.Slug)
+	}
+	return paths.Live + "?" + values.Encode()
+}
