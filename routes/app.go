@@ -32,13 +32,10 @@ func newApp(s *services.Services, log *slog.Logger, limit time.Duration) *fiber.
 	c := s.Config
 	names := web.NewNames(c.PublicURL, c.AllowedHosts, c.AllowedOrigins, c.LoopbackListener)
 	guards, before := newGuards(s)
-	health := &adminpages.Health{Syncer: s.Syncer, Waiting: s.Waiting}
-	navigation := adminpages.NewNavigation(s.Directory, health, s.Waiting)
-	frames := frame.NewPages(layout.NewAssets(static.URL), adminpages.Banners(s.Waiting), navigation.OfRequest)
-	pages := &adminpages.ProjectPages{Pages: frames, Directory: s.Directory, Health: health, Navigation: navigation}
+	pages := newPages(s)
 	app := web.New(web.Options{
 		Names: names, HTTPS: c.PublicURL.Scheme == "https", TrustedProxies: c.TrustedProxies, Log: log, Background: s.Background,
-		ErrorPage: errorPage(frames, guards), Help: help(c.PublicURL), Requests: s.Metrics, Draining: s.Draining, Spans: spansOf(s.Tracer),
+		ErrorPage: errorPage(pages.Pages, guards), Help: help(c.PublicURL), Requests: s.Metrics, Draining: s.Draining, Spans: spansOf(s.Tracer),
 		BodyLimit: bodyLimit(s.Directory, guards), BodyMemory: c.RequestMemory,
 	})
 	compressor := compress.New()
@@ -58,6 +55,14 @@ func newApp(s *services.Services, log *slog.Logger, limit time.Duration) *fiber.
 		}
 	}
 	return app
+}
+
+// newPages returns the frame of every page.
+func newPages(s *services.Services) *adminpages.ProjectPages {
+	health := &adminpages.Health{Syncer: s.Syncer, Waiting: s.Waiting}
+	navigation := adminpages.NewNavigation(s.Directory, health, s.Waiting)
+	frames := frame.NewPages(layout.NewAssets(static.URL), adminpages.Banners(s.Waiting), navigation.OfRequest)
+	return &adminpages.ProjectPages{Pages: frames, Directory: s.Directory, Health: health, Navigation: navigation}
 }
 
 // help returns the address of the documentation of an error code on this

@@ -6,10 +6,7 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
-	"mcpgateway/routes/frame"
 	"mcpgateway/services"
-	"mcpgateway/static"
-	"mcpgateway/views/layout"
 	"mcpgateway/web"
 )
 
@@ -21,7 +18,7 @@ func Table(s *services.Services) []Row {
 	names := web.NewNames(s.Config.PublicURL, nil, nil, true)
 	guards, _ := newGuards(s)
 	var rows []Row
-	for _, r := range table(newHandlers(s, names, guards, frame.NewPages(layout.NewAssets(static.URL), nil))) {
+	for _, r := range table(newHandlers(s, names, guards, newPages(s))) {
 		rows = append(rows, Row{r.method, r.path, string(r.guard)})
 	}
 	return rows

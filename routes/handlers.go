@@ -1,6 +1,7 @@
 package routes
 
 import (
+	"slices"
 	"time"
 
 	"mcpgateway/routes/mcp/session"
@@ -11,7 +12,9 @@ import (
 	catalogpages "mcpgateway/routes/admin/catalog"
 	"mcpgateway/routes/admin/code"
 	"mcpgateway/routes/admin/connections"
+	"mcpgateway/routes/admin/live"
 	"mcpgateway/routes/admin/observe"
+	"mcpgateway/routes/admin/palette"
 	"mcpgateway/routes/admin/playground"
 	"mcpgateway/routes/admin/projects"
 	"mcpgateway/routes/admin/servers"
@@ -110,6 +113,8 @@ type adminHandlers struct {
 	settings        *settings.Settings
 	files           *settings.ImportExport
 	catalogPages    *catalogpages.Catalog
+	palette         *palette.Palette
+	live            *live.Live
 }
 
 // newHandlers creates the handlers from the services.
@@ -125,11 +130,16 @@ func newHandlers(s *services.Services, names *web.HostPolicy, guards *guard.Guar
 		adminHandlers: newAdminHandlers(s, guards, pages),
 	}
 	h.oauthHandlers = newOAuthHandlers(s, frames, h.connections)
+	h.live = live.New(live.Options{
+		Assets: frames.Assets, Directory: s.Directory, Guards: guards, People: s.People,
+		Topics: slices.Concat(pages.Navigation.Topics()),
+	})
 	if s.Dev {
 		h.kit = public.NewKit(frames.Assets)
 	}
 	s.Metrics.Streams("mcp", h.endpoint.OpenStreams)
 	s.Metrics.Streams("activity", h.activity.OpenStreams)
+	s.Metrics.Streams("pages", h.live.OpenStreams)
 	return h
 }
 
@@ -192,5 +202,6 @@ func newAdminHandlers(s *services.Services, guards *guard.Guards, pages *adminpa
 		auditPages: observe.NewAudit(frames, s.Audit, cursors, time.Now), peoplePages: settings.NewPeople(frames, s.People, s.SingleSignOn != nil, time.Now),
 		settings: settings.New(frames, settings.RuntimeInfo{Version: s.Version, Database: s.DB.Name(), Config: s.Config, Fresh: s.Fresh}, time.Now),
 		files:    settings.NewImportExport(frames, s.Projects, keys), catalogPages: catalogpages.New(frames, s.CatalogStore),
+		palette: palette.New(pages, s.Catalog, s.Keys, s.People),
 	}
 }

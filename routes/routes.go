@@ -161,6 +161,9 @@ func table(h *handlers) []route {
 		{post, "/admin/connections/:id/disconnect", h.connections.Disconnect, admin},
 		{post, "/admin/connections/:id/drop-registration", h.connections.DropRegistration, admin},
 
+		{get, paths.Live, h.live.Stream, viewer},
+		{get, paths.Palette, h.palette.Show, viewer},
+
 		{get, "/me", h.me.Show, person},
 		{get, "/admin", h.projectPages.List, person},
 		{get, "/admin/projects", h.projectPages.List, person},

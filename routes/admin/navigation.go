@@ -17,7 +17,7 @@ import (
 
 // The project of the side bar outside of projects: the one last visited.
 const (
-	projectCookie    = "project"
+	ProjectCookie    = "project"
 	projectCookieAge = 30 * 24 * time.Hour
 )
 
@@ -42,7 +42,7 @@ func (n *Navigation) OfRequest(c *fiber.Ctx, role string) *layout.Nav {
 	if role == guard.RoleMember {
 		return nil
 	}
-	return n.Of(c.Cookies(projectCookie))
+	return n.Of(c.Cookies(ProjectCookie))
 }
 
 // Of returns the side bar with the project of the slug, or without a project if
@@ -93,11 +93,11 @@ func (n *Navigation) Status(p *toolset.Snapshot) layout.NavProject {
 
 // remember makes the project the one of the side bar outside of projects.
 func (n *Navigation) remember(c *fiber.Ctx, slug string) {
-	if c.Cookies(projectCookie) == slug {
+	if c.Cookies(ProjectCookie) == slug {
 		return
 	}
 	c.Cookie(&fiber.Cookie{
-		Name: projectCookie, Value: slug, Path: paths.Home, Expires: time.Now().Add(projectCookieAge),
+		Name: ProjectCookie, Value: slug, Path: paths.Home, Expires: time.Now().Add(projectCookieAge),
 		HTTPOnly: true, Secure: c.Protocol() == "https", SameSite: fiber.CookieSameSiteLaxMode,
 	})
 }

@@ -750,7 +750,7 @@ func CatalogPlan(p CatalogPlanProps) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = ui.PageHead(ui.PageHeadProps{Title: "Sync " + ui.Clean(p.Source.Name), Lead: "Nothing has changed yet.", BackLabel: "Catalog", BackURL: paths.Catalog}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.PageHead(ui.PageHeadProps{Title: "Sync " + ui.Clean(p.Source.Name), Lead: "Nothing has changed yet."}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

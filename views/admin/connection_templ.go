@@ -112,7 +112,7 @@ func Connection(p ConnectionProps) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.PageHead(ui.PageHeadProps{Title: p.Row.Alias, BackLabel: "Connections", BackURL: paths.Connections, Badges: ui.Status(p.Row.State.Tone, p.Row.State.Word)}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.PageHead(ui.PageHeadProps{Title: p.Row.Alias, Badges: ui.Status(p.Row.State.Tone, p.Row.State.Word)}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

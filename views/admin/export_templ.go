@@ -54,7 +54,7 @@ func Export(p ExportProps) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = ui.PageHead(ui.PageHeadProps{Title: "Export", Lead: "Projects, servers and settings as a file. Stored secrets are left out; environment variable names are kept.", BackLabel: "Projects", BackURL: paths.Home}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.PageHead(ui.PageHeadProps{Title: "Export", Lead: "Projects, servers and settings as a file. Stored secrets are left out; environment variable names are kept."}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

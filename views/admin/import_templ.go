@@ -80,7 +80,7 @@ func Import(p ImportProps) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = ui.PageHead(ui.PageHeadProps{Title: "Import", Lead: "Projects and servers from a file. You'll see every change before it happens.", BackLabel: "Projects", BackURL: paths.Home}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.PageHead(ui.PageHeadProps{Title: "Import", Lead: "Projects and servers from a file. You'll see every change before it happens."}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

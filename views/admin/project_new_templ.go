@@ -55,7 +55,7 @@ func ProjectNew(p ProjectNewProps) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = ui.PageHead(ui.PageHeadProps{Title: "New project", Lead: "Every project has its own endpoint. Add servers in the next step.", BackLabel: "Projects", BackURL: paths.Home}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.PageHead(ui.PageHeadProps{Title: "New project", Lead: "Every project has its own endpoint. Add servers in the next step."}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

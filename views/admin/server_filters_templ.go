@@ -93,7 +93,7 @@ func ServerFilters(p ServerFiltersProps) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.PageHead(ui.PageHeadProps{Title: "Choose tools", Lead: "Tools that are off can't be called either.", BackLabel: p.Alias, BackURL: paths.Server(p.Project.Slug, p.ID)}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.PageHead(ui.PageHeadProps{Title: "Choose tools", Lead: "Tools that are off can't be called either."}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -73,7 +73,7 @@ func ServerNew(p ServerNewProps) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = ui.PageHead(ui.PageHeadProps{Title: "Add servers", BackLabel: named(p.Project.Name, p.Project.Slug) + ", servers", BackURL: paths.Servers(p.Project.Slug)}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.PageHead(ui.PageHeadProps{Title: "Add servers"}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -474,7 +474,7 @@ func ServerConnect(p ServerConnectProps) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = ui.PageHead(ui.PageHeadProps{Title: p.title(), Lead: "The gateway connects and reads the tools. Servers we can't reach won't be added.", BackLabel: "Paste again", BackURL: paths.NewServer(p.Project.Slug)}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.PageHead(ui.PageHeadProps{Title: p.title(), Lead: "The gateway connects and reads the tools. Servers we can't reach won't be added."}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

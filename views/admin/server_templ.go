@@ -127,7 +127,7 @@ func Server(p ServerProps) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.PageHead(ui.PageHeadProps{Title: p.Server.Alias, BackLabel: named(p.Project.Name, p.Project.Slug) + ", servers", BackURL: paths.Servers(p.Project.Slug), Badges: ui.Status(p.Server.State.Tone, p.Server.State.Word)}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.PageHead(ui.PageHeadProps{Title: p.Server.Alias, Badges: ui.Status(p.Server.State.Tone, p.Server.State.Word)}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -63,7 +63,7 @@ func TemplateUse(p TemplateUseProps) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = ui.PageHead(ui.PageHeadProps{Title: "Use " + ui.Clean(p.Title), Lead: "Creates a project with these servers, turned off until you connect them.", BackLabel: "Template", BackURL: paths.Template(p.Slug)}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.PageHead(ui.PageHeadProps{Title: "Use " + ui.Clean(p.Title), Lead: "Creates a project with these servers, turned off until you connect them."}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -69,7 +69,7 @@ func ToolReview(p ToolReviewProps) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = ui.PageHead(ui.PageHeadProps{Title: "Review tools", Lead: p.lead(), BackLabel: "Tools of " + named(p.Project.Name, p.Project.Slug), BackURL: paths.Tools(p.Project.Slug)}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.PageHead(ui.PageHeadProps{Title: "Review tools", Lead: p.lead()}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -85,7 +85,7 @@ func Tool(p ToolProps) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.PageHead(ui.PageHeadProps{Title: ui.Clean(p.Row.Listed), Lead: ui.Clean(p.Row.Title), BackLabel: "Tools of " + named(p.Project.Name, p.Project.Slug), BackURL: paths.Tools(p.Project.Slug), Badges: ui.Status(p.Row.State.Tone, p.Row.State.Word)}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.PageHead(ui.PageHeadProps{Title: ui.Clean(p.Row.Listed), Lead: ui.Clean(p.Row.Title), Badges: ui.Status(p.Row.State.Tone, p.Row.State.Word)}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

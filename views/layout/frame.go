@@ -131,6 +131,13 @@ func ForPerson(f Frame) templ.Component {
 	return Shell(f)
 }
 
+// Fragment renders a part of a page outside of a frame.
+func Fragment(assets Assets, c templ.Component) templ.Component {
+	return templ.ComponentFunc(func(ctx context.Context, w io.Writer) error {
+		return c.Render(WithAssets(ctx, assets), w)
+	})
+}
+
 // framed renders c with the assets of the frame in its context, where Icon
 // finds them.
 func framed(f Frame, c templ.Component) templ.Component {

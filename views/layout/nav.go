@@ -143,11 +143,45 @@ func inCatalog(s Section) bool {
 	return s == SectionCatalog || s == SectionRegistry || s == SectionTemplates
 }
 
+// NavTopic is the live topic of the side bar.
+const NavTopic = "nav"
+
+// live reports whether the page has parts that change while it is open: the side
+// bar of every admin page, and its own topics.
+func (f Frame) live() bool {
+	switch f.Section {
+	case SectionRegistry, SectionTemplates, SectionDocs, SectionAccount, SectionMe, SectionApps, SectionNone:
+		return len(f.Live) > 0
+	}
+	return f.Nav != nil
+}
+
 // liveURL returns the URL of the event stream of a page.
 func (f Frame) liveURL() string {
-	values := url.Values{"topics": f.Live}
-	if f.Tab != "" && f.Nav != nil && f.Nav.Project != nil {
+	values := url.Values{"topics": append([]string{NavTopic + ":" + string(f.Tab) + "," + string(f.outside())}, f.Live...)}
+	if f.Nav != nil && f.Nav.Project != nil {
 		values.Set("project", f.Nav.Project.Slug)
 	}
 	return paths.Live + "?" + values.Encode()
+}
+
+// PageLink is a page of the navigation.
+type PageLink struct{ Label, Icon, URL string }
+
+// AdminPages returns the pages of the whole gateway.
+func AdminPages() []PageLink {
+	var list []PageLink
+	for _, e := range administration() {
+		list = append(list, PageLink{e.label, e.icon, e.url})
+	}
+	return list
+}
+
+// ProjectPages returns the pages of a project.
+func ProjectPages(slug string) []PageLink {
+	var list []PageLink
+	for _, e := range projectEntries() {
+		list = append(list, PageLink{e.label, e.icon, e.tab.URL(slug)})
+	}
+	return list
 }

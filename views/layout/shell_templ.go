@@ -157,7 +157,7 @@ func shell(f Frame) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			if len(f.Live) > 0 {
+			if f.live() {
 				templ_7745c5c3_Err = liveStatus(f).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
@@ -483,7 +483,7 @@ func liveStatus(f Frame) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 33, "\"><span class=\"js status idle\" role=\"status\" data-state>Connecting</span> <a class=\"no-js small\" href=\"\">Refresh</a></live-page>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 33, "\"><span class=\"js status idle\" role=\"status\" data-state>Live</span> <a class=\"no-js small\" href=\"\">Refresh</a></live-page>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

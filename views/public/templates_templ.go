@@ -339,7 +339,7 @@ func TemplateItem(p TemplateProps) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = ui.PageHead(ui.PageHeadProps{Title: p.Template.title(), Lead: ui.Clean(p.Template.Description), BackLabel: "Templates", BackURL: paths.Templates, Badges: templateBadges(p.Template)}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.PageHead(ui.PageHeadProps{Title: p.Template.title(), Lead: ui.Clean(p.Template.Description), Badges: templateBadges(p.Template)}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

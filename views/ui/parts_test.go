@@ -29,7 +29,7 @@ func TestComponentsEscapeText(t *testing.T) {
 		"Status":     ui.Status(hostile, hostile),
 		"Kbd":        ui.Kbd(hostile, hostile),
 		"Notice":     ui.Notice(hostile, hostile),
-		"PageHead":   ui.PageHead(ui.PageHeadProps{Title: hostile, Lead: hostile, BackLabel: hostile, BackURL: hostile}),
+		"PageHead":   ui.PageHead(ui.PageHeadProps{Title: hostile, Lead: hostile}),
 		"Card":       ui.Card(ui.CardProps{Title: hostile, Lead: hostile}),
 		"Empty":      ui.Empty(ui.EmptyProps{Icon: hostile, Title: hostile, Text: hostile, ActionLabel: hostile, ActionURL: hostile}),
 		"ErrorState": ui.ErrorState(hostile, hostile, hostile),

@@ -46,7 +46,7 @@ var ownLink = map[string]string{"Sec-Fetch-Site": "same-origin", "Referer": "htt
 
 func TestConnectionsStartFromAdminPages(t *testing.T) {
 	f := &connector{}
-	h := connections.New(frame.NewPages(layout.Assets{}, nil), f)
+	h := connections.New(frame.NewPages(layout.Assets{}, nil, nil), f)
 	app := fiber.New()
 	csrf := "csrf"
 	app.Get("/admin/connections/:id/start", func(c *fiber.Ctx) error {
@@ -120,7 +120,7 @@ func TestConnectionsStartAndDisconnect(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := &connector{err: c.err}
-			h := connections.New(frame.NewPages(layout.Assets{}, nil), f)
+			h := connections.New(frame.NewPages(layout.Assets{}, nil, nil), f)
 			app := fiber.New(fiber.Config{ErrorHandler: func(c *fiber.Ctx, err error) error {
 				status := map[fault.Kind]int{fault.KindUnauthorized: 401, fault.KindNotFound: 404}[fault.From(err).Kind]
 				return c.Status(max(status, 400)).SendString(err.Error())
@@ -152,7 +152,7 @@ func TestConnectionsStartAndDisconnect(t *testing.T) {
 // A browser must not finish an authorization that another browser started.
 func TestForeignAuthorizationRedirectsToList(t *testing.T) {
 	app := fiber.New()
-	h := connections.New(frame.NewPages(layout.Assets{}, nil), &connector{})
+	h := connections.New(frame.NewPages(layout.Assets{}, nil, nil), &connector{})
 	app.Get("/foreign", func(c *fiber.Ctx) error { return h.NotConnected(c, "s1", fault.Forbidden("another session")) })
 	answer := webtest.Send(t, app, webtest.Case{Method: "GET", Path: "/foreign"})
 	if answer.Status != 303 || answer.Header.Get("Location") != "/admin/connections" || answer.Header.Get("Set-Cookie") == "" {

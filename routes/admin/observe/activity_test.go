@@ -442,7 +442,7 @@ func TestLiveStreamEndsWithSession(t *testing.T) {
 			}
 			guards := guard.New(guard.Options{PublicURL: s.Config.PublicURL, Failures: ratelimit.NewFailureLimit(time.Now)})
 			activity := observe.NewActivity(observe.ActivityOptions{
-				Pages: &admin.ProjectPages{Pages: frame.NewPages(layout.Assets{}, nil), Directory: s.Directory, Health: &admin.Health{Syncer: s.Syncer, Waiting: s.Waiting}}, Guards: guards, Calls: s.Calls, Keys: s.Keys, People: s.People,
+				Pages: &admin.ProjectPages{Pages: frame.NewPages(layout.Assets{}, nil, nil), Directory: s.Directory, Health: &admin.Health{Syncer: s.Syncer, Waiting: s.Waiting}, Navigation: admin.NewNavigation(s.Directory, &admin.Health{Syncer: s.Syncer, Waiting: s.Waiting}, s.Waiting)}, Guards: guards, Calls: s.Calls, Keys: s.Keys, People: s.People,
 				Cursors: page.NewCursors(s.Config.Keys), Poll: time.Millisecond, KeepAlive: 10 * time.Millisecond,
 			})
 			app := fiber.New(fiber.Config{Immutable: true, DisableStartupMessage: true})

@@ -1,0 +1,221 @@
+package live
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+
+	"mcpgateway/models"
+	"mcpgateway/services/access"
+	"mcpgateway/services/fault"
+	"mcpgateway/services/toolset"
+	"mcpgateway/views/layout"
+	"mcpgateway/web"
+	"mcpgateway/web/conn"
+	"mcpgateway/web/guard"
+	"mcpgateway/web/sse"
+)
+
+// Sessions returns the session of a cookie without extending it.
+type Sessions interface {
+	WatchingSession(ctx context.Context, cookie string) (access.SessionInfo, error)
+}
+
+// Options are the dependencies of Live.
+type Options struct {
+	Assets    layout.Assets
+	Directory *toolset.Directory
+	Guards    *guard.Guards
+	People    Sessions
+	Topics    []Topic
+	Tick      time.Duration // between looks at the topics; one second unless it is set
+	KeepAlive time.Duration // between comments on an idle stream
+}
+
+// Live serves the event streams of pages.
+type Live struct {
+	Options
+	topics map[string]Topic
+	open   *streams
+}
+
+// New returns the handler.
+func New(o Options) *Live {
+	l := &Live{Options: o, topics: map[string]Topic{}, open: newStreams()}
+	for _, t := range o.Topics {
+		l.topics[t.Name] = t
+	}
+	if l.Tick == 0 {
+		l.Tick = time.Second
+	}
+	return l
+}
+
+// OpenStreams returns the number of open streams.
+func (l *Live) OpenStreams() int { return l.open.count() }
+
+// Stream serves GET /admin/live?topics=&project=.
+func (l *Live) Stream(c *fiber.Ctx) error {
+	person := guard.UserOf(c)
+	if person == nil {
+		return fault.Unauthorized()
+	}
+	p, err := l.page(c, person)
+	if err != nil {
+		return err
+	}
+	free, err := l.open.take(person.ID)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(c.UserContext())
+	unwatch := func() {}
+	p.stream = sse.NewStream(c, sse.StreamOptions{
+		KeepAlive: l.KeepAlive, Alive: l.stillAuthorized(ctx, l.Guards.SessionCookie(c)), Stop: func() {}, // nothing is sent at shutdown
+		Closed: func() {
+			unwatch()
+			cancel()
+			free()
+		},
+	})
+	p.stream.Comment()
+	tasks := web.EventOf(c).Background
+	tasks.Go("live page", func() {
+		if tasks.Try("live page", func() error { return p.follow(ctx, l.Tick) }) != nil {
+			p.stream.End() // the browser reconnects
+		}
+	})
+	unwatch = conn.WatchDisconnect(c, p.stream.Break)
+	return p.stream.Respond(c)
+}
+
+// page opens the topics of a request.
+func (l *Live) page(c *fiber.Ctx, person *guard.User) (*page, error) {
+	var names []string
+	for _, value := range c.Context().QueryArgs().PeekMulti("topics") {
+		names = append(names, string(value))
+	}
+	topics, args, err := l.asked(names)
+	if err != nil {
+		return nil, err
+	}
+	project := func() *toolset.Snapshot { return nil }
+	if slug := strings.Clone(c.Query("project")); slug != "" {
+		if _, err := l.Directory.Project(slug); err != nil {
+			return nil, err
+		}
+		project = func() *toolset.Snapshot {
+			now, _ := l.Directory.Project(slug)
+			return now
+		}
+	}
+	p := &page{assets: l.Assets, sent: map[string][sha256.Size]byte{}}
+	for i, topic := range topics {
+		render, err := topic.Open(Scope{Person: person, Project: project, Arg: args[i], From: c.Get(sse.HeaderLastEventID)})
+		if err != nil {
+			return nil, err
+		}
+		p.topics = append(p.topics, openTopic{every: topic.Every, render: render})
+	}
+	return p, nil
+}
+
+// stillAuthorized returns a function that reports whether the user may still see
+// the page. The user can sign out or lose the role while it is open.
+func (l *Live) stillAuthorized(ctx context.Context, cookie string) func() bool {
+	return func() bool {
+		session, err := l.People.WatchingSession(ctx, cookie)
+		return err == nil && slices.Contains([]models.Role{models.RoleAdmin, models.RoleViewer}, session.Person.Role)
+	}
+}
+
+// page is one open page.
+type page struct {
+	assets layout.Assets
+	stream *sse.Stream
+	topics []openTopic
+	sent   map[string][sha256.Size]byte // hash of the HTML last sent, by id
+}
+
+type openTopic struct {
+	every  time.Duration
+	due    time.Time
+	render Render
+}
+
+// follow renders the topics when they are due, until the stream ends.
+func (p *page) follow(ctx context.Context, tick time.Duration) error {
+	ticker := time.NewTicker(tick)
+	defer ticker.Stop()
+	for {
+		if err := p.look(ctx, time.Now()); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-p.stream.Done():
+			return nil
+		case <-ticker.C:
+		}
+	}
+}
+
+// look renders the topics that are due.
+func (p *page) look(ctx context.Context, now time.Time) error {
+	for i := range p.topics {
+		t := &p.topics[i]
+		if now.Before(t.due) {
+			continue
+		}
+		t.due = now.Add(t.every - time.Second/10) // a tick may come a little early
+		parts, err := t.render(ctx)
+		if err != nil {
+			return err
+		}
+		for _, part := range parts {
+			if err := p.send(ctx, part); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// message is the data of an event.
+type message struct {
+	ID   string `json:"id"`
+	HTML string `json:"html"`
+	Keep int    `json:"keep,omitempty"` // rows to add at the beginning of the element
+}
+
+// send sends a part unless its HTML is the one sent before.
+func (p *page) send(ctx context.Context, part Part) error {
+	var html bytes.Buffer
+	if err := part.Body.Render(layout.WithAssets(ctx, p.assets), &html); err != nil {
+		return err
+	}
+	if part.Prepend == 0 {
+		hash := sha256.Sum256(html.Bytes())
+		if p.sent[part.ID] == hash {
+			return nil
+		}
+		p.sent[part.ID] = hash
+	}
+	data, err := json.Marshal(message{part.ID, html.String(), part.Prepend})
+	if err != nil {
+		return err
+	}
+	if part.Event != "" {
+		p.stream.SendWithID(part.Event, "", data)
+	} else {
+		p.stream.Send("", data)
+	}
+	return nil
+}
