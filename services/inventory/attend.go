@@ -14,6 +14,7 @@ import (
 // Timing and concurrency of the checks of attended projects.
 const (
 	checkInterval  = 1500 * time.Millisecond
+	checkSpacing   = 20 * time.Millisecond // per server; a longer interval with many servers
 	checkTimeout   = 3 * time.Second
 	attendTime     = 10 * time.Second // after the latest call of Attend
 	maxAttendTime  = 24 * time.Hour   // of one checker; the next call of Attend starts another
@@ -38,8 +39,8 @@ type checker struct {
 	running map[string]bool       // servers with a check in progress
 }
 
-// Attend checks the reachability of a project's enabled servers every 1.5 s,
-// until 10 s after the last call. Open pages call it, so that they show an outage
+// Attend checks the reachability of a project's enabled servers every 1.5 s, or
+// less often if there are many, until 10 s after the last call. Open pages call it, so that they show an outage
 // and its end within seconds and not after the next scheduled sync. A server
 // whose reachability contradicts its state is synced immediately; only syncs and
 // calls change states. All pages of a project share its checker.
@@ -71,23 +72,28 @@ func (a *attended) remove(projectID string) {
 	delete(a.projects, projectID)
 }
 
-// servers returns the servers to check, and false if the project is no longer
-// attended.
-func (a *attended) servers(c *checker) ([]*toolset.Server, bool) {
+// round returns the servers to check and the time until the next round. The time
+// is 0 if the project is no longer attended.
+func (a *attended) round(c *checker) ([]*toolset.Server, time.Duration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return c.project.Servers, time.Now().Before(c.until)
+	if !time.Now().Before(c.until) {
+		return nil, 0
+	}
+	all := 0
+	for _, other := range a.projects {
+		all += len(other.project.Servers)
+	}
+	return c.project.Servers, max(checkInterval, time.Duration(all)*checkSpacing)
 }
 
 // runChecks checks the servers of a project until it is no longer attended.
 func (s *Syncer) runChecks(ctx context.Context, c *checker) {
 	var checks sync.WaitGroup
 	defer checks.Wait()
-	tick := time.NewTicker(checkInterval)
-	defer tick.Stop()
 	for ctx.Err() == nil {
-		servers, attended := s.attended.servers(c)
-		if !attended {
+		servers, wait := s.attended.round(c)
+		if wait == 0 {
 			return
 		}
 		for _, server := range servers {
@@ -98,10 +104,12 @@ func (s *Syncer) runChecks(ctx context.Context, c *checker) {
 				}))
 			}
 		}
+		timer := time.NewTimer(wait)
 		select {
 		case <-ctx.Done():
-		case <-tick.C:
+		case <-timer.C:
 		}
+		timer.Stop()
 	}
 }
 

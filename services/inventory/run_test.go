@@ -24,13 +24,13 @@ import (
 
 // lister is an upstream that counts the requests for its tools and can fail.
 type lister struct {
-	mu    sync.Mutex
-	start time.Time
-	lists []time.Duration // since start
-	fails bool
-	down  bool          // rejects reachability checks
-	asked int           // number of reachability checks
-	hold  chan struct{} // if not nil, a list waits for it
+	mu      sync.Mutex
+	start   time.Time
+	lists   []time.Duration // since start
+	fails   bool
+	down    bool          // rejects reachability checks
+	options int           // number of reachability checks
+	hold    chan struct{} // if not nil, a list waits for it
 }
 
 func (l *lister) set(edit func(*lister)) {

@@ -43,8 +43,8 @@ const (
 	phoneProjects = 13
 )
 
-// box is a node at its place.
-type box struct {
+// topologyBox is a node at its place.
+type topologyBox struct {
 	TopologyNode
 	X, Y, W, H float64
 	Stroke     float64
@@ -56,7 +56,7 @@ type box struct {
 type topology struct {
 	W, H             float64
 	HubX, HubY, HubW float64
-	Clients, Servers []box
+	Clients, Servers []topologyBox
 	names            int // letters of a server's name
 }
 
@@ -71,8 +71,8 @@ func (p TopologyProps) wide() topology {
 	scale := flowScale(clients, servers)
 	t.Clients = column(clients, 1, 138, middle, min(62, float64(rows)*42/float64(max(1, len(clients)))), 40)
 	t.Servers = column(servers, 449, 190, middle, 42, 34)
-	flows(t.Clients, scale, middle, func(b *box, at float64) { b.Path = curve(b.X+b.W, b.Y+b.H/2, t.HubX, at) })
-	flows(t.Servers, scale, middle, func(b *box, at float64) { b.Path = curve(t.HubX+t.HubW, at, b.X, b.Y+b.H/2) })
+	flows(t.Clients, scale, middle, func(b *topologyBox, at float64) { b.Path = curve(b.X+b.W, b.Y+b.H/2, t.HubX, at) })
+	flows(t.Servers, scale, middle, func(b *topologyBox, at float64) { b.Path = curve(t.HubX+t.HubW, at, b.X, b.Y+b.H/2) })
 	return t
 }
 
@@ -85,21 +85,21 @@ func (p TopologyProps) narrow() topology {
 	middle := topologyTop + float64(rows)*23 - 4
 	t.HubY = middle - hubHeight/2
 	t.Servers = column(servers, 139, 186, middle, 46, 37)
-	flows(t.Servers, flowScale(servers, nil)*.65, middle, func(b *box, at float64) { b.Path = curve(t.HubX+t.HubW, at, b.X, b.Y+b.H/2) })
+	flows(t.Servers, flowScale(servers, nil)*.65, middle, func(b *topologyBox, at float64) { b.Path = curve(t.HubX+t.HubW, at, b.X, b.Y+b.H/2) })
 	return t
 }
 
 // capped returns at most topologySide nodes, and one for the others.
-func capped(nodes []TopologyNode, url, noun string) []box {
-	var boxes []box
+func capped(nodes []TopologyNode, url, noun string) []topologyBox {
+	var boxes []topologyBox
 	for _, n := range nodes[:min(len(nodes), topologySide)] {
-		boxes = append(boxes, box{TopologyNode: n})
+		boxes = append(boxes, topologyBox{TopologyNode: n})
 	}
 	rest := nodes[len(boxes):]
 	if len(rest) == 0 {
 		return boxes
 	}
-	more := box{TopologyNode: TopologyNode{Name: Plural(len(rest), "more "+noun, "more "+noun+"s"), URL: url, Tone: Neutral}, more: true}
+	more := topologyBox{TopologyNode: TopologyNode{Name: Plural(len(rest), "more "+noun, "more "+noun+"s"), URL: url, Tone: Neutral}, more: true}
 	for _, n := range rest {
 		more.Calls += n.Calls
 		if n.Calls > 0 {
@@ -110,7 +110,7 @@ func capped(nodes []TopologyNode, url, noun string) []box {
 }
 
 // column places boxes below each other around the middle.
-func column(boxes []box, x, width, middle, pitch, height float64) []box {
+func column(boxes []topologyBox, x, width, middle, pitch, height float64) []topologyBox {
 	height = min(height, pitch-8)
 	top := middle - pitch*float64(len(boxes))/2 + (pitch-height)/2
 	for i := range boxes {
@@ -122,7 +122,7 @@ func column(boxes []box, x, width, middle, pitch, height float64) []box {
 
 // flowScale returns the pixels of a call, so that no flow and no side is too
 // wide.
-func flowScale(sides ...[]box) float64 {
+func flowScale(sides ...[]topologyBox) float64 {
 	scale := math.Inf(1)
 	for _, side := range sides {
 		most, total := 0, 0
@@ -140,7 +140,7 @@ func flowScale(sides ...[]box) float64 {
 }
 
 // flows sets the widths of flows and calls draw with their places at the project.
-func flows(boxes []box, scale, middle float64, draw func(b *box, at float64)) {
+func flows(boxes []topologyBox, scale, middle float64, draw func(b *topologyBox, at float64)) {
 	sum := flowGap * float64(len(boxes)-1)
 	for i := range boxes {
 		boxes[i].Stroke = min(maxFlow, max(minFlow, scale*float64(boxes[i].Calls)))
@@ -163,7 +163,7 @@ func curve(x0, y0, x1, y1 float64) string {
 func num(v float64) string { return strconv.FormatFloat(math.Round(v*10)/10, 'f', -1, 64) }
 
 // flow returns the class of the node's flow.
-func (b box) flow() string {
+func (b topologyBox) flow() string {
 	if b.Tone == OK && b.Calls == 0 {
 		return "idle"
 	}
@@ -171,10 +171,10 @@ func (b box) flow() string {
 }
 
 // point returns the class of the node's state.
-func (b box) point() string { return or(string(b.Tone), "idle") }
+func (b topologyBox) point() string { return or(string(b.Tone), "idle") }
 
 // label returns the accessible name of a node.
-func (b box) label() string {
+func (b topologyBox) label() string {
 	return strings.TrimSuffix(Clean(b.Name)+", "+b.Sub, ", ")
 }
 
