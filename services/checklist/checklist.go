@@ -65,6 +65,9 @@ func (p *Progress) Finished() bool {
 	return true
 }
 
+// Called reports whether a client has called a tool.
+func (p *Progress) Called() bool { return p.Steps[len(p.Steps)-1].Done }
+
 // facts are the states behind the steps. A client's call implies all but the
 // servers.
 type facts struct {

@@ -27,9 +27,11 @@ type TopologyNode struct {
 	Tone  Tone // OK, Warn, Bad (a dashed flow), or Neutral for idle
 }
 
+// TopologySide is the maximum number of nodes on a side of a topology.
+const TopologySide = 8
+
 // Sizes of a topology.
 const (
-	topologySide  = 8    // maximum number of nodes on a side
 	minFlow       = 1.5  // pixels
 	maxFlow       = 20.0 // pixels
 	allFlows      = 60.0 // pixels of all flows of a side
@@ -89,10 +91,10 @@ func (p TopologyProps) narrow() topology {
 	return t
 }
 
-// capped returns at most topologySide nodes, and one for the others.
+// capped returns at most TopologySide nodes, and one for the others.
 func capped(nodes []TopologyNode, url, noun string) []topologyBox {
 	var boxes []topologyBox
-	for _, n := range nodes[:min(len(nodes), topologySide)] {
+	for _, n := range nodes[:min(len(nodes), TopologySide)] {
 		boxes = append(boxes, topologyBox{TopologyNode: n})
 	}
 	rest := nodes[len(boxes):]
