@@ -7,6 +7,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"mcpgateway/services/oauthclient"
+	"mcpgateway/views/paths"
 	"mcpgateway/web"
 )
 
@@ -19,6 +20,7 @@ const requestLimit = 30 * time.Second
 // servers have the timeouts of those, which may be longer.
 func deadlineExempt() []string {
 	return []string{
+		"GET " + paths.Live,
 		"GET /admin/projects/:projectSlug/activity/live",
 		"GET /admin/projects/:projectSlug/activity/export",
 		"POST /admin/projects/:projectSlug/tools/:name/try",

@@ -18,6 +18,7 @@ import (
 	"mcpgateway/services/access/oidc"
 	"mcpgateway/services/access/passwords"
 	"mcpgateway/services/activity"
+	"mcpgateway/services/activity/traffic"
 	"mcpgateway/services/background"
 	"mcpgateway/services/catalog"
 	"mcpgateway/services/codemode"
@@ -78,6 +79,7 @@ type Services struct {
 	EndedSessions *sessions.Ended
 	LogLevels     *sessions.Levels
 	Calls         *activity.Calls
+	Traffic       *traffic.Store
 	Metrics       *metrics.Metrics
 	Tracer        *tracing.Tracer // nil if no collector is configured
 
@@ -166,6 +168,7 @@ func (s *Services) wireStore(ctx context.Context, guard *egress.Guard, resolver 
 	s.Audit = activity.NewKeyedAudit(db, c.Keys, now)
 	s.Denials = activity.NewDenials(db, s.Audit, now, s.log)
 	s.Calls = activity.NewCalls(db, now, s.log)
+	s.Traffic = traffic.New(db, now)
 	s.EndedSessions = sessions.NewEnded(db, s.feed, sessions.MaxEnded, now)
 	s.LogLevels = sessions.NewLevels(db, s.feed, sessions.MaxLevels, now)
 	s.Projects = projects.NewStore(db, resolver, checkURL(guard, c), s.Audit, s.feed, now)

@@ -11,7 +11,7 @@ import (
 )
 
 func TestEveryFileHasAnAddressOfItsContent(t *testing.T) {
-	for _, name := range []string{"css/app.css", "js/app.js", "vendor/htmx.min.js", "icons.svg", "icon.svg"} {
+	for _, name := range []string{"css/app.css", "js/app.js", "vendor/htmx.min.js", "icons.svg", "icon.svg", "fonts/inter.woff2"} {
 		url := static.URL(name)
 		parts := regexp.MustCompile(`^/static/([0-9a-f]{12})/(.+)$`).FindStringSubmatch(url)
 		if parts == nil || parts[2] != name {
@@ -25,7 +25,7 @@ func TestEveryFileHasAnAddressOfItsContent(t *testing.T) {
 			t.Errorf("%s is opened under another hash", name)
 		}
 	}
-	for _, name := range []string{"nothing.css", "../static.go", "vendor/LICENSE.htmx", "css"} {
+	for _, name := range []string{"nothing.css", "../static.go", "vendor/LICENSE.htmx", "css", "css/base.css", "js/page.js"} {
 		if url := static.URL(name); url != "" {
 			t.Errorf("%s is served at %q", name, url)
 		}
@@ -38,8 +38,8 @@ func TestTheBudgetsOfStylesAndScripts(t *testing.T) {
 		files []string
 		most  int
 	}{
-		{"styles", []string{"css/app.css"}, 10_000},
-		{"scripts", []string{"js/app.js", "vendor/htmx.min.js"}, 20_000},
+		{"styles", []string{"css/app.css"}, 12_000},
+		{"scripts", []string{"js/app.js", "vendor/htmx.min.js"}, 26_000},
 	} {
 		sum := 0
 		for _, name := range tc.files {
@@ -65,6 +65,22 @@ func TestEveryIconIsDrawnOnce(t *testing.T) {
 	}
 	if regexp.MustCompile(`(?i)<script|\son[a-z]+=|style=|https?://(?:[^wl]|w[^w])`).MatchString(strings.ReplaceAll(sprite, "http://www.w3.org/2000/svg", "")) {
 		t.Error("the sprite holds scripts, styles or foreign addresses")
+	}
+}
+
+func TestStylesheetNamesExistingFiles(t *testing.T) {
+	css := string(open(t, "css/app.css"))
+	found := regexp.MustCompile(`url\("([^"]*)"\)`).FindAllStringSubmatch(css, -1)
+	if len(found) < 2 {
+		t.Fatalf("%d files", len(found))
+	}
+	for _, f := range found {
+		parts := strings.SplitN(strings.TrimPrefix(f[1], "/static/"), "/", 2)
+		if len(parts) != 2 {
+			t.Errorf("%q is no address of a file", f[1])
+		} else if _, ok := static.Open(parts[0], parts[1]); !ok {
+			t.Errorf("%q does not exist", f[1])
+		}
 	}
 }
 

@@ -48,8 +48,8 @@ func ServerOf(call models.Call) string {
 	return ServerNone
 }
 
-// serverColumn is ServerOf in SQL, in lower case.
-const serverColumn = "CASE WHEN server <> '' THEN lower(server)" +
+// ServerColumn is ServerOf in SQL, in lower case.
+const ServerColumn = "CASE WHEN server <> '' THEN lower(server)" +
 	" WHEN substr(tool, 1, length('" + builtinPrefix + "')) = '" + builtinPrefix + "' AND code <> '" + string(fault.CodeToolNotFound) + "' THEN '" + ServerBuiltin + "'" +
 	" ELSE '" + ServerNone + "' END"
 
@@ -77,7 +77,7 @@ func (c CallClause) sql() (condition string, values []any, err error) {
 	default:
 		column, list := string(c.Field), c.Values
 		if c.Field == CallServer {
-			column, list = serverColumn, lowered(c.Values)
+			column, list = ServerColumn, lowered(c.Values)
 		}
 		condition, values = column+" IN ?", []any{list}
 	}

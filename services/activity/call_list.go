@@ -96,7 +96,12 @@ func (c *Calls) After(ctx context.Context, f CallFilter, after string, limit int
 }
 
 func (c *Calls) matching(ctx context.Context, f CallFilter) (*gorm.DB, error) {
-	query := c.db.WithContext(ctx).Model(&models.Call{})
+	return f.Where(c.db.WithContext(ctx).Model(&models.Call{}))
+}
+
+// Where adds the conditions of the filter to a query of calls. It returns
+// INVALID_PARAMETER for a text that no call can have.
+func (f CallFilter) Where(query *gorm.DB) (*gorm.DB, error) {
 	for _, field := range []struct{ name, column, value string }{
 		{"project", "project_id", f.ProjectID}, {"principal", "principal", f.Principal}, {"tool", "tool", f.Tool},
 		{"server", "server", f.Server}, {"outcome", "outcome", string(f.Outcome)},

@@ -76,9 +76,9 @@ func TestFrameShowsSignedInUser(t *testing.T) {
 		if f.CSRF() != tc.csrf || f.Admin() != tc.admin {
 			t.Errorf("%+v: token %q, admin %t", tc.person, f.CSRF(), f.Admin())
 		}
-		html := draw(t, layout.Page(f))
+		html := draw(t, layout.ForPerson(f))
 		for what, want := range map[string]bool{
-			`href="/login"`: tc.signIn, `action="/logout"`: tc.menu, `href="/admin"`: tc.administration, `value="` + tc.csrf + `"`: tc.menu,
+			`href="/login"`: tc.signIn, `action="/logout"`: tc.menu, `href="/admin/people"`: tc.administration, `value="` + tc.csrf + `"`: tc.menu,
 		} {
 			if tc.csrf == "" && strings.HasPrefix(what, "value") {
 				continue
@@ -95,9 +95,9 @@ func TestFrameShowsSignedInUser(t *testing.T) {
 
 func TestNavigationMarksSection(t *testing.T) {
 	for section, url := range map[layout.Section]string{
-		layout.SectionProjects: "/admin", layout.SectionConnections: "/admin/connections", layout.SectionCatalog: "/admin/catalog",
+		layout.SectionProjects: "/admin", layout.SectionConnections: "/admin/connections", layout.SectionCatalog: "/registry",
 		layout.SectionAudit: "/admin/audit", layout.SectionPeople: "/admin/people", layout.SectionSettings: "/admin/settings",
-		layout.SectionRegistry: "/registry", layout.SectionTemplates: "/templates", layout.SectionDocs: "/docs", layout.SectionNone: "", layout.SectionAccount: "",
+		layout.SectionRegistry: "/registry", layout.SectionTemplates: "/registry", layout.SectionDocs: "", layout.SectionNone: "", layout.SectionAccount: "",
 	} {
 		f := frame()
 		f.Section = section
@@ -115,17 +115,47 @@ func TestNavigationMarksSection(t *testing.T) {
 	}
 }
 
-func TestProjectHeadTabs(t *testing.T) {
+func TestProjectPageMarksTab(t *testing.T) {
 	for tab, url := range map[layout.ProjectTab]string{
-		layout.TabConnect: "/admin/projects/acme", layout.TabServers: "/admin/projects/acme/servers", layout.TabTools: "/admin/projects/acme/tools",
-		layout.TabKeys: "/admin/projects/acme/keys", layout.TabCodeMode: "/admin/projects/acme/code-mode",
-		layout.TabActivity: "/admin/projects/acme/activity", layout.TabSettings: "/admin/projects/acme/settings",
+		layout.TabOverview: "/admin/projects/acme", layout.TabConnect: "/admin/projects/acme/connect", layout.TabServers: "/admin/projects/acme/servers",
+		layout.TabTools: "/admin/projects/acme/tools", layout.TabKeys: "/admin/projects/acme/keys", layout.TabAccess: "/admin/projects/acme/access",
+		layout.TabCodeMode: "/admin/projects/acme/code-mode", layout.TabActivity: "/admin/projects/acme/activity", layout.TabSettings: "/admin/projects/acme/settings",
 	} {
-		html := draw(t, layout.ProjectHead(layout.Project{Slug: "acme", Tab: tab}))
-		if !strings.Contains(html, `href="`+url+`" aria-current="page"`) || strings.Count(html, "aria-current") != 1 || !strings.Contains(html, "<h1>acme</h1>") {
-			t.Errorf("%q: %s", tab, html)
+		f := signedIn()
+		f.Section, f.Tab = layout.SectionProjects, tab
+		html := draw(t, layout.Shell(f))
+		if !strings.Contains(html, `href="`+url+`" aria-current="page"`) || strings.Count(html, `aria-current="page"`) != 1 {
+			t.Errorf("%q does not mark %s", tab, url)
 		}
 	}
+}
+
+func TestSideBarShowsWhatNeedsAttention(t *testing.T) {
+	f := signedIn()
+	f.Section, f.Tab = layout.SectionProjects, layout.TabOverview
+	for _, want := range []string{">2 down<", ">36 ", ">7 of 9 servers up<", `data-url="/admin/live?project=acme&amp;topics=nav%3Aoverview%2C"`} {
+		if html := draw(t, layout.Shell(f)); !strings.Contains(html, want) {
+			t.Errorf("lacks %s: %s", want, html)
+		}
+	}
+}
+
+func TestMemberSeesOwnPages(t *testing.T) {
+	f := frame()
+	f.Person = &layout.Person{Email: "mem@example.com", Role: layout.RoleMember}
+	html := draw(t, layout.Shell(f))
+	if !strings.Contains(html, "My projects") || strings.Contains(html, `href="/admin/people"`) || strings.Contains(html, "live-page") {
+		t.Errorf("got %s", html)
+	}
+}
+
+// signedIn returns the frame of a page of the project acme for an administrator.
+func signedIn() layout.Frame {
+	f := frame()
+	f.Person = &layout.Person{Name: "Ada", Email: "ada@example.com", Role: layout.RoleAdmin, CSRF: "t1"}
+	f.Nav = &layout.Nav{Total: 1, Projects: []layout.NavProject{{Slug: "acme", Up: 7, Down: 2, Servers: 9, Tone: "bad", Approve: 36}}}
+	f.Nav.Project = &f.Nav.Projects[0]
+	return f
 }
 
 func TestIconAssets(t *testing.T) {

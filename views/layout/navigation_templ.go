@@ -333,7 +333,7 @@ func switcher(n Nav) templ.Component {
 			templ_7745c5c3_Var13 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 18, "<pop-up class=\"switch\"><details class=\"switch-project\"><summary aria-label=\"Switch project\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 18, "<pop-up><details class=\"switch-project\"><summary aria-label=\"Switch project\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

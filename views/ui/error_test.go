@@ -16,12 +16,12 @@ func TestErrorPageOffersRetry(t *testing.T) {
 		badge    string
 		tryAgain bool
 	}{
-		{404, "Page not found", "badge dot warn", false},
-		{428, "Precondition Required", "badge dot warn", false},
-		{429, "Too many requests", "badge dot warn", true},
-		{431, "Request Header Fields Too Large", "badge dot warn", false},
-		{500, "Something went wrong on our side", "badge dot bad", true},
-		{503, "Service Unavailable", "badge dot bad", true},
+		{404, "Page not found", "status warn", false},
+		{428, "Precondition Required", "status warn", false},
+		{429, "Too many requests", "status warn", true},
+		{431, "Request Header Fields Too Large", "status warn", false},
+		{500, "Something went wrong on our side", "status bad", true},
+		{503, "Service Unavailable", "status bad", true},
 	} {
 		t.Run(tc.heading, func(t *testing.T) {
 			page := render(t, tc.status, "it did not work", "id-1")

@@ -208,14 +208,17 @@ func (p *page) send(ctx context.Context, part Part) error {
 		}
 		p.sent[part.ID] = hash
 	}
-	data, err := json.Marshal(message{part.ID, html.String(), part.Prepend})
-	if err != nil {
+	var data bytes.Buffer
+	plain := json.NewEncoder(&data)
+	plain.SetEscapeHTML(false)
+	if err := plain.Encode(message{part.ID, html.String(), part.Prepend}); err != nil {
 		return err
 	}
+	text := bytes.TrimSuffix(data.Bytes(), []byte("\n"))
 	if part.Event != "" {
-		p.stream.SendWithID(part.Event, "", data)
+		p.stream.SendWithID(part.Event, "", text)
 	} else {
-		p.stream.Send("", data)
+		p.stream.Send("", text)
 	}
 	return nil
 }

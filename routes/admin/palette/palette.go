@@ -65,6 +65,6 @@ func (p *Palette) Show(c *fiber.Ctx) error {
 	if c.Query("dialog") != "" {
 		return web.Render(c, layout.Fragment(p.pages.Assets, views.PaletteDialog(props)))
 	}
-	props.Frame = p.pages.Frame(c, "Search", layout.SectionProjects)
+	props.Frame = p.pages.Frame(c, "Search", layout.SectionNone)
 	return web.Render(c, views.Palette(props))
 }
