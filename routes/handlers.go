@@ -14,6 +14,7 @@ import (
 	"mcpgateway/routes/admin/connections"
 	"mcpgateway/routes/admin/live"
 	"mcpgateway/routes/admin/observe"
+	"mcpgateway/routes/admin/overview"
 	"mcpgateway/routes/admin/palette"
 	"mcpgateway/routes/admin/playground"
 	"mcpgateway/routes/admin/projects"
@@ -96,6 +97,7 @@ type signinHandlers struct {
 type adminHandlers struct {
 	me              *projects.Me
 	projectPages    *projects.Projects
+	overview        *overview.Overview
 	connect         *projects.Connect
 	projectSettings *projects.Settings
 	keyPages        *projects.Keys
@@ -132,7 +134,7 @@ func newHandlers(s *services.Services, names *web.HostPolicy, guards *guard.Guar
 	h.oauthHandlers = newOAuthHandlers(s, frames, h.connections)
 	h.live = live.New(live.Options{
 		Assets: frames.Assets, Directory: s.Directory, Guards: guards, People: s.People,
-		Topics: slices.Concat(pages.Navigation.Topics()),
+		Topics: slices.Concat(pages.Navigation.Topics(), h.overview.Topics()),
 	})
 	if s.Dev {
 		h.kit = public.NewKit(frames.Assets)
@@ -188,6 +190,9 @@ func newAdminHandlers(s *services.Services, guards *guard.Guards, pages *adminpa
 	keys, public, cursors := s.Config.Keys, s.Config.PublicURL, page.NewCursors(s.Config.Keys)
 	return adminHandlers{
 		me: projects.NewMe(frames, s.OAuth, public), projectPages: projects.New(pages, s.Calls, s.Projects),
+		overview: overview.New(overview.Options{
+			Pages: pages, Traffic: s.Traffic, Calls: s.Calls, Keys: s.Keys, People: s.People, Checklist: s.Checklist, Public: public, Now: time.Now,
+		}),
 		connect: projects.NewConnect(pages, s.Gateway, s.Keys, public), projectSettings: projects.NewSettings(pages, s.Projects, s.People, s.Keys),
 		keyPages:    projects.NewKeys(pages, s.Keys, keys, time.Now),
 		serverPages: servers.New(pages, s.Syncer, s.Calls, s.Projects, guards), wizard: servers.NewWizard(pages, s.Syncer, s.Projects, s.Catalog, keys),

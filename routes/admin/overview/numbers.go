@@ -13,13 +13,13 @@ import (
 	"mcpgateway/services/activity/traffic"
 	"mcpgateway/services/query"
 	"mcpgateway/services/toolset"
+	views "mcpgateway/views/admin/overview"
 	"mcpgateway/views/paths"
 )
 
 // Limits and intervals of the numbers.
 const (
 	numbersEvery = 5 * time.Second
-	queryShare   = 20 // a read takes at most a 20th of the time
 	listRows     = 5
 	mostCallers  = 50
 	mostFailing  = 3
@@ -106,6 +106,11 @@ const (
 	keyPrincipal  = "key:"
 	userPrincipal = "user:"
 )
+
+// stats returns the cells of the numbers.
+func (v *view) stats(p *toolset.Snapshot, called bool) views.Numbers {
+	return views.Numbers{Called: called}
+}
 
 // name finds the names of the callers.
 func (o *Overview) name(ctx context.Context, n *numbers) {

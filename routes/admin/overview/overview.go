@@ -176,7 +176,7 @@ func (o *Overview) parts(ctx context.Context, p *toolset.Snapshot, v *view) (par
 		if v.numbers, err = o.read(ctx, p, v.period, now); err != nil {
 			return parts, err
 		}
-		v.due = now.Add(max(numbersEvery, queryShare*o.Now().Sub(now)))
+		v.due = now.Add(numbersEvery)
 	}
 	if v.progress == nil || !v.progress.Finished() {
 		if v.progress, err = o.Checklist.Of(ctx, p); err != nil {
