@@ -212,6 +212,8 @@ func table(h *handlers) []route {
 		{post, "/admin/templates/:slug/use", h.catalogUse.Use, admin},
 
 		{get, "/static/:hash/*", public.Static, open},
+		{get, "/favicon.ico", public.Fixed("favicon.ico"), open},
+		{get, "/apple-touch-icon.png", public.Fixed("apple-touch-icon.png"), open},
 		{get, metricsPath, h.metrics.Show, open},
 		{get, "/healthz", h.health.Live, open},
 		{get, "/readyz", h.health.Ready, open},

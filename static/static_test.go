@@ -3,6 +3,7 @@ package static_test
 import (
 	"bytes"
 	"compress/gzip"
+	"image/png"
 	"regexp"
 	"strings"
 	"testing"
@@ -11,7 +12,7 @@ import (
 )
 
 func TestEveryFileHasAnAddressOfItsContent(t *testing.T) {
-	for _, name := range []string{"css/app.css", "js/app.js", "vendor/htmx.min.js", "icons.svg", "icon.svg", "fonts/inter.woff2"} {
+	for _, name := range []string{"css/app.css", "js/app.js", "vendor/htmx.min.js", "icons.svg", "icon.svg", "fonts/inter.woff2", "favicon.ico", "apple-touch-icon.png", "og.png"} {
 		url := static.URL(name)
 		parts := regexp.MustCompile(`^/static/([0-9a-f]{12})/(.+)$`).FindStringSubmatch(url)
 		if parts == nil || parts[2] != name {
@@ -104,4 +105,12 @@ func zipped(t *testing.T, content []byte) int {
 		t.Fatal(err)
 	}
 	return b.Len()
+}
+
+func TestPictureForOtherSitesIsSmall(t *testing.T) {
+	content := open(t, "og.png")
+	config, err := png.DecodeConfig(bytes.NewReader(content))
+	if err != nil || config.Width != 1200 || config.Height != 630 || len(content) > 60_000 {
+		t.Errorf("og.png: %d×%d, %d bytes, %v; want 1200×630, at most 60,000 bytes", config.Width, config.Height, len(content), err)
+	}
 }

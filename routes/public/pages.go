@@ -9,6 +9,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"mcpgateway/routes/frame"
+	"mcpgateway/static"
 	"mcpgateway/views/layout"
 	"mcpgateway/views/public"
 	"mcpgateway/web"
@@ -49,7 +50,7 @@ func (p *Pages) frame(c *fiber.Ctx, a pageMeta) layout.Frame {
 	f := p.frames.Frame(c, a.title, a.section)
 	f.Description, f.CanonicalURL = a.description, p.absolute(a.path)
 	f.Head = public.Head(public.HeadProps{
-		Title: a.title, Description: a.description, URL: f.CanonicalURL, FeedURL: p.absolute("/feed.atom"), Data: a.data, NoIndex: a.noIndex,
+		Title: a.title, Description: a.description, URL: f.CanonicalURL, ImageURL: p.absolute(static.URL("og.png")), FeedURL: p.absolute("/feed.atom"), Data: a.data, NoIndex: a.noIndex,
 	})
 	return f
 }

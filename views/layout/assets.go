@@ -7,6 +7,7 @@ import "context"
 type Assets struct {
 	CSS    string
 	Icon   string // of the window
+	Touch  string // on home screens
 	Sprite string // the icons inside pages
 	App    string // our own scripts
 	HTMX   string
@@ -17,7 +18,7 @@ type Assets struct {
 // of a file.
 func NewAssets(url func(name string) string) Assets {
 	return Assets{
-		CSS: url("css/app.css"), Icon: url("icon.svg"), Sprite: url("icons.svg"),
+		CSS: url("css/app.css"), Icon: url("icon.svg"), Touch: url("apple-touch-icon.png"), Sprite: url("icons.svg"),
 		App: url("js/app.js"), HTMX: url("vendor/htmx.min.js"), Font: url("fonts/inter.woff2"),
 	}
 }

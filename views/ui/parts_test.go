@@ -167,7 +167,7 @@ func TestSwitchPostsOtherState(t *testing.T) {
 
 func TestTileLettersAndColor(t *testing.T) {
 	for name, letters := range map[string]string{
-		"GitHub": "Gi", "Google Drive": "GD", "context7": "Co", "x": "X", "": "?", "---": "?", "文書": "文書", "a.b": "AB", "<b>": "B",
+		"Example": "Ex", "Acme Drive": "AD", "acme7": "Ac", "x": "X", "": "?", "---": "?", "文書": "文書", "a.b": "AB", "<b>": "B",
 	} {
 		html := draw(t, ui.Tile(name))
 		if !strings.Contains(html, ">"+letters+"</span>") {
