@@ -148,9 +148,11 @@ func table(h *handlers) []route {
 		{post, "/admin/projects/:projectSlug/code-mode/runs/:id/replay", h.codePages.Replay, admin},
 		{get, "/admin/projects/:projectSlug/keys", h.keyPages.List, viewer},
 		{post, "/admin/projects/:projectSlug/keys", h.keyPages.Create, stepUp},
+		{get, "/admin/projects/:projectSlug/keys/new", h.keyPages.New, viewer},
 		{get, "/admin/projects/:projectSlug/keys/:id", h.keyPages.Show, viewer},
 		{post, "/admin/projects/:projectSlug/keys/:id/rotate", h.keyPages.Rotate, stepUp},
 		{post, "/admin/projects/:projectSlug/keys/:id/revoke", h.keyPages.Revoke, stepUp},
+		{post, "/admin/projects/:projectSlug/keys/:id/done", h.keyPages.Done, admin},
 		{get, "/admin/audit", h.auditPages.List, viewer},
 		{get, "/admin/settings", h.settings.Show, viewer},
 
@@ -187,9 +189,11 @@ func table(h *handlers) []route {
 		{post, "/admin/projects/:projectSlug/servers/:id/delete", h.serverPages.Delete, admin},
 		{get, "/admin/projects/:projectSlug/settings", h.projectSettings.Show, viewer},
 		{post, "/admin/projects/:projectSlug/settings", h.projectSettings.Save, admin},
-		{post, "/admin/projects/:projectSlug/settings/members", h.projectSettings.AddMember, admin},
-		{post, "/admin/projects/:projectSlug/settings/members/remove", h.projectSettings.RemoveMember, admin},
 		{post, "/admin/projects/:projectSlug/settings/delete", h.projectSettings.Delete, admin},
+		{get, "/admin/projects/:projectSlug/access", h.access.Show, viewer},
+		{post, "/admin/projects/:projectSlug/access", h.access.Save, admin},
+		{post, "/admin/projects/:projectSlug/access/members", h.access.AddMember, admin},
+		{post, "/admin/projects/:projectSlug/access/members/remove", h.access.RemoveMember, admin},
 		{get, "/admin/import", h.files.Import, viewer},
 		{post, "/admin/import", h.files.Plan, admin},
 		{post, "/admin/import/apply", h.files.Apply, stepUp},
@@ -221,5 +225,5 @@ func table(h *handlers) []route {
 	if h.kit != nil {
 		all = append(all, route{get, "/kit", h.kit.Page, open}, route{get, "/kit/live", h.kit.Live, open})
 	}
-	return all
+	return append(all, formPages(all)...)
 }

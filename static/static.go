@@ -13,7 +13,7 @@ import (
 	"sync"
 )
 
-//go:embed css js fonts/*.woff2 vendor/htmx.min.js icon.svg icons.svg favicon.ico apple-touch-icon.png og.png
+//go:embed css js fonts/*.woff2 vendor/htmx.min.js icons.svg favicon.ico apple-touch-icon.png og.png
 var files embed.FS
 
 // hashLength is the number of hex digits of a file's SHA-256 in its URL.

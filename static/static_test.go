@@ -12,7 +12,7 @@ import (
 )
 
 func TestEveryFileHasAnAddressOfItsContent(t *testing.T) {
-	for _, name := range []string{"css/app.css", "js/app.js", "vendor/htmx.min.js", "icons.svg", "icon.svg", "fonts/inter.woff2", "favicon.ico", "apple-touch-icon.png", "og.png"} {
+	for _, name := range []string{"css/app.css", "js/app.js", "vendor/htmx.min.js", "icons.svg", "fonts/inter.woff2", "favicon.ico", "apple-touch-icon.png", "og.png"} {
 		url := static.URL(name)
 		parts := regexp.MustCompile(`^/static/([0-9a-f]{12})/(.+)$`).FindStringSubmatch(url)
 		if parts == nil || parts[2] != name {

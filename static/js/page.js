@@ -46,3 +46,8 @@ document.addEventListener("htmx:after:request", (event) => {
   event.preventDefault();
   location.assign(ctx.request.method === "GET" ? ctx.request.action : location.href);
 });
+
+// The command key of the viewer's keyboard.
+if (!/Mac|iPhone|iPad/.test(navigator.platform)) {
+  for (const key of document.querySelectorAll("kbd")) key.textContent = key.textContent.replace("⌘K", "Ctrl K").replace("⌘", "Ctrl");
+}
