@@ -136,13 +136,12 @@ func newHandlers(s *services.Services, names *web.HostPolicy, guards *guard.Guar
 	h.oauthHandlers = newOAuthHandlers(s, frames, h.connections)
 	h.live = live.New(live.Options{
 		Assets: frames.Assets, Directory: s.Directory, Guards: guards, People: s.People,
-		Topics: slices.Concat(pages.Navigation.Topics(), h.overview.Topics(), h.keyPages.Topics()),
+		Topics: slices.Concat(pages.Navigation.Topics(), h.overview.Topics(), h.activity.Topics(), h.keyPages.Topics()),
 	})
 	if s.Dev {
 		h.kit = public.NewKit(frames.Assets)
 	}
 	s.Metrics.Streams("mcp", h.endpoint.OpenStreams)
-	s.Metrics.Streams("activity", h.activity.OpenStreams)
 	s.Metrics.Streams("pages", h.live.OpenStreams)
 	return h
 }
@@ -198,7 +197,7 @@ func newAdminHandlers(s *services.Services, guards *guard.Guards, pages *adminpa
 		connect: projects.NewConnect(pages, s.Gateway, s.Keys, public), projectSettings: projects.NewSettings(pages, s.Projects, s.Keys),
 		access:      projects.NewAccess(pages, s.Projects, s.People),
 		keyPages:    keys.New(keys.Options{Pages: pages, Keys: s.Keys, Index: s.KeyIndex, Calls: s.Calls, Traffic: s.Traffic, Seal: sealer, Public: public, Now: time.Now}),
-		serverPages: servers.New(pages, s.Syncer, s.Calls, s.Projects, guards), wizard: servers.NewWizard(pages, s.Syncer, s.Projects, s.Catalog, sealer),
+		serverPages: servers.New(pages, s.Syncer, s.Traffic, s.Projects, guards), wizard: servers.NewWizard(pages, s.Syncer, s.Projects, s.Catalog, sealer),
 		catalogUse:  servers.NewFromCatalog(pages, s.Catalog, s.Projects, s.Syncer),
 		connections: connections.New(frames, s.Connections), connectionPages: connections.NewPages(pages, s.Connections, s.Projects, s.Audit, public, time.Now),
 		toolPages: tools.New(pages, s.Projects, guards), playground: playground.New(pages, s.Gateway),
@@ -206,7 +205,7 @@ func newAdminHandlers(s *services.Services, guards *guard.Guards, pages *adminpa
 			Pages: pages, Store: s.Projects, Declarations: s.Declarations, Unchecked: s.Arguments.UncheckedReason, Runner: s.Gateway,
 			CanTypecheck: s.Runner.CanTypecheck(), Traces: s.CodeRuns, Keys: s.Keys, People: s.People, Now: time.Now,
 		}),
-		activity:   observe.NewActivity(observe.ActivityOptions{Pages: pages, Guards: guards, Calls: s.Calls, Keys: s.Keys, People: s.People, Cursors: cursors}),
+		activity:   observe.NewActivity(observe.ActivityOptions{Pages: pages, Calls: s.Calls, Traffic: s.Traffic, Keys: s.Keys, People: s.People, Cursors: cursors}),
 		auditPages: observe.NewAudit(frames, s.Audit, cursors, time.Now), peoplePages: settings.NewPeople(frames, s.People, s.SingleSignOn != nil, time.Now),
 		settings: settings.New(frames, settings.RuntimeInfo{Version: s.Version, Database: s.DB.Name(), Config: s.Config, Fresh: s.Fresh}, time.Now),
 		files:    settings.NewImportExport(frames, s.Projects, sealer), catalogPages: catalogpages.New(frames, s.CatalogStore),

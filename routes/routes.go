@@ -88,7 +88,6 @@ func table(h *handlers) []route {
 		{del, "/api/people/:id", h.people.Delete, stepUp},
 
 		{get, "/admin/projects/:projectSlug/activity", h.activity.Page, viewer},
-		{get, "/admin/projects/:projectSlug/activity/live", h.activity.Live, viewer},
 		{get, "/admin/projects/:projectSlug/activity/export", h.activity.Export, viewer},
 		{get, "/admin/projects/:projectSlug/activity/:id", h.activity.Call, viewer},
 

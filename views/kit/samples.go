@@ -1,7 +1,6 @@
 package kit
 
 import (
-	"strconv"
 	"time"
 
 	"mcpgateway/views/ui"
@@ -37,14 +36,6 @@ func servers() []server {
 
 func tileNames() []string {
 	return []string{"GitHub", "Linear", "Notion", "Jira", "Slack", "Google Drive", "context7", "Sentry", "Stripe", "文書", "x", ""}
-}
-
-func hours(values ...float64) []ui.Point {
-	points := make([]ui.Point, len(values))
-	for i, v := range values {
-		points[i] = ui.Point{Label: strconv.Itoa(i) + ":00", Value: v}
-	}
-	return points
 }
 
 // LogRows are lines of a log in every state.

@@ -94,7 +94,7 @@ func (a *Keys) addStored(ctx context.Context, u *views.FirstUse, row models.Key)
 	if u.Initialize.At.IsZero() {
 		u.Initialize.At = *row.LastUsedAt
 	}
-	calls, _, err := a.Calls.After(ctx, activity.CallFilter{ProjectID: row.ProjectID, Principal: keys.Principal(row.ID), Since: row.CreatedAt}, "0", 1)
+	calls, err := a.Calls.After(ctx, activity.CallFilter{ProjectID: row.ProjectID, Principal: keys.Principal(row.ID), Since: row.CreatedAt}, "0", 1)
 	if err != nil || len(calls) == 0 {
 		return err
 	}

@@ -15,7 +15,7 @@ import (
 	"mcpgateway/models"
 	"mcpgateway/routes/admin"
 	"mcpgateway/routes/frame"
-	"mcpgateway/services/activity"
+	"mcpgateway/services/activity/traffic"
 	"mcpgateway/services/declaration"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/inventory"
@@ -30,21 +30,21 @@ import (
 )
 
 // latencyPeriod is the time range of the median latency.
-const latencyPeriod = time.Hour
+const latencyPeriod = "1h"
 
 // Servers serves the servers of projects.
 type Servers struct {
-	pages  *admin.ProjectPages
-	reader *inventory.Syncer
-	calls  *activity.Calls
-	store  *projects.Store
-	stepUp *guard.Guards
+	pages   *admin.ProjectPages
+	reader  *inventory.Syncer
+	traffic *traffic.Store
+	store   *projects.Store
+	stepUp  *guard.Guards
 }
 
 // New returns the handlers. stepUp enforces the confirmation before stored
 // credentials are sent to another URL.
-func New(pages *admin.ProjectPages, reader *inventory.Syncer, calls *activity.Calls, store *projects.Store, stepUp *guard.Guards) *Servers {
-	return &Servers{pages: pages, reader: reader, calls: calls, store: store, stepUp: stepUp}
+func New(pages *admin.ProjectPages, reader *inventory.Syncer, numbers *traffic.Store, store *projects.Store, stepUp *guard.Guards) *Servers {
+	return &Servers{pages: pages, reader: reader, traffic: numbers, store: store, stepUp: stepUp}
 }
 
 // List serves GET /admin/projects/:projectSlug/servers.
@@ -83,14 +83,14 @@ func (a *Servers) fill(props *views.ServersProps, p *toolset.Snapshot, latency m
 
 // latency returns the median duration of recent calls, by alias.
 func (a *Servers) latency(ctx context.Context, p *toolset.Snapshot, alias string) (map[string]time.Duration, error) {
-	now := time.Now()
-	stats, err := a.calls.Stats(ctx, activity.CallFilter{ProjectID: p.Project.ID, Server: alias, Since: now.Add(-latencyPeriod), Until: now}, 1)
+	period, _ := traffic.Last(latencyPeriod, time.Now())
+	rows, err := a.traffic.Top(ctx, traffic.Filter{ProjectID: p.Project.ID, Server: alias}, period, traffic.ByServer, traffic.MaxRows)
 	if err != nil {
 		return nil, err
 	}
 	medians := map[string]time.Duration{}
-	for _, s := range stats.Servers {
-		medians[s.Name] = s.P50
+	for _, row := range rows {
+		medians[row.Name] = row.P50
 	}
 	return medians, nil
 }
@@ -107,7 +107,7 @@ func (a *Servers) row(p *toolset.Snapshot, server *toolset.Server, latency map[s
 	if word, since, reason := health.State(); word == upstream.StateOpen || word == upstream.StateHalfOpen {
 		row.Outage = &views.Outage{Since: since, NextProbe: health.Breaker.NextProbe, Reason: reason}
 	}
-	if d := latency[config.Alias]; d > 0 {
+	if d := latency[strings.ToLower(config.Alias)]; d > 0 {
 		row.MS = max(d.Milliseconds(), 1)
 	}
 	if server.Inventory != nil {
