@@ -200,7 +200,7 @@ func newAdminHandlers(s *services.Services, guards *guard.Guards, pages *adminpa
 		serverPages: servers.New(pages, s.Syncer, s.Traffic, s.Projects, guards), wizard: servers.NewWizard(pages, s.Syncer, s.Projects, s.Catalog, sealer),
 		catalogUse:  servers.NewFromCatalog(pages, s.Catalog, s.Projects, s.Syncer),
 		connections: connections.New(frames, s.Connections), connectionPages: connections.NewPages(pages, s.Connections, s.Projects, s.Audit, public, time.Now),
-		toolPages: tools.New(pages, s.Projects, guards), playground: playground.New(pages, s.Gateway),
+		toolPages: tools.New(pages, s.Projects, s.ToolSearch, s.Traffic, s.Gateway, guards, time.Now), playground: playground.New(pages, s.Gateway, s.Traffic),
 		codePages: code.New(code.Options{
 			Pages: pages, Store: s.Projects, Declarations: s.Declarations, Unchecked: s.Arguments.UncheckedReason, Runner: s.Gateway,
 			CanTypecheck: s.Runner.CanTypecheck(), Traces: s.CodeRuns, Keys: s.Keys, People: s.People, Now: time.Now,

@@ -177,7 +177,7 @@ func (w *formWorld) forms(t *testing.T) []formCase {
 		{route: "/admin/people/:id/enable", guard: "careful", make: onPerson("eve", "/enable")},
 		{route: "/admin/people/:id/delete", guard: "careful", make: onPerson("finn", "/delete", "confirm", "finn@example.com")},
 
-		{route: project + "/tools", make: at("/admin/projects/p/tools?x=1", "tool", "clock__current_time", "enabled", "false")},
+		{route: project + "/tools", make: at("/admin/projects/p/tools?x=1", "tool", "clock__current_time", "do", "off")},
 		{route: project + "/tools/:name/enabled", make: at("/admin/projects/p/tools/clock__current_time/enabled", "enabled", "true")},
 		{route: project + "/tools/:name/approve", make: func(t *testing.T, w *formWorld) (string, url.Values) {
 			shown := newBrowser(t, w.App).send(t, "/admin/projects/p/tools/held__current_time", nil)

@@ -82,6 +82,9 @@ func Tools(slug string) string { return Project(slug) + "/tools" }
 // ToolReview returns the tools of a project that wait for approval.
 func ToolReview(slug string) string { return Tools(slug) + "/review" }
 
+// ToolSearch returns the test of a project's tool search.
+func ToolSearch(slug string) string { return Tools(slug) + "/search" }
+
 // Tool returns the page of a tool, with its Playground.
 func Tool(slug, name string) string { return below(Tools(slug), name) }
 
