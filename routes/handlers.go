@@ -136,7 +136,7 @@ func newHandlers(s *services.Services, names *web.HostPolicy, guards *guard.Guar
 	h.oauthHandlers = newOAuthHandlers(s, frames, h.connections)
 	h.live = live.New(live.Options{
 		Assets: frames.Assets, Directory: s.Directory, Guards: guards, People: s.People,
-		Topics: slices.Concat(pages.Navigation.Topics(), h.overview.Topics(), h.activity.Topics(), h.keyPages.Topics()),
+		Topics: slices.Concat(pages.Navigation.Topics(), h.projectPages.Topics(), h.overview.Topics(), h.activity.Topics(), h.keyPages.Topics()),
 	})
 	if s.Dev {
 		h.kit = public.NewKit(frames.Assets)
@@ -190,7 +190,7 @@ func newAdminHandlers(s *services.Services, guards *guard.Guards, pages *adminpa
 	frames := pages.Pages
 	sealer, public, cursors := s.Config.Keys, s.Config.PublicURL, page.NewCursors(s.Config.Keys)
 	return adminHandlers{
-		me: projects.NewMe(frames, s.OAuth, public), projectPages: projects.New(pages, s.Calls, s.Projects),
+		me: projects.NewMe(frames, s.OAuth, public), projectPages: projects.New(pages, s.Traffic, s.Keys, s.Projects, public),
 		overview: overview.New(overview.Options{
 			Pages: pages, Traffic: s.Traffic, Calls: s.Calls, Keys: s.Keys, People: s.People, Checklist: s.Checklist, Public: public, Now: time.Now,
 		}),

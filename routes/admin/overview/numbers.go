@@ -5,7 +5,6 @@ import (
 	"context"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -13,7 +12,6 @@ import (
 	"mcpgateway/services/activity/traffic"
 	"mcpgateway/services/query"
 	"mcpgateway/services/toolset"
-	views "mcpgateway/views/admin/overview"
 	"mcpgateway/views/paths"
 )
 
@@ -107,11 +105,6 @@ const (
 	userPrincipal = "user:"
 )
 
-// stats returns the cells of the numbers.
-func (v *view) stats(p *toolset.Snapshot, called bool) views.Numbers {
-	return views.Numbers{Called: called}
-}
-
 // name finds the names of the callers.
 func (o *Overview) name(ctx context.Context, n *numbers) {
 	for _, key := range n.keys {
@@ -172,37 +165,5 @@ func activityURL(slug, period string, clauses ...clause) string {
 	return paths.Activity(slug) + "?" + values.Encode()
 }
 
-// percent returns a share with one decimal, such as "1.9%".
-func percent(part, whole int) string {
-	if whole == 0 {
-		return "–"
-	}
-	return strconv.FormatFloat(100*float64(part)/float64(whole), 'f', 1, 64) + "%"
-}
-
+// isHigh reports whether so many calls failed that the share is colored.
 func isHigh(failed, calls int) bool { return failed*100 >= calls*highFailures && failed > 0 }
-
-// compact returns a number in at most five characters, such as "12.5k".
-func compact(n int) string {
-	switch v := float64(n); {
-	case n < 1_000:
-		return strconv.Itoa(n)
-	case n < 99_950:
-		return strconv.FormatFloat(v/1_000, 'f', 1, 64) + "k"
-	case n < 999_500:
-		return strconv.FormatFloat(v/1_000, 'f', 0, 64) + "k"
-	default:
-		return strconv.FormatFloat(v/1_000_000, 'f', 1, 64) + "M"
-	}
-}
-
-// latency returns a duration, such as "120 ms" or "1.2 s".
-func latency(d time.Duration) string {
-	switch ms := d.Milliseconds(); {
-	case ms < 1:
-		return "<1 ms"
-	case ms < 1_000:
-		return strconv.FormatInt(ms, 10) + " ms"
-	}
-	return strconv.FormatFloat(d.Seconds(), 'f', 1, 64) + " s"
-}

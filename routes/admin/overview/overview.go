@@ -206,7 +206,7 @@ func (o *Overview) lists(ctx context.Context, p *toolset.Snapshot, v *view) (vie
 	l := views.Lists{Called: true, ToolsURL: paths.Tools(slug), CallsURL: paths.Activity(slug), Tools: v.busiest(p)}
 	calls, _, err := o.Calls.List(ctx, activity.CallFilter{ProjectID: p.Project.ID}, "", listRows)
 	for _, call := range calls {
-		row := views.CallRow{At: call.At, Tool: call.Tool, URL: paths.Activity(slug) + "/" + url.PathEscape(call.ID), Tone: ui.OK, Word: "OK", Latency: latency(time.Duration(call.DurationUS) * time.Microsecond)}
+		row := views.CallRow{At: call.At, Tool: call.Tool, URL: paths.Activity(slug) + "/" + url.PathEscape(call.ID), Tone: ui.OK, Word: "OK", Latency: ui.Took(time.Duration(call.DurationUS) * time.Microsecond)}
 		switch call.Outcome {
 		case models.CallOK:
 		case models.CallCancelled:
@@ -225,7 +225,7 @@ func (v *view) busiest(p *toolset.Snapshot) []views.ToolRow {
 	for _, row := range v.numbers.tools {
 		tool := views.ToolRow{
 			Name: row.Name, URL: activityURL(p.Project.Slug, v.period, clause{"tool", row.Name}), Calls: row.Calls,
-			Share: float64(row.Calls) / float64(max(1, v.numbers.tools[0].Calls)), Failed: percent(row.Failed, row.Calls), Bad: isHigh(row.Failed, row.Calls),
+			Share: float64(row.Calls) / float64(max(1, v.numbers.tools[0].Calls)), Failed: ui.Percent(row.Failed, row.Calls), Bad: isHigh(row.Failed, row.Calls),
 		}
 		if known(p, row.Name) {
 			tool.URL = paths.Tool(p.Project.Slug, row.Name)

@@ -74,7 +74,7 @@ func rank(t ui.Tone) int { return slices.Index([]ui.Tone{ui.OK, ui.Neutral, ui.W
 func (v *view) topology(p *toolset.Snapshot, servers []server, now time.Time) ui.TopologyProps {
 	slug := p.Project.Slug
 	t := ui.TopologyProps{
-		Project: cmp.Or(p.Project.Name, slug), Facts: []string{ui.Plural(len(p.Tools), "tool", "tools"), compact(v.numbers.report.Totals.Calls) + " calls"},
+		Project: cmp.Or(p.Project.Name, slug), Facts: []string{ui.Plural(len(p.Tools), "tool", "tools"), ui.Short(float64(v.numbers.report.Totals.Calls)) + " calls"},
 		Clients: v.clients(slug, now), Servers: v.serverNodes(slug, servers, now), ClientsURL: activityURL(slug, v.period), ServersURL: paths.Servers(slug),
 	}
 	t.Label = "Traffic of the " + v.lastWords() + ": " + ui.Plural(len(t.Clients), "client", "clients") + ", " + ui.Plural(len(servers), "server", "servers")
@@ -140,7 +140,7 @@ func serverFacts(s server, row traffic.Row, now time.Time) string {
 		if row.Calls == 0 {
 			return "no calls"
 		}
-		return compact(row.Calls) + " · " + latency(row.P50)
+		return ui.Short(float64(row.Calls)) + " · " + ui.Took(row.P50)
 	}
 	return strings.ToLower(s.state.Word)
 }
@@ -173,7 +173,7 @@ func callsWord(n int) string {
 	if n == 1 {
 		return "1 call"
 	}
-	return compact(n) + " calls"
+	return ui.Short(float64(n)) + " calls"
 }
 
 func (v *view) callerURL(slug, principal string) string {

@@ -40,7 +40,7 @@ func (v *view) step(p *toolset.Snapshot, step checklist.Step) ui.ChecklistStep {
 			s.ActionLabel, s.ActionURL = "Try a tool", paths.Tool(slug, v.progress.Tool)
 		}
 		if call := v.progress.Tried; call != nil {
-			s.Text = call.Tool + " · " + latency(time.Duration(call.DurationUS)*time.Microsecond)
+			s.Text = call.Tool + " · " + ui.Took(time.Duration(call.DurationUS)*time.Microsecond)
 		} else if step.Done {
 			s.Text = "A client called one."
 		}

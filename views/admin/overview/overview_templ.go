@@ -406,7 +406,7 @@ func ServerStatus(s Status) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if len(s.Bar) > 0 {
-			templ_7745c5c3_Err = upBars(s.Bar).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.UpBars(s.Bar).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
