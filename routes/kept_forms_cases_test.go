@@ -161,16 +161,23 @@ func (w *formWorld) forms(t *testing.T) []formCase {
 	const project, server = "/admin/projects/:projectSlug", "/admin/projects/:projectSlug/servers/:id"
 	plan := values("declaration", `{"projects":{"imported":{"authMode":"none","mcpServers":{}}}}`)
 	return []formCase{
-		{route: "/admin/account/sessions/:id/end", make: func(t *testing.T, w *formWorld) (string, url.Values) {
+		{route: "/me/account/sessions/:id/end", make: func(t *testing.T, w *formWorld) (string, url.Values) {
 			in, err := w.Services.People.SignIn(t.Context(), formAdmin, secrets.NewValue(password), access.Browser{IP: "127.0.0.1"})
 			if err != nil {
 				t.Fatal(err)
 			}
-			return "/admin/account/sessions/" + in.Session.ID + "/end", url.Values{}
+			return "/me/account/sessions/" + in.Session.ID + "/end", url.Values{}
 		}},
-		{route: "/admin/people", guard: "careful", make: at("/admin/people", "email", "grace@example.com", "name", "Grace", "role", "viewer", "password", "a quiet secret of Grace")},
+		{route: "/admin/people", guard: "careful", make: at("/admin/people", "email", "grace@example.com", "name", "Grace", "role", "viewer")},
 		{route: "/admin/people", guard: "careful", variant: " refused", shows: http.StatusUnprocessableEntity, want: "Grace again",
-			make: at("/admin/people", "email", "grace@example.com", "name", "Grace again", "role", "viewer", "password", "a quiet secret of Grace")},
+			make: at("/admin/people", "email", "grace@example.com", "name", "Grace again", "role", "viewer")},
+		{route: "/admin/people/:id/invite", guard: "careful", make: func(t *testing.T, w *formWorld) (string, url.Values) {
+			person, _, err := w.Services.People.Invite(t.Context(), access.NewUser{Email: "ida@example.com", Role: models.RoleViewer})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return "/admin/people/" + person.ID + "/invite", url.Values{}
+		}},
 		{route: "/admin/people/:id", guard: "careful", make: onPerson("ben", "", "name", "Ben", "role", "member")},
 		{route: "/admin/people/:id/password", guard: "careful", make: onPerson("cleo", "/password", "password", "a quiet secret of Cleo")},
 		{route: "/admin/people/:id/disable", guard: "careful", make: onPerson("dan", "/disable")},
@@ -191,7 +198,7 @@ func (w *formWorld) forms(t *testing.T) []formCase {
 			return "/admin/undo", values("form", w.undo)
 		}},
 		{route: project + "/tools/:name/try", shows: http.StatusOK, want: "Europe/Berlin", make: at("/admin/projects/p/tools/clock__current_time/try", "as", "json", "arguments", `{"zone":"Europe/Berlin"}`)},
-		{route: project + "/code-mode", make: at("/admin/projects/p/code-mode", "enabled", "on", "timeout", "9")},
+		{route: project + "/code-mode/settings", make: at("/admin/projects/p/code-mode/settings", "enabled", "on", "timeout", "9")},
 		{route: project + "/code-mode/run", make: at("/admin/projects/p/code-mode/run", "code", "return 6 * 7;")},
 		{route: project + "/code-mode/runs/:id/replay", make: func(t *testing.T, w *formWorld) (string, url.Values) {
 			runs, err := w.Services.CodeRuns.List(t.Context(), w.project.ID, "", 1)
@@ -256,7 +263,7 @@ func (w *formWorld) forms(t *testing.T) []formCase {
 			return "/admin/templates/" + w.template + "/use", values("name", "From a template")
 		}},
 
-		{route: "/admin/account/sign-out-everywhere", ends: true, make: at("/admin/account/sign-out-everywhere")},
-		{route: "/admin/account/password", make: at("/admin/account/password", "old", password, "password", "another quiet secret", "again", "another quiet secret")},
+		{route: "/me/account/sign-out-everywhere", ends: true, make: at("/me/account/sign-out-everywhere")},
+		{route: "/me/account/password", make: at("/me/account/password", "old", password, "password", "another quiet secret", "again", "another quiet secret")},
 	}
 }

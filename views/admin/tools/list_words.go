@@ -91,4 +91,3 @@ func truth(b bool) string {
 	}
 	return "false"
 }
-
