@@ -15,6 +15,7 @@ import (
 	"mcpgateway/routes/admin/keys"
 	"mcpgateway/routes/admin/live"
 	"mcpgateway/routes/admin/observe"
+	"mcpgateway/routes/admin/overview"
 	"mcpgateway/routes/admin/palette"
 	"mcpgateway/routes/admin/playground"
 	"mcpgateway/routes/admin/projects"
@@ -98,6 +99,7 @@ type signinHandlers struct {
 type adminHandlers struct {
 	me              *me.Me
 	projectPages    *projects.Projects
+	overview        *overview.Overview
 	connect         *projects.Connect
 	projectSettings *projects.Settings
 	access          *projects.Access
@@ -136,7 +138,7 @@ func newHandlers(s *services.Services, names *web.HostPolicy, guards *guard.Guar
 	guards.SetDialog(h.stepUp.Dialog)
 	h.live = live.New(live.Options{
 		Assets: frames.Assets, Directory: s.Directory, Guards: guards, People: s.People,
-		Topics: slices.Concat(pages.Navigation.Topics(), h.keyPages.Topics(), h.serverPages.Topics(), h.activity.Topics()),
+		Topics: slices.Concat(pages.Navigation.Topics(), h.keyPages.Topics(), h.serverPages.Topics(), h.activity.Topics(), h.projectPages.Topics(), h.overview.Topics()),
 	})
 	if s.Dev {
 		h.kit = public.NewKit(frames.Assets)
@@ -190,8 +192,11 @@ func newAdminHandlers(s *services.Services, guards *guard.Guards, pages *adminpa
 	frames := pages.Pages
 	sealer, public, cursors := s.Config.Keys, s.Config.PublicURL, page.NewCursors(s.Config.Keys)
 	return adminHandlers{
-		me:              me.New(pages, s.OAuth, s.Traffic, public, time.Now),
-		projectPages:    projects.New(pages, s.Calls, s.Projects),
+		me:           me.New(pages, s.OAuth, s.Traffic, public, time.Now),
+		projectPages: projects.New(pages, s.Traffic, s.Keys, s.Projects, public),
+		overview: overview.New(overview.Options{
+			Pages: pages, Traffic: s.Traffic, Calls: s.Calls, Keys: s.Keys, People: s.People, Checklist: s.Checklist, Public: public, Now: time.Now,
+		}),
 		connect:         projects.NewConnect(pages, s.Gateway, s.Keys, public),
 		projectSettings: projects.NewSettings(pages, s.Projects, s.Keys),
 		access:          projects.NewAccess(pages, s.Projects, s.People),

@@ -180,7 +180,7 @@ func table(h *handlers) []route {
 		{get, "/admin/projects", h.projectPages.List, person},
 		{get, "/admin/projects/new", h.projectPages.New, viewer},
 		{post, "/admin/projects", h.projectPages.Create, admin},
-		{get, "/admin/projects/:projectSlug", h.connect.Landing, viewer},
+		{get, "/admin/projects/:projectSlug", h.overview.Show, viewer},
 		{get, "/admin/projects/:projectSlug/connect", h.connect.Show, viewer},
 		{get, "/admin/projects/:projectSlug/servers", h.serverPages.List, viewer},
 		{post, "/admin/projects/:projectSlug/servers", h.wizard.Add, stepUp},

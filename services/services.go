@@ -21,6 +21,7 @@ import (
 	"mcpgateway/services/activity/traffic"
 	"mcpgateway/services/background"
 	"mcpgateway/services/catalog"
+	"mcpgateway/services/checklist"
 	"mcpgateway/services/codemode"
 	"mcpgateway/services/config"
 	"mcpgateway/services/egress"
@@ -83,6 +84,7 @@ type Services struct {
 	LogLevels     *sessions.Levels
 	Calls         *activity.Calls
 	Traffic       *traffic.Store
+	Checklist     *checklist.Store
 	Metrics       *metrics.Metrics
 	Tracer        *tracing.Tracer // nil if no collector is configured
 
@@ -171,6 +173,7 @@ func (s *Services) wireStore(ctx context.Context, guard *egress.Guard, resolver 
 	s.Denials = activity.NewDenials(db, s.Audit, now, s.log)
 	s.Calls = activity.NewCalls(db, now, s.log)
 	s.Traffic = traffic.New(db, now)
+	s.Checklist = checklist.New(db, now)
 	s.EndedSessions = sessions.NewEnded(db, s.feed, sessions.MaxEnded, now)
 	s.LogLevels = sessions.NewLevels(db, s.feed, sessions.MaxLevels, now)
 	s.Projects = projects.NewStore(db, resolver, checkURL(guard, c), s.Audit, s.feed, now)

@@ -21,6 +21,7 @@ func (n *Navigation) open(s live.Scope) (live.Render, error) {
 		slug := ""
 		if p := s.Project(); p != nil {
 			slug = p.Project.Slug
+			n.health.Syncer.Attend(p)
 		}
 		nav := n.Of(slug)
 		parts := []live.Part{{ID: "nav-gateway", Body: layout.GatewayNav(*nav, layout.Section(section))}}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"time"
 
 	"mcpgateway/models"
 	"mcpgateway/services/fault"
@@ -121,4 +122,13 @@ func (h *Health) WorstOf(p *toolset.Snapshot) views.ServerState {
 		worst = min(worst, slices.IndexFunc(all, func(s views.ServerState) bool { return s.Kind == state.Kind }))
 	}
 	return all[worst]
+}
+
+// FailingSince returns the time at which the requests of this process to a server
+// began to fail, or zero.
+func (h *Health) FailingSince(s *toolset.Server) time.Time {
+	if health := h.Syncer.Health(s.Config.ID); health.ConsecutiveFailures > 0 {
+		return health.Turned
+	}
+	return time.Time{}
 }

@@ -24,11 +24,13 @@ import (
 
 // lister is an upstream that counts the requests for its tools and can fail.
 type lister struct {
-	mu    sync.Mutex
-	start time.Time
-	lists []time.Duration // since start
-	fails bool
-	hold  chan struct{} // if not nil, a list waits for it
+	mu      sync.Mutex
+	start   time.Time
+	lists   []time.Duration // since start
+	fails   bool
+	down    bool          // rejects reachability checks
+	options int           // number of reachability checks
+	hold    chan struct{} // if not nil, a list waits for it
 }
 
 func (l *lister) set(edit func(*lister)) {
@@ -45,7 +47,26 @@ func (l *lister) seen() []time.Duration {
 	return slices.Clone(l.lists)
 }
 
+// checks returns the number of reachability checks.
+func (l *lister) checks() int {
+	synctest.Wait()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.options
+}
+
 func (l *lister) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method == http.MethodOptions {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.options++
+		status := http.StatusMethodNotAllowed
+		if l.down {
+			status = http.StatusServiceUnavailable
+		}
+		w.WriteHeader(status)
+		return
+	}
 	m := received(r)
 	switch m.Method {
 	case "server/discover":

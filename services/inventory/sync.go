@@ -61,6 +61,7 @@ type Syncer struct {
 	configurations notify.ConfigFilter // configurations that have a schedule
 	announced      announcements
 	counts         syncCounts
+	attended       attended
 
 	life context.Context // cancelled when Run ends; parent of all runs
 	end  context.CancelFunc
@@ -80,6 +81,7 @@ func NewSyncer(o Options) *Syncer {
 		o.Listed = func(string, string) {}
 	}
 	s := &Syncer{Options: o, schedule: newSchedule(o.Now)}
+	s.attended.projects, s.attended.slots = map[string]*checker{}, make(chan struct{}, checksParallel)
 	s.life, s.end = context.WithCancel(context.Background())
 	return s
 }

@@ -57,6 +57,9 @@ func ErrorCode(code string) string { return ErrorCodes + "#" + code }
 // Project returns the first page of a project.
 func Project(slug string) string { return below(Projects, slug) }
 
+// ExportProject returns the file of a project.
+func ExportProject(slug string) string { return ExportDownload + "?project=" + url.QueryEscape(slug) }
+
 // Connect returns how clients connect to a project.
 func Connect(slug string) string { return Project(slug) + "/connect" }
 

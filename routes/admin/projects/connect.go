@@ -37,15 +37,6 @@ func NewConnect(pages *admin.ProjectPages, endpoint *gateway.Gateway, keys *keys
 	return &Connect{pages: pages, endpoint: endpoint, keys: keys, public: public}
 }
 
-// Landing serves GET /admin/projects/:projectSlug. A test of the endpoint has moved
-// to Show.
-func (a *Connect) Landing(c *fiber.Ctx) error {
-	if c.Query("check") != "" {
-		return c.Redirect(paths.Connect(c.Params("projectSlug"))+"?check=1", fiber.StatusMovedPermanently)
-	}
-	return a.Show(c)
-}
-
 // Show serves GET /admin/projects/:projectSlug/connect. ?check=1 also tests the
 // endpoint.
 func (a *Connect) Show(c *fiber.Ctx) error {

@@ -4,10 +4,8 @@
 package projects
 
 import (
-	"cmp"
 	"context"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
 
@@ -17,89 +15,79 @@ import (
 
 	"mcpgateway/models"
 	"mcpgateway/routes/admin"
+	"mcpgateway/routes/admin/live"
 	"mcpgateway/routes/frame"
 	"mcpgateway/services/access"
-	"mcpgateway/services/activity"
+	"mcpgateway/services/access/keys"
+	"mcpgateway/services/activity/traffic"
 	"mcpgateway/services/declaration"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/projects"
-	"mcpgateway/services/toolset"
 	views "mcpgateway/views/admin"
 	"mcpgateway/views/layout"
 	"mcpgateway/views/paths"
 	"mcpgateway/web"
 )
 
-// projectsPerPage is the number of projects on a page.
-const projectsPerPage = 50
-
 // Projects serves the list of projects and the form of a new one.
 type Projects struct {
-	pages *admin.ProjectPages
-	calls *activity.Calls
-	store *projects.Store
+	pages   *admin.ProjectPages
+	traffic *traffic.Store
+	keys    *keys.Store
+	store   *projects.Store
+	public  *url.URL // origin of the endpoints
 }
 
 // New returns the handlers.
-func New(pages *admin.ProjectPages, calls *activity.Calls, store *projects.Store) *Projects {
-	return &Projects{pages: pages, calls: calls, store: store}
+func New(pages *admin.ProjectPages, calls *traffic.Store, keys *keys.Store, store *projects.Store, public *url.URL) *Projects {
+	return &Projects{pages: pages, traffic: calls, keys: keys, store: store, public: public}
 }
 
-// List serves GET /admin. Users without access to the admin pages are redirected
-// to /me.
+// List serves GET /admin?query=&state=&period=&sort=&page=. Users without access
+// to the admin pages are redirected to /me.
 func (p *Projects) List(c *fiber.Ctx) error {
 	if person := guard.UserOf(c); person != nil && !access.Administers(models.Role(person.Role)) {
 		return c.Redirect(paths.Me, fiber.StatusSeeOther)
 	}
-	query, after := strings.TrimSpace(c.Query("query")), c.Query("after")
-	all := p.pages.Directory.All()
-	found := slices.DeleteFunc(slices.Clone(all), func(s *toolset.Snapshot) bool { return !named(s, query) })
-	slices.SortFunc(found, func(a, b *toolset.Snapshot) int { return cmp.Compare(a.Project.Slug, b.Project.Slug) })
-	props := views.ProjectsProps{
-		Frame: p.pages.Frame(c, "Projects", layout.SectionProjects), Now: time.Now(),
-		Query: query, Any: len(all) > 0, Total: len(found), Later: after != "",
+	values, err := url.ParseQuery(string(c.Context().QueryArgs().QueryString()))
+	if err != nil {
+		values = url.Values{}
 	}
-	if err := p.fill(c.UserContext(), &props, slices.DeleteFunc(found, func(s *toolset.Snapshot) bool { return s.Project.Slug <= after })); err != nil {
+	q := listQueryOf(values)
+	f := p.pages.Frame(c, "Projects", layout.SectionProjects)
+	props := views.ProjectsProps{Frame: f}
+	if props.ProjectList, err = p.list(c.UserContext(), q, f.Admin()); err != nil {
 		return err
+	}
+	props.Periods, props.Query, props.Chips, props.Hidden = q.periods(), q.text, props.Chips, q.hidden()
+	props.Frame.Bar = views.ProjectsBar(f.Admin())
+	if props.Any {
+		props.Frame.Live = append(props.Frame.Live, listTopic+":"+q.encoded())
 	}
 	return web.Render(c, views.Projects(props))
 }
 
-// fill adds the first page of rows and the URL of the next page.
-func (p *Projects) fill(ctx context.Context, props *views.ProjectsProps, rest []*toolset.Snapshot) error {
-	if len(rest) > projectsPerPage {
-		rest = rest[:projectsPerPage]
-		props.NextURL = paths.Home + "?" + url.Values{"query": {props.Query}, "after": {rest[projectsPerPage-1].Project.Slug}}.Encode()
-	}
-	for _, s := range rest {
-		row, err := p.row(ctx, s)
-		if err != nil {
-			return err
-		}
-		props.Rows = append(props.Rows, row)
-	}
-	return nil
+// listTopic is the live topic of the list. Its argument is the query of its URL.
+const listTopic = "projects"
+
+// Topics returns the live topic of the list of projects.
+func (p *Projects) Topics() []live.Topic {
+	return []live.Topic{{Name: listTopic, Every: 2 * time.Second, Open: p.open}}
 }
 
-func named(s *toolset.Snapshot, query string) bool {
-	query = strings.ToLower(query)
-	return strings.Contains(strings.ToLower(s.Project.Name), query) || strings.Contains(s.Project.Slug, query)
-}
-
-func (p *Projects) row(ctx context.Context, s *toolset.Snapshot) (views.ProjectRow, error) {
-	_, shared := projects.Shared(s.Project, rowsOf(s.Servers))
-	row := views.ProjectRow{
-		Slug: s.Project.Slug, Name: s.Project.Name, AuthMode: string(s.Project.AuthMode), Shared: shared,
-		Servers: len(s.Servers), State: p.pages.Health.WorstOf(s), Tools: len(s.Tools),
-	}
-	last, _, err := p.calls.List(ctx, activity.CallFilter{ProjectID: s.Project.ID}, "", 1)
+func (p *Projects) open(s live.Scope) (live.Render, error) {
+	values, err := url.ParseQuery(s.Arg)
 	if err != nil {
-		return row, err
+		return nil, fault.Invalid("Invalid query.")
 	}
-	if len(last) > 0 {
-		row.LastCall = &last[0].At
-	}
-	return row, nil
+	q := listQueryOf(values)
+	return func(ctx context.Context) ([]live.Part, error) {
+		list, err := p.list(ctx, q, s.Person.Role == guard.RoleAdmin)
+		if err != nil {
+			return nil, err
+		}
+		return []live.Part{{ID: "results", Body: views.ProjectResults(list)}}, nil
+	}, nil
 }
 
 // New serves GET /admin/projects/new.
@@ -113,6 +101,7 @@ func (p *Projects) form(c *fiber.Ctx, props views.ProjectNewProps, failed error)
 		return err
 	}
 	props.Frame = p.pages.Frame(c, "New project", layout.SectionProjects)
+	props.Crumbs = []layout.Crumb{{Label: "Projects", URL: paths.Home}, {Label: "New project"}}
 	return web.Render(c, views.ProjectNew(props))
 }
 
