@@ -142,10 +142,10 @@ async function useCodeMode(page: Page, place: Place, slug: string) {
   await expect(page.getByText("Code Mode is off")).toBeVisible();
   await page.getByRole("button", { name: "Turn on Code Mode" }).click();
   await expect(page).toHaveURL(workbench);
-  await expect(page.getByText("Nothing has run yet")).toBeVisible();
+  await expect(page.getByText("No run yet")).toBeVisible();
   await page.getByRole("region", { name: "Where you are" }).getByRole("link", { name: "Settings" }).click();
   await page.getByRole("spinbutton", { name: "Timeout (seconds)" }).fill("22.5");
-  await page.getByRole("button", { name: "Save settings" }).click();
+  await page.getByRole("button", { name: "Save", exact: true }).click();
   await expect(page.locator(".toast")).toContainText("Settings saved.");
   await expect(page.getByRole("spinbutton", { name: "Timeout (seconds)" })).toHaveValue("22.5");
   await expect(page.getByRole("switch", { name: "Code Mode" })).toBeChecked();
@@ -259,7 +259,7 @@ test("invalid form shows the error and keeps the input", async ({ page, place })
   await page.getByRole("spinbutton", { name: "Timeout (seconds)" }).fill("301");
   await page.getByRole("switch", { name: "Allow fetch" }).check();
   await page.locator("main form[method=post]").evaluate((form: HTMLFormElement) => form.setAttribute("novalidate", ""));
-  await page.getByRole("button", { name: "Save settings" }).click();
+  await page.getByRole("button", { name: "Save", exact: true }).click();
   await expect(page.getByText("Enter a number of seconds from 1 to 300.").first()).toBeVisible();
   await expect(page.getByRole("spinbutton", { name: "Timeout (seconds)" })).toHaveValue("301");
   await expect(page.getByRole("switch", { name: "Allow fetch" })).toBeChecked();

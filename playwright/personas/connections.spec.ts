@@ -237,7 +237,7 @@ test.describe("connection pages", () => {
   test("search by text and state", async ({ page }) => {
     await page.goto("/admin/connections?query=issue");
     await expect(page.getByRole("row")).toHaveCount(2); // including the heading
-    await expect(page.getByRole("link", { name: "issue-tracker" })).toBeVisible();
+    await expect(page.getByRole("link", { name: "issue-tracker", exact: true })).toBeVisible();
     await page.goto("/admin/connections");
     await page.getByRole("link", { name: /^Client rejected/ }).click();
     await expect(page).toHaveURL("/admin/connections?state=registration_rejected");

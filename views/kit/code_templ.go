@@ -44,7 +44,7 @@ func codeMode() templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.Editor(ui.EditorProps{Name: "kit-code", Label: "Sample code", Rows: 8, Names: []string{"linear"}, Lines: []int{2}, Hint: "return a value to see it.", Value: "// Open issues\nconst { items } = await linear.list_issues({ state: 1 });\nreturn items.map((issue) => `${issue.id} ${issue.title}`);"}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Editor(ui.EditorProps{Name: "kit-code", Label: "Sample code", Rows: 8, Names: []string{"linear"}, Lines: []int{2}, Value: "// Open issues\nconst { items } = await linear.list_issues({ state: 1 });\nreturn items.map((issue) => `${issue.id} ${issue.title}`);"}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -52,7 +52,7 @@ func codeMode() templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.Editor(ui.EditorProps{Name: "kit-input", Label: "Sample input", Rows: 4, Placeholder: "{}", Hint: "JSON.", Error: "Use valid JSON."}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Editor(ui.EditorProps{Name: "kit-input", Label: "Sample input", Rows: 4, Placeholder: "{}", Error: "Use valid JSON."}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -21,8 +21,8 @@ type EditorProps struct {
 	Label       string // for screen readers
 	Value       string
 	Placeholder string
-	Hint        string // below the field; may be empty
-	Error       string // may be empty
+	Hint        templ.Component // below the field; may be nil
+	Error       string          // may be empty
 	Rows        int
 	Names       []string // identifiers to color, such as namespaces
 	Lines       []int    // numbers of the lines to mark, from 1
@@ -239,16 +239,13 @@ func Editor(p EditorProps) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		var templ_7745c5c3_Var14 string
-		templ_7745c5c3_Var14, templ_7745c5c3_Err = templ.JoinStringErrs(p.Hint)
-		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `ui/editor.templ`, Line: 56, Col: 10}
+		if p.Hint != nil {
+			templ_7745c5c3_Err = p.Hint.Render(ctx, templ_7745c5c3_Buffer)
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
 		}
-		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var14))
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 19, " <span class=\"js\">Tab indents; press Esc, then Tab, to leave.</span></p>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 19, "<span class=\"js\">Tab indents; press Esc, then Tab, to leave.</span></p>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
