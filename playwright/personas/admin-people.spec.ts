@@ -34,9 +34,11 @@ const withTools = test.extend<object, { tools: Upstream }>({
 });
 
 const pages = [
-  { path: "/admin/account", heading: "Account" },
+  { path: "/me", heading: "My projects" },
+  { path: "/me/apps", heading: "My apps" },
+  { path: "/me/account", heading: "Account" },
   { path: "/admin/people", heading: "People" },
-  { path: "/admin/people/new", heading: "Add person" },
+  { path: "/admin/people/invite", heading: "Invite" },
   { path: "/admin/projects/many/tools", heading: "many" },
   { path: "/admin/projects/many/tools?query=foo:bar", heading: "many" },
   { path: "/admin/projects/many/tools/github__tool_0", heading: "github__tool_0" },
@@ -139,38 +141,40 @@ withTools("lists and groups of the Playground are sent as JSON", async ({ page }
 test("adding, changing, blocking and deleting users", async ({ page, gateway, browser }) => {
   const email = `grace-${process.pid}@example.com`;
   await page.goto("/admin/people");
-  await page.getByRole("link", { name: "Add person" }).click();
+  await page.getByRole("link", { name: "Invite" }).click();
   await page.getByRole("textbox", { name: "Email" }).fill(vera.email);
   await page.getByRole("radio", { name: "Member" }).check();
-  await page.getByLabel("First password").fill(vera.password);
-  await page.getByRole("button", { name: "Add person" }).click();
+  await page.getByRole("button", { name: "Create invite link" }).click();
   await expect(page.getByText("This email address is already in use.").first()).toBeVisible();
   await expect(page.getByRole("radio", { name: "Member" })).toBeChecked();
   await expect(page.getByRole("textbox", { name: "Email" })).toHaveValue(vera.email);
   await page.getByRole("textbox", { name: "Email" }).fill(email);
-  await page.getByLabel("First password").fill(vera.password);
-  await page.getByRole("button", { name: "Add person" }).click();
-  await expect(page.getByRole("status")).toHaveText(`${email} added.`);
+  await page.getByRole("button", { name: "Create invite link" }).click();
+  await expect(page.getByRole("status").first()).toContainText(`${email} invited.`);
+  const link = (await page.getByRole("group", { name: "Invite link" }).textContent())!.trim();
+  await page.reload();
+  await expect(page.getByRole("group", { name: "Invite link" })).toHaveText(link);
 
   const member = await browser.newContext({ baseURL: gateway.url, storageState: undefined });
   const theirs = await member.newPage();
-  await theirs.goto("/login?next=/admin/account");
-  await theirs.getByRole("textbox", { name: "Email" }).fill(email);
-  await theirs.getByLabel("Password").fill(vera.password);
-  await theirs.getByRole("button", { name: "Sign in" }).click();
-  await expect(theirs.getByRole("heading", { level: 1 })).toHaveText("Account");
+  await theirs.goto(link);
+  await theirs.getByLabel("Password", { exact: true }).fill(vera.password);
+  await theirs.getByLabel("Repeat password").fill(vera.password);
+  await theirs.getByRole("button", { name: "Join" }).click();
+  await expect(theirs.getByRole("heading", { level: 1 })).toHaveText("My projects");
   expect((await theirs.request.get("/admin/people")).status(), "a member in the administration").toBe(403);
   await theirs.goto("/admin");
-  await expect(theirs.getByRole("heading", { level: 1 })).toHaveText("Your projects");
-  await theirs.goto("/admin/account");
+  await expect(theirs).toHaveURL("/me");
+  await theirs.goto("/me/account");
 
+  await page.goto(`/admin/people?query=${email}`);
   await page.getByRole("row", { name: email }).getByRole("link").click();
   await page.getByRole("textbox", { name: "Name" }).fill("Grace");
   await page.getByRole("button", { name: "Save" }).click();
   await expect(page.getByRole("heading", { level: 1 })).toHaveText("Grace");
   await page.locator("summary", { hasText: "Block" }).click();
   await page.getByRole("button", { name: "Block" }).click();
-  await expect(page.locator(".page-head")).toContainText("Blocked");
+  await expect(page.locator("main .head")).toContainText("Blocked");
   await theirs.reload();
   await expect(theirs).toHaveURL(/\/login/);
   await member.close();
@@ -187,7 +191,7 @@ test("last administrator can't be removed", async ({ page }) => {
   await page.getByRole("radio", { name: "Viewer" }).check();
   await page.getByRole("button", { name: "Save" }).click();
   await expect(page.getByText(/only active administrator/i).first()).toBeVisible();
-  await expect(page.locator(".page-head")).toContainText("Active");
+  await expect(page.locator("main .head")).toContainText("Active");
 });
 
 test("filters of the audit log are in the URL", async ({ page, gateway }) => {
