@@ -12,6 +12,7 @@ import (
 	catalogpages "mcpgateway/routes/admin/catalog"
 	"mcpgateway/routes/admin/code"
 	"mcpgateway/routes/admin/connections"
+	"mcpgateway/routes/admin/keys"
 	"mcpgateway/routes/admin/live"
 	"mcpgateway/routes/admin/observe"
 	"mcpgateway/routes/admin/palette"
@@ -99,7 +100,8 @@ type adminHandlers struct {
 	projectPages    *projects.Projects
 	connect         *projects.Connect
 	projectSettings *projects.Settings
-	keyPages        *projects.Keys
+	access          *projects.Access
+	keyPages        *keys.Keys
 	serverPages     *servers.Servers
 	wizard          *servers.Wizard
 	catalogUse      *servers.FromCatalog
@@ -134,7 +136,7 @@ func newHandlers(s *services.Services, names *web.HostPolicy, guards *guard.Guar
 	guards.SetDialog(h.stepUp.Dialog)
 	h.live = live.New(live.Options{
 		Assets: frames.Assets, Directory: s.Directory, Guards: guards, People: s.People,
-		Topics: slices.Concat(pages.Navigation.Topics()),
+		Topics: slices.Concat(pages.Navigation.Topics(), h.keyPages.Topics()),
 	})
 	if s.Dev {
 		h.kit = public.NewKit(frames.Assets)
@@ -187,12 +189,13 @@ func newSigninHandlers(s *services.Services, guards *guard.Guards, frames *frame
 
 func newAdminHandlers(s *services.Services, guards *guard.Guards, pages *adminpages.ProjectPages) adminHandlers {
 	frames := pages.Pages
-	keys, public, cursors := s.Config.Keys, s.Config.PublicURL, page.NewCursors(s.Config.Keys)
+	sealer, public, cursors := s.Config.Keys, s.Config.PublicURL, page.NewCursors(s.Config.Keys)
 	return adminHandlers{
 		me: me.New(pages, s.OAuth, s.Traffic, public, time.Now), projectPages: projects.New(pages, s.Calls, s.Projects),
-		connect: projects.NewConnect(pages, s.Gateway, s.Keys, public), projectSettings: projects.NewSettings(pages, s.Projects, s.People, s.Keys),
-		keyPages:    projects.NewKeys(pages, s.Keys, keys, time.Now),
-		serverPages: servers.New(pages, s.Syncer, s.Calls, s.Projects, guards), wizard: servers.NewWizard(pages, s.Syncer, s.Projects, s.Catalog, keys),
+		connect: projects.NewConnect(pages, s.Gateway, s.Keys, public), projectSettings: projects.NewSettings(pages, s.Projects, s.Keys),
+		access:      projects.NewAccess(pages, s.Projects, s.People),
+		keyPages:    keys.New(keys.Options{Pages: pages, Keys: s.Keys, Index: s.KeyIndex, Calls: s.Calls, Traffic: s.Traffic, Seal: sealer, Public: public, Now: time.Now}),
+		serverPages: servers.New(pages, s.Syncer, s.Calls, s.Projects, guards), wizard: servers.NewWizard(pages, s.Syncer, s.Projects, s.Catalog, sealer),
 		catalogUse:  servers.NewFromCatalog(pages, s.Catalog, s.Projects, s.Syncer),
 		connections: connections.New(frames, s.Connections), connectionPages: connections.NewPages(pages, s.Connections, s.Projects, s.Audit, public, time.Now),
 		toolPages: tools.New(pages, s.Projects, guards), playground: playground.New(pages, s.Gateway),
@@ -202,9 +205,9 @@ func newAdminHandlers(s *services.Services, guards *guard.Guards, pages *adminpa
 		}),
 		activity:    observe.NewActivity(observe.ActivityOptions{Pages: pages, Guards: guards, Calls: s.Calls, Keys: s.Keys, People: s.People, Cursors: cursors}),
 		auditPages:  observe.NewAudit(frames, s.Audit, cursors, time.Now),
-		peoplePages: settings.NewPeople(settings.PeopleOptions{Pages: frames, People: s.People, Provider: identityProvider(s), Public: public, Seal: keys, Now: time.Now}),
+		peoplePages: settings.NewPeople(settings.PeopleOptions{Pages: frames, People: s.People, Provider: identityProvider(s), Public: public, Seal: sealer, Now: time.Now}),
 		settings:    settings.New(frames, settings.RuntimeInfo{Version: s.Version, Database: s.DB.Name(), Config: s.Config, Fresh: s.Fresh}, time.Now),
-		files:       settings.NewImportExport(frames, s.Projects, keys), catalogPages: catalogpages.New(frames, s.CatalogStore),
+		files:       settings.NewImportExport(frames, s.Projects, sealer), catalogPages: catalogpages.New(frames, s.CatalogStore),
 		palette: palette.New(pages, s.Catalog, s.Keys, s.People),
 	}
 }

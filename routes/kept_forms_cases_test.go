@@ -111,7 +111,7 @@ func onPerson(name, rest string, fields ...string) func(*testing.T, *formWorld) 
 			if err := w.Services.People.AddMember(t.Context(), w.project.ID, person.ID); rest == "/remove" && err != nil {
 				t.Fatal(err)
 			}
-			return "/admin/projects/p/settings/members" + rest, form
+			return "/admin/projects/p/access/members" + rest, form
 		}
 		return "/admin/people/" + person.ID + rest, form
 	}
@@ -210,6 +210,7 @@ func (w *formWorld) forms(t *testing.T) []formCase {
 		{route: project + "/keys", guard: "careful", make: at("/admin/projects/p/keys", "name", "Ada's laptop", "expires", "90")},
 		{route: project + "/keys/:id/rotate", guard: "careful", make: onKey("/rotate", "grace", "0s")},
 		{route: project + "/keys/:id/revoke", guard: "careful", make: onKey("/revoke")},
+		{route: project + "/keys/:id/done", make: onKey("/done")},
 
 		{route: "/admin/connections/:id/client", guard: "careful", make: onConnection("/client", "oauth.clientId", "other", "oauth.clientSecret", "hush")},
 		{route: "/admin/connections/:id/disconnect", make: onConnection("/disconnect")},
@@ -232,9 +233,10 @@ func (w *formWorld) forms(t *testing.T) []formCase {
 		{route: server + "/sync", make: onServer("clock", "/sync")},
 		{route: server + "/enable", make: onServer("clock", "/enable", "enabled", "false")},
 		{route: server + "/delete", make: onServer("kept", "/delete")},
-		{route: project + "/settings", make: at("/admin/projects/p/settings", "name", "P", "authMode", "api_key", "oauthAccess", "anyone", "toolExposure", "full", "toolNameLimit", "0", "rateLimit.perSecond", "1", "rateLimit.burst", "2")},
-		{route: project + "/settings/members", make: onPerson("gil", "", "person", "")},
-		{route: project + "/settings/members/remove", make: onPerson("hal", "/remove", "person", "")},
+		{route: project + "/settings", make: at("/admin/projects/p/settings", "name", "P", "authMode", "api_key", "toolExposure", "full", "toolNameLimit", "0", "rateLimit.perSecond", "1", "rateLimit.burst", "2")},
+		{route: project + "/access", make: at("/admin/projects/p/access", "oauthAccess", "members")},
+		{route: project + "/access/members", make: onPerson("gil", "", "person", "")},
+		{route: project + "/access/members/remove", make: onPerson("hal", "/remove", "person", "")},
 		{route: project + "/settings/delete", make: at("/admin/projects/gone/settings/delete", "confirm", "gone")},
 		{route: "/admin/import", shows: http.StatusOK, want: "imported", make: func(*testing.T, *formWorld) (string, url.Values) { return "/admin/import", plan }},
 		{route: "/admin/import/apply", guard: "careful", make: func(t *testing.T, w *formWorld) (string, url.Values) {
