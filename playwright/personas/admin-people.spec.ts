@@ -91,7 +91,7 @@ withTools("a tool is switched in the list, and many at once", async ({ page }) =
   await page.getByRole("checkbox", { name: "Select github__tool_20" }).check();
   await page.getByRole("checkbox", { name: "Select github__tool_21" }).check();
   await page.getByRole("button", { name: "Turn off", exact: true }).click();
-  await expect(page.getByRole("status")).toHaveText("2 tools turned off.");
+  await expect(page.getByRole("main").getByRole("status")).toHaveText("2 tools turned off.");
   await expect(page).toHaveURL("/admin/projects/many/tools?query=name%3Atool_2");
   await expect(page.getByRole("switch", { name: "github__tool_20" })).not.toBeChecked();
 });
@@ -102,25 +102,25 @@ withTools("a tool of a pinned server waits for approval", async ({ page, gateway
   await page.goto("/admin/projects/pinned/servers");
   await page.getByRole("link", { name: "github" }).first().click();
   await page.getByRole("button", { name: "Sync now" }).click();
-  await expect(page.getByRole("status")).toContainText("1 tool in ");
+  await expect(page.getByRole("main").getByRole("status")).toContainText("1 tool in ");
   await page.goto("/admin/projects/pinned/tools?show=changed");
   await page.getByRole("link", { name: "github__tool_0" }).click();
   await page.getByRole("button", { name: "Approve" }).click();
-  await expect(page.getByRole("status")).toContainText("1 tool approved.");
+  await expect(page.getByRole("main").getByRole("status")).toContainText("1 tool approved.");
   await expect(page.locator(".page-head")).toContainText("On");
   await page.getByRole("button", { name: "Undo" }).click();
-  await expect(page.getByRole("status")).toContainText("1 approval undone.");
+  await expect(page.getByRole("main").getByRole("status")).toContainText("1 approval undone.");
 
   // Enabling in the list doesn't approve; the review does.
   await page.goto("/admin/projects/pinned/tools");
   await page.getByRole("checkbox", { name: "Select github__tool_0" }).check();
   await page.getByRole("button", { name: "Turn on", exact: true }).click();
-  await expect(page.getByRole("status")).toContainText("1 tool needs approval first and was left as it was: github__tool_0.");
+  await expect(page.getByRole("main").getByRole("status")).toContainText("1 tool needs approval first and was left as it was: github__tool_0.");
   await page.getByRole("status").getByRole("link", { name: "Review" }).click();
   await expect(page.getByRole("heading", { level: 1 })).toHaveText("Review tools");
   await expectAccessible(page);
   await page.getByRole("button", { name: "Approve selected" }).click();
-  await expect(page.getByRole("status")).toContainText("1 tool approved.");
+  await expect(page.getByRole("main").getByRole("status")).toContainText("1 tool approved.");
   await expect(page.getByText("No tools to approve")).toBeVisible();
   await fresh.stop();
 });
@@ -150,7 +150,7 @@ test("adding, changing, blocking and deleting users", async ({ page, gateway, br
   await expect(page.getByRole("textbox", { name: "Email" })).toHaveValue(vera.email);
   await page.getByRole("textbox", { name: "Email" }).fill(email);
   await page.getByRole("button", { name: "Create invite link" }).click();
-  await expect(page.getByRole("status").first()).toContainText(`${email} invited.`);
+  await expect(page.getByRole("main").getByRole("status")).toContainText(`${email} invited.`);
   const link = (await page.getByRole("group", { name: "Invite link" }).textContent())!.trim();
   await page.reload();
   await expect(page.getByRole("group", { name: "Invite link" })).toHaveText(link);
@@ -182,7 +182,7 @@ test("adding, changing, blocking and deleting users", async ({ page, gateway, br
   await page.locator("summary", { hasText: "Delete" }).click();
   await page.getByRole("textbox", { name: /to confirm/ }).fill(email);
   await page.getByRole("button", { name: "Delete person" }).click();
-  await expect(page.getByRole("status")).toHaveText(`${email} deleted.`);
+  await expect(page.getByRole("main").getByRole("status")).toHaveText(`${email} deleted.`);
 });
 
 test("last administrator can't be removed", async ({ page }) => {

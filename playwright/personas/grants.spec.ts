@@ -38,7 +38,7 @@ test("users list and revoke their authorized clients", async ({ browser }) => {
     await row.locator("summary", { hasText: "Remove" }).click();
     await expect(page.getByText("It's signed out right away and must ask again.").locator("visible=true")).toHaveCount(1);
     await page.getByRole("button", { name: "Remove" }).locator("visible=true").click();
-    await expect(page.getByRole("status")).toHaveText("App removed.");
+    await expect(page.getByRole("main").getByRole("status")).toHaveText("App removed.");
     await expect(apps).toHaveCount(1);
     await expect(row).toHaveCount(0);
     expect([await listTools(gateway, "notes", notebook), await listTools(gateway, "notes", editor)]).toEqual([401, 200]);

@@ -86,7 +86,7 @@ test("sign-out ends the session", async ({ page, gateway, context, as, people })
   await page.locator(".side-end summary").click();
   await page.locator(".side-end").getByRole("button", { name: "Sign out" }).click();
   await expect(page).toHaveURL("/login");
-  await expect(page.getByRole("status")).toHaveText("You're signed out.");
+  await expect(page.getByRole("main").getByRole("status")).toHaveText("You're signed out.");
   await context.addCookies(cookies);
   await page.goto(`${gateway.url}/me/account`);
   await expect(page).toHaveURL("/login?next=%2Fme%2Faccount");
@@ -141,7 +141,7 @@ test("signing out another browser", async ({ browser }) => {
     await expect(forgotten).toHaveURL("/admin");
     await page.goto("/me/account");
     await page.getByRole("row", { name: /Chrome/ }).getByRole("button", { name: "Sign out" }).click();
-    await expect(page.getByRole("status")).toHaveText("Session ended.");
+    await expect(page.getByRole("main").getByRole("status")).toHaveText("Session ended.");
     await forgotten.reload();
     await expect(forgotten).toHaveURL(/\/login/);
     await page.reload();
