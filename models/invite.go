@@ -2,7 +2,8 @@ package models
 
 import "time"
 
-// Invite lets its bearer set the name and the password of a new user, once.
+// Invite authorizes its bearer to set the name and the password of a new user,
+// once.
 type Invite struct {
 	Hash      []byte `gorm:"primaryKey"` // SHA-256 of the token in the link
 	UserID    string

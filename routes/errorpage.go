@@ -35,8 +35,8 @@ func errorPage(frames *frame.Pages, guards *guard.Guards) web.ErrorPage {
 	}
 }
 
-// errorWords returns the message of the page of a failed request, which says what
-// to do next where the message for programs doesn't.
+// errorWords returns the message of the page of a failed request. It names the
+// next step where the message for programs doesn't.
 func errorWords(c *fiber.Ctx, status int, message string) string {
 	retry := c.GetRespHeader(fiber.HeaderRetryAfter)
 	switch {

@@ -66,7 +66,7 @@ func TestInvitedUserJoins(t *testing.T) {
 		t.Fatalf("invite: %d %q %q", invited.Status, invited.Location, invited.Flash)
 	}
 	var link string
-	for range 2 { // reloading shows the same link
+	for range 2 { // a reload has the same link
 		shown := w.send(t, invited.Location, nil)
 		_, rest, found := strings.Cut(shown.Body, "http://127.0.0.1:8080/invite/")
 		if !found || len(rest) < 43 || link != "" && link != "/invite/"+rest[:43] {
@@ -106,7 +106,7 @@ func TestInvitedUserJoins(t *testing.T) {
 	}
 }
 
-// TestProgramsAddUsersWithPasswords keeps the API's way to add users.
+// TestProgramsAddUsersWithPasswords opens the page of a user that the API added.
 func TestProgramsAddUsersWithPasswords(t *testing.T) {
 	w := newFormWorld(t)
 	user, err := w.Services.People.Create(t.Context(), access.NewUser{Email: "p@example.com", Role: models.RoleViewer, Password: secrets.NewValue(password)})

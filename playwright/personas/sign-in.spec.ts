@@ -1,5 +1,7 @@
 import { expectAccessible } from "../support/accessible.ts";
-import { ada, expect, setUp, startEmptyGateway, test, vera } from "../support/signed-in.ts";
+import { ada, expect, pageOf, setUp, signIn, startEmptyGateway, test, vera } from "../support/signed-in.ts";
+import type { Gateway } from "../support/gateway.ts";
+import type { Browser } from "@playwright/test";
 
 test.describe("visitor", () => {
   test.use({ as: "nobody" });
@@ -42,7 +44,7 @@ test.describe("visitor", () => {
   });
 
   test("wrong password shows one message, correct password signs in", async ({ page }) => {
-    await page.goto("/login?next=/admin/account");
+    await page.goto("/login?next=/me/account");
     await page.getByRole("textbox", { name: "Email" }).fill(ada.email);
     await page.getByLabel("Password").fill("not the password at all");
     await page.getByRole("button", { name: "Sign in" }).click();
@@ -51,7 +53,7 @@ test.describe("visitor", () => {
     await expect(page.getByLabel("Password")).toHaveValue("");
     await page.getByLabel("Password").fill(ada.password);
     await page.getByRole("button", { name: "Sign in" }).click();
-    await expect(page).toHaveURL("/admin/account");
+    await expect(page).toHaveURL("/me/account");
   });
 
   test("sign-in doesn't redirect to other sites", async ({ page }) => {
@@ -63,7 +65,7 @@ test.describe("visitor", () => {
   });
 
   test("administration pages redirect to the sign-in and back", async ({ page }) => {
-    for (const path of ["/admin", "/admin/people", "/admin/people/new", "/admin/audit", "/admin/settings", "/admin/account", "/admin/projects/x/tools", "/admin/projects/x/keys"]) {
+    for (const path of ["/admin", "/admin/people", "/admin/people/invite", "/admin/audit", "/admin/settings", "/me/account", "/admin/projects/x/tools", "/admin/projects/x/keys"]) {
       const answer = await page.request.get(path, { maxRedirects: 0 });
       expect(answer.status(), path).toBe(303);
       expect(answer.headers().location, path).toBe(`/login?next=${encodeURIComponent(path)}`);
@@ -75,19 +77,55 @@ test("sign-out ends the session", async ({ page, gateway, context, as, people })
   expect([as, people.admin.cookies.length > 0]).toEqual(["admin", true]);
   // A separate session, because the worker's other tests continue to use theirs.
   await context.clearCookies();
-  await page.goto("/login?next=/admin/account");
+  await page.goto("/login?next=/me/account");
   await page.getByRole("textbox", { name: "Email" }).fill(ada.email);
   await page.getByLabel("Password").fill(ada.password);
   await page.getByRole("button", { name: "Sign in" }).click();
-  await expect(page).toHaveURL("/admin/account");
+  await expect(page).toHaveURL("/me/account");
   const cookies = await context.cookies();
-  await page.locator(".menu summary").click();
-  await page.locator(".menu").getByRole("button", { name: "Sign out" }).click();
+  await page.locator(".side-end summary").click();
+  await page.locator(".side-end").getByRole("button", { name: "Sign out" }).click();
   await expect(page).toHaveURL("/login");
-  await expect(page.getByRole("status")).toHaveText("You're signed out.");
+  await expect(page.getByRole("main").getByRole("status")).toHaveText("You're signed out.");
   await context.addCookies(cookies);
-  await page.goto(`${gateway.url}/admin/account`);
-  await expect(page).toHaveURL("/login?next=%2Fadmin%2Faccount");
+  await page.goto(`${gateway.url}/me/account`);
+  await expect(page).toHaveURL("/login?next=%2Fme%2Faccount");
+});
+
+/** Invites a member and returns the link. */
+async function invite(gateway: Gateway, email: string, browser: Browser): Promise<string> {
+  const page = await pageOf(browser, gateway, await signIn(gateway, ada));
+  await page.goto("/admin/people/invite");
+  await page.getByRole("textbox", { name: "Email" }).fill(email);
+  await page.getByRole("radio", { name: "Member" }).check();
+  await page.getByRole("button", { name: "Create invite link" }).click();
+  const link = await page.getByRole("group", { name: "Invite link" }).textContent();
+  await page.context().close();
+  return link!.trim();
+}
+
+test("invite link works once", async ({ browser }) => {
+  const gateway = await startEmptyGateway();
+  await setUp(gateway);
+  const link = await invite(gateway, "mia@example.com", browser);
+  const context = await browser.newContext({ baseURL: gateway.url, storageState: undefined });
+  try {
+    const page = await context.newPage();
+    await page.goto(link);
+    await expect(page.getByRole("main")).toContainText("mia@example.com");
+    await page.getByRole("textbox", { name: "Name" }).fill("Mia");
+    await page.getByLabel("Password", { exact: true }).fill(vera.password);
+    await page.getByLabel("Repeat password").fill(vera.password);
+    await page.getByRole("button", { name: "Join" }).click();
+    await expect(page).toHaveURL("/me");
+    await expect(page.getByRole("heading", { level: 1 })).toHaveText("My projects");
+    await expect(page.getByRole("navigation", { name: "Yours" })).toContainText("Account");
+    const again = await page.goto(link);
+    expect(again!.status()).toBe(404);
+  } finally {
+    await context.close();
+    await gateway.stop();
+  }
 });
 
 test("signing out another browser", async ({ browser }) => {
@@ -101,9 +139,9 @@ test("signing out another browser", async ({ browser }) => {
     await forgotten.getByLabel("Password").fill(ada.password);
     await forgotten.getByRole("button", { name: "Sign in" }).click();
     await expect(forgotten).toHaveURL("/admin");
-    await page.goto("/admin/account");
+    await page.goto("/me/account");
     await page.getByRole("row", { name: /Chrome/ }).getByRole("button", { name: "Sign out" }).click();
-    await expect(page.getByRole("status")).toHaveText("Session ended.");
+    await expect(page.getByRole("main").getByRole("status")).toHaveText("Session ended.");
     await forgotten.reload();
     await expect(forgotten).toHaveURL(/\/login/);
     await page.reload();
@@ -135,6 +173,9 @@ for (const look of [
       await check(gateway.setupURL, /admin account/);
       await setUp(gateway);
       await check("/login", /Sign in/);
+      const invited = await invite(gateway, `${look.width}-${look.colorScheme}@example.com`, browser);
+      await check(invited, /Join Gateway/);
+      await check("/invite/unknown", /Page not found/);
     } finally {
       await context.close();
       await gateway.stop();

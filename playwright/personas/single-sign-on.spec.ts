@@ -51,7 +51,7 @@ test("sign-in with an identity provider", async ({ browser, as }) => {
     await page.waitForURL((url) => url.origin === provider.issuer, { waitUntil: "domcontentloaded" });
     await agree(page, gateway.url, "grace@example.com");
     await expect(page).toHaveURL(`${gateway.url}/admin/audit`);
-    await page.goto("/admin/account");
+    await page.goto("/me/account");
     await expect(page.getByRole("main")).toContainText("grace@example.com · Viewer · single sign-on");
 
     // A user without an account gets a message and can sign in with another account.

@@ -24,95 +24,114 @@ const test = base.extend<object, object>({
   },
 });
 
-/** Sets every user's last authentication to an hour ago. */
-const anHourLater = (gateway: Gateway) => growOld(gateway, "1h");
-
-/** Expires every session. */
-const aDayLater = (gateway: Gateway) => growOld(gateway, "24h");
-
+/** Sets every user's last authentication and confirmation to some time ago. */
 async function growOld(gateway: Gateway, age: string): Promise<void> {
   const database = `sqlite:${path.join(gateway.folder, "data", "gateway.db")}`;
   await promisify(execFile)(process.env.GO ?? "go", ["run", "./models/modelstest/oldsessions", database, age], { cwd: root, timeout: 120_000 });
 }
 
-/** Confirms the password in the dialog or on the page. */
-async function confirm(page: Page): Promise<void> {
-  await page.getByLabel(`Password of ${ada.email}`).fill(ada.password);
-  await page.getByRole("button", { name: "Confirm", exact: true }).click();
+/** Expires the confirmation of every session. */
+const anHourLater = (gateway: Gateway) => growOld(gateway, "61m");
+
+/** Expires every session. */
+const aDayLater = (gateway: Gateway) => growOld(gateway, "24h");
+
+/** Enters the password in the dialog or on the page. */
+async function confirm(page: Page, button: string | RegExp): Promise<void> {
+  await page.getByLabel(`Password for ${ada.email}`).fill(ada.password);
+  await page.getByRole("button", { name: button }).click();
 }
+
+/** Fills the form that invites a user. */
+async function fillInvite(page: Page, email: string): Promise<void> {
+  await page.goto("/admin/people/invite");
+  await page.getByRole("textbox", { name: "Email" }).fill(email);
+  await page.getByRole("textbox", { name: "Name" }).fill("Grace Hopper");
+  await page.getByRole("radio", { name: "Member" }).check();
+}
+
+/** Checks that the form still has what fillInvite entered. */
+async function expectInvite(page: Page, email: string): Promise<void> {
+  await expect(page.getByRole("textbox", { name: "Email" })).toHaveValue(email);
+  await expect(page.getByRole("textbox", { name: "Name" })).toHaveValue("Grace Hopper");
+  await expect(page.getByRole("radio", { name: "Member" })).toBeChecked();
+}
+
+const create = (page: Page) => page.getByRole("button", { name: "Create invite link" }).click();
+
+test("nobody is asked while active", async ({ page, gateway }) => {
+  test.slow(); // builds a program
+  for (let i = 1; i <= 5; i++) {
+    await fillInvite(page, `active-${i}@example.com`);
+    await growOld(gateway, "15m");
+    await create(page);
+    await expect(page.getByRole("main").getByRole("status")).toContainText(`active-${i}@example.com invited.`);
+  }
+});
 
 test("old session confirms in place and sends the form", async ({ page, gateway }) => {
   test.slow(); // builds a program
-  await addProject(gateway, "careful", {});
-  await page.goto("/admin/projects/careful/keys");
-  await page.getByRole("textbox", { name: "Name" }).fill("CI");
-  await page.getByLabel("Expires").selectOption("30");
+  await fillInvite(page, "late@example.com");
   await anHourLater(gateway);
-  await page.getByRole("button", { name: "Create key" }).click();
+  await create(page);
 
   const dialog = page.getByRole("dialog", { name: "Confirm it's you" });
-  await expect(dialog).toContainText("You're about to create a key. Nothing you typed is lost.");
+  await expect(dialog).toContainText("You're about to invite late@example.com. Nothing you typed is lost.");
   await expectAccessible(page);
   await dialog.getByRole("link", { name: "Cancel" }).click();
   await expect(dialog).toHaveCount(0);
-  await expect(page.getByRole("textbox", { name: "Name" })).toHaveValue("CI");
+  await expectInvite(page, "late@example.com");
 
-  await page.getByRole("button", { name: "Create key" }).click();
-  await page.getByLabel(`Password of ${ada.email}`).fill("not the password");
-  await page.getByRole("button", { name: "Confirm", exact: true }).click();
-  await expect(page.getByText("Incorrect password.")).toBeVisible();
-  await confirm(page);
-  await expect(page.getByText(/gwk_[0-9A-Za-z]{36}/).first()).toBeVisible();
-  await page.goto("/admin/projects/careful/keys");
-  await expect(page.getByRole("row", { name: /CI/ })).toHaveCount(1);
-
-  // The confirmation also applies to dialogs on the page.
-  await page.locator("summary", { hasText: "Revoke" }).first().click();
-  await page.getByRole("button", { name: "Revoke" }).first().click();
-  await expect(page.getByRole("status")).toContainText("Key revoked.");
+  await create(page);
+  await page.getByLabel(`Password for ${ada.email}`).fill("not the password");
+  await page.getByRole("button", { name: "Confirm and invite" }).click();
+  await expect(page.getByText("That password isn't right. Try again.")).toBeVisible();
+  await confirm(page, "Confirm and invite");
+  await expect(page.getByRole("heading", { level: 1 })).toHaveText("Grace Hopper");
+  await expect(page.getByRole("group", { name: "Invite link" })).toContainText("/invite/");
+  await page.goto("/admin/people?query=late@");
+  await expect(page.getByRole("row", { name: /late@example.com/ })).toHaveCount(1);
 });
 
 test("form in a dialog confirms in place", async ({ page, gateway }) => {
   test.slow(); // builds a program
-  await addProject(gateway, "above", {});
-  await page.goto("/admin/projects/above/keys");
-  await page.getByRole("textbox", { name: "Name" }).fill("Old");
-  await page.getByRole("button", { name: "Create key" }).click();
-  await page.getByRole("link", { name: "Done" }).click();
-  await page.locator("summary", { hasText: "Rotate" }).click();
-  await expect(page.getByLabel("Old key")).toHaveValue("0s");
+  await fillInvite(page, "above@example.com");
+  await create(page);
+  await page.locator("summary", { hasText: "Delete" }).click();
+  await page.getByRole("textbox", { name: /to confirm/ }).fill("above@example.com");
   await anHourLater(gateway);
-  await page.getByRole("button", { name: "Rotate" }).click();
-  await confirm(page);
-  await expect(page.getByText("The old key no longer works.")).toBeVisible();
+  await page.getByRole("button", { name: "Delete person" }).click();
+  await confirm(page, "Confirm and delete");
+  await expect(page.getByRole("main").getByRole("status")).toContainText("above@example.com deleted.");
 });
 
 test.describe("without scripts", () => {
-  test("outdated form is sent after the confirmation", async ({ browser, gateway, people }) => {
+  test("outdated form is sent after the confirmation, and filled after a sign-in", async ({ browser, gateway, people }) => {
     test.slow(); // builds a program
     expect(people.admin.cookies).not.toEqual([]);
     const context = await browser.newContext({ baseURL: gateway.url, storageState: await signIn(gateway, ada), javaScriptEnabled: false });
     const page = await context.newPage();
-    await page.goto("/admin/people/new");
-    await page.getByRole("textbox", { name: "Email" }).fill("late@example.com");
-    await page.getByLabel("First password").fill("late and quiet words here");
+    await fillInvite(page, "plain@example.com");
     await anHourLater(gateway);
-    await page.getByRole("button", { name: "Add person" }).click();
+    await create(page);
     await expect(page.getByRole("heading", { level: 1 })).toHaveText("Confirm it's you");
-    await confirm(page);
-    await expect(page.getByRole("status")).toHaveText("late@example.com added.");
+    await confirm(page, "Confirm and invite");
+    await expect(page.getByRole("main").getByRole("status")).toContainText("plain@example.com invited.");
+    await expect(page.getByRole("heading", { level: 1 })).toHaveText("Grace Hopper");
 
-    // An expired session requires a full sign-in.
-    await page.goto("/admin/people/new");
-    await page.getByRole("textbox", { name: "Email" }).fill("later@example.com");
-    await page.getByLabel("First password").fill("later and quiet words here");
+    // An expired session requires a full sign-in. Nothing is sent before the user does so.
+    await fillInvite(page, "later@example.com");
     await aDayLater(gateway);
-    await page.getByRole("button", { name: "Add person" }).click();
+    await create(page);
     await expect(page.getByText("Your session ended")).toBeVisible();
     await page.getByRole("textbox", { name: "Email" }).fill(ada.email);
     await page.getByLabel("Password").fill(ada.password);
     await page.getByRole("button", { name: "Sign in", exact: true }).click();
-    await expect(page.getByRole("status")).toHaveText("later@example.com added.");
+    await expect(page.getByRole("heading", { level: 1 })).toHaveText("Invite");
+    await expect(page.getByText("Nothing was sent yet")).toBeVisible();
+    await expectInvite(page, "later@example.com");
+    await create(page);
+    await expect(page.getByRole("main").getByRole("status")).toContainText("later@example.com invited.");
     await context.close();
   });
 });
@@ -129,7 +148,10 @@ test("Playground keeps the input when the session expires", async ({ page, gatew
   await page.getByRole("textbox", { name: "Email" }).fill(ada.email);
   await page.getByLabel("Password").fill(ada.password);
   await page.getByRole("button", { name: "Sign in", exact: true }).click();
-  await expect(page.locator("#result pre").first()).toHaveText('{"text":"not lost"}');
+  await expect(page.getByText("Nothing was sent yet")).toBeVisible();
   await expect(page.getByRole("textbox", { name: "text" })).toHaveValue("not lost");
+  await expectAccessible(page);
+  await page.getByRole("button", { name: "Run" }).click();
+  await expect(page.locator("#result pre").first()).toHaveText('{"text":"not lost"}');
   await upstream.stop();
 });

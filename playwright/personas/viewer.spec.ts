@@ -15,7 +15,7 @@ test("viewer sees every page without controls", async ({ page, gateway, people, 
   await addProject(gateway, "looked-at", { calc: upstream.url });
   const visited = new Set<string>();
   const forms: string[] = [];
-  const queue = ["/admin", "/admin/people", "/admin/audit", "/admin/settings", "/admin/connections", "/admin/catalog", "/admin/account"];
+  const queue = ["/admin", "/admin/people", "/admin/audit", "/admin/settings", "/admin/connections", "/admin/catalog", "/me/account"];
   while (queue.length > 0) {
     const path = queue.shift()!;
     if (visited.has(path)) continue;
@@ -25,7 +25,7 @@ test("viewer sees every page without controls", async ({ page, gateway, people, 
     const html = await answer.text();
     if (!html.startsWith("<!")) continue; // a file or a feed
     // Users can change their own account.
-    if (path !== "/admin/account") {
+    if (path !== "/me/account") {
       for (const [, attributes] of html.matchAll(/<form([^>]*)>/g)) {
         if (/method="post"/i.test(attributes) && !attributes.includes('action="/logout"')) forms.push(`${path}: ${attributes}`);
       }

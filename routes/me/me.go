@@ -113,7 +113,7 @@ func (m *Me) endpoint(slug string) string {
 const maxTools = 500
 
 // Project serves GET /me/projects/:projectSlug: how the user's clients connect to
-// a project that lets the user in, and its tools. For other projects it returns
+// a project that admits the user, and its tools. For other projects it returns
 // NOT_FOUND.
 func (m *Me) Project(c *fiber.Ctx) error {
 	person := guard.UserOf(c)

@@ -29,7 +29,7 @@ func (p *Page) Render() ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// Insert puts HTML at the beginning of the page's main element.
+// Insert adds HTML at the beginning of the page's main element.
 func (p *Page) Insert(fragment string) error {
 	for n := range p.root.Descendants() {
 		if n.DataAtom != atom.Main {

@@ -37,8 +37,8 @@ func (s *StepUp) Show(c *fiber.Ctx) error {
 	return s.render(c, from, ui.StepUpProps{Act: s.resume.act(c, from)})
 }
 
-// Dialog responds to a form that requires a confirmation with the dialog in which
-// the script asks for it. The form is sent after that.
+// Dialog responds to a form that requires a confirmation with the dialog of
+// the script. The script sends the form after that.
 func (s *StepUp) Dialog(c *fiber.Ctx) error {
 	return s.render(c, origin{next: paths.Home}, ui.StepUpProps{Act: postedAct(c), Dialog: true})
 }
