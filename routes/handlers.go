@@ -138,7 +138,7 @@ func newHandlers(s *services.Services, names *web.HostPolicy, guards *guard.Guar
 	guards.SetDialog(h.stepUp.Dialog)
 	h.live = live.New(live.Options{
 		Assets: frames.Assets, Directory: s.Directory, Guards: guards, People: s.People,
-		Topics: slices.Concat(pages.Navigation.Topics(), h.projectPages.Topics(), h.overview.Topics(), h.activity.Topics(), h.keyPages.Topics()),
+		Topics: slices.Concat(pages.Navigation.Topics(), h.projectPages.Topics(), h.overview.Topics(), h.activity.Topics(), h.keyPages.Topics(), h.serverPages.Topics()),
 	})
 	if s.Dev {
 		h.kit = public.NewKit(frames.Assets)
@@ -201,7 +201,10 @@ func newAdminHandlers(s *services.Services, guards *guard.Guards, pages *adminpa
 		projectSettings: projects.NewSettings(pages, s.Projects, s.Keys),
 		access:          projects.NewAccess(pages, s.Projects, s.People),
 		keyPages:        keys.New(keys.Options{Pages: pages, Keys: s.Keys, Index: s.KeyIndex, Calls: s.Calls, Traffic: s.Traffic, Seal: sealer, Public: public, Now: time.Now}),
-		serverPages:     servers.New(pages, s.Syncer, s.Traffic, s.Projects, guards),
+		serverPages: servers.New(servers.Options{
+			Pages: pages, Reader: s.Syncer, Calls: s.Calls, Traffic: s.Traffic, History: s.History, Store: s.Projects, StepUp: guards,
+			Callers: func() *observe.Callers { return observe.NewCallers(s.Keys, s.People) },
+		}),
 		wizard:          servers.NewWizard(pages, s.Syncer, s.Projects, s.Catalog, sealer),
 		catalogUse:      servers.NewFromCatalog(pages, s.Catalog, s.Projects, s.Syncer),
 		connections:     connections.New(frames, s.Connections),

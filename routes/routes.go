@@ -186,6 +186,8 @@ func table(h *handlers) []route {
 		{post, "/admin/projects/:projectSlug/servers", h.wizard.Add, stepUp},
 		{get, "/admin/projects/:projectSlug/servers/new", h.wizard.New, viewer},
 		{post, "/admin/projects/:projectSlug/servers/new", h.wizard.Read, admin},
+		{get, "/admin/projects/:projectSlug/servers/new/check", h.wizard.Restart, viewer},
+		{post, "/admin/projects/:projectSlug/servers/new/check", h.wizard.Check, admin},
 		{get, "/admin/projects/:projectSlug/servers/:id", h.serverPages.Show, viewer},
 		{get, "/admin/projects/:projectSlug/servers/:id/edit", h.serverPages.Edit, viewer},
 		{post, "/admin/projects/:projectSlug/servers/:id/edit", h.serverPages.Save, admin},
