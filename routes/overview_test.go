@@ -93,7 +93,7 @@ func TestOverviewSetup(t *testing.T) {
 	want("0 of 5")
 	w.addClock(t)
 	want("1 of 5")
-	if got := w.post(t, overviewPath+"/tools/clock__current_time/try", url.Values{"json": {`{"zone":"UTC"}`}, "arguments": {`{"zone":"UTC"}`}}); got.Status >= 400 {
+	if got := w.post(t, overviewPath+"/tools/clock__current_time/try", url.Values{"as": {"json"}, "arguments": {`{"zone":"UTC"}`}}); got.Status >= 400 {
 		t.Fatalf("try: status %d", got.Status)
 	}
 	want("2 of 5")

@@ -137,6 +137,9 @@ for (const javaScriptEnabled of [true, false]) {
 
       await page.goto(`/admin/projects/${slug}`);
       await expect(page.getByRole("group", { name: "Endpoint", exact: true })).toHaveText(new RegExp(`/v1/mcp/${slug}/request$`));
+      await expect(page.getByText("1 of 5 done")).toBeVisible();
+      await expect(page.getByRole("region", { name: "Needs attention" }).getByRole("button", { name: "Retry: gone is down" })).toBeVisible();
+      await page.goto(`/admin/projects/${slug}/connect`);
       await page.getByRole("button", { name: "Run test" }).click();
       const steps = page.getByRole("list", { name: "Test results" }).getByRole("listitem");
       await expect(steps).toHaveCount(4);
@@ -146,7 +149,17 @@ for (const javaScriptEnabled of [true, false]) {
       await expect(steps.nth(3)).toContainText(/✗ gone.*connection refused/);
 
       await page.goto("/admin?query=acme");
-      await expect(page.getByRole("row").filter({ hasText: slug })).toContainText("Down");
+      await expect(page.getByRole("row").filter({ hasText: slug })).toContainText("gone down");
+    });
+
+    test("setup that is hidden and shown again", async ({ page, gateway }) => {
+      const slug = await project(gateway);
+      await page.goto(`/admin/projects/${slug}`);
+      await expect(page.getByRole("region", { name: "Finish setting up" })).toBeVisible();
+      await page.getByRole("link", { name: "Hide" }).click();
+      await expect(page.getByRole("region", { name: "Finish setting up" })).toHaveCount(0);
+      await page.getByRole("link", { name: "Show setup" }).click();
+      await expect(page.getByRole("region", { name: "Finish setting up" })).toBeVisible();
     });
 
     test("server from a URL with selected tools", async ({ page, gateway, upstream }) => {
@@ -370,7 +383,8 @@ const pages: { name: string; path: (at: Places) => string; heading: string }[] =
   { name: "the projects", path: () => "/admin", heading: "Projects" },
   { name: "a search without results", path: () => "/admin?query=nothing-like-this", heading: "Projects" },
   { name: "the form of a project", path: () => "/admin/projects/new", heading: "New project" },
-  { name: "how clients connect", path: ({ base }) => `${base}?check=1`, heading: "Acme dev" },
+  { name: "the overview", path: ({ base }) => base, heading: "Acme dev" },
+  { name: "how clients connect", path: ({ base }) => `${base}/connect?check=1`, heading: "Connect" },
   { name: "the servers", path: ({ base }) => `${base}/servers`, heading: "Servers" },
   { name: "a server", path: ({ server }) => server, heading: "everything" },
   { name: "the forms of a server", path: ({ server }) => `${server}/edit`, heading: "everything" },

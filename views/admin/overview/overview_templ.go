@@ -64,7 +64,7 @@ type Setup struct {
 // next step.
 type Traffic struct {
 	Called   bool
-	Wide     bool // nothing is beside it
+	Wide     bool // it takes the whole row
 	Connect  string
 	Topology ui.TopologyProps
 }
