@@ -24,7 +24,7 @@ func NewKit(assets layout.Assets) *Kit {
 		Banners: []layout.Banner{
 			{Tone: "warn", Text: "The connection to notion needs to be renewed.", LinkLabel: "Reconnect", LinkURL: "/kit"},
 		},
-		Flash: &layout.Flash{Tone: "ok", Text: "The project was saved."},
+		Flash: &layout.Flash{Tone: "ok", Text: "Settings saved."},
 		Head:  layout.JSONLD(map[string]string{"@context": "https://schema.org", "@type": "WebPage", "name": "Kit </script>"}),
 	}}}
 }

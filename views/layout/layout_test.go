@@ -20,7 +20,7 @@ func TestFrameAssets(t *testing.T) {
 		html := draw(t, c)
 		for _, want := range []string{
 			`<title>People · Gateway</title>`, `href="/static/hash/css/app.css"`, `href="data:image/svg+xml,`,
-			`<script type="module" blocking="render" src="/static/hash/js/app.js">`, `<script defer src="/static/hash/vendor/htmx.min.js">`,
+			`<script type="module" blocking="render" src="/static/hash/js/app.js">`, `<script defer fetchpriority="low" src="/static/hash/vendor/htmx.min.js">`,
 			`<use href="/static/hash/icons.svg#brand">`, `href="#main"`, `<main id="main"`, "the page itself",
 		} {
 			if !strings.Contains(html, want) {
