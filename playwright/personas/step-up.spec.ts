@@ -44,7 +44,7 @@ async function confirm(page: Page): Promise<void> {
 test("old session confirms in place and sends the form", async ({ page, gateway }) => {
   test.slow(); // builds a program
   await addProject(gateway, "careful", {});
-  await page.goto("/admin/projects/careful/keys");
+  await page.goto("/admin/projects/careful/keys/new");
   await page.getByRole("textbox", { name: "Name" }).fill("CI");
   await page.getByLabel("Expires").selectOption("30");
   await anHourLater(gateway);
@@ -67,18 +67,20 @@ test("old session confirms in place and sends the form", async ({ page, gateway 
   await expect(page.getByRole("row", { name: /CI/ })).toHaveCount(1);
 
   // The confirmation also applies to dialogs on the page.
-  await page.locator("summary", { hasText: "Revoke" }).first().click();
-  await page.getByRole("button", { name: "Revoke" }).first().click();
+  await page.getByRole("link", { name: "CI" }).click();
+  await page.locator("summary", { hasText: "Revoke" }).click();
+  await page.getByRole("button", { name: "Revoke" }).click();
   await expect(page.getByRole("status")).toContainText("Key revoked.");
 });
 
 test("form in a dialog confirms in place", async ({ page, gateway }) => {
   test.slow(); // builds a program
   await addProject(gateway, "above", {});
-  await page.goto("/admin/projects/above/keys");
+  await page.goto("/admin/projects/above/keys/new");
   await page.getByRole("textbox", { name: "Name" }).fill("Old");
   await page.getByRole("button", { name: "Create key" }).click();
-  await page.getByRole("link", { name: "Done" }).click();
+  await page.getByRole("button", { name: "Done" }).click();
+  await page.getByRole("link", { name: "Old" }).click();
   await page.locator("summary", { hasText: "Rotate" }).click();
   await expect(page.getByLabel("Old key")).toHaveValue("0s");
   await anHourLater(gateway);
