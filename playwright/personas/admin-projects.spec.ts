@@ -205,11 +205,12 @@ for (const javaScriptEnabled of [true, false]) {
       await page.goto(`/admin/projects/${slug}/settings`);
       const confirmation = page.getByRole("checkbox", { name: "I understand that anyone who can reach this endpoint uses the credentials of every" });
       await expect(confirmation).toBeHidden();
-      await expect(page.getByText("Unsaved changes")).toBeHidden();
+      const unsaved = page.getByRole("main").getByText("Unsaved changes");
+      await expect(unsaved).toBeHidden();
       await page.getByRole("radio", { name: "Open", exact: true }).check();
       await expect(confirmation).toBeVisible();
       await page.getByLabel("Name", { exact: true }).fill("Discarded");
-      await expect(page.getByText("Unsaved changes")).toBeVisible();
+      await expect(unsaved).toBeVisible({ visible: javaScriptEnabled });
       await page.getByRole("link", { name: "Discard" }).click();
       await expect(page.getByLabel("Name", { exact: true })).not.toHaveValue("Discarded");
       await page.getByRole("radio", { name: "Open", exact: true }).check();
@@ -272,7 +273,7 @@ for (const javaScriptEnabled of [true, false]) {
       expect(await page.content()).not.toContain("token-of-the-file");
       await page.getByRole("button", { name: "Apply these changes" }).click();
       await expect(page).toHaveURL("/admin");
-      await expect(page.getByRole("status")).toContainText("1 created, 2 changed");
+      await expect(page.getByRole("status").filter({ hasText: "1 created, 2 changed" })).toBeVisible();
       await page.goto(`/admin/projects/${slug}/servers`);
       await expect(page.getByRole("link", { name: "fresh", exact: true })).toBeVisible();
     });
