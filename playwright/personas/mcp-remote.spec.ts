@@ -93,7 +93,7 @@ test("the snippet for Claude Desktop on the page of a new key works unedited", a
     expect((await client.listTools()).tools.map((tool) => tool.name)).toContain("gateway_searchMcpForTask");
     await client.callTool({ name: "gateway_searchMcpForTask", arguments: { task: "write a note" } });
     await expect(page.getByRole("heading", { name: "Connected" })).toBeVisible();
-    await expect(page.locator("#first-use")).toContainText("desktop-test 1.0.0 is using this key.");
+    await expect(page.locator("#first-use")).toContainText(/desktop-test .*is using this key\./);
   } finally {
     await client.close();
     await rm(folder, { recursive: true, force: true });
