@@ -161,23 +161,30 @@ func (w *formWorld) forms(t *testing.T) []formCase {
 	const project, server = "/admin/projects/:projectSlug", "/admin/projects/:projectSlug/servers/:id"
 	plan := values("declaration", `{"projects":{"imported":{"authMode":"none","mcpServers":{}}}}`)
 	return []formCase{
-		{route: "/admin/account/sessions/:id/end", make: func(t *testing.T, w *formWorld) (string, url.Values) {
+		{route: "/me/account/sessions/:id/end", make: func(t *testing.T, w *formWorld) (string, url.Values) {
 			in, err := w.Services.People.SignIn(t.Context(), formAdmin, secrets.NewValue(password), access.Browser{IP: "127.0.0.1"})
 			if err != nil {
 				t.Fatal(err)
 			}
-			return "/admin/account/sessions/" + in.Session.ID + "/end", url.Values{}
+			return "/me/account/sessions/" + in.Session.ID + "/end", url.Values{}
 		}},
-		{route: "/admin/people", guard: "careful", make: at("/admin/people", "email", "grace@example.com", "name", "Grace", "role", "viewer", "password", "a quiet secret of Grace")},
+		{route: "/admin/people", guard: "careful", make: at("/admin/people", "email", "grace@example.com", "name", "Grace", "role", "viewer")},
 		{route: "/admin/people", guard: "careful", variant: " refused", shows: http.StatusUnprocessableEntity, want: "Grace again",
-			make: at("/admin/people", "email", "grace@example.com", "name", "Grace again", "role", "viewer", "password", "a quiet secret of Grace")},
+			make: at("/admin/people", "email", "grace@example.com", "name", "Grace again", "role", "viewer")},
+		{route: "/admin/people/:id/invite", guard: "careful", make: func(t *testing.T, w *formWorld) (string, url.Values) {
+			person, _, err := w.Services.People.Invite(t.Context(), access.NewUser{Email: "ida@example.com", Role: models.RoleViewer})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return "/admin/people/" + person.ID + "/invite", url.Values{}
+		}},
 		{route: "/admin/people/:id", guard: "careful", make: onPerson("ben", "", "name", "Ben", "role", "member")},
 		{route: "/admin/people/:id/password", guard: "careful", make: onPerson("cleo", "/password", "password", "a quiet secret of Cleo")},
 		{route: "/admin/people/:id/disable", guard: "careful", make: onPerson("dan", "/disable")},
 		{route: "/admin/people/:id/enable", guard: "careful", make: onPerson("eve", "/enable")},
 		{route: "/admin/people/:id/delete", guard: "careful", make: onPerson("finn", "/delete", "confirm", "finn@example.com")},
 
-		{route: project + "/tools", make: at("/admin/projects/p/tools?x=1", "tool", "clock__current_time", "enabled", "false")},
+		{route: project + "/tools", make: at("/admin/projects/p/tools?x=1", "tool", "clock__current_time", "do", "off")},
 		{route: project + "/tools/:name/enabled", make: at("/admin/projects/p/tools/clock__current_time/enabled", "enabled", "true")},
 		{route: project + "/tools/:name/approve", make: func(t *testing.T, w *formWorld) (string, url.Values) {
 			shown := newBrowser(t, w.App).send(t, "/admin/projects/p/tools/held__current_time", nil)
@@ -256,7 +263,7 @@ func (w *formWorld) forms(t *testing.T) []formCase {
 			return "/admin/templates/" + w.template + "/use", values("name", "From a template")
 		}},
 
-		{route: "/admin/account/sign-out-everywhere", ends: true, make: at("/admin/account/sign-out-everywhere")},
-		{route: "/admin/account/password", make: at("/admin/account/password", "old", password, "password", "another quiet secret", "again", "another quiet secret")},
+		{route: "/me/account/sign-out-everywhere", ends: true, make: at("/me/account/sign-out-everywhere")},
+		{route: "/me/account/password", make: at("/me/account/password", "old", password, "password", "another quiet secret", "again", "another quiet secret")},
 	}
 }

@@ -8,16 +8,15 @@ import (
 	"github.com/a-h/templ"
 )
 
-// Name renders a name that may break after _ / and . only, without white space
-// between its parts.
+// Name renders a name that may break after _ / and . only, without spaces at
+// these places.
 func Name(name string) templ.Component {
-	parts := breakable(name)
-	for i, part := range parts {
-		parts[i] = templ.EscapeString(part)
-	}
-	html := strings.Join(parts, "<wbr>")
 	return templ.ComponentFunc(func(_ context.Context, w io.Writer) error {
-		_, err := io.WriteString(w, html)
+		parts := breakable(name)
+		for i, part := range parts {
+			parts[i] = templ.EscapeString(part)
+		}
+		_, err := io.WriteString(w, strings.Join(parts, "<wbr>"))
 		return err
 	})
 }
