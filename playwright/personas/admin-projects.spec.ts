@@ -135,7 +135,7 @@ for (const javaScriptEnabled of [true, false]) {
       await row("everything").getByRole("button", { name: "Sync now" }).click();
       await expect(page.getByRole("status").filter({ hasText: "Nothing changed." })).toBeVisible();
 
-      await page.goto(`/admin/projects/${slug}`);
+      await page.goto(`/admin/projects/${slug}/connect`);
       await expect(page.getByRole("group", { name: "Endpoint", exact: true })).toHaveText(new RegExp(`/v1/mcp/${slug}/request$`));
       await expect(page.getByText("1 of 5 done")).toBeVisible();
       await expect(page.getByRole("region", { name: "Needs attention" }).getByRole("button", { name: "Retry: gone is down" })).toBeVisible();
@@ -222,29 +222,47 @@ for (const javaScriptEnabled of [true, false]) {
     test("confirmation for opening a project, typed name for deleting it", async ({ page, gateway, upstream }) => {
       const slug = await project(gateway, {}, { every: { url: upstream.url, headers: { "X-Key": "secret" } } });
       await page.goto(`/admin/projects/${slug}/settings`);
+      const confirmation = page.getByRole("checkbox", { name: "I understand that anyone who can reach this endpoint uses the credentials of every" });
+      await expect(confirmation).toBeHidden();
+      const unsaved = page.getByRole("main").getByText("Unsaved changes");
+      await expect(unsaved).toBeHidden();
+      await page.getByRole("radio", { name: "Open", exact: true }).check();
+      await expect(confirmation).toBeVisible();
+      await page.getByLabel("Name", { exact: true }).fill("Discarded");
+      await expect(unsaved).toBeVisible({ visible: javaScriptEnabled });
+      await page.getByRole("link", { name: "Discard" }).click();
+      await expect(page.getByLabel("Name", { exact: true })).not.toHaveValue("Discarded");
       await page.getByRole("radio", { name: "Open", exact: true }).check();
       await page.getByLabel("Name", { exact: true }).fill("Open to all");
-      await page.getByRole("button", { name: "Save settings" }).click();
+      await page.getByRole("button", { name: "Save", exact: true }).click();
       await expect(page.getByText("Confirm this to continue.").first()).toBeVisible();
       await expect(page.getByLabel("Name", { exact: true })).toHaveValue("Open to all");
-      await page.getByRole("checkbox", { name: "I understand that anyone who can reach this endpoint uses the credentials of every" }).check();
-      await page.getByRole("button", { name: "Save settings" }).click();
+      await confirmation.check();
+      await page.getByRole("button", { name: "Save", exact: true }).click();
       await expect(page.getByRole("status").filter({ hasText: "Settings saved." })).toBeVisible();
       await page.goto(`/admin?query=${slug}`);
       await expect(page.getByRole("row").filter({ hasText: slug })).toContainText("shares credentials");
-      await page.goto(`/admin/projects/${slug}`);
+      await page.goto(`/admin/projects/${slug}/connect`);
       await expect(page.getByText("Anyone who can reach the endpoint uses the credentials of every")).toBeVisible();
 
       await page.goto(`/admin/projects/${slug}/settings`);
       await page.getByLabel("Maximum tool name length").fill("7");
-      await page.getByRole("button", { name: "Save settings" }).click();
+      await page.getByRole("button", { name: "Save", exact: true }).click();
       await expect(page.getByText("from 32 to 256").first()).toBeVisible();
+      await page.getByRole("link", { name: "Who can sign in" }).click();
+      await page.getByRole("radio", { name: "Members only" }).check();
+      await page.getByRole("button", { name: "Save", exact: true }).click();
+      await expect(page.getByRole("status").filter({ hasText: "Settings saved." })).toBeVisible();
+      await expect(page.getByRole("radio", { name: "Members only" })).toBeChecked();
       await page.getByLabel("Person").selectOption({ label: "vera@example.com" });
       await page.getByRole("button", { name: "Add member" }).click();
       await expect(page.getByRole("region", { name: "Members" }).getByText("Vera Viewer")).toBeVisible();
       await page.getByRole("button", { name: "Remove" }).click();
       await expect(page.getByText("No members yet.")).toBeVisible();
 
+      await page.goto(`/admin/projects/${slug}/settings`);
+      await page.getByRole("navigation", { name: "Sections" }).getByRole("link", { name: "Danger zone" }).click();
+      await expect(page.getByRole("heading", { name: "Danger zone" })).toBeInViewport();
       await page.locator("summary", { hasText: "Delete project" }).click();
       await expect(page.getByText("stops working for every client")).toBeVisible();
       await page.getByLabel(`Type ${slug} to confirm`).fill(slug);
@@ -390,7 +408,8 @@ const pages: { name: string; path: (at: Places) => string; heading: string }[] =
   { name: "the forms of a server", path: ({ server }) => `${server}/edit`, heading: "everything" },
   { name: "the filter of a server", path: ({ server }) => `${server}/filters`, heading: "everything" },
   { name: "the way to a new server", path: ({ base }) => `${base}/servers/new`, heading: "Add servers" },
-  { name: "the settings of a project", path: ({ base }) => `${base}/settings`, heading: "Acme dev" },
+  { name: "the settings of a project", path: ({ base }) => `${base}/settings`, heading: "Settings" },
+  { name: "who can sign in to a project", path: ({ base }) => `${base}/access`, heading: "Access" },
   { name: "the import", path: () => "/admin/import", heading: "Import" },
   { name: "the export", path: () => "/admin/export", heading: "Export" },
   { name: "the catalog", path: () => "/admin/catalog", heading: "Catalog" },
@@ -480,10 +499,10 @@ placed.describe("the rows of lists", () => {
   for (const width of [390, 1200]) {
     placed(`nothing is cut at ${width} pixels`, async ({ page, places }) => {
       await page.setViewportSize({ width, height: 844 });
-      await page.goto(`${places.base}/keys`);
+      await page.goto(`${places.base}/keys/new`);
       await page.getByRole("textbox", { name: "Name" }).fill("Laptop of Ada Lovelace");
       await page.getByRole("button", { name: "Create key" }).click();
-      await page.getByRole("link", { name: "Done" }).click();
+      await page.getByRole("button", { name: "Done" }).click();
       for (const path of [`${places.base}/servers`, `${places.base}/keys`, "/admin/catalog", "/admin/audit"]) {
         await page.goto(path);
         await expect(page.locator("main td").first()).toBeAttached();

@@ -74,13 +74,13 @@ async function addProjectByHand(page: Page, pasted: object): Promise<void> {
 }
 
 async function createKeyByHand(page: Page): Promise<string> {
-  await page.goto("/admin/projects/acme-dev/keys");
+  await page.goto("/admin/projects/acme-dev/keys/new");
   await page.getByRole("textbox", { name: "Name" }).fill("Laptop");
   await page.getByRole("button", { name: "Create key" }).click();
-  await expect(page.getByRole("link", { name: "Done" })).toBeVisible();
+  await expect(page.getByRole("button", { name: "Done" })).toBeVisible();
   const key = /gwk_[\w-]+/.exec(await page.getByRole("main").innerText());
   expect(key, "the key on the page").not.toBeNull();
-  await page.getByRole("link", { name: "Done" }).click();
+  await page.getByRole("button", { name: "Done" }).click();
   return key![0];
 }
 

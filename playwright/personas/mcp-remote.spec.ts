@@ -9,7 +9,7 @@ import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 
 import { addOAuthProject, endpoint } from "../support/oauth-client.ts";
-import { ada, expect, setUp, startEmptyGateway, test } from "../support/signed-in.ts";
+import { ada, addProject, expect, setUp, startEmptyGateway, test } from "../support/signed-in.ts";
 
 const program = path.join(path.dirname(createRequire(import.meta.url).resolve("mcp-remote/package.json")), "dist", "proxy.js");
 
@@ -65,6 +65,37 @@ test("mcp-remote signs in with a browser once and calls tools", async ({ browser
     await second.client.close();
   } finally {
     await gateway.stop();
+    await rm(folder, { recursive: true, force: true });
+  }
+});
+
+test("the snippet for Claude Desktop on the page of a new key works unedited", async ({ page, gateway }) => {
+  const slug = `desktop-${process.pid}`;
+  await addProject(gateway, slug, {});
+  await page.goto(`/admin/projects/${slug}/keys/new`);
+  await page.getByRole("textbox", { name: "Name" }).fill("Desktop");
+  await page.getByRole("button", { name: "Create key" }).click();
+  await page.getByRole("radio", { name: "Claude Desktop" }).check();
+  const file = JSON.parse(await page.getByRole("group", { name: "Claude Desktop" }).innerText());
+  const { command, args, env } = file.mcpServers[slug];
+  expect([command, ...args.slice(0, 2)]).toEqual(["npx", "-y", "mcp-remote"]);
+
+  const folder = await mkdtemp(path.join(tmpdir(), "mcp-remote-"));
+  const transport = new StdioClientTransport({
+    command: process.execPath,
+    args: [program, ...args.slice(2)],
+    env: { PATH: process.env.PATH!, HOME: folder, MCP_REMOTE_CONFIG_DIR: folder, BROWSER: "/bin/true", ...env },
+    stderr: "ignore",
+  });
+  const client = new Client({ name: "desktop-test", version: "1.0.0" });
+  try {
+    await client.connect(transport);
+    expect((await client.listTools()).tools.map((tool) => tool.name)).toContain("gateway_searchMcpForTask");
+    await client.callTool({ name: "gateway_searchMcpForTask", arguments: { task: "write a note" } });
+    await expect(page.getByRole("heading", { name: "Connected" })).toBeVisible();
+    await expect(page.locator("#first-use")).toContainText(/desktop-test .*is using this key\./);
+  } finally {
+    await client.close();
     await rm(folder, { recursive: true, force: true });
   }
 });

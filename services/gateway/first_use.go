@@ -28,9 +28,16 @@ func stageOf(method string) (stage keys.Stage, ok bool) {
 	}
 }
 
-// handleFirst handles the first request of a stage and records it for the page
-// of the client's key. Only calls count if they fail.
-func (g *Gateway) handleFirst(ctx context.Context, project *toolset.Snapshot, client *Client, stage keys.Stage, method string, params []byte, p *rawjson.Object, trace *RequestInfo) ([]byte, error) {
+// isRecorded reports whether a request is recorded for the page of the client's
+// key: the first one of each stage, and every initialize for its client.
+func isRecorded(client *Client, stage keys.Stage) bool {
+	use := client.Principal.Use()
+	return use.Pending(stage) || use != nil && stage == keys.Initialize
+}
+
+// handleRecorded handles a request and records it. A request that fails is only
+// recorded if it is a call.
+func (g *Gateway) handleRecorded(ctx context.Context, project *toolset.Snapshot, client *Client, stage keys.Stage, method string, params []byte, p *rawjson.Object, trace *RequestInfo) ([]byte, error) {
 	start := time.Now()
 	info := clientInfoOf(client, p)
 	result, err := g.dispatch(ctx, project, client, method, params, p, trace)

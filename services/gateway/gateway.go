@@ -190,8 +190,8 @@ func (g *Gateway) Handle(ctx context.Context, project *toolset.Snapshot, client 
 			return nil, fault.Invalid("params must be an object.")
 		}
 	}
-	if stage, ok := stageOf(method); ok && client.Principal.Use().Pending(stage) {
-		return g.handleFirst(ctx, project, client, stage, method, params, p, trace)
+	if stage, ok := stageOf(method); ok && isRecorded(client, stage) {
+		return g.handleRecorded(ctx, project, client, stage, method, params, p, trace)
 	}
 	return g.dispatch(ctx, project, client, method, params, p, trace)
 }

@@ -22,7 +22,7 @@ import (
 
 // Show serves GET /admin/projects/:projectSlug/keys/:id. For some minutes after
 // its creation the page shows the text of the key, later only that it was shown.
-// ?do=rotate and ?do=revoke open a dialog.
+// ?do=rotate and ?do=revoke open a dialog instead.
 func (a *Keys) Show(c *fiber.Ctx) error {
 	project, err := a.Pages.Project(c)
 	if err != nil {
@@ -38,7 +38,7 @@ func (a *Keys) Show(c *fiber.Ctx) error {
 	}
 	p := views.PageProps{Slug: project.Project.Slug, Key: all[i], Now: a.Now(), Do: c.Query("do")}
 	p.Frame = a.Pages.ProjectFrame(c, project, layout.TabKeys, p.Key.Called(), layout.Crumb{Label: p.Key.Called()})
-	if s, ok := shownOf(c, a.Seal, a.Now()); ok && p.Key.Usable(p.Now) {
+	if s, ok := shownOf(c, a.Seal, a.Now()); ok && p.Do == "" && p.Key.Usable(p.Now) {
 		p.New = &views.NewKey{Text: s.Secret, Snippets: a.snippets(c, project, s.Secret), Replaced: s.Replaced, OldUntil: s.OldUntil}
 	}
 	if p.FirstUse, err = a.firstUse(c.UserContext(), project, p.Key.ID); err != nil {

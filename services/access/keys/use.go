@@ -47,10 +47,11 @@ func (u *Use) Record(stage Stage, step Step) {
 	}
 }
 
-// RecordClient stores the first client that names itself.
+// RecordClient stores the client that named itself last: some clients probe the
+// server under another name first.
 func (u *Use) RecordClient(client Client) {
-	if u != nil && client.Name != "" && u.client.Load() == nil {
-		u.client.CompareAndSwap(nil, &client)
+	if u != nil && client.Name != "" {
+		u.client.Store(&client)
 	}
 }
 
@@ -62,7 +63,7 @@ func (u *Use) First(stage Stage) *Step {
 	return u.first[stage].Load()
 }
 
-// Client returns the client that uses the key, or the zero Client.
+// Client returns the client that named itself last, or the zero Client.
 func (u *Use) Client() Client {
 	if u == nil {
 		return Client{}

@@ -17,9 +17,9 @@ func TestUseKeepsFirstSteps(t *testing.T) {
 	}
 	use.Record(keys.CallTool, keys.Step{Tool: "a"})
 	use.Record(keys.CallTool, keys.Step{Tool: "b"})
-	use.RecordClient(keys.Client{Version: "1"}) // without a name
+	use.RecordClient(keys.Client{Name: "probe"})
 	use.RecordClient(keys.Client{Name: "one", Version: "1"})
-	use.RecordClient(keys.Client{Name: "two"})
+	use.RecordClient(keys.Client{Version: "2"}) // without a name
 	if got := use.First(keys.CallTool); got == nil || got.Tool != "a" || use.Pending(keys.CallTool) {
 		t.Errorf("first call = %+v", got)
 	}
