@@ -205,18 +205,18 @@ func newAdminHandlers(s *services.Services, guards *guard.Guards, pages *adminpa
 		catalogUse:      servers.NewFromCatalog(pages, s.Catalog, s.Projects, s.Syncer),
 		connections:     connections.New(frames, s.Connections),
 		connectionPages: connections.NewPages(pages, s.Connections, s.Projects, s.Audit, public, time.Now),
-		toolPages:       tools.New(pages, s.Projects, guards),
-		playground:      playground.New(pages, s.Gateway),
+		toolPages:       tools.New(pages, s.Projects, s.ToolSearch, s.Traffic, s.Gateway, guards, time.Now),
+		playground:      playground.New(pages, s.Gateway, s.Traffic),
 		codePages: code.New(code.Options{
 			Pages: pages, Store: s.Projects, Declarations: s.Declarations, Unchecked: s.Arguments.UncheckedReason, Runner: s.Gateway,
 			CanTypecheck: s.Runner.CanTypecheck(), Traces: s.CodeRuns, Keys: s.Keys, People: s.People, Now: time.Now,
 		}),
 		activity:     observe.NewActivity(observe.ActivityOptions{Pages: pages, Guards: guards, Calls: s.Calls, Keys: s.Keys, People: s.People, Cursors: cursors}),
-		auditPages:   observe.NewAudit(frames, s.Audit, cursors, time.Now),
+		auditPages:   observe.NewAudit(pages, s.Audit, cursors),
 		peoplePages:  settings.NewPeople(settings.PeopleOptions{Pages: frames, People: s.People, Provider: identityProvider(s), Public: public, Seal: sealer, Now: time.Now}),
 		settings:     settings.New(frames, settings.RuntimeInfo{Version: s.Version, Database: s.DB.Name(), Config: s.Config, Fresh: s.Fresh}, time.Now),
 		files:        settings.NewImportExport(frames, s.Projects, sealer),
-		catalogPages: catalogpages.New(frames, s.CatalogStore),
+		catalogPages: catalogpages.New(frames, s.Catalog, s.CatalogStore),
 		palette:      palette.New(pages, s.Catalog, s.Keys, s.People),
 	}
 }

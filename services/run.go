@@ -122,7 +122,7 @@ func (s *Services) dropStale(_ context.Context, topic notify.Topic) error {
 	}
 	project := s.Directory.ProjectByID(projectID)
 	if project == nil {
-		s.search.Drop(projectID)
+		s.ToolSearch.Drop(projectID)
 		s.Declarations.Forget(projectID)
 		s.Gateway.Forget(projectID)
 		return nil

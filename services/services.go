@@ -103,7 +103,7 @@ type Services struct {
 	tokenIndex *oauthserver.TokenIndex
 	locks      *locks.Locks
 	clients    *egress.Clients
-	search     *toolsearch.Searcher
+	ToolSearch *toolsearch.Searcher
 	pool       *pool.Pool
 	feed       *notify.Feed
 	log        *slog.Logger
@@ -242,7 +242,7 @@ func (s *Services) wireUpstreams(resolver *secrets.Resolver) {
 		DB: s.DB, Pool: s.pool, Target: target, Feed: s.feed, Locks: s.locks, Now: now, Log: s.log, Tasks: s.Background,
 		ResourceUpdated: s.Subscriptions.ResourceUpdated, Observed: s.History.Note, Listed: s.Subscriptions.Listed,
 	})
-	s.search = toolsearch.NewSearcher(toolsearch.Options{
+	s.ToolSearch = toolsearch.NewSearcher(toolsearch.Options{
 		Cursors: page.NewCursors(s.Config.Keys), Waiting: s.Waiting, Outages: s.pool, Log: s.log, Tasks: s.Background,
 	})
 }
@@ -250,7 +250,7 @@ func (s *Services) wireUpstreams(resolver *secrets.Resolver) {
 // wireCode creates the runner of Code Mode.
 func (s *Services) wireCode() {
 	s.CodeRuns = codemode.NewTraces(s.DB, s.log)
-	s.Declarations = codemode.NewDeclarations(s.search)
+	s.Declarations = codemode.NewDeclarations(s.ToolSearch)
 	s.Arguments = schema.NewValidator()
 	s.Runner = codemode.NewRunner(codemode.Options{
 		TSC: s.Config.TSC, Fetch: s.clients.Fetch(), Validate: s.Arguments, Traces: s.CodeRuns, Log: s.log, Tasks: s.Background,
@@ -266,7 +266,7 @@ func (s *Services) wireGateway(ctx context.Context) error {
 		return err
 	}
 	s.Gateway = gateway.New(gateway.Options{
-		Upstreams: upstreams, Projects: s.Directory, Search: s.search, Declarations: s.Declarations, Runner: s.Runner, Limits: s.CallLimits,
+		Upstreams: upstreams, Projects: s.Directory, Search: s.ToolSearch, Declarations: s.Declarations, Runner: s.Runner, Limits: s.CallLimits,
 		Calls: s.Metrics.Calls(s.Calls), Results: s.Results, Waiting: s.Waiting, Outages: s.pool,
 		Tokens: s.Config.Keys, Version: s.Version, Instance: s.Instance, Log: s.log, Tasks: s.Background,
 	})

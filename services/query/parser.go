@@ -1,6 +1,7 @@
 package query
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -54,6 +55,10 @@ func (g Grammar) read(q *Query, x *lexeme) error {
 			return x.fault(fault.CodeInvalidValue, "%s is either true or false. Write %s:true or %s:false.", name, name, name)
 		}
 		c.Bool = c.Folded == "true"
+	case g.Choices[name] != nil:
+		if choices := g.Choices[name]; !slices.Contains(choices, c.Folded) {
+			return x.fault(fault.CodeInvalidValue, "%s is one of %s. Write %s:%s.", name, strings.Join(choices, ", "), name, choices[0])
+		}
 	case kind == Fixed:
 		if named := c.Folded == g.Surface || c.Folded == g.Surface+"s"; named == c.Negated {
 			span := x.span // a copy, so that clauses don't escape to the heap
@@ -73,9 +78,9 @@ func (g Grammar) read(q *Query, x *lexeme) error {
 func (g Grammar) unknownQualifier(name string, x *lexeme) error {
 	have := strings.Join(g.names(), ", ")
 	if others := surfacesWith(name); len(others) > 0 {
-		return x.fault(fault.CodeUnsupportedQualifier, "%s works in the search for %s, not for %ss. The qualifiers are %s.%s", name, strings.Join(others, " and "), g.Surface, have, x.asText())
+		return x.fault(fault.CodeUnsupportedQualifier, "%s works in the search for %s, not for %ss. Available: %s.%s", name, strings.Join(others, " and "), g.Surface, have, x.asText())
 	}
-	return x.fault(fault.CodeUnknownQualifier, "Unknown qualifier %s. The qualifiers are %s.%s", clip(name), have, x.asText())
+	return x.fault(fault.CodeUnknownQualifier, `Unknown filter "%s". Available: %s.%s`, clip(name), have, x.asText())
 }
 
 // asText returns the end of a message about a clause that may have been meant
