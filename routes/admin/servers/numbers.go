@@ -76,7 +76,11 @@ func numbersOf(r *traffic.Report) views.Numbers {
 		CallsBefore: r.Previous.Calls, FailedBefore: r.Previous.Failed, P50Before: r.Previous.P50, Compare: !r.Previous.Missing && r.Previous.Calls > 0,
 	}
 	for _, b := range r.Buckets {
-		n.Latencies = append(n.Latencies, float64(b.P50.Milliseconds()))
+		latency := ui.Gap() // without calls
+		if b.P50 > 0 {
+			latency = float64(b.P50.Microseconds()) / 1000
+		}
+		n.Latencies = append(n.Latencies, latency)
 		n.Counts, n.Fails = append(n.Counts, float64(b.Calls)), append(n.Fails, float64(b.Failed))
 	}
 	return n

@@ -1,7 +1,6 @@
 package servers
 
 import (
-	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -181,63 +180,24 @@ func (n Numbers) failedShare() string {
 	if n.Calls == 0 {
 		return "–"
 	}
-	return strings.TrimSuffix(strconv.FormatFloat(100*float64(n.Failed)/float64(n.Calls), 'f', 1, 64), ".0")
+	return strings.TrimSuffix(strconv.FormatFloat(share(n.Failed, n.Calls), 'f', 1, 64), ".0")
 }
 
-// delta is the change of a number. The class is empty for changes below 5 percent.
-type delta struct{ text, class string }
+// share returns failed calls in percent of all.
+func share(failed, calls int) float64 { return 100 * float64(failed) / float64(max(1, calls)) }
 
-// change compares a number with the one before. better is 1 if more is better, -1 if
-// less is, and 0 if neither.
-func change(now, before float64, better int) delta {
-	if before == 0 || now == before {
-		return delta{}
-	}
-	percent := 100 * (now - before) / before
-	d := delta{text: arrow(percent) + strconv.Itoa(int(math.Round(math.Abs(percent)))) + "%"}
-	switch {
-	case math.Abs(percent) < 5 || better == 0:
-	case percent*float64(better) > 0:
-		d.class = "good"
-	default:
-		d.class = "worse"
-	}
-	return d
-}
-
-// failedChange compares the shares of failed calls in percentage points.
-func (n Numbers) failedChange() delta {
-	if !n.Compare || n.Calls == 0 || n.CallsBefore == 0 {
-		return delta{}
-	}
-	points := 100*float64(n.Failed)/float64(n.Calls) - 100*float64(n.FailedBefore)/float64(n.CallsBefore)
-	if math.Abs(points) < 0.5 {
-		return delta{}
-	}
-	d := delta{text: arrow(points) + strconv.Itoa(int(math.Round(math.Abs(points)))) + " pt", class: "good"}
-	if points > 0 {
-		d.class = "worse"
-	}
-	return d
-}
-
-func arrow(change float64) string {
-	if change < 0 {
-		return "▼ "
-	}
-	return "▲ "
-}
-
-func (n Numbers) callsChange() delta {
+// change returns the change of a number, which is not shown without a comparison.
+func (n Numbers) change(now, before float64, better ui.Better) ui.Delta {
 	if !n.Compare {
-		return delta{}
+		return ui.Delta{}
 	}
-	return change(float64(n.Calls), float64(n.CallsBefore), 0)
+	return ui.Change(now, before, better)
 }
 
-func (n Numbers) latencyChange() delta {
-	if !n.Compare {
-		return delta{}
+// failedChange returns the change of the share of failed calls.
+func (n Numbers) failedChange() ui.Delta {
+	if !n.Compare || n.Calls == 0 {
+		return ui.Delta{}
 	}
-	return change(float64(n.P50), float64(n.P50Before), -1)
+	return ui.PointChange(share(n.Failed, n.Calls), share(n.FailedBefore, n.CallsBefore), ui.LessBetter)
 }
