@@ -1,17 +1,13 @@
 package routes
 
 import (
-	"context"
 	"log/slog"
-	"net/http"
 	"net/url"
 	"slices"
 	"time"
 
 	"mcpgateway/web/compress"
-	"mcpgateway/web/guard"
 
-	"github.com/a-h/templ"
 	"github.com/gofiber/fiber/v2"
 
 	adminpages "mcpgateway/routes/admin"
@@ -21,7 +17,6 @@ import (
 	"mcpgateway/static"
 	"mcpgateway/views/layout"
 	"mcpgateway/views/paths"
-	"mcpgateway/views/ui"
 	"mcpgateway/web"
 )
 
@@ -39,12 +34,13 @@ func newApp(s *services.Services, log *slog.Logger, limit time.Duration) *fiber.
 		BodyLimit: bodyLimit(s.Directory, guards), BodyMemory: c.RequestMemory,
 	})
 	compressor := compress.New()
-	for _, r := range table(newHandlers(s, names, guards, pages)) {
+	h := newHandlers(s, names, guards, pages)
+	for _, r := range table(h) {
 		chain, declared := before[r.guard]
 		if !declared {
 			chain = []fiber.Handler{denyAll} // a route without an audience is closed
 		}
-		handlers := slices.Concat([]fiber.Handler{web.Route(r.path)}, compressed(r, compressor), limited(r, chain, limit), []fiber.Handler{r.handler})
+		handlers := slices.Concat([]fiber.Handler{web.Route(r.path)}, compressed(r, compressor), limited(r, chain, limit), filled(r, h.resume.Fill), []fiber.Handler{r.handler})
 		if r.method == anyone {
 			app.All(r.path, handlers...)
 			continue
@@ -55,6 +51,19 @@ func newApp(s *services.Services, log *slog.Logger, limit time.Duration) *fiber.
 		}
 	}
 	return app
+}
+
+// filled returns the handler that fills the forms of pages again, for the pages of
+// signed-in users.
+func filled(r route, fill fiber.Handler) []fiber.Handler {
+	if r.method != get {
+		return nil
+	}
+	switch r.guard {
+	case person, viewer, admin:
+		return []fiber.Handler{fill}
+	}
+	return nil
 }
 
 // newPages returns the frame of every page.
@@ -70,23 +79,4 @@ func newPages(s *services.Services) *adminpages.ProjectPages {
 func help(publicURL *url.URL) web.Help {
 	origin := publicURL.String()
 	return func(code fault.Code) string { return origin + paths.ErrorCode(string(code)) }
-}
-
-// identifyLimit is the maximum time that an error page spends on identifying
-// its user.
-const identifyLimit = time.Second
-
-// errorPage returns the pages of failed requests. Signed-in users keep the
-// navigation, even if the request passed no guard.
-func errorPage(frames *frame.Pages, guards *guard.Guards) web.ErrorPage {
-	return func(c *fiber.Ctx, status int, message, requestID string) templ.Component {
-		if web.EventOf(c).Route == "" && guards.SessionCookie(c) != "" {
-			ctx, cancel := context.WithTimeout(c.UserContext(), identifyLimit)
-			defer cancel()
-			c.SetUserContext(ctx)
-			_ = guards.Identify(c) // without the database the page is that of a visitor
-			c.SetUserContext(context.WithoutCancel(c.UserContext()))
-		}
-		return ui.ErrorPage(frames.Frame(c, http.StatusText(status), layout.SectionNone), status, message, requestID)
-	}
 }

@@ -10,9 +10,9 @@ import (
 
 // compressed returns the handler that compresses the responses of a route, or
 // nil. MCP endpoints are never compressed. Neither are the routes of sign-in,
-// setup and OAuth, whose pages combine tokens with text from other sites.
+// setup, invites and OAuth, whose pages combine tokens with text from other sites.
 func compressed(r route, compressor *compress.Compressor) []fiber.Handler {
-	for _, prefix := range []string{"/login/", "/setup", "/oauth/", "/authorize"} {
+	for _, prefix := range []string{"/login/", "/setup", "/invite/", "/oauth/", "/authorize"} {
 		if strings.HasPrefix(r.path, prefix) {
 			return nil
 		}

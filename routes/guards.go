@@ -101,10 +101,10 @@ func (f forms) Keep(ctx context.Context, p *guard.User, form guard.Form) (string
 }
 
 // keepsForm reports whether a form posted to the path is stored while its user
-// signs in again. This applies to forms of the administration and of connected
-// apps. A consent is bound to the session that it started in.
+// signs in again. This applies to forms of the administration and of the user's
+// own pages. A consent is bound to the session that it started in.
 func keepsForm(path string) bool {
-	return strings.HasPrefix(path, "/admin/") || strings.HasPrefix(path, "/oauth/grants/")
+	return strings.HasPrefix(path, "/admin/") || strings.HasPrefix(path, paths.Me+"/")
 }
 
 // act attributes the changes of a request to its actor in the audit log.

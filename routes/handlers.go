@@ -12,6 +12,7 @@ import (
 	catalogpages "mcpgateway/routes/admin/catalog"
 	"mcpgateway/routes/admin/code"
 	"mcpgateway/routes/admin/connections"
+	"mcpgateway/routes/admin/keys"
 	"mcpgateway/routes/admin/live"
 	"mcpgateway/routes/admin/observe"
 	"mcpgateway/routes/admin/palette"
@@ -24,6 +25,7 @@ import (
 	"mcpgateway/routes/api"
 	"mcpgateway/routes/frame"
 	"mcpgateway/routes/mcp"
+	"mcpgateway/routes/me"
 	"mcpgateway/routes/oauth"
 	"mcpgateway/routes/public"
 	"mcpgateway/services"
@@ -50,7 +52,6 @@ type oauthHandlers struct {
 	authorize      *oauth.Authorize
 	token          *oauth.Token
 	register       *oauth.Register
-	grants         *oauth.Grants
 	clientDocument *oauth.ClientDocument
 	callback       *oauth.Callback
 }
@@ -89,16 +90,18 @@ type signinHandlers struct {
 	signOn  *signin.SingleSignOn
 	stepUp  *signin.StepUp
 	account *signin.Account
+	join    *signin.Join
 	resume  *signin.Resume
 }
 
 // adminHandlers serve the administration.
 type adminHandlers struct {
-	me              *projects.Me
+	me              *me.Me
 	projectPages    *projects.Projects
 	connect         *projects.Connect
 	projectSettings *projects.Settings
-	keyPages        *projects.Keys
+	access          *projects.Access
+	keyPages        *keys.Keys
 	serverPages     *servers.Servers
 	wizard          *servers.Wizard
 	catalogUse      *servers.FromCatalog
@@ -130,9 +133,10 @@ func newHandlers(s *services.Services, names *web.HostPolicy, guards *guard.Guar
 		adminHandlers: newAdminHandlers(s, guards, pages),
 	}
 	h.oauthHandlers = newOAuthHandlers(s, frames, h.connections)
+	guards.SetDialog(h.stepUp.Dialog)
 	h.live = live.New(live.Options{
 		Assets: frames.Assets, Directory: s.Directory, Guards: guards, People: s.People,
-		Topics: slices.Concat(pages.Navigation.Topics()),
+		Topics: slices.Concat(pages.Navigation.Topics(), h.keyPages.Topics()),
 	})
 	if s.Dev {
 		h.kit = public.NewKit(frames.Assets)
@@ -148,7 +152,7 @@ func newHandlers(s *services.Services, names *web.HostPolicy, guards *guard.Guar
 func newOAuthHandlers(s *services.Services, frames *frame.Pages, ended *connections.Connections) oauthHandlers {
 	return oauthHandlers{
 		metadata: oauth.NewMetadata(s.Config.PublicURL, s.Directory), authorize: oauth.NewAuthorize(s.OAuth, s.Directory, frames.Assets, paths.Login),
-		token: oauth.NewToken(s.OAuth, ratelimit.NewFailureLimit(time.Now)), register: oauth.NewRegister(s.OAuth), grants: oauth.NewGrants(s.OAuth, frames.Assets, time.Now),
+		token: oauth.NewToken(s.OAuth, ratelimit.NewFailureLimit(time.Now)), register: oauth.NewRegister(s.OAuth),
 		clientDocument: oauth.NewClientDocument(s.ClientDocument), callback: oauth.NewCallback(s.Connections, ended),
 	}
 }
@@ -178,30 +182,38 @@ func newSigninHandlers(s *services.Services, guards *guard.Guards, frames *frame
 	return signinHandlers{
 		setup: signin.NewSetup(frames, s.People, s.Demo, guards), login: signin.NewLogin(frames, s.People, guards, resume, provider),
 		signOn:  signin.NewSingleSignOn(frames, s.SingleSignOn, guards, resume, provider),
-		stepUp:  signin.NewStepUp(frames, s.People, guards, resume, s.People.NeedStepUp, provider),
-		account: signin.NewAccount(frames, s.People, guards, time.Now), resume: resume,
+		stepUp:  signin.NewStepUp(frames, s.People, guards, resume, provider),
+		account: signin.NewAccount(frames, s.People, guards, time.Now), join: signin.NewJoin(frames, s.People, guards, provider), resume: resume,
 	}
 }
 
 func newAdminHandlers(s *services.Services, guards *guard.Guards, pages *adminpages.ProjectPages) adminHandlers {
 	frames := pages.Pages
-	keys, public, cursors := s.Config.Keys, s.Config.PublicURL, page.NewCursors(s.Config.Keys)
+	sealer, public, cursors := s.Config.Keys, s.Config.PublicURL, page.NewCursors(s.Config.Keys)
 	return adminHandlers{
-		me: projects.NewMe(frames, s.OAuth, public), projectPages: projects.New(pages, s.Calls, s.Projects),
-		connect: projects.NewConnect(pages, s.Gateway, s.Keys, public), projectSettings: projects.NewSettings(pages, s.Projects, s.People, s.Keys),
-		keyPages:    projects.NewKeys(pages, s.Keys, keys, time.Now),
-		serverPages: servers.New(pages, s.Syncer, s.Calls, s.Projects, guards), wizard: servers.NewWizard(pages, s.Syncer, s.Projects, s.Catalog, keys),
-		catalogUse:  servers.NewFromCatalog(pages, s.Catalog, s.Projects, s.Syncer),
-		connections: connections.New(frames, s.Connections), connectionPages: connections.NewPages(pages, s.Connections, s.Projects, s.Audit, public, time.Now),
-		toolPages: tools.New(pages, s.Projects, guards), playground: playground.New(pages, s.Gateway),
+		me:              me.New(pages, s.OAuth, s.Traffic, public, time.Now),
+		projectPages:    projects.New(pages, s.Calls, s.Projects),
+		connect:         projects.NewConnect(pages, s.Gateway, s.Keys, public),
+		projectSettings: projects.NewSettings(pages, s.Projects, s.Keys),
+		access:          projects.NewAccess(pages, s.Projects, s.People),
+		keyPages:        keys.New(keys.Options{Pages: pages, Keys: s.Keys, Index: s.KeyIndex, Calls: s.Calls, Traffic: s.Traffic, Seal: sealer, Public: public, Now: time.Now}),
+		serverPages:     servers.New(pages, s.Syncer, s.Calls, s.Projects, guards),
+		wizard:          servers.NewWizard(pages, s.Syncer, s.Projects, s.Catalog, sealer),
+		catalogUse:      servers.NewFromCatalog(pages, s.Catalog, s.Projects, s.Syncer),
+		connections:     connections.New(frames, s.Connections),
+		connectionPages: connections.NewPages(pages, s.Connections, s.Projects, s.Audit, public, time.Now),
+		toolPages:       tools.New(pages, s.Projects, guards),
+		playground:      playground.New(pages, s.Gateway),
 		codePages: code.New(code.Options{
 			Pages: pages, Store: s.Projects, Declarations: s.Declarations, Unchecked: s.Arguments.UncheckedReason, Runner: s.Gateway,
 			CanTypecheck: s.Runner.CanTypecheck(), Traces: s.CodeRuns, Keys: s.Keys, People: s.People, Now: time.Now,
 		}),
-		activity:   observe.NewActivity(observe.ActivityOptions{Pages: pages, Guards: guards, Calls: s.Calls, Keys: s.Keys, People: s.People, Cursors: cursors}),
-		auditPages: observe.NewAudit(frames, s.Audit, cursors, time.Now), peoplePages: settings.NewPeople(frames, s.People, s.SingleSignOn != nil, time.Now),
-		settings: settings.New(frames, settings.RuntimeInfo{Version: s.Version, Database: s.DB.Name(), Config: s.Config, Fresh: s.Fresh}, time.Now),
-		files:    settings.NewImportExport(frames, s.Projects, keys), catalogPages: catalogpages.New(frames, s.Catalog, s.CatalogStore),
-		palette: palette.New(pages, s.Catalog, s.Keys, s.People),
+		activity:     observe.NewActivity(observe.ActivityOptions{Pages: pages, Guards: guards, Calls: s.Calls, Keys: s.Keys, People: s.People, Cursors: cursors}),
+		auditPages:   observe.NewAudit(frames, s.Audit, cursors, time.Now),
+		peoplePages:  settings.NewPeople(settings.PeopleOptions{Pages: frames, People: s.People, Provider: identityProvider(s), Public: public, Seal: sealer, Now: time.Now}),
+		settings:     settings.New(frames, settings.RuntimeInfo{Version: s.Version, Database: s.DB.Name(), Config: s.Config, Fresh: s.Fresh}, time.Now),
+		files:        settings.NewImportExport(frames, s.Projects, sealer),
+		catalogPages: catalogpages.New(frames, s.Catalog, s.CatalogStore),
+		palette:      palette.New(pages, s.Catalog, s.Keys, s.People),
 	}
 }

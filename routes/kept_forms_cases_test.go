@@ -111,7 +111,7 @@ func onPerson(name, rest string, fields ...string) func(*testing.T, *formWorld) 
 			if err := w.Services.People.AddMember(t.Context(), w.project.ID, person.ID); rest == "/remove" && err != nil {
 				t.Fatal(err)
 			}
-			return "/admin/projects/p/settings/members" + rest, form
+			return "/admin/projects/p/access/members" + rest, form
 		}
 		return "/admin/people/" + person.ID + rest, form
 	}
@@ -161,16 +161,23 @@ func (w *formWorld) forms(t *testing.T) []formCase {
 	const project, server = "/admin/projects/:projectSlug", "/admin/projects/:projectSlug/servers/:id"
 	plan := values("declaration", `{"projects":{"imported":{"authMode":"none","mcpServers":{}}}}`)
 	return []formCase{
-		{route: "/admin/account/sessions/:id/end", make: func(t *testing.T, w *formWorld) (string, url.Values) {
+		{route: "/me/account/sessions/:id/end", make: func(t *testing.T, w *formWorld) (string, url.Values) {
 			in, err := w.Services.People.SignIn(t.Context(), formAdmin, secrets.NewValue(password), access.Browser{IP: "127.0.0.1"})
 			if err != nil {
 				t.Fatal(err)
 			}
-			return "/admin/account/sessions/" + in.Session.ID + "/end", url.Values{}
+			return "/me/account/sessions/" + in.Session.ID + "/end", url.Values{}
 		}},
-		{route: "/admin/people", guard: "careful", make: at("/admin/people", "email", "grace@example.com", "name", "Grace", "role", "viewer", "password", "a quiet secret of Grace")},
+		{route: "/admin/people", guard: "careful", make: at("/admin/people", "email", "grace@example.com", "name", "Grace", "role", "viewer")},
 		{route: "/admin/people", guard: "careful", variant: " refused", shows: http.StatusUnprocessableEntity, want: "Grace again",
-			make: at("/admin/people", "email", "grace@example.com", "name", "Grace again", "role", "viewer", "password", "a quiet secret of Grace")},
+			make: at("/admin/people", "email", "grace@example.com", "name", "Grace again", "role", "viewer")},
+		{route: "/admin/people/:id/invite", guard: "careful", make: func(t *testing.T, w *formWorld) (string, url.Values) {
+			person, _, err := w.Services.People.Invite(t.Context(), access.NewUser{Email: "ida@example.com", Role: models.RoleViewer})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return "/admin/people/" + person.ID + "/invite", url.Values{}
+		}},
 		{route: "/admin/people/:id", guard: "careful", make: onPerson("ben", "", "name", "Ben", "role", "member")},
 		{route: "/admin/people/:id/password", guard: "careful", make: onPerson("cleo", "/password", "password", "a quiet secret of Cleo")},
 		{route: "/admin/people/:id/disable", guard: "careful", make: onPerson("dan", "/disable")},
@@ -203,6 +210,7 @@ func (w *formWorld) forms(t *testing.T) []formCase {
 		{route: project + "/keys", guard: "careful", make: at("/admin/projects/p/keys", "name", "Ada's laptop", "expires", "90")},
 		{route: project + "/keys/:id/rotate", guard: "careful", make: onKey("/rotate", "grace", "0s")},
 		{route: project + "/keys/:id/revoke", guard: "careful", make: onKey("/revoke")},
+		{route: project + "/keys/:id/done", make: onKey("/done")},
 
 		{route: "/admin/connections/:id/client", guard: "careful", make: onConnection("/client", "oauth.clientId", "other", "oauth.clientSecret", "hush")},
 		{route: "/admin/connections/:id/disconnect", make: onConnection("/disconnect")},
@@ -225,9 +233,10 @@ func (w *formWorld) forms(t *testing.T) []formCase {
 		{route: server + "/sync", make: onServer("clock", "/sync")},
 		{route: server + "/enable", make: onServer("clock", "/enable", "enabled", "false")},
 		{route: server + "/delete", make: onServer("kept", "/delete")},
-		{route: project + "/settings", make: at("/admin/projects/p/settings", "name", "P", "authMode", "api_key", "oauthAccess", "anyone", "toolExposure", "full", "toolNameLimit", "0", "rateLimit.perSecond", "1", "rateLimit.burst", "2")},
-		{route: project + "/settings/members", make: onPerson("gil", "", "person", "")},
-		{route: project + "/settings/members/remove", make: onPerson("hal", "/remove", "person", "")},
+		{route: project + "/settings", make: at("/admin/projects/p/settings", "name", "P", "authMode", "api_key", "toolExposure", "full", "toolNameLimit", "0", "rateLimit.perSecond", "1", "rateLimit.burst", "2")},
+		{route: project + "/access", make: at("/admin/projects/p/access", "oauthAccess", "members")},
+		{route: project + "/access/members", make: onPerson("gil", "", "person", "")},
+		{route: project + "/access/members/remove", make: onPerson("hal", "/remove", "person", "")},
 		{route: project + "/settings/delete", make: at("/admin/projects/gone/settings/delete", "confirm", "gone")},
 		{route: "/admin/import", shows: http.StatusOK, want: "imported", make: func(*testing.T, *formWorld) (string, url.Values) { return "/admin/import", plan }},
 		{route: "/admin/import/apply", guard: "careful", make: func(t *testing.T, w *formWorld) (string, url.Values) {
@@ -254,7 +263,7 @@ func (w *formWorld) forms(t *testing.T) []formCase {
 			return "/admin/templates/" + w.template + "/use", values("name", "From a template")
 		}},
 
-		{route: "/admin/account/sign-out-everywhere", ends: true, make: at("/admin/account/sign-out-everywhere")},
-		{route: "/admin/account/password", make: at("/admin/account/password", "old", password, "password", "another quiet secret", "again", "another quiet secret")},
+		{route: "/me/account/sign-out-everywhere", ends: true, make: at("/me/account/sign-out-everywhere")},
+		{route: "/me/account/password", make: at("/me/account/password", "old", password, "password", "another quiet secret", "again", "another quiet secret")},
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"mcpgateway/services/access"
 	"mcpgateway/services/access/oidctest"
 	"mcpgateway/services/secrets"
+	"mcpgateway/web/guard"
 )
 
 // wantKeys fails the test unless the project p has want keys.
@@ -38,7 +39,7 @@ func TestFormSurvivesWrongPasswords(t *testing.T) {
 	got := w.post(t, keysForm, newKeyForm())
 	for range 2 {
 		refused := w.confirm(t, got, "/login/again", url.Values{"password": {"not the password"}})
-		if refused.Status != http.StatusUnprocessableEntity || hiddenField(t, refused.Body, "form") == "" || !strings.Contains(refused.Body, "create a key") {
+		if refused.Status != http.StatusUnprocessableEntity || hiddenField(t, refused.Body, "form") == "" || !strings.Contains(refused.Body, "create the key <strong>Ada&#39;s laptop</strong>") {
 			t.Fatalf("wrong password: status %d", refused.Status)
 		}
 	}
@@ -139,29 +140,97 @@ func TestOpenPagesValidAfterConfirmation(t *testing.T) {
 	}
 	w.expireSessions(t)
 	w.confirm(t, w.post(t, keysForm, newKeyForm()), "/login", url.Values{"email": {formAdmin}, "password": {password}})
+	w.wantKeys(t, 2) // the form is only filled in
 	if got := w.post(t, keysForm, newKeyForm()); got.Status != http.StatusSeeOther || !strings.HasPrefix(got.Location, keysForm+"/") {
 		t.Errorf("after signing in again: %d %q", got.Status, got.Location)
 	}
-	w.wantKeys(t, 4)
+	w.wantKeys(t, 3)
 }
 
+// TestConfirmInPlace posts a form as the script does before it sends it.
 func TestConfirmInPlace(t *testing.T) {
 	w := newFormWorld(t)
-	if got := w.send(t, "/login/again?dialog=1", nil); got.Status != http.StatusNoContent {
+	ask := func(path string, form url.Values) page {
+		form.Set("csrf", w.csrf)
+		return w.send(t, path, form, "X-Confirm", "1")
+	}
+	if got := ask(keysForm, newKeyForm()); got.Status != http.StatusNoContent {
 		t.Errorf("no confirmation due: status %d", got.Status)
 	}
 	w.expireConfirmations(t)
-	if got := w.send(t, "/login/again?dialog=1&act="+keysForm, nil); got.Status != http.StatusOK || !strings.Contains(got.Body, "data-confirm") || !strings.Contains(got.Body, "create a key") {
-		t.Errorf("confirmation due: status %d", got.Status)
+	got := ask(keysForm, newKeyForm())
+	for _, want := range []string{"data-confirm", "create the key <strong>Ada&#39;s laptop</strong>", "Confirm and create key", "Password for " + formAdmin} {
+		if got.Status != http.StatusForbidden || !strings.Contains(got.Body, want) {
+			t.Errorf("confirmation due: status %d, dialog lacks %q", got.Status, want)
+		}
 	}
-	if got := w.post(t, "/login/again", values("dialog", "1", "password", "wrong")); got.Status != http.StatusUnprocessableEntity || !strings.Contains(got.Body, "data-confirm") {
+	if got := ask("/admin/projects/p/servers/"+w.ServerID(t, "p", "clock")+"/delete", url.Values{}); got.Status != http.StatusForbidden {
+		t.Errorf("form of another guard: status %d", got.Status)
+	}
+	got = w.post(t, "/login/again", values("dialog", "1", "verb", "create the key", "name", "Ada's laptop", "button", "create key", "password", "wrong"))
+	if got.Status != http.StatusUnprocessableEntity || !strings.Contains(got.Body, "That password isn&#39;t right. Try again.") || !strings.Contains(got.Body, "Confirm and create key") {
 		t.Errorf("wrong password: status %d", got.Status)
 	}
 	if got := w.post(t, "/login/again", values("dialog", "1", "password", password)); got.Status != http.StatusNoContent {
 		t.Errorf("correct password: status %d", got.Status)
 	}
+	w.wantKeys(t, 0)
+	if _, err := w.Services.Directory.Project("p"); err != nil || w.ServerID(t, "p", "clock") == "" {
+		t.Error("asking had an effect")
+	}
 	if got := w.post(t, keysForm, newKeyForm()); !strings.HasPrefix(got.Location, keysForm+"/") {
 		t.Errorf("form redirects to %q", got.Location)
+	}
+	w.expireSessions(t)
+	if got := ask(keysForm, newKeyForm()); got.Status != http.StatusNoContent {
+		t.Errorf("expired session: status %d", got.Status)
+	}
+}
+
+// TestDraftFillsForm loses the session on the page of a form.
+func TestDraftFillsForm(t *testing.T) {
+	w := newFormWorld(t)
+	w.expireSessions(t)
+	form := values("email", "late@example.com", "name", `Late "<b>"`, "role", "member", "csrf", w.csrf)
+	in := w.confirm(t, w.send(t, "/admin/people", form, "Referer", "http://127.0.0.1:8080/admin/people/invite"), "/login", url.Values{"email": {formAdmin}, "password": {password}})
+	if !strings.HasPrefix(in.Location, "/admin/people/invite?draft=") {
+		t.Fatalf("redirect to %q", in.Location)
+	}
+	for range 2 { // reloading the page fills it again
+		w.draft(t, in, "/admin/people", form)
+	}
+	if people, err := w.Services.People.List(t.Context()); err != nil || len(people) != 1 {
+		t.Errorf("%d people, %v", len(people), err)
+	}
+	w.expireConfirmations(t)
+	if got := w.send(t, in.Location, nil); !strings.Contains(got.Body, "late@example.com") {
+		t.Error("draft is gone")
+	}
+	viewer, _ := w.as(t, models.RoleViewer)
+	if got := viewer.send(t, strings.Replace(in.Location, "/invite", "", 1), nil); got.Status != http.StatusOK || strings.Contains(got.Body, "late@example.com") {
+		t.Errorf("another user sees the draft, status %d", got.Status)
+	}
+}
+
+func TestStoredFormSize(t *testing.T) {
+	w := newFormWorld(t)
+	w.expireConfirmations(t)
+	for _, size := range []int{guard.MaxForm - 1, guard.MaxForm, guard.MaxForm + 1} {
+		form := url.Values{"csrf": {w.csrf}, "pad": {""}}
+		form.Set("pad", strings.Repeat("x", size-len(form.Encode())))
+		got := w.send(t, keysForm, form, "Referer", "http://127.0.0.1:8080"+keysForm)
+		if kept := strings.Contains(got.Location, "form="); got.Status != http.StatusSeeOther || kept != (size <= guard.MaxForm) || kept == strings.Contains(got.Location, "large=1") {
+			t.Errorf("%d bytes: %d %q", size, got.Status, got.Location)
+		}
+		if size > guard.MaxForm {
+			if shown := w.send(t, got.Location, nil); !strings.Contains(shown.Body, "too large to keep") {
+				t.Error("page does not tell that the form is lost")
+			}
+			done := w.post(t, "/login/again", values("next", keysForm, "large", "1", "password", password))
+			if done.Location != keysForm || !strings.Contains(done.Flash, "too large") {
+				t.Errorf("after the confirmation: %q %q", done.Location, done.Flash)
+			}
+		}
 	}
 }
 
@@ -182,12 +251,13 @@ func TestHtmxFormIsStored(t *testing.T) {
 	}
 	_ = answer.Body.Close()
 	got := w.confirm(t, page{Status: http.StatusSeeOther, Location: answer.Header.Get("HX-Redirect")}, "/login", url.Values{"email": {formAdmin}, "password": {password}})
-	if got.Status != http.StatusSeeOther || got.Location != "/admin/projects/p/tools" {
+	if got.Status != http.StatusSeeOther || !strings.HasPrefix(got.Location, "/admin/projects/p/tools?query=x&draft=") {
 		t.Errorf("redirect %d to %q", got.Status, got.Location)
 	}
-	if last := w.audited(t); last[len(last)-1] != "tool.disabled clock__current_time by "+formAdmin {
+	if last := w.audited(t); strings.HasPrefix(last[len(last)-1], "tool.disabled") {
 		t.Errorf("last audit entry = %q", last[len(last)-1])
 	}
+	w.draft(t, got, "/admin/projects/p/tools/clock__current_time/enabled", form)
 }
 
 // TestFileFormIsStored uploads a file after the session expired.
@@ -207,6 +277,7 @@ func TestFileFormIsStored(t *testing.T) {
 	request.Host = "127.0.0.1:8080"
 	request.Header.Set("Content-Type", parts.FormDataContentType())
 	request.Header.Set("Sec-Fetch-Site", "same-origin")
+	request.Header.Set("Referer", "http://127.0.0.1:8080/admin/import")
 	request.AddCookie(&http.Cookie{Name: "sid", Value: w.cookies["sid"]})
 	answer, err := w.Test(request, 60_000)
 	if err != nil {
@@ -214,12 +285,13 @@ func TestFileFormIsStored(t *testing.T) {
 	}
 	_ = answer.Body.Close()
 	got := w.confirm(t, page{Status: answer.StatusCode, Location: answer.Header.Get("Location")}, "/login", url.Values{"email": {formAdmin}, "password": {password}})
-	if got.Status != http.StatusOK || !strings.Contains(got.Body, "uploaded") {
-		t.Errorf("plan: status %d", got.Status)
+	if shown := w.send(t, got.Location, nil); !strings.Contains(got.Location, "draft=") || !strings.Contains(shown.Body, "Choose the file again.") || strings.Contains(shown.Body, "uploaded") {
+		t.Errorf("after the sign-in: %d %q, status %d", got.Status, got.Location, shown.Status)
 	}
 }
 
 // TestFormSentAfterSingleSignOn confirms and signs in with an identity provider.
+// A confirmation sends the form, a sign-in fills it.
 func TestFormSentAfterSingleSignOn(t *testing.T) {
 	provider := oidctest.NewFake(t, time.Now)
 	provider.Behave(oidctest.Behavior{Token: func(_, claims map[string]any) {
@@ -252,9 +324,13 @@ func TestFormSentAfterSingleSignOn(t *testing.T) {
 		if link == nil {
 			t.Fatalf("no link to the provider, status %d", asked.Status)
 		}
-		if got := follow(strings.ReplaceAll(link[1], "&amp;", "&")); got.Status != http.StatusSeeOther || !strings.HasPrefix(got.Location, keysForm+"/") {
+		got := follow(strings.ReplaceAll(link[1], "&amp;", "&"))
+		if n == 0 && (got.Status != http.StatusSeeOther || !strings.HasPrefix(got.Location, keysForm+"/")) {
 			t.Errorf("after the provider: %d %q %q", got.Status, got.Location, got.Flash)
 		}
-		w.wantKeys(t, n+1)
+		if n == 1 {
+			w.draft(t, got, keysForm, newKeyForm())
+		}
+		w.wantKeys(t, 1)
 	}
 }

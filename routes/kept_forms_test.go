@@ -4,16 +4,19 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/net/html"
 
 	"mcpgateway/models"
 	"mcpgateway/routes"
@@ -177,8 +180,65 @@ var modes = map[string]func(t *testing.T, b *browser, careful bool, path string,
 	},
 	"expired session": func(t *testing.T, b *browser, _ bool, path string, form url.Values) page {
 		b.expireSessions(t)
-		return b.confirm(t, b.post(t, path, form), "/login", url.Values{"email": {formAdmin}, "password": {password}})
+		in := b.confirm(t, b.post(t, path, form), "/login", url.Values{"email": {formAdmin}, "password": {password}})
+		return b.post(t, path, b.draft(t, in, path, form))
 	},
+}
+
+// draft opens the page that a sign-in redirects to and returns the fields of its
+// form for path. They are the entered ones, and nothing was sent yet.
+func (b *browser) draft(t *testing.T, in page, path string, entered url.Values) url.Values {
+	t.Helper()
+	if in.Status != http.StatusSeeOther || !strings.Contains(in.Location, "draft=") {
+		t.Fatalf("after the sign-in: %d %q", in.Status, in.Location)
+	}
+	shown := b.send(t, in.Location, nil)
+	if shown.Status != http.StatusOK || !strings.Contains(shown.Body, "Nothing was sent yet") {
+		t.Fatalf("page of the draft: %d", shown.Status)
+	}
+	fields := formFields(t, shown.Body, path)
+	want := maps.Clone(entered)
+	want.Del("csrf")
+	fields.Del("csrf")
+	if diff := cmp.Diff(want, fields); diff != "" {
+		t.Errorf("%s: fields of the draft (-entered +shown):\n%s", path, diff)
+	}
+	return fields
+}
+
+// formFields returns the fields that a browser would send with the form that
+// posts to path.
+func formFields(t *testing.T, body, path string) url.Values {
+	t.Helper()
+	root, err := html.Parse(strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	attr := func(n *html.Node, name string) string {
+		for _, a := range n.Attr {
+			if a.Key == name {
+				return a.Val
+			}
+		}
+		return ""
+	}
+	for form := range root.Descendants() {
+		if form.Data != "form" || !strings.EqualFold(attr(form, "method"), "post") || attr(form, "action") != path {
+			continue
+		}
+		fields := url.Values{}
+		for n := range form.Descendants() {
+			name, kind := attr(n, "name"), attr(n, "type")
+			switch checked := slices.ContainsFunc(n.Attr, func(a html.Attribute) bool { return a.Key == "checked" }); {
+			case n.Data != "input" || name == "" || (kind == "radio" || kind == "checkbox") && !checked:
+			default:
+				fields.Add(name, attr(n, "value"))
+			}
+		}
+		return fields
+	}
+	t.Fatalf("page has no form for %s", path)
+	return nil
 }
 
 var ids = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
@@ -191,8 +251,8 @@ type effect struct {
 }
 
 // TestStoredFormsHaveSameEffect sends each form of the administration in time,
-// after the confirmation expired and after the session expired. The effect is
-// the same.
+// after the confirmation expired and after the session expired, when the filled
+// form is sent again. The effect is the same.
 func TestStoredFormsHaveSameEffect(t *testing.T) {
 	effects := map[string]map[string]effect{}
 	for mode, send := range modes {

@@ -117,7 +117,7 @@ func wantVerdict(r routes.Row, c caller) verdict {
 var forbiddenByHandler = map[string]bool{"POST /oauth/authorize": true, "POST /authorize": true}
 
 // endsSession are the routes that end the caller's session.
-var endsSession = map[string]bool{"/logout": true, "/admin/account/sign-out-everywhere": true}
+var endsSession = map[string]bool{"/logout": true, "/me/account/sign-out-everywhere": true}
 
 // withNewSession returns the caller with a separate session.
 func withNewSession(t *testing.T, a *routestest.App, c caller) caller {

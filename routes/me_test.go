@@ -32,7 +32,7 @@ func (w *formWorld) as(t *testing.T, role models.Role) (*browser, page) {
 func TestFirstPageAfterSignIn(t *testing.T) {
 	w := newFormWorld(t)
 	w.Apply(t, `{"projects":{"mine":{"name":"Mine","authMode":"oauth","mcpServers":{}},"theirs":{"name":"Theirs","authMode":"oauth","oauthAccess":"members","mcpServers":{}}}}`)
-	for role, heading := range map[models.Role]string{models.RoleMember: "Your projects", models.RoleViewer: "Projects", models.RoleAdmin: "Projects"} {
+	for role, heading := range map[models.Role]string{models.RoleMember: "My projects", models.RoleViewer: "Projects", models.RoleAdmin: "Projects"} {
 		_, got := w.as(t, role)
 		if got.Status != http.StatusOK || !strings.Contains(got.Body, ">"+heading+"</h1>") {
 			t.Errorf("first page of a %s: status %d", role, got.Status)
@@ -47,7 +47,7 @@ func TestErrorPagesKeepNavigation(t *testing.T) {
 	w := newFormWorld(t)
 	member, _ := w.as(t, models.RoleMember)
 	viewer, _ := w.as(t, models.RoleViewer)
-	side, menu := `aria-label="Admin"`, "/admin/account"
+	side, menu := `aria-label="Admin"`, "/me/account"
 	for _, tt := range []struct {
 		name   string
 		b      *browser
@@ -59,7 +59,7 @@ func TestErrorPagesKeepNavigation(t *testing.T) {
 	}{
 		{"unknown path", w.browser, "/admin/nope", nil, 404, []string{side, menu}, `href="/login"`},
 		{"unknown project", w.browser, "/admin/projects/nope", nil, 404, []string{side, menu}, `href="/login"`},
-		{"administrator's page", viewer, "/admin/people/new", nil, 403, []string{side, menu, "Viewers have read-only access."}, `href="/login"`},
+		{"administrator's page", viewer, "/admin/people/invite", nil, 403, []string{side, menu, "Viewers can look, not change."}, `href="/login"`},
 		{"viewer's page", member, "/admin/people", nil, 403, []string{menu, "/me", "Members can&#39;t use this page."}, side},
 		{"unknown path of a member", member, "/nope", nil, 404, []string{menu, "/me"}, side},
 		{"form with an old token", w.browser, "/admin/projects", url.Values{"csrf": {"old"}}, 403, []string{side, menu}, `href="/login"`},

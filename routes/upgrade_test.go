@@ -109,7 +109,7 @@ func checkUpgraded(t *testing.T, a *routestest.App, version int64, old kept) {
 		{5, webtest.Case{Path: "/api/registry?search=anvils", WantBody: []string{`"Anvils"`, `"Falls down."`}}},
 		{6, webtest.Case{Path: "/api/people", Header: program, WantBody: []string{`"old@example.com"`, `"Olga"`}}},
 		{6, webtest.Case{Path: "/admin", Header: person, WantBody: []string{"Work"}}},
-		{8, webtest.Case{Path: "/oauth/grants", Header: person, WantBody: []string{"Old client"}}},
+		{8, webtest.Case{Path: "/me/apps", Header: person, WantBody: []string{"Old client"}}},
 		{10, webtest.Case{Path: "/admin/projects/work/code-mode/runs/r1", Header: person, WantBody: []string{"old code"}}},
 		{12, webtest.Case{Path: "/api/calls", Header: program, WantBody: []string{`"old-request"`}}},
 		{1, webtest.Case{Method: "PATCH", Path: "/api/projects/work", Header: program, Body: `{"name":"Changed"}`, WantBody: []string{`"name":"Changed"`}}},

@@ -22,7 +22,7 @@ type part[F any] struct {
 func (s *Services) subscribers() []part[func(context.Context, notify.Topic) error] {
 	return []part[func(context.Context, notify.Topic) error]{
 		{"project snapshots", s.Directory.Changed},
-		{"keys", s.keyIndex.Changed},
+		{"keys", s.KeyIndex.Changed},
 		{"access tokens", s.tokenIndex.Changed},
 		{"upstream connections", s.Connections.Changed},
 		{"pending authorizations", s.Waiting.Changed},
@@ -39,7 +39,7 @@ func (s *Services) subscribers() []part[func(context.Context, notify.Topic) erro
 func (s *Services) loads() []part[func(context.Context) error] {
 	return []part[func(context.Context) error]{
 		{"project snapshots", s.Directory.Load},
-		{"keys", s.keyIndex.Load},
+		{"keys", s.KeyIndex.Load},
 		{"pending authorizations", s.Waiting.Load},
 		{"ended sessions", s.EndedSessions.Load},
 		{"log levels", s.LogLevels.Load},
@@ -142,14 +142,15 @@ func (s *Services) saveUse(ctx context.Context) {
 		case <-ctx.Done():
 			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 			defer cancel()
-			if err := s.keyIndex.SaveUse(last); err != nil {
+			if err := s.KeyIndex.SaveUse(last); err != nil {
 				s.log.Warn("key usage not saved", "error", err)
 			}
 			return
 		case <-tick.C:
-			if err := s.keyIndex.SaveUse(ctx); err != nil && ctx.Err() == nil {
-				s.log.Warn("key usage not saved", "error", err)
-			}
+		case <-s.KeyIndex.FirstUses():
+		}
+		if err := s.KeyIndex.SaveUse(ctx); err != nil && ctx.Err() == nil {
+			s.log.Warn("key usage not saved", "error", err)
 		}
 	}
 }

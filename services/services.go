@@ -56,6 +56,7 @@ type Services struct {
 	Denials     *activity.Denials
 	Projects    *projects.Store
 	Keys        *keys.Store
+	KeyIndex    *keys.Index
 	ProjectAuth *access.ProjectAuth
 	CallLimits  *access.CallLimits
 	People      *access.Users
@@ -99,7 +100,6 @@ type Services struct {
 
 	tokenIndex *oauthserver.TokenIndex
 	locks      *locks.Locks
-	keyIndex   *keys.Index
 	clients    *egress.Clients
 	search     *toolsearch.Searcher
 	pool       *pool.Pool
@@ -182,10 +182,10 @@ func (s *Services) wireStore(ctx context.Context, guard *egress.Guard, resolver 
 // wireAccess creates the services for authentication and access control.
 func (s *Services) wireAccess() {
 	db, c := s.DB, s.Config
-	s.keyIndex = keys.NewIndex(db, now)
+	s.KeyIndex = keys.NewIndex(db, now)
 	s.tokenIndex = oauthserver.NewTokenIndex(db, now)
 	s.Keys = keys.New(db, s.Audit, s.feed, now)
-	s.ProjectAuth = access.NewProjectAuth(s.keyIndex, s.tokenIndex, s.feed.CaughtUpAt, c.MaxStaleness, now)
+	s.ProjectAuth = access.NewProjectAuth(s.KeyIndex, s.tokenIndex, s.feed.CaughtUpAt, c.MaxStaleness, now)
 	s.OAuth = oauthserver.New(oauthserver.Options{
 		DB: db, Issuer: c.PublicURL, Audit: s.Audit, Feed: s.feed, Sealer: c.Keys, Documents: s.clients.MCP().Transport, Now: now,
 	})

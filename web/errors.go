@@ -125,7 +125,7 @@ func faultOf(c *fiber.Ctx, err error) *fault.Fault {
 		return fault.New(fault.KindUnsupportedMedia, fault.CodeUnsupportedMediaType, "%s", own.Message)
 	}
 	if own.Code >= 400 && own.Code < 500 {
-		return fault.New(fault.KindInvalid, fault.CodeInvalidParameter, "The request is malformed.")
+		return fault.New(fault.KindInvalid, fault.CodeInvalidParameter, "We couldn't read that request.")
 	}
 	return fault.From(err)
 }

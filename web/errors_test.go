@@ -43,7 +43,7 @@ func TestFaultStatuses(t *testing.T) {
 		{fmt.Errorf("deep: %w", fault.Conflict("no")), 409, fault.CodeConflict, "no"},
 		{cause, 500, fault.CodeInternal, "Internal error. Retry later."},
 		{fault.Internal(cause), 500, fault.CodeInternal, "Internal error. Retry later."},
-		{fiber.NewError(418, "hunter2"), 400, fault.CodeInvalidParameter, "The request is malformed."},
+		{fiber.NewError(418, "hunter2"), 400, fault.CodeInvalidParameter, "We couldn't read that request."},
 		{fiber.NewError(503, "hunter2"), 500, fault.CodeInternal, "Internal error. Retry later."},
 	} {
 		t.Run(fmt.Sprint(tc.status, " ", tc.err), func(t *testing.T) {

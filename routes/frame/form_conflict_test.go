@@ -19,7 +19,7 @@ import (
 func TestOutdatedFormIsRejected(t *testing.T) {
 	const settings = "/admin/projects/p/settings"
 	project := func(change ...string) url.Values {
-		form := url.Values{"name": {"P"}, "description": {""}, "authMode": {"api_key"}, "oauthAccess": {"anyone"}, "toolExposure": {"full"},
+		form := url.Values{"name": {"P"}, "description": {""}, "authMode": {"api_key"}, "toolExposure": {"full"},
 			"toolNameLimit": {"0"}, "rateLimit.perSecond": {"0"}, "rateLimit.burst": {"0"}}
 		for i := 0; i < len(change); i += 2 {
 			form.Set(change[i], change[i+1])

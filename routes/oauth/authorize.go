@@ -12,15 +12,13 @@ import (
 	"mcpgateway/services/oauthserver"
 	"mcpgateway/views/layout"
 	views "mcpgateway/views/oauth"
+	"mcpgateway/views/paths"
 	"mcpgateway/web"
 	"mcpgateway/web/guard"
 )
 
-// Paths of the pages, for links and redirects.
-const (
-	authorizePath = "/oauth/authorize"
-	grantsPath    = "/oauth/grants"
-)
+// authorizePath is the authorization endpoint.
+const authorizePath = "/oauth/authorize"
 
 // AuthorizationServer handles authorization requests. Implemented by
 // oauthserver.Server.
@@ -112,7 +110,7 @@ func (a *Authorize) problem(c *fiber.Ctx, err error) error {
 func (a *Authorize) consent(c *fiber.Ctx, asked *oauthserver.Authorization) views.ConsentProps {
 	p := views.ConsentProps{
 		Frame: frame(c, a.assets, "Let a client in"), ClientName: asked.ClientName, ClientID: asked.ClientID, ClientHost: asked.ClientHost,
-		RedirectName: asked.RedirectName, Local: asked.Local, Named: asked.Named, Scopes: asked.Scopes, Sealed: asked.Sealed, GrantsURL: grantsPath,
+		RedirectName: asked.RedirectName, Local: asked.Local, Named: asked.Named, Scopes: asked.Scopes, Sealed: asked.Sealed, GrantsURL: paths.MyApps,
 	}
 	for _, project := range asked.Projects {
 		choice := views.ProjectChoice{ID: project.ID, Slug: project.Slug, Name: project.Name}

@@ -41,7 +41,7 @@ func TestConsentPage(t *testing.T) {
 			t.Errorf("%s: warning about local programs = %v", redirect, warned)
 		}
 	}
-	if a := bob.get(t, s.base+"/oauth/grants"); strings.Contains(a.header.Get("Content-Security-Policy"), "client.example") {
+	if a := bob.get(t, s.base+"/me/apps"); strings.Contains(a.header.Get("Content-Security-Policy"), "client.example") {
 		t.Error("form-action of another page allows the client")
 	}
 	// The same request needs consent again each time.
@@ -95,7 +95,7 @@ func TestSignInBeforeConsent(t *testing.T) {
 			}
 		}
 	}
-	if a := b.get(t, s.base+"/oauth/grants"); a.status != 303 || !strings.HasPrefix(a.location, "/login?next=") {
+	if a := b.get(t, s.base+"/me/apps"); a.status != 303 || !strings.HasPrefix(a.location, "/login?next=") {
 		t.Errorf("grants: %d %s", a.status, a.location)
 	}
 }
@@ -147,19 +147,19 @@ func TestGrantsPage(t *testing.T) {
 	s := onSQLite(t)
 	client := s.register(t, `["`+callback+`"]`)
 	bob, ann := s.signIn(t, "bob@example.com"), s.signIn(t, "ann@example.com")
-	if a := bob.get(t, s.base+"/oauth/grants"); a.status != 200 || !strings.Contains(a.body, "No apps yet") {
+	if a := bob.get(t, s.base+"/me/apps"); a.status != 200 || !strings.Contains(a.body, "No apps yet") {
 		t.Errorf("%d %s", a.status, a.body)
 	}
 	tokens := s.grant(t, bob, client)
-	a := bob.get(t, s.base+"/oauth/grants")
-	if a.status != 200 || !strings.Contains(a.body, "Test &lt;client&gt;") || !strings.Contains(a.body, "Project A") || !strings.Contains(a.body, "see and call tools") {
+	a := bob.get(t, s.base+"/me/apps")
+	if a.status != 200 || !strings.Contains(a.body, "Test &lt;client&gt;") || !strings.Contains(a.body, "Project A") || !strings.Contains(a.body, "Sees and calls tools") {
 		t.Fatalf("%d %s", a.status, a.body)
 	}
 	grants, err := s.Services.OAuth.Grants(t.Context(), personID(t, s, "bob@example.com"))
 	if err != nil || len(grants) != 1 {
 		t.Fatalf("%v, %v", grants, err)
 	}
-	revoke := s.base + "/oauth/grants/" + grants[0].ID + "/revoke"
+	revoke := s.base + "/me/apps/" + grants[0].ID + "/revoke"
 	token := url.Values{"csrf": {formOf(a.body).Get("csrf")}}
 	if a := bob.post(t, revoke, url.Values{}); a.status != 403 {
 		t.Errorf("without the CSRF token: %d", a.status)
@@ -170,13 +170,13 @@ func TestGrantsPage(t *testing.T) {
 	if a := s.rpc(t, "oa/request", tokens.AccessToken, list); a.status != 200 {
 		t.Fatalf("token rejected: %d", a.status)
 	}
-	if a := bob.post(t, revoke, token); a.status != 303 || a.location != "/oauth/grants?withdrawn" {
+	if a := bob.post(t, revoke, token); a.status != 303 || a.location != "/me/apps" {
 		t.Errorf("%d %s", a.status, a.location)
 	}
 	if a := s.rpc(t, "oa/request", tokens.AccessToken, list); a.status != 401 {
 		t.Errorf("revoked token accepted: %d", a.status)
 	}
-	if a := bob.get(t, s.base+"/oauth/grants?withdrawn"); !strings.Contains(a.body, "no longer has access") || !strings.Contains(a.body, "No apps yet") {
+	if a := bob.get(t, s.base+"/me/apps"); !strings.Contains(a.body, "App removed.") || !strings.Contains(a.body, "No apps yet") {
 		t.Errorf("%s", a.body)
 	}
 }

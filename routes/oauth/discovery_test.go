@@ -91,7 +91,7 @@ func TestCORSWithoutCookies(t *testing.T) {
 			t.Errorf("PUT %s: %d %v, %v", path, a.status, a.header, err)
 		}
 	}
-	for _, path := range []string{"/oauth/authorize", "/oauth/grants"} {
+	for _, path := range []string{"/oauth/authorize", "/me/apps"} {
 		if a := b.get(t, s.base+path, "Origin", "https://inspector.example"); a.header.Get("Access-Control-Allow-Origin") != "" {
 			t.Errorf("%s allows cross-site scripts", path)
 		}

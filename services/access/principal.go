@@ -3,6 +3,8 @@
 // sessions. API keys and password hashes are in sub-packages.
 package access
 
+import "mcpgateway/services/access/keys"
+
 // Scope is a set of operations of a project's endpoint that an access token
 // allows.
 type Scope string
@@ -21,6 +23,7 @@ type Principal struct {
 	projectID string
 	id        string // the result of ID
 	scopes    scopes // of a user's client
+	use       *keys.Use
 }
 
 type principalKind uint8
@@ -79,3 +82,7 @@ func (p Principal) Allows(scope Scope) bool {
 // ID identifies the caller within its project: the ID of the key or of the
 // client's user, or "anonymous". Sessions, cursors and limits are bound to it.
 func (p Principal) ID() string { return p.id }
+
+// Use returns the record of the first requests of a key, or nil for other
+// callers.
+func (p Principal) Use() *keys.Use { return p.use }

@@ -63,11 +63,11 @@ func (a *ProjectAuth) Authenticate(ctx context.Context, project *models.Project,
 	if project.AuthMode == models.AuthOAuth {
 		return a.byToken(ctx, project, strings.Clone(token)) // the token may be cached longer than the request
 	}
-	id, ok := a.keys.Find(project.ID, token)
+	id, use, ok := a.keys.Find(project.ID, token)
 	if !ok {
 		return Principal{}, fault.Unauthorized()
 	}
-	return Principal{kind: kindKey, projectID: project.ID, id: id}, nil
+	return Principal{kind: kindKey, projectID: project.ID, id: id, use: use}, nil
 }
 
 // byToken authenticates a user's client.

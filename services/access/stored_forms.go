@@ -16,7 +16,7 @@ import (
 // password.
 const (
 	StoredFormTTL  = 10 * time.Minute
-	MaxStoredForm  = 1 << 20 // bytes of a body; larger ones can't be posted
+	MaxStoredForm  = 1 << 20 // bytes of a body, for forms that undo changes of many rows; guards store smaller ones
 	MaxStoredForms = 8       // of a user; another one replaces the oldest
 
 	keptFormPurpose = "kept form v1"
@@ -28,6 +28,8 @@ type StoredForm struct {
 	URL         string `json:"url"` // path and query
 	ContentType string `json:"contentType"`
 	Body        []byte `json:"body"`
+	Draft       bool   `json:"draft,omitempty"` // fills the page's form again instead of being sent
+	Files       bool   `json:"files,omitempty"` // its files were left out and must be chosen again
 }
 
 // sealedForm is the sealed content of a stored form.
@@ -77,11 +79,10 @@ func (k *StoredForms) Keep(ctx context.Context, userID, sessionID string, form S
 	return value.Reveal(), nil
 }
 
-// Peek returns the form of a token without its body and doesn't delete it. It
-// returns NOT_FOUND in the same cases as Take.
+// Peek returns the form of a token and doesn't delete it. It returns NOT_FOUND
+// in the same cases as Take.
 func (k *StoredForms) Peek(ctx context.Context, token, userID, sessionID string) (StoredForm, error) {
 	_, form, err := k.find(k.db.WithContext(ctx), token, userID, sessionID)
-	form.Body = nil
 	return form, err
 }
 

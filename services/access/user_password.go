@@ -45,7 +45,7 @@ func (p *Users) ChangePassword(ctx context.Context, old, password secrets.Value,
 }
 
 // ResetPassword changes a user's password without the old one, ends all their
-// sessions and records it. It is for administrators. It returns NOT_FOUND and
+// sessions and their invite, and records it. It is for administrators. It returns NOT_FOUND and
 // VALIDATION_FAILED.
 func (p *Users) ResetPassword(ctx context.Context, id string, password secrets.Value) error {
 	person, err := p.Get(ctx, id)
@@ -68,6 +68,9 @@ func (p *Users) ResetPassword(ctx context.Context, id string, password secrets.V
 			return err
 		}
 		if _, err := p.endSessions(tx, id, ""); err != nil {
+			return err
+		}
+		if err := endInvites(tx, id); err != nil {
 			return err
 		}
 		return p.audit.Record(tx, entry("password.changed", &row, "by", "administrator"))

@@ -79,8 +79,8 @@ func (p *Users) attempt(ctx context.Context, email string, limits []loginLimit) 
 	return user, limited
 }
 
-// startSession starts the session of an authenticated user. also runs in the same
-// transaction with the current row.
+// startSession starts the session of an authenticated user and ends the user's
+// invite. also runs in the same transaction with the current row.
 func (p *Users) startSession(ctx context.Context, user models.User, from Browser, authenticatedAt time.Time, method string, also func(*gorm.DB, models.User) error) (SignedIn, error) {
 	var in SignedIn
 	err := p.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
@@ -92,6 +92,9 @@ func (p *Users) startSession(ctx context.Context, user models.User, from Browser
 			return err
 		}
 		if err := also(tx, row); err != nil {
+			return err
+		}
+		if err := endInvites(tx, row.ID); err != nil {
 			return err
 		}
 		now := p.now()
@@ -151,7 +154,7 @@ func (p *Users) reauthenticate(ctx context.Context, password secrets.Value, fiel
 		if err := p.recordFailure(ctx, &user, "step-up"); err != nil {
 			return SignedIn{}, err
 		}
-		return SignedIn{}, fault.Validation(map[string]string{field: "Incorrect password."})
+		return SignedIn{}, fault.Validation(map[string]string{field: "That password isn't right. Try again."})
 	}
 	if err := before(); err != nil {
 		return SignedIn{}, fault.From(err)

@@ -85,6 +85,11 @@ type NewUser struct {
 // fields and CONFLICT if the email address is in use or MaxUsers is reached.
 // Adding an administrator permanently completes the setup.
 func (p *Users) Create(ctx context.Context, n NewUser) (User, error) {
+	return p.create(ctx, n, func(*gorm.DB, *models.User) error { return nil })
+}
+
+// create is Create; also runs in the same transaction after the user is recorded.
+func (p *Users) create(ctx context.Context, n NewUser, also func(*gorm.DB, *models.User) error) (User, error) {
 	row, err := p.newUser(ctx, n, passwords.SignedInQueue(activity.ActorOf(ctx).ID))
 	if err != nil {
 		return User{}, err
@@ -101,7 +106,10 @@ func (p *Users) Create(ctx context.Context, n NewUser) (User, error) {
 				return err
 			}
 		}
-		return p.audit.Record(tx, entry("person.created", &row, "role", string(row.Role)))
+		if err := p.audit.Record(tx, entry("person.created", &row, "role", string(row.Role))); err != nil {
+			return err
+		}
+		return also(tx, &row)
 	})
 	if err != nil {
 		return User{}, err

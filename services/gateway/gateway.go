@@ -190,6 +190,14 @@ func (g *Gateway) Handle(ctx context.Context, project *toolset.Snapshot, client 
 			return nil, fault.Invalid("params must be an object.")
 		}
 	}
+	if stage, ok := stageOf(method); ok && client.Principal.Use().Pending(stage) {
+		return g.handleFirst(ctx, project, client, stage, method, params, p, trace)
+	}
+	return g.dispatch(ctx, project, client, method, params, p, trace)
+}
+
+// dispatch handles one request. p is the parsed params.
+func (g *Gateway) dispatch(ctx context.Context, project *toolset.Snapshot, client *Client, method string, params []byte, p *rawjson.Object, trace *RequestInfo) ([]byte, error) {
 	if client.Stateless() {
 		if method == "server/discover" {
 			return g.discover(project), nil

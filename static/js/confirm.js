@@ -1,24 +1,27 @@
-
-// Forms that change secrets. Users whose confirmation is due confirm in a
-// dialog, and the form is sent after that. Without scripts they confirm on a
-// page, and the server sends the form itself.
+// Forms that change secrets. The form is first posted without effect: users
+// whose confirmation is due get the dialog, confirm in it, and the form is sent
+// after that. Without scripts they confirm on a page, and the server sends the
+// form itself.
 const confirmed = new WeakSet();
 
-const confirmPart = async (answer) => {
-  const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-  const part = page.querySelector("[data-confirm]");
-  return part?.querySelector("form") && document.adoptNode(part);
-};
+const partOf = async (response) =>
+  new DOMParser().parseFromString(await response.text(), "text/html").querySelector("[data-confirm]");
 
-/** Confirms the password if that is due. False means that the form must not be sent. */
-async function confirmInPlace(action) {
-  const answer = await fetch(`/login/again?dialog=1&act=${encodeURIComponent(action)}`);
-  const part = answer.status !== 204 && (await confirmPart(answer));
-  if (!part) return true; // not due, or only possible on a page
+/** Returns the dialog if the form requires a confirmation. */
+async function dialogFor(form, submitter) {
+  const fields = [...new FormData(form, submitter)].filter(([, value]) => typeof value === "string");
+  const action = submitter?.getAttribute("formaction") ?? form.getAttribute("action");
+  const response = await fetch(action, { method: "POST", body: new URLSearchParams(fields), headers: { "X-Confirm": "1" }, redirect: "manual" });
+  const part = response.status === 403 && (await partOf(response));
+  if (!part || !part.querySelector("form")) return null; // not due, or only possible on a page
   const dialog = document.createElement("dialog");
   dialog.setAttribute("aria-labelledby", part.getAttribute("aria-labelledby"));
-  dialog.append(part);
-  document.body.append(dialog);
+  dialog.append(document.adoptNode(part));
+  return dialog;
+}
+
+/** Confirms the password in the dialog. False means that the form must not be sent. */
+function confirmIn(dialog) {
   const { promise, resolve } = Promise.withResolvers();
   let done = false;
   dialog.addEventListener("close", () => {
@@ -32,15 +35,16 @@ async function confirmInPlace(action) {
   });
   dialog.addEventListener("submit", async (event) => {
     event.preventDefault();
-    const body = new URLSearchParams(new FormData(event.target));
-    body.set("dialog", "1");
-    const proof = await fetch(event.target.getAttribute("action"), { method: "POST", body });
-    const again = proof.status !== 204 && (await confirmPart(proof));
-    done = !again;
-    if (!again) return dialog.close();
-    dialog.replaceChildren(again);
+    const { target } = event;
+    const response = await fetch(target.getAttribute("action"), { method: "POST", body: new URLSearchParams(new FormData(target)) }).catch(() => ({}));
+    done = response.status === 204;
+    if (done) return dialog.close();
+    const again = response.text && (await partOf(response));
+    if (!again) return location.reload(); // signed out, or the gateway is gone
+    dialog.replaceChildren(document.adoptNode(again));
     again.querySelector("[type=password]").focus();
   });
+  document.body.append(dialog);
   dialog.showModal();
   return promise;
 }
@@ -51,7 +55,8 @@ document.addEventListener("submit", async (event) => {
   const field = form.elements[form.dataset.carefulIf];
   if (field && field.value === field.defaultValue) return;
   event.preventDefault();
-  if (!(await confirmInPlace(form.getAttribute("action")).catch(() => true))) return;
+  const dialog = await dialogFor(form, submitter).catch(() => null);
+  if (dialog && !(await confirmIn(dialog))) return submitter?.focus();
   confirmed.add(form);
   form.requestSubmit(submitter);
 });

@@ -18,10 +18,12 @@ paint(stored());
 
 define("theme-switch", (element) => {
   const button = element.querySelector("button");
+  const word = element.querySelector("[data-word]");
   let theme = stored();
   const show = () => {
     element.dataset.now = theme;
     button.ariaLabel = button.title = `Theme: ${theme === themes[0] ? "system" : theme}`;
+    if (word) word.textContent = button.title;
   };
   button.addEventListener("click", () => {
     theme = themes[(themes.indexOf(theme) + 1) % themes.length];

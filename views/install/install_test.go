@@ -30,24 +30,24 @@ func TestRemoteSnippets(t *testing.T) {
 		want   map[string]string
 	}{
 		{"without a key", install.Remote{Name: "docs", URL: address}, map[string]string{
-			"Claude Code":               "claude mcp add --transport http docs 'https://mcp.example.com/mcp?a=1&b=2'",
-			"Claude Desktop, claude.ai": address,
-			"Cursor":                    `{"mcpServers":{"docs":{"url":"` + address + `"}}}`,
-			"VS Code":                   `{"servers":{"docs":{"type":"http","url":"` + address + `"}}}`,
-			"Windsurf":                  `{"mcpServers":{"docs":{"serverUrl":"` + address + `"}}}`,
-			"Gemini CLI":                `{"mcpServers":{"docs":{"httpUrl":"` + address + `"}}}`,
-			"Cline":                     `{"mcpServers":{"docs":{"url":"` + address + `","type":"streamableHttp"}}}`,
-			"Codex":                     "[mcp_servers.\"docs\"]\nurl = \"" + address + `"`,
+			"Claude Code":    "claude mcp add --transport http docs 'https://mcp.example.com/mcp?a=1&b=2'",
+			"Claude Desktop": address,
+			"Cursor":         `{"mcpServers":{"docs":{"url":"` + address + `"}}}`,
+			"VS Code":        `{"servers":{"docs":{"type":"http","url":"` + address + `"}}}`,
+			"Windsurf":       `{"mcpServers":{"docs":{"serverUrl":"` + address + `"}}}`,
+			"Gemini CLI":     `{"mcpServers":{"docs":{"httpUrl":"` + address + `"}}}`,
+			"Cline":          `{"mcpServers":{"docs":{"url":"` + address + `","type":"streamableHttp"}}}`,
+			"Codex":          "[mcp_servers.\"docs\"]\nurl = \"" + address + `"`,
 		}},
 		{"with a token", install.Remote{Name: "docs", URL: "https://x.example/mcp", Key: "Bearer API_KEY"}, map[string]string{
-			"Claude Code": "claude mcp add --transport http docs https://x.example/mcp --header 'Authorization: Bearer API_KEY'",
+			"Claude Code": "claude mcp add --transport http docs \\\n  https://x.example/mcp \\\n  --header 'Authorization: Bearer API_KEY'",
 			"Cursor":      `{"mcpServers":{"docs":{"url":"https://x.example/mcp","headers":{"Authorization":"Bearer API_KEY"}}}}`,
 			"VS Code": `{"inputs":[{"type":"promptString","id":"key","description":"Key for docs","password":true}],` +
 				`"servers":{"docs":{"type":"http","url":"https://x.example/mcp","headers":{"Authorization":"Bearer ${input:key}"}}}}`,
 			"Codex": "[mcp_servers.\"docs\"]\nurl = \"https://x.example/mcp\"\nbearer_token_env_var = \"DOCS_TOKEN\"",
 		}},
 		{"with a header, over SSE", install.Remote{Name: "7-docs", URL: "https://x.example/sse", SSE: true, Key: "API_KEY", In: "X-Key"}, map[string]string{
-			"Claude Code": "claude mcp add --transport sse 7-docs https://x.example/sse --header 'X-Key: API_KEY'",
+			"Claude Code": "claude mcp add --transport sse 7-docs \\\n  https://x.example/sse \\\n  --header 'X-Key: API_KEY'",
 			"Gemini CLI":  `{"mcpServers":{"7-docs":{"url":"https://x.example/sse","headers":{"X-Key":"API_KEY"}}}}`,
 			"Cline":       `{"mcpServers":{"7-docs":{"url":"https://x.example/sse","type":"sse","headers":{"X-Key":"API_KEY"}}}}`,
 			"Codex":       "",
@@ -81,6 +81,29 @@ func compact(t *testing.T, text string) string {
 		t.Fatalf("%s: %v", text, err)
 	}
 	return strings.TrimSpace(b.String())
+}
+
+func TestFilledSnippets(t *testing.T) {
+	const secret = "gwk_0123456789abcdefghijABCDEFGHIJ012345"
+	tabs := (install.Remote{Name: "docs", URL: "https://x.example/mcp", Key: "Bearer API_KEY", Secret: secret}).Tabs()
+	for _, tab := range tabs {
+		all := tab.Text + tab.File.Text + tab.Note
+		if !strings.Contains(tab.Text, secret) || strings.Contains(all, "API_KEY") || tab.Secret != secret || tab.LinkURL != "" {
+			t.Errorf("%s: link %q, snippet %s %s", tab.Label, tab.LinkURL, all, tab.Secret)
+		}
+	}
+	got := texts(tabs)
+	for label, want := range map[string]string{
+		"Claude Desktop": `{"mcpServers":{"docs":{"command":"npx","args":["-y","mcp-remote","https://x.example/mcp","--header","Authorization:${KEY_HEADER}"],"env":{"KEY_HEADER":"Bearer ` + secret + `"}}}}`,
+		"VS Code":        `{"servers":{"docs":{"type":"http","url":"https://x.example/mcp","headers":{"Authorization":"Bearer ` + secret + `"}}}}`,
+	} {
+		if d := cmp.Diff(want, compact(t, got[label])); d != "" {
+			t.Errorf("%s (-want +got):\n%s", label, d)
+		}
+	}
+	if want := "[mcp_servers.\"docs\"]\nurl = \"https://x.example/mcp\"\nhttp_headers = { \"Authorization\" = \"Bearer " + secret + "\" }"; got["Codex"] != want {
+		t.Errorf("Codex: %s", got["Codex"])
+	}
 }
 
 func TestEditorLinksHaveNoKey(t *testing.T) {

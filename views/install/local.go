@@ -23,12 +23,12 @@ func (l Local) Tabs() []ui.SnippetTab {
 	}
 	note := strings.TrimSpace(l.secretNote())
 	return []ui.SnippetTab{
-		{Label: "Command", Text: l.shell(command), Note: strings.TrimSpace("The server then uses its standard input and output. " + note)},
-		{Label: "Claude Code", Text: l.claudeCode(command), Note: note},
-		{Label: "Claude Desktop", Text: servers("mcpServers", l.Name, l.entry(command)), Note: "In claude_desktop_config.json." + l.secretNote()},
-		{Label: "Cursor", Text: servers("mcpServers", l.Name, l.entry(command)), Note: "In ~/.cursor/mcp.json." + l.secretNote()},
-		{Label: "VS Code", Text: servers("servers", l.Name, object{{"type", "stdio"}}.with(l.entry(command))), Note: "In .vscode/mcp.json." + l.secretNote()},
-		{Label: "Codex", Text: l.codex(command), Note: "In ~/.codex/config.toml." + l.secretNote()},
+		{Label: "Command", Place: "Run in your terminal", Text: l.shell(command), Note: strings.TrimSpace("The server then uses its standard input and output. " + note)},
+		{Label: "Claude Code", Place: "Run in your terminal", Text: l.claudeCode(command), Note: note},
+		{Label: "Claude Desktop", Place: "claude_desktop_config.json", Text: servers("mcpServers", l.Name, l.entry(command)), Note: note},
+		{Label: "Cursor", Place: "~/.cursor/mcp.json", Text: servers("mcpServers", l.Name, l.entry(command)), Note: note},
+		{Label: "VS Code", Place: ".vscode/mcp.json", Text: servers("servers", l.Name, object{{"type", "stdio"}}.with(l.entry(command))), Note: note},
+		{Label: "Codex", Place: "~/.codex/config.toml", Text: l.codex(command), Note: note},
 	}
 }
 

@@ -10,29 +10,43 @@ import (
 
 // Remote is a server that clients reach at a URL.
 type Remote struct {
-	Name  string // name in the client: letters, digits, "-", "_" and "."
-	URL   string
-	SSE   bool   // only the older HTTP+SSE transport
-	Key   string // header value with the key, such as "Bearer API_KEY"; may be empty
-	In    string // the header that carries the key; Authorization unless it is set
-	OAuth bool   // the client starts the sign-in
+	Name   string // name in the client: letters, digits, "-", "_" and "."
+	URL    string
+	SSE    bool   // only the older HTTP+SSE transport
+	Key    string // header value with the key, such as "Bearer API_KEY"; may be empty
+	In     string // the header that carries the key; Authorization unless it is set
+	Secret string // the key that replaces API_KEY; empty for snippets with the placeholder
+	OAuth  bool   // the client starts the sign-in
 }
 
 // Tabs returns the snippets of all clients for the server, each with a note on
-// where to put it.
+// where to put it. Links never contain the key, so snippets with one have none.
 func (r Remote) Tabs() []ui.SnippetTab {
-	return []ui.SnippetTab{
-		{Label: "Claude Code", Text: r.claudeCode(), Note: r.claudeCodeNote()},
-		{Label: "Claude Desktop, claude.ai", Text: r.URL, Note: r.connectorNote()},
-		{Label: "Cursor", Text: servers("mcpServers", r.Name, r.cursor()), Note: "In ~/.cursor/mcp.json." + r.keyNote(), LinkLabel: "Add to Cursor", LinkURL: r.cursorLink()},
-		{Label: "VS Code", Text: r.visualStudioCode(), Note: "In .vscode/mcp.json." + r.inputNote(), LinkLabel: "Add to VS Code", LinkURL: r.visualStudioCodeLink()},
-		{Label: "Windsurf", Text: servers("mcpServers", r.Name, object{{"serverUrl", r.URL}}.with(r.headers())), Note: "In ~/.codeium/windsurf/mcp_config.json." + r.keyNote()},
-		{Label: "Gemini CLI", Text: servers("mcpServers", r.Name, object{{r.pick("url", "httpUrl"), r.URL}}.with(r.headers())), Note: "In ~/.gemini/settings.json." + r.keyNote()},
-		{Label: "Cline", Text: servers("mcpServers", r.Name, object{{"url", r.URL}, {"type", r.pick("sse", "streamableHttp")}}.with(r.headers())), Note: "In cline_mcp_settings.json." + r.keyNote()},
-		{Label: "Codex", Text: r.codex(), Note: r.codexNote()},
-		{Label: "curl", Text: r.curl(), Note: "The first message of a session. The response lists what the server supports."},
+	tabs := []ui.SnippetTab{
+		r.claudeCode(),
+		r.claudeDesktop(),
+		{Label: "Cursor", Place: "~/.cursor/mcp.json", Text: servers("mcpServers", r.Name, object{{"url", r.URL}}.with(r.headers())), Note: r.keyNote(), LinkLabel: "Add to Cursor", LinkURL: r.cursorLink()},
+		{Label: "VS Code", Place: ".vscode/mcp.json", Text: r.visualStudioCode(), Note: r.inputNote(), LinkLabel: "Add to VS Code", LinkURL: r.visualStudioCodeLink()},
+		{Label: "Windsurf", Place: "~/.codeium/windsurf/mcp_config.json", Text: servers("mcpServers", r.Name, object{{"serverUrl", r.URL}}.with(r.headers())), Note: r.keyNote()},
+		{Label: "Gemini CLI", Place: "~/.gemini/settings.json", Text: servers("mcpServers", r.Name, object{{r.pick("url", "httpUrl"), r.URL}}.with(r.headers())), Note: r.keyNote()},
+		{Label: "Cline", Place: "cline_mcp_settings.json", Text: servers("mcpServers", r.Name, object{{"url", r.URL}, {"type", r.pick("sse", "streamableHttp")}}.with(r.headers())), Note: r.keyNote()},
+		{Label: "Codex", Place: "~/.codex/config.toml", Text: r.codex(), Note: r.codexNote()},
+		{Label: "curl", Place: "Run in your terminal", Text: r.curl(), Note: "The first message of a session. The response lists what the server supports."},
 	}
+	if r.Secret != "" {
+		for i := range tabs {
+			tabs[i].Text, tabs[i].File.Text = r.filled(tabs[i].Text), r.filled(tabs[i].File.Text)
+			tabs[i].Secret, tabs[i].LinkURL = r.Secret, ""
+		}
+	}
+	return tabs
 }
+
+// placeholder stands for the key in snippets without one.
+const placeholder = "API_KEY"
+
+// filled returns a snippet with the key.
+func (r Remote) filled(text string) string { return strings.ReplaceAll(text, placeholder, r.Secret) }
 
 // pick returns the argument for the server's transport.
 func (r Remote) pick(sse, http string) string {
@@ -60,45 +74,56 @@ func (r Remote) headers() object {
 // keyNote describes the value that replaces the placeholder.
 func (r Remote) keyNote() string {
 	switch {
+	case r.Secret != "":
+		return ""
 	case r.Key != "":
-		return " Replace API_KEY with your key."
+		return "Replace API_KEY with your key."
 	case r.OAuth:
-		return " The client opens the sign-in page when it connects."
+		return "The client opens the sign-in page when it connects."
 	}
 	return ""
 }
 
 func (r Remote) inputNote() string {
-	if r.Key != "" {
-		return " The editor prompts for the key and stores it."
+	switch {
+	case r.Secret != "":
+		return "Keep this file out of version control, because it contains your key."
+	case r.Key != "":
+		return "The editor prompts for the key and stores it."
 	}
 	return r.keyNote()
 }
 
-func (r Remote) claudeCode() string {
-	line := "claude mcp add --transport " + r.pick("sse", "http") + " " + word(r.Name) + " " + word(r.URL)
-	if r.Key != "" {
-		line += " --header " + word(r.header()+": "+r.Key)
+func (r Remote) claudeCode() ui.SnippetTab {
+	tab := ui.SnippetTab{
+		Label: "Claude Code", Place: "Run in your terminal", Note: r.keyNote(),
+		Text: "claude mcp add --transport " + r.pick("sse", "http") + " " + word(r.Name) + " " + word(r.URL),
+		File: ui.SnippetFile{Name: ".mcp.json", Text: servers("mcpServers", r.Name, object{{"type", r.pick("sse", "http")}, {"url", r.URL}}.with(r.headers()))},
 	}
-	return line
-}
-
-func (r Remote) claudeCodeNote() string {
+	if r.Key != "" {
+		tab.Text = "claude mcp add --transport " + r.pick("sse", "http") + " " + word(r.Name) + " \\\n  " + word(r.URL) + " \\\n  --header " + word(r.header()+": "+r.Key)
+	}
 	if r.OAuth {
-		return "Then type /mcp in Claude Code to sign in."
+		tab.Note = "Then type /mcp in Claude Code to sign in."
 	}
-	return strings.TrimSpace(r.keyNote())
+	return tab
 }
 
-func (r Remote) connectorNote() string {
-	note := "Settings, Connectors, Add custom connector: name it " + r.Name + " and enter this URL."
-	if r.Key != "" {
-		note += " Connectors can't send a key, which this server requires. Use a project endpoint with OAuth, or another client."
+// claudeDesktop returns the URL for a connector. Connectors can't send a key:
+// for a server with one, a local program of the client's file sends it.
+func (r Remote) claudeDesktop() ui.SnippetTab {
+	tab := ui.SnippetTab{Label: "Claude Desktop", Place: "Settings, Connectors, Add custom connector", Text: r.URL, Note: "Name it " + r.Name + " and enter this URL. Works for claude.ai too."}
+	if r.Key == "" {
+		return tab
 	}
-	return note
+	args := []any{"-y", "mcp-remote", r.URL, "--header", r.header() + ":${KEY_HEADER}"}
+	if strings.HasPrefix(r.URL, "http://") {
+		args = append(args, "--allow-http")
+	}
+	tab.Place, tab.Note = "claude_desktop_config.json", strings.TrimSpace(r.keyNote()+" Needs Node.js. Connectors can't send a key.")
+	tab.Text = servers("mcpServers", r.Name, object{{"command", "npx"}, {"args", args}, {"env", object{{"KEY_HEADER", r.Key}}}})
+	return tab
 }
-
-func (r Remote) cursor() object { return object{{"url", r.URL}}.with(r.headers()) }
 
 // cursorLink contains only the URL: a key in a link would be visible to
 // everyone who sees the link.
@@ -109,11 +134,11 @@ func (r Remote) cursorLink() string {
 
 func (r Remote) visualStudioCode() string {
 	server := object{{"type", r.pick("sse", "http")}, {"url", r.URL}}
-	if r.Key == "" {
-		return text(object{{"servers", object{{r.Name, server}}}})
+	if r.Key == "" || r.Secret != "" {
+		return text(object{{"servers", object{{r.Name, server.with(r.headers())}}}})
 	}
 	// The editor prompts for ${input:…} and does not write the value to the file.
-	asked := object{{"headers", object{{r.header(), strings.Replace(r.Key, "API_KEY", "${input:key}", 1)}}}}
+	asked := object{{"headers", object{{r.header(), strings.Replace(r.Key, placeholder, "${input:key}", 1)}}}}
 	return text(object{
 		{"inputs", []any{object{{"type", "promptString"}, {"id", "key"}, {"description", "Key for " + r.Name}, {"password", true}}}},
 		{"servers", object{{r.Name, server.with(asked)}}},
@@ -130,6 +155,8 @@ func (r Remote) codex() string {
 	}
 	toml := "[mcp_servers." + quoted(r.Name) + "]\nurl = " + quoted(r.URL)
 	switch {
+	case r.Secret != "":
+		toml += "\nhttp_headers = { " + quoted(r.header()) + " = " + quoted(r.Key) + " }"
 	case r.Key == "Bearer API_KEY" && r.header() == "Authorization":
 		toml += "\nbearer_token_env_var = " + quoted(EnvironmentName(r.Name))
 	case r.Key != "":
@@ -142,12 +169,14 @@ func (r Remote) codexNote() string {
 	switch {
 	case r.SSE:
 		return "Codex supports only Streamable HTTP, which this server doesn't offer. Add the server to a project and connect Codex to the project."
+	case r.Secret != "":
+		return ""
 	case r.Key != "":
-		return "In ~/.codex/config.toml. Codex reads the key from the environment variable " + EnvironmentName(r.Name) + "."
+		return "Codex reads the key from the environment variable " + EnvironmentName(r.Name) + "."
 	case r.OAuth:
-		return "In ~/.codex/config.toml. Then sign in with: codex mcp login " + r.Name
+		return "Then sign in with: codex mcp login " + r.Name
 	}
-	return "In ~/.codex/config.toml."
+	return ""
 }
 
 // greeting is the initialize request of a session.

@@ -5,6 +5,8 @@ import (
 	"io"
 
 	"github.com/a-h/templ"
+
+	"mcpgateway/views/paths"
 )
 
 // Frame holds what Shell and Page need for every page. Props of pages embed it.
@@ -77,6 +79,14 @@ func (p Person) called() string {
 // Member reports whether the page is shown to a member, who sees no
 // administration.
 func (f Frame) Member() bool { return f.Person != nil && f.Person.Role == RoleMember }
+
+// home returns the first page of the user.
+func (f Frame) home() string {
+	if f.Member() {
+		return paths.Me
+	}
+	return paths.Home
+}
 
 // Section is the entry of the navigation that a page belongs to.
 type Section string

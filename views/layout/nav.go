@@ -127,6 +127,7 @@ func personal() []entry {
 	return []entry{
 		{"My projects", paths.Me, "folder", "p", SectionMe},
 		{"My apps", paths.MyApps, "app-window", "", SectionApps},
+		{"Account", paths.Account, "user", "", SectionAccount},
 	}
 }
 

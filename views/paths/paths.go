@@ -6,39 +6,41 @@ import "net/url"
 
 // Admin pages and forms outside of projects.
 const (
-	Home              = "/admin" // the projects
-	Projects          = "/admin/projects"
-	NewProject        = "/admin/projects/new"
-	Connections       = "/admin/connections"
-	Catalog           = "/admin/catalog"
-	CatalogAdd        = "/admin/catalog/add"
-	CatalogSources    = "/admin/catalog/sources"
-	Audit             = "/admin/audit"
-	People            = "/admin/people"
-	NewPerson         = "/admin/people/new"
-	Settings          = "/admin/settings"
-	Import            = "/admin/import"
-	ImportApply       = "/admin/import/apply"
-	Export            = "/admin/export"
-	ExportDownload    = "/admin/export/download"
-	Account           = "/admin/account"
-	Password          = "/admin/account/password"
-	SignOutEverywhere = "/admin/account/sign-out-everywhere"
-	Undo              = "/admin/undo"
-	Live              = "/admin/live"
-	Palette           = "/admin/palette"
+	Home           = "/admin" // the projects
+	Projects       = "/admin/projects"
+	NewProject     = "/admin/projects/new"
+	Connections    = "/admin/connections"
+	Catalog        = "/admin/catalog"
+	CatalogAdd     = "/admin/catalog/add"
+	CatalogSources = "/admin/catalog/sources"
+	Audit          = "/admin/audit"
+	People         = "/admin/people"
+	Invite         = "/admin/people/invite"
+	Settings       = "/admin/settings"
+	Import         = "/admin/import"
+	ImportApply    = "/admin/import/apply"
+	Export         = "/admin/export"
+	ExportDownload = "/admin/export/download"
+	Undo           = "/admin/undo"
+	Live           = "/admin/live"
+	Palette        = "/admin/palette"
 )
 
 // Pages and forms of users and visitors.
 const (
-	Me           = "/me"
-	MyApps       = Grants
+	Me         = "/me"
+	MyProjects = "/me/projects"
+	MyApps     = "/me/apps"
+	Account    = "/me/account"
+	Password   = Account + "/password"
+
+	SignOutEverywhere = Account + "/sign-out-everywhere"
+
 	Setup        = "/setup"
 	Login        = "/login"
 	SingleSignOn = "/login/sso"
 	StepUp       = "/login/again"
 	Logout       = "/logout"
-	Grants       = "/oauth/grants"
 	Authorize    = "/oauth/authorize"
 	Registry     = "/registry"
 	Templates    = "/templates"
@@ -147,4 +149,10 @@ func Template(slug string) string { return below(Templates, slug) }
 func UseTemplate(slug string) string { return Home + Template(slug) + "/use" }
 
 // RevokeGrant returns the form that takes back what a user granted a client.
-func RevokeGrant(id string) string { return below(Grants, id) + "/revoke" }
+func RevokeGrant(id string) string { return below(MyApps, id) + "/revoke" }
+
+// MyProject returns how the clients of a user connect to a project.
+func MyProject(slug string) string { return below(MyProjects, slug) }
+
+// Join returns the invite link with a token.
+func Join(token string) string { return below("/invite", token) }

@@ -25,7 +25,7 @@ func TestErrorPageOffersRetry(t *testing.T) {
 	} {
 		t.Run(tc.heading, func(t *testing.T) {
 			page := render(t, tc.status, "it did not work", "id-1")
-			for _, want := range []string{">" + tc.heading + "</h1>", `class="` + tc.badge + `"`, "it did not work.", "<code>id-1</code>", `href="/"`} {
+			for _, want := range []string{">" + tc.heading + "</h1>", `class="` + tc.badge + `"`, "it did not work.", `>id-1</code>`, `href="/"`} {
 				if !strings.Contains(page, want) {
 					t.Errorf("page lacks %q:\n%s", want, page)
 				}

@@ -56,7 +56,8 @@ func TestComponentsEscapeText(t *testing.T) {
 		"Copy":        ui.Copy(hostile, hostile),
 		"ShownOnce":   ui.Secret(hostile, hostile),
 		"Snippet":     ui.Snippet(hostile, hostile),
-		"SnippetTabs": ui.SnippetTabs(hostile, hostile, []ui.SnippetTab{{Label: hostile, Text: hostile, Note: hostile, LinkLabel: hostile, LinkURL: hostile}}),
+		"SnippetTabs": ui.SnippetTabs(hostile, hostile, []ui.SnippetTab{{Label: hostile, Place: hostile, Text: "a" + hostile + "b" + hostile, Secret: hostile, File: ui.SnippetFile{Name: hostile, Text: hostile}, Note: hostile, LinkLabel: hostile, LinkURL: hostile}}),
+		"SaveBar":     ui.SaveBar(ui.SaveBarProps{URL: hostile, Unsaved: true}),
 		"Dialog":      ui.Dialog(ui.DialogProps{ID: hostile, Label: hostile, Title: hostile, Icon: hostile}),
 		"Confirm": ui.Confirm(ui.ConfirmProps{
 			ID: hostile, Label: hostile, Title: hostile, Action: hostile, CSRF: hostile, Submit: hostile, Stops: []string{hostile}, TypeName: hostile, Error: hostile,
@@ -251,5 +252,25 @@ func TestChartTable(t *testing.T) {
 		if !strings.Contains(html, want) {
 			t.Errorf("want %s in %s", want, html)
 		}
+	}
+}
+
+func TestSnippetTabsKeepText(t *testing.T) {
+	tabs := []ui.SnippetTab{{Label: "One", Text: "a\n  b"}, {Label: "Two", Text: "x <k1> 'k1'", Secret: "k1"}}
+	ui.Choose(tabs, "two")
+	html := draw(t, ui.SnippetTabs("client", "Client", tabs))
+	for _, want := range []string{
+		"<code>a\n  b</code>", `<code>x &lt;<span class="hl">k1</span>&gt; &#39;<span class="hl">k1</span>&#39;</code>`, `value="two" checked`,
+	} {
+		if !strings.Contains(html, want) {
+			t.Errorf("tabs lack %s:\n%s", want, html)
+		}
+	}
+	if strings.Count(html, " checked") != 1 {
+		t.Error("not exactly one tab is chosen")
+	}
+	ui.Choose(tabs, "unknown")
+	if html := draw(t, ui.SnippetTabs("client", "Client", tabs)); !strings.Contains(html, `value="one" checked`) {
+		t.Error("first tab is not chosen")
 	}
 }

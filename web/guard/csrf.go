@@ -35,6 +35,9 @@ func (g *Guards) checkForgery(c *fiber.Ctx) error {
 	if !carriesToken(c, p) {
 		return fault.Forbidden("This page has expired. Reload it and try again.")
 	}
+	if c.Get(headerConfirm) != "" && !isAPI(c) {
+		return g.confirm(c, p)
+	}
 	return c.Next()
 }
 

@@ -92,11 +92,26 @@ type Guards struct {
 	options Options
 	origin  string
 	secure  bool
+	dialog  fiber.Handler // responds with the confirmation dialog; may be nil
 }
 
 // New returns guards with the options.
 func New(o Options) *Guards {
 	return &Guards{options: o, origin: web.OriginOf(o.PublicURL), secure: o.PublicURL.Scheme == "https"}
+}
+
+// SetDialog sets the handler that responds with the confirmation dialog for a
+// posted form. It must be called before the first request.
+func (g *Guards) SetDialog(dialog fiber.Handler) { g.dialog = dialog }
+
+// confirm responds to a form with headerConfirm: 204 if the user may send it,
+// otherwise 403 with the confirmation dialog.
+func (g *Guards) confirm(c *fiber.Ctx, p *User) error {
+	if g.dialog == nil || g.options.NeedStepUp(p.ConfirmedUntil) == nil {
+		return c.SendStatus(fiber.StatusNoContent)
+	}
+	c.Status(fiber.StatusForbidden)
+	return g.dialog(c)
 }
 
 // Visitor admits everyone and identifies signed-in users. It is for public
@@ -149,7 +164,7 @@ func (g *Guards) StepUp(c *fiber.Ctx) (ok bool, err error) {
 	if err == nil || isAPI(c) {
 		return err == nil, err
 	}
-	form, err := g.keep(c, p)
+	form, err := g.keep(c, p, false)
 	if err != nil {
 		return false, err
 	}
@@ -158,6 +173,10 @@ func (g *Guards) StepUp(c *fiber.Ctx) (ok bool, err error) {
 
 // headerBackground marks requests that a page makes without user interaction.
 const headerBackground = "X-Background"
+
+// headerConfirm marks a form that the script of a page posts to learn whether
+// the user must confirm the password first. No handler receives such a form.
+const headerConfirm = "X-Confirm"
 
 // Keys in a request's locals.
 const (
@@ -243,6 +262,9 @@ func (g *Guards) requireRole(roles ...string) fiber.Handler {
 			c.Set(fiber.HeaderWWWAuthenticate, `Bearer realm="gateway administration"`)
 			return fault.Unauthorized()
 		}
+		if p == nil && c.Get(headerConfirm) != "" {
+			return c.SendStatus(fiber.StatusNoContent) // the form itself is sent to the sign-in
+		}
 		if p == nil {
 			form, err := g.keepExpired(c)
 			if err != nil {
@@ -265,21 +287,24 @@ func (g *Guards) requireRole(roles ...string) fiber.Handler {
 // forbiddenRole returns the fault for a user whose role doesn't allow a route.
 func forbiddenRole(role string) error {
 	if role == RoleViewer {
-		return fault.Forbidden("Viewers have read-only access. Ask an administrator.")
+		return fault.Forbidden("Viewers can look, not change. Ask an administrator.")
 	}
 	return fault.Forbidden("Members can't use this page. Ask an administrator.")
 }
 
 // sendTo redirects to a page that leads back here, with the token of the stored
-// form, if any. htmx would follow a redirect and show the target inside the
+// form, if any, or that it was too large to be stored. htmx would follow a redirect and show the target inside the
 // current page, so it gets HX-Redirect instead.
-func (g *Guards) sendTo(c *fiber.Ctx, path, form string) error {
+func (g *Guards) sendTo(c *fiber.Ctx, path string, form keptForm) error {
 	q := url.Values{}
 	if next := LocalPath(g.pageOf(c), ""); next != "" {
 		q.Set("next", next)
 	}
-	if form != "" {
-		q.Set("form", form)
+	if form.token != "" {
+		q.Set("form", form.token)
+	}
+	if form.large {
+		q.Set("large", "1")
 	}
 	if len(q) > 0 {
 		path += "?" + q.Encode()

@@ -150,7 +150,7 @@ func TestGuardsRedirectToSignIn(t *testing.T) {
 		{Name: "API, step-up", Path: "/api/careful", Header: map[string]string{"Cookie": "__Host-sid=stale"}, Status: 403, WantBody: []string{"STEP_UP_REQUIRED"}},
 		{Name: "htmx", Method: "POST", Path: "/admin", Header: map[string]string{"HX-Request": "true", "HX-Current-URL": "https://gateway.example/admin/projects?x=1"}, Status: 200,
 			WantHeader: map[string]string{"HX-Redirect": "/login?next=%2Fadmin%2Fprojects%3Fx%3D1", "Location": ""}},
-		{Name: "another role", Path: "/admin", Header: map[string]string{"Cookie": "__Host-sid=viewer", "Accept": "text/html"}, Status: 403, WantBody: []string{"Viewers have read-only access."}},
+		{Name: "another role", Path: "/admin", Header: map[string]string{"Cookie": "__Host-sid=viewer", "Accept": "text/html"}, Status: 403, WantBody: []string{"Viewers can look, not change."}},
 		{Name: "failed session lookup", Path: "/visitor", Header: map[string]string{"Cookie": "__Host-sid=broken"}, Status: 500, NotBody: []string{"database"}},
 		{Name: "unknown cookie", Path: "/api/signed", Header: map[string]string{"Cookie": "__Host-sid=x"}, Status: 401},
 		{Name: "cookie name of http", Path: "/api/signed", Header: map[string]string{"Cookie": "sid=admin"}, Status: 401},

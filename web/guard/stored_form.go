@@ -2,6 +2,7 @@ package guard
 
 import (
 	"context"
+	"mime/multipart"
 	"net/url"
 	"slices"
 
@@ -11,11 +12,17 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
+// MaxForm is the maximum size in bytes of a form that is stored until its user
+// has signed in or confirmed the password. Larger ones must be entered again.
+const MaxForm = 64 << 10
+
 // Form is a posted form that is stored until its user has signed in or
 // confirmed the password.
 type Form struct {
 	Method, URL, ContentType string
 	Body                     []byte
+	Draft                    bool // fills the page's form again instead of being sent
+	Files                    bool // its files were left out and must be chosen again
 }
 
 // FormKeeper stores forms for their users, encrypted and for a short time.
@@ -24,14 +31,42 @@ type FormKeeper interface {
 	Keep(ctx context.Context, p *User, form Form) (token string, err error)
 }
 
-// keep stores the form of the request for p and returns its token. It returns
-// "" for a request that is not a form of the administration.
-func (g *Guards) keep(c *fiber.Ctx, p *User) (token string, err error) {
+// keptForm is the outcome of storing the form of a request.
+type keptForm struct {
+	token string // of the stored form; empty if none was stored
+	large bool   // the form is larger than MaxForm and was not stored
+}
+
+// keep stores the form of the request for p. A draft is not sent later, but
+// fills the form of its page. Requests that are not forms of the administration
+// are not stored.
+func (g *Guards) keep(c *fiber.Ctx, p *User, draft bool) (keptForm, error) {
 	if onlyReads(c) || g.options.Forms == nil || !g.options.KeepsForm(c.Path()) {
-		return "", nil
+		return keptForm{}, nil
 	}
-	form := Form{Method: c.Method(), URL: c.OriginalURL(), ContentType: c.Get(fiber.HeaderContentType), Body: slices.Clone(c.BodyRaw())}
-	return g.options.Forms.Keep(c.UserContext(), p, form)
+	form := Form{Method: c.Method(), URL: c.OriginalURL(), ContentType: c.Get(fiber.HeaderContentType), Body: slices.Clone(c.BodyRaw()), Draft: draft}
+	if parts, err := c.Request().MultipartForm(); err == nil && c.Get(fiber.HeaderContentEncoding) == "" {
+		form.ContentType, form.Body = fiber.MIMEApplicationForm, []byte(url.Values(parts.Value).Encode())
+		form.Files = hasFiles(parts)
+		form.Draft = draft || form.Files
+	}
+	if len(form.Body) > MaxForm {
+		return keptForm{large: true}, nil
+	}
+	token, err := g.options.Forms.Keep(c.UserContext(), p, form)
+	return keptForm{token: token}, err
+}
+
+// hasFiles reports whether the user chose a file in the form.
+func hasFiles(parts *multipart.Form) bool {
+	for _, files := range parts.File {
+		for _, file := range files {
+			if file.Filename != "" {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // KeepUndo stores the form that reverts the request and returns its token, or
@@ -45,19 +80,19 @@ func (g *Guards) KeepUndo(c *fiber.Ctx, path string, form url.Values) (token str
 	return g.options.Forms.Keep(c.UserContext(), p, kept)
 }
 
-// keepExpired is like keep, for a form posted after its session expired. It
+// keepExpired stores the form of a request whose session expired as a draft. It
 // only stores forms that a page of the gateway sent with that session's CSRF
 // token.
-func (g *Guards) keepExpired(c *fiber.Ctx) (token string, err error) {
+func (g *Guards) keepExpired(c *fiber.Ctx) (keptForm, error) {
 	cookie := g.SessionCookie(c)
 	if onlyReads(c) || g.options.Forms == nil || cookie == "" || !g.fromOwnPages(c) {
-		return "", nil
+		return keptForm{}, nil
 	}
 	p, err := g.options.Sessions.Expired(c.UserContext(), cookie)
 	if err != nil || p == nil || !carriesToken(c, p) {
-		return "", err
+		return keptForm{}, err
 	}
-	return g.keep(c, p)
+	return g.keep(c, p, true)
 }
 
 // Replay handles the request as if the browser had just posted the form with

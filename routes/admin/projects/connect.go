@@ -24,7 +24,7 @@ import (
 	"mcpgateway/web"
 )
 
-// Connect serves the first page of a project: how clients connect.
+// Connect serves how clients connect to a project.
 type Connect struct {
 	pages    *admin.ProjectPages
 	endpoint *gateway.Gateway
@@ -37,7 +37,17 @@ func NewConnect(pages *admin.ProjectPages, endpoint *gateway.Gateway, keys *keys
 	return &Connect{pages: pages, endpoint: endpoint, keys: keys, public: public}
 }
 
-// Show serves GET /admin/projects/:projectSlug. ?check=1 also tests the endpoint.
+// Landing serves GET /admin/projects/:projectSlug. A test of the endpoint has moved
+// to Show.
+func (a *Connect) Landing(c *fiber.Ctx) error {
+	if c.Query("check") != "" {
+		return c.Redirect(paths.Connect(c.Params("projectSlug"))+"?check=1", fiber.StatusMovedPermanently)
+	}
+	return a.Show(c)
+}
+
+// Show serves GET /admin/projects/:projectSlug/connect. ?check=1 also tests the
+// endpoint.
 func (a *Connect) Show(c *fiber.Ctx) error {
 	p, err := a.pages.Project(c)
 	if err != nil {
@@ -49,6 +59,7 @@ func (a *Connect) Show(c *fiber.Ctx) error {
 	}
 	props := connectProps(p, a.public.JoinPath("/v1/mcp", p.Project.Slug).String())
 	props.Frame, props.Project, props.Keys = a.pages.ProjectFrame(c, p, layout.TabConnect, "Connect"), a.pages.Head(p, layout.TabConnect), usable
+	admin.ChooseClient(c, props.Snippets)
 	if c.Query("check") != "" {
 		props.Steps = a.check(c.UserContext(), p)
 	}

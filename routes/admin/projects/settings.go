@@ -2,9 +2,7 @@ package projects
 
 import (
 	"cmp"
-	"context"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -15,7 +13,6 @@ import (
 	"mcpgateway/models"
 	"mcpgateway/routes/admin"
 	"mcpgateway/routes/frame"
-	"mcpgateway/services/access"
 	"mcpgateway/services/declaration"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/projects"
@@ -23,21 +20,19 @@ import (
 	views "mcpgateway/views/admin"
 	"mcpgateway/views/layout"
 	"mcpgateway/views/paths"
-	"mcpgateway/views/ui"
 	"mcpgateway/web"
 )
 
 // Settings serves the settings of projects.
 type Settings struct {
-	pages  *admin.ProjectPages
-	store  *projects.Store
-	people *access.Users
-	keys   *keys.Store
+	pages *admin.ProjectPages
+	store *projects.Store
+	keys  *keys.Store
 }
 
 // NewSettings returns the handlers.
-func NewSettings(pages *admin.ProjectPages, store *projects.Store, people *access.Users, keys *keys.Store) *Settings {
-	return &Settings{pages: pages, store: store, people: people, keys: keys}
+func NewSettings(pages *admin.ProjectPages, store *projects.Store, keys *keys.Store) *Settings {
+	return &Settings{pages: pages, store: store, keys: keys}
 }
 
 // Show serves GET /admin/projects/:projectSlug/settings.
@@ -52,7 +47,7 @@ func (a *Settings) Show(c *fiber.Ctx) error {
 func formOf(p *toolset.Snapshot) views.ProjectForm {
 	row := p.Project
 	return views.ProjectForm{
-		Name: row.Name, Description: row.Description, AuthMode: string(row.AuthMode), OAuthAccess: string(row.OAuthAccess),
+		Name: row.Name, Description: row.Description, AuthMode: string(row.AuthMode),
 		ToolExposure: string(row.ToolExposure), ToolNameLimit: strconv.Itoa(row.ToolNameLimit),
 		PerSecond: strconv.FormatFloat(row.RatePerSecond, 'f', -1, 64), Burst: strconv.Itoa(row.RateBurst), RecordPayloads: row.RecordPayloads,
 	}
@@ -63,14 +58,6 @@ func (a *Settings) page(c *fiber.Ctx, p *toolset.Snapshot, props views.ProjectSe
 	if props.Errors, err = frame.Fields(c, failed); err != nil {
 		return err
 	}
-	members, err := a.people.Members(c.UserContext(), p.Project.ID)
-	if err != nil {
-		return err
-	}
-	people, err := a.people.List(c.UserContext())
-	if err != nil {
-		return err
-	}
 	keys, err := a.keys.List(c.UserContext(), p.Project.ID)
 	if err != nil {
 		return err
@@ -78,21 +65,7 @@ func (a *Settings) page(c *fiber.Ctx, p *toolset.Snapshot, props views.ProjectSe
 	props.Frame, props.Project = a.pages.ProjectFrame(c, p, layout.TabSettings, "Settings"), a.pages.Head(p, layout.TabSettings)
 	props.Stored, props.Seen = formOf(p), frame.Fingerprint(formOf(p))
 	props.Shared, props.Servers, props.Keys = credentialsOf(p), len(p.Servers), len(keys)
-	props.Members, props.Others = membersOf(members, people)
 	return web.Render(c, views.ProjectSettings(props))
-}
-
-// membersOf returns the members of a project, and the users who can be added.
-func membersOf(members, people []access.User) (shown []views.Member, others []ui.Option) {
-	for _, m := range members {
-		shown = append(shown, views.Member{ID: m.ID, Name: m.Name, Email: m.Email})
-	}
-	for _, person := range people {
-		if person.DisabledAt == nil && !slices.ContainsFunc(members, func(m access.User) bool { return m.ID == person.ID }) {
-			others = append(others, ui.Option{Value: person.ID, Label: ui.Clean(person.Email)})
-		}
-	}
-	return shown, others
 }
 
 // Save serves POST /admin/projects/:projectSlug/settings.
@@ -129,7 +102,7 @@ func confirmed(p *toolset.Snapshot, form views.ProjectForm) error {
 func postedForm(c *fiber.Ctx) views.ProjectForm {
 	return views.ProjectForm{
 		Name: strings.TrimSpace(web.FormValue(c, "name")), Description: strings.TrimSpace(web.FormValue(c, "description")), AuthMode: web.FormValue(c, "authMode"),
-		OAuthAccess: web.FormValue(c, "oauthAccess"), ToolExposure: web.FormValue(c, "toolExposure"), ToolNameLimit: web.FormValue(c, "toolNameLimit"),
+		ToolExposure: web.FormValue(c, "toolExposure"), ToolNameLimit: web.FormValue(c, "toolNameLimit"),
 		PerSecond: web.FormValue(c, "rateLimit.perSecond"), Burst: web.FormValue(c, "rateLimit.burst"), Understood: web.FormValue(c, "understood") != "", RecordPayloads: web.FormValue(c, "recordPayloads") != "",
 	}
 }
@@ -137,7 +110,7 @@ func postedForm(c *fiber.Ctx) views.ProjectForm {
 func settingsOf(stored, entered views.ProjectForm) []frame.Entry {
 	return []frame.Entry{
 		frame.NewEntry("Name", stored.Name, entered.Name), frame.NewEntry("Description", stored.Description, entered.Description),
-		frame.NewEntry("Clients sign in with", stored.AuthMode, entered.AuthMode), frame.NewEntry("Who can connect", stored.OAuthAccess, entered.OAuthAccess),
+		frame.NewEntry("Clients sign in with", stored.AuthMode, entered.AuthMode),
 		frame.NewEntry("What clients list", stored.ToolExposure, entered.ToolExposure), frame.NewEntry("Maximum tool name length", stored.ToolNameLimit, entered.ToolNameLimit),
 		frame.NewEntry("Calls per second and key", stored.PerSecond, entered.PerSecond), frame.NewEntry("Burst", stored.Burst, entered.Burst),
 		frame.NewEntry("Record arguments and results", views.OnOff(stored.RecordPayloads), views.OnOff(entered.RecordPayloads)),
@@ -163,7 +136,7 @@ func declarationOf(f views.ProjectForm) (*declaration.Project, error) {
 		wrong["rateLimit.perSecond"] = "enter a number"
 	}
 	d := &declaration.Project{
-		Name: &f.Name, Description: &f.Description, AuthMode: new(models.AuthMode(f.AuthMode)), OAuthAccess: new(models.OAuthAccess(f.OAuthAccess)),
+		Name: &f.Name, Description: &f.Description, AuthMode: new(models.AuthMode(f.AuthMode)),
 		ToolExposure: new(models.ToolExposure(f.ToolExposure)), ToolNameLimit: whole("toolNameLimit", f.ToolNameLimit),
 		RatePerSecond: &rate, RateBurst: whole("rateLimit.burst", f.Burst), RecordPayloads: &f.RecordPayloads,
 	}
@@ -187,27 +160,6 @@ func (a *Settings) Delete(c *fiber.Ctx) error {
 		return frame.Failed(c, paths.ProjectSettings(p.Project.Slug), err)
 	}
 	return frame.Done(c, paths.Home, "Project "+p.Project.Slug+" deleted.")
-}
-
-// AddMember serves POST …/settings/members.
-func (a *Settings) AddMember(c *fiber.Ctx) error {
-	return a.member(c, a.people.AddMember, "Member added.")
-}
-
-// RemoveMember serves POST …/settings/members/remove.
-func (a *Settings) RemoveMember(c *fiber.Ctx) error {
-	return a.member(c, a.people.RemoveMember, "Member removed.")
-}
-
-func (a *Settings) member(c *fiber.Ctx, change func(ctx context.Context, projectID, userID string) error, done string) error {
-	p, err := a.pages.Project(c)
-	if err != nil {
-		return err
-	}
-	if err := change(c.UserContext(), p.Project.ID, web.FormValue(c, "person")); err != nil {
-		return frame.Failed(c, paths.ProjectSettings(p.Project.Slug), err)
-	}
-	return frame.Done(c, paths.ProjectSettings(p.Project.Slug), done)
 }
 
 func rowsOf(servers []*toolset.Server) []models.Server {

@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"net/url"
 	"strings"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"mcpgateway/routes/frame"
 	"mcpgateway/services/access"
 	"mcpgateway/services/fault"
+	"mcpgateway/services/secrets"
 	views "mcpgateway/views/admin"
 	"mcpgateway/views/layout"
 	"mcpgateway/views/paths"
@@ -21,23 +23,36 @@ import (
 // maxPeopleShown is the maximum number of users on a page. A search finds the others.
 const maxPeopleShown = 100
 
-// People serves the user accounts to administrators.
-type People struct {
-	pages    *frame.Pages
-	people   *access.Users
-	provider bool // users without a password can sign in
-	now      func() time.Time
+// PeopleOptions configure the pages of user accounts.
+type PeopleOptions struct {
+	Pages    *frame.Pages
+	People   *access.Users
+	Provider string           // name of the identity provider; empty without one
+	Public   *url.URL         // origin of invite links
+	Seal     *secrets.KeyRing // encrypts invite links for the page that shows them
+	Now      func() time.Time
 }
 
-// NewPeople returns the handlers. provider reports whether single sign-on is
-// configured.
-func NewPeople(pages *frame.Pages, people *access.Users, provider bool, now func() time.Time) *People {
-	return &People{pages: pages, people: people, provider: provider, now: now}
+// People serves the user accounts to administrators.
+type People struct {
+	PeopleOptions
+	pages  *frame.Pages
+	people *access.Users
+	now    func() time.Time
+}
+
+// NewPeople returns the handlers.
+func NewPeople(o PeopleOptions) *People {
+	return &People{PeopleOptions: o, pages: o.Pages, people: o.People, now: o.Now}
 }
 
 // List serves GET /admin/people?query=.
 func (a *People) List(c *fiber.Ctx) error {
 	users, err := a.people.List(c.UserContext())
+	if err != nil {
+		return err
+	}
+	invites, err := a.people.PendingInvites(c.UserContext())
 	if err != nil {
 		return err
 	}
@@ -48,30 +63,44 @@ func (a *People) List(c *fiber.Ctx) error {
 			continue
 		}
 		if p.Found++; p.Found <= maxPeopleShown {
-			p.People = append(p.People, a.row(c, person))
+			p.People = append(p.People, a.row(c, person, invites))
 		}
 	}
 	return web.Render(c, views.People(p))
 }
 
-// New serves GET /admin/people/new.
+// New serves GET /admin/people/invite.
 func (a *People) New(c *fiber.Ctx) error {
 	return a.newForm(c, views.PersonNewProps{Role: string(models.RoleViewer)}, nil)
 }
 
-// Create serves POST /admin/people.
+// Create serves POST /admin/people. The page of the user shows the invite link.
 func (a *People) Create(c *fiber.Ctx) error {
-	form := access.NewUser{Email: web.FormValue(c, "email"), Name: web.FormValue(c, "name"), Role: models.Role(web.FormValue(c, "role")), Password: frame.FormSecret(c, "password")}
-	var err error
-	if !a.provider && form.Password.IsZero() {
-		err = fault.Validation(map[string]string{"password": "enter a password, because single sign-on is not configured"})
-	} else {
-		_, err = a.people.Create(c.UserContext(), form)
-	}
+	form := access.NewUser{Email: web.FormValue(c, "email"), Name: web.FormValue(c, "name"), Role: models.Role(web.FormValue(c, "role"))}
+	person, token, err := a.people.Invite(c.UserContext(), form)
 	if err != nil {
 		return a.newForm(c, views.PersonNewProps{Email: form.Email, Name: form.Name, Role: string(form.Role)}, err)
 	}
-	return frame.Done(c, paths.People, form.Email+" added.")
+	return a.invited(c, person.ID, token, person.Email+" invited.")
+}
+
+// Invite serves POST /admin/people/:id/invite. It replaces the invite link of a
+// user who has not joined.
+func (a *People) Invite(c *fiber.Ctx) error {
+	token, err := a.people.RenewInvite(c.UserContext(), c.Params("id"))
+	if err != nil {
+		return frame.Failed(c, a.path(c), err)
+	}
+	return a.invited(c, c.Params("id"), token, "Link created. The old one no longer works.")
+}
+
+// invited redirects to the page of a user, which shows the invite link.
+func (a *People) invited(c *fiber.Ctx, id string, token secrets.Value, message string) error {
+	to := paths.Person(id)
+	if err := frame.PutOnce(c, a.Seal, a.now(), to, token); err != nil {
+		return err
+	}
+	return frame.Done(c, to, message)
 }
 
 // Show serves GET /admin/people/:id.
@@ -161,11 +190,19 @@ func (a *People) page(c *fiber.Ctx, form string, failed error) error {
 	if err != nil {
 		return err
 	}
-	p := views.PersonProps{Now: a.now(), Row: a.row(c, person), HasOwn: person.HasPassword, Form: form, Errors: errors, Seen: frame.Fingerprint(detailsOf(person))}
+	invites, err := a.people.PendingInvites(c.UserContext())
+	if err != nil {
+		return err
+	}
+	p := views.PersonProps{Now: a.now(), Row: a.row(c, person, invites), Form: form, Errors: errors, Seen: frame.Fingerprint(detailsOf(person)), Provider: a.Provider}
+	if token := frame.Once(c, a.Seal, a.now()); token != "" && p.Row.InvitedUntil != nil {
+		p.Link = a.Public.JoinPath(paths.Join(token)).String()
+	}
 	if form == "details" {
 		p.Row.Name, p.Row.Role = web.FormValue(c, "name"), web.FormValue(c, "role")
 	}
 	p.Frame = a.pages.Frame(c, person.Email, layout.SectionPeople)
+	p.Crumbs = []layout.Crumb{{Label: "People", URL: paths.People}, {Label: p.Row.Called()}}
 	return web.Render(c, views.Person(p))
 }
 
@@ -174,24 +211,28 @@ func (a *People) newForm(c *fiber.Ctx, p views.PersonNewProps, failed error) (er
 	if p.Errors, err = frame.Fields(c, failed); err != nil {
 		return err
 	}
-	p.Frame = a.pages.Frame(c, "Add person", layout.SectionPeople)
-	p.Provider = a.provider
+	p.Frame = a.pages.Frame(c, "Invite", layout.SectionPeople)
+	p.Crumbs = []layout.Crumb{{Label: "People", URL: paths.People}, {Label: "Invite"}}
+	p.Provider = a.Provider
 	return web.Render(c, views.PersonNew(p))
 }
 
-func (a *People) row(c *fiber.Ctx, p access.User) views.PersonRow {
-	var ways []string
-	if p.HasPassword {
-		ways = append(ways, "password")
-	}
-	switch {
-	case p.HasIdentity:
-		ways = append(ways, "single sign-on")
-	case len(ways) == 0:
-		ways = append(ways, "single sign-on, not used yet")
-	}
-	return views.PersonRow{
-		ID: p.ID, Email: p.Email, Name: p.Name, Role: string(p.Role), SignsIn: strings.Join(ways, " and "), Disabled: p.DisabledAt != nil,
+// row returns a user for the pages. invites are the ends of the valid invites.
+func (a *People) row(c *fiber.Ctx, p access.User, invites map[string]time.Time) views.PersonRow {
+	row := views.PersonRow{
+		ID: p.ID, Email: p.Email, Name: p.Name, Role: string(p.Role), Disabled: p.DisabledAt != nil, Joined: p.HasPassword || p.HasIdentity, HasPassword: p.HasPassword,
 		Self: guard.UserOf(c) != nil && guard.UserOf(c).ID == p.ID, CreatedAt: p.CreatedAt, LastLoginAt: p.LastLoginAt,
 	}
+	if until, ok := invites[p.ID]; ok && !row.Joined {
+		row.InvitedUntil = &until
+	}
+	var ways []string
+	if p.HasPassword {
+		ways = append(ways, "Password")
+	}
+	if p.HasIdentity {
+		ways = append(ways, "Single sign-on")
+	}
+	row.SignsIn = strings.Join(ways, ", ")
+	return row
 }

@@ -30,10 +30,10 @@ func NewAccount(pages *frame.Pages, people *access.Users, guards *guard.Guards, 
 	return &Account{pages: pages, people: people, guards: guards, now: now}
 }
 
-// Show serves GET /admin/account.
+// Show serves GET /me/account.
 func (a *Account) Show(c *fiber.Ctx) error { return a.page(c, nil) }
 
-// ChangePassword serves POST /admin/account/password.
+// ChangePassword serves POST /me/account/password.
 func (a *Account) ChangePassword(c *fiber.Ctx) error {
 	if web.FormValue(c, "password") != web.FormValue(c, "again") {
 		errors, _ := frame.Fields(c, fault.Validation(map[string]string{"again": "Passwords don't match."}))
@@ -50,7 +50,7 @@ func (a *Account) ChangePassword(c *fiber.Ctx) error {
 	return frame.Done(c, paths.Account, "Password changed. You're signed out everywhere else.")
 }
 
-// EndSession serves POST /admin/account/sessions/:id/end.
+// EndSession serves POST /me/account/sessions/:id/end.
 func (a *Account) EndSession(c *fiber.Ctx) error {
 	if err := a.people.EndSession(c.UserContext(), guard.UserOf(c).ID, c.Params("id")); err != nil {
 		return err
@@ -58,7 +58,7 @@ func (a *Account) EndSession(c *fiber.Ctx) error {
 	return frame.Done(c, paths.Account, "Session ended.")
 }
 
-// SignOutEverywhere serves POST /admin/account/sign-out-everywhere.
+// SignOutEverywhere serves POST /me/account/sign-out-everywhere.
 func (a *Account) SignOutEverywhere(c *fiber.Ctx) error {
 	if err := a.people.SignOutEverywhere(c.UserContext(), guard.UserOf(c).ID); err != nil {
 		return err

@@ -79,7 +79,7 @@ func (l *Login) SignOut(c *fiber.Ctx) error {
 }
 
 func (l *Login) form(c *fiber.Ctx, from origin, p admin.LoginProps) error {
-	p.Next, p.Form = from.next, from.form
+	p.Next, p.Form, p.Large = from.next, from.form, from.large
 	if p.Form != "" {
 		compress.Never(c) // the page contains a token
 	}

@@ -13,6 +13,7 @@ import (
 	"mcpgateway/services/fault"
 	"mcpgateway/views/layout"
 	"mcpgateway/views/paths"
+	"mcpgateway/views/ui"
 	"mcpgateway/web"
 )
 
@@ -33,29 +34,36 @@ func NewResume(guards *guard.Guards, forms *access.StoredForms) *Resume {
 }
 
 // origin is the page to return to, with the token of a stored form or "".
-type origin struct{ next, form string }
+type origin struct {
+	next, form string
+	large      bool // the form was too large to be stored
+}
 
 // queriedOrigin returns the origin in the query of a request.
 func queriedOrigin(c *fiber.Ctx) origin {
-	return origin{guard.LocalPath(c.Query("next"), paths.Home), c.Query("form")}
+	return origin{guard.LocalPath(c.Query("next"), paths.Home), c.Query("form"), c.Query("large") != ""}
 }
 
 // postedOrigin returns the origin in a posted form.
 func postedOrigin(c *fiber.Ctx) origin {
-	return origin{guard.LocalPath(web.FormValue(c, "next"), paths.Home), web.FormValue(c, "form")}
+	return origin{guard.LocalPath(web.FormValue(c, "next"), paths.Home), web.FormValue(c, "form"), web.FormValue(c, "large") != ""}
 }
 
 // at returns path with the origin as parameters.
 func (o origin) at(path string) string {
-	if o.form == "" {
-		return withNext(path, o.next)
+	path = withNext(path, o.next)
+	if o.form != "" {
+		path += "&form=" + url.QueryEscape(o.form)
 	}
-	return withNext(path, o.next) + "&form=" + url.QueryEscape(o.form)
+	if o.large {
+		path += "&large=1"
+	}
+	return path
 }
 
 // path encodes the origin as one path for originOf.
 func (o origin) path() string {
-	if o.form == "" {
+	if o.form == "" && !o.large {
 		return o.next
 	}
 	return o.at(resumePath)
@@ -65,21 +73,34 @@ func (o origin) path() string {
 func originOf(path string) origin {
 	if rest, ok := strings.CutPrefix(path, resumePath+"?"); ok {
 		if q, err := url.ParseQuery(rest); err == nil {
-			return origin{guard.LocalPath(q.Get("next"), paths.Home), q.Get("form")}
+			return origin{guard.LocalPath(q.Get("next"), paths.Home), q.Get("form"), q.Get("large") != ""}
 		}
 	}
 	return origin{next: guard.LocalPath(path, paths.Home)}
 }
 
 // Continue responds to a successful sign-in or confirmation. It submits the stored
-// form or redirects to the page. A form is submitted only for the user who posted
-// it.
+// form, redirects to the page that the form fills again, or to the page. A form is
+// used only for the user who posted it.
 func (r *Resume) Continue(c *fiber.Ctx, in access.SignedIn, from origin) error {
 	setSignedIn(c, r.guards, in)
+	if from.next == paths.Home {
+		from.next = homeOf(in.Session.Person.Role)
+	}
+	if from.large {
+		frame.PutFlash(c, layout.Flash{Tone: "warn", Text: "Your form was too large to keep and wasn't sent. Please enter it again."})
+	}
 	if from.form == "" {
 		return c.Redirect(from.next, fiber.StatusSeeOther)
 	}
-	form, err := r.forms.Take(c.UserContext(), from.form, in.Session.Person.ID, in.Session.ID)
+	user, session := in.Session.Person.ID, in.Session.ID
+	form, err := r.forms.Peek(c.UserContext(), from.form, user, session)
+	if err == nil && form.Draft {
+		return c.Redirect(withDraft(from.next, from.form), fiber.StatusSeeOther)
+	}
+	if err == nil {
+		form, err = r.forms.Take(c.UserContext(), from.form, user, session)
+	}
 	if fault.Is(err, fault.CodeNotFound) {
 		frame.PutFlash(c, layout.Flash{Tone: "warn", Text: "Your form wasn't sent. Forms are stored for 10 minutes, for the user who filled them in. Please enter it again."})
 		return c.Redirect(from.next, fiber.StatusSeeOther)
@@ -107,37 +128,15 @@ func (r *Resume) Undo(c *fiber.Ctx) error {
 	return r.guards.Replay(c, guard.Form(form), r.guards.SessionCookie(c), p.CSRF)
 }
 
-// act describes the stored form of an origin, or returns "".
-func (r *Resume) act(c *fiber.Ctx, from origin) string {
+// act describes the stored form of an origin. It is zero without one.
+func (r *Resume) act(c *fiber.Ctx, from origin) ui.Act {
 	p := guard.UserOf(c)
 	if p == nil || from.form == "" {
-		return ""
+		return ui.Act{}
 	}
 	form, err := r.forms.Peek(c.UserContext(), from.form, p.ID, p.SessionID)
 	if err != nil {
-		return ""
+		return ui.Act{}
 	}
-	path, _, _ := strings.Cut(form.URL, "?")
-	return actOf(path)
-}
-
-// actOf describes the action of a form posted to path, such as "create a key". It
-// returns "" for forms that change no secrets.
-func actOf(path string) string {
-	last := path[strings.LastIndex(path, "/")+1:]
-	acts := map[string]string{
-		"keys": "create a key", "rotate": "rotate a key", "revoke": "revoke a key", "people": "add a person", "password": "set a password",
-		"disable": "block a person", "credentials": "change stored credentials", "client": "change an OAuth client",
-		"servers": "add a server", "edit": "send stored credentials to a new address", "apply": "import a file",
-	}
-	people := strings.HasPrefix(path, paths.People+"/")
-	switch {
-	case people && last == "enable":
-		return "unblock a person"
-	case people && last == "delete":
-		return "delete a person"
-	case people && acts[last] == "":
-		return "change a person"
-	}
-	return acts[last]
+	return storedAct(form)
 }

@@ -68,7 +68,7 @@ func (s *SingleSignOn) failed(c *fiber.Ctx, from origin, err error) error {
 	web.EventOf(c).Fault(f)
 	c.Status(web.StatusOf(f))
 	return web.Render(c, admin.Login(admin.LoginProps{
-		Frame: s.pages.Frame(c, "Sign in", layout.SectionNone), Next: from.next, Form: from.form, Errors: map[string]string{"": f.Message},
+		Frame: s.pages.Frame(c, "Sign in", layout.SectionNone), Next: from.next, Form: from.form, Large: from.large, Errors: map[string]string{"": f.Message},
 		Provider: s.name, ProviderURL: from.at(paths.SingleSignOn),
 	}))
 }

@@ -1,8 +1,6 @@
 package signin
 
 import (
-	"time"
-
 	"mcpgateway/web/guard"
 
 	"github.com/gofiber/fiber/v2"
@@ -13,7 +11,9 @@ import (
 	"mcpgateway/views/admin"
 	"mcpgateway/views/layout"
 	"mcpgateway/views/paths"
+	"mcpgateway/views/ui"
 	"mcpgateway/web"
+	"mcpgateway/web/compress"
 )
 
 // StepUp serves the page on which users confirm their identity.
@@ -22,46 +22,52 @@ type StepUp struct {
 	people *access.Users
 	guards *guard.Guards
 	resume *Resume
-	need   NeedStepUp
 	sso    string
 }
 
 // NewStepUp returns the handlers. sso is the name of the identity provider, or ""
 // without one.
-func NewStepUp(pages *frame.Pages, people *access.Users, guards *guard.Guards, resume *Resume, need NeedStepUp, sso string) *StepUp {
-	return &StepUp{pages: pages, people: people, guards: guards, resume: resume, need: need, sso: sso}
+func NewStepUp(pages *frame.Pages, people *access.Users, guards *guard.Guards, resume *Resume, sso string) *StepUp {
+	return &StepUp{pages: pages, people: people, guards: guards, resume: resume, sso: sso}
 }
 
-// Show serves GET /login/again. With ?dialog=1, used by the script that opens the
-// page as a dialog, it returns 204 if no confirmation is required.
+// Show serves GET /login/again.
 func (s *StepUp) Show(c *fiber.Ctx) error {
-	p := guard.UserOf(c)
-	if c.Query("dialog") != "" && p != nil && s.need(p.ConfirmedUntil) == nil {
-		return c.SendStatus(fiber.StatusNoContent)
-	}
-	return s.form(c, queriedOrigin(c), nil)
+	from := queriedOrigin(c)
+	return s.render(c, from, ui.StepUpProps{Act: s.resume.act(c, from)})
+}
+
+// Dialog responds to a form that requires a confirmation with the dialog in which
+// the script asks for it. The form is sent after that.
+func (s *StepUp) Dialog(c *fiber.Ctx) error {
+	return s.render(c, origin{next: paths.Home}, ui.StepUpProps{Act: postedAct(c), Dialog: true})
 }
 
 // Confirm serves POST /login/again. With dialog=1 it returns 204, and the script then
 // submits the pending form.
 func (s *StepUp) Confirm(c *fiber.Ctx) error {
-	from := postedOrigin(c)
+	from, dialog := postedOrigin(c), web.FormValue(c, "dialog") != ""
 	in, err := s.people.StepUp(c.UserContext(), frame.FormSecret(c, "password"), browserOf(c, s.guards))
 	if err != nil {
 		errors := refused(c, err)
 		if errors == nil {
 			return err
 		}
-		return s.form(c, from, errors)
+		p := ui.StepUpProps{Errors: errors, Dialog: dialog, Act: s.resume.act(c, from)}
+		if dialog {
+			p.Act = ui.Act{Verb: web.FormValue(c, "verb"), Name: web.FormValue(c, "name"), Generic: web.FormValue(c, "generic"), Button: web.FormValue(c, "button")}
+		}
+		return s.render(c, from, p)
 	}
-	if web.FormValue(c, "dialog") != "" {
+	if dialog {
 		s.guards.SetSession(c, in.Cookie.Reveal())
 		return c.SendStatus(fiber.StatusNoContent)
 	}
 	return s.resume.Continue(c, in, from)
 }
 
-func (s *StepUp) form(c *fiber.Ctx, from origin, errors map[string]string) error {
+// render renders the page or the dialog.
+func (s *StepUp) render(c *fiber.Ctx, from origin, p ui.StepUpProps) error {
 	signedIn := guard.UserOf(c)
 	if signedIn == nil {
 		return fault.Unauthorized()
@@ -70,18 +76,13 @@ func (s *StepUp) form(c *fiber.Ctx, from origin, errors map[string]string) error
 	if err != nil {
 		return err
 	}
-	p := admin.StepUpProps{Next: from.next, Form: from.form, Errors: errors, Act: s.resume.act(c, from)}
-	if p.Act == "" {
-		p.Act = actOf(c.Query("act"))
-	}
-	p.Frame = s.pages.Frame(c, "Confirm it's you", layout.SectionNone)
-	p.Password = person.HasPassword
+	f := s.pages.Frame(c, "Confirm it's you", layout.SectionNone)
+	compress.Never(c) // the page contains a token
+	p.CSRF, p.Email, p.Password = f.CSRF(), person.Email, person.HasPassword
+	p.Next, p.Form, p.Large = from.next, from.form, from.large
 	if s.sso != "" && person.HasIdentity {
 		p.Provider, p.ProviderURL = s.sso, from.at(paths.SingleSignOn)+"&fresh=1"
 	}
-	return web.Render(c, admin.StepUp(p))
+	c.SetUserContext(layout.WithAssets(c.UserContext(), f.Assets)) // for the dialog, which has no frame
+	return web.Render(c, admin.StepUp(f, p))
 }
-
-// NeedStepUp returns an error if a confirmation that is valid until confirmedUntil
-// no longer allows changing secrets.
-type NeedStepUp func(confirmedUntil time.Time) error

@@ -22,6 +22,7 @@ type Index struct {
 	now     func() time.Time
 	rebuild sync.Mutex
 	current atomic.Pointer[map[string]map[keyHash]*indexedKey] // by project id
+	unsaved chan struct{}
 }
 
 // principalPrefix is the prefix of the principal IDs of keys.
@@ -31,13 +32,14 @@ type indexedKey struct {
 	id        string
 	principal string    // the result of access.Principal.ID
 	expiresAt time.Time // zero if it never expires
+	use       *Use
 	used      atomic.Int64
 	saved     int64 // guarded by Index.rebuild
 }
 
 // NewIndex returns an empty index. Load must be called before use.
 func NewIndex(db *gorm.DB, now func() time.Time) *Index {
-	x := &Index{db: db, now: now}
+	x := &Index{db: db, now: now, unsaved: make(chan struct{}, 1)}
 	x.current.Store(&map[string]map[keyHash]*indexedKey{})
 	return x
 }
@@ -79,8 +81,14 @@ func (x *Index) reload(ctx context.Context, projectID string) error {
 			k.expiresAt = *row.ExpiresAt
 		}
 		if old := before[row.ProjectID][hash]; old != nil {
+			k.use, k.saved = old.use, old.saved
 			k.used.Store(old.used.Load())
-			k.saved = old.saved
+		} else {
+			k.use = &Use{}
+			if row.LastUsedAt != nil {
+				k.saved = row.LastUsedAt.Unix()
+				k.used.Store(k.saved)
+			}
 		}
 		if next[row.ProjectID] == nil {
 			next[row.ProjectID] = map[keyHash]*indexedKey{}
@@ -91,21 +99,44 @@ func (x *Index) reload(ctx context.Context, projectID string) error {
 	return nil
 }
 
-// Find returns the principal ID of the project's usable key with the text. ok
-// is false if there is none.
-func (x *Index) Find(projectID, text string) (principal string, ok bool) {
+// Find returns the principal ID of the project's usable key with the text, and
+// the record of its use. ok is false if there is none.
+func (x *Index) Find(projectID, text string) (principal string, use *Use, ok bool) {
 	hash, ok := parseKey(text)
 	if !ok {
-		return "", false
+		return "", nil, false
 	}
 	k := (*x.current.Load())[projectID][hash]
 	now := x.now()
 	if k == nil || !k.expiresAt.IsZero() && !now.Before(k.expiresAt) {
-		return "", false
+		return "", nil, false
 	}
-	k.used.Store(now.Unix())
-	return k.principal, true
+	if k.used.Swap(now.Unix()) == 0 {
+		select {
+		case x.unsaved <- struct{}{}:
+		default:
+		}
+	}
+	return k.principal, k.use, true
 }
+
+// Use returns the record of the use of a key in this process, or nil if the key
+// is not usable.
+func (x *Index) Use(projectID, id string) *Use {
+	for _, k := range (*x.current.Load())[projectID] {
+		if k.id == id {
+			return k.use
+		}
+	}
+	return nil
+}
+
+// FirstUses receives after the first use of a key, so that SaveUse can be
+// called soon: other processes show it too.
+func (x *Index) FirstUses() <-chan struct{} { return x.unsaved }
+
+// Principal returns the principal ID of a key.
+func Principal(id string) string { return principalPrefix + id }
 
 // SaveUse stores times of last use that are newer than the stored ones. It is
 // called periodically and never by a request. It doesn't hold the lock while it

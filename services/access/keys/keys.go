@@ -143,7 +143,7 @@ func (k *Store) Rotate(ctx context.Context, projectID, id string, grace time.Dur
 		if err := tx.Model(&models.Key{}).Where("id = ?", id).Updates(end).Error; err != nil {
 			return nil, err
 		}
-		return entryOf("key.rotated", old, map[string]string{"successor": row.ID, "grace": grace.String()}), tx.Create(&row).Error
+		return entryOf(actionRotated, old, map[string]string{detailSuccessor: row.ID, "grace": grace.String()}), tx.Create(&row).Error
 	})
 	if err != nil {
 		return models.Key{}, secrets.Value{}, err

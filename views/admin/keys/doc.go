@@ -1,0 +1,2 @@
+// Package keys renders the pages of a project's API keys.
+package keys
