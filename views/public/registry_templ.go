@@ -153,7 +153,7 @@ func Registry(p RegistryProps) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = serverCards(p.Servers, p.Added).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ServerCards(p.Servers, p.Added).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

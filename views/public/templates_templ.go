@@ -391,7 +391,7 @@ func TemplateItem(p TemplateProps) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if len(p.Servers) > 0 {
-				templ_7745c5c3_Err = serverCards(p.Servers, nil).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ServerCards(p.Servers, nil).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
