@@ -271,7 +271,7 @@ for (const javaScriptEnabled of [true, false]) {
         await page.getByRole("row").filter({ hasText: upstream.catalogURL }).getByRole("button", { name: "Sync now" }).click();
         await expect(page.getByText("example/everything")).toBeVisible();
         await page.getByRole("button", { name: "Apply these changes" }).click();
-        await expect(page.getByRole("status")).toContainText("1 new");
+        await expect(page.locator(".toast")).toContainText("1 new");
       }
       await page.goto(`/admin/projects/${slug}/servers/new?query=everything`);
       await page.getByRole("link", { name: "Add Everything" }).click();
@@ -299,7 +299,7 @@ for (const javaScriptEnabled of [true, false]) {
       await expect(page.getByText("Entry reset. It follows its source again.")).toBeVisible();
       await page.goto(`/admin/catalog/${id}`);
       await page.getByRole("button", { name: "Hide" }).click();
-      await expect(page.getByRole("status")).toContainText("is hidden");
+      await expect(page.locator(".toast")).toContainText("is hidden");
       await page.goto(`/admin/catalog/${id}`);
       await page.getByRole("button", { name: "Show" }).click();
       await expect(page).toHaveURL("/registry/example/everything");
