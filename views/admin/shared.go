@@ -1,8 +1,6 @@
 package admin
 
 import (
-	"time"
-
 	"github.com/a-h/templ"
 
 	"mcpgateway/views/ui"
@@ -28,9 +26,6 @@ func UnderstoodField(id string, checked bool, problem string) templ.Component {
 
 // SomeOf returns the first names of a list as text, and how many more there are.
 func SomeOf(names []string, most int) string { return someOf(names, most) }
-
-// Took returns a duration with three digits at most.
-func Took(d time.Duration) string { return took(d) }
 
 // kept returns the placeholder of an empty field whose secret is stored.
 func kept(stored bool, reference string) string {

@@ -21,6 +21,7 @@ import (
 	"mcpgateway/services/upstream"
 	shared "mcpgateway/views/admin"
 	views "mcpgateway/views/admin/servers"
+	"mcpgateway/views/ui"
 	"mcpgateway/web"
 )
 
@@ -164,7 +165,7 @@ func (a *Wizard) try(ctx context.Context, tasks *background.Tasks, candidates []
 func (one *candidate) tested(found inventory.Preview, err error) {
 	draft := &one.draft
 	if err == nil {
-		draft.Test = views.Test{Done: true, OK: true, Tools: len(found.Tools), Took: shared.Took(found.Duration)}
+		draft.Test = views.Test{Done: true, OK: true, Tools: len(found.Tools), Took: ui.Took(found.Duration)}
 		return
 	}
 	reason := upstream.ReasonOf(err)

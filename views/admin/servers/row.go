@@ -96,7 +96,7 @@ func (r Row) latency() string {
 	if r.MS == 0 {
 		return "–"
 	}
-	return admin.Took(time.Duration(r.MS) * time.Millisecond)
+	return ui.Took(time.Duration(r.MS) * time.Millisecond)
 }
 
 // callsURL returns the calls of a server in the activity of its project.

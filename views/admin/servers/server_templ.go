@@ -1107,9 +1107,9 @@ func cell(label, value, unit string, change delta, kind string, values []float64
 	})
 }
 
-func took(d time.Duration) string { number, _, _ := strings.Cut(admin.Took(d), " "); return number }
+func took(d time.Duration) string { number, _, _ := strings.Cut(ui.Took(d), " "); return number }
 
-func unit(d time.Duration) string { _, unit, _ := strings.Cut(admin.Took(d), " "); return unit }
+func unit(d time.Duration) string { _, unit, _ := strings.Cut(ui.Took(d), " "); return unit }
 
 func percentUnit(calls int) string {
 	if calls == 0 {
@@ -1384,9 +1384,9 @@ func LogRow(p ServerProps) templ.Component {
 						return templ_7745c5c3_Err
 					}
 					var templ_7745c5c3_Var57 string
-					templ_7745c5c3_Var57, templ_7745c5c3_Err = templ.JoinStringErrs(admin.Took(c.Took))
+					templ_7745c5c3_Var57, templ_7745c5c3_Err = templ.JoinStringErrs(ui.Took(c.Took))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/servers/server.templ`, Line: 352, Col: 52}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/servers/server.templ`, Line: 352, Col: 49}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var57))
 					if templ_7745c5c3_Err != nil {
