@@ -66,6 +66,21 @@ func TestCatalogHeaderIsStored(t *testing.T) {
 		t.Fatalf("template: %d %.300s", status, body)
 	}
 	check("template", a.server(t, "template", context7), "")
+	_, result := a.request(t, "GET", "/admin/templates/docs-grounded-coding/use?project=template", "", "")
+	for _, want := range []string{"Project created. 3 of 4 servers ready.", "/admin/projects/template/servers/" + a.server(t, "template", context7).ID + "/edit", "Enter key"} {
+		if !strings.Contains(result, want) {
+			t.Errorf("the result of the template lacks %q", want)
+		}
+	}
+	if strings.Count(result, "Enter key") != 1 || strings.Contains(result, "/start\"") {
+		t.Error("the result has steps for servers without a key")
+	}
+	if status, body := a.submit(t, "/admin/templates/billing-support/use", url.Values{"projectSlug": {"billing"}}); status != 303 {
+		t.Fatalf("template with sign-ins: %d %.300s", status, body)
+	}
+	if _, result := a.request(t, "GET", "/admin/templates/billing-support/use?project=billing", "", ""); !strings.Contains(result, "Project created. 3 servers left to set up.") || strings.Count(result, "/start\"") != 3 {
+		t.Error("the result lacks the servers to connect")
+	}
 
 	a.newProject(t, "wizard")
 	_, body := a.request(t, "GET", "/admin/projects/wizard/servers/new?entry="+id, "", "")

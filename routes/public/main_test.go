@@ -12,6 +12,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"mcpgateway/models"
 	"mcpgateway/models/modelstest"
 	"mcpgateway/routes/routestest"
 	"mcpgateway/services/access"
@@ -69,6 +70,20 @@ func administrator(t *testing.T, a *routestest.App) (cookie, csrf string) {
 		t.Fatal(err)
 	}
 	return "sid=" + in.Cookie.Reveal(), guard.MaskToken(in.Session.CSRF)
+}
+
+// signedIn adds a user with a role and returns the Cookie header of their session.
+func signedIn(t *testing.T, a *routestest.App, role string) string {
+	t.Helper()
+	password := secrets.NewValue("a long pass phrase for tests")
+	if _, err := a.Services.People.Create(t.Context(), access.NewUser{Email: role + "@example.com", Role: models.Role(role), Password: password}); err != nil {
+		t.Fatal(err)
+	}
+	in, err := a.Services.People.SignIn(t.Context(), role+"@example.com", password, access.Browser{IP: "127.0.0.1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return "sid=" + in.Cookie.Reveal()
 }
 
 var link = regexp.MustCompile(`<a [^>]*href="([^"]*)"[^>]*rel="next"`)

@@ -68,22 +68,10 @@ func pageURL(path string, values url.Values, number int) string {
 
 // numbered returns the links to the pages of a list of total rows, of which one
 // is shown.
-func numbered(number, total int, link func(number int) string) public.Pages {
-	last := (total + pageRows - 1) / pageRows
-	if last < 2 {
-		return public.Pages{}
-	}
+func numbered(number, total int, link func(number int) string) ui.PagesProps {
 	from := (number - 1) * pageRows
-	p := public.Pages{Shown: fmt.Sprintf("%s–%s of %s", ui.Count(from+1), ui.Count(min(from+pageRows, total)), ui.Count(total))}
-	gap := false
-	for n := 1; n <= last; n++ {
-		near := n >= number-1 && n <= number+1
-		if n != 1 && n != last && !near && !(number <= 2 && n <= 3) && !(number >= last-1 && n >= last-2) {
-			gap = true
-			continue
-		}
-		p.Links = append(p.Links, public.PageLink{Number: n, URL: link(n), Current: n == number, Next: n == number+1, Previous: n == number-1, Gap: gap})
-		gap = false
+	return ui.PagesProps{
+		Label: "Pages of the list", Page: number, Last: (total + pageRows - 1) / pageRows, URL: link,
+		Shown: fmt.Sprintf("%s–%s of %s", ui.Count(from+1), ui.Count(min(from+pageRows, total)), ui.Count(total)),
 	}
-	return p
 }

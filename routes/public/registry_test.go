@@ -23,7 +23,7 @@ func TestRegistryPages(t *testing.T) {
 	for path := "/registry"; path != ""; pages++ {
 		body := get(t, a, path, 200).Body
 		seen = append(seen, cards(body)...)
-		if current := fmt.Sprintf(`aria-label="Page %d" aria-current="true"`, pages+1); !strings.Contains(body, current) {
+		if current := fmt.Sprintf(`aria-label="Page %d" aria-current="page"`, pages+1); !strings.Contains(body, current) {
 			t.Errorf("page %d isn't marked", pages+1)
 		}
 		if noIndex := strings.Contains(body, `content="noindex, follow"`); noIndex != (pages > 0) {
@@ -345,4 +345,38 @@ func TestPageRateLimit(t *testing.T) {
 	if statuses[200] < 100 || statuses[200] > most || statuses[429] != 1 {
 		t.Errorf("statuses %v, want 100 to %d times 200", statuses, most)
 	}
+}
+
+func TestCatalogForRoles(t *testing.T) {
+	a := newApp(t)
+	a.Apply(t, `{"projects":{"team":{"authMode":"none","mcpServers":{}}}}`)
+	cookie, _ := administrator(t, a)
+	const sources, add, declare = `<a href="/admin/catalog">Sources`, `action="/admin/catalog/add"`, "gateway apply -f server.json"
+	for _, tc := range []struct {
+		role, cookie, home string
+		want, not          []string
+	}{
+		{"admin", cookie, "/admin", []string{add}, []string{declare, "Sign in to add it", "Ask an administrator"}},
+		{"viewer", signedIn(t, a, "viewer"), "/admin", []string{declare, "Ask an administrator to add it."}, []string{add, "Sign in to add it"}},
+		{"member", signedIn(t, a, "member"), "/me", []string{declare, "Ask an administrator to add it."}, []string{add, "Sign in to add it"}},
+	} {
+		if answer := get(t, a, "/", 303, "Cookie", tc.cookie); answer.Header.Get("Location") != tc.home || answer.Header.Get("Cache-Control") != "no-store" {
+			t.Errorf("%s: / leads to %q, %v", tc.role, answer.Header.Get("Location"), answer.Header)
+		}
+		list := get(t, a, "/registry", 200, "Cookie", tc.cookie)
+		if got := strings.Contains(list.Body, sources); got != (tc.role != "member") || !strings.Contains(list.Body, `<body class="shell">`) {
+			t.Errorf("%s: tab of the sources = %t, or no side bar", tc.role, got)
+		}
+		if list.Header.Get("Cache-Control") != "private, no-cache" {
+			t.Errorf("%s: Cache-Control is %q", tc.role, list.Header.Get("Cache-Control"))
+		}
+		webtest.Check(t, webtest.Case{Status: 200, WantBody: tc.want, NotBody: tc.not}, get(t, a, "/registry/asana/asana", 200, "Cookie", tc.cookie))
+		for _, path := range []string{"/docs", "/docs/quick-start", "/templates"} {
+			if body := get(t, a, path, 200, "Cookie", tc.cookie).Body; !strings.Contains(body, `<body class="shell">`) {
+				t.Errorf("%s: %s has no side bar", tc.role, path)
+			}
+		}
+	}
+	visitor := get(t, a, "/registry/asana/asana", 200).Body
+	webtest.Check(t, webtest.Case{Status: 200, WantBody: []string{declare, "Sign in to add it", `<header class="top">`}, NotBody: []string{add, "/admin/catalog"}}, webtest.Response{Status: 200, Body: visitor})
 }

@@ -13,7 +13,7 @@ import (
 const (
 	maxNearTerms   = 4      // words of a query that are corrected
 	maxVocabulary  = 20_000 // words of the catalog that they are compared with
-	minSearchTerm  = 3      // characters of a word that is searched by itself
+	minSearchTerm  = 3      // characters of a word that is searched alone
 	descriptionRow = 1      // weight of a word in a description
 	titleRow       = 3      // weight of a word in a title, name or tag
 )

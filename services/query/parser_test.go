@@ -122,9 +122,9 @@ func TestParseErrors(t *testing.T) {
 		{"an address", "https://x.example/y", fault.CodeUnknownQualifier, span(0, 19), `put it in quotes: "https://x.example/y"`},
 		{"a very long address", "https://" + strings.Repeat("x", 2000), fault.CodeUnknownQualifier, span(0, 2008), "put it in quotes"},
 		{"a very long name", strings.Repeat("x", 2000) + ":y", fault.CodeUnknownQualifier, span(0, 2002), "put it in quotes"},
-		{"a name with digits and signs", "a-1_:x", fault.CodeUnknownQualifier, span(0, 6), "qualifier a-1_."},
-		{"an unknown qualifier without a value", "foo: x", fault.CodeUnknownQualifier, span(0, 4), "qualifier foo."},
-		{"the name is checked before the value", `foo:"x`, fault.CodeUnknownQualifier, span(0, 6), "qualifier foo."},
+		{"a name with digits and signs", "a-1_:x", fault.CodeUnknownQualifier, span(0, 6), `filter "a-1_".`},
+		{"an unknown qualifier without a value", "foo: x", fault.CodeUnknownQualifier, span(0, 4), `filter "foo".`},
+		{"the name is checked before the value", `foo:"x`, fault.CodeUnknownQualifier, span(0, 6), `filter "foo".`},
 		{"a qualifier of tools", "readonly:true", fault.CodeUnsupportedQualifier, span(0, 13), "readonly works in the search for tools, not for servers. Available: featured,"},
 		{"a qualifier of templates in capitals", "-CATEGORY:x", fault.CodeUnsupportedQualifier, span(0, 11), "category works in the search for templates,"},
 

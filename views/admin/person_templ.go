@@ -204,7 +204,7 @@ func Person(p PersonProps) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = ui.PageHead(ui.PageHeadProps{Title: p.Row.Called(), Sub: p.sub(), Badges: personState(p.Row), Tile: ui.Tile(p.Row.Called())}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.PageHead(ui.PageHeadProps{Title: p.Row.Called(), Sub: p.sub(), Badges: personState(p.Row), Tile: ui.LetterTile(p.Row.Called())}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

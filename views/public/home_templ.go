@@ -148,7 +148,7 @@ func Home(p HomeProps) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = serverCards(p.Featured, nil).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ServerCards(p.Featured, nil).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -30,7 +30,7 @@ type RegistryProps struct {
 	LocalURL string          // the list with them
 	Count    string          // how many servers there are, and their order
 	Notices  []Notice
-	Pager    Pages
+	Pager    ui.PagesProps
 	Failed   bool // the query is invalid
 }
 
@@ -153,7 +153,7 @@ func Registry(p RegistryProps) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = serverCards(p.Servers, p.Added).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ServerCards(p.Servers, p.Added).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -225,7 +225,7 @@ func Registry(p RegistryProps) templ.Component {
 				}
 			}
 			if len(p.Servers) > 0 && p.Near == "" {
-				templ_7745c5c3_Err = pager(p.Pager).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Pages(p.Pager).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

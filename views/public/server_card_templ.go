@@ -10,9 +10,9 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "mcpgateway/views/ui"
 
-// serverCards renders servers as cards. added has the paths of those that the
+// ServerCards renders servers as cards. added has the paths of those that the
 // current project has; it may be nil.
-func serverCards(servers []CatalogEntry, added map[string]bool) templ.Component {
+func ServerCards(servers []CatalogEntry, added map[string]bool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {

@@ -22,7 +22,7 @@ type TemplatesProps struct {
 	Templates []Template
 	Count     string
 	Notices   []Notice
-	Pager     Pages
+	Pager     ui.PagesProps
 	Failed    bool // the query is invalid
 }
 
@@ -106,7 +106,7 @@ func TemplateList(p TemplatesProps) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = pager(p.Pager).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Pages(p.Pager).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -391,7 +391,7 @@ func TemplateItem(p TemplateProps) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if len(p.Servers) > 0 {
-				templ_7745c5c3_Err = serverCards(p.Servers, nil).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ServerCards(p.Servers, nil).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
