@@ -108,7 +108,7 @@ func TestReviewOrder(t *testing.T) {
 			t.Errorf("%q: %v in %s", tt.at, found, text(body))
 		}
 	}
-	// Approving shows the next definition until none is left.
+	// After an approval, the next definition is shown until none is left.
 	at := review
 	for n := 3; n > 0; n-- {
 		shown := hash.FindStringSubmatch(w.get(t, at))
