@@ -94,7 +94,7 @@ func TestListGroups(t *testing.T) {
 	if got := strings.Count(all(rowTicks, body), "large__"); got != tools.RowsPerGroup || !strings.Contains(body, "3 more tools of large") {
 		t.Errorf("%d rows of a large group", got)
 	}
-	for _, want := range []string{"16 tools · 15 on · 1 to approve", "Approve all 1", "1 tool · 1 waiting for approval", "7 tools · 7 on", "Turn all off", "gateway_searchMcpForTask"} {
+	for _, want := range []string{"16 tools · 15 on · 1 to approve", "Approve 1", "1 tool · 1 waiting for approval", "7 tools · 7 on", "Turn all off", "gateway_searchMcpForTask"} {
 		if !strings.Contains(strings.ReplaceAll(body, "<wbr>", ""), want) {
 			t.Errorf("page lacks %q", want)
 		}

@@ -57,8 +57,8 @@ func TestReviewShowsChanges(t *testing.T) {
 			w.servers["held"].SetTools(asTools([]string{tt.after})...)
 			w.Sync(t, "t", "held")
 			got := text(w.get(t, list+"/review"))
-			if today := time.Now().UTC().Format("2 Jan 2006"); !strings.Contains(got, "changed in the sync of "+today) {
-				t.Errorf("no sync of %s in %s", today, got)
+			if today := time.Now().UTC().Format("2 Jan 2006"); !strings.Contains(got, "Last change: "+today) {
+				t.Errorf("no change of %s in %s", today, got)
 			}
 			for _, want := range tt.want {
 				if !strings.Contains(got, want) {

@@ -534,7 +534,7 @@ func reviewedTool(p ReviewProps, t ReviewedTool) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if t.Changed {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 30, "<p class=\"muted small\">The definition changed in the sync of ")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 30, "<p class=\"muted small\">Last change:")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
