@@ -209,11 +209,11 @@ func newAdminHandlers(s *services.Services, guards *guard.Guards, pages *adminpa
 			CanTypecheck: s.Runner.CanTypecheck(), Traces: s.CodeRuns, Keys: s.Keys, People: s.People, Now: time.Now,
 		}),
 		activity:     observe.NewActivity(observe.ActivityOptions{Pages: pages, Guards: guards, Calls: s.Calls, Keys: s.Keys, People: s.People, Cursors: cursors}),
-		auditPages:   observe.NewAudit(frames, s.Audit, cursors, time.Now),
+		auditPages:   observe.NewAudit(pages, s.Audit, cursors),
 		peoplePages:  settings.NewPeople(settings.PeopleOptions{Pages: frames, People: s.People, Provider: identityProvider(s), Public: public, Seal: sealer, Now: time.Now}),
 		settings:     settings.New(frames, settings.RuntimeInfo{Version: s.Version, Database: s.DB.Name(), Config: s.Config, Fresh: s.Fresh}, time.Now),
 		files:        settings.NewImportExport(frames, s.Projects, sealer),
-		catalogPages: catalogpages.New(frames, s.CatalogStore),
+		catalogPages: catalogpages.New(frames, s.Catalog, s.CatalogStore),
 		palette:      palette.New(pages, s.Catalog, s.Keys, s.People),
 	}
 }

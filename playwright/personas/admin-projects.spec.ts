@@ -311,11 +311,15 @@ for (const javaScriptEnabled of [true, false]) {
     });
 
     test("project from a template", async ({ page }) => {
-      await page.goto("/admin/templates/billing-support/use");
-      await page.getByLabel("Project name").fill(`Billing ${javaScriptEnabled}`);
+      await page.goto("/admin/templates/docs-grounded-coding/use");
+      await page.getByLabel("Project name").fill(`Docs ${javaScriptEnabled}`);
       await page.getByRole("button", { name: "Create project" }).click();
-      await expect(page).toHaveURL(/\/admin\/projects\/billing-(true|false)\/servers$/);
-      await expect(page.getByRole("row").filter({ hasText: "stripe" }).first()).toContainText("Off");
+      await expect(page).toHaveURL(/\/admin\/templates\/docs-grounded-coding\/use\?project=docs-(true|false)$/);
+      await expect(page.getByRole("note")).toContainText("Project created. 3 of 4 servers ready.");
+      const context7 = page.getByRole("listitem").filter({ hasText: "context7" }).filter({ hasNot: page.getByRole("list") });
+      await expect(context7.getByRole("link", { name: "Enter key" })).toHaveAttribute("href", /\/servers\/[0-9a-f-]+\/edit$/);
+      await page.getByRole("link", { name: "Open project" }).click();
+      await expect(page).toHaveURL(/\/admin\/projects\/docs-(true|false)$/);
     });
 
     test("OAuth offered for a server that requires a sign-in", async ({ page, gateway, upstream }) => {

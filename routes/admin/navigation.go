@@ -10,7 +10,6 @@ import (
 
 	"mcpgateway/services/toolset"
 	"mcpgateway/views/layout"
-	"mcpgateway/views/paths"
 	"mcpgateway/views/ui"
 	"mcpgateway/web/guard"
 )
@@ -97,7 +96,7 @@ func (n *Navigation) remember(c *fiber.Ctx, slug string) {
 		return
 	}
 	c.Cookie(&fiber.Cookie{
-		Name: ProjectCookie, Value: slug, Path: paths.Home, Expires: time.Now().Add(projectCookieAge),
+		Name: ProjectCookie, Value: slug, Path: "/", Expires: time.Now().Add(projectCookieAge),
 		HTTPOnly: true, Secure: c.Protocol() == "https", SameSite: fiber.CookieSameSiteLaxMode,
 	})
 }

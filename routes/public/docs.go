@@ -63,6 +63,7 @@ func (d *Docs) Index(c *fiber.Ctx) error {
 	}
 	f := d.pages.frame(c, pageMeta{
 		title: "Documentation", description: "How to run Gateway, add MCP servers and connect clients.", path: docsPath, section: layout.SectionDocs,
+		crumbs: []layout.Crumb{{Label: "Docs"}},
 	})
 	return render(c, f, docs.Index(docs.IndexProps{Frame: f, Site: site.Site}))
 }
@@ -82,8 +83,13 @@ func (d *Docs) Page(c *fiber.Ctx) error {
 		c.Set(fiber.HeaderContentType, "text/markdown; charset=utf-8")
 		return d.text(c, page.Markdown)
 	}
-	f := d.pages.frame(c, pageMeta{title: page.Title, description: page.Lead, path: page.URL(), section: layout.SectionDocs})
+	f := d.pages.frame(c, pageMeta{title: page.Title, description: page.Lead, path: page.URL(), section: layout.SectionDocs, crumbs: docCrumbs(page.Title)})
 	return render(c, f, docs.Article(docs.ArticleProps{Frame: f, Site: site.Site, Page: page}))
+}
+
+// docCrumbs returns where a page of the documentation is.
+func docCrumbs(title string) []layout.Crumb {
+	return []layout.Crumb{{Label: "Docs", URL: docsPath}, {Label: title}}
 }
 
 // search serves a search. It has no separate address, because every name
@@ -94,7 +100,7 @@ func (d *Docs) search(c *fiber.Ctx) error {
 		return err
 	}
 	query := clipped(c.Query("q"))
-	f := d.pages.frame(c, pageMeta{title: "Search the documentation", path: docsPath, section: layout.SectionDocs, noIndex: true})
+	f := d.pages.frame(c, pageMeta{title: "Search the documentation", path: docsPath, section: layout.SectionDocs, noIndex: true, crumbs: docCrumbs("Search")})
 	props := docs.SearchProps{Frame: f, Query: query}
 	for _, r := range site.index.Find(query, docsFound) {
 		props.Found = append(props.Found, docs.Found{URL: r.URL, Page: r.Page, Heading: r.Heading, Excerpt: r.Excerpt})

@@ -10,7 +10,7 @@ import (
 
 // filterLinks creates links that add a clause to a query or remove it.
 type filterLinks struct {
-	path    string // path of the list
+	link    func(text string) string // URL of the list for a query
 	clauses []query.Clause
 }
 
@@ -22,17 +22,8 @@ func address(path, text string) string {
 	return path + "?" + url.Values{"query": {text}}.Encode()
 }
 
-// continued returns the URL of the page at a cursor.
-func continued(path, text, cursor string) string {
-	values := url.Values{"cursor": {cursor}}
-	if text != "" {
-		values.Set("query", text)
-	}
-	return path + "?" + values.Encode()
-}
-
 func (n filterLinks) to(clauses []query.Clause) string {
-	return address(n.path, (&query.Query{Clauses: clauses}).Canonical())
+	return n.link((&query.Query{Clauses: clauses}).Canonical())
 }
 
 // is reports whether a clause matches exactly this value.

@@ -6,7 +6,9 @@ import (
 
 	"mcpgateway/services/catalog"
 	"mcpgateway/views/layout"
+	"mcpgateway/views/paths"
 	"mcpgateway/views/public"
+	"mcpgateway/web/guard"
 )
 
 // Number of catalog rows on the home page.
@@ -24,15 +26,31 @@ type Home struct {
 // NewHome returns the handler.
 func NewHome(pages *Pages, c *catalog.Catalog) *Home { return &Home{pages: pages, catalog: c} }
 
-// Page serves GET /.
+// Page serves GET /. Signed-in users are sent to their own first page.
 func (h *Home) Page(c *fiber.Ctx) error {
+	if user := guard.UserOf(c); user != nil {
+		to := paths.Home
+		if user.Role == guard.RoleMember {
+			to = paths.Me
+		}
+		c.Set(fiber.HeaderCacheControl, "no-store")
+		return c.Redirect(to, fiber.StatusSeeOther)
+	}
 	f := h.pages.frame(c, pageMeta{
-		title: "One endpoint for all your MCP servers", description: "A gateway that serves the tools of many MCP servers at one URL, with a catalog of servers and templates.",
+		title: "One endpoint for all your MCP servers", description: "Connect every MCP client once. The gateway signs in, filters, searches and records the rest.",
 		path: "/", section: layout.SectionNone, data: h.pages.website(),
 	})
+	facets, err := h.catalog.Facets("", catalog.Filter{})
+	if err != nil {
+		return err
+	}
+	featured, err := h.catalog.Browse(catalog.View{Text: "featured:true", Filter: catalog.Filter{Remote: true}, Limit: homeServers})
+	if err != nil {
+		return err
+	}
 	templates := h.catalog.AllTemplates()
 	return render(c, f, public.Home(public.HomeProps{
-		Frame: f, PublicURL: h.pages.publicURL.String(), Featured: public.Servers(h.catalog.Featured(homeServers)),
-		Servers: len(h.catalog.AllEntries()), Templates: public.Templates(templates[:min(homeTemplates, len(templates))]),
+		Frame: f, Featured: public.Servers(featured.Rows), Servers: facets.Total, Remote: facets.Remote,
+		Templates: public.Templates(templates[:min(homeTemplates, len(templates))]),
 	}))
 }

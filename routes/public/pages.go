@@ -43,11 +43,15 @@ type pageMeta struct {
 	section     layout.Section
 	data        any // schema.org data; may be nil
 	noIndex     bool
+	crumbs      []layout.Crumb // for signed-in users; the title unless it is set
 }
 
 // frame returns the frame of one page.
 func (p *Pages) frame(c *fiber.Ctx, a pageMeta) layout.Frame {
 	f := p.frames.Frame(c, a.title, a.section)
+	if len(a.crumbs) > 0 {
+		f.Crumbs = a.crumbs
+	}
 	f.Description, f.CanonicalURL = a.description, p.absolute(a.path)
 	f.Head = public.Head(public.HeadProps{
 		Title: a.title, Description: a.description, URL: f.CanonicalURL, ImageURL: p.absolute(static.URL("og.png")), FeedURL: p.absolute("/feed.atom"), Data: a.data, NoIndex: a.noIndex,
@@ -60,15 +64,9 @@ func (p *Pages) absolute(path string) string { return p.publicURL.String() + pat
 
 // render responds with a page and the current status. A successful page has an
 // ETag of its content. Error pages, and pages with a message that is shown
-// once, are not cached.
+// once, are not cached. Masked CSRF tokens differ in every response, so the
+// ETag uses the session's token instead.
 func render(c *fiber.Ctx, f layout.Frame, page templ.Component) error {
-	return renderList(c, f, page, "", "")
-}
-
-// renderList is like render for a page with a cursor. Cursors and masked CSRF
-// tokens differ in every response, so the ETag uses the catalog's version and
-// the session's token instead.
-func renderList(c *fiber.Ctx, f layout.Frame, page templ.Component, cursor, version string) error {
 	var body bytes.Buffer
 	if err := page.Render(c.UserContext(), &body); err != nil {
 		return err
@@ -78,16 +76,14 @@ func renderList(c *fiber.Ctx, f layout.Frame, page templ.Component, cursor, vers
 		c.Set(fiber.HeaderCacheControl, "no-store")
 		return c.Send(body.Bytes())
 	}
-	keep, says, session := visitorCache, body.String(), ""
+	keep, content, session := visitorCache, body.String(), ""
 	if p := guard.UserOf(c); p != nil {
 		keep, session = personCache, p.CSRF
 	}
-	for _, random := range []string{cursor, f.CSRF()} {
-		if random != "" {
-			says = strings.ReplaceAll(says, random, "")
-		}
+	if f.CSRF() != "" {
+		content = strings.ReplaceAll(content, f.CSRF(), "")
 	}
-	if web.Unchanged(c, web.ETag(says, version, session), keep) {
+	if web.Unchanged(c, web.ETag(content, session), keep) {
 		return nil
 	}
 	return c.Send(body.Bytes())

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"mcpgateway/services/fault"
+	"mcpgateway/services/nearest"
 	"mcpgateway/services/query"
 	"mcpgateway/views/ui"
 )
@@ -77,7 +78,7 @@ func nearQualifier(grammar query.Grammar, name string) string {
 		if kind == query.Fixed || len(name) > len(candidate)+most {
 			continue
 		}
-		if d := distance(name, candidate); d < at || d == at && candidate < best {
+		if d := nearest.Distance(name, candidate); d < at || d == at && candidate < best {
 			best, at = candidate, d
 		}
 	}

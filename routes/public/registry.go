@@ -1,12 +1,12 @@
 package public
 
 import (
-	"fmt"
+	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/gofiber/fiber/v2"
 
-	"mcpgateway/models"
 	"mcpgateway/services/catalog"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/query"
@@ -15,11 +15,8 @@ import (
 	"mcpgateway/views/paths"
 	"mcpgateway/views/public"
 	"mcpgateway/views/ui"
+	"mcpgateway/web/guard"
 )
-
-// pageRows is the number of rows on a page. It fills two, three and four
-// columns of cards.
-const pageRows = 24
 
 // Registry serves the pages of the server registry.
 type Registry struct {
@@ -34,114 +31,154 @@ func NewRegistry(pages *Pages, c *catalog.Catalog, projects *toolset.Directory) 
 	return &Registry{pages: pages, catalog: c, projects: projects}
 }
 
-// List serves GET /registry: the pages of servers that match the query. An
-// invalid query is shown with its error. A cursor of an older catalog results
-// in the current first page.
-func (r *Registry) List(c *fiber.Ctx) error {
-	asked := question{text: strings.ToValidUTF8(c.Query("query"), "\ufffd"), cursor: c.Query("cursor")}
-	found, notices, err := findPage(c, asked, func(s catalog.Search) (*catalog.Result[*models.CatalogEntry], error) {
-		return r.catalog.Entries(c.UserContext(), s)
-	})
-	props := public.RegistryProps{Search: r.search(asked.text), Notices: notices}
-	if err == nil {
-		err = r.narrow(&props, asked.text, found)
+// selection is the state of the list that its URL carries.
+type selection struct {
+	text   string
+	filter catalog.Filter
+	sort   catalog.Sort
+	words  bool // the query has words to rank by
+	person bool // signed in: Filter.Remote is on unless the URL has another choice
+}
+
+// selected returns the selection of a request. Signed-in users see the servers
+// that work here, unless they choose otherwise or the query names a transport.
+func selected(c *fiber.Ctx, person bool) selection {
+	s := selection{text: strings.ToValidUTF8(c.Query("query"), "\ufffd"), person: person}
+	transport := false
+	if parsed, err := query.Registry().Parse(s.text); err == nil {
+		n := filterLinks{clauses: parsed.Clauses}
+		s.words, transport = n.has(""), n.has("transport")
 	}
+	switch c.Query("works") {
+	case "1":
+		s.filter.Remote = true
+	case "0": // all
+	default:
+		s.filter.Remote = person && !transport
+	}
+	if by := c.Query("signin"); slices.Contains(signInValues, by) {
+		s.filter.SignIn = by
+	}
+	switch by := catalog.Sort(c.Query("sort")); by {
+	case catalog.SortName, catalog.SortNewest:
+		s.sort = by
+	}
+	return s
+}
+
+// values returns the parameters of the selection besides the query.
+func (s selection) values() url.Values {
+	v := url.Values{"signin": {s.filter.SignIn}, "sort": {string(s.sort)}}
+	switch {
+	case s.filter.Remote && (!s.person || strings.Contains(s.text, "transport:")):
+		v.Set("works", "1")
+	case !s.filter.Remote && (s.person && !strings.Contains(s.text, "transport:")):
+		v.Set("works", "0")
+	}
+	return v
+}
+
+// url returns the URL of a page of the selection.
+func (s selection) url(number int) string {
+	v := s.values()
+	v.Set("query", s.text)
+	return pageURL(paths.Registry, v, number)
+}
+
+// List serves GET /registry: a page of the servers that match the selection. An
+// invalid query is shown with its error; if no server matches, the closest ones
+// are shown.
+func (r *Registry) List(c *fiber.Ctx) error {
+	s, number := selected(c, guard.UserOf(c) != nil), pageNumber(c)
+	props := public.RegistryProps{Notices: expired(c), Works: s.filter.Remote}
+	view := catalog.View{Text: s.text, Filter: s.filter, Sort: s.sort, Offset: (number - 1) * pageRows, Limit: pageRows}
+	found, err := r.catalog.Browse(view)
+	if err == nil && len(found.Rows) == 0 && found.Total > 0 {
+		number, view.Offset, props.Notices = 1, 0, append(props.Notices, moved)
+		found, err = r.catalog.Browse(view)
+	}
+	props.Search = r.search(s)
 	if f := fault.From(err); err != nil && f.Kind != fault.KindInvalid {
 		return err
 	} else if err != nil {
 		status(c, err)
-		props.Failed, props.Search.Error = true, queryError(query.Registry(), paths.Registry, asked.text, f)
-	} else {
-		props.Servers = public.Servers(found.Rows)
-		props.Count, props.Pager = paged(paths.Registry, asked.text, found, "server", "servers")
+		props.Failed, props.Search.Error = true, queryError(query.Registry(), paths.Registry, s.text, f)
+	} else if err := r.fill(&props, s, view, found, number); err != nil {
+		return err
 	}
-	props.Frame = r.pages.frame(c, r.about(asked, props.Servers, found))
-	return renderList(c, props.Frame, public.Registry(props), cursorOf(found), r.catalog.Version())
+	props.Frame = r.pages.frame(c, r.about(s, number, props))
+	props.Tabs = tabsOf(r.catalog, props.Frame, public.TabServers)
+	props.Added = r.addedHere(props.Frame, props.Servers)
+	props.Frame.Bar = addYourOwn(props.Frame)
+	return render(c, props.Frame, public.Registry(props))
 }
 
-// question is the query and cursor of a request for a list.
-type question struct{ text, cursor string }
-
-// findPage returns the requested page. If its cursor is stale or invalid, it returns
-// the first page and a notice.
-func findPage[T any](c *fiber.Ctx, q question, find func(catalog.Search) (*catalog.Result[T], error)) (*catalog.Result[T], []public.Notice, error) {
-	search := catalog.Search{Text: q.text, Limit: pageRows, Continue: q.cursor != "", Cursor: q.cursor}
-	found, err := find(search)
-	var notices []public.Notice
-	switch {
-	case fault.Is(err, fault.CodeCursorStale):
-		notices = append(notices, public.Notice{Tone: ui.Warn, Text: "the catalog has changed. This is its first page."})
-	case fault.Is(err, fault.CodeInvalidCursor):
-		notices = append(notices, public.Notice{Tone: ui.Warn, Text: "This link is no longer valid. This is the first page."})
+// fill sets the servers of the page, or the closest ones, and how to narrow them.
+func (r *Registry) fill(props *public.RegistryProps, s selection, view catalog.View, found *catalog.Listing, number int) error {
+	props.Notices = append(props.Notices, warned(found.Warnings)...)
+	props.Servers, props.Local = public.Servers(found.Rows), found.Local
+	everywhere := s
+	everywhere.filter.Remote = false
+	props.LocalURL = everywhere.url(1)
+	props.Count = countOf(s, found.Total)
+	props.Pager = numbered(number, found.Total, s.url)
+	if found.Total == 0 && found.Local == 0 {
+		near, err := r.catalog.Near(view)
+		if err != nil {
+			return err
+		}
+		if near != nil {
+			everywhere.text, s.text = near.Text, near.Text
+			props.Near, props.Servers, props.Local, props.LocalURL = near.Words, public.Servers(near.Rows), near.Local, everywhere.url(1)
+		}
 	}
-	if len(notices) > 0 {
-		status(c, err)
-		search.Continue, search.Cursor = false, ""
-		found, err = find(search)
-	}
-	if err != nil {
-		return nil, notices, err
-	}
-	for _, w := range found.Warnings {
-		notices = append(notices, public.Notice{Text: w.Message})
-	}
-	return found, notices, nil
+	return r.narrow(props, s)
 }
 
-// paged returns the range that a page shows and the link to the next page.
-// There is no link to the previous page, because cursors only lead forward.
-func paged[T any](path, text string, found *catalog.Result[T], one, many string) (string, ui.PagerProps) {
-	if found.Total == 0 {
-		return "", ui.PagerProps{}
+// countOf returns how many servers a selection has, and in which order.
+func countOf(s selection, total int) string {
+	text := ui.Plural(total, "server", "servers")
+	if s.filter.Remote {
+		text = ui.Plural(total, "server that works here", "servers that work here")
 	}
-	end := found.Offset + len(found.Rows)
-	count := ui.Plural(found.Total, one, many)
-	if end-found.Offset < found.Total {
-		count = fmt.Sprintf("%s–%s of %s", ui.Count(found.Offset+1), ui.Count(end), count)
-	}
-	pager := ui.PagerProps{Shown: ui.Count(len(found.Rows)) + " shown"}
-	if found.Offset > 0 {
-		pager.FirstURL = address(path, text)
-	}
-	if found.NextCursor != "" {
-		pager.NextURL = continued(path, text, found.NextCursor)
-	}
-	return count, pager
-}
-
-// cursorOf returns the cursor of the next page, or "".
-func cursorOf[T any](found *catalog.Result[T]) string {
-	if found == nil {
-		return ""
-	}
-	return found.NextCursor
+	return text + ", " + orderWords(s)
 }
 
 // search returns the search box of the list.
-func (r *Registry) search(text string) ui.SearchProps {
-	return ui.SearchProps{
-		Action: paths.Registry, Query: text, Label: "Search the registry", Placeholder: "Search servers, tag:search, verified:true", HelpURL: "#how-to-search", Live: true,
+func (r *Registry) search(s selection) ui.SearchProps {
+	p := ui.SearchProps{
+		Action: paths.Registry, Query: s.text, Label: "Search the catalog", Live: true,
+		Placeholder: "Search " + ui.Plural(len(r.catalog.AllEntries()), "server", "servers") + ", e.g. tickets tag:crm",
 	}
+	for name, v := range s.values() {
+		if v[0] != "" {
+			p.Hidden = append(p.Hidden, ui.Pair{Name: name, Value: v[0]})
+		}
+	}
+	slices.SortFunc(p.Hidden, func(a, b ui.Pair) int { return strings.Compare(a.Name, b.Name) })
+	return p
 }
 
-// pageMeta returns the metadata of a list page. Later pages and failed searches
-// are not indexed by search engines, because their URLs don't last.
-func (r *Registry) about(q question, servers []public.CatalogEntry, found *catalog.Result[*models.CatalogEntry]) pageMeta {
+// about returns the metadata of a list page. Later pages, other orders and failed
+// searches are not indexed by search engines.
+func (r *Registry) about(s selection, number int, props public.RegistryProps) pageMeta {
+	servers := props.Servers
 	a := pageMeta{
-		title: "Registry", description: "MCP servers with their URLs, authentication and installation.",
-		path: address(paths.Registry, q.text), section: layout.SectionRegistry, noIndex: q.cursor != "" || found == nil || len(servers) == 0,
+		title: "Catalog", description: "MCP servers with their URLs, sign-in and installation, to add to a project in one click.",
+		path: address(paths.Registry, s.text), section: layout.SectionRegistry, noIndex: number > 1 || len(servers) == 0 || props.Near != "" || s.filter != catalog.Filter{} || s.sort != "",
+		crumbs: []layout.Crumb{{Label: "Catalog", URL: paths.Registry}, {Label: "Servers"}},
 	}
-	if q.text != "" {
-		a.title = ui.Clean(clipped(q.text)) + " · Registry"
+	if s.text != "" {
+		a.title = ui.Clean(clipped(s.text)) + " · Catalog"
 	}
-	if found == nil || len(servers) == 0 {
+	if len(servers) == 0 {
 		return a
 	}
 	names, paths := make([]string, len(servers)), make([]string, len(servers))
-	for i, s := range servers {
-		names[i], paths[i] = s.Title(), s.Path()
+	for i, server := range servers {
+		names[i], paths[i] = server.Title(), server.Path()
 	}
-	a.data = r.pages.itemList(found.Offset, names, paths)
+	a.data = r.pages.itemList((number-1)*pageRows, names, paths)
 	return a
 }
 
@@ -152,33 +189,4 @@ func clipped(s string) string {
 		return string(r[:most]) + "…"
 	}
 	return s
-}
-
-// Page serves GET /registry/:publisher/:server. For an unknown server it
-// responds with 404 and similar names.
-func (r *Registry) Page(c *fiber.Ctx) error {
-	publisher, server := c.Params("publisher"), c.Params("server")
-	e, err := r.catalog.EntryByName(publisher, server)
-	if fault.Is(err, fault.CodeNotFound) {
-		return r.notFound(c, err, publisher, server)
-	}
-	if err != nil {
-		return err
-	}
-	s := public.CatalogEntry{CatalogEntry: e}
-	f := r.pages.frame(c, pageMeta{
-		title: s.Title() + " by " + s.Publisher(), description: ui.Clean(e.Description), path: s.Path(), section: layout.SectionRegistry, data: r.pages.software(s),
-	})
-	props := public.RegistryItemProps{Frame: f, Server: s, Templates: r.templatesWith(e)}
-	if f.Admin() {
-		props.Projects = options(r.projects)
-	}
-	return render(c, f, public.RegistryItem(props))
-}
-
-func (r *Registry) notFound(c *fiber.Ctx, err error, publisher, server string) error {
-	return r.pages.notFound(c, err, public.MissingProps{
-		What: "server " + clipped(publisher+"/"+server), Near: nearServers(c.UserContext(), r.catalog, publisher, server),
-		AllLabel: "Search the registry", AllURL: paths.Registry,
-	}, layout.SectionRegistry)
 }

@@ -1,6 +1,7 @@
 package public_test
 
 import (
+	"fmt"
 	"html"
 	"net/url"
 	"slices"
@@ -22,8 +23,8 @@ func TestRegistryPages(t *testing.T) {
 	for path := "/registry"; path != ""; pages++ {
 		body := get(t, a, path, 200).Body
 		seen = append(seen, cards(body)...)
-		if first := strings.Contains(body, "First page"); first != (pages > 0) {
-			t.Errorf("page %d: link to the first page = %t", pages+1, first)
+		if current := fmt.Sprintf(`aria-label="Page %d" aria-current="true"`, pages+1); !strings.Contains(body, current) {
+			t.Errorf("page %d isn't marked", pages+1)
 		}
 		if noIndex := strings.Contains(body, `content="noindex, follow"`); noIndex != (pages > 0) {
 			t.Errorf("page %d: noindex = %t", pages+1, noIndex)
@@ -42,9 +43,10 @@ func TestRegistryPages(t *testing.T) {
 func TestRegistryCounts(t *testing.T) {
 	a := newApp(t)
 	for text, want := range map[string]string{
-		"":                    "1–24 of 495 servers",
-		"featured:true":       "1–24 of 25 servers",
-		"publisher:atlassian": "1 server",
+		"":                    "495 servers, featured first",
+		"github":              "servers, best matches first",
+		"featured:true":       "1–24 of 25",
+		"publisher:atlassian": "1 server, featured first",
 		"zzzzzz":              "No server matches",
 	} {
 		if body := get(t, a, query("/registry", text), 200).Body; !strings.Contains(body, want) {
@@ -78,13 +80,13 @@ func TestChipAndFacetLinks(t *testing.T) {
 func TestFacetCounts(t *testing.T) {
 	a := newApp(t)
 	// Tags are alternatives: another tag adds its servers to the list.
-	every, err := a.Services.Catalog.Facets("verified:true")
+	every, err := a.Services.Catalog.Facets("verified:true", catalog.Filter{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	body := get(t, a, query("/registry", "verified:true tag:search"), 200).Body
 	for _, tag := range every.Tags[:5] {
-		want := `<span class="clip">` + tag.Value + `</span> <span class="count">` + strconv.Itoa(tag.Count) + `</span>`
+		want := `<span class="clip-text">` + public.Topic(tag.Value) + `</span> <span class="n">` + strconv.Itoa(tag.Count) + `</span>`
 		if !strings.Contains(body, want) {
 			t.Errorf("tag %s lacks the count %d", tag.Value, tag.Count)
 		}
@@ -123,24 +125,79 @@ func TestInvalidQueryShown(t *testing.T) {
 	}
 }
 
-func TestStaleCursorReturnsFirstPage(t *testing.T) {
+func TestPageNumbers(t *testing.T) {
 	a := newApp(t)
-	follow := next(get(t, a, query("/registry", "tag:devops"), 200).Body)
-	last := a.Services.Catalog.AllEntries()[494]
-	if err := a.Services.CatalogStore.SetFeatured(t.Context(), last.ID, true); err != nil {
-		t.Fatal(err)
-	}
-	answer := get(t, a, follow, 409)
-	for _, want := range []string{"he catalog has changed. This is its first page.", "1–24 of"} {
-		if !strings.Contains(answer.Body, want) {
-			t.Errorf("page lacks %q", want)
+	for _, tc := range []struct{ path, want string }{
+		{"/registry?page=21", "481–495 of 495"},
+		{"/registry?page=22", "The catalog changed. Back to page 1."},
+		{"/registry?page=100000", "The catalog changed. Back to page 1."},
+		{"/registry?page=100001", "1–24 of 495"},
+		{"/registry?page=0", "1–24 of 495"},
+		{"/registry?page=-1", "1–24 of 495"},
+		{"/registry?page=two", "1–24 of 495"},
+		{"/registry?cursor=older", "That link expired. Back to page 1."},
+		{"/templates?page=2", "The catalog changed. Back to page 1."},
+		{"/templates?cursor=older", "That link expired. Back to page 1."},
+	} {
+		body := get(t, a, tc.path, 200).Body
+		if !strings.Contains(body, tc.want) || len(cards(body)) == 0 {
+			t.Errorf("%s lacks %q, or any card", tc.path, tc.want)
 		}
 	}
-	if strings.Contains(answer.Body, "First page") {
-		t.Error("first page links to itself")
+	// The state of the list is in the links to its pages.
+	body := get(t, a, "/registry?query=tag:devops&sort=name&works=1&signin=oauth", 200).Body
+	if !strings.Contains(body, `name="signin" value="oauth"`) || !strings.Contains(body, `name="works" value="1"`) || !strings.Contains(body, `<option value="name" selected>`) {
+		t.Error("the forms don't retain the selection")
 	}
-	if body := get(t, a, "/registry?cursor=garbage", 400).Body; !strings.Contains(body, "This link is no longer valid. This is the first page.") {
-		t.Error("no message about the invalid cursor")
+}
+
+func TestWorksHere(t *testing.T) {
+	a := newApp(t)
+	a.Apply(t, `{"projects":{"team":{"authMode":"none","mcpServers":{"issues":{"url":"https://mcp.asana.com/sse/"}}}}}`)
+	cookie, _ := administrator(t, a)
+	const on = `<a class="chip on" href="%s" aria-current="true">`
+	for _, tc := range []struct{ name, path, cookie, want string }{
+		{"visitor", "/registry", "", "495 servers, "},
+		{"visitor who chooses it", "/registry?works=1", "", "169 servers that work here, "},
+		{"signed-in user", "/registry", cookie, "169 servers that work here, "},
+		{"signed-in user who wants all", "/registry?works=0", cookie, "495 servers, "},
+		{"named transport", "/registry?query=transport%3Astdio", cookie, "326 servers, "},
+		{"without a key", "/registry?signin=none", cookie, "35 servers that work here, "},
+		{"unknown sign-in", "/registry?signin=no", cookie, "169 servers that work here, "},
+	} {
+		if body := get(t, a, tc.path, 200, "Cookie", tc.cookie).Body; !strings.Contains(body, tc.want) {
+			t.Errorf("%s: lacks %q", tc.name, tc.want)
+		}
+	}
+	if body := get(t, a, "/registry", 200, "Cookie", cookie).Body; !strings.Contains(body, fmt.Sprintf(on, "/registry?works=0")) {
+		t.Error("no chip turns it off")
+	}
+	if body := get(t, a, "/registry?query=asana", 200, "Cookie", cookie+"; project=team").Body; strings.Count(body, "Added") != 1 {
+		t.Error("the server of the project isn't marked as added")
+	}
+	if body := get(t, a, "/registry/asana/asana", 200, "Cookie", cookie).Body; !strings.Contains(body, "Already in team.") {
+		t.Error("the page of the server lacks its project")
+	}
+}
+
+func TestClosestMatches(t *testing.T) {
+	a := newApp(t)
+	cookie, _ := administrator(t, a)
+	answer := get(t, a, query("/registry", "posgres"), 200, "Cookie", cookie)
+	for _, want := range []string{"No server matches <strong>posgres</strong>. Closest matches, for <strong>postgres</strong>:", `href="/registry/neon/neon"`, "more run as a program.", `href="/registry?query=postgres&amp;works=0"`} {
+		if !strings.Contains(answer.Body, want) {
+			t.Errorf("page lacks %s", want)
+		}
+	}
+	if body := get(t, a, query("/registry", "posgres"), 200).Body; !strings.Contains(body, `href="/registry/crystaldba/postgres-mcp-pro"`) || !strings.Contains(body, `content="noindex, follow"`) {
+		t.Error("visitors don't see the programs, or the page is indexed")
+	}
+	if body := get(t, a, query("/registry", "kubectl"), 200, "Cookie", cookie).Body; !strings.Contains(body, "1 server runs as a program.") || strings.Contains(body, "Closest matches") {
+		t.Error("a server that only runs as a program isn't offered")
+	}
+	hostile := get(t, a, query("/registry", "<b>posgres"), 200).Body
+	if strings.Contains(hostile, "<strong><b>") {
+		t.Error("the query is not escaped")
 	}
 }
 
@@ -228,7 +285,7 @@ func TestOnlyAdministratorsSeeControls(t *testing.T) {
 	id := a.Services.Catalog.AllEntries()[0].ID
 	body := get(t, a, "/registry/asana/asana", 200, "Cookie", cookie).Body
 	for _, want := range []string{
-		`action="/admin/catalog/add"`, `name="id" value="` + id, `<option value="team">The &lt;b&gt;team</option>`,
+		`action="/admin/catalog/add"`, `name="id" value="` + id, `<option value="team" selected>The &lt;b&gt;team</option>`,
 		`/feature"`, `/verify"`, `/hide"`, `/edit"`,
 	} {
 		if !strings.Contains(body, want) {

@@ -18,8 +18,8 @@ func Static(c *fiber.Ctx) error {
 	return file(c, c.Params("hash"), c.Params("*"), "public, max-age=31536000, immutable")
 }
 
-// Fixed serves a file of static at an address that browsers request by
-// themselves, which doesn't change with its content.
+// Fixed serves a file of static at an address that browsers request without
+// a link, which does not change with its content.
 func Fixed(name string) fiber.Handler {
 	hash := strings.Split(static.URL(name), "/")[2]
 	return func(c *fiber.Ctx) error {

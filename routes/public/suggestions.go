@@ -8,6 +8,7 @@ import (
 
 	"mcpgateway/models"
 	"mcpgateway/services/catalog"
+	"mcpgateway/services/nearest"
 	"mcpgateway/services/query"
 	"mcpgateway/views/public"
 	"mcpgateway/views/ui"
@@ -20,28 +21,6 @@ const (
 	maxNearWords = 4    // searched parts of the name
 	maxNameRunes = 100  // length of a compared name, in characters
 )
-
-// distance returns the number of inserted, deleted or substituted characters
-// between two texts (Levenshtein).
-func distance(a, b string) int {
-	before := make([]int, len(b)+1)
-	for j := range before {
-		before[j] = j
-	}
-	row := make([]int, len(b)+1)
-	for i := range len(a) {
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := 1
-			if a[i] == b[j] {
-				cost = 0
-			}
-			row[j+1] = min(before[j]+cost, before[j+1]+1, row[j]+1)
-		}
-		before, row = row, before
-	}
-	return before[len(b)]
-}
 
 // nearServers returns servers with similar names: with the same server name,
 // with a small edit distance, or found by a search for parts of the name.
@@ -113,7 +92,7 @@ func similarNames[T any](rows []T, name string, nameOf func(T) string) []T {
 		if len(other)-len(name) > most || len(name)-len(other) > most {
 			continue
 		}
-		if d := distance(name, other); d <= most {
+		if d := nearest.Distance(name, other); d <= most {
 			candidates = append(candidates, candidate{row, d})
 		}
 	}

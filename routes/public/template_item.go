@@ -28,6 +28,7 @@ func (t *Templates) Page(c *fiber.Ctx) error {
 	template := public.Template{CatalogTemplate: row}
 	f := t.pages.frame(c, pageMeta{
 		title: ui.Clean(row.Title), description: ui.Clean(row.Description), path: template.Path(), section: layout.SectionTemplates, data: t.pages.howTo(template),
+		crumbs: []layout.Crumb{{Label: "Catalog", URL: paths.Registry}, {Label: "Templates", URL: paths.Templates}, {Label: ui.Clean(row.Title)}},
 	})
 	related := t.catalog.RelatedEntries(row)
 	return render(c, f, public.TemplateItem(public.TemplateProps{

@@ -2,6 +2,7 @@ package public
 
 import (
 	"cmp"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -33,24 +34,32 @@ func NewTemplates(pages *Pages, c *catalog.Catalog) *Templates {
 
 // List serves GET /templates in the same way as Registry.List.
 func (t *Templates) List(c *fiber.Ctx) error {
-	asked := question{text: strings.ToValidUTF8(c.Query("query"), "\ufffd"), cursor: c.Query("cursor")}
-	found, notices, err := findPage(c, asked, func(s catalog.Search) (*catalog.Result[*models.CatalogTemplate], error) {
-		return t.catalog.Templates(c.UserContext(), s)
-	})
-	props := public.TemplatesProps{Notices: notices, Search: ui.SearchProps{
-		Action: paths.Templates, Query: asked.text, Label: "Search the templates", Placeholder: "Search templates, category:engineering", HelpURL: "#how-to-search", Live: true,
+	text, number := strings.ToValidUTF8(c.Query("query"), "\ufffd"), pageNumber(c)
+	props := public.TemplatesProps{Notices: expired(c), Search: ui.SearchProps{
+		Action: paths.Templates, Query: text, Label: "Search the templates", Placeholder: "Search templates, e.g. category:engineering", Live: true,
 	}}
+	find := func(number int) (*catalog.Result[*models.CatalogTemplate], error) {
+		return t.catalog.Templates(c.UserContext(), catalog.Search{Text: text, Offset: (number - 1) * pageRows, Limit: pageRows})
+	}
+	found, err := find(number)
+	if err == nil && len(found.Rows) == 0 && number > 1 {
+		number, props.Notices = 1, append(props.Notices, moved)
+		found, err = find(number)
+	}
 	if f := fault.From(err); err != nil && f.Kind != fault.KindInvalid {
 		return err
 	} else if err != nil {
 		status(c, err)
-		props.Failed, props.Search.Error = true, queryError(query.Templates(), paths.Templates, asked.text, f)
+		props.Failed, props.Search.Error = true, queryError(query.Templates(), paths.Templates, text, f)
 	} else {
-		props.Templates, props.Search.Chips = public.Templates(found.Rows), t.chips(asked.text)
-		props.Count, props.Pager = paged(paths.Templates, asked.text, found, "template", "templates")
+		props.Notices = append(props.Notices, warned(found.Warnings)...)
+		props.Templates, props.Search.Chips = public.Templates(found.Rows), t.chips(text)
+		props.Count = ui.Plural(found.Total, "template", "templates")
+		props.Pager = numbered(number, found.Total, func(n int) string { return pageURL(paths.Templates, url.Values{"query": {text}}, n) })
 	}
-	props.Frame = t.pages.frame(c, t.about(asked, props.Templates, found))
-	return renderList(c, props.Frame, public.TemplateList(props), cursorOf(found), t.catalog.Version())
+	props.Frame = t.pages.frame(c, t.about(text, number, props.Templates))
+	props.Tabs = tabsOf(t.catalog, props.Frame, public.TabTemplates)
+	return render(c, props.Frame, public.TemplateList(props))
 }
 
 // chips returns the chips of the most frequent categories, and of other clauses
@@ -60,7 +69,7 @@ func (t *Templates) chips(text string) []ui.Chip {
 	if err != nil {
 		return nil
 	}
-	n := filterLinks{path: paths.Templates, clauses: parsed.Clauses}
+	n := filterLinks{link: func(text string) string { return address(paths.Templates, text) }, clauses: parsed.Clauses}
 	counts := map[string]int{}
 	for _, row := range t.catalog.AllTemplates() {
 		counts[row.Category]++
@@ -86,22 +95,23 @@ func frequent(counts map[string]int, n int) []string {
 	return values
 }
 
-// pageMeta returns the metadata of a list page.
-func (t *Templates) about(q question, templates []public.Template, found *catalog.Result[*models.CatalogTemplate]) pageMeta {
+// about returns the metadata of a list page.
+func (t *Templates) about(text string, number int, templates []public.Template) pageMeta {
 	a := pageMeta{
-		title: "Templates", description: "Worked MCP examples: a task, the servers it needs and the steps.",
-		path: address(paths.Templates, q.text), section: layout.SectionTemplates, noIndex: q.cursor != "" || len(templates) == 0,
+		title: "Templates", description: "Ready-made MCP projects: servers, steps and settings for one task.",
+		path: address(paths.Templates, text), section: layout.SectionTemplates, noIndex: number > 1 || len(templates) == 0,
+		crumbs: []layout.Crumb{{Label: "Catalog", URL: paths.Registry}, {Label: "Templates"}},
 	}
-	if q.text != "" {
-		a.title = ui.Clean(clipped(q.text)) + " · Templates"
+	if text != "" {
+		a.title = ui.Clean(clipped(text)) + " · Templates"
 	}
-	if found == nil || len(templates) == 0 {
+	if len(templates) == 0 {
 		return a
 	}
 	names, paths := make([]string, len(templates)), make([]string, len(templates))
 	for i, row := range templates {
 		names[i], paths[i] = ui.Clean(row.Title), row.Path()
 	}
-	a.data = t.pages.itemList(found.Offset, names, paths)
+	a.data = t.pages.itemList((number-1)*pageRows, names, paths)
 	return a
 }

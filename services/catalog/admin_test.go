@@ -88,7 +88,7 @@ func TestAdminDecisionsSurviveImports(t *testing.T) {
 		if e, err = w.catalog.Entry(hub); err != nil || e.ServerTitle != "GH" || e.Locked {
 			t.Errorf("github = %+v (%v)", e, err)
 		}
-		if featured := names(w.catalog.Featured(5)); featured != "acme/git gitea/forge" {
+		if featured := names(w.entries(t, "featured:true").Rows); featured != "acme/git gitea/forge" {
 			t.Errorf("featured entries = %s", featured)
 		}
 	})

@@ -67,7 +67,7 @@ func BenchmarkSearch(b *testing.B) {
 		}
 		b.Run(fmt.Sprintf("%d/facets", n), func(b *testing.B) {
 			percentiles(b, func() {
-				if _, err := c.Facets("er"); err != nil {
+				if _, err := c.Facets("er", catalog.Filter{}); err != nil {
 					b.Fatal(err)
 				}
 			})

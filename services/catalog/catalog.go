@@ -181,16 +181,6 @@ func (c *Catalog) RelatedEntries(t *models.CatalogTemplate) []*models.CatalogEnt
 	return related
 }
 
-// Featured returns the first featured entries, at most n.
-func (c *Catalog) Featured(n int) []*models.CatalogEntry {
-	entries := c.current.Load().entries
-	end := 0
-	for end < min(n, len(entries)) && entries[end].Featured {
-		end++
-	}
-	return entries[:end:end]
-}
-
 // AllEntries returns every entry in list order. The caller must not modify the
 // slice or the rows.
 func (c *Catalog) AllEntries() []*models.CatalogEntry {

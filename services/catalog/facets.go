@@ -19,6 +19,9 @@ type Facets struct {
 	Total      int
 	Verified   int
 	Featured   int
+	Remote     int
+	Local      int
+	SignIn     []Count // all of the values of SignIn, including those with no entries
 	Transports []Count // all of them, including those with no entries
 	Tags       []Count // the 30 most frequent
 	Publishers []Count // the 20 with the most entries
@@ -32,9 +35,9 @@ type Count struct {
 	Count int
 }
 
-// Facets returns the counts of the entries that match a query, or a fault of
-// the query grammar. Equally frequent values are in alphabetical order.
-func (c *Catalog) Facets(text string) (*Facets, error) {
+// Facets returns the counts of the entries that match a query and a filter, or a
+// fault of the query grammar. Equally frequent values are in alphabetical order.
+func (c *Catalog) Facets(text string, filter Filter) (*Facets, error) {
 	parsed, err := query.Registry().Parse(text)
 	if err != nil {
 		return nil, err
@@ -42,10 +45,16 @@ func (c *Catalog) Facets(text string) (*Facets, error) {
 	s := c.current.Load()
 	f := &Facets{}
 	transports, tags, publishers := map[string]int{}, map[string]int{}, map[string]int{}
-	titles := map[string]string{}
+	titles, signIn := map[string]string{}, map[string]int{}
 	s.entryIndex.Each(parsed, func(row uint32) {
 		e := s.entries[row]
+		if !filter.selects(e) {
+			return
+		}
 		f.Total++
+		f.Remote += one(Remote(e))
+		f.Local += one(!Remote(e))
+		signIn[SignIn(e)]++
 		f.Verified += one(e.Verified)
 		f.Featured += one(e.Featured)
 		transports[e.ServerType]++
@@ -58,6 +67,9 @@ func (c *Catalog) Facets(text string) (*Facets, error) {
 	for _, t := range []Count{{Value: "http", Title: "HTTP"}, {Value: "sse", Title: "SSE"}, {Value: "stdio", Title: "stdio"}} {
 		t.Count = transports[t.Value]
 		f.Transports = append(f.Transports, t)
+	}
+	for _, value := range []string{SignInNone, SignInKey, SignInOAuth, SignInUnknown} {
+		f.SignIn = append(f.SignIn, Count{Value: value, Count: signIn[value]})
 	}
 	f.Tags = most(tags, nil, facetTags)
 	f.Publishers = most(publishers, titles, facetPublishers)

@@ -23,6 +23,7 @@ const codeUnknownTransport = "UNKNOWN_TRANSPORT"
 type Search struct {
 	Text     string // in the grammar of query.Registry or query.Templates
 	Limit    int    // rows per page, at least 1
+	Offset   int    // rows before the page, unless Continue is set
 	Continue bool   // whether this is not the first page
 	Cursor   string // cursor of the previous page, if Continue is set
 }
@@ -75,7 +76,7 @@ func find[T any](ctx context.Context, c *Catalog, on searchTarget[T], search Sea
 	}
 	binding := page.Binding{Surface: on.name, Query: parsed.Canonical()}
 	x, rows, mark := on.of(c.current.Load())
-	offset := 0
+	offset := search.Offset
 	if search.Continue {
 		sealed, err := c.cursors.Revision(binding, search.Cursor)
 		if err != nil {

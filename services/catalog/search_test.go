@@ -93,7 +93,7 @@ func TestInvalidQuerySpans(t *testing.T) {
 		if f.Span == nil || *f.Span != expected.span {
 			t.Errorf("%s: span = %v, want %v", query, f.Span, expected.span)
 		}
-		if _, err := w.catalog.Facets(query); !fault.Is(err, expected.code) {
+		if _, err := w.catalog.Facets(query, catalog.Filter{}); !fault.Is(err, expected.code) {
 			t.Errorf("Facets(%s): %v", query, err)
 		}
 	}
@@ -171,12 +171,12 @@ func TestTemplateSearch(t *testing.T) {
 
 func TestFacets(t *testing.T) {
 	w := only(t, modelstest.SQLite(t))
-	got, err := w.catalog.Facets("git")
+	got, err := w.catalog.Facets("git", catalog.Filter{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := &catalog.Facets{
-		Total: 7, Verified: 2, Featured: 1,
+		Total: 7, Verified: 2, Featured: 1, Remote: 3, Local: 4, SignIn: []catalog.Count{{Value: "none", Count: 4}, {Value: "key"}, {Value: "oauth", Count: 1}, {Value: "unknown", Count: 2}},
 		Transports: []catalog.Count{{"http", "HTTP", 2}, {"sse", "SSE", 1}, {"stdio", "stdio", 4}},
 		Tags: []catalog.Count{
 			{"code", "code", 2}, {"git", "git", 1}, {"hosting", "hosting", 1}, {"security", "security", 1}, {"tägs", "tägs", 1}, {"version control", "version control", 1},
@@ -191,7 +191,7 @@ func TestFacets(t *testing.T) {
 			t.Errorf("%s found %d", tag.Value, found.Total)
 		}
 	}
-	all, err := onSQLite(t).catalog.Facets("")
+	all, err := onSQLite(t).catalog.Facets("", catalog.Filter{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync"
 
 	"golang.org/x/sync/errgroup"
 	"gorm.io/gorm"
@@ -41,6 +42,7 @@ type snapshot struct {
 
 	official []*models.CatalogEntry // all entries including hidden and deleted ones, by full name
 	version  string                 // changes with any public content
+	words    func() map[string]int  // the vocabulary, made when it is first needed
 }
 
 // read loads the catalog in one transaction.
@@ -69,6 +71,7 @@ func read(ctx context.Context, db *gorm.DB, tasks *background.Tasks) (*snapshot,
 // visible content, and the index.
 func newSnapshot(revision int64, entries []*models.CatalogEntry, templates []*models.CatalogTemplate, tasks *background.Tasks) (*snapshot, error) {
 	s := &snapshot{revision: revision, official: entries}
+	s.words = sync.OnceValue(s.vocabulary)
 	s.sortTemplates(templates)
 	shown := s.sortEntries(entries)
 	var marks errgroup.Group

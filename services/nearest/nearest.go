@@ -31,7 +31,7 @@ func Name(name string, candidates []string) string {
 		case len(other) > 2 && strings.HasSuffix(key, other), len(key) > 2 && strings.HasSuffix(other, key):
 			cost = 2
 		default:
-			cost = 2 + edits(key, other)
+			cost = 2 + Distance(key, other)
 			if close := cost-2 <= max(1, min(len(key), len(other))/3); !close && !abbreviates(key, other) {
 				continue
 			}
@@ -64,25 +64,4 @@ func nameKey(s string) string {
 		return ""
 	}
 	return strings.NewReplacer("_", "", "-", "", " ", "", ".", "").Replace(strings.ToLower(s))
-}
-
-// edits returns the edit distance in bytes.
-func edits(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		diagonal := row[0]
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
-			change := diagonal
-			if a[i-1] != b[j-1] {
-				change++
-			}
-			diagonal = row[j]
-			row[j] = min(change, row[j]+1, row[j-1]+1)
-		}
-	}
-	return row[len(b)]
 }

@@ -27,12 +27,13 @@ func FromCatalog(e *models.CatalogEntry, enabled bool) *declaration.Server {
 }
 
 // FromTemplate returns the project of a template: the remote servers among its
-// entries, disabled until a user connects them.
+// entries. They are on; those that require a key or a sign-in work once they
+// have it.
 func FromTemplate(t *models.CatalogTemplate, name string, entries []*models.CatalogEntry) *declaration.Project {
 	d := &declaration.Project{Name: &name, Description: &t.Description, Servers: map[string]*declaration.Server{}}
 	for _, e := range slices.DeleteFunc(slices.Clone(entries), func(e *models.CatalogEntry) bool { return e.RemoteURL == "" }) {
 		alias := FreeAlias(func(alias string) bool { return d.Servers[alias] != nil }, e.ServerName)
-		d.Servers[alias] = FromCatalog(e, false)
+		d.Servers[alias] = FromCatalog(e, true)
 	}
 	return d
 }

@@ -78,9 +78,9 @@ func (g Grammar) read(q *Query, x *lexeme) error {
 func (g Grammar) unknownQualifier(name string, x *lexeme) error {
 	have := strings.Join(g.names(), ", ")
 	if others := surfacesWith(name); len(others) > 0 {
-		return x.fault(fault.CodeUnsupportedQualifier, "%s works in the search for %s, not for %ss. The qualifiers are %s.%s", name, strings.Join(others, " and "), g.Surface, have, x.asText())
+		return x.fault(fault.CodeUnsupportedQualifier, "%s works in the search for %s, not for %ss. Available: %s.%s", name, strings.Join(others, " and "), g.Surface, have, x.asText())
 	}
-	return x.fault(fault.CodeUnknownQualifier, "Unknown qualifier %s. The qualifiers are %s.%s", clip(name), have, x.asText())
+	return x.fault(fault.CodeUnknownQualifier, `Unknown filter "%s". Available: %s.%s`, clip(name), have, x.asText())
 }
 
 // asText returns the end of a message about a clause that may have been meant

@@ -116,7 +116,7 @@ func TestParseErrors(t *testing.T) {
 		span        fault.Span
 		message     string
 	}{
-		{"an unknown qualifier", "foo:ba", fault.CodeUnknownQualifier, span(0, 6), `Unknown qualifier foo. The qualifiers are featured, publisher, tag, transport, verified. To search for this as text, put it in quotes: "foo:ba"`},
+		{"an unknown qualifier", "foo:ba", fault.CodeUnknownQualifier, span(0, 6), `Unknown filter "foo". Available: featured, publisher, tag, transport, verified. To search for this as text, put it in quotes: "foo:ba"`},
 		{"an unknown qualifier after text", "日 -foo:x", fault.CodeUnknownQualifier, span(2, 8), `put it in quotes: -"foo:x"`},
 		{"an unknown qualifier with a phrase", `foo:"a b" c`, fault.CodeUnknownQualifier, span(0, 9), "put it in quotes"},
 		{"an address", "https://x.example/y", fault.CodeUnknownQualifier, span(0, 19), `put it in quotes: "https://x.example/y"`},
@@ -125,7 +125,7 @@ func TestParseErrors(t *testing.T) {
 		{"a name with digits and signs", "a-1_:x", fault.CodeUnknownQualifier, span(0, 6), "qualifier a-1_."},
 		{"an unknown qualifier without a value", "foo: x", fault.CodeUnknownQualifier, span(0, 4), "qualifier foo."},
 		{"the name is checked before the value", `foo:"x`, fault.CodeUnknownQualifier, span(0, 6), "qualifier foo."},
-		{"a qualifier of tools", "readonly:true", fault.CodeUnsupportedQualifier, span(0, 13), "readonly works in the search for tools, not for servers. The qualifiers are featured,"},
+		{"a qualifier of tools", "readonly:true", fault.CodeUnsupportedQualifier, span(0, 13), "readonly works in the search for tools, not for servers. Available: featured,"},
 		{"a qualifier of templates in capitals", "-CATEGORY:x", fault.CodeUnsupportedQualifier, span(0, 11), "category works in the search for templates,"},
 
 		{"a qualifier without a value", "a tag: b", fault.CodeEmptyValue, span(2, 6), "directly after the colon, such as tag:value"},

@@ -95,7 +95,7 @@ func CatalogEdit(p CatalogEditProps) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.PageHead(ui.PageHeadProps{Title: ui.Clean(p.Entry.Title), Lead: ui.Clean(p.Entry.Name), Badges: decisions(CuratedEntry{Hidden: p.Entry.Hidden, Featured: p.Entry.Featured, Verified: p.Entry.Verified, Locked: p.Entry.Locked})}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.PageHead(ui.PageHeadProps{Title: ui.Clean(p.Entry.Title), Tile: ui.BigTile(ui.Clean(p.Entry.Title)), Sub: ui.Clean(p.Entry.Name), Badges: decisions(CuratedEntry{Hidden: p.Entry.Hidden, Featured: p.Entry.Featured, Verified: p.Entry.Verified, Locked: p.Entry.Locked})}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

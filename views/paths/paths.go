@@ -105,10 +105,13 @@ func Activity(slug string) string { return Project(slug) + "/activity" }
 // ProjectSettings returns the settings of a project. Its forms are below it.
 func ProjectSettings(slug string) string { return Project(slug) + "/settings" }
 
-// CodeMode returns the Code Mode of a project.
+// CodeMode returns the workbench of a project, which runs code.
 func CodeMode(slug string) string { return Project(slug) + "/code-mode" }
 
-// CodeRun returns the form that runs code.
+// CodeSettings returns the settings of Code Mode.
+func CodeSettings(slug string) string { return CodeMode(slug) + "/settings" }
+
+// CodeRun returns where the workbench posts code to run.
 func CodeRun(slug string) string { return CodeMode(slug) + "/run" }
 
 // CodeRuns returns the last runs of code.

@@ -68,6 +68,29 @@ func (s CatalogEntry) transportSentence() string {
 	return "stdio: runs as a program on your machine"
 }
 
+// noKey is the label of servers that need no authentication.
+const noKey = "No key"
+
+// authIcon returns the symbol of a label of auth.
+func authIcon(label string) string {
+	switch label {
+	case noKey:
+		return "lock-open"
+	case "API key":
+		return "key-round"
+	}
+	return "shield-check"
+}
+
+// Topic returns a tag as a label, such as "Developer tools".
+func Topic(tag string) string {
+	switch tag {
+	case "ai", "api", "aws", "cms", "crm", "rag", "sql", "ui":
+		return strings.ToUpper(tag)
+	}
+	return Capital(strings.ReplaceAll(tag, "-", " "))
+}
+
 // auth returns the short label of the authentication, or "" if it is unknown or
 // does not apply.
 func (s CatalogEntry) auth() string {
@@ -77,7 +100,7 @@ func (s CatalogEntry) auth() string {
 	case s.AuthType == "oauth":
 		return "Sign-in"
 	case s.AuthType == "none" && !s.Local():
-		return "No key"
+		return noKey
 	}
 	return ""
 }
@@ -103,26 +126,25 @@ func (s CatalogEntry) authSentence() string {
 	return "Unknown"
 }
 
-// someTags returns the first tags as one line.
-func (s CatalogEntry) someTags() string {
-	const most = 3
-	text := ui.Clean(strings.Join(s.Tags[:min(most, len(s.Tags))], " · "))
-	if more := len(s.Tags) - most; more > 0 {
-		text += " · " + ui.Count(more) + " more"
+// verifiedDomain returns the domain that the verification is about, or the
+// publisher.
+func (s CatalogEntry) verifiedDomain() string {
+	evidence := ui.Clean(s.VerifiedEvidence)
+	if at := strings.LastIndex(evidence, " domain "); at >= 0 && strings.HasPrefix(evidence, domainEvidence) {
+		return evidence[at+len(" domain "):]
 	}
-	return text
+	return s.Publisher()
 }
 
-// verified returns the label of the verification: the verified domain, or the
-// publisher.
-func (s CatalogEntry) verified() string {
-	evidence := ui.Clean(s.VerifiedEvidence)
-	if strings.HasPrefix(evidence, "remote host is on the ") {
-		if at := strings.LastIndex(evidence, " domain "); at >= 0 {
-			return "Verified: " + evidence[at+len(" domain "):]
-		}
+// domainEvidence begins the evidence of servers at the publisher's own domain.
+const domainEvidence = "remote host is on the "
+
+// evidence returns how the publisher was verified.
+func (s CatalogEntry) evidence() string {
+	if strings.HasPrefix(s.VerifiedEvidence, domainEvidence) {
+		return "Its domain serves the endpoint"
 	}
-	return "Verified: " + s.Publisher()
+	return ui.Clean(s.VerifiedEvidence)
 }
 
 // nextStep describes what to set up after the server is added.
@@ -169,17 +191,15 @@ func (s CatalogEntry) tokenName() string {
 }
 
 func (s CatalogEntry) facts() []ui.Fact {
+	works := ui.Fact{Label: "Works here", Value: "Yes", State: true, Tone: ui.OK}
+	if s.Local() {
+		works.Value, works.Tone = "No, it runs as a program", ui.Neutral
+	}
 	facts := []ui.Fact{
-		{Label: "Publisher", Value: s.Publisher()},
-		{Label: "Name", Value: s.PublisherName + "/" + s.ServerName, Mono: true},
+		works,
+		{Label: "Transport", Value: s.transportSentence()},
+		{Label: "Sign-in", Value: s.authSentence()},
 	}
-	if s.Verified {
-		facts = append(facts,
-			ui.Fact{Label: "Verified", Value: strings.TrimPrefix(s.verified(), "Verified: ")},
-			ui.Fact{Label: "Evidence", Value: ui.Clean(s.VerifiedEvidence)},
-			ui.Fact{Label: "Verified by", Value: s.verifiedBy()})
-	}
-	facts = append(facts, ui.Fact{Label: "Transport", Value: s.transportSentence()}, ui.Fact{Label: "Authentication", Value: s.authSentence()})
 	if s.RemoteURL != "" {
 		facts = append(facts, ui.Fact{Label: "URL", Value: ui.Clean(s.RemoteURL), Mono: true})
 	}
@@ -192,13 +212,17 @@ func (s CatalogEntry) facts() []ui.Fact {
 	if s.Version != "" {
 		facts = append(facts, ui.Fact{Label: "Version", Value: ui.Clean(s.Version)})
 	}
+	facts = append(facts, ui.Fact{Label: "Publisher", Value: s.Publisher()}, ui.Fact{Label: "Name", Value: s.PublisherName + "/" + s.ServerName, Mono: true})
+	if s.Verified {
+		facts = append(facts, ui.Fact{Label: "Evidence", Value: s.evidence()}, ui.Fact{Label: "Verified by", Value: s.verifiedBy()})
+	}
 	return facts
 }
 
 // links returns external pages about the server.
 func (s CatalogEntry) links() []ui.Fact {
 	var links []ui.Fact
-	for _, l := range []ui.Fact{{Label: "Documentation", URL: s.DocsURL}, {Label: "Website", URL: s.WebsiteURL}, {Label: "Source code", URL: s.RepoURL}} {
+	for _, l := range []ui.Fact{{Label: "Source", URL: s.RepoURL}, {Label: "Website", URL: s.WebsiteURL}, {Label: "Docs", URL: s.DocsURL}} {
 		if strings.HasPrefix(l.URL, "https://") || strings.HasPrefix(l.URL, "http://") {
 			l.Value = ui.Clean(strings.TrimPrefix(strings.TrimPrefix(l.URL, "https://"), "http://"))
 			links = append(links, l)

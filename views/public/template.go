@@ -1,7 +1,7 @@
 package public
 
 import (
-	"strings"
+	"strconv"
 	"unicode"
 
 	"mcpgateway/models"
@@ -27,7 +27,7 @@ func (t Template) Path() string { return paths.Template(t.Slug) }
 func (t Template) title() string { return ui.Clean(t.Title) }
 
 func (t Template) minutes() string {
-	return ui.Plural(int(t.EstimatedSetupMinutes), "minute", "minutes")
+	return strconv.Itoa(int(t.EstimatedSetupMinutes)) + " min"
 }
 
 func (t Template) difficulty() string { return Capital(t.Difficulty) }
@@ -40,5 +40,14 @@ func Capital(s string) string {
 	return s
 }
 
-// servers returns the names of the template's servers as one line.
-func (t Template) servers() string { return ui.Clean(strings.Join(t.RelatedServerNames, ", ")) }
+// maxLogos is the number of servers whose tile a card shows.
+const maxLogos = 5
+
+// servers returns the names of the servers whose tile the card shows.
+func (t Template) servers() []string {
+	names := make([]string, min(maxLogos, len(t.RelatedServerNames)))
+	for i := range names {
+		names[i] = ui.Clean(t.RelatedServerNames[i])
+	}
+	return names
+}

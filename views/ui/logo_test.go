@@ -76,3 +76,7 @@ func TestTileShowsLogoOrLetters(t *testing.T) {
 		t.Errorf("LetterTile(GitHub) = %s", html)
 	}
 }
+
+func TestNameHasNoSpaces(t *testing.T) {
+	same(t, "Name", draw(t, ui.Name("github__create_issue/a.b<i>")), "github__<wbr>create_<wbr>issue/<wbr>a.<wbr>b&lt;i&gt;")
+}

@@ -8,8 +8,8 @@ import (
 	"github.com/a-h/templ"
 )
 
-// Name renders a name that may break after _ / and . only. It adds no white space
-// between the parts.
+// Name renders a name that may break after _ / and . only, without spaces at
+// these places.
 func Name(name string) templ.Component {
 	return templ.ComponentFunc(func(_ context.Context, w io.Writer) error {
 		parts := breakable(name)

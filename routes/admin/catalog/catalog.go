@@ -17,6 +17,7 @@ import (
 	views "mcpgateway/views/admin"
 	"mcpgateway/views/layout"
 	"mcpgateway/views/paths"
+	"mcpgateway/views/public"
 	"mcpgateway/views/ui"
 	"mcpgateway/web"
 )
@@ -29,17 +30,25 @@ const (
 
 // Catalog serves the admin pages of the catalog.
 type Catalog struct {
-	pages *frame.Pages
-	store *catalog.Store
-	built catalogSources
+	pages   *frame.Pages
+	catalog *catalog.Catalog
+	store   *catalog.Store
+	built   catalogSources
 }
 
 // catalogSources are the ids of the sources that every catalog has.
 type catalogSources struct{ defaults, file string }
 
 // New returns the handlers.
-func New(pages *frame.Pages, store *catalog.Store) *Catalog {
-	return &Catalog{pages: pages, store: store, built: catalogSources{catalog.SourceDefault, catalog.SourceFile}}
+func New(pages *frame.Pages, c *catalog.Catalog, store *catalog.Store) *Catalog {
+	return &Catalog{pages: pages, catalog: c, store: store, built: catalogSources{catalog.SourceDefault, catalog.SourceFile}}
+}
+
+// frame returns the frame of a page below the sources.
+func (a *Catalog) frame(c *fiber.Ctx, title string, below ...layout.Crumb) layout.Frame {
+	f := a.pages.Frame(c, title, layout.SectionCatalog)
+	f.Crumbs = append([]layout.Crumb{{Label: "Catalog", URL: paths.Registry}, {Label: "Sources", URL: paths.Catalog}}, below...)
+	return f
 }
 
 // List serves GET /admin/catalog.
@@ -60,7 +69,8 @@ func (a *Catalog) listPage(c *fiber.Ctx, props views.CatalogSourcesProps, failed
 	if err != nil {
 		return err
 	}
-	props.Frame, props.Now = a.pages.Frame(c, "Catalog", layout.SectionCatalog), time.Now()
+	props.Frame, props.Now = a.frame(c, "Sources"), time.Now()
+	props.Tabs = public.CatalogTabs{Servers: len(a.catalog.AllEntries()), Templates: len(a.catalog.AllTemplates()), Sources: true, Current: public.TabSources}
 	for _, row := range sources {
 		props.Sources = append(props.Sources, a.sourceOf(row))
 	}
@@ -131,7 +141,7 @@ func (a *Catalog) Preview(c *fiber.Ctx) error {
 		return err
 	}
 	props := planProps(plan)
-	props.Frame, props.Source = a.pages.Frame(c, "Sync a source", layout.SectionCatalog), views.CatalogSource{ID: id, Name: "the source"}
+	props.Frame, props.Source = a.frame(c, "Sync a source", layout.Crumb{Label: "Sync"}), views.CatalogSource{ID: id, Name: "the source"}
 	if i := slices.IndexFunc(sources, func(s models.CatalogSource) bool { return s.ID == id }); i >= 0 {
 		props.Source = a.sourceOf(sources[i])
 	}
@@ -205,7 +215,8 @@ func formOfEntry(e *models.CatalogEntry) views.CatalogForm {
 }
 
 func (a *Catalog) editPage(c *fiber.Ctx, e *models.CatalogEntry, props views.CatalogEditProps) error {
-	props.Frame = a.pages.Frame(c, e.ServerTitle, layout.SectionCatalog)
+	title := ui.Clean(e.ServerTitle)
+	props.Frame = a.frame(c, title, layout.Crumb{Label: title})
 	props.Entry = views.CatalogEntry{
 		ID: e.ID, Title: e.ServerTitle, Publisher: e.PublisherTitle, Name: e.PublisherName + "/" + e.ServerName, URL: paths.RegistryEntry(e.PublisherName, e.ServerName),
 		Hidden: e.Hidden, Locked: e.Locked, Featured: e.Featured, Verified: e.Verified, Evidence: e.VerifiedEvidence, Decided: decided(e),

@@ -16,10 +16,7 @@ import (
 	"mcpgateway/services/inventory"
 	"mcpgateway/services/projects"
 	"mcpgateway/services/toolset"
-	views "mcpgateway/views/admin"
-	"mcpgateway/views/layout"
 	"mcpgateway/views/paths"
-	"mcpgateway/views/ui"
 	"mcpgateway/web"
 )
 
@@ -92,44 +89,6 @@ func headersOf(s models.Server, withValue bool) (names []string) {
 		}
 	}
 	return names
-}
-
-// Template serves GET /admin/templates/:slug/use.
-func (a *FromCatalog) Template(c *fiber.Ctx) error {
-	t, err := a.catalog.Template(c.Params("slug"))
-	if err != nil {
-		return err
-	}
-	return a.templatePage(c, t, views.TemplateUseProps{Name: t.Title}, nil)
-}
-
-// templatePage renders the form. failed is the error of a rejected project, or nil.
-func (a *FromCatalog) templatePage(c *fiber.Ctx, t *models.CatalogTemplate, props views.TemplateUseProps, failed error) (err error) {
-	if props.Errors, err = frame.Fields(c, failed); err != nil {
-		return err
-	}
-	props.Frame = a.pages.Frame(c, "Use "+t.Title, layout.SectionTemplates)
-	props.Slug, props.Title = t.Slug, t.Title
-	for _, e := range a.catalog.RelatedEntries(t) {
-		props.Servers = append(props.Servers, views.TemplateServer{Name: e.ServerName, Title: e.ServerTitle, Refused: notRemote(e)})
-	}
-	return web.Render(c, views.TemplateUse(props))
-}
-
-// Use serves POST /admin/templates/:slug/use. It creates a project with the servers
-// of a template. The servers stay off until a user turns them on.
-func (a *FromCatalog) Use(c *fiber.Ctx) error {
-	t, err := a.catalog.Template(c.Params("slug"))
-	if err != nil {
-		return err
-	}
-	props := views.TemplateUseProps{Name: cmp.Or(strings.TrimSpace(web.FormValue(c, "name")), t.Title), ProjectSlug: strings.TrimSpace(web.FormValue(c, "projectSlug"))}
-	slug := cmp.Or(props.ProjectSlug, projects.FreeSlug(a.isProject, props.Name, t.Slug))
-	d := projects.FromTemplate(t, props.Name, a.catalog.RelatedEntries(t))
-	if _, err := a.store.CreateProject(c.UserContext(), slug, d); err != nil {
-		return a.templatePage(c, t, props, err)
-	}
-	return frame.Done(c, paths.Servers(slug), "Project created. "+ui.Plural(len(d.Servers), "server", "servers")+" left to set up.")
 }
 
 // isProject reports whether a project has the slug.

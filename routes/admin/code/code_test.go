@@ -21,7 +21,7 @@ func TestCodeModeSettingsSaved(t *testing.T) {
 		{"2.5", 303, 2500}, {"0.999", 422, 2500}, {"1", 303, 1000}, {"1.001", 303, 1001}, {"299.999", 303, 299_999}, {"300", 303, 300_000}, {"300.001", 422, 300_000},
 		{"", 422, 300_000}, {"NaN", 422, 300_000}, {"1e400", 422, 300_000}, {"-5", 422, 300_000}, {"five", 422, 300_000},
 	} {
-		status, body, _ := a.Send(t, "/admin/projects/p/code-mode", url.Values{"timeout": {c.timeout}, "enabled": {"on"}, "allowFetch": {"on"}})
+		status, body, _ := a.Send(t, "/admin/projects/p/code-mode/settings", url.Values{"timeout": {c.timeout}, "enabled": {"on"}, "allowFetch": {"on"}})
 		p, err := a.Services.Directory.Project("p")
 		if err != nil {
 			t.Fatal(err)
@@ -33,7 +33,7 @@ func TestCodeModeSettingsSaved(t *testing.T) {
 			t.Errorf("timeout %q: page lacks the range or the entered value", c.timeout)
 		}
 	}
-	a.Send(t, "/admin/projects/p/code-mode", url.Values{"timeout": {"300"}})
+	a.Send(t, "/admin/projects/p/code-mode/settings", url.Values{"timeout": {"300"}})
 	if p, err := a.Services.Directory.Project("p"); err != nil || p.Project.CodeModeEnabled || p.Project.CodeModeAllowFetch {
 		t.Errorf("omitted switches: project = %+v (%v), want both off", p, err)
 	}
@@ -68,7 +68,7 @@ func TestRunFormLimits(t *testing.T) {
 			t.Errorf("%s: status = %d, location %q, want %d", name, status, to, c.status)
 		}
 	}
-	a.Send(t, "/admin/projects/p/code-mode", url.Values{"timeout": {"10"}})
+	a.Send(t, "/admin/projects/p/code-mode/settings", url.Values{"timeout": {"10"}})
 	status, body, _ := a.Send(t, "/admin/projects/p/code-mode/run", url.Values{"code": {"return 1"}})
 	if status != 422 || !strings.Contains(body, "Code Mode is off") {
 		t.Errorf("run with Code Mode off: status = %d, want 422", status)

@@ -1,4 +1,4 @@
-package admin_test
+package code_test
 
 import (
 	"strings"
@@ -6,11 +6,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"mcpgateway/views/admin"
+	"mcpgateway/views/admin/code"
 )
 
 func TestExcerptLines(t *testing.T) {
-	const code = "1\n2\n3\n4\n5\n6\n7\n8\n9"
+	const text = "1\n2\n3\n4\n5\n6\n7\n8\n9"
 	for _, c := range []struct {
 		line int
 		want string // the numbers of the lines, the wrong one with a mark
@@ -18,7 +18,7 @@ func TestExcerptLines(t *testing.T) {
 		{0, ""}, {1, "1! 2 3 4"}, {4, "1 2 3 4! 5 6 7"}, {5, "2 3 4 5! 6 7 8"}, {8, "5 6 7 8! 9"}, {9, "6 7 8 9!"}, {10, ""}, {-1, ""},
 	} {
 		var got []string
-		for _, l := range admin.Excerpt(code, c.line) {
+		for _, l := range code.Excerpt(text, c.line) {
 			mark := ""
 			if l.Wrong {
 				mark = "!"
@@ -29,7 +29,7 @@ func TestExcerptLines(t *testing.T) {
 			t.Errorf("line %d (-want +got):\n%s", c.line, diff)
 		}
 	}
-	long := admin.Excerpt("\t"+strings.Repeat("é", 300)+"\u202e", 1)[0]
+	long := code.Excerpt("\t"+strings.Repeat("é", 300)+"\u202e", 1)[0]
 	if n := len([]rune(long.Text)); n != 201 || strings.ContainsAny(long.Text, "\t\u202e") {
 		t.Errorf("a long line has %d characters: %q", n, long.Text)
 	}

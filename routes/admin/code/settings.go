@@ -1,5 +1,3 @@
-// Package code serves the Code Mode pages of a project: settings, a preview of
-// the declarations, the form that runs code, and the stored runs.
 package code
 
 import (
@@ -8,24 +6,16 @@ import (
 	"math"
 	"strconv"
 	"strings"
-	"time"
-
-	"mcpgateway/services/access/keys"
 
 	"github.com/gofiber/fiber/v2"
 
-	"mcpgateway/routes/admin"
 	"mcpgateway/routes/frame"
-	"mcpgateway/services/access"
 	"mcpgateway/services/codemode"
 	"mcpgateway/services/declaration"
 	"mcpgateway/services/fault"
-	"mcpgateway/services/gateway"
-	"mcpgateway/services/projects"
 	"mcpgateway/services/toolset"
 	"mcpgateway/services/typescript"
-	views "mcpgateway/views/admin"
-	"mcpgateway/views/layout"
+	views "mcpgateway/views/admin/code"
 	"mcpgateway/views/paths"
 	"mcpgateway/views/ui"
 	"mcpgateway/web"
@@ -40,46 +30,25 @@ const (
 	maxNamespaces   = 60       // number of namespaces
 )
 
-// Options holds the dependencies of the Code Mode pages. All are required.
-type Options struct {
-	Pages        *admin.ProjectPages
-	Store        *projects.Store
-	Declarations *codemode.Declarations
-	// Unchecked returns the reason why arguments for a raw definition cannot be
-	// validated, or "". Implemented by schema.Validator.
-	Unchecked    func(definition []byte) string
-	Runner       *gateway.Gateway
-	CanTypecheck bool
-	Traces       *codemode.Traces
-	Keys         *keys.Store
-	People       *access.Users
-	Now          func() time.Time
-}
-
-// Pages serves the Code Mode pages of a project.
-type Pages struct{ Options }
-
-// New returns the handlers.
-func New(o Options) *Pages { return &Pages{o} }
-
-// Show serves GET /admin/projects/:projectSlug/code-mode. ?filter= filters the
+// Settings serves GET …/code-mode/settings. ?filter= filters the
 // declarations.
-func (a *Pages) Show(c *fiber.Ctx) error {
+func (a *Pages) Settings(c *fiber.Ctx) error {
 	p, err := a.Pages.Project(c)
 	if err != nil {
 		return err
 	}
-	return a.page(c, p, views.CodeModeProps{Form: codeModeForm(p)}, nil)
+	return a.settingsPage(c, p, views.SettingsProps{Form: settingsOf(p)}, nil)
 }
 
-func codeModeForm(p *toolset.Snapshot) views.CodeModeForm {
-	return views.CodeModeForm{
+// settingsOf returns the stored settings.
+func settingsOf(p *toolset.Snapshot) views.Settings {
+	return views.Settings{
 		Enabled: p.Project.CodeModeEnabled, Timeout: ui.Seconds(p.Project.CodeModeTimeoutMS), AllowFetch: p.Project.CodeModeAllowFetch,
 	}
 }
 
-// page renders the settings. failed is the error of a rejected save, or nil.
-func (a *Pages) page(c *fiber.Ctx, p *toolset.Snapshot, props views.CodeModeProps, failed error) (err error) {
+// settingsPage renders the settings. failed is the error of a rejected save, or nil.
+func (a *Pages) settingsPage(c *fiber.Ctx, p *toolset.Snapshot, props views.SettingsProps, failed error) (err error) {
 	if props.Errors, err = frame.Fields(c, failed); err != nil {
 		return err
 	}
@@ -87,25 +56,21 @@ func (a *Pages) page(c *fiber.Ctx, p *toolset.Snapshot, props views.CodeModeProp
 	if err != nil {
 		return err
 	}
-	props.Frame, props.Project = a.Pages.ProjectFrame(c, p, layout.TabCodeMode, "Code Mode"), a.Pages.Head(p, layout.TabCodeMode)
-	props.Stored, props.Preview = codeModeForm(p), preview
+	props.Frame, props.Slug, props.Stored, props.Preview = a.frame(c, p, "Settings"), p.Project.Slug, settingsOf(p), preview
 	props.Seen = frame.Fingerprint(props.Stored)
-	return web.Render(c, views.CodeMode(props))
+	return web.Render(c, views.SettingsPage(props))
 }
 
-// filterOf returns the ?filter= parameter, trimmed and limited to maxFilter bytes.
-func filterOf(c *fiber.Ctx) string {
-	filter := strings.TrimSpace(c.Query("filter"))
-	return strings.ToValidUTF8(filter[:min(len(filter), maxFilter)], "")
-}
+// filterOf returns the ?filter= parameter.
+func filterOf(c *fiber.Ctx) string { return clipFilter(c.Query("filter")) }
 
 // preview returns the declarations of a project's tools, as models see them.
-func (a *Pages) preview(ctx context.Context, p *toolset.Snapshot, filter string) (views.CodePreview, error) {
+func (a *Pages) preview(ctx context.Context, p *toolset.Snapshot, filter string) (views.Preview, error) {
 	declared, err := a.Declarations.Filtered(ctx, p, filter)
 	if err != nil {
-		return views.CodePreview{}, err
+		return views.Preview{}, err
 	}
-	preview := views.CodePreview{
+	preview := views.Preview{
 		Filter: filter, Bytes: len(declared.Text), Tokens: typescript.SizeInTokens(declared.Text), Tools: declared.Tools, All: len(p.Tools),
 	}
 	preview.Text, preview.Cut = beginningOfLines(declared.Text, maxPreview)
@@ -113,17 +78,13 @@ func (a *Pages) preview(ctx context.Context, p *toolset.Snapshot, filter string)
 	notes := a.notes(p, declared, filter, &preview)
 	preview.Notes = notes[:min(len(notes), maxPreviewNotes)]
 	preview.MoreNotes = len(notes) - len(preview.Notes)
-	for _, server := range p.Servers {
-		if server.Config.Enabled && len(preview.Namespaces) < maxNamespaces {
-			preview.Namespaces = append(preview.Namespaces, views.CodeNamespace{Ident: typescript.Identifier(server.Config.Alias), Alias: server.Config.Alias})
-		}
-	}
+	preview.Namespaces = namespaces(p)
 	return preview, nil
 }
 
 // notes returns the parts of the schemas that types and checks do not cover. It
 // also sets preview.ListTokens, the size of the same tools as a plain list.
-func (a *Pages) notes(p *toolset.Snapshot, declared *typescript.Declared, filter string, preview *views.CodePreview) []string {
+func (a *Pages) notes(p *toolset.Snapshot, declared *typescript.Declared, filter string, preview *views.Preview) []string {
 	var notes []string
 	for _, w := range declared.Warnings {
 		notes = append(notes, w.Message)
@@ -178,13 +139,13 @@ func (a *Pages) Download(c *fiber.Ctx) error {
 	return nil
 }
 
-// Save serves POST …/code-mode.
+// Save serves POST …/code-mode/settings.
 func (a *Pages) Save(c *fiber.Ctx) error {
 	p, err := a.Pages.Project(c)
 	if err != nil {
 		return err
 	}
-	was, form := codeModeForm(p), views.CodeModeForm{Enabled: web.FormValue(c, "enabled") != "", Timeout: strings.TrimSpace(web.FormValue(c, "timeout")), AllowFetch: web.FormValue(c, "allowFetch") != ""}
+	was, form := settingsOf(p), views.Settings{Enabled: web.FormValue(c, "enabled") != "", Timeout: strings.TrimSpace(web.FormValue(c, "timeout")), AllowFetch: web.FormValue(c, "allowFetch") != ""}
 	ms, err := milliseconds(form.Timeout)
 	if err == nil {
 		err = frame.CheckUnchanged(c, was, frame.NewEntry("Code Mode", views.OnOff(was.Enabled), views.OnOff(form.Enabled)), frame.NewEntry("Timeout", was.Timeout, form.Timeout),
@@ -195,9 +156,13 @@ func (a *Pages) Save(c *fiber.Ctx) error {
 		_, err = a.Store.UpdateProject(c.UserContext(), p.Project.Slug, d)
 	}
 	if err != nil {
-		return a.page(c, p, views.CodeModeProps{Form: form}, err)
+		return a.settingsPage(c, p, views.SettingsProps{Form: form}, err)
 	}
-	return frame.Done(c, paths.CodeMode(p.Project.Slug), savedWords(p.Project.CodeModeEnabled, form.Enabled))
+	next := paths.CodeSettings(p.Project.Slug)
+	if web.FormValue(c, "next") == "workbench" {
+		next = paths.CodeMode(p.Project.Slug)
+	}
+	return frame.Done(c, next, savedWords(p.Project.CodeModeEnabled, form.Enabled))
 }
 
 // milliseconds parses a timeout in seconds.

@@ -1,0 +1,114 @@
+package catalog
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"mcpgateway/models"
+	"mcpgateway/services/fault"
+	"mcpgateway/services/query"
+)
+
+// Filter selects entries by what isn't part of the query language. The zero
+// value selects all.
+type Filter struct {
+	Remote bool   // only servers that the gateway can connect to
+	SignIn string // one of the values of SignIn, or ""
+}
+
+// The values of SignIn.
+const (
+	SignInNone    = "none"
+	SignInKey     = "key"
+	SignInOAuth   = "oauth"
+	SignInUnknown = "unknown"
+)
+
+// SignIn returns how callers of a server authenticate.
+func SignIn(e *models.CatalogEntry) string {
+	switch {
+	case e.AuthType == "oauth":
+		return SignInOAuth
+	case e.AuthType == "bearer", e.AuthType == "header", !Remote(e) && len(e.SecretEnv) > 0:
+		return SignInKey
+	case e.AuthType == "none":
+		return SignInNone
+	}
+	return SignInUnknown
+}
+
+// Remote reports whether the gateway can connect to a server: it has an address
+// and isn't a program that clients start.
+func Remote(e *models.CatalogEntry) bool { return e.ServerType == "http" || e.ServerType == "sse" }
+
+func (f Filter) selects(e *models.CatalogEntry) bool {
+	return (!f.Remote || Remote(e)) && (f.SignIn == "" || SignIn(e) == f.SignIn)
+}
+
+// Sort is the order of a listing.
+type Sort string
+
+// The orders. SortDefault is by relevance with text; without text featured
+// entries come first, then verified ones.
+const (
+	SortDefault Sort = ""
+	SortName    Sort = "name"
+	SortNewest  Sort = "newest"
+)
+
+// View is a request for one part of the listing that the pages show.
+type View struct {
+	Text string // in the grammar of query.Registry
+	Filter
+	Sort   Sort
+	Offset int // rows before the part
+	Limit  int
+}
+
+// Listing is a part of the entries of a view.
+type Listing struct {
+	Rows     []*models.CatalogEntry // the caller must not modify them
+	Total    int                    // entries of the view
+	Local    int                    // entries that only Filter.Remote leaves out
+	Warnings []fault.Warning
+}
+
+// Browse returns a part of the entries that match a view, or a fault of the query
+// grammar.
+func (c *Catalog) Browse(v View) (*Listing, error) {
+	parsed, err := query.Registry().Parse(v.Text)
+	if err != nil {
+		return nil, err
+	}
+	found := c.current.Load().browse(parsed, v)
+	found.Warnings = warnings(parsed)
+	return found, nil
+}
+
+func (s *snapshot) browse(parsed *query.Query, v View) *Listing {
+	hits, _ := s.entryIndex.Find(parsed, 0, len(s.entries))
+	found := &Listing{}
+	everywhere := Filter{SignIn: v.SignIn}
+	rows := make([]*models.CatalogEntry, 0, len(hits))
+	for _, hit := range hits {
+		switch e := s.entries[hit]; {
+		case v.selects(e):
+			rows = append(rows, e)
+		case everywhere.selects(e):
+			found.Local++
+		}
+	}
+	switch v.Sort {
+	case SortName:
+		slices.SortStableFunc(rows, func(a, b *models.CatalogEntry) int {
+			return cmp.Or(strings.Compare(query.Fold(a.ServerTitle), query.Fold(b.ServerTitle)), strings.Compare(a.ID, b.ID))
+		})
+	case SortNewest:
+		slices.SortStableFunc(rows, func(a, b *models.CatalogEntry) int { return b.CreatedAt.Compare(a.CreatedAt) })
+	}
+	found.Total = len(rows)
+	from := min(v.Offset, len(rows))
+	found.Rows = rows[from:min(from+v.Limit, len(rows))]
+	return found
+}
