@@ -21,7 +21,6 @@ const requestLimit = 30 * time.Second
 func deadlineExempt() []string {
 	return []string{
 		"GET " + paths.Live,
-		"GET /admin/projects/:projectSlug/activity/live",
 		"GET /admin/projects/:projectSlug/activity/export",
 		"POST /admin/projects/:projectSlug/tools/:name/try",
 		"POST /admin/projects/:projectSlug/code-mode/run",

@@ -17,16 +17,14 @@ func TestKitOnlyInDevelopment(t *testing.T) {
 	a := routestest.New(t, "sqlite:"+filepath.Join(t.TempDir(), "gateway.db"))
 	expect := func(app *fiber.App, status int) {
 		t.Helper()
-		for _, path := range []string{"/kit", "/kit/live"} {
-			r := httptest.NewRequest(http.MethodGet, path, nil)
-			r.Host = "127.0.0.1:8080"
-			answer, err := app.Test(r, -1)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if answer.StatusCode != status || answer.Body.Close() != nil {
-				t.Errorf("%s: %d, want %d", path, answer.StatusCode, status)
-			}
+		r := httptest.NewRequest(http.MethodGet, "/kit", nil)
+		r.Host = "127.0.0.1:8080"
+		answer, err := app.Test(r, -1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if answer.StatusCode != status || answer.Body.Close() != nil {
+			t.Errorf("status = %d, want %d", answer.StatusCode, status)
 		}
 	}
 	expect(a.App, http.StatusNotFound)

@@ -87,7 +87,6 @@ func table(h *handlers) []route {
 		{del, "/api/people/:id", h.people.Delete, stepUp},
 
 		{get, "/admin/projects/:projectSlug/activity", h.activity.Page, viewer},
-		{get, "/admin/projects/:projectSlug/activity/live", h.activity.Live, viewer},
 		{get, "/admin/projects/:projectSlug/activity/export", h.activity.Export, viewer},
 		{get, "/admin/projects/:projectSlug/activity/:id", h.activity.Call, viewer},
 
@@ -187,6 +186,8 @@ func table(h *handlers) []route {
 		{post, "/admin/projects/:projectSlug/servers", h.wizard.Add, stepUp},
 		{get, "/admin/projects/:projectSlug/servers/new", h.wizard.New, viewer},
 		{post, "/admin/projects/:projectSlug/servers/new", h.wizard.Read, admin},
+		{get, "/admin/projects/:projectSlug/servers/new/check", h.wizard.Restart, viewer},
+		{post, "/admin/projects/:projectSlug/servers/new/check", h.wizard.Check, admin},
 		{get, "/admin/projects/:projectSlug/servers/:id", h.serverPages.Show, viewer},
 		{get, "/admin/projects/:projectSlug/servers/:id/edit", h.serverPages.Edit, viewer},
 		{post, "/admin/projects/:projectSlug/servers/:id/edit", h.serverPages.Save, admin},
@@ -233,7 +234,7 @@ func table(h *handlers) []route {
 		{get, "/readyz", h.health.Ready, open},
 	}
 	if h.kit != nil {
-		all = append(all, route{get, "/kit", h.kit.Page, open}, route{get, "/kit/live", h.kit.Live, open})
+		all = append(all, route{get, "/kit", h.kit.Page, open})
 	}
 	return append(all, formPages(all)...)
 }

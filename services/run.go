@@ -53,6 +53,7 @@ func (s *Services) loads() []part[func(context.Context) error] {
 func (s *Services) loops() []part[func(context.Context)] {
 	return []part[func(context.Context)]{
 		{"syncs", s.Syncer.Run},
+		{"server history", s.History.Run},
 		{"connections", s.Connections.Run},
 		{"key usage", s.saveUse},
 		{"call log", s.Calls.Run},

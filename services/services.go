@@ -27,6 +27,7 @@ import (
 	"mcpgateway/services/gateway"
 	"mcpgateway/services/gateway/subscriptions"
 	"mcpgateway/services/inventory"
+	"mcpgateway/services/inventory/history"
 	"mcpgateway/services/locks"
 	"mcpgateway/services/membudget"
 	"mcpgateway/services/metrics"
@@ -73,6 +74,7 @@ type Services struct {
 	ClientDocument *oauthclient.ClientDocument
 	Directory      *toolset.Directory
 	Syncer         *inventory.Syncer
+	History        *history.Store
 	Gateway        *gateway.Gateway
 	Results        *membudget.Budget // of large results
 
@@ -224,7 +226,8 @@ func (s *Services) wireConnections(resolver *secrets.Resolver) {
 // wireUpstreams creates the clients of upstream servers and the snapshots of
 // their tools.
 func (s *Services) wireUpstreams(resolver *secrets.Resolver) {
-	s.pool = pool.New(s.clients.MCP(), s.Version, pool.WithTasks(s.Background), pool.WithInstance(s.Instance),
+	s.History = history.New(s.DB, now, s.log)
+	s.pool = pool.New(s.clients.MCP(), s.Version, pool.WithTasks(s.Background), pool.WithInstance(s.Instance), pool.WithTurns(s.History.Note),
 		pool.WithElicitations(func(serverID string, params []byte) bool {
 			return s.Gateway.ElicitationCompleted(serverID, params) // set after the pool is created and before its first call
 		}))
@@ -237,7 +240,7 @@ func (s *Services) wireUpstreams(resolver *secrets.Resolver) {
 	s.Subscriptions = subscriptions.New(s.Directory, s.pool, sessions.NewResources(s.DB, s.feed, now), s.Background)
 	s.Syncer = inventory.NewSyncer(inventory.Options{
 		DB: s.DB, Pool: s.pool, Target: target, Feed: s.feed, Locks: s.locks, Now: now, Log: s.log, Tasks: s.Background,
-		ResourceUpdated: s.Subscriptions.ResourceUpdated, Listed: s.Subscriptions.Listed,
+		ResourceUpdated: s.Subscriptions.ResourceUpdated, Observed: s.History.Note, Listed: s.Subscriptions.Listed,
 	})
 	s.ToolSearch = toolsearch.NewSearcher(toolsearch.Options{
 		Cursors: page.NewCursors(s.Config.Keys), Waiting: s.Waiting, Outages: s.pool, Log: s.log, Tasks: s.Background,

@@ -100,7 +100,7 @@ withTools("a tool of a pinned server waits for approval", async ({ page, gateway
   await page.goto("/admin/projects/pinned/servers");
   await page.getByRole("link", { name: "github" }).first().click();
   await page.getByRole("button", { name: "Sync now" }).click();
-  await expect(page.getByRole("status")).toContainText("1 tool in ");
+  await expect(page.locator(".toast")).toContainText("1 tool in ");
   await page.goto("/admin/projects/pinned/tools?show=approve");
   await page.getByRole("link", { name: "github__tool_0", exact: true }).click();
   const toast = page.locator(".toast");

@@ -1,14 +1,10 @@
 package public
 
 import (
-	"bytes"
-	"strings"
-
 	"github.com/gofiber/fiber/v2"
 
 	"mcpgateway/views/kit"
 	"mcpgateway/views/layout"
-	"mcpgateway/views/ui"
 	"mcpgateway/web"
 )
 
@@ -31,15 +27,3 @@ func NewKit(assets layout.Assets) *Kit {
 
 // Page serves GET /kit.
 func (k *Kit) Page(c *fiber.Ctx) error { return web.Render(c, kit.Page(k.props)) }
-
-// Live serves GET /kit/live: a stream with one line for the live log.
-func (k *Kit) Live(c *fiber.Ctx) error {
-	var row bytes.Buffer
-	if err := ui.LogRow(kit.LogRows()[0]).Render(layout.WithAssets(c.UserContext(), k.props.Assets), &row); err != nil {
-		return err
-	}
-	c.Set(fiber.HeaderContentType, "text/event-stream")
-	c.Set(fiber.HeaderCacheControl, "no-store")
-	// The stream ends here; browsers reconnect after a day.
-	return c.SendString("retry: 86400000\ndata: " + strings.ReplaceAll(row.String(), "\n", "\ndata: ") + "\n\n")
-}

@@ -2,6 +2,7 @@ package activity
 
 import (
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"mcpgateway/models"
@@ -14,13 +15,15 @@ type CallField string
 // The fields of clauses. CallWords finds substrings of the tool's name,
 // server's alias, error code and request id, case-insensitive. The others match
 // whole values, the alias case-insensitive. CallServer also accepts
-// ServerBuiltin and ServerNone.
+// ServerBuiltin and ServerNone. CallSlower has one value, a duration of
+// time.ParseDuration, and finds calls that took at least as long.
 const (
 	CallWords     CallField = "words"
 	CallTool      CallField = "tool"
 	CallServer    CallField = "server"
 	CallOutcome   CallField = "outcome"
 	CallPrincipal CallField = "principal"
+	CallSlower    CallField = "slower"
 )
 
 // Pseudo servers in clauses and statistics for calls without a server. No
@@ -74,6 +77,12 @@ func (c CallClause) sql() (condition string, values []any, err error) {
 		condition = "1 = 0" // no values match nothing
 	case c.Field == CallWords:
 		condition, values = containing(c.Values)
+	case c.Field == CallSlower:
+		least, err := time.ParseDuration(c.Values[0])
+		if err != nil || len(c.Values) > 1 {
+			return "", nil, fault.Invalid("%s must be one duration.", c.Field)
+		}
+		condition, values = "duration_us >= ?", []any{least.Microseconds()}
 	default:
 		column, list := string(c.Field), c.Values
 		if c.Field == CallServer {

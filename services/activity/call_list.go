@@ -68,31 +68,48 @@ func (c *Calls) List(ctx context.Context, f CallFilter, before string, limit int
 	return calls, next, nil
 }
 
-// After returns at most limit matching calls after the id, oldest first, for a
-// page that follows the log. With "" it returns only the id of the newest call.
-// It returns the faults of List.
-func (c *Calls) After(ctx context.Context, f CallFilter, after string, limit int) (calls []models.Call, last string, err error) {
+// After returns the newest matching calls after the id, newest first and at most
+// limit, for a page that follows the log. It returns the faults of List.
+func (c *Calls) After(ctx context.Context, f CallFilter, after string, limit int) ([]models.Call, error) {
 	query, err := c.matching(ctx, f)
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
-	if after == "" {
-		var newest []string
-		if err := query.Order("id DESC").Limit(1).Pluck("id", &newest).Error; err != nil {
-			return nil, "", fault.Internal(err)
-		}
-		if len(newest) == 0 {
-			return nil, "0", nil
-		}
-		return nil, newest[0], nil
+	var calls []models.Call
+	if err := query.Where("id > ?", after).Order("id DESC").Limit(limit).Find(&calls).Error; err != nil {
+		return nil, fault.Internal(err)
 	}
-	if err := query.Where("id > ?", after).Order("id").Limit(limit).Find(&calls).Error; err != nil {
-		return nil, "", fault.Internal(err)
+	return calls, nil
+}
+
+// First returns the oldest matching call, or nil without one. It returns the
+// faults of List.
+func (c *Calls) First(ctx context.Context, f CallFilter) (*models.Call, error) {
+	query, err := c.matching(ctx, f)
+	if err != nil {
+		return nil, err
 	}
-	if len(calls) > 0 {
-		after = calls[len(calls)-1].ID
+	var calls []models.Call
+	if err := query.Order("id").Limit(1).Find(&calls).Error; err != nil {
+		return nil, fault.Internal(err)
 	}
-	return calls, after, nil
+	if len(calls) == 0 {
+		return nil, nil
+	}
+	return &calls[0], nil
+}
+
+// Newest returns the id of the newest call of a project, or "0" without calls.
+func (c *Calls) Newest(ctx context.Context, projectID string) (string, error) {
+	var newest []string
+	err := c.db.WithContext(ctx).Model(&models.Call{}).Where("project_id = ?", projectID).Order("id DESC").Limit(1).Pluck("id", &newest).Error
+	if err != nil {
+		return "", fault.Internal(err)
+	}
+	if len(newest) == 0 {
+		return "0", nil
+	}
+	return newest[0], nil
 }
 
 func (c *Calls) matching(ctx context.Context, f CallFilter) (*gorm.DB, error) {

@@ -134,16 +134,30 @@ func TestCallsAreFound(t *testing.T) {
 			t.Errorf("null character: %v", err)
 		}
 
-		none, last, err := c.After(t.Context(), activity.CallFilter{}, "", 10)
-		if err != nil || len(none) != 0 || last == "" {
-			t.Fatalf("%v, %q, %v", none, last, err)
+		last, err := c.Newest(t.Context(), "p")
+		if err != nil {
+			t.Fatal(err)
 		}
-		record(t, db, func(c *activity.Calls) { c.Record(call(9, "up__new", 1, models.CallOK)) })
-		fresh, last, err := c.After(t.Context(), activity.CallFilter{}, last, 10)
-		if err != nil || ids(fresh) != "up__new9" {
-			t.Errorf("%s, %v", ids(fresh), err)
+		if none, err := c.Newest(t.Context(), "none"); err != nil || none != "0" {
+			t.Errorf("Newest() = %q, %v", none, err)
 		}
-		if again, _, err := c.After(t.Context(), activity.CallFilter{}, last, 10); err != nil || len(again) != 0 {
+		record(t, db, func(c *activity.Calls) {
+			c.Record(call(9, "up__new", 1, models.CallOK))
+			c.Record(call(10, "up__newer", 1, models.CallOK))
+		})
+		for limit, want := range map[int]string{1: "up__newer10", 2: "up__newer10 up__new9", 3: "up__newer10 up__new9"} {
+			if fresh, err := c.After(t.Context(), activity.CallFilter{ProjectID: "p"}, last, limit); err != nil || ids(fresh) != want {
+				t.Errorf("After(%d) = %s, %v", limit, ids(fresh), err)
+			}
+		}
+		if first, err := c.First(t.Context(), activity.CallFilter{ProjectID: "p", Tool: "up__new"}); err != nil || first == nil || first.RequestID != "up__new9" {
+			t.Errorf("First() = %v, %v", first, err)
+		}
+		if first, err := c.First(t.Context(), activity.CallFilter{ProjectID: "p", Tool: "none"}); err != nil || first != nil {
+			t.Errorf("First() = %v, %v", first, err)
+		}
+		last, err = c.Newest(t.Context(), "p")
+		if again, _ := c.After(t.Context(), activity.CallFilter{ProjectID: "p"}, last, 10); err != nil || len(again) != 0 {
 			t.Errorf("second After() = %s, %v", ids(again), err)
 		}
 	})
@@ -157,39 +171,6 @@ func ids(calls []models.Call) (s string) {
 		s += c.RequestID
 	}
 	return s
-}
-
-func TestStats(t *testing.T) {
-	modelstest.Each(t, func(t *testing.T, db *gorm.DB) {
-		c := record(t, db, func(c *activity.Calls) {
-			for i := range 100 {
-				c.Record(call(0, "up__a", int64(i+1), models.CallOK))
-			}
-			c.Record(call(59, "up__b", 5000, models.CallFailed)) // no result
-			c.Record(call(30, "up__b", 7, models.CallToolError))
-			c.Record(call(30, "up__b", 9, models.CallCancelled))
-			c.Record(call(60, "up__late", 1, models.CallOK))
-		})
-		got, err := c.Stats(t.Context(), activity.CallFilter{ProjectID: "p", Since: noon, Until: noon.Add(time.Hour)}, 2)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ms := func(n int) time.Duration { return time.Duration(n) * time.Millisecond }
-		a := activity.Latency{Name: "up__a", Calls: 100, P50: ms(50), P95: ms(95), P99: ms(99)}
-		b := activity.Latency{Name: "up__b", Calls: 3, Failed: 2, P50: ms(7), P95: ms(7), P99: ms(7)}
-		half := a
-		half.Name = "2026-01-02T12:00:00Z"
-		later := b
-		later.Name = "2026-01-02T12:30:00Z"
-		want := &activity.CallStats{
-			Total: activity.Latency{Calls: 103, Failed: 2, P50: ms(50), P95: ms(95), P99: ms(99)},
-			Steps: []activity.Latency{half, later}, Tools: []activity.Latency{a, b},
-			Servers: []activity.Latency{{Name: "up", Calls: 103, Failed: 2, P50: ms(50), P95: ms(95), P99: ms(99)}},
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("statistics (-want +got):\n%s", diff)
-		}
-	})
 }
 
 func TestOldCallsAreRemoved(t *testing.T) {

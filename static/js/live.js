@@ -4,18 +4,21 @@
 define("live-page", (element) => {
   const state = element.querySelector("[data-state]");
   const closeAfter = 30_000;
-  let source, hidden;
+  let source, hidden, last;
   let wait = 1_000;
   const show = (word, tone) => {
     if (state.textContent !== word) state.textContent = word;
     state.className = `js status ${tone}`;
   };
+  const paused = () => document.documentElement.dataset.paused;
   const apply = ({ id, html, keep }) => {
     const part = document.getElementById(id);
-    if (!part) return;
+    if (!part || part.querySelector("[data-busy]")) return;
     if (keep) {
-      if (document.documentElement.dataset.paused === id) return;
-      part.insertAdjacentHTML("afterbegin", html);
+      const rows = document.createElement("template");
+      rows.innerHTML = html;
+      for (const row of [...rows.content.children]) if (row.id && document.getElementById(row.id)) row.remove();
+      part.prepend(rows.content);
       while (part.children.length > keep) part.lastElementChild.remove();
     } else if (!part.contains(document.activeElement) || part.children.length === 0) part.outerHTML = html;
     else replaceAround(part, html);
@@ -33,12 +36,18 @@ define("live-page", (element) => {
   };
   const start = () => {
     if (source) return;
-    source = new EventSource(element.dataset.url);
+    source = new EventSource(element.dataset.url + (last ? `&from=${last}` : ""));
     source.onopen = () => {
       wait = 1_000;
       show("Live", "ok");
     };
-    source.onmessage = ({ data }) => apply(JSON.parse(data));
+    source.onmessage = ({ data, lastEventId }) => {
+      const message = JSON.parse(data);
+      // Rows of a paused list are sent again after it resumes.
+      if (lastEventId && paused() === message.id) return;
+      last = lastEventId || last;
+      apply(message);
+    };
     source.onerror = () => {
       stop();
       show("Reconnecting", "wait");
@@ -50,6 +59,10 @@ define("live-page", (element) => {
     source?.close();
     source = undefined;
   };
+  const restart = () => {
+    stop();
+    start();
+  };
   const seen = () => {
     clearTimeout(hidden);
     if (!document.hidden) return start();
@@ -59,8 +72,10 @@ define("live-page", (element) => {
     }, closeAfter);
   };
   document.addEventListener("visibilitychange", seen);
+  document.addEventListener("resume", restart);
   element.addEventListener("gone", () => {
     document.removeEventListener("visibilitychange", seen);
+    document.removeEventListener("resume", restart);
     clearTimeout(hidden);
     stop();
   });

@@ -21,6 +21,7 @@ const written = {
   clock: (date) => clockOf(date, true),
   minute: (date) => clockOf(date),
   day: dayOf,
+  date: (date, now) => (sameDay(date, now) ? "Today" : sameDay(date, new Date(now - 864e5)) ? "Yesterday" : dayOf(date, now)),
   in(date, now) {
     const left = (date - now) / 1000;
     const [size, unit] = left > 86400 ? [86400, "day"] : left > 3600 ? [3600, "hour"] : left > 60 ? [60, "minute"] : [1, "second"];

@@ -2,15 +2,10 @@ package admin
 
 import (
 	"strconv"
-	"time"
 
 	"mcpgateway/models"
 	"mcpgateway/views/ui"
 )
-
-// shownLatencies is the maximum number of tools and of servers with a row, the most
-// called ones.
-const shownLatencies = 10
 
 // OutcomeState is the label and tone of a call's outcome.
 type OutcomeState struct {
@@ -37,48 +32,6 @@ func OutcomeOf(outcome, code string) OutcomeState {
 	return OutcomeState{ui.Warn, "Rejected"}
 }
 
-// took returns a duration with three digits at most.
-func took(d time.Duration) string {
-	ms := float64(d.Microseconds()) / 1000
-	switch {
-	case d <= 0:
-		return "–"
-	case ms < 10:
-		return strconv.FormatFloat(ms, 'f', 1, 64) + " ms"
-	case ms < 1000:
-		return strconv.FormatFloat(ms, 'f', 0, 64) + " ms"
-	case ms < 100_000:
-		return strconv.FormatFloat(ms/1000, 'f', 1, 64) + " s"
-	}
-	return strconv.FormatFloat(ms/1000, 'f', 0, 64) + " s"
-}
-
-// share returns a part of all in percent.
-func share(part, all int) string {
-	if all == 0 || part == 0 {
-		return "0%"
-	}
-	percent := 100 * float64(part) / float64(all)
-	switch {
-	case percent < 0.1:
-		return "<0.1%"
-	case percent < 10:
-		return strconv.FormatFloat(percent, 'f', 1, 64) + "%"
-	}
-	return strconv.FormatFloat(percent, 'f', 0, 64) + "%"
-}
-
-// failureTone returns the tone for a share of failed calls.
-func failureTone(failed, all int) ui.Tone {
-	switch {
-	case all == 0 || failed == 0:
-		return ui.Neutral
-	case failed*20 >= all:
-		return ui.Bad
-	}
-	return ui.Warn
-}
-
 // size returns a number of bytes.
 func size(bytes int64) string {
 	switch {
@@ -88,41 +41,6 @@ func size(bytes int64) string {
 		return strconv.FormatFloat(float64(bytes)/1000, 'f', 1, 64) + " kB"
 	}
 	return strconv.FormatFloat(float64(bytes)/1_000_000, 'f', 1, 64) + " MB"
-}
-
-func activityTime(r ActivityRow) string {
-	if r.Today {
-		return r.At.UTC().Format("15:04:05")
-	}
-	return r.At.UTC().Format("Mon 15:04") // calls are kept for a week
-}
-
-func activityNoneText(filters bool) string {
-	if filters {
-		return "Change the search or choose a longer period."
-	}
-	return "Choose a longer period."
-}
-
-func activityMost(rows []ActivityLatency, one string) string {
-	if len(rows) <= shownLatencies {
-		return ""
-	}
-	return "The " + strconv.Itoa(shownLatencies) + " most called of " + ui.Plural(len(rows), one, one+"s")
-}
-
-func activityLogTitle(p ActivityProps) string {
-	if p.LiveURL == "" {
-		return "Earlier calls"
-	}
-	return "Latest calls"
-}
-
-func activityLogLead(p ActivityProps) string {
-	if len(p.Rows) == 0 && p.LiveURL != "" {
-		return "Calls show up within a second. Times are in UTC."
-	}
-	return "Times are in UTC."
 }
 
 // serverWords returns the alias of the called server, or a label for calls that
@@ -137,9 +55,40 @@ func serverWords(alias string, builtin bool) string {
 	return ui.Clean(alias)
 }
 
+// causeWords returns the cause of a failed call in a few words, for a row of a
+// list.
+func causeWords(outcome, code string) string {
+	if models.Outcome(outcome) != models.CallFailed {
+		return ""
+	}
+	switch code {
+	case "TOOL_NOT_FOUND":
+		return "unknown tool"
+	case "TOOL_DISABLED":
+		return "tool is off"
+	case "UPSTREAM_TIMEOUT":
+		return "timed out"
+	case "UPSTREAM_UNAVAILABLE":
+		return "server unreachable"
+	case "UPSTREAM_UNAUTHORIZED":
+		return "credentials rejected"
+	case "UPSTREAM_INVALID_RESPONSE":
+		return "not MCP"
+	case "UPSTREAM_ERROR":
+		return "rejected by the server"
+	case "RATE_LIMITED":
+		return "rate limit"
+	case "CODE_MODE_DISABLED":
+		return "Code Mode is off"
+	case "INVALID_PARAMETER":
+		return "invalid arguments"
+	}
+	return ""
+}
+
 // failureWords returns the cause of a failed call and what to do about it.
-func failureWords(outcome, code string) string {
-	switch models.Outcome(outcome) {
+func failureWords(p ActivityCallProps) string {
+	switch models.Outcome(p.Outcome) {
 	case models.CallOK:
 		return ""
 	case models.CallToolError:
@@ -147,7 +96,7 @@ func failureWords(outcome, code string) string {
 	case models.CallCancelled:
 		return "The client disconnected before the result was ready."
 	}
-	switch code {
+	switch p.Code {
 	case "TOOL_NOT_FOUND":
 		return "No tool in this project has this name. The client may have an outdated tool list."
 	case "TOOL_DISABLED":
@@ -155,7 +104,7 @@ func failureWords(outcome, code string) string {
 	case "UPSTREAM_TIMEOUT":
 		return "The server didn't respond in time. Its timeout is in its settings."
 	case "UPSTREAM_UNAVAILABLE":
-		return "The server couldn't be reached. Its page shows the cause."
+		return unreachable(p)
 	case "UPSTREAM_UNAUTHORIZED":
 		return "The server rejected the gateway's credentials. Renew them on the server's page."
 	case "UPSTREAM_INVALID_RESPONSE":
@@ -170,4 +119,14 @@ func failureWords(outcome, code string) string {
 		return "The client sent arguments that this tool doesn't accept."
 	}
 	return "The call ended without a result."
+}
+
+// unreachable returns the words for a server that couldn't be reached, with the
+// cause if it is still down.
+func unreachable(p ActivityCallProps) string {
+	words := or(ui.Clean(p.Server), "The server") + " couldn't be reached"
+	if p.ServerProblem != "" {
+		return ui.Sentence(words + ": " + ui.Clean(p.ServerProblem))
+	}
+	return words + "."
 }

@@ -1,10 +1,7 @@
 package kit
 
 import (
-	"strconv"
 	"time"
-
-	"mcpgateway/views/ui"
 )
 
 // noon is the fixed time of all samples, so that the page always looks the same.
@@ -37,23 +34,6 @@ func servers() []server {
 
 func tileNames() []string {
 	return []string{"GitHub", "Linear", "Notion", "Jira", "Slack", "Google Drive", "context7", "Sentry", "Stripe", "文書", "x", ""}
-}
-
-func hours(values ...float64) []ui.Point {
-	points := make([]ui.Point, len(values))
-	for i, v := range values {
-		points[i] = ui.Point{Label: strconv.Itoa(i) + ":00", Value: v}
-	}
-	return points
-}
-
-// LogRows are lines of a log in every state.
-func LogRows() []ui.LogRowProps {
-	return []ui.LogRowProps{
-		{At: noon, AtText: "12:00:00", Title: "github__create_issue", Text: "laptop", Word: "OK", Tone: ui.OK, Note: "412 ms", URL: "/kit"},
-		{At: noon, AtText: "11:59:41", Title: "jira__transition_issue", Text: "The server didn't respond in time.", Word: "Failed", Tone: ui.Bad, Note: "60 s", URL: "/kit"},
-		{At: noon, AtText: "11:58:02", Title: "notion__query_database", Word: "Reconnect", Tone: ui.Warn, Note: "3 ms"},
-	}
 }
 
 // dot is a small picture.

@@ -69,6 +69,9 @@ func Servers(slug string) string { return Project(slug) + "/servers" }
 // NewServer returns the page on which servers are added to a project.
 func NewServer(slug string) string { return Servers(slug) + "/new" }
 
+// CheckServers tests the connections of servers that are being added.
+func CheckServers(slug string) string { return NewServer(slug) + "/check" }
+
 // Server returns the page of a server. Its forms are below it.
 func Server(slug, id string) string { return below(Servers(slug), id) }
 

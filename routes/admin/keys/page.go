@@ -94,11 +94,10 @@ func (a *Keys) addStored(ctx context.Context, u *views.FirstUse, row models.Key)
 	if u.Initialize.At.IsZero() {
 		u.Initialize.At = *row.LastUsedAt
 	}
-	calls, _, err := a.Calls.After(ctx, activity.CallFilter{ProjectID: row.ProjectID, Principal: keys.Principal(row.ID), Since: row.CreatedAt}, "0", 1)
-	if err != nil || len(calls) == 0 {
+	call, err := a.Calls.First(ctx, activity.CallFilter{ProjectID: row.ProjectID, Principal: keys.Principal(row.ID), Since: row.CreatedAt})
+	if err != nil || call == nil {
 		return err
 	}
-	call := calls[0]
 	took := time.Duration(call.DurationUS) * time.Microsecond
 	u.CallTool, u.Tool, u.Failed = views.Step{At: call.At.Add(took), Took: took}, call.Tool, call.Outcome != models.CallOK
 	complete(u)

@@ -2,6 +2,7 @@ package live
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -60,7 +61,8 @@ func New(o Options) *Live {
 // OpenStreams returns the number of open streams.
 func (l *Live) OpenStreams() int { return l.open.count() }
 
-// Stream serves GET /admin/live?topics=&project=.
+// Stream serves GET /admin/live?topics=&project=&from=. from is the id of the last
+// event that the page received.
 func (l *Live) Stream(c *fiber.Ctx) error {
 	person := guard.UserOf(c)
 	if person == nil {
@@ -117,7 +119,7 @@ func (l *Live) page(c *fiber.Ctx, person *guard.User) (*page, error) {
 	}
 	p := &page{assets: l.Assets, sent: map[string][sha256.Size]byte{}}
 	for i, topic := range topics {
-		render, err := topic.Open(Scope{Person: person, Project: project, Arg: args[i], From: c.Get(sse.HeaderLastEventID)})
+		render, err := topic.Open(Scope{Person: person, Project: project, Arg: args[i], From: cmp.Or(strings.Clone(c.Query("from")), c.Get(sse.HeaderLastEventID))})
 		if err != nil {
 			return nil, err
 		}

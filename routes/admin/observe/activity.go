@@ -1,4 +1,4 @@
-// Package observe serves the calls of a project, also as a live stream, and the
+// Package observe serves the calls of a project, also also as live parts, and the
 // audit log. It resolves principals to names.
 package observe
 
@@ -6,10 +6,10 @@ import (
 	"context"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	"mcpgateway/services/access/keys"
-	"mcpgateway/web/guard"
 
 	"github.com/gofiber/fiber/v2"
 
@@ -18,8 +18,10 @@ import (
 	"mcpgateway/routes/frame"
 	"mcpgateway/services/access"
 	"mcpgateway/services/activity"
+	"mcpgateway/services/activity/traffic"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/page"
+	"mcpgateway/services/query"
 	"mcpgateway/services/toolset"
 	views "mcpgateway/views/admin"
 	"mcpgateway/views/layout"
@@ -31,41 +33,34 @@ import (
 // activityRows is the number of calls on a page.
 const activityRows = 40
 
+// activityRevision is the constant cursor revision of a log whose rows never
+// change.
+const activityRevision = "1"
+
+// noCall is the id before all calls.
+const noCall = "0"
+
 // activityTime is the time limit for the queries of a page.
 const activityTime = 15 * time.Second
 
-// ActivityOptions holds the dependencies of the activity pages. All fields except
-// Poll and KeepAlive are required.
+// ActivityOptions holds the dependencies of the activity pages. All fields are
+// required.
 type ActivityOptions struct {
 	Pages   *admin.ProjectPages
-	Guards  *guard.Guards
 	Calls   *activity.Calls
+	Traffic *traffic.Store
 	Keys    *keys.Store
 	People  *access.Users
 	Cursors *page.Cursors
-
-	Poll      time.Duration // interval of polls for new calls while a page is open; 0 means 1 s
-	KeepAlive time.Duration // interval of session checks of an open page; 0 means 15 s
 }
 
 // Activity serves the calls of a project.
-type Activity struct {
-	ActivityOptions
-	live *liveTails
-}
+type Activity struct{ ActivityOptions }
 
 // NewActivity returns the handlers.
-func NewActivity(o ActivityOptions) *Activity {
-	if o.Poll == 0 {
-		o.Poll = time.Second
-	}
-	return &Activity{ActivityOptions: o, live: newLiveTails()}
-}
+func NewActivity(o ActivityOptions) *Activity { return &Activity{o} }
 
-// OpenStreams returns the number of open live streams.
-func (a *Activity) OpenStreams() int { return a.live.count() }
-
-// Page serves GET /admin/projects/:projectSlug/activity?period=&query=&cursor=.
+// Page serves GET /admin/projects/:projectSlug/activity?period=&from=&to=&query=.
 // An invalid cursor redirects to the first page.
 func (a *Activity) Page(c *fiber.Ctx) error {
 	project, err := a.Pages.Project(c)
@@ -73,40 +68,39 @@ func (a *Activity) Page(c *fiber.Ctx) error {
 		return err
 	}
 	asked, err := a.parseQuery(c, project)
-	props := a.props(c, project, asked)
+	props := a.props(project, asked)
+	props.Frame = a.Pages.ProjectFrame(c, project, layout.TabActivity, "Activity")
 	if f := fault.From(err); err != nil && f.Kind != fault.KindInvalid {
 		return err
 	} else if err != nil {
-		return invalidQuery(c, props, err)
+		props.Invalid, props.Search.Error = true, frame.QueryError(err)
+		c.Status(web.StatusOf(err))
+		return web.Render(c, views.Activity(props))
 	}
 	before := ""
 	if cursor := c.Query("cursor"); cursor != "" {
 		if before, err = a.Cursors.Open(asked.binding(), activityRevision, cursor); err != nil {
 			return c.Redirect(asked.address(), fiber.StatusSeeOther)
 		}
-		props.LiveURL, props.Pager.FirstURL = "", asked.address()
+		props.Pager.FirstURL = asked.address()
 	}
-	if err := a.fillWithin(c.UserContext(), &props, asked, before); err != nil {
+	if err := a.fillWithin(c.UserContext(), func(ctx context.Context) error { return a.fill(ctx, &props, project, asked, before) }); err != nil {
 		return err
 	}
-	return web.Render(c, views.Activity(props))
-}
-
-// invalidQuery renders the page of an invalid query. For htmx requests, which replace a
-// part of the page while the user types, the status stays 200.
-func invalidQuery(c *fiber.Ctx, props views.ActivityProps, err error) error {
-	props.Failed, props.Search.Error = true, frame.QueryError(err)
-	if c.Get("HX-Request") != "true" {
-		c.Status(web.StatusOf(err))
+	if before == "" {
+		props.Frame.Live, err = a.follow(c.UserContext(), &props, asked)
+		if err != nil {
+			return err
+		}
 	}
 	return web.Render(c, views.Activity(props))
 }
 
 // fillWithin calls fill with the time limit activityTime.
-func (a *Activity) fillWithin(ctx context.Context, props *views.ActivityProps, asked *activityQuery, before string) error {
+func (a *Activity) fillWithin(ctx context.Context, fill func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, activityTime)
 	defer cancel()
-	err := a.fill(ctx, props, asked, before)
+	err := fill(ctx)
 	if err != nil && ctx.Err() != nil {
 		return fault.New(fault.KindUnavailable, fault.CodeUnavailable, "That took too long. Choose a shorter period.").Because(err)
 	}
@@ -114,55 +108,84 @@ func (a *Activity) fillWithin(ctx context.Context, props *views.ActivityProps, a
 }
 
 // props returns the page before any calls are loaded.
-func (a *Activity) props(c *fiber.Ctx, project *toolset.Snapshot, q *activityQuery) views.ActivityProps {
-	return views.ActivityProps{
-		Frame:   a.Pages.ProjectFrame(c, project, layout.TabActivity, "Activity"),
-		Project: a.Pages.Head(project, layout.TabActivity), Now: q.now, Periods: q.periods(), Any: true,
+func (a *Activity) props(project *toolset.Snapshot, q *activityQuery) views.ActivityProps {
+	p := views.ActivityProps{
+		Slug: project.Project.Slug, Now: q.now, Any: true, Recorded: project.Project.RecordPayloads, Times: timesOf(q),
 		Search: ui.SearchProps{
-			Action: q.path(), Query: q.text, Label: "Search calls", Placeholder: "tool, server:github, outcome:failed, caller:name", Live: true,
-			Hidden: []ui.Pair{{Name: "period", Value: q.period.name}}, Chips: q.chips(),
+			Action: q.path(), Query: q.text, Label: "Search calls", Placeholder: "Tool, server:github, outcome:failed, caller:name", Hidden: q.hidden("query"),
 		},
-		Filters: len(q.clauses) > 0, LiveURL: q.path() + "/live" + q.values("query").encoded(),
-		CSVURL: q.path() + "/export" + q.values("query", "period").with("format", "csv"), JSONURL: q.path() + "/export" + q.values("query", "period").with("format", "json"),
-		AllURL: q.path() + "?period=7d", Recorded: project.Project.RecordPayloads,
+		Filters: len(q.clauses) > 0,
+		CSVURL:  q.path() + "/export?" + q.values().Encode() + "&format=csv", JSONURL: q.path() + "/export?" + q.values().Encode() + "&format=json",
+		AllURL: q.path() + "?period=7d",
 	}
+	if len(q.clauses) > 0 {
+		p.Search.Chips = q.chips(nil)
+	}
+	return p
 }
 
-// fill loads the calls and the statistics of the page.
-func (a *Activity) fill(ctx context.Context, p *views.ActivityProps, q *activityQuery, before string) error {
+// timesOf returns the controls of the period.
+func timesOf(q *activityQuery) views.ActivityTimes {
+	const form = "2006-01-02T15:04"
+	t := views.ActivityTimes{
+		Periods: q.periods(), Custom: q.times.custom(), Action: q.path(), Hidden: q.hidden("period", "from", "to", "zoom"),
+		From: q.times.period.From.Format(form), To: q.times.period.To.Format(form), Step: q.times.axis().StepWords(),
+		Compare: ui.Chip{Label: "Compare with the " + strings.ToLower(q.times.previousWords()), On: q.compare, URL: q.address(func(q *activityQuery) { q.compare = !q.compare })},
+	}
+	if before, ok := q.times.moved(q.times.period.Previous(), q.now); ok {
+		t.PreviousURL = q.address(at(before))
+	}
+	if after, ok := q.times.moved(q.times.period.Next(), q.now); ok {
+		t.NextURL = q.address(at(after))
+	}
+	if q.times.selected() {
+		t.Selected = &views.ActivitySelected{
+			From: q.times.from, To: q.times.to, ZoomURL: q.address(at(q.times.zoomed())),
+			FailedURL: q.address(searching([]query.Clause{{Qualifier: "outcome", Value: "failed"}})) + "#list",
+		}
+	}
+	if back, ok := q.times.out(); ok {
+		t.BackURL = q.address(at(back))
+	}
+	return t
+}
+
+// fill loads the calls and the numbers of the page.
+func (a *Activity) fill(ctx context.Context, p *views.ActivityProps, project *toolset.Snapshot, q *activityQuery, before string) error {
+	if err := a.list(ctx, p, q, before); err != nil {
+		return err
+	}
+	if len(p.Days) == 0 && !p.Filters {
+		newest, err := a.Calls.Newest(ctx, q.filter.ProjectID)
+		if err != nil {
+			return err
+		}
+		p.Any = newest != noCall
+	}
+	return a.numbers(ctx, p, project, q)
+}
+
+// list loads a page of the list of calls.
+func (a *Activity) list(ctx context.Context, p *views.ActivityProps, q *activityQuery, before string) error {
 	calls, next, err := a.Calls.List(ctx, q.filter, before, activityRows)
 	if err != nil {
 		return err
 	}
 	names := NewCallers(a.Keys, a.People)
+	var rows []views.ActivityRow
 	for _, call := range calls {
-		p.Rows = append(p.Rows, rowOf(call, q, names.Of(ctx, call.Principal)))
+		rows = append(rows, rowOf(call, q, names.Of(ctx, call.Principal)))
 	}
+	p.Days, p.Rows = daysOf(rows), len(rows)
 	p.Pager.Shown = ui.Plural(len(calls), "call", "calls") + " shown"
 	if next != "" {
 		cursor, err := a.Cursors.Seal(q.binding(), activityRevision, next)
 		if err != nil {
 			return err
 		}
-		p.Pager.NextURL = q.path() + q.values("query", "period").with("cursor", cursor)
+		p.Pager.NextURL = q.address() + "&cursor=" + url.QueryEscape(cursor)
 	}
-	if len(calls) == 0 && !p.Filters {
-		if p.Any, err = a.any(ctx, q.filter.ProjectID); err != nil {
-			return err
-		}
-	}
-	stats, err := a.Calls.Stats(ctx, q.filter, q.period.steps)
-	if err != nil {
-		return err
-	}
-	summarise(p, q, stats)
 	return nil
-}
-
-// any reports whether the project has stored calls.
-func (a *Activity) any(ctx context.Context, projectID string) (bool, error) {
-	calls, _, err := a.Calls.List(ctx, activity.CallFilter{ProjectID: projectID}, "", 1)
-	return len(calls) > 0, err
 }
 
 // Export serves GET /admin/projects/:projectSlug/activity/export: all matching
@@ -214,7 +237,10 @@ func (a *Activity) Call(c *fiber.Ctx) error {
 		return err
 	}
 	props := callProps(project, call, NewCallers(a.Keys, a.People).Of(ctx, call.Principal))
-	props.Frame = a.Pages.ProjectFrame(c, project, layout.TabActivity, "Call", layout.Crumb{Label: "Call"})
+	if server := project.Server(call.Server); server != nil {
+		_, props.ServerProblem = a.Pages.Health.StateOf(server)
+	}
+	props.Frame = a.Pages.ProjectFrame(c, project, layout.TabActivity, "Call", layout.Crumb{Label: toolWords(call.Tool)})
 	if props.Admin() {
 		if props.Payload, err = a.payload(ctx, call.ID); err != nil {
 			return err

@@ -1,34 +1,19 @@
 package observe_test
 
 import (
-	"bufio"
-	"context"
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
-	"net"
-	"net/http"
 	"net/url"
 	"strings"
 	"testing"
 	"time"
 
-	"mcpgateway/web/conn"
-	"mcpgateway/web/guard"
-	"mcpgateway/web/ratelimit"
-
-	"github.com/gofiber/fiber/v2"
-
 	"mcpgateway/models"
 	"mcpgateway/models/modelstest"
-	"mcpgateway/routes/admin"
-	"mcpgateway/routes/admin/observe"
-	"mcpgateway/routes/frame"
 	"mcpgateway/routes/routestest"
 	"mcpgateway/services/access"
-	"mcpgateway/services/page"
 	"mcpgateway/services/secrets"
-	"mcpgateway/views/layout"
 	"mcpgateway/web/webtest"
 )
 
@@ -107,10 +92,10 @@ func TestActivityListsCalls(t *testing.T) {
 		a.stored(t, 4)
 		hour := []string{"up__echo", "up__&lt;script&gt;", "gateway_executeTool", "CI runner (" + a.key.Prefix + "…)", "Anyone", "Deleted person", "Tool failed", "No response"}
 		for query, c := range map[string]webtest.Case{
-			"":                                {WantBody: append(hour, "<h1>&lt;b&gt;Team&lt;/b&gt;</h1>", `data-url="`+activityPath+`/live"`, "Built-in tools"), NotBody: []string{"up__old", "<script>up"}},
-			"?period=24h":                     {WantBody: append(hour, "up__old", "Cancelled", "Deleted key"), NotBody: []string{}},
-			"?period=nonsense":                {WantBody: hour},
-			"?query=echo":                     {WantBody: []string{"up__echo", `live?query=echo"`}, NotBody: []string{"executeTool"}},
+			"?period=1h":                      {WantBody: hour, NotBody: []string{"up__old", "<script>up"}},
+			"":                                {WantBody: append(hour, "&lt;b&gt;Team&lt;/b&gt;", "topics=calls", "Built-in tools", "up__old", "Cancelled", "Deleted key")},
+			"?period=nonsense":                {WantBody: append(hour, "up__old")},
+			"?query=echo":                     {WantBody: []string{"up__echo"}, NotBody: []string{"executeTool"}},
 			"?query=outcome:failed":           {WantBody: []string{"No response", "Tool failed"}, NotBody: []string{"up__echo"}},
 			"?query=-outcome:failed":          {WantBody: []string{"up__echo"}, NotBody: []string{"executeTool"}},
 			"?query=server:gateway":           {WantBody: []string{"executeTool"}, NotBody: []string{"up__echo"}},
@@ -120,26 +105,38 @@ func TestActivityListsCalls(t *testing.T) {
 			"?query=caller:" + a.key.Prefix:   {WantBody: []string{"up__echo"}, NotBody: []string{"executeTool"}},
 			"?query=caller:anyone":            {WantBody: []string{"script"}, NotBody: []string{"up__echo"}},
 			"?query=caller:nobody":            {WantBody: []string{"No calls in this period", "Show last 7 days"}, NotBody: []string{"up__echo"}},
+			"?query=slower:4ms":               {WantBody: []string{"executeTool", "up__old"}, NotBody: []string{"up__echo"}},
+			"?query=-slower:4ms":              {WantBody: []string{"up__echo"}, NotBody: []string{"executeTool"}},
+			"?query=readonly:true":            {WantBody: []string{"No calls in this period"}, NotBody: []string{"up__echo"}},
 		} {
 			c.Status = 200
 			answer := a.get(t, activityPath+query)
+			if c.NotBody != nil {
+				answer.Body = listOf(answer.Body)
+			}
 			t.Run(query, func(t *testing.T) { webtest.Check(t, c, answer) })
 			if query == "" && (answer.Header.Get("Cache-Control") != "no-store" || strings.Contains(answer.Body, "<form method=\"post\" action=\""+activityPath)) {
 				t.Error("page is cacheable or contains a form for a viewer")
 			}
 		}
-		for query, why := range map[string]string{"?query=outcome:fine": "Unknown outcome", "?query=%22open": "quot", "?query=verified:true": "qualifier"} {
+		for query, why := range map[string]string{"?query=outcome:fine": "Unknown outcome", "?query=%22open": "quot", "?query=verified:true": "verified", "?query=slower:fast": "Unknown duration", "?query=readonly:maybe": "maybe"} {
 			webtest.Check(t, webtest.Case{Status: 400, WantBody: []string{why, `aria-invalid="true"`}}, a.get(t, activityPath+query))
 		}
 		a.empty(t)
 	})
 }
 
+// listOf returns the list of calls of a page.
+func listOf(body string) string {
+	_, list, _ := strings.Cut(body, `id="list"`)
+	return list
+}
+
 // empty checks the page of a project without calls.
 func (a *watched) empty(t *testing.T) {
 	t.Helper()
 	webtest.Check(t, webtest.Case{
-		Status: 200, WantBody: []string{"No calls yet", `href="/admin/projects/q"`, "Connect a client", `data-url="/admin/projects/q/activity/live"`}, NotBody: []string{`type="search"`},
+		Status: 200, WantBody: []string{"No calls yet", `href="/admin/projects/q/connect"`, "Connect a client", "topics=calls%3A0"}, NotBody: []string{"Search calls"},
 	}, a.get(t, "/admin/projects/q/activity"))
 	webtest.Check(t, webtest.Case{Status: 404}, a.get(t, "/admin/projects/unknown/activity"))
 }
@@ -150,11 +147,11 @@ func TestActivityPages(t *testing.T) {
 		a.call(t, i, fmt.Sprintf("up__t%02d", i), "anonymous", models.CallOK)
 	}
 	a.stored(t, 41)
-	first := a.get(t, activityPath)
+	first := a.get(t, activityPath+"?period=1h")
 	webtest.Check(t, webtest.Case{Status: 200, WantBody: []string{"up__t00", "up__t39", "40 calls shown", `rel="next"`}}, first)
 	link := first.Body[strings.Index(first.Body, "cursor="):]
 	cursor := link[:strings.IndexAny(link, `"&`)]
-	webtest.Check(t, webtest.Case{Status: 200, WantBody: []string{"up__t40", "1 call shown", "First page"}, NotBody: []string{`rel="next"`, "live-tail"}}, a.get(t, activityPath+"?period=1h&"+cursor))
+	webtest.Check(t, webtest.Case{Status: 200, WantBody: []string{"up__t40", "1 call shown", "First page"}, NotBody: []string{`rel="next"`, "topics=calls", "data-pause"}}, a.get(t, activityPath+"?period=1h&"+cursor))
 	for _, query := range []string{"?period=24h&" + cursor, "?period=1h&query=x&" + cursor, "?period=1h&cursor=nonsense"} {
 		if answer := a.get(t, activityPath+query); answer.Status != 303 || !strings.HasPrefix(answer.Header.Get("Location"), activityPath+"?period=") {
 			t.Errorf("%s: status = %d, location %q", query, answer.Status, answer.Header.Get("Location"))
@@ -193,7 +190,7 @@ func TestRejectedCallsDifferFromTimeouts(t *testing.T) {
 		a.Services.Calls.Record(models.Call{At: time.Now(), ProjectID: project.Project.ID, Principal: "anonymous", Tool: "up__echo", Server: "up", Outcome: models.CallFailed, Code: code, RequestID: "r"})
 	}
 	a.stored(t, len(words))
-	list := a.get(t, activityPath).Body
+	list := listOf(a.get(t, activityPath).Body)
 	if r, s := strings.Count(list, rejected), strings.Count(list, silent); r != 6 || s != 5 {
 		t.Errorf("list has %d rejected and %d silent calls, want 6 and 5", r, s)
 	}
@@ -215,7 +212,7 @@ func TestUnknownToolsDifferFromBuiltinTools(t *testing.T) {
 	}
 	a.stored(t, 4)
 	link := func(server string) string {
-		return activityPath + "?" + url.Values{"period": {"1h"}, "query": {"server:" + server}}.Encode()
+		return activityPath + "?" + url.Values{"period": {"24h"}, "query": {"server:" + server}}.Encode()
 	}
 	builtin, none := link("gateway"), link("(none)")
 	href := func(link string) string { return `href="` + strings.ReplaceAll(link, "&", "&amp;") + `"` }
@@ -284,192 +281,5 @@ func TestActivityExport(t *testing.T) {
 	}
 	for _, query := range []string{"", "?format=xml", "?format=csv&query=%22"} {
 		webtest.Check(t, webtest.Case{Status: 400}, a.get(t, activityPath+"/export"+query))
-	}
-}
-
-// open opens the live stream and returns the status and the lines of the
-// response.
-func (a *watched) open(t *testing.T, address, query, lastID string) (status int, lines <-chan string, leave func()) {
-	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+activityPath+"/live"+query, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	request.Header.Set("Cookie", a.cookie)
-	if lastID != "" {
-		request.Header.Set("Last-Event-ID", lastID)
-	}
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-	answer, err := client.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	read := make(chan string, 100)
-	go func() {
-		defer close(read)
-		defer func() { _ = answer.Body.Close() }()
-		scanner := bufio.NewScanner(answer.Body)
-		scanner.Buffer(nil, 1<<20)
-		for scanner.Scan() {
-			read <- scanner.Text()
-		}
-	}()
-	t.Cleanup(cancel)
-	return answer.StatusCode, read, cancel
-}
-
-// serve starts a listener and returns its address.
-func (a *watched) serve(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- a.Listener(conn.Listener(listener)) }()
-	t.Cleanup(func() {
-		if err := a.Shutdown(); err != nil {
-			t.Error(err)
-		}
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-	})
-	return listener.Addr().String()
-}
-
-// next returns the rest of the next line that starts with prefix.
-func next(t *testing.T, lines <-chan string, prefix string) string {
-	t.Helper()
-	for {
-		select {
-		case line, ok := <-lines:
-			if !ok {
-				t.Fatalf("stream ended before %q", prefix)
-			}
-			if strings.HasPrefix(line, prefix) {
-				return strings.TrimPrefix(line, prefix)
-			}
-		case <-time.After(10 * time.Second):
-			t.Fatalf("no line with prefix %q", prefix)
-		}
-	}
-}
-
-func TestLiveStreamsNewCalls(t *testing.T) {
-	a := watch(t, modelstest.SQLite(t))
-	a.call(t, 1, "up__before", "anonymous", models.CallOK)
-	a.stored(t, 1)
-	address := a.serve(t)
-	status, all, _ := a.open(t, address, "", "")
-	_, some, leave := a.open(t, address, "?query="+url.QueryEscape("outcome:failed"), "")
-	if status != 200 {
-		t.Fatal(status)
-	}
-	next(t, all, ":") // the stream is open
-	next(t, some, ":")
-	a.call(t, 0, "up__<first>", "key:"+a.key.ID, models.CallOK)
-	id := next(t, all, "id: ")
-	if row := next(t, all, "data: "); !strings.Contains(row, "up__&lt;first&gt;") || !strings.Contains(row, "CI runner") || strings.Contains(row, "up__before") || !strings.HasPrefix(row, `<li class="log-row"`) {
-		t.Errorf("row = %s", row)
-	}
-	a.call(t, 0, "up__second", "anonymous", models.CallFailed)
-	if row := next(t, all, "data: "); !strings.Contains(row, "up__second") || strings.Contains(row, "first") {
-		t.Errorf("row = %s", row)
-	}
-	if row := next(t, some, "data: "); !strings.Contains(row, "up__second") || strings.Contains(row, "first") {
-		t.Errorf("filtered row = %s", row)
-	}
-	_, again, _ := a.open(t, address, "", id)
-	if row := next(t, again, "data: "); !strings.Contains(row, "up__second") || strings.Contains(row, "first") {
-		t.Errorf("row after %s = %s", id, row)
-	}
-	a.openStreams(t, 3)
-	leave()
-	a.openStreams(t, 2)
-}
-
-// openStreams waits until n live streams are open.
-func (a *watched) openStreams(t *testing.T, n int) {
-	t.Helper()
-	want := fmt.Sprintf("gateway_open_streams{kind=\"activity\"} %d\n", n)
-	routestest.Eventually(t, want, func() bool { return strings.Contains(a.get(t, "/metrics").Body, want) })
-}
-
-func TestLiveStreamLimit(t *testing.T) {
-	a := watch(t, modelstest.SQLite(t))
-	address := a.serve(t)
-	var leave func()
-	for i := range observe.MaxTailsPerPerson {
-		status, _, left := a.open(t, address, "", "")
-		if status != 200 {
-			t.Fatalf("stream %d: %d", i+1, status)
-		}
-		leave = left
-	}
-	if status, _, _ := a.open(t, address, "", ""); status != 429 {
-		t.Errorf("stream over the limit: status = %d, want 429", status)
-	}
-	leave()
-	routestest.Eventually(t, "a stream is free again", func() bool {
-		status, _, _ := a.open(t, address, "", "")
-		return status == 200
-	})
-}
-
-func TestLiveStreamEndsWithSession(t *testing.T) {
-	for name, end := range map[string]func(t *testing.T, a *watched, person string) error{
-		"signed out": func(t *testing.T, a *watched, person string) error {
-			return a.Services.People.SignOutEverywhere(t.Context(), person)
-		},
-		"another role": func(t *testing.T, a *watched, person string) error {
-			return a.Services.People.SetRole(t.Context(), person, models.RoleMember)
-		},
-		"disabled": func(t *testing.T, a *watched, person string) error {
-			return a.Services.People.Disable(t.Context(), person)
-		},
-		"deleted project": func(t *testing.T, a *watched, _ string) error {
-			return a.Services.Projects.DeleteProject(t.Context(), "p")
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			a := watch(t, modelstest.SQLite(t))
-			s := a.Services
-			session, err := s.People.Session(t.Context(), strings.TrimPrefix(a.cookie, "sid="))
-			if err != nil {
-				t.Fatal(err)
-			}
-			guards := guard.New(guard.Options{PublicURL: s.Config.PublicURL, Failures: ratelimit.NewFailureLimit(time.Now)})
-			activity := observe.NewActivity(observe.ActivityOptions{
-				Pages: &admin.ProjectPages{Pages: frame.NewPages(layout.Assets{}, nil, nil), Directory: s.Directory, Health: &admin.Health{Syncer: s.Syncer, Waiting: s.Waiting}, Navigation: admin.NewNavigation(s.Directory, &admin.Health{Syncer: s.Syncer, Waiting: s.Waiting}, s.Waiting)}, Guards: guards, Calls: s.Calls, Keys: s.Keys, People: s.People,
-				Cursors: page.NewCursors(s.Config.Keys), Poll: time.Millisecond, KeepAlive: 10 * time.Millisecond,
-			})
-			app := fiber.New(fiber.Config{Immutable: true, DisableStartupMessage: true})
-			app.Get(activityPath+"/live", func(c *fiber.Ctx) error {
-				c.Locals("person", &guard.User{ID: session.Person.ID})
-				return c.Next()
-			})
-			app.Get("/admin/projects/:projectSlug/activity/live", activity.Live)
-			a.App = &routestest.App{App: app, Services: s, Log: a.Log}
-			_, lines, _ := a.open(t, a.serve(t), "", "")
-			for range 3 {
-				next(t, lines, ":") // the stream stays open
-			}
-			if err := end(t, a, session.Person.ID); err != nil {
-				t.Fatal(err)
-			}
-			ended := time.After(10 * time.Second)
-			for {
-				select {
-				case _, open := <-lines:
-					if !open {
-						return
-					}
-				case <-ended:
-					t.Fatal("stream did not end")
-				}
-			}
-		})
 	}
 }

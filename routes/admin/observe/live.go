@@ -1,212 +1,153 @@
 package observe
 
 import (
-	"bytes"
 	"context"
-	"slices"
-	"sync"
+	"net/url"
+	"strings"
 	"time"
 
-	"github.com/gofiber/fiber/v2"
 	"github.com/google/uuid"
 
-	"mcpgateway/models"
-	"mcpgateway/services/activity"
+	"mcpgateway/routes/admin/live"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/toolset"
 	views "mcpgateway/views/admin"
-	"mcpgateway/views/layout"
-	"mcpgateway/web"
-	"mcpgateway/web/conn"
-	"mcpgateway/web/guard"
-	"mcpgateway/web/sse"
 )
 
-// Limits of the live streams.
+// The live topics of the page of calls. Their argument is the parameters of the
+// page; that of callsTopic begins with the id of the newest call on the page.
 const (
-	MaxTailsPerPerson = 5
-	maxTails          = 100
-	callsPerLook      = 100
-	tailRetry         = 10 * time.Second
+	callsTopic   = "calls"
+	numbersTopic = "activity"
+	emptyParam   = "empty" // set if the page shows no calls
 )
 
-// Live serves GET /admin/projects/:projectSlug/activity/live?query=: an event
-// stream with the rows of new calls, newest of each poll first. Events have ids,
-// so a browser that reconnects misses nothing.
-func (a *Activity) Live(c *fiber.Ctx) error {
-	project, err := a.Pages.Project(c)
-	if err != nil {
-		return err
+// Limits of the live parts.
+const (
+	liveRows    = 200 // in the list
+	liveAtOnce  = 40  // new rows at a time; of more, the newest are shown
+	numbersWait = 5 * time.Second
+	maxLiveArg  = 2_000 // length of parameters; longer ones are not live
+)
+
+// Topics returns the live topics of the page of calls.
+func (a *Activity) Topics() []live.Topic {
+	return []live.Topic{
+		{Name: numbersTopic, Every: numbersWait, Open: a.liveNumbers},
+		{Name: callsTopic, Every: time.Second, Open: a.liveCalls},
 	}
-	person := guard.UserOf(c)
-	if person == nil {
-		return fault.Unauthorized()
-	}
-	asked, err := a.parseQuery(c, project)
-	if err != nil {
-		return err
-	}
-	tail, err := a.newTail(c, *asked)
-	if err != nil {
-		return err
-	}
-	free, err := a.live.take(person.ID)
-	if err != nil {
-		return err
-	}
-	return a.stream(c, project, tail, free)
 }
 
-// stream sends the calls found by tail until the browser disconnects or the user
-// loses access. free is called at the end.
-func (a *Activity) stream(c *fiber.Ctx, project *toolset.Snapshot, tail *tail, free func()) error {
-	ctx, cancel := context.WithCancel(c.UserContext())
-	unwatch := func() {}
-	tail.stream = sse.NewStream(c, sse.StreamOptions{
-		KeepAlive: a.KeepAlive, Alive: a.stillAuthorized(ctx, project, a.Guards.SessionCookie(c)), Stop: func() {}, // nothing is sent at shutdown
-		Closed: func() {
-			unwatch()
-			cancel()
-			free()
-		},
-	})
-	tail.stream.Comment()
-	tasks := web.EventOf(c).Background
-	tasks.Go("live activity", func() {
-		if tasks.Try("live activity", func() error { tail.follow(ctx, a.Poll); return nil }) != nil {
-			tail.stream.End() // the browser reconnects automatically
+// follow returns the live topics of a page. A period that has ended has none.
+func (a *Activity) follow(ctx context.Context, p *views.ActivityProps, q *activityQuery) ([]string, error) {
+	arg := q.values().Encode()
+	if q.times.period.To.Before(q.now) || q.times.selected() && q.times.to.Before(q.now) || len(arg) > maxLiveArg {
+		return nil, nil
+	}
+	newest := noCall
+	if len(p.Days) > 0 {
+		newest = p.Days[0].Rows[0].ID
+	} else if p.Any {
+		var err error
+		if newest, err = a.Calls.Newest(ctx, q.filter.ProjectID); err != nil {
+			return nil, err
 		}
-	})
-	unwatch = conn.WatchDisconnect(c, tail.stream.Break)
-	return tail.stream.Respond(c)
-}
-
-// stillAuthorized returns a function that reports whether the user may still see the
-// calls. The user can sign out or lose the role while the page is open.
-func (a *Activity) stillAuthorized(ctx context.Context, project *toolset.Snapshot, cookie string) func() bool {
-	return func() bool {
-		now, err := a.Pages.Directory.Project(project.Project.Slug)
-		if err != nil || now.Project.ID != project.Project.ID {
-			return false
-		}
-		session, err := a.People.WatchingSession(ctx, cookie)
-		return err == nil && slices.Contains([]models.Role{models.RoleAdmin, models.RoleViewer}, session.Person.Role)
 	}
+	if !p.Any {
+		arg += "&" + emptyParam + "=1"
+	}
+	p.Live = true
+	return []string{numbersTopic + ":" + arg, callsTopic + ":" + newest + ":" + arg}, nil
 }
 
-// tail polls for new calls for one open page.
-type tail struct {
-	calls    *activity.Calls
+// reread reads the parameters of a page again, at the current time.
+func (a *Activity) reread(ctx context.Context, project *toolset.Snapshot, arg string) (*activityQuery, url.Values, error) {
+	values, err := url.ParseQuery(arg)
+	if err != nil || project == nil {
+		return nil, nil, fault.Invalid("This part of the page can't be followed.")
+	}
+	q, err := a.readQuery(ctx, project, values)
+	return q, values, err
+}
+
+// liveNumbers renders the numbers and charts of a page.
+func (a *Activity) liveNumbers(s live.Scope) (live.Render, error) {
+	if _, _, err := a.reread(context.Background(), s.Project(), s.Arg); err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context) ([]live.Part, error) {
+		project := s.Project()
+		q, _, err := a.reread(ctx, project, s.Arg)
+		if err != nil {
+			return nil, err
+		}
+		p := a.props(project, q)
+		if err := a.fillWithin(ctx, func(ctx context.Context) error { return a.numbers(ctx, &p, project, q) }); err != nil {
+			return nil, err
+		}
+		return []live.Part{
+			{ID: "activity-stats", Body: views.ActivityStats(p)}, {ID: "activity-calls", Body: views.ActivityBars(p)}, {ID: "activity-latency", Body: views.ActivityLatency(p)},
+			{ID: "activity-breakdowns", Body: views.ActivityBreakdowns(p)}, {ID: "activity-matches", Body: views.ActivityMatch(p)},
+		}, nil
+	}, nil
+}
+
+// callTail renders the new calls of a page.
+type callTail struct {
+	activity *Activity
+	scope    live.Scope
+	query    *activityQuery
 	names    *Callers
-	question activityQuery
-	assets   layout.Assets
-	stream   *sse.Stream
-	last     string // id of the newest processed call
+	last     string // id of the newest call on the page
+	empty    bool   // the page has no calls, and no place for them
 }
 
-// newTail returns the tail of the query's calls without its times, at its start.
-func (a *Activity) newTail(c *fiber.Ctx, asked activityQuery) (*tail, error) {
-	asked.filter.Since, asked.filter.Until = time.Time{}, time.Time{}
-	t := &tail{calls: a.Calls, names: NewCallers(a.Keys, a.People), question: asked, assets: a.Pages.Assets}
-	return t, t.begin(c.UserContext(), c.Get(sse.HeaderLastEventID))
-}
-
-// begin sets the start of the stream: after the last event that the browser
-// received, or after the newest call.
-func (t *tail) begin(ctx context.Context, seen string) (err error) {
-	if id, parseErr := uuid.Parse(seen); parseErr == nil {
-		t.last = id.String()
-		return nil
+// liveCalls renders new calls: those after the last event that the browser
+// received, or after the newest call on the page.
+func (a *Activity) liveCalls(s live.Scope) (live.Render, error) {
+	last, arg, _ := strings.Cut(s.Arg, ":")
+	if id, err := uuid.Parse(s.From); err == nil {
+		last = id.String()
 	}
-	t.last, err = t.newest(ctx)
-	return err
-}
-
-// newest returns the id of the project's newest call, ignoring the filter.
-func (t *tail) newest(ctx context.Context) (string, error) {
-	_, id, err := t.calls.After(ctx, activity.CallFilter{ProjectID: t.question.filter.ProjectID}, "", 1)
-	return id, err
-}
-
-// follow polls for new calls until the stream ends. A failed poll ends the stream,
-// and the browser reconnects automatically.
-func (t *tail) follow(ctx context.Context, every time.Duration) {
-	tick := time.NewTicker(every)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-t.stream.Done():
-			return
-		case <-tick.C:
-		}
-		if err := t.poll(ctx); err != nil {
-			t.stream.End()
-			return
-		}
-	}
-}
-
-func (t *tail) poll(ctx context.Context) error {
-	calls, last, err := t.calls.After(ctx, t.question.filter, t.last, callsPerLook)
+	q, values, err := a.reread(context.Background(), s.Project(), arg)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if len(calls) == callsPerLook {
-		// Calls arrive faster than they can be read: continue after the newest.
-		if last, err = t.newest(ctx); err != nil {
-			return err
-		}
-	}
-	if t.last = last; len(calls) == 0 {
-		return nil
-	}
-	t.question.now = time.Now().UTC()
-	var rows bytes.Buffer
-	drawn := layout.WithAssets(ctx, t.assets)
-	for _, call := range slices.Backward(calls) {
-		if err := views.ActivityLine(rowOf(call, &t.question, t.names.Of(ctx, call.Principal))).Render(drawn, &rows); err != nil {
-			return err
-		}
-	}
-	t.stream.SendWithID(t.last, "", rows.Bytes())
-	return nil
+	q.filter.Since, q.filter.Until = time.Time{}, time.Time{}
+	t := &callTail{activity: a, scope: s, query: q, names: NewCallers(a.Keys, a.People), last: last, empty: values.Has(emptyParam) && s.From == ""}
+	return t.render, nil
 }
 
-// liveTails counts the open streams of each user and in total.
-type liveTails struct {
-	mu    sync.Mutex
-	total int
-	used  map[string]int // by user id; no zero values
-}
-
-func newLiveTails() *liveTails { return &liveTails{used: map[string]int{}} }
-
-func (l *liveTails) count() int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.total
-}
-
-// take reserves a stream and returns the function that releases it, or
-// RATE_LIMITED.
-func (l *liveTails) take(person string) (free func(), err error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.used[person] >= MaxTailsPerPerson || l.total >= maxTails {
-		f := fault.New(fault.KindRateLimited, fault.CodeRateLimited, "Too many live tabs are open. Close some to see live updates.")
-		f.RetryAfter = tailRetry
-		return nil, f
+func (t *callTail) render(ctx context.Context) ([]live.Part, error) {
+	project := t.scope.Project()
+	if project == nil || project.Project.ID != t.query.filter.ProjectID {
+		return nil, fault.NotFound("project", t.query.slug)
 	}
-	l.total++
-	l.used[person]++
-	return sync.OnceFunc(func() {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.total--
-		if l.used[person]--; l.used[person] == 0 {
-			delete(l.used, person)
-		}
-	}), nil
+	calls, err := t.activity.Calls.After(ctx, t.query.filter, t.last, liveAtOnce)
+	if err != nil || len(calls) == 0 {
+		return nil, err
+	}
+	t.last = calls[0].ID
+	if t.empty {
+		return t.first(ctx, project)
+	}
+	var rows []views.ActivityRow
+	for _, call := range calls {
+		rows = append(rows, rowOf(call, t.query, t.names.Of(ctx, call.Principal)))
+	}
+	return []live.Part{{ID: "calls", Body: views.ActivityLines(rows), Prepend: liveRows, Event: t.last}}, nil
+}
+
+// first replaces the empty page when its first call arrives.
+func (t *callTail) first(ctx context.Context, project *toolset.Snapshot) ([]live.Part, error) {
+	q, err := t.activity.readQuery(ctx, project, t.query.values())
+	if err != nil {
+		return nil, err
+	}
+	p := t.activity.props(project, q)
+	if err := t.activity.fill(ctx, &p, project, q, ""); err != nil {
+		return nil, err
+	}
+	p.Live, t.empty = true, false
+	return []live.Part{{ID: "activity", Body: views.ActivityFound(p), Event: t.last}}, nil
 }

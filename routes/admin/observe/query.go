@@ -3,7 +3,6 @@ package observe
 import (
 	"context"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
 
@@ -11,39 +10,17 @@ import (
 
 	"mcpgateway/models"
 	"mcpgateway/services/activity"
+	"mcpgateway/services/activity/traffic"
 	"mcpgateway/services/fault"
-	"mcpgateway/services/page"
 	"mcpgateway/services/query"
+	"mcpgateway/services/rawjson"
 	"mcpgateway/services/toolset"
-	"mcpgateway/views/paths"
-	"mcpgateway/views/ui"
 )
-
-// activityRevision is the constant cursor revision of a log whose rows never
-// change.
-const activityRevision = "1"
-
-// activityPeriod is a time range of calls, with the number of chart steps.
-type activityPeriod struct {
-	name, label string
-	length      time.Duration
-	steps       int
-	format      string // time format of chart labels
-}
-
-// activityPeriods returns the available periods. The first is the default.
-func activityPeriods() []activityPeriod {
-	return []activityPeriod{
-		{"1h", "1 hour", time.Hour, 30, "15:04"},
-		{"24h", "24 hours", 24 * time.Hour, 48, "15:04"},
-		{"7d", "7 days", 7 * 24 * time.Hour, 42, "2 Jan 15:04"},
-	}
-}
 
 // activityGrammar returns the query grammar of the call search.
 func activityGrammar() query.Grammar {
 	return query.Grammar{Surface: "call", Qualifiers: map[string]query.Kind{
-		"tool": query.Text, "server": query.Text, "outcome": query.Text, "caller": query.Text, "type": query.Fixed, "entity": query.Fixed,
+		"tool": query.Text, "server": query.Text, "outcome": query.Text, "caller": query.Text, "slower": query.Text, "readonly": query.Bool, "type": query.Fixed, "entity": query.Fixed,
 	}}
 }
 
@@ -52,42 +29,66 @@ type activityQuery struct {
 	slug    string
 	now     time.Time
 	text    string
-	period  activityPeriod
+	times   times
+	compare bool
+	failing bool // lists of tools, servers and callers are sorted by failed calls
 	clauses []query.Clause
-	filter  activity.CallFilter
+	scope   traffic.Filter      // of the numbers: without clauses about results
+	filter  activity.CallFilter // of the list
 }
 
 // parseQuery parses the URL of a page. For an invalid query it returns the fault and
 // the other parameters.
 func (a *Activity) parseQuery(c *fiber.Ctx, project *toolset.Snapshot) (*activityQuery, error) {
-	q := &activityQuery{slug: project.Project.Slug, now: time.Now().UTC(), text: strings.TrimSpace(strings.ToValidUTF8(c.Query("query"), "\ufffd"))}
-	periods := activityPeriods()
-	q.period = periods[max(0, slices.IndexFunc(periods, func(p activityPeriod) bool { return p.name == c.Query("period") }))]
-	step := q.period.length / time.Duration(q.period.steps)
-	until := q.now.Truncate(step).Add(step) // so that chart labels are round
-	q.filter = activity.CallFilter{ProjectID: project.Project.ID, Since: until.Add(-q.period.length), Until: until}
+	values, err := url.ParseQuery(string(c.Context().QueryArgs().QueryString()))
+	if err != nil {
+		values = url.Values{}
+	}
+	return a.readQuery(c.UserContext(), project, values)
+}
+
+// readQuery is parseQuery for parsed parameters.
+func (a *Activity) readQuery(ctx context.Context, project *toolset.Snapshot, values url.Values) (*activityQuery, error) {
+	q := &activityQuery{slug: project.Project.Slug, now: time.Now().UTC(), text: strings.TrimSpace(strings.ToValidUTF8(values.Get("query"), "\ufffd"))}
+	q.times = readTimes(values, q.now)
+	q.compare, q.failing = values.Get("compare") != "0", values.Get("sort") == "failed"
+	from, to := q.times.listed()
+	q.scope = traffic.Filter{ProjectID: project.Project.ID}
+	q.filter = activity.CallFilter{ProjectID: project.Project.ID, Since: from, Until: to}
 	read, err := activityGrammar().Parse(q.text)
 	if err != nil {
 		return q, err
 	}
 	q.clauses = read.Clauses
-	q.filter.Clauses, err = a.conditions(c.UserContext(), project.Project.ID, read.Clauses)
+	q.filter.Clauses, err = a.conditions(ctx, project, read.Clauses)
+	for _, clause := range q.filter.Clauses {
+		if !ofResult(clause) {
+			q.scope.Clauses = append(q.scope.Clauses, clause)
+		}
+	}
 	return q, err
+}
+
+// ofResult reports whether a clause is about the result of a call. Such clauses
+// select rows of the list. They don't change the numbers, whose rates they would
+// distort.
+func ofResult(c activity.CallClause) bool {
+	return c.Field == activity.CallOutcome || c.Field == activity.CallSlower
 }
 
 // conditions converts a query to a filter of the log: every word, one value of
 // each qualifier, and no excluded value must match. It returns INVALID_VALUE for
-// an unknown outcome.
-func (a *Activity) conditions(ctx context.Context, projectID string, clauses []query.Clause) ([]activity.CallClause, error) {
+// an unknown outcome or duration.
+func (a *Activity) conditions(ctx context.Context, project *toolset.Snapshot, clauses []query.Clause) ([]activity.CallClause, error) {
 	var all []activity.CallClause
 	positive := map[string]int{} // index in all, by qualifier
 	for i := range clauses {
-		condition, err := a.condition(ctx, projectID, &clauses[i])
+		condition, err := a.condition(ctx, project, &clauses[i])
 		if err != nil {
 			return nil, err
 		}
 		qualifier := clauses[i].Qualifier
-		if at, again := positive[qualifier]; again && !condition.Not && qualifier != "" {
+		if at, again := positive[qualifier]; again && !condition.Not && qualifier != "" && qualifier != "slower" {
 			all[at].Values = append(all[at].Values, condition.Values...)
 			continue
 		}
@@ -99,28 +100,56 @@ func (a *Activity) conditions(ctx context.Context, projectID string, clauses []q
 	return all, nil
 }
 
-func (a *Activity) condition(ctx context.Context, projectID string, clause *query.Clause) (activity.CallClause, error) {
+func (a *Activity) condition(ctx context.Context, project *toolset.Snapshot, clause *query.Clause) (activity.CallClause, error) {
 	c := activity.CallClause{Field: activity.CallWords, Values: []string{clause.Value}, Not: clause.Negated}
 	switch clause.Qualifier {
 	case "tool":
 		c.Field = activity.CallTool
 	case "server":
 		c.Field = activity.CallServer
+	case "readonly":
+		c.Field, c.Values = activity.CallTool, toolsWith(project, clause.Bool)
 	case "outcome":
 		c.Field, c.Values = activity.CallOutcome, outcomesOf(clause.Folded)
 		if c.Values == nil {
-			f := fault.New(fault.KindInvalid, fault.CodeInvalidValue, "Unknown outcome. Use ok, failed, tool_error, error or cancelled.")
-			f.Span = &clause.Span
-			return c, f
+			return c, invalidValue(clause, "Unknown outcome. Use ok, failed, tool_error, error or cancelled.")
+		}
+	case "slower":
+		c.Field = activity.CallSlower
+		if least, err := time.ParseDuration(clause.Value); err != nil || least < 0 {
+			return c, invalidValue(clause, "Unknown duration. Use a number with a unit, such as 500ms or 3s.")
 		}
 	case "caller":
-		principals, err := principalsOf(ctx, a.Keys, a.People, projectID, clause.Value)
+		principals, err := principalsOf(ctx, a.Keys, a.People, project.Project.ID, clause.Value)
 		if err != nil {
 			return c, err
 		}
 		c.Field, c.Values = activity.CallPrincipal, principals
 	}
 	return c, nil
+}
+
+// invalidValue returns the fault of a clause with an invalid value.
+func invalidValue(clause *query.Clause, message string) error {
+	f := fault.New(fault.KindInvalid, fault.CodeInvalidValue, "%s", message)
+	f.Span = &clause.Span
+	return f
+}
+
+// toolsWith returns the names of the project's tools that are annotated as
+// read-only, or of the others.
+func toolsWith(project *toolset.Snapshot, readOnly bool) []string {
+	var names []string
+	for _, tool := range project.AllTools() {
+		definition, err := rawjson.ParseObject(tool.Raw, rawjson.Lenient)
+		if err == nil && readOnly == (string(definition.Object("annotations").Get("readOnlyHint")) == "true") {
+			names = append(names, tool.FullName)
+			if tool.Name != tool.FullName {
+				names = append(names, tool.Name)
+			}
+		}
+	}
+	return names
 }
 
 // outcomesOf returns the outcomes that match a word of a query, or nil.
@@ -139,96 +168,4 @@ func outcomesOf(word string) []string {
 // clauseText returns the query text of a clause.
 func clauseText(qualifier, value string) string {
 	return (&query.Query{Clauses: []query.Clause{{Qualifier: qualifier, Value: value}}}).Canonical()
-}
-
-func (q *activityQuery) path() string { return paths.Activity(q.slug) }
-
-// binding returns the binding of the list's cursors.
-func (q *activityQuery) binding() page.Binding {
-	return page.Binding{Surface: "activity", Scope: q.filter.ProjectID, Query: q.period.name + " " + (&query.Query{Clauses: q.clauses}).Canonical()}
-}
-
-// addressValues are the parameters of a URL.
-type addressValues url.Values
-
-// values returns the named parameters of the page.
-func (q *activityQuery) values(names ...string) addressValues {
-	v := addressValues{}
-	if slices.Contains(names, "query") && q.text != "" {
-		v["query"] = []string{q.text}
-	}
-	if slices.Contains(names, "period") {
-		v["period"] = []string{q.period.name}
-	}
-	return v
-}
-
-// encoded returns the parameters as a query string with "?", or "".
-func (v addressValues) encoded() string {
-	if len(v) == 0 {
-		return ""
-	}
-	return "?" + url.Values(v).Encode()
-}
-
-// with sets one more parameter and returns the query string.
-func (v addressValues) with(name, value string) string {
-	v[name] = []string{value}
-	return v.encoded()
-}
-
-// address returns the URL of the first page.
-func (q *activityQuery) address() string { return q.path() + q.values("query", "period").encoded() }
-
-// to returns the URL of the first page for other clauses.
-func (q *activityQuery) to(clauses []query.Clause) string {
-	v := q.values("period")
-	if text := (&query.Query{Clauses: clauses}).Canonical(); text != "" {
-		v["query"] = []string{text}
-	}
-	return q.path() + v.encoded()
-}
-
-func (q *activityQuery) periods() []ui.Tab {
-	var tabs []ui.Tab
-	for _, p := range activityPeriods() {
-		tabs = append(tabs, ui.Tab{Label: p.label, Current: p.name == q.period.name, URL: q.path() + q.values("query").with("period", p.name)})
-	}
-	return tabs
-}
-
-// only returns the URL that filters by this value of the qualifier alone. If the
-// query has this value already, the URL removes it and on is true.
-func (q *activityQuery) only(qualifier, value string) (link string, on bool) {
-	asks := func(c query.Clause) bool { return !c.Negated && c.Qualifier == qualifier }
-	rest := slices.DeleteFunc(slices.Clone(q.clauses), asks)
-	if slices.ContainsFunc(q.clauses, func(c query.Clause) bool { return asks(c) && c.Value == value }) {
-		return q.to(rest), true
-	}
-	return q.to(append(rest, query.Clause{Qualifier: qualifier, Value: value})), false
-}
-
-// maxActivityChips is the maximum number of chips.
-const maxActivityChips = 12
-
-// chips returns a chip for each outcome and for each other clause of the query,
-// which the chip removes. Plain words have no chip.
-func (q *activityQuery) chips() []ui.Chip {
-	var chips []ui.Chip
-	for _, o := range []struct{ label, value string }{{"OK", "ok"}, {"Failed", "failed"}, {"Cancelled", "cancelled"}} {
-		link, on := q.only("outcome", o.value)
-		chips = append(chips, ui.Chip{Label: o.label, URL: link, On: on})
-	}
-	for i, c := range q.clauses {
-		shown := c.Qualifier == "outcome" && !c.Negated && slices.Contains([]string{"ok", "failed", "cancelled"}, c.Value)
-		if c.Qualifier == "" && !c.Negated || shown || len(chips) == maxActivityChips {
-			continue
-		}
-		label := ui.Clean((&query.Query{Clauses: []query.Clause{c}}).Canonical())
-		if r := []rune(label); len(r) > 60 {
-			label = string(r[:60]) + "…"
-		}
-		chips = append(chips, ui.Chip{Label: label, On: true, URL: q.to(slices.Delete(slices.Clone(q.clauses), i, i+1))})
-	}
-	return chips
 }

@@ -2,6 +2,7 @@ package traffic
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
@@ -24,6 +25,16 @@ type recent struct {
 type sharedResult struct {
 	value any
 	until time.Time
+}
+
+// keyOf returns the text of a request. The times of an unfinished period are the
+// same until its next step.
+func keyOf(kind string, f Filter, p Period, more string) string {
+	key := fmt.Sprintf("%s %q %d %d %v %v %s", kind, []string{f.ProjectID, f.Server, f.Tool, f.Caller}, p.From.Unix(), p.To.Unix(), p.Step, p.Unfinished > 0, more)
+	for _, c := range f.Clauses {
+		key += fmt.Sprintf(" %s %q %v", c.Field, c.Values, c.Not)
+	}
+	return key
 }
 
 func newRecent() *recent { return &recent{results: map[string]sharedResult{}} }

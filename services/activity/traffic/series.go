@@ -30,6 +30,26 @@ func (s *Store) Totals(ctx context.Context, f Filter, p Period) (Totals, error) 
 	return r.Totals, nil
 }
 
+// Count returns the number of calls in a period. It returns the faults of
+// Series.
+func (s *Store) Count(ctx context.Context, f Filter, p Period) (int, error) {
+	if err := p.check(); err != nil {
+		return 0, err
+	}
+	key := keyOf("count", f, p, "")
+	return shared(ctx, s.recent, key, func(ctx context.Context) (int, error) {
+		query, err := s.matching(ctx, f, p.span())
+		if err != nil {
+			return 0, err
+		}
+		var n int64
+		if err := query.Count(&n).Error; err != nil {
+			return 0, fault.Internal(err)
+		}
+		return int(n), nil
+	})
+}
+
 // Report is a period and, for comparison, the one before.
 type Report struct {
 	Totals, Previous Totals
@@ -43,7 +63,7 @@ type Report struct {
 // compare. The result is shared and must not be changed. It returns the faults
 // of Series.
 func (s *Store) Report(ctx context.Context, f Filter, p Period, compare bool) (*Report, error) {
-	key := fmt.Sprint("report ", f, p.From.Unix(), p.To.Unix(), p.Step, compare)
+	key := keyOf("report", f, p, fmt.Sprint(compare))
 	return shared(ctx, s.recent, key, func(ctx context.Context) (*Report, error) { return s.report(ctx, f, p, compare) })
 }
 

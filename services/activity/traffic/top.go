@@ -56,7 +56,7 @@ func (s *Store) Failing(ctx context.Context, f Filter, p Period, by By, limit in
 }
 
 func (s *Store) ranked(ctx context.Context, f Filter, p Period, by By, order string, limit int) ([]Row, error) {
-	key := fmt.Sprint("rows ", f, p.From.Unix(), p.To.Unix(), p.Unfinished > 0, by, order, limit)
+	key := keyOf("rows", f, p, fmt.Sprintf("%s %s %d", by, order, limit))
 	return shared(ctx, s.recent, key, func(ctx context.Context) ([]Row, error) { return s.rank(ctx, f, p, by, order, limit) })
 }
 

@@ -228,12 +228,42 @@ func TestFilters(t *testing.T) {
 			if err != nil || got.Calls != tt.want {
 				t.Errorf("%s: %d calls, want %d (%v)", name, got.Calls, tt.want, err)
 			}
+			if n, err := store.Count(t.Context(), tt.filter, hour); err != nil || n != tt.want {
+				t.Errorf("%s: Count() = %d, want %d (%v)", name, n, tt.want, err)
+			}
 		}
 		for _, n := range []int{activity.MaxField - 1, activity.MaxField, activity.MaxField + 1} {
 			_, err := store.Totals(t.Context(), traffic.Filter{Tool: strings.Repeat("é", n)}, hour)
 			if refused := fault.Is(err, fault.CodeInvalidParameter); refused != (n > activity.MaxField) {
 				t.Errorf("%d characters: %v", n, err)
 			}
+		}
+	})
+}
+
+// TestServerNames groups calls without a server.
+func TestServerNames(t *testing.T) {
+	modelstest.Each(t, func(t *testing.T, db *gorm.DB) {
+		var calls []models.Call
+		for i, row := range []models.Call{
+			{Tool: "up__a", Server: "Up"},
+			{Tool: "gateway_executeTool"},
+			{Tool: "gateway_searchMcpForTask", Outcome: models.CallFailed, Code: "INVALID_PARAMETER"},
+			{Tool: "gateway_listTools", Outcome: models.CallFailed, Code: "CODE_MODE_DISABLED"},
+			{Tool: "gateway_none", Outcome: models.CallFailed, Code: "TOOL_NOT_FOUND"},
+			{Tool: "GATEWAY_executeTool", Outcome: models.CallFailed, Code: "TOOL_NOT_FOUND"},
+			{Tool: "up__none", Outcome: models.CallFailed, Code: "TOOL_NOT_FOUND"},
+			{Tool: "", Outcome: models.CallFailed, Code: "INVALID_PARAMETER"},
+		} {
+			calls = append(calls, call(time.Duration(i)*time.Minute, 1, row.Outcome, func(c *models.Call) { c.Tool, c.Server, c.Code = row.Tool, row.Server, row.Code }))
+		}
+		rows, err := stored(t, db, calls...).Top(t.Context(), p, hour, traffic.ByServer, 10)
+		counted := map[string]int{}
+		for _, row := range rows {
+			counted[row.Name] = row.Calls
+		}
+		if diff := cmp.Diff(map[string]int{"up": 1, activity.ServerBuiltin: 3, activity.ServerNone: 4}, counted); err != nil || diff != "" {
+			t.Errorf("%v (-want +got):\n%s", err, diff)
 		}
 	})
 }
