@@ -85,13 +85,13 @@ withTools("a tool is switched in the list, and many at once", async ({ page }) =
   await expect(first).not.toBeChecked();
   await page.getByRole("link", { name: /^Off/ }).click();
   await expect(page.getByRole("link", { name: "github__tool_1", exact: true })).toBeVisible();
-  await expect(page.getByRole("row")).toHaveCount(2);
+  await expect(page.getByRole("checkbox", { name: /^Select github__/ })).toHaveCount(1);
 
   await page.goto("/admin/projects/many/tools?query=name:tool_2");
   await page.getByRole("checkbox", { name: "Select github__tool_20" }).check();
   await page.getByRole("checkbox", { name: "Select github__tool_21" }).check();
   await page.getByRole("button", { name: "Turn off", exact: true }).click();
-  await expect(page.getByRole("main").getByRole("status")).toHaveText("2 tools turned off.");
+  await expect(page.locator(".toast")).toContainText("2 tools turned off.");
   await expect(page).toHaveURL("/admin/projects/many/tools?query=name%3Atool_2");
   await expect(page.getByRole("switch", { name: "github__tool_20" })).not.toBeChecked();
 });
@@ -102,25 +102,26 @@ withTools("a tool of a pinned server waits for approval", async ({ page, gateway
   await page.goto("/admin/projects/pinned/servers");
   await page.getByRole("link", { name: "github" }).first().click();
   await page.getByRole("button", { name: "Sync now" }).click();
-  await expect(page.getByRole("main").getByRole("status")).toContainText("1 tool in ");
-  await page.goto("/admin/projects/pinned/tools?show=changed");
-  await page.getByRole("link", { name: "github__tool_0" }).click();
+  await expect(page.locator(".toast")).toContainText("1 tool in ");
+  await page.goto("/admin/projects/pinned/tools?show=approve");
+  await page.getByRole("link", { name: "github__tool_0", exact: true }).click();
+  const toast = page.locator(".toast");
   await page.getByRole("button", { name: "Approve" }).click();
-  await expect(page.getByRole("main").getByRole("status")).toContainText("1 tool approved.");
-  await expect(page.locator(".page-head")).toContainText("On");
-  await page.getByRole("button", { name: "Undo" }).click();
-  await expect(page.getByRole("main").getByRole("status")).toContainText("1 approval undone.");
+  await expect(toast).toContainText("Approved. Clients can use it now.");
+  await expect(page.locator(".head")).toContainText("On");
+  await toast.getByRole("button", { name: "Undo" }).click();
+  await expect(toast).toContainText("1 approval undone.");
 
-  // Enabling in the list doesn't approve; the review does.
+  // Turning on in the list doesn't approve; the review does.
   await page.goto("/admin/projects/pinned/tools");
   await page.getByRole("checkbox", { name: "Select github__tool_0" }).check();
   await page.getByRole("button", { name: "Turn on", exact: true }).click();
-  await expect(page.getByRole("main").getByRole("status")).toContainText("1 tool needs approval first and was left as it was: github__tool_0.");
-  await page.getByRole("status").getByRole("link", { name: "Review" }).click();
-  await expect(page.getByRole("heading", { level: 1 })).toHaveText("Review tools");
+  await expect(toast).toContainText("1 tool needs approval first and was left as it was: github__tool_0.");
+  await toast.getByRole("link", { name: "Review" }).click();
+  await expect(page.getByRole("heading", { level: 1 })).toHaveText("github__tool_0");
   await expectAccessible(page);
-  await page.getByRole("button", { name: "Approve selected" }).click();
-  await expect(page.getByRole("main").getByRole("status")).toContainText("1 tool approved.");
+  await page.getByRole("button", { name: "Approve" }).click();
+  await expect(toast).toContainText("1 tool approved.");
   await expect(page.getByText("No tools to approve")).toBeVisible();
   await fresh.stop();
 });

@@ -283,7 +283,7 @@ const contextLines = 3
 
 // useFacts returns how much a tool is used, with a link to its calls.
 func useFacts(slug string, tool *toolset.Tool, use traffic.Use) []ui.Fact {
-	last := "Not in the last 30 days"
+	last := "Not in the last " + ui.Count(int(traffic.UsePeriod/(24*time.Hour))) + " days"
 	if !use.Last.IsZero() {
 		last = ui.Ago(time.Now(), use.Last)
 	}

@@ -193,7 +193,7 @@ func fingerprint(t *toolset.Tool) string {
 }
 
 // seenOf returns the fingerprints of the first tools to approve, so that a page can
-// request the approval of what it counted without listing it.
+// request the approval of definitions without listing them.
 func seenOf(tools []*toolset.Tool) string {
 	var b strings.Builder
 	n := 0

@@ -16,7 +16,7 @@ import (
 
 // Values of the parameters of the list.
 const (
-	showUnused = "unused" // tools that are on and weren't used in 30 days
+	showUnused = "unused" // tools that are on and weren't used in unusedDays
 	viewFlat   = "flat"
 
 	sortName   = "name"

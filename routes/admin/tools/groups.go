@@ -95,12 +95,23 @@ func (a *Tools) addGroups(p *views.ListProps, l *list, tools []*toolset.Tool) {
 		p.Pages.Shown += ", servers " + ui.Count(from+1) + "–" + ui.Count(to)
 	}
 	for _, g := range groups[from:to] {
+		if l.sort == sortCalls { // the first rows show what needs a decision
+			slices.SortStableFunc(g.tools, func(a, b *toolset.Tool) int { return cmp.Compare(undecided(a), undecided(b)) })
+		}
 		rows := rowsPerGroup
 		if len(g.tools) <= rowsPerGroup+2 {
 			rows = len(g.tools)
 		}
 		p.Groups = append(p.Groups, a.groupOf(l, g, 0, rows))
 	}
+}
+
+// undecided returns 0 for a tool to approve, otherwise 1.
+func undecided(t *toolset.Tool) int {
+	if t.Hidden == toolset.HiddenByApproval {
+		return 0
+	}
+	return 1
 }
 
 // paged returns the bounds of the current page of n items, and sets the pager.
@@ -178,6 +189,9 @@ func (a *Tools) describe(out *views.Group, server *toolset.Server, g group) {
 
 // approveAll returns the label of the approval of n tools.
 func approveAll(n int) string {
+	if n == 1 {
+		return "Approve 1"
+	}
 	if n > projects.MaxApprovals {
 		return "Approve the first " + ui.Count(projects.MaxApprovals)
 	}

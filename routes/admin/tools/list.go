@@ -9,6 +9,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"mcpgateway/routes/frame"
+	"mcpgateway/services/activity/traffic"
 	"mcpgateway/services/toolsearch"
 	"mcpgateway/services/toolset"
 	views "mcpgateway/views/admin/tools"
@@ -21,6 +22,9 @@ import (
 // toolsPerPage is the number of tools on a page of the flat list, or of the list of
 // one server.
 const toolsPerPage = 50
+
+// unusedDays is the number of days after which a tool without calls is unused.
+const unusedDays = int(traffic.UsePeriod / (24 * time.Hour))
 
 // The row height is kept in a cookie.
 const (
@@ -51,7 +55,7 @@ func (a *Tools) List(c *fiber.Ctx) error {
 	l := &list{filters: f, project: project, uses: used}
 	p := views.ListProps{
 		Frame: a.pages.ProjectFrame(c, project, layout.TabTools, "Tools"), Slug: project.Project.Slug, Now: a.now(),
-		Counts: counted(project.AllTools()), Servers: len(project.Servers), Query: f.query, Back: f.url(project.Project.Slug),
+		Counts: counted(project.AllTools()), Servers: len(project.Servers), UnusedDays: unusedDays, Query: f.query, Back: f.url(project.Project.Slug),
 	}
 	if l.found, err = searched(project.AllTools(), f.query); err != nil {
 		p.Problem = frame.QueryError(err)
@@ -138,7 +142,7 @@ func counted(tools []*toolset.Tool) (n views.Counts) {
 // server. States without tools are omitted.
 func (l *list) stateChips() []ui.Chip {
 	var chips []ui.Chip
-	for _, state := range [][2]string{{"", "All"}, {"approve", "To approve"}, {"on", "On"}, {"off", "Off"}, {showUnused, "Unused 30 d"}} {
+	for _, state := range [][2]string{{"", "All"}, {"approve", "To approve"}, {"on", "On"}, {"off", "Off"}, {showUnused, "Unused " + ui.Count(unusedDays) + " d"}} {
 		f := l.with(func(f *filters) { f.show = state[0] })
 		n := len(matching(l.found, f, l.uses))
 		if n > 0 || state[0] == "" || l.show == state[0] {

@@ -25,7 +25,7 @@ func TestListSorts(t *testing.T) {
 	const day = 24 * time.Hour
 	w.called(t, "git__drop_branch", 1, time.Minute)
 	w.called(t, "git__list_issues", 3, day)
-	w.called(t, "git__close_issue", 5, 8*day) // used, but not in the last 7 days
+	w.called(t, "git__close_issue", 5, 8*day) // too long ago
 	for _, tt := range []struct{ sort, want, heading string }{
 		{"", "git__list_issues, git__drop_branch, git__close_issue, git__unused", "descending Calls, 7 d"},
 		{"-calls", "git__close_issue, git__unused, git__drop_branch, git__list_issues", "ascending Calls, 7 d"},
@@ -54,14 +54,14 @@ func TestListFilters(t *testing.T) {
 	w := newWorld(t, desk())
 	w.called(t, "git__list_issues", 1, time.Hour)
 	w.called(t, "git__close_issue", 1, 31*24*time.Hour)
-	if got, want := all(chips, w.get(t, list)), "All 6, To approve 2, On 4, Unused 30 d 3, git 4, held 2"; got != want {
+	if got, want := all(chips, w.get(t, list)), "All 6, To approve 2, On 4, Unused 7 d 3, git 4, held 2"; got != want {
 		t.Errorf("chips %q, want %q", got, want)
 	}
 	for _, tt := range []struct{ url, rows, chips string }{
 		{query("query", "access:read"), "held__read_page, git__list_issues", "All 2, To approve 1, On 1, git 1, held 1"},
-		{query("query", "access:destructive state:on"), "git__drop_branch", "All 1, On 1, Unused 30 d 1"},
-		{query("show", "approve"), "held__read_page, held__write_page", "All 6, To approve 2, On 4, Unused 30 d 3"},
-		{query("show", "unused"), "git__close_issue, git__drop_branch, git__unused", "All 6, To approve 2, On 4, Unused 30 d 3"},
+		{query("query", "access:destructive state:on"), "git__drop_branch", "All 1, On 1, Unused 7 d 1"},
+		{query("show", "approve"), "held__read_page, held__write_page", "All 6, To approve 2, On 4, Unused 7 d 3"},
+		{query("show", "unused"), "git__close_issue, git__drop_branch, git__unused", "All 6, To approve 2, On 4, Unused 7 d 3"},
 		{query("server", "held"), "held__read_page, held__write_page", "All 2, To approve 2, git 4, held 2"},
 		{query("view", "flat", "sort", "name"), "git__close_issue, git__drop_branch, git__list_issues, git__unused, held__read_page, held__write_page", ""},
 		{query("closed", "held"), "git__list_issues, git__close_issue, git__drop_branch, git__unused", ""},
@@ -94,7 +94,7 @@ func TestListGroups(t *testing.T) {
 	if got := strings.Count(all(rowTicks, body), "large__"); got != tools.RowsPerGroup || !strings.Contains(body, "3 more tools of large") {
 		t.Errorf("%d rows of a large group", got)
 	}
-	for _, want := range []string{"16 tools · 15 on · 1 to approve", "Approve all 1", "1 tool · 1 waiting for approval", "7 tools · 7 on", "Turn all off", "gateway_searchMcpForTask"} {
+	for _, want := range []string{"16 tools · 15 on · 1 to approve", "Approve 1", "1 tool · 1 waiting for approval", "7 tools · 7 on", "Turn all off", "gateway_searchMcpForTask"} {
 		if !strings.Contains(strings.ReplaceAll(body, "<wbr>", ""), want) {
 			t.Errorf("page lacks %q", want)
 		}

@@ -57,8 +57,8 @@ func TestReviewShowsChanges(t *testing.T) {
 			w.servers["held"].SetTools(asTools([]string{tt.after})...)
 			w.Sync(t, "t", "held")
 			got := text(w.get(t, list+"/review"))
-			if today := time.Now().UTC().Format("2 Jan 2006"); !strings.Contains(got, "changed in the sync of "+today) {
-				t.Errorf("no sync of %s in %s", today, got)
+			if today := time.Now().UTC().Format("2 Jan 2006"); !strings.Contains(got, "Last change: "+today) {
+				t.Errorf("no change of %s in %s", today, got)
 			}
 			for _, want := range tt.want {
 				if !strings.Contains(got, want) {
@@ -108,7 +108,7 @@ func TestReviewOrder(t *testing.T) {
 			t.Errorf("%q: %v in %s", tt.at, found, text(body))
 		}
 	}
-	// Approving shows the next definition until none is left.
+	// After an approval, the next definition is shown until none is left.
 	at := review
 	for n := 3; n > 0; n-- {
 		shown := hash.FindStringSubmatch(w.get(t, at))

@@ -4,34 +4,38 @@ import (
 	"context"
 	"time"
 
+	"mcpgateway/services/activity"
 	"mcpgateway/services/fault"
 )
 
-// The periods of a tool's use.
-const (
-	useCalls = 7 * 24 * time.Hour  // in which calls are counted
-	useLast  = 30 * 24 * time.Hour // in which the newest call is found
-)
+const day = 24 * time.Hour
+
+// UsePeriod is the period in which the newest call of a tool is found: 30 days, or
+// the retention of calls.
+const UsePeriod = min(30*day, activity.CallRetention)
+
+// useCalls is the period in which calls are counted.
+const useCalls = 7 * day
 
 // MaxTools is the maximum number of tools in a use. Those with the most calls are
 // included.
 const MaxTools = 10_000
 
-// Use is how much a tool is used.
+// Use has the calls of a tool.
 type Use struct {
 	Calls int       // in the last 7 days
-	Last  time.Time // newest call of the last 30 days; zero if there is none
+	Last  time.Time // newest call of the last UsePeriod; zero if there is none
 }
 
 // ToolUse returns the use of the tools of a project by their exported names, of
-// all tools with calls in the last 30 days.
+// all tools with calls in the last UsePeriod.
 func (s *Store) ToolUse(ctx context.Context, projectID string) (map[string]Use, error) {
 	return shared(ctx, s.recent, "use "+projectID, func(ctx context.Context) (map[string]Use, error) { return s.toolUse(ctx, projectID, MaxTools) })
 }
 
 func (s *Store) toolUse(ctx context.Context, projectID string, limit int) (map[string]Use, error) {
 	to := s.now().UTC().Truncate(time.Second).Add(time.Second)
-	query, err := s.matching(ctx, Filter{ProjectID: projectID}, span{from: to.Add(-useLast), to: to, step: time.Hour})
+	query, err := s.matching(ctx, Filter{ProjectID: projectID}, span{from: to.Add(-UsePeriod), to: to, step: time.Hour})
 	if err != nil {
 		return nil, err
 	}
