@@ -11,6 +11,7 @@ type Inventory struct {
 	AttemptedAt     time.Time
 	ErrorCode       string // fault code of the last attempt; empty after a success
 	ErrorMessage    string
+	ErrorReason     string // upstream.Reason of the last attempt; empty after a success
 	Warnings        StringList
 	ProtocolVersion string // as negotiated
 	TransportUsed   Transport

@@ -136,7 +136,7 @@ func newHandlers(s *services.Services, names *web.HostPolicy, guards *guard.Guar
 	guards.SetDialog(h.stepUp.Dialog)
 	h.live = live.New(live.Options{
 		Assets: frames.Assets, Directory: s.Directory, Guards: guards, People: s.People,
-		Topics: slices.Concat(pages.Navigation.Topics(), h.keyPages.Topics(), h.activity.Topics()),
+		Topics: slices.Concat(pages.Navigation.Topics(), h.keyPages.Topics(), h.serverPages.Topics(), h.activity.Topics()),
 	})
 	if s.Dev {
 		h.kit = public.NewKit(frames.Assets)
@@ -196,19 +196,22 @@ func newAdminHandlers(s *services.Services, guards *guard.Guards, pages *adminpa
 		projectSettings: projects.NewSettings(pages, s.Projects, s.Keys),
 		access:          projects.NewAccess(pages, s.Projects, s.People),
 		keyPages:        keys.New(keys.Options{Pages: pages, Keys: s.Keys, Index: s.KeyIndex, Calls: s.Calls, Traffic: s.Traffic, Seal: sealer, Public: public, Now: time.Now}),
-		serverPages:     servers.New(pages, s.Syncer, s.Traffic, s.Projects, guards),
+		serverPages: servers.New(servers.Options{
+			Pages: pages, Reader: s.Syncer, Calls: s.Calls, Traffic: s.Traffic, History: s.History, Store: s.Projects, StepUp: guards,
+			Callers: func() *observe.Callers { return observe.NewCallers(s.Keys, s.People) },
+		}),
 		wizard:          servers.NewWizard(pages, s.Syncer, s.Projects, s.Catalog, sealer),
 		catalogUse:      servers.NewFromCatalog(pages, s.Catalog, s.Projects, s.Syncer),
 		connections:     connections.New(frames, s.Connections),
 		connectionPages: connections.NewPages(pages, s.Connections, s.Projects, s.Audit, public, time.Now),
-		toolPages:       tools.New(pages, s.Projects, guards),
-		playground:      playground.New(pages, s.Gateway),
+		toolPages:       tools.New(pages, s.Projects, s.ToolSearch, s.Traffic, s.Gateway, guards, time.Now),
+		playground:      playground.New(pages, s.Gateway, s.Traffic),
 		codePages: code.New(code.Options{
 			Pages: pages, Store: s.Projects, Declarations: s.Declarations, Unchecked: s.Arguments.UncheckedReason, Runner: s.Gateway,
 			CanTypecheck: s.Runner.CanTypecheck(), Traces: s.CodeRuns, Keys: s.Keys, People: s.People, Now: time.Now,
 		}),
 		activity:     observe.NewActivity(observe.ActivityOptions{Pages: pages, Calls: s.Calls, Traffic: s.Traffic, Keys: s.Keys, People: s.People, Cursors: cursors}),
-		auditPages:   observe.NewAudit(frames, s.Audit, cursors, time.Now),
+		auditPages:   observe.NewAudit(pages, s.Audit, cursors),
 		peoplePages:  settings.NewPeople(settings.PeopleOptions{Pages: frames, People: s.People, Provider: identityProvider(s), Public: public, Seal: sealer, Now: time.Now}),
 		settings:     settings.New(frames, settings.RuntimeInfo{Version: s.Version, Database: s.DB.Name(), Config: s.Config, Fresh: s.Fresh}, time.Now),
 		files:        settings.NewImportExport(frames, s.Projects, sealer),

@@ -184,7 +184,7 @@ func (w *formWorld) forms(t *testing.T) []formCase {
 		{route: "/admin/people/:id/enable", guard: "careful", make: onPerson("eve", "/enable")},
 		{route: "/admin/people/:id/delete", guard: "careful", make: onPerson("finn", "/delete", "confirm", "finn@example.com")},
 
-		{route: project + "/tools", make: at("/admin/projects/p/tools?x=1", "tool", "clock__current_time", "enabled", "false")},
+		{route: project + "/tools", make: at("/admin/projects/p/tools?x=1", "tool", "clock__current_time", "do", "off")},
 		{route: project + "/tools/:name/enabled", make: at("/admin/projects/p/tools/clock__current_time/enabled", "enabled", "true")},
 		{route: project + "/tools/:name/approve", make: func(t *testing.T, w *formWorld) (string, url.Values) {
 			shown := newBrowser(t, w.App).send(t, "/admin/projects/p/tools/held__current_time", nil)
@@ -198,7 +198,7 @@ func (w *formWorld) forms(t *testing.T) []formCase {
 			return "/admin/undo", values("form", w.undo)
 		}},
 		{route: project + "/tools/:name/try", shows: http.StatusOK, want: "Europe/Berlin", make: at("/admin/projects/p/tools/clock__current_time/try", "as", "json", "arguments", `{"zone":"Europe/Berlin"}`)},
-		{route: project + "/code-mode", make: at("/admin/projects/p/code-mode", "enabled", "on", "timeout", "9")},
+		{route: project + "/code-mode/settings", make: at("/admin/projects/p/code-mode/settings", "enabled", "on", "timeout", "9")},
 		{route: project + "/code-mode/run", make: at("/admin/projects/p/code-mode/run", "code", "return 6 * 7;")},
 		{route: project + "/code-mode/runs/:id/replay", make: func(t *testing.T, w *formWorld) (string, url.Values) {
 			runs, err := w.Services.CodeRuns.List(t.Context(), w.project.ID, "", 1)

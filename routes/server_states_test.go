@@ -12,8 +12,11 @@ import (
 	"mcpgateway/models"
 )
 
-// statusWord matches the state of a server on its page.
-var statusWord = regexp.MustCompile(`class="badge dot[^"]*"[^>]*>([^<]+)<`)
+// statusWord matches the state of a server on its page, and of its connection.
+var (
+	statusWord     = regexp.MustCompile(`id="server-badge">([^<]+)<`)
+	connectionWord = regexp.MustCompile(`class="status[^"]*">([^<]+)<`)
+)
 
 func TestServerStates(t *testing.T) {
 	w := newFormWorld(t)
@@ -38,24 +41,27 @@ func TestServerStates(t *testing.T) {
 	for _, alias := range []string{"fresh", "was", "ended", "bare", "wrong", "down"} {
 		_, _ = w.Services.Syncer.Sync(t.Context(), w.ServerID(t, "p", alias)) // every sync fails
 	}
-	for _, tt := range []struct{ alias, word, connection, action string }{
-		{"fresh", "Not connected", "Not connected", "Connect"},
-		{"was", "Reconnect needed", "Reconnect needed", "Reconnect"},
-		{"ended", "Not connected", "Not connected", "Connect"},
-		{"bare", "Token missing", "", ""},
-		{"wrong", "Token rejected", "", ""},
-		{"down", "Down", "", ""},
+	for _, tt := range []struct{ alias, word, connection, action, title, fix string }{
+		{"fresh", "Not connected", "Not connected", "Connect", "Sign in at a.example so that we can read its tools.", "Connect"},
+		{"was", "Reconnect needed", "Reconnect needed", "Reconnect", "Reconnect needed: access was revoked.", "Reconnect to sign in again."},
+		{"ended", "Not connected", "Not connected", "Connect", "Not connected.", "Connect"},
+		{"bare", "Token missing", "", "", "Token missing.", "Add token"},
+		{"wrong", "Token rejected", "", "", "This server doesn&#39;t work: token rejected.", "Edit credentials"},
+		{"down", "Down", "", "", "We can&#39;t reach this server: connection refused.", "Edit URL"},
 	} {
 		t.Run(tt.alias, func(t *testing.T) {
 			id := w.ServerID(t, "p", tt.alias)
 			body := w.send(t, "/admin/projects/p/servers/"+id, nil).Body
-			if found := statusWord.FindStringSubmatch(body[strings.Index(body, "page-head"):]); found == nil || found[1] != tt.word {
+			if found := statusWord.FindStringSubmatch(body); found == nil || found[1] != tt.word {
 				t.Errorf("state = %q, want %q", found, tt.word)
 			}
-			for _, want := range []string{"Last successful sync", ">never<", "last try", "failed"} {
+			for _, want := range []string{"Last successful sync: never", "Last try", ", failed", tt.title, tt.fix} {
 				if !strings.Contains(body, want) {
 					t.Errorf("page lacks %q", want)
 				}
+			}
+			if strings.Count(body, `role="alert"`) != 1 {
+				t.Errorf("page has %d error boxes, want 1", strings.Count(body, `role="alert"`))
 			}
 			for _, not := range []string{"Never synced", "all on", ">Never<"} {
 				if strings.Contains(body, not) {
@@ -70,7 +76,7 @@ func TestServerStates(t *testing.T) {
 				t.Errorf("action = %q, want %s", link, tt.action)
 			}
 			connection := w.send(t, "/admin/connections/"+id, nil).Body
-			if found := statusWord.FindStringSubmatch(connection[strings.Index(connection, "page-head"):]); found == nil || found[1] != tt.connection {
+			if found := connectionWord.FindStringSubmatch(connection[strings.Index(connection, "<main"):]); found == nil || found[1] != tt.connection {
 				t.Errorf("connection = %q, want %q", found, tt.connection)
 			}
 		})

@@ -53,6 +53,7 @@ func (s *Services) loads() []part[func(context.Context) error] {
 func (s *Services) loops() []part[func(context.Context)] {
 	return []part[func(context.Context)]{
 		{"syncs", s.Syncer.Run},
+		{"server history", s.History.Run},
 		{"connections", s.Connections.Run},
 		{"key usage", s.saveUse},
 		{"call log", s.Calls.Run},
@@ -121,7 +122,7 @@ func (s *Services) dropStale(_ context.Context, topic notify.Topic) error {
 	}
 	project := s.Directory.ProjectByID(projectID)
 	if project == nil {
-		s.search.Drop(projectID)
+		s.ToolSearch.Drop(projectID)
 		s.Declarations.Forget(projectID)
 		s.Gateway.Forget(projectID)
 		return nil

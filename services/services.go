@@ -27,6 +27,7 @@ import (
 	"mcpgateway/services/gateway"
 	"mcpgateway/services/gateway/subscriptions"
 	"mcpgateway/services/inventory"
+	"mcpgateway/services/inventory/history"
 	"mcpgateway/services/locks"
 	"mcpgateway/services/membudget"
 	"mcpgateway/services/metrics"
@@ -73,6 +74,7 @@ type Services struct {
 	ClientDocument *oauthclient.ClientDocument
 	Directory      *toolset.Directory
 	Syncer         *inventory.Syncer
+	History        *history.Store
 	Gateway        *gateway.Gateway
 	Results        *membudget.Budget // of large results
 
@@ -101,7 +103,7 @@ type Services struct {
 	tokenIndex *oauthserver.TokenIndex
 	locks      *locks.Locks
 	clients    *egress.Clients
-	search     *toolsearch.Searcher
+	ToolSearch *toolsearch.Searcher
 	pool       *pool.Pool
 	feed       *notify.Feed
 	log        *slog.Logger
@@ -224,7 +226,8 @@ func (s *Services) wireConnections(resolver *secrets.Resolver) {
 // wireUpstreams creates the clients of upstream servers and the snapshots of
 // their tools.
 func (s *Services) wireUpstreams(resolver *secrets.Resolver) {
-	s.pool = pool.New(s.clients.MCP(), s.Version, pool.WithTasks(s.Background), pool.WithInstance(s.Instance),
+	s.History = history.New(s.DB, now, s.log)
+	s.pool = pool.New(s.clients.MCP(), s.Version, pool.WithTasks(s.Background), pool.WithInstance(s.Instance), pool.WithTurns(s.History.Note),
 		pool.WithElicitations(func(serverID string, params []byte) bool {
 			return s.Gateway.ElicitationCompleted(serverID, params) // set after the pool is created and before its first call
 		}))
@@ -237,9 +240,9 @@ func (s *Services) wireUpstreams(resolver *secrets.Resolver) {
 	s.Subscriptions = subscriptions.New(s.Directory, s.pool, sessions.NewResources(s.DB, s.feed, now), s.Background)
 	s.Syncer = inventory.NewSyncer(inventory.Options{
 		DB: s.DB, Pool: s.pool, Target: target, Feed: s.feed, Locks: s.locks, Now: now, Log: s.log, Tasks: s.Background,
-		ResourceUpdated: s.Subscriptions.ResourceUpdated, Listed: s.Subscriptions.Listed,
+		ResourceUpdated: s.Subscriptions.ResourceUpdated, Observed: s.History.Note, Listed: s.Subscriptions.Listed,
 	})
-	s.search = toolsearch.NewSearcher(toolsearch.Options{
+	s.ToolSearch = toolsearch.NewSearcher(toolsearch.Options{
 		Cursors: page.NewCursors(s.Config.Keys), Waiting: s.Waiting, Outages: s.pool, Log: s.log, Tasks: s.Background,
 	})
 }
@@ -247,7 +250,7 @@ func (s *Services) wireUpstreams(resolver *secrets.Resolver) {
 // wireCode creates the runner of Code Mode.
 func (s *Services) wireCode() {
 	s.CodeRuns = codemode.NewTraces(s.DB, s.log)
-	s.Declarations = codemode.NewDeclarations(s.search)
+	s.Declarations = codemode.NewDeclarations(s.ToolSearch)
 	s.Arguments = schema.NewValidator()
 	s.Runner = codemode.NewRunner(codemode.Options{
 		TSC: s.Config.TSC, Fetch: s.clients.Fetch(), Validate: s.Arguments, Traces: s.CodeRuns, Log: s.log, Tasks: s.Background,
@@ -263,7 +266,7 @@ func (s *Services) wireGateway(ctx context.Context) error {
 		return err
 	}
 	s.Gateway = gateway.New(gateway.Options{
-		Upstreams: upstreams, Projects: s.Directory, Search: s.search, Declarations: s.Declarations, Runner: s.Runner, Limits: s.CallLimits,
+		Upstreams: upstreams, Projects: s.Directory, Search: s.ToolSearch, Declarations: s.Declarations, Runner: s.Runner, Limits: s.CallLimits,
 		Calls: s.Metrics.Calls(s.Calls), Results: s.Results, Waiting: s.Waiting, Outages: s.pool,
 		Tokens: s.Config.Keys, Version: s.Version, Instance: s.Instance, Log: s.log, Tasks: s.Background,
 	})

@@ -68,16 +68,19 @@ return nothing.issues;`;
 
 /** Enters code in the form and runs it. */
 async function run(page: Page, slug: string, code: string, { input = "", check = "off", dry = false } = {}): Promise<void> {
-  await page.goto(`/admin/projects/${slug}/code-mode/run`);
+  await page.goto(`/admin/projects/${slug}/code-mode`);
   await page.getByRole("textbox", { name: "Code" }).fill(code);
-  await page.getByRole("textbox", { name: /^Input/ }).fill(input);
+  if (input) {
+    await page.getByRole("radio", { name: "Input" }).check();
+    await page.getByRole("textbox", { name: "Input" }).fill(input);
+  }
   await page.getByRole("combobox", { name: "Type check" }).selectOption(check);
-  if (dry) await page.getByRole("switch", { name: "Dry run" }).check();
+  if (dry) await page.getByRole("checkbox", { name: "Dry run" }).check();
   await page.getByRole("button", { name: "Run", exact: true }).click();
 }
 
 /** The page after a run. */
-const finished = /\/code-mode\/run\?run=[0-9a-f-]{36}&typecheck=off#outcome$/;
+const finished = /\/code-mode\?run=[0-9a-f-]{36}&typecheck=off#outcome$/;
 
 const result = (page: Page) => page.getByRole("group", { name: "Result", exact: true });
 
@@ -85,17 +88,21 @@ for (const look of looks) {
   test.describe(look.name, () => {
     test.use(look.use);
     test("pages of Code Mode are accessible and fit the window", async ({ page, place }) => {
-      test.slow(); // seven pages
+      test.slow(); // nine pages
       const check = async () => {
         await expect(page.getByRole("heading", { level: 1 })).toHaveCount(1);
         await expectAccessible(page);
       };
       await page.goto(`/admin/projects/${place.slug}/code-mode`);
       await check();
-      await page.goto(`/admin/projects/${place.slug}/code-mode?filter=nothing%20like%20it`);
+      await page.goto(`/admin/projects/${place.slug}/code-mode/settings`);
+      await check();
+      await page.goto(`/admin/projects/${place.slug}/code-mode/settings?filter=nothing%20like%20it`);
       await check();
       await run(page, place.slug, good, { input: '{"mark":1}' });
       await expect(result(page)).toBeVisible();
+      await check();
+      await page.getByRole("radio", { name: "Table" }).check();
       await check();
       await run(page, place.slug, broken);
       await expect(page.getByRole("group", { name: "Where it happened" })).toBeVisible();
@@ -115,13 +122,13 @@ test("budgets of the pages", async ({ page, place }) => {
   await expect(page).toHaveURL(finished);
   await expect(result(page)).toBeVisible();
   const kept = new URL(page.url());
-  for (const path of ["", "/run", `/run${kept.search}`, "/runs", `/runs/${kept.searchParams.get("run")}`]) {
+  for (const path of ["", "/settings", kept.search, "/runs", `/runs/${kept.searchParams.get("run")}`]) {
     const cost = await loadAndMeasure(page, `/admin/projects/${place.slug}/code-mode${path}`);
     expect(cost.html, path).toBeGreaterThan(0);
     expect(cost.html, path).toBeLessThanOrEqual(60_000);
-    expect(cost.css, path).toBeLessThanOrEqual(10_000);
-    expect(cost.js, path).toBeLessThanOrEqual(20_000);
-    expect(cost.requests, path).toBeLessThanOrEqual(6);
+    expect(cost.css, path).toBeLessThanOrEqual(12_000);
+    expect(cost.js, path).toBeLessThanOrEqual(26_000);
+    expect(cost.requests, path).toBeLessThanOrEqual(8);
     expect(cost.layoutShift, path).toBeLessThan(0.02);
   }
 });
@@ -129,19 +136,22 @@ test("budgets of the pages", async ({ page, place }) => {
 /** Enables Code Mode in a new project, opens the preview, runs code and replays it. */
 async function useCodeMode(page: Page, place: Place, slug: string) {
   test.slow(); // a dozen pages
-  const settings = `/admin/projects/${slug}/code-mode`;
-  await page.goto(`${settings}/run`);
+  const workbench = `/admin/projects/${slug}/code-mode`;
+  await page.goto(`${workbench}/run`);
+  await expect(page).toHaveURL(workbench);
   await expect(page.getByText("Code Mode is off")).toBeVisible();
-  await page.getByRole("link", { name: "Open the settings" }).click();
-  await page.getByRole("switch", { name: "Code Mode" }).check();
+  await page.getByRole("button", { name: "Turn on Code Mode" }).click();
+  await expect(page).toHaveURL(workbench);
+  await expect(page.getByText("Nothing has run yet")).toBeVisible();
+  await page.getByRole("region", { name: "Where you are" }).getByRole("link", { name: "Settings" }).click();
   await page.getByRole("spinbutton", { name: "Timeout (seconds)" }).fill("22.5");
   await page.getByRole("button", { name: "Save settings" }).click();
-  await expect(page.getByRole("status").first()).toContainText("Code Mode turned on.");
+  await expect(page.locator(".toast")).toContainText("Settings saved.");
   await expect(page.getByRole("spinbutton", { name: "Timeout (seconds)" })).toHaveValue("22.5");
   await expect(page.getByRole("switch", { name: "Code Mode" })).toBeChecked();
   await expect(page.getByRole("switch", { name: "Allow fetch" })).not.toBeChecked();
 
-  await page.goto(`${settings}?filter=CLOSE_`);
+  await page.goto(`${workbench}/settings?filter=CLOSE_`);
   const declarations = page.getByRole("group", { name: "Declarations", exact: true });
   await expect(declarations).toContainText("declare const my$_tracker");
   await expect(declarations).toContainText('"close_issue"(args:');
@@ -152,12 +162,18 @@ async function useCodeMode(page: Page, place: Place, slug: string) {
   await expect(page).toHaveURL(finished);
   const first = JSON.parse((await result(page).textContent())!);
   expect(first).toMatchObject({ first: "It breaks <b>here</b>", mark: "m" });
-  await expect(page.getByRole("group", { name: "Log", exact: true })).toContainText("there are 2");
-  const calls = page.getByRole("table").getByRole("row");
+  await expect(page.getByRole("group", { name: "Log", exact: true })).toContainText(/ms\s*there are 2/);
+  const bars = page.getByRole("group", { name: /^2 calls over/ }).getByRole("listitem");
+  await expect(bars).toContainText([/my-tracker__list_issues\s*\d+ ms/, /my-tracker__close_issue\s*\d+ ms/]);
+  await page.getByRole("radio", { name: "Table" }).check();
+  await expect(bars).toHaveCount(0);
+  const calls = page.getByRole("table", { name: "Calls" }).getByRole("row");
   await expect(calls).toHaveCount(3);
-  await expect(calls.nth(1)).toContainText(/my-tracker__list_issues\s*reads/);
-  await expect(calls.nth(2)).toContainText(/my-tracker__close_issue\s*writes/);
-  await expect(page.getByRole("textbox", { name: "Code" })).toHaveValue(good);
+  await expect(calls.nth(1)).toContainText(/my-tracker__list_issues\s*Read/);
+  await expect(calls.nth(2)).toContainText(/my-tracker__close_issue\s*Write/);
+  const receipt = page.getByRole("region", { name: "Receipt" }).getByRole("listitem");
+  await expect(receipt).toContainText([/Read\s*1 call · /, /Changed\s*my-tracker__close_issue\s*1 call/, /Sent outside\s*Nothing/]);
+  await expect(page.locator("#f-code")).toHaveValue(good);
   expect(place.closed() - before).toBe(1);
 
   await page.getByRole("link", { name: "Open this run" }).click();
@@ -167,7 +183,7 @@ async function useCodeMode(page: Page, place: Place, slug: string) {
   await page.locator("summary", { hasText: "Replay" }).click();
   await expect(page.getByText("again; 1 may change data.")).toBeVisible();
   await page.getByRole("button", { name: "Replay" }).click();
-  await expect(page.getByRole("status").first()).toContainText("Run replayed.");
+  await expect(page.locator(".toast")).toContainText("Run replayed.");
   await expect(page).toHaveURL(ofARun);
   await expect(page).not.toHaveURL(here);
   // A replay starts with the clock and the random numbers of the first run.
@@ -175,7 +191,7 @@ async function useCodeMode(page: Page, place: Place, slug: string) {
   expect(place.closed() - before).toBe(2);
 
   await page.getByRole("link", { name: "Runs", exact: true }).click();
-  await expect(page).toHaveURL(`${settings}/runs`);
+  await expect(page).toHaveURL(`${workbench}/runs`);
   await expect(page.getByRole("row")).toHaveCount(3);
   await expect(page.getByRole("row").nth(1)).toContainText(ada.email);
 }
@@ -211,14 +227,15 @@ test("error at its line, with the steps before it", async ({ page, place }) => {
   await expect(around.locator("mark")).toContainText("return nothing.issues;");
   await expect(page.getByText("Line 5", { exact: false }).first()).toBeVisible();
   await expect(page.getByRole("group", { name: "Error" })).toContainText("TypeError");
-  await expect(page.getByRole("table")).toContainText("my-tracker__list_issues");
+  await expect(page.getByRole("group", { name: /^1 call over/ })).toContainText("my-tracker__list_issues");
 });
 
 test("type check before the run", async ({ page, place }) => {
   const before = place.closed();
   await run(page, place.slug, 'await my$_tracker.close_issue({ owner: "a", repo: "b", number: "seven" });', { check: "error" });
   await expect(page.getByText("Type error", { exact: true })).toBeVisible();
-  await expect(page.getByRole("group", { name: "Error" })).toContainText("'number'");
+  await expect(page.getByRole("list", { name: "Type errors" })).toContainText(/Line 1, column \d+\s+Type .*'number'/);
+  await expect(page.getByText("TypeScript · 1 type error")).toBeVisible();
   expect(place.closed()).toBe(before);
 });
 
@@ -227,17 +244,18 @@ test("dry run lists writes without executing them", async ({ page, place }) => {
   await run(page, place.slug, good, { input: '{"mark":1}', dry: true });
   await expect(page.getByText("1 call not sent")).toBeVisible();
   await expect(page.getByRole("group", { name: "Call 2: my-tracker__close_issue" })).toContainText('"number": 7');
-  await expect(page.getByRole("switch", { name: "Dry run" })).toBeChecked();
+  await expect(page.getByRole("checkbox", { name: "Dry run" })).toBeChecked();
   expect(place.closed()).toBe(before);
 });
 
 test("invalid form shows the error and keeps the input", async ({ page, place }) => {
   await run(page, place.slug, "return 1", { input: "{mark:1}" });
   await expect(page.getByText("Use valid JSON; put text in double quotes.").first()).toBeVisible();
+  await expect(page.getByRole("textbox", { name: "Input" })).toHaveValue("{mark:1}");
+  await page.getByRole("radio", { name: "Code" }).check();
   await expect(page.getByRole("textbox", { name: "Code" })).toHaveValue("return 1");
-  await expect(page.getByRole("textbox", { name: /^Input/ })).toHaveValue("{mark:1}");
 
-  await page.goto(`/admin/projects/${place.slug}/code-mode`);
+  await page.goto(`/admin/projects/${place.slug}/code-mode/settings`);
   await page.getByRole("spinbutton", { name: "Timeout (seconds)" }).fill("301");
   await page.getByRole("switch", { name: "Allow fetch" }).check();
   await page.locator("main form[method=post]").evaluate((form: HTMLFormElement) => form.setAttribute("novalidate", ""));
@@ -248,7 +266,7 @@ test("invalid form shows the error and keeps the input", async ({ page, place })
 });
 
 test("preview: filter, sizes, unchecked parts and download", async ({ page, place }) => {
-  await page.goto(`/admin/projects/${place.slug}/code-mode`);
+  await page.goto(`/admin/projects/${place.slug}/code-mode/settings`);
   const results = page.locator("#results");
   await expect(results).toContainText(/Tools\s*103/);
   await expect(results).toContainText(/[\d,]+ tokens/);
@@ -265,19 +283,83 @@ test("preview: filter, sizes, unchecked parts and download", async ({ page, plac
   await expect(page).toHaveURL(/\?filter=report_42$/);
 });
 
+test("editor: numbers, indentation, the way out, and running by keyboard", async ({ page, place }) => {
+  await page.goto(`/admin/projects/${place.slug}/code-mode`);
+  const code = page.getByRole("textbox", { name: "Code" });
+  await code.fill("if (true) {");
+  await code.press("End");
+  await code.press("Enter");
+  await code.press("Tab");
+  await page.keyboard.type("return 7;");
+  await code.press("Enter");
+  await code.press("Shift+Tab");
+  await page.keyboard.type("}");
+  await expect(code).toHaveValue("if (true) {\n  return 7;\n}");
+  await expect(page.locator("code-editor .gutter").first()).toHaveText("1\n2\n3");
+  await expect(page.locator("code-editor i")).toHaveText(["if", "true", "return"]);
+  await code.press("Escape");
+  await code.press("Tab");
+  await expect(code).not.toBeFocused();
+  await expect(code).toHaveValue("if (true) {\n  return 7;\n}");
+  await code.press("Control+Enter");
+  await expect(result(page)).toHaveText("7");
+  await expect(page).toHaveURL(/\?run=/);
+  await expect(code).toHaveValue("if (true) {\n  return 7;\n}"); // the page was not replaced
+});
+
+test("functions: search and insert", async ({ page, place }) => {
+  await page.goto(`/admin/projects/${place.slug}/code-mode`);
+  const code = page.getByRole("textbox", { name: "Code" });
+  await code.fill("");
+  const functions = page.getByRole("list", { name: "Functions" }).getByRole("listitem");
+  await expect(functions).toHaveCount(40);
+  await expect(page.getByText(/^First 40 of 103 functions · [\d,]+ tokens in all$/)).toBeVisible();
+  await page.getByRole("searchbox", { name: "Find a function" }).fill("close_");
+  await expect(functions).toHaveCount(1);
+  await expect(functions).toContainText(/my\$_tracker\.close_issue\s*\(args: \{ owner: string; repo: string; number: number \}\)\s*Write/);
+  await page.getByRole("searchbox", { name: "Find a function" }).press("Enter");
+  await page.getByRole("button", { name: "Insert my$_tracker.close_issue" }).click();
+  await expect(code).toHaveValue("await my$_tracker.close_issue({})");
+  await expect(code).toBeFocused();
+  await page.getByRole("searchbox", { name: "Find a function" }).fill("no such thing");
+  await expect(page.getByText('No function matches "no such thing".')).toBeVisible();
+  await expect(code).toHaveValue("await my$_tracker.close_issue({})");
+});
+
+test.describe("without JavaScript", () => {
+  test.use({ javaScriptEnabled: false });
+  test("searching functions keeps the code", async ({ page, place }) => {
+    await page.goto(`/admin/projects/${place.slug}/code-mode`);
+    await page.getByRole("textbox", { name: "Code" }).fill("return 'mine'");
+    await page.getByRole("searchbox", { name: "Find a function" }).fill("close_");
+    await page.getByRole("button", { name: "Find" }).click();
+    await expect(page.getByRole("list", { name: "Functions" }).getByRole("listitem")).toHaveCount(1);
+    await expect(page.getByRole("textbox", { name: "Code" })).toHaveValue("return 'mine'");
+  });
+});
+
+test("error links to its line", async ({ page, place }) => {
+  await run(page, place.slug, broken);
+  await page.getByRole("link", { name: /^Line 5, column/ }).click();
+  const code = page.getByRole("textbox", { name: "Code" });
+  await expect(code).toBeFocused();
+  expect(await code.evaluate((area: HTMLTextAreaElement) => area.value.slice(area.selectionStart, area.selectionEnd))).toBe("return nothing.issues;");
+  await expect(page.locator("code-editor .gutter b").first()).toHaveText("5");
+});
+
 test("viewer sees everything and can't run code", async ({ browser, gateway, people, place, page }) => {
   await run(page, place.slug, "return 1");
   await expect(page).toHaveURL(finished);
   await expect(result(page)).toBeVisible();
   const kept = new URL(page.url()).searchParams.get("run")!;
   const viewer = await pageOf(browser, gateway, people.viewer);
-  for (const path of ["", "/run", `/run?run=${kept}`, "/runs", `/runs/${kept}`]) {
+  for (const path of ["", "/settings", `?run=${kept}`, "/runs", `/runs/${kept}`]) {
     const answer = await viewer.goto(`/admin/projects/${place.slug}/code-mode${path}`);
     expect(answer!.status(), path).toBe(200);
     await expect(viewer.locator("main form[method=post]"), path).toHaveCount(0);
   }
   await expect(viewer.getByRole("group", { name: "Result", exact: true })).toHaveText("1");
-  for (const path of ["", "/run", `/runs/${kept}/replay`]) {
+  for (const path of ["/settings", "/run", `/runs/${kept}/replay`]) {
     const answer = await viewer.request.post(`/admin/projects/${place.slug}/code-mode${path}`, { form: { code: "return 2" }, headers: { "Sec-Fetch-Site": "same-origin" } });
     expect(answer.status(), path).toBe(403);
   }

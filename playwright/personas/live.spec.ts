@@ -50,7 +50,7 @@ let made = 0;
 const newKey = () => `call ${process.pid} ${++made}`;
 
 async function runCode(page: Page, key: string) {
-  await page.goto("/admin/projects/slow/code-mode/run");
+  await page.goto("/admin/projects/slow/code-mode");
   await page.getByRole("textbox", { name: "Code" }).fill(`await slow.read({});\nconsole.warn("<i>now</i> the long one");\nreturn await slow.wait({ key: ${JSON.stringify(key)} });`);
   await page.getByRole("button", { name: "Run", exact: true }).click();
   const list = steps(page, "Steps of the run");
@@ -58,7 +58,7 @@ async function runCode(page: Page, key: string) {
   await expect(list.nth(0)).toContainText(/slow__read\s*OK\s*[\d,]+ ms/);
   await expect(list.nth(1)).toContainText(/ms\s*<i>now<\/i> the long one\s*Warning/);
   await expect(list.nth(2)).toContainText(/slow__wait\s*Running/);
-  await expect(page.locator("[data-state]")).toHaveText("Running");
+  await expect(page.locator("main [data-state]")).toHaveText("Running");
 }
 
 async function callTool(page: Page, key: string) {
@@ -90,7 +90,7 @@ test("live steps of a run, then its outcome", async ({ page, waiting }) => {
   await runCode(page, key);
   await expect.poll(() => waiting.has(key)).toBe(true);
   waiting.get(key)!.answer();
-  await expect(page).toHaveURL(/\/run\?run=[0-9a-f-]{36}&typecheck=[a-z]*#outcome$/);
+  await expect(page).toHaveURL(/\/code-mode\?run=[0-9a-f-]{36}&typecheck=[a-z]*#outcome$/);
   await expect(page.getByRole("group", { name: "Result", exact: true })).toHaveText(`waited for ${key}`);
 });
 
@@ -99,14 +99,14 @@ test("stopped run cancels its calls and is stored", async ({ page, waiting }) =>
   await runCode(page, key);
   await expect.poll(() => waiting.has(key)).toBe(true);
   await page.getByRole("button", { name: "Stop" }).click();
-  await expect(page.locator("[data-state]")).toHaveText("Stopped");
+  await expect(page.locator("main [data-state]")).toHaveText("Stopped");
   await expect(page.getByRole("button", { name: "Stop" })).toBeHidden();
   await expect(steps(page, "Steps of the run").nth(2)).toContainText(/slow__wait\s*Stopped/);
   await expect.poll(() => waiting.get(key)!.left).toBe(true);
   await page.getByRole("link", { name: "Open this run" }).click();
   await expect(page).toHaveURL(/\/code-mode\/runs\/[0-9a-f-]{36}$/);
   await expect(page.getByRole("main")).toContainText(key);
-  await expect(page.getByRole("heading", { name: "Run stopped" })).toBeVisible();
+  await expect(page.getByText("Run stopped", { exact: true })).toBeVisible();
   await expect(page.getByRole("main")).not.toContainText(/cancelled|It did not work|Run failed/i);
   await expect(async () => {
     await page.goto("/admin/projects/slow/code-mode/runs?state=failed");

@@ -2,27 +2,70 @@ package admin
 
 import (
 	"context"
+	"strings"
 
+	"mcpgateway/services/oauthclient"
 	"mcpgateway/views/layout"
 	"mcpgateway/views/paths"
 	"mcpgateway/views/ui"
 	"mcpgateway/web/guard"
 )
 
+// maxBannerNames is the maximum number of servers that a banner names.
+const maxBannerNames = 4
+
+// PendingServers returns the servers that an administrator must authorize.
+// Implemented by oauthclient.PendingAuth.
+type PendingServers interface {
+	Servers() []oauthclient.PendingServer
+}
+
 // WaitingCounter counts the servers that need a user to authorize them.
 type WaitingCounter interface {
 	Count() int
 }
 
-// Banners returns the banners above every admin page: the number of servers that
-// an administrator has to connect.
-func Banners(waiting WaitingCounter) func(ctx context.Context, role string) []layout.Banner {
+// Banners returns the banners above every admin page: the servers that an
+// administrator has to connect.
+func Banners(waiting PendingServers) func(ctx context.Context, role string) []layout.Banner {
 	return func(_ context.Context, role string) []layout.Banner {
-		n := waiting.Count()
-		if n == 0 || role == guard.RoleMember {
+		servers := waiting.Servers()
+		if len(servers) == 0 || role == guard.RoleMember {
 			return nil
 		}
-		text := ui.Plural(n, "server needs", "servers need") + " to be connected."
-		return []layout.Banner{{Tone: "warn", Text: text, LinkLabel: "Review", LinkURL: paths.Connections}}
+		b := layout.Banner{Tone: "warn", Text: bannerText(servers), LinkLabel: "Review", LinkURL: paths.Connections}
+		if len(servers) == 1 {
+			b.LinkURL = paths.Connection(servers[0].ID)
+			if role == guard.RoleAdmin {
+				b.LinkLabel, b.LinkURL = "Connect", paths.StartConnection(servers[0].ID)
+				if servers[0].WasConnected {
+					b.LinkLabel = "Reconnect"
+				}
+			}
+		}
+		return []layout.Banner{b}
 	}
+}
+
+// bannerText returns what has to be done with which servers, such as
+// "2 servers need to be reconnected: figma, notion."
+func bannerText(servers []oauthclient.PendingServer) string {
+	verb := "reconnected"
+	var names []string
+	for _, s := range servers {
+		if !s.WasConnected {
+			verb = "connected"
+		}
+		if len(names) < maxBannerNames {
+			names = append(names, ui.Clean(s.Alias))
+		}
+	}
+	if len(servers) == 1 {
+		return names[0] + " needs to be " + verb + "."
+	}
+	text := ui.Count(len(servers)) + " servers need to be " + verb + ": " + strings.Join(names, ", ")
+	if more := len(servers) - len(names); more > 0 {
+		text += " and " + ui.Count(more) + " more"
+	}
+	return text + "."
 }

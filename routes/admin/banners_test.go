@@ -3,32 +3,48 @@ package admin_test
 import (
 	"testing"
 
-	"mcpgateway/web/guard"
-
 	"mcpgateway/routes/admin"
+	"mcpgateway/services/oauthclient"
+	"mcpgateway/web/guard"
 )
 
-// counter is a fixed number of servers that need a user.
-type counter int
+// pendingServers is a fixed list of servers that need a user.
+type pendingServers []oauthclient.PendingServer
 
-func (n counter) Count() int { return int(n) }
+func (s pendingServers) Servers() []oauthclient.PendingServer { return s }
 
-func TestBannerCountsServers(t *testing.T) {
-	for _, c := range []struct {
-		n    counter
-		role string
-		want string
+func TestBannerNamesServers(t *testing.T) {
+	figma := oauthclient.PendingServer{ID: "f1", Alias: "figma", WasConnected: true}
+	fresh := oauthclient.PendingServer{ID: "n1", Alias: "notion"}
+	many := func(n int) (all pendingServers) {
+		for i := range n {
+			all = append(all, oauthclient.PendingServer{Alias: string(rune('a' + i)), WasConnected: true})
+		}
+		return all
+	}
+	for _, tt := range []struct {
+		name    string
+		servers pendingServers
+		role    string
+		want    string // text, link label and URL
 	}{
-		{0, guard.RoleAdmin, ""}, {1, guard.RoleMember, ""},
-		{1, guard.RoleAdmin, "1 server needs to be connected."},
-		{2, guard.RoleViewer, "2 servers need to be connected."},
+		{"none", nil, guard.RoleAdmin, ""},
+		{"member", pendingServers{figma}, guard.RoleMember, ""},
+		{"one", pendingServers{figma}, guard.RoleAdmin, "figma needs to be reconnected. Reconnect /admin/connections/f1/start"},
+		{"one for a viewer", pendingServers{figma}, guard.RoleViewer, "figma needs to be reconnected. Review /admin/connections/f1"},
+		{"new one", pendingServers{fresh}, guard.RoleAdmin, "notion needs to be connected. Connect /admin/connections/n1/start"},
+		{"two", pendingServers{figma, {ID: "n2", Alias: "notion", WasConnected: true}}, guard.RoleAdmin, "2 servers need to be reconnected: figma, notion. Review /admin/connections"},
+		{"a new one of two", pendingServers{figma, fresh}, guard.RoleViewer, "2 servers need to be connected: figma, notion. Review /admin/connections"},
+		{"names below the limit", many(3), guard.RoleAdmin, "3 servers need to be reconnected: a, b, c. Review /admin/connections"},
+		{"names at the limit", many(4), guard.RoleAdmin, "4 servers need to be reconnected: a, b, c, d. Review /admin/connections"},
+		{"names over the limit", many(5), guard.RoleAdmin, "5 servers need to be reconnected: a, b, c, d and 1 more. Review /admin/connections"},
 	} {
 		got := ""
-		for _, b := range admin.Banners(c.n)(t.Context(), c.role) {
-			got += b.Text
+		for _, b := range admin.Banners(tt.servers)(t.Context(), tt.role) {
+			got += b.Text + " " + b.LinkLabel + " " + b.LinkURL
 		}
-		if got != c.want {
-			t.Errorf("Banners(%d) for role %q = %q, want %q", c.n, c.role, got, c.want)
+		if got != tt.want {
+			t.Errorf("%s: Banners() = %q, want %q", tt.name, got, tt.want)
 		}
 	}
 }

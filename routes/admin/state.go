@@ -1,6 +1,8 @@
 package admin
 
 import (
+	"cmp"
+	"maps"
 	"slices"
 
 	"mcpgateway/models"
@@ -8,6 +10,7 @@ import (
 	"mcpgateway/services/inventory"
 	"mcpgateway/services/oauthclient"
 	"mcpgateway/services/toolset"
+	"mcpgateway/services/upstream"
 	views "mcpgateway/views/admin"
 )
 
@@ -20,28 +23,66 @@ type Health struct {
 // StateOf returns the state of a server and its last error message, which is
 // empty if there is none.
 func (h *Health) StateOf(s *toolset.Server) (state views.ServerState, problem string) {
-	health := h.Syncer.Health(s.Config.ID)
-	code, synced := "", s.Inventory != nil && s.Inventory.SyncedAt != nil
+	f := h.lastFailure(s)
+	return views.StateOf(h.kindOf(s, f)), f.message
+}
+
+// FailureOf returns why a server doesn't work, in words. It is nil for a server that
+// works, was never contacted or is off.
+func (h *Health) FailureOf(s *toolset.Server) *views.Failure {
+	f := h.lastFailure(s)
+	reason := cmp.Or(f.reason, upstream.ReasonOfCode(f.code))
+	switch h.kindOf(s, f) {
+	case views.StateOK, views.StateOff, views.StateUnread:
+		return nil
+	case views.StateReconnect:
+		reason = upstream.ReasonRevoked
+	case views.StateUnconnected:
+		reason = upstream.ReasonNotConnected
+	case views.StateNoToken:
+		reason = upstream.ReasonNoToken
+	}
+	words := views.FailureOf(views.FailedServer{
+		Reason: string(reason), Message: f.message, URL: s.Config.URL, OAuth: s.Config.AuthType == models.UpstreamAuthOAuth,
+		HasCredentials: s.Config.AuthBearer != "" || len(s.Config.Headers) > 0,
+	})
+	return &words
+}
+
+// lastFailure is the failure of a server's latest sync, or of calls after it. The
+// code is empty after a success.
+type lastFailure struct {
+	code, message string
+	reason        upstream.Reason
+}
+
+func (h *Health) lastFailure(s *toolset.Server) (f lastFailure) {
 	if s.Inventory != nil {
-		code, problem = s.Inventory.ErrorCode, s.Inventory.ErrorMessage
+		f = lastFailure{s.Inventory.ErrorCode, s.Inventory.ErrorMessage, upstream.Reason(s.Inventory.ErrorReason)}
 	}
-	// Calls may have failed since the last sync succeeded.
-	if code == "" && health.ConsecutiveFailures > 0 && (!synced || health.LastFailure.After(*s.Inventory.SyncedAt)) {
-		code, problem = string(health.LastCode), health.LastMessage
+	health := h.Syncer.Health(s.Config.ID)
+	if f.code == "" && health.ConsecutiveFailures > 0 && (!synced(s) || health.LastFailure.After(*s.Inventory.SyncedAt)) {
+		f = lastFailure{string(health.LastCode), health.LastMessage, health.LastReason}
 	}
-	kind := views.StateOK
-	access := h.accessOf(s, code)
+	return f
+}
+
+func synced(s *toolset.Server) bool { return s.Inventory != nil && s.Inventory.SyncedAt != nil }
+
+// kindOf returns the kind of a server's state.
+func (h *Health) kindOf(s *toolset.Server, f lastFailure) string {
+	access := h.accessOf(s, f.code)
 	switch {
 	case !s.Config.Enabled:
-		kind = views.StateOff
+		return views.StateOff
 	case access != "":
-		kind = access
-	case code != "":
-		kind = views.StateDown
-	case !synced:
-		kind = views.StateUnread
+		return access
+	case f.code != "":
+		return views.StateDown
+	case !synced(s):
+		return views.StateUnread
 	}
-	return views.StateOf(kind), problem
+	return views.StateOK
 }
 
 // accessOf returns the state of a server that rejects the gateway or lacks
@@ -60,7 +101,7 @@ func (h *Health) accessOf(s *toolset.Server, code string) string {
 		}
 		return ""
 	}
-	missing := config.AuthBearer == "" && len(config.Headers) == 0
+	missing := config.AuthBearer == "" && !slices.ContainsFunc(slices.Collect(maps.Values(config.Headers)), func(value string) bool { return value != "" })
 	switch {
 	case missing && (refused || config.AuthType == models.UpstreamAuthBearer):
 		return views.StateNoToken

@@ -11,14 +11,13 @@ import (
 func ToolState(t *toolset.Tool) views.ToolState {
 	switch t.Hidden {
 	case toolset.Visible:
-		return views.ToolStateOf(views.ToolEnabled)
+		return views.ToolStateOf(views.ToolOn, "")
 	case toolset.HiddenByAdmin:
-		return views.ToolStateOf(views.ToolOff)
+		return views.ToolStateOf(views.ToolOff, "")
 	case toolset.HiddenByApproval:
-		return views.ToolStateOf(views.ToolChanged)
-	default:
-		return views.ToolStateOf(views.ToolHidden)
+		return views.ToolStateOf(views.ToolApprove, "")
 	}
+	return views.ToolStateOf(views.ToolOff, "It is "+string(t.Hidden))
 }
 
 // ToolRow returns a tool as a row of the list of tools.
@@ -31,6 +30,5 @@ func ToolRow(t *toolset.Tool) views.ToolRow {
 	row.Title, _ = definition.String("title")
 	row.Description, _ = definition.String("description")
 	row.Hidden = ui.Hidden(row.Description) || ui.Hidden(row.Title) || ui.Hidden(t.FullName)
-	row.Parameters = len(definition.Object("inputSchema").Object("properties").Names())
 	return row
 }

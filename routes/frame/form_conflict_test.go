@@ -53,7 +53,7 @@ func TestOutdatedFormIsRejected(t *testing.T) {
 		says        string
 	}{
 		"settings":               {settings, settings, project("authMode", "oauth"), project("description", "new"), "Clients sign in with is “oauth”"},
-		"code mode":              {"/admin/projects/p/code-mode", "/admin/projects/p/code-mode", url.Values{"timeout": {"10"}}, url.Values{"enabled": {"1"}, "timeout": {"20"}}, "Code Mode is “Off”"},
+		"code mode":              {"/admin/projects/p/code-mode/settings", "/admin/projects/p/code-mode/settings", url.Values{"timeout": {"10"}}, url.Values{"enabled": {"1"}, "timeout": {"20"}}, "Code Mode is “Off”"},
 		"server":                 {server + "/edit", server + "/edit", with(behaviour, "definitionPolicy", "approve"), with(behaviour, "timeout", "30"), "New and changed tools is “approve”"},
 		"choice of tools":        {server + "/filters", server + "/choose", url.Values{"tool": {"current_time"}, "later": {"hide"}}, url.Values{"later": {"hide"}}, "Turn on is “current_time”"},
 		"patterns":               {server + "/filters?allow=a*", server + "/filters", url.Values{"deny": {"a*"}}, url.Values{"deny": {"b*"}}, "Turn off is “a*”"},

@@ -3,6 +3,7 @@ package clientfile
 import (
 	"bytes"
 	"maps"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,6 +18,7 @@ type Entry struct {
 	Problems []Problem
 	NotTaken []string // ignored keys
 	Bridged  bool     // the command only connects to the remote server
+	Command  string   // name of the program of a local server; may be empty
 }
 
 // Field is a key of the gateway. From is its path in the entry.
@@ -80,6 +82,8 @@ func (t *translation) object(o *rawjson.Object) {
 		t.shell = t.shell || o.Get(key) != nil
 	}
 	if o.Get("command") != nil && !t.bridge(o) {
+		program, _ := o.String("command")
+		t.Command = path.Base(strings.ReplaceAll(program, `\`, "/"))
 		t.Problems = []Problem{{Path: "command", Field: "command", Reason: CommandsUnsupported}}
 		return
 	}

@@ -59,13 +59,16 @@ func IsFile(o *rawjson.Object) bool {
 }
 
 // Parse returns the entries of a client configuration: the object under a
-// client's key, a map of servers, one server, or just a URL. It accepts
+// client's key, a map of servers, one server, a command line, or just a URL. It accepts
 // comments, trailing commas, a byte-order mark and missing outer braces. Its
 // errors name the detected format.
 func Parse(text string) (*File, error) {
 	text = strings.TrimSpace(strings.TrimPrefix(text, "\ufeff"))
 	if u, ok := remoteURL(text); ok {
 		return &File{Servers: []Server{{Name: aliasOf(u), Raw: rawjson.Quote(text)}}}, nil
+	}
+	if s, ok := commandLine(text); ok {
+		return &File{Servers: []Server{s}}, nil
 	}
 	if why := notJSON(text); why != "" {
 		return nil, errors.New(why)
@@ -128,7 +131,7 @@ var atByte = regexp.MustCompile(`at byte (\d+)`)
 // is the number of bytes prepended to the text.
 func located(why, text string, added int) string {
 	if strings.Contains(why, "unexpected end of JSON") && !strings.Contains(why, "at byte") {
-		return "the JSON is truncated: a closing } is missing"
+		return "the JSON is cut off: a closing } is missing"
 	}
 	return atByte.ReplaceAllStringFunc(why, func(place string) string {
 		at, err := strconv.Atoi(strings.TrimPrefix(place, "at byte "))

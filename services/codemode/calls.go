@@ -18,6 +18,9 @@ import (
 // the run ended.
 const outcomeUnknownPrefix = "The run ended before this call returned, so it may have taken effect"
 
+// notSent is the error of a call that was still queued when the run ended.
+const notSent = "not sent: the code ended first"
+
 // ownExecute is the built-in tool that code must not call: it would run code.
 const ownExecute = "gateway_executeTool"
 
@@ -70,8 +73,7 @@ func (r *run) accept(isFetch bool, m sandbox.CallMessage) error {
 		c.arguments = nil
 		refusal := failed("limit", "The arguments of queued calls exceed %d bytes. Await some calls before you start more.", MaxQueuedArguments)
 		c.refused = &refusal
-		c.ctx, c.cancel = context.WithCancel(r.ctx)
-		c.started = time.Now()
+		r.start(c)
 		r.working.Go(r.runner.options.Tasks.Func("call of code", func() { r.dispatch(c) }))
 		return nil
 	}
@@ -86,11 +88,18 @@ func (r *run) pump() {
 		c := r.queue[0]
 		r.queue = r.queue[1:]
 		r.queued -= len(c.arguments)
-		c.ctx, c.cancel = context.WithCancel(r.ctx)
-		c.started = time.Now()
+		r.start(c)
 		r.open[c] = struct{}{}
 		r.working.Go(r.runner.options.Tasks.Func("call of code", func() { r.dispatch(c) }))
 	}
+}
+
+// start sets the context of a call and records its start. The caller must hold
+// mu.
+func (r *run) start(c *openCall) {
+	c.ctx, c.cancel = context.WithCancel(r.ctx)
+	c.started = time.Now()
+	r.records[c.seq-1].StartMS = new(c.started.Sub(r.started).Milliseconds())
 }
 
 // reply is the response to a call of the code.

@@ -20,6 +20,7 @@ type run struct {
 	ctx        context.Context // also ends at the deadline
 	cancel     context.CancelFunc
 	begin      time.Time
+	started    time.Time // start of the code, after the type check
 	deadline   time.Time
 	tools      map[string]*Tool
 	child      *sandbox.Child
@@ -71,6 +72,7 @@ func (r *run) execute() (Outcome, error) {
 	r.runner.warnUnconfined(child)
 	defer r.runner.pool.Refill()
 	defer r.runner.pool.Discard(child)
+	r.started = time.Now()
 	if err := child.Start(r.request.start(time.Until(r.deadline))); err != nil {
 		return Outcome{}, err
 	}
@@ -188,7 +190,7 @@ func (r *run) emitStep(s Step) {
 func (r *run) settle(end *sandbox.FinishMessage) {
 	r.mu.Lock()
 	for _, c := range r.queue {
-		r.records[c.seq-1].Error = "not sent: the code ended first"
+		r.records[c.seq-1].Error = notSent
 	}
 	r.queue, r.queued = nil, 0
 	spare := end.Error == nil || end.Error.Phase == sandbox.PhaseRuntime || end.Error.Phase == sandbox.PhaseLimit

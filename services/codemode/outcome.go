@@ -40,6 +40,7 @@ type LogLine struct {
 type CallRecord struct {
 	Seq         int    `json:"seq"` // from 1, in the order of the calls
 	Tool        string `json:"tool"`
+	StartMS     *int64 `json:"startMs,omitempty"` // since the start of the code; nil for a call that was never started
 	MS          int64  `json:"ms"`
 	OK          bool   `json:"ok"`
 	Error       string `json:"error,omitempty"`
@@ -48,6 +49,10 @@ type CallRecord struct {
 	Effect      Effect `json:"effect"`
 	DryRun      bool   `json:"dryRun,omitempty"` // recorded, not sent
 }
+
+// WasSent reports whether the call was started and not only listed by a dry
+// run.
+func (c CallRecord) WasSent() bool { return !c.DryRun && c.Error != notSent }
 
 // PlannedCall is a call that a dry run did not send.
 type PlannedCall struct {

@@ -316,8 +316,14 @@ func TestOutcomeRecordsAndText(t *testing.T) {
 	for i := range out.Logs {
 		out.Logs[i].MS = 0
 	}
+	began := int64(0)
 	for i := range out.Calls {
-		out.Calls[i].MS = 0
+		if start := out.Calls[i].StartMS; start == nil || *start < 0 || *start > out.Usage.MS || i > 0 && *start < began {
+			t.Errorf("call %d starts at %v of %d ms", i+1, start, out.Usage.MS)
+		} else {
+			began = *start
+		}
+		out.Calls[i].MS, out.Calls[i].StartMS = 0, nil
 	}
 	wantCalls := []codemode.CallRecord{
 		{Seq: 1, Tool: "text__write", OK: true, ArgsBytes: 7, ResultBytes: 4, Effect: codemode.EffectWrite},

@@ -2,7 +2,6 @@ package codemode
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -11,17 +10,6 @@ import (
 
 	"mcpgateway/services/sandbox"
 )
-
-// diagnostic is one compiler diagnostic, at a position in the submitted code.
-type diagnostic struct {
-	line, column int
-	code, text   string
-}
-
-// String returns the diagnostic as one line.
-func (d diagnostic) String() string {
-	return fmt.Sprintf("line %d, column %d: %s (%s)", d.line, d.column, d.text, d.code)
-}
 
 var diagnosticAt = regexp.MustCompile(`^code\.ts\((\d+),(\d+)\): error (TS\d+): (.*)$`)
 
@@ -45,7 +33,7 @@ func (r *run) typecheck() (out Outcome, done bool) {
 	if err != nil {
 		// A failing compiler must not prevent code from running.
 		r.runner.log.Warn("type check failed", "error", err)
-		r.logs = append(r.logs, LogLine{Level: "warn", Text: "The type check failed to run, so the code ran without it."})
+		r.logs = append(r.logs, LogLine{Level: "warn", Text: UncheckedText})
 		return Outcome{}, false
 	}
 	if len(found) == 0 {
@@ -53,7 +41,7 @@ func (r *run) typecheck() (out Outcome, done bool) {
 	}
 	if q.Typecheck == TypecheckWarn {
 		for _, d := range found {
-			r.logs = append(r.logs, LogLine{Level: "warn", Text: sandbox.ClipText("typecheck: "+d.String(), sandbox.MaxErrorText)})
+			r.logs = append(r.logs, LogLine{Level: "warn", Text: sandbox.ClipText(diagnosticPrefix+d.String(), sandbox.MaxErrorText)})
 		}
 		return Outcome{}, false
 	}
@@ -62,14 +50,14 @@ func (r *run) typecheck() (out Outcome, done bool) {
 		all = append(all, d.String())
 	}
 	return r.outcome(&sandbox.FinishMessage{Error: &sandbox.RunError{
-		Phase: sandbox.PhaseTypecheck, Name: "TypeError", Message: sandbox.ClipText(strings.Join(all, "\n"), sandbox.MaxErrorText), Line: found[0].line, Column: found[0].column,
+		Phase: sandbox.PhaseTypecheck, Name: "TypeError", Message: sandbox.ClipText(strings.Join(all, "\n"), sandbox.MaxErrorText), Line: found[0].Line, Column: found[0].Column,
 		Hint: "Nothing was run. Fix the type errors and send the code again.",
 	}}), true
 }
 
 // diagnostics runs the compiler on the code and the declarations of the tools
 // that it names.
-func (r *run) diagnostics() ([]diagnostic, error) {
+func (r *run) diagnostics() ([]Diagnostic, error) {
 	declarations, err := r.request.Declarations()
 	if err != nil {
 		return nil, err
@@ -94,7 +82,7 @@ func (r *run) diagnostics() ([]diagnostic, error) {
 		return nil, err
 	}
 	lines := strings.Count(r.request.Code, "\n") + 1
-	var found []diagnostic
+	var found []Diagnostic
 	for line := range strings.SplitSeq(printed, "\n") {
 		m := diagnosticAt.FindStringSubmatch(strings.TrimRight(line, "\r"))
 		if m == nil || len(found) == maxDiagnostics {
@@ -102,7 +90,7 @@ func (r *run) diagnostics() ([]diagnostic, error) {
 		}
 		at, _ := strconv.Atoi(m[1])
 		column, _ := strconv.Atoi(m[2])
-		found = append(found, diagnostic{line: min(lines, max(1, at-wrapped)), column: column, code: m[3], text: m[4]})
+		found = append(found, Diagnostic{Line: min(lines, max(1, at-wrapped)), Column: column, Code: m[3], Text: m[4]})
 	}
 	return found, nil
 }

@@ -3,6 +3,7 @@ package codemode_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -48,12 +49,34 @@ func TestTypecheckRejectsErrors(t *testing.T) {
 			if out.Error == nil || out.Error.Phase != sandbox.PhaseTypecheck || out.Error.Line != c.line || !strings.Contains(out.Error.Message, c.message) || len(d.made()) > 0 {
 				t.Errorf("error %+v, calls %q", out.Error, d.made())
 			}
+			checkDiagnostics(t, out, c.line, c.message)
 			q.Typecheck = codemode.TypecheckWarn
 			out = run(t, r, q, d)
+			checkDiagnostics(t, out, c.line, c.message)
 			if len(out.Logs) == 0 || out.Logs[0].Level != "warn" || !strings.Contains(out.Logs[0].Text, c.message) || out.Error != nil && out.Error.Phase == sandbox.PhaseTypecheck {
 				t.Errorf("as a warning: logs %+v, error %+v", out.Logs, out.Error)
 			}
 		})
+	}
+}
+
+// checkDiagnostics checks the first diagnostic of an outcome.
+func checkDiagnostics(t *testing.T, out codemode.Outcome, line int, message string) {
+	t.Helper()
+	all := out.Diagnostics()
+	if len(all) == 0 || all[0].Line != line || all[0].Column == 0 || !strings.HasPrefix(all[0].Code, "TS") || !strings.Contains(all[0].Text, message) {
+		t.Errorf("Diagnostics() = %+v, want line %d with %q", all, line, message)
+	}
+}
+
+func TestDiagnosticsOfOtherLogs(t *testing.T) {
+	out := codemode.Outcome{
+		Logs:  []codemode.LogLine{{Text: "typecheck: line 3"}, {Text: "line 1, column 2: x (TS1)"}, {Text: "typecheck: line 3, column 9: a (b) (TS2339)"}},
+		Error: &sandbox.RunError{Phase: sandbox.PhaseRuntime, Message: "line 1, column 2: x (TS1)"},
+	}
+	want := []codemode.Diagnostic{{Line: 3, Column: 9, Code: "TS2339", Text: "a (b)"}}
+	if got := out.Diagnostics(); !slices.Equal(got, want) {
+		t.Errorf("Diagnostics() = %+v, want %+v", got, want)
 	}
 }
 

@@ -26,6 +26,7 @@ type PastedServer struct {
 	Declaration *Server
 	Problems    []PastedProblem
 	Notes       []string
+	Command     string // program of a server that runs on the client's computer; may be empty
 }
 
 // PastedProblem is a problem of an entry. Path is the key in the pasted entry,
@@ -33,10 +34,13 @@ type PastedServer struct {
 // value because of it.
 type PastedProblem struct{ Path, Field, Why string }
 
+// PastedHint precedes the reason why a pasted text is none of the accepted formats.
+const PastedHint = "paste a URL, a command, or the JSON that a client uses for its MCP servers: "
+
 // ParsePasted parses a client's configuration for the wizard, the import and
 // the API. It accepts the mcpServers of a client's configuration, the servers
 // of VS Code (also inside "mcp"), the context_servers of Zed, a map of servers,
-// one server, or just its URL, with comments and trailing commas. It returns
+// one server, a command line, or just its URL, with comments and trailing commas. It returns
 // the servers by alias, PAYLOAD_TOO_LARGE, or VALIDATION_FAILED if the text is
 // none of these or has unknown keys next to the servers.
 func ParsePasted(text string) (*Pasted, error) {
@@ -46,7 +50,7 @@ func ParsePasted(text string) (*Pasted, error) {
 	p, problems, err := readPasted(text)
 	switch {
 	case err != nil:
-		return nil, fault.Validation(map[string]string{"pasted": "paste a URL, or the JSON that a client uses for its MCP servers: " + err.Error()})
+		return nil, fault.Validation(map[string]string{"pasted": PastedHint + err.Error()})
 	case len(problems) > 0:
 		return nil, fault.Validation(problems)
 	}
@@ -119,6 +123,7 @@ func readEntry(alias string, raw []byte) PastedServer {
 // to those of every server.
 func (s *PastedServer) read(r *reader, entry clientfile.Entry, more fields) {
 	s.Declaration = &Server{}
+	s.Command = entry.Command
 	known := r.serverFields(s.Declaration)
 	maps.Copy(known, more)
 	for _, p := range entry.Problems {

@@ -124,7 +124,7 @@ func TestPastedErrorMessages(t *testing.T) {
 		`["https://a.example"]`: "this is neither",
 		"{\n  \"mcpServers\": {\n    \"ä\": x\n  }\n}": "in line 3, column 10",
 		`"gh": {"url": x},`:                            "in line 1, column 15",
-		`{"gh": {"url":"https://gh.example"}`:          "truncated: a closing } is missing",
+		`{"gh": {"url":"https://gh.example"}`:          "cut off: a closing } is missing",
 		`{,}`:                                          "it contains no servers",
 	} {
 		_, err := declaration.ParsePasted(text)

@@ -93,12 +93,15 @@ type Span struct {
 
 // Fault is a failure. Kind and Code are for programs, Message is for the user
 // who can act on it. Detail is for administrators and the log, never for
-// clients of a project: it can contain host names. Cause is only for the log.
+// clients of a project: it can contain host names. Reason is the cause of an
+// upstream failure, such as "refused" or "http:502"; see upstream.Reason. Cause is
+// only for the log.
 type Fault struct {
 	Kind       Kind
 	Code       Code
 	Message    string
 	Detail     string
+	Reason     string
 	Span       *Span
 	Restart    bool
 	Fields     map[string]string

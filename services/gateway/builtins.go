@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"encoding/json"
 
 	"mcpgateway/services/arguments"
 	"mcpgateway/services/fault"
@@ -48,6 +49,15 @@ const (
 
 // builtinDefinitions are at the end of the last page of tools/list.
 const builtinDefinitions = searchDefinition + "," + executeDefinition
+
+// Builtins returns the raw definitions of the built-in tools of a project.
+func (g *Gateway) Builtins(project *toolset.Snapshot) []json.RawMessage {
+	var all []json.RawMessage
+	if json.Unmarshal([]byte("["+g.builtinsOf(project)+"]"), &all) != nil {
+		return nil // the definitions are constants
+	}
+	return all
+}
 
 // searchTools handles the built-in search tool.
 func (g *Gateway) searchTools(ctx context.Context, project *toolset.Snapshot, client *Client, params *rawjson.Object) ([]byte, error) {

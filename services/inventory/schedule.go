@@ -133,6 +133,16 @@ func (s *schedule) syncedAt(serverID string) time.Time {
 	return time.Time{}
 }
 
+// nextAt returns the time of the next sync of a server, or zero.
+func (s *schedule) nextAt(serverID string) time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if e := s.entries[serverID]; e != nil {
+		return e.next
+	}
+	return time.Time{}
+}
+
 // isDue reports whether a server is due and was not synced since.
 func (s *schedule) isDue(serverID string) bool {
 	s.mu.Lock()

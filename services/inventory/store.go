@@ -90,7 +90,8 @@ func (s *Syncer) storeFailure(tx *gorm.DB, serverID string, f *fault.Fault) (boo
 		next = *old
 	}
 	next.AttemptedAt, next.ErrorCode = s.Now(), string(f.Code)
-	touched := old == nil || old.ErrorCode != next.ErrorCode || !equalIgnoringNumbers(old.ErrorMessage, f.Message)
+	next.ErrorReason = string(upstream.ReasonOf(f))
+	touched := old == nil || old.ErrorCode != next.ErrorCode || old.ErrorReason != next.ErrorReason || !equalIgnoringNumbers(old.ErrorMessage, f.Message)
 	if touched {
 		next.ErrorMessage = f.Message
 	}

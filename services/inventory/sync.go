@@ -43,6 +43,9 @@ type Options struct {
 	// that a client subscribed to with Pool.Subscribe. It must not block. It
 	// may be nil.
 	ResourceUpdated func(serverID, uri string)
+	// Observed is called with the outcome of each sync: nil, or its error. It must
+	// not block. It may be nil.
+	Observed func(serverID string, err error)
 	// Listed is called when a sync has read a list that an upstream announced
 	// as changed with the notification method, such as ToolsListChanged, even
 	// if the list did not change. It must not block. It may be nil.
@@ -69,6 +72,9 @@ type Syncer struct {
 func NewSyncer(o Options) *Syncer {
 	if o.ResourceUpdated == nil {
 		o.ResourceUpdated = func(string, string) {}
+	}
+	if o.Observed == nil {
+		o.Observed = func(string, error) {}
 	}
 	if o.Listed == nil {
 		o.Listed = func(string, string) {}
@@ -190,6 +196,7 @@ func (s *Syncer) sync(ctx context.Context, serverID string) (SyncResult, error) 
 	}
 	s.schedule.done(serverID, server.ConfigVersion, listErr == nil)
 	s.counts.add(listErr)
+	s.Observed(serverID, listErr)
 	if listErr == nil {
 		s.schedule.synced(serverID, s.Now())
 		s.schedule.watch(server)

@@ -179,12 +179,13 @@ func TestFailedSyncKeepsTools(t *testing.T) {
 		for i, tc := range []struct {
 			fault   upstreamtest.Fault
 			code    fault.Code
+			reason  string
 			touched bool
 		}{
-			{upstreamtest.Fault{On: upstreamtest.OnList, Kind: upstreamtest.Status, Status: http.StatusServiceUnavailable}, fault.CodeUpstreamUnavailable, true},
-			{upstreamtest.Fault{On: upstreamtest.OnList, Kind: upstreamtest.Status, Status: http.StatusServiceUnavailable}, fault.CodeUpstreamUnavailable, false},
-			{upstreamtest.Fault{On: upstreamtest.OnList, Kind: upstreamtest.Status, Status: http.StatusUnauthorized}, fault.CodeUpstreamUnauthorized, true},
-			{upstreamtest.Fault{On: upstreamtest.OnList, Kind: upstreamtest.InvalidJSON}, fault.CodeUpstreamInvalidResponse, true},
+			{upstreamtest.Fault{On: upstreamtest.OnList, Kind: upstreamtest.Status, Status: http.StatusServiceUnavailable}, fault.CodeUpstreamUnavailable, "http:503", true},
+			{upstreamtest.Fault{On: upstreamtest.OnList, Kind: upstreamtest.Status, Status: http.StatusServiceUnavailable}, fault.CodeUpstreamUnavailable, "http:503", false},
+			{upstreamtest.Fault{On: upstreamtest.OnList, Kind: upstreamtest.Status, Status: http.StatusUnauthorized}, fault.CodeUpstreamUnauthorized, "credentials", true},
+			{upstreamtest.Fault{On: upstreamtest.OnList, Kind: upstreamtest.InvalidJSON}, fault.CodeUpstreamInvalidResponse, "not-mcp", true},
 		} {
 			w.advance(time.Minute)
 			w.up.SetFault(tc.fault)
@@ -199,7 +200,7 @@ func TestFailedSyncKeepsTools(t *testing.T) {
 				t.Errorf("%d: tools (-want +got):\n%s", i, d)
 			}
 			got, want := *w.inventory(t), good
-			want.AttemptedAt, want.ErrorCode, want.ErrorMessage = w.now, string(tc.code), fault.From(err).Message
+			want.AttemptedAt, want.ErrorCode, want.ErrorMessage, want.ErrorReason = w.now, string(tc.code), fault.From(err).Message, tc.reason
 			if d := cmp.Diff(want, got); d != "" {
 				t.Errorf("%d: inventory (-want +got):\n%s", i, d)
 			}

@@ -6,6 +6,7 @@ import (
 
 	"mcpgateway/services/fault"
 	"mcpgateway/services/oauthclient/authserver"
+	"mcpgateway/services/upstream"
 )
 
 // failure is a failed step of a connection: the resulting state, a code for
@@ -85,6 +86,21 @@ func failureOf(err error) *failure {
 	return fail(Degraded, authserver.CodeServerError, fault.From(err).Message).because(err)
 }
 
+// reason returns the reason of the failure for pages.
+func (f *failure) reason() upstream.Reason {
+	switch {
+	case f.state == NeedsReauth:
+		return upstream.ReasonRevoked
+	case f.state == NotConnected:
+		return upstream.ReasonNotConnected
+	case f.state == BlockedByPolicy:
+		return upstream.ReasonBlocked
+	case f.state == Degraded && f.code == authserver.CodeTimeout:
+		return upstream.ReasonTimeout
+	}
+	return upstream.ReasonOther
+}
+
 // asFault returns the fault for callers of the server with the alias.
 func (f *failure) asFault(alias string) *fault.Fault {
 	code := fault.CodeUpstreamUnauthorized
@@ -95,6 +111,6 @@ func (f *failure) asFault(alias string) *fault.Fault {
 		code = fault.CodeUpstreamUnavailable
 	}
 	out := fault.Upstream(code, "Can't authorize requests to server %s. %s", alias, f.text)
-	out.RetryAfter = f.retry
+	out.RetryAfter, out.Reason = f.retry, string(f.reason())
 	return out.Because(f.cause)
 }

@@ -1,8 +1,10 @@
 package oauthclient
 
 import (
+	"cmp"
 	"context"
 	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -21,11 +23,17 @@ type PendingAuth struct {
 	configurations notify.ConfigFilter // loaded revisions
 }
 
-// pending is the reason of a pending authorization, and whether the server was
-// connected before.
+// PendingServer is a server with a pending authorization. WasConnected reports
+// whether it was connected before.
+type PendingServer struct {
+	ID, Alias    string
+	WasConnected bool
+}
+
+// pending is a server with the reason of its pending authorization.
 type pending struct {
-	why       string
-	connected bool
+	why    string
+	server PendingServer
 }
 
 // NewWaiting returns an empty Waiting. Load must be called before use.
@@ -43,11 +51,24 @@ func (w *PendingAuth) Reason(serverID string) string { return (*w.current.Load()
 // it was connected before.
 func (w *PendingAuth) Connection(serverID string) (waits, before bool) {
 	p, waits := (*w.current.Load())[serverID]
-	return waits, p.connected
+	return waits, p.server.WasConnected
 }
 
 // Count returns the number of servers with a pending authorization.
 func (w *PendingAuth) Count() int { return len(*w.current.Load()) }
+
+// Servers returns the servers with a pending authorization by alias.
+func (w *PendingAuth) Servers() []PendingServer {
+	all := *w.current.Load()
+	servers := make([]PendingServer, 0, len(all))
+	for _, p := range all {
+		servers = append(servers, p.server)
+	}
+	slices.SortFunc(servers, func(a, b PendingServer) int {
+		return cmp.Or(cmp.Compare(a.Alias, b.Alias), cmp.Compare(a.ID, b.ID))
+	})
+	return servers
+}
 
 // Load reads every connection from the database.
 func (w *PendingAuth) Load(ctx context.Context) error {
@@ -115,7 +136,7 @@ func (c *Connections) waits(ctx context.Context, only string) (map[string]pendin
 	}
 	for _, server := range rows {
 		if s := c.status(server, byServer[server.ID], false); s.NeedsPerson() {
-			all[server.ID] = pending{pendingReason(&s), s.WasConnected()}
+			all[server.ID] = pending{pendingReason(&s), PendingServer{server.ID, server.Alias, s.WasConnected()}}
 		}
 	}
 	return all, nil

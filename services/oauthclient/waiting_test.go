@@ -25,6 +25,11 @@ func TestPendingAuthFollowsConnection(t *testing.T) {
 			if (text == "") != (why == "") || !strings.Contains(why, text) || (waiting.Count() == 0) != (text == "") {
 				t.Fatalf("Count() = %d, Why() = %q, want %q", waiting.Count(), why, text)
 			}
+			for _, s := range waiting.Servers() {
+				if want := (oauthclient.PendingServer{ID: serverID, Alias: w.server(t).Alias, WasConnected: !strings.Contains(why, "must connect it")}); s != want {
+					t.Errorf("Servers() has %+v, want %+v", s, want)
+				}
+			}
 		}
 		if err := waiting.Load(t.Context()); err != nil {
 			t.Fatal(err)

@@ -13,7 +13,7 @@ import (
 )
 
 // MaxApprovals is the maximum number of definitions per request.
-const MaxApprovals = 100
+const MaxApprovals = 500
 
 // ToolDefinition identifies the definition of a tool that a user has reviewed.
 type ToolDefinition struct {

@@ -21,16 +21,27 @@ const (
 )
 
 // Grammar is the query grammar of a search surface: the singular name of its
-// results and its qualifiers by lower-case name. It is immutable and safe for
-// concurrent use.
+// results and its qualifiers by lower-case name. Choices are the only values of
+// some Text qualifiers, in lower case. It is immutable and safe for concurrent
+// use.
 type Grammar struct {
 	Surface    string
 	Qualifiers map[string]Kind
+	Choices    map[string][]string
 }
 
 // Tools returns the grammar of tool search.
 func Tools() Grammar {
 	return grammar("tool", map[string]Kind{"server": Text, "name": Text, "param": Text, "readonly": Bool, "destructive": Bool})
+}
+
+// ToolList returns the grammar of the list of a project's tools: that of tool
+// search with the access and the state of a tool.
+func ToolList() Grammar {
+	g := Tools()
+	g.Qualifiers["access"], g.Qualifiers["state"] = Text, Text
+	g.Choices = map[string][]string{"access": {"read", "write", "destructive"}, "state": {"on", "off", "approve"}}
+	return g
 }
 
 // Registry returns the grammar of the server registry (spec, "Public catalog:

@@ -98,3 +98,25 @@ func TestWarningJSON(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", d)
 	}
 }
+
+func TestChoiceQualifiers(t *testing.T) {
+	for input, want := range map[string]fault.Code{
+		"access:read": "", "access:DESTRUCTIVE": "", "state:approve": "", "server:x param:y readonly:true": "",
+		"access:reads": fault.CodeInvalidValue, "-state:held": fault.CodeInvalidValue, "access:": fault.CodeEmptyValue, "stat:on": fault.CodeUnknownQualifier,
+	} {
+		if _, err := query.ToolList().Parse(input); want == "" && err != nil || want != "" && !fault.Is(err, want) {
+			t.Errorf("%s: got %v, want %q", input, err, want)
+		}
+	}
+	_, err := query.ToolList().Parse("issue access:all")
+	f := fault.From(err)
+	if f.Span == nil || f.Span.Start != 6 || f.Span.End != 16 || f.Message != "access is one of read, write, destructive. Write access:read." {
+		t.Errorf("%+v", f)
+	}
+	// The search of clients has no qualifiers for hidden tools.
+	for _, input := range []string{"access:read", "state:on"} {
+		if _, err := query.Tools().Parse(input); !fault.Is(err, fault.CodeUnknownQualifier) {
+			t.Errorf("%s: %v", input, err)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package query
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -54,6 +55,10 @@ func (g Grammar) read(q *Query, x *lexeme) error {
 			return x.fault(fault.CodeInvalidValue, "%s is either true or false. Write %s:true or %s:false.", name, name, name)
 		}
 		c.Bool = c.Folded == "true"
+	case g.Choices[name] != nil:
+		if choices := g.Choices[name]; !slices.Contains(choices, c.Folded) {
+			return x.fault(fault.CodeInvalidValue, "%s is one of %s. Write %s:%s.", name, strings.Join(choices, ", "), name, choices[0])
+		}
 	case kind == Fixed:
 		if named := c.Folded == g.Surface || c.Folded == g.Surface+"s"; named == c.Negated {
 			span := x.span // a copy, so that clauses don't escape to the heap

@@ -5,7 +5,7 @@ import (
 	"mcpgateway/services/toolset"
 )
 
-// Filter returns the tools that match a query in the grammar of query.Tools, in
+// Filter returns the tools that match a query in the grammar of query.ToolList, in
 // their order, with the rules of the query mode. The tools can be hidden ones.
 // They are parsed on each call, so nothing is cached for tools that clients
 // can't find.
@@ -15,6 +15,12 @@ func Filter(tools []*toolset.Tool, q *query.Query) []*toolset.Tool {
 	var known probes
 	for i, tool := range tools {
 		matched := q.Matches(func(c *query.Clause) bool {
+			switch c.Qualifier {
+			case "access":
+				return string(tool.Access) == c.Folded
+			case "state":
+				return StateOf(tool) == c.Folded
+			}
 			_, ok := literals[i].holds(c, marks[i].hasAll(known.hashes(c)))
 			return ok
 		})
@@ -23,4 +29,16 @@ func Filter(tools []*toolset.Tool, q *query.Query) []*toolset.Tool {
 		}
 	}
 	return found
+}
+
+// StateOf returns the state of a tool as in the qualifier state: on, off or
+// approve.
+func StateOf(tool *toolset.Tool) string {
+	switch tool.Hidden {
+	case toolset.Visible:
+		return "on"
+	case toolset.HiddenByApproval:
+		return "approve"
+	}
+	return "off"
 }

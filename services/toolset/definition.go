@@ -28,6 +28,34 @@ func isRepeatable(definition *rawjson.Object) bool {
 	return rawjson.Kind(annotations.Get("readOnlyHint")) == 't' || rawjson.Kind(annotations.Get("idempotentHint")) == 't'
 }
 
+// Access is the annotated effect of a tool.
+type Access string
+
+// The effects of tools. A tool without annotations may write.
+const (
+	AccessRead        Access = "read"
+	AccessWrite       Access = "write"
+	AccessDestructive Access = "destructive"
+)
+
+// AccessOf returns the effect of the tool with a raw definition. Unlike the
+// protocol's defaults, only an explicit destructiveHint makes a tool
+// destructive, because most tools have no annotations.
+func AccessOf(raw []byte) Access {
+	definition, err := rawjson.ParseObject(raw, rawjson.Lenient)
+	if err != nil {
+		return AccessWrite
+	}
+	annotations := definition.Object("annotations")
+	switch {
+	case rawjson.Kind(annotations.Get("readOnlyHint")) == 't':
+		return AccessRead
+	case rawjson.Kind(annotations.Get("destructiveHint")) == 't':
+		return AccessDestructive
+	}
+	return AccessWrite
+}
+
 // repairForHandshake returns the definition for clients of revisions up to
 // 2025-11-25, or nil if it needs no change. Those revisions only have object
 // schemas, and their clients reject the whole list for one other outputSchema,

@@ -16,14 +16,36 @@ type DiffLine struct {
 	Text string
 }
 
-// DiffDefinitions compares two raw definitions as indented JSON by line. ok is
-// false if one is invalid JSON or too long.
+// DiffDefinitions compares two raw definitions, or values in them, as indented JSON
+// by line. An empty value has no lines. ok is false if one is invalid JSON or too
+// long.
 func DiffDefinitions(before, after []byte) (lines []DiffLine, ok bool) {
 	a, okA := indentedLines(before)
 	b, okB := indentedLines(after)
 	if !okA || !okB {
 		return nil, false
 	}
+	return diffLines(a, b), true
+}
+
+// DiffTexts compares two texts by line. ok is false if one is too long.
+func DiffTexts(before, after string) (lines []DiffLine, ok bool) {
+	a, b := textLines(before), textLines(after)
+	if len(a) > maxDiffLines || len(b) > maxDiffLines {
+		return nil, false
+	}
+	return diffLines(a, b), true
+}
+
+// textLines returns the lines of a text; an empty text has none.
+func textLines(text string) []string {
+	if text == "" {
+		return nil
+	}
+	return strings.Split(text, "\n")
+}
+
+func diffLines(a, b []string) (lines []DiffLine) {
 	// common[i][j] is the length of the longest common subsequence of a[i:] and b[j:].
 	common := make([][]int32, len(a)+1)
 	for i := range common {
@@ -52,10 +74,13 @@ func DiffDefinitions(before, after []byte) (lines []DiffLine, ok bool) {
 			j++
 		}
 	}
-	return lines, true
+	return lines
 }
 
 func indentedLines(raw []byte) ([]string, bool) {
+	if len(raw) == 0 {
+		return nil, true
+	}
 	var b bytes.Buffer
 	if json.Indent(&b, raw, "", "  ") != nil {
 		return nil, false

@@ -77,11 +77,12 @@ func (p *serverPart) add(before *Snapshot, filter Filter, s settings, row models
 	if t == nil {
 		return // syncs store only valid objects
 	}
-	t.Upstream, t.Server, t.Hash = row.Name, p.server, row.DefinitionHash
+	t.Upstream, t.Server, t.Hash, t.ChangedAt = row.Name, p.server, row.DefinitionHash, row.ChangedAt
 	if row.PreviousDefinition != "" {
 		t.Previous = []byte(row.PreviousDefinition)
 	}
 	config := &p.server.Config
+	t.Pending = config.DefinitionPolicy == models.PolicyApprove && row.ApprovedHash != row.DefinitionHash
 	switch {
 	case !config.Enabled:
 		t.Hidden = HiddenByServer
@@ -91,7 +92,7 @@ func (p *serverPart) add(before *Snapshot, filter Filter, s settings, row models
 		t.Hidden = HiddenByAdmin
 	case t.Broken != "":
 		t.Hidden = HiddenAsBroken
-	case config.DefinitionPolicy == models.PolicyApprove && row.ApprovedHash != row.DefinitionHash:
+	case t.Pending:
 		t.Hidden = HiddenByApproval
 	}
 	p.all = append(p.all, t)
@@ -114,7 +115,7 @@ func newTool(full, name, raw string) *Tool {
 	t := &Tool{Name: name, FullName: full, Repairs: inspection.Repairs, Broken: inspection.Broken, Raw: []byte(raw)}
 	// Syncs drop tools with invalid annotations.
 	t.ParamHeaders, _ = upstream.ParseParamHeaders(t.Raw)
-	t.Repeatable = isRepeatable(definition)
+	t.Repeatable, t.Access = isRepeatable(definition), AccessOf(t.Raw)
 	t.Definition = exportDefinition(definition, name)
 	t.Handshake = repairForHandshake(t.Definition)
 	return t
@@ -132,7 +133,7 @@ func (s *Snapshot) same(full, name, raw string) *Tool {
 	}
 	return &Tool{
 		Name: name, FullName: full, Repairs: t.Repairs, Broken: t.Broken, Raw: t.Raw,
-		Definition: t.Definition, ParamHeaders: t.ParamHeaders, Repeatable: t.Repeatable, Handshake: t.Handshake,
+		Definition: t.Definition, ParamHeaders: t.ParamHeaders, Repeatable: t.Repeatable, Access: t.Access, Handshake: t.Handshake,
 	}
 }
 

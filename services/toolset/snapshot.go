@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"mcpgateway/models"
 	"mcpgateway/services/fault"
@@ -46,6 +47,12 @@ type Tool struct {
 	Repairs []string
 	// Broken is the reason for which the tool can't be listed, or empty.
 	Broken string
+
+	// Pending reports whether the definition requires an approval, also of a tool
+	// that is hidden for another reason.
+	Pending   bool
+	ChangedAt time.Time // of the definition
+	Access    Access
 
 	// Raw is the definition from the upstream. Previous is the definition to
 	// compare it with, or nil.

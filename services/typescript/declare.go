@@ -113,6 +113,7 @@ func (s *declaredServer) write(b *strings.Builder, alias string) {
 // toolDeclaration is the declaration of one tool as a member of its namespace.
 type toolDeclaration struct {
 	types, member string
+	args          string   // the parameter: "args: …" or "args?: …"
 	notes         []string // why a type is wider than its schema
 }
 
@@ -144,11 +145,8 @@ func declareTool(tool *toolset.Tool, ident string, taken map[string]int) toolDec
 	if optional {
 		mark = "?: "
 	}
-	return toolDeclaration{
-		types:  types.String(),
-		member: declareMember(tool.Upstream, description, w.notes, "args"+mark+args, result),
-		notes:  w.notes,
-	}
+	args = "args" + mark + args
+	return toolDeclaration{types: types.String(), member: declareMember(tool.Upstream, description, w.notes, args, result), args: args, notes: w.notes}
 }
 
 // plainTool returns the declaration of a tool from only its name and
@@ -161,8 +159,8 @@ func plainTool(name, description string, err error) toolDeclaration {
 	if errors.Is(err, schema.ErrTooLarge) || errors.Is(err, schema.ErrTooDeep) {
 		note = err.Error()
 	}
-	notes := []string{note}
-	return toolDeclaration{member: declareMember(name, description, notes, "args?: Record<string, unknown>", "any"), notes: notes}
+	notes, args := []string{note}, "args?: Record<string, unknown>"
+	return toolDeclaration{member: declareMember(name, description, notes, args, "any"), args: args, notes: notes}
 }
 
 func declareMember(name, description string, notes []string, args, result string) string {

@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -18,6 +19,12 @@ type Challenge struct {
 // Error returns the status and the challenges.
 func (c *Challenge) Error() string {
 	return "HTTP " + strconv.Itoa(c.Status) + " " + strings.Join(c.WWWAuthenticate, ", ")
+}
+
+// OffersOAuth reports whether the challenge refers to protected resource metadata
+// (RFC 9728, section 5.1).
+func (c *Challenge) OffersOAuth() bool {
+	return slices.ContainsFunc(c.WWWAuthenticate, func(s string) bool { return strings.Contains(s, "resource_metadata") })
 }
 
 // AnswerError is a raw JSON-RPC error object from an upstream.

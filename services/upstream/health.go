@@ -28,6 +28,7 @@ type Health struct {
 	LastFailure         time.Time
 	LastCode            fault.Code // of the last failure; stays after a success
 	LastMessage         string     // of the last failure; stays after a success
+	LastReason          Reason     // of the last failure; stays after a success
 	Turned              time.Time  // when the requests last changed from success to failure or back
 	Breaker             Breaker    // state of the breaker
 	Active, Waiting     int        // client calls in flight, and in the queue
@@ -53,25 +54,28 @@ func (h Health) State() (state State, since time.Time, reason string) {
 }
 
 // Note records the outcome of a request. Only faults with KindUpstream are
-// failures. All other errors, such as a cancelled call, are ignored.
-func (h *Health) Note(err error) {
+// failures. All other errors, such as a cancelled call, are ignored. Note reports
+// whether the outcome differs from the one before, or the reason of the failure.
+func (h *Health) Note(err error) (turned bool) {
 	now := time.Now()
 	if err == nil {
-		if !h.OK() {
+		if turned = !h.OK(); turned {
 			h.Turned = now
 		}
 		h.ConsecutiveFailures, h.LastSuccess = 0, now
-		return
+		return turned
 	}
 	var f *fault.Fault
 	if !errors.As(err, &f) || f.Kind != fault.KindUpstream {
-		return
+		return false
 	}
-	if h.ConsecutiveFailures == 0 {
+	if turned = h.ConsecutiveFailures == 0; turned {
 		h.Turned = now
 	}
+	turned = turned || h.LastReason != ReasonOf(f)
 	h.ConsecutiveFailures++
-	h.LastFailure, h.LastCode, h.LastMessage = now, f.Code, f.AdminMessage()
+	h.LastFailure, h.LastCode, h.LastMessage, h.LastReason = now, f.Code, f.AdminMessage(), ReasonOf(f)
+	return turned
 }
 
 // BreakerState is the state of a breaker.

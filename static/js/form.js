@@ -22,14 +22,26 @@ define("live-form", (element) => {
   let work, kept;
   const show = (word, tone) => {
     state.textContent = word;
-    state.className = `badge dot ${tone}`;
+    state.className = `status ${tone}`;
   };
   const draw = (html) => {
     const template = document.createElement("template");
     template.innerHTML = html;
     return template.content.firstElementChild;
   };
-  const handle = ({ name, html, url }) => {
+  /** Replaces the parts that the work changed with those of the page at url. */
+  const swap = async (url) => {
+    const page = new DOMParser().parseFromString(await (await fetch(url)).text(), "text/html");
+    const parts = element.dataset.swap.split(" ").map((id) => [document.getElementById(id), page.getElementById(id)]);
+    if (!parts.every(([old, now]) => old && now)) return location.assign(url);
+    for (const [old, now] of parts) old.replaceWith(document.adoptNode(now));
+    history.replaceState(null, "", url);
+    live.hidden = true;
+    document.dispatchEvent(new Event("outcome"));
+    parts[0][1].scrollIntoView({ block: "nearest" });
+    announce("Run finished");
+  };
+  const handle = async ({ name, html, url }) => {
     const row = html && draw(html);
     if (name === "step") {
       const before = row.id && steps.querySelector(`#${CSS.escape(row.id)}`);
@@ -42,7 +54,8 @@ define("live-form", (element) => {
     }
     if (url) {
       show("Done", "ok");
-      location.assign(url);
+      if (element.dataset.swap) await swap(url);
+      else location.assign(url);
     } else {
       live.hidden = true;
       part().append(row);
@@ -53,7 +66,7 @@ define("live-form", (element) => {
   const stopped = async () => {
     show("Stopped", "warn");
     for (const step of steps.querySelectorAll("[data-open]")) {
-      step.querySelector(".badge").textContent = "Stopped";
+      step.querySelector(".status").textContent = "Stopped";
       delete step.dataset.open;
     }
     const at = kept;
@@ -69,7 +82,7 @@ define("live-form", (element) => {
     const answer = await fetch(form.getAttribute("action"), { method: "POST", body: new URLSearchParams(new FormData(form)), headers: { Accept: "text/event-stream" }, signal });
     if (answer.headers.get("Content-Type")?.startsWith("text/event-stream")) {
       kept = answer.headers.get("Content-Location");
-      for await (const event of events(answer.body)) if (!handle(event)) return;
+      for await (const event of events(answer.body)) if (!(await handle(event))) return;
       throw new Error("stream ended early");
     }
     const page = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById(element.dataset.part);

@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"strconv"
 	"strings"
 
 	"mcpgateway/views/ui"
@@ -24,6 +25,23 @@ func (r AuditRow) who() string {
 	default:
 		return ui.Clean(r.Kind)
 	}
+}
+
+// summary is the label of a row's details.
+func (r AuditRow) summary() string {
+	if len(r.Detail) == 0 {
+		return "Details"
+	}
+	return ui.Plural(len(r.Detail), "detail", "details")
+}
+
+// facts returns the details of a row, with its number and its request.
+func (r AuditRow) facts() []ui.Fact {
+	facts := append([]ui.Fact{}, r.Detail...)
+	if r.Request != "" {
+		facts = append(facts, ui.Fact{Label: "Request ID", Value: ui.Clean(r.Request), Mono: true})
+	}
+	return append(facts, ui.Fact{Label: "Row", Value: strconv.FormatInt(r.Seq, 10), Mono: true})
 }
 
 // actionOptions returns the areas to filter by, and the chosen action if it is

@@ -2,7 +2,6 @@ package admin
 
 import (
 	"strings"
-	"time"
 
 	"mcpgateway/views/ui"
 )
@@ -49,7 +48,7 @@ func (s ConnectionState) Works() bool {
 func (r ConnectionRow) toDo() string {
 	switch r.State.Kind {
 	case "not_connected":
-		return "Sign in at its provider to connect it."
+		return "Sign in at its provider so that we can read its tools."
 	case "authorizing":
 		return "Authorization was started and isn't finished yet."
 	case "expiring":
@@ -63,13 +62,15 @@ func (r ConnectionRow) toDo() string {
 	case "blocked_by_policy":
 		return "GATEWAY_EGRESS_ALLOW doesn't allow the address of its provider."
 	case "needs_reauth":
-		return reauthWords(r.Reason)
+		return r.reauthWords()
 	}
 	return ""
 }
 
-func reauthWords(reason string) string {
-	switch reason {
+func (r ConnectionRow) reauthWords() string {
+	switch r.Reason {
+	case "invalid_grant":
+		return r.Alias + " revoked our access. Reconnect to sign in again."
 	case "insufficient_scope":
 		return "The server requires scopes that weren't granted. Reconnect to grant them."
 	case "no_refresh_token":
@@ -88,30 +89,6 @@ func (r ConnectionRow) connectLabel() string {
 		return "Connect"
 	}
 	return "Reconnect"
-}
-
-// ends returns the time until the access token expires or is renewed.
-func (r ConnectionRow) ends(now time.Time) string {
-	if r.ExpiresAt == nil {
-		return ""
-	}
-	if !r.ExpiresAt.After(now) {
-		return "expired " + ui.Ago(now, *r.ExpiresAt)
-	}
-	return "in " + span(r.ExpiresAt.Sub(now))
-}
-
-// span returns a duration in its largest unit.
-func span(d time.Duration) string {
-	switch {
-	case d < time.Minute:
-		return ui.Plural(max(int(d.Seconds()), 1), "second", "seconds")
-	case d < time.Hour:
-		return ui.Plural(int(d.Minutes()), "minute", "minutes")
-	case d < 48*time.Hour:
-		return ui.Plural(int(d.Hours()), "hour", "hours")
-	}
-	return ui.Plural(int(d.Hours()/24), "day", "days")
 }
 
 // registrationWords describes how the gateway is registered with a provider.

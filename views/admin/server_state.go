@@ -20,6 +20,7 @@ const (
 	StateRefused     = "refused"     // it does not accept the credentials
 	StateNoToken     = "no-token"    // it has no credentials
 	StateUnconnected = "unconnected" // it was never connected
+	StateSlow        = "slow"        // it works, but takes longer than usual
 	StateUnread      = "unread"
 	StateOK          = "ok"
 	StateOff         = "off"
@@ -38,6 +39,8 @@ func StateOf(kind string) ServerState {
 		return ServerState{kind, ui.Warn, "Token missing"}
 	case StateUnconnected:
 		return ServerState{kind, ui.Warn, "Not connected"}
+	case StateSlow:
+		return ServerState{kind, ui.Warn, "Slow"}
 	case StateUnread:
 		return ServerState{kind, ui.Neutral, "Not checked yet"}
 	case StateOff:
@@ -50,7 +53,7 @@ func StateOf(kind string) ServerState {
 // States returns all states, worst first.
 func States() []ServerState {
 	var all []ServerState
-	for _, kind := range []string{StateDown, StateReconnect, StateRefused, StateNoToken, StateUnconnected, StateUnread, StateOK, StateOff} {
+	for _, kind := range []string{StateDown, StateReconnect, StateRefused, StateNoToken, StateUnconnected, StateSlow, StateUnread, StateOK, StateOff} {
 		all = append(all, StateOf(kind))
 	}
 	return all

@@ -2,7 +2,6 @@ package admin
 
 import (
 	"net/url"
-	"slices"
 	"strconv"
 
 	"mcpgateway/views/paths"
@@ -11,38 +10,43 @@ import (
 
 // ToolState is the label and tone of a tool's visibility to clients.
 type ToolState struct {
-	Kind       string // one of ToolStates
+	Kind       string // ToolOn, ToolOff or ToolApprove
 	Tone       ui.Tone
 	Word       string
+	Note       string // why the switch of the tool has no effect; may be empty
 	On         bool
 	Switchable bool // the switch of the tool alone decides
 }
 
-// The kinds of states of a tool, as used by filter chips.
+// The kinds of states of a tool, as in the qualifier state of its list.
 const (
-	ToolEnabled = "enabled"
+	ToolOn      = "on"
 	ToolOff     = "off"
-	ToolChanged = "changed"
-	ToolHidden  = "hidden"
+	ToolApprove = "approve"
 )
 
-// ToolStateOf returns the state of a kind.
-func ToolStateOf(kind string) ToolState {
+// ToolStateOf returns the state of a kind. note is the reason for a tool that is
+// off although its switch is on.
+func ToolStateOf(kind, note string) ToolState {
 	switch kind {
-	case ToolEnabled:
-		return ToolState{kind, ui.OK, "On", true, true}
-	case ToolOff:
-		return ToolState{kind, ui.Neutral, "Off", false, true}
-	case ToolChanged:
-		return ToolState{kind, ui.Warn, "To approve", false, false}
-	default:
-		return ToolState{ToolHidden, ui.Neutral, "Hidden", false, false}
+	case ToolOn:
+		return ToolState{Kind: kind, Tone: ui.OK, Word: "On", On: true, Switchable: true}
+	case ToolApprove:
+		return ToolState{Kind: kind, Tone: ui.Warn, Word: "To approve"}
 	}
+	return ToolState{Kind: ToolOff, Tone: ui.Neutral, Word: "Off", Note: note, Switchable: note == ""}
 }
 
-// ToolStates returns every kind of state with the label of its chip.
-func ToolStates() [][2]string {
-	return [][2]string{{ToolEnabled, "On"}, {ToolOff, "Off"}, {ToolChanged, "To approve"}, {ToolHidden, "Hidden"}}
+// ToolRow is one tool.
+type ToolRow struct {
+	Name        string // alias__tool
+	Listed      string // the name seen by clients
+	Title       string // may be empty
+	Description string
+	Server      string
+	State       ToolState
+	Hidden      bool   // its texts contain hidden characters
+	LongName    string // warning about a long name; may be empty
 }
 
 // Name lengths above which some clients reject a tool.
@@ -60,20 +64,6 @@ func LongNameWords(name string) string {
 		return "name longer than " + strconv.Itoa(longName) + " characters"
 	}
 	return ""
-}
-
-func (p ToolsProps) columns() []ui.Column {
-	columns := []ui.Column{{Label: "Tool"}, {Label: "Server", Wide: true}, {Label: "Parameters", Num: true, Wide: true}, {Label: "State", Wide: p.Admin()}}
-	if p.Admin() {
-		columns = append([]ui.Column{{Label: "Select", Hidden: true}}, columns...)
-		columns = append(columns, ui.Column{Label: "On or off", Hidden: true})
-	}
-	return columns
-}
-
-// anyWaiting reports whether a tool on the page can be approved.
-func (p ToolsProps) anyWaiting() bool {
-	return slices.ContainsFunc(p.Rows, func(row ToolRow) bool { return row.State.Kind == ToolChanged })
 }
 
 // reviewURL returns the URL of the review page for the tools that match query.

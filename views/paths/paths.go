@@ -69,6 +69,9 @@ func Servers(slug string) string { return Project(slug) + "/servers" }
 // NewServer returns the page on which servers are added to a project.
 func NewServer(slug string) string { return Servers(slug) + "/new" }
 
+// CheckServers tests the connections of servers that are being added.
+func CheckServers(slug string) string { return NewServer(slug) + "/check" }
+
 // Server returns the page of a server. Its forms are below it.
 func Server(slug, id string) string { return below(Servers(slug), id) }
 
@@ -83,6 +86,9 @@ func Tools(slug string) string { return Project(slug) + "/tools" }
 
 // ToolReview returns the tools of a project that wait for approval.
 func ToolReview(slug string) string { return Tools(slug) + "/review" }
+
+// ToolSearch returns the test of a project's tool search.
+func ToolSearch(slug string) string { return Tools(slug) + "/search" }
 
 // Tool returns the page of a tool, with its Playground.
 func Tool(slug, name string) string { return below(Tools(slug), name) }
@@ -102,10 +108,13 @@ func Activity(slug string) string { return Project(slug) + "/activity" }
 // ProjectSettings returns the settings of a project. Its forms are below it.
 func ProjectSettings(slug string) string { return Project(slug) + "/settings" }
 
-// CodeMode returns the Code Mode of a project.
+// CodeMode returns the workbench of a project, which runs code.
 func CodeMode(slug string) string { return Project(slug) + "/code-mode" }
 
-// CodeRun returns the form that runs code.
+// CodeSettings returns the settings of Code Mode.
+func CodeSettings(slug string) string { return CodeMode(slug) + "/settings" }
+
+// CodeRun returns where the workbench posts code to run.
 func CodeRun(slug string) string { return CodeMode(slug) + "/run" }
 
 // CodeRuns returns the last runs of code.

@@ -29,6 +29,7 @@ type Connector interface {
 	Start(ctx context.Context, s oauthclient.Start) (authorizeURL string, err error)
 	Disconnect(ctx context.Context, serverID string) (revoked bool, err error)
 	DropRegistration(ctx context.Context, serverID string) error
+	Status(ctx context.Context, serverID string) (oauthclient.Status, error)
 }
 
 // Connections serves the buttons of connections. Results are shown on the page of
@@ -91,14 +92,28 @@ func isStartToken(given string, person *guard.User, serverID string) bool {
 
 // Disconnect serves POST /admin/connections/:id/disconnect.
 func (a *Connections) Disconnect(c *fiber.Ctx) error {
+	provider := a.provider(c.UserContext(), c.Params("id")) // unknown once it is disconnected
 	revoked, err := a.connections.Disconnect(c.UserContext(), c.Params("id"))
 	if err != nil {
 		return frame.Failed(c, paths.Connection(c.Params("id")), err)
 	}
 	if !revoked {
-		return frame.Done(c, paths.Connection(c.Params("id")), "Disconnected. The provider didn't confirm the revocation; remove the access there too.")
+		return frame.Done(c, paths.Connection(c.Params("id")), "Disconnected. "+provider+" didn't confirm the revocation; remove the access there too.")
 	}
 	return frame.Done(c, paths.Connection(c.Params("id")), "Disconnected. Its tokens are revoked.")
+}
+
+// provider returns the host of a connection's authorization server.
+func (a *Connections) provider(ctx context.Context, serverID string) string {
+	status, err := a.connections.Status(ctx, serverID)
+	if err != nil {
+		return "The provider"
+	}
+	issuer, err := url.Parse(status.Issuer)
+	if err != nil || issuer.Hostname() == "" {
+		return "The provider"
+	}
+	return issuer.Hostname()
 }
 
 // DropRegistration serves POST /admin/connections/:id/drop-registration, for an

@@ -2,6 +2,8 @@ package connections_test
 
 import (
 	"context"
+	"encoding/base64"
+	"encoding/json"
 	"regexp"
 	"strings"
 	"testing"
@@ -23,6 +25,7 @@ import (
 type connector struct {
 	err     error
 	revoked bool
+	issuer  string
 	calls   []string
 }
 
@@ -34,6 +37,10 @@ func (f *connector) Start(_ context.Context, s oauthclient.Start) (string, error
 func (f *connector) Disconnect(_ context.Context, id string) (bool, error) {
 	f.calls = append(f.calls, "disconnect "+id)
 	return f.revoked, f.err
+}
+
+func (f *connector) Status(context.Context, string) (oauthclient.Status, error) {
+	return oauthclient.Status{Issuer: f.issuer}, nil
 }
 
 func (f *connector) DropRegistration(_ context.Context, id string) error {
@@ -158,4 +165,39 @@ func TestForeignAuthorizationRedirectsToList(t *testing.T) {
 	if answer.Status != 303 || answer.Header.Get("Location") != "/admin/connections" || answer.Header.Get("Set-Cookie") == "" {
 		t.Errorf("status = %d, location %q", answer.Status, answer.Header.Get("Location"))
 	}
+}
+
+func TestDisconnectNamesProvider(t *testing.T) {
+	for _, tt := range []struct {
+		issuer  string
+		revoked bool
+		want    string
+	}{
+		{"https://auth.figma.com/oauth", true, "Disconnected. Its tokens are revoked."},
+		{"https://auth.figma.com/oauth", false, "Disconnected. auth.figma.com didn't confirm the revocation; remove the access there too."},
+		{"", false, "Disconnected. The provider didn't confirm the revocation; remove the access there too."},
+	} {
+		app := fiber.New()
+		h := connections.New(frame.NewPages(layout.Assets{}, nil, nil), &connector{revoked: tt.revoked, issuer: tt.issuer})
+		app.Post("/admin/connections/:id/disconnect", h.Disconnect)
+		answer := webtest.Send(t, app, webtest.Case{Method: "POST", Path: "/admin/connections/s1/disconnect"})
+		if text := flashText(t, answer); text != tt.want {
+			t.Errorf("issuer %q: message = %q, want %q", tt.issuer, text, tt.want)
+		}
+	}
+}
+
+// flashText returns the message of a response for the next page.
+func flashText(t *testing.T, answer webtest.Response) string {
+	t.Helper()
+	value, _, _ := strings.Cut(strings.TrimPrefix(answer.Header.Get("Set-Cookie"), "flash="), ";")
+	raw, err := base64.RawURLEncoding.DecodeString(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var flash layout.Flash
+	if err := json.Unmarshal(raw, &flash); err != nil {
+		t.Fatal(err)
+	}
+	return flash.Text
 }

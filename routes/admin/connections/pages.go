@@ -10,10 +10,12 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
+	"mcpgateway/models"
 	"mcpgateway/routes/admin"
 	"mcpgateway/routes/frame"
 	"mcpgateway/services/activity"
 	"mcpgateway/services/declaration"
+	"mcpgateway/services/fault"
 	"mcpgateway/services/oauthclient"
 	"mcpgateway/services/projects"
 	"mcpgateway/services/toolset"
@@ -103,8 +105,30 @@ func connectionRow(p *toolset.Snapshot, server *toolset.Server, s oauthclient.St
 	}
 }
 
-// Show serves GET /admin/connections/:id.
-func (a *Pages) Show(c *fiber.Ctx) error { return a.page(c, views.ConnectionProps{}, nil) }
+// Show serves GET /admin/connections/:id. A server without OAuth is redirected to
+// its own page.
+func (a *Pages) Show(c *fiber.Ctx) error {
+	err := a.page(c, views.ConnectionProps{}, nil)
+	if err == nil || fault.From(err).Kind != fault.KindConflict {
+		return err
+	}
+	for _, project := range a.pages.Directory.All() {
+		if server, notFound := admin.ServerOf(project, c.Params("id")); notFound == nil {
+			frame.PutFlash(c, withoutOAuth(project.Project.Slug, server))
+			return c.Redirect(paths.Server(project.Project.Slug, server.Config.ID), fiber.StatusSeeOther)
+		}
+	}
+	return err
+}
+
+// withoutOAuth returns why a server has no connection.
+func withoutOAuth(slug string, server *toolset.Server) layout.Flash {
+	alias, config := ui.Clean(server.Config.Alias), server.Config
+	if config.AuthType == models.UpstreamAuthBearer && config.AuthBearer == "" {
+		return layout.Flash{Tone: "warn", Text: alias + " needs a token.", LinkLabel: "Add token", LinkURL: paths.ServerEdit(slug, config.ID)}
+	}
+	return layout.Flash{Tone: "warn", Text: alias + " doesn't use OAuth.", LinkLabel: "Change it", LinkURL: paths.ServerEdit(slug, config.ID)}
+}
 
 // SaveClient serves POST /admin/connections/:id/client. It stores the client
 // issued by the provider.
@@ -129,7 +153,8 @@ func (a *Pages) SaveClient(c *fiber.Ctx) error {
 	case p.ClientID == "":
 		return frame.Done(c, paths.Connection(status.ServerID), "Client removed.")
 	}
-	return frame.Done(c, paths.Connection(status.ServerID), "Client saved. Connect the server next.")
+	frame.PutFlash(c, layout.Flash{Tone: "ok", Text: "Client saved.", LinkLabel: "Connect", LinkURL: paths.StartConnection(status.ServerID)})
+	return c.Redirect(paths.Connection(status.ServerID), fiber.StatusSeeOther)
 }
 
 // postedClient returns the posted change of a server. An empty secret keeps the
@@ -183,6 +208,7 @@ func (a *Pages) page(c *fiber.Ctx, p views.ConnectionProps, failed error) (err e
 		return err
 	}
 	p.Frame, p.Now = a.pages.Frame(c, server.Config.Alias+" · Connections", layout.SectionConnections), a.now()
+	p.Crumbs = []layout.Crumb{{Label: "Connections", URL: paths.Connections}, {Label: ui.Clean(server.Config.Alias)}}
 	p.Row, p.More = connectionRow(project, server, status), a.detail(project, status)
 	fillClient(&p, server)
 	return web.Render(c, views.Connection(p))

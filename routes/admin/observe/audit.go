@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -13,11 +14,11 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"mcpgateway/models"
-	"mcpgateway/routes/frame"
+	"mcpgateway/routes/admin"
 	"mcpgateway/services/activity"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/page"
-	"mcpgateway/views/admin"
+	views "mcpgateway/views/admin"
 	"mcpgateway/views/layout"
 	"mcpgateway/views/paths"
 	"mcpgateway/views/ui"
@@ -32,23 +33,25 @@ const auditRevision = "1"
 
 // Audit serves the audit log.
 type Audit struct {
-	pages   *frame.Pages
+	pages   *admin.ProjectPages
 	log     *activity.Audit
 	cursors *page.Cursors
-	now     func() time.Time
 }
 
 // NewAudit returns the handlers. cursors seals the positions of pages.
-func NewAudit(pages *frame.Pages, log *activity.Audit, cursors *page.Cursors, now func() time.Time) *Audit {
-	return &Audit{pages: pages, log: log, cursors: cursors, now: now}
+func NewAudit(pages *admin.ProjectPages, log *activity.Audit, cursors *page.Cursors) *Audit {
+	return &Audit{pages: pages, log: log, cursors: cursors}
 }
 
 // List serves GET /admin/audit with the filters ?actor=, action=, object=,
-// project= and since=, newest rows first. ?verify=1 also verifies the whole log.
+// project=, from= and to=, newest rows first. The days are in UTC and inclusive;
+// since= is the former name of from=. ?verify=1 also verifies the whole log.
 func (a *Audit) List(c *fiber.Ctx) (err error) {
-	p := admin.AuditProps{Frame: a.pages.Frame(c, "Audit log", layout.SectionAudit), Now: a.now(), Filter: admin.AuditFilter{
-		Actor: trimmed(c, "actor"), Action: trimmed(c, "action"), Object: trimmed(c, "object"), Project: trimmed(c, "project"), Since: trimmed(c, "since"),
+	p := views.AuditProps{Frame: a.pages.Frame(c, "Audit log", layout.SectionAudit), Filter: views.AuditFilter{
+		Actor: trimmed(c, "actor"), Action: trimmed(c, "action"), Object: trimmed(c, "object"), Project: trimmed(c, "project"),
+		From: cmp.Or(trimmed(c, "from"), trimmed(c, "since")), To: trimmed(c, "to"),
 	}}
+	p.Projects = a.projects(p.Filter.Project)
 	if c.Query("verify") == "1" {
 		if p.Verified, err = a.verify(c.UserContext()); err != nil {
 			return err
@@ -62,19 +65,23 @@ func (a *Audit) List(c *fiber.Ctx) (err error) {
 		p.Problem = f.Message
 		c.Status(web.StatusOf(err))
 	}
-	return web.Render(c, admin.Audit(p))
+	return web.Render(c, views.Audit(p))
 }
 
 // fill adds one page of rows.
-func (a *Audit) fill(ctx context.Context, p *admin.AuditProps, cursor string) error {
+func (a *Audit) fill(ctx context.Context, p *views.AuditProps, cursor string) error {
 	filter := activity.Filter{Actor: p.Filter.Actor, Action: p.Filter.Action, Object: p.Filter.Object, Project: p.Filter.Project}
-	if p.Filter.Since != "" {
-		day, err := time.Parse(time.DateOnly, p.Filter.Since)
-		if err != nil {
-			p.Filter.Since = "" // a date field shows only valid dates
-			return fault.Invalid("Use a date like 2027-01-31.")
-		}
-		filter.Since = day
+	from, err := day(&p.Filter.From)
+	if err != nil {
+		return err
+	}
+	to, err := day(&p.Filter.To)
+	if err != nil {
+		return err
+	}
+	filter.Since = from
+	if !to.IsZero() {
+		filter.Until = to.AddDate(0, 0, 1)
 	}
 	asked := asQuery(p.Filter)
 	binding := page.Binding{Surface: "audit page", Query: asked.Encode()}
@@ -90,7 +97,7 @@ func (a *Audit) fill(ctx context.Context, p *admin.AuditProps, cursor string) er
 		return err
 	}
 	for _, row := range rows {
-		p.Rows = append(p.Rows, auditRowOf(row))
+		addAuditRow(p, auditRowOf(row))
 	}
 	p.Pager.Shown = ui.Plural(len(rows), "row", "rows")
 	if next == 0 {
@@ -103,6 +110,45 @@ func (a *Audit) fill(ctx context.Context, p *admin.AuditProps, cursor string) er
 	asked.Set("cursor", sealed)
 	p.Pager.NextURL = withQuery(paths.Audit, asked)
 	return nil
+}
+
+// day parses a day of the filter. It clears an invalid one, because a date field
+// shows only valid dates.
+func day(entered *string) (time.Time, error) {
+	if *entered == "" {
+		return time.Time{}, nil
+	}
+	at, err := time.Parse(time.DateOnly, *entered)
+	if err != nil {
+		*entered = ""
+		return time.Time{}, fault.Invalid("Use a date like 2027-01-31.")
+	}
+	return at, nil
+}
+
+// addAuditRow adds a row to its day.
+func addAuditRow(p *views.AuditProps, row views.AuditRow) {
+	last := len(p.Days) - 1
+	if last < 0 || p.Days[last].Rows[0].At.UTC().Format(time.DateOnly) != row.At.UTC().Format(time.DateOnly) {
+		p.Days = append(p.Days, views.AuditDay{})
+		last++
+	}
+	p.Days[last].Rows = append(p.Days[last].Rows, row)
+}
+
+// projects returns the projects to filter by, and the chosen one if it was
+// deleted.
+func (a *Audit) projects(chosen string) []ui.Option {
+	options := []ui.Option{{Label: "All projects"}}
+	found := chosen == ""
+	for _, p := range a.pages.Directory.All() {
+		options = append(options, ui.Option{Value: p.Project.Slug, Label: ui.Clean(cmp.Or(p.Project.Name, p.Project.Slug))})
+		found = found || p.Project.Slug == chosen
+	}
+	if !found {
+		options = append(options, ui.Option{Value: chosen, Label: ui.Clean(chosen)})
+	}
+	return options
 }
 
 // open returns the row number that a cursor continues from; 0 means the newest.
@@ -122,34 +168,31 @@ func (a *Audit) open(binding page.Binding, cursor string) (int64, error) {
 }
 
 // verify verifies the whole log. A tampered log is a result, not an error.
-func (a *Audit) verify(ctx context.Context) (*admin.Verified, error) {
+func (a *Audit) verify(ctx context.Context) (*views.Verified, error) {
 	found, err := a.log.Verify(ctx)
 	switch {
 	case errors.Is(err, activity.ErrTampered):
-		return &admin.Verified{Why: err.Error()}, nil
+		return &views.Verified{Why: err.Error()}, nil
 	case err != nil:
 		return nil, err
 	}
-	return &admin.Verified{OK: true, Count: found.Count, Head: found.Head}, nil
+	return &views.Verified{OK: true, Count: found.Count, Head: found.Head}, nil
 }
 
-func auditRowOf(row models.AuditEntry) admin.AuditRow {
-	r := admin.AuditRow{
+func auditRowOf(row models.AuditEntry) views.AuditRow {
+	r := views.AuditRow{
 		Seq: row.Seq, At: row.At, Actor: row.ActorName, Kind: row.ActorKind, IP: row.IP, Action: row.Action, Object: row.Object, Project: row.Project, Request: row.RequestID,
 	}
 	for _, name := range slices.Sorted(maps.Keys(row.Detail)) {
 		r.Detail = append(r.Detail, ui.Fact{Label: ui.Clean(name), Value: ui.Clean(row.Detail[name])})
 	}
-	if row.RequestID != "" {
-		r.Detail = append(r.Detail, ui.Fact{Label: "request", Value: row.RequestID, Mono: true})
-	}
 	return r
 }
 
 // asQuery returns a filter as URL parameters.
-func asQuery(f admin.AuditFilter) url.Values {
+func asQuery(f views.AuditFilter) url.Values {
 	q := url.Values{}
-	for name, value := range map[string]string{"actor": f.Actor, "action": f.Action, "object": f.Object, "project": f.Project, "since": f.Since} {
+	for name, value := range map[string]string{"actor": f.Actor, "action": f.Action, "object": f.Object, "project": f.Project, "from": f.From, "to": f.To} {
 		if value != "" {
 			q.Set(name, value)
 		}

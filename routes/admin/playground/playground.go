@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -20,8 +21,10 @@ import (
 	"mcpgateway/routes/admin"
 	"mcpgateway/routes/frame"
 	"mcpgateway/services/access"
+	"mcpgateway/services/activity/traffic"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/gateway"
+	"mcpgateway/services/query"
 	"mcpgateway/services/rawjson"
 	"mcpgateway/services/toolset"
 	views "mcpgateway/views/admin"
@@ -37,15 +40,21 @@ const (
 	maxTypedDeep = 64        // levels
 )
 
+// Usage returns the use of tools. Implemented by traffic.Store.
+type Usage interface {
+	ToolUse(ctx context.Context, projectID string) (map[string]traffic.Use, error)
+}
+
 // Playground serves the page of a tool, with a form that calls the tool.
 type Playground struct {
 	pages   *admin.ProjectPages
 	gateway *gateway.Gateway
+	usage   Usage
 }
 
 // New returns the handlers. gateway performs the calls.
-func New(pages *admin.ProjectPages, gateway *gateway.Gateway) *Playground {
-	return &Playground{pages: pages, gateway: gateway}
+func New(pages *admin.ProjectPages, gateway *gateway.Gateway, usage Usage) *Playground {
+	return &Playground{pages: pages, gateway: gateway, usage: usage}
 }
 
 // Show serves GET /admin/projects/:projectSlug/tools/:name. With ?as=json the
@@ -237,6 +246,11 @@ func failedCall(result *views.TryResult, err error) {
 
 func (a *Playground) page(c *fiber.Ctx, project *toolset.Snapshot, tool *toolset.Tool, form views.TryProps) error {
 	p := toolProps(project, tool)
+	used, err := a.usage.ToolUse(c.UserContext(), project.Project.ID)
+	if err != nil {
+		return err
+	}
+	p.Use = useFacts(project.Project.Slug, tool, used[tool.Name])
 	p.Frame, p.Project, p.Try = a.pages.ProjectFrame(c, project, layout.TabTools, tool.Name, layout.Crumb{Label: tool.Name}), a.pages.Head(project, layout.TabTools), form
 	return web.Render(c, views.Tool(p))
 }
@@ -244,7 +258,7 @@ func (a *Playground) page(c *fiber.Ctx, project *toolset.Snapshot, tool *toolset
 // toolProps converts a tool for its page.
 func toolProps(project *toolset.Snapshot, tool *toolset.Tool) views.ToolProps {
 	p := views.ToolProps{
-		Row: admin.ToolRow(tool), Reason: string(tool.Hidden), Approvable: tool.Hidden == toolset.HiddenByApproval, Hash: tool.Hash, Repairs: tool.Repairs,
+		Row: admin.ToolRow(tool), ReadOnly: tool.Access == toolset.AccessRead, Destructive: tool.Access == toolset.AccessDestructive, Reason: string(tool.Hidden), Approvable: tool.Hidden == toolset.HiddenByApproval, Hash: tool.Hash, Repairs: tool.Repairs,
 		Input: schemaOf(tool, "inputSchema"), Output: schemaOf(tool, "outputSchema"), Annotations: annotationsOf(project.Project.Slug, tool),
 	}
 	if tool.Broken != "" {
@@ -259,8 +273,25 @@ func toolProps(project *toolset.Snapshot, tool *toolset.Tool) views.ToolProps {
 		for _, line := range lines {
 			p.Changes = append(p.Changes, ui.DiffLine{Op: line.Op, Text: line.Text})
 		}
+		p.Changes = ui.Hunks(p.Changes, contextLines)
 	}
 	return p
+}
+
+// contextLines is the number of unchanged lines around changes of a definition.
+const contextLines = 3
+
+// useFacts returns how much a tool is used, with a link to its calls.
+func useFacts(slug string, tool *toolset.Tool, use traffic.Use) []ui.Fact {
+	last := "Not in the last 30 days"
+	if !use.Last.IsZero() {
+		last = ui.Ago(time.Now(), use.Last)
+	}
+	calls := (&query.Query{Clauses: []query.Clause{{Qualifier: "tool", Value: tool.Name}}}).Canonical()
+	return []ui.Fact{
+		{Label: "Calls, 7 d", Value: ui.Count(use.Calls), URL: paths.Activity(slug) + "?" + url.Values{"query": {calls}, "period": {"7d"}}.Encode()},
+		{Label: "Last used", Value: last},
+	}
 }
 
 func schemaOf(tool *toolset.Tool, name string) []byte {

@@ -7,11 +7,12 @@ import (
 	"strings"
 
 	"mcpgateway/models"
+	"mcpgateway/routes/frame"
 	"mcpgateway/services/declaration"
-	"mcpgateway/services/fault"
 	"mcpgateway/services/projects"
+	"mcpgateway/services/secrets"
 	"mcpgateway/services/toolset"
-	views "mcpgateway/views/admin"
+	views "mcpgateway/views/admin/servers"
 	"mcpgateway/views/ui"
 )
 
@@ -25,14 +26,39 @@ type sealedDraft struct {
 	Declaration json.RawMessage `json:"declaration"`
 	Notes       []string        `json:"notes,omitempty"`
 	Refused     []string        `json:"refused,omitempty"`
+	Command     string          `json:"command,omitempty"`
+	Hint        string          `json:"hint,omitempty"`
+	SecretHint  string          `json:"secretHint,omitempty"`
+	Tested      string          `json:"tested,omitempty"` // fingerprint of the tested connection
+	Test        *views.Test     `json:"test,omitempty"`
 }
 
-func (a *Wizard) sealed(draft views.ServerDraft, d *declaration.Server) string {
-	b, err := json.Marshal(sealedDraft{Alias: draft.Alias, Declaration: d.JSON(), Notes: draft.Notes, Refused: draft.Refused})
+func (a *Wizard) sealed(draft views.Draft, d *declaration.Server) string {
+	held := sealedDraft{
+		Alias: draft.Alias, Declaration: d.JSON(), Notes: draft.Notes, Refused: draft.Refused, Command: draft.Command, Hint: draft.Hint, SecretHint: draft.SecretHint,
+	}
+	if draft.Test.Done {
+		held.Tested, held.Test = fingerprint(draft, d), &draft.Test
+	}
+	b, err := json.Marshal(held)
 	if err != nil {
 		return ""
 	}
 	return a.seal.SealToken(draftPurpose, b)
+}
+
+// fingerprint identifies the connection of a draft.
+func fingerprint(draft views.Draft, d *declaration.Server) string {
+	return frame.Fingerprint([]any{draft.URL, draft.Transport, draft.AuthType, draft.HeaderName, string(d.JSON())})
+}
+
+// testOf returns the outcome of the last test, unless the connection has changed
+// since.
+func (held sealedDraft) testOf(one *candidate) views.Test {
+	if held.Test == nil || held.Tested != fingerprint(one.draft, one.declaration) {
+		return views.Test{}
+	}
+	return *held.Test
 }
 
 // openDraft decrypts a token from sealed. It returns an error for an invalid token,
@@ -49,13 +75,13 @@ func (a *Wizard) openDraft(token string) (sealedDraft, *declaration.Server, erro
 			return held, d, nil
 		}
 	}
-	return held, nil, fault.Invalid("Something was missing. Please start again.")
+	return held, nil, errIncomplete()
 }
 
 // draftOfPasted returns the form of a pasted server.
-func (a *Wizard) draftOfPasted(s declaration.PastedServer) views.ServerDraft {
+func (a *Wizard) draftOfPasted(s declaration.PastedServer) views.Draft {
 	draft := draftOf(s.Alias, s.Declaration)
-	draft.Notes, draft.Problems = s.Notes, map[string]string{}
+	draft.Notes, draft.Problems, draft.Command = s.Notes, map[string]string{}, s.Command
 	refused := false
 	for _, p := range s.Problems {
 		line := p.Why
@@ -78,11 +104,14 @@ func (a *Wizard) draftOfPasted(s declaration.PastedServer) views.ServerDraft {
 }
 
 // draftOfEntry returns the form of a catalog entry.
-func (a *Wizard) draftOfEntry(p *toolset.Snapshot, e *models.CatalogEntry) views.ServerDraft {
+func (a *Wizard) draftOfEntry(p *toolset.Snapshot, e *models.CatalogEntry) views.Draft {
 	d := projects.FromCatalog(e, true)
 	draft := draftOf(freeAlias(p, e), d)
 	if why := notRemote(e); why != "" {
 		draft.Refused = []string{why}
+	}
+	if len(e.SecretEnv) > 0 {
+		draft.SecretHint = "${" + e.SecretEnv[0] + "}"
 	}
 	if e.AuthType == "unknown" {
 		draft.Hint = "The catalog doesn't list the credentials of this server. Try without credentials first."
@@ -92,8 +121,8 @@ func (a *Wizard) draftOfEntry(p *toolset.Snapshot, e *models.CatalogEntry) views
 }
 
 // draftOf returns the form of a declared server.
-func draftOf(alias string, d *declaration.Server) views.ServerDraft {
-	draft := views.ServerDraft{Alias: alias, Transport: string(models.TransportAuto), AuthType: "none", Settings: draftSettings(d)}
+func draftOf(alias string, d *declaration.Server) views.Draft {
+	draft := views.Draft{Alias: alias, Transport: string(models.TransportAuto), AuthType: "none", Settings: draftSettings(d)}
 	if d.URL != nil {
 		draft.URL = projects.MaskURL(*d.URL)
 	}
@@ -113,7 +142,27 @@ func draftOf(alias string, d *declaration.Server) views.ServerDraft {
 		draft.AuthType, draft.HeaderName, draft.Headers = "header", draft.Headers[0], draft.Headers[1:]
 		draft.HasSecret = d.Headers[draft.HeaderName] != ""
 	}
+	draft.SecretEnd = secretEnd(&draft, d)
 	return draft
+}
+
+// minShownSecret is the minimum length of a secret whose last characters pages show.
+const minShownSecret = 16
+
+// secretEnd returns what pages show of the secret: its last two characters, or all of
+// a reference. It is empty for short secrets.
+func secretEnd(draft *views.Draft, d *declaration.Server) string {
+	secret := d.Headers[draft.HeaderName]
+	if draft.AuthType == "bearer" && d.AuthBearer != nil {
+		secret = *d.AuthBearer
+	}
+	if _, isReference := secrets.Reference(secret); isReference {
+		return secret
+	}
+	if len(secret) < minShownSecret {
+		return ""
+	}
+	return secret[len(secret)-2:]
 }
 
 // draftSettings describes the declared settings that have no field in the form.

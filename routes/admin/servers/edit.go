@@ -16,7 +16,7 @@ import (
 	"mcpgateway/services/fault"
 	"mcpgateway/services/projects"
 	"mcpgateway/services/toolset"
-	views "mcpgateway/views/admin"
+	views "mcpgateway/views/admin/servers"
 	"mcpgateway/views/layout"
 	"mcpgateway/views/paths"
 	"mcpgateway/views/ui"
@@ -29,23 +29,23 @@ func (a *Servers) Edit(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	return a.editForm(c, p, server, views.ServerEditProps{})
+	return a.editForm(c, p, server, views.EditProps{})
 }
 
 // editForm renders the forms with the stored values. Forms with errors contain the
 // entered values.
-func (a *Servers) editForm(c *fiber.Ctx, p *toolset.Snapshot, server *toolset.Server, props views.ServerEditProps) error {
+func (a *Servers) editForm(c *fiber.Ctx, p *toolset.Snapshot, server *toolset.Server, props views.EditProps) error {
 	s := server.Config
-	props.Frame = a.pages.ProjectFrame(c, p, layout.TabServers, "Edit "+s.Alias, layout.Crumb{Label: "Edit " + s.Alias})
-	props.Project, props.ID, props.Called = a.pages.Head(p, layout.TabServers), s.ID, s.Alias
+	props.Frame = a.pages.ProjectFrame(c, p, layout.TabServers, s.Alias+": settings", serverCrumbs(p, server, "Settings")...)
+	props.Head = a.head(p, server)
 	props.Open = p.Project.AuthMode == models.AuthNone
 	props.Seen, props.CredentialsSeen = frame.Fingerprint(behaviourOf(&s)), frame.Fingerprint(credentialsKept(&s))
 	fillEdit(&props, s)
-	return web.Render(c, views.ServerEdit(props))
+	return web.Render(c, views.Edit(props))
 }
 
 // fillEdit sets the forms without errors to the stored values.
-func fillEdit(props *views.ServerEditProps, s models.Server) {
+func fillEdit(props *views.EditProps, s models.Server) {
 	if props.Errors == nil {
 		props.Alias, props.URL, props.Transport, props.Timeout = s.Alias, s.URL, string(s.Transport), ui.Seconds(s.TimeoutMS)
 		props.MaxConcurrent = strconv.FormatInt(s.MaxConcurrent, 10)
@@ -93,8 +93,8 @@ func (a *Servers) Save(c *fiber.Ctx) error {
 
 // behaviourTyped parses the form of connection and behavior. It validates the
 // numbers; the store validates the rest.
-func behaviourTyped(c *fiber.Ctx) (views.ServerEditProps, *declaration.Server, error) {
-	props := views.ServerEditProps{
+func behaviourTyped(c *fiber.Ctx) (views.EditProps, *declaration.Server, error) {
+	props := views.EditProps{
 		Alias: strings.TrimSpace(web.FormValue(c, "alias")), URL: strings.TrimSpace(web.FormValue(c, "url")), Transport: web.FormValue(c, "transport"),
 		Timeout: web.FormValue(c, "timeout"), MaxConcurrent: strings.TrimSpace(web.FormValue(c, "maxConcurrent")), SessionMode: web.FormValue(c, "sessionMode"), DefinitionPolicy: web.FormValue(c, "definitionPolicy"),
 	}
@@ -119,7 +119,7 @@ func behaviourOf(s *models.Server) any {
 	return []any{s.Alias, s.URL, s.URLSecrets, s.Transport, s.TimeoutMS, s.MaxConcurrent, s.SessionMode, s.DefinitionPolicy}
 }
 
-func behaviourSettings(s *models.Server, entered views.ServerEditProps) []frame.Entry {
+func behaviourSettings(s *models.Server, entered views.EditProps) []frame.Entry {
 	return []frame.Entry{
 		frame.NewEntry("Alias", s.Alias, entered.Alias), frame.NewEntry("URL", s.URL, entered.URL), frame.NewEntry("Transport", string(s.Transport), entered.Transport),
 		frame.NewEntry("Timeout (seconds)", ui.Seconds(s.TimeoutMS), entered.Timeout),
@@ -163,8 +163,8 @@ func (a *Servers) SaveCredentials(c *fiber.Ctx) error {
 
 // credentialsTyped parses the form of the credentials. Empty secrets retain the
 // stored values.
-func credentialsTyped(c *fiber.Ctx, server *models.Server) (views.ServerEditProps, *declaration.Server) {
-	props := views.ServerEditProps{
+func credentialsTyped(c *fiber.Ctx, server *models.Server) (views.EditProps, *declaration.Server) {
+	props := views.EditProps{
 		AuthType: web.FormValue(c, "authType"), OAuthClientID: strings.TrimSpace(web.FormValue(c, "oauth.clientId")), OAuthScopes: web.FormValue(c, "oauth.scopes"),
 		HeaderName: strings.TrimSpace(web.FormValue(c, "headerName")),
 	}

@@ -10,7 +10,7 @@ import (
 	"mcpgateway/services/declaration"
 	"mcpgateway/services/rawjson"
 	"mcpgateway/services/toolset"
-	views "mcpgateway/views/admin"
+	views "mcpgateway/views/admin/servers"
 	"mcpgateway/views/layout"
 	"mcpgateway/views/paths"
 	"mcpgateway/web"
@@ -26,7 +26,7 @@ func (a *Servers) Filters(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	props := views.ServerFiltersProps{Allow: server.Config.AllowedTools, Deny: server.Config.DenyTools, New: c.Query("new") != ""}
+	props := views.FiltersProps{Allow: server.Config.AllowedTools, Deny: server.Config.DenyTools, New: c.Query("new") != ""}
 	if args := c.Request().URI().QueryArgs(); args.Has("allow") || args.Has("deny") {
 		props.Allow, props.Deny = lines(c.Query("allow")), lines(c.Query("deny"))
 		props.Seen = c.Query(frame.FingerprintField) // a preview retains the fingerprint of the stored patterns
@@ -45,19 +45,19 @@ func lines(text string) []string {
 	return all
 }
 
-func (a *Servers) filterPage(c *fiber.Ctx, p *toolset.Snapshot, server *toolset.Server, props views.ServerFiltersProps) error {
-	props.Frame = a.pages.ProjectFrame(c, p, layout.TabServers, "Choose tools of "+server.Config.Alias, layout.Crumb{Label: "Choose tools of " + server.Config.Alias})
-	props.Project, props.ID, props.Alias = a.pages.Head(p, layout.TabServers), server.Config.ID, server.Config.Alias
+func (a *Servers) filterPage(c *fiber.Ctx, p *toolset.Snapshot, server *toolset.Server, props views.FiltersProps) error {
+	props.Frame = a.pages.ProjectFrame(c, p, layout.TabServers, server.Config.Alias+": tools", serverCrumbs(p, server, "Tools")...)
+	props.Head = a.head(p, server)
 	props.Changed = !slices.Equal(props.Allow, server.Config.AllowedTools) || !slices.Equal(props.Deny, server.Config.DenyTools)
 	if props.Seen == "" {
 		props.Seen = frame.Fingerprint(filtersOf(server))
 	}
 	addFiltered(&props, p, server)
-	return web.Render(c, views.ServerFilters(props))
+	return web.Render(c, views.Filters(props))
 }
 
 // addFiltered adds the tools of a server, and whether the patterns turn them on.
-func addFiltered(props *views.ServerFiltersProps, p *toolset.Snapshot, server *toolset.Server) {
+func addFiltered(props *views.FiltersProps, p *toolset.Snapshot, server *toolset.Server) {
 	filter := toolset.NewFilter(props.Allow, props.Deny)
 	for _, t := range p.AllTools() {
 		if t.Server != server {
@@ -145,7 +145,7 @@ func (a *Servers) saveFilters(c *fiber.Ctx, allow, deny []string) error {
 		if err != nil {
 			return err
 		}
-		return a.filterPage(c, p, server, views.ServerFiltersProps{Allow: allow, Deny: deny, New: web.FormValue(c, "new") != "", Errors: fields})
+		return a.filterPage(c, p, server, views.FiltersProps{Allow: allow, Deny: deny, New: web.FormValue(c, "new") != "", Errors: fields})
 	}
 	return frame.Done(c, paths.Server(p.Project.Slug, server.Config.ID), "Tool choice saved.")
 }

@@ -11,8 +11,9 @@ import (
 	"mcpgateway/services/rawjson"
 	"mcpgateway/services/secrets"
 	"mcpgateway/services/toolset"
-	views "mcpgateway/views/admin"
+	views "mcpgateway/views/admin/servers"
 	"mcpgateway/views/layout"
+	"mcpgateway/views/paths"
 	"mcpgateway/views/ui"
 	"mcpgateway/web"
 )
@@ -23,21 +24,32 @@ func (a *Servers) Show(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	latency, err := a.latency(c.UserContext(), p, server.Config.Alias)
+	props, err := a.serverProps(c.UserContext(), p, server)
 	if err != nil {
 		return err
 	}
-	return web.Render(c, views.Server(views.ServerProps{
-		Frame: a.pages.ProjectFrame(c, p, layout.TabServers, server.Config.Alias, layout.Crumb{Label: server.Config.Alias}), Now: time.Now(),
-		Project: a.pages.Head(p, layout.TabServers), Server: a.row(p, server, latency), Detail: detailOf(server), Hidden: hiddenOf(p, server),
-	}))
+	props.Frame = a.pages.ProjectFrame(c, p, layout.TabServers, server.Config.Alias, layout.Crumb{Label: server.Config.Alias})
+	props.Live, props.Controls = []string{views.Topic + ":" + server.Config.ID}, props.Frame.Admin()
+	props.Detail, props.Hidden = detailOf(server), hiddenOf(p, server)
+	return web.Render(c, views.Server(props))
+}
+
+// serverCrumbs returns the path to a page of a server.
+func serverCrumbs(p *toolset.Snapshot, server *toolset.Server, page string) []layout.Crumb {
+	return []layout.Crumb{{Label: server.Config.Alias, URL: paths.Server(p.Project.Slug, server.Config.ID)}, {Label: page}}
+}
+
+// head returns the heading of the pages of a server.
+func (a *Servers) head(p *toolset.Snapshot, server *toolset.Server) views.Head {
+	now := time.Now()
+	return views.Head{Slug: p.Project.Slug, Now: now, Row: a.row(p, server, nil, now)}
 }
 
 // detailOf returns the configuration of a server, without secrets, and what the
 // server reports about itself.
-func detailOf(s *toolset.Server) views.ServerDetail {
+func detailOf(s *toolset.Server) views.Detail {
 	config := s.Config
-	d := views.ServerDetail{
+	d := views.Detail{
 		Transport: string(config.Transport), AuthType: string(config.AuthType), AuthBearer: shownSecret(config.AuthBearer),
 		Headers: headersWithValue(config), MissingHeaders: missingHeaders(config), Timeout: ui.Seconds(config.TimeoutMS) + " s", MaxConcurrent: ui.Count(int(config.MaxConcurrent)),
 		SessionMode: string(config.SessionMode), DefinitionPolicy: string(config.DefinitionPolicy),
@@ -46,7 +58,7 @@ func detailOf(s *toolset.Server) views.ServerDetail {
 	}
 	if in := s.Inventory; in != nil {
 		d.TransportUsed, d.ProtocolVersion, d.Instructions = string(in.TransportUsed), in.ProtocolVersion, in.Instructions
-		d.Warnings, d.AttemptedAt, d.Implementation = in.Warnings, &in.AttemptedAt, implementation(in.ServerInfo)
+		d.Warnings, d.Implementation = in.Warnings, implementation(in.ServerInfo)
 	}
 	return d
 }

@@ -3,48 +3,64 @@
 package servers
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"net/url"
+	"slices"
 	"strings"
 	"time"
 
-	"mcpgateway/web/guard"
-
 	"github.com/gofiber/fiber/v2"
 
-	"mcpgateway/models"
 	"mcpgateway/routes/admin"
+	"mcpgateway/routes/admin/observe"
 	"mcpgateway/routes/frame"
+	"mcpgateway/services/activity"
 	"mcpgateway/services/activity/traffic"
 	"mcpgateway/services/declaration"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/inventory"
+	"mcpgateway/services/inventory/history"
 	"mcpgateway/services/projects"
 	"mcpgateway/services/toolset"
-	"mcpgateway/services/upstream"
-	views "mcpgateway/views/admin"
+	shared "mcpgateway/views/admin"
+	views "mcpgateway/views/admin/servers"
 	"mcpgateway/views/layout"
 	"mcpgateway/views/paths"
 	"mcpgateway/views/ui"
 	"mcpgateway/web"
+	"mcpgateway/web/guard"
 )
 
-// latencyPeriod is the time range of the median latency.
-const latencyPeriod = "1h"
+// Options are the dependencies of the pages. StepUp enforces the confirmation before
+// stored credentials are sent to another URL.
+type Options struct {
+	Pages   *admin.ProjectPages
+	Reader  *inventory.Syncer
+	Calls   *activity.Calls
+	Traffic *traffic.Store
+	History *history.Store
+	Store   *projects.Store
+	StepUp  *guard.Guards
+	Callers func() *observe.Callers // names of callers for one page
+}
 
 // Servers serves the servers of projects.
 type Servers struct {
 	pages   *admin.ProjectPages
 	reader  *inventory.Syncer
-	traffic *traffic.Store
+	calls   *activity.Calls
 	store   *projects.Store
 	stepUp  *guard.Guards
+	traffic *traffic.Store
+	history *history.Store
+	callers func() *observe.Callers
 }
 
-// New returns the handlers. stepUp enforces the confirmation before stored
-// credentials are sent to another URL.
-func New(pages *admin.ProjectPages, reader *inventory.Syncer, numbers *traffic.Store, store *projects.Store, stepUp *guard.Guards) *Servers {
-	return &Servers{pages: pages, reader: reader, traffic: numbers, store: store, stepUp: stepUp}
+// New returns the handlers.
+func New(o Options) *Servers {
+	return &Servers{pages: o.Pages, reader: o.Reader, calls: o.Calls, store: o.Store, stepUp: o.StepUp, traffic: o.Traffic, history: o.History, callers: o.Callers}
 }
 
 // List serves GET /admin/projects/:projectSlug/servers.
@@ -53,23 +69,23 @@ func (a *Servers) List(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	latency, err := a.latency(c.UserContext(), p, "")
-	if err != nil {
+	props := views.ListProps{Frame: a.pages.ProjectFrame(c, p, layout.TabServers, "Servers"), Query: strings.TrimSpace(c.Query("query")), State: c.Query("state")}
+	props.Live = []string{listTopic + ":" + url.Values{"query": {props.Query}, "state": {props.State}}.Encode()}
+	if err := a.fill(c.UserContext(), &props, p); err != nil {
 		return err
 	}
-	props := views.ServersProps{
-		Frame: a.pages.ProjectFrame(c, p, layout.TabServers, "Servers"), Now: time.Now(),
-		Project: a.pages.Head(p, layout.TabServers), Query: strings.TrimSpace(c.Query("query")), State: c.Query("state"), Total: len(p.Servers),
-	}
-	a.fill(&props, p, latency)
-	return web.Render(c, views.Servers(props))
+	return web.Render(c, views.List(props))
 }
 
 // fill adds the servers that match the query and the state.
-func (a *Servers) fill(props *views.ServersProps, p *toolset.Snapshot, latency map[string]time.Duration) {
+func (a *Servers) fill(ctx context.Context, props *views.ListProps, p *toolset.Snapshot) error {
+	props.Now, props.Slug, props.Total = time.Now(), p.Project.Slug, len(p.Servers)
+	rows, err := a.rows(ctx, p, p.Servers, props.Now)
+	if err != nil {
+		return err
+	}
 	counts := map[string]int{}
-	for _, server := range p.Servers {
-		row := a.row(p, server, latency)
+	for _, row := range rows {
 		if !admin.Mentions(row.Alias+" "+row.URL, props.Query) {
 			continue
 		}
@@ -78,42 +94,15 @@ func (a *Servers) fill(props *views.ServersProps, p *toolset.Snapshot, latency m
 			props.Rows = append(props.Rows, row)
 		}
 	}
-	props.Chips = admin.StateChips(paths.Servers(p.Project.Slug), views.States(), props.Query, props.State, counts)
-}
-
-// latency returns the median duration of recent calls, by alias.
-func (a *Servers) latency(ctx context.Context, p *toolset.Snapshot, alias string) (map[string]time.Duration, error) {
-	period, _ := traffic.Last(latencyPeriod, time.Now())
-	rows, err := a.traffic.Top(ctx, traffic.Filter{ProjectID: p.Project.ID, Server: alias}, period, traffic.ByServer, traffic.MaxRows)
-	if err != nil {
-		return nil, err
+	rank := map[string]int{}
+	for i, state := range shared.States() {
+		rank[state.Kind] = i
 	}
-	medians := map[string]time.Duration{}
-	for _, row := range rows {
-		medians[row.Name] = row.P50
-	}
-	return medians, nil
-}
-
-func (a *Servers) row(p *toolset.Snapshot, server *toolset.Server, latency map[string]time.Duration) views.ServerRow {
-	config := server.Config
-	health := a.reader.Health(config.ID)
-	state, problem := a.pages.Health.StateOf(server)
-	shown, known := admin.CountTools(p, config.ID)
-	row := views.ServerRow{
-		ID: config.ID, Alias: config.Alias, URL: config.URL, OAuth: config.AuthType == models.UpstreamAuthOAuth, Enabled: config.Enabled,
-		State: state, Error: problem, Tools: shown, Known: known,
-	}
-	if word, since, reason := health.State(); word == upstream.StateOpen || word == upstream.StateHalfOpen {
-		row.Outage = &views.Outage{Since: since, NextProbe: health.Breaker.NextProbe, Reason: reason}
-	}
-	if d := latency[strings.ToLower(config.Alias)]; d > 0 {
-		row.MS = max(d.Milliseconds(), 1)
-	}
-	if server.Inventory != nil {
-		row.SyncedAt, row.TriedAt = health.LastSync(server.Inventory.SyncedAt), &server.Inventory.AttemptedAt
-	}
-	return row
+	slices.SortStableFunc(props.Rows, func(a, b views.Row) int {
+		return cmp.Or(cmp.Compare(rank[a.State.Kind], rank[b.State.Kind]), strings.Compare(a.Alias, b.Alias))
+	})
+	props.Chips = admin.StateChips(paths.Servers(p.Project.Slug), shared.States(), props.Query, props.State, counts)
+	return nil
 }
 
 // Sync serves POST …/servers/:id/sync. It syncs the server's tools.

@@ -1,13 +1,16 @@
 package servers
 
 import (
-	"errors"
+	"cmp"
+	"context"
+	"io"
 	"maps"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/a-h/templ"
 	"github.com/gofiber/fiber/v2"
 
 	"mcpgateway/models"
@@ -20,18 +23,16 @@ import (
 	"mcpgateway/services/projects"
 	"mcpgateway/services/secrets"
 	"mcpgateway/services/toolset"
-	"mcpgateway/services/upstream"
-	views "mcpgateway/views/admin"
+	views "mcpgateway/views/admin/servers"
 	"mcpgateway/views/layout"
 	"mcpgateway/views/paths"
-	"mcpgateway/views/ui"
 	"mcpgateway/web"
 )
 
 // choicesPerPage is the number of catalog servers on a page.
 const choicesPerPage = 20
 
-// Wizard serves the wizard for new servers: pick, connect, choose tools.
+// Wizard serves the steps that add servers: paste or pick, check, done.
 type Wizard struct {
 	pages   *admin.ProjectPages
 	reader  *inventory.Syncer
@@ -46,27 +47,33 @@ func NewWizard(pages *admin.ProjectPages, reader *inventory.Syncer, store *proje
 	return &Wizard{pages: pages, reader: reader, store: store, catalog: catalog, seal: seal}
 }
 
-// New serves GET …/servers/new: the first step, or with ?entry= the second step for
-// that catalog server.
+// New serves GET …/servers/new: the first step, with ?entry= the second step for that
+// catalog server, or with ?added= the last step for servers of the project.
 func (a *Wizard) New(c *fiber.Ctx) error {
 	p, err := a.pages.Project(c)
 	if err != nil {
 		return err
+	}
+	if ids := c.Query("added"); ids != "" {
+		return a.donePage(c, p, views.DoneProps{Added: a.addedServers(p, strings.Split(ids, ",")), Local: splitNames(c.Query("local"))})
 	}
 	if id := c.Query("entry"); id != "" {
 		entry, err := a.catalog.Entry(id)
 		if err != nil {
 			return err
 		}
-		return a.connectPage(c, p, views.ServerConnectProps{Drafts: []views.ServerDraft{a.draftOfEntry(p, entry)}})
+		return a.checkPage(c, p, views.CheckProps{Source: "the catalog", Drafts: []views.Draft{a.draftOfEntry(p, entry)}})
 	}
-	return a.pickPage(c, p, views.ServerNewProps{})
+	return a.pastePage(c, p, views.PasteProps{})
 }
 
-func (a *Wizard) pickPage(c *fiber.Ctx, p *toolset.Snapshot, props views.ServerNewProps) error {
-	props.Frame = a.pages.ProjectFrame(c, p, layout.TabServers, "Add servers", layout.Crumb{Label: "Add servers"})
-	props.Project, props.Query = a.pages.Head(p, layout.TabServers), strings.TrimSpace(c.Query("query"))
-	cursor, first := c.Query("cursor"), paths.NewServer(p.Project.Slug)+"?"+url.Values{"query": {strings.TrimSpace(c.Query("query"))}}.Encode()
+func (a *Wizard) frame(c *fiber.Ctx, p *toolset.Snapshot) layout.Frame {
+	return a.pages.ProjectFrame(c, p, layout.TabServers, "Add servers", layout.Crumb{Label: "Add"})
+}
+
+func (a *Wizard) pastePage(c *fiber.Ctx, p *toolset.Snapshot, props views.PasteProps) error {
+	props.Frame, props.Slug, props.Query = a.frame(c, p), p.Project.Slug, strings.TrimSpace(c.Query("query"))
+	cursor, first := c.Query("cursor"), paths.NewServer(p.Project.Slug)+"?"+url.Values{"query": {props.Query}}.Encode()
 	found, err := a.catalog.Entries(c.UserContext(), catalog.Search{Text: props.Query, Limit: choicesPerPage, Continue: cursor != "", Cursor: cursor})
 	switch f := fault.From(err); {
 	case err == nil:
@@ -81,11 +88,11 @@ func (a *Wizard) pickPage(c *fiber.Ctx, p *toolset.Snapshot, props views.ServerN
 	default:
 		return err
 	}
-	return web.Render(c, views.ServerNew(props))
+	return web.Render(c, views.Paste(props))
 }
 
 // addChoices adds the matching catalog servers.
-func addChoices(props *views.ServerNewProps, p *toolset.Snapshot, found *catalog.Result[*models.CatalogEntry]) {
+func addChoices(props *views.PasteProps, p *toolset.Snapshot, found *catalog.Result[*models.CatalogEntry]) {
 	props.Total = found.Total
 	if found.NextCursor != "" {
 		props.NextURL = paths.NewServer(p.Project.Slug) + "?" + url.Values{"query": {props.Query}, "cursor": {found.NextCursor}}.Encode()
@@ -95,8 +102,8 @@ func addChoices(props *views.ServerNewProps, p *toolset.Snapshot, found *catalog
 	}
 }
 
-func choiceOf(p *toolset.Snapshot, e *models.CatalogEntry) views.ServerChoice {
-	choice := views.ServerChoice{
+func choiceOf(p *toolset.Snapshot, e *models.CatalogEntry) views.Choice {
+	choice := views.Choice{
 		ID: e.ID, Title: e.ServerTitle, Publisher: e.PublisherTitle, Description: e.Description,
 		Verified: e.Verified, Refused: notRemote(e), Auth: credentialWords(e.AuthType),
 	}
@@ -141,21 +148,32 @@ func (a *Wizard) Read(c *fiber.Ctx) error {
 		if err != nil {
 			return err
 		}
-		return a.pickPage(c, p, unreadable(text, fields))
+		return a.pastePage(c, p, unreadable(text, fields))
 	}
-	var props views.ServerConnectProps
+	props := views.CheckProps{Source: sourceOf(text)}
 	if len(found.Notes) > 0 {
 		props.Note = found.Notes[0]
 	}
 	for _, s := range found.Servers {
 		props.Drafts = append(props.Drafts, a.draftOfPasted(s))
 	}
-	return a.connectPage(c, p, props)
+	return a.checkPage(c, p, props)
+}
+
+// sourceOf names the format of a pasted text.
+func sourceOf(text string) string {
+	switch {
+	case strings.HasPrefix(text, "http://"), strings.HasPrefix(text, "https://"):
+		return "your URL"
+	case strings.HasPrefix(text, "{"), strings.HasPrefix(text, `"`), strings.HasPrefix(text, "/"):
+		return "your JSON"
+	}
+	return "your command"
 }
 
 // unreadable returns the page of an invalid pasted text.
-func unreadable(text string, fields map[string]string) views.ServerNewProps {
-	props := views.ServerNewProps{PasteError: pasteError(fields)}
+func unreadable(text string, fields map[string]string) views.PasteProps {
+	props := views.PasteProps{PasteError: pasteError(fields)}
 	if secrets.MayHold(text) {
 		props.PasteError += ". Fix the text and paste it again. It isn't kept, because it may hold secrets"
 	} else {
@@ -169,7 +187,7 @@ func pasteError(fields map[string]string) string {
 	var lines []string
 	for _, path := range slices.Sorted(maps.Keys(fields)) {
 		if path == "pasted" || path == "" {
-			lines = append(lines, fields[path])
+			lines = append(lines, strings.TrimPrefix(fields[path], declaration.PastedHint))
 		} else {
 			lines = append(lines, path+": "+fields[path])
 		}
@@ -177,172 +195,102 @@ func pasteError(fields map[string]string) string {
 	return strings.Join(lines, "; ")
 }
 
-func (a *Wizard) connectPage(c *fiber.Ctx, p *toolset.Snapshot, props views.ServerConnectProps) error {
-	props.Frame = a.pages.ProjectFrame(c, p, layout.TabServers, "Add servers", layout.Crumb{Label: "Add servers"})
-	props.Project, props.Open = a.pages.Head(p, layout.TabServers), p.Project.AuthMode == models.AuthNone
-	return web.Render(c, views.ServerConnect(props))
+func (a *Wizard) checkPage(c *fiber.Ctx, p *toolset.Snapshot, props views.CheckProps) error {
+	props.Frame, props.Slug, props.Open = a.frame(c, p), p.Project.Slug, p.Project.AuthMode == models.AuthNone
+	for i := range props.Drafts {
+		props.Drafts[i].Number = strconv.Itoa(i)
+	}
+	return web.Render(c, views.Check(props))
 }
 
-// Add serves POST …/servers. It tests the servers of the form and adds the
-// reachable ones. The others stay on the page with the reason.
-func (a *Wizard) Add(c *fiber.Ctx) error {
+// Check serves POST …/servers/new/check. It tests the connections of the servers of
+// the form: all, or the one that the button names. With ?row= it returns only that
+// row. It also shows the form again for servers that are to be edited.
+func (a *Wizard) Check(c *fiber.Ctx) error {
 	p, err := a.pages.Project(c)
 	if err != nil {
 		return err
 	}
-	candidates, err := a.candidates(c)
+	row := c.Query("row")
+	candidates, err := a.candidates(c, row)
 	if err != nil {
 		return err
 	}
-	props := views.ServerConnectProps{Understood: web.FormValue(c, "understood") != ""}
-	if p.Project.AuthMode == models.AuthNone && !props.Understood && slices.ContainsFunc(candidates, (*draftServer).hasCredentials) {
-		props.UnderstoodError = "confirm this, or leave the credentials out"
-	} else {
-		a.try(c.UserContext(), web.EventOf(c).Background, candidates, web.FormValue(c, "untested") != "")
-		if err := a.add(c.UserContext(), p.Project.Slug, candidates); err != nil {
-			return err
-		}
-	}
-	return a.outcome(c, p, props, candidates)
-}
-
-// outcome redirects to the next step if all servers were added, else it renders the
-// form with the others.
-func (a *Wizard) outcome(c *fiber.Ctx, p *toolset.Snapshot, props views.ServerConnectProps, candidates []*draftServer) error {
+	test, edit := cmp.Or(row, web.FormValue(c, "test")), web.FormValue(c, "edit")
+	var chosen []*candidate
 	for _, one := range candidates {
-		if one.server.ID == "" {
-			props.Drafts = append(props.Drafts, one.draft)
-		} else {
-			props.Added = append(props.Added, addedServer(p.Project.Slug, one))
+		one.draft.Open = one.draft.Number == edit
+		if test == "all" && !one.draft.Skip || one.draft.Number == test {
+			chosen = append(chosen, one)
 		}
 	}
-	failed := slices.ContainsFunc(candidates, (*draftServer).failed)
-	switch {
-	case len(props.Added) > 0 && !failed:
-		return a.added(c, p.Project.Slug, candidates)
-	case len(props.Added) > 0:
-		props.Failed = failedWords(candidates)
-		return a.connectPage(c, p, props)
-	case !failed && props.UnderstoodError == "":
-		props.Error = "Select at least one server."
+	a.try(c.UserContext(), web.EventOf(c).Background, chosen)
+	if row != "" && len(candidates) == 1 {
+		return web.Render(c, a.part(views.DraftRow(p.Project.Slug, rowsOf(c), candidates[0].draft)))
 	}
-	c.Status(fiber.StatusUnprocessableEntity)
-	return a.connectPage(c, p, props)
+	return a.checkPage(c, p, a.again(c, candidates))
 }
 
-// addedServer returns the row of an added server.
-func addedServer(slug string, one *draftServer) views.AddedServer {
-	added := views.AddedServer{Alias: one.server.Alias, URL: paths.Server(slug, one.server.ID)}
-	switch {
-	case one.server.AuthType == models.UpstreamAuthOAuth:
-		added.State, added.Action = "Sign-in needed", "Connect"
-	case !one.server.Enabled:
-		added.State = "Turned off"
-	case one.read:
-		added.State, added.Action = ui.Plural(one.tools, "tool", "tools"), "Choose tools"
-		added.ActionURL = paths.ServerFilters(slug, one.server.ID) + "?new=1"
-	default:
-		added.State = "Its tools haven't been read yet"
-	}
-	if added.ActionURL == "" {
-		added.ActionURL = added.URL
-	}
-	return added
+// part returns a part of a page, whose icons need the assets.
+func (a *Wizard) part(part templ.Component) templ.Component {
+	return templ.ComponentFunc(func(ctx context.Context, w io.Writer) error {
+		return part.Render(layout.WithAssets(ctx, a.pages.Assets), w)
+	})
 }
 
-// failedWords names the selected servers that were not added.
-func failedWords(candidates []*draftServer) string {
-	var unreached, others []string
+// Restart serves GET …/servers/new/check, which has no form without a POST.
+func (a *Wizard) Restart(c *fiber.Ctx) error {
+	p, err := a.pages.Project(c)
+	if err != nil {
+		return err
+	}
+	return c.Redirect(paths.NewServer(p.Project.Slug), fiber.StatusSeeOther)
+}
+
+// again returns the second step for a form that was submitted.
+func (a *Wizard) again(c *fiber.Ctx, candidates []*candidate) views.CheckProps {
+	props := views.CheckProps{
+		AddedIDs: frame.PostedAll(c, "added"), Anyway: web.FormValue(c, "anyway") != "", Understood: web.FormValue(c, "understood") != "",
+	}
 	for _, one := range candidates {
-		switch {
-		case !one.failed():
-		case one.draft.Failed != "":
-			unreached = append(unreached, one.draft.Alias)
-		default:
-			others = append(others, one.draft.Alias)
-		}
+		props.Drafts = append(props.Drafts, one.draft)
 	}
-	var words []string
-	if len(unreached) > 0 {
-		words = append(words, "Couldn't connect to "+strings.Join(unreached, ", ")+".")
-	}
-	if len(others) > 0 {
-		words = append(words, "Check "+strings.Join(others, ", ")+".")
-	}
-	return strings.Join(words, " ")
+	return props
 }
 
-// notAdded names the rejected servers, for the message about the others.
-func notAdded(candidates []*draftServer) string {
-	var aliases []string
-	for _, one := range candidates {
-		if len(one.draft.Refused) > 0 {
-			aliases = append(aliases, one.draft.Alias)
-		}
-	}
-	if len(aliases) == 0 {
-		return ""
-	}
-	return " Not added: " + strings.Join(aliases, ", ") + "."
+// rowsOf returns the number of rows of the form.
+func rowsOf(c *fiber.Ctx) int {
+	n, _ := strconv.Atoi(web.FormValue(c, "count"))
+	return n
 }
 
-// added redirects to the next step for added servers.
-func (a *Wizard) added(c *fiber.Ctx, slug string, candidates []*draftServer) error {
-	done := slices.DeleteFunc(slices.Clone(candidates), func(one *draftServer) bool { return one.server.ID == "" })
-	rest := notAdded(candidates)
-	if len(done) > 1 {
-		return frame.Done(c, paths.Servers(slug), ui.Plural(len(done), "server", "servers")+" added."+rest)
+// candidates parses the form of the second step; with only, just the row of that
+// number.
+func (a *Wizard) candidates(c *fiber.Ctx, only string) ([]*candidate, error) {
+	n := rowsOf(c)
+	if n < 1 || n > declaration.MaxServers {
+		return nil, errIncomplete()
 	}
-	one := done[0]
-	path := paths.Server(slug, one.server.ID)
-	switch {
-	case one.server.AuthType == models.UpstreamAuthOAuth:
-		return frame.Done(c, path, "Server added. Sign in at its provider to read its tools."+rest)
-	case !one.server.Enabled:
-		return frame.Done(c, path, "Server added, turned off."+rest)
-	case !one.read:
-		return frame.Done(c, path, "Server added, but we couldn't connect. See why below."+rest)
-	}
-	return frame.Done(c, paths.ServerFilters(slug, one.server.ID)+"?new=1", "Server added with "+ui.Plural(one.tools, "tool", "tools")+"."+rest)
-}
-
-// candidates parses the form of the second step.
-func (a *Wizard) candidates(c *fiber.Ctx) ([]*draftServer, error) {
-	n, err := strconv.Atoi(web.FormValue(c, "count"))
-	if err != nil || n < 1 || n > declaration.MaxServers {
-		return nil, fault.Invalid("Something was missing. Please start again.")
-	}
-	all := make([]*draftServer, 0, n)
+	all := make([]*candidate, 0, n)
 	for i := range n {
-		one, err := a.candidate(c, strconv.Itoa(i)+".")
+		number := strconv.Itoa(i)
+		if only != "" && only != number {
+			continue
+		}
+		one, err := a.candidate(c, number)
 		if err != nil {
 			return nil, err
 		}
 		if len(one.draft.Refused) == 0 {
-			one.draft.Skip = n > 1 && web.FormValue(c, strconv.Itoa(i)+".add") == ""
+			one.draft.Skip = n > 1 && web.FormValue(c, number+".add") == ""
 		}
 		all = append(all, one)
 	}
 	return all, nil
 }
 
-// adviceFor returns advice for an error and the suggested authType.
-func adviceFor(err error, authType string) (advice, suggested string) {
-	if !fault.Is(err, fault.CodeUpstreamUnauthorized) {
-		return "", authType
-	}
-	if authType != "none" {
-		return "Token rejected. Check that the token is complete and hasn't expired.", authType
-	}
-	if offersOAuth(err) {
-		return "Sign-in needed. OAuth is selected. You'll sign in at its provider after adding.", "oauth"
-	}
-	return "Credentials needed. Choose the method below.", authType
-}
-
-// offersOAuth reports whether a 401 response refers to protected resource metadata
-// (RFC 9728, section 5.1).
-func offersOAuth(err error) bool {
-	var challenge *upstream.Challenge
-	return errors.As(err, &challenge) && slices.ContainsFunc(challenge.WWWAuthenticate, func(s string) bool { return strings.Contains(s, "resource_metadata") })
+// errIncomplete returns the fault for a form without the sealed settings, which would
+// be lost.
+func errIncomplete() *fault.Fault {
+	return fault.Invalid("Something was missing. Please start again.")
 }

@@ -2,6 +2,8 @@ package tools
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/base64"
 	"net/url"
 	"slices"
 	"strings"
@@ -10,6 +12,7 @@ import (
 
 	"mcpgateway/routes/frame"
 	"mcpgateway/services/fault"
+	"mcpgateway/services/projects"
 	"mcpgateway/services/toolset"
 	"mcpgateway/views/layout"
 	"mcpgateway/views/paths"
@@ -17,48 +20,129 @@ import (
 	"mcpgateway/web"
 )
 
-// SwitchMany serves POST /admin/projects/:projectSlug/tools. It turns the selected
-// tools on or off, or with approve redirects to their review.
-func (a *Tools) SwitchMany(c *fiber.Ctx) error {
-	names := frame.PostedAll(c, "tool")
-	if len(names) == 0 || len(names) > toolsPerPage {
-		return frame.Failed(c, a.back(c), fault.Invalid("Select 1 to %d tools.", toolsPerPage))
-	}
+// Bulk serves POST /admin/projects/:projectSlug/tools. The field "do" is approve,
+// on or off, for the tools in the fields "tool", those of the servers in "server",
+// or with "all" those that match the filters of the URL in "back". With an alias
+// after a space, it concerns the matching tools of that server. Approvals require
+// the fingerprints of the page in "seen".
+func (a *Tools) Bulk(c *fiber.Ctx) error {
 	project, err := a.pages.Project(c)
 	if err != nil {
 		return err
 	}
-	if web.FormValue(c, "approve") != "" {
-		return c.Redirect(reviewPath(project, names), fiber.StatusSeeOther)
-	}
-	flash, err := a.switchAll(c.UserContext(), project, names, web.FormValue(c, "enabled") == "true")
+	do, alias, _ := strings.Cut(web.FormValue(c, "do"), " ")
+	selected, err := a.selected(c, project, alias)
 	if err != nil {
 		return frame.Failed(c, a.back(c), err)
+	}
+	switch do {
+	case "approve":
+		return a.approveSeen(c, project, selected, web.FormValue(c, "seen"))
+	case "on", "off":
+		return a.switchSelected(c, project, selected, do == "on")
+	}
+	return frame.Failed(c, a.back(c), fault.Invalid("Choose an action."))
+}
+
+// selected returns the tools that a posted form selects, in the order of the
+// snapshot. A non-empty alias selects the matching tools of that server.
+func (a *Tools) selected(c *fiber.Ctx, project *toolset.Snapshot, alias string) ([]*toolset.Tool, error) {
+	names, servers, all := frame.PostedAll(c, "tool"), frame.PostedAll(c, "server"), web.FormValue(c, "all") != ""
+	if alias != "" {
+		names, servers, all = nil, []string{alias}, false
+	}
+	var matched []*toolset.Tool
+	if all || len(servers) > 0 {
+		var err error
+		if matched, err = a.matchingForm(c, project); err != nil {
+			return nil, err
+		}
+	}
+	chosen := map[string]bool{}
+	for _, name := range names {
+		chosen[name] = true
+	}
+	for _, t := range matched {
+		if all || slices.Contains(servers, t.Server.Config.Alias) {
+			chosen[t.FullName] = true
+		}
+	}
+	tools := slices.DeleteFunc(slices.Clone(project.AllTools()), func(t *toolset.Tool) bool { return !chosen[t.FullName] })
+	if len(tools) == 0 {
+		return nil, fault.Invalid("Select at least one tool.")
+	}
+	return tools, nil
+}
+
+// matchingForm returns the tools that match the filters of the page that posted a
+// form.
+func (a *Tools) matchingForm(c *fiber.Ctx, project *toolset.Snapshot) ([]*toolset.Tool, error) {
+	back, err := url.Parse(a.back(c))
+	if err != nil {
+		return nil, fault.Invalid("The address of the list is invalid.")
+	}
+	f := readFilters(back.Query())
+	found, err := searched(project.AllTools(), f.query)
+	if err != nil {
+		return nil, err
+	}
+	used, err := a.usage.ToolUse(c.UserContext(), project.Project.ID)
+	if err != nil {
+		return nil, err
+	}
+	return matching(found, f, used), nil
+}
+
+// switchSelected turns tools on or off, and offers to undo it.
+func (a *Tools) switchSelected(c *fiber.Ctx, project *toolset.Snapshot, selected []*toolset.Tool, enabled bool) error {
+	flash, changed, err := a.switchAll(c.UserContext(), project, selected, enabled)
+	if err != nil {
+		return frame.Failed(c, a.back(c), err)
+	}
+	if len(changed) > 0 {
+		do := "on"
+		if enabled {
+			do = "off"
+		}
+		form := url.Values{"do": {do}, "tool": changed, "back": {a.back(c)}}
+		if flash.Undo, err = a.undo.KeepUndo(c, paths.Tools(project.Project.Slug), form); err != nil {
+			return err
+		}
 	}
 	frame.PutFlash(c, flash)
 	return c.Redirect(a.back(c), fiber.StatusSeeOther)
 }
 
-// switchAll turns tools on or off and returns the message for the result. It does
-// not turn on tools that need approval or that their servers hide.
-func (a *Tools) switchAll(ctx context.Context, project *toolset.Snapshot, names []string, enabled bool) (layout.Flash, error) {
-	var done int
-	var waiting, filtered []string
-	for _, name := range names {
-		switch t := toolNamed(project, name); {
-		case enabled && t != nil && t.Hidden == toolset.HiddenByApproval:
-			waiting = append(waiting, name)
-			continue
-		case enabled && t != nil && t.Hidden != toolset.Visible && t.Hidden != toolset.HiddenByAdmin:
-			filtered = append(filtered, name)
-			continue
+// switchAll turns tools on or off and returns the message for the result, and the
+// changed tools. It does not turn on tools that need approval or that their
+// servers hide. A tool to approve that was kept off waits for approval again.
+func (a *Tools) switchAll(ctx context.Context, project *toolset.Snapshot, selected []*toolset.Tool, enabled bool) (flash layout.Flash, changed []string, err error) {
+	var waiting, filtered, names []string
+	for _, t := range selected {
+		switch {
+		case enabled && t.Hidden == toolset.HiddenByApproval:
+			waiting = append(waiting, t.FullName)
+		case enabled && t.Hidden != toolset.Visible && t.Hidden != toolset.HiddenByAdmin:
+			filtered = append(filtered, t.FullName)
+		case enabled && t.Hidden == toolset.HiddenByAdmin && t.Pending:
+			waiting = append(waiting, t.FullName)
+			names = append(names, t.FullName)
+		default:
+			names = append(names, t.FullName)
 		}
-		if err := a.store.SetTool(ctx, project.Project.Slug, name, &enabled, nil); err != nil {
-			return layout.Flash{}, err
-		}
-		done++
 	}
-	return switched(project, enabled, done, waiting, filtered), nil
+	if len(names) > 0 {
+		if changed, err = a.store.SwitchTools(ctx, project.Project.Slug, names, enabled); err != nil {
+			return layout.Flash{}, nil, err
+		}
+	}
+	done := 0
+	for _, name := range names {
+		if !slices.Contains(waiting, name) {
+			done++
+		}
+	}
+	return switched(project, enabled, done, waiting, filtered), changed, nil
 }
 
 // switched returns the message for the result of switchAll.
@@ -73,7 +157,7 @@ func switched(project *toolset.Snapshot, enabled bool, done int, waiting, filter
 		parts = append(parts, ui.Plural(done, "tool ", "tools ")+word)
 	}
 	if len(waiting) > 0 {
-		flash.Tone, flash.LinkLabel, flash.LinkURL = "warn", "Review", reviewPath(project, waiting)
+		flash.Tone, flash.LinkLabel, flash.LinkURL = "warn", "Review", reviewNamed(project.Project.Slug, waiting)
 		parts = append(parts, ui.Plural(len(waiting), "tool needs approval first and was left as it was: ", "tools need approval first and were left as they are: ")+ui.FirstOf(waiting)+".")
 	}
 	if len(filtered) > 0 {
@@ -88,21 +172,45 @@ func switched(project *toolset.Snapshot, enabled bool, done int, waiting, filter
 // also fits into the cookie of a flash message.
 const maxReviewAddress = 1500
 
-// reviewPath returns the URL of the review of the named tools, or of all tools to
+// reviewNamed returns the URL of the review of the named tools, or of all tools to
 // approve if that URL would be too long.
-func reviewPath(project *toolset.Snapshot, names []string) string {
-	all := paths.ToolReview(project.Project.Slug)
+func reviewNamed(slug string, names []string) string {
+	all := paths.ToolReview(slug)
 	if to := all + "?" + (url.Values{"tool": names}).Encode(); len(to) <= maxReviewAddress {
 		return to
 	}
 	return all
 }
 
-// toolNamed returns a tool by its full name, or nil.
-func toolNamed(project *toolset.Snapshot, name string) *toolset.Tool {
-	all := project.AllTools()
-	if i := slices.IndexFunc(all, func(t *toolset.Tool) bool { return t.FullName == name }); i >= 0 {
-		return all[i]
+// fingerprintSize is the length of the encoded fingerprint of a definition in a
+// page.
+const fingerprintSize = 16
+
+// fingerprint identifies a definition of a tool.
+func fingerprint(t *toolset.Tool) string {
+	sum := sha256.Sum256([]byte(t.FullName + "\x00" + t.Hash))
+	return base64.RawURLEncoding.EncodeToString(sum[:fingerprintSize*3/4])
+}
+
+// seenOf returns the fingerprints of the first tools to approve, so that a page can
+// request the approval of what it counted without listing it.
+func seenOf(tools []*toolset.Tool) string {
+	var b strings.Builder
+	n := 0
+	for _, t := range tools {
+		if t.Hidden == toolset.HiddenByApproval && n < projects.MaxApprovals {
+			b.WriteString(fingerprint(t))
+			n++
+		}
 	}
-	return nil
+	return b.String()
+}
+
+// readSeen returns the set of fingerprints of a page.
+func readSeen(text string) map[string]bool {
+	seen := map[string]bool{}
+	for ; len(text) >= fingerprintSize; text = text[fingerprintSize:] {
+		seen[text[:fingerprintSize]] = true
+	}
+	return seen
 }

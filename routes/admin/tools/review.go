@@ -7,147 +7,159 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
-	"mcpgateway/routes/admin"
 	"mcpgateway/routes/frame"
-	"mcpgateway/services/projects"
-	"mcpgateway/services/rawjson"
 	"mcpgateway/services/toolset"
-	views "mcpgateway/views/admin"
+	views "mcpgateway/views/admin/tools"
 	"mcpgateway/views/layout"
 	"mcpgateway/views/paths"
 	"mcpgateway/views/ui"
 	"mcpgateway/web"
 )
 
-// maxReviewedDiff is the maximum number of lines of a changed definition in a
-// review.
-const maxReviewedDiff = 60
+// Limits of the list of definitions.
+const (
+	reviewedAhead  = 60 // listed definitions after the shown one
+	reviewedBefore = 20 // and before it
+)
 
-// Review serves GET …/tools/review?query=&tool=: the definitions to approve, of
-// tools that match the query and, if given, the names.
+// reviewFilters are the parameters of the review.
+type reviewFilters struct {
+	query   string
+	names   []string // only these tools; empty for all
+	changed bool     // without new tools
+	at      string   // the shown tool
+	schema  bool     // shows the full schema instead of its changes
+}
+
+// readReview returns the filters of a URL's query.
+func readReview(q url.Values) reviewFilters {
+	return reviewFilters{query: strings.TrimSpace(q.Get("query")), names: q["tool"], changed: q.Get("show") == "changed", at: q.Get("at"), schema: q.Get("view") == "schema"}
+}
+
+// url returns the URL of the review with another shown tool.
+func (f reviewFilters) url(slug, at string) string {
+	q := url.Values{"tool": f.names}
+	for name, value := range map[string]string{"query": f.query, "at": at} {
+		if value != "" {
+			q.Set(name, value)
+		}
+	}
+	if f.changed {
+		q.Set("show", "changed")
+	}
+	if f.schema {
+		q.Set("view", "schema")
+	}
+	if encoded := q.Encode(); encoded != "" {
+		return paths.ToolReview(slug) + "?" + encoded
+	}
+	return paths.ToolReview(slug)
+}
+
+// reviewOf returns the URL of the review of a tool.
+func reviewOf(slug, name string) string { return reviewFilters{}.url(slug, name) }
+
+// waiting returns the tools to approve that match the filters, new ones first
+// within a server as the server lists them. It returns the faults of the query.
+func (f reviewFilters) waiting(project *toolset.Snapshot) ([]*toolset.Tool, error) {
+	found, err := searched(project.AllTools(), f.query)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(slices.Clone(found), func(t *toolset.Tool) bool {
+		return t.Hidden != toolset.HiddenByApproval || len(f.names) > 0 && !slices.Contains(f.names, t.FullName)
+	}), nil
+}
+
+// Review serves GET …/tools/review?query=&tool=&show=changed&at=&view=schema: the
+// definitions to approve, of tools that match the query and, if given, the names.
 func (a *Tools) Review(c *fiber.Ctx) error {
 	project, err := a.pages.Project(c)
 	if err != nil {
 		return err
 	}
-	p := views.ToolReviewProps{
-		Frame: a.pages.ProjectFrame(c, project, layout.TabTools, "Review tools", layout.Crumb{Label: "Review tools"}), Project: a.pages.Head(project, layout.TabTools),
-		Query: strings.TrimSpace(c.Query("query")), BackURL: c.OriginalURL(),
-	}
-	found, err := searched(project.AllTools(), p.Query)
+	slug := project.Project.Slug
+	q, err := url.ParseQuery(string(c.Context().QueryArgs().QueryString()))
 	if err != nil {
-		return frame.Failed(c, paths.Tools(project.Project.Slug), err)
+		q = url.Values{}
 	}
-	addWaiting(&p, found, queriedAll(c, "tool"))
-	return web.Render(c, views.ToolReview(p))
+	f := readReview(q)
+	waiting, err := f.waiting(project)
+	if err != nil {
+		return frame.Failed(c, paths.Tools(slug), err)
+	}
+	p := views.ReviewProps{
+		Frame: a.pages.ProjectFrame(c, project, layout.TabTools, "Review", layout.Crumb{Label: "Review"}), Slug: slug, Now: a.now(),
+	}
+	p.Frame.Wide = layout.Full
+	addReview(&p, f, waiting)
+	if p.Tool != nil {
+		p.Bar = views.ReviewBar(p)
+	}
+	return web.Render(c, views.Review(p))
 }
 
-// addWaiting adds the tools to approve: the named ones, or all without names.
-func addWaiting(p *views.ToolReviewProps, found []*toolset.Tool, named []string) {
-	waiting := ofState(found, views.ToolChanged)
-	if len(named) > 0 {
-		waiting = slices.DeleteFunc(waiting, func(t *toolset.Tool) bool { return !slices.Contains(named, t.FullName) })
+// addReview adds the list, and the definition that is shown: the requested one, or
+// the first.
+func addReview(p *views.ReviewProps, f reviewFilters, waiting []*toolset.Tool) {
+	isNew := func(t *toolset.Tool) bool { return t.Previous == nil }
+	changed := slices.DeleteFunc(slices.Clone(waiting), isNew)
+	every := f
+	every.changed = false
+	only := f
+	only.changed = true
+	p.Filters = []ui.SegmentItem{
+		{Label: "All", URL: every.url(p.Slug, ""), Current: !f.changed},
+		{Label: "Changed " + ui.Count(len(changed)), URL: only.url(p.Slug, ""), Current: f.changed},
 	}
-	p.Total = len(waiting)
-	for _, t := range waiting[:min(len(waiting), projects.MaxApprovals)] {
-		p.Tools = append(p.Tools, reviewedTool(t))
+	if f.changed && len(changed) > 0 {
+		waiting = changed
 	}
+	if len(waiting) == 0 {
+		return
+	}
+	at := max(slices.IndexFunc(waiting, func(t *toolset.Tool) bool { return t.FullName == f.at }), 0)
+	current := waiting[at]
+	p.Total, p.Position, p.Title = len(waiting), at+1, "To approve"
+	if servers := groupsOf(waiting); len(servers) == 1 {
+		p.Title = servers[0].alias
+	}
+	from, to := max(at-reviewedBefore, 0), min(at+reviewedAhead, len(waiting))
+	for i, t := range waiting[from:to] {
+		p.Entries = append(p.Entries, views.ReviewEntry{Name: t.Name, URL: f.url(p.Slug, t.FullName), Changed: t.Previous != nil, Current: from+i == at})
+	}
+	p.More = len(waiting) - to
+	p.HereURL, p.DoneURL = f.url(p.Slug, current.FullName), f.url(p.Slug, "")
+	if at > 0 {
+		p.PrevURL = f.url(p.Slug, waiting[at-1].FullName)
+		p.DoneURL = p.PrevURL
+	}
+	if at+1 < len(waiting) {
+		p.NextURL = f.url(p.Slug, waiting[at+1].FullName)
+		p.DoneURL = p.NextURL
+	}
+	changes, full := f, f
+	changes.schema, full.schema = false, true
+	p.Views = []ui.SegmentItem{
+		{Label: "Diff", URL: changes.url(p.Slug, current.FullName), Current: !f.schema},
+		{Label: "Full schema", URL: full.url(p.Slug, current.FullName), Current: f.schema},
+	}
+	p.Tool = reviewedTool(current, f.schema)
+	p.All = approveServer(waiting, current)
 }
 
-func reviewedTool(t *toolset.Tool) views.ReviewedTool {
-	r := views.ReviewedTool{Row: admin.ToolRow(t), Hash: t.Hash, Changed: t.Previous != nil}
-	if definition, err := rawjson.ParseObject(t.Definition, rawjson.Lenient); err == nil {
-		r.Parameters = definition.Object("inputSchema").Object("properties").Names()
-	}
-	if t.Previous == nil {
-		return r
-	}
-	lines, _ := toolset.DiffDefinitions(t.Previous, t.Raw) // without a diff if it would be too long
-	for _, line := range lines[:min(len(lines), maxReviewedDiff)] {
-		r.Changes = append(r.Changes, ui.DiffLine{Op: line.Op, Text: line.Text})
-	}
-	return r
-}
-
-func queriedAll(c *fiber.Ctx, name string) []string {
-	var all []string
-	for _, value := range c.Context().QueryArgs().PeekMulti(name) {
-		all = append(all, string(value))
-	}
-	return all
-}
-
-// ApproveMany serves POST …/tools/review. It approves the reviewed definitions, or
-// with undo revokes these approvals.
-func (a *Tools) ApproveMany(c *fiber.Ctx) error {
-	slug := c.Params("projectSlug")
-	seen := postedDefinitions(c)
-	if web.FormValue(c, "undo") != "" {
-		done, err := a.store.Unapprove(c.UserContext(), slug, seen)
-		if err != nil {
-			return frame.Failed(c, a.back(c), err)
+// approveServer returns the approval of all definitions of the server of the shown
+// one, or nil if there are no others.
+func approveServer(waiting []*toolset.Tool, current *toolset.Tool) *views.ApproveAll {
+	var tools []*toolset.Tool
+	for _, t := range waiting {
+		if t.Server == current.Server {
+			tools = append(tools, t)
 		}
-		return frame.Done(c, a.back(c), ui.Plural(len(done.Done), "approval", "approvals")+" undone."+skippedWords(done.Skipped))
 	}
-	done, err := a.store.Approve(c.UserContext(), slug, seen)
-	if err != nil {
-		return frame.Failed(c, a.back(c), err)
+	if len(tools) < 2 {
+		return nil
 	}
-	return a.approved(c, slug, a.back(c), done)
-}
-
-// Approve serves POST /admin/projects/:projectSlug/tools/:name/approve. It approves
-// the definition shown on the page of the tool.
-func (a *Tools) Approve(c *fiber.Ctx) error {
-	slug := c.Params("projectSlug")
-	_, tool, err := a.pages.Tool(c)
-	if err != nil {
-		return err
-	}
-	to := paths.Tool(slug, tool.FullName)
-	done, err := a.store.Approve(c.UserContext(), slug, []projects.ToolDefinition{{Name: tool.FullName, Hash: web.FormValue(c, "hash")}})
-	if err != nil {
-		return frame.Failed(c, to, err)
-	}
-	return a.approved(c, slug, to, done)
-}
-
-// approved redirects with the result of approving, and offers to undo it.
-func (a *Tools) approved(c *fiber.Ctx, slug, to string, done projects.Approvals) error {
-	flash := layout.Flash{Tone: "ok", Text: ui.Plural(len(done.Done), "tool", "tools") + " approved." + skippedWords(done.Skipped)}
-	if len(done.Skipped) > 0 {
-		flash.Tone = "warn"
-	}
-	if len(done.Done) > 0 {
-		form := url.Values{"undo": {"1"}, "back": {to}}
-		for _, t := range done.Done {
-			form.Add("tool", t.Hash+" "+t.Name)
-		}
-		token, err := a.undo.KeepUndo(c, paths.ToolReview(slug), form)
-		if err != nil {
-			return err
-		}
-		flash.Undo = token
-	}
-	frame.PutFlash(c, flash)
-	return c.Redirect(to, fiber.StatusSeeOther)
-}
-
-// skippedWords names the skipped tools, or returns "".
-func skippedWords(names []string) string {
-	if len(names) == 0 {
-		return ""
-	}
-	return " " + ui.Plural(len(names), "tool was", "tools were") + " skipped because the definition has changed since: " + ui.FirstOf(names) + "."
-}
-
-// postedDefinitions returns the posted definitions, each with its hash and the name
-// of the tool.
-func postedDefinitions(c *fiber.Ctx) []projects.ToolDefinition {
-	var all []projects.ToolDefinition
-	for _, value := range frame.PostedAll(c, "tool") {
-		hash, name, _ := strings.Cut(value, " ")
-		all = append(all, projects.ToolDefinition{Name: name, Hash: hash})
-	}
-	return all
+	alias := current.Server.Config.Alias
+	return &views.ApproveAll{Server: alias, Label: approveAll(len(tools)) + " of " + alias, Seen: seenOf(tools)}
 }

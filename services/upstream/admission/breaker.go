@@ -208,7 +208,7 @@ func (b *Breaker) fault() *fault.Fault {
 		when = "Retry in " + after.Round(100*time.Millisecond).String() + "."
 	}
 	f := fault.Upstream(fault.CodeUpstreamUnavailable, "%s It failed %d times in a row, so calls are paused and nothing was sent. %s", b.reason.Message, b.failures, when)
-	f.RetryAfter, f.Detail = after, b.reason.Detail
+	f.RetryAfter, f.Detail, f.Reason = after, b.reason.Detail, b.reason.Reason
 	return f
 }
 

@@ -101,7 +101,7 @@ func credentials(row *models.Server, resolver Resolver, rows Rows) (http.Header,
 			return nil, err
 		}
 		if v.IsZero() {
-			return nil, fault.Upstream(fault.CodeUpstreamUnauthorized, "Server %s has authType bearer but no authBearer. Set one.", row.Alias)
+			return nil, missing(upstream.ReasonNoToken, "Server %s has authType bearer but no authBearer. Set one.", row.Alias)
 		}
 		token := v.Reveal()
 		if !strings.HasPrefix(token, bearerPrefix) {
@@ -109,7 +109,7 @@ func credentials(row *models.Server, resolver Resolver, rows Rows) (http.Header,
 		}
 		h = withAuthorization(h, token)
 	case models.UpstreamAuthOAuth:
-		return nil, fault.Upstream(fault.CodeUpstreamUnauthorized, "Server %s requires an OAuth connection. Connect it first.", row.Alias)
+		return nil, missing(upstream.ReasonNotConnected, "Server %s requires an OAuth connection. Connect it first.", row.Alias)
 	}
 	return h, nil
 }
@@ -126,7 +126,7 @@ func extraHeaders(row *models.Server, resolver Resolver, rows Rows) (http.Header
 			return nil, err
 		}
 		if v.IsZero() {
-			return nil, fault.Upstream(fault.CodeUpstreamUnauthorized, "Server %s has no value for the header %s. Set one.", row.Alias, name)
+			return nil, missing(upstream.ReasonNoToken, "Server %s has no value for the header %s. Set one.", row.Alias, name)
 		}
 		h[name] = []string{v.Reveal()}
 	}
@@ -145,3 +145,10 @@ func withAuthorization(h http.Header, value string) http.Header {
 }
 
 const bearerPrefix = "Bearer "
+
+// missing returns the fault for a credential that is not available.
+func missing(reason upstream.Reason, format string, args ...any) *fault.Fault {
+	f := fault.Upstream(fault.CodeUpstreamUnauthorized, format, args...)
+	f.Reason = string(reason)
+	return f
+}

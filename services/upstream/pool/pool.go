@@ -33,6 +33,7 @@ type Pool struct {
 
 	unattributed atomic.Int64
 	completed    func(serverID string, params []byte) bool
+	turned       func(serverID string, err error)
 
 	servers sync.Map // server ID to *server
 
@@ -59,7 +60,7 @@ func New(h *http.Client, clientVersion string, options ...Option) *Pool {
 	p := &Pool{
 		http: h, self: wire.NewIdentity(clientVersion), userAgent: wire.HeaderValue("gateway/" + clientVersion),
 		holds: map[string]int{}, life: life, endLife: end, ending: make(chan struct{}, maxEnding),
-		completed: func(string, []byte) bool { return false },
+		completed: func(string, []byte) bool { return false }, turned: func(string, error) {},
 	}
 	for _, option := range options {
 		option(p)

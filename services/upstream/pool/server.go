@@ -383,11 +383,14 @@ func (s *server) enter(ctx context.Context, t *upstream.Target, caller string) (
 func (s *server) note(parent context.Context, t *upstream.Target, tried admission.ProbeRun, started time.Time, err, explained error) {
 	o := transport.OutcomeOf(parent, err)
 	s.mu.Lock()
-	s.health.Note(explained)
+	turned := s.health.Note(explained)
 	if t.Version != s.version {
 		o = admission.OutcomeNone
 	}
 	s.mu.Unlock()
+	if turned {
+		s.pool.turned(t.ServerID, explained)
+	}
 	if o == admission.OutcomeTimedOut && s.lastNotification.Load() > started.UnixNano() {
 		o = admission.OutcomeNone // it sent a notification during the call, so it is slow but alive
 	}

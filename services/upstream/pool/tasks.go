@@ -23,6 +23,13 @@ func WithElicitations(completed func(serverID string, params []byte) bool) Optio
 	return func(p *Pool) { p.completed = completed }
 }
 
+// WithTurns sets a function that is called when a server's requests change from
+// success to failure or back, or fail for another reason. err is the outcome, or
+// nil. It must not block.
+func WithTurns(turned func(serverID string, err error)) Option {
+	return func(p *Pool) { p.turned = turned }
+}
+
 // start runs work in a goroutine that Close waits for. The context of work is
 // cancelled by Close. start returns false if the pool is closed.
 func (p *Pool) start(work func(context.Context)) bool {

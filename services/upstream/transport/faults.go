@@ -55,16 +55,23 @@ func (p FaultOrigin) TimedOut(after time.Duration) *fault.Fault {
 	} else {
 		after = after.Round(time.Millisecond)
 	}
-	return p.Fault(fault.CodeUpstreamTimeout, "did not respond within %s.", after)
+	f := p.Fault(fault.CodeUpstreamTimeout, "did not respond within %s.", after)
+	f.Reason = string(upstream.ReasonTimeout.WithParameter(after.String()))
+	return f
 }
 
 func (p FaultOrigin) unauthorized(resp *http.Response) *fault.Fault {
-	advice := "Check its configured credentials."
-	if resp.StatusCode == http.StatusForbidden {
-		advice = "Check that its credentials have the required permissions."
+	challenge := challengeOf(resp)
+	advice, why := "Check its configured credentials.", upstream.ReasonCredentials
+	switch {
+	case resp.StatusCode == http.StatusForbidden:
+		advice, why = "Check that its credentials have the required permissions.", upstream.ReasonForbidden
+	case challenge.OffersOAuth():
+		why = upstream.ReasonSignIn
 	}
-	return p.Fault(fault.CodeUpstreamUnauthorized, "rejected the credentials (HTTP %d). %s", resp.StatusCode, advice).
-		Because(challengeOf(resp))
+	f := p.Fault(fault.CodeUpstreamUnauthorized, "rejected the credentials (HTTP %d). %s", resp.StatusCode, advice).Because(challenge)
+	f.Reason = string(why)
+	return f
 }
 
 func challengeOf(resp *http.Response) *upstream.Challenge {
@@ -82,13 +89,23 @@ func (p *Poster) broken(err error) error {
 	lost := &connectionError{err: err, text: p.Filter.Text(err.Error()), Unsent: egress.IsUnsent(err) || errors.As(err, &op) && op.Op == "dial"}
 	var timeout net.Error
 	if errors.As(err, &timeout) && timeout.Timeout() {
-		return p.Place.Fault(fault.CodeUpstreamTimeout, "could not be reached in time.").Because(lost)
+		f := p.Place.Fault(fault.CodeUpstreamTimeout, "could not be reached in time.").Because(lost)
+		f.Reason = string(upstream.ReasonNoConnection)
+		return f
 	}
-	why, detail := reason(err)
+	reason, why, detail := reasonOf(err)
 	f := p.Place.Unavailable("cannot be reached: %s.", why)
 	if detail != "" {
-		f.Detail += ": " + p.Filter.Text(detail)
+		detail = p.Filter.Text(detail)
+		f.Detail += ": " + detail
 	}
+	switch reason {
+	case upstream.ReasonCertificate:
+		reason = reason.WithParameter(detail)
+	case upstream.ReasonClosed:
+		reason = reason.WithParameter(why)
+	}
+	f.Reason = string(reason)
 	return f.Because(lost)
 }
 
@@ -110,9 +127,9 @@ func (l *connectionError) Error() string {
 
 func (l *connectionError) Unwrap() error { return l.err }
 
-// reason returns a short reason for a failed connection. detail is only for
-// administrators, because it can contain addresses. It may be empty.
-func reason(err error) (why, detail string) {
+// reasonOf returns the reason of a failed connection and its text. detail is only
+// for administrators, because it can contain addresses. It may be empty.
+func reasonOf(err error) (reason upstream.Reason, why, detail string) {
 	var (
 		name        *net.DNSError
 		op          *net.OpError
@@ -124,24 +141,26 @@ func reason(err error) (why, detail string) {
 	case errors.Is(err, context.Canceled):
 		// net/http gave this request the connection of another one that was
 		// cancelled.
-		return "the connection was closed", ""
+		return upstream.ReasonClosed, "the connection was closed", ""
 	case errors.As(err, &name) && name.IsNotFound:
-		return "the host name does not exist", ""
+		return upstream.ReasonHost, "the host name does not exist", ""
 	case errors.As(err, &name):
-		return "the host name lookup failed", ""
+		return upstream.ReasonHost, "the host name lookup failed", ""
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return upstream.ReasonRefused, syscall.ECONNREFUSED.Error(), ""
 	case errors.As(err, &errno):
-		return errno.Error(), ""
+		return upstream.ReasonClosed, errno.Error(), ""
 	case errors.As(err, &certificate):
-		return "the certificate is not trusted", wire.Excerpt([]byte(certificate.Error()))
+		return upstream.ReasonCertificate, "the certificate is not trusted", wire.Excerpt([]byte(certificate.Error()))
 	case errors.As(err, &blocked):
-		return "the address is not allowed", wire.Excerpt([]byte(blocked.Error()))
+		return upstream.ReasonBlocked, "the address is not allowed", wire.Excerpt([]byte(blocked.Error()))
 	case errors.As(err, &op) && op.Err != nil:
-		return "the connection failed", wire.Excerpt([]byte(op.Err.Error()))
+		return upstream.ReasonClosed, "the connection failed", wire.Excerpt([]byte(op.Err.Error()))
 	}
 	if text := err.Error(); text != "EOF" && text != "unexpected EOF" {
-		return "the connection failed", wire.Excerpt([]byte(text))
+		return upstream.ReasonClosed, "the connection failed", wire.Excerpt([]byte(text))
 	}
-	return "the server closed the connection", ""
+	return upstream.ReasonClosed, "the server closed the connection", ""
 }
 
 // Refusal is an HTTP response that is not 2xx. Some reject a request before it
@@ -236,7 +255,19 @@ func (p FaultOrigin) refused(resp *http.Response, body []byte) error {
 	default:
 		f = p.Invalid("rejected the request (HTTP %d%s).", status, said)
 	}
+	f.Reason = string(statusReason(status))
 	return &Refusal{status: status, fault: f, said: text}
+}
+
+// statusReason returns the reason for a non-2xx status other than 401 and 403.
+func statusReason(status int) upstream.Reason {
+	switch {
+	case status >= 300 && status < 400:
+		return upstream.ReasonRedirect
+	case status == http.StatusNotFound || status == http.StatusMethodNotAllowed || status == http.StatusGone:
+		return upstream.ReasonNoEndpoint
+	}
+	return upstream.ReasonHTTP.WithParameter(strconv.Itoa(status))
 }
 
 // message parses a message of the upstream. Only responses can be larger than

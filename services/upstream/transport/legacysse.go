@@ -111,11 +111,12 @@ func (p FaultOrigin) streamBroken(err error) *fault.Fault {
 	case errors.Is(err, io.EOF):
 		return p.Unavailable("closed its event stream.")
 	}
-	why, detail := reason(err)
+	_, why, detail := reasonOf(err)
 	f := p.Unavailable("interrupted its event stream: %s.", why)
 	if detail != "" {
 		f.Detail += ": " + detail
 	}
+	f.Reason = string(upstream.ReasonClosed.WithParameter(why))
 	return f.Because(&connectionError{err: err})
 }
 

@@ -1,0 +1,87 @@
+package observe_test
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"gorm.io/gorm"
+
+	"mcpgateway/models"
+	"mcpgateway/routes/routestest"
+	"mcpgateway/services/activity"
+)
+
+// recordAt adds a row to the audit log at a time.
+func recordAt(t *testing.T, a *routestest.Admin, at time.Time, e activity.Entry) {
+	t.Helper()
+	log := activity.NewAudit(a.Services.DB, func() time.Time { return at })
+	if err := a.Services.DB.Transaction(func(tx *gorm.DB) error { return log.Record(tx, e) }); err != nil {
+		t.Fatal(err)
+	}
+}
+
+var dayOfRows = regexp.MustCompile(`<th scope="rowgroup"[^>]*><time datetime="(\d{4}-\d\d-\d\d)`)
+
+func TestAuditDaysAndFilter(t *testing.T) {
+	a := routestest.NewAdmin(t)
+	for i, at := range []string{"2031-01-30T23:59:59.999Z", "2031-01-31T00:00:00Z", "2031-01-31T23:59:59.999Z", "2031-02-01T00:00:00Z"} {
+		when, err := time.Parse(time.RFC3339, at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		recordAt(t, a, when, activity.Entry{Action: "key.created", Object: "key-" + string(rune('a'+i)), Project: "gone"})
+	}
+	for _, tt := range []struct {
+		query  string
+		status int
+		want   string // letters of the shown keys, newest first
+		days   []string
+	}{
+		{"project=gone", 200, "dcba", []string{"2031-02-01", "2031-01-31", "2031-01-30"}},
+		{"from=2031-01-31", 200, "dcb", []string{"2031-02-01", "2031-01-31"}},
+		{"since=2031-01-31", 200, "dcb", []string{"2031-02-01", "2031-01-31"}},
+		{"project=gone&to=2031-01-31", 200, "cba", []string{"2031-01-31", "2031-01-30"}},
+		{"from=2031-01-31&to=2031-01-31", 200, "cb", []string{"2031-01-31"}},
+		{"from=2031-01-31&object=key-d", 200, "d", []string{"2031-02-01"}},
+		{"from=2031-02-02", 200, "", nil},
+		{"from=31.1.2031", 400, "", nil},
+		{"from=2031-01-31&to=x", 400, "", nil},
+	} {
+		status, body, _ := a.Send(t, "/admin/audit?"+tt.query, nil)
+		shown := ""
+		for _, m := range regexp.MustCompile(`key-([a-d])[ <]`).FindAllStringSubmatch(body, -1) {
+			shown += m[1]
+		}
+		var days []string
+		for _, m := range dayOfRows.FindAllStringSubmatch(body, -1) {
+			days = append(days, m[1])
+		}
+		if status != tt.status || shown != tt.want || !slices.Equal(days, tt.days) {
+			t.Errorf("%s: status %d, keys %q on %q, want %d, %q on %q", tt.query, status, shown, days, tt.status, tt.want, tt.days)
+		}
+		if tt.status == 400 && !strings.Contains(body, "Use a date like 2027-01-31.") {
+			t.Errorf("%s: page lacks the advice", tt.query)
+		}
+	}
+	_, body, _ := a.Send(t, "/admin/audit?project=gone", nil)
+	if !strings.Contains(body, `<option value="p"`) || !strings.Contains(body, `<option value="gone" selected`) {
+		t.Error("the list of projects lacks a project or the deleted one of the filter")
+	}
+}
+
+func TestAuditVerify(t *testing.T) {
+	a := routestest.NewAdmin(t)
+	if _, body, _ := a.Send(t, "/admin/audit?verify=1", nil); !regexp.MustCompile(`Intact: \d+ rows checked`).MatchString(body) || !strings.Contains(body, `aria-label="Fingerprint"`) {
+		t.Error("page lacks the result for an intact log")
+	}
+	// The database rejects changes of rows, so the head is changed instead.
+	if err := a.Services.DB.Model(&models.AuditHead{}).Where("id = 1").Update("seq", gorm.Expr("seq + 1")).Error; err != nil {
+		t.Fatal(err)
+	}
+	if _, body, _ := a.Send(t, "/admin/audit?verify=1", nil); !strings.Contains(body, "Tampered") || !strings.Contains(body, "Compare with a backup.") {
+		t.Error("page lacks the result for a tampered log")
+	}
+}

@@ -1,0 +1,7 @@
+package tools
+
+// Sizes of the list.
+const (
+	RowsPerGroup = rowsPerGroup
+	ToolsPerPage = toolsPerPage
+)

@@ -1,0 +1,111 @@
+package projects
+
+import (
+	"context"
+	"slices"
+
+	"gorm.io/gorm"
+
+	"mcpgateway/models"
+	"mcpgateway/services/declaration"
+	"mcpgateway/services/fault"
+	"mcpgateway/services/notify"
+	"mcpgateway/services/toolset"
+)
+
+// MaxSwitched is the maximum number of tools per request.
+const MaxSwitched = 1_000
+
+// SwitchTools enables or disables tools of a project in one transaction and
+// returns the changed ones. names are alias__tool; it ignores tools that no sync
+// has found. It records each change as tool.enabled or tool.disabled. It returns
+// NOT_FOUND for an unknown project, and INVALID_PARAMETER unless there are 1 to
+// MaxSwitched names.
+func (s *Store) SwitchTools(ctx context.Context, slug string, names []string, enabled bool) (changed []string, err error) {
+	if len(names) == 0 {
+		return nil, fault.Invalid("Select at least one tool.")
+	}
+	if len(names) > MaxSwitched {
+		return nil, fault.Invalid("Select at most %d tools.", MaxSwitched)
+	}
+	if enabled {
+		return s.switchTools(ctx, slug, names, enabled)
+	}
+	err = models.Essential(s.db, func() error {
+		changed, err = s.switchTools(ctx, slug, names, enabled)
+		return err
+	})
+	return changed, err
+}
+
+func (s *Store) switchTools(ctx context.Context, slug string, names []string, enabled bool) (changed []string, err error) {
+	project, err := s.Project(ctx, slug)
+	if err != nil {
+		return nil, err
+	}
+	topic := notify.Toolset(project.ID)
+	err = s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+		// Locked for other writers, in the same order as in SetTool.
+		err := tx.Clauses(models.LockRow(tx)...).First(&project, "id = ?", project.ID).Error
+		if err := notFound(err, "project", slug); err != nil {
+			return err
+		}
+		changed, err = switchAll(tx, s, &project, names, enabled)
+		if err != nil || len(changed) == 0 {
+			return err
+		}
+		return notify.Touch(tx, topic)
+	})
+	if err != nil {
+		return nil, fault.From(err)
+	}
+	return changed, s.feed.Publish(ctx, topic)
+}
+
+// switchAll writes the list of disabled tools of a locked project.
+func switchAll(tx *gorm.DB, s *Store, project *models.Project, names []string, enabled bool) (changed []string, err error) {
+	off := map[string]bool{}
+	for _, name := range project.DisabledTools {
+		off[name] = true
+	}
+	done := toolChanges{project: project.Slug}
+	action := "tool.enabled"
+	if !enabled {
+		action = "tool.disabled"
+	}
+	for _, name := range names {
+		if enabled != off[name] {
+			continue // already set
+		}
+		alias, tool, _ := toolset.SplitName(name)
+		var row models.Tool
+		found := tx.Limit(1).Find(&row, "name = ? AND server_id = (SELECT id FROM servers WHERE project_id = ? AND alias = ?)", tool, project.ID, alias)
+		if found.Error != nil {
+			return nil, found.Error
+		}
+		if found.RowsAffected == 0 {
+			continue
+		}
+		off[name] = !enabled
+		done.name, done.row = name, row
+		done.note(action)
+		changed = append(changed, name)
+	}
+	if len(changed) == 0 {
+		return nil, nil
+	}
+	var list []string
+	for name, is := range off {
+		if is {
+			list = append(list, name)
+		}
+	}
+	if len(list) > declaration.MaxDisabledTools {
+		return nil, fault.Validation(map[string]string{"disabledTools": "too many disabled tools: use denyTools of their server instead"})
+	}
+	slices.Sort(list)
+	if err := s.audit.RecordAll(tx, done.entries); err != nil {
+		return nil, err
+	}
+	return changed, tx.Model(project).Update("disabled_tools", models.StringList(list)).Error
+}

@@ -1,0 +1,243 @@
+package servers
+
+import (
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"mcpgateway/views/admin"
+	"mcpgateway/views/layout"
+	"mcpgateway/views/paths"
+	"mcpgateway/views/ui"
+)
+
+// Head is the heading of the pages of a server.
+type Head struct {
+	Slug string
+	Row  Row
+	Now  time.Time
+}
+
+func (h Head) url(rest string) string { return paths.Server(h.Slug, h.Row.ID) + rest }
+
+// tabs returns the pages of the server.
+func (h Head) tabs(current string) []ui.Tab {
+	tools := ""
+	if h.Row.Known > 0 {
+		tools = ui.Count(h.Row.Known)
+	}
+	return []ui.Tab{
+		{Label: "Overview", URL: h.url(""), Current: current == tabOverview},
+		{Label: "Tools", URL: h.url("/filters"), Count: tools, Current: current == tabTools},
+		{Label: "Calls", URL: callsURL(h.Slug, h.Row.Alias)},
+		{Label: "Settings", URL: h.url("/edit"), Current: current == tabSettings},
+	}
+}
+
+// The tabs of a server.
+const (
+	tabOverview = "overview"
+	tabTools    = "tools"
+	tabSettings = "settings"
+)
+
+// ServerProps describe one server.
+type ServerProps struct {
+	layout.Frame
+	Head
+	Controls bool // the user may change the server
+	Outage   Outage
+	Numbers  Numbers
+	Log      Log
+	Detail   Detail
+	Hidden   []HiddenTool // reasons for tools that clients do not see
+	Error    string       // of a rejected deletion
+}
+
+// Outage describes a server that doesn't work. It is zero for others.
+type Outage struct {
+	Tries   int       // consecutive failures, as counted by this process
+	Paused  bool      // calls fail without being sent
+	NextTry time.Time // zero if none is planned
+}
+
+// Numbers are the numbers of the last 24 hours.
+type Numbers struct {
+	Calls, Failed             int
+	CallsBefore, FailedBefore int // of the 24 hours before
+	Compare                   bool
+	P50, P50Before            time.Duration
+	Latencies, Counts, Fails  []float64 // per half hour
+}
+
+// Log holds the last errors and calls.
+type Log struct {
+	Errors []ErrorGroup
+	Failed int // failed calls of the last 24 hours
+	Calls  []Call
+}
+
+// ErrorGroup is a cause of failures.
+type ErrorGroup struct {
+	Title       string
+	Calls       int    // 0 if only the gateway's own requests failed
+	Tool        string // if all calls are of one tool
+	First, Last time.Time
+	URL         string // of the calls; may be empty
+}
+
+// sub describes the extent of the failures.
+func (g ErrorGroup) sub() string {
+	switch {
+	case g.Calls == 0:
+		return "Seen by a sync"
+	case g.Tool != "":
+		return g.Tool + " · " + ui.Plural(g.Calls, "call", "calls")
+	}
+	return ui.Plural(g.Calls, "call", "calls")
+}
+
+// Call is a call in the list of recent ones.
+type Call struct {
+	At      time.Time
+	Tool    string
+	Caller  string
+	Outcome admin.OutcomeState
+	Took    time.Duration
+	URL     string
+}
+
+// Detail holds the configuration of a server and what it reports about itself.
+type Detail struct {
+	Transport, TransportUsed  string
+	AuthType                  string
+	AuthBearer                string // "", "stored" or the reference
+	Headers                   []string
+	MissingHeaders            []string // required, without a value yet
+	Timeout, MaxConcurrent    string
+	SessionMode               string
+	DefinitionPolicy          string
+	AllowedTools, DenyTools   []string
+	Implementation            string // name and version that the server reports
+	ProtocolVersion           string
+	Instructions              string
+	Warnings                  []string
+	Prompts, Resources        int
+	OAuthClientID, OAuthScope string
+}
+
+// HiddenTool is the number of tools that clients do not see for one reason.
+type HiddenTool struct {
+	Reason     string
+	Count      int
+	Reviewable bool // they can be approved
+}
+
+// badge returns the state of the server in the heading.
+func (h Head) badge() (tone ui.Tone, word string) { return h.Row.State.Tone, h.Row.word(h.Now) }
+
+// consequence describes what clients notice of the outage.
+func (p ServerProps) consequence() string {
+	calls := "Calls to it fail"
+	if p.Outage.Paused {
+		calls = "Calls fail right away"
+	}
+	if p.Row.Known == 0 {
+		return calls + ". No tools yet. We haven't been able to connect."
+	}
+	return calls + ", and clients still see " + itsTools(p.Row.Known) + " from the last successful sync."
+}
+
+func itsTools(n int) string {
+	if n == 1 {
+		return "its tool"
+	}
+	return "its " + ui.Count(n) + " tools"
+}
+
+// tries describes the number of failures so far, such as ", after 3 tries".
+func (o Outage) tries() string {
+	if o.Tries == 0 {
+		return ""
+	}
+	return ", after " + ui.Plural(o.Tries, "try", "tries")
+}
+
+// next describes the next try.
+func (p ServerProps) next() string {
+	switch left := p.Outage.NextTry.Sub(p.Now); {
+	case p.Outage.NextTry.IsZero():
+		return "The next call tests the connection."
+	case left <= 0:
+		return "Trying now"
+	default:
+		return "Next try " + strings.NewReplacer(" seconds", " s", " second", " s", " minutes", " min", " minute", " min").Replace(ui.Remaining(p.Now, p.Outage.NextTry))
+	}
+}
+
+// failedShare returns the share of failed calls in percent, with one decimal.
+func (n Numbers) failedShare() string {
+	if n.Calls == 0 {
+		return "–"
+	}
+	return strings.TrimSuffix(strconv.FormatFloat(100*float64(n.Failed)/float64(n.Calls), 'f', 1, 64), ".0")
+}
+
+// delta is the change of a number. The class is empty for changes below 5 percent.
+type delta struct{ text, class string }
+
+// change compares a number with the one before. better is 1 if more is better, -1 if
+// less is, and 0 if neither.
+func change(now, before float64, better int) delta {
+	if before == 0 || now == before {
+		return delta{}
+	}
+	percent := 100 * (now - before) / before
+	d := delta{text: arrow(percent) + strconv.Itoa(int(math.Round(math.Abs(percent)))) + "%"}
+	switch {
+	case math.Abs(percent) < 5 || better == 0:
+	case percent*float64(better) > 0:
+		d.class = "good"
+	default:
+		d.class = "worse"
+	}
+	return d
+}
+
+// failedChange compares the shares of failed calls in percentage points.
+func (n Numbers) failedChange() delta {
+	if !n.Compare || n.Calls == 0 || n.CallsBefore == 0 {
+		return delta{}
+	}
+	points := 100*float64(n.Failed)/float64(n.Calls) - 100*float64(n.FailedBefore)/float64(n.CallsBefore)
+	if math.Abs(points) < 0.5 {
+		return delta{}
+	}
+	d := delta{text: arrow(points) + strconv.Itoa(int(math.Round(math.Abs(points)))) + " pt", class: "good"}
+	if points > 0 {
+		d.class = "worse"
+	}
+	return d
+}
+
+func arrow(change float64) string {
+	if change < 0 {
+		return "▼ "
+	}
+	return "▲ "
+}
+
+func (n Numbers) callsChange() delta {
+	if !n.Compare {
+		return delta{}
+	}
+	return change(float64(n.Calls), float64(n.CallsBefore), 0)
+}
+
+func (n Numbers) latencyChange() delta {
+	if !n.Compare {
+		return delta{}
+	}
+	return change(float64(n.P50), float64(n.P50Before), -1)
+}
