@@ -162,9 +162,9 @@ test("dragging two hours of the chart selects them", async ({ page }) => {
   expect(Date.parse(url.searchParams.get("to")!) - Date.parse(url.searchParams.get("from")!)).toBe(2 * 3600_000);
   await expect(page.locator("#calls-chart rect.sel[rx]").first()).toBeVisible();
   const list = await page.locator("#list .calls").innerText();
-  const badge = await page.locator(".badge.info").innerText();
+  const badge = (await page.locator(".badge.info").textContent())!;
   await page.reload();
-  expect(await page.locator(".badge.info").innerText()).toBe(badge);
+  await expect(page.locator(".badge.info")).toHaveText(badge);
   expect(await page.locator("#list .calls").innerText()).toBe(list);
   await page.getByRole("link", { name: "Zoom in" }).click();
   await expect(page.getByText("per 5 min", { exact: true })).toBeVisible();

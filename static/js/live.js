@@ -43,9 +43,10 @@ define("live-page", (element) => {
     };
     source.onmessage = ({ data, lastEventId }) => {
       const message = JSON.parse(data);
-      // Rows of a paused list are sent again after it resumes.
-      if (lastEventId && paused() === message.id) return;
-      last = lastEventId || last;
+      // Rows of a paused list are sent again after it resumes. Other events
+      // repeat the id of the rows before.
+      if (message.keep && paused() === message.id) return;
+      if (message.keep) last = lastEventId;
       apply(message);
     };
     source.onerror = () => {

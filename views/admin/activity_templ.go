@@ -31,7 +31,7 @@ type ActivityProps struct {
 	Stats      []ui.StatCellProps
 	Charts     ActivityCharts
 	Breakdowns []ActivityBreakdown
-	Missing    bool             // the period begins before the oldest stored call
+	Missing    bool             // the period starts before the oldest stored call
 	Matches    *ActivityMatches // nil unless the list is filtered by results
 
 	Days  []ActivityDay // calls, newest first

@@ -85,13 +85,13 @@ func (q *activityQuery) only(qualifier, value string) (link string, on bool) {
 	return q.address(searching(append(rest, query.Clause{Qualifier: qualifier, Value: value}))), false
 }
 
-// The filters with a chip of their own.
+// The filters with a separate chip.
 const (
 	slowLimit    = "3s" // the last of traffic.HeatLimits
 	maxMoreChips = 12
 )
 
-// preset is a filter with a chip of its own.
+// preset is a filter with a separate chip.
 type preset struct{ label, qualifier, value string }
 
 func presets() []preset {

@@ -11,7 +11,7 @@ import (
 // defaultPeriod is the period of a page without parameters.
 const defaultPeriod = "24h"
 
-// oldestShown is how far back a period can begin.
+// oldestShown is the maximum age of the start of a period.
 const oldestShown = 366 * 24 * time.Hour
 
 // times are the period of a page, read from its parameters:
