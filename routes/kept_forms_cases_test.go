@@ -218,6 +218,9 @@ func (w *formWorld) forms(t *testing.T) []formCase {
 
 		{route: "/admin/projects", make: at("/admin/projects", "name", "New one", "authMode", "none")},
 		{route: project + "/servers/new", shows: http.StatusOK, want: "127.0.0.1:9", make: at("/admin/projects/p/servers/new", "pasted", "http://127.0.0.1:9/mcp")},
+		{route: project + "/servers/new/check", shows: http.StatusOK, want: "127.0.0.1:9", make: func(t *testing.T, w *formWorld) (string, url.Values) {
+			return "/admin/projects/p/servers/new/check", readPage(t, w.post(t, "/admin/projects/p/servers/new", values("pasted", "http://127.0.0.1:9/mcp")).Body).form
+		}},
 		{route: project + "/servers", guard: "careful", make: func(t *testing.T, w *formWorld) (string, url.Values) {
 			form := readPage(t, w.post(t, "/admin/projects/p/servers/new", values("pasted", w.upstream)).Body).form
 			form.Set("0.alias", "added")

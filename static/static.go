@@ -53,7 +53,9 @@ var assets = sync.OnceValue(func() map[string]asset {
 	for name, parts := range joined {
 		content := join(parts.folder, parts.first)
 		if name == "css/app.css" {
-			content = linked(content, all)
+			content = compact(linked(content, all))
+		} else {
+			content = remark.ReplaceAll(content, nil)
 		}
 		add(name, content)
 	}
@@ -85,6 +87,20 @@ func linked(css []byte, all map[string]asset) []byte {
 		name := string(relativeURL.FindSubmatch(found)[1])
 		return []byte(`url("` + all[name].url + `")`)
 	})
+}
+
+var (
+	comment = regexp.MustCompile(`(?s)/\*.*?\*/`)
+	spaces  = regexp.MustCompile(`\s+`)
+	around  = regexp.MustCompile(` ?([{};]) ?|([:,]) `)
+	remark  = regexp.MustCompile(`(?m)^\s*(?://.*|/\*\*.*\*/)\n`)
+)
+
+// compact returns a stylesheet without comments and needless white space. Strings
+// in it have neither punctuation nor several spaces.
+func compact(css []byte) []byte {
+	css = spaces.ReplaceAll(comment.ReplaceAll(css, nil), []byte(" "))
+	return around.ReplaceAll(css, []byte("$1$2"))
 }
 
 // URL returns the address of a file, such as "css/app.css". It is empty for a

@@ -2,11 +2,12 @@ package static_test
 
 import (
 	"bytes"
-	"compress/gzip"
 	"image/png"
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/andybalholm/brotli"
 
 	"mcpgateway/static"
 )
@@ -94,10 +95,11 @@ func open(t *testing.T, name string) []byte {
 	return content
 }
 
+// zipped returns the size of content as browsers receive it.
 func zipped(t *testing.T, content []byte) int {
 	t.Helper()
 	var b bytes.Buffer
-	w := gzip.NewWriter(&b)
+	w := brotli.NewWriterLevel(&b, brotli.BestCompression)
 	if _, err := w.Write(content); err != nil {
 		t.Fatal(err)
 	}

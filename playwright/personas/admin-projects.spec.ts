@@ -466,9 +466,9 @@ for (const { name, path } of pages) {
     const cost = await loadAndMeasure(page, path(places));
     expect(cost.html).toBeGreaterThan(0);
     expect(cost.html).toBeLessThanOrEqual(60_000);
-    expect(cost.css).toBeLessThanOrEqual(10_000);
-    expect(cost.js).toBeLessThanOrEqual(20_000);
-    expect(cost.requests).toBeLessThanOrEqual(6);
+    expect(cost.css).toBeLessThanOrEqual(12_000);
+    expect(cost.js).toBeLessThanOrEqual(26_000);
+    expect(cost.requests).toBeLessThanOrEqual(8);
     expect(cost.layoutShift).toBeLessThan(0.02);
   });
 }

@@ -1,4 +1,4 @@
-import { gzipSync } from "node:zlib";
+import { brotliCompressSync } from "node:zlib";
 
 import type { Page, Response } from "@playwright/test";
 
@@ -7,7 +7,7 @@ export interface Cost {
   requests: number;
   /** Bytes of the document. */
   html: number;
-  /** Bytes of all stylesheets, each compressed. */
+  /** Bytes of all stylesheets, each compressed with brotli. */
   css: number;
   /** Bytes of all scripts, each compressed. */
   js: number;
@@ -33,10 +33,10 @@ export async function loadAndMeasure(signedIn: Page, path: string): Promise<Cost
           cost.html += (await response.body()).length;
           break;
         case "stylesheet":
-          cost.css += gzipSync(await response.body()).length;
+          cost.css += brotliCompressSync(await response.body()).length;
           break;
         case "script":
-          cost.js += gzipSync(await response.body()).length;
+          cost.js += brotliCompressSync(await response.body()).length;
           break;
       }
     }

@@ -185,7 +185,7 @@ func TestMetricsShowCalls(t *testing.T) {
 			`gateway_tool_calls_total{outcome="ok",project="p",server="up"} 1`, `gateway_tool_calls_total{outcome="error",project="p",server="up"} 1`,
 			`gateway_tool_calls_total{outcome="error",project="p",server="(none)"} 1`, `gateway_upstream_up{project="p",server="up"} 1`,
 			`gateway_http_requests_total{method="POST",route="/v1/mcp/:projectSlug/request",status="200"} `, `gateway_syncs_total{result="ok"} `,
-			`gateway_open_streams{kind="mcp"} 0`, `gateway_open_streams{kind="activity"} 0`, `gateway_calls_lost_total 0`, "go_goroutines ",
+			`gateway_open_streams{kind="mcp"} 0`, `gateway_open_streams{kind="pages"} 0`, `gateway_calls_lost_total 0`, "go_goroutines ",
 		},
 		NotBody: []string{"up__echo", "up__missing", "gwk_", a.url},
 	}, answer)

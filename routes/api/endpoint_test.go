@@ -130,7 +130,7 @@ func TestWrongPathsAreJSON(t *testing.T) {
 	a.project(t, "pub", "none", "")
 	for _, path := range []string{
 		"/mcp/pub/request", "/v1/mcp/pub", "/v1/mcp/pub/", "/v1/mcp//request", "/v2/mcp/pub/request", "/v1/mcp/pub/requests", "/v1/mcp/pub/request/x", "/v1/mcp/request",
-		"/v1/mcp/pub/x/request", "/V1/mcp/pub/request", "/v1/MCP/pub/request", "/v1/mcp/pub/Request", "/v1/mcp/PUB/request", "/v1/mcp/pub%2Frequest", "/api", "/api/nothing", "/API/projects", "/v1", "/favicon.ico",
+		"/v1/mcp/pub/x/request", "/V1/mcp/pub/request", "/v1/MCP/pub/request", "/v1/mcp/pub/Request", "/v1/mcp/PUB/request", "/v1/mcp/pub%2Frequest", "/api", "/api/nothing", "/API/projects", "/v1",
 	} {
 		for _, method := range []string{"GET", "POST", "DELETE"} {
 			c := webtest.Case{Method: method, Path: path, Status: 404, WantBody: []string{`"code":"NOT_FOUND"`}, WantHeader: map[string]string{"Content-Type": "application/json"}, NotBody: []string{"up__echo"}}

@@ -33,7 +33,6 @@ func TestComponentsEscapeText(t *testing.T) {
 		"Card":        ui.Card(ui.CardProps{Title: hostile, Lead: hostile}),
 		"Empty":       ui.Empty(ui.EmptyProps{Icon: hostile, Title: hostile, Text: hostile, ActionLabel: hostile, ActionURL: hostile}),
 		"ErrorState":  ui.ErrorState(hostile, hostile, hostile),
-		"Steps":       ui.Steps(1, hostile),
 		"Stat":        ui.Stat(ui.StatProps{Label: hostile, Value: hostile, Hint: hostile, Tone: hostile}),
 		"Facts":       ui.Facts([]ui.Fact{{Label: hostile, Value: hostile, URL: hostile}, {Label: hostile, Value: hostile}}),
 		"Spark":       ui.Spark(ui.SparkProps{Label: hostile, Kind: hostile, Values: []float64{1, 2}, Previous: []float64{1}}),

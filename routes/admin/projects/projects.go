@@ -59,7 +59,7 @@ func (p *Projects) List(c *fiber.Ctx) error {
 	if props.ProjectList, err = p.list(c.UserContext(), q, f.Admin()); err != nil {
 		return err
 	}
-	props.Periods, props.Query, props.Chips, props.Hidden = q.periods(), q.text, props.Chips, q.hidden()
+	props.Periods, props.Query, props.Hidden = q.periods(), q.text, q.hidden()
 	props.Frame.Bar = views.ProjectsBar(f.Admin())
 	if props.Any {
 		props.Frame.Live = append(props.Frame.Live, listTopic+":"+q.encoded())
