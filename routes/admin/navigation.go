@@ -90,7 +90,7 @@ func (n *Navigation) Status(p *toolset.Snapshot) layout.NavProject {
 	return status
 }
 
-// remember makes the project the one of the side bar outside of projects.
+// remember stores the project of the side bar outside of projects in a cookie.
 func (n *Navigation) remember(c *fiber.Ctx, slug string) {
 	if c.Cookies(ProjectCookie) == slug {
 		return

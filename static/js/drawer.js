@@ -1,6 +1,6 @@
 
 // The drawer of narrow windows scrolls to the current page and closes on Escape
-// and on a click beside it.
+// and on a click next to it.
 define("drawer-menu", (element) => {
   const details = element.querySelector("details");
   const side = document.querySelector(".side-bar");

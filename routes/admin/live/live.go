@@ -35,7 +35,7 @@ type Options struct {
 	Guards    *guard.Guards
 	People    Sessions
 	Topics    []Topic
-	Tick      time.Duration // between looks at the topics; one second unless it is set
+	Tick      time.Duration // between renderings; one second unless it is set
 	KeepAlive time.Duration // between comments on an idle stream
 }
 
@@ -103,7 +103,7 @@ func (l *Live) page(c *fiber.Ctx, person *guard.User) (*page, error) {
 	for _, value := range c.Context().QueryArgs().PeekMulti("topics") {
 		names = append(names, string(value))
 	}
-	topics, args, err := l.asked(names)
+	topics, args, err := l.requested(names)
 	if err != nil {
 		return nil, err
 	}

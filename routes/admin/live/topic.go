@@ -55,9 +55,9 @@ const (
 	maxTopicLen = 2100
 )
 
-// asked returns the topics of a request with their arguments. It returns
+// requested returns the topics of a request with their arguments. It returns
 // INVALID_PARAMETER for an unknown topic.
-func (l *Live) asked(names []string) (topics []Topic, args []string, err error) {
+func (l *Live) requested(names []string) (topics []Topic, args []string, err error) {
 	if len(names) == 0 || len(names) > maxTopics {
 		return nil, nil, fault.Invalid("Name 1 to %d topics.", maxTopics)
 	}
