@@ -67,7 +67,7 @@ async function addProjectByHand(page: Page, pasted: object): Promise<void> {
   await page.getByRole("textbox", { name: "Name", exact: true }).fill("Acme dev");
   await page.getByRole("button", { name: "Create project" }).click();
   await expect(page).toHaveURL("/admin/projects/acme-dev/servers/new");
-  await page.getByRole("textbox", { name: "URL or JSON" }).fill(JSON.stringify(pasted));
+  await page.getByRole("textbox", { name: "URL, command or JSON" }).fill(JSON.stringify(pasted));
   await page.getByRole("button", { name: "Continue" }).click();
   await page.getByRole("button", { name: "Add server" }).click();
   await expect(page.getByRole("heading", { level: 1 })).not.toHaveText("Add servers");

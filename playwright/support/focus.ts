@@ -10,7 +10,7 @@ export interface Stop {
 }
 
 /** Maximum number of tab stops. More mean that the focus cycles. */
-const mostStops = 200;
+const mostStops = 500;
 
 /** Presses Tab once and returns the focused element, or undefined if the focus left the page. */
 export async function tab(page: Page): Promise<Stop | undefined> {

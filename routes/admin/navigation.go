@@ -44,8 +44,8 @@ func (n *Navigation) OfRequest(c *fiber.Ctx, role string) *layout.Nav {
 	return n.Of(c.Cookies(ProjectCookie))
 }
 
-// Of returns the side bar with the project of the slug, or without a project if
-// there is none.
+// Of returns the side bar with the project of the slug, or the only project. It has
+// no project if there are several and none has the slug.
 func (n *Navigation) Of(slug string) *layout.Nav {
 	all := n.directory.All()
 	nav := &layout.Nav{Total: len(all), Reconnect: n.waiting.Count()}
@@ -55,7 +55,7 @@ func (n *Navigation) Of(slug string) *layout.Nav {
 	for _, p := range all[:min(len(all), maxSwitch)] {
 		nav.Projects = append(nav.Projects, n.Status(p))
 	}
-	if len(all) > 0 && all[0].Project.Slug == slug {
+	if len(all) == 1 || len(all) > 1 && all[0].Project.Slug == slug {
 		nav.Project = &nav.Projects[0]
 		nav.Project.Approve = toApprove(all[0])
 	}

@@ -218,7 +218,7 @@ func importPlan(p ImportProps) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = ui.Diff("Changes", p.Plan.lines()).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Diff("All changes", p.Plan.lines()).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
