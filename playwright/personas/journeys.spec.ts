@@ -9,6 +9,7 @@ import { startUpstream } from "../support/upstream.ts";
 class Clicks {
   count = 0;
   async on(target: Locator): Promise<void> {
+    target.page().setDefaultTimeout(15_000);
     this.count++;
     await target.click();
   }
@@ -20,6 +21,7 @@ test.describe("from an empty database", () => {
   test.use({ as: "nobody" });
 
   test("to the first call of a client, with the snippet of the page", async ({ browser }) => {
+    test.setTimeout(180_000);
     const gateway = await startEmptyGateway();
     const upstream = await startUpstream({ tools, call: () => ({ content: [{ type: "text", text: "hello" }] }) });
     const context = await browser.newContext({ baseURL: gateway.url, permissions: ["clipboard-read", "clipboard-write"] });
@@ -38,10 +40,11 @@ test.describe("from an empty database", () => {
       await page.getByRole("textbox", { name: /URL, command or JSON/ }).fill(upstream.url);
       await clicks.on(page.getByRole("button", { name: "Continue" }));
       await clicks.on(page.getByRole("button", { name: /^Add (1 )?server$/ }));
-      await clicks.on(page.getByRole("main").getByRole("link", { name: "Connect a client" }).first());
+      await expect(page.getByRole("heading", { level: 1 })).not.toHaveText("Add servers");
+      await clicks.on(page.getByRole("link", { name: "Connect", exact: true }));
       await clicks.on(page.getByRole("button", { name: "Create key and show snippet" }));
       await clicks.on(page.getByRole("radio", { name: "Cursor" }));
-      await clicks.on(page.getByRole("button", { name: /^Copy: .*mcp\.json/ }).first());
+      await clicks.on(page.getByRole("button", { name: "Copy: Cursor" }));
       const pasted = JSON.parse(await page.evaluate(() => navigator.clipboard.readText())) as { mcpServers: Record<string, { url: string; headers: Record<string, string> }> };
 
       // The client does with the file what Cursor does.

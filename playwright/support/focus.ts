@@ -14,6 +14,8 @@ const mostStops = 500;
 
 /** Presses Tab once and returns the focused element, or undefined if the focus left the page. */
 export async function tab(page: Page): Promise<Stop | undefined> {
+  // In an editor of code Tab indents; after Escape it moves the focus.
+  if (await page.evaluate(() => !!document.activeElement?.closest("code-editor"))) await page.keyboard.press("Escape");
   await page.keyboard.press("Tab");
   return page.evaluate(() => {
     const focused = document.activeElement;

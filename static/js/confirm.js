@@ -46,6 +46,7 @@ function confirmIn(dialog) {
   });
   document.body.append(dialog);
   dialog.showModal();
+  dialog.querySelector("[type=password]")?.focus();
   return promise;
 }
 
