@@ -84,8 +84,7 @@ var relativeURL = regexp.MustCompile(`url\("\.\./([^"]+)"\)`)
 // linked returns a stylesheet with the addresses of the files that it names.
 func linked(css []byte, all map[string]asset) []byte {
 	return relativeURL.ReplaceAllFunc(css, func(found []byte) []byte {
-		name := string(relativeURL.FindSubmatch(found)[1])
-		return []byte(`url("` + all[name].url + `")`)
+		return []byte(`url("` + all[string(relativeURL.FindSubmatch(found)[1])].url + `")`)
 	})
 }
 

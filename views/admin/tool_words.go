@@ -1,10 +1,8 @@
 package admin
 
 import (
-	"net/url"
 	"strconv"
 
-	"mcpgateway/views/paths"
 	"mcpgateway/views/ui"
 )
 
@@ -64,14 +62,6 @@ func LongNameWords(name string) string {
 		return "name longer than " + strconv.Itoa(longName) + " characters"
 	}
 	return ""
-}
-
-// reviewURL returns the URL of the review page for the tools that match query.
-func reviewURL(slug, query string) string {
-	if query == "" {
-		return paths.ToolReview(slug)
-	}
-	return paths.ToolReview(slug) + "?query=" + url.QueryEscape(query)
 }
 
 // firstOf returns the first characters of a text.

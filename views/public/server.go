@@ -46,17 +46,6 @@ func (s CatalogEntry) Publisher() string {
 // cannot reach it.
 func (s CatalogEntry) Local() bool { return s.ServerType == "stdio" }
 
-// transport returns the short label of the transport.
-func (s CatalogEntry) transport() string {
-	switch s.ServerType {
-	case "http":
-		return "HTTP"
-	case "sse":
-		return "SSE"
-	}
-	return "Local"
-}
-
 // transportSentence returns the full label of the transport.
 func (s CatalogEntry) transportSentence() string {
 	switch s.ServerType {

@@ -58,7 +58,7 @@ func (a *Servers) openServer(s live.Scope) (live.Render, error) {
 		}
 		server, err := admin.ServerOf(p, s.Arg)
 		if err != nil {
-			return nil, nil // it was deleted
+			return nil, nil //nolint:nilerr // a deleted server has no parts
 		}
 		return page.render(ctx, p, server)
 	}, nil
