@@ -256,11 +256,12 @@ test.describe("without JavaScript", () => {
 
   test("tabs, menus and dialogs expand in place", async ({ page }) => {
     await page.goto("/kit");
-    const snippet = page.getByRole("group", { name: "Cursor", exact: true });
+    const tabs = page.locator("fieldset.switcher").filter({ has: page.getByRole("radio", { name: "Cursor" }) }).first();
+    const snippet = tabs.getByRole("group", { name: "Cursor", exact: true });
     await expect(snippet).toBeHidden();
-    await page.getByRole("radio", { name: "Cursor" }).first().check();
+    await tabs.getByRole("radio", { name: "Cursor" }).check();
     await expect(snippet).toBeVisible();
-    await expect(page.getByRole("group", { name: "Claude Code", exact: true })).toBeHidden();
+    await expect(tabs.getByRole("group", { name: "Claude Code", exact: true })).toBeHidden();
 
     await page.locator(".side pop-up.menu summary").click();
     await expect(page.getByRole("button", { name: "Sign out" })).toBeVisible();
