@@ -252,7 +252,7 @@ test.describe("connection pages", () => {
     test("no controls", async ({ page }) => {
       await page.goto("/admin/connections");
       await expect(page.getByRole("row")).toHaveCount(4);
-      await expect(page.getByRole("link", { name: /^(Connect|Reconnect)\b/ })).toHaveCount(0);
+      await expect(page.getByRole("main").getByRole("link", { name: /^(Connect|Reconnect)\b/ })).toHaveCount(0);
       await page.goto(`/admin/connections/${ids[0]}`);
       await expect(page.getByRole("main").locator("form")).toHaveCount(0);
       await expect(page.getByRole("main").getByRole("link", { name: /^(Connect|Reconnect)$/ })).toHaveCount(0);
