@@ -111,7 +111,7 @@ unit: ## all Go tests without the race detector, cached if unchanged
 # programs that the cache doesn't track.
 .PHONY: race
 race: ## all Go tests with the race detector, including end-to-end tests
-	CGO_ENABLED=1 $(CLUSTER) $(GO) test -race -count=1 -timeout 10m ./...
+	CGO_ENABLED=1 $(CLUSTER) $(GO) test -race -count=1 -timeout 20m ./...
 
 .PHONY: e2e
 e2e: ## end-to-end tests of the binary with real clients and upstream servers
