@@ -13,6 +13,7 @@ import (
 	"github.com/andybalholm/brotli"
 	"github.com/klauspost/compress/zstd"
 
+	"mcpgateway/models/modelstest"
 	"mcpgateway/routes/routestest"
 	"mcpgateway/static"
 	"mcpgateway/web/webtest"
@@ -164,7 +165,7 @@ func TestNewSecretsNeverCompressed(t *testing.T) {
 	visitor := &browser{App: w.App}
 	plain("sign-in with a stored form", visitor.fetch(t, "/login?form=abcdef", accept), "abcdef")
 	plain("confirming", w.fetch(t, "/login/again?form=abcdef", accept), "")
-	empty := &browser{App: routestest.New(t, "sqlite:"+t.TempDir()+"/gateway.db")}
+	empty := &browser{App: routestest.New(t, modelstest.SQLite(t))}
 	plain("setup", empty.fetch(t, "/setup?token=onetimecode", accept), "onetimecode")
 }
 
