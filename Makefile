@@ -121,7 +121,7 @@ e2e: ## end-to-end tests of the binary with real clients and upstream servers
 	$(GO) test -count=1 -timeout 10m -v ./cmd/gateway
 
 # Compares screenshots with playwright/screenshots. UPDATE_SCREENSHOTS=1 updates
-# them.
+# them. TRACE=1 stores traces of failed tests in playwright/results.
 .PHONY: browser
 browser: ## pages of the binary in Chromium: screenshots, accessibility, budgets
 	@GO="$(GO)" node_modules/.bin/playwright test --config playwright
