@@ -17,7 +17,7 @@ export default defineConfig({
   forbidOnly: !!process.env.CI,
   // Generous timeouts for slow and busy machines. They only stop hanging tests.
   timeout: 60_000,
-  globalTimeout: 900_000,
+  globalTimeout: 1_500_000,
   expect: {
     timeout: 15_000,
     toHaveScreenshot: {
