@@ -136,8 +136,8 @@ func (v *Views) of(project *toolset.Snapshot, caller access.Principal) (*toolset
 	}
 }
 
-// Held returns the view of what somebody holds at the endpoint of the project,
-// to show it to an administrator.
+// Held returns the view of a person with these rights at the endpoint of the
+// project, to show it to an administrator.
 func (v *Views) Held(project *toolset.Snapshot, held rights.Held) *toolset.Snapshot {
 	if held.Everything {
 		return project
