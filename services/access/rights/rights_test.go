@@ -35,9 +35,9 @@ func TestHeld(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		members := &models.Project{ID: "p", Slug: "p", AuthMode: models.AuthOAuth, OAuthAccess: models.OAuthMembers, CreatedAt: now, UpdatedAt: now}
-		anyone := &models.Project{ID: "q", Slug: "q", AuthMode: models.AuthOAuth, OAuthAccess: models.OAuthAnyone, CreatedAt: now, UpdatedAt: now}
-		byKey := &models.Project{ID: "r", Slug: "r", AuthMode: models.AuthAPIKey, OAuthAccess: models.OAuthAnyone, CreatedAt: now, UpdatedAt: now}
+		members := &models.Project{ID: "p", Slug: "p", ToolExposure: models.ExposeFull, AuthMode: models.AuthOAuth, OAuthAccess: models.OAuthMembers, CreatedAt: now, UpdatedAt: now}
+		anyone := &models.Project{ID: "q", Slug: "q", ToolExposure: models.ExposeFull, AuthMode: models.AuthOAuth, OAuthAccess: models.OAuthAnyone, CreatedAt: now, UpdatedAt: now}
+		byKey := &models.Project{ID: "r", Slug: "r", ToolExposure: models.ExposeFull, AuthMode: models.AuthAPIKey, OAuthAccess: models.OAuthAnyone, CreatedAt: now, UpdatedAt: now}
 		for _, p := range []*models.Project{members, anyone, byKey} {
 			create(p)
 		}
