@@ -1,6 +1,6 @@
 -- +goose Up
--- Groups of users, and their members: local ones, and those whom the identity
--- provider named at the last sign-in.
+-- Groups of users and their members. Members by a claim are those that the
+-- identity provider named at their last sign-in.
 CREATE TABLE groups (
     id text PRIMARY KEY,
     name text NOT NULL,
