@@ -14,6 +14,7 @@ import (
 	"mcpgateway/migrations"
 	"mcpgateway/models"
 	"mcpgateway/services/access"
+	"mcpgateway/services/access/groups"
 	"mcpgateway/services/access/keys"
 	"mcpgateway/services/access/oidc"
 	"mcpgateway/services/access/passwords"
@@ -62,6 +63,7 @@ type Services struct {
 	ProjectAuth *access.ProjectAuth
 	CallLimits  *access.CallLimits
 	People      *access.Users
+	Groups      *groups.Store
 	KeptForms   *access.StoredForms
 	// SingleSignOn is nil if it is not configured.
 	SingleSignOn *access.SingleSignOn
@@ -195,13 +197,18 @@ func (s *Services) wireAccess() {
 		DB: db, Issuer: c.PublicURL, Audit: s.Audit, Feed: s.feed, Sealer: c.Keys, Documents: s.clients.MCP().Transport, Now: now,
 	})
 	s.CallLimits = access.NewCallLimits(now)
-	s.People = access.NewUsers(db, s.Audit, s.feed, c.Keys, passwords.New(argon2.IDKey), now)
+	memberships := groups.NewMemberships(c.SingleSignOn.GroupsMaxAge)
+	s.Groups = groups.NewStore(db, s.Audit, s.feed, memberships, now)
+	s.People = access.NewUsers(db, s.Audit, s.feed, c.Keys, passwords.New(argon2.IDKey), memberships, now)
 	s.KeptForms = access.NewStoredForms(db, s.People, c.Keys, now)
 	if sso := c.SingleSignOn; sso.Configured() {
 		provider := oidc.NewProvider(oidc.Options{
 			Issuer: sso.Issuer, ClientID: sso.ClientID, ClientSecret: sso.ClientSecret, RedirectURL: c.PublicURL.String() + "/login/callback",
+			Scopes: sso.Scopes, GroupsClaim: sso.GroupsClaim,
 		}, s.clients.MCP(), now)
-		s.SingleSignOn = access.NewSingleSignOn(s.People, provider, c.Keys, sso.AllowedDomains)
+		s.SingleSignOn = access.NewSingleSignOn(access.SingleSignOnOptions{
+			People: s.People, Provider: provider, Sealer: c.Keys, Groups: s.Groups, Domains: sso.AllowedDomains, DefaultRole: sso.DefaultRole,
+		})
 	}
 }
 

@@ -23,6 +23,10 @@ CREATE TABLE group_members (
 
 CREATE INDEX group_members_user ON group_members (user_id);
 
+-- Whether the provider left the groups out at the last sign-in.
+ALTER TABLE users ADD COLUMN groups_overage boolean NOT NULL DEFAULT false;
+
 -- +goose Down
+ALTER TABLE users DROP COLUMN groups_overage;
 DROP TABLE group_members;
 DROP TABLE groups;
