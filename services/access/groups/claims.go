@@ -51,9 +51,9 @@ func matching(tx *gorm.DB, values []string) ([]models.Group, error) {
 }
 
 // Replace stores the groups that the provider reported at a user's sign-in in
-// place of those of the last one. It records person.groups_changed if they
-// differ, and person.groups_overage for a report without groups because of
-// their number. A user gets at most MaxPerUser groups, in the order of their
+// place of those of the last one. Its audit entries are person.groups_changed
+// if they differ, and person.groups_overage for a report without groups because
+// of their number. A user gets at most MaxPerUser groups, in the order of their
 // names. It returns NOT_FOUND for an unknown user.
 func (s *Store) Replace(ctx context.Context, userID string, report Report) error {
 	return s.withdraw(ctx, func(c *writer) error {

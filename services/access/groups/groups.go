@@ -214,6 +214,17 @@ func (c *writer) update(row *models.Group, f Fields) (changed []string, err erro
 }
 
 func (c *writer) delete(row *models.Group) error {
+	var projects []string
+	granted := c.tx.Model(&models.ProjectGrant{}).Where("subject_kind = ? AND subject_id = ?", models.SubjectGroup, row.ID)
+	if err := granted.Session(&gorm.Session{}).Distinct("project_id").Pluck("project_id", &projects).Error; err != nil {
+		return err
+	}
+	if err := granted.Session(&gorm.Session{}).Delete(&models.ProjectGrant{}).Error; err != nil {
+		return err
+	}
+	for _, id := range projects {
+		c.topics[notify.Access(id)] = true
+	}
 	if err := c.tx.Delete(&models.Group{}, "id = ?", row.ID).Error; err != nil {
 		return err
 	}

@@ -1,9 +1,9 @@
 // Package groups manages groups of users: their roles, their local members and
 // the members that the identity provider names at each sign-in.
 //
-// Memberships (memberships.go) reads who is in which group. Indexes in memory
-// load it again when the topic notify.People changes, and ask the result with
-// the current time, because memberships by a claim expire without a change.
+// Memberships reads from the database who is in which group, and Index holds it
+// in memory. Both are evaluated with the current time, because memberships by a
+// claim expire without a change.
 package groups
 
 import (
