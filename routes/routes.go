@@ -24,6 +24,7 @@ const (
 	head    = fiber.MethodHead
 	post    = fiber.MethodPost
 	patch   = fiber.MethodPatch
+	put     = fiber.MethodPut
 	del     = fiber.MethodDelete
 	options = fiber.MethodOptions
 	anyone  = ""
@@ -87,6 +88,13 @@ func table(h *handlers) []route {
 		{post, "/api/people", h.people.Create, stepUp},
 		{patch, "/api/people/:id", h.people.Update, stepUp},
 		{del, "/api/people/:id", h.people.Delete, stepUp},
+		{get, "/api/groups", h.groups.List, viewer},
+		{post, "/api/groups", h.groups.Create, stepUp},
+		{get, "/api/groups/:id", h.groups.Get, viewer},
+		{patch, "/api/groups/:id", h.groups.Update, stepUp},
+		{del, "/api/groups/:id", h.groups.Delete, stepUp},
+		{put, "/api/groups/:id/members/:personId", h.groups.AddMember, stepUp},
+		{del, "/api/groups/:id/members/:personId", h.groups.RemoveMember, stepUp},
 
 		{get, "/admin/projects/:projectSlug/activity", h.activity.Page, viewer},
 		{get, "/admin/projects/:projectSlug/activity/export", h.activity.Export, viewer},
