@@ -44,6 +44,7 @@ type User struct {
 	SessionID       string    // unchanged when the cookie's value is renewed
 	CSRF            string    // token for the form field csrf, masked by MaskToken
 	ConfirmedUntil  time.Time // when the last confirmation of the password expires
+	GroupsOverage   bool      // the identity provider left the groups out at the last sign-in
 }
 
 // Sessions finds users by the value of a session cookie. Without such a session
