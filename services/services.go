@@ -17,6 +17,7 @@ import (
 	"mcpgateway/services/access/keys"
 	"mcpgateway/services/access/oidc"
 	"mcpgateway/services/access/passwords"
+	"mcpgateway/services/access/quotas"
 	"mcpgateway/services/activity"
 	"mcpgateway/services/activity/traffic"
 	"mcpgateway/services/background"
@@ -61,6 +62,7 @@ type Services struct {
 	KeyIndex    *keys.Index
 	ProjectAuth *access.ProjectAuth
 	CallLimits  *access.CallLimits
+	Quotas      *quotas.Quotas
 	People      *access.Users
 	KeptForms   *access.StoredForms
 	// SingleSignOn is nil if it is not configured.
@@ -195,6 +197,7 @@ func (s *Services) wireAccess() {
 		DB: db, Issuer: c.PublicURL, Audit: s.Audit, Feed: s.feed, Sealer: c.Keys, Documents: s.clients.MCP().Transport, Now: now,
 	})
 	s.CallLimits = access.NewCallLimits(now)
+	s.Quotas = quotas.New(db, quotas.MaxCounters, now, s.log)
 	s.People = access.NewUsers(db, s.Audit, s.feed, c.Keys, passwords.New(argon2.IDKey), now)
 	s.KeptForms = access.NewStoredForms(db, s.People, c.Keys, now)
 	if sso := c.SingleSignOn; sso.Configured() {
@@ -269,7 +272,7 @@ func (s *Services) wireGateway(ctx context.Context) error {
 		return err
 	}
 	s.Gateway = gateway.New(gateway.Options{
-		Upstreams: upstreams, Projects: s.Directory, Search: s.ToolSearch, Declarations: s.Declarations, Runner: s.Runner, Limits: s.CallLimits,
+		Upstreams: upstreams, Projects: s.Directory, Search: s.ToolSearch, Declarations: s.Declarations, Runner: s.Runner, Limits: s.CallLimits, Quotas: s.Quotas,
 		Calls: s.Metrics.Calls(s.Calls), Results: s.Results, Waiting: s.Waiting, Outages: s.pool,
 		Tokens: s.Config.Keys, Version: s.Version, Instance: s.Instance, Log: s.log, Tasks: s.Background,
 	})

@@ -22,6 +22,11 @@ func matchesAny(patterns []string, s string) bool {
 	return false
 }
 
+// Matches reports whether the glob pattern matches the whole name.
+func Matches(pattern, name string) bool {
+	return pattern == "*" || matchGlob([]rune(pattern), []rune(name))
+}
+
 // matchGlob backtracks only to the last star, so no pattern costs more than
 // len(p) × len(s) steps.
 func matchGlob(p, s []rune) bool {
