@@ -50,7 +50,9 @@ func (r *reader) limits(dst **[]models.Limit) field {
 		list := make([]models.Limit, 0, len(declared))
 		for i := range declared {
 			list = append(list, r.limit(fmt.Sprintf("%s[%d]", path, i), &declared[i]))
-			r.distinct(path, list)
+		}
+		if len(r.problems) == problems {
+			r.effective(path, list)
 		}
 		if len(r.problems) == problems {
 			*dst = &list
@@ -92,14 +94,13 @@ func (r *reader) limits(dst **[]models.Limit) field {
 	}
 }
 
-// limit returns a declared limit with the defaults of absent keys. It reports
-// missing keys and those without effect.
+// limit returns a declared limit with the defaults of absent keys.
 func (r *reader) limit(path string, q *quota) models.Limit {
 	l := models.Limit{Match: anyTool}
-	if q.per == nil {
-		r.problem(Join(path, "per"), "this key is required")
-	} else {
+	if q.per != nil {
 		l.Per = *q.per
+	} else if r.problems[path] == "" {
+		r.problem(Join(path, "per"), "this key is required")
 	}
 	if q.match != nil {
 		l.Match = *q.match
@@ -113,22 +114,24 @@ func (r *reader) limit(path string, q *quota) models.Limit {
 	if q.perDay != nil {
 		l.PerDay = *q.perDay
 	}
-	switch {
-	case l.PerSecond == 0 && l.PerDay == 0:
-		r.problem(Join(path, "perSecond"), "enter a number here or in perDay")
-	case l.PerSecond == 0 && l.Burst > 0:
-		r.problem(Join(path, "burst"), "a burst needs perSecond")
-	}
 	return l
 }
 
-// distinct reports the last limit if an earlier one counts the same calls:
-// their counts would be one.
-func (r *reader) distinct(path string, list []models.Limit) {
-	last := len(list) - 1
-	for i, other := range list[:last] {
-		if other.Per == list[last].Per && other.Match == list[last].Match {
-			r.problem(fmt.Sprintf("%s[%d].match", path, last), fmt.Sprintf("%s[%d] has the same per and match: combine them", path, i))
+// effective reports a limit without effect, and one that counts the same calls
+// as an earlier one: their counts would be one.
+func (r *reader) effective(path string, list []models.Limit) {
+	for i, l := range list {
+		at := fmt.Sprintf("%s[%d]", path, i)
+		switch {
+		case l.PerSecond == 0 && l.PerDay == 0:
+			r.problem(Join(at, "perSecond"), "use a number above 0 here or in perDay")
+		case l.PerSecond == 0 && l.Burst > 0:
+			r.problem(Join(at, "burst"), "a burst needs perSecond")
+		}
+		for j, other := range list[:i] {
+			if other.Per == l.Per && other.Match == l.Match {
+				r.problem(Join(at, "match"), fmt.Sprintf("%s[%d] has the same per and match: combine them", path, j))
+			}
 		}
 	}
 }

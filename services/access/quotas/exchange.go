@@ -65,9 +65,10 @@ func (q *Quotas) Run(ctx context.Context) {
 
 // Exchange adds the new calls of this process to the stored counts, and takes
 // those of other processes from the buckets. It returns a database error as a
-// fault; the calls are then stored by the next exchange. It must not run
-// concurrently.
+// fault; the calls are then stored by the next exchange.
 func (q *Quotas) Exchange(ctx context.Context) error {
+	q.exchanging.Lock()
+	defer q.exchanging.Unlock()
 	now := q.now()
 	counters := q.takeActive()
 	entries := q.entries(counters, now)
@@ -93,6 +94,8 @@ func (q *Quotas) Exchange(ctx context.Context) error {
 // recent. Calls of other processes before that aren't taken from the buckets.
 // It returns a database error as a fault.
 func (q *Quotas) Learn(ctx context.Context) error {
+	q.exchanging.Lock()
+	defer q.exchanging.Unlock()
 	now := q.now()
 	q.mu.Lock()
 	counters := append([]*counter(nil), q.active...)
@@ -171,7 +174,7 @@ func (q *Quotas) keepActive(counters []*counter, now time.Time) {
 }
 
 // drop removes idle counters without calls of this day, at most once per
-// minute, and any idle ones beyond the maximum.
+// minute, and any idle ones beyond the maximum. The caller must hold q.exchanging.
 func (q *Quotas) drop(now time.Time) {
 	over := q.held.Load() - int64(q.max)
 	if now.Sub(q.swept) < time.Minute && over <= 0 {

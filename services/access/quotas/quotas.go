@@ -41,8 +41,10 @@ type Quotas struct {
 	fresh    chan struct{} // receives when a counter became active
 
 	mu     sync.Mutex
-	active []*counter // to be exchanged
-	swept  time.Time
+	active []*counter // to be exchanged; guarded by mu
+
+	exchanging sync.Mutex // held during an exchange
+	swept      time.Time  // guarded by exchanging
 }
 
 // New returns quotas that keep at most max counters, usually MaxCounters. Load
