@@ -1,8 +1,6 @@
 package gateway
 
 import (
-	"strings"
-
 	"mcpgateway/services/access/quotas"
 	"mcpgateway/services/toolset"
 )
@@ -17,14 +15,14 @@ type Quotas interface {
 // Every call passes it, after its tool was found in the caller's view and
 // before anything is sent. It returns RATE_LIMITED with the time to wait.
 func (g *Gateway) charge(project *toolset.Snapshot, client *Client, tool *toolset.Tool) error {
-	if g.Quotas == nil || len(project.Project.Limits) == 0 {
+	if len(project.Project.Limits) == 0 || g.Quotas == nil {
 		return nil
 	}
-	call := quotas.Call{Project: &project.Project, Tool: tool.FullName}
-	if id := client.Principal.ID(); strings.HasPrefix(id, "key:") {
-		call.Key = id
-	} else if person, ok := strings.CutPrefix(id, "user:"); ok {
-		call.Person = person
+	call := quotas.Call{
+		Project: &project.Project, Person: client.Principal.UserID(), Toolsets: project.ToolsetsOf(tool), Tool: tool.FullName,
+	}
+	if client.Principal.IsKey() {
+		call.Key = client.Principal.ID()
 	}
 	return g.Quotas.Allow(call)
 }

@@ -22,11 +22,6 @@ func matchesAny(patterns []string, s string) bool {
 	return false
 }
 
-// Matches reports whether the glob pattern matches the whole name.
-func Matches(pattern, name string) bool {
-	return pattern == "*" || matchGlob([]rune(pattern), []rune(name))
-}
-
 // matchGlob backtracks only to the last star, so no pattern costs more than
 // len(p) × len(s) steps.
 func matchGlob(p, s []rune) bool {
@@ -51,3 +46,10 @@ func matchGlob(p, s []rune) bool {
 	}
 	return pi == len(p)
 }
+
+// Patterns are glob patterns (`*` any characters, `?` one), case-sensitive and
+// anchored.
+type Patterns []string
+
+// Match reports whether one of the patterns matches s.
+func (p Patterns) Match(s string) bool { return matchesAny(p, s) }
