@@ -35,11 +35,19 @@ func limitsOf(row models.Project) []views.LimitForm {
 	var forms []views.LimitForm
 	for _, l := range row.Limits {
 		forms = append(forms, views.LimitForm{
-			Per: string(l.Per), Match: l.Match, PerSecond: strconv.FormatFloat(l.PerSecond, 'f', -1, 64),
-			Burst: strconv.FormatInt(l.Burst, 10), PerDay: strconv.FormatInt(l.PerDay, 10),
+			Per: string(l.Per), Match: l.Match, PerSecond: nonZero(strconv.FormatFloat(l.PerSecond, 'f', -1, 64)),
+			Burst: nonZero(strconv.FormatInt(l.Burst, 10)), PerDay: nonZero(strconv.FormatInt(l.PerDay, 10)),
 		})
 	}
 	return forms
+}
+
+// nonZero returns a number, or "" for 0.
+func nonZero(number string) string {
+	if number == "0" {
+		return ""
+	}
+	return number
 }
 
 // postedLimits returns the limits of the form without those to remove and

@@ -30,7 +30,7 @@ func TestQuotaBound(t *testing.T) {
 	t.Run("per second", func(t *testing.T) {
 		each(t, func(t *testing.T, w *world) {
 			random := rand.New(rand.NewPCG(1, 2))
-			for range 6 {
+			for range 3 {
 				limit := models.Limit{Per: models.PerKey, Match: "*", PerSecond: 0.5 + float64(random.IntN(8)), Burst: 1 + random.Int64N(20)}
 				replicas := 2 + random.IntN(2)
 				busy, until := make([]bool, replicas), make([]time.Duration, replicas)
