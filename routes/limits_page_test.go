@@ -114,7 +114,7 @@ func many(n int) string {
 	return strings.TrimSuffix(b.String(), ",")
 }
 
-// TestUsedTodayOnSettingsPage checks the names of what limits counted.
+// TestUsedTodayOnSettingsPage checks the names of counted subjects.
 func TestUsedTodayOnSettingsPage(t *testing.T) {
 	a := routestest.NewAdmin(t)
 	a.Apply(t, `{"projects":{"p":{"limits":[{"per":"key","perDay":1000},{"per":"person","match":"clock__*","perSecond":5},{"per":"tool","perDay":9},{"per":"project","perDay":5000},{"per":"toolset","perDay":3}]}}}`)

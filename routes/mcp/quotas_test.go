@@ -10,8 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"gorm.io/gorm"
-
 	"mcpgateway/models"
 	"mcpgateway/models/modelstest"
 	"mcpgateway/services/access"
@@ -204,14 +202,10 @@ func TestQuotaSubjects(t *testing.T) {
 	limitedKey := func(userID string, toolsets ...string) string {
 		keyID, text := s.Key(t, "p", time.Hour)
 		hash := sha256.Sum256([]byte("scoped:" + text))
-		s.store(t, func(tx *gorm.DB) error {
-			for _, slug := range toolsets {
-				if err := tx.Create(&models.KeyToolset{KeyID: keyID, ToolsetID: id[slug]}).Error; err != nil {
-					return err
-				}
-			}
-			return tx.Model(&models.Key{ID: keyID}).Updates(map[string]any{"hash": hash[:], "user_id": userID, "scope": models.KeyToolsets}).Error
-		})
+		for _, slug := range toolsets {
+			noError(t, s.Services.DB.Create(&models.KeyToolset{KeyID: keyID, ToolsetID: id[slug]}).Error)
+		}
+		noError(t, s.Services.DB.Model(&models.Key{ID: keyID}).Updates(map[string]any{"hash": hash[:], "user_id": userID, "scope": models.KeyToolsets}).Error)
 		return text
 	}
 	both, reader := limitedKey("", "reader", "writer"), limitedKey("", "reader")
@@ -252,11 +246,9 @@ func TestQuotaSubjects(t *testing.T) {
 	}
 }
 
-// store changes rows for which there is no operation, and makes the process
-// read them.
-func (s *limitedServer) store(t *testing.T, change func(tx *gorm.DB) error) {
+func noError(t *testing.T, err error) {
 	t.Helper()
-	if err := s.Services.DB.Transaction(change); err != nil {
+	if err != nil {
 		t.Fatal(err)
 	}
 }
@@ -265,20 +257,14 @@ func (s *limitedServer) store(t *testing.T, change func(tx *gorm.DB) error) {
 func (s *limitedServer) addToolsets(t *testing.T, slugs ...string) map[string]string {
 	t.Helper()
 	project, err := s.Services.Directory.Project("p")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	ids := map[string]string{}
-	s.store(t, func(tx *gorm.DB) error {
-		for _, slug := range slugs {
-			ids[slug] = "id-" + slug
-			row := models.Toolset{ID: ids[slug], ProjectID: project.Project.ID, Slug: slug, Name: slug, Include: models.StringList{"*"}, CreatedAt: time.Now(), UpdatedAt: time.Now()}
-			if err := tx.Create(&row).Error; err != nil {
-				return err
-			}
-		}
-		return tx.Model(&project.Project).Where("id = ?", project.Project.ID).Update("personal_keys_enabled", true).Error
-	})
+	for _, slug := range slugs {
+		ids[slug] = "id-" + slug
+		row := models.Toolset{ID: ids[slug], ProjectID: project.Project.ID, Slug: slug, Name: slug, Include: models.StringList{"*"}, CreatedAt: time.Now(), UpdatedAt: time.Now()}
+		noError(t, s.Services.DB.Create(&row).Error)
+	}
+	noError(t, s.Services.DB.Model(&models.Project{ID: project.Project.ID}).Update("personal_keys_enabled", true).Error)
 	s.Apply(t, `{"projects":{"p":{"description":"with toolsets","authMode":"api_key"}}}`)
 	return ids
 }
@@ -287,9 +273,7 @@ func (s *limitedServer) addToolsets(t *testing.T, slugs ...string) map[string]st
 func (s *limitedServer) addPerson(t *testing.T, name string) string {
 	t.Helper()
 	user, err := s.Services.People.Create(t.Context(), access.NewUser{Email: name + "@example.com", Name: name, Role: models.RoleAdmin, Password: secrets.NewValue("correct horse battery")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	return user.ID
 }
 

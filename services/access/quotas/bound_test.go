@@ -102,8 +102,8 @@ func TestOtherReplicaIdleKeepsBurst(t *testing.T) {
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// load makes a call of each busy replica every step and returns the times of
-// the allowed ones. Replicas exchange their counts at different times.
+// load returns the times of the allowed calls, of which each busy replica makes
+// one every step. Replicas exchange their counts at different times.
 func load(t *testing.T, w *world, c quotas.Call, replicas int, duration time.Duration, busy func(replica int, now time.Duration) bool) (made []time.Duration) {
 	t.Helper()
 	all := make([]*quotas.Quotas, replicas)

@@ -146,8 +146,8 @@ func (q *Quotas) entries(counters []*counter, now time.Time) []entry {
 	return entries
 }
 
-// forget makes the next totals of the counters a new start, so that calls of
-// other processes during an outage aren't taken from the buckets at once.
+// forget resets what is known of other processes, so that their calls during an
+// outage aren't taken from the buckets at once.
 func forget(counters []*counter) {
 	for _, c := range counters {
 		c.mu.Lock()

@@ -55,7 +55,7 @@ func perDay(per models.LimitPer, n int64) models.Limit {
 	return models.Limit{Per: per, Match: "*", PerDay: n}
 }
 
-// allow makes a call, which must be allowed.
+// allow fails the test if a call is refused.
 func allow(t testing.TB, q *quotas.Quotas, c quotas.Call) {
 	t.Helper()
 	if err := q.Allow(c); err != nil {
@@ -63,7 +63,7 @@ func allow(t testing.TB, q *quotas.Quotas, c quotas.Call) {
 	}
 }
 
-// refuse makes a call, which must be refused with the time to wait.
+// refuse fails the test unless a call is refused with the time to wait.
 func refuse(t testing.TB, q *quotas.Quotas, c quotas.Call, wait time.Duration) {
 	t.Helper()
 	err := q.Allow(c)

@@ -63,8 +63,8 @@ type Call struct {
 	Tool     string   // full exported name
 }
 
-// subject is what a limit counts separately. Limits of a project differ in per
-// or match.
+// subject identifies a count of a limit. Limits of a project differ in per or
+// match.
 type subject struct {
 	project string
 	per     models.LimitPer
@@ -178,7 +178,7 @@ func (q *Quotas) counter(s subject) *counter {
 }
 
 // take counts a call if all charges allow it. It reports false if a counter was
-// dropped meanwhile.
+// dropped in the meantime.
 func (q *Quotas) take(charges []charge) (done bool, err error) {
 	for i := range charges {
 		charges[i].counter.mu.Lock()
