@@ -51,7 +51,8 @@ func TestApplyCreates(t *testing.T) {
 		}
 		want := models.Project{
 			ID: p.ID, Slug: "p", Name: "P", AuthMode: models.AuthAPIKey, OAuthAccess: models.OAuthAnyone, CodeModeTimeoutMS: 30_000, ToolExposure: models.ExposeFull,
-			DisabledTools: models.StringList{}, Limits: models.LimitList{}, CreatedAt: s.now, UpdatedAt: s.now,
+			DisabledTools: models.StringList{}, Limits: models.LimitList{}, PersonalKeysMaxDays: 365, SecretRefs: models.StringList{},
+			CreatedAt: s.now, UpdatedAt: s.now,
 		}
 		if d := cmp.Diff(want, p); d != "" {
 			t.Errorf("project (-want +got):\n%s", d)
