@@ -51,9 +51,12 @@ func nonZero(number string) string {
 }
 
 // postedLimits returns the limits of the form without those to remove and
-// without the empty row.
+// without the empty row. It returns nil for a form without limits.
 func postedLimits(c *fiber.Ctx) []views.LimitForm {
-	var forms []views.LimitForm
+	if web.FormValue(c, "limits") == "" {
+		return nil
+	}
+	forms := []views.LimitForm{}
 	for i := range declaration.MaxLimits + 1 {
 		value := func(name string) string { return strings.TrimSpace(web.FormValue(c, views.LimitField(i, name))) }
 		l := views.LimitForm{Per: value("per"), Match: value("match"), PerSecond: value("perSecond"), Burst: value("burst"), PerDay: value("perDay")}
@@ -64,9 +67,12 @@ func postedLimits(c *fiber.Ctx) []views.LimitForm {
 	return forms
 }
 
-// declaredLimits converts the limits of the form. Numbers that can't be read
-// are added to wrong.
+// declaredLimits converts the limits of the form, or returns nil for a form
+// without limits. Numbers that can't be read are added to wrong.
 func declaredLimits(forms []views.LimitForm, wrong map[string]string) *[]models.Limit {
+	if forms == nil {
+		return nil
+	}
 	limits := make([]models.Limit, 0, len(forms))
 	for i, f := range forms {
 		l := models.Limit{Per: models.LimitPer(f.Per), Match: f.Match}

@@ -81,10 +81,10 @@ func (a *Settings) Save(c *fiber.Ctx) error {
 		return err
 	}
 	form := postedForm(c)
-	if web.FormValue(c, "limits") == "" { // a form without them
+	d, err := declarationOf(form)
+	if form.Limits == nil { // a form without them
 		form.Limits = limitsOf(p.Project)
 	}
-	d, err := declarationOf(form)
 	err = cmp.Or(err, confirmed(p, form))
 	if err == nil {
 		err = frame.CheckUnchanged(c, formOf(p), settingsOf(formOf(p), form)...)
