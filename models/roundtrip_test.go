@@ -42,7 +42,7 @@ func TestRowsRoundTrip(t *testing.T) {
 			ID: "p", Slug: "demo", Name: "Demo ☕", Description: text(), AuthMode: models.AuthOAuth,
 			CodeModeEnabled: true, CodeModeTimeoutMS: 1 << 40, CodeModeAllowFetch: true,
 			ToolExposure: models.ExposeBuiltin, ToolNameLimit: 64, DisabledTools: models.StringList{"a__b", "c__d"},
-			RatePerSecond: 0.1, RateBurst: 7, CreatedAt: at, UpdatedAt: at.Add(time.Millisecond),
+			RatePerSecond: 0.1, RateBurst: 7, Limits: models.LimitList{{Per: models.PerTool, Match: "<&>\"*", PerSecond: 0.1, Burst: 2, PerDay: 1 << 53}}, CreatedAt: at, UpdatedAt: at.Add(time.Millisecond),
 		},
 		&models.Server{
 			ID: "s", ProjectID: "p", Alias: "Ever.Thing", AliasFold: "ever.thing", URL: "http://127.0.0.1:1/mcp?a=b%20c",
@@ -67,6 +67,7 @@ func TestRowsRoundTrip(t *testing.T) {
 			CreatedAt: at, ExpiresAt: &at, LastUsedAt: &at, RevokedAt: &at,
 		},
 		&models.Revision{Topic: "toolset:p", Revision: 1<<62 + 1},
+		&models.QuotaUse{ProjectID: "p", Subject: `["key","*","key:1"]`, Day: "2026-03-29", Used: 1<<62 + 1},
 	}
 	bare := []any{
 		project("p"),
@@ -90,7 +91,7 @@ func TestRowsRoundTrip(t *testing.T) {
 						t.Fatalf("%T: %v", row, err)
 					}
 					// Empty and nil lists and maps are stored alike.
-					if diff := cmp.Diff(wrote.Interface(), read, cmp.Transformer("list", nonNilList), cmp.Transformer("map", nonNilMap)); diff != "" {
+					if diff := cmp.Diff(wrote.Interface(), read, cmp.Transformer("list", nonNilList), cmp.Transformer("limits", nonNilLimits), cmp.Transformer("map", nonNilMap)); diff != "" {
 						t.Errorf("%T (-written +read):\n%s", row, diff)
 					}
 					checkUTC(t, reflect.ValueOf(read).Elem())
@@ -101,6 +102,8 @@ func TestRowsRoundTrip(t *testing.T) {
 }
 
 func nonNilList(l models.StringList) []string { return append([]string{}, l...) }
+
+func nonNilLimits(l models.LimitList) []models.Limit { return append([]models.Limit{}, l...) }
 
 func nonNilMap(m models.StringMap) map[string]string {
 	if m == nil {

@@ -200,7 +200,7 @@ func newAdminHandlers(s *services.Services, guards *guard.Guards, pages *adminpa
 			Pages: pages, Traffic: s.Traffic, Calls: s.Calls, Keys: s.Keys, People: s.People, Checklist: s.Checklist, Public: public, Now: time.Now,
 		}),
 		connect:         projects.NewConnect(pages, s.Gateway, s.Keys, public),
-		projectSettings: projects.NewSettings(pages, s.Projects, s.Keys),
+		projectSettings: projects.NewSettings(pages, s.Projects, s.Keys, s.Quotas, s.People),
 		access:          projects.NewAccess(pages, s.Projects, s.People),
 		keyPages:        keys.New(keys.Options{Pages: pages, Keys: s.Keys, Index: s.KeyIndex, Calls: s.Calls, Traffic: s.Traffic, Seal: sealer, Public: public, Now: time.Now}),
 		serverPages: servers.New(servers.Options{

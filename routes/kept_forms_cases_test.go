@@ -266,7 +266,7 @@ func (w *formWorld) forms(t *testing.T) []formCase {
 		{route: server + "/sync", make: onServer("clock", "/sync")},
 		{route: server + "/enable", make: onServer("clock", "/enable", "enabled", "false")},
 		{route: server + "/delete", make: onServer("kept", "/delete")},
-		{route: project + "/settings", make: at("/admin/projects/p/settings", "name", "P", "authMode", "api_key", "toolExposure", "full", "toolNameLimit", "0", "rateLimit.perSecond", "1", "rateLimit.burst", "2")},
+		{route: project + "/settings", make: at("/admin/projects/p/settings", "name", "P", "authMode", "api_key", "toolExposure", "full", "toolNameLimit", "0", "rateLimit.perSecond", "1", "rateLimit.burst", "2", "limits", "shown", "limits[0].per", "key", "limits[0].match", "clock__*", "limits[0].perDay", "5")},
 		{route: project + "/access", make: at("/admin/projects/p/access", "oauthAccess", "members")},
 		{route: project + "/access/members", make: onPerson("gil", "", "person", "")},
 		{route: project + "/access/members/remove", make: onPerson("hal", "/remove", "person", "")},

@@ -21,6 +21,8 @@ const (
 	MinRunTimeoutMS  = 1_000 // of Code Mode
 	MaxRunTimeoutMS  = 300_000
 	MaxRatePerSecond = 1_000_000
+	MaxLimits        = 20 // per project
+	MaxPerDay        = 1_000_000_000
 	MinToolNameLimit = 32
 	MaxToolNameLimit = 256
 

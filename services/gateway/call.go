@@ -74,6 +74,9 @@ func (g *Gateway) callUpstreamTool(ctx context.Context, project *toolset.Snapsho
 		return nil, err
 	}
 	trace.Server = tool.Server.Config.Alias
+	if err := g.charge(project, client, tool); err != nil {
+		return nil, err
+	}
 	params.Set("name", rawjson.Quote(tool.Upstream))
 	params.Delete("task")
 	response, err := g.forward(ctx, client, &preparedRequest{

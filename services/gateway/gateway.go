@@ -58,6 +58,7 @@ type Options struct {
 	Declarations Declarations
 	Runner       CodeRunner
 	Limits       CallLimits // for calls made by code
+	Quotas       Quotas     // for calls of upstream tools; nil means no limits
 	Calls        CallLog
 	Results      *membudget.Budget // for results of calls made by code; nil is unlimited
 	Waiting      PendingAuth       // nil means no pending authorizations

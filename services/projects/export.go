@@ -25,6 +25,7 @@ type exportProject struct {
 	ToolNameLimit  int                     `json:"toolNameLimit"`
 	DisabledTools  []string                `json:"disabledTools"`
 	RateLimit      exportRateLimit         `json:"rateLimit"`
+	Limits         []models.Limit          `json:"limits,omitempty"`
 	RecordPayloads bool                    `json:"recordPayloads"`
 }
 
@@ -99,7 +100,7 @@ func projectFile(row models.Project, servers []models.Server) exportProject {
 		CodeMode: exportCodeMode{Enabled: row.CodeModeEnabled, Timeout: row.CodeModeTimeoutMS, AllowFetch: row.CodeModeAllowFetch},
 		Servers:  map[string]exportServer{}, ToolExposure: row.ToolExposure, ToolNameLimit: row.ToolNameLimit,
 		DisabledTools: list(row.DisabledTools), RateLimit: exportRateLimit{PerSecond: row.RatePerSecond, Burst: row.RateBurst},
-		RecordPayloads: row.RecordPayloads,
+		Limits: row.Limits, RecordPayloads: row.RecordPayloads,
 	}
 	for _, server := range servers {
 		headers := map[string]string{}

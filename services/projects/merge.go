@@ -39,6 +39,10 @@ func mergeProject(row *models.Project, d *declaration.Project) []string {
 		burst := int(*d.RateBurst)
 		set(&changed, "rateLimit.burst", &row.RateBurst, &burst)
 	}
+	if d.Limits != nil && !slices.Equal(row.Limits, *d.Limits) {
+		row.Limits = *d.Limits
+		changed = append(changed, "limits")
+	}
 	set(&changed, "recordPayloads", &row.RecordPayloads, d.RecordPayloads)
 	return changed
 }

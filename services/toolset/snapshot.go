@@ -93,13 +93,14 @@ type Snapshot struct {
 
 	Capabilities Capabilities
 
-	derived   sync.Map // for Derive
-	view      string   // name of the selection; empty for a whole project
-	parts     *parts
-	all       []*Tool
-	lists     [2]func() toolList // by era
-	toolsHash func() string
-	revision  int64 // toolset revision; 0 if unknown
+	derived    sync.Map // for Derive
+	view       string   // name of the selection; empty for a whole project
+	parts      *parts
+	all        []*Tool
+	lists      [2]func() toolList // by era
+	toolsHash  func() string
+	toolsetsOf func(*Tool) []string // of a view
+	revision   int64                // toolset revision; 0 if unknown
 }
 
 // toolList is tools/list for one era.

@@ -36,6 +36,14 @@ func selection(s toolset.Selection, rules []rule) toolset.Selection {
 	s.Tool = func(t *toolset.Tool) bool {
 		return slices.ContainsFunc(rules, func(r rule) bool { return r.has(t) })
 	}
+	s.Toolsets = func(t *toolset.Tool) (ids []string) {
+		for i := range rules {
+			if rules[i].has(t) {
+				ids = append(ids, rules[i].row.ID)
+			}
+		}
+		return ids
+	}
 	s.Offers = func(alias string, tools []*toolset.Tool) bool {
 		return slices.ContainsFunc(rules, func(r rule) bool { return r.offers(alias, tools) })
 	}
