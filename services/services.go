@@ -154,7 +154,7 @@ func wire(ctx context.Context, db *gorm.DB, c *config.Config, version string, lo
 	s.wireConnections(resolver)
 	s.wireUpstreams(resolver)
 	s.wireCode()
-	if err := s.wireGateway(ctx); err != nil {
+	if err := s.wireGateway(ctx, resolver); err != nil {
 		return nil, err
 	}
 	return s, nil
@@ -261,7 +261,7 @@ func (s *Services) wireCode() {
 }
 
 // wireGateway creates the service for MCP clients.
-func (s *Services) wireGateway(ctx context.Context) error {
+func (s *Services) wireGateway(ctx context.Context, resolver *secrets.Resolver) error {
 	s.Results = membudget.New(s.Config.ResultMemory)
 	s.Metrics = s.newMetrics(s.Version)
 	upstreams, err := s.trace(ctx, s.Version)
@@ -271,7 +271,7 @@ func (s *Services) wireGateway(ctx context.Context) error {
 	s.Gateway = gateway.New(gateway.Options{
 		Upstreams: upstreams, Projects: s.Directory, Search: s.ToolSearch, Declarations: s.Declarations, Runner: s.Runner, Limits: s.CallLimits,
 		Calls: s.Metrics.Calls(s.Calls), Results: s.Results, Waiting: s.Waiting, Outages: s.pool,
-		Tokens: s.Config.Keys, Version: s.Version, Instance: s.Instance, Log: s.log, Tasks: s.Background,
+		Tokens: s.Config.Keys, References: resolver, Version: s.Version, Instance: s.Instance, Log: s.log, Tasks: s.Background,
 	})
 	return nil
 }

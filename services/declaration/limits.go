@@ -10,6 +10,10 @@ const (
 	MaxURL           = 2048      // characters
 	MaxPatterns      = 500       // per filter list
 	MaxPattern       = 256       // bytes
+	MaxToolOverrides = 256 << 10 // bytes of a server's tool overrides as compact JSON
+	MaxToolName      = 400       // bytes of a server's own tool name
+	MaxToolTitle     = 200       // characters
+	MaxToolText      = 16_384    // characters of a tool's description
 	MaxHeaders       = 32
 	MaxHeaderValue   = 8192 // characters
 	MaxScopes        = 100

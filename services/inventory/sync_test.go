@@ -31,7 +31,7 @@ func TestSyncStoresToolsUnchanged(t *testing.T) {
 		for i, tool := range opts.Tools {
 			want = append(want, models.Tool{
 				ServerID: "s", Name: []string{"zeta", "alpha", "Mü"}[i], Position: i, Definition: tool.Definition, DefinitionHash: toolset.HashDefinition([]byte(tool.Definition)),
-				FirstSeenAt: w.now, ChangedAt: w.now,
+				ConfirmedAccess: "destructive", FirstSeenAt: w.now, ChangedAt: w.now,
 			})
 		}
 		if d := cmp.Diff(want, w.tools(t)); d != "" {

@@ -23,8 +23,7 @@ func exportDefinition(definition *rawjson.Object, name string) []byte {
 
 // isRepeatable reports whether a tool's annotations declare it read-only or
 // idempotent (MCP 2025-03-26, "ToolAnnotations").
-func isRepeatable(definition *rawjson.Object) bool {
-	annotations := definition.Object("annotations")
+func isRepeatable(annotations *rawjson.Object) bool {
 	return rawjson.Kind(annotations.Get("readOnlyHint")) == 't' || rawjson.Kind(annotations.Get("idempotentHint")) == 't'
 }
 
@@ -46,7 +45,10 @@ func AccessOf(raw []byte) Access {
 	if err != nil {
 		return AccessWrite
 	}
-	annotations := definition.Object("annotations")
+	return accessOf(definition.Object("annotations"))
+}
+
+func accessOf(annotations *rawjson.Object) Access {
 	switch {
 	case rawjson.Kind(annotations.Get("readOnlyHint")) == 't':
 		return AccessRead

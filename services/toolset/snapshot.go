@@ -26,6 +26,8 @@ const (
 	HiddenByServer   Hidden = "on a disabled server"
 	HiddenByApproval Hidden = "pending approval by an administrator"
 	HiddenAsBroken   Hidden = "hidden because clients would reject its definition"
+	HiddenByName     Hidden = "held back because another tool has its name"
+	HiddenByOverride Hidden = "held back because an argument that an administrator fixed is no longer a parameter"
 )
 
 // Server is an upstream server of a snapshot.
@@ -33,13 +35,15 @@ type Server struct {
 	Config    models.Server
 	Inventory *models.Inventory // nil before the first sync
 	Target    *upstream.Target
+	// OverrideWarnings are the warnings about the overrides of its tools.
+	OverrideWarnings []fault.Warning
 }
 
 // Tool is an upstream tool with its exported name.
 type Tool struct {
 	Name     string // as listed; shortened if the project limits names
-	FullName string // always alias__tool
-	Upstream string // name on its server
+	FullName string // always alias__tool, with the name of its override
+	Upstream string // name on its server; see Local for the exported one
 	Server   *Server
 	Hidden   Hidden
 	Hash     string // of the upstream's raw definition
@@ -53,6 +57,16 @@ type Tool struct {
 	Pending   bool
 	ChangedAt time.Time // of the definition
 	Access    Access
+
+	// Effects with the protocol's defaults: Own is that of the server's
+	// annotations, Declared that of the listed ones, which may be overridden.
+	// Judged is the one that toolsets go by: Declared, unless AccessPending
+	// reports that the server claims a safer one that nobody confirmed.
+	Own, Declared, Judged Access
+	AccessPending         bool
+
+	Override *Override // nil if there is none
+	Taken    string    // own name of the tool that has this one's name, or empty
 
 	// Raw is the definition from the upstream. Previous is the definition to
 	// compare it with, or nil.
@@ -260,7 +274,7 @@ func (s *Snapshot) explainMissing(name string) string {
 	if !ok {
 		var candidates []string
 		for _, t := range s.Tools {
-			if t.Upstream == name {
+			if t.Local() == name {
 				candidates = append(candidates, t.Name)
 			}
 		}
