@@ -3,6 +3,7 @@ package projects
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -28,10 +29,14 @@ func (s *Store) mergeOverrides(m *merge, row *models.Server, declared *models.To
 	if declared == nil || bytes.Equal(declared.JSON(), row.ToolOverrides.JSON()) {
 		return
 	}
-	for _, name := range slices.Sorted(maps.Keys(*declared)) {
-		for _, text := range override.ReferencesOf((*declared)[name]) {
-			if _, err := s.secrets.Store(text, ""); err != nil {
-				m.problems[declaration.Join(overridesField, name)] = fault.From(err).Message
+	for tool, o := range *declared {
+		for member, values := range map[string]map[string]json.RawMessage{"defaults": o.Defaults, "fixed": o.Fixed} {
+			for argument, references := range override.ReferencesIn(values) {
+				for _, text := range references {
+					if _, err := s.secrets.Store(text, ""); err != nil {
+						m.problems[strings.Join([]string{overridesField, tool, member, argument}, ".")] = fault.From(err).Message
+					}
+				}
 			}
 		}
 	}
@@ -43,7 +48,7 @@ func (s *Store) mergeOverrides(m *merge, row *models.Server, declared *models.To
 // references in overrides.
 func hasOverrideReferences(overrides models.ToolOverrides) bool {
 	for _, o := range overrides {
-		if len(override.ReferencesOf(o)) > 0 {
+		if len(override.ReferencesIn(o.Defaults))+len(override.ReferencesIn(o.Fixed)) > 0 {
 			return true
 		}
 	}

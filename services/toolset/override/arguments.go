@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"mcpgateway/models"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/rawjson"
 	"mcpgateway/services/secrets"
@@ -48,18 +47,19 @@ func argumentsOf(values map[string]json.RawMessage) []argument {
 // are sent as they are.
 func IsReference(text string) bool { return strings.Contains(text, "${") }
 
-// ReferencesOf returns the strings in the arguments of an override that are
-// references, in order of the arguments' names.
-func ReferencesOf(o models.ToolOverride) []string {
-	var all []string
-	for _, values := range []map[string]json.RawMessage{o.Defaults, o.Fixed} {
-		for _, name := range slices.Sorted(maps.Keys(values)) {
-			eachText(values[name], func(text string) {
-				if IsReference(text) {
-					all = append(all, text)
+// ReferencesIn returns the strings in arguments that are references, by the name
+// of the argument.
+func ReferencesIn(values map[string]json.RawMessage) map[string][]string {
+	var all map[string][]string
+	for name, value := range values {
+		eachText(value, func(text string) {
+			if IsReference(text) {
+				if all == nil {
+					all = map[string][]string{}
 				}
-			})
-		}
+				all[name] = append(all[name], text)
+			}
+		})
 	}
 	return all
 }
