@@ -49,7 +49,7 @@ func toolOf(t *toolset.Tool) toolRecord {
 		Enabled: t.Hidden == toolset.Visible, Reason: string(t.Hidden), Hash: t.Hash, Definition: t.Definition, Access: t.Judged,
 	}
 	if t.AccessPending {
-		r.ClaimedAccess = t.Declared
+		r.ClaimedAccess = t.Hints.Access()
 	}
 	return r
 }

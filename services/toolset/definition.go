@@ -27,6 +27,27 @@ func isRepeatable(annotations *rawjson.Object) bool {
 	return rawjson.Kind(annotations.Get("readOnlyHint")) == 't' || rawjson.Kind(annotations.Get("idempotentHint")) == 't'
 }
 
+// Hints are the annotations of a tool with the protocol's defaults (MCP
+// 2025-03-26 and later, ToolAnnotations): a tool without them may write and
+// destroy, and a read-only tool never destroys.
+type Hints struct{ ReadOnly, Destructive bool }
+
+func hintsOf(annotations *rawjson.Object) Hints {
+	readOnly := rawjson.Kind(annotations.Get("readOnlyHint")) == 't'
+	return Hints{ReadOnly: readOnly, Destructive: !readOnly && rawjson.Kind(annotations.Get("destructiveHint")) != 'f'}
+}
+
+// Access returns the effect of a tool with the hints.
+func (h Hints) Access() Access {
+	switch {
+	case h.ReadOnly:
+		return AccessRead
+	case h.Destructive:
+		return AccessDestructive
+	}
+	return AccessWrite
+}
+
 // Access is the annotated effect of a tool.
 type Access string
 

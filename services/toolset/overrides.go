@@ -190,17 +190,7 @@ func DeclaredAccess(raw []byte) Access {
 	if err != nil {
 		return AccessDestructive
 	}
-	return declaredAccess(definition.Object("annotations"))
-}
-
-func declaredAccess(annotations *rawjson.Object) Access {
-	switch {
-	case rawjson.Kind(annotations.Get("readOnlyHint")) == 't':
-		return AccessRead
-	case rawjson.Kind(annotations.Get("destructiveHint")) == 'f':
-		return AccessWrite
-	}
-	return AccessDestructive
+	return hintsOf(definition.Object("annotations")).Access()
 }
 
 // IsSafer reports whether an effect does less harm than another one.
@@ -233,7 +223,7 @@ func ConfirmedAccess(row models.Tool, raw []byte) string {
 // judge sets the effect that toolsets go by. confirmed is the stored one. What an
 // administrator wrote in the override counts at once.
 func (t *Tool) judge(confirmed Access) {
-	t.Judged, t.AccessPending = t.Declared, false
+	t.Judged, t.AccessPending = t.Hints.Access(), false
 	if confirmed == "" || !t.Own.IsSafer(confirmed) {
 		return
 	}
@@ -255,5 +245,5 @@ func (t *Tool) judge(confirmed Access) {
 	default:
 		t.Judged = AccessWrite
 	}
-	t.AccessPending = t.Judged != t.Declared
+	t.AccessPending = t.Judged != t.Hints.Access()
 }

@@ -27,6 +27,8 @@ type serverPart struct {
 	// handshake reports whether a visible tool has another definition for older
 	// clients.
 	handshake bool
+	// reduced reports whether a view lacks visible tools of the server.
+	reduced bool
 	// hash identifies the definitions of the visible tools.
 	hash func() [sha256.Size]byte
 }
@@ -59,7 +61,14 @@ func newPart(before *Snapshot, server *Server, s settings, tools []models.Tool, 
 	}
 	server.OverrideWarnings = p.overrideWarnings()
 	p.addOffers(s, listings)
-	p.hash = sync.OnceValue(func() [sha256.Size]byte {
+	p.hash = p.hashOnce()
+	return p
+}
+
+// hashOnce returns a function that hashes the visible definitions on its first
+// call.
+func (p *serverPart) hashOnce() func() [sha256.Size]byte {
+	return sync.OnceValue(func() [sha256.Size]byte {
 		h := sha256.New()
 		for _, t := range p.shown {
 			h.Write(t.Definition)
@@ -67,7 +76,6 @@ func newPart(before *Snapshot, server *Server, s settings, tools []models.Tool, 
 		}
 		return [sha256.Size]byte(h.Sum(nil))
 	})
-	return p
 }
 
 func (p *serverPart) add(before *Snapshot, filter Filter, s settings, names naming, row models.Tool) {
@@ -123,10 +131,10 @@ func newTool(full, name, raw string, o *Override) *Tool {
 	t := &Tool{Name: name, FullName: full, Repairs: inspection.Repairs, Broken: inspection.Broken, Raw: []byte(raw), Override: o}
 	// Syncs drop tools with invalid annotations.
 	t.ParamHeaders, _ = upstream.ParseParamHeaders(t.Raw)
-	t.Own = declaredAccess(definition.Object("annotations"))
+	t.Own = hintsOf(definition.Object("annotations")).Access()
 	o.apply(definition)
 	annotations := definition.Object("annotations")
-	t.Repeatable, t.Access, t.Declared = isRepeatable(annotations), accessOf(annotations), declaredAccess(annotations)
+	t.Repeatable, t.Access, t.Hints = isRepeatable(annotations), accessOf(annotations), hintsOf(annotations)
 	t.Definition = exportDefinition(definition, name)
 	t.Handshake = repairForHandshake(t.Definition)
 	return t
@@ -144,8 +152,8 @@ func (s *Snapshot) same(full, name, raw string, o *Override) *Tool {
 	}
 	return &Tool{
 		Name: name, FullName: full, Repairs: t.Repairs, Broken: t.Broken, Raw: t.Raw,
-		Definition: t.Definition, ParamHeaders: t.ParamHeaders, Repeatable: t.Repeatable, Access: t.Access, Handshake: t.Handshake,
-		Override: t.Override, Own: t.Own, Declared: t.Declared,
+		Definition: t.Definition, ParamHeaders: t.ParamHeaders, Repeatable: t.Repeatable, Access: t.Access, Hints: t.Hints, Handshake: t.Handshake,
+		Override: t.Override, Own: t.Own,
 	}
 }
 

@@ -57,13 +57,14 @@ type Tool struct {
 	Pending   bool
 	ChangedAt time.Time // of the definition
 	Access    Access
+	Hints     Hints // of the listed annotations, which may be overridden
 
-	// Effects with the protocol's defaults: Own is that of the server's
-	// annotations, Declared that of the listed ones, which may be overridden.
-	// Judged is the one that toolsets go by: Declared, unless AccessPending
-	// reports that the server claims a safer one that nobody confirmed.
-	Own, Declared, Judged Access
-	AccessPending         bool
+	// Effects with the protocol's defaults: Own is that of the server's own
+	// annotations. Judged is the one that toolsets go by: that of Hints, unless
+	// AccessPending reports that the server claims a safer one that nobody
+	// confirmed.
+	Own, Judged   Access
+	AccessPending bool
 
 	Override *Override // nil if there is none
 	Taken    string    // own name of the tool that has this one's name, or empty
@@ -88,6 +89,7 @@ type Tool struct {
 // Source is the stored state of a snapshot.
 type Source struct {
 	Project     models.Project
+	Toolsets    []models.Toolset
 	Servers     []models.Server
 	Inventories map[string]*models.Inventory // by server id
 	Tools       map[string][]models.Tool     // by server id, in upstream order
@@ -100,9 +102,13 @@ type Snapshot struct {
 	Servers []*Server // ordered by alias
 	Tools   []*Tool   // visible tools, by alias, then in upstream order
 	Offers  *Offers
+	// Toolsets are those of the project, by id.
+	Toolsets map[string]*models.Toolset
 
 	Capabilities Capabilities
 
+	derived   sync.Map // for Derive
+	view      string   // name of the selection; empty for a whole project
 	parts     *parts
 	all       []*Tool
 	lists     [2]func() toolList // by era
@@ -130,7 +136,12 @@ func Rebuild(before *Snapshot, src Source, target Targets) *Snapshot {
 		all = append(all, newPart(before, server, s, src.Tools[row.ID], src.Listings[row.ID]))
 	}
 	slices.SortFunc(all, func(a, b *serverPart) int { return cmp.Compare(a.server.Config.Alias, b.server.Config.Alias) })
-	return assemble(src.Project, all)
+	next := assemble(src.Project, all)
+	next.Toolsets = make(map[string]*models.Toolset, len(src.Toolsets))
+	for i, t := range src.Toolsets {
+		next.Toolsets[t.ID] = &src.Toolsets[i]
+	}
+	return next
 }
 
 // Refresh returns the snapshot that Build would return after syncs changed only
@@ -146,7 +157,9 @@ func Refresh(before *Snapshot, ids []string, src Source) *Snapshot {
 			all[i] = newPart(before, server, s, src.Tools[id], src.Listings[id])
 		}
 	}
-	return assemble(before.Project, all)
+	next := assemble(before.Project, all)
+	next.Toolsets = before.Toolsets
+	return next
 }
 
 // assemble returns the snapshot of a project from parts ordered by alias. It
