@@ -60,13 +60,13 @@ type Options struct {
 	Runner       CodeRunner
 	Limits       CallLimits // for calls made by code
 	Calls        CallLog
-	Results      *membudget.Budget   // for results of calls made by code; nil is unlimited
-	Waiting      PendingAuth         // nil means no pending authorizations
-	Outages      Outages             // nil means no outages
-	Tokens       *secrets.KeyRing    // seals cursors and request states
-	References   override.References // of arguments that administrators fixed
-	Version      string              // reported in serverInfo
-	Instance     string              // identifies this gateway in Gateway-Hops
+	Results      *membudget.Budget // for results of calls made by code; nil is unlimited
+	Waiting      PendingAuth       // nil means no pending authorizations
+	Outages      Outages           // nil means no outages
+	Tokens       *secrets.KeyRing  // seals cursors and request states
+	References   override.Resolver // of arguments that administrators fixed
+	Version      string            // reported in serverInfo
+	Instance     string            // identifies this gateway in Gateway-Hops
 	Log          *slog.Logger
 	Tasks        *background.Tasks // may be nil
 }

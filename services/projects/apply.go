@@ -197,8 +197,8 @@ func (w *writer) server(project *models.Project, alias string, d *declaration.Se
 		return row, nil
 	}
 	w.topics[notify.Toolset(project.ID)] = true
-	if !slices.Equal(fields, []string{overridesField}) {
-		row.ConfigVersion++ // overrides concern no session
+	if !slices.Equal(fields, []string{overridesField}) || hasOverrideReferences(overrides) || hasOverrideReferences(row.ToolOverrides) {
+		row.ConfigVersion++ // other overrides concern no session
 	}
 	row.UpdatedAt = now
 	if !found {

@@ -31,28 +31,35 @@ func (s *Store) mergeOverrides(m *merge, row *models.Server, declared *models.To
 	}
 	for tool, o := range *declared {
 		for member, values := range map[string]map[string]json.RawMessage{"defaults": o.Defaults, "fixed": o.Fixed} {
-			for argument, references := range override.ReferencesIn(values) {
-				for _, text := range references {
-					if _, err := s.secrets.Store(text, ""); err != nil {
-						m.problems[strings.Join([]string{overridesField, tool, member, argument}, ".")] = fault.From(err).Message
-					}
+			for argument, value := range values {
+				if err := s.checkReferences(value); err != nil {
+					m.problems[strings.Join([]string{overridesField, tool, member, argument}, ".")] = fault.From(err).Message
 				}
 			}
 		}
+	}
+	if len(override.References(*declared)) > declaration.MaxOverrideReferences {
+		m.problems[overridesField] = fmt.Sprintf("use at most %d different references in the overrides of a server", declaration.MaxOverrideReferences)
 	}
 	row.ToolOverrides = *declared
 	m.changed = append(m.changed, overridesField)
 }
 
+// checkReferences returns the fault of the first reference in an argument that is
+// not permitted.
+func (s *Store) checkReferences(value []byte) error {
+	for _, text := range override.ReferencesIn(value) {
+		if _, err := s.secrets.Store(text, ""); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // hasOverrideReferences reports whether calls to the server send values of
 // references in overrides.
 func hasOverrideReferences(overrides models.ToolOverrides) bool {
-	for _, o := range overrides {
-		if len(override.ReferencesIn(o.Defaults))+len(override.ReferencesIn(o.Fixed)) > 0 {
-			return true
-		}
-	}
-	return false
+	return len(override.References(overrides)) > 0
 }
 
 // noteOverrides records server.overrides_changed with the tools whose overrides

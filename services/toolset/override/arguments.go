@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"mcpgateway/models"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/rawjson"
 	"mcpgateway/services/secrets"
@@ -15,8 +16,8 @@ import (
 // characters.
 const maxShownName = 64
 
-// References resolves `${NAME}` references. Implemented by secrets.Resolver.
-type References interface {
+// Resolver resolves `${NAME}` references. Implemented by secrets.Resolver.
+type Resolver interface {
 	Resolve(stored, row string) (secrets.Value, error)
 }
 
@@ -47,20 +48,27 @@ func argumentsOf(values map[string]json.RawMessage) []argument {
 // are sent as they are.
 func IsReference(text string) bool { return strings.Contains(text, "${") }
 
-// ReferencesIn returns the strings in arguments that are references, by the name
-// of the argument.
-func ReferencesIn(values map[string]json.RawMessage) map[string][]string {
-	var all map[string][]string
-	for name, value := range values {
-		eachText(value, func(text string) {
-			if IsReference(text) {
-				if all == nil {
-					all = map[string][]string{}
-				}
-				all[name] = append(all[name], text)
+// References returns the different references in overrides, sorted.
+func References(overrides models.ToolOverrides) []string {
+	var all []string
+	for _, o := range overrides {
+		for _, values := range []map[string]json.RawMessage{o.Defaults, o.Fixed} {
+			for _, value := range values {
+				all = append(all, ReferencesIn(value)...)
 			}
-		})
+		}
 	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// ReferencesIn returns the references in the JSON value of an argument.
+func ReferencesIn(value []byte) (all []string) {
+	eachText(value, func(text string) {
+		if IsReference(text) {
+			all = append(all, text)
+		}
+	})
 	return all
 }
 
@@ -89,8 +97,8 @@ func eachText(raw []byte, yield func(text string)) {
 // Apply returns the arguments of a call with the defaults of absent ones and the
 // fixed ones. raw is the object that the client sent; empty is none. It returns
 // INVALID_PARAMETER if the client sent a fixed argument, whatever its value, and
-// the faults of References.
-func (a *Arguments) Apply(raw []byte, references References) ([]byte, error) {
+// the faults of Resolver.
+func (a *Arguments) Apply(raw []byte, references Resolver) ([]byte, error) {
 	if a == nil {
 		return raw, nil
 	}
@@ -121,7 +129,7 @@ func (a *Arguments) Apply(raw []byte, references References) ([]byte, error) {
 	return o.Bytes(), nil
 }
 
-func (a argument) set(o *rawjson.Object, references References) error {
+func (a argument) set(o *rawjson.Object, references Resolver) error {
 	value := a.value
 	if a.refers {
 		var err error
@@ -134,7 +142,7 @@ func (a argument) set(o *rawjson.Object, references References) error {
 }
 
 // resolve returns a JSON value with its references resolved.
-func resolve(raw []byte, references References) ([]byte, error) {
+func resolve(raw []byte, references Resolver) ([]byte, error) {
 	switch rawjson.Kind(raw) {
 	case '"':
 		text, _ := rawjson.String(raw)
@@ -165,7 +173,7 @@ func resolve(raw []byte, references References) ([]byte, error) {
 	return raw, nil
 }
 
-func resolveItems(raw []byte, references References) ([]byte, error) {
+func resolveItems(raw []byte, references Resolver) ([]byte, error) {
 	items, err := rawjson.Elements(raw, rawjson.Lenient)
 	if err != nil {
 		return nil, fault.Internal(err)
