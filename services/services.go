@@ -43,6 +43,7 @@ import (
 	"mcpgateway/services/sessions"
 	"mcpgateway/services/toolsearch"
 	"mcpgateway/services/toolset"
+	"mcpgateway/services/toolset/override"
 	"mcpgateway/services/toolset/views"
 	"mcpgateway/services/tracing"
 	"mcpgateway/services/upstream"
@@ -243,6 +244,7 @@ func (s *Services) wireUpstreams(resolver *secrets.Resolver) {
 	target := func(row models.Server) *upstream.Target {
 		t := credentials.NewConnectedTarget(row, resolver, credentials.Rows{Bearer: projects.BearerRow, Header: projects.HeaderRow}, s.Connections)
 		t.Address = func() (string, error) { return projects.Address(row, resolver.Resolve) }
+		t.Secrets = override.Secrets(row.ToolOverrides, resolver, t.Secrets)
 		return t
 	}
 	s.Directory = toolset.NewDirectory(s.DB, target)

@@ -38,7 +38,7 @@ type toolRecord struct {
 	Definition json.RawMessage `json:"definition"`
 
 	// Access is the effect that toolsets go by. ClaimedAccess is that of the
-	// definition while nobody has confirmed it.
+	// definition until a user confirms it.
 	Access        toolset.Access `json:"access"`
 	ClaimedAccess toolset.Access `json:"claimedAccess,omitempty"`
 }
@@ -46,7 +46,7 @@ type toolRecord struct {
 func toolOf(t *toolset.Tool) toolRecord {
 	r := toolRecord{
 		Name: t.FullName, Server: t.Server.Config.Alias, Upstream: t.Upstream,
-		Enabled: t.Hidden == toolset.Visible, Reason: string(t.Hidden), Hash: t.Hash, Definition: t.Definition, Access: t.Judged,
+		Enabled: t.Hidden == toolset.Visible, Reason: string(t.Hidden), Hash: t.Hash, Definition: t.Definition, Access: t.ToolsetAccess,
 	}
 	if t.AccessPending {
 		r.ClaimedAccess = t.Hints.Access()

@@ -125,7 +125,7 @@ func (s *Store) OverrideTool(ctx context.Context, serverID, tool, seen string, o
 			return saved, "", err
 		}
 		if string(row.ToolOverrides[tool].JSON()) != seen {
-			return saved, "", fault.Conflict("Somebody else changed this tool meanwhile. Reload the page and try again.")
+			return saved, "", fault.Conflict("Another user has changed this tool. Reload the page and try again.")
 		}
 		next := maps.Clone(row.ToolOverrides)
 		if next == nil {

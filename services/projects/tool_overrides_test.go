@@ -26,7 +26,7 @@ func TestToolOverridesRoundTrip(t *testing.T) {
 			}
 		}
 		wantPlan(t, s.apply(t, file), "keep p", "keep p/s")
-		wantPlan(t, s.apply(t, inServer(`"enabled":true`)), "keep p", "keep p/s") // absent keeps
+		wantPlan(t, s.apply(t, inServer(`"enabled":true`)), "keep p", "keep p/s")
 		if again := s.export(t, ""); again != file {
 			t.Errorf("second export:\n%s", cmp.Diff(file, again))
 		}

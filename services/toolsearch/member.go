@@ -26,7 +26,7 @@ func Matcher(q *query.Query) func(*toolset.Tool) bool {
 		} else {
 			l.server = query.Fold(strings.ToValidUTF8(tool.Server.Config.Alias, " "))
 		}
-		l.readOnly, l.destructive = tool.Judged == toolset.AccessRead, tool.Judged == toolset.AccessDestructive
+		l.readOnly, l.destructive = tool.ToolsetAccess == toolset.AccessRead, tool.ToolsetAccess == toolset.AccessDestructive
 		return q.Matches(func(c *query.Clause) bool {
 			_, ok := l.holds(c, true)
 			return ok

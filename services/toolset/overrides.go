@@ -21,8 +21,8 @@ const (
 	WarnNameTaken     = "NAME_TAKEN"     // a tool is held back because another one has its name
 )
 
-// Override is what administrators changed about a tool. It is nil for most
-// tools.
+// Override contains the changes that administrators made to a tool. It is nil for
+// most tools.
 type Override struct {
 	models.ToolOverride
 	override.Applied
@@ -220,10 +220,10 @@ func ConfirmedAccess(row models.Tool, raw []byte) string {
 	return string(now)
 }
 
-// judge sets the effect that toolsets go by. confirmed is the stored one. What an
+// setToolsetAccess sets the effect that toolsets go by. confirmed is the stored one. What an
 // administrator wrote in the override counts at once.
-func (t *Tool) judge(confirmed Access) {
-	t.Judged, t.AccessPending = t.Hints.Access(), false
+func (t *Tool) setToolsetAccess(confirmed Access) {
+	t.ToolsetAccess, t.AccessPending = t.Hints.Access(), false
 	if confirmed == "" || !t.Own.IsSafer(confirmed) {
 		return
 	}
@@ -239,11 +239,11 @@ func (t *Tool) judge(confirmed Access) {
 	}
 	switch {
 	case readOnly:
-		t.Judged = AccessRead
+		t.ToolsetAccess = AccessRead
 	case destructive:
-		t.Judged = AccessDestructive
+		t.ToolsetAccess = AccessDestructive
 	default:
-		t.Judged = AccessWrite
+		t.ToolsetAccess = AccessWrite
 	}
-	t.AccessPending = t.Judged != t.Hints.Access()
+	t.AccessPending = t.ToolsetAccess != t.Hints.Access()
 }

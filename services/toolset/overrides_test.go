@@ -180,9 +180,9 @@ func TestFiltersGoByOwnName(t *testing.T) {
 	}
 }
 
-// TestJudgedAccess covers what toolsets go by when a server's annotations and
+// TestToolsetAccess covers what toolsets go by when a server's annotations and
 // those of an override disagree with what was confirmed.
-func TestJudgedAccess(t *testing.T) {
+func TestToolsetAccess(t *testing.T) {
 	const none, additive, read = `{}`, `{"destructiveHint":false}`, `{"readOnlyHint":true}`
 	for name, tt := range map[string]struct {
 		annotations, confirmed, override string
@@ -206,8 +206,8 @@ func TestJudgedAccess(t *testing.T) {
 			x.ConfirmedAccess = tt.confirmed
 			s := overriding(t, nil, `{"x":{"title":"T","annotations":`+tt.override+`}}`, nil, x)
 			got := s.AllTools()[0]
-			if got.Judged != tt.want || got.AccessPending != tt.pending {
-				t.Errorf("judged %s, pending %v; want %s, %v", got.Judged, got.AccessPending, tt.want, tt.pending)
+			if got.ToolsetAccess != tt.want || got.AccessPending != tt.pending {
+				t.Errorf("access %s, pending %v; want %s, %v", got.ToolsetAccess, got.AccessPending, tt.want, tt.pending)
 			}
 		})
 	}

@@ -89,7 +89,7 @@ func (p *serverPart) add(before *Snapshot, filter Filter, s settings, names nami
 		return // syncs store only valid objects
 	}
 	t.Upstream, t.Server, t.Hash, t.ChangedAt, t.Taken = row.Name, p.server, row.DefinitionHash, row.ChangedAt, names.taken[row.Name]
-	t.judge(Access(row.ConfirmedAccess))
+	t.setToolsetAccess(Access(row.ConfirmedAccess))
 	if row.PreviousDefinition != "" {
 		t.Previous = []byte(row.PreviousDefinition)
 	}
@@ -131,11 +131,15 @@ func newTool(full, name, raw string, o *Override) *Tool {
 	t := &Tool{Name: name, FullName: full, Repairs: inspection.Repairs, Broken: inspection.Broken, Raw: []byte(raw), Override: o}
 	// Syncs drop tools with invalid annotations.
 	t.ParamHeaders, _ = upstream.ParseParamHeaders(t.Raw)
+	t.ClientHeaders = t.ParamHeaders
 	t.Own = hintsOf(definition.Object("annotations")).Access()
 	o.apply(definition)
 	annotations := definition.Object("annotations")
 	t.Repeatable, t.Access, t.Hints = isRepeatable(annotations), accessOf(annotations), hintsOf(annotations)
 	t.Definition = exportDefinition(definition, name)
+	if o != nil && len(t.ParamHeaders) > 0 {
+		t.ClientHeaders, _ = upstream.ParseParamHeaders(t.Definition)
+	}
 	t.Handshake = repairForHandshake(t.Definition)
 	return t
 }
@@ -152,7 +156,7 @@ func (s *Snapshot) same(full, name, raw string, o *Override) *Tool {
 	}
 	return &Tool{
 		Name: name, FullName: full, Repairs: t.Repairs, Broken: t.Broken, Raw: t.Raw,
-		Definition: t.Definition, ParamHeaders: t.ParamHeaders, Repeatable: t.Repeatable, Access: t.Access, Hints: t.Hints, Handshake: t.Handshake,
+		Definition: t.Definition, ParamHeaders: t.ParamHeaders, ClientHeaders: t.ClientHeaders, Repeatable: t.Repeatable, Access: t.Access, Hints: t.Hints, Handshake: t.Handshake,
 		Override: t.Override, Own: t.Own,
 	}
 }

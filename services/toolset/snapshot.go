@@ -60,11 +60,11 @@ type Tool struct {
 	Hints     Hints // of the listed annotations, which may be overridden
 
 	// Effects with the protocol's defaults: Own is that of the server's own
-	// annotations. Judged is the one that toolsets go by: that of Hints, unless
-	// AccessPending reports that the server claims a safer one that nobody
+	// annotations. ToolsetAccess is the one that toolsets go by: that of Hints, unless
+	// AccessPending reports that the server claims a safer one that is not
 	// confirmed.
-	Own, Judged   Access
-	AccessPending bool
+	Own, ToolsetAccess Access
+	AccessPending      bool
 
 	Override *Override // nil if there is none
 	Taken    string    // own name of the tool that has this one's name, or empty
@@ -76,8 +76,9 @@ type Tool struct {
 	// Definition is the object of tools/list: the upstream's bytes with the
 	// exported name and the repairs.
 	Definition []byte
-	// ParamHeaders are the arguments that are also sent in headers.
-	ParamHeaders upstream.ParamHeaders
+	// ParamHeaders are the arguments that the server also receives in headers.
+	// ClientHeaders are those that clients repeat, by the listed definition.
+	ParamHeaders, ClientHeaders upstream.ParamHeaders
 	// Repeatable reports whether the tool is annotated as read-only or
 	// idempotent.
 	Repeatable bool

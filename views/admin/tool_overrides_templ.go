@@ -21,9 +21,9 @@ type OverrideProps struct {
 	Renamed bool
 	Stale   []string // what no longer fits the tool
 
-	// Claimed is the access that the server claims and nobody has confirmed, or
-	// empty. Judged is the access that toolsets go by meanwhile.
-	Claimed, Judged string
+	// Claimed is the access that the server claims and no user has confirmed,
+	// or empty. Confirmed is the access that toolsets go by until then.
+	Claimed, Confirmed string
 
 	Seen     string // fingerprint of the stored override
 	Prefix   string // of the name: the alias and the separator
@@ -80,9 +80,9 @@ func overrideNotices(p ToolProps) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var3 string
-				templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinStringErrs("The server changed this tool from " + p.Override.Judged + " to " + p.Override.Claimed + ". Toolsets that select by access still treat it as " + p.Override.Judged + " until you confirm.")
+				templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinStringErrs("The server changed this tool from " + p.Override.Confirmed + " to " + p.Override.Claimed + ". Toolsets that select by access still treat it as " + p.Override.Confirmed + " until you confirm.")
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/tool_overrides.templ`, Line: 39, Col: 194}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/tool_overrides.templ`, Line: 39, Col: 200}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var3))
 				if templ_7745c5c3_Err != nil {
@@ -147,7 +147,7 @@ func overrideNotices(p ToolProps) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Notice(ui.Warn, "Its overrides don't fit any more").Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Notice(ui.Warn, "Its overrides no longer fit").Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

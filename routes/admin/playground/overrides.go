@@ -241,7 +241,7 @@ func overrideProps(tool *toolset.Tool) views.OverrideProps {
 		Seen: frame.Fingerprint(storedOverride(tool)), Prefix: alias + toolset.Separator, Form: overrideForm(tool), Original: originalTexts(tool.Raw),
 	}
 	if tool.AccessPending {
-		p.Claimed, p.Judged = string(tool.Hints.Access()), string(tool.Judged)
+		p.Claimed, p.Confirmed = string(tool.Hints.Access()), string(tool.ToolsetAccess)
 	}
 	if tool.Taken != "" {
 		p.Stale = append(p.Stale, "Its name belongs to the tool "+ui.Beginning(ui.Clean(tool.Taken), 128)+" of the same server. Rename one of them.")

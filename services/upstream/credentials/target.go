@@ -50,7 +50,6 @@ func NewTarget(row models.Server, resolver Resolver, rows Rows) *upstream.Target
 		Transport: row.Transport, Timeout: time.Duration(row.TimeoutMS) * time.Millisecond, SessionMode: row.SessionMode,
 		MaxConcurrent: int(row.MaxConcurrent),
 		Headers:       func(context.Context) (http.Header, error) { return credentials(&row, resolver, rows) },
-		Secrets:       withOverrides(row, resolver, nil),
 	}
 }
 
@@ -74,7 +73,7 @@ func NewConnectedTarget(row models.Server, resolver Resolver, rows Rows, tokens 
 		}
 		return withAuthorization(h, bearerPrefix+token.Reveal()), nil
 	}
-	t.Secrets = withOverrides(row, resolver, func(ctx context.Context) []secrets.Value { return tokens.Secrets(ctx, row) })
+	t.Secrets = func(ctx context.Context) []secrets.Value { return tokens.Secrets(ctx, row) }
 	t.Refused = func(ctx context.Context, sent http.Header, c *upstream.Challenge) (http.Header, error) {
 		token, err := tokens.Refused(ctx, row, secrets.NewValue(strings.TrimPrefix(sent.Get("Authorization"), bearerPrefix)), c)
 		if err != nil || token.IsZero() {
