@@ -2,6 +2,7 @@ package models_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"reflect"
 	"slices"
 	"strings"
@@ -49,6 +50,10 @@ func TestRowsRoundTrip(t *testing.T) {
 			Transport: models.TransportSSE, AuthType: models.UpstreamAuthBearer, AuthBearer: "${MCP_UPSTREAM_TOKEN}",
 			Headers:      models.StringMap{"X-Api-Key": "v1:k:abc", "": "<&>", "quote\"": "\\"},
 			AllowedTools: models.StringList{"*"}, DenyTools: models.StringList{"delete_*", "", "ü?"},
+			ToolOverrides: models.ToolOverrides{"get<\"&>": {
+				As: "get", Title: "Gét", Description: "a\nb \u2028", Annotations: models.ToolAnnotations{ReadOnlyHint: new(bool)},
+				Defaults: map[string]json.RawMessage{"n": json.RawMessage(`1.50`)}, Fixed: map[string]json.RawMessage{"s": json.RawMessage(`{"a":["<&>"]}`)},
+			}},
 			Enabled: true, TimeoutMS: 60_000, MaxConcurrent: 4096, SessionMode: models.SessionPerClient, DefinitionPolicy: models.PolicyApprove,
 			OAuthClientID: "client", OAuthClientSecret: "v1:k:def", OAuthScopes: models.StringList{"mcp:read"},
 			ConfigVersion: 1<<62 + 1, CreatedAt: at, UpdatedAt: at,
@@ -60,7 +65,7 @@ func TestRowsRoundTrip(t *testing.T) {
 		},
 		&models.Tool{
 			ServerID: "s", Name: "echo", Position: 3, Definition: text(), DefinitionHash: "aa", ApprovedHash: "bb",
-			FirstSeenAt: at, ChangedAt: at,
+			ConfirmedAccess: "write", FirstSeenAt: at, ChangedAt: at,
 		},
 		&models.Key{
 			ID: "k", ProjectID: "p", Name: "laptop", Hash: bytes.Repeat([]byte{0, 0xff}, 16), Prefix: "gwk_abcd",

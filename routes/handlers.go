@@ -212,7 +212,7 @@ func newAdminHandlers(s *services.Services, guards *guard.Guards, pages *adminpa
 		connections:     connections.New(frames, s.Connections),
 		connectionPages: connections.NewPages(pages, s.Connections, s.Projects, s.Audit, public, time.Now),
 		toolPages:       tools.New(pages, s.Projects, s.ToolSearch, s.Traffic, s.Gateway, guards, time.Now),
-		playground:      playground.New(pages, s.Gateway, s.Traffic),
+		playground:      playground.New(pages, s.Gateway, s.Traffic, s.Projects, guards),
 		codePages: code.New(code.Options{
 			Pages: pages, Store: s.Projects, Declarations: s.Declarations, Unchecked: s.Arguments.UncheckedReason, Runner: s.Gateway,
 			CanTypecheck: s.Runner.CanTypecheck(), Traces: s.CodeRuns, Keys: s.Keys, People: s.People, Now: time.Now,

@@ -25,6 +25,19 @@ type formWorld struct {
 	undo             string // token that reverts the last approvals
 }
 
+// hashOf returns the hash of the definition of a tool.
+func (w *formWorld) hashOf(name string) string {
+	p, err := w.Services.Directory.Project("p")
+	if err != nil {
+		return ""
+	}
+	tool, err := p.Resolve(name)
+	if err != nil {
+		return ""
+	}
+	return tool.Hash
+}
+
 // fill creates the objects that the forms change.
 func (w *formWorld) fill(t *testing.T) {
 	t.Helper()
@@ -226,6 +239,12 @@ func (w *formWorld) forms(t *testing.T) []formCase {
 		}},
 		{route: "/admin/undo", make: func(_ *testing.T, w *formWorld) (string, url.Values) {
 			return "/admin/undo", values("form", w.undo)
+		}},
+		{route: project + "/tools/:name/overrides", make: at("/admin/projects/p/tools/clock__current_time/overrides", "title", "Now", "fixed", `{"zone":"UTC"}`)},
+		{route: project + "/tools/:name/overrides", variant: " reference", careful: true, make: at("/admin/projects/p/tools/clock__current_time/overrides", "fixed", `{"zone":"${ZONE_TOKEN}"}`)},
+		{route: project + "/tools/:name/overrides/reset", make: at("/admin/projects/p/tools/clock__current_time/overrides/reset")},
+		{route: project + "/tools/:name/access", make: func(_ *testing.T, w *formWorld) (string, url.Values) {
+			return "/admin/projects/p/tools/clock__current_time/access", values("hash", w.hashOf("clock__current_time"))
 		}},
 		{route: project + "/tools/:name/try", shows: http.StatusOK, want: "Europe/Berlin", make: at("/admin/projects/p/tools/clock__current_time/try", "as", "json", "arguments", `{"zone":"Europe/Berlin"}`)},
 		{route: project + "/code-mode/settings", make: at("/admin/projects/p/code-mode/settings", "enabled", "on", "timeout", "9")},

@@ -45,6 +45,7 @@ import (
 	"mcpgateway/services/sessions"
 	"mcpgateway/services/toolsearch"
 	"mcpgateway/services/toolset"
+	"mcpgateway/services/toolset/override"
 	"mcpgateway/services/toolset/views"
 	"mcpgateway/services/tracing"
 	"mcpgateway/services/upstream"
@@ -169,7 +170,7 @@ func wire(ctx context.Context, db *gorm.DB, c *config.Config, version string, lo
 	s.wireConnections(resolver)
 	s.wireUpstreams(resolver)
 	s.wireCode()
-	if err := s.wireGateway(ctx); err != nil {
+	if err := s.wireGateway(ctx, resolver); err != nil {
 		return nil, err
 	}
 	return s, nil
@@ -260,6 +261,7 @@ func (s *Services) wireUpstreams(resolver *secrets.Resolver) {
 	target := func(row models.Server) *upstream.Target {
 		t := credentials.NewConnectedTarget(row, resolver, credentials.Rows{Bearer: projects.BearerRow, Header: projects.HeaderRow}, s.Connections)
 		t.Address = func() (string, error) { return projects.Address(row, resolver.Resolve) }
+		t.Secrets = override.Secrets(row.ToolOverrides, resolver, t.Secrets)
 		return t
 	}
 	s.Directory = toolset.NewDirectory(s.DB, target)
@@ -285,7 +287,7 @@ func (s *Services) wireCode() {
 }
 
 // wireGateway creates the service for MCP clients.
-func (s *Services) wireGateway(ctx context.Context) error {
+func (s *Services) wireGateway(ctx context.Context, resolver *secrets.Resolver) error {
 	s.Results = membudget.New(s.Config.ResultMemory)
 	s.Metrics = s.newMetrics(s.Version)
 	upstreams, err := s.trace(ctx, s.Version)
@@ -295,7 +297,7 @@ func (s *Services) wireGateway(ctx context.Context) error {
 	s.Gateway = gateway.New(gateway.Options{
 		Upstreams: upstreams, Views: s.Views, Search: s.ToolSearch, Declarations: s.Declarations, Runner: s.Runner, Limits: s.CallLimits, Quotas: s.Quotas,
 		Calls: s.Metrics.Calls(s.Calls), Results: s.Results, Waiting: s.Waiting, Outages: s.pool,
-		Tokens: s.Config.Keys, Version: s.Version, Instance: s.Instance, Log: s.log, Tasks: s.Background,
+		Tokens: s.Config.Keys, References: resolver, Version: s.Version, Instance: s.Instance, Log: s.log, Tasks: s.Background,
 	})
 	return nil
 }

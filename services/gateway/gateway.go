@@ -18,6 +18,7 @@ import (
 	"mcpgateway/services/rawjson"
 	"mcpgateway/services/secrets"
 	"mcpgateway/services/toolset"
+	"mcpgateway/services/toolset/override"
 	"mcpgateway/services/upstream"
 )
 
@@ -64,6 +65,7 @@ type Options struct {
 	Waiting      PendingAuth       // nil means no pending authorizations
 	Outages      Outages           // nil means no outages
 	Tokens       *secrets.KeyRing  // seals cursors and request states
+	References   override.Resolver // of arguments that administrators fixed
 	Version      string            // reported in serverInfo
 	Instance     string            // identifies this gateway in Gateway-Hops
 	Log          *slog.Logger

@@ -48,6 +48,7 @@ type exportServer struct {
 	Headers          map[string]string       `json:"headers"`
 	AllowedTools     []string                `json:"allowedTools"`
 	DenyTools        []string                `json:"denyTools"`
+	Tools            models.ToolOverrides    `json:"tools,omitempty"`
 	Enabled          bool                    `json:"enabled"`
 	Timeout          int64                   `json:"timeout"`
 	MaxConcurrent    int64                   `json:"maxConcurrent"`
@@ -110,7 +111,7 @@ func projectFile(row models.Project, servers []models.Server) exportProject {
 		p.Servers[server.Alias] = exportServer{
 			URL: server.URL, Transport: server.Transport, AuthType: server.AuthType,
 			AuthBearer: bearerShown(server), Headers: headers,
-			AllowedTools: list(server.AllowedTools), DenyTools: list(server.DenyTools),
+			AllowedTools: list(server.AllowedTools), DenyTools: list(server.DenyTools), Tools: server.ToolOverrides,
 			Enabled: server.Enabled, Timeout: server.TimeoutMS, MaxConcurrent: server.MaxConcurrent,
 			SessionMode: server.SessionMode, DefinitionPolicy: server.DefinitionPolicy,
 			OAuth: exportOAuth{ClientID: server.OAuthClientID, ClientSecret: secretShown(server.OAuthClientSecret), Scopes: list(server.OAuthScopes)},

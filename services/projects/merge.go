@@ -82,6 +82,7 @@ func (s *Store) mergeServer(row *models.Server, alias string, d *declaration.Ser
 	if d.DenyTools != nil {
 		setList(&m.changed, "denyTools", &row.DenyTools, *d.DenyTools)
 	}
+	s.mergeOverrides(m, row, d.ToolOverrides)
 	set(&m.changed, "enabled", &row.Enabled, d.Enabled)
 	set(&m.changed, "timeout", &row.TimeoutMS, d.TimeoutMS)
 	set(&m.changed, "maxConcurrent", &row.MaxConcurrent, d.MaxConcurrent)

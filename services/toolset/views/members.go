@@ -83,9 +83,12 @@ func ruleOf(row *models.Toolset) rule {
 }
 
 // has reports whether a tool is a member: the query or include selects it, and
-// exclude doesn't.
+// exclude doesn't, by its exported name or by the one without its override.
 func (r *rule) has(t *toolset.Tool) bool {
-	return (r.include.Match(t.FullName) || r.matches != nil && r.matches(t)) && !r.exclude.Match(t.FullName)
+	if r.exclude.Match(t.FullName) || t.Override != nil && r.exclude.Match(t.OwnName()) {
+		return false
+	}
+	return r.include.Match(t.FullName) || r.matches != nil && r.matches(t)
 }
 
 // offers reports whether the prompts and resources of a server with the tools
