@@ -83,7 +83,7 @@ func wantVerdict(r routes.Row, c caller) verdict {
 			return forbidden
 		}
 		return admitted
-	case "person":
+	case "person", "oneself":
 		roles = []models.Role{models.RoleAdmin, models.RoleViewer, models.RoleMember}
 	case "viewer":
 		roles = []models.Role{models.RoleAdmin, models.RoleViewer}

@@ -14,6 +14,7 @@ import (
 	"mcpgateway/migrations"
 	"mcpgateway/models"
 	"mcpgateway/services/access"
+	"mcpgateway/services/access/factors"
 	"mcpgateway/services/access/keys"
 	"mcpgateway/services/access/oidc"
 	"mcpgateway/services/access/passwords"
@@ -62,6 +63,7 @@ type Services struct {
 	ProjectAuth *access.ProjectAuth
 	CallLimits  *access.CallLimits
 	People      *access.Users
+	Factors     *factors.Store
 	KeptForms   *access.StoredForms
 	// SingleSignOn is nil if it is not configured.
 	SingleSignOn *access.SingleSignOn
@@ -196,6 +198,10 @@ func (s *Services) wireAccess() {
 	})
 	s.CallLimits = access.NewCallLimits(now)
 	s.People = access.NewUsers(db, s.Audit, s.feed, c.Keys, passwords.New(argon2.IDKey), now)
+	s.Factors = factors.New(factors.Options{
+		DB: db, Audit: s.Audit, Feed: s.feed, Keys: c.Keys, PublicURL: c.PublicURL, Require: factors.Requirement(c.SecondFactor), Now: now,
+	})
+	s.People.UseFactors(s.Factors)
 	s.KeptForms = access.NewStoredForms(db, s.People, c.Keys, now)
 	if sso := c.SingleSignOn; sso.Configured() {
 		provider := oidc.NewProvider(oidc.Options{

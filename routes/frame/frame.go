@@ -43,6 +43,9 @@ func (p *Pages) Frame(c *fiber.Ctx, title string, section layout.Section) layout
 		return f
 	}
 	f.Person = &layout.Person{Name: person.Name, Email: person.Email, Role: person.Role, CSRF: guard.MaskToken(person.CSRF)}
+	if person.MustSetUp {
+		return f // the frame names projects
+	}
 	if p.Banners != nil {
 		f.Banners = p.Banners(c.UserContext(), person.Role)
 	}

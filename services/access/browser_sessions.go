@@ -72,6 +72,9 @@ type SignedIn struct {
 	Cookie  secrets.Value
 	Device  secrets.Value // cookie that identifies the browser at later sign-ins; zero for a renewed session
 	Session SessionInfo
+	// SecondStep is the cookie for FinishSignIn if a second factor is required.
+	// The other fields are then zero: there is no session yet.
+	SecondStep secrets.Value
 }
 
 // Session returns the live session of a cookie value, with the user's current

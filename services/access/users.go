@@ -45,6 +45,7 @@ type Users struct {
 	sealer    TokenSealer
 	passwords *passwords.Hasher
 	now       func() time.Time
+	factors   Factors // nil without second factors
 }
 
 // NewUsers returns the Users of the database. Changes are recorded in audit

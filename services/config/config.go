@@ -52,6 +52,7 @@ type variables struct {
 	OIDCClientID   string        `env:"GATEWAY_OIDC_CLIENT_ID"`
 	OIDCSecret     string        `env:"GATEWAY_OIDC_CLIENT_SECRET"`
 	OIDCDomains    string        `env:"GATEWAY_OIDC_ALLOWED_DOMAINS"`
+	SecondFactor   string        `env:"GATEWAY_REQUIRE_SECOND_FACTOR" envDefault:"off"`
 	LogFormat      string        `env:"GATEWAY_LOG_FORMAT"`
 	LogLevel       slog.Level    `env:"GATEWAY_LOG_LEVEL" envDefault:"info"`
 }
@@ -76,6 +77,7 @@ type Config struct {
 	TSC            string        // native TypeScript compiler, or empty
 	TrustedProxies []netip.Prefix
 	SingleSignOn   SingleSignOn
+	SecondFactor   string // who must have one: off, admins or everyone
 	Tracing        Tracing
 	Metrics        Metrics
 	LogJSON        *bool // nil selects by terminal
@@ -105,6 +107,7 @@ func Load(environ []string, addr string) (*Config, error) {
 		TrustedProxies: r.prefixes("GATEWAY_TRUSTED_PROXIES", vars.TrustedProxies),
 		Environment:    secrets.NewEnvironment(split(vars.EnvAllow), lookup),
 		SingleSignOn:   r.singleSignOn(vars),
+		SecondFactor:   vars.SecondFactor,
 		Unknown:        unknownSettings(environ),
 	}
 	c.Tracing = r.tracing(lookup)
@@ -128,6 +131,9 @@ func Load(environ []string, addr string) (*Config, error) {
 	}
 	if n := len(vars.AdminToken); n > 0 && n < minAdminToken {
 		r.addProblem("GATEWAY_ADMIN_TOKEN: use at least %d characters", minAdminToken)
+	}
+	if !slices.Contains([]string{"off", "admins", "everyone"}, vars.SecondFactor) {
+		r.addProblem("GATEWAY_REQUIRE_SECOND_FACTOR: use off, admins or everyone, not %q", vars.SecondFactor)
 	}
 	if vars.MaxStreams < 1 && !r.isReported("GATEWAY_MAX_STREAMS") {
 		r.addProblem("GATEWAY_MAX_STREAMS: use at least 1")

@@ -165,6 +165,7 @@ type PersonProps struct {
 	Row      PersonRow
 	Link     string            // the invite link, right after it was created
 	Provider string            // name of the identity provider; may be empty
+	Factors  string            // second factors; empty without any
 	Errors   map[string]string // of the form Form
 	Form     string            // the rejected form: "details", "password" or ""
 	Seen     string            // fingerprint of the stored name and role
@@ -268,7 +269,7 @@ func Person(p PersonProps) templ.Component {
 					var templ_7745c5c3_Var9 templ.SafeURL
 					templ_7745c5c3_Var9, templ_7745c5c3_Err = templ.JoinURLErrs(ui.URL(paths.Person(p.Row.ID)))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/person.templ`, Line: 78, Col: 76}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/person.templ`, Line: 79, Col: 76}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var9))
 					if templ_7745c5c3_Err != nil {
@@ -289,7 +290,7 @@ func Person(p PersonProps) templ.Component {
 					var templ_7745c5c3_Var10 string
 					templ_7745c5c3_Var10, templ_7745c5c3_Err = templ.JoinStringErrs(p.Seen)
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/person.templ`, Line: 80, Col: 52}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/person.templ`, Line: 81, Col: 52}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var10))
 					if templ_7745c5c3_Err != nil {
@@ -369,7 +370,7 @@ func Person(p PersonProps) templ.Component {
 						var templ_7745c5c3_Var13 templ.SafeURL
 						templ_7745c5c3_Var13, templ_7745c5c3_Err = templ.JoinURLErrs(ui.URL(paths.Person(p.Row.ID) + "/password"))
 						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/person.templ`, Line: 93, Col: 91}
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/person.templ`, Line: 94, Col: 91}
 						}
 						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var13))
 						if templ_7745c5c3_Err != nil {
@@ -445,6 +446,15 @@ func Person(p PersonProps) templ.Component {
 					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 18, "<div class=\"row\">")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
+					}
+					if p.Factors != "" && !p.Row.Self {
+						templ_7745c5c3_Err = ui.Confirm(ui.ConfirmProps{
+							ID: "reset-factors", Label: "Remove second factors", Title: "Remove the second factors of " + p.Row.Called() + "?", Icon: "key-round", Action: paths.Person(p.Row.ID) + "/reset-factors", CSRF: p.CSRF(), Careful: true,
+							Stops: []string{"Removed: " + p.Factors + ", and the recovery codes.", p.Row.Called() + " is signed out, and their password alone signs them in.", "Make sure that it's really them who asked."},
+						}).Render(ctx, templ_7745c5c3_Buffer)
+						if templ_7745c5c3_Err != nil {
+							return templ_7745c5c3_Err
+						}
 					}
 					if p.Row.Disabled {
 						templ_7745c5c3_Err = ui.ActionForm(ui.ActionProps{Action: paths.Person(p.Row.ID) + "/enable", CSRF: p.CSRF(), Label: "Unblock", Icon: "check", Careful: true}).Render(ctx, templ_7745c5c3_Buffer)
@@ -534,7 +544,7 @@ func inviteLink(p PersonProps) templ.Component {
 				var templ_7745c5c3_Var18 string
 				templ_7745c5c3_Var18, templ_7745c5c3_Err = templ.JoinStringErrs(ui.Clean(p.Row.Email))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/person.templ`, Line: 130, Col: 86}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/person.templ`, Line: 137, Col: 86}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var18))
 				if templ_7745c5c3_Err != nil {
@@ -575,7 +585,7 @@ func inviteLink(p PersonProps) templ.Component {
 				var templ_7745c5c3_Var19 string
 				templ_7745c5c3_Var19, templ_7745c5c3_Err = templ.JoinStringErrs(ui.Clean(p.Provider))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/person.templ`, Line: 141, Col: 64}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/person.templ`, Line: 148, Col: 64}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var19))
 				if templ_7745c5c3_Err != nil {
@@ -636,7 +646,7 @@ func (p PersonProps) facts() []ui.Fact {
 	}
 	return []ui.Fact{
 		{Label: "Role", Value: roleWords(p.Row.Role)}, {Label: "Can", Value: roleMeans(p.Row.Role)}, {Label: "Signs in with", Value: or(p.Row.SignsIn, "–")},
-		{Label: "Last sign-in", Value: last}, {Label: "Added", Value: ui.Ago(p.Now, p.Row.CreatedAt)},
+		{Label: "Second factor", Value: or(p.Factors, "None")}, {Label: "Last sign-in", Value: last}, {Label: "Added", Value: ui.Ago(p.Now, p.Row.CreatedAt)},
 	}
 }
 

@@ -11,11 +11,13 @@ import (
 	"mcpgateway/routes/admin"
 	"mcpgateway/routes/frame"
 	"mcpgateway/services/access"
+	"mcpgateway/services/access/factors"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/secrets"
 	views "mcpgateway/views/admin"
 	"mcpgateway/views/layout"
 	"mcpgateway/views/paths"
+	"mcpgateway/views/ui"
 	"mcpgateway/web"
 	"mcpgateway/web/guard"
 )
@@ -27,6 +29,7 @@ const maxPeopleShown = 100
 type PeopleOptions struct {
 	Pages    *frame.Pages
 	People   *access.Users
+	Factors  *factors.Store
 	Provider string           // name of the identity provider; empty without one
 	Public   *url.URL         // origin of invite links
 	Seal     *secrets.KeyRing // encrypts invite links for the page that shows them
@@ -144,6 +147,14 @@ func (a *People) Disable(c *fiber.Ctx) error {
 	return frame.Done(c, a.path(c), "Person blocked.")
 }
 
+// ResetFactors serves POST /admin/people/:id/reset-factors.
+func (a *People) ResetFactors(c *fiber.Ctx) error {
+	if err := a.people.ResetFactors(c.UserContext(), c.Params("id")); err != nil {
+		return frame.Failed(c, a.path(c), err)
+	}
+	return frame.Done(c, a.path(c), "Second factors removed.")
+}
+
 // Enable serves POST /admin/people/:id/enable.
 func (a *People) Enable(c *fiber.Ctx) error {
 	if err := a.people.Enable(c.UserContext(), c.Params("id")); err != nil {
@@ -195,6 +206,11 @@ func (a *People) page(c *fiber.Ctx, form string, failed error) error {
 		return err
 	}
 	p := views.PersonProps{Now: a.now(), Row: a.row(c, person, invites), Form: form, Errors: errors, Seen: frame.Fingerprint(detailsOf(person)), Provider: a.Provider}
+	set, err := a.Factors.Of(c.UserContext(), person.ID)
+	if err != nil {
+		return err
+	}
+	p.Factors = factorWords(set)
 	if token := frame.Once(c, a.Seal, a.now()); token != "" && p.Row.InvitedUntil != nil {
 		p.Link = a.Public.JoinPath(paths.Join(token)).String()
 	}
@@ -204,6 +220,26 @@ func (a *People) page(c *fiber.Ctx, form string, failed error) error {
 	p.Frame = a.pages.Frame(c, person.Email, layout.SectionPeople)
 	p.Crumbs = []layout.Crumb{{Label: "People", URL: paths.People}, {Label: p.Row.Called()}}
 	return web.Render(c, views.Person(p))
+}
+
+// factorWords describes the second factors of a user, or returns "".
+func factorWords(set factors.Set) string {
+	apps, passkeys := 0, 0
+	for _, f := range set.Factors {
+		if f.Kind == factors.KindApp {
+			apps++
+		} else {
+			passkeys++
+		}
+	}
+	var words []string
+	if apps > 0 {
+		words = append(words, ui.Plural(apps, "authenticator app", "authenticator apps"))
+	}
+	if passkeys > 0 {
+		words = append(words, ui.Plural(passkeys, "passkey", "passkeys"))
+	}
+	return strings.Join(words, ", ")
 }
 
 // newForm renders the form. failed is the error of a rejected user, or nil.
