@@ -28,6 +28,8 @@ type Call struct {
 	Outcome       Outcome
 	Code          string // error code; empty on success
 	RequestID     string // request id in the log
+	Toolset       string // slug of the toolset whose endpoint was called; empty for the project's
+	UserID        string // person behind the caller; empty if there is none
 
 	// Payload is set only when a recorded call is written. It is stored in its
 	// own table.

@@ -23,7 +23,8 @@ import (
 // tables lists every model. The tests below fail when one is missing.
 func tables() []any {
 	return []any{
-		&models.AuditEntry{}, &models.AuditHead{}, &models.AuthenticatorApp{}, &models.Call{}, &models.CallPayload{}, &models.CodeRun{}, &models.BrowserSession{}, &models.CatalogEntry{}, &models.CatalogSource{}, &models.CatalogTemplate{}, &models.Connection{}, &models.ConnectionFlow{}, &models.ConnectionRegistration{}, &models.EndedSession{}, &models.Inventory{}, &models.InventoryChange{}, &models.Invite{}, &models.KeptForm{}, &models.Key{}, &models.Listing{}, &models.LoginLimit{}, &models.OAuthClient{}, &models.OAuthCode{}, &models.OAuthGrant{}, &models.OAuthLimit{}, &models.OAuthToken{}, &models.Passkey{}, &models.Project{}, &models.ProjectMember{}, &models.RecoveryCode{}, &models.Revision{}, &models.Server{}, &models.ServerState{}, &models.SessionLevel{}, &models.SessionResource{}, &models.Setup{}, &models.SetupToken{}, &models.SpentSignIn{}, &models.Tool{}, &models.User{},
+		&models.AuditEntry{}, &models.AuditHead{}, &models.Call{}, &models.CallPayload{}, &models.CodeRun{}, &models.BrowserSession{}, &models.CatalogEntry{}, &models.CatalogSource{}, &models.CatalogTemplate{}, &models.Connection{}, &models.ConnectionFlow{}, &models.ConnectionRegistration{}, &models.EndedSession{}, &models.Inventory{}, &models.InventoryChange{}, &models.Invite{}, &models.KeptForm{}, &models.Key{}, &models.KeyToolset{}, &models.Listing{}, &models.LoginLimit{}, &models.OAuthClient{}, &models.OAuthCode{}, &models.OAuthGrant{}, &models.OAuthLimit{}, &models.OAuthToken{}, &models.Project{}, &models.ProjectGrant{}, &models.ProjectMember{}, &models.Revision{}, &models.Server{}, &models.ServerState{}, &models.SessionLevel{}, &models.SessionResource{}, &models.Setup{}, &models.SetupToken{}, &models.SpentSignIn{}, &models.Tool{}, &models.Toolset{}, &models.User{},
+		&models.AuthenticatorApp{}, &models.Passkey{}, &models.RecoveryCode{},
 	}
 }
 

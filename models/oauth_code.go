@@ -10,6 +10,7 @@ type OAuthCode struct {
 	ClientID     string
 	UserID       string
 	ProjectID    string
+	ToolsetID    string // empty is the project\'s endpoint
 	RedirectURI  string
 	RedirectName string // display name of the redirect target
 	Challenge    string // PKCE, S256

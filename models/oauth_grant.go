@@ -9,6 +9,7 @@ type OAuthGrant struct {
 	ClientID     string
 	UserID       string
 	ProjectID    string
+	ToolsetID    string // empty is the project\'s endpoint
 	Scopes       string // separated by spaces
 	RedirectName string // display name of the redirect target
 	CreatedAt    time.Time

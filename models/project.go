@@ -54,6 +54,10 @@ type Project struct {
 	// RecordPayloads enables recording of arguments and results in CallPayload.
 	RecordPayloads bool
 
+	PersonalKeysEnabled bool       // people create their own keys
+	PersonalKeysMaxDays int        `gorm:"default:365"` // maximum lifetime of personal keys in days
+	SecretRefs          StringList // globs of the references that maintainers can save
+
 	CreatedAt time.Time
 	UpdatedAt time.Time
 }

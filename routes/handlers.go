@@ -130,7 +130,7 @@ func newHandlers(s *services.Services, names *web.HostPolicy, guards *guard.Guar
 	frames := pages.Pages
 	h := &handlers{
 		endpoint: mcp.NewEndpoint(mcp.Options{
-			Projects: s.Directory, Auth: s.ProjectAuth, Gateway: s.Gateway, Sessions: session.NewSessions(s.Config.Keys, s.EndedSessions, time.Now), Levels: s.LogLevels,
+			Views: s.Views, Auth: s.ProjectAuth, Gateway: s.Gateway, Sessions: session.NewSessions(s.Config.Keys, s.EndedSessions, time.Now), Levels: s.LogLevels,
 			Names: names, Failures: ratelimit.NewFailureLimit(time.Now), WrongKeys: ratelimit.NewAddressLimit(wrongKeysPerSecond, wrongKeysBurst, time.Now), Limits: s.CallLimits,
 			Subscriptions: s.Subscriptions, Results: s.Results, MaxStreams: s.Config.MaxStreams, PublicURL: s.Config.PublicURL.String(), Instance: s.Instance,
 		}),

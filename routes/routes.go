@@ -34,6 +34,8 @@ func table(h *handlers) []route {
 	all := []route{
 		{anyone, "/v1/mcp/:projectSlug/request", h.endpoint.Request, project},
 		{anyone, "/v1/mcp/:projectSlug/sse", h.endpoint.SSE, project},
+		{anyone, "/v1/mcp/:projectSlug/toolsets/:toolset/request", h.endpoint.Request, project},
+		{anyone, "/v1/mcp/:projectSlug/toolsets/:toolset/sse", h.endpoint.SSE, project},
 
 		{anyone, "/.well-known/oauth-protected-resource/v1/mcp/:projectSlug/:endpoint", h.metadata.ProtectedResource, open},
 		{anyone, "/.well-known/oauth-authorization-server", h.metadata.AuthorizationServer, open},

@@ -11,11 +11,13 @@ import (
 
 	"mcpgateway/models/modelstest"
 	"mcpgateway/services"
+	"mcpgateway/services/access"
 	"mcpgateway/services/config"
 	"mcpgateway/services/declaration"
 	"mcpgateway/services/gateway"
 	"mcpgateway/services/gateway/subscriptions"
 	"mcpgateway/services/projects"
+	"mcpgateway/services/toolset"
 	"mcpgateway/services/upstream/upstreamtest"
 )
 
@@ -116,10 +118,11 @@ func TestUpstreamChangesReachClients(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
+				caller := anonymous(t, s, project)
 				received := make(chan string, 16)
 				deliver := func(n subscriptions.Notification) { received <- n.Method + string(n.Params) }
-				defer s.Subscriptions.Subscribe(project.Project.ID, deliver)()
-				defer s.Subscriptions.Attach("session", deliver)()
+				defer s.Subscriptions.Subscribe(caller, deliver, func() {})()
+				defer s.Subscriptions.Attach("session", caller, deliver)()
 
 				up.SetTools(upstreamtest.Standard(2)...)
 				await(t, received, subscriptions.NotifyToolsChanged)
@@ -127,14 +130,14 @@ func TestUpstreamChangesReachClients(t *testing.T) {
 					t.Errorf("project has %d tools, %v", len(project.Tools), err)
 				}
 
-				client := &gateway.Client{Version: "2025-11-25", SessionID: "session"}
+				client := &gateway.Client{Principal: caller, Version: "2025-11-25", SessionID: "session"}
 				params := []byte(`{"uri":"test://a"}`)
 				if _, err := s.Subscriptions.Handle(within(t), project, client, "resources/subscribe", params, nil); err != nil {
 					t.Fatal(err)
 				}
 				up.Notify(subscriptions.NotifyResourceUpdated, params)
 				await(t, received, subscriptions.NotifyResourceUpdated+string(params))
-				agreed, cancel := s.Subscriptions.SubscribeResources(within(t), project, []string{"test://a", "test://unknown"}, deliver)
+				agreed, cancel := s.Subscriptions.SubscribeResources(within(t), project, caller, []string{"test://a", "test://unknown"}, deliver)
 				if len(agreed) != 1 {
 					t.Errorf("acknowledged %q", agreed)
 				}
@@ -192,9 +195,10 @@ func TestResourceUpdateAcrossReplicas(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		caller := anonymous(t, subscribing, project)
 		received := make(chan string, 16)
-		defer streaming.Subscriptions.Attach("session", func(n subscriptions.Notification) { received <- n.Method + string(n.Params) })()
-		client := &gateway.Client{Version: "2025-11-25", SessionID: "session"}
+		defer streaming.Subscriptions.Attach("session", caller, func(n subscriptions.Notification) { received <- n.Method + string(n.Params) })()
+		client := &gateway.Client{Principal: caller, Version: "2025-11-25", SessionID: "session"}
 		params := []byte(`{"uri":"test://a"}`)
 		if _, err := subscribing.Subscriptions.Handle(within(t), project, client, "resources/subscribe", params, nil); err != nil {
 			t.Fatal(err)
@@ -221,4 +225,14 @@ func TestResourceUpdateAcrossReplicas(t *testing.T) {
 			}
 		}
 	})
+}
+
+// anonymous returns the caller of a project without authentication.
+func anonymous(t *testing.T, s *services.Services, project *toolset.Snapshot) access.Principal {
+	t.Helper()
+	caller, err := s.ProjectAuth.Authenticate(t.Context(), &project.Project, "", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return caller
 }

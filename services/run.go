@@ -23,6 +23,7 @@ func (s *Services) subscribers() []part[func(context.Context, notify.Topic) erro
 	return []part[func(context.Context, notify.Topic) error]{
 		{"project snapshots", s.Directory.Changed},
 		{"keys", s.KeyIndex.Changed},
+		{"rights", s.Rights.Changed},
 		{"access tokens", s.tokenIndex.Changed},
 		{"upstream connections", s.Connections.Changed},
 		{"pending authorizations", s.Waiting.Changed},
@@ -40,6 +41,7 @@ func (s *Services) loads() []part[func(context.Context) error] {
 	return []part[func(context.Context) error]{
 		{"project snapshots", s.Directory.Load},
 		{"keys", s.KeyIndex.Load},
+		{"rights", s.Rights.Load},
 		{"pending authorizations", s.Waiting.Load},
 		{"ended sessions", s.EndedSessions.Load},
 		{"log levels", s.LogLevels.Load},
@@ -124,7 +126,7 @@ func (s *Services) dropStale(_ context.Context, topic notify.Topic) error {
 	if project == nil {
 		s.ToolSearch.Drop(projectID)
 		s.Declarations.Forget(projectID)
-		s.Gateway.Forget(projectID)
+		s.Views.Forget(projectID)
 		return nil
 	}
 	for _, server := range project.Servers {

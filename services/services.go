@@ -18,6 +18,7 @@ import (
 	"mcpgateway/services/access/keys"
 	"mcpgateway/services/access/oidc"
 	"mcpgateway/services/access/passwords"
+	"mcpgateway/services/access/rights"
 	"mcpgateway/services/activity"
 	"mcpgateway/services/activity/traffic"
 	"mcpgateway/services/background"
@@ -43,6 +44,7 @@ import (
 	"mcpgateway/services/sessions"
 	"mcpgateway/services/toolsearch"
 	"mcpgateway/services/toolset"
+	"mcpgateway/services/toolset/views"
 	"mcpgateway/services/tracing"
 	"mcpgateway/services/upstream"
 	"mcpgateway/services/upstream/credentials"
@@ -76,10 +78,13 @@ type Services struct {
 	Waiting        *oauthclient.PendingAuth
 	ClientDocument *oauthclient.ClientDocument
 	Directory      *toolset.Directory
-	Syncer         *inventory.Syncer
-	History        *history.Store
-	Gateway        *gateway.Gateway
-	Results        *membudget.Budget // of large results
+	// Views decide what callers see of the projects in Directory.
+	Views   *views.Views
+	Rights  *rights.Index
+	Syncer  *inventory.Syncer
+	History *history.Store
+	Gateway *gateway.Gateway
+	Results *membudget.Budget // of large results
 
 	Subscriptions *subscriptions.Subscriptions
 	EndedSessions *sessions.Ended
@@ -190,6 +195,7 @@ func (s *Services) wireStore(ctx context.Context, guard *egress.Guard, resolver 
 func (s *Services) wireAccess() {
 	db, c := s.DB, s.Config
 	s.KeyIndex = keys.NewIndex(db, now)
+	s.Rights = rights.NewIndex(db, nil)
 	s.tokenIndex = oauthserver.NewTokenIndex(db, now)
 	s.Keys = keys.New(db, s.Audit, s.feed, now)
 	s.ProjectAuth = access.NewProjectAuth(s.KeyIndex, s.tokenIndex, s.feed.CaughtUpAt, c.MaxStaleness, now)
@@ -246,7 +252,8 @@ func (s *Services) wireUpstreams(resolver *secrets.Resolver) {
 		return t
 	}
 	s.Directory = toolset.NewDirectory(s.DB, target)
-	s.Subscriptions = subscriptions.New(s.Directory, s.pool, sessions.NewResources(s.DB, s.feed, now), s.Background)
+	s.Views = views.New(s.Directory, s.Rights, s.KeyIndex)
+	s.Subscriptions = subscriptions.New(s.Views, s.pool, sessions.NewResources(s.DB, s.feed, now), s.Background)
 	s.Syncer = inventory.NewSyncer(inventory.Options{
 		DB: s.DB, Pool: s.pool, Target: target, Feed: s.feed, Locks: s.locks, Now: now, Log: s.log, Tasks: s.Background,
 		ResourceUpdated: s.Subscriptions.ResourceUpdated, Observed: s.History.Note, Listed: s.Subscriptions.Listed,
@@ -275,7 +282,7 @@ func (s *Services) wireGateway(ctx context.Context) error {
 		return err
 	}
 	s.Gateway = gateway.New(gateway.Options{
-		Upstreams: upstreams, Projects: s.Directory, Search: s.ToolSearch, Declarations: s.Declarations, Runner: s.Runner, Limits: s.CallLimits,
+		Upstreams: upstreams, Views: s.Views, Search: s.ToolSearch, Declarations: s.Declarations, Runner: s.Runner, Limits: s.CallLimits,
 		Calls: s.Metrics.Calls(s.Calls), Results: s.Results, Waiting: s.Waiting, Outages: s.pool,
 		Tokens: s.Config.Keys, Version: s.Version, Instance: s.Instance, Log: s.log, Tasks: s.Background,
 	})

@@ -10,17 +10,17 @@ import (
 	"mcpgateway/services/fault"
 	"mcpgateway/services/gateway"
 	"mcpgateway/services/rawjson"
-	"mcpgateway/services/toolset"
+	"mcpgateway/services/toolset/views"
 )
 
 // challenge sets the WWW-Authenticate header of a 401 (RFC 6750, section 3).
 // For a project with authMode oauth, it contains the URL of the metadata that
 // leads to the authorization server (RFC 9728, section 5.1) and the scopes to
 // request. Other projects have no metadata, so that clients don't try OAuth.
-func (e *Endpoint) challenge(c *fiber.Ctx, project *toolset.Snapshot) {
+func (e *Endpoint) challenge(c *fiber.Ctx, at *views.Endpoint) {
 	value := `Bearer realm="gateway"`
-	if project.Project.AuthMode == models.AuthOAuth {
-		value = e.bearer(c, project, string(access.ScopeRead)+" "+string(access.ScopeCall))
+	if at.Project().AuthMode == models.AuthOAuth {
+		value = e.bearer(c, at, string(access.ScopeRead)+" "+string(access.ScopeCall))
 		if c.Get(fiber.HeaderAuthorization) != "" {
 			value += `, error="invalid_token"`
 		}
@@ -30,20 +30,20 @@ func (e *Endpoint) challenge(c *fiber.Ctx, project *toolset.Snapshot) {
 
 // bearer returns a challenge for the requested endpoint and the scopes. Slugs
 // have no characters that must be escaped.
-func (e *Endpoint) bearer(c *fiber.Ctx, project *toolset.Snapshot, scopes string) string {
+func (e *Endpoint) bearer(c *fiber.Ctx, at *views.Endpoint, scopes string) string {
 	endpoint := "request"
 	if strings.HasSuffix(c.Path(), "/sse") {
 		endpoint = "sse"
 	}
-	return `Bearer resource_metadata="` + e.PublicURL + `/.well-known/oauth-protected-resource/v1/mcp/` + project.Project.Slug + "/" + endpoint +
+	return `Bearer resource_metadata="` + e.PublicURL + `/.well-known/oauth-protected-resource` + at.Path() + "/" + endpoint +
 		`", scope="` + scopes + `"`
 }
 
 // permit returns FORBIDDEN for messages outside the scopes of the caller's
 // token. It then sets a challenge with the required scope (MCP 2025-11-25,
 // "Scope Challenge Handling").
-func (e *Endpoint) permit(c *fiber.Ctx, project *toolset.Snapshot, principal access.Principal, messages []*message) error {
-	if principal.Allows(access.ScopeCall) {
+func (e *Endpoint) permit(c *fiber.Ctx, in *admitted, messages []*message) error {
+	if in.principal.Allows(access.ScopeCall) {
 		return nil
 	}
 	for _, m := range messages {
@@ -51,10 +51,10 @@ func (e *Endpoint) permit(c *fiber.Ctx, project *toolset.Snapshot, principal acc
 			continue
 		}
 		needed := requiredScope(m)
-		if principal.Allows(needed) {
+		if in.principal.Allows(needed) {
 			continue
 		}
-		c.Set(fiber.HeaderWWWAuthenticate, e.bearer(c, project, string(needed))+`, error="insufficient_scope"`)
+		c.Set(fiber.HeaderWWWAuthenticate, e.bearer(c, in.at, string(needed))+`, error="insufficient_scope"`)
 		return fault.Forbidden("The access token lacks the scope %s. Request a token with this scope.", needed)
 	}
 	return nil
@@ -78,30 +78,32 @@ func requiredScope(m *message) access.Scope {
 	}
 }
 
-// authenticate authenticates the caller. It returns UNAUTHORIZED for a wrong
-// key, because clients then prompt for another one. After several wrong keys
-// from an address the fault has a RetryAfter, and after very many it becomes
-// RATE_LIMITED. Valid keys are still accepted then, because many clients can
-// share an address and keys can't be guessed. Tokens are not counted: clients
-// renew an expired token only after it is rejected.
-func (e *Endpoint) authenticate(c *fiber.Ctx, project *toolset.Snapshot) (access.Principal, error) {
+// admit authenticates the caller and returns what it sees. It returns
+// UNAUTHORIZED for a wrong key, because clients then prompt for another one, and
+// in the same bytes for a caller who holds nothing at the endpoint. After
+// several wrong keys from an address the fault has a RetryAfter, and after very
+// many it becomes RATE_LIMITED. Valid keys are still accepted then, because many
+// clients can share an address and keys can't be guessed. Tokens are not
+// counted: clients renew an expired token only after it is rejected.
+func (e *Endpoint) admit(c *fiber.Ctx, at *views.Endpoint) (*admitted, error) {
 	presented := c.Get(fiber.HeaderAuthorization)
-	principal, err := e.Auth.Authenticate(c.UserContext(), &project.Project, presented)
-	if err == nil && !principal.IsValid() {
-		err = fault.Unauthorized()
+	in := &admitted{at: at}
+	var err error
+	if in.principal, err = e.Auth.Authenticate(c.UserContext(), at.Project(), at.ToolsetID(), presented); err == nil {
+		in.view, err = e.Views.Of(at, in.principal)
 	}
 	if err == nil {
-		return principal, nil
+		return in, nil
 	}
 	if fault.Is(err, fault.CodeUnauthorized) {
-		if presented != "" && project.Project.AuthMode == models.AuthAPIKey {
+		if presented != "" && at.Project().AuthMode == models.AuthAPIKey {
 			if err = e.countWrongKey(c, err); !fault.Is(err, fault.CodeUnauthorized) {
-				return access.Principal{}, err
+				return nil, err
 			}
 		}
-		e.challenge(c, project)
+		e.challenge(c, at)
 	}
-	return access.Principal{}, err
+	return nil, err
 }
 
 // countWrongKey counts a wrong key and returns its fault: unauthorized, with a

@@ -24,7 +24,7 @@ import (
 // verdict is an Authenticator with a fixed outcome.
 type verdict func() (access.Principal, error)
 
-func (v verdict) Authenticate(context.Context, *models.Project, string) (access.Principal, error) {
+func (v verdict) Authenticate(context.Context, *models.Project, string, string) (access.Principal, error) {
 	return v()
 }
 
@@ -59,7 +59,7 @@ func TestAuthFailClosed(t *testing.T) {
 			s := a.Services
 			names := web.NewNames(s.Config.PublicURL, nil, nil, true)
 			endpoint := mcp.NewEndpoint(mcp.Options{
-				Projects: s.Directory, Auth: tc.verdict, Gateway: untouchable{t}, Sessions: session.NewSessions(s.Config.Keys, s.EndedSessions, time.Now),
+				Views: s.Views, Auth: tc.verdict, Gateway: untouchable{t}, Sessions: session.NewSessions(s.Config.Keys, s.EndedSessions, time.Now),
 				Names: names, Failures: ratelimit.NewFailureLimit(time.Now), Limits: s.CallLimits, Subscriptions: s.Subscriptions, MaxStreams: 10,
 			})
 			app := web.New(web.Options{Names: names, Log: slog.New(slog.DiscardHandler)})

@@ -64,7 +64,7 @@ func (p *postedSessions) find(id, projectID string, principal access.Principal) 
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s := p.open[id]
-	if s == nil || s.projectID != projectID || s.principal != principal.ID() {
+	if s == nil || s.projectID != projectID || s.principal != principal.Caller() {
 		return nil, fault.New(fault.KindNotFound, fault.CodeNotFound, "This session has ended. Open the stream again.")
 	}
 	return s, nil
@@ -72,14 +72,14 @@ func (p *postedSessions) find(id, projectID string, principal access.Principal) 
 
 // openSSESession responds to a GET with a stream. Its first event contains the URL
 // for the client's requests.
-func (e *Endpoint) openSSESession(c *fiber.Ctx, project *toolset.Snapshot, principal access.Principal) error {
-	free, err := e.slots.take(streamOwner(c, principal))
+func (e *Endpoint) openSSESession(c *fiber.Ctx, in *admitted) error {
+	free, err := e.slots.take(streamOwner(c, in.principal))
 	if err != nil {
 		return err
 	}
 	web.EventOf(c).Method = "stream"
 	s := &sseSession{
-		id: rand.Text(), projectID: project.Project.ID, principal: principal.ID(),
+		id: rand.Text(), projectID: in.principal.ProjectID(), principal: in.principal.Caller(),
 		slots: make(chan struct{}, maxPosted), version: gateway.VersionAssumed,
 	}
 	ctx, cancel := context.WithCancel(c.UserContext())
@@ -87,7 +87,7 @@ func (e *Endpoint) openSSESession(c *fiber.Ctx, project *toolset.Snapshot, princ
 	unsubscribe, unwatch := func() {}, func() {}
 	s.stream = sse.NewStream(c, sse.StreamOptions{
 		KeepAlive: e.KeepAlive,
-		Alive:     e.stillAdmitted(c, project, principal),
+		Alive:     e.stillAdmitted(c, in),
 		Stop:      func() {}, // the protocol has no final message
 		Closed: func() {
 			e.posted.remove(s)
@@ -100,17 +100,18 @@ func (e *Endpoint) openSSESession(c *fiber.Ctx, project *toolset.Snapshot, princ
 			e.Subscriptions.End(s.id)
 		},
 	})
-	s.stream.Send("endpoint", []byte("/v1/mcp/"+project.Project.Slug+"/sse?"+querySession+"="+s.id))
+	s.stream.Send("endpoint", []byte(in.at.Path()+"/sse?"+querySession+"="+s.id))
 	e.posted.add(s)
-	unsubscribe = e.subscribe(project, s.id, s.stream)
+	unsubscribe = e.subscribe(in.principal, s.id, s.stream)
 	unwatch = conn.WatchDisconnect(c, s.stream.Break)
 	return s.stream.Respond(c)
 }
 
 // postToStream accepts messages that a client posts to the URL of its session.
 // Responses are sent on the session's stream.
-func (e *Endpoint) postToStream(c *fiber.Ctx, project *toolset.Snapshot, principal access.Principal) error {
-	s, err := e.posted.find(c.Query(querySession), project.Project.ID, principal)
+func (e *Endpoint) postToStream(c *fiber.Ctx, in *admitted) error {
+	project := in.view
+	s, err := e.posted.find(c.Query(querySession), in.principal.ProjectID(), in.principal)
 	if err != nil {
 		return err
 	}
@@ -124,8 +125,8 @@ func (e *Endpoint) postToStream(c *fiber.Ctx, project *toolset.Snapshot, princip
 	}
 	event := web.EventOf(c)
 	errs := event.Errors()
-	client := s.client(e, newClient(c, principal))
-	if err := e.permit(c, project, principal, messages); err != nil {
+	client := s.client(e, newClient(c, in.principal))
+	if err := e.permit(c, in, messages); err != nil {
 		return err
 	}
 	if err := e.allow(project, client, messages); err != nil {

@@ -12,7 +12,6 @@ import (
 	"mcpgateway/services/gateway"
 	"mcpgateway/services/gateway/subscriptions"
 	"mcpgateway/services/rawjson"
-	"mcpgateway/services/toolset"
 	"mcpgateway/web/conn"
 	"mcpgateway/web/sse"
 )
@@ -54,7 +53,7 @@ func (s *subscribed) any() bool {
 // with a stream. It first acknowledges the available notifications, then sends
 // them until either side closes the stream. If none are available, the stream
 // ends after the acknowledgment.
-func (e *Endpoint) listen(c *fiber.Ctx, project *toolset.Snapshot, client *gateway.Client, m *message) error {
+func (e *Endpoint) listen(c *fiber.Ctx, in *admitted, client *gateway.Client, m *message) error {
 	if !acceptsStream(c.Get(fiber.HeaderAccept)) {
 		return invalidRequest(m.id, "subscriptions/listen returns an event stream. Send Accept: text/event-stream.").answer(c)
 	}
@@ -72,7 +71,7 @@ func (e *Endpoint) listen(c *fiber.Ctx, project *toolset.Snapshot, client *gatew
 	var stream *sse.Stream
 	stream = sse.NewStream(c, sse.StreamOptions{
 		KeepAlive: e.KeepAlive,
-		Alive:     e.stillAdmitted(c, project, client.Principal),
+		Alive:     e.stillAdmitted(c, in),
 		Stop:      func() { stream.EndWith(messageEvent, appendResult(nil, m.id, listenResult(m.id))) },
 		Closed: func() {
 			unsubscribe()
@@ -90,7 +89,7 @@ func (e *Endpoint) listen(c *fiber.Ctx, project *toolset.Snapshot, client *gatew
 			stream.Send(messageEvent, appendNotification(nil, n.Method, withSubscription(n.Params, m.id)))
 		}
 	}
-	unsubscribe = e.subscribeTo(ctx, project, requested, deliver)
+	unsubscribe = e.subscribeTo(ctx, in, requested, deliver, stream.End)
 	if err := acknowledge(stream, requested, m.id); err != nil {
 		stream.Discard()
 		return err
@@ -102,15 +101,16 @@ func (e *Endpoint) listen(c *fiber.Ctx, project *toolset.Snapshot, client *gatew
 	return stream.Respond(c)
 }
 
-// subscribeTo calls deliver with notifications until cancel is called. It
+// subscribeTo calls deliver with notifications until cancel is called, and end
+// once the caller is no longer admitted. It
 // reduces the resources in requested to those that their servers agreed to watch.
-func (e *Endpoint) subscribeTo(ctx context.Context, project *toolset.Snapshot, requested *subscribed, deliver func(subscriptions.Notification)) (cancel func()) {
+func (e *Endpoint) subscribeTo(ctx context.Context, in *admitted, requested *subscribed, deliver func(subscriptions.Notification), end func()) (cancel func()) {
 	release := func() {}
 	if len(requested.ResourceSubscriptions) > 0 {
-		agreed, stop := e.Subscriptions.SubscribeResources(ctx, project, requested.ResourceSubscriptions, deliver)
+		agreed, stop := e.Subscriptions.SubscribeResources(ctx, in.view, in.principal, requested.ResourceSubscriptions, deliver)
 		release, requested.ResourceSubscriptions = stop, append([]string{}, agreed...)
 	}
-	unsubscribe := e.Subscriptions.Subscribe(project.Project.ID, deliver)
+	unsubscribe := e.Subscriptions.Subscribe(in.principal, deliver, end)
 	return func() {
 		unsubscribe()
 		release()

@@ -21,6 +21,7 @@ import (
 	"mcpgateway/services/gateway/subscriptions"
 	"mcpgateway/services/membudget"
 	"mcpgateway/services/toolset"
+	"mcpgateway/services/toolset/views"
 	"mcpgateway/services/upstream"
 	"mcpgateway/web"
 	"mcpgateway/web/conn"
@@ -28,14 +29,16 @@ import (
 	"mcpgateway/web/sse"
 )
 
-// Projects returns the current snapshot of a project.
-type Projects interface {
-	Project(slug string) (*toolset.Snapshot, error)
+// Views returns the endpoints of projects and their toolsets, and what a caller
+// sees there. Implemented by views.Views.
+type Views interface {
+	Endpoint(projectSlug, toolsetSlug string) (*views.Endpoint, error)
+	Of(at *views.Endpoint, caller access.Principal) (*toolset.Snapshot, error)
 }
 
-// Authenticator authenticates the callers of a project.
+// Authenticator authenticates the callers of a project, or of its toolset.
 type Authenticator interface {
-	Authenticate(ctx context.Context, project *models.Project, authorization string) (access.Principal, error)
+	Authenticate(ctx context.Context, project *models.Project, toolsetID, authorization string) (access.Principal, error)
 }
 
 // Limiter limits the rate of tool calls. Allow returns a fault if the principal
@@ -53,13 +56,14 @@ type Handler interface {
 // returned function is called. deliver must not block. Implemented by
 // subscriptions.Subscriptions.
 type Subscriptions interface {
-	// Subscribe delivers the notifications of a project's lists.
-	Subscribe(projectID string, deliver func(subscriptions.Notification)) (cancel func())
+	// Subscribe delivers the notifications of the lists that a caller sees. It
+	// calls end once the caller is no longer admitted.
+	Subscribe(caller access.Principal, deliver func(subscriptions.Notification), end func()) (cancel func())
 	// SubscribeResources delivers the updates of resources. It returns the
 	// resources that can be watched.
-	SubscribeResources(ctx context.Context, project *toolset.Snapshot, uris []string, deliver func(subscriptions.Notification)) (agreed []string, cancel func())
+	SubscribeResources(ctx context.Context, project *toolset.Snapshot, caller access.Principal, uris []string, deliver func(subscriptions.Notification)) (agreed []string, cancel func())
 	// Attach delivers the updates of a session's resources.
-	Attach(sessionID string, deliver func(subscriptions.Notification)) (detach func())
+	Attach(sessionID string, caller access.Principal, deliver func(subscriptions.Notification)) (detach func())
 	// Handle handles resources/subscribe and resources/unsubscribe of a session.
 	Handle(ctx context.Context, project *toolset.Snapshot, client *gateway.Client, method string, params []byte, trace *gateway.RequestInfo) ([]byte, error)
 	// End deletes the subscriptions of a session.
@@ -68,7 +72,7 @@ type Subscriptions interface {
 
 // Options configure an Endpoint. All fields are required unless noted.
 type Options struct {
-	Projects      Projects
+	Views         Views
 	Auth          Authenticator
 	Gateway       Handler
 	Sessions      *session.Sessions
@@ -113,38 +117,45 @@ const (
 // endpoint") for plain JSON clients and all versions of Streamable HTTP. The
 // order of the checks is part of the contract.
 func (e *Endpoint) Request(c *fiber.Ctx) error {
-	project, err := e.locate(c)
+	at, err := e.locate(c)
 	if err != nil {
 		return err
 	}
 	if c.Method() == fiber.MethodOptions {
 		return cors.Preflight(c, requestMethods)
 	}
-	principal, err := e.authenticate(c, project)
+	in, err := e.admit(c, at)
 	if err != nil {
 		return err
 	}
 	switch c.Method() {
 	case fiber.MethodPost:
-		return e.post(c, project, principal)
+		return e.post(c, in)
 	case fiber.MethodGet:
-		return e.listenForSession(c, project, principal)
+		return e.listenForSession(c, in)
 	case fiber.MethodDelete:
-		return e.endSession(c, project, principal)
+		return e.endSession(c, in)
 	default:
 		return notAllowed(c, requestMethods, "Send JSON-RPC requests with POST.")
 	}
 }
 
-// locate returns the project after the checks that need no credentials. A path
+// admitted is a caller at an endpoint.
+type admitted struct {
+	at        *views.Endpoint
+	principal access.Principal
+	view      *toolset.Snapshot // what the caller sees; everything else doesn't exist
+}
+
+// locate returns the endpoint after the checks that need no credentials. A path
 // with a trailing slash, which Fiber's routes match too, is not found
 // (specification).
-func (e *Endpoint) locate(c *fiber.Ctx) (*toolset.Snapshot, error) {
+func (e *Endpoint) locate(c *fiber.Ctx) (*views.Endpoint, error) {
 	if strings.HasSuffix(c.Path(), "/") {
 		return nil, fiber.ErrNotFound
 	}
 	slug := c.Params("projectSlug")
-	project, err := e.Projects.Project(slug)
+	at, err := e.Views.Endpoint(slug, c.Params("toolset"))
 	if err != nil {
 		return nil, err
 	}
@@ -162,7 +173,7 @@ func (e *Endpoint) locate(c *fiber.Ctx) (*toolset.Snapshot, error) {
 			return nil, err
 		}
 	}
-	return project, nil
+	return at, nil
 }
 
 // hopsOf returns the gateways that a request has passed, usually "". Repeated
@@ -180,7 +191,7 @@ func notAllowed(c *fiber.Ctx, methods, format string, args ...any) error {
 }
 
 // post handles a POST.
-func (e *Endpoint) post(c *fiber.Ctx, project *toolset.Snapshot, principal access.Principal) error {
+func (e *Endpoint) post(c *fiber.Ctx, in *admitted) error {
 	body, err := web.JSONBody(c)
 	if err != nil {
 		return err
@@ -189,16 +200,17 @@ func (e *Endpoint) post(c *fiber.Ctx, project *toolset.Snapshot, principal acces
 	if problem != nil {
 		return problem.answer(c)
 	}
-	client, problem, err := e.client(c, project, principal, messages, batch)
+	client, problem, err := e.client(c, in, messages, batch)
 	if err != nil {
 		return err
 	}
 	if problem != nil {
 		return problem.answer(c)
 	}
-	if err := e.permit(c, project, principal, messages); err != nil {
+	if err := e.permit(c, in, messages); err != nil {
 		return err
 	}
+	project := in.view
 	if err := e.allow(project, client, messages); err != nil {
 		return err
 	}
@@ -218,7 +230,7 @@ func (e *Endpoint) post(c *fiber.Ctx, project *toolset.Snapshot, principal acces
 	case m.method == "initialize" && !client.Stateless():
 		return e.initialize(c, project, client, m)
 	case m.method == "subscriptions/listen" && client.Stateless():
-		return e.listen(c, project, client, m)
+		return e.listen(c, in, client, m)
 	}
 	named, only := sse.AcceptsEventStream(c.Get(fiber.HeaderAccept))
 	if named && streams(m.method) && c.Request().Header.IsHTTP11() {

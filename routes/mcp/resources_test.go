@@ -8,6 +8,7 @@ import (
 
 	"mcpgateway/routes/mcp"
 	"mcpgateway/routes/routestest"
+	"mcpgateway/services/access"
 	"mcpgateway/services/gateway"
 	"mcpgateway/services/gateway/subscriptions"
 	"mcpgateway/services/toolset"
@@ -34,12 +35,12 @@ func (w *watched) keep(session string, deliver func(subscriptions.Notification))
 	}
 }
 
-func (w *watched) SubscribeResources(_ context.Context, _ *toolset.Snapshot, uris []string, deliver func(subscriptions.Notification)) ([]string, func()) {
+func (w *watched) SubscribeResources(_ context.Context, _ *toolset.Snapshot, _ access.Principal, uris []string, deliver func(subscriptions.Notification)) ([]string, func()) {
 	deliver(updated("too early"))
 	return uris[:1], w.keep("", deliver)
 }
 
-func (w *watched) Attach(session string, deliver func(subscriptions.Notification)) func() {
+func (w *watched) Attach(session string, _ access.Principal, deliver func(subscriptions.Notification)) func() {
 	return w.keep(session, deliver)
 }
 

@@ -114,7 +114,7 @@ func serveOn(t *testing.T, dsn, declaration string, play func(*call) (string, er
 	}
 	services := s.Services
 	o := mcp.Options{
-		Projects: services.Directory, Auth: services.ProjectAuth, Gateway: &script{services.Gateway, play},
+		Views: services.Views, Auth: services.ProjectAuth, Gateway: &script{services.Gateway, play},
 		Sessions: session.NewSessions(services.Config.Keys, services.EndedSessions, time.Now),
 		Levels:   services.LogLevels,
 		Names:    web.NewNames(services.Config.PublicURL, nil, []string{"https://app.example.com"}, true),

@@ -7,7 +7,6 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"mcpgateway/routes/mcp/cors"
-	"mcpgateway/services/access"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/gateway"
 	"mcpgateway/services/rawjson"
@@ -35,14 +34,14 @@ const bridgeToken = `"sse"`
 // (specification, "SSE bridge"), and the HTTP+SSE transport of MCP 2024-11-05,
 // which starts with a GET without a call.
 func (e *Endpoint) SSE(c *fiber.Ctx) error {
-	project, err := e.locate(c)
+	at, err := e.locate(c)
 	if err != nil {
 		return err
 	}
 	if c.Method() == fiber.MethodOptions {
 		return cors.Preflight(c, sseMethods)
 	}
-	principal, err := e.authenticate(c, project)
+	in, err := e.admit(c, at)
 	if err != nil {
 		return err
 	}
@@ -50,13 +49,13 @@ func (e *Endpoint) SSE(c *fiber.Ctx) error {
 	switch c.Method() {
 	case fiber.MethodPost:
 		if query.Has(querySession) {
-			return e.postToStream(c, project, principal)
+			return e.postToStream(c, in)
 		}
 		body, err := web.JSONBody(c)
 		if err != nil {
 			return err
 		}
-		return e.bridge(c, project, principal, body)
+		return e.bridge(c, in, body)
 	case fiber.MethodGet:
 		if query.Has(queryRequest) || query.Has(queryName) {
 			if err := cors.RejectCrossSite(c); err != nil {
@@ -66,12 +65,12 @@ func (e *Endpoint) SSE(c *fiber.Ctx) error {
 			if problem != nil {
 				return problem.answer(c)
 			}
-			return e.bridge(c, project, principal, body)
+			return e.bridge(c, in, body)
 		}
 		if named, _ := sse.AcceptsEventStream(c.Get(fiber.HeaderAccept)); !named {
 			return fault.New(fault.KindNotAcceptable, fault.CodeNotAcceptable, "Nothing to call. Send name and arguments or request in the query, or open a stream with Accept: text/event-stream.")
 		}
-		return e.openSSESession(c, project, principal)
+		return e.openSSESession(c, in)
 	default:
 		return notAllowed(c, sseMethods, "Call a tool with POST or GET.")
 	}
@@ -98,7 +97,7 @@ func bridgeQuery(query *fasthttp.Args) ([]byte, *errorResponse) {
 
 // bridge runs one tool call and streams its progress and result. Errors of the
 // call itself are messages of the stream.
-func (e *Endpoint) bridge(c *fiber.Ctx, project *toolset.Snapshot, principal access.Principal, body []byte) error {
+func (e *Endpoint) bridge(c *fiber.Ctx, in *admitted, body []byte) error {
 	messages, batch, problem := parseBody(body)
 	switch {
 	case problem != nil:
@@ -113,14 +112,14 @@ func (e *Endpoint) bridge(c *fiber.Ctx, project *toolset.Snapshot, principal acc
 		m.id = []byte("null") // messages of the bridge have no id, so none is required
 	}
 	m.params = withProgressToken(m.params)
-	client := newClient(c, principal)
-	if err := e.permit(c, project, principal, messages); err != nil {
+	client := newClient(c, in.principal)
+	if err := e.permit(c, in, messages); err != nil {
 		return err
 	}
-	if err := e.allow(project, client, messages); err != nil {
+	if err := e.allow(in.view, client, messages); err != nil {
 		return err
 	}
-	return e.streamCall(c, project, client, m)
+	return e.streamCall(c, in.view, client, m)
 }
 
 // streamCall responds to a call with a stream of its progress and result.

@@ -1,13 +1,14 @@
 package mcp
 
 import (
+	"strings"
+
 	"github.com/gofiber/fiber/v2"
 
 	"mcpgateway/routes/mcp/session"
 	"mcpgateway/services/access"
 	"mcpgateway/services/gateway"
 	"mcpgateway/services/gateway/subscriptions"
-	"mcpgateway/services/toolset"
 	"mcpgateway/web"
 	"mcpgateway/web/conn"
 	"mcpgateway/web/sse"
@@ -16,22 +17,22 @@ import (
 // openSession returns the session of a GET or DELETE request. It returns
 // METHOD_NOT_ALLOWED without a session id or for a stateless client, and
 // NOT_FOUND for an invalid or ended session.
-func (e *Endpoint) openSession(c *fiber.Ctx, project *toolset.Snapshot, principal access.Principal) (*session.Session, error) {
+func (e *Endpoint) openSession(c *fiber.Ctx, in *admitted) (*session.Session, error) {
 	id := c.Get(HeaderSession)
 	if id == "" || c.Get(headerVersion) >= gateway.VersionStateless {
 		return nil, notAllowed(c, requestMethods, "%s requires a session. Send its Mcp-Session-Id, or use POST.", c.Method())
 	}
-	return e.Sessions.Open(id, project.Project.ID, principal)
+	return e.Sessions.Open(id, in.principal.ProjectID(), in.principal)
 }
 
 // listenForSession responds to a GET with the stream of its session, for
 // notifications of changed lists and resources (MCP 2025-11-25, "Listening for
 // Messages from the Server"). A session has one stream. A new one replaces it.
-func (e *Endpoint) listenForSession(c *fiber.Ctx, project *toolset.Snapshot, principal access.Principal) error {
+func (e *Endpoint) listenForSession(c *fiber.Ctx, in *admitted) error {
 	if named, _ := sse.AcceptsEventStream(c.Get(fiber.HeaderAccept)); !named {
 		return notAllowed(c, requestMethods, "GET returns an event stream. Send Accept: text/event-stream, or use POST.")
 	}
-	session, err := e.openSession(c, project, principal)
+	session, err := e.openSession(c, in)
 	if err != nil {
 		return err
 	}
@@ -40,14 +41,14 @@ func (e *Endpoint) listenForSession(c *fiber.Ctx, project *toolset.Snapshot, pri
 	if last := live.current(); last != nil {
 		last.free() // so that a client at the limit can replace its stream
 	}
-	free, err := e.slots.take(streamOwner(c, principal))
+	free, err := e.slots.take(streamOwner(c, in.principal))
 	if err != nil {
 		live.leave()
 		return err
 	}
 	stream := &sessionStream{free: free}
 	unsubscribe, unwatch := func() {}, func() {}
-	admitted := e.stillAdmitted(c, project, principal)
+	admitted := e.stillAdmitted(c, in)
 	stream.Stream = sse.NewStream(c, sse.StreamOptions{
 		KeepAlive: e.KeepAlive,
 		Alive:     func() bool { return e.Sessions.Lives(session) && admitted() },
@@ -67,19 +68,19 @@ func (e *Endpoint) listenForSession(c *fiber.Ctx, project *toolset.Snapshot, pri
 		stream.End()
 	}
 	stream.Comment()
-	unsubscribe = e.subscribe(project, session.Key(), stream.Stream)
+	unsubscribe = e.subscribe(in.principal, session.Key(), stream.Stream)
 	unwatch = conn.WatchDisconnect(c, stream.Break)
 	return stream.Respond(c)
 }
 
 // subscribe sends the notifications of a session on its stream until cancel is
 // called: those of changed lists and of subscribed resources.
-func (e *Endpoint) subscribe(project *toolset.Snapshot, sessionID string, stream *sse.Stream) (cancel func()) {
+func (e *Endpoint) subscribe(caller access.Principal, sessionID string, stream *sse.Stream) (cancel func()) {
 	deliver := func(n subscriptions.Notification) {
 		stream.Send(messageEvent, appendNotification(nil, n.Method, n.Params))
 	}
-	unsubscribe := e.Subscriptions.Subscribe(project.Project.ID, deliver)
-	detach := e.Subscriptions.Attach(sessionID, deliver)
+	unsubscribe := e.Subscriptions.Subscribe(caller, deliver, stream.End)
+	detach := e.Subscriptions.Attach(sessionID, caller, deliver)
 	return func() {
 		unsubscribe()
 		detach()
@@ -88,21 +89,26 @@ func (e *Endpoint) subscribe(project *toolset.Snapshot, sessionID string, stream
 
 // stillAdmitted returns a function that reports whether the caller of the
 // request is still allowed. Its key may be revoked while its stream is open.
-func (e *Endpoint) stillAdmitted(c *fiber.Ctx, project *toolset.Snapshot, principal access.Principal) func() bool {
-	ctx, slug, authorization := c.UserContext(), project.Project.Slug, c.Get(fiber.HeaderAuthorization)
+func (e *Endpoint) stillAdmitted(c *fiber.Ctx, in *admitted) func() bool {
+	ctx, authorization := c.UserContext(), c.Get(fiber.HeaderAuthorization)
+	projectSlug, toolsetSlug := in.at.Project().Slug, strings.Clone(c.Params("toolset"))
 	return func() bool {
-		now, err := e.Projects.Project(slug)
-		if err != nil || now.Project.ID != project.Project.ID {
+		at, err := e.Views.Endpoint(projectSlug, toolsetSlug)
+		if err != nil {
 			return false
 		}
-		again, err := e.Auth.Authenticate(ctx, &now.Project, authorization)
-		return err == nil && again.IsValid() && again.ID() == principal.ID()
+		again, err := e.Auth.Authenticate(ctx, at.Project(), at.ToolsetID(), authorization)
+		if err != nil || again.Caller() != in.principal.Caller() || again.ProjectID() != in.principal.ProjectID() {
+			return false
+		}
+		_, err = e.Views.Of(at, again)
+		return err == nil
 	}
 }
 
 // endSession responds to a DELETE by ending the session in every process.
-func (e *Endpoint) endSession(c *fiber.Ctx, project *toolset.Snapshot, principal access.Principal) error {
-	session, err := e.openSession(c, project, principal)
+func (e *Endpoint) endSession(c *fiber.Ctx, in *admitted) error {
+	session, err := e.openSession(c, in)
 	if err != nil {
 		return err
 	}

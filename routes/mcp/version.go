@@ -39,8 +39,8 @@ func newClient(c *fiber.Ctx, principal access.Principal) *gateway.Client {
 // version. A request is stateless (2026-07-28) if its header or its _meta has
 // that version. All others use a handshake version. Invalid requests return an
 // error response, and an invalid session NOT_FOUND.
-func (e *Endpoint) client(c *fiber.Ctx, project *toolset.Snapshot, principal access.Principal, messages []*message, batch bool) (*gateway.Client, *errorResponse, error) {
-	client := newClient(c, principal)
+func (e *Endpoint) client(c *fiber.Ctx, in *admitted, messages []*message, batch bool) (*gateway.Client, *errorResponse, error) {
+	client := newClient(c, in.principal)
 	header := c.Get(headerVersion)
 	var meta *rawjson.Object
 	first := messages[0]
@@ -62,7 +62,7 @@ func (e *Endpoint) client(c *fiber.Ctx, project *toolset.Snapshot, principal acc
 		if problem := checkStateless(c, client, first, meta, header, batch); problem != nil {
 			return nil, problem, nil
 		}
-		if problem := checkParamHeaders(c, project, first); problem != nil {
+		if problem := checkParamHeaders(c, in.view, first); problem != nil {
 			return nil, problem, nil
 		}
 		return client, nil, nil
@@ -73,7 +73,7 @@ func (e *Endpoint) client(c *fiber.Ctx, project *toolset.Snapshot, principal acc
 		return nil, invalidRequest(nil, "Protocol version "+header+" doesn't support batches. Send one message per request."), nil
 	}
 	if id := c.Get(HeaderSession); id != "" && first.method != "initialize" {
-		session, err := e.Sessions.Open(id, project.Project.ID, principal)
+		session, err := e.Sessions.Open(id, in.principal.ProjectID(), in.principal)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -23,7 +23,7 @@ func rated(perSecond float64, burst int) *models.Project {
 // anonymous returns the principal of a project without authentication.
 func anonymous(t *testing.T, p *models.Project) access.Principal {
 	t.Helper()
-	principal, err := access.NewProjectAuth(keys.NewIndex(nil, time.Now), accesstest.NoTokens{}, time.Now, time.Minute, time.Now).Authenticate(t.Context(), p, "")
+	principal, err := access.NewProjectAuth(keys.NewIndex(nil, time.Now), accesstest.NoTokens{}, time.Now, time.Minute, time.Now).Authenticate(t.Context(), p, "", "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +151,7 @@ func TestCallersAndProjectsHaveSeparateRates(t *testing.T) {
 	p.AuthMode, q.ID = models.AuthAPIKey, "q"
 	for range 2 {
 		_, key := w.Create(t, 0)
-		who, err := w.Auth.Authenticate(t.Context(), p, "Bearer "+key)
+		who, err := w.Auth.Authenticate(t.Context(), p, "", "Bearer "+key)
 		if err != nil {
 			t.Fatal(err)
 		}

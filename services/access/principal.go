@@ -23,6 +23,8 @@ type Principal struct {
 	projectID string
 	id        string // the result of ID
 	scopes    scopes // of a user's client
+	userID    string // the result of UserID
+	toolsetID string // the result of ToolsetID
 	use       *keys.Use
 }
 
@@ -57,7 +59,7 @@ func Administrator(userID, projectID string) Principal {
 	if userID == "" || projectID == "" {
 		return Principal{}
 	}
-	return Principal{kind: person, projectID: projectID, id: personPrincipal + userID, scopes: mayRead | mayCall}
+	return Principal{kind: person, projectID: projectID, id: personPrincipal + userID, userID: userID, scopes: mayRead | mayCall}
 }
 
 // IsValid reports whether the principal is a caller. The zero Principal isn't.
@@ -82,6 +84,30 @@ func (p Principal) Allows(scope Scope) bool {
 // ID identifies the caller within its project: the ID of the key or of the
 // client's user, or "anonymous". Sessions, cursors and limits are bound to it.
 func (p Principal) ID() string { return p.id }
+
+// IsKey reports whether the caller has an API key.
+func (p Principal) IsKey() bool { return p.kind == kindKey }
+
+// IsAnonymous reports whether the caller of a project without authentication
+// needs no credentials.
+func (p Principal) IsAnonymous() bool { return p.kind == anonymous }
+
+// UserID returns the person behind the caller: the user of an access token or
+// the owner of a personal key. It is empty for other callers.
+func (p Principal) UserID() string { return p.userID }
+
+// ToolsetID returns the toolset whose endpoint the caller uses. It is empty for
+// the project's endpoint.
+func (p Principal) ToolsetID() string { return p.toolsetID }
+
+// Caller identifies the caller at the endpoint in use. Cursors and parked calls
+// are bound to it, so that those of one endpoint are invalid at another.
+func (p Principal) Caller() string {
+	if p.toolsetID == "" {
+		return p.id
+	}
+	return p.id + "@" + p.toolsetID
+}
 
 // Use returns the record of the first requests of a key, or nil for other
 // callers.

@@ -12,9 +12,9 @@ import (
 
 // Tokens looks up the access tokens that users granted to MCP clients.
 type Tokens interface {
-	// Find returns the holder of an access token of the project. ok is false for
-	// a token that grants no access to it.
-	Find(ctx context.Context, project *models.Project, token string) (holder TokenHolder, ok bool, err error)
+	// Find returns the holder of an access token for the endpoint of a project or
+	// of its toolset. ok is false for a token with another audience.
+	Find(ctx context.Context, projectID, toolsetID, token string) (holder TokenHolder, ok bool, err error)
 }
 
 // TokenHolder is the user of an access token, with the token's scopes.
@@ -41,14 +41,16 @@ func NewProjectAuth(keys *keys.Index, tokens Tokens, fresh func() time.Time, max
 	return &ProjectAuth{keys: keys, tokens: tokens, fresh: fresh, maxStale: maxStale, now: now}
 }
 
-// Authenticate authenticates a caller of the project from its Authorization
-// header. Every invalid header returns the same UNAUTHORIZED. It returns
-// UNAVAILABLE while revocations may be missing, and while an uncached token
-// can't be looked up. A project with an unsupported mode rejects every caller.
-func (a *ProjectAuth) Authenticate(ctx context.Context, project *models.Project, authorization string) (Principal, error) {
+// Authenticate authenticates a caller of the endpoint of a project, or of its
+// toolset, from its Authorization header. What the caller may use there is
+// decided by views.Views. Every invalid header returns the same UNAUTHORIZED. It
+// returns UNAVAILABLE while revocations may be missing, and while an uncached
+// token can't be looked up. A project with an unsupported mode rejects every
+// caller.
+func (a *ProjectAuth) Authenticate(ctx context.Context, project *models.Project, toolsetID, authorization string) (Principal, error) {
 	switch project.AuthMode {
 	case models.AuthNone:
-		return Principal{kind: anonymous, projectID: project.ID, id: anyPrincipal}, nil
+		return Principal{kind: anonymous, projectID: project.ID, toolsetID: toolsetID, id: anyPrincipal}, nil
 	case models.AuthAPIKey, models.AuthOAuth:
 	default:
 		return Principal{}, fault.Unauthorized()
@@ -60,26 +62,26 @@ func (a *ProjectAuth) Authenticate(ctx context.Context, project *models.Project,
 	if !ok {
 		return Principal{}, fault.Unauthorized()
 	}
+	// A project with OAuth accepts the keys of people, but none of its own.
+	if id, userID, use, ok := a.keys.Find(project.ID, token); ok && (userID != "" || project.AuthMode == models.AuthAPIKey) {
+		return Principal{kind: kindKey, projectID: project.ID, toolsetID: toolsetID, id: id, userID: userID, use: use}, nil
+	}
 	if project.AuthMode == models.AuthOAuth {
-		return a.byToken(ctx, project, strings.Clone(token)) // the token may be cached longer than the request
+		return a.byToken(ctx, project, toolsetID, strings.Clone(token)) // the token may be cached longer than the request
 	}
-	id, use, ok := a.keys.Find(project.ID, token)
-	if !ok {
-		return Principal{}, fault.Unauthorized()
-	}
-	return Principal{kind: kindKey, projectID: project.ID, id: id, use: use}, nil
+	return Principal{}, fault.Unauthorized()
 }
 
 // byToken authenticates a user's client.
-func (a *ProjectAuth) byToken(ctx context.Context, project *models.Project, token string) (Principal, error) {
-	holder, ok, err := a.tokens.Find(ctx, project, token)
+func (a *ProjectAuth) byToken(ctx context.Context, project *models.Project, toolsetID, token string) (Principal, error) {
+	holder, ok, err := a.tokens.Find(ctx, project.ID, toolsetID, token)
 	if err != nil {
 		return Principal{}, err
 	}
 	if !ok || holder.UserID == "" {
 		return Principal{}, fault.Unauthorized()
 	}
-	p := Principal{kind: person, projectID: project.ID, id: personPrincipal + holder.UserID}
+	p := Principal{kind: person, projectID: project.ID, toolsetID: toolsetID, id: personPrincipal + holder.UserID, userID: holder.UserID}
 	for _, scope := range holder.Scopes {
 		switch scope {
 		case ScopeRead:

@@ -36,7 +36,7 @@ func TestAuthenticateByMode(t *testing.T) {
 		{"empty mode", models.AuthMode(""), "Bearer " + key, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			principal, err := w.Auth.Authenticate(t.Context(), accesstest.Project("p", tc.mode), tc.header)
+			principal, err := w.Auth.Authenticate(t.Context(), accesstest.Project("p", tc.mode), "", tc.header)
 			if tc.want == "" {
 				accesstest.Want(t, err, fault.CodeUnauthorized)
 				if principal.IsValid() || principal.ID() != "" || principal.ProjectID() != "" {
@@ -111,7 +111,7 @@ func TestInvalidKeysReturnSameFault(t *testing.T) {
 			"revoked":         "Bearer " + revoked,
 			"very long":       "Bearer " + strings.Repeat("gwk_", 4096),
 		} {
-			principal, err := w.Auth.Authenticate(t.Context(), accesstest.Project("p", models.AuthAPIKey), header)
+			principal, err := w.Auth.Authenticate(t.Context(), accesstest.Project("p", models.AuthAPIKey), "", header)
 			if principal.IsValid() {
 				t.Errorf("%s: authenticated as %s", name, principal.ID())
 			}
@@ -165,7 +165,7 @@ func TestStaleProcessRejectsCallers(t *testing.T) {
 	}{{0, false}, {maxStale - 1, false}, {maxStale, false}, {maxStale + 1, true}, {24 * time.Hour, true}} {
 		w.Set(heard.Add(tc.since))
 		for _, token := range []string{key, "gwk_nonsense", ""} {
-			principal, err := auth.Authenticate(t.Context(), accesstest.Project("p", models.AuthAPIKey), "Bearer "+token)
+			principal, err := auth.Authenticate(t.Context(), accesstest.Project("p", models.AuthAPIKey), "", "Bearer "+token)
 			switch {
 			case tc.closed:
 				if f := accesstest.Want(t, err, fault.CodeUnavailable); f.Kind != fault.KindUnavailable {
@@ -180,12 +180,12 @@ func TestStaleProcessRejectsCallers(t *testing.T) {
 				t.Errorf("after %s: principal %q, error %v", tc.since, principal.ID(), err)
 			}
 		}
-		if _, err := auth.Authenticate(t.Context(), accesstest.Project("p", models.AuthNone), ""); err != nil {
+		if _, err := auth.Authenticate(t.Context(), accesstest.Project("p", models.AuthNone), "", ""); err != nil {
 			t.Errorf("after %s: project without access control: %v", tc.since, err)
 		}
 	}
 	heard = w.Now()
-	if _, err := auth.Authenticate(t.Context(), accesstest.Project("p", models.AuthAPIKey), "Bearer "+key); err != nil {
+	if _, err := auth.Authenticate(t.Context(), accesstest.Project("p", models.AuthAPIKey), "", "Bearer "+key); err != nil {
 		t.Errorf("after an update: %v", err)
 	}
 }
@@ -193,13 +193,13 @@ func TestStaleProcessRejectsCallers(t *testing.T) {
 // tokens has one access token of project p for each set of scopes.
 type tokens struct{ err error }
 
-func (k tokens) Find(_ context.Context, project *models.Project, token string) (access.TokenHolder, bool, error) {
+func (k tokens) Find(_ context.Context, projectID, toolsetID, token string) (access.TokenHolder, bool, error) {
 	holders := map[string]access.TokenHolder{
 		"read": {UserID: "ann", Scopes: []access.Scope{access.ScopeRead}}, "call": {UserID: "ann", Scopes: []access.Scope{access.ScopeCall, "offline_access"}},
 		"both": {UserID: "bob", Scopes: []access.Scope{access.ScopeRead, access.ScopeCall}}, "neither": {UserID: "cy"}, "nobody": {Scopes: []access.Scope{access.ScopeCall}},
 	}
 	holder, ok := holders[token]
-	return holder, ok && project.ID == "p", k.err
+	return holder, ok && projectID == "p" && toolsetID == "", k.err
 }
 
 func TestAuthenticateByToken(t *testing.T) {
@@ -220,7 +220,7 @@ func TestAuthenticateByToken(t *testing.T) {
 		{"read", "", false, false},
 		{"", "", false, false},
 	} {
-		principal, err := auth.Authenticate(t.Context(), accesstest.Project("p", models.AuthOAuth), tc.header)
+		principal, err := auth.Authenticate(t.Context(), accesstest.Project("p", models.AuthOAuth), "", tc.header)
 		if principal.ID() != tc.id || principal.IsValid() != (err == nil) || principal.Allows(access.ScopeRead) != tc.read || principal.Allows(access.ScopeCall) != tc.call {
 			t.Errorf("%q: %+v, %v", tc.header, principal, err)
 		}
@@ -229,21 +229,21 @@ func TestAuthenticateByToken(t *testing.T) {
 		}
 	}
 	for _, mode := range []models.AuthMode{models.AuthAPIKey, "", "other"} {
-		if principal, err := auth.Authenticate(t.Context(), accesstest.Project("p", mode), "Bearer both"); err == nil || principal.IsValid() {
+		if principal, err := auth.Authenticate(t.Context(), accesstest.Project("p", mode), "", "Bearer both"); err == nil || principal.IsValid() {
 			t.Errorf("mode %q accepts a token", mode)
 		}
 	}
-	if _, err := auth.Authenticate(t.Context(), accesstest.Project("q", models.AuthOAuth), "Bearer both"); err == nil {
+	if _, err := auth.Authenticate(t.Context(), accesstest.Project("q", models.AuthOAuth), "", "Bearer both"); err == nil {
 		t.Error("other project accepts the token")
 	}
 	broken := access.NewProjectAuth(w.Index, tokens{fault.Internal(context.Canceled)}, w.Now, time.Minute, w.Now)
-	if principal, err := broken.Authenticate(t.Context(), accesstest.Project("p", models.AuthOAuth), "Bearer both"); err == nil || principal.IsValid() {
+	if principal, err := broken.Authenticate(t.Context(), accesstest.Project("p", models.AuthOAuth), "", "Bearer both"); err == nil || principal.IsValid() {
 		t.Errorf("failed lookup authenticates %q", principal.ID())
 	}
 	stale := access.NewProjectAuth(w.Index, tokens{}, func() time.Time { return w.Now().Add(-time.Minute - 1) }, time.Minute, w.Now)
-	_, err := stale.Authenticate(t.Context(), accesstest.Project("p", models.AuthOAuth), "Bearer both")
+	_, err := stale.Authenticate(t.Context(), accesstest.Project("p", models.AuthOAuth), "", "Bearer both")
 	accesstest.Want(t, err, fault.CodeUnavailable)
-	key2, err := auth.Authenticate(t.Context(), accesstest.Project("p", models.AuthAPIKey), "Bearer "+key)
+	key2, err := auth.Authenticate(t.Context(), accesstest.Project("p", models.AuthAPIKey), "", "Bearer "+key)
 	if err != nil || !key2.Allows(access.ScopeRead) || !key2.Allows(access.ScopeCall) || (access.Principal{}).Allows(access.ScopeRead) {
 		t.Errorf("Allows() of key or zero principal: %v", err)
 	}

@@ -10,7 +10,7 @@ import (
 	"mcpgateway/services/typescript"
 )
 
-// declarationCache are the cached declarations of a whole project. They are
+// declarationCache are the cached declarations of a view of a project. They are
 // valid for one snapshot: a snapshot never changes, and every change of tools,
 // filters or settings makes a new one. They don't keep the snapshot in memory.
 type declarationCache struct {
@@ -29,7 +29,7 @@ type declarationCache struct {
 // built once per snapshot; concurrent callers wait. whole returns the context's
 // error if the context ends first.
 func (d *Declarations) whole(ctx context.Context, project *toolset.Snapshot) (*declarationCache, error) {
-	id, of := project.Project.ID, weak.Make(project)
+	id, of := project.Key(), weak.Make(project)
 	for {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -69,7 +69,7 @@ func (d *Declarations) build(ctx context.Context, project *toolset.Snapshot, k *
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	id := project.Project.ID
+	id := project.Key()
 	if err != nil {
 		if d.kept[id] == k {
 			delete(d.kept, id)
@@ -91,7 +91,7 @@ func (d *Declarations) build(ctx context.Context, project *toolset.Snapshot, k *
 	return nil
 }
 
-// oldest returns the project whose declarations are least recently used. The
+// oldest returns the key of the view whose declarations are least recently used. The
 // caller must hold mu.
 func (d *Declarations) oldest() string {
 	oldest, used := "", d.uses+1
@@ -103,11 +103,12 @@ func (d *Declarations) oldest() string {
 	return oldest
 }
 
-// drop removes the declarations of a project. The caller must hold mu.
-func (d *Declarations) drop(projectID string) {
-	if k := d.kept[projectID]; k != nil {
+// drop removes the declarations with a toolset.Snapshot.Key. The caller must
+// hold mu.
+func (d *Declarations) drop(key string) {
+	if k := d.kept[key]; k != nil {
 		d.size -= k.size
-		delete(d.kept, projectID)
+		delete(d.kept, key)
 	}
 }
 
@@ -116,7 +117,11 @@ func (d *Declarations) drop(projectID string) {
 func (d *Declarations) Forget(projectID string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.drop(projectID)
+	for key := range d.kept {
+		if toolset.IsKeyOf(key, projectID) {
+			d.drop(key)
+		}
+	}
 }
 
 // newListing returns the result that has declarations without a page.

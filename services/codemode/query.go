@@ -33,7 +33,7 @@ type Declarations struct {
 	finder Finder
 
 	mu    sync.Mutex
-	kept  map[string]*declarationCache // by project id
+	kept  map[string]*declarationCache // by toolset.Snapshot.Key
 	size  int                          // total bytes in kept
 	limit int                          // maximum size, in bytes
 	uses  uint64

@@ -61,7 +61,7 @@ func (g *Gateway) Builtins(project *toolset.Snapshot) []json.RawMessage {
 
 // searchTools handles the built-in search tool.
 func (g *Gateway) searchTools(ctx context.Context, project *toolset.Snapshot, client *Client, params *rawjson.Object) ([]byte, error) {
-	found, err := g.Search.Search(ctx, project, client.Principal.ID(), params.Get("arguments"))
+	found, err := g.Search.Search(ctx, project, client.Principal.Caller(), params.Get("arguments"))
 	if err != nil {
 		return nil, err
 	}

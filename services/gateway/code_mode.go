@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"mcpgateway/models"
@@ -48,47 +47,25 @@ type CallLimits interface {
 	Allow(project *models.Project, principal access.Principal, calls int) error
 }
 
-// codeTools caches the tools that code can call, per snapshot of a project.
-type codeTools struct {
-	mu        sync.Mutex
-	byProject map[string]preparedTools
-}
+// codeTools is the key of the tools that code can call, derived from a snapshot.
+type codeTools struct{}
 
-type preparedTools struct {
-	of    *toolset.Snapshot
-	tools []codemode.Tool
+// toolsForCode returns the tools of a snapshot in the form for code.
+func toolsForCode(project *toolset.Snapshot) []codemode.Tool {
+	return toolset.Derive(project, codeTools{}, func() []codemode.Tool {
+		tools := make([]codemode.Tool, 0, len(project.Tools))
+		for _, t := range project.Tools {
+			tools = append(tools, codemode.Tool{
+				Name: t.Name, Alias: t.Server.Config.Alias, ToolName: t.Upstream, Definition: t.Definition, Effect: codemode.EffectOf(t.Definition),
+			})
+		}
+		return tools
+	})
 }
-
-// of returns the tools of a snapshot in the form for code.
-func (c *codeTools) of(project *toolset.Snapshot) []codemode.Tool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if p := c.byProject[project.Project.ID]; p.of == project {
-		return p.tools
-	}
-	tools := make([]codemode.Tool, 0, len(project.Tools))
-	for _, t := range project.Tools {
-		tools = append(tools, codemode.Tool{
-			Name: t.Name, Alias: t.Server.Config.Alias, ToolName: t.Upstream, Definition: t.Definition, Effect: codemode.EffectOf(t.Definition),
-		})
-	}
-	c.byProject[project.Project.ID] = preparedTools{of: project, tools: tools}
-	return tools
-}
-
-// forget removes a deleted project from the cache.
-func (c *codeTools) forget(projectID string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	delete(c.byProject, projectID)
-}
-
-// Forget removes cached data of a deleted project.
-func (g *Gateway) Forget(projectID string) { g.code.forget(projectID) }
 
 // listDeclarations handles gateway_listTools.
 func (g *Gateway) listDeclarations(ctx context.Context, project *toolset.Snapshot, client *Client, params *rawjson.Object) ([]byte, error) {
-	listing, err := g.Declarations.List(ctx, project, client.Principal.ID(), params.Get("arguments"))
+	listing, err := g.Declarations.List(ctx, project, client.Principal.Caller(), params.Get("arguments"))
 	if err != nil {
 		return nil, err
 	}
@@ -152,7 +129,7 @@ func (g *Gateway) runCode(ctx context.Context, project *toolset.Snapshot, client
 // Calls made by the code are limited and recorded like other calls of the
 // client. It returns the faults of codemode.Runner.Run.
 func (g *Gateway) Run(ctx context.Context, project *toolset.Snapshot, client *Client, q codemode.Request) (codemode.Outcome, error) {
-	q.Tools = g.code.of(project)
+	q.Tools = toolsForCode(project)
 	q.AllowFetch = project.Project.CodeModeAllowFetch
 	q.ProjectLimit = max(codemode.MinTimeout, min(codemode.MaxTimeout, time.Duration(project.Project.CodeModeTimeoutMS)*time.Millisecond))
 	q.Declarations = func() (string, error) {
@@ -162,23 +139,22 @@ func (g *Gateway) Run(ctx context.Context, project *toolset.Snapshot, client *Cl
 		}
 		return declared.Text, nil
 	}
-	return g.Runner.Run(ctx, q, &codeCalls{gateway: g, projectID: project.Project.ID, client: client})
+	return g.Runner.Run(ctx, q, &codeCalls{gateway: g, client: client})
 }
 
 // codeCalls implements codemode.Dispatcher for one run.
 type codeCalls struct {
-	gateway   *Gateway
-	projectID string
-	client    *Client
+	gateway *Gateway
+	client  *Client
 }
 
-// Call calls a tool like a tools/call of the same client. It uses the current
-// snapshot, so tools disabled during the run are rejected, and it counts
-// against the client's rate limit.
+// Call calls a tool like a tools/call of the same client. It uses the client's
+// present view, so tools that were disabled or withdrawn during the run are
+// rejected, and it counts against the client's rate limit.
 func (c *codeCalls) Call(ctx context.Context, name string, arguments []byte) ([]byte, error) {
-	project := c.gateway.Projects.ProjectByID(c.projectID)
-	if project == nil {
-		return nil, fault.New(fault.KindNotFound, fault.CodeNotFound, "This project no longer exists.")
+	project, err := c.gateway.Views.Current(c.client.Principal)
+	if err != nil {
+		return nil, err
 	}
 	if err := c.gateway.Limits.Allow(&project.Project, c.client.Principal, 1); err != nil {
 		return nil, err

@@ -26,9 +26,10 @@ type Caller interface {
 	Call(ctx context.Context, target *upstream.Target, request *upstream.Request) (*upstream.Response, error)
 }
 
-// Projects returns the current snapshot of a project, or nil.
-type Projects interface {
-	ProjectByID(id string) *toolset.Snapshot
+// Views returns the present view of a caller. It returns UNAUTHORIZED for a
+// caller who is no longer admitted. Implemented by views.Views.
+type Views interface {
+	Current(caller access.Principal) (*toolset.Snapshot, error)
 }
 
 // CallLog records tool calls. Record must not block, because every call waits
@@ -52,7 +53,7 @@ type Outages interface {
 // Options configure a Gateway. All fields are required unless noted.
 type Options struct {
 	Upstreams    Caller
-	Projects     Projects
+	Views        Views
 	Search       Search
 	Declarations Declarations
 	Runner       CodeRunner
@@ -74,7 +75,6 @@ type Gateway struct {
 	Options
 	progress atomic.Int64 // last progress token sent to an upstream server
 	parked   *pendingCalls
-	code     codeTools
 
 	elicitations *elicitations
 }
@@ -83,7 +83,6 @@ type Gateway struct {
 func New(o Options) *Gateway {
 	return &Gateway{
 		Options: o, parked: newPendingCalls(o.Tokens), elicitations: newElicitations(),
-		code: codeTools{byProject: map[string]preparedTools{}},
 	}
 }
 

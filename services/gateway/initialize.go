@@ -104,11 +104,12 @@ const maxInstructions = 16 << 10
 
 // appendInstructions appends the instructions of the project's servers, if any,
 // each with its alias as the heading. Instructions that exceed the limit are
-// omitted.
+// omitted, and those of servers with tools outside of the view, because they
+// may describe these.
 func appendInstructions(b []byte, project *toolset.Snapshot) []byte {
 	var text strings.Builder
 	for _, server := range project.Servers {
-		if !server.Config.Enabled || server.Inventory == nil || server.Inventory.Instructions == "" {
+		if !server.Config.Enabled || server.Inventory == nil || server.Inventory.Instructions == "" || !project.ShowsAll(server) {
 			continue
 		}
 		part := "## " + server.Config.Alias + "\n\n" + server.Inventory.Instructions + "\n"

@@ -19,6 +19,7 @@ const cursorPurpose = "tools/list cursor"
 // lists are never mixed.
 type listCursor struct {
 	Project string `json:"p"`
+	Toolset string `json:"t,omitempty"` // id of the endpoint's toolset
 	List    string `json:"l"`
 	Page    int    `json:"n"`
 }
@@ -31,7 +32,7 @@ func (g *Gateway) listTools(ctx context.Context, project *toolset.Snapshot, clie
 	if project.Project.ToolExposure == models.ExposeBuiltin {
 		return g.listResult(ctx, project, client, list{member: "tools", items: []byte("[]"), last: g.builtinsOf(project), coverage: g.coverage(project)})
 	}
-	page, err := g.requestedPage(project, project.ListID(era), params)
+	page, err := g.requestedPage(project, client, project.ListID(era), params)
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +95,7 @@ func (g *Gateway) listResult(ctx context.Context, project *toolset.Snapshot, cli
 	}
 	b = append(b, ']')
 	if l.more {
-		token, err := json.Marshal(listCursor{Project: project.Project.ID, List: l.id, Page: l.page + 1})
+		token, err := json.Marshal(listCursor{Project: project.Project.ID, Toolset: client.Principal.ToolsetID(), List: l.id, Page: l.page + 1})
 		if err != nil {
 			return nil, fault.Internal(err)
 		}
@@ -116,7 +117,7 @@ func (g *Gateway) listResult(ctx context.Context, project *toolset.Snapshot, cli
 
 // requestedPage returns the page number in the cursor of params, or 0 without a
 // cursor.
-func (g *Gateway) requestedPage(project *toolset.Snapshot, id string, params *rawjson.Object) (int, error) {
+func (g *Gateway) requestedPage(project *toolset.Snapshot, client *Client, id string, params *rawjson.Object) (int, error) {
 	raw := params.Get("cursor")
 	if raw == nil || rawjson.Kind(raw) == 'n' {
 		return 0, nil
@@ -130,7 +131,7 @@ func (g *Gateway) requestedPage(project *toolset.Snapshot, id string, params *ra
 		return 0, invalidCursor()
 	}
 	var c listCursor
-	if json.Unmarshal(plain, &c) != nil || c.Project != project.Project.ID || c.List != id {
+	if json.Unmarshal(plain, &c) != nil || c.Project != project.Project.ID || c.Toolset != client.Principal.ToolsetID() || c.List != id {
 		return 0, invalidCursor()
 	}
 	return c.Page, nil

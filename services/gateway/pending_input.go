@@ -144,7 +144,7 @@ func (g *Gateway) resume(ctx context.Context, client *Client, p *pendingCall, ou
 }
 
 func (l *pendingCalls) park(client *Client, p *pendingCall, out *preparedRequest, tasks *background.Tasks) (state string, err error) {
-	s := requestState{ID: rand.Text(), Project: client.Principal.ProjectID(), Principal: client.Principal.ID(), Method: out.method, Name: out.name}
+	s := requestState{ID: rand.Text(), Project: client.Principal.ProjectID(), Principal: client.Principal.Caller(), Method: out.method, Name: out.name}
 	plain, err := json.Marshal(s)
 	if err != nil {
 		return "", fault.Internal(err)
@@ -185,7 +185,7 @@ func (l *pendingCalls) take(client *Client, out *preparedRequest) (*pendingCall,
 		return nil, nil //nolint:nilerr // the state of a server is not an error
 	}
 	var s requestState
-	if json.Unmarshal(plain, &s) != nil || s.Project != client.Principal.ProjectID() || s.Principal != client.Principal.ID() || s.Method != out.method || s.Name != out.name {
+	if json.Unmarshal(plain, &s) != nil || s.Project != client.Principal.ProjectID() || s.Principal != client.Principal.Caller() || s.Method != out.method || s.Name != out.name {
 		return nil, fault.Invalid("requestState belongs to another call. Send the one of this call's result.")
 	}
 	p := l.remove(s.ID)

@@ -69,7 +69,7 @@ func (g *Gateway) complete(ctx context.Context, project *toolset.Snapshot, clien
 // from the snapshot. member is the member of the result for the list.
 func (g *Gateway) listOffers(ctx context.Context, project *toolset.Snapshot, client *Client, params *rawjson.Object, kind models.ListingKind, member string) ([]byte, error) {
 	id := project.Offers.ListID(kind)
-	page, err := g.requestedPage(project, id, params)
+	page, err := g.requestedPage(project, client, id, params)
 	if err != nil {
 		return nil, err
 	}

@@ -19,6 +19,10 @@ func callOf(project *toolset.Snapshot, client *Client, trace *RequestInfo, start
 		At: start.UTC(), ProjectID: project.Project.ID, Principal: client.Principal.ID(),
 		Tool: trace.Tool, Server: trace.Server, DurationUS: time.Since(start).Microseconds(),
 		RequestBytes: int64(asked), ResponseBytes: int64(len(result)), Outcome: models.CallOK, RequestID: client.RequestID,
+		UserID: client.Principal.UserID(),
+	}
+	if t := project.Toolsets[client.Principal.ToolsetID()]; t != nil {
+		call.Toolset = t.Slug
 	}
 	var refused *RPCError
 	switch {

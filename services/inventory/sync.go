@@ -49,7 +49,7 @@ type Options struct {
 	// Listed is called when a sync has read a list that an upstream announced
 	// as changed with the notification method, such as ToolsListChanged, even
 	// if the list did not change. It must not block. It may be nil.
-	Listed func(projectID, method string)
+	Listed func(projectID, alias, method string)
 }
 
 // Syncer syncs the inventory of upstream servers to the database and watches
@@ -78,7 +78,7 @@ func NewSyncer(o Options) *Syncer {
 		o.Observed = func(string, error) {}
 	}
 	if o.Listed == nil {
-		o.Listed = func(string, string) {}
+		o.Listed = func(string, string, string) {}
 	}
 	s := &Syncer{Options: o, schedule: newSchedule(o.Now)}
 	s.attended.projects, s.attended.slots = map[string]*checker{}, make(chan struct{}, checksParallel)

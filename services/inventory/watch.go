@@ -57,7 +57,7 @@ func (s *Syncer) syncPlanned(ctx context.Context, p planned) {
 		s.announced.add(p.serverID, methods...)
 	} else {
 		for _, method := range methods {
-			s.Listed(r.Server.ProjectID, method)
+			s.Listed(r.Server.ProjectID, r.Server.Alias, method)
 		}
 	}
 	if ctx.Err() == nil {

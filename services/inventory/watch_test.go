@@ -54,7 +54,7 @@ func startLive(t *testing.T, db *gorm.DB, url string) *liveWorld {
 	w.Syncer = inventory.NewSyncer(inventory.Options{
 		DB: db, Pool: w.pool, Target: toTarget, Feed: &announced{}, Now: time.Now, Log: slog.New(slog.DiscardHandler),
 		ResourceUpdated: func(serverID, uri string) { w.updated <- serverID + " " + uri },
-		Listed:          func(projectID, method string) { w.listed <- projectID + " " + method },
+		Listed:          func(projectID, _, method string) { w.listed <- projectID + " " + method },
 	})
 	if err := w.Plan(t.Context()); err != nil {
 		t.Fatal(err)

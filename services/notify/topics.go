@@ -12,6 +12,7 @@ const (
 	sessionResourcesPrefix = "session-resources:"
 	peopleTopic            = "people"
 	grantsPrefix           = "grants:"
+	accessPrefix           = "access:"
 	connectionPrefix       = "connection:"
 )
 
@@ -84,4 +85,12 @@ func Grants(projectID string) Topic { return Topic(grantsPrefix + projectID) }
 // GrantsOf returns the project of a grants topic; ok is false for others.
 func (t Topic) GrantsOf() (projectID string, ok bool) {
 	return strings.CutPrefix(string(t), grantsPrefix)
+}
+
+// Access returns the topic of the members and grants of a project.
+func Access(projectID string) Topic { return Topic(accessPrefix + projectID) }
+
+// AccessOf returns the project of an access topic; ok is false for others.
+func (t Topic) AccessOf() (projectID string, ok bool) {
+	return strings.CutPrefix(string(t), accessPrefix)
 }

@@ -122,7 +122,7 @@ func (w *world) revokeElsewhere(t *testing.T, other *world, client string) time.
 	defer tick.Stop()
 	for project := (models.Project{ID: "id-oa", OAuthAccess: models.OAuthAnyone}); ; <-tick.C {
 		took := time.Since(begin)
-		switch _, ok, err := other.index.Find(t.Context(), &project, tokens.Access.Reveal()); {
+		switch _, ok, err := other.index.Find(t.Context(), project.ID, "", tokens.Access.Reveal()); {
 		case err != nil:
 			t.Fatal(err)
 		case !ok:

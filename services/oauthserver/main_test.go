@@ -18,6 +18,7 @@ import (
 
 	"mcpgateway/models"
 	"mcpgateway/models/modelstest"
+	"mcpgateway/services/access/rights"
 	"mcpgateway/services/activity"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/notify"
@@ -231,14 +232,19 @@ func (w *world) opens(t *testing.T, token secrets.Value, slug string) bool {
 	if err := w.db.First(&project, "slug = ?", slug).Error; err != nil {
 		t.Fatal(err)
 	}
-	holder, ok, err := w.index.Find(t.Context(), &project, token.Reveal())
+	holder, ok, err := w.index.Find(t.Context(), project.ID, "", token.Reveal())
 	if err != nil {
 		t.Fatal(err)
 	}
 	if ok != (holder.UserID != "") {
 		t.Fatalf("Find() = %+v, %v", holder, ok)
 	}
-	return ok
+	// What the user may use is decided by views.Views, from the same rights.
+	held := rights.NewIndex(w.db, nil)
+	if err := held.Load(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return ok && !held.Held(&project, holder.UserID).None()
 }
 
 // refused fails the test unless err is a Refusal with the code.

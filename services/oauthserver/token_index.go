@@ -33,7 +33,7 @@ type TokenIndex struct {
 type cachedToken struct {
 	holder    access.TokenHolder
 	projectID string
-	rule      models.OAuthAccess // the project's rule at that time
+	toolsetID string // empty for the project's endpoint
 	expiresAt time.Time
 }
 
@@ -45,44 +45,42 @@ func NewTokenIndex(db *gorm.DB, now func() time.Time) *TokenIndex {
 	}
 }
 
-// Find returns the holder of an access token in the project. ok is false if the
-// token is not valid there. It queries the database only for tokens that are
+// Find returns the holder of an access token for the endpoint of a project or of
+// its toolset. ok is false for a token with another audience, and if the token
+// is not valid. It queries the database only for tokens that are
 // not cached, and returns UNAVAILABLE if too many are being read, and database
 // errors.
-func (x *TokenIndex) Find(ctx context.Context, project *models.Project, token string) (access.TokenHolder, bool, error) {
+func (x *TokenIndex) Find(ctx context.Context, projectID, toolsetID, token string) (access.TokenHolder, bool, error) {
 	hash, ok := parseSecret(accessPrefix, token)
 	if !ok {
 		return access.TokenHolder{}, false, nil
 	}
-	t, refused := x.look(hash, project)
+	t, refused := x.look(hash)
 	if t == nil && !refused {
 		var err error
-		if t, err = x.read(ctx, hash, project); err != nil {
+		if t, err = x.read(ctx, hash, token); err != nil {
 			return access.TokenHolder{}, false, err
 		}
 	}
-	if t == nil || t.projectID != project.ID || !x.now().Before(t.expiresAt) {
+	if t == nil || t.projectID != projectID || t.toolsetID != toolsetID || !x.now().Before(t.expiresAt) {
 		return access.TokenHolder{}, false, nil
 	}
 	return t.holder, true, nil
 }
 
-// look returns the cached state of a token under the project's current rule.
-func (x *TokenIndex) look(hash tokenHash, project *models.Project) (known *cachedToken, refused bool) {
+// look returns the cached state of a token.
+func (x *TokenIndex) look(hash tokenHash) (known *cachedToken, refused bool) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	if until, ok := x.refused[hash]; ok && x.now().Before(until) {
 		return nil, true
 	}
-	t := x.known[hash]
-	if t != nil && t.projectID == project.ID && t.rule != project.OAuthAccess {
-		return nil, false
-	}
-	return t, false
+	return x.known[hash], false
 }
 
-// read reads a token from the database and caches the result.
-func (x *TokenIndex) read(ctx context.Context, hash tokenHash, project *models.Project) (*cachedToken, error) {
+// read reads a token from the database and caches the result. What its user may
+// use is decided by views.Views.
+func (x *TokenIndex) read(ctx context.Context, hash tokenHash, token string) (*cachedToken, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookupWait)
 	defer cancel()
 	select {
@@ -94,24 +92,24 @@ func (x *TokenIndex) read(ctx context.Context, hash tokenHash, project *models.P
 		return nil, f.Because(ctx.Err())
 	}
 	// The previous read may have loaded this token.
-	if t, refused := x.look(hash, project); t != nil || refused {
+	if t, refused := x.look(hash); t != nil || refused {
 		return t, nil
 	}
 	x.mu.RLock()
 	changes := x.changes
 	x.mu.RUnlock()
 	var rows []struct {
-		UserID, ProjectID, Scopes string
-		OAuthAccess               models.OAuthAccess `gorm:"column:oauth_access"`
-		ExpiresAt                 time.Time
+		UserID, ProjectID, ToolsetID, Scopes string
+		ExpiresAt                            time.Time
 	}
-	now := x.now()
+	now, scoped := x.now(), scopedHash(token)
 	err := x.db.WithContext(ctx).Table("oauth_tokens t").
-		Select("g.user_id, g.project_id, t.scopes, p.oauth_access, t.expires_at").
+		Select("g.user_id, g.project_id, g.toolset_id, t.scopes, t.expires_at").
 		Joins("JOIN oauth_grants g ON g.id = t.grant_id").
 		Joins("JOIN users u ON u.id = g.user_id").Joins("JOIN projects p ON p.id = g.project_id").
-		Where("t.hash = ? AND t.kind = ? AND t.expires_at > ? AND g.revoked_at IS NULL AND g.expires_at > ?", hash[:], models.TokenAccess, now, now).
-		Where(accessCondition).Scan(&rows).Error
+		Where("((t.hash = ? AND g.toolset_id = '') OR (t.hash = ? AND g.toolset_id <> ''))", hash[:], scoped[:]).
+		Where("t.kind = ? AND t.expires_at > ? AND g.revoked_at IS NULL AND g.expires_at > ?", models.TokenAccess, now, now).
+		Where("u.disabled_at IS NULL AND p.auth_mode = ?", models.AuthOAuth).Scan(&rows).Error
 	if err != nil {
 		return nil, fault.Internal(err)
 	}
@@ -123,7 +121,7 @@ func (x *TokenIndex) read(ctx context.Context, hash tokenHash, project *models.P
 		return nil, nil
 	}
 	row := rows[0]
-	t := &cachedToken{projectID: row.ProjectID, rule: row.OAuthAccess, expiresAt: row.ExpiresAt, holder: access.TokenHolder{UserID: row.UserID}}
+	t := &cachedToken{projectID: row.ProjectID, toolsetID: row.ToolsetID, expiresAt: row.ExpiresAt, holder: access.TokenHolder{UserID: row.UserID}}
 	for scope := range strings.FieldsSeq(row.Scopes) {
 		t.holder.Scopes = append(t.holder.Scopes, access.Scope(scope))
 	}

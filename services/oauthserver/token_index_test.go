@@ -52,7 +52,7 @@ func TestTokensAreCached(t *testing.T) {
 	reads := w.countReads(t)
 	find := func(text string, want bool) {
 		t.Helper()
-		holder, ok, err := w.index.Find(t.Context(), &project, text)
+		holder, ok, err := w.index.Find(t.Context(), project.ID, "", text)
 		if err != nil || ok != want {
 			t.Fatalf("%v, %v", ok, err)
 		}
@@ -95,7 +95,7 @@ func TestFailedReadRejectsToken(t *testing.T) {
 	project := models.Project{ID: "id-oa", OAuthAccess: models.OAuthAnyone}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if holder, ok, err := w.index.Find(ctx, &project, tokens.Access.Reveal()); ok || err == nil || holder.UserID != "" {
+	if holder, ok, err := w.index.Find(ctx, project.ID, "", tokens.Access.Reveal()); ok || err == nil || holder.UserID != "" {
 		t.Errorf("%+v, %v, %v", holder, ok, err)
 	}
 	if !w.opens(t, tokens.Access, "oa") {
@@ -118,7 +118,7 @@ func TestRevokedWhileRead(t *testing.T) {
 			var looking sync.WaitGroup
 			for range 4 {
 				looking.Go(func() {
-					if _, _, err := w.index.Find(t.Context(), &project, tokens.Access.Reveal()); err != nil {
+					if _, _, err := w.index.Find(t.Context(), project.ID, "", tokens.Access.Reveal()); err != nil {
 						t.Error(err)
 					}
 				})
@@ -237,7 +237,7 @@ func TestCachedTokenAllocations(t *testing.T) {
 	token := w.grant(t, "bob", w.register(t)).Access.Reveal()
 	project := models.Project{ID: "id-oa", OAuthAccess: models.OAuthAnyone}
 	find := func() {
-		if _, ok, err := w.index.Find(t.Context(), &project, token); !ok || err != nil {
+		if _, ok, err := w.index.Find(t.Context(), project.ID, "", token); !ok || err != nil {
 			t.Fatal(ok, err)
 		}
 	}

@@ -86,3 +86,7 @@ func isUnreserved(text string) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("-._~", r)
 	})
 }
+
+// scopedHash returns the hash that is stored for tokens of toolset endpoints.
+// Releases without toolsets look tokens up by their plain hash and refuse them.
+func scopedHash(text string) tokenHash { return sha256.Sum256([]byte("scoped:" + text)) }

@@ -5,7 +5,6 @@ import (
 	"unicode/utf8"
 
 	"mcpgateway/services/query"
-	"mcpgateway/services/rawjson"
 	"mcpgateway/services/toolset"
 )
 
@@ -68,21 +67,8 @@ type name struct {
 func readLiterals(tools []*toolset.Tool) ([]literal, []ngramSet) {
 	out, marks := make([]literal, len(tools)), make([]ngramSet, len(tools))
 	for i, tool := range tools {
-		doc := readTool(tool)
 		l := &out[i]
-		l.fullName = query.Fold(strings.ToValidUTF8(tool.FullName, " "))
-		l.exported = query.Fold(strings.ToValidUTF8(tool.Name, " "))
-		for _, text := range doc.text[fieldName] {
-			l.names = append(l.names, newName(text))
-		}
-		l.server = query.Fold(strings.ToValidUTF8(tool.Server.Config.Alias, " "))
-		for _, text := range doc.text[fieldDescription] {
-			l.description = query.Fold(clip(text, maxLiteralText))
-		}
-		for _, text := range doc.text[fieldParam] {
-			l.params = append(l.params, query.Fold(text))
-		}
-		l.readHints(tool)
+		l.read(tool)
 		texts := append([]string{l.fullName, l.exported, l.server, l.description}, l.params...)
 		for _, n := range l.names {
 			texts = append(texts, n.text)
@@ -95,17 +81,22 @@ func readLiterals(tools []*toolset.Tool) ([]literal, []ngramSet) {
 	return out, marks
 }
 
-// readHints reads the annotations with the protocol's defaults (MCP 2025-03-26
-// and later, ToolAnnotations): a tool without hints may write and destroy.
-func (l *literal) readHints(tool *toolset.Tool) {
-	definition, err := rawjson.ParseObject(tool.Definition, rawjson.Lenient)
-	if err != nil {
-		l.destructive = true
-		return
+// read sets all texts of a tool except all.
+func (l *literal) read(tool *toolset.Tool) {
+	doc := readTool(tool)
+	l.fullName = query.Fold(strings.ToValidUTF8(tool.FullName, " "))
+	l.exported = query.Fold(strings.ToValidUTF8(tool.Name, " "))
+	for _, text := range doc.text[fieldName] {
+		l.names = append(l.names, newName(text))
 	}
-	annotations := definition.Object("annotations")
-	l.readOnly = string(annotations.Get("readOnlyHint")) == "true"
-	l.destructive = !l.readOnly && string(annotations.Get("destructiveHint")) != "false"
+	l.server = query.Fold(strings.ToValidUTF8(tool.Server.Config.Alias, " "))
+	for _, text := range doc.text[fieldDescription] {
+		l.description = query.Fold(clip(text, maxLiteralText))
+	}
+	for _, text := range doc.text[fieldParam] {
+		l.params = append(l.params, query.Fold(text))
+	}
+	l.readOnly, l.destructive = tool.Hints.ReadOnly, tool.Hints.Destructive
 }
 
 // newName folds text and records the starts of words: after characters other

@@ -16,21 +16,21 @@ import (
 // (contract, "Errors").
 const codeSearchFailed fault.Code = "SEARCH_FAILED"
 
-// Searcher searches the tools of projects. It caches an index per project,
-// built by the first search and again after the project's snapshot has changed.
+// Searcher searches the tools of projects. It caches an index per view of a
+// project, built by the first search and again after the snapshot has changed.
 // It is safe for concurrent use.
 type Searcher struct {
 	Options
 	places chan struct{} // limits the number of concurrent builds
 
 	mu       sync.Mutex
-	projects map[string]*projectIndex // by project id
+	projects map[string]*projectIndex // by toolset.Snapshot.Key
 	tools    int                      // in all cached indexes
 	limit    int                      // maximum of tools
 	uses     uint64
 }
 
-// projectIndex is the index of a project and its current build.
+// projectIndex is the index of a view of a project and its current build.
 type projectIndex struct {
 	ready    *indexes // nil before the first build
 	building *pendingBuild
@@ -101,10 +101,10 @@ func (s *Searcher) indexes(ctx context.Context, snapshot *toolset.Snapshot) (*in
 func (s *Searcher) begin(snapshot *toolset.Snapshot) *pendingBuild {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	p := s.projects[snapshot.Project.ID]
+	p := s.projects[snapshot.Key()]
 	if p == nil {
 		p = &projectIndex{}
-		s.projects[snapshot.Project.ID] = p
+		s.projects[snapshot.Key()] = p
 	}
 	s.uses++
 	p.used = s.uses
@@ -143,7 +143,7 @@ func (s *Searcher) build(b *pendingBuild, old *indexes) {
 func (s *Searcher) abandon(b *pendingBuild) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if p := s.projects[b.snapshot.Project.ID]; p != nil && p.building == b {
+	if p := s.projects[b.snapshot.Key()]; p != nil && p.building == b {
 		p.building = nil
 	}
 }
@@ -182,7 +182,7 @@ func (x *indexes) size() int {
 func (s *Searcher) keep(b *pendingBuild) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	id := b.snapshot.Project.ID
+	id := b.snapshot.Key()
 	p := s.projects[id]
 	if p == nil || p.building != b {
 		return
@@ -194,7 +194,7 @@ func (s *Searcher) keep(b *pendingBuild) {
 	}
 }
 
-// dropOldest drops the least recently searched project except the given one and
+// dropOldest drops the least recently searched view except the given one and
 // those being indexed. It reports whether there was one.
 func (s *Searcher) dropOldest(except string) bool {
 	oldest := ""
@@ -215,8 +215,10 @@ func (s *Searcher) dropOldest(except string) bool {
 func (s *Searcher) Drop(projectID string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if p := s.projects[projectID]; p != nil {
-		s.tools -= p.ready.size()
-		delete(s.projects, projectID)
+	for key, p := range s.projects {
+		if toolset.IsKeyOf(key, projectID) {
+			s.tools -= p.ready.size()
+			delete(s.projects, key)
+		}
 	}
 }

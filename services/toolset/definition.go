@@ -28,6 +28,17 @@ func isRepeatable(definition *rawjson.Object) bool {
 	return rawjson.Kind(annotations.Get("readOnlyHint")) == 't' || rawjson.Kind(annotations.Get("idempotentHint")) == 't'
 }
 
+// Hints are the annotations of a tool with the protocol's defaults (MCP
+// 2025-03-26 and later, ToolAnnotations): a tool without them may write and
+// destroy, and a read-only tool never destroys.
+type Hints struct{ ReadOnly, Destructive bool }
+
+func hintsOf(definition *rawjson.Object) Hints {
+	annotations := definition.Object("annotations")
+	readOnly := rawjson.Kind(annotations.Get("readOnlyHint")) == 't'
+	return Hints{ReadOnly: readOnly, Destructive: !readOnly && rawjson.Kind(annotations.Get("destructiveHint")) != 'f'}
+}
+
 // Access is the annotated effect of a tool.
 type Access string
 

@@ -154,6 +154,9 @@ func (d *Directory) read(tx *gorm.DB, before *Snapshot, id string) (*Snapshot, e
 	if err := tx.Find(&src.Servers, "project_id = ?", id).Error; err != nil {
 		return nil, err
 	}
+	if err := tx.Find(&src.Toolsets, "project_id = ?", id).Error; err != nil {
+		return nil, err
+	}
 	if err := readInventories(tx, &src, "server_id IN (SELECT id FROM servers WHERE project_id = ?)", id); err != nil {
 		return nil, err
 	}

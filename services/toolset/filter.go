@@ -46,3 +46,10 @@ func matchGlob(p, s []rune) bool {
 	}
 	return pi == len(p)
 }
+
+// Patterns are glob patterns (`*` any characters, `?` one), case-sensitive and
+// anchored.
+type Patterns []string
+
+// Match reports whether one of the patterns matches s.
+func (p Patterns) Match(s string) bool { return matchesAny(p, s) }

@@ -27,6 +27,7 @@ type offer struct {
 	ident      string
 	definition []byte         // as listed
 	matches    *regexp.Regexp // matches the URIs of a template
+	unlisted   bool           // readable, but in no list
 }
 
 // addOffers adds the stored listings of a server, unless it is disabled.
@@ -108,7 +109,9 @@ func mergeOffers(ordered []*serverPart) *mergedOffers {
 				seenTemplates[o.ident] = true
 				m.templates = append(m.templates, template{text: o.ident, matches: o.matches, server: p.server})
 			}
-			shown[o.kind] = append(shown[o.kind], o.definition)
+			if !o.unlisted {
+				shown[o.kind] = append(shown[o.kind], o.definition)
+			}
 		}
 	}
 	for _, kind := range []models.ListingKind{models.ListingPrompt, models.ListingResource, models.ListingTemplate} {

@@ -27,6 +27,8 @@ type serverPart struct {
 	// handshake reports whether a visible tool has another definition for older
 	// clients.
 	handshake bool
+	// reduced reports whether a view lacks visible tools of the server.
+	reduced bool
 	// hash identifies the definitions of the visible tools.
 	hash func() [sha256.Size]byte
 }
@@ -57,7 +59,14 @@ func newPart(before *Snapshot, server *Server, s settings, tools []models.Tool, 
 		p.add(before, filter, s, row)
 	}
 	p.addOffers(s, listings)
-	p.hash = sync.OnceValue(func() [sha256.Size]byte {
+	p.hash = p.hashOnce()
+	return p
+}
+
+// hashOnce returns a function that hashes the visible definitions on its first
+// call.
+func (p *serverPart) hashOnce() func() [sha256.Size]byte {
+	return sync.OnceValue(func() [sha256.Size]byte {
 		h := sha256.New()
 		for _, t := range p.shown {
 			h.Write(t.Definition)
@@ -65,7 +74,6 @@ func newPart(before *Snapshot, server *Server, s settings, tools []models.Tool, 
 		}
 		return [sha256.Size]byte(h.Sum(nil))
 	})
-	return p
 }
 
 func (p *serverPart) add(before *Snapshot, filter Filter, s settings, row models.Tool) {
@@ -115,7 +123,7 @@ func newTool(full, name, raw string) *Tool {
 	t := &Tool{Name: name, FullName: full, Repairs: inspection.Repairs, Broken: inspection.Broken, Raw: []byte(raw)}
 	// Syncs drop tools with invalid annotations.
 	t.ParamHeaders, _ = upstream.ParseParamHeaders(t.Raw)
-	t.Repeatable, t.Access = isRepeatable(definition), AccessOf(t.Raw)
+	t.Repeatable, t.Access, t.Hints = isRepeatable(definition), AccessOf(t.Raw), hintsOf(definition)
 	t.Definition = exportDefinition(definition, name)
 	t.Handshake = repairForHandshake(t.Definition)
 	return t
@@ -133,7 +141,7 @@ func (s *Snapshot) same(full, name, raw string) *Tool {
 	}
 	return &Tool{
 		Name: name, FullName: full, Repairs: t.Repairs, Broken: t.Broken, Raw: t.Raw,
-		Definition: t.Definition, ParamHeaders: t.ParamHeaders, Repeatable: t.Repeatable, Access: t.Access, Handshake: t.Handshake,
+		Definition: t.Definition, ParamHeaders: t.ParamHeaders, Repeatable: t.Repeatable, Access: t.Access, Hints: t.Hints, Handshake: t.Handshake,
 	}
 }
 

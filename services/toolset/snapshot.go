@@ -53,6 +53,7 @@ type Tool struct {
 	Pending   bool
 	ChangedAt time.Time // of the definition
 	Access    Access
+	Hints     Hints
 
 	// Raw is the definition from the upstream. Previous is the definition to
 	// compare it with, or nil.
@@ -74,6 +75,7 @@ type Tool struct {
 // Source is the stored state of a snapshot.
 type Source struct {
 	Project     models.Project
+	Toolsets    []models.Toolset
 	Servers     []models.Server
 	Inventories map[string]*models.Inventory // by server id
 	Tools       map[string][]models.Tool     // by server id, in upstream order
@@ -86,9 +88,13 @@ type Snapshot struct {
 	Servers []*Server // ordered by alias
 	Tools   []*Tool   // visible tools, by alias, then in upstream order
 	Offers  *Offers
+	// Toolsets are those of the project, by id.
+	Toolsets map[string]*models.Toolset
 
 	Capabilities Capabilities
 
+	derived   sync.Map // for Derive
+	view      string   // name of the selection; empty for a whole project
 	parts     *parts
 	all       []*Tool
 	lists     [2]func() toolList // by era
@@ -116,7 +122,12 @@ func Rebuild(before *Snapshot, src Source, target Targets) *Snapshot {
 		all = append(all, newPart(before, server, s, src.Tools[row.ID], src.Listings[row.ID]))
 	}
 	slices.SortFunc(all, func(a, b *serverPart) int { return cmp.Compare(a.server.Config.Alias, b.server.Config.Alias) })
-	return assemble(src.Project, all)
+	next := assemble(src.Project, all)
+	next.Toolsets = make(map[string]*models.Toolset, len(src.Toolsets))
+	for i, t := range src.Toolsets {
+		next.Toolsets[t.ID] = &src.Toolsets[i]
+	}
+	return next
 }
 
 // Refresh returns the snapshot that Build would return after syncs changed only
@@ -132,7 +143,9 @@ func Refresh(before *Snapshot, ids []string, src Source) *Snapshot {
 			all[i] = newPart(before, server, s, src.Tools[id], src.Listings[id])
 		}
 	}
-	return assemble(before.Project, all)
+	next := assemble(before.Project, all)
+	next.Toolsets = before.Toolsets
+	return next
 }
 
 // assemble returns the snapshot of a project from parts ordered by alias. It

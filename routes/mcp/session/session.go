@@ -40,7 +40,7 @@ const (
 // every process of the gateway accepts the id, also after a restart.
 type Session struct {
 	Project      string          `json:"p"`
-	Principal    string          `json:"c"`
+	Principal    string          `json:"c"` // at its endpoint; see access.Principal.Caller
 	Version      string          `json:"v"`
 	Capabilities json.RawMessage `json:"k,omitempty"` // of the client; an object
 	Issued       int64           `json:"i"`           // Unix seconds
@@ -81,7 +81,7 @@ func NewSessions(keys *secrets.KeyRing, ended EndedSessions, now func() time.Tim
 // object, and replaced by an empty object beyond 4 KiB.
 func (s *Sessions) Mint(projectID string, principal access.Principal, version string, capabilities []byte) (string, error) {
 	session := Session{
-		Project: projectID, Principal: principal.ID(), Version: version,
+		Project: projectID, Principal: principal.Caller(), Version: version,
 		Issued: s.now().Unix(), Nonce: rand.Text(),
 	}
 	switch {
@@ -107,7 +107,7 @@ func (s *Sessions) Mint(projectID string, principal access.Principal, version st
 // and for an id that was not created for this project and principal.
 func (s *Sessions) Open(id, projectID string, principal access.Principal) (*Session, error) {
 	session := s.read(id)
-	if session == nil || session.Project != projectID || session.Principal != principal.ID() || !s.Lives(session) {
+	if session == nil || session.Project != projectID || session.Principal != principal.Caller() || !s.Lives(session) {
 		f := fault.New(fault.KindNotFound, fault.CodeNotFound, "This session has ended. Call initialize again.")
 		f.Restart = true
 		return nil, f

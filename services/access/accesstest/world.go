@@ -137,7 +137,7 @@ func (w *World) Admits(t *testing.T, key string) bool {
 // AdmitsTo reports whether the key is accepted by the project.
 func (w *World) AdmitsTo(t *testing.T, projectID, key string) bool {
 	t.Helper()
-	principal, err := w.Auth.Authenticate(t.Context(), Project(projectID, models.AuthAPIKey), "Bearer "+key)
+	principal, err := w.Auth.Authenticate(t.Context(), Project(projectID, models.AuthAPIKey), "", "Bearer "+key)
 	if (err == nil) != principal.IsValid() {
 		t.Fatalf("Authenticate() = %+v, %v", principal, err)
 	}
@@ -176,6 +176,6 @@ func SHA256(text string) []byte {
 }
 
 // Find implements access.Tokens.
-func (NoTokens) Find(context.Context, *models.Project, string) (access.TokenHolder, bool, error) {
+func (NoTokens) Find(context.Context, string, string, string) (access.TokenHolder, bool, error) {
 	return access.TokenHolder{}, false, nil
 }

@@ -60,6 +60,10 @@ func parseKey(text string) (hash keyHash, ok bool) {
 	return sha256.Sum256(key[:]), true
 }
 
+// scopedHash returns the hash that is stored for keys of toolsets and people.
+// Releases without toolsets look keys up by their plain hash and refuse them.
+func scopedHash(text string) keyHash { return sha256.Sum256([]byte("scoped:" + text)) }
+
 // checksum returns the CRC-32 of body, in base62.
 func checksum(body string) (out [keyChecksum]byte) {
 	sum := crc32.ChecksumIEEE([]byte(body))

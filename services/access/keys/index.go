@@ -21,7 +21,7 @@ type Index struct {
 	db      *gorm.DB
 	now     func() time.Time
 	rebuild sync.Mutex
-	current atomic.Pointer[map[string]map[keyHash]*indexedKey] // by project id
+	current atomic.Pointer[map[string]*projectKeys] // by project id
 	unsaved chan struct{}
 }
 
@@ -30,6 +30,7 @@ const principalPrefix = "key:"
 
 type indexedKey struct {
 	id        string
+	scope     Scope
 	principal string    // the result of access.Principal.ID
 	expiresAt time.Time // zero if it never expires
 	use       *Use
@@ -37,10 +38,23 @@ type indexedKey struct {
 	saved     int64 // guarded by Index.rebuild
 }
 
+// projectKeys are the usable keys of a project.
+type projectKeys struct {
+	byHash      map[keyHash]*indexedKey
+	byPrincipal map[string]*indexedKey
+}
+
+// Scope is what a key may use of its project.
+type Scope struct {
+	UserID   string   // owner of a personal key, or empty
+	Limited  bool     // only Toolsets
+	Toolsets []string // ids, sorted
+}
+
 // NewIndex returns an empty index. Load must be called before use.
 func NewIndex(db *gorm.DB, now func() time.Time) *Index {
 	x := &Index{db: db, now: now, unsaved: make(chan struct{}, 1)}
-	x.current.Store(&map[string]map[keyHash]*indexedKey{})
+	x.current.Store(&map[string]*projectKeys{})
 	return x
 }
 
@@ -60,7 +74,7 @@ func (x *Index) reload(ctx context.Context, projectID string) error {
 	x.rebuild.Lock()
 	defer x.rebuild.Unlock()
 	query := x.db.WithContext(ctx).Where("revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?)", x.now())
-	next := map[string]map[keyHash]*indexedKey{}
+	next := map[string]*projectKeys{}
 	if projectID != "" {
 		query = query.Where("project_id = ?", projectID)
 		next = maps.Clone(*x.current.Load())
@@ -70,46 +84,88 @@ func (x *Index) reload(ctx context.Context, projectID string) error {
 	if err := query.Find(&rows).Error; err != nil {
 		return fault.Internal(err)
 	}
+	toolsets, err := x.toolsets(ctx, projectID)
+	if err != nil {
+		return err
+	}
 	before := *x.current.Load()
 	for _, row := range rows {
 		if len(row.Hash) != len(keyHash{}) {
 			continue
 		}
 		hash := keyHash(row.Hash)
-		k := &indexedKey{id: row.ID, principal: principalPrefix + row.ID}
-		if row.ExpiresAt != nil {
-			k.expiresAt = *row.ExpiresAt
-		}
-		if old := before[row.ProjectID][hash]; old != nil {
-			k.use, k.saved = old.use, old.saved
-			k.used.Store(old.used.Load())
-		} else {
-			k.use = &Use{}
-			if row.LastUsedAt != nil {
-				k.saved = row.LastUsedAt.Unix()
-				k.used.Store(k.saved)
-			}
-		}
+		k := newIndexedKey(&row, before[row.ProjectID].find(hash))
+		k.scope = Scope{UserID: row.UserID, Limited: row.Scope != models.KeyProject, Toolsets: toolsets[row.ID]}
 		if next[row.ProjectID] == nil {
-			next[row.ProjectID] = map[keyHash]*indexedKey{}
+			next[row.ProjectID] = &projectKeys{byHash: map[keyHash]*indexedKey{}, byPrincipal: map[string]*indexedKey{}}
 		}
-		next[row.ProjectID][hash] = k
+		next[row.ProjectID].byHash[hash] = k
+		next[row.ProjectID].byPrincipal[k.principal] = k
 	}
 	x.current.Store(&next)
 	return nil
 }
 
-// Find returns the principal ID of the project's usable key with the text, and
-// the record of its use. ok is false if there is none.
-func (x *Index) Find(projectID, text string) (principal string, use *Use, ok bool) {
+// toolsets returns the sorted toolset ids of the keys of a project, or of all.
+func (x *Index) toolsets(ctx context.Context, projectID string) (map[string][]string, error) {
+	query := x.db.WithContext(ctx).Order("key_id, toolset_id")
+	if projectID != "" {
+		query = query.Where("key_id IN (SELECT id FROM keys WHERE project_id = ?)", projectID)
+	}
+	var rows []models.KeyToolset
+	if err := query.Find(&rows).Error; err != nil {
+		return nil, fault.Internal(err)
+	}
+	of := map[string][]string{}
+	for _, row := range rows {
+		of[row.KeyID] = append(of[row.KeyID], row.ToolsetID)
+	}
+	return of, nil
+}
+
+// newIndexedKey returns the entry of a key. old is its previous entry or nil.
+func newIndexedKey(row *models.Key, old *indexedKey) *indexedKey {
+	k := &indexedKey{id: row.ID, principal: principalPrefix + row.ID}
+	if row.ExpiresAt != nil {
+		k.expiresAt = *row.ExpiresAt
+	}
+	if old != nil {
+		k.use, k.saved = old.use, old.saved
+		k.used.Store(old.used.Load())
+		return k
+	}
+	k.use = &Use{}
+	if row.LastUsedAt != nil {
+		k.saved = row.LastUsedAt.Unix()
+		k.used.Store(k.saved)
+	}
+	return k
+}
+
+// find returns the key with the hash, or nil.
+func (p *projectKeys) find(hash keyHash) *indexedKey {
+	if p == nil {
+		return nil
+	}
+	return p.byHash[hash]
+}
+
+// Find returns the principal ID of the project's usable key with the text, its
+// owner if it is a personal key, and the record of its use. ok is false if there
+// is none.
+func (x *Index) Find(projectID, text string) (principal, userID string, use *Use, ok bool) {
 	hash, ok := parseKey(text)
 	if !ok {
-		return "", nil, false
+		return "", "", nil, false
 	}
-	k := (*x.current.Load())[projectID][hash]
+	project := (*x.current.Load())[projectID]
+	k := project.find(hash)
+	if k == nil {
+		k = project.find(scopedHash(text))
+	}
 	now := x.now()
-	if k == nil || !k.expiresAt.IsZero() && !now.Before(k.expiresAt) {
-		return "", nil, false
+	if k == nil || k.expired(now) {
+		return "", "", nil, false
 	}
 	if k.used.Swap(now.Unix()) == 0 {
 		select {
@@ -117,16 +173,36 @@ func (x *Index) Find(projectID, text string) (principal string, use *Use, ok boo
 		default:
 		}
 	}
-	return k.principal, k.use, true
+	return k.principal, k.scope.UserID, k.use, true
+}
+
+func (k *indexedKey) expired(now time.Time) bool {
+	return !k.expiresAt.IsZero() && !now.Before(k.expiresAt)
+}
+
+// Scope returns what the key with a principal ID may use now. ok is false if it
+// is not usable.
+func (x *Index) Scope(projectID, principal string) (scope Scope, ok bool) {
+	project := (*x.current.Load())[projectID]
+	if project == nil {
+		return Scope{}, false
+	}
+	k := project.byPrincipal[principal]
+	if k == nil || k.expired(x.now()) {
+		return Scope{}, false
+	}
+	return k.scope, true
 }
 
 // Use returns the record of the use of a key in this process, or nil if the key
 // is not usable.
 func (x *Index) Use(projectID, id string) *Use {
-	for _, k := range (*x.current.Load())[projectID] {
-		if k.id == id {
-			return k.use
-		}
+	project := (*x.current.Load())[projectID]
+	if project == nil {
+		return nil
+	}
+	if k := project.byPrincipal[principalPrefix+id]; k != nil {
+		return k.use
 	}
 	return nil
 }
@@ -148,8 +224,8 @@ func (x *Index) SaveUse(ctx context.Context) error {
 	}
 	var uses []use
 	x.rebuild.Lock()
-	for _, keys := range *x.current.Load() {
-		for _, k := range keys {
+	for _, project := range *x.current.Load() {
+		for _, k := range project.byHash {
 			if at := k.used.Load(); at > k.saved {
 				uses = append(uses, use{k, at})
 			}

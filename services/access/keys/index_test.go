@@ -215,7 +215,7 @@ func TestKeyChecksDuringChanges(t *testing.T) {
 		for range 4 {
 			checking.Go(func() {
 				for ctx.Err() == nil {
-					if _, err := w.Auth.Authenticate(ctx, accesstest.Project("p", models.AuthAPIKey), "Bearer "+steady); err != nil {
+					if _, err := w.Auth.Authenticate(ctx, accesstest.Project("p", models.AuthAPIKey), "", "Bearer "+steady); err != nil {
 						t.Error("unchanged key rejected")
 						return
 					}

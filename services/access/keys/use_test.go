@@ -43,7 +43,7 @@ func TestNilUseRecordsNothing(t *testing.T) {
 func TestUseSurvivesReload(t *testing.T) {
 	w := accesstest.OnSQLite(t)
 	id, key := w.Create(t, 0)
-	principal, err := w.Auth.Authenticate(t.Context(), accesstest.Project("p", "api_key"), "Bearer "+key)
+	principal, err := w.Auth.Authenticate(t.Context(), accesstest.Project("p", "api_key"), "", "Bearer "+key)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +92,7 @@ func TestFirstUseIsSignaledOnce(t *testing.T) {
 		if err := restarted.Load(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if _, _, ok := restarted.Find("p", key); !ok {
+		if _, _, _, ok := restarted.Find("p", key); !ok {
 			t.Fatal("key rejected")
 		}
 		select {

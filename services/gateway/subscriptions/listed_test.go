@@ -6,16 +6,17 @@ import (
 	"testing/synctest"
 	"time"
 
+	"mcpgateway/services/access"
 	"mcpgateway/services/gateway/gatewaytest"
 	"mcpgateway/services/gateway/subscriptions"
 	"mcpgateway/services/notify"
 	"mcpgateway/services/toolset"
 )
 
-// oneProject returns the current snapshot of project p.
+// oneProject shows everybody the current snapshot of project p.
 type oneProject struct{ now *toolset.Snapshot }
 
-func (o *oneProject) ProjectByID(string) *toolset.Snapshot { return o.now }
+func (o *oneProject) Current(access.Principal) (*toolset.Snapshot, error) { return o.now, nil }
 
 // TestUnchangedListNotified announces changes of lists that are equal.
 func TestUnchangedListNotified(t *testing.T) {
@@ -24,8 +25,8 @@ func TestUnchangedListNotified(t *testing.T) {
 		s := subscriptions.New(project, &subscriber{}, nil, nil)
 		defer s.Close()
 		var got []string
-		s.Listed("p", subscriptions.NotifyToolsChanged) // without a subscriber
-		cancel := s.Subscribe("p", func(n subscriptions.Notification) { got = append(got, n.Method) })
+		s.Listed("p", "up", subscriptions.NotifyToolsChanged) // without a subscriber
+		cancel := s.Subscribe(access.Administrator("u", "p"), func(n subscriptions.Notification) { got = append(got, n.Method) }, nil)
 		defer cancel()
 		take := func() []string {
 			defer func() { got = nil }()
@@ -43,7 +44,7 @@ func TestUnchangedListNotified(t *testing.T) {
 			{"at a second", 1, subscriptions.NotifyToolsChanged, []string{subscriptions.NotifyToolsChanged}},
 		} {
 			time.Sleep(tt.wait)
-			s.Listed("p", tt.method)
+			s.Listed("p", "up", tt.method)
 			if got := take(); !slices.Equal(got, tt.want) {
 				t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
 			}
@@ -53,7 +54,7 @@ func TestUnchangedListNotified(t *testing.T) {
 		if err := s.Changed(t.Context(), notify.Toolset("p")); err != nil {
 			t.Fatal(err)
 		}
-		s.Listed("p", subscriptions.NotifyToolsChanged)
+		s.Listed("p", "up", subscriptions.NotifyToolsChanged)
 		if got, want := take(), []string{subscriptions.NotifyToolsChanged}; !slices.Equal(got, want) {
 			t.Errorf("a change: got %q, want %q", got, want)
 		}

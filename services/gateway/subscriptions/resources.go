@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"mcpgateway/services/access"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/gateway"
 	"mcpgateway/services/rawjson"
@@ -53,7 +54,7 @@ func (s *Subscriptions) Handle(ctx context.Context, project *toolset.Snapshot, c
 	if err != nil {
 		return nil, err
 	}
-	h, err := s.enter(client.SessionID)
+	h, err := s.enter(client.SessionID, client.Principal)
 	if err != nil {
 		return nil, err
 	}
@@ -112,12 +113,12 @@ func resourceOwner(project *toolset.Snapshot, uri string) (*toolset.Server, erro
 }
 
 // SubscribeResources calls deliver with NotifyResourceUpdated for updates of
-// resources until cancel is called (MCP 2026-07-28, "Subscriptions"). It returns
+// resources that the caller sees until cancel is called (MCP 2026-07-28, "Subscriptions"). It returns
 // the resources that their servers agreed to watch, in the order of uris. The
 // servers are called concurrently, until ctx ends. deliver must not block,
 // because it is called with the lock held.
-func (s *Subscriptions) SubscribeResources(ctx context.Context, project *toolset.Snapshot, uris []string, deliver func(Notification)) (agreed []string, cancel func()) {
-	h := newHolder("")
+func (s *Subscriptions) SubscribeResources(ctx context.Context, project *toolset.Snapshot, caller access.Principal, uris []string, deliver func(Notification)) (agreed []string, cancel func()) {
+	h := newHolder("", caller)
 	h.streams[&subscription{deliver: deliver}] = true
 	asked := slices.Clone(uris)
 	slices.Sort(asked)
@@ -153,13 +154,13 @@ func (s *Subscriptions) SubscribeResources(ctx context.Context, project *toolset
 // those made in other processes. Until detach, the streams of the client's own
 // upstream sessions stay open. deliver must not block, because it is called
 // with the lock held.
-func (s *Subscriptions) Attach(sessionID string, deliver func(Notification)) (detach func()) {
+func (s *Subscriptions) Attach(sessionID string, caller access.Principal, deliver func(Notification)) (detach func()) {
 	sub := &subscription{deliver: deliver}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	h := s.sessions[sessionID]
 	if h == nil {
-		h = newHolder(sessionID)
+		h = newHolder(sessionID, caller)
 		s.sessions[sessionID] = h
 	}
 	h.streams[sub] = true
@@ -197,7 +198,7 @@ func (s *Subscriptions) restore(ctx context.Context, h *resourceSubscriber) {
 	case <-ctx.Done():
 		return
 	}
-	projectID, uris, err := s.memory.Of(ctx, h.session)
+	_, uris, err := s.memory.Of(ctx, h.session)
 	if err != nil {
 		return
 	}
@@ -217,8 +218,8 @@ func (s *Subscriptions) restore(ctx context.Context, h *resourceSubscriber) {
 	for _, uri := range gone {
 		s.unsubscribe(h, uri)
 	}
-	project := s.projects.ProjectByID(projectID)
-	if project == nil {
+	project, err := s.views.Current(h.caller)
+	if err != nil {
 		return
 	}
 	for _, uri := range missing {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"mcpgateway/models"
+	"mcpgateway/services/access"
 	"mcpgateway/services/background"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/gateway"
@@ -104,10 +105,13 @@ func watchable() *toolset.Snapshot {
 	return gatewaytest.Build(src)
 }
 
-// onlyProject returns the watchable project for every id.
+// someone is a caller of the project.
+var someone = access.Administrator("u", "p")
+
+// onlyProject shows everybody the watchable project.
 type onlyProject struct{}
 
-func (onlyProject) ProjectByID(string) *toolset.Snapshot { return watchable() }
+func (onlyProject) Current(access.Principal) (*toolset.Snapshot, error) { return watchable(), nil }
 
 // memory is a SubscriptionStore shared by processes.
 type memory struct {
@@ -193,8 +197,8 @@ func unsubscribe(t *testing.T, s *subscriptions.Subscriptions, session *gateway.
 func TestSessionReceivesResourceUpdates(t *testing.T) {
 	s, up := newSubscriptions(t)
 	var ann, bob, spare deliveries
-	detach := s.Attach("ann", ann.deliver)
-	defer s.Attach("bob", bob.deliver)()
+	detach := s.Attach("ann", someone, ann.deliver)
+	defer s.Attach("bob", someone, bob.deliver)()
 	for range 2 { // duplicates count once
 		if err := subscribe(s, session("ann"), "test://a"); err != nil {
 			t.Fatal(err)
@@ -223,7 +227,7 @@ func TestSessionReceivesResourceUpdates(t *testing.T) {
 	}
 
 	// A new stream replaces the old one before that ends.
-	detachSpare := s.Attach("ann", spare.deliver)
+	detachSpare := s.Attach("ann", someone, spare.deliver)
 	detach()
 	s.ResourceUpdated("u", "test://a")
 	if got := spare.take(); got != `updated{"uri":"test://a"}` || ann.take() != "" {
@@ -255,7 +259,7 @@ func TestSessionReceivesResourceUpdates(t *testing.T) {
 func TestStreamReceivesResourceUpdates(t *testing.T) {
 	s, up := newSubscriptions(t)
 	var d deliveries
-	agreed, cancel := s.SubscribeResources(t.Context(), watchable(), []string{"file:///b", "test://a", "test://unknown", "file:///b"}, d.deliver)
+	agreed, cancel := s.SubscribeResources(t.Context(), watchable(), someone, []string{"file:///b", "test://a", "test://unknown", "file:///b"}, d.deliver)
 	if !slices.Equal(agreed, []string{"file:///b", "test://a"}) {
 		t.Errorf("agreed to %q", agreed)
 	}
@@ -272,7 +276,7 @@ func TestStreamReceivesResourceUpdates(t *testing.T) {
 	}
 
 	up.err = errors.New("no")
-	agreed, cancel = s.SubscribeResources(t.Context(), watchable(), []string{"test://a"}, d.deliver)
+	agreed, cancel = s.SubscribeResources(t.Context(), watchable(), someone, []string{"test://a"}, d.deliver)
 	defer cancel()
 	if len(agreed) != 0 {
 		t.Errorf("agreed to %q", agreed)
@@ -280,7 +284,7 @@ func TestStreamReceivesResourceUpdates(t *testing.T) {
 	up.err, up.wait = nil, make(chan struct{})
 	ctx, stop := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer stop()
-	agreed, cancelLate := s.SubscribeResources(ctx, watchable(), []string{"test://a"}, d.deliver)
+	agreed, cancelLate := s.SubscribeResources(ctx, watchable(), someone, []string{"test://a"}, d.deliver)
 	defer cancelLate()
 	if len(agreed) != 0 {
 		t.Errorf("after a timeout: agreed to %q", agreed)
@@ -359,7 +363,7 @@ func TestMaxResourcesPerClient(t *testing.T) {
 	for i := range subscriptions.MaxResourcesPerClient + 1 {
 		uris = append(uris, uri(i))
 	}
-	agreed, cancel := s.SubscribeResources(t.Context(), watchable(), uris, func(subscriptions.Notification) {})
+	agreed, cancel := s.SubscribeResources(t.Context(), watchable(), someone, uris, func(subscriptions.Notification) {})
 	defer cancel()
 	if len(agreed) != subscriptions.MaxResourcesPerClient {
 		t.Errorf("stream: agreed to %d resources, want %d", len(agreed), subscriptions.MaxResourcesPerClient)
@@ -376,7 +380,7 @@ func TestSessionWithoutStreamExpires(t *testing.T) {
 		}
 		var d deliveries
 		time.Sleep(subscriptions.SessionGrace - time.Second)
-		detach := s.Attach("s", d.deliver)
+		detach := s.Attach("s", someone, d.deliver)
 		time.Sleep(time.Hour)
 		s.ResourceUpdated("u", "test://a")
 		if got := d.take(); got != `updated{"uri":"test://a"}` {
@@ -387,7 +391,7 @@ func TestSessionWithoutStreamExpires(t *testing.T) {
 		if !up.holds("u test://a ×1") {
 			t.Error("the session expired too early")
 		}
-		detach = s.Attach("s", d.deliver)
+		detach = s.Attach("s", someone, d.deliver)
 		detach()
 		time.Sleep(subscriptions.SessionGrace - time.Second)
 		if !up.holds("u test://a ×1") {
@@ -438,7 +442,7 @@ func TestSessionAcrossProcesses(t *testing.T) {
 			t.Fatal(err)
 		}
 		var d deliveries
-		detach := streaming.Attach("s", d.deliver) // the stream opens after the subscription
+		detach := streaming.Attach("s", someone, d.deliver) // the stream opens after the subscription
 		synctest.Wait()
 		if !there.holds("u test://a ×1") {
 			t.Fatalf("process with the stream: held %v", there.held)
@@ -489,7 +493,7 @@ func TestSubscribePanic(t *testing.T) {
 	tasks := background.New(slog.New(slog.DiscardHandler))
 	s := subscriptions.New(onlyProject{}, &panicking{}, &memory{}, tasks)
 	defer s.Close()
-	agreed, cancel := s.SubscribeResources(t.Context(), watchable(), []string{"test://a"}, func(subscriptions.Notification) {})
+	agreed, cancel := s.SubscribeResources(t.Context(), watchable(), someone, []string{"test://a"}, func(subscriptions.Notification) {})
 	defer cancel()
 	if len(agreed) != 0 || tasks.Panics() != 1 {
 		t.Errorf("agreed to %v after %d panics", agreed, tasks.Panics())

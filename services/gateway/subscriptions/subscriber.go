@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"mcpgateway/services/access"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/toolset"
 )
@@ -12,6 +13,7 @@ import (
 // session and changing are guarded by Subscriptions.mu.
 type resourceSubscriber struct {
 	session   string // session key; empty for a stream
+	caller    access.Principal
 	resources map[string]resourceRef
 	changing  chan struct{} // semaphore for changes of the session's subscriptions
 	asking    int           // pending upstream subscriptions
@@ -26,13 +28,13 @@ type resourceRef struct {
 	release  func()
 }
 
-func newHolder(session string) *resourceSubscriber {
-	return &resourceSubscriber{session: session, changing: make(chan struct{}, 1), resources: map[string]resourceRef{}, streams: map[*subscription]bool{}}
+func newHolder(session string, caller access.Principal) *resourceSubscriber {
+	return &resourceSubscriber{session: session, caller: caller, changing: make(chan struct{}, 1), resources: map[string]resourceRef{}, streams: map[*subscription]bool{}}
 }
 
 // enter returns the holder of a session for a request. The caller must call
 // leave. It returns RATE_LIMITED beyond maxSubscribedSessions.
-func (s *Subscriptions) enter(sessionID string) (*resourceSubscriber, error) {
+func (s *Subscriptions) enter(sessionID string, caller access.Principal) (*resourceSubscriber, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	h := s.sessions[sessionID]
@@ -40,7 +42,7 @@ func (s *Subscriptions) enter(sessionID string) (*resourceSubscriber, error) {
 		if len(s.sessions) >= maxSubscribedSessions {
 			return nil, fault.New(fault.KindRateLimited, fault.CodeRateLimited, "Too many sessions have resource subscriptions. Retry later.")
 		}
-		h = newHolder(sessionID)
+		h = newHolder(sessionID, caller)
 		s.sessions[sessionID] = h
 	}
 	h.requests++
@@ -181,5 +183,40 @@ func (s *Subscriptions) end(h *resourceSubscriber) {
 	s.mu.Unlock()
 	for _, release := range releases {
 		release()
+	}
+}
+
+// dropHidden ends the subscriptions of resources that their subscribers no
+// longer see, in a project or, if projectID is empty, in all. The caller must
+// hold mu.
+func (s *Subscriptions) dropHidden(projectID string) {
+	seen := map[*resourceSubscriber]bool{}
+	var releases []func()
+	for _, byURI := range s.holders {
+		for _, holders := range byURI {
+			for h := range holders {
+				if id := h.caller.ProjectID(); !seen[h] && (projectID == "" || id == projectID) {
+					seen[h] = true
+				}
+			}
+		}
+	}
+	for h := range seen {
+		view, err := s.views.Current(h.caller)
+		for uri, what := range h.resources {
+			if err == nil {
+				if owner, err := view.Offers.ResourceOwner(uri); err == nil && owner.Config.ID == what.serverID {
+					continue
+				}
+			}
+			releases = append(releases, s.remove(h, uri))
+		}
+	}
+	if len(releases) > 0 {
+		s.tasks.Go("hidden resources", func() {
+			for _, release := range releases {
+				release()
+			}
+		})
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"mcpgateway/models"
+	"mcpgateway/services/access"
 	"mcpgateway/services/background"
 	"mcpgateway/services/gateway"
 	"mcpgateway/services/notify"
@@ -32,7 +33,7 @@ const (
 // Subscriptions notify the open streams of clients when a list of their project
 // or a subscribed resource changes. It is safe for concurrent use.
 type Subscriptions struct {
-	projects  gateway.Projects
+	views     gateway.Views
 	resources ResourceSubscriber
 	memory    SubscriptionStore
 	tasks     *background.Tasks
@@ -44,22 +45,28 @@ type Subscriptions struct {
 	mu       sync.Mutex // guards the fields below
 	closed   bool
 	subs     map[string]map[*subscription]bool                  // by project id
-	lastSent map[string]listState                               // by project id; lists of the last notification
-	notified map[string]map[string]time.Time                    // by project id and method; time of the last notification
 	sessions map[string]*resourceSubscriber                     // by session id
 	holders  map[string]map[string]map[*resourceSubscriber]bool // by server id and URI
 }
 
-type subscription struct{ deliver func(Notification) }
+// subscription is a stream that receives notifications. The fields below deliver
+// are used for lists only.
+type subscription struct {
+	deliver  func(Notification)
+	caller   access.Principal
+	end      func()
+	lastSent listState            // lists of the last notification; guarded by Subscriptions.mu
+	notified map[string]time.Time // by method; time of the last notification; guarded by Subscriptions.mu
+}
 
 // New returns Subscriptions without subscribers. Updates of resources are
 // received by ResourceUpdated. memory stores the subscriptions of sessions for
 // all processes. tasks runs the goroutines and may be nil. The caller must call
 // Close.
-func New(projects gateway.Projects, resources ResourceSubscriber, memory SubscriptionStore, tasks *background.Tasks) *Subscriptions {
+func New(views gateway.Views, resources ResourceSubscriber, memory SubscriptionStore, tasks *background.Tasks) *Subscriptions {
 	ctx, cancel := context.WithCancel(context.Background())
 	return &Subscriptions{
-		projects: projects, resources: resources, memory: memory, tasks: tasks, ctx: ctx, cancel: cancel, subs: map[string]map[*subscription]bool{}, lastSent: map[string]listState{}, notified: map[string]map[string]time.Time{},
+		views: views, resources: resources, memory: memory, tasks: tasks, ctx: ctx, cancel: cancel, subs: map[string]map[*subscription]bool{},
 		sessions: map[string]*resourceSubscriber{}, holders: map[string]map[string]map[*resourceSubscriber]bool{},
 	}
 }
@@ -77,15 +84,19 @@ func stateOf(s *toolset.Snapshot) listState {
 	}
 }
 
-// Subscribe calls deliver with the list notifications of a project until cancel
-// is called. deliver must not block, because it is called with the lock held.
-func (s *Subscriptions) Subscribe(projectID string, deliver func(Notification)) (cancel func()) {
-	sub := &subscription{deliver: deliver}
+// Subscribe calls deliver with the notifications of the lists that a caller
+// sees, until cancel is called. deliver must not block, because it is called
+// with the lock held. end is called once the caller is no longer admitted.
+func (s *Subscriptions) Subscribe(caller access.Principal, deliver func(Notification), end func()) (cancel func()) {
+	sub := &subscription{caller: caller, deliver: deliver, end: end, notified: map[string]time.Time{}}
+	projectID := caller.ProjectID()
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if view, err := s.views.Current(caller); err == nil {
+		sub.lastSent = stateOf(view)
+	}
 	if s.subs[projectID] == nil {
 		s.subs[projectID] = map[*subscription]bool{}
-		s.lastSent[projectID] = stateOf(s.projects.ProjectByID(projectID))
 	}
 	s.subs[projectID][sub] = true
 	return func() {
@@ -94,42 +105,68 @@ func (s *Subscriptions) Subscribe(projectID string, deliver func(Notification)) 
 		delete(s.subs[projectID], sub)
 		if len(s.subs[projectID]) == 0 {
 			delete(s.subs, projectID)
-			delete(s.lastSent, projectID)
-			delete(s.notified, projectID)
 		}
 	}
 }
 
-// Changed handles a changed topic. For a toolset it notifies the project's
-// subscribers of the lists that differ from the last notification. For session
-// resources it applies subscriptions made in other processes. Other topics are
-// ignored.
+// Changed handles a changed topic. If it may change what callers see, it
+// notifies them of the lists that differ from the last notification, ends the
+// streams of callers who are no longer admitted, and drops subscriptions of
+// resources that they no longer see. For session resources it applies
+// subscriptions made in other processes. Other topics are ignored.
 func (s *Subscriptions) Changed(_ context.Context, topic notify.Topic) error {
 	if topic.IsSessionResources() {
 		s.sessionsChanged(topic)
 		return nil
 	}
-	projectID, ok := topic.ToolsetOf()
+	projectID, ok := projectOf(topic)
 	if !ok {
 		return nil
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.subs[projectID]) == 0 {
-		return nil
+	for id, subs := range s.subs {
+		if projectID != "" && id != projectID {
+			continue
+		}
+		for sub := range subs {
+			s.listsChanged(sub)
+		}
 	}
-	was, is := s.lastSent[projectID], stateOf(s.projects.ProjectByID(projectID))
-	s.lastSent[projectID] = is
+	s.dropHidden(projectID)
+	return nil
+}
+
+// projectOf returns the project whose views a topic concerns, or "" for all of
+// them. ok is false for topics that concern none.
+func projectOf(topic notify.Topic) (projectID string, ok bool) {
+	for _, of := range []func() (string, bool){topic.ToolsetOf, topic.KeysOf, topic.AccessOf, topic.GrantsOf} {
+		if id, ok := of(); ok {
+			return id, true
+		}
+	}
+	return "", topic.IsPeople()
+}
+
+// listsChanged notifies a stream of changed lists, or ends it. The caller must
+// hold mu.
+func (s *Subscriptions) listsChanged(sub *subscription) {
+	view, err := s.views.Current(sub.caller)
+	if err != nil {
+		s.tasks.Go("stream without access", sub.end) // it cancels the subscription
+		return
+	}
+	was, is := sub.lastSent, stateOf(view)
+	sub.lastSent = is
 	if was.tools != is.tools {
-		s.broadcast(projectID, Notification{Method: NotifyToolsChanged})
+		sub.send(NotifyToolsChanged)
 	}
 	if was.prompts != is.prompts {
-		s.broadcast(projectID, Notification{Method: NotifyPromptsChanged})
+		sub.send(NotifyPromptsChanged)
 	}
 	if was.resources != is.resources {
-		s.broadcast(projectID, Notification{Method: NotifyResourcesChanged})
+		sub.send(NotifyResourcesChanged)
 	}
-	return nil
 }
 
 // minRelistTime is the minimum time between two notifications of one kind if an
@@ -137,29 +174,26 @@ func (s *Subscriptions) Changed(_ context.Context, topic notify.Topic) error {
 const minRelistTime = time.Second
 
 // Listed must be called after a list was read that a server of the project
-// announced as changed. It notifies the subscribers even if the list is equal,
-// unless they received the same notification within minRelistTime.
-func (s *Subscriptions) Listed(projectID, method string) {
+// announced as changed. It notifies the subscribers who see the server even if
+// the list is equal, except those who received the same notification within
+// minRelistTime.
+func (s *Subscriptions) Listed(projectID, alias, method string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if time.Since(s.notified[projectID][method]) >= minRelistTime {
-		s.broadcast(projectID, Notification{Method: method})
+	for sub := range s.subs[projectID] {
+		if time.Since(sub.notified[method]) < minRelistTime {
+			continue
+		}
+		if view, err := s.views.Current(sub.caller); err == nil && view.Server(alias) != nil {
+			sub.send(method)
+		}
 	}
 }
 
-// broadcast sends a notification to the subscribers of a project. The caller must
-// hold mu.
-func (s *Subscriptions) broadcast(projectID string, n Notification) {
-	if len(s.subs[projectID]) == 0 {
-		return
-	}
-	if s.notified[projectID] == nil {
-		s.notified[projectID] = map[string]time.Time{}
-	}
-	s.notified[projectID][n.Method] = time.Now()
-	for sub := range s.subs[projectID] {
-		sub.deliver(n)
-	}
+// send sends the notification of a list. The caller must hold mu.
+func (s *subscription) send(method string) {
+	s.notified[method] = time.Now()
+	s.deliver(Notification{Method: method})
 }
 
 // sessionsChanged applies the stored subscriptions of the topic's sessions that

@@ -1,0 +1,137 @@
+package toolset
+
+import (
+	"bytes"
+	"strings"
+	"sync"
+
+	"mcpgateway/models"
+	"mcpgateway/services/rawjson"
+)
+
+// Selection selects the part of a project that a view contains.
+type Selection struct {
+	// Name identifies the selection among those of one snapshot.
+	Name string
+	// Tool reports whether a tool belongs to the view, hidden or not.
+	Tool func(*Tool) bool
+	// Offers reports whether the prompts and resources of a server with the tools
+	// belong to the view.
+	Offers func(alias string, tools []*Tool) bool
+	// Names reports whether the selection names a server literally. A server
+	// whose tools were never read is in the view then.
+	Names func(alias string) bool
+	// Exposure replaces that of the project, unless it is empty.
+	Exposure models.ToolExposure
+}
+
+// View returns the selected part of a project's snapshot. What is not selected
+// doesn't exist in it. Definitions are shared with s.
+func (s *Snapshot) View(selected Selection) *Snapshot {
+	ordered := make([]*serverPart, 0, len(s.parts.ordered))
+	for _, p := range s.parts.ordered {
+		if selection := p.selected(selected); selection != nil {
+			ordered = append(ordered, selection)
+		}
+	}
+	project := s.Project
+	if selected.Exposure != "" {
+		project.ToolExposure = selected.Exposure
+	}
+	v := assemble(project, ordered)
+	v.view, v.Toolsets = selected.Name, s.Toolsets
+	return v
+}
+
+// Key identifies the content of a snapshot for caches: the project and the
+// selection of a view. A later snapshot of the same content has the same key.
+func (s *Snapshot) Key() string {
+	if s.view == "" {
+		return s.Project.ID
+	}
+	return s.Project.ID + viewSeparator + s.view
+}
+
+// viewSeparator separates the project from the selection in Snapshot.Key. Ids
+// never contain it.
+const viewSeparator = "/"
+
+// IsKeyOf reports whether a key that Key returned is of the project.
+func IsKeyOf(key, projectID string) bool {
+	id, _, _ := strings.Cut(key, viewSeparator)
+	return id == projectID
+}
+
+// ShowsAll reports whether the snapshot has every tool of a server that its
+// project shows. It is true for snapshots of whole projects.
+func (s *Snapshot) ShowsAll(server *Server) bool {
+	p := s.parts.byAlias[server.Config.Alias]
+	return p != nil && !p.reduced
+}
+
+// selected returns the selected part of p, p itself if all of it is selected,
+// or nil if nothing is.
+func (p *serverPart) selected(s Selection) *serverPart {
+	v := &serverPart{server: p.server, byName: map[string]*Tool{}, cut: p.cut}
+	for _, t := range p.all {
+		if !s.Tool(t) {
+			continue
+		}
+		v.all = append(v.all, t)
+		v.byName[t.FullName], v.byName[t.Name] = t, t
+		if t.Hidden == Visible {
+			v.shown = append(v.shown, t)
+			v.handshake = v.handshake || t.Handshake != nil
+		}
+	}
+	offers := s.Offers(p.server.Config.Alias, p.all)
+	switch unread := p.server.Inventory == nil || p.server.Inventory.SyncedAt == nil; {
+	case len(v.all) == len(p.all) && offers && len(p.all) > 0:
+		return p
+	case len(v.all) == 0 && !offers && (!unread || !s.Names(p.server.Config.Alias)):
+		return nil
+	}
+	v.reduced = len(v.shown) < len(p.shown)
+	v.capabilities = Capabilities{Logging: p.capabilities.Logging}
+	if offers {
+		v.offers, v.prompts, v.capabilities = p.offers, p.prompts, p.capabilities
+	} else if v.offers = appOffers(v.shown); len(v.offers) > 0 {
+		v.capabilities.Resources = true
+	}
+	v.hash = v.hashOnce()
+	return v
+}
+
+// appOffers returns the user interface resources that tools refer to (MCP Apps,
+// `_meta.ui.resourceUri`). They can be read, and are not listed.
+func appOffers(tools []*Tool) (offers []offer) {
+	seen := map[string]bool{}
+	for _, t := range tools {
+		if !bytes.Contains(t.Definition, []byte("ui://")) {
+			continue
+		}
+		definition, err := rawjson.ParseObject(t.Definition, rawjson.Lenient)
+		if err != nil {
+			continue
+		}
+		uri, ok := definition.Object("_meta").Object("ui").String("resourceUri")
+		if ok && strings.HasPrefix(uri, "ui://") && !seen[uri] {
+			seen[uri] = true
+			offers = append(offers, offer{kind: models.ListingResource, ident: uri, unlisted: true})
+		}
+	}
+	return offers
+}
+
+// OlderThan reports whether a snapshot of a project was read before another.
+func (s *Snapshot) OlderThan(other *Snapshot) bool { return s.revision < other.revision }
+
+// Derive returns the value that build derives from the snapshot. It is built
+// once for the key and kept as long as the snapshot.
+func Derive[T any](s *Snapshot, key any, build func() T) T {
+	v, ok := s.derived.Load(key)
+	if !ok {
+		v, _ = s.derived.LoadOrStore(key, sync.OnceValue(build))
+	}
+	return v.(func() T)()
+}
