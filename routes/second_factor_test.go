@@ -57,7 +57,7 @@ func addApp(t *testing.T, a *routestest.App, person access.User) string {
 	return setup.Secret.Reveal()
 }
 
-// forgetSteps lets the next code be used, as if time had passed.
+// forgetSteps allows the current code again, as if time had passed.
 func (w *factorWorld) forgetSteps(t *testing.T) {
 	t.Helper()
 	if err := w.Services.DB.Model(&models.AuthenticatorApp{}).Where("true").Update("last_step", 0).Error; err != nil {

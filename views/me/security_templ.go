@@ -419,7 +419,7 @@ func (p SecurityProps) factors(kind string, list []Factor) templ.Component {
 }
 
 func removalStops(kind string, last bool) []string {
-	stops := []string{"You can't sign in with this " + kind + " any more."}
+	stops := []string{"This " + kind + " no longer signs you in."}
 	if last {
 		stops = append(stops, "Your password alone signs you in again.", "Your recovery codes are deleted.")
 	}

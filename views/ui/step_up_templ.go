@@ -415,7 +415,7 @@ func (p StepUpProps) form() templ.Component {
 	})
 }
 
-// CodeHint says which codes a field accepts.
+// CodeHint describes the codes that a field accepts.
 const CodeHint = "Six digits from your authenticator app, or a recovery code."
 
 // hidden returns the fields that lead back to the page or the form.

@@ -69,7 +69,7 @@ func (s *SecondStep) finish(c *fiber.Ctx, proof access.Proof) error {
 	return s.resume.Continue(c, in, from)
 }
 
-// warnCodes tells the user how many recovery codes are left.
+// warnCodes shows the number of recovery codes left on the next page.
 func (s *SecondStep) warnCodes(c *fiber.Ctx, userID string) error {
 	set, err := s.factors.Of(c.UserContext(), userID)
 	if err != nil {

@@ -29,8 +29,8 @@ const (
 	MaxPasskeys = 10
 	MaxName     = 60 // characters
 
-	// SetupTTL is the time to complete the setup of a factor, and to answer the
-	// challenge of a passkey.
+	// SetupTTL is the time to complete the setup of a factor, and to respond to
+	// the challenge of a passkey.
 	SetupTTL = 10 * time.Minute
 )
 
@@ -87,7 +87,7 @@ type Factor struct {
 	UsedAt    *time.Time // nil if never
 }
 
-// Set is what a user has.
+// Set holds the factors of a user.
 type Set struct {
 	Factors []Factor // apps first, then passkeys, oldest first
 	Codes   int      // unused recovery codes

@@ -41,14 +41,13 @@ func relyingParty(public *url.URL) *webauthn.WebAuthn {
 // Passkeys reports whether browsers allow passkeys at the gateway's URL.
 func (s *Store) Passkeys() bool { return s.relying != nil }
 
-// Challenge is what a browser needs to create or use a passkey.
+// Challenge holds the options with which a browser creates or uses a passkey.
 type Challenge struct {
 	Options string // of navigator.credentials, as JSON
 	State   string // for the response
 }
 
-// purpose is what a challenge was made for. A response is accepted for nothing
-// else.
+// purpose is the only use of the response to a challenge.
 type purpose string
 
 const (

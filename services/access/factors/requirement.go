@@ -7,7 +7,7 @@ import (
 	"mcpgateway/services/fault"
 )
 
-// Requirement says which users must have a second factor.
+// Requirement names the users who must have a second factor.
 type Requirement string
 
 // The requirements.

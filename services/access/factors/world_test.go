@@ -100,7 +100,7 @@ func (w *world) addPasskey(t *testing.T, who factors.Person, name string) (*fact
 	return device, codes
 }
 
-// proof is what the sign-in checks.
+// proof is the part of access.Proof that a sign-in checks.
 type proof interface {
 	Check(tx *gorm.DB, userID string) error
 }
