@@ -69,7 +69,8 @@ func (s *SecondStep) finish(c *fiber.Ctx, proof access.Proof) error {
 	return s.resume.Continue(c, in, from)
 }
 
-// warnCodes shows the number of recovery codes left on the next page.
+// warnCodes adds a message with the number of recovery codes left to the next
+// page.
 func (s *SecondStep) warnCodes(c *fiber.Ctx, userID string) error {
 	set, err := s.factors.Of(c.UserContext(), userID)
 	if err != nil {

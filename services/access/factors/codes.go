@@ -68,7 +68,7 @@ func grouped(code string) string {
 }
 
 // checkRecovery accepts an unused recovery code of the user, once, and records
-// it.
+// that in the audit log.
 func (s *Store) checkRecovery(tx *gorm.DB, userID, code string) error {
 	done := tx.Model(&models.RecoveryCode{}).Where("user_id = ? AND hash = ? AND used_at IS NULL", userID, hashOf(code)).Update("used_at", s.Now())
 	if done.Error != nil {
