@@ -360,7 +360,7 @@ func (p StepUpProps) form() templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = Field(FieldProps{Kind: SecretField, Name: "password", ID: p.id() + "-password", Label: "Password for " + Clean(p.Email), Required: true, Autocomplete: "current-password", Error: Sentence(p.Errors["password"]), Autofocus: !p.Dialog}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = Field(FieldProps{Kind: SecretField, Name: "password", ID: p.id() + "-password", Label: "Password for " + Clean(p.Email), Required: true, Autocomplete: "current-password", Error: Sentence(p.Errors["password"]), Autofocus: !p.Dialog && p.Passkey.Options == ""}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
