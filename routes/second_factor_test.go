@@ -363,6 +363,9 @@ func TestAdministratorRemovesFactors(t *testing.T) {
 	if shown := w.send(t, at, nil); !strings.Contains(shown.Body, "1 authenticator app") || !strings.Contains(shown.Body, "Remove second factors") {
 		t.Error("page lacks the factor, or a new password or a block removed it")
 	}
+	if list := w.send(t, "/admin/people", nil); strings.Count(list.Body, "Password, Second factor") != 1 {
+		t.Error("list lacks the factor")
+	}
 	if got := w.post(t, at+"/reset-factors", url.Values{}); !strings.Contains(got.Flash, "Second factors removed") {
 		t.Errorf("reset: %d %q", got.Status, got.Flash)
 	}

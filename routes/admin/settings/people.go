@@ -59,6 +59,10 @@ func (a *People) List(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
+	owners, err := a.Factors.Owners(c.UserContext())
+	if err != nil {
+		return err
+	}
 	text := strings.TrimSpace(c.Query("query"))
 	p := views.PeopleProps{Frame: a.pages.Frame(c, "People", layout.SectionPeople), Now: a.now(), Query: text, Total: len(users)}
 	for _, person := range users {
@@ -66,7 +70,7 @@ func (a *People) List(c *fiber.Ctx) error {
 			continue
 		}
 		if p.Found++; p.Found <= maxPeopleShown {
-			p.People = append(p.People, a.row(c, person, invites))
+			p.People = append(p.People, a.row(c, person, invites, owners[person.ID]))
 		}
 	}
 	return web.Render(c, views.People(p))
@@ -205,12 +209,11 @@ func (a *People) page(c *fiber.Ctx, form string, failed error) error {
 	if err != nil {
 		return err
 	}
-	p := views.PersonProps{Now: a.now(), Row: a.row(c, person, invites), Form: form, Errors: errors, Seen: frame.Fingerprint(detailsOf(person)), Provider: a.Provider}
 	set, err := a.Factors.Of(c.UserContext(), person.ID)
 	if err != nil {
 		return err
 	}
-	p.Factors = factorWords(set)
+	p := views.PersonProps{Now: a.now(), Row: a.row(c, person, invites, len(set.Factors) > 0), Factors: factorWords(set), Form: form, Errors: errors, Seen: frame.Fingerprint(detailsOf(person)), Provider: a.Provider}
 	if token := frame.Once(c, a.Seal, a.now()); token != "" && p.Row.InvitedUntil != nil {
 		p.Link = a.Public.JoinPath(paths.Join(token)).String()
 	}
@@ -253,8 +256,9 @@ func (a *People) newForm(c *fiber.Ctx, p views.PersonNewProps, failed error) (er
 	return web.Render(c, views.PersonNew(p))
 }
 
-// row returns a user for the pages. invites are the ends of the valid invites.
-func (a *People) row(c *fiber.Ctx, p access.User, invites map[string]time.Time) views.PersonRow {
+// row returns a user for the pages. invites are the ends of the valid invites, and
+// secured reports whether the user has a second factor.
+func (a *People) row(c *fiber.Ctx, p access.User, invites map[string]time.Time, secured bool) views.PersonRow {
 	row := views.PersonRow{
 		ID: p.ID, Email: p.Email, Name: p.Name, Role: string(p.Role), Disabled: p.DisabledAt != nil, Joined: p.HasPassword || p.HasIdentity, HasPassword: p.HasPassword,
 		Self: guard.UserOf(c) != nil && guard.UserOf(c).ID == p.ID, CreatedAt: p.CreatedAt, LastLoginAt: p.LastLoginAt,
@@ -268,6 +272,9 @@ func (a *People) row(c *fiber.Ctx, p access.User, invites map[string]time.Time) 
 	}
 	if p.HasIdentity {
 		ways = append(ways, "Single sign-on")
+	}
+	if secured {
+		ways = append(ways, "Second factor")
 	}
 	row.SignsIn = strings.Join(ways, ", ")
 	return row

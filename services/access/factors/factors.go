@@ -127,6 +127,20 @@ func (s *Store) Of(ctx context.Context, userID string) (Set, error) {
 	return set, nil
 }
 
+// Owners returns the IDs of all users with a factor.
+func (s *Store) Owners(ctx context.Context) (map[string]bool, error) {
+	var ids []string
+	err := s.DB.WithContext(ctx).Raw(`SELECT user_id FROM authenticator_apps UNION SELECT user_id FROM passkeys`).Scan(&ids).Error
+	if err != nil {
+		return nil, fault.Internal(err)
+	}
+	owners := make(map[string]bool, len(ids))
+	for _, id := range ids {
+		owners[id] = true
+	}
+	return owners, nil
+}
+
 // Active reports whether a sign-in of the user with a password requires a second
 // factor. Recovery codes alone require none.
 func (s *Store) Active(tx *gorm.DB, userID string) (bool, error) {
