@@ -4,6 +4,7 @@ import type { Page } from "@playwright/test";
 
 import { expectAccessible } from "../support/accessible.ts";
 import { ofOneWorker, startGateway } from "../support/gateway.ts";
+import { growOld } from "../support/old-sessions.ts";
 import { freePort } from "../support/port.ts";
 import { ada, adminToken, addPerson, expect, pageOf, setUp, signIn, test as base, vera } from "../support/signed-in.ts";
 
@@ -80,7 +81,7 @@ test("a passkey is added, signs in alone and after the password, and confirms", 
   await page.getByRole("button", { name: "Use your passkey" }).click();
   await expectSignedIn(page);
 
-  // The dialog and the page of a confirmation.
+  // Confirmation on the page, and then in the dialog.
   await page.goto("/login/again?next=/me/account");
   await expectAccessible(page);
   await device.verify(false);
@@ -89,6 +90,20 @@ test("a passkey is added, signs in alone and after the password, and confirms", 
   await device.verify(true);
   await page.getByRole("button", { name: "Use your passkey" }).click();
   await expectSignedIn(page);
+
+  await growOld(gateway, "61m");
+  await page.goto("/admin/people/invite");
+  await page.getByRole("textbox", { name: "Email" }).fill("grace@example.com");
+  await page.getByRole("radio", { name: "Member" }).check();
+  await page.getByRole("button", { name: "Create invite link" }).click();
+  const dialog = page.getByRole("dialog", { name: "Confirm it's you" });
+  await expect(dialog).toBeVisible();
+  await dialog.getByLabel(`Password for ${ada.email}`).fill(ada.password);
+  await dialog.getByLabel("Code").fill("000000");
+  await dialog.getByRole("button", { name: /^Confirm/ }).click();
+  await expect(dialog.getByText("That code isn't right.")).toBeVisible();
+  await dialog.getByRole("button", { name: "Use your passkey" }).click();
+  await expect(page.getByText("grace@example.com invited.")).toBeVisible();
   await page.context().close();
 });
 
