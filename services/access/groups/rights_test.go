@@ -11,7 +11,7 @@ import (
 )
 
 // TestGroupsGiveToolsets signs a user in with a group that holds a toolset,
-// with the group again, and without it, and lets the group expire.
+// with the group again, and without it. The group expires in between.
 func TestGroupsGiveToolsets(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.user(t, "ada")
