@@ -32,6 +32,7 @@ type Change struct {
 	Action  Action
 	Project string
 	Server  string
+	Group   string // a group of users; Project and Server are empty then
 	Fields  []string
 }
 
@@ -48,7 +49,7 @@ type Plan struct {
 }
 
 // ApplyOptions configure an apply. Prune deletes projects that are not in the
-// declaration, and servers that are not in their declared project. DryRun
+// declaration, groups that are not in its groups if it has any, and servers that are not in their declared project. DryRun
 // computes the plan without writing.
 type ApplyOptions struct{ Prune, DryRun bool }
 
@@ -58,6 +59,9 @@ type ApplyOptions struct{ Prune, DryRun bool }
 // nothing.
 func (s *Store) Apply(ctx context.Context, d *declaration.File, opts ApplyOptions) (Plan, error) {
 	w, err := s.write(ctx, declaration.PathInFile, opts.DryRun, func(w *writer) error {
+		if err := w.groups(d, opts.Prune); err != nil {
+			return err
+		}
 		for _, slug := range slices.Sorted(maps.Keys(d.Projects)) {
 			if _, err := w.project(slug, d.Projects[slug], opts.Prune); err != nil {
 				return err
