@@ -31,6 +31,13 @@ func Preview(project *toolset.Snapshot, row *models.Toolset) *toolset.Snapshot {
 	return project.View(selection(toolset.Selection{Name: "preview"}, []rule{ruleOf(row)}))
 }
 
+// Member returns a function that reports whether a tool is a member of a
+// toolset.
+func Member(row *models.Toolset) func(*toolset.Tool) bool {
+	r := ruleOf(row)
+	return r.has
+}
+
 // selection completes a selection by the union of rules.
 func selection(s toolset.Selection, rules []rule) toolset.Selection {
 	s.Tool = func(t *toolset.Tool) bool {
