@@ -23,6 +23,7 @@ import (
 	"mcpgateway/routes/admin/settings"
 	"mcpgateway/routes/admin/signin"
 	"mcpgateway/routes/admin/tools"
+	"mcpgateway/routes/admin/toolsets"
 	"mcpgateway/routes/api"
 	"mcpgateway/routes/frame"
 	"mcpgateway/routes/mcp"
@@ -104,6 +105,7 @@ type adminHandlers struct {
 	connect         *projects.Connect
 	projectSettings *projects.Settings
 	access          *projects.Access
+	toolsetPages    *toolsets.Toolsets
 	keyPages        *keys.Keys
 	serverPages     *servers.Servers
 	wizard          *servers.Wizard
@@ -201,6 +203,7 @@ func newAdminHandlers(s *services.Services, guards *guard.Guards, pages *adminpa
 		connect:         projects.NewConnect(pages, s.Gateway, s.Keys, public),
 		projectSettings: projects.NewSettings(pages, s.Projects, s.Keys),
 		access:          projects.NewAccess(pages, s.Projects, s.People),
+		toolsetPages:    toolsets.New(pages, s.Toolsets, public, time.Now),
 		keyPages:        keys.New(keys.Options{Pages: pages, Keys: s.Keys, Index: s.KeyIndex, Calls: s.Calls, Traffic: s.Traffic, Seal: sealer, Public: public, Now: time.Now}),
 		serverPages: servers.New(servers.Options{
 			Pages: pages, Reader: s.Syncer, Calls: s.Calls, Traffic: s.Traffic, History: s.History, Store: s.Projects, StepUp: guards,
