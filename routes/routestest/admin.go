@@ -6,12 +6,12 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"mcpgateway/cmd/gateway/demo"
 
+	"mcpgateway/models/modelstest"
 	"mcpgateway/web/guard"
 
 	"mcpgateway/models"
@@ -33,7 +33,7 @@ type Admin struct {
 // NewAdmin creates an Admin on a new SQLite database.
 func NewAdmin(t testing.TB) *Admin {
 	t.Helper()
-	return NewAdminOn(t, "sqlite:"+filepath.Join(t.TempDir(), "gateway.db"))
+	return NewAdminOn(t, modelstest.SQLite(t))
 }
 
 // NewAdminOn creates an Admin on the database with the data source name dsn.
