@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"strings"
 	"testing"
 	"time"
 
@@ -129,8 +130,11 @@ func onKey(rest string, fields ...string) func(*testing.T, *formWorld) (string, 
 // onToolset returns a form of a new toolset.
 func onToolset(rest string, fields ...string) func(*testing.T, *formWorld) (string, url.Values) {
 	return func(t *testing.T, w *formWorld) (string, url.Values) {
-		slug := fmt.Sprintf("set-%d", time.Now().UnixNano())
-		row, err := w.Services.Toolsets.Create(t.Context(), "p", slug, &declaration.Toolset{})
+		slug := "set" + strings.ReplaceAll(rest, "/", "-")
+		row, err := w.Services.Toolsets.Get(t.Context(), w.project.ID, slug)
+		if err != nil {
+			row, err = w.Services.Toolsets.Create(t.Context(), "p", slug, &declaration.Toolset{})
+		}
 		if err != nil {
 			t.Fatal(err)
 		}
