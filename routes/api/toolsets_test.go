@@ -363,7 +363,7 @@ func TestSyncThatMovesMembersWarns(t *testing.T) {
 		toolsetWorld(t, a, "none")
 		a.admin(t, "POST", toolsetsURL, `{"slug":"reader","query":"readonly:true"}`, 201, nil)
 		a.admin(t, "POST", toolsetsURL, `{"slug":"static","include":["up__put_it"]}`, 201, nil)
-		// delete_it now says that it only reads, put_it changes its text, get_it goes.
+		// delete_it becomes read-only, put_it changes its text, get_it goes.
 		a.up.SetTools(annotated("delete_it", "readOnlyHint"), tool("put_it", `,"description":"new","annotations":{"destructiveHint":false}`))
 		a.Sync(t, "p", "up")
 		var rows []models.AuditEntry

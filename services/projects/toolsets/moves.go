@@ -17,7 +17,8 @@ import (
 // WarnChanged is the code of the warning about a toolset that a sync changed.
 const WarnChanged = "TOOLSET_CHANGED"
 
-// warnFor is how long a change of members is shown. Saving the toolset ends it.
+// warnFor is the time for which a change of members is shown. Saving the toolset
+// ends it.
 const warnFor = 7 * 24 * time.Hour
 
 const (

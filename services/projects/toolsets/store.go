@@ -1,5 +1,5 @@
 // Package toolsets stores the toolsets of projects: named subsets of their
-// tools with endpoints of their own.
+// tools with separate endpoints.
 package toolsets
 
 import (
@@ -126,7 +126,7 @@ func (s *Store) Update(ctx context.Context, projectSlug, slug string, d *declara
 // endpoint are revoked. It returns NOT_FOUND, and CONFLICT with the fields keys,
 // people and groups if one of these uses it. With force it removes the toolset
 // from them instead, and revokes the keys that have no other toolset, recording
-// key.revoked: nobody holds more than before.
+// key.revoked. No key or person gains tools.
 func (s *Store) Delete(ctx context.Context, projectSlug, slug string, force bool) error {
 	return models.Essential(s.db, func() error {
 		return s.write(ctx, projectSlug, func(w *Writer) error {

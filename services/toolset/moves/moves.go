@@ -57,7 +57,7 @@ func (w *Watch) Sync(projectID, alias string) func(ctx context.Context, names []
 }
 
 // movesOf returns the toolsets, by slug, that tools of a server joined or left.
-// Both snapshots are judged by the present toolsets, so that their own changes
+// It applies the present toolsets to both snapshots, so that changes of toolsets
 // are not moves.
 func movesOf(before, after *toolset.Snapshot, alias string, names []string) (moved []toolsets.Move) {
 	was, is := toolsOf(before, alias), toolsOf(after, alias)

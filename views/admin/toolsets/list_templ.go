@@ -308,7 +308,7 @@ func (r Row) usedBy() string {
 	text := join(r.Keys, "key", "keys", "")
 	text = join(r.People, "person", "people", text)
 	if text = join(r.Groups, "group", "groups", text); text == "" {
-		return "Nobody yet"
+		return "Not used yet"
 	}
 	return text
 }

@@ -387,7 +387,7 @@ func usedBy(p PageProps) templ.Component {
 			}
 			ctx = templ.InitializeContext(ctx)
 			if len(p.Use.Keys)+len(p.Use.People)+p.Use.Groups+p.Use.Apps == 0 {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 11, "<p class=\"small muted\">Nobody yet</p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 11, "<p class=\"small muted\">Not used yet</p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

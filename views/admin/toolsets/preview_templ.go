@@ -180,7 +180,7 @@ func PreviewCard(p Preview) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		} else if p.Count == 0 && !p.Invalid {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 13, "<p class=\"muted\">No tool of this project matches. Tools that match later join by themselves.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 13, "<p class=\"muted\">No tool of this project matches. Tools that match later join automatically.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -366,7 +366,7 @@ func toolTable(p Preview) templ.Component {
 	})
 }
 
-// offers tells which prompts and resources the servers of the toolset have.
+// offers lists the prompts and resources of the toolset's servers.
 func offers(p Preview) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
