@@ -110,14 +110,14 @@ func Edit(p FormProps) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, " <div class=\"halves\"><form class=\"form\" method=\"post\" action=\"")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, " <div class=\"halves\"><form class=\"form\" id=\"toolset-form\" method=\"post\" action=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var3 templ.SafeURL
 			templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinURLErrs(ui.URL(p.action()))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/toolsets/form.templ`, Line: 69, Col: 63}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/toolsets/form.templ`, Line: 69, Col: 81}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var3))
 			if templ_7745c5c3_Err != nil {
@@ -182,7 +182,7 @@ func Edit(p FormProps) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.SelectField, Name: "toolExposure", Label: "What clients list", Value: p.Form.ToolExposure, Required: true, Error: admin.Sentence(p.Errors["toolExposure"]), Options: []ui.Option{
+			templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.SelectField, Name: "toolExposure", Label: "What clients list", Value: p.Form.ToolExposure, Error: admin.Sentence(p.Errors["toolExposure"]), Options: []ui.Option{
 				{Value: "", Label: "As in the project"}, {Value: "full", Label: "All tools"}, {Value: "builtin", Label: "Only the built-in tools"},
 			}}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
@@ -251,7 +251,7 @@ func Edit(p FormProps) templ.Component {
 // previewAttrs update the preview while the form is filled in.
 func (p FormProps) previewAttrs() templ.Attributes {
 	return templ.Attributes{
-		"formnovalidate": true, "hx-post": p.previewURL(), "hx-trigger": "click, input from:closest form delay:250ms", "hx-target": "#" + PreviewPart,
+		"formnovalidate": true, "hx-post": p.previewURL(), "hx-trigger": "click, input from:#toolset-form delay:250ms", "hx-target": "#" + PreviewPart,
 		"hx-select": "#" + PreviewPart, "hx-swap": "outerHTML", "hx-push-url": "false", "hx-sync": "this:replace",
 	}
 }
