@@ -12,6 +12,7 @@ import (
 	"mcpgateway/cmd/gateway/demo"
 	"mcpgateway/models"
 	"mcpgateway/services/access"
+	"mcpgateway/services/access/groups"
 	"mcpgateway/services/declaration"
 	"mcpgateway/services/secrets"
 	"mcpgateway/services/upstream/upstreamtest"
@@ -24,6 +25,19 @@ type formWorld struct {
 	project          *models.Project
 	entry, template  string
 	undo             string // token that reverts the last approvals
+}
+
+// hashOf returns the hash of the definition of a tool.
+func (w *formWorld) hashOf(name string) string {
+	p, err := w.Services.Directory.Project("p")
+	if err != nil {
+		return ""
+	}
+	tool, err := p.Resolve(name)
+	if err != nil {
+		return ""
+	}
+	return tool.Hash
 }
 
 // fill creates the objects that the forms change.
@@ -119,6 +133,28 @@ func onPerson(name, rest string, fields ...string) func(*testing.T, *formWorld) 
 	}
 }
 
+// onGroup returns a form of a new group's page. Its member is the administrator.
+func onGroup(name, rest string, fields ...string) func(*testing.T, *formWorld) (string, url.Values) {
+	return func(t *testing.T, w *formWorld) (string, url.Values) {
+		group, err := w.Services.Groups.Create(t.Context(), groups.Fields{Name: &name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		form := values(fields...)
+		if form.Has("person") {
+			people, err := w.Services.People.List(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			form.Set("person", people[0].ID)
+			if err := w.Services.Groups.AddMember(t.Context(), group.ID, people[0].ID); rest == "/members/remove" && err != nil {
+				t.Fatal(err)
+			}
+		}
+		return "/admin/groups/" + group.ID + rest, form
+	}
+}
+
 // onKey returns a form of a new key.
 func onKey(rest string, fields ...string) func(*testing.T, *formWorld) (string, url.Values) {
 	return func(t *testing.T, w *formWorld) (string, url.Values) {
@@ -200,6 +236,13 @@ func (w *formWorld) forms(t *testing.T) []formCase {
 		{route: "/admin/people/:id/disable", guard: "careful", make: onPerson("dan", "/disable")},
 		{route: "/admin/people/:id/enable", guard: "careful", make: onPerson("eve", "/enable")},
 		{route: "/admin/people/:id/delete", guard: "careful", make: onPerson("finn", "/delete", "confirm", "finn@example.com")},
+		{route: "/admin/groups", guard: "careful", make: at("/admin/groups", "name", "Engineering", "claim", "eng", "role", "viewer")},
+		{route: "/admin/groups", guard: "careful", variant: " refused", shows: http.StatusUnprocessableEntity, want: "Another group has this name",
+			make: at("/admin/groups", "name", "engineering", "role", "none")},
+		{route: "/admin/groups/:id", guard: "careful", make: onGroup("Ones", "", "name", "Firsts", "claim", "", "role", "member")},
+		{route: "/admin/groups/:id/members", guard: "careful", make: onGroup("Twos", "/members", "person", "")},
+		{route: "/admin/groups/:id/members/remove", guard: "careful", make: onGroup("Threes", "/members/remove", "person", "")},
+		{route: "/admin/groups/:id/delete", guard: "careful", make: onGroup("Fours", "/delete", "confirm", "Fours")},
 
 		{route: project + "/tools", make: at("/admin/projects/p/tools?x=1", "tool", "clock__current_time", "do", "off")},
 		{route: project + "/tools/:name/enabled", make: at("/admin/projects/p/tools/clock__current_time/enabled", "enabled", "true")},
@@ -213,6 +256,12 @@ func (w *formWorld) forms(t *testing.T) []formCase {
 		}},
 		{route: "/admin/undo", make: func(_ *testing.T, w *formWorld) (string, url.Values) {
 			return "/admin/undo", values("form", w.undo)
+		}},
+		{route: project + "/tools/:name/overrides", make: at("/admin/projects/p/tools/clock__current_time/overrides", "title", "Now", "fixed", `{"zone":"UTC"}`)},
+		{route: project + "/tools/:name/overrides", variant: " reference", careful: true, make: at("/admin/projects/p/tools/clock__current_time/overrides", "fixed", `{"zone":"${ZONE_TOKEN}"}`)},
+		{route: project + "/tools/:name/overrides/reset", make: at("/admin/projects/p/tools/clock__current_time/overrides/reset")},
+		{route: project + "/tools/:name/access", make: func(_ *testing.T, w *formWorld) (string, url.Values) {
+			return "/admin/projects/p/tools/clock__current_time/access", values("hash", w.hashOf("clock__current_time"))
 		}},
 		{route: project + "/tools/:name/try", shows: http.StatusOK, want: "Europe/Berlin", make: at("/admin/projects/p/tools/clock__current_time/try", "as", "json", "arguments", `{"zone":"Europe/Berlin"}`)},
 		{route: project + "/code-mode/settings", make: at("/admin/projects/p/code-mode/settings", "enabled", "on", "timeout", "9")},
@@ -259,7 +308,7 @@ func (w *formWorld) forms(t *testing.T) []formCase {
 		{route: server + "/sync", make: onServer("clock", "/sync")},
 		{route: server + "/enable", make: onServer("clock", "/enable", "enabled", "false")},
 		{route: server + "/delete", make: onServer("kept", "/delete")},
-		{route: project + "/settings", make: at("/admin/projects/p/settings", "name", "P", "authMode", "api_key", "toolExposure", "full", "toolNameLimit", "0", "rateLimit.perSecond", "1", "rateLimit.burst", "2")},
+		{route: project + "/settings", make: at("/admin/projects/p/settings", "name", "P", "authMode", "api_key", "toolExposure", "full", "toolNameLimit", "0", "rateLimit.perSecond", "1", "rateLimit.burst", "2", "limits", "shown", "limits[0].per", "key", "limits[0].match", "clock__*", "limits[0].perDay", "5")},
 		{route: project + "/access", make: at("/admin/projects/p/access", "oauthAccess", "members")},
 		{route: project + "/access/members", make: onPerson("gil", "", "person", "")},
 		{route: project + "/access/members/remove", make: onPerson("hal", "/remove", "person", "")},

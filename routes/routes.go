@@ -24,6 +24,7 @@ const (
 	head    = fiber.MethodHead
 	post    = fiber.MethodPost
 	patch   = fiber.MethodPatch
+	put     = fiber.MethodPut
 	del     = fiber.MethodDelete
 	options = fiber.MethodOptions
 	anyone  = ""
@@ -94,6 +95,13 @@ func table(h *handlers) []route {
 		{post, "/api/people", h.people.Create, stepUp},
 		{patch, "/api/people/:id", h.people.Update, stepUp},
 		{del, "/api/people/:id", h.people.Delete, stepUp},
+		{get, "/api/groups", h.groups.List, viewer},
+		{post, "/api/groups", h.groups.Create, stepUp},
+		{get, "/api/groups/:id", h.groups.Get, viewer},
+		{patch, "/api/groups/:id", h.groups.Update, stepUp},
+		{del, "/api/groups/:id", h.groups.Delete, stepUp},
+		{put, "/api/groups/:id/members/:personId", h.groups.AddMember, stepUp},
+		{del, "/api/groups/:id/members/:personId", h.groups.RemoveMember, stepUp},
 
 		{get, "/admin/projects/:projectSlug/activity", h.activity.Page, viewer},
 		{get, "/admin/projects/:projectSlug/activity/export", h.activity.Export, viewer},
@@ -136,6 +144,14 @@ func table(h *handlers) []route {
 		{post, "/admin/people/:id/disable", h.peoplePages.Disable, stepUp},
 		{post, "/admin/people/:id/enable", h.peoplePages.Enable, stepUp},
 		{post, "/admin/people/:id/delete", h.peoplePages.Delete, stepUp},
+		{get, paths.Groups, h.groupPages.List, viewer},
+		{get, paths.NewGroup, h.groupPages.New, admin},
+		{post, paths.Groups, h.groupPages.Create, stepUp},
+		{get, paths.Groups + "/:id", h.groupPages.Show, viewer},
+		{post, paths.Groups + "/:id", h.groupPages.Update, stepUp},
+		{post, paths.Groups + "/:id/members", h.groupPages.AddMember, stepUp},
+		{post, paths.Groups + "/:id/members/remove", h.groupPages.RemoveMember, stepUp},
+		{post, paths.Groups + "/:id/delete", h.groupPages.Delete, stepUp},
 		{get, "/admin/projects/:projectSlug/tools", h.toolPages.List, viewer},
 		{post, "/admin/projects/:projectSlug/tools", h.toolPages.Bulk, admin},
 		{get, "/admin/projects/:projectSlug/tools/review", h.toolPages.Review, admin},
@@ -145,6 +161,9 @@ func table(h *handlers) []route {
 		{get, "/admin/projects/:projectSlug/tools/:name", h.playground.Show, viewer},
 		{post, "/admin/projects/:projectSlug/tools/:name/enabled", h.toolPages.Switch, admin},
 		{post, "/admin/projects/:projectSlug/tools/:name/approve", h.toolPages.Approve, admin},
+		{post, "/admin/projects/:projectSlug/tools/:name/overrides", h.playground.Override, admin},
+		{post, "/admin/projects/:projectSlug/tools/:name/overrides/reset", h.playground.ResetOverride, admin},
+		{post, "/admin/projects/:projectSlug/tools/:name/access", h.playground.ConfirmAccess, admin},
 		{post, "/admin/projects/:projectSlug/tools/:name/try", h.playground.Try, admin},
 		{get, "/admin/projects/:projectSlug/code-mode", h.codePages.Workbench, viewer},
 		{get, "/admin/projects/:projectSlug/code-mode/settings", h.codePages.Settings, viewer},

@@ -23,6 +23,7 @@ func (s *Services) subscribers() []part[func(context.Context, notify.Topic) erro
 	return []part[func(context.Context, notify.Topic) error]{
 		{"project snapshots", s.Directory.Changed},
 		{"keys", s.KeyIndex.Changed},
+		{"groups", s.groupIndex.Changed},
 		{"rights", s.Rights.Changed},
 		{"access tokens", s.tokenIndex.Changed},
 		{"upstream connections", s.Connections.Changed},
@@ -41,10 +42,12 @@ func (s *Services) loads() []part[func(context.Context) error] {
 	return []part[func(context.Context) error]{
 		{"project snapshots", s.Directory.Load},
 		{"keys", s.KeyIndex.Load},
+		{"groups", s.groupIndex.Load},
 		{"rights", s.Rights.Load},
 		{"pending authorizations", s.Waiting.Load},
 		{"ended sessions", s.EndedSessions.Load},
 		{"log levels", s.LogLevels.Load},
+		{"calls of limits", s.Quotas.Load},
 		{"built-in catalog", s.loadBuiltinCatalog},
 		{"catalog", s.Catalog.Load},
 		{"sync schedule", s.Syncer.Plan},
@@ -59,6 +62,7 @@ func (s *Services) loops() []part[func(context.Context)] {
 		{"connections", s.Connections.Run},
 		{"key usage", s.saveUse},
 		{"call log", s.Calls.Run},
+		{"calls of limits", s.Quotas.Run},
 		{"run traces", s.CodeRuns.Run},
 		{"catalog", s.Catalog.Run},
 	}

@@ -14,9 +14,11 @@ import (
 	"mcpgateway/migrations"
 	"mcpgateway/models"
 	"mcpgateway/services/access"
+	"mcpgateway/services/access/groups"
 	"mcpgateway/services/access/keys"
 	"mcpgateway/services/access/oidc"
 	"mcpgateway/services/access/passwords"
+	"mcpgateway/services/access/quotas"
 	"mcpgateway/services/access/rights"
 	"mcpgateway/services/activity"
 	"mcpgateway/services/activity/traffic"
@@ -45,6 +47,7 @@ import (
 	"mcpgateway/services/toolsearch"
 	"mcpgateway/services/toolset"
 	"mcpgateway/services/toolset/moves"
+	"mcpgateway/services/toolset/override"
 	"mcpgateway/services/toolset/views"
 	"mcpgateway/services/tracing"
 	"mcpgateway/services/upstream"
@@ -66,7 +69,9 @@ type Services struct {
 	KeyIndex    *keys.Index
 	ProjectAuth *access.ProjectAuth
 	CallLimits  *access.CallLimits
+	Quotas      *quotas.Quotas
 	People      *access.Users
+	Groups      *groups.Store
 	KeptForms   *access.StoredForms
 	// SingleSignOn is nil if it is not configured.
 	SingleSignOn *access.SingleSignOn
@@ -110,6 +115,7 @@ type Services struct {
 	// Demo loads the demo project. It is nil if there is none.
 	Demo Demo
 
+	groupIndex *groups.Index
 	tokenIndex *oauthserver.TokenIndex
 	locks      *locks.Locks
 	clients    *egress.Clients
@@ -167,7 +173,7 @@ func wire(ctx context.Context, db *gorm.DB, c *config.Config, version string, lo
 	s.wireConnections(resolver)
 	s.wireUpstreams(resolver)
 	s.wireCode()
-	if err := s.wireGateway(ctx); err != nil {
+	if err := s.wireGateway(ctx, resolver); err != nil {
 		return nil, err
 	}
 	return s, nil
@@ -202,7 +208,9 @@ func (s *Services) wireStore(ctx context.Context, guard *egress.Guard, resolver 
 func (s *Services) wireAccess(hasher *passwords.Hasher) {
 	db, c := s.DB, s.Config
 	s.KeyIndex = keys.NewIndex(db, now)
-	s.Rights = rights.NewIndex(db, nil)
+	memberships := groups.NewMemberships(c.SingleSignOn.GroupsMaxAge)
+	s.groupIndex = groups.NewIndex(db, memberships, now)
+	s.Rights = rights.NewIndex(db, s.groupIndex)
 	s.tokenIndex = oauthserver.NewTokenIndex(db, now)
 	s.Keys = keys.New(db, s.Audit, s.feed, now)
 	s.ProjectAuth = access.NewProjectAuth(s.KeyIndex, s.tokenIndex, s.feed.CaughtUpAt, c.MaxStaleness, now)
@@ -210,13 +218,18 @@ func (s *Services) wireAccess(hasher *passwords.Hasher) {
 		DB: db, Issuer: c.PublicURL, Audit: s.Audit, Feed: s.feed, Rights: s.Rights, Sealer: c.Keys, Documents: s.clients.MCP().Transport, Now: now,
 	})
 	s.CallLimits = access.NewCallLimits(now)
-	s.People = access.NewUsers(db, s.Audit, s.feed, c.Keys, hasher, now)
+	s.Quotas = quotas.New(db, quotas.MaxCounters, now, s.log)
+	s.Groups = groups.NewStore(db, s.Audit, s.feed, memberships, now)
+	s.People = access.NewUsers(db, s.Audit, s.feed, c.Keys, hasher, memberships, now)
 	s.KeptForms = access.NewStoredForms(db, s.People, c.Keys, now)
 	if sso := c.SingleSignOn; sso.Configured() {
 		provider := oidc.NewProvider(oidc.Options{
 			Issuer: sso.Issuer, ClientID: sso.ClientID, ClientSecret: sso.ClientSecret, RedirectURL: c.PublicURL.String() + "/login/callback",
+			Scopes: sso.Scopes, GroupsClaim: sso.GroupsClaim,
 		}, s.clients.MCP(), now)
-		s.SingleSignOn = access.NewSingleSignOn(s.People, provider, c.Keys, sso.AllowedDomains)
+		s.SingleSignOn = access.NewSingleSignOn(access.SingleSignOnOptions{
+			People: s.People, Provider: provider, Sealer: c.Keys, Groups: s.Groups, Domains: sso.AllowedDomains, DefaultRole: sso.DefaultRole,
+		})
 	}
 }
 
@@ -252,6 +265,7 @@ func (s *Services) wireUpstreams(resolver *secrets.Resolver) {
 	target := func(row models.Server) *upstream.Target {
 		t := credentials.NewConnectedTarget(row, resolver, credentials.Rows{Bearer: projects.BearerRow, Header: projects.HeaderRow}, s.Connections)
 		t.Address = func() (string, error) { return projects.Address(row, resolver.Resolve) }
+		t.Secrets = override.Secrets(row.ToolOverrides, resolver, t.Secrets)
 		return t
 	}
 	s.Directory = toolset.NewDirectory(s.DB, target)
@@ -278,7 +292,7 @@ func (s *Services) wireCode() {
 }
 
 // wireGateway creates the service for MCP clients.
-func (s *Services) wireGateway(ctx context.Context) error {
+func (s *Services) wireGateway(ctx context.Context, resolver *secrets.Resolver) error {
 	s.Results = membudget.New(s.Config.ResultMemory)
 	s.Metrics = s.newMetrics(s.Version)
 	upstreams, err := s.trace(ctx, s.Version)
@@ -286,9 +300,9 @@ func (s *Services) wireGateway(ctx context.Context) error {
 		return err
 	}
 	s.Gateway = gateway.New(gateway.Options{
-		Upstreams: upstreams, Views: s.Views, Search: s.ToolSearch, Declarations: s.Declarations, Runner: s.Runner, Limits: s.CallLimits,
+		Upstreams: upstreams, Views: s.Views, Search: s.ToolSearch, Declarations: s.Declarations, Runner: s.Runner, Limits: s.CallLimits, Quotas: s.Quotas,
 		Calls: s.Metrics.Calls(s.Calls), Results: s.Results, Waiting: s.Waiting, Outages: s.pool,
-		Tokens: s.Config.Keys, Version: s.Version, Instance: s.Instance, Log: s.log, Tasks: s.Background,
+		Tokens: s.Config.Keys, References: resolver, Version: s.Version, Instance: s.Instance, Log: s.log, Tasks: s.Background,
 	})
 	return nil
 }

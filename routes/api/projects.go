@@ -36,6 +36,7 @@ type projectRecord struct {
 	ToolNameLimit  int                 `json:"toolNameLimit"`
 	DisabledTools  []string            `json:"disabledTools"`
 	RateLimit      rateLimitRecord     `json:"rateLimit"`
+	Limits         []models.Limit      `json:"limits"`
 	RecordPayloads bool                `json:"recordPayloads"`
 	CreatedAt      time.Time           `json:"createdAt"`
 	UpdatedAt      time.Time           `json:"updatedAt"`
@@ -59,6 +60,7 @@ func projectOf(row models.Project) projectRecord {
 		CodeMode:     codeModeRecord{Enabled: row.CodeModeEnabled, Timeout: row.CodeModeTimeoutMS, AllowFetch: row.CodeModeAllowFetch},
 		ToolExposure: row.ToolExposure, ToolNameLimit: row.ToolNameLimit, DisabledTools: nonNil(row.DisabledTools),
 		RateLimit:      rateLimitRecord{PerSecond: row.RatePerSecond, Burst: row.RateBurst},
+		Limits:         append([]models.Limit{}, row.Limits...),
 		RecordPayloads: row.RecordPayloads,
 		CreatedAt:      row.CreatedAt, UpdatedAt: row.UpdatedAt,
 	}

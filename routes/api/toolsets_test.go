@@ -363,14 +363,14 @@ func TestSyncThatMovesMembersWarns(t *testing.T) {
 		toolsetWorld(t, a, "none")
 		a.admin(t, "POST", toolsetsURL, `{"slug":"reader","query":"readonly:true"}`, 201, nil)
 		a.admin(t, "POST", toolsetsURL, `{"slug":"static","include":["up__put_it"]}`, 201, nil)
-		// delete_it becomes read-only, put_it changes its text, get_it goes.
-		a.up.SetTools(annotated("delete_it", "readOnlyHint"), tool("put_it", `,"description":"new","annotations":{"destructiveHint":false}`))
+		// read_it comes, put_it changes its text, get_it goes.
+		a.up.SetTools(annotated("read_it", "readOnlyHint"), tool("put_it", `,"description":"new","annotations":{"destructiveHint":false}`))
 		a.Sync(t, "p", "up")
 		var rows []models.AuditEntry
 		if err := a.Services.DB.Find(&rows, "action = ?", "toolset.members_changed").Error; err != nil || len(rows) != 1 {
 			t.Fatalf("%d entries, %v", len(rows), err)
 		}
-		want := models.StringMap{"server": "up", "joined": "1", "left": "1", "joinedTools": "up__delete_it", "leftTools": "up__get_it"}
+		want := models.StringMap{"server": "up", "joined": "1", "left": "1", "joinedTools": "up__read_it", "leftTools": "up__get_it"}
 		if d := cmp.Diff(want, rows[0].Detail); d != "" || rows[0].Object != "reader" || rows[0].Project != "p" {
 			t.Errorf("%+v %s", rows[0], d)
 		}

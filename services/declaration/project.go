@@ -21,6 +21,7 @@ type Project struct {
 	DisabledTools     *[]string
 	RatePerSecond     *float64
 	RateBurst         *int64
+	Limits            *[]models.Limit
 	RecordPayloads    *bool
 	Servers           map[string]*Server // by alias
 	// Toolsets are those to create or change, by slug; nil without the key.
@@ -60,6 +61,7 @@ func (r *reader) projectFields(d *Project) fields {
 			"perSecond": r.number(&d.RatePerSecond, MaxRatePerSecond),
 			"burst":     r.integer(&d.RateBurst, 0, MaxRatePerSecond),
 		}),
+		"limits": r.limits(&d.Limits),
 	}
 }
 

@@ -39,6 +39,10 @@ func mergeProject(row *models.Project, d *declaration.Project) []string {
 		burst := int(*d.RateBurst)
 		set(&changed, "rateLimit.burst", &row.RateBurst, &burst)
 	}
+	if d.Limits != nil && !slices.Equal(row.Limits, *d.Limits) {
+		row.Limits = *d.Limits
+		changed = append(changed, "limits")
+	}
 	set(&changed, "recordPayloads", &row.RecordPayloads, d.RecordPayloads)
 	return changed
 }
@@ -78,6 +82,7 @@ func (s *Store) mergeServer(row *models.Server, alias string, d *declaration.Ser
 	if d.DenyTools != nil {
 		setList(&m.changed, "denyTools", &row.DenyTools, *d.DenyTools)
 	}
+	s.mergeOverrides(m, row, d.ToolOverrides)
 	set(&m.changed, "enabled", &row.Enabled, d.Enabled)
 	set(&m.changed, "timeout", &row.TimeoutMS, d.TimeoutMS)
 	set(&m.changed, "maxConcurrent", &row.MaxConcurrent, d.MaxConcurrent)

@@ -47,7 +47,7 @@ func readTool(tool *toolset.Tool) document {
 // names collects the names and titles of a tool. It returns its definition, or
 // nil if it is invalid.
 func (r *reader) names(tool *toolset.Tool) *rawjson.Object {
-	r.add(fieldName, tool.Upstream)
+	r.add(fieldName, tool.Local())
 	r.add(fieldServer, tool.Server.Config.Alias)
 	definition, err := rawjson.ParseObject(tool.Definition, rawjson.Lenient)
 	if err != nil {

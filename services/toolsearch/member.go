@@ -9,11 +9,12 @@ import (
 )
 
 // Matcher returns a function that reports whether a tool matches the qualifiers
-// of a query in the grammar of query.Tools. It needs no index.
+// of a query in the grammar of query.Tools, by its last confirmed access. It needs
+// no index.
 func Matcher(q *query.Query) func(*toolset.Tool) bool {
 	return func(tool *toolset.Tool) bool {
 		return q.Matches(func(c *query.Clause) bool {
-			l := literal{readOnly: tool.Hints.ReadOnly, destructive: tool.Hints.Destructive}
+			l := literal{readOnly: tool.ToolsetAccess == toolset.AccessRead, destructive: tool.ToolsetAccess == toolset.AccessDestructive}
 			switch c.Qualifier {
 			case "server":
 				l.server = query.Fold(strings.ToValidUTF8(tool.Server.Config.Alias, " "))

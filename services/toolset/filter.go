@@ -27,6 +27,10 @@ func matchesAny(patterns []string, s string) bool {
 	return false
 }
 
+// MatchGlob reports whether a glob pattern matches s: `*` any characters, `?`
+// one, case-sensitive and anchored.
+func MatchGlob(pattern, s string) bool { return matchGlob(pattern, s) }
+
 // matchGlob backtracks only to the last star, so no pattern costs more than
 // len(p) × len(s) steps.
 func matchGlob(p, s string) bool {

@@ -5,6 +5,7 @@
 package guard
 
 import (
+	"cmp"
 	"context"
 	"net/url"
 	"strings"
@@ -43,6 +44,7 @@ type User struct {
 	SessionID       string    // unchanged when the cookie's value is renewed
 	CSRF            string    // token for the form field csrf, masked by MaskToken
 	ConfirmedUntil  time.Time // when the last confirmation of the password expires
+	GroupsOverage   bool      // the identity provider left the groups out at the last sign-in
 }
 
 // Sessions finds users by the value of a session cookie. Without such a session
@@ -224,7 +226,7 @@ func (g *Guards) Identify(c *fiber.Ctx) error {
 			if !isAPI(c) {
 				web.AllowErrorPage(c)
 			}
-			actor.Kind, actor.ID, actor.Name = "user", p.ID, p.Email
+			actor.Kind, actor.ID, actor.Name = "user", p.ID, cmp.Or(p.Email, p.Name)
 		}
 	}
 	c.SetUserContext(g.options.Act(c.UserContext(), actor))

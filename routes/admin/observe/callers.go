@@ -62,7 +62,7 @@ func (n *Callers) find(ctx context.Context, principal string) string {
 		if err != nil {
 			return "Deleted person"
 		}
-		return person.Email
+		return person.Called()
 	}
 	if principal == principalAnonymous {
 		return "Anyone"

@@ -25,14 +25,16 @@ import (
 
 // Settings serves the settings of projects.
 type Settings struct {
-	pages *admin.ProjectPages
-	store *projects.Store
-	keys  *keys.Store
+	pages  *admin.ProjectPages
+	store  *projects.Store
+	keys   *keys.Store
+	used   Used
+	people People
 }
 
 // NewSettings returns the handlers.
-func NewSettings(pages *admin.ProjectPages, store *projects.Store, keys *keys.Store) *Settings {
-	return &Settings{pages: pages, store: store, keys: keys}
+func NewSettings(pages *admin.ProjectPages, store *projects.Store, keys *keys.Store, used Used, people People) *Settings {
+	return &Settings{pages: pages, store: store, keys: keys, used: used, people: people}
 }
 
 // Show serves GET /admin/projects/:projectSlug/settings.
@@ -49,7 +51,7 @@ func formOf(p *toolset.Snapshot) views.ProjectForm {
 	return views.ProjectForm{
 		Name: row.Name, Description: row.Description, AuthMode: string(row.AuthMode),
 		ToolExposure: string(row.ToolExposure), ToolNameLimit: strconv.Itoa(row.ToolNameLimit),
-		PerSecond: strconv.FormatFloat(row.RatePerSecond, 'f', -1, 64), Burst: strconv.Itoa(row.RateBurst), RecordPayloads: row.RecordPayloads,
+		PerSecond: strconv.FormatFloat(row.RatePerSecond, 'f', -1, 64), Burst: strconv.Itoa(row.RateBurst), Limits: limitsOf(row), RecordPayloads: row.RecordPayloads,
 	}
 }
 
@@ -62,6 +64,10 @@ func (a *Settings) page(c *fiber.Ctx, p *toolset.Snapshot, props views.ProjectSe
 	if err != nil {
 		return err
 	}
+	if props.Used, err = a.usedToday(c.UserContext(), p, keys); err != nil {
+		return err
+	}
+	props.MaxLimits = declaration.MaxLimits
 	props.Frame, props.Project = a.pages.ProjectFrame(c, p, layout.TabSettings, "Settings"), a.pages.Head(p, layout.TabSettings)
 	props.Stored, props.Seen = formOf(p), frame.Fingerprint(formOf(p))
 	props.Shared, props.Servers, props.Keys = credentialsOf(p), len(p.Servers), len(keys)
@@ -76,6 +82,9 @@ func (a *Settings) Save(c *fiber.Ctx) error {
 	}
 	form := postedForm(c)
 	d, err := declarationOf(form)
+	if form.Limits == nil { // a form without them
+		form.Limits = limitsOf(p.Project)
+	}
 	err = cmp.Or(err, confirmed(p, form))
 	if err == nil {
 		err = frame.CheckUnchanged(c, formOf(p), settingsOf(formOf(p), form)...)
@@ -103,7 +112,7 @@ func postedForm(c *fiber.Ctx) views.ProjectForm {
 	return views.ProjectForm{
 		Name: strings.TrimSpace(web.FormValue(c, "name")), Description: strings.TrimSpace(web.FormValue(c, "description")), AuthMode: web.FormValue(c, "authMode"),
 		ToolExposure: web.FormValue(c, "toolExposure"), ToolNameLimit: web.FormValue(c, "toolNameLimit"),
-		PerSecond: web.FormValue(c, "rateLimit.perSecond"), Burst: web.FormValue(c, "rateLimit.burst"), Understood: web.FormValue(c, "understood") != "", RecordPayloads: web.FormValue(c, "recordPayloads") != "",
+		PerSecond: web.FormValue(c, "rateLimit.perSecond"), Burst: web.FormValue(c, "rateLimit.burst"), Limits: postedLimits(c), Understood: web.FormValue(c, "understood") != "", RecordPayloads: web.FormValue(c, "recordPayloads") != "",
 	}
 }
 
@@ -113,6 +122,7 @@ func settingsOf(stored, entered views.ProjectForm) []frame.Entry {
 		frame.NewEntry("Clients sign in with", stored.AuthMode, entered.AuthMode),
 		frame.NewEntry("What clients list", stored.ToolExposure, entered.ToolExposure), frame.NewEntry("Maximum tool name length", stored.ToolNameLimit, entered.ToolNameLimit),
 		frame.NewEntry("Calls per second and key", stored.PerSecond, entered.PerSecond), frame.NewEntry("Burst", stored.Burst, entered.Burst),
+		frame.NewEntry("Limits for tools", views.LimitWords(stored.Limits), views.LimitWords(entered.Limits)),
 		frame.NewEntry("Record arguments and results", views.OnOff(stored.RecordPayloads), views.OnOff(entered.RecordPayloads)),
 	}
 }
@@ -138,7 +148,7 @@ func declarationOf(f views.ProjectForm) (*declaration.Project, error) {
 	d := &declaration.Project{
 		Name: &f.Name, Description: &f.Description, AuthMode: new(models.AuthMode(f.AuthMode)),
 		ToolExposure: new(models.ToolExposure(f.ToolExposure)), ToolNameLimit: whole("toolNameLimit", f.ToolNameLimit),
-		RatePerSecond: &rate, RateBurst: whole("rateLimit.burst", f.Burst), RecordPayloads: &f.RecordPayloads,
+		RatePerSecond: &rate, RateBurst: whole("rateLimit.burst", f.Burst), Limits: declaredLimits(f.Limits, wrong), RecordPayloads: &f.RecordPayloads,
 	}
 	if len(wrong) > 0 {
 		return nil, fault.Validation(wrong)

@@ -88,11 +88,15 @@ func (a *Toolsets) Preview(c *fiber.Ctx) error {
 // rejected form, or nil.
 func (a *Toolsets) form(c *fiber.Ctx, p *toolset.Snapshot, props views.FormProps, failed error) (err error) {
 	row, invalid := toolsets.Draft(declared(props.Form))
-	if failed == nil {
-		failed = invalid
+	shown := failed
+	if shown == nil {
+		shown = invalid
 	}
-	if props.Errors, err = frame.Fields(c, failed); err != nil {
+	if props.Errors, err = frame.Fields(c, shown); err != nil {
 		return err
+	}
+	if failed == nil {
+		c.Status(fiber.StatusOK) // a preview rejects nothing
 	}
 	props.Project, props.Servers = p.Project.Slug, choices(p, props.Form.OffersOf)
 	if invalid != nil {
