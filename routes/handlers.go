@@ -23,6 +23,7 @@ import (
 	"mcpgateway/routes/admin/settings"
 	"mcpgateway/routes/admin/signin"
 	"mcpgateway/routes/admin/tools"
+	"mcpgateway/routes/admin/toolsets"
 	"mcpgateway/routes/api"
 	"mcpgateway/routes/frame"
 	"mcpgateway/routes/mcp"
@@ -66,6 +67,7 @@ type apiHandlers struct {
 	templates     *api.Templates
 	registryV01   *api.RegistryV01
 	projects      *api.Projects
+	toolsets      *api.Toolsets
 	servers       *api.Servers
 	sync          *api.ServerSync
 	tools         *api.Tools
@@ -107,6 +109,7 @@ type adminHandlers struct {
 	connect         *projects.Connect
 	projectSettings *projects.Settings
 	access          *projects.Access
+	toolsetPages    *toolsets.Toolsets
 	keyPages        *keys.Keys
 	serverPages     *servers.Servers
 	wizard          *servers.Wizard
@@ -168,7 +171,7 @@ func newAPIHandlers(s *services.Services) apiHandlers {
 	return apiHandlers{
 		health: api.NewHealth(s.Ready), metrics: api.NewMetrics(s.Metrics, metricsAccess(s)),
 		registry: api.NewRegistry(s.Catalog), templates: api.NewTemplates(s.Catalog), registryV01: api.NewRegistryV01(s.Catalog),
-		projects: api.NewProjects(s.Projects), servers: servers, sync: api.NewServerSync(s.Syncer, servers), tools: api.NewTools(s.Directory, s.Projects),
+		projects: api.NewProjects(s.Projects, s.Toolsets), toolsets: api.NewToolsets(s.Directory, s.Toolsets, s.Config.PublicURL), servers: servers, sync: api.NewServerSync(s.Syncer, servers), tools: api.NewTools(s.Directory, s.Projects),
 		keys: api.NewKeys(s.Keys, s.Projects), calls: api.NewCalls(s.Calls, s.Directory, page.NewCursors(s.Config.Keys)),
 		audit: api.NewAudit(s.Audit, page.NewCursors(s.Config.Keys)), people: api.NewPeople(s.People), groups: api.NewGroups(s.Groups),
 		connectionAPI: api.NewConnections(s.Connections, s.Config.PublicURL, paths.StartConnection),
@@ -207,6 +210,7 @@ func newAdminHandlers(s *services.Services, guards *guard.Guards, pages *adminpa
 		connect:         projects.NewConnect(pages, s.Gateway, s.Keys, public),
 		projectSettings: projects.NewSettings(pages, s.Projects, s.Keys, s.Quotas, s.People),
 		access:          projects.NewAccess(pages, s.Projects, s.People),
+		toolsetPages:    toolsets.New(pages, s.Toolsets, public, time.Now),
 		keyPages:        keys.New(keys.Options{Pages: pages, Keys: s.Keys, Index: s.KeyIndex, Calls: s.Calls, Traffic: s.Traffic, Seal: sealer, Public: public, Now: time.Now}),
 		serverPages: servers.New(servers.Options{
 			Pages: pages, Reader: s.Syncer, Calls: s.Calls, Traffic: s.Traffic, History: s.History, Store: s.Projects, StepUp: guards,

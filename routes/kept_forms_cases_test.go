@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"strings"
 	"testing"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"mcpgateway/models"
 	"mcpgateway/services/access"
 	"mcpgateway/services/access/groups"
+	"mcpgateway/services/declaration"
 	"mcpgateway/services/secrets"
 	"mcpgateway/services/upstream/upstreamtest"
 )
@@ -164,6 +166,21 @@ func onKey(rest string, fields ...string) func(*testing.T, *formWorld) (string, 
 	}
 }
 
+// onToolset returns a form of a new toolset.
+func onToolset(rest string, fields ...string) func(*testing.T, *formWorld) (string, url.Values) {
+	return func(t *testing.T, w *formWorld) (string, url.Values) {
+		slug := "set" + strings.ReplaceAll(rest, "/", "-")
+		row, err := w.Services.Toolsets.Get(t.Context(), w.project.ID, slug)
+		if err != nil {
+			row, err = w.Services.Toolsets.Create(t.Context(), "p", slug, &declaration.Toolset{})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return "/admin/projects/p/toolsets/" + row.ID + rest, values(fields...)
+	}
+}
+
 // onSource returns a form of the last catalog source.
 func onSource(rest string, fields ...string) func(*testing.T, *formWorld) (string, url.Values) {
 	return func(t *testing.T, w *formWorld) (string, url.Values) {
@@ -260,6 +277,12 @@ func (w *formWorld) forms(t *testing.T) []formCase {
 			}
 			return "/admin/projects/p/code-mode/runs/" + runs[0].ID + "/replay", url.Values{}
 		}},
+		{route: project + "/toolsets", make: at("/admin/projects/p/toolsets", "name", "Reader", "query", "readonly:true")},
+		{route: project + "/toolsets/new/preview", shows: http.StatusOK, want: "clock__current_time", make: at("/admin/projects/p/toolsets/new/preview", "include", "clock__*")},
+		{route: project + "/toolsets/:id", make: onToolset("", "name", "Other", "include", "clock__*")},
+		{route: project + "/toolsets/:id/preview", shows: http.StatusOK, want: "clock__current_time", make: onToolset("/preview", "include", "clock__*")},
+		{route: project + "/toolsets/:id/accept", make: onToolset("/accept")},
+		{route: project + "/toolsets/:id/delete", make: onToolset("/delete")},
 		{route: project + "/keys", guard: "careful", make: at("/admin/projects/p/keys", "name", "Ada's laptop", "expires", "90")},
 		{route: project + "/keys/:id/rotate", guard: "careful", make: onKey("/rotate", "grace", "0s")},
 		{route: project + "/keys/:id/revoke", guard: "careful", make: onKey("/revoke")},

@@ -71,6 +71,9 @@ func printPlan(w io.Writer, plan projects.Plan, dryRun bool) {
 		if c.Group != "" {
 			line = signs[c.Action] + " group   " + c.Group
 		}
+		if c.Toolset != "" {
+			line = signs[c.Action] + " toolset " + c.Project + "/" + c.Toolset
+		}
 		if len(c.Fields) > 0 {
 			line += ": " + strings.Join(c.Fields, ", ")
 		}

@@ -8,13 +8,15 @@ const (
 	MaxName               = 100       // characters
 	MaxDescription        = 2000      // characters
 	MaxURL                = 2048      // characters
-	MaxPatterns           = 500       // per filter list
+	MaxPatterns           = 500       // per filter list, and of a toolset
 	MaxPattern            = 256       // bytes
 	MaxToolOverrides      = 256 << 10 // bytes of a server's tool overrides as compact JSON
 	MaxOverrideReferences = 8         // different ones in the overrides of a server
 	MaxToolName           = 400       // bytes of a server's own tool name
 	MaxToolTitle          = 200       // characters
 	MaxToolText           = 16_384    // characters of a tool's description
+	MaxToolPattern        = 512       // bytes of a pattern over exported names
+	MaxToolsets           = 100       // per project
 	MaxHeaders            = 32
 	MaxHeaderValue        = 8192 // characters
 	MaxScopes             = 100

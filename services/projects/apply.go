@@ -26,13 +26,14 @@ const (
 	ActionKeep   Action = "keep"
 )
 
-// Change is one line of a plan. Server is empty for the project itself. Fields
-// names the fields that an update changes.
+// Change is one line of a plan. Server and Toolset are empty for the project
+// itself. Fields names the fields that an update changes.
 type Change struct {
 	Action  Action
 	Project string
 	Server  string
 	Group   string // a group of users; Project and Server are empty then
+	Toolset string
 	Fields  []string
 }
 
@@ -49,7 +50,9 @@ type Plan struct {
 }
 
 // ApplyOptions configure an apply. Prune deletes projects that are not in the
-// declaration, groups that are not in its groups if it has any, and servers that are not in their declared project. DryRun
+// declaration, groups that are not in its groups if it has any, and servers and
+// toolsets that are not in their declared project. A toolset in use is CONFLICT.
+// DryRun
 // computes the plan without writing.
 type ApplyOptions struct{ Prune, DryRun bool }
 
@@ -137,7 +140,10 @@ func (w *writer) project(slug string, d *declaration.Project, prune bool) (*mode
 	if !found || len(fields) > 0 {
 		w.topics[notify.Toolset(row.ID)] = true
 	}
-	return &row, w.servers(&row, d, prune, wasOpen)
+	if err := w.servers(&row, d, prune, wasOpen); err != nil {
+		return nil, err
+	}
+	return &row, w.toolsets(&row, d, prune)
 }
 
 // servers creates or updates the declared servers of a project. wasOpen reports

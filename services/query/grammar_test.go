@@ -2,6 +2,7 @@ package query_test
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -117,6 +118,28 @@ func TestChoiceQualifiers(t *testing.T) {
 	for _, input := range []string{"access:read", "state:on"} {
 		if _, err := query.Tools().Parse(input); !fault.Is(err, fault.CodeUnknownQualifier) {
 			t.Errorf("%s: %v", input, err)
+		}
+	}
+}
+
+func TestToolsetsHaveNoText(t *testing.T) {
+	for input, want := range map[string]fault.Code{
+		"":                         "",
+		"server:a -name:b param:c": "",
+		"readonly:true":            "",
+		"issues":                   fault.CodeInvalidValue,
+		`server:a -"two words"`:    fault.CodeInvalidValue,
+		"type:tool":                fault.CodeUnsupportedQualifier,
+		"entity:tool":              fault.CodeUnsupportedQualifier,
+		"tag:a":                    fault.CodeUnsupportedQualifier,
+		"srver:a":                  fault.CodeUnknownQualifier,
+	} {
+		_, err := query.Toolsets().Parse(input)
+		if want == "" && err != nil || want != "" && !fault.Is(err, want) {
+			t.Errorf("%q: %v, want %q", input, err, want)
+		}
+		if err != nil && (fault.From(err).Span == nil || strings.Contains(err.Error(), "as text")) {
+			t.Errorf("%q: span %v of %v", input, fault.From(err).Span, err)
 		}
 	}
 }

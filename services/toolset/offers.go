@@ -121,6 +121,25 @@ func mergeOffers(ordered []*serverPart) *mergedOffers {
 	return m
 }
 
+// Of returns the numbers of prompts and of resources, templates included, that
+// the server with an alias has.
+func (o *Offers) Of(alias string) (prompts, resources int) {
+	p := o.parts.byAlias[alias]
+	if p == nil {
+		return 0, 0
+	}
+	for _, offer := range p.offers {
+		switch {
+		case offer.unlisted:
+		case offer.kind == models.ListingPrompt:
+			prompts++
+		default:
+			resources++
+		}
+	}
+	return prompts, resources
+}
+
 // Page returns page n (from 0) of a kind as a JSON array. more reports whether
 // another page follows. ok is false if the page doesn't exist.
 func (o *Offers) Page(kind models.ListingKind, n int) (array []byte, more, ok bool) {

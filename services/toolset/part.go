@@ -128,7 +128,7 @@ func newTool(full, name, raw string, o *Override) *Tool {
 	if err != nil {
 		return nil
 	}
-	t := &Tool{Name: name, FullName: full, Repairs: inspection.Repairs, Broken: inspection.Broken, Raw: []byte(raw), Override: o}
+	t := &Tool{Name: name, FullName: full, Repairs: inspection.Repairs, Broken: inspection.Broken, Raw: []byte(raw), Override: o, memo: &memo{}}
 	// Syncs drop tools with invalid annotations.
 	t.ParamHeaders, _ = upstream.ParseParamHeaders(t.Raw)
 	t.ClientHeaders = t.ParamHeaders
@@ -157,7 +157,7 @@ func (s *Snapshot) same(full, name, raw string, o *Override) *Tool {
 	return &Tool{
 		Name: name, FullName: full, Repairs: t.Repairs, Broken: t.Broken, Raw: t.Raw,
 		Definition: t.Definition, ParamHeaders: t.ParamHeaders, ClientHeaders: t.ClientHeaders, Repeatable: t.Repeatable, Access: t.Access, Hints: t.Hints, Handshake: t.Handshake,
-		Override: t.Override, Own: t.Own,
+		Override: t.Override, Own: t.Own, memo: t.memo,
 	}
 }
 

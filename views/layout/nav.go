@@ -56,6 +56,7 @@ const (
 	TabConnect  ProjectTab = "connect"
 	TabServers  ProjectTab = "servers"
 	TabTools    ProjectTab = "tools"
+	TabToolsets ProjectTab = "toolsets"
 	TabKeys     ProjectTab = "keys"
 	TabAccess   ProjectTab = "access"
 	TabCodeMode ProjectTab = "code-mode"
@@ -94,6 +95,7 @@ func projectEntries() []projectEntry {
 		{TabConnect, "Connect", "plug-zap", "n"},
 		{TabServers, "Servers", "server", "s"},
 		{TabTools, "Tools", "wrench", "t"},
+		{TabToolsets, "Toolsets", "list-checks", ""},
 		{TabKeys, "Keys", "key-round", "k"},
 		{TabAccess, "Access", "users-round", ""},
 		{TabCodeMode, "Code Mode", "code", "m"},

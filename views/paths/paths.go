@@ -109,6 +109,15 @@ func ToolSearch(slug string) string { return Tools(slug) + "/search" }
 // Tool returns the page of a tool, with its Playground.
 func Tool(slug, name string) string { return below(Tools(slug), name) }
 
+// Toolsets returns the toolsets of a project.
+func Toolsets(slug string) string { return Project(slug) + "/toolsets" }
+
+// NewToolset returns the form of a new toolset.
+func NewToolset(slug string) string { return Toolsets(slug) + "/new" }
+
+// Toolset returns the page of a toolset. Its forms are below it.
+func Toolset(slug, id string) string { return below(Toolsets(slug), id) }
+
 // Keys returns the keys of a project.
 func Keys(slug string) string { return Project(slug) + "/keys" }
 

@@ -139,7 +139,7 @@ func (q *Quotas) charges(dst []charge, call *Call) []charge {
 	}
 	for i := range call.Project.Limits {
 		l := &call.Project.Limits[i]
-		if l.Match != "*" && !(toolset.Patterns{l.Match}).Match(call.Tool) {
+		if l.Match != "*" && !toolset.MatchGlob(l.Match, call.Tool) {
 			continue
 		}
 		switch l.Per {

@@ -1,0 +1,2 @@
+// Package toolsets renders the pages of a project's toolsets.
+package toolsets
