@@ -5,6 +5,7 @@
 package guard
 
 import (
+	"cmp"
 	"context"
 	"net/url"
 	"strings"
@@ -224,7 +225,7 @@ func (g *Guards) Identify(c *fiber.Ctx) error {
 			if !isAPI(c) {
 				web.AllowErrorPage(c)
 			}
-			actor.Kind, actor.ID, actor.Name = "user", p.ID, p.Email
+			actor.Kind, actor.ID, actor.Name = "user", p.ID, cmp.Or(p.Email, p.Name)
 		}
 	}
 	c.SetUserContext(g.options.Act(c.UserContext(), actor))

@@ -133,7 +133,7 @@ func (l *Live) page(c *fiber.Ctx, person *guard.User) (*page, error) {
 func (l *Live) stillAuthorized(ctx context.Context, cookie string) func() bool {
 	return func() bool {
 		session, err := l.People.WatchingSession(ctx, cookie)
-		return err == nil && slices.Contains([]models.Role{models.RoleAdmin, models.RoleViewer}, session.Person.Role)
+		return err == nil && slices.Contains([]models.Role{models.RoleAdmin, models.RoleViewer}, session.Person.EffectiveRole)
 	}
 }
 
