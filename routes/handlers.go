@@ -72,6 +72,8 @@ type apiHandlers struct {
 	calls         *api.Calls
 	audit         *api.Audit
 	people        *api.People
+	accessAPI     *api.Access
+	meAPI         *api.Me
 	connectionAPI *api.Connections
 }
 
@@ -166,6 +168,7 @@ func newAPIHandlers(s *services.Services) apiHandlers {
 		projects: api.NewProjects(s.Projects), servers: servers, sync: api.NewServerSync(s.Syncer, servers), tools: api.NewTools(s.Directory, s.Projects),
 		keys: api.NewKeys(s.Keys, s.Projects), calls: api.NewCalls(s.Calls, s.Directory, page.NewCursors(s.Config.Keys)),
 		audit: api.NewAudit(s.Audit, page.NewCursors(s.Config.Keys)), people: api.NewPeople(s.People),
+		accessAPI: api.NewAccess(s.Grants, s.Projects), meAPI: api.NewMe(s.Own, s.People, s.OAuth, s.Config.PublicURL),
 		connectionAPI: api.NewConnections(s.Connections, s.Config.PublicURL, paths.StartConnection),
 	}
 }

@@ -14,10 +14,12 @@ import (
 	"mcpgateway/migrations"
 	"mcpgateway/models"
 	"mcpgateway/services/access"
+	"mcpgateway/services/access/grants"
 	"mcpgateway/services/access/groups"
 	"mcpgateway/services/access/keys"
 	"mcpgateway/services/access/oidc"
 	"mcpgateway/services/access/passwords"
+	"mcpgateway/services/access/personal"
 	"mcpgateway/services/access/rights"
 	"mcpgateway/services/activity"
 	"mcpgateway/services/activity/traffic"
@@ -63,6 +65,8 @@ type Services struct {
 	Keys        *keys.Store
 	KeyIndex    *keys.Index
 	ProjectAuth *access.ProjectAuth
+	Grants      *grants.Store // who may use projects and toolsets
+	Own         *personal.Own
 	CallLimits  *access.CallLimits
 	People      *access.Users
 	Groups      *groups.Store
@@ -208,6 +212,7 @@ func (s *Services) wireAccess() {
 	s.CallLimits = access.NewCallLimits(now)
 	s.Groups = groups.NewStore(db, s.Audit, s.feed, memberships, now)
 	s.People = access.NewUsers(db, s.Audit, s.feed, c.Keys, passwords.New(argon2.IDKey), memberships, now)
+	s.Grants = grants.New(db, s.Audit, s.feed, s.People, now)
 	s.KeptForms = access.NewStoredForms(db, s.People, c.Keys, now)
 	if sso := c.SingleSignOn; sso.Configured() {
 		provider := oidc.NewProvider(oidc.Options{
@@ -255,6 +260,7 @@ func (s *Services) wireUpstreams(resolver *secrets.Resolver) {
 		return t
 	}
 	s.Directory = toolset.NewDirectory(s.DB, target)
+	s.Own = personal.New(s.Directory, s.Rights, s.Keys)
 	s.Views = views.New(s.Directory, s.Rights, s.KeyIndex)
 	s.Subscriptions = subscriptions.New(s.Views, s.pool, sessions.NewResources(s.DB, s.feed, now), s.Background)
 	s.Syncer = inventory.NewSyncer(inventory.Options{

@@ -31,6 +31,7 @@ type projectRecord struct {
 	DisabledTools  []string            `json:"disabledTools"`
 	RateLimit      rateLimitRecord     `json:"rateLimit"`
 	RecordPayloads bool                `json:"recordPayloads"`
+	PersonalKeys   personalKeysRecord  `json:"personalKeys"`
 	CreatedAt      time.Time           `json:"createdAt"`
 	UpdatedAt      time.Time           `json:"updatedAt"`
 	Warnings       []fault.Warning     `json:"warnings,omitzero"` // not in lists
@@ -40,6 +41,11 @@ type codeModeRecord struct {
 	Enabled    bool  `json:"enabled"`
 	Timeout    int64 `json:"timeout"`
 	AllowFetch bool  `json:"allowFetch"`
+}
+
+type personalKeysRecord struct {
+	Enabled bool `json:"enabled"`
+	MaxDays int  `json:"maxDays"`
 }
 
 type rateLimitRecord struct {
@@ -53,8 +59,8 @@ func projectOf(row models.Project) projectRecord {
 		CodeMode:     codeModeRecord{Enabled: row.CodeModeEnabled, Timeout: row.CodeModeTimeoutMS, AllowFetch: row.CodeModeAllowFetch},
 		ToolExposure: row.ToolExposure, ToolNameLimit: row.ToolNameLimit, DisabledTools: nonNil(row.DisabledTools),
 		RateLimit:      rateLimitRecord{PerSecond: row.RatePerSecond, Burst: row.RateBurst},
-		RecordPayloads: row.RecordPayloads,
-		CreatedAt:      row.CreatedAt, UpdatedAt: row.UpdatedAt,
+		RecordPayloads: row.RecordPayloads, PersonalKeys: personalKeysRecord{Enabled: row.PersonalKeysEnabled, MaxDays: row.PersonalKeysMaxDays},
+		CreatedAt: row.CreatedAt, UpdatedAt: row.UpdatedAt,
 	}
 }
 

@@ -23,6 +23,7 @@ const (
 	MaxRatePerSecond = 1_000_000
 	MinToolNameLimit = 32
 	MaxToolNameLimit = 256
+	MaxPersonalDays  = 3650 // lifetime of personal keys
 
 	maxDepth = 64 // nesting levels of arrays and objects
 )

@@ -22,6 +22,8 @@ type Project struct {
 	RatePerSecond     *float64
 	RateBurst         *int64
 	RecordPayloads    *bool
+	PersonalKeys      *bool
+	PersonalKeyDays   *int64             // maximum lifetime
 	Servers           map[string]*Server // by alias
 }
 
@@ -56,6 +58,10 @@ func (r *reader) projectFields(d *Project) fields {
 		"rateLimit": r.group(fields{
 			"perSecond": r.number(&d.RatePerSecond, MaxRatePerSecond),
 			"burst":     r.integer(&d.RateBurst, 0, MaxRatePerSecond),
+		}),
+		"personalKeys": r.group(fields{
+			"enabled": r.boolean(&d.PersonalKeys),
+			"maxDays": r.integer(&d.PersonalKeyDays, 1, MaxPersonalDays),
 		}),
 	}
 }

@@ -109,7 +109,7 @@ func (w *writer) project(slug string, d *declaration.Project, prune bool) (*mode
 	if !found {
 		row = models.Project{
 			ID: uuid.Must(uuid.NewV7()).String(), Slug: slug, Name: slug, AuthMode: models.AuthAPIKey, OAuthAccess: models.OAuthAnyone,
-			CodeModeTimeoutMS: defaultCodeModeTimeoutMS, ToolExposure: models.ExposeFull, CreatedAt: now,
+			CodeModeTimeoutMS: defaultCodeModeTimeoutMS, ToolExposure: models.ExposeFull, PersonalKeysMaxDays: defaultPersonalKeyDays, CreatedAt: now,
 		}
 	}
 	wasOpen := found && row.AuthMode == models.AuthNone

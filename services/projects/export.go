@@ -26,6 +26,7 @@ type exportProject struct {
 	DisabledTools  []string                `json:"disabledTools"`
 	RateLimit      exportRateLimit         `json:"rateLimit"`
 	RecordPayloads bool                    `json:"recordPayloads"`
+	PersonalKeys   *exportPersonalKeys     `json:"personalKeys,omitempty"` // if they are on
 }
 
 type exportCodeMode struct {
@@ -37,6 +38,11 @@ type exportCodeMode struct {
 type exportRateLimit struct {
 	PerSecond float64 `json:"perSecond"`
 	Burst     int     `json:"burst"`
+}
+
+type exportPersonalKeys struct {
+	Enabled bool `json:"enabled"`
+	MaxDays int  `json:"maxDays"`
 }
 
 type exportServer struct {
@@ -100,6 +106,9 @@ func projectFile(row models.Project, servers []models.Server) exportProject {
 		Servers:  map[string]exportServer{}, ToolExposure: row.ToolExposure, ToolNameLimit: row.ToolNameLimit,
 		DisabledTools: list(row.DisabledTools), RateLimit: exportRateLimit{PerSecond: row.RatePerSecond, Burst: row.RateBurst},
 		RecordPayloads: row.RecordPayloads,
+	}
+	if row.PersonalKeysEnabled {
+		p.PersonalKeys = &exportPersonalKeys{Enabled: true, MaxDays: row.PersonalKeysMaxDays}
 	}
 	for _, server := range servers {
 		headers := map[string]string{}

@@ -40,6 +40,11 @@ func mergeProject(row *models.Project, d *declaration.Project) []string {
 		set(&changed, "rateLimit.burst", &row.RateBurst, &burst)
 	}
 	set(&changed, "recordPayloads", &row.RecordPayloads, d.RecordPayloads)
+	set(&changed, "personalKeys.enabled", &row.PersonalKeysEnabled, d.PersonalKeys)
+	if d.PersonalKeyDays != nil {
+		days := int(*d.PersonalKeyDays)
+		set(&changed, "personalKeys.maxDays", &row.PersonalKeysMaxDays, &days)
+	}
 	return changed
 }
 

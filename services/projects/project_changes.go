@@ -40,6 +40,9 @@ func (s *Store) CreateProject(ctx context.Context, slug string, d *declaration.P
 	if len(problems) > 0 {
 		return SavedProject{}, fault.Validation(problems)
 	}
+	if d.PersonalKeys == nil {
+		d.PersonalKeys = new(true) // projects of files have them only if the file says so
+	}
 	return s.saveProject(ctx, func(w *writer) (*models.Project, error) {
 		switch _, err := w.lockProject(slug); {
 		case err == nil:
