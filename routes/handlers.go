@@ -65,6 +65,7 @@ type apiHandlers struct {
 	templates     *api.Templates
 	registryV01   *api.RegistryV01
 	projects      *api.Projects
+	toolsets      *api.Toolsets
 	servers       *api.Servers
 	sync          *api.ServerSync
 	tools         *api.Tools
@@ -165,7 +166,7 @@ func newAPIHandlers(s *services.Services) apiHandlers {
 	return apiHandlers{
 		health: api.NewHealth(s.Ready), metrics: api.NewMetrics(s.Metrics, metricsAccess(s)),
 		registry: api.NewRegistry(s.Catalog), templates: api.NewTemplates(s.Catalog), registryV01: api.NewRegistryV01(s.Catalog),
-		projects: api.NewProjects(s.Projects), servers: servers, sync: api.NewServerSync(s.Syncer, servers), tools: api.NewTools(s.Directory, s.Projects),
+		projects: api.NewProjects(s.Projects, s.Toolsets), toolsets: api.NewToolsets(s.Directory, s.Toolsets, s.Config.PublicURL), servers: servers, sync: api.NewServerSync(s.Syncer, servers), tools: api.NewTools(s.Directory, s.Projects),
 		keys: api.NewKeys(s.Keys, s.Projects), calls: api.NewCalls(s.Calls, s.Directory, page.NewCursors(s.Config.Keys)),
 		audit: api.NewAudit(s.Audit, page.NewCursors(s.Config.Keys)), people: api.NewPeople(s.People),
 		accessAPI: api.NewAccess(s.Grants, s.Projects), meAPI: api.NewMe(s.Own, s.People, s.OAuth, s.Config.PublicURL),

@@ -41,11 +41,13 @@ import (
 	"mcpgateway/services/oauthserver"
 	"mcpgateway/services/page"
 	"mcpgateway/services/projects"
+	"mcpgateway/services/projects/toolsets"
 	"mcpgateway/services/schema"
 	"mcpgateway/services/secrets"
 	"mcpgateway/services/sessions"
 	"mcpgateway/services/toolsearch"
 	"mcpgateway/services/toolset"
+	"mcpgateway/services/toolset/moves"
 	"mcpgateway/services/toolset/views"
 	"mcpgateway/services/tracing"
 	"mcpgateway/services/upstream"
@@ -62,6 +64,7 @@ type Services struct {
 	Audit       *activity.Audit
 	Denials     *activity.Denials
 	Projects    *projects.Store
+	Toolsets    *toolsets.Store
 	Keys        *keys.Store
 	KeyIndex    *keys.Index
 	ProjectAuth *access.ProjectAuth
@@ -189,6 +192,7 @@ func (s *Services) wireStore(ctx context.Context, guard *egress.Guard, resolver 
 	s.EndedSessions = sessions.NewEnded(db, s.feed, sessions.MaxEnded, now)
 	s.LogLevels = sessions.NewLevels(db, s.feed, sessions.MaxLevels, now)
 	s.Projects = projects.NewStore(db, resolver, checkURL(guard, c), s.Audit, s.feed, now)
+	s.Toolsets = toolsets.NewStore(db, s.Audit, s.feed, now)
 	if err := s.Projects.SealAddresses(ctx); err != nil {
 		return err
 	}
@@ -266,6 +270,7 @@ func (s *Services) wireUpstreams(resolver *secrets.Resolver) {
 	s.Syncer = inventory.NewSyncer(inventory.Options{
 		DB: s.DB, Pool: s.pool, Target: target, Feed: s.feed, Locks: s.locks, Now: now, Log: s.log, Tasks: s.Background,
 		ResourceUpdated: s.Subscriptions.ResourceUpdated, Observed: s.History.Note, Listed: s.Subscriptions.Listed,
+		Changing: moves.New(s.Directory, s.Toolsets, s.log).Sync,
 	})
 	s.ToolSearch = toolsearch.NewSearcher(toolsearch.Options{
 		Cursors: page.NewCursors(s.Config.Keys), Waiting: s.Waiting, Outages: s.pool, Log: s.log, Tasks: s.Background,

@@ -68,6 +68,9 @@ func printPlan(w io.Writer, plan projects.Plan, dryRun bool) {
 		if c.Server != "" {
 			line = signs[c.Action] + " server  " + c.Project + "/" + c.Server
 		}
+		if c.Toolset != "" {
+			line = signs[c.Action] + " toolset " + c.Project + "/" + c.Toolset
+		}
 		if len(c.Fields) > 0 {
 			line += ": " + strings.Join(c.Fields, ", ")
 		}

@@ -10,14 +10,20 @@ import (
 	"mcpgateway/services/declaration"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/projects"
+	"mcpgateway/services/projects/toolsets"
 	"mcpgateway/web"
 )
 
 // Projects serves the project records.
-type Projects struct{ store *projects.Store }
+type Projects struct {
+	store    *projects.Store
+	toolsets *toolsets.Store
+}
 
-// NewProjects returns the handlers over the store.
-func NewProjects(store *projects.Store) *Projects { return &Projects{store: store} }
+// NewProjects returns the handlers over the stores.
+func NewProjects(store *projects.Store, toolsets *toolsets.Store) *Projects {
+	return &Projects{store: store, toolsets: toolsets}
+}
 
 type projectRecord struct {
 	ProjectSlug    string              `json:"projectSlug"`
@@ -83,7 +89,10 @@ func (p *Projects) Get(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	var warnings []fault.Warning
+	warnings, err := p.toolsets.Warnings(c.UserContext(), &row)
+	if err != nil {
+		return err
+	}
 	if shared, ok := projects.Shared(row, servers); ok {
 		warnings = append(warnings, shared.Warning())
 	}

@@ -8,8 +8,10 @@ const (
 	MaxName          = 100       // characters
 	MaxDescription   = 2000      // characters
 	MaxURL           = 2048      // characters
-	MaxPatterns      = 500       // per filter list
+	MaxPatterns      = 500       // per filter list, and of a toolset
 	MaxPattern       = 256       // bytes
+	MaxToolPattern   = 512       // bytes of a pattern over exported names
+	MaxToolsets      = 100       // per project
 	MaxHeaders       = 32
 	MaxHeaderValue   = 8192 // characters
 	MaxScopes        = 100

@@ -25,6 +25,8 @@ type Project struct {
 	PersonalKeys      *bool
 	PersonalKeyDays   *int64             // maximum lifetime
 	Servers           map[string]*Server // by alias
+	// Toolsets are those to create or change, by slug; nil without the key.
+	Toolsets map[string]*Toolset
 }
 
 // Check returns the declaration without invalid values, and the problems by
@@ -51,6 +53,7 @@ func (r *reader) projectFields(d *Project) fields {
 			"allowFetch": r.boolean(&d.CodeModeFetch),
 		}),
 		"mcpServers":     r.servers(d),
+		"toolsets":       r.toolsets(d),
 		"toolExposure":   oneOf(r, &d.ToolExposure, models.ExposeFull, models.ExposeBuiltin),
 		"toolNameLimit":  r.toolNameLimit(&d.ToolNameLimit),
 		"disabledTools":  r.strings(&d.DisabledTools, MaxDisabledTools, 512),

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -50,6 +51,10 @@ type Options struct {
 	// as changed with the notification method, such as ToolsListChanged, even
 	// if the list did not change. It must not block. It may be nil.
 	Listed func(projectID, alias, method string)
+	// Changing is called before a sync stores the tools of a server. The
+	// returned function is called once they are published in this process, with
+	// the upstream names of the tools that changed, came or went. It may be nil.
+	Changing func(projectID, alias string) func(ctx context.Context, tools []string)
 }
 
 // Syncer syncs the inventory of upstream servers to the database and watches
@@ -81,6 +86,9 @@ func NewSyncer(o Options) *Syncer {
 		o.Listed = func(string, string, string) {}
 	}
 	s := &Syncer{Options: o, schedule: newSchedule(o.Now)}
+	if o.Changing == nil {
+		s.Changing = func(string, string) func(context.Context, []string) { return func(context.Context, []string) {} }
+	}
 	s.attended.projects, s.attended.slots = map[string]*checker{}, make(chan struct{}, checksParallel)
 	s.life, s.end = context.WithCancel(context.Background())
 	return s
@@ -184,6 +192,7 @@ func (s *Syncer) sync(ctx context.Context, serverID string) (SyncResult, error) 
 	// The outcome is stored even if the sync used the whole timeout.
 	store, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer cancel()
+	changed := s.Changing(server.ProjectID, server.Alias)
 	err = s.store(store, &result, found, listErr)
 	switch {
 	case errors.Is(err, errConfigChanged):
@@ -208,6 +217,7 @@ func (s *Syncer) sync(ctx context.Context, serverID string) (SyncResult, error) 
 		if err := s.Feed.Publish(store, notify.Toolset(server.ProjectID)); err != nil {
 			return result, err
 		}
+		changed(store, slices.Concat(result.Added, result.Changed, result.Removed))
 	}
 	return result, listErr
 }

@@ -26,12 +26,13 @@ const (
 	ActionKeep   Action = "keep"
 )
 
-// Change is one line of a plan. Server is empty for the project itself. Fields
-// names the fields that an update changes.
+// Change is one line of a plan. Server and Toolset are empty for the project
+// itself. Fields names the fields that an update changes.
 type Change struct {
 	Action  Action
 	Project string
 	Server  string
+	Toolset string
 	Fields  []string
 }
 
@@ -48,7 +49,8 @@ type Plan struct {
 }
 
 // ApplyOptions configure an apply. Prune deletes projects that are not in the
-// declaration, and servers that are not in their declared project. DryRun
+// declaration, and servers and toolsets that are not in their declared project.
+// A toolset in use is CONFLICT. DryRun
 // computes the plan without writing.
 type ApplyOptions struct{ Prune, DryRun bool }
 
@@ -133,7 +135,10 @@ func (w *writer) project(slug string, d *declaration.Project, prune bool) (*mode
 	if !found || len(fields) > 0 {
 		w.topics[notify.Toolset(row.ID)] = true
 	}
-	return &row, w.servers(&row, d, prune, wasOpen)
+	if err := w.servers(&row, d, prune, wasOpen); err != nil {
+		return nil, err
+	}
+	return &row, w.toolsets(&row, d, prune)
 }
 
 // servers creates or updates the declared servers of a project. wasOpen reports

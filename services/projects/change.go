@@ -118,6 +118,11 @@ func (w *writer) noteServer(action Action, project *models.Project, row *models.
 	}
 }
 
+// noteToolset is noteProject for a toolset, whose changes its writer records.
+func (w *writer) noteToolset(action Action, project *models.Project, slug string, fields []string) {
+	w.plan.Changes = append(w.plan.Changes, Change{Action: action, Project: project.Slug, Toolset: slug, Fields: fields})
+}
+
 func (w *writer) record(action, object, id, slug string, fields []string) {
 	e := activity.Entry{Action: action, Object: object, ObjectID: id, Project: slug}
 	if len(fields) > 0 {

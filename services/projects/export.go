@@ -7,6 +7,7 @@ import (
 
 	"mcpgateway/models"
 	"mcpgateway/services/fault"
+	"mcpgateway/services/projects/toolsets"
 	"mcpgateway/services/secrets"
 )
 
@@ -27,6 +28,19 @@ type exportProject struct {
 	RateLimit      exportRateLimit         `json:"rateLimit"`
 	RecordPayloads bool                    `json:"recordPayloads"`
 	PersonalKeys   *exportPersonalKeys     `json:"personalKeys,omitempty"` // if they are on
+
+	Toolsets map[string]exportToolset `json:"toolsets,omitempty"`
+}
+
+// exportToolset has only the keys that differ from their defaults.
+type exportToolset struct {
+	Name         string              `json:"name,omitempty"` // the slug by default
+	Description  string              `json:"description,omitempty"`
+	Query        string              `json:"query,omitempty"`
+	Include      []string            `json:"include,omitempty"`
+	Exclude      []string            `json:"exclude,omitempty"`
+	OffersOf     []string            `json:"offersOf,omitempty"`
+	ToolExposure models.ToolExposure `json:"toolExposure,omitempty"`
 }
 
 type exportCodeMode struct {
@@ -84,7 +98,11 @@ func (s *Store) Export(ctx context.Context, slug string) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		file.Projects[row.Slug] = projectFile(row, servers)
+		exported := projectFile(row, servers)
+		if exported.Toolsets, err = s.toolsetsFile(ctx, row.ID); err != nil {
+			return nil, err
+		}
+		file.Projects[row.Slug] = exported
 	}
 	if slug != "" && len(file.Projects) == 0 {
 		return nil, fault.NotFound("project", slug)
@@ -125,6 +143,25 @@ func projectFile(row models.Project, servers []models.Server) exportProject {
 		}
 	}
 	return p
+}
+
+// toolsetsFile returns the exported toolsets of a project by slug.
+func (s *Store) toolsetsFile(ctx context.Context, projectID string) (map[string]exportToolset, error) {
+	rows, err := toolsets.Of(s.db.WithContext(ctx), projectID)
+	if err != nil {
+		return nil, err
+	}
+	file := make(map[string]exportToolset, len(rows))
+	for _, row := range rows {
+		t := exportToolset{
+			Name: row.Name, Description: row.Description, Query: row.Query, Include: row.Include, Exclude: row.Exclude, OffersOf: row.OffersOf, ToolExposure: row.ToolExposure,
+		}
+		if t.Name == row.Slug {
+			t.Name = ""
+		}
+		file[row.Slug] = t
+	}
+	return file, nil
 }
 
 // shown returns a stored secret in its exported form: a reference unchanged,

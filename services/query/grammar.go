@@ -28,11 +28,24 @@ type Grammar struct {
 	Surface    string
 	Qualifiers map[string]Kind
 	Choices    map[string][]string
+	// NoText refuses text clauses.
+	NoText bool
 }
 
 // Tools returns the grammar of tool search.
 func Tools() Grammar {
 	return grammar("tool", map[string]Kind{"server": Text, "name": Text, "param": Text, "readonly": Bool, "destructive": Bool})
+}
+
+// Toolsets returns the grammar of the queries that select the tools of a
+// toolset: the qualifiers of tool search. Text has no effect on membership,
+// because descriptions are the words of the server.
+func Toolsets() Grammar {
+	g := Tools()
+	g.Surface, g.NoText = "toolset", true
+	delete(g.Qualifiers, "type")
+	delete(g.Qualifiers, "entity")
+	return g
 }
 
 // ToolList returns the grammar of the list of a project's tools: that of tool

@@ -47,6 +47,9 @@ func (g Grammar) read(q *Query, x *lexeme) error {
 	if x.problem != "" {
 		return x.malformed(name)
 	}
+	if name == "" && g.NoText {
+		return g.textRefused(x)
+	}
 	c := Clause{Negated: x.negated, Qualifier: name, Value: x.value, Folded: Fold(x.value), Span: x.span}
 	switch {
 	case name == "":
@@ -76,11 +79,27 @@ func (g Grammar) read(q *Query, x *lexeme) error {
 
 // unknownQualifier returns the fault for a qualifier that the surface doesn't have.
 func (g Grammar) unknownQualifier(name string, x *lexeme) error {
-	have := strings.Join(g.names(), ", ")
-	if others := surfacesWith(name); len(others) > 0 {
-		return x.fault(fault.CodeUnsupportedQualifier, "%s works in the search for %s, not for %ss. Available: %s.%s", name, strings.Join(others, " and "), g.Surface, have, x.asText())
+	have, hint := strings.Join(g.names(), ", "), ""
+	if !g.NoText {
+		hint = x.asText()
 	}
-	return x.fault(fault.CodeUnknownQualifier, `Unknown filter "%s". Available: %s.%s`, clip(name), have, x.asText())
+	if others := surfacesWith(name); len(others) > 0 {
+		return x.fault(fault.CodeUnsupportedQualifier, "%s works in the search for %s, not for %ss. Available: %s.%s", name, strings.Join(others, " and "), g.Surface, have, hint)
+	}
+	return x.fault(fault.CodeUnknownQualifier, `Unknown filter "%s". Available: %s.%s`, clip(name), have, hint)
+}
+
+// textRefused returns the fault for text where only qualifiers are allowed.
+func (g Grammar) textRefused(x *lexeme) error {
+	text := x.value
+	if clip(text) != text || strings.ContainsAny(text, " \"\\:") {
+		text = "value"
+	}
+	sign := ""
+	if x.negated {
+		sign = "-"
+	}
+	return x.fault(fault.CodeInvalidValue, "Only filters select the tools of %ss. Write %sname:%s for a part of the name. Available: %s.", g.Surface, sign, text, strings.Join(g.names(), ", "))
 }
 
 // asText returns the end of a message about a clause that may have been meant

@@ -35,20 +35,35 @@ type reader struct {
 // definition are skipped.
 func readTool(tool *toolset.Tool) document {
 	r := reader{}
+	definition := r.names(tool)
+	if definition == nil {
+		return r.document
+	}
+	r.addString(fieldDescription, definition.Get("description"))
+	r.input(definition)
+	return r.document
+}
+
+// names collects the names and titles of a tool. It returns its definition, or
+// nil if it is invalid.
+func (r *reader) names(tool *toolset.Tool) *rawjson.Object {
 	r.add(fieldName, tool.Upstream)
 	r.add(fieldServer, tool.Server.Config.Alias)
 	definition, err := rawjson.ParseObject(tool.Definition, rawjson.Lenient)
 	if err != nil {
-		return r.document
+		return nil
 	}
 	r.addString(fieldName, definition.Get("title"))
 	r.addString(fieldName, definition.Object("annotations").Get("title"))
-	r.addString(fieldDescription, definition.Get("description"))
+	return definition
+}
+
+// input collects the parameters of a tool.
+func (r *reader) input(definition *rawjson.Object) {
 	raw := definition.Get("inputSchema")
 	if root, err := schema.ParseValue(raw, len(raw)); err == nil {
 		r.schema(root, 0)
 	}
-	return r.document
 }
 
 func (r *reader) add(field int, text string) {

@@ -4,30 +4,66 @@ import (
 	"strings"
 
 	"mcpgateway/services/query"
+	"mcpgateway/services/rawjson"
 	"mcpgateway/services/toolset"
 )
 
 // Matcher returns a function that reports whether a tool matches the qualifiers
 // of a query in the grammar of query.Tools. It needs no index.
 func Matcher(q *query.Query) func(*toolset.Tool) bool {
-	texts := false
-	for _, c := range q.Clauses {
-		switch c.Qualifier {
-		case "server", "readonly", "destructive":
-		default:
-			texts = true // reading them is expensive
-		}
-	}
 	return func(tool *toolset.Tool) bool {
-		l := literal{readOnly: tool.Hints.ReadOnly, destructive: tool.Hints.Destructive}
-		if texts {
-			l.read(tool)
-		} else {
-			l.server = query.Fold(strings.ToValidUTF8(tool.Server.Config.Alias, " "))
-		}
 		return q.Matches(func(c *query.Clause) bool {
+			l := literal{readOnly: tool.Hints.ReadOnly, destructive: tool.Hints.Destructive}
+			switch c.Qualifier {
+			case "server":
+				l.server = query.Fold(strings.ToValidUTF8(tool.Server.Config.Alias, " "))
+			case "name":
+				texts := memberNames(tool)
+				l.fullName, l.names = texts.fullName, texts.names
+			case "param":
+				l.params = memberParams(tool)
+			}
 			_, ok := l.holds(c, true)
 			return ok
 		})
 	}
+}
+
+// namesKey and paramsKey are the keys of a tool's folded texts. Reading them is
+// expensive compared with a match.
+type (
+	namesKey  struct{}
+	paramsKey struct{}
+)
+
+// folded are the names of a tool as a literal has them, without the starts of
+// words.
+type folded struct {
+	fullName string
+	names    []name
+}
+
+func memberNames(tool *toolset.Tool) *folded {
+	return toolset.Memo(tool, namesKey{}, func() *folded {
+		r := reader{}
+		r.names(tool)
+		f := &folded{fullName: query.Fold(strings.ToValidUTF8(tool.FullName, " "))}
+		for _, text := range r.text[fieldName] {
+			f.names = append(f.names, name{text: query.Fold(clip(text, maxLiteralText))})
+		}
+		return f
+	})
+}
+
+func memberParams(tool *toolset.Tool) []string {
+	return toolset.Memo(tool, paramsKey{}, func() (params []string) {
+		r := reader{}
+		if definition, err := rawjson.ParseObject(tool.Definition, rawjson.Lenient); err == nil {
+			r.input(definition)
+		}
+		for _, text := range r.text[fieldParam] {
+			params = append(params, query.Fold(text))
+		}
+		return params
+	})
 }

@@ -98,15 +98,15 @@ func (s *Searcher) searchQuery(ctx context.Context, project *toolset.Snapshot, p
 	}
 	rows := make([]row, len(found.Matches))
 	for i, m := range found.Matches {
-		rows[i] = row{Name: m.Tool.Name, Server: m.Tool.Server.Config.Alias, Title: titleOf(m.Tool), Score: m.Score}
+		rows[i] = row{Name: m.Tool.Name, Server: m.Tool.Server.Config.Alias, Title: TitleOf(m.Tool), Score: m.Score}
 		rows[i].Description, rows[i].InputSchema = describe(m.Tool, a.includeSchema)
 	}
 	return page.NewResults(rows, found.NextCursor, found.Warnings, found.Unavailable), nil
 }
 
-// titleOf returns a tool's display name: its title, that of its annotations, or
+// TitleOf returns a tool's display name: its title, that of its annotations, or
 // its upstream name (MCP 2025-06-18, BaseMetadata).
-func titleOf(tool *toolset.Tool) string {
+func TitleOf(tool *toolset.Tool) string {
 	definition, err := rawjson.ParseObject(tool.Definition, rawjson.Lenient)
 	if err != nil {
 		return tool.Upstream

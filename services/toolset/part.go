@@ -120,7 +120,7 @@ func newTool(full, name, raw string) *Tool {
 	if err != nil {
 		return nil
 	}
-	t := &Tool{Name: name, FullName: full, Repairs: inspection.Repairs, Broken: inspection.Broken, Raw: []byte(raw)}
+	t := &Tool{Name: name, FullName: full, Repairs: inspection.Repairs, Broken: inspection.Broken, Raw: []byte(raw), memo: &memo{}}
 	// Syncs drop tools with invalid annotations.
 	t.ParamHeaders, _ = upstream.ParseParamHeaders(t.Raw)
 	t.Repeatable, t.Access, t.Hints = isRepeatable(definition), AccessOf(t.Raw), hintsOf(definition)
@@ -141,7 +141,7 @@ func (s *Snapshot) same(full, name, raw string) *Tool {
 	}
 	return &Tool{
 		Name: name, FullName: full, Repairs: t.Repairs, Broken: t.Broken, Raw: t.Raw,
-		Definition: t.Definition, ParamHeaders: t.ParamHeaders, Repeatable: t.Repeatable, Access: t.Access, Hints: t.Hints, Handshake: t.Handshake,
+		Definition: t.Definition, ParamHeaders: t.ParamHeaders, Repeatable: t.Repeatable, Access: t.Access, Hints: t.Hints, Handshake: t.Handshake, memo: t.memo,
 	}
 }
 

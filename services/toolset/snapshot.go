@@ -70,6 +70,25 @@ type Tool struct {
 	// Handshake replaces Definition for clients up to revision 2025-11-25. It
 	// is nil if they receive the same.
 	Handshake []byte
+
+	memo *memo // nil for tools that are not part of a snapshot
+}
+
+// memo holds values derived from the definition of a tool. Later snapshots with
+// the same definition share it.
+type memo struct{ values sync.Map }
+
+// Memo returns the value that build derives from a tool's names and definition.
+// It is kept as long as the definition.
+func Memo[T any](t *Tool, key any, build func() T) T {
+	if t.memo == nil {
+		return build()
+	}
+	v, ok := t.memo.values.Load(key)
+	if !ok {
+		v, _ = t.memo.values.LoadOrStore(key, build())
+	}
+	return v.(T)
 }
 
 // Source is the stored state of a snapshot.

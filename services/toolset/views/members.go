@@ -31,6 +31,13 @@ func Preview(project *toolset.Snapshot, row *models.Toolset) *toolset.Snapshot {
 	return project.View(selection(toolset.Selection{Name: "preview"}, []rule{ruleOf(row)}))
 }
 
+// Member returns a function that reports whether a tool is a member of a
+// toolset.
+func Member(row *models.Toolset) func(*toolset.Tool) bool {
+	r := ruleOf(row)
+	return r.has
+}
+
 // selection completes a selection by the union of rules.
 func selection(s toolset.Selection, rules []rule) toolset.Selection {
 	s.Tool = func(t *toolset.Tool) bool {
@@ -57,12 +64,9 @@ type rule struct {
 // ruleOf returns the rule of a toolset. A query that this release can't parse
 // selects nothing.
 func ruleOf(row *models.Toolset) rule {
-	r := rule{row: row, include: toolset.Patterns(row.Include), exclude: toolset.Patterns(row.Exclude)}
-	if row.Query == "" {
-		return r
-	}
-	parsed, err := query.Tools().Parse(row.Query)
-	if err != nil || len(parsed.Clauses) == 0 || len(parsed.Text()) > 0 {
+	r := rule{row: row, include: toolset.NewPatterns(row.Include), exclude: toolset.NewPatterns(row.Exclude)}
+	parsed, err := query.Toolsets().Parse(row.Query)
+	if err != nil || len(parsed.Clauses) == 0 {
 		return r
 	}
 	r.matches = toolsearch.Matcher(parsed)
@@ -77,7 +81,7 @@ func ruleOf(row *models.Toolset) rule {
 // has reports whether a tool is a member: the query or include selects it, and
 // exclude doesn't.
 func (r *rule) has(t *toolset.Tool) bool {
-	return (r.include.Match(t.FullName) || r.matches != nil && r.matches(t)) && !r.exclude.Match(t.FullName)
+	return (r.matches != nil && r.matches(t) || r.include.Match(t.FullName)) && !r.exclude.Match(t.FullName)
 }
 
 // offers reports whether the prompts and resources of a server with the tools
