@@ -211,7 +211,7 @@ func (s *Services) wireAccess() {
 	s.Keys = keys.New(db, s.Audit, s.feed, now)
 	s.ProjectAuth = access.NewProjectAuth(s.KeyIndex, s.tokenIndex, s.feed.CaughtUpAt, c.MaxStaleness, now)
 	s.OAuth = oauthserver.New(oauthserver.Options{
-		DB: db, Issuer: c.PublicURL, Audit: s.Audit, Feed: s.feed, Sealer: c.Keys, Documents: s.clients.MCP().Transport, Now: now,
+		DB: db, Issuer: c.PublicURL, Audit: s.Audit, Feed: s.feed, Rights: s.Rights, Sealer: c.Keys, Documents: s.clients.MCP().Transport, Now: now,
 	})
 	s.CallLimits = access.NewCallLimits(now)
 	s.Groups = groups.NewStore(db, s.Audit, s.feed, memberships, now)
