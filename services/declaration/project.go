@@ -27,6 +27,7 @@ type Project struct {
 	Servers           map[string]*Server // by alias
 	// Toolsets are those to create or change, by slug; nil without the key.
 	Toolsets map[string]*Toolset
+	Access   *Access // who can use the project; nil without the key
 }
 
 // Check returns the declaration without invalid values, and the problems by
@@ -54,6 +55,7 @@ func (r *reader) projectFields(d *Project) fields {
 		}),
 		"mcpServers":     r.servers(d),
 		"toolsets":       r.toolsets(d),
+		"access":         r.access(d),
 		"toolExposure":   oneOf(r, &d.ToolExposure, models.ExposeFull, models.ExposeBuiltin),
 		"toolNameLimit":  r.toolNameLimit(&d.ToolNameLimit),
 		"disabledTools":  r.strings(&d.DisabledTools, MaxDisabledTools, 512),

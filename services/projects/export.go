@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 
 	"mcpgateway/models"
+	"mcpgateway/services/access/grants"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/projects/toolsets"
 	"mcpgateway/services/secrets"
@@ -30,6 +31,7 @@ type exportProject struct {
 	PersonalKeys   *exportPersonalKeys     `json:"personalKeys,omitempty"` // if they are on
 
 	Toolsets map[string]exportToolset `json:"toolsets,omitempty"`
+	Access   *exportAccess            `json:"access,omitempty"`
 }
 
 // exportToolset has only the keys that differ from their defaults.
@@ -81,10 +83,22 @@ type exportOAuth struct {
 	Scopes       []string `json:"scopes"`
 }
 
+// ExportOptions configure an export.
+type ExportOptions struct {
+	Project string // slug of the only project; empty for all projects
+	People  bool   // with the email addresses of users
+}
+
 // Export returns the declarative file of the project with the slug, or of every
 // project if slug is empty. Literal secrets are replaced with the placeholder;
 // applying the file keeps them. It returns NOT_FOUND for an unknown slug.
 func (s *Store) Export(ctx context.Context, slug string) ([]byte, error) {
+	return s.ExportWith(ctx, ExportOptions{Project: slug})
+}
+
+// ExportWith is Export with options.
+func (s *Store) ExportWith(ctx context.Context, o ExportOptions) ([]byte, error) {
+	slug := o.Project
 	rows, err := s.Projects(ctx)
 	if err != nil {
 		return nil, err
@@ -102,6 +116,11 @@ func (s *Store) Export(ctx context.Context, slug string) ([]byte, error) {
 		if exported.Toolsets, err = s.toolsetsFile(ctx, row.ID); err != nil {
 			return nil, err
 		}
+		access, err := grants.Exported(s.db.WithContext(ctx), row.ID, o.People)
+		if err != nil {
+			return nil, fault.Internal(err)
+		}
+		exported.Access = accessFile(access)
 		file.Projects[row.Slug] = exported
 	}
 	if slug != "" && len(file.Projects) == 0 {
