@@ -175,6 +175,7 @@ func table(h *handlers) []route {
 		{get, "/admin/projects/:projectSlug/keys/new", h.keyPages.New, viewer},
 		{get, "/admin/projects/:projectSlug/keys/:id", h.keyPages.Show, viewer},
 		{post, "/admin/projects/:projectSlug/keys/:id/rotate", h.keyPages.Rotate, stepUp},
+		{post, "/admin/projects/:projectSlug/keys/:id/tools", h.keyPages.SetTools, stepUp},
 		{post, "/admin/projects/:projectSlug/keys/:id/revoke", h.keyPages.Revoke, stepUp},
 		{post, "/admin/projects/:projectSlug/keys/:id/done", h.keyPages.Done, admin},
 		{get, "/admin/audit", h.auditPages.List, viewer},
