@@ -196,7 +196,7 @@ func newAdminHandlers(s *services.Services, guards *guard.Guards, pages *adminpa
 	frames := pages.Pages
 	sealer, public, cursors := s.Config.Keys, s.Config.PublicURL, page.NewCursors(s.Config.Keys)
 	return adminHandlers{
-		me:           me.New(pages, s.OAuth, s.Traffic, public, time.Now),
+		me:           me.New(me.Options{Pages: pages, Own: s.Own, Views: s.Views, Grants: s.OAuth, Calls: s.Traffic, Seal: sealer, Public: public, Now: time.Now}),
 		projectPages: projects.New(pages, s.Traffic, s.Keys, s.Projects, public),
 		overview: overview.New(overview.Options{
 			Pages: pages, Traffic: s.Traffic, Calls: s.Calls, Keys: s.Keys, People: s.People, Checklist: s.Checklist, Public: public, Now: time.Now,

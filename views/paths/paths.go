@@ -30,6 +30,7 @@ const (
 const (
 	Me         = "/me"
 	MyProjects = "/me/projects"
+	MyKeys     = "/me/keys"
 	MyApps     = "/me/apps"
 	Account    = "/me/account"
 	Password   = Account + "/password"
@@ -165,6 +166,12 @@ func RevokeGrant(id string) string { return below(MyApps, id) + "/revoke" }
 
 // MyProject returns how the clients of a user connect to a project.
 func MyProject(slug string) string { return below(MyProjects, slug) }
+
+// MyNewKey returns the form of a new key of the user in a project.
+func MyNewKey(slug string) string { return MyProject(slug) + "/keys" }
+
+// MyKey returns the page of a key of the user. Its forms are below it.
+func MyKey(id string) string { return below(MyKeys, id) }
 
 // Join returns the invite link with a token.
 func Join(token string) string { return below("/invite", token) }
