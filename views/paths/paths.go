@@ -67,6 +67,18 @@ func Connect(slug string) string { return Project(slug) + "/connect" }
 // Access returns who can sign in to a project.
 func Access(slug string) string { return Project(slug) + "/access" }
 
+// PersonalKeys returns the form of the settings of personal keys.
+func PersonalKeys(slug string) string { return Access(slug) + "/personal-keys" }
+
+// Grants returns the form that grants access to a project.
+func Grants(slug string) string { return Access(slug) + "/grants" }
+
+// Grant returns the path of a grant. Its forms are below it.
+func Grant(slug, id string) string { return below(Grants(slug), id) }
+
+// SeeAs returns the project's tools as the person or group of a grant sees them.
+func SeeAs(slug, id string) string { return Grant(slug, id) }
+
 // Servers returns the servers of a project.
 func Servers(slug string) string { return Project(slug) + "/servers" }
 
