@@ -203,10 +203,10 @@ func newAdminHandlers(s *services.Services, guards *guard.Guards, pages *adminpa
 		}),
 		connect:         projects.NewConnect(pages, s.Gateway, s.Keys, public),
 		projectSettings: projects.NewSettings(pages, s.Projects, s.Keys),
-		access:          projects.NewAccess(projects.AccessOptions{
+		access: projects.NewAccess(projects.AccessOptions{
 			Pages: pages, Store: s.Projects, People: s.People, Groups: s.Groups, Grants: s.Grants, Rights: s.Rights, Views: s.Views, Search: s.ToolSearch,
 		}),
-		keyPages:        keys.New(keys.Options{Pages: pages, Keys: s.Keys, Index: s.KeyIndex, Calls: s.Calls, Traffic: s.Traffic, Seal: sealer, Public: public, Now: time.Now}),
+		keyPages: keys.New(keys.Options{Pages: pages, Keys: s.Keys, Index: s.KeyIndex, Calls: s.Calls, Traffic: s.Traffic, Seal: sealer, Public: public, Now: time.Now}),
 		serverPages: servers.New(servers.Options{
 			Pages: pages, Reader: s.Syncer, Calls: s.Calls, Traffic: s.Traffic, History: s.History, Store: s.Projects, StepUp: guards,
 			Callers: func() *observe.Callers { return observe.NewCallers(s.Keys, s.People) },
