@@ -30,7 +30,7 @@ const (
 	browse  audience = "browse"  // as visitor; rate-limited per address
 	visitor audience = "visitor" // everyone; signed-in users are identified
 	person  audience = "person"  // signed-in users
-	// own is person without the administration token, which belongs to nobody.
+	// own is person without the administration token, which has no account.
 	own       audience = "own"
 	ownStepUp audience = "own careful" // as own, with a recently confirmed password
 	viewer    audience = "viewer"      // viewers and administrators; on the API also the administration token

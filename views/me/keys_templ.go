@@ -91,7 +91,7 @@ func Keys(p KeysProps) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = ui.PageHead(ui.PageHeadProps{Title: "My keys", Lead: "For clients that can't sign in. A key can use what you can use, and nobody else sees it."}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.PageHead(ui.PageHeadProps{Title: "My keys", Lead: "For clients that can't sign in. A key can use what you can use, and is shown only once."}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

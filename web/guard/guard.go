@@ -137,7 +137,7 @@ func (g *Guards) Session() []fiber.Handler {
 // rejectToken rejects the administration token.
 func rejectToken(c *fiber.Ctx) error {
 	if c.Locals(tokenKey) != nil {
-		return fault.Forbidden("The administration token belongs to nobody. Sign in instead.")
+		return fault.Forbidden("The administration token has no account. Sign in instead.")
 	}
 	return c.Next()
 }

@@ -258,7 +258,7 @@ func appended(names *[]string, name string) *[]string {
 	return new(append(*names, name))
 }
 
-// with adds what a grant gives to somebody. Everything includes the toolsets.
+// with adds what a grant gives to its subject. Everything includes the toolsets.
 func with(m map[string]declaration.Tools, name string, g Grant) map[string]declaration.Tools {
 	if m == nil {
 		m = map[string]declaration.Tools{}

@@ -14,7 +14,7 @@ import (
 	"mcpgateway/views/ui"
 )
 
-// SeeAsProps describe a project as somebody sees it.
+// SeeAsProps describe a project as a person or group sees it.
 type SeeAsProps struct {
 	layout.Frame
 	Slug, ID string
@@ -28,7 +28,7 @@ type SeeAsProps struct {
 // Tool is a tool as clients see it.
 type Tool struct{ Name, Description string }
 
-// SeeAs renders the tools that somebody sees, and the search in them.
+// SeeAs renders the tools that a person or group sees, and the search in them.
 func SeeAs(p SeeAsProps) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
