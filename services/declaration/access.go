@@ -21,7 +21,7 @@ type Access struct {
 	MaintainerGroups *[]string        // names
 }
 
-// Tools are what a person or group can use of a project.
+// Tools are the tools of a project that a person or group can use.
 type Tools struct {
 	Everything bool
 	Toolsets   []string // slugs; only without Everything
@@ -54,7 +54,7 @@ func (r *reader) access(d *Project) field {
 	}
 }
 
-// tools returns the field of what people or groups can use, by name.
+// tools returns the field of the tools of people or groups, by name.
 func (r *reader) tools(dst *map[string]Tools) field {
 	check := func(path string) {
 		if len(*dst) > MaxAccess {

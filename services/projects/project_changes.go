@@ -41,7 +41,7 @@ func (s *Store) CreateProject(ctx context.Context, slug string, d *declaration.P
 		return SavedProject{}, fault.Validation(problems)
 	}
 	if d.PersonalKeys == nil {
-		d.PersonalKeys = new(true) // projects of files have them only if the file says so
+		d.PersonalKeys = new(true) // a file must turn them on
 	}
 	return s.saveProject(ctx, func(w *writer) (*models.Project, error) {
 		switch _, err := w.lockProject(slug); {

@@ -124,7 +124,7 @@ func (o *Own) CreateKey(ctx context.Context, userID, slug string, a keys.Attribu
 }
 
 // RotateKey replaces a person's key. It returns NOT_FOUND for another person's
-// key, FORBIDDEN if the person may not use the project any more, and the errors
+// key, FORBIDDEN if the person can no longer use the project, and the errors
 // of keys.Store.RotatePersonal.
 func (o *Own) RotateKey(ctx context.Context, userID, id string, grace time.Duration) (models.Key, secrets.Value, error) {
 	row, err := o.Key(ctx, userID, id)
@@ -136,7 +136,7 @@ func (o *Own) RotateKey(ctx context.Context, userID, id string, grace time.Durat
 		return models.Key{}, secrets.Value{}, fault.NotFound("key", id)
 	}
 	if _, ok := o.held(snapshot, userID); !ok {
-		return models.Key{}, secrets.Value{}, fault.Forbidden("You can't use this project any more. Ask an administrator.")
+		return models.Key{}, secrets.Value{}, fault.Forbidden("You can no longer use this project. Ask an administrator.")
 	}
 	return o.keys.RotatePersonal(ctx, userID, id, grace)
 }
