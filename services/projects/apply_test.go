@@ -50,7 +50,7 @@ func TestApplyCreates(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := models.Project{
-			ID: p.ID, Slug: "p", Name: "P", AuthMode: models.AuthAPIKey, OAuthAccess: models.OAuthAnyone, CodeModeTimeoutMS: 30_000, ToolExposure: models.ExposeFull,
+			ID: p.ID, Slug: "p", Name: "P", AuthMode: models.AuthAPIKey, OAuthAccess: models.OAuthAnyone, CodeModeTimeoutMS: 30_000, ToolExposure: models.ExposeFull, PersonalKeysMaxDays: 365, SecretRefs: models.StringList{},
 			DisabledTools: models.StringList{}, CreatedAt: s.now, UpdatedAt: s.now,
 		}
 		if d := cmp.Diff(want, p); d != "" {
