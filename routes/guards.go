@@ -31,10 +31,13 @@ const (
 	browse  audience = "browse"  // as visitor; rate-limited per address
 	visitor audience = "visitor" // everyone; signed-in users are identified
 	person  audience = "person"  // signed-in users
-	viewer  audience = "viewer"  // viewers and administrators; on the API also the administration token
-	admin   audience = "admin"   // administrators; on the API also the administration token
-	stepUp  audience = "careful" // as admin, with a recently confirmed password
 	oneself audience = "oneself" // as person, with a recently confirmed password
+	// own is person without the administration token, which has no account.
+	own       audience = "own"
+	ownStepUp audience = "own careful" // as own, with a recently confirmed password
+	viewer    audience = "viewer"      // viewers and administrators; on the API also the administration token
+	admin     audience = "admin"       // administrators; on the API also the administration token
+	stepUp    audience = "careful"     // as admin, with a recently confirmed password
 )
 
 // Rate limits of the public catalog per address.
@@ -60,7 +63,7 @@ func newGuards(s *services.Services) (*guard.Guards, map[audience][]fiber.Handle
 	perAddress := ratelimit.NewAddressLimit(publicPerSecond, publicBurst, time.Now).Handler
 	return g, map[audience][]fiber.Handler{
 		open: nil, project: nil, catalog: {web.PublicCORS, perAddress}, browse: append([]fiber.Handler{perAddress}, g.Visitor()...),
-		visitor: g.Visitor(), person: g.Signed(), viewer: g.Viewer(), admin: g.Admin(), stepUp: append(g.Admin(), g.RequireStepUp),
+		visitor: g.Visitor(), person: g.Signed(), own: g.Session(), ownStepUp: append(g.Session(), g.RequireStepUp), viewer: g.Viewer(), admin: g.Admin(), stepUp: append(g.Admin(), g.RequireStepUp),
 		oneself: append(g.Signed(), g.RequireStepUp),
 	}
 }

@@ -76,6 +76,8 @@ type apiHandlers struct {
 	audit         *api.Audit
 	people        *api.People
 	groups        *api.Groups
+	accessAPI     *api.Access
+	meAPI         *api.Me
 	connectionAPI *api.Connections
 }
 
@@ -174,6 +176,7 @@ func newAPIHandlers(s *services.Services) apiHandlers {
 		projects: api.NewProjects(s.Projects, s.Toolsets), toolsets: api.NewToolsets(s.Directory, s.Toolsets, s.Config.PublicURL), servers: servers, sync: api.NewServerSync(s.Syncer, servers), tools: api.NewTools(s.Directory, s.Projects),
 		keys: api.NewKeys(s.Keys, s.Projects), calls: api.NewCalls(s.Calls, s.Directory, page.NewCursors(s.Config.Keys)),
 		audit: api.NewAudit(s.Audit, page.NewCursors(s.Config.Keys)), people: api.NewPeople(s.People), groups: api.NewGroups(s.Groups),
+		accessAPI: api.NewAccess(s.Grants, s.Projects), meAPI: api.NewMe(s.Own, s.People, s.OAuth, s.Config.PublicURL),
 		connectionAPI: api.NewConnections(s.Connections, s.Config.PublicURL, paths.StartConnection),
 	}
 }
@@ -201,7 +204,7 @@ func newAdminHandlers(s *services.Services, guards *guard.Guards, pages *adminpa
 	frames := pages.Pages
 	sealer, public, cursors := s.Config.Keys, s.Config.PublicURL, page.NewCursors(s.Config.Keys)
 	return adminHandlers{
-		me:           me.New(pages, s.OAuth, s.Traffic, public, time.Now),
+		me:           me.New(me.Options{Pages: pages, Own: s.Own, Views: s.Views, Grants: s.OAuth, Calls: s.Traffic, Seal: sealer, Public: public, Now: time.Now}),
 		security:     security.New(frames, s.People, s.Factors, sealer, time.Now),
 		projectPages: projects.New(pages, s.Traffic, s.Keys, s.Projects, public),
 		overview: overview.New(overview.Options{
@@ -209,9 +212,11 @@ func newAdminHandlers(s *services.Services, guards *guard.Guards, pages *adminpa
 		}),
 		connect:         projects.NewConnect(pages, s.Gateway, s.Keys, public),
 		projectSettings: projects.NewSettings(pages, s.Projects, s.Keys, s.Quotas, s.People),
-		access:          projects.NewAccess(pages, s.Projects, s.People),
-		toolsetPages:    toolsets.New(pages, s.Toolsets, public, time.Now),
-		keyPages:        keys.New(keys.Options{Pages: pages, Keys: s.Keys, Index: s.KeyIndex, Calls: s.Calls, Traffic: s.Traffic, Seal: sealer, Public: public, Now: time.Now}),
+		access: projects.NewAccess(projects.AccessOptions{
+			Pages: pages, Store: s.Projects, People: s.People, Groups: s.Groups, Grants: s.Grants, Rights: s.Rights, Views: s.Views, Search: s.ToolSearch,
+		}),
+		toolsetPages: toolsets.New(pages, s.Toolsets, public, time.Now),
+		keyPages:     keys.New(keys.Options{Pages: pages, Keys: s.Keys, Index: s.KeyIndex, Calls: s.Calls, Traffic: s.Traffic, Seal: sealer, Public: public, Now: time.Now}),
 		serverPages: servers.New(servers.Options{
 			Pages: pages, Reader: s.Syncer, Calls: s.Calls, Traffic: s.Traffic, History: s.History, Store: s.Projects, StepUp: guards,
 			Callers: func() *observe.Callers { return observe.NewCallers(s.Keys, s.People) },

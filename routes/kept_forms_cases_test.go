@@ -125,12 +125,15 @@ func onPerson(name, rest string, fields ...string) func(*testing.T, *formWorld) 
 			}
 		}
 		form := values(fields...)
-		if form.Has("person") {
-			form.Set("person", person.ID)
-			if err := w.Services.People.AddMember(t.Context(), w.project.ID, person.ID); rest == "/remove" && err != nil {
+		if form.Has("subject") {
+			form.Set("subject", "person:"+person.ID)
+			return "/admin/projects/p/access/grants", form
+		}
+		if rest == "/remove" {
+			if err := w.Services.People.AddMember(t.Context(), w.project.ID, person.ID); err != nil {
 				t.Fatal(err)
 			}
-			return "/admin/projects/p/access/members" + rest, form
+			return "/admin/projects/p/access/grants/member-" + person.ID + rest, form
 		}
 		return "/admin/people/" + person.ID + rest, form
 	}
@@ -286,6 +289,7 @@ func (w *formWorld) forms(t *testing.T) []formCase {
 		{route: project + "/keys", guard: "careful", make: at("/admin/projects/p/keys", "name", "Ada's laptop", "expires", "90")},
 		{route: project + "/keys/:id/rotate", guard: "careful", make: onKey("/rotate", "grace", "0s")},
 		{route: project + "/keys/:id/revoke", guard: "careful", make: onKey("/revoke")},
+		{route: project + "/keys/:id/tools", guard: "careful", make: onKey("/tools", "scope", "everything")},
 		{route: project + "/keys/:id/done", make: onKey("/done")},
 
 		{route: "/admin/connections/:id/client", guard: "careful", make: onConnection("/client", "oauth.clientId", "other", "oauth.clientSecret", "hush")},
@@ -314,8 +318,9 @@ func (w *formWorld) forms(t *testing.T) []formCase {
 		{route: server + "/delete", make: onServer("kept", "/delete")},
 		{route: project + "/settings", make: at("/admin/projects/p/settings", "name", "P", "authMode", "api_key", "toolExposure", "full", "toolNameLimit", "0", "rateLimit.perSecond", "1", "rateLimit.burst", "2", "limits", "shown", "limits[0].per", "key", "limits[0].match", "clock__*", "limits[0].perDay", "5")},
 		{route: project + "/access", make: at("/admin/projects/p/access", "oauthAccess", "members")},
-		{route: project + "/access/members", make: onPerson("gil", "", "person", "")},
-		{route: project + "/access/members/remove", make: onPerson("hal", "/remove", "person", "")},
+		{route: project + "/access/personal-keys", make: at("/admin/projects/p/access/personal-keys", "enabled", "on", "maxDays", "30")},
+		{route: project + "/access/grants", make: onPerson("gil", "", "subject", "", "tools", "project")},
+		{route: project + "/access/grants/:id/remove", make: onPerson("hal", "/remove")},
 		{route: project + "/settings/delete", make: at("/admin/projects/gone/settings/delete", "confirm", "gone")},
 		{route: "/admin/import", shows: http.StatusOK, want: "imported", make: func(*testing.T, *formWorld) (string, url.Values) { return "/admin/import", plan }},
 		{route: "/admin/import/apply", guard: "careful", make: func(t *testing.T, w *formWorld) (string, url.Values) {

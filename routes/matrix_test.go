@@ -85,6 +85,11 @@ func wantVerdict(r routes.Row, c caller) verdict {
 		return admitted
 	case "person", "oneself":
 		roles = []models.Role{models.RoleAdmin, models.RoleViewer, models.RoleMember}
+	case "own", "own careful":
+		if api && c.bearer == routestest.AdminToken {
+			return forbidden
+		}
+		roles = []models.Role{models.RoleAdmin, models.RoleViewer, models.RoleMember}
 	case "viewer":
 		roles = []models.Role{models.RoleAdmin, models.RoleViewer}
 	case "admin", "careful":

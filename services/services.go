@@ -15,10 +15,12 @@ import (
 	"mcpgateway/models"
 	"mcpgateway/services/access"
 	"mcpgateway/services/access/factors"
+	"mcpgateway/services/access/grants"
 	"mcpgateway/services/access/groups"
 	"mcpgateway/services/access/keys"
 	"mcpgateway/services/access/oidc"
 	"mcpgateway/services/access/passwords"
+	"mcpgateway/services/access/personal"
 	"mcpgateway/services/access/quotas"
 	"mcpgateway/services/access/rights"
 	"mcpgateway/services/activity"
@@ -69,6 +71,8 @@ type Services struct {
 	Keys        *keys.Store
 	KeyIndex    *keys.Index
 	ProjectAuth *access.ProjectAuth
+	Grants      *grants.Store // who may use projects and toolsets
+	Own         *personal.Own
 	CallLimits  *access.CallLimits
 	Quotas      *quotas.Quotas
 	People      *access.Users
@@ -227,6 +231,7 @@ func (s *Services) wireAccess(hasher *passwords.Hasher) {
 		DB: db, Audit: s.Audit, Feed: s.feed, Keys: c.Keys, PublicURL: c.PublicURL, Require: factors.Requirement(c.SecondFactor), Now: now,
 	})
 	s.People.UseFactors(s.Factors)
+	s.Grants = grants.New(db, s.Audit, s.feed, s.People, now)
 	s.KeptForms = access.NewStoredForms(db, s.People, c.Keys, now)
 	if sso := c.SingleSignOn; sso.Configured() {
 		provider := oidc.NewProvider(oidc.Options{
@@ -275,6 +280,7 @@ func (s *Services) wireUpstreams(resolver *secrets.Resolver) {
 		return t
 	}
 	s.Directory = toolset.NewDirectory(s.DB, target)
+	s.Own = personal.New(s.Directory, s.Rights, s.Keys)
 	s.Views = views.New(s.Directory, s.Rights, s.KeyIndex)
 	s.Subscriptions = subscriptions.New(s.Views, s.pool, sessions.NewResources(s.DB, s.feed, now), s.Background)
 	s.Syncer = inventory.NewSyncer(inventory.Options{

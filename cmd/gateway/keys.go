@@ -1,15 +1,18 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"flag"
 	"fmt"
+	"strings"
 	"text/tabwriter"
 	"time"
 
 	"mcpgateway/models"
 	"mcpgateway/services"
+	access "mcpgateway/services/access/keys"
 	"mcpgateway/services/secrets"
 )
 
@@ -49,8 +52,13 @@ func keysCreate(ctx context.Context, std streams, args []string) error {
 	fs := flags(std, "keys create")
 	name := fs.String("name", "", "what the key is for")
 	expires := fs.Duration("expires", 0, "lifetime of the key, such as 720h; 0 means no expiry")
+	var toolsets []string
+	fs.Func("toolset", "slug of a toolset that the key can use (repeatable); default everything", func(slug string) error {
+		toolsets = append(toolsets, slug)
+		return nil
+	})
 	return withProject(ctx, std, fs, args, func(s *services.Services, p models.Project) error {
-		_, text, err := s.Keys.Create(operator(ctx), p.ID, *name, *expires)
+		_, text, err := s.Keys.CreateScoped(operator(ctx), p.ID, access.Attributes{Name: *name, Lifetime: *expires, Toolsets: toolsets})
 		return printKey(std, text, err)
 	})
 }
@@ -96,17 +104,21 @@ func keysList(ctx context.Context, std streams, args []string) error {
 		if err != nil {
 			return err
 		}
+		details, err := s.Keys.Details(ctx, rows...)
+		if err != nil {
+			return err
+		}
 		if *asJSON {
-			return json.NewEncoder(std.out).Encode(map[string]any{"items": keyRecords(rows), "count": len(rows)})
+			return json.NewEncoder(std.out).Encode(map[string]any{"items": keyRecords(rows, details), "count": len(rows)})
 		}
 		if len(rows) == 0 {
 			_, err := fmt.Fprintf(std.out, "Project %s has no keys. Create one with: gateway keys create --project %s\n", p.Slug, p.Slug)
 			return err
 		}
 		w := tabwriter.NewWriter(std.out, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(w, "ID\tNAME\tPREFIX\tCREATED\tEXPIRES\tLAST USED\tSTATE")
+		fmt.Fprintln(w, "ID\tNAME\tPREFIX\tCREATED\tEXPIRES\tLAST USED\tSTATE\tOWNER\tTOOLSETS")
 		for _, k := range rows {
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", k.ID, k.Name, k.Prefix, k.CreatedAt.UTC().Format(time.RFC3339), moment(k.ExpiresAt), moment(k.LastUsedAt), state(k))
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", k.ID, k.Name, k.Prefix, k.CreatedAt.UTC().Format(time.RFC3339), moment(k.ExpiresAt), moment(k.LastUsedAt), state(k), ownerName(details[k.ID]), scope(details[k.ID]))
 		}
 		return w.Flush()
 	})
@@ -120,14 +132,40 @@ type keyRecord struct {
 	ExpiresAt  *time.Time `json:"expiresAt"`
 	LastUsedAt *time.Time `json:"lastUsedAt"`
 	RevokedAt  *time.Time `json:"revokedAt"`
+	Owner      *keyOwner  `json:"owner"`    // of a personal key
+	Toolsets   []string   `json:"toolsets"` // slugs; null is everything
 }
 
-func keyRecords(rows []models.Key) []keyRecord {
+type keyOwner struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+}
+
+func keyRecords(rows []models.Key, details map[string]access.Details) []keyRecord {
 	out := make([]keyRecord, len(rows))
 	for i, k := range rows {
-		out[i] = keyRecord{k.ID, k.Name, k.Prefix, k.CreatedAt, k.ExpiresAt, k.LastUsedAt, k.RevokedAt}
+		out[i] = keyRecord{k.ID, k.Name, k.Prefix, k.CreatedAt, k.ExpiresAt, k.LastUsedAt, k.RevokedAt, nil, details[k.ID].Slugs()}
+		if owner := details[k.ID].Owner; owner != nil {
+			out[i].Owner = &keyOwner{owner.ID, owner.Name}
+		}
 	}
 	return out
+}
+
+// ownerName returns the name of the owner of a personal key, or "-".
+func ownerName(d access.Details) string {
+	if d.Owner == nil {
+		return "-"
+	}
+	return cmp.Or(d.Owner.Name, d.Owner.ID)
+}
+
+// scope returns the toolsets that a key can use.
+func scope(d access.Details) string {
+	if !d.Limited {
+		return "everything"
+	}
+	return strings.Join(d.Slugs(), ",")
 }
 
 func moment(t *time.Time) string {

@@ -3,6 +3,8 @@ package api
 import (
 	"time"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/gofiber/fiber/v2"
 
 	"mcpgateway/models"
@@ -32,13 +34,24 @@ type keyRecord struct {
 	ExpiresAt  *time.Time `json:"expiresAt"`
 	LastUsedAt *time.Time `json:"lastUsedAt"`
 	RevokedAt  *time.Time `json:"revokedAt"`
+	Owner      *keyOwner  `json:"owner"`    // of a personal key
+	Toolsets   []string   `json:"toolsets"` // slugs; null is everything
 }
 
-func keyOf(row models.Key) keyRecord {
-	return keyRecord{
+type keyOwner struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+}
+
+func keyOf(row models.Key, details keys.Details) keyRecord {
+	record := keyRecord{
 		ID: row.ID, Name: row.Name, Prefix: row.Prefix, CreatedAt: row.CreatedAt,
-		ExpiresAt: row.ExpiresAt, LastUsedAt: row.LastUsedAt, RevokedAt: row.RevokedAt,
+		ExpiresAt: row.ExpiresAt, LastUsedAt: row.LastUsedAt, RevokedAt: row.RevokedAt, Toolsets: details.Slugs(),
 	}
+	if details.Owner != nil {
+		record.Owner = &keyOwner{ID: details.Owner.ID, Name: details.Owner.Name}
+	}
+	return record
 }
 
 // List serves GET /api/projects/:projectSlug/keys.
@@ -51,13 +64,18 @@ func (k *Keys) List(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	return respondList(c, rows, keyOf)
+	details, err := k.keys.Details(c.UserContext(), rows...)
+	if err != nil {
+		return err
+	}
+	return respondList(c, rows, func(row models.Key) keyRecord { return keyOf(row, details[row.ID]) })
 }
 
 // newKey is the body of a request for a key.
 type newKey struct {
 	Name      string     `json:"name"`
 	ExpiresAt *time.Time `json:"expiresAt"`
+	Toolsets  []string   `json:"toolsets"` // slugs; null is everything
 }
 
 // lifetime returns the time until the key expires, or 0 if it never does. It
@@ -87,33 +105,83 @@ func (k *Keys) Create(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	row, text, err := k.keys.Create(c.UserContext(), project.ID, body.Name, lifetime)
+	row, text, err := k.keys.CreateScoped(c.UserContext(), project.ID, keys.Attributes{Name: body.Name, Lifetime: lifetime, Toolsets: body.Toolsets})
 	if err != nil {
 		return err
 	}
-	return respondNewKey(c, row, text)
+	return k.respondNew(c, row, text)
 }
 
 // Rotate serves POST /api/keys/:id/rotate.
 func (k *Keys) Rotate(c *fiber.Ctx) error {
-	var body struct {
-		GraceSeconds int64 `json:"graceSeconds"`
-	}
-	if err := web.BindJSON(c, &body); err != nil {
+	grace, err := graceOf(c)
+	if err != nil {
 		return err
-	}
-	if limit := int64(keys.MaxGrace / time.Second); body.GraceSeconds < 0 || body.GraceSeconds > limit {
-		return fault.Validation(map[string]string{"graceSeconds": "use 0 to 2592000"})
 	}
 	old, err := k.keys.Get(c.UserContext(), c.Params("id"))
 	if err != nil {
 		return err
 	}
-	row, text, err := k.keys.Rotate(c.UserContext(), old.ProjectID, old.ID, time.Duration(body.GraceSeconds)*time.Second)
+	row, text, err := k.keys.Rotate(c.UserContext(), old.ProjectID, old.ID, grace)
 	if err != nil {
 		return err
 	}
-	return respondNewKey(c, row, text)
+	return k.respondNew(c, row, text)
+}
+
+// graceOf returns how long a rotated key keeps working.
+func graceOf(c *fiber.Ctx) (time.Duration, error) {
+	var body struct {
+		GraceSeconds int64 `json:"graceSeconds"`
+	}
+	if err := web.BindJSON(c, &body); err != nil {
+		return 0, err
+	}
+	if limit := int64(keys.MaxGrace / time.Second); body.GraceSeconds < 0 || body.GraceSeconds > limit {
+		return 0, fault.Validation(map[string]string{"graceSeconds": "use 0 to 2592000"})
+	}
+	return time.Duration(body.GraceSeconds) * time.Second, nil
+}
+
+// Update serves PATCH /api/keys/:id, which chooses the toolsets of a key.
+func (k *Keys) Update(c *fiber.Ctx) error {
+	var body struct {
+		Toolsets jsontext.Value `json:"toolsets"`
+	}
+	if err := web.BindJSON(c, &body); err != nil {
+		return err
+	}
+	slugs, err := toolsetsOf(body.Toolsets)
+	if err != nil {
+		return err
+	}
+	row, err := k.keys.Get(c.UserContext(), c.Params("id"))
+	if err != nil {
+		return err
+	}
+	if err := k.keys.SetToolsets(c.UserContext(), row.ProjectID, row.ID, slugs); err != nil {
+		return err
+	}
+	if row, err = k.keys.Get(c.UserContext(), row.ID); err != nil {
+		return err
+	}
+	details, err := k.keys.Details(c.UserContext(), row)
+	if err != nil {
+		return err
+	}
+	return c.JSON(keyOf(row, details[row.ID]))
+}
+
+// toolsetsOf returns the slugs of a change, or nil for null, which is
+// everything. It returns VALIDATION_FAILED if the key is absent or not a list.
+func toolsetsOf(raw jsontext.Value) (slugs []string, err error) {
+	if raw == nil {
+		return nil, fault.Validation(map[string]string{"toolsets": "this key is required: a list of toolsets, or null for everything"})
+	}
+	if err := json.Unmarshal(raw, &slugs); err != nil {
+		return nil, fault.Validation(map[string]string{"toolsets": "use a list of toolsets, or null for everything"})
+	}
+	return slugs, nil
 }
 
 // Revoke serves DELETE /api/keys/:id.
@@ -128,9 +196,18 @@ func (k *Keys) Revoke(c *fiber.Ctx) error {
 	return c.SendStatus(fiber.StatusNoContent)
 }
 
-func respondNewKey(c *fiber.Ctx, row models.Key, text secrets.Value) error {
-	record := keyOf(row)
-	record.Key = text.Reveal()
+func (k *Keys) respondNew(c *fiber.Ctx, row models.Key, text secrets.Value) error {
+	details, err := k.keys.Details(c.UserContext(), row)
+	if err != nil {
+		return err
+	}
+	return respondNewKey(c, row, details[row.ID], text.Reveal())
+}
+
+// respondNewKey responds with a new key. Only this response contains its text.
+func respondNewKey(c *fiber.Ctx, row models.Key, details keys.Details, text string) error {
+	record := keyOf(row, details)
+	record.Key = text
 	compress.Never(c)
 	c.Set(fiber.HeaderCacheControl, "no-store")
 	return c.Status(fiber.StatusCreated).JSON(record)

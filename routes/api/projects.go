@@ -38,6 +38,7 @@ type projectRecord struct {
 	RateLimit      rateLimitRecord     `json:"rateLimit"`
 	Limits         []models.Limit      `json:"limits"`
 	RecordPayloads bool                `json:"recordPayloads"`
+	PersonalKeys   personalKeysRecord  `json:"personalKeys"`
 	CreatedAt      time.Time           `json:"createdAt"`
 	UpdatedAt      time.Time           `json:"updatedAt"`
 	Warnings       []fault.Warning     `json:"warnings,omitzero"` // not in lists
@@ -47,6 +48,11 @@ type codeModeRecord struct {
 	Enabled    bool  `json:"enabled"`
 	Timeout    int64 `json:"timeout"`
 	AllowFetch bool  `json:"allowFetch"`
+}
+
+type personalKeysRecord struct {
+	Enabled bool `json:"enabled"`
+	MaxDays int  `json:"maxDays"`
 }
 
 type rateLimitRecord struct {
@@ -61,8 +67,8 @@ func projectOf(row models.Project) projectRecord {
 		ToolExposure: row.ToolExposure, ToolNameLimit: row.ToolNameLimit, DisabledTools: nonNil(row.DisabledTools),
 		RateLimit:      rateLimitRecord{PerSecond: row.RatePerSecond, Burst: row.RateBurst},
 		Limits:         append([]models.Limit{}, row.Limits...),
-		RecordPayloads: row.RecordPayloads,
-		CreatedAt:      row.CreatedAt, UpdatedAt: row.UpdatedAt,
+		RecordPayloads: row.RecordPayloads, PersonalKeys: personalKeysRecord{Enabled: row.PersonalKeysEnabled, MaxDays: row.PersonalKeysMaxDays},
+		CreatedAt: row.CreatedAt, UpdatedAt: row.UpdatedAt,
 	}
 }
 

@@ -11,13 +11,17 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
+	"mcpgateway/models"
 	"mcpgateway/routes/admin"
 	"mcpgateway/routes/frame"
 	"mcpgateway/services/access"
+	"mcpgateway/services/access/personal"
+	"mcpgateway/services/access/rights"
 	"mcpgateway/services/activity/traffic"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/oauthserver"
 	"mcpgateway/services/rawjson"
+	"mcpgateway/services/secrets"
 	"mcpgateway/services/toolset"
 	"mcpgateway/views/install"
 	"mcpgateway/views/layout"
@@ -28,10 +32,9 @@ import (
 	"mcpgateway/web/guard"
 )
 
-// Grants are the projects and clients of users. Implemented by
+// Grants are the clients of users. Implemented by
 // oauthserver.Server.
 type Grants interface {
-	Projects(ctx context.Context, userID string) ([]oauthserver.Project, error)
 	Grants(ctx context.Context, userID string) ([]oauthserver.Grant, error)
 	RevokeGrant(ctx context.Context, userID, grantID string) error
 }
@@ -41,19 +44,28 @@ type Traffic interface {
 	Totals(ctx context.Context, f traffic.Filter, p traffic.Period) (traffic.Totals, error)
 }
 
-// Me serves the pages. They require a guard that admits all signed-in users.
-type Me struct {
-	pages  *admin.ProjectPages
-	grants Grants
-	calls  Traffic
-	public *url.URL
-	now    func() time.Time
+// Views returns what people see of a project. Implemented by views.Views.
+type Views interface {
+	Held(project *toolset.Snapshot, held rights.Held) *toolset.Snapshot
 }
 
-// New returns the handlers. public is the origin of the endpoints.
-func New(pages *admin.ProjectPages, grants Grants, calls Traffic, public *url.URL, now func() time.Time) *Me {
-	return &Me{pages: pages, grants: grants, calls: calls, public: public, now: now}
+// Options are the dependencies of Me.
+type Options struct {
+	Pages  *admin.ProjectPages
+	Own    *personal.Own
+	Views  Views
+	Grants Grants
+	Calls  Traffic
+	Seal   *secrets.KeyRing // encrypts a new key for the page that shows it
+	Public *url.URL         // origin of the endpoints
+	Now    func() time.Time
 }
+
+// Me serves the pages. They require a guard that admits all signed-in users.
+type Me struct{ Options }
+
+// New returns the handlers.
+func New(o Options) *Me { return &Me{o} }
 
 // maxCounted is the number of projects whose calls are counted.
 const maxCounted = 12
@@ -64,22 +76,18 @@ func (m *Me) Show(c *fiber.Ctx) error {
 	if person == nil {
 		return fault.Unauthorized()
 	}
-	found, err := m.grants.Projects(c.UserContext(), person.ID)
-	if err != nil {
-		return err
-	}
 	apps, err := m.apps(c, person)
 	if err != nil {
 		return err
 	}
-	p := views.ProjectsProps{Frame: m.pages.Frame(c, "My projects", layout.SectionMe), Apps: apps}
+	p := views.ProjectsProps{Frame: m.Pages.Frame(c, "My projects", layout.SectionMe), Apps: apps}
 	if person.GroupsOverage {
 		p.Notice = access.GroupsOverage
 	}
-	for i, project := range found {
+	for i, project := range m.Own.Projects(person.ID) {
 		card := m.card(project)
 		if i < maxCounted {
-			if card.Calls, err = m.callsOf(c.UserContext(), project.ID, person.ID); err != nil {
+			if card.Calls, err = m.callsOf(c.UserContext(), project.Project.ID, person.ID); err != nil {
 				return err
 			}
 		}
@@ -90,8 +98,8 @@ func (m *Me) Show(c *fiber.Ctx) error {
 
 // callsOf returns the number of the user's calls in the last 7 days, in words.
 func (m *Me) callsOf(ctx context.Context, projectID, userID string) (string, error) {
-	week, _ := traffic.Last("7d", m.now())
-	totals, err := m.calls.Totals(ctx, traffic.Filter{ProjectID: projectID, Caller: access.Administrator(userID, projectID).ID()}, week)
+	week, _ := traffic.Last("7d", m.Now())
+	totals, err := m.Calls.Totals(ctx, traffic.Filter{ProjectID: projectID, Caller: access.Administrator(userID, projectID).ID()}, week)
 	if err != nil {
 		return "", err
 	}
@@ -99,17 +107,22 @@ func (m *Me) callsOf(ctx context.Context, projectID, userID string) (string, err
 }
 
 // card returns a project of the user.
-func (m *Me) card(project oauthserver.Project) views.Project {
-	card := views.Project{Slug: project.Slug, Name: cmp.Or(ui.Clean(project.Name), project.Slug), Endpoint: m.endpoint(project.Slug)}
-	if snapshot, err := m.pages.Directory.Project(project.Slug); err == nil {
-		status := m.pages.Navigation.Status(snapshot)
-		card.Status, card.Tone, card.Tools = status.Status(), status.Tone, len(snapshot.Tools)
+func (m *Me) card(project personal.Project) views.Project {
+	slug := project.Project.Slug
+	status := m.Pages.Navigation.Status(project.Snapshot)
+	return views.Project{
+		Slug: slug, Name: nameOf(project), Endpoint: m.endpoint(slug), Status: status.Status(), Tone: status.Tone,
+		Tools: len(m.Views.Held(project.Snapshot, project.Held).Tools),
+		OAuth: project.Project.AuthMode == models.AuthOAuth, OwnKeys: project.PersonalKeys(),
 	}
-	return card
+}
+
+func nameOf(project personal.Project) string {
+	return cmp.Or(ui.Clean(project.Project.Name), project.Project.Slug)
 }
 
 func (m *Me) endpoint(slug string) string {
-	return m.public.JoinPath("v1", "mcp", slug, "request").String()
+	return m.Public.JoinPath("v1", "mcp", slug, "request").String()
 }
 
 // maxTools is the number of tools on the page of a project.
@@ -123,27 +136,33 @@ func (m *Me) Project(c *fiber.Ctx) error {
 	if person == nil {
 		return fault.Unauthorized()
 	}
-	found, err := m.grants.Projects(c.UserContext(), person.ID)
+	project, err := m.Own.Project(person.ID, c.Params("projectSlug"))
 	if err != nil {
 		return err
 	}
-	slug := c.Params("projectSlug")
-	i := slices.IndexFunc(found, func(p oauthserver.Project) bool { return p.Slug == slug })
-	if i < 0 {
-		return fault.NotFound("project", slug)
-	}
-	snapshot, err := m.pages.Directory.Project(slug)
-	if err != nil {
-		return err
-	}
-	p := views.ProjectProps{Project: m.card(found[i]), Description: ui.Clean(snapshot.Project.Description)}
-	p.Frame = m.pages.Frame(c, p.Name, layout.SectionMe)
+	snapshot, slug := m.Views.Held(project.Snapshot, project.Held), project.Project.Slug
+	p := views.ProjectProps{Project: m.card(project), Description: ui.Clean(snapshot.Project.Description)}
+	p.Frame = m.Pages.Frame(c, p.Name, layout.SectionMe)
 	p.Crumbs = []layout.Crumb{{Label: "My projects", URL: paths.Me}, {Label: p.Name}}
-	p.Snippets = install.Remote{Name: slug, URL: p.Endpoint, OAuth: true}.Tabs()
+	p.Snippets = m.snippets(slug, p.Project)
+	for _, t := range project.Toolsets() {
+		_, endpoint := install.Endpoint(m.Public, slug, []string{t.Slug})
+		p.Toolsets = append(p.Toolsets, views.Toolset{Name: ui.Clean(t.Name), Endpoint: endpoint})
+	}
 	for _, t := range snapshot.Tools[:min(len(snapshot.Tools), maxTools)] {
 		p.List = append(p.List, toolOf(t))
 	}
 	return web.Render(c, views.ProjectPage(p))
+}
+
+// snippets returns the snippets of all clients for a project. Where clients
+// don't sign in, they have the placeholder of a key.
+func (m *Me) snippets(slug string, p views.Project) []ui.SnippetTab {
+	remote := install.Remote{Name: slug, URL: p.Endpoint, OAuth: p.OAuth}
+	if !p.OAuth {
+		remote.Key = "Bearer API_KEY"
+	}
+	return remote.Tabs()
 }
 
 // toolOf returns a tool as clients see it.
@@ -170,15 +189,15 @@ func (m *Me) Apps(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	return web.Render(c, views.Apps(views.AppsProps{Frame: m.pages.Frame(c, "My apps", layout.SectionApps), Apps: apps}))
+	return web.Render(c, views.Apps(views.AppsProps{Frame: m.Pages.Frame(c, "My apps", layout.SectionApps), Apps: apps}))
 }
 
 func (m *Me) apps(c *fiber.Ctx, person *guard.User) (views.AppList, error) {
-	grants, err := m.grants.Grants(c.UserContext(), person.ID)
+	grants, err := m.Grants.Grants(c.UserContext(), person.ID)
 	if err != nil {
 		return views.AppList{}, err
 	}
-	list := views.AppList{Now: m.now(), CSRF: guard.MaskToken(person.CSRF)}
+	list := views.AppList{Now: m.Now(), CSRF: guard.MaskToken(person.CSRF)}
 	for _, g := range grants {
 		list.Rows = append(list.Rows, views.App{
 			ID: g.ID, Name: cmp.Or(g.ClientName, g.ClientHost, "Unnamed app"), Host: g.ClientHost, RedirectName: g.RedirectName, Project: cmp.Or(g.ProjectName, g.ProjectSlug), Toolset: g.ToolsetName,
@@ -194,7 +213,7 @@ func (m *Me) RemoveApp(c *fiber.Ctx) error {
 	if person == nil {
 		return fault.Unauthorized()
 	}
-	if err := m.grants.RevokeGrant(c.UserContext(), person.ID, c.Params("id")); err != nil {
+	if err := m.Grants.RevokeGrant(c.UserContext(), person.ID, c.Params("id")); err != nil {
 		return err
 	}
 	return frame.Done(c, paths.MyApps, "App removed.")

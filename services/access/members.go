@@ -11,6 +11,7 @@ import (
 	"mcpgateway/models"
 	"mcpgateway/services/activity"
 	"mcpgateway/services/fault"
+	"mcpgateway/services/notify"
 )
 
 // Members returns the members of a project, sorted by email address.
@@ -68,5 +69,5 @@ func (p *Users) changeMember(ctx context.Context, projectID, userID, action stri
 			return result.Error
 		}
 		return p.audit.Record(tx, activity.Entry{Action: action, Object: cmp.Or(user.Email, user.Name), ObjectID: user.ID, Project: project.Slug})
-	})
+	}, notify.Access(projectID))
 }

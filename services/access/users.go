@@ -239,12 +239,16 @@ func (p *Users) Enable(ctx context.Context, id string) error {
 	})
 }
 
-// Delete deletes a user with their sessions and memberships and records it. It
-// returns NOT_FOUND, and CONFLICT for the last enabled administrator.
+// Delete deletes a user with their sessions, memberships and grants, revokes
+// their personal keys and records it. It returns NOT_FOUND, and CONFLICT for the
+// last enabled administrator.
 func (p *Users) Delete(ctx context.Context, id string) error {
 	return p.withdraw(ctx, func(tx *gorm.DB) error {
 		row, err := p.lockUser(tx, id, true)
 		if err != nil {
+			return err
+		}
+		if err := p.deleteHeld(tx, id); err != nil {
 			return err
 		}
 		if err := tx.Delete(&models.User{}, "id = ?", id).Error; err != nil {
@@ -252,6 +256,14 @@ func (p *Users) Delete(ctx context.Context, id string) error {
 		}
 		return p.audit.Record(tx, entry("person.deleted", &row, "role", string(row.Role)))
 	})
+}
+
+// deleteHeld deletes the grants of a user and revokes their personal keys.
+func (p *Users) deleteHeld(tx *gorm.DB, id string) error {
+	if err := tx.Delete(&models.ProjectGrant{}, "subject_kind = ? AND subject_id = ?", models.SubjectPerson, id).Error; err != nil {
+		return err
+	}
+	return tx.Model(&models.Key{}).Where("user_id = ? AND revoked_at IS NULL", id).Update("revoked_at", p.now()).Error
 }
 
 // lockUser returns the row of a user, locked until the transaction ends. If loses
@@ -276,25 +288,26 @@ func (p *Users) lockUser(tx *gorm.DB, id string, loses bool) (models.User, error
 	return row, nil
 }
 
-// change runs write in a transaction that also raises the users' topic, and
-// publishes the topic after the commit.
-func (p *Users) change(ctx context.Context, write func(*gorm.DB) error) error {
+// change runs write in a transaction that also raises the users' topic and those
+// in also, and publishes them after the commit.
+func (p *Users) change(ctx context.Context, write func(*gorm.DB) error, also ...notify.Topic) error {
+	topics := append([]notify.Topic{notify.People()}, also...)
 	err := p.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
 		if err := write(tx); err != nil {
 			return err
 		}
-		return notify.Touch(tx, notify.People())
+		return notify.Touch(tx, topics...)
 	})
 	if err != nil {
 		return fault.From(err)
 	}
-	return p.feed.Publish(ctx, notify.People())
+	return p.feed.Publish(ctx, topics...)
 }
 
 // withdraw is change for writes that remove rights. They must succeed even on a
 // full disk.
-func (p *Users) withdraw(ctx context.Context, write func(*gorm.DB) error) error {
-	return models.Essential(p.db, func() error { return p.change(ctx, write) })
+func (p *Users) withdraw(ctx context.Context, write func(*gorm.DB) error, also ...notify.Topic) error {
+	return models.Essential(p.db, func() error { return p.change(ctx, write, also...) })
 }
 
 func userByID(tx *gorm.DB, id string) (models.User, error) {

@@ -32,6 +32,7 @@ const (
 	MaxPerDay             = 1_000_000_000
 	MinToolNameLimit      = 32
 	MaxToolNameLimit      = 256
+	MaxPersonalDays       = 3650 // lifetime of personal keys
 
 	maxDepth = 64 // nesting levels of arrays and objects
 )

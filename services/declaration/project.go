@@ -23,9 +23,12 @@ type Project struct {
 	RateBurst         *int64
 	Limits            *[]models.Limit
 	RecordPayloads    *bool
+	PersonalKeys      *bool
+	PersonalKeyDays   *int64             // maximum lifetime
 	Servers           map[string]*Server // by alias
 	// Toolsets are those to create or change, by slug; nil without the key.
 	Toolsets map[string]*Toolset
+	Access   *Access // who can use the project; nil without the key
 }
 
 // Check returns the declaration without invalid values, and the problems by
@@ -53,6 +56,7 @@ func (r *reader) projectFields(d *Project) fields {
 		}),
 		"mcpServers":     r.servers(d),
 		"toolsets":       r.toolsets(d),
+		"access":         r.access(d),
 		"toolExposure":   oneOf(r, &d.ToolExposure, models.ExposeFull, models.ExposeBuiltin),
 		"toolNameLimit":  r.toolNameLimit(&d.ToolNameLimit),
 		"disabledTools":  r.strings(&d.DisabledTools, MaxDisabledTools, 512),
@@ -62,6 +66,10 @@ func (r *reader) projectFields(d *Project) fields {
 			"burst":     r.integer(&d.RateBurst, 0, MaxRatePerSecond),
 		}),
 		"limits": r.limits(&d.Limits),
+		"personalKeys": r.group(fields{
+			"enabled": r.boolean(&d.PersonalKeys),
+			"maxDays": r.integer(&d.PersonalKeyDays, 1, MaxPersonalDays),
+		}),
 	}
 }
 

@@ -16,6 +16,7 @@ func ParseProject(raw []byte) (slug *string, d *Project, err error) {
 	d = &Project{}
 	err = parseRecord(raw, func(r *reader, o *rawjson.Object) {
 		known := r.projectFields(d)
+		delete(known, "access") // it has its own operations
 		known["projectSlug"] = r.text(&slug, 64)
 		r.readOnly(known, "createdAt", "updatedAt", "warnings")
 		r.members("", o, known)

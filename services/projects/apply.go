@@ -116,7 +116,7 @@ func (w *writer) project(slug string, d *declaration.Project, prune bool) (*mode
 	if !found {
 		row = models.Project{
 			ID: uuid.Must(uuid.NewV7()).String(), Slug: slug, Name: slug, AuthMode: models.AuthAPIKey, OAuthAccess: models.OAuthAnyone,
-			CodeModeTimeoutMS: defaultCodeModeTimeoutMS, ToolExposure: models.ExposeFull, CreatedAt: now,
+			CodeModeTimeoutMS: defaultCodeModeTimeoutMS, ToolExposure: models.ExposeFull, PersonalKeysMaxDays: defaultPersonalKeyDays, CreatedAt: now,
 		}
 	}
 	wasOpen := found && row.AuthMode == models.AuthNone
@@ -143,7 +143,10 @@ func (w *writer) project(slug string, d *declaration.Project, prune bool) (*mode
 	if err := w.servers(&row, d, prune, wasOpen); err != nil {
 		return nil, err
 	}
-	return &row, w.toolsets(&row, d, prune)
+	if err := w.toolsets(&row, d, prune); err != nil {
+		return nil, err
+	}
+	return &row, w.access(&row, d.Access)
 }
 
 // servers creates or updates the declared servers of a project. wasOpen reports

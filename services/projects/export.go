@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 
 	"mcpgateway/models"
+	"mcpgateway/services/access/grants"
 	"mcpgateway/services/access/groups"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/projects/toolsets"
@@ -30,8 +31,10 @@ type exportProject struct {
 	RateLimit      exportRateLimit         `json:"rateLimit"`
 	Limits         []models.Limit          `json:"limits,omitempty"`
 	RecordPayloads bool                    `json:"recordPayloads"`
+	PersonalKeys   *exportPersonalKeys     `json:"personalKeys,omitempty"` // if they are on
 
 	Toolsets map[string]exportToolset `json:"toolsets,omitempty"`
+	Access   *exportAccess            `json:"access,omitempty"`
 }
 
 // exportToolset has only the keys that differ from their defaults.
@@ -54,6 +57,11 @@ type exportCodeMode struct {
 type exportRateLimit struct {
 	PerSecond float64 `json:"perSecond"`
 	Burst     int     `json:"burst"`
+}
+
+type exportPersonalKeys struct {
+	Enabled bool `json:"enabled"`
+	MaxDays int  `json:"maxDays"`
 }
 
 type exportServer struct {
@@ -113,6 +121,11 @@ func (s *Store) ExportWith(ctx context.Context, o ExportOptions) ([]byte, error)
 		if exported.Toolsets, err = s.toolsetsFile(ctx, row.ID); err != nil {
 			return nil, err
 		}
+		access, err := grants.Exported(s.db.WithContext(ctx), row.ID, o.People)
+		if err != nil {
+			return nil, fault.Internal(err)
+		}
+		exported.Access = accessFile(access)
 		file.Projects[row.Slug] = exported
 	}
 	if slug != "" && len(file.Projects) == 0 {
@@ -142,6 +155,9 @@ func projectFile(row models.Project, servers []models.Server) exportProject {
 		Servers:  map[string]exportServer{}, ToolExposure: row.ToolExposure, ToolNameLimit: row.ToolNameLimit,
 		DisabledTools: list(row.DisabledTools), RateLimit: exportRateLimit{PerSecond: row.RatePerSecond, Burst: row.RateBurst},
 		Limits: row.Limits, RecordPayloads: row.RecordPayloads,
+	}
+	if row.PersonalKeysEnabled {
+		p.PersonalKeys = &exportPersonalKeys{Enabled: true, MaxDays: row.PersonalKeysMaxDays}
 	}
 	for _, server := range servers {
 		headers := map[string]string{}

@@ -5,4 +5,5 @@ const (
 	defaultTimeoutMS         = 60_000
 	defaultConcurrent        = 512
 	defaultCodeModeTimeoutMS = 30_000
+	defaultPersonalKeyDays   = 365
 )

@@ -44,6 +44,11 @@ func mergeProject(row *models.Project, d *declaration.Project) []string {
 		changed = append(changed, "limits")
 	}
 	set(&changed, "recordPayloads", &row.RecordPayloads, d.RecordPayloads)
+	set(&changed, "personalKeys.enabled", &row.PersonalKeysEnabled, d.PersonalKeys)
+	if d.PersonalKeyDays != nil {
+		days := int(*d.PersonalKeyDays)
+		set(&changed, "personalKeys.maxDays", &row.PersonalKeysMaxDays, &days)
+	}
 	return changed
 }
 

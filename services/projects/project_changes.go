@@ -40,6 +40,9 @@ func (s *Store) CreateProject(ctx context.Context, slug string, d *declaration.P
 	if len(problems) > 0 {
 		return SavedProject{}, fault.Validation(problems)
 	}
+	if d.PersonalKeys == nil {
+		d.PersonalKeys = new(true) // a file must turn them on
+	}
 	return s.saveProject(ctx, func(w *writer) (*models.Project, error) {
 		switch _, err := w.lockProject(slug); {
 		case err == nil:

@@ -105,6 +105,7 @@ const (
 	SectionDocs        Section = "docs"
 	SectionAccount     Section = "account"
 	SectionMe          Section = "me"
+	SectionKeys        Section = "keys"
 	SectionApps        Section = "apps"
 )
 

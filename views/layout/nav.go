@@ -128,6 +128,7 @@ func administration() []entry {
 func personal() []entry {
 	return []entry{
 		{"My projects", paths.Me, "folder", "p", SectionMe},
+		{"My keys", paths.MyKeys, "key-round", "", SectionKeys},
 		{"My apps", paths.MyApps, "app-window", "", SectionApps},
 		{"Account", paths.Account, "user", "", SectionAccount},
 	}
@@ -153,7 +154,7 @@ const NavTopic = "nav"
 // bar of every admin page, and its own topics.
 func (f Frame) live() bool {
 	switch f.Section {
-	case SectionRegistry, SectionTemplates, SectionDocs, SectionAccount, SectionMe, SectionApps, SectionNone:
+	case SectionRegistry, SectionTemplates, SectionDocs, SectionAccount, SectionMe, SectionKeys, SectionApps, SectionNone:
 		return len(f.Live) > 0
 	}
 	return f.Nav != nil

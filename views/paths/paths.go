@@ -32,6 +32,7 @@ const (
 const (
 	Me         = "/me"
 	MyProjects = "/me/projects"
+	MyKeys     = "/me/keys"
 	MyApps     = "/me/apps"
 	Account    = "/me/account"
 	Password   = Account + "/password"
@@ -78,6 +79,18 @@ func Connect(slug string) string { return Project(slug) + "/connect" }
 
 // Access returns who can sign in to a project.
 func Access(slug string) string { return Project(slug) + "/access" }
+
+// PersonalKeys returns the form of the settings of personal keys.
+func PersonalKeys(slug string) string { return Access(slug) + "/personal-keys" }
+
+// Grants returns the form that grants access to a project.
+func Grants(slug string) string { return Access(slug) + "/grants" }
+
+// Grant returns the path of a grant. Its forms are below it.
+func Grant(slug, id string) string { return below(Grants(slug), id) }
+
+// SeeAs returns the project's tools as the person or group of a grant sees them.
+func SeeAs(slug, id string) string { return Grant(slug, id) }
 
 // Servers returns the servers of a project.
 func Servers(slug string) string { return Project(slug) + "/servers" }
@@ -193,6 +206,12 @@ func RevokeGrant(id string) string { return below(MyApps, id) + "/revoke" }
 
 // MyProject returns how the clients of a user connect to a project.
 func MyProject(slug string) string { return below(MyProjects, slug) }
+
+// MyNewKey returns the form of a new key of the user in a project.
+func MyNewKey(slug string) string { return MyProject(slug) + "/keys" }
+
+// MyKey returns the page of a key of the user. Its forms are below it.
+func MyKey(id string) string { return below(MyKeys, id) }
 
 // Join returns the invite link with a token.
 func Join(token string) string { return below("/invite", token) }

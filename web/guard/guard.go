@@ -133,6 +133,20 @@ func (g *Guards) Signed() []fiber.Handler {
 	return []fiber.Handler{g.identify, g.requireRole(RoleAdmin, RoleViewer, RoleMember), g.checkForgery}
 }
 
+// Session is Signed without the administration token, for what belongs to the
+// user.
+func (g *Guards) Session() []fiber.Handler {
+	return []fiber.Handler{g.identify, rejectToken, g.requireRole(RoleAdmin, RoleViewer, RoleMember), g.checkForgery}
+}
+
+// rejectToken rejects the administration token.
+func rejectToken(c *fiber.Ctx) error {
+	if c.Locals(tokenKey) != nil {
+		return fault.Forbidden("The administration token has no account. Sign in instead.")
+	}
+	return c.Next()
+}
+
 // Viewer admits administrators, viewers, and on the API the administration
 // token.
 func (g *Guards) Viewer() []fiber.Handler {

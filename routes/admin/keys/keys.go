@@ -50,7 +50,11 @@ var graces = map[string]time.Duration{"0s": 0, "1h": time.Hour, "24h": 24 * time
 
 // New serves GET /admin/projects/:projectSlug/keys/new.
 func (a *Keys) New(c *fiber.Ctx) error {
-	return a.form(c, views.NewProps{Expires: "90"}, nil)
+	project, err := a.Pages.Project(c)
+	if err != nil {
+		return err
+	}
+	return a.form(c, views.NewProps{Expires: "90", Tools: frame.ToolChoiceOf(frame.Toolsets(project), nil)}, nil)
 }
 
 // form renders the form of a new key. failed is the error of a rejected one, or
@@ -76,11 +80,16 @@ func (a *Keys) Create(c *fiber.Ctx) error {
 		return err
 	}
 	p := views.NewProps{Name: strings.TrimSpace(web.FormValue(c, "name")), Expires: web.FormValue(c, "expires")}
+	choice, slugs, err := frame.ToolChoice(c, frame.Toolsets(project))
+	p.Tools = choice
+	if err != nil {
+		return a.form(c, p, err)
+	}
 	lifetime, err := lifetimeOf(p.Name, p.Expires)
 	if err != nil {
 		return a.form(c, p, err)
 	}
-	row, text, err := a.Keys.Create(c.UserContext(), project.Project.ID, p.Name, lifetime)
+	row, text, err := a.Keys.CreateScoped(c.UserContext(), project.Project.ID, keys.Attributes{Name: p.Name, Lifetime: lifetime, Toolsets: slugs})
 	if err != nil {
 		return a.form(c, p, err)
 	}
@@ -120,6 +129,23 @@ func (a *Keys) created(c *fiber.Ctx, row models.Key, s shown) error {
 		return err
 	}
 	return c.Redirect(to, fiber.StatusSeeOther)
+}
+
+// SetTools serves POST /admin/projects/:projectSlug/keys/:id/tools.
+func (a *Keys) SetTools(c *fiber.Ctx) error {
+	project, err := a.Pages.Project(c)
+	if err != nil {
+		return err
+	}
+	to := paths.Key(project.Project.Slug, c.Params("id"))
+	_, slugs, err := frame.ToolChoice(c, frame.Toolsets(project))
+	if err == nil {
+		err = a.Keys.SetToolsets(c.UserContext(), project.Project.ID, c.Params("id"), slugs)
+	}
+	if err != nil {
+		return frame.Failed(c, to, err)
+	}
+	return frame.Done(c, to, "Tools of the key saved.")
 }
 
 // Revoke serves POST /admin/projects/:projectSlug/keys/:id/revoke.

@@ -1,6 +1,7 @@
 package keys
 
 import (
+	"cmp"
 	"context"
 	"strconv"
 
@@ -65,18 +66,30 @@ func (a *Keys) all(ctx context.Context, projectID string) ([]views.Key, error) {
 		}
 		return &views.Other{ID: id, Prefix: prefixes[id]}
 	}
+	details, err := a.Keys.Details(ctx, rows...)
+	if err != nil {
+		return nil, err
+	}
 	found := make([]views.Key, len(rows))
 	for i, row := range rows {
-		found[i] = keyOf(row)
+		found[i] = keyOf(row, details[row.ID])
 		found[i].ReplacedBy, found[i].Replaces = other(successors[row.ID]), other(replaced[row.ID])
 	}
 	return found, nil
 }
 
-func keyOf(row models.Key) views.Key {
-	return views.Key{
+func keyOf(row models.Key, details keys.Details) views.Key {
+	key := views.Key{
 		ID: row.ID, Name: row.Name, Prefix: row.Prefix, CreatedAt: row.CreatedAt, ExpiresAt: row.ExpiresAt, LastUsedAt: row.LastUsedAt, RevokedAt: row.RevokedAt,
+		Limited: details.Limited,
 	}
+	for _, t := range details.Toolsets {
+		key.Toolsets = append(key.Toolsets, views.Toolset{Slug: t.Slug, Name: t.Name})
+	}
+	if details.Owner != nil {
+		key.Owner = cmp.Or(details.Owner.Name, "Deleted user")
+	}
+	return key
 }
 
 // choose counts the keys and adds those that p.Show selects.

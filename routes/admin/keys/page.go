@@ -9,6 +9,7 @@ import (
 
 	"mcpgateway/models"
 	"mcpgateway/routes/admin"
+	"mcpgateway/routes/frame"
 	"mcpgateway/services/access/keys"
 	"mcpgateway/services/activity"
 	"mcpgateway/services/fault"
@@ -37,9 +38,10 @@ func (a *Keys) Show(c *fiber.Ctx) error {
 		return fault.NotFound("key", c.Params("id"))
 	}
 	p := views.PageProps{Slug: project.Project.Slug, Key: all[i], Now: a.Now(), Do: c.Query("do")}
+	p.Tools = frame.ToolChoiceOf(frame.Toolsets(project), p.Key.Slugs())
 	p.Frame = a.Pages.ProjectFrame(c, project, layout.TabKeys, p.Key.Called(), layout.Crumb{Label: p.Key.Called()})
 	if s, ok := shownOf(c, a.Seal, a.Now()); ok && p.Do == "" && p.Key.Usable(p.Now) {
-		p.New = &views.NewKey{Text: s.Secret, Snippets: a.snippets(c, project, s.Secret), Replaced: s.Replaced, OldUntil: s.OldUntil}
+		p.New = &views.NewKey{Text: s.Secret, Snippets: a.snippets(c, project, p.Key, s.Secret), Replaced: s.Replaced, OldUntil: s.OldUntil}
 	}
 	if p.FirstUse, err = a.firstUse(c.UserContext(), project, p.Key.ID); err != nil {
 		return err
@@ -52,9 +54,9 @@ func (a *Keys) Show(c *fiber.Ctx) error {
 
 // snippets returns the snippets of all clients with the key. The client chosen
 // last is visible.
-func (a *Keys) snippets(c *fiber.Ctx, project *toolset.Snapshot, secret string) []ui.SnippetTab {
-	endpoint := a.Public.JoinPath("v1", "mcp", project.Project.Slug, "request").String()
-	tabs := install.Remote{Name: project.Project.Slug, URL: endpoint, Key: "Bearer API_KEY", Secret: secret}.Tabs()
+func (a *Keys) snippets(c *fiber.Ctx, project *toolset.Snapshot, key views.Key, secret string) []ui.SnippetTab {
+	name, endpoint := install.Endpoint(a.Public, project.Project.Slug, key.Slugs())
+	tabs := install.Remote{Name: name, URL: endpoint, Key: "Bearer API_KEY", Secret: secret}.Tabs()
 	admin.ChooseClient(c, tabs)
 	return tabs
 }

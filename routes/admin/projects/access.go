@@ -1,8 +1,9 @@
 package projects
 
 import (
-	"context"
-	"slices"
+	"cmp"
+	"strconv"
+	"strings"
 
 	"github.com/gofiber/fiber/v2"
 
@@ -10,94 +11,190 @@ import (
 	"mcpgateway/routes/admin"
 	"mcpgateway/routes/frame"
 	"mcpgateway/services/access"
+	"mcpgateway/services/access/grants"
+	"mcpgateway/services/access/groups"
+	"mcpgateway/services/access/rights"
 	"mcpgateway/services/declaration"
+	"mcpgateway/services/fault"
 	"mcpgateway/services/projects"
-	views "mcpgateway/views/admin"
+	"mcpgateway/services/toolsearch"
+	"mcpgateway/services/toolset"
+	views "mcpgateway/views/admin/access"
 	"mcpgateway/views/layout"
 	"mcpgateway/views/paths"
 	"mcpgateway/views/ui"
 	"mcpgateway/web"
 )
 
-// Access serves who can sign in to a project.
-type Access struct {
-	pages  *admin.ProjectPages
-	store  *projects.Store
-	people *access.Users
+// Views returns what people see of a project. Implemented by views.Views.
+type Views interface {
+	Held(project *toolset.Snapshot, held rights.Held) *toolset.Snapshot
 }
 
-// NewAccess returns the handlers.
-func NewAccess(pages *admin.ProjectPages, store *projects.Store, people *access.Users) *Access {
-	return &Access{pages: pages, store: store, people: people}
+// AccessOptions are the dependencies of Access.
+type AccessOptions struct {
+	Pages  *admin.ProjectPages
+	Store  *projects.Store
+	People *access.Users
+	Groups *groups.Store
+	Grants *grants.Store
+	Rights *rights.Index
+	Views  Views
+	Search *toolsearch.Searcher
 }
+
+// Access serves who can use a project and its toolsets.
+type Access struct{ AccessOptions }
+
+// NewAccess returns the handlers.
+func NewAccess(o AccessOptions) *Access { return &Access{o} }
+
+// Prefixes of the form values of people, groups and toolsets, and the value of
+// the whole project.
+const (
+	personPrefix  = "person:"
+	groupPrefix   = "group:"
+	toolsetPrefix = "toolset:"
+	wholeProject  = "project"
+)
 
 // Show serves GET /admin/projects/:projectSlug/access.
 func (a *Access) Show(c *fiber.Ctx) error {
-	p, err := a.pages.Project(c)
+	p, err := a.Pages.Project(c)
 	if err != nil {
 		return err
 	}
-	members, err := a.people.Members(c.UserContext(), p.Project.ID)
+	stored, err := a.Grants.List(c.UserContext(), p.Project.ID)
 	if err != nil {
 		return err
 	}
-	people, err := a.people.List(c.UserContext())
-	if err != nil {
+	props := views.Props{
+		Frame: a.Pages.ProjectFrame(c, p, layout.TabAccess, "Access"),
+		Slug:  p.Project.Slug, AuthMode: string(p.Project.AuthMode), OAuthAccess: string(p.Project.OAuthAccess),
+		PersonalKeys: views.PersonalKeys{Enabled: p.Project.PersonalKeysEnabled, MaxDays: strconv.Itoa(p.Project.PersonalKeysMaxDays)},
+		Tools:        []ui.Option{{Value: wholeProject, Label: "Everything"}},
+	}
+	for _, g := range stored {
+		props.Grants = append(props.Grants, grantOf(g))
+	}
+	for _, t := range frame.Toolsets(p) {
+		props.Tools = append(props.Tools, ui.Option{Value: toolsetPrefix + t.Slug, Label: ui.Clean(t.Name)})
+	}
+	if props.Subjects, err = a.subjects(c); err != nil {
 		return err
 	}
-	props := views.AccessProps{
-		Frame: a.pages.ProjectFrame(c, p, layout.TabAccess, "Access"),
-		Slug:  p.Project.Slug, AuthMode: string(p.Project.AuthMode), Access: string(p.Project.OAuthAccess),
+	return web.Render(c, views.Page(props))
+}
+
+func grantOf(g grants.Grant) views.Grant {
+	row := views.Grant{ID: g.ID, Name: cmp.Or(g.Name, g.Email), Email: g.Email, By: "Person", Tools: "everything"}
+	if g.Kind == models.SubjectGroup {
+		row.By = "Group"
 	}
-	props.Members, props.Others = membersOf(members, people)
-	return web.Render(c, views.Access(props))
+	switch {
+	case g.Role == models.GrantMaintain:
+		row.By = row.By + ", maintainer"
+	case g.Toolset != nil:
+		row.Tools = g.Toolset.Name
+	}
+	return row
+}
+
+// subjects returns the enabled people and the groups to grant access to.
+func (a *Access) subjects(c *fiber.Ctx) (options []ui.Option, err error) {
+	people, err := a.People.List(c.UserContext())
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range people {
+		if p.DisabledAt == nil {
+			options = append(options, ui.Option{Value: personPrefix + p.ID, Label: ui.Clean(cmp.Or(p.Email, p.Name))})
+		}
+	}
+	all, err := a.Groups.List(c.UserContext())
+	if err != nil {
+		return nil, err
+	}
+	for _, g := range all {
+		options = append(options, ui.Option{Value: groupPrefix + g.ID, Label: "Group: " + ui.Clean(g.Name)})
+	}
+	return options, nil
 }
 
 // Save serves POST /admin/projects/:projectSlug/access.
 func (a *Access) Save(c *fiber.Ctx) error {
-	p, err := a.pages.Project(c)
+	return a.update(c, &declaration.Project{OAuthAccess: new(models.OAuthAccess(web.FormValue(c, "oauthAccess")))}, "Settings saved.")
+}
+
+// SavePersonalKeys serves POST …/access/personal-keys.
+func (a *Access) SavePersonalKeys(c *fiber.Ctx) error {
+	days, err := strconv.ParseInt(strings.TrimSpace(web.FormValue(c, "maxDays")), 10, 64)
+	if err != nil {
+		return frame.Failed(c, paths.Access(c.Params("projectSlug")), fault.Invalid("Enter a whole number of days."))
+	}
+	on := web.FormValue(c, "enabled") != ""
+	return a.update(c, &declaration.Project{PersonalKeys: &on, PersonalKeyDays: &days}, "Personal keys saved.")
+}
+
+func (a *Access) update(c *fiber.Ctx, d *declaration.Project, done string) error {
+	p, err := a.Pages.Project(c)
 	if err != nil {
 		return err
 	}
 	to := paths.Access(p.Project.Slug)
-	d := &declaration.Project{OAuthAccess: new(models.OAuthAccess(web.FormValue(c, "oauthAccess")))}
-	if _, err := a.store.UpdateProject(c.UserContext(), p.Project.Slug, d); err != nil {
-		return frame.Failed(c, to, err)
-	}
-	return frame.Done(c, to, "Settings saved.")
-}
-
-// AddMember serves POST …/access/members.
-func (a *Access) AddMember(c *fiber.Ctx) error {
-	return a.member(c, a.people.AddMember, "Member added.")
-}
-
-// RemoveMember serves POST …/access/members/remove.
-func (a *Access) RemoveMember(c *fiber.Ctx) error {
-	return a.member(c, a.people.RemoveMember, "Member removed.")
-}
-
-func (a *Access) member(c *fiber.Ctx, change func(ctx context.Context, projectID, userID string) error, done string) error {
-	p, err := a.pages.Project(c)
-	if err != nil {
-		return err
-	}
-	to := paths.Access(p.Project.Slug)
-	if err := change(c.UserContext(), p.Project.ID, web.FormValue(c, "person")); err != nil {
+	if _, err := a.Store.UpdateProject(c.UserContext(), p.Project.Slug, d); err != nil {
 		return frame.Failed(c, to, err)
 	}
 	return frame.Done(c, to, done)
 }
 
-// membersOf returns the members of a project, and the users who can be added.
-func membersOf(members, people []access.User) (shown []views.Member, others []ui.Option) {
-	for _, m := range members {
-		shown = append(shown, views.Member{ID: m.ID, Name: m.Name, Email: m.Email})
+// Grant serves POST …/access/grants.
+func (a *Access) Grant(c *fiber.Ctx) error {
+	p, err := a.Pages.Project(c)
+	if err != nil {
+		return err
 	}
-	for _, person := range people {
-		if person.DisabledAt == nil && !slices.ContainsFunc(members, func(m access.User) bool { return m.ID == person.ID }) {
-			others = append(others, ui.Option{Value: person.ID, Label: ui.Clean(person.Called())})
-		}
+	to := paths.Access(p.Project.Slug)
+	request, err := requestOf(web.FormValue(c, "subject"), web.FormValue(c, "tools"))
+	if err == nil {
+		_, err = a.Grants.Add(c.UserContext(), p.Project.ID, request)
 	}
-	return shown, others
+	if err != nil {
+		return frame.Failed(c, to, err)
+	}
+	return frame.Done(c, to, "Access granted.")
+}
+
+// requestOf converts the values of the form to a grant.
+func requestOf(subject, tools string) (r grants.Request, err error) {
+	person, isPerson := strings.CutPrefix(subject, personPrefix)
+	group, isGroup := strings.CutPrefix(subject, groupPrefix)
+	slug, isToolset := strings.CutPrefix(tools, toolsetPrefix)
+	switch {
+	case isPerson:
+		r.PersonID = person
+	case isGroup:
+		r.GroupID = group
+	default:
+		return r, fault.Invalid("Choose a person or a group.")
+	}
+	if isToolset && slug != "" {
+		r.Toolset = slug
+	} else if tools != wholeProject {
+		return r, fault.Invalid("Choose everything or a toolset.")
+	}
+	return r, nil
+}
+
+// Remove serves POST …/access/grants/:id/remove.
+func (a *Access) Remove(c *fiber.Ctx) error {
+	p, err := a.Pages.Project(c)
+	if err != nil {
+		return err
+	}
+	to := paths.Access(p.Project.Slug)
+	if err := a.Grants.Remove(c.UserContext(), p.Project.ID, c.Params("id")); err != nil {
+		return frame.Failed(c, to, err)
+	}
+	return frame.Done(c, to, "Access removed.")
 }

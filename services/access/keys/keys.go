@@ -52,36 +52,74 @@ func New(db *gorm.DB, audit Auditor, feed Publisher, now func() time.Time) *Stor
 	return &Store{db: db, audit: audit, feed: feed, now: now}
 }
 
-// Create stores a new key of the project and records key.created. It returns
-// the row and the key's text, which isn't stored and can't be read again. A
-// lifetime of 0 never expires; others are rounded to the millisecond. It
-// returns VALIDATION_FAILED for an invalid name or lifetime and CONFLICT if the
-// project has too many keys.
+// Attributes are the attributes of a key to create.
+type Attributes struct {
+	Name     string
+	Lifetime time.Duration // 0 never expires; others are rounded to the millisecond
+	Toolsets []string      // slugs of the toolsets that the key can use; nil for everything
+}
+
+// Create is CreateScoped for a key of the whole project.
 func (k *Store) Create(ctx context.Context, projectID, name string, lifetime time.Duration) (models.Key, secrets.Value, error) {
-	name = strings.TrimSpace(name)
-	fields := map[string]string{}
-	if utf8.RuneCountInString(name) > MaxName || strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-		fields["name"] = "Use at most 100 printable characters."
-	}
-	if lifetime < 0 {
-		fields["expires"] = "Use a positive duration, or none."
-	}
-	if len(fields) > 0 {
-		return models.Key{}, secrets.Value{}, fault.Validation(fields)
+	return k.CreateScoped(ctx, projectID, Attributes{Name: name, Lifetime: lifetime})
+}
+
+// CreateScoped stores a new key of the project and records key.created. It
+// returns the row and the key's text, which isn't stored and can't be read
+// again. It returns VALIDATION_FAILED for an invalid name, lifetime or number of
+// toolsets, NOT_FOUND for an unknown toolset, and CONFLICT if the project has
+// too many keys.
+func (k *Store) CreateScoped(ctx context.Context, projectID string, n Attributes) (models.Key, secrets.Value, error) {
+	return k.create(ctx, projectID, "", n, func(*gorm.DB) error { return nil })
+}
+
+// create stores a new key. owner is empty for a key of the project itself. check
+// runs first in the same transaction, which has locked the project.
+func (k *Store) create(ctx context.Context, projectID, owner string, n Attributes, check func(*gorm.DB) error) (models.Key, secrets.Value, error) {
+	n.Name = strings.TrimSpace(n.Name)
+	if err := n.validate(); err != nil {
+		return models.Key{}, secrets.Value{}, err
 	}
 	var row models.Key
 	var text secrets.Value
 	err := k.change(ctx, projectID, func(tx *gorm.DB) (*activity.Entry, error) {
+		if err := check(tx); err != nil {
+			return nil, err
+		}
 		if err := k.checkLimit(tx, projectID); err != nil {
 			return nil, err
 		}
-		row, text = k.newRow(projectID, name, lifetime)
-		return entryOf("key.created", row, nil), tx.Create(&row).Error
+		toolsets, err := toolsetsBySlug(tx, projectID, n.Toolsets)
+		if err != nil {
+			return nil, err
+		}
+		row, text = k.newRow(models.Key{ProjectID: projectID, Name: n.Name, UserID: owner, Scope: scopeOf(n.Toolsets)}, n.Lifetime)
+		if err := insert(tx, row, toolsets); err != nil {
+			return nil, err
+		}
+		return k.entryOf(tx, "key.created", row, nil)
 	})
 	if err != nil {
 		return models.Key{}, secrets.Value{}, err
 	}
 	return row, text, nil
+}
+
+func (n Attributes) validate() error {
+	fields := map[string]string{}
+	if utf8.RuneCountInString(n.Name) > MaxName || strings.ContainsFunc(n.Name, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+		fields["name"] = "Use at most 100 printable characters."
+	}
+	if n.Lifetime < 0 {
+		fields["expires"] = "Use a positive duration, or none."
+	}
+	if why := toolsetsProblem(n.Toolsets); why != "" {
+		fields["toolsets"] = why
+	}
+	if len(fields) > 0 {
+		return fault.Validation(fields)
+	}
+	return nil
 }
 
 // List returns every key of the project, newest first.
@@ -110,10 +148,22 @@ func (k *Store) Get(ctx context.Context, id string) (models.Key, error) {
 // Rotate creates the successor of a key and records key.rotated for the old
 // key, with the successor's ID. The old key stays valid for grace; 0 revokes it
 // immediately, and its own expiry is never extended. The successor gets the
-// lifetime of the old key, regardless of the number of rotations. It returns
-// NOT_FOUND for an unknown key, and CONFLICT for an expired one or if a grace
-// would leave the project with too many usable keys.
+// scope and the lifetime of the old key, regardless of the number of rotations.
+// It returns NOT_FOUND for an unknown key, FORBIDDEN for a personal one, and
+// CONFLICT for an expired one or if a grace would leave the project with too
+// many usable keys.
 func (k *Store) Rotate(ctx context.Context, projectID, id string, grace time.Duration) (models.Key, secrets.Value, error) {
+	return k.rotate(ctx, projectID, id, grace, func(_ *gorm.DB, old *models.Key) error {
+		if old.UserID != "" {
+			return fault.Forbidden("Only its owner can rotate a personal key. You can revoke it.")
+		}
+		return nil
+	})
+}
+
+// rotate replaces a key. check runs first in the same transaction and may
+// shorten the lifetime of the successor.
+func (k *Store) rotate(ctx context.Context, projectID, id string, grace time.Duration, check func(*gorm.DB, *models.Key) error) (models.Key, secrets.Value, error) {
 	if grace < 0 || grace > MaxGrace {
 		return models.Key{}, secrets.Value{}, fault.Validation(map[string]string{"grace": "Use 0 to 720h."})
 	}
@@ -124,31 +174,47 @@ func (k *Store) Rotate(ctx context.Context, projectID, id string, grace time.Dur
 		if err != nil {
 			return nil, err
 		}
+		if err := check(tx, &old); err != nil {
+			return nil, err
+		}
 		now := k.now()
 		if old.RevokedAt != nil || old.ExpiresAt != nil && !now.Before(*old.ExpiresAt) {
 			return nil, fault.Conflict("Key %s has expired. Create a new one.", id)
 		}
-		row, text = k.newRow(projectID, old.Name, time.Duration(old.LifetimeMS)*time.Millisecond)
-		end := map[string]any{"revoked_at": now}
-		if grace > 0 {
-			if err := k.checkLimit(tx, projectID); err != nil {
-				return nil, err
-			}
-			ends := now.Add(grace)
-			if old.ExpiresAt != nil && old.ExpiresAt.Before(ends) {
-				ends = *old.ExpiresAt
-			}
-			end = map[string]any{"expires_at": ends}
-		}
-		if err := tx.Model(&models.Key{}).Where("id = ?", id).Updates(end).Error; err != nil {
+		row, text = k.newRow(old, time.Duration(old.LifetimeMS)*time.Millisecond)
+		if err := k.end(tx, &old, grace); err != nil {
 			return nil, err
 		}
-		return entryOf(actionRotated, old, map[string]string{detailSuccessor: row.ID, "grace": grace.String()}), tx.Create(&row).Error
+		toolsets, err := toolsetsOf(tx, old.ID)
+		if err != nil {
+			return nil, err
+		}
+		if err := insert(tx, row, toolsets); err != nil {
+			return nil, err
+		}
+		return k.entryOf(tx, actionRotated, old, map[string]string{detailSuccessor: row.ID, "grace": grace.String()})
 	})
 	if err != nil {
 		return models.Key{}, secrets.Value{}, err
 	}
 	return row, text, nil
+}
+
+// end lets a rotated key expire after a grace, or revokes it.
+func (k *Store) end(tx *gorm.DB, old *models.Key, grace time.Duration) error {
+	now := k.now()
+	end := map[string]any{"revoked_at": now}
+	if grace > 0 {
+		if err := k.checkLimit(tx, old.ProjectID); err != nil {
+			return err
+		}
+		ends := now.Add(grace)
+		if old.ExpiresAt != nil && old.ExpiresAt.Before(ends) {
+			ends = *old.ExpiresAt
+		}
+		end = map[string]any{"expires_at": ends}
+	}
+	return tx.Model(&models.Key{}).Where("id = ?", old.ID).Updates(end).Error
 }
 
 // Revoke revokes a key immediately and records key.revoked. It does nothing for
@@ -160,19 +226,26 @@ func (k *Store) Revoke(ctx context.Context, projectID, id string) error {
 			if err != nil || row.RevokedAt != nil {
 				return nil, err
 			}
-			return entryOf("key.revoked", row, nil), tx.Model(&models.Key{}).Where("id = ?", id).Update("revoked_at", k.now()).Error
+			if err := tx.Model(&models.Key{}).Where("id = ?", id).Update("revoked_at", k.now()).Error; err != nil {
+				return nil, err
+			}
+			return k.entryOf(tx, "key.revoked", row, nil)
 		})
 	})
 }
 
 // entryOf returns the audit entry of a key, with its name, or its first
-// characters if it has none.
-func entryOf(action string, row models.Key, detail map[string]string) *activity.Entry {
+// characters if it has none, its owner and its toolsets.
+func (k *Store) entryOf(tx *gorm.DB, action string, row models.Key, detail map[string]string) (*activity.Entry, error) {
 	name := row.Name
 	if name == "" {
 		name = row.Prefix + "…"
 	}
-	return &activity.Entry{Action: action, Object: name, ObjectID: row.ID, Detail: detail}
+	described, err := describe(tx, []models.Key{row})
+	if err != nil {
+		return nil, err
+	}
+	return &activity.Entry{Action: action, Object: name, ObjectID: row.ID, Detail: described[row.ID].addTo(detail)}, nil
 }
 
 func (k *Store) get(tx *gorm.DB, projectID, id string) (models.Key, error) {
@@ -198,11 +271,16 @@ func (k *Store) checkLimit(tx *gorm.DB, projectID string) error {
 	return nil
 }
 
-func (k *Store) newRow(projectID, name string, lifetime time.Duration) (models.Key, secrets.Value) {
+// newRow returns the row and the text of a new key with the project, name, owner
+// and scope of another.
+func (k *Store) newRow(like models.Key, lifetime time.Duration) (models.Key, secrets.Value) {
 	text := newKeyText()
 	hash, _ := parseKey(text.Reveal())
+	if like.UserID != "" || like.Scope != models.KeyProject {
+		hash = scopedHash(text.Reveal())
+	}
 	row := models.Key{
-		ID: uuid.Must(uuid.NewV7()).String(), ProjectID: projectID, Name: name,
+		ID: uuid.Must(uuid.NewV7()).String(), ProjectID: like.ProjectID, Name: like.Name, UserID: like.UserID, Scope: like.Scope,
 		Hash: hash[:], Prefix: text.Reveal()[:keyDisplayLength], CreatedAt: k.now(),
 	}
 	if lifetime > 0 {

@@ -11,6 +11,7 @@ import templruntime "github.com/a-h/templ/runtime"
 import (
 	"mcpgateway/views/layout"
 	"mcpgateway/views/paths"
+	"mcpgateway/views/toolchoice"
 	"mcpgateway/views/ui"
 )
 
@@ -20,6 +21,7 @@ type NewProps struct {
 	Slug    string
 	Name    string // as entered
 	Expires string // days, or "never"
+	Tools   toolchoice.Props
 	Errors  map[string]string
 }
 
@@ -96,7 +98,7 @@ func New(p NewProps) templ.Component {
 				var templ_7745c5c3_Var4 templ.SafeURL
 				templ_7745c5c3_Var4, templ_7745c5c3_Err = templ.JoinURLErrs(ui.URL(paths.Keys(p.Slug)))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/keys/new.templ`, Line: 27, Col: 71}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/keys/new.templ`, Line: 29, Col: 71}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var4))
 				if templ_7745c5c3_Err != nil {
@@ -119,6 +121,10 @@ func New(p NewProps) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.SelectField, Name: "expires", Label: "Expires", Value: p.Expires, Required: true, Options: expiryOptions(), Error: ui.Sentence(p.Errors["expires"])}).Render(ctx, templ_7745c5c3_Buffer)
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
+				templ_7745c5c3_Err = toolchoice.Field(p.Tools).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

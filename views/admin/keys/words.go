@@ -2,6 +2,7 @@ package keys
 
 import (
 	"strconv"
+	"strings"
 	"time"
 
 	"mcpgateway/views/paths"
@@ -22,6 +23,41 @@ type Key struct {
 	RevokedAt  *time.Time
 	ReplacedBy *Other // nil: it was not rotated
 	Replaces   *Other // nil: it is not a successor
+	Owner      string // name of the person; empty for a key of the project
+	Limited    bool   // only Toolsets
+	Toolsets   []Toolset
+}
+
+// Toolset is a toolset that a key can use.
+type Toolset struct{ Slug, Name string }
+
+// Slugs returns the toolsets of a limited key, and nil for other keys.
+func (k Key) Slugs() []string {
+	if !k.Limited {
+		return nil
+	}
+	slugs := make([]string, len(k.Toolsets))
+	for i, t := range k.Toolsets {
+		slugs[i] = t.Slug
+	}
+	return slugs
+}
+
+// tools names what the key can use.
+func (k Key) tools() string {
+	switch {
+	case !k.Limited && k.Owner != "":
+		return "Everything the owner can use"
+	case !k.Limited:
+		return "Everything"
+	case len(k.Toolsets) == 0:
+		return "Nothing"
+	}
+	names := make([]string, len(k.Toolsets))
+	for i, t := range k.Toolsets {
+		names[i] = ui.Clean(t.Name)
+	}
+	return strings.Join(names, ", ")
 }
 
 // Other is the successor of a key, or the key that it replaced.
@@ -81,7 +117,7 @@ func graceOptions() []ui.Option {
 
 // fieldErrors returns the errors of a form, in the order of its fields.
 func fieldErrors(errors map[string]string) (all []ui.FieldError) {
-	for _, field := range []string{"", "name", "expires"} {
+	for _, field := range []string{"", "name", "expires", "scope"} {
 		if message := errors[field]; message != "" {
 			found := ui.FieldError{Message: ui.Sentence(message)}
 			if field != "" {

@@ -1,0 +1,116 @@
+package projects
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/gofiber/fiber/v2"
+
+	"mcpgateway/models"
+	"mcpgateway/services/access"
+	"mcpgateway/services/access/grants"
+	"mcpgateway/services/access/rights"
+	"mcpgateway/services/fault"
+	"mcpgateway/services/rawjson"
+	"mcpgateway/services/toolsearch"
+	"mcpgateway/services/toolset"
+	views "mcpgateway/views/admin/access"
+	"mcpgateway/views/layout"
+	"mcpgateway/views/paths"
+	"mcpgateway/views/ui"
+	"mcpgateway/web"
+	"mcpgateway/web/guard"
+)
+
+// maxSeen is the number of tools on the page.
+const maxSeen = 500
+
+// SeeAs serves GET …/access/grants/:id: the project's tools as the person or the
+// group of a grant sees them, and with ?task= what the search finds for them.
+func (a *Access) SeeAs(c *fiber.Ctx) error {
+	p, err := a.Pages.Project(c)
+	if err != nil {
+		return err
+	}
+	grant, err := a.Grants.Get(c.UserContext(), p.Project.ID, c.Params("id"))
+	if err != nil {
+		return err
+	}
+	held, err := a.held(c.UserContext(), &p.Project, grant)
+	if err != nil {
+		return err
+	}
+	name := cmp.Or(grant.Name, grant.Email)
+	props := views.SeeAsProps{
+		Frame: a.Pages.ProjectFrame(c, p, layout.TabAccess, "See as", layout.Crumb{Label: "Access", URL: paths.Access(p.Project.Slug)}, layout.Crumb{Label: "See as " + ui.Clean(name)}),
+		Slug:  p.Project.Slug, ID: grant.ID, Name: name, Task: strings.TrimSpace(c.Query("task")),
+	}
+	if held.None() {
+		return web.Render(c, views.SeeAs(props)) // a disabled person
+	}
+	if err := a.list(c, &props, a.Views.Held(p, held)); err != nil {
+		return err
+	}
+	return web.Render(c, views.SeeAs(props))
+}
+
+// held returns everything that the subject of a grant holds of the project.
+func (a *Access) held(ctx context.Context, project *models.Project, g grants.Grant) (rights.Held, error) {
+	if g.Kind == models.SubjectPerson {
+		return a.Rights.Held(project, g.SubjectID), nil
+	}
+	all, err := a.Grants.List(ctx, project.ID)
+	if err != nil {
+		return rights.Held{}, err
+	}
+	var held rights.Held
+	for _, other := range all {
+		switch {
+		case other.Kind != g.Kind || other.SubjectID != g.SubjectID:
+		case other.Toolset == nil:
+			return rights.Held{Everything: true}, nil
+		default:
+			held.Toolsets = append(held.Toolsets, other.Toolset.ID)
+		}
+	}
+	slices.Sort(held.Toolsets)
+	return held, nil
+}
+
+// list sets the tools of the page: those of a view, or those that a search in it
+// finds.
+func (a *Access) list(c *fiber.Ctx, p *views.SeeAsProps, view *toolset.Snapshot) error {
+	if p.Task == "" {
+		p.Total = len(view.Tools)
+		for _, t := range view.Tools[:min(len(view.Tools), maxSeen)] {
+			p.List = append(p.List, seen(t))
+		}
+		return nil
+	}
+	principal := access.Administrator(guard.UserOf(c).ID, view.Project.ID)
+	found, err := a.Search.Preview(c.UserContext(), view, principal.ID(), toolsearch.TaskArguments(p.Task, toolsearch.MaxTaskLimit))
+	if fault.From(err) != nil && fault.From(err).Kind == fault.KindInvalid {
+		p.Problem = fault.From(err).Message
+		c.Status(web.StatusOf(err))
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	p.Total = found.Total
+	for _, f := range found.Found {
+		p.List = append(p.List, seen(f.Tool))
+	}
+	return nil
+}
+
+// seen returns a tool as clients see it.
+func seen(t *toolset.Tool) views.Tool {
+	row := views.Tool{Name: t.Name}
+	if definition, err := rawjson.ParseObject(t.Definition, rawjson.Lenient); err == nil {
+		row.Description, _ = definition.String("description")
+	}
+	return row
+}
