@@ -28,6 +28,7 @@ import (
 	"mcpgateway/routes/frame"
 	"mcpgateway/routes/mcp"
 	"mcpgateway/routes/me"
+	"mcpgateway/routes/me/security"
 	"mcpgateway/routes/oauth"
 	"mcpgateway/routes/public"
 	"mcpgateway/services"
@@ -93,6 +94,7 @@ type signinHandlers struct {
 	login   *signin.Login
 	signOn  *signin.SingleSignOn
 	stepUp  *signin.StepUp
+	second  *signin.SecondStep
 	account *signin.Account
 	join    *signin.Join
 	resume  *signin.Resume
@@ -101,6 +103,7 @@ type signinHandlers struct {
 // adminHandlers serve the administration.
 type adminHandlers struct {
 	me              *me.Me
+	security        *security.Security
 	projectPages    *projects.Projects
 	overview        *overview.Overview
 	connect         *projects.Connect
@@ -186,9 +189,10 @@ func newPublicHandlers(s *services.Services, frames *frame.Pages) publicHandlers
 func newSigninHandlers(s *services.Services, guards *guard.Guards, frames *frame.Pages) signinHandlers {
 	provider, resume := identityProvider(s), signin.NewResume(guards, s.KeptForms)
 	return signinHandlers{
-		setup: signin.NewSetup(frames, s.People, s.Demo, guards), login: signin.NewLogin(frames, s.People, guards, resume, provider),
+		setup: signin.NewSetup(frames, s.People, s.Demo, guards), login: signin.NewLogin(frames, s.People, s.Factors, guards, resume, provider),
 		signOn:  signin.NewSingleSignOn(frames, s.SingleSignOn, guards, resume, provider),
-		stepUp:  signin.NewStepUp(frames, s.People, guards, resume, provider),
+		stepUp:  signin.NewStepUp(frames, s.People, s.Factors, guards, resume, provider),
+		second:  signin.NewSecondStep(frames, s.People, s.Factors, guards, resume),
 		account: signin.NewAccount(frames, s.People, guards, time.Now), join: signin.NewJoin(frames, s.People, guards, provider), resume: resume,
 	}
 }
@@ -198,6 +202,7 @@ func newAdminHandlers(s *services.Services, guards *guard.Guards, pages *adminpa
 	sealer, public, cursors := s.Config.Keys, s.Config.PublicURL, page.NewCursors(s.Config.Keys)
 	return adminHandlers{
 		me:           me.New(pages, s.OAuth, s.Traffic, public, time.Now),
+		security:     security.New(frames, s.People, s.Factors, sealer, time.Now),
 		projectPages: projects.New(pages, s.Traffic, s.Keys, s.Projects, public),
 		overview: overview.New(overview.Options{
 			Pages: pages, Traffic: s.Traffic, Calls: s.Calls, Keys: s.Keys, People: s.People, Checklist: s.Checklist, Public: public, Now: time.Now,
@@ -223,7 +228,7 @@ func newAdminHandlers(s *services.Services, guards *guard.Guards, pages *adminpa
 		}),
 		activity:     observe.NewActivity(observe.ActivityOptions{Pages: pages, Calls: s.Calls, Traffic: s.Traffic, Keys: s.Keys, People: s.People, Cursors: cursors}),
 		auditPages:   observe.NewAudit(pages, s.Audit, cursors),
-		peoplePages:  settings.NewPeople(settings.PeopleOptions{Pages: frames, People: s.People, Groups: s.Groups, Provider: identityProvider(s), Public: public, Seal: sealer, Now: time.Now}),
+		peoplePages:  settings.NewPeople(settings.PeopleOptions{Pages: frames, People: s.People, Groups: s.Groups, Factors: s.Factors, Provider: identityProvider(s), Public: public, Seal: sealer, Now: time.Now}),
 		groupPages:   settings.NewGroups(frames, s.Groups, s.People, time.Now),
 		settings:     settings.New(frames, settings.RuntimeInfo{Version: s.Version, Database: s.DB.Name(), Config: s.Config, Fresh: s.Fresh}, time.Now),
 		files:        settings.NewImportExport(frames, s.Projects, sealer),

@@ -116,6 +116,9 @@ func onPerson(name, rest string, fields ...string) func(*testing.T, *formWorld) 
 		if err != nil {
 			t.Fatal(err)
 		}
+		if rest == "/reset-factors" {
+			addApp(t, w.App, person)
+		}
 		if rest == "/enable" {
 			if err := w.Services.People.Disable(t.Context(), person.ID); err != nil {
 				t.Fatal(err)
@@ -233,6 +236,7 @@ func (w *formWorld) forms(t *testing.T) []formCase {
 		}},
 		{route: "/admin/people/:id", guard: "careful", make: onPerson("ben", "", "name", "Ben", "role", "member")},
 		{route: "/admin/people/:id/password", guard: "careful", make: onPerson("cleo", "/password", "password", "a quiet secret of Cleo")},
+		{route: "/admin/people/:id/reset-factors", guard: "careful", make: onPerson("ivy", "/reset-factors")},
 		{route: "/admin/people/:id/disable", guard: "careful", make: onPerson("dan", "/disable")},
 		{route: "/admin/people/:id/enable", guard: "careful", make: onPerson("eve", "/enable")},
 		{route: "/admin/people/:id/delete", guard: "careful", make: onPerson("finn", "/delete", "confirm", "finn@example.com")},

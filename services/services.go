@@ -14,6 +14,7 @@ import (
 	"mcpgateway/migrations"
 	"mcpgateway/models"
 	"mcpgateway/services/access"
+	"mcpgateway/services/access/factors"
 	"mcpgateway/services/access/groups"
 	"mcpgateway/services/access/keys"
 	"mcpgateway/services/access/oidc"
@@ -72,6 +73,7 @@ type Services struct {
 	Quotas      *quotas.Quotas
 	People      *access.Users
 	Groups      *groups.Store
+	Factors     *factors.Store
 	KeptForms   *access.StoredForms
 	// SingleSignOn is nil if it is not configured.
 	SingleSignOn *access.SingleSignOn
@@ -221,6 +223,10 @@ func (s *Services) wireAccess(hasher *passwords.Hasher) {
 	s.Quotas = quotas.New(db, quotas.MaxCounters, now, s.log)
 	s.Groups = groups.NewStore(db, s.Audit, s.feed, memberships, now)
 	s.People = access.NewUsers(db, s.Audit, s.feed, c.Keys, hasher, memberships, now)
+	s.Factors = factors.New(factors.Options{
+		DB: db, Audit: s.Audit, Feed: s.feed, Keys: c.Keys, PublicURL: c.PublicURL, Require: factors.Requirement(c.SecondFactor), Now: now,
+	})
+	s.People.UseFactors(s.Factors)
 	s.KeptForms = access.NewStoredForms(db, s.People, c.Keys, now)
 	if sso := c.SingleSignOn; sso.Configured() {
 		provider := oidc.NewProvider(oidc.Options{

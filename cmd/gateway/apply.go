@@ -16,7 +16,7 @@ func apply(ctx context.Context, std streams, args []string) error {
 	fs := flags(std, "apply")
 	file := fs.String("f", "", "declarative file; - for standard input")
 	dryRun := fs.Bool("dry-run", false, "print the plan and change nothing")
-	prune := fs.Bool("prune", false, "delete projects and servers that are not in the file")
+	prune := fs.Bool("prune", false, "delete projects, servers and groups that are not in the file")
 	if err := parse(fs, args); err != nil {
 		return err
 	}
@@ -70,6 +70,9 @@ func printPlan(w io.Writer, plan projects.Plan, dryRun bool) {
 		}
 		if c.Toolset != "" {
 			line = signs[c.Action] + " toolset " + c.Project + "/" + c.Toolset
+		}
+		if c.Group != "" {
+			line = signs[c.Action] + " group   " + c.Group
 		}
 		if len(c.Fields) > 0 {
 			line += ": " + strings.Join(c.Fields, ", ")

@@ -4,12 +4,15 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+
+	"mcpgateway/services/projects"
 )
 
 func export(ctx context.Context, std streams, args []string) error {
 	fs := flags(std, "export")
 	file := fs.String("o", "", "output file (default standard output)")
 	slug := fs.String("project", "", "export only this project")
+	people := fs.Bool("people", false, "include the email addresses of users")
 	if err := parse(fs, args); err != nil {
 		return err
 	}
@@ -18,7 +21,7 @@ func export(ctx context.Context, std streams, args []string) error {
 		return err
 	}
 	defer s.Close()
-	raw, err := s.Projects.Export(ctx, *slug)
+	raw, err := s.Projects.ExportWith(ctx, projects.ExportOptions{Project: *slug, People: *people})
 	if err != nil {
 		return err
 	}

@@ -103,7 +103,7 @@ func applyConfig(ctx context.Context, s *services.Services, std streams, file st
 	}
 	for _, change := range plan.Changes {
 		if change.Action != projects.ActionKeep {
-			log.Info("configuration applied", "action", change.Action, "project", change.Project, "server", change.Server, "toolset", change.Toolset, "fields", change.Fields)
+			log.Info("configuration applied", "action", change.Action, "project", change.Project, "server", change.Server, "toolset", change.Toolset, "group", change.Group, "fields", change.Fields)
 		}
 	}
 	for _, warning := range plan.Warnings {

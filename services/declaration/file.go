@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"mcpgateway/services/access/groups"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/rawjson"
 )
@@ -16,6 +17,7 @@ import (
 // its skipped servers, by path.
 type File struct {
 	Projects map[string]*Project
+	Groups   map[string]*groups.Declared // of users, by name
 	Notes    []string
 	Refused  map[string]string
 	Client   *Pasted // the configuration it was parsed from; nil for the gateway's own form
@@ -47,7 +49,7 @@ func ParseImport(raw []byte) (*File, error) {
 	}
 	o, err := rawjson.ParseObject(raw, rawjson.Strict)
 	switch {
-	case err == nil && o.Get("projects") != nil:
+	case err == nil && (o.Get("projects") != nil || o.Get("groups") != nil):
 		return parseProjects(o)
 	case err == nil && o.Len() == 0:
 		return nil, fault.Validation(map[string]string{"projects": "missing: a declaration contains either projects or mcpServers"})
@@ -95,10 +97,15 @@ func parseProjects(o *rawjson.Object) (*File, error) {
 				d.Projects[slug] = project
 			})
 		}},
+		"groups": r.groups(d),
 		"mcpServers": {read: func(path string, _ []byte) {
 			r.problem(path, "a declaration contains either projects or mcpServers: remove one of them")
 		}},
 	})
+	if o.Get("projects") == nil {
+		// Without this check, --prune would delete all projects.
+		r.problem("projects", "missing: add it, with the projects or as {}")
+	}
 	if len(r.problems) > 0 {
 		return nil, fault.Validation(r.problems)
 	}

@@ -33,6 +33,7 @@ type Change struct {
 	Project string
 	Server  string
 	Toolset string
+	Group   string // a group of users; Project and Server are empty then
 	Fields  []string
 }
 
@@ -49,8 +50,9 @@ type Plan struct {
 }
 
 // ApplyOptions configure an apply. Prune deletes projects that are not in the
-// declaration, and servers and toolsets that are not in their declared project.
-// A toolset in use is CONFLICT. DryRun
+// declaration, groups that are not in its groups if it has any, and servers and
+// toolsets that are not in their declared project. A toolset in use is CONFLICT.
+// DryRun
 // computes the plan without writing.
 type ApplyOptions struct{ Prune, DryRun bool }
 
@@ -60,6 +62,9 @@ type ApplyOptions struct{ Prune, DryRun bool }
 // nothing.
 func (s *Store) Apply(ctx context.Context, d *declaration.File, opts ApplyOptions) (Plan, error) {
 	w, err := s.write(ctx, declaration.PathInFile, opts.DryRun, func(w *writer) error {
+		if err := w.groups(d, opts.Prune); err != nil {
+			return err
+		}
 		for _, slug := range slices.Sorted(maps.Keys(d.Projects)) {
 			if _, err := w.project(slug, d.Projects[slug], opts.Prune); err != nil {
 				return err

@@ -6,12 +6,14 @@ import (
 	"encoding/json"
 
 	"mcpgateway/models"
+	"mcpgateway/services/access/groups"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/projects/toolsets"
 	"mcpgateway/services/secrets"
 )
 
 type exportFile struct {
+	Groups   map[string]exportGroup   `json:"groups,omitempty"`
 	Projects map[string]exportProject `json:"projects"`
 }
 
@@ -77,10 +79,23 @@ type exportOAuth struct {
 	Scopes       []string `json:"scopes"`
 }
 
+// ExportOptions configure an export.
+type ExportOptions struct {
+	Project string // slug of the only project; empty for all projects and the groups of users
+	People  bool   // with the email addresses of users
+}
+
 // Export returns the declarative file of the project with the slug, or of every
-// project if slug is empty. Literal secrets are replaced with the placeholder;
-// applying the file keeps them. It returns NOT_FOUND for an unknown slug.
+// project and group if slug is empty, without users. Literal secrets are replaced with the
+// placeholder; applying the file keeps them. It returns NOT_FOUND for an unknown
+// slug.
 func (s *Store) Export(ctx context.Context, slug string) ([]byte, error) {
+	return s.ExportWith(ctx, ExportOptions{Project: slug})
+}
+
+// ExportWith is Export with options.
+func (s *Store) ExportWith(ctx context.Context, o ExportOptions) ([]byte, error) {
+	slug := o.Project
 	rows, err := s.Projects(ctx)
 	if err != nil {
 		return nil, err
@@ -102,6 +117,13 @@ func (s *Store) Export(ctx context.Context, slug string) ([]byte, error) {
 	}
 	if slug != "" && len(file.Projects) == 0 {
 		return nil, fault.NotFound("project", slug)
+	}
+	if slug == "" {
+		all, err := groups.Exported(s.db.WithContext(ctx), o.People)
+		if err != nil {
+			return nil, fault.Internal(err)
+		}
+		file.Groups = groupsFile(all)
 	}
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

@@ -7,4 +7,6 @@ const (
 	MaxName    = 100   // characters of a group's name
 	MaxClaim   = 256   // bytes of a value of the provider's claim
 	MaxValues  = 1_000 // values of the provider's claim
+
+	MaxDeclaredMembers = 10_000 // email addresses of a group in a declaration
 )

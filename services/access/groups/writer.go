@@ -15,6 +15,10 @@ import (
 	"mcpgateway/services/notify"
 )
 
+// lockName is the lock of all writers of groups: concurrent ones could exceed
+// the limits together.
+const lockName = "groups"
+
 // writer is one transaction over groups. Its audit rows and topics are written
 // at the end, because both block other writers.
 type writer struct {
@@ -29,8 +33,7 @@ type writer struct {
 func (s *Store) change(ctx context.Context, write func(*writer) error) error {
 	c := &writer{now: s.now, topics: map[notify.Topic]bool{}}
 	err := s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
-		// Concurrent writers could exceed the limits together.
-		if err := locks.InTransaction(tx, "groups"); err != nil {
+		if err := locks.InTransaction(tx, lockName); err != nil {
 			return err
 		}
 		c.tx, c.entries = tx, nil

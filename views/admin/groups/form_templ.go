@@ -168,11 +168,11 @@ func fields(f Fields, errors map[string]string) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.Field(ui.FieldProps{Name: "claim", Label: "Claim value", Value: f.Claim, Mono: true, MaxLength: 256, Error: ui.Sentence(errors["claim"]), Hint: "Optional. Who signs in with this value in the groups of your identity provider is a member. Enter exactly what it sends."}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Field(ui.FieldProps{Name: "claim", Label: "Claim value", Value: f.Claim, Mono: true, MaxLength: 256, Error: ui.Sentence(errors["claim"]), Hint: "Who signs in with this value in the groups of your identity provider is a member. Enter exactly what it sends."}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.RadioField, Name: "role", Label: "Role", Value: f.Role, Required: true, Options: roleOptions(), Error: ui.Sentence(errors["role"]), Hint: "A member has the highest of their own role and the roles of their groups."}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.RadioField, Name: "role", Label: "Role", Value: f.Role, Required: true, Options: roleOptions(), Error: ui.Sentence(errors["role"]), Hint: "The highest role counts: the one here, or the person's role."}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
