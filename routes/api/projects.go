@@ -2,11 +2,13 @@ package api
 
 import (
 	"net/url"
+	"slices"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
 
 	"mcpgateway/models"
+	"mcpgateway/services/access/reach"
 	"mcpgateway/services/declaration"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/projects"
@@ -31,6 +33,7 @@ type projectRecord struct {
 	DisabledTools  []string            `json:"disabledTools"`
 	RateLimit      rateLimitRecord     `json:"rateLimit"`
 	RecordPayloads bool                `json:"recordPayloads"`
+	SecretRefs     []string            `json:"secretRefs"`
 	CreatedAt      time.Time           `json:"createdAt"`
 	UpdatedAt      time.Time           `json:"updatedAt"`
 	Warnings       []fault.Warning     `json:"warnings,omitzero"` // not in lists
@@ -53,17 +56,19 @@ func projectOf(row models.Project) projectRecord {
 		CodeMode:     codeModeRecord{Enabled: row.CodeModeEnabled, Timeout: row.CodeModeTimeoutMS, AllowFetch: row.CodeModeAllowFetch},
 		ToolExposure: row.ToolExposure, ToolNameLimit: row.ToolNameLimit, DisabledTools: nonNil(row.DisabledTools),
 		RateLimit:      rateLimitRecord{PerSecond: row.RatePerSecond, Burst: row.RateBurst},
-		RecordPayloads: row.RecordPayloads,
-		CreatedAt:      row.CreatedAt, UpdatedAt: row.UpdatedAt,
+		RecordPayloads: row.RecordPayloads, SecretRefs: nonNil(row.SecretRefs),
+		CreatedAt: row.CreatedAt, UpdatedAt: row.UpdatedAt,
 	}
 }
 
-// List serves GET /api/projects.
+// List serves GET /api/projects: those that the caller may see.
 func (p *Projects) List(c *fiber.Ctx) error {
 	rows, err := p.store.Projects(c.UserContext())
 	if err != nil {
 		return err
 	}
+	mine := reach.Of(c.UserContext())
+	rows = slices.DeleteFunc(rows, func(row models.Project) bool { return !mine.Sees(&row) })
 	return respondList(c, rows, projectOf)
 }
 

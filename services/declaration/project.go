@@ -22,6 +22,7 @@ type Project struct {
 	RatePerSecond     *float64
 	RateBurst         *int64
 	RecordPayloads    *bool
+	SecretRefs        *[]string
 	Servers           map[string]*Server // by alias
 }
 
@@ -53,6 +54,7 @@ func (r *reader) projectFields(d *Project) fields {
 		"toolNameLimit":  r.toolNameLimit(&d.ToolNameLimit),
 		"disabledTools":  r.strings(&d.DisabledTools, MaxDisabledTools, 512),
 		"recordPayloads": r.boolean(&d.RecordPayloads),
+		"secretRefs":     r.references(&d.SecretRefs),
 		"rateLimit": r.group(fields{
 			"perSecond": r.number(&d.RatePerSecond, MaxRatePerSecond),
 			"burst":     r.integer(&d.RateBurst, 0, MaxRatePerSecond),

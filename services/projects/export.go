@@ -26,6 +26,7 @@ type exportProject struct {
 	DisabledTools  []string                `json:"disabledTools"`
 	RateLimit      exportRateLimit         `json:"rateLimit"`
 	RecordPayloads bool                    `json:"recordPayloads"`
+	SecretRefs     []string                `json:"secretRefs,omitempty"`
 }
 
 type exportCodeMode struct {
@@ -99,7 +100,7 @@ func projectFile(row models.Project, servers []models.Server) exportProject {
 		CodeMode: exportCodeMode{Enabled: row.CodeModeEnabled, Timeout: row.CodeModeTimeoutMS, AllowFetch: row.CodeModeAllowFetch},
 		Servers:  map[string]exportServer{}, ToolExposure: row.ToolExposure, ToolNameLimit: row.ToolNameLimit,
 		DisabledTools: list(row.DisabledTools), RateLimit: exportRateLimit{PerSecond: row.RatePerSecond, Burst: row.RateBurst},
-		RecordPayloads: row.RecordPayloads,
+		RecordPayloads: row.RecordPayloads, SecretRefs: row.SecretRefs,
 	}
 	for _, server := range servers {
 		headers := map[string]string{}

@@ -40,6 +40,9 @@ func mergeProject(row *models.Project, d *declaration.Project) []string {
 		set(&changed, "rateLimit.burst", &row.RateBurst, &burst)
 	}
 	set(&changed, "recordPayloads", &row.RecordPayloads, d.RecordPayloads)
+	if d.SecretRefs != nil {
+		setList(&changed, "secretRefs", &row.SecretRefs, *d.SecretRefs)
+	}
 	return changed
 }
 
@@ -48,12 +51,16 @@ func mergeProject(row *models.Project, d *declaration.Project) []string {
 type merge struct {
 	changed, missing []string
 	problems         map[string]string
+	may              allowance
+	moved            bool // to another origin, by somebody who may not move secrets
 }
 
-// mergeServer applies the declared fields to the row. It returns the parts of a
-// merge.
-func (s *Store) mergeServer(row *models.Server, alias string, d *declaration.Server) (changed, missing []string, problems map[string]string) {
-	m := &merge{problems: map[string]string{}}
+// mergeServer applies the declared fields to the row and returns the result.
+func (s *Store) mergeServer(row *models.Server, alias string, d *declaration.Server, may allowance) *merge {
+	m := &merge{problems: map[string]string{}, may: may}
+	if m.moved = may.clears(row.URL, d.URL); m.moved {
+		m.clearSecrets(row)
+	}
 	set(&m.changed, "alias", &row.Alias, &alias)
 	row.AliasFold = declaration.FoldAlias(alias)
 	if d.URL != nil && *d.URL != row.URL {
@@ -91,7 +98,7 @@ func (s *Store) mergeServer(row *models.Server, alias string, d *declaration.Ser
 	if row.AuthType == models.UpstreamAuthBearer && row.AuthBearer == "" && !slices.Contains(m.missing, "authBearer") {
 		m.missing = append(m.missing, "authBearer")
 	}
-	return m.changed, m.missing, m.problems
+	return m
 }
 
 // BearerRow identifies the sealed bearer token of a server. The token is bound
@@ -201,6 +208,10 @@ func (s *Store) setSecret(m *merge, field string, stored, declared *string, row 
 		return
 	}
 	if *declared != "" && *stored != "" && s.sameSecret(*stored, *declared, row) {
+		return
+	}
+	if why := m.may.refuses(*declared); why != "" {
+		m.problems[field] = why
 		return
 	}
 	next := ""

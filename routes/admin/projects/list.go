@@ -151,7 +151,7 @@ func (p *Projects) list(ctx context.Context, q listQuery, isAdmin bool) (list vi
 	if err != nil {
 		return list, err
 	}
-	all := p.pages.Directory.All()
+	all := p.pages.Visible(ctx)
 	list = views.ProjectList{Now: now, Any: len(all) > 0, IsAdmin: isAdmin, Query: q.text, Columns: q.columns(), Filtered: q.text != "" || q.state != ""}
 	var matching []found
 	attention, named := 0, 0
