@@ -19,7 +19,7 @@ type Key struct {
 	Scope      KeyScope `gorm:"default:project"`
 }
 
-// KeyScope is what a key can use of its project.
+// KeyScope limits a key to a part of its project.
 type KeyScope string
 
 // The scopes of keys.

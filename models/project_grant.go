@@ -11,7 +11,7 @@ const (
 	SubjectGroup  SubjectKind = "group"
 )
 
-// GrantRole is what a ProjectGrant permits.
+// GrantRole is the permission of a ProjectGrant.
 type GrantRole string
 
 // The roles of grants.
@@ -20,8 +20,8 @@ const (
 	GrantMaintain GrantRole = "maintain" // administer the project
 )
 
-// ProjectGrant gives a person or a group the tools of a toolset or, without
-// one, of the whole project.
+// ProjectGrant is the permission of a person or a group to use the tools of a
+// toolset or, without one, of the whole project.
 type ProjectGrant struct {
 	ID          string `gorm:"primaryKey"`
 	ProjectID   string

@@ -17,7 +17,7 @@ export default defineConfig({
   forbidOnly: !!process.env.CI,
   // Generous timeouts for slow and busy machines. They only stop hanging tests.
   timeout: 60_000,
-  globalTimeout: 900_000,
+  globalTimeout: 1_500_000,
   expect: {
     timeout: 15_000,
     toHaveScreenshot: {
@@ -39,7 +39,8 @@ export default defineConfig({
     locale: "en-GB",
     timezoneId: "UTC",
     contextOptions: { reducedMotion: "reduce" },
-    trace: "retain-on-failure",
+    // Recording every step takes longer than the tests do.
+    trace: process.env.TRACE === "1" ? "retain-on-failure" : "off",
     screenshot: "only-on-failure",
     launchOptions: {
       executablePath: chromium,

@@ -152,7 +152,7 @@ func newHandlers(s *services.Services, names *web.HostPolicy, guards *guard.Guar
 // connections to servers.
 func newOAuthHandlers(s *services.Services, frames *frame.Pages, ended *connections.Connections) oauthHandlers {
 	return oauthHandlers{
-		metadata: oauth.NewMetadata(s.Config.PublicURL, s.Directory), authorize: oauth.NewAuthorize(s.OAuth, s.Directory, frames.Assets, paths.Login),
+		metadata: oauth.NewMetadata(s.Config.PublicURL, s.Views), authorize: oauth.NewAuthorize(s.OAuth, s.Views, frames.Assets, paths.Login),
 		token: oauth.NewToken(s.OAuth, ratelimit.NewFailureLimit(time.Now)), register: oauth.NewRegister(s.OAuth),
 		clientDocument: oauth.NewClientDocument(s.ClientDocument), callback: oauth.NewCallback(s.Connections, ended),
 	}

@@ -6,13 +6,13 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
 
 	"mcpgateway/models"
+	"mcpgateway/models/modelstest"
 	"mcpgateway/routes/routestest"
 	"mcpgateway/services/access"
 	"mcpgateway/services/access/oidctest"
@@ -297,7 +297,7 @@ func TestFormSentAfterSingleSignOn(t *testing.T) {
 	provider.Behave(oidctest.Behavior{Token: func(_, claims map[string]any) {
 		claims["email"], claims["email_verified"] = "grace@example.com", true
 	}})
-	a := routestest.New(t, "sqlite:"+filepath.Join(t.TempDir(), "gateway.db"),
+	a := routestest.New(t, modelstest.SQLite(t),
 		"GATEWAY_OIDC_ISSUER="+provider.Issuer, "GATEWAY_OIDC_CLIENT_ID="+oidctest.ClientID, "GATEWAY_OIDC_CLIENT_SECRET="+oidctest.ClientSecret)
 	a.Apply(t, `{"projects":{"p":{"mcpServers":{}}}}`)
 	if _, err := a.Services.People.Create(t.Context(), access.NewUser{Email: "grace@example.com", Role: models.RoleAdmin}); err != nil {

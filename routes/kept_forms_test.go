@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -19,6 +18,7 @@ import (
 	"golang.org/x/net/html"
 
 	"mcpgateway/models"
+	"mcpgateway/models/modelstest"
 	"mcpgateway/routes"
 	"mcpgateway/routes/routestest"
 	"mcpgateway/services/access"
@@ -312,7 +312,7 @@ func (w *formWorld) audited(t *testing.T) []string {
 
 func newFormWorld(t *testing.T) *formWorld {
 	t.Helper()
-	a := routestest.New(t, "sqlite:"+filepath.Join(t.TempDir(), "gateway.db"), "GATEWAY_BUILTIN_CATALOG=true")
+	a := routestest.New(t, modelstest.SQLite(t), "GATEWAY_BUILTIN_CATALOG=true")
 	if _, err := a.Services.People.Create(t.Context(), access.NewUser{Email: formAdmin, Role: models.RoleAdmin, Password: secrets.NewValue(password)}); err != nil {
 		t.Fatal(err)
 	}

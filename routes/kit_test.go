@@ -4,17 +4,17 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"testing"
 
 	"github.com/gofiber/fiber/v2"
 
+	"mcpgateway/models/modelstest"
 	"mcpgateway/routes"
 	"mcpgateway/routes/routestest"
 )
 
 func TestKitOnlyInDevelopment(t *testing.T) {
-	a := routestest.New(t, "sqlite:"+filepath.Join(t.TempDir(), "gateway.db"))
+	a := routestest.New(t, modelstest.SQLite(t))
 	expect := func(app *fiber.App, status int) {
 		t.Helper()
 		r := httptest.NewRequest(http.MethodGet, "/kit", nil)

@@ -5,11 +5,11 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"mcpgateway/models"
+	"mcpgateway/models/modelstest"
 	"mcpgateway/routes"
 	"mcpgateway/routes/routestest"
 	"mcpgateway/services/access"
@@ -149,7 +149,7 @@ func isSuccess(answer *http.Response) bool {
 // TestRouteMatrix sends every kind of caller to every route of the table.
 // TestEveryRouteInTable checks that there are no others.
 func TestRouteMatrix(t *testing.T) {
-	a := routestest.New(t, "sqlite:"+filepath.Join(t.TempDir(), "gateway.db"), "GATEWAY_TRUSTED_PROXIES=0.0.0.0/32")
+	a := routestest.New(t, modelstest.SQLite(t), "GATEWAY_TRUSTED_PROXIES=0.0.0.0/32")
 	a.Apply(t, `{"projects":{"p":{"authMode":"none","mcpServers":{}}}}`)
 	callers := allCallers(t, a)
 	checked, asked := 0, 0
@@ -191,7 +191,7 @@ func TestRouteMatrix(t *testing.T) {
 // TestCSRFMatrix checks for every route with side effects that cross-site
 // requests, and requests without the CSRF token, change nothing.
 func TestCSRFMatrix(t *testing.T) {
-	a := routestest.New(t, "sqlite:"+filepath.Join(t.TempDir(), "gateway.db"))
+	a := routestest.New(t, modelstest.SQLite(t))
 	var admin caller
 	for _, c := range allCallers(t, a) {
 		if c.name == "admin" {
@@ -275,7 +275,7 @@ func sendAs(t *testing.T, a *routestest.App, r routes.Row, c caller, id string) 
 }
 
 func TestEveryRouteInTable(t *testing.T) {
-	a := routestest.New(t, "sqlite:"+filepath.Join(t.TempDir(), "gateway.db"))
+	a := routestest.New(t, modelstest.SQLite(t))
 	declared, kinds := map[string]bool{}, routes.Kinds(a.Services)
 	for _, r := range routes.Table(a.Services) {
 		if !kinds[r.Guard] {

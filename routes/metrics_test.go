@@ -5,12 +5,12 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/gofiber/fiber/v2"
 
+	"mcpgateway/models/modelstest"
 	"mcpgateway/routes"
 	"mcpgateway/routes/routestest"
 	"mcpgateway/web/ratelimit"
@@ -72,7 +72,7 @@ func TestMetricsAccess(t *testing.T) {
 		"elsewhere with a token": {[]string{elsewhere, token}, []request{{own, "", 404, ""}, {own, right, 404, "GATEWAY_METRICS_ADDR only"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a := routestest.New(t, "sqlite:"+filepath.Join(t.TempDir(), "gateway.db"), tt.settings...)
+			a := routestest.New(t, modelstest.SQLite(t), tt.settings...)
 			for _, r := range tt.requests {
 				var lines []string
 				if r.header != "" {
@@ -91,7 +91,7 @@ func TestMetricsAccess(t *testing.T) {
 }
 
 func TestMetricsTokenRateLimit(t *testing.T) {
-	a := routestest.New(t, "sqlite:"+filepath.Join(t.TempDir(), "gateway.db"), "GATEWAY_METRICS_TOKEN="+metricsSecret)
+	a := routestest.New(t, modelstest.SQLite(t), "GATEWAY_METRICS_TOKEN="+metricsSecret)
 	read := func(header string) int {
 		status, _, _ := readMetrics(t, a.App, "127.0.0.1:8080", header)
 		return status
@@ -110,7 +110,7 @@ func TestMetricsTokenRateLimit(t *testing.T) {
 }
 
 func TestMetricsListener(t *testing.T) {
-	a := routestest.New(t, "sqlite:"+filepath.Join(t.TempDir(), "gateway.db"), "GATEWAY_ADDR=0.0.0.0:8080", "GATEWAY_PUBLIC_URL=https://gateway.example",
+	a := routestest.New(t, modelstest.SQLite(t), "GATEWAY_ADDR=0.0.0.0:8080", "GATEWAY_PUBLIC_URL=https://gateway.example",
 		"GATEWAY_ALLOWED_HOSTS=gateway", "GATEWAY_METRICS_ADDR=0.0.0.0:9090")
 	app := routes.NewMetrics(a.Services, slog.New(slog.DiscardHandler))
 	for host, want := range map[string]int{"10.0.0.7:9090": 200, "[2001:db8::7]:9090": 200, "gateway:9090": 200, "gateway.example": 200, "evil.example": 403, "localhost:9090": 403} {

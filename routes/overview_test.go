@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -13,6 +12,7 @@ import (
 
 	"mcpgateway/cmd/gateway/demo"
 	"mcpgateway/models"
+	"mcpgateway/models/modelstest"
 	"mcpgateway/routes/routestest"
 	"mcpgateway/services/access"
 	"mcpgateway/services/secrets"
@@ -31,7 +31,7 @@ type overviewWorld struct{ *browser }
 
 func newOverviewWorld(t *testing.T, authMode string) *overviewWorld {
 	t.Helper()
-	a := routestest.New(t, "sqlite:"+filepath.Join(t.TempDir(), "gateway.db"))
+	a := routestest.New(t, modelstest.SQLite(t))
 	if _, err := a.Services.People.Create(t.Context(), access.NewUser{Email: formAdmin, Role: models.RoleAdmin, Password: secrets.NewValue(password)}); err != nil {
 		t.Fatal(err)
 	}

@@ -38,6 +38,7 @@ func table(h *handlers) []route {
 		{anyone, "/v1/mcp/:projectSlug/toolsets/:toolset/sse", h.endpoint.SSE, project},
 
 		{anyone, "/.well-known/oauth-protected-resource/v1/mcp/:projectSlug/:endpoint", h.metadata.ProtectedResource, open},
+		{anyone, "/.well-known/oauth-protected-resource/v1/mcp/:projectSlug/toolsets/:toolset/:endpoint", h.metadata.ProtectedResource, open},
 		{anyone, "/.well-known/oauth-authorization-server", h.metadata.AuthorizationServer, open},
 		{get, "/oauth/authorize", h.authorize.Show, visitor},
 		{post, "/oauth/authorize", h.authorize.Decide, person},

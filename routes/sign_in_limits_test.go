@@ -5,11 +5,11 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"mcpgateway/models"
+	"mcpgateway/models/modelstest"
 	"mcpgateway/routes/routestest"
 	"mcpgateway/services/access"
 	"mcpgateway/services/secrets"
@@ -52,7 +52,7 @@ func (f signInForm) post(t *testing.T, a *routestest.App) (int, map[string]*http
 // share a password.
 func withPeople(t *testing.T, emails ...string) *routestest.App {
 	t.Helper()
-	a := routestest.New(t, "sqlite:"+filepath.Join(t.TempDir(), "gateway.db"), "GATEWAY_TRUSTED_PROXIES=0.0.0.0/32")
+	a := routestest.New(t, modelstest.SQLite(t), "GATEWAY_TRUSTED_PROXIES=0.0.0.0/32")
 	for _, email := range emails {
 		if _, err := a.Services.People.Create(t.Context(), access.NewUser{Email: email, Role: models.RoleAdmin, Password: secrets.NewValue(password)}); err != nil {
 			t.Fatal(err)

@@ -128,11 +128,16 @@ type Demo interface {
 // New opens the database, applies pending migrations and creates all services.
 // Run must be called next. Close releases what New opened.
 func New(ctx context.Context, c *config.Config, version string, log *slog.Logger) (*Services, error) {
+	return NewWithHasher(ctx, c, version, log, passwords.New(argon2.IDKey))
+}
+
+// NewWithHasher is like New with a hasher of passwords, for tests.
+func NewWithHasher(ctx context.Context, c *config.Config, version string, log *slog.Logger, hasher *passwords.Hasher) (*Services, error) {
 	db, err := models.Open(ctx, c.DatabaseURL)
 	if err != nil {
 		return nil, err
 	}
-	s, err := wire(ctx, db, c, version, log)
+	s, err := wire(ctx, db, c, version, log, hasher)
 	if err != nil {
 		return nil, errors.Join(err, closeDB(db))
 	}
@@ -140,7 +145,7 @@ func New(ctx context.Context, c *config.Config, version string, log *slog.Logger
 }
 
 // wire creates all services in the order of their dependencies.
-func wire(ctx context.Context, db *gorm.DB, c *config.Config, version string, log *slog.Logger) (*Services, error) {
+func wire(ctx context.Context, db *gorm.DB, c *config.Config, version string, log *slog.Logger, hasher *passwords.Hasher) (*Services, error) {
 	pool, err := db.DB()
 	if err != nil {
 		return nil, err
@@ -154,7 +159,7 @@ func wire(ctx context.Context, db *gorm.DB, c *config.Config, version string, lo
 	if err := s.wireStore(ctx, guard, resolver); err != nil {
 		return nil, err
 	}
-	s.wireAccess()
+	s.wireAccess(hasher)
 	s.wireCatalog()
 	s.wireConnections(resolver)
 	s.wireUpstreams(resolver)
@@ -190,7 +195,7 @@ func (s *Services) wireStore(ctx context.Context, guard *egress.Guard, resolver 
 }
 
 // wireAccess creates the services for authentication and access control.
-func (s *Services) wireAccess() {
+func (s *Services) wireAccess(hasher *passwords.Hasher) {
 	db, c := s.DB, s.Config
 	s.KeyIndex = keys.NewIndex(db, now)
 	s.Rights = rights.NewIndex(db, nil)
@@ -198,10 +203,10 @@ func (s *Services) wireAccess() {
 	s.Keys = keys.New(db, s.Audit, s.feed, now)
 	s.ProjectAuth = access.NewProjectAuth(s.KeyIndex, s.tokenIndex, s.feed.CaughtUpAt, c.MaxStaleness, now)
 	s.OAuth = oauthserver.New(oauthserver.Options{
-		DB: db, Issuer: c.PublicURL, Audit: s.Audit, Feed: s.feed, Sealer: c.Keys, Documents: s.clients.MCP().Transport, Now: now,
+		DB: db, Issuer: c.PublicURL, Audit: s.Audit, Feed: s.feed, Rights: s.Rights, Sealer: c.Keys, Documents: s.clients.MCP().Transport, Now: now,
 	})
 	s.CallLimits = access.NewCallLimits(now)
-	s.People = access.NewUsers(db, s.Audit, s.feed, c.Keys, passwords.New(argon2.IDKey), now)
+	s.People = access.NewUsers(db, s.Audit, s.feed, c.Keys, hasher, now)
 	s.KeptForms = access.NewStoredForms(db, s.People, c.Keys, now)
 	if sso := c.SingleSignOn; sso.Configured() {
 		provider := oidc.NewProvider(oidc.Options{

@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 
 import { type Page } from "@playwright/test";
 
-import { expectAccessible, looks } from "../support/accessible.ts";
+import { expectAccessible, inEach, looks } from "../support/accessible.ts";
 import { loadAndMeasure } from "../support/measure.ts";
 import { expect, program, test as base } from "../support/signed-in.ts";
 import type { Gateway } from "../support/gateway.ts";
@@ -417,16 +417,14 @@ const pages: { name: string; path: (at: Places) => string; heading: string }[] =
   { name: "the use of a template", path: () => "/admin/templates/billing-support/use", heading: "Use Billing support" },
 ];
 
-for (const look of looks) {
-  placed.describe(look.name, () => {
-    placed.use(look.use);
-    for (const { name, path, heading } of pages) {
-      placed(`${name}: accessible and within the window`, async ({ page, places }) => {
-        expect((await page.goto(path(places)))!.status()).toBe(200);
-        await expect(page.getByRole("heading", { level: 1 })).toHaveText(heading);
-        await expectAccessible(page);
-      });
-    }
+for (const { name, path, heading } of pages) {
+  placed(`${name}: accessible and within the window`, async ({ page, places }) => {
+    placed.slow(); // checks the page in each look
+    await inEach(looks, page, async () => {
+      expect((await page.goto(path(places)))!.status()).toBe(200);
+      await expect(page.getByRole("heading", { level: 1 })).toHaveText(heading);
+      await expectAccessible(page);
+    });
   });
 }
 
@@ -476,13 +474,14 @@ for (const { name, path } of pages) {
 
 placed.describe("a viewer", () => {
   placed.use({ as: "viewer" });
-  for (const { name, path } of pages) {
-    placed(`looks at ${name} and finds nothing to change`, async ({ page, places }) => {
-      expect((await page.goto(path(places)))!.status()).toBe(200);
+  placed("looks at every page and finds nothing to change", async ({ page, places }) => {
+    placed.slow(); // opens many pages
+    for (const { name, path } of pages) {
+      expect.soft((await page.goto(path(places)))!.status(), name).toBe(200);
       const posting = await page.locator('form[method="post" i]').evaluateAll((forms) => forms.map((form) => form.getAttribute("action")));
-      expect(posting).toEqual(["/logout"]);
-    });
-  }
+      expect.soft(posting, name).toEqual(["/logout"]);
+    }
+  });
 });
 
 placed.describe("the rows of lists", () => {

@@ -1,6 +1,6 @@
 import type { Page } from "@playwright/test";
 
-import { expectAccessible, looks } from "../support/accessible.ts";
+import { expectAccessible, inEach, looks } from "../support/accessible.ts";
 import { loadAndMeasure } from "../support/measure.ts";
 import { expect, test } from "../support/test.ts";
 
@@ -17,16 +17,14 @@ const pages = [
   { name: "a template", path: "/templates/billing-support", heading: "Billing support" },
 ];
 
-for (const look of looks) {
-  test.describe(look.name, () => {
-    test.use(look.use);
-    for (const { name, path, heading } of pages) {
-      test(`${name} is accessible and fits the window`, async ({ page }) => {
-        await page.goto(path);
-        await expect(page.getByRole("heading", { level: 1 })).toHaveText(heading);
-        await expectAccessible(page);
-      });
-    }
+for (const { name, path, heading } of pages) {
+  test(`${name} is accessible and fits the window`, async ({ page }) => {
+    test.slow(); // checks the page in each look
+    await inEach(looks, page, async () => {
+      await page.goto(path);
+      await expect(page.getByRole("heading", { level: 1 })).toHaveText(heading);
+      await expectAccessible(page);
+    });
   });
 }
 

@@ -1,5 +1,5 @@
 import AxeBuilder from "@axe-core/playwright";
-import { expect, type Page } from "@playwright/test";
+import { expect, test, type Page } from "@playwright/test";
 
 /** The appearances in which every page is checked. */
 export const looks = [
@@ -9,6 +9,24 @@ export const looks = [
 ] as const;
 
 export const phoneInDark = { name: "on a phone in dark", use: { colorScheme: "dark", viewport: { width: 390, height: 844 } } } as const;
+
+/** An appearance: the colours and, unless it is the default, the size of the window. */
+export interface Look {
+  name: string;
+  use: { colorScheme: "light" | "dark"; viewport?: { width: number; height: number } };
+}
+
+/** Runs check in each look in turn. It must load the page, and is quicker with a page's files in the browser's cache. */
+export async function inEach(all: readonly Look[], page: Page, check: () => Promise<void>): Promise<void> {
+  const size = page.viewportSize()!;
+  for (const { name, use } of all) {
+    await test.step(name, async () => {
+      await page.setViewportSize(use.viewport ?? size);
+      await page.emulateMedia({ colorScheme: use.colorScheme });
+      await check();
+    });
+  }
+}
 
 /**
  * Expects that the page has no violations of axe's rules and doesn't scroll sideways. Dark colours change no markup, so

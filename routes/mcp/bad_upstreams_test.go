@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"mcpgateway/models/modelstest"
 	"mcpgateway/routes/routestest"
 	"mcpgateway/services/upstream/upstreamtest"
 	"mcpgateway/web/webtest"
@@ -25,7 +25,7 @@ func TestFailingUpstreamsIsolated(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dsn := "sqlite:" + filepath.Join(t.TempDir(), "gateway.db")
+	dsn := modelstest.SQLite(t)
 	app := routestest.New(t, dsn, "GATEWAY_PUBLIC_URL=http://localhost:8080") // so that errors name 127.0.0.1 only if they name the server
 	app.Apply(t, fmt.Sprintf(`{"projects":{"p":{"authMode":"none","mcpServers":{
 		"well":{"url":%q},"hole":{"url":%q,"timeout":4000},"dead":{"url":%q}}}}}`, well.Start(t), hole.Start(t), deadURL))

@@ -4,11 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"mcpgateway/models/modelstest"
 	"mcpgateway/routes/routestest"
 	"mcpgateway/services/upstream/upstreamtest"
 	"mcpgateway/web/webtest"
@@ -21,7 +21,7 @@ func writingApp(t *testing.T) (*routestest.App, *upstreamtest.Server) {
 	up := upstreamtest.New(upstreamtest.Options{Name: "up", Eras: []upstreamtest.Era{"2025-11-25"}, Tools: []upstreamtest.Tool{{
 		Definition: `{"name":"write","inputSchema":{"type":"object","properties":{"text":{"type":"string"}}},"annotations":{"readOnlyHint":false}}`,
 	}}})
-	app := routestest.New(t, "sqlite:"+filepath.Join(t.TempDir(), "gateway.db"))
+	app := routestest.New(t, modelstest.SQLite(t))
 	app.Apply(t, fmt.Sprintf(`{"projects":{"p":{"authMode":"none","codeMode":{"enabled":true,"timeout":20000},"mcpServers":{"up":{"url":%q}}}}}`, up.Start(t)))
 	app.Sync(t, "p", "up")
 	return app, up

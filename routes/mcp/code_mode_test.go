@@ -3,12 +3,12 @@ package mcp_test
 import (
 	"encoding/json"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"mcpgateway/cmd/gateway/demo"
 	"mcpgateway/models"
+	"mcpgateway/models/modelstest"
 	"mcpgateway/routes/routestest"
 	"mcpgateway/services/activity"
 	"mcpgateway/services/codemode"
@@ -22,7 +22,7 @@ import (
 func codeApp(t *testing.T, settings string) *routestest.App {
 	t.Helper()
 	clock, text := upstreamtest.New(demo.Servers()[0]), upstreamtest.New(demo.Servers()[1])
-	app := routestest.New(t, "sqlite:"+filepath.Join(t.TempDir(), "gateway.db"))
+	app := routestest.New(t, modelstest.SQLite(t))
 	app.Apply(t, fmt.Sprintf(`{"projects":{"p":{"authMode":"none","codeMode":{"enabled":true,"timeout":10000},%s
 		"mcpServers":{"clock":{"url":%q},"my-text":{"url":%q,"denyTools":["hash_*"]}}}}}`, settings, clock.Start(t), text.Start(t)))
 	app.Sync(t, "p", "clock", "my-text")

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"mcpgateway/models/modelstest"
 	"mcpgateway/routes/routestest"
 	"mcpgateway/services/upstream/upstreamtest"
 	"mcpgateway/web/webtest"
@@ -63,7 +64,7 @@ func play(t *testing.T, file string) {
 	}
 	up := upstreamtest.New(options)
 	url := up.Start(t)
-	app := routestest.New(t, "sqlite:"+filepath.Join(t.TempDir(), "gateway.db"))
+	app := routestest.New(t, modelstest.SQLite(t))
 	app.Apply(t, `{"projects":{"p":`+strings.ReplaceAll(string(part["project"].Data), "URL", url)+`}}`)
 	app.Sync(t, "p", "up")
 	up.ForgetRequests()

@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"path/filepath"
 	"testing"
 	"time"
 
 	"mcpgateway/models"
+	"mcpgateway/models/modelstest"
 	"mcpgateway/routes/mcp"
 	"mcpgateway/routes/mcp/session"
 	"mcpgateway/routes/routestest"
@@ -37,7 +37,7 @@ func (u untouchable) Handle(_ context.Context, _ *toolset.Snapshot, client *gate
 }
 
 func TestAuthFailClosed(t *testing.T) {
-	a := routestest.New(t, "sqlite:"+filepath.Join(t.TempDir(), "gateway.db"))
+	a := routestest.New(t, modelstest.SQLite(t))
 	a.Apply(t, `{"projects":{"p":{"authMode":"api_key"}}}`)
 	for name, tc := range map[string]struct {
 		verdict verdict

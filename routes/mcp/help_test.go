@@ -1,11 +1,11 @@
 package mcp_test
 
 import (
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
+	"mcpgateway/models/modelstest"
 	"mcpgateway/routes/routestest"
 	"mcpgateway/views/docs"
 	"mcpgateway/web/webtest"
@@ -17,7 +17,7 @@ var errorWithHelp = regexp.MustCompile(`"(?:data":\{")?code":"([A-Z_]+)"[^{}]*(?
 // Every error of the gateway has the address of its code's documentation.
 func TestErrorsHaveHelp(t *testing.T) {
 	const origin = "https://gateway.example.com"
-	app := routestest.New(t, "sqlite:"+filepath.Join(t.TempDir(), "gateway.db"), "GATEWAY_PUBLIC_URL="+origin)
+	app := routestest.New(t, modelstest.SQLite(t), "GATEWAY_PUBLIC_URL="+origin)
 	app.Apply(t, `{"projects":{"p":{"authMode":"none"},"k":{}}}`)
 	site, err := docs.Load()
 	if err != nil {

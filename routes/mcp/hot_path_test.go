@@ -1,7 +1,6 @@
 package mcp_test
 
 import (
-	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -24,7 +23,7 @@ const echoCall = `{"jsonrpc":"2.0","id":17,"method":"tools/call","params":{"name
 // after the first call.
 func warmApp(t testing.TB, tools int, settings ...string) (app *routestest.App, send func(body string) []byte) {
 	up := upstreamtest.New(upstreamtest.Options{Name: "up", Tools: upstreamtest.Standard(tools), Answer: upstreamtest.AnswerJSON, Record: -1})
-	app = routestest.New(t, "sqlite:"+filepath.Join(t.TempDir(), "gateway.db"), settings...)
+	app = routestest.New(t, modelstest.SQLite(t), settings...)
 	app.Apply(t, `{"projects":{"p":{"authMode":"api_key","mcpServers":{"up":{"url":"`+up.Start(t)+`"}}}}}`)
 	app.Sync(t, "p", "up")
 	_, key := app.Key(t, "p", time.Hour)

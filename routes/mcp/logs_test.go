@@ -3,10 +3,10 @@ package mcp_test
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"testing"
 
+	"mcpgateway/models/modelstest"
 	"mcpgateway/services/upstream/upstreamtest"
 )
 
@@ -53,7 +53,7 @@ func TestLogForwarding(t *testing.T) {
 				release := make(chan struct{}, 8)
 				url, levels := loggingUpstream(t, era, release)
 				declaration := fmt.Sprintf(`{"projects":{"p":{"authMode":"none","mcpServers":{"up":{"url":%q,"sessionMode":%q}}}}}`, url, mode)
-				dsn := "sqlite:" + filepath.Join(t.TempDir(), "gateway.db")
+				dsn := modelstest.SQLite(t)
 				leaveNothing(t)
 				s := serveOn(t, dsn, declaration, nil)
 				s.Sync(t, "p", "up")

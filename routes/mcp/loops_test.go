@@ -11,10 +11,10 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
-	"path/filepath"
 	"strings"
 	"testing"
 
+	"mcpgateway/models/modelstest"
 	"mcpgateway/routes/routestest"
 	"mcpgateway/services/upstream/upstreamtest"
 	"mcpgateway/web/webtest"
@@ -33,7 +33,7 @@ func startGateway(t *testing.T, key string) *listeningGateway {
 		t.Fatal(err)
 	}
 	secret := sha256.Sum256([]byte(key))
-	app := routestest.New(t, "sqlite:"+filepath.Join(t.TempDir(), "gateway.db"),
+	app := routestest.New(t, modelstest.SQLite(t),
 		"GATEWAY_ADDR="+listener.Addr().String(), "GATEWAY_SECRETS_KEYS=test:"+base64.StdEncoding.EncodeToString(secret[:]))
 	ended := make(chan error, 1)
 	go func() { ended <- app.Listener(listener) }()
@@ -188,7 +188,7 @@ func TestOwnOriginRejectedAtSave(t *testing.T) {
 		if tc.public != "" {
 			settings = append(settings, "GATEWAY_PUBLIC_URL="+tc.public)
 		}
-		app := routestest.New(t, "sqlite:"+filepath.Join(t.TempDir(), "gateway.db"), settings...)
+		app := routestest.New(t, modelstest.SQLite(t), settings...)
 		app.Apply(t, `{"projects":{"p":{"authMode":"none"}}}`)
 		host := "127.0.0.1:8080"
 		if tc.public != "" {

@@ -63,7 +63,7 @@ func (s *server) postUnread(t *testing.T, path, body, accept string) net.Conn {
 // answerOf reads the response on a connection.
 func answerOf(t *testing.T, conn net.Conn) string {
 	t.Helper()
-	if err := conn.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
+	if err := conn.SetReadDeadline(time.Now().Add(5 * time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
@@ -97,7 +97,7 @@ func TestBatchResultsAreLimited(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			budget := membudget.New(64 << 20)
-			s := serveLarge(t, budget, upstreamtest.Options{Answer: tt.sendResponse, Eras: tt.eras}, time.Minute)
+			s := serveLarge(t, budget, upstreamtest.Options{Answer: tt.sendResponse, Eras: tt.eras}, 5*time.Minute)
 			body := answerOf(t, s.postUnread(t, "request", batchOf(tt.calls, tt.bytes), "application/json"))
 			results, refused := strings.Count(body, `"result":`), strings.Count(body, `"code":"RESULT_TOO_LARGE"`)
 			if results != tt.results || refused != tt.calls-tt.results || strings.Count(body, `"code":-32603`) != refused {

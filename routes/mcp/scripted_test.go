@@ -10,7 +10,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -19,6 +18,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 	"go.uber.org/goleak"
 
+	"mcpgateway/models/modelstest"
 	"mcpgateway/routes/mcp"
 	"mcpgateway/routes/mcp/session"
 	"mcpgateway/routes/routestest"
@@ -78,7 +78,7 @@ const openProject = `{"projects":{"p":{"authMode":"none"}}}`
 func serve(t *testing.T, declaration string, play func(*call) (string, error), settings ...setting) *server {
 	t.Helper()
 	leaveNothing(t)
-	return serveOn(t, "sqlite:"+filepath.Join(t.TempDir(), "gateway.db"), declaration, play, settings...)
+	return serveOn(t, modelstest.SQLite(t), declaration, play, settings...)
 }
 
 // leakChecked contains the tests that leaveNothing checks.

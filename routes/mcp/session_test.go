@@ -3,11 +3,11 @@ package mcp_test
 import (
 	"fmt"
 	"net/http"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"mcpgateway/models/modelstest"
 	"mcpgateway/routes/mcp"
 	"mcpgateway/routes/routestest"
 	"mcpgateway/services/upstream/upstreamtest"
@@ -67,7 +67,7 @@ func TestNewestSessionStreamWins(t *testing.T) {
 
 func TestEndedSessionUnknownEverywhere(t *testing.T) {
 	leaveNothing(t)
-	dsn := "sqlite:" + filepath.Join(t.TempDir(), "gateway.db")
+	dsn := modelstest.SQLite(t)
 	one := serveOn(t, dsn, openProject, nil)
 	two := serveOn(t, dsn, "", nil)
 	session := one.session(t)

@@ -5,7 +5,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -14,6 +13,7 @@ import (
 	otlp "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
 
+	"mcpgateway/models/modelstest"
 	"mcpgateway/routes/routestest"
 	"mcpgateway/services/upstream/upstreamtest"
 )
@@ -79,7 +79,7 @@ func TestOneTraceFromLogToUpstream(t *testing.T) {
 	server := httptest.NewServer(spans)
 	t.Cleanup(server.Close)
 	up := upstreamtest.New(upstreamtest.Options{Name: "up", Tools: upstreamtest.Standard(1)})
-	a := routestest.New(t, "sqlite:"+filepath.Join(t.TempDir(), "gateway.db"), "OTEL_EXPORTER_OTLP_ENDPOINT="+server.URL+"/", "GATEWAY_EGRESS_ALLOW=127.0.0.1/32")
+	a := routestest.New(t, modelstest.SQLite(t), "OTEL_EXPORTER_OTLP_ENDPOINT="+server.URL+"/", "GATEWAY_EGRESS_ALLOW=127.0.0.1/32")
 	a.Apply(t, `{"projects":{"p":{"authMode":"none","mcpServers":{"up":{"url":"`+up.Start(t)+`"}}}}}`)
 	a.Sync(t, "p", "up")
 	call := func(body, traceparent string) (received []string, requestID string) {

@@ -2,10 +2,10 @@ package mcp_test
 
 import (
 	"context"
-	"path/filepath"
 	"strings"
 	"testing"
 
+	"mcpgateway/models/modelstest"
 	"mcpgateway/routes/routestest"
 	"mcpgateway/services/upstream/upstreamtest"
 	"mcpgateway/web/webtest"
@@ -29,7 +29,7 @@ func TestLoneSurrogatesForwarded(t *testing.T) {
 				},
 				{Definition: `{"name":"bad` + half + `","inputSchema":{"type":"object"}}`},
 			}})
-			app := routestest.New(t, "sqlite:"+filepath.Join(t.TempDir(), "gateway.db"))
+			app := routestest.New(t, modelstest.SQLite(t))
 			app.Apply(t, `{"projects":{"p":{"authMode":"none","recordPayloads":true,"codeMode":{"enabled":true},"mcpServers":{"up":{"url":"`+up.Start(t)+`"}}}}}`)
 			synced := webtest.Send(t, app.App, webtest.Case{
 				Method: "POST", Path: "/api/servers/" + app.ServerID(t, "p", "up") + "/sync", Header: map[string]string{"Authorization": "Bearer " + routestest.AdminToken},

@@ -3,11 +3,11 @@ package mcp_test
 import (
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
+	"mcpgateway/models/modelstest"
 	"mcpgateway/routes/routestest"
 	"mcpgateway/services/upstream/upstreamtest"
 )
@@ -22,7 +22,7 @@ func TestTracePropagation(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			options.Name, options.Tools = "up", upstreamtest.Standard(1)
 			up := upstreamtest.New(options)
-			a := routestest.New(t, "sqlite:"+filepath.Join(t.TempDir(), "gateway.db"))
+			a := routestest.New(t, modelstest.SQLite(t))
 			a.Apply(t, `{"projects":{"p":{"authMode":"none","mcpServers":{"up":{"url":"`+up.Start(t)+`","headers":{"Traceparent":"configured"}}}}}}`)
 			a.Sync(t, "p", "up")
 			call := func(header map[string]string) (sent http.Header, requestID string) {

@@ -1,6 +1,7 @@
 package oauth
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/url"
@@ -27,18 +28,25 @@ type AuthorizationServer interface {
 	Decide(ctx context.Context, person oauthserver.User, sealed, projectID string, allow bool) (string, error)
 }
 
+// Counter counts the tools that a user would get. Implemented by views.Views.
+type Counter interface {
+	// Tools returns the number of visible tools of a project, or of its toolset,
+	// that the user may use.
+	Tools(projectID, toolsetID, userID string) int
+}
+
 // Authorize serves the authorization endpoint: the consent page and its form.
 type Authorize struct {
 	server    AuthorizationServer
-	projects  Projects
+	tools     Counter
 	assets    layout.Assets
 	loginPath string
 }
 
 // NewAuthorize returns the handlers. Users sign in at loginPath, which accepts
 // the return path as ?next=.
-func NewAuthorize(server AuthorizationServer, projects Projects, assets layout.Assets, loginPath string) *Authorize {
-	return &Authorize{server: server, projects: projects, assets: assets, loginPath: loginPath}
+func NewAuthorize(server AuthorizationServer, tools Counter, assets layout.Assets, loginPath string) *Authorize {
+	return &Authorize{server: server, tools: tools, assets: assets, loginPath: loginPath}
 }
 
 // Show serves GET /oauth/authorize. It always shows the consent page, because
@@ -113,11 +121,10 @@ func (a *Authorize) consent(c *fiber.Ctx, asked *oauthserver.Authorization) view
 		RedirectName: asked.RedirectName, Local: asked.Local, Named: asked.Named, Scopes: asked.Scopes, Sealed: asked.Sealed, GrantsURL: paths.MyApps,
 	}
 	for _, project := range asked.Projects {
-		choice := views.ProjectChoice{ID: project.ID, Slug: project.Slug, Name: project.Name}
-		if snapshot, err := a.projects.Project(project.Slug); err == nil {
-			choice.Tools = len(snapshot.Tools)
-		}
-		p.Projects = append(p.Projects, choice)
+		p.Projects = append(p.Projects, views.ProjectChoice{
+			ID: project.ID, Slug: project.Slug, Name: project.Name, Toolset: cmp.Or(project.Toolset.Name, project.Toolset.Slug),
+			Tools: a.tools.Tools(project.ID, project.Toolset.ID, guard.UserOf(c).ID),
+		})
 	}
 	return p
 }

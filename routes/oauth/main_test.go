@@ -58,7 +58,7 @@ func newSite(t *testing.T, dsn string, documents http.RoundTripper) *site {
 	if documents != nil {
 		c := s.Services.Config
 		s.Services.OAuth = oauthserver.New(oauthserver.Options{
-			DB: s.Services.DB, Issuer: c.PublicURL, Audit: s.Services.Audit, Feed: noFeed{}, Sealer: c.Keys, Documents: documents, Now: time.Now,
+			DB: s.Services.DB, Issuer: c.PublicURL, Audit: s.Services.Audit, Feed: noFeed{}, Rights: s.Services.Rights, Sealer: c.Keys, Documents: documents, Now: time.Now,
 		})
 		s.App.App = routes.New(s.Services, slog.New(slog.NewJSONHandler(s.Log, nil)))
 	}

@@ -12,23 +12,24 @@ import (
 	"mcpgateway/services/access"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/oauthserver"
-	"mcpgateway/services/toolset"
+	"mcpgateway/services/toolset/views"
 )
 
-// Projects returns the snapshot of a project.
-type Projects interface {
-	Project(slug string) (*toolset.Snapshot, error)
+// Endpoints returns the endpoint of a project or of its toolset. Implemented by
+// views.Views.
+type Endpoints interface {
+	Endpoint(projectSlug, toolsetSlug string) (*views.Endpoint, error)
 }
 
 // Metadata serves the discovery documents.
 type Metadata struct {
-	issuer   string
-	projects Projects
+	issuer    string
+	endpoints Endpoints
 }
 
 // NewMetadata returns the handlers. publicURL is the gateway's origin.
-func NewMetadata(publicURL *url.URL, projects Projects) *Metadata {
-	return &Metadata{issuer: publicURL.String(), projects: projects}
+func NewMetadata(publicURL *url.URL, endpoints Endpoints) *Metadata {
+	return &Metadata{issuer: publicURL.String(), endpoints: endpoints}
 }
 
 // protectedResource is the metadata of an endpoint (RFC 9728, section 2).
@@ -41,24 +42,29 @@ type protectedResource struct {
 }
 
 // ProtectedResource serves
-// /.well-known/oauth-protected-resource/v1/mcp/:projectSlug/:endpoint (RFC
-// 9728, section 3.1) for projects with authMode oauth, and 404 for all others.
+// /.well-known/oauth-protected-resource/v1/mcp/:projectSlug/:endpoint, and the
+// same for toolsets (RFC 9728, section 3.1), for projects with authMode oauth,
+// and 404 for all others.
 // The origin has none, because clients would use the origin as the resource.
 func (m *Metadata) ProtectedResource(c *fiber.Ctx) error {
 	if done, err := publicCORS(c, fiber.MethodGet); done {
 		return err
 	}
 	slug, endpoint := c.Params("projectSlug"), c.Params("endpoint")
-	project, err := m.projects.Project(slug)
+	at, err := m.endpoints.Endpoint(slug, c.Params("toolset"))
 	if err != nil {
 		return err
 	}
-	if project.Project.AuthMode != models.AuthOAuth || endpoint != "request" && endpoint != "sse" {
+	if at.Project().AuthMode != models.AuthOAuth || endpoint != "request" && endpoint != "sse" {
 		return fault.NotFound("protected resource", slug)
 	}
+	name := cmp.Or(at.Project().Name, slug)
+	if t := at.Toolset(); t != nil {
+		name += ", " + cmp.Or(t.Name, t.Slug)
+	}
 	return c.JSON(protectedResource{
-		Resource: m.issuer + "/v1/mcp/" + slug + "/" + endpoint, AuthorizationServers: []string{m.issuer},
-		Scopes: []string{string(access.ScopeRead), string(access.ScopeCall)}, BearerMethods: []string{"header"}, Name: cmp.Or(project.Project.Name, slug),
+		Resource: m.issuer + at.Path() + "/" + endpoint, AuthorizationServers: []string{m.issuer},
+		Scopes: []string{string(access.ScopeRead), string(access.ScopeCall)}, BearerMethods: []string{"header"}, Name: name,
 	})
 }
 

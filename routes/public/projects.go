@@ -2,8 +2,6 @@ package public
 
 import (
 	"cmp"
-	"slices"
-	"strings"
 
 	"mcpgateway/services/toolset"
 	"mcpgateway/views/ui"
@@ -15,8 +13,5 @@ func options(projects *toolset.Directory) []ui.Option {
 	for _, s := range projects.All() {
 		list = append(list, ui.Option{Value: s.Project.Slug, Label: ui.Clean(cmp.Or(s.Project.Name, s.Project.Slug))})
 	}
-	slices.SortFunc(list, func(a, b ui.Option) int {
-		return cmp.Or(strings.Compare(strings.ToLower(a.Label), strings.ToLower(b.Label)), strings.Compare(a.Value, b.Value))
-	})
 	return list
 }

@@ -6,13 +6,13 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"mcpgateway/cmd/gateway/demo"
 
+	"mcpgateway/models/modelstest"
 	"mcpgateway/web/guard"
 
 	"mcpgateway/models"
@@ -35,7 +35,7 @@ type Admin struct {
 // NewAdmin creates an Admin on a new SQLite database.
 func NewAdmin(t testing.TB) *Admin {
 	t.Helper()
-	return NewAdminOn(t, "sqlite:"+filepath.Join(t.TempDir(), "gateway.db"))
+	return NewAdminOn(t, modelstest.SQLite(t))
 }
 
 // NewAdminOn creates an Admin on the database with the data source name dsn.

@@ -16,6 +16,8 @@ import (
 
 	"mcpgateway/routes"
 	"mcpgateway/services"
+	"mcpgateway/services/access/accesstest"
+	"mcpgateway/services/access/passwords"
 	"mcpgateway/services/config"
 	"mcpgateway/services/declaration"
 	"mcpgateway/services/projects"
@@ -53,7 +55,8 @@ func (l *Log) String() string {
 
 // New builds the application on the database with the data source name dsn and
 // runs its services until the test ends. settings are additional environment
-// variables, each NAME=VALUE.
+// variables, each NAME=VALUE. Password hashes are quick to compute; all else is
+// as in the program.
 func New(t testing.TB, dsn string, settings ...string) *App {
 	t.Helper()
 	environ := append([]string{
@@ -67,7 +70,7 @@ func New(t testing.TB, dsn string, settings ...string) *App {
 	}
 	logged := &Log{}
 	log := slog.New(slog.NewJSONHandler(io.MultiWriter(logged), &slog.HandlerOptions{Level: slog.LevelDebug}))
-	s, err := services.New(t.Context(), c, "test", log)
+	s, err := services.NewWithHasher(t.Context(), c, "test", log, passwords.New(accesstest.QuickDerivation))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,6 @@
 package access_test
 
 import (
-	"crypto/sha256"
 	"log/slog"
 	"sync/atomic"
 	"testing"
@@ -41,10 +40,9 @@ func joinPeople(t *testing.T, dsn string, c *accesstest.Clock) *peopleWorld {
 	if err != nil {
 		t.Fatal(err)
 	}
-	passwords := passwords.New(func(password, salt []byte, _, _ uint32, _ uint8, length uint32) []byte {
+	passwords := passwords.New(func(password, salt []byte, time, memory uint32, threads uint8, length uint32) []byte {
 		w.hashes.Add(1)
-		sum := sha256.Sum256(append(salt, password...))
-		return sum[:length]
+		return accesstest.QuickDerivation(password, salt, time, memory, threads, length)
 	})
 	ring, err := secrets.ParseKeyRing("k1:MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=")
 	if err != nil {

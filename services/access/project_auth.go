@@ -62,7 +62,7 @@ func (a *ProjectAuth) Authenticate(ctx context.Context, project *models.Project,
 	if !ok {
 		return Principal{}, fault.Unauthorized()
 	}
-	// A project with OAuth accepts the keys of people, but none of its own.
+	// A project with OAuth accepts personal keys only.
 	if id, userID, use, ok := a.keys.Find(project.ID, token); ok && (userID != "" || project.AuthMode == models.AuthAPIKey) {
 		return Principal{kind: kindKey, projectID: project.ID, toolsetID: toolsetID, id: id, userID: userID, use: use}, nil
 	}

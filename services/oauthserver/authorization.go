@@ -6,12 +6,21 @@ import (
 	"net/url"
 	"slices"
 
+	"gorm.io/gorm"
+
 	"mcpgateway/models"
 	"mcpgateway/services/fault"
 )
 
-// Project is a project that a user can authorize a client for.
+// Project is a project that a user can authorize a client for, or one of its
+// toolsets.
 type Project struct {
+	ID, Slug, Name string
+	Toolset        Toolset // zero for the project's endpoint
+}
+
+// Toolset is a toolset that a client requested.
+type Toolset struct {
 	ID, Slug, Name string
 }
 
@@ -39,6 +48,7 @@ type request struct {
 	Scopes    string `json:"o"`
 	Challenge string `json:"p"`
 	Project   string `json:"j,omitempty"` // empty if the user chooses
+	Toolset   string `json:"t,omitempty"` // id; empty for the project's endpoint
 	Person    string `json:"u"`
 	Session   string `json:"b"`
 	Expires   int64  `json:"e"` // Unix milliseconds
@@ -137,72 +147,83 @@ func (s *Server) complete(ctx context.Context, r *request, query url.Values, per
 	if r.Scopes, err = parseScopes(query.Get("scope")); err != nil {
 		return nil, err
 	}
-	slug, err := s.projectForResources(query["resource"])
+	wanted, err := s.targetOfAll(query["resource"])
 	if err != nil {
 		return nil, err
 	}
-	projects, err := s.projectsOf(ctx, person.ID, slug)
-	switch {
-	case err != nil:
-		return nil, err
-	case slug == "":
-		return projects, nil
-	case len(projects) == 0:
-		return nil, s.denialReason(ctx, slug)
+	if wanted.project == "" {
+		return s.Projects(ctx, person.ID)
 	}
-	r.Project = projects[0].ID
-	return projects, nil
+	project, err := s.requested(ctx, person.ID, wanted)
+	if err != nil {
+		return nil, err
+	}
+	r.Project, r.Toolset = project.ID, project.Toolset.ID
+	return []Project{project}, nil
 }
 
-// projectForResources returns the project of all resource indicators.
-func (s *Server) projectForResources(resources []string) (slug string, err error) {
+// targetOfAll returns the target of all resource indicators.
+func (s *Server) targetOfAll(resources []string) (wanted target, err error) {
 	for i, resource := range resources {
-		next, err := s.endpointOf(resource)
+		next, err := s.targetOf(resource)
 		if err != nil {
-			return "", err
+			return target{}, err
 		}
-		if i > 0 && next != slug {
-			return "", refuse(InvalidTarget, "only one resource per token is supported")
+		if i > 0 && next != wanted {
+			return target{}, refuse(InvalidTarget, "only one resource per token is supported")
 		}
-		slug = next
+		wanted = next
 	}
-	return slug, nil
+	return wanted, nil
 }
 
 // Projects returns the projects that a user can authorize clients for, by slug,
 // at most MaxChoices.
 func (s *Server) Projects(ctx context.Context, userID string) ([]Project, error) {
-	return s.projectsOf(ctx, userID, "")
-}
-
-// projectsOf returns the projects that the user can authorize clients for,
-// sorted by slug. A non-empty slug selects one project.
-func (s *Server) projectsOf(ctx context.Context, userID, slug string) ([]Project, error) {
-	query := s.db.WithContext(ctx).Table("projects p").Select("p.id, p.slug, p.name").
-		Joins("JOIN users u ON u.id = ?", userID).Where(accessCondition).Order("p.slug").Limit(MaxChoices)
-	if slug != "" {
-		query = query.Where("p.slug = ?", slug)
+	var rows []models.Project
+	if err := s.db.WithContext(ctx).Order("slug").Find(&rows, "auth_mode = ?", models.AuthOAuth).Error; err != nil {
+		return nil, fault.Internal(err)
 	}
 	var projects []Project
-	if err := query.Scan(&projects).Error; err != nil {
-		return nil, fault.Internal(err)
+	for _, row := range rows {
+		if len(projects) < MaxChoices && !s.rights.Held(&row, userID).None() {
+			projects = append(projects, Project{ID: row.ID, Slug: row.Slug, Name: row.Name})
+		}
 	}
 	return projects, nil
 }
 
-// denialReason returns the reason for which the user can't authorize clients for a
-// project: it doesn't use OAuth, or requires membership.
-func (s *Server) denialReason(ctx context.Context, slug string) error {
-	var n int64
-	err := s.db.WithContext(ctx).Model(&models.Project{}).Where("slug = ? AND auth_mode = ?", slug, models.AuthOAuth).Count(&n).Error
-	switch {
-	case err != nil:
-		return fault.Internal(err)
-	case n == 0:
-		return refuse(InvalidTarget, "the resource is not an endpoint with authMode oauth")
-	default:
-		return refuse(AccessDenied, "the user is not a member of the project")
+// requested returns the project of a target, with its toolset. It returns
+// invalid_target for an unknown one and access_denied if the user holds nothing
+// there.
+func (s *Server) requested(ctx context.Context, userID string, wanted target) (Project, error) {
+	unknown := refuse(InvalidTarget, "the resource is not an endpoint with authMode oauth")
+	var row models.Project
+	err := s.db.WithContext(ctx).First(&row, "slug = ? AND auth_mode = ?", wanted.project, models.AuthOAuth).Error
+	if errors.Is(err, gorm.ErrRecordNotFound) {
+		return Project{}, unknown
 	}
+	if err != nil {
+		return Project{}, fault.Internal(err)
+	}
+	project, held := Project{ID: row.ID, Slug: row.Slug, Name: row.Name}, s.rights.Held(&row, userID)
+	if wanted.toolset != "" {
+		var toolset models.Toolset
+		err := s.db.WithContext(ctx).First(&toolset, "project_id = ? AND slug = ?", row.ID, wanted.toolset).Error
+		switch {
+		case errors.Is(err, gorm.ErrRecordNotFound):
+			return Project{}, unknown
+		case err != nil:
+			return Project{}, fault.Internal(err)
+		case !held.Has(toolset.ID):
+			return Project{}, refuse(AccessDenied, "the user may not use the toolset")
+		}
+		project.Toolset = Toolset{ID: toolset.ID, Slug: toolset.Slug, Name: toolset.Name}
+	}
+	if held.None() {
+		return Project{}, refuse(AccessDenied, "the user is not a member of the project")
+	}
+	return project, nil
 }
 
 // deny converts a Refusal to a Denial. It returns other errors unchanged.

@@ -70,8 +70,8 @@ func (s *Server) authenticateClient(ctx context.Context, form url.Values, author
 	if client.AuthMethod == models.AuthMethodNone && secret == "" {
 		return client, nil
 	}
-	hash, ok := parseSecret(secretPrefix, secret)
-	if client.AuthMethod != method || !ok || subtle.ConstantTimeCompare(hash[:], client.SecretHash) != 1 {
+	given, ok := parseSecret(secretPrefix, secret)
+	if client.AuthMethod != method || !ok || subtle.ConstantTimeCompare(given.plain[:], client.SecretHash) != 1 {
 		return models.OAuthClient{}, refuse(InvalidClient, "the client must use its registered authentication method: "+string(client.AuthMethod))
 	}
 	return client, nil

@@ -80,10 +80,10 @@ func (s *Server) Decide(ctx context.Context, person User, sealed, projectID stri
 
 // newCode stores the consent as a new code and returns the code.
 func (s *Server) newCode(ctx context.Context, r *request, redirect redirectURI) (string, error) {
-	text, hash := newSecret(codePrefix)
+	text, hash := newSecret(codePrefix, r.Toolset)
 	now := s.now()
 	row := models.OAuthCode{
-		Hash: hash, GrantID: uuid.Must(uuid.NewV7()).String(), ClientID: r.Client, UserID: r.Person, ProjectID: r.Project,
+		Hash: hash, GrantID: uuid.Must(uuid.NewV7()).String(), ClientID: r.Client, UserID: r.Person, ProjectID: r.Project, ToolsetID: r.Toolset,
 		RedirectURI: r.Redirect, RedirectName: redirect.name(), Challenge: r.Challenge, Scopes: r.Scopes, CreatedAt: now, ExpiresAt: now.Add(CodeLife),
 	}
 	err := s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
@@ -94,7 +94,7 @@ func (s *Server) newCode(ctx context.Context, r *request, redirect redirectURI) 
 		if !ok {
 			return fault.Invalid("Unknown client. Reconnect from the client.")
 		}
-		project, ok, err := s.admitted(tx, r.Person, r.Project)
+		project, ok, err := s.admitted(tx, r.Person, r.Project, r.Toolset)
 		if err != nil {
 			return err
 		}
@@ -116,6 +116,9 @@ func (s *Server) newCode(ctx context.Context, r *request, redirect redirectURI) 
 		}
 		entry := clientEntry("oauth.consented", &client)
 		entry.Project = project.Slug
+		if project.Toolset.Slug != "" {
+			entry.Detail["toolset"] = project.Toolset.Slug
+		}
 		entry.Detail["redirect"], entry.Detail["scopes"], entry.Detail["grant"] = row.RedirectName, row.Scopes, row.GrantID
 		return s.audit.RecordAll(tx, append(entries, entry))
 	})
@@ -129,16 +132,24 @@ func (s *Server) newCode(ctx context.Context, r *request, redirect redirectURI) 
 	return text.Reveal(), nil
 }
 
-// admitted returns the project if the user can currently authorize clients for
-// it.
-func (s *Server) admitted(tx *gorm.DB, userID, projectID string) (project Project, ok bool, err error) {
-	var rows []Project
-	err = tx.Table("projects p").Select("p.id, p.slug, p.name").Joins("JOIN users u ON u.id = ?", userID).
-		Where("p.id = ?", projectID).Where(accessCondition).Scan(&rows).Error
-	if err != nil || len(rows) == 0 {
+// admitted returns the project, with the toolset if its id is not empty, if the
+// user can currently authorize clients for it.
+func (s *Server) admitted(tx *gorm.DB, userID, projectID, toolsetID string) (project Project, ok bool, err error) {
+	var rows []models.Project
+	if err := tx.Limit(1).Find(&rows, "id = ? AND auth_mode = ?", projectID, models.AuthOAuth).Error; err != nil || len(rows) == 0 {
 		return Project{}, false, err
 	}
-	return rows[0], true, nil
+	project, held := Project{ID: rows[0].ID, Slug: rows[0].Slug, Name: rows[0].Name}, s.rights.Held(&rows[0], userID)
+	if toolsetID == "" {
+		return project, !held.None(), nil
+	}
+	var toolsets []models.Toolset
+	err = tx.Limit(1).Find(&toolsets, "id = ? AND project_id = ?", toolsetID, projectID).Error
+	if err != nil || len(toolsets) == 0 || !held.Has(toolsetID) {
+		return Project{}, false, err
+	}
+	project.Toolset = Toolset{ID: toolsets[0].ID, Slug: toolsets[0].Slug, Name: toolsets[0].Name}
+	return project, true, nil
 }
 
 // checkGrantLimit returns CONFLICT if the user has authorized the maximum number of

@@ -24,7 +24,7 @@ const (
 // oauth.code_replayed.
 func (s *Server) exchange(ctx context.Context, client *models.OAuthClient, form url.Values) (Tokens, error) {
 	bad := refuse(InvalidGrant, "the code is invalid or expired")
-	hash, ok := parseSecret(codePrefix, form.Get("code"))
+	secret, ok := parseSecret(codePrefix, form.Get("code"))
 	if !ok {
 		return Tokens{}, bad
 	}
@@ -32,7 +32,7 @@ func (s *Server) exchange(ctx context.Context, client *models.OAuthClient, form 
 	if len(verifier) < minVerifier || len(verifier) > maxVerifier || !isUnreserved(verifier) {
 		return Tokens{}, refuse(InvalidGrant, "code_verifier must have 43 to 128 characters allowed by PKCE")
 	}
-	slug, err := s.endpointOf(form.Get("resource"))
+	wanted, err := s.targetOf(form.Get("resource"))
 	if err != nil {
 		return Tokens{}, err
 	}
@@ -41,7 +41,7 @@ func (s *Server) exchange(ctx context.Context, client *models.OAuthClient, form 
 	err = s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
 		replayed = nil
 		var code models.OAuthCode
-		err := tx.Clauses(models.LockRow(tx)...).First(&code, "hash = ?", hash[:]).Error
+		err := tx.Clauses(models.LockRow(tx)...).First(&code, "hash IN ?", secret.hashes()).Error
 		if errors.Is(err, gorm.ErrRecordNotFound) {
 			return bad
 		}
@@ -57,14 +57,14 @@ func (s *Server) exchange(ctx context.Context, client *models.OAuthClient, form 
 			subtle.ConstantTimeCompare([]byte(challengeOf(verifier)), []byte(code.Challenge)) != 1 {
 			return bad
 		}
-		if err := s.checkTarget(tx, code.UserID, code.ProjectID, slug); err != nil {
+		if err := s.checkTarget(tx, code.UserID, code.ProjectID, code.ToolsetID, wanted); err != nil {
 			return err
 		}
 		if err := tx.Model(&code).Update("used_at", now).Error; err != nil {
 			return err
 		}
 		grant := models.OAuthGrant{
-			ID: code.GrantID, ClientID: client.ID, UserID: code.UserID, ProjectID: code.ProjectID, Scopes: code.Scopes,
+			ID: code.GrantID, ClientID: client.ID, UserID: code.UserID, ProjectID: code.ProjectID, ToolsetID: code.ToolsetID, Scopes: code.Scopes,
 			RedirectName: code.RedirectName, CreatedAt: now, LastUsedAt: now, ExpiresAt: now.Add(GrantLife),
 		}
 		if err := tx.Create(&grant).Error; err != nil {
@@ -81,17 +81,17 @@ func (s *Server) exchange(ctx context.Context, client *models.OAuthClient, form 
 	return tokens, problem(err)
 }
 
-// checkTarget returns invalid_target if the request is for another project than
+// checkTarget returns invalid_target if the request is for another endpoint than
 // the grant, and invalid_grant if the user can no longer authorize clients for
 // it.
-func (s *Server) checkTarget(tx *gorm.DB, userID, projectID, slug string) error {
-	project, ok, err := s.admitted(tx, userID, projectID)
+func (s *Server) checkTarget(tx *gorm.DB, userID, projectID, toolsetID string, wanted target) error {
+	project, ok, err := s.admitted(tx, userID, projectID, toolsetID)
 	switch {
 	case err != nil:
 		return err
 	case !ok:
 		return refuse(InvalidGrant, "the user can no longer authorize clients for the project")
-	case slug != "" && slug != project.Slug:
+	case wanted != target{} && wanted != target{project.Slug, project.Toolset.Slug}:
 		return refuse(InvalidTarget, "the grant is for another resource")
 	}
 	return nil

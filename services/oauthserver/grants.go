@@ -22,6 +22,7 @@ type Grant struct {
 	RedirectName string
 	ProjectSlug  string
 	ProjectName  string
+	ToolsetName  string // empty for the whole project
 	Scopes       []string
 	CreatedAt    time.Time
 	LastUsedAt   time.Time
@@ -32,13 +33,13 @@ type Grant struct {
 func (s *Server) Grants(ctx context.Context, userID string) ([]Grant, error) {
 	var rows []struct {
 		models.OAuthGrant
-		ClientName, ProjectSlug, ProjectName string
-		ClientKind                           models.ClientKind
+		ClientName, ProjectSlug, ProjectName, ToolsetName string
+		ClientKind                                        models.ClientKind
 	}
 	now := s.now()
 	err := s.db.WithContext(ctx).Table("oauth_grants g").
-		Select("g.id, g.client_id, g.redirect_name, g.scopes, g.created_at, g.last_used_at, g.expires_at, c.name AS client_name, c.kind AS client_kind, p.slug AS project_slug, p.name AS project_name").
-		Joins("JOIN oauth_clients c ON c.id = g.client_id").Joins("JOIN projects p ON p.id = g.project_id").
+		Select("g.id, g.client_id, g.redirect_name, g.scopes, g.created_at, g.last_used_at, g.expires_at, c.name AS client_name, c.kind AS client_kind, p.slug AS project_slug, p.name AS project_name, COALESCE(ts.name, '') AS toolset_name").
+		Joins("JOIN oauth_clients c ON c.id = g.client_id").Joins("JOIN projects p ON p.id = g.project_id").Joins("LEFT JOIN toolsets ts ON ts.id = g.toolset_id").
 		Where("g.user_id = ? AND g.revoked_at IS NULL AND g.expires_at > ? AND g.last_used_at > ?", userID, now, now.Add(-RefreshIdle)).
 		Order("g.created_at DESC, g.id DESC").Limit(MaxGrants).Scan(&rows).Error
 	if err != nil {
@@ -48,7 +49,7 @@ func (s *Server) Grants(ctx context.Context, userID string) ([]Grant, error) {
 	for i, row := range rows {
 		client := models.OAuthClient{ID: row.ClientID, Kind: row.ClientKind, Name: row.ClientName}
 		grants[i] = Grant{
-			ID: row.ID, ClientName: nameOf(&client), ClientHost: hostOf(&client), RedirectName: row.RedirectName, ProjectSlug: row.ProjectSlug, ProjectName: row.ProjectName,
+			ID: row.ID, ClientName: nameOf(&client), ClientHost: hostOf(&client), RedirectName: row.RedirectName, ProjectSlug: row.ProjectSlug, ProjectName: row.ProjectName, ToolsetName: row.ToolsetName,
 			Scopes: scopeList(row.Scopes), CreatedAt: row.CreatedAt, LastUsedAt: row.LastUsedAt, ExpiresAt: earlier(row.ExpiresAt, row.LastUsedAt.Add(RefreshIdle)),
 		}
 	}
@@ -88,15 +89,15 @@ func (s *Server) Revoke(ctx context.Context, form url.Values, authorization stri
 	if token == "" {
 		return refuse(InvalidRequest, "token is missing")
 	}
-	hash, ok := parseSecret(refreshPrefix, token)
+	secret, ok := parseSecret(refreshPrefix, token)
 	if !ok {
-		if hash, ok = parseSecret(accessPrefix, token); !ok {
+		if secret, ok = parseSecret(accessPrefix, token); !ok {
 			return nil
 		}
 	}
 	var ids []string
 	err = s.db.WithContext(ctx).Table("oauth_tokens t").Joins("JOIN oauth_grants g ON g.id = t.grant_id").
-		Where("t.hash = ? AND g.client_id = ? AND g.revoked_at IS NULL", hash[:], client.ID).Pluck("g.id", &ids).Error
+		Where("t.hash IN ? AND g.client_id = ? AND g.revoked_at IS NULL", secret.hashes(), client.ID).Pluck("g.id", &ids).Error
 	if err != nil {
 		return fault.Internal(err)
 	}

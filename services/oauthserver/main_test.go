@@ -56,10 +56,11 @@ func (c *clock) Advance(d time.Duration) {
 type world struct {
 	*clock
 	*oauthserver.Server
-	db    *gorm.DB
-	feed  *notify.Feed
-	index *oauthserver.TokenIndex
-	docs  roundTrip
+	db     *gorm.DB
+	feed   *notify.Feed
+	index  *oauthserver.TokenIndex
+	rights storedRights
+	docs   roundTrip
 }
 
 // roundTrip responds to requests for client metadata documents.
@@ -77,14 +78,14 @@ func join(t *testing.T, dsn string, c *clock) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{clock: c, db: db, feed: feed, index: oauthserver.NewTokenIndex(db, c.Now)}
+	w := &world{clock: c, db: db, feed: feed, index: oauthserver.NewTokenIndex(db, c.Now), rights: storedRights{t, modelstest.Open(t, dsn)}}
 	feed.Subscribe(w.index.Changed)
 	public, err := url.Parse(issuer)
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.Server = oauthserver.New(oauthserver.Options{
-		DB: db, Issuer: public, Audit: activity.NewAudit(db, c.Now), Feed: feed, Sealer: keys, Documents: w, Now: c.Now,
+		DB: db, Issuer: public, Audit: activity.NewAudit(db, c.Now), Feed: feed, Rights: w.rights, Sealer: keys, Documents: w, Now: c.Now,
 	})
 	return w
 }
@@ -240,11 +241,21 @@ func (w *world) opens(t *testing.T, token secrets.Value, slug string) bool {
 		t.Fatalf("Find() = %+v, %v", holder, ok)
 	}
 	// What the user may use is decided by views.Views, from the same rights.
-	held := rights.NewIndex(w.db, nil)
-	if err := held.Load(t.Context()); err != nil {
-		t.Fatal(err)
+	return ok && !w.rights.Held(&project, holder.UserID).None()
+}
+
+// storedRights are the rights in the database, read by another connection.
+type storedRights struct {
+	t  *testing.T
+	db *gorm.DB
+}
+
+func (s storedRights) Held(project *models.Project, userID string) rights.Held {
+	x := rights.NewIndex(s.db, nil)
+	if err := x.Load(context.WithoutCancel(s.t.Context())); err != nil {
+		s.t.Error(err)
 	}
-	return ok && !held.Held(&project, holder.UserID).None()
+	return x.Held(project, userID)
 }
 
 // refused fails the test unless err is a Refusal with the code.

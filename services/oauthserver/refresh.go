@@ -17,15 +17,15 @@ import (
 // reuse indicates theft, so the grant is revoked.
 func (s *Server) refresh(ctx context.Context, client *models.OAuthClient, form url.Values) (Tokens, error) {
 	bad := refuse(InvalidGrant, "the refresh token is invalid or expired")
-	hash, ok := parseSecret(refreshPrefix, form.Get("refresh_token"))
+	secret, ok := parseSecret(refreshPrefix, form.Get("refresh_token"))
 	if !ok {
 		return Tokens{}, bad
 	}
-	slug, err := s.endpointOf(form.Get("resource"))
+	wanted, err := s.targetOf(form.Get("resource"))
 	if err != nil {
 		return Tokens{}, err
 	}
-	grantID, err := s.grantOfClient(ctx, hash, client.ID)
+	grantID, hash, err := s.grantOfClient(ctx, secret, client.ID)
 	if err != nil {
 		return Tokens{}, err
 	}
@@ -54,7 +54,7 @@ func (s *Server) refresh(ctx context.Context, client *models.OAuthClient, form u
 		if grant.ID == "" {
 			return bad
 		}
-		if err := s.checkTarget(tx, grant.UserID, grant.ProjectID, slug); err != nil {
+		if err := s.checkTarget(tx, grant.UserID, grant.ProjectID, grant.ToolsetID, wanted); err != nil {
 			return err
 		}
 		scopes, err := narrowScopes(grant.Scopes, form.Get("scope"))
@@ -75,27 +75,30 @@ func (s *Server) refresh(ctx context.Context, client *models.OAuthClient, form u
 	return tokens, problem(err)
 }
 
-// grantOfClient returns the grant of a refresh token, or "" for a token of
-// another client.
-func (s *Server) grantOfClient(ctx context.Context, hash tokenHash, clientID string) (string, error) {
-	var ids []string
-	err := s.db.WithContext(ctx).Table("oauth_tokens t").Joins("JOIN oauth_grants g ON g.id = t.grant_id").
-		Where("t.hash = ? AND t.kind = ? AND g.client_id = ?", hash[:], models.TokenRefresh, clientID).Pluck("g.id", &ids).Error
+// grantOfClient returns the grant of a refresh token and the token's stored hash,
+// or "" for a token of another client.
+func (s *Server) grantOfClient(ctx context.Context, secret presented, clientID string) (grantID string, hash []byte, err error) {
+	var rows []struct {
+		ID   string
+		Hash []byte
+	}
+	err = s.db.WithContext(ctx).Table("oauth_tokens t").Select("g.id, t.hash").Joins("JOIN oauth_grants g ON g.id = t.grant_id").
+		Where("t.hash IN ? AND t.kind = ? AND g.client_id = ?", secret.hashes(), models.TokenRefresh, clientID).Scan(&rows).Error
 	if err != nil {
-		return "", fault.Internal(err)
+		return "", nil, fault.Internal(err)
 	}
-	if len(ids) == 0 {
-		return "", nil
+	if len(rows) == 0 {
+		return "", nil, nil
 	}
-	return ids[0], nil
+	return rows[0].ID, rows[0].Hash, nil
 }
 
 // consume consumes a refresh token and returns it. Its hash is nil if the token
 // is invalid. reused reports whether it was consumed too long ago. A single
 // statement decides between concurrent uses.
-func consume(tx *gorm.DB, hash tokenHash, now time.Time) (token models.OAuthToken, reused bool, err error) {
+func consume(tx *gorm.DB, hash []byte, now time.Time) (token models.OAuthToken, reused bool, err error) {
 	err = tx.Raw(`UPDATE oauth_tokens SET used_at = ? WHERE hash = ? AND kind = ? AND used_at IS NULL AND expires_at > ? RETURNING *`,
-		now, hash[:], models.TokenRefresh, now).Scan(&token).Error
+		now, hash, models.TokenRefresh, now).Scan(&token).Error
 	if err != nil || token.Hash != nil {
 		return token, false, err
 	}
@@ -105,7 +108,7 @@ func consume(tx *gorm.DB, hash tokenHash, now time.Time) (token models.OAuthToke
 		Recent bool
 	}
 	err = tx.Raw(`SELECT *, used_at > ? AS recent FROM oauth_tokens WHERE hash = ? AND kind = ? AND used_at IS NOT NULL AND expires_at > ?`,
-		now.Add(-RotationGrace), hash[:], models.TokenRefresh, now).Scan(&found).Error
+		now.Add(-RotationGrace), hash, models.TokenRefresh, now).Scan(&found).Error
 	switch {
 	case err != nil || len(found) == 0:
 		return models.OAuthToken{}, false, err

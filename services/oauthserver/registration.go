@@ -54,7 +54,7 @@ func (s *Server) Register(ctx context.Context, body []byte, ip string) (Registra
 		r.Client.AuthMethod = models.AuthMethodNone
 	case models.AuthMethodNone:
 	case models.AuthMethodBasic, models.AuthMethodPost:
-		r.Secret, r.Client.SecretHash = newSecret(secretPrefix)
+		r.Secret, r.Client.SecretHash = newSecret(secretPrefix, "")
 	default:
 		return Registration{}, refuse(InvalidClientMetadata, "token_endpoint_auth_method must be none, client_secret_basic or client_secret_post")
 	}

@@ -5,32 +5,43 @@ import (
 	"strings"
 )
 
-// endpointOf returns the project slug of a resource indicator (RFC 8707,
-// section 2). Scheme and host are case-insensitive, and a trailing slash is
-// ignored. It returns "" for an empty resource and for the origin, for which
-// the user chooses the project. Anything else is invalid_target.
-func (s *Server) endpointOf(resource string) (slug string, err error) {
+// target is an endpoint that a token is requested for. The zero value leaves the
+// choice of the project to the user.
+type target struct {
+	project string // slug
+	toolset string // slug; empty for the project's endpoint
+}
+
+// targetOf returns the target of a resource indicator (RFC 8707, section 2).
+// Scheme and host are case-insensitive, and a trailing slash is ignored. It
+// returns the zero target for an empty resource and for the origin. Anything
+// else is invalid_target.
+func (s *Server) targetOf(resource string) (target, error) {
 	if resource == "" {
-		return "", nil
+		return target{}, nil
 	}
 	refused := refuse(InvalidTarget, "the resource is not an endpoint of this gateway")
 	u, err := url.Parse(resource)
 	if err != nil || u.User != nil || u.Opaque != "" || u.RawQuery != "" || u.ForceQuery || strings.Contains(resource, "#") || originOf(u) != originOf(s.issuer) {
-		return "", refused
+		return target{}, refused
 	}
 	path := strings.TrimSuffix(u.EscapedPath(), "/")
 	if path == "" {
-		return "", nil
+		return target{}, nil
 	}
 	rest, ok := strings.CutPrefix(path, "/v1/mcp/")
-	if !ok {
-		return "", refused
+	if !ok || strings.Contains(rest, "%") {
+		return target{}, refused
 	}
-	slug, endpoint, ok := strings.Cut(rest, "/")
-	if !ok || slug == "" || endpoint != "request" && endpoint != "sse" || strings.Contains(slug, "%") {
-		return "", refused
+	parts := strings.Split(rest, "/")
+	switch endpoint := parts[len(parts)-1]; {
+	case endpoint != "request" && endpoint != "sse", parts[0] == "":
+	case len(parts) == 2:
+		return target{project: parts[0]}, nil
+	case len(parts) == 4 && parts[1] == "toolsets" && parts[2] != "":
+		return target{project: parts[0], toolset: parts[2]}, nil
 	}
-	return slug, nil
+	return target{}, refused
 }
 
 // originOf returns the lower-case scheme, host and port, without the scheme's

@@ -12,6 +12,8 @@ import (
 
 	"gorm.io/gorm"
 
+	"mcpgateway/models"
+	"mcpgateway/services/access/rights"
 	"mcpgateway/services/activity"
 	"mcpgateway/services/notify"
 )
@@ -24,6 +26,11 @@ type Auditor interface {
 // Publisher publishes committed changes to this and other processes.
 type Publisher interface {
 	Publish(ctx context.Context, topics ...notify.Topic) error
+}
+
+// Rights returns what people may use. Implemented by rights.Index.
+type Rights interface {
+	Held(project *models.Project, userID string) rights.Held
 }
 
 // Sealer seals tokens that only this gateway can open. Implemented by
@@ -39,6 +46,7 @@ type Options struct {
 	Issuer    *url.URL // public origin of the gateway
 	Audit     Auditor
 	Feed      Publisher
+	Rights    Rights
 	Sealer    Sealer
 	Documents http.RoundTripper // guarded transport for client metadata documents; follows no redirects
 	Now       func() time.Time
@@ -51,6 +59,7 @@ type Server struct {
 	issuer    *url.URL
 	audit     Auditor
 	feed      Publisher
+	rights    Rights
 	sealer    Sealer
 	documents http.RoundTripper
 	now       func() time.Time
@@ -58,7 +67,7 @@ type Server struct {
 
 // New returns the authorization server.
 func New(o Options) *Server {
-	return &Server{db: o.DB, issuer: o.Issuer, audit: o.Audit, feed: o.Feed, sealer: o.Sealer, documents: o.Documents, now: o.Now}
+	return &Server{db: o.DB, issuer: o.Issuer, audit: o.Audit, feed: o.Feed, rights: o.Rights, sealer: o.Sealer, documents: o.Documents, now: o.Now}
 }
 
 // Issuer returns the server's identifier (RFC 8414, section 2).
@@ -69,7 +78,3 @@ type User struct {
 	ID        string
 	SessionID string // browser session
 }
-
-// accessCondition is the SQL condition that user u can authorize clients for project p.
-const accessCondition = `u.disabled_at IS NULL AND p.auth_mode = 'oauth' AND (p.oauth_access = 'anyone' OR u.role = 'admin' OR EXISTS (
-	SELECT 1 FROM project_members m WHERE m.project_id = p.id AND m.user_id = u.id))`

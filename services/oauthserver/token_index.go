@@ -51,14 +51,14 @@ func NewTokenIndex(db *gorm.DB, now func() time.Time) *TokenIndex {
 // not cached, and returns UNAVAILABLE if too many are being read, and database
 // errors.
 func (x *TokenIndex) Find(ctx context.Context, projectID, toolsetID, token string) (access.TokenHolder, bool, error) {
-	hash, ok := parseSecret(accessPrefix, token)
+	secret, ok := parseSecret(accessPrefix, token)
 	if !ok {
 		return access.TokenHolder{}, false, nil
 	}
-	t, refused := x.look(hash)
+	t, refused := x.look(secret.plain)
 	if t == nil && !refused {
 		var err error
-		if t, err = x.read(ctx, hash, token); err != nil {
+		if t, err = x.read(ctx, secret); err != nil {
 			return access.TokenHolder{}, false, err
 		}
 	}
@@ -80,7 +80,7 @@ func (x *TokenIndex) look(hash tokenHash) (known *cachedToken, refused bool) {
 
 // read reads a token from the database and caches the result. What its user may
 // use is decided by views.Views.
-func (x *TokenIndex) read(ctx context.Context, hash tokenHash, token string) (*cachedToken, error) {
+func (x *TokenIndex) read(ctx context.Context, secret presented) (*cachedToken, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookupWait)
 	defer cancel()
 	select {
@@ -92,6 +92,7 @@ func (x *TokenIndex) read(ctx context.Context, hash tokenHash, token string) (*c
 		return nil, f.Because(ctx.Err())
 	}
 	// The previous read may have loaded this token.
+	hash := secret.plain
 	if t, refused := x.look(hash); t != nil || refused {
 		return t, nil
 	}
@@ -102,12 +103,12 @@ func (x *TokenIndex) read(ctx context.Context, hash tokenHash, token string) (*c
 		UserID, ProjectID, ToolsetID, Scopes string
 		ExpiresAt                            time.Time
 	}
-	now, scoped := x.now(), scopedHash(token)
+	now, scoped := x.now(), scopedHash(secret.text)
 	err := x.db.WithContext(ctx).Table("oauth_tokens t").
 		Select("g.user_id, g.project_id, g.toolset_id, t.scopes, t.expires_at").
 		Joins("JOIN oauth_grants g ON g.id = t.grant_id").
 		Joins("JOIN users u ON u.id = g.user_id").Joins("JOIN projects p ON p.id = g.project_id").
-		Where("((t.hash = ? AND g.toolset_id = '') OR (t.hash = ? AND g.toolset_id <> ''))", hash[:], scoped[:]).
+		Where("((t.hash = ? AND g.toolset_id = '') OR (t.hash = ? AND g.toolset_id <> ''))", secret.plain[:], scoped[:]).
 		Where("t.kind = ? AND t.expires_at > ? AND g.revoked_at IS NULL AND g.expires_at > ?", models.TokenAccess, now, now).
 		Where("u.disabled_at IS NULL AND p.auth_mode = ?", models.AuthOAuth).Scan(&rows).Error
 	if err != nil {

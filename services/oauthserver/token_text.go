@@ -29,26 +29,45 @@ const (
 // tokenHash is the SHA-256 of a secret. Only the hash is stored.
 type tokenHash [sha256.Size]byte
 
-// newSecret returns a new secret and its hash.
-func newSecret(prefix string) (secrets.Value, []byte) {
+// newSecret returns a new secret for the endpoint of a toolset or, without one,
+// of a project, and the hash to store.
+func newSecret(prefix, toolsetID string) (secrets.Value, []byte) {
 	text := prefix + randomBase62(32, secretRandom)
 	tail := checksum(text)
 	text += string(tail[:])
-	sum := sha256.Sum256([]byte(text))
-	return secrets.NewValue(text), sum[:]
+	hash := sha256.Sum256([]byte(text))
+	if toolsetID != "" {
+		hash = scopedHash(text)
+	}
+	return secrets.NewValue(text), hash[:]
 }
 
-// parseSecret returns the hash of a well-formed secret. ok is false for any
-// other text.
-func parseSecret(prefix, text string) (hash tokenHash, ok bool) {
+// scopedHash returns the hash that is stored for secrets of toolset endpoints.
+// Releases without toolsets look secrets up by their plain hash and refuse them.
+func scopedHash(text string) tokenHash { return sha256.Sum256([]byte("scoped:" + text)) }
+
+// presented is a well-formed secret that a client sent.
+type presented struct {
+	text  string
+	plain tokenHash
+}
+
+// hashes returns the hashes under which the secret can be stored.
+func (p presented) hashes() [][]byte {
+	scoped := scopedHash(p.text)
+	return [][]byte{p.plain[:], scoped[:]}
+}
+
+// parseSecret returns a well-formed secret. ok is false for any other text.
+func parseSecret(prefix, text string) (secret presented, ok bool) {
 	if len(text) != len(prefix)+secretRandom+secretChecksum || !strings.HasPrefix(text, prefix) {
-		return hash, false
+		return secret, false
 	}
 	body := text[:len(text)-secretChecksum]
 	if sum := checksum(body); string(sum[:]) != text[len(body):] {
-		return hash, false
+		return secret, false
 	}
-	return sha256.Sum256([]byte(text)), true
+	return presented{text: text, plain: sha256.Sum256([]byte(text))}, true
 }
 
 // newClientID returns an id for a registered client.
@@ -86,7 +105,3 @@ func isUnreserved(text string) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("-._~", r)
 	})
 }
-
-// scopedHash returns the hash that is stored for tokens of toolset endpoints.
-// Releases without toolsets look tokens up by their plain hash and refuse them.
-func scopedHash(text string) tokenHash { return sha256.Sum256([]byte("scoped:" + text)) }

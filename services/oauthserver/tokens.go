@@ -48,8 +48,8 @@ func (s *Server) Token(ctx context.Context, form url.Values, authorization strin
 // issue stores a new pair of tokens for the grant. The access token can have
 // fewer scopes than the grant.
 func (s *Server) issue(tx *gorm.DB, grant *models.OAuthGrant, scopes string, now time.Time) (Tokens, error) {
-	access, accessHash := newSecret(accessPrefix)
-	refresh, refreshHash := newSecret(refreshPrefix)
+	access, accessHash := newSecret(accessPrefix, grant.ToolsetID)
+	refresh, refreshHash := newSecret(refreshPrefix, grant.ToolsetID)
 	accessEnd, refreshEnd := earlier(now.Add(AccessLife), grant.ExpiresAt), earlier(now.Add(RefreshIdle), grant.ExpiresAt)
 	err := tx.Create([]models.OAuthToken{
 		{Hash: accessHash, Kind: models.TokenAccess, GrantID: grant.ID, Scopes: scopes, CreatedAt: now, ExpiresAt: accessEnd},

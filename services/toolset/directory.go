@@ -1,9 +1,12 @@
 package toolset
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -27,12 +30,30 @@ type Directory struct {
 type projects struct {
 	bySlug map[string]*Snapshot
 	byID   map[string]*Snapshot
+	byName []*Snapshot
+}
+
+// newProjects returns the snapshots of byID with their other orders.
+func newProjects(byID map[string]*Snapshot) *projects {
+	p := &projects{bySlug: make(map[string]*Snapshot, len(byID)), byID: byID, byName: slices.Collect(maps.Values(byID))}
+	for _, s := range byID {
+		p.bySlug[s.Project.Slug] = s
+	}
+	slices.SortFunc(p.byName, func(a, b *Snapshot) int {
+		return cmp.Or(strings.Compare(a.name(), b.name()), strings.Compare(a.Project.Slug, b.Project.Slug))
+	})
+	return p
+}
+
+// name returns the project's name, or slug if it has none, in lower case.
+func (s *Snapshot) name() string {
+	return strings.ToLower(cmp.Or(s.Project.Name, s.Project.Slug))
 }
 
 // NewDirectory returns an empty directory. Load must be called before use.
 func NewDirectory(db *gorm.DB, targets Targets) *Directory {
 	d := &Directory{db: db, targets: targets}
-	d.current.Store(&projects{bySlug: map[string]*Snapshot{}, byID: map[string]*Snapshot{}})
+	d.current.Store(newProjects(nil))
 	return d
 }
 
@@ -47,15 +68,9 @@ func (d *Directory) Project(slug string) (*Snapshot, error) {
 // ProjectByID returns the snapshot of the project with the id, or nil.
 func (d *Directory) ProjectByID(id string) *Snapshot { return d.current.Load().byID[id] }
 
-// All returns the snapshots of all projects, unordered.
-func (d *Directory) All() []*Snapshot {
-	now := d.current.Load()
-	all := make([]*Snapshot, 0, len(now.byID))
-	for _, s := range now.byID {
-		all = append(all, s)
-	}
-	return all
-}
+// All returns the snapshots of all projects by name, ignoring case, and then by
+// slug.
+func (d *Directory) All() []*Snapshot { return slices.Clone(d.current.Load().byName) }
 
 // Load reads all projects from the database.
 func (d *Directory) Load(ctx context.Context) error {
@@ -65,7 +80,7 @@ func (d *Directory) Load(ctx context.Context) error {
 	if err := d.db.WithContext(ctx).Select("id").Find(&rows).Error; err != nil {
 		return fault.Internal(err)
 	}
-	next := &projects{bySlug: map[string]*Snapshot{}, byID: map[string]*Snapshot{}}
+	byID := map[string]*Snapshot{}
 	now := d.current.Load()
 	for _, row := range rows {
 		s, err := d.build(ctx, now.byID[row.ID], row.ID)
@@ -73,10 +88,10 @@ func (d *Directory) Load(ctx context.Context) error {
 			return err
 		}
 		if s != nil {
-			next.bySlug[s.Project.Slug], next.byID[row.ID] = s, s
+			byID[row.ID] = s
 		}
 	}
-	d.current.Store(next)
+	d.current.Store(newProjects(byID))
 	return nil
 }
 
@@ -95,15 +110,13 @@ func (d *Directory) Changed(ctx context.Context, topic notify.Topic) error {
 	if err != nil || after == before {
 		return err
 	}
-	next := &projects{bySlug: maps.Clone(now.bySlug), byID: maps.Clone(now.byID)}
-	if before != nil {
-		delete(next.bySlug, before.Project.Slug)
-		delete(next.byID, id)
-	}
+	byID := map[string]*Snapshot{}
+	maps.Copy(byID, now.byID)
+	delete(byID, id)
 	if after != nil {
-		next.bySlug[after.Project.Slug], next.byID[id] = after, after
+		byID[id] = after
 	}
-	d.current.Store(next)
+	d.current.Store(newProjects(byID))
 	return nil
 }
 

@@ -73,6 +73,21 @@ func TestAuditDaysAndFilter(t *testing.T) {
 	}
 }
 
+func TestAuditListsProjectsByName(t *testing.T) {
+	a := routestest.NewAdmin(t)
+	a.Apply(t, `{"projects":{"z1":{"name":"beta"},"a1":{"name":"Gamma"},"m2":{"name":"Alpha"},"m1":{"name":"alpha"},"q":{"name":"omega"},"b":{"name":"Delta"}}}`)
+	_, body, _ := a.Send(t, "/admin/audit", nil)
+	_, list, _ := strings.Cut(body, `>All projects</option>`)
+	list, _, _ = strings.Cut(list, "</select>")
+	var slugs []string
+	for _, m := range regexp.MustCompile(`<option value="([^"]+)"`).FindAllStringSubmatch(list, -1) {
+		slugs = append(slugs, m[1])
+	}
+	if want := []string{"m1", "m2", "z1", "b", "a1", "q", "p"}; !slices.Equal(slugs, want) {
+		t.Errorf("projects %q, want %q", slugs, want)
+	}
+}
+
 func TestAuditVerify(t *testing.T) {
 	a := routestest.NewAdmin(t)
 	if _, body, _ := a.Send(t, "/admin/audit?verify=1", nil); !regexp.MustCompile(`Intact: \d+ rows checked`).MatchString(body) || !strings.Contains(body, `aria-label="Fingerprint"`) {

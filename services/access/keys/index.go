@@ -44,7 +44,7 @@ type projectKeys struct {
 	byPrincipal map[string]*indexedKey
 }
 
-// Scope is what a key may use of its project.
+// Scope is the part of its project that a key may use.
 type Scope struct {
 	UserID   string   // owner of a personal key, or empty
 	Limited  bool     // only Toolsets

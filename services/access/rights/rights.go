@@ -16,7 +16,7 @@ import (
 	"mcpgateway/services/notify"
 )
 
-// Held is what a person may use of a project. The zero value is nothing.
+// Held is the part of a project that a person may use. The zero value is nothing.
 type Held struct {
 	Everything bool     // the whole project
 	Maintains  bool     // and may administer it
@@ -191,7 +191,7 @@ func (h Held) with(other Held) Held {
 }
 
 // Held returns what a person may use of a project: everything for
-// administrators, members and maintainers, and where everybody can authorize
+// administrators, members and maintainers, and where every user can authorize
 // clients; otherwise the toolsets granted to the person and their groups.
 // Unknown and disabled people hold nothing.
 func (x *Index) Held(project *models.Project, userID string) Held {

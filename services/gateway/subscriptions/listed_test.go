@@ -13,7 +13,7 @@ import (
 	"mcpgateway/services/toolset"
 )
 
-// oneProject shows everybody the current snapshot of project p.
+// oneProject is the view of every caller.
 type oneProject struct{ now *toolset.Snapshot }
 
 func (o *oneProject) Current(access.Principal) (*toolset.Snapshot, error) { return o.now, nil }

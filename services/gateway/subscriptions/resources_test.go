@@ -108,7 +108,7 @@ func watchable() *toolset.Snapshot {
 // someone is a caller of the project.
 var someone = access.Administrator("u", "p")
 
-// onlyProject shows everybody the watchable project.
+// onlyProject returns the watchable project for every caller.
 type onlyProject struct{}
 
 func (onlyProject) Current(access.Principal) (*toolset.Snapshot, error) { return watchable(), nil }

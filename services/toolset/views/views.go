@@ -136,13 +136,30 @@ func (v *Views) of(project *toolset.Snapshot, caller access.Principal) (*toolset
 	}
 }
 
-// Held returns the view of what somebody holds at the endpoint of the project,
-// to show it to an administrator.
+// Held returns the view of a person with these rights at the endpoint of the
+// project, to show it to an administrator.
 func (v *Views) Held(project *toolset.Snapshot, held rights.Held) *toolset.Snapshot {
 	if held.Everything {
 		return project
 	}
 	return v.cache.view(project, held.Toolsets, "")
+}
+
+// Tools returns the number of visible tools of a project, or of its toolset, that
+// a person may use.
+func (v *Views) Tools(projectID, toolsetID, userID string) int {
+	project := v.projects.ProjectByID(projectID)
+	if project == nil {
+		return 0
+	}
+	held := v.rights.Held(&project.Project, userID)
+	if toolsetID != "" {
+		if !held.Has(toolsetID) {
+			return 0
+		}
+		held = rights.Held{Toolsets: []string{toolsetID}}
+	}
+	return len(v.Held(project, held).Tools)
 }
 
 // held returns what a caller holds of a project now.
