@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"mcpgateway/models"
 	"mcpgateway/routes"
 	"mcpgateway/routes/routestest"
@@ -18,7 +20,7 @@ import (
 // not theirs.
 type team struct {
 	admin, maintainer *routestest.Admin
-	userID            string
+	userID, grant     string
 	ids               map[string]map[string]string // by project, then by the segment before the id
 }
 
@@ -31,7 +33,7 @@ func newTeam(t *testing.T) *team {
 	if status, _, to := mia.Send(t, "/admin", nil); status != http.StatusSeeOther || to != "/me" {
 		t.Fatalf("/admin without a grant: %d %s", status, to)
 	}
-	a.SetMaintainer(t, "p", id, true)
+	w.grant = a.Grant(t, "p", models.ProjectGrant{SubjectKind: models.SubjectPerson, SubjectID: id, Role: models.GrantMaintain})
 	for slug, alias := range map[string]string{"p": "clock", "hidden-b": "vaultmcp"} {
 		key, _ := a.Key(t, slug, 0)
 		server := a.ServerID(t, slug, alias)
@@ -60,8 +62,7 @@ func (w *team) call(t *testing.T, slug string) string {
 			principal = "user:" + person.ID
 		}
 	}
-	row := models.Call{ID: "01900000-0000-7000-8000-00000000000" + slug[:1], At: time.Now(), ProjectID: p.Project.ID, Principal: principal, Tool: slug + "_tool", Server: "clock", Outcome: models.CallOK}
-	row.ID = strings.NewReplacer("p", "1", "h", "2").Replace(row.ID)
+	row := models.Call{ID: uuid.Must(uuid.NewV7()).String(), At: time.Now(), ProjectID: p.Project.ID, Principal: principal, Tool: slug + "_tool", Server: "clock", Outcome: models.CallOK}
 	if err := w.admin.Services.DB.Create(&row).Error; err != nil {
 		t.Fatal(err)
 	}
@@ -140,11 +141,15 @@ func TestMaintainerSeesOneProject(t *testing.T) {
 		if !scoped {
 			continue
 		}
+		sent := ""
+		if r.Method != http.MethodGet {
+			sent = "{}"
+		}
 		theirs, unknown := w.path(r.Path, "hidden-b"), w.path(r.Path, "no-such-project")
-		if status, body = w.maintainer.Ask(t, r.Method, theirs, "{}", true); status != 404 {
+		if status, body = w.maintainer.Ask(t, r.Method, theirs, sent, true); status != 404 {
 			t.Errorf("%s: %d %.200s, want 404", theirs, status, body)
 		}
-		_, missing := w.maintainer.Ask(t, r.Method, unknown, "{}", true)
+		_, missing := w.maintainer.Ask(t, r.Method, unknown, sent, true)
 		if got, want := sameName(body, theirs), sameName(missing, unknown); got != want {
 			t.Errorf("%s differs from what never existed:\n%s\n%s", route, got, want)
 		}
@@ -239,7 +244,7 @@ func TestPagesOfMaintainersLeadSomewhere(t *testing.T) {
 // TestMaintainerLosesProject removes the grant while the maintainer is signed in.
 func TestMaintainerLosesProject(t *testing.T) {
 	w := newTeam(t)
-	w.admin.SetMaintainer(t, "p", w.userID, false)
+	w.admin.Withdraw(t, "p", w.grant)
 	for _, path := range []string{"/admin/projects/p", "/api/projects/p", "/api/projects", "/admin/audit", "/api/servers/" + w.ids["p"]["servers"]} {
 		if status, body := w.maintainer.Ask(t, "GET", path, "", false); status != 403 {
 			t.Errorf("%s: %d %.100s, want 403", path, status, body)

@@ -8,7 +8,6 @@ import (
 	"net/url"
 	"strings"
 	"testing"
-	"time"
 
 	"mcpgateway/cmd/gateway/demo"
 
@@ -17,7 +16,6 @@ import (
 
 	"mcpgateway/models"
 	"mcpgateway/services/access"
-	"mcpgateway/services/notify"
 	"mcpgateway/services/secrets"
 	"mcpgateway/services/upstream/upstreamtest"
 )
@@ -95,29 +93,6 @@ func (a *App) Join(t testing.TB, email, name string, role models.Role) (joined *
 		t.Fatal(err)
 	}
 	return &Admin{App: a, Cookie: in.Cookie.Reveal(), CSRF: guard.MaskToken(in.Session.CSRF)}, person.ID
-}
-
-// SetMaintainer stores or removes the grant by which a person maintains a project.
-func (a *App) SetMaintainer(t testing.TB, slug, userID string, maintains bool) {
-	t.Helper()
-	p, err := a.Services.Directory.Project(slug)
-	if err != nil {
-		t.Fatal(err)
-	}
-	grant := models.ProjectGrant{
-		ID: slug + userID, ProjectID: p.Project.ID, SubjectKind: models.SubjectPerson, SubjectID: userID, Role: models.GrantMaintain, CreatedAt: time.Now(),
-	}
-	if maintains {
-		err = a.Services.DB.Create(&grant).Error
-	} else {
-		err = a.Services.DB.Delete(&grant).Error
-	}
-	if err == nil {
-		err = a.Services.Rights.Changed(t.Context(), notify.Access(p.Project.ID))
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 // Ask sends a JSON request with the session's CSRF token, or without it if csrf is

@@ -58,7 +58,7 @@ func (p *Projects) List(c *fiber.Ctx) error {
 		return err
 	}
 	props.Periods, props.Query, props.Hidden = q.periods(), q.text, q.hidden()
-	props.Frame.Bar = views.ProjectsBar(f.Owner())
+	props.Frame.Bar = views.ProjectsBar(f.Owner(), f.Limited())
 	if props.Any {
 		props.Frame.Live = append(props.Frame.Live, listTopic+":"+q.encoded())
 	}
