@@ -101,7 +101,7 @@ func personOf(info access.SessionInfo, err error) (*guard.User, error) {
 	}
 	p := info.Person
 	return &guard.User{
-		ID: p.ID, Name: p.Name, Email: p.Email, Role: string(p.Role), SessionID: info.ID, CSRF: info.CSRF, ConfirmedUntil: info.ConfirmedUntil,
+		ID: p.ID, Name: p.Name, Email: p.Email, Role: string(p.EffectiveRole), SessionID: info.ID, CSRF: info.CSRF, ConfirmedUntil: info.ConfirmedUntil, GroupsOverage: p.GroupsOverage,
 	}, nil
 }
 

@@ -72,6 +72,7 @@ type apiHandlers struct {
 	calls         *api.Calls
 	audit         *api.Audit
 	people        *api.People
+	groups        *api.Groups
 	connectionAPI *api.Connections
 }
 
@@ -115,6 +116,7 @@ type adminHandlers struct {
 	activity        *observe.Activity
 	auditPages      *observe.Audit
 	peoplePages     *settings.People
+	groupPages      *settings.Groups
 	settings        *settings.Settings
 	files           *settings.ImportExport
 	catalogPages    *catalogpages.Catalog
@@ -165,7 +167,7 @@ func newAPIHandlers(s *services.Services) apiHandlers {
 		registry: api.NewRegistry(s.Catalog), templates: api.NewTemplates(s.Catalog), registryV01: api.NewRegistryV01(s.Catalog),
 		projects: api.NewProjects(s.Projects), servers: servers, sync: api.NewServerSync(s.Syncer, servers), tools: api.NewTools(s.Directory, s.Projects),
 		keys: api.NewKeys(s.Keys, s.Projects), calls: api.NewCalls(s.Calls, s.Directory, page.NewCursors(s.Config.Keys)),
-		audit: api.NewAudit(s.Audit, s.Directory, page.NewCursors(s.Config.Keys)), people: api.NewPeople(s.People),
+		audit: api.NewAudit(s.Audit, s.Directory, page.NewCursors(s.Config.Keys)), people: api.NewPeople(s.People), groups: api.NewGroups(s.Groups),
 		connectionAPI: api.NewConnections(s.Connections, s.Config.PublicURL, paths.StartConnection),
 	}
 }
@@ -217,7 +219,8 @@ func newAdminHandlers(s *services.Services, guards *guard.Guards, pages *adminpa
 		}),
 		activity:     observe.NewActivity(observe.ActivityOptions{Pages: pages, Calls: s.Calls, Traffic: s.Traffic, Keys: s.Keys, People: s.People, Cursors: cursors}),
 		auditPages:   observe.NewAudit(pages, s.Audit, cursors),
-		peoplePages:  settings.NewPeople(settings.PeopleOptions{Pages: frames, People: s.People, Provider: identityProvider(s), Public: public, Seal: sealer, Now: time.Now}),
+		peoplePages:  settings.NewPeople(settings.PeopleOptions{Pages: frames, People: s.People, Groups: s.Groups, Provider: identityProvider(s), Public: public, Seal: sealer, Now: time.Now}),
+		groupPages:   settings.NewGroups(frames, s.Groups, s.People, time.Now),
 		settings:     settings.New(frames, settings.RuntimeInfo{Version: s.Version, Database: s.DB.Name(), Config: s.Config, Fresh: s.Fresh}, time.Now),
 		files:        settings.NewImportExport(frames, s.Projects, sealer),
 		catalogPages: catalogpages.New(frames, s.Catalog, s.CatalogStore),

@@ -11,6 +11,7 @@ import (
 	"mcpgateway/cmd/gateway/demo"
 	"mcpgateway/models"
 	"mcpgateway/services/access"
+	"mcpgateway/services/access/groups"
 	"mcpgateway/services/secrets"
 	"mcpgateway/services/upstream/upstreamtest"
 )
@@ -117,6 +118,28 @@ func onPerson(name, rest string, fields ...string) func(*testing.T, *formWorld) 
 	}
 }
 
+// onGroup returns a form of a new group's page. Its member is the administrator.
+func onGroup(name, rest string, fields ...string) func(*testing.T, *formWorld) (string, url.Values) {
+	return func(t *testing.T, w *formWorld) (string, url.Values) {
+		group, err := w.Services.Groups.Create(t.Context(), groups.Fields{Name: &name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		form := values(fields...)
+		if form.Has("person") {
+			people, err := w.Services.People.List(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			form.Set("person", people[0].ID)
+			if err := w.Services.Groups.AddMember(t.Context(), group.ID, people[0].ID); rest == "/members/remove" && err != nil {
+				t.Fatal(err)
+			}
+		}
+		return "/admin/groups/" + group.ID + rest, form
+	}
+}
+
 // onKey returns a form of a new key.
 func onKey(rest string, fields ...string) func(*testing.T, *formWorld) (string, url.Values) {
 	return func(t *testing.T, w *formWorld) (string, url.Values) {
@@ -183,6 +206,13 @@ func (w *formWorld) forms(t *testing.T) []formCase {
 		{route: "/admin/people/:id/disable", guard: "careful", make: onPerson("dan", "/disable")},
 		{route: "/admin/people/:id/enable", guard: "careful", make: onPerson("eve", "/enable")},
 		{route: "/admin/people/:id/delete", guard: "careful", make: onPerson("finn", "/delete", "confirm", "finn@example.com")},
+		{route: "/admin/groups", guard: "careful", make: at("/admin/groups", "name", "Engineering", "claim", "eng", "role", "viewer")},
+		{route: "/admin/groups", guard: "careful", variant: " refused", shows: http.StatusUnprocessableEntity, want: "Another group has this name",
+			make: at("/admin/groups", "name", "engineering", "role", "none")},
+		{route: "/admin/groups/:id", guard: "careful", make: onGroup("Ones", "", "name", "Firsts", "claim", "", "role", "member")},
+		{route: "/admin/groups/:id/members", guard: "careful", make: onGroup("Twos", "/members", "person", "")},
+		{route: "/admin/groups/:id/members/remove", guard: "careful", make: onGroup("Threes", "/members/remove", "person", "")},
+		{route: "/admin/groups/:id/delete", guard: "careful", make: onGroup("Fours", "/delete", "confirm", "Fours")},
 
 		{route: project + "/tools", make: at("/admin/projects/p/tools?x=1", "tool", "clock__current_time", "do", "off")},
 		{route: project + "/tools/:name/enabled", make: at("/admin/projects/p/tools/clock__current_time/enabled", "enabled", "true")},

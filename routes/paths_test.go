@@ -16,7 +16,7 @@ func TestPathsHaveRoutes(t *testing.T) {
 	table := routes.Table(routestest.New(t, modelstest.SQLite(t)).Services)
 	for _, path := range []string{
 		paths.Home, paths.Projects, paths.NewProject, paths.Connections, paths.Catalog, paths.CatalogAdd, paths.CatalogSources, paths.Audit, paths.People,
-		paths.Invite, paths.Settings, paths.Import, paths.ImportApply, paths.Export, paths.ExportDownload, paths.Account, paths.Password,
+		paths.Invite, paths.Groups, paths.NewGroup, paths.Group("g"), paths.Settings, paths.Import, paths.ImportApply, paths.Export, paths.ExportDownload, paths.Account, paths.Password,
 		paths.SignOutEverywhere, paths.Undo, paths.Me, paths.Setup, paths.Login, paths.SingleSignOn, paths.StepUp, paths.Logout, paths.MyApps, paths.MyProjects,
 		paths.Authorize, paths.Registry, paths.Templates,
 		paths.Project("p"), paths.Servers("p"), paths.NewServer("p"), paths.Server("p", "s"), paths.ServerEdit("p", "s"), paths.ServerFilters("p", "s"),

@@ -24,6 +24,7 @@ const (
 	head    = fiber.MethodHead
 	post    = fiber.MethodPost
 	patch   = fiber.MethodPatch
+	put     = fiber.MethodPut
 	del     = fiber.MethodDelete
 	options = fiber.MethodOptions
 	anyone  = ""
@@ -88,6 +89,13 @@ func table(h *handlers) []route {
 		{post, "/api/people", h.people.Create, stepUp},
 		{patch, "/api/people/:id", h.people.Update, stepUp},
 		{del, "/api/people/:id", h.people.Delete, stepUp},
+		{get, "/api/groups", h.groups.List, viewer},
+		{post, "/api/groups", h.groups.Create, stepUp},
+		{get, "/api/groups/:id", h.groups.Get, viewer},
+		{patch, "/api/groups/:id", h.groups.Update, stepUp},
+		{del, "/api/groups/:id", h.groups.Delete, stepUp},
+		{put, "/api/groups/:id/members/:personId", h.groups.AddMember, stepUp},
+		{del, "/api/groups/:id/members/:personId", h.groups.RemoveMember, stepUp},
 
 		{get, "/admin/projects/:projectSlug/activity", h.activity.Page, projectViewer},
 		{get, "/admin/projects/:projectSlug/activity/export", h.activity.Export, projectViewer},
@@ -130,6 +138,14 @@ func table(h *handlers) []route {
 		{post, "/admin/people/:id/disable", h.peoplePages.Disable, stepUp},
 		{post, "/admin/people/:id/enable", h.peoplePages.Enable, stepUp},
 		{post, "/admin/people/:id/delete", h.peoplePages.Delete, stepUp},
+		{get, paths.Groups, h.groupPages.List, viewer},
+		{get, paths.NewGroup, h.groupPages.New, admin},
+		{post, paths.Groups, h.groupPages.Create, stepUp},
+		{get, paths.Groups + "/:id", h.groupPages.Show, viewer},
+		{post, paths.Groups + "/:id", h.groupPages.Update, stepUp},
+		{post, paths.Groups + "/:id/members", h.groupPages.AddMember, stepUp},
+		{post, paths.Groups + "/:id/members/remove", h.groupPages.RemoveMember, stepUp},
+		{post, paths.Groups + "/:id/delete", h.groupPages.Delete, stepUp},
 		{get, "/admin/projects/:projectSlug/tools", h.toolPages.List, projectViewer},
 		{post, "/admin/projects/:projectSlug/tools", h.toolPages.Bulk, maintainer},
 		{get, "/admin/projects/:projectSlug/tools/review", h.toolPages.Review, maintainer},

@@ -23,6 +23,7 @@ func (s *Services) subscribers() []part[func(context.Context, notify.Topic) erro
 	return []part[func(context.Context, notify.Topic) error]{
 		{"project snapshots", s.Directory.Changed},
 		{"keys", s.KeyIndex.Changed},
+		{"groups", s.groupIndex.Changed},
 		{"rights", s.Rights.Changed},
 		{"access tokens", s.tokenIndex.Changed},
 		{"upstream connections", s.Connections.Changed},
@@ -41,6 +42,7 @@ func (s *Services) loads() []part[func(context.Context) error] {
 	return []part[func(context.Context) error]{
 		{"project snapshots", s.Directory.Load},
 		{"keys", s.KeyIndex.Load},
+		{"groups", s.groupIndex.Load},
 		{"rights", s.Rights.Load},
 		{"pending authorizations", s.Waiting.Load},
 		{"ended sessions", s.EndedSessions.Load},

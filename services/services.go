@@ -14,6 +14,7 @@ import (
 	"mcpgateway/migrations"
 	"mcpgateway/models"
 	"mcpgateway/services/access"
+	"mcpgateway/services/access/groups"
 	"mcpgateway/services/access/keys"
 	"mcpgateway/services/access/oidc"
 	"mcpgateway/services/access/passwords"
@@ -64,6 +65,7 @@ type Services struct {
 	ProjectAuth *access.ProjectAuth
 	CallLimits  *access.CallLimits
 	People      *access.Users
+	Groups      *groups.Store
 	KeptForms   *access.StoredForms
 	// SingleSignOn is nil if it is not configured.
 	SingleSignOn *access.SingleSignOn
@@ -107,6 +109,7 @@ type Services struct {
 	// Demo loads the demo project. It is nil if there is none.
 	Demo Demo
 
+	groupIndex *groups.Index
 	tokenIndex *oauthserver.TokenIndex
 	locks      *locks.Locks
 	clients    *egress.Clients
@@ -198,7 +201,9 @@ func (s *Services) wireStore(ctx context.Context, guard *egress.Guard, resolver 
 func (s *Services) wireAccess(hasher *passwords.Hasher) {
 	db, c := s.DB, s.Config
 	s.KeyIndex = keys.NewIndex(db, now)
-	s.Rights = rights.NewIndex(db, nil)
+	memberships := groups.NewMemberships(c.SingleSignOn.GroupsMaxAge)
+	s.groupIndex = groups.NewIndex(db, memberships, now)
+	s.Rights = rights.NewIndex(db, s.groupIndex)
 	s.tokenIndex = oauthserver.NewTokenIndex(db, now)
 	s.Keys = keys.New(db, s.Audit, s.feed, now)
 	s.ProjectAuth = access.NewProjectAuth(s.KeyIndex, s.tokenIndex, s.feed.CaughtUpAt, c.MaxStaleness, now)
@@ -206,13 +211,17 @@ func (s *Services) wireAccess(hasher *passwords.Hasher) {
 		DB: db, Issuer: c.PublicURL, Audit: s.Audit, Feed: s.feed, Rights: s.Rights, Sealer: c.Keys, Documents: s.clients.MCP().Transport, Now: now,
 	})
 	s.CallLimits = access.NewCallLimits(now)
-	s.People = access.NewUsers(db, s.Audit, s.feed, c.Keys, hasher, now)
+	s.Groups = groups.NewStore(db, s.Audit, s.feed, memberships, now)
+	s.People = access.NewUsers(db, s.Audit, s.feed, c.Keys, hasher, memberships, now)
 	s.KeptForms = access.NewStoredForms(db, s.People, c.Keys, now)
 	if sso := c.SingleSignOn; sso.Configured() {
 		provider := oidc.NewProvider(oidc.Options{
 			Issuer: sso.Issuer, ClientID: sso.ClientID, ClientSecret: sso.ClientSecret, RedirectURL: c.PublicURL.String() + "/login/callback",
+			Scopes: sso.Scopes, GroupsClaim: sso.GroupsClaim,
 		}, s.clients.MCP(), now)
-		s.SingleSignOn = access.NewSingleSignOn(s.People, provider, c.Keys, sso.AllowedDomains)
+		s.SingleSignOn = access.NewSingleSignOn(access.SingleSignOnOptions{
+			People: s.People, Provider: provider, Sealer: c.Keys, Groups: s.Groups, Domains: sso.AllowedDomains, DefaultRole: sso.DefaultRole,
+		})
 	}
 }
 

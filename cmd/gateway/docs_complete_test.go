@@ -169,7 +169,7 @@ func declaredActions(t *testing.T) []string {
 		if !strings.Contains(source, "activity.Entry") && !strings.Contains(source, "udit") && !strings.Contains(source, "ntry(") && !strings.Contains(source, "ction") {
 			continue
 		}
-		actions = append(actions, captured(`"([a-z]+\.[a-z_]*(?:ed|en|wn|_all))"`)(source)...)
+		actions = append(actions, captured(`"([a-z]+\.[a-z_]*(?:ed|en|wn|_all|_overage))"`)(source)...)
 		for _, object := range captured(`"([a-z]+\.)" ?\+ ?\w+\[action\]`)(source) {
 			actions = append(actions, object+"created", object+"updated", object+"deleted")
 		}

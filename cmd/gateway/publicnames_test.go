@@ -199,8 +199,8 @@ func (p *sources) metrics() []string {
 }
 
 var (
-	// actionName matches a noun and a past participle.
-	actionName   = regexp.MustCompile(`^[a-z]+\.([a-z]+_)*[a-z]*(ed|en|wn)(_all)?$`)
+	// actionName matches a noun and a past participle, or an overage.
+	actionName   = regexp.MustCompile(`^[a-z]+\.([a-z]+_)*[a-z]*(ed|en|wn|overage)(_all)?$`)
 	actionPrefix = regexp.MustCompile(`^[a-z]+\.$`)
 )
 

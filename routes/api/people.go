@@ -25,6 +25,7 @@ type personRecord struct {
 	Email       string      `json:"email"`
 	Name        string      `json:"name"`
 	Role        models.Role `json:"role"`
+	Effective   models.Role `json:"effectiveRole"`
 	HasPassword bool        `json:"hasPassword"`
 	HasIdentity bool        `json:"hasIdentity"`
 	DisabledAt  *time.Time  `json:"disabledAt"`
@@ -34,7 +35,7 @@ type personRecord struct {
 
 func personOf(p access.User) personRecord {
 	return personRecord{
-		ID: p.ID, Email: p.Email, Name: p.Name, Role: p.Role, HasPassword: p.HasPassword, HasIdentity: p.HasIdentity,
+		ID: p.ID, Email: p.Email, Name: p.Name, Role: p.Role, Effective: p.EffectiveRole, HasPassword: p.HasPassword, HasIdentity: p.HasIdentity,
 		DisabledAt: p.DisabledAt, CreatedAt: p.CreatedAt, LastLoginAt: p.LastLoginAt,
 	}
 }

@@ -74,6 +74,9 @@ func (m *Me) Show(c *fiber.Ctx) error {
 		return err
 	}
 	p := views.ProjectsProps{Frame: m.pages.Frame(c, "My projects", layout.SectionMe), Maintained: m.maintained(c.UserContext()), Apps: apps}
+	if person.GroupsOverage {
+		p.Notice = access.GroupsOverage
+	}
 	for i, project := range found {
 		card := m.card(project)
 		if i < maxCounted {

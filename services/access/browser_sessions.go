@@ -16,7 +16,6 @@ import (
 	"gorm.io/gorm"
 
 	"mcpgateway/models"
-	"mcpgateway/services/activity"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/secrets"
 )
@@ -108,7 +107,7 @@ func (p *Users) seen(ctx context.Context, cookie string, active bool) (SessionIn
 			return SessionInfo{}, f
 		}
 	}
-	return sessionInfo(row, user, cookie), nil
+	return p.sessionInfo(p.db.WithContext(ctx), row, user, cookie)
 }
 
 // confirmedAt returns the last time a request extended the confirmation of a
@@ -140,7 +139,7 @@ func (p *Users) ExpiredSession(ctx context.Context, cookie string) (SessionInfo,
 	if err != nil {
 		return SessionInfo{}, fault.From(err)
 	}
-	return sessionInfo(row, user, cookie), nil
+	return p.sessionInfo(p.db.WithContext(ctx), row, user, cookie)
 }
 
 // liveSession returns the rows of a session that is neither revoked nor
@@ -178,9 +177,9 @@ func (p *Users) live(row *models.BrowserSession) bool {
 
 // Sessions returns a user's live sessions, newest first.
 func (p *Users) Sessions(ctx context.Context, userID string) ([]SessionInfo, error) {
-	user, err := userByID(p.db.WithContext(ctx), userID)
+	person, err := p.Get(ctx, userID)
 	if err != nil {
-		return nil, fault.From(err)
+		return nil, err
 	}
 	var rows []models.BrowserSession
 	err = p.db.WithContext(ctx).Order("created_at DESC, id DESC").
@@ -190,7 +189,7 @@ func (p *Users) Sessions(ctx context.Context, userID string) ([]SessionInfo, err
 	}
 	out := make([]SessionInfo, len(rows))
 	for i := range rows {
-		out[i] = sessionInfo(rows[i], user, "")
+		out[i] = infoOf(rows[i], person, "")
 	}
 	return out, nil
 }
@@ -297,11 +296,12 @@ func (p *Users) begin(tx *gorm.DB, user models.User, from Browser, authenticated
 	if err != nil {
 		return SignedIn{}, err
 	}
-	device, err := p.issueDevice(from.Device, user.Email)
+	device, err := p.issueDevice(from.Device, cmp.Or(user.Email, user.EmailFold))
 	if err != nil {
 		return SignedIn{}, err
 	}
-	return SignedIn{Cookie: cookie, Device: device, Session: sessionInfo(row, user, cookie.Reveal())}, nil
+	session, err := p.sessionInfo(tx, row, user, cookie.Reveal())
+	return SignedIn{Cookie: cookie, Device: device, Session: session}, err
 }
 
 // renew replaces the cookie value of a session and stores the time of the
@@ -323,12 +323,22 @@ func (p *Users) renew(tx *gorm.DB, row models.BrowserSession, user models.User, 
 		return SignedIn{}, fault.Unauthorized()
 	}
 	row.Hash, row.AuthenticatedAt, row.ConfirmedAt, row.LastSeenAt = hash, now, &now, now
-	return SignedIn{Cookie: cookie, Session: sessionInfo(row, user, cookie.Reveal())}, nil
+	session, err := p.sessionInfo(tx, row, user, cookie.Reveal())
+	return SignedIn{Cookie: cookie, Session: session}, err
 }
 
-func sessionInfo(row models.BrowserSession, user models.User, cookie string) SessionInfo {
+// sessionInfo describes a session with the user's current roles.
+func (p *Users) sessionInfo(tx *gorm.DB, row models.BrowserSession, user models.User, cookie string) (SessionInfo, error) {
+	person, err := p.person(tx, &user)
+	if err != nil {
+		return SessionInfo{}, err
+	}
+	return infoOf(row, person, cookie), nil
+}
+
+func infoOf(row models.BrowserSession, person User, cookie string) SessionInfo {
 	info := SessionInfo{
-		ID: row.ID, Person: personOf(&user), CreatedAt: row.CreatedAt, LastSeenAt: row.LastSeenAt, AuthenticatedAt: row.AuthenticatedAt,
+		ID: row.ID, Person: person, CreatedAt: row.CreatedAt, LastSeenAt: row.LastSeenAt, AuthenticatedAt: row.AuthenticatedAt,
 		ConfirmedUntil: confirmedUntil(&row), ExpiresAt: row.CreatedAt.Add(SessionLifetime), IP: row.IP, UserAgent: row.UserAgent,
 	}
 	if cookie != "" {
@@ -377,17 +387,6 @@ func shortUserAgent(s string) string {
 		return string([]rune(s)[:maxUserAgent])
 	}
 	return s
-}
-
-// actingAs returns the transaction with the user as its actor, for users who
-// authenticate in it.
-func actingAs(tx *gorm.DB, user *models.User, ip string) *gorm.DB {
-	actor := activity.ActorOf(tx.Statement.Context)
-	actor.Kind, actor.ID, actor.Name = activity.ActorUser, user.ID, user.Email
-	if ip != "" {
-		actor.IP = ip
-	}
-	return tx.WithContext(activity.WithActor(tx.Statement.Context, actor))
 }
 
 // fromTransaction converts a transaction's error to a fault, or nil.

@@ -9,6 +9,7 @@ import (
 	"gorm.io/gorm"
 
 	"mcpgateway/models"
+	"mcpgateway/services/access/groups"
 	"mcpgateway/services/access/passwords"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/secrets"
@@ -104,7 +105,7 @@ func (p *Users) Invitation(ctx context.Context, token secrets.Value) (Invitation
 	if err != nil {
 		return Invitation{}, fault.From(err)
 	}
-	return Invitation{User: personOf(&user), ExpiresAt: row.ExpiresAt}, nil
+	return Invitation{User: p.personOf(&user, groups.View{}), ExpiresAt: row.ExpiresAt}, nil
 }
 
 func (p *Users) invite(tx *gorm.DB, token secrets.Value) (row models.Invite, user models.User, err error) {

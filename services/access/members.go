@@ -1,6 +1,7 @@
 package access
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -20,7 +21,7 @@ func (p *Users) Members(ctx context.Context, projectID string) ([]User, error) {
 	if err != nil {
 		return nil, fault.Internal(err)
 	}
-	return personsOf(rows), nil
+	return p.personsOf(ctx, rows)
 }
 
 // IsMember reports whether a user is a member of a project.
@@ -66,6 +67,6 @@ func (p *Users) changeMember(ctx context.Context, projectID, userID, action stri
 		if result.Error != nil || result.RowsAffected == 0 {
 			return result.Error
 		}
-		return p.audit.Record(tx, activity.Entry{Action: action, Object: user.Email, ObjectID: user.ID, Project: project.Slug})
+		return p.audit.Record(tx, activity.Entry{Action: action, Object: cmp.Or(user.Email, user.Name), ObjectID: user.ID, Project: project.Slug})
 	})
 }

@@ -9,16 +9,13 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
-	"slices"
-	"strings"
 	"time"
 
-	"github.com/google/uuid"
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 
 	"mcpgateway/models"
-	"mcpgateway/services/activity"
+	"mcpgateway/services/access/groups"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/secrets"
 )
@@ -42,7 +39,8 @@ type Identity struct {
 	Email           string
 	EmailVerified   bool
 	Name            string
-	AuthenticatedAt time.Time // zero if the provider doesn't report it
+	AuthenticatedAt time.Time     // zero if the provider doesn't report it
+	Groups          groups.Report // empty unless the challenge requested it
 }
 
 // Challenge binds a provider's response to the request.
@@ -51,6 +49,7 @@ type Challenge struct {
 	Nonce    string
 	Verifier string // of PKCE (RFC 7636); the provider receives its S256 challenge
 	Fresh    bool   // requires a new authentication, even with a session at the provider
+	Groups   bool   // requests the groups of the user
 }
 
 // IdentityProvider is an OpenID Connect provider. Implemented by oidc.Provider.
@@ -69,19 +68,30 @@ type TokenSealer interface {
 	OpenToken(purpose, token string) ([]byte, error)
 }
 
+// SingleSignOnOptions configure the sign-in with an identity provider.
+type SingleSignOnOptions struct {
+	People      *Users
+	Provider    IdentityProvider
+	Sealer      TokenSealer
+	Groups      *groups.Store
+	Domains     []string    // lower case; users with a verified email address in them need no invitation
+	DefaultRole models.Role // of users who need no invitation because of their email address
+}
+
 // SingleSignOn signs users in with an identity provider (OpenID Connect Core
 // 1.0, authorization code flow with PKCE).
 type SingleSignOn struct {
 	people   *Users
 	provider IdentityProvider
 	sealer   TokenSealer
+	groups   *groups.Store
 	domains  []string
+	role     models.Role
 }
 
-// NewSingleSignOn returns the sign-in with provider. Users with a verified
-// email address in domains (lower case) need no invitation and become viewers.
-func NewSingleSignOn(people *Users, provider IdentityProvider, sealer TokenSealer, domains []string) *SingleSignOn {
-	return &SingleSignOn{people: people, provider: provider, sealer: sealer, domains: domains}
+// NewSingleSignOn returns the sign-in with a provider.
+func NewSingleSignOn(o SingleSignOnOptions) *SingleSignOn {
+	return &SingleSignOn{people: o.People, provider: o.Provider, sealer: o.Sealer, groups: o.Groups, domains: o.Domains, role: o.DefaultRole}
 }
 
 // SSOResponse holds the query parameters of the provider's redirect to the
@@ -166,6 +176,9 @@ func (s *SingleSignOn) Finish(ctx context.Context, cookie string, answer SSOResp
 	if err := s.spend(ctx, q.State, f.Started.Add(SingleSignOnLifetime)); err != nil {
 		return SignedIn{}, "", err
 	}
+	if q.Groups, err = s.groups.UsesClaims(ctx); err != nil {
+		return SignedIn{}, "", err
+	}
 	identity, err := s.identify(ctx, answer, q)
 	if err != nil {
 		return SignedIn{}, "", errors.Join(err, s.refused(ctx, "identity not verified"))
@@ -181,6 +194,10 @@ func (s *SingleSignOn) Finish(ctx context.Context, cookie string, answer SSOResp
 	user, err := s.personFor(ctx, identity)
 	if err != nil {
 		return SignedIn{}, "", errors.Join(err, s.refused(ctx, "not invited"))
+	}
+	// Before the session starts, so that its first request has the new roles.
+	if err := s.groups.Replace(asUser(ctx, &user), user.ID, identity.Groups); err != nil {
+		return SignedIn{}, "", err
 	}
 	in, err := s.people.startSession(ctx, user, from, proved, "single sign-on", func(tx *gorm.DB, row models.User) error {
 		if row.OIDCIssuer != identity.Issuer || row.OIDCSubject != identity.Subject {
@@ -233,102 +250,6 @@ func (s *SingleSignOn) identify(ctx context.Context, answer SSOResponse, q Chall
 
 func (s *SingleSignOn) refused(ctx context.Context, reason string) error {
 	return s.people.recordFailure(ctx, &models.User{}, "single sign-on: "+reason)
-}
-
-// userFor returns the user of an identity: the linked one; otherwise the user
-// invited with the verified email address who has neither a password nor an
-// identity; otherwise, for an allowed domain, a new viewer. It returns
-// FORBIDDEN if none applies. Linking and creating are recorded.
-func (s *SingleSignOn) personFor(ctx context.Context, identity Identity) (models.User, error) {
-	user, err := s.resolve(ctx, identity)
-	if errors.Is(err, gorm.ErrDuplicatedKey) {
-		// A concurrent sign-in of the same user created the row.
-		user, err = s.resolve(ctx, identity)
-	}
-	if err != nil {
-		return models.User{}, fault.From(err)
-	}
-	if user.DisabledAt != nil {
-		return models.User{}, notInvited()
-	}
-	return user, nil
-}
-
-func (s *SingleSignOn) resolve(ctx context.Context, identity Identity) (models.User, error) {
-	var user models.User
-	db := s.people.db.WithContext(ctx)
-	err := db.First(&user, "oidc_issuer = ? AND oidc_subject = ?", identity.Issuer, identity.Subject).Error
-	if !errors.Is(err, gorm.ErrRecordNotFound) {
-		return user, err
-	}
-	if !identity.EmailVerified || emailProblem(identity.Email) != "" {
-		return user, notInvited()
-	}
-	err = db.First(&user, "email_fold = ?", foldEmail(identity.Email)).Error
-	switch {
-	case err == nil:
-		return s.link(ctx, user.ID, identity)
-	case errors.Is(err, gorm.ErrRecordNotFound) && s.allowed(identity.Email):
-		return s.admit(ctx, identity)
-	case errors.Is(err, gorm.ErrRecordNotFound):
-		return user, notInvited()
-	}
-	return user, err
-}
-
-// allowed reports whether users with an email address in its domain need no
-// invitation.
-func (s *SingleSignOn) allowed(email string) bool {
-	_, domain, _ := cutLast(foldEmail(email), "@")
-	return slices.Contains(s.domains, domain)
-}
-
-// link stores the identity of an invited user.
-func (s *SingleSignOn) link(ctx context.Context, id string, identity Identity) (models.User, error) {
-	var user models.User
-	err := s.people.db.WithContext(ctx).Transaction(func(tx *gorm.DB) (err error) {
-		if user, err = s.people.lockUser(tx, id, false); err != nil {
-			return err
-		}
-		if user.PasswordHash != "" || user.OIDCSubject != "" || user.DisabledAt != nil {
-			return notInvited()
-		}
-		user.OIDCIssuer, user.OIDCSubject = identity.Issuer, identity.Subject
-		err = tx.Model(&models.User{}).Where("id = ?", id).Updates(map[string]any{"oidc_issuer": identity.Issuer, "oidc_subject": identity.Subject}).Error
-		if err != nil {
-			return err
-		}
-		return s.people.audit.Record(actingAs(tx, &user, ""), entry("person.linked", &user, "issuer", identity.Issuer))
-	})
-	return user, err
-}
-
-// admit adds a user of an allowed domain as a viewer.
-func (s *SingleSignOn) admit(ctx context.Context, identity Identity) (models.User, error) {
-	email := strings.TrimSpace(identity.Email)
-	name := strings.TrimSpace(identity.Name)
-	if name == "" || nameProblem(name) != "" {
-		name, _, _ = strings.Cut(email, "@")
-	}
-	user := models.User{
-		ID: uuid.Must(uuid.NewV7()).String(), Email: email, EmailFold: foldEmail(email), Name: name, Role: models.RoleViewer,
-		OIDCIssuer: identity.Issuer, OIDCSubject: identity.Subject, CreatedAt: s.people.now(),
-	}
-	err := s.people.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
-		if err := s.people.checkLimit(tx); err != nil {
-			return err
-		}
-		if err := tx.Create(&user).Error; err != nil {
-			return err
-		}
-		tx = tx.WithContext(activity.WithActor(ctx, activity.Actor{Kind: activity.ActorSystem, IP: activity.ActorOf(ctx).IP, RequestID: activity.ActorOf(ctx).RequestID}))
-		return s.people.audit.Record(tx, entry("person.created", &user, "role", string(user.Role), "by", "single sign-on", "issuer", identity.Issuer))
-	})
-	return user, err
-}
-
-func notInvited() error {
-	return fault.Forbidden("No invitation matches your verified email address. Ask an administrator.")
 }
 
 func invalidFlow() error {

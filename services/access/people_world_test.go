@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"gorm.io/gorm"
 
@@ -11,6 +12,7 @@ import (
 	"mcpgateway/models/modelstest"
 	"mcpgateway/services/access"
 	"mcpgateway/services/access/accesstest"
+	"mcpgateway/services/access/groups"
 	"mcpgateway/services/access/passwords"
 	"mcpgateway/services/activity"
 	"mcpgateway/services/notify"
@@ -48,7 +50,7 @@ func joinPeople(t *testing.T, dsn string, c *accesstest.Clock) *peopleWorld {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.people = access.NewUsers(w.db, activity.NewAudit(w.db, c.Now), feed, ring, passwords, c.Now)
+	w.people = access.NewUsers(w.db, activity.NewAudit(w.db, c.Now), feed, ring, passwords, groups.NewMemberships(168*time.Hour), c.Now)
 	return w
 }
 

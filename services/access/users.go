@@ -5,13 +5,12 @@ import (
 	"errors"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/google/uuid"
 	"gorm.io/gorm"
 
 	"mcpgateway/models"
+	"mcpgateway/services/access/groups"
 	"mcpgateway/services/access/passwords"
 	"mcpgateway/services/activity"
 	"mcpgateway/services/fault"
@@ -44,33 +43,15 @@ type Users struct {
 	feed      Publisher
 	sealer    TokenSealer
 	passwords *passwords.Hasher
+	groups    *groups.Memberships
 	now       func() time.Time
 }
 
 // NewUsers returns the Users of the database. Changes are recorded in audit
-// and published on feed. sealer seals the cookies of known browsers.
-func NewUsers(db *gorm.DB, audit Auditor, feed Publisher, sealer TokenSealer, passwords *passwords.Hasher, now func() time.Time) *Users {
-	return &Users{db: db, audit: audit, feed: feed, sealer: sealer, passwords: passwords, now: now}
-}
-
-// User is a user of the administration, enabled or disabled.
-type User struct {
-	ID          string
-	Email       string
-	Name        string
-	Role        models.Role
-	HasPassword bool       // can sign in with a password
-	HasIdentity bool       // is linked to an identity of the provider
-	DisabledAt  *time.Time // nil if the user may sign in
-	CreatedAt   time.Time
-	LastLoginAt *time.Time
-}
-
-func personOf(u *models.User) User {
-	return User{
-		ID: u.ID, Email: u.Email, Name: u.Name, Role: u.Role, HasPassword: u.PasswordHash != "", HasIdentity: u.OIDCSubject != "",
-		DisabledAt: u.DisabledAt, CreatedAt: u.CreatedAt, LastLoginAt: u.LastLoginAt,
-	}
+// and published on feed. sealer seals the cookies of known browsers. groups
+// returns the groups whose roles users have in addition to their own.
+func NewUsers(db *gorm.DB, audit Auditor, feed Publisher, sealer TokenSealer, passwords *passwords.Hasher, groups *groups.Memberships, now func() time.Time) *Users {
+	return &Users{db: db, audit: audit, feed: feed, sealer: sealer, passwords: passwords, groups: groups, now: now}
 }
 
 // NewUser holds the attributes of a user to create.
@@ -114,7 +95,7 @@ func (p *Users) create(ctx context.Context, n NewUser, also func(*gorm.DB, *mode
 	if err != nil {
 		return User{}, err
 	}
-	return personOf(&row), nil
+	return p.personOf(&row, groups.View{}), nil
 }
 
 // newUser returns the validated row of a new user, with the password hashed.
@@ -162,24 +143,17 @@ func (p *Users) List(ctx context.Context) ([]User, error) {
 	if err := p.db.WithContext(ctx).Order("email_fold").Find(&rows).Error; err != nil {
 		return nil, fault.Internal(err)
 	}
-	return personsOf(rows), nil
-}
-
-func personsOf(rows []models.User) []User {
-	out := make([]User, len(rows))
-	for i := range rows {
-		out[i] = personOf(&rows[i])
-	}
-	return out
+	return p.personsOf(ctx, rows)
 }
 
 // Get returns the user with the ID, or NOT_FOUND.
 func (p *Users) Get(ctx context.Context, id string) (User, error) {
-	row, err := userByID(p.db.WithContext(ctx), id)
+	db := p.db.WithContext(ctx)
+	row, err := userByID(db, id)
 	if err != nil {
 		return User{}, fault.From(err)
 	}
-	return personOf(&row), nil
+	return p.person(db, &row)
 }
 
 // SetRole changes the role of a user and records it. The role applies from the
@@ -340,54 +314,4 @@ func taken(err error) error {
 	f := fault.Conflict("This email address is already in use.")
 	f.Fields = map[string]string{"email": "This email address is already in use."}
 	return f
-}
-
-// entry returns an audit entry about a user. more alternates names and values
-// of its detail.
-func entry(action string, u *models.User, more ...string) activity.Entry {
-	detail := map[string]string{}
-	for i := 0; i+1 < len(more); i += 2 {
-		detail[more[i]] = more[i+1]
-	}
-	return activity.Entry{Action: action, Object: u.Email, ObjectID: u.ID, Detail: detail}
-}
-
-func note(fields map[string]string, field, problem string) {
-	if problem != "" {
-		fields[field] = problem
-	}
-}
-
-// foldEmail returns the form in which email addresses are compared.
-func foldEmail(email string) string { return strings.ToLower(strings.TrimSpace(email)) }
-
-// emailProblem returns the reason an email address is invalid, or "". It
-// accepts only ASCII, so that no two addresses look alike.
-func emailProblem(email string) string {
-	local, domain, ok := cutLast(email, "@")
-	switch {
-	case email == "":
-		return "Enter an email address."
-	case len(email) > MaxEmail:
-		return "This email address is too long."
-	case !ok || local == "" || domain == "" || strings.ContainsFunc(email, func(r rune) bool { return r <= ' ' || r >= 0x7f || strings.ContainsRune(`<>()[],;:\"`, r) }):
-		return "Use an email address such as name@example.com."
-	}
-	return ""
-}
-
-func cutLast(s, sep string) (before, after string, found bool) {
-	i := strings.LastIndex(s, sep)
-	if i < 0 {
-		return s, "", false
-	}
-	return s[:i], s[i+len(sep):], true
-}
-
-// nameProblem returns the reason a user's name is invalid, or "".
-func nameProblem(name string) string {
-	if utf8.RuneCountInString(name) > MaxUserName || !utf8.ValidString(name) || strings.ContainsFunc(name, func(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) }) {
-		return "Use at most 100 printable characters."
-	}
-	return ""
 }

@@ -52,6 +52,10 @@ type variables struct {
 	OIDCClientID   string        `env:"GATEWAY_OIDC_CLIENT_ID"`
 	OIDCSecret     string        `env:"GATEWAY_OIDC_CLIENT_SECRET"`
 	OIDCDomains    string        `env:"GATEWAY_OIDC_ALLOWED_DOMAINS"`
+	OIDCRole       string        `env:"GATEWAY_OIDC_DEFAULT_ROLE" envDefault:"viewer"`
+	OIDCScopes     string        `env:"GATEWAY_OIDC_SCOPES"`
+	OIDCGroups     string        `env:"GATEWAY_OIDC_GROUPS_CLAIM" envDefault:"groups"`
+	OIDCGroupsAge  time.Duration `env:"GATEWAY_OIDC_GROUPS_MAX_AGE" envDefault:"168h"`
 	LogFormat      string        `env:"GATEWAY_LOG_FORMAT"`
 	LogLevel       slog.Level    `env:"GATEWAY_LOG_LEVEL" envDefault:"info"`
 }

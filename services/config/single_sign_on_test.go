@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"mcpgateway/models"
 	"mcpgateway/services/config"
 )
 
@@ -56,4 +58,25 @@ func TestSingleSignOnMistakes(t *testing.T) {
 			t.Errorf("%s: got %v", address, err)
 		}
 	}
+}
+
+func TestGroupSettings(t *testing.T) {
+	s := mustLoad(t).SingleSignOn
+	if s.GroupsClaim != "groups" || s.GroupsMaxAge != 168*time.Hour || s.DefaultRole != models.RoleViewer || len(s.Scopes) != 0 {
+		t.Errorf("defaults = %+v", s)
+	}
+	s = mustLoad(t, issuer, clientID, "GATEWAY_OIDC_GROUPS_CLAIM=realm_access.roles", "GATEWAY_OIDC_SCOPES=groups, offline_access roles", "GATEWAY_OIDC_DEFAULT_ROLE=member").SingleSignOn
+	if d := cmp.Diff([]string{"groups", "offline_access", "roles"}, s.Scopes); d != "" || s.GroupsClaim != "realm_access.roles" || s.DefaultRole != models.RoleMember {
+		t.Errorf("loaded %+v (-want +got):\n%s", s, d)
+	}
+	for age, ok := range map[string]bool{"59m59s": false, "1h": true, "2160h": true, "2160h0m1s": false, "0s": false, "-1h": false, "7d": false} {
+		_, err := config.Load([]string{withKeys, issuer, clientID, "GATEWAY_OIDC_GROUPS_MAX_AGE=" + age}, "")
+		if (err == nil) != ok || err != nil && !strings.HasPrefix(err.Error(), "GATEWAY_OIDC_GROUPS_MAX_AGE: ") {
+			t.Errorf("%s: got %v", age, err)
+		}
+	}
+	wantMistakes(t, []string{withKeys, "GATEWAY_OIDC_SCOPES=groups"}, "GATEWAY_OIDC_SCOPES: requires GATEWAY_OIDC_ISSUER")
+	wantMistakes(t, []string{withKeys, issuer, clientID, "GATEWAY_OIDC_SCOPES=a\"b"}, "GATEWAY_OIDC_SCOPES: ")
+	wantMistakes(t, []string{withKeys, issuer, clientID, "GATEWAY_OIDC_DEFAULT_ROLE=admin"}, "GATEWAY_OIDC_DEFAULT_ROLE: use viewer or member")
+	wantMistakes(t, []string{withKeys, issuer, clientID, "GATEWAY_OIDC_GROUPS_CLAIM=" + strings.Repeat("x", 257)}, "GATEWAY_OIDC_GROUPS_CLAIM: ")
 }

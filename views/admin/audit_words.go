@@ -48,7 +48,7 @@ func (r AuditRow) facts() []ui.Fact {
 // not one of them.
 func actionOptions(chosen string) []ui.Option {
 	options := []ui.Option{
-		{Value: "", Label: "Everything"}, {Value: "login", Label: "Sign-ins"}, {Value: "person", Label: "People"}, {Value: "project", Label: "Projects"},
+		{Value: "", Label: "Everything"}, {Value: "login", Label: "Sign-ins"}, {Value: "person", Label: "People"}, {Value: "group", Label: "Groups"}, {Value: "project", Label: "Projects"},
 		{Value: "server", Label: "Servers"}, {Value: "tool", Label: "Tools"}, {Value: "key", Label: "Keys"}, {Value: "connection", Label: "Connections"}, {Value: "oauth", Label: "Apps"}, {Value: "catalog", Label: "Catalog"},
 	}
 	for _, o := range options {

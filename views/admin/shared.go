@@ -27,6 +27,12 @@ func UnderstoodField(id string, checked bool, problem string) templ.Component {
 // SomeOf returns the first names of a list as text, and how many more there are.
 func SomeOf(names []string, most int) string { return someOf(names, most) }
 
+// RoleWords returns the name of a role.
+func RoleWords(role string) string { return roleWords(role) }
+
+// RoleOptions returns the roles to choose from.
+func RoleOptions() []ui.Option { return roleOptions() }
+
 // kept returns the placeholder of an empty field whose secret is stored.
 func kept(stored bool, reference string) string {
 	switch {

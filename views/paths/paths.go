@@ -16,6 +16,8 @@ const (
 	Audit          = "/admin/audit"
 	People         = "/admin/people"
 	Invite         = "/admin/people/invite"
+	Groups         = "/admin/groups"
+	NewGroup       = "/admin/groups/new"
 	Settings       = "/admin/settings"
 	Import         = "/admin/import"
 	ImportApply    = "/admin/import/apply"
@@ -147,6 +149,9 @@ func CatalogSource(id string) string { return below(CatalogSources, id) }
 
 // Person returns the page of a user.
 func Person(id string) string { return below(People, id) }
+
+// Group returns the page of a group of users. Its forms are below it.
+func Group(id string) string { return below(Groups, id) }
 
 // EndSession returns the form that ends one of the user's own sessions.
 func EndSession(id string) string { return below(Account+"/sessions", id) + "/end" }

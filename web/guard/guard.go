@@ -5,6 +5,7 @@
 package guard
 
 import (
+	"cmp"
 	"context"
 	"net/url"
 	"slices"
@@ -44,6 +45,7 @@ type User struct {
 	SessionID       string    // unchanged when the cookie's value is renewed
 	CSRF            string    // token for the form field csrf, masked by MaskToken
 	ConfirmedUntil  time.Time // when the last confirmation of the password expires
+	GroupsOverage   bool      // the identity provider left the groups out at the last sign-in
 }
 
 // Sessions finds users by the value of a session cookie. Without such a session
@@ -266,7 +268,7 @@ func (g *Guards) Identify(c *fiber.Ctx) error {
 			if !isAPI(c) {
 				web.AllowErrorPage(c)
 			}
-			actor.Kind, actor.ID, actor.Name, actor.Role = "user", p.ID, p.Email, p.Role
+			actor.Kind, actor.ID, actor.Name, actor.Role = "user", p.ID, cmp.Or(p.Email, p.Name), p.Role
 		}
 	}
 	c.SetUserContext(g.options.Act(c.UserContext(), actor))

@@ -138,7 +138,7 @@ func (l *Live) page(c *fiber.Ctx, person *guard.User) (p *page, admitted func() 
 func (l *Live) stillAuthorized(ctx context.Context, cookie string, admitted func() bool) func() bool {
 	return func() bool {
 		session, err := l.People.WatchingSession(ctx, cookie)
-		return err == nil && (access.Administers(session.Person.Role) || admitted())
+		return err == nil && (access.Administers(session.Person.EffectiveRole) || admitted())
 	}
 }
 

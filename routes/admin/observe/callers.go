@@ -63,7 +63,7 @@ func (n *Callers) find(ctx context.Context, principal string) string {
 		if err != nil {
 			return "Deleted person"
 		}
-		return reach.Of(ctx).Call(person.ID, person.Name, person.Email)
+		return reach.Of(ctx).Call(person.ID, person.Name, person.Called())
 	}
 	if principal == principalAnonymous {
 		return "Anyone"

@@ -96,7 +96,7 @@ func membersOf(members, people []access.User) (shown []views.Member, others []ui
 	}
 	for _, person := range people {
 		if person.DisabledAt == nil && !slices.ContainsFunc(members, func(m access.User) bool { return m.ID == person.ID }) {
-			others = append(others, ui.Option{Value: person.ID, Label: ui.Clean(person.Email)})
+			others = append(others, ui.Option{Value: person.ID, Label: ui.Clean(person.Called())})
 		}
 	}
 	return shown, others

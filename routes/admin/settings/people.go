@@ -11,6 +11,7 @@ import (
 	"mcpgateway/routes/admin"
 	"mcpgateway/routes/frame"
 	"mcpgateway/services/access"
+	"mcpgateway/services/access/groups"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/secrets"
 	views "mcpgateway/views/admin"
@@ -27,6 +28,7 @@ const maxPeopleShown = 100
 type PeopleOptions struct {
 	Pages    *frame.Pages
 	People   *access.Users
+	Groups   *groups.Store
 	Provider string           // name of the identity provider; empty without one
 	Public   *url.URL         // origin of invite links
 	Seal     *secrets.KeyRing // encrypts invite links for the page that shows them
@@ -159,15 +161,15 @@ func (a *People) Delete(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	if web.FormValue(c, "confirm") != person.Email {
-		err = fault.Invalid("Type %s to delete the account.", person.Email)
+	if web.FormValue(c, "confirm") != person.Called() {
+		err = fault.Invalid("Type %s to delete the account.", person.Called())
 	} else {
 		err = a.people.Delete(c.UserContext(), person.ID)
 	}
 	if err != nil {
 		return a.page(c, "delete", err)
 	}
-	return frame.Done(c, paths.People, person.Email+" deleted.")
+	return frame.Done(c, paths.People, person.Called()+" deleted.")
 }
 
 func (a *People) path(c *fiber.Ctx) string { return paths.Person(c.Params("id")) }
@@ -195,15 +197,28 @@ func (a *People) page(c *fiber.Ctx, form string, failed error) error {
 		return err
 	}
 	p := views.PersonProps{Now: a.now(), Row: a.row(c, person, invites), Form: form, Errors: errors, Seen: frame.Fingerprint(detailsOf(person)), Provider: a.Provider}
+	if p.Groups, err = a.groupsOf(c, person.ID); err != nil {
+		return err
+	}
 	if token := frame.Once(c, a.Seal, a.now()); token != "" && p.Row.InvitedUntil != nil {
 		p.Link = a.Public.JoinPath(paths.Join(token)).String()
 	}
 	if form == "details" {
 		p.Row.Name, p.Row.Role = web.FormValue(c, "name"), web.FormValue(c, "role")
 	}
-	p.Frame = a.pages.Frame(c, person.Email, layout.SectionPeople)
+	p.Frame = a.pages.Frame(c, person.Called(), layout.SectionPeople)
 	p.Crumbs = []layout.Crumb{{Label: "People", URL: paths.People}, {Label: p.Row.Called()}}
 	return web.Render(c, views.Person(p))
+}
+
+// groupsOf returns the groups of a user for the page.
+func (a *People) groupsOf(c *fiber.Ctx, id string) ([]views.PersonGroup, error) {
+	list, err := a.Groups.Of(c.UserContext(), id)
+	shown := make([]views.PersonGroup, len(list))
+	for i, g := range list {
+		shown[i] = views.PersonGroup{ID: g.ID, Name: g.Name, Role: string(g.Role), Local: g.Member.Local, ExpiresAt: g.Member.ExpiresAt, Counts: g.Member.Counts}
+	}
+	return shown, err
 }
 
 // newForm renders the form. failed is the error of a rejected user, or nil.
@@ -220,7 +235,7 @@ func (a *People) newForm(c *fiber.Ctx, p views.PersonNewProps, failed error) (er
 // row returns a user for the pages. invites are the ends of the valid invites.
 func (a *People) row(c *fiber.Ctx, p access.User, invites map[string]time.Time) views.PersonRow {
 	row := views.PersonRow{
-		ID: p.ID, Email: p.Email, Name: p.Name, Role: string(p.Role), Disabled: p.DisabledAt != nil, Joined: p.HasPassword || p.HasIdentity, HasPassword: p.HasPassword,
+		ID: p.ID, Email: p.Email, Name: p.Name, Role: string(p.Role), Effective: string(p.EffectiveRole), Disabled: p.DisabledAt != nil, Joined: p.HasPassword || p.HasIdentity, HasPassword: p.HasPassword,
 		Self: guard.UserOf(c) != nil && guard.UserOf(c).ID == p.ID, CreatedAt: p.CreatedAt, LastLoginAt: p.LastLoginAt,
 	}
 	if until, ok := invites[p.ID]; ok && !row.Joined {

@@ -51,7 +51,7 @@ func (j *Join) Accept(c *fiber.Ctx) error {
 		return j.form(c, name, errors)
 	}
 	setSignedIn(c, j.guards, in)
-	return frame.Done(c, homeOf(in.Session.Person.Role), "Welcome. You've joined.")
+	return frame.Done(c, homeOf(in.Session.Person.EffectiveRole), "Welcome. You've joined.")
 }
 
 func (j *Join) form(c *fiber.Ctx, name string, errors map[string]string) error {

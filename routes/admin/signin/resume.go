@@ -85,7 +85,7 @@ func originOf(path string) origin {
 func (r *Resume) Continue(c *fiber.Ctx, in access.SignedIn, from origin) error {
 	setSignedIn(c, r.guards, in)
 	if from.next == paths.Home {
-		from.next = homeOf(in.Session.Person.Role)
+		from.next = homeOf(in.Session.Person.EffectiveRole)
 	}
 	if from.large {
 		frame.PutFlash(c, layout.Flash{Tone: "warn", Text: "Your form was too large to keep and wasn't sent. Please enter it again."})

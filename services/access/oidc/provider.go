@@ -42,6 +42,8 @@ type Options struct {
 	ClientID     string
 	ClientSecret secrets.Value // empty for a public client
 	RedirectURL  string
+	Scopes       []string // requested in addition to openid, email and profile
+	GroupsClaim  string   // name of the claim with the user's groups, or its path with dots
 }
 
 // Provider is an OpenID Connect provider. Its configuration is read on first
@@ -127,6 +129,7 @@ type claims struct {
 	Name          string     `json:"name"`
 	Party         string     `json:"azp"`
 	AuthTime      int64      `json:"auth_time"`
+	groups        reported   // of GroupsClaim
 }
 
 // claimBool is true only for true and "true", which some providers send.
@@ -142,20 +145,21 @@ func (p *Provider) identity(ctx context.Context, d *discovered, tokens *oauth2.T
 	if subtle.ConstantTimeCompare([]byte(token.Nonce), []byte(q.Nonce)) != 1 {
 		return access.Identity{}, unproved(errors.New("ID token has another nonce"))
 	}
-	var c claims
-	if err := token.Claims(&c); err != nil {
+	c, err := p.claims(token, q)
+	if err != nil {
 		return access.Identity{}, unproved(err)
 	}
 	if c.Party != "" && c.Party != p.options.ClientID || c.Party == "" && len(token.Audience) > 1 {
 		return access.Identity{}, unproved(errors.New("ID token was issued to another client"))
 	}
-	if (c.Email == "" || c.EmailVerified == nil) && d.UserInfoEndpoint() != "" {
-		if err := addUserInfo(ctx, d, tokens, token.Subject, &c); err != nil {
+	if (c.Email == "" || c.EmailVerified == nil || q.Groups && !c.groups.present) && d.UserInfoEndpoint() != "" {
+		if err := p.addUserInfo(ctx, d, tokens, token.Subject, &c, q); err != nil {
 			return access.Identity{}, err
 		}
 	}
 	identity := access.Identity{
 		Issuer: token.Issuer, Subject: token.Subject, Email: c.Email, EmailVerified: c.EmailVerified != nil && bool(*c.EmailVerified), Name: c.Name,
+		Groups: c.groups.report(),
 	}
 	if c.AuthTime > 0 {
 		identity.AuthenticatedAt = time.Unix(c.AuthTime, 0).UTC()
@@ -167,7 +171,7 @@ func (p *Provider) identity(ctx context.Context, d *discovered, tokens *oauth2.T
 // endpoint (OpenID Connect Core 1.0, section 5.3), which must return the same
 // subject. Its email_verified applies only to its own email address: an ID
 // token with a different address stays unverified.
-func addUserInfo(ctx context.Context, d *discovered, tokens *oauth2.Token, subject string, c *claims) error {
+func (p *Provider) addUserInfo(ctx context.Context, d *discovered, tokens *oauth2.Token, subject string, c *claims, q access.Challenge) error {
 	info, err := d.UserInfo(ctx, oauth2.StaticTokenSource(tokens))
 	if err != nil {
 		var network *url.Error
@@ -179,21 +183,35 @@ func addUserInfo(ctx context.Context, d *discovered, tokens *oauth2.Token, subje
 	if info.Subject != subject {
 		return unproved(errors.New("user info has a different subject"))
 	}
-	var more claims
-	if err := info.Claims(&more); err != nil {
+	more, err := p.claims(info, q)
+	if err != nil {
 		return unproved(err)
 	}
-	if c.Email == "" || strings.EqualFold(c.Email, more.Email) {
+	c.groups = c.groups.or(more.groups)
+	switch {
+	case c.Email != "" && c.EmailVerified != nil: // the user info was read for the groups alone
+	case c.Email == "" || strings.EqualFold(c.Email, more.Email):
 		c.Email, c.EmailVerified = cmp.Or(c.Email, more.Email), more.EmailVerified
 	}
 	c.Name = cmp.Or(c.Name, more.Name)
 	return nil
 }
 
+// scopes returns the requested scopes without duplicates.
+func (p *Provider) scopes() []string {
+	scopes := []string{oidc.ScopeOpenID, oidc.ScopeEmail, oidc.ScopeProfile}
+	for _, scope := range p.options.Scopes {
+		if !slices.Contains(scopes, scope) {
+			scopes = append(scopes, scope)
+		}
+	}
+	return scopes
+}
+
 func (p *Provider) config(d *discovered) *oauth2.Config {
 	return &oauth2.Config{
 		ClientID: p.options.ClientID, ClientSecret: p.options.ClientSecret.Reveal(), Endpoint: d.Endpoint(), RedirectURL: p.options.RedirectURL,
-		Scopes: []string{oidc.ScopeOpenID, oidc.ScopeEmail, oidc.ScopeProfile},
+		Scopes: p.scopes(),
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 	"mcpgateway/models"
 	"mcpgateway/models/modelstest"
 	"mcpgateway/services/access"
+	"mcpgateway/services/access/groups"
 	"mcpgateway/services/access/oidc"
 	"mcpgateway/services/access/oidctest"
 	"mcpgateway/services/access/passwords"
@@ -53,6 +54,7 @@ type world struct {
 	*clock
 	db       *gorm.DB
 	people   *access.Users
+	groups   *groups.Store
 	provider *oidc.Provider
 	sso      *access.SingleSignOn
 }
@@ -60,6 +62,12 @@ type world struct {
 // join opens the database as an additional process with the provider of the
 // issuer.
 func join(t *testing.T, dsn, issuer string, c *clock, domains ...string) *world {
+	t.Helper()
+	return joinWith(t, dsn, issuer, c, "groups", domains...)
+}
+
+// joinWith is join with the name of the groups claim.
+func joinWith(t *testing.T, dsn, issuer string, c *clock, claim string, domains ...string) *world {
 	t.Helper()
 	w := &world{clock: c, db: modelstest.Open(t, dsn)}
 	feed, err := notify.NewFeed(w.db, dsn, slog.New(slog.DiscardHandler))
@@ -72,13 +80,21 @@ func join(t *testing.T, dsn, issuer string, c *clock, domains ...string) *world 
 	}
 	clients := egress.NewClients(egress.NewGuard([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}))
 	t.Cleanup(clients.Close)
-	w.people = access.NewUsers(w.db, activity.NewAudit(w.db, c.Now), feed, ring, passwords.New(argon2.IDKey), c.Now)
+	memberships, audit := groups.NewMemberships(maxAge), activity.NewAudit(w.db, c.Now)
+	w.groups = groups.NewStore(w.db, audit, feed, memberships, c.Now)
+	w.people = access.NewUsers(w.db, audit, feed, ring, passwords.New(argon2.IDKey), memberships, c.Now)
 	w.provider = oidc.NewProvider(oidc.Options{
 		Issuer: issuer, ClientID: oidctest.ClientID, ClientSecret: secrets.NewValue(oidctest.ClientSecret), RedirectURL: oidctest.RedirectURL,
+		Scopes: []string{"groups"}, GroupsClaim: claim,
 	}, clients.MCP(), c.Now)
-	w.sso = access.NewSingleSignOn(w.people, w.provider, ring, domains)
+	w.sso = access.NewSingleSignOn(access.SingleSignOnOptions{
+		People: w.people, Provider: w.provider, Sealer: ring, Groups: w.groups, Domains: domains, DefaultRole: models.RoleViewer,
+	})
 	return w
 }
+
+// maxAge is the time that a reported group counts.
+const maxAge = 168 * time.Hour
 
 func browser() access.Browser { return access.Browser{IP: "192.0.2.1", UserAgent: "browser"} }
 

@@ -5,6 +5,7 @@ package oidctest
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"html"
 	"io"
@@ -71,6 +72,28 @@ func Start(t testing.TB) string {
 	}
 	t.Fatal("identity provider not started: is npm's oidc-provider installed?")
 	return ""
+}
+
+// SetClaims sets further claims of a login at the provider that Start returned,
+// in its ID tokens and in its user info.
+func SetClaims(t testing.TB, issuer, login string, token, info map[string]any) {
+	t.Helper()
+	claims, err := json.Marshal(map[string]any{"id_token": token, "userinfo": info})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, issuer+"/claims?"+url.Values{"login": {login}, "claims": {string(claims)}}.Encode(), http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		t.Fatalf("set claims: status %d", resp.StatusCode)
+	}
 }
 
 // Browser is a browser with a cookie jar.

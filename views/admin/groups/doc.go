@@ -1,0 +1,2 @@
+// Package groups renders the pages of groups of users.
+package groups
