@@ -41,8 +41,8 @@ const (
 	projectViewer audience = "project viewer"
 	maintainer    audience = "maintainer"
 	carefulOne    audience = "careful maintainer"
-	// Everybody who maintains a project, in addition to viewer and admin. The
-	// handlers leave out other projects.
+	// The maintainers of any project, in addition to viewer and admin. The handlers
+	// leave out other projects.
 	someViewer audience = "some viewer"
 	someAdmin  audience = "some admin"
 )

@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"mcpgateway/models"
+	"mcpgateway/models/modelstest"
 	"mcpgateway/routes"
 	"mcpgateway/routes/routestest"
 )
@@ -26,7 +27,11 @@ type team struct {
 
 func newTeam(t *testing.T) *team {
 	t.Helper()
-	a := routestest.NewAdmin(t)
+	return newTeamOf(t, routestest.NewAdmin(t))
+}
+
+func newTeamOf(t *testing.T, a *routestest.Admin) *team {
+	t.Helper()
 	a.Apply(t, `{"projects":{"hidden-b":{"name":"Hidden Plan","authMode":"api_key","mcpServers":{"vaultmcp":{"url":"https://vault.example.com/mcp","authType":"oauth"}}}}}`)
 	mia, id := a.Join(t, "mia@example.com", "Mia", models.RoleMember)
 	w := &team{admin: a, maintainer: mia, userID: id, ids: map[string]map[string]string{}}
@@ -185,7 +190,11 @@ func (w *team) checkHidden(t *testing.T, route, body string) {
 // TestMaintainerListsOneProject checks lists, searches, logs and exports that
 // administrators have for all projects.
 func TestMaintainerListsOneProject(t *testing.T) {
-	w := newTeam(t)
+	modelstest.EachDSN(t, func(t *testing.T, dsn string) { newTeamOf(t, routestest.NewAdminOn(t, dsn)).checkLists(t) })
+}
+
+func (w *team) checkLists(t *testing.T) {
+	t.Helper()
 	for path, want := range map[string]string{
 		"/me": "/admin/projects/p", "/admin": "/admin/projects/p", "/admin/projects": "/admin/projects/p", "/admin/palette?query=clock": "clock", "/admin/palette?query=vault": "", "/admin/palette?query=hidden": "",
 		"/admin/palette?query=ada": "", "/admin/connections": "", "/admin/audit": "server.", "/admin/audit?verify=1": "server.",

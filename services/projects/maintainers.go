@@ -22,8 +22,8 @@ import (
 // its connection because a maintainer moved it to another origin.
 const WarnSecretsCleared = "SECRETS_CLEARED"
 
-// allowance is what the caller of a change may do with secrets. The zero value is a
-// maintainer of a project without secretRefs.
+// allowance limits what the caller of a change does with secrets. The zero value
+// belongs to a maintainer of a project without secretRefs.
 type allowance struct {
 	everything bool
 	references []string // globs

@@ -52,7 +52,7 @@ type merge struct {
 	changed, missing []string
 	problems         map[string]string
 	may              allowance
-	moved            bool // to another origin, by somebody who may not move secrets
+	moved            bool // to another origin, by a caller who may not move secrets
 }
 
 // mergeServer applies the declared fields to the row and returns the result.

@@ -50,7 +50,7 @@ func (f Frame) CSRF() string {
 	return f.Person.CSRF
 }
 
-// Admin reports whether the page is shown to somebody who may change it: an
+// Admin reports whether the page is shown to a user who may change it: an
 // administrator, or a maintainer of its project. Others see the same page without
 // controls.
 func (f Frame) Admin() bool { return f.Owner() || f.Person != nil && f.Controls }

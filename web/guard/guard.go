@@ -88,23 +88,12 @@ type Options struct {
 	StepUpPath string // page that confirms the password
 	// Standing returns the standing of a signed-in user on the route of a
 	// request. missing is the fault of a route whose project the user may not see,
-	// the same as for one that doesn't exist. Without it nobody maintains
-	// projects.
+	// the same as for one that doesn't exist. Without it there are no
+	// maintainers.
 	Standing  func(c *fiber.Ctx, p *User) (s Standing, missing error)
 	Forms     FormKeeper             // stores forms until sign-in or confirmation; may be nil
 	KeepsForm func(path string) bool // reports whether forms posted to the path are stored
 }
-
-// Standing is what a user's grants allow on a route, whatever their role.
-type Standing int
-
-// The standings. Somewhere is that of a maintainer on a route without a project.
-const (
-	Outsider   Standing = iota // maintains no project
-	Elsewhere                  // maintains others than the route's project
-	Somewhere                  // maintains projects, and the route names none
-	Maintainer                 // maintains the route's project
-)
 
 // Guards restrict access to routes. Each method returns the handlers that
 // precede those of one kind of route.
@@ -157,30 +146,6 @@ func (g *Guards) Viewer() []fiber.Handler {
 // other than GET and HEAD need the CSRF token of the session.
 func (g *Guards) Admin() []fiber.Handler {
 	return []fiber.Handler{g.identify, g.requireRole(RoleAdmin), g.checkForgery}
-}
-
-// ProjectViewer admits as Viewer, and the maintainers of the project that the
-// route names.
-func (g *Guards) ProjectViewer() []fiber.Handler {
-	return []fiber.Handler{g.identify, g.require(Maintainer, RoleAdmin, RoleViewer), g.checkForgery}
-}
-
-// ProjectAdmin admits as Admin, and the maintainers of the project that the route
-// names.
-func (g *Guards) ProjectAdmin() []fiber.Handler {
-	return []fiber.Handler{g.identify, g.require(Maintainer, RoleAdmin), g.checkForgery}
-}
-
-// SomeViewer admits as Viewer, and everybody who maintains a project. Handlers
-// leave out what others' projects contain.
-func (g *Guards) SomeViewer() []fiber.Handler {
-	return []fiber.Handler{g.identify, g.require(Somewhere, RoleAdmin, RoleViewer), g.checkForgery}
-}
-
-// SomeAdmin admits as Admin, and everybody who maintains a project. Handlers
-// check which one is changed.
-func (g *Guards) SomeAdmin() []fiber.Handler {
-	return []fiber.Handler{g.identify, g.require(Somewhere, RoleAdmin), g.checkForgery}
 }
 
 // RequireStepUp follows Admin or Signed on routes that change secrets. It admits
@@ -294,9 +259,6 @@ func bearerToken(c *fiber.Ctx) (token string, ok bool) {
 	return strings.TrimSpace(token), strings.EqualFold(scheme, "bearer")
 }
 
-// noStanding is more than any grant gives.
-const noStanding = Maintainer + 1
-
 // requireRole admits users with one of the roles, and the administration token.
 func (g *Guards) requireRole(roles ...string) fiber.Handler { return g.require(noStanding, roles...) }
 
@@ -327,37 +289,6 @@ func (g *Guards) require(least Standing, roles ...string) fiber.Handler {
 		}
 		return g.admitStanding(c, p, least)
 	}
-}
-
-// admitStanding continues for a user with at least the standing. It returns
-// FORBIDDEN for others, and for a project that the user may not see the fault of
-// one that doesn't exist.
-func (g *Guards) admitStanding(c *fiber.Ctx, p *User, least Standing) error {
-	standing, missing := Outsider, error(nil)
-	if g.options.Standing != nil {
-		standing, missing = g.options.Standing(c, p)
-	}
-	switch {
-	case missing != nil:
-		return missing
-	case standing >= least:
-		return c.Next()
-	}
-	if g.options.Denied != nil {
-		g.options.Denied(c.UserContext(), c.Method()+" "+web.EventOf(c).Route, p.Role)
-	}
-	if standing != Outsider && p.Role == RoleMember {
-		return fault.Forbidden("Maintainers can't do this. Ask an administrator.")
-	}
-	return forbiddenRole(p.Role)
-}
-
-// forbiddenRole returns the fault for a user whose role doesn't allow a route.
-func forbiddenRole(role string) error {
-	if role == RoleViewer {
-		return fault.Forbidden("Viewers can look, not change. Ask an administrator.")
-	}
-	return fault.Forbidden("Members can't use this page. Ask an administrator.")
 }
 
 // sendTo redirects to a page that leads back here, with the token of the stored

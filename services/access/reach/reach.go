@@ -42,7 +42,7 @@ func (r Reach) AdministersAll() bool { return r.everything || r.role == models.R
 // SeesAll reports whether the person may see every project and the global pages.
 func (r Reach) SeesAll() bool { return r.AdministersAll() || r.role == models.RoleViewer }
 
-// Maintains reports whether a grant lets the person administer any project.
+// Maintains reports whether the person may administer any project by a grant.
 func (r Reach) Maintains() bool { return r.rights != nil && r.rights.MaintainsAny(r.userID) }
 
 // Administers reports whether the person may administer a project.

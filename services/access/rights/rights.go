@@ -218,7 +218,7 @@ func (x *Index) Held(project *models.Project, userID string) Held {
 	return held
 }
 
-// MaintainsAny reports whether a grant lets a person administer any project.
+// MaintainsAny reports whether a person may administer any project by a grant.
 // Administrators need none.
 func (x *Index) MaintainsAny(userID string) bool {
 	p, ok := (*x.people.Load())[userID]
