@@ -177,7 +177,7 @@ func sameName(body, path string) string {
 }
 
 // checkHidden fails if an answer has something of the other project, or the email
-// address of somebody else.
+// address of another user.
 func (w *team) checkHidden(t *testing.T, route, body string) {
 	t.Helper()
 	for _, secret := range []string{"hidden-b", "Hidden Plan", "vaultmcp", "vault.example.com", w.ids["hidden-b"]["keys"], w.ids["hidden-b"]["servers"], routestest.Administrator} {

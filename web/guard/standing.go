@@ -7,7 +7,8 @@ import (
 	"mcpgateway/web"
 )
 
-// Standing says what a user's grants allow on a route, in addition to the role.
+// Standing holds the rights of a user on a route by grants, in addition to the
+// role.
 type Standing int
 
 // The standings. Somewhere is that of a maintainer on a route without a project.

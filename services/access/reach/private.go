@@ -14,8 +14,8 @@ const actorUser = "user"
 // email matches everything that looks like an email address.
 var email = regexp.MustCompile(`[^\s@<>"',;:()]+@[^\s@<>"',;:()]+`)
 
-// Call returns how the person is shown somebody with the id and name: as usual,
-// or by the name alone if email addresses are not for them.
+// Call returns the name of another user with the id and name for the person:
+// usual, or the name alone if the person may not see email addresses.
 func (r Reach) Call(id, name, usual string) string {
 	switch {
 	case r.SeesAll() || id == r.userID:

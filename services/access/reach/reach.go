@@ -17,9 +17,9 @@ type Rights interface {
 	MaintainsAny(userID string) bool
 }
 
-// Reach is what somebody may see and administer. Maintainers administer their
-// projects, apart from what only administrators may change. The zero value is
-// nothing. It always answers by the present grants.
+// Reach holds the projects that a caller may see and administer. Maintainers
+// administer their projects, apart from what only administrators may change. The
+// zero value has none. Its methods use the present grants.
 type Reach struct {
 	everything bool
 	role       models.Role
