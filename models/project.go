@@ -51,6 +51,7 @@ type Project struct {
 	DisabledTools StringList // exported names of disabled tools, sorted
 	RatePerSecond float64    // calls per key and second; 0 means unlimited
 	RateBurst     int
+	Limits        LimitList // of calls per key, user, toolset, tool or project
 	// RecordPayloads enables recording of arguments and results in CallPayload.
 	RecordPayloads bool
 

@@ -2,6 +2,7 @@ package models_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"reflect"
 	"slices"
 	"strings"
@@ -42,13 +43,17 @@ func TestRowsRoundTrip(t *testing.T) {
 			ID: "p", Slug: "demo", Name: "Demo ☕", Description: text(), AuthMode: models.AuthOAuth,
 			CodeModeEnabled: true, CodeModeTimeoutMS: 1 << 40, CodeModeAllowFetch: true,
 			ToolExposure: models.ExposeBuiltin, ToolNameLimit: 64, DisabledTools: models.StringList{"a__b", "c__d"},
-			RatePerSecond: 0.1, RateBurst: 7, CreatedAt: at, UpdatedAt: at.Add(time.Millisecond),
+			RatePerSecond: 0.1, RateBurst: 7, Limits: models.LimitList{{Per: models.PerTool, Match: "<&>\"*", PerSecond: 0.1, Burst: 2, PerDay: 1 << 53}}, CreatedAt: at, UpdatedAt: at.Add(time.Millisecond),
 		},
 		&models.Server{
 			ID: "s", ProjectID: "p", Alias: "Ever.Thing", AliasFold: "ever.thing", URL: "http://127.0.0.1:1/mcp?a=b%20c",
 			Transport: models.TransportSSE, AuthType: models.UpstreamAuthBearer, AuthBearer: "${MCP_UPSTREAM_TOKEN}",
 			Headers:      models.StringMap{"X-Api-Key": "v1:k:abc", "": "<&>", "quote\"": "\\"},
 			AllowedTools: models.StringList{"*"}, DenyTools: models.StringList{"delete_*", "", "ü?"},
+			ToolOverrides: models.ToolOverrides{"get<\"&>": {
+				As: "get", Title: "Gét", Description: "a\nb \u2028", Annotations: models.ToolAnnotations{ReadOnlyHint: new(bool)},
+				Defaults: map[string]json.RawMessage{"n": json.RawMessage(`1.50`)}, Fixed: map[string]json.RawMessage{"s": json.RawMessage(`{"a":["<&>"]}`)},
+			}},
 			Enabled: true, TimeoutMS: 60_000, MaxConcurrent: 4096, SessionMode: models.SessionPerClient, DefinitionPolicy: models.PolicyApprove,
 			OAuthClientID: "client", OAuthClientSecret: "v1:k:def", OAuthScopes: models.StringList{"mcp:read"},
 			ConfigVersion: 1<<62 + 1, CreatedAt: at, UpdatedAt: at,
@@ -60,13 +65,14 @@ func TestRowsRoundTrip(t *testing.T) {
 		},
 		&models.Tool{
 			ServerID: "s", Name: "echo", Position: 3, Definition: text(), DefinitionHash: "aa", ApprovedHash: "bb",
-			FirstSeenAt: at, ChangedAt: at,
+			ConfirmedAccess: "write", FirstSeenAt: at, ChangedAt: at,
 		},
 		&models.Key{
 			ID: "k", ProjectID: "p", Name: "laptop", Hash: bytes.Repeat([]byte{0, 0xff}, 16), Prefix: "gwk_abcd",
 			CreatedAt: at, ExpiresAt: &at, LastUsedAt: &at, RevokedAt: &at,
 		},
 		&models.Revision{Topic: "toolset:p", Revision: 1<<62 + 1},
+		&models.QuotaUse{ProjectID: "p", Subject: `["key","*","key:1"]`, Day: "2026-03-29", Used: 1<<62 + 1},
 	}
 	bare := []any{
 		project("p"),
@@ -90,7 +96,7 @@ func TestRowsRoundTrip(t *testing.T) {
 						t.Fatalf("%T: %v", row, err)
 					}
 					// Empty and nil lists and maps are stored alike.
-					if diff := cmp.Diff(wrote.Interface(), read, cmp.Transformer("list", nonNilList), cmp.Transformer("map", nonNilMap)); diff != "" {
+					if diff := cmp.Diff(wrote.Interface(), read, cmp.Transformer("list", nonNilList), cmp.Transformer("limits", nonNilLimits), cmp.Transformer("map", nonNilMap)); diff != "" {
 						t.Errorf("%T (-written +read):\n%s", row, diff)
 					}
 					checkUTC(t, reflect.ValueOf(read).Elem())
@@ -101,6 +107,8 @@ func TestRowsRoundTrip(t *testing.T) {
 }
 
 func nonNilList(l models.StringList) []string { return append([]string{}, l...) }
+
+func nonNilLimits(l models.LimitList) []models.Limit { return append([]models.Limit{}, l...) }
 
 func nonNilMap(m models.StringMap) map[string]string {
 	if m == nil {

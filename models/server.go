@@ -60,6 +60,8 @@ type Server struct {
 	AllowedTools StringList // glob patterns; empty allows every tool
 	DenyTools    StringList // glob patterns; deny overrides allow
 
+	ToolOverrides ToolOverrides // what administrators changed about its tools
+
 	Enabled          bool
 	TimeoutMS        int64 // per call
 	MaxConcurrent    int64 // concurrent calls per process

@@ -14,6 +14,11 @@ type Tool struct {
 	// while an approval is pending, otherwise the one before the last change.
 	// It is empty if there is none.
 	PreviousDefinition string
-	FirstSeenAt        time.Time
-	ChangedAt          time.Time
+	// ConfirmedAccess is the effect that toolsets go by, of the server's own
+	// annotations: read, write or destructive. It follows the definition at once
+	// when that becomes less safe; a safer one has to be confirmed. Empty means
+	// that of Definition.
+	ConfirmedAccess string
+	FirstSeenAt     time.Time
+	ChangedAt       time.Time
 }

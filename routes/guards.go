@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"mcpgateway/models"
+	"mcpgateway/services/access/factors"
 	"mcpgateway/services/access/keys"
 	"mcpgateway/services/access/reach"
 	"mcpgateway/web/guard"
@@ -35,6 +36,7 @@ const (
 	viewer  audience = "viewer"  // viewers and administrators; on the API also the administration token
 	admin   audience = "admin"   // administrators; on the API also the administration token
 	stepUp  audience = "careful" // as admin, with a recently confirmed password
+	oneself audience = "oneself" // as person, with a recently confirmed password
 
 	// Maintainers of the project that the route names, in addition to viewer,
 	// admin and stepUp.
@@ -63,28 +65,43 @@ const (
 // each audience.
 func newGuards(s *services.Services) (*guard.Guards, map[audience][]fiber.Handler) {
 	g := guard.New(guard.Options{
-		Sessions: sessions{s.People}, Token: keys.NewAdminToken(s.Config.AdminToken), Failures: ratelimit.NewFailureLimit(time.Now), PublicURL: s.Config.PublicURL,
-		NeedStepUp: s.People.NeedStepUp, Act: actAs(s.Rights), Denied: s.Denials.Record, LoginPath: paths.Login, StepUpPath: paths.StepUp,
+		Sessions: sessions{s.People, s.Factors}, Token: keys.NewAdminToken(s.Config.AdminToken), Failures: ratelimit.NewFailureLimit(time.Now), PublicURL: s.Config.PublicURL,
+		NeedStepUp: s.People.NeedStepUp, Act: actAs(s.Rights), Denied: s.Denials.Record, LoginPath: paths.Login, StepUpPath: paths.StepUp, SetUpPath: paths.Security, SetsUp: setsUp,
 		Forms: forms{s.KeptForms}, KeepsForm: keepsForm, Standing: standings{s}.of,
 	})
 	perAddress := ratelimit.NewAddressLimit(publicPerSecond, publicBurst, time.Now).Handler
 	return g, map[audience][]fiber.Handler{
 		open: nil, project: nil, catalog: {web.PublicCORS, perAddress}, browse: append([]fiber.Handler{perAddress}, g.Visitor()...),
 		visitor: g.Visitor(), person: g.Signed(), viewer: g.Viewer(), admin: g.Admin(), stepUp: append(g.Admin(), g.RequireStepUp),
+		oneself:       append(g.Signed(), g.RequireStepUp),
 		projectViewer: g.ProjectViewer(), maintainer: g.ProjectAdmin(), carefulOne: append(g.ProjectAdmin(), g.RequireStepUp),
 		someViewer: g.SomeViewer(), someAdmin: g.SomeAdmin(),
 	}
 }
 
 // sessions finds the users of session cookies. It implements guard.Sessions.
-type sessions struct{ people *access.Users }
+type sessions struct {
+	people  *access.Users
+	factors *factors.Store
+}
 
 // Person returns the user of a session cookie, or nil.
 func (s sessions) User(ctx context.Context, cookie string, active bool) (*guard.User, error) {
+	find := s.people.Session
 	if !active {
-		return personOf(s.people.WatchingSession(ctx, cookie))
+		find = s.people.WatchingSession
 	}
-	return personOf(s.people.Session(ctx, cookie))
+	info, err := find(ctx, cookie)
+	user, err := personOf(info, err)
+	if user != nil {
+		user.MustSetUp, err = s.factors.MustSetUp(ctx, user.ID, info.Person.EffectiveRole, info.Person.HasPassword)
+	}
+	return user, err
+}
+
+// setsUp reports whether users who must set up a second factor may use the path.
+func setsUp(path string) bool {
+	return path == paths.Security || strings.HasPrefix(path, paths.Security+"/") || path == paths.StepUp || path == paths.Logout
 }
 
 // Expired returns the user of a session that expired because of its age.

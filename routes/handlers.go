@@ -27,6 +27,7 @@ import (
 	"mcpgateway/routes/frame"
 	"mcpgateway/routes/mcp"
 	"mcpgateway/routes/me"
+	"mcpgateway/routes/me/security"
 	"mcpgateway/routes/oauth"
 	"mcpgateway/routes/public"
 	"mcpgateway/services"
@@ -91,6 +92,7 @@ type signinHandlers struct {
 	login   *signin.Login
 	signOn  *signin.SingleSignOn
 	stepUp  *signin.StepUp
+	second  *signin.SecondStep
 	account *signin.Account
 	join    *signin.Join
 	resume  *signin.Resume
@@ -99,6 +101,7 @@ type signinHandlers struct {
 // adminHandlers serve the administration.
 type adminHandlers struct {
 	me              *me.Me
+	security        *security.Security
 	projectPages    *projects.Projects
 	overview        *overview.Overview
 	connect         *projects.Connect
@@ -183,9 +186,10 @@ func newPublicHandlers(s *services.Services, frames *frame.Pages) publicHandlers
 func newSigninHandlers(s *services.Services, guards *guard.Guards, frames *frame.Pages) signinHandlers {
 	provider, resume := identityProvider(s), signin.NewResume(guards, s.KeptForms)
 	return signinHandlers{
-		setup: signin.NewSetup(frames, s.People, s.Demo, guards), login: signin.NewLogin(frames, s.People, guards, resume, provider),
+		setup: signin.NewSetup(frames, s.People, s.Demo, guards), login: signin.NewLogin(frames, s.People, s.Factors, guards, resume, provider),
 		signOn:  signin.NewSingleSignOn(frames, s.SingleSignOn, guards, resume, provider),
-		stepUp:  signin.NewStepUp(frames, s.People, guards, resume, provider),
+		stepUp:  signin.NewStepUp(frames, s.People, s.Factors, guards, resume, provider),
+		second:  signin.NewSecondStep(frames, s.People, s.Factors, guards, resume),
 		account: signin.NewAccount(frames, s.People, guards, time.Now), join: signin.NewJoin(frames, s.People, guards, provider), resume: resume,
 	}
 }
@@ -195,12 +199,13 @@ func newAdminHandlers(s *services.Services, guards *guard.Guards, pages *adminpa
 	sealer, public, cursors := s.Config.Keys, s.Config.PublicURL, page.NewCursors(s.Config.Keys)
 	return adminHandlers{
 		me:           me.New(pages, s.OAuth, s.Traffic, public, time.Now),
+		security:     security.New(frames, s.People, s.Factors, sealer, time.Now),
 		projectPages: projects.New(pages, s.Traffic, s.Keys, s.Projects, public),
 		overview: overview.New(overview.Options{
 			Pages: pages, Traffic: s.Traffic, Calls: s.Calls, Keys: s.Keys, People: s.People, Checklist: s.Checklist, Public: public, Now: time.Now,
 		}),
 		connect:         projects.NewConnect(pages, s.Gateway, s.Keys, public),
-		projectSettings: projects.NewSettings(pages, s.Projects, s.Keys),
+		projectSettings: projects.NewSettings(pages, s.Projects, s.Keys, s.Quotas, s.People),
 		access:          projects.NewAccess(pages, s.Projects, s.People),
 		keyPages:        keys.New(keys.Options{Pages: pages, Keys: s.Keys, Index: s.KeyIndex, Calls: s.Calls, Traffic: s.Traffic, Seal: sealer, Public: public, Now: time.Now}),
 		serverPages: servers.New(servers.Options{
@@ -212,14 +217,14 @@ func newAdminHandlers(s *services.Services, guards *guard.Guards, pages *adminpa
 		connections:     connections.New(frames, s.Connections),
 		connectionPages: connections.NewPages(pages, s.Connections, s.Projects, s.Audit, public, time.Now),
 		toolPages:       tools.New(pages, s.Projects, s.ToolSearch, s.Traffic, s.Gateway, guards, time.Now),
-		playground:      playground.New(pages, s.Gateway, s.Traffic),
+		playground:      playground.New(pages, s.Gateway, s.Traffic, s.Projects, guards),
 		codePages: code.New(code.Options{
 			Pages: pages, Store: s.Projects, Declarations: s.Declarations, Unchecked: s.Arguments.UncheckedReason, Runner: s.Gateway,
 			CanTypecheck: s.Runner.CanTypecheck(), Traces: s.CodeRuns, Keys: s.Keys, People: s.People, Now: time.Now,
 		}),
 		activity:     observe.NewActivity(observe.ActivityOptions{Pages: pages, Calls: s.Calls, Traffic: s.Traffic, Keys: s.Keys, People: s.People, Cursors: cursors}),
 		auditPages:   observe.NewAudit(pages, s.Audit, cursors),
-		peoplePages:  settings.NewPeople(settings.PeopleOptions{Pages: frames, People: s.People, Groups: s.Groups, Provider: identityProvider(s), Public: public, Seal: sealer, Now: time.Now}),
+		peoplePages:  settings.NewPeople(settings.PeopleOptions{Pages: frames, People: s.People, Groups: s.Groups, Factors: s.Factors, Provider: identityProvider(s), Public: public, Seal: sealer, Now: time.Now}),
 		groupPages:   settings.NewGroups(frames, s.Groups, s.People, time.Now),
 		settings:     settings.New(frames, settings.RuntimeInfo{Version: s.Version, Database: s.DB.Name(), Config: s.Config, Fresh: s.Fresh}, time.Now),
 		files:        settings.NewImportExport(frames, s.Projects, sealer),

@@ -25,6 +25,19 @@ type formWorld struct {
 	undo             string // token that reverts the last approvals
 }
 
+// hashOf returns the hash of the definition of a tool.
+func (w *formWorld) hashOf(name string) string {
+	p, err := w.Services.Directory.Project("p")
+	if err != nil {
+		return ""
+	}
+	tool, err := p.Resolve(name)
+	if err != nil {
+		return ""
+	}
+	return tool.Hash
+}
+
 // fill creates the objects that the forms change.
 func (w *formWorld) fill(t *testing.T) {
 	t.Helper()
@@ -100,6 +113,9 @@ func onPerson(name, rest string, fields ...string) func(*testing.T, *formWorld) 
 		person, err := w.Services.People.Create(t.Context(), access.NewUser{Email: name + "@example.com", Role: models.RoleViewer, Password: secrets.NewValue(password)})
 		if err != nil {
 			t.Fatal(err)
+		}
+		if rest == "/reset-factors" {
+			addApp(t, w.App, person)
 		}
 		if rest == "/enable" {
 			if err := w.Services.People.Disable(t.Context(), person.ID); err != nil {
@@ -203,6 +219,7 @@ func (w *formWorld) forms(t *testing.T) []formCase {
 		}},
 		{route: "/admin/people/:id", guard: "careful", make: onPerson("ben", "", "name", "Ben", "role", "member")},
 		{route: "/admin/people/:id/password", guard: "careful", make: onPerson("cleo", "/password", "password", "a quiet secret of Cleo")},
+		{route: "/admin/people/:id/reset-factors", guard: "careful", make: onPerson("ivy", "/reset-factors")},
 		{route: "/admin/people/:id/disable", guard: "careful", make: onPerson("dan", "/disable")},
 		{route: "/admin/people/:id/enable", guard: "careful", make: onPerson("eve", "/enable")},
 		{route: "/admin/people/:id/delete", guard: "careful", make: onPerson("finn", "/delete", "confirm", "finn@example.com")},
@@ -226,6 +243,12 @@ func (w *formWorld) forms(t *testing.T) []formCase {
 		}},
 		{route: "/admin/undo", make: func(_ *testing.T, w *formWorld) (string, url.Values) {
 			return "/admin/undo", values("form", w.undo)
+		}},
+		{route: project + "/tools/:name/overrides", make: at("/admin/projects/p/tools/clock__current_time/overrides", "title", "Now", "fixed", `{"zone":"UTC"}`)},
+		{route: project + "/tools/:name/overrides", variant: " reference", careful: true, make: at("/admin/projects/p/tools/clock__current_time/overrides", "fixed", `{"zone":"${ZONE_TOKEN}"}`)},
+		{route: project + "/tools/:name/overrides/reset", make: at("/admin/projects/p/tools/clock__current_time/overrides/reset")},
+		{route: project + "/tools/:name/access", make: func(_ *testing.T, w *formWorld) (string, url.Values) {
+			return "/admin/projects/p/tools/clock__current_time/access", values("hash", w.hashOf("clock__current_time"))
 		}},
 		{route: project + "/tools/:name/try", shows: http.StatusOK, want: "Europe/Berlin", make: at("/admin/projects/p/tools/clock__current_time/try", "as", "json", "arguments", `{"zone":"Europe/Berlin"}`)},
 		{route: project + "/code-mode/settings", make: at("/admin/projects/p/code-mode/settings", "enabled", "on", "timeout", "9")},
@@ -266,7 +289,7 @@ func (w *formWorld) forms(t *testing.T) []formCase {
 		{route: server + "/sync", make: onServer("clock", "/sync")},
 		{route: server + "/enable", make: onServer("clock", "/enable", "enabled", "false")},
 		{route: server + "/delete", make: onServer("kept", "/delete")},
-		{route: project + "/settings", make: at("/admin/projects/p/settings", "name", "P", "authMode", "api_key", "toolExposure", "full", "toolNameLimit", "0", "rateLimit.perSecond", "1", "rateLimit.burst", "2")},
+		{route: project + "/settings", make: at("/admin/projects/p/settings", "name", "P", "authMode", "api_key", "toolExposure", "full", "toolNameLimit", "0", "rateLimit.perSecond", "1", "rateLimit.burst", "2", "limits", "shown", "limits[0].per", "key", "limits[0].match", "clock__*", "limits[0].perDay", "5")},
 		{route: project + "/access", make: at("/admin/projects/p/access", "oauthAccess", "members")},
 		{route: project + "/access/members", make: onPerson("gil", "", "person", "")},
 		{route: project + "/access/members/remove", make: onPerson("hal", "/remove", "person", "")},

@@ -126,7 +126,7 @@ func (b *browser) age(t *testing.T, columns map[string]any) {
 // the past.
 func (b *browser) expireConfirmations(t *testing.T) {
 	t.Helper()
-	b.age(t, map[string]any{"authenticated_at": time.Now().UTC().Add(-access.StepUpIdle), "confirmed_at": nil})
+	b.age(t, map[string]any{"authenticated_at": time.Now().UTC().Add(-access.StepUpIdle - time.Second), "confirmed_at": nil})
 }
 
 // expireSessions sets the last use of every session too far into the past.

@@ -6,6 +6,7 @@ import (
 	"gorm.io/gorm"
 
 	"mcpgateway/models"
+	"mcpgateway/services/access/factors"
 	"mcpgateway/services/activity"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/oauthclient"
@@ -22,7 +23,7 @@ import (
 func (s *Services) Rekey(ctx context.Context) (resealed int, err error) {
 	err = s.DB.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
 		r := &rekeying{tx: tx, keys: s.Config.Keys}
-		for _, part := range []func() error{r.servers, r.connections, r.registrations} {
+		for _, part := range []func() error{r.servers, r.connections, r.registrations, r.authenticatorApps} {
 			if err := part(); err != nil {
 				return err
 			}
@@ -136,6 +137,19 @@ func (r *rekeying) registrations() error {
 	for _, row := range rows {
 		err := r.column(&models.ConnectionRegistration{}, "id", row.ID, "client_secret", row.ClientSecret, oauthclient.RegistrationSecretRow(row.ID))
 		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *rekeying) authenticatorApps() error {
+	var rows []models.AuthenticatorApp
+	if err := r.tx.Find(&rows).Error; err != nil {
+		return err
+	}
+	for _, row := range rows {
+		if err := r.column(&models.AuthenticatorApp{}, "id", row.ID, "secret", row.Secret, factors.AppRow(row.ID)); err != nil {
 			return err
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"mcpgateway/models"
 	"mcpgateway/models/modelstest"
 	"mcpgateway/services"
+	"mcpgateway/services/access/factors"
 	"mcpgateway/services/config"
 	"mcpgateway/services/declaration"
 	"mcpgateway/services/oauthclient"
@@ -72,6 +73,8 @@ func TestSecretBox(t *testing.T) {
 				ServerID: server.ID, State: "connected", CreatedAt: at, UpdatedAt: at,
 				AccessToken: seal("the access token", oauthclient.AccessTokenRow(server.ID)), RefreshToken: seal("the refresh token", oauthclient.RefreshTokenRow(server.ID)),
 			},
+			&models.User{ID: "u", Email: "ada@example.com", EmailFold: "ada@example.com", Role: models.RoleAdmin, CreatedAt: at},
+			&models.AuthenticatorApp{ID: "f", UserID: "u", Name: "Phone", CreatedAt: at, Secret: seal("the app's secret", factors.AppRow("f"))},
 			&models.ConnectionRegistration{ID: "r", Issuer: "https://issuer.example", CreatedAt: at, ClientSecret: seal("the secret", oauthclient.RegistrationSecretRow("r"))},
 		} {
 			if err := s.DB.Create(row).Error; err != nil {
@@ -80,7 +83,7 @@ func TestSecretBox(t *testing.T) {
 		}
 
 		both := withKeys(t, dsn, newKey+","+oldKey)
-		if n, err := both.Rekey(t.Context()); n != 7 || err != nil {
+		if n, err := both.Rekey(t.Context()); n != 8 || err != nil {
 			t.Fatalf("resealed %d, %v", n, err)
 		}
 		if n, err := both.Rekey(t.Context()); n != 0 || err != nil {
@@ -91,7 +94,8 @@ func TestSecretBox(t *testing.T) {
 		var servers []models.Server
 		var connection models.Connection
 		var registration models.ConnectionRegistration
-		for _, err := range []error{after.DB.Order("alias").Find(&servers).Error, after.DB.First(&connection).Error, after.DB.First(&registration).Error} {
+		var app models.AuthenticatorApp
+		for _, err := range []error{after.DB.Order("alias").Find(&servers).Error, after.DB.First(&connection).Error, after.DB.First(&registration).Error, after.DB.First(&app).Error} {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -105,6 +109,7 @@ func TestSecretBox(t *testing.T) {
 			{connection.AccessToken, oauthclient.AccessTokenRow(b.ID), "the access token"},
 			{connection.RefreshToken, oauthclient.RefreshTokenRow(b.ID), "the refresh token"},
 			{registration.ClientSecret, oauthclient.RegistrationSecretRow("r"), "the secret"},
+			{app.Secret, factors.AppRow("f"), "the app's secret"},
 		} {
 			if v, err := after.Config.Keys.Open(secret.sealed, secret.row); err != nil || v.Reveal() != secret.want || !strings.HasPrefix(secret.sealed, "v1:new:") {
 				t.Errorf("%s: %v", secret.row, err)

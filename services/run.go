@@ -47,6 +47,7 @@ func (s *Services) loads() []part[func(context.Context) error] {
 		{"pending authorizations", s.Waiting.Load},
 		{"ended sessions", s.EndedSessions.Load},
 		{"log levels", s.LogLevels.Load},
+		{"calls of limits", s.Quotas.Load},
 		{"built-in catalog", s.loadBuiltinCatalog},
 		{"catalog", s.Catalog.Load},
 		{"sync schedule", s.Syncer.Plan},
@@ -61,6 +62,7 @@ func (s *Services) loops() []part[func(context.Context)] {
 		{"connections", s.Connections.Run},
 		{"key usage", s.saveUse},
 		{"call log", s.Calls.Run},
+		{"calls of limits", s.Quotas.Run},
 		{"run traces", s.CodeRuns.Run},
 		{"catalog", s.Catalog.Run},
 	}

@@ -14,10 +14,12 @@ import (
 	"mcpgateway/migrations"
 	"mcpgateway/models"
 	"mcpgateway/services/access"
+	"mcpgateway/services/access/factors"
 	"mcpgateway/services/access/groups"
 	"mcpgateway/services/access/keys"
 	"mcpgateway/services/access/oidc"
 	"mcpgateway/services/access/passwords"
+	"mcpgateway/services/access/quotas"
 	"mcpgateway/services/access/rights"
 	"mcpgateway/services/activity"
 	"mcpgateway/services/activity/traffic"
@@ -44,6 +46,7 @@ import (
 	"mcpgateway/services/sessions"
 	"mcpgateway/services/toolsearch"
 	"mcpgateway/services/toolset"
+	"mcpgateway/services/toolset/override"
 	"mcpgateway/services/toolset/views"
 	"mcpgateway/services/tracing"
 	"mcpgateway/services/upstream"
@@ -64,8 +67,10 @@ type Services struct {
 	KeyIndex    *keys.Index
 	ProjectAuth *access.ProjectAuth
 	CallLimits  *access.CallLimits
+	Quotas      *quotas.Quotas
 	People      *access.Users
 	Groups      *groups.Store
+	Factors     *factors.Store
 	KeptForms   *access.StoredForms
 	// SingleSignOn is nil if it is not configured.
 	SingleSignOn *access.SingleSignOn
@@ -167,7 +172,7 @@ func wire(ctx context.Context, db *gorm.DB, c *config.Config, version string, lo
 	s.wireConnections(resolver)
 	s.wireUpstreams(resolver)
 	s.wireCode()
-	if err := s.wireGateway(ctx); err != nil {
+	if err := s.wireGateway(ctx, resolver); err != nil {
 		return nil, err
 	}
 	return s, nil
@@ -211,8 +216,13 @@ func (s *Services) wireAccess(hasher *passwords.Hasher) {
 		DB: db, Issuer: c.PublicURL, Audit: s.Audit, Feed: s.feed, Rights: s.Rights, Sealer: c.Keys, Documents: s.clients.MCP().Transport, Now: now,
 	})
 	s.CallLimits = access.NewCallLimits(now)
+	s.Quotas = quotas.New(db, quotas.MaxCounters, now, s.log)
 	s.Groups = groups.NewStore(db, s.Audit, s.feed, memberships, now)
 	s.People = access.NewUsers(db, s.Audit, s.feed, c.Keys, hasher, memberships, now)
+	s.Factors = factors.New(factors.Options{
+		DB: db, Audit: s.Audit, Feed: s.feed, Keys: c.Keys, PublicURL: c.PublicURL, Require: factors.Requirement(c.SecondFactor), Now: now,
+	})
+	s.People.UseFactors(s.Factors)
 	s.KeptForms = access.NewStoredForms(db, s.People, c.Keys, now)
 	if sso := c.SingleSignOn; sso.Configured() {
 		provider := oidc.NewProvider(oidc.Options{
@@ -257,6 +267,7 @@ func (s *Services) wireUpstreams(resolver *secrets.Resolver) {
 	target := func(row models.Server) *upstream.Target {
 		t := credentials.NewConnectedTarget(row, resolver, credentials.Rows{Bearer: projects.BearerRow, Header: projects.HeaderRow}, s.Connections)
 		t.Address = func() (string, error) { return projects.Address(row, resolver.Resolve) }
+		t.Secrets = override.Secrets(row.ToolOverrides, resolver, t.Secrets)
 		return t
 	}
 	s.Directory = toolset.NewDirectory(s.DB, target)
@@ -282,7 +293,7 @@ func (s *Services) wireCode() {
 }
 
 // wireGateway creates the service for MCP clients.
-func (s *Services) wireGateway(ctx context.Context) error {
+func (s *Services) wireGateway(ctx context.Context, resolver *secrets.Resolver) error {
 	s.Results = membudget.New(s.Config.ResultMemory)
 	s.Metrics = s.newMetrics(s.Version)
 	upstreams, err := s.trace(ctx, s.Version)
@@ -290,9 +301,9 @@ func (s *Services) wireGateway(ctx context.Context) error {
 		return err
 	}
 	s.Gateway = gateway.New(gateway.Options{
-		Upstreams: upstreams, Views: s.Views, Search: s.ToolSearch, Declarations: s.Declarations, Runner: s.Runner, Limits: s.CallLimits,
+		Upstreams: upstreams, Views: s.Views, Search: s.ToolSearch, Declarations: s.Declarations, Runner: s.Runner, Limits: s.CallLimits, Quotas: s.Quotas,
 		Calls: s.Metrics.Calls(s.Calls), Results: s.Results, Waiting: s.Waiting, Outages: s.pool,
-		Tokens: s.Config.Keys, Version: s.Version, Instance: s.Instance, Log: s.log, Tasks: s.Background,
+		Tokens: s.Config.Keys, References: resolver, Version: s.Version, Instance: s.Instance, Log: s.log, Tasks: s.Background,
 	})
 	return nil
 }

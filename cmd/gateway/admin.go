@@ -23,9 +23,9 @@ import (
 const maxPasswordInput = 4096
 
 func admin(ctx context.Context, std streams, args []string) error {
-	verbs := map[string]func(context.Context, streams, []string) error{"create": adminCreate, "setup-link": adminSetupLink}
+	verbs := map[string]func(context.Context, streams, []string) error{"create": adminCreate, "setup-link": adminSetupLink, "reset-factors": adminResetFactors}
 	if len(args) == 0 || verbs[args[0]] == nil {
-		return usagef("missing subcommand: create or setup-link")
+		return usagef("missing subcommand: create, setup-link or reset-factors")
 	}
 	return verbs[args[0]](ctx, std, args[1:])
 }
@@ -97,6 +97,34 @@ func adminSetupLink(ctx context.Context, std streams, args []string) error {
 	}
 	_, err = fmt.Fprintln(std.out, link)
 	return err
+}
+
+// adminResetFactors removes the second factors of a user, for the last
+// administrator who lost them.
+func adminResetFactors(ctx context.Context, std streams, args []string) error {
+	fs := flags(std, "admin reset-factors")
+	email := fs.String("email", "", "email address of the user")
+	if err := parse(fs, args); err != nil {
+		return err
+	}
+	if *email == "" {
+		return usagef("--email is required")
+	}
+	s, err := openExisting(ctx, std)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	people, err := s.People.List(ctx)
+	if err != nil {
+		return err
+	}
+	for _, person := range people {
+		if strings.EqualFold(person.Email, strings.TrimSpace(*email)) {
+			return s.People.ResetFactors(operator(ctx), person.ID)
+		}
+	}
+	return fault.NotFound("person", *email)
 }
 
 // setupLink returns the setup URL with a new token, or NOT_FOUND if there ever

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"mcpgateway/models"
 	"mcpgateway/services/access"
 	"mcpgateway/services/secrets"
 )
@@ -25,8 +26,8 @@ func TestAdminCreate(t *testing.T) {
 		out  func(string) bool
 		errs string
 	}{
-		{"", []string{"admin"}, exitUsage, empty, "create or setup-link"},
-		{"", []string{"admin", "delete"}, exitUsage, empty, "create or setup-link"},
+		{"", []string{"admin"}, exitUsage, empty, "create, setup-link or reset-factors"},
+		{"", []string{"admin", "delete"}, exitUsage, empty, "create, setup-link or reset-factors"},
 		{"", []string{"admin", "create"}, exitUsage, empty, "--email is required"},
 		{"", []string{"admin", "create", "--email", "ada@example.com", "--password-stdin"}, exitUsage, empty, "no password"},
 		{"short\n", []string{"admin", "create", "--email", "ada@example.com", "--password-stdin"}, exitFailed, empty, "at least 12"},
@@ -35,6 +36,9 @@ func TestAdminCreate(t *testing.T) {
 		{password, []string{"admin", "create", "--email", "ADA@example.com", "--password-stdin"}, exitFailed, empty, "already"},
 		{"", []string{"admin", "create", "--email", "bob@example.com"}, 0, func(s string) bool { return len(strings.TrimSpace(s)) == 26 }, ""},
 		{"", []string{"admin", "setup-link"}, exitFailed, empty, "Setup is complete"},
+		{"", []string{"admin", "reset-factors"}, exitUsage, empty, "--email is required"},
+		{"", []string{"admin", "reset-factors", "--email", "nobody@example.com"}, exitFailed, empty, "nobody@example.com"},
+		{"", []string{"admin", "reset-factors", "--email", "ada@example.com"}, exitFailed, empty, "has no second factor"},
 	} {
 		code, out, errs := commandLine(t, environ, c.in, c.args...)
 		if code != c.code || !c.out(out) || !strings.Contains(errs, c.errs) || c.code != 0 && strings.Count(errs, "\n") != 1 || strings.Contains(errs, password) {
@@ -53,6 +57,15 @@ func TestAdminCreate(t *testing.T) {
 	in, err := s.People.SignIn(t.Context(), "ada@example.com", secrets.NewValue(password), access.Browser{IP: "127.0.0.1"})
 	if err != nil || in.Session.Person.Role != "admin" {
 		t.Errorf("sign-in: %+v, %v", in.Session.Person, err)
+	}
+	if err := s.DB.Create(&models.AuthenticatorApp{ID: "f", UserID: in.Session.Person.ID, Name: "Phone", CreatedAt: in.Session.CreatedAt}).Error; err != nil {
+		t.Fatal(err)
+	}
+	if code, out, errs := commandLine(t, environ, "", "admin", "reset-factors", "--email", "ADA@example.com"); code != 0 || out != "" {
+		t.Errorf("reset-factors: %d %q %q", code, out, errs)
+	}
+	if set, err := s.Factors.Of(t.Context(), in.Session.Person.ID); err != nil || len(set.Factors) != 0 {
+		t.Errorf("factors left: %+v, %v", set, err)
 	}
 	list, err := s.People.List(t.Context())
 	if err != nil || len(list) != 3 || !list[1].HasPassword || list[2].HasPassword {

@@ -122,8 +122,8 @@ func importLaws() []importLaw {
 			forbids: ours(in("services/upstream/pool", "services/upstream/listing", "services/upstream/credentials")),
 		},
 		{
-			rule:    "API keys and passwords must not import services/access",
-			binds:   shipped(in("services/access/keys", "services/access/passwords")),
+			rule:    "API keys, passwords and second factors must not import services/access",
+			binds:   shipped(in("services/access/keys", "services/access/passwords", "services/access/factors")),
 			forbids: ours(in("services/access")),
 		},
 		{

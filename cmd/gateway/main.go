@@ -45,7 +45,7 @@ func commands() map[string]command {
 		"export":      {"export [-o FILE] [--project SLUG]", export},
 		"keys":        {"keys create|list|rotate|revoke --project SLUG …", keys},
 		"catalog":     {"catalog import --file F | --from URL [--dry-run]", catalogCommand},
-		"admin":       {"admin create --email E [--password-stdin] | setup-link", admin},
+		"admin":       {"admin create --email E [--password-stdin] | setup-link | reset-factors --email E", admin},
 		"audit":       {"audit verify", audit},
 		"rekey":       {"rekey", rekey},
 		"backup":      {"backup -o FILE", backup},

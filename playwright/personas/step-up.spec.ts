@@ -1,16 +1,10 @@
-import { execFile } from "node:child_process";
-import path from "node:path";
-import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
-
 import type { Page } from "@playwright/test";
 
 import { expectAccessible } from "../support/accessible.ts";
 import { type Gateway, ofOneWorker } from "../support/gateway.ts";
+import { growOld } from "../support/old-sessions.ts";
 import { addProject, ada, expect, pageOf, signIn, startEmptyGateway, test as base } from "../support/signed-in.ts";
 import { startUpstream } from "../support/upstream.ts";
-
-const root = fileURLToPath(new URL("../..", import.meta.url));
 
 // These tests make all sessions old, and renew those that confirm the
 // password. Other tests use another gateway; each of these has its own session.
@@ -23,12 +17,6 @@ const test = base.extend<object, object>({
     await page.context().close();
   },
 });
-
-/** Sets every user's last authentication and confirmation to some time ago. */
-async function growOld(gateway: Gateway, age: string): Promise<void> {
-  const database = `sqlite:${path.join(gateway.folder, "data", "gateway.db")}`;
-  await promisify(execFile)(process.env.GO ?? "go", ["run", "./models/modelstest/oldsessions", database, age], { cwd: root, timeout: 120_000 });
-}
 
 /** Expires the confirmation of every session. */
 const anHourLater = (gateway: Gateway) => growOld(gateway, "61m");

@@ -23,6 +23,12 @@ func ToolState(t *toolset.Tool) views.ToolState {
 // ToolRow returns a tool as a row of the list of tools.
 func ToolRow(t *toolset.Tool) views.ToolRow {
 	row := views.ToolRow{Name: t.FullName, Listed: t.Name, Server: t.Server.Config.Alias, State: ToolState(t), LongName: views.LongNameWords(t.Name)}
+	if o := t.Override; o != nil {
+		row.Override = "Overridden"
+		if o.As != "" {
+			row.Override, row.Own = "Renamed", t.Upstream
+		}
+	}
 	definition, err := rawjson.ParseObject(t.Definition, rawjson.Lenient)
 	if err != nil {
 		return row // a sync stores valid objects only

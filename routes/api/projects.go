@@ -32,6 +32,7 @@ type projectRecord struct {
 	ToolNameLimit  int                 `json:"toolNameLimit"`
 	DisabledTools  []string            `json:"disabledTools"`
 	RateLimit      rateLimitRecord     `json:"rateLimit"`
+	Limits         []models.Limit      `json:"limits"`
 	RecordPayloads bool                `json:"recordPayloads"`
 	SecretRefs     []string            `json:"secretRefs"`
 	CreatedAt      time.Time           `json:"createdAt"`
@@ -56,6 +57,7 @@ func projectOf(row models.Project) projectRecord {
 		CodeMode:     codeModeRecord{Enabled: row.CodeModeEnabled, Timeout: row.CodeModeTimeoutMS, AllowFetch: row.CodeModeAllowFetch},
 		ToolExposure: row.ToolExposure, ToolNameLimit: row.ToolNameLimit, DisabledTools: nonNil(row.DisabledTools),
 		RateLimit:      rateLimitRecord{PerSecond: row.RatePerSecond, Burst: row.RateBurst},
+		Limits:         append([]models.Limit{}, row.Limits...),
 		RecordPayloads: row.RecordPayloads, SecretRefs: nonNil(row.SecretRefs),
 		CreatedAt: row.CreatedAt, UpdatedAt: row.UpdatedAt,
 	}

@@ -45,6 +45,7 @@ type serverRecord struct {
 	HeaderNames      []string                `json:"headerNames"`
 	AllowedTools     []string                `json:"allowedTools"`
 	DenyTools        []string                `json:"denyTools"`
+	Tools            models.ToolOverrides    `json:"tools"`
 	Enabled          bool                    `json:"enabled"`
 	Timeout          int64                   `json:"timeout"`
 	MaxConcurrent    int64                   `json:"maxConcurrent"`
@@ -118,7 +119,10 @@ func serverOf(slug string, row models.Server, stored *models.Inventory, health i
 		HasAuthBearer: row.AuthBearer != "", HeaderNames: slices.Sorted(maps.Keys(row.Headers)),
 		AllowedTools: nonNil(row.AllowedTools), DenyTools: nonNil(row.DenyTools), Enabled: row.Enabled, Timeout: row.TimeoutMS, MaxConcurrent: row.MaxConcurrent,
 		SessionMode: row.SessionMode, DefinitionPolicy: row.DefinitionPolicy, CreatedAt: row.CreatedAt, UpdatedAt: row.UpdatedAt, Health: healthOf(health),
-		OAuth: oauthRecord{ClientID: row.OAuthClientID, HasClientSecret: row.OAuthClientSecret != "", Scopes: nonNil(row.OAuthScopes)},
+		Tools: row.ToolOverrides, OAuth: oauthRecord{ClientID: row.OAuthClientID, HasClientSecret: row.OAuthClientSecret != "", Scopes: nonNil(row.OAuthScopes)},
+	}
+	if r.Tools == nil {
+		r.Tools = models.ToolOverrides{}
 	}
 	if r.HeaderNames == nil {
 		r.HeaderNames = []string{}

@@ -264,3 +264,46 @@ func TestOutboundHeaders(t *testing.T) {
 		})
 	}
 }
+
+func TestConfirmAccessByAPI(t *testing.T) {
+	each(t, func(t *testing.T, a *app) {
+		a.up.SetTools(tool("get", `,"annotations":{"destructiveHint":false}`))
+		a.project(t, "p", "none", "")
+		a.up.SetTools(tool("get", `,"annotations":{"readOnlyHint":true}`))
+		a.Sync(t, "p", "up")
+		var list struct {
+			Items []struct{ DefinitionHash, Access, ClaimedAccess string }
+		}
+		a.admin(t, "GET", "/api/projects/p/tools", "", 200, &list)
+		if got := list.Items[0]; got.Access != "write" || got.ClaimedAccess != "read" {
+			t.Errorf("record %+v", got)
+		}
+		hash := list.Items[0].DefinitionHash
+		for body, status := range map[string]int{
+			`{"accessConfirmed":true}`: 422, `{"accessConfirmed":false,"definitionHash":"x"}`: 422, `{"enabled":true,"definitionHash":"x"}`: 422, `{"accessConfirmed":true,"definitionHash":"x"}`: 409,
+		} {
+			a.admin(t, "PATCH", "/api/projects/p/tools/up__get", body, status, nil)
+		}
+		var record struct{ Access, ClaimedAccess string }
+		a.admin(t, "PATCH", "/api/projects/p/tools/up__get", `{"accessConfirmed":true,"definitionHash":"`+hash+`"}`, 200, &record)
+		if record.Access != "read" || record.ClaimedAccess != "" {
+			t.Errorf("confirmed %+v", record)
+		}
+	})
+}
+
+func TestOverridesByAPI(t *testing.T) {
+	a := onSQLite(t)
+	a.up.SetTools(tool("get", ""), tool("other", ""))
+	a.project(t, "p", "none", "")
+	path := "/api/servers/" + a.ServerID(t, "p", "up")
+	saved := a.admin(t, "PATCH", path, `{"tools":{"get":{"as":"other","defaults":{"x":1.50}}}}`, 200, nil)
+	webtest.Check(t, webtest.Case{WantBody: []string{`"tools":{"get":{"as":"other","defaults":{"x":1.50}}}`, `"code":"NAME_TAKEN"`, `"code":"OVERRIDE_STALE"`}}, saved)
+	webtest.Check(t, webtest.Case{WantBody: []string{`"tools":{"get":{"as":"other"`}}, a.admin(t, "GET", path, "", 200, nil))
+	refused := a.admin(t, "PATCH", path, `{"tools":{"get":{"titel":"x"}}}`, 422, nil)
+	webtest.Check(t, webtest.Case{WantBody: []string{`"tools.get.titel"`, "did you mean title?"}}, refused)
+	a.admin(t, "PATCH", path, `{"tools":{}}`, 200, nil)
+	webtest.Check(t, webtest.Case{WantBody: []string{`"tools":{}`}}, a.admin(t, "GET", path, "", 200, nil))
+	created := a.admin(t, "POST", "/api/projects/p/servers", `{"alias":"second","url":"`+a.url+`","tools":{"get":{"as":"new"}}}`, 201, nil)
+	webtest.Check(t, webtest.Case{WantBody: []string{`"tools":{"get":{"as":"new"}}`}}, created)
+}

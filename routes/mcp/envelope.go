@@ -155,14 +155,15 @@ type errorResponse struct {
 
 // errorData is the data member of errors of the gateway (contract, "Errors").
 type errorData struct {
-	Code      fault.Code  `json:"code"`
-	Restart   bool        `json:"restart"`
-	Span      *fault.Span `json:"span,omitempty"`
-	RequestID string      `json:"requestId,omitempty"`
-	Supported []string    `json:"supported,omitempty"` // of MCP 2026-07-28's -32022
-	Requested string      `json:"requested,omitempty"`
-	URI       string      `json:"uri,omitempty"`  // the resource that was not found
-	Help      string      `json:"help,omitempty"` // URL of the documentation of the code
+	Code       fault.Code  `json:"code"`
+	Restart    bool        `json:"restart"`
+	Span       *fault.Span `json:"span,omitempty"`
+	RequestID  string      `json:"requestId,omitempty"`
+	Supported  []string    `json:"supported,omitempty"` // of MCP 2026-07-28's -32022
+	Requested  string      `json:"requested,omitempty"`
+	RetryAfter int         `json:"retryAfter,omitempty"` // seconds to wait; 0 if unknown
+	URI        string      `json:"uri,omitempty"`        // the resource that was not found
+	Help       string      `json:"help,omitempty"`       // URL of the documentation of the code
 }
 
 func (a *errorResponse) append(dst []byte, x web.ErrorContext) []byte {

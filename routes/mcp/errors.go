@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"errors"
+	"math"
 
 	"github.com/gofiber/fiber/v2"
 
@@ -39,6 +40,9 @@ func newErrorResponse(err error, client *gateway.Client, id []byte) *errorRespon
 	}
 	f := fault.From(err)
 	a.message, a.data = f.Message, errorData{Code: f.Code, Restart: f.Restart, Span: f.Span, URI: f.Fields["uri"]}
+	if f.Code == fault.CodeRateLimited {
+		a.data.RetryAfter = int(math.Ceil(f.RetryAfter.Seconds()))
+	}
 	switch {
 	case f.Code == fault.CodeToolNotFound && !client.Stateless():
 		a.number = codeToolNotFound

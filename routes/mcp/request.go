@@ -16,6 +16,7 @@ import (
 	"mcpgateway/routes/mcp/cors"
 	"mcpgateway/routes/mcp/session"
 	"mcpgateway/services/access"
+	"mcpgateway/services/access/quotas"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/gateway"
 	"mcpgateway/services/gateway/subscriptions"
@@ -277,11 +278,16 @@ func (e *Endpoint) respondJSON(c *fiber.Ctx, project *toolset.Snapshot, client *
 }
 
 // sendResponse sends the result or the error of a request. It calls sent after the
-// response was sent or failed to be sent.
+// response was sent or failed to be sent. A call beyond a limit of its project is
+// returned as a fault.
 func sendResponse(c *fiber.Ctx, client *gateway.Client, m *message, result []byte, err error, sent func()) error {
 	if err == nil && len(result) >= sentInParts {
 		c.Set(fiber.HeaderContentType, fiber.MIMEApplicationJSON)
 		return web.SendPartsThen(c, sent, appendResultHead(nil, m.id), result, []byte{'}'})
+	}
+	if quotas.Refused(err) { // like a request beyond the project's rate
+		sent()
+		return err
 	}
 	if err != nil {
 		web.EventOf(c).Fault(err)

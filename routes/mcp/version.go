@@ -145,7 +145,7 @@ func checkParamHeaders(c *fiber.Ctx, project *toolset.Snapshot, m *message) *err
 		text, ok := decodeHeader(v)
 		return text, ok
 	}
-	if wrong := tool.ParamHeaders.Disagreement(header, params); wrong != "" {
+	if wrong := tool.ClientHeaders.Disagreement(header, params); wrong != "" {
 		return badStateless(m.id, codeHeaderMismatch, wrong)
 	}
 	return nil

@@ -53,6 +53,10 @@ func NewAuthorize(server AuthorizationServer, tools Counter, assets layout.Asset
 // registered clients and clients with a document are unverified. Mount it
 // behind a guard that identifies the user and allows every request.
 func (a *Authorize) Show(c *fiber.Ctx) error {
+	if p := guard.UserOf(c); p != nil && p.MustSetUp {
+		c.Set(fiber.HeaderCacheControl, "no-store")
+		return c.Redirect(paths.Security, fiber.StatusSeeOther)
+	}
 	raw := string(c.Request().URI().QueryString())
 	query, err := url.ParseQuery(raw)
 	if err != nil || len(raw) > oauthserver.MaxAuthorizeQuery {

@@ -65,12 +65,13 @@ type SessionInfo struct {
 	UserAgent       string
 }
 
-// SignedIn is a new or renewed session. The cookie value isn't stored and can't
-// be read again.
+// SignedIn is a new or renewed session. Its cookie value can't be read again.
 type SignedIn struct {
 	Cookie  secrets.Value
 	Device  secrets.Value // cookie that identifies the browser at later sign-ins; zero for a renewed session
 	Session SessionInfo
+	// SecondStep is the cookie for FinishSignIn. If set, there is no session yet.
+	SecondStep secrets.Value
 }
 
 // Session returns the live session of a cookie value, with the user's current

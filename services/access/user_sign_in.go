@@ -1,6 +1,7 @@
 package access
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strconv"
@@ -19,7 +20,8 @@ import (
 // the browser's previous session, and records the sign-in or its failure. Every
 // wrong input returns the same UNAUTHORIZED after the same amount of work. It
 // returns RATE_LIMITED after too many attempts and UNAVAILABLE if too many
-// users sign in at once.
+// users sign in at once. For a user with a second factor, it starts no session:
+// FinishSignIn completes the sign-in.
 func (p *Users) SignIn(ctx context.Context, email string, password secrets.Value, from Browser) (SignedIn, error) {
 	ctx = fromClient(ctx, from)
 	limits := p.loginLimits(email, from)
@@ -44,17 +46,27 @@ func (p *Users) SignIn(ctx context.Context, email string, password secrets.Value
 			return SignedIn{}, fault.From(err)
 		}
 	}
-	return p.startSession(ctx, user, from, p.now(), "password", func(tx *gorm.DB, now models.User) error {
-		if now.PasswordHash != user.PasswordHash {
-			return wrongCredentials() // the password changed during the check
-		}
+	passed := func(tx *gorm.DB) error {
 		if err := forgiveLogins(tx, limits...); err != nil {
 			return err
 		}
 		if renewed != "" {
-			return tx.Model(&models.User{}).Where("id = ?", user.ID).Update("password_hash", renewed).Error
+			return tx.Model(&models.User{}).Where("id = ? AND password_hash = ?", user.ID, user.PasswordHash).Update("password_hash", renewed).Error
 		}
 		return nil
+	}
+	needsProof, err := p.needsProof(p.db.WithContext(ctx), user.ID)
+	if err != nil {
+		return SignedIn{}, fault.From(err)
+	}
+	if needsProof {
+		return p.startSecondStep(ctx, user, cmp.Or(renewed, user.PasswordHash), passed)
+	}
+	return p.startSession(ctx, user, from, p.now(), "password", func(tx *gorm.DB, now models.User) error {
+		if now.PasswordHash != user.PasswordHash {
+			return wrongCredentials() // the password changed during the check
+		}
+		return passed(tx)
 	})
 }
 
@@ -128,9 +140,7 @@ func (p *Users) recordFailure(ctx context.Context, user *models.User, reason str
 // UNAUTHORIZED without a live session, VALIDATION_FAILED for a wrong password
 // and RATE_LIMITED after too many.
 func (p *Users) StepUp(ctx context.Context, password secrets.Value, from Browser) (SignedIn, error) {
-	return p.reauthenticate(ctx, password, "password", from, nothing, func(tx *gorm.DB, user *models.User, _ string) error {
-		return p.audit.Record(tx, entry("step_up", user))
-	})
+	return p.StepUpWith(ctx, password, nil, from)
 }
 
 // reauthenticate checks the password of a session's user and runs before. Then it
@@ -159,8 +169,14 @@ func (p *Users) reauthenticate(ctx context.Context, password secrets.Value, fiel
 	if err := before(); err != nil {
 		return SignedIn{}, fault.From(err)
 	}
+	return p.renewed(ctx, user, limit, from, also)
+}
+
+// renewed renews the session of an authenticated user and runs also in one
+// transaction. limit is the limit that the authentication counted for.
+func (p *Users) renewed(ctx context.Context, user models.User, limit loginLimit, from Browser, also func(tx *gorm.DB, user *models.User, sessionID string) error) (SignedIn, error) {
 	var in SignedIn
-	err = p.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+	err := p.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
 		current, err := userByID(tx.Clauses(models.LockRow(tx)...), user.ID)
 		if err != nil {
 			return err

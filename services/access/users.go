@@ -45,6 +45,7 @@ type Users struct {
 	passwords *passwords.Hasher
 	groups    *groups.Memberships
 	now       func() time.Time
+	factors   Factors // nil without second factors
 }
 
 // NewUsers returns the Users of the database. Changes are recorded in audit

@@ -109,6 +109,8 @@ func (t *translation) key(o *rawjson.Object, name string, value []byte) {
 		t.NotTaken = append(t.NotTaken, name)
 	case refused[name] != "":
 		t.problem(name, name, refused[name])
+	case name == "tools" && rawjson.Kind(value) == '{': // ours, not a client's list
+		t.set(name, name, value)
 	case same:
 		if items, err := rawjson.Elements(value, rawjson.Strict); ours == "allowedTools" && err == nil && len(items) == 0 {
 			t.problem(name, ours, `an empty list allows no tools in the client but all tools here: use "denyTools": ["*"], or remove it`)

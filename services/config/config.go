@@ -56,6 +56,7 @@ type variables struct {
 	OIDCScopes     string        `env:"GATEWAY_OIDC_SCOPES"`
 	OIDCGroups     string        `env:"GATEWAY_OIDC_GROUPS_CLAIM" envDefault:"groups"`
 	OIDCGroupsAge  time.Duration `env:"GATEWAY_OIDC_GROUPS_MAX_AGE" envDefault:"168h"`
+	SecondFactor   string        `env:"GATEWAY_REQUIRE_SECOND_FACTOR" envDefault:"off"`
 	LogFormat      string        `env:"GATEWAY_LOG_FORMAT"`
 	LogLevel       slog.Level    `env:"GATEWAY_LOG_LEVEL" envDefault:"info"`
 }
@@ -80,6 +81,7 @@ type Config struct {
 	TSC            string        // native TypeScript compiler, or empty
 	TrustedProxies []netip.Prefix
 	SingleSignOn   SingleSignOn
+	SecondFactor   string // who must have one: off, admins or everyone
 	Tracing        Tracing
 	Metrics        Metrics
 	LogJSON        *bool // nil selects by terminal
@@ -109,6 +111,7 @@ func Load(environ []string, addr string) (*Config, error) {
 		TrustedProxies: r.prefixes("GATEWAY_TRUSTED_PROXIES", vars.TrustedProxies),
 		Environment:    secrets.NewEnvironment(split(vars.EnvAllow), lookup),
 		SingleSignOn:   r.singleSignOn(vars),
+		SecondFactor:   vars.SecondFactor,
 		Unknown:        unknownSettings(environ),
 	}
 	c.Tracing = r.tracing(lookup)
@@ -132,6 +135,9 @@ func Load(environ []string, addr string) (*Config, error) {
 	}
 	if n := len(vars.AdminToken); n > 0 && n < minAdminToken {
 		r.addProblem("GATEWAY_ADMIN_TOKEN: use at least %d characters", minAdminToken)
+	}
+	if !slices.Contains([]string{"off", "admins", "everyone"}, vars.SecondFactor) {
+		r.addProblem("GATEWAY_REQUIRE_SECOND_FACTOR: use off, admins or everyone, not %q", vars.SecondFactor)
 	}
 	if vars.MaxStreams < 1 && !r.isReported("GATEWAY_MAX_STREAMS") {
 		r.addProblem("GATEWAY_MAX_STREAMS: use at least 1")

@@ -54,6 +54,11 @@ func TestFieldLimits(t *testing.T) {
 		{p + "codeMode.timeout", inProject, 1_000, 300_000, strconv.Itoa, ""},
 		{p + "rateLimit.perSecond", inProject, 0, 1_000_000, strconv.Itoa, ""},
 		{p + "rateLimit.burst", inProject, 0, 1_000_000, strconv.Itoa, ""},
+		{p + "limits", inProject, -1, 20, limits(func(i int) string { return fmt.Sprintf(`"match":"m%d","perDay":1`, i) }), ""},
+		{p + "limits", inProject, 1, 256, limit("match", func(n int) string { return quote(strings.Repeat("x", n)) }), p + "limits[0].match"},
+		{p + "limits", inProject, 1, 1_000_000, limit("perSecond", strconv.Itoa), p + "limits[0].perSecond"},
+		{p + "limits", inProject, -1, 1_000_000, limit("burst", strconv.Itoa), p + "limits[0].burst"},
+		{p + "limits", inProject, -1, 1_000_000_000, limit("perDay", strconv.Itoa), p + "limits[0].perDay"},
 		{p + "disabledTools", inProject, -1, 10_000, list, ""},
 		{p + "disabledTools", inProject, 1, 512, bytes, p + "disabledTools[0]"},
 		{p + "toolNameLimit", inProject, 32, 256, strconv.Itoa, ""},
@@ -305,11 +310,13 @@ func TestParseCompleteDeclaration(t *testing.T) {
       "url": "http://127.0.0.1:3001/mcp", "transport": "auto", "authType": "none", "authBearer": "${MCP_UPSTREAM_TOKEN}",
       "headers": {"X-A": "1"}, "allowedTools": ["*"], "denyTools": ["delete_*"], "enabled": true, "timeout": 60000, "maxConcurrent": 64,
       "sessionMode": "shared", "definitionPolicy": "follow", "oauth": {"clientId": "", "clientSecret": "", "scopes": []} }},
-   "toolExposure": "full", "toolNameLimit": 0, "disabledTools": [], "rateLimit": {"perSecond": 0.5, "burst": 0}, "recordPayloads": true }}}`)
+   "toolExposure": "full", "toolNameLimit": 0, "disabledTools": [], "rateLimit": {"perSecond": 0.5, "burst": 0},
+   "limits": [{"per": "key", "match": "everything__*", "perSecond": 0.5, "burst": 2, "perDay": 100}, {"per": "toolset", "perDay": 1}], "recordPayloads": true }}}`)
 	want := &declaration.File{Projects: map[string]*declaration.Project{"demo": {
 		Name: new("Demo"), Description: new("d"), AuthMode: new(models.AuthNone),
 		CodeModeEnabled: new(true), CodeModeTimeoutMS: new(int64(30000)), CodeModeFetch: new(false),
 		ToolExposure: new(models.ExposeFull), ToolNameLimit: new(int64(0)), DisabledTools: &[]string{}, RatePerSecond: new(0.5), RateBurst: new(int64(0)), RecordPayloads: new(true),
+		Limits: &[]models.Limit{{Per: models.PerKey, Match: "everything__*", PerSecond: 0.5, Burst: 2, PerDay: 100}, {Per: models.PerToolset, Match: "*", PerDay: 1}},
 		Servers: map[string]*declaration.Server{"everything": {
 			URL: new("http://127.0.0.1:3001/mcp"), Transport: new(models.TransportAuto), AuthType: new(models.UpstreamAuthNone), AuthBearer: new("${MCP_UPSTREAM_TOKEN}"),
 			Headers: map[string]string{"X-A": "1"}, AllowedTools: &[]string{"*"}, DenyTools: &[]string{"delete_*"}, Enabled: new(true), TimeoutMS: new(int64(60000)), MaxConcurrent: new(int64(64)),

@@ -2,28 +2,35 @@ package declaration
 
 // Limits of projects and servers (contract, "Limits").
 const (
-	MaxServers       = 200       // per project
-	MaxSize          = 4 << 20   // bytes of a declarative file
-	MaxPasted        = 256 << 10 // bytes
-	MaxName          = 100       // characters
-	MaxDescription   = 2000      // characters
-	MaxURL           = 2048      // characters
-	MaxPatterns      = 500       // per filter list
-	MaxPattern       = 256       // bytes
-	MaxHeaders       = 32
-	MaxHeaderValue   = 8192 // characters
-	MaxScopes        = 100
-	MaxDisabledTools = 10_000
-	MaxSecretRefs    = 50
-	MinTimeoutMS     = 100
-	MaxTimeoutMS     = 600_000
-	MinConcurrent    = 1 // concurrent calls of one server
-	MaxConcurrent    = 4096
-	MinRunTimeoutMS  = 1_000 // of Code Mode
-	MaxRunTimeoutMS  = 300_000
-	MaxRatePerSecond = 1_000_000
-	MinToolNameLimit = 32
-	MaxToolNameLimit = 256
+	MaxServers            = 200       // per project
+	MaxSize               = 4 << 20   // bytes of a declarative file
+	MaxPasted             = 256 << 10 // bytes
+	MaxName               = 100       // characters
+	MaxDescription        = 2000      // characters
+	MaxURL                = 2048      // characters
+	MaxPatterns           = 500       // per filter list
+	MaxPattern            = 256       // bytes
+	MaxToolOverrides      = 256 << 10 // bytes of a server's tool overrides as compact JSON
+	MaxOverrideReferences = 8         // different ones in the overrides of a server
+	MaxToolName           = 400       // bytes of a server's own tool name
+	MaxToolTitle          = 200       // characters
+	MaxToolText           = 16_384    // characters of a tool's description
+	MaxHeaders            = 32
+	MaxHeaderValue        = 8192 // characters
+	MaxScopes             = 100
+	MaxDisabledTools      = 10_000
+	MaxSecretRefs         = 50
+	MinTimeoutMS          = 100
+	MaxTimeoutMS          = 600_000
+	MinConcurrent         = 1 // concurrent calls of one server
+	MaxConcurrent         = 4096
+	MinRunTimeoutMS       = 1_000 // of Code Mode
+	MaxRunTimeoutMS       = 300_000
+	MaxRatePerSecond      = 1_000_000
+	MaxLimits             = 20 // per project
+	MaxPerDay             = 1_000_000_000
+	MinToolNameLimit      = 32
+	MaxToolNameLimit      = 256
 
 	maxDepth = 64 // nesting levels of arrays and objects
 )

@@ -21,6 +21,7 @@ type Project struct {
 	DisabledTools     *[]string
 	RatePerSecond     *float64
 	RateBurst         *int64
+	Limits            *[]models.Limit
 	RecordPayloads    *bool
 	SecretRefs        *[]string
 	Servers           map[string]*Server // by alias
@@ -59,6 +60,7 @@ func (r *reader) projectFields(d *Project) fields {
 			"perSecond": r.number(&d.RatePerSecond, MaxRatePerSecond),
 			"burst":     r.integer(&d.RateBurst, 0, MaxRatePerSecond),
 		}),
+		"limits": r.limits(&d.Limits),
 	}
 }
 

@@ -18,6 +18,7 @@ type Server struct {
 	Headers           map[string]string
 	AllowedTools      *[]string
 	DenyTools         *[]string
+	ToolOverrides     *models.ToolOverrides
 	Enabled           *bool
 	TimeoutMS         *int64
 	MaxConcurrent     *int64
@@ -67,6 +68,7 @@ func (r *reader) serverFields(d *Server) fields {
 		"headers":          r.headers(&d.Headers),
 		"allowedTools":     r.strings(&d.AllowedTools, MaxPatterns, MaxPattern),
 		"denyTools":        r.strings(&d.DenyTools, MaxPatterns, MaxPattern),
+		"tools":            r.toolOverrides(&d.ToolOverrides),
 		"enabled":          r.boolean(&d.Enabled),
 		"timeout":          r.milliseconds(&d.TimeoutMS, MinTimeoutMS, MaxTimeoutMS),
 		"maxConcurrent":    r.integer(&d.MaxConcurrent, MinConcurrent, MaxConcurrent),

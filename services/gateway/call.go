@@ -74,6 +74,12 @@ func (g *Gateway) callUpstreamTool(ctx context.Context, project *toolset.Snapsho
 		return nil, err
 	}
 	trace.Server = tool.Server.Config.Alias
+	if err := g.overrideArguments(tool, params); err != nil {
+		return nil, err
+	}
+	if err := g.charge(project, client, tool); err != nil {
+		return nil, err
+	}
 	params.Set("name", rawjson.Quote(tool.Upstream))
 	params.Delete("task")
 	response, err := g.forward(ctx, client, &preparedRequest{
@@ -83,4 +89,19 @@ func (g *Gateway) callUpstreamTool(ctx context.Context, project *toolset.Snapsho
 		return nil, err
 	}
 	return g.bridgeAnswer(response, client)
+}
+
+// overrideArguments adds the fixed arguments and the defaults of a tool's override
+// to the params of tools/call. Without them it changes nothing. It returns
+// INVALID_PARAMETER if the client sent a fixed argument.
+func (g *Gateway) overrideArguments(tool *toolset.Tool, params *rawjson.Object) error {
+	if tool.Override == nil || tool.Override.Arguments == nil {
+		return nil
+	}
+	arguments, err := tool.Override.Arguments.Apply(params.Get("arguments"), g.References)
+	if err != nil {
+		return err
+	}
+	params.Set("arguments", arguments)
+	return nil
 }

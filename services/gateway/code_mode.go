@@ -56,7 +56,7 @@ func toolsForCode(project *toolset.Snapshot) []codemode.Tool {
 		tools := make([]codemode.Tool, 0, len(project.Tools))
 		for _, t := range project.Tools {
 			tools = append(tools, codemode.Tool{
-				Name: t.Name, Alias: t.Server.Config.Alias, ToolName: t.Upstream, Definition: t.Definition, Effect: codemode.EffectOf(t.Definition),
+				Name: t.Name, Alias: t.Server.Config.Alias, ToolName: t.Local(), Definition: t.Definition, Effect: codemode.EffectOf(t.Definition),
 			})
 		}
 		return tools

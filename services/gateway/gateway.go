@@ -18,6 +18,7 @@ import (
 	"mcpgateway/services/rawjson"
 	"mcpgateway/services/secrets"
 	"mcpgateway/services/toolset"
+	"mcpgateway/services/toolset/override"
 	"mcpgateway/services/upstream"
 )
 
@@ -58,11 +59,13 @@ type Options struct {
 	Declarations Declarations
 	Runner       CodeRunner
 	Limits       CallLimits // for calls made by code
+	Quotas       Quotas     // for calls of upstream tools; nil means no limits
 	Calls        CallLog
 	Results      *membudget.Budget // for results of calls made by code; nil is unlimited
 	Waiting      PendingAuth       // nil means no pending authorizations
 	Outages      Outages           // nil means no outages
 	Tokens       *secrets.KeyRing  // seals cursors and request states
+	References   override.Resolver // of arguments that administrators fixed
 	Version      string            // reported in serverInfo
 	Instance     string            // identifies this gateway in Gateway-Hops
 	Log          *slog.Logger

@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"mcpgateway/models"
+	"mcpgateway/services/rawjson"
+	"mcpgateway/services/toolset"
 )
 
 // SyncResult is the changes of one sync. The lists contain the upstream's own
@@ -76,4 +78,24 @@ func (c change) since(before change) change {
 
 func (r SyncResult) changes() map[change][]string {
 	return map[change][]string{added: r.Added, changed: r.Changed, removed: r.Removed}
+}
+
+// overrideWarnings returns the warnings about the overrides of a server with
+// these listed tools.
+func overrideWarnings(server models.Server, tools [][]byte) []string {
+	if len(server.ToolOverrides) == 0 {
+		return nil
+	}
+	rows := make([]models.Tool, 0, len(tools))
+	for _, raw := range tools {
+		if o, err := rawjson.ParseObject(raw, rawjson.Lenient); err == nil {
+			name, _ := o.String("name")
+			rows = append(rows, models.Tool{Name: name, Definition: string(raw)})
+		}
+	}
+	var warnings []string
+	for _, w := range toolset.OverrideWarnings(server, rows) {
+		warnings = append(warnings, w.Code+": "+w.Message)
+	}
+	return warnings
 }

@@ -171,7 +171,7 @@ func (r *SyncResult) compare(stored map[string]models.Tool, tools [][]byte, now 
 		delete(stored, name)
 		next := models.Tool{
 			ServerID: r.Server.ID, Name: name, Position: position, Definition: string(raw), DefinitionHash: toolset.HashDefinition(raw),
-			ApprovedHash: row.ApprovedHash, PreviousDefinition: row.PreviousDefinition, FirstSeenAt: row.FirstSeenAt, ChangedAt: row.ChangedAt,
+			ApprovedHash: row.ApprovedHash, PreviousDefinition: row.PreviousDefinition, ConfirmedAccess: toolset.ConfirmedAccess(row, raw), FirstSeenAt: row.FirstSeenAt, ChangedAt: row.ChangedAt,
 		}
 		switch {
 		case !known:
@@ -180,7 +180,7 @@ func (r *SyncResult) compare(stored map[string]models.Tool, tools [][]byte, now 
 		case row.DefinitionHash != next.DefinitionHash:
 			next.ChangedAt, next.PreviousDefinition = now, previousOf(row)
 			r.Changed = append(r.Changed, name)
-		case row.Position == position:
+		case row.Position == position && row.ConfirmedAccess == next.ConfirmedAccess:
 			continue
 		}
 		upserts = append(upserts, next)

@@ -200,6 +200,7 @@ func (s *Syncer) sync(ctx context.Context, serverID string) (SyncResult, error) 
 	s.counts.add(listErr)
 	s.Observed(serverID, listErr)
 	if listErr == nil {
+		result.Warnings = append(result.Warnings, overrideWarnings(server, found.tools)...) // not stored: overrides can change
 		s.schedule.synced(serverID, s.Now())
 		s.schedule.watch(server)
 	}

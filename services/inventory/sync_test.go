@@ -31,7 +31,7 @@ func TestSyncStoresToolsUnchanged(t *testing.T) {
 		for i, tool := range opts.Tools {
 			want = append(want, models.Tool{
 				ServerID: "s", Name: []string{"zeta", "alpha", "Mü"}[i], Position: i, Definition: tool.Definition, DefinitionHash: toolset.HashDefinition([]byte(tool.Definition)),
-				FirstSeenAt: w.now, ChangedAt: w.now,
+				ConfirmedAccess: "destructive", FirstSeenAt: w.now, ChangedAt: w.now,
 			})
 		}
 		if d := cmp.Diff(want, w.tools(t)); d != "" {
@@ -96,6 +96,37 @@ func TestSyncKeepsApprovedDefinition(t *testing.T) {
 		change("fourth")
 		if fifth := change("fifth"); fifth.PreviousDefinition != approved.Definition {
 			t.Errorf("pending approval: PreviousDefinition = %q", fifth.PreviousDefinition)
+		}
+	})
+}
+
+// TestSyncConfirmedAccess covers the effect that toolsets go by: it follows less
+// safe annotations at once, and keeps the former one when they get safer.
+func TestSyncConfirmedAccess(t *testing.T) {
+	eachSyncWorld(t, upstreamtest.Options{Tools: []upstreamtest.Tool{plainTool("a", `,"annotations":{"destructiveHint":false}`)}}, func(t *testing.T, w *syncWorld) {
+		w.mustSync(t)
+		const none, additive, read = ``, `,"annotations":{"destructiveHint":false}`, `,"annotations":{"readOnlyHint":true}`
+		for i, step := range []struct{ annotations, want string }{
+			{additive, "write"}, {read, "write"}, {read + `,"title":"T"`, "write"}, {additive, "write"}, {none, "destructive"}, {read, "destructive"}, {additive, "destructive"},
+		} {
+			w.up.SetTools(plainTool("a", step.annotations))
+			w.mustSync(t)
+			if got := w.tools(t)[0].ConfirmedAccess; got != step.want {
+				t.Errorf("step %d: got %q, want %q", i, got, step.want)
+			}
+		}
+		// A row of an older version has none: its definition counts.
+		for _, tt := range []struct{ stored, listed, want string }{{none, read, "destructive"}, {read, read, "read"}, {read, none, "destructive"}} {
+			w.up.SetTools(plainTool("a", tt.stored))
+			w.mustSync(t)
+			if err := w.db.Model(&models.Tool{}).Where("1 = 1").Update("confirmed_access", "").Error; err != nil {
+				t.Fatal(err)
+			}
+			w.up.SetTools(plainTool("a", tt.listed))
+			w.mustSync(t)
+			if got := w.tools(t)[0].ConfirmedAccess; got != tt.want {
+				t.Errorf("older row %s, then %s: got %q, want %q", tt.stored, tt.listed, got, tt.want)
+			}
 		}
 	})
 }

@@ -180,7 +180,7 @@ func (w *writer) server(project *models.Project, alias string, d *declaration.Se
 	if !found {
 		row = newServer(project.ID, alias, d, now)
 	}
-	before := row.Alias
+	before, overrides := row.Alias, row.ToolOverrides
 	m := w.store.mergeServer(&row, alias, d, allowanceOf(w.tx.Statement.Context, project))
 	for field, why := range m.problems {
 		w.problem(project.Slug, alias, field, why)
@@ -195,18 +195,26 @@ func (w *writer) server(project *models.Project, alias string, d *declaration.Se
 	}
 	fields := m.changed
 	w.noteMissing(project, &row, m.missing)
+	if err := w.warnOverrides(&row); err != nil {
+		return row, err
+	}
 	if found && len(fields) == 0 {
 		w.noteServer(ActionKeep, project, &row, nil)
 		return row, nil
 	}
 	w.topics[notify.Toolset(project.ID)] = true
-	row.ConfigVersion++
+	if !slices.Equal(fields, []string{overridesField}) || hasOverrideReferences(overrides) || hasOverrideReferences(row.ToolOverrides) {
+		row.ConfigVersion++ // other overrides concern no session
+	}
 	row.UpdatedAt = now
 	if !found {
 		w.noteServer(ActionCreate, project, &row, nil)
 		return row, w.tx.Create(&row).Error
 	}
 	w.noteServer(ActionUpdate, project, &row, fields)
+	if slices.Contains(fields, overridesField) {
+		w.noteOverrides(project, &row, overrides)
+	}
 	if err := w.renameTools(project, before, row.Alias); err != nil {
 		return row, err
 	}

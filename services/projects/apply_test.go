@@ -51,7 +51,8 @@ func TestApplyCreates(t *testing.T) {
 		}
 		want := models.Project{
 			ID: p.ID, Slug: "p", Name: "P", AuthMode: models.AuthAPIKey, OAuthAccess: models.OAuthAnyone, CodeModeTimeoutMS: 30_000, ToolExposure: models.ExposeFull,
-			DisabledTools: models.StringList{}, CreatedAt: s.now, UpdatedAt: s.now,
+			DisabledTools: models.StringList{}, Limits: models.LimitList{}, PersonalKeysMaxDays: 365, SecretRefs: models.StringList{},
+			CreatedAt: s.now, UpdatedAt: s.now,
 		}
 		if d := cmp.Diff(want, p); d != "" {
 			t.Errorf("project (-want +got):\n%s", d)
@@ -104,9 +105,9 @@ func TestApplyUpdatesDeclaredFields(t *testing.T) {
 		before, untouched := s.server(t, "p", "b"), s.server(t, "p", "A")
 		s.feed.take()
 		s.now = s.now.Add(time.Hour)
-		plan := s.apply(t, `{"projects":{"p":{"description":"new","codeMode":{"enabled":true},"rateLimit":{"perSecond":2.5,"burst":5},
+		plan := s.apply(t, `{"projects":{"p":{"description":"new","codeMode":{"enabled":true},"rateLimit":{"perSecond":2.5,"burst":5},"limits":[{"per":"tool","perDay":3}],
 			"mcpServers":{"B":{"timeout":1000,"enabled":false,"denyTools":["x"],"headers":{"X-More":"1"},"url":"https://b.example/mcp"}}}}}`)
-		wantPlan(t, plan, "update p description codeMode.enabled rateLimit.perSecond rateLimit.burst", "update p/B alias headers.X-More denyTools enabled timeout")
+		wantPlan(t, plan, "update p description codeMode.enabled rateLimit.perSecond rateLimit.burst limits", "update p/B alias headers.X-More denyTools enabled timeout")
 		after := s.server(t, "p", "B") // the alias is stored as last spelled
 		if after.ID != before.ID || after.ConfigVersion != before.ConfigVersion+1 || !after.CreatedAt.Equal(before.CreatedAt) || !after.UpdatedAt.After(before.UpdatedAt) {
 			t.Errorf("from %+v to %+v", before, after)
@@ -118,7 +119,7 @@ func TestApplyUpdatesDeclaredFields(t *testing.T) {
 			t.Errorf("other server (-want +got):\n%s", d)
 		}
 		p, err := s.Project(t.Context(), "p")
-		if err != nil || p.Name != "P" || p.Description != "new" || !p.CodeModeEnabled || p.RatePerSecond != 2.5 || p.RateBurst != 5 || !p.UpdatedAt.After(p.CreatedAt) {
+		if err != nil || p.Name != "P" || p.Description != "new" || !p.CodeModeEnabled || p.RatePerSecond != 2.5 || p.RateBurst != 5 || len(p.Limits) != 1 || p.Limits[0] != (models.Limit{Per: models.PerTool, Match: "*", PerDay: 3}) || !p.UpdatedAt.After(p.CreatedAt) {
 			t.Errorf("stored %+v, %v", p, err)
 		}
 		if topics := s.feed.take(); len(topics) != 1 {

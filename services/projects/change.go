@@ -116,11 +116,12 @@ func (w *writer) noteProject(action Action, row *models.Project, fields []string
 	}
 }
 
-// noteServer is noteProject for a server.
+// noteServer is noteProject for a server. Changed overrides have their own entry in
+// the audit log.
 func (w *writer) noteServer(action Action, project *models.Project, row *models.Server, fields []string) {
 	w.plan.Changes = append(w.plan.Changes, Change{Action: action, Project: project.Slug, Server: row.Alias, Fields: fields})
-	if action != ActionKeep {
-		w.record("server."+pastTense[action], row.Alias, row.ID, project.Slug, fields)
+	if recorded := without(fields, overridesField); action != ActionKeep && (len(recorded) > 0 || len(fields) == 0) {
+		w.record("server."+pastTense[action], row.Alias, row.ID, project.Slug, recorded)
 	}
 }
 

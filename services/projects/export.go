@@ -25,6 +25,7 @@ type exportProject struct {
 	ToolNameLimit  int                     `json:"toolNameLimit"`
 	DisabledTools  []string                `json:"disabledTools"`
 	RateLimit      exportRateLimit         `json:"rateLimit"`
+	Limits         []models.Limit          `json:"limits,omitempty"`
 	RecordPayloads bool                    `json:"recordPayloads"`
 	SecretRefs     []string                `json:"secretRefs,omitempty"`
 }
@@ -48,6 +49,7 @@ type exportServer struct {
 	Headers          map[string]string       `json:"headers"`
 	AllowedTools     []string                `json:"allowedTools"`
 	DenyTools        []string                `json:"denyTools"`
+	Tools            models.ToolOverrides    `json:"tools,omitempty"`
 	Enabled          bool                    `json:"enabled"`
 	Timeout          int64                   `json:"timeout"`
 	MaxConcurrent    int64                   `json:"maxConcurrent"`
@@ -100,7 +102,7 @@ func projectFile(row models.Project, servers []models.Server) exportProject {
 		CodeMode: exportCodeMode{Enabled: row.CodeModeEnabled, Timeout: row.CodeModeTimeoutMS, AllowFetch: row.CodeModeAllowFetch},
 		Servers:  map[string]exportServer{}, ToolExposure: row.ToolExposure, ToolNameLimit: row.ToolNameLimit,
 		DisabledTools: list(row.DisabledTools), RateLimit: exportRateLimit{PerSecond: row.RatePerSecond, Burst: row.RateBurst},
-		RecordPayloads: row.RecordPayloads, SecretRefs: row.SecretRefs,
+		Limits: row.Limits, RecordPayloads: row.RecordPayloads, SecretRefs: row.SecretRefs,
 	}
 	for _, server := range servers {
 		headers := map[string]string{}
@@ -110,7 +112,7 @@ func projectFile(row models.Project, servers []models.Server) exportProject {
 		p.Servers[server.Alias] = exportServer{
 			URL: server.URL, Transport: server.Transport, AuthType: server.AuthType,
 			AuthBearer: bearerShown(server), Headers: headers,
-			AllowedTools: list(server.AllowedTools), DenyTools: list(server.DenyTools),
+			AllowedTools: list(server.AllowedTools), DenyTools: list(server.DenyTools), Tools: server.ToolOverrides,
 			Enabled: server.Enabled, Timeout: server.TimeoutMS, MaxConcurrent: server.MaxConcurrent,
 			SessionMode: server.SessionMode, DefinitionPolicy: server.DefinitionPolicy,
 			OAuth: exportOAuth{ClientID: server.OAuthClientID, ClientSecret: secretShown(server.OAuthClientSecret), Scopes: list(server.OAuthScopes)},

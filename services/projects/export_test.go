@@ -89,6 +89,22 @@ const exported = `{
         "perSecond": 0.1,
         "burst": 7
       },
+      "limits": [
+        {
+          "per": "key",
+          "match": "everything__*",
+          "perSecond": 2.5,
+          "burst": 0,
+          "perDay": 1000
+        },
+        {
+          "per": "project",
+          "match": "*",
+          "perSecond": 0,
+          "burst": 0,
+          "perDay": 1000000000
+        }
+      ],
       "recordPayloads": true
     }
   }
@@ -264,6 +280,9 @@ func drawProject(t *rapid.T) map[string]any {
 		maybe(t, limit, "burst", rapid.IntRange(0, 1_000_000))
 		o["rateLimit"] = limit
 	}
+	if rapid.Bool().Draw(t, "with limits") {
+		o["limits"] = drawLimits(t)
+	}
 	maybe(t, o, "recordPayloads", rapid.Bool())
 	alias := rapid.StringMatching(`[A-Za-z0-9]([A-Za-z0-9.-]{0,4}[A-Za-z0-9])?`).Filter(func(s string) bool { return !strings.EqualFold(s, "gateway") })
 	servers := map[string]any{}
@@ -272,6 +291,20 @@ func drawProject(t *rapid.T) map[string]any {
 	}
 	o["mcpServers"] = servers
 	return o
+}
+
+func drawLimits(t *rapid.T) []any {
+	limits := []any{}
+	for _, match := range rapid.SliceOfNDistinct(rapid.StringMatching(`[a-z*?_<&"]{1,5}`), 0, 4, rapid.ID[string]).Draw(t, "matches") {
+		limit := map[string]any{"match": match, "per": rapid.SampledFrom([]string{"key", "person", "toolset", "tool", "project"}).Draw(t, "per")}
+		limit["perDay"] = rapid.IntRange(1, declaration.MaxPerDay).Draw(t, "perDay")
+		if rapid.Bool().Draw(t, "with a rate") {
+			limit["perSecond"] = rapid.Float64Range(0.001, declaration.MaxRatePerSecond).Draw(t, "perSecond")
+			maybe(t, limit, "burst", rapid.IntRange(0, declaration.MaxRatePerSecond))
+		}
+		limits = append(limits, limit)
+	}
+	return limits
 }
 
 func drawServer(t *rapid.T) map[string]any {

@@ -16,6 +16,7 @@ import (
 	"mcpgateway/services/fault"
 	"mcpgateway/services/notify"
 	"mcpgateway/services/secrets"
+	"mcpgateway/services/toolset/override"
 )
 
 // WarnSecretsCleared is the code of the warning that a server lost its secrets and
@@ -48,6 +49,18 @@ func (a allowance) refuses(entered string) string {
 		return ""
 	}
 	return "the reference ${" + clip(name) + "} is not allowed in this project. Ask an administrator to add it to secretRefs."
+}
+
+// refusesIn returns why the caller may not enter the references of an argument, or
+// "". Those that the argument has already are allowed.
+func (a allowance) refusesIn(value, stored []byte) string {
+	had := override.ReferencesIn(stored)
+	for _, text := range override.ReferencesIn(value) {
+		if why := a.refuses(text); why != "" && !slices.Contains(had, text) {
+			return why
+		}
+	}
+	return ""
 }
 
 // clip returns the beginning of a text.
@@ -129,7 +142,7 @@ func checkAllowed(ctx context.Context, d *declaration.Project) error {
 	for field, given := range map[string]bool{
 		"authMode": d.AuthMode != nil, "oauthAccess": d.OAuthAccess != nil, "codeMode.allowFetch": d.CodeModeFetch != nil,
 		"rateLimit.perSecond": d.RatePerSecond != nil, "rateLimit.burst": d.RateBurst != nil,
-		"recordPayloads": d.RecordPayloads != nil, "secretRefs": d.SecretRefs != nil,
+		"limits": d.Limits != nil, "recordPayloads": d.RecordPayloads != nil, "secretRefs": d.SecretRefs != nil,
 	} {
 		if given {
 			refused[field] = "only administrators can change this"

@@ -39,6 +39,10 @@ func mergeProject(row *models.Project, d *declaration.Project) []string {
 		burst := int(*d.RateBurst)
 		set(&changed, "rateLimit.burst", &row.RateBurst, &burst)
 	}
+	if d.Limits != nil && !slices.Equal(row.Limits, *d.Limits) {
+		row.Limits = *d.Limits
+		changed = append(changed, "limits")
+	}
 	set(&changed, "recordPayloads", &row.RecordPayloads, d.RecordPayloads)
 	if d.SecretRefs != nil {
 		setList(&changed, "secretRefs", &row.SecretRefs, *d.SecretRefs)
@@ -60,6 +64,9 @@ func (s *Store) mergeServer(row *models.Server, alias string, d *declaration.Ser
 	m := &merge{problems: map[string]string{}, may: may}
 	if m.moved = may.clears(row.URL, d.URL); m.moved {
 		m.clearSecrets(row)
+		if hasOverrideReferences(row.ToolOverrides) {
+			m.problems["url"] = "the overrides of the server's tools have references. Remove these first, or ask an administrator."
+		}
 	}
 	set(&m.changed, "alias", &row.Alias, &alias)
 	row.AliasFold = declaration.FoldAlias(alias)
@@ -85,6 +92,7 @@ func (s *Store) mergeServer(row *models.Server, alias string, d *declaration.Ser
 	if d.DenyTools != nil {
 		setList(&m.changed, "denyTools", &row.DenyTools, *d.DenyTools)
 	}
+	s.mergeOverrides(m, row, d.ToolOverrides)
 	set(&m.changed, "enabled", &row.Enabled, d.Enabled)
 	set(&m.changed, "timeout", &row.TimeoutMS, d.TimeoutMS)
 	set(&m.changed, "maxConcurrent", &row.MaxConcurrent, d.MaxConcurrent)

@@ -82,16 +82,22 @@ func (s *Store) updateServer(ctx context.Context, id string, alias *string, d *d
 		if alias != nil {
 			name = *alias
 		}
-		before, err := w.claim(&p, name, id)
-		if err != nil {
-			return saved, "", err
-		}
-		saved, err = w.server(&p, name, d, row, true)
-		after := slices.Clone(before)
-		after[slices.IndexFunc(after, func(r models.Server) bool { return r.ID == id })] = saved
-		w.noteShared(&p, p.AuthMode == models.AuthNone, before, after)
+		saved, err = w.update(&p, row, name, d)
 		return saved, p.Slug, err
 	})
+}
+
+// update applies a declaration and an alias to a locked server.
+func (w *writer) update(project *models.Project, row models.Server, alias string, d *declaration.Server) (models.Server, error) {
+	before, err := w.claim(project, alias, row.ID)
+	if err != nil {
+		return models.Server{}, err
+	}
+	saved, err := w.server(project, alias, d, row, true)
+	after := slices.Clone(before)
+	after[slices.IndexFunc(after, func(r models.Server) bool { return r.ID == row.ID })] = saved
+	w.noteShared(project, project.AuthMode == models.AuthNone, before, after)
+	return saved, err
 }
 
 func (s *Store) saveServer(ctx context.Context, d *declaration.Server, save func(*writer, *declaration.Server) (models.Server, string, error)) (SavedServer, error) {
@@ -186,7 +192,8 @@ func TouchesCredentials(row models.Server, d *declaration.Server) bool {
 	case d.AuthType != nil && *d.AuthType != authType,
 		secret(row.AuthBearer, d.AuthBearer), len(d.Headers) > 0,
 		d.OAuthClientID != nil && *d.OAuthClientID != row.OAuthClientID,
-		secret(row.OAuthClientSecret, d.OAuthClientSecret):
+		secret(row.OAuthClientSecret, d.OAuthClientSecret),
+		d.ToolOverrides != nil && hasOverrideReferences(*d.ToolOverrides):
 		return true
 	}
 	return d.URL != nil && *d.URL != row.URL && (HasCredentials(row) || hasQueryValues(*d.URL))

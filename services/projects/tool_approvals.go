@@ -9,7 +9,6 @@ import (
 	"mcpgateway/services/activity"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/notify"
-	"mcpgateway/services/toolset"
 )
 
 // MaxApprovals is the maximum number of definitions per request.
@@ -17,7 +16,7 @@ const MaxApprovals = 500
 
 // ToolDefinition identifies the definition of a tool that a user has reviewed.
 type ToolDefinition struct {
-	Name string // alias__tool
+	Name string // exported
 	Hash string // as in models.Tool
 }
 
@@ -63,8 +62,9 @@ func (s *Store) setApprovals(ctx context.Context, slug string, tools []ToolDefin
 			return err
 		}
 		var entries []activity.Entry
+		finder := newToolFinder(tx, project.ID)
 		for _, t := range tools {
-			changes, ok, err := approval(tx, &project, t, decide)
+			changes, ok, err := approval(finder, &project, t, decide)
 			if err != nil {
 				return err
 			}
@@ -89,22 +89,18 @@ func (s *Store) setApprovals(ctx context.Context, slug string, tools []ToolDefin
 
 // approval changes the approval of one tool and returns the audit entries. ok
 // is false if the tool's state differs from t.
-func approval(tx *gorm.DB, project *models.Project, t ToolDefinition, decide func(*models.Tool, string) (string, bool)) (entries []activity.Entry, ok bool, err error) {
-	alias, name, _ := toolset.SplitName(t.Name)
-	var row models.Tool
-	found := tx.Clauses(models.LockRow(tx)...).Limit(1).Find(&row, "name = ? AND server_id = (SELECT id FROM servers WHERE project_id = ? AND alias = ?)", name, project.ID, alias)
-	if found.Error != nil || found.RowsAffected == 0 || t.Hash == "" {
-		return nil, false, found.Error
+func approval(finder *toolFinder, project *models.Project, t ToolDefinition, decide func(*models.Tool, string) (string, bool)) (entries []activity.Entry, ok bool, err error) {
+	tool, err := finder.find(t.Name, models.LockRow(finder.tx)...)
+	if err != nil || tool == nil || t.Hash == "" {
+		return nil, false, err
 	}
-	hash, ok := decide(&row, t.Hash)
-	if !ok || hash == row.ApprovedHash {
+	hash, ok := decide(&tool.Tool, t.Hash)
+	if !ok || hash == tool.ApprovedHash {
 		return nil, ok, nil
 	}
-	action := "tool.approved"
-	if hash == "" {
-		action = "tool.approval_withdrawn"
+	changes := toolChanges{name: t.Name, project: project.Slug, tool: *tool}
+	if err := changes.approve(finder.tx, hash != ""); err != nil {
+		return nil, false, err
 	}
-	changes := toolChanges{name: t.Name, project: project.Slug, row: row}
-	changes.note(action)
-	return changes.entries, true, tx.Model(&models.Tool{}).Where("server_id = ? AND name = ?", row.ServerID, row.Name).Update("approved_hash", hash).Error
+	return changes.entries, true, nil
 }

@@ -11,11 +11,10 @@ import (
 	"mcpgateway/services/declaration"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/notify"
-	"mcpgateway/services/toolset"
 )
 
 // SetTool enables or disables a tool of a project, or approves its current
-// definition. Nil leaves a setting unchanged. name is alias__tool. It records
+// definition. Nil leaves a setting unchanged. name is the exported one. It records
 // changes as tool.enabled, tool.disabled, tool.approved or
 // tool.approval_withdrawn. It returns NOT_FOUND for a tool that no sync has
 // found.
@@ -31,7 +30,6 @@ func (s *Store) setTool(ctx context.Context, slug, name string, enabled, approve
 	if err != nil {
 		return err
 	}
-	alias, tool, _ := toolset.SplitName(name)
 	topic := notify.Toolset(project.ID)
 	err = s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
 		// Locked for other writers, because the list of disabled tools is one
@@ -40,12 +38,14 @@ func (s *Store) setTool(ctx context.Context, slug, name string, enabled, approve
 		if err := notFound(err, "project", slug); err != nil {
 			return err
 		}
-		var row models.Tool
-		err = tx.First(&row, "name = ? AND server_id = (SELECT id FROM servers WHERE project_id = ? AND alias = ?)", tool, project.ID, alias).Error
-		if err := notFound(err, "tool", name); err != nil {
+		tool, err := newToolFinder(tx, project.ID).find(name)
+		if err != nil {
 			return err
 		}
-		done := toolChanges{name: name, project: slug, row: row}
+		if tool == nil {
+			return fault.NotFound("tool", name)
+		}
+		done := toolChanges{name: name, project: slug, tool: *tool}
 		if enabled != nil {
 			if err := done.enable(tx, &project, *enabled); err != nil {
 				return err
@@ -70,25 +70,29 @@ func (s *Store) setTool(ctx context.Context, slug, name string, enabled, approve
 // toolChanges writes the settings of one tool and records the changed ones.
 type toolChanges struct {
 	name, project string
-	row           models.Tool
+	tool          storedTool
 	entries       []activity.Entry
 }
 
 func (c *toolChanges) note(action string) {
 	c.entries = append(c.entries, activity.Entry{
-		Action: action, Object: c.name, ObjectID: c.row.ServerID, Project: c.project,
-		Detail: map[string]string{"definition": c.row.DefinitionHash},
+		Action: action, Object: c.name, ObjectID: c.tool.ServerID, Project: c.project,
+		Detail: map[string]string{"definition": c.tool.DefinitionHash},
 	})
 }
 
 func (c *toolChanges) enable(tx *gorm.DB, project *models.Project, enabled bool) error {
-	if enabled != slices.Contains(project.DisabledTools, c.name) {
+	isOff := func(name string) bool { return slices.Contains(project.DisabledTools, name) }
+	if enabled != (isOff(c.tool.own) || c.tool.as != "" && isOff(c.tool.as)) {
 		return nil // already set
 	}
-	off := without(project.DisabledTools, c.name)
+	off := without(project.DisabledTools, c.tool.own)
+	if c.tool.as != "" {
+		off = without(off, c.tool.as)
+	}
 	action := "tool.enabled"
 	if !enabled {
-		off = sorted(append(off, c.name))
+		off = sorted(append(off, c.tool.own))
 		action = "tool.disabled"
 	}
 	if len(off) > declaration.MaxDisabledTools {
@@ -101,11 +105,16 @@ func (c *toolChanges) enable(tx *gorm.DB, project *models.Project, enabled bool)
 func (c *toolChanges) approve(tx *gorm.DB, approved bool) error {
 	hash, action := "", "tool.approval_withdrawn"
 	if approved {
-		hash, action = c.row.DefinitionHash, "tool.approved"
+		hash, action = c.tool.DefinitionHash, "tool.approved"
 	}
-	if hash == c.row.ApprovedHash {
+	if hash == c.tool.ApprovedHash {
 		return nil
 	}
 	c.note(action)
-	return tx.Model(&c.row).Update("approved_hash", hash).Error
+	if approved { // the definition was seen with its annotations
+		if err := confirmAccess(tx, &c.tool.Tool); err != nil {
+			return err
+		}
+	}
+	return tx.Model(&c.tool.Tool).Update("approved_hash", hash).Error
 }

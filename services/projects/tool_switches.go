@@ -10,14 +10,13 @@ import (
 	"mcpgateway/services/declaration"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/notify"
-	"mcpgateway/services/toolset"
 )
 
 // MaxSwitched is the maximum number of tools per request.
 const MaxSwitched = 1_000
 
 // SwitchTools enables or disables tools of a project in one transaction and
-// returns the changed ones. names are alias__tool; it ignores tools that no sync
+// returns the changed ones. names are the exported ones; it ignores tools that no sync
 // has found. It records each change as tool.enabled or tool.disabled. It returns
 // NOT_FOUND for an unknown project, and INVALID_PARAMETER unless there are 1 to
 // MaxSwitched names.
@@ -68,26 +67,22 @@ func switchAll(tx *gorm.DB, s *Store, project *models.Project, names []string, e
 	for _, name := range project.DisabledTools {
 		off[name] = true
 	}
-	done := toolChanges{project: project.Slug}
+	done, finder := toolChanges{project: project.Slug}, newToolFinder(tx, project.ID)
 	action := "tool.enabled"
 	if !enabled {
 		action = "tool.disabled"
 	}
 	for _, name := range names {
-		if enabled != off[name] {
-			continue // already set
+		tool, err := finder.find(name)
+		if err != nil {
+			return nil, err
 		}
-		alias, tool, _ := toolset.SplitName(name)
-		var row models.Tool
-		found := tx.Limit(1).Find(&row, "name = ? AND server_id = (SELECT id FROM servers WHERE project_id = ? AND alias = ?)", tool, project.ID, alias)
-		if found.Error != nil {
-			return nil, found.Error
+		if tool == nil || enabled != (off[tool.own] || off[tool.as]) {
+			continue // unknown, or already set
 		}
-		if found.RowsAffected == 0 {
-			continue
-		}
-		off[name] = !enabled
-		done.name, done.row = name, row
+		off[tool.own] = !enabled
+		delete(off, tool.as)
+		done.name, done.tool = name, *tool
 		done.note(action)
 		changed = append(changed, name)
 	}

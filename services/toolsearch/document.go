@@ -35,7 +35,7 @@ type reader struct {
 // definition are skipped.
 func readTool(tool *toolset.Tool) document {
 	r := reader{}
-	r.add(fieldName, tool.Upstream)
+	r.add(fieldName, tool.Local())
 	r.add(fieldServer, tool.Server.Config.Alias)
 	definition, err := rawjson.ParseObject(tool.Definition, rawjson.Lenient)
 	if err != nil {

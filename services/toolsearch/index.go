@@ -58,7 +58,9 @@ func Build(tools []*toolset.Tool) *Index { return build(tools, standardWeights()
 // over returns an index of tools that reuses x if the searched texts are the
 // same, and nil otherwise. It costs a fraction of Build.
 func (x *Index) over(tools []*toolset.Tool) *Index {
-	same := func(a, b *toolset.Tool) bool { return a.Name == b.Name && a.Upstream == b.Upstream && a.Hash == b.Hash }
+	same := func(a, b *toolset.Tool) bool {
+		return a.Name == b.Name && a.FullName == b.FullName && a.Hash == b.Hash && a.SameOverride(b)
+	}
 	if x == nil || !slices.EqualFunc(x.tools, tools, same) {
 		return nil
 	}

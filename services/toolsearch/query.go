@@ -105,11 +105,11 @@ func (s *Searcher) searchQuery(ctx context.Context, project *toolset.Snapshot, p
 }
 
 // titleOf returns a tool's display name: its title, that of its annotations, or
-// its upstream name (MCP 2025-06-18, BaseMetadata).
+// its exported name without the alias (MCP 2025-06-18, BaseMetadata).
 func titleOf(tool *toolset.Tool) string {
 	definition, err := rawjson.ParseObject(tool.Definition, rawjson.Lenient)
 	if err != nil {
-		return tool.Upstream
+		return tool.Local()
 	}
 	if title, ok := definition.String("title"); ok && title != "" {
 		return title
@@ -117,5 +117,5 @@ func titleOf(tool *toolset.Tool) string {
 	if title, ok := definition.Object("annotations").String("title"); ok && title != "" {
 		return title
 	}
-	return tool.Upstream
+	return tool.Local()
 }

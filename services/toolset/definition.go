@@ -23,8 +23,7 @@ func exportDefinition(definition *rawjson.Object, name string) []byte {
 
 // isRepeatable reports whether a tool's annotations declare it read-only or
 // idempotent (MCP 2025-03-26, "ToolAnnotations").
-func isRepeatable(definition *rawjson.Object) bool {
-	annotations := definition.Object("annotations")
+func isRepeatable(annotations *rawjson.Object) bool {
 	return rawjson.Kind(annotations.Get("readOnlyHint")) == 't' || rawjson.Kind(annotations.Get("idempotentHint")) == 't'
 }
 
@@ -33,10 +32,20 @@ func isRepeatable(definition *rawjson.Object) bool {
 // destroy, and a read-only tool never destroys.
 type Hints struct{ ReadOnly, Destructive bool }
 
-func hintsOf(definition *rawjson.Object) Hints {
-	annotations := definition.Object("annotations")
+func hintsOf(annotations *rawjson.Object) Hints {
 	readOnly := rawjson.Kind(annotations.Get("readOnlyHint")) == 't'
 	return Hints{ReadOnly: readOnly, Destructive: !readOnly && rawjson.Kind(annotations.Get("destructiveHint")) != 'f'}
+}
+
+// Access returns the effect of a tool with the hints.
+func (h Hints) Access() Access {
+	switch {
+	case h.ReadOnly:
+		return AccessRead
+	case h.Destructive:
+		return AccessDestructive
+	}
+	return AccessWrite
 }
 
 // Access is the annotated effect of a tool.
@@ -57,7 +66,10 @@ func AccessOf(raw []byte) Access {
 	if err != nil {
 		return AccessWrite
 	}
-	annotations := definition.Object("annotations")
+	return accessOf(definition.Object("annotations"))
+}
+
+func accessOf(annotations *rawjson.Object) Access {
 	switch {
 	case rawjson.Kind(annotations.Get("readOnlyHint")) == 't':
 		return AccessRead

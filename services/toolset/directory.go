@@ -196,7 +196,7 @@ func readInventories(tx *gorm.DB, src *Source, condition string, argument any) e
 	}
 	// The times of tools are not selected: snapshots don't contain them, and
 	// reading those of thousands of tools costs as much as everything else.
-	if err := tx.Select("server_id", "name", "definition", "definition_hash", "approved_hash", "previous_definition", "changed_at").
+	if err := tx.Select("server_id", "name", "definition", "definition_hash", "approved_hash", "previous_definition", "confirmed_access", "changed_at").
 		Order("server_id, position, name").Find(&tools, condition, argument).Error; err != nil {
 		return err
 	}

@@ -55,9 +55,11 @@ func newPart(before *Snapshot, server *Server, s settings, tools []models.Tool, 
 		cut: s.nameLimit > 0 && len(server.Config.Alias)+len(Separator) > max(s.nameLimit-hashSuffix, 0),
 	}
 	filter := NewFilter(server.Config.AllowedTools, server.Config.DenyTools)
+	names := nameTools(server.Config.ToolOverrides, tools)
 	for _, row := range tools {
-		p.add(before, filter, s, row)
+		p.add(before, filter, s, names, row)
 	}
+	server.OverrideWarnings = p.overrideWarnings()
 	p.addOffers(s, listings)
 	p.hash = p.hashOnce()
 	return p
@@ -76,16 +78,18 @@ func (p *serverPart) hashOnce() func() [sha256.Size]byte {
 	})
 }
 
-func (p *serverPart) add(before *Snapshot, filter Filter, s settings, row models.Tool) {
-	full := JoinName(p.server.Config.Alias, row.Name)
-	t := before.same(full, ShortenName(full, s.nameLimit), row.Definition)
+func (p *serverPart) add(before *Snapshot, filter Filter, s settings, names naming, row models.Tool) {
+	full := JoinName(p.server.Config.Alias, names.of(row.Name))
+	o := newOverride(p.server.Config.ToolOverrides, row.Name)
+	t := before.same(full, ShortenName(full, s.nameLimit), row.Definition, o)
 	if t == nil {
-		t = newTool(full, ShortenName(full, s.nameLimit), row.Definition)
+		t = newTool(full, ShortenName(full, s.nameLimit), row.Definition, o)
 	}
 	if t == nil {
 		return // syncs store only valid objects
 	}
-	t.Upstream, t.Server, t.Hash, t.ChangedAt = row.Name, p.server, row.DefinitionHash, row.ChangedAt
+	t.Upstream, t.Server, t.Hash, t.ChangedAt, t.Taken = row.Name, p.server, row.DefinitionHash, row.ChangedAt, names.taken[row.Name]
+	t.setToolsetAccess(Access(row.ConfirmedAccess))
 	if row.PreviousDefinition != "" {
 		t.Previous = []byte(row.PreviousDefinition)
 	}
@@ -96,10 +100,14 @@ func (p *serverPart) add(before *Snapshot, filter Filter, s settings, row models
 		t.Hidden = HiddenByServer
 	case !filter.Allows(row.Name):
 		t.Hidden = HiddenByFilter
-	case s.disabled[full]:
+	case s.disabled[full], s.disabled[t.OwnName()]:
 		t.Hidden = HiddenByAdmin
 	case t.Broken != "":
 		t.Hidden = HiddenAsBroken
+	case t.Taken != "":
+		t.Hidden = HiddenByName
+	case t.Override != nil && len(t.Override.Lost) > 0:
+		t.Hidden = HiddenByOverride
 	case t.Pending:
 		t.Hidden = HiddenByApproval
 	}
@@ -113,35 +121,43 @@ func (p *serverPart) add(before *Snapshot, filter Filter, s settings, row models
 }
 
 // newTool returns a tool with the data derived from its names and definition,
-// or nil if the definition is not an object.
-func newTool(full, name, raw string) *Tool {
+// or nil if the definition is not an object. o may be nil.
+func newTool(full, name, raw string, o *Override) *Tool {
 	inspection := Inspect([]byte(raw))
 	definition, err := rawjson.ParseObject(inspection.Definition, rawjson.Lenient)
 	if err != nil {
 		return nil
 	}
-	t := &Tool{Name: name, FullName: full, Repairs: inspection.Repairs, Broken: inspection.Broken, Raw: []byte(raw)}
+	t := &Tool{Name: name, FullName: full, Repairs: inspection.Repairs, Broken: inspection.Broken, Raw: []byte(raw), Override: o}
 	// Syncs drop tools with invalid annotations.
 	t.ParamHeaders, _ = upstream.ParseParamHeaders(t.Raw)
-	t.Repeatable, t.Access, t.Hints = isRepeatable(definition), AccessOf(t.Raw), hintsOf(definition)
+	t.ClientHeaders = t.ParamHeaders
+	t.Own = hintsOf(definition.Object("annotations")).Access()
+	o.apply(definition)
+	annotations := definition.Object("annotations")
+	t.Repeatable, t.Access, t.Hints = isRepeatable(annotations), accessOf(annotations), hintsOf(annotations)
 	t.Definition = exportDefinition(definition, name)
+	if o != nil && len(t.ParamHeaders) > 0 {
+		t.ClientHeaders, _ = upstream.ParseParamHeaders(t.Definition)
+	}
 	t.Handshake = repairForHandshake(t.Definition)
 	return t
 }
 
-// same returns the tool of this snapshot with the same names and definition, or
-// nil.
-func (s *Snapshot) same(full, name, raw string) *Tool {
+// same returns the tool of this snapshot with the same names, definition and
+// override, or nil.
+func (s *Snapshot) same(full, name, raw string, o *Override) *Tool {
 	if s == nil {
 		return nil
 	}
 	t := s.tool(full)
-	if t == nil || t.FullName != full || t.Name != name || string(t.Raw) != raw {
+	if t == nil || t.FullName != full || t.Name != name || string(t.Raw) != raw || !t.Override.Equal(o) {
 		return nil
 	}
 	return &Tool{
 		Name: name, FullName: full, Repairs: t.Repairs, Broken: t.Broken, Raw: t.Raw,
-		Definition: t.Definition, ParamHeaders: t.ParamHeaders, Repeatable: t.Repeatable, Access: t.Access, Hints: t.Hints, Handshake: t.Handshake,
+		Definition: t.Definition, ParamHeaders: t.ParamHeaders, ClientHeaders: t.ClientHeaders, Repeatable: t.Repeatable, Access: t.Access, Hints: t.Hints, Handshake: t.Handshake,
+		Override: t.Override, Own: t.Own,
 	}
 }
 

@@ -26,6 +26,8 @@ const (
 	HiddenByServer   Hidden = "on a disabled server"
 	HiddenByApproval Hidden = "pending approval by an administrator"
 	HiddenAsBroken   Hidden = "hidden because clients would reject its definition"
+	HiddenByName     Hidden = "held back because another tool has its name"
+	HiddenByOverride Hidden = "held back because an argument that an administrator fixed is no longer a parameter"
 )
 
 // Server is an upstream server of a snapshot.
@@ -33,13 +35,15 @@ type Server struct {
 	Config    models.Server
 	Inventory *models.Inventory // nil before the first sync
 	Target    *upstream.Target
+	// OverrideWarnings are the warnings about the overrides of its tools.
+	OverrideWarnings []fault.Warning
 }
 
 // Tool is an upstream tool with its exported name.
 type Tool struct {
 	Name     string // as listed; shortened if the project limits names
-	FullName string // always alias__tool
-	Upstream string // name on its server
+	FullName string // always alias__tool, with the name of its override
+	Upstream string // name on its server; see Local for the exported one
 	Server   *Server
 	Hidden   Hidden
 	Hash     string // of the upstream's raw definition
@@ -53,7 +57,17 @@ type Tool struct {
 	Pending   bool
 	ChangedAt time.Time // of the definition
 	Access    Access
-	Hints     Hints
+	Hints     Hints // of the listed annotations, which may be overridden
+
+	// Effects with the protocol's defaults: Own is that of the server's own
+	// annotations. ToolsetAccess is the one that toolsets go by: that of Hints, unless
+	// AccessPending reports that the server claims a safer one that is not
+	// confirmed.
+	Own, ToolsetAccess Access
+	AccessPending      bool
+
+	Override *Override // nil if there is none
+	Taken    string    // own name of the tool that has this one's name, or empty
 
 	// Raw is the definition from the upstream. Previous is the definition to
 	// compare it with, or nil.
@@ -62,8 +76,9 @@ type Tool struct {
 	// Definition is the object of tools/list: the upstream's bytes with the
 	// exported name and the repairs.
 	Definition []byte
-	// ParamHeaders are the arguments that are also sent in headers.
-	ParamHeaders upstream.ParamHeaders
+	// ParamHeaders are the arguments that the server also receives in headers.
+	// ClientHeaders are those that clients repeat, by the listed definition.
+	ParamHeaders, ClientHeaders upstream.ParamHeaders
 	// Repeatable reports whether the tool is annotated as read-only or
 	// idempotent.
 	Repeatable bool
@@ -93,13 +108,14 @@ type Snapshot struct {
 
 	Capabilities Capabilities
 
-	derived   sync.Map // for Derive
-	view      string   // name of the selection; empty for a whole project
-	parts     *parts
-	all       []*Tool
-	lists     [2]func() toolList // by era
-	toolsHash func() string
-	revision  int64 // toolset revision; 0 if unknown
+	derived    sync.Map // for Derive
+	view       string   // name of the selection; empty for a whole project
+	parts      *parts
+	all        []*Tool
+	lists      [2]func() toolList // by era
+	toolsHash  func() string
+	toolsetsOf func(*Tool) []string // of a view
+	revision   int64                // toolset revision; 0 if unknown
 }
 
 // toolList is tools/list for one era.
@@ -273,7 +289,7 @@ func (s *Snapshot) explainMissing(name string) string {
 	if !ok {
 		var candidates []string
 		for _, t := range s.Tools {
-			if t.Upstream == name {
+			if t.Local() == name {
 				candidates = append(candidates, t.Name)
 			}
 		}

@@ -21,6 +21,8 @@ type Selection struct {
 	// Names reports whether the selection names a server literally. A server
 	// whose tools were never read is in the view then.
 	Names func(alias string) bool
+	// Toolsets returns the ids of the selected toolsets that have a tool.
+	Toolsets func(*Tool) []string
 	// Exposure replaces that of the project, unless it is empty.
 	Exposure models.ToolExposure
 }
@@ -39,7 +41,7 @@ func (s *Snapshot) View(selected Selection) *Snapshot {
 		project.ToolExposure = selected.Exposure
 	}
 	v := assemble(project, ordered)
-	v.view, v.Toolsets = selected.Name, s.Toolsets
+	v.view, v.Toolsets, v.toolsetsOf = selected.Name, s.Toolsets, selected.Toolsets
 	return v
 }
 
@@ -60,6 +62,18 @@ const viewSeparator = "/"
 func IsKeyOf(key, projectID string) bool {
 	id, _, _ := strings.Cut(key, viewSeparator)
 	return id == projectID
+}
+
+// toolsetsOf is the key of the toolsets of a tool, derived from a view.
+type toolsetsOf struct{ tool *Tool }
+
+// ToolsetsOf returns the ids of the view's toolsets that have a tool of it. A
+// snapshot of a whole project has none.
+func (s *Snapshot) ToolsetsOf(t *Tool) []string {
+	if s.toolsetsOf == nil {
+		return nil
+	}
+	return Derive(s, toolsetsOf{t}, func() []string { return s.toolsetsOf(t) })
 }
 
 // ShowsAll reports whether the snapshot has every tool of a server that its

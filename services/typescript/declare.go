@@ -122,31 +122,31 @@ type toolDeclaration struct {
 func declareTool(tool *toolset.Tool, ident string, taken map[string]int) toolDeclaration {
 	definition, err := schema.Parse(tool.Definition)
 	if err != nil || !definition.Is('{') {
-		return plainTool(tool.Upstream, "", err)
+		return plainTool(tool.Local(), "", err)
 	}
 	description := definition.StringOf("description")
 	if description == "" {
 		description = definition.StringOf("title")
 	}
-	w := newTypeWriter(ident+"__"+escapeIdentifier(schema.ClipBytes(tool.Upstream, maxTypeName)), taken)
+	w := newTypeWriter(ident+"__"+escapeIdentifier(schema.ClipBytes(tool.Local(), maxTypeName)), taken)
 	args, optional := w.arguments(definition.Get("inputSchema"))
 	result := w.result(definition.Get("outputSchema"))
 	if w.nodes < 0 || w.count > maxNamedTypes {
-		return plainTool(tool.Upstream, description, schema.ErrTooLarge)
+		return plainTool(tool.Local(), description, schema.ErrTooLarge)
 	}
 	var types strings.Builder
 	for _, t := range w.types {
 		types.WriteString("type " + t.name + " = " + t.text + ";\n")
 	}
 	if types.Len()+len(args)+len(result) > MaxToolDeclaration {
-		return plainTool(tool.Upstream, description, schema.ErrTooLarge)
+		return plainTool(tool.Local(), description, schema.ErrTooLarge)
 	}
 	mark := ": "
 	if optional {
 		mark = "?: "
 	}
 	args = "args" + mark + args
-	return toolDeclaration{types: types.String(), member: declareMember(tool.Upstream, description, w.notes, args, result), args: args, notes: w.notes}
+	return toolDeclaration{types: types.String(), member: declareMember(tool.Local(), description, w.notes, args, result), args: args, notes: w.notes}
 }
 
 // plainTool returns the declaration of a tool from only its name and

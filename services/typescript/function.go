@@ -19,9 +19,9 @@ type Function struct {
 func FunctionOf(tool *toolset.Tool) Function {
 	ident := Identifier(tool.Server.Config.Alias)
 	d := declareTool(tool, ident, map[string]int{})
-	call := ident + "." + tool.Upstream
-	if !schema.IsPlainIdentifier(tool.Upstream) {
-		call = ident + "[" + schema.Quote(tool.Upstream) + "]"
+	call := ident + "." + tool.Local()
+	if !schema.IsPlainIdentifier(tool.Local()) {
+		call = ident + "[" + schema.Quote(tool.Local()) + "]"
 	}
 	return Function{Call: call, Parameters: "(" + onOneLine(d.args, maxParameters) + ")", Optional: strings.HasPrefix(d.args, "args?")}
 }

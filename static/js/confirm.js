@@ -42,7 +42,7 @@ function confirmIn(dialog) {
     const again = response.text && (await partOf(response));
     if (!again) return location.reload(); // signed out, or the gateway is gone
     dialog.replaceChildren(document.adoptNode(again));
-    again.querySelector("[type=password]").focus();
+    again.querySelector("[type=password]")?.focus();
   });
   document.body.append(dialog);
   dialog.showModal();

@@ -166,6 +166,7 @@ type PersonProps struct {
 	Link     string            // the invite link, right after it was created
 	Provider string            // name of the identity provider; may be empty
 	Groups   []PersonGroup     // sorted by name
+	Factors  string            // second factors; empty without any
 	Errors   map[string]string // of the form Form
 	Form     string            // the rejected form: "details", "password" or ""
 	Seen     string            // fingerprint of the stored name and role
@@ -304,7 +305,7 @@ func Person(p PersonProps) templ.Component {
 					var templ_7745c5c3_Var10 templ.SafeURL
 					templ_7745c5c3_Var10, templ_7745c5c3_Err = templ.JoinURLErrs(ui.URL(paths.Person(p.Row.ID)))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/person.templ`, Line: 91, Col: 76}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/person.templ`, Line: 92, Col: 76}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var10))
 					if templ_7745c5c3_Err != nil {
@@ -325,7 +326,7 @@ func Person(p PersonProps) templ.Component {
 					var templ_7745c5c3_Var11 string
 					templ_7745c5c3_Var11, templ_7745c5c3_Err = templ.JoinStringErrs(p.Seen)
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/person.templ`, Line: 93, Col: 52}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/person.templ`, Line: 94, Col: 52}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var11))
 					if templ_7745c5c3_Err != nil {
@@ -405,7 +406,7 @@ func Person(p PersonProps) templ.Component {
 						var templ_7745c5c3_Var14 templ.SafeURL
 						templ_7745c5c3_Var14, templ_7745c5c3_Err = templ.JoinURLErrs(ui.URL(paths.Person(p.Row.ID) + "/password"))
 						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/person.templ`, Line: 106, Col: 91}
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/person.templ`, Line: 107, Col: 91}
 						}
 						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var14))
 						if templ_7745c5c3_Err != nil {
@@ -481,6 +482,15 @@ func Person(p PersonProps) templ.Component {
 					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 19, "<div class=\"row\">")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
+					}
+					if p.Factors != "" && !p.Row.Self {
+						templ_7745c5c3_Err = ui.Confirm(ui.ConfirmProps{
+							ID: "reset-factors", Label: "Remove second factors", Title: "Remove the second factors of " + p.Row.Called() + "?", Icon: "key-round", Action: paths.Person(p.Row.ID) + "/reset-factors", CSRF: p.CSRF(), Careful: true,
+							Stops: []string{"Removed: " + p.Factors + ", and the recovery codes.", p.Row.Called() + " is signed out, and their password alone signs them in.", "Make sure that it's really them who asked."},
+						}).Render(ctx, templ_7745c5c3_Buffer)
+						if templ_7745c5c3_Err != nil {
+							return templ_7745c5c3_Err
+						}
 					}
 					if p.Row.Disabled {
 						templ_7745c5c3_Err = ui.ActionForm(ui.ActionProps{Action: paths.Person(p.Row.ID) + "/enable", CSRF: p.CSRF(), Label: "Unblock", Icon: "check", Careful: true}).Render(ctx, templ_7745c5c3_Buffer)
@@ -572,7 +582,7 @@ func personGroups(p PersonProps) templ.Component {
 					var templ_7745c5c3_Var19 templ.SafeURL
 					templ_7745c5c3_Var19, templ_7745c5c3_Err = templ.JoinURLErrs(ui.URL(paths.Group(g.ID)))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/person.templ`, Line: 147, Col: 58}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/person.templ`, Line: 154, Col: 58}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var19))
 					if templ_7745c5c3_Err != nil {
@@ -585,7 +595,7 @@ func personGroups(p PersonProps) templ.Component {
 					var templ_7745c5c3_Var20 string
 					templ_7745c5c3_Var20, templ_7745c5c3_Err = templ.JoinStringErrs(ui.Clean(g.Name))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/person.templ`, Line: 147, Col: 79}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/person.templ`, Line: 154, Col: 79}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var20))
 					if templ_7745c5c3_Err != nil {
@@ -598,7 +608,7 @@ func personGroups(p PersonProps) templ.Component {
 					var templ_7745c5c3_Var21 string
 					templ_7745c5c3_Var21, templ_7745c5c3_Err = templ.JoinStringErrs(or(roleWords(g.Role), "None"))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/person.templ`, Line: 149, Col: 40}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/person.templ`, Line: 156, Col: 40}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var21))
 					if templ_7745c5c3_Err != nil {
@@ -712,7 +722,7 @@ func inviteLink(p PersonProps) templ.Component {
 				var templ_7745c5c3_Var24 string
 				templ_7745c5c3_Var24, templ_7745c5c3_Err = templ.JoinStringErrs(ui.Clean(p.Row.Email))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/person.templ`, Line: 191, Col: 86}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/person.templ`, Line: 198, Col: 86}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var24))
 				if templ_7745c5c3_Err != nil {
@@ -753,7 +763,7 @@ func inviteLink(p PersonProps) templ.Component {
 				var templ_7745c5c3_Var25 string
 				templ_7745c5c3_Var25, templ_7745c5c3_Err = templ.JoinStringErrs(ui.Clean(p.Provider))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/person.templ`, Line: 202, Col: 64}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/person.templ`, Line: 209, Col: 64}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var25))
 				if templ_7745c5c3_Err != nil {
@@ -814,7 +824,7 @@ func (p PersonProps) facts() []ui.Fact {
 	}
 	return []ui.Fact{
 		{Label: "Role", Value: p.roleSource()}, {Label: "Can", Value: roleMeans(p.Row.Effective)}, {Label: "Signs in with", Value: or(p.Row.SignsIn, "–")},
-		{Label: "Last sign-in", Value: last}, {Label: "Added", Value: ui.Ago(p.Now, p.Row.CreatedAt)},
+		{Label: "Second factor", Value: or(p.Factors, "None")}, {Label: "Last sign-in", Value: last}, {Label: "Added", Value: ui.Ago(p.Now, p.Row.CreatedAt)},
 	}
 }
 

@@ -30,6 +30,7 @@ type ToolProps struct {
 	Output                []byte
 	Definition            string        // as indented JSON
 	Changes               []ui.DiffLine // since the approved version, or by the last change; may be empty
+	Override              OverrideProps
 	Try                   TryProps
 }
 
@@ -128,7 +129,7 @@ func Tool(p ToolProps) templ.Component {
 					var templ_7745c5c3_Var5 string
 					templ_7745c5c3_Var5, templ_7745c5c3_Err = templ.JoinStringErrs(ui.Clean(p.Row.Description))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/tool.templ`, Line: 43, Col: 58}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/tool.templ`, Line: 44, Col: 58}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var5))
 					if templ_7745c5c3_Err != nil {
@@ -272,7 +273,7 @@ func Tool(p ToolProps) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.Facts([]ui.Fact{{Label: "Fingerprint", Value: ui.Beginning(p.Hash, shownFingerprint) + "…", Title: p.Hash, Mono: true}}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Facts(append(p.ownName(), ui.Fact{Label: "Fingerprint", Value: ui.Beginning(p.Hash, shownFingerprint) + "…", Title: p.Hash, Mono: true})).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -281,6 +282,12 @@ func Tool(p ToolProps) templ.Component {
 			templ_7745c5c3_Err = ui.Card(ui.CardProps{Title: "Definition"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var9), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
+			}
+			if p.Admin() {
+				templ_7745c5c3_Err = overrides(p).Render(ctx, templ_7745c5c3_Buffer)
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
 			}
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 13, "</div>")
 			if templ_7745c5c3_Err != nil {
@@ -331,6 +338,12 @@ func toolBadges(p ToolProps) templ.Component {
 			templ_7745c5c3_Var10 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
+		if p.Row.Override != "" {
+			templ_7745c5c3_Err = ui.Badge(ui.Neutral, p.Row.Override).Render(ctx, templ_7745c5c3_Buffer)
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+		}
 		templ_7745c5c3_Err = ui.Access(p.ReadOnly, p.Destructive).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
@@ -341,6 +354,14 @@ func toolBadges(p ToolProps) templ.Component {
 		}
 		return nil
 	})
+}
+
+// ownName returns the server's own name of a renamed tool.
+func (p ToolProps) ownName() []ui.Fact {
+	if !p.Override.Renamed {
+		return nil
+	}
+	return []ui.Fact{{Label: "Name on the server", Value: ui.Clean(p.Override.Own), Mono: true}}
 }
 
 // changedSince describes what the definition is compared with.
@@ -439,7 +460,7 @@ func toolNotices(p ToolProps) templ.Component {
 				var templ_7745c5c3_Var14 string
 				templ_7745c5c3_Var14, templ_7745c5c3_Err = templ.JoinStringErrs(sentence("It is " + p.Reason))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/tool.templ`, Line: 123, Col: 37}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/tool.templ`, Line: 138, Col: 37}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var14))
 				if templ_7745c5c3_Err != nil {
@@ -455,6 +476,10 @@ func toolNotices(p ToolProps) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
+		}
+		templ_7745c5c3_Err = overrideNotices(p).Render(ctx, templ_7745c5c3_Buffer)
+		if templ_7745c5c3_Err != nil {
+			return templ_7745c5c3_Err
 		}
 		if p.Row.Hidden {
 			templ_7745c5c3_Var15 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
@@ -529,7 +554,7 @@ func toolNotices(p ToolProps) templ.Component {
 					var templ_7745c5c3_Var18 string
 					templ_7745c5c3_Var18, templ_7745c5c3_Err = templ.JoinStringErrs(sentence(repair))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/tool.templ`, Line: 140, Col: 27}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/tool.templ`, Line: 156, Col: 27}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var18))
 					if templ_7745c5c3_Err != nil {

@@ -45,6 +45,8 @@ type ToolRow struct {
 	State       ToolState
 	Hidden      bool   // its texts contain hidden characters
 	LongName    string // warning about a long name; may be empty
+	Override    string // "Renamed", "Overridden" or empty
+	Own         string // the server's own name; empty unless it is renamed
 }
 
 // Name lengths above which some clients reject a tool.

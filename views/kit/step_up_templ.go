@@ -57,16 +57,47 @@ func stepUps() templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
+		templ_7745c5c3_Err = ui.StepUp(ui.StepUpProps{
+			ID: "again-passkey", Dialog: true, Act: ui.Act{Generic: "add a passkey", Button: "add passkey"}, Email: "ada@example.com", CSRF: "token", Next: "/kit", Password: true, Code: true,
+			Passkey: ui.PasskeyProps{Options: "{}", State: "state"}, Errors: map[string]string{"code": "That code isn't right. Try again."},
+		}).Render(ctx, templ_7745c5c3_Buffer)
+		if templ_7745c5c3_Err != nil {
+			return templ_7745c5c3_Err
+		}
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "</div><div class=\"card\">")
+		if templ_7745c5c3_Err != nil {
+			return templ_7745c5c3_Err
+		}
+		templ_7745c5c3_Err = ui.QRCode("Sample QR code", qrSample()).Render(ctx, templ_7745c5c3_Buffer)
+		if templ_7745c5c3_Err != nil {
+			return templ_7745c5c3_Err
+		}
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, "</div><div class=\"card\">")
+		if templ_7745c5c3_Err != nil {
+			return templ_7745c5c3_Err
+		}
 		templ_7745c5c3_Err = ui.StepUp(ui.StepUpProps{ID: "again-none", Dialog: true, Act: ui.Act{Generic: "delete a person"}, Large: true}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "</div></div>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, "</div></div>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		return nil
 	})
+}
+
+// qrSample returns squares in the corners of a code, which no scanner reads.
+func qrSample() [][]bool {
+	modules := make([][]bool, 21)
+	for y := range modules {
+		modules[y] = make([]bool, 21)
+		for x := range modules[y] {
+			modules[y][x] = (x < 7 || x > 13) && (y < 7 || y > 13) && (x+y)%3 != 0
+		}
+	}
+	return modules
 }
 
 var _ = templruntime.GeneratedTemplate

@@ -36,18 +36,29 @@ const (
 	Account    = "/me/account"
 	Password   = Account + "/password"
 
+	Security      = "/me/security"
+	NewApp        = Security + "/app"
+	AddApp        = Security + "/apps"
+	NewPasskey    = Security + "/passkey"
+	AddPasskey    = Security + "/passkeys"
+	RecoveryCodes = Security + "/codes"
+
 	SignOutEverywhere = Account + "/sign-out-everywhere"
 
-	Setup        = "/setup"
-	Login        = "/login"
-	SingleSignOn = "/login/sso"
-	StepUp       = "/login/again"
-	Logout       = "/logout"
-	Authorize    = "/oauth/authorize"
-	Registry     = "/registry"
-	Templates    = "/templates"
-	Docs         = "/docs"
-	ErrorCodes   = Docs + "/errors"
+	Setup             = "/setup"
+	Login             = "/login"
+	SingleSignOn      = "/login/sso"
+	StepUp            = "/login/again"
+	StepUpPasskey     = StepUp + "/passkey"
+	LoginPasskey      = "/login/passkey"
+	SecondStep        = "/login/second"
+	SecondStepPasskey = SecondStep + "/passkey"
+	Logout            = "/logout"
+	Authorize         = "/oauth/authorize"
+	Registry          = "/registry"
+	Templates         = "/templates"
+	Docs              = "/docs"
+	ErrorCodes        = Docs + "/errors"
 )
 
 // below returns the URL of id under base.
@@ -155,6 +166,9 @@ func Group(id string) string { return below(Groups, id) }
 
 // EndSession returns the form that ends one of the user's own sessions.
 func EndSession(id string) string { return below(Account+"/sessions", id) + "/end" }
+
+// Factor returns a second factor of the user. Its forms are below it.
+func Factor(id string) string { return below(Security+"/factors", id) }
 
 // RegistryEntry returns the public page of a server of the catalog.
 func RegistryEntry(publisher, server string) string { return below(below(Registry, publisher), server) }

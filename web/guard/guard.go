@@ -32,6 +32,7 @@ const (
 	sessionCookieAge = 14 * 24 * time.Hour
 	deviceCookieAge  = 180 * 24 * time.Hour
 	flowCookieAge    = 10 * time.Minute
+	secondStepAge    = 5 * time.Minute
 )
 
 // maxNext is the maximum length of the path to return to after the sign-in, in
@@ -46,6 +47,7 @@ type User struct {
 	CSRF            string    // token for the form field csrf, masked by MaskToken
 	ConfirmedUntil  time.Time // when the last confirmation of the password expires
 	GroupsOverage   bool      // the identity provider left the groups out at the last sign-in
+	MustSetUp       bool      // must set up a second factor before anything else
 }
 
 // Sessions finds users by the value of a session cookie. Without such a session
@@ -84,8 +86,10 @@ type Options struct {
 	// Denied is called when a known user may not use a route, given as its
 	// method and pattern. It may be nil.
 	Denied     func(ctx context.Context, route, role string)
-	LoginPath  string // sign-in page
-	StepUpPath string // page that confirms the password
+	LoginPath  string                 // sign-in page
+	StepUpPath string                 // page that confirms the password
+	SetUpPath  string                 // page on which users set up a second factor
+	SetsUp     func(path string) bool // reports whether users who must set up a second factor may use the path
 	// Standing returns the standing of a signed-in user on the route of a
 	// request. missing is the fault of a route whose project the user may not see,
 	// the same as for one that doesn't exist. Without it there are no
@@ -284,11 +288,25 @@ func (g *Guards) require(least Standing, roles ...string) fiber.Handler {
 			}
 			return g.sendTo(c, g.options.LoginPath, form)
 		}
+		if p.MustSetUp && !g.options.SetsUp(c.Path()) {
+			return g.toSetUp(c)
+		}
 		if slices.Contains(roles, p.Role) {
 			return c.Next()
 		}
 		return g.admitStanding(c, p, least)
 	}
+}
+
+// toSetUp responds to a user who must set up a second factor first.
+func (g *Guards) toSetUp(c *fiber.Ctx) error {
+	switch {
+	case isAPI(c):
+		return fault.Forbidden("Set up a second factor first: open %s in a browser.", g.options.SetUpPath)
+	case c.Get(headerConfirm) != "":
+		return c.SendStatus(fiber.StatusNoContent) // the form itself is redirected
+	}
+	return redirect(c, g.options.SetUpPath)
 }
 
 // sendTo redirects to a page that leads back here, with the token of the stored
@@ -308,6 +326,11 @@ func (g *Guards) sendTo(c *fiber.Ctx, path string, form keptForm) error {
 	if len(q) > 0 {
 		path += "?" + q.Encode()
 	}
+	return redirect(c, path)
+}
+
+// redirect redirects to a page of the gateway.
+func redirect(c *fiber.Ctx, path string) error {
 	if c.Get("HX-Request") != "" {
 		c.Set("HX-Redirect", path)
 		return c.SendStatus(fiber.StatusOK)
@@ -363,6 +386,17 @@ func (g *Guards) SetFlow(c *fiber.Ctx, value string) {
 	g.setCookie(c, g.flowName(), value, flowCookieAge)
 }
 
+// SetSecondStep sets the cookie between the password and the second factor.
+func (g *Guards) SetSecondStep(c *fiber.Ctx, value string) {
+	g.setCookie(c, g.secondStepName(), value, secondStepAge)
+}
+
+// ClearSecondStep deletes the cookie that SetSecondStep set.
+func (g *Guards) ClearSecondStep(c *fiber.Ctx) { g.setCookie(c, g.secondStepName(), "", -1) }
+
+// SecondStepCookie returns the value of the cookie that SetSecondStep set, or "".
+func (g *Guards) SecondStepCookie(c *fiber.Ctx) string { return c.Cookies(g.secondStepName()) }
+
 // TakeFlow returns the value of the cookie that SetFlow set, or "", and deletes
 // the cookie.
 func (g *Guards) TakeFlow(c *fiber.Ctx) string {
@@ -376,6 +410,8 @@ func (g *Guards) TakeFlow(c *fiber.Ctx) string {
 func (g *Guards) sessionName() string { return g.prefix() + "sid" }
 
 func (g *Guards) deviceName() string { return g.prefix() + "device" }
+
+func (g *Guards) secondStepName() string { return g.prefix() + "step" }
 
 func (g *Guards) flowName() string { return g.prefix() + "sso" }
 

@@ -24,6 +24,7 @@ import (
 	"mcpgateway/services/activity/traffic"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/gateway"
+	"mcpgateway/services/projects"
 	"mcpgateway/services/query"
 	"mcpgateway/services/rawjson"
 	"mcpgateway/services/toolset"
@@ -50,11 +51,14 @@ type Playground struct {
 	pages   *admin.ProjectPages
 	gateway *gateway.Gateway
 	usage   Usage
+	store   *projects.Store
+	stepUp  *guard.Guards
 }
 
-// New returns the handlers. gateway performs the calls.
-func New(pages *admin.ProjectPages, gateway *gateway.Gateway, usage Usage) *Playground {
-	return &Playground{pages: pages, gateway: gateway, usage: usage}
+// New returns the handlers. gateway performs the calls, store changes the
+// overrides, and stepUp enforces the confirmation before references change.
+func New(pages *admin.ProjectPages, gateway *gateway.Gateway, usage Usage, store *projects.Store, stepUp *guard.Guards) *Playground {
+	return &Playground{pages: pages, gateway: gateway, usage: usage, store: store, stepUp: stepUp}
 }
 
 // Show serves GET /admin/projects/:projectSlug/tools/:name. With ?as=json the
@@ -245,7 +249,13 @@ func failedCall(result *views.TryResult, err error) {
 }
 
 func (a *Playground) page(c *fiber.Ctx, project *toolset.Snapshot, tool *toolset.Tool, form views.TryProps) error {
+	return a.pageWith(c, project, tool, form, func(*views.ToolProps) {})
+}
+
+// pageWith renders the page of a tool with changed properties.
+func (a *Playground) pageWith(c *fiber.Ctx, project *toolset.Snapshot, tool *toolset.Tool, form views.TryProps, change func(*views.ToolProps)) error {
 	p := toolProps(project, tool)
+	change(&p)
 	used, err := a.usage.ToolUse(c.UserContext(), project.Project.ID)
 	if err != nil {
 		return err
@@ -261,6 +271,7 @@ func toolProps(project *toolset.Snapshot, tool *toolset.Tool) views.ToolProps {
 		Row: admin.ToolRow(tool), ReadOnly: tool.Access == toolset.AccessRead, Destructive: tool.Access == toolset.AccessDestructive, Reason: string(tool.Hidden), Approvable: tool.Hidden == toolset.HiddenByApproval, Hash: tool.Hash, Repairs: tool.Repairs,
 		Input: schemaOf(tool, "inputSchema"), Output: schemaOf(tool, "outputSchema"), Annotations: annotationsOf(project.Project.Slug, tool),
 	}
+	p.Override = overrideProps(tool)
 	if tool.Broken != "" {
 		p.Reason += ": " + tool.Broken
 	}

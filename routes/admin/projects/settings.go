@@ -26,14 +26,16 @@ import (
 
 // Settings serves the settings of projects.
 type Settings struct {
-	pages *admin.ProjectPages
-	store *projects.Store
-	keys  *keys.Store
+	pages  *admin.ProjectPages
+	store  *projects.Store
+	keys   *keys.Store
+	used   Used
+	people People
 }
 
 // NewSettings returns the handlers.
-func NewSettings(pages *admin.ProjectPages, store *projects.Store, keys *keys.Store) *Settings {
-	return &Settings{pages: pages, store: store, keys: keys}
+func NewSettings(pages *admin.ProjectPages, store *projects.Store, keys *keys.Store, used Used, people People) *Settings {
+	return &Settings{pages: pages, store: store, keys: keys, used: used, people: people}
 }
 
 // Show serves GET /admin/projects/:projectSlug/settings.
@@ -50,7 +52,7 @@ func formOf(p *toolset.Snapshot) views.ProjectForm {
 	return views.ProjectForm{
 		Name: row.Name, Description: row.Description, AuthMode: string(row.AuthMode),
 		ToolExposure: string(row.ToolExposure), ToolNameLimit: strconv.Itoa(row.ToolNameLimit),
-		PerSecond: strconv.FormatFloat(row.RatePerSecond, 'f', -1, 64), Burst: strconv.Itoa(row.RateBurst), RecordPayloads: row.RecordPayloads,
+		PerSecond: strconv.FormatFloat(row.RatePerSecond, 'f', -1, 64), Burst: strconv.Itoa(row.RateBurst), Limits: limitsOf(row), RecordPayloads: row.RecordPayloads,
 		SecretRefs: strings.Join(row.SecretRefs, "\n"),
 	}
 }
@@ -64,6 +66,10 @@ func (a *Settings) page(c *fiber.Ctx, p *toolset.Snapshot, props views.ProjectSe
 	if err != nil {
 		return err
 	}
+	if props.Used, err = a.usedToday(c.UserContext(), p, keys); err != nil {
+		return err
+	}
+	props.MaxLimits = declaration.MaxLimits
 	props.Frame, props.Project = a.pages.ProjectFrame(c, p, layout.TabSettings, "Settings"), a.pages.Head(p, layout.TabSettings)
 	props.Stored, props.Seen = formOf(p), frame.Fingerprint(formOf(p))
 	props.Shared, props.Servers, props.Keys = credentialsOf(p), len(p.Servers), len(keys)
@@ -78,6 +84,9 @@ func (a *Settings) Save(c *fiber.Ctx) error {
 	}
 	form := postedForm(c, formOf(p))
 	d, err := declarationOf(form)
+	if form.Limits == nil { // a form without them
+		form.Limits = limitsOf(p.Project)
+	}
 	err = cmp.Or(err, confirmed(p, form))
 	leaveOut(c, d)
 	if err == nil {
@@ -111,6 +120,9 @@ func postedForm(c *fiber.Ctx, stored views.ProjectForm) views.ProjectForm {
 	}
 	form.AuthMode, form.Understood = cmp.Or(form.AuthMode, stored.AuthMode), true
 	form.PerSecond, form.Burst = cmp.Or(form.PerSecond, stored.PerSecond), cmp.Or(form.Burst, stored.Burst)
+	if len(form.Limits) == 0 {
+		form.Limits = stored.Limits
+	}
 	form.RecordPayloads, form.SecretRefs = form.RecordPayloads || stored.RecordPayloads, cmp.Or(form.SecretRefs, stored.SecretRefs)
 	return form
 }
@@ -131,6 +143,9 @@ func leaveOut(c *fiber.Ctx, d *declaration.Project) {
 	if !sent("rateLimit.burst") {
 		d.RateBurst = nil
 	}
+	if !sent("limits") {
+		d.Limits = nil
+	}
 	if !sent("recordPayloads") {
 		d.RecordPayloads = nil
 	}
@@ -143,7 +158,7 @@ func enteredForm(c *fiber.Ctx) views.ProjectForm {
 	return views.ProjectForm{
 		Name: strings.TrimSpace(web.FormValue(c, "name")), Description: strings.TrimSpace(web.FormValue(c, "description")), AuthMode: web.FormValue(c, "authMode"),
 		ToolExposure: web.FormValue(c, "toolExposure"), ToolNameLimit: web.FormValue(c, "toolNameLimit"),
-		PerSecond: web.FormValue(c, "rateLimit.perSecond"), Burst: web.FormValue(c, "rateLimit.burst"), Understood: web.FormValue(c, "understood") != "", RecordPayloads: web.FormValue(c, "recordPayloads") != "",
+		PerSecond: web.FormValue(c, "rateLimit.perSecond"), Burst: web.FormValue(c, "rateLimit.burst"), Limits: postedLimits(c), Understood: web.FormValue(c, "understood") != "", RecordPayloads: web.FormValue(c, "recordPayloads") != "",
 		SecretRefs: strings.Join(strings.Fields(web.FormValue(c, "secretRefs")), "\n"),
 	}
 }
@@ -154,6 +169,7 @@ func settingsOf(stored, entered views.ProjectForm) []frame.Entry {
 		frame.NewEntry("Clients sign in with", stored.AuthMode, entered.AuthMode),
 		frame.NewEntry("What clients list", stored.ToolExposure, entered.ToolExposure), frame.NewEntry("Maximum tool name length", stored.ToolNameLimit, entered.ToolNameLimit),
 		frame.NewEntry("Calls per second and key", stored.PerSecond, entered.PerSecond), frame.NewEntry("Burst", stored.Burst, entered.Burst),
+		frame.NewEntry("Limits for tools", views.LimitWords(stored.Limits), views.LimitWords(entered.Limits)),
 		frame.NewEntry("Record arguments and results", views.OnOff(stored.RecordPayloads), views.OnOff(entered.RecordPayloads)),
 		frame.NewEntry("References for maintainers", stored.SecretRefs, entered.SecretRefs),
 	}
@@ -180,7 +196,7 @@ func declarationOf(f views.ProjectForm) (*declaration.Project, error) {
 	d := &declaration.Project{
 		Name: &f.Name, Description: &f.Description, AuthMode: new(models.AuthMode(f.AuthMode)),
 		ToolExposure: new(models.ToolExposure(f.ToolExposure)), ToolNameLimit: whole("toolNameLimit", f.ToolNameLimit),
-		RatePerSecond: &rate, RateBurst: whole("rateLimit.burst", f.Burst), RecordPayloads: &f.RecordPayloads,
+		RatePerSecond: &rate, RateBurst: whole("rateLimit.burst", f.Burst), Limits: declaredLimits(f.Limits, wrong), RecordPayloads: &f.RecordPayloads,
 		SecretRefs: new(strings.Fields(f.SecretRefs)),
 	}
 	if len(wrong) > 0 {

@@ -58,7 +58,10 @@ func detailOf(s *toolset.Server) views.Detail {
 	}
 	if in := s.Inventory; in != nil {
 		d.TransportUsed, d.ProtocolVersion, d.Instructions = string(in.TransportUsed), in.ProtocolVersion, in.Instructions
-		d.Warnings, d.Implementation = in.Warnings, implementation(in.ServerInfo)
+		d.Warnings, d.Implementation = slices.Clone(in.Warnings), implementation(in.ServerInfo)
+	}
+	for _, w := range s.OverrideWarnings {
+		d.Warnings = append(d.Warnings, w.Message)
 	}
 	return d
 }

@@ -11,12 +11,14 @@ import (
 	"mcpgateway/routes/admin"
 	"mcpgateway/routes/frame"
 	"mcpgateway/services/access"
+	"mcpgateway/services/access/factors"
 	"mcpgateway/services/access/groups"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/secrets"
 	views "mcpgateway/views/admin"
 	"mcpgateway/views/layout"
 	"mcpgateway/views/paths"
+	"mcpgateway/views/ui"
 	"mcpgateway/web"
 	"mcpgateway/web/guard"
 )
@@ -29,6 +31,7 @@ type PeopleOptions struct {
 	Pages    *frame.Pages
 	People   *access.Users
 	Groups   *groups.Store
+	Factors  *factors.Store
 	Provider string           // name of the identity provider; empty without one
 	Public   *url.URL         // origin of invite links
 	Seal     *secrets.KeyRing // encrypts invite links for the page that shows them
@@ -58,6 +61,10 @@ func (a *People) List(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
+	owners, err := a.Factors.Owners(c.UserContext())
+	if err != nil {
+		return err
+	}
 	text := strings.TrimSpace(c.Query("query"))
 	p := views.PeopleProps{Frame: a.pages.Frame(c, "People", layout.SectionPeople), Now: a.now(), Query: text, Total: len(users)}
 	for _, person := range users {
@@ -65,7 +72,7 @@ func (a *People) List(c *fiber.Ctx) error {
 			continue
 		}
 		if p.Found++; p.Found <= maxPeopleShown {
-			p.People = append(p.People, a.row(c, person, invites))
+			p.People = append(p.People, a.row(c, person, invites, owners[person.ID]))
 		}
 	}
 	return web.Render(c, views.People(p))
@@ -146,6 +153,14 @@ func (a *People) Disable(c *fiber.Ctx) error {
 	return frame.Done(c, a.path(c), "Person blocked.")
 }
 
+// ResetFactors serves POST /admin/people/:id/reset-factors.
+func (a *People) ResetFactors(c *fiber.Ctx) error {
+	if err := a.people.ResetFactors(c.UserContext(), c.Params("id")); err != nil {
+		return frame.Failed(c, a.path(c), err)
+	}
+	return frame.Done(c, a.path(c), "Second factors removed.")
+}
+
 // Enable serves POST /admin/people/:id/enable.
 func (a *People) Enable(c *fiber.Ctx) error {
 	if err := a.people.Enable(c.UserContext(), c.Params("id")); err != nil {
@@ -196,7 +211,11 @@ func (a *People) page(c *fiber.Ctx, form string, failed error) error {
 	if err != nil {
 		return err
 	}
-	p := views.PersonProps{Now: a.now(), Row: a.row(c, person, invites), Form: form, Errors: errors, Seen: frame.Fingerprint(detailsOf(person)), Provider: a.Provider}
+	set, err := a.Factors.Of(c.UserContext(), person.ID)
+	if err != nil {
+		return err
+	}
+	p := views.PersonProps{Now: a.now(), Row: a.row(c, person, invites, len(set.Factors) > 0), Factors: factorWords(set), Form: form, Errors: errors, Seen: frame.Fingerprint(detailsOf(person)), Provider: a.Provider}
 	if p.Groups, err = a.groupsOf(c, person.ID); err != nil {
 		return err
 	}
@@ -221,6 +240,26 @@ func (a *People) groupsOf(c *fiber.Ctx, id string) ([]views.PersonGroup, error) 
 	return shown, err
 }
 
+// factorWords describes the second factors of a user, or returns "".
+func factorWords(set factors.Set) string {
+	apps, passkeys := 0, 0
+	for _, f := range set.Factors {
+		if f.Kind == factors.KindApp {
+			apps++
+		} else {
+			passkeys++
+		}
+	}
+	var words []string
+	if apps > 0 {
+		words = append(words, ui.Plural(apps, "authenticator app", "authenticator apps"))
+	}
+	if passkeys > 0 {
+		words = append(words, ui.Plural(passkeys, "passkey", "passkeys"))
+	}
+	return strings.Join(words, ", ")
+}
+
 // newForm renders the form. failed is the error of a rejected user, or nil.
 func (a *People) newForm(c *fiber.Ctx, p views.PersonNewProps, failed error) (err error) {
 	if p.Errors, err = frame.Fields(c, failed); err != nil {
@@ -232,8 +271,9 @@ func (a *People) newForm(c *fiber.Ctx, p views.PersonNewProps, failed error) (er
 	return web.Render(c, views.PersonNew(p))
 }
 
-// row returns a user for the pages. invites are the ends of the valid invites.
-func (a *People) row(c *fiber.Ctx, p access.User, invites map[string]time.Time) views.PersonRow {
+// row returns a user for the pages. invites are the ends of the valid invites, and
+// secured reports whether the user has a second factor.
+func (a *People) row(c *fiber.Ctx, p access.User, invites map[string]time.Time, secured bool) views.PersonRow {
 	row := views.PersonRow{
 		ID: p.ID, Email: p.Email, Name: p.Name, Role: string(p.Role), Effective: string(p.EffectiveRole), Disabled: p.DisabledAt != nil, Joined: p.HasPassword || p.HasIdentity, HasPassword: p.HasPassword,
 		Self: guard.UserOf(c) != nil && guard.UserOf(c).ID == p.ID, CreatedAt: p.CreatedAt, LastLoginAt: p.LastLoginAt,
@@ -247,6 +287,9 @@ func (a *People) row(c *fiber.Ctx, p access.User, invites map[string]time.Time) 
 	}
 	if p.HasIdentity {
 		ways = append(ways, "Single sign-on")
+	}
+	if secured {
+		ways = append(ways, "Second factor")
 	}
 	row.SignsIn = strings.Join(ways, ", ")
 	return row

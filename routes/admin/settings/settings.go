@@ -77,6 +77,8 @@ func (s *Settings) signIn() admin.SettingsGroup {
 			facts = append(facts, ui.Fact{Label: "Allowed email domains", Value: strings.Join(sso.AllowedDomains, ", ")})
 		}
 	}
+	required := map[string]string{"off": "Not required", "admins": "Required for administrators", "everyone": "Required for everyone with a password"}
+	facts = append(facts, ui.Fact{Label: "Second factor", Value: required[s.facts.Config.SecondFactor]})
 	return admin.SettingsGroup{Title: "Sign-in", Facts: facts}
 }
 

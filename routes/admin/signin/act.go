@@ -15,18 +15,24 @@ import (
 // acts describes the forms that require a confirmation, by the last segment of
 // their path.
 var acts = map[string]ui.Act{
-	"keys":        {Verb: "create the key", Generic: "create a key", Button: "create key"},
-	"rotate":      {Generic: "rotate a key", Button: "rotate key"},
-	"revoke":      {Generic: "revoke a key", Button: "revoke key"},
-	"people":      {Verb: "invite", Generic: "invite a person", Button: "invite"},
-	"invite":      {Generic: "create an invite link", Button: "create link"},
-	"password":    {Generic: "set a password", Button: "set password"},
-	"disable":     {Generic: "block a person", Button: "block"},
-	"credentials": {Generic: "change stored credentials", Button: "save"},
-	"client":      {Generic: "change an OAuth client", Button: "save"},
-	"servers":     {Generic: "add servers", Button: "add servers"},
-	"edit":        {Generic: "send stored credentials to a new URL", Button: "save"},
-	"apply":       {Generic: "import a file", Button: "import"},
+	"keys":          {Verb: "create the key", Generic: "create a key", Button: "create key"},
+	"rotate":        {Generic: "rotate a key", Button: "rotate key"},
+	"revoke":        {Generic: "revoke a key", Button: "revoke key"},
+	"people":        {Verb: "invite", Generic: "invite a person", Button: "invite"},
+	"invite":        {Generic: "create an invite link", Button: "create link"},
+	"password":      {Generic: "set a password", Button: "set password"},
+	"disable":       {Generic: "block a person", Button: "block"},
+	"credentials":   {Generic: "change stored credentials", Button: "save"},
+	"client":        {Generic: "change an OAuth client", Button: "save"},
+	"servers":       {Generic: "add servers", Button: "add servers"},
+	"edit":          {Generic: "send stored credentials to a new URL", Button: "save"},
+	"apply":         {Generic: "import a file", Button: "import"},
+	"apps":          {Generic: "add an authenticator app", Button: "add app"},
+	"passkeys":      {Generic: "add a passkey", Button: "add passkey"},
+	"codes":         {Generic: "create new recovery codes", Button: "create codes"},
+	"rename":        {Generic: "rename a second factor", Button: "rename"},
+	"remove":        {Generic: "remove a second factor", Button: "remove"},
+	"reset-factors": {Generic: "remove a person's second factors", Button: "remove"},
 }
 
 // actNames are the fields that name the object of a form, by the last segment of

@@ -13,6 +13,7 @@ import (
 
 	"mcpgateway/routes/frame"
 	"mcpgateway/services/access"
+	"mcpgateway/services/access/factors"
 	"mcpgateway/services/fault"
 	"mcpgateway/views/admin"
 	"mcpgateway/views/layout"
@@ -22,17 +23,18 @@ import (
 
 // Login serves sign-in with a password and sign-out.
 type Login struct {
-	pages  *frame.Pages
-	people *access.Users
-	guards *guard.Guards
-	resume *Resume
-	sso    string // name of the identity provider; may be empty
+	pages   *frame.Pages
+	people  *access.Users
+	factors *factors.Store
+	guards  *guard.Guards
+	resume  *Resume
+	sso     string // name of the identity provider; may be empty
 }
 
 // NewLogin returns the handlers. sso is the name of the identity provider, or ""
 // without one.
-func NewLogin(pages *frame.Pages, people *access.Users, guards *guard.Guards, resume *Resume, sso string) *Login {
-	return &Login{pages: pages, people: people, guards: guards, resume: resume, sso: sso}
+func NewLogin(pages *frame.Pages, people *access.Users, factors *factors.Store, guards *guard.Guards, resume *Resume, sso string) *Login {
+	return &Login{pages: pages, people: people, factors: factors, guards: guards, resume: resume, sso: sso}
 }
 
 // Show serves GET /login. A signed-in user is redirected to ?next=, or to the
@@ -66,6 +68,25 @@ func (l *Login) SignIn(c *fiber.Ctx) error {
 		}
 		return l.form(c, from, admin.LoginProps{Email: email, Errors: errors})
 	}
+	if !in.SecondStep.IsZero() {
+		l.guards.SetSecondStep(c, in.SecondStep.Reveal())
+		return c.Redirect(from.at(paths.SecondStep), fiber.StatusSeeOther)
+	}
+	return l.resume.Continue(c, in, from)
+}
+
+// Passkey serves POST /login/passkey.
+func (l *Login) Passkey(c *fiber.Ctx) error {
+	from := postedOrigin(c)
+	proof := l.factors.SignInPasskey(web.FormValue(c, "state"), web.FormValue(c, "credential"))
+	in, err := l.people.SignInAlone(c.UserContext(), proof, browserOf(c, l.guards))
+	if err != nil {
+		errors := refused(c, err)
+		if errors == nil {
+			return err
+		}
+		return l.form(c, from, admin.LoginProps{Errors: errors})
+	}
 	return l.resume.Continue(c, in, from)
 }
 
@@ -83,6 +104,11 @@ func (l *Login) form(c *fiber.Ctx, from origin, p admin.LoginProps) error {
 	if p.Form != "" {
 		compress.Never(c) // the page contains a token
 	}
+	challenge, err := l.factors.SignInChallenge()
+	if err != nil {
+		return err
+	}
+	p.Passkey = passkeyOf(challenge)
 	p.Frame = l.pages.Frame(c, "Sign in", layout.SectionNone)
 	if l.sso != "" {
 		p.Provider, p.ProviderURL = l.sso, from.at(paths.SingleSignOn)

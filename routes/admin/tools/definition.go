@@ -36,7 +36,7 @@ func reviewedTool(t *toolset.Tool, schema bool) *views.ReviewedTool {
 		if parsed, err := rawjson.ParseObject(t.Previous, rawjson.Lenient); err == nil {
 			before = parsed
 		}
-		out.Warning = warningOf(toolset.AccessOf(t.Previous), t.Access, before, now)
+		out.Warning = warningOf(toolset.AccessOf(t.Previous), toolset.AccessOf(t.Raw), before, now)
 	}
 	d := definition{before: before, now: now, isNew: t.Previous == nil}
 	out.Sections = append(out.Sections, d.description(), d.parameters(schema))

@@ -36,6 +36,14 @@ func selection(s toolset.Selection, rules []rule) toolset.Selection {
 	s.Tool = func(t *toolset.Tool) bool {
 		return slices.ContainsFunc(rules, func(r rule) bool { return r.has(t) })
 	}
+	s.Toolsets = func(t *toolset.Tool) (ids []string) {
+		for i := range rules {
+			if rules[i].has(t) {
+				ids = append(ids, rules[i].row.ID)
+			}
+		}
+		return ids
+	}
 	s.Offers = func(alias string, tools []*toolset.Tool) bool {
 		return slices.ContainsFunc(rules, func(r rule) bool { return r.offers(alias, tools) })
 	}
@@ -75,9 +83,12 @@ func ruleOf(row *models.Toolset) rule {
 }
 
 // has reports whether a tool is a member: the query or include selects it, and
-// exclude doesn't.
+// exclude doesn't, by its exported name or by the one without its override.
 func (r *rule) has(t *toolset.Tool) bool {
-	return (r.include.Match(t.FullName) || r.matches != nil && r.matches(t)) && !r.exclude.Match(t.FullName)
+	if r.exclude.Match(t.FullName) || t.Override != nil && r.exclude.Match(t.OwnName()) {
+		return false
+	}
+	return r.include.Match(t.FullName) || r.matches != nil && r.matches(t)
 }
 
 // offers reports whether the prompts and resources of a server with the tools
