@@ -43,7 +43,7 @@ func TestMaintainerMovesNoSecret(t *testing.T) {
 		t.Errorf("audit log: %.400s", body)
 	}
 
-	// Administrators move servers with their secrets, as ever.
+	// Administrators move servers with their secrets.
 	set(w.admin, `{"url":"https://one.example.com/mcp","authBearer":"bearer-secret"}`, 200, `"hasAuthBearer":true`)
 	set(w.admin, `{"url":"https://two.example.com/mcp"}`, 200, `"hasAuthBearer":true`)
 }

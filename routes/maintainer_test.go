@@ -121,7 +121,7 @@ func TestMaintainerSeesOneProject(t *testing.T) {
 		route := r.Method + " " + r.Path
 		switch r.Guard {
 		case "open", "project", "catalog", "browse", "visitor", "person", "oneself":
-			continue // the same for everybody who is signed in
+			continue // the same for every user who is signed in
 		}
 		known[route] = true
 		scoped := ofProject.MatchString(r.Path)
@@ -166,7 +166,7 @@ func TestMaintainerSeesOneProject(t *testing.T) {
 	}
 }
 
-// sameName replaces the parts of an answer that differ between names.
+// sameName replaces the parts of an response that differ between names.
 func sameName(body, path string) string {
 	for _, part := range strings.Split(path, "/") {
 		if len(part) >= 8 {
@@ -176,7 +176,7 @@ func sameName(body, path string) string {
 	return routestest.Normalise(body)
 }
 
-// checkHidden fails if an answer has something of the other project, or the email
+// checkHidden fails if an response has something of the other project, or the email
 // address of another user.
 func (w *team) checkHidden(t *testing.T, route, body string) {
 	t.Helper()
