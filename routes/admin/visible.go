@@ -8,7 +8,7 @@ import (
 	"mcpgateway/services/toolset"
 )
 
-// PendingOf returns the servers that somebody must authorize, in the projects that
+// PendingOf returns the servers that a user must authorize, in the projects that
 // a reach includes.
 func PendingOf(mine reach.Reach, directory *toolset.Directory, waiting PendingServers) []oauthclient.PendingServer {
 	servers := waiting.Servers()

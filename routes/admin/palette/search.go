@@ -134,7 +134,7 @@ func (s *search) addProject(p *toolset.Snapshot, add func(name string, more int,
 	}
 }
 
-// addKeysAndUsers adds the keys of the current project and the users, whom
+// addKeysAndUsers adds the keys of the current project and the users, which
 // maintainers don't see.
 func (s *search) addKeysAndUsers(ctx context.Context, add func(name string, more int, hit views.PaletteHit)) error {
 	if p := s.project(); p != nil {
