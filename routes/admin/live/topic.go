@@ -30,7 +30,7 @@ type Scope struct {
 	// Project returns the current state of the page's project. It is nil for a
 	// page outside of projects, and after the project was deleted.
 	Project func() *toolset.Snapshot
-	// Reach limits what the page shows. It answers by the present grants.
+	// Reach limits what the page shows. It uses the present grants.
 	Reach reach.Reach
 	Arg   string // the text after the topic's name and a colon; may be empty
 	From  string // id of the last event that the browser received; may be empty
