@@ -60,7 +60,7 @@ func filled(r route, fill fiber.Handler) []fiber.Handler {
 		return nil
 	}
 	switch r.guard {
-	case person, viewer, admin:
+	case person, viewer, admin, projectViewer, maintainer, someViewer:
 		return []fiber.Handler{fill}
 	}
 	return nil
@@ -70,7 +70,7 @@ func filled(r route, fill fiber.Handler) []fiber.Handler {
 func newPages(s *services.Services) *adminpages.ProjectPages {
 	health := &adminpages.Health{Syncer: s.Syncer, Waiting: s.Waiting}
 	navigation := adminpages.NewNavigation(s.Directory, health, s.Waiting)
-	frames := frame.NewPages(layout.NewAssets(static.URL), adminpages.Banners(s.Waiting), navigation.OfRequest)
+	frames := frame.NewPages(layout.NewAssets(static.URL), adminpages.Banners(s.Directory, s.Waiting), navigation.OfRequest)
 	return &adminpages.ProjectPages{Pages: frames, Directory: s.Directory, Health: health, Navigation: navigation}
 }
 

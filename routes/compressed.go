@@ -18,7 +18,7 @@ func compressed(r route, compressor *compress.Compressor) []fiber.Handler {
 		}
 	}
 	switch r.guard {
-	case catalog, browse, visitor, person, viewer, admin, stepUp:
+	case catalog, browse, visitor, person, viewer, admin, stepUp, projectViewer, maintainer, carefulOne, someViewer, someAdmin:
 		return []fiber.Handler{compressor.Handler}
 	case open:
 		if strings.HasPrefix(r.path, "/static/") || r.path == "/api/openapi.json" {

@@ -6,8 +6,10 @@ import (
 	"strings"
 	"time"
 
+	"mcpgateway/models"
 	"mcpgateway/services/access/factors"
 	"mcpgateway/services/access/keys"
+	"mcpgateway/services/access/reach"
 	"mcpgateway/web/guard"
 	"mcpgateway/web/ratelimit"
 
@@ -38,6 +40,16 @@ const (
 	viewer    audience = "viewer"      // viewers and administrators; on the API also the administration token
 	admin     audience = "admin"       // administrators; on the API also the administration token
 	stepUp    audience = "careful"     // as admin, with a recently confirmed password
+
+	// Maintainers of the project that the route names, in addition to viewer,
+	// admin and stepUp.
+	projectViewer audience = "project viewer"
+	maintainer    audience = "maintainer"
+	carefulOne    audience = "careful maintainer"
+	// The maintainers of any project, in addition to viewer and admin. The handlers
+	// leave out other projects.
+	someViewer audience = "some viewer"
+	someAdmin  audience = "some admin"
 )
 
 // Rate limits of the public catalog per address.
@@ -57,14 +69,16 @@ const (
 func newGuards(s *services.Services) (*guard.Guards, map[audience][]fiber.Handler) {
 	g := guard.New(guard.Options{
 		Sessions: sessions{s.People, s.Factors}, Token: keys.NewAdminToken(s.Config.AdminToken), Failures: ratelimit.NewFailureLimit(time.Now), PublicURL: s.Config.PublicURL,
-		NeedStepUp: s.People.NeedStepUp, Act: act, Denied: s.Denials.Record, LoginPath: paths.Login, StepUpPath: paths.StepUp, SetUpPath: paths.Security, SetsUp: setsUp,
-		Forms: forms{s.KeptForms}, KeepsForm: keepsForm,
+		NeedStepUp: s.People.NeedStepUp, Act: actAs(s.Rights), Denied: s.Denials.Record, LoginPath: paths.Login, StepUpPath: paths.StepUp, SetUpPath: paths.Security, SetsUp: setsUp,
+		Forms: forms{s.KeptForms}, KeepsForm: keepsForm, Standing: standings{s}.of,
 	})
 	perAddress := ratelimit.NewAddressLimit(publicPerSecond, publicBurst, time.Now).Handler
 	return g, map[audience][]fiber.Handler{
 		open: nil, project: nil, catalog: {web.PublicCORS, perAddress}, browse: append([]fiber.Handler{perAddress}, g.Visitor()...),
 		visitor: g.Visitor(), person: g.Signed(), own: g.Session(), ownStepUp: append(g.Session(), g.RequireStepUp), viewer: g.Viewer(), admin: g.Admin(), stepUp: append(g.Admin(), g.RequireStepUp),
-		oneself: append(g.Signed(), g.RequireStepUp),
+		oneself:       append(g.Signed(), g.RequireStepUp),
+		projectViewer: g.ProjectViewer(), maintainer: g.ProjectAdmin(), carefulOne: append(g.ProjectAdmin(), g.RequireStepUp),
+		someViewer: g.SomeViewer(), someAdmin: g.SomeAdmin(),
 	}
 }
 
@@ -127,9 +141,20 @@ func keepsForm(path string) bool {
 	return strings.HasPrefix(path, "/admin/") || strings.HasPrefix(path, paths.Me+"/")
 }
 
-// act attributes the changes of a request to its actor in the audit log.
-func act(ctx context.Context, a guard.Actor) context.Context {
-	return activity.WithActor(ctx, activity.Actor{Kind: activity.ActorKind(a.Kind), ID: a.ID, Name: a.Name, IP: a.IP, RequestID: a.RequestID})
+// actAs returns the function that attributes the changes of a request to its
+// actor in the audit log, and limits the request to the actor's reach.
+func actAs(held reach.Rights) guard.Act {
+	return func(ctx context.Context, a guard.Actor) context.Context {
+		ctx = activity.WithActor(ctx, activity.Actor{Kind: activity.ActorKind(a.Kind), ID: a.ID, Name: a.Name, IP: a.IP, RequestID: a.RequestID})
+		switch activity.ActorKind(a.Kind) {
+		case activity.ActorUser:
+			return reach.With(ctx, reach.OfPerson(a.ID, models.Role(a.Role), held))
+		case activity.ActorToken:
+			return reach.With(ctx, reach.Everything())
+		default:
+			return reach.With(ctx, reach.Reach{})
+		}
+	}
 }
 
 // identityProvider returns the display name of the identity provider, or "" if

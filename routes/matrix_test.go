@@ -90,9 +90,9 @@ func wantVerdict(r routes.Row, c caller) verdict {
 			return forbidden
 		}
 		roles = []models.Role{models.RoleAdmin, models.RoleViewer, models.RoleMember}
-	case "viewer":
+	case "viewer", "project viewer", "some viewer":
 		roles = []models.Role{models.RoleAdmin, models.RoleViewer}
-	case "admin", "careful":
+	case "admin", "careful", "maintainer", "careful maintainer", "some admin":
 		roles = []models.Role{models.RoleAdmin}
 	default:
 		return "no such guard"

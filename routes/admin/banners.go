@@ -4,7 +4,9 @@ import (
 	"context"
 	"strings"
 
+	"mcpgateway/services/access/reach"
 	"mcpgateway/services/oauthclient"
+	"mcpgateway/services/toolset"
 	"mcpgateway/views/layout"
 	"mcpgateway/views/paths"
 	"mcpgateway/views/ui"
@@ -20,23 +22,19 @@ type PendingServers interface {
 	Servers() []oauthclient.PendingServer
 }
 
-// WaitingCounter counts the servers that need a user to authorize them.
-type WaitingCounter interface {
-	Count() int
-}
-
 // Banners returns the banners above every admin page: the servers that an
-// administrator has to connect.
-func Banners(waiting PendingServers) func(ctx context.Context, role string) []layout.Banner {
-	return func(_ context.Context, role string) []layout.Banner {
-		servers := waiting.Servers()
-		if len(servers) == 0 || role == guard.RoleMember {
+// administrator, or a maintainer of their project, has to connect.
+func Banners(directory *toolset.Directory, waiting PendingServers) func(ctx context.Context, role string) []layout.Banner {
+	return func(ctx context.Context, role string) []layout.Banner {
+		mine := reach.Of(ctx)
+		servers := PendingOf(mine, directory, waiting)
+		if len(servers) == 0 {
 			return nil
 		}
 		b := layout.Banner{Tone: "warn", Text: bannerText(servers), LinkLabel: "Review", LinkURL: paths.Connections}
 		if len(servers) == 1 {
 			b.LinkURL = paths.Connection(servers[0].ID)
-			if role == guard.RoleAdmin {
+			if role == guard.RoleAdmin || !mine.SeesAll() {
 				b.LinkLabel, b.LinkURL = "Connect", paths.StartConnection(servers[0].ID)
 				if servers[0].WasConnected {
 					b.LinkLabel = "Reconnect"

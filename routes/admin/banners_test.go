@@ -3,7 +3,9 @@ package admin_test
 import (
 	"testing"
 
+	"mcpgateway/models"
 	"mcpgateway/routes/admin"
+	"mcpgateway/services/access/reach"
 	"mcpgateway/services/oauthclient"
 	"mcpgateway/web/guard"
 )
@@ -40,7 +42,7 @@ func TestBannerNamesServers(t *testing.T) {
 		{"names over the limit", many(5), guard.RoleAdmin, "5 servers need to be reconnected: a, b, c, d and 1 more. Review /admin/connections"},
 	} {
 		got := ""
-		for _, b := range admin.Banners(tt.servers)(t.Context(), tt.role) {
+		for _, b := range admin.Banners(nil, tt.servers)(reach.With(t.Context(), reach.OfPerson("p", models.Role(tt.role), nil)), tt.role) {
 			got += b.Text + " " + b.LinkLabel + " " + b.LinkURL
 		}
 		if got != tt.want {

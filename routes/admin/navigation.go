@@ -8,8 +8,10 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
+	"mcpgateway/services/access/reach"
 	"mcpgateway/services/toolset"
 	"mcpgateway/views/layout"
+	"mcpgateway/views/paths"
 	"mcpgateway/views/ui"
 	"mcpgateway/web/guard"
 )
@@ -27,28 +29,30 @@ const maxSwitch = 8
 type Navigation struct {
 	directory *toolset.Directory
 	health    *Health
-	waiting   WaitingCounter
+	waiting   PendingServers
 }
 
 // NewNavigation returns the data of the side bar.
-func NewNavigation(directory *toolset.Directory, health *Health, waiting WaitingCounter) *Navigation {
+func NewNavigation(directory *toolset.Directory, health *Health, waiting PendingServers) *Navigation {
 	return &Navigation{directory, health, waiting}
 }
 
 // OfRequest returns the side bar of a page outside of projects, for a user with
-// the role. It is nil for members.
+// the role. Members have none, but maintainers do in the administration.
 func (n *Navigation) OfRequest(c *fiber.Ctx, role string) *layout.Nav {
-	if role == guard.RoleMember {
+	mine := reach.Of(c.UserContext())
+	if role == guard.RoleMember && !(strings.HasPrefix(c.Path(), paths.Home) && mine.Maintains()) {
 		return nil
 	}
-	return n.Of(c.Cookies(ProjectCookie))
+	return n.Of(mine, c.Cookies(ProjectCookie))
 }
 
-// Of returns the side bar with the project of the slug, or the only project. It has
-// no project if there are several and none has the slug.
-func (n *Navigation) Of(slug string) *layout.Nav {
-	all := n.directory.All()
-	nav := &layout.Nav{Total: len(all), Reconnect: n.waiting.Count()}
+// Of returns the side bar with the project of the slug, or the only project, among
+// those of the reach. It has no project if there are several and none has the
+// slug.
+func (n *Navigation) Of(mine reach.Reach, slug string) *layout.Nav {
+	all := mine.Visible(n.directory.All())
+	nav := &layout.Nav{Total: len(all), Reconnect: len(PendingOf(mine, n.directory, n.waiting)), Limited: !mine.SeesAll()}
 	slices.SortFunc(all, func(a, b *toolset.Snapshot) int {
 		return cmp.Or(cmp.Compare(b2i(b.Project.Slug == slug), b2i(a.Project.Slug == slug)), cmp.Compare(strings.ToLower(a.Project.Name), strings.ToLower(b.Project.Name)), cmp.Compare(a.Project.Slug, b.Project.Slug))
 	})

@@ -23,7 +23,7 @@ func (n *Navigation) open(s live.Scope) (live.Render, error) {
 			slug = p.Project.Slug
 			n.health.Syncer.Attend(p)
 		}
-		nav := n.Of(slug)
+		nav := n.Of(s.Reach, slug)
 		parts := []live.Part{{ID: "nav-gateway", Body: layout.GatewayNav(*nav, layout.Section(section))}}
 		if nav.Project != nil {
 			parts = append(parts, live.Part{ID: "nav-project", Body: layout.ProjectNav(*nav, layout.ProjectTab(tab))},

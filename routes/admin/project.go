@@ -5,12 +5,14 @@ package admin
 
 import (
 	"cmp"
+	"context"
 	"net/url"
 	"slices"
 
 	"github.com/gofiber/fiber/v2"
 
 	"mcpgateway/routes/frame"
+	"mcpgateway/services/access/reach"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/toolset"
 	"mcpgateway/views/layout"
@@ -24,6 +26,11 @@ type ProjectPages struct {
 	Directory  *toolset.Directory
 	Health     *Health
 	Navigation *Navigation
+}
+
+// Visible returns the projects that the user of a request may see.
+func (a *ProjectPages) Visible(ctx context.Context) []*toolset.Snapshot {
+	return reach.Of(ctx).Visible(a.Directory.All())
 }
 
 // Project returns the project that the URL names.
@@ -64,7 +71,9 @@ func (a *ProjectPages) ProjectFrame(c *fiber.Ctx, p *toolset.Snapshot, tab layou
 	name := ui.Clean(cmp.Or(p.Project.Name, p.Project.Slug))
 	f := a.Frame(c, name+": "+title, layout.SectionProjects)
 	f.Tab = tab
-	f.Nav = a.Navigation.Of(p.Project.Slug)
+	mine := reach.Of(c.UserContext())
+	f.Nav = a.Navigation.Of(mine, p.Project.Slug)
+	f.Controls = mine.Administers(&p.Project)
 	a.Navigation.remember(c, p.Project.Slug)
 	f.Crumbs = append([]layout.Crumb{{Label: "Projects", URL: paths.Home}, {Label: name, URL: paths.Project(p.Project.Slug)}, {Label: tab.Label(), URL: tab.URL(p.Project.Slug)}}, crumbs...)
 	return f

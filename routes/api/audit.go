@@ -10,6 +10,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"mcpgateway/models"
+	"mcpgateway/services/access/reach"
 	"mcpgateway/services/activity"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/page"
@@ -22,12 +23,15 @@ type AuditLog interface {
 
 // Audit serves the audit log.
 type Audit struct {
-	log     AuditLog
-	cursors *page.Cursors
+	log      AuditLog
+	projects CallProjects
+	cursors  *page.Cursors
 }
 
 // NewAudit returns the handler. cursors seals page positions.
-func NewAudit(log AuditLog, cursors *page.Cursors) *Audit { return &Audit{log: log, cursors: cursors} }
+func NewAudit(log AuditLog, projects CallProjects, cursors *page.Cursors) *Audit {
+	return &Audit{log: log, projects: projects, cursors: cursors}
+}
 
 type auditRecord struct {
 	Seq       int64             `json:"seq"`
@@ -48,10 +52,10 @@ type actorRecord struct {
 	IP   string `json:"ip"`
 }
 
-func auditRecords(rows []models.AuditEntry) []auditRecord {
+func auditRecords(mine reach.Reach, rows []models.AuditEntry) []auditRecord {
 	records := make([]auditRecord, len(rows))
 	for i, row := range rows {
-		records[i] = auditOf(row)
+		records[i] = auditOf(mine.AuditRow(row))
 	}
 	return records
 }
@@ -77,6 +81,11 @@ func (a *Audit) List(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
+	mine := reach.Of(c.UserContext())
+	filter.Projects = mine.Only(a.projects.All())
+	if err := mine.CheckFilter(filter.Actor, filter.Object); err != nil {
+		return err
+	}
 	limit, err := page.Range{Name: "limit", Min: 1, Max: maxListLimit, Default: defaultListLimit}.Parse(c.Query("limit"))
 	if err != nil {
 		return err
@@ -89,7 +98,7 @@ func (a *Audit) List(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	answer := listAnswer[auditRecord]{Items: auditRecords(rows), Count: len(rows)}
+	answer := listAnswer[auditRecord]{Items: auditRecords(mine, rows), Count: len(rows)}
 	if answer.NextCursor, err = a.cursor(bound, next); err != nil {
 		return err
 	}

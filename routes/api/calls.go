@@ -10,6 +10,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"mcpgateway/models"
+	"mcpgateway/services/access/reach"
 	"mcpgateway/services/activity"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/page"
@@ -27,6 +28,7 @@ type CallLog interface {
 type CallProjects interface {
 	Directory
 	ProjectByID(id string) *toolset.Snapshot
+	All() []*toolset.Snapshot
 }
 
 // Calls serves the call log.
@@ -157,8 +159,13 @@ func (h *Calls) filter(c *fiber.Ctx) (f activity.CallFilter, bound page.Binding,
 	if !slices.Contains(outcomes, f.Outcome) {
 		return f, bound, fault.Invalid("outcome must be ok, tool_error, error or cancelled.")
 	}
+	mine := reach.Of(c.UserContext())
+	f.Projects = mine.Only(h.projects.All())
 	if slug := c.Query("project"); slug != "" {
 		project, err := h.projects.Project(slug)
+		if err == nil && !mine.Sees(&project.Project) {
+			err = fault.NotFound("project", slug)
+		}
 		if err != nil {
 			return f, bound, err
 		}

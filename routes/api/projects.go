@@ -2,11 +2,13 @@ package api
 
 import (
 	"net/url"
+	"slices"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
 
 	"mcpgateway/models"
+	"mcpgateway/services/access/reach"
 	"mcpgateway/services/declaration"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/projects"
@@ -39,6 +41,7 @@ type projectRecord struct {
 	Limits         []models.Limit      `json:"limits"`
 	RecordPayloads bool                `json:"recordPayloads"`
 	PersonalKeys   personalKeysRecord  `json:"personalKeys"`
+	SecretRefs     []string            `json:"secretRefs"`
 	CreatedAt      time.Time           `json:"createdAt"`
 	UpdatedAt      time.Time           `json:"updatedAt"`
 	Warnings       []fault.Warning     `json:"warnings,omitzero"` // not in lists
@@ -67,17 +70,20 @@ func projectOf(row models.Project) projectRecord {
 		ToolExposure: row.ToolExposure, ToolNameLimit: row.ToolNameLimit, DisabledTools: nonNil(row.DisabledTools),
 		RateLimit:      rateLimitRecord{PerSecond: row.RatePerSecond, Burst: row.RateBurst},
 		Limits:         append([]models.Limit{}, row.Limits...),
-		RecordPayloads: row.RecordPayloads, PersonalKeys: personalKeysRecord{Enabled: row.PersonalKeysEnabled, MaxDays: row.PersonalKeysMaxDays},
-		CreatedAt: row.CreatedAt, UpdatedAt: row.UpdatedAt,
+		RecordPayloads: row.RecordPayloads, SecretRefs: nonNil(row.SecretRefs),
+		PersonalKeys: personalKeysRecord{Enabled: row.PersonalKeysEnabled, MaxDays: row.PersonalKeysMaxDays},
+		CreatedAt:    row.CreatedAt, UpdatedAt: row.UpdatedAt,
 	}
 }
 
-// List serves GET /api/projects.
+// List serves GET /api/projects: those that the caller may see.
 func (p *Projects) List(c *fiber.Ctx) error {
 	rows, err := p.store.Projects(c.UserContext())
 	if err != nil {
 		return err
 	}
+	mine := reach.Of(c.UserContext())
+	rows = slices.DeleteFunc(rows, func(row models.Project) bool { return !mine.Sees(&row) })
 	return respondList(c, rows, projectOf)
 }
 

@@ -53,5 +53,8 @@ func (p *Pages) Frame(c *fiber.Ctx, title string, section layout.Section) layout
 	if p.Nav != nil {
 		f.Nav = p.Nav(c, person.Role)
 	}
+	// The pages of the administration show members only projects that they
+	// maintain.
+	f.Controls = person.Role == guard.RoleMember && f.Nav != nil
 	return f
 }

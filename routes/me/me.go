@@ -16,6 +16,7 @@ import (
 	"mcpgateway/routes/frame"
 	"mcpgateway/services/access"
 	"mcpgateway/services/access/personal"
+	"mcpgateway/services/access/reach"
 	"mcpgateway/services/access/rights"
 	"mcpgateway/services/activity/traffic"
 	"mcpgateway/services/fault"
@@ -80,7 +81,7 @@ func (m *Me) Show(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	p := views.ProjectsProps{Frame: m.Pages.Frame(c, "My projects", layout.SectionMe), Apps: apps}
+	p := views.ProjectsProps{Frame: m.Pages.Frame(c, "My projects", layout.SectionMe), Maintained: m.maintained(c.UserContext()), Apps: apps}
 	if person.GroupsOverage {
 		p.Notice = access.GroupsOverage
 	}
@@ -94,6 +95,26 @@ func (m *Me) Show(c *fiber.Ctx) error {
 		p.Projects = append(p.Projects, card)
 	}
 	return web.Render(c, views.Projects(p))
+}
+
+// maintained returns the projects that the user maintains by a grant, by name.
+// Administrators have the administration instead.
+func (m *Me) maintained(ctx context.Context) []views.Maintained {
+	mine := reach.Of(ctx)
+	if mine.AdministersAll() || !mine.Maintains() {
+		return nil
+	}
+	var all []views.Maintained
+	for _, p := range m.Pages.Visible(ctx) {
+		if mine.Administers(&p.Project) {
+			status := m.Pages.Navigation.Status(p)
+			all = append(all, views.Maintained{Slug: p.Project.Slug, Name: cmp.Or(ui.Clean(p.Project.Name), p.Project.Slug), Status: status.Status(), Tone: status.Tone})
+		}
+	}
+	slices.SortFunc(all, func(a, b views.Maintained) int {
+		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Slug, b.Slug))
+	})
+	return all
 }
 
 // callsOf returns the number of the user's calls in the last 7 days, in words.

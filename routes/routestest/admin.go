@@ -78,3 +78,45 @@ func (a *Admin) Send(t testing.TB, path string, form url.Values) (status int, bo
 	}
 	return answer.StatusCode, string(raw), answer.Header.Get("Location")
 }
+
+// Join creates a person with a global role, signs them in, and returns the
+// application as they use it.
+func (a *App) Join(t testing.TB, email, name string, role models.Role) (joined *Admin, userID string) {
+	t.Helper()
+	password := secrets.NewValue("a long password of the tests")
+	person, err := a.Services.People.Create(t.Context(), access.NewUser{Email: email, Name: name, Role: role, Password: password})
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, err := a.Services.People.SignIn(t.Context(), email, password, access.Browser{IP: "127.0.0.1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &Admin{App: a, Cookie: in.Cookie.Reveal(), CSRF: guard.MaskToken(in.Session.CSRF)}, person.ID
+}
+
+// Ask sends a JSON request with the session's CSRF token, or without it if csrf is
+// false.
+func (a *Admin) Ask(t testing.TB, method, path, body string, csrf bool) (status int, answer string) {
+	t.Helper()
+	request := httptest.NewRequest(method, path, strings.NewReader(body))
+	request.Host = "127.0.0.1:8080"
+	request.Header.Set("Sec-Fetch-Site", "same-origin")
+	if body != "" {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	if csrf {
+		request.Header.Set("X-CSRF-Token", a.CSRF)
+	}
+	request.AddCookie(&http.Cookie{Name: "sid", Value: a.Cookie})
+	response, err := a.Test(request, 60_000)
+	if err != nil {
+		t.Fatalf("%s %s: %v", method, path, err)
+	}
+	defer response.Body.Close()
+	raw, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return response.StatusCode, string(raw)
+}

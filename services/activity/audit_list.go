@@ -20,8 +20,11 @@ type Filter struct {
 	Action  string // "key.created", or "key" for every action on keys
 	Object  string // name or id of the object
 	Project string // slug
-	Since   time.Time
-	Until   time.Time
+	// Projects are the ids of the projects whose rows are returned, none from
+	// before the project was created. nil means every row.
+	Projects []string
+	Since    time.Time
+	Until    time.Time
 }
 
 // List returns at most limit matching rows, newest first, with numbers below
@@ -46,6 +49,9 @@ func (a *Audit) List(ctx context.Context, f Filter, before int64, limit int) (ro
 			return nil, 0, fault.Invalid("%s must be text of at most %d characters.", field.name, MaxField)
 		}
 		query = query.Where(field.condition, map[string]any{"value": field.value, "prefix": field.value + "."})
+	}
+	if f.Projects != nil {
+		query = query.Where("EXISTS (SELECT 1 FROM projects p WHERE p.slug = project AND p.created_at <= at AND p.id IN ?)", f.Projects)
 	}
 	if !f.Since.IsZero() {
 		query = query.Where("at >= ?", f.Since.UTC())

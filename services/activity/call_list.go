@@ -17,6 +17,7 @@ import (
 // CallFilter selects calls. Empty fields match all.
 type CallFilter struct {
 	ProjectID string
+	Projects  []string // ids; nil means every project
 	Principal string
 	Tool      string // exact
 	Server    string // alias
@@ -130,6 +131,9 @@ func (f CallFilter) Where(query *gorm.DB) (*gorm.DB, error) {
 			return nil, fault.Invalid("%s must be text of at most %d characters.", field.name, MaxField)
 		}
 		query = query.Where(field.column+" = ?", field.value)
+	}
+	if f.Projects != nil {
+		query = query.Where("project_id IN ?", f.Projects)
 	}
 	if !f.Since.IsZero() {
 		query = query.Where("at >= ?", f.Since.UTC()).Where("id >= ?", idsSince(f.Since))

@@ -21,6 +21,7 @@ const (
 	MaxHeaderValue        = 8192 // characters
 	MaxScopes             = 100
 	MaxDisabledTools      = 10_000
+	MaxSecretRefs         = 50
 	MinTimeoutMS          = 100
 	MaxTimeoutMS          = 600_000
 	MinConcurrent         = 1 // concurrent calls of one server

@@ -24,7 +24,8 @@ type Project struct {
 	Limits            *[]models.Limit
 	RecordPayloads    *bool
 	PersonalKeys      *bool
-	PersonalKeyDays   *int64             // maximum lifetime
+	PersonalKeyDays   *int64 // maximum lifetime
+	SecretRefs        *[]string
 	Servers           map[string]*Server // by alias
 	// Toolsets are those to create or change, by slug; nil without the key.
 	Toolsets map[string]*Toolset
@@ -61,6 +62,7 @@ func (r *reader) projectFields(d *Project) fields {
 		"toolNameLimit":  r.toolNameLimit(&d.ToolNameLimit),
 		"disabledTools":  r.strings(&d.DisabledTools, MaxDisabledTools, 512),
 		"recordPayloads": r.boolean(&d.RecordPayloads),
+		"secretRefs":     r.references(&d.SecretRefs),
 		"rateLimit": r.group(fields{
 			"perSecond": r.number(&d.RatePerSecond, MaxRatePerSecond),
 			"burst":     r.integer(&d.RateBurst, 0, MaxRatePerSecond),

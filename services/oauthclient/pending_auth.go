@@ -54,9 +54,6 @@ func (w *PendingAuth) Connection(serverID string) (waits, before bool) {
 	return waits, p.server.WasConnected
 }
 
-// Count returns the number of servers with a pending authorization.
-func (w *PendingAuth) Count() int { return len(*w.current.Load()) }
-
 // Servers returns the servers with a pending authorization by alias.
 func (w *PendingAuth) Servers() []PendingServer {
 	all := *w.current.Load()

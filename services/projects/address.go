@@ -126,6 +126,18 @@ func storedValues(row *models.Server) map[string][]string {
 	return stored
 }
 
+// storedReferences returns the references in the query of a server's URL by name.
+func storedReferences(row *models.Server) map[string][]string {
+	stored := map[string][]string{}
+	_, values, _ := splitQuery(row.URL)
+	for _, v := range values {
+		if plain := v.entered(); isReference(plain) {
+			stored[v.name] = append(stored[v.name], plain)
+		}
+	}
+	return stored
+}
+
 // setURL stores a declared URL and seals its query values. Unchanged values
 // keep their sealed text, and the placeholder means the stored value.
 func (s *Store) setURL(m *merge, row *models.Server, declared string) {
@@ -133,7 +145,10 @@ func (s *Store) setURL(m *merge, row *models.Server, declared string) {
 	if !found {
 		base = declared
 	}
-	stored := storedValues(row)
+	stored, known := storedValues(row), storedReferences(row)
+	if m.moved {
+		known = nil
+	}
 	var sealed models.StringList
 	for i := range values {
 		v := &values[i]
@@ -145,18 +160,21 @@ func (s *Store) setURL(m *merge, row *models.Server, declared string) {
 			if _, err := s.secrets.Store(plain, QueryRow(row.ID, v.name)); err != nil {
 				m.problems["url"] = fault.From(err).Message
 			}
+			if why := m.may.refuses(plain); why != "" && !slices.Contains(known[v.name], plain) {
+				m.problems["url"] = why
+			}
 			v.value = strings.ReplaceAll(plain, " ", "%20")
 			continue
 		}
 		old := ""
-		if known := stored[v.name]; len(known) > 0 {
-			old, stored[v.name] = known[0], known[1:]
+		if left := stored[v.name]; len(left) > 0 {
+			old, stored[v.name] = left[0], left[1:]
 		}
 		text := &v.value
 		if plain == secrets.Placeholder {
 			text = &plain
 		}
-		one := merge{problems: m.problems}
+		one := merge{problems: m.problems, may: m.may}
 		s.setSecret(&one, "url", &old, text, QueryRow(row.ID, v.name))
 		if len(one.missing) > 0 {
 			m.missing = append(m.missing, "url?"+v.name)

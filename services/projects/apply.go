@@ -194,14 +194,20 @@ func (w *writer) server(project *models.Project, alias string, d *declaration.Se
 		row = newServer(project.ID, alias, d, now)
 	}
 	before, overrides := row.Alias, row.ToolOverrides
-	fields, missing, problems := w.store.mergeServer(&row, alias, d)
-	for field, why := range problems {
+	m := w.store.mergeServer(&row, alias, d, allowanceOf(w.tx.Statement.Context, project))
+	for field, why := range m.problems {
 		w.problem(project.Slug, alias, field, why)
 	}
-	if len(problems) > 0 {
+	if len(m.problems) > 0 {
 		return row, nil
 	}
-	w.noteMissing(project, &row, missing)
+	if m.moved {
+		if err := w.noteMoved(project, &row, m); err != nil {
+			return row, err
+		}
+	}
+	fields := m.changed
+	w.noteMissing(project, &row, m.missing)
 	if err := w.warnOverrides(&row); err != nil {
 		return row, err
 	}

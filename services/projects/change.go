@@ -77,6 +77,9 @@ func (s *Store) write(ctx context.Context, path func(slug, alias string) string,
 func (w *writer) lockProject(slug string) (models.Project, error) {
 	var row models.Project
 	err := w.tx.Clauses(models.LockRow(w.tx)...).First(&row, "slug = ?", slug).Error
+	if err == nil {
+		return row, w.checkReach(&row, "project", slug)
+	}
 	return row, notFound(err, "project", slug)
 }
 
@@ -88,6 +91,9 @@ func (w *writer) lockServer(id string) (models.Project, models.Server, error) {
 	err := w.tx.Clauses(models.LockRow(w.tx)...).First(&project, "id = (SELECT project_id FROM servers WHERE id = ?)", id).Error
 	if err == nil {
 		err = w.tx.Clauses(models.LockRow(w.tx)...).First(&row, "id = ?", id).Error
+	}
+	if err == nil {
+		return project, row, w.checkReach(&project, "server", id)
 	}
 	return project, row, notFound(err, "server", id)
 }

@@ -1,6 +1,7 @@
 package projects
 
 import (
+	"context"
 	"maps"
 	"strings"
 
@@ -10,18 +11,19 @@ import (
 	"mcpgateway/services/secrets"
 )
 
-// Draft returns the row that AddServer would store, without storing it, so that
+// Draft returns the row that AddServer would store in a project, without storing it, so that
 // it can be tested first. It has a new id, for which its secrets are sealed.
 // Draft returns VALIDATION_FAILED with every invalid field. It doesn't check
 // rules of the project, such as whether the alias is free.
-func (s *Store) Draft(alias string, d *declaration.Server) (models.Server, error) {
+func (s *Store) Draft(ctx context.Context, project *models.Project, alias string, d *declaration.Server) (models.Server, error) {
 	d, problems := d.Check()
 	if why := declaration.CheckAlias(alias); why != "" {
 		problems["alias"] = why
 	}
 	row := newServer("", alias, d, s.now())
-	_, missing, unusable := s.mergeServer(&row, alias, d)
-	for _, field := range missing {
+	m := s.mergeServer(&row, alias, d, allowanceOf(ctx, project))
+	unusable := m.problems
+	for _, field := range m.missing {
 		if name, isQuery := strings.CutPrefix(field, "url?"); isQuery && unusable["url"] == "" {
 			unusable["url"] = "enter a value for " + name + " in place of " + secrets.Placeholder
 		}

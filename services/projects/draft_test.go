@@ -11,7 +11,7 @@ import (
 func TestDraftMatchesAddServer(t *testing.T) {
 	s := sqliteStore(t)
 	url, token := "https://mcp.example.com/mcp", "plain-token"
-	row, err := s.Draft("docs", &declaration.Server{URL: &url, AuthBearer: &token, Headers: map[string]string{"x-key": "plain-key"}})
+	row, err := s.Draft(t.Context(), &models.Project{}, "docs", &declaration.Server{URL: &url, AuthBearer: &token, Headers: map[string]string{"x-key": "plain-key"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,6 +35,6 @@ func TestDraftMatchesAddServer(t *testing.T) {
 func TestDraftReportsEveryProblem(t *testing.T) {
 	s := sqliteStore(t)
 	url, token := "", "${HOME}"
-	_, err := s.Draft("gateway", &declaration.Server{URL: &url, AuthBearer: &token})
+	_, err := s.Draft(t.Context(), &models.Project{}, "gateway", &declaration.Server{URL: &url, AuthBearer: &token})
 	wantProblem(t, err, "reserved", "alias", "url", "authBearer")
 }

@@ -32,6 +32,7 @@ type exportProject struct {
 	Limits         []models.Limit          `json:"limits,omitempty"`
 	RecordPayloads bool                    `json:"recordPayloads"`
 	PersonalKeys   *exportPersonalKeys     `json:"personalKeys,omitempty"` // if they are on
+	SecretRefs     []string                `json:"secretRefs,omitempty"`
 
 	Toolsets map[string]exportToolset `json:"toolsets,omitempty"`
 	Access   *exportAccess            `json:"access,omitempty"`
@@ -154,7 +155,7 @@ func projectFile(row models.Project, servers []models.Server) exportProject {
 		CodeMode: exportCodeMode{Enabled: row.CodeModeEnabled, Timeout: row.CodeModeTimeoutMS, AllowFetch: row.CodeModeAllowFetch},
 		Servers:  map[string]exportServer{}, ToolExposure: row.ToolExposure, ToolNameLimit: row.ToolNameLimit,
 		DisabledTools: list(row.DisabledTools), RateLimit: exportRateLimit{PerSecond: row.RatePerSecond, Burst: row.RateBurst},
-		Limits: row.Limits, RecordPayloads: row.RecordPayloads,
+		Limits: row.Limits, RecordPayloads: row.RecordPayloads, SecretRefs: row.SecretRefs,
 	}
 	if row.PersonalKeysEnabled {
 		p.PersonalKeys = &exportPersonalKeys{Enabled: true, MaxDays: row.PersonalKeysMaxDays}

@@ -49,6 +49,9 @@ func mergeProject(row *models.Project, d *declaration.Project) []string {
 		days := int(*d.PersonalKeyDays)
 		set(&changed, "personalKeys.maxDays", &row.PersonalKeysMaxDays, &days)
 	}
+	if d.SecretRefs != nil {
+		setList(&changed, "secretRefs", &row.SecretRefs, *d.SecretRefs)
+	}
 	return changed
 }
 
@@ -57,12 +60,19 @@ func mergeProject(row *models.Project, d *declaration.Project) []string {
 type merge struct {
 	changed, missing []string
 	problems         map[string]string
+	may              allowance
+	moved            bool // to another origin, by a caller who may not move secrets
 }
 
-// mergeServer applies the declared fields to the row. It returns the parts of a
-// merge.
-func (s *Store) mergeServer(row *models.Server, alias string, d *declaration.Server) (changed, missing []string, problems map[string]string) {
-	m := &merge{problems: map[string]string{}}
+// mergeServer applies the declared fields to the row and returns the result.
+func (s *Store) mergeServer(row *models.Server, alias string, d *declaration.Server, may allowance) *merge {
+	m := &merge{problems: map[string]string{}, may: may}
+	if m.moved = may.clears(row.URL, d.URL); m.moved {
+		m.clearSecrets(row)
+		if hasOverrideReferences(row.ToolOverrides) {
+			m.problems["url"] = "the overrides of the server's tools have references. Remove these first, or ask an administrator."
+		}
+	}
 	set(&m.changed, "alias", &row.Alias, &alias)
 	row.AliasFold = declaration.FoldAlias(alias)
 	if d.URL != nil && *d.URL != row.URL {
@@ -101,7 +111,7 @@ func (s *Store) mergeServer(row *models.Server, alias string, d *declaration.Ser
 	if row.AuthType == models.UpstreamAuthBearer && row.AuthBearer == "" && !slices.Contains(m.missing, "authBearer") {
 		m.missing = append(m.missing, "authBearer")
 	}
-	return m.changed, m.missing, m.problems
+	return m
 }
 
 // BearerRow identifies the sealed bearer token of a server. The token is bound
@@ -211,6 +221,10 @@ func (s *Store) setSecret(m *merge, field string, stored, declared *string, row 
 		return
 	}
 	if *declared != "" && *stored != "" && s.sameSecret(*stored, *declared, row) {
+		return
+	}
+	if why := m.may.refuses(*declared); why != "" {
+		m.problems[field] = why
 		return
 	}
 	next := ""

@@ -58,9 +58,13 @@ func (s *Store) CreateProject(ctx context.Context, slug string, d *declaration.P
 // fields don't change. Declared servers are created or updated, and none is
 // deleted. It records project.updated with the names of changed fields, and
 // project.credentials_shared if anyone can now use stored credentials. It
-// returns NOT_FOUND for an unknown slug and VALIDATION_FAILED with the path of
-// every invalid field.
+// returns NOT_FOUND for an unknown slug, VALIDATION_FAILED with the path of
+// every invalid field, and FORBIDDEN with the fields that a maintainer may not
+// change.
 func (s *Store) UpdateProject(ctx context.Context, slug string, d *declaration.Project) (SavedProject, error) {
+	if err := checkAllowed(ctx, d); err != nil {
+		return SavedProject{}, err
+	}
 	d, problems := d.Check()
 	if len(problems) > 0 {
 		return SavedProject{}, fault.Validation(problems)

@@ -30,8 +30,13 @@ func (s *Store) mergeOverrides(m *merge, row *models.Server, declared *models.To
 		return
 	}
 	for tool, o := range *declared {
+		old := row.ToolOverrides[tool]
+		stored := map[string]map[string]json.RawMessage{"defaults": old.Defaults, "fixed": old.Fixed}
 		for member, values := range map[string]map[string]json.RawMessage{"defaults": o.Defaults, "fixed": o.Fixed} {
 			for argument, value := range values {
+				if why := m.may.refusesIn(value, stored[member][argument]); why != "" {
+					m.problems[strings.Join([]string{overridesField, tool, member, argument}, ".")] = why
+				}
 				if err := s.checkReferences(value); err != nil {
 					m.problems[strings.Join([]string{overridesField, tool, member, argument}, ".")] = fault.From(err).Message
 				}

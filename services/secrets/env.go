@@ -83,7 +83,7 @@ func (e *Environment) allows(name string) bool {
 		return false
 	}
 	for _, glob := range e.allow {
-		if matches(glob, name) {
+		if MatchName(glob, name) {
 			return true
 		}
 	}
@@ -109,9 +109,10 @@ func validName(name string) bool {
 	return true
 }
 
-// matches reports whether the glob matches the whole name. It backtracks only
-// to the last star, so it takes at most len(glob)*len(name) steps.
-func matches(glob, name string) bool {
+// MatchName reports whether the glob matches the whole name: `*` matches any
+// characters, `?` matches one. It backtracks only to the last star, so it takes at
+// most len(glob)*len(name) steps.
+func MatchName(glob, name string) bool {
 	g, n := 0, 0
 	star, resume := -1, 0
 	for n < len(name) {

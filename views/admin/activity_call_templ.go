@@ -344,7 +344,7 @@ func payloadWords(p ActivityCallProps) string {
 	switch {
 	case p.Payload != nil:
 		return id + "Arguments and result are kept for 3 days, with secrets masked."
-	case p.Recorded && !p.Admin():
+	case p.Recorded && !p.Owner():
 		return id + "Only administrators can see arguments and results."
 	default:
 		return id + "Arguments and results aren't recorded."

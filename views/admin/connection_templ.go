@@ -200,7 +200,7 @@ func Connection(p ConnectionProps) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				if p.Admin() && p.More.Registration == "dynamic" {
+				if p.Owner() && p.More.Registration == "dynamic" {
 					templ_7745c5c3_Err = ui.Confirm(ui.ConfirmProps{ID: "drop-registration", Label: "Register again", Title: "Register again?", Action: paths.Connection(p.Row.ServerID) + "/drop-registration", CSRF: p.CSRF(), Submit: "Register again", Small: true, Stops: []string{"The next connection uses a new registration.", "Working connections keep the old one."}}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err

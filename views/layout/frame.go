@@ -24,6 +24,7 @@ type Frame struct {
 	Bar          templ.Component // at most two buttons at the end of the bar; may be nil
 	Wide         Width
 	Live         []string // topics of the parts that change while the page is open
+	Controls     bool     // a maintainer may change the project of the page
 	Banners      []Banner
 	Flash        *Flash // the result of the last action; may be nil
 }
@@ -49,9 +50,18 @@ func (f Frame) CSRF() string {
 	return f.Person.CSRF
 }
 
-// Admin reports whether the page is shown to an administrator. Others see
-// the same page without controls.
-func (f Frame) Admin() bool { return f.Person != nil && f.Person.Role == RoleAdmin }
+// Admin reports whether the page is shown to a user who may change it: an
+// administrator, or a maintainer of its project. Others see the same page without
+// controls.
+func (f Frame) Admin() bool { return f.Owner() || f.Person != nil && f.Controls }
+
+// Owner reports whether the page is shown to an administrator. Parts that
+// maintainers can't change are left out for others.
+func (f Frame) Owner() bool { return f.Person != nil && f.Person.Role == RoleAdmin }
+
+// Limited reports whether the page is shown to a maintainer who has neither the
+// global pages nor those about people.
+func (f Frame) Limited() bool { return f.Nav != nil && f.Nav.Limited }
 
 // RoleAdmin is the role that may change things, RoleMember the one that has no
 // access to the admin pages.
@@ -76,9 +86,9 @@ func (p Person) called() string {
 	return p.Name
 }
 
-// Member reports whether the page is shown to a member, who sees no
-// administration.
-func (f Frame) Member() bool { return f.Person != nil && f.Person.Role == RoleMember }
+// Member reports whether the page is shown to a member outside of the
+// administration. Maintainers have its side bar on the pages of their projects.
+func (f Frame) Member() bool { return f.Person != nil && f.Person.Role == RoleMember && f.Nav == nil }
 
 // home returns the first page of the user.
 func (f Frame) home() string {

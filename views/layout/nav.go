@@ -13,6 +13,7 @@ type Nav struct {
 	Projects  []NavProject // for the switcher
 	Total     int          // number of all projects
 	Reconnect int          // number of connections that need a user
+	Limited   bool         // without the pages that only viewers and administrators have
 }
 
 // NavProject is a project in the side bar.
@@ -89,6 +90,9 @@ type projectEntry struct {
 	label, icon, key string
 }
 
+// hidden reports whether a maintainer doesn't have the page.
+func (e projectEntry) hidden(limited bool) bool { return limited && e.tab == TabAccess }
+
 func projectEntries() []projectEntry {
 	return []projectEntry{
 		{TabOverview, "Overview", "layout-dashboard", "o"},
@@ -114,15 +118,19 @@ type entry struct {
 	section Section
 }
 
-func administration() []entry {
-	return []entry{
+// administration returns the pages of the whole gateway: all, or those that a
+// maintainer has.
+func administration(limited bool) []entry {
+	entries := []entry{
 		{"Projects", paths.Home, "folder", "p", SectionProjects},
 		{"Connections", paths.Connections, "plug", "x", SectionConnections},
 		{"Catalog", paths.Registry, "library", "c", SectionCatalog},
 		{"Audit log", paths.Audit, "scroll-text", "l", SectionAudit},
-		{"People", paths.People, "users", "", SectionPeople},
-		{"Settings", paths.Settings, "settings", "", SectionSettings},
 	}
+	if limited {
+		return entries
+	}
+	return append(entries, entry{"People", paths.People, "users", "", SectionPeople}, entry{"Settings", paths.Settings, "settings", "", SectionSettings})
 }
 
 func personal() []entry {
@@ -172,19 +180,23 @@ func (f Frame) liveURL() string {
 // PageLink is a page of the navigation.
 type PageLink struct{ Label, Icon, URL string }
 
-// AdminPages returns the pages of the whole gateway.
-func AdminPages() []PageLink {
+// AdminPages returns the pages of the whole gateway: all, or those that a
+// maintainer has.
+func AdminPages(limited bool) []PageLink {
 	var list []PageLink
-	for _, e := range administration() {
+	for _, e := range administration(limited) {
 		list = append(list, PageLink{e.label, e.icon, e.url})
 	}
 	return list
 }
 
-// ProjectPages returns the pages of a project.
-func ProjectPages(slug string) []PageLink {
+// ProjectPages returns the pages of a project: all, or those that a maintainer has.
+func ProjectPages(slug string, limited bool) []PageLink {
 	var list []PageLink
 	for _, e := range projectEntries() {
+		if e.hidden(limited) {
+			continue
+		}
 		list = append(list, PageLink{e.label, e.icon, e.tab.URL(slug)})
 	}
 	return list

@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"context"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -66,6 +67,7 @@ type TokenChecker interface{ Matches(token string) bool }
 type Actor struct {
 	Kind      string // user, token or client
 	ID, Name  string
+	Role      string // of a user
 	IP        string
 	RequestID string
 }
@@ -88,8 +90,13 @@ type Options struct {
 	StepUpPath string                 // page that confirms the password
 	SetUpPath  string                 // page on which users set up a second factor
 	SetsUp     func(path string) bool // reports whether users who must set up a second factor may use the path
-	Forms      FormKeeper             // stores forms until sign-in or confirmation; may be nil
-	KeepsForm  func(path string) bool // reports whether forms posted to the path are stored
+	// Standing returns the standing of a signed-in user on the route of a
+	// request. missing is the fault of a route whose project the user may not see,
+	// the same as for one that doesn't exist. Without it there are no
+	// maintainers.
+	Standing  func(c *fiber.Ctx, p *User) (s Standing, missing error)
+	Forms     FormKeeper             // stores forms until sign-in or confirmation; may be nil
+	KeepsForm func(path string) bool // reports whether forms posted to the path are stored
 }
 
 // Guards restrict access to routes. Each method returns the handlers that
@@ -244,7 +251,7 @@ func (g *Guards) Identify(c *fiber.Ctx) error {
 			if !isAPI(c) {
 				web.AllowErrorPage(c)
 			}
-			actor.Kind, actor.ID, actor.Name = "user", p.ID, cmp.Or(p.Email, p.Name)
+			actor.Kind, actor.ID, actor.Name, actor.Role = "user", p.ID, cmp.Or(p.Email, p.Name), p.Role
 		}
 	}
 	c.SetUserContext(g.options.Act(c.UserContext(), actor))
@@ -271,7 +278,10 @@ func bearerToken(c *fiber.Ctx) (token string, ok bool) {
 }
 
 // requireRole admits users with one of the roles, and the administration token.
-func (g *Guards) requireRole(roles ...string) fiber.Handler {
+func (g *Guards) requireRole(roles ...string) fiber.Handler { return g.require(noStanding, roles...) }
+
+// require admits as requireRole, and users with at least the standing.
+func (g *Guards) require(least Standing, roles ...string) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		c.Set(fiber.HeaderCacheControl, "no-store") // handlers may override it
 		if c.Locals(tokenKey) != nil {
@@ -295,15 +305,10 @@ func (g *Guards) requireRole(roles ...string) fiber.Handler {
 		if p.MustSetUp && !g.options.SetsUp(c.Path()) {
 			return g.toSetUp(c)
 		}
-		for _, role := range roles {
-			if p.Role == role {
-				return c.Next()
-			}
+		if slices.Contains(roles, p.Role) {
+			return c.Next()
 		}
-		if g.options.Denied != nil {
-			g.options.Denied(c.UserContext(), c.Method()+" "+web.EventOf(c).Route, p.Role)
-		}
-		return forbiddenRole(p.Role)
+		return g.admitStanding(c, p, least)
 	}
 }
 
@@ -316,14 +321,6 @@ func (g *Guards) toSetUp(c *fiber.Ctx) error {
 		return c.SendStatus(fiber.StatusNoContent) // the form itself is redirected
 	}
 	return redirect(c, g.options.SetUpPath)
-}
-
-// forbiddenRole returns the fault for a user whose role doesn't allow a route.
-func forbiddenRole(role string) error {
-	if role == RoleViewer {
-		return fault.Forbidden("Viewers can look, not change. Ask an administrator.")
-	}
-	return fault.Forbidden("Members can't use this page. Ask an administrator.")
 }
 
 // sendTo redirects to a page that leads back here, with the token of the stored

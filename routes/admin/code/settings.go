@@ -10,6 +10,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"mcpgateway/routes/frame"
+	"mcpgateway/services/access/reach"
 	"mcpgateway/services/codemode"
 	"mcpgateway/services/declaration"
 	"mcpgateway/services/fault"
@@ -146,13 +147,20 @@ func (a *Pages) Save(c *fiber.Ctx) error {
 		return err
 	}
 	was, form := settingsOf(p), views.Settings{Enabled: web.FormValue(c, "enabled") != "", Timeout: strings.TrimSpace(web.FormValue(c, "timeout")), AllowFetch: web.FormValue(c, "allowFetch") != ""}
+	owner := reach.Of(c.UserContext()).AdministersAll()
+	if !owner && !form.AllowFetch {
+		form.AllowFetch = was.AllowFetch // left out of the form
+	}
 	ms, err := milliseconds(form.Timeout)
 	if err == nil {
 		err = frame.CheckUnchanged(c, was, frame.NewEntry("Code Mode", views.OnOff(was.Enabled), views.OnOff(form.Enabled)), frame.NewEntry("Timeout", was.Timeout, form.Timeout),
 			frame.NewEntry("Allow fetch", views.OnOff(was.AllowFetch), views.OnOff(form.AllowFetch)))
 	}
 	if err == nil {
-		d := &declaration.Project{CodeModeEnabled: &form.Enabled, CodeModeTimeoutMS: &ms, CodeModeFetch: &form.AllowFetch}
+		d := &declaration.Project{CodeModeEnabled: &form.Enabled, CodeModeTimeoutMS: &ms}
+		if owner || web.FormValue(c, "allowFetch") != "" {
+			d.CodeModeFetch = &form.AllowFetch
+		}
 		_, err = a.Store.UpdateProject(c.UserContext(), p.Project.Slug, d)
 	}
 	if err != nil {

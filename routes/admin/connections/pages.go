@@ -13,6 +13,7 @@ import (
 	"mcpgateway/models"
 	"mcpgateway/routes/admin"
 	"mcpgateway/routes/frame"
+	"mcpgateway/services/access/reach"
 	"mcpgateway/services/activity"
 	"mcpgateway/services/declaration"
 	"mcpgateway/services/fault"
@@ -53,7 +54,7 @@ func (a *Pages) List(c *fiber.Ctx) error {
 	p := views.ConnectionsProps{
 		Frame: a.pages.Frame(c, "Connections", layout.SectionConnections), Now: a.now(), Query: strings.TrimSpace(c.Query("query")), State: c.Query("state"),
 	}
-	fill(&p, a.rows(statuses))
+	fill(&p, a.rows(a.pages.Visible(c.UserContext()), statuses))
 	return web.Render(c, views.Connections(p))
 }
 
@@ -73,10 +74,11 @@ func fill(p *views.ConnectionsProps, rows []views.ConnectionRow) {
 	p.Chips = admin.StateChips(paths.Connections, views.ConnectionStates(), p.Query, p.State, counts)
 }
 
-// rows returns the connections of all servers that use OAuth, worst state first.
-func (a *Pages) rows(statuses map[string]oauthclient.Status) []views.ConnectionRow {
+// rows returns the connections of the projects' servers that use OAuth, worst
+// state first.
+func (a *Pages) rows(projects []*toolset.Snapshot, statuses map[string]oauthclient.Status) []views.ConnectionRow {
 	var rows []views.ConnectionRow
-	for _, project := range a.pages.Directory.All() {
+	for _, project := range projects {
 		for _, server := range project.Servers {
 			if status, ok := statuses[server.Config.ID]; ok {
 				rows = append(rows, connectionRow(project, server, status))
@@ -112,7 +114,7 @@ func (a *Pages) Show(c *fiber.Ctx) error {
 	if err == nil || fault.From(err).Kind != fault.KindConflict {
 		return err
 	}
-	for _, project := range a.pages.Directory.All() {
+	for _, project := range a.pages.Visible(c.UserContext()) {
 		if server, notFound := admin.ServerOf(project, c.Params("id")); notFound == nil {
 			frame.PutFlash(c, withoutOAuth(project.Project.Slug, server))
 			return c.Redirect(paths.Server(project.Project.Slug, server.Config.ID), fiber.StatusSeeOther)
@@ -138,7 +140,7 @@ func (a *Pages) SaveClient(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	_, server, err := a.find(status)
+	_, server, err := a.find(c.UserContext(), status)
 	if err != nil {
 		return err
 	}
@@ -200,7 +202,7 @@ func (a *Pages) page(c *fiber.Ctx, p views.ConnectionProps, failed error) (err e
 	if err != nil {
 		return err
 	}
-	project, server, err := a.find(status)
+	project, server, err := a.find(c.UserContext(), status)
 	if err != nil {
 		return err
 	}
@@ -208,8 +210,11 @@ func (a *Pages) page(c *fiber.Ctx, p views.ConnectionProps, failed error) (err e
 		return err
 	}
 	p.Frame, p.Now = a.pages.Frame(c, server.Config.Alias+" · Connections", layout.SectionConnections), a.now()
+	mine := reach.Of(c.UserContext())
+	p.Controls = mine.Administers(&project.Project)
 	p.Crumbs = []layout.Crumb{{Label: "Connections", URL: paths.Connections}, {Label: ui.Clean(server.Config.Alias)}}
 	p.Row, p.More = connectionRow(project, server, status), a.detail(project, status)
+	p.More.ConnectedBy = mine.Text(p.More.ConnectedBy)
 	fillClient(&p, server)
 	return web.Render(c, views.Connection(p))
 }
@@ -224,8 +229,8 @@ func fillClient(p *views.ConnectionProps, server *toolset.Server) {
 }
 
 // find returns the server of a status, with its project.
-func (a *Pages) find(s oauthclient.Status) (*toolset.Snapshot, *toolset.Server, error) {
-	for _, project := range a.pages.Directory.All() {
+func (a *Pages) find(ctx context.Context, s oauthclient.Status) (*toolset.Snapshot, *toolset.Server, error) {
+	for _, project := range a.pages.Visible(ctx) {
 		if project.Project.ID == s.ProjectID {
 			server, err := admin.ServerOf(project, s.ServerID)
 			return project, server, err
@@ -256,7 +261,7 @@ func (a *Pages) events(ctx context.Context, serverID string) ([]views.Connection
 	events := make([]views.ConnectionEvent, 0, len(entries))
 	for _, e := range entries {
 		events = append(events, views.ConnectionEvent{
-			At: e.At, Action: e.Action, Who: cmp.Or(e.ActorName, actorLabel(e.ActorKind)), Message: e.Detail["message"], Because: e.Detail["because"],
+			At: e.At, Action: e.Action, Who: cmp.Or(reach.Of(ctx).AuditRow(e).ActorName, actorLabel(e.ActorKind)), Message: e.Detail["message"], Because: e.Detail["because"],
 		})
 	}
 	return events, nil

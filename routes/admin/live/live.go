@@ -6,14 +6,13 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
 
-	"mcpgateway/models"
 	"mcpgateway/services/access"
+	"mcpgateway/services/access/reach"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/toolset"
 	"mcpgateway/views/layout"
@@ -68,7 +67,7 @@ func (l *Live) Stream(c *fiber.Ctx) error {
 	if person == nil {
 		return fault.Unauthorized()
 	}
-	p, err := l.page(c, person)
+	p, admitted, err := l.page(c, person)
 	if err != nil {
 		return err
 	}
@@ -79,7 +78,7 @@ func (l *Live) Stream(c *fiber.Ctx) error {
 	ctx, cancel := context.WithCancel(c.UserContext())
 	unwatch := func() {}
 	p.stream = sse.NewStream(c, sse.StreamOptions{
-		KeepAlive: l.KeepAlive, Alive: l.stillAuthorized(ctx, l.Guards.SessionCookie(c)), Stop: func() {}, // nothing is sent at shutdown
+		KeepAlive: l.KeepAlive, Alive: l.stillAuthorized(ctx, l.Guards.SessionCookie(c), admitted), Stop: func() {}, // nothing is sent at shutdown
 		Closed: func() {
 			unwatch()
 			cancel()
@@ -97,43 +96,49 @@ func (l *Live) Stream(c *fiber.Ctx) error {
 	return p.stream.Respond(c)
 }
 
-// page opens the topics of a request.
-func (l *Live) page(c *fiber.Ctx, person *guard.User) (*page, error) {
+// page opens the topics of a request. admitted reports whether a maintainer may
+// still follow them.
+func (l *Live) page(c *fiber.Ctx, person *guard.User) (p *page, admitted func() bool, err error) {
 	var names []string
 	for _, value := range c.Context().QueryArgs().PeekMulti("topics") {
 		names = append(names, string(value))
 	}
 	topics, args, err := l.requested(names)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	project := func() *toolset.Snapshot { return nil }
+	mine := reach.Of(c.UserContext())
+	project, admitted := func() *toolset.Snapshot { return nil }, mine.Maintains
 	if slug := strings.Clone(c.Query("project")); slug != "" {
-		if _, err := l.Directory.Project(slug); err != nil {
-			return nil, err
-		}
 		project = func() *toolset.Snapshot {
-			now, _ := l.Directory.Project(slug)
+			now, err := l.Directory.Project(slug)
+			if err != nil || !mine.Sees(&now.Project) {
+				return nil
+			}
 			return now
 		}
+		if project() == nil {
+			return nil, nil, fault.NotFound("project", slug)
+		}
+		admitted = func() bool { return project() != nil }
 	}
-	p := &page{assets: l.Assets, sent: map[string][sha256.Size]byte{}}
+	p = &page{assets: l.Assets, sent: map[string][sha256.Size]byte{}}
 	for i, topic := range topics {
-		render, err := topic.Open(Scope{Person: person, Project: project, Arg: args[i], From: cmp.Or(strings.Clone(c.Query("from")), c.Get(sse.HeaderLastEventID))})
+		render, err := topic.Open(Scope{Person: person, Project: project, Reach: mine, Arg: args[i], From: cmp.Or(strings.Clone(c.Query("from")), c.Get(sse.HeaderLastEventID))})
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		p.topics = append(p.topics, openTopic{every: topic.Every, render: render})
 	}
-	return p, nil
+	return p, admitted, nil
 }
 
 // stillAuthorized returns a function that reports whether the user may still see
-// the page. The user can sign out or lose the role while it is open.
-func (l *Live) stillAuthorized(ctx context.Context, cookie string) func() bool {
+// the page. The user can sign out, or lose the role or grant while it is open.
+func (l *Live) stillAuthorized(ctx context.Context, cookie string, admitted func() bool) func() bool {
 	return func() bool {
 		session, err := l.People.WatchingSession(ctx, cookie)
-		return err == nil && slices.Contains([]models.Role{models.RoleAdmin, models.RoleViewer}, session.Person.EffectiveRole)
+		return err == nil && (access.Administers(session.Person.EffectiveRole) || admitted())
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/a-h/templ"
 
+	"mcpgateway/services/access/reach"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/toolset"
 	"mcpgateway/web/guard"
@@ -29,8 +30,16 @@ type Scope struct {
 	// Project returns the current state of the page's project. It is nil for a
 	// page outside of projects, and after the project was deleted.
 	Project func() *toolset.Snapshot
-	Arg     string // the text after the topic's name and a colon; may be empty
-	From    string // id of the last event that the browser received; may be empty
+	// Reach limits what the page shows. It uses the present grants.
+	Reach reach.Reach
+	Arg   string // the text after the topic's name and a colon; may be empty
+	From  string // id of the last event that the browser received; may be empty
+}
+
+// Admin reports whether the user may change the page's project now.
+func (s Scope) Admin() bool {
+	p := s.Project()
+	return p != nil && s.Reach.Administers(&p.Project)
 }
 
 // Render returns the parts of a topic in their current state.

@@ -241,7 +241,7 @@ func (a *Activity) Call(c *fiber.Ctx) error {
 		_, props.ServerProblem = a.Pages.Health.StateOf(server)
 	}
 	props.Frame = a.Pages.ProjectFrame(c, project, layout.TabActivity, "Call", layout.Crumb{Label: toolWords(call.Tool)})
-	if props.Admin() {
+	if props.Owner() {
 		if props.Payload, err = a.payload(ctx, call.ID); err != nil {
 			return err
 		}

@@ -15,6 +15,7 @@ import (
 
 	"mcpgateway/models"
 	"mcpgateway/routes/admin"
+	"mcpgateway/services/access/reach"
 	"mcpgateway/services/activity"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/page"
@@ -51,8 +52,9 @@ func (a *Audit) List(c *fiber.Ctx) (err error) {
 		Actor: trimmed(c, "actor"), Action: trimmed(c, "action"), Object: trimmed(c, "object"), Project: trimmed(c, "project"),
 		From: cmp.Or(trimmed(c, "from"), trimmed(c, "since")), To: trimmed(c, "to"),
 	}}
-	p.Projects = a.projects(p.Filter.Project)
-	if c.Query("verify") == "1" {
+	mine := reach.Of(c.UserContext())
+	p.Whole, p.Projects = mine.SeesAll(), a.projects(c.UserContext(), p.Filter.Project)
+	if c.Query("verify") == "1" && p.Whole {
 		if p.Verified, err = a.verify(c.UserContext()); err != nil {
 			return err
 		}
@@ -70,7 +72,12 @@ func (a *Audit) List(c *fiber.Ctx) (err error) {
 
 // fill adds one page of rows.
 func (a *Audit) fill(ctx context.Context, p *views.AuditProps, cursor string) error {
+	mine := reach.Of(ctx)
 	filter := activity.Filter{Actor: p.Filter.Actor, Action: p.Filter.Action, Object: p.Filter.Object, Project: p.Filter.Project}
+	filter.Projects = mine.Only(a.pages.Directory.All())
+	if err := mine.CheckFilter(filter.Actor, filter.Object); err != nil {
+		return err
+	}
 	from, err := day(&p.Filter.From)
 	if err != nil {
 		return err
@@ -97,7 +104,7 @@ func (a *Audit) fill(ctx context.Context, p *views.AuditProps, cursor string) er
 		return err
 	}
 	for _, row := range rows {
-		addAuditRow(p, auditRowOf(row))
+		addAuditRow(p, auditRowOf(mine.AuditRow(row)))
 	}
 	p.Pager.Shown = ui.Plural(len(rows), "row", "rows")
 	if next == 0 {
@@ -138,10 +145,10 @@ func addAuditRow(p *views.AuditProps, row views.AuditRow) {
 
 // projects returns the projects to filter by, and the chosen one if it was
 // deleted.
-func (a *Audit) projects(chosen string) []ui.Option {
+func (a *Audit) projects(ctx context.Context, chosen string) []ui.Option {
 	options := []ui.Option{{Label: "All projects"}}
 	found := chosen == ""
-	for _, p := range a.pages.Directory.All() {
+	for _, p := range a.pages.Visible(ctx) {
 		options = append(options, ui.Option{Value: p.Project.Slug, Label: ui.Clean(cmp.Or(p.Project.Name, p.Project.Slug))})
 		found = found || p.Project.Slug == chosen
 	}

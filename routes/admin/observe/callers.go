@@ -7,6 +7,7 @@ import (
 	"mcpgateway/services/access/keys"
 
 	"mcpgateway/services/access"
+	"mcpgateway/services/access/reach"
 	"mcpgateway/services/query"
 )
 
@@ -34,7 +35,7 @@ func NewCallers(keys *keys.Store, people *access.Users) *Callers {
 }
 
 // Of returns the name of a principal: the name and prefix of a key, or the email
-// address of a user.
+// address of a user, for maintainers the name.
 func (n *Callers) Of(ctx context.Context, principal string) string {
 	name, ok := n.known[principal]
 	if !ok {
@@ -62,7 +63,7 @@ func (n *Callers) find(ctx context.Context, principal string) string {
 		if err != nil {
 			return "Deleted person"
 		}
-		return person.Called()
+		return reach.Of(ctx).Call(person.ID, person.Name, person.Called())
 	}
 	if principal == principalAnonymous {
 		return "Anyone"
@@ -71,7 +72,8 @@ func (n *Callers) find(ctx context.Context, principal string) string {
 }
 
 // principalsOf returns the principals that match a word of a query: keys of the
-// project by name, prefix or id, and users by email address, name or id.
+// project by name, prefix or id, and users by email address, name or id. Those of
+// maintainers match no email address.
 func principalsOf(ctx context.Context, keys *keys.Store, people *access.Users, projectID, word string) ([]string, error) {
 	folded := query.Fold(strings.TrimSuffix(word, "…"))
 	if folded == "anyone" || folded == principalAnonymous {
@@ -94,8 +96,10 @@ func principalsOf(ctx context.Context, keys *keys.Store, people *access.Users, p
 	if err != nil {
 		return nil, err
 	}
+	mine := reach.Of(ctx)
 	for _, person := range users {
-		if query.Fold(person.Email) == folded || query.Fold(person.Name) == folded || person.ID == word {
+		called := query.Fold(mine.Call(person.ID, person.Name, person.Email)) == folded
+		if called || mine.SeesAll() && query.Fold(person.Name) == folded || person.ID == word {
 			found = append(found, principalUser+person.ID)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"mcpgateway/routes/admin/live"
+	"mcpgateway/services/access/reach"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/toolset"
 	views "mcpgateway/views/admin"
@@ -72,7 +73,7 @@ func (a *Activity) reread(ctx context.Context, project *toolset.Snapshot, arg st
 
 // liveNumbers renders the numbers and charts of a page.
 func (a *Activity) liveNumbers(s live.Scope) (live.Render, error) {
-	if _, _, err := a.reread(context.Background(), s.Project(), s.Arg); err != nil {
+	if _, _, err := a.reread(reach.With(context.Background(), s.Reach), s.Project(), s.Arg); err != nil {
 		return nil, err
 	}
 	return func(ctx context.Context) ([]live.Part, error) {
@@ -109,7 +110,7 @@ func (a *Activity) liveCalls(s live.Scope) (live.Render, error) {
 	if id, err := uuid.Parse(s.From); err == nil {
 		last = id.String()
 	}
-	q, values, err := a.reread(context.Background(), s.Project(), arg)
+	q, values, err := a.reread(reach.With(context.Background(), s.Reach), s.Project(), arg)
 	if err != nil {
 		return nil, err
 	}

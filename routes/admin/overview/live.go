@@ -7,7 +7,6 @@ import (
 
 	"mcpgateway/routes/admin/live"
 	views "mcpgateway/views/admin/overview"
-	"mcpgateway/views/layout"
 	"mcpgateway/web/guard"
 )
 
@@ -31,7 +30,7 @@ func (o *Overview) Topics() []live.Topic {
 
 func (o *Overview) open(s live.Scope) (live.Render, error) {
 	period, hidden, _ := strings.Cut(s.Arg, ",")
-	v := &view{period: periodOf(period), hidden: hidden == setupHidden, admin: s.Person.Role == layout.RoleAdmin}
+	v := &view{period: periodOf(period), hidden: hidden == setupHidden, admin: s.Admin(), limited: !s.Reach.SeesAll()}
 	if v.admin {
 		v.csrf = guard.MaskToken(s.Person.CSRF)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"mcpgateway/models"
+	"mcpgateway/services/access/reach"
 	"mcpgateway/services/activity/traffic"
 	"mcpgateway/services/query"
 	"mcpgateway/services/toolset"
@@ -118,7 +119,7 @@ func (o *Overview) name(ctx context.Context, n *numbers) {
 		if id, ok := strings.CutPrefix(row.Name, userPrincipal); ok {
 			name = "Deleted person"
 			if person, err := o.People.Get(ctx, id); err == nil {
-				name = cmp.Or(person.Name, person.Email)
+				name = reach.Of(ctx).Call(person.ID, person.Name, cmp.Or(person.Name, person.Email))
 			}
 		} else if strings.HasPrefix(row.Name, keyPrincipal) {
 			name = "Deleted key"

@@ -69,7 +69,7 @@ func (o *Overview) Show(c *fiber.Ctx) error {
 		return c.Redirect(paths.Project(slug), fiber.StatusSeeOther)
 	}
 	f := o.Pages.ProjectFrame(c, p, layout.TabOverview, "Overview")
-	v := &view{period: periodOf(c.Query("period")), hidden: isSetupHidden(c), csrf: f.CSRF(), admin: f.Admin()}
+	v := &view{period: periodOf(c.Query("period")), hidden: isSetupHidden(c), csrf: f.CSRF(), admin: f.Admin(), limited: f.Limited()}
 	f.Bar, f.Live = views.Bar(slug, v.admin), append(f.Live, v.topic())
 	props := views.Props{
 		Frame: f, Slug: slug, Name: p.Project.Name, Periods: v.periods(slug), Endpoint: o.Public.JoinPath("/v1/mcp", slug, "request").String(),
@@ -114,6 +114,9 @@ type view struct {
 	hidden bool // the setup
 	admin  bool
 	csrf   string
+	// limited reports whether the user is a maintainer without the page of those
+	// who may sign in.
+	limited bool
 
 	numbers  numbers
 	due      time.Time // when the numbers are read again
@@ -162,11 +165,20 @@ func (v *view) lastWords() string {
 func (v *view) access(p *models.Project) views.Access {
 	switch p.AuthMode {
 	case models.AuthNone:
-		return views.Access{Word: "Open", Icon: "lock-open", URL: layout.TabAccess.URL(p.Slug), Open: true}
+		return views.Access{Word: "Open", Icon: "lock-open", URL: v.accessURL(p.Slug), Open: true}
 	case models.AuthOAuth:
-		return views.Access{Word: "Sign-in", Icon: "shield-check", URL: layout.TabAccess.URL(p.Slug)}
+		return views.Access{Word: "Sign-in", Icon: "shield-check", URL: v.accessURL(p.Slug)}
 	}
 	return views.Access{Word: ui.Plural(len(v.numbers.usable()), "key", "keys"), Icon: "key-round", URL: paths.Keys(p.Slug)}
+}
+
+// accessURL returns the page about who may sign in, or for maintainers how clients
+// connect.
+func (v *view) accessURL(slug string) string {
+	if v.limited {
+		return layout.TabConnect.URL(slug)
+	}
+	return layout.TabAccess.URL(slug)
 }
 
 // parts returns the parts of the page in their current state.

@@ -50,7 +50,10 @@ func (v *view) step(p *toolset.Snapshot, step checklist.Step) ui.ChecklistStep {
 			s.Text = v.progress.Key
 		}
 	case checklist.StepSignIn:
-		s = ui.ChecklistStep{Title: "Add members", Text: "Only members can sign in to this project.", ActionLabel: "Add members", ActionURL: layout.TabAccess.URL(slug)}
+		s = ui.ChecklistStep{Title: "Add members", Text: "Only members can sign in to this project.", ActionLabel: "Add members", ActionURL: v.accessURL(slug)}
+		if v.limited {
+			s.Text, s.ActionLabel, s.ActionURL = "Ask an administrator to add members.", "", ""
+		}
 		if step.Done {
 			s.Title, s.Text = "Sign-in", "Everyone with an account"
 			if v.progress.Members > 0 {

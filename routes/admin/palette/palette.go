@@ -11,11 +11,11 @@ import (
 	"mcpgateway/models"
 	"mcpgateway/routes/admin"
 	"mcpgateway/services/access"
+	"mcpgateway/services/access/reach"
 	"mcpgateway/services/catalog"
 	views "mcpgateway/views/admin"
 	"mcpgateway/views/layout"
 	"mcpgateway/web"
-	"mcpgateway/web/guard"
 )
 
 // maxQuery is the number of characters of a query that are used.
@@ -55,7 +55,7 @@ func (p *Palette) Show(c *fiber.Ctx) error {
 	if rest, inProject := strings.CutPrefix(c.Query("from"), "/admin/projects/"); inProject {
 		slug, _, _ = strings.Cut(rest, "/")
 	}
-	s := &search{Palette: p, text: query, slug: slug, admin: guard.UserOf(c).Role == guard.RoleAdmin}
+	s := &search{Palette: p, text: query, slug: slug, mine: reach.Of(c.UserContext())}
 	groups, err := s.groups(c.UserContext())
 	if err != nil {
 		return err

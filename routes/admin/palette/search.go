@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"mcpgateway/services/access/reach"
 	"mcpgateway/services/toolset"
 	views "mcpgateway/views/admin"
 	"mcpgateway/views/layout"
@@ -23,9 +24,19 @@ const (
 // search is one query.
 type search struct {
 	*Palette
-	text  string
-	slug  string // of the current project; may be empty
-	admin bool
+	text string
+	slug string // of the current project; may be empty
+	mine reach.Reach
+}
+
+// project returns the current project, or nil if there is none that the user may
+// see.
+func (s *search) project() *toolset.Snapshot {
+	p, err := s.pages.Directory.Project(s.slug)
+	if err != nil || !s.mine.Sees(&p.Project) {
+		return nil
+	}
+	return p
 }
 
 // rank returns how well a name matches the query: 3 for its beginning, 2 for the
@@ -87,7 +98,7 @@ func (s *search) places(ctx context.Context) ([]views.PaletteHit, error) {
 			hits = append(hits, ranked{hit, 10*rank + more})
 		}
 	}
-	for _, p := range s.pages.Directory.All() {
+	for _, p := range s.mine.Visible(s.pages.Directory.All()) {
 		s.addProject(p, add)
 	}
 	if s.text != "" {
@@ -95,7 +106,7 @@ func (s *search) places(ctx context.Context) ([]views.PaletteHit, error) {
 			return nil, err
 		}
 	}
-	for _, page := range layout.AdminPages() {
+	for _, page := range layout.AdminPages(!s.mine.SeesAll()) {
 		add(page.Label, 4, views.PaletteHit{Label: page.Label, Icon: page.Icon, Note: "Page", URL: page.URL})
 	}
 	return best(hits, maxPlaces), nil
@@ -107,7 +118,7 @@ func (s *search) addProject(p *toolset.Snapshot, add func(name string, more int,
 	name := ui.Clean(cmp.Or(p.Project.Name, p.Project.Slug))
 	add(name, 5+b2i(here), views.PaletteHit{Label: name, Tile: name, Note: "Project", URL: paths.Project(p.Project.Slug)})
 	if here {
-		for _, page := range layout.ProjectPages(p.Project.Slug) {
+		for _, page := range layout.ProjectPages(p.Project.Slug, !s.mine.SeesAll()) {
 			add(page.Label, 4, views.PaletteHit{Label: page.Label, Icon: page.Icon, Note: name, URL: page.URL})
 		}
 	}
@@ -123,9 +134,10 @@ func (s *search) addProject(p *toolset.Snapshot, add func(name string, more int,
 	}
 }
 
-// addKeysAndUsers adds the keys of the current project and the users.
+// addKeysAndUsers adds the keys of the current project and the users, which
+// maintainers don't see.
 func (s *search) addKeysAndUsers(ctx context.Context, add func(name string, more int, hit views.PaletteHit)) error {
-	if p, err := s.pages.Directory.Project(s.slug); err == nil {
+	if p := s.project(); p != nil {
 		list, err := s.keys.List(ctx, p.Project.ID)
 		if err != nil {
 			return err
@@ -135,6 +147,9 @@ func (s *search) addKeysAndUsers(ctx context.Context, add func(name string, more
 			add(name, 2, views.PaletteHit{Label: name, Icon: "key-round", Note: "Key · " + ui.Clean(cmp.Or(p.Project.Name, p.Project.Slug)), URL: paths.Key(s.slug, k.ID)})
 		}
 	}
+	if !s.mine.SeesAll() {
+		return nil
+	}
 	people, err := s.users.List(ctx)
 	for _, u := range people {
 		name := ui.Clean(cmp.Or(u.Name, u.Email))
@@ -143,22 +158,19 @@ func (s *search) addKeysAndUsers(ctx context.Context, add func(name string, more
 	return err
 }
 
-// actions returns what an administrator can do.
+// actions returns what the user can do.
 func (s *search) actions() []views.PaletteHit {
-	if !s.admin {
-		return nil
-	}
 	var hits []ranked
 	add := func(hit views.PaletteHit) {
 		if rank := s.rank(hit.Label); rank > 0 || s.text == "" {
 			hits = append(hits, ranked{hit, rank})
 		}
 	}
-	if p, err := s.pages.Directory.Project(s.slug); err == nil {
+	if p := s.project(); p != nil && s.mine.Administers(&p.Project) {
 		slug := p.Project.Slug
 		add(views.PaletteHit{Label: "Add server…", Icon: "plus", Keys: []string{"c", "s"}, URL: paths.NewServer(slug)})
 		add(views.PaletteHit{Label: "Create key…", Icon: "key-round", Keys: []string{"c", "k"}, URL: paths.NewKey(slug)})
-		if n := s.pages.Navigation.Of(slug).Project; n != nil && n.Approve > 0 {
+		if n := s.pages.Navigation.Of(s.mine, slug).Project; n != nil && n.Approve > 0 {
 			add(views.PaletteHit{Label: "Review " + ui.Plural(n.Approve, "tool", "tools") + "…", Icon: "check-check", URL: paths.ToolReview(slug)})
 		}
 		for _, server := range p.Servers {
@@ -166,6 +178,9 @@ func (s *search) actions() []views.PaletteHit {
 				add(views.PaletteHit{Label: "Calls of " + server.Config.Alias, Icon: "activity", URL: paths.Activity(slug) + "?query=server:" + server.Config.Alias})
 			}
 		}
+	}
+	if !s.mine.AdministersAll() {
+		return best(hits, maxActions)
 	}
 	add(views.PaletteHit{Label: "New project…", Icon: "folder", Keys: []string{"c", "p"}, URL: paths.NewProject})
 	add(views.PaletteHit{Label: "Import projects and servers…", Icon: "upload", URL: paths.Import})

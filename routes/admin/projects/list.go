@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"mcpgateway/models"
+	"mcpgateway/services/access/reach"
 	"mcpgateway/services/activity/traffic"
 	"mcpgateway/services/projects"
 	"mcpgateway/services/toolset"
@@ -151,7 +152,7 @@ func (p *Projects) list(ctx context.Context, q listQuery, isAdmin bool) (list vi
 	if err != nil {
 		return list, err
 	}
-	all := p.pages.Directory.All()
+	all := p.pages.Visible(ctx)
 	list = views.ProjectList{Now: now, Any: len(all) > 0, IsAdmin: isAdmin, Query: q.text, Columns: q.columns(), Filtered: q.text != "" || q.state != ""}
 	var matching []found
 	attention, named := 0, 0
@@ -261,17 +262,17 @@ func (p *Projects) rows(ctx context.Context, shown []found, period traffic.Perio
 				return nil, err
 			}
 		}
-		rows = append(rows, p.row(one, series[one.Project.ID], usable[one.Project.ID], isAdmin))
+		rows = append(rows, p.row(one, series[one.Project.ID], usable[one.Project.ID], isAdmin, reach.Of(ctx).SeesAll()))
 	}
 	return rows, nil
 }
 
-func (p *Projects) row(one found, buckets []traffic.Bucket, keys int, isAdmin bool) views.ProjectRow {
+func (p *Projects) row(one found, buckets []traffic.Bucket, keys int, isAdmin, canExport bool) views.ProjectRow {
 	slug, t := one.Project.Slug, one.totals
 	_, shared := projects.Shared(one.Project, rowsOf(one.Servers))
 	row := views.ProjectRow{
 		Slug: slug, Name: one.Project.Name, Endpoint: p.public.JoinPath("/v1/mcp", slug, "request").String(), Shared: shared, Last: one.last,
-		Calls: t.Calls, Failed: ui.Percent(t.Failed, t.Calls), ManyFailed: t.Failed*20 >= t.Calls && t.Failed > 0, P95: ui.Took(t.P95), CanDelete: isAdmin,
+		Calls: t.Calls, Failed: ui.Percent(t.Failed, t.Calls), ManyFailed: t.Failed*20 >= t.Calls && t.Failed > 0, P95: ui.Took(t.P95), CanDelete: isAdmin, CanExport: canExport,
 	}
 	for _, b := range buckets {
 		row.Series = append(row.Series, float64(b.Calls))

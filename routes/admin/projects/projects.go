@@ -9,16 +9,14 @@ import (
 	"strings"
 	"time"
 
-	"mcpgateway/web/guard"
-
 	"github.com/gofiber/fiber/v2"
 
 	"mcpgateway/models"
 	"mcpgateway/routes/admin"
 	"mcpgateway/routes/admin/live"
 	"mcpgateway/routes/frame"
-	"mcpgateway/services/access"
 	"mcpgateway/services/access/keys"
+	"mcpgateway/services/access/reach"
 	"mcpgateway/services/activity/traffic"
 	"mcpgateway/services/declaration"
 	"mcpgateway/services/fault"
@@ -43,10 +41,10 @@ func New(pages *admin.ProjectPages, calls *traffic.Store, keys *keys.Store, stor
 	return &Projects{pages: pages, traffic: calls, keys: keys, store: store, public: public}
 }
 
-// List serves GET /admin?query=&state=&period=&sort=&page=. Users without access
-// to the admin pages are redirected to /me.
+// List serves GET /admin?query=&state=&period=&sort=&page=. Maintainers see only
+// their projects. Users without access to the admin pages are redirected to /me.
 func (p *Projects) List(c *fiber.Ctx) error {
-	if person := guard.UserOf(c); person != nil && !access.Administers(models.Role(person.Role)) {
+	if mine := reach.Of(c.UserContext()); !mine.SeesAll() && !mine.Maintains() {
 		return c.Redirect(paths.Me, fiber.StatusSeeOther)
 	}
 	values, err := url.ParseQuery(string(c.Context().QueryArgs().QueryString()))
@@ -56,11 +54,11 @@ func (p *Projects) List(c *fiber.Ctx) error {
 	q := listQueryOf(values)
 	f := p.pages.Frame(c, "Projects", layout.SectionProjects)
 	props := views.ProjectsProps{Frame: f}
-	if props.ProjectList, err = p.list(c.UserContext(), q, f.Admin()); err != nil {
+	if props.ProjectList, err = p.list(c.UserContext(), q, f.Owner()); err != nil {
 		return err
 	}
 	props.Periods, props.Query, props.Hidden = q.periods(), q.text, q.hidden()
-	props.Frame.Bar = views.ProjectsBar(f.Admin())
+	props.Frame.Bar = views.ProjectsBar(f.Owner(), f.Limited())
 	if props.Any {
 		props.Frame.Live = append(props.Frame.Live, listTopic+":"+q.encoded())
 	}
@@ -82,7 +80,7 @@ func (p *Projects) open(s live.Scope) (live.Render, error) {
 	}
 	q := listQueryOf(values)
 	return func(ctx context.Context) ([]live.Part, error) {
-		list, err := p.list(ctx, q, s.Person.Role == guard.RoleAdmin)
+		list, err := p.list(ctx, q, s.Reach.AdministersAll())
 		if err != nil {
 			return nil, err
 		}

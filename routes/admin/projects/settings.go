@@ -13,6 +13,7 @@ import (
 	"mcpgateway/models"
 	"mcpgateway/routes/admin"
 	"mcpgateway/routes/frame"
+	"mcpgateway/services/access/reach"
 	"mcpgateway/services/declaration"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/projects"
@@ -52,6 +53,7 @@ func formOf(p *toolset.Snapshot) views.ProjectForm {
 		Name: row.Name, Description: row.Description, AuthMode: string(row.AuthMode),
 		ToolExposure: string(row.ToolExposure), ToolNameLimit: strconv.Itoa(row.ToolNameLimit),
 		PerSecond: strconv.FormatFloat(row.RatePerSecond, 'f', -1, 64), Burst: strconv.Itoa(row.RateBurst), Limits: limitsOf(row), RecordPayloads: row.RecordPayloads,
+		SecretRefs: strings.Join(row.SecretRefs, "\n"),
 	}
 }
 
@@ -80,12 +82,13 @@ func (a *Settings) Save(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	form := postedForm(c)
+	form := postedForm(c, formOf(p))
 	d, err := declarationOf(form)
 	if form.Limits == nil { // a form without them
 		form.Limits = limitsOf(p.Project)
 	}
 	err = cmp.Or(err, confirmed(p, form))
+	leaveOut(c, d)
 	if err == nil {
 		err = frame.CheckUnchanged(c, formOf(p), settingsOf(formOf(p), form)...)
 	}
@@ -108,11 +111,55 @@ func confirmed(p *toolset.Snapshot, form views.ProjectForm) error {
 	return nil
 }
 
-func postedForm(c *fiber.Ctx) views.ProjectForm {
+// postedForm returns the posted form. The fields that maintainers don't have keep
+// their stored values.
+func postedForm(c *fiber.Ctx, stored views.ProjectForm) views.ProjectForm {
+	form := enteredForm(c)
+	if reach.Of(c.UserContext()).AdministersAll() {
+		return form
+	}
+	form.AuthMode, form.Understood = cmp.Or(form.AuthMode, stored.AuthMode), true
+	form.PerSecond, form.Burst = cmp.Or(form.PerSecond, stored.PerSecond), cmp.Or(form.Burst, stored.Burst)
+	if len(form.Limits) == 0 {
+		form.Limits = stored.Limits
+	}
+	form.RecordPayloads, form.SecretRefs = form.RecordPayloads || stored.RecordPayloads, cmp.Or(form.SecretRefs, stored.SecretRefs)
+	return form
+}
+
+// leaveOut removes the fields that the form of a maintainer doesn't have, unless
+// they were posted anyway: the store refuses those.
+func leaveOut(c *fiber.Ctx, d *declaration.Project) {
+	if d == nil || reach.Of(c.UserContext()).AdministersAll() {
+		return
+	}
+	sent := func(name string) bool { return c.Request().PostArgs().Has(name) }
+	if !sent("authMode") {
+		d.AuthMode = nil
+	}
+	if !sent("rateLimit.perSecond") {
+		d.RatePerSecond = nil
+	}
+	if !sent("rateLimit.burst") {
+		d.RateBurst = nil
+	}
+	if !sent("limits") {
+		d.Limits = nil
+	}
+	if !sent("recordPayloads") {
+		d.RecordPayloads = nil
+	}
+	if !sent("secretRefs") {
+		d.SecretRefs = nil
+	}
+}
+
+func enteredForm(c *fiber.Ctx) views.ProjectForm {
 	return views.ProjectForm{
 		Name: strings.TrimSpace(web.FormValue(c, "name")), Description: strings.TrimSpace(web.FormValue(c, "description")), AuthMode: web.FormValue(c, "authMode"),
 		ToolExposure: web.FormValue(c, "toolExposure"), ToolNameLimit: web.FormValue(c, "toolNameLimit"),
 		PerSecond: web.FormValue(c, "rateLimit.perSecond"), Burst: web.FormValue(c, "rateLimit.burst"), Limits: postedLimits(c), Understood: web.FormValue(c, "understood") != "", RecordPayloads: web.FormValue(c, "recordPayloads") != "",
+		SecretRefs: strings.Join(strings.Fields(web.FormValue(c, "secretRefs")), "\n"),
 	}
 }
 
@@ -124,6 +171,7 @@ func settingsOf(stored, entered views.ProjectForm) []frame.Entry {
 		frame.NewEntry("Calls per second and key", stored.PerSecond, entered.PerSecond), frame.NewEntry("Burst", stored.Burst, entered.Burst),
 		frame.NewEntry("Limits for tools", views.LimitWords(stored.Limits), views.LimitWords(entered.Limits)),
 		frame.NewEntry("Record arguments and results", views.OnOff(stored.RecordPayloads), views.OnOff(entered.RecordPayloads)),
+		frame.NewEntry("References for maintainers", stored.SecretRefs, entered.SecretRefs),
 	}
 }
 
@@ -149,6 +197,7 @@ func declarationOf(f views.ProjectForm) (*declaration.Project, error) {
 		Name: &f.Name, Description: &f.Description, AuthMode: new(models.AuthMode(f.AuthMode)),
 		ToolExposure: new(models.ToolExposure(f.ToolExposure)), ToolNameLimit: whole("toolNameLimit", f.ToolNameLimit),
 		RatePerSecond: &rate, RateBurst: whole("rateLimit.burst", f.Burst), Limits: declaredLimits(f.Limits, wrong), RecordPayloads: &f.RecordPayloads,
+		SecretRefs: new(strings.Fields(f.SecretRefs)),
 	}
 	if len(wrong) > 0 {
 		return nil, fault.Validation(wrong)

@@ -41,7 +41,7 @@ func (a *Wizard) Add(c *fiber.Ctx) error {
 			}
 		}
 	})
-	a.try(c.UserContext(), web.EventOf(c).Background, tested)
+	a.try(c.UserContext(), p, web.EventOf(c).Background, tested)
 	if slices.ContainsFunc(candidates, func(one *candidate) bool { return adding.includes(one) && adding.unconfirmed(one) }) {
 		return a.rejected(c, p, candidates, adding.before, views.CheckProps{UnderstoodError: "confirm this, or leave the credentials out"})
 	}

@@ -18,6 +18,7 @@ import (
 	"mcpgateway/services/fault"
 	"mcpgateway/services/inventory"
 	"mcpgateway/services/projects"
+	"mcpgateway/services/toolset"
 	"mcpgateway/services/upstream"
 	shared "mcpgateway/views/admin"
 	views "mcpgateway/views/admin/servers"
@@ -126,13 +127,13 @@ func credentialsOfDraft(draft *views.Draft, d *declaration.Server, typed string)
 }
 
 // try tests the connections to the candidates and sets their outcomes.
-func (a *Wizard) try(ctx context.Context, tasks *background.Tasks, candidates []*candidate) {
+func (a *Wizard) try(ctx context.Context, p *toolset.Snapshot, tasks *background.Tasks, candidates []*candidate) {
 	var trying errgroup.Group
 	trying.SetLimit(tryAtOnce)
 	for _, one := range candidates {
 		var err error
 		one.draft.Test, one.draft.Problems = views.Test{}, nil
-		if one.row, err = a.store.Draft(one.draft.Alias, one.declaration); err != nil {
+		if one.row, err = a.store.Draft(ctx, &p.Project, one.draft.Alias, one.declaration); err != nil {
 			one.draft.Problems = draftProblems(err, one.draft.HeaderName)
 			continue
 		}

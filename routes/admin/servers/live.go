@@ -41,7 +41,7 @@ func (a *Servers) openList(s live.Scope) (live.Render, error) {
 		if p == nil {
 			return nil, nil
 		}
-		props := views.ListProps{Query: values.Get("query"), State: values.Get("state"), Frame: layout.Frame{Person: &layout.Person{Role: s.Person.Role}}}
+		props := views.ListProps{Query: values.Get("query"), State: values.Get("state"), Frame: layout.Frame{Person: &layout.Person{Role: s.Person.Role}, Controls: s.Admin()}}
 		if err := a.fill(ctx, &props, p); err != nil || len(props.Rows) == 0 {
 			return nil, err
 		}
@@ -50,7 +50,7 @@ func (a *Servers) openList(s live.Scope) (live.Render, error) {
 }
 
 func (a *Servers) openServer(s live.Scope) (live.Render, error) {
-	page := &serverPage{servers: a, admin: s.Person.Role == layout.RoleAdmin}
+	page := &serverPage{servers: a, admin: s.Admin()}
 	return func(ctx context.Context) ([]live.Part, error) {
 		p := s.Project()
 		if p == nil {

@@ -224,7 +224,7 @@ func (a *Wizard) Check(c *fiber.Ctx) error {
 			chosen = append(chosen, one)
 		}
 	}
-	a.try(c.UserContext(), web.EventOf(c).Background, chosen)
+	a.try(c.UserContext(), p, web.EventOf(c).Background, chosen)
 	if row != "" && len(candidates) == 1 {
 		return web.Render(c, a.part(views.DraftRow(p.Project.Slug, rowsOf(c), candidates[0].draft)))
 	}

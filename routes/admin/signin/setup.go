@@ -10,6 +10,7 @@ import (
 	"mcpgateway/routes/frame"
 	"mcpgateway/services"
 	"mcpgateway/services/access"
+	"mcpgateway/services/access/reach"
 	"mcpgateway/services/activity"
 	"mcpgateway/services/fault"
 	"mcpgateway/views/admin"
@@ -86,7 +87,7 @@ func (s *Setup) loadDemo(c *fiber.Ctx, person access.User) (slug string, err err
 	}
 	actor := activity.ActorOf(c.UserContext())
 	actor.Kind, actor.ID, actor.Name = activity.ActorUser, person.ID, person.Email
-	return s.demo.Load(activity.WithActor(c.UserContext(), actor))
+	return s.demo.Load(reach.With(activity.WithActor(c.UserContext(), actor), reach.Everything()))
 }
 
 func (s *Setup) demoOffered(ctx context.Context) (bool, error) {

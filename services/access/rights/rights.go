@@ -217,3 +217,22 @@ func (x *Index) Held(project *models.Project, userID string) Held {
 	}
 	return held
 }
+
+// MaintainsAny reports whether a person may administer any project by a grant.
+// Administrators need none.
+func (x *Index) MaintainsAny(userID string) bool {
+	p, ok := (*x.people.Load())[userID]
+	if !ok || !p.enabled {
+		return false
+	}
+	var groups []string
+	if x.groups != nil {
+		groups, _ = x.groups.Of(userID, p.role)
+	}
+	for _, grants := range *x.projects.Load() {
+		if grants.people[userID].Maintains || slices.ContainsFunc(groups, func(id string) bool { return grants.groups[id].Maintains }) {
+			return true
+		}
+	}
+	return false
+}
