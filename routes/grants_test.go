@@ -51,7 +51,7 @@ func eachGrantWorld(t *testing.T, f func(t *testing.T, w *grantWorld)) {
 	modelstest.EachDSN(t, func(t *testing.T, dsn string) { f(t, newGrantWorld(t, dsn)) })
 }
 
-// admin sends a request with the administration token and decodes the answer.
+// admin sends a request with the administration token and decodes the response.
 func (w *grantWorld) admin(t *testing.T, method, path, body string, status int) map[string]any {
 	t.Helper()
 	got := webtest.Send(t, w.App.App, webtest.Case{Method: method, Path: path, Body: body, Header: map[string]string{"Authorization": "Bearer " + routestest.AdminToken}})

@@ -118,7 +118,7 @@ func (p PasskeyProof) UserID(ctx context.Context) (string, error) {
 		return "", err
 	}
 	var row models.Passkey
-	err = p.store.DB.WithContext(ctx).Select("user_id").First(&row, "credential_id = ?", []byte(parsed.RawID)).Error
+	err = p.store.DB.WithContext(ctx).Select("user_id").First(&row, "credential_id = ?", parsed.RawID).Error
 	if errors.Is(err, gorm.ErrRecordNotFound) {
 		return "", wrong("The gateway doesn't know this passkey. Sign in another way.")
 	}

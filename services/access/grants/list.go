@@ -13,7 +13,7 @@ import (
 	"mcpgateway/services/fault"
 )
 
-// Grant is what a person or a group may use of a project.
+// Grant is the right of a person or a group to use a project or a toolset.
 type Grant struct {
 	ID        string
 	Kind      models.SubjectKind

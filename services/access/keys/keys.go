@@ -200,7 +200,7 @@ func (k *Store) rotate(ctx context.Context, projectID, id string, grace time.Dur
 	return row, text, nil
 }
 
-// end lets a rotated key expire after a grace, or revokes it.
+// end sets the expiry of a rotated key to the end of a grace, or revokes it.
 func (k *Store) end(tx *gorm.DB, old *models.Key, grace time.Duration) error {
 	now := k.now()
 	end := map[string]any{"revoked_at": now}

@@ -30,7 +30,7 @@ type Rights interface {
 	Held(project *models.Project, userID string) rights.Held
 }
 
-// Own is what people may use, and their keys.
+// Own holds the projects that people may use, and their personal keys.
 type Own struct {
 	projects Projects
 	rights   Rights
