@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,11 +13,34 @@ import (
 var administration = [][2]string{
 	{"GET", "/api/projects"}, {"GET", "/api/projects/p"}, {"GET", "/api/projects/p/servers"}, {"GET", "/api/servers/x"}, {"POST", "/api/servers/x/sync"},
 	{"GET", "/api/projects/p/tools"}, {"PATCH", "/api/projects/p/tools/up__echo"}, {"GET", "/api/projects/p/keys"}, {"POST", "/api/projects/p/keys"},
-	{"POST", "/api/keys/x/rotate"}, {"DELETE", "/api/keys/x"},
+	{"POST", "/api/keys/x/rotate"}, {"PATCH", "/api/keys/x"}, {"DELETE", "/api/keys/x"},
+	{"GET", "/api/projects/p/toolsets"}, {"POST", "/api/projects/p/toolsets"}, {"POST", "/api/projects/p/toolsets/preview"},
+	{"GET", "/api/projects/p/toolsets/reader"}, {"PATCH", "/api/projects/p/toolsets/reader"}, {"DELETE", "/api/projects/p/toolsets/reader"},
+	{"GET", "/api/projects/p/access"}, {"POST", "/api/projects/p/access"}, {"DELETE", "/api/projects/p/access/x"},
+	{"GET", "/api/groups"}, {"POST", "/api/groups"}, {"GET", "/api/groups/x"}, {"PATCH", "/api/groups/x"}, {"DELETE", "/api/groups/x"},
+	{"PUT", "/api/groups/x/members/ann"}, {"DELETE", "/api/groups/x/members/ann"},
 	{"POST", "/api/projects"}, {"PATCH", "/api/projects/p"}, {"POST", "/api/projects/p/servers"}, {"PATCH", "/api/servers/x"}, {"DELETE", "/api/servers/x"},
 	{"POST", "/api/servers/x/connection"}, {"DELETE", "/api/servers/x/connection"},
 	{"GET", "/api/calls"}, {"GET", "/api/audit"}, {"GET", "/api/people"}, {"POST", "/api/people"}, {"PATCH", "/api/people/x"}, {"DELETE", "/api/people/x"},
 	{"DELETE", "/api/projects/p"}, // last, because the others need the project
+}
+
+// ofUsers lists every route for the signed-in user, which the administration
+// token can't use.
+var ofUsers = [][2]string{
+	{"GET", "/api/me"}, {"GET", "/api/me/projects"}, {"POST", "/api/me/projects/p/keys"}, {"GET", "/api/me/keys"}, {"POST", "/api/me/keys/x/rotate"},
+	{"DELETE", "/api/me/keys/x"}, {"GET", "/api/me/apps"}, {"DELETE", "/api/me/apps/x"}, {"GET", "/api/me/sessions"}, {"DELETE", "/api/me/sessions/x"},
+}
+
+func TestRoutesOfUsersNeedASession(t *testing.T) {
+	a := onSQLite(t, trusting)
+	for _, route := range ofUsers {
+		for token, want := range map[string]int{"": 401, routestest.AdminToken: 403} {
+			if answer := a.send(t, route[0], route[1], token, ""); answer.Status != want {
+				t.Errorf("%v with the token %q: %d %s", route, token, answer.Status, answer.Body)
+			}
+		}
+	}
 }
 
 func TestAdministrationRequiresToken(t *testing.T) {
@@ -57,8 +81,9 @@ func TestAdministrationIsClosedWithoutToken(t *testing.T) {
 
 func TestAPIRoutesAreInTables(t *testing.T) {
 	known := map[string]bool{}
-	for _, route := range administration {
-		path := strings.NewReplacer("up__echo", ":name", "projects/p", "projects/:projectSlug", "/x", "/:id").Replace(route[1])
+	all := slices.Concat(administration, ofUsers)
+	for _, route := range all {
+		path := strings.NewReplacer("up__echo", ":name", "/reader", "/:toolset", "/ann", "/:personId", "projects/p", "projects/:projectSlug", "/x", "/:id").Replace(route[1])
 		known[route[0]+" "+path] = true
 	}
 	public := map[string]bool{"GET /api/registry": true, "GET /api/templates": true, "GET /api/openapi.json": true}
@@ -66,14 +91,14 @@ func TestAPIRoutesAreInTables(t *testing.T) {
 	for _, route := range onSQLite(t).GetRoutes(true) {
 		line := route.Method + " " + route.Path
 		if strings.HasPrefix(route.Path, "/api/") && route.Method != "OPTIONS" && route.Method != "HEAD" && !known[line] && !public[line] {
-			t.Errorf("%s is missing in both tables", line)
+			t.Errorf("%s is missing in the tables", line)
 		}
 		if known[line] {
 			seen++
 		}
 	}
-	if seen != len(administration) {
-		t.Errorf("%d of %d routes of the table exist", seen, len(administration))
+	if seen != len(all) {
+		t.Errorf("%d of %d routes of the tables exist", seen, len(all))
 	}
 }
 
