@@ -260,3 +260,19 @@ func TestMaintainerLosesProject(t *testing.T) {
 		}
 	}
 }
+
+// TestMaintainerByForm grants a user everything, and then the administration, with
+// the form of the access page.
+func TestMaintainerByForm(t *testing.T) {
+	a := routestest.NewAdmin(t)
+	mia, id := a.Join(t, "mia@example.com", "Mia", models.RoleMember)
+	for _, step := range []struct {
+		tools string
+		want  int
+	}{{"project", http.StatusForbidden}, {"owner", http.StatusForbidden}, {"maintainer", http.StatusOK}} {
+		a.Send(t, "/admin/projects/p/access/grants", url.Values{"subject": {"person:" + id}, "tools": {step.tools}})
+		if status, _ := mia.Ask(t, "GET", "/admin/projects/p/servers", "", false); status != step.want {
+			t.Errorf("after granting %s: %d, want %d", step.tools, status, step.want)
+		}
+	}
+}

@@ -56,6 +56,7 @@ const (
 	groupPrefix   = "group:"
 	toolsetPrefix = "toolset:"
 	wholeProject  = "project"
+	maintainer    = "maintainer"
 )
 
 // Show serves GET /admin/projects/:projectSlug/access.
@@ -80,6 +81,7 @@ func (a *Access) Show(c *fiber.Ctx) error {
 	for _, t := range frame.Toolsets(p) {
 		props.Tools = append(props.Tools, ui.Option{Value: toolsetPrefix + t.Slug, Label: ui.Clean(t.Name)})
 	}
+	props.Tools = append(props.Tools, ui.Option{Value: maintainer, Label: "Everything, as a maintainer"})
 	if props.Subjects, err = a.subjects(c); err != nil {
 		return err
 	}
@@ -178,9 +180,12 @@ func requestOf(subject, tools string) (r grants.Request, err error) {
 	default:
 		return r, fault.Invalid("Choose a person or a group.")
 	}
-	if isToolset && slug != "" {
+	switch {
+	case isToolset && slug != "":
 		r.Toolset = slug
-	} else if tools != wholeProject {
+	case tools == maintainer:
+		r.Role = models.GrantMaintain
+	case tools != wholeProject:
 		return r, fault.Invalid("Choose everything or a toolset.")
 	}
 	return r, nil
