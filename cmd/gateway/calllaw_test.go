@@ -33,7 +33,8 @@ func outboundTypes() map[string][]string {
 
 // sourceBreaches returns a line for each forbidden call in a file of room:
 // outbound clients outside services/egress, Fiber's Body and BodyParser, which
-// inflate a compressed body beyond the size limit, and Fiber's IP and IPs.
+// inflate a compressed body beyond the size limit, and Fiber's IP and IPs. The
+// rooms that handle requests of MCP clients must not look projects up.
 func sourceBreaches(room, name string, source []byte) ([]string, error) {
 	files := token.NewFileSet()
 	file, err := parser.ParseFile(files, name, source, parser.SkipObjectResolution)
@@ -48,6 +49,14 @@ func sourceBreaches(room, name string, source []byte) ([]string, error) {
 	if !in("services/egress", "cmd")(room) && !isTestKit(room) {
 		outboundUses(file, imported, func(at ast.Node, what string) {
 			report(at, what+" bypasses the egress guard; use a client of services/egress")
+		})
+	}
+	if in("routes/mcp", "services/gateway")(room) {
+		ast.Inspect(file, func(n ast.Node) bool {
+			if s, ok := n.(*ast.SelectorExpr); ok && (s.Sel.Name == "ProjectByID" || s.Sel.Name == "Directory") {
+				report(s, s.Sel.Name+" has more than the caller may see; use the view of services/toolset/views")
+			}
+			return true
 		})
 	}
 	if in("routes", "web")(room) {
@@ -186,6 +195,9 @@ func TestCallLawFindsBreaches(t *testing.T) {
 		{"inflating parser", "routes/admin", usesFiber + `func f(c *fiber.Ctx) error { return c.BodyParser(nil) }`, 1},
 		{"peer's address", "routes/admin", usesFiber + `func f(c *fiber.Ctx) string { return c.IP() }`, 1},
 		{"forwarded addresses", "web", usesFiber + `func f(c *fiber.Ctx) []string { return c.IPs() }`, 1},
+		{"project of a directory", "services/gateway", "package p\nfunc f(x interface{ ProjectByID(string) any }) any { return x.ProjectByID(\"p\") }", 1},
+		{"directory of projects", "routes/mcp", "package p\nimport \"example/toolset\"\ntype t struct{ all *toolset.Directory }", 1},
+		{"directory in pages", "routes/admin", "package p\nimport \"example/toolset\"\ntype t struct{ all *toolset.Directory }", 0},
 		{"raw body", "routes/mcp", usesFiber + `func f(c *fiber.Ctx) []byte { return c.BodyRaw() }`, 0},
 		{"response's body field", "routes/mcp", usesHTTP + `func f(r *http.Response) any { return r.Body }`, 0},
 		{"body elsewhere", "services/upstream", usesFasthttp + `func f(r *fh.Response) []byte { return r.Body() }`, 0},

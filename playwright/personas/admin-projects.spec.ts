@@ -255,11 +255,13 @@ for (const javaScriptEnabled of [true, false]) {
       await page.getByRole("button", { name: "Save", exact: true }).click();
       await expect(page.getByRole("status").filter({ hasText: "Settings saved." })).toBeVisible();
       await expect(page.getByRole("radio", { name: "Members only" })).toBeChecked();
-      await page.getByLabel("Person").selectOption({ label: "vera@example.com" });
-      await page.getByRole("button", { name: "Add member" }).click();
-      await expect(page.getByRole("region", { name: "Members" }).getByText("Vera Viewer")).toBeVisible();
-      await page.getByRole("button", { name: "Remove" }).click();
-      await expect(page.getByText("No members yet.")).toBeVisible();
+      await page.getByLabel("Person or group").selectOption({ label: "vera@example.com" });
+      await page.getByRole("button", { name: "Grant access" }).click();
+      const row = page.getByRole("row").filter({ hasText: "Vera Viewer" });
+      await expect(row).toContainText("everything");
+      await row.locator("summary", { hasText: "Remove" }).click();
+      await page.getByRole("button", { name: "Remove", exact: true }).click();
+      await expect(page.getByText("No one has access yet.")).toBeVisible();
 
       await page.goto(`/admin/projects/${slug}/settings`);
       await page.getByRole("navigation", { name: "Sections" }).getByRole("link", { name: "Danger zone" }).click();

@@ -51,7 +51,8 @@ test.describe("from an empty database", () => {
       const [server] = Object.values(pasted.mcpServers);
       const client = new Client({ name: "cursor", version: "1.0.0" });
       await client.connect(new StreamableHTTPClientTransport(new URL(server.url), { requestInit: { headers: server.headers } }));
-      const { tools: listed } = await client.listTools();
+      let listed: { name: string }[] = [];
+      await expect.poll(async () => (listed = (await client.listTools()).tools).map((tool) => tool.name), { message: "the first sync is done" }).toContainEqual(expect.stringMatching(/echo$/));
       const called = Date.now();
       await client.callTool({ name: listed.find((tool) => tool.name.endsWith("echo"))!.name, arguments: { text: "hello" } });
       await expect(page.getByRole("heading", { name: "Connected" })).toBeVisible();
