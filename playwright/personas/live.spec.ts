@@ -66,7 +66,7 @@ async function callTool(page: Page, key: string) {
   await page.getByRole("textbox", { name: "key" }).fill(key);
   await page.getByRole("button", { name: "Run", exact: true }).click();
   await expect(steps(page, "Tool progress")).toContainText(["1 of 2 half <b>way</b>"]);
-  await expect(page.locator("[data-state]")).toHaveText("Running");
+  await expect(page.getByRole("main").locator("[data-state]")).toHaveText("Running");
 }
 
 for (const look of looks) {
@@ -136,7 +136,7 @@ test("cancelling a Playground call", async ({ page, waiting }) => {
   const key = newKey();
   await callTool(page, key);
   await page.getByRole("button", { name: "Cancel" }).click();
-  await expect(page.locator("[data-state]")).toHaveText("Stopped");
+  await expect(page.getByRole("main").locator("[data-state]")).toHaveText("Stopped");
   await expect.poll(() => waiting.get(key)!.left).toBe(true);
   await expect(page.locator("#result")).toHaveCount(0);
 });
