@@ -300,7 +300,8 @@ func TestEveryFormHasCase(t *testing.T) {
 func (w *formWorld) audited(t *testing.T) []string {
 	t.Helper()
 	var rows []models.AuditEntry
-	if err := w.Services.DB.Order("seq").Find(&rows, "action NOT IN ('login.succeeded', 'step_up')").Error; err != nil {
+	// Moved members of toolsets are recorded by syncs, which also run on their own.
+	if err := w.Services.DB.Order("seq").Find(&rows, "action NOT IN ('login.succeeded', 'step_up', 'toolset.members_changed')").Error; err != nil {
 		t.Fatal(err)
 	}
 	var all []string

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"mcpgateway/models"
+	"mcpgateway/services/activity"
 	"mcpgateway/services/projects/toolsets"
 	"mcpgateway/services/toolset"
 	"mcpgateway/services/toolset/views"
@@ -49,6 +50,8 @@ func (w *Watch) Sync(projectID, alias string) func(ctx context.Context, names []
 			return
 		}
 		if moved := movesOf(before, after, alias, names); len(moved) > 0 {
+			// The server moved them, whoever asked for the sync.
+			ctx = activity.WithActor(ctx, activity.Actor{Kind: activity.ActorSystem})
 			if err := w.store.RecordMoves(ctx, after.Project.Slug, moved); err != nil {
 				w.log.Warn("toolset change not recorded", "project", after.Project.Slug, "server", alias, "error", err)
 			}
