@@ -50,7 +50,7 @@ func (w *Watch) Sync(projectID, alias string) func(ctx context.Context, names []
 			return
 		}
 		if moved := movesOf(before, after, alias, names); len(moved) > 0 {
-			// The server moved them, whoever asked for the sync.
+			// The change is the server's, so no user is its actor.
 			ctx = activity.WithActor(ctx, activity.Actor{Kind: activity.ActorSystem})
 			if err := w.store.RecordMoves(ctx, after.Project.Slug, moved); err != nil {
 				w.log.Warn("toolset change not recorded", "project", after.Project.Slug, "server", alias, "error", err)
