@@ -3,6 +3,7 @@ package subscriptions_test
 import (
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 
@@ -34,9 +35,14 @@ func TestStreamsFollowTheView(t *testing.T) {
 				views := changing{"ann": small, "bob": small, "cy": small}
 				s := subscriptions.New(views, &subscriber{}, nil, nil)
 				defer s.Close()
+				var mu sync.Mutex // streams end in goroutines
 				got := map[string][]string{}
 				for user := range views {
-					note := func(what string) { got[user] = append(got[user], what) }
+					note := func(what string) {
+						mu.Lock()
+						defer mu.Unlock()
+						got[user] = append(got[user], what)
+					}
 					defer s.Subscribe(access.Administrator(user, "p"), func(n subscriptions.Notification) { note(n.Method) }, func() { note("ended") })()
 				}
 				views["ann"] = large
