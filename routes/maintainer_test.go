@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 
 	"mcpgateway/models"
@@ -274,5 +275,50 @@ func TestMaintainerByForm(t *testing.T) {
 		if status, _ := mia.Ask(t, "GET", "/admin/projects/p/servers", "", false); status != step.want {
 			t.Errorf("after granting %s: %d, want %d", step.tools, status, step.want)
 		}
+	}
+}
+
+// TestMaintainerPathWithThingOfAnotherProject sends a maintainer to the maintained
+// project's routes with the ids of another project's things. Nothing is shown and
+// nothing changes.
+func TestMaintainerPathWithThingOfAnotherProject(t *testing.T) {
+	w := newTeam(t)
+	w.ids["hidden-b"]["toolsets"] = w.admin.Toolset(t, "hidden-b", models.Toolset{Slug: "vaulttools", Name: "Hidden Plan", Include: models.StringList{"*"}})
+	stored := func() (all struct {
+		Keys     []models.Key
+		Servers  []models.Server
+		Toolsets []models.Toolset
+	}) {
+		for _, rows := range []any{&all.Keys, &all.Servers, &all.Toolsets} {
+			if err := w.admin.Services.DB.Order("id").Find(rows).Error; err != nil {
+				t.Fatal(err)
+			}
+		}
+		return all
+	}
+	before, tried := stored(), 0
+	for _, r := range routes.Table(w.admin.Services) {
+		if !strings.Contains(r.Path, ":projectSlug") || !strings.Contains(r.Path, ":id") || decisions(t)[r.Method+" "+r.Path] != "own" {
+			continue
+		}
+		path := strings.Replace(w.path(r.Path, "hidden-b"), "/hidden-b/", "/p/", 1)
+		if strings.Contains(path, "no-such") {
+			continue // runs, of which there are none
+		}
+		tried++
+		if r.Method == http.MethodGet {
+			status, body := w.maintainer.Ask(t, r.Method, path, "", false)
+			if status != http.StatusNotFound && status != http.StatusSeeOther {
+				t.Errorf("%s: %d %.200s", path, status, body)
+			}
+			continue
+		}
+		form := url.Values{"grace": {"0"}, "name": {"Taken over"}, "slug": {"taken"}, "query": {"readonly:true"}, "enabled": {"true"}, "scope": {"project"}, "confirm": {"vaultmcp", "vaulttools"}, "force": {"true"}}
+		if status, body, _ := w.maintainer.Send(t, path, form); status < 300 {
+			t.Errorf("%s: %d %.200s", path, status, body)
+		}
+	}
+	if d := cmp.Diff(before, stored()); d != "" || tried < 20 {
+		t.Errorf("after %d requests (-before +after):\n%s", tried, d)
 	}
 }
