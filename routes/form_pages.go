@@ -18,7 +18,7 @@ func formPages(table []route) []route {
 	}
 	var all []route
 	for _, r := range table {
-		if _, has := pages[r.path]; has || r.method != post || !slices.Contains([]audience{person, viewer, admin, stepUp, oneself, own, ownStepUp, projectViewer, maintainer, carefulOne, someViewer, someAdmin}, r.guard) || strings.HasPrefix(r.path, "/api/") {
+		if _, has := pages[r.path]; has || r.method != post || !slices.Contains([]audience{person, viewer, admin, stepUp, own, ownStepUp, projectViewer, maintainer, carefulOne, someViewer, someAdmin}, r.guard) || strings.HasPrefix(r.path, "/api/") {
 			continue
 		}
 		up := r.path

@@ -33,7 +33,6 @@ const (
 	browse  audience = "browse"  // as visitor; rate-limited per address
 	visitor audience = "visitor" // everyone; signed-in users are identified
 	person  audience = "person"  // signed-in users
-	oneself audience = "oneself" // as person, with a recently confirmed password
 	// own is person without the administration token, which has no account.
 	own       audience = "own"
 	ownStepUp audience = "own careful" // as own, with a recently confirmed password
@@ -76,7 +75,6 @@ func newGuards(s *services.Services) (*guard.Guards, map[audience][]fiber.Handle
 	return g, map[audience][]fiber.Handler{
 		open: nil, project: nil, catalog: {web.PublicCORS, perAddress}, browse: append([]fiber.Handler{perAddress}, g.Visitor()...),
 		visitor: g.Visitor(), person: g.Signed(), own: g.Session(), ownStepUp: append(g.Session(), g.RequireStepUp), viewer: g.Viewer(), admin: g.Admin(), stepUp: append(g.Admin(), g.RequireStepUp),
-		oneself:       append(g.Signed(), g.RequireStepUp),
 		projectViewer: g.ProjectViewer(), maintainer: g.ProjectAdmin(), carefulOne: append(g.ProjectAdmin(), g.RequireStepUp),
 		someViewer: g.SomeViewer(), someAdmin: g.SomeAdmin(),
 	}

@@ -83,7 +83,7 @@ func wantVerdict(r routes.Row, c caller) verdict {
 			return forbidden
 		}
 		return admitted
-	case "person", "oneself":
+	case "person":
 		roles = []models.Role{models.RoleAdmin, models.RoleViewer, models.RoleMember}
 	case "own", "own careful":
 		if api && c.bearer == routestest.AdminToken {

@@ -112,18 +112,6 @@ func (h *Health) accessOf(s *toolset.Server, code string) string {
 	return ""
 }
 
-// WorstOf returns the worst state of a project's servers. Servers that are turned
-// off rank last.
-func (h *Health) WorstOf(p *toolset.Snapshot) views.ServerState {
-	all := views.States()
-	worst := len(all) - 1
-	for _, server := range p.Servers {
-		state, _ := h.StateOf(server)
-		worst = min(worst, slices.IndexFunc(all, func(s views.ServerState) bool { return s.Kind == state.Kind }))
-	}
-	return all[worst]
-}
-
 // FailingSince returns the time at which the requests of this process to a server
 // began to fail, or zero.
 func (h *Health) FailingSince(s *toolset.Server) time.Time {

@@ -160,9 +160,16 @@ func New(kind Kind, code Code, format string, args ...any) *Fault {
 	return &Fault{Kind: kind, Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
+// maxName is the maximum number of characters of a name in the message of
+// NotFound. Names come from outside.
+const maxName = 256
+
 // NotFound returns the fault for a thing that doesn't exist, such as a project
-// called name.
+// called name. The message has the beginning of a long name.
 func NotFound(thing, name string) *Fault {
+	if r := []rune(name); len(r) > maxName {
+		name = string(r[:maxName]) + "…"
+	}
 	return New(KindNotFound, CodeNotFound, "There is no %s %q.", thing, name)
 }
 

@@ -174,7 +174,7 @@ func (a *applier) toolsetIDs(path string, t declaration.Tools) (ids []string) {
 	for _, slug := range t.Toolsets {
 		id, known := a.toolsets[slug]
 		if !known {
-			a.Problems[path] = fmt.Sprintf("the project has no toolset %q", clip(slug))
+			a.Problems[path] = fmt.Sprintf("the project has no toolset %q", slug)
 			continue
 		}
 		ids = append(ids, id)

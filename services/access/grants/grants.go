@@ -229,17 +229,9 @@ func toolsetID(tx *gorm.DB, projectID, slug string) (string, error) {
 
 func notFound(err error, thing, name string) error {
 	if errors.Is(err, gorm.ErrRecordNotFound) {
-		return fault.NotFound(thing, clip(name))
+		return fault.NotFound(thing, name)
 	}
 	return err
-}
-
-// clip shortens external text for a message.
-func clip(s string) string {
-	if r := []rune(s); len(r) > 64 {
-		return string(r[:64]) + "…"
-	}
-	return s
 }
 
 // change runs write in a transaction that locks the project, records the entry

@@ -120,5 +120,5 @@ func (s *Store) Get(ctx context.Context, projectID, id string) (Grant, error) {
 			return g, nil
 		}
 	}
-	return Grant{}, fault.NotFound("access", clip(id))
+	return Grant{}, fault.NotFound("access", id)
 }

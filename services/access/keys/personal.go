@@ -76,7 +76,7 @@ func (k *Store) checkPersonalLimit(tx *gorm.DB, projectID, userID string) error 
 // as long as the project allows now. It returns NOT_FOUND for another person's
 // key.
 func (k *Store) RotatePersonal(ctx context.Context, userID, id string, grace time.Duration) (models.Key, secrets.Value, error) {
-	found, err := k.own(ctx, userID, id)
+	found, err := k.OwnedBy(ctx, userID, id)
 	if err != nil {
 		return models.Key{}, secrets.Value{}, err
 	}
@@ -98,7 +98,7 @@ func (k *Store) RotatePersonal(ctx context.Context, userID, id string, grace tim
 // RevokePersonal is Revoke for a person's own key. It returns NOT_FOUND for
 // another person's key.
 func (k *Store) RevokePersonal(ctx context.Context, userID, id string) error {
-	row, err := k.own(ctx, userID, id)
+	row, err := k.OwnedBy(ctx, userID, id)
 	if err != nil {
 		return err
 	}
@@ -117,8 +117,8 @@ func (k *Store) Own(ctx context.Context, userID string) ([]models.Key, error) {
 	return rows, nil
 }
 
-// own returns a person's key, or NOT_FOUND.
-func (k *Store) own(ctx context.Context, userID, id string) (models.Key, error) {
+// OwnedBy returns a person's key, or NOT_FOUND.
+func (k *Store) OwnedBy(ctx context.Context, userID, id string) (models.Key, error) {
 	row, err := k.Get(ctx, id)
 	if err == nil && (userID == "" || row.UserID != userID) {
 		return models.Key{}, fault.NotFound("key", id)

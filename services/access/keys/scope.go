@@ -202,18 +202,10 @@ func toolsetsBySlug(tx *gorm.DB, projectID string, slugs []string) ([]Toolset, e
 	}
 	for _, slug := range slugs {
 		if !slices.ContainsFunc(found, func(t Toolset) bool { return t.Slug == slug }) {
-			return nil, fault.NotFound("toolset", clip(slug))
+			return nil, fault.NotFound("toolset", slug)
 		}
 	}
 	return found, nil
-}
-
-// clip shortens external text for a message.
-func clip(s string) string {
-	if r := []rune(s); len(r) > 64 {
-		return string(r[:64]) + "…"
-	}
-	return s
 }
 
 // toolsetsOf returns the toolsets of a key.

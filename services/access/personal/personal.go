@@ -117,7 +117,7 @@ func (o *Own) CreateKey(ctx context.Context, userID, slug string, a keys.Attribu
 	own := p.Toolsets()
 	for _, wanted := range a.Toolsets {
 		if !slices.ContainsFunc(own, func(t *models.Toolset) bool { return t.Slug == wanted }) {
-			return models.Key{}, secrets.Value{}, fault.NotFound("toolset", clip(wanted))
+			return models.Key{}, secrets.Value{}, fault.NotFound("toolset", wanted)
 		}
 	}
 	return o.keys.CreatePersonal(ctx, p.Project.ID, userID, a)
@@ -148,25 +148,10 @@ func (o *Own) RevokeKey(ctx context.Context, userID, id string) error {
 
 // Key returns a person's key, or NOT_FOUND.
 func (o *Own) Key(ctx context.Context, userID, id string) (models.Key, error) {
-	row, err := o.keys.Get(ctx, id)
-	if err != nil {
-		return models.Key{}, err
-	}
-	if userID == "" || row.UserID != userID {
-		return models.Key{}, fault.NotFound("key", id)
-	}
-	return row, nil
+	return o.keys.OwnedBy(ctx, userID, id)
 }
 
 // Details returns the owners and scopes of keys.
 func (o *Own) Details(ctx context.Context, rows ...models.Key) (map[string]keys.Details, error) {
 	return o.keys.Details(ctx, rows...)
-}
-
-// clip shortens external text for a message.
-func clip(s string) string {
-	if r := []rune(s); len(r) > 64 {
-		return string(r[:64]) + "…"
-	}
-	return s
 }

@@ -66,7 +66,7 @@ func get(tx *gorm.DB, projectID, slug string) (models.Toolset, error) {
 	err := tx.First(&row, "project_id = ? AND slug = ?", projectID, slug).Error
 	switch {
 	case errors.Is(err, gorm.ErrRecordNotFound):
-		return row, fault.NotFound("toolset", clip(slug))
+		return row, fault.NotFound("toolset", slug)
 	case err != nil:
 		return row, fault.Internal(err)
 	}
@@ -146,7 +146,7 @@ func (s *Store) write(ctx context.Context, projectSlug string, work func(*Writer
 		var project models.Project
 		err := tx.Clauses(models.LockRow(tx)...).First(&project, "slug = ?", projectSlug).Error
 		if errors.Is(err, gorm.ErrRecordNotFound) {
-			return fault.NotFound("project", clip(projectSlug))
+			return fault.NotFound("project", projectSlug)
 		}
 		if err != nil {
 			return err
@@ -167,11 +167,4 @@ func (s *Store) write(ctx context.Context, projectSlug string, work func(*Writer
 		return nil
 	}
 	return s.feed.Publish(ctx, slices.Sorted(maps.Keys(w.Topics))...)
-}
-
-func clip(s string) string {
-	if r := []rune(s); len(r) > 64 {
-		return string(r[:64]) + "…"
-	}
-	return s
 }

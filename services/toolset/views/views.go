@@ -70,7 +70,7 @@ func (v *Views) Endpoint(projectSlug, toolsetSlug string) (*Endpoint, error) {
 			return &Endpoint{project: project, toolset: t}, nil
 		}
 	}
-	return nil, fault.NotFound("toolset", clip(toolsetSlug))
+	return nil, fault.NotFound("toolset", toolsetSlug)
 }
 
 // Project returns the settings of the endpoint's project.
@@ -177,10 +177,11 @@ func (v *Views) held(project *models.Project, caller access.Principal) rights.He
 }
 
 // heldByKey returns what a key holds: its toolsets or the whole project, and of
-// a personal key only what its owner holds.
+// a personal key only what its owner holds. It is nothing in a project that
+// doesn't accept the key, because its mode or personal keys have changed.
 func (v *Views) heldByKey(project *models.Project, caller access.Principal) rights.Held {
 	scope, ok := v.keys.Scope(project.ID, caller.ID())
-	if !ok {
+	if !ok || scope.UserID == "" && project.AuthMode != models.AuthAPIKey || scope.UserID != "" && !keys.Personal(project) {
 		return rights.Held{}
 	}
 	held := rights.Held{Everything: !scope.Limited}
@@ -189,9 +190,6 @@ func (v *Views) heldByKey(project *models.Project, caller access.Principal) righ
 	}
 	if scope.UserID == "" {
 		return held
-	}
-	if !project.PersonalKeysEnabled {
-		return rights.Held{}
 	}
 	owner := v.rights.Held(project, scope.UserID)
 	switch {
