@@ -313,12 +313,17 @@ func TestRequiredFactorComesFirst(t *testing.T) {
 	w.login(t)
 	w.token(t)
 	for _, path := range []string{"/admin", "/me", "/me/account", "/admin/people", "/admin/projects/secret-project", "/oauth/authorize?client_id=x"} {
-		if got := w.send(t, path, nil); got.Status != http.StatusSeeOther || got.Location != "/me/security" {
+		if got := w.send(t, path, nil); got.Status != http.StatusSeeOther || got.Location != "/me/security?next="+url.QueryEscape(path) {
 			t.Errorf("%s: %d %q", path, got.Status, got.Location)
 		}
 	}
-	if got := w.post(t, "/admin/projects", values("name", "New", "authMode", "none")); got.Location != "/me/security" {
-		t.Errorf("form: %d %q", got.Status, got.Location)
+	form := values("name", "New", "authMode", "none", "csrf", w.csrf)
+	for referer, want := range map[string]string{
+		passkeyOrigin + "/admin/projects/new?x=1": "/me/security?next=%2Fadmin%2Fprojects%2Fnew%3Fx%3D1", "https://evil.example/admin": "/me/security", "": "/me/security",
+	} {
+		if got := w.send(t, "/admin/projects", form, "Referer", referer); got.Status != http.StatusSeeOther || got.Location != want {
+			t.Errorf("form of %q: %d %q", referer, got.Status, got.Location)
+		}
 	}
 	if got := w.send(t, "/api/projects", nil); got.Status != http.StatusForbidden || !strings.Contains(got.Body, "second factor") {
 		t.Errorf("API: %d %s", got.Status, got.Body)
@@ -342,6 +347,72 @@ func TestRequiredFactorComesFirst(t *testing.T) {
 	}
 	if got := w.post(t, "/logout", url.Values{}); got.Location != "/login" {
 		t.Errorf("sign-out: %d %q", got.Status, got.Location)
+	}
+}
+
+// TestRequiredFactorResumesPage follows the links from a page to the setup of a
+// factor and back. Only paths of the gateway are followed.
+func TestRequiredFactorResumesPage(t *testing.T) {
+	const left, encoded = "/admin/people?query=a&page=2", "?next=%2Fadmin%2Fpeople%3Fquery%3Da%26page%3D2"
+	w := newFactorWorld(t, "sqlite:"+filepath.Join(t.TempDir(), "gateway.db"), models.RoleAdmin, "GATEWAY_REQUIRE_SECOND_FACTOR=admins")
+	w.login(t)
+	w.token(t)
+	links := func(path string, want ...string) page {
+		t.Helper()
+		got := w.send(t, path, nil)
+		for _, href := range want {
+			if !strings.Contains(html.UnescapeString(got.Body), `href="`+href+`"`) {
+				t.Errorf("%s: %d without a link to %s", path, got.Status, href)
+			}
+		}
+		return got
+	}
+	if got := w.send(t, left, nil); got.Location != "/me/security"+encoded {
+		t.Fatalf("page: %d %q", got.Status, got.Location)
+	}
+	links("/me/security"+encoded, "/me/security/app"+encoded, "/me/security/passkey"+encoded)
+	links("/me/security/app"+encoded, "/me/security"+encoded)
+	shown := links("/me/security/passkey"+encoded, "/me/security"+encoded)
+	form := w.passkey(t, shown.Body, "/me/security/passkeys", w.device.Create)
+	if form.Get("next") != left {
+		t.Errorf("form leads to %q", form.Get("next"))
+	}
+	outside := []string{
+		"https://evil.example/", "//evil.example/", `/\evil.example/`, "/%5Cevil.example/", "/\t/evil.example/", "javascript:alert(1)", "evil.example", "http:/evil.example", "/" + strings.Repeat("x", 2048),
+	}
+	for _, next := range outside {
+		query := "?next=" + url.QueryEscape(next)
+		links("/me/security"+query, "/me/security/app", "/me/security/passkey")
+		shown := links("/me/security/app"+query, "/me/security")
+		if got := hiddenField(t, shown.Body, "next"); got != "" {
+			t.Errorf("%q: the form leads to %q", next, got)
+		}
+	}
+	// A rejected form leads to the same page.
+	if again := w.post(t, "/me/security/passkeys", values("next", left, "state", form.Get("state"), "credential", "{}", "name", "")); !strings.Contains(again.Body+again.Location, "people") {
+		t.Errorf("rejected form: %d %q", again.Status, again.Location)
+	}
+	if got := w.post(t, "/me/security/passkeys", form); got.Location != "/me/security/codes"+encoded {
+		t.Fatalf("setup: %d %q", got.Status, got.Location)
+	}
+	for _, next := range outside {
+		links("/me/security/codes?next="+url.QueryEscape(next), "/me/security")
+	}
+	links("/me/security/codes"+encoded, left)
+	if got := w.send(t, left, nil); got.Status != http.StatusOK {
+		t.Errorf("after the setup: %d", got.Status)
+	}
+	// Later factors have no new codes.
+	for _, next := range append([]string{left}, outside[:3]...) {
+		form := w.passkey(t, w.send(t, "/me/security/passkey", nil).Body, "/me/security/passkeys", factorstest.NewDevice(t, passkeyOrigin, "localhost").Create)
+		form.Set("next", next)
+		want := "/me/security"
+		if next == left {
+			want = left
+		}
+		if got := w.post(t, "/me/security/passkeys", form); got.Location != want {
+			t.Errorf("next %q: %d %q, want %q", next, got.Status, got.Location, want)
+		}
 	}
 }
 

@@ -28,6 +28,15 @@ const (
 	Palette        = "/admin/palette"
 )
 
+// WithNext returns a path with the page to show afterwards as its parameter next,
+// or the path itself without such a page.
+func WithNext(path, next string) string {
+	if next == "" {
+		return path
+	}
+	return path + "?next=" + url.QueryEscape(next)
+}
+
 // Pages and forms of users and visitors.
 const (
 	Me         = "/me"
