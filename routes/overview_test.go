@@ -185,19 +185,19 @@ func TestOverviewChangedToolset(t *testing.T) {
 	clock := w.addClock(t)
 	id := w.Toolset(t, "p", models.Toolset{Slug: "reader", Name: "Reader <1>", Include: []string{"clock__*"}})
 	w.Toolset(t, "p", models.Toolset{Slug: "other", Name: "Other", Include: []string{"clock__current_time"}})
-	const title = "The tools of toolset “Reader &lt;1&gt;” changed"
-	if strings.Contains(w.page(t), "The tools of toolset") {
+	const title = "Toolset “Reader &lt;1&gt;” changed"
+	if strings.Contains(w.page(t), "Toolset “") {
 		t.Error("row before a change")
 	}
 	clock.SetTools(append(demo.Servers()[0].Tools[:1:1], upstreamtest.Tool{Definition: `{"name":"moon_phase","inputSchema":{"type":"object"}}`})...)
 	w.Sync(t, "p", "clock")
 	body := spaces.ReplaceAllString(w.page(t), " ")
 	at := strings.Index(body, title)
-	if at < 0 || strings.Count(body, "The tools of toolset") != 2 { // and in the label of the link
-		t.Fatalf("%d rows about changed toolsets", strings.Count(body, "The tools of toolset"))
+	if at < 0 || strings.Count(body, "Toolset “") != 2 { // and in the label of the link
+		t.Fatalf("%d rows about changed toolsets", strings.Count(body, "Toolset “"))
 	}
 	to := overviewPath + "/toolsets/" + id
-	if row := body[at-300 : at+600]; !strings.Contains(row, `href="`+to+`"`) || !strings.Contains(row, ">Review") || !regexp.MustCompile(`1 joined, \d left · sync of clock · just now`).MatchString(row) {
+	if row := body[at-300 : at+600]; !strings.Contains(row, `href="`+to+`"`) || !strings.Contains(row, ">Review") || !regexp.MustCompile(`1 tool joined, \d left · sync of clock · just now`).MatchString(row) {
 		t.Errorf("row %s", row)
 	}
 	if got := w.send(t, to, nil); !strings.Contains(got.Body, "The tools of this toolset changed") {
@@ -206,7 +206,7 @@ func TestOverviewChangedToolset(t *testing.T) {
 	if got := w.post(t, to+"/accept", url.Values{}); got.Status != http.StatusSeeOther {
 		t.Fatalf("accept: %d", got.Status)
 	}
-	if strings.Contains(w.page(t), "The tools of toolset") {
+	if strings.Contains(w.page(t), "Toolset “") {
 		t.Error("row after the change was accepted")
 	}
 }

@@ -109,7 +109,7 @@ test("a passkey is added, signs in alone and after the password, and confirms", 
 
 test("an app's code and a recovery code sign in, each once", async ({ browser, gateway, people }) => {
   expect(people.viewer.cookies).not.toEqual([]);
-  const page = await pageOf(browser, gateway, people.viewer);
+  const page = await pageOf(browser, gateway, await signIn(gateway, vera));
   await page.goto("/me/security");
   await page.getByRole("link", { name: "Add app" }).click();
   await expect(page.getByRole("img", { name: "QR code" })).toBeVisible();

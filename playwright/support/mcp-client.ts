@@ -1,3 +1,4 @@
+import { Client as StatelessClient, StreamableHTTPClientTransport as StatelessTransport } from "@modelcontextprotocol/client";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import type { Page } from "@playwright/test";
@@ -28,6 +29,16 @@ export async function connect({ url, headers }: ClientServer): Promise<Client> {
 /** Returns the sorted names of the tools that a client gets with a configuration. */
 export async function toolsOf(server: ClientServer): Promise<string[]> {
   const client = await connect(server);
+  const { tools } = await client.listTools();
+  await client.close();
+  return tools.map(({ name }) => name).sort();
+}
+
+/** Does the same as toolsOf with a client of the protocol 2026-07-28. */
+export async function toolsOfStateless({ url, headers }: ClientServer): Promise<string[]> {
+  const client = new StatelessClient({ name: "agent", version: "1.0.0" }, { versionNegotiation: { mode: "auto" } });
+  await client.connect(new StatelessTransport(new URL(url), { requestInit: { headers } }));
+  if (client.getNegotiatedProtocolVersion() !== "2026-07-28") throw new Error(`the protocol is ${client.getNegotiatedProtocolVersion()}`);
   const { tools } = await client.listTools();
   await client.close();
   return tools.map(({ name }) => name).sort();

@@ -146,6 +146,11 @@ func Keys(slug string) string { return Project(slug) + "/keys" }
 // NewKey returns the form of a new key.
 func NewKey(slug string) string { return Keys(slug) + "/new" }
 
+// NewKeyOf returns the form of a new key with a toolset chosen.
+func NewKeyOf(slug, toolset string) string {
+	return NewKey(slug) + "?toolset=" + url.QueryEscape(toolset)
+}
+
 // Key returns the page of a key.
 func Key(slug, id string) string { return below(Keys(slug), id) }
 

@@ -139,8 +139,8 @@ func (v *view) changedRows(p *toolset.Snapshot, now time.Time) []ui.AttentionRow
 		if m, ok := v.numbers.moved[t.ID]; ok && m.At.After(t.UpdatedAt) {
 			page := paths.Toolset(p.Project.Slug, t.ID)
 			rows = append(rows, ui.AttentionRow{
-				Tile: ui.IconTile("list-checks"), Title: "The tools of toolset “" + cmp.Or(t.Name, t.Slug) + "” changed", URL: page, Fix: "Review", FixTo: page,
-				Text: ui.Count(m.In) + " joined, " + ui.Count(m.Out) + " left · sync of " + m.Server + " · " + ui.Ago(now, m.At),
+				Tile: ui.IconTile("list-checks"), Title: "Toolset “" + cmp.Or(t.Name, t.Slug) + "” changed", URL: page, Fix: "Review", FixTo: page,
+				Text: ui.Plural(m.In, "tool", "tools") + " joined, " + ui.Count(m.Out) + " left · sync of " + m.Server + " · " + ui.Ago(now, m.At),
 			})
 		}
 	}
