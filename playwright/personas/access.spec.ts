@@ -155,7 +155,7 @@ test("a group's member makes a key that works with the group's toolset only", as
   await clicks.on(page.getByRole("link", { name: "Groups" }).first());
   await clicks.on(page.getByRole("link", { name: "New group" }));
   await page.getByRole("textbox", { name: "Name" }).fill(group);
-  await expectAccessibleInEach(page);
+  await expectAccessible(page);
   await clicks.on(page.getByRole("button", { name: "Create group" }));
   await page.getByLabel("Person").selectOption({ label: grace.email });
   await clicks.on(page.getByRole("button", { name: "Add member" }));
