@@ -32,6 +32,7 @@ import (
 	"mcpgateway/services/config"
 	"mcpgateway/services/egress"
 	"mcpgateway/services/gateway"
+	"mcpgateway/services/gateway/connecting"
 	"mcpgateway/services/gateway/subscriptions"
 	"mcpgateway/services/inventory"
 	"mcpgateway/services/inventory/history"
@@ -88,6 +89,7 @@ type Services struct {
 	// reports those with a pending authorization.
 	Connections    *oauthclient.Connections
 	Waiting        *oauthclient.PendingAuth
+	calling        *connecting.Waiting
 	ClientDocument *oauthclient.ClientDocument
 	Directory      *toolset.Directory
 	// Views decide what callers see of the projects in Directory.
@@ -263,6 +265,7 @@ func (s *Services) wireConnections(resolver *secrets.Resolver) {
 		Address: func(server models.Server) (string, error) { return projects.Address(server, resolver.Resolve) },
 	})
 	s.Waiting = oauthclient.NewWaiting(s.Connections)
+	s.calling = connecting.NewWaiting(s.Waiting, nil, nil)
 }
 
 // wireUpstreams creates the clients of upstream servers and the snapshots of
@@ -289,7 +292,7 @@ func (s *Services) wireUpstreams(resolver *secrets.Resolver) {
 		Changing: moves.New(s.Directory, s.Toolsets, s.log).Sync,
 	})
 	s.ToolSearch = toolsearch.NewSearcher(toolsearch.Options{
-		Cursors: page.NewCursors(s.Config.Keys), Waiting: s.Waiting, Outages: s.pool, Log: s.log, Tasks: s.Background,
+		Cursors: page.NewCursors(s.Config.Keys), Waiting: s.calling, Outages: s.pool, Log: s.log, Tasks: s.Background,
 	})
 }
 
@@ -313,7 +316,7 @@ func (s *Services) wireGateway(ctx context.Context, resolver *secrets.Resolver) 
 	}
 	s.Gateway = gateway.New(gateway.Options{
 		Upstreams: upstreams, Views: s.Views, Search: s.ToolSearch, Declarations: s.Declarations, Runner: s.Runner, Limits: s.CallLimits, Quotas: s.Quotas,
-		Calls: s.Metrics.Calls(s.Calls), Results: s.Results, Waiting: s.Waiting, Outages: s.pool,
+		Calls: s.Metrics.Calls(s.Calls), Results: s.Results, Waiting: s.calling, Outages: s.pool,
 		Tokens: s.Config.Keys, References: resolver, Version: s.Version, Instance: s.Instance, Log: s.log, Tasks: s.Background,
 	})
 	return nil
