@@ -7,7 +7,7 @@ import (
 	"mcpgateway/services/secrets"
 )
 
-// Credentials are what requests to a server are sent with.
+// Credentials authenticate requests to a server.
 type Credentials struct {
 	Bearer  secrets.Value            // zero without a bearer token
 	Headers map[string]secrets.Value // values that a user entered, by header name; not modified
