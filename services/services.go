@@ -262,6 +262,7 @@ func (s *Services) wireConnections(resolver *secrets.Resolver) {
 		},
 		Address: func(server models.Server) (string, error) { return projects.Address(server, resolver.Resolve) },
 		Enabled: s.Rights.IsEnabled,
+		Ended:   func(serverID, userID string) { s.pool.DropPerson(serverID, userID) }, // set before the first change
 	})
 	s.Waiting = oauthclient.NewWaiting(s.Connections)
 }
