@@ -30,6 +30,7 @@ import (
 	"mcpgateway/services/checklist"
 	"mcpgateway/services/codemode"
 	"mcpgateway/services/config"
+	"mcpgateway/services/connections"
 	"mcpgateway/services/egress"
 	"mcpgateway/services/gateway"
 	"mcpgateway/services/gateway/connecting"
@@ -90,6 +91,7 @@ type Services struct {
 	Connections    *oauthclient.Connections
 	Waiting        *oauthclient.PendingAuth
 	calling        *connecting.Waiting
+	Tickets        *connections.Tickets // of the links to connect an own account
 	ClientDocument *oauthclient.ClientDocument
 	Directory      *toolset.Directory
 	// Views decide what callers see of the projects in Directory.
@@ -264,10 +266,11 @@ func (s *Services) wireConnections(resolver *secrets.Resolver) {
 		},
 		Address: func(server models.Server) (string, error) { return projects.Address(server, resolver.Resolve) },
 		Enabled: s.Rights.IsEnabled,
-		Ended:   func(serverID, userID string) { s.pool.DropPerson(serverID, userID) }, // set before the first change
+		Ended:   s.accountEnded,
 	})
 	s.Waiting = oauthclient.NewWaiting(s.Connections)
-	s.calling = connecting.NewWaiting(s.Waiting, nil, nil)
+	s.Tickets = connections.NewTickets(s.Config.Keys, s.Config.PublicURL, now)
+	s.calling = connecting.NewWaiting(s.Waiting, s.Connections, s.Tickets)
 }
 
 // wireUpstreams creates the clients of upstream servers and the snapshots of
@@ -298,6 +301,7 @@ func (s *Services) wireUpstreams(resolver *secrets.Resolver) {
 	s.Syncer = inventory.NewSyncer(inventory.Options{
 		DB: s.DB, Pool: s.pool, Target: target, Feed: s.feed, Locks: s.locks, Now: now, Log: s.log, Tasks: s.Background,
 		ResourceUpdated: s.Subscriptions.ResourceUpdated, Observed: s.History.Note, Listed: s.Subscriptions.Listed,
+		Readers:  connections.NewReaders(s.DB, s.Audit, s.feed),
 		Changing: moves.New(s.Directory, s.Toolsets, s.log).Sync,
 	})
 	s.ToolSearch = toolsearch.NewSearcher(toolsearch.Options{
@@ -326,7 +330,8 @@ func (s *Services) wireGateway(ctx context.Context, resolver *secrets.Resolver) 
 	s.Gateway = gateway.New(gateway.Options{
 		Upstreams: upstreams, Views: s.Views, Search: s.ToolSearch, Declarations: s.Declarations, Runner: s.Runner, Limits: s.CallLimits, Quotas: s.Quotas,
 		Calls: s.Metrics.Calls(s.Calls), Results: s.Results, Waiting: s.calling, Outages: s.pool,
-		Tokens: s.Config.Keys, References: resolver, Version: s.Version, Instance: s.Instance, Log: s.log, Tasks: s.Background,
+		Connecting: connecting.New(s.calling, s.Tickets, s.Config.Keys, now),
+		Tokens:     s.Config.Keys, References: resolver, Version: s.Version, Instance: s.Instance, Log: s.log, Tasks: s.Background,
 	})
 	return nil
 }

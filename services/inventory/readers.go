@@ -5,7 +5,6 @@ import (
 
 	"mcpgateway/models"
 	"mcpgateway/services/fault"
-	"mcpgateway/services/notify"
 	"mcpgateway/services/upstream"
 )
 
@@ -50,8 +49,4 @@ func (s *Syncer) readAsUser(ctx context.Context, server models.Server) (*listed,
 
 // ConnectionChanged schedules a sync of a server whose last one failed, because
 // the connection of a user may allow it now.
-func (s *Syncer) ConnectionChanged(topic notify.Topic) {
-	if serverID, userID, ok := topic.ConnectionOf(); ok && userID != "" {
-		s.schedule.retry(serverID)
-	}
-}
+func (s *Syncer) ConnectionChanged(serverID string) { s.schedule.retry(serverID) }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"mcpgateway/models"
+	"mcpgateway/services/fault"
 	"mcpgateway/services/upstream"
 )
 
@@ -17,9 +18,9 @@ type Shared interface {
 // Accounts reports whether users have connected their own accounts. Implemented
 // by oauthclient.Connections.
 type Accounts interface {
-	// IsUsable reports whether a user's account is connected. It returns true if
-	// that can't be found out.
-	IsUsable(ctx context.Context, server *models.Server, userID string) bool
+	// Usable returns nil, or CONNECTION_REQUIRED if the user must connect their
+	// account. It rarely reads the database.
+	Usable(ctx context.Context, server models.Server, userID string) error
 }
 
 // Waiting returns what the calls of a caller wait for. It implements Connections
@@ -45,7 +46,7 @@ func (w *Waiting) Pending(ctx context.Context, server *models.Server, userID str
 		}
 	case userID == "":
 		return upstream.Pending{Code: upstream.WarningNeedsPerson, Reason: "it acts for people: use a personal key, or an app that signs in"}
-	case !w.accounts.IsUsable(ctx, server, userID):
+	case fault.Is(w.accounts.Usable(ctx, *server, userID), fault.CodeConnectionRequired):
 		return upstream.Pending{Code: upstream.WarningNeedsConnection, Reason: "it needs your account. Connect it at " + w.links.Link(userID, server.ID, "")}
 	}
 	return upstream.Pending{}
