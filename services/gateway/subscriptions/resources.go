@@ -268,7 +268,8 @@ func (s *Subscriptions) Close() {
 	}
 }
 
-// ResourceUpdated notifies the subscribers of an updated resource of a server.
+// ResourceUpdated notifies the subscribers of an updated resource of a server
+// who see it.
 // uri may be a sub-resource of the subscribed one (MCP 2025-06-18,
 // ResourceUpdatedNotification).
 func (s *Subscriptions) ResourceUpdated(serverID, uri string) {
@@ -281,7 +282,7 @@ func (s *Subscriptions) ResourceUpdated(serverID, uri string) {
 			continue
 		}
 		for h := range holders {
-			if told[h] {
+			if told[h] || !s.sees(h, serverID, subscribed) {
 				continue
 			}
 			told[h] = true
