@@ -119,7 +119,7 @@ func serveOn(t *testing.T, dsn, declaration string, play func(*call) (string, er
 		Levels:   services.LogLevels,
 		Names:    web.NewNames(services.Config.PublicURL, nil, []string{"https://app.example.com"}, true),
 		Failures: ratelimit.NewFailureLimit(time.Now), WrongKeys: ratelimit.NewAddressLimit(1000, 1000, time.Now),
-		Limits:   services.CallLimits, Subscriptions: services.Subscriptions, MaxStreams: 1000,
+		Limits: services.CallLimits, Subscriptions: services.Subscriptions, MaxStreams: 1000,
 	}
 	for _, set := range settings {
 		set(&o)
