@@ -32,7 +32,7 @@ func hashOf(text string) blob {
 }
 
 // unusedRows are rows of ann and of two projects for access tokens: team, of
-// which she is a member, and open, for everybody. She has tokens for both, and a
+// which she is a member, and open, for all users. She has tokens for both, and a
 // code for team.
 func unusedRows() []oldRow {
 	at, later := oldTime(), time.Now().Add(24*time.Hour).UTC().Truncate(time.Millisecond)

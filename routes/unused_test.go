@@ -23,7 +23,7 @@ import (
 // unusedGolden has the responses of the last release with the schema version
 // lastUnused to the requests of this file. It had no toolsets, grants, groups or
 // personal keys, and wrote the file itself. The file may change only by hand,
-// together with an intended change for everybody.
+// together with an intended change for all installations.
 const (
 	unusedGolden = "testdata/unused.txt"
 	lastUnused   = 25

@@ -121,8 +121,8 @@ func (w *parity) member(t *testing.T) (userID string) {
 	return user.ID
 }
 
-// tokenCallers makes p a project of access tokens, and returns the callers with
-// tokens of the person who holds the toolset.
+// tokenCallers changes p to a project of access tokens and returns the callers
+// with tokens of the person who holds the toolset.
 func (w *parity) tokenCallers(t *testing.T) []caller {
 	t.Helper()
 	w.Apply(t, `{"projects":{"p":{"authMode":"oauth","oauthAccess":"members"}}}`)
@@ -234,6 +234,25 @@ func TestViewParity(t *testing.T) {
 		if forClients(r) && (r.Method != "tools/call" || strings.Contains(string(r.Body), `"name":"erase"`)) {
 			t.Errorf("the shared server received %s", r.Body)
 		}
+	}
+	w.checkMetrics(t)
+}
+
+// checkMetrics checks that the metrics have no label of a caller, a toolset or a
+// tool that was named in vain.
+func (w *parity) checkMetrics(t *testing.T) {
+	t.Helper()
+	metrics := webtest.Send(t, w.App.App, webtest.Case{Path: "/metrics"})
+	if metrics.Status != http.StatusOK || !strings.Contains(metrics.Body, `gateway_tool_calls_total{outcome="ok",project="p",server="docs"}`) {
+		t.Fatalf("metrics: %d %s", metrics.Status, metrics.Body)
+	}
+	for _, name := range append(foreignNames(), "docs__seek", w.reader, w.person, `reader"`, "key:", "user:") {
+		if strings.Contains(metrics.Body, name) {
+			t.Errorf("the metrics have %q", name)
+		}
+	}
+	if label := regexp.MustCompile(`[{,](toolset|person|user|group|key|principal|caller)=`).FindString(metrics.Body); label != "" {
+		t.Errorf("the metrics have the label %s", label)
 	}
 }
 

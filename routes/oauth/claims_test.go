@@ -61,7 +61,7 @@ func (w *claimed) key(t *testing.T) string {
 }
 
 // TestClaimGivesAndTakesAccess signs a user in with a group's claim, without it
-// and with it again, and lets it expire.
+// and with it again, and moves the clock to the end of the membership.
 func TestClaimGivesAndTakesAccess(t *testing.T) {
 	modelstest.EachDSN(t, func(t *testing.T, dsn string) {
 		w := newClaimed(t, dsn)
@@ -170,8 +170,8 @@ func (l *listening) next() string {
 	}
 }
 
-// TestStreamsEndWithClaim lets a membership expire while streams are open. The
-// streams of a user who holds another toolset continue with the new list.
+// TestStreamsEndWithClaim moves the clock to the end of a membership while streams
+// are open. The streams of a user who holds another toolset continue with the new list.
 func TestStreamsEndWithClaim(t *testing.T) {
 	for _, holdsMore := range []bool{false, true} {
 		t.Run(fmt.Sprintf("holds more %t", holdsMore), func(t *testing.T) {
