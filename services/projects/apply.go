@@ -143,10 +143,7 @@ func (w *writer) project(slug string, d *declaration.Project, prune bool) (*mode
 	if err := w.servers(&row, d, prune, wasOpen); err != nil {
 		return nil, err
 	}
-	if err := w.toolsets(&row, d, prune); err != nil {
-		return nil, err
-	}
-	return &row, w.access(&row, d.Access)
+	return &row, w.toolsets(&row, d, prune)
 }
 
 // servers creates or updates the declared servers of a project. wasOpen reports
