@@ -42,9 +42,9 @@ func newOwnWorld(t *testing.T, a *app) *ownWorld {
 	return w
 }
 
-// ask sends a request of a person, checks the status and that the response is
+// request sends a request of a person, checks the status and that the response is
 // as the API describes it, and decodes it.
-func (w *ownWorld) ask(t *testing.T, who *routestest.Admin, method, path, body string, status int, into any) {
+func (w *ownWorld) request(t *testing.T, who *routestest.Admin, method, path, body string, status int, into any) {
 	t.Helper()
 	got, text := who.Ask(t, method, path, body, method != http.MethodGet)
 	if got != status {
@@ -87,7 +87,7 @@ func TestOwnProjects(t *testing.T) {
 	each(t, func(t *testing.T, a *app) {
 		w := newOwnWorld(t, a)
 		var me personRecord
-		if w.ask(t, w.ann, "GET", "/api/me", "", 200, &me); me.ID != w.ids[w.ann] || me.Email != "ann@example.com" || me.Name != "Ann" || me.Role != "member" || !me.HasPassword {
+		if w.request(t, w.ann, "GET", "/api/me", "", 200, &me); me.ID != w.ids[w.ann] || me.Email != "ann@example.com" || me.Name != "Ann" || me.Role != "member" || !me.HasPassword {
 			t.Errorf("me = %+v", me)
 		}
 		type project struct {
@@ -103,7 +103,7 @@ func TestOwnProjects(t *testing.T) {
 			w.bob: {{"p", "Zebra", []string{base + "p/request", base + "p/toolsets/reader/request", base + "p/toolsets/writer/request"}, []string{"reader", "writer"}}},
 		} {
 			var list struct{ Items []project }
-			w.ask(t, who, "GET", "/api/me/projects", "", 200, &list)
+			w.request(t, who, "GET", "/api/me/projects", "", 200, &list)
 			if d := cmp.Diff(want, list.Items); d != "" {
 				t.Errorf("projects (-want +got):\n%s", d)
 			}
@@ -124,8 +124,8 @@ func TestOwnKeys(t *testing.T) {
 		soon := time.Now().Add(time.Hour).UTC().Format(time.RFC3339)
 		body := func(more string) string { return `{"name":"laptop","expiresAt":"` + soon + `"` + more + `}` }
 		var whole, narrow ownKey
-		w.ask(t, w.ann, "POST", "/api/me/projects/p/keys", body(""), 201, &whole)
-		w.ask(t, w.ann, "POST", "/api/me/projects/p/keys", body(`,"toolsets":["reader"]`), 201, &narrow)
+		w.request(t, w.ann, "POST", "/api/me/projects/p/keys", body(""), 201, &whole)
+		w.request(t, w.ann, "POST", "/api/me/projects/p/keys", body(`,"toolsets":["reader"]`), 201, &narrow)
 		if whole.Toolsets != nil || whole.Owner == nil || whole.Owner.ID != w.ids[w.ann] || whole.Owner.Name != "Ann" || cmp.Diff([]string{"reader"}, narrow.Toolsets) != "" {
 			t.Errorf("created %+v and %+v", whole, narrow)
 		}
@@ -133,30 +133,30 @@ func TestOwnKeys(t *testing.T) {
 			t.Errorf("the key lists %s", listed)
 		}
 		for path, body := range map[string]string{"p": body(`,"toolsets":["writer"]`), "theirs": body(""), "open": body(""), "none": body("")} {
-			w.ask(t, w.ann, "POST", "/api/me/projects/"+path+"/keys", body, 404, nil)
+			w.request(t, w.ann, "POST", "/api/me/projects/"+path+"/keys", body, 404, nil)
 		}
 		for _, bad := range []string{body(`,"toolsets":[]`), `{"name":"laptop"}`, `{"expiresAt":"` + time.Now().Add(31*24*time.Hour).UTC().Format(time.RFC3339) + `"}`} {
-			w.ask(t, w.ann, "POST", "/api/me/projects/p/keys", bad, 422, nil)
+			w.request(t, w.ann, "POST", "/api/me/projects/p/keys", bad, 422, nil)
 		}
 		var rotated ownKey
-		w.ask(t, w.ann, "POST", "/api/me/keys/"+narrow.ID+"/rotate", `{}`, 201, &rotated)
+		w.request(t, w.ann, "POST", "/api/me/keys/"+narrow.ID+"/rotate", `{}`, 201, &rotated)
 		if cmp.Diff([]string{"reader"}, rotated.Toolsets) != "" || rotated.Owner == nil || rotated.Owner.ID != w.ids[w.ann] || rotated.Key == narrow.Key {
 			t.Errorf("rotated %+v", rotated)
 		}
-		w.ask(t, w.bob, "POST", "/api/me/keys/"+whole.ID+"/rotate", `{}`, 404, nil)
-		w.ask(t, w.bob, "DELETE", "/api/me/keys/"+whole.ID, "", 404, nil)
+		w.request(t, w.bob, "POST", "/api/me/keys/"+whole.ID+"/rotate", `{}`, 404, nil)
+		w.request(t, w.bob, "DELETE", "/api/me/keys/"+whole.ID, "", 404, nil)
 		if listed := a.listedTools(t, "p", whole.Key); !strings.Contains(listed, "up__echo") {
 			t.Errorf("another person's request ended the key: %s", listed)
 		}
 		service, _ := a.Key(t, "p", 0)
-		w.ask(t, w.ann, "DELETE", "/api/me/keys/"+service, "", 404, nil)
-		w.ask(t, w.ann, "POST", "/api/me/keys/"+service+"/rotate", `{}`, 404, nil)
-		w.ask(t, w.ann, "DELETE", "/api/me/keys/"+whole.ID, "", 204, nil)
+		w.request(t, w.ann, "DELETE", "/api/me/keys/"+service, "", 404, nil)
+		w.request(t, w.ann, "POST", "/api/me/keys/"+service+"/rotate", `{}`, 404, nil)
+		w.request(t, w.ann, "DELETE", "/api/me/keys/"+whole.ID, "", 204, nil)
 		var list struct{ Items []ownKey }
-		if w.ask(t, w.ann, "GET", "/api/me/keys", "", 200, &list); len(list.Items) != 1 || list.Items[0].ID != rotated.ID || list.Items[0].Key != "" {
+		if w.request(t, w.ann, "GET", "/api/me/keys", "", 200, &list); len(list.Items) != 1 || list.Items[0].ID != rotated.ID || list.Items[0].Key != "" {
 			t.Errorf("listed %+v", list.Items)
 		}
-		if w.ask(t, w.bob, "GET", "/api/me/keys", "", 200, &list); len(list.Items) != 0 {
+		if w.request(t, w.bob, "GET", "/api/me/keys", "", 200, &list); len(list.Items) != 0 {
 			t.Errorf("bob's keys %+v", list.Items)
 		}
 	})
@@ -184,16 +184,16 @@ func TestOwnAppsAndSessions(t *testing.T) {
 				Scopes                      []string
 			}
 		}
-		w.ask(t, w.ann, "GET", "/api/me/apps", "", 200, &apps)
+		w.request(t, w.ann, "GET", "/api/me/apps", "", 200, &apps)
 		if len(apps.Items) != 1 || apps.Items[0].ID != "g" || apps.Items[0].Name != "Editor" || apps.Items[0].ProjectSlug != "q" || cmp.Diff([]string{"mcp:read", "mcp:call"}, apps.Items[0].Scopes) != "" {
 			t.Errorf("apps %+v", apps.Items)
 		}
-		if w.ask(t, w.bob, "GET", "/api/me/apps", "", 200, &apps); len(apps.Items) != 0 {
+		if w.request(t, w.bob, "GET", "/api/me/apps", "", 200, &apps); len(apps.Items) != 0 {
 			t.Errorf("bob's apps %+v", apps.Items)
 		}
-		w.ask(t, w.bob, "DELETE", "/api/me/apps/g", "", 404, nil)
-		w.ask(t, w.ann, "DELETE", "/api/me/apps/g", "", 204, nil)
-		if w.ask(t, w.ann, "GET", "/api/me/apps", "", 200, &apps); len(apps.Items) != 0 {
+		w.request(t, w.bob, "DELETE", "/api/me/apps/g", "", 404, nil)
+		w.request(t, w.ann, "DELETE", "/api/me/apps/g", "", 204, nil)
+		if w.request(t, w.ann, "GET", "/api/me/apps", "", 200, &apps); len(apps.Items) != 0 {
 			t.Errorf("removed app is listed: %+v", apps.Items)
 		}
 
@@ -206,7 +206,7 @@ func TestOwnAppsAndSessions(t *testing.T) {
 				Current           bool
 			}
 		}
-		if w.ask(t, w.ann, "GET", "/api/me/sessions", "", 200, &sessions); len(sessions.Items) != 2 {
+		if w.request(t, w.ann, "GET", "/api/me/sessions", "", 200, &sessions); len(sessions.Items) != 2 {
 			t.Fatalf("sessions %+v", sessions.Items)
 		}
 		var other string
@@ -218,10 +218,10 @@ func TestOwnAppsAndSessions(t *testing.T) {
 				other = s.ID
 			}
 		}
-		w.ask(t, w.bob, "DELETE", "/api/me/sessions/"+other, "", 404, nil)
-		w.ask(t, w.ann, "DELETE", "/api/me/sessions/"+other, "", 204, nil)
-		w.ask(t, w.ann, "DELETE", "/api/me/sessions/"+other, "", 404, nil)
-		if w.ask(t, w.ann, "GET", "/api/me/sessions", "", 200, &sessions); len(sessions.Items) != 1 || !sessions.Items[0].Current {
+		w.request(t, w.bob, "DELETE", "/api/me/sessions/"+other, "", 404, nil)
+		w.request(t, w.ann, "DELETE", "/api/me/sessions/"+other, "", 204, nil)
+		w.request(t, w.ann, "DELETE", "/api/me/sessions/"+other, "", 404, nil)
+		if w.request(t, w.ann, "GET", "/api/me/sessions", "", 200, &sessions); len(sessions.Items) != 1 || !sessions.Items[0].Current {
 			t.Errorf("sessions %+v", sessions.Items)
 		}
 	})
