@@ -140,6 +140,9 @@ func (w *writer) project(slug string, d *declaration.Project, prune bool) (*mode
 	if !found || len(fields) > 0 {
 		w.topics[notify.Toolset(row.ID)] = true
 	}
+	if slices.Contains(fields, "limits") && len(row.Limits) > 0 {
+		w.isNew["Limits"] = true
+	}
 	if err := w.servers(&row, d, prune, wasOpen); err != nil {
 		return nil, err
 	}
@@ -213,6 +216,9 @@ func (w *writer) server(project *models.Project, alias string, d *declaration.Se
 		return row, nil
 	}
 	w.topics[notify.Toolset(project.ID)] = true
+	if slices.Contains(fields, overridesField) && len(row.ToolOverrides) > 0 {
+		w.isNew["Overrides"] = true
+	}
 	if !slices.Equal(fields, []string{overridesField}) || hasOverrideReferences(overrides) || hasOverrideReferences(row.ToolOverrides) {
 		row.ConfigVersion++ // other overrides concern no session
 	}
