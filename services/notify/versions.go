@@ -11,7 +11,7 @@ import (
 // before it are former ones.
 const (
 	applicationName = "gateway change feed 2"
-	formerName      = "gateway change feed" // ignores limits of tools, overrides, and toolsets of keys that it knows
+	formerName      = "gateway change feed" // ignores limits of tools, overrides, and toolsets of existing keys
 )
 
 // WarnOlderReplicas is the code of the warning about settings that not all
