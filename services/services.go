@@ -14,6 +14,7 @@ import (
 	"mcpgateway/migrations"
 	"mcpgateway/models"
 	"mcpgateway/services/access"
+	"mcpgateway/services/access/callrate"
 	"mcpgateway/services/access/factors"
 	"mcpgateway/services/access/grants"
 	"mcpgateway/services/access/groups"
@@ -73,7 +74,7 @@ type Services struct {
 	ProjectAuth *access.ProjectAuth
 	Grants      *grants.Store // who may use projects and toolsets
 	Own         *personal.Own
-	CallLimits  *access.CallLimits
+	CallLimits  *callrate.Limits
 	Quotas      *quotas.Quotas
 	People      *access.Users
 	Groups      *groups.Store
@@ -223,7 +224,7 @@ func (s *Services) wireAccess(hasher *passwords.Hasher) {
 	s.OAuth = oauthserver.New(oauthserver.Options{
 		DB: db, Issuer: c.PublicURL, Audit: s.Audit, Feed: s.feed, Rights: s.Rights, Sealer: c.Keys, Documents: s.clients.MCP().Transport, Now: now,
 	})
-	s.CallLimits = access.NewCallLimits(now)
+	s.CallLimits = callrate.New(now)
 	s.Quotas = quotas.New(db, quotas.MaxCounters, now, s.log)
 	s.Groups = groups.NewStore(db, s.Audit, s.feed, memberships, now)
 	s.People = access.NewUsers(db, s.Audit, s.feed, c.Keys, hasher, memberships, now)

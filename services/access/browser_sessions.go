@@ -297,7 +297,7 @@ func (p *Users) begin(tx *gorm.DB, user models.User, from Browser, authenticated
 	if err != nil {
 		return SignedIn{}, err
 	}
-	device, err := p.issueDevice(from.Device, cmp.Or(user.Email, user.EmailFold))
+	device, err := p.attempts.IssueDevice(from.Device, foldEmail(cmp.Or(user.Email, user.EmailFold)))
 	if err != nil {
 		return SignedIn{}, err
 	}

@@ -15,6 +15,7 @@ import (
 	"gorm.io/gorm/clause"
 
 	"mcpgateway/models"
+	"mcpgateway/services/access/attempts"
 	"mcpgateway/services/access/groups"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/secrets"
@@ -169,8 +170,8 @@ func (s *SingleSignOn) Finish(ctx context.Context, cookie string, answer SSOResp
 	if subtle.ConstantTimeCompare([]byte(answer.State), []byte(q.State)) != 1 {
 		return SignedIn{}, "", invalidFlow()
 	}
-	limit := addressLimit(from.IP)
-	if _, err := s.people.countLogins(ctx, limit); err != nil {
+	limit := attempts.OfAddress(from.IP)
+	if _, err := s.people.attempts.Count(ctx, limit); err != nil {
 		return SignedIn{}, "", err
 	}
 	if err := s.spend(ctx, q.State, f.Started.Add(SingleSignOnLifetime)); err != nil {
@@ -203,7 +204,7 @@ func (s *SingleSignOn) Finish(ctx context.Context, cookie string, answer SSOResp
 		if row.OIDCIssuer != identity.Issuer || row.OIDCSubject != identity.Subject {
 			return notInvited()
 		}
-		return forgiveLogins(tx, limit)
+		return attempts.Reset(tx, limit)
 	})
 	return in, f.Next, err
 }

@@ -13,6 +13,7 @@ import (
 	"mcpgateway/models/modelstest"
 	"mcpgateway/services/access"
 	"mcpgateway/services/access/accesstest"
+	"mcpgateway/services/access/attempts"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/notify"
 	"mcpgateway/services/secrets"
@@ -233,9 +234,9 @@ func TestSweepKeepsUnexpiredRows(t *testing.T) {
 		}{
 			{access.SingleSignOnLifetime - time.Millisecond, [3]int64{1, 3, 1}},
 			{time.Millisecond, [3]int64{1, 3, 0}},
-			{access.LoginWindow - access.SingleSignOnLifetime - time.Millisecond, [3]int64{1, 3, 0}},
+			{attempts.Window - access.SingleSignOnLifetime - time.Millisecond, [3]int64{1, 3, 0}},
 			{time.Millisecond, [3]int64{1, 0, 0}},
-			{access.SetupLifetime - access.LoginWindow - time.Millisecond, [3]int64{1, 0, 0}},
+			{access.SetupLifetime - attempts.Window - time.Millisecond, [3]int64{1, 0, 0}},
 			{time.Millisecond, [3]int64{0, 0, 0}},
 		} {
 			w.Advance(step.advance)
