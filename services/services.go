@@ -24,6 +24,7 @@ import (
 	"mcpgateway/services/access/personal"
 	"mcpgateway/services/access/quotas"
 	"mcpgateway/services/access/rights"
+	"mcpgateway/services/access/storedforms"
 	"mcpgateway/services/activity"
 	"mcpgateway/services/activity/traffic"
 	"mcpgateway/services/background"
@@ -79,7 +80,7 @@ type Services struct {
 	People      *access.Users
 	Groups      *groups.Store
 	Factors     *factors.Store
-	KeptForms   *access.StoredForms
+	KeptForms   *storedforms.Store
 	// SingleSignOn is nil if it is not configured.
 	SingleSignOn *access.SingleSignOn
 	Catalog      *catalog.Catalog
@@ -233,7 +234,7 @@ func (s *Services) wireAccess(hasher *passwords.Hasher) {
 	})
 	s.People.UseFactors(s.Factors)
 	s.Grants = grants.New(db, s.Audit, s.feed, s.People, now)
-	s.KeptForms = access.NewStoredForms(db, s.People, c.Keys, now)
+	s.KeptForms = storedforms.New(db, s.People, c.Keys, now)
 	if sso := c.SingleSignOn; sso.Configured() {
 		provider := oidc.NewProvider(oidc.Options{
 			Issuer: sso.Issuer, ClientID: sso.ClientID, ClientSecret: sso.ClientSecret, RedirectURL: c.PublicURL.String() + "/login/callback",

@@ -129,7 +129,7 @@ func (f flow) challenge() Challenge {
 // that is too long for a cookie is dropped, and Finish returns an empty path.
 // Start returns UNAVAILABLE if the provider can't be reached.
 func (s *SingleSignOn) Start(ctx context.Context, next string, fresh bool) (address string, cookie secrets.Value, err error) {
-	f := flow{Secret: make([]byte, sessionSize), Next: next, Fresh: fresh, Started: s.people.now()}
+	f := flow{Secret: make([]byte, randomSize), Next: next, Fresh: fresh, Started: s.people.now()}
 	rand.Read(f.Secret) // never fails
 	sealed, err := s.seal(f)
 	if err == nil && len(sealed) > maxFlowCookie {

@@ -71,7 +71,7 @@ func (p *Users) needsProof(tx *gorm.DB, userID string) (bool, error) {
 // startSecondStep returns the cookie of a user whose password was correct. hash
 // is the password's stored hash, also runs in the same transaction.
 func (p *Users) startSecondStep(ctx context.Context, user models.User, hash string, also func(*gorm.DB) error) (SignedIn, error) {
-	step := secondStep{ID: make([]byte, sessionSize), UserID: user.ID, Hash: passwordMark(hash), Started: p.now()}
+	step := secondStep{ID: make([]byte, randomSize), UserID: user.ID, Hash: passwordMark(hash), Started: p.now()}
 	rand.Read(step.ID) // never fails
 	err := p.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
 		if err := also(tx); err != nil {

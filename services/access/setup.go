@@ -60,7 +60,7 @@ func endSetup(tx *gorm.DB, userID string, now time.Time) (first bool, err error)
 // returns its text. Older tokens stay valid. It returns NOT_FOUND once the
 // setup is completed.
 func (p *Users) NewSetupToken(ctx context.Context) (secrets.Value, error) {
-	raw := make([]byte, sessionSize)
+	raw := make([]byte, randomSize)
 	rand.Read(raw) // never fails
 	text := base64.RawURLEncoding.EncodeToString(raw)
 	err := p.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
