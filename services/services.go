@@ -82,7 +82,7 @@ type Services struct {
 	Factors     *factors.Store
 	KeptForms   *storedforms.Store
 	// SingleSignOn is nil if it is not configured.
-	SingleSignOn *access.SingleSignOn
+	SingleSignOn *oidc.SignOn
 	Catalog      *catalog.Catalog
 	CatalogStore *catalog.Store
 	OAuth        *oauthserver.Server
@@ -240,9 +240,8 @@ func (s *Services) wireAccess(hasher *passwords.Hasher) {
 			Issuer: sso.Issuer, ClientID: sso.ClientID, ClientSecret: sso.ClientSecret, RedirectURL: c.PublicURL.String() + "/login/callback",
 			Scopes: sso.Scopes, GroupsClaim: sso.GroupsClaim,
 		}, s.clients.MCP(), now)
-		s.SingleSignOn = access.NewSingleSignOn(access.SingleSignOnOptions{
-			People: s.People, Provider: provider, Sealer: c.Keys, Groups: s.Groups, Domains: sso.AllowedDomains, DefaultRole: sso.DefaultRole,
-		})
+		users := access.NewIdentities(s.People, s.Groups, sso.AllowedDomains, sso.DefaultRole)
+		s.SingleSignOn = oidc.NewSignOn(oidc.SignOnOptions{DB: db, Users: users, Provider: provider, Sealer: c.Keys, Groups: s.Groups, Now: now})
 	}
 }
 

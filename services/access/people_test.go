@@ -14,6 +14,7 @@ import (
 	"mcpgateway/services/access"
 	"mcpgateway/services/access/accesstest"
 	"mcpgateway/services/access/attempts"
+	"mcpgateway/services/access/oidc"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/notify"
 	"mcpgateway/services/secrets"
@@ -217,7 +218,7 @@ func TestSweepKeepsUnexpiredRows(t *testing.T) {
 	eachPeople(t, func(t *testing.T, w *peopleWorld) {
 		w.setupToken(t)
 		w.failing(t, 1, email, address)
-		if err := w.db.Create(&models.SpentSignIn{Hash: []byte{1}, ExpiresAt: w.Now().Add(access.SingleSignOnLifetime)}).Error; err != nil {
+		if err := w.db.Create(&models.SpentSignIn{Hash: []byte{1}, ExpiresAt: w.Now().Add(oidc.SignOnLifetime)}).Error; err != nil {
 			t.Fatal(err)
 		}
 		left := func() (n [3]int64) {
@@ -232,9 +233,9 @@ func TestSweepKeepsUnexpiredRows(t *testing.T) {
 			advance time.Duration
 			left    [3]int64
 		}{
-			{access.SingleSignOnLifetime - time.Millisecond, [3]int64{1, 3, 1}},
+			{oidc.SignOnLifetime - time.Millisecond, [3]int64{1, 3, 1}},
 			{time.Millisecond, [3]int64{1, 3, 0}},
-			{attempts.Window - access.SingleSignOnLifetime - time.Millisecond, [3]int64{1, 3, 0}},
+			{attempts.Window - oidc.SignOnLifetime - time.Millisecond, [3]int64{1, 3, 0}},
 			{time.Millisecond, [3]int64{1, 0, 0}},
 			{access.SetupLifetime - attempts.Window - time.Millisecond, [3]int64{1, 0, 0}},
 			{time.Millisecond, [3]int64{0, 0, 0}},

@@ -36,6 +36,12 @@ type Auditor interface {
 	Record(tx *gorm.DB, e activity.Entry) error
 }
 
+// TokenSealer seals data that browsers store.
+type TokenSealer interface {
+	SealToken(purpose string, plain []byte) string
+	OpenToken(purpose, token string) ([]byte, error)
+}
+
 // Users manages the accounts of users who may sign in, their roles and their browser
 // sessions.
 type Users struct {
