@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"mcpgateway/models"
@@ -28,6 +29,7 @@ const (
 	HiddenByApproval Hidden = "pending approval by an administrator"
 	HiddenAsBroken   Hidden = "hidden because clients would reject its definition"
 	HiddenByName     Hidden = "held back because another tool has its name"
+	HiddenFromKeys   Hidden = "on a server that acts for people"
 	HiddenByOverride Hidden = "held back because an argument that an administrator fixed is no longer a parameter"
 )
 
@@ -92,7 +94,13 @@ type Tool struct {
 
 // memo holds values derived from the definition of a tool. Later snapshots with
 // the same definition share it.
-type memo struct{ values sync.Map }
+// It has few values, so that a list of them is smaller and faster than a map.
+type memo struct{ first atomic.Pointer[memoValue] }
+
+type memoValue struct {
+	key, value any
+	next       *memoValue
+}
 
 // Memo returns the value that build derives from a tool's names and definition.
 // It is kept as long as the definition.
@@ -100,11 +108,22 @@ func Memo[T any](t *Tool, key any, build func() T) T {
 	if t.memo == nil {
 		return build()
 	}
-	v, ok := t.memo.values.Load(key)
-	if !ok {
-		v, _ = t.memo.values.LoadOrStore(key, build())
+	var made *memoValue
+	for {
+		first := t.memo.first.Load()
+		for v := first; v != nil; v = v.next {
+			if v.key == key {
+				return v.value.(T)
+			}
+		}
+		if made == nil {
+			made = &memoValue{key: key, value: build()}
+		}
+		made.next = first
+		if t.memo.first.CompareAndSwap(first, made) {
+			return made.value.(T)
+		}
 	}
-	return v.(T)
 }
 
 // Source is the stored state of a snapshot.
@@ -127,6 +146,11 @@ type Snapshot struct {
 	Toolsets map[string]*models.Toolset
 
 	Capabilities Capabilities
+	// Personal reports whether users have their own accounts at an enabled server.
+	Personal bool
+	// WithoutPerson reports whether the view is that of a caller who is not a user,
+	// such as a project's own key.
+	WithoutPerson bool
 
 	derived    sync.Map // for Derive
 	view       string   // name of the selection; empty for a whole project
@@ -198,6 +222,7 @@ func assemble(project models.Project, ordered []*serverPart) *Snapshot {
 	for _, p := range ordered {
 		all, shown, handshake = all+len(p.all), shown+len(p.shown), handshake || p.handshake
 		s.Servers = append(s.Servers, p.server)
+		s.Personal = s.Personal || p.server.Config.Enabled && p.server.Config.IsPersonal()
 		s.Capabilities = s.Capabilities.and(p.capabilities)
 		s.parts.byAlias[p.server.Config.Alias] = p
 		if p.cut {
@@ -282,6 +307,8 @@ func (s *Snapshot) Resolve(name string) (*Tool, error) {
 	switch t.Hidden {
 	case Visible:
 		return t, nil
+	case HiddenFromKeys:
+		return nil, upstream.PersonRequired(t.Server.Config.Alias)
 	case HiddenAsBroken:
 		return nil, fault.New(fault.KindDisabled, fault.CodeToolDisabled, "Tool %s is %s: %s.", t.FullName, t.Hidden, t.Broken)
 	default:
@@ -298,6 +325,8 @@ func (s *Snapshot) pendingFault(name string) error {
 		return nil
 	}
 	switch {
+	case s.WithoutPerson && server.Config.Enabled && server.Config.IsPersonal():
+		return upstream.PersonRequired(alias)
 	case !server.Config.Enabled:
 		return fault.New(fault.KindDisabled, fault.CodeToolDisabled, "Tool %s is %s.", clip(name, 128), HiddenByServer)
 	case server.Inventory == nil || server.Inventory.ErrorCode == "":
