@@ -23,7 +23,6 @@ func seenTools(body string) []string {
 
 func TestSeeAsKey(t *testing.T) {
 	a := routestest.NewAdmin(t)
-	a.Apply(t, `{"projects":{"q":{"authMode":"api_key","mcpServers":{}}}}`)
 	reader := a.Toolset(t, "p", models.Toolset{Slug: "reader", Name: "Reader", Include: []string{"*__current_time"}})
 	rest := a.Toolset(t, "p", models.Toolset{Slug: "rest", Name: "Rest", Include: []string{"*"}, Exclude: []string{"*__current_time"}})
 	_, mia := a.Join(t, "mia@example.com", "Mia", models.RoleMember)
@@ -59,16 +58,32 @@ func TestSeeAsKey(t *testing.T) {
 	if got := see("whole", "?task=convert+a+time+between+zones"); len(got) < 2 {
 		t.Errorf("a key for everything finds %q", got)
 	}
-	if _, body, _ := a.Send(t, "/admin/projects/p/keys/"+keys["bound"], nil); !strings.Contains(body, "/keys/"+keys["bound"]+"/see-as") {
+	if err := a.Services.DB.Model(&models.Server{}).Where("alias = ?", "clock").Update("connection", models.ConnectionPersonal).Error; err != nil {
+		t.Fatal(err)
+	}
+	a.Toolset(t, "p", models.Toolset{Slug: "other"})
+	if got := see("whole", ""); len(got) > 0 {
+		t.Errorf("a key without a person sees %q of a personal server", got)
+	}
+	if got := see("own", ""); !slices.Equal(got, only) {
+		t.Errorf("a personal key sees %q of a personal server", got)
+	}
+}
+
+func TestSeeAsKeyGuards(t *testing.T) {
+	a := routestest.NewAdmin(t)
+	a.Apply(t, `{"projects":{"q":{"authMode":"api_key","mcpServers":{}}}}`)
+	key, _ := a.Key(t, "p", 0)
+	if _, body, _ := a.Send(t, "/admin/projects/p/keys/"+key, nil); !strings.Contains(body, "/keys/"+key+"/see-as") {
 		t.Error("page of the key has no link")
 	}
 	eve, _ := a.Join(t, "eve@example.com", "Eve", models.RoleViewer)
-	for path, want := range map[string]int{"q/keys/" + keys["bound"]: 404, "p/keys/unknown": 404} {
+	for path, want := range map[string]int{"q/keys/" + key: 404, "p/keys/unknown": 404} {
 		if status, _, _ := a.Send(t, "/admin/projects/"+path+"/see-as", nil); status != want {
 			t.Errorf("%s: status %d, want %d", path, status, want)
 		}
 	}
-	if status, _, _ := eve.Send(t, "/admin/projects/p/keys/"+keys["bound"]+"/see-as", nil); status != 403 {
+	if status, _, _ := eve.Send(t, "/admin/projects/p/keys/"+key+"/see-as", nil); status != 403 {
 		t.Errorf("viewer: status %d", status)
 	}
 }

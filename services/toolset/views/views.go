@@ -144,11 +144,13 @@ func (v *Views) Held(project *toolset.Snapshot, held rights.Held) *toolset.Snaps
 // Key returns the view of a key at the endpoint of the project, to show it to an
 // administrator. It is nil if the key holds nothing there.
 func (v *Views) Key(project *toolset.Snapshot, keyID string) *toolset.Snapshot {
-	held := v.heldByKey(&project.Project, keys.Principal(keyID))
+	principal := keys.Principal(keyID)
+	held := v.heldByKey(&project.Project, principal)
 	if held.None() {
 		return nil
 	}
-	return v.Held(project, held)
+	scope, _ := v.keys.Scope(project.Project.ID, principal)
+	return v.cache.view(project, part{toolsets: held.Toolsets, everything: held.Everything, withoutPerson: project.Personal && scope.UserID == ""})
 }
 
 // Tools returns the number of visible tools of a project, or of its toolset, that
