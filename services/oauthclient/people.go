@@ -93,14 +93,15 @@ func (c *Connections) withEntered(ctx context.Context, server *subject, present 
 // bearer, headers and headers.NAME.
 func (a *account) entered(t PersonalToken) (bearer secrets.Value, headers map[string]secrets.Value, err error) {
 	fields := map[string]string{}
-	bearer = secrets.NewValue(strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(t.Bearer.Reveal()), "Bearer ")))
+	text := strings.TrimSpace(t.Bearer.Reveal()) + " "
+	bearer = secrets.NewValue(strings.TrimSpace(strings.TrimPrefix(text, "Bearer ")))
 	switch {
 	case a.AuthType != models.UpstreamAuthBearer:
-		if bearer.Reveal() != "" {
+		if !bearer.IsZero() {
 			fields["bearer"] = "Server " + a.Alias + " doesn't take a bearer token."
 		}
 		bearer = secrets.Value{}
-	case bearer.Reveal() == "":
+	case bearer.IsZero():
 		fields["bearer"] = "Enter your token."
 	case len(bearer.Reveal()) > MaxEntered || !authserver.IsVisible(bearer.Reveal()):
 		fields["bearer"] = "A token has at most 8,192 visible ASCII characters."
