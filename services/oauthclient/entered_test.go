@@ -14,6 +14,7 @@ import (
 	"mcpgateway/services/fault"
 	"mcpgateway/services/notify"
 	"mcpgateway/services/oauthclient"
+	"mcpgateway/services/oauthclient/accounts"
 	"mcpgateway/services/secrets"
 	"mcpgateway/services/upstream"
 )
@@ -32,7 +33,7 @@ func TestEnteredTokensAreChecked(t *testing.T) {
 	t.Parallel()
 	w := personalWorld(t, modelstest.SQLite(t), "http://127.0.0.1:1/mcp", options{})
 	const bearer, none, oauth = models.UpstreamAuthBearer, models.UpstreamAuthNone, models.UpstreamAuthOAuth
-	long := strings.Repeat("x", oauthclient.MaxEntered)
+	long := strings.Repeat("x", accounts.MaxEntered)
 	for name, c := range map[string]struct {
 		auth    models.AuthType
 		headers models.StringList
