@@ -241,7 +241,7 @@ func (w *world) throughAs(t *testing.T, user string) (*pool.Pool, *upstream.Targ
 }
 
 // TestPersonalTokenRevokedEarly rejects a person's tokens before they expire. The
-// first time, a refresh mends the call. Then the person must connect again, and
+// first time, a refresh repairs the call. Then the person must connect again, and
 // the others need not.
 func TestPersonalTokenRevokedEarly(t *testing.T) {
 	t.Parallel()
@@ -266,7 +266,7 @@ func TestPersonalTokenRevokedEarly(t *testing.T) {
 		}
 		revoke()
 		if err := call(t, anns, ann); err != nil {
-			t.Fatalf("a renewal doesn't mend the call: %v", err)
+			t.Fatalf("a renewal doesn't repair the call: %v", err)
 		}
 		if n := p.grants("refresh_token"); n != 1 {
 			t.Fatalf("%d refreshes", n)
