@@ -26,7 +26,8 @@ import (
 // a gateway process on the database with its value.
 const replicaVariable = "OAUTHCLIENT_REPLICA"
 
-// peopleVariable makes the process call as people.
+// peopleVariable is the environment variable that makes the process call as
+// people.
 const peopleVariable = "OAUTHCLIENT_REPLICA_PEOPLE"
 
 func TestMain(m *testing.M) {
