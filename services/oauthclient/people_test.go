@@ -672,3 +672,17 @@ func count(t testing.TB, w *world, model any) (n int64) {
 	}
 	return n
 }
+
+func BenchmarkCredentials(b *testing.B) {
+	p := newProvider(b)
+	w := personalWorld(b, modelstest.SQLite(b), p.mcp(), options{})
+	w.connectAs(b, "ann")
+	server := w.server(b)
+	w.tokenOf(b, "ann")
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := w.Credentials(b.Context(), server, "ann"); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
