@@ -30,6 +30,7 @@ import (
 	"mcpgateway/services/checklist"
 	"mcpgateway/services/codemode"
 	"mcpgateway/services/config"
+	"mcpgateway/services/connections"
 	"mcpgateway/services/egress"
 	"mcpgateway/services/gateway"
 	"mcpgateway/services/gateway/subscriptions"
@@ -88,6 +89,7 @@ type Services struct {
 	// reports those with a pending authorization.
 	Connections    *oauthclient.Connections
 	Waiting        *oauthclient.PendingAuth
+	Tickets        *connections.Tickets // of the links to connect an own account
 	ClientDocument *oauthclient.ClientDocument
 	Directory      *toolset.Directory
 	// Views decide what callers see of the projects in Directory.
@@ -263,6 +265,7 @@ func (s *Services) wireConnections(resolver *secrets.Resolver) {
 		Address: func(server models.Server) (string, error) { return projects.Address(server, resolver.Resolve) },
 	})
 	s.Waiting = oauthclient.NewWaiting(s.Connections)
+	s.Tickets = connections.NewTickets(s.Config.Keys, s.Config.PublicURL, now)
 }
 
 // wireUpstreams creates the clients of upstream servers and the snapshots of
