@@ -90,6 +90,12 @@ func (h *Health) kindOf(s *toolset.Server, f lastFailure) string {
 // credentials, or "". code is the error code of its last failure.
 func (h *Health) accessOf(s *toolset.Server, code string) string {
 	config, refused := &s.Config, code == string(fault.CodeUpstreamUnauthorized)
+	if config.IsPersonal() {
+		if synced(s) {
+			return "" // the connection of one person says nothing about the others'
+		}
+		return views.StateUnconnected
+	}
 	if config.AuthType == models.UpstreamAuthOAuth {
 		waits, before := h.Waiting.Connection(config.ID)
 		switch {

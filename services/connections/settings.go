@@ -109,7 +109,7 @@ func (c Connected) Label() string { return cmp.Or(c.Email, c.Name, c.UserID) }
 func Of(tx *gorm.DB, serverID string) ([]Connected, error) {
 	var rows []Connected
 	err := tx.Table("personal_connections").Joins("JOIN users ON users.id = personal_connections.user_id").
-		Where("personal_connections.server_id = ?", serverID).Select("users.id AS user_id, users.name, users.email").Order("users.name, users.id").Scan(&rows).Error
+		Where("personal_connections.server_id = ? AND personal_connections.connected_at IS NOT NULL", serverID).Select("users.id AS user_id, users.name, users.email").Order("users.name, users.id").Scan(&rows).Error
 	return rows, err
 }
 
@@ -131,12 +131,12 @@ func Delete(tx *gorm.DB, serverID string, personal bool) (topics []notify.Topic,
 		}
 		return topics, tx.Where("server_id = ? AND user_id = ''", serverID).Delete(&models.ConnectionFlow{}).Error
 	}
-	people, err := Of(tx, serverID)
-	if err != nil {
+	var users []string
+	if err := tx.Model(&models.PersonalConnection{}).Where("server_id = ?", serverID).Pluck("user_id", &users).Error; err != nil {
 		return nil, err
 	}
-	for _, p := range people {
-		topics = append(topics, notify.PersonalConnection(serverID, p.UserID))
+	for _, id := range users {
+		topics = append(topics, notify.PersonalConnection(serverID, id))
 	}
 	if err := tx.Where("server_id = ?", serverID).Delete(&models.PersonalConnection{}).Error; err != nil {
 		return nil, err

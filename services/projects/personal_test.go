@@ -28,7 +28,7 @@ func (s *store) person(t *testing.T, id string) {
 func (s *store) connect(t *testing.T, serverID, userID string, inventory bool) {
 	t.Helper()
 	row := models.PersonalConnection{
-		Connection: models.Connection{ServerID: serverID, State: "connected", AccessToken: "sealed", Version: 1, CreatedAt: s.now, UpdatedAt: s.now},
+		Connection: models.Connection{ServerID: serverID, State: "connected", AccessToken: "sealed", ConnectedAt: &s.now, Version: 1, CreatedAt: s.now, UpdatedAt: s.now},
 		UserID:     userID, Kind: models.KindOAuth, InventoryOK: inventory,
 	}
 	var err error
