@@ -263,6 +263,7 @@ func (s *Services) wireConnections(resolver *secrets.Resolver) {
 			return resolver.Resolve(server.OAuthClientSecret, projects.ClientSecretRow(server.ID))
 		},
 		Address: func(server models.Server) (string, error) { return projects.Address(server, resolver.Resolve) },
+		Enabled: s.Rights.IsEnabled,
 	})
 	s.Waiting = oauthclient.NewWaiting(s.Connections)
 	s.Tickets = connections.NewTickets(s.Config.Keys, s.Config.PublicURL, now)
@@ -280,6 +281,13 @@ func (s *Services) wireUpstreams(resolver *secrets.Resolver) {
 		t := credentials.NewConnectedTarget(row, resolver, credentials.Rows{Bearer: projects.BearerRow, Header: projects.HeaderRow}, s.Connections)
 		t.Address = func() (string, error) { return projects.Address(row, resolver.Resolve) }
 		t.Secrets = override.Secrets(row.ToolOverrides, resolver, t.Secrets)
+		if own := t.Own; own != nil {
+			t.Own = func(userID string) *upstream.Target {
+				t := own(userID)
+				t.Secrets = override.Secrets(row.ToolOverrides, resolver, t.Secrets)
+				return t
+			}
+		}
 		return t
 	}
 	s.Directory = toolset.NewDirectory(s.DB, target)

@@ -23,6 +23,7 @@ import (
 	"mcpgateway/services/locks"
 	"mcpgateway/services/notify"
 	"mcpgateway/services/oauthclient"
+	"mcpgateway/services/oauthclient/accounts"
 	"mcpgateway/services/secrets"
 )
 
@@ -278,7 +279,7 @@ func (w *world) wantState(t testing.TB, state oauthclient.State, reason string) 
 // token returns the access token for a call.
 func (w *world) token(t testing.TB) string {
 	t.Helper()
-	v, err := w.Token(t.Context(), w.server(t))
+	v, err := w.Token(t.Context(), w.server(t), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -329,7 +330,7 @@ func refreshTokenOf(t testing.TB, w *world) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v, err := ring.Open(row.RefreshToken, oauthclient.RefreshTokenRow(serverID))
+	v, err := ring.Open(row.RefreshToken, accounts.ID{ServerID: serverID}.RefreshTokenRow())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,26 @@
 package upstream
 
-import "mcpgateway/services/fault"
+import (
+	"maps"
+
+	"mcpgateway/services/fault"
+	"mcpgateway/services/secrets"
+)
+
+// Credentials are what requests to a server are sent with.
+type Credentials struct {
+	Bearer  secrets.Value            // zero without a bearer token
+	Headers map[string]secrets.Value // values that a user entered, by header name; not modified
+}
+
+// IsZero reports whether there are no credentials.
+func (c Credentials) IsZero() bool { return c.Bearer.IsZero() && len(c.Headers) == 0 }
+
+// Equal reports whether both are the same.
+func (c Credentials) Equal(other Credentials) bool {
+	return c.Bearer.Reveal() == other.Bearer.Reveal() &&
+		maps.EqualFunc(c.Headers, other.Headers, func(a, b secrets.Value) bool { return a.Reveal() == b.Reveal() })
+}
 
 // PersonRequired returns the fault for a request without a user to a server
 // that everyone uses with their own account.
