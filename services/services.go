@@ -87,9 +87,12 @@ type Services struct {
 	OAuth        *oauthserver.Server
 	// Connections are the gateway's own accounts at upstream servers. Waiting
 	// reports those with a pending authorization.
-	Connections    *oauthclient.Connections
-	Waiting        *oauthclient.PendingAuth
-	Tickets        *connections.Tickets // of the links to connect an own account
+	Connections *oauthclient.Connections
+	Waiting     *oauthclient.PendingAuth
+	// OwnAccounts are the users' own accounts at upstream servers. Tickets are those
+	// of the links with which clients request a connection.
+	OwnAccounts    *connections.Store
+	Tickets        *connections.Tickets
 	ClientDocument *oauthclient.ClientDocument
 	Directory      *toolset.Directory
 	// Views decide what callers see of the projects in Directory.
@@ -293,6 +296,9 @@ func (s *Services) wireUpstreams(resolver *secrets.Resolver) {
 	s.Directory = toolset.NewDirectory(s.DB, target)
 	s.Own = personal.New(s.Directory, s.Rights, s.Keys)
 	s.Views = views.New(s.Directory, s.Rights, s.KeyIndex)
+	s.OwnAccounts = connections.NewStore(connections.Options{
+		DB: s.DB, Accounts: s.Connections, Projects: s.Own, Directory: s.Directory, Views: s.Views, PublicURL: s.Config.PublicURL,
+	})
 	s.Subscriptions = subscriptions.New(s.Views, s.pool, sessions.NewResources(s.DB, s.feed, now), s.Background)
 	s.Syncer = inventory.NewSyncer(inventory.Options{
 		DB: s.DB, Pool: s.pool, Target: target, Feed: s.feed, Locks: s.locks, Now: now, Log: s.log, Tasks: s.Background,

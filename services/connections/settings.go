@@ -11,7 +11,6 @@ import (
 	"mcpgateway/models"
 	"mcpgateway/services/declaration"
 	"mcpgateway/services/fault"
-	"mcpgateway/services/notify"
 )
 
 // Merge applies a declaration to a server with its other declared credentials,
@@ -118,30 +117,6 @@ func IsConnected(tx *gorm.DB, serverID string) (bool, error) {
 	var n int64
 	err := tx.Model(&models.Connection{}).Where("server_id = ? AND (access_token <> '' OR refresh_token <> '')", serverID).Count(&n).Error
 	return n > 0, err
-}
-
-// Delete deletes the connections of users to a server and the flows that would
-// create more, or those of the shared connection. It returns the topics to
-// publish.
-func Delete(tx *gorm.DB, serverID string, personal bool) (topics []notify.Topic, err error) {
-	topics = []notify.Topic{notify.Connection(serverID)}
-	if !personal {
-		if err := tx.Where("server_id = ?", serverID).Delete(&models.Connection{}).Error; err != nil {
-			return nil, err
-		}
-		return topics, tx.Where("server_id = ? AND user_id = ''", serverID).Delete(&models.ConnectionFlow{}).Error
-	}
-	var users []string
-	if err := tx.Model(&models.PersonalConnection{}).Where("server_id = ?", serverID).Pluck("user_id", &users).Error; err != nil {
-		return nil, err
-	}
-	for _, id := range users {
-		topics = append(topics, notify.PersonalConnection(serverID, id))
-	}
-	if err := tx.Where("server_id = ?", serverID).Delete(&models.PersonalConnection{}).Error; err != nil {
-		return nil, err
-	}
-	return topics, tx.Where("server_id = ? AND user_id <> ''", serverID).Delete(&models.ConnectionFlow{}).Error
 }
 
 // ConfirmSwitch returns CONFLICT with the field connections, unless the alias of

@@ -13,6 +13,7 @@ import (
 	"mcpgateway/services/declaration"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/notify"
+	"mcpgateway/services/oauthclient/accounts"
 )
 
 // mergePersonal applies the declared accounts to a row whose other credentials
@@ -101,7 +102,7 @@ func (w *writer) deleteConnections(project *models.Project, row *models.Server, 
 	if err != nil {
 		return err
 	}
-	topics, err := connections.Delete(w.tx, row.ID, personal)
+	topics, err := accounts.Delete(w.tx, row.ID, personal)
 	if err != nil {
 		return err
 	}

@@ -166,7 +166,7 @@ func TestSwitchingAccountsDeletesConnections(t *testing.T) {
 		if got := s.connected(t, id); len(got) != 0 {
 			t.Errorf("connections left: %q", got)
 		}
-		for _, topic := range []notify.Topic{notify.Connection(id), notify.PersonalConnection(id, "ann"), notify.PersonalConnection(id, "ben")} {
+		for _, topic := range []notify.Topic{notify.PersonalConnection(id, "ann"), notify.PersonalConnection(id, "ben")} {
 			if !slices.Contains(s.feed.topics, topic) {
 				t.Errorf("no topic %s in %v", topic, s.feed.topics)
 			}
