@@ -232,7 +232,7 @@ func newAdminHandlers(s *services.Services, guards *guard.Guards, pages *adminpa
 		wizard:          servers.NewWizard(pages, s.Syncer, s.Projects, s.Catalog, sealer),
 		catalogUse:      servers.NewFromCatalog(pages, s.Catalog, s.Projects, s.Syncer),
 		connections:     connections.New(frames, s.Connections),
-		connectionPages: connections.NewPages(pages, s.Connections, s.Projects, s.Audit, public, time.Now),
+		connectionPages: connections.NewPages(pages, s.Connections, s.OwnAccounts, s.Projects, s.Audit, public, time.Now),
 		toolPages:       tools.New(pages, s.Projects, s.ToolSearch, s.Traffic, s.Gateway, guards, time.Now),
 		playground:      playground.New(pages, s.Gateway, s.Traffic, s.Projects, guards),
 		codePages: code.New(code.Options{

@@ -280,3 +280,21 @@ func (s *Store) RedirectURI(ctx context.Context, serverID string) (string, error
 	}
 	return "", nil
 }
+
+// Counts returns the number of users with a connection, by server ID.
+func (s *Store) Counts(ctx context.Context) (map[string]int, error) {
+	var rows []struct {
+		ServerID string
+		People   int
+	}
+	err := s.DB.WithContext(ctx).Model(&models.PersonalConnection{}).Select("server_id, COUNT(*) AS people").
+		Where("connected_at IS NOT NULL").Group("server_id").Scan(&rows).Error
+	if err != nil {
+		return nil, fault.Internal(err)
+	}
+	counts := make(map[string]int, len(rows))
+	for _, row := range rows {
+		counts[row.ServerID] = row.People
+	}
+	return counts, nil
+}
