@@ -33,6 +33,7 @@ import (
 	"mcpgateway/services/connections"
 	"mcpgateway/services/egress"
 	"mcpgateway/services/gateway"
+	"mcpgateway/services/gateway/connecting"
 	"mcpgateway/services/gateway/subscriptions"
 	"mcpgateway/services/inventory"
 	"mcpgateway/services/inventory/history"
@@ -87,12 +88,11 @@ type Services struct {
 	OAuth        *oauthserver.Server
 	// Connections are the gateway's own accounts at upstream servers. Waiting
 	// reports those with a pending authorization.
-	Connections *oauthclient.Connections
-	Waiting     *oauthclient.PendingAuth
-	// OwnAccounts are the users' own accounts at upstream servers. Tickets are those
-	// of the links with which clients request a connection.
-	OwnAccounts    *connections.Store
-	Tickets        *connections.Tickets
+	Connections    *oauthclient.Connections
+	Waiting        *oauthclient.PendingAuth
+	calling        *connecting.Waiting
+	OwnAccounts    *connections.Store   // the users' own accounts at upstream servers
+	Tickets        *connections.Tickets // of the links to connect an own account
 	ClientDocument *oauthclient.ClientDocument
 	Directory      *toolset.Directory
 	// Views decide what callers see of the projects in Directory.
@@ -267,9 +267,11 @@ func (s *Services) wireConnections(resolver *secrets.Resolver) {
 		},
 		Address: func(server models.Server) (string, error) { return projects.Address(server, resolver.Resolve) },
 		Enabled: s.Rights.IsEnabled,
+		Ended:   s.accountEnded,
 	})
 	s.Waiting = oauthclient.NewWaiting(s.Connections)
 	s.Tickets = connections.NewTickets(s.Config.Keys, s.Config.PublicURL, now)
+	s.calling = connecting.NewWaiting(s.Waiting, s.Connections, s.Tickets)
 }
 
 // wireUpstreams creates the clients of upstream servers and the snapshots of
@@ -277,8 +279,8 @@ func (s *Services) wireConnections(resolver *secrets.Resolver) {
 func (s *Services) wireUpstreams(resolver *secrets.Resolver) {
 	s.History = history.New(s.DB, now, s.log)
 	s.pool = pool.New(s.clients.MCP(), s.Version, pool.WithTasks(s.Background), pool.WithInstance(s.Instance), pool.WithTurns(s.History.Note),
-		pool.WithElicitations(func(serverID string, params []byte) bool {
-			return s.Gateway.ElicitationCompleted(serverID, params) // set after the pool is created and before its first call
+		pool.WithElicitations(func(serverID, userID string, params []byte) bool {
+			return s.Gateway.ElicitationCompleted(serverID, userID, params) // set after the pool is created and before its first call
 		}))
 	target := func(row models.Server) *upstream.Target {
 		t := credentials.NewConnectedTarget(row, resolver, credentials.Rows{Bearer: projects.BearerRow, Header: projects.HeaderRow}, s.Connections)
@@ -303,10 +305,11 @@ func (s *Services) wireUpstreams(resolver *secrets.Resolver) {
 	s.Syncer = inventory.NewSyncer(inventory.Options{
 		DB: s.DB, Pool: s.pool, Target: target, Feed: s.feed, Locks: s.locks, Now: now, Log: s.log, Tasks: s.Background,
 		ResourceUpdated: s.Subscriptions.ResourceUpdated, Observed: s.History.Note, Listed: s.Subscriptions.Listed,
+		Readers:  connections.NewReaders(s.DB, s.Audit, s.feed),
 		Changing: moves.New(s.Directory, s.Toolsets, s.log).Sync,
 	})
 	s.ToolSearch = toolsearch.NewSearcher(toolsearch.Options{
-		Cursors: page.NewCursors(s.Config.Keys), Waiting: s.Waiting, Outages: s.pool, Log: s.log, Tasks: s.Background,
+		Cursors: page.NewCursors(s.Config.Keys), Waiting: s.calling, Outages: s.pool, Log: s.log, Tasks: s.Background,
 	})
 }
 
@@ -330,8 +333,9 @@ func (s *Services) wireGateway(ctx context.Context, resolver *secrets.Resolver) 
 	}
 	s.Gateway = gateway.New(gateway.Options{
 		Upstreams: upstreams, Views: s.Views, Search: s.ToolSearch, Declarations: s.Declarations, Runner: s.Runner, Limits: s.CallLimits, Quotas: s.Quotas,
-		Calls: s.Metrics.Calls(s.Calls), Results: s.Results, Waiting: s.Waiting, Outages: s.pool,
-		Tokens: s.Config.Keys, References: resolver, Version: s.Version, Instance: s.Instance, Log: s.log, Tasks: s.Background,
+		Calls: s.Metrics.Calls(s.Calls), Results: s.Results, Waiting: s.calling, Outages: s.pool,
+		Connecting: connecting.New(s.calling, s.Tickets, s.Config.Keys, now),
+		Tokens:     s.Config.Keys, References: resolver, Version: s.Version, Instance: s.Instance, Log: s.log, Tasks: s.Background,
 	})
 	return nil
 }

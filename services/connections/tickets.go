@@ -96,6 +96,11 @@ func (t *Tickets) URL(serverID, ticket string) string {
 	return page + "?t=" + url.QueryEscape(ticket)
 }
 
+// Link returns the page on which a user connects to a server, with a new ticket.
+func (t *Tickets) Link(userID, serverID, elicitationID string) string {
+	return t.URL(serverID, t.New(userID, serverID, elicitationID))
+}
+
 func invalidTicket() error {
 	return fault.Invalid("This link has expired. Ask your client for a new one.")
 }

@@ -136,9 +136,9 @@ func (a *account) checkOAuth() error {
 func (a *account) check() error {
 	switch {
 	case a.IsPersonal() && a.userID == "":
-		return fault.Conflict("At server %s everyone uses their own account. Connect it under Connections.", a.Alias)
+		return fault.Conflict("At server %s every user connects their own account.", a.Alias)
 	case !a.IsPersonal() && a.userID != "":
-		return fault.Conflict("Server %s has one account for everybody. Nobody connects their own.", a.Alias)
+		return fault.Conflict("Server %s has one account for all users. An administrator connects it.", a.Alias)
 	}
 	return nil
 }

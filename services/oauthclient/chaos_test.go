@@ -184,7 +184,7 @@ func TestChaos(t *testing.T) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		if g := p.refresh[form.Get("refresh_token")]; g != nil && g.used.IsZero() {
-			g.used, g.answer = time.Now(), p.issue("")
+			g.used, g.answer = time.Now(), p.issue("", p.owner[form.Get("refresh_token")])
 		}
 	}
 	faults := []struct {

@@ -76,7 +76,7 @@ func (c *Connections) revokeAll(ctx context.Context, server *subject, old *model
 }
 
 // DeleteAll deletes all connections of a server that changes between one account
-// for everybody and personal accounts: those of users, or the shared one. Open
+// for all users and personal accounts: those of users, or the shared one. Open
 // authorizations end. It returns the topics that the caller publishes after the
 // commit, and the database's error. The tokens are not revoked.
 func DeleteAll(tx *gorm.DB, serverID string, personal bool) ([]notify.Topic, error) {
@@ -88,7 +88,7 @@ func DeleteAll(tx *gorm.DB, serverID string, personal bool) ([]notify.Topic, err
 }
 
 // SweepDisabled deletes the accounts of users who were disabled 30 days ago or
-// earlier, and records connection.deleted for each. It doesn't revoke tokens. It
+// earlier, and records connection.disconnected for each. It doesn't revoke tokens. It
 // is safe to run in several processes at once.
 func (c *Connections) SweepDisabled(ctx context.Context) error {
 	rows, err := accounts.OfDisabled(c.DB.WithContext(ctx), c.Now().Add(-disabledKept))
@@ -106,7 +106,7 @@ func (c *Connections) SweepDisabled(ctx context.Context) error {
 			if err != nil || !deleted {
 				return err
 			}
-			if err := c.Audit.Record(tx, *server.entry("deleted", map[string]string{"issuer": rows[i].Issuer})); err != nil {
+			if err := c.Audit.Record(tx, *server.entry("disconnected", map[string]string{"issuer": rows[i].Issuer, "because": "the person is disabled"})); err != nil {
 				return err
 			}
 			return notify.Touch(tx, id.Topic())

@@ -57,7 +57,7 @@ func (w *world) checkNoPlaintext(t *testing.T, p *provider) {
 	t.Helper()
 	var kept strings.Builder
 	kept.WriteString(w.log.String())
-	for _, table := range []string{"connections", "connection_flows", "connection_registrations", "audit_entries"} {
+	for _, table := range []string{"connections", "personal_connections", "connection_flows", "connection_registrations", "audit_entries"} {
 		var rows []map[string]any
 		if err := w.db.Table(table).Find(&rows).Error; err != nil {
 			t.Fatal(err)

@@ -96,6 +96,8 @@ type options struct {
 	timeout  time.Duration
 	secret   string // of the static client
 	guard    *egress.Guard
+	enabled  func(userID string) bool
+	ended    func(serverID, userID string)
 }
 
 func keys() (*secrets.KeyRing, error) {
@@ -152,7 +154,7 @@ func open(ctx context.Context, dsn string, o options) (w *world, closed func() e
 	w.Connections = oauthclient.New(oauthclient.Settings{
 		DB: w.db, Locks: held, HTTP: clients.MCP(), Keys: ring, Audit: activity.NewAudit(w.db, o.now), Feed: w.feed, Document: o.document, PublicURL: public,
 		ClientSecret: func(models.Server) (secrets.Value, error) { return secrets.NewValue(o.secret), nil },
-		Now:          o.now, Log: log, RequestTimeout: o.timeout,
+		Now:          o.now, Log: log, RequestTimeout: o.timeout, Enabled: o.enabled, Ended: o.ended,
 	})
 	w.feed.Subscribe(w.Changed)
 	return w, func() error {

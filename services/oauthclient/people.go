@@ -14,7 +14,7 @@ import (
 	"mcpgateway/services/secrets"
 )
 
-// PersonalToken is what a user enters to connect their own account.
+// PersonalToken holds the values that a user enters to connect their own account.
 type PersonalToken struct {
 	Bearer    secrets.Value            // zero without a bearer token; "Bearer " before it is dropped
 	Headers   map[string]secrets.Value // by header name in any case

@@ -158,11 +158,10 @@ func (c *Connections) DropRegistration(ctx context.Context, serverID string) err
 	if err != nil {
 		return err
 	}
-	present, _, err := c.load(ctx, accounts.ID{ServerID: serverID})
+	issuer, err := accounts.LastIssuer(c.DB.WithContext(ctx), serverID)
 	if err != nil {
-		return err
+		return fault.Internal(err)
 	}
-	issuer := present.Issuer
 	var last models.ConnectionFlow
 	switch err := c.DB.WithContext(ctx).Order("created_at DESC").First(&last, "server_id = ?", serverID).Error; {
 	case err == nil:

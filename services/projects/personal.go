@@ -112,7 +112,7 @@ func (w *writer) deleteConnections(project *models.Project, row *models.Server, 
 	for _, p := range people {
 		if personal {
 			w.entries = append(w.entries, activity.Entry{
-				Action: "connection.removed", Object: row.Alias, ObjectID: row.ID, Project: project.Slug, Detail: map[string]string{"person": p.Label(), "because": because},
+				Action: "connection.removed", Object: row.Alias, ObjectID: row.ID, Project: project.Slug, Detail: map[string]string{"person": p.Label(), "personId": p.UserID, "because": because},
 			})
 		}
 	}
@@ -186,7 +186,9 @@ func (s *Store) SetInventoryUser(ctx context.Context, serverID, userID string) e
 }
 
 func inventoryChanged(project *models.Project, row *models.Server, person string) activity.Entry {
-	return activity.Entry{Action: "connection.inventory_changed", Object: row.Alias, ObjectID: row.ID, Project: project.Slug, Detail: map[string]string{"person": person}}
+	return activity.Entry{
+		Action: "connection.inventory_changed", Object: row.Alias, ObjectID: row.ID, Project: project.Slug, Detail: map[string]string{"person": person, "personId": row.InventoryUserID},
+	}
 }
 
 // inventoryVolunteer returns the label of a user who allows that their connection

@@ -42,6 +42,9 @@ type Target struct {
 	// Person is the ID of the user whose own account the target uses, or empty.
 	// Sessions, streams and subscriptions are never shared between users.
 	Person string
+	// Forwarded is a keyed hash of the headers of the client that are forwarded
+	// with this target, or empty. It separates sessions like Person.
+	Forwarded string
 	// Own returns the target that uses the own account of a user. It is nil if
 	// all users share one account.
 	Own func(userID string) *Target

@@ -99,3 +99,16 @@ func OfDisabled(db *gorm.DB, before time.Time) (rows []models.PersonalConnection
 	err = db.Find(&rows, "user_id IN (?)", db.Model(&models.User{}).Select("id").Where("disabled_at <= ?", before)).Error
 	return rows, err
 }
+
+// LastIssuer returns the issuer of the server's shared account, or else of the
+// account that a user connected last. It is empty without one. The error is the
+// database's.
+func LastIssuer(db *gorm.DB, serverID string) (issuer string, err error) {
+	shared, _, err := Load(db, ID{ServerID: serverID})
+	if err != nil || shared.Issuer != "" {
+		return shared.Issuer, err
+	}
+	err = db.Model(&models.PersonalConnection{}).Where("server_id = ? AND issuer <> ''", serverID).
+		Order("connected_at DESC, user_id").Limit(1).Pluck("issuer", &issuer).Error
+	return issuer, err
+}
