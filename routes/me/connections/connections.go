@@ -192,5 +192,8 @@ func Disconnected(mine connections.Mine, revoked bool) string {
 func failed(c *fiber.Ctx, to string, err error) error {
 	f := *fault.From(err)
 	f.Detail = "" // for administrators
+	if f.Code == fault.CodeConnectionRequired {
+		f.Message = "Couldn't connect."
+	}
 	return frame.Failed(c, to, &f)
 }
