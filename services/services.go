@@ -48,6 +48,7 @@ import (
 	"mcpgateway/services/page"
 	"mcpgateway/services/projects"
 	"mcpgateway/services/projects/toolsets"
+	"mcpgateway/services/projects/toolstate"
 	"mcpgateway/services/schema"
 	"mcpgateway/services/secrets"
 	"mcpgateway/services/sessions"
@@ -71,6 +72,7 @@ type Services struct {
 	Audit       *activity.Audit
 	Denials     *activity.Denials
 	Projects    *projects.Store
+	ToolStates  *toolstate.Store
 	Toolsets    *toolsets.Store
 	Keys        *keys.Store
 	KeyIndex    *keys.Index
@@ -215,6 +217,7 @@ func (s *Services) wireStore(ctx context.Context, guard *egress.Guard, resolver 
 	s.EndedSessions = sessions.NewEnded(db, s.feed, sessions.MaxEnded, now)
 	s.LogLevels = sessions.NewLevels(db, s.feed, sessions.MaxLevels, now)
 	s.Projects = projects.NewStore(db, resolver, checkURL(guard, c), s.Audit, s.feed, now)
+	s.ToolStates = toolstate.NewStore(db, s.Audit, s.feed)
 	s.Toolsets = toolsets.NewStore(db, s.Audit, s.feed, now)
 	if err := s.Projects.SealAddresses(ctx); err != nil {
 		return err
