@@ -30,8 +30,10 @@ import (
 	"mcpgateway/services/checklist"
 	"mcpgateway/services/codemode"
 	"mcpgateway/services/config"
+	"mcpgateway/services/connections"
 	"mcpgateway/services/egress"
 	"mcpgateway/services/gateway"
+	"mcpgateway/services/gateway/connecting"
 	"mcpgateway/services/gateway/subscriptions"
 	"mcpgateway/services/inventory"
 	"mcpgateway/services/inventory/history"
@@ -88,6 +90,8 @@ type Services struct {
 	// reports those with a pending authorization.
 	Connections    *oauthclient.Connections
 	Waiting        *oauthclient.PendingAuth
+	calling        *connecting.Waiting
+	Tickets        *connections.Tickets // of the links to connect an own account
 	ClientDocument *oauthclient.ClientDocument
 	Directory      *toolset.Directory
 	// Views decide what callers see of the projects in Directory.
@@ -267,8 +271,12 @@ func (s *Services) wireConnections(resolver *secrets.Resolver) {
 			return resolver.Resolve(server.OAuthClientSecret, projects.ClientSecretRow(server.ID))
 		},
 		Address: func(server models.Server) (string, error) { return projects.Address(server, resolver.Resolve) },
+		Enabled: s.Rights.IsEnabled,
+		Ended:   s.accountEnded,
 	})
 	s.Waiting = oauthclient.NewWaiting(s.Connections)
+	s.Tickets = connections.NewTickets(s.Config.Keys, s.Config.PublicURL, now)
+	s.calling = connecting.NewWaiting(s.Waiting, s.Connections, s.Tickets)
 }
 
 // wireUpstreams creates the clients of upstream servers and the snapshots of
@@ -283,6 +291,13 @@ func (s *Services) wireUpstreams(resolver *secrets.Resolver) {
 		t := credentials.NewConnectedTarget(row, resolver, credentials.Rows{Bearer: projects.BearerRow, Header: projects.HeaderRow}, s.Connections)
 		t.Address = func() (string, error) { return projects.Address(row, resolver.Resolve) }
 		t.Secrets = override.Secrets(row.ToolOverrides, resolver, t.Secrets)
+		if own := t.Own; own != nil {
+			t.Own = func(userID string) *upstream.Target {
+				t := own(userID)
+				t.Secrets = override.Secrets(row.ToolOverrides, resolver, t.Secrets)
+				return t
+			}
+		}
 		return t
 	}
 	s.Directory = toolset.NewDirectory(s.DB, target)
@@ -292,10 +307,11 @@ func (s *Services) wireUpstreams(resolver *secrets.Resolver) {
 	s.Syncer = inventory.NewSyncer(inventory.Options{
 		DB: s.DB, Pool: s.pool, Target: target, Feed: s.feed, Locks: s.locks, Now: now, Log: s.log, Tasks: s.Background,
 		ResourceUpdated: s.Subscriptions.ResourceUpdated, Observed: s.History.Note, Listed: s.Subscriptions.Listed,
+		Readers:  connections.NewReaders(s.DB, s.Audit, s.feed),
 		Changing: moves.New(s.Directory, s.Toolsets, s.log).Sync,
 	})
 	s.ToolSearch = toolsearch.NewSearcher(toolsearch.Options{
-		Cursors: page.NewCursors(s.Config.Keys), Waiting: s.Waiting, Outages: s.pool, Log: s.log, Tasks: s.Background,
+		Cursors: page.NewCursors(s.Config.Keys), Waiting: s.calling, Outages: s.pool, Log: s.log, Tasks: s.Background,
 	})
 }
 
@@ -319,8 +335,9 @@ func (s *Services) wireGateway(ctx context.Context, resolver *secrets.Resolver) 
 	}
 	s.Gateway = gateway.New(gateway.Options{
 		Upstreams: upstreams, Views: s.Views, Search: s.ToolSearch, Declarations: s.Declarations, Runner: s.Runner, Limits: s.CallLimits, Quotas: s.Quotas,
-		Calls: s.Metrics.Calls(s.Calls), Results: s.Results, Waiting: s.Waiting, Outages: s.pool,
-		Tokens: s.Config.Keys, References: resolver, Version: s.Version, Instance: s.Instance, Log: s.log, Tasks: s.Background,
+		Calls: s.Metrics.Calls(s.Calls), Results: s.Results, Waiting: s.calling, Outages: s.pool,
+		Connecting: connecting.New(s.calling, s.Tickets, s.Config.Keys, now),
+		Tokens:     s.Config.Keys, References: resolver, Version: s.Version, Instance: s.Instance, Log: s.log, Tasks: s.Background,
 	})
 	return nil
 }

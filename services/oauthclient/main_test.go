@@ -23,6 +23,7 @@ import (
 	"mcpgateway/services/locks"
 	"mcpgateway/services/notify"
 	"mcpgateway/services/oauthclient"
+	"mcpgateway/services/oauthclient/accounts"
 	"mcpgateway/services/secrets"
 )
 
@@ -95,6 +96,8 @@ type options struct {
 	timeout  time.Duration
 	secret   string // of the static client
 	guard    *egress.Guard
+	enabled  func(userID string) bool
+	ended    func(serverID, userID string)
 }
 
 func keys() (*secrets.KeyRing, error) {
@@ -151,7 +154,7 @@ func open(ctx context.Context, dsn string, o options) (w *world, closed func() e
 	w.Connections = oauthclient.New(oauthclient.Settings{
 		DB: w.db, Locks: held, HTTP: clients.MCP(), Keys: ring, Audit: activity.NewAudit(w.db, o.now), Feed: w.feed, Document: o.document, PublicURL: public,
 		ClientSecret: func(models.Server) (secrets.Value, error) { return secrets.NewValue(o.secret), nil },
-		Now:          o.now, Log: log, RequestTimeout: o.timeout,
+		Now:          o.now, Log: log, RequestTimeout: o.timeout, Enabled: o.enabled, Ended: o.ended,
 	})
 	w.feed.Subscribe(w.Changed)
 	return w, func() error {
@@ -278,7 +281,7 @@ func (w *world) wantState(t testing.TB, state oauthclient.State, reason string) 
 // token returns the access token for a call.
 func (w *world) token(t testing.TB) string {
 	t.Helper()
-	v, err := w.Token(t.Context(), w.server(t))
+	v, err := w.Token(t.Context(), w.server(t), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -329,7 +332,7 @@ func refreshTokenOf(t testing.TB, w *world) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v, err := ring.Open(row.RefreshToken, oauthclient.RefreshTokenRow(serverID))
+	v, err := ring.Open(row.RefreshToken, accounts.ID{ServerID: serverID}.RefreshTokenRow())
 	if err != nil {
 		t.Fatal(err)
 	}

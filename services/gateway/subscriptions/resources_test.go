@@ -34,6 +34,10 @@ type subscriber struct {
 
 func (s *subscriber) HoldStreams(string) (release func()) { return func() {} }
 
+func (s *subscriber) Watch(ctx context.Context, _ *upstream.Target, _ func(upstream.Event)) {
+	<-ctx.Done()
+}
+
 func (s *subscriber) Subscribe(ctx context.Context, target *upstream.Target, uri string) (func(), error) {
 	s.mu.Lock()
 	s.calls++
