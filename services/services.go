@@ -95,6 +95,7 @@ type Services struct {
 	Connections    *oauthclient.Connections
 	Waiting        *oauthclient.PendingAuth
 	calling        *connecting.Waiting
+	OwnAccounts    *connections.Store   // the users' own accounts at upstream servers
 	Tickets        *connections.Tickets // of the links to connect an own account
 	ClientDocument *oauthclient.ClientDocument
 	Directory      *toolset.Directory
@@ -307,6 +308,9 @@ func (s *Services) wireUpstreams(resolver *secrets.Resolver) {
 	s.Directory = toolset.NewDirectory(s.DB, target)
 	s.Own = personal.New(s.Directory, s.Rights, s.Keys)
 	s.Views = views.New(s.Directory, s.Rights, s.KeyIndex)
+	s.OwnAccounts = connections.NewStore(connections.Options{
+		DB: s.DB, Accounts: s.Connections, Projects: s.Own, Directory: s.Directory, Views: s.Views, PublicURL: s.Config.PublicURL,
+	})
 	s.Subscriptions = subscriptions.New(s.Views, s.pool, sessions.NewResources(s.DB, s.feed, now), s.Background)
 	s.Syncer = inventory.NewSyncer(inventory.Options{
 		DB: s.DB, Pool: s.pool, Target: target, Feed: s.feed, Locks: s.locks, Now: now, Log: s.log, Tasks: s.Background,
