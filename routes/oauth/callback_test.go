@@ -70,23 +70,23 @@ func TestCallbackIsForwarded(t *testing.T) {
 	}{
 		"code": {
 			"/oauth/callback/abc?state=s%2B1&code=c%20d&iss=https%3A%2F%2Fas.example.com", ann, oauthclient.Finished{ServerID: "s"}, nil,
-			[]oauthclient.Callback{{SessionID: "anns-session", IssuerID: "abc", State: "s+1", Code: "c d", Issuer: "https://as.example.com", HasIssuer: true}}, 200, "connected s",
+			[]oauthclient.Callback{{SessionID: "anns-session", UserID: "ann", IssuerID: "abc", State: "s+1", Code: "c d", Issuer: "https://as.example.com", HasIssuer: true}}, 200, "connected s",
 		},
 		"no issuer": {
 			"/oauth/callback?state=s&code=c", ann, oauthclient.Finished{ServerID: "s"}, nil,
-			[]oauthclient.Callback{{SessionID: "anns-session", State: "s", Code: "c"}}, 200, "connected s",
+			[]oauthclient.Callback{{SessionID: "anns-session", UserID: "ann", State: "s", Code: "c"}}, 200, "connected s",
 		},
 		"empty issuer": {
 			"/oauth/callback?state=s&code=c&iss=", ann, oauthclient.Finished{ServerID: "s"}, nil,
-			[]oauthclient.Callback{{SessionID: "anns-session", State: "s", Code: "c", HasIssuer: true}}, 200, "connected s",
+			[]oauthclient.Callback{{SessionID: "anns-session", UserID: "ann", State: "s", Code: "c", HasIssuer: true}}, 200, "connected s",
 		},
 		"error": {
 			"/oauth/callback?state=s&error=access_denied&error_description=no", ann, oauthclient.Finished{ServerID: "s"}, fault.Upstream(fault.CodeUpstreamUnauthorized, "refused"),
-			[]oauthclient.Callback{{SessionID: "anns-session", State: "s", Error: "access_denied", Description: "no"}}, 400, "failed s: refused",
+			[]oauthclient.Callback{{SessionID: "anns-session", UserID: "ann", State: "s", Error: "access_denied", Description: "no"}}, 400, "failed s: refused",
 		},
 		"once more": {
 			"/oauth/callback?state=s&code=c", ann, oauthclient.Finished{ServerID: "s", AuthorizeURL: "https://as.example.com/again"}, nil,
-			[]oauthclient.Callback{{SessionID: "anns-session", State: "s", Code: "c"}}, 303, "",
+			[]oauthclient.Callback{{SessionID: "anns-session", UserID: "ann", State: "s", Code: "c"}}, 303, "",
 		},
 		"not signed in": {"/oauth/callback?state=s&code=c", nil, oauthclient.Finished{}, nil, nil, 400, "no longer signed in"},
 		"two states":    {"/oauth/callback?state=s&state=t&code=c", ann, oauthclient.Finished{}, nil, nil, 400, "more than one state"},

@@ -7,6 +7,7 @@ import (
 	"gorm.io/gorm"
 
 	"mcpgateway/models"
+	"mcpgateway/services/fault"
 	"mcpgateway/services/notify"
 	"mcpgateway/services/oauthclient/accounts"
 )
@@ -86,6 +87,9 @@ func (c *Connections) SweepDisabled(ctx context.Context) error {
 	for i := range rows {
 		id := accounts.IDOf(&rows[i])
 		server, err := c.subject(ctx, id)
+		if fault.Is(err, fault.CodeNotFound) {
+			continue // deleted with the server or the user
+		}
 		if err != nil {
 			return err
 		}
