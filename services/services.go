@@ -49,6 +49,7 @@ import (
 	"mcpgateway/services/page"
 	"mcpgateway/services/projects"
 	"mcpgateway/services/projects/toolsets"
+	"mcpgateway/services/projects/toolstate"
 	"mcpgateway/services/schema"
 	"mcpgateway/services/secrets"
 	"mcpgateway/services/sessions"
@@ -72,6 +73,7 @@ type Services struct {
 	Audit       *activity.Audit
 	Denials     *activity.Denials
 	Projects    *projects.Store
+	ToolStates  *toolstate.Store
 	Toolsets    *toolsets.Store
 	Keys        *keys.Store
 	KeyIndex    *keys.Index
@@ -94,6 +96,7 @@ type Services struct {
 	Connections    *oauthclient.Connections
 	Waiting        *oauthclient.PendingAuth
 	calling        *connecting.Waiting
+	OwnAccounts    *connections.Store   // the users' own accounts at upstream servers
 	Tickets        *connections.Tickets // of the links to connect an own account
 	ClientDocument *clientdocument.Document
 	Directory      *toolset.Directory
@@ -215,6 +218,7 @@ func (s *Services) wireStore(ctx context.Context, guard *egress.Guard, resolver 
 	s.EndedSessions = sessions.NewEnded(db, s.feed, sessions.MaxEnded, now)
 	s.LogLevels = sessions.NewLevels(db, s.feed, sessions.MaxLevels, now)
 	s.Projects = projects.NewStore(db, resolver, checkURL(guard, c), s.Audit, s.feed, now)
+	s.ToolStates = toolstate.NewStore(db, s.Audit, s.feed)
 	s.Toolsets = toolsets.NewStore(db, s.Audit, s.feed, now)
 	if err := s.Projects.SealAddresses(ctx); err != nil {
 		return err
@@ -305,6 +309,9 @@ func (s *Services) wireUpstreams(resolver *secrets.Resolver) {
 	s.Directory = toolset.NewDirectory(s.DB, target)
 	s.Own = personal.New(s.Directory, s.Rights, s.Keys)
 	s.Views = views.New(s.Directory, s.Rights, s.KeyIndex)
+	s.OwnAccounts = connections.NewStore(connections.Options{
+		DB: s.DB, Accounts: s.Connections, Projects: s.Own, Directory: s.Directory, Views: s.Views, PublicURL: s.Config.PublicURL,
+	})
 	s.Subscriptions = subscriptions.New(s.Views, s.pool, sessions.NewResources(s.DB, s.feed, now), s.Background)
 	s.Syncer = inventory.NewSyncer(inventory.Options{
 		DB: s.DB, Pool: s.pool, Target: target, Feed: s.feed, Locks: s.locks, Now: now, Log: s.log, Tasks: s.Background,
