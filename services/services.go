@@ -44,6 +44,7 @@ import (
 	"mcpgateway/services/metrics"
 	"mcpgateway/services/notify"
 	"mcpgateway/services/oauthclient"
+	"mcpgateway/services/oauthclient/clientdocument"
 	"mcpgateway/services/oauthserver"
 	"mcpgateway/services/page"
 	"mcpgateway/services/projects"
@@ -97,7 +98,7 @@ type Services struct {
 	calling        *connecting.Waiting
 	OwnAccounts    *connections.Store   // the users' own accounts at upstream servers
 	Tickets        *connections.Tickets // of the links to connect an own account
-	ClientDocument *oauthclient.ClientDocument
+	ClientDocument *clientdocument.Document
 	Directory      *toolset.Directory
 	// Views decide what callers see of the projects in Directory.
 	Views   *views.Views
@@ -268,7 +269,7 @@ func (s *Services) wireCatalog() {
 
 // wireConnections creates the gateway's own accounts at upstream servers.
 func (s *Services) wireConnections(resolver *secrets.Resolver) {
-	s.ClientDocument = oauthclient.NewClientDocument(s.Config.PublicURL, nil, now)
+	s.ClientDocument = clientdocument.New(s.Config.PublicURL, nil, now)
 	s.Connections = oauthclient.New(oauthclient.Settings{
 		DB: s.DB, Locks: s.locks, HTTP: s.clients.MCP(), Keys: s.Config.Keys, Audit: s.Audit, Feed: s.feed,
 		Document: s.ClientDocument, PublicURL: s.Config.PublicURL, Now: now, Log: s.log, Tasks: s.Background,
