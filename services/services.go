@@ -14,6 +14,7 @@ import (
 	"mcpgateway/migrations"
 	"mcpgateway/models"
 	"mcpgateway/services/access"
+	"mcpgateway/services/access/callrate"
 	"mcpgateway/services/access/factors"
 	"mcpgateway/services/access/grants"
 	"mcpgateway/services/access/groups"
@@ -23,6 +24,7 @@ import (
 	"mcpgateway/services/access/personal"
 	"mcpgateway/services/access/quotas"
 	"mcpgateway/services/access/rights"
+	"mcpgateway/services/access/storedforms"
 	"mcpgateway/services/activity"
 	"mcpgateway/services/activity/traffic"
 	"mcpgateway/services/background"
@@ -75,14 +77,14 @@ type Services struct {
 	ProjectAuth *access.ProjectAuth
 	Grants      *grants.Store // who may use projects and toolsets
 	Own         *personal.Own
-	CallLimits  *access.CallLimits
+	CallLimits  *callrate.Limits
 	Quotas      *quotas.Quotas
 	People      *access.Users
 	Groups      *groups.Store
 	Factors     *factors.Store
-	KeptForms   *access.StoredForms
+	KeptForms   *storedforms.Store
 	// SingleSignOn is nil if it is not configured.
-	SingleSignOn *access.SingleSignOn
+	SingleSignOn *oidc.SignOn
 	Catalog      *catalog.Catalog
 	CatalogStore *catalog.Store
 	OAuth        *oauthserver.Server
@@ -148,16 +150,22 @@ type Demo interface {
 // New opens the database, applies pending migrations and creates all services.
 // Run must be called next. Close releases what New opened.
 func New(ctx context.Context, c *config.Config, version string, log *slog.Logger) (*Services, error) {
-	return NewWithHasher(ctx, c, version, log, passwords.New(argon2.IDKey))
+	return NewWithAccess(ctx, c, version, log, AccessParts{Hasher: passwords.New(argon2.IDKey), Now: now})
 }
 
-// NewWithHasher is like New with a hasher of passwords, for tests.
-func NewWithHasher(ctx context.Context, c *config.Config, version string, log *slog.Logger, hasher *passwords.Hasher) (*Services, error) {
+// AccessParts are the parts of access control that tests replace.
+type AccessParts struct {
+	Hasher *passwords.Hasher
+	Now    func() time.Time // the clock of sessions, keys, tokens and groups; UTC, in milliseconds
+}
+
+// NewWithAccess is like New with other parts of access control, for tests.
+func NewWithAccess(ctx context.Context, c *config.Config, version string, log *slog.Logger, parts AccessParts) (*Services, error) {
 	db, err := models.Open(ctx, c.DatabaseURL)
 	if err != nil {
 		return nil, err
 	}
-	s, err := wire(ctx, db, c, version, log, hasher)
+	s, err := wire(ctx, db, c, version, log, parts)
 	if err != nil {
 		return nil, errors.Join(err, closeDB(db))
 	}
@@ -165,7 +173,7 @@ func NewWithHasher(ctx context.Context, c *config.Config, version string, log *s
 }
 
 // wire creates all services in the order of their dependencies.
-func wire(ctx context.Context, db *gorm.DB, c *config.Config, version string, log *slog.Logger, hasher *passwords.Hasher) (*Services, error) {
+func wire(ctx context.Context, db *gorm.DB, c *config.Config, version string, log *slog.Logger, parts AccessParts) (*Services, error) {
 	pool, err := db.DB()
 	if err != nil {
 		return nil, err
@@ -179,7 +187,7 @@ func wire(ctx context.Context, db *gorm.DB, c *config.Config, version string, lo
 	if err := s.wireStore(ctx, guard, resolver); err != nil {
 		return nil, err
 	}
-	s.wireAccess(hasher)
+	s.wireAccess(parts)
 	s.wireCatalog()
 	s.wireConnections(resolver)
 	s.wireUpstreams(resolver)
@@ -216,36 +224,35 @@ func (s *Services) wireStore(ctx context.Context, guard *egress.Guard, resolver 
 }
 
 // wireAccess creates the services for authentication and access control.
-func (s *Services) wireAccess(hasher *passwords.Hasher) {
-	db, c := s.DB, s.Config
+func (s *Services) wireAccess(parts AccessParts) {
+	db, c, now := s.DB, s.Config, parts.Now
 	s.KeyIndex = keys.NewIndex(db, now)
 	memberships := groups.NewMemberships(c.SingleSignOn.GroupsMaxAge)
 	s.groupIndex = groups.NewIndex(db, memberships, now)
 	s.Rights = rights.NewIndex(db, s.groupIndex)
 	s.tokenIndex = oauthserver.NewTokenIndex(db, now)
 	s.Keys = keys.New(db, s.Audit, s.feed, now)
-	s.ProjectAuth = access.NewProjectAuth(s.KeyIndex, s.tokenIndex, s.feed.CaughtUpAt, c.MaxStaleness, now)
+	s.ProjectAuth = access.NewProjectAuth(s.KeyIndex, s.tokenIndex, s.feed.CaughtUpAt, c.MaxStaleness, time.Now)
 	s.OAuth = oauthserver.New(oauthserver.Options{
 		DB: db, Issuer: c.PublicURL, Audit: s.Audit, Feed: s.feed, Rights: s.Rights, Sealer: c.Keys, Documents: s.clients.MCP().Transport, Now: now,
 	})
-	s.CallLimits = access.NewCallLimits(now)
+	s.CallLimits = callrate.New(now)
 	s.Quotas = quotas.New(db, quotas.MaxCounters, now, s.log)
 	s.Groups = groups.NewStore(db, s.Audit, s.feed, memberships, now)
-	s.People = access.NewUsers(db, s.Audit, s.feed, c.Keys, hasher, memberships, now)
+	s.People = access.NewUsers(db, s.Audit, s.feed, c.Keys, parts.Hasher, memberships, now)
 	s.Factors = factors.New(factors.Options{
 		DB: db, Audit: s.Audit, Feed: s.feed, Keys: c.Keys, PublicURL: c.PublicURL, Require: factors.Requirement(c.SecondFactor), Now: now,
 	})
 	s.People.UseFactors(s.Factors)
 	s.Grants = grants.New(db, s.Audit, s.feed, s.People, now)
-	s.KeptForms = access.NewStoredForms(db, s.People, c.Keys, now)
+	s.KeptForms = storedforms.New(db, s.People, c.Keys, now)
 	if sso := c.SingleSignOn; sso.Configured() {
 		provider := oidc.NewProvider(oidc.Options{
 			Issuer: sso.Issuer, ClientID: sso.ClientID, ClientSecret: sso.ClientSecret, RedirectURL: c.PublicURL.String() + "/login/callback",
 			Scopes: sso.Scopes, GroupsClaim: sso.GroupsClaim,
 		}, s.clients.MCP(), now)
-		s.SingleSignOn = access.NewSingleSignOn(access.SingleSignOnOptions{
-			People: s.People, Provider: provider, Sealer: c.Keys, Groups: s.Groups, Domains: sso.AllowedDomains, DefaultRole: sso.DefaultRole,
-		})
+		users := access.NewIdentities(s.People, s.Groups, sso.AllowedDomains, sso.DefaultRole)
+		s.SingleSignOn = oidc.NewSignOn(oidc.SignOnOptions{DB: db, Users: users, Provider: provider, Sealer: c.Keys, Groups: s.Groups, Now: now})
 	}
 }
 
