@@ -281,9 +281,11 @@ func Edit(p EditProps) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.SecretField, Name: "authBearer", Label: "Bearer token", Placeholder: admin.Kept(p.HasBearer, p.AuthBearer), Hint: "A token or an environment variable: ${GITHUB_TOKEN}. Leave empty to keep the stored value.", Error: admin.Sentence(p.CredentialErrors["authBearer"])}).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
+					if !p.Row.Personal {
+						templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.SecretField, Name: "authBearer", Label: "Bearer token", Placeholder: admin.Kept(p.HasBearer, p.AuthBearer), Hint: "A token or an environment variable: ${GITHUB_TOKEN}. Leave empty to keep the stored value.", Error: admin.Sentence(p.CredentialErrors["authBearer"])}).Render(ctx, templ_7745c5c3_Buffer)
+						if templ_7745c5c3_Err != nil {
+							return templ_7745c5c3_Err
+						}
 					}
 					if p.HasBearer {
 						templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.CheckField, Name: "clearBearer", Label: "Remove stored token"}).Render(ctx, templ_7745c5c3_Buffer)
