@@ -28,6 +28,7 @@ import (
 	"mcpgateway/routes/frame"
 	"mcpgateway/routes/mcp"
 	"mcpgateway/routes/me"
+	myconnections "mcpgateway/routes/me/connections"
 	"mcpgateway/routes/me/security"
 	"mcpgateway/routes/oauth"
 	"mcpgateway/routes/public"
@@ -79,6 +80,9 @@ type apiHandlers struct {
 	accessAPI     *api.Access
 	meAPI         *api.Me
 	connectionAPI *api.Connections
+
+	myConnectionAPI     *api.MyConnections
+	serverConnectionAPI *api.ServerConnections
 }
 
 // publicHandlers serve the public pages.
@@ -106,6 +110,7 @@ type signinHandlers struct {
 type adminHandlers struct {
 	me              *me.Me
 	security        *security.Security
+	myConnections   *myconnections.Connections
 	projectPages    *projects.Projects
 	overview        *overview.Overview
 	connect         *projects.Connect
@@ -144,7 +149,7 @@ func newHandlers(s *services.Services, names *web.HostPolicy, guards *guard.Guar
 		apiHandlers: newAPIHandlers(s), publicHandlers: newPublicHandlers(s, frames), signinHandlers: newSigninHandlers(s, guards, frames),
 		adminHandlers: newAdminHandlers(s, guards, pages),
 	}
-	h.oauthHandlers = newOAuthHandlers(s, frames, h.connections)
+	h.oauthHandlers = newOAuthHandlers(s, frames, h.connections, h.myConnections)
 	guards.SetDialog(h.stepUp.Dialog)
 	h.live = live.New(live.Options{
 		Assets: frames.Assets, Directory: s.Directory, Guards: guards, People: s.People,
@@ -158,13 +163,13 @@ func newHandlers(s *services.Services, names *web.HostPolicy, guards *guard.Guar
 	return h
 }
 
-// newOAuthHandlers creates the handlers of OAuth. ended receives the outcome of
-// connections to servers.
-func newOAuthHandlers(s *services.Services, frames *frame.Pages, ended *connections.Connections) oauthHandlers {
+// newOAuthHandlers creates the handlers of OAuth. shared and own receive the
+// outcome of connections to servers.
+func newOAuthHandlers(s *services.Services, frames *frame.Pages, shared *connections.Connections, own *myconnections.Connections) oauthHandlers {
 	return oauthHandlers{
 		metadata: oauth.NewMetadata(s.Config.PublicURL, s.Views), authorize: oauth.NewAuthorize(s.OAuth, s.Views, frames.Assets, paths.Login),
 		token: oauth.NewToken(s.OAuth, ratelimit.NewFailureLimit(time.Now)), register: oauth.NewRegister(s.OAuth),
-		clientDocument: oauth.NewClientDocument(s.ClientDocument), callback: oauth.NewCallback(s.Connections, ended),
+		clientDocument: oauth.NewClientDocument(s.ClientDocument), callback: oauth.NewCallback(s.Connections, shared, own),
 	}
 }
 
@@ -178,6 +183,8 @@ func newAPIHandlers(s *services.Services) apiHandlers {
 		audit: api.NewAudit(s.Audit, s.Directory, page.NewCursors(s.Config.Keys)), people: api.NewPeople(s.People), groups: api.NewGroups(s.Groups),
 		accessAPI: api.NewAccess(s.Grants, s.Projects), meAPI: api.NewMe(s.Own, s.People, s.OAuth, s.Config.PublicURL),
 		connectionAPI: api.NewConnections(s.Connections, s.Config.PublicURL, paths.StartConnection),
+
+		myConnectionAPI: api.NewMyConnections(s.OwnAccounts), serverConnectionAPI: api.NewServerConnections(s.Projects, s.OwnAccounts),
 	}
 }
 
@@ -204,11 +211,12 @@ func newAdminHandlers(s *services.Services, guards *guard.Guards, pages *adminpa
 	frames := pages.Pages
 	sealer, public, cursors := s.Config.Keys, s.Config.PublicURL, page.NewCursors(s.Config.Keys)
 	return adminHandlers{
-		me:           me.New(me.Options{Pages: pages, Own: s.Own, Views: s.Views, Grants: s.OAuth, Calls: s.Traffic, Seal: sealer, Public: public, Now: time.Now}),
-		security:     security.New(frames, s.People, s.Factors, sealer, time.Now),
-		projectPages: projects.New(pages, s.Traffic, s.Keys, s.Projects, public),
+		me:            me.New(me.Options{Pages: pages, Own: s.Own, Views: s.Views, Grants: s.OAuth, Calls: s.Traffic, Seal: sealer, Public: public, Now: time.Now}),
+		myConnections: myconnections.New(myconnections.Options{Pages: frames, Store: s.OwnAccounts, Tickets: s.Tickets, Seal: sealer, Now: time.Now}),
+		security:      security.New(frames, s.People, s.Factors, sealer, time.Now),
+		projectPages:  projects.New(pages, s.Traffic, s.Keys, s.Projects, public),
 		overview: overview.New(overview.Options{
-			Pages: pages, Traffic: s.Traffic, Calls: s.Calls, Keys: s.Keys, People: s.People, Checklist: s.Checklist, Public: public, Now: time.Now,
+			Pages: pages, Traffic: s.Traffic, Calls: s.Calls, Keys: s.Keys, People: s.People, Checklist: s.Checklist, Toolsets: s.Toolsets, Public: public, Now: time.Now,
 		}),
 		connect:         projects.NewConnect(pages, s.Gateway, s.Keys, public),
 		projectSettings: projects.NewSettings(pages, s.Projects, s.Keys, s.Quotas, s.People),
@@ -219,12 +227,12 @@ func newAdminHandlers(s *services.Services, guards *guard.Guards, pages *adminpa
 		keyPages:     keys.New(keys.Options{Pages: pages, Keys: s.Keys, Index: s.KeyIndex, Calls: s.Calls, Traffic: s.Traffic, Seal: sealer, Public: public, Now: time.Now}),
 		serverPages: servers.New(servers.Options{
 			Pages: pages, Reader: s.Syncer, Calls: s.Calls, Traffic: s.Traffic, History: s.History, Store: s.Projects, StepUp: guards,
-			Callers: func() *observe.Callers { return observe.NewCallers(s.Keys, s.People) },
+			Callers: func() *observe.Callers { return observe.NewCallers(s.Keys, s.People) }, People: s.OwnAccounts,
 		}),
 		wizard:          servers.NewWizard(pages, s.Syncer, s.Projects, s.Catalog, sealer),
 		catalogUse:      servers.NewFromCatalog(pages, s.Catalog, s.Projects, s.Syncer),
 		connections:     connections.New(frames, s.Connections),
-		connectionPages: connections.NewPages(pages, s.Connections, s.Projects, s.Audit, public, time.Now),
+		connectionPages: connections.NewPages(pages, s.Connections, s.OwnAccounts, s.Projects, s.Audit, public, time.Now),
 		toolPages:       tools.New(pages, s.Projects, s.ToolSearch, s.Traffic, s.Gateway, guards, time.Now),
 		playground:      playground.New(pages, s.Gateway, s.Traffic, s.Projects, guards),
 		codePages: code.New(code.Options{

@@ -62,6 +62,7 @@ func (s *Services) loops() []part[func(context.Context)] {
 		{"server history", s.History.Run},
 		{"connections", s.Connections.Run},
 		{"key usage", s.saveUse},
+		{"memberships", func(ctx context.Context) { s.groupIndex.Run(ctx, s.Subscriptions.Recheck) }},
 		{"call log", s.Calls.Run},
 		{"calls of limits", s.Quotas.Run},
 		{"run traces", s.CodeRuns.Run},

@@ -91,6 +91,7 @@ type Services struct {
 	Connections    *oauthclient.Connections
 	Waiting        *oauthclient.PendingAuth
 	calling        *connecting.Waiting
+	OwnAccounts    *connections.Store   // the users' own accounts at upstream servers
 	Tickets        *connections.Tickets // of the links to connect an own account
 	ClientDocument *oauthclient.ClientDocument
 	Directory      *toolset.Directory
@@ -147,16 +148,22 @@ type Demo interface {
 // New opens the database, applies pending migrations and creates all services.
 // Run must be called next. Close releases what New opened.
 func New(ctx context.Context, c *config.Config, version string, log *slog.Logger) (*Services, error) {
-	return NewWithHasher(ctx, c, version, log, passwords.New(argon2.IDKey))
+	return NewWithAccess(ctx, c, version, log, AccessParts{Hasher: passwords.New(argon2.IDKey), Now: now})
 }
 
-// NewWithHasher is like New with a hasher of passwords, for tests.
-func NewWithHasher(ctx context.Context, c *config.Config, version string, log *slog.Logger, hasher *passwords.Hasher) (*Services, error) {
+// AccessParts are the parts of access control that tests replace.
+type AccessParts struct {
+	Hasher *passwords.Hasher
+	Now    func() time.Time // the clock of sessions, keys, tokens and groups; UTC, in milliseconds
+}
+
+// NewWithAccess is like New with other parts of access control, for tests.
+func NewWithAccess(ctx context.Context, c *config.Config, version string, log *slog.Logger, parts AccessParts) (*Services, error) {
 	db, err := models.Open(ctx, c.DatabaseURL)
 	if err != nil {
 		return nil, err
 	}
-	s, err := wire(ctx, db, c, version, log, hasher)
+	s, err := wire(ctx, db, c, version, log, parts)
 	if err != nil {
 		return nil, errors.Join(err, closeDB(db))
 	}
@@ -164,7 +171,7 @@ func NewWithHasher(ctx context.Context, c *config.Config, version string, log *s
 }
 
 // wire creates all services in the order of their dependencies.
-func wire(ctx context.Context, db *gorm.DB, c *config.Config, version string, log *slog.Logger, hasher *passwords.Hasher) (*Services, error) {
+func wire(ctx context.Context, db *gorm.DB, c *config.Config, version string, log *slog.Logger, parts AccessParts) (*Services, error) {
 	pool, err := db.DB()
 	if err != nil {
 		return nil, err
@@ -178,7 +185,7 @@ func wire(ctx context.Context, db *gorm.DB, c *config.Config, version string, lo
 	if err := s.wireStore(ctx, guard, resolver); err != nil {
 		return nil, err
 	}
-	s.wireAccess(hasher)
+	s.wireAccess(parts)
 	s.wireCatalog()
 	s.wireConnections(resolver)
 	s.wireUpstreams(resolver)
@@ -215,22 +222,22 @@ func (s *Services) wireStore(ctx context.Context, guard *egress.Guard, resolver 
 }
 
 // wireAccess creates the services for authentication and access control.
-func (s *Services) wireAccess(hasher *passwords.Hasher) {
-	db, c := s.DB, s.Config
+func (s *Services) wireAccess(parts AccessParts) {
+	db, c, now := s.DB, s.Config, parts.Now
 	s.KeyIndex = keys.NewIndex(db, now)
 	memberships := groups.NewMemberships(c.SingleSignOn.GroupsMaxAge)
 	s.groupIndex = groups.NewIndex(db, memberships, now)
 	s.Rights = rights.NewIndex(db, s.groupIndex)
 	s.tokenIndex = oauthserver.NewTokenIndex(db, now)
 	s.Keys = keys.New(db, s.Audit, s.feed, now)
-	s.ProjectAuth = access.NewProjectAuth(s.KeyIndex, s.tokenIndex, s.feed.CaughtUpAt, c.MaxStaleness, now)
+	s.ProjectAuth = access.NewProjectAuth(s.KeyIndex, s.tokenIndex, s.feed.CaughtUpAt, c.MaxStaleness, time.Now)
 	s.OAuth = oauthserver.New(oauthserver.Options{
 		DB: db, Issuer: c.PublicURL, Audit: s.Audit, Feed: s.feed, Rights: s.Rights, Sealer: c.Keys, Documents: s.clients.MCP().Transport, Now: now,
 	})
 	s.CallLimits = access.NewCallLimits(now)
 	s.Quotas = quotas.New(db, quotas.MaxCounters, now, s.log)
 	s.Groups = groups.NewStore(db, s.Audit, s.feed, memberships, now)
-	s.People = access.NewUsers(db, s.Audit, s.feed, c.Keys, hasher, memberships, now)
+	s.People = access.NewUsers(db, s.Audit, s.feed, c.Keys, parts.Hasher, memberships, now)
 	s.Factors = factors.New(factors.Options{
 		DB: db, Audit: s.Audit, Feed: s.feed, Keys: c.Keys, PublicURL: c.PublicURL, Require: factors.Requirement(c.SecondFactor), Now: now,
 	})
@@ -297,6 +304,9 @@ func (s *Services) wireUpstreams(resolver *secrets.Resolver) {
 	s.Directory = toolset.NewDirectory(s.DB, target)
 	s.Own = personal.New(s.Directory, s.Rights, s.Keys)
 	s.Views = views.New(s.Directory, s.Rights, s.KeyIndex)
+	s.OwnAccounts = connections.NewStore(connections.Options{
+		DB: s.DB, Accounts: s.Connections, Projects: s.Own, Directory: s.Directory, Views: s.Views, PublicURL: s.Config.PublicURL,
+	})
 	s.Subscriptions = subscriptions.New(s.Views, s.pool, sessions.NewResources(s.DB, s.feed, now), s.Background)
 	s.Syncer = inventory.NewSyncer(inventory.Options{
 		DB: s.DB, Pool: s.pool, Target: target, Feed: s.feed, Locks: s.locks, Now: now, Log: s.log, Tasks: s.Background,

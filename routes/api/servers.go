@@ -52,6 +52,8 @@ type serverRecord struct {
 	SessionMode      models.SessionMode      `json:"sessionMode"`
 	DefinitionPolicy models.DefinitionPolicy `json:"definitionPolicy"`
 	OAuth            oauthRecord             `json:"oauth"`
+	Connection       models.ConnectionMode   `json:"connection"`
+	PersonalHeaders  []string                `json:"personalHeaders"`
 	LastSync         *syncRecord             `json:"lastSync"`
 	Health           healthRecord            `json:"health"`
 	CreatedAt        time.Time               `json:"createdAt"`
@@ -120,6 +122,10 @@ func serverOf(slug string, row models.Server, stored *models.Inventory, health i
 		AllowedTools: nonNil(row.AllowedTools), DenyTools: nonNil(row.DenyTools), Enabled: row.Enabled, Timeout: row.TimeoutMS, MaxConcurrent: row.MaxConcurrent,
 		SessionMode: row.SessionMode, DefinitionPolicy: row.DefinitionPolicy, CreatedAt: row.CreatedAt, UpdatedAt: row.UpdatedAt, Health: healthOf(health),
 		Tools: row.ToolOverrides, OAuth: oauthRecord{ClientID: row.OAuthClientID, HasClientSecret: row.OAuthClientSecret != "", Scopes: nonNil(row.OAuthScopes)},
+		Connection: models.ConnectionShared, PersonalHeaders: nonNil(row.PersonalHeaders),
+	}
+	if row.IsPersonal() {
+		r.Connection = models.ConnectionPersonal
 	}
 	if r.Tools == nil {
 		r.Tools = models.ToolOverrides{}

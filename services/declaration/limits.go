@@ -19,6 +19,8 @@ const (
 	MaxToolsets           = 100       // per project
 	MaxHeaders            = 32
 	MaxHeaderValue        = 8192 // characters
+	MaxPersonalHeaders    = 8
+	MaxEmail              = 320 // characters
 	MaxScopes             = 100
 	MaxDisabledTools      = 10_000
 	MaxSecretRefs         = 50

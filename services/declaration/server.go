@@ -2,6 +2,7 @@ package declaration
 
 import (
 	"encoding/json"
+	"maps"
 
 	"mcpgateway/models"
 	"mcpgateway/services/clientfile"
@@ -27,6 +28,7 @@ type Server struct {
 	OAuthClientID     *string
 	OAuthClientSecret *string
 	OAuthScopes       *[]string
+	Personal
 
 	// MissingHeaders are required headers without a value yet. No file or
 	// request can set them.
@@ -60,7 +62,7 @@ func (r *reader) server(path string, raw []byte) *Server {
 
 // serverFields returns the keys of a server.
 func (r *reader) serverFields(d *Server) fields {
-	return fields{
+	known := fields{
 		"url":              r.text(&d.URL, MaxURL),
 		"transport":        oneOf(r, &d.Transport, models.TransportAuto, models.TransportStreamableHTTP, models.TransportSSE),
 		"authType":         oneOf(r, &d.AuthType, models.UpstreamAuthNone, models.UpstreamAuthBearer, models.UpstreamAuthOAuth),
@@ -80,4 +82,6 @@ func (r *reader) serverFields(d *Server) fields {
 			"scopes":       r.strings(&d.OAuthScopes, MaxScopes, MaxPattern),
 		}),
 	}
+	maps.Copy(known, r.personalFields(&d.Personal))
+	return known
 }

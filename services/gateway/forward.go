@@ -84,8 +84,46 @@ func (g *Gateway) send(ctx context.Context, client *Client, out *preparedRequest
 		if err := g.collectInput(ctx, client, wanted, out.params); err != nil {
 			return nil, err
 		}
+		if err := g.recheck(client, out); err != nil {
+			return nil, err
+		}
 	}
 	return nil, fault.Upstream(fault.CodeUpstreamInvalidResponse, "The upstream server requested input more than %d times in one call.", maxInputRounds)
+}
+
+// recheck looks a request up in the client's present view before it is sent
+// again, because collecting input takes time. It returns UNAUTHORIZED for a
+// client that is no longer admitted, and otherwise the error of the first lookup.
+func (g *Gateway) recheck(client *Client, out *preparedRequest) error {
+	view, err := g.Views.Current(client.Principal)
+	if err != nil {
+		return err
+	}
+	var server *toolset.Server
+	switch out.method {
+	case "tools/call":
+		tool, err := view.Resolve(out.name)
+		if err != nil {
+			return err
+		}
+		server = tool.Server
+	case "prompts/get":
+		prompt, err := view.Offers.Prompt(out.name)
+		if err != nil {
+			return err
+		}
+		server = prompt.Server
+	case "resources/read":
+		if server, err = resourceOwner(view, out.name); err != nil {
+			return err
+		}
+	default:
+		server = view.Server(out.server.Config.Alias)
+	}
+	if server == nil || server.Config.ID != out.server.Config.ID {
+		return fault.Upstream(fault.CodeUpstreamUnavailable, "The server changed during the call. Send the request again.")
+	}
+	return nil
 }
 
 // upstreamRequest returns the upstream request, without params. capabilities

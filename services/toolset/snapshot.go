@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -187,6 +188,11 @@ func Refresh(before *Snapshot, ids []string, src Source) *Snapshot {
 	next := assemble(before.Project, all)
 	next.Toolsets = before.Toolsets
 	return next
+}
+
+// ToolsetsBySlug returns the toolsets of the project in the order of their slugs.
+func (s *Snapshot) ToolsetsBySlug() []*models.Toolset {
+	return slices.SortedFunc(maps.Values(s.Toolsets), func(a, b *models.Toolset) int { return cmp.Compare(a.Slug, b.Slug) })
 }
 
 // assemble returns the snapshot of a project from parts ordered by alias. It

@@ -28,14 +28,26 @@ const (
 	Palette        = "/admin/palette"
 )
 
+// WithNext returns a path with the page to show afterwards as its parameter next,
+// or the path itself without such a page.
+func WithNext(path, next string) string {
+	if next == "" {
+		return path
+	}
+	return path + "?next=" + url.QueryEscape(next)
+}
+
 // Pages and forms of users and visitors.
 const (
 	Me         = "/me"
 	MyProjects = "/me/projects"
 	MyKeys     = "/me/keys"
 	MyApps     = "/me/apps"
-	Account    = "/me/account"
-	Password   = Account + "/password"
+
+	MyConnections = "/me/connections"
+
+	Account  = "/me/account"
+	Password = Account + "/password"
 
 	Security      = "/me/security"
 	NewApp        = Security + "/app"
@@ -137,6 +149,11 @@ func Keys(slug string) string { return Project(slug) + "/keys" }
 // NewKey returns the form of a new key.
 func NewKey(slug string) string { return Keys(slug) + "/new" }
 
+// NewKeyOf returns the form of a new key with a toolset chosen.
+func NewKeyOf(slug, toolset string) string {
+	return NewKey(slug) + "?toolset=" + url.QueryEscape(toolset)
+}
+
 // Key returns the page of a key.
 func Key(slug, id string) string { return below(Keys(slug), id) }
 
@@ -212,6 +229,14 @@ func MyNewKey(slug string) string { return MyProject(slug) + "/keys" }
 
 // MyKey returns the page of a key of the user. Its forms are below it.
 func MyKey(id string) string { return below(MyKeys, id) }
+
+// MyConnection returns the page on which a user connects their own account to a
+// server. Its forms are below it.
+func MyConnection(serverID string) string { return below(MyConnections, serverID) }
+
+// StartMyConnection returns the page from which a user leaves for the
+// authorization server.
+func StartMyConnection(serverID string) string { return MyConnection(serverID) + "/start" }
 
 // Join returns the invite link with a token.
 func Join(token string) string { return below("/invite", token) }

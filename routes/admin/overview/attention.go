@@ -7,6 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"mcpgateway/routes/admin"
 	"mcpgateway/services/toolset"
 	adminviews "mcpgateway/views/admin"
 	"mcpgateway/views/paths"
@@ -38,6 +39,7 @@ func (o *Overview) attention(p *toolset.Snapshot, v *view, servers []server, now
 		}
 	}
 	a.Rows = append(a.Rows, approvalRows(p)...)
+	a.Rows = append(a.Rows, v.changedRows(p, now)...)
 	a.Rows = append(a.Rows, v.expiryRows(p.Project.Slug, now)...)
 	if !v.admin {
 		a.CSRF = ""
@@ -83,10 +85,10 @@ func accessRow(slug string, s server) (row ui.AttentionRow, ok bool) {
 	switch s.state.Kind {
 	case adminviews.StateReconnect:
 		row.Title, row.Text = alias+" needs to be reconnected", "Sign in again to restore access."
-		row.Fix, row.FixTo = "Reconnect", paths.StartConnection(s.Config.ID)
+		row.Fix, row.FixTo = "Reconnect", admin.ConnectURL(&s.Config)
 	case adminviews.StateUnconnected:
 		row.Title, row.Text = alias+" isn't connected", "Sign in so that we can read its tools."
-		row.Fix, row.FixTo = "Connect", paths.StartConnection(s.Config.ID)
+		row.Fix, row.FixTo = "Connect", admin.ConnectURL(&s.Config)
 	case adminviews.StateNoToken:
 		row.Title, row.Text = alias+" needs a token", "Add the token this server needs."
 		row.Fix, row.FixTo = "Add token", paths.ServerEdit(slug, s.Config.ID)
@@ -124,6 +126,22 @@ func approvalRows(p *toolset.Snapshot) []ui.AttentionRow {
 			rows = append(rows, ui.AttentionRow{
 				Tile: ui.Tile(s.Config.Alias), Title: ui.Plural(n, s.Config.Alias+" tool", s.Config.Alias+" tools") + " to approve", URL: review,
 				Text: "Clients can't see them yet", Fix: "Review", FixTo: review,
+			})
+		}
+	}
+	return rows
+}
+
+// changedRows returns a row for each toolset whose tools a sync changed
+// (TOOLSET_CHANGED).
+func (v *view) changedRows(p *toolset.Snapshot, now time.Time) []ui.AttentionRow {
+	var rows []ui.AttentionRow
+	for _, t := range p.ToolsetsBySlug() {
+		if m, ok := v.numbers.moved[t.ID]; ok && m.At.After(t.UpdatedAt) {
+			page := paths.Toolset(p.Project.Slug, t.ID)
+			rows = append(rows, ui.AttentionRow{
+				Tile: ui.IconTile("list-checks"), Title: "Toolset “" + cmp.Or(t.Name, t.Slug) + "” changed", URL: page, Fix: "Review", FixTo: page,
+				Text: ui.Plural(m.In, "tool", "tools") + " joined, " + ui.Count(m.Out) + " left · sync of " + m.Server + " · " + ui.Ago(now, m.At),
 			})
 		}
 	}

@@ -269,7 +269,7 @@ func (s *Subscriptions) Close() {
 }
 
 // ResourceUpdated notifies the subscribers of an updated resource of a server
-// whose account all users share.
+// whose account all users share, who see it.
 // uri may be a sub-resource of the subscribed one (MCP 2025-06-18,
 // ResourceUpdatedNotification).
 func (s *Subscriptions) ResourceUpdated(serverID, uri string) {
@@ -287,7 +287,7 @@ func (s *Subscriptions) updated(at account, uri string) {
 			continue
 		}
 		for h := range holders {
-			if told[h] {
+			if told[h] || !s.sees(h, at.serverID, subscribed) {
 				continue
 			}
 			told[h] = true

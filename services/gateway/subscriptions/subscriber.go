@@ -209,14 +209,10 @@ func (s *Subscriptions) dropHidden(projectID string) {
 		}
 	}
 	for h := range seen {
-		view, err := s.views.Current(h.caller)
 		for uri, what := range h.resources {
-			if err == nil {
-				if owner, err := view.Offers.ResourceOwner(uri); err == nil && owner.Config.ID == what.account.serverID {
-					continue
-				}
+			if !s.sees(h, what.account.serverID, uri) {
+				releases = append(releases, s.remove(h, uri))
 			}
-			releases = append(releases, s.remove(h, uri))
 		}
 	}
 	if len(releases) > 0 {
@@ -226,4 +222,14 @@ func (s *Subscriptions) dropHidden(projectID string) {
 			}
 		})
 	}
+}
+
+// sees reports whether a subscriber sees a resource of a server now.
+func (s *Subscriptions) sees(h *resourceSubscriber, serverID, uri string) bool {
+	view, err := s.views.Current(h.caller)
+	if err != nil {
+		return false
+	}
+	owner, err := view.Offers.ResourceOwner(uri)
+	return err == nil && owner.Config.ID == serverID
 }

@@ -125,6 +125,17 @@ func (s *Subscriptions) Changed(_ context.Context, topic notify.Topic) error {
 	if !ok {
 		return nil
 	}
+	s.recheck(projectID)
+	return nil
+}
+
+// Recheck does what Changed does after a change, for all callers. It must be
+// called when time changes what callers see.
+func (s *Subscriptions) Recheck() { s.recheck("") }
+
+// recheck applies what the callers of a project see now or, if projectID is
+// empty, those of all projects.
+func (s *Subscriptions) recheck(projectID string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for id, subs := range s.subs {
@@ -136,7 +147,6 @@ func (s *Subscriptions) Changed(_ context.Context, topic notify.Topic) error {
 		}
 	}
 	s.dropHidden(projectID)
-	return nil
 }
 
 // projectOf returns the project whose views a topic concerns, or "" for all of
