@@ -221,7 +221,7 @@ func newAdminHandlers(s *services.Services, guards *guard.Guards, pages *adminpa
 		connect:         projects.NewConnect(pages, s.Gateway, s.Keys, public),
 		projectSettings: projects.NewSettings(pages, s.Projects, s.Keys, s.Quotas, s.People),
 		access: projects.NewAccess(projects.AccessOptions{
-			Pages: pages, Store: s.Projects, People: s.People, Groups: s.Groups, Grants: s.Grants, Rights: s.Rights, Views: s.Views, Search: s.ToolSearch,
+			Pages: pages, Store: s.Projects, People: s.People, Groups: s.Groups, Grants: s.Grants, Keys: s.Keys, Rights: s.Rights, Views: s.Views, Search: s.ToolSearch,
 		}),
 		toolsetPages: toolsets.New(pages, s.Toolsets, public, time.Now),
 		keyPages:     keys.New(keys.Options{Pages: pages, Keys: s.Keys, Index: s.KeyIndex, Calls: s.Calls, Traffic: s.Traffic, Seal: sealer, Public: public, Now: time.Now}),

@@ -218,6 +218,7 @@ func table(h *handlers) []route {
 		{post, "/admin/projects/:projectSlug/keys", h.keyPages.Create, carefulOne},
 		{get, "/admin/projects/:projectSlug/keys/new", h.keyPages.New, projectViewer},
 		{get, "/admin/projects/:projectSlug/keys/:id", h.keyPages.Show, projectViewer},
+		{get, "/admin/projects/:projectSlug/keys/:id/see-as", h.access.SeeAsKey, maintainer},
 		{post, "/admin/projects/:projectSlug/keys/:id/rotate", h.keyPages.Rotate, carefulOne},
 		{post, "/admin/projects/:projectSlug/keys/:id/tools", h.keyPages.SetTools, carefulOne},
 		{post, "/admin/projects/:projectSlug/keys/:id/revoke", h.keyPages.Revoke, carefulOne},

@@ -14,6 +14,7 @@ import (
 	"mcpgateway/migrations"
 	"mcpgateway/models"
 	"mcpgateway/services/access"
+	"mcpgateway/services/access/callrate"
 	"mcpgateway/services/access/factors"
 	"mcpgateway/services/access/grants"
 	"mcpgateway/services/access/groups"
@@ -23,6 +24,7 @@ import (
 	"mcpgateway/services/access/personal"
 	"mcpgateway/services/access/quotas"
 	"mcpgateway/services/access/rights"
+	"mcpgateway/services/access/storedforms"
 	"mcpgateway/services/activity"
 	"mcpgateway/services/activity/traffic"
 	"mcpgateway/services/background"
@@ -75,14 +77,14 @@ type Services struct {
 	ProjectAuth *access.ProjectAuth
 	Grants      *grants.Store // who may use projects and toolsets
 	Own         *personal.Own
-	CallLimits  *access.CallLimits
+	CallLimits  *callrate.Limits
 	Quotas      *quotas.Quotas
 	People      *access.Users
 	Groups      *groups.Store
 	Factors     *factors.Store
-	KeptForms   *access.StoredForms
+	KeptForms   *storedforms.Store
 	// SingleSignOn is nil if it is not configured.
-	SingleSignOn *access.SingleSignOn
+	SingleSignOn *oidc.SignOn
 	Catalog      *catalog.Catalog
 	CatalogStore *catalog.Store
 	OAuth        *oauthserver.Server
@@ -234,7 +236,7 @@ func (s *Services) wireAccess(parts AccessParts) {
 	s.OAuth = oauthserver.New(oauthserver.Options{
 		DB: db, Issuer: c.PublicURL, Audit: s.Audit, Feed: s.feed, Rights: s.Rights, Sealer: c.Keys, Documents: s.clients.MCP().Transport, Now: now,
 	})
-	s.CallLimits = access.NewCallLimits(now)
+	s.CallLimits = callrate.New(now)
 	s.Quotas = quotas.New(db, quotas.MaxCounters, now, s.log)
 	s.Groups = groups.NewStore(db, s.Audit, s.feed, memberships, now)
 	s.People = access.NewUsers(db, s.Audit, s.feed, c.Keys, parts.Hasher, memberships, now)
@@ -243,15 +245,14 @@ func (s *Services) wireAccess(parts AccessParts) {
 	})
 	s.People.UseFactors(s.Factors)
 	s.Grants = grants.New(db, s.Audit, s.feed, s.People, now)
-	s.KeptForms = access.NewStoredForms(db, s.People, c.Keys, now)
+	s.KeptForms = storedforms.New(db, s.People, c.Keys, now)
 	if sso := c.SingleSignOn; sso.Configured() {
 		provider := oidc.NewProvider(oidc.Options{
 			Issuer: sso.Issuer, ClientID: sso.ClientID, ClientSecret: sso.ClientSecret, RedirectURL: c.PublicURL.String() + "/login/callback",
 			Scopes: sso.Scopes, GroupsClaim: sso.GroupsClaim,
 		}, s.clients.MCP(), now)
-		s.SingleSignOn = access.NewSingleSignOn(access.SingleSignOnOptions{
-			People: s.People, Provider: provider, Sealer: c.Keys, Groups: s.Groups, Domains: sso.AllowedDomains, DefaultRole: sso.DefaultRole,
-		})
+		users := access.NewIdentities(s.People, s.Groups, sso.AllowedDomains, sso.DefaultRole)
+		s.SingleSignOn = oidc.NewSignOn(oidc.SignOnOptions{DB: db, Users: users, Provider: provider, Sealer: c.Keys, Groups: s.Groups, Now: now})
 	}
 }
 

@@ -105,7 +105,7 @@ func (h *Health) accessOf(s *toolset.Server, code string) string {
 	config, refused := &s.Config, code == string(fault.CodeUpstreamUnauthorized)
 	if config.IsPersonal() {
 		if synced(s) {
-			return "" // the connection of one person says nothing about the others'
+			return "" // the failure of one person's connection doesn't concern the others'
 		}
 		return views.StateUnconnected
 	}

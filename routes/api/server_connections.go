@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"time"
@@ -42,12 +43,8 @@ type serverConnectionRecord struct {
 func serverConnectionOf(ctx context.Context, server *models.Server) func(t connections.Theirs) serverConnectionRecord {
 	mine := reach.Of(ctx)
 	return func(t connections.Theirs) serverConnectionRecord {
-		usual := t.Name
-		if usual == "" {
-			usual = t.Label()
-		}
 		return serverConnectionRecord{
-			PersonID: t.UserID, Name: mine.Call(t.UserID, t.Name, usual), Kind: t.Status.Kind, State: t.Status.State, Inventory: t.Status.Inventory,
+			PersonID: t.UserID, Name: mine.Call(t.UserID, t.Name, cmp.Or(t.Name, t.Label())), Kind: t.Status.Kind, State: t.Status.State, Inventory: t.Status.Inventory,
 			Chosen: t.UserID == server.InventoryUserID, ConnectedAt: t.Status.ConnectedAt, UsedAt: t.Status.UsedAt,
 		}
 	}

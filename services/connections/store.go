@@ -49,8 +49,6 @@ type Options struct {
 	Directory Directory
 	Views     Views
 	PublicURL *url.URL
-	// Connected is called after a user connected to a server. It can be nil.
-	Connected func(userID, serverID string)
 }
 
 // Store manages the connections of users to the servers that everyone uses with
@@ -192,21 +190,7 @@ func (s *Store) StoreToken(ctx context.Context, userID, serverID string, t oauth
 	if _, err := s.usable(ctx, userID, serverID); err != nil {
 		return err
 	}
-	if err := s.Accounts.StoreToken(ctx, serverID, userID, t); err != nil {
-		return err
-	}
-	mine, err := s.MyServer(ctx, userID, serverID)
-	if err == nil && mine.Connected() {
-		s.Finished(userID, serverID)
-	}
-	return err
-}
-
-// Finished reports that a user connected to a server.
-func (s *Store) Finished(userID, serverID string) {
-	if s.Connected != nil {
-		s.Connected(userID, serverID)
-	}
+	return s.Accounts.StoreToken(ctx, serverID, userID, t)
 }
 
 // Disconnect deletes a user's connection to a server. revoked reports whether the

@@ -140,13 +140,13 @@ func (w *writer) project(slug string, d *declaration.Project, prune bool) (*mode
 	if !found || len(fields) > 0 {
 		w.topics[notify.Toolset(row.ID)] = true
 	}
+	if slices.Contains(fields, "limits") && len(row.Limits) > 0 {
+		w.isNew["Limits"] = true
+	}
 	if err := w.servers(&row, d, prune, wasOpen); err != nil {
 		return nil, err
 	}
-	if err := w.toolsets(&row, d, prune); err != nil {
-		return nil, err
-	}
-	return &row, w.access(&row, d.Access)
+	return &row, w.toolsets(&row, d, prune)
 }
 
 // servers creates or updates the declared servers of a project. wasOpen reports
@@ -224,6 +224,9 @@ func (w *writer) server(project *models.Project, alias string, d *declaration.Se
 		return row, nil
 	}
 	w.topics[notify.Toolset(project.ID)] = true
+	if slices.Contains(fields, overridesField) && len(row.ToolOverrides) > 0 {
+		w.isNew["Overrides"] = true
+	}
 	if !slices.Equal(fields, []string{overridesField}) || hasOverrideReferences(overrides) || hasOverrideReferences(row.ToolOverrides) {
 		row.ConfigVersion++ // other overrides concern no session
 	}

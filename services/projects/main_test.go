@@ -126,6 +126,16 @@ func (s *store) tryApply(t tester, file string, opts ...projects.ApplyOptions) (
 	return s.Apply(context.Background(), parse(t, file), o)
 }
 
+// tryParsed is tryApply for a file that may be invalid.
+func (s *store) tryParsed(t tester, file string) (projects.Plan, error) {
+	t.Helper()
+	d, err := declaration.Parse([]byte(file))
+	if err != nil {
+		return projects.Plan{}, err
+	}
+	return s.Apply(context.Background(), d, projects.ApplyOptions{})
+}
+
 func (s *store) export(t tester, slug string) string {
 	t.Helper()
 	b, err := s.Export(context.Background(), slug)

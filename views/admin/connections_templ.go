@@ -121,7 +121,7 @@ func Connections(p ConnectionsProps) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			} else if p.Total == 0 && len(p.Personal) > 0 {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, "<p class=\"muted small\">No server has an OAuth connection that everybody shares.</p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, "<p class=\"muted small\">No server has a shared OAuth connection.</p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -247,7 +247,7 @@ func Connections(p ConnectionsProps) templ.Component {
 // connectedPeople describes how many people connected their own account.
 func connectedPeople(n int) string {
 	if n == 0 {
-		return "Nobody is connected"
+		return "No one is connected"
 	}
 	return ui.Plural(n, "person", "people") + " connected"
 }

@@ -16,8 +16,8 @@ import (
 	"mcpgateway/views/ui"
 )
 
-// privacy is what users are told about their connections.
-const privacy = "Only your calls use it. Administrators can remove it; nobody sees the token."
+// privacy describes who can use and see a connection.
+const privacy = "Only your calls use it. Administrators can remove it; nobody sees the token." // language:ignore
 
 // ConnectionsProps list the servers that the user connects to with their own
 // account.
@@ -658,7 +658,7 @@ func ConnectionPage(p ConnectionProps) templ.Component {
 	})
 }
 
-// tokenForm renders the fields of what the user enters.
+// tokenForm renders the form of the token and the header values.
 func tokenForm(p ConnectionProps) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -809,7 +809,7 @@ func inventoryField(id string, checked bool) templ.Component {
 			templ_7745c5c3_Var28 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.CheckField, ID: id, Name: "inventory", Label: "Let the gateway read the list of tools with my connection", Hint: "It never calls a tool with it. Someone must allow this, or nobody sees the tools.", Checked: checked}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.CheckField, ID: id, Name: "inventory", Label: "Let the gateway read the list of tools with my connection", Hint: "It never calls a tool with it. Without such a connection, the tools can't be listed.", Checked: checked}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -104,6 +104,9 @@ func Grant(slug, id string) string { return below(Grants(slug), id) }
 // SeeAs returns the project's tools as the person or group of a grant sees them.
 func SeeAs(slug, id string) string { return Grant(slug, id) }
 
+// SeeAsKey returns the project's tools as the client of a key sees them.
+func SeeAsKey(slug, id string) string { return Key(slug, id) + "/see-as" }
+
 // Servers returns the servers of a project.
 func Servers(slug string) string { return Project(slug) + "/servers" }
 

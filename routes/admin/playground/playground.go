@@ -262,6 +262,11 @@ func (a *Playground) pageWith(c *fiber.Ctx, project *toolset.Snapshot, tool *too
 	}
 	p.Use = useFacts(project.Project.Slug, tool, used[tool.Name])
 	p.Frame, p.Project, p.Try = a.pages.ProjectFrame(c, project, layout.TabTools, tool.Name, layout.Crumb{Label: tool.Name}), a.pages.Head(project, layout.TabTools), form
+	if p.Frame.Controls {
+		if err := a.pages.WarnOlder(c, &p.Frame, "Overrides"); err != nil {
+			return err
+		}
+	}
 	return web.Render(c, views.Tool(p))
 }
 

@@ -98,7 +98,7 @@ func (a *Servers) people(ctx context.Context, s *models.Server) (*views.People, 
 	for _, one := range all {
 		state := shared.ConnectionStateOf(string(one.Status.State))
 		p.Rows = append(p.Rows, views.PersonRow{
-			ID: one.UserID, Name: ui.Clean(mine.Call(one.UserID, one.Name, one.Label())), Token: one.Status.Kind == models.KindToken, Tone: state.Tone, State: state.Word,
+			ID: one.UserID, Name: ui.Clean(mine.Call(one.UserID, one.Name, cmp.Or(one.Name, one.Label()))), Token: one.Status.Kind == models.KindToken, Tone: state.Tone, State: state.Word,
 			Inventory: one.Status.Inventory && one.Status.State != oauthclient.NotConnected, ConnectedAt: one.Status.ConnectedAt, UsedAt: one.Status.UsedAt,
 		})
 	}

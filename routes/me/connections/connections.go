@@ -29,7 +29,6 @@ type Store interface {
 	Start(ctx context.Context, userID, sessionID, serverID string, inventory bool) (authorizeURL string, err error)
 	StoreToken(ctx context.Context, userID, serverID string, t oauthclient.PersonalToken) error
 	Disconnect(ctx context.Context, userID, serverID string) (revoked bool, err error)
-	Finished(userID, serverID string)
 }
 
 // Tickets opens the tickets of links. Implemented by connections.Tickets.
@@ -94,7 +93,7 @@ func (a *Connections) ticket(c *fiber.Ctx, text string) (string, error) {
 	case err != nil:
 		return "", nil //nolint:nilerr // without a valid ticket it is the user's own page
 	case ticket.UserID != guard.UserOf(c).ID:
-		return "", fault.Forbidden("This link was made for somebody else.")
+		return "", fault.Forbidden("This link was made for somebody else.") // language:ignore
 	case ticket.ServerID != c.Params("serverId"):
 		return "", nil
 	}
@@ -193,5 +192,8 @@ func Disconnected(mine connections.Mine, revoked bool) string {
 func failed(c *fiber.Ctx, to string, err error) error {
 	f := *fault.From(err)
 	f.Detail = "" // for administrators
+	if f.Code == fault.CodeConnectionRequired {
+		f.Message = "Couldn't connect."
+	}
 	return frame.Failed(c, to, &f)
 }

@@ -80,7 +80,6 @@ func (a *Connections) Leave(c *fiber.Ctx) error {
 
 // Connected responds to a successful authorization.
 func (a *Connections) Connected(c *fiber.Ctx, serverID string) error {
-	a.Store.Finished(guard.UserOf(c).ID, serverID)
 	return frame.Done(c, paths.MyConnection(serverID), "Connected. If an app asked for it, go back to the app.")
 }
 

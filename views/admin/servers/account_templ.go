@@ -16,6 +16,8 @@ import (
 	"mcpgateway/views/ui"
 )
 
+const oneAccount = "One account for everybody" // language:ignore
+
 // AccountProps describe the form that selects whose account the gateway uses.
 type AccountProps struct {
 	Seen            string // fingerprint of the stored values
@@ -65,7 +67,7 @@ func accountCard(p EditProps) templ.Component {
 			var templ_7745c5c3_Var3 templ.SafeURL
 			templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinURLErrs(ui.URL(p.url("/account")))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/servers/account.templ`, Line: 22, Col: 69}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/servers/account.templ`, Line: 24, Col: 69}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var3))
 			if templ_7745c5c3_Err != nil {
@@ -86,7 +88,7 @@ func accountCard(p EditProps) templ.Component {
 			var templ_7745c5c3_Var4 string
 			templ_7745c5c3_Var4, templ_7745c5c3_Err = templ.JoinStringErrs(p.Account.Seen)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/servers/account.templ`, Line: 24, Col: 58}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/servers/account.templ`, Line: 26, Col: 58}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var4))
 			if templ_7745c5c3_Err != nil {
@@ -101,7 +103,7 @@ func accountCard(p EditProps) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.RadioField, Name: "connection", Label: "Account", Value: p.Account.Connection, Error: admin.Sentence(p.Account.Errors["connection"]), Options: []ui.Option{
-				{Value: "shared", Label: "One account for everybody", Hint: "The gateway signs in once. All calls use that account."},
+				{Value: "shared", Label: oneAccount, Hint: "The gateway signs in once. All calls use that account."},
 				{Value: "personal", Label: "Everyone uses their own", Hint: "People connect their account under My connections. Only their own calls use it. Service keys can't call the server."},
 			}}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
@@ -181,7 +183,7 @@ func (r PersonRow) kind() string {
 // volunteers returns the choices of the user whose connection reads the list of
 // tools.
 func (p *People) volunteers() []ui.Option {
-	options := []ui.Option{{Label: "Whoever connected first"}}
+	options := []ui.Option{{Label: "The first person who connected"}}
 	for _, r := range p.Rows {
 		if r.Inventory {
 			options = append(options, ui.Option{Value: r.ID, Label: r.Name})
@@ -230,7 +232,7 @@ func peopleCard(p ServerProps) templ.Component {
 			}
 			ctx = templ.InitializeContext(ctx)
 			if len(p.People.Rows) == 0 {
-				templ_7745c5c3_Err = ui.Empty(ui.EmptyProps{Icon: "plug", Title: "Nobody is connected yet", Text: "Connect your own account first: the gateway reads the list of tools with it.", ActionLabel: "Connect my account", ActionURL: paths.MyConnection(p.Row.ID)}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Empty(ui.EmptyProps{Icon: "plug", Title: "No one is connected yet", Text: "Connect your own account first: the gateway reads the list of tools with it.", ActionLabel: "Connect my account", ActionURL: paths.MyConnection(p.Row.ID)}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -247,7 +249,7 @@ func peopleCard(p ServerProps) templ.Component {
 					var templ_7745c5c3_Var8 string
 					templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.JoinStringErrs(r.Name)
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/servers/account.templ`, Line: 90, Col: 44}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/servers/account.templ`, Line: 92, Col: 44}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var8))
 					if templ_7745c5c3_Err != nil {
@@ -287,7 +289,7 @@ func peopleCard(p ServerProps) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Card(ui.CardProps{Title: "People's connections", ID: "people-title", Lead: "Everyone uses this server with their own account. Nobody sees the tokens.", Flush: true, Actions: link("My connection", paths.MyConnection(p.Row.ID))}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var7), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Card(ui.CardProps{Title: "People's connections", ID: "people-title", Lead: "Everyone uses this server with their own account. Tokens are never shown.", Flush: true, Actions: link("My connection", paths.MyConnection(p.Row.ID))}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var7), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -311,7 +313,7 @@ func peopleCard(p ServerProps) templ.Component {
 				var templ_7745c5c3_Var10 templ.SafeURL
 				templ_7745c5c3_Var10, templ_7745c5c3_Err = templ.JoinURLErrs(ui.URL(p.url("/inventory")))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/servers/account.templ`, Line: 104, Col: 73}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/servers/account.templ`, Line: 106, Col: 73}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var10))
 				if templ_7745c5c3_Err != nil {
@@ -381,7 +383,7 @@ func peopleCard(p ServerProps) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Card(ui.CardProps{Title: "Redirect URL", ID: "redirect-title", Lead: "If the provider needs an OAuth app of your own, enter this URL there and the client under Credentials."}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var12), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Card(ui.CardProps{Title: "Redirect URL", ID: "redirect-title", Lead: "If you must register an OAuth app at the provider, enter this URL there and the client under Credentials."}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var12), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -422,7 +424,7 @@ func personFacts(now time.Time, r PersonRow) templ.Component {
 		var templ_7745c5c3_Var14 string
 		templ_7745c5c3_Var14, templ_7745c5c3_Err = templ.JoinStringErrs(r.kind())
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/servers/account.templ`, Line: 123, Col: 12}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/servers/account.templ`, Line: 125, Col: 12}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var14))
 		if templ_7745c5c3_Err != nil {
@@ -440,7 +442,7 @@ func personFacts(now time.Time, r PersonRow) templ.Component {
 			var templ_7745c5c3_Var15 string
 			templ_7745c5c3_Var15, templ_7745c5c3_Err = templ.JoinStringErrs(" ")
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/servers/account.templ`, Line: 125, Col: 20}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/servers/account.templ`, Line: 127, Col: 20}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var15))
 			if templ_7745c5c3_Err != nil {
@@ -459,7 +461,7 @@ func personFacts(now time.Time, r PersonRow) templ.Component {
 			var templ_7745c5c3_Var16 string
 			templ_7745c5c3_Var16, templ_7745c5c3_Err = templ.JoinStringErrs(" ")
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/servers/account.templ`, Line: 129, Col: 15}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/servers/account.templ`, Line: 131, Col: 15}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var16))
 			if templ_7745c5c3_Err != nil {
