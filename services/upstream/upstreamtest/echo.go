@@ -205,18 +205,19 @@ func (e *EchoServer) ReachedBy(person string) []Recorded {
 }
 
 // People returns who used each session: more than one person is a fault of the
-// client. Requests without a token count as a person without a name.
+// client. Requests without a token are left out: a session may be deleted after
+// its person disconnected.
 func (e *EchoServer) People() map[string][]string {
 	seen := map[string]map[string]bool{}
 	for _, r := range e.Requests() {
 		id := r.Header.Get("Mcp-Session-Id") + r.Query.Get("sessionId")
-		if id == "" {
+		t, _ := e.tokenOf(r.Header)
+		if id == "" || t.person == "" {
 			continue
 		}
 		if seen[id] == nil {
 			seen[id] = map[string]bool{}
 		}
-		t, _ := e.tokenOf(r.Header)
 		seen[id][t.person] = true
 	}
 	people := map[string][]string{}
