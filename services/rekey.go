@@ -74,6 +74,9 @@ func (r *rekeying) servers() error {
 		if err := r.column(&models.Server{}, "id", row.ID, "o_auth_client_secret", row.OAuthClientSecret, projects.ClientSecretRow(row.ID)); err != nil {
 			return err
 		}
+		if err := r.column(&models.Server{}, "id", row.ID, "o_auth_private_key", row.OAuthPrivateKey, projects.PrivateKeyRow(row.ID)); err != nil {
+			return err
+		}
 		if err := r.headers(row); err != nil {
 			return err
 		}

@@ -260,6 +260,9 @@ func (s *Services) wireConnections(resolver *secrets.Resolver) {
 		ClientSecret: func(server models.Server) (secrets.Value, error) {
 			return resolver.Resolve(server.OAuthClientSecret, projects.ClientSecretRow(server.ID))
 		},
+		PrivateKey: func(server models.Server) (secrets.Value, error) {
+			return resolver.Resolve(server.OAuthPrivateKey, projects.PrivateKeyRow(server.ID))
+		},
 		Address: func(server models.Server) (string, error) { return projects.Address(server, resolver.Resolve) },
 	})
 	s.Waiting = oauthclient.NewWaiting(s.Connections)

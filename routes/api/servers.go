@@ -63,6 +63,13 @@ type oauthRecord struct {
 	ClientID        string   `json:"clientId"`
 	HasClientSecret bool     `json:"hasClientSecret"`
 	Scopes          []string `json:"scopes"`
+
+	Grant         models.OAuthGrantType `json:"grant,omitempty"`
+	AuthMethod    models.ClientAuth     `json:"authMethod,omitempty"`
+	HasPrivateKey bool                  `json:"hasPrivateKey,omitempty"`
+	KeyID         string                `json:"keyId,omitempty"`
+	TokenURL      string                `json:"tokenUrl,omitempty"`
+	Audience      string                `json:"audience,omitempty"`
 }
 
 // syncRecord describes the last attempt. syncedAt is the last success.
@@ -119,7 +126,7 @@ func serverOf(slug string, row models.Server, stored *models.Inventory, health i
 		HasAuthBearer: row.AuthBearer != "", HeaderNames: slices.Sorted(maps.Keys(row.Headers)),
 		AllowedTools: nonNil(row.AllowedTools), DenyTools: nonNil(row.DenyTools), Enabled: row.Enabled, Timeout: row.TimeoutMS, MaxConcurrent: row.MaxConcurrent,
 		SessionMode: row.SessionMode, DefinitionPolicy: row.DefinitionPolicy, CreatedAt: row.CreatedAt, UpdatedAt: row.UpdatedAt, Health: healthOf(health),
-		Tools: row.ToolOverrides, OAuth: oauthRecord{ClientID: row.OAuthClientID, HasClientSecret: row.OAuthClientSecret != "", Scopes: nonNil(row.OAuthScopes)},
+		Tools: row.ToolOverrides, OAuth: oauthOf(row),
 	}
 	if r.Tools == nil {
 		r.Tools = models.ToolOverrides{}
@@ -135,6 +142,14 @@ func serverOf(slug string, row models.Server, stored *models.Inventory, health i
 		}
 	}
 	return r
+}
+
+func oauthOf(row models.Server) oauthRecord {
+	return oauthRecord{
+		ClientID: row.OAuthClientID, HasClientSecret: row.OAuthClientSecret != "", Scopes: nonNil(row.OAuthScopes),
+		Grant: row.OAuthGrant, AuthMethod: row.OAuthClientAuth, HasPrivateKey: row.OAuthPrivateKey != "",
+		KeyID: row.OAuthKeyID, TokenURL: row.OAuthTokenURL, Audience: row.OAuthAudience,
+	}
 }
 
 // List serves GET /api/projects/:projectSlug/servers.

@@ -27,6 +27,12 @@ type Server struct {
 	OAuthClientID     *string
 	OAuthClientSecret *string
 	OAuthScopes       *[]string
+	OAuthGrant        *models.OAuthGrantType
+	OAuthClientAuth   *models.ClientAuth
+	OAuthPrivateKey   *string
+	OAuthKeyID        *string
+	OAuthTokenURL     *string
+	OAuthAudience     *string
 
 	// MissingHeaders are required headers without a value yet. No file or
 	// request can set them.
@@ -78,6 +84,41 @@ func (r *reader) serverFields(d *Server) fields {
 			"clientId":     r.text(&d.OAuthClientID, MaxURL),
 			"clientSecret": r.text(&d.OAuthClientSecret, MaxHeaderValue),
 			"scopes":       r.strings(&d.OAuthScopes, MaxScopes, MaxPattern),
+			"grant":        r.grant(&d.OAuthGrant),
+			"authMethod":   oneOf(r, &d.OAuthClientAuth, models.ClientSecretBasic, models.ClientSecretPost, models.PrivateKeyJWT),
+			"privateKey":   r.text(&d.OAuthPrivateKey, MaxPEM),
+			"keyId":        r.text(&d.OAuthKeyID, MaxPattern),
+			"tokenUrl":     r.text(&d.OAuthTokenURL, MaxURL),
+			"audience":     r.text(&d.OAuthAudience, MaxURL),
 		}),
+	}
+}
+
+// grantCode is the declared name of models.GrantCode.
+const grantCode models.OAuthGrantType = "authorization_code"
+
+// grant returns the field of a grant. The stored form of authorization_code is
+// empty.
+func (r *reader) grant(dst **models.OAuthGrantType) field {
+	f := oneOf(r, dst, grantCode, models.GrantClientCredentials)
+	stored := func() {
+		if *dst != nil && **dst == grantCode {
+			*dst = new(models.GrantCode)
+		}
+	}
+	return field{
+		read: func(path string, raw []byte) { f.read(path, raw); stored() },
+		check: func(path string) {
+			if *dst == nil || **dst != models.GrantCode {
+				f.check(path)
+				stored()
+			}
+		},
+		value: func() any {
+			if *dst != nil && **dst == models.GrantCode {
+				return grantCode
+			}
+			return f.value()
+		},
 	}
 }

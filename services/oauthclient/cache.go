@@ -19,8 +19,11 @@ func (o *decryptedConnection) isValid(now time.Time) bool {
 	return !o.access.IsZero() && (o.ExpiresAt == nil || now.Before(*o.ExpiresAt))
 }
 
-// renewable reports whether there is a refresh token.
-func (o *decryptedConnection) renewable() bool { return o.RefreshToken != "" }
+// renewable reports whether a new access token can be requested: there is a refresh
+// token, or the gateway has client credentials.
+func (o *decryptedConnection) renewable() bool {
+	return o.RefreshToken != "" || o.RegistrationKind == string(OwnClient)
+}
 
 // needsRefresh reports whether the access token should be refreshed at the time.
 func (o *decryptedConnection) needsRefresh(now time.Time) bool {

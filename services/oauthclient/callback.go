@@ -195,6 +195,8 @@ func (c *Connections) clientOf(ctx context.Context, server models.Server, kind K
 			return self, fail(NeedsReauth, ReasonClientChanged, "The static client was changed. Reconnect the server.")
 		}
 		self.Secret, err = c.ClientSecret(server)
+	case OwnClient:
+		self.Secret, err = c.ownSecret(&server)
 	}
 	return self, err
 }

@@ -70,6 +70,9 @@ type Settings struct {
 	// ClientSecret returns the secret of a server's static client, or the zero
 	// Value.
 	ClientSecret func(server models.Server) (secrets.Value, error)
+	// PrivateKey returns the private key of a server's client credentials in PEM
+	// format, or the zero Value.
+	PrivateKey func(server models.Server) (secrets.Value, error)
 	// Address returns the URL of a server with its secret query values. A nil
 	// Address means that URLs have none.
 	Address func(server models.Server) (string, error)
@@ -90,6 +93,7 @@ type Connections struct {
 	cache      *cache
 	flights    singleflight.Group
 	wake       chan struct{}
+	ownSecrets sync.Map // server ID to the hash of its client's last secret
 
 	mu     sync.Mutex
 	closed bool

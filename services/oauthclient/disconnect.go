@@ -8,6 +8,7 @@ import (
 
 	"mcpgateway/models"
 	"mcpgateway/services/notify"
+	"mcpgateway/services/oauthclient/authserver"
 )
 
 // Disconnect deletes the tokens of a server, ends its upstream sessions and
@@ -57,7 +58,13 @@ func (c *Connections) Disconnect(ctx context.Context, serverID string) (revoked 
 func (c *Connections) revokeAll(ctx context.Context, server *subject, old *models.Connection) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	self, err := c.clientOf(ctx, server.Server, Kind(old.RegistrationKind), old.RegistrationID, old.ClientID, old.AuthMethod)
+	client := func() (authserver.Credentials, error) {
+		if hasOwnClient(&server.Server) {
+			return c.ownClient(&server.Server, old)
+		}
+		return c.clientOf(ctx, server.Server, Kind(old.RegistrationKind), old.RegistrationID, old.ClientID, old.AuthMethod)
+	}
+	self, err := client()
 	if err != nil {
 		return err
 	}

@@ -40,6 +40,9 @@ func (c *Connections) Start(ctx context.Context, s Start) (authorizeURL string, 
 	if err != nil {
 		return "", err
 	}
+	if hasOwnClient(&server.Server) {
+		return "", fault.Conflict("Server %s uses client credentials. The gateway requests its tokens itself.", server.Alias)
+	}
 	return c.start(ctx, server, s, false)
 }
 

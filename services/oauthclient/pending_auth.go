@@ -107,7 +107,7 @@ func (w *PendingAuth) Changed(ctx context.Context, topic notify.Topic) error {
 // it may never be finished.
 func (c *Connections) waits(ctx context.Context, only string) (map[string]pending, error) {
 	db := c.DB.WithContext(ctx)
-	servers := db.Select("id", "project_id", "alias", "url", "o_auth_client_id").Where("auth_type = ? AND enabled = ?", models.UpstreamAuthOAuth, true)
+	servers := db.Select(statusColumns).Where("auth_type = ? AND enabled = ?", models.UpstreamAuthOAuth, true)
 	if only != "" {
 		servers = servers.Where("id = ?", only)
 	}
@@ -149,6 +149,8 @@ func pendingReason(s *Status) string {
 		return "an administrator must reconnect it to grant more scopes"
 	case s.State == IssuerChanged:
 		return "an administrator must reconnect it because it trusts another authorization server"
+	case s.State == RegistrationRejected && s.OwnClient:
+		return "an administrator must correct its client credentials"
 	case s.State == RegistrationRejected:
 		return "an administrator must connect it because its authorization server rejects the gateway"
 	}

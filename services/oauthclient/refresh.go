@@ -47,6 +47,11 @@ func (c *Connections) renew(ctx context.Context, server models.Server, refused s
 	if err != nil {
 		return nil, err
 	}
+	if hasOwnClient(&server) {
+		if o, server, err = c.ownCurrent(ctx, o, server); err != nil {
+			return nil, err
+		}
+	}
 	if err := c.unusable(o, server); err != nil {
 		return nil, err
 	}
@@ -75,6 +80,9 @@ func (c *Connections) renew(ctx context.Context, server models.Server, refused s
 // requestRefresh sends the refresh request (RFC 6749 section 6, RFC 8707 section 2.2). The
 // error may be a failure.
 func (c *Connections) requestRefresh(ctx context.Context, o *decryptedConnection, server models.Server) (authserver.Tokens, error) {
+	if o.RegistrationKind == string(OwnClient) {
+		return c.requestOwn(ctx, o, &server)
+	}
 	self, err := c.clientOf(ctx, server, Kind(o.RegistrationKind), o.RegistrationID, o.ClientID, o.AuthMethod)
 	if err != nil {
 		return authserver.Tokens{}, err
@@ -101,6 +109,15 @@ func (c *Connections) renewed(ctx context.Context, o *decryptedConnection, serve
 		return nil, err
 	}
 	next.RefreshedAt = &now
+	w := change{}
+	if next.ConnectedAt == nil { // with client credentials
+		s, err := c.server(ctx, server.ID)
+		if err != nil {
+			return nil, err
+		}
+		next.ConnectedAt = &now
+		w.entry = s.entry("connected", map[string]string{"issuer": next.Issuer, "registration": next.RegistrationKind, "scopes": joinScopes(next.Scopes)})
+	}
 	if next.Reason != ReasonInsufficientScope {
 		next.State, next.Reason = string(Connected), ""
 		next.ErrorCode, next.ErrorText, next.ErrorAt = "", "", nil
@@ -111,7 +128,7 @@ func (c *Connections) renewed(ctx context.Context, o *decryptedConnection, serve
 	}
 	var outdated bool
 	err := retryWrite(ctx, func() error {
-		err := c.save(ctx, &next, change{})
+		err := c.save(ctx, &next, w)
 		if errors.Is(err, errOutdated) {
 			outdated = true
 			return nil

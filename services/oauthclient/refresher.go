@@ -66,7 +66,7 @@ func (c *Connections) renewables(ctx context.Context) ([]models.Connection, erro
 	defer cancel()
 	var rows []models.Connection
 	err := c.DB.WithContext(ctx).Select("server_id", "refresh_at", "next_attempt_at").
-		Where("refresh_at IS NOT NULL AND refresh_token <> ''").
+		Where("refresh_at IS NOT NULL AND (refresh_token <> '' OR registration_kind = ?)", OwnClient).
 		Where("server_id IN (?)", c.DB.Model(&models.Server{}).Select("id").Where("enabled = ? AND auth_type = ?", true, models.UpstreamAuthOAuth)).
 		Order("CASE WHEN next_attempt_at > refresh_at THEN next_attempt_at ELSE refresh_at END, server_id").Limit(refreshBatch).Find(&rows).Error
 	return rows, err
@@ -93,7 +93,7 @@ func (c *Connections) renewInBackground(ctx context.Context, serverID string) {
 			if o, err = c.read(ctx, serverID); err != nil {
 				return err
 			}
-			if c.unusable(o, server.Server) != nil {
+			if c.unusable(o.of(&server.Server), server.Server) != nil {
 				return c.suspendRefresh(ctx, o)
 			}
 			o, err = c.renew(ctx, server.Server, secrets.Value{})

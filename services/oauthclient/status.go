@@ -59,13 +59,17 @@ type Status struct {
 	ConnectedAt, RefreshedAt, ExpiresAt, NextAttemptAt *time.Time
 	ConnectedBy                                        string
 
+	OwnClient bool // its tokens come from client credentials
+
 	ErrorCode, ErrorText string // of the last failure
 	ErrorAt              *time.Time
 }
 
 // NeedsPerson reports whether an administrator must authorize the connection,
 // at least for some operations.
-func (s *Status) NeedsPerson() bool { return s.State == NotConnected || s.State.needsAuthorization() }
+func (s *Status) NeedsPerson() bool {
+	return s.State == NotConnected && !s.OwnClient || s.State.needsAuthorization()
+}
 
 // WasConnected reports whether the connection worked before and wasn't ended by
 // an administrator.
@@ -88,7 +92,7 @@ func (c *Connections) Status(ctx context.Context, serverID string) (Status, erro
 
 func (c *Connections) statuses(ctx context.Context, only string) (map[string]Status, error) {
 	db := c.DB.WithContext(ctx)
-	servers := db.Select("id", "project_id", "alias", "url", "o_auth_client_id").Where("auth_type = ?", models.UpstreamAuthOAuth)
+	servers := db.Select(statusColumns).Where("auth_type = ?", models.UpstreamAuthOAuth)
 	connections, flows := db, db.Select("server_id").Where("consumed_at IS NULL AND expires_at > ?", c.Now())
 	if only != "" {
 		servers, connections, flows = servers.Where("id = ?", only), connections.Where("server_id = ?", only), flows.Where("server_id = ?", only)
@@ -116,8 +120,17 @@ func (c *Connections) statuses(ctx context.Context, only string) (map[string]Sta
 	return all, nil
 }
 
+// statusColumns are the columns of a server that its status depends on.
+var statusColumns = []string{
+	"id", "project_id", "alias", "url", "auth_type", "config_version",
+	"o_auth_client_id", "o_auth_grant", "o_auth_client_auth", "o_auth_key_id", "o_auth_token_url", "o_auth_audience", "o_auth_scopes",
+}
+
 func (c *Connections) status(server models.Server, r *models.Connection, begun bool) Status {
-	s := Status{ServerID: server.ID, ProjectID: server.ProjectID, Alias: server.Alias, State: NotConnected}
+	s := Status{ServerID: server.ID, ProjectID: server.ProjectID, Alias: server.Alias, State: NotConnected, OwnClient: hasOwnClient(&server)}
+	if r != nil && s.OwnClient {
+		r = &(&decryptedConnection{Connection: *r}).of(&server).Connection
+	}
 	if r != nil {
 		s.State, s.Reason, s.Issuer = State(r.State), r.Reason, r.Issuer
 		s.Registration, s.RegistrationReason, s.Scopes, s.ScopesNeeded = Kind(r.RegistrationKind), r.ChoiceReasons, r.Scopes, r.ScopesNeeded
@@ -136,6 +149,10 @@ func (c *Connections) shown(server models.Server, r *models.Connection) (State, 
 	state, holds, now := State(r.State), r.AccessToken != "" || r.RefreshToken != "", c.Now()
 	ended := r.ExpiresAt != nil && !now.Before(*r.ExpiresAt)
 	switch {
+	case hasOwnClient(&server):
+		return state, r.Reason
+	case holds && r.RegistrationKind == string(OwnClient):
+		return NeedsReauth, ReasonClientChanged
 	case holds && r.ServerURL != server.URL:
 		return NeedsReauth, ReasonURLChanged
 	case holds && r.RegistrationKind == string(Static) && r.ClientID != server.OAuthClientID:

@@ -29,6 +29,7 @@ func (c *Connections) Token(ctx context.Context, server models.Server) (secrets.
 	if err != nil {
 		return secrets.Value{}, err
 	}
+	o = o.of(&server)
 	if err := c.unusable(o, server); err != nil {
 		return secrets.Value{}, err
 	}
@@ -77,6 +78,7 @@ func (c *Connections) refused(ctx context.Context, server models.Server, token s
 	if err != nil {
 		return nil, err
 	}
+	o = o.of(&server)
 	if err := c.unusable(o, server); err != nil {
 		return nil, err
 	}
@@ -90,7 +92,7 @@ func (c *Connections) refused(ctx context.Context, server models.Server, token s
 		}
 		return nil, c.missesScopes(ctx, o, server, said.Scopes)
 	}
-	if challenged {
+	if challenged && o.Issuer != "" {
 		if err := c.checkIssuer(ctx, o, server, said); err != nil {
 			return nil, err
 		}
@@ -115,6 +117,7 @@ func (c *Connections) Secrets(ctx context.Context, server models.Server) []secre
 	if v, err := c.open(o.RefreshToken, RefreshTokenRow(o.ServerID)); err == nil {
 		found = append(found, v)
 	}
+	o = o.of(&server)
 	if self, err := c.clientOf(ctx, server, Kind(o.RegistrationKind), o.RegistrationID, o.ClientID, o.AuthMethod); err == nil {
 		found = append(found, self.Secret)
 	}
@@ -150,6 +153,10 @@ func (c *Connections) unusable(o *decryptedConnection, server models.Server) err
 	switch {
 	case o.State == string(IssuerChanged):
 		return fail(IssuerChanged, codeIssuerChanged, "The server trusts another authorization server."+reconnect).asFault(server.Alias)
+	case hasOwnClient(&server):
+		return c.unusableOwn(o, server)
+	case o.RegistrationKind == string(OwnClient):
+		return fail(NeedsReauth, ReasonClientChanged, "It no longer uses client credentials. An administrator must connect it.").asFault(server.Alias)
 	case o.AccessToken == "" && o.RefreshToken == "":
 		return pendingFault(o, server)
 	case o.ServerURL != server.URL:

@@ -86,6 +86,13 @@ type exportOAuth struct {
 	ClientID     string   `json:"clientId"`
 	ClientSecret string   `json:"clientSecret,omitempty"`
 	Scopes       []string `json:"scopes"`
+
+	Grant      models.OAuthGrantType `json:"grant,omitempty"`
+	AuthMethod models.ClientAuth     `json:"authMethod,omitempty"`
+	PrivateKey string                `json:"privateKey,omitempty"`
+	KeyID      string                `json:"keyId,omitempty"`
+	TokenURL   string                `json:"tokenUrl,omitempty"`
+	Audience   string                `json:"audience,omitempty"`
 }
 
 // ExportOptions configure an export.
@@ -171,7 +178,7 @@ func projectFile(row models.Project, servers []models.Server) exportProject {
 			AllowedTools: list(server.AllowedTools), DenyTools: list(server.DenyTools), Tools: server.ToolOverrides,
 			Enabled: server.Enabled, Timeout: server.TimeoutMS, MaxConcurrent: server.MaxConcurrent,
 			SessionMode: server.SessionMode, DefinitionPolicy: server.DefinitionPolicy,
-			OAuth: exportOAuth{ClientID: server.OAuthClientID, ClientSecret: secretShown(server.OAuthClientSecret), Scopes: list(server.OAuthScopes)},
+			OAuth: oauthFile(server),
 		}
 	}
 	return p

@@ -36,6 +36,7 @@ type ConnectionRow struct {
 	Reason                 string // why authorization is needed
 	RefreshedAt, ExpiresAt *time.Time
 	ConnectedAt            *time.Time
+	OwnClient              bool // the gateway requests tokens itself, with client credentials
 }
 
 // Connections lists the connections.
@@ -102,7 +103,7 @@ func Connections(p ConnectionsProps) templ.Component {
 				var templ_7745c5c3_Var3 string
 				templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinStringErrs(ui.Plural(len(p.Rows), "connection", "connections"))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/connections.templ`, Line: 43, Col: 80}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/connections.templ`, Line: 44, Col: 80}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var3))
 				if templ_7745c5c3_Err != nil {
@@ -197,7 +198,7 @@ func connectionsTable(p ConnectionsProps) templ.Component {
 				var templ_7745c5c3_Var6 templ.SafeURL
 				templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinURLErrs(ui.URL(paths.Connection(r.ServerID)))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/connections.templ`, Line: 71, Col: 69}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/connections.templ`, Line: 72, Col: 69}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var6))
 				if templ_7745c5c3_Err != nil {
@@ -218,7 +219,7 @@ func connectionsTable(p ConnectionsProps) templ.Component {
 				var templ_7745c5c3_Var7 string
 				templ_7745c5c3_Var7, templ_7745c5c3_Err = templ.JoinStringErrs(r.Project)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/connections.templ`, Line: 74, Col: 41}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/connections.templ`, Line: 75, Col: 41}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var7))
 				if templ_7745c5c3_Err != nil {
@@ -265,7 +266,7 @@ func connectionsTable(p ConnectionsProps) templ.Component {
 					var templ_7745c5c3_Var8 string
 					templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.JoinStringErrs(r.toDo())
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/connections.templ`, Line: 90, Col: 44}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/connections.templ`, Line: 91, Col: 44}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var8))
 					if templ_7745c5c3_Err != nil {
@@ -276,7 +277,7 @@ func connectionsTable(p ConnectionsProps) templ.Component {
 						return templ_7745c5c3_Err
 					}
 				}
-				if p.Admin() && r.State.Kind != "connected" && r.State.Kind != "degraded" {
+				if p.Admin() && !r.OwnClient && r.State.Kind != "connected" && r.State.Kind != "degraded" {
 					templ_7745c5c3_Err = ui.LinkButton(ui.LinkProps{Label: r.connectLabel(), URL: paths.StartConnection(r.ServerID), Icon: "plug", Small: true, Attrs: templ.Attributes{"aria-label": r.connectLabel() + " " + r.Alias}}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err

@@ -53,10 +53,12 @@ func fillEdit(props *views.EditProps, s models.Server) {
 	}
 	if props.CredentialErrors == nil {
 		props.AuthType, props.OAuthClientID, props.OAuthScopes = string(s.AuthType), s.OAuthClientID, strings.Join(s.OAuthScopes, " ")
+		props.Advanced = advancedOf(&s)
 		if missing := missingHeaders(s); len(missing) > 0 {
 			props.HeaderName = missing[0]
 		}
 	}
+	props.HasPrivateKey = s.OAuthPrivateKey != ""
 	if props.HasBearer = s.AuthBearer != ""; shownSecret(s.AuthBearer) != "stored" {
 		props.AuthBearer = s.AuthBearer
 	}
@@ -131,7 +133,10 @@ func behaviourSettings(s *models.Server, entered views.EditProps) []frame.Entry 
 // credentialsKept returns the stored values that the form of the credentials can
 // change. Secrets are encrypted.
 func credentialsKept(s *models.Server) any {
-	return []any{s.AuthType, s.AuthBearer, s.Headers, s.OAuthClientID, s.OAuthClientSecret, s.OAuthScopes}
+	return []any{
+		s.AuthType, s.AuthBearer, s.Headers, s.OAuthClientID, s.OAuthClientSecret, s.OAuthScopes,
+		s.OAuthGrant, s.OAuthClientAuth, s.OAuthPrivateKey, s.OAuthKeyID, s.OAuthTokenURL, s.OAuthAudience,
+	}
 }
 
 // SaveCredentials serves POST …/servers/:id/credentials.
@@ -148,7 +153,7 @@ func (a *Servers) SaveCredentials(c *fiber.Ctx) error {
 		_, err = a.store.UpdateServer(c.UserContext(), server.Config.ID, nil, d)
 	}
 	switch to := paths.Server(p.Project.Slug, server.Config.ID); {
-	case err == nil && props.AuthType == string(models.UpstreamAuthOAuth):
+	case err == nil && props.AuthType == string(models.UpstreamAuthOAuth) && *d.OAuthGrant == models.GrantCode:
 		return frame.Done(c, to, "Credentials saved. Connect the server next.")
 	case err == nil:
 		return frame.Done(c, to, "Credentials saved.")
@@ -180,6 +185,7 @@ func credentialsTyped(c *fiber.Ctx, server *models.Server) (views.EditProps, *de
 	if secret := strings.TrimSpace(web.FormValue(c, "oauth.clientSecret")); secret != "" {
 		d.OAuthClientSecret = &secret
 	}
+	props.Advanced = advancedTyped(c, server, d)
 	for _, name := range frame.PostedAll(c, "removeHeader") {
 		d.Headers[name] = ""
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
+	"mcpgateway/models"
 	"mcpgateway/services/rawjson"
 	"mcpgateway/services/secrets"
 	"mcpgateway/services/toolset"
@@ -55,6 +56,7 @@ func detailOf(s *toolset.Server) views.Detail {
 		SessionMode: string(config.SessionMode), DefinitionPolicy: string(config.DefinitionPolicy),
 		AllowedTools: config.AllowedTools, DenyTools: config.DenyTools,
 		OAuthClientID: config.OAuthClientID, OAuthScope: strings.Join(config.OAuthScopes, " "),
+		OwnClient: config.OAuthGrant == models.GrantClientCredentials,
 	}
 	if in := s.Inventory; in != nil {
 		d.TransportUsed, d.ProtocolVersion, d.Instructions = string(in.TransportUsed), in.ProtocolVersion, in.Instructions

@@ -1,0 +1,65 @@
+package servers
+
+import (
+	"cmp"
+	"strings"
+
+	"github.com/gofiber/fiber/v2"
+
+	"mcpgateway/models"
+	"mcpgateway/services/declaration"
+	views "mcpgateway/views/admin/servers"
+	"mcpgateway/web"
+)
+
+// advancedOf returns the stored values of the less common credentials.
+func advancedOf(s *models.Server) views.Advanced {
+	a := views.Advanced{
+		Grant: "authorization_code", ClientAuth: cmp.Or(string(s.OAuthClientAuth), string(models.ClientSecretBasic)),
+		KeyID: s.OAuthKeyID, TokenURL: s.OAuthTokenURL, Audience: s.OAuthAudience, HasPrivateKey: s.OAuthPrivateKey != "",
+	}
+	if s.OAuthGrant != models.GrantCode {
+		a.Grant = string(s.OAuthGrant)
+	}
+	if shownSecret(s.OAuthPrivateKey) != "stored" {
+		a.PrivateKey = s.OAuthPrivateKey
+	}
+	return a
+}
+
+// advancedTyped parses the less common credentials of the form into a declaration.
+// Unchanged values are left out, so that another method can drop them.
+func advancedTyped(c *fiber.Ctx, server *models.Server, d *declaration.Server) views.Advanced {
+	text := func(name string) string { return strings.TrimSpace(web.FormValue(c, name)) }
+	stored := advancedOf(server)
+	a := views.Advanced{
+		Grant: cmp.Or(text("oauth.grant"), stored.Grant), ClientAuth: cmp.Or(text("oauth.authMethod"), stored.ClientAuth),
+		KeyID: text("oauth.keyId"), TokenURL: text("oauth.tokenUrl"), Audience: text("oauth.audience"),
+	}
+	d.OAuthKeyID, d.OAuthTokenURL, d.OAuthAudience = changedText(a.KeyID, stored.KeyID), changedText(a.TokenURL, stored.TokenURL), changedText(a.Audience, stored.Audience)
+	d.OAuthGrant = new(models.GrantCode)
+	if a.Grant != "authorization_code" && d.AuthType != nil && *d.AuthType == models.UpstreamAuthOAuth {
+		d.OAuthGrant, d.OAuthClientAuth = new(models.OAuthGrantType(a.Grant)), new(models.ClientAuth(a.ClientAuth))
+	}
+	if key := typedPEM(c, "oauth.privateKey"); key != "" {
+		d.OAuthPrivateKey = &key
+	}
+	return a
+}
+
+// changedText returns an entered text that differs from the stored one, or nil.
+func changedText(entered, stored string) *string {
+	if entered == stored {
+		return nil
+	}
+	return &entered
+}
+
+// typedPEM returns a posted PEM text with the line ends of files.
+func typedPEM(c *fiber.Ctx, name string) string {
+	text := strings.TrimSpace(strings.ReplaceAll(web.FormValue(c, name), "\r\n", "\n"))
+	if strings.HasPrefix(text, "-----BEGIN") {
+		text += "\n"
+	}
+	return text
+}
