@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net/http"
 	"sync/atomic"
 	"time"
 
@@ -263,9 +264,20 @@ func (s *Services) wireConnections(resolver *secrets.Resolver) {
 		PrivateKey: func(server models.Server) (secrets.Value, error) {
 			return resolver.Resolve(server.OAuthPrivateKey, projects.PrivateKeyRow(server.ID))
 		},
-		Address: func(server models.Server) (string, error) { return projects.Address(server, resolver.Resolve) },
+		Address:  func(server models.Server) (string, error) { return projects.Address(server, resolver.Resolve) },
+		ClientOf: func(server models.Server) *http.Client { return s.httpClientOf(server, resolver) },
 	})
 	s.Waiting = oauthclient.NewWaiting(s.Connections)
+}
+
+// httpClientOf returns the HTTP client of a server with its own TLS settings, and
+// nil for others, whose connections with former settings it closes.
+func (s *Services) httpClientOf(row models.Server, resolver *secrets.Resolver) *http.Client {
+	if !credentials.HasTLS(&row) {
+		s.clients.Forget(row.ID)
+		return nil
+	}
+	return s.clients.Server(row.ID, row.URL, credentials.TLS(row, resolver, projects.TLSKeyRow(row.ID)))
 }
 
 // wireUpstreams creates the clients of upstream servers and the snapshots of
@@ -278,6 +290,7 @@ func (s *Services) wireUpstreams(resolver *secrets.Resolver) {
 		}))
 	target := func(row models.Server) *upstream.Target {
 		t := credentials.NewConnectedTarget(row, resolver, credentials.Rows{Bearer: projects.BearerRow, Header: projects.HeaderRow}, s.Connections)
+		t.HTTP = s.httpClientOf(row, resolver)
 		t.Address = func() (string, error) { return projects.Address(row, resolver.Resolve) }
 		t.Secrets = override.Secrets(row.ToolOverrides, resolver, t.Secrets)
 		return t

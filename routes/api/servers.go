@@ -52,6 +52,7 @@ type serverRecord struct {
 	SessionMode      models.SessionMode      `json:"sessionMode"`
 	DefinitionPolicy models.DefinitionPolicy `json:"definitionPolicy"`
 	OAuth            oauthRecord             `json:"oauth"`
+	TLS              *tlsRecord              `json:"tls,omitempty"`
 	LastSync         *syncRecord             `json:"lastSync"`
 	Health           healthRecord            `json:"health"`
 	CreatedAt        time.Time               `json:"createdAt"`
@@ -70,6 +71,13 @@ type oauthRecord struct {
 	KeyID         string                `json:"keyId,omitempty"`
 	TokenURL      string                `json:"tokenUrl,omitempty"`
 	Audience      string                `json:"audience,omitempty"`
+}
+
+// tlsRecord has the certificates as they were entered.
+type tlsRecord struct {
+	CA     string `json:"ca"`
+	Cert   string `json:"cert"`
+	HasKey bool   `json:"hasKey"`
 }
 
 // syncRecord describes the last attempt. syncedAt is the last success.
@@ -127,6 +135,9 @@ func serverOf(slug string, row models.Server, stored *models.Inventory, health i
 		AllowedTools: nonNil(row.AllowedTools), DenyTools: nonNil(row.DenyTools), Enabled: row.Enabled, Timeout: row.TimeoutMS, MaxConcurrent: row.MaxConcurrent,
 		SessionMode: row.SessionMode, DefinitionPolicy: row.DefinitionPolicy, CreatedAt: row.CreatedAt, UpdatedAt: row.UpdatedAt, Health: healthOf(health),
 		Tools: row.ToolOverrides, OAuth: oauthOf(row),
+	}
+	if row.TLSAuthority+row.TLSCert+row.TLSKey != "" {
+		r.TLS = &tlsRecord{CA: row.TLSAuthority, Cert: row.TLSCert, HasKey: row.TLSKey != ""}
 	}
 	if r.Tools == nil {
 		r.Tools = models.ToolOverrides{}

@@ -33,6 +33,9 @@ type Server struct {
 	OAuthKeyID        *string
 	OAuthTokenURL     *string
 	OAuthAudience     *string
+	TLSAuthority      *string
+	TLSCert           *string
+	TLSKey            *string
 
 	// MissingHeaders are required headers without a value yet. No file or
 	// request can set them.
@@ -90,6 +93,11 @@ func (r *reader) serverFields(d *Server) fields {
 			"keyId":        r.text(&d.OAuthKeyID, MaxPattern),
 			"tokenUrl":     r.text(&d.OAuthTokenURL, MaxURL),
 			"audience":     r.text(&d.OAuthAudience, MaxURL),
+		}),
+		"tls": r.group(fields{
+			"ca":   r.text(&d.TLSAuthority, MaxPEM),
+			"cert": r.text(&d.TLSCert, MaxPEM),
+			"key":  r.text(&d.TLSKey, MaxPEM),
 		}),
 	}
 }

@@ -139,7 +139,7 @@ func (c *Connections) complete(ctx context.Context, server *subject, flow *model
 	if flow.Resource != "" {
 		form.Set("resource", flow.Resource)
 	}
-	granted, err := c.authClient.Token(ctx, flow.TokenEndpoint, self, form)
+	granted, err := c.at(&server.Server).Token(ctx, flow.TokenEndpoint, self, form)
 	if err != nil {
 		return err
 	}

@@ -134,7 +134,7 @@ func (c *Connections) requestOwn(ctx context.Context, o *decryptedConnection, se
 	if len(o.Scopes) > 0 {
 		form.Set("scope", joinScopes(o.Scopes))
 	}
-	granted, err := c.authClient.Token(ctx, o.TokenEndpoint, self, form)
+	granted, err := c.at(server).Token(ctx, o.TokenEndpoint, self, form)
 	granted.Refresh = secrets.Value{} // not needed, and not expected (section 4.4.3)
 	return granted, err
 }
@@ -152,11 +152,11 @@ func (c *Connections) discoverOwn(ctx context.Context, o *decryptedConnection, s
 	if err != nil {
 		return err
 	}
-	said, err := c.authClient.Probe(ctx, address)
+	said, err := c.at(server).Probe(ctx, address)
 	if err != nil {
 		return err
 	}
-	m, err := c.authClient.DiscoverToken(ctx, address, said, o.Issuer)
+	m, err := c.at(server).DiscoverToken(ctx, address, said, o.Issuer)
 	if err != nil {
 		return err
 	}

@@ -59,9 +59,12 @@ func lockOf(serverID string) string { return "connection " + serverID }
 
 // Settings holds the dependencies of Connections.
 type Settings struct {
-	DB        *gorm.DB
-	Locks     Locks
-	HTTP      *http.Client // of package egress
+	DB    *gorm.DB
+	Locks Locks
+	HTTP  *http.Client // of package egress
+	// ClientOf returns the HTTP client for a server with its own TLS settings, and
+	// nil for others. It may be nil.
+	ClientOf  func(server models.Server) *http.Client
 	Keys      Sealer
 	Audit     Auditor
 	Feed      Publisher
@@ -98,6 +101,17 @@ type Connections struct {
 	mu     sync.Mutex
 	closed bool
 	work   sync.WaitGroup
+}
+
+// at returns the client for requests about a server: with the server's TLS settings
+// at its own origin.
+func (c *Connections) at(server *models.Server) *authserver.Client {
+	if c.ClientOf != nil {
+		if own := c.ClientOf(*server); own != nil {
+			return authserver.NewClient(own, c.RequestTimeout)
+		}
+	}
+	return c.authClient
 }
 
 // address returns the URL for requests to a server.

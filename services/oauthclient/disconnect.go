@@ -75,7 +75,7 @@ func (c *Connections) revokeAll(ctx context.Context, server *subject, old *model
 	} {
 		token, err := c.open(sealed.token, sealed.row)
 		if err == nil && !token.IsZero() {
-			err = c.authClient.Revoke(ctx, old.RevocationEndpoint, self, token, sealed.hint)
+			err = c.at(&server.Server).Revoke(ctx, old.RevocationEndpoint, self, token, sealed.hint)
 		}
 		failures = append(failures, err)
 	}

@@ -78,11 +78,11 @@ func (c *Connections) prepare(ctx context.Context, server *subject, present *mod
 	if err != nil {
 		return "", err
 	}
-	said, err := c.authClient.Probe(found, address)
+	said, err := c.at(&server.Server).Probe(found, address)
 	if err != nil {
 		return "", err
 	}
-	a, err := c.authClient.Discover(found, address, said, present.Issuer)
+	a, err := c.at(&server.Server).Discover(found, address, said, present.Issuer)
 	if err != nil {
 		return "", err
 	}

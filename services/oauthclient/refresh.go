@@ -95,7 +95,7 @@ func (c *Connections) requestRefresh(ctx context.Context, o *decryptedConnection
 	if o.Resource != "" {
 		form.Set("resource", o.Resource)
 	}
-	return c.authClient.Token(ctx, o.TokenEndpoint, self, form)
+	return c.at(&server).Token(ctx, o.TokenEndpoint, self, form)
 }
 
 // renewed stores refreshed tokens. The old refresh token may already be

@@ -238,7 +238,7 @@ func (c *Connections) checkIssuer(ctx context.Context, o *decryptedConnection, s
 	if err != nil {
 		return err
 	}
-	issuers, err := c.authClient.TrustedIssuers(found, address, said)
+	issuers, err := c.at(&server).TrustedIssuers(found, address, said)
 	if err != nil || len(issuers) == 0 || slices.Contains(issuers, o.Issuer) {
 		return nil
 	}

@@ -80,6 +80,7 @@ type exportServer struct {
 	SessionMode      models.SessionMode      `json:"sessionMode"`
 	DefinitionPolicy models.DefinitionPolicy `json:"definitionPolicy"`
 	OAuth            exportOAuth             `json:"oauth"`
+	TLS              *exportTLS              `json:"tls,omitempty"`
 }
 
 type exportOAuth struct {
@@ -93,6 +94,12 @@ type exportOAuth struct {
 	KeyID      string                `json:"keyId,omitempty"`
 	TokenURL   string                `json:"tokenUrl,omitempty"`
 	Audience   string                `json:"audience,omitempty"`
+}
+
+type exportTLS struct {
+	CA   string `json:"ca,omitempty"`
+	Cert string `json:"cert,omitempty"`
+	Key  string `json:"key,omitempty"`
 }
 
 // ExportOptions configure an export.
@@ -178,7 +185,7 @@ func projectFile(row models.Project, servers []models.Server) exportProject {
 			AllowedTools: list(server.AllowedTools), DenyTools: list(server.DenyTools), Tools: server.ToolOverrides,
 			Enabled: server.Enabled, Timeout: server.TimeoutMS, MaxConcurrent: server.MaxConcurrent,
 			SessionMode: server.SessionMode, DefinitionPolicy: server.DefinitionPolicy,
-			OAuth: oauthFile(server),
+			OAuth: oauthFile(server), TLS: tlsFile(server),
 		}
 	}
 	return p

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"mcpgateway/models"
+	"mcpgateway/services/certificates/certificatestest"
 	"mcpgateway/services/projects"
 )
 
@@ -114,5 +115,58 @@ func TestClientCredentialsFollowGrant(t *testing.T) {
 		if row.OAuthGrant != models.GrantCode || row.OAuthPrivateKey != "" || row.OAuthTokenURL != "" {
 			t.Errorf("left over: %+v", row)
 		}
+	})
+}
+
+func TestTLSSettings(t *testing.T) {
+	each(t, func(t *testing.T, s *store) {
+		ours, theirs := certificatestest.New(t), certificatestest.New(t)
+		certificate, key := ours.Issue(t)
+		_, otherKey := theirs.Issue(t)
+		settings := func(ca, cert, key string) string {
+			return `"tls":{"ca":` + quote(ca) + `,"cert":` + quote(cert) + `,"key":` + quote(key) + `}`
+		}
+		for _, tt := range []struct{ field, want string }{
+			{settings("no PEM", "", ""), "tls.ca"},
+			{settings(key, "", ""), "tls.ca"},
+			{settings("", certificate, otherKey), "tls.key"},
+			{settings("", certificate, "no PEM"), "tls.key"},
+			{settings("", "", key), "tls.cert"},
+			{settings("${HOME}", "", ""), "tls.ca"},
+			{settings("", "a ${MCP_UPSTREAM_A}", key), "tls.cert"},
+			{`"url":"http://up.example/mcp",` + settings(ours.PEM, "", ""), "tls.ca"},
+		} {
+			if strings.HasPrefix(tt.field, `"url"`) {
+				tt.field = strings.TrimPrefix(tt.field, `"url":"http://up.example/mcp",`)
+				_, err := s.tryApply(t, strings.Replace(inServer(tt.field), "https://up", "http://up", 1))
+				if fields := fieldsOf(err); fields["projects.p.mcpServers.s.tls.ca"] != "only with an https URL" {
+					t.Errorf("http: %v", fields)
+				}
+				continue
+			}
+			if got := s.refused(t, tt.field); got != tt.want {
+				t.Errorf("%s: problems with %q, want %q", tt.field, got, tt.want)
+			}
+		}
+		s.apply(t, inServer(settings(ours.PEM, certificate, key)))
+		row := s.server(t, "p", "s")
+		if v, err := s.ring.Open(row.TLSKey, projects.TLSKeyRow(row.ID)); err != nil || v.Reveal() != key || row.TLSAuthority != ours.PEM || row.TLSCert != certificate {
+			t.Fatalf("stored %q %q %q, %v", row.TLSAuthority, row.TLSCert, row.TLSKey, err)
+		}
+		file := s.export(t, "p")
+		if strings.Contains(file, "PRIVATE KEY") || !strings.Contains(file, `"key": "[secret]"`) {
+			t.Errorf("export %s", file)
+		}
+		wantPlan(t, s.apply(t, file), "keep p", "keep p/s")
+		_, err := s.tryApply(t, strings.Replace(inServer(`"enabled":true`), "https://up", "http://up", 1))
+		if !strings.Contains(fieldsOf(err)["projects.p.mcpServers.s.url"], "require https") {
+			t.Errorf("http later: %v", fieldsOf(err))
+		}
+		if got := s.refused(t, `"tls":{"key":`+quote(otherKey)+`}`); got != "tls.key" {
+			t.Errorf("another key: problems with %q", got)
+		}
+		wantPlan(t, s.apply(t, inServer(settings("", "", ""))), "keep p", "update p/s tls.ca tls.cert tls.key")
+		wantPlan(t, s.apply(t, inServer(settings("${MCP_UPSTREAM_CA}", "${MCP_UPSTREAM_CERT}", "${MCP_UPSTREAM_KEY}"))), "keep p", "update p/s tls.ca tls.cert tls.key")
+		wantPlan(t, s.apply(t, s.export(t, "p")), "keep p", "keep p/s")
 	})
 }

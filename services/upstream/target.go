@@ -39,6 +39,9 @@ type Target struct {
 	// use. Its error is returned unchanged.
 	Address func() (string, error)
 
+	// HTTP sends the requests. Nil means the client of the pool.
+	HTTP *http.Client
+
 	Transport   models.Transport
 	Timeout     time.Duration // of one call; 0 means 60 s
 	SessionMode models.SessionMode

@@ -21,6 +21,10 @@ func advancedOf(s *models.Server) views.Advanced {
 	if s.OAuthGrant != models.GrantCode {
 		a.Grant = string(s.OAuthGrant)
 	}
+	a.CA, a.Cert, a.HasTLSKey = s.TLSAuthority, s.TLSCert, s.TLSKey != ""
+	if shownSecret(s.TLSKey) != "stored" {
+		a.TLSKey = s.TLSKey
+	}
 	if shownSecret(s.OAuthPrivateKey) != "stored" {
 		a.PrivateKey = s.OAuthPrivateKey
 	}
@@ -44,7 +48,22 @@ func advancedTyped(c *fiber.Ctx, server *models.Server, d *declaration.Server) v
 	if key := typedPEM(c, "oauth.privateKey"); key != "" {
 		d.OAuthPrivateKey = &key
 	}
+	a.CA, a.Cert = typedPEM(c, "tls.ca"), typedPEM(c, "tls.cert")
+	d.TLSAuthority, d.TLSCert = changedPEM(a.CA, stored.CA), changedPEM(a.Cert, stored.Cert)
+	if key := typedPEM(c, "tls.key"); key != "" {
+		d.TLSKey = &key
+	} else if web.FormValue(c, "clearTLSKey") != "" {
+		d.TLSKey = new("")
+	}
 	return a
+}
+
+// changedPEM is like changedText for PEM texts, whose end may differ.
+func changedPEM(entered, stored string) *string {
+	if strings.TrimSpace(entered) == strings.TrimSpace(stored) {
+		return nil
+	}
+	return &entered
 }
 
 // changedText returns an entered text that differs from the stored one, or nil.

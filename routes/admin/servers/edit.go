@@ -58,7 +58,7 @@ func fillEdit(props *views.EditProps, s models.Server) {
 			props.HeaderName = missing[0]
 		}
 	}
-	props.HasPrivateKey = s.OAuthPrivateKey != ""
+	props.HasPrivateKey, props.HasTLSKey = s.OAuthPrivateKey != "", s.TLSKey != ""
 	if props.HasBearer = s.AuthBearer != ""; shownSecret(s.AuthBearer) != "stored" {
 		props.AuthBearer = s.AuthBearer
 	}
@@ -136,6 +136,7 @@ func credentialsKept(s *models.Server) any {
 	return []any{
 		s.AuthType, s.AuthBearer, s.Headers, s.OAuthClientID, s.OAuthClientSecret, s.OAuthScopes,
 		s.OAuthGrant, s.OAuthClientAuth, s.OAuthPrivateKey, s.OAuthKeyID, s.OAuthTokenURL, s.OAuthAudience,
+		s.TLSAuthority, s.TLSCert, s.TLSKey,
 	}
 }
 
@@ -210,7 +211,7 @@ func credentialFields(fields map[string]string, header string) map[string]string
 // confirmedSharing returns a validation error if a server of an open project gets
 // credentials and sharing them is not confirmed.
 func (a *Servers) confirmedSharing(c *fiber.Ctx, p *toolset.Snapshot, d *declaration.Server) error {
-	gains := d.AuthBearer != nil && *d.AuthBearer != "" || d.AuthType != nil && *d.AuthType == models.UpstreamAuthOAuth
+	gains := d.AuthBearer != nil && *d.AuthBearer != "" || d.AuthType != nil && *d.AuthType == models.UpstreamAuthOAuth || d.TLSKey != nil && *d.TLSKey != ""
 	for _, value := range d.Headers {
 		gains = gains || value != ""
 	}

@@ -19,6 +19,10 @@ type Advanced struct {
 	Grant, ClientAuth, KeyID, TokenURL, Audience string
 	PrivateKey                                   string // its reference, or empty
 	HasPrivateKey                                bool
+
+	CA, Cert  string
+	TLSKey    string // its reference, or empty
+	HasTLSKey bool
 }
 
 // clientCredentials renders how the gateway obtains tokens of OAuth.
@@ -86,6 +90,68 @@ func clientCredentials(p EditProps) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "</div></details>")
+		if templ_7745c5c3_Err != nil {
+			return templ_7745c5c3_Err
+		}
+		return nil
+	})
+}
+
+// certificates renders the TLS settings.
+func certificates(p EditProps) templ.Component {
+	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
+		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
+		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
+			return templ_7745c5c3_CtxErr
+		}
+		templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
+		if !templ_7745c5c3_IsBuffer {
+			defer func() {
+				templ_7745c5c3_BufErr := templruntime.ReleaseBuffer(templ_7745c5c3_Buffer)
+				if templ_7745c5c3_Err == nil {
+					templ_7745c5c3_Err = templ_7745c5c3_BufErr
+				}
+			}()
+		}
+		ctx = templ.InitializeContext(ctx)
+		templ_7745c5c3_Var2 := templ.GetChildren(ctx)
+		if templ_7745c5c3_Var2 == nil {
+			templ_7745c5c3_Var2 = templ.NopComponent
+		}
+		ctx = templ.ClearChildren(ctx)
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, "<details")
+		if templ_7745c5c3_Err != nil {
+			return templ_7745c5c3_Err
+		}
+		if p.CA+p.Cert != "" || p.HasTLSKey || p.advancedWrong("tls.ca", "tls.cert", "tls.key") {
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, " open")
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+		}
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, "><summary>Certificates</summary><div class=\"stack\"><p class=\"muted small\">For a server with a private CA, or one that requires a client certificate. PEM text or a reference.</p>")
+		if templ_7745c5c3_Err != nil {
+			return templ_7745c5c3_Err
+		}
+		templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.TextareaField, Name: "tls.ca", Label: "CA certificates", Value: p.CA, Mono: true, Hint: "Only these are trusted for this server.", Error: admin.Sentence(p.CredentialErrors["tls.ca"])}).Render(ctx, templ_7745c5c3_Buffer)
+		if templ_7745c5c3_Err != nil {
+			return templ_7745c5c3_Err
+		}
+		templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.TextareaField, Name: "tls.cert", Label: "Client certificate", Value: p.Cert, Mono: true, Error: admin.Sentence(p.CredentialErrors["tls.cert"])}).Render(ctx, templ_7745c5c3_Buffer)
+		if templ_7745c5c3_Err != nil {
+			return templ_7745c5c3_Err
+		}
+		templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.TextareaField, Name: "tls.key", Label: "Private key of the client certificate", Mono: true, Placeholder: admin.Kept(p.HasTLSKey, p.TLSKey), Hint: "Leave empty to keep the stored value.", Error: admin.Sentence(p.CredentialErrors["tls.key"])}).Render(ctx, templ_7745c5c3_Buffer)
+		if templ_7745c5c3_Err != nil {
+			return templ_7745c5c3_Err
+		}
+		if p.HasTLSKey {
+			templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.CheckField, Name: "clearTLSKey", Label: "Remove stored private key"}).Render(ctx, templ_7745c5c3_Buffer)
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+		}
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, "</div></details>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -268,7 +268,7 @@ func Edit(p EditProps) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.FormErrors(admin.FieldErrors("f-", p.CredentialErrors, "authType", "authBearer", "headerName", "headerValue", "understood", "oauth.clientId", "oauth.clientSecret", "oauth.scopes", "oauth.grant", "oauth.authMethod", "oauth.privateKey", "oauth.keyId", "oauth.audience", "oauth.tokenUrl")).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.FormErrors(admin.FieldErrors("f-", p.CredentialErrors, "authType", "authBearer", "headerName", "headerValue", "understood", "oauth.clientId", "oauth.clientSecret", "oauth.scopes", "oauth.grant", "oauth.authMethod", "oauth.privateKey", "oauth.keyId", "oauth.audience", "oauth.tokenUrl", "tls.ca", "tls.cert", "tls.key")).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -342,7 +342,11 @@ func Edit(p EditProps) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 19, "</div></details> ")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 19, "</div></details>")
+					if templ_7745c5c3_Err != nil {
+						return templ_7745c5c3_Err
+					}
+					templ_7745c5c3_Err = certificates(p).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
