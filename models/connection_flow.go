@@ -7,7 +7,10 @@ import "time"
 type ConnectionFlow struct {
 	StateHash []byte `gorm:"primaryKey"` // SHA-256
 	ServerID  string
+	UserID    string // the user who connects their own account; empty for the shared connection
 	SessionID string // browser session that started it
+	// InventoryOK is stored in the personal connection.
+	InventoryOK bool
 
 	ServerURL          string
 	Issuer             string

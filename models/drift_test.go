@@ -53,6 +53,7 @@ func tables() []any {
 		&models.OAuthLimit{},
 		&models.OAuthToken{},
 		&models.Passkey{},
+		&models.PersonalConnection{},
 		&models.Project{},
 		&models.ProjectGrant{},
 		&models.ProjectMember{},

@@ -22,6 +22,16 @@ const (
 	UpstreamAuthOAuth  AuthType = "oauth"
 )
 
+// ConnectionMode selects whose account the gateway uses at an upstream server.
+type ConnectionMode string
+
+// The connection modes of an upstream server: one account for all users, or
+// each user's own.
+const (
+	ConnectionShared   ConnectionMode = "shared"
+	ConnectionPersonal ConnectionMode = "personal"
+)
+
 // SessionMode selects the clients that share an upstream session.
 type SessionMode string
 
@@ -107,7 +117,17 @@ type Server struct {
 
 	ForwardHeaders StringMap // header of the client's request to that of the server's
 
+	Connection ConnectionMode // personal: every user connects their own account
+	// PersonalHeaders are the headers whose values each user enters.
+	PersonalHeaders StringList
+	// InventoryUserID is the user whose connection reads the inventory, as
+	// chosen by an administrator; empty for no choice.
+	InventoryUserID string
+
 	ConfigVersion int64 // incremented by every change of this row; closes upstream sessions
 	CreatedAt     time.Time
 	UpdatedAt     time.Time
 }
+
+// IsPersonal reports whether every user connects their own account.
+func (s *Server) IsPersonal() bool { return s.Connection == ConnectionPersonal }

@@ -285,8 +285,8 @@ func (s *Services) httpClientOf(row models.Server, resolver *secrets.Resolver) *
 func (s *Services) wireUpstreams(resolver *secrets.Resolver) {
 	s.History = history.New(s.DB, now, s.log)
 	s.pool = pool.New(s.clients.MCP(), s.Version, pool.WithTasks(s.Background), pool.WithInstance(s.Instance), pool.WithTurns(s.History.Note),
-		pool.WithElicitations(func(serverID string, params []byte) bool {
-			return s.Gateway.ElicitationCompleted(serverID, params) // set after the pool is created and before its first call
+		pool.WithElicitations(func(serverID, userID string, params []byte) bool {
+			return s.Gateway.ElicitationCompleted(serverID, userID, params) // set after the pool is created and before its first call
 		}))
 	target := func(row models.Server) *upstream.Target {
 		t := credentials.NewConnectedTarget(row, resolver, credentials.Rows{Bearer: projects.BearerRow, Header: projects.HeaderRow}, s.Connections)

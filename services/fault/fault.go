@@ -63,6 +63,8 @@ const (
 	CodeUpstreamUnavailable     Code = "UPSTREAM_UNAVAILABLE"
 	CodeUpstreamTimeout         Code = "UPSTREAM_TIMEOUT"
 	CodeUpstreamUnauthorized    Code = "UPSTREAM_UNAUTHORIZED"
+	CodeConnectionRequired      Code = "CONNECTION_REQUIRED"
+	CodePersonRequired          Code = "PERSON_REQUIRED"
 	CodeUpstreamInvalidResponse Code = "UPSTREAM_INVALID_RESPONSE"
 	CodeUpstreamError           Code = "UPSTREAM_ERROR" // only in logs; clients receive the upstream's error
 	CodeCodeModeDisabled        Code = "CODE_MODE_DISABLED"

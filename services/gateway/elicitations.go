@@ -23,7 +23,7 @@ type elicitations struct {
 	byID  map[elicitationKey]*lru.Element
 }
 
-type elicitationKey struct{ serverID, id string }
+type elicitationKey struct{ serverID, userID, id string }
 
 type elicitation struct {
 	key   elicitationKey
@@ -48,7 +48,7 @@ func (e *elicitations) give(r *relay, params []byte) {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	key := elicitationKey{r.serverID, id}
+	key := elicitationKey{r.serverID, r.userID, id}
 	if old := e.byID[key]; old != nil {
 		e.order.Remove(old)
 	}
@@ -74,8 +74,9 @@ func (e *elicitations) giveAll(r *relay, rpcError []byte) {
 }
 
 // owner returns the relay of the client that received an elicitation, or nil.
-// params are the raw params of the completion notification.
-func (e *elicitations) owner(serverID string, params []byte) *relay {
+// userID is the owner of the account at the server, or empty. params are the raw
+// params of the completion notification.
+func (e *elicitations) owner(serverID, userID string, params []byte) *relay {
 	o, err := rawjson.ParseObject(params, rawjson.Lenient)
 	if err != nil {
 		return nil
@@ -83,7 +84,7 @@ func (e *elicitations) owner(serverID string, params []byte) *relay {
 	id, _ := o.String("elicitationId")
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	found := e.byID[elicitationKey{serverID, id}]
+	found := e.byID[elicitationKey{serverID, userID, id}]
 	if found == nil || time.Since(found.Value.(*elicitation).given) > elicitationTTL {
 		return nil
 	}

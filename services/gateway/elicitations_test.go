@@ -61,7 +61,7 @@ func TestElicitationCompleteReachesOwner(t *testing.T) {
 			call("ann")
 			complete := func(server, id string, found bool) {
 				t.Helper()
-				if g.ElicitationCompleted(server, []byte(`{"elicitationId":"`+id+`"}`)) != found {
+				if g.ElicitationCompleted(server, "", []byte(`{"elicitationId":"`+id+`"}`)) != found {
 					t.Errorf("ElicitationCompleted(%s, %s), want %v", server, id, found)
 				}
 			}

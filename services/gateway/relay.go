@@ -15,7 +15,8 @@ import (
 // call: during the call, and afterwards those that arrive on a shared stream.
 type relay struct {
 	serverID     string
-	stateless    bool // the upstream server uses 2026-07-28 or later
+	userID       string // the owner of the account at the server, or empty
+	stateless    bool   // the upstream server uses 2026-07-28 or later
 	elicitations *elicitations
 
 	client atomic.Pointer[Client] // replaced when a pending call is continued
@@ -128,7 +129,7 @@ func (r *relay) notify(method string, params []byte) {
 		o.Set("progressToken", *token)
 		client.Notify(method, o.Bytes())
 	case upstream.ElicitationComplete:
-		if owner := r.elicitations.owner(r.serverID, params); owner != nil && owner != r {
+		if owner := r.elicitations.owner(r.serverID, r.userID, params); owner != nil && owner != r {
 			owner.push(method, params)
 		} else if client.Version == VersionLatestHandshake {
 			client.Notify(method, params)
@@ -141,10 +142,11 @@ func (r *relay) notify(method string, params []byte) {
 }
 
 // ElicitationCompleted forwards the completion of a server's URL elicitation,
-// with its raw params, to the client that received the elicitation. It returns
-// false if there is no such client.
-func (g *Gateway) ElicitationCompleted(serverID string, params []byte) bool {
-	owner := g.elicitations.owner(serverID, params)
+// with its raw params, to the client that received the elicitation. userID is
+// the owner of the account at the server, or empty. It returns false if there is
+// no such client.
+func (g *Gateway) ElicitationCompleted(serverID, userID string, params []byte) bool {
+	owner := g.elicitations.owner(serverID, userID, params)
 	if owner == nil {
 		return false
 	}

@@ -74,9 +74,17 @@ func (t Topic) IsPeople() bool { return t == peopleTopic }
 // Connection returns the topic of a server's OAuth connection.
 func Connection(serverID string) Topic { return Topic(connectionPrefix + serverID) }
 
-// ConnectionOf returns the server of a connection topic; ok is false for others.
-func (t Topic) ConnectionOf() (serverID string, ok bool) {
-	return strings.CutPrefix(string(t), connectionPrefix)
+// PersonalConnection returns the topic of a user's connection to a server.
+func PersonalConnection(serverID, userID string) Topic {
+	return Topic(connectionPrefix + serverID + "/" + userID)
+}
+
+// ConnectionOf returns the server of a connection topic and the user of a
+// personal one; ok is false for other topics.
+func (t Topic) ConnectionOf() (serverID, userID string, ok bool) {
+	rest, ok := strings.CutPrefix(string(t), connectionPrefix)
+	serverID, userID, _ = strings.Cut(rest, "/")
+	return serverID, userID, ok
 }
 
 // Grants returns the topic of the OAuth grants in a project.

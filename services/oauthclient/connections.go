@@ -156,7 +156,7 @@ func (c *Connections) begin() bool {
 // Changed invalidates the connection of a topic. It ignores other topics. It is
 // a subscriber of the change feed.
 func (c *Connections) Changed(_ context.Context, topic notify.Topic) error {
-	if serverID, ok := topic.ConnectionOf(); ok {
+	if serverID, _, ok := topic.ConnectionOf(); ok {
 		c.cache.forget(serverID)
 		c.wakeRefresher()
 	}

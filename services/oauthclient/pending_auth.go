@@ -85,7 +85,7 @@ func (w *PendingAuth) Changed(ctx context.Context, topic notify.Topic) error {
 	if projectID, ok := topic.ToolsetOf(); ok {
 		return w.configurations.Act(ctx, w.connections.DB, projectID, w.Load)
 	}
-	serverID, ok := topic.ConnectionOf()
+	serverID, _, ok := topic.ConnectionOf()
 	if !ok {
 		return nil
 	}

@@ -42,6 +42,16 @@ type Target struct {
 	// HTTP sends the requests. Nil means the client of the pool.
 	HTTP *http.Client
 
+	// Person is the ID of the user whose own account the target uses, or empty.
+	// Sessions, streams and subscriptions are never shared between users.
+	Person string
+	// Forwarded is a keyed hash of the headers of the client that are forwarded
+	// with this target, or empty. It separates sessions like Person.
+	Forwarded string
+	// Own returns the target that uses the own account of a user. It is nil if
+	// all users share one account.
+	Own func(userID string) *Target
+
 	Transport   models.Transport
 	Timeout     time.Duration // of one call; 0 means 60 s
 	SessionMode models.SessionMode
@@ -65,6 +75,19 @@ type Target struct {
 	// be safe for concurrent use.
 	Refused func(ctx context.Context, sent http.Header, c *Challenge) (http.Header, error)
 }
+
+// For returns the target for the calls of a user, who can be empty: t itself if
+// all users share one account. Requests to the target of a personal server
+// without a user fail with PERSON_REQUIRED.
+func (t *Target) For(userID string) *Target {
+	if t.Own == nil || userID == "" {
+		return t
+	}
+	return t.Own(userID)
+}
+
+// IsPersonal reports whether every user has their own account at the server.
+func (t *Target) IsPersonal() bool { return t.Own != nil || t.Person != "" }
 
 // CallTimeout returns the timeout of one call.
 func (t *Target) CallTimeout() time.Duration {

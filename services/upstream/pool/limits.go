@@ -7,6 +7,12 @@ const (
 	// maxSessions is the maximum number of sessions with one server. At the
 	// limit the session that has been idle the longest is closed.
 	maxSessions = 1_000
+	// maxPersonalCalls is the maximum number of calls in flight of one user to
+	// one server where users have their own accounts, and of their sessions.
+	maxPersonalCalls = 16
+	// maxPersonalSessions is the maximum number of sessions of all users'
+	// own accounts. Near the limit idle sessions are closed early.
+	maxPersonalSessions = 10_000
 	// maxEnding is the maximum number of sessions that are closed concurrently.
 	maxEnding = 32
 	// maxSubscribed is the maximum number of resources of one server that

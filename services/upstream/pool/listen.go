@@ -31,7 +31,7 @@ type subscriptionSet struct {
 // subscriptionSet returns the notifications to request: the list changes that the
 // capabilities offer, and every subscribed resource. If oneMore is set, it
 // includes at most one resource that is not in have.
-func (s *server) wish(about *upstream.Description, have []string, oneMore bool) subscriptionSet {
+func (a *account) wish(about *upstream.Description, have []string, oneMore bool) subscriptionSet {
 	var parts []string
 	for _, list := range []string{"tools", "prompts", "resources"} {
 		if about.HasPart(list, "listChanged") {
@@ -40,7 +40,7 @@ func (s *server) wish(about *upstream.Description, have []string, oneMore bool) 
 	}
 	w := subscriptionSet{}
 	if about.HasPart("resources", "subscribe") {
-		w.uris = s.wantedURIs(have, oneMore)
+		w.uris = a.wantedURIs(have, oneMore)
 	}
 	if len(w.uris) > 0 {
 		b := []byte(`"resourceSubscriptions":[`)
@@ -60,17 +60,17 @@ func (s *server) wish(about *upstream.Description, have []string, oneMore bool) 
 
 // wantedURIs returns the sorted URIs of the subscribed resources. If oneMore is
 // set, it includes at most one that is not in have.
-func (s *server) wantedURIs(have []string, oneMore bool) []string {
+func (a *account) wantedURIs(have []string, oneMore bool) []string {
 	known := make(map[string]bool, len(have))
 	for _, uri := range have {
 		known[uri] = true
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	var uris []string
 	more := false
-	for _, uri := range slices.Sorted(maps.Keys(s.resources)) {
-		if s.resources[uri].rejected || oneMore && more && !known[uri] {
+	for _, uri := range slices.Sorted(maps.Keys(a.resources)) {
+		if a.resources[uri].rejected || oneMore && more && !known[uri] {
 			continue
 		}
 		more = more || !known[uri]
@@ -224,10 +224,10 @@ func (w *watcher) attendStateless(ctx context.Context, ss *session, s *transport
 		sw.current.stop()
 		sw.next.stop()
 	}()
-	w.server.resetRejected()
+	w.account.resetRejected()
 	for {
 		if sw.next == nil && sw.pause == nil {
-			want := w.server.wish(sw.about, sw.current.uris(), sw.oneMore)
+			want := w.account.wish(sw.about, sw.current.uris(), sw.oneMore)
 			switch {
 			case want.key == "":
 				w.quiet = ""
@@ -241,7 +241,7 @@ func (w *watcher) attendStateless(ctx context.Context, ss *session, s *transport
 		case <-ctx.Done():
 			return 0
 		case <-w.wake:
-			present, over := w.server.present(w.target)
+			present, over := w.account.present(w.target)
 			switch {
 			case over || present != nil && !present.stateless:
 				return 0
@@ -273,7 +273,7 @@ func (sw *statelessWatch) change() {
 	}
 	sw.current.stop()
 	sw.current, sw.next = sw.next, nil
-	sw.server.granted(sw.current.wish.uris, sw.current.granted, sw.session.place)
+	sw.account.granted(sw.current.wish.uris, sw.current.granted, sw.session.place)
 }
 
 // failed handles a stream that ended before it was acknowledged. If over is
@@ -292,22 +292,22 @@ func (sw *statelessWatch) failed(end transport.StreamOutcome) (wait time.Duratio
 	news, code := failed.wish.minus(sw.current), wire.ErrorCode(end.Reply.RPCError)
 	switch {
 	case code == upstream.CodeMethodNotFound || end.Reply.RPCError == nil && end.IsRefused():
-		sw.server.refuseAll(news, noSubscriptions(sw.session.place))
+		sw.account.refuseAll(news, noSubscriptions(sw.session.place))
 		if sw.current == nil {
 			sw.quiet = failed.wish.key
 			return transport.NoTimeout, true
 		}
 	case upstream.IsModernCode(code):
-		sw.server.discard(sw.watcher.session, eraMismatch)
+		sw.account.discard(sw.watcher.session, eraMismatch)
 		return sw.BackOff(), true
 	case end.Reply.RPCError != nil && len(news) == 1:
-		sw.server.refuseAll(news, &upstream.AnswerError{Raw: end.Reply.RPCError})
+		sw.account.refuseAll(news, &upstream.AnswerError{Raw: end.Reply.RPCError})
 		return 0, false
 	case end.Reply.RPCError != nil && len(news) > 1:
 		sw.oneMore = true
 		return 0, false
 	default:
-		sw.server.refuseAll(news, failure(sw.session.place, end.Err))
+		sw.account.refuseAll(news, failure(sw.session.place, end.Err))
 	}
 	wait = sw.BackOff()
 	if sw.current == nil {
@@ -328,34 +328,34 @@ func failure(p transport.FaultOrigin, err error) error {
 
 // granted records which of the requested resources the upstream agreed to
 // watch.
-func (s *server) granted(wanted []string, granted map[string]bool, p transport.FaultOrigin) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (a *account) granted(wanted []string, granted map[string]bool, p transport.FaultOrigin) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	for _, uri := range wanted {
-		switch r := s.resources[uri]; {
+		switch r := a.resources[uri]; {
 		case r == nil:
 		case granted[uri]:
 			r.accept()
 		default:
-			s.refuse(uri, p.Invalid("rejected the subscription to resource %s.", wire.Excerpt([]byte(uri))))
+			a.refuse(uri, p.Invalid("rejected the subscription to resource %s.", wire.Excerpt([]byte(uri))))
 		}
 	}
 }
 
-func (s *server) refuseAll(uris []string, err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (a *account) refuseAll(uris []string, err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	for _, uri := range uris {
-		s.refuse(uri, err)
+		a.refuse(uri, err)
 	}
 }
 
 // resetRejected resets the rejected mark of all resources, so that they are
 // requested again.
-func (s *server) resetRejected() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, r := range s.resources {
+func (a *account) resetRejected() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, r := range a.resources {
 		r.rejected = false
 	}
 }

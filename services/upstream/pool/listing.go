@@ -19,7 +19,7 @@ import (
 // tools has an empty list.
 func (p *Pool) ListTools(ctx context.Context, t *upstream.Target) ([][]byte, *upstream.Description, []string, error) {
 	l := listing.New(listing.Tools())
-	err := p.with(ctx, t, ownWork, "", func(ctx context.Context, s *server) error {
+	err := p.with(ctx, t, ownWork, "", func(ctx context.Context, s *account) error {
 		s.expireDescription(maxDescriptionAge)
 		return p.list(ctx, s, t, l)
 	})
@@ -38,7 +38,7 @@ func (p *Pool) ListTools(ctx context.Context, t *upstream.Target) ([][]byte, *up
 // are those of Call.
 func (p *Pool) ListOffers(ctx context.Context, t *upstream.Target, kind models.ListingKind) ([]models.Listing, []string, error) {
 	l := listing.New(listing.Offers(kind))
-	err := p.with(ctx, t, ownWork, "", func(ctx context.Context, s *server) error {
+	err := p.with(ctx, t, ownWork, "", func(ctx context.Context, s *account) error {
 		ss, err := s.acquire(ctx, t, gatewaySessionKey())
 		if err != nil {
 			return err
@@ -61,7 +61,7 @@ func (p *Pool) ListOffers(ctx context.Context, t *upstream.Target, kind models.L
 }
 
 // list reads all pages of a list.
-func (p *Pool) list(ctx context.Context, s *server, t *upstream.Target, l *listing.List) error {
+func (p *Pool) list(ctx context.Context, s *account, t *upstream.Target, l *listing.List) error {
 	var params []byte
 	for first := true; first || params != nil; first = false {
 		r, ss, err := p.call(ctx, s, t, gatewaySessionKey(), &upstream.Request{Method: l.Kind.Method, Params: params, Client: ownClient()})

@@ -32,10 +32,12 @@ type Pool struct {
 	listens   atomic.Int64
 
 	unattributed atomic.Int64
-	completed    func(serverID string, params []byte) bool
+	completed    func(serverID, userID string, params []byte) bool
 	turned       func(serverID string, err error)
 
-	servers sync.Map // server ID to *server
+	servers  sync.Map     // server ID to *server
+	personal atomic.Int64 // sessions of users' own accounts
+	making   sync.Mutex   // held while idle ones are closed to make room
 
 	tasks *background.Tasks
 
@@ -60,7 +62,7 @@ func New(h *http.Client, clientVersion string, options ...Option) *Pool {
 	p := &Pool{
 		http: h, self: wire.NewIdentity(clientVersion), userAgent: wire.HeaderValue("gateway/" + clientVersion),
 		holds: map[string]int{}, life: life, endLife: end, ending: make(chan struct{}, maxEnding),
-		completed: func(string, []byte) bool { return false }, turned: func(string, error) {},
+		completed: func(string, string, []byte) bool { return false }, turned: func(string, error) {},
 	}
 	for _, option := range options {
 		option(p)
@@ -87,7 +89,7 @@ func New(h *http.Client, clientVersion string, options ...Option) *Pool {
 // context.Canceled and the call is cancelled at the upstream.
 func (p *Pool) Call(ctx context.Context, t *upstream.Target, r *upstream.Request) (*upstream.Response, error) {
 	var out *upstream.Response
-	err := p.with(ctx, t, clientCall, r.Client.Caller, func(ctx context.Context, s *server) (err error) {
+	err := p.with(ctx, t, clientCall, r.Client.Caller, func(ctx context.Context, s *account) (err error) {
 		out, _, err = p.call(ctx, s, t, keyOf(t, r.Client), r)
 		return err
 	})
@@ -101,7 +103,7 @@ func (p *Pool) Call(ctx context.Context, t *upstream.Target, r *upstream.Request
 // started. It connects if necessary. Faults are those of Call.
 func (p *Pool) Describe(ctx context.Context, t *upstream.Target) (*upstream.Description, error) {
 	var out *upstream.Description
-	err := p.with(ctx, t, ownWork, "", func(ctx context.Context, s *server) error {
+	err := p.with(ctx, t, ownWork, "", func(ctx context.Context, s *account) error {
 		ss, err := s.acquire(ctx, t, gatewaySessionKey())
 		if err != nil {
 			return err
@@ -121,6 +123,15 @@ func (p *Pool) Drop(serverID string) {
 	}
 }
 
+// DropPerson closes the sessions and streams of a user with a server after their
+// calls have finished, because the user's connection has changed or ended. It
+// does not wait.
+func (p *Pool) DropPerson(serverID, userID string) {
+	if s, ok := p.servers.Load(serverID); ok && userID != "" {
+		s.(*server).dropPerson(userID)
+	}
+}
+
 // DropClient closes the upstream sessions of a client session that has ended.
 // It does not wait.
 func (p *Pool) DropClient(sessionID string) {
@@ -128,7 +139,9 @@ func (p *Pool) DropClient(sessionID string) {
 		return
 	}
 	for _, s := range p.servers.Range {
-		s.(*server).dropClient(sessionID)
+		for _, a := range s.(*server).accounts() {
+			a.dropClient(sessionID)
+		}
 	}
 }
 
@@ -170,11 +183,13 @@ func (p *Pool) Close() {
 		var sessions errgroup.Group
 		sessions.SetLimit(maxEnding)
 		for _, v := range p.servers.Range {
-			for _, ss := range v.(*server).takeAll() {
-				sessions.Go(p.tasks.ErrFunc("session close", func() error {
-					ss.end(ctx)
-					return nil
-				}))
+			for _, a := range v.(*server).accounts() {
+				for _, ss := range a.takeAll() {
+					sessions.Go(p.tasks.ErrFunc("session close", func() error {
+						ss.end(ctx)
+						return nil
+					}))
+				}
 			}
 		}
 		_ = sessions.Wait()
@@ -198,7 +213,7 @@ const (
 
 // with runs one use of a target within its timeout and converts its error to a
 // fault.
-func (p *Pool) with(parent context.Context, t *upstream.Target, f purpose, caller string, use func(context.Context, *server) error) error {
+func (p *Pool) with(parent context.Context, t *upstream.Target, f purpose, caller string, use func(context.Context, *account) error) error {
 	started := time.Now()
 	ctx, cancel := context.WithDeadline(parent, started.Add(t.CallTimeout()))
 	defer cancel()
@@ -210,12 +225,17 @@ func (p *Pool) with(parent context.Context, t *upstream.Target, f purpose, calle
 	if s != nil {
 		var tried admission.ProbeRun
 		if f == clientCall {
-			if tried, err = s.enter(ctx, t, caller); err != nil {
+			in, err := s.enter(ctx, t, caller)
+			if err != nil {
 				return explain(parent, t, started, err)
 			}
-			defer s.admission.Leave()
+			defer in.leave()
+			tried = in.probe
 		}
-		err = use(ctx, s)
+		p.makePersonalRoom(t)
+		for err = errSwept; errors.Is(err, errSwept); {
+			err = use(ctx, s.account(t))
+		}
 		explained := explain(parent, t, started, err)
 		s.note(parent, t, tried, started, err, explained)
 		if !errors.Is(err, errOutdated) && !errors.Is(err, errDropped) {
@@ -225,7 +245,7 @@ func (p *Pool) with(parent context.Context, t *upstream.Target, f purpose, calle
 	// A call that started with an older configuration finishes with it,
 	// separate from the sessions of the new one.
 	s = newServer(p, t)
-	err = use(ctx, s)
+	err = use(ctx, s.account(t))
 	s.drop()
 	return explain(parent, t, started, err)
 }
@@ -252,7 +272,7 @@ func (p *Pool) server(t *upstream.Target) *server {
 }
 
 // call sends one request and also returns the session that was used.
-func (p *Pool) call(ctx context.Context, s *server, t *upstream.Target, key sessionKey, r *upstream.Request) (*upstream.Response, *session, error) {
+func (p *Pool) call(ctx context.Context, s *account, t *upstream.Target, key sessionKey, r *upstream.Request) (*upstream.Response, *session, error) {
 	for repeated := false; ; repeated = true {
 		ss, err := s.acquire(ctx, t, key)
 		switch {
@@ -336,7 +356,7 @@ func (p *Pool) sweep(life context.Context) {
 			return
 		case now := <-ticker.C:
 			for _, s := range p.servers.Range {
-				s.(*server).sweep(now)
+				s.(*server).sweep(now, maxIdleTime)
 			}
 		}
 	}

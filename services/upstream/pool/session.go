@@ -67,7 +67,7 @@ type session struct {
 // clients.
 func (p *Pool) newAttribution(t *upstream.Target, key sessionKey) *transport.Attribution {
 	return transport.NewAttribution(key.client != "" || key.alone, key.own,
-		func(params []byte) bool { return p.completed(t.ServerID, params) }, func() { p.unattributed.Add(1) })
+		func(params []byte) bool { return p.completed(t.ServerID, t.Person, params) }, func() { p.unattributed.Add(1) })
 }
 
 // call sends one request. The error is ctx.Err(), a *Refusal or a fault. aside

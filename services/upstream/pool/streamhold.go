@@ -22,7 +22,9 @@ func (p *Pool) addHold(sessionID string, n int) {
 	}
 	p.mu.Unlock()
 	for _, v := range p.servers.Range {
-		v.(*server).followHold(sessionID)
+		for _, a := range v.(*server).accounts() {
+			a.followHold(sessionID)
+		}
 	}
 }
 
@@ -32,20 +34,20 @@ func (p *Pool) isHeld(sessionID string) bool {
 	return p.holds[sessionID] > 0
 }
 
-func (s *server) followHold(client string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for key, ss := range s.sessions {
+func (a *account) followHold(client string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for key, ss := range a.sessions {
 		if key.client == client {
-			s.hold(ss)
+			a.hold(ss)
 		}
 	}
 }
 
 // hold starts or ends the hold on a session's GET stream. The caller must hold
 // mu.
-func (s *server) hold(ss *session) {
-	held := ss.key.client != "" && s.pool.isHeld(ss.key.client)
+func (a *account) hold(ss *session) {
+	held := ss.key.client != "" && a.pool.isHeld(ss.key.client)
 	if held == ss.held {
 		return
 	}

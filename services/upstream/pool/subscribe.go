@@ -33,7 +33,7 @@ type resource struct {
 // doesn't offer subscriptions, RATE_LIMITED beyond 1,000 resources of one
 // server, and the faults of Call. Dropping the server ends its subscriptions.
 func (p *Pool) Subscribe(ctx context.Context, t *upstream.Target, uri string) (release func(), err error) {
-	err = p.with(ctx, t, ownWork, "", func(ctx context.Context, s *server) error {
+	err = p.with(ctx, t, ownWork, "", func(ctx context.Context, s *account) error {
 		r, err := s.subscribe(t, uri)
 		if err != nil {
 			return err
@@ -56,41 +56,44 @@ func (p *Pool) Subscribe(ctx context.Context, t *upstream.Target, uri string) (r
 }
 
 // subscribe adds a subscriber of a resource.
-func (s *server) subscribe(t *upstream.Target, uri string) (*resource, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.dropped || t.ServerID == "" {
+func (a *account) subscribe(t *upstream.Target, uri string) (*resource, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.swept {
+		return nil, errSwept
+	}
+	if a.dropped || t.ServerID == "" {
 		return nil, placeOf(t).Unavailable("is disabled or was deleted.")
 	}
-	if r := s.resources[uri]; r != nil {
+	if r := a.resources[uri]; r != nil {
 		r.refs++
 		return r, nil
 	}
-	if len(s.resources) == maxSubscribed {
+	if len(a.resources) == maxSubscribed {
 		return nil, fault.New(fault.KindRateLimited, fault.CodeRateLimited, "%s has %d subscribed resources, the maximum. Unsubscribe from one first.", placeOf(t), maxSubscribed)
 	}
-	if s.target == nil || s.target.Version < t.Version {
-		s.target = t
+	if a.target == nil || a.target.Version < t.Version {
+		a.target = t
 	}
 	r := &resource{refs: 1, ready: make(chan struct{})}
-	s.resources[uri] = r
-	if !s.pool.start(func(life context.Context) { s.reconcile(life, uri) }) {
-		delete(s.resources, uri)
+	a.resources[uri] = r
+	if !a.pool.start(func(life context.Context) { a.reconcile(life, uri) }) {
+		delete(a.resources, uri)
 		return nil, closing(placeOf(t))
 	}
 	return r, nil
 }
 
 // unsubscribe removes a subscriber of a resource.
-func (s *server) unsubscribe(uri string, r *resource) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if r.refs--; r.refs > 0 || s.resources[uri] != r {
+func (a *account) unsubscribe(uri string, r *resource) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if r.refs--; r.refs > 0 || a.resources[uri] != r {
 		return
 	}
-	delete(s.resources, uri)
-	s.wakeWatchers()
-	s.pool.start(func(life context.Context) { s.reconcile(life, uri) })
+	delete(a.resources, uri)
+	a.wakeWatchers()
+	a.pool.start(func(life context.Context) { a.reconcile(life, uri) })
 }
 
 // accept notifies the waiting subscribers that the upstream accepted the
@@ -106,8 +109,8 @@ func (r *resource) accept() {
 // refuse notifies the waiting subscribers that the upstream rejected the
 // subscription. An earlier accepted subscription stays, because the upstream
 // may accept it again. The caller must hold mu.
-func (s *server) refuse(uri string, err error) {
-	r := s.resources[uri]
+func (a *account) refuse(uri string, err error) {
+	r := a.resources[uri]
 	switch {
 	case r == nil:
 	case r.settled:
@@ -115,27 +118,27 @@ func (s *server) refuse(uri string, err error) {
 	default:
 		r.settled, r.err = true, err
 		close(r.ready)
-		delete(s.resources, uri)
+		delete(a.resources, uri)
 	}
 }
 
 // forgetResources ends all subscriptions of a dropped server. The caller must
 // hold mu.
-func (s *server) forgetResources() {
-	for uri := range s.resources {
-		if s.target != nil {
-			s.refuse(uri, placeOf(s.target).Unavailable("was disabled or deleted."))
+func (a *account) forgetResources() {
+	for uri := range a.resources {
+		if a.target != nil {
+			a.refuse(uri, placeOf(a.target).Unavailable("was disabled or deleted."))
 		}
 	}
-	clear(s.resources)
+	clear(a.resources)
 }
 
 // subscribedURIs returns the sorted resources that the upstream watches.
-func (s *server) subscribedURIs() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (a *account) subscribedURIs() []string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	return slices.Sorted(func(yield func(string) bool) {
-		for uri, r := range s.resources {
+		for uri, r := range a.resources {
 			if r.settled && !r.rejected && !yield(uri) {
 				return
 			}
@@ -144,16 +147,16 @@ func (s *server) subscribedURIs() []string {
 }
 
 // subscribeAgain renews all subscriptions after a new session has started.
-func (s *server) subscribeAgain() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.resources) == 0 {
+func (a *account) subscribeAgain() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if len(a.resources) == 0 {
 		return
 	}
-	uris := slices.Collect(maps.Keys(s.resources))
-	s.pool.start(func(life context.Context) {
+	uris := slices.Collect(maps.Keys(a.resources))
+	a.pool.start(func(life context.Context) {
 		for _, uri := range uris {
-			s.reconcile(life, uri)
+			a.reconcile(life, uri)
 		}
 	})
 }
@@ -161,17 +164,17 @@ func (s *server) subscribeAgain() {
 // reconcile subscribes or unsubscribes until the upstream's subscription to one
 // resource matches ours. Only one goroutine does so per resource. The limit on
 // rounds is for upstreams that accept a subscription and lose it immediately.
-func (s *server) reconcile(life context.Context, uri string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.settling[uri] {
+func (a *account) reconcile(life context.Context, uri string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.settling[uri] {
 		return
 	}
-	s.settling[uri] = true
-	var failed error = placeOf(s.target).Unavailable("accepts a subscription and loses it immediately.")
+	a.settling[uri] = true
+	var failed error = placeOf(a.target).Unavailable("accepts a subscription and loses it immediately.")
 	for range maxSettleRounds {
 		var settled bool
-		err := s.pool.tasks.Try("resource subscription", func() (err error) { settled, err = s.syncResource(life, uri); return err })
+		err := a.pool.tasks.Try("resource subscription", func() (err error) { settled, err = a.syncResource(life, uri); return err })
 		if settled {
 			return // another goroutine may have started
 		}
@@ -180,42 +183,42 @@ func (s *server) reconcile(life context.Context, uri string) {
 			break
 		}
 	}
-	delete(s.settling, uri)
-	s.refuse(uri, failed)
+	delete(a.settling, uri)
+	a.refuse(uri, failed)
 }
 
 // syncResource sends a subscribe or unsubscribe request for one resource if
 // necessary. If settled is true, nothing was necessary, and the entry in
 // settling was deleted under the same lock. The caller must hold mu, which is
 // released during requests.
-func (s *server) syncResource(life context.Context, uri string) (settled bool, err error) {
-	t, wanted := s.target, s.resources[uri] != nil
-	known := s.find(gatewaySessionKey())
-	if s.dropped || !wanted && (known == nil || !known.subscribed[uri]) {
-		delete(s.settling, uri)
+func (a *account) syncResource(life context.Context, uri string) (settled bool, err error) {
+	t, wanted := a.target, a.resources[uri] != nil
+	known := a.find(gatewaySessionKey())
+	if a.dropped || !wanted && (known == nil || !known.subscribed[uri]) {
+		delete(a.settling, uri)
 		return true, nil
 	}
-	s.mu.Unlock()
-	defer s.mu.Lock()
+	a.mu.Unlock()
+	defer a.mu.Lock()
 	started := time.Now()
 	ctx, cancel := context.WithTimeout(life, t.CallTimeout())
 	defer cancel()
-	ss, err := s.acquire(ctx, t, gatewaySessionKey())
+	ss, err := a.acquire(ctx, t, gatewaySessionKey())
 	if err != nil {
 		return false, explain(life, t, started, err)
 	}
-	defer s.release(ss)
-	method, settled := s.pendingMethod(ss, uri)
+	defer a.release(ss)
+	method, settled := a.pendingMethod(ss, uri)
 	if settled {
 		return true, nil
 	}
 	params := append(rawjson.AppendString([]byte(`{"uri":`), uri), '}')
-	resp, used, err := s.pool.call(ctx, s, t, gatewaySessionKey(), &upstream.Request{Method: method, Params: params})
+	resp, used, err := a.pool.call(ctx, a, t, gatewaySessionKey(), &upstream.Request{Method: method, Params: params})
 	if err == nil && resp.Error != nil {
 		err = &upstream.AnswerError{Raw: resp.Error}
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	if method == "resources/unsubscribe" {
 		// An error doesn't matter: updates of the resource have no receiver.
 		delete(ss.subscribed, uri)
@@ -233,32 +236,32 @@ func (s *server) syncResource(life context.Context, uri string) (settled bool, e
 
 // pendingMethod returns the method to call for one resource. If settled is true, no
 // call is necessary, and the entry in settling was deleted.
-func (s *server) pendingMethod(ss *session, uri string) (method string, settled bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (a *account) pendingMethod(ss *session, uri string) (method string, settled bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	method = "resources/subscribe"
 	switch {
 	case ss.stateless:
-		if r := s.resources[uri]; r != nil && !ss.about.HasPart("resources", "subscribe") {
-			s.refuse(uri, noSubscriptions(ss.place))
-		} else if r != nil && len(s.watchers) == 0 {
+		if r := a.resources[uri]; r != nil && !ss.about.HasPart("resources", "subscribe") {
+			a.refuse(uri, noSubscriptions(ss.place))
+		} else if r != nil && len(a.watchers) == 0 {
 			r.accept()
 		}
-		s.wakeWatchers() // they request it on their stream
+		a.wakeWatchers() // they request it on their stream
 		settled = true
-	case (s.resources[uri] != nil) == ss.subscribed[uri]:
-		if r := s.resources[uri]; r != nil {
+	case (a.resources[uri] != nil) == ss.subscribed[uri]:
+		if r := a.resources[uri]; r != nil {
 			r.accept()
 		}
 		settled = true
 	case ss.subscribed[uri]:
 		method = "resources/unsubscribe"
 	case !ss.about.HasPart("resources", "subscribe"):
-		s.refuse(uri, noSubscriptions(ss.place))
+		a.refuse(uri, noSubscriptions(ss.place))
 		settled = true
 	}
 	if settled {
-		delete(s.settling, uri)
+		delete(a.settling, uri)
 	}
 	return method, settled
 }

@@ -18,8 +18,9 @@ func WithInstance(name string) Option { return func(p *Pool) { p.instance = name
 
 // WithElicitations sets a function that receives the params of each
 // elicitation/complete notification on a shared stream. completed reports
-// whether a client received that elicitation, and must not block.
-func WithElicitations(completed func(serverID string, params []byte) bool) Option {
+// whether a client of the account's user received that elicitation, and must
+// not block. userID is empty for an account that all users share.
+func WithElicitations(completed func(serverID, userID string, params []byte) bool) Option {
 	return func(p *Pool) { p.completed = completed }
 }
 

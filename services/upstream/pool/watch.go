@@ -22,8 +22,8 @@ import (
 // returned. events must not block. Watch also returns when the pool is closed,
 // the server is dropped, or a target of a higher version is used.
 func (p *Pool) Watch(ctx context.Context, t *upstream.Target, events func(upstream.Event)) {
-	s := p.server(t)
-	if s == nil {
+	server := p.server(t)
+	if server == nil {
 		return // a target without an ID has no shared sessions
 	}
 	ctx, leave, ok := p.join(ctx)
@@ -31,12 +31,24 @@ func (p *Pool) Watch(ctx context.Context, t *upstream.Target, events func(upstre
 		return
 	}
 	defer leave()
-	w := &watcher{pool: p, server: s, target: t, wake: make(chan struct{}, 1), events: events}
-	s.mu.Lock()
-	s.watchers[w] = true
-	s.mu.Unlock()
-	defer s.unwatch(w)
+	w := &watcher{pool: p, target: t, wake: make(chan struct{}, 1), events: events}
+	for w.account == nil || !w.account.watch(w) {
+		w.account = server.account(t)
+	}
+	defer w.account.unwatch(w)
 	w.run(ctx)
+}
+
+// watch adds a watcher. It returns false if the account is replaced because it
+// was idle.
+func (a *account) watch(w *watcher) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.swept {
+		return false
+	}
+	a.watchers[w] = true
+	return true
 }
 
 // join registers the caller as work that Close waits for. The returned context
@@ -55,17 +67,17 @@ func (p *Pool) join(ctx context.Context) (joined context.Context, leave func(), 
 
 // unwatch removes a watcher. If it was the last one, pending subscriptions
 // count as accepted, and the next watcher requests them.
-func (s *server) unwatch(w *watcher) {
-	s.mu.Lock()
-	delete(s.watchers, w)
-	if len(s.watchers) == 0 {
-		for uri, r := range s.resources {
-			if !s.settling[uri] {
+func (a *account) unwatch(w *watcher) {
+	a.mu.Lock()
+	delete(a.watchers, w)
+	if len(a.watchers) == 0 {
+		for uri, r := range a.resources {
+			if !a.settling[uri] {
 				r.accept()
 			}
 		}
 	}
-	s.mu.Unlock()
+	a.mu.Unlock()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.events = nil
@@ -73,16 +85,16 @@ func (s *server) unwatch(w *watcher) {
 
 // notifyWatchers notifies the watchers of a notification that concerns more than one
 // call.
-func (s *server) notifyWatchers(method string, params []byte) {
-	s.lastNotification.Store(time.Now().UnixNano())
+func (a *account) notifyWatchers(method string, params []byte) {
+	a.server.lastNotification.Store(time.Now().UnixNano())
 	switch method {
 	case upstream.ToolsListChanged, upstream.PromptsListChanged, upstream.ResourcesListChanged, upstream.ResourceUpdated:
 	default:
 		return
 	}
-	s.mu.Lock()
-	watchers := slices.Collect(maps.Keys(s.watchers))
-	s.mu.Unlock()
+	a.mu.Lock()
+	watchers := slices.Collect(maps.Keys(a.watchers))
+	a.mu.Unlock()
 	for _, w := range watchers {
 		w.emit(upstream.Event{Method: method, Params: params})
 	}
@@ -90,8 +102,8 @@ func (s *server) notifyWatchers(method string, params []byte) {
 
 // wakeWatchers signals the watchers to check the state of the server again. The
 // caller must hold mu.
-func (s *server) wakeWatchers() {
-	for w := range s.watchers {
+func (a *account) wakeWatchers() {
+	for w := range a.watchers {
 		select {
 		case w.wake <- struct{}{}:
 		default:
@@ -101,11 +113,11 @@ func (s *server) wakeWatchers() {
 
 // present returns the gateway's own session or nil. It also reports whether the
 // target is permanently replaced or dropped.
-func (s *server) present(t *upstream.Target) (ss *session, over bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.dropped || t.Version < s.version {
+func (a *account) present(t *upstream.Target) (ss *session, over bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.dropped || t.Version < a.version {
 		return nil, true
 	}
-	return s.find(gatewaySessionKey()), false
+	return a.find(gatewaySessionKey()), false
 }

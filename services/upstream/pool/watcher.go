@@ -13,10 +13,10 @@ import (
 
 // watcher receives the notifications of one upstream.
 type watcher struct {
-	pool   *Pool
-	server *server
-	target *upstream.Target
-	wake   chan struct{} // capacity 1; signals a change of the server's sessions or resources
+	pool    *Pool
+	account *account
+	target  *upstream.Target
+	wake    chan struct{} // capacity 1; signals a change of the server's sessions or resources
 
 	mu     sync.Mutex
 	events func(upstream.Event) // nil after the watch has ended
@@ -47,15 +47,15 @@ func (w *watcher) run(ctx context.Context) {
 // attend watches the gateway's own session until its stream ends. It starts the
 // session if there is none. It returns the delay before the next attempt.
 func (w *watcher) attend(ctx context.Context) time.Duration {
-	ss, err := w.server.acquire(ctx, w.target, gatewaySessionKey())
+	ss, err := w.account.acquire(ctx, w.target, gatewaySessionKey())
 	if err != nil {
 		return w.BackOff()
 	}
-	defer w.server.release(ss)
+	defer w.account.release(ss)
 	if ss != w.session {
 		w.session, w.Opened, w.LastID = ss, false, ""
 		if !ss.stateless {
-			w.server.subscribeAgain()
+			w.account.subscribeAgain()
 		}
 	}
 	switch t := ss.transport.(type) {
@@ -80,7 +80,7 @@ func (w *watcher) rest(ctx context.Context, wait time.Duration) bool {
 		timer = t.C
 	}
 	for {
-		present, over := w.server.present(w.target)
+		present, over := w.account.present(w.target)
 		switch {
 		case over || ctx.Err() != nil:
 			return false
@@ -103,7 +103,7 @@ func (w *watcher) needsStream(present *session, quiet bool) bool {
 	if !quiet || w.session == nil || !w.session.stateless || !present.stateless {
 		return present != w.session
 	}
-	wish := w.server.wish(present.about, nil, false)
+	wish := w.account.wish(present.about, nil, false)
 	return wish.key != "" && (wish.key != w.quiet || !present.about.IsSame(w.session.about))
 }
 
@@ -111,10 +111,10 @@ func (w *watcher) needsStream(present *session, quiet bool) bool {
 // resource as updated, because notifications may have been missed.
 func (w *watcher) open() {
 	w.Opened = true
-	w.server.breaker.Record(nil, admission.OutcomeAnswered, nil)
+	w.account.server.breaker.Record(nil, admission.OutcomeAnswered, nil)
 	w.emit(upstream.Event{})
 	if w.everOpen {
-		for _, uri := range w.server.subscribedURIs() {
+		for _, uri := range w.account.subscribedURIs() {
 			w.emit(upstream.Event{Method: upstream.ResourceUpdated, Params: append(rawjson.AppendString([]byte(`{"uri":`), uri), '}')})
 		}
 	}
@@ -128,7 +128,7 @@ func (w *watcher) attendShared(ctx context.Context, ss *session, l *transport.Le
 	w.open()
 	select {
 	case <-l.Done:
-		w.server.discard(ss, sessionExpired)
+		w.account.discard(ss, sessionExpired)
 	case <-ss.inUse.Done():
 	case <-ctx.Done():
 	}
@@ -151,7 +151,7 @@ func (w *watcher) attendSession(ctx context.Context, ss *session, s *transport.S
 		}
 	})
 	if over {
-		w.server.discard(ss, sessionExpired)
+		w.account.discard(ss, sessionExpired)
 	}
 	return wait
 }

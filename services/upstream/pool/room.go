@@ -1,0 +1,98 @@
+package pool
+
+import (
+	"time"
+
+	"mcpgateway/services/upstream"
+)
+
+// makeRoom reports whether another session can be stored. At the limit of the
+// account it removes the session that has been idle the longest. The caller
+// must hold mu.
+func (a *account) makeRoom(ss *session) bool {
+	if !ss.stateless && len(a.sessions) >= a.maxSessions() && !a.removeIdlest() {
+		return false
+	}
+	if a.owner.isCommon() {
+		return true
+	}
+	if a.pool.personal.Add(1) > maxPersonalSessions {
+		a.pool.personal.Add(-1)
+		return false
+	}
+	return true
+}
+
+// freeRoom counts a removed session.
+func (a *account) freeRoom() {
+	if !a.owner.isCommon() {
+		a.pool.personal.Add(-1)
+	}
+}
+
+func (a *account) maxSessions() int {
+	if a.owner.isCommon() {
+		return maxSessions
+	}
+	return maxPersonalCalls
+}
+
+// removeIdlest removes the session that has been idle the longest. It returns
+// false if all are in use.
+func (a *account) removeIdlest() bool {
+	var oldest *session
+	for _, ss := range a.sessions {
+		if ss.inflight == 0 && (oldest == nil || ss.lastUsed.Before(oldest.lastUsed)) {
+			oldest = ss
+		}
+	}
+	if oldest == nil {
+		return false
+	}
+	a.remove(oldest)
+	return true
+}
+
+// sweep removes broken sessions and those that were idle for longer than
+// maxIdle. The stateless session of the common account stays.
+func (a *account) sweep(now time.Time, maxIdle time.Duration) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, ss := range a.sessions {
+		if ss.transport.Closed() || ss.inflight == 0 && !ss.held && now.Sub(ss.lastUsed) > maxIdle {
+			a.remove(ss)
+		}
+	}
+	if ss := a.stateless; ss != nil && !a.owner.isCommon() && ss.inflight == 0 && now.Sub(ss.lastUsed) > maxIdle {
+		a.remove(ss)
+	}
+}
+
+// retireIdle drops the account if nothing uses it, and reports whether it did.
+func (a *account) retireIdle() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.stateless != nil || len(a.sessions)+len(a.flights)+len(a.watchers)+len(a.resources)+len(a.settling) > 0 {
+		return false
+	}
+	a.dropped, a.swept = true, true
+	return true
+}
+
+// makePersonalRoom closes idle sessions of users' own accounts if another one
+// could exceed the limit: first those that have been idle for long.
+func (p *Pool) makePersonalRoom(t *upstream.Target) {
+	if ownerOf(t).isCommon() || p.personal.Load() < maxPersonalSessions || !p.making.TryLock() {
+		return
+	}
+	defer p.making.Unlock()
+	now := time.Now()
+	for _, idle := range []time.Duration{maxIdleTime / 3, time.Minute, time.Second, 0} {
+		for _, s := range p.servers.Range {
+			s.(*server).sweep(now, idle)
+		}
+		if p.personal.Load() < maxPersonalSessions {
+			return
+		}
+	}
+}
