@@ -220,6 +220,51 @@ func TestPersonalKeyEnds(t *testing.T) {
 	})
 }
 
+// TestDeletedToolsetWidensNoKey deletes a toolset of keys of every kind. Keys
+// left without a toolset end, and no other key gains tools.
+func TestDeletedToolsetWidensNoKey(t *testing.T) {
+	w := newGrantWorld(t, modelstest.SQLite(t))
+	w.admin(t, "POST", "/api/projects/p/access", `{"personId":"u-ann","toolset":"a"}`, 201)
+	w.admin(t, "POST", "/api/projects/p/access", `{"personId":"u-bob","toolset":null}`, 201)
+	service := func(toolsets string) string {
+		return w.admin(t, "POST", "/api/projects/p/keys", `{"toolsets":`+toolsets+`}`, 201)["key"].(string)
+	}
+	personal := func(name string, toolsets ...string) string {
+		_, text := w.ownKey(t, name, toolsets...)
+		return text
+	}
+	keys := []struct{ name, key, before, after string }{
+		{"service key", service("null"), "echo others", "echo others"},
+		{"service key of a", service(`["a"]`), "echo", "401"},
+		{"service key of both", service(`["a","b"]`), "echo others", "others"},
+		{"personal key of a holder of a", personal("ann"), "echo", "401"},
+		{"personal key of a member", personal("bob"), "echo others", "echo others"},
+		{"personal key of a member for a", personal("bob", "a"), "echo", "401"},
+		{"personal key of a member for both", personal("bob", "a", "b"), "echo others", "others"},
+	}
+	all := func(after bool) {
+		t.Helper()
+		for _, k := range keys {
+			want := k.before
+			if after {
+				want = k.after
+			}
+			if got := w.sees(t, k.key, ""); got != want && !(want == "401" && strings.HasPrefix(got, "401")) {
+				t.Errorf("%s, after %t: sees %q, want %q", k.name, after, got, want)
+			}
+		}
+	}
+	all(false)
+	if got := w.admin(t, "DELETE", "/api/projects/p/toolsets/a", "", 409)["fields"]; got == nil {
+		t.Error("the conflict has no fields")
+	}
+	all(false)
+	w.admin(t, "DELETE", "/api/projects/p/toolsets/a?force=true", "", 204)
+	all(true)
+	w.admin(t, "POST", "/api/projects/p/toolsets", `{"slug":"a","include":["*"]}`, 201) // is another one
+	all(true)
+}
+
 func TestLimitsOfGrantsAndPersonalKeys(t *testing.T) {
 	w := newGrantWorld(t, modelstest.SQLite(t))
 	w.admin(t, "POST", "/api/projects/p/access", `{"personId":"u-ann","toolset":"a"}`, 201)

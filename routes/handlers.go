@@ -208,7 +208,7 @@ func newAdminHandlers(s *services.Services, guards *guard.Guards, pages *adminpa
 		security:     security.New(frames, s.People, s.Factors, sealer, time.Now),
 		projectPages: projects.New(pages, s.Traffic, s.Keys, s.Projects, public),
 		overview: overview.New(overview.Options{
-			Pages: pages, Traffic: s.Traffic, Calls: s.Calls, Keys: s.Keys, People: s.People, Checklist: s.Checklist, Public: public, Now: time.Now,
+			Pages: pages, Traffic: s.Traffic, Calls: s.Calls, Keys: s.Keys, People: s.People, Checklist: s.Checklist, Toolsets: s.Toolsets, Public: public, Now: time.Now,
 		}),
 		connect:         projects.NewConnect(pages, s.Gateway, s.Keys, public),
 		projectSettings: projects.NewSettings(pages, s.Projects, s.Keys, s.Quotas, s.People),

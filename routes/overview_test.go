@@ -178,6 +178,39 @@ func TestOverviewAttention(t *testing.T) {
 	}
 }
 
+// TestOverviewChangedToolset checks the row for TOOLSET_CHANGED, until the change
+// is accepted.
+func TestOverviewChangedToolset(t *testing.T) {
+	w := newOverviewWorld(t, "api_key")
+	clock := w.addClock(t)
+	id := w.Toolset(t, "p", models.Toolset{Slug: "reader", Name: "Reader <1>", Include: []string{"clock__*"}})
+	w.Toolset(t, "p", models.Toolset{Slug: "other", Name: "Other", Include: []string{"clock__current_time"}})
+	const title = "Toolset “Reader &lt;1&gt;” changed"
+	if strings.Contains(w.page(t), "Toolset “") {
+		t.Error("row before a change")
+	}
+	clock.SetTools(append(demo.Servers()[0].Tools[:1:1], upstreamtest.Tool{Definition: `{"name":"moon_phase","inputSchema":{"type":"object"}}`})...)
+	w.Sync(t, "p", "clock")
+	body := spaces.ReplaceAllString(w.page(t), " ")
+	at := strings.Index(body, title)
+	if at < 0 || strings.Count(body, "Toolset “") != 2 { // and in the label of the link
+		t.Fatalf("%d rows about changed toolsets", strings.Count(body, "Toolset “"))
+	}
+	to := overviewPath + "/toolsets/" + id
+	if row := body[at-300 : at+600]; !strings.Contains(row, `href="`+to+`"`) || !strings.Contains(row, ">Review") || !regexp.MustCompile(`1 tool joined, \d left · sync of clock · just now`).MatchString(row) {
+		t.Errorf("row %s", row)
+	}
+	if got := w.send(t, to, nil); !strings.Contains(got.Body, "The tools of this toolset changed") {
+		t.Error("the row leads to a page without the change")
+	}
+	if got := w.post(t, to+"/accept", url.Values{}); got.Status != http.StatusSeeOther {
+		t.Fatalf("accept: %d", got.Status)
+	}
+	if strings.Contains(w.page(t), "Toolset “") {
+		t.Error("row after the change was accepted")
+	}
+}
+
 func TestOverviewExpiringKeys(t *testing.T) {
 	week := 7 * 24 * time.Hour
 	for _, tt := range []struct {

@@ -307,44 +307,6 @@ func testManage(t *testing.T, w *factorWorld) {
 	w.wantSession(t, "password after the last factor was removed", w.login(t))
 }
 
-func TestRequiredFactorComesFirst(t *testing.T) {
-	w := newFactorWorld(t, "sqlite:"+filepath.Join(t.TempDir(), "gateway.db"), models.RoleAdmin, "GATEWAY_REQUIRE_SECOND_FACTOR=admins")
-	w.Apply(t, `{"projects":{"secret-project":{"name":"Secret project","authMode":"none","mcpServers":{}}}}`)
-	w.login(t)
-	w.token(t)
-	for _, path := range []string{"/admin", "/me", "/me/account", "/admin/people", "/admin/projects/secret-project", "/oauth/authorize?client_id=x"} {
-		if got := w.send(t, path, nil); got.Status != http.StatusSeeOther || got.Location != "/me/security" {
-			t.Errorf("%s: %d %q", path, got.Status, got.Location)
-		}
-	}
-	if got := w.post(t, "/admin/projects", values("name", "New", "authMode", "none")); got.Location != "/me/security" {
-		t.Errorf("form: %d %q", got.Status, got.Location)
-	}
-	if got := w.send(t, "/api/projects", nil); got.Status != http.StatusForbidden || !strings.Contains(got.Body, "second factor") {
-		t.Errorf("API: %d %s", got.Status, got.Body)
-	}
-	shown := w.send(t, "/me/security", nil)
-	if shown.Status != http.StatusOK || !strings.Contains(shown.Body, "Set up a second factor to continue") || strings.Contains(shown.Body, "ecret") {
-		t.Errorf("set-up page: %d, names projects: %v", shown.Status, strings.Contains(shown.Body, "ecret"))
-	}
-	if got := w.setUpApp(t); got.Location != "/me/security/codes" {
-		t.Fatalf("set-up: %d %q", got.Status, got.Location)
-	}
-	if got := w.send(t, "/admin", nil); got.Status != http.StatusOK {
-		t.Errorf("after the set-up: %d", got.Status)
-	}
-	set, err := w.Services.Factors.Of(t.Context(), w.person.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := w.post(t, "/me/security/factors/"+set.Factors[0].ID+"/remove", url.Values{}); !strings.Contains(got.Flash, "must have a second factor") {
-		t.Errorf("last factor: %d %q", got.Status, got.Flash)
-	}
-	if got := w.post(t, "/logout", url.Values{}); got.Location != "/login" {
-		t.Errorf("sign-out: %d %q", got.Status, got.Location)
-	}
-}
-
 func TestAdministratorRemovesFactors(t *testing.T) {
 	w := newFactorWorld(t, "sqlite:"+filepath.Join(t.TempDir(), "gateway.db"), models.RoleAdmin)
 	w.login(t)

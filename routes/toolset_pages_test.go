@@ -44,6 +44,16 @@ func TestToolsetPages(t *testing.T) {
 		}
 		text := page(to, 200, "/v1/mcp/p/toolsets/the-reader/request", "clock__current_time", "Not used yet")
 		count := regexp.MustCompile(`\d+ of \d+ tools`).FindString(text)
+		const newKey = "/admin/projects/p/keys/new?toolset="
+		if !strings.Contains(text, `href="`+newKey+`the-reader"`) {
+			t.Error("page has no link to a new key")
+		}
+		keyForm := page(newKey+"the-reader", 200, `value="toolsets" checked`)
+		if box := regexp.MustCompile(`<input[^>]*name="toolset:the-reader"[^>]*>`).FindString(keyForm); !strings.Contains(box, " checked") {
+			t.Errorf("box of the toolset: %q", box)
+		}
+		page(newKey+"the-writer", 404)
+		page(newKey, 200, `value="everything" checked`)
 		page(list, 200, "The Reader", count)
 		edit := page(to+"/edit", 200, "clock__*", `value="clock" checked`)
 		seen := regexp.MustCompile(`name="seen" value="([^"]+)"`).FindStringSubmatch(edit)

@@ -9,7 +9,7 @@ import (
 	"mcpgateway/models/modelstest"
 	"mcpgateway/routes/routestest"
 	"mcpgateway/services/access"
-	"mcpgateway/services/oauthclient"
+	"mcpgateway/services/oauthclient/accounts"
 	"mcpgateway/services/projects"
 	"mcpgateway/services/secrets"
 )
@@ -58,7 +58,7 @@ func keep(t *testing.T) kept {
 	for _, s := range []struct {
 		text, row string
 		sealed    *string
-	}{{k.bearer, projects.BearerRow("s1"), &k.sealedBearer}, {k.token, oauthclient.RefreshTokenRow("s1"), &k.sealedToken}} {
+	}{{k.bearer, projects.BearerRow("s1"), &k.sealedBearer}, {k.token, accounts.ID{ServerID: "s1"}.RefreshTokenRow(), &k.sealedToken}} {
 		if *s.sealed, err = a.Services.Config.Keys.Seal(secrets.NewValue(s.text), s.row); err != nil {
 			t.Fatal(err)
 		}

@@ -13,7 +13,7 @@ import (
 	"mcpgateway/models/modelstest"
 	"mcpgateway/routes/routestest"
 	"mcpgateway/services/access"
-	"mcpgateway/services/oauthclient"
+	"mcpgateway/services/oauthclient/accounts"
 	"mcpgateway/services/projects"
 	"mcpgateway/services/secrets"
 	"mcpgateway/web/webtest"
@@ -143,7 +143,7 @@ func checkSeals(t *testing.T, a *routestest.App, version int64, old kept) {
 	if err := a.Services.DB.First(&connection, "server_id = 's1'").Error; err != nil {
 		t.Fatal(err)
 	}
-	if got, err := a.Services.Config.Keys.Open(connection.RefreshToken, oauthclient.RefreshTokenRow("s1")); err != nil || got.Reveal() != old.token {
+	if got, err := a.Services.Config.Keys.Open(connection.RefreshToken, accounts.ID{ServerID: "s1"}.RefreshTokenRow()); err != nil || got.Reveal() != old.token {
 		t.Errorf("open refresh token: %v", err)
 	}
 }

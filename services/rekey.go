@@ -10,6 +10,7 @@ import (
 	"mcpgateway/services/activity"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/oauthclient"
+	"mcpgateway/services/oauthclient/accounts"
 	"mcpgateway/services/projects"
 	"mcpgateway/services/secrets"
 )
@@ -120,19 +121,9 @@ func (r *rekeying) query(row models.Server) error {
 }
 
 func (r *rekeying) connections() error {
-	var rows []models.Connection
-	if err := r.tx.Find(&rows).Error; err != nil {
-		return err
-	}
-	for _, row := range rows {
-		if err := r.column(&models.Connection{}, "server_id", row.ServerID, "access_token", row.AccessToken, oauthclient.AccessTokenRow(row.ServerID)); err != nil {
-			return err
-		}
-		if err := r.column(&models.Connection{}, "server_id", row.ServerID, "refresh_token", row.RefreshToken, oauthclient.RefreshTokenRow(row.ServerID)); err != nil {
-			return err
-		}
-	}
-	return nil
+	n, err := accounts.Reseal(r.tx, r.keys)
+	r.resealed += n
+	return err
 }
 
 func (r *rekeying) registrations() error {

@@ -13,6 +13,7 @@ import (
 	"mcpgateway/services/config"
 	"mcpgateway/services/declaration"
 	"mcpgateway/services/oauthclient"
+	"mcpgateway/services/oauthclient/accounts"
 	"mcpgateway/services/projects"
 	"mcpgateway/services/secrets"
 )
@@ -71,7 +72,7 @@ func TestSecretBox(t *testing.T) {
 		for _, row := range []any{
 			&models.Connection{
 				ServerID: server.ID, State: "connected", CreatedAt: at, UpdatedAt: at,
-				AccessToken: seal("the access token", oauthclient.AccessTokenRow(server.ID)), RefreshToken: seal("the refresh token", oauthclient.RefreshTokenRow(server.ID)),
+				AccessToken: seal("the access token", accounts.ID{ServerID: server.ID}.AccessTokenRow()), RefreshToken: seal("the refresh token", accounts.ID{ServerID: server.ID}.RefreshTokenRow()),
 			},
 			&models.User{ID: "u", Email: "ada@example.com", EmailFold: "ada@example.com", Role: models.RoleAdmin, CreatedAt: at},
 			&models.AuthenticatorApp{ID: "f", UserID: "u", Name: "Phone", CreatedAt: at, Secret: seal("the app's secret", factors.AppRow("f"))},
@@ -106,8 +107,8 @@ func TestSecretBox(t *testing.T) {
 			{a.Headers["X-A"], projects.HeaderRow(a.ID, "X-A"), "the header"},
 			{a.URLSecrets[0], projects.QueryRow(a.ID, "key"), "the+query+value"},
 			{b.OAuthClientSecret, projects.ClientSecretRow(b.ID), "the client secret"},
-			{connection.AccessToken, oauthclient.AccessTokenRow(b.ID), "the access token"},
-			{connection.RefreshToken, oauthclient.RefreshTokenRow(b.ID), "the refresh token"},
+			{connection.AccessToken, accounts.ID{ServerID: b.ID}.AccessTokenRow(), "the access token"},
+			{connection.RefreshToken, accounts.ID{ServerID: b.ID}.RefreshTokenRow(), "the refresh token"},
 			{registration.ClientSecret, oauthclient.RegistrationSecretRow("r"), "the secret"},
 			{app.Secret, factors.AppRow("f"), "the app's secret"},
 		} {

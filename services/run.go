@@ -31,6 +31,7 @@ func (s *Services) subscribers() []part[func(context.Context, notify.Topic) erro
 		{"sync schedule", s.Syncer.Changed},
 		{"deleted sessions and indexes", s.dropStale},
 		{"client subscriptions", s.Subscriptions.Changed},
+		{"calls of users without a connection", s.accountChanged},
 		{"ended sessions", s.EndedSessions.Changed},
 		{"log levels", s.LogLevels.Changed},
 		{"catalog", s.Catalog.Changed},
@@ -61,6 +62,7 @@ func (s *Services) loops() []part[func(context.Context)] {
 		{"server history", s.History.Run},
 		{"connections", s.Connections.Run},
 		{"key usage", s.saveUse},
+		{"memberships", func(ctx context.Context) { s.groupIndex.Run(ctx, s.Subscriptions.Recheck) }},
 		{"call log", s.Calls.Run},
 		{"calls of limits", s.Quotas.Run},
 		{"run traces", s.CodeRuns.Run},
@@ -117,6 +119,23 @@ func (s *Services) loadBuiltinCatalog(ctx context.Context) error {
 		return nil
 	}
 	return s.CatalogStore.LoadDefaults(ctx)
+}
+
+// accountChanged continues the calls and syncs that wait for the user's own
+// account of a topic. It ignores other topics.
+func (s *Services) accountChanged(ctx context.Context, topic notify.Topic) error {
+	if serverID, userID, ok := topic.ConnectionOf(); ok && userID != "" {
+		s.Gateway.ConnectionChanged(ctx, serverID, userID)
+		s.Syncer.ConnectionChanged(serverID)
+	}
+	return nil
+}
+
+// accountEnded ends the upstream sessions of a user's own account that was
+// connected or disconnected.
+func (s *Services) accountEnded(serverID, userID string) {
+	s.pool.DropPerson(serverID, userID)
+	s.Subscriptions.ConnectionChanged(serverID, userID)
 }
 
 // dropStale ends the upstream sessions of disabled servers and drops the search

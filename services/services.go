@@ -31,8 +31,10 @@ import (
 	"mcpgateway/services/checklist"
 	"mcpgateway/services/codemode"
 	"mcpgateway/services/config"
+	"mcpgateway/services/connections"
 	"mcpgateway/services/egress"
 	"mcpgateway/services/gateway"
+	"mcpgateway/services/gateway/connecting"
 	"mcpgateway/services/gateway/subscriptions"
 	"mcpgateway/services/inventory"
 	"mcpgateway/services/inventory/history"
@@ -89,6 +91,8 @@ type Services struct {
 	// reports those with a pending authorization.
 	Connections    *oauthclient.Connections
 	Waiting        *oauthclient.PendingAuth
+	calling        *connecting.Waiting
+	Tickets        *connections.Tickets // of the links to connect an own account
 	ClientDocument *oauthclient.ClientDocument
 	Directory      *toolset.Directory
 	// Views decide what callers see of the projects in Directory.
@@ -144,16 +148,22 @@ type Demo interface {
 // New opens the database, applies pending migrations and creates all services.
 // Run must be called next. Close releases what New opened.
 func New(ctx context.Context, c *config.Config, version string, log *slog.Logger) (*Services, error) {
-	return NewWithHasher(ctx, c, version, log, passwords.New(argon2.IDKey))
+	return NewWithAccess(ctx, c, version, log, AccessParts{Hasher: passwords.New(argon2.IDKey), Now: now})
 }
 
-// NewWithHasher is like New with a hasher of passwords, for tests.
-func NewWithHasher(ctx context.Context, c *config.Config, version string, log *slog.Logger, hasher *passwords.Hasher) (*Services, error) {
+// AccessParts are the parts of access control that tests replace.
+type AccessParts struct {
+	Hasher *passwords.Hasher
+	Now    func() time.Time // the clock of sessions, keys, tokens and groups; UTC, in milliseconds
+}
+
+// NewWithAccess is like New with other parts of access control, for tests.
+func NewWithAccess(ctx context.Context, c *config.Config, version string, log *slog.Logger, parts AccessParts) (*Services, error) {
 	db, err := models.Open(ctx, c.DatabaseURL)
 	if err != nil {
 		return nil, err
 	}
-	s, err := wire(ctx, db, c, version, log, hasher)
+	s, err := wire(ctx, db, c, version, log, parts)
 	if err != nil {
 		return nil, errors.Join(err, closeDB(db))
 	}
@@ -161,7 +171,7 @@ func NewWithHasher(ctx context.Context, c *config.Config, version string, log *s
 }
 
 // wire creates all services in the order of their dependencies.
-func wire(ctx context.Context, db *gorm.DB, c *config.Config, version string, log *slog.Logger, hasher *passwords.Hasher) (*Services, error) {
+func wire(ctx context.Context, db *gorm.DB, c *config.Config, version string, log *slog.Logger, parts AccessParts) (*Services, error) {
 	pool, err := db.DB()
 	if err != nil {
 		return nil, err
@@ -175,7 +185,7 @@ func wire(ctx context.Context, db *gorm.DB, c *config.Config, version string, lo
 	if err := s.wireStore(ctx, guard, resolver); err != nil {
 		return nil, err
 	}
-	s.wireAccess(hasher)
+	s.wireAccess(parts)
 	s.wireCatalog()
 	s.wireConnections(resolver)
 	s.wireUpstreams(resolver)
@@ -212,22 +222,22 @@ func (s *Services) wireStore(ctx context.Context, guard *egress.Guard, resolver 
 }
 
 // wireAccess creates the services for authentication and access control.
-func (s *Services) wireAccess(hasher *passwords.Hasher) {
-	db, c := s.DB, s.Config
+func (s *Services) wireAccess(parts AccessParts) {
+	db, c, now := s.DB, s.Config, parts.Now
 	s.KeyIndex = keys.NewIndex(db, now)
 	memberships := groups.NewMemberships(c.SingleSignOn.GroupsMaxAge)
 	s.groupIndex = groups.NewIndex(db, memberships, now)
 	s.Rights = rights.NewIndex(db, s.groupIndex)
 	s.tokenIndex = oauthserver.NewTokenIndex(db, now)
 	s.Keys = keys.New(db, s.Audit, s.feed, now)
-	s.ProjectAuth = access.NewProjectAuth(s.KeyIndex, s.tokenIndex, s.feed.CaughtUpAt, c.MaxStaleness, now)
+	s.ProjectAuth = access.NewProjectAuth(s.KeyIndex, s.tokenIndex, s.feed.CaughtUpAt, c.MaxStaleness, time.Now)
 	s.OAuth = oauthserver.New(oauthserver.Options{
 		DB: db, Issuer: c.PublicURL, Audit: s.Audit, Feed: s.feed, Rights: s.Rights, Sealer: c.Keys, Documents: s.clients.MCP().Transport, Now: now,
 	})
 	s.CallLimits = access.NewCallLimits(now)
 	s.Quotas = quotas.New(db, quotas.MaxCounters, now, s.log)
 	s.Groups = groups.NewStore(db, s.Audit, s.feed, memberships, now)
-	s.People = access.NewUsers(db, s.Audit, s.feed, c.Keys, hasher, memberships, now)
+	s.People = access.NewUsers(db, s.Audit, s.feed, c.Keys, parts.Hasher, memberships, now)
 	s.Factors = factors.New(factors.Options{
 		DB: db, Audit: s.Audit, Feed: s.feed, Keys: c.Keys, PublicURL: c.PublicURL, Require: factors.Requirement(c.SecondFactor), Now: now,
 	})
@@ -266,8 +276,12 @@ func (s *Services) wireConnections(resolver *secrets.Resolver) {
 		},
 		Address:  func(server models.Server) (string, error) { return projects.Address(server, resolver.Resolve) },
 		ClientOf: func(server models.Server) *http.Client { return s.httpClientOf(server, resolver) },
+		Enabled:  s.Rights.IsEnabled,
+		Ended:    s.accountEnded,
 	})
 	s.Waiting = oauthclient.NewWaiting(s.Connections)
+	s.Tickets = connections.NewTickets(s.Config.Keys, s.Config.PublicURL, now)
+	s.calling = connecting.NewWaiting(s.Waiting, s.Connections, s.Tickets)
 }
 
 // httpClientOf returns the HTTP client of a server with its own TLS settings, and
@@ -293,6 +307,14 @@ func (s *Services) wireUpstreams(resolver *secrets.Resolver) {
 		t.HTTP = s.httpClientOf(row, resolver)
 		t.Address = func() (string, error) { return projects.Address(row, resolver.Resolve) }
 		t.Secrets = override.Secrets(row.ToolOverrides, resolver, t.Secrets)
+		if own := t.Own; own != nil {
+			t.Own = func(userID string) *upstream.Target {
+				t := own(userID)
+				t.HTTP = s.httpClientOf(row, resolver)
+				t.Secrets = override.Secrets(row.ToolOverrides, resolver, t.Secrets)
+				return t
+			}
+		}
 		return t
 	}
 	s.Directory = toolset.NewDirectory(s.DB, target)
@@ -302,10 +324,11 @@ func (s *Services) wireUpstreams(resolver *secrets.Resolver) {
 	s.Syncer = inventory.NewSyncer(inventory.Options{
 		DB: s.DB, Pool: s.pool, Target: target, Feed: s.feed, Locks: s.locks, Now: now, Log: s.log, Tasks: s.Background,
 		ResourceUpdated: s.Subscriptions.ResourceUpdated, Observed: s.History.Note, Listed: s.Subscriptions.Listed,
+		Readers:  connections.NewReaders(s.DB, s.Audit, s.feed),
 		Changing: moves.New(s.Directory, s.Toolsets, s.log).Sync,
 	})
 	s.ToolSearch = toolsearch.NewSearcher(toolsearch.Options{
-		Cursors: page.NewCursors(s.Config.Keys), Waiting: s.Waiting, Outages: s.pool, Log: s.log, Tasks: s.Background,
+		Cursors: page.NewCursors(s.Config.Keys), Waiting: s.calling, Outages: s.pool, Log: s.log, Tasks: s.Background,
 	})
 }
 
@@ -329,8 +352,9 @@ func (s *Services) wireGateway(ctx context.Context, resolver *secrets.Resolver) 
 	}
 	s.Gateway = gateway.New(gateway.Options{
 		Upstreams: upstreams, Views: s.Views, Search: s.ToolSearch, Declarations: s.Declarations, Runner: s.Runner, Limits: s.CallLimits, Quotas: s.Quotas,
-		Calls: s.Metrics.Calls(s.Calls), Results: s.Results, Waiting: s.Waiting, Outages: s.pool,
-		Tokens: s.Config.Keys, References: resolver, Version: s.Version, Instance: s.Instance, Log: s.log, Tasks: s.Background,
+		Calls: s.Metrics.Calls(s.Calls), Results: s.Results, Waiting: s.calling, Outages: s.pool,
+		Connecting: connecting.New(s.calling, s.Tickets, s.Config.Keys, now),
+		Tokens:     s.Config.Keys, References: resolver, Version: s.Version, Instance: s.Instance, Log: s.log, Tasks: s.Background,
 	})
 	return nil
 }

@@ -25,12 +25,13 @@ type sweep struct {
 }
 
 // sweeps returns all sweeps: of users' sessions and failed sign-ins, of their
-// grants to clients, of old calls, of calls counted against limits and of the
+// grants to clients, of disabled users' connections, of old calls, of calls counted against limits and of the
 // history of servers.
 func (s *Services) sweeps() []sweep {
 	return []sweep{
 		{"people", sweepInterval, s.People.Sweep, s.log},
 		{"grants", sweepInterval, s.OAuth.Sweep, s.log},
+		{"connections", sweepInterval, s.Connections.SweepDisabled, s.log},
 		{"calls", callsSweepInterval, s.Calls.Sweep, s.log},
 		{"calls of limits", sweepInterval, s.Quotas.Sweep, s.log},
 		{"server history", sweepInterval, s.History.Sweep, s.log},

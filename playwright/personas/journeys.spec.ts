@@ -1,19 +1,9 @@
-import { Client } from "@modelcontextprotocol/sdk/client/index.js";
-import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
-import type { Locator, Page } from "@playwright/test";
+import type { Page } from "@playwright/test";
 
+import { Clicks } from "../support/clicks.ts";
+import { connect, copyServer } from "../support/mcp-client.ts";
 import { ada, addProject, expect, startEmptyGateway, test } from "../support/signed-in.ts";
 import { startUpstream } from "../support/upstream.ts";
-
-/** Counts the clicks of a journey. */
-class Clicks {
-  count = 0;
-  async on(target: Locator): Promise<void> {
-    target.page().setDefaultTimeout(15_000);
-    this.count++;
-    await target.click();
-  }
-}
 
 const tools = [{ name: "echo", description: "Returns its text.", inputSchema: { type: "object" as const, properties: { text: { type: "string" } } } }];
 
@@ -43,14 +33,8 @@ test.describe("from an empty database", () => {
       await expect(page.getByRole("heading", { level: 1 })).not.toHaveText("Add servers");
       await clicks.on(page.getByRole("link", { name: "Connect", exact: true }));
       await clicks.on(page.getByRole("button", { name: "Create key and show snippet" }));
-      await clicks.on(page.getByRole("radio", { name: "Cursor" }));
-      await clicks.on(page.getByRole("button", { name: "Copy: Cursor" }));
-      const pasted = JSON.parse(await page.evaluate(() => navigator.clipboard.readText())) as { mcpServers: Record<string, { url: string; headers: Record<string, string> }> };
-
-      // The client does with the file what Cursor does.
-      const [server] = Object.values(pasted.mcpServers);
-      const client = new Client({ name: "cursor", version: "1.0.0" });
-      await client.connect(new StreamableHTTPClientTransport(new URL(server.url), { requestInit: { headers: server.headers } }));
+      // The client does with the snippet what Cursor does.
+      const client = await connect(await copyServer(page, clicks));
       let listed: { name: string }[] = [];
       await expect.poll(async () => (listed = (await client.listTools()).tools).map((tool) => tool.name), { message: "the first sync is done" }).toContainEqual(expect.stringMatching(/echo$/));
       const called = Date.now();

@@ -109,7 +109,7 @@ test("a passkey is added, signs in alone and after the password, and confirms", 
 
 test("an app's code and a recovery code sign in, each once", async ({ browser, gateway, people }) => {
   expect(people.viewer.cookies).not.toEqual([]);
-  const page = await pageOf(browser, gateway, people.viewer);
+  const page = await pageOf(browser, gateway, await signIn(gateway, vera));
   await page.goto("/me/security");
   await page.getByRole("link", { name: "Add app" }).click();
   await expect(page.getByRole("img", { name: "QR code" })).toBeVisible();
@@ -154,15 +154,14 @@ test("a required factor comes first", async ({ browser }) => {
     await addPerson(strict, vera, "member");
     const page = await pageOf(browser, strict, await signIn(strict, vera));
     await addDevice(page);
-    await page.goto("/me");
-    await expect(page).toHaveURL("/me/security");
+    await page.goto("/me/keys");
+    await expect(page).toHaveURL("/me/security?next=%2Fme%2Fkeys");
     await expect(page.getByText("Set up a second factor to continue")).toBeVisible();
     await expectAccessible(page);
     await page.getByRole("link", { name: "Add passkey" }).click();
     await page.getByRole("button", { name: "Create passkey" }).click();
     await page.getByRole("link", { name: "I saved them" }).click();
-    await page.goto("/me");
-    await expect(page.getByRole("heading", { level: 1 })).toHaveText("My projects");
+    await expect(page).toHaveURL("/me/keys");
     await page.context().close();
   } finally {
     await strict.stop();

@@ -48,3 +48,11 @@ export async function expectAccessible(page: Page, { part, without }: { part?: s
   const { violations } = await axe.analyze();
   expect(violations.map(({ id, nodes }) => ({ id, where: nodes.map((node) => node.html) })), pathname).toEqual([]);
 }
+
+/** Expects that the open page is accessible in each look, without loading it again. */
+export async function expectAccessibleInEach(page: Page): Promise<void> {
+  const size = page.viewportSize()!;
+  await inEach(looks, page, () => expectAccessible(page));
+  await page.setViewportSize(size);
+  await page.emulateMedia({ colorScheme: null });
+}

@@ -51,12 +51,24 @@ export async function signIn(gateway: Gateway, who: Account): Promise<State> {
   return stateOf(client);
 }
 
-/** Adds a user with a role. */
-export async function addPerson(gateway: Gateway, who: Account, role: "admin" | "viewer" | "member"): Promise<void> {
+/** Adds a user with a role and returns the user's id. */
+export async function addPerson(gateway: Gateway, who: Account, role: "admin" | "viewer" | "member"): Promise<string> {
   const client = await program(gateway);
   const answer = await client.post("/api/people", { data: { email: who.email, name: who.name, role, password: who.password } });
   expect(answer.status(), await answer.text()).toBe(201);
+  const { id } = await answer.json();
   await client.dispose();
+  return id;
+}
+
+/** Sends a request to the API with the administration token and returns its response. */
+export async function send(gateway: Gateway, method: "POST" | "PUT" | "PATCH" | "DELETE", path: string, data?: object): Promise<any> {
+  const client = await program(gateway);
+  const answer = await client.fetch(path, { method, data });
+  expect(answer.ok(), `${method} ${path}: ${await answer.text()}`).toBe(true);
+  const body = await answer.text();
+  await client.dispose();
+  return body && JSON.parse(body);
 }
 
 /** Returns a request context with the administration token. */

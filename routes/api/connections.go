@@ -12,7 +12,7 @@ import (
 // Connector manages the OAuth connections of servers.
 type Connector interface {
 	Status(ctx context.Context, serverID string) (oauthclient.Status, error)
-	Disconnect(ctx context.Context, serverID string) (revoked bool, err error)
+	Disconnect(ctx context.Context, serverID, userID string) (revoked bool, err error)
 }
 
 // Connections serves /api/servers/:id/connection.
@@ -40,7 +40,7 @@ func (a *Connections) Create(c *fiber.Ctx) error {
 
 // Delete revokes and deletes the tokens of the server.
 func (a *Connections) Delete(c *fiber.Ctx) error {
-	if _, err := a.connections.Disconnect(c.UserContext(), c.Params("id")); err != nil {
+	if _, err := a.connections.Disconnect(c.UserContext(), c.Params("id"), ""); err != nil {
 		return err
 	}
 	return c.SendStatus(fiber.StatusNoContent)

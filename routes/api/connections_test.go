@@ -24,7 +24,7 @@ func (c *connector) Status(_ context.Context, id string) (oauthclient.Status, er
 	return oauthclient.Status{ServerID: id}, nil
 }
 
-func (c *connector) Disconnect(_ context.Context, id string) (bool, error) {
+func (c *connector) Disconnect(_ context.Context, id, _ string) (bool, error) {
 	if id != "s1" {
 		return false, fault.NotFound("server", id)
 	}

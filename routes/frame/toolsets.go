@@ -1,27 +1,13 @@
 package frame
 
 import (
-	"cmp"
-	"slices"
-
 	"github.com/gofiber/fiber/v2"
 
 	"mcpgateway/models"
 	"mcpgateway/services/fault"
-	"mcpgateway/services/toolset"
 	"mcpgateway/views/toolchoice"
 	"mcpgateway/web"
 )
-
-// Toolsets returns the toolsets of a project, by slug.
-func Toolsets(project *toolset.Snapshot) []*models.Toolset {
-	var rows []*models.Toolset
-	for _, row := range project.Toolsets {
-		rows = append(rows, row)
-	}
-	slices.SortFunc(rows, func(a, b *models.Toolset) int { return cmp.Compare(a.Slug, b.Slug) })
-	return rows
-}
 
 // ToolChoice returns the posted choice between everything and some of the
 // toolsets. slugs is nil for everything. The error is VALIDATION_FAILED for a

@@ -163,6 +163,7 @@ type errorData struct {
 	Requested  string      `json:"requested,omitempty"`
 	RetryAfter int         `json:"retryAfter,omitempty"` // seconds to wait; 0 if unknown
 	URI        string      `json:"uri,omitempty"`        // the resource that was not found
+	URL        string      `json:"url,omitempty"`        // where the user connects their account
 	Help       string      `json:"help,omitempty"`       // URL of the documentation of the code
 }
 

@@ -36,6 +36,10 @@ func (u untouchable) Handle(_ context.Context, _ *toolset.Snapshot, client *gate
 	return []byte("{}"), nil
 }
 
+func (u untouchable) ExplainError(_ *gateway.Client, _ *toolset.Server, _ string, err error) error {
+	return err
+}
+
 func TestAuthFailClosed(t *testing.T) {
 	a := routestest.New(t, modelstest.SQLite(t))
 	a.Apply(t, `{"projects":{"p":{"authMode":"api_key"}}}`)

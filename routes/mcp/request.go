@@ -51,6 +51,9 @@ type Limiter interface {
 // Handler handles one request. Implemented by gateway.Gateway.
 type Handler interface {
 	Handle(ctx context.Context, project *toolset.Snapshot, client *gateway.Client, method string, params []byte, trace *gateway.RequestInfo) ([]byte, error)
+	// ExplainError returns the error for a request to a server, which can be nil,
+	// that was not handled by Handle.
+	ExplainError(client *gateway.Client, server *toolset.Server, method string, err error) error
 }
 
 // Subscriptions call deliver with the notifications for clients, until the
@@ -352,7 +355,10 @@ func (e *Endpoint) handle(ctx context.Context, project *toolset.Snapshot, client
 	case m.method == "logging/setLevel":
 		return e.setLevel(ctx, client, m.params)
 	case m.method == "resources/subscribe", m.method == "resources/unsubscribe":
-		return e.Subscriptions.Handle(ctx, project, client, m.method, m.params, trace)
+		if result, err = e.Subscriptions.Handle(ctx, project, client, m.method, m.params, trace); err != nil {
+			err = e.Gateway.ExplainError(client, project.Server(trace.Server), m.method, err)
+		}
+		return result, err
 	}
 	return e.Gateway.Handle(ctx, project, client, m.method, m.params, trace)
 }

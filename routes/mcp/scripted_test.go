@@ -118,8 +118,8 @@ func serveOn(t *testing.T, dsn, declaration string, play func(*call) (string, er
 		Sessions: session.NewSessions(services.Config.Keys, services.EndedSessions, time.Now),
 		Levels:   services.LogLevels,
 		Names:    web.NewNames(services.Config.PublicURL, nil, []string{"https://app.example.com"}, true),
-		Failures: ratelimit.NewFailureLimit(time.Now),
-		Limits:   services.CallLimits, Subscriptions: services.Subscriptions, MaxStreams: 1000,
+		Failures: ratelimit.NewFailureLimit(time.Now), WrongKeys: ratelimit.NewAddressLimit(1000, 1000, time.Now),
+		Limits: services.CallLimits, Subscriptions: services.Subscriptions, MaxStreams: 1000,
 	}
 	for _, set := range settings {
 		set(&o)
@@ -128,6 +128,7 @@ func serveOn(t *testing.T, dsn, declaration string, play func(*call) (string, er
 	s.app = web.New(web.Options{Names: o.Names, Log: slog.New(slog.NewJSONHandler(s.Log, nil))})
 	s.app.All("/v1/mcp/:projectSlug/request", endpoint.Request)
 	s.app.All("/v1/mcp/:projectSlug/sse", endpoint.SSE)
+	s.app.All("/v1/mcp/:projectSlug/toolsets/:toolset/request", endpoint.Request)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"mcpgateway/models"
+	"mcpgateway/routes/routestest"
 	"mcpgateway/services/upstream/upstreamtest"
 	"mcpgateway/web/webtest"
 )
@@ -84,6 +85,32 @@ func TestKeyAtEachEndpoint(t *testing.T) {
 	}
 	if a := w.post(t, key(), "/v1/mcp/p/toolsets/other/request", `{}`, nil); a.Status != http.StatusNotFound {
 		t.Errorf("unknown toolset: %d", a.Status)
+	}
+}
+
+// TestBoundKeyListsPreview compares the tools of a bound key at both endpoints
+// with the preview of the toolset's rules.
+func TestBoundKeyListsPreview(t *testing.T) {
+	w := newParity(t)
+	id, key := w.Key(t, "p", 0)
+	w.Bind(t, "p", id, w.reader)
+	shown := webtest.Send(t, w.App.App, webtest.Case{
+		Method: http.MethodPost, Path: "/api/projects/p/toolsets/preview", Body: `{"query":"server:docs","exclude":["*__erase"]}`, Header: header("Authorization", "Bearer "+routestest.AdminToken),
+	})
+	var preview struct{ Items []struct{ Name string } }
+	if err := json.Unmarshal([]byte(shown.Body), &preview); err != nil || len(preview.Items) != 2 {
+		t.Fatalf("%v: %s", err, shown.Body)
+	}
+	var names []string
+	for _, item := range preview.Items {
+		names = append(names, item.Name)
+	}
+	slices.Sort(names)
+	for _, path := range []string{endpointOfP, endpointOfReader} {
+		body := w.post(t, key, path+"/request", listTools, nil).Body
+		if got, want := toolNames(t, body), strings.Join(names, " "); got != want || strings.Count(body, `{"name":"gateway_`) != 3 {
+			t.Errorf("%s lists %s, want %s and 3 built-in tools", path, got, want)
+		}
 	}
 }
 

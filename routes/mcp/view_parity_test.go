@@ -14,6 +14,8 @@ import (
 	"mcpgateway/models"
 	"mcpgateway/routes/routestest"
 	"mcpgateway/services/access"
+	"mcpgateway/services/access/groups"
+	"mcpgateway/services/rawjson"
 	"mcpgateway/services/upstream/upstreamtest"
 	"mcpgateway/web/webtest"
 )
@@ -56,7 +58,9 @@ func newParity(t *testing.T) *parity {
 	t.Helper()
 	w := &parity{App: routestest.New(t, "sqlite:"+filepath.Join(t.TempDir(), "gateway.db"))}
 	w.hidden = upstreamtest.New(offering("vault", "Vault instructions.", "open", "seal"))
-	w.shared = upstreamtest.New(offering("docs", "Instructions of everything.", "read", "find", "erase"))
+	shared := offering("docs", "Instructions of everything.", "read", "find", "erase")
+	shared.Tools[1].Definition = strings.Replace(shared.Tools[1].Definition, `{"name":"find"`, `{"name":"seek"`, 1) // find is its new name
+	w.shared = upstreamtest.New(shared)
 	twin := upstreamtest.New(func() upstreamtest.Options {
 		o := offering("docs", "", "read", "find")
 		o.Capabilities = `{"tools":{"listChanged":true}}`
@@ -64,7 +68,7 @@ func newParity(t *testing.T) *parity {
 		return o
 	}())
 	w.Apply(t, fmt.Sprintf(`{"projects":{
-		"p":{"authMode":"api_key","codeMode":{"enabled":true},"mcpServers":{"vault":{"url":%q},"docs":{"url":%q},"off":{"url":%q,"enabled":false}}},
+		"p":{"authMode":"api_key","codeMode":{"enabled":true},"mcpServers":{"vault":{"url":%q},"docs":{"url":%q,"tools":{"seek":{"as":"find"}}},"off":{"url":%q,"enabled":false}}},
 		"twin":{"authMode":"api_key","codeMode":{"enabled":true},"mcpServers":{"docs":{"url":%q}}}}}`, w.hidden.Start(t), w.shared.Start(t), w.hidden.Start(t), twin.Start(t)))
 	w.Sync(t, "p", "vault", "docs")
 	w.Sync(t, "twin", "docs")
@@ -79,8 +83,14 @@ func newParity(t *testing.T) *parity {
 	return w
 }
 
-// callers returns the keys and paths of p that lead to the view of the toolset.
-func (w *parity) callers(t *testing.T) map[string][2]string {
+// caller is a credential of project p and an endpoint that lead to the view of
+// the toolset.
+type caller struct{ name, credential, path string }
+
+const endpointOfP, endpointOfReader, endpointOfTwin = "/v1/mcp/p", "/v1/mcp/p/toolsets/reader", "/v1/mcp/twin"
+
+// keyCallers returns the callers with API keys.
+func (w *parity) keyCallers(t *testing.T) []caller {
 	t.Helper()
 	bound, boundText := w.Key(t, "p", 0)
 	w.Bind(t, "p", bound, w.reader)
@@ -88,14 +98,53 @@ func (w *parity) callers(t *testing.T) map[string][2]string {
 	personal, personalText := w.Key(t, "p", 0)
 	w.Own(t, "p", personal, w.person)
 	w.Grant(t, "p", models.ProjectGrant{SubjectKind: models.SubjectPerson, SubjectID: w.person, ToolsetID: w.reader, Role: models.GrantUse})
-	return map[string][2]string{
-		"bound key":                   {boundText, "/v1/mcp/p"},
-		"bound key at the toolset":    {boundText, "/v1/mcp/p/toolsets/reader"},
-		"whole key at the toolset":    {whole, "/v1/mcp/p/toolsets/reader"},
-		"personal key":                {personalText, "/v1/mcp/p"},
-		"personal key at the toolset": {personalText, "/v1/mcp/p/toolsets/reader"},
+	member, memberText := w.Key(t, "p", 0)
+	w.Own(t, "p", member, w.member(t))
+	return []caller{
+		{"bound key", boundText, endpointOfP}, {"bound key at the toolset", boundText, endpointOfReader},
+		{"whole key at the toolset", whole, endpointOfReader},
+		{"personal key", personalText, endpointOfP}, {"personal key at the toolset", personalText, endpointOfReader},
+		{"key of a group's member", memberText, endpointOfP}, {"key of a group's member at the toolset", memberText, endpointOfReader},
 	}
 }
+
+// member returns a person whose group holds the toolset.
+func (w *parity) member(t *testing.T) (userID string) {
+	t.Helper()
+	user, err := w.Services.People.Create(t.Context(), access.NewUser{Email: "bob@example.com", Role: models.RoleMember})
+	noError(t, err)
+	name := "Readers"
+	group, err := w.Services.Groups.Create(t.Context(), groups.Fields{Name: &name})
+	noError(t, err)
+	noError(t, w.Services.Groups.AddMember(t.Context(), group.ID, user.ID))
+	w.Grant(t, "p", models.ProjectGrant{SubjectKind: models.SubjectGroup, SubjectID: group.ID, ToolsetID: w.reader, Role: models.GrantUse})
+	return user.ID
+}
+
+// tokenCallers changes p to a project of access tokens and returns the callers
+// with tokens of the person who holds the toolset.
+func (w *parity) tokenCallers(t *testing.T) []caller {
+	t.Helper()
+	w.Apply(t, `{"projects":{"p":{"authMode":"oauth","oauthAccess":"members"}}}`)
+	return []caller{
+		{"access token", w.Token(t, w.person, endpointOfP+"/request"), endpointOfP},
+		{"access token of the toolset", w.Token(t, w.person, endpointOfReader+"/request"), endpointOfReader},
+	}
+}
+
+// foreignCode is code that reaches for tools in every way, and returns what each
+// attempt returns or throws.
+const foreignCode = `
+	const found = [];
+	for (const attempt of [
+		() => vault.open({}), () => vault["open"]({}), () => docs.erase({}), () => docs["er" + "ase"]({}), () => docs.seek({}), () => off.open({}),
+		() => globalThis["va" + "ult"].open({}), () => gateway.call("vault__open", {}), () => gateway.call("docs__erase", {}), () => gateway.call("docs__read", {text: "x"}),
+		() => gateway.search("open the vault"), () => gateway.search({query: "server:vault"}), () => gateway.search({task: "erase docs", limit: 20}),
+		() => [typeof vault, typeof docs, typeof docs.erase, typeof off], () => Object.keys(docs), () => "erase" in docs, () => Object.keys(globalThis),
+	]) {
+		try { found.push(await attempt()) } catch (e) { found.push([e.name, e.message]) }
+	}
+	return found`
 
 // viewProbes are requests as method and params. They name tools, prompts and
 // resources of p that are not in the view, those in it, and such that never
@@ -113,30 +162,45 @@ func viewProbes() [][2]string {
 	tool := func(name, arguments string) {
 		probes = append(probes, [2]string{"tools/call", `{"name":"` + name + `","arguments":` + arguments + `}`})
 	}
-	for _, name := range []string{"vault__open", "docs__erase", "off__open", "VAULT__OPEN", "open", "erase", "vault", "docs__", "vault__open__x"} {
+	for _, name := range []string{"vault__open", "docs__erase", "docs__seek", "off__open", "VAULT__OPEN", "Docs__read", "seek", "find", "open", "erase", "vault", "docs__", "vault__open__x"} {
 		tool(name, `{}`)
 		tool("gateway_executeTool", `{"name":"`+name+`"}`)
 		tool("gateway_executeTool", `{"name":"docs__read","arguments":{"text":"`+name+`"}}`)
 	}
-	for _, code := range []string{
-		`return await vault.open({})`, `return await vault[\"open\"]({})`, `return await docs.erase({})`, `return await docs[\"er\" + \"ase\"]({})`,
-		`return [typeof vault, typeof docs, typeof docs.erase, typeof off]`, `return Object.keys(docs)`, `return await docs.read({text: \"x\"})`,
-		`const s = globalThis[\"va\" + \"ult\"]; return await s.open({})`,
-	} {
-		tool("gateway_executeTool", `{"code":"`+code+`"}`)
+	for _, code := range []string{`return await vault.open({})`, `return await docs.read({text: "x"})`, foreignCode} {
+		tool("gateway_executeTool", `{"code":`+string(rawjson.Quote(code))+`}`)
 	}
 	for _, arguments := range []string{
-		`{}`, `{"filter":"open"}`, `{"filter":"erase"}`, `{"query":"server:vault"}`, `{"query":"name:erase"}`, `{"query":"vault"}`, `{"query":"docs","limit":1}`,
+		`{}`, `{"filter":"open"}`, `{"filter":"erase"}`, `{"filter":"seek"}`, `{"query":"server:vault"}`, `{"query":"name:erase"}`, `{"query":"vault"}`, `{"query":"docs","limit":1}`,
 	} {
 		tool("gateway_listTools", arguments)
 	}
 	for _, arguments := range []string{
-		`{"task":"open the vault"}`, `{"task":"erase docs"}`, `{"task":"find a document","server":"vault"}`, `{"task":"find a document","server":"docs"}`, `{"task":"read","limit":20}`,
+		`{"task":"open the vault"}`, `{"task":"erase docs"}`, `{"task":"seek"}`, `{"task":"find a document","server":"vault"}`, `{"task":"find a document","server":"docs"}`, `{"task":"read","limit":20}`,
 		`{"query":"vault"}`, `{"query":"server:vault"}`, `{"query":"server:off"}`, `{"query":"erase"}`, `{"query":"server:vaul"}`, `{"query":"docs","limit":1}`,
 	} {
 		tool("gateway_searchMcpForTask", arguments)
 	}
 	return probes
+}
+
+// probe is a request that any caller can send. send returns the response.
+type probe struct {
+	name string
+	send func(t *testing.T, credential, path string) string
+}
+
+// probes returns the requests of clients of both eras, and unusual ones.
+func (w *parity) probes() (probes []probe) {
+	for _, version := range []string{"2025-11-25", "2026-07-28"} {
+		for _, p := range append(viewProbes(), handshakeOf(version)) {
+			probes = append(probes, probe{version + " " + p[0] + " " + p[1], func(t *testing.T, credential, path string) string {
+				t.Helper()
+				return w.response(t, credential, path, version, p)
+			}})
+		}
+	}
+	return append(probes, w.unusualProbes()...)
 }
 
 // TestViewParity sends requests to a view and to a project that never had more
@@ -145,18 +209,17 @@ func viewProbes() [][2]string {
 func TestViewParity(t *testing.T) {
 	w := newParity(t)
 	_, twinKey := w.Key(t, "twin", 0)
-	callers := w.callers(t)
-	for _, version := range []string{"2025-11-25", "2026-07-28"} {
-		probes := append(viewProbes(), handshakeOf(version))
-		want := make([]string, len(probes))
-		for i, probe := range probes {
-			want[i] = w.response(t, twinKey, "/v1/mcp/twin", version, probe)
-		}
-		for name, caller := range callers {
-			t.Run(name+" "+version, func(t *testing.T) {
-				for i, probe := range probes {
-					if d := cmp.Diff(want[i], w.response(t, caller[0], caller[1], version, probe)); d != "" {
-						t.Errorf("%s %s (-without the others +view):\n%s", probe[0], probe[1], d)
+	probes := w.probes()
+	want := make([]string, len(probes))
+	for i, p := range probes {
+		want[i] = p.send(t, twinKey, endpointOfTwin)
+	}
+	for _, callers := range []func(*testing.T) []caller{w.keyCallers, w.tokenCallers} {
+		for _, c := range callers(t) {
+			t.Run(c.name, func(t *testing.T) {
+				for i, p := range probes {
+					if d := cmp.Diff(want[i], p.send(t, c.credential, c.path)); d != "" {
+						t.Errorf("%s (-without the others +view):\n%s", p.name, d)
 					}
 				}
 			})
@@ -171,6 +234,25 @@ func TestViewParity(t *testing.T) {
 		if forClients(r) && (r.Method != "tools/call" || strings.Contains(string(r.Body), `"name":"erase"`)) {
 			t.Errorf("the shared server received %s", r.Body)
 		}
+	}
+	w.checkMetrics(t)
+}
+
+// checkMetrics checks that the metrics have no label of a caller, a toolset or a
+// tool that was named in vain.
+func (w *parity) checkMetrics(t *testing.T) {
+	t.Helper()
+	metrics := webtest.Send(t, w.App.App, webtest.Case{Path: "/metrics"})
+	if metrics.Status != http.StatusOK || !strings.Contains(metrics.Body, `gateway_tool_calls_total{outcome="ok",project="p",server="docs"}`) {
+		t.Fatalf("metrics: %d %s", metrics.Status, metrics.Body)
+	}
+	for _, name := range append(foreignNames(), "docs__seek", w.reader, w.person, `reader"`, "key:", "user:") {
+		if strings.Contains(metrics.Body, name) {
+			t.Errorf("the metrics have %q", name)
+		}
+	}
+	if label := regexp.MustCompile(`[{,](toolset|person|user|group|key|principal|caller)=`).FindString(metrics.Body); label != "" {
+		t.Errorf("the metrics have the label %s", label)
 	}
 }
 

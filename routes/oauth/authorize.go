@@ -55,7 +55,7 @@ func NewAuthorize(server AuthorizationServer, tools Counter, assets layout.Asset
 func (a *Authorize) Show(c *fiber.Ctx) error {
 	if p := guard.UserOf(c); p != nil && p.MustSetUp {
 		c.Set(fiber.HeaderCacheControl, "no-store")
-		return c.Redirect(paths.Security, fiber.StatusSeeOther)
+		return c.Redirect(paths.WithNext(paths.Security, c.OriginalURL()), fiber.StatusSeeOther)
 	}
 	raw := string(c.Request().URI().QueryString())
 	query, err := url.ParseQuery(raw)

@@ -56,7 +56,7 @@ func (b *Callback) Serve(c *fiber.Ctx) error {
 	// The strings outlive the request: they are written to the audit log.
 	text := func(name string) string { return strings.Clone(string(query.Peek(name))) }
 	done, err := b.connections.Finish(c.UserContext(), oauthclient.Callback{
-		SessionID: person.SessionID, IssuerID: strings.Clone(c.Params("issuerId")), State: text("state"), Code: text("code"),
+		SessionID: person.SessionID, UserID: person.ID, IssuerID: strings.Clone(c.Params("issuerId")), State: text("state"), Code: text("code"),
 		Issuer: text("iss"), HasIssuer: query.Has("iss"), Error: text("error"), Description: text("error_description"),
 	})
 	switch {

@@ -49,12 +49,18 @@ type site struct {
 // documents; nil means the real one.
 func newSite(t *testing.T, dsn string, documents http.RoundTripper) *site {
 	t.Helper()
+	return newSiteWithClock(t, &routestest.Clock{}, dsn, documents)
+}
+
+// newSiteWithClock is newSite with a clock and additional settings.
+func newSiteWithClock(t *testing.T, clock *routestest.Clock, dsn string, documents http.RoundTripper, settings ...string) *site {
+	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := &site{base: "http://" + listener.Addr().String()}
-	s.App = routestest.New(t, dsn, "GATEWAY_ADDR="+listener.Addr().String())
+	s.App = routestest.NewWithClock(t, clock, dsn, append(settings, "GATEWAY_ADDR="+listener.Addr().String())...)
 	if documents != nil {
 		c := s.Services.Config
 		s.Services.OAuth = oauthserver.New(oauthserver.Options{

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"regexp"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -59,6 +60,23 @@ func (l *Log) String() string {
 // as in the program.
 func New(t testing.TB, dsn string, settings ...string) *App {
 	t.Helper()
+	return NewWithClock(t, &Clock{}, dsn, settings...)
+}
+
+// Clock is a clock that tests can move forward. The zero value shows the time.
+type Clock struct{ ahead atomic.Int64 } // nanoseconds
+
+// Now returns the time of the clock, in UTC and milliseconds.
+func (c *Clock) Now() time.Time {
+	return time.Now().Add(time.Duration(c.ahead.Load())).UTC().Truncate(time.Millisecond)
+}
+
+// Advance moves the clock forward.
+func (c *Clock) Advance(d time.Duration) { c.ahead.Add(int64(d)) }
+
+// NewWithClock is like New with the clock of sessions, keys, tokens and groups.
+func NewWithClock(t testing.TB, clock *Clock, dsn string, settings ...string) *App {
+	t.Helper()
 	environ := append([]string{
 		"GATEWAY_DATABASE_URL=" + dsn, "GATEWAY_ADMIN_TOKEN=" + AdminToken, "GATEWAY_ADDR=127.0.0.1:8080",
 		"GATEWAY_BUILTIN_CATALOG=false", // slow to load, and few tests use it
@@ -70,7 +88,7 @@ func New(t testing.TB, dsn string, settings ...string) *App {
 	}
 	logged := &Log{}
 	log := slog.New(slog.NewJSONHandler(io.MultiWriter(logged), &slog.HandlerOptions{Level: slog.LevelDebug}))
-	s, err := services.NewWithHasher(t.Context(), c, "test", log, passwords.New(accesstest.QuickDerivation))
+	s, err := services.NewWithAccess(t.Context(), c, "test", log, services.AccessParts{Hasher: passwords.New(accesstest.QuickDerivation), Now: clock.Now})
 	if err != nil {
 		t.Fatal(err)
 	}

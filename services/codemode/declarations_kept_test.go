@@ -10,6 +10,7 @@ import (
 
 	"mcpgateway/models"
 	"mcpgateway/services/codemode"
+	"mcpgateway/services/toolsearch"
 	"mcpgateway/services/toolset"
 	"mcpgateway/services/typescript/typescripttest"
 )
@@ -17,7 +18,7 @@ import (
 // listAll returns the whole declarations of a project.
 func listAll(t testing.TB, d *codemode.Declarations, project *toolset.Snapshot) *codemode.Listing {
 	t.Helper()
-	l, err := d.List(t.Context(), project, "key-1", []byte(`{}`))
+	l, err := d.List(t.Context(), project, toolsearch.Caller{ID: "key-1"}, []byte(`{}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +50,7 @@ func TestDeclarationsBuiltOncePerSnapshot(t *testing.T) {
 		t.Errorf("List() after a change = \n%s\nwant no removed tool and the new fetch", now.Text)
 	}
 	p.source.Project.CodeModeEnabled = false
-	if _, err := d.List(t.Context(), p.snapshot(), "key-1", []byte(`{}`)); err == nil {
+	if _, err := d.List(t.Context(), p.snapshot(), toolsearch.Caller{ID: "key-1"}, []byte(`{}`)); err == nil {
 		t.Error("List() with Code Mode off succeeded")
 	}
 	d.Forget("p")

@@ -50,13 +50,13 @@ type Listing struct {
 	Structured []byte // the raw JSON object of structuredContent
 }
 
-// List handles gateway_listTools with raw arguments for a principal
+// List handles gateway_listTools with raw arguments for a caller
 // (specification, "Built-in tool gateway_listTools"). Without query it returns
 // all declarations as one string, or those that match filter. With query it
 // returns one page of matches as JSON. Errors are CODE_MODE_DISABLED,
 // INVALID_PARAMETER, CONFLICTING_PARAMETERS, and the faults of
 // toolsearch.Searcher.Find.
-func (d *Declarations) List(ctx context.Context, project *toolset.Snapshot, principal string, arguments []byte) (*Listing, error) {
+func (d *Declarations) List(ctx context.Context, project *toolset.Snapshot, caller toolsearch.Caller, arguments []byte) (*Listing, error) {
 	if !project.Project.CodeModeEnabled {
 		return nil, fault.New(fault.KindDisabled, fault.CodeCodeModeDisabled, "Code Mode is off for this project. An administrator can turn it on in the project settings.")
 	}
@@ -66,7 +66,7 @@ func (d *Declarations) List(ctx context.Context, project *toolset.Snapshot, prin
 	}
 	if a.hasQuery {
 		return d.page(ctx, project, toolsearch.Query{
-			Surface: declarationsSurface, Principal: principal, Text: a.query, Limit: a.limit, Cursor: a.cursor, Continue: a.hasCursor,
+			Surface: declarationsSurface, Caller: caller, Text: a.query, Limit: a.limit, Cursor: a.cursor, Continue: a.hasCursor,
 		})
 	}
 	if a.filter == "" {

@@ -75,7 +75,7 @@ type declarationsAnswer struct {
 
 func listPage(t *testing.T, d *codemode.Declarations, project *toolset.Snapshot, arguments string) *declarationsAnswer {
 	t.Helper()
-	l, err := d.List(t.Context(), project, "key-1", []byte(arguments))
+	l, err := d.List(t.Context(), project, toolsearch.Caller{ID: "key-1"}, []byte(arguments))
 	if err != nil {
 		t.Fatalf("%s: %v", arguments, err)
 	}
@@ -117,7 +117,7 @@ func TestListWithoutQuery(t *testing.T) {
 		{`{"filter":"delete_repo"}`, ""},
 		{`{"filter":"hidden"}`, ""},
 	} {
-		l, err := d.List(t.Context(), project, "key-1", []byte(tc.arguments))
+		l, err := d.List(t.Context(), project, toolsearch.Caller{ID: "key-1"}, []byte(tc.arguments))
 		if err != nil {
 			t.Fatalf("%s: %v", tc.arguments, err)
 		}
@@ -241,7 +241,7 @@ func TestListRejectsInvalidArguments(t *testing.T) {
 		{"Code Mode is off", `{}`, off.snapshot(), "key-1", fault.CodeCodeModeDisabled, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			l, err := d.List(t.Context(), tc.project, tc.principal, []byte(tc.arguments))
+			l, err := d.List(t.Context(), tc.project, toolsearch.Caller{ID: tc.principal}, []byte(tc.arguments))
 			if err == nil {
 				t.Fatalf("List() = %.100s, want an error", l.Text)
 			}
@@ -250,12 +250,12 @@ func TestListRejectsInvalidArguments(t *testing.T) {
 			}
 		})
 	}
-	whole, err := d.List(t.Context(), project, "key-1", nil)
+	whole, err := d.List(t.Context(), project, toolsearch.Caller{ID: "key-1"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, null := range []string{`{"filter":null}`, `{"query":null}`, `{"filter":null,"query":null,"limit":null,"cursor":null}`} {
-		if l, err := d.List(t.Context(), project, "key-1", []byte(null)); err != nil || l.Text != whole.Text {
+		if l, err := d.List(t.Context(), project, toolsearch.Caller{ID: "key-1"}, []byte(null)); err != nil || l.Text != whole.Text {
 			t.Errorf("List(%s) = %v, want all declarations", null, err)
 		}
 	}
@@ -304,7 +304,7 @@ func TestListStopsWithContext(t *testing.T) {
 	cancel()
 	project := newDeclaredProject("p").server("git", nil, "a").snapshot()
 	for _, arguments := range []string{`{}`, `{"filter":"a"}`} {
-		if _, err := newDeclarations(t).List(ctx, project, "key-1", []byte(arguments)); !errors.Is(err, context.Canceled) {
+		if _, err := newDeclarations(t).List(ctx, project, toolsearch.Caller{ID: "key-1"}, []byte(arguments)); !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: %v", arguments, err)
 		}
 	}

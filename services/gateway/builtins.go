@@ -7,6 +7,7 @@ import (
 	"mcpgateway/services/arguments"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/rawjson"
+	"mcpgateway/services/toolsearch"
 	"mcpgateway/services/toolset"
 )
 
@@ -20,7 +21,7 @@ const (
 type Search interface {
 	// Search returns the raw JSON result for raw arguments, which may be nil.
 	// It returns faults for invalid arguments.
-	Search(ctx context.Context, project *toolset.Snapshot, principal string, arguments []byte) ([]byte, error)
+	Search(ctx context.Context, project *toolset.Snapshot, caller toolsearch.Caller, arguments []byte) ([]byte, error)
 }
 
 // Definitions of the built-in tools. Some model APIs reject oneOf, anyOf and
@@ -59,9 +60,14 @@ func (g *Gateway) Builtins(project *toolset.Snapshot) []json.RawMessage {
 	return all
 }
 
+// callerOf returns the caller of a search.
+func callerOf(client *Client) toolsearch.Caller {
+	return toolsearch.Caller{ID: client.Principal.Caller(), UserID: client.Principal.UserID()}
+}
+
 // searchTools handles the built-in search tool.
 func (g *Gateway) searchTools(ctx context.Context, project *toolset.Snapshot, client *Client, params *rawjson.Object) ([]byte, error) {
-	found, err := g.Search.Search(ctx, project, client.Principal.Caller(), params.Get("arguments"))
+	found, err := g.Search.Search(ctx, project, callerOf(client), params.Get("arguments"))
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	"mcpgateway/services/codemode"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/rawjson"
+	"mcpgateway/services/toolsearch"
 	"mcpgateway/services/toolset"
 	"mcpgateway/services/typescript"
 )
@@ -31,7 +32,7 @@ const maxNamed = 60
 // Declarations implement gateway_listTools. Implemented by
 // codemode.Declarations.
 type Declarations interface {
-	List(ctx context.Context, project *toolset.Snapshot, principal string, arguments []byte) (*codemode.Listing, error)
+	List(ctx context.Context, project *toolset.Snapshot, caller toolsearch.Caller, arguments []byte) (*codemode.Listing, error)
 	Full(ctx context.Context, project *toolset.Snapshot) (*typescript.Declared, error)
 }
 
@@ -65,7 +66,7 @@ func toolsForCode(project *toolset.Snapshot) []codemode.Tool {
 
 // listDeclarations handles gateway_listTools.
 func (g *Gateway) listDeclarations(ctx context.Context, project *toolset.Snapshot, client *Client, params *rawjson.Object) ([]byte, error) {
-	listing, err := g.Declarations.List(ctx, project, client.Principal.Caller(), params.Get("arguments"))
+	listing, err := g.Declarations.List(ctx, project, callerOf(client), params.Get("arguments"))
 	if err != nil {
 		return nil, err
 	}

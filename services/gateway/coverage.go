@@ -1,22 +1,23 @@
 package gateway
 
 import (
+	"context"
 	"encoding/json"
 
+	"mcpgateway/models"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/page"
 	"mcpgateway/services/toolset"
+	"mcpgateway/services/upstream"
 )
 
 // metaCoverage is the _meta key for servers that are missing from a list or
 // failing.
 const metaCoverage = "gateway/coverage"
 
-// Codes of warnings about servers whose tools are listed but may fail.
-const (
-	warningWaiting     = "SERVER_NEEDS_CONNECTION"
-	warningUnavailable = "SERVER_UNAVAILABLE"
-)
+// warningUnavailable is the code of the warning about a server whose calls are
+// paused.
+const warningUnavailable = "SERVER_UNAVAILABLE"
 
 // listCoverage describes the servers of a list that are missing or failing.
 type listCoverage struct {
@@ -28,7 +29,7 @@ type listCoverage struct {
 // servers of a project, or nil if there are none. A server is unavailable if it
 // was never synced. Warnings concern servers whose tools are listed, but with a
 // pending authorization or paused calls.
-func (g *Gateway) coverage(project *toolset.Snapshot) []byte {
+func (g *Gateway) coverage(ctx context.Context, project *toolset.Snapshot, client *Client) []byte {
 	var c listCoverage
 	c.Kind = page.Complete
 	for _, server := range project.Servers {
@@ -36,12 +37,12 @@ func (g *Gateway) coverage(project *toolset.Snapshot) []byte {
 		if !config.Enabled {
 			continue
 		}
-		waits := g.pendingReason(config.ID)
+		waits := g.pending(ctx, config, client.Principal.UserID())
 		if inventory == nil || inventory.SyncedAt == nil {
 			reason := "never synced"
 			switch {
-			case waits != "":
-				reason += ": " + waits
+			case waits.Code != "":
+				reason += ": " + waits.Reason
 			case inventory != nil && inventory.ErrorMessage != "":
 				reason += ": " + inventory.ErrorMessage
 			}
@@ -49,8 +50,8 @@ func (g *Gateway) coverage(project *toolset.Snapshot) []byte {
 			c.Unavailable = append(c.Unavailable, page.Unavailable{Server: config.Alias, Reason: reason})
 			continue
 		}
-		if waits != "" {
-			c.Warnings = append(c.Warnings, fault.Warning{Code: warningWaiting, Message: "Calls to server " + config.Alias + " may fail: " + waits})
+		if waits.Code != "" {
+			c.Warnings = append(c.Warnings, fault.Warning{Code: waits.Code, Message: "Calls to server " + config.Alias + " may fail: " + waits.Reason})
 		} else if why := g.outage(config.ID); why != "" {
 			c.Warnings = append(c.Warnings, fault.Warning{Code: warningUnavailable, Message: "Calls to server " + config.Alias + " currently fail: " + why})
 		}
@@ -65,11 +66,11 @@ func (g *Gateway) coverage(project *toolset.Snapshot) []byte {
 	return b
 }
 
-func (g *Gateway) pendingReason(serverID string) string {
+func (g *Gateway) pending(ctx context.Context, server *models.Server, userID string) upstream.Pending {
 	if g.Waiting == nil {
-		return ""
+		return upstream.Pending{}
 	}
-	return g.Waiting.Reason(serverID)
+	return g.Waiting.Pending(ctx, server, userID)
 }
 
 func (g *Gateway) outage(serverID string) string {

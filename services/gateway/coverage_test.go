@@ -1,6 +1,7 @@
 package gateway_test
 
 import (
+	"context"
 	"encoding/json"
 	"log/slog"
 	"testing"
@@ -11,12 +12,18 @@ import (
 	"mcpgateway/services/gateway"
 	"mcpgateway/services/gateway/gatewaytest"
 	"mcpgateway/services/toolset"
+	"mcpgateway/services/upstream"
 )
 
 // waiting implements gateway.PendingAuth: reasons by server id.
 type waiting map[string]string
 
-func (w waiting) Reason(serverID string) string { return w[serverID] }
+func (w waiting) Pending(_ context.Context, server *models.Server, _ string) upstream.Pending {
+	if w[server.ID] == "" {
+		return upstream.Pending{}
+	}
+	return upstream.Pending{Code: upstream.WarningNeedsConnection, Reason: w[server.ID]}
+}
 
 // down implements gateway.Outages: reasons by server id.
 type down map[string]string

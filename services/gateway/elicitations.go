@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"mcpgateway/services/gateway/connecting"
 	"mcpgateway/services/rawjson"
 )
 
@@ -89,4 +90,29 @@ func (e *elicitations) owner(serverID, userID string, params []byte) *relay {
 		return nil
 	}
 	return found.Value.(*elicitation).relay
+}
+
+// own returns the relays of the gateway's own elicitations that ask a user to
+// connect their account to a server, by their ids.
+func (e *elicitations) own(serverID, userID string) map[string]*relay {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	found := map[string]*relay{}
+	for key, element := range e.byID {
+		if key.serverID == serverID && key.userID == userID && connecting.IsOwn(key.id) {
+			if r := element.Value.(*elicitation).relay; r.config != nil {
+				found[key.id] = r
+			}
+		}
+	}
+	return found
+}
+
+func (e *elicitations) remove(key elicitationKey) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if element := e.byID[key]; element != nil {
+		e.order.Remove(element)
+		delete(e.byID, key)
+	}
 }

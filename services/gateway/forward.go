@@ -17,6 +17,7 @@ const maxInputRounds = 8
 // preparedRequest is a request to an upstream server.
 type preparedRequest struct {
 	server  *toolset.Server
+	target  *upstream.Target // set by forward
 	method  string
 	params  *rawjson.Object
 	headers upstream.ParamHeaders
@@ -27,10 +28,21 @@ type preparedRequest struct {
 	name string
 }
 
-// forward sends a client's request to an upstream server. During the call it
-// relays progress and log messages, requests of handshake servers to the
-// client, and input required by stateless servers.
+// forward sends a client's request to an upstream server, with the account of
+// the client's user if users have their own. A user without a connection is
+// prompted to connect.
 func (g *Gateway) forward(ctx context.Context, client *Client, out *preparedRequest) (*upstream.Response, error) {
+	out.target = out.server.Target.For(client.Principal.UserID())
+	if out.target.Person == "" || g.Connecting == nil {
+		return g.send(ctx, client, out)
+	}
+	return g.sendAsUser(ctx, client, out)
+}
+
+// send sends a client's request. During the call it relays progress and log
+// messages, requests of handshake servers to the client, and input required by
+// stateless servers.
+func (g *Gateway) send(ctx context.Context, client *Client, out *preparedRequest) (*upstream.Response, error) {
 	if client.Stateless() {
 		if p, err := g.parked.take(client, out); p != nil || err != nil {
 			if err != nil {
@@ -40,7 +52,7 @@ func (g *Gateway) forward(ctx context.Context, client *Client, out *preparedRequ
 		}
 	}
 	capabilities := relayedCapabilities(client)
-	r := g.newRelay(client, out.server, out.params)
+	r := g.newRelay(client, out)
 	request := upstreamRequest(client, out, r, capabilities)
 	if client.Stateless() && capabilities != nil {
 		request.Params = out.params.Bytes() // the call may outlive this request
@@ -58,7 +70,7 @@ func (g *Gateway) forward(ctx context.Context, client *Client, out *preparedRequ
 	}
 	request.Parsed = out.params
 	for range maxInputRounds {
-		response, err := g.Upstreams.Call(ctx, out.server.Target, request)
+		response, err := g.Upstreams.Call(ctx, out.target, request)
 		if err == nil && response.Error != nil {
 			g.elicitations.giveAll(r, response.Error)
 		}
@@ -72,8 +84,46 @@ func (g *Gateway) forward(ctx context.Context, client *Client, out *preparedRequ
 		if err := g.collectInput(ctx, client, wanted, out.params); err != nil {
 			return nil, err
 		}
+		if err := g.recheck(client, out); err != nil {
+			return nil, err
+		}
 	}
 	return nil, fault.Upstream(fault.CodeUpstreamInvalidResponse, "The upstream server requested input more than %d times in one call.", maxInputRounds)
+}
+
+// recheck looks a request up in the client's present view before it is sent
+// again, because collecting input takes time. It returns UNAUTHORIZED for a
+// client that is no longer admitted, and otherwise the error of the first lookup.
+func (g *Gateway) recheck(client *Client, out *preparedRequest) error {
+	view, err := g.Views.Current(client.Principal)
+	if err != nil {
+		return err
+	}
+	var server *toolset.Server
+	switch out.method {
+	case "tools/call":
+		tool, err := view.Resolve(out.name)
+		if err != nil {
+			return err
+		}
+		server = tool.Server
+	case "prompts/get":
+		prompt, err := view.Offers.Prompt(out.name)
+		if err != nil {
+			return err
+		}
+		server = prompt.Server
+	case "resources/read":
+		if server, err = resourceOwner(view, out.name); err != nil {
+			return err
+		}
+	default:
+		server = view.Server(out.server.Config.Alias)
+	}
+	if server == nil || server.Config.ID != out.server.Config.ID {
+		return fault.Upstream(fault.CodeUpstreamUnavailable, "The server changed during the call. Send the request again.")
+	}
+	return nil
 }
 
 // upstreamRequest returns the upstream request, without params. capabilities

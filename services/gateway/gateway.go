@@ -14,6 +14,7 @@ import (
 	"mcpgateway/services/access"
 	"mcpgateway/services/background"
 	"mcpgateway/services/fault"
+	"mcpgateway/services/gateway/connecting"
 	"mcpgateway/services/membudget"
 	"mcpgateway/services/rawjson"
 	"mcpgateway/services/secrets"
@@ -39,10 +40,10 @@ type CallLog interface {
 	Record(call models.Call)
 }
 
-// PendingAuth reports the servers with a pending authorization.
+// PendingAuth reports what calls of a user to a server wait for. userID is empty
+// for callers who are not users. It is called for every list.
 type PendingAuth interface {
-	// Reason returns the reason for which a server needs a user, or "".
-	Reason(serverID string) string
+	Pending(ctx context.Context, server *models.Server, userID string) upstream.Pending
 }
 
 // Outages reports the servers whose calls are paused.
@@ -61,13 +62,14 @@ type Options struct {
 	Limits       CallLimits // for calls made by code
 	Quotas       Quotas     // for calls of upstream tools; nil means no limits
 	Calls        CallLog
-	Results      *membudget.Budget // for results of calls made by code; nil is unlimited
-	Waiting      PendingAuth       // nil means no pending authorizations
-	Outages      Outages           // nil means no outages
-	Tokens       *secrets.KeyRing  // seals cursors and request states
-	References   override.Resolver // of arguments that administrators fixed
-	Version      string            // reported in serverInfo
-	Instance     string            // identifies this gateway in Gateway-Hops
+	Results      *membudget.Budget    // for results of calls made by code; nil is unlimited
+	Waiting      PendingAuth          // nil means no pending authorizations
+	Connecting   *connecting.Prompter // nil passes CONNECTION_REQUIRED on
+	Outages      Outages              // nil means no outages
+	Tokens       *secrets.KeyRing     // seals cursors and request states
+	References   override.Resolver    // of arguments that administrators fixed
+	Version      string               // reported in serverInfo
+	Instance     string               // identifies this gateway in Gateway-Hops
 	Log          *slog.Logger
 	Tasks        *background.Tasks // may be nil
 }

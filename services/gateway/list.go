@@ -30,7 +30,7 @@ type listCursor struct {
 func (g *Gateway) listTools(ctx context.Context, project *toolset.Snapshot, client *Client, params *rawjson.Object) ([]byte, error) {
 	era := client.era()
 	if project.Project.ToolExposure == models.ExposeBuiltin {
-		return g.listResult(ctx, project, client, list{member: "tools", items: []byte("[]"), last: g.builtinsOf(project), coverage: g.coverage(project)})
+		return g.listResult(ctx, project, client, list{member: "tools", items: []byte("[]"), last: g.builtinsOf(project), coverage: g.coverage(ctx, project, client)})
 	}
 	page, err := g.requestedPage(project, client, project.ListID(era), params)
 	if err != nil {
@@ -40,7 +40,7 @@ func (g *Gateway) listTools(ctx context.Context, project *toolset.Snapshot, clie
 	if !ok {
 		return nil, invalidCursor()
 	}
-	l := list{member: "tools", items: tools, id: project.ListID(era), page: page, more: more, coverage: g.coverage(project)}
+	l := list{member: "tools", items: tools, id: project.ListID(era), page: page, more: more, coverage: g.coverage(ctx, project, client)}
 	if !more {
 		l.last = g.builtinsOf(project)
 	}

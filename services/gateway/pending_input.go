@@ -99,7 +99,7 @@ func (g *Gateway) callParkable(ctx context.Context, client *Client, out *prepare
 		o.err = g.Tasks.Try("pending call", func() (err error) {
 			defer cancel()
 			defer r.finish()
-			o.response, err = g.Upstreams.Call(running, out.server.Target, request)
+			o.response, err = g.Upstreams.Call(running, out.target, request)
 			return err
 		})
 		p.done <- o

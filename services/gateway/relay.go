@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"sync/atomic"
 
+	"mcpgateway/models"
 	"mcpgateway/services/rawjson"
-	"mcpgateway/services/toolset"
 	"mcpgateway/services/upstream"
 )
 
@@ -15,8 +15,9 @@ import (
 // call: during the call, and afterwards those that arrive on a shared stream.
 type relay struct {
 	serverID     string
-	userID       string // the owner of the account at the server, or empty
-	stateless    bool   // the upstream server uses 2026-07-28 or later
+	userID       string         // the owner of the account at the server, or empty
+	config       *models.Server // of the gateway's own elicitations, else nil
+	stateless    bool           // the upstream server uses 2026-07-28 or later
 	elicitations *elicitations
 
 	client atomic.Pointer[Client] // replaced when a pending call is continued
@@ -27,8 +28,9 @@ type relay struct {
 // newRelay returns the relay of a call and updates _meta in params: it replaces
 // the client's progress token with a unique one, and adds the log level that a
 // handshake client set for its session.
-func (g *Gateway) newRelay(client *Client, server *toolset.Server, params *rawjson.Object) *relay {
-	r := &relay{serverID: server.Config.ID, elicitations: g.elicitations}
+func (g *Gateway) newRelay(client *Client, out *preparedRequest) *relay {
+	server, params := out.server, out.params
+	r := &relay{serverID: server.Config.ID, userID: out.target.Person, elicitations: g.elicitations}
 	r.stateless = server.Inventory != nil && server.Inventory.ProtocolVersion >= VersionStateless
 	r.client.Store(client)
 	meta := params.Object("_meta")

@@ -14,11 +14,9 @@ func (g *Gateway) readResource(ctx context.Context, project *toolset.Snapshot, c
 	if !ok {
 		return nil, fault.Invalid("uri must be a string: the URI of the resource to read.")
 	}
-	server, err := project.Offers.ResourceOwner(uri)
+	server, err := resourceOwner(project, uri)
 	if err != nil {
-		f := fault.New(fault.KindNotFound, fault.CodeResourceNotFound, "%s", fault.From(err).Message)
-		f.Fields = map[string]string{"uri": uri}
-		return nil, f
+		return nil, err
 	}
 	trace.Server = server.Config.Alias
 	response, err := g.forward(ctx, client, &preparedRequest{server: server, method: "resources/read", params: params, name: uri})
@@ -30,6 +28,17 @@ func (g *Gateway) readResource(ctx context.Context, project *toolset.Snapshot, c
 		return result, err
 	}
 	return withCacheHints(result)
+}
+
+// resourceOwner returns the server that owns a URI, or RESOURCE_NOT_FOUND.
+func resourceOwner(project *toolset.Snapshot, uri string) (*toolset.Server, error) {
+	server, err := project.Offers.ResourceOwner(uri)
+	if err != nil {
+		f := fault.New(fault.KindNotFound, fault.CodeResourceNotFound, "%s", fault.From(err).Message)
+		f.Fields = map[string]string{"uri": uri}
+		return nil, f
+	}
+	return server, nil
 }
 
 // withCacheHints adds the cache hints that MCP 2026-07-28 requires to a result

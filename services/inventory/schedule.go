@@ -101,6 +101,16 @@ func (s *schedule) due(serverID string) {
 	}
 }
 
+// retry schedules an immediate sync of a server whose last one failed.
+func (s *schedule) retry(serverID string) {
+	s.mu.Lock()
+	failed := s.entries[serverID] != nil && s.entries[serverID].failures > 0
+	s.mu.Unlock()
+	if failed {
+		s.due(serverID)
+	}
+}
+
 // done schedules the next sync of a server after one of the given
 // configuration.
 func (s *schedule) done(serverID string, version int64, ok bool) {

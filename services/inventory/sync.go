@@ -40,6 +40,9 @@ type Options struct {
 	Log    *slog.Logger
 	Tasks  *background.Tasks // may be nil
 
+	// Readers are the users whose connections read the lists of servers where
+	// users have their own accounts. It may be nil.
+	Readers Readers
 	// ResourceUpdated is called when an upstream reports a change of a resource
 	// that a client subscribed to with Pool.Subscribe. It must not block. It
 	// may be nil.
@@ -207,11 +210,15 @@ func (s *Syncer) sync(ctx context.Context, serverID string) (SyncResult, error) 
 	}
 	s.schedule.done(serverID, server.ConfigVersion, listErr == nil)
 	s.counts.add(listErr)
-	s.Observed(serverID, listErr)
+	if !fault.Is(listErr, fault.CodeConnectionRequired) { // not a failure of the server
+		s.Observed(serverID, listErr)
+	}
 	if listErr == nil {
 		result.Warnings = append(result.Warnings, overrideWarnings(server, found.tools)...) // not stored: overrides can change
 		s.schedule.synced(serverID, s.Now())
-		s.schedule.watch(server)
+		if !server.IsPersonal() { // a user's connection is only used to read lists
+			s.schedule.watch(server)
+		}
 	}
 	s.report(&result, listErr)
 	if result.touched {
@@ -232,8 +239,15 @@ type listed struct {
 }
 
 // read reads the lists of a server.
-func (s *Syncer) read(ctx context.Context, server models.Server) (found *listed, err error) {
-	target := s.Target(server)
+func (s *Syncer) read(ctx context.Context, server models.Server) (*listed, error) {
+	if server.IsPersonal() {
+		return s.readAsUser(ctx, server)
+	}
+	return s.readFrom(ctx, s.Target(server))
+}
+
+// readFrom reads the lists of a target.
+func (s *Syncer) readFrom(ctx context.Context, target *upstream.Target) (found *listed, err error) {
 	found = &listed{}
 	if found.tools, found.about, found.warnings, err = s.Pool.ListTools(ctx, target); err != nil {
 		return found, err

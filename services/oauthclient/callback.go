@@ -11,13 +11,14 @@ import (
 
 	"mcpgateway/models"
 	"mcpgateway/services/fault"
-	"mcpgateway/services/notify"
+	"mcpgateway/services/oauthclient/accounts"
 	"mcpgateway/services/oauthclient/authserver"
 )
 
 // Callback holds the parameters of an authorization server's redirect.
 type Callback struct {
 	SessionID string // of the browser session
+	UserID    string // of its user
 	IssuerID  string // from the path; empty for the callback of the client document
 
 	State, Code        string
@@ -30,6 +31,7 @@ type Callback struct {
 type Finished struct {
 	ServerID  string // empty if the server is unknown
 	ProjectID string
+	UserID    string // who connected their own account; empty for the shared one
 	// AuthorizeURL is the URL to redirect the browser to for another attempt,
 	// because the authorization server had deleted the registration. It is empty
 	// if the authorization is complete.
@@ -42,7 +44,7 @@ type Finished struct {
 // checks the state, the browser session, the callback URL and the issuer (RFC
 // 9207, RFC 9700 section 4.4).
 //
-// It returns FORBIDDEN for another browser session, INVALID_PARAMETER for an
+// It returns FORBIDDEN for another browser session or user, INVALID_PARAMETER for an
 // unknown, used or expired state, and an UPSTREAM_ fault if the authorization
 // server rejects the request or isn't trustworthy. A fault leaves the stored
 // tokens unchanged.
@@ -51,11 +53,12 @@ func (c *Connections) Finish(ctx context.Context, cb Callback) (Finished, error)
 	if err != nil {
 		return Finished{}, err
 	}
-	server, err := c.oauthServer(ctx, flow.ServerID)
+	done := Finished{ServerID: flow.ServerID, UserID: flow.UserID}
+	server, err := c.oauthSubject(ctx, accounts.ID{ServerID: flow.ServerID, UserID: flow.UserID})
 	if err != nil {
-		return Finished{}, err
+		return done, err
 	}
-	done := Finished{ServerID: server.ID, ProjectID: server.ProjectID}
+	done.ProjectID = server.ProjectID
 	if server.URL != flow.ServerURL {
 		return done, fault.Conflict("The URL of server %s changed during the authorization. Reconnect it.", server.Alias)
 	}
@@ -68,7 +71,7 @@ func (c *Connections) Finish(ctx context.Context, cb Callback) (Finished, error)
 		if err := c.dropRegistration(ctx, server, flow.RegistrationID); err != nil {
 			return done, err
 		}
-		done.AuthorizeURL, err = c.start(ctx, server, Start{ServerID: server.ID, SessionID: cb.SessionID}, true)
+		done.AuthorizeURL, err = c.start(ctx, server, Start{ServerID: server.ID, SessionID: cb.SessionID, UserID: flow.UserID, Inventory: flow.InventoryOK}, true)
 		return done, err
 	}
 	return done, c.noteFailure(ctx, server, f)
@@ -95,7 +98,7 @@ func (c *Connections) consume(ctx context.Context, cb Callback) (*models.Connect
 		return nil, gone
 	case err != nil:
 		return nil, fault.Internal(err)
-	case flow.SessionID != cb.SessionID:
+	case flow.SessionID != cb.SessionID || flow.UserID != "" && flow.UserID != cb.UserID:
 		// The flow stays valid for the browser that started it.
 		return nil, fault.Forbidden("This authorization was started in another browser session. Connect the server from this one.")
 	}
@@ -204,18 +207,22 @@ func (c *Connections) clientOf(ctx context.Context, server models.Server, kind K
 // connect stores tokens as the connection of the server.
 func (c *Connections) connect(ctx context.Context, server *subject, flow *models.ConnectionFlow, granted authserver.Tokens) error {
 	return retryWrite(ctx, func() error {
-		present, _, err := row(c.DB.WithContext(ctx), server.ID)
+		present, _, err := c.load(ctx, server.id())
 		if err != nil {
 			return err
 		}
 		now := c.Now()
-		next := models.Connection{
+		var headers models.StringMap
+		if present.ServerURL == flow.ServerURL {
+			headers = present.Headers
+		}
+		next := models.PersonalConnection{Connection: models.Connection{
 			ServerID: server.ID, State: string(Connected), ServerURL: flow.ServerURL, Issuer: flow.Issuer, Resource: flow.Resource,
 			TokenEndpoint: flow.TokenEndpoint, RevocationEndpoint: flow.RevocationEndpoint,
 			RegistrationKind: flow.RegistrationKind, RegistrationID: flow.RegistrationID, ClientID: flow.ClientID, AuthMethod: flow.AuthMethod,
 			ChoiceReasons: flow.ChoiceReasons, ConnectedAt: &now, ConnectedBy: actorName(ctx),
 			Version: present.Version, CreatedAt: present.CreatedAt, Scopes: flow.Scopes,
-		}
+		}, UserID: server.userID, Kind: models.KindOAuth, Headers: headers, InventoryOK: flow.InventoryOK}
 		if err := c.applyTokens(&next, granted); err != nil {
 			return err
 		}
@@ -223,19 +230,8 @@ func (c *Connections) connect(ctx context.Context, server *subject, flow *models
 			entry: server.entry("connected", map[string]string{
 				"issuer": flow.Issuer, "registration": flow.RegistrationKind, "because": strings.Join(flow.ChoiceReasons, "; "), "scopes": joinScopes(next.Scopes),
 			}),
-			topics: []notify.Topic{notify.Toolset(server.ProjectID)},
-			also: func(tx *gorm.DB) error {
-				if err := renewSessions(tx, server.ID); err != nil {
-					return err
-				}
-				return tx.Delete(&models.ConnectionFlow{}, "server_id = ?", server.ID).Error
-			},
+			topics: server.topics(),
+			also:   server.restart,
 		})
 	})
-}
-
-// renewSessions ends the upstream sessions of a server and triggers a sync,
-// because the new connection may belong to another account.
-func renewSessions(tx *gorm.DB, serverID string) error {
-	return tx.Model(&models.Server{}).Where("id = ?", serverID).UpdateColumn("config_version", gorm.Expr("config_version + 1")).Error
 }

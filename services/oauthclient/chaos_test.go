@@ -66,7 +66,7 @@ func replica(dsn string) error {
 // callServer sends a request with the token, and retries it once if the token
 // is rejected.
 func callServer(ctx context.Context, client *http.Client, w *world, server models.Server) error {
-	token, err := w.Token(ctx, server)
+	token, err := w.Token(ctx, server, "")
 	for attempt := 0; err == nil; attempt++ {
 		var req *http.Request
 		if req, err = http.NewRequestWithContext(ctx, http.MethodPost, server.URL, strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)); err != nil {
@@ -84,9 +84,9 @@ func callServer(ctx context.Context, client *http.Client, w *world, server model
 		case resp.StatusCode != 401 || attempt == 1:
 			return fmt.Errorf("HTTP %d", resp.StatusCode)
 		}
-		var next secrets.Value
-		next, err = w.Refused(ctx, server, token, &upstream.Challenge{Status: 401, WWWAuthenticate: resp.Header.Values("WWW-Authenticate")})
-		token = next
+		var next upstream.Credentials
+		next, err = w.Refused(ctx, server, "", upstream.Credentials{Bearer: token}, &upstream.Challenge{Status: 401, WWWAuthenticate: resp.Header.Values("WWW-Authenticate")})
+		token = next.Bearer
 	}
 	return err
 }
@@ -184,7 +184,7 @@ func TestChaos(t *testing.T) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		if g := p.refresh[form.Get("refresh_token")]; g != nil && g.used.IsZero() {
-			g.used, g.answer = time.Now(), p.issue("")
+			g.used, g.answer = time.Now(), p.issue("", p.owner[form.Get("refresh_token")])
 		}
 	}
 	faults := []struct {

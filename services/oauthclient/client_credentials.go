@@ -12,6 +12,7 @@ import (
 
 	"mcpgateway/models"
 	"mcpgateway/services/certificates"
+	"mcpgateway/services/oauthclient/accounts"
 	"mcpgateway/services/oauthclient/authserver"
 	"mcpgateway/services/secrets"
 )
@@ -19,7 +20,7 @@ import (
 // OwnClient is the kind of registration of a server with client credentials
 // (RFC 6749, section 4.4). Its authorization needs no browser: the gateway requests
 // a token when it needs one. Its RegistrationID identifies the configuration.
-const OwnClient Kind = "client_credentials"
+const OwnClient Kind = accounts.OwnClient
 
 // hasOwnClient reports whether a server's tokens come from client credentials.
 func hasOwnClient(server *models.Server) bool {
@@ -36,11 +37,11 @@ func ownClientID(server *models.Server) string {
 	return hex.EncodeToString(hash[:16]) + "/" + strconv.FormatInt(server.ConfigVersion, 10)
 }
 
-// of returns the connection for a server. With client credentials, a connection of
+// ownOf returns the connection for a server. With client credentials, a connection of
 // other ones is replaced by an empty one. So is one that the authorization server
 // rejected before the configuration was changed. A changed issuer stays until the
 // server is disconnected.
-func (o *decryptedConnection) of(server *models.Server) *decryptedConnection {
+func ownOf(o *accounts.Connection, server *models.Server) *accounts.Connection {
 	if !hasOwnClient(server) {
 		return o
 	}
@@ -50,19 +51,21 @@ func (o *decryptedConnection) of(server *models.Server) *decryptedConnection {
 	if o.RegistrationKind == string(OwnClient) && strings.HasPrefix(o.RegistrationID, hash) && (!rejected || o.RegistrationID == id) {
 		return o
 	}
-	return &decryptedConnection{Connection: models.Connection{
+	fresh := &accounts.Connection{}
+	fresh.Kind, fresh.Connection = o.Kind, models.Connection{
 		ServerID: o.ServerID, State: string(NotConnected), ServerURL: server.URL, RegistrationKind: string(OwnClient), RegistrationID: id,
 		ClientID: server.OAuthClientID, AuthMethod: string(server.OAuthClientAuth), Version: o.Version, CreatedAt: o.CreatedAt,
-	}}
+	}
+	return fresh
 }
 
 // unusableOwn implements unusable for client credentials. A valid token stays in
 // use. A rejected client is used again as soon as its secret has another value.
-func (c *Connections) unusableOwn(o *decryptedConnection, server models.Server) error {
-	if !State(o.State).needsAuthorization() || o.Reason == ReasonInsufficientScope || o.isValid(c.Now()) || c.secretChanged(&server) {
+func (c *Connections) unusableOwn(o *accounts.Connection, a *account) error {
+	if !State(o.State).needsAuthorization() || o.Reason == ReasonInsufficientScope || o.IsValid(c.Now()) || c.secretChanged(&a.Server) {
 		return nil
 	}
-	return fail(State(o.State), o.ErrorCode, "An administrator must correct its client credentials. "+o.ErrorText).asFault(server.Alias)
+	return fail(State(o.State), o.ErrorCode, "An administrator must correct its client credentials. "+o.ErrorText).asFault(a.Alias)
 }
 
 // secretChanged reports whether the secret of a server's client differs from the
@@ -116,7 +119,7 @@ func (c *Connections) ownClient(server *models.Server, r *models.Connection) (au
 // requestOwn requests a token with the client credentials of a server (RFC 6749,
 // section 4.4.2) and completes the connection with what it discovers. The caller
 // must hold the lock. The error may be a failure.
-func (c *Connections) requestOwn(ctx context.Context, o *decryptedConnection, server *models.Server) (authserver.Tokens, error) {
+func (c *Connections) requestOwn(ctx context.Context, o *accounts.Connection, server *models.Server) (authserver.Tokens, error) {
 	if o.TokenEndpoint == "" {
 		if err := c.discoverOwn(ctx, o, server); err != nil {
 			return authserver.Tokens{}, err
@@ -141,7 +144,7 @@ func (c *Connections) requestOwn(ctx context.Context, o *decryptedConnection, se
 
 // discoverOwn sets the authorization server of a connection. A configured token
 // endpoint replaces discovery.
-func (c *Connections) discoverOwn(ctx context.Context, o *decryptedConnection, server *models.Server) error {
+func (c *Connections) discoverOwn(ctx context.Context, o *accounts.Connection, server *models.Server) error {
 	if server.OAuthTokenURL != "" {
 		o.TokenEndpoint, o.Scopes = server.OAuthTokenURL, authserver.ValidScopes(server.OAuthScopes)
 		return nil
@@ -167,17 +170,17 @@ func (c *Connections) discoverOwn(ctx context.Context, o *decryptedConnection, s
 // ownCurrent returns a copy of the connection for changes and the stored
 // configuration of the server. A caller with another configuration must repeat its
 // call: a token of the stored one may not be for its URL.
-func (c *Connections) ownCurrent(ctx context.Context, o *decryptedConnection, server models.Server) (*decryptedConnection, models.Server, error) {
-	stored, err := c.server(ctx, server.ID)
+func (c *Connections) ownCurrent(ctx context.Context, o *accounts.Connection, a account) (*accounts.Connection, account, error) {
+	stored, err := c.subject(ctx, a.id())
 	if err != nil {
-		return nil, server, err
+		return nil, a, err
 	}
-	ours, _, _ := strings.Cut(ownClientID(&server), "/")
+	ours, _, _ := strings.Cut(ownClientID(&a.Server), "/")
 	if !strings.HasPrefix(ownClientID(&stored.Server), ours+"/") {
 		f := fail(Degraded, authserver.CodeServerError, "Its configuration has changed. Retry.")
 		f.retry = time.Second
-		return nil, server, f.asFault(server.Alias)
+		return nil, a, a.fault(f)
 	}
-	own := *o.of(&stored.Server)
-	return &own, stored.Server, nil
+	o = ownOf(o, &stored.Server)
+	return &accounts.Connection{PersonalConnection: o.PersonalConnection, Access: o.Access}, stored.account, nil
 }

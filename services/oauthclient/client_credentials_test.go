@@ -67,7 +67,7 @@ func together(t *testing.T, worlds ...*world) string {
 		w := worlds[i%len(worlds)]
 		server := w.server(t)
 		all.Go(func() {
-			v, err := w.Token(t.Context(), server)
+			v, err := w.Token(t.Context(), server, "")
 			if err != nil {
 				t.Error(err)
 			}
@@ -148,7 +148,7 @@ func TestClientCredentialsRequestOnce(t *testing.T) {
 func TestRejectedClientCredentials(t *testing.T) {
 	each(t, func(t *testing.T, p *provider, w *world) { // the secret of the world is empty
 		w.useOwnClient(t, models.ClientSecretPost, nil)
-		_, err := w.Token(t.Context(), w.server(t))
+		_, err := w.Token(t.Context(), w.server(t), "")
 		want(t, err, fault.CodeUpstreamUnauthorized)
 		if s := w.wantState(t, oauthclient.RegistrationRejected, ""); !s.NeedsPerson() {
 			t.Error("it waits for nobody")
@@ -163,7 +163,7 @@ func TestRejectedClientCredentials(t *testing.T) {
 	w := onSQLite(t, p, options{secretOf: func() string { return secret }})
 	w.useOwnClient(t, models.ClientSecretPost, nil)
 	for range 3 {
-		_, err := w.Token(t.Context(), w.server(t))
+		_, err := w.Token(t.Context(), w.server(t), "")
 		if f := want(t, err, fault.CodeUpstreamUnauthorized); !strings.Contains(f.Message, "invalid_client") || strings.Contains(f.Message, "wrong") {
 			t.Errorf("message %q", f.Message)
 		}
@@ -174,10 +174,10 @@ func TestRejectedClientCredentials(t *testing.T) {
 	}
 	// Another value of the secret, as of a file, and another configuration try again.
 	secret = "still wrong"
-	_, err := w.Token(t.Context(), w.server(t))
+	_, err := w.Token(t.Context(), w.server(t), "")
 	want(t, err, fault.CodeUpstreamUnauthorized)
 	w.useOwnClient(t, models.ClientSecretPost, map[string]any{"config_version": 3})
-	_, err = w.Token(t.Context(), w.server(t))
+	_, err = w.Token(t.Context(), w.server(t), "")
 	want(t, err, fault.CodeUpstreamUnauthorized)
 	if n := p.grants("client_credentials"); n != 3 {
 		t.Errorf("%d token requests, want 3", n)
@@ -208,12 +208,12 @@ func TestClientCredentialsBelongToConfiguration(t *testing.T) {
 	if second == first {
 		t.Error("the token of another client is used")
 	}
-	_, err := w.Token(t.Context(), old)
+	_, err := w.Token(t.Context(), old, "")
 	if want(t, err, fault.CodeUpstreamUnavailable); w.token(t) != second {
 		t.Error("an older configuration replaced the token")
 	}
 	w.useOwnClient(t, models.ClientSecretBasic, map[string]any{"o_auth_grant": "", "config_version": 5})
-	_, err = w.Token(t.Context(), w.server(t))
+	_, err = w.Token(t.Context(), w.server(t), "")
 	want(t, err, fault.CodeUpstreamUnauthorized)
 	w.wantState(t, oauthclient.NeedsReauth, oauthclient.ReasonClientChanged)
 	w.useOwnClient(t, models.ClientSecretBasic, map[string]any{"config_version": 6})

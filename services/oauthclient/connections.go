@@ -1,7 +1,8 @@
 // Package oauthclient connects the gateway to upstream servers that require
-// OAuth. It discovers the authorization server, registers the gateway, runs the
-// authorization by an administrator, and refreshes tokens (specification,
-// "Upstream authentication"; MCP "Authorization").
+// OAuth, and users' own accounts to servers that each user connects. It discovers
+// the authorization server, registers the gateway, runs the authorization by an
+// administrator or the user, and refreshes tokens (specification, "Upstream
+// authentication"; MCP "Authorization").
 package oauthclient
 
 import (
@@ -22,6 +23,7 @@ import (
 	"mcpgateway/services/background"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/notify"
+	"mcpgateway/services/oauthclient/accounts"
 	"mcpgateway/services/oauthclient/authserver"
 	"mcpgateway/services/secrets"
 )
@@ -54,9 +56,6 @@ type Locks interface {
 	Hold(ctx context.Context, name string, wait bool, work func(context.Context) error) (held bool, err error)
 }
 
-// lockOf returns the name of the lock for refreshing a server's tokens.
-func lockOf(serverID string) string { return "connection " + serverID }
-
 // Settings holds the dependencies of Connections.
 type Settings struct {
 	DB    *gorm.DB
@@ -79,9 +78,15 @@ type Settings struct {
 	// Address returns the URL of a server with its secret query values. A nil
 	// Address means that URLs have none.
 	Address func(server models.Server) (string, error)
-	Now     func() time.Time
-	Log     *slog.Logger
-	Tasks   *background.Tasks // may be nil
+	// Enabled reports whether a user is enabled. It doesn't read the database.
+	// Nil means that all are.
+	Enabled func(userID string) bool
+	// Ended is called in every process when a user's own account was connected or
+	// disconnected: its upstream sessions must end. It may be nil.
+	Ended func(serverID, userID string)
+	Now   func() time.Time
+	Log   *slog.Logger
+	Tasks *background.Tasks // may be nil
 	// RequestTimeout limits one request to an authorization server. The default
 	// is 10 seconds.
 	RequestTimeout time.Duration
@@ -93,8 +98,9 @@ type Connections struct {
 	Settings
 	authClient *authserver.Client
 	base       string // public URL without a trailing slash
-	cache      *cache
+	cache      *accounts.Cache
 	flights    singleflight.Group
+	uses       accounts.Uses
 	wake       chan struct{}
 	ownSecrets sync.Map // server ID to the hash of its client's last secret
 
@@ -129,7 +135,7 @@ func New(s Settings) *Connections {
 	}
 	return &Connections{
 		Settings: s, authClient: authserver.NewClient(s.HTTP, s.RequestTimeout), base: strings.TrimSuffix(s.PublicURL.String(), "/"),
-		cache: newCache(), wake: make(chan struct{}, 1),
+		cache: accounts.NewCache(), wake: make(chan struct{}, 1),
 	}
 }
 
@@ -153,14 +159,34 @@ func (c *Connections) begin() bool {
 	return true
 }
 
-// Changed invalidates the connection of a topic. It ignores other topics. It is
-// a subscriber of the change feed.
-func (c *Connections) Changed(_ context.Context, topic notify.Topic) error {
-	if serverID, _, ok := topic.ConnectionOf(); ok {
-		c.cache.forget(serverID)
-		c.wakeRefresher()
+// Changed invalidates the connection of a topic. It ends the upstream sessions
+// of a user's own account that was connected or disconnected. It ignores other
+// topics. It is a subscriber of the change feed.
+func (c *Connections) Changed(ctx context.Context, topic notify.Topic) error {
+	serverID, userID, ok := topic.ConnectionOf()
+	if !ok {
+		return nil
 	}
+	id := accounts.ID{ServerID: serverID, UserID: userID}
+	known := c.cache.Forget(id)
+	c.wakeRefresher()
+	if !id.IsPersonal() {
+		return nil
+	}
+	if known {
+		if _, err := c.read(ctx, id); err == nil {
+			return nil
+		}
+	}
+	c.end(id)
 	return nil
+}
+
+// end ends the upstream sessions of a user's own account.
+func (c *Connections) end(id accounts.ID) {
+	if id.IsPersonal() && c.Ended != nil {
+		c.Ended(id.ServerID, id.UserID)
+	}
 }
 
 // wakeRefresher wakes the background refresher.
@@ -171,21 +197,6 @@ func (c *Connections) wakeRefresher() {
 	}
 }
 
-// errOutdated reports that a row was changed since it was read.
-var errOutdated = errors.New("connection was changed concurrently")
-
-// row reads the connection of a server. found is false if it never had one.
-func row(db *gorm.DB, serverID string) (r models.Connection, found bool, err error) {
-	err = db.First(&r, "server_id = ?", serverID).Error
-	switch {
-	case errors.Is(err, gorm.ErrRecordNotFound):
-		return models.Connection{ServerID: serverID, State: string(NotConnected)}, false, nil
-	case err != nil:
-		return r, false, fault.Internal(err)
-	}
-	return r, true, nil
-}
-
 // change holds the additional writes of save.
 type change struct {
 	entry  *activity.Entry
@@ -194,15 +205,16 @@ type change struct {
 }
 
 // save writes a new or changed connection. If the row was changed since it was
-// read, save writes nothing and returns errOutdated.
-func (c *Connections) save(ctx context.Context, r *models.Connection, w change) error {
-	read := r.Version
+// read, save writes nothing and returns accounts.ErrOutdated.
+func (c *Connections) save(ctx context.Context, r *models.PersonalConnection, w change) error {
+	read, id := r.Version, accounts.IDOf(r)
 	next := *r
-	next.Version, next.UpdatedAt = read+1, c.Now()
+	next.UpdatedAt = c.Now()
+	next.Version = accounts.NextVersion(read, next.UpdatedAt)
 	if read == 0 {
 		next.CreatedAt = next.UpdatedAt
 	}
-	topics := append([]notify.Topic{notify.Connection(r.ServerID)}, w.topics...)
+	topics := append([]notify.Topic{id.Topic()}, w.topics...)
 	err := c.DB.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
 		// Run also first: the deletion of a server also locks its connection last.
 		if w.also != nil {
@@ -210,7 +222,7 @@ func (c *Connections) save(ctx context.Context, r *models.Connection, w change) 
 				return err
 			}
 		}
-		if err := store(tx, &next, read); err != nil {
+		if err := accounts.Store(tx, &next, read); err != nil {
 			return err
 		}
 		if w.entry != nil {
@@ -221,73 +233,25 @@ func (c *Connections) save(ctx context.Context, r *models.Connection, w change) 
 		return notify.Touch(tx, topics...)
 	})
 	switch {
-	case errors.Is(err, errOutdated):
+	case errors.Is(err, accounts.ErrOutdated):
 		return err
 	case err != nil:
 		return fault.From(err)
 	}
 	*r = next
-	c.cache.forget(r.ServerID)
+	c.cache.Forget(id)
 	c.wakeRefresher()
-	if err := c.Feed.Publish(ctx, topics...); err != nil {
-		// The row is committed, and the feed also polls.
-		c.Log.Warn("connection change not published", "server", r.ServerID, "error", err)
-	}
+	c.publish(ctx, topics...)
 	return nil
 }
 
-func store(tx *gorm.DB, next *models.Connection, read int64) error {
-	if read == 0 {
-		err := tx.Create(next).Error
-		switch {
-		case errors.Is(err, gorm.ErrDuplicatedKey):
-			return errOutdated
-		case errors.Is(err, gorm.ErrForeignKeyViolated):
-			return fault.NotFound("server", next.ServerID)
-		}
-		return err
+// publish notifies of committed changes. It logs a failure, because the feed also
+// polls.
+func (c *Connections) publish(ctx context.Context, topics ...notify.Topic) {
+	if err := c.Feed.Publish(ctx, topics...); err != nil {
+		c.Log.Warn("connection change not published", "topic", topics[0], "error", err)
 	}
-	done := tx.Model(&models.Connection{}).Where("server_id = ? AND version = ?", next.ServerID, read).Select("*").Omit("server_id", "created_at").Updates(next)
-	if done.Error == nil && done.RowsAffected == 0 {
-		return errOutdated
-	}
-	return done.Error
 }
-
-// subject is a server with its project's slug.
-type subject struct {
-	models.Server
-	project string
-}
-
-// entry returns an audit entry about a server's connection.
-func (s *subject) entry(action string, detail map[string]string) *activity.Entry {
-	return &activity.Entry{Action: "connection." + action, Object: s.Alias, ObjectID: s.ID, Project: s.project, Detail: detail}
-}
-
-// server returns a server, or NOT_FOUND.
-func (c *Connections) server(ctx context.Context, serverID string) (*subject, error) {
-	s := &subject{}
-	err := c.DB.WithContext(ctx).First(&s.Server, "id = ?", serverID).Error
-	if errors.Is(err, gorm.ErrRecordNotFound) {
-		return nil, fault.NotFound("server", serverID)
-	}
-	if err == nil {
-		err = c.DB.WithContext(ctx).Model(&models.Project{}).Where("id = ?", s.ProjectID).Pluck("slug", &s.project).Error
-	}
-	if err != nil {
-		return nil, fault.Internal(err)
-	}
-	return s, nil
-}
-
-// AccessTokenRow returns the row name to which a server's access token is
-// sealed.
-func AccessTokenRow(serverID string) string { return "connections/" + serverID + "/access_token" }
-
-// RefreshTokenRow returns the row name to which a server's refresh token is
-// sealed.
-func RefreshTokenRow(serverID string) string { return "connections/" + serverID + "/refresh_token" }
 
 // RegistrationSecretRow returns the row name to which the client secret of a
 // dynamic registration is sealed.
@@ -311,7 +275,7 @@ func (c *Connections) open(sealed, row string) (secrets.Value, error) {
 }
 
 // failed stores a failure as the last one of a connection.
-func (c *Connections) failed(r *models.Connection, f *failure) {
+func (c *Connections) failed(r *models.PersonalConnection, f *failure) {
 	now := c.Now()
 	r.ErrorCode, r.ErrorText, r.ErrorAt = f.code, f.text, &now
 }

@@ -8,38 +8,38 @@ import (
 
 	"mcpgateway/models"
 	"mcpgateway/services/notify"
+	"mcpgateway/services/oauthclient/accounts"
 	"mcpgateway/services/oauthclient/authserver"
 )
 
-// Disconnect deletes the tokens of a server, ends its upstream sessions and
-// records connection.disconnected. Then it requests revocation of the tokens
+// Disconnect deletes the credentials of a user's own account at a server, or of
+// the shared one if userID is empty. It ends the upstream sessions of the account
+// and records connection.disconnected. Then it requests revocation of the tokens
 // (RFC 7009) for at most 10 seconds and reports whether it succeeded. The
 // registration stays. Without a connection, it does nothing. It returns
-// NOT_FOUND for an unknown server.
-func (c *Connections) Disconnect(ctx context.Context, serverID string) (revoked bool, err error) {
-	server, err := c.server(ctx, serverID)
+// NOT_FOUND for an unknown server or user.
+func (c *Connections) Disconnect(ctx context.Context, serverID, userID string) (revoked bool, err error) {
+	id := accounts.ID{ServerID: serverID, UserID: userID}
+	server, err := c.subject(ctx, id)
 	if err != nil {
 		return false, err
 	}
-	var old models.Connection
+	var old models.PersonalConnection
 	var found bool
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), workTimeout)
 	defer cancel()
 	err = retryWrite(ctx, func() (err error) {
-		if old, found, err = row(c.DB.WithContext(ctx), serverID); err != nil || !found {
+		if old, found, err = c.load(ctx, id); err != nil || !found {
 			return err
 		}
-		next := models.Connection{ServerID: serverID, State: string(NotConnected), ServerURL: old.ServerURL, Version: old.Version, CreatedAt: old.CreatedAt}
+		next := models.PersonalConnection{Connection: models.Connection{
+			ServerID: serverID, State: string(NotConnected), ServerURL: old.ServerURL, Version: old.Version, CreatedAt: old.CreatedAt,
+		}, UserID: userID, Kind: old.Kind}
 		return models.Essential(c.DB, func() error {
 			return c.save(ctx, &next, change{
 				entry:  server.entry("disconnected", map[string]string{"issuer": old.Issuer}),
-				topics: []notify.Topic{notify.Toolset(server.ProjectID)},
-				also: func(tx *gorm.DB) error {
-					if err := renewSessions(tx, serverID); err != nil {
-						return err
-					}
-					return tx.Delete(&models.ConnectionFlow{}, "server_id = ?", serverID).Error
-				},
+				topics: server.topics(),
+				also:   server.restart,
 			})
 		})
 	})
@@ -55,12 +55,12 @@ func (c *Connections) Disconnect(ctx context.Context, serverID string) (revoked 
 
 // revokeAll revokes the refresh token, for which most servers also revoke the
 // access token, and then the access token.
-func (c *Connections) revokeAll(ctx context.Context, server *subject, old *models.Connection) error {
+func (c *Connections) revokeAll(ctx context.Context, server *subject, old *models.PersonalConnection) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	client := func() (authserver.Credentials, error) {
 		if hasOwnClient(&server.Server) {
-			return c.ownClient(&server.Server, old)
+			return c.ownClient(&server.Server, &old.Connection)
 		}
 		return c.clientOf(ctx, server.Server, Kind(old.RegistrationKind), old.RegistrationID, old.ClientID, old.AuthMethod)
 	}
@@ -70,8 +70,8 @@ func (c *Connections) revokeAll(ctx context.Context, server *subject, old *model
 	}
 	var failures []error
 	for _, sealed := range []struct{ token, row, hint string }{
-		{old.RefreshToken, RefreshTokenRow(old.ServerID), "refresh_token"},
-		{old.AccessToken, AccessTokenRow(old.ServerID), "access_token"},
+		{old.RefreshToken, accounts.IDOf(old).RefreshTokenRow(), "refresh_token"},
+		{old.AccessToken, accounts.IDOf(old).AccessTokenRow(), "access_token"},
 	} {
 		token, err := c.open(sealed.token, sealed.row)
 		if err == nil && !token.IsZero() {
@@ -80,4 +80,49 @@ func (c *Connections) revokeAll(ctx context.Context, server *subject, old *model
 		failures = append(failures, err)
 	}
 	return errors.Join(failures...)
+}
+
+// DeleteAll deletes all connections of a server that changes between one account
+// for all users and personal accounts: those of users, or the shared one. Open
+// authorizations end. It returns the topics that the caller publishes after the
+// commit, and the database's error. The tokens are not revoked.
+func DeleteAll(tx *gorm.DB, serverID string, personal bool) ([]notify.Topic, error) {
+	topics, err := accounts.Delete(tx, serverID, personal)
+	if err == nil {
+		err = notify.Touch(tx, topics...)
+	}
+	return topics, err
+}
+
+// SweepDisabled deletes the accounts of users who were disabled 30 days ago or
+// earlier, and records connection.disconnected for each. It doesn't revoke tokens. It
+// is safe to run in several processes at once.
+func (c *Connections) SweepDisabled(ctx context.Context) error {
+	rows, err := accounts.OfDisabled(c.DB.WithContext(ctx), c.Now().Add(-disabledKept))
+	if err != nil {
+		return err
+	}
+	for i := range rows {
+		id := accounts.IDOf(&rows[i])
+		server, err := c.subject(ctx, id)
+		if err != nil {
+			return err
+		}
+		err = c.DB.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+			deleted, err := accounts.DeleteOne(tx, &rows[i])
+			if err != nil || !deleted {
+				return err
+			}
+			if err := c.Audit.Record(tx, *server.entry("disconnected", map[string]string{"issuer": rows[i].Issuer, "because": "the person is disabled"})); err != nil {
+				return err
+			}
+			return notify.Touch(tx, id.Topic())
+		})
+		if err != nil {
+			return err
+		}
+		c.cache.Forget(id)
+		c.publish(ctx, id.Topic())
+	}
+	return nil
 }

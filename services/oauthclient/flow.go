@@ -15,6 +15,7 @@ import (
 	"mcpgateway/models"
 	"mcpgateway/services/activity"
 	"mcpgateway/services/fault"
+	"mcpgateway/services/oauthclient/accounts"
 	"mcpgateway/services/oauthclient/authserver"
 	"mcpgateway/services/secrets"
 )
@@ -23,20 +24,26 @@ import (
 type Start struct {
 	ServerID  string
 	SessionID string // browser session that starts the flow and must finish it
+	// UserID is the user of the session who connects their own account. It is
+	// empty for the account that all users share.
+	UserID    string
+	Inventory bool // whether the gateway may read the inventory with the user's account
 }
+
+func (s *Start) id() accounts.ID { return accounts.ID{ServerID: s.ServerID, UserID: s.UserID} }
 
 // Start discovers the server's authorization server, selects a registration
 // there, and returns the URL to redirect the browser to. It may register the
 // gateway (recorded as connection.registered) and stores the flow for 10
 // minutes (recorded as connection.started). It returns UNAUTHORIZED without a
 // browser session, NOT_FOUND for an unknown server, CONFLICT if the server
-// doesn't use OAuth, and an UPSTREAM_ fault for a problem at the other side,
+// doesn't use OAuth or doesn't have such an account, and an UPSTREAM_ fault for a problem at the other side,
 // which is also stored in the connection's status.
 func (c *Connections) Start(ctx context.Context, s Start) (authorizeURL string, err error) {
 	if s.SessionID == "" {
 		return "", fault.Unauthorized()
 	}
-	server, err := c.oauthServer(ctx, s.ServerID)
+	server, err := c.oauthSubject(ctx, s.id())
 	if err != nil {
 		return "", err
 	}
@@ -46,20 +53,8 @@ func (c *Connections) Start(ctx context.Context, s Start) (authorizeURL string, 
 	return c.start(ctx, server, s, false)
 }
 
-// oauthServer returns a server that uses OAuth.
-func (c *Connections) oauthServer(ctx context.Context, serverID string) (*subject, error) {
-	server, err := c.server(ctx, serverID)
-	if err != nil {
-		return nil, err
-	}
-	if server.AuthType != models.UpstreamAuthOAuth {
-		return nil, fault.Conflict("Server %s has authType %s. Set it to oauth first.", server.Alias, server.AuthType)
-	}
-	return server, nil
-}
-
 func (c *Connections) start(ctx context.Context, server *subject, s Start, repeated bool) (string, error) {
-	present, _, err := row(c.DB.WithContext(ctx), server.ID)
+	present, _, err := c.load(ctx, server.id())
 	if err != nil {
 		return "", err
 	}
@@ -71,7 +66,7 @@ func (c *Connections) start(ctx context.Context, server *subject, s Start, repea
 }
 
 // prepare implements Start. Its error may be a failure.
-func (c *Connections) prepare(ctx context.Context, server *subject, present *models.Connection, s Start, repeated bool) (string, error) {
+func (c *Connections) prepare(ctx context.Context, server *subject, present *models.PersonalConnection, s Start, repeated bool) (string, error) {
 	found, cancel := context.WithTimeout(ctx, discoverTimeout)
 	defer cancel()
 	address, err := c.address(server.Server)
@@ -100,7 +95,7 @@ func (c *Connections) prepare(ctx context.Context, server *subject, present *mod
 	hash := sha256.Sum256([]byte(state))
 	now := c.Now()
 	flow := models.ConnectionFlow{
-		StateHash: hash[:], ServerID: server.ID, SessionID: s.SessionID, ServerURL: server.URL,
+		StateHash: hash[:], ServerID: server.ID, UserID: s.UserID, SessionID: s.SessionID, InventoryOK: s.Inventory, ServerURL: server.URL,
 		Issuer: a.Issuer, IssuerRequired: a.IssuerRequired, Resource: a.Resource, TokenEndpoint: a.TokenEndpoint, RevocationEndpoint: a.RevocationEndpoint,
 		RedirectURI: known.redirectURI, Scopes: scopes,
 		RegistrationKind: string(known.kind), RegistrationID: known.registrationID, ClientID: known.client.ID, AuthMethod: known.client.Method,
@@ -121,14 +116,14 @@ func (c *Connections) prepare(ctx context.Context, server *subject, present *mod
 // ones: those it reported as missing and, in that case, those granted before,
 // which a new authorization would lose (SEP-2350). Grants of another issuer
 // don't count.
-func (c *Connections) keptScopes(present *models.Connection, server *subject, a *authserver.Metadata) []string {
+func (c *Connections) keptScopes(present *models.PersonalConnection, server *subject, a *authserver.Metadata) []string {
 	if len(present.ScopesNeeded) == 0 || present.Issuer != a.Issuer || present.ServerURL != server.URL {
 		return nil
 	}
 	return slices.Concat(present.Scopes, present.ScopesNeeded)
 }
 
-// maxFlows is the maximum number of open flows per server. The oldest are
+// maxFlows is the maximum number of open flows per account. The oldest are
 // deleted.
 const maxFlows = 20
 
@@ -138,7 +133,7 @@ func (c *Connections) storeFlow(ctx context.Context, server *subject, flow *mode
 			return err
 		}
 		var open []models.ConnectionFlow
-		if err := tx.Select("state_hash").Order("created_at DESC").Offset(maxFlows-1).Limit(maxFlows).Find(&open, "server_id = ?", server.ID).Error; err != nil {
+		if err := tx.Select("state_hash").Order("created_at DESC").Offset(maxFlows-1).Limit(maxFlows).Find(&open, "server_id = ? AND user_id = ?", server.ID, server.userID).Error; err != nil {
 			return err
 		}
 		for i := range open {
@@ -165,7 +160,7 @@ func (c *Connections) storeFlow(ctx context.Context, server *subject, flow *mode
 // noteFailure stores the failure of an authorization and returns it as a fault.
 // A working connection keeps its state.
 func (c *Connections) noteFailure(ctx context.Context, server *subject, f *failure) error {
-	present, _, err := row(c.DB.WithContext(ctx), server.ID)
+	present, _, err := c.load(ctx, server.id())
 	if err != nil {
 		return err
 	}
@@ -177,10 +172,10 @@ func (c *Connections) noteFailure(ctx context.Context, server *subject, f *failu
 	}
 	c.failed(&present, f)
 	err = c.save(ctx, &present, change{entry: server.entry("failed", map[string]string{"code": f.code, "message": f.text})})
-	if err != nil && !errors.Is(err, errOutdated) {
+	if err != nil && !errors.Is(err, accounts.ErrOutdated) {
 		return err
 	}
-	return f.asFault(server.Alias)
+	return server.fault(f)
 }
 
 // randomText returns 256 random bits as 43 characters, valid as a state and as

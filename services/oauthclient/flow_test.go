@@ -19,7 +19,7 @@ import (
 func TestConnect(t *testing.T) {
 	each(t, func(t *testing.T, p *provider, w *world) {
 		w.wantState(t, oauthclient.NotConnected, "")
-		want(t, func() error { _, err := w.Token(t.Context(), w.server(t)); return err }(), fault.CodeUpstreamUnauthorized)
+		want(t, func() error { _, err := w.Token(t.Context(), w.server(t), ""); return err }(), fault.CodeUpstreamUnauthorized)
 		p.set(func() { p.scopes = []string{"read", "write"} })
 		at := w.begin(t)
 		w.wantState(t, oauthclient.Authorizing, "")
@@ -57,7 +57,7 @@ func (w *world) checkNoPlaintext(t *testing.T, p *provider) {
 	t.Helper()
 	var kept strings.Builder
 	kept.WriteString(w.log.String())
-	for _, table := range []string{"connections", "connection_flows", "connection_registrations", "audit_entries"} {
+	for _, table := range []string{"connections", "personal_connections", "connection_flows", "connection_registrations", "audit_entries"} {
 		var rows []map[string]any
 		if err := w.db.Table(table).Find(&rows).Error; err != nil {
 			t.Fatal(err)
@@ -101,7 +101,7 @@ func TestSealedTokensAreBoundToRows(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = w.Changed(t.Context(), "connection:"+serverID)
-	if v, err := w.Token(t.Context(), w.server(t)); err == nil {
+	if v, err := w.Token(t.Context(), w.server(t), ""); err == nil {
 		t.Errorf("Token() = %s for a moved ciphertext", v.Reveal())
 	}
 }
@@ -339,7 +339,7 @@ func TestRejectedRegistrationIsReported(t *testing.T) {
 func TestDisconnectRevokesTokens(t *testing.T) {
 	each(t, func(t *testing.T, p *provider, w *world) {
 		w.connect(t)
-		revoked, err := w.Disconnect(t.Context(), serverID)
+		revoked, err := w.Disconnect(t.Context(), serverID, "")
 		if err != nil || !revoked {
 			t.Fatal(revoked, err)
 		}
@@ -347,17 +347,17 @@ func TestDisconnectRevokesTokens(t *testing.T) {
 		if n := get(p, func() int { return len(p.access) + len(p.refresh) }); n != 0 {
 			t.Errorf("%d tokens are still valid", n)
 		}
-		_, err = w.Token(t.Context(), w.server(t))
+		_, err = w.Token(t.Context(), w.server(t), "")
 		want(t, err, fault.CodeUpstreamUnauthorized)
 		w.connect(t)
 		p.set(func() {
 			p.serve = func(w http.ResponseWriter, r *http.Request) bool { w.WriteHeader(500); return true }
 		})
-		if revoked, err := w.Disconnect(t.Context(), serverID); err != nil || revoked {
+		if revoked, err := w.Disconnect(t.Context(), serverID, ""); err != nil || revoked {
 			t.Errorf("Disconnect() with a failing authorization server = %t, %v", revoked, err)
 		}
 		w.wantState(t, oauthclient.NotConnected, "")
-		_, err = w.Disconnect(t.Context(), "unknown")
+		_, err = w.Disconnect(t.Context(), "unknown", "")
 		want(t, err, fault.CodeNotFound)
 	})
 }
@@ -371,13 +371,13 @@ func TestChangedIssuerReceivesNoOldTokens(t *testing.T) {
 		old := w.token(t)
 		p.revokeAccess()
 		p.set(func() { p.resource = func(m map[string]any) { m["authorization_servers"] = []string{next.url} } })
-		_, err := w.Refused(t.Context(), w.server(t), secrets.NewValue(old), refusal(p, ""))
+		_, err := w.Refused(t.Context(), w.server(t), "", upstream.Credentials{Bearer: secrets.NewValue(old)}, refusal(p, ""))
 		want(t, err, fault.CodeUpstreamUnauthorized)
 		w.wantState(t, oauthclient.IssuerChanged, "")
 		if n := p.grants("refresh_token"); n != 0 {
 			t.Errorf("%d refreshes", n)
 		}
-		_, err = w.Token(t.Context(), w.server(t))
+		_, err = w.Token(t.Context(), w.server(t), "")
 		want(t, err, fault.CodeUpstreamUnauthorized)
 		at := w.begin(t)
 		if !strings.HasPrefix(at.String(), next.url) || get(p, func() bool { _, known := p.clients[at.Query().Get("client_id")]; return known }) {
@@ -406,7 +406,7 @@ func TestTokensAreBoundToServerURL(t *testing.T) {
 	if err := w.db.Model(&models.Server{}).Where("id = ?", serverID).Update("url", p.url+"/other").Error; err != nil {
 		t.Fatal(err)
 	}
-	_, err := w.Token(t.Context(), w.server(t))
+	_, err := w.Token(t.Context(), w.server(t), "")
 	want(t, err, fault.CodeUpstreamUnauthorized)
 	w.wantState(t, oauthclient.NeedsReauth, oauthclient.ReasonURLChanged)
 }

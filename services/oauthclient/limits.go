@@ -13,17 +13,20 @@ const (
 
 	refreshSpread   = 0.05 // of a token's lifetime, by which refreshes are randomly advanced
 	forcedSpacing   = time.Minute
-	firstRetry      = 2 * time.Second // backoff after a failed refresh; doubles
+	disabledKept    = 30 * 24 * time.Hour // connections of a disabled user
+	refusedPause    = time.Minute         // after a user's credentials were rejected
+	firstRetry      = 2 * time.Second     // backoff after a failed refresh; doubles
 	lastRetry       = 10 * time.Minute
 	refreshTogether = 4                // concurrent background refreshes
 	refreshBatch    = 100              // connections per query
 	longestSleep    = 30 * time.Second // of the background refresher
 	shortestSleep   = 50 * time.Millisecond
+	saveUsesEvery   = time.Minute
 
 	saveAttempts = 5
 	saveRetry    = 100 * time.Millisecond // doubles
 
 	maxCallback   = 4096             // bytes of one callback parameter
-	maxCached     = 10_000           // connections in memory
+	MaxEntered    = 8192             // bytes of a token or header value that a user enters
 	documentTrust = 10 * time.Minute // cache lifetime of the check of the client document's host
 )

@@ -23,6 +23,7 @@ import (
 	"mcpgateway/services/locks"
 	"mcpgateway/services/notify"
 	"mcpgateway/services/oauthclient"
+	"mcpgateway/services/oauthclient/accounts"
 	"mcpgateway/services/secrets"
 )
 
@@ -97,6 +98,8 @@ type options struct {
 	key      string // of client credentials, in PEM format
 	secretOf func() string
 	guard    *egress.Guard
+	enabled  func(userID string) bool
+	ended    func(serverID, userID string)
 }
 
 func keys() (*secrets.KeyRing, error) {
@@ -159,7 +162,7 @@ func open(ctx context.Context, dsn string, o options) (w *world, closed func() e
 			return secrets.NewValue(o.secret), nil
 		},
 		PrivateKey: func(models.Server) (secrets.Value, error) { return secrets.NewValue(o.key), nil },
-		Now:        o.now, Log: log, RequestTimeout: o.timeout,
+		Now:        o.now, Log: log, RequestTimeout: o.timeout, Enabled: o.enabled, Ended: o.ended,
 	})
 	w.feed.Subscribe(w.Changed)
 	return w, func() error {
@@ -286,7 +289,7 @@ func (w *world) wantState(t testing.TB, state oauthclient.State, reason string) 
 // token returns the access token for a call.
 func (w *world) token(t testing.TB) string {
 	t.Helper()
-	v, err := w.Token(t.Context(), w.server(t))
+	v, err := w.Token(t.Context(), w.server(t), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -337,7 +340,7 @@ func refreshTokenOf(t testing.TB, w *world) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v, err := ring.Open(row.RefreshToken, oauthclient.RefreshTokenRow(serverID))
+	v, err := ring.Open(row.RefreshToken, accounts.ID{ServerID: serverID}.RefreshTokenRow())
 	if err != nil {
 		t.Fatal(err)
 	}

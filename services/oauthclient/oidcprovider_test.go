@@ -262,7 +262,7 @@ func TestUpstreamOIDCProvider(t *testing.T) {
 				t.Fatalf("got %+v", s)
 			}
 			w.lives(t, g)
-			if revoked, err := w.Disconnect(t.Context(), serverID); err != nil || !revoked {
+			if revoked, err := w.Disconnect(t.Context(), serverID, ""); err != nil || !revoked {
 				t.Errorf("disconnect: %t, %v", revoked, err)
 			}
 		})

@@ -11,9 +11,10 @@ import (
 	"mcpgateway/models"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/notify"
+	"mcpgateway/services/oauthclient/accounts"
 )
 
-// PendingAuth holds the servers with a pending authorization in memory, for
+// PendingAuth holds the servers whose shared account has a pending authorization in memory, for
 // requests that must not read the database. It is safe for concurrent use.
 type PendingAuth struct {
 	connections *Connections
@@ -85,8 +86,8 @@ func (w *PendingAuth) Changed(ctx context.Context, topic notify.Topic) error {
 	if projectID, ok := topic.ToolsetOf(); ok {
 		return w.configurations.Act(ctx, w.connections.DB, projectID, w.Load)
 	}
-	serverID, _, ok := topic.ConnectionOf()
-	if !ok {
+	serverID, userID, ok := topic.ConnectionOf()
+	if !ok || userID != "" {
 		return nil
 	}
 	w.reload.Lock()
@@ -107,7 +108,7 @@ func (w *PendingAuth) Changed(ctx context.Context, topic notify.Topic) error {
 // it may never be finished.
 func (c *Connections) waits(ctx context.Context, only string) (map[string]pending, error) {
 	db := c.DB.WithContext(ctx)
-	servers := db.Select(statusColumns).Where("auth_type = ? AND enabled = ?", models.UpstreamAuthOAuth, true)
+	servers := sharedServers(db).Where("enabled = ?", true)
 	if only != "" {
 		servers = servers.Where("id = ?", only)
 	}
@@ -119,20 +120,12 @@ func (c *Connections) waits(ctx context.Context, only string) (map[string]pendin
 	if len(rows) == 0 {
 		return all, nil
 	}
-	connections := db
-	if only != "" {
-		connections = connections.Where("server_id = ?", only)
-	}
-	var stored []models.Connection
-	if err := connections.Find(&stored).Error; err != nil {
+	stored, err := accounts.Shared(db, only)
+	if err != nil {
 		return nil, fault.Internal(err)
 	}
-	byServer := make(map[string]*models.Connection, len(stored))
-	for i := range stored {
-		byServer[stored[i].ServerID] = &stored[i]
-	}
 	for _, server := range rows {
-		if s := c.status(server, byServer[server.ID], false); s.NeedsPerson() {
+		if s := c.status(server, stored[server.ID], false); s.NeedsPerson() {
 			all[server.ID] = pending{pendingReason(&s), PendingServer{server.ID, server.Alias, s.WasConnected()}}
 		}
 	}

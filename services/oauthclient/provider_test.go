@@ -38,6 +38,7 @@ type provider struct {
 	clients  map[string]string // id to secret
 	codes    map[string]url.Values
 	access   map[string]bool
+	owner    map[string]string // who authorized an access or refresh token, by visitAs
 	refresh  map[string]*grant
 	requests []string // method and path
 	sent     []url.Values
@@ -55,7 +56,7 @@ func newProvider(t testing.TB) *provider {
 	t.Helper()
 	p := &provider{
 		life: 3600, issAdvertised: true, clients: map[string]string{}, codes: map[string]url.Values{},
-		access: map[string]bool{}, refresh: map[string]*grant{},
+		access: map[string]bool{}, owner: map[string]string{}, refresh: map[string]*grant{},
 	}
 	p.url = serve(t, p)
 	return p
@@ -243,7 +244,7 @@ func (p *provider) grant(w http.ResponseWriter, r *http.Request) {
 			respond(w, 400, map[string]any{"error": "invalid_grant"})
 			return
 		}
-		respond(w, 200, p.issue(request.Get("scope")))
+		respond(w, 200, p.issue(request.Get("scope"), request.Get("person")))
 	case "refresh_token":
 		g := p.refresh[form.Get("refresh_token")]
 		switch {
@@ -252,7 +253,7 @@ func (p *provider) grant(w http.ResponseWriter, r *http.Request) {
 		case !g.used.IsZero():
 			respond(w, 200, g.answer)
 		default:
-			g.used, g.answer = time.Now(), p.issue("")
+			g.used, g.answer = time.Now(), p.issue("", p.owner[form.Get("refresh_token")])
 			respond(w, 200, g.answer)
 		}
 	case "client_credentials":
@@ -262,10 +263,11 @@ func (p *provider) grant(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// issue returns new tokens. The caller must hold the mutex.
-func (p *provider) issue(scope string) map[string]any {
+// issue returns new tokens of a person. The caller must hold the mutex.
+func (p *provider) issue(scope, person string) map[string]any {
 	m := map[string]any{"access_token": "access-" + rand.Text(), "token_type": "Bearer"}
 	p.access[m["access_token"].(string)] = true
+	p.owner[m["access_token"].(string)] = person
 	if p.life > 0 {
 		m["expires_in"] = p.life
 	}
@@ -275,6 +277,7 @@ func (p *provider) issue(scope string) map[string]any {
 	if !p.noRefresh {
 		m["refresh_token"] = "refresh-" + rand.Text()
 		p.refresh[m["refresh_token"].(string)] = &grant{}
+		p.owner[m["refresh_token"].(string)] = person
 	}
 	return m
 }

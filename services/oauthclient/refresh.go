@@ -11,83 +11,84 @@ import (
 
 	"mcpgateway/models"
 	"mcpgateway/services/fault"
+	"mcpgateway/services/oauthclient/accounts"
 	"mcpgateway/services/oauthclient/authserver"
 	"mcpgateway/services/secrets"
 )
 
-// refresh refreshes the access token of a server once for all concurrent
+// refresh refreshes the access token of an account once for all concurrent
 // callers in this process, and once across processes: a process that gets the
 // lock later finds the new token. refused is the token that the server
 // rejected, or zero.
-func (c *Connections) refresh(ctx context.Context, server models.Server, refused secrets.Value) (*decryptedConnection, error) {
-	key := "renew " + server.ID
+func (c *Connections) refresh(ctx context.Context, a account, refused secrets.Value) (*accounts.Connection, error) {
+	key := "renew " + a.id().String()
 	if !refused.IsZero() {
-		key = "force " + server.ID // a refresh in progress may consider the rejected token valid
+		key = "force " + a.id().String() // a refresh in progress may consider the rejected token valid
 	}
-	return c.singleflight(ctx, key, func(ctx context.Context) (o *decryptedConnection, err error) {
+	return c.singleflight(ctx, key, func(ctx context.Context) (o *accounts.Connection, err error) {
 		// The work continues after a loss of the lock: a refresh token that was
 		// sent may be consumed, so the response must be stored.
-		held, err := c.Locks.Hold(ctx, lockOf(server.ID), true, func(context.Context) (err error) {
-			o, err = c.renew(ctx, server, refused)
+		held, err := c.Locks.Hold(ctx, a.id().Lock(), true, func(context.Context) (err error) {
+			o, err = c.renew(ctx, a, refused)
 			return err
 		})
 		switch {
 		case held:
 			return o, err
 		case errors.Is(err, context.DeadlineExceeded):
-			return nil, fail(Degraded, authserver.CodeTimeout, "Another process is refreshing the token. Retry shortly.").because(err).asFault(server.Alias)
+			return nil, a.fault(fail(Degraded, authserver.CodeTimeout, "Another process is refreshing the token. Retry shortly.").because(err))
 		}
 		return nil, fault.From(err)
 	})
 }
 
 // renew refreshes the access token. The caller must hold the lock.
-func (c *Connections) renew(ctx context.Context, server models.Server, refused secrets.Value) (*decryptedConnection, error) {
-	o, err := c.read(ctx, server.ID)
+func (c *Connections) renew(ctx context.Context, a account, refused secrets.Value) (*accounts.Connection, error) {
+	o, err := c.read(ctx, a.id())
 	if err != nil {
 		return nil, err
 	}
-	if hasOwnClient(&server) {
-		if o, server, err = c.ownCurrent(ctx, o, server); err != nil {
+	if hasOwnClient(&a.Server) {
+		if o, a, err = c.ownCurrent(ctx, o, a); err != nil {
 			return nil, err
 		}
 	}
-	if err := c.unusable(o, server); err != nil {
+	if err := c.unusable(o, &a); err != nil {
 		return nil, err
 	}
 	now := c.Now()
-	forced := !refused.IsZero() && o.access.Reveal() == refused.Reveal()
+	forced := !refused.IsZero() && o.Access.Reveal() == refused.Reveal()
 	switch {
-	case o.isValid(now) && !forced && !o.needsRefresh(now):
+	case o.IsValid(now) && !forced && !o.NeedsRefresh(now):
 		return o, nil // refreshed by another caller
-	case !o.renewable():
-		return nil, c.ended(ctx, o, server)
-	case o.inBackoff(now):
-		if o.isValid(now) && !forced {
+	case !o.IsRenewable():
+		return nil, c.ended(ctx, o, a)
+	case o.InBackoff(now):
+		if o.IsValid(now) && !forced {
 			return o, nil
 		}
 		f := fail(Degraded, o.ErrorCode, o.ErrorText)
 		f.retry = o.NextAttemptAt.Sub(now)
-		return nil, f.asFault(server.Alias)
+		return nil, a.fault(f)
 	}
-	granted, err := c.requestRefresh(ctx, o, server)
+	granted, err := c.requestRefresh(ctx, o, a)
 	if err != nil {
-		return c.recordRefreshFailure(ctx, o, server, forced, err)
+		return c.recordRefreshFailure(ctx, o, a, forced, err)
 	}
-	return c.renewed(ctx, o, server, forced, granted)
+	return c.renewed(ctx, o, a, forced || o.IsRefused(), granted)
 }
 
 // requestRefresh sends the refresh request (RFC 6749 section 6, RFC 8707 section 2.2). The
 // error may be a failure.
-func (c *Connections) requestRefresh(ctx context.Context, o *decryptedConnection, server models.Server) (authserver.Tokens, error) {
+func (c *Connections) requestRefresh(ctx context.Context, o *accounts.Connection, a account) (authserver.Tokens, error) {
 	if o.RegistrationKind == string(OwnClient) {
-		return c.requestOwn(ctx, o, &server)
+		return c.requestOwn(ctx, o, &a.Server)
 	}
-	self, err := c.clientOf(ctx, server, Kind(o.RegistrationKind), o.RegistrationID, o.ClientID, o.AuthMethod)
+	self, err := c.clientOf(ctx, a.Server, Kind(o.RegistrationKind), o.RegistrationID, o.ClientID, o.AuthMethod)
 	if err != nil {
 		return authserver.Tokens{}, err
 	}
-	refreshToken, err := c.open(o.RefreshToken, RefreshTokenRow(o.ServerID))
+	refreshToken, err := c.open(o.RefreshToken, o.ID().RefreshTokenRow())
 	if err != nil {
 		return authserver.Tokens{}, err
 	}
@@ -95,77 +96,92 @@ func (c *Connections) requestRefresh(ctx context.Context, o *decryptedConnection
 	if o.Resource != "" {
 		form.Set("resource", o.Resource)
 	}
-	return c.at(&server).Token(ctx, o.TokenEndpoint, self, form)
+	return c.at(&a.Server).Token(ctx, o.TokenEndpoint, self, form)
 }
 
 // renewed stores refreshed tokens. The old refresh token may already be
-// invalid, so a failed write is retried. Only a newer authorization discards
-// the tokens.
-func (c *Connections) renewed(ctx context.Context, o *decryptedConnection, server models.Server, forced bool, granted authserver.Tokens) (*decryptedConnection, error) {
+// invalid, so a failed write is retried, also after a concurrent change. Only a
+// newer authorization discards the tokens.
+func (c *Connections) renewed(ctx context.Context, o *accounts.Connection, a account, forced bool, granted authserver.Tokens) (*accounts.Connection, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestTimeout)
 	defer cancel()
-	next, now := o.Connection, c.Now()
-	if err := c.applyTokens(&next, granted); err != nil {
-		return nil, err
-	}
-	next.RefreshedAt = &now
-	w := change{}
-	if next.ConnectedAt == nil { // with client credentials
-		s, err := c.server(ctx, server.ID)
+	next, newer, w := o.PersonalConnection, false, change{}
+	own := o.RegistrationKind == string(OwnClient)
+	if next.ConnectedAt == nil && own {
+		s, err := c.subject(ctx, a.id())
 		if err != nil {
 			return nil, err
 		}
-		next.ConnectedAt = &now
+		next.ConnectedAt = new(c.Now())
 		w.entry = s.entry("connected", map[string]string{"issuer": next.Issuer, "registration": next.RegistrationKind, "scopes": joinScopes(next.Scopes)})
 	}
-	if next.Reason != ReasonInsufficientScope {
-		next.State, next.Reason = string(Connected), ""
-		next.ErrorCode, next.ErrorText, next.ErrorAt = "", "", nil
-	}
-	next.Failures, next.NextAttemptAt = 0, nil
-	if forced {
-		next.ForcedAt = &now
-	}
-	var outdated bool
 	err := retryWrite(ctx, func() error {
+		if err := c.applyRefresh(&next, forced, granted); err != nil {
+			return err
+		}
 		err := c.save(ctx, &next, w)
-		if errors.Is(err, errOutdated) {
-			outdated = true
+		if !errors.Is(err, accounts.ErrOutdated) {
+			return err
+		}
+		present, _, loadErr := c.load(ctx, a.id())
+		if loadErr != nil {
+			return loadErr
+		}
+		if newer = own || present.RefreshToken != o.RefreshToken; newer {
 			return nil
 		}
+		next = present
 		return err
 	})
 	switch {
-	case outdated:
-		return c.newer(ctx, server)
+	case newer:
+		return c.newer(ctx, a)
 	case err != nil:
 		c.Log.Error("refreshed tokens not stored", "server", o.ServerID, "error", err)
-		return nil, err
+		return nil, fault.From(err)
 	}
-	return &decryptedConnection{Connection: next, access: granted.Access}, nil
+	return c.decrypted(next)
+}
+
+// applyRefresh stores refreshed tokens in a connection.
+func (c *Connections) applyRefresh(r *models.PersonalConnection, forced bool, granted authserver.Tokens) error {
+	if err := c.applyTokens(r, granted); err != nil {
+		return err
+	}
+	now := c.Now()
+	r.RefreshedAt = &now
+	if r.Reason != ReasonInsufficientScope {
+		r.State, r.Reason = string(Connected), ""
+		r.ErrorCode, r.ErrorText, r.ErrorAt = "", "", nil
+	}
+	r.Failures, r.NextAttemptAt = 0, nil
+	if forced {
+		r.ForcedAt = &now
+	}
+	return nil
 }
 
 // newer returns the connection after a concurrent change.
-func (c *Connections) newer(ctx context.Context, server models.Server) (*decryptedConnection, error) {
-	o, err := c.read(ctx, server.ID)
+func (c *Connections) newer(ctx context.Context, a account) (*accounts.Connection, error) {
+	o, err := c.read(ctx, a.id())
 	if err != nil {
 		return nil, err
 	}
-	if !o.isValid(c.Now()) {
-		return nil, fail(Degraded, authserver.CodeServerError, "The connection changed during the refresh. Retry.").asFault(server.Alias)
+	if !o.IsValid(c.Now()) {
+		return nil, a.fault(fail(Degraded, authserver.CodeServerError, "The connection changed during the refresh. Retry."))
 	}
 	return o, nil
 }
 
 // applyTokens stores tokens in a connection. Without a new refresh token, the old one
 // stays in use (RFC 6749 section 6).
-func (c *Connections) applyTokens(r *models.Connection, granted authserver.Tokens) error {
+func (c *Connections) applyTokens(r *models.PersonalConnection, granted authserver.Tokens) error {
 	var err error
-	if r.AccessToken, err = c.seal(granted.Access, AccessTokenRow(r.ServerID)); err != nil {
+	if r.AccessToken, err = c.seal(granted.Access, accounts.IDOf(r).AccessTokenRow()); err != nil {
 		return err
 	}
 	if !granted.Refresh.IsZero() {
-		if r.RefreshToken, err = c.seal(granted.Refresh, RefreshTokenRow(r.ServerID)); err != nil {
+		if r.RefreshToken, err = c.seal(granted.Refresh, accounts.IDOf(r).RefreshTokenRow()); err != nil {
 			return err
 		}
 	}
@@ -187,11 +203,11 @@ func (c *Connections) applyTokens(r *models.Connection, granted authserver.Token
 // recordRefreshFailure stores the failure of a refresh. After a concurrent change, it
 // stores nothing and returns the new connection if its token is valid. The old
 // token stays in use until it expires.
-func (c *Connections) recordRefreshFailure(ctx context.Context, o *decryptedConnection, server models.Server, forced bool, err error) (*decryptedConnection, error) {
+func (c *Connections) recordRefreshFailure(ctx context.Context, o *accounts.Connection, a account, forced bool, err error) (*accounts.Connection, error) {
 	f := failureOf(err)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestTimeout)
 	defer cancel()
-	next, now := o.Connection, c.Now()
+	next, now := o.PersonalConnection, c.Now()
 	c.failed(&next, f)
 	w := change{}
 	if f.state.needsAuthorization() {
@@ -203,7 +219,7 @@ func (c *Connections) recordRefreshFailure(ctx context.Context, o *decryptedConn
 		if forced {
 			next.AccessToken, next.ExpiresAt = "", nil
 		}
-		s, err := c.server(ctx, server.ID)
+		s, err := c.subject(ctx, a.id())
 		if err != nil {
 			return nil, err
 		}
@@ -223,16 +239,16 @@ func (c *Connections) recordRefreshFailure(ctx context.Context, o *decryptedConn
 		next.Failures, next.NextAttemptAt = next.Failures+1, &attempt
 		f.retry = wait
 	}
-	c.Log.Warn("token refresh failed", "server", server.Alias, "state", f.state, "code", f.code, "error", f.cause)
+	c.Log.Warn("token refresh failed", "server", a.Alias, "state", f.state, "code", f.code, "error", f.cause)
 	switch err := c.save(ctx, &next, w); {
-	case errors.Is(err, errOutdated):
-		return c.newer(ctx, server)
+	case errors.Is(err, accounts.ErrOutdated):
+		return c.newer(ctx, a)
 	case err != nil:
 		return nil, err
-	case o.isValid(now) && !forced:
-		return &decryptedConnection{Connection: next, access: o.access}, nil
+	case o.IsValid(now) && !forced:
+		return c.decrypted(next)
 	}
-	return nil, f.asFault(server.Alias)
+	return nil, a.fault(f)
 }
 
 // retryIn returns the backoff after a number of consecutive failures.

@@ -13,6 +13,7 @@ import (
 
 	"mcpgateway/models"
 	"mcpgateway/services/fault"
+	"mcpgateway/services/oauthclient/accounts"
 	"mcpgateway/services/oauthclient/authserver"
 )
 
@@ -150,15 +151,17 @@ var errNoRegistration = errors.New("new registration was deleted concurrently")
 // records connection.registration_dropped. It returns NOT_FOUND for an unknown
 // server, and CONFLICT without a dynamic registration.
 func (c *Connections) DropRegistration(ctx context.Context, serverID string) error {
-	server, err := c.oauthServer(ctx, serverID)
+	server, err := c.subject(ctx, accounts.ID{ServerID: serverID})
+	if err == nil {
+		err = server.checkOAuth()
+	}
 	if err != nil {
 		return err
 	}
-	present, _, err := row(c.DB.WithContext(ctx), serverID)
+	issuer, err := accounts.LastIssuer(c.DB.WithContext(ctx), serverID)
 	if err != nil {
-		return err
+		return fault.Internal(err)
 	}
-	issuer := present.Issuer
 	var last models.ConnectionFlow
 	switch err := c.DB.WithContext(ctx).Order("created_at DESC").First(&last, "server_id = ?", serverID).Error; {
 	case err == nil:
@@ -188,7 +191,10 @@ func (c *Connections) dropRegistration(ctx context.Context, server *subject, id 
 
 func (c *Connections) dropRegistrationIn(tx *gorm.DB, server *subject, id string) error {
 	// Delete retired registrations without connections.
-	unused := tx.Where("retired_at IS NOT NULL AND id NOT IN (?)", tx.Session(&gorm.Session{NewDB: true}).Model(&models.Connection{}).Select("registration_id"))
+	used := func(model any) *gorm.DB {
+		return tx.Session(&gorm.Session{NewDB: true}).Model(model).Select("registration_id")
+	}
+	unused := tx.Where("retired_at IS NOT NULL AND id NOT IN (?) AND id NOT IN (?)", used(&models.Connection{}), used(&models.PersonalConnection{}))
 	if err := unused.Delete(&models.ConnectionRegistration{}).Error; err != nil {
 		return err
 	}

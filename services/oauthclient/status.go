@@ -4,8 +4,11 @@ import (
 	"context"
 	"time"
 
+	"gorm.io/gorm"
+
 	"mcpgateway/models"
 	"mcpgateway/services/fault"
+	"mcpgateway/services/oauthclient/accounts"
 )
 
 // State is the state of a connection as shown to administrators.
@@ -32,6 +35,7 @@ const (
 	ReasonInsufficientScope = "insufficient_scope" // the server requires scopes that weren't granted
 	ReasonURLChanged        = "url_changed"        // the tokens are for another URL than the configured one
 	ReasonClientChanged     = "client_changed"     // the static client was changed
+	ReasonTokenRefused      = accounts.ReasonTokenRefused
 )
 
 // needsAuthorization reports whether an administrator must authorize the connection.
@@ -75,15 +79,16 @@ func (s *Status) NeedsPerson() bool {
 // an administrator.
 func (s *Status) WasConnected() bool { return s.State != NotConnected && s.ConnectedAt != nil }
 
-// Statuses returns the status of every server that uses OAuth, by server ID.
+// Statuses returns the status of every server that all users share an account
+// of by OAuth, by server ID.
 func (c *Connections) Statuses(ctx context.Context) (map[string]Status, error) {
 	return c.statuses(ctx, "")
 }
 
 // Status returns the status of one server. It returns CONFLICT if the server
-// doesn't use OAuth, and NOT_FOUND.
+// doesn't use OAuth or has personal accounts, and NOT_FOUND.
 func (c *Connections) Status(ctx context.Context, serverID string) (Status, error) {
-	if _, err := c.oauthServer(ctx, serverID); err != nil {
+	if _, err := c.oauthSubject(ctx, accounts.ID{ServerID: serverID}); err != nil {
 		return Status{}, err
 	}
 	all, err := c.statuses(ctx, serverID)
@@ -92,22 +97,21 @@ func (c *Connections) Status(ctx context.Context, serverID string) (Status, erro
 
 func (c *Connections) statuses(ctx context.Context, only string) (map[string]Status, error) {
 	db := c.DB.WithContext(ctx)
-	servers := db.Select(statusColumns).Where("auth_type = ?", models.UpstreamAuthOAuth)
-	connections, flows := db, db.Select("server_id").Where("consumed_at IS NULL AND expires_at > ?", c.Now())
+	servers := sharedServers(db)
+	flows := db.Select("server_id").Where("consumed_at IS NULL AND expires_at > ? AND user_id = ''", c.Now())
 	if only != "" {
-		servers, connections, flows = servers.Where("id = ?", only), connections.Where("server_id = ?", only), flows.Where("server_id = ?", only)
+		servers, flows = servers.Where("id = ?", only), flows.Where("server_id = ?", only)
+	}
+	stored, err := accounts.Shared(db, only)
+	if err != nil {
+		return nil, fault.Internal(err)
 	}
 	var rows []models.Server
-	var stored []models.Connection
 	var open []models.ConnectionFlow
-	for _, err := range []error{servers.Find(&rows).Error, connections.Find(&stored).Error, flows.Find(&open).Error} {
+	for _, err := range []error{servers.Find(&rows).Error, flows.Find(&open).Error} {
 		if err != nil {
 			return nil, fault.Internal(err)
 		}
-	}
-	byServer := make(map[string]*models.Connection, len(stored))
-	for i := range stored {
-		byServer[stored[i].ServerID] = &stored[i]
 	}
 	begun := make(map[string]bool, len(open))
 	for i := range open {
@@ -115,28 +119,30 @@ func (c *Connections) statuses(ctx context.Context, only string) (map[string]Sta
 	}
 	all := make(map[string]Status, len(rows))
 	for _, server := range rows {
-		all[server.ID] = c.status(server, byServer[server.ID], begun[server.ID])
+		all[server.ID] = c.status(server, stored[server.ID], begun[server.ID])
 	}
 	return all, nil
 }
 
-// statusColumns are the columns of a server that its status depends on.
-var statusColumns = []string{
-	"id", "project_id", "alias", "url", "auth_type", "config_version",
-	"o_auth_client_id", "o_auth_grant", "o_auth_client_auth", "o_auth_key_id", "o_auth_token_url", "o_auth_audience", "o_auth_scopes",
+// sharedServers selects the servers with an account by OAuth that all users
+// share, and what their status depends on.
+func sharedServers(db *gorm.DB) *gorm.DB {
+	return db.Select("id", "project_id", "alias", "url", "auth_type", "config_version",
+		"o_auth_client_id", "o_auth_grant", "o_auth_client_auth", "o_auth_key_id", "o_auth_token_url", "o_auth_audience", "o_auth_scopes").
+		Where("auth_type = ? AND connection <> ?", models.UpstreamAuthOAuth, models.ConnectionPersonal)
 }
 
-func (c *Connections) status(server models.Server, r *models.Connection, begun bool) Status {
+func (c *Connections) status(server models.Server, r *models.PersonalConnection, begun bool) Status {
 	s := Status{ServerID: server.ID, ProjectID: server.ProjectID, Alias: server.Alias, State: NotConnected, OwnClient: hasOwnClient(&server)}
 	if r != nil && s.OwnClient {
-		r = &(&decryptedConnection{Connection: *r}).of(&server).Connection
+		r = &ownOf(&accounts.Connection{PersonalConnection: *r}, &server).PersonalConnection
 	}
 	if r != nil {
 		s.State, s.Reason, s.Issuer = State(r.State), r.Reason, r.Issuer
 		s.Registration, s.RegistrationReason, s.Scopes, s.ScopesNeeded = Kind(r.RegistrationKind), r.ChoiceReasons, r.Scopes, r.ScopesNeeded
 		s.ConnectedAt, s.RefreshedAt, s.ExpiresAt, s.NextAttemptAt, s.ConnectedBy = r.ConnectedAt, r.RefreshedAt, r.ExpiresAt, r.NextAttemptAt, r.ConnectedBy
 		s.ErrorCode, s.ErrorText, s.ErrorAt = r.ErrorCode, r.ErrorText, r.ErrorAt
-		s.State, s.Reason = c.shown(server, r)
+		s.State, s.Reason = c.shown(&server, r)
 	}
 	if begun && (s.State == NotConnected || s.State.needsAuthorization()) {
 		s.State = Authorizing
@@ -145,11 +151,11 @@ func (c *Connections) status(server models.Server, r *models.Connection, begun b
 }
 
 // shown returns the state derived from the stored row and the time.
-func (c *Connections) shown(server models.Server, r *models.Connection) (State, string) {
-	state, holds, now := State(r.State), r.AccessToken != "" || r.RefreshToken != "", c.Now()
+func (c *Connections) shown(server *models.Server, r *models.PersonalConnection) (State, string) {
+	state, holds, now := State(r.State), r.AccessToken != "" || r.RefreshToken != "" || len(r.Headers) > 0, c.Now()
 	ended := r.ExpiresAt != nil && !now.Before(*r.ExpiresAt)
 	switch {
-	case hasOwnClient(&server):
+	case hasOwnClient(server):
 		return state, r.Reason
 	case holds && r.RegistrationKind == string(OwnClient):
 		return NeedsReauth, ReasonClientChanged

@@ -2,188 +2,212 @@ package oauthclient
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
-	"net/http"
-	"slices"
 	"strings"
 	"time"
 
 	"mcpgateway/models"
 	"mcpgateway/services/fault"
-	"mcpgateway/services/oauthclient/authserver"
+	"mcpgateway/services/oauthclient/accounts"
 	"mcpgateway/services/secrets"
 	"mcpgateway/services/upstream"
 )
 
-// reconnect ends the texts of failures that require a new authorization.
-const reconnect = " An administrator must reconnect it."
+// Token returns the access token of Credentials.
+func (c *Connections) Token(ctx context.Context, server models.Server, userID string) (secrets.Value, error) {
+	given, err := c.Credentials(ctx, server, userID)
+	return given.Bearer, err
+}
 
-// Token returns the access token for a request to the server. It refreshes an
-// expired token; one that expires soon is refreshed in the background. It
+// Credentials returns what a request to the server is sent with: those of the
+// user, or of the account that all users share if userID is empty. It refreshes
+// an expired token; one that expires soon is refreshed in the background. It
 // returns UPSTREAM_UNAUTHORIZED if an administrator must connect the server,
-// and UPSTREAM_UNAVAILABLE or UPSTREAM_TIMEOUT with RetryAfter while the
-// authorization server fails.
-func (c *Connections) Token(ctx context.Context, server models.Server) (secrets.Value, error) {
-	o, err := c.current(ctx, server.ID)
+// CONNECTION_REQUIRED if the user must connect their own account,
+// PERSON_REQUIRED for a personal server without a user, and UPSTREAM_UNAVAILABLE
+// or UPSTREAM_TIMEOUT with RetryAfter while the authorization server fails.
+func (c *Connections) Credentials(ctx context.Context, server models.Server, userID string) (upstream.Credentials, error) {
+	a := account{server, userID}
+	o, err := c.usable(ctx, &a)
 	if err != nil {
-		return secrets.Value{}, err
-	}
-	o = o.of(&server)
-	if err := c.unusable(o, server); err != nil {
-		return secrets.Value{}, err
+		return upstream.Credentials{}, err
 	}
 	now := c.Now()
-	if o.isValid(now) {
-		if o.needsRefresh(now) && o.renewable() && !o.inBackoff(now) {
+	if userID != "" {
+		c.uses.Note(a.id(), &o.Used, now)
+	}
+	if o.IsRefused() {
+		if o, err = c.try(ctx, a, o); err != nil {
+			return upstream.Credentials{}, err
+		}
+	}
+	if o.Kind == models.KindToken {
+		return o.Credentials(&a.Server), nil
+	}
+	if o.IsValid(now) {
+		if o.NeedsRefresh(now) && o.IsRenewable() && !o.InBackoff(now) {
 			// Another process may have refreshed it: the next call reads it.
-			c.cache.forget(server.ID)
+			c.cache.Forget(a.id())
 			c.wakeRefresher()
 		}
-		return o.access, nil
+		return o.Credentials(&a.Server), nil
 	}
-	if !o.renewable() {
-		return secrets.Value{}, c.ended(ctx, o, server)
+	if !o.IsRenewable() {
+		return upstream.Credentials{}, c.ended(ctx, o, a)
 	}
-	if o, err = c.refresh(ctx, server, secrets.Value{}); err != nil {
-		return secrets.Value{}, err
+	if o, err = c.refresh(ctx, a, secrets.Value{}); err != nil {
+		return upstream.Credentials{}, err
 	}
-	return o.access, nil
+	return o.Credentials(&a.Server), nil
 }
 
-// Refused handles a token that the server rejected, and returns the token to
-// retry with. The zero Value means that the rejection is final. If another call
-// has refreshed the token, that one is returned immediately. Otherwise the
-// connection is refreshed early, at most once a minute.
-//
-// It returns the faults of Token. It returns UPSTREAM_UNAUTHORIZED if an
-// administrator is required: the server trusts another authorization server
-// (the old tokens are never sent again), or requires scopes that weren't
-// granted.
-func (c *Connections) Refused(ctx context.Context, server models.Server, token secrets.Value, refusal *upstream.Challenge) (secrets.Value, error) {
-	hash := sha256.Sum256([]byte(token.Reveal()))
-	out, err := c.singleflight(ctx, "refused "+server.ID+" "+string(hash[:]), func(ctx context.Context) (*decryptedConnection, error) {
-		return c.refused(ctx, server, token, refusal)
-	})
-	if err != nil || out == nil {
-		return secrets.Value{}, err
+// Usable returns nil if requests of a user, or with the shared account, have
+// credentials, and otherwise the fault of Credentials. It sends nothing and
+// rarely reads the database.
+func (c *Connections) Usable(ctx context.Context, server models.Server, userID string) error {
+	a := account{server, userID}
+	o, err := c.usable(ctx, &a)
+	switch {
+	case err != nil:
+		return err
+	case o.IsRefused():
+		return pendingFault(o, &a)
+	case o.Kind == models.KindOAuth && !o.IsValid(c.Now()) && !o.IsRenewable():
+		return a.fault(expired(&a))
 	}
-	return out.access, nil
+	return nil
 }
 
-// refused implements Refused, once for all concurrent callers with the same
-// token. It returns nil if the rejection is final.
-func (c *Connections) refused(ctx context.Context, server models.Server, token secrets.Value, refusal *upstream.Challenge) (*decryptedConnection, error) {
-	o, err := c.read(ctx, server.ID)
-	if err != nil {
-		return nil, err
-	}
-	o = o.of(&server)
-	if err := c.unusable(o, server); err != nil {
-		return nil, err
-	}
-	if o.isValid(c.Now()) && o.access.Reveal() != token.Reveal() {
-		return o, nil
-	}
-	said, challenged := authserver.ParseChallenge(refusal.WWWAuthenticate)
-	if refusal.Status == http.StatusForbidden {
-		if said.Code != "insufficient_scope" || len(said.Scopes) == 0 {
-			return nil, nil
-		}
-		return nil, c.missesScopes(ctx, o, server, said.Scopes)
-	}
-	if challenged && o.Issuer != "" {
-		if err := c.checkIssuer(ctx, o, server, said); err != nil {
-			return nil, err
-		}
-	}
-	if !o.renewable() {
-		return nil, c.ended(ctx, o, server)
-	}
-	if o.ForcedAt != nil && c.Now().Sub(*o.ForcedAt) < forcedSpacing {
-		return nil, fail(Degraded, codeTokenRejected, "The server rejected a token that was just issued.").asFault(server.Alias)
-	}
-	return c.refresh(ctx, server, token)
-}
-
-// Secrets returns the refresh token of the server's connection and the secret
+// Secrets returns the refresh token of an account's connection and the secret
 // of its client, if they exist and can be decrypted.
-func (c *Connections) Secrets(ctx context.Context, server models.Server) []secrets.Value {
-	o, err := c.current(ctx, server.ID)
-	if err != nil {
+func (c *Connections) Secrets(ctx context.Context, server models.Server, userID string) []secrets.Value {
+	a := account{server, userID}
+	o, err := c.usable(ctx, &a)
+	if err != nil || o.Kind != models.KindOAuth {
 		return nil
 	}
 	var found []secrets.Value
-	if v, err := c.open(o.RefreshToken, RefreshTokenRow(o.ServerID)); err == nil {
+	if v, err := c.open(o.RefreshToken, o.ID().RefreshTokenRow()); err == nil {
 		found = append(found, v)
 	}
-	o = o.of(&server)
 	if self, err := c.clientOf(ctx, server, Kind(o.RegistrationKind), o.RegistrationID, o.ClientID, o.AuthMethod); err == nil {
 		found = append(found, self.Secret)
 	}
 	return found
 }
 
-// current returns a cached connection, or reads it.
-func (c *Connections) current(ctx context.Context, serverID string) (*decryptedConnection, error) {
-	if o, _ := c.cache.get(serverID); o != nil {
-		return o, nil
+// usable returns the connection of an account, or the fault for one that must
+// not be used.
+func (c *Connections) usable(ctx context.Context, a *account) (*accounts.Connection, error) {
+	if a.IsPersonal() && a.userID == "" {
+		return nil, upstream.PersonRequired(a.Alias)
 	}
-	return c.read(ctx, serverID)
-}
-
-// read reads a connection and caches it.
-func (c *Connections) read(ctx context.Context, serverID string) (*decryptedConnection, error) {
-	_, asOf := c.cache.get(serverID)
-	r, _, err := row(c.DB.WithContext(ctx), serverID)
+	o, err := c.current(ctx, a.id())
 	if err != nil {
 		return nil, err
 	}
-	o := &decryptedConnection{Connection: r}
-	if o.access, err = c.open(r.AccessToken, AccessTokenRow(serverID)); err != nil {
+	o = ownOf(o, &a.Server)
+	return o, c.unusable(o, a)
+}
+
+// current returns a cached connection, or reads it.
+func (c *Connections) current(ctx context.Context, id accounts.ID) (*accounts.Connection, error) {
+	if o, _ := c.cache.Get(id); o != nil {
+		return o, nil
+	}
+	return c.read(ctx, id)
+}
+
+// read reads a connection and caches it. If it is another one than before, it
+// ends the upstream sessions of that.
+func (c *Connections) read(ctx context.Context, id accounts.ID) (*accounts.Connection, error) {
+	_, asOf := c.cache.Get(id)
+	r, _, err := c.load(ctx, id)
+	if err != nil {
 		return nil, err
 	}
-	c.cache.put(o, asOf)
+	o, err := c.decrypted(r)
+	if err != nil {
+		return nil, err
+	}
+	if c.cache.Put(o, asOf) {
+		c.end(id)
+	}
+	return o, nil
+}
+
+// decrypted returns a stored connection with its decrypted credentials.
+func (c *Connections) decrypted(r models.PersonalConnection) (*accounts.Connection, error) {
+	o := &accounts.Connection{PersonalConnection: r}
+	o.Used.Set(r.UsedAt)
+	var err error
+	if o.Access, err = c.open(r.AccessToken, o.ID().AccessTokenRow()); err != nil {
+		return nil, err
+	}
+	if len(r.Headers) > 0 {
+		o.Headers = make(map[string]secrets.Value, len(r.Headers))
+	}
+	for name, sealed := range r.Headers {
+		if o.Headers[name], err = c.open(sealed, o.ID().HeaderRow(name)); err != nil {
+			return nil, err
+		}
+	}
 	return o, nil
 }
 
 // unusable returns the fault for a connection that must not be used for the
 // server, regardless of its tokens, or nil.
-func (c *Connections) unusable(o *decryptedConnection, server models.Server) error {
+func (c *Connections) unusable(o *accounts.Connection, a *account) error {
 	switch {
+	case a.userID != "" && !a.IsPersonal():
+		return a.check()
+	case a.userID != "" && c.Enabled != nil && !c.Enabled(a.userID):
+		return upstream.ConnectionRequired(a.Alias, upstream.ReasonNotConnected)
 	case o.State == string(IssuerChanged):
-		return fail(IssuerChanged, codeIssuerChanged, "The server trusts another authorization server."+reconnect).asFault(server.Alias)
-	case hasOwnClient(&server):
-		return c.unusableOwn(o, server)
+		return a.fault(fail(IssuerChanged, codeIssuerChanged, "The server trusts another authorization server."+a.reconnect()))
+	case hasOwnClient(&a.Server):
+		return c.unusableOwn(o, a)
 	case o.RegistrationKind == string(OwnClient):
-		return fail(NeedsReauth, ReasonClientChanged, "It no longer uses client credentials. An administrator must connect it.").asFault(server.Alias)
-	case o.AccessToken == "" && o.RefreshToken == "":
-		return pendingFault(o, server)
-	case o.ServerURL != server.URL:
-		return fail(NeedsReauth, ReasonURLChanged, "Its tokens are for another URL."+reconnect).asFault(server.Alias)
-	case o.RegistrationKind == string(Static) && o.ClientID != server.OAuthClientID:
-		return fail(NeedsReauth, ReasonClientChanged, "Its static client was changed."+reconnect).asFault(server.Alias)
+		return a.fault(fail(NeedsReauth, ReasonClientChanged, "It no longer uses client credentials. An administrator must connect it."))
+	case a.userID != "" && !accounts.IsComplete(&o.PersonalConnection, &a.Server), a.userID == "" && o.AccessToken == "" && o.RefreshToken == "":
+		return pendingFault(o, a)
+	case o.ServerURL != a.URL:
+		return a.fault(fail(NeedsReauth, ReasonURLChanged, "Its tokens are for another URL."+a.reconnect()))
+	case o.RegistrationKind == string(Static) && o.ClientID != a.OAuthClientID:
+		return a.fault(fail(NeedsReauth, ReasonClientChanged, "Its static client was changed."+a.reconnect()))
 	}
 	return nil
 }
 
 // pendingFault returns the fault for a connection with a pending authorization.
-func pendingFault(o *decryptedConnection, server models.Server) *fault.Fault {
-	text := o.ErrorText
-	if !strings.HasSuffix(text, reconnect) {
+func pendingFault(o *accounts.Connection, a *account) *fault.Fault {
+	state, text := State(o.State), o.ErrorText
+	if a.userID != "" {
+		if !state.needsAuthorization() {
+			state = NotConnected // also while an authorization server is blocked
+		}
+		return a.fault(fail(state, o.ErrorCode, text))
+	}
+	if !strings.HasSuffix(text, a.reconnect()) {
 		text = strings.TrimSpace("An administrator must connect it. " + text)
 	}
-	return fail(State(o.State), o.ErrorCode, text).asFault(server.Alias)
+	return a.fault(fail(state, o.ErrorCode, text))
+}
+
+// expired returns the failure of an access token that expired without a refresh
+// token.
+func expired(a *account) *failure {
+	return fail(NeedsReauth, ReasonNoRefreshToken, "The access token expired, and there is no refresh token."+a.reconnect())
 }
 
 // ended stores that the access token expired without a refresh token, and
 // returns the fault.
-func (c *Connections) ended(ctx context.Context, o *decryptedConnection, server models.Server) error {
+func (c *Connections) ended(ctx context.Context, o *accounts.Connection, a account) error {
 	if State(o.State).needsAuthorization() && o.AccessToken == "" {
-		return pendingFault(o, server)
+		return pendingFault(o, &a)
 	}
-	f := fail(NeedsReauth, ReasonNoRefreshToken, "The access token expired, and there is no refresh token."+reconnect)
-	next := o.Connection
+	f := expired(&a)
+	next := o.PersonalConnection
 	next.AccessToken, next.ExpiresAt, next.RefreshAt = "", nil, nil
 	if State(next.State).needsAuthorization() && next.Reason != ReasonInsufficientScope {
 		f = fail(State(next.State), next.ErrorCode, next.ErrorText)
@@ -191,87 +215,43 @@ func (c *Connections) ended(ctx context.Context, o *decryptedConnection, server 
 		next.State, next.Reason = string(NeedsReauth), ReasonNoRefreshToken
 		c.failed(&next, f)
 	}
-	if err := c.requireAuthorization(ctx, &next, server, f); err != nil {
-		return err
-	}
-	return f.asFault(server.Alias)
+	return c.requireAuthorization(ctx, &next, a, f)
 }
 
-// requireAuthorization saves a connection that requires an administrator and records
-// connection.needs_reauth. After a concurrent change, it writes nothing.
-func (c *Connections) requireAuthorization(ctx context.Context, next *models.Connection, server models.Server, f *failure) error {
-	s, err := c.server(ctx, server.ID)
+// requireAuthorization saves a connection that must be authorized again, records
+// connection.needs_reauth and returns the fault. After a concurrent change, it
+// writes nothing.
+func (c *Connections) requireAuthorization(ctx context.Context, next *models.PersonalConnection, a account, f *failure) error {
+	s, err := c.subject(ctx, a.id())
 	if err != nil {
 		return err
 	}
 	err = c.save(ctx, next, change{entry: s.entry("needs_reauth", map[string]string{"state": next.State, "reason": next.Reason, "code": f.code, "message": f.text})})
-	if errors.Is(err, errOutdated) {
-		return nil
-	}
-	return err
-}
-
-// missesScopes stores that the server requires scopes that weren't granted. The
-// token stays in use for other requests.
-func (c *Connections) missesScopes(ctx context.Context, o *decryptedConnection, server models.Server, scopes []string) error {
-	f := fail(NeedsReauth, ReasonInsufficientScope, "The server requires scopes that weren't granted ("+joinScopes(scopes)+")."+reconnect)
-	needed := authserver.ValidScopes(slices.Concat(o.ScopesNeeded, scopes))
-	if o.Reason == ReasonInsufficientScope && len(needed) == len(o.ScopesNeeded) {
-		return f.asFault(server.Alias) // already stored
-	}
-	next := o.Connection
-	next.State, next.Reason, next.ScopesNeeded = string(NeedsReauth), ReasonInsufficientScope, needed
-	c.failed(&next, f)
-	if err := c.requireAuthorization(ctx, &next, server, f); err != nil {
+	if err != nil && !errors.Is(err, accounts.ErrOutdated) {
 		return err
 	}
-	return f.asFault(server.Alias)
-}
-
-// checkIssuer reads the issuers that the server trusts. If the connection's
-// isn't one of them, its tokens are deleted and never sent again (MCP
-// 2026-07-28, SEP-2352). Without published issuers, nothing changes.
-func (c *Connections) checkIssuer(ctx context.Context, o *decryptedConnection, server models.Server, said authserver.Challenge) error {
-	found, cancel := context.WithTimeout(ctx, c.RequestTimeout)
-	defer cancel()
-	address, err := c.address(server)
-	if err != nil {
-		return err
-	}
-	issuers, err := c.at(&server).TrustedIssuers(found, address, said)
-	if err != nil || len(issuers) == 0 || slices.Contains(issuers, o.Issuer) {
-		return nil
-	}
-	f := fail(IssuerChanged, codeIssuerChanged, "The server trusts "+issuers[0]+" and no longer "+o.Issuer+"."+reconnect)
-	next := o.Connection
-	next.State, next.Reason = string(IssuerChanged), ""
-	next.AccessToken, next.RefreshToken, next.ExpiresAt, next.RefreshAt = "", "", nil, nil
-	c.failed(&next, f)
-	if err := c.requireAuthorization(ctx, &next, server, f); err != nil {
-		return err
-	}
-	return f.asFault(server.Alias)
+	return a.fault(f)
 }
 
 // singleflight runs work once for concurrent callers with the same key. It continues
 // after the first caller is cancelled; each caller waits until its own context
 // is done.
-func (c *Connections) singleflight(ctx context.Context, key string, work func(context.Context) (*decryptedConnection, error)) (*decryptedConnection, error) {
+func (c *Connections) singleflight(ctx context.Context, key string, work func(context.Context) (*accounts.Connection, error)) (*accounts.Connection, error) {
 	life := context.WithoutCancel(ctx)
 	done := c.flights.DoChan(key, func() (any, error) {
 		if !c.begin() {
-			return (*decryptedConnection)(nil), fault.Upstream(fault.CodeUpstreamUnavailable, "The gateway is shutting down. Retry shortly.")
+			return (*accounts.Connection)(nil), fault.Upstream(fault.CodeUpstreamUnavailable, "The gateway is shutting down. Retry shortly.")
 		}
 		defer c.work.Done()
 		ctx, cancel := context.WithTimeout(life, workTimeout)
 		defer cancel()
-		var o *decryptedConnection
+		var o *accounts.Connection
 		err := c.Tasks.Try("connection refresh", func() (err error) { o, err = work(ctx); return err })
 		return o, err
 	})
 	select {
 	case r := <-done:
-		o, _ := r.Val.(*decryptedConnection)
+		o, _ := r.Val.(*accounts.Connection)
 		return o, r.Err
 	case <-ctx.Done():
 		return nil, ctx.Err()

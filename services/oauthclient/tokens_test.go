@@ -32,7 +32,7 @@ func TestUpstreamSingleFlight(t *testing.T) {
 		processes := []*world{first, join(t, dsn, options{now: first.Now}), join(t, dsn, options{now: first.Now})}
 		server := first.server(t)
 		for _, w := range processes {
-			if _, err := w.Token(t.Context(), server); err != nil {
+			if _, err := w.Token(t.Context(), server, ""); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -42,7 +42,7 @@ func TestUpstreamSingleFlight(t *testing.T) {
 		var all sync.WaitGroup
 		for i := range callers {
 			all.Go(func() {
-				v, err := processes[i%len(processes)].Token(t.Context(), server)
+				v, err := processes[i%len(processes)].Token(t.Context(), server, "")
 				if err != nil {
 					t.Error(err)
 				}
@@ -86,7 +86,7 @@ func TestLateRefreshKeepsNewerToken(t *testing.T) {
 		}
 		loser := make(chan outcome, 1)
 		go func() {
-			v, err := w.Token(t.Context(), server)
+			v, err := w.Token(t.Context(), server, "")
 			loser <- outcome{v, err}
 		}()
 		<-received
@@ -141,14 +141,14 @@ func TestUpstreamStates(t *testing.T) {
 			old := w.token(t)
 			p.set(func() { p.token = c.token })
 			w.Advance(time.Hour)
-			_, err := w.Token(t.Context(), w.server(t))
+			_, err := w.Token(t.Context(), w.server(t), "")
 			f := want(t, err, c.code)
 			s := w.wantState(t, c.state, c.reason)
 			if s.ErrorCode == "" || s.ErrorText == "" || len([]rune(s.ErrorText)) > 200 {
 				t.Errorf("got %+v", s)
 			}
 			sent := p.grants("refresh_token")
-			if _, err := w.Token(t.Context(), w.server(t)); err == nil {
+			if _, err := w.Token(t.Context(), w.server(t), ""); err == nil {
 				t.Error("second Token() succeeded")
 			}
 			if n := p.grants("refresh_token"); n != sent {
@@ -157,7 +157,7 @@ func TestUpstreamStates(t *testing.T) {
 			p.set(func() { p.token = nil })
 			if c.state != oauthclient.Degraded {
 				w.Advance(time.Hour)
-				if _, err := w.Token(t.Context(), w.server(t)); err == nil {
+				if _, err := w.Token(t.Context(), w.server(t), ""); err == nil {
 					t.Error("Token() succeeded without a new authorization")
 				}
 				w.connect(t)
@@ -231,10 +231,10 @@ func TestExpiryWithoutRefreshToken(t *testing.T) {
 			t.Error("token changed")
 		}
 		w.Advance(10 * time.Minute)
-		_, err := w.Token(t.Context(), w.server(t))
+		_, err := w.Token(t.Context(), w.server(t), "")
 		want(t, err, fault.CodeUpstreamUnauthorized)
 		w.wantState(t, oauthclient.NeedsReauth, oauthclient.ReasonNoRefreshToken)
-		_, err = w.Token(t.Context(), w.server(t))
+		_, err = w.Token(t.Context(), w.server(t), "")
 		want(t, err, fault.CodeUpstreamUnauthorized)
 		want := []string{"connection.registered", "connection.started", "connection.connected", "connection.needs_reauth"}
 		if diff := cmp.Diff(want, w.audited(t)); diff != "" {
@@ -341,7 +341,7 @@ func TestForbiddenWithoutScopesIsFinal(t *testing.T) {
 	p := newProvider(t)
 	w := onSQLite(t, p, options{})
 	w.connect(t)
-	v, err := w.Refused(t.Context(), w.server(t), secrets.NewValue(w.token(t)), &upstream.Challenge{Status: 403})
+	v, err := w.Refused(t.Context(), w.server(t), "", upstream.Credentials{Bearer: secrets.NewValue(w.token(t))}, &upstream.Challenge{Status: 403})
 	if err != nil || !v.IsZero() {
 		t.Errorf("Refused() zero = %v, %v, want true, nil", v.IsZero(), err)
 	}
@@ -354,7 +354,7 @@ func TestNoRefreshAfterClose(t *testing.T) {
 	w.connect(t)
 	w.Advance(2 * time.Hour)
 	w.Close()
-	_, err := w.Token(t.Context(), w.server(t))
+	_, err := w.Token(t.Context(), w.server(t), "")
 	want(t, err, fault.CodeUpstreamUnavailable)
 	if n := p.grants("refresh_token"); n != 0 {
 		t.Errorf("%d refreshes", n)
@@ -378,7 +378,7 @@ func TestRefreshSurvivesCallerCancellation(t *testing.T) {
 	server := w.server(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	left := make(chan error, 1)
-	go func() { _, err := w.Token(ctx, server); left <- err }()
+	go func() { _, err := w.Token(ctx, server, ""); left <- err }()
 	<-received
 	cancel()
 	if err := <-left; err == nil {

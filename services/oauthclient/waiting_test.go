@@ -52,7 +52,7 @@ func TestPendingAuthFollowsConnection(t *testing.T) {
 		})
 		p.revokeAccess()
 		w.Advance(2 * oauthclient.FlowLifetime * 6)
-		if _, err := w.Token(t.Context(), w.server(t)); err == nil {
+		if _, err := w.Token(t.Context(), w.server(t), ""); err == nil {
 			t.Fatal("Token() succeeded after revocation")
 		}
 		wait(notify.Toolset("p"), "authorization expired")

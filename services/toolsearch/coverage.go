@@ -1,14 +1,17 @@
 package toolsearch
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
 
+	"mcpgateway/models"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/page"
 	"mcpgateway/services/query"
 	"mcpgateway/services/toolset"
+	"mcpgateway/services/upstream"
 )
 
 // The codes of search warnings.
@@ -16,7 +19,6 @@ const (
 	WarningToolHidden     = "TOOL_HIDDEN"
 	WarningNeverSynced    = "SERVER_NEVER_SYNCED"
 	WarningSyncFailed     = "SERVER_SYNC_FAILED"
-	WarningWaiting        = "SERVER_NEEDS_CONNECTION"
 	WarningServerDown     = "SERVER_UNAVAILABLE"
 	WarningServerUnknown  = "SERVER_UNKNOWN"
 	WarningServerDisabled = "SERVER_DISABLED"
@@ -25,18 +27,18 @@ const (
 // coverage returns the enabled servers whose tools could not be searched, and
 // warnings about servers whose tools may be outdated, by alias. With an alias,
 // it covers only that server.
-func (s *Searcher) coverage(project *toolset.Snapshot, alias string) (unavailable []page.Unavailable, warnings []fault.Warning) {
+func (s *Searcher) coverage(ctx context.Context, project *toolset.Snapshot, alias string, caller Caller) (unavailable []page.Unavailable, warnings []fault.Warning) {
 	for _, server := range project.Servers {
 		config := &server.Config
 		if !config.Enabled || alias != "" && config.Alias != alias {
 			continue
 		}
-		why := s.pendingReason(config.ID)
+		waits := s.pending(ctx, config, caller.UserID)
 		switch inventory := server.Inventory; {
-		case why != "" && (inventory == nil || inventory.SyncedAt == nil):
-			unavailable = append(unavailable, page.Unavailable{Server: config.Alias, Reason: "never synced: " + why})
-		case why != "":
-			warnings = append(warnings, fault.Warning{Code: WarningWaiting, Message: fmt.Sprintf("The tools of server %s were searched, but calling them may fail: %s", config.Alias, why)})
+		case waits.Code != "" && (inventory == nil || inventory.SyncedAt == nil):
+			unavailable = append(unavailable, page.Unavailable{Server: config.Alias, Reason: "never synced: " + waits.Reason})
+		case waits.Code != "":
+			warnings = append(warnings, fault.Warning{Code: waits.Code, Message: fmt.Sprintf("The tools of server %s were searched, but calling them may fail: %s", config.Alias, waits.Reason)})
 		case inventory == nil || inventory.SyncedAt == nil && inventory.ErrorMessage == "":
 			unavailable = append(unavailable, page.Unavailable{Server: config.Alias, Reason: "never synced"})
 		case inventory.SyncedAt == nil:
@@ -51,12 +53,12 @@ func (s *Searcher) coverage(project *toolset.Snapshot, alias string) (unavailabl
 	return unavailable, warnings
 }
 
-// pendingReason returns the reason for a server's pending authorization, or "".
-func (s *Searcher) pendingReason(serverID string) string {
+// pending returns what calls of a user to a server wait for.
+func (s *Searcher) pending(ctx context.Context, server *models.Server, userID string) upstream.Pending {
 	if s.Waiting == nil {
-		return ""
+		return upstream.Pending{}
 	}
-	return s.Waiting.Reason(serverID)
+	return s.Waiting.Pending(ctx, server, userID)
 }
 
 // outage returns the reason why calls to a server are paused, or "".

@@ -120,7 +120,7 @@ func (a *queryAnswer) names() string {
 // fault.
 func search(t testing.TB, s *toolsearch.Searcher, project *toolset.Snapshot, arguments string, out any) {
 	t.Helper()
-	raw, err := s.Search(t.Context(), project, "anonymous", []byte(arguments))
+	raw, err := s.Search(t.Context(), project, toolsearch.Caller{ID: "anonymous"}, []byte(arguments))
 	if err != nil {
 		t.Fatalf("%.200s: %v", arguments, err)
 	}
@@ -146,7 +146,7 @@ func byQuery(t testing.TB, s *toolsearch.Searcher, project *toolset.Snapshot, ar
 // refusal returns the fault for invalid arguments.
 func refusal(t testing.TB, s *toolsearch.Searcher, project *toolset.Snapshot, principal, arguments string) *fault.Fault {
 	t.Helper()
-	raw, err := s.Search(t.Context(), project, principal, []byte(arguments))
+	raw, err := s.Search(t.Context(), project, toolsearch.Caller{ID: principal}, []byte(arguments))
 	if err == nil {
 		t.Fatalf("Search(%.200s) = %.200s, want a fault", arguments, raw)
 	}

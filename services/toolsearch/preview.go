@@ -33,8 +33,8 @@ type Reason struct {
 
 // Preview returns the response of the built-in search tool to arguments, which
 // must contain a task, and explains it. It returns the faults of Search.
-func (s *Searcher) Preview(ctx context.Context, project *toolset.Snapshot, principal string, arguments []byte) (*Preview, error) {
-	response, err := s.Search(ctx, project, principal, arguments)
+func (s *Searcher) Preview(ctx context.Context, project *toolset.Snapshot, caller Caller, arguments []byte) (*Preview, error) {
+	response, err := s.Search(ctx, project, caller, arguments)
 	if err != nil {
 		return nil, err
 	}

@@ -15,7 +15,7 @@ func TestPreviewExplainsRanking(t *testing.T) {
 		server("chat", func(s *models.Server) { s.DenyTools = []string{"*"} }, tool("issue_thread", "Opens a thread")).
 		snapshot()
 	s := newSearcher(t)
-	p, err := s.Preview(t.Context(), project, "ada", toolsearch.TaskArguments("open an isue in the repository", 5))
+	p, err := s.Preview(t.Context(), project, toolsearch.Caller{ID: "ada"}, toolsearch.TaskArguments("open an isue in the repository", 5))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +32,7 @@ func TestPreviewExplainsRanking(t *testing.T) {
 	if len(p.Hidden) != 1 || p.Hidden[0].FullName != "chat__issue_thread" {
 		t.Errorf("hidden: %v", p.Hidden)
 	}
-	response, err := s.Search(t.Context(), project, "ada", []byte(`{"task":"open an isue in the repository","limit":5}`))
+	response, err := s.Search(t.Context(), project, toolsearch.Caller{ID: "ada"}, []byte(`{"task":"open an isue in the repository","limit":5}`))
 	if err != nil || string(response) != string(p.Response) {
 		t.Errorf("response differs from the tool's: %v\n%s\n%s", err, response, p.Response)
 	}
@@ -43,7 +43,7 @@ func TestPreviewArguments(t *testing.T) {
 	for arguments, ok := range map[string]bool{
 		`{"query":"a"}`: false, `{}`: false, `{"task":" "}`: false, `{"task":"the"}`: true, `{"task":"a","limit":20}`: true, `{"task":"a","limit":21}`: false,
 	} {
-		if _, err := s.Preview(t.Context(), project, "ada", []byte(arguments)); (err == nil) != ok {
+		if _, err := s.Preview(t.Context(), project, toolsearch.Caller{ID: "ada"}, []byte(arguments)); (err == nil) != ok {
 			t.Errorf("%s: %v", arguments, err)
 		}
 	}

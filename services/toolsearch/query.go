@@ -21,12 +21,12 @@ const rankingVersion = "1"
 type Query struct {
 	// Surface separates the cursors of different callers of the search, such as
 	// "tool search".
-	Surface   string
-	Principal string // caller
-	Text      string // in the grammar of query.Tools
-	Limit     int    // rows per page, at least 1
-	Continue  bool   // whether this is not the first page
-	Cursor    string // cursor of the previous page, if Continue is set
+	Surface  string
+	Caller   Caller
+	Text     string // in the grammar of query.Tools
+	Limit    int    // rows per page, at least 1
+	Continue bool   // whether this is not the first page
+	Cursor   string // cursor of the previous page, if Continue is set
 }
 
 // Result is a page of a query's results.
@@ -46,7 +46,7 @@ func (s *Searcher) Find(ctx context.Context, project *toolset.Snapshot, q Query)
 	if err != nil {
 		return nil, err
 	}
-	binding := page.Binding{Surface: q.Surface, Scope: project.Project.ID, Principal: q.Principal, Query: parsed.Canonical()}
+	binding := page.Binding{Surface: q.Surface, Scope: project.Project.ID, Principal: q.Caller.ID, Query: parsed.Canonical()}
 	revision := rankingVersion + " " + project.ToolsHash()
 	offset := 0
 	if q.Continue {
@@ -70,7 +70,7 @@ func (s *Searcher) Find(ctx context.Context, project *toolset.Snapshot, q Query)
 			return nil, err
 		}
 	}
-	unavailable, outdated := s.coverage(project, "")
+	unavailable, outdated := s.coverage(ctx, project, "", q.Caller)
 	out.Unavailable = unavailable
 	out.Warnings = slices.Concat(parsed.Warnings, unknownServers(project, parsed), outdated)
 	return out, nil
@@ -89,9 +89,9 @@ type row struct {
 	InputSchema json.RawMessage `json:"inputSchema,omitempty"`
 }
 
-func (s *Searcher) searchQuery(ctx context.Context, project *toolset.Snapshot, principal string, a *queryArguments) (any, error) {
+func (s *Searcher) searchQuery(ctx context.Context, project *toolset.Snapshot, caller Caller, a *queryArguments) (any, error) {
 	found, err := s.Find(ctx, project, Query{
-		Surface: searchSurface, Principal: principal, Text: a.query, Limit: a.limit, Cursor: a.cursor, Continue: a.hasCursor,
+		Surface: searchSurface, Caller: caller, Text: a.query, Limit: a.limit, Cursor: a.cursor, Continue: a.hasCursor,
 	})
 	if err != nil {
 		return nil, err

@@ -94,7 +94,7 @@ func TestQueryResultFormat(t *testing.T) {
 		{`{"query":"\"read all\""}`, `{"results":[{"name":"files__read_all","server":"files","title":"Read all files","description":"Open everything","score":6}],"count":1,"nextCursor":null,"warnings":[],"coverage":{"kind":"complete"}}`},
 		{`{"query":"nothinglikeit"}`, `{"results":[],"count":0,"nextCursor":null,"warnings":[],"coverage":{"kind":"complete"}}`},
 	} {
-		raw, err := s.Search(t.Context(), project, "p", []byte(tc.arguments))
+		raw, err := s.Search(t.Context(), project, toolsearch.Caller{ID: "p"}, []byte(tc.arguments))
 		if err != nil || string(raw) != tc.want {
 			t.Errorf("%s\n got %s %v\nwant %s", tc.arguments, raw, err, tc.want)
 		}
@@ -152,7 +152,7 @@ func TestQueryArguments(t *testing.T) {
 		{asQuery(strings.Repeat("x ", 32)), "", ""},
 		{asQuery(strings.Repeat("x ", 33)), fault.CodeTooManyClauses, ""},
 	} {
-		_, err := s.Search(t.Context(), project, "p", []byte(tc.arguments))
+		_, err := s.Search(t.Context(), project, toolsearch.Caller{ID: "p"}, []byte(tc.arguments))
 		f := &fault.Fault{}
 		if err != nil {
 			f = fault.From(err)
@@ -268,7 +268,7 @@ func TestCursorsAreBound(t *testing.T) {
 			t.Errorf("%s: got %s", why, f.Code)
 		}
 	}
-	_, err := s.Find(t.Context(), project, toolsearch.Query{Surface: "declarations", Principal: "anonymous", Text: "report x", Limit: 1, Continue: true, Cursor: *first.NextCursor})
+	_, err := s.Find(t.Context(), project, toolsearch.Query{Surface: "declarations", Caller: toolsearch.Caller{ID: "anonymous"}, Text: "report x", Limit: 1, Continue: true, Cursor: *first.NextCursor})
 	if !fault.Is(err, fault.CodeInvalidCursor) {
 		t.Errorf("cursor of another surface: %v", err)
 	}
@@ -281,7 +281,7 @@ func TestPageContainsOnlyItsSchemas(t *testing.T) {
 		return fmt.Sprintf(`{"name":"report_%d","description":"x","inputSchema":%s}`, n, schema(n))
 	}
 	project := newFixture("schemas").server("a", nil, definition(1), definition(2)).snapshot()
-	raw, err := s.Search(t.Context(), project, "p", []byte(`{"query":"report","limit":1,"includeSchema":true}`))
+	raw, err := s.Search(t.Context(), project, toolsearch.Caller{ID: "p"}, []byte(`{"query":"report","limit":1,"includeSchema":true}`))
 	if err != nil || !strings.Contains(string(raw), schema(1)) || strings.Contains(string(raw), "only_2") {
 		t.Errorf("got %s %v", raw, err)
 	}
@@ -295,7 +295,7 @@ func TestSearchRespectsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	project := newFixture("late").server("a", nil, manyTools(3000)...).snapshot()
-	_, err := newSearcher(t).Search(ctx, project, "p", []byte(asTask("report")))
+	_, err := newSearcher(t).Search(ctx, project, toolsearch.Caller{ID: "p"}, []byte(asTask("report")))
 	if f := fault.From(err); err == nil || f.Code != "SEARCH_FAILED" {
 		t.Errorf("got %v", err)
 	}

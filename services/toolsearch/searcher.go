@@ -6,10 +6,12 @@ import (
 	"sync"
 	"time"
 
+	"mcpgateway/models"
 	"mcpgateway/services/background"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/page"
 	"mcpgateway/services/toolset"
+	"mcpgateway/services/upstream"
 )
 
 // codeSearchFailed distinguishes a failed search from an invalid request
@@ -66,10 +68,16 @@ func NewSearcher(o Options) *Searcher {
 	return &Searcher{Options: o, places: make(chan struct{}, maxBuilds), projects: map[string]*projectIndex{}, limit: MaxIndexedTools}
 }
 
-// PendingAuth reports servers with a pending authorization.
+// Caller is the caller of a search.
+type Caller struct {
+	ID     string // cursors are bound to it
+	UserID string // the user behind the caller, or empty
+}
+
+// PendingAuth reports what calls of a user to a server wait for. userID is empty
+// for callers who are not users.
 type PendingAuth interface {
-	// Why returns the reason for a server's pending authorization, or "".
-	Reason(serverID string) string
+	Pending(ctx context.Context, server *models.Server, userID string) upstream.Pending
 }
 
 // Outages reports servers whose calls are paused.

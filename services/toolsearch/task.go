@@ -32,19 +32,19 @@ type candidate struct {
 }
 
 // Search implements gateway_searchMcpForTask. arguments is the raw JSON object
-// of its arguments, principal the caller. It returns the JSON object for both
+// of its arguments. It returns the JSON object for both
 // the text and the structured content of the result. Faults concern arguments,
 // query or cursor; SEARCH_FAILED is returned if ctx ends first.
-func (s *Searcher) Search(ctx context.Context, project *toolset.Snapshot, principal string, arguments []byte) ([]byte, error) {
+func (s *Searcher) Search(ctx context.Context, project *toolset.Snapshot, caller Caller, arguments []byte) ([]byte, error) {
 	task, query, err := readArguments(arguments)
 	if err != nil {
 		return nil, err
 	}
 	var result any
 	if task != nil {
-		result, err = s.searchTask(ctx, project, task)
+		result, err = s.searchTask(ctx, project, caller, task)
 	} else {
-		result, err = s.searchQuery(ctx, project, principal, query)
+		result, err = s.searchQuery(ctx, project, caller, query)
 	}
 	if err != nil {
 		return nil, err
@@ -63,7 +63,7 @@ func encode(result any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-func (s *Searcher) searchTask(ctx context.Context, project *toolset.Snapshot, a *taskArguments) (*taskResult, error) {
+func (s *Searcher) searchTask(ctx context.Context, project *toolset.Snapshot, caller Caller, a *taskArguments) (*taskResult, error) {
 	x, err := s.indexes(ctx, project)
 	if err != nil {
 		return nil, err
@@ -89,7 +89,7 @@ func (s *Searcher) searchTask(ctx context.Context, project *toolset.Snapshot, a 
 	default:
 		result.Truncated = true
 	}
-	result.Warnings = append(x.explainHidden(a), s.explainServers(project, a.server)...)
+	result.Warnings = append(x.explainHidden(a), s.explainServers(ctx, project, a.server, caller)...)
 	return result, nil
 }
 
@@ -110,9 +110,9 @@ func (x *indexes) explainHidden(a *taskArguments) []fault.Warning {
 
 // explainServers returns the warnings about servers that were not searched or
 // whose tools are outdated.
-func (s *Searcher) explainServers(project *toolset.Snapshot, alias string) []fault.Warning {
+func (s *Searcher) explainServers(ctx context.Context, project *toolset.Snapshot, alias string, caller Caller) []fault.Warning {
 	warnings := explainServer(project, alias)
-	unavailable, outdated := s.coverage(project, alias)
+	unavailable, outdated := s.coverage(ctx, project, alias, caller)
 	for _, u := range unavailable {
 		warnings = append(warnings, fault.Warning{Code: WarningNeverSynced, Message: fmt.Sprintf("The tools of server %s were not searched: %s", u.Server, u.Reason)})
 	}

@@ -9,6 +9,7 @@ import (
 
 	"mcpgateway/models"
 	"mcpgateway/services/fault"
+	"mcpgateway/services/toolsearch"
 	"mcpgateway/services/toolset"
 )
 
@@ -65,7 +66,7 @@ func TestTextWithoutSpacesIsSearched(t *testing.T) {
 
 func TestTaskResultFormat(t *testing.T) {
 	s, project := newSearcher(t), office()
-	raw, err := s.Search(t.Context(), project, "p", []byte(`{"task":"ozone","limit":1}`))
+	raw, err := s.Search(t.Context(), project, toolsearch.Caller{ID: "p"}, []byte(`{"task":"ozone","limit":1}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +86,7 @@ func TestTaskResultFormat(t *testing.T) {
 	if got := string(a.Candidates[0].InputSchema); got != `{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}` {
 		t.Errorf("schema = %s", got)
 	}
-	raw, err = s.Search(t.Context(), project, "p", []byte(`{"task":"zzzzqqqq"}`))
+	raw, err = s.Search(t.Context(), project, toolsearch.Caller{ID: "p"}, []byte(`{"task":"zzzzqqqq"}`))
 	if want := `{"total":0,"nextOffset":null,"truncated":false,"topTool":"","candidates":[]}`; err != nil || string(raw) != want {
 		t.Errorf("got %s, %v, want %s", raw, err, want)
 	}
@@ -160,7 +161,7 @@ func TestTaskArguments(t *testing.T) {
 		{`{"query":"x","server":"mail"}`, fault.CodeConflictingParameters},
 		{`{"query":"x","offset":0}`, fault.CodeConflictingParameters},
 	} {
-		_, err := s.Search(t.Context(), project, "p", []byte(tc.arguments))
+		_, err := s.Search(t.Context(), project, toolsearch.Caller{ID: "p"}, []byte(tc.arguments))
 		f := &fault.Fault{}
 		if err != nil {
 			f = fault.From(err)
@@ -315,7 +316,7 @@ func TestHiddenBestMatchWarning(t *testing.T) {
 		{"server", "disabled", newFixture("2").server("sky", func(m *models.Server) { m.Enabled = false }, weather).server("mail", nil, tool("send", "Send mail about weather")).snapshot()},
 		{"approval", "approval", newFixture("3").server("sky", func(m *models.Server) { m.DefinitionPolicy = models.PolicyApprove }, weather).snapshot()},
 	} {
-		raw, err := newSearcher(t).Search(t.Context(), tc.project, "p", []byte(asTask("weather forecast")))
+		raw, err := newSearcher(t).Search(t.Context(), tc.project, toolsearch.Caller{ID: "p"}, []byte(asTask("weather forecast")))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,17 +1,25 @@
 package toolsearch_test
 
 import (
+	"context"
 	"encoding/json"
 	"strings"
 	"testing"
 
+	"mcpgateway/models"
 	"mcpgateway/services/toolsearch"
+	"mcpgateway/services/upstream"
 )
 
 // waiting reports pending authorizations by server.
 type waiting map[string]string
 
-func (w waiting) Reason(serverID string) string { return w[serverID] }
+func (w waiting) Pending(_ context.Context, server *models.Server, _ string) upstream.Pending {
+	if w[server.ID] == "" {
+		return upstream.Pending{}
+	}
+	return upstream.Pending{Code: upstream.WarningNeedsConnection, Reason: w[server.ID]}
+}
 
 // down reports paused servers.
 type down map[string]string
@@ -38,7 +46,7 @@ func TestUncallableServersWarning(t *testing.T) {
 			{nil, down{id: "it is gone"}, "SERVER_UNAVAILABLE The tools of server notes were searched, but calls currently fail: it is gone"},
 		} {
 			s := newSearcher(t, func(o *toolsearch.Options) { o.Waiting, o.Outages = c.waits, c.down })
-			raw, err := s.Search(t.Context(), project, "me", []byte(arguments))
+			raw, err := s.Search(t.Context(), project, toolsearch.Caller{ID: "me"}, []byte(arguments))
 			if err != nil {
 				t.Fatal(err)
 			}

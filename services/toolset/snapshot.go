@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -27,6 +28,7 @@ const (
 	HiddenByApproval Hidden = "pending approval by an administrator"
 	HiddenAsBroken   Hidden = "hidden because clients would reject its definition"
 	HiddenByName     Hidden = "held back because another tool has its name"
+	HiddenFromKeys   Hidden = "on a server that acts for people"
 	HiddenByOverride Hidden = "held back because an argument that an administrator fixed is no longer a parameter"
 )
 
@@ -126,6 +128,11 @@ type Snapshot struct {
 	Toolsets map[string]*models.Toolset
 
 	Capabilities Capabilities
+	// Personal reports whether users have their own accounts at an enabled server.
+	Personal bool
+	// WithoutPerson reports whether the view is that of a caller who is not a user,
+	// such as a project's own key.
+	WithoutPerson bool
 
 	derived    sync.Map // for Derive
 	view       string   // name of the selection; empty for a whole project
@@ -183,6 +190,11 @@ func Refresh(before *Snapshot, ids []string, src Source) *Snapshot {
 	return next
 }
 
+// ToolsetsBySlug returns the toolsets of the project in the order of their slugs.
+func (s *Snapshot) ToolsetsBySlug() []*models.Toolset {
+	return slices.SortedFunc(maps.Values(s.Toolsets), func(a, b *models.Toolset) int { return cmp.Compare(a.Slug, b.Slug) })
+}
+
 // assemble returns the snapshot of a project from parts ordered by alias. It
 // reads no definition; lists are created on first use.
 func assemble(project models.Project, ordered []*serverPart) *Snapshot {
@@ -192,6 +204,7 @@ func assemble(project models.Project, ordered []*serverPart) *Snapshot {
 	for _, p := range ordered {
 		all, shown, handshake = all+len(p.all), shown+len(p.shown), handshake || p.handshake
 		s.Servers = append(s.Servers, p.server)
+		s.Personal = s.Personal || p.server.Config.Enabled && p.server.Config.IsPersonal()
 		s.Capabilities = s.Capabilities.and(p.capabilities)
 		s.parts.byAlias[p.server.Config.Alias] = p
 		if p.cut {
@@ -276,6 +289,8 @@ func (s *Snapshot) Resolve(name string) (*Tool, error) {
 	switch t.Hidden {
 	case Visible:
 		return t, nil
+	case HiddenFromKeys:
+		return nil, upstream.PersonRequired(t.Server.Config.Alias)
 	case HiddenAsBroken:
 		return nil, fault.New(fault.KindDisabled, fault.CodeToolDisabled, "Tool %s is %s: %s.", t.FullName, t.Hidden, t.Broken)
 	default:
@@ -292,6 +307,8 @@ func (s *Snapshot) pendingFault(name string) error {
 		return nil
 	}
 	switch {
+	case s.WithoutPerson && server.Config.Enabled && server.Config.IsPersonal():
+		return upstream.PersonRequired(alias)
 	case !server.Config.Enabled:
 		return fault.New(fault.KindDisabled, fault.CodeToolDisabled, "Tool %s is %s.", clip(name, 128), HiddenByServer)
 	case server.Inventory == nil || server.Inventory.ErrorCode == "":

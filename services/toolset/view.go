@@ -23,6 +23,9 @@ type Selection struct {
 	Names func(alias string) bool
 	// Toolsets returns the ids of the selected toolsets that have a tool.
 	Toolsets func(*Tool) []string
+	// WithoutPerson hides the tools of servers where users have their own
+	// accounts, and leaves out what else they offer.
+	WithoutPerson bool
 	// Exposure replaces that of the project, unless it is empty.
 	Exposure models.ToolExposure
 }
@@ -41,7 +44,7 @@ func (s *Snapshot) View(selected Selection) *Snapshot {
 		project.ToolExposure = selected.Exposure
 	}
 	v := assemble(project, ordered)
-	v.view, v.Toolsets, v.toolsetsOf = selected.Name, s.Toolsets, selected.Toolsets
+	v.view, v.Toolsets, v.toolsetsOf, v.WithoutPerson = selected.Name, s.Toolsets, selected.Toolsets, selected.WithoutPerson
 	return v
 }
 
@@ -99,6 +102,12 @@ func (p *serverPart) selected(s Selection) *serverPart {
 		}
 	}
 	offers := s.Offers(p.server.Config.Alias, p.all)
+	if s.WithoutPerson && p.server.Config.IsPersonal() {
+		if len(v.all) == 0 && !offers && !s.Names(p.server.Config.Alias) {
+			return nil
+		}
+		return v.withoutPerson(p)
+	}
 	switch unread := p.server.Inventory == nil || p.server.Inventory.SyncedAt == nil; {
 	case len(v.all) == len(p.all) && offers && len(p.all) > 0:
 		return p
@@ -112,6 +121,22 @@ func (p *serverPart) selected(s Selection) *serverPart {
 	} else if v.offers = appOffers(v.shown); len(v.offers) > 0 {
 		v.capabilities.Resources = true
 	}
+	v.hash = v.hashOnce()
+	return v
+}
+
+// withoutPerson hides the tools of a server where users have their own accounts.
+func (v *serverPart) withoutPerson(whole *serverPart) *serverPart {
+	for i, t := range v.all {
+		if t.Hidden != Visible {
+			continue
+		}
+		hidden := *t
+		hidden.Hidden = HiddenFromKeys
+		v.all[i] = &hidden
+		v.byName[t.FullName], v.byName[t.Name] = &hidden, &hidden
+	}
+	v.shown, v.handshake, v.reduced = nil, false, len(whole.shown) > 0
 	v.hash = v.hashOnce()
 	return v
 }

@@ -71,9 +71,13 @@ type Target struct {
 
 	// Refused is called when the upstream rejected a request with these headers
 	// (HTTP 401 or 403). After 401 it may return headers for one retry; nil
-	// means no retry. Its error is returned unchanged. It may be nil. It must
-	// be safe for concurrent use.
+	// means no retry. With Person it is called again for the retry. Its error is
+	// returned unchanged. It may be nil. It must be safe for concurrent use.
 	Refused func(ctx context.Context, sent http.Header, c *Challenge) (http.Header, error)
+
+	// Accepted is called when the upstream accepted a request with these headers.
+	// It may be nil. It must be safe for concurrent use.
+	Accepted func(ctx context.Context, sent http.Header)
 }
 
 // For returns the target for the calls of a user, who can be empty: t itself if

@@ -82,7 +82,7 @@ func Palette(p PaletteProps) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.SearchBox(ui.SearchProps{Action: paths.Palette, Query: p.Query, Label: "Search or jump to", Placeholder: "Projects, servers, tools, keys, people", Live: true}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.SearchBox(ui.SearchProps{Action: paths.Palette, Query: p.Query, Label: "Search or jump to", Placeholder: "Projects, servers, toolsets, tools, keys, people", Live: true}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -21,7 +21,8 @@ import (
 type SecurityProps struct {
 	layout.Frame
 	Now         time.Time
-	MustSetUp   bool // nothing else is possible until a factor is set up
+	MustSetUp   bool   // nothing else is possible until a factor is set up
+	Next        string // page to show after the setup; may be empty
 	HasPassword bool
 	HasPasskeys bool // browsers allow passkeys at the gateway's URL
 	Apps        []Factor
@@ -214,7 +215,7 @@ func Security(p SecurityProps) templ.Component {
 					var templ_7745c5c3_Var7 string
 					templ_7745c5c3_Var7, templ_7745c5c3_Err = templ.JoinStringErrs(strconv.Itoa(p.Codes) + " of " + strconv.Itoa(p.MaxCodes) + " codes left.")
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `me/security.templ`, Line: 70, Col: 97}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `me/security.templ`, Line: 71, Col: 97}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var7))
 					if templ_7745c5c3_Err != nil {
@@ -282,7 +283,7 @@ func (p SecurityProps) factors(kind string, list []Factor) templ.Component {
 				var templ_7745c5c3_Var9 string
 				templ_7745c5c3_Var9, templ_7745c5c3_Err = templ.JoinStringErrs(ui.Clean(f.Name))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `me/security.templ`, Line: 86, Col: 52}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `me/security.templ`, Line: 87, Col: 52}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var9))
 				if templ_7745c5c3_Err != nil {
@@ -295,7 +296,7 @@ func (p SecurityProps) factors(kind string, list []Factor) templ.Component {
 				var templ_7745c5c3_Var10 string
 				templ_7745c5c3_Var10, templ_7745c5c3_Err = templ.JoinStringErrs(" ")
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `me/security.templ`, Line: 88, Col: 17}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `me/security.templ`, Line: 89, Col: 17}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var10))
 				if templ_7745c5c3_Err != nil {
@@ -313,7 +314,7 @@ func (p SecurityProps) factors(kind string, list []Factor) templ.Component {
 					var templ_7745c5c3_Var11 string
 					templ_7745c5c3_Var11, templ_7745c5c3_Err = templ.JoinStringErrs(" ")
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `me/security.templ`, Line: 91, Col: 20}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `me/security.templ`, Line: 92, Col: 20}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var11))
 					if templ_7745c5c3_Err != nil {
@@ -347,7 +348,7 @@ func (p SecurityProps) factors(kind string, list []Factor) templ.Component {
 					var templ_7745c5c3_Var13 templ.SafeURL
 					templ_7745c5c3_Var13, templ_7745c5c3_Err = templ.JoinURLErrs(ui.URL(paths.Factor(f.ID) + "/rename"))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `me/security.templ`, Line: 97, Col: 86}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `me/security.templ`, Line: 98, Col: 86}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var13))
 					if templ_7745c5c3_Err != nil {
@@ -430,14 +431,14 @@ func (p SecurityProps) addPasskey() templ.Component {
 	if !p.HasPasskeys || len(p.Passkeys) >= p.MaxPasskeys {
 		return nil
 	}
-	return ui.LinkButton(ui.LinkProps{Label: "Add passkey", URL: paths.NewPasskey, Icon: "plus", Small: true})
+	return ui.LinkButton(ui.LinkProps{Label: "Add passkey", URL: paths.WithNext(paths.NewPasskey, p.Next), Icon: "plus", Small: true})
 }
 
 func (p SecurityProps) addApp() templ.Component {
 	if !p.HasPassword || len(p.Apps) >= p.MaxApps {
 		return nil
 	}
-	return ui.LinkButton(ui.LinkProps{Label: "Add app", URL: paths.NewApp, Icon: "plus", Small: true})
+	return ui.LinkButton(ui.LinkProps{Label: "Add app", URL: paths.WithNext(paths.NewApp, p.Next), Icon: "plus", Small: true})
 }
 
 func (p SecurityProps) noPasskeys() string {

@@ -28,6 +28,15 @@ const (
 	Palette        = "/admin/palette"
 )
 
+// WithNext returns a path with the page to show afterwards as its parameter next,
+// or the path itself without such a page.
+func WithNext(path, next string) string {
+	if next == "" {
+		return path
+	}
+	return path + "?next=" + url.QueryEscape(next)
+}
+
 // Pages and forms of users and visitors.
 const (
 	Me         = "/me"
@@ -136,6 +145,11 @@ func Keys(slug string) string { return Project(slug) + "/keys" }
 
 // NewKey returns the form of a new key.
 func NewKey(slug string) string { return Keys(slug) + "/new" }
+
+// NewKeyOf returns the form of a new key with a toolset chosen.
+func NewKeyOf(slug, toolset string) string {
+	return NewKey(slug) + "?toolset=" + url.QueryEscape(toolset)
+}
 
 // Key returns the page of a key.
 func Key(slug, id string) string { return below(Keys(slug), id) }

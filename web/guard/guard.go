@@ -312,7 +312,8 @@ func (g *Guards) require(least Standing, roles ...string) fiber.Handler {
 	}
 }
 
-// toSetUp responds to a user who must set up a second factor first.
+// toSetUp responds to a user who must set up a second factor first. The page of
+// the setup leads back to the page of the request.
 func (g *Guards) toSetUp(c *fiber.Ctx) error {
 	switch {
 	case isAPI(c):
@@ -320,7 +321,7 @@ func (g *Guards) toSetUp(c *fiber.Ctx) error {
 	case c.Get(headerConfirm) != "":
 		return c.SendStatus(fiber.StatusNoContent) // the form itself is redirected
 	}
-	return redirect(c, g.options.SetUpPath)
+	return g.sendTo(c, g.options.SetUpPath, keptForm{})
 }
 
 // sendTo redirects to a page that leads back here, with the token of the stored

@@ -27,7 +27,7 @@ import (
 // oauthclient.Connections.
 type Connector interface {
 	Start(ctx context.Context, s oauthclient.Start) (authorizeURL string, err error)
-	Disconnect(ctx context.Context, serverID string) (revoked bool, err error)
+	Disconnect(ctx context.Context, serverID, userID string) (revoked bool, err error)
 	DropRegistration(ctx context.Context, serverID string) error
 	Status(ctx context.Context, serverID string) (oauthclient.Status, error)
 }
@@ -93,7 +93,7 @@ func isStartToken(given string, person *guard.User, serverID string) bool {
 // Disconnect serves POST /admin/connections/:id/disconnect.
 func (a *Connections) Disconnect(c *fiber.Ctx) error {
 	provider := a.provider(c.UserContext(), c.Params("id")) // unknown once it is disconnected
-	revoked, err := a.connections.Disconnect(c.UserContext(), c.Params("id"))
+	revoked, err := a.connections.Disconnect(c.UserContext(), c.Params("id"), "")
 	if err != nil {
 		return frame.Failed(c, paths.Connection(c.Params("id")), err)
 	}

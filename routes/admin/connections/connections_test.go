@@ -34,7 +34,7 @@ func (f *connector) Start(_ context.Context, s oauthclient.Start) (string, error
 	return "https://as.example.com/authorize?x=1", f.err
 }
 
-func (f *connector) Disconnect(_ context.Context, id string) (bool, error) {
+func (f *connector) Disconnect(_ context.Context, id, _ string) (bool, error) {
 	f.calls = append(f.calls, "disconnect "+id)
 	return f.revoked, f.err
 }

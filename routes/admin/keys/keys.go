@@ -18,6 +18,7 @@ import (
 	"mcpgateway/services/activity/traffic"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/secrets"
+	"mcpgateway/services/toolset"
 	views "mcpgateway/views/admin/keys"
 	"mcpgateway/views/layout"
 	"mcpgateway/views/paths"
@@ -54,7 +55,27 @@ func (a *Keys) New(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	return a.form(c, views.NewProps{Expires: "90", Tools: frame.ToolChoiceOf(frame.Toolsets(project), nil)}, nil)
+	chosen, err := queriedToolset(c, project)
+	if err != nil {
+		return err
+	}
+	return a.form(c, views.NewProps{Expires: "90", Tools: frame.ToolChoiceOf(project.ToolsetsBySlug(), chosen)}, nil)
+}
+
+// queriedToolset returns the slug of the toolset that the query of a request
+// names, or nil without one. It returns NOT_FOUND for an unknown one, because the
+// form would offer everything instead.
+func queriedToolset(c *fiber.Ctx, p *toolset.Snapshot) ([]string, error) {
+	slug := strings.Clone(c.Query("toolset"))
+	if slug == "" {
+		return nil, nil
+	}
+	for _, row := range p.ToolsetsBySlug() {
+		if row.Slug == slug {
+			return []string{slug}, nil
+		}
+	}
+	return nil, fault.NotFound("toolset", slug)
 }
 
 // form renders the form of a new key. failed is the error of a rejected one, or
@@ -80,7 +101,7 @@ func (a *Keys) Create(c *fiber.Ctx) error {
 		return err
 	}
 	p := views.NewProps{Name: strings.TrimSpace(web.FormValue(c, "name")), Expires: web.FormValue(c, "expires")}
-	choice, slugs, err := frame.ToolChoice(c, frame.Toolsets(project))
+	choice, slugs, err := frame.ToolChoice(c, project.ToolsetsBySlug())
 	p.Tools = choice
 	if err != nil {
 		return a.form(c, p, err)
@@ -138,7 +159,7 @@ func (a *Keys) SetTools(c *fiber.Ctx) error {
 		return err
 	}
 	to := paths.Key(project.Project.Slug, c.Params("id"))
-	_, slugs, err := frame.ToolChoice(c, frame.Toolsets(project))
+	_, slugs, err := frame.ToolChoice(c, project.ToolsetsBySlug())
 	if err == nil {
 		err = a.Keys.SetToolsets(c.UserContext(), project.Project.ID, c.Params("id"), slugs)
 	}

@@ -38,6 +38,7 @@ func (o *Overview) attention(p *toolset.Snapshot, v *view, servers []server, now
 		}
 	}
 	a.Rows = append(a.Rows, approvalRows(p)...)
+	a.Rows = append(a.Rows, v.changedRows(p, now)...)
 	a.Rows = append(a.Rows, v.expiryRows(p.Project.Slug, now)...)
 	if !v.admin {
 		a.CSRF = ""
@@ -124,6 +125,22 @@ func approvalRows(p *toolset.Snapshot) []ui.AttentionRow {
 			rows = append(rows, ui.AttentionRow{
 				Tile: ui.Tile(s.Config.Alias), Title: ui.Plural(n, s.Config.Alias+" tool", s.Config.Alias+" tools") + " to approve", URL: review,
 				Text: "Clients can't see them yet", Fix: "Review", FixTo: review,
+			})
+		}
+	}
+	return rows
+}
+
+// changedRows returns a row for each toolset whose tools a sync changed
+// (TOOLSET_CHANGED).
+func (v *view) changedRows(p *toolset.Snapshot, now time.Time) []ui.AttentionRow {
+	var rows []ui.AttentionRow
+	for _, t := range p.ToolsetsBySlug() {
+		if m, ok := v.numbers.moved[t.ID]; ok && m.At.After(t.UpdatedAt) {
+			page := paths.Toolset(p.Project.Slug, t.ID)
+			rows = append(rows, ui.AttentionRow{
+				Tile: ui.IconTile("list-checks"), Title: "Toolset “" + cmp.Or(t.Name, t.Slug) + "” changed", URL: page, Fix: "Review", FixTo: page,
+				Text: ui.Plural(m.In, "tool", "tools") + " joined, " + ui.Count(m.Out) + " left · sync of " + m.Server + " · " + ui.Ago(now, m.At),
 			})
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"mcpgateway/models"
 	"mcpgateway/services/access/reach"
 	"mcpgateway/services/activity/traffic"
+	"mcpgateway/services/projects/toolsets"
 	"mcpgateway/services/query"
 	"mcpgateway/services/toolset"
 	"mcpgateway/views/paths"
@@ -44,6 +45,7 @@ type numbers struct {
 	names   map[string]string // of the callers
 	failing []failure
 	keys    []models.Key
+	moved   map[string]toolsets.Moved // by toolset id
 }
 
 // failure is a tool whose calls fail, with the most frequent error.
@@ -72,9 +74,21 @@ func (o *Overview) read(ctx context.Context, p *toolset.Snapshot, period string,
 	if n.failing, err = o.failing(ctx, f, now); err != nil {
 		return n, err
 	}
+	if n.moved, err = o.moved(ctx, p); err != nil {
+		return n, err
+	}
 	n.keys, err = o.Keys.List(ctx, p.Project.ID)
 	o.name(ctx, &n)
 	return n, err
+}
+
+// moved returns the toolsets whose tools a sync changed.
+func (o *Overview) moved(ctx context.Context, p *toolset.Snapshot) (map[string]toolsets.Moved, error) {
+	var rows []models.Toolset
+	for _, t := range p.ToolsetsBySlug() {
+		rows = append(rows, *t)
+	}
+	return o.Toolsets.Moved(ctx, p.Project.Slug, rows)
 }
 
 // failing returns the tools whose calls fail now, with the cause.

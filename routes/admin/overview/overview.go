@@ -17,6 +17,7 @@ import (
 	"mcpgateway/services/activity"
 	"mcpgateway/services/activity/traffic"
 	"mcpgateway/services/checklist"
+	"mcpgateway/services/projects/toolsets"
 	"mcpgateway/services/toolset"
 	views "mcpgateway/views/admin/overview"
 	"mcpgateway/views/layout"
@@ -34,6 +35,7 @@ type Options struct {
 	Keys      *keys.Store
 	People    *access.Users
 	Checklist *checklist.Store
+	Toolsets  *toolsets.Store
 	Public    *url.URL // origin of the endpoints
 	Now       func() time.Time
 }

@@ -3,6 +3,7 @@ package palette_test
 import (
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -49,6 +50,41 @@ func TestPaletteFindsPagesAndActions(t *testing.T) {
 	}
 	if _, body, _ := a.Send(t, "/admin/palette?query=clock", nil); !strings.Contains(body, "<h1") || len(hits(body)) == 0 {
 		t.Errorf("page without scripts: %s", body)
+	}
+}
+
+func TestPaletteFindsToolsets(t *testing.T) {
+	a := routestest.NewAdmin(t)
+	a.Apply(t, `{"projects":{"hidden-b":{"name":"Hidden","authMode":"api_key","mcpServers":{}}}}`)
+	a.Toolset(t, "p", models.Toolset{Slug: "reader", Name: "Only <look>"})
+	a.Toolset(t, "p", models.Toolset{Slug: "readable"})
+	a.Toolset(t, "hidden-b", models.Toolset{Slug: "reader-b", Name: "Only theirs"})
+	eve, _ := a.Join(t, "eve@example.com", "Eve", models.RoleViewer)
+	mia, id := a.Join(t, "mia@example.com", "Mia", models.RoleMember)
+	a.Grant(t, "p", models.ProjectGrant{SubjectKind: models.SubjectPerson, SubjectID: id, Role: models.GrantMaintain})
+	look, readable, theirs := "Only &lt;look&gt; Toolset · p", "readable Toolset · p", "Only theirs Toolset · Hidden"
+	for _, who := range []struct {
+		name string
+		*routestest.Admin
+		all bool
+	}{{"administrator", a, true}, {"viewer", eve, true}, {"maintainer", mia, false}} {
+		for query, want := range map[string][]string{"only": {look, theirs}, "read": {readable, look, theirs}, "reader-b": {theirs}} {
+			if !who.all {
+				want = slices.DeleteFunc(want, func(label string) bool { return label == theirs })
+			}
+			status, body, _ := who.Send(t, "/admin/palette?dialog=1&from=/admin/projects/p&query="+query, nil)
+			if got := hits(body); status != 200 || !slices.Equal(got, want) {
+				t.Errorf("%s, %q: %d %q, want %q", who.name, query, status, got, want)
+			}
+		}
+	}
+	_, body, _ := a.Send(t, "/admin/palette?query=readable", nil)
+	found := regexp.MustCompile(`href="(/admin/projects/p/toolsets/[^"]+)"`).FindStringSubmatch(body)
+	if found == nil {
+		t.Fatal("no link to the toolset")
+	}
+	if status, body, _ := mia.Send(t, found[1], nil); status != 200 || !strings.Contains(body, "readable") {
+		t.Errorf("%s: %d", found[1], status)
 	}
 }
 

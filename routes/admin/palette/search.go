@@ -112,7 +112,7 @@ func (s *search) places(ctx context.Context) ([]views.PaletteHit, error) {
 	return best(hits, maxPlaces), nil
 }
 
-// addProject adds a project with its servers, tools and pages.
+// addProject adds a project with its servers, toolsets, tools and pages.
 func (s *search) addProject(p *toolset.Snapshot, add func(name string, more int, hit views.PaletteHit)) {
 	here := p.Project.Slug == s.slug
 	name := ui.Clean(cmp.Or(p.Project.Name, p.Project.Slug))
@@ -128,6 +128,10 @@ func (s *search) addProject(p *toolset.Snapshot, add func(name string, more int,
 	for _, server := range p.Servers {
 		alias := server.Config.Alias
 		add(alias, 6+b2i(here), views.PaletteHit{Label: alias, Tile: alias, Note: "Server · " + name, URL: paths.Server(p.Project.Slug, server.Config.ID)})
+	}
+	for _, row := range p.ToolsetsBySlug() {
+		label := ui.Clean(cmp.Or(row.Name, row.Slug))
+		add(label+" "+row.Slug, 3+b2i(here), views.PaletteHit{Label: label, Icon: "list-checks", Note: "Toolset · " + name, URL: paths.Toolset(p.Project.Slug, row.ID)})
 	}
 	for _, t := range p.AllTools() {
 		add(t.FullName, b2i(here), views.PaletteHit{Label: t.FullName, Tile: t.Server.Config.Alias, Note: "Tool · " + name, URL: paths.Tool(p.Project.Slug, t.FullName)})

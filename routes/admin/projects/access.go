@@ -78,7 +78,7 @@ func (a *Access) Show(c *fiber.Ctx) error {
 	for _, g := range stored {
 		props.Grants = append(props.Grants, grantOf(g))
 	}
-	for _, t := range frame.Toolsets(p) {
+	for _, t := range p.ToolsetsBySlug() {
 		props.Tools = append(props.Tools, ui.Option{Value: toolsetPrefix + t.Slug, Label: ui.Clean(t.Name)})
 	}
 	props.Tools = append(props.Tools, ui.Option{Value: maintainer, Label: "Everything, as a maintainer"})

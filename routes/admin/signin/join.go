@@ -65,7 +65,7 @@ func (j *Join) form(c *fiber.Ctx, name string, errors map[string]string) error {
 	}
 	p.Frame = j.pages.Frame(c, "Join", layout.SectionNone)
 	if j.sso != "" {
-		p.Provider, p.ProviderURL = j.sso, withNext(paths.SingleSignOn, homeOf(found.User.Role))
+		p.Provider, p.ProviderURL = j.sso, paths.WithNext(paths.SingleSignOn, homeOf(found.User.Role))
 	}
 	compress.Never(c)                                // the page contains the token
 	c.Set(fiber.HeaderReferrerPolicy, "no-referrer") // and so does its URL

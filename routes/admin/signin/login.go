@@ -4,8 +4,6 @@
 package signin
 
 import (
-	"net/url"
-
 	"mcpgateway/web/compress"
 	"mcpgateway/web/guard"
 
@@ -115,9 +113,6 @@ func (l *Login) form(c *fiber.Ctx, from origin, p admin.LoginProps) error {
 	}
 	return web.Render(c, admin.Login(p))
 }
-
-// withNext returns path with next as the page to show afterwards.
-func withNext(path, next string) string { return path + "?next=" + url.QueryEscape(next) }
 
 // refused returns the errors of a rejected sign-in or confirmation by field name,
 // and sets the response status. The key "" holds a general error. It returns nil

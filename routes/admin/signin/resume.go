@@ -51,7 +51,7 @@ func postedOrigin(c *fiber.Ctx) origin {
 
 // at returns path with the origin as parameters.
 func (o origin) at(path string) string {
-	path = withNext(path, o.next)
+	path = paths.WithNext(path, o.next)
 	if o.form != "" {
 		path += "&form=" + url.QueryEscape(o.form)
 	}

@@ -44,7 +44,7 @@ func (a *Tools) Search(c *fiber.Ctx) error {
 	}
 	if p.Task != "" {
 		principal := access.Administrator(guard.UserOf(c).ID, project.Project.ID)
-		found, err := a.search.Preview(c.UserContext(), project, principal.ID(), toolsearch.TaskArguments(p.Task, limit))
+		found, err := a.search.Preview(c.UserContext(), project, toolsearch.Caller{ID: principal.ID(), UserID: principal.UserID()}, toolsearch.TaskArguments(p.Task, limit))
 		switch {
 		case err == nil:
 			p.Result = searchResult(found)

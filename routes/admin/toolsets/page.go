@@ -48,7 +48,7 @@ func (a *Toolsets) page(c *fiber.Ctx, p *toolset.Snapshot, row *models.Toolset, 
 		Frame:   a.pages.ProjectFrame(c, p, layout.TabToolsets, ui.Clean(row.Name), layout.Crumb{Label: ui.Clean(row.Name)}),
 		Project: p.Project.Slug, ID: row.ID, Slug: row.Slug, Name: row.Name, Description: row.Description, Now: a.now(),
 		Endpoint: base.JoinPath("request").String(), Stream: base.JoinPath("sse").String(),
-		Rule: ruleOf(row), Preview: previewOf(p, row), Use: useOf(use), DeleteError: deleteError,
+		Rule: ruleOf(row), Preview: previewOf(p, row), Use: useOf(use), UsesKeys: p.Project.AuthMode == models.AuthAPIKey, DeleteError: deleteError,
 	}
 	if m, ok := moved[row.ID]; ok {
 		props.Moved = &views.Moved{At: m.At, Server: m.Server, Joined: m.In, Left: m.Out, JoinedTools: m.Joined, LeftTools: m.Left}

@@ -3,6 +3,7 @@
 package security
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -48,7 +49,7 @@ func (s *Security) Show(c *fiber.Ctx) error {
 		return err
 	}
 	p := views.SecurityProps{
-		Now: s.now(), MustSetUp: guard.UserOf(c).MustSetUp, HasPassword: user.HasPassword, HasPasskeys: s.factors.Passkeys(),
+		Now: s.now(), Next: queriedNext(c), MustSetUp: guard.UserOf(c).MustSetUp, HasPassword: user.HasPassword, HasPasskeys: s.factors.Passkeys(),
 		MaxApps: factors.MaxApps, MaxPasskeys: factors.MaxPasskeys, Codes: set.Codes, MaxCodes: factors.RecoveryCodes,
 	}
 	for _, f := range set.Factors {
@@ -129,16 +130,23 @@ func (s *Security) NewCodes(c *fiber.Ctx) error {
 	return s.added(c, codes, "New codes created. The old ones no longer work.")
 }
 
+// queriedNext returns the page to show after the setup of a factor, from the query
+// of a request, or "". It is a path of the gateway.
+func queriedNext(c *fiber.Ctx) string { return guard.LocalPath(c.Query("next"), "") }
+
+// postedNext is queriedNext for a posted form.
+func postedNext(c *fiber.Ctx) string { return guard.LocalPath(web.FormValue(c, "next"), "") }
+
 // added responds to a form that may have created recovery codes: it redirects to
-// the page that shows them once.
+// the page that shows them once, which leads to the page to show afterwards.
 func (s *Security) added(c *fiber.Ctx, codes []string, message string) error {
 	if len(codes) == 0 {
-		return frame.Done(c, paths.Security, message)
+		return frame.Done(c, cmp.Or(postedNext(c), paths.Security), message)
 	}
 	if err := frame.PutOnce(c, s.seal, s.now(), paths.RecoveryCodes, secrets.NewValue(strings.Join(codes, "\n"))); err != nil {
 		return err
 	}
-	return frame.Done(c, paths.RecoveryCodes, message)
+	return frame.Done(c, paths.WithNext(paths.RecoveryCodes, postedNext(c)), message)
 }
 
 // Codes serves GET /me/security/codes, the new recovery codes. With ?download=1
@@ -149,7 +157,7 @@ func (s *Security) Codes(c *fiber.Ctx) error {
 		return c.Redirect(paths.Security, fiber.StatusSeeOther)
 	}
 	if c.Query("download") == "" {
-		return web.Render(c, views.Codes(views.CodesProps{Frame: s.frame(c, "Recovery codes"), Codes: strings.Split(text, "\n")}))
+		return web.Render(c, views.Codes(views.CodesProps{Frame: s.frame(c, "Recovery codes"), Next: queriedNext(c), Codes: strings.Split(text, "\n")}))
 	}
 	compress.Never(c)
 	c.Set(fiber.HeaderCacheControl, "no-store")

@@ -31,7 +31,7 @@ func (s *Security) NewApp(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	return s.appPage(c, setup, views.AppSetupProps{Name: "Phone"})
+	return s.appPage(c, setup, views.AppSetupProps{Name: "Phone", Next: queriedNext(c)})
 }
 
 // AddApp serves POST /me/security/apps. After a wrong code the page shows the same
@@ -49,7 +49,7 @@ func (s *Security) AddApp(c *fiber.Ctx) error {
 	if fault.Is(err, fault.CodeUnauthorized) {
 		return s.again(c, paths.NewApp, err)
 	}
-	p := views.AppSetupProps{Name: name}
+	p := views.AppSetupProps{Name: name, Next: postedNext(c)}
 	if p.Errors, err = frame.Fields(c, err); err != nil {
 		return err
 	}
@@ -63,7 +63,7 @@ func (s *Security) AddApp(c *fiber.Ctx) error {
 // again redirects to a page that starts a setup again, with the reason.
 func (s *Security) again(c *fiber.Ctx, to string, err error) error {
 	frame.PutFlash(c, layout.Flash{Tone: "warn", Text: fault.From(err).Message})
-	return c.Redirect(to, fiber.StatusSeeOther)
+	return c.Redirect(paths.WithNext(to, postedNext(c)), fiber.StatusSeeOther)
 }
 
 func (s *Security) appPage(c *fiber.Ctx, setup factors.AppSetup, p views.AppSetupProps) error {
@@ -75,7 +75,7 @@ func (s *Security) appPage(c *fiber.Ctx, setup factors.AppSetup, p views.AppSetu
 
 // NewPasskey serves GET /me/security/passkey.
 func (s *Security) NewPasskey(c *fiber.Ctx) error {
-	return s.passkeyPage(c, views.PasskeySetupProps{Name: "Passkey"})
+	return s.passkeyPage(c, views.PasskeySetupProps{Name: "Passkey", Next: queriedNext(c)})
 }
 
 // AddPasskey serves POST /me/security/passkeys.
@@ -92,7 +92,7 @@ func (s *Security) AddPasskey(c *fiber.Ctx) error {
 	if fault.Is(err, fault.CodeUnauthorized) {
 		return s.again(c, paths.NewPasskey, err)
 	}
-	p := views.PasskeySetupProps{Name: name}
+	p := views.PasskeySetupProps{Name: name, Next: postedNext(c)}
 	if p.Errors, err = frame.Fields(c, err); err != nil {
 		return err
 	}

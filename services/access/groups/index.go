@@ -55,3 +55,25 @@ func (x *Index) Of(userID string, own models.Role) (ids []string, role models.Ro
 	view, now := x.view.Load(), x.now()
 	return view.Groups(userID, now), view.Role(userID, own, now)
 }
+
+// expiryInterval is the interval of looking for expired memberships.
+const expiryInterval = time.Second
+
+// Run calls expired when memberships by a claim have expired, at most
+// expiryInterval later, until ctx ends.
+func (x *Index) Run(ctx context.Context, expired func()) {
+	tick := time.NewTicker(expiryInterval)
+	defer tick.Stop()
+	for last := x.now(); ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		now := x.now()
+		if x.view.Load().Expires(last, now) {
+			expired()
+		}
+		last = now
+	}
+}

@@ -38,6 +38,7 @@ func NewMemberships(maxAge time.Duration) *Memberships { return &Memberships{max
 type View struct {
 	members map[string][]Member    // by user ID
 	roles   map[string]models.Role // by group ID
+	seen    []time.Time            // of the memberships by a claim, sorted
 	maxAge  time.Duration
 }
 
@@ -68,7 +69,11 @@ func (m *Memberships) load(db *gorm.DB) (View, error) {
 	for _, row := range rows {
 		v.members[row.UserID] = append(v.members[row.UserID], Member{GroupID: row.GroupID, Via: row.Via, SeenAt: row.SeenAt})
 		v.roles[row.GroupID] = row.Role
+		if row.Via == models.ViaClaim {
+			v.seen = append(v.seen, row.SeenAt)
+		}
 	}
+	slices.SortFunc(v.seen, time.Time.Compare)
 	return v, nil
 }
 
@@ -99,6 +104,18 @@ func (v View) Role(userID string, own models.Role, at time.Time) models.Role {
 // local, otherwise until the maximum age after SeenAt.
 func (v View) Counts(member Member, at time.Time) bool {
 	return member.Via == models.ViaLocal || member.Via == models.ViaClaim && at.Before(member.SeenAt.Add(v.maxAge))
+}
+
+// Expires reports whether a membership counts at the time after and no longer at
+// the later time now.
+func (v View) Expires(after, now time.Time) bool {
+	first, _ := slices.BinarySearchFunc(v.seen, after, func(seen, t time.Time) int {
+		if seen.Add(v.maxAge).After(t) {
+			return 1
+		}
+		return -1
+	})
+	return first < len(v.seen) && !now.Before(v.seen[first].Add(v.maxAge))
 }
 
 // rank orders the roles. Unknown roles rank lowest.

@@ -65,6 +65,20 @@ func TestMembershipsCountUntilMaxAge(t *testing.T) {
 				}
 			}
 		}
+		for _, tt := range []struct {
+			after, now time.Duration
+			want       bool
+		}{
+			{0, age - time.Millisecond, false}, {0, age, true}, {age - time.Millisecond, age, true}, {age - time.Millisecond, 10 * age, true},
+			{age, age + time.Hour, false}, {0, 0, false},
+		} {
+			if got := all.Expires(at.Add(tt.after), at.Add(tt.now)); got != tt.want {
+				t.Errorf("Expires(%s, %s) = %t, want %t", tt.after, tt.now, got, tt.want)
+			}
+		}
+		if (groups.View{}).Expires(at, at.Add(age)) {
+			t.Error("a View without members expires")
+		}
 		if len(ada.Groups("bob", at)) != 0 {
 			t.Error("LoadUser() returned another user's groups")
 		}

@@ -52,12 +52,11 @@ type Project struct {
 // those who may use everything.
 func (p Project) Toolsets() []*models.Toolset {
 	var found []*models.Toolset
-	for id, row := range p.Snapshot.Toolsets {
-		if p.Held.Has(id) {
+	for _, row := range p.ToolsetsBySlug() {
+		if p.Held.Has(row.ID) {
 			found = append(found, row)
 		}
 	}
-	slices.SortFunc(found, func(a, b *models.Toolset) int { return cmp.Compare(a.Slug, b.Slug) })
 	return found
 }
 

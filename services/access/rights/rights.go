@@ -218,6 +218,9 @@ func (x *Index) Held(project *models.Project, userID string) Held {
 	return held
 }
 
+// IsEnabled reports whether a person is known and not disabled.
+func (x *Index) IsEnabled(userID string) bool { return (*x.people.Load())[userID].enabled }
+
 // MaintainsAny reports whether a person may administer any project by a grant.
 // Administrators need none.
 func (x *Index) MaintainsAny(userID string) bool {

@@ -268,20 +268,26 @@ func (s *Subscriptions) Close() {
 	}
 }
 
-// ResourceUpdated notifies the subscribers of an updated resource of a server.
+// ResourceUpdated notifies the subscribers of an updated resource of a server
+// whose account all users share, who see it.
 // uri may be a sub-resource of the subscribed one (MCP 2025-06-18,
 // ResourceUpdatedNotification).
 func (s *Subscriptions) ResourceUpdated(serverID, uri string) {
+	s.updated(account{serverID: serverID}, uri)
+}
+
+// updated notifies the subscribers of an updated resource of an account.
+func (s *Subscriptions) updated(at account, uri string) {
 	n := Notification{Method: NotifyResourceUpdated, Params: append(rawjson.AppendString([]byte(`{"uri":`), uri), '}')}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	told := map[*resourceSubscriber]bool{}
-	for subscribed, holders := range s.holders[serverID] {
+	for subscribed, holders := range s.holders[at] {
 		if !covers(subscribed, uri) {
 			continue
 		}
 		for h := range holders {
-			if told[h] {
+			if told[h] || !s.sees(h, at.serverID, subscribed) {
 				continue
 			}
 			told[h] = true
@@ -300,8 +306,10 @@ func covers(subscribed, uri string) bool {
 
 // ResourceSubscriber subscribes to resources of upstream servers, and keeps the
 // streams of a client's own upstream sessions open. Both end when release is
-// called, which does not block.
+// called, which does not block. Watch reports the notifications of an account
+// until ctx ends or the account is dropped.
 type ResourceSubscriber interface {
+	Watch(ctx context.Context, target *upstream.Target, events func(upstream.Event))
 	Subscribe(ctx context.Context, target *upstream.Target, uri string) (release func(), err error)
 	HoldStreams(sessionID string) (release func())
 }

@@ -24,9 +24,13 @@ type resourceSubscriber struct {
 }
 
 type resourceRef struct {
-	serverID string
-	release  func()
+	account account
+	release func()
 }
+
+// account is an account at a server, whose updates its subscribers receive. The
+// user is empty if all users share it.
+type account struct{ serverID, userID string }
 
 func newHolder(session string, caller access.Principal) *resourceSubscriber {
 	return &resourceSubscriber{session: session, caller: caller, changing: make(chan struct{}, 1), resources: map[string]resourceRef{}, streams: map[*subscription]bool{}}
@@ -95,13 +99,14 @@ func (s *Subscriptions) subscribe(ctx context.Context, h *resourceSubscriber, se
 	if full {
 		return fault.New(fault.KindRateLimited, fault.CodeRateLimited, "This client has the maximum of %d subscriptions. Unsubscribe from a resource first.", MaxResourcesPerClient)
 	}
-	release, err := s.resources.Subscribe(ctx, server.Target, uri)
+	target := server.Target.For(h.caller.UserID())
+	release, err := s.resources.Subscribe(ctx, target, uri)
 	s.mu.Lock()
 	h.asking--
 	_, known = h.resources[uri]
 	over := h.ended
 	if err == nil && !known && !over {
-		s.add(h, uri, resourceRef{serverID: server.Config.ID, release: release})
+		s.add(h, uri, resourceRef{account: account{server.Config.ID, target.Person}, release: release})
 		release = nil
 	}
 	s.mu.Unlock()
@@ -120,10 +125,11 @@ func (s *Subscriptions) subscribe(ctx context.Context, h *resourceSubscriber, se
 // add stores a subscription. The caller must hold mu.
 func (s *Subscriptions) add(h *resourceSubscriber, uri string, what resourceRef) {
 	h.resources[uri] = what
-	byURI := s.holders[what.serverID]
+	byURI := s.holders[what.account]
 	if byURI == nil {
 		byURI = map[string]map[*resourceSubscriber]bool{}
-		s.holders[what.serverID] = byURI
+		s.holders[what.account] = byURI
+		s.watch(what.account)
 	}
 	if byURI[uri] == nil {
 		byURI[uri] = map[*resourceSubscriber]bool{}
@@ -139,13 +145,14 @@ func (s *Subscriptions) remove(h *resourceSubscriber, uri string) func() {
 		return nil
 	}
 	delete(h.resources, uri)
-	byURI := s.holders[what.serverID]
+	byURI := s.holders[what.account]
 	delete(byURI[uri], h)
 	if len(byURI[uri]) == 0 {
 		delete(byURI, uri)
 	}
 	if len(byURI) == 0 {
-		delete(s.holders, what.serverID)
+		delete(s.holders, what.account)
+		s.unwatch(what.account)
 	}
 	return what.release
 }
@@ -202,14 +209,10 @@ func (s *Subscriptions) dropHidden(projectID string) {
 		}
 	}
 	for h := range seen {
-		view, err := s.views.Current(h.caller)
 		for uri, what := range h.resources {
-			if err == nil {
-				if owner, err := view.Offers.ResourceOwner(uri); err == nil && owner.Config.ID == what.serverID {
-					continue
-				}
+			if !s.sees(h, what.account.serverID, uri) {
+				releases = append(releases, s.remove(h, uri))
 			}
-			releases = append(releases, s.remove(h, uri))
 		}
 	}
 	if len(releases) > 0 {
@@ -219,4 +222,14 @@ func (s *Subscriptions) dropHidden(projectID string) {
 			}
 		})
 	}
+}
+
+// sees reports whether a subscriber sees a resource of a server now.
+func (s *Subscriptions) sees(h *resourceSubscriber, serverID, uri string) bool {
+	view, err := s.views.Current(h.caller)
+	if err != nil {
+		return false
+	}
+	owner, err := view.Offers.ResourceOwner(uri)
+	return err == nil && owner.Config.ID == serverID
 }

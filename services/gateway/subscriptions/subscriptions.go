@@ -44,9 +44,10 @@ type Subscriptions struct {
 
 	mu       sync.Mutex // guards the fields below
 	closed   bool
-	subs     map[string]map[*subscription]bool                  // by project id
-	sessions map[string]*resourceSubscriber                     // by session id
-	holders  map[string]map[string]map[*resourceSubscriber]bool // by server id and URI
+	subs     map[string]map[*subscription]bool                   // by project id
+	sessions map[string]*resourceSubscriber                      // by session id
+	holders  map[account]map[string]map[*resourceSubscriber]bool // by URI
+	watches  map[account]context.CancelFunc                      // of users' own accounts
 }
 
 // subscription is a stream that receives notifications. The fields below deliver
@@ -67,7 +68,8 @@ func New(views gateway.Views, resources ResourceSubscriber, memory SubscriptionS
 	ctx, cancel := context.WithCancel(context.Background())
 	return &Subscriptions{
 		views: views, resources: resources, memory: memory, tasks: tasks, ctx: ctx, cancel: cancel, subs: map[string]map[*subscription]bool{},
-		sessions: map[string]*resourceSubscriber{}, holders: map[string]map[string]map[*resourceSubscriber]bool{},
+		sessions: map[string]*resourceSubscriber{}, holders: map[account]map[string]map[*resourceSubscriber]bool{},
+		watches: map[account]context.CancelFunc{},
 	}
 }
 
@@ -123,6 +125,17 @@ func (s *Subscriptions) Changed(_ context.Context, topic notify.Topic) error {
 	if !ok {
 		return nil
 	}
+	s.recheck(projectID)
+	return nil
+}
+
+// Recheck does what Changed does after a change, for all callers. It must be
+// called when time changes what callers see.
+func (s *Subscriptions) Recheck() { s.recheck("") }
+
+// recheck applies what the callers of a project see now or, if projectID is
+// empty, those of all projects.
+func (s *Subscriptions) recheck(projectID string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for id, subs := range s.subs {
@@ -134,7 +147,6 @@ func (s *Subscriptions) Changed(_ context.Context, topic notify.Topic) error {
 		}
 	}
 	s.dropHidden(projectID)
-	return nil
 }
 
 // projectOf returns the project whose views a topic concerns, or "" for all of

@@ -25,10 +25,10 @@ func (c changing) Current(caller access.Principal) (*toolset.Snapshot, error) {
 	return nil, fault.Unauthorized()
 }
 
-// TestStreamsFollowTheView changes the views of callers. A stream receives only
-// the changes of its view, and ends with its caller's access.
+// TestStreamsFollowTheView changes the views of callers, also without a topic. A
+// stream receives only the changes of its view, and ends with its caller's access.
 func TestStreamsFollowTheView(t *testing.T) {
-	for _, topic := range []notify.Topic{notify.Toolset("p"), notify.Keys("p"), notify.Access("p"), notify.Grants("p"), notify.People()} {
+	for _, topic := range []notify.Topic{notify.Toolset("p"), notify.Keys("p"), notify.Access("p"), notify.Grants("p"), notify.People(), ""} {
 		t.Run(string(topic), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				small, large := gatewaytest.Build(gatewaytest.Source("a")), gatewaytest.Build(gatewaytest.Source("a", "b"))
@@ -48,7 +48,9 @@ func TestStreamsFollowTheView(t *testing.T) {
 				views["ann"] = large
 				delete(views, "cy")
 				for _, other := range []notify.Topic{notify.Toolset("q"), notify.Access("q"), notify.Catalog(), topic, topic} {
-					if err := s.Changed(t.Context(), other); err != nil {
+					if other == "" {
+						s.Recheck()
+					} else if err := s.Changed(t.Context(), other); err != nil {
 						t.Fatal(err)
 					}
 					synctest.Wait()
@@ -96,6 +98,10 @@ func TestHiddenResourceIsUnsubscribed(t *testing.T) {
 			}
 		}
 		views["ann"] = gatewaytest.Build(gatewaytest.Source("a"))
+		s.ResourceUpdated("u", "test://a") // before the change is handled
+		if a, b := ann.take(), bob.take(); a != "" || !strings.HasPrefix(b, "updated") {
+			t.Errorf("ann %q, bob %q", a, b)
+		}
 		if err := s.Changed(t.Context(), notify.Access("p")); err != nil {
 			t.Fatal(err)
 		}

@@ -91,6 +91,7 @@ func CheckOAuth(row *models.Server, checkURL func(string) error) map[string]stri
 		return problems
 	}
 	refuse(row.AuthType != models.UpstreamAuthOAuth, "oauth.grant", "client_credentials requires authType oauth")
+	refuse(row.IsPersonal(), "oauth.grant", "client_credentials requires connection shared")
 	refuse(row.OAuthClientID == "", "oauth.clientId", "required with grant client_credentials")
 	if row.OAuthClientAuth == models.PrivateKeyJWT {
 		refuse(row.OAuthClientSecret != "", "oauth.clientSecret", "private_key_jwt uses privateKey: remove clientSecret")

@@ -4,11 +4,7 @@ package moves
 import (
 	"context"
 	"log/slog"
-	"maps"
-	"slices"
-	"strings"
 
-	"mcpgateway/models"
 	"mcpgateway/services/activity"
 	"mcpgateway/services/projects/toolsets"
 	"mcpgateway/services/toolset"
@@ -64,8 +60,7 @@ func (w *Watch) Sync(projectID, alias string) func(ctx context.Context, names []
 // are not moves.
 func movesOf(before, after *toolset.Snapshot, alias string, names []string) (moved []toolsets.Move) {
 	was, is := toolsOf(before, alias), toolsOf(after, alias)
-	bySlug := func(a, b *models.Toolset) int { return strings.Compare(a.Slug, b.Slug) }
-	for _, row := range slices.SortedFunc(maps.Values(after.Toolsets), bySlug) {
+	for _, row := range after.ToolsetsBySlug() {
 		member := views.Member(row)
 		m := toolsets.Move{Toolset: row, Server: alias}
 		for _, name := range names {

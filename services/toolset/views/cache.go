@@ -31,15 +31,38 @@ type cachedView struct {
 	make func() *toolset.Snapshot
 }
 
-// view returns the view of a project that has the toolsets, which is built on
-// its first use. endpoint is the toolset whose endpoint shows it, or empty.
-func (c *cache) view(project *toolset.Snapshot, ids []string, endpoint string) *toolset.Snapshot {
-	name := strings.Join(ids, ",")
-	if endpoint != "" {
-		name = "@" + endpoint
+// part is the part of a project that a view has.
+type part struct {
+	toolsets   []string // ids
+	everything bool     // all tools, not only those of the toolsets
+	endpoint   string   // the toolset whose endpoint shows the view, or empty
+	// withoutPerson is set if users have their own accounts at a server and the
+	// caller is not a user.
+	withoutPerson bool
+}
+
+// name identifies the part in its project.
+func (p *part) name() string {
+	name := strings.Join(p.toolsets, ",")
+	switch {
+	case p.endpoint != "":
+		name = "@" + p.endpoint
+	case p.everything:
+		name = "*"
 	}
-	v := c.of(project).view(name, func() *toolset.Snapshot { return build(project, name, ids, endpoint) })
-	return v
+	if p.withoutPerson {
+		name += "-"
+	}
+	return name
+}
+
+// view returns the view of a project, which is built on its first use.
+func (c *cache) view(project *toolset.Snapshot, p part) *toolset.Snapshot {
+	if p.everything && !p.withoutPerson {
+		return project
+	}
+	name := p.name()
+	return c.of(project).view(name, func() *toolset.Snapshot { return build(project, name, p) })
 }
 
 // of returns the views of a snapshot. A snapshot that is older than the cached

@@ -10,19 +10,31 @@ import (
 	"mcpgateway/services/toolset"
 )
 
-// build returns the view of a project that has the members of the toolsets.
-func build(project *toolset.Snapshot, name string, ids []string, endpoint string) *toolset.Snapshot {
+// build returns the view of a project that has a part of it.
+func build(project *toolset.Snapshot, name string, p part) *toolset.Snapshot {
+	selected := toolset.Selection{Name: name, WithoutPerson: p.withoutPerson}
+	if p.everything {
+		return project.View(all(selected))
+	}
 	var rules []rule
-	selected := toolset.Selection{Name: name}
-	for _, id := range ids {
+	for _, id := range p.toolsets {
 		if row := project.Toolsets[id]; row != nil {
 			rules = append(rules, ruleOf(row))
 		}
-		if id == endpoint {
+		if id == p.endpoint {
 			selected.Exposure = project.Toolsets[id].ToolExposure
 		}
 	}
 	return project.View(selection(selected, rules))
+}
+
+// all completes a selection of everything.
+func all(s toolset.Selection) toolset.Selection {
+	s.Tool = func(*toolset.Tool) bool { return true }
+	s.Toolsets = func(*toolset.Tool) []string { return nil }
+	s.Offers = func(string, []*toolset.Tool) bool { return true }
+	s.Names = func(string) bool { return true }
+	return s
 }
 
 // Preview returns the view of a project that has the members of a toolset, which

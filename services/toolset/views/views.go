@@ -127,22 +127,18 @@ func (v *Views) of(project *toolset.Snapshot, caller access.Principal) (*toolset
 		return nil, fault.NotFound("toolset", endpoint)
 	case endpoint != "" && !held.Has(endpoint):
 		return nil, fault.Unauthorized()
-	case endpoint != "":
-		return v.cache.view(project, []string{endpoint}, endpoint), nil
-	case held.Everything:
-		return project, nil
-	default:
-		return v.cache.view(project, held.Toolsets, ""), nil
 	}
+	part := part{toolsets: held.Toolsets, everything: held.Everything, withoutPerson: project.Personal && caller.UserID() == ""}
+	if endpoint != "" {
+		part.toolsets, part.everything, part.endpoint = []string{endpoint}, false, endpoint
+	}
+	return v.cache.view(project, part), nil
 }
 
 // Held returns the view of a person with these rights at the endpoint of the
 // project, to show it to an administrator.
 func (v *Views) Held(project *toolset.Snapshot, held rights.Held) *toolset.Snapshot {
-	if held.Everything {
-		return project
-	}
-	return v.cache.view(project, held.Toolsets, "")
+	return v.cache.view(project, part{toolsets: held.Toolsets, everything: held.Everything})
 }
 
 // Tools returns the number of visible tools of a project, or of its toolset, that

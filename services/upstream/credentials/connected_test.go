@@ -26,19 +26,21 @@ type vouchers struct {
 	refused []string
 }
 
-func (v *vouchers) Token(context.Context, models.Server) (secrets.Value, error) {
-	return secrets.NewValue(v.token), nil
+func (v *vouchers) Credentials(context.Context, models.Server, string) (upstream.Credentials, error) {
+	return upstream.Credentials{Bearer: secrets.NewValue(v.token)}, nil
 }
 
-func (v *vouchers) Secrets(context.Context, models.Server) []secrets.Value {
+func (v *vouchers) Accepted(context.Context, models.Server, string, upstream.Credentials) {}
+
+func (v *vouchers) Secrets(context.Context, models.Server, string) []secrets.Value {
 	return []secrets.Value{secrets.NewValue("a refresh token"), secrets.NewValue("a client secret"), {}}
 }
 
-func (v *vouchers) Refused(_ context.Context, server models.Server, token secrets.Value, c *upstream.Challenge) (secrets.Value, error) {
+func (v *vouchers) Refused(_ context.Context, server models.Server, _ string, sent upstream.Credentials, c *upstream.Challenge) (upstream.Credentials, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.refused = append(v.refused, server.ID+" "+token.Reveal()+" "+strings.Join(c.WWWAuthenticate, ",")[:6])
-	return secrets.NewValue(v.next), v.err
+	v.refused = append(v.refused, server.ID+" "+sent.Bearer.Reveal()+" "+strings.Join(c.WWWAuthenticate, ",")[:6])
+	return upstream.Credentials{Bearer: secrets.NewValue(v.next)}, v.err
 }
 
 func TestRejectedTokenIsReplacedOnce(t *testing.T) {

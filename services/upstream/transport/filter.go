@@ -64,6 +64,16 @@ func (f *Filter) HeadersOf(ctx context.Context, t *upstream.Target) (http.Header
 	return h, err
 }
 
+// isPersonal reports whether the credentials are a user's own.
+func (f *Filter) isPersonal() bool { return f.target.Person != "" }
+
+// accepted reports that the upstream accepted a request.
+func (f *Filter) accepted(req *http.Request) {
+	if f.target.Accepted != nil {
+		f.target.Accepted(req.Context(), req.Header)
+	}
+}
+
 // use adds the credentials of headers before they are sent.
 func (f *Filter) use(ctx context.Context, h http.Header) {
 	if f.has(h) {

@@ -87,33 +87,45 @@ func (p *Poster) request(ctx context.Context, method string, header http.Header,
 	return req
 }
 
+// maxRepeats is the maximum number of times a request is repeated with other
+// credentials of a user. The second one is for a token that another call had
+// renewed, without knowing that the upstream rejects it.
+const maxRepeats = 2
+
 // do sends a request. After HTTP 401 it retries once if Refused returns other
-// credentials. The error is ctx.Err(), that of Refused, or a fault.
+// credentials. If the credentials are a user's, Refused decides about the retry
+// too. The error is ctx.Err(), that of Refused, or a fault.
 func (p *Poster) do(req *http.Request) (*http.Response, error) {
-	resp, err := p.send(req)
-	if err != nil {
-		return nil, err
-	}
-	if p.Refused == nil || resp.StatusCode != http.StatusUnauthorized && resp.StatusCode != http.StatusForbidden {
-		return resp, nil
-	}
-	header, err := p.Refused(req.Context(), req.Header, challengeOf(resp))
-	if err == nil && (header == nil || resp.StatusCode != http.StatusUnauthorized) {
-		return resp, nil // with HTTP 403 it may have started to process the request
-	}
-	_ = resp.Body.Close()
-	if err != nil {
-		return nil, err
-	}
-	p.Filter.use(req.Context(), header)
-	again := req.Clone(req.Context())
-	again.Header = header
-	if req.GetBody != nil {
-		if again.Body, err = req.GetBody(); err != nil {
-			return nil, fault.Internal(err)
+	personal := p.Filter.isPersonal()
+	for repeats := 0; ; repeats++ {
+		resp, err := p.send(req)
+		if err != nil {
+			return nil, err
 		}
+		if resp.StatusCode < http.StatusBadRequest {
+			p.Filter.accepted(req)
+		}
+		if repeats == 1 && !personal || p.Refused == nil || resp.StatusCode != http.StatusUnauthorized && resp.StatusCode != http.StatusForbidden {
+			return resp, nil
+		}
+		header, err := p.Refused(req.Context(), req.Header, challengeOf(resp))
+		if err == nil && (header == nil || resp.StatusCode != http.StatusUnauthorized || repeats == maxRepeats) {
+			return resp, nil // with HTTP 403 it may have started to process the request
+		}
+		_ = resp.Body.Close()
+		if err != nil {
+			return nil, err
+		}
+		p.Filter.use(req.Context(), header)
+		again := req.Clone(req.Context())
+		again.Header = header
+		if req.GetBody != nil {
+			if again.Body, err = req.GetBody(); err != nil {
+				return nil, fault.Internal(err)
+			}
+		}
+		req = again
 	}
-	return p.send(again)
 }
 
 // send sends a request. The error is ctx.Err() or a fault. It calls the

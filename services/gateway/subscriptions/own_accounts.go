@@ -1,0 +1,117 @@
+package subscriptions
+
+import (
+	"context"
+	"time"
+
+	"mcpgateway/services/rawjson"
+	"mcpgateway/services/upstream"
+)
+
+// watchAgain is the pause before the watch of an account starts again, for
+// example after its server changed.
+const watchAgain = time.Second
+
+// watch receives the updates of a user's own account while it has subscribers.
+// The syncer watches the accounts that all users share. The caller must hold mu.
+func (s *Subscriptions) watch(at account) {
+	if at.userID == "" || s.closed {
+		return
+	}
+	ctx, cancel := context.WithCancel(s.ctx)
+	s.watches[at] = cancel
+	s.work.Go(s.tasks.Func("watch of a user's account", func() {
+		for ctx.Err() == nil {
+			if target := s.targetOf(at); target != nil {
+				s.resources.Watch(ctx, target, func(e upstream.Event) { s.handleEvent(at, e) })
+			}
+			select {
+			case <-ctx.Done():
+			case <-time.After(watchAgain):
+			}
+		}
+	}))
+}
+
+// unwatch ends the watch of an account. The caller must hold mu.
+func (s *Subscriptions) unwatch(at account) {
+	if cancel := s.watches[at]; cancel != nil {
+		cancel()
+		delete(s.watches, at)
+	}
+}
+
+// targetOf returns the present target of an account with subscribers, or nil.
+func (s *Subscriptions) targetOf(at account) *upstream.Target {
+	s.mu.Lock()
+	var callers []*resourceSubscriber
+	for _, holders := range s.holders[at] {
+		for h := range holders {
+			callers = append(callers, h)
+		}
+	}
+	s.mu.Unlock()
+	for _, h := range callers {
+		view, err := s.views.Current(h.caller)
+		if err != nil {
+			continue
+		}
+		for _, server := range view.Servers {
+			if server.Config.ID == at.serverID {
+				return server.Target.For(at.userID)
+			}
+		}
+	}
+	return nil
+}
+
+func (s *Subscriptions) handleEvent(at account, e upstream.Event) {
+	if e.Method != upstream.ResourceUpdated {
+		return
+	}
+	o, err := rawjson.ParseObject(e.Params, rawjson.Lenient)
+	if err != nil {
+		return
+	}
+	if uri, ok := o.String("uri"); ok {
+		s.updated(at, uri)
+	}
+}
+
+// ConnectionChanged renews the subscriptions of a user at a server in the
+// background, because the user's connection was replaced or ended. Those that
+// fail end.
+func (s *Subscriptions) ConnectionChanged(serverID, userID string) {
+	at := account{serverID, userID}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	type subscribed struct {
+		holder  *resourceSubscriber
+		uri     string
+		release func()
+	}
+	var all []subscribed
+	for uri, holders := range s.holders[at] {
+		for h := range holders {
+			all = append(all, subscribed{h, uri, nil})
+		}
+	}
+	for i, sub := range all {
+		all[i].release = s.remove(sub.holder, sub.uri)
+	}
+	if len(all) == 0 {
+		return
+	}
+	s.background(func(ctx context.Context) {
+		for _, sub := range all {
+			sub.release()
+			view, err := s.views.Current(sub.holder.caller)
+			if err != nil {
+				continue
+			}
+			if server, err := resourceOwner(view, sub.uri); err == nil && server.Config.ID == serverID {
+				_ = s.subscribe(ctx, sub.holder, server, sub.uri) // without a connection it ends
+			}
+		}
+	})
+}
