@@ -3,6 +3,7 @@ package services
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -127,6 +128,7 @@ type Services struct {
 	Demo Demo
 
 	groupIndex *groups.Index
+	forwardKey []byte // random; of hashes of forwarded headers
 	tokenIndex *oauthserver.TokenIndex
 	locks      *locks.Locks
 	clients    *egress.Clients
@@ -179,7 +181,7 @@ func wire(ctx context.Context, db *gorm.DB, c *config.Config, version string, lo
 	if _, err := migrations.Up(ctx, pool, db.Name()); err != nil {
 		return nil, err
 	}
-	s := &Services{DB: db, Config: c, Version: version, log: log, Background: background.New(log)}
+	s := &Services{forwardKey: []byte(rand.Text()), DB: db, Config: c, Version: version, log: log, Background: background.New(log)}
 	guard, resolver := egress.NewGuard(c.EgressAllow), secrets.NewResolver(c.Keys, c.Environment)
 	s.clients = egress.NewClients(guard, egress.WithTasks(s.Background))
 	if err := s.wireStore(ctx, guard, resolver); err != nil {
@@ -304,13 +306,12 @@ func (s *Services) wireUpstreams(resolver *secrets.Resolver) {
 		}))
 	target := func(row models.Server) *upstream.Target {
 		t := credentials.NewConnectedTarget(row, resolver, credentials.Rows{Bearer: projects.BearerRow, Header: projects.HeaderRow}, s.Connections)
-		t.HTTP = s.httpClientOf(row, resolver)
+		t.HTTP, t.Forwarding = s.httpClientOf(row, resolver), upstream.NewForwarding(row.ForwardHeaders, s.forwardKey)
 		t.Address = func() (string, error) { return projects.Address(row, resolver.Resolve) }
 		t.Secrets = override.Secrets(row.ToolOverrides, resolver, t.Secrets)
 		if own := t.Own; own != nil {
 			t.Own = func(userID string) *upstream.Target {
 				t := own(userID)
-				t.HTTP = s.httpClientOf(row, resolver)
 				t.Secrets = override.Secrets(row.ToolOverrides, resolver, t.Secrets)
 				return t
 			}

@@ -53,6 +53,7 @@ type serverRecord struct {
 	DefinitionPolicy models.DefinitionPolicy `json:"definitionPolicy"`
 	OAuth            oauthRecord             `json:"oauth"`
 	TLS              *tlsRecord              `json:"tls,omitempty"`
+	ForwardHeaders   models.StringMap        `json:"forwardHeaders,omitempty"`
 	LastSync         *syncRecord             `json:"lastSync"`
 	Health           healthRecord            `json:"health"`
 	CreatedAt        time.Time               `json:"createdAt"`
@@ -135,6 +136,9 @@ func serverOf(slug string, row models.Server, stored *models.Inventory, health i
 		AllowedTools: nonNil(row.AllowedTools), DenyTools: nonNil(row.DenyTools), Enabled: row.Enabled, Timeout: row.TimeoutMS, MaxConcurrent: row.MaxConcurrent,
 		SessionMode: row.SessionMode, DefinitionPolicy: row.DefinitionPolicy, CreatedAt: row.CreatedAt, UpdatedAt: row.UpdatedAt, Health: healthOf(health),
 		Tools: row.ToolOverrides, OAuth: oauthOf(row),
+	}
+	if len(row.ForwardHeaders) > 0 {
+		r.ForwardHeaders = row.ForwardHeaders
 	}
 	if row.TLSAuthority+row.TLSCert+row.TLSKey != "" {
 		r.TLS = &tlsRecord{CA: row.TLSAuthority, Cert: row.TLSCert, HasKey: row.TLSKey != ""}

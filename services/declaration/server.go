@@ -2,6 +2,7 @@ package declaration
 
 import (
 	"encoding/json"
+	"fmt"
 
 	"mcpgateway/models"
 	"mcpgateway/services/clientfile"
@@ -33,6 +34,7 @@ type Server struct {
 	OAuthKeyID        *string
 	OAuthTokenURL     *string
 	OAuthAudience     *string
+	ForwardHeaders    map[string]string
 	TLSAuthority      *string
 	TLSCert           *string
 	TLSKey            *string
@@ -94,6 +96,7 @@ func (r *reader) serverFields(d *Server) fields {
 			"tokenUrl":     r.text(&d.OAuthTokenURL, MaxURL),
 			"audience":     r.text(&d.OAuthAudience, MaxURL),
 		}),
+		"forwardHeaders": r.forwarded(&d.ForwardHeaders),
 		"tls": r.group(fields{
 			"ca":   r.text(&d.TLSAuthority, MaxPEM),
 			"cert": r.text(&d.TLSCert, MaxPEM),
@@ -129,4 +132,32 @@ func (r *reader) grant(dst **models.OAuthGrantType) field {
 			return f.value()
 		},
 	}
+}
+
+// forwarded returns the field of forwarded headers. An array of names means the same
+// names.
+func (r *reader) forwarded(dst *map[string]string) field {
+	object := r.headers(dst)
+	return field{check: object.check, value: object.value, read: func(path string, raw []byte) {
+		if rawjson.Kind(raw) != '[' {
+			object.read(path, raw)
+			return
+		}
+		items, err := rawjson.Elements(raw, rawjson.Strict)
+		if err != nil {
+			r.problem(path, "use an object or an array of strings")
+			return
+		}
+		names := make(map[string]string, len(items))
+		for i, item := range items {
+			name, ok := rawjson.String(item)
+			if _, twice := names[name]; !ok || twice {
+				r.problem(fmt.Sprintf("%s[%d]", path, i), "use a header name, once")
+				return
+			}
+			names[name] = ""
+		}
+		*dst = names
+		object.check(path)
+	}}
 }

@@ -257,7 +257,7 @@ func (p *provider) grant(w http.ResponseWriter, r *http.Request) {
 			respond(w, 200, g.answer)
 		}
 	case "client_credentials":
-		respond(w, 200, p.issue(form.Get("scope")))
+		respond(w, 200, p.issue(form.Get("scope"), ""))
 	default:
 		respond(w, 400, map[string]any{"error": "unsupported_grant_type"})
 	}

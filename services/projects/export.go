@@ -81,6 +81,7 @@ type exportServer struct {
 	DefinitionPolicy models.DefinitionPolicy `json:"definitionPolicy"`
 	OAuth            exportOAuth             `json:"oauth"`
 	TLS              *exportTLS              `json:"tls,omitempty"`
+	ForwardHeaders   map[string]string       `json:"forwardHeaders,omitempty"`
 }
 
 type exportOAuth struct {
@@ -185,7 +186,7 @@ func projectFile(row models.Project, servers []models.Server) exportProject {
 			AllowedTools: list(server.AllowedTools), DenyTools: list(server.DenyTools), Tools: server.ToolOverrides,
 			Enabled: server.Enabled, Timeout: server.TimeoutMS, MaxConcurrent: server.MaxConcurrent,
 			SessionMode: server.SessionMode, DefinitionPolicy: server.DefinitionPolicy,
-			OAuth: oauthFile(server), TLS: tlsFile(server),
+			OAuth: oauthFile(server), TLS: tlsFile(server), ForwardHeaders: forwardFile(server),
 		}
 	}
 	return p

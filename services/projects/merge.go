@@ -105,6 +105,7 @@ func (s *Store) mergeServer(row *models.Server, alias string, d *declaration.Ser
 	set(&m.changed, "definitionPolicy", &row.DefinitionPolicy, d.DefinitionPolicy)
 	s.mergeOAuth(m, row, d)
 	s.mergeTLS(m, row, d)
+	mergeForwarded(m, row, d)
 	if row.AuthType == models.UpstreamAuthBearer && row.AuthBearer == "" && !slices.Contains(m.missing, "authBearer") {
 		m.missing = append(m.missing, "authBearer")
 	}

@@ -80,3 +80,30 @@ func oauthFile(server models.Server) exportOAuth {
 	}
 	return o
 }
+
+// mergeForwarded applies the declared headers to forward. They replace the stored
+// ones.
+func mergeForwarded(m *merge, row *models.Server, d *declaration.Server) {
+	if d.ForwardHeaders != nil {
+		stored, problems := outbound.Forwarded(d.ForwardHeaders)
+		maps.Copy(m.problems, problems)
+		if len(problems) == 0 && !maps.Equal(row.ForwardHeaders, stored) {
+			row.ForwardHeaders = stored
+			m.changed = append(m.changed, "forwardHeaders")
+		}
+	}
+	maps.Copy(m.problems, outbound.CheckForwarded(row))
+}
+
+// forwardFile returns the exported headers to forward. An empty name means the same
+// one.
+func forwardFile(server models.Server) map[string]string {
+	file := map[string]string{}
+	for source, target := range server.ForwardHeaders {
+		if target == source {
+			target = ""
+		}
+		file[source] = target
+	}
+	return file
+}

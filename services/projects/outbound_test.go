@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"mcpgateway/models"
 	"mcpgateway/services/certificates/certificatestest"
 	"mcpgateway/services/projects"
@@ -168,5 +170,65 @@ func TestTLSSettings(t *testing.T) {
 		wantPlan(t, s.apply(t, inServer(settings("", "", ""))), "keep p", "update p/s tls.ca tls.cert tls.key")
 		wantPlan(t, s.apply(t, inServer(settings("${MCP_UPSTREAM_CA}", "${MCP_UPSTREAM_CERT}", "${MCP_UPSTREAM_KEY}"))), "keep p", "update p/s tls.ca tls.cert tls.key")
 		wantPlan(t, s.apply(t, s.export(t, "p")), "keep p", "keep p/s")
+	})
+}
+
+func TestForwardHeadersRules(t *testing.T) {
+	s := sqliteStore(t)
+	for _, name := range []string{
+		"Authorization", "cookie", "Proxy-X", "Mcp-Session-Id", "Connection", "Keep-Alive", "TE", "Trailer", "Transfer-Encoding", "Upgrade", "Host", "Origin", "Referer", "Accept", "Accept-Language",
+		"Content-Type", "Sec-Fetch-Site", "Forwarded", "X-Forwarded-For", "Via", "X-Request-Id", "X-CSRF-Token", "Traceparent", "Tracestate", "Baggage", "X-B3-TraceId",
+	} {
+		if got := s.refused(t, `"forwardHeaders":{`+quote(name)+`:"X-To"}`); got != "forwardHeaders."+name {
+			t.Errorf("source %s: problems with %q", name, got)
+		}
+		if got := s.refused(t, `"authType":"bearer","forwardHeaders":{"X-From":`+quote(name)+`}`); got != "forwardHeaders.X-From" && got != "forwardHeaders.X-from" {
+			t.Errorf("target %s: problems with %q", name, got)
+		}
+	}
+	for field, want := range map[string]string{
+		`"forwardHeaders":{"X-From":"Authorization"}`:                 "",
+		`"forwardHeaders":["X-A","X-B"]`:                              "",
+		`"forwardHeaders":{}`:                                         "",
+		`"forwardHeaders":` + object(16, names, `""`):                 "",
+		`"forwardHeaders":` + object(17, names, `""`):                 "forwardHeaders",
+		`"forwardHeaders":{"X-A":"","x-a":""}`:                        "forwardHeaders.x-a",
+		`"forwardHeaders":{"X-A":"X-C","X-B":"X-C"}`:                  "forwardHeaders.X-B",
+		`"forwardHeaders":{"X A":""}`:                                 "forwardHeaders.X A",
+		`"forwardHeaders":{"X-A":"X:B"}`:                              "forwardHeaders.X-A",
+		`"headers":{"X-Key":"k"},"forwardHeaders":{"X-A":"x-key"}`:    "forwardHeaders.X-A",
+		`"authType":"oauth","forwardHeaders":{"X-A":"Authorization"}`: "forwardHeaders.X-A",
+	} {
+		if _, err := s.tryApply(t, `{"projects":{}}`, projects.ApplyOptions{Prune: true}); err != nil {
+			t.Fatal(err)
+		}
+		if got := s.refused(t, field); got != want {
+			t.Errorf("%s: problems with %q, want %q", field, got, want)
+		}
+	}
+}
+
+func names(i int) string { return "X-Header-" + string(rune('a'+i)) }
+
+func TestForwardHeadersStored(t *testing.T) {
+	each(t, func(t *testing.T, s *store) {
+		s.apply(t, inServer(`"forwardHeaders":{"x-github-token":"authorization","X-Team":""}`))
+		row := s.server(t, "p", "s")
+		if d := cmp.Diff(models.StringMap{"X-Github-Token": "Authorization", "X-Team": "X-Team"}, row.ForwardHeaders); d != "" {
+			t.Error(d)
+		}
+		wantPlan(t, s.apply(t, s.export(t, "p")), "keep p", "keep p/s")
+		wantPlan(t, s.apply(t, inServer(`"enabled":true`)), "keep p", "keep p/s")
+		if got := s.refused(t, `"authType":"bearer"`); got != "forwardHeaders.X-Github-Token" {
+			t.Errorf("authType later: problems with %q", got)
+		}
+		if got := s.refused(t, `"headers":{"X-Team":"x"}`); got != "forwardHeaders.X-Team" {
+			t.Errorf("header later: problems with %q", got)
+		}
+		wantPlan(t, s.apply(t, inServer(`"forwardHeaders":["X-Team"]`)), "keep p", "update p/s forwardHeaders")
+		wantPlan(t, s.apply(t, inServer(`"forwardHeaders":{}`)), "keep p", "update p/s forwardHeaders")
+		if strings.Contains(s.export(t, "p"), "forwardHeaders") {
+			t.Error("exported without headers")
+		}
 	})
 }

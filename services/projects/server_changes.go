@@ -193,6 +193,7 @@ func TouchesCredentials(row models.Server, d *declaration.Server) bool {
 		secret(row.AuthBearer, d.AuthBearer), len(d.Headers) > 0,
 		d.OAuthClientID != nil && *d.OAuthClientID != row.OAuthClientID,
 		secret(row.OAuthClientSecret, d.OAuthClientSecret), secret(row.OAuthPrivateKey, d.OAuthPrivateKey),
+		d.ForwardHeaders != nil && len(d.ForwardHeaders)+len(row.ForwardHeaders) > 0,
 		secret(row.TLSKey, d.TLSKey), differs(row.TLSAuthority, d.TLSAuthority), differs(row.TLSCert, d.TLSCert),
 		differs(row.OAuthGrant, d.OAuthGrant), differs(row.OAuthClientAuth, d.OAuthClientAuth),
 		differs(row.OAuthTokenURL, d.OAuthTokenURL), differs(row.OAuthAudience, d.OAuthAudience), differs(row.OAuthKeyID, d.OAuthKeyID),

@@ -48,6 +48,8 @@ type Target struct {
 	// Forwarded is a keyed hash of the headers of the client that are forwarded
 	// with this target, or empty. It separates sessions like Person.
 	Forwarded string
+	// Forwarding are the headers of clients that With adds.
+	Forwarding Forwarding
 	// Own returns the target that uses the own account of a user. It is nil if
 	// all users share one account.
 	Own func(userID string) *Target

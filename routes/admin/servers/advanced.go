@@ -2,6 +2,8 @@ package servers
 
 import (
 	"cmp"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/gofiber/fiber/v2"
@@ -21,6 +23,7 @@ func advancedOf(s *models.Server) views.Advanced {
 	if s.OAuthGrant != models.GrantCode {
 		a.Grant = string(s.OAuthGrant)
 	}
+	a.Forward = forwardLines(s.ForwardHeaders)
 	a.CA, a.Cert, a.HasTLSKey = s.TLSAuthority, s.TLSCert, s.TLSKey != ""
 	if shownSecret(s.TLSKey) != "stored" {
 		a.TLSKey = s.TLSKey
@@ -48,6 +51,10 @@ func advancedTyped(c *fiber.Ctx, server *models.Server, d *declaration.Server) v
 	if key := typedPEM(c, "oauth.privateKey"); key != "" {
 		d.OAuthPrivateKey = &key
 	}
+	a.Forward = strings.TrimSpace(web.FormValue(c, "forwardHeaders"))
+	if declared := forwardTyped(a.Forward); !maps.Equal(declared, forwardTyped(stored.Forward)) {
+		d.ForwardHeaders = declared
+	}
 	a.CA, a.Cert = typedPEM(c, "tls.ca"), typedPEM(c, "tls.cert")
 	d.TLSAuthority, d.TLSCert = changedPEM(a.CA, stored.CA), changedPEM(a.Cert, stored.Cert)
 	if key := typedPEM(c, "tls.key"); key != "" {
@@ -56,6 +63,31 @@ func advancedTyped(c *fiber.Ctx, server *models.Server, d *declaration.Server) v
 		d.TLSKey = new("")
 	}
 	return a
+}
+
+// forwardLines returns forwarded headers as the lines of the form.
+func forwardLines(headers models.StringMap) string {
+	var lines []string
+	for _, source := range slices.Sorted(maps.Keys(headers)) {
+		if target := headers[source]; target != source {
+			source += ": " + target
+		}
+		lines = append(lines, source)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// forwardTyped parses the lines of forwarded headers. The last of equal names
+// counts.
+func forwardTyped(text string) map[string]string {
+	headers := map[string]string{}
+	for line := range strings.Lines(text) {
+		source, target, _ := strings.Cut(line, ":")
+		if source = strings.TrimSpace(source); source != "" || strings.TrimSpace(target) != "" {
+			headers[source] = strings.TrimSpace(target)
+		}
+	}
+	return headers
 }
 
 // changedPEM is like changedText for PEM texts, whose end may differ.

@@ -136,7 +136,7 @@ func credentialsKept(s *models.Server) any {
 	return []any{
 		s.AuthType, s.AuthBearer, s.Headers, s.OAuthClientID, s.OAuthClientSecret, s.OAuthScopes,
 		s.OAuthGrant, s.OAuthClientAuth, s.OAuthPrivateKey, s.OAuthKeyID, s.OAuthTokenURL, s.OAuthAudience,
-		s.TLSAuthority, s.TLSCert, s.TLSKey,
+		s.TLSAuthority, s.TLSCert, s.TLSKey, s.ForwardHeaders,
 	}
 }
 
@@ -201,6 +201,12 @@ func credentialsTyped(c *fiber.Ctx, server *models.Server) (views.EditProps, *de
 
 // credentialFields returns the errors of the credentials by form field.
 func credentialFields(fields map[string]string, header string) map[string]string {
+	for name, why := range fields {
+		if source, ok := strings.CutPrefix(name, "forwardHeaders."); ok {
+			delete(fields, name)
+			fields["forwardHeaders"] = source + ": " + why
+		}
+	}
 	if why, wrong := fields["headers."+header]; wrong {
 		delete(fields, "headers."+header)
 		fields["headerName"] = why

@@ -268,7 +268,7 @@ func Edit(p EditProps) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.FormErrors(admin.FieldErrors("f-", p.CredentialErrors, "authType", "authBearer", "headerName", "headerValue", "understood", "oauth.clientId", "oauth.clientSecret", "oauth.scopes", "oauth.grant", "oauth.authMethod", "oauth.privateKey", "oauth.keyId", "oauth.audience", "oauth.tokenUrl", "tls.ca", "tls.cert", "tls.key")).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.FormErrors(admin.FieldErrors("f-", p.CredentialErrors, "authType", "authBearer", "headerName", "headerValue", "understood", "oauth.clientId", "oauth.clientSecret", "oauth.scopes", "oauth.grant", "oauth.authMethod", "oauth.privateKey", "oauth.keyId", "oauth.audience", "oauth.tokenUrl", "tls.ca", "tls.cert", "tls.key", "forwardHeaders")).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -347,6 +347,10 @@ func Edit(p EditProps) templ.Component {
 						return templ_7745c5c3_Err
 					}
 					templ_7745c5c3_Err = certificates(p).Render(ctx, templ_7745c5c3_Buffer)
+					if templ_7745c5c3_Err != nil {
+						return templ_7745c5c3_Err
+					}
+					templ_7745c5c3_Err = forwarded(p).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
