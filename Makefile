@@ -127,7 +127,7 @@ browser: ## pages of the binary in Chromium: screenshots, accessibility, budgets
 	@GO="$(GO)" node_modules/.bin/playwright test --config playwright
 
 .PHONY: chaos-oauth
-chaos-oauth: ## OAuth connections with failing authorization servers and killed processes (2 minutes)
+chaos-oauth: ## OAuth connections, shared and of 200 people, with failing authorization servers and killed processes (4 minutes)
 	$(CLUSTER) $(GO) test -tags chaos -count=1 -timeout 10m -run TestChaos -v ./services/oauthclient
 
 .PHONY: ha-test

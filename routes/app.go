@@ -71,7 +71,7 @@ func newPages(s *services.Services) *adminpages.ProjectPages {
 	health := &adminpages.Health{Syncer: s.Syncer, Waiting: s.Waiting}
 	navigation := adminpages.NewNavigation(s.Directory, health, s.Waiting)
 	frames := frame.NewPages(layout.NewAssets(static.URL), adminpages.Banners(s.Directory, s.Waiting), navigation.OfRequest)
-	return &adminpages.ProjectPages{Pages: frames, Directory: s.Directory, Health: health, Navigation: navigation}
+	return &adminpages.ProjectPages{Pages: frames, Directory: s.Directory, Health: health, Navigation: navigation, OlderReplicas: s.OlderReplicas}
 }
 
 // help returns the address of the documentation of an error code on this

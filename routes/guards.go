@@ -10,6 +10,7 @@ import (
 	"mcpgateway/services/access/factors"
 	"mcpgateway/services/access/keys"
 	"mcpgateway/services/access/reach"
+	"mcpgateway/services/access/storedforms"
 	"mcpgateway/web/guard"
 	"mcpgateway/web/ratelimit"
 
@@ -125,11 +126,11 @@ func personOf(info access.SessionInfo, err error) (*guard.User, error) {
 
 // forms stores forms until their users have signed in. It implements
 // guard.FormKeeper.
-type forms struct{ kept *access.StoredForms }
+type forms struct{ kept *storedforms.Store }
 
 // Keep stores a form of the user's session.
 func (f forms) Keep(ctx context.Context, p *guard.User, form guard.Form) (string, error) {
-	return f.kept.Keep(ctx, p.ID, p.SessionID, access.StoredForm(form))
+	return f.kept.Keep(ctx, p.ID, p.SessionID, storedforms.Form(form))
 }
 
 // keepsForm reports whether a form posted to the path is stored while its user

@@ -28,6 +28,7 @@ import (
 	"mcpgateway/routes/frame"
 	"mcpgateway/routes/mcp"
 	"mcpgateway/routes/me"
+	myconnections "mcpgateway/routes/me/connections"
 	"mcpgateway/routes/me/security"
 	"mcpgateway/routes/oauth"
 	"mcpgateway/routes/public"
@@ -79,6 +80,9 @@ type apiHandlers struct {
 	accessAPI     *api.Access
 	meAPI         *api.Me
 	connectionAPI *api.Connections
+
+	myConnectionAPI     *api.MyConnections
+	serverConnectionAPI *api.ServerConnections
 }
 
 // publicHandlers serve the public pages.
@@ -106,6 +110,7 @@ type signinHandlers struct {
 type adminHandlers struct {
 	me              *me.Me
 	security        *security.Security
+	myConnections   *myconnections.Connections
 	projectPages    *projects.Projects
 	overview        *overview.Overview
 	connect         *projects.Connect
@@ -144,7 +149,7 @@ func newHandlers(s *services.Services, names *web.HostPolicy, guards *guard.Guar
 		apiHandlers: newAPIHandlers(s), publicHandlers: newPublicHandlers(s, frames), signinHandlers: newSigninHandlers(s, guards, frames),
 		adminHandlers: newAdminHandlers(s, guards, pages),
 	}
-	h.oauthHandlers = newOAuthHandlers(s, frames, h.connections)
+	h.oauthHandlers = newOAuthHandlers(s, frames, h.connections, h.myConnections)
 	guards.SetDialog(h.stepUp.Dialog)
 	h.live = live.New(live.Options{
 		Assets: frames.Assets, Directory: s.Directory, Guards: guards, People: s.People,
@@ -158,13 +163,13 @@ func newHandlers(s *services.Services, names *web.HostPolicy, guards *guard.Guar
 	return h
 }
 
-// newOAuthHandlers creates the handlers of OAuth. ended receives the outcome of
-// connections to servers.
-func newOAuthHandlers(s *services.Services, frames *frame.Pages, ended *connections.Connections) oauthHandlers {
+// newOAuthHandlers creates the handlers of OAuth. shared and own receive the
+// outcome of connections to servers.
+func newOAuthHandlers(s *services.Services, frames *frame.Pages, shared *connections.Connections, own *myconnections.Connections) oauthHandlers {
 	return oauthHandlers{
 		metadata: oauth.NewMetadata(s.Config.PublicURL, s.Views), authorize: oauth.NewAuthorize(s.OAuth, s.Views, frames.Assets, paths.Login),
 		token: oauth.NewToken(s.OAuth, ratelimit.NewFailureLimit(time.Now)), register: oauth.NewRegister(s.OAuth),
-		clientDocument: oauth.NewClientDocument(s.ClientDocument), callback: oauth.NewCallback(s.Connections, ended),
+		clientDocument: oauth.NewClientDocument(s.ClientDocument), callback: oauth.NewCallback(s.Connections, shared, own),
 	}
 }
 
@@ -173,11 +178,13 @@ func newAPIHandlers(s *services.Services) apiHandlers {
 	return apiHandlers{
 		health: api.NewHealth(s.Ready), metrics: api.NewMetrics(s.Metrics, metricsAccess(s)),
 		registry: api.NewRegistry(s.Catalog), templates: api.NewTemplates(s.Catalog), registryV01: api.NewRegistryV01(s.Catalog),
-		projects: api.NewProjects(s.Projects, s.Toolsets), toolsets: api.NewToolsets(s.Directory, s.Toolsets, s.Config.PublicURL), servers: servers, sync: api.NewServerSync(s.Syncer, servers), tools: api.NewTools(s.Directory, s.Projects),
+		projects: api.NewProjects(s.Projects, s.Toolsets), toolsets: api.NewToolsets(s.Directory, s.Toolsets, s.Config.PublicURL), servers: servers, sync: api.NewServerSync(s.Syncer, servers), tools: api.NewTools(s.Directory, s.ToolStates),
 		keys: api.NewKeys(s.Keys, s.Projects), calls: api.NewCalls(s.Calls, s.Directory, page.NewCursors(s.Config.Keys)),
 		audit: api.NewAudit(s.Audit, s.Directory, page.NewCursors(s.Config.Keys)), people: api.NewPeople(s.People), groups: api.NewGroups(s.Groups),
 		accessAPI: api.NewAccess(s.Grants, s.Projects), meAPI: api.NewMe(s.Own, s.People, s.OAuth, s.Config.PublicURL),
 		connectionAPI: api.NewConnections(s.Connections, s.Config.PublicURL, paths.StartConnection),
+
+		myConnectionAPI: api.NewMyConnections(s.OwnAccounts), serverConnectionAPI: api.NewServerConnections(s.Projects, s.OwnAccounts),
 	}
 }
 
@@ -204,29 +211,30 @@ func newAdminHandlers(s *services.Services, guards *guard.Guards, pages *adminpa
 	frames := pages.Pages
 	sealer, public, cursors := s.Config.Keys, s.Config.PublicURL, page.NewCursors(s.Config.Keys)
 	return adminHandlers{
-		me:           me.New(me.Options{Pages: pages, Own: s.Own, Views: s.Views, Grants: s.OAuth, Calls: s.Traffic, Seal: sealer, Public: public, Now: time.Now}),
-		security:     security.New(frames, s.People, s.Factors, sealer, time.Now),
-		projectPages: projects.New(pages, s.Traffic, s.Keys, s.Projects, public),
+		me:            me.New(me.Options{Pages: pages, Own: s.Own, Views: s.Views, Grants: s.OAuth, Calls: s.Traffic, Seal: sealer, Public: public, Now: time.Now}),
+		myConnections: myconnections.New(myconnections.Options{Pages: frames, Store: s.OwnAccounts, Tickets: s.Tickets, Seal: sealer, Now: time.Now}),
+		security:      security.New(frames, s.People, s.Factors, sealer, time.Now),
+		projectPages:  projects.New(pages, s.Traffic, s.Keys, s.Projects, public),
 		overview: overview.New(overview.Options{
 			Pages: pages, Traffic: s.Traffic, Calls: s.Calls, Keys: s.Keys, People: s.People, Checklist: s.Checklist, Toolsets: s.Toolsets, Public: public, Now: time.Now,
 		}),
 		connect:         projects.NewConnect(pages, s.Gateway, s.Keys, public),
 		projectSettings: projects.NewSettings(pages, s.Projects, s.Keys, s.Quotas, s.People),
 		access: projects.NewAccess(projects.AccessOptions{
-			Pages: pages, Store: s.Projects, People: s.People, Groups: s.Groups, Grants: s.Grants, Rights: s.Rights, Views: s.Views, Search: s.ToolSearch,
+			Pages: pages, Store: s.Projects, People: s.People, Groups: s.Groups, Grants: s.Grants, Keys: s.Keys, Rights: s.Rights, Views: s.Views, Search: s.ToolSearch,
 		}),
 		toolsetPages: toolsets.New(pages, s.Toolsets, public, time.Now),
 		keyPages:     keys.New(keys.Options{Pages: pages, Keys: s.Keys, Index: s.KeyIndex, Calls: s.Calls, Traffic: s.Traffic, Seal: sealer, Public: public, Now: time.Now}),
 		serverPages: servers.New(servers.Options{
 			Pages: pages, Reader: s.Syncer, Calls: s.Calls, Traffic: s.Traffic, History: s.History, Store: s.Projects, StepUp: guards,
-			Callers: func() *observe.Callers { return observe.NewCallers(s.Keys, s.People) },
+			Callers: func() *observe.Callers { return observe.NewCallers(s.Keys, s.People) }, People: s.OwnAccounts,
 		}),
 		wizard:          servers.NewWizard(pages, s.Syncer, s.Projects, s.Catalog, sealer),
 		catalogUse:      servers.NewFromCatalog(pages, s.Catalog, s.Projects, s.Syncer),
 		connections:     connections.New(frames, s.Connections),
-		connectionPages: connections.NewPages(pages, s.Connections, s.Projects, s.Audit, public, time.Now),
-		toolPages:       tools.New(pages, s.Projects, s.ToolSearch, s.Traffic, s.Gateway, guards, time.Now),
-		playground:      playground.New(pages, s.Gateway, s.Traffic, s.Projects, guards),
+		connectionPages: connections.NewPages(pages, s.Connections, s.OwnAccounts, s.Projects, s.Audit, public, time.Now),
+		toolPages:       tools.New(pages, s.ToolStates, s.ToolSearch, s.Traffic, s.Gateway, guards, time.Now),
+		playground:      playground.New(pages, s.Gateway, s.Traffic, s.Projects, s.ToolStates, guards),
 		codePages: code.New(code.Options{
 			Pages: pages, Store: s.Projects, Declarations: s.Declarations, Unchecked: s.Arguments.UncheckedReason, Runner: s.Gateway,
 			CanTypecheck: s.Runner.CanTypecheck(), Traces: s.CodeRuns, Keys: s.Keys, People: s.People, Now: time.Now,

@@ -14,6 +14,7 @@ import (
 	"mcpgateway/services/access"
 	"mcpgateway/services/access/groups"
 	"mcpgateway/services/declaration"
+	"mcpgateway/services/oauthclient"
 	"mcpgateway/services/secrets"
 	"mcpgateway/services/upstream/upstreamtest"
 )
@@ -52,8 +53,9 @@ func (w *formWorld) fill(t *testing.T) {
 	w.Apply(t, fmt.Sprintf(`{"projects":{
 		"p":{"authMode":"api_key","codeMode":{"enabled":true,"timeout":10000},"mcpServers":{
 			"clock":{"url":%q},"held":{"url":%q,"definitionPolicy":"approve"},"kept":{"url":%q,"authType":"bearer","authBearer":"x"},
+			"own":{"url":%q,"authType":"bearer","connection":"personal"},
 			"oauth":{"url":"https://mcp.example.com/mcp","authType":"oauth","oauth":{"clientId":"c"}}}},
-		"gone":{"authMode":"none","mcpServers":{}}}}`, w.upstream, w.upstream, w.upstream))
+		"gone":{"authMode":"none","mcpServers":{}}}}`, w.upstream, w.upstream, w.upstream, w.upstream))
 	w.Sync(t, "p", "clock", "held")
 	p, err := w.Services.Directory.Project("p")
 	if err != nil {
@@ -107,6 +109,40 @@ func onServer(alias, rest string, fields ...string) func(*testing.T, *formWorld)
 	return func(t *testing.T, w *formWorld) (string, url.Values) {
 		return "/admin/projects/p/servers/" + w.ServerID(t, "p", alias) + rest, values(fields...)
 	}
+}
+
+// onOwn returns a form about the administrator's own connection to a server.
+func onOwn(rest string, fields ...string) func(*testing.T, *formWorld) (string, url.Values) {
+	return func(t *testing.T, w *formWorld) (string, url.Values) {
+		id, admin := w.ServerID(t, "p", "own"), w.userID(t, formAdmin)
+		if rest == "" {
+			return "/me/connections/" + id, values(fields...)
+		}
+		if err := w.Services.OwnAccounts.StoreToken(t.Context(), admin, id, oauthclient.PersonalToken{Bearer: secrets.NewValue("a-token"), Inventory: true}); err != nil {
+			t.Fatal(err)
+		}
+		form := values(fields...)
+		if form.Has("person") {
+			form.Set("person", admin)
+		}
+		return "/admin/projects/p/servers/" + id + strings.ReplaceAll(rest, ":personId", admin), form
+	}
+}
+
+// userID returns the ID of the user with an email address.
+func (w *formWorld) userID(t *testing.T, email string) string {
+	t.Helper()
+	people, err := w.Services.People.List(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range people {
+		if p.Email == email {
+			return p.ID
+		}
+	}
+	t.Fatalf("no user %s", email)
+	return ""
 }
 
 // onPerson returns a form of a new user's page.
@@ -311,6 +347,12 @@ func (w *formWorld) forms(t *testing.T) []formCase {
 		{route: server + "/edit", careful: true, variant: " address", make: onServer("kept", "/edit", "alias", "kept", "url", "http://127.0.0.1:9/other", "transport", "auto", "timeout", "60", "maxConcurrent", "512", "sessionMode", "shared", "definitionPolicy", "follow")},
 		{route: server + "/edit", make: onServer("kept", "/edit", "alias", "kept", "url", "http://127.0.0.1:9/other", "transport", "auto", "timeout", "50", "maxConcurrent", "512", "sessionMode", "shared", "definitionPolicy", "follow")},
 		{route: server + "/credentials", guard: "careful", make: onServer("kept", "/credentials", "authType", "bearer", "authBearer", "another token")},
+		{route: "/me/connections/:serverId", guard: "careful", make: onOwn("", "bearer", "my-token", "inventory", "on")},
+		{route: server + "/inventory", make: onOwn("/inventory", "person", "")},
+		{route: server + "/connections/:personId/remove", make: onOwn("/connections/:personId/remove")},
+		{route: server + "/account", guard: "careful", make: onServer("own", "/account", "connection", "personal", "personalHeaders", "X-Key")},
+		{route: server + "/account", guard: "careful", variant: " refused", shows: http.StatusUnprocessableEntity, want: "Not a valid header name",
+			make: onServer("own", "/account", "connection", "personal", "personalHeaders", "X(Key")},
 		{route: server + "/filters", make: onServer("clock", "/filters", "deny", "no_*")},
 		{route: server + "/choose", make: onServer("clock", "/choose", "tool", "current_time", "later", "hide")},
 		{route: server + "/sync", make: onServer("clock", "/sync")},

@@ -12,6 +12,7 @@ import (
 	"mcpgateway/models/modelstest"
 	"mcpgateway/routes/routestest"
 	"mcpgateway/services/access"
+	"mcpgateway/services/access/attempts"
 	"mcpgateway/services/secrets"
 )
 
@@ -62,10 +63,10 @@ func withPeople(t *testing.T, emails ...string) *routestest.App {
 }
 
 func TestForgedAddressesShareSignInLimit(t *testing.T) {
-	const attempts = 45
+	const guesses = 45
 	a := withPeople(t, "ada@example.com")
 	judged := 0
-	for n := range attempts {
+	for n := range guesses {
 		// One password for each of many accounts, each with another forged
 		// address.
 		status, _ := signInForm{email: fmt.Sprintf("person%d@example.com", n), password: "wrong", sent: fmt.Sprintf("203.0.113.%d", n), from: "192.0.2.1"}.post(t, a)
@@ -73,9 +74,9 @@ func TestForgedAddressesShareSignInLimit(t *testing.T) {
 			judged++
 		}
 	}
-	t.Logf("%d of %d guesses were verified", judged, attempts)
-	if judged != access.MaxLoginsPerAddress {
-		t.Errorf("%d of %d guesses were verified, want %d", judged, attempts, access.MaxLoginsPerAddress)
+	t.Logf("%d of %d guesses were verified", judged, guesses)
+	if judged != attempts.MaxPerAddress {
+		t.Errorf("%d of %d guesses were verified, want %d", judged, guesses, attempts.MaxPerAddress)
 	}
 	if status, _ := (signInForm{email: "ada@example.com", password: password, from: "203.0.113.1"}).post(t, a); status != http.StatusSeeOther {
 		t.Errorf("owner of a forged address: status %d", status)
@@ -90,20 +91,20 @@ func TestWrongPasswordsElsewhereDontLockOut(t *testing.T) {
 		t.Fatal(status)
 	}
 	device := cookies["device"]
-	if device == nil || !device.HttpOnly || device.SameSite != http.SameSiteLaxMode || device.Path != "/" || device.MaxAge != int(access.DeviceLifetime.Seconds()) || device.Secure {
+	if device == nil || !device.HttpOnly || device.SameSite != http.SameSiteLaxMode || device.Path != "/" || device.MaxAge != int(attempts.DeviceLifetime.Seconds()) || device.Secure {
 		t.Fatalf("device cookie = %+v", device)
 	}
-	for n := range access.MaxLoginsPerPair + 1 {
+	for n := range attempts.MaxPerPair + 1 {
 		status, _ = signInForm{email: "ada@example.com", password: "wrong", from: "198.51.100.1"}.post(t, a)
-		if want := map[bool]int{false: http.StatusUnprocessableEntity, true: http.StatusTooManyRequests}[n == access.MaxLoginsPerPair]; status != want {
+		if want := map[bool]int{false: http.StatusUnprocessableEntity, true: http.StatusTooManyRequests}[n == attempts.MaxPerPair]; status != want {
 			t.Fatalf("attempt %d: %d, want %d", n+1, status, want)
 		}
 	}
 	if status, _ = ada.post(t, a); status != http.StatusSeeOther {
 		t.Errorf("another address: status %d", status)
 	}
-	for n := range access.MaxLoginsPerAccount {
-		signInForm{email: "ada@example.com", password: "wrong", from: fmt.Sprintf("198.51.100.%d", 2+n/access.MaxLoginsPerPair)}.post(t, a)
+	for n := range attempts.MaxPerAccount {
+		signInForm{email: "ada@example.com", password: "wrong", from: fmt.Sprintf("198.51.100.%d", 2+n/attempts.MaxPerPair)}.post(t, a)
 	}
 	if status, _ = ada.post(t, a); status != http.StatusTooManyRequests {
 		t.Errorf("above the limit of the account: status %d", status)

@@ -10,10 +10,17 @@ import (
 
 	"mcpgateway/migrations"
 	"mcpgateway/services/fault"
+	"mcpgateway/services/notify"
 )
 
 // Fresh returns the time up to which this process has received every change.
 func (s *Services) Fresh() time.Time { return s.feed.CaughtUpAt() }
+
+// OlderReplicas reports whether a replica runs a version that ignores some of
+// this version's settings, or returns the database's error.
+func (s *Services) OlderReplicas(ctx context.Context) (bool, error) {
+	return notify.OlderReplicas(s.DB.WithContext(ctx))
+}
 
 // Drain causes Ready to fail, so that load balancers stop sending requests.
 func (s *Services) Drain() { s.draining.Store(true) }

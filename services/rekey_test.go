@@ -69,12 +69,20 @@ func TestSecretBox(t *testing.T) {
 			return sealed
 		}
 		at := time.Now().UTC().Truncate(time.Millisecond)
+		ada := accounts.ID{ServerID: server.ID, UserID: "u"}
 		for _, row := range []any{
 			&models.Connection{
 				ServerID: server.ID, State: "connected", CreatedAt: at, UpdatedAt: at,
 				AccessToken: seal("the access token", accounts.ID{ServerID: server.ID}.AccessTokenRow()), RefreshToken: seal("the refresh token", accounts.ID{ServerID: server.ID}.RefreshTokenRow()),
 			},
 			&models.User{ID: "u", Email: "ada@example.com", EmailFold: "ada@example.com", Role: models.RoleAdmin, CreatedAt: at},
+			&models.PersonalConnection{
+				Connection: models.Connection{
+					ServerID: server.ID, State: "connected", CreatedAt: at, UpdatedAt: at,
+					AccessToken: seal("ada's access token", ada.AccessTokenRow()), RefreshToken: seal("ada's refresh token", ada.RefreshTokenRow()),
+				},
+				UserID: "u", Kind: models.KindOAuth, Headers: models.StringMap{"X-A": seal("ada's header", ada.HeaderRow("X-A")), "X-B": seal("ada's other", ada.HeaderRow("X-B"))},
+			},
 			&models.AuthenticatorApp{ID: "f", UserID: "u", Name: "Phone", CreatedAt: at, Secret: seal("the app's secret", factors.AppRow("f"))},
 			&models.ConnectionRegistration{ID: "r", Issuer: "https://issuer.example", CreatedAt: at, ClientSecret: seal("the secret", oauthclient.RegistrationSecretRow("r"))},
 		} {
@@ -84,7 +92,7 @@ func TestSecretBox(t *testing.T) {
 		}
 
 		both := withKeys(t, dsn, newKey+","+oldKey)
-		if n, err := both.Rekey(t.Context()); n != 8 || err != nil {
+		if n, err := both.Rekey(t.Context()); n != 12 || err != nil {
 			t.Fatalf("resealed %d, %v", n, err)
 		}
 		if n, err := both.Rekey(t.Context()); n != 0 || err != nil {
@@ -96,7 +104,8 @@ func TestSecretBox(t *testing.T) {
 		var connection models.Connection
 		var registration models.ConnectionRegistration
 		var app models.AuthenticatorApp
-		for _, err := range []error{after.DB.Order("alias").Find(&servers).Error, after.DB.First(&connection).Error, after.DB.First(&registration).Error, after.DB.First(&app).Error} {
+		var personal models.PersonalConnection
+		for _, err := range []error{after.DB.Order("alias").Find(&servers).Error, after.DB.First(&connection).Error, after.DB.First(&registration).Error, after.DB.First(&app).Error, after.DB.First(&personal).Error} {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -111,6 +120,10 @@ func TestSecretBox(t *testing.T) {
 			{connection.RefreshToken, accounts.ID{ServerID: b.ID}.RefreshTokenRow(), "the refresh token"},
 			{registration.ClientSecret, oauthclient.RegistrationSecretRow("r"), "the secret"},
 			{app.Secret, factors.AppRow("f"), "the app's secret"},
+			{personal.AccessToken, ada.AccessTokenRow(), "ada's access token"},
+			{personal.RefreshToken, ada.RefreshTokenRow(), "ada's refresh token"},
+			{personal.Headers["X-A"], ada.HeaderRow("X-A"), "ada's header"},
+			{personal.Headers["X-B"], ada.HeaderRow("X-B"), "ada's other"},
 		} {
 			if v, err := after.Config.Keys.Open(secret.sealed, secret.row); err != nil || v.Reveal() != secret.want || !strings.HasPrefix(secret.sealed, "v1:new:") {
 				t.Errorf("%s: %v", secret.row, err)

@@ -16,6 +16,7 @@ import (
 	"mcpgateway/migrations"
 	"mcpgateway/models"
 	"mcpgateway/services/access"
+	"mcpgateway/services/access/callrate"
 	"mcpgateway/services/access/factors"
 	"mcpgateway/services/access/grants"
 	"mcpgateway/services/access/groups"
@@ -25,6 +26,7 @@ import (
 	"mcpgateway/services/access/personal"
 	"mcpgateway/services/access/quotas"
 	"mcpgateway/services/access/rights"
+	"mcpgateway/services/access/storedforms"
 	"mcpgateway/services/activity"
 	"mcpgateway/services/activity/traffic"
 	"mcpgateway/services/background"
@@ -48,6 +50,7 @@ import (
 	"mcpgateway/services/page"
 	"mcpgateway/services/projects"
 	"mcpgateway/services/projects/toolsets"
+	"mcpgateway/services/projects/toolstate"
 	"mcpgateway/services/schema"
 	"mcpgateway/services/secrets"
 	"mcpgateway/services/sessions"
@@ -71,20 +74,21 @@ type Services struct {
 	Audit       *activity.Audit
 	Denials     *activity.Denials
 	Projects    *projects.Store
+	ToolStates  *toolstate.Store
 	Toolsets    *toolsets.Store
 	Keys        *keys.Store
 	KeyIndex    *keys.Index
 	ProjectAuth *access.ProjectAuth
 	Grants      *grants.Store // who may use projects and toolsets
 	Own         *personal.Own
-	CallLimits  *access.CallLimits
+	CallLimits  *callrate.Limits
 	Quotas      *quotas.Quotas
 	People      *access.Users
 	Groups      *groups.Store
 	Factors     *factors.Store
-	KeptForms   *access.StoredForms
+	KeptForms   *storedforms.Store
 	// SingleSignOn is nil if it is not configured.
-	SingleSignOn *access.SingleSignOn
+	SingleSignOn *oidc.SignOn
 	Catalog      *catalog.Catalog
 	CatalogStore *catalog.Store
 	OAuth        *oauthserver.Server
@@ -93,6 +97,7 @@ type Services struct {
 	Connections    *oauthclient.Connections
 	Waiting        *oauthclient.PendingAuth
 	calling        *connecting.Waiting
+	OwnAccounts    *connections.Store   // the users' own accounts at upstream servers
 	Tickets        *connections.Tickets // of the links to connect an own account
 	ClientDocument *oauthclient.ClientDocument
 	Directory      *toolset.Directory
@@ -215,6 +220,7 @@ func (s *Services) wireStore(ctx context.Context, guard *egress.Guard, resolver 
 	s.EndedSessions = sessions.NewEnded(db, s.feed, sessions.MaxEnded, now)
 	s.LogLevels = sessions.NewLevels(db, s.feed, sessions.MaxLevels, now)
 	s.Projects = projects.NewStore(db, resolver, checkURL(guard, c), s.Audit, s.feed, now)
+	s.ToolStates = toolstate.NewStore(db, s.Audit, s.feed)
 	s.Toolsets = toolsets.NewStore(db, s.Audit, s.feed, now)
 	if err := s.Projects.SealAddresses(ctx); err != nil {
 		return err
@@ -236,7 +242,7 @@ func (s *Services) wireAccess(parts AccessParts) {
 	s.OAuth = oauthserver.New(oauthserver.Options{
 		DB: db, Issuer: c.PublicURL, Audit: s.Audit, Feed: s.feed, Rights: s.Rights, Sealer: c.Keys, Documents: s.clients.MCP().Transport, Now: now,
 	})
-	s.CallLimits = access.NewCallLimits(now)
+	s.CallLimits = callrate.New(now)
 	s.Quotas = quotas.New(db, quotas.MaxCounters, now, s.log)
 	s.Groups = groups.NewStore(db, s.Audit, s.feed, memberships, now)
 	s.People = access.NewUsers(db, s.Audit, s.feed, c.Keys, parts.Hasher, memberships, now)
@@ -245,15 +251,14 @@ func (s *Services) wireAccess(parts AccessParts) {
 	})
 	s.People.UseFactors(s.Factors)
 	s.Grants = grants.New(db, s.Audit, s.feed, s.People, now)
-	s.KeptForms = access.NewStoredForms(db, s.People, c.Keys, now)
+	s.KeptForms = storedforms.New(db, s.People, c.Keys, now)
 	if sso := c.SingleSignOn; sso.Configured() {
 		provider := oidc.NewProvider(oidc.Options{
 			Issuer: sso.Issuer, ClientID: sso.ClientID, ClientSecret: sso.ClientSecret, RedirectURL: c.PublicURL.String() + "/login/callback",
 			Scopes: sso.Scopes, GroupsClaim: sso.GroupsClaim,
 		}, s.clients.MCP(), now)
-		s.SingleSignOn = access.NewSingleSignOn(access.SingleSignOnOptions{
-			People: s.People, Provider: provider, Sealer: c.Keys, Groups: s.Groups, Domains: sso.AllowedDomains, DefaultRole: sso.DefaultRole,
-		})
+		users := access.NewIdentities(s.People, s.Groups, sso.AllowedDomains, sso.DefaultRole)
+		s.SingleSignOn = oidc.NewSignOn(oidc.SignOnOptions{DB: db, Users: users, Provider: provider, Sealer: c.Keys, Groups: s.Groups, Now: now})
 	}
 }
 
@@ -321,6 +326,9 @@ func (s *Services) wireUpstreams(resolver *secrets.Resolver) {
 	s.Directory = toolset.NewDirectory(s.DB, target)
 	s.Own = personal.New(s.Directory, s.Rights, s.Keys)
 	s.Views = views.New(s.Directory, s.Rights, s.KeyIndex)
+	s.OwnAccounts = connections.NewStore(connections.Options{
+		DB: s.DB, Accounts: s.Connections, Projects: s.Own, Directory: s.Directory, Views: s.Views, PublicURL: s.Config.PublicURL,
+	})
 	s.Subscriptions = subscriptions.New(s.Views, s.pool, sessions.NewResources(s.DB, s.feed, now), s.Background)
 	s.Syncer = inventory.NewSyncer(inventory.Options{
 		DB: s.DB, Pool: s.pool, Target: target, Feed: s.feed, Locks: s.locks, Now: now, Log: s.log, Tasks: s.Background,

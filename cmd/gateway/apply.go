@@ -16,7 +16,7 @@ func apply(ctx context.Context, std streams, args []string) error {
 	fs := flags(std, "apply")
 	file := fs.String("f", "", "declarative file; - for standard input")
 	dryRun := fs.Bool("dry-run", false, "print the plan and change nothing")
-	prune := fs.Bool("prune", false, "delete projects, servers and groups that are not in the file")
+	prune := fs.Bool("prune", false, "delete projects, servers, toolsets and groups that are not in the file")
 	if err := parse(fs, args); err != nil {
 		return err
 	}

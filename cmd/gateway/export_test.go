@@ -28,3 +28,50 @@ func TestExportReportsMissingSecrets(t *testing.T) {
 		}
 	}
 }
+
+// TestExportOfAccessIsApplied exports a project with its users, applies it again
+// and prunes.
+func TestExportOfAccessIsApplied(t *testing.T) {
+	environ := surroundings(t)
+	must := func(in string, args ...string) string {
+		t.Helper()
+		code, out, errs := commandLine(t, environ, in, args...)
+		if code != 0 {
+			t.Fatalf("%v: exit %d: %s%s", args, code, out, errs)
+		}
+		return out
+	}
+	must("a long password of the tests\n", "admin", "create", "--email", "ann@example.com", "--password-stdin")
+	const declared = `{"groups":{"eng":{"members":["ann@example.com"]}},"projects":{"work":{"personalKeys":{"enabled":true},"limits":[{"per":"key","perDay":5}],
+		"toolsets":{"reader":{"query":"readonly:true"}},"access":{"groups":{"eng":["reader"]},"people":{"ann@example.com":"project"}}}}}`
+	must(declared, "apply", "-f", "-")
+	file := must("", "export", "--people")
+	for _, part := range []string{`"ann@example.com": "project"`, `"members"`, `"personalKeys"`, `"perDay": 5`, `"readonly:true"`} {
+		if !strings.Contains(file, part) {
+			t.Errorf("the export lacks %s: %s", part, file)
+		}
+	}
+	if out := must(file, "apply", "-f", "-", "--prune"); !strings.HasSuffix(out, "0 to create, 0 to update, 0 to delete, 3 unchanged: applied\n") {
+		t.Errorf("apply of the export: %s", out)
+	}
+	if again := must("", "export", "--people"); again != file {
+		t.Errorf("exported again: %s", again)
+	}
+	if without := must("", "export"); strings.Contains(without, "ann@") || !strings.Contains(without, `"eng": [`) {
+		t.Errorf("export without people: %s", without)
+	}
+	for in, want := range map[string]string{
+		`{"projects":{"work":{"toolsets":{}}}}`:                                 "Toolset reader is in use.",
+		`{"projects":{"work":{"access":{"people":{"eve@example.com":["x"]}}}}}`: "projects.work.access.people.eve@example.com: no user has this email address",
+	} {
+		if code, _, errs := commandLine(t, environ, in, "apply", "-f", "-", "--prune"); code != 1 || !strings.Contains(errs, want) {
+			t.Errorf("%s: exit %d: %s", in, code, errs)
+		}
+	}
+	if again := must("", "export", "--people"); again != file {
+		t.Errorf("rejected files changed the export: %s", again)
+	}
+	if out := must(`{"projects":{"work":{"access":{"groups":{}}}}}`, "apply", "-f", "-", "--prune"); !strings.Contains(out, "- toolset work/reader") || !strings.Contains(out, "access.groups") {
+		t.Errorf("apply that frees the toolset: %s", out)
+	}
+}

@@ -14,6 +14,7 @@ import (
 	"mcpgateway/routes/frame"
 	"mcpgateway/services/access/reach"
 	"mcpgateway/services/fault"
+	"mcpgateway/services/notify"
 	"mcpgateway/services/toolset"
 	"mcpgateway/views/layout"
 	"mcpgateway/views/paths"
@@ -26,6 +27,19 @@ type ProjectPages struct {
 	Directory  *toolset.Directory
 	Health     *Health
 	Navigation *Navigation
+	// OlderReplicas reports whether a replica ignores settings of this version.
+	// Implemented by services.Services.
+	OlderReplicas func(ctx context.Context) (bool, error)
+}
+
+// WarnOlder adds a banner to a page with settings that older replicas ignore, such
+// as "Limits", if there is such a replica.
+func (a *ProjectPages) WarnOlder(c *fiber.Ctx, f *layout.Frame, what string) error {
+	found, err := a.OlderReplicas(c.UserContext())
+	if err == nil && found {
+		f.Banners = append(f.Banners, layout.Banner{Tone: "warn", Text: notify.OlderReplicasWarning(what).Message})
+	}
+	return err
 }
 
 // Visible returns the projects that the user of a request may see.

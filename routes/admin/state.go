@@ -13,6 +13,7 @@ import (
 	"mcpgateway/services/toolset"
 	"mcpgateway/services/upstream"
 	views "mcpgateway/views/admin"
+	"mcpgateway/views/paths"
 )
 
 // Health returns the states of servers.
@@ -62,10 +63,22 @@ func (h *Health) lastFailure(s *toolset.Server) (f lastFailure) {
 		f = lastFailure{s.Inventory.ErrorCode, s.Inventory.ErrorMessage, upstream.Reason(s.Inventory.ErrorReason)}
 	}
 	health := h.Syncer.Health(s.Config.ID)
+	if s.Config.IsPersonal() && aboutOnePerson(fault.Code(f.code)) {
+		f = lastFailure{}
+	}
+	if s.Config.IsPersonal() && aboutOnePerson(health.LastCode) {
+		return f
+	}
 	if f.code == "" && health.ConsecutiveFailures > 0 && (!synced(s) || health.LastFailure.After(*s.Inventory.SyncedAt)) {
 		f = lastFailure{string(health.LastCode), health.LastMessage, health.LastReason}
 	}
 	return f
+}
+
+// aboutOnePerson reports whether a failure at a server that everyone uses with their
+// own account concerns a single account.
+func aboutOnePerson(code fault.Code) bool {
+	return code == fault.CodeUpstreamUnauthorized || code == fault.CodeConnectionRequired || code == fault.CodePersonRequired
 }
 
 func synced(s *toolset.Server) bool { return s.Inventory != nil && s.Inventory.SyncedAt != nil }
@@ -90,6 +103,12 @@ func (h *Health) kindOf(s *toolset.Server, f lastFailure) string {
 // credentials, or "". code is the error code of its last failure.
 func (h *Health) accessOf(s *toolset.Server, code string) string {
 	config, refused := &s.Config, code == string(fault.CodeUpstreamUnauthorized)
+	if config.IsPersonal() {
+		if synced(s) {
+			return "" // the failure of one person's connection doesn't concern the others'
+		}
+		return views.StateUnconnected
+	}
 	if config.AuthType == models.UpstreamAuthOAuth {
 		waits, before := h.Waiting.Connection(config.ID)
 		switch {
@@ -119,4 +138,13 @@ func (h *Health) FailingSince(s *toolset.Server) time.Time {
 		return health.Turned
 	}
 	return time.Time{}
+}
+
+// ConnectURL returns where the user authorizes the gateway at a server, or connects
+// their own account.
+func ConnectURL(server *models.Server) string {
+	if server.IsPersonal() {
+		return paths.MyConnection(server.ID)
+	}
+	return paths.StartConnection(server.ID)
 }

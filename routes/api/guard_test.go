@@ -21,6 +21,7 @@ var administration = [][2]string{
 	{"PUT", "/api/groups/x/members/ann"}, {"DELETE", "/api/groups/x/members/ann"},
 	{"POST", "/api/projects"}, {"PATCH", "/api/projects/p"}, {"POST", "/api/projects/p/servers"}, {"PATCH", "/api/servers/x"}, {"DELETE", "/api/servers/x"},
 	{"POST", "/api/servers/x/connection"}, {"DELETE", "/api/servers/x/connection"},
+	{"GET", "/api/servers/x/connections"}, {"DELETE", "/api/servers/x/connections/ann"}, {"PUT", "/api/servers/x/inventory-connection"},
 	{"GET", "/api/calls"}, {"GET", "/api/audit"}, {"GET", "/api/people"}, {"POST", "/api/people"}, {"PATCH", "/api/people/x"}, {"DELETE", "/api/people/x"},
 	{"DELETE", "/api/projects/p"}, // last, because the others need the project
 }
@@ -30,6 +31,7 @@ var administration = [][2]string{
 var ofUsers = [][2]string{
 	{"GET", "/api/me"}, {"GET", "/api/me/projects"}, {"POST", "/api/me/projects/p/keys"}, {"GET", "/api/me/keys"}, {"POST", "/api/me/keys/x/rotate"},
 	{"DELETE", "/api/me/keys/x"}, {"GET", "/api/me/apps"}, {"DELETE", "/api/me/apps/x"}, {"GET", "/api/me/sessions"}, {"DELETE", "/api/me/sessions/x"},
+	{"GET", "/api/me/connections"}, {"PUT", "/api/me/connections/gh"}, {"DELETE", "/api/me/connections/gh"}, {"POST", "/api/me/connections/gh/start"},
 }
 
 func TestRoutesOfUsersNeedASession(t *testing.T) {
@@ -83,7 +85,7 @@ func TestAPIRoutesAreInTables(t *testing.T) {
 	known := map[string]bool{}
 	all := slices.Concat(administration, ofUsers)
 	for _, route := range all {
-		path := strings.NewReplacer("up__echo", ":name", "/reader", "/:toolset", "/ann", "/:personId", "projects/p", "projects/:projectSlug", "/x", "/:id").Replace(route[1])
+		path := strings.NewReplacer("up__echo", ":name", "/reader", "/:toolset", "/ann", "/:personId", "/gh", "/:serverId", "projects/p", "projects/:projectSlug", "/x", "/:id").Replace(route[1])
 		known[route[0]+" "+path] = true
 	}
 	public := map[string]bool{"GET /api/registry": true, "GET /api/templates": true, "GET /api/openapi.json": true}

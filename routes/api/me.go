@@ -41,28 +41,21 @@ func (m *Me) Show(c *fiber.Ctx) error {
 }
 
 type ownProjectRecord struct {
-	ProjectSlug string             `json:"projectSlug"`
-	Name        string             `json:"name"`
-	Endpoints   []string           `json:"endpoints"` // URLs of the project and of its toolsets
-	Toolsets    []ownToolsetRecord `json:"toolsets"`  // those that the user may use
-}
-
-type ownToolsetRecord struct {
-	Toolset  string `json:"toolset"` // slug
-	Name     string `json:"name"`
-	Endpoint string `json:"endpoint"`
+	ProjectSlug string   `json:"projectSlug"`
+	Name        string   `json:"name"`
+	Endpoints   []string `json:"endpoints"` // URLs of the project and then of Toolsets
+	Toolsets    []string `json:"toolsets"`  // slugs of those that the user may use
 }
 
 func (m *Me) projectOf(p personal.Project) ownProjectRecord {
 	slug := p.Project.Slug
 	record := ownProjectRecord{
-		ProjectSlug: slug, Name: p.Project.Name, Toolsets: []ownToolsetRecord{},
+		ProjectSlug: slug, Name: p.Project.Name, Toolsets: []string{},
 		Endpoints: []string{m.public.JoinPath("v1", "mcp", slug, "request").String()},
 	}
 	for _, t := range p.Toolsets() {
-		endpoint := m.public.JoinPath("v1", "mcp", slug, "toolsets", t.Slug, "request").String()
-		record.Endpoints = append(record.Endpoints, endpoint)
-		record.Toolsets = append(record.Toolsets, ownToolsetRecord{Toolset: t.Slug, Name: t.Name, Endpoint: endpoint})
+		record.Endpoints = append(record.Endpoints, m.public.JoinPath("v1", "mcp", slug, "toolsets", t.Slug, "request").String())
+		record.Toolsets = append(record.Toolsets, t.Slug)
 	}
 	return record
 }

@@ -54,6 +54,8 @@ type serverRecord struct {
 	OAuth            oauthRecord             `json:"oauth"`
 	TLS              *tlsRecord              `json:"tls,omitempty"`
 	ForwardHeaders   models.StringMap        `json:"forwardHeaders,omitempty"`
+	Connection       models.ConnectionMode   `json:"connection"`
+	PersonalHeaders  []string                `json:"personalHeaders"`
 	LastSync         *syncRecord             `json:"lastSync"`
 	Health           healthRecord            `json:"health"`
 	CreatedAt        time.Time               `json:"createdAt"`
@@ -136,6 +138,10 @@ func serverOf(slug string, row models.Server, stored *models.Inventory, health i
 		AllowedTools: nonNil(row.AllowedTools), DenyTools: nonNil(row.DenyTools), Enabled: row.Enabled, Timeout: row.TimeoutMS, MaxConcurrent: row.MaxConcurrent,
 		SessionMode: row.SessionMode, DefinitionPolicy: row.DefinitionPolicy, CreatedAt: row.CreatedAt, UpdatedAt: row.UpdatedAt, Health: healthOf(health),
 		Tools: row.ToolOverrides, OAuth: oauthOf(row),
+		Connection: models.ConnectionShared, PersonalHeaders: nonNil(row.PersonalHeaders),
+	}
+	if row.IsPersonal() {
+		r.Connection = models.ConnectionPersonal
 	}
 	if len(row.ForwardHeaders) > 0 {
 		r.ForwardHeaders = row.ForwardHeaders

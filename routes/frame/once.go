@@ -63,3 +63,16 @@ func Once(c *fiber.Ctx, seal *secrets.KeyRing, now time.Time) string {
 	compress.Never(c)
 	return shown.Secret
 }
+
+// TakeOnce is Once for a page that shows its secret a single time: it also deletes
+// the cookie.
+func TakeOnce(c *fiber.Ctx, seal *secrets.KeyRing, now time.Time) string {
+	secret := Once(c, seal, now)
+	if secret != "" {
+		c.Cookie(&fiber.Cookie{
+			Name: onceCookie, Path: c.Path(), Expires: now.Add(-time.Hour),
+			HTTPOnly: true, Secure: c.Protocol() == "https", SameSite: fiber.CookieSameSiteLaxMode,
+		})
+	}
+	return secret
+}

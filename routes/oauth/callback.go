@@ -29,12 +29,22 @@ type Outcome interface {
 // all other registrations.
 type Callback struct {
 	connections Finisher
-	outcome     Outcome
+	shared, own Outcome
 }
 
-// NewCallback returns the handler.
-func NewCallback(connections Finisher, outcome Outcome) *Callback {
-	return &Callback{connections: connections, outcome: outcome}
+// NewCallback returns the handler. shared displays the results for accounts that
+// all users share, own those for users' own accounts.
+func NewCallback(connections Finisher, shared, own Outcome) *Callback {
+	return &Callback{connections: connections, shared: shared, own: own}
+}
+
+// outcome returns the display of a result. Members have no page of shared
+// accounts.
+func (b *Callback) outcome(person *guard.User, done oauthclient.Finished) Outcome {
+	if done.UserID != "" || done.ServerID == "" && person.Role == guard.RoleMember {
+		return b.own
+	}
+	return b.shared
 }
 
 // Serve completes an authorization. Mount it behind a guard that identifies the
@@ -45,12 +55,12 @@ func (b *Callback) Serve(c *fiber.Ctx) error {
 	c.Set(fiber.HeaderReferrerPolicy, "no-referrer")
 	person := guard.UserOf(c)
 	if person == nil {
-		return b.outcome.NotConnected(c, "", fault.Forbidden("You are no longer signed in. Sign in and connect the server again."))
+		return b.shared.NotConnected(c, "", fault.Forbidden("You are no longer signed in. Sign in and connect the server again."))
 	}
 	query := c.Request().URI().QueryArgs()
 	for _, name := range []string{"state", "code", "iss", "error"} {
 		if len(query.PeekMulti(name)) > 1 {
-			return b.outcome.NotConnected(c, "", fault.Invalid("The authorization server's response has more than one %s.", name))
+			return b.outcome(person, oauthclient.Finished{}).NotConnected(c, "", fault.Invalid("The authorization server's response has more than one %s.", name))
 		}
 	}
 	// The strings outlive the request: they are written to the audit log.
@@ -61,9 +71,9 @@ func (b *Callback) Serve(c *fiber.Ctx) error {
 	})
 	switch {
 	case err != nil:
-		return b.outcome.NotConnected(c, done.ServerID, err)
+		return b.outcome(person, done).NotConnected(c, done.ServerID, err)
 	case done.AuthorizeURL != "":
 		return c.Redirect(done.AuthorizeURL, fiber.StatusSeeOther)
 	}
-	return b.outcome.Connected(c, done.ServerID)
+	return b.outcome(person, done).Connected(c, done.ServerID)
 }

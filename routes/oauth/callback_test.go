@@ -32,19 +32,27 @@ func (f *finisher) Finish(_ context.Context, cb oauthclient.Callback) (oauthclie
 }
 
 // outcome responds with the result of a connection.
-type outcome struct{}
+type outcome struct{ own bool }
 
-func (outcome) Connected(c *fiber.Ctx, serverID string) error {
-	return c.SendString("connected " + serverID)
+// whose precedes the results of users' own accounts.
+func (o outcome) whose() string {
+	if o.own {
+		return "own "
+	}
+	return ""
 }
 
-func (outcome) NotConnected(c *fiber.Ctx, serverID string, err error) error {
-	return c.Status(400).SendString("failed " + serverID + ": " + fault.From(err).Message)
+func (o outcome) Connected(c *fiber.Ctx, serverID string) error {
+	return c.SendString(o.whose() + "connected " + serverID)
+}
+
+func (o outcome) NotConnected(c *fiber.Ctx, serverID string, err error) error {
+	return c.Status(400).SendString(o.whose() + "failed " + serverID + ": " + fault.From(err).Message)
 }
 
 func callbackApp(f *finisher, person *guard.User) *fiber.App {
 	app := fiber.New(fiber.Config{Immutable: true})
-	serve := oauth.NewCallback(f, outcome{}).Serve
+	serve := oauth.NewCallback(f, outcome{}, outcome{own: true}).Serve
 	know := func(c *fiber.Ctx) error {
 		if person != nil {
 			c.Locals("person", person)
@@ -69,23 +77,23 @@ func TestCallbackIsForwarded(t *testing.T) {
 	}{
 		"code": {
 			"/oauth/callback/abc?state=s%2B1&code=c%20d&iss=https%3A%2F%2Fas.example.com", ann, oauthclient.Finished{ServerID: "s"}, nil,
-			[]oauthclient.Callback{{SessionID: "anns-session", IssuerID: "abc", State: "s+1", Code: "c d", Issuer: "https://as.example.com", HasIssuer: true}}, 200, "connected s",
+			[]oauthclient.Callback{{SessionID: "anns-session", UserID: "ann", IssuerID: "abc", State: "s+1", Code: "c d", Issuer: "https://as.example.com", HasIssuer: true}}, 200, "connected s",
 		},
 		"no issuer": {
 			"/oauth/callback?state=s&code=c", ann, oauthclient.Finished{ServerID: "s"}, nil,
-			[]oauthclient.Callback{{SessionID: "anns-session", State: "s", Code: "c"}}, 200, "connected s",
+			[]oauthclient.Callback{{SessionID: "anns-session", UserID: "ann", State: "s", Code: "c"}}, 200, "connected s",
 		},
 		"empty issuer": {
 			"/oauth/callback?state=s&code=c&iss=", ann, oauthclient.Finished{ServerID: "s"}, nil,
-			[]oauthclient.Callback{{SessionID: "anns-session", State: "s", Code: "c", HasIssuer: true}}, 200, "connected s",
+			[]oauthclient.Callback{{SessionID: "anns-session", UserID: "ann", State: "s", Code: "c", HasIssuer: true}}, 200, "connected s",
 		},
 		"error": {
 			"/oauth/callback?state=s&error=access_denied&error_description=no", ann, oauthclient.Finished{ServerID: "s"}, fault.Upstream(fault.CodeUpstreamUnauthorized, "refused"),
-			[]oauthclient.Callback{{SessionID: "anns-session", State: "s", Error: "access_denied", Description: "no"}}, 400, "failed s: refused",
+			[]oauthclient.Callback{{SessionID: "anns-session", UserID: "ann", State: "s", Error: "access_denied", Description: "no"}}, 400, "failed s: refused",
 		},
 		"once more": {
 			"/oauth/callback?state=s&code=c", ann, oauthclient.Finished{ServerID: "s", AuthorizeURL: "https://as.example.com/again"}, nil,
-			[]oauthclient.Callback{{SessionID: "anns-session", State: "s", Code: "c"}}, 303, "",
+			[]oauthclient.Callback{{SessionID: "anns-session", UserID: "ann", State: "s", Code: "c"}}, 303, "",
 		},
 		"not signed in": {"/oauth/callback?state=s&code=c", nil, oauthclient.Finished{}, nil, nil, 400, "no longer signed in"},
 		"two states":    {"/oauth/callback?state=s&state=t&code=c", ann, oauthclient.Finished{}, nil, nil, 400, "more than one state"},
@@ -144,6 +152,25 @@ func TestClientDocumentRequiresPublicURL(t *testing.T) {
 		}
 		if diff := cmp.Diff([]any{public + "/oauth/callback"}, m["redirect_uris"]); diff != "" {
 			t.Error(diff)
+		}
+	}
+}
+
+func TestCallbackOfOwnAccounts(t *testing.T) {
+	for _, tt := range []struct {
+		name, role, want string
+		done             oauthclient.Finished
+		err              error
+	}{
+		{name: "own account", role: guard.RoleAdmin, done: oauthclient.Finished{ServerID: "s1", UserID: "ann"}, want: "own connected s1"},
+		{name: "failed", role: guard.RoleAdmin, done: oauthclient.Finished{ServerID: "s1", UserID: "ann"}, err: fault.Invalid("expired"), want: "own failed s1: expired"},
+		{name: "unknown flow of a member", role: guard.RoleMember, err: fault.Forbidden("another session"), want: "own failed : another session"},
+		{name: "unknown flow of an administrator", role: guard.RoleAdmin, err: fault.Forbidden("another session"), want: "failed : another session"},
+		{name: "shared account", role: guard.RoleMember, done: oauthclient.Finished{ServerID: "s1"}, want: "connected s1"},
+	} {
+		app := callbackApp(&finisher{done: tt.done, err: tt.err}, &guard.User{ID: "ann", Role: tt.role, SessionID: "anns-session"})
+		if got := webtest.Send(t, app, webtest.Case{Method: "GET", Path: "/oauth/callback?state=s"}).Body; got != tt.want {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
 		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/hmac"
-	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
 	"errors"
@@ -36,11 +35,10 @@ const (
 
 	MaxSessions = 50 // live sessions of a user; another sign-in ends the oldest
 
-	sessionSize   = 32 // random bytes in a cookie
-	seenInterval  = time.Minute
-	maxUserAgent  = 300 // characters
-	csrfPurpose   = "gateway csrf v1"
-	cookieEncoded = 43 // characters of sessionSize bytes in base64url
+	randomSize   = 32 // random bytes of tokens
+	seenInterval = time.Minute
+	maxUserAgent = 300 // characters
+	csrfPurpose  = "gateway csrf v1"
 )
 
 // Browser identifies the browser that a user signs in with.
@@ -153,7 +151,7 @@ func (p *Users) liveSession(tx *gorm.DB, cookie string) (models.BrowserSession, 
 func (p *Users) session(tx *gorm.DB, cookie string, acceptable func(*models.BrowserSession) bool) (models.BrowserSession, models.User, error) {
 	var row models.BrowserSession
 	var user models.User
-	hash, ok := sessionHash(cookie)
+	hash, ok := secrets.RandomHash(cookie)
 	if !ok {
 		return row, user, fault.Unauthorized()
 	}
@@ -174,6 +172,13 @@ func (p *Users) session(tx *gorm.DB, cookie string, acceptable func(*models.Brow
 func (p *Users) live(row *models.BrowserSession) bool {
 	now := p.now()
 	return row.RevokedAt == nil && now.Sub(row.CreatedAt) < SessionLifetime && now.Sub(row.LastSeenAt) < SessionIdle
+}
+
+// IsLive reports whether the session with an id is live.
+func (p *Users) IsLive(tx *gorm.DB, sessionID string) (bool, error) {
+	var row models.BrowserSession
+	found := tx.Limit(1).Find(&row, "id = ?", sessionID)
+	return found.RowsAffected == 1 && p.live(&row), found.Error
 }
 
 // Sessions returns a user's live sessions, newest first.
@@ -267,9 +272,9 @@ func (p *Users) endSession(tx *gorm.DB, hash []byte) error {
 // that belonged to the same user, its CSRF token is kept, so that pages open in
 // other windows can still be submitted.
 func (p *Users) begin(tx *gorm.DB, user models.User, from Browser, authenticatedAt time.Time) (SignedIn, error) {
-	cookie, hash := newCookie()
+	cookie, hash := secrets.Random()
 	csrf := csrfToken(cookie.Reveal())
-	if hash, ok := sessionHash(from.Cookie); ok {
+	if hash, ok := secrets.RandomHash(from.Cookie); ok {
 		var old models.BrowserSession
 		found := tx.Limit(1).Find(&old, "hash = ? AND user_id = ? AND revoked_at IS NULL", hash, user.ID)
 		if found.Error != nil {
@@ -297,7 +302,7 @@ func (p *Users) begin(tx *gorm.DB, user models.User, from Browser, authenticated
 	if err != nil {
 		return SignedIn{}, err
 	}
-	device, err := p.issueDevice(from.Device, cmp.Or(user.Email, user.EmailFold))
+	device, err := p.attempts.IssueDevice(from.Device, foldEmail(cmp.Or(user.Email, user.EmailFold)))
 	if err != nil {
 		return SignedIn{}, err
 	}
@@ -310,7 +315,7 @@ func (p *Users) begin(tx *gorm.DB, user models.User, from Browser, authenticated
 // doesn't move. The CSRF token stays too, so that pages open in other windows
 // can still be submitted.
 func (p *Users) renew(tx *gorm.DB, row models.BrowserSession, user models.User, old string) (SignedIn, error) {
-	cookie, hash := newCookie()
+	cookie, hash := secrets.Random()
 	now := p.now()
 	if row.CSRF == "" {
 		row.CSRF = csrfToken(old)
@@ -354,27 +359,6 @@ func csrfToken(cookie string) string {
 	mac := hmac.New(sha256.New, []byte(cookie))
 	mac.Write([]byte(csrfPurpose))
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
-}
-
-func newCookie() (value secrets.Value, hash []byte) {
-	raw := make([]byte, sessionSize)
-	rand.Read(raw) // never fails
-	sum := sha256.Sum256(raw)
-	return secrets.NewValue(base64.RawURLEncoding.EncodeToString(raw)), sum[:]
-}
-
-// sessionHash returns the stored hash of a cookie value. ok is false for
-// malformed values, which need no database query.
-func sessionHash(cookie string) (hash []byte, ok bool) {
-	if len(cookie) != cookieEncoded || strings.ContainsAny(cookie, "\r\n") {
-		return nil, false
-	}
-	raw, err := base64.RawURLEncoding.Strict().DecodeString(cookie)
-	if err != nil {
-		return nil, false
-	}
-	sum := sha256.Sum256(raw)
-	return sum[:], true
 }
 
 func shortUserAgent(s string) string {

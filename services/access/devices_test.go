@@ -8,6 +8,7 @@ import (
 	"mcpgateway/models/modelstest"
 	"mcpgateway/services/access"
 	"mcpgateway/services/access/accesstest"
+	"mcpgateway/services/access/attempts"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/secrets"
 )
@@ -33,7 +34,7 @@ func TestKnownBrowserPassesAccountLimit(t *testing.T) {
 		w.add(t, email, models.RoleAdmin)
 		w.add(t, "eve@example.com", models.RoleMember)
 		known, others := w.device(t, email), w.device(t, "eve@example.com")
-		w.failAll(t, access.MaxLoginsPerAccount)
+		w.failAll(t, attempts.MaxPerAccount)
 		for name, device := range map[string]string{
 			"no cookie": "", "another account's": others, "garbage": "garbage", "changed": known[:len(known)-2] + "AA", "cut": known[:len(known)-1],
 			"a session's cookie": w.signIn(t, "eve@example.com"),
@@ -57,17 +58,17 @@ func TestKnownBrowserHasSeparateLimit(t *testing.T) {
 		w.add(t, email, models.RoleAdmin)
 		known := w.device(t, email)
 		second := w.device(t, email)
-		for n := range access.MaxLoginsPerDevice - 1 {
+		for n := range attempts.MaxPerDevice - 1 {
 			if _, err := w.signInWith(t, email, "wrong password", known); !fault.Is(err, fault.CodeUnauthorized) {
 				t.Fatalf("attempt %d: %v", n+1, err)
 			}
 		}
 		in, err := w.signInWith(t, email, password, known)
 		if err != nil {
-			t.Fatalf("attempt %d: %v", access.MaxLoginsPerDevice, err)
+			t.Fatalf("attempt %d: %v", attempts.MaxPerDevice, err)
 		}
 		// The renewed cookie has the same device, and the success reset its count.
-		for n := range access.MaxLoginsPerDevice {
+		for n := range attempts.MaxPerDevice {
 			cookie := []string{known, in.Device.Reveal()}[n%2]
 			if _, err := w.signInWith(t, email, "wrong password", cookie); !fault.Is(err, fault.CodeUnauthorized) {
 				t.Fatalf("attempt %d after the success: %v", n+1, err)
@@ -98,9 +99,9 @@ func TestKnownBrowserExpires(t *testing.T) {
 	for _, tt := range []struct {
 		wait   time.Duration
 		passes bool
-	}{{access.DeviceLifetime - time.Second, true}, {time.Second, false}} {
+	}{{attempts.DeviceLifetime - time.Second, true}, {time.Second, false}} {
 		w.Advance(tt.wait)
-		w.failAll(t, access.MaxLoginsPerAccount)
+		w.failAll(t, attempts.MaxPerAccount)
 		if _, err := w.signInWith(t, email, password, known); (err == nil) != tt.passes {
 			t.Errorf("%s later: %v", tt.wait, err)
 		}
@@ -118,21 +119,21 @@ func TestStepUpLimitIsPerSession(t *testing.T) {
 			return w.people.StepUp(t.Context(), secrets.NewValue(password), from)
 		}
 		// Attempts to sign in don't count for the session.
-		w.failAll(t, access.MaxLoginsPerAccount)
-		for range access.MaxLoginsPerAddress {
+		w.failAll(t, attempts.MaxPerAccount)
+		for range attempts.MaxPerAddress {
 			_ = w.try(t, "eve@example.com", "wrong password", address)
 		}
-		for n := range access.MaxStepUpsPerSession - 1 {
+		for n := range attempts.MaxStepUpsPerSession - 1 {
 			if _, err := stepUp(one, "wrong password"); !fault.Is(err, fault.CodeValidationFailed) {
 				t.Fatalf("attempt %d: %v", n+1, err)
 			}
 		}
 		in, err := stepUp(one, password)
 		if err != nil {
-			t.Fatalf("attempt %d: %v", access.MaxStepUpsPerSession, err)
+			t.Fatalf("attempt %d: %v", attempts.MaxStepUpsPerSession, err)
 		}
 		one.Cookie = in.Cookie.Reveal()
-		for n := range access.MaxStepUpsPerSession {
+		for n := range attempts.MaxStepUpsPerSession {
 			if _, err := stepUp(one, "wrong password"); !fault.Is(err, fault.CodeValidationFailed) {
 				t.Fatalf("attempt %d after the success: %v", n+1, err)
 			}
@@ -140,7 +141,7 @@ func TestStepUpLimitIsPerSession(t *testing.T) {
 		hashes := w.hashes.Load()
 		for range 2 {
 			_, err := stepUp(one, password)
-			if f := accesstest.Want(t, err, fault.CodeRateLimited); f.RetryAfter <= 0 || f.RetryAfter > access.LoginWindow {
+			if f := accesstest.Want(t, err, fault.CodeRateLimited); f.RetryAfter <= 0 || f.RetryAfter > attempts.Window {
 				t.Errorf("RetryAfter = %s", f.RetryAfter)
 			}
 		}
@@ -153,7 +154,7 @@ func TestStepUpLimitIsPerSession(t *testing.T) {
 		if _, err := stepUp(two, password); err != nil {
 			t.Errorf("other session: %v", err)
 		}
-		w.Advance(access.LoginWindow)
+		w.Advance(attempts.Window)
 		if _, err := stepUp(one, password); err != nil {
 			t.Errorf("after the window: %v", err)
 		}

@@ -69,7 +69,7 @@ func invitable(row *models.User) bool {
 
 // putInvite stores the user's only invite, records it and returns its token.
 func (p *Users) putInvite(tx *gorm.DB, row *models.User) (secrets.Value, error) {
-	token, hash := newCookie()
+	token, hash := secrets.Random()
 	now := p.now()
 	if err := endInvites(tx, row.ID); err != nil {
 		return secrets.Value{}, err
@@ -109,7 +109,7 @@ func (p *Users) Invitation(ctx context.Context, token secrets.Value) (Invitation
 }
 
 func (p *Users) invite(tx *gorm.DB, token secrets.Value) (row models.Invite, user models.User, err error) {
-	hash, ok := sessionHash(token.Reveal())
+	hash, ok := secrets.RandomHash(token.Reveal())
 	if !ok {
 		return row, user, noInvite()
 	}

@@ -10,6 +10,7 @@ import (
 	"mcpgateway/models/modelstest"
 	"mcpgateway/services/access"
 	"mcpgateway/services/access/accesstest"
+	"mcpgateway/services/access/attempts"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/secrets"
 )
@@ -30,7 +31,7 @@ func (w *peopleWorld) failing(t *testing.T, n int, email, ip string) {
 func (w *peopleWorld) failAll(t *testing.T, n int) {
 	t.Helper()
 	for i := range n {
-		w.failing(t, 1, email, fmt.Sprintf("203.0.113.%d", i/access.MaxLoginsPerPair))
+		w.failing(t, 1, email, fmt.Sprintf("203.0.113.%d", i/attempts.MaxPerPair))
 	}
 }
 
@@ -45,7 +46,7 @@ func TestLoginLimit(t *testing.T) {
 			for _, w := range []*peopleWorld{one, two} {
 				hashes := w.hashes.Load()
 				f := accesstest.Want(t, w.try(t, email, password, address), fault.CodeRateLimited)
-				if f.RetryAfter <= 0 || f.RetryAfter > access.LoginWindow {
+				if f.RetryAfter <= 0 || f.RetryAfter > attempts.Window {
 					t.Errorf("RetryAfter = %s", f.RetryAfter)
 				}
 				if w.hashes.Load() != hashes {
@@ -58,10 +59,10 @@ func TestLoginLimit(t *testing.T) {
 					failures++
 				}
 			}
-			if failures != access.MaxLoginsPerPair+1 {
+			if failures != attempts.MaxPerPair+1 {
 				t.Errorf("%d failures recorded, want each within the limit and one over it", failures)
 			}
-			c.Advance(access.LoginWindow - time.Millisecond)
+			c.Advance(attempts.Window - time.Millisecond)
 			accesstest.Want(t, two.try(t, email, password, address), fault.CodeRateLimited)
 			c.Advance(time.Millisecond)
 			if err := two.try(t, email, password, address); err != nil {
@@ -72,7 +73,7 @@ func TestLoginLimit(t *testing.T) {
 	t.Run("another address", func(t *testing.T) {
 		eachPeople(t, func(t *testing.T, w *peopleWorld) {
 			w.add(t, email, models.RoleAdmin)
-			w.failing(t, access.MaxLoginsPerPair, email, "203.0.113.1")
+			w.failing(t, attempts.MaxPerPair, email, "203.0.113.1")
 			accesstest.Want(t, w.try(t, email, password, "203.0.113.1"), fault.CodeRateLimited)
 			if err := w.try(t, email, password, address); err != nil {
 				t.Errorf("user locked out from another address: %v", err)
@@ -82,11 +83,11 @@ func TestLoginLimit(t *testing.T) {
 	t.Run("attempts on an account from all addresses", func(t *testing.T) {
 		eachPeople(t, func(t *testing.T, w *peopleWorld) {
 			w.add(t, email, models.RoleAdmin)
-			w.failAll(t, access.MaxLoginsPerAccount-1)
+			w.failAll(t, attempts.MaxPerAccount-1)
 			w.failing(t, 1, email, "203.0.113.254")
 			accesstest.Want(t, w.try(t, email, password, address), fault.CodeRateLimited)
 			accesstest.Want(t, w.try(t, email, password, address), fault.CodeRateLimited)
-			w.Advance(access.LoginWindow)
+			w.Advance(attempts.Window)
 			if err := w.try(t, email, password, address); err != nil {
 				t.Errorf("after the window: %v", err)
 			}
@@ -95,8 +96,8 @@ func TestLoginLimit(t *testing.T) {
 	t.Run("rejected attempts and the account limit", func(t *testing.T) {
 		w := joinPeople(t, modelstest.SQLite(t), accesstest.NewClock())
 		w.add(t, email, models.RoleAdmin)
-		w.failing(t, access.MaxLoginsPerPair, email, "203.0.113.1")
-		for range access.MaxLoginsPerAccount {
+		w.failing(t, attempts.MaxPerPair, email, "203.0.113.1")
+		for range attempts.MaxPerAccount {
 			accesstest.Want(t, w.try(t, email, "wrong password", "203.0.113.1"), fault.CodeRateLimited)
 		}
 		if err := w.try(t, email, password, address); err != nil {
@@ -106,16 +107,16 @@ func TestLoginLimit(t *testing.T) {
 	t.Run("success resets the count", func(t *testing.T) {
 		eachPeople(t, func(t *testing.T, w *peopleWorld) {
 			w.add(t, email, models.RoleAdmin)
-			w.failing(t, access.MaxLoginsPerPair-1, email, address)
+			w.failing(t, attempts.MaxPerPair-1, email, address)
 			w.signIn(t, email)
-			w.failing(t, access.MaxLoginsPerPair, email, address)
+			w.failing(t, attempts.MaxPerPair, email, address)
 			accesstest.Want(t, w.try(t, email, password, address), fault.CodeRateLimited)
 		})
 	})
 	t.Run("attempts from an address", func(t *testing.T) {
 		eachPeople(t, func(t *testing.T, w *peopleWorld) {
 			w.add(t, email, models.RoleAdmin)
-			for i := range access.MaxLoginsPerAddress {
+			for i := range attempts.MaxPerAddress {
 				w.failing(t, 1, fmt.Sprintf("nobody%d@example.com", i), address)
 			}
 			accesstest.Want(t, w.try(t, email, password, address), fault.CodeRateLimited)
@@ -127,13 +128,13 @@ func TestLoginLimit(t *testing.T) {
 	t.Run("successes from an address", func(t *testing.T) {
 		w := joinPeople(t, modelstest.SQLite(t), accesstest.NewClock())
 		w.add(t, email, models.RoleAdmin)
-		for range access.MaxLoginsPerAddress + 1 {
+		for range attempts.MaxPerAddress + 1 {
 			w.signIn(t, email)
 		}
 	})
 	t.Run("IPv6 network", func(t *testing.T) {
 		w := joinPeople(t, modelstest.SQLite(t), accesstest.NewClock())
-		for i := range access.MaxLoginsPerAddress {
+		for i := range attempts.MaxPerAddress {
 			w.failing(t, 1, fmt.Sprintf("nobody%d@example.com", i), fmt.Sprintf("2001:db8::%x", i+1))
 		}
 		accesstest.Want(t, w.try(t, "x@example.com", password, "2001:db8::ffff"), fault.CodeRateLimited)
@@ -162,7 +163,7 @@ func TestLoginLimit(t *testing.T) {
 					t.Error(err)
 				}
 			}
-			if limited != len(errs)-access.MaxLoginsPerPair {
+			if limited != len(errs)-attempts.MaxPerPair {
 				t.Errorf("%d of %d attempts rejected", limited, len(errs))
 			}
 		})

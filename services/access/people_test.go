@@ -13,6 +13,8 @@ import (
 	"mcpgateway/models/modelstest"
 	"mcpgateway/services/access"
 	"mcpgateway/services/access/accesstest"
+	"mcpgateway/services/access/attempts"
+	"mcpgateway/services/access/oidc"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/notify"
 	"mcpgateway/services/secrets"
@@ -216,7 +218,7 @@ func TestSweepKeepsUnexpiredRows(t *testing.T) {
 	eachPeople(t, func(t *testing.T, w *peopleWorld) {
 		w.setupToken(t)
 		w.failing(t, 1, email, address)
-		if err := w.db.Create(&models.SpentSignIn{Hash: []byte{1}, ExpiresAt: w.Now().Add(access.SingleSignOnLifetime)}).Error; err != nil {
+		if err := w.db.Create(&models.SpentSignIn{Hash: []byte{1}, ExpiresAt: w.Now().Add(oidc.SignOnLifetime)}).Error; err != nil {
 			t.Fatal(err)
 		}
 		left := func() (n [3]int64) {
@@ -231,11 +233,11 @@ func TestSweepKeepsUnexpiredRows(t *testing.T) {
 			advance time.Duration
 			left    [3]int64
 		}{
-			{access.SingleSignOnLifetime - time.Millisecond, [3]int64{1, 3, 1}},
+			{oidc.SignOnLifetime - time.Millisecond, [3]int64{1, 3, 1}},
 			{time.Millisecond, [3]int64{1, 3, 0}},
-			{access.LoginWindow - access.SingleSignOnLifetime - time.Millisecond, [3]int64{1, 3, 0}},
+			{attempts.Window - oidc.SignOnLifetime - time.Millisecond, [3]int64{1, 3, 0}},
 			{time.Millisecond, [3]int64{1, 0, 0}},
-			{access.SetupLifetime - access.LoginWindow - time.Millisecond, [3]int64{1, 0, 0}},
+			{access.SetupLifetime - attempts.Window - time.Millisecond, [3]int64{1, 0, 0}},
 			{time.Millisecond, [3]int64{0, 0, 0}},
 		} {
 			w.Advance(step.advance)

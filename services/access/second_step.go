@@ -12,19 +12,13 @@ import (
 	"gorm.io/gorm/clause"
 
 	"mcpgateway/models"
+	"mcpgateway/services/access/attempts"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/secrets"
 )
 
 // SecondStepTTL is the time to complete a sign-in after the password.
 const SecondStepTTL = 5 * time.Minute
-
-// Maximum codes of a second factor, wrong ones included, within LoginWindow. A
-// correct code restarts the count.
-const (
-	MaxCodesPerAccount = 10
-	MaxCodesPerDevice  = 10 // in a browser that signed in to the account before
-)
 
 const stepPurpose = "gateway second step v1"
 
@@ -77,7 +71,7 @@ func (p *Users) needsProof(tx *gorm.DB, userID string) (bool, error) {
 // startSecondStep returns the cookie of a user whose password was correct. hash
 // is the password's stored hash, also runs in the same transaction.
 func (p *Users) startSecondStep(ctx context.Context, user models.User, hash string, also func(*gorm.DB) error) (SignedIn, error) {
-	step := secondStep{ID: make([]byte, sessionSize), UserID: user.ID, Hash: passwordMark(hash), Started: p.now()}
+	step := secondStep{ID: make([]byte, randomSize), UserID: user.ID, Hash: passwordMark(hash), Started: p.now()}
 	rand.Read(step.ID) // never fails
 	err := p.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
 		if err := also(tx); err != nil {
@@ -164,7 +158,7 @@ func (p *Users) FinishSignIn(ctx context.Context, cookie string, proof Proof, fr
 		if err := p.consume(tx, step); err != nil {
 			return err
 		}
-		return forgiveLogins(tx, limits...)
+		return attempts.Reset(tx, limits...)
 	})
 	return in, p.wrongProof(ctx, &user, proof, err)
 }
@@ -190,28 +184,23 @@ func (p *Users) SignInAlone(ctx context.Context, proof Identification, from Brow
 		if err := proof.Check(tx, now.ID); err != nil {
 			return err
 		}
-		return forgiveLogins(tx, limits...)
+		return attempts.Reset(tx, limits...)
 	})
 	return in, p.wrongProof(ctx, &user, proof, err)
 }
 
-// proofLimits returns the limits of attempts with a proof. Codes are limited by
-// account, because they are short. A browser with an earlier sign-in to the
-// account has a separate limit.
-func (p *Users) proofLimits(proof Proof, email string, from Browser) []loginLimit {
+// proofLimits returns the limits of attempts with a proof.
+func (p *Users) proofLimits(proof Proof, email string, from Browser) []attempts.Limit {
 	if !proof.Guessable() {
-		return []loginLimit{addressLimit(from.IP)}
+		return []attempts.Limit{attempts.OfAddress(from.IP)}
 	}
-	if d, known := p.knownDevice(from.Device, email); known {
-		return []loginLimit{{subject: "codes of device:" + d.ID, max: MaxCodesPerDevice, restarts: true}}
-	}
-	return []loginLimit{{subject: "codes of " + accountSubject(email), max: MaxCodesPerAccount, restarts: true}}
+	return []attempts.Limit{p.attempts.OfCode(foldEmail(email), from.Device)}
 }
 
 // countProof counts an attempt. Over a limit, it returns RATE_LIMITED and
 // records that once.
-func (p *Users) countProof(ctx context.Context, user *models.User, limits []loginLimit) error {
-	first, limited := p.countLogins(ctx, limits...)
+func (p *Users) countProof(ctx context.Context, user *models.User, limits []attempts.Limit) error {
+	first, limited := p.attempts.Count(ctx, limits...)
 	if limited != nil && first {
 		if err := p.recordFailure(ctx, user, tooManyAttempts); err != nil {
 			return err
@@ -287,7 +276,7 @@ func (p *Users) StepUpAlone(ctx context.Context, proof Identification, from Brow
 	if err != nil {
 		return SignedIn{}, fault.From(err)
 	}
-	limit := stepUpLimit(session.ID)
+	limit := attempts.OfStepUp(session.ID)
 	if err := p.countStepUp(ctx, &user, limit); err != nil {
 		return SignedIn{}, err
 	}

@@ -11,6 +11,7 @@ import (
 	"mcpgateway/models"
 	"mcpgateway/services/access"
 	"mcpgateway/services/access/accesstest"
+	"mcpgateway/services/access/attempts"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/secrets"
 )
@@ -150,18 +151,18 @@ func TestCodesAreLimited(t *testing.T) {
 			_, err := w.people.FinishSignIn(t.Context(), step, p, attacker)
 			return err
 		}
-		for range access.MaxCodesPerAccount - 1 {
+		for range attempts.MaxCodesPerAccount - 1 {
 			accesstest.Want(t, guess(wrong), fault.CodeUnauthorized)
 		}
 		if err := guess(right); err != nil { // the last attempt is still checked, and restarts the count
 			t.Fatal(err)
 		}
 		step = w.password(t, attacker)
-		for range access.MaxCodesPerAccount {
+		for range attempts.MaxCodesPerAccount {
 			accesstest.Want(t, guess(wrong), fault.CodeUnauthorized)
 		}
 		f := accesstest.Want(t, guess(right), fault.CodeRateLimited)
-		if f.RetryAfter <= 0 || f.RetryAfter > access.LoginWindow {
+		if f.RetryAfter <= 0 || f.RetryAfter > attempts.Window {
 			t.Errorf("RetryAfter = %v", f.RetryAfter)
 		}
 		if last := w.lastAudit(t); last.Action != "login.failed" || last.Detail["reason"] != "too many attempts" {
@@ -204,7 +205,7 @@ func TestPasskeySignsInAlone(t *testing.T) {
 			t.Fatal(err)
 		}
 		accesstest.Want(t, second(w.people.SignInAlone(t.Context(), key, from)), fault.CodeUnauthorized)
-		for range access.MaxLoginsPerAddress - 2 {
+		for range attempts.MaxPerAddress - 2 {
 			accesstest.Want(t, second(w.people.SignInAlone(t.Context(), key, from)), fault.CodeUnauthorized)
 		}
 		accesstest.Want(t, second(w.people.SignInAlone(t.Context(), key, from)), fault.CodeRateLimited)

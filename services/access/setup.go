@@ -12,6 +12,7 @@ import (
 	"gorm.io/gorm/clause"
 
 	"mcpgateway/models"
+	"mcpgateway/services/access/attempts"
 	"mcpgateway/services/access/passwords"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/secrets"
@@ -59,7 +60,7 @@ func endSetup(tx *gorm.DB, userID string, now time.Time) (first bool, err error)
 // returns its text. Older tokens stay valid. It returns NOT_FOUND once the
 // setup is completed.
 func (p *Users) NewSetupToken(ctx context.Context) (secrets.Value, error) {
-	raw := make([]byte, sessionSize)
+	raw := make([]byte, randomSize)
 	rand.Read(raw) // never fails
 	text := base64.RawURLEncoding.EncodeToString(raw)
 	err := p.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
@@ -96,8 +97,8 @@ func (p *Users) Setup(ctx context.Context, form SetupForm, from Browser) (Signed
 	if !open {
 		return SignedIn{}, setupIsOver()
 	}
-	limit := addressLimit(from.IP)
-	if _, err := p.countLogins(ctx, limit); err != nil {
+	limit := attempts.OfAddress(from.IP)
+	if _, err := p.attempts.Count(ctx, limit); err != nil {
 		return SignedIn{}, err
 	}
 	if err := p.checkSetupToken(p.db.WithContext(ctx), form.Token); err != nil {
@@ -124,7 +125,7 @@ func (p *Users) Setup(ctx context.Context, form SetupForm, from Browser) (Signed
 		if in, err = p.begin(tx, user, from, p.now()); err != nil {
 			return err
 		}
-		if err := forgiveLogins(tx, limit); err != nil {
+		if err := attempts.Reset(tx, limit); err != nil {
 			return err
 		}
 		return p.audit.Record(actingAs(tx, &user, from.IP), entry("setup", &user))

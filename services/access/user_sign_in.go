@@ -10,6 +10,7 @@ import (
 	"gorm.io/gorm"
 
 	"mcpgateway/models"
+	"mcpgateway/services/access/attempts"
 	"mcpgateway/services/access/passwords"
 	"mcpgateway/services/activity"
 	"mcpgateway/services/fault"
@@ -24,7 +25,7 @@ import (
 // FinishSignIn completes the sign-in.
 func (p *Users) SignIn(ctx context.Context, email string, password secrets.Value, from Browser) (SignedIn, error) {
 	ctx = fromClient(ctx, from)
-	limits := p.loginLimits(email, from)
+	limits := p.attempts.OfSignIn(foldEmail(email), from.IP, from.Device)
 	user, err := p.attempt(ctx, email, limits)
 	if err != nil {
 		return SignedIn{}, err
@@ -47,7 +48,7 @@ func (p *Users) SignIn(ctx context.Context, email string, password secrets.Value
 		}
 	}
 	passed := func(tx *gorm.DB) error {
-		if err := forgiveLogins(tx, limits...); err != nil {
+		if err := attempts.Reset(tx, limits...); err != nil {
 			return err
 		}
 		if renewed != "" {
@@ -70,10 +71,13 @@ func (p *Users) SignIn(ctx context.Context, email string, password secrets.Value
 	})
 }
 
+// tooManyAttempts is the reason recorded in the audit log.
+const tooManyAttempts = "too many attempts"
+
 // attempt counts a sign-in attempt and returns the account's row, or an empty
 // one for an unknown account.
-func (p *Users) attempt(ctx context.Context, email string, limits []loginLimit) (models.User, error) {
-	first, limited := p.countLogins(ctx, limits...)
+func (p *Users) attempt(ctx context.Context, email string, limits []attempts.Limit) (models.User, error) {
+	first, limited := p.attempts.Count(ctx, limits...)
 	if limited != nil && !first {
 		return models.User{}, limited
 	}
@@ -152,7 +156,7 @@ func (p *Users) reauthenticate(ctx context.Context, password secrets.Value, fiel
 	if err != nil {
 		return SignedIn{}, fault.From(err)
 	}
-	limit := stepUpLimit(session.ID)
+	limit := attempts.OfStepUp(session.ID)
 	if err := p.countStepUp(ctx, &user, limit); err != nil {
 		return SignedIn{}, err
 	}
@@ -174,7 +178,7 @@ func (p *Users) reauthenticate(ctx context.Context, password secrets.Value, fiel
 
 // renewed renews the session of an authenticated user and runs also in one
 // transaction. limit is the limit that the authentication counted for.
-func (p *Users) renewed(ctx context.Context, user models.User, limit loginLimit, from Browser, also func(tx *gorm.DB, user *models.User, sessionID string) error) (SignedIn, error) {
+func (p *Users) renewed(ctx context.Context, user models.User, limit attempts.Limit, from Browser, also func(tx *gorm.DB, user *models.User, sessionID string) error) (SignedIn, error) {
 	var in SignedIn
 	err := p.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
 		current, err := userByID(tx.Clauses(models.LockRow(tx)...), user.ID)
@@ -191,7 +195,7 @@ func (p *Users) renewed(ctx context.Context, user models.User, limit loginLimit,
 		if in, err = p.renew(tx, row, current, from.Cookie); err != nil {
 			return err
 		}
-		if err := forgiveLogins(tx, limit); err != nil {
+		if err := attempts.Reset(tx, limit); err != nil {
 			return err
 		}
 		return also(actingAs(tx, &current, from.IP), &current, row.ID)
@@ -204,8 +208,8 @@ func (p *Users) renewed(ctx context.Context, user models.User, limit loginLimit,
 
 // countStepUp counts a confirmation of the password. Over the limit, it returns
 // RATE_LIMITED and records it once.
-func (p *Users) countStepUp(ctx context.Context, user *models.User, limit loginLimit) error {
-	first, limited := p.countLogins(ctx, limit)
+func (p *Users) countStepUp(ctx context.Context, user *models.User, limit attempts.Limit) error {
+	first, limited := p.attempts.Count(ctx, limit)
 	if limited != nil && first {
 		if err := p.recordFailure(ctx, user, tooManyAttempts); err != nil {
 			return err

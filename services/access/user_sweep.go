@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"mcpgateway/models"
+	"mcpgateway/services/access/attempts"
 	"mcpgateway/services/fault"
 )
 
@@ -20,7 +21,7 @@ func (p *Users) Sweep(ctx context.Context) error {
 		db.Delete(&models.Invite{}, "expires_at <= ?", now).Error,
 		db.Delete(&models.KeptForm{}, "expires_at <= ?", now).Error,
 		db.Delete(&models.SpentSignIn{}, "expires_at <= ?", now).Error,
-		db.Delete(&models.LoginLimit{}, "started_at <= ?", now.Add(-LoginWindow)).Error,
+		db.Delete(&models.LoginLimit{}, "started_at <= ?", now.Add(-attempts.Window)).Error,
 	} {
 		if err != nil {
 			return fault.Internal(err)

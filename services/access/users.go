@@ -10,6 +10,7 @@ import (
 	"gorm.io/gorm"
 
 	"mcpgateway/models"
+	"mcpgateway/services/access/attempts"
 	"mcpgateway/services/access/groups"
 	"mcpgateway/services/access/passwords"
 	"mcpgateway/services/activity"
@@ -35,6 +36,12 @@ type Auditor interface {
 	Record(tx *gorm.DB, e activity.Entry) error
 }
 
+// TokenSealer seals data that browsers store.
+type TokenSealer interface {
+	SealToken(purpose string, plain []byte) string
+	OpenToken(purpose, token string) ([]byte, error)
+}
+
 // Users manages the accounts of users who may sign in, their roles and their browser
 // sessions.
 type Users struct {
@@ -44,6 +51,7 @@ type Users struct {
 	sealer    TokenSealer
 	passwords *passwords.Hasher
 	groups    *groups.Memberships
+	attempts  *attempts.Counter
 	now       func() time.Time
 	factors   Factors // nil without second factors
 }
@@ -52,7 +60,7 @@ type Users struct {
 // and published on feed. sealer seals the cookies of known browsers. groups
 // returns the groups whose roles users have in addition to their own.
 func NewUsers(db *gorm.DB, audit Auditor, feed Publisher, sealer TokenSealer, passwords *passwords.Hasher, groups *groups.Memberships, now func() time.Time) *Users {
-	return &Users{db: db, audit: audit, feed: feed, sealer: sealer, passwords: passwords, groups: groups, now: now}
+	return &Users{db: db, audit: audit, feed: feed, sealer: sealer, passwords: passwords, groups: groups, attempts: attempts.New(db, sealer, now), now: now}
 }
 
 // NewUser holds the attributes of a user to create.

@@ -70,8 +70,8 @@ func (r *reader) tools(dst *map[string]Tools) field {
 	read := func(path string, raw []byte) {
 		*dst = map[string]Tools{}
 		r.each(path, raw, func(name, path string, raw []byte) {
-			if word, ok := rawjson.String(raw); ok && word == Everything {
-				(*dst)[name] = Tools{Everything: true}
+			if word, ok := rawjson.String(raw); ok {
+				(*dst)[name] = Tools{Everything: word == Everything} // other words are a problem
 				return
 			}
 			var slugs *[]string

@@ -22,6 +22,8 @@ const (
 	MaxHeaders            = 32
 	MaxHeaderValue        = 8192                // characters
 	MaxPEM                = certificates.MaxPEM // characters
+	MaxPersonalHeaders    = 8
+	MaxEmail              = 320 // characters
 	MaxScopes             = 100
 	MaxDisabledTools      = 10_000
 	MaxSecretRefs         = 50

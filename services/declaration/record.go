@@ -33,6 +33,7 @@ func ParseServer(raw []byte) (alias *string, d *Server, err error) {
 			return
 		}
 		known := r.serverFields(d)
+		delete(known, "inventoryPerson") // it has its own operation
 		maps.Copy(known, r.recordFields(&alias))
 		r.members("", o, known)
 	})

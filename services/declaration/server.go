@@ -3,6 +3,7 @@ package declaration
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 
 	"mcpgateway/models"
 	"mcpgateway/services/clientfile"
@@ -38,6 +39,7 @@ type Server struct {
 	TLSAuthority      *string
 	TLSCert           *string
 	TLSKey            *string
+	Personal
 
 	// MissingHeaders are required headers without a value yet. No file or
 	// request can set them.
@@ -71,7 +73,7 @@ func (r *reader) server(path string, raw []byte) *Server {
 
 // serverFields returns the keys of a server.
 func (r *reader) serverFields(d *Server) fields {
-	return fields{
+	known := fields{
 		"url":              r.text(&d.URL, MaxURL),
 		"transport":        oneOf(r, &d.Transport, models.TransportAuto, models.TransportStreamableHTTP, models.TransportSSE),
 		"authType":         oneOf(r, &d.AuthType, models.UpstreamAuthNone, models.UpstreamAuthBearer, models.UpstreamAuthOAuth),
@@ -103,6 +105,8 @@ func (r *reader) serverFields(d *Server) fields {
 			"key":  r.text(&d.TLSKey, MaxPEM),
 		}),
 	}
+	maps.Copy(known, r.personalFields(&d.Personal))
+	return known
 }
 
 // grantCode is the declared name of models.GrantCode.

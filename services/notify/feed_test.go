@@ -303,7 +303,7 @@ func TestLostConnectionIsReplaced(t *testing.T) {
 	for i := range 3 {
 		var cut int64
 		err := a.db.Raw(`SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
-			WHERE datname = current_database() AND application_name = 'gateway change feed'`).Scan(&cut).Error
+			WHERE datname = current_database() AND application_name = 'gateway change feed 2'`).Scan(&cut).Error
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -17,9 +17,6 @@ const (
 	checkInterval  = 30 * time.Second // of all revisions, in case a message was lost
 )
 
-// applicationName is the connection's name in pg_stat_activity.
-const applicationName = "gateway change feed"
-
 // listen receives changes on a dedicated PostgreSQL connection until the
 // connection fails or ctx ends, and returns the reason.
 func (f *Feed) listen(ctx context.Context) error {

@@ -19,7 +19,6 @@ import (
 	"mcpgateway/models"
 	"mcpgateway/models/modelstest"
 	"mcpgateway/services/oauthclient"
-	"mcpgateway/services/secrets"
 	"mcpgateway/services/upstream"
 )
 
@@ -27,9 +26,17 @@ import (
 // a gateway process on the database with its value.
 const replicaVariable = "OAUTHCLIENT_REPLICA"
 
+// peopleVariable is the environment variable that makes the process call as
+// people.
+const peopleVariable = "OAUTHCLIENT_REPLICA_PEOPLE"
+
 func TestMain(m *testing.M) {
 	if dsn := os.Getenv(replicaVariable); dsn != "" {
-		if err := replica(dsn); err != nil {
+		run := replica
+		if os.Getenv(peopleVariable) != "" {
+			run = peopleReplica
+		}
+		if err := run(dsn); err != nil {
 			fmt.Println("failed", err)
 			os.Exit(1)
 		}
@@ -96,6 +103,8 @@ type fleet struct {
 	t   *testing.T
 	dsn string
 
+	people bool // see peopleReplica
+
 	mu      sync.Mutex
 	running []*exec.Cmd
 	ended   bool
@@ -108,6 +117,9 @@ type fleet struct {
 func (f *fleet) start(n int) {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), replicaVariable+"="+f.dsn)
+	if f.people {
+		cmd.Env = append(cmd.Env, peopleVariable+"=1")
+	}
 	out, err := cmd.StdoutPipe()
 	if err == nil {
 		err = cmd.Start()

@@ -27,6 +27,5 @@ const (
 	saveRetry    = 100 * time.Millisecond // doubles
 
 	maxCallback   = 4096             // bytes of one callback parameter
-	MaxEntered    = 8192             // bytes of a token or header value that a user enters
 	documentTrust = 10 * time.Minute // cache lifetime of the check of the client document's host
 )

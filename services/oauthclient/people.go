@@ -2,16 +2,13 @@ package oauthclient
 
 import (
 	"context"
-	"strings"
 	"time"
-
-	"golang.org/x/net/http/httpguts"
 
 	"mcpgateway/models"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/oauthclient/accounts"
-	"mcpgateway/services/oauthclient/authserver"
 	"mcpgateway/services/secrets"
+	"mcpgateway/services/upstream"
 )
 
 // PersonalToken holds the values that a user enters to connect their own account.
@@ -39,7 +36,7 @@ func (c *Connections) StoreToken(ctx context.Context, serverID, userID string, t
 	if server.AuthType == models.UpstreamAuthOAuth && len(server.PersonalHeaders) == 0 {
 		return fault.Conflict("Server %s doesn't take a token. Sign in to connect it.", server.Alias)
 	}
-	bearer, headers, err := server.entered(t)
+	entered, err := accounts.Check(&server.Server, upstream.Credentials{Bearer: t.Bearer, Headers: t.Headers})
 	if err != nil {
 		return err
 	}
@@ -50,7 +47,7 @@ func (c *Connections) StoreToken(ctx context.Context, serverID, userID string, t
 		if err != nil {
 			return err
 		}
-		next, err := c.withEntered(ctx, server, present, bearer, headers)
+		next, err := c.withEntered(ctx, server, present, entered)
 		if err != nil {
 			return err
 		}
@@ -61,7 +58,7 @@ func (c *Connections) StoreToken(ctx context.Context, serverID, userID string, t
 
 // withEntered returns the connection after a user entered values. At a server
 // with OAuth, it keeps the tokens that are for the same URL.
-func (c *Connections) withEntered(ctx context.Context, server *subject, present models.PersonalConnection, bearer secrets.Value, headers map[string]secrets.Value) (next *models.PersonalConnection, err error) {
+func (c *Connections) withEntered(ctx context.Context, server *subject, present models.PersonalConnection, entered upstream.Credentials) (next *models.PersonalConnection, err error) {
 	now, id := c.Now(), server.id()
 	if next = &present; server.AuthType != models.UpstreamAuthOAuth || present.ServerURL != server.URL {
 		next = &models.PersonalConnection{Connection: models.Connection{
@@ -75,68 +72,18 @@ func (c *Connections) withEntered(ctx context.Context, server *subject, present 
 		next.State, next.Reason, next.NextAttemptAt = string(Connected), "", nil
 	}
 	next.ConnectedAt, next.ConnectedBy = &now, actorName(ctx)
-	if !bearer.IsZero() {
-		if next.AccessToken, err = c.seal(bearer, id.AccessTokenRow()); err != nil {
+	if !entered.Bearer.IsZero() {
+		if next.AccessToken, err = c.seal(entered.Bearer, id.AccessTokenRow()); err != nil {
 			return nil, err
 		}
 	}
 	next.Headers = models.StringMap{}
-	for name, value := range headers {
+	for name, value := range entered.Headers {
 		if next.Headers[name], err = c.seal(value, id.HeaderRow(name)); err != nil {
 			return nil, err
 		}
 	}
 	return next, nil
-}
-
-// entered checks what a user entered. It returns VALIDATION_FAILED by field:
-// bearer, headers and headers.NAME.
-func (a *account) entered(t PersonalToken) (bearer secrets.Value, headers map[string]secrets.Value, err error) {
-	fields := map[string]string{}
-	bearer = secrets.NewValue(strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(t.Bearer.Reveal()), "Bearer ")))
-	switch {
-	case a.AuthType != models.UpstreamAuthBearer:
-		if bearer.Reveal() != "" {
-			fields["bearer"] = "Server " + a.Alias + " doesn't take a bearer token."
-		}
-		bearer = secrets.Value{}
-	case bearer.Reveal() == "":
-		fields["bearer"] = "Enter your token."
-	case len(bearer.Reveal()) > MaxEntered || !authserver.IsVisible(bearer.Reveal()):
-		fields["bearer"] = "A token has at most 8,192 visible ASCII characters."
-	}
-	headers = make(map[string]secrets.Value, len(a.PersonalHeaders))
-	for name, value := range t.Headers {
-		known := a.personalHeader(name)
-		value := strings.TrimSpace(value.Reveal())
-		switch {
-		case known == "":
-			fields["headers"] = "Server " + a.Alias + " takes the headers " + strings.Join(a.PersonalHeaders, ", ") + "."
-		case len(value) > MaxEntered || !httpguts.ValidHeaderFieldValue(value):
-			fields["headers."+known] = "A value has at most 8,192 bytes without control characters."
-		case value != "":
-			headers[known] = secrets.NewValue(value)
-		}
-	}
-	for _, name := range a.PersonalHeaders {
-		if _, given := headers[name]; !given && fields["headers."+name] == "" {
-			fields["headers."+name] = "Enter your value of " + name + "."
-		}
-	}
-	if len(fields) > 0 {
-		return bearer, nil, fault.Validation(fields)
-	}
-	return bearer, headers, nil
-}
-
-// personalHeader returns the configured spelling of a personal header, or "".
-func (a *account) personalHeader(name string) string {
-	for _, known := range a.PersonalHeaders {
-		if strings.EqualFold(known, name) {
-			return known
-		}
-	}
-	return ""
 }
 
 // PersonalStatus is the status of a user's own account at a server. It contains

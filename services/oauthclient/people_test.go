@@ -241,8 +241,8 @@ func (w *world) throughAs(t *testing.T, user string) (*pool.Pool, *upstream.Targ
 }
 
 // TestPersonalTokenRevokedEarly rejects a person's tokens before they expire. The
-// first time, a refresh mends the call. Then the person must connect again, while
-// others go on.
+// first time, a refresh repairs the call. Then the person must connect again, and
+// the others need not.
 func TestPersonalTokenRevokedEarly(t *testing.T) {
 	t.Parallel()
 	eachPersonal(t, options{}, func(t *testing.T, p *provider, w *world, _ string) {
@@ -266,7 +266,7 @@ func TestPersonalTokenRevokedEarly(t *testing.T) {
 		}
 		revoke()
 		if err := call(t, anns, ann); err != nil {
-			t.Fatalf("a renewal doesn't mend the call: %v", err)
+			t.Fatalf("a renewal doesn't repair the call: %v", err)
 		}
 		if n := p.grants("refresh_token"); n != 1 {
 			t.Fatalf("%d refreshes", n)
@@ -315,8 +315,8 @@ func TestPersonalTokenRevokedEarly(t *testing.T) {
 	})
 }
 
-// TestRejectedRefreshRequiresPerson answers the call whose early renewal fails,
-// because the grant was revoked.
+// TestRejectedRefreshRequiresPerson revokes the grant, so that the early renewal
+// fails.
 func TestRejectedRefreshRequiresPerson(t *testing.T) {
 	t.Parallel()
 	p := newProvider(t)
@@ -332,7 +332,7 @@ func TestRejectedRefreshRequiresPerson(t *testing.T) {
 	if err := call(t, through, ann); err != nil {
 		t.Error(err)
 	}
-	// Missing scopes need no new account: other calls go on.
+	// Missing scopes need no new account: other calls succeed.
 	p.set(func() {
 		p.serve = func(rw http.ResponseWriter, r *http.Request) bool {
 			if r.URL.Path == "/mcp" {
@@ -352,7 +352,7 @@ func TestRejectedRefreshRequiresPerson(t *testing.T) {
 	}
 }
 
-// TestCallbackOfAnotherPerson finishes a person's authorization as somebody else.
+// TestCallbackOfAnotherPerson finishes a person's authorization as another person.
 func TestCallbackOfAnotherPerson(t *testing.T) {
 	t.Parallel()
 	eachPersonal(t, options{}, func(t *testing.T, p *provider, w *world, _ string) {
@@ -515,8 +515,8 @@ func TestBackgroundRefreshOnlyInUse(t *testing.T) {
 	})
 }
 
-// TestDisabledPerson makes a disabled person's account unusable, and deletes it
-// after 30 days.
+// TestDisabledPerson disables a person: their account is unusable at once, and
+// deleted after 30 days.
 func TestDisabledPerson(t *testing.T) {
 	t.Parallel()
 	var disabled sync.Map
@@ -671,4 +671,18 @@ func count(t testing.TB, w *world, model any) (n int64) {
 		t.Fatal(fmt.Errorf("count: %w", err))
 	}
 	return n
+}
+
+func BenchmarkCredentials(b *testing.B) {
+	p := newProvider(b)
+	w := personalWorld(b, modelstest.SQLite(b), p.mcp(), options{})
+	w.connectAs(b, "ann")
+	server := w.server(b)
+	w.tokenOf(b, "ann")
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := w.Credentials(b.Context(), server, "ann"); err != nil {
+			b.Fatal(err)
+		}
+	}
 }

@@ -2,9 +2,7 @@ package oauthclient
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
-	"maps"
 	"net/http"
 	"slices"
 
@@ -27,23 +25,13 @@ import (
 // granted.
 func (c *Connections) Refused(ctx context.Context, server models.Server, userID string, sent upstream.Credentials, refusal *upstream.Challenge) (upstream.Credentials, error) {
 	a := account{server, userID}
-	o, err := c.singleflight(ctx, "refused "+a.id().String()+" "+fingerprint(sent), func(ctx context.Context) (*accounts.Connection, error) {
+	o, err := c.singleflight(ctx, "refused "+a.id().String()+" "+sent.Fingerprint(), func(ctx context.Context) (*accounts.Connection, error) {
 		return c.refused(ctx, a, sent, refusal)
 	})
 	if err != nil || o == nil {
 		return upstream.Credentials{}, err
 	}
 	return o.Credentials(&a.Server), nil
-}
-
-// fingerprint returns a hash of credentials.
-func fingerprint(sent upstream.Credentials) string {
-	h := sha256.New()
-	h.Write([]byte(sent.Bearer.Reveal()))
-	for _, name := range slices.Sorted(maps.Keys(sent.Headers)) {
-		h.Write([]byte("\n" + name + "\n" + sent.Headers[name].Reveal()))
-	}
-	return string(h.Sum(nil))
 }
 
 // refused implements Refused, once for all concurrent callers with the same

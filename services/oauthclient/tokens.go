@@ -46,8 +46,10 @@ func (c *Connections) Credentials(ctx context.Context, server models.Server, use
 	}
 	if o.IsValid(now) {
 		if o.NeedsRefresh(now) && o.IsRenewable() && !o.InBackoff(now) {
-			// Another process may have refreshed it: the next call reads it.
-			c.cache.Forget(a.id())
+			if userID == "" {
+				// Another process may have refreshed it: the next call reads it.
+				c.cache.Forget(a.id())
+			}
 			c.wakeRefresher()
 		}
 		return o.Credentials(&a.Server), nil

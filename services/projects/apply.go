@@ -140,13 +140,13 @@ func (w *writer) project(slug string, d *declaration.Project, prune bool) (*mode
 	if !found || len(fields) > 0 {
 		w.topics[notify.Toolset(row.ID)] = true
 	}
+	if slices.Contains(fields, "limits") && len(row.Limits) > 0 {
+		w.isNew["Limits"] = true
+	}
 	if err := w.servers(&row, d, prune, wasOpen); err != nil {
 		return nil, err
 	}
-	if err := w.toolsets(&row, d, prune); err != nil {
-		return nil, err
-	}
-	return &row, w.access(&row, d.Access)
+	return &row, w.toolsets(&row, d, prune)
 }
 
 // servers creates or updates the declared servers of a project. wasOpen reports
@@ -181,6 +181,7 @@ func (w *writer) servers(project *models.Project, d *declaration.Project, prune,
 	if len(byFold) > declaration.MaxServers {
 		w.problem(project.Slug, "", "mcpServers", fmt.Sprintf("a project can have at most %d servers", declaration.MaxServers))
 	}
+	w.checkOpen(project, byFold, named)
 	w.noteShared(project, wasOpen, stored, slices.Collect(maps.Values(byFold)))
 	return nil
 }
@@ -192,6 +193,10 @@ func (w *writer) server(project *models.Project, alias string, d *declaration.Se
 	now := w.store.now()
 	if !found {
 		row = newServer(project.ID, alias, d, now)
+	}
+	stored := row
+	if !found {
+		stored = models.Server{}
 	}
 	before, overrides := row.Alias, row.ToolOverrides
 	m := w.store.mergeServer(&row, alias, d, allowanceOf(w.tx.Statement.Context, project))
@@ -206,6 +211,9 @@ func (w *writer) server(project *models.Project, alias string, d *declaration.Se
 			return row, err
 		}
 	}
+	if err := w.account(project, &stored, &row, &d.Personal, m); err != nil {
+		return row, err
+	}
 	fields := m.changed
 	w.noteMissing(project, &row, m.missing)
 	if err := w.warnOverrides(&row); err != nil {
@@ -216,6 +224,9 @@ func (w *writer) server(project *models.Project, alias string, d *declaration.Se
 		return row, nil
 	}
 	w.topics[notify.Toolset(project.ID)] = true
+	if slices.Contains(fields, overridesField) && len(row.ToolOverrides) > 0 {
+		w.isNew["Overrides"] = true
+	}
 	if !slices.Equal(fields, []string{overridesField}) || hasOverrideReferences(overrides) || hasOverrideReferences(row.ToolOverrides) {
 		row.ConfigVersion++ // other overrides concern no session
 	}
@@ -240,7 +251,7 @@ func newServer(projectID, alias string, d *declaration.Server, now time.Time) mo
 	row := models.Server{
 		ID: uuid.Must(uuid.NewV7()).String(), ProjectID: projectID, Alias: alias,
 		Transport: models.TransportAuto, AuthType: models.UpstreamAuthNone, Enabled: true, TimeoutMS: defaultTimeoutMS, MaxConcurrent: defaultConcurrent,
-		SessionMode: models.SessionShared, DefinitionPolicy: models.PolicyFollow, CreatedAt: now,
+		SessionMode: models.SessionShared, DefinitionPolicy: models.PolicyFollow, Connection: models.ConnectionShared, CreatedAt: now,
 	}
 	if d.AuthType == nil && d.AuthBearer != nil && *d.AuthBearer != "" {
 		row.AuthType = models.UpstreamAuthBearer

@@ -17,7 +17,11 @@ func (w *writer) access(project *models.Project, d *declaration.Access) error {
 		return err
 	}
 	for path, why := range applied.Problems {
-		w.problem(project.Slug, "", declaration.Join("access", path), why)
+		field := "access"
+		if path != "" {
+			field = declaration.Join(field, path)
+		}
+		w.problem(project.Slug, "", field, why)
 	}
 	if len(applied.Fields) == 0 {
 		return nil

@@ -10,22 +10,37 @@ import (
 	"mcpgateway/services/projects/toolsets"
 )
 
-// toolsets creates or updates the declared toolsets of a project. Pruning also
-// deletes the others: a toolset in use is CONFLICT.
+// toolsets creates or updates the declared toolsets of a project, and replaces
+// the declared parts of who can use it. Pruning also deletes the other toolsets:
+// one that is in use after that is CONFLICT.
 func (w *writer) toolsets(project *models.Project, d *declaration.Project, prune bool) error {
-	if d.Toolsets == nil && !prune {
-		return nil
-	}
 	sets := &toolsets.Writer{Tx: w.tx, Project: project, Now: w.store.now(), Topics: w.topics}
-	if prune {
-		if err := w.pruneToolsets(sets, d.Toolsets); err != nil {
+	if prune { // before others are created, because their number is limited
+		if err := w.pruneToolsets(sets, d.Toolsets, d.Access != nil); err != nil {
 			return err
 		}
 	}
-	for _, slug := range slices.Sorted(maps.Keys(d.Toolsets)) {
-		saved, err := sets.Save(slug, d.Toolsets[slug])
+	if err := w.saveToolsets(sets, d.Toolsets); err != nil {
+		return err
+	}
+	if err := w.access(project, d.Access); err != nil {
+		return err
+	}
+	if prune && d.Access != nil && len(w.problems) == 0 {
+		if err := w.pruneToolsets(sets, d.Toolsets, false); err != nil {
+			return err
+		}
+	}
+	w.entries = append(w.entries, sets.Entries...)
+	return nil
+}
+
+// saveToolsets creates or updates the declared toolsets.
+func (w *writer) saveToolsets(sets *toolsets.Writer, declared map[string]*declaration.Toolset) error {
+	for _, slug := range slices.Sorted(maps.Keys(declared)) {
+		saved, err := sets.Save(slug, declared[slug])
 		if fault.Is(err, fault.CodeValidationFailed) {
-			w.toolsetProblems(project, slug, err)
+			w.toolsetProblems(sets.Project, slug, err)
 			continue
 		}
 		if err != nil {
@@ -33,14 +48,13 @@ func (w *writer) toolsets(project *models.Project, d *declaration.Project, prune
 		}
 		switch {
 		case saved.Created:
-			w.noteToolset(ActionCreate, project, slug, nil)
+			w.noteToolset(ActionCreate, sets.Project, slug, nil)
 		case len(saved.Fields) > 0:
-			w.noteToolset(ActionUpdate, project, slug, saved.Fields)
+			w.noteToolset(ActionUpdate, sets.Project, slug, saved.Fields)
 		default:
-			w.noteToolset(ActionKeep, project, slug, nil)
+			w.noteToolset(ActionKeep, sets.Project, slug, nil)
 		}
 	}
-	w.entries = append(w.entries, sets.Entries...)
 	return nil
 }
 
@@ -55,7 +69,9 @@ func (w *writer) toolsetProblems(project *models.Project, slug string, err error
 	}
 }
 
-func (w *writer) pruneToolsets(sets *toolsets.Writer, declared map[string]*declaration.Toolset) error {
+// pruneToolsets deletes the toolsets that are not declared. A toolset in use is
+// CONFLICT, or kept if keepUsed is set.
+func (w *writer) pruneToolsets(sets *toolsets.Writer, declared map[string]*declaration.Toolset, keepUsed bool) error {
 	stored, err := toolsets.Of(w.tx, sets.Project.ID)
 	if err != nil {
 		return err
@@ -64,7 +80,11 @@ func (w *writer) pruneToolsets(sets *toolsets.Writer, declared map[string]*decla
 		if declared[row.Slug] != nil {
 			continue
 		}
-		if err := sets.Delete(&row, false); err != nil {
+		err := sets.Delete(&row, false)
+		if keepUsed && fault.Is(err, fault.CodeConflict) {
+			continue
+		}
+		if err != nil {
 			return err
 		}
 		w.noteToolset(ActionDelete, sets.Project, row.Slug, nil)

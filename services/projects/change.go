@@ -36,13 +36,14 @@ type writer struct {
 	problems map[string]string
 	topics   map[notify.Topic]bool
 	entries  []activity.Entry
+	isNew    map[string]bool // changed settings that older replicas ignore, in words
 }
 
 // write runs work in one transaction. If work recorded problems, it returns
 // VALIDATION_FAILED with all of them. Then, and in a dry run, nothing is
 // written.
 func (s *Store) write(ctx context.Context, path func(slug, alias string) string, dryRun bool, work func(*writer) error) (*writer, error) {
-	w := &writer{store: s, path: path, problems: map[string]string{}, topics: map[notify.Topic]bool{}}
+	w := &writer{store: s, path: path, problems: map[string]string{}, topics: map[notify.Topic]bool{}, isNew: map[string]bool{}}
 	err := s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
 		if err := lockWrites(tx); err != nil {
 			return err
@@ -53,6 +54,9 @@ func (s *Store) write(ctx context.Context, path func(slug, alias string) string,
 		}
 		if len(w.problems) > 0 {
 			return fault.Validation(w.problems)
+		}
+		if err := w.warnOlder(); err != nil {
+			return err
 		}
 		if dryRun {
 			return errDryRun
@@ -71,6 +75,23 @@ func (s *Store) write(ctx context.Context, path func(slug, alias string) string,
 		return w, nil
 	}
 	return w, s.feed.Publish(ctx, slices.Sorted(maps.Keys(w.topics))...)
+}
+
+// warnOlder warns about changed settings that an older replica ignores.
+func (w *writer) warnOlder() error {
+	if len(w.isNew) == 0 {
+		return nil
+	}
+	found, err := notify.OlderReplicas(w.tx)
+	if err != nil || !found {
+		return err
+	}
+	for _, what := range slices.Sorted(maps.Keys(w.isNew)) {
+		warning := notify.OlderReplicasWarning(what)
+		w.warnings = append(w.warnings, warning)
+		w.plan.Warnings = append(w.plan.Warnings, warning.Message)
+	}
+	return nil
 }
 
 // lockProject reads the project with the slug and locks it for other writers.

@@ -82,6 +82,10 @@ type exportServer struct {
 	OAuth            exportOAuth             `json:"oauth"`
 	TLS              *exportTLS              `json:"tls,omitempty"`
 	ForwardHeaders   map[string]string       `json:"forwardHeaders,omitempty"`
+
+	Connection      models.ConnectionMode `json:"connection,omitempty"` // if it is personal
+	PersonalHeaders []string              `json:"personalHeaders,omitempty"`
+	InventoryPerson string                `json:"inventoryPerson,omitempty"`
 }
 
 type exportOAuth struct {
@@ -134,6 +138,9 @@ func (s *Store) ExportWith(ctx context.Context, o ExportOptions) ([]byte, error)
 			return nil, err
 		}
 		exported := projectFile(row, servers)
+		if err := s.addPersonal(ctx, &exported, servers, o.People); err != nil {
+			return nil, err
+		}
 		if exported.Toolsets, err = s.toolsetsFile(ctx, row.ID); err != nil {
 			return nil, err
 		}
@@ -231,7 +238,7 @@ func secretShown(stored string) string {
 // bearerShown returns the exported bearer token. If the server requires one, an
 // absent token is shown as missing.
 func bearerShown(server models.Server) string {
-	if server.AuthType == models.UpstreamAuthBearer {
+	if server.AuthType == models.UpstreamAuthBearer && !server.IsPersonal() {
 		return shown(server.AuthBearer)
 	}
 	return secretShown(server.AuthBearer)

@@ -14,7 +14,6 @@ import (
 	"mcpgateway/services/activity"
 	"mcpgateway/services/declaration"
 	"mcpgateway/services/fault"
-	"mcpgateway/services/notify"
 	"mcpgateway/services/secrets"
 	"mcpgateway/services/toolset/override"
 )
@@ -123,12 +122,11 @@ func (m *merge) clearSecrets(row *models.Server) {
 // noteMoved deletes the connection of a moved server, and adds to the warnings and
 // to the audit log that its secrets are gone.
 func (w *writer) noteMoved(project *models.Project, row *models.Server, m *merge) error {
-	for _, model := range []any{&models.Connection{}, &models.ConnectionFlow{}} {
-		if err := w.tx.Where("server_id = ?", row.ID).Delete(model).Error; err != nil {
+	for _, personal := range []bool{false, true} {
+		if err := w.deleteConnections(project, row, personal, "a maintainer moved the server to another origin"); err != nil {
 			return err
 		}
 	}
-	w.topics[notify.Connection(row.ID)] = true
 	w.warnings = append(w.warnings, fault.Warning{Code: WarnSecretsCleared, Message: "The server has another origin now. Its secrets and its connection were removed. Enter new ones."})
 	slices.Sort(m.changed)
 	m.changed = slices.Compact(m.changed)

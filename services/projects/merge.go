@@ -103,10 +103,11 @@ func (s *Store) mergeServer(row *models.Server, alias string, d *declaration.Ser
 	set(&m.changed, "maxConcurrent", &row.MaxConcurrent, d.MaxConcurrent)
 	set(&m.changed, "sessionMode", &row.SessionMode, d.SessionMode)
 	set(&m.changed, "definitionPolicy", &row.DefinitionPolicy, d.DefinitionPolicy)
+	m.mergePersonal(row, &d.Personal)
 	s.mergeOAuth(m, row, d)
 	s.mergeTLS(m, row, d)
 	mergeForwarded(m, row, d)
-	if row.AuthType == models.UpstreamAuthBearer && row.AuthBearer == "" && !slices.Contains(m.missing, "authBearer") {
+	if row.AuthType == models.UpstreamAuthBearer && !row.IsPersonal() && row.AuthBearer == "" && !slices.Contains(m.missing, "authBearer") {
 		m.missing = append(m.missing, "authBearer")
 	}
 	return m
@@ -130,6 +131,18 @@ var ownHeaders = []string{
 	"Mcp-Method", "Mcp-Name", "Mcp-Protocol-Version", "Mcp-Session-Id", "Proxy-Authorization", "Proxy-Connection", "Te", "Trailer", "Transfer-Encoding", "Upgrade",
 }
 
+// headerProblem returns why a configuration can't have a header, or "".
+func headerProblem(given string) string {
+	name := http.CanonicalHeaderKey(given)
+	switch {
+	case !httpguts.ValidHeaderFieldName(given):
+		return "not a valid header name"
+	case slices.Contains(ownHeaders, name) || strings.HasPrefix(name, "Mcp-Param-"):
+		return "this header is set by the gateway"
+	}
+	return ""
+}
+
 func (s *Store) mergeHeaders(m *merge, row *models.Server, declared map[string]string) {
 	if declared == nil {
 		return
@@ -147,10 +160,8 @@ func (s *Store) mergeHeaders(m *merge, row *models.Server, declared map[string]s
 		switch {
 		case twice:
 			m.problems[field] = fmt.Sprintf("header names are case-insensitive: %q already exists", other)
-		case !httpguts.ValidHeaderFieldName(given):
-			m.problems[field] = "not a valid header name"
-		case slices.Contains(ownHeaders, name) || strings.HasPrefix(name, "Mcp-Param-"):
-			m.problems[field] = "this header is set by the gateway"
+		case headerProblem(given) != "":
+			m.problems[field] = headerProblem(given)
 		case !httpguts.ValidHeaderFieldValue(value):
 			m.problems[field] = "a header value can't contain control characters"
 		default:

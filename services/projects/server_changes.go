@@ -190,6 +190,7 @@ func TouchesCredentials(row models.Server, d *declaration.Server) bool {
 	}
 	switch {
 	case d.AuthType != nil && *d.AuthType != authType,
+		d.Connection != nil && (*d.Connection == models.ConnectionPersonal) != row.IsPersonal(),
 		secret(row.AuthBearer, d.AuthBearer), len(d.Headers) > 0,
 		d.OAuthClientID != nil && *d.OAuthClientID != row.OAuthClientID,
 		secret(row.OAuthClientSecret, d.OAuthClientSecret), secret(row.OAuthPrivateKey, d.OAuthPrivateKey),

@@ -1,10 +1,10 @@
 package toolsearch
 
 import (
+	"bytes"
 	"strings"
 
 	"mcpgateway/services/rawjson"
-	"mcpgateway/services/schema"
 	"mcpgateway/services/toolset"
 )
 
@@ -27,6 +27,7 @@ type document struct {
 // the cost of any definition.
 type reader struct {
 	document
+	namesOnly  bool // of parameters, not their texts
 	properties int
 	enums      int
 }
@@ -35,36 +36,33 @@ type reader struct {
 // definition are skipped.
 func readTool(tool *toolset.Tool) document {
 	r := reader{}
-	definition := r.names(tool)
-	if definition == nil {
+	r.exported(tool)
+	definition, err := rawjson.ParseObject(tool.Definition, rawjson.Lenient)
+	if err != nil {
 		return r.document
 	}
+	r.titles(definition)
 	r.addString(fieldDescription, definition.Get("description"))
 	r.input(definition)
 	return r.document
 }
 
-// names collects the names and titles of a tool. It returns its definition, or
-// nil if it is invalid.
-func (r *reader) names(tool *toolset.Tool) *rawjson.Object {
+// exported collects the names of a tool and of its server.
+func (r *reader) exported(tool *toolset.Tool) {
 	r.add(fieldName, tool.Local())
 	r.add(fieldServer, tool.Server.Config.Alias)
-	definition, err := rawjson.ParseObject(tool.Definition, rawjson.Lenient)
-	if err != nil {
-		return nil
-	}
+}
+
+// titles collects the titles of a tool.
+func (r *reader) titles(definition *rawjson.Object) {
 	r.addString(fieldName, definition.Get("title"))
-	r.addString(fieldName, definition.Object("annotations").Get("title"))
-	return definition
+	if annotations, err := rawjson.ParseObject(definition.Get("annotations"), rawjson.Lenient); err == nil {
+		r.addString(fieldName, annotations.Get("title"))
+	}
 }
 
 // input collects the parameters of a tool.
-func (r *reader) input(definition *rawjson.Object) {
-	raw := definition.Get("inputSchema")
-	if root, err := schema.ParseValue(raw, len(raw)); err == nil {
-		r.schema(root, 0)
-	}
-}
+func (r *reader) input(definition *rawjson.Object) { r.schema(definition.Get("inputSchema"), 0) }
 
 func (r *reader) add(field int, text string) {
 	if text != "" {
@@ -79,25 +77,34 @@ func (r *reader) addString(field int, raw []byte) {
 }
 
 // schema collects the names and texts of the parameters below a JSON Schema.
-func (r *reader) schema(n *schema.Node, depth int) {
-	if !n.Is('{') || depth > maxSchemaDepth {
+func (r *reader) schema(raw []byte, depth int) {
+	if rawjson.Kind(raw) != '{' || depth > maxSchemaDepth {
 		return
 	}
-	if depth > 0 {
-		r.add(fieldParamText, n.StringOf("title"))
-		r.add(fieldParamText, n.StringOf("description"))
-		r.enum(n.ListOf("enum"))
+	if r.namesOnly && bytes.Count(raw, []byte{'{'}) == 1 {
+		return // no object in it that could have parameters
 	}
-	for _, m := range n.ObjectOf("properties").All() {
-		if r.properties++; r.properties > maxProperties {
-			return
+	n, err := rawjson.ParseObject(raw, rawjson.Lenient)
+	if err != nil {
+		return
+	}
+	if depth > 0 && !r.namesOnly {
+		r.addString(fieldParamText, n.Get("title"))
+		r.addString(fieldParamText, n.Get("description"))
+		r.enum(elements(n.Get("enum")))
+	}
+	if properties, err := rawjson.ParseObject(n.Get("properties"), rawjson.Lenient); err == nil {
+		for name, value := range properties.All() {
+			if r.properties++; r.properties > maxProperties {
+				return
+			}
+			r.add(fieldParam, name)
+			r.schema(value, depth+1)
 		}
-		r.add(fieldParam, m.Name)
-		r.schema(m.Value, depth+1)
 	}
 	r.schema(n.Get("items"), depth+1)
 	for _, keyword := range [...]string{"anyOf", "oneOf", "allOf"} {
-		for _, branch := range n.ListOf(keyword) {
+		for _, branch := range elements(n.Get(keyword)) {
 			if r.properties++; r.properties > maxProperties {
 				return
 			}
@@ -106,13 +113,23 @@ func (r *reader) schema(n *schema.Node, depth int) {
 	}
 }
 
-func (r *reader) enum(values []*schema.Node) {
+func (r *reader) enum(values [][]byte) {
 	for _, value := range values {
 		if r.enums++; r.enums > maxEnumValues {
 			return
 		}
-		if value.Is('"') {
-			r.add(fieldParamText, value.Text)
-		}
+		r.addString(fieldParamText, value)
 	}
+}
+
+// elements returns the elements of an array, and none for another value.
+func elements(raw []byte) [][]byte {
+	if rawjson.Kind(raw) != '[' {
+		return nil
+	}
+	found, err := rawjson.Elements(raw, rawjson.Lenient)
+	if err != nil {
+		return nil
+	}
+	return found
 }

@@ -69,3 +69,42 @@ func TestFilterByAccessAndState(t *testing.T) {
 		}
 	}
 }
+
+// TestMatcherFindsWhatTheSearchFinds compares the tools of a toolset's query with
+// the results of the query mode.
+func TestMatcherFindsWhatTheSearchFinds(t *testing.T) {
+	deep := func(levels int) string {
+		return strings.Repeat(`{"type":"object","properties":{"x":`, levels) + `{"type":"object","properties":{"deepest":{}}}` + strings.Repeat(`}}`, levels)
+	}
+	definition := func(name, schema string) string { return `{"name":"` + name + `","inputSchema":` + schema + `}` }
+	project := newFixture("p").server("git", nil,
+		definition("flat", `{"type":"object","properties":{"owner":{"type":"string","description":"the {owner}"},"Größe":{"title":"Size"}}}`),
+		definition("nested", `{"type":"object","properties":{"filter":{"type":"object","properties":{"owner_id":{"type":"string"}}}}}`),
+		definition("list", `{"type":"object","properties":{"rows":{"type":"array","items":{"type":"object","properties":{"owner":{}}}}}}`),
+		definition("branches", `{"type":"object","anyOf":[{"properties":{"owner":{}}},{"oneOf":[{"allOf":[{"properties":{"size":{}}}]}]}]}`),
+		definition("escaped", `{"type":"object","properties":{"o\u0077ner":{}}}`),
+		definition("odd", `{"type":"object","properties":["owner"],"items":"owner","anyOf":{"owner":1}}`),
+		definition("none", `{"type":"object","title":"owner","description":"owner"}`),
+		definition("deep7", deep(7)), definition("deep8", deep(8)), definition("deep9", deep(9)),
+	).snapshot()
+	searcher := newSearcher(t)
+	for _, text := range []string{"param:owner", "param:size", "param:größe", "param:filter", "param:deepest", "param:x", "-param:owner", "name:deep", "name:owner", "param:owner -name:flat"} {
+		q, err := query.Tools().Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		matches := toolsearch.Matcher(q)
+		var got []string
+		for _, tool := range project.Tools {
+			if matches(tool) {
+				got = append(got, tool.FullName)
+			}
+		}
+		slices.Sort(got)
+		want := strings.Fields(byQuery(t, searcher, project, `{"query":`+quoted(text)+`}`).names())
+		slices.Sort(want)
+		if !slices.Equal(got, want) || len(got) == 0 && text != "name:owner" {
+			t.Errorf("%s: toolset %q, search %q", text, got, want)
+		}
+	}
+}

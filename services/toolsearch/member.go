@@ -47,7 +47,10 @@ type folded struct {
 func memberNames(tool *toolset.Tool) *folded {
 	return toolset.Memo(tool, namesKey{}, func() *folded {
 		r := reader{}
-		r.names(tool)
+		r.exported(tool)
+		if definition, err := rawjson.ParseObject(tool.Definition, rawjson.Lenient); err == nil {
+			r.titles(definition)
+		}
 		f := &folded{fullName: query.Fold(strings.ToValidUTF8(tool.FullName, " "))}
 		for _, text := range r.text[fieldName] {
 			f.names = append(f.names, name{text: query.Fold(clip(text, maxLiteralText))})
@@ -57,13 +60,14 @@ func memberNames(tool *toolset.Tool) *folded {
 }
 
 func memberParams(tool *toolset.Tool) []string {
-	return toolset.Memo(tool, paramsKey{}, func() (params []string) {
-		r := reader{}
+	return toolset.Memo(tool, paramsKey{}, func() []string {
+		r := reader{namesOnly: true}
 		if definition, err := rawjson.ParseObject(tool.Definition, rawjson.Lenient); err == nil {
 			r.input(definition)
 		}
-		for _, text := range r.text[fieldParam] {
-			params = append(params, query.Fold(text))
+		params := r.text[fieldParam]
+		for i := range params {
+			params[i] = query.Fold(params[i])
 		}
 		return params
 	})

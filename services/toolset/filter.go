@@ -1,9 +1,6 @@
 package toolset
 
-import (
-	"strings"
-	"unicode/utf8"
-)
+import "unicode/utf8"
 
 // Filter selects the allowed tools of a server.
 type Filter struct{ allow, deny []string }
@@ -61,69 +58,4 @@ func matchGlob(p, s string) bool {
 		pi++
 	}
 	return pi == len(p)
-}
-
-// Patterns are glob patterns (`*` any characters, `?` one), case-sensitive and
-// anchored, prepared to match many names.
-type Patterns struct {
-	exact map[string]bool
-	globs []glob
-}
-
-// glob is a pattern with a wildcard. Without ?, the text between its stars is
-// searched in order.
-type glob struct {
-	pattern     string
-	single      bool // has ?
-	first, last string
-	middle      []string
-}
-
-// NewPatterns returns the prepared patterns.
-func NewPatterns(patterns []string) Patterns {
-	p := Patterns{exact: map[string]bool{}}
-	for _, text := range patterns {
-		if !strings.ContainsAny(text, "*?") {
-			p.exact[text] = true
-			continue
-		}
-		g := glob{pattern: text, single: strings.Contains(text, "?")}
-		if !g.single {
-			parts := strings.Split(text, "*")
-			g.first, g.last, g.middle = parts[0], parts[len(parts)-1], parts[1:len(parts)-1]
-		}
-		p.globs = append(p.globs, g)
-	}
-	return p
-}
-
-// Match reports whether one of the patterns matches s.
-func (p *Patterns) Match(s string) bool {
-	if p.exact[s] {
-		return true
-	}
-	for i := range p.globs {
-		if p.globs[i].match(s) {
-			return true
-		}
-	}
-	return false
-}
-
-func (g *glob) match(s string) bool {
-	if g.single {
-		return matchGlob(g.pattern, s)
-	}
-	if len(s) < len(g.first)+len(g.last) || !strings.HasPrefix(s, g.first) || !strings.HasSuffix(s, g.last) {
-		return false
-	}
-	s = s[len(g.first) : len(s)-len(g.last)]
-	for _, text := range g.middle {
-		_, rest, found := strings.Cut(s, text)
-		if !found {
-			return false
-		}
-		s = rest
-	}
-	return true
 }

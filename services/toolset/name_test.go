@@ -111,3 +111,18 @@ func TestPatternsMatchLikeFilters(t *testing.T) {
 		t.Error("no pattern matches")
 	}
 }
+
+func TestManyPatternsMatchLikeFilters(t *testing.T) {
+	text := rapid.StringMatching(`[ab_é]{0,12}`)
+	pattern := rapid.StringMatching(`[ab_é*?]{0,12}`)
+	rapid.Check(t, func(t *rapid.T) {
+		patterns := rapid.SliceOfN(pattern, 1, 30).Draw(t, "patterns")
+		prepared, filter := NewPatterns(patterns), NewFilter(patterns, nil)
+		for range 20 {
+			name := text.Draw(t, "name")
+			if got, want := prepared.Match(name), filter.Allows(name); got != want {
+				t.Fatalf("%q match %q: %t, want %t", patterns, name, got, want)
+			}
+		}
+	})
+}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"mcpgateway/models"
@@ -93,7 +94,13 @@ type Tool struct {
 
 // memo holds values derived from the definition of a tool. Later snapshots with
 // the same definition share it.
-type memo struct{ values sync.Map }
+// It has few values, so that a list of them is smaller and faster than a map.
+type memo struct{ first atomic.Pointer[memoValue] }
+
+type memoValue struct {
+	key, value any
+	next       *memoValue
+}
 
 // Memo returns the value that build derives from a tool's names and definition.
 // It is kept as long as the definition.
@@ -101,11 +108,22 @@ func Memo[T any](t *Tool, key any, build func() T) T {
 	if t.memo == nil {
 		return build()
 	}
-	v, ok := t.memo.values.Load(key)
-	if !ok {
-		v, _ = t.memo.values.LoadOrStore(key, build())
+	var made *memoValue
+	for {
+		first := t.memo.first.Load()
+		for v := first; v != nil; v = v.next {
+			if v.key == key {
+				return v.value.(T)
+			}
+		}
+		if made == nil {
+			made = &memoValue{key: key, value: build()}
+		}
+		made.next = first
+		if t.memo.first.CompareAndSwap(first, made) {
+			return made.value.(T)
+		}
 	}
-	return v.(T)
 }
 
 // Source is the stored state of a snapshot.

@@ -1,7 +1,9 @@
 package upstream
 
 import (
+	"crypto/sha256"
 	"maps"
+	"slices"
 
 	"mcpgateway/services/fault"
 	"mcpgateway/services/secrets"
@@ -20,6 +22,16 @@ func (c Credentials) IsZero() bool { return c.Bearer.IsZero() && len(c.Headers) 
 func (c Credentials) Equal(other Credentials) bool {
 	return c.Bearer.Reveal() == other.Bearer.Reveal() &&
 		maps.EqualFunc(c.Headers, other.Headers, func(a, b secrets.Value) bool { return a.Reveal() == b.Reveal() })
+}
+
+// Fingerprint returns a hash that is the same for equal credentials.
+func (c Credentials) Fingerprint() string {
+	h := sha256.New()
+	h.Write([]byte(c.Bearer.Reveal()))
+	for _, name := range slices.Sorted(maps.Keys(c.Headers)) {
+		h.Write([]byte("\n" + name + "\n" + c.Headers[name].Reveal()))
+	}
+	return string(h.Sum(nil))
 }
 
 // The codes of warnings about servers whose tools are listed but can't be called

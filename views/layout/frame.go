@@ -116,7 +116,9 @@ const (
 	SectionAccount     Section = "account"
 	SectionMe          Section = "me"
 	SectionKeys        Section = "keys"
-	SectionApps        Section = "apps"
+
+	SectionMyConnections Section = "my-connections"
+	SectionApps          Section = "apps"
 )
 
 // Banner is a persistent message above every page.

@@ -136,6 +136,7 @@ func administration(limited bool) []entry {
 func personal() []entry {
 	return []entry{
 		{"My projects", paths.Me, "folder", "p", SectionMe},
+		{"My connections", paths.MyConnections, "plug", "", SectionMyConnections},
 		{"My keys", paths.MyKeys, "key-round", "", SectionKeys},
 		{"My apps", paths.MyApps, "app-window", "", SectionApps},
 		{"Account", paths.Account, "user", "", SectionAccount},
@@ -162,7 +163,7 @@ const NavTopic = "nav"
 // bar of every admin page, and its own topics.
 func (f Frame) live() bool {
 	switch f.Section {
-	case SectionRegistry, SectionTemplates, SectionDocs, SectionAccount, SectionMe, SectionKeys, SectionApps, SectionNone:
+	case SectionRegistry, SectionTemplates, SectionDocs, SectionAccount, SectionMe, SectionMyConnections, SectionKeys, SectionApps, SectionNone:
 		return len(f.Live) > 0
 	}
 	return f.Nav != nil

@@ -43,8 +43,11 @@ const (
 	MyProjects = "/me/projects"
 	MyKeys     = "/me/keys"
 	MyApps     = "/me/apps"
-	Account    = "/me/account"
-	Password   = Account + "/password"
+
+	MyConnections = "/me/connections"
+
+	Account  = "/me/account"
+	Password = Account + "/password"
 
 	Security      = "/me/security"
 	NewApp        = Security + "/app"
@@ -100,6 +103,9 @@ func Grant(slug, id string) string { return below(Grants(slug), id) }
 
 // SeeAs returns the project's tools as the person or group of a grant sees them.
 func SeeAs(slug, id string) string { return Grant(slug, id) }
+
+// SeeAsKey returns the project's tools as the client of a key sees them.
+func SeeAsKey(slug, id string) string { return Key(slug, id) + "/see-as" }
 
 // Servers returns the servers of a project.
 func Servers(slug string) string { return Project(slug) + "/servers" }
@@ -226,6 +232,14 @@ func MyNewKey(slug string) string { return MyProject(slug) + "/keys" }
 
 // MyKey returns the page of a key of the user. Its forms are below it.
 func MyKey(id string) string { return below(MyKeys, id) }
+
+// MyConnection returns the page on which a user connects their own account to a
+// server. Its forms are below it.
+func MyConnection(serverID string) string { return below(MyConnections, serverID) }
+
+// StartMyConnection returns the page from which a user leaves for the
+// authorization server.
+func StartMyConnection(serverID string) string { return MyConnection(serverID) + "/start" }
 
 // Join returns the invite link with a token.
 func Join(token string) string { return below("/invite", token) }

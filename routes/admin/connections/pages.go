@@ -30,10 +30,17 @@ import (
 // maxConnectionEvents is the maximum number of events on a connection's page.
 const maxConnectionEvents = 15
 
+// Counter counts the users with their own connection, by server ID. Implemented by
+// connections.Store.
+type Counter interface {
+	Counts(ctx context.Context) (map[string]int, error)
+}
+
 // Pages serves the pages of OAuth connections.
 type Pages struct {
 	pages       *admin.ProjectPages
 	connections *oauthclient.Connections
+	people      Counter
 	store       *projects.Store
 	changes     *activity.Audit
 	publicURL   *url.URL
@@ -41,8 +48,8 @@ type Pages struct {
 }
 
 // NewPages returns the handlers.
-func NewPages(pages *admin.ProjectPages, connections *oauthclient.Connections, store *projects.Store, changes *activity.Audit, publicURL *url.URL, now func() time.Time) *Pages {
-	return &Pages{pages: pages, connections: connections, store: store, changes: changes, publicURL: publicURL, now: now}
+func NewPages(pages *admin.ProjectPages, connections *oauthclient.Connections, people Counter, store *projects.Store, changes *activity.Audit, publicURL *url.URL, now func() time.Time) *Pages {
+	return &Pages{pages: pages, connections: connections, people: people, store: store, changes: changes, publicURL: publicURL, now: now}
 }
 
 // List serves GET /admin/connections?query=&state=.
@@ -55,6 +62,9 @@ func (a *Pages) List(c *fiber.Ctx) error {
 		Frame: a.pages.Frame(c, "Connections", layout.SectionConnections), Now: a.now(), Query: strings.TrimSpace(c.Query("query")), State: c.Query("state"),
 	}
 	fill(&p, a.rows(a.pages.Visible(c.UserContext()), statuses))
+	if p.Personal, err = a.personal(c.UserContext()); err != nil {
+		return err
+	}
 	return web.Render(c, views.Connections(p))
 }
 
@@ -72,6 +82,29 @@ func fill(p *views.ConnectionsProps, rows []views.ConnectionRow) {
 		}
 	}
 	p.Chips = admin.StateChips(paths.Connections, views.ConnectionStates(), p.Query, p.State, counts)
+}
+
+// personal returns the visible servers that everyone uses with their own account.
+func (a *Pages) personal(ctx context.Context) ([]views.PersonalServer, error) {
+	counts, err := a.people.Counts(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var all []views.PersonalServer
+	for _, project := range a.pages.Visible(ctx) {
+		for _, server := range project.Servers {
+			if config := server.Config; config.IsPersonal() {
+				all = append(all, views.PersonalServer{
+					Alias: ui.Clean(config.Alias), Project: ui.Clean(cmp.Or(project.Project.Name, project.Project.Slug)),
+					URL: paths.Server(project.Project.Slug, config.ID) + "#people", People: counts[config.ID],
+				})
+			}
+		}
+	}
+	slices.SortFunc(all, func(x, y views.PersonalServer) int {
+		return cmp.Or(cmp.Compare(x.Project, y.Project), cmp.Compare(x.Alias, y.Alias))
+	})
+	return all, nil
 }
 
 // rows returns the connections of the projects' servers that use OAuth, worst
@@ -126,6 +159,9 @@ func (a *Pages) Show(c *fiber.Ctx) error {
 // withoutOAuth returns why a server has no connection.
 func withoutOAuth(slug string, server *toolset.Server) layout.Flash {
 	alias, config := ui.Clean(server.Config.Alias), server.Config
+	if config.IsPersonal() {
+		return layout.Flash{Tone: "warn", Text: "Everyone connects their own account to " + alias + ".", LinkLabel: "Connect mine", LinkURL: paths.MyConnection(config.ID)}
+	}
 	if config.AuthType == models.UpstreamAuthBearer && config.AuthBearer == "" {
 		return layout.Flash{Tone: "warn", Text: alias + " needs a token.", LinkLabel: "Add token", LinkURL: paths.ServerEdit(slug, config.ID)}
 	}

@@ -40,6 +40,11 @@ func (a *Keys) Show(c *fiber.Ctx) error {
 	p := views.PageProps{Slug: project.Project.Slug, Key: all[i], Now: a.Now(), Do: c.Query("do")}
 	p.Tools = frame.ToolChoiceOf(project.ToolsetsBySlug(), p.Key.Slugs())
 	p.Frame = a.Pages.ProjectFrame(c, project, layout.TabKeys, p.Key.Called(), layout.Crumb{Label: p.Key.Called()})
+	if p.Frame.Controls && p.Key.Usable(p.Now) {
+		if err := a.Pages.WarnOlder(c, &p.Frame, "Changed tools of the key"); err != nil {
+			return err
+		}
+	}
 	if s, ok := shownOf(c, a.Seal, a.Now()); ok && p.Do == "" && p.Key.Usable(p.Now) {
 		p.New = &views.NewKey{Text: s.Secret, Snippets: a.snippets(c, project, p.Key, s.Secret), Replaced: s.Replaced, OldUntil: s.OldUntil}
 	}

@@ -7,6 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"mcpgateway/routes/admin"
 	"mcpgateway/services/toolset"
 	adminviews "mcpgateway/views/admin"
 	"mcpgateway/views/paths"
@@ -84,10 +85,10 @@ func accessRow(slug string, s server) (row ui.AttentionRow, ok bool) {
 	switch s.state.Kind {
 	case adminviews.StateReconnect:
 		row.Title, row.Text = alias+" needs to be reconnected", "Sign in again to restore access."
-		row.Fix, row.FixTo = "Reconnect", paths.StartConnection(s.Config.ID)
+		row.Fix, row.FixTo = "Reconnect", admin.ConnectURL(&s.Config)
 	case adminviews.StateUnconnected:
 		row.Title, row.Text = alias+" isn't connected", "Sign in so that we can read its tools."
-		row.Fix, row.FixTo = "Connect", paths.StartConnection(s.Config.ID)
+		row.Fix, row.FixTo = "Connect", admin.ConnectURL(&s.Config)
 	case adminviews.StateNoToken:
 		row.Title, row.Text = alias+" needs a token", "Add the token this server needs."
 		row.Fix, row.FixTo = "Add token", paths.ServerEdit(slug, s.Config.ID)

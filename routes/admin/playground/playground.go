@@ -25,6 +25,7 @@ import (
 	"mcpgateway/services/fault"
 	"mcpgateway/services/gateway"
 	"mcpgateway/services/projects"
+	"mcpgateway/services/projects/toolstate"
 	"mcpgateway/services/query"
 	"mcpgateway/services/rawjson"
 	"mcpgateway/services/toolset"
@@ -52,13 +53,14 @@ type Playground struct {
 	gateway *gateway.Gateway
 	usage   Usage
 	store   *projects.Store
+	states  *toolstate.Store
 	stepUp  *guard.Guards
 }
 
 // New returns the handlers. gateway performs the calls, store changes the
 // overrides, and stepUp enforces the confirmation before references change.
-func New(pages *admin.ProjectPages, gateway *gateway.Gateway, usage Usage, store *projects.Store, stepUp *guard.Guards) *Playground {
-	return &Playground{pages: pages, gateway: gateway, usage: usage, store: store, stepUp: stepUp}
+func New(pages *admin.ProjectPages, gateway *gateway.Gateway, usage Usage, store *projects.Store, states *toolstate.Store, stepUp *guard.Guards) *Playground {
+	return &Playground{pages: pages, gateway: gateway, usage: usage, store: store, states: states, stepUp: stepUp}
 }
 
 // Show serves GET /admin/projects/:projectSlug/tools/:name. With ?as=json the
@@ -262,6 +264,11 @@ func (a *Playground) pageWith(c *fiber.Ctx, project *toolset.Snapshot, tool *too
 	}
 	p.Use = useFacts(project.Project.Slug, tool, used[tool.Name])
 	p.Frame, p.Project, p.Try = a.pages.ProjectFrame(c, project, layout.TabTools, tool.Name, layout.Crumb{Label: tool.Name}), a.pages.Head(project, layout.TabTools), form
+	if p.Frame.Controls {
+		if err := a.pages.WarnOlder(c, &p.Frame, "Overrides"); err != nil {
+			return err
+		}
+	}
 	return web.Render(c, views.Tool(p))
 }
 

@@ -13,6 +13,7 @@ import (
 	"mcpgateway/services/access"
 	"mcpgateway/services/access/grants"
 	"mcpgateway/services/access/groups"
+	"mcpgateway/services/access/keys"
 	"mcpgateway/services/access/rights"
 	"mcpgateway/services/declaration"
 	"mcpgateway/services/fault"
@@ -29,6 +30,8 @@ import (
 // Views returns what people see of a project. Implemented by views.Views.
 type Views interface {
 	Held(project *toolset.Snapshot, held rights.Held) *toolset.Snapshot
+	// Key returns what clients with a key see, or nil if they see nothing.
+	Key(project *toolset.Snapshot, keyID string) *toolset.Snapshot
 }
 
 // AccessOptions are the dependencies of Access.
@@ -38,6 +41,7 @@ type AccessOptions struct {
 	People *access.Users
 	Groups *groups.Store
 	Grants *grants.Store
+	Keys   *keys.Store
 	Rights *rights.Index
 	Views  Views
 	Search *toolsearch.Searcher

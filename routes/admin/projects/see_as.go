@@ -45,12 +45,42 @@ func (a *Access) SeeAs(c *fiber.Ctx) error {
 	name := cmp.Or(grant.Name, grant.Email)
 	props := views.SeeAsProps{
 		Frame: a.Pages.ProjectFrame(c, p, layout.TabAccess, "See as", layout.Crumb{Label: "Access", URL: paths.Access(p.Project.Slug)}, layout.Crumb{Label: "See as " + ui.Clean(name)}),
-		Slug:  p.Project.Slug, ID: grant.ID, Name: name, Task: strings.TrimSpace(c.Query("task")),
+		URL:   paths.SeeAs(p.Project.Slug, grant.ID), Back: paths.Access(p.Project.Slug), BackLabel: "Back to access", Name: name,
 	}
 	if held.None() {
-		return web.Render(c, views.SeeAs(props)) // a disabled person
+		return a.seen(c, props, nil) // a disabled person
 	}
-	if err := a.list(c, &props, a.Views.Held(p, held)); err != nil {
+	return a.seen(c, props, a.Views.Held(p, held))
+}
+
+// SeeAsKey serves GET …/keys/:id/see-as: the project's tools as clients with the
+// key see them, and with ?task= what the search finds for them.
+func (a *Access) SeeAsKey(c *fiber.Ctx) error {
+	p, err := a.Pages.Project(c)
+	if err != nil {
+		return err
+	}
+	key, err := a.Keys.Get(c.UserContext(), c.Params("id"))
+	if err == nil && key.ProjectID != p.Project.ID {
+		err = fault.NotFound("key", key.ID)
+	}
+	if err != nil {
+		return err
+	}
+	name, page := cmp.Or(key.Name, key.Prefix+"…"), paths.Key(p.Project.Slug, key.ID)
+	return a.seen(c, views.SeeAsProps{
+		Frame: a.Pages.ProjectFrame(c, p, layout.TabKeys, "See as", layout.Crumb{Label: ui.Clean(name), URL: page}, layout.Crumb{Label: "See as"}),
+		URL:   paths.SeeAsKey(p.Project.Slug, key.ID), Back: page, BackLabel: "Back to key", Name: name,
+	}, a.Views.Key(p, key.ID))
+}
+
+// seen renders the page with the tools of a view, or without tools for nil.
+func (a *Access) seen(c *fiber.Ctx, props views.SeeAsProps, view *toolset.Snapshot) error {
+	props.Task = strings.TrimSpace(c.Query("task"))
+	if view == nil {
+		return web.Render(c, views.SeeAs(props))
+	}
+	if err := a.list(c, &props, view); err != nil {
 		return err
 	}
 	return web.Render(c, views.SeeAs(props))
@@ -85,7 +115,7 @@ func (a *Access) list(c *fiber.Ctx, p *views.SeeAsProps, view *toolset.Snapshot)
 	if p.Task == "" {
 		p.Total = len(view.Tools)
 		for _, t := range view.Tools[:min(len(view.Tools), maxSeen)] {
-			p.List = append(p.List, seen(t))
+			p.List = append(p.List, toolOf(t))
 		}
 		return nil
 	}
@@ -101,13 +131,13 @@ func (a *Access) list(c *fiber.Ctx, p *views.SeeAsProps, view *toolset.Snapshot)
 	}
 	p.Total = found.Total
 	for _, f := range found.Found {
-		p.List = append(p.List, seen(f.Tool))
+		p.List = append(p.List, toolOf(f.Tool))
 	}
 	return nil
 }
 
-// seen returns a tool as clients see it.
-func seen(t *toolset.Tool) views.Tool {
+// toolOf returns a tool as clients see it.
+func toolOf(t *toolset.Tool) views.Tool {
 	row := views.Tool{Name: t.Name}
 	if definition, err := rawjson.ParseObject(t.Definition, rawjson.Lenient); err == nil {
 		row.Description, _ = definition.String("description")

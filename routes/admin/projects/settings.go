@@ -71,6 +71,9 @@ func (a *Settings) page(c *fiber.Ctx, p *toolset.Snapshot, props views.ProjectSe
 	}
 	props.MaxLimits = declaration.MaxLimits
 	props.Frame, props.Project = a.pages.ProjectFrame(c, p, layout.TabSettings, "Settings"), a.pages.Head(p, layout.TabSettings)
+	if err := a.pages.WarnOlder(c, &props.Frame, "Limits for tools"); err != nil {
+		return err
+	}
 	props.Stored, props.Seen = formOf(p), frame.Fingerprint(formOf(p))
 	props.Shared, props.Servers, props.Keys = credentialsOf(p), len(p.Servers), len(keys)
 	return web.Render(c, views.ProjectSettings(props))

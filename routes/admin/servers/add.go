@@ -198,7 +198,7 @@ func (a *Wizard) addedServer(p *toolset.Snapshot, server *toolset.Server) views.
 		one.Sub, one.Action, one.ActionURL = ui.Plural(known, "tool", "tools"), "Choose tools", paths.ServerFilters(slug, id)+"?new=1"
 	case shared.StateUnconnected, shared.StateReconnect:
 		one.Sub = "Sign in at " + shared.Provider(server.Config.URL) + " so that we can read its tools"
-		one.State.Word, one.Action, one.ActionURL, one.Primary = "Sign-in needed", "Connect", paths.StartConnection(id), true
+		one.State.Word, one.Action, one.ActionURL, one.Primary = "Sign-in needed", "Connect", admin.ConnectURL(&server.Config), true
 	case shared.StateNoToken:
 		one.Sub, one.Action, one.ActionURL, one.Primary = "Add its token so that we can read its tools", "Add token", paths.ServerEdit(slug, id)+"#credentials", true
 	case shared.StateOff:

@@ -141,7 +141,7 @@ func (a *Wizard) try(ctx context.Context, p *toolset.Snapshot, tasks *background
 			one.draft.Problems = map[string]string{"headerName": "enter a header name and value"}
 			continue
 		}
-		if one.row.AuthType == models.UpstreamAuthOAuth {
+		if one.row.AuthType == models.UpstreamAuthOAuth || one.row.IsPersonal() {
 			one.draft.Test = views.Test{Done: true, SignIn: true}
 			a.settle(one)
 			continue
@@ -223,7 +223,7 @@ func (a *Wizard) add(ctx context.Context, tasks *background.Tasks, slug string, 
 		default:
 			return err
 		}
-		if one.server = saved.Server; one.server.AuthType == models.UpstreamAuthOAuth || !one.server.Enabled {
+		if one.server = saved.Server; one.server.AuthType == models.UpstreamAuthOAuth || one.server.IsPersonal() || !one.server.Enabled {
 			continue
 		}
 		syncing.Go(tasks.ErrFunc("first sync", func() error {

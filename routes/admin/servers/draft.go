@@ -186,6 +186,8 @@ func draftSettings(d *declaration.Server) (words []string) {
 	}
 	say(d.SessionMode != nil && *d.SessionMode == models.SessionPerClient, "One session per client")
 	say(d.DefinitionPolicy != nil && *d.DefinitionPolicy == models.PolicyApprove, "New and changed tools stay off until approved")
+	say(d.Connection != nil && *d.Connection == models.ConnectionPersonal, "Everyone uses their own account")
+	say(listed(d.PersonalHeaders) != "", "Personal headers: "+listed(d.PersonalHeaders))
 	say(d.OAuthClientID != nil && *d.OAuthClientID != "", "With its own OAuth client")
 	say(listed(d.OAuthScopes) != "", "OAuth scopes: "+listed(d.OAuthScopes))
 	return words

@@ -41,6 +41,7 @@ func (a *Servers) editForm(c *fiber.Ctx, p *toolset.Snapshot, server *toolset.Se
 	props.Open = p.Project.AuthMode == models.AuthNone
 	props.Seen, props.CredentialsSeen = frame.Fingerprint(behaviourOf(&s)), frame.Fingerprint(credentialsKept(&s))
 	fillEdit(&props, s)
+	fillAccount(&props.Account, &s)
 	return web.Render(c, views.Edit(props))
 }
 

@@ -32,6 +32,9 @@ func (a *Servers) Show(c *fiber.Ctx) error {
 	props.Frame = a.pages.ProjectFrame(c, p, layout.TabServers, server.Config.Alias, layout.Crumb{Label: server.Config.Alias})
 	props.Live, props.Controls = []string{views.Topic + ":" + server.Config.ID}, props.Frame.Admin()
 	props.Detail, props.Hidden = detailOf(server), hiddenOf(p, server)
+	if props.People, err = a.people(c.UserContext(), &server.Config); err != nil {
+		return err
+	}
 	return web.Render(c, views.Server(props))
 }
 
@@ -55,6 +58,7 @@ func detailOf(s *toolset.Server) views.Detail {
 		Headers: headersWithValue(config), MissingHeaders: missingHeaders(config), Timeout: ui.Seconds(config.TimeoutMS) + " s", MaxConcurrent: ui.Count(int(config.MaxConcurrent)),
 		SessionMode: string(config.SessionMode), DefinitionPolicy: string(config.DefinitionPolicy),
 		AllowedTools: config.AllowedTools, DenyTools: config.DenyTools,
+		Personal: config.IsPersonal(), PersonalHeaders: config.PersonalHeaders,
 		OAuthClientID: config.OAuthClientID, OAuthScope: strings.Join(config.OAuthScopes, " "),
 		OwnClient: config.OAuthGrant == models.GrantClientCredentials,
 	}

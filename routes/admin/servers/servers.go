@@ -44,6 +44,7 @@ type Options struct {
 	Store   *projects.Store
 	StepUp  *guard.Guards
 	Callers func() *observe.Callers // names of callers for one page
+	People  People
 }
 
 // Servers serves the servers of projects.
@@ -56,11 +57,12 @@ type Servers struct {
 	traffic *traffic.Store
 	history *history.Store
 	callers func() *observe.Callers
+	persons People
 }
 
 // New returns the handlers.
 func New(o Options) *Servers {
-	return &Servers{pages: o.Pages, reader: o.Reader, calls: o.Calls, store: o.Store, stepUp: o.StepUp, traffic: o.Traffic, history: o.History, callers: o.Callers}
+	return &Servers{pages: o.Pages, reader: o.Reader, calls: o.Calls, store: o.Store, stepUp: o.StepUp, traffic: o.Traffic, history: o.History, callers: o.Callers, persons: o.People}
 }
 
 // List serves GET /admin/projects/:projectSlug/servers.

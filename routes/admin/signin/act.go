@@ -6,7 +6,7 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
-	"mcpgateway/services/access"
+	"mcpgateway/services/access/storedforms"
 	"mcpgateway/views/paths"
 	"mcpgateway/views/ui"
 	"mcpgateway/web"
@@ -64,7 +64,7 @@ func postedAct(c *fiber.Ctx) ui.Act {
 }
 
 // storedAct describes the action of a stored form.
-func storedAct(form access.StoredForm) ui.Act {
+func storedAct(form storedforms.Form) ui.Act {
 	path, _, _ := strings.Cut(form.URL, "?")
 	values, err := url.ParseQuery(string(form.Body))
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/a-h/templ"
 	"github.com/gofiber/fiber/v2"
 
-	"mcpgateway/services/access"
+	"mcpgateway/services/access/storedforms"
 	"mcpgateway/services/fault"
 	"mcpgateway/views/admin"
 	"mcpgateway/web/compress"
@@ -55,7 +55,7 @@ func (r *Resume) Fill(c *fiber.Ctx) error {
 
 // fillPage fills the form of the rendered page, or adds one that sends the values
 // if the page has no such form.
-func fillPage(c *fiber.Ctx, form access.StoredForm, csrf string) error {
+func fillPage(c *fiber.Ctx, form storedforms.Form, csrf string) error {
 	values, err := url.ParseQuery(string(form.Body))
 	if err != nil {
 		return nil //nolint:nilerr // not a form

@@ -10,6 +10,7 @@ import (
 
 	"mcpgateway/routes/frame"
 	"mcpgateway/services/access"
+	"mcpgateway/services/access/storedforms"
 	"mcpgateway/services/fault"
 	"mcpgateway/views/layout"
 	"mcpgateway/views/paths"
@@ -25,11 +26,11 @@ const resumePath = "/login/resume"
 // to confirm their identity.
 type Resume struct {
 	guards *guard.Guards
-	forms  *access.StoredForms
+	forms  *storedforms.Store
 }
 
 // NewResume returns a Resume.
-func NewResume(guards *guard.Guards, forms *access.StoredForms) *Resume {
+func NewResume(guards *guard.Guards, forms *storedforms.Store) *Resume {
 	return &Resume{guards: guards, forms: forms}
 }
 

@@ -6,7 +6,7 @@ import (
 	"mcpgateway/web/guard"
 
 	"mcpgateway/routes/frame"
-	"mcpgateway/services/access"
+	"mcpgateway/services/access/oidc"
 	"mcpgateway/services/fault"
 	"mcpgateway/views/admin"
 	"mcpgateway/views/layout"
@@ -17,7 +17,7 @@ import (
 // SingleSignOn serves sign-in with the identity provider.
 type SingleSignOn struct {
 	pages    *frame.Pages
-	provider *access.SingleSignOn
+	provider *oidc.SignOn
 	guards   *guard.Guards
 	resume   *Resume
 	name     string
@@ -25,7 +25,7 @@ type SingleSignOn struct {
 
 // NewSingleSignOn returns the handlers. provider is nil if single sign-on is not
 // configured; name is its display name.
-func NewSingleSignOn(pages *frame.Pages, provider *access.SingleSignOn, guards *guard.Guards, resume *Resume, name string) *SingleSignOn {
+func NewSingleSignOn(pages *frame.Pages, provider *oidc.SignOn, guards *guard.Guards, resume *Resume, name string) *SingleSignOn {
 	return &SingleSignOn{pages: pages, provider: provider, guards: guards, resume: resume, name: name}
 }
 
@@ -49,7 +49,7 @@ func (s *SingleSignOn) Finish(c *fiber.Ctx) error {
 	if s.provider == nil {
 		return noSingleSignOn()
 	}
-	answer := access.SSOResponse{State: c.Query("state"), Code: c.Query("code"), Issuer: c.Query("iss"), Error: c.Query("error")}
+	answer := oidc.Response{State: c.Query("state"), Code: c.Query("code"), Issuer: c.Query("iss"), Error: c.Query("error")}
 	in, next, err := s.provider.Finish(c.UserContext(), s.guards.TakeFlow(c), answer, browserOf(c, s.guards))
 	if err != nil {
 		return s.failed(c, origin{next: paths.Home}, err)

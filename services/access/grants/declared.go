@@ -19,7 +19,7 @@ import (
 // Applied is the result of Apply.
 type Applied struct {
 	Fields   []string          // the declared keys whose content changed
-	Problems map[string]string // by key and name, such as people.ann@example.com
+	Problems map[string]string // by key and name, such as people.ann@example.com; "" is all of them
 	Entries  []activity.Entry  // to record
 }
 

@@ -8,7 +8,7 @@ import (
 
 	"mcpgateway/models"
 	"mcpgateway/models/modelstest"
-	"mcpgateway/services/access"
+	"mcpgateway/services/access/oidc"
 	"mcpgateway/services/access/oidctest"
 	"mcpgateway/services/fault"
 )
@@ -19,28 +19,28 @@ func callbacks(t *testing.T) {
 	w := join(t, modelstest.SQLite(t), f.Issuer, c)
 	w.invite(t, "ada@example.com", models.RoleViewer, "")
 	for name, tc := range map[string]struct {
-		edit func(a *access.SSOResponse, cookie *string)
+		edit func(a *oidc.Response, cookie *string)
 		code fault.Code
 	}{
-		"other state":           {func(a *access.SSOResponse, _ *string) { a.State += "x" }, fault.CodeInvalidParameter},
-		"no state":              {func(a *access.SSOResponse, _ *string) { a.State = "" }, fault.CodeInvalidParameter},
-		"other browser":         {func(_ *access.SSOResponse, cookie *string) { *cookie = "" }, fault.CodeInvalidParameter},
-		"other sign-in":         {func(_ *access.SSOResponse, cookie *string) { _, *cookie = w.start(t, false) }, fault.CodeInvalidParameter},
-		"forged cookie":         {func(_ *access.SSOResponse, cookie *string) { *cookie += "A" }, fault.CodeInvalidParameter},
-		"other code":            {func(a *access.SSOResponse, _ *string) { a.Code += "x" }, fault.CodeUnauthorized},
-		"no code":               {func(a *access.SSOResponse, _ *string) { a.Code = "" }, fault.CodeUnauthorized},
-		"error response":        {func(a *access.SSOResponse, _ *string) { a.Error = "access_denied" }, fault.CodeUnauthorized},
-		"iss":                   {func(a *access.SSOResponse, _ *string) { a.Issuer = f.Issuer }, ""},
-		"other iss":             {func(a *access.SSOResponse, _ *string) { a.Issuer = f.Issuer + "/" }, fault.CodeUnauthorized},
-		"before expiry":         {func(*access.SSOResponse, *string) { c.Advance(access.SingleSignOnLifetime - time.Minute) }, ""},
-		"at expiry":             {func(*access.SSOResponse, *string) { c.Advance(access.SingleSignOnLifetime) }, fault.CodeInvalidParameter},
-		"code of other sign-in": {func(a *access.SSOResponse, _ *string) { other, _ := w.start(t, false); a.Code, _ = f.Approve(t, other) }, fault.CodeUnauthorized},
+		"other state":           {func(a *oidc.Response, _ *string) { a.State += "x" }, fault.CodeInvalidParameter},
+		"no state":              {func(a *oidc.Response, _ *string) { a.State = "" }, fault.CodeInvalidParameter},
+		"other browser":         {func(_ *oidc.Response, cookie *string) { *cookie = "" }, fault.CodeInvalidParameter},
+		"other sign-in":         {func(_ *oidc.Response, cookie *string) { _, *cookie = w.start(t, false) }, fault.CodeInvalidParameter},
+		"forged cookie":         {func(_ *oidc.Response, cookie *string) { *cookie += "A" }, fault.CodeInvalidParameter},
+		"other code":            {func(a *oidc.Response, _ *string) { a.Code += "x" }, fault.CodeUnauthorized},
+		"no code":               {func(a *oidc.Response, _ *string) { a.Code = "" }, fault.CodeUnauthorized},
+		"error response":        {func(a *oidc.Response, _ *string) { a.Error = "access_denied" }, fault.CodeUnauthorized},
+		"iss":                   {func(a *oidc.Response, _ *string) { a.Issuer = f.Issuer }, ""},
+		"other iss":             {func(a *oidc.Response, _ *string) { a.Issuer = f.Issuer + "/" }, fault.CodeUnauthorized},
+		"before expiry":         {func(*oidc.Response, *string) { c.Advance(oidc.SignOnLifetime - time.Minute) }, ""},
+		"at expiry":             {func(*oidc.Response, *string) { c.Advance(oidc.SignOnLifetime) }, fault.CodeInvalidParameter},
+		"code of other sign-in": {func(a *oidc.Response, _ *string) { other, _ := w.start(t, false); a.Code, _ = f.Approve(t, other) }, fault.CodeUnauthorized},
 	} {
 		t.Run(name, func(t *testing.T) {
 			redeemed := f.Exchanges.Load()
 			address, cookie := w.start(t, false)
 			code, params := f.Approve(t, address)
-			a := access.SSOResponse{State: params.Get("state"), Code: code}
+			a := oidc.Response{State: params.Get("state"), Code: code}
 			tc.edit(&a, &cookie)
 			_, err := w.finish(t, cookie, a)
 			if tc.code == "" && err != nil {
@@ -62,7 +62,7 @@ func callbacks(t *testing.T) {
 				t.Fatal(err)
 			}
 			code, params := f.Approve(t, address)
-			_, back, err := w.sso.Finish(t.Context(), cookie.Reveal(), access.SSOResponse{State: params.Get("state"), Code: code}, browser())
+			_, back, err := w.sso.Finish(t.Context(), cookie.Reveal(), oidc.Response{State: params.Get("state"), Code: code}, browser())
 			if err != nil || len(cookie.Reveal()) > longest || back != "" && back != next || back == "" && strings.HasPrefix(next, "/a") {
 				t.Errorf("Finish() with a cookie of %d characters: next %q, %v", len(cookie.Reveal()), back, err)
 			}
@@ -78,7 +78,7 @@ func callbacks(t *testing.T) {
 			var wg sync.WaitGroup
 			for i := range errs {
 				wg.Go(func() {
-					_, _, errs[i] = worlds[i%2].sso.Finish(t.Context(), cookie, access.SSOResponse{State: params.Get("state"), Code: code}, browser())
+					_, _, errs[i] = worlds[i%2].sso.Finish(t.Context(), cookie, oidc.Response{State: params.Get("state"), Code: code}, browser())
 				})
 			}
 			wg.Wait()
@@ -110,7 +110,7 @@ func callbacks(t *testing.T) {
 			f.Behave(oidctest.Behavior{Token: func(_, claims map[string]any) { claims["auth_time"] = c.Now().Add(-tc.age).Unix() }})
 			address, cookie := w.start(t, true)
 			code, params := f.Approve(t, address)
-			_, err := w.finish(t, cookie, access.SSOResponse{State: params.Get("state"), Code: code})
+			_, err := w.finish(t, cookie, oidc.Response{State: params.Get("state"), Code: code})
 			if tc.ok != (err == nil) {
 				t.Errorf("authentication %s ago: Finish() = %v", tc.age, err)
 			}
@@ -147,7 +147,7 @@ func providerDown(t *testing.T) {
 	address, cookie := w.start(t, false)
 	code, params := f.Approve(t, address)
 	f.Behave(oidctest.Behavior{Down: true})
-	_, err := w.finish(t, cookie, access.SSOResponse{State: params.Get("state"), Code: code})
+	_, err := w.finish(t, cookie, oidc.Response{State: params.Get("state"), Code: code})
 	want(t, err, fault.CodeUnavailable)
 	// The cached configuration stays in use while the provider is down.
 	c.Advance(2 * time.Hour)

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"strings"
 
-	"mcpgateway/services/access"
 	"mcpgateway/services/access/groups"
 )
 
@@ -37,7 +36,7 @@ type document interface{ Claims(v any) error }
 
 // claims returns the claims of a document, with the groups only if the
 // challenge requests them.
-func (p *Provider) claims(d document, q access.Challenge) (claims, error) {
+func (p *Provider) claims(d document, q Challenge) (claims, error) {
 	var c claims
 	if err := d.Claims(&c); err != nil || !q.Groups {
 		return c, err

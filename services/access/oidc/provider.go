@@ -78,7 +78,7 @@ func NewProvider(o Options, client *http.Client, now func() time.Time) *Provider
 
 // AuthorizeURL returns the URL to redirect the browser to. It returns
 // UNAVAILABLE while the provider's configuration can't be read.
-func (p *Provider) AuthorizeURL(ctx context.Context, q access.Challenge) (string, error) {
+func (p *Provider) AuthorizeURL(ctx context.Context, q Challenge) (string, error) {
 	d, err := p.discover(ctx)
 	if err != nil {
 		return "", err
@@ -97,7 +97,7 @@ func (p *Provider) AuthorizeURL(ctx context.Context, q access.Challenge) (string
 // client as audience, valid times and the challenge's nonce. Otherwise it
 // returns UNAUTHORIZED with the reason as cause. It returns UNAVAILABLE if the
 // provider can't be reached.
-func (p *Provider) Identify(ctx context.Context, code, issuer string, q access.Challenge) (access.Identity, error) {
+func (p *Provider) Identify(ctx context.Context, code, issuer string, q Challenge) (access.Identity, error) {
 	d, err := p.discover(ctx)
 	if err != nil {
 		return access.Identity{}, err
@@ -141,7 +141,7 @@ func (b *claimBool) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-func (p *Provider) identity(ctx context.Context, d *discovered, tokens *oauth2.Token, token *oidc.IDToken, q access.Challenge) (access.Identity, error) {
+func (p *Provider) identity(ctx context.Context, d *discovered, tokens *oauth2.Token, token *oidc.IDToken, q Challenge) (access.Identity, error) {
 	if subtle.ConstantTimeCompare([]byte(token.Nonce), []byte(q.Nonce)) != 1 {
 		return access.Identity{}, unproved(errors.New("ID token has another nonce"))
 	}
@@ -171,7 +171,7 @@ func (p *Provider) identity(ctx context.Context, d *discovered, tokens *oauth2.T
 // endpoint (OpenID Connect Core 1.0, section 5.3), which must return the same
 // subject. Its email_verified applies only to its own email address: an ID
 // token with a different address stays unverified.
-func (p *Provider) addUserInfo(ctx context.Context, d *discovered, tokens *oauth2.Token, subject string, c *claims, q access.Challenge) error {
+func (p *Provider) addUserInfo(ctx context.Context, d *discovered, tokens *oauth2.Token, subject string, c *claims, q Challenge) error {
 	info, err := d.UserInfo(ctx, oauth2.StaticTokenSource(tokens))
 	if err != nil {
 		var network *url.Error

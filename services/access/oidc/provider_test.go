@@ -56,7 +56,7 @@ type world struct {
 	people   *access.Users
 	groups   *groups.Store
 	provider *oidc.Provider
-	sso      *access.SingleSignOn
+	sso      *oidc.SignOn
 }
 
 // join opens the database as an additional process with the provider of the
@@ -87,9 +87,8 @@ func joinWith(t *testing.T, dsn, issuer string, c *clock, claim string, domains 
 		Issuer: issuer, ClientID: oidctest.ClientID, ClientSecret: secrets.NewValue(oidctest.ClientSecret), RedirectURL: oidctest.RedirectURL,
 		Scopes: []string{"groups"}, GroupsClaim: claim,
 	}, clients.MCP(), c.Now)
-	w.sso = access.NewSingleSignOn(access.SingleSignOnOptions{
-		People: w.people, Provider: w.provider, Sealer: ring, Groups: w.groups, Domains: domains, DefaultRole: models.RoleViewer,
-	})
+	users := access.NewIdentities(w.people, w.groups, domains, models.RoleViewer)
+	w.sso = oidc.NewSignOn(oidc.SignOnOptions{DB: w.db, Users: users, Provider: w.provider, Sealer: ring, Groups: w.groups, Now: c.Now})
 	return w
 }
 
@@ -108,7 +107,7 @@ func (w *world) start(t *testing.T, fresh bool) (authorizeURL, cookie string) {
 	return address, flow.Reveal()
 }
 
-func (w *world) finish(t *testing.T, cookie string, callback access.SSOResponse) (access.SignedIn, error) {
+func (w *world) finish(t *testing.T, cookie string, callback oidc.Response) (access.SignedIn, error) {
 	t.Helper()
 	in, next, err := w.sso.Finish(t.Context(), cookie, callback, browser())
 	if err == nil && next != "/admin?tab=keys" {
@@ -122,7 +121,7 @@ func (w *world) signIn(t *testing.T, f *oidctest.Fake) (access.SignedIn, error) 
 	t.Helper()
 	address, cookie := w.start(t, false)
 	code, params := f.Approve(t, address)
-	return w.finish(t, cookie, access.SSOResponse{State: params.Get("state"), Code: code})
+	return w.finish(t, cookie, oidc.Response{State: params.Get("state"), Code: code})
 }
 
 func (w *world) invite(t *testing.T, email string, role models.Role, password string) access.User {
@@ -142,8 +141,8 @@ func want(t *testing.T, err error, code fault.Code) {
 	}
 }
 
-func callback(q url.Values) access.SSOResponse {
-	return access.SSOResponse{State: q.Get("state"), Code: q.Get("code"), Issuer: q.Get("iss"), Error: q.Get("error")}
+func callback(q url.Values) oidc.Response {
+	return oidc.Response{State: q.Get("state"), Code: q.Get("code"), Issuer: q.Get("iss"), Error: q.Get("error")}
 }
 
 func TestOIDCLogin(t *testing.T) {

@@ -141,6 +141,18 @@ func (v *Views) Held(project *toolset.Snapshot, held rights.Held) *toolset.Snaps
 	return v.cache.view(project, part{toolsets: held.Toolsets, everything: held.Everything})
 }
 
+// Key returns the view of a key at the endpoint of the project, to show it to an
+// administrator. It is nil if the key holds nothing there.
+func (v *Views) Key(project *toolset.Snapshot, keyID string) *toolset.Snapshot {
+	principal := keys.Principal(keyID)
+	held := v.heldByKey(&project.Project, principal)
+	if held.None() {
+		return nil
+	}
+	scope, _ := v.keys.Scope(project.Project.ID, principal)
+	return v.cache.view(project, part{toolsets: held.Toolsets, everything: held.Everything, withoutPerson: project.Personal && scope.UserID == ""})
+}
+
 // Tools returns the number of visible tools of a project, or of its toolset, that
 // a person may use.
 func (v *Views) Tools(projectID, toolsetID, userID string) int {
@@ -164,7 +176,7 @@ func (v *Views) held(project *models.Project, caller access.Principal) rights.He
 	case caller.IsAnonymous():
 		return rights.Held{Everything: project.AuthMode == models.AuthNone}
 	case caller.IsKey():
-		return v.heldByKey(project, caller)
+		return v.heldByKey(project, caller.ID())
 	case caller.UserID() != "":
 		return v.rights.Held(project, caller.UserID())
 	default:
@@ -175,8 +187,8 @@ func (v *Views) held(project *models.Project, caller access.Principal) rights.He
 // heldByKey returns what a key holds: its toolsets or the whole project, and of
 // a personal key only what its owner holds. It is nothing in a project that
 // doesn't accept the key, because its mode or personal keys have changed.
-func (v *Views) heldByKey(project *models.Project, caller access.Principal) rights.Held {
-	scope, ok := v.keys.Scope(project.ID, caller.ID())
+func (v *Views) heldByKey(project *models.Project, principal string) rights.Held {
+	scope, ok := v.keys.Scope(project.ID, principal)
 	if !ok || scope.UserID == "" && project.AuthMode != models.AuthAPIKey || scope.UserID != "" && !keys.Personal(project) {
 		return rights.Held{}
 	}

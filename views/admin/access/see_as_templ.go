@@ -10,25 +10,25 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import (
 	"mcpgateway/views/layout"
-	"mcpgateway/views/paths"
 	"mcpgateway/views/ui"
 )
 
-// SeeAsProps describe a project as a person or group sees it.
+// SeeAsProps describe a project as a person, group or key sees it.
 type SeeAsProps struct {
 	layout.Frame
-	Slug, ID string
-	Name     string // of the person or group
-	Task     string
-	Problem  string // of the search
-	Total    int    // tools that they see, or that the search found
-	List     []Tool // the first of them
+	URL             string // of the page
+	Back, BackLabel string // the page before
+	Name            string // of the person, group or key
+	Task            string
+	Problem         string // of the search
+	Total           int    // tools that they see, or that the search found
+	List            []Tool // the first of them
 }
 
 // Tool is a tool as clients see it.
 type Tool struct{ Name, Description string }
 
-// SeeAs renders the tools that a person or group sees, and the search in them.
+// SeeAs renders the tools that a person, group or key sees, and the search in them.
 func SeeAs(p SeeAsProps) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -86,7 +86,7 @@ func SeeAs(p SeeAsProps) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.LinkButton(ui.LinkProps{Label: "Back to access", URL: paths.Access(p.Slug), Small: true}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.LinkButton(ui.LinkProps{Label: p.BackLabel, URL: p.Back, Small: true}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -105,9 +105,9 @@ func SeeAs(p SeeAsProps) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var4 templ.SafeURL
-			templ_7745c5c3_Var4, templ_7745c5c3_Err = templ.JoinURLErrs(ui.URL(paths.SeeAs(p.Slug, p.ID)))
+			templ_7745c5c3_Var4, templ_7745c5c3_Err = templ.JoinURLErrs(ui.URL(p.URL))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/access/see_as.templ`, Line: 33, Col: 63}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/access/see_as.templ`, Line: 33, Col: 43}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var4))
 			if templ_7745c5c3_Err != nil {
@@ -130,7 +130,7 @@ func SeeAs(p SeeAsProps) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if p.Task != "" {
-				templ_7745c5c3_Err = ui.LinkButton(ui.LinkProps{Label: "Show all", URL: paths.SeeAs(p.Slug, p.ID), Kind: ui.Quiet}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.LinkButton(ui.LinkProps{Label: "Show all", URL: p.URL, Kind: ui.Quiet}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -51,6 +51,9 @@ func (p ServerProps) facts() []ui.Fact {
 		{Label: "Transport", Value: transportWords(d.Transport, d.TransportUsed)},
 		{Label: "Credentials", Value: d.credentials()},
 	}
+	if d.Personal {
+		facts = append(facts, ui.Fact{Label: "Account", Value: "Everyone uses their own"})
+	}
 	if d.AuthType == "oauth" && d.OAuthClientID != "" {
 		facts = append(facts, ui.Fact{Label: "OAuth client", Value: ui.Clean(d.OAuthClientID), Mono: true})
 	}
@@ -92,6 +95,8 @@ func (d Detail) credentials() string {
 		parts = append(parts, "OAuth client credentials")
 	case d.AuthType == "oauth":
 		parts = append(parts, "OAuth")
+	case d.AuthType == "bearer" && d.Personal:
+		parts = append(parts, "Bearer token of each person")
 	case d.AuthType == "bearer" && d.AuthBearer == "":
 		parts = append(parts, "Bearer token missing")
 	case d.AuthType == "bearer" && d.AuthBearer == "stored":
@@ -101,6 +106,9 @@ func (d Detail) credentials() string {
 	}
 	if len(d.Headers) > 0 {
 		parts = append(parts, "headers "+admin.SomeOf(d.Headers, 5))
+	}
+	if len(d.PersonalHeaders) > 0 {
+		parts = append(parts, "headers of each person "+admin.SomeOf(d.PersonalHeaders, 8))
 	}
 	if len(d.MissingHeaders) > 0 {
 		parts = append(parts, "headers without a value: "+admin.SomeOf(d.MissingHeaders, 5))

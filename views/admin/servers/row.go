@@ -14,6 +14,7 @@ import (
 type Row struct {
 	ID, Alias, URL string
 	OAuth          bool
+	Personal       bool // everyone uses their own account
 	Enabled        bool
 	State          admin.ServerState
 	Since          time.Time      // of the state down; zero if unknown
@@ -61,7 +62,7 @@ func (a Availability) label(alias string) string {
 
 // connects reports whether the next step is to authorize the gateway.
 func (r Row) connects() bool {
-	return r.OAuth && (r.State.Kind == admin.StateReconnect || r.State.Kind == admin.StateUnconnected)
+	return (r.OAuth || r.Personal) && (r.State.Kind == admin.StateReconnect || r.State.Kind == admin.StateUnconnected)
 }
 
 // connectLabel returns the label of the link that authorizes the gateway.
@@ -70,6 +71,15 @@ func (r Row) connectLabel() string {
 		return "Connect"
 	}
 	return "Reconnect"
+}
+
+// connectURL returns where the user authorizes the gateway, or connects their own
+// account.
+func (r Row) connectURL() string {
+	if r.Personal {
+		return paths.MyConnection(r.ID)
+	}
+	return paths.StartConnection(r.ID)
 }
 
 // toolCount returns the number of tools that are on, with the total if some are

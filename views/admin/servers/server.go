@@ -52,6 +52,7 @@ type ServerProps struct {
 	Detail   Detail
 	Hidden   []HiddenTool // reasons for tools that clients do not see
 	Error    string       // of a rejected deletion
+	People   *People      // nil unless everyone uses their own account
 }
 
 // Outage describes a server that doesn't work. It is zero for others.
@@ -114,6 +115,8 @@ type Detail struct {
 	AuthBearer                string // "", "stored" or the reference
 	Headers                   []string
 	MissingHeaders            []string // required, without a value yet
+	Personal                  bool     // everyone uses their own account
+	PersonalHeaders           []string // whose values each person enters
 	Timeout, MaxConcurrent    string
 	SessionMode               string
 	DefinitionPolicy          string

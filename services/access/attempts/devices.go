@@ -1,4 +1,4 @@
-package access
+package attempts
 
 import (
 	"crypto/rand"
@@ -29,31 +29,31 @@ type device struct {
 }
 
 // knownDevice returns the device of a cookie that was issued for the account.
-func (p *Users) knownDevice(cookie, email string) (d device, known bool) {
+func (c *Counter) knownDevice(cookie, email string) (d device, known bool) {
 	if cookie == "" || len(cookie) > maxDevice {
 		return device{}, false
 	}
-	plain, err := p.sealer.OpenToken(devicePurpose, cookie)
+	plain, err := c.sealer.OpenToken(devicePurpose, cookie)
 	if err != nil || json.Unmarshal(plain, &d) != nil || d.Account != accountSubject(email) {
 		return device{}, false
 	}
-	age := p.now().Sub(time.Unix(d.IssuedAt, 0))
+	age := c.now().Sub(time.Unix(d.IssuedAt, 0))
 	return d, age < DeviceLifetime
 }
 
-// issueDevice returns the device cookie after a sign-in to the account. A known
+// IssueDevice returns the device cookie after a sign-in to the account. A known
 // device keeps its ID.
-func (p *Users) issueDevice(cookie, email string) (secrets.Value, error) {
-	d, known := p.knownDevice(cookie, email)
+func (c *Counter) IssueDevice(cookie, email string) (secrets.Value, error) {
+	d, known := c.knownDevice(cookie, email)
 	if !known {
 		id := make([]byte, deviceSize)
 		rand.Read(id) // never fails
 		d = device{ID: base64.RawURLEncoding.EncodeToString(id), Account: accountSubject(email)}
 	}
-	d.IssuedAt = p.now().Unix()
+	d.IssuedAt = c.now().Unix()
 	plain, err := json.Marshal(d)
 	if err != nil {
 		return secrets.Value{}, err
 	}
-	return secrets.NewValue(p.sealer.SealToken(devicePurpose, plain)), nil
+	return secrets.NewValue(c.sealer.SealToken(devicePurpose, plain)), nil
 }

@@ -1,4 +1,4 @@
-package access_test
+package callrate_test
 
 import (
 	"fmt"
@@ -10,6 +10,7 @@ import (
 	"mcpgateway/models"
 	"mcpgateway/services/access"
 	"mcpgateway/services/access/accesstest"
+	"mcpgateway/services/access/callrate"
 	"mcpgateway/services/access/keys"
 	"mcpgateway/services/fault"
 )
@@ -35,7 +36,7 @@ func TestBurstLimit(t *testing.T) {
 		for _, n := range []int{burst - 1, burst, burst + 1} {
 			t.Run(fmt.Sprintf("%d of %d", n, burst), func(t *testing.T) {
 				c := accesstest.NewClock()
-				limits, p := access.NewCallLimits(c.Now), rated(1, burst)
+				limits, p := callrate.New(c.Now), rated(1, burst)
 				for i := range n {
 					err := limits.Allow(p, anonymous(t, p), 1)
 					if i < burst {
@@ -55,7 +56,7 @@ func TestBurstLimit(t *testing.T) {
 
 func TestTokensRefill(t *testing.T) {
 	c := accesstest.NewClock()
-	limits, p := access.NewCallLimits(c.Now), rated(2, 1)
+	limits, p := callrate.New(c.Now), rated(2, 1)
 	who := anonymous(t, p)
 	if err := limits.Allow(p, who, 1); err != nil {
 		t.Fatal(err)
@@ -77,7 +78,7 @@ func TestTokensRefill(t *testing.T) {
 
 func TestRejectedCallsTakeNoTokens(t *testing.T) {
 	c := accesstest.NewClock()
-	limits, p := access.NewCallLimits(c.Now), rated(1, 3)
+	limits, p := callrate.New(c.Now), rated(1, 3)
 	who := anonymous(t, p)
 	if err := limits.Allow(p, who, 2); err != nil {
 		t.Fatal(err)
@@ -94,7 +95,7 @@ func TestRejectedCallsTakeNoTokens(t *testing.T) {
 
 func TestBatchBeyondBurstIsRejected(t *testing.T) {
 	c := accesstest.NewClock()
-	limits, p := access.NewCallLimits(c.Now), rated(1000, 5)
+	limits, p := callrate.New(c.Now), rated(1000, 5)
 	who := anonymous(t, p)
 	accesstest.Want(t, limits.Allow(p, who, 6), fault.CodeRateLimited)
 	if err := limits.Allow(p, who, 5); err != nil {
@@ -107,7 +108,7 @@ func TestBatchBeyondBurstIsRejected(t *testing.T) {
 }
 
 func TestProjectWithoutRate(t *testing.T) {
-	limits := access.NewCallLimits(accesstest.NewClock().Now)
+	limits := callrate.New(accesstest.NewClock().Now)
 	for _, perSecond := range []float64{0, -1} {
 		p := rated(perSecond, 1)
 		for range 1000 {
@@ -119,7 +120,7 @@ func TestProjectWithoutRate(t *testing.T) {
 }
 
 func TestRateWithoutBurst(t *testing.T) {
-	limits, p := access.NewCallLimits(accesstest.NewClock().Now), rated(1, 0)
+	limits, p := callrate.New(accesstest.NewClock().Now), rated(1, 0)
 	if err := limits.Allow(p, anonymous(t, p), 1); err != nil {
 		t.Error(err)
 	}
@@ -128,7 +129,7 @@ func TestRateWithoutBurst(t *testing.T) {
 
 func TestChangedRateAppliesImmediately(t *testing.T) {
 	c := accesstest.NewClock()
-	limits, slow, fast := access.NewCallLimits(c.Now), rated(0.001, 1), rated(100, 2)
+	limits, slow, fast := callrate.New(c.Now), rated(0.001, 1), rated(100, 2)
 	who := anonymous(t, slow)
 	if err := limits.Allow(slow, who, 1); err != nil {
 		t.Fatal(err)
@@ -146,7 +147,7 @@ func TestChangedRateAppliesImmediately(t *testing.T) {
 
 func TestCallersAndProjectsHaveSeparateRates(t *testing.T) {
 	w := accesstest.OnSQLite(t)
-	limits := access.NewCallLimits(w.Now)
+	limits := callrate.New(w.Now)
 	p, q := rated(1, 1), rated(1, 1)
 	p.AuthMode, q.ID = models.AuthAPIKey, "q"
 	for range 2 {
@@ -169,7 +170,7 @@ func TestCallersAndProjectsHaveSeparateRates(t *testing.T) {
 
 func TestSweepDeletesOnlyFullBuckets(t *testing.T) {
 	c := accesstest.NewClock()
-	limits, hourly := access.NewCallLimits(c.Now), rated(1.0/3600, 1)
+	limits, hourly := callrate.New(c.Now), rated(1.0/3600, 1)
 	who := anonymous(t, hourly)
 	if err := limits.Allow(hourly, who, 1); err != nil {
 		t.Fatal(err)
@@ -191,7 +192,7 @@ func TestSweepDeletesOnlyFullBuckets(t *testing.T) {
 
 func TestConcurrentCallsShareBurst(t *testing.T) {
 	c := accesstest.NewClock()
-	limits, p := access.NewCallLimits(c.Now), rated(1, 40)
+	limits, p := callrate.New(c.Now), rated(1, 40)
 	who := anonymous(t, p)
 	var allowed atomic.Int64
 	var calling sync.WaitGroup
@@ -212,7 +213,7 @@ func TestConcurrentCallsShareBurst(t *testing.T) {
 
 func TestRateChangesDuringCalls(t *testing.T) {
 	c := accesstest.NewClock()
-	limits := access.NewCallLimits(c.Now)
+	limits := callrate.New(c.Now)
 	rates := []*models.Project{rated(1, 1), rated(2, 2), rated(3, 3)}
 	who := anonymous(t, rates[0])
 	var calling sync.WaitGroup

@@ -1,4 +1,5 @@
-package access
+// Package callrate limits the rate of calls of each caller of a project.
+package callrate
 
 import (
 	"sync"
@@ -7,16 +8,17 @@ import (
 	"golang.org/x/time/rate"
 
 	"mcpgateway/models"
+	"mcpgateway/services/access"
 	"mcpgateway/services/fault"
 )
 
-// callLimitIdle is the minimum time an unused bucket is retained. Only full
+// idleTime is the minimum time an unused bucket is retained. Only full
 // buckets are deleted, so that deletion never changes a limit.
-const callLimitIdle = 10 * time.Minute
+const idleTime = 10 * time.Minute
 
-// CallLimits holds a token bucket for each caller of a project with a rate
+// Limits hold a token bucket for each caller of a project with a rate
 // limit (declarative `rateLimit`). The limit applies per process.
-type CallLimits struct {
+type Limits struct {
 	now     func() time.Time
 	buckets sync.Map // bucketKey to *bucket
 	swept   struct {
@@ -35,13 +37,13 @@ type bucket struct {
 	mu        sync.Mutex
 }
 
-// NewCallLimits returns CallLimits without buckets.
-func NewCallLimits(now func() time.Time) *CallLimits { return &CallLimits{now: now} }
+// New returns Limits without buckets.
+func New(now func() time.Time) *Limits { return &Limits{now: now} }
 
 // Allow takes calls tokens from the caller's bucket. If it has too few, Allow
 // takes none and returns RATE_LIMITED with the time to wait. A project without
 // a rate allows every call.
-func (l *CallLimits) Allow(project *models.Project, principal Principal, calls int) error {
+func (l *Limits) Allow(project *models.Project, principal access.Principal, calls int) error {
 	if project.RatePerSecond <= 0 {
 		return nil
 	}
@@ -85,10 +87,10 @@ func limited(format string, args ...any) *fault.Fault {
 	return f
 }
 
-// sweep deletes idle buckets, at most once per callLimitIdle.
-func (l *CallLimits) sweep(now time.Time) {
+// sweep deletes idle buckets, at most once per idleTime.
+func (l *Limits) sweep(now time.Time) {
 	l.swept.Lock()
-	if now.Sub(l.swept.at) < callLimitIdle {
+	if now.Sub(l.swept.at) < idleTime {
 		l.swept.Unlock()
 		return
 	}
@@ -97,7 +99,7 @@ func (l *CallLimits) sweep(now time.Time) {
 	l.buckets.Range(func(key, v any) bool {
 		b := v.(*bucket)
 		b.mu.Lock()
-		idle := now.Sub(b.used) >= callLimitIdle && b.TokensAt(now) >= float64(b.burst)
+		idle := now.Sub(b.used) >= idleTime && b.TokensAt(now) >= float64(b.burst)
 		b.mu.Unlock()
 		if idle {
 			l.buckets.CompareAndDelete(key, v)

@@ -1,53 +1,93 @@
-package access_test
+package storedforms_test
 
 import (
 	"bytes"
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+	"gorm.io/gorm"
 
 	"mcpgateway/models"
 	"mcpgateway/models/modelstest"
 	"mcpgateway/services/access"
 	"mcpgateway/services/access/accesstest"
+	"mcpgateway/services/access/groups"
+	"mcpgateway/services/access/passwords"
+	"mcpgateway/services/access/storedforms"
+	"mcpgateway/services/activity"
 	"mcpgateway/services/fault"
+	"mcpgateway/services/notify"
 	"mcpgateway/services/secrets"
 )
 
+const email = "ada@example.com"
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
 // formsWorld is a user with a session and stored forms.
 type formsWorld struct {
-	*peopleWorld
-	forms   *access.StoredForms
+	*accesstest.Clock
+	db      *gorm.DB
+	people  *access.Users
+	forms   *storedforms.Store
 	user    access.User
 	session access.SessionInfo
 }
 
 func newFormsWorld(t *testing.T, dsn string) *formsWorld {
 	t.Helper()
-	w := &formsWorld{peopleWorld: joinPeople(t, dsn, accesstest.NewClock())}
-	w.forms = access.NewStoredForms(w.db, w.people, sealer(t), w.Now)
-	w.user = w.add(t, email, models.RoleAdmin)
-	info, err := w.people.Session(t.Context(), w.signIn(t, email))
+	w := &formsWorld{Clock: accesstest.NewClock(), db: modelstest.Open(t, dsn)}
+	feed, err := notify.NewFeed(w.db, dsn, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.session = info
-	return w
-}
-
-func sealer(t *testing.T) *secrets.KeyRing {
-	t.Helper()
 	ring, err := secrets.ParseKeyRing("test:MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return ring
+	hasher := passwords.New(accesstest.QuickDerivation)
+	w.people = access.NewUsers(w.db, activity.NewAudit(w.db, w.Now), feed, ring, hasher, groups.NewMemberships(168*time.Hour), w.Now)
+	w.forms = storedforms.New(w.db, w.people, ring, w.Now)
+	w.user = w.add(t, email)
+	w.session = w.signIn(t)
+	return w
 }
 
-func (w *formsWorld) keep(t *testing.T, form access.StoredForm) string {
+const password = "an admin's long secret"
+
+// add creates an administrator.
+func (w *formsWorld) add(t *testing.T, email string) access.User {
+	t.Helper()
+	user, err := w.people.Create(t.Context(), access.NewUser{Email: email, Role: models.RoleAdmin, Password: secrets.NewValue(password)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return user
+}
+
+// signIn returns a new session of the user.
+func (w *formsWorld) signIn(t *testing.T) access.SessionInfo {
+	t.Helper()
+	in, err := w.people.SignIn(t.Context(), email, secrets.NewValue(password), access.Browser{IP: "192.0.2.1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return in.Session
+}
+
+// missing fails the test unless Take finds no form.
+func (w *formsWorld) missing(t *testing.T, token, userID, sessionID string) {
+	t.Helper()
+	_, err := w.forms.Take(t.Context(), token, userID, sessionID)
+	accesstest.Want(t, err, fault.CodeNotFound)
+}
+
+func (w *formsWorld) keep(t *testing.T, form storedforms.Form) string {
 	t.Helper()
 	token, err := w.forms.Keep(t.Context(), w.user.ID, w.session.ID, form)
 	if err != nil {
@@ -56,8 +96,8 @@ func (w *formsWorld) keep(t *testing.T, form access.StoredForm) string {
 	return token
 }
 
-func exampleForm() access.StoredForm {
-	return access.StoredForm{Method: "POST", URL: "/admin/people?x=1", ContentType: "application/x-www-form-urlencoded", Body: []byte("password=very+secret"), Draft: true, Files: true}
+func exampleForm() storedforms.Form {
+	return storedforms.Form{Method: "POST", URL: "/admin/people?x=1", ContentType: "application/x-www-form-urlencoded", Body: []byte("password=very+secret"), Draft: true, Files: true}
 }
 
 func TestKeptFormIsReturnedOnce(t *testing.T) {
@@ -77,22 +117,19 @@ func TestKeptFormIsReturnedOnce(t *testing.T) {
 		if got, err := w.forms.Take(t.Context(), token, w.user.ID, w.session.ID); err != nil || !cmp.Equal(got, exampleForm()) {
 			t.Errorf("Take() = %+v, %v", got, err)
 		}
-		accesstest.Want(t, second(w.forms.Take(t.Context(), token, w.user.ID, w.session.ID)), fault.CodeNotFound)
+		w.missing(t, token, w.user.ID, w.session.ID)
 	})
 }
 
 func TestKeptFormIsBoundToUserAndSession(t *testing.T) {
 	modelstest.EachDSN(t, func(t *testing.T, dsn string) {
 		w := newFormsWorld(t, dsn)
-		bob := w.add(t, "bob@example.com", models.RoleAdmin)
-		other, err := w.people.Session(t.Context(), w.signIn(t, email))
-		if err != nil {
-			t.Fatal(err)
-		}
+		bob := w.add(t, "bob@example.com")
+		other := w.signIn(t)
 		token := w.keep(t, exampleForm())
-		accesstest.Want(t, second(w.forms.Take(t.Context(), token, bob.ID, w.session.ID)), fault.CodeNotFound)
-		accesstest.Want(t, second(w.forms.Take(t.Context(), token, w.user.ID, other.ID)), fault.CodeNotFound)
-		accesstest.Want(t, second(w.forms.Take(t.Context(), "", w.user.ID, w.session.ID)), fault.CodeNotFound)
+		w.missing(t, token, bob.ID, w.session.ID)
+		w.missing(t, token, w.user.ID, other.ID)
+		w.missing(t, "", w.user.ID, w.session.ID)
 		if err := w.people.EndSession(t.Context(), w.user.ID, w.session.ID); err != nil {
 			t.Fatal(err)
 		}
@@ -104,7 +141,7 @@ func TestKeptFormIsBoundToUserAndSession(t *testing.T) {
 		if err := w.db.Exec("UPDATE kept_forms SET sealed = (SELECT sealed FROM kept_forms WHERE user_id = ?) WHERE user_id = ?", w.user.ID, bob.ID).Error; err != nil {
 			t.Fatal(err)
 		}
-		accesstest.Want(t, second(w.forms.Take(t.Context(), theirs, bob.ID, "another")), fault.CodeNotFound)
+		w.missing(t, theirs, bob.ID, "another")
 		if _, err := w.forms.Take(t.Context(), token, w.user.ID, other.ID); err != nil {
 			t.Errorf("in a new session after the old one ended: %v", err)
 		}
@@ -118,7 +155,7 @@ func TestKeptFormLimits(t *testing.T) {
 			for _, tt := range []struct {
 				age  time.Duration
 				kept bool
-			}{{access.StoredFormTTL - time.Millisecond, true}, {access.StoredFormTTL, false}, {access.StoredFormTTL + time.Millisecond, false}} {
+			}{{storedforms.TTL - time.Millisecond, true}, {storedforms.TTL, false}, {storedforms.TTL + time.Millisecond, false}} {
 				token := w.keep(t, exampleForm())
 				w.Advance(tt.age)
 				if err := w.people.Sweep(t.Context()); err != nil {
@@ -130,11 +167,11 @@ func TestKeptFormLimits(t *testing.T) {
 			}
 		})
 		t.Run("size", func(t *testing.T) {
-			for n := access.MaxStoredForm - 1; n <= access.MaxStoredForm+1; n++ {
+			for n := storedforms.MaxBody - 1; n <= storedforms.MaxBody+1; n++ {
 				form := exampleForm()
 				form.Body = bytes.Repeat([]byte("x"), n)
 				token, err := w.forms.Keep(t.Context(), w.user.ID, w.session.ID, form)
-				if (err == nil) != (n <= access.MaxStoredForm) {
+				if (err == nil) != (n <= storedforms.MaxBody) {
 					t.Fatalf("%d bytes: %v", n, err)
 				}
 				if err != nil {
@@ -148,10 +185,10 @@ func TestKeptFormLimits(t *testing.T) {
 		})
 		t.Run("number", func(t *testing.T) {
 			first := w.keep(t, exampleForm())
-			for n := 2; n <= access.MaxStoredForms+1; n++ {
+			for n := 2; n <= storedforms.MaxKept+1; n++ {
 				w.Advance(time.Millisecond)
 				w.keep(t, exampleForm())
-				if _, err := w.forms.Peek(t.Context(), first, w.user.ID, w.session.ID); (err == nil) != (n <= access.MaxStoredForms) {
+				if _, err := w.forms.Peek(t.Context(), first, w.user.ID, w.session.ID); (err == nil) != (n <= storedforms.MaxKept) {
 					t.Errorf("first of %d forms: %v", n, err)
 				}
 			}

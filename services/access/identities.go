@@ -5,20 +5,81 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 	"gorm.io/gorm"
 
 	"mcpgateway/models"
+	"mcpgateway/services/access/attempts"
+	"mcpgateway/services/access/groups"
 	"mcpgateway/services/activity"
 	"mcpgateway/services/fault"
 )
+
+// Identity is a user authenticated by the identity provider. Issuer and Subject
+// identify the user permanently; an email address can be reassigned.
+type Identity struct {
+	Issuer, Subject string
+	Email           string
+	EmailVerified   bool
+	Name            string
+	AuthenticatedAt time.Time     // zero if the provider doesn't report it
+	Groups          groups.Report // empty unless the challenge requested it
+}
+
+// Identities signs in the users of an identity provider.
+type Identities struct {
+	people  *Users
+	groups  *groups.Store
+	domains []string
+	role    models.Role
+}
+
+// NewIdentities returns the Identities of the users. Users with a verified email
+// address in one of the domains, in lower case, need no invitation and get the
+// role.
+func NewIdentities(people *Users, groups *groups.Store, domains []string, role models.Role) *Identities {
+	return &Identities{people: people, groups: groups, domains: domains, role: role}
+}
+
+// Count counts an attempt to sign in. It returns RATE_LIMITED after too many.
+func (s *Identities) Count(ctx context.Context, from Browser) error {
+	_, err := s.people.attempts.Count(ctx, attempts.OfAddress(from.IP))
+	return err
+}
+
+// Refused records a failed sign-in.
+func (s *Identities) Refused(ctx context.Context, reason string, from Browser) error {
+	return s.people.recordFailure(fromClient(ctx, from), &models.User{}, "single sign-on: "+reason)
+}
+
+// SignIn starts a session of the user of an identity, who was authenticated at
+// proved, and ends the browser's previous one. It returns FORBIDDEN for a user
+// who isn't invited or is disabled.
+func (s *Identities) SignIn(ctx context.Context, identity Identity, proved time.Time, from Browser) (SignedIn, error) {
+	ctx = fromClient(ctx, from)
+	user, err := s.personFor(ctx, identity)
+	if err != nil {
+		return SignedIn{}, errors.Join(err, s.Refused(ctx, "not invited", from))
+	}
+	// Before the session starts, so that its first request has the new roles.
+	if err := s.groups.Replace(asUser(ctx, &user), user.ID, identity.Groups); err != nil {
+		return SignedIn{}, err
+	}
+	return s.people.startSession(ctx, user, from, proved, "single sign-on", func(tx *gorm.DB, row models.User) error {
+		if row.OIDCIssuer != identity.Issuer || row.OIDCSubject != identity.Subject {
+			return notInvited()
+		}
+		return attempts.Reset(tx, attempts.OfAddress(from.IP))
+	})
+}
 
 // personFor returns the user of an identity: the linked one; otherwise the user
 // invited with the verified email address who has neither a password nor an
 // identity; otherwise, for an allowed domain or a reported group, a new user. It
 // returns FORBIDDEN if none applies. Linking and creating are recorded.
-func (s *SingleSignOn) personFor(ctx context.Context, identity Identity) (models.User, error) {
+func (s *Identities) personFor(ctx context.Context, identity Identity) (models.User, error) {
 	user, err := s.resolve(ctx, identity)
 	if errors.Is(err, gorm.ErrDuplicatedKey) {
 		// A concurrent sign-in of the same user created the row.
@@ -33,7 +94,7 @@ func (s *SingleSignOn) personFor(ctx context.Context, identity Identity) (models
 	return user, nil
 }
 
-func (s *SingleSignOn) resolve(ctx context.Context, identity Identity) (models.User, error) {
+func (s *Identities) resolve(ctx context.Context, identity Identity) (models.User, error) {
 	var user models.User
 	db := s.people.db.WithContext(ctx)
 	err := db.First(&user, "oidc_issuer = ? AND oidc_subject = ?", identity.Issuer, identity.Subject).Error
@@ -61,7 +122,7 @@ func (s *SingleSignOn) resolve(ctx context.Context, identity Identity) (models.U
 
 // admitMember adds a user with a reported group as a member. Otherwise it
 // returns FORBIDDEN.
-func (s *SingleSignOn) admitMember(ctx context.Context, identity Identity) (models.User, error) {
+func (s *Identities) admitMember(ctx context.Context, identity Identity) (models.User, error) {
 	matches, err := s.groups.Matches(ctx, identity.Groups.Values)
 	switch {
 	case err != nil:
@@ -76,7 +137,7 @@ func (s *SingleSignOn) admitMember(ctx context.Context, identity Identity) (mode
 
 // allowed reports whether users with an email address in its domain need no
 // invitation.
-func (s *SingleSignOn) allowed(email string) bool {
+func (s *Identities) allowed(email string) bool {
 	_, domain, _ := cutLast(foldEmail(email), "@")
 	return slices.Contains(s.domains, domain)
 }
@@ -85,7 +146,7 @@ func (s *SingleSignOn) allowed(email string) bool {
 func linkable(user *models.User) bool { return user.PasswordHash == "" && user.OIDCSubject == "" }
 
 // link stores the identity of an invited user.
-func (s *SingleSignOn) link(ctx context.Context, id string, identity Identity) (models.User, error) {
+func (s *Identities) link(ctx context.Context, id string, identity Identity) (models.User, error) {
 	var user models.User
 	err := s.people.db.WithContext(ctx).Transaction(func(tx *gorm.DB) (err error) {
 		if user, err = s.people.lockUser(tx, id, false); err != nil {
@@ -105,7 +166,7 @@ func (s *SingleSignOn) link(ctx context.Context, id string, identity Identity) (
 }
 
 // admit adds a user who was not invited. An empty email address is not stored.
-func (s *SingleSignOn) admit(ctx context.Context, identity Identity, role models.Role) (models.User, error) {
+func (s *Identities) admit(ctx context.Context, identity Identity, role models.Role) (models.User, error) {
 	user := models.User{
 		ID: uuid.Must(uuid.NewV7()).String(), Email: strings.TrimSpace(identity.Email), EmailFold: foldEmail(identity.Email),
 		Name: nameOf(identity), Role: role, OIDCIssuer: identity.Issuer, OIDCSubject: identity.Subject, CreatedAt: s.people.now(),
