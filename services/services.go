@@ -3,8 +3,10 @@ package services
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"log/slog"
+	"net/http"
 	"sync/atomic"
 	"time"
 
@@ -132,6 +134,7 @@ type Services struct {
 	Demo Demo
 
 	groupIndex *groups.Index
+	forwardKey []byte // random; of hashes of forwarded headers
 	tokenIndex *oauthserver.TokenIndex
 	locks      *locks.Locks
 	clients    *egress.Clients
@@ -184,7 +187,7 @@ func wire(ctx context.Context, db *gorm.DB, c *config.Config, version string, lo
 	if _, err := migrations.Up(ctx, pool, db.Name()); err != nil {
 		return nil, err
 	}
-	s := &Services{DB: db, Config: c, Version: version, log: log, Background: background.New(log)}
+	s := &Services{forwardKey: []byte(rand.Text()), DB: db, Config: c, Version: version, log: log, Background: background.New(log)}
 	guard, resolver := egress.NewGuard(c.EgressAllow), secrets.NewResolver(c.Keys, c.Environment)
 	s.clients = egress.NewClients(guard, egress.WithTasks(s.Background))
 	if err := s.wireStore(ctx, guard, resolver); err != nil {
@@ -276,13 +279,27 @@ func (s *Services) wireConnections(resolver *secrets.Resolver) {
 		ClientSecret: func(server models.Server) (secrets.Value, error) {
 			return resolver.Resolve(server.OAuthClientSecret, projects.ClientSecretRow(server.ID))
 		},
-		Address: func(server models.Server) (string, error) { return projects.Address(server, resolver.Resolve) },
-		Enabled: s.Rights.IsEnabled,
-		Ended:   s.accountEnded,
+		PrivateKey: func(server models.Server) (secrets.Value, error) {
+			return resolver.Resolve(server.OAuthPrivateKey, projects.PrivateKeyRow(server.ID))
+		},
+		Address:  func(server models.Server) (string, error) { return projects.Address(server, resolver.Resolve) },
+		ClientOf: func(server models.Server) *http.Client { return s.httpClientOf(server, resolver) },
+		Enabled:  s.Rights.IsEnabled,
+		Ended:    s.accountEnded,
 	})
 	s.Waiting = oauthclient.NewWaiting(s.Connections)
 	s.Tickets = connections.NewTickets(s.Config.Keys, s.Config.PublicURL, now)
 	s.calling = connecting.NewWaiting(s.Waiting, s.Connections, s.Tickets)
+}
+
+// httpClientOf returns the HTTP client of a server with its own TLS settings, and
+// nil for others, whose connections with former settings it closes.
+func (s *Services) httpClientOf(row models.Server, resolver *secrets.Resolver) *http.Client {
+	if !credentials.HasTLS(&row) {
+		s.clients.Forget(row.ID)
+		return nil
+	}
+	return s.clients.Server(row.ID, row.URL, credentials.TLS(row, resolver, projects.TLSKeyRow(row.ID)))
 }
 
 // wireUpstreams creates the clients of upstream servers and the snapshots of
@@ -295,6 +312,7 @@ func (s *Services) wireUpstreams(resolver *secrets.Resolver) {
 		}))
 	target := func(row models.Server) *upstream.Target {
 		t := credentials.NewConnectedTarget(row, resolver, credentials.Rows{Bearer: projects.BearerRow, Header: projects.HeaderRow}, s.Connections)
+		t.HTTP, t.Forwarding = s.httpClientOf(row, resolver), upstream.NewForwarding(row.ForwardHeaders, s.forwardKey)
 		t.Address = func() (string, error) { return projects.Address(row, resolver.Resolve) }
 		t.Secrets = override.Secrets(row.ToolOverrides, resolver, t.Secrets)
 		if own := t.Own; own != nil {

@@ -32,7 +32,10 @@ type preparedRequest struct {
 // the client's user if users have their own. A user without a connection is
 // prompted to connect.
 func (g *Gateway) forward(ctx context.Context, client *Client, out *preparedRequest) (*upstream.Response, error) {
-	out.target = out.server.Target.For(client.Principal.UserID())
+	var err error
+	if out.target, err = out.server.Target.For(client.Principal.UserID()).With(client.Forwarded); err != nil {
+		return nil, err
+	}
 	if out.target.Person == "" || g.Connecting == nil {
 		return g.send(ctx, client, out)
 	}

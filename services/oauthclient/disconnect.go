@@ -10,6 +10,7 @@ import (
 	"mcpgateway/services/fault"
 	"mcpgateway/services/notify"
 	"mcpgateway/services/oauthclient/accounts"
+	"mcpgateway/services/oauthclient/authserver"
 )
 
 // Disconnect deletes the credentials of a user's own account at a server, or of
@@ -58,7 +59,13 @@ func (c *Connections) Disconnect(ctx context.Context, serverID, userID string) (
 func (c *Connections) revokeAll(ctx context.Context, server *subject, old *models.PersonalConnection) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	self, err := c.clientOf(ctx, server.Server, Kind(old.RegistrationKind), old.RegistrationID, old.ClientID, old.AuthMethod)
+	client := func() (authserver.Credentials, error) {
+		if hasOwnClient(&server.Server) {
+			return c.ownClient(&server.Server, &old.Connection)
+		}
+		return c.clientOf(ctx, server.Server, Kind(old.RegistrationKind), old.RegistrationID, old.ClientID, old.AuthMethod)
+	}
+	self, err := client()
 	if err != nil {
 		return err
 	}
@@ -69,7 +76,7 @@ func (c *Connections) revokeAll(ctx context.Context, server *subject, old *model
 	} {
 		token, err := c.open(sealed.token, sealed.row)
 		if err == nil && !token.IsZero() {
-			err = c.authClient.Revoke(ctx, old.RevocationEndpoint, self, token, sealed.hint)
+			err = c.at(&server.Server).Revoke(ctx, old.RevocationEndpoint, self, token, sealed.hint)
 		}
 		failures = append(failures, err)
 	}
