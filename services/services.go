@@ -44,10 +44,12 @@ import (
 	"mcpgateway/services/metrics"
 	"mcpgateway/services/notify"
 	"mcpgateway/services/oauthclient"
+	"mcpgateway/services/oauthclient/clientdocument"
 	"mcpgateway/services/oauthserver"
 	"mcpgateway/services/page"
 	"mcpgateway/services/projects"
 	"mcpgateway/services/projects/toolsets"
+	"mcpgateway/services/projects/toolstate"
 	"mcpgateway/services/schema"
 	"mcpgateway/services/secrets"
 	"mcpgateway/services/sessions"
@@ -71,6 +73,7 @@ type Services struct {
 	Audit       *activity.Audit
 	Denials     *activity.Denials
 	Projects    *projects.Store
+	ToolStates  *toolstate.Store
 	Toolsets    *toolsets.Store
 	Keys        *keys.Store
 	KeyIndex    *keys.Index
@@ -95,7 +98,7 @@ type Services struct {
 	calling        *connecting.Waiting
 	OwnAccounts    *connections.Store   // the users' own accounts at upstream servers
 	Tickets        *connections.Tickets // of the links to connect an own account
-	ClientDocument *oauthclient.ClientDocument
+	ClientDocument *clientdocument.Document
 	Directory      *toolset.Directory
 	// Views decide what callers see of the projects in Directory.
 	Views   *views.Views
@@ -215,6 +218,7 @@ func (s *Services) wireStore(ctx context.Context, guard *egress.Guard, resolver 
 	s.EndedSessions = sessions.NewEnded(db, s.feed, sessions.MaxEnded, now)
 	s.LogLevels = sessions.NewLevels(db, s.feed, sessions.MaxLevels, now)
 	s.Projects = projects.NewStore(db, resolver, checkURL(guard, c), s.Audit, s.feed, now)
+	s.ToolStates = toolstate.NewStore(db, s.Audit, s.feed)
 	s.Toolsets = toolsets.NewStore(db, s.Audit, s.feed, now)
 	if err := s.Projects.SealAddresses(ctx); err != nil {
 		return err
@@ -265,7 +269,7 @@ func (s *Services) wireCatalog() {
 
 // wireConnections creates the gateway's own accounts at upstream servers.
 func (s *Services) wireConnections(resolver *secrets.Resolver) {
-	s.ClientDocument = oauthclient.NewClientDocument(s.Config.PublicURL, nil, now)
+	s.ClientDocument = clientdocument.New(s.Config.PublicURL, nil, now)
 	s.Connections = oauthclient.New(oauthclient.Settings{
 		DB: s.DB, Locks: s.locks, HTTP: s.clients.MCP(), Keys: s.Config.Keys, Audit: s.Audit, Feed: s.feed,
 		Document: s.ClientDocument, PublicURL: s.Config.PublicURL, Now: now, Log: s.log, Tasks: s.Background,

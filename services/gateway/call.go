@@ -70,6 +70,9 @@ func calledTool(params *rawjson.Object, trace *RequestInfo) (string, error) {
 // an upstream server could return a task, which the client can't retrieve.
 func (g *Gateway) callUpstreamTool(ctx context.Context, project *toolset.Snapshot, client *Client, name string, params *rawjson.Object, trace *RequestInfo) ([]byte, error) {
 	tool, err := project.Resolve(name)
+	if fault.Is(err, fault.CodeConnectionRequired) {
+		return g.callUnreadTool(ctx, project, client, name, params, trace, err)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -45,7 +45,8 @@ type Sealer interface {
 }
 
 // MetadataDocument returns the URL of the client metadata document, and the reason
-// authorization servers can't fetch it, or "". Implemented by ClientDocument.
+// authorization servers can't fetch it, or "". Implemented by package
+// clientdocument.
 type MetadataDocument interface {
 	URL() string
 	IneligibleReason(ctx context.Context) string

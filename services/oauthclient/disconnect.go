@@ -7,6 +7,7 @@ import (
 	"gorm.io/gorm"
 
 	"mcpgateway/models"
+	"mcpgateway/services/fault"
 	"mcpgateway/services/notify"
 	"mcpgateway/services/oauthclient/accounts"
 )
@@ -75,18 +76,6 @@ func (c *Connections) revokeAll(ctx context.Context, server *subject, old *model
 	return errors.Join(failures...)
 }
 
-// DeleteAll deletes all connections of a server that changes between one account
-// for all users and personal accounts: those of users, or the shared one. Open
-// authorizations end. It returns the topics that the caller publishes after the
-// commit, and the database's error. The tokens are not revoked.
-func DeleteAll(tx *gorm.DB, serverID string, personal bool) ([]notify.Topic, error) {
-	topics, err := accounts.Delete(tx, serverID, personal)
-	if err == nil {
-		err = notify.Touch(tx, topics...)
-	}
-	return topics, err
-}
-
 // SweepDisabled deletes the accounts of users who were disabled 30 days ago or
 // earlier, and records connection.disconnected for each. It doesn't revoke tokens. It
 // is safe to run in several processes at once.
@@ -98,6 +87,9 @@ func (c *Connections) SweepDisabled(ctx context.Context) error {
 	for i := range rows {
 		id := accounts.IDOf(&rows[i])
 		server, err := c.subject(ctx, id)
+		if fault.Is(err, fault.CodeNotFound) {
+			continue // deleted with the server or the user
+		}
 		if err != nil {
 			return err
 		}

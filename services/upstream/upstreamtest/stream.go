@@ -94,10 +94,17 @@ func (t *stream) offer(m []byte) bool {
 // returns the number of those. GET streams receive everything; a
 // subscriptions/listen stream receives its subscriptions, tagged with its id.
 func (s *Server) Notify(method string, params []byte) int {
+	return s.notify(func(*stream) bool { return true }, method, params)
+}
+
+// notify is like Notify for the streams that to selects.
+func (s *Server) notify(to func(*stream) bool, method string, params []byte) int {
 	s.mu.Lock()
 	open := make([]*stream, 0, len(s.streams))
 	for t := range s.streams {
-		open = append(open, t)
+		if to(t) {
+			open = append(open, t)
+		}
 	}
 	s.mu.Unlock()
 	n := 0
