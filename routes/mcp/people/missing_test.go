@@ -223,8 +223,8 @@ func TestInputRequiredWithoutConnection(t *testing.T) {
 	c := w.client(t, "ann", stateless, opensURLs)
 	ben := w.client(t, "ben", stateless, opensURLs)
 	other := w.client(t, "ann", stateless, opensURLs) // another key of the same person
-	toolset := *c
-	toolset.Endpoint = w.base + "/v1/mcp/p/toolsets/all/request"
+	toolset := &routestest.Client{Endpoint: w.base + "/v1/mcp/p/toolsets/all/request", Token: c.Token, Version: stateless, Capabilities: opensURLs}
+	toolset.Open(t)
 	w.Apply(t, `{"projects":{"p":{"toolsets":{"all":{"include":["*"],"offersOf":["*"]}}}}}`)
 	var states []string
 	for _, r := range needing()[:4] {
@@ -238,7 +238,7 @@ func TestInputRequiredWithoutConnection(t *testing.T) {
 		for what, sent := range map[string]routestest.Message{
 			"another person":   send(t, ben, [2]string{r[0], inputParams(r, state, "accept")}),
 			"another key":      send(t, other, [2]string{r[0], inputParams(r, state, "accept")}),
-			"another endpoint": send(t, &toolset, [2]string{r[0], inputParams(r, state, "accept")}),
+			"another endpoint": send(t, toolset, [2]string{r[0], inputParams(r, state, "accept")}),
 			"another request":  send(t, c, [2]string{"tools/call", inputParams([2]string{"", `{"name":"echo__whoami","arguments":{"for":"x"}}`}, state, "accept")}),
 		} {
 			if !strings.Contains(string(sent.Result)+string(sent.Error), "requestState belongs to another call") {
