@@ -16,8 +16,8 @@ type Connection struct {
 	TokenEndpoint      string
 	RevocationEndpoint string
 
-	RegistrationKind string // dynamic, document or static
-	RegistrationID   string // of the dynamic registration, else empty
+	RegistrationKind string // dynamic, document, static or client_credentials
+	RegistrationID   string // of the dynamic registration or the configuration of client credentials, else empty
 	ClientID         string
 	AuthMethod       string     // at the token endpoint
 	ChoiceReasons    StringList // why preferred kinds of registration were skipped

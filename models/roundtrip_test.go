@@ -56,6 +56,8 @@ func TestRowsRoundTrip(t *testing.T) {
 			}},
 			Enabled: true, TimeoutMS: 60_000, MaxConcurrent: 4096, SessionMode: models.SessionPerClient, DefinitionPolicy: models.PolicyApprove,
 			OAuthClientID: "client", OAuthClientSecret: "v1:k:def", OAuthScopes: models.StringList{"mcp:read"},
+			OAuthGrant: models.GrantClientCredentials, OAuthClientAuth: models.PrivateKeyJWT, OAuthPrivateKey: "v1:k:ghi", OAuthKeyID: "kid", OAuthTokenURL: "https://as.example/token",
+			OAuthAudience: "https://as.example/", TLSAuthority: "-----BEGIN\n", TLSCert: "${file:/run/cert}", TLSKey: "v1:k:jkl", ForwardHeaders: models.StringMap{"X-Team": "X-Group"},
 			ConfigVersion: 1<<62 + 1, CreatedAt: at, UpdatedAt: at,
 		},
 		&models.Inventory{

@@ -51,9 +51,30 @@ const (
 	PolicyApprove DefinitionPolicy = "approve"
 )
 
+// OAuthGrantType selects who obtains the access tokens of an upstream server.
+type OAuthGrantType string
+
+// The OAuth grants of an upstream server. With GrantCode an administrator
+// authorizes the gateway in a browser.
+const (
+	GrantCode              OAuthGrantType = ""
+	GrantClientCredentials OAuthGrantType = "client_credentials"
+)
+
+// ClientAuth selects how the gateway authenticates at the token endpoint of an
+// upstream server with client credentials (OpenID Connect Core, section 9).
+type ClientAuth string
+
+// The authentication methods of client credentials.
+const (
+	ClientSecretBasic ClientAuth = "client_secret_basic"
+	ClientSecretPost  ClientAuth = "client_secret_post"
+	PrivateKeyJWT     ClientAuth = "private_key_jwt"
+)
+
 // Server is the configuration of an upstream MCP server in a project. Secrets
-// (AuthBearer, header values, OAuthClientSecret, query values of the URL) are
-// sealed or `${NAME}` references, never cleartext.
+// (AuthBearer, header values, OAuthClientSecret, OAuthPrivateKey, TLSKey, query
+// values of the URL) are sealed or `${NAME}` references, never cleartext.
 type Server struct {
 	ID        string `gorm:"primaryKey"`
 	ProjectID string
@@ -81,6 +102,20 @@ type Server struct {
 	OAuthClientID     string
 	OAuthClientSecret string
 	OAuthScopes       StringList
+
+	// With client credentials:
+	OAuthGrant      OAuthGrantType
+	OAuthClientAuth ClientAuth
+	OAuthPrivateKey string // PEM; for PrivateKeyJWT
+	OAuthKeyID      string // kid of its assertions, or empty
+	OAuthTokenURL   string // empty discovers it
+	OAuthAudience   string // of assertions; empty means the issuer
+
+	TLSAuthority string // PEM or a reference; replaces the system's authorities
+	TLSCert      string // PEM or a reference; the gateway's client certificate
+	TLSKey       string // of TLSCert
+
+	ForwardHeaders StringMap // header of the client's request to that of the server's
 
 	Connection ConnectionMode // personal: every user connects their own account
 	// PersonalHeaders are the headers whose values each user enters.

@@ -178,7 +178,7 @@ func newAPIHandlers(s *services.Services) apiHandlers {
 	return apiHandlers{
 		health: api.NewHealth(s.Ready), metrics: api.NewMetrics(s.Metrics, metricsAccess(s)),
 		registry: api.NewRegistry(s.Catalog), templates: api.NewTemplates(s.Catalog), registryV01: api.NewRegistryV01(s.Catalog),
-		projects: api.NewProjects(s.Projects, s.Toolsets), toolsets: api.NewToolsets(s.Directory, s.Toolsets, s.Config.PublicURL), servers: servers, sync: api.NewServerSync(s.Syncer, servers), tools: api.NewTools(s.Directory, s.Projects),
+		projects: api.NewProjects(s.Projects, s.Toolsets), toolsets: api.NewToolsets(s.Directory, s.Toolsets, s.Config.PublicURL), servers: servers, sync: api.NewServerSync(s.Syncer, servers), tools: api.NewTools(s.Directory, s.ToolStates),
 		keys: api.NewKeys(s.Keys, s.Projects), calls: api.NewCalls(s.Calls, s.Directory, page.NewCursors(s.Config.Keys)),
 		audit: api.NewAudit(s.Audit, s.Directory, page.NewCursors(s.Config.Keys)), people: api.NewPeople(s.People), groups: api.NewGroups(s.Groups),
 		accessAPI: api.NewAccess(s.Grants, s.Projects), meAPI: api.NewMe(s.Own, s.People, s.OAuth, s.Config.PublicURL),
@@ -233,8 +233,8 @@ func newAdminHandlers(s *services.Services, guards *guard.Guards, pages *adminpa
 		catalogUse:      servers.NewFromCatalog(pages, s.Catalog, s.Projects, s.Syncer),
 		connections:     connections.New(frames, s.Connections),
 		connectionPages: connections.NewPages(pages, s.Connections, s.OwnAccounts, s.Projects, s.Audit, public, time.Now),
-		toolPages:       tools.New(pages, s.Projects, s.ToolSearch, s.Traffic, s.Gateway, guards, time.Now),
-		playground:      playground.New(pages, s.Gateway, s.Traffic, s.Projects, guards),
+		toolPages:       tools.New(pages, s.ToolStates, s.ToolSearch, s.Traffic, s.Gateway, guards, time.Now),
+		playground:      playground.New(pages, s.Gateway, s.Traffic, s.Projects, s.ToolStates, guards),
 		codePages: code.New(code.Options{
 			Pages: pages, Store: s.Projects, Declarations: s.Declarations, Unchecked: s.Arguments.UncheckedReason, Runner: s.Gateway,
 			CanTypecheck: s.Runner.CanTypecheck(), Traces: s.CodeRuns, Keys: s.Keys, People: s.People, Now: time.Now,

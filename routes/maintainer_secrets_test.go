@@ -43,6 +43,17 @@ func TestMaintainerMovesNoSecret(t *testing.T) {
 		t.Errorf("audit log: %.400s", body)
 	}
 
+	// Client credentials stay at their authorization server.
+	const own = `"authType":"oauth","oauth":{"grant":"client_credentials","clientId":"id","clientSecret":"own-secret","tokenUrl":"https://as.example.com/token"}`
+	set(w.admin, `{"url":"https://one.example.com/mcp",`+own+`}`, 200, `"hasClientSecret":true`)
+	set(w.maintainer, `{"oauth":{"tokenUrl":"https://as.example.com/v2/token"}}`, 200, `"hasClientSecret":true`)
+	for _, address := range []string{"https://evil.example.com/token", ""} {
+		set(w.maintainer, `{"oauth":{"tokenUrl":"`+address+`"}}`, 422, "oauth.tokenUrl")
+	}
+	set(w.maintainer, `{"oauth":{"tokenUrl":"https://new.example.com/token","clientSecret":"of-the-maintainer"}}`, 200, `"hasClientSecret":true`)
+	set(w.maintainer, `{"url":"https://evil.example.com/mcp"}`, 200, cleared)
+	w.wantNoSecrets(t, id)
+
 	// Administrators move servers with their secrets.
 	set(w.admin, `{"url":"https://one.example.com/mcp","authBearer":"bearer-secret"}`, 200, `"hasAuthBearer":true`)
 	set(w.admin, `{"url":"https://two.example.com/mcp"}`, 200, `"hasAuthBearer":true`)
@@ -55,7 +66,7 @@ func (w *team) wantNoSecrets(t *testing.T, id string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if row.AuthBearer != "" || row.OAuthClientSecret != "" || row.Headers["X-Key"] != "" || strings.Join(row.URLSecrets, "") != "" {
+	if row.AuthBearer != "" || row.OAuthPrivateKey != "" || row.TLSKey != "" || row.OAuthClientSecret != "" || row.Headers["X-Key"] != "" || strings.Join(row.URLSecrets, "") != "" {
 		t.Errorf("secrets are left: %q %q %v %q", row.AuthBearer, row.OAuthClientSecret, row.Headers, row.URLSecrets)
 	}
 }

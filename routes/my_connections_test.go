@@ -140,8 +140,8 @@ func readAll(t *testing.T, body io.Reader) string {
 	return string(text)
 }
 
-// wants fails the test unless a response has the status and all texts.
-func wants(t *testing.T, what string, got page, status int, texts ...string) {
+// wantPage fails the test unless a response has the status and all texts.
+func wantPage(t *testing.T, what string, got page, status int, texts ...string) {
 	t.Helper()
 	if got.Status != status {
 		t.Errorf("%s: status %d, want %d (%s %q)", what, got.Status, status, got.Location, got.Flash)
@@ -163,9 +163,9 @@ func TestTicketOfAnotherPerson(t *testing.T) {
 		}
 		const refused = "This link was made for somebody else."
 		for _, name := range []string{"ben", "cat", "ada"} { // with the server, without it, and an administrator
-			wants(t, name, w.people[name].send(t, path+"?t="+ticket, nil), http.StatusForbidden, refused)
-			wants(t, name+" sends a token", w.people[name].post(t, path, entered(ticket)), http.StatusForbidden, refused)
-			wants(t, name+" signs in", w.people[name].post(t, w.path(t, "signs")+"/connect", values("t", ticket)), http.StatusForbidden, refused)
+			wantPage(t, name, w.people[name].send(t, path+"?t="+ticket, nil), http.StatusForbidden, refused)
+			wantPage(t, name+" sends a token", w.people[name].post(t, path, entered(ticket)), http.StatusForbidden, refused)
+			wantPage(t, name+" signs in", w.people[name].post(t, w.path(t, "signs")+"/connect", values("t", ticket)), http.StatusForbidden, refused)
 		}
 		if got := w.stored(t, "gh") + w.stored(t, "signs"); got != "" {
 			t.Errorf("stored for %s", got)
@@ -174,13 +174,13 @@ func TestTicketOfAnotherPerson(t *testing.T) {
 		other := w.Services.Tickets.New(w.ids["ben"], w.ServerID(t, "p", "signs"), "e-1")
 		for _, invalid := range []string{"", "forged", ticket + "A", old.New(w.ids["ann"], id, "e-1"), old.New(w.ids["ben"], id, "e-1"), other} {
 			got := ben.send(t, path+"?t="+invalid, nil)
-			wants(t, "invalid ticket "+invalid, got, http.StatusOK, "Enter your token")
+			wantPage(t, "invalid ticket "+invalid, got, http.StatusOK, "Enter your token")
 			if strings.Contains(got.Body, "An app needs your account") {
 				t.Errorf("ticket %q: the page names an app", invalid)
 			}
 		}
-		wants(t, "own link", ann.send(t, path+"?t="+ticket, nil), http.StatusOK, "An app needs your account at mcp.example.com")
-		wants(t, "own token", ann.post(t, path, entered(ticket)), http.StatusSeeOther, "Connected.")
+		wantPage(t, "own link", ann.send(t, path+"?t="+ticket, nil), http.StatusOK, "An app needs your account at mcp.example.com")
+		wantPage(t, "own token", ann.post(t, path, entered(ticket)), http.StatusSeeOther, "Connected.")
 		if got := w.stored(t, "gh"); got != "ANN" {
 			t.Errorf("stored for %q", got)
 		}
@@ -196,22 +196,22 @@ func TestConnectByToken(t *testing.T) {
 	modelstest.EachDSN(t, func(t *testing.T, dsn string) {
 		w := newAccountsWorld(t, dsn)
 		ann, path := w.people["ann"], w.path(t, "gh")
-		wants(t, "list", ann.send(t, "/me/connections", nil), http.StatusOK, ">gh<", ">signs<", "Not connected", "mcp.example.com", "nobody sees the token")
-		wants(t, "empty list", w.people["cat"].send(t, "/me/connections", nil), http.StatusOK, "Nothing to connect")
+		wantPage(t, "list", ann.send(t, "/me/connections", nil), http.StatusOK, ">gh<", ">signs<", "Not connected", "mcp.example.com", "nobody sees the token")
+		wantPage(t, "empty list", w.people["cat"].send(t, "/me/connections", nil), http.StatusOK, "Nothing to connect")
 		for _, alias := range []string{"one", "gh"} {
-			wants(t, "a server without access", w.people["cat"].send(t, w.path(t, alias), nil), http.StatusNotFound)
+			wantPage(t, "a server without access", w.people["cat"].send(t, w.path(t, alias), nil), http.StatusNotFound)
 		}
-		wants(t, "a shared server", ann.send(t, w.path(t, "one"), nil), http.StatusNotFound)
-		wants(t, "page", ann.send(t, path, nil), http.StatusOK, "Let the gateway read the list of tools with my connection", "checked", "X-Org", "Sent only to mcp.example.com")
-		wants(t, "nothing entered", ann.post(t, path, values("inventory", "on")), http.StatusUnprocessableEntity, "Enter your token.", "Enter your value of X-Org.")
-		wants(t, "token", ann.post(t, path, values("bearer", "c4nary", "headers.X-Org", "c4nary", "inventory", "")), http.StatusSeeOther, "Connected.")
+		wantPage(t, "a shared server", ann.send(t, w.path(t, "one"), nil), http.StatusNotFound)
+		wantPage(t, "page", ann.send(t, path, nil), http.StatusOK, "Let the gateway read the list of tools with my connection", "checked", "X-Org", "Sent only to mcp.example.com")
+		wantPage(t, "nothing entered", ann.post(t, path, values("inventory", "on")), http.StatusUnprocessableEntity, "Enter your token.", "Enter your value of X-Org.")
+		wantPage(t, "token", ann.post(t, path, values("bearer", "c4nary", "headers.X-Org", "c4nary", "inventory", "")), http.StatusSeeOther, "Connected.")
 		shown := ann.send(t, path, nil)
-		wants(t, "connected", shown, http.StatusOK, "Connected", "Replace your token", "Last used", "Reads the list of tools")
+		wantPage(t, "connected", shown, http.StatusOK, "Connected", "Replace your token", "Last used", "Reads the list of tools")
 		if strings.Contains(shown.Body, "c4nary") || strings.Contains(w.Log.String(), "c4nary") {
 			t.Error("a page or the log has the token")
 		}
-		wants(t, "of another person", w.people["ben"].post(t, path+"/disconnect", url.Values{}), http.StatusNotFound)
-		wants(t, "disconnect", ann.post(t, path+"/disconnect", url.Values{}), http.StatusSeeOther, "The gateway deleted your token")
+		wantPage(t, "of another person", w.people["ben"].post(t, path+"/disconnect", url.Values{}), http.StatusNotFound)
+		wantPage(t, "disconnect", ann.post(t, path+"/disconnect", url.Values{}), http.StatusSeeOther, "The gateway deleted your token")
 		if got := w.stored(t, "gh"); got != "" {
 			t.Errorf("still stored for %q", got)
 		}
@@ -221,9 +221,9 @@ func TestConnectByToken(t *testing.T) {
 func TestConnectByOAuth(t *testing.T) {
 	w := newAccountsWorld(t, modelstest.SQLite(t))
 	ann, path := w.people["ann"], w.path(t, "signs")
-	wants(t, "start without a form", ann.send(t, path+"/start", nil), http.StatusSeeOther)
-	wants(t, "another site", ann.send(t, path+"/connect", values("csrf", ann.csrf), "Sec-Fetch-Site", "cross-site"), http.StatusForbidden)
-	wants(t, "no CSRF token", ann.send(t, path+"/connect", values("inventory", "on")), http.StatusForbidden)
+	wantPage(t, "start without a form", ann.send(t, path+"/start", nil), http.StatusSeeOther)
+	wantPage(t, "another site", ann.send(t, path+"/connect", values("csrf", ann.csrf), "Sec-Fetch-Site", "cross-site"), http.StatusForbidden)
+	wantPage(t, "no CSRF token", ann.send(t, path+"/connect", values("inventory", "on")), http.StatusForbidden)
 	begun := ann.post(t, path+"/connect", values("inventory", "on"))
 	if begun.Status != http.StatusSeeOther || begun.Location != path+"/start" {
 		t.Fatalf("connect: %d %q %q\n%s", begun.Status, begun.Location, begun.Flash, ann.send(t, path, nil).Body)
@@ -275,7 +275,7 @@ func TestConnectByOAuth(t *testing.T) {
 	if done.Location != path || !strings.Contains(done.Flash, "Connected.") || w.stored(t, "signs") != "ANN" {
 		t.Errorf("callback: %d %q %q, stored for %q", done.Status, done.Location, done.Flash, w.stored(t, "signs"))
 	}
-	wants(t, "disconnect", ann.post(t, path+"/disconnect", url.Values{}), http.StatusSeeOther, "Disconnected. Your token is revoked.")
+	wantPage(t, "disconnect", ann.post(t, path+"/disconnect", url.Values{}), http.StatusSeeOther, "Disconnected. Your token is revoked.")
 	if len(*w.revoked) == 0 {
 		t.Error("no token was revoked")
 	}
@@ -331,24 +331,24 @@ func TestAdministrationOfPersonalServers(t *testing.T) {
 	w := newAccountsWorld(t, modelstest.SQLite(t))
 	ada, id := w.people["ada"], w.ServerID(t, "p", "gh")
 	page := "/admin/projects/p/servers/" + id
-	wants(t, "no connection", ada.send(t, page, nil), http.StatusOK, "No one is connected yet", "Everyone uses their own", "headers of each person X-Org")
-	wants(t, "token", w.people["ann"].post(t, "/me/connections/"+id, values("bearer", "x", "headers.X-Org", "o", "inventory", "on")), http.StatusSeeOther)
-	wants(t, "list", ada.send(t, page, nil), http.StatusOK, "ANN", "Read with the connection of", "Remove the connection of ANN?")
-	wants(t, "connections", ada.send(t, "/admin/connections", nil), http.StatusOK, "1 person connected", "No one is connected")
-	wants(t, "inventory", ada.post(t, page+"/inventory", values("person", w.ids["ann"])), http.StatusSeeOther, "Saved.")
-	wants(t, "form", ada.send(t, page+"/edit", nil), http.StatusOK, "One account for everybody", "Everyone uses their own", `value="X-Org"`)
+	wantPage(t, "no connection", ada.send(t, page, nil), http.StatusOK, "No one is connected yet", "Everyone uses their own", "headers of each person X-Org")
+	wantPage(t, "token", w.people["ann"].post(t, "/me/connections/"+id, values("bearer", "x", "headers.X-Org", "o", "inventory", "on")), http.StatusSeeOther)
+	wantPage(t, "list", ada.send(t, page, nil), http.StatusOK, "ANN", "Read with the connection of", "Remove the connection of ANN?")
+	wantPage(t, "connections", ada.send(t, "/admin/connections", nil), http.StatusOK, "1 person connected", "No one is connected")
+	wantPage(t, "inventory", ada.post(t, page+"/inventory", values("person", w.ids["ann"])), http.StatusSeeOther, "Saved.")
+	wantPage(t, "form", ada.send(t, page+"/edit", nil), http.StatusOK, "One account for everybody", "Everyone uses their own", `value="X-Org"`)
 	kept := ada.post(t, page+"/account", values("connection", "shared"))
-	wants(t, "without a confirmation", kept, http.StatusUnprocessableEntity, "Type gh to confirm", "This removes the connection of 1 person.")
-	wants(t, "wrong confirmation", ada.post(t, page+"/account", values("connection", "shared", "confirm", "hub")), http.StatusUnprocessableEntity)
+	wantPage(t, "without a confirmation", kept, http.StatusUnprocessableEntity, "Type gh to confirm", "This removes the connection of 1 person.")
+	wantPage(t, "wrong confirmation", ada.post(t, page+"/account", values("connection", "shared", "confirm", "hub")), http.StatusUnprocessableEntity)
 	if got := w.stored(t, "gh"); got != "ANN" {
 		t.Errorf("stored for %q", got)
 	}
-	wants(t, "remove", ada.post(t, page+"/connections/"+w.ids["ann"]+"/remove", url.Values{}), http.StatusSeeOther, "Connection removed.")
-	wants(t, "remove again", ada.post(t, page+"/connections/"+w.ids["ann"]+"/remove", url.Values{}), http.StatusNotFound)
-	wants(t, "shared", ada.post(t, page+"/account", values("connection", "shared")), http.StatusSeeOther, "All calls use one account.")
-	wants(t, "own page", w.people["ann"].send(t, "/me/connections/"+id, nil), http.StatusNotFound)
+	wantPage(t, "remove", ada.post(t, page+"/connections/"+w.ids["ann"]+"/remove", url.Values{}), http.StatusSeeOther, "Connection removed.")
+	wantPage(t, "remove again", ada.post(t, page+"/connections/"+w.ids["ann"]+"/remove", url.Values{}), http.StatusNotFound)
+	wantPage(t, "shared", ada.post(t, page+"/account", values("connection", "shared")), http.StatusSeeOther, "All calls use one account.")
+	wantPage(t, "own page", w.people["ann"].send(t, "/me/connections/"+id, nil), http.StatusNotFound)
 	one := "/admin/projects/p/servers/" + w.ServerID(t, "p", "one")
-	wants(t, "nothing to enter", ada.post(t, one+"/account", values("connection", "personal")), http.StatusUnprocessableEntity, "requires authType oauth or bearer, or personalHeaders")
+	wantPage(t, "nothing to enter", ada.post(t, one+"/account", values("connection", "personal")), http.StatusUnprocessableEntity, "requires authType oauth or bearer, or personalHeaders")
 	if got := ada.send(t, "/admin/connections/"+w.ServerID(t, "p", "signs"), nil); got.Status != http.StatusSeeOther || !strings.Contains(got.Flash, "Everyone connects their own account to signs.") {
 		t.Errorf("connection of a personal server: %d %q", got.Status, got.Flash)
 	}

@@ -24,6 +24,7 @@ func TestPathsHaveRoutes(t *testing.T) {
 		paths.CodeMode("p"), paths.CodeRun("p"), paths.CodeRuns("p"), paths.CodeTrace("p", "r"), paths.Connection(""), paths.Connection("s"),
 		paths.StartConnection("s"), paths.CatalogEntry("e"), paths.CatalogSource("s") + "/sync", paths.Person("u"), paths.EndSession("s"),
 		paths.RegistryEntry("p", "s"), paths.Template("t"), paths.UseTemplate("t"), paths.RevokeGrant("g"),
+		paths.MyConnections, paths.MyConnection("s"), paths.StartMyConnection("s"), paths.MyConnection("s") + "/connect", paths.MyConnection("s") + "/disconnect",
 	} {
 		if !slices.ContainsFunc(table, func(r routes.Row) bool { return serves(r.Path, path) }) {
 			t.Errorf("no route for %s", path)

@@ -8,6 +8,7 @@ import (
 	"mcpgateway/routes/api"
 	"mcpgateway/routes/public"
 	"mcpgateway/services/oauthclient"
+	"mcpgateway/services/oauthclient/clientdocument"
 	"mcpgateway/views/paths"
 	"mcpgateway/web"
 )
@@ -50,7 +51,7 @@ func table(h *handlers) []route {
 		{anyone, "/register", h.register.Create, open},
 		{anyone, "/oauth/revoke", h.token.Revoke, open},
 		{get, "/oauth/grants", moved(paths.MyApps), person},
-		{anyone, oauthclient.DocumentPath, h.clientDocument.Serve, open},
+		{anyone, clientdocument.Path, h.clientDocument.Serve, open},
 		{get, oauthclient.CallbackPath, h.callback.Serve, visitor},
 		{get, oauthclient.CallbackPath + "/:issuerId", h.callback.Serve, visitor},
 

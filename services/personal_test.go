@@ -17,9 +17,9 @@ import (
 	"mcpgateway/services/upstream/upstreamtest"
 )
 
-// TestDisconnectEndsSessionsEverywhere lets two people use their own accounts
-// through two replicas. After one disconnects at one replica, both have closed
-// that person's upstream sessions within a second, and no others.
+// TestDisconnectEndsSessionsEverywhere checks that two replicas close the
+// upstream sessions of a person who disconnects at one of them within a second,
+// and no sessions of another person.
 func TestDisconnectEndsSessionsEverywhere(t *testing.T) {
 	modelstest.EachDSN(t, func(t *testing.T, dsn string) {
 		up := upstreamtest.New(upstreamtest.Options{Tools: upstreamtest.Standard(1), Eras: []upstreamtest.Era{upstreamtest.Era20251125}})

@@ -75,6 +75,12 @@ func (r *rekeying) servers() error {
 		if err := r.column(&models.Server{}, "id", row.ID, "o_auth_client_secret", row.OAuthClientSecret, projects.ClientSecretRow(row.ID)); err != nil {
 			return err
 		}
+		if err := r.column(&models.Server{}, "id", row.ID, "o_auth_private_key", row.OAuthPrivateKey, projects.PrivateKeyRow(row.ID)); err != nil {
+			return err
+		}
+		if err := r.column(&models.Server{}, "id", row.ID, "tls_key", row.TLSKey, projects.TLSKeyRow(row.ID)); err != nil {
+			return err
+		}
 		if err := r.headers(row); err != nil {
 			return err
 		}

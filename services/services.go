@@ -3,8 +3,10 @@ package services
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"log/slog"
+	"net/http"
 	"sync/atomic"
 	"time"
 
@@ -44,10 +46,12 @@ import (
 	"mcpgateway/services/metrics"
 	"mcpgateway/services/notify"
 	"mcpgateway/services/oauthclient"
+	"mcpgateway/services/oauthclient/clientdocument"
 	"mcpgateway/services/oauthserver"
 	"mcpgateway/services/page"
 	"mcpgateway/services/projects"
 	"mcpgateway/services/projects/toolsets"
+	"mcpgateway/services/projects/toolstate"
 	"mcpgateway/services/schema"
 	"mcpgateway/services/secrets"
 	"mcpgateway/services/sessions"
@@ -71,6 +75,7 @@ type Services struct {
 	Audit       *activity.Audit
 	Denials     *activity.Denials
 	Projects    *projects.Store
+	ToolStates  *toolstate.Store
 	Toolsets    *toolsets.Store
 	Keys        *keys.Store
 	KeyIndex    *keys.Index
@@ -95,7 +100,7 @@ type Services struct {
 	calling        *connecting.Waiting
 	OwnAccounts    *connections.Store   // the users' own accounts at upstream servers
 	Tickets        *connections.Tickets // of the links to connect an own account
-	ClientDocument *oauthclient.ClientDocument
+	ClientDocument *clientdocument.Document
 	Directory      *toolset.Directory
 	// Views decide what callers see of the projects in Directory.
 	Views   *views.Views
@@ -129,6 +134,7 @@ type Services struct {
 	Demo Demo
 
 	groupIndex *groups.Index
+	forwardKey []byte // random; of hashes of forwarded headers
 	tokenIndex *oauthserver.TokenIndex
 	locks      *locks.Locks
 	clients    *egress.Clients
@@ -181,7 +187,7 @@ func wire(ctx context.Context, db *gorm.DB, c *config.Config, version string, lo
 	if _, err := migrations.Up(ctx, pool, db.Name()); err != nil {
 		return nil, err
 	}
-	s := &Services{DB: db, Config: c, Version: version, log: log, Background: background.New(log)}
+	s := &Services{forwardKey: []byte(rand.Text()), DB: db, Config: c, Version: version, log: log, Background: background.New(log)}
 	guard, resolver := egress.NewGuard(c.EgressAllow), secrets.NewResolver(c.Keys, c.Environment)
 	s.clients = egress.NewClients(guard, egress.WithTasks(s.Background))
 	if err := s.wireStore(ctx, guard, resolver); err != nil {
@@ -215,6 +221,7 @@ func (s *Services) wireStore(ctx context.Context, guard *egress.Guard, resolver 
 	s.EndedSessions = sessions.NewEnded(db, s.feed, sessions.MaxEnded, now)
 	s.LogLevels = sessions.NewLevels(db, s.feed, sessions.MaxLevels, now)
 	s.Projects = projects.NewStore(db, resolver, checkURL(guard, c), s.Audit, s.feed, now)
+	s.ToolStates = toolstate.NewStore(db, s.Audit, s.feed)
 	s.Toolsets = toolsets.NewStore(db, s.Audit, s.feed, now)
 	if err := s.Projects.SealAddresses(ctx); err != nil {
 		return err
@@ -265,20 +272,34 @@ func (s *Services) wireCatalog() {
 
 // wireConnections creates the gateway's own accounts at upstream servers.
 func (s *Services) wireConnections(resolver *secrets.Resolver) {
-	s.ClientDocument = oauthclient.NewClientDocument(s.Config.PublicURL, nil, now)
+	s.ClientDocument = clientdocument.New(s.Config.PublicURL, nil, now)
 	s.Connections = oauthclient.New(oauthclient.Settings{
 		DB: s.DB, Locks: s.locks, HTTP: s.clients.MCP(), Keys: s.Config.Keys, Audit: s.Audit, Feed: s.feed,
 		Document: s.ClientDocument, PublicURL: s.Config.PublicURL, Now: now, Log: s.log, Tasks: s.Background,
 		ClientSecret: func(server models.Server) (secrets.Value, error) {
 			return resolver.Resolve(server.OAuthClientSecret, projects.ClientSecretRow(server.ID))
 		},
-		Address: func(server models.Server) (string, error) { return projects.Address(server, resolver.Resolve) },
-		Enabled: s.Rights.IsEnabled,
-		Ended:   s.accountEnded,
+		PrivateKey: func(server models.Server) (secrets.Value, error) {
+			return resolver.Resolve(server.OAuthPrivateKey, projects.PrivateKeyRow(server.ID))
+		},
+		Address:  func(server models.Server) (string, error) { return projects.Address(server, resolver.Resolve) },
+		ClientOf: func(server models.Server) *http.Client { return s.httpClientOf(server, resolver) },
+		Enabled:  s.Rights.IsEnabled,
+		Ended:    s.accountEnded,
 	})
 	s.Waiting = oauthclient.NewWaiting(s.Connections)
 	s.Tickets = connections.NewTickets(s.Config.Keys, s.Config.PublicURL, now)
 	s.calling = connecting.NewWaiting(s.Waiting, s.Connections, s.Tickets)
+}
+
+// httpClientOf returns the HTTP client of a server with its own TLS settings, and
+// nil for others, whose connections with former settings it closes.
+func (s *Services) httpClientOf(row models.Server, resolver *secrets.Resolver) *http.Client {
+	if !credentials.HasTLS(&row) {
+		s.clients.Forget(row.ID)
+		return nil
+	}
+	return s.clients.Server(row.ID, row.URL, credentials.TLS(row, resolver, projects.TLSKeyRow(row.ID)))
 }
 
 // wireUpstreams creates the clients of upstream servers and the snapshots of
@@ -291,6 +312,7 @@ func (s *Services) wireUpstreams(resolver *secrets.Resolver) {
 		}))
 	target := func(row models.Server) *upstream.Target {
 		t := credentials.NewConnectedTarget(row, resolver, credentials.Rows{Bearer: projects.BearerRow, Header: projects.HeaderRow}, s.Connections)
+		t.HTTP, t.Forwarding = s.httpClientOf(row, resolver), upstream.NewForwarding(row.ForwardHeaders, s.forwardKey)
 		t.Address = func() (string, error) { return projects.Address(row, resolver.Resolve) }
 		t.Secrets = override.Secrets(row.ToolOverrides, resolver, t.Secrets)
 		if own := t.Own; own != nil {

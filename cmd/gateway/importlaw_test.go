@@ -77,7 +77,12 @@ func importLaws() []importLaw {
 		{
 			rule:    "leaf packages of services may import only leaf packages",
 			binds:   shipped(in("services/page", "services/query", "services/secrets", "services/egress")),
-			forbids: ours(not(in("services/background", "services/fault", "services/rawjson", "services/page", "services/query", "services/secrets", "services/egress"))),
+			forbids: ours(not(in("services/background", "services/fault", "services/rawjson", "services/page", "services/query", "services/secrets", "services/egress", "services/certificates"))),
+		},
+		{
+			rule:    "services/certificates must not import packages of this module",
+			binds:   shipped(in("services/certificates")),
+			forbids: ours(anything),
 		},
 		{
 			rule:    "services/membudget may import only services/fault",

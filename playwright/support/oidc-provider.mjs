@@ -46,6 +46,7 @@ const provider = new Provider(issuer, {
     devInteractions: { enabled: true },
     registration: { enabled: on('DCR', '1') },
     revocation: { enabled: true },
+    clientCredentials: { enabled: true },
     introspection: { enabled: true, allowedPolicy: () => true },
     clientIdMetadataDocument: { enabled: on('CIMD', '0'), ack: 'draft-02' },
     resourceIndicators: {

@@ -104,7 +104,7 @@ func (h *Health) kindOf(s *toolset.Server, f lastFailure) string {
 func (h *Health) accessOf(s *toolset.Server, code string) string {
 	config, refused := &s.Config, code == string(fault.CodeUpstreamUnauthorized)
 	if config.IsPersonal() {
-		if synced(s) {
+		if synced(s) || code != "" {
 			return "" // the failure of one person's connection doesn't concern the others'
 		}
 		return views.StateUnconnected

@@ -52,6 +52,8 @@ type serverRecord struct {
 	SessionMode      models.SessionMode      `json:"sessionMode"`
 	DefinitionPolicy models.DefinitionPolicy `json:"definitionPolicy"`
 	OAuth            oauthRecord             `json:"oauth"`
+	TLS              *tlsRecord              `json:"tls,omitempty"`
+	ForwardHeaders   models.StringMap        `json:"forwardHeaders,omitempty"`
 	Connection       models.ConnectionMode   `json:"connection"`
 	PersonalHeaders  []string                `json:"personalHeaders"`
 	LastSync         *syncRecord             `json:"lastSync"`
@@ -65,6 +67,20 @@ type oauthRecord struct {
 	ClientID        string   `json:"clientId"`
 	HasClientSecret bool     `json:"hasClientSecret"`
 	Scopes          []string `json:"scopes"`
+
+	Grant         models.OAuthGrantType `json:"grant,omitempty"`
+	AuthMethod    models.ClientAuth     `json:"authMethod,omitempty"`
+	HasPrivateKey bool                  `json:"hasPrivateKey,omitempty"`
+	KeyID         string                `json:"keyId,omitempty"`
+	TokenURL      string                `json:"tokenUrl,omitempty"`
+	Audience      string                `json:"audience,omitempty"`
+}
+
+// tlsRecord has the certificates as they were entered.
+type tlsRecord struct {
+	CA     string `json:"ca"`
+	Cert   string `json:"cert"`
+	HasKey bool   `json:"hasKey"`
 }
 
 // syncRecord describes the last attempt. syncedAt is the last success.
@@ -121,11 +137,17 @@ func serverOf(slug string, row models.Server, stored *models.Inventory, health i
 		HasAuthBearer: row.AuthBearer != "", HeaderNames: slices.Sorted(maps.Keys(row.Headers)),
 		AllowedTools: nonNil(row.AllowedTools), DenyTools: nonNil(row.DenyTools), Enabled: row.Enabled, Timeout: row.TimeoutMS, MaxConcurrent: row.MaxConcurrent,
 		SessionMode: row.SessionMode, DefinitionPolicy: row.DefinitionPolicy, CreatedAt: row.CreatedAt, UpdatedAt: row.UpdatedAt, Health: healthOf(health),
-		Tools: row.ToolOverrides, OAuth: oauthRecord{ClientID: row.OAuthClientID, HasClientSecret: row.OAuthClientSecret != "", Scopes: nonNil(row.OAuthScopes)},
+		Tools: row.ToolOverrides, OAuth: oauthOf(row),
 		Connection: models.ConnectionShared, PersonalHeaders: nonNil(row.PersonalHeaders),
 	}
 	if row.IsPersonal() {
 		r.Connection = models.ConnectionPersonal
+	}
+	if len(row.ForwardHeaders) > 0 {
+		r.ForwardHeaders = row.ForwardHeaders
+	}
+	if row.TLSAuthority+row.TLSCert+row.TLSKey != "" {
+		r.TLS = &tlsRecord{CA: row.TLSAuthority, Cert: row.TLSCert, HasKey: row.TLSKey != ""}
 	}
 	if r.Tools == nil {
 		r.Tools = models.ToolOverrides{}
@@ -141,6 +163,14 @@ func serverOf(slug string, row models.Server, stored *models.Inventory, health i
 		}
 	}
 	return r
+}
+
+func oauthOf(row models.Server) oauthRecord {
+	return oauthRecord{
+		ClientID: row.OAuthClientID, HasClientSecret: row.OAuthClientSecret != "", Scopes: nonNil(row.OAuthScopes),
+		Grant: row.OAuthGrant, AuthMethod: row.OAuthClientAuth, HasPrivateKey: row.OAuthPrivateKey != "",
+		KeyID: row.OAuthKeyID, TokenURL: row.OAuthTokenURL, Audience: row.OAuthAudience,
+	}
 }
 
 // List serves GET /api/projects/:projectSlug/servers.

@@ -7,7 +7,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"mcpgateway/services/fault"
-	"mcpgateway/services/projects"
+	"mcpgateway/services/projects/toolstate"
 	"mcpgateway/services/toolset"
 	"mcpgateway/web"
 )
@@ -20,11 +20,11 @@ type Directory interface {
 // Tools serves the tools of a project, including hidden ones.
 type Tools struct {
 	directory Directory
-	store     *projects.Store
+	store     *toolstate.Store
 }
 
 // NewTools returns the handlers.
-func NewTools(directory Directory, store *projects.Store) *Tools {
+func NewTools(directory Directory, store *toolstate.Store) *Tools {
 	return &Tools{directory: directory, store: store}
 }
 
@@ -90,7 +90,7 @@ func (t *Tools) Set(c *fiber.Ctx) error {
 		}
 	}
 	if body.Confirmed != nil {
-		if err := t.store.ConfirmAccess(c.UserContext(), slug, projects.ToolDefinition{Name: name, Hash: body.Hash}); err != nil {
+		if err := t.store.ConfirmAccess(c.UserContext(), slug, toolstate.Definition{Name: name, Hash: body.Hash}); err != nil {
 			return err
 		}
 	}

@@ -125,7 +125,7 @@ func (e *Endpoint) postToStream(c *fiber.Ctx, in *admitted) error {
 	}
 	event := web.EventOf(c)
 	errs := event.Errors()
-	client := s.client(e, newClient(c, in.principal))
+	client := s.client(e, newClient(c, in))
 	if err := e.permit(c, in, messages); err != nil {
 		return err
 	}

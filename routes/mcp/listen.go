@@ -89,7 +89,7 @@ func (e *Endpoint) listen(c *fiber.Ctx, in *admitted, client *gateway.Client, m 
 			stream.Send(messageEvent, appendNotification(nil, n.Method, withSubscription(n.Params, m.id)))
 		}
 	}
-	unsubscribe = e.subscribeTo(ctx, in, requested, deliver, stream.End)
+	unsubscribe = e.subscribeTo(subscriptions.WithForwarded(ctx, client.Forwarded), in, requested, deliver, stream.End)
 	if err := acknowledge(stream, requested, m.id); err != nil {
 		stream.Discard()
 		return err

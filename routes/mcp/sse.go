@@ -112,7 +112,7 @@ func (e *Endpoint) bridge(c *fiber.Ctx, in *admitted, body []byte) error {
 		m.id = []byte("null") // messages of the bridge have no id, so none is required
 	}
 	m.params = withProgressToken(m.params)
-	client := newClient(c, in.principal)
+	client := newClient(c, in)
 	if err := e.permit(c, in, messages); err != nil {
 		return err
 	}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
-	"mcpgateway/services/access"
 	"mcpgateway/services/gateway"
 	"mcpgateway/services/rawjson"
 	"mcpgateway/services/toolset"
@@ -27,11 +26,11 @@ const metaLogLevel = "io.modelcontextprotocol/logLevel"
 
 // newClient returns the client of a request without a version, a session and
 // capabilities.
-func newClient(c *fiber.Ctx, principal access.Principal) *gateway.Client {
+func newClient(c *fiber.Ctx, in *admitted) *gateway.Client {
 	event := web.EventOf(c)
 	trace := event.Trace()
 	return &gateway.Client{
-		Principal: principal, Version: gateway.VersionAssumed, RequestID: event.RequestID, TraceParent: trace.Parent, TraceState: trace.State, Hops: hopsOf(c),
+		Principal: in.principal, Forwarded: forwardedOf(c, in.view), Version: gateway.VersionAssumed, RequestID: event.RequestID, TraceParent: trace.Parent, TraceState: trace.State, Hops: hopsOf(c),
 	}
 }
 
@@ -40,7 +39,7 @@ func newClient(c *fiber.Ctx, principal access.Principal) *gateway.Client {
 // that version. All others use a handshake version. Invalid requests return an
 // error response, and an invalid session NOT_FOUND.
 func (e *Endpoint) client(c *fiber.Ctx, in *admitted, messages []*message, batch bool) (*gateway.Client, *errorResponse, error) {
-	client := newClient(c, in.principal)
+	client := newClient(c, in)
 	header := c.Get(headerVersion)
 	var meta *rawjson.Object
 	first := messages[0]

@@ -140,12 +140,14 @@ func TestSessionsAndCursorsOfOneEndpoint(t *testing.T) {
 	_, whole := w.Key(t, "p", 0)
 	const p, reader = "/v1/mcp/p/request", "/v1/mcp/p/toolsets/reader/request"
 	hello := `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`
-	search := func(path, cursor string) string {
+	search := func(tool, key, path, cursor string) string {
 		if cursor != "" {
 			cursor = `,"cursor":"` + cursor + `"`
 		}
-		return w.post(t, whole, path, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"gateway_searchMcpForTask","arguments":{"query":"docs","limit":1`+cursor+`}}}`, nil).Body
+		return w.post(t, key, path, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"`+tool+`","arguments":{"query":"docs","limit":1`+cursor+`}}}`, nil).Body
 	}
+	next := regexp.MustCompile(`\\?"nextCursor\\?":\\?"([^"\\]+)`)
+	tools := []string{"gateway_searchMcpForTask", "gateway_listTools"}
 	for from, to := range map[string]string{p: reader, reader: p} {
 		id := w.post(t, whole, from, hello, nil).Header.Get("Mcp-Session-Id")
 		ping := func(path string) int {
@@ -154,26 +156,29 @@ func TestSessionsAndCursorsOfOneEndpoint(t *testing.T) {
 		if ping(from) != http.StatusOK || ping(to) != http.StatusNotFound {
 			t.Errorf("session of %s: %d, at %s %d", from, ping(from), to, ping(to))
 		}
-		found := regexp.MustCompile(`"nextCursor":"([^"]+)"`).FindStringSubmatch(search(from, ""))
-		if found == nil {
-			t.Fatal("no cursor")
-		}
-		if own := search(from, found[1]); !strings.Contains(own, `"results"`) {
-			t.Errorf("cursor of %s: %s", from, own)
-		}
-		if other := search(to, found[1]); !strings.Contains(other, `"code":"INVALID_CURSOR"`) {
-			t.Errorf("cursor of %s at %s: %s", from, to, other)
+		for _, tool := range tools {
+			found := next.FindStringSubmatch(search(tool, whole, from, ""))
+			if found == nil {
+				t.Fatalf("%s returns no cursor", tool)
+			}
+			if own := search(tool, whole, from, found[1]); strings.Contains(own, `"error"`) || !strings.Contains(own, "nextCursor") {
+				t.Errorf("%s: cursor of %s: %s", tool, from, own)
+			}
+			if other := search(tool, whole, to, found[1]); !strings.Contains(other, `"code":"INVALID_CURSOR"`) {
+				t.Errorf("%s: cursor of %s at %s: %s", tool, from, to, other)
+			}
 		}
 	}
 	// A change of the view makes its cursors stale.
 	id, bound := w.Key(t, "p", 0)
-	w.Bind(t, "p", id, w.reader)
-	first := w.post(t, bound, p, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"gateway_searchMcpForTask","arguments":{"query":"docs","limit":1}}}`, nil).Body
-	cursor := regexp.MustCompile(`"nextCursor":"([^"]+)"`).FindStringSubmatch(first)
-	w.Bind(t, "p", id, w.Toolset(t, "p", models.Toolset{Slug: "writer", Include: models.StringList{"docs__erase", "docs__find"}}))
-	stale := w.post(t, bound, p, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"gateway_searchMcpForTask","arguments":{"query":"docs","limit":1,"cursor":"`+cursor[1]+`"}}}`, nil).Body
-	if !strings.Contains(stale, `"code":"CURSOR_STALE"`) {
-		t.Errorf("cursor after the change: %s", stale)
+	writer := w.Toolset(t, "p", models.Toolset{Slug: "writer", Include: models.StringList{"docs__erase", "docs__find"}})
+	for _, tool := range tools {
+		w.Bind(t, "p", id, w.reader)
+		cursor := next.FindStringSubmatch(search(tool, bound, p, ""))
+		w.Bind(t, "p", id, writer)
+		if stale := search(tool, bound, p, cursor[1]); !strings.Contains(stale, `"code":"CURSOR_STALE"`) {
+			t.Errorf("%s: cursor after the change: %s", tool, stale)
+		}
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"mcpgateway/routes/oauth"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/oauthclient"
+	"mcpgateway/services/oauthclient/clientdocument"
 	"mcpgateway/web/guard"
 	"mcpgateway/web/webtest"
 )
@@ -130,10 +131,10 @@ func TestClientDocumentRequiresPublicURL(t *testing.T) {
 		lookup := func(context.Context, string) ([]netip.Addr, error) {
 			return []netip.Addr{netip.MustParseAddr("8.8.8.8")}, nil
 		}
-		d := oauthclient.NewClientDocument(u, lookup, time.Now)
+		d := clientdocument.New(u, lookup, time.Now)
 		app := fiber.New(fiber.Config{ErrorHandler: func(c *fiber.Ctx, err error) error { return c.Status(404).SendString(err.Error()) }})
-		app.All(oauthclient.DocumentPath, oauth.NewClientDocument(d).Serve)
-		response := webtest.Send(t, app, webtest.Case{Method: "GET", Path: oauthclient.DocumentPath})
+		app.All(clientdocument.Path, oauth.NewClientDocument(d).Serve)
+		response := webtest.Send(t, app, webtest.Case{Method: "GET", Path: clientdocument.Path})
 		if (response.Status == 200) != served {
 			t.Errorf("%s: %d %s", public, response.Status, response.Body)
 		}

@@ -4,15 +4,15 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"mcpgateway/services/fault"
-	"mcpgateway/services/oauthclient"
+	"mcpgateway/services/oauthclient/clientdocument"
 )
 
 // ClientDocument serves /oauth/client-metadata.json, the gateway's client id at
 // upstreams' authorization servers (OAuth Client ID Metadata Document).
-type ClientDocument struct{ document *oauthclient.ClientDocument }
+type ClientDocument struct{ document *clientdocument.Document }
 
 // NewClientDocument returns the handler.
-func NewClientDocument(document *oauthclient.ClientDocument) *ClientDocument {
+func NewClientDocument(document *clientdocument.Document) *ClientDocument {
 	return &ClientDocument{document: document}
 }
 

@@ -8,12 +8,13 @@ import (
 const (
 	whyPrompted = "the client prompts for this value: enter the value, or a reference such as ${NAME}"
 	whyPart     = "a reference must be the whole value: enter the value, or put the whole value into a variable"
-	whyFile     = "files are not supported: enter the value, or a reference such as ${NAME}"
+	whyFile     = "use ${file:/path} with an absolute path below GATEWAY_SECRET_DIRS, or a reference such as ${NAME}"
 	whyURL      = "URLs can't contain references: enter the whole URL"
 )
 
 var (
 	prompted   = regexp.MustCompile(`\$\{(?:input|prompt|promptString|command|config):[^}]*\}|\$\{\{[^}]*\}\}`)
+	ownFile    = regexp.MustCompile(`^(?:Bearer )?\$\{file:/[^}]*\}$`)
 	fromFile   = regexp.MustCompile(`\$?\{file:[^}]*\}`)
 	named      = regexp.MustCompile(`^(?:\$\{(?:env:)?|\{env:)([A-Za-z_][A-Za-z0-9_]*)(:-[^}]*)?\}$`)
 	shellNamed = regexp.MustCompile(`^\$([A-Z_][A-Z0-9_]+)$`)
@@ -34,6 +35,8 @@ func reference(value string, shell bool) (secret, why string) {
 		return "", "defaults are not supported: use ${" + m[1] + "}, or the value"
 	case m != nil:
 		return "${" + m[1] + "}", ""
+	case ownFile.MatchString(value):
+		return value, ""
 	case prompted.MatchString(value):
 		return "", whyPrompted
 	case fromFile.MatchString(value):

@@ -33,6 +33,7 @@ type variables struct {
 	AdminToken     string        `env:"GATEWAY_ADMIN_TOKEN"`
 	EgressAllow    string        `env:"GATEWAY_EGRESS_ALLOW"`
 	EnvAllow       string        `env:"GATEWAY_ENV_ALLOW" envDefault:"MCP_UPSTREAM_*,*_TOKEN,*_API_KEY"`
+	SecretDirs     string        `env:"GATEWAY_SECRET_DIRS"`
 	AllowedHosts   string        `env:"GATEWAY_ALLOWED_HOSTS"`
 	AllowedOrigins string        `env:"GATEWAY_ALLOWED_ORIGINS"`
 	AllowHTTP      bool          `env:"GATEWAY_ALLOW_HTTP"`
@@ -150,6 +151,7 @@ func Load(environ []string, addr string) (*Config, error) {
 	}
 	c.Capacity = r.capacity(vars)
 	c.LogJSON = r.logFormat(vars.LogFormat)
+	c.Environment = c.Environment.WithFiles(secrets.NewFiles(r.secretDirs(vars, environ)))
 	c.Keys = r.keys(vars)
 	if len(r.problems) > 0 {
 		return nil, errors.Join(r.problems...)

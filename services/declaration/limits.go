@@ -1,5 +1,7 @@
 package declaration
 
+import "mcpgateway/services/certificates"
+
 // Limits of projects and servers (contract, "Limits").
 const (
 	MaxServers            = 200       // per project
@@ -18,7 +20,8 @@ const (
 	MaxToolPattern        = 512       // bytes of a pattern over exported names
 	MaxToolsets           = 100       // per project
 	MaxHeaders            = 32
-	MaxHeaderValue        = 8192 // characters
+	MaxHeaderValue        = 8192                // characters
+	MaxPEM                = certificates.MaxPEM // characters
 	MaxPersonalHeaders    = 8
 	MaxEmail              = 320 // characters
 	MaxScopes             = 100

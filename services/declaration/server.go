@@ -2,6 +2,7 @@ package declaration
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 
 	"mcpgateway/models"
@@ -28,6 +29,16 @@ type Server struct {
 	OAuthClientID     *string
 	OAuthClientSecret *string
 	OAuthScopes       *[]string
+	OAuthGrant        *models.OAuthGrantType
+	OAuthClientAuth   *models.ClientAuth
+	OAuthPrivateKey   *string
+	OAuthKeyID        *string
+	OAuthTokenURL     *string
+	OAuthAudience     *string
+	ForwardHeaders    map[string]string
+	TLSAuthority      *string
+	TLSCert           *string
+	TLSKey            *string
 	Personal
 
 	// MissingHeaders are required headers without a value yet. No file or
@@ -80,8 +91,77 @@ func (r *reader) serverFields(d *Server) fields {
 			"clientId":     r.text(&d.OAuthClientID, MaxURL),
 			"clientSecret": r.text(&d.OAuthClientSecret, MaxHeaderValue),
 			"scopes":       r.strings(&d.OAuthScopes, MaxScopes, MaxPattern),
+			"grant":        r.grant(&d.OAuthGrant),
+			"authMethod":   oneOf(r, &d.OAuthClientAuth, models.ClientSecretBasic, models.ClientSecretPost, models.PrivateKeyJWT),
+			"privateKey":   r.text(&d.OAuthPrivateKey, MaxPEM),
+			"keyId":        r.text(&d.OAuthKeyID, MaxPattern),
+			"tokenUrl":     r.text(&d.OAuthTokenURL, MaxURL),
+			"audience":     r.text(&d.OAuthAudience, MaxURL),
+		}),
+		"forwardHeaders": r.forwarded(&d.ForwardHeaders),
+		"tls": r.group(fields{
+			"ca":   r.text(&d.TLSAuthority, MaxPEM),
+			"cert": r.text(&d.TLSCert, MaxPEM),
+			"key":  r.text(&d.TLSKey, MaxPEM),
 		}),
 	}
 	maps.Copy(known, r.personalFields(&d.Personal))
 	return known
+}
+
+// grantCode is the declared name of models.GrantCode.
+const grantCode models.OAuthGrantType = "authorization_code"
+
+// grant returns the field of a grant. The stored form of authorization_code is
+// empty.
+func (r *reader) grant(dst **models.OAuthGrantType) field {
+	f := oneOf(r, dst, grantCode, models.GrantClientCredentials)
+	stored := func() {
+		if *dst != nil && **dst == grantCode {
+			*dst = new(models.GrantCode)
+		}
+	}
+	return field{
+		read: func(path string, raw []byte) { f.read(path, raw); stored() },
+		check: func(path string) {
+			if *dst == nil || **dst != models.GrantCode {
+				f.check(path)
+				stored()
+			}
+		},
+		value: func() any {
+			if *dst != nil && **dst == models.GrantCode {
+				return grantCode
+			}
+			return f.value()
+		},
+	}
+}
+
+// forwarded returns the field of forwarded headers. An array of names means the same
+// names.
+func (r *reader) forwarded(dst *map[string]string) field {
+	object := r.headers(dst)
+	return field{check: object.check, value: object.value, read: func(path string, raw []byte) {
+		if rawjson.Kind(raw) != '[' {
+			object.read(path, raw)
+			return
+		}
+		items, err := rawjson.Elements(raw, rawjson.Strict)
+		if err != nil {
+			r.problem(path, "use an object or an array of strings")
+			return
+		}
+		names := make(map[string]string, len(items))
+		for i, item := range items {
+			name, ok := rawjson.String(item)
+			if _, twice := names[name]; !ok || twice {
+				r.problem(fmt.Sprintf("%s[%d]", path, i), "use a header name, once")
+				return
+			}
+			names[name] = ""
+		}
+		*dst = names
+		object.check(path)
+	}}
 }

@@ -62,6 +62,7 @@ func WithTasks(tasks *background.Tasks) Option { return func(s *settings) { s.ta
 // ignored, because the guard can't check a proxy's connections.
 type Clients struct {
 	transport *transport
+	servers   serverTransports
 	mcp       *http.Client
 	catalog   *http.Client
 	fetching  *http.Transport
@@ -87,6 +88,7 @@ func NewClients(guard *Guard, options ...Option) *Clients {
 	fetching := newFetchTransport(&chosen)
 	return &Clients{
 		transport: transport,
+		servers:   serverTransports{control: guard.control, chosen: chosen},
 		mcp:       &http.Client{Transport: transport, CheckRedirect: sameOriginRedirects},
 		catalog:   &http.Client{Transport: transport, CheckRedirect: publicRedirects},
 		fetching:  fetching,
@@ -138,6 +140,7 @@ func (c *Clients) Catalog() *http.Client { return c.catalog }
 // response bodies are closed, and are closed after the idle timeout.
 func (c *Clients) Close() {
 	c.transport.CloseIdleConnections()
+	c.servers.close()
 	c.fetching.CloseIdleConnections()
 	c.telemetry.CloseIdleConnections()
 }

@@ -127,7 +127,7 @@ func (c *conn) send(ctx context.Context, req *http.Request, message []byte) (*ht
 	case err == nil:
 		c.failed = c.failed || failed != nil
 		return resp, nil
-	case failed != nil:
+	case failed != nil && !isCertificateAlert(err): // an alert explains why the server stopped reading
 		return nil, failed
 	}
 	return nil, err

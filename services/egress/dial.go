@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"net"
+	"strings"
 	"sync"
 )
 
@@ -89,6 +90,47 @@ func (t *transport) prefersHTTP2(ctx context.Context, to origin) bool {
 func refusesProtocol(err error) bool {
 	var remote *net.OpError
 	return errors.As(err, &remote) && remote.Op == "remote error" && remote.Err.Error() == alertNoApplicationProtocol.Error()
+}
+
+// isCertificateAlert reports whether the server rejected the gateway's client
+// certificate, or its absence (RFC 8446, section 6.2). The alert's type is not
+// exported.
+func isCertificateAlert(err error) bool {
+	var remote *net.OpError
+	return errors.As(err, &remote) && remote.Op == "remote error" && strings.Contains(remote.Err.Error(), "certificate")
+}
+
+// isHandshakeError reports whether TLS failed for another reason. Servers with TLS
+// 1.2 reject a missing client certificate without a specific alert (RFC 5246,
+// section 7.4.6).
+func isHandshakeError(err error) bool {
+	var remote *net.OpError
+	if errors.As(err, &remote) {
+		return remote.Op == "remote error"
+	}
+	for next := err; next != nil; next = errors.Unwrap(next) {
+		err = next
+	}
+	return strings.HasPrefix(err.Error(), "tls: ")
+}
+
+// IsCertificateError reports whether a request failed because of TLS: the
+// certificate of the server or the gateway's own, TLS settings that can't be used,
+// or a handshake that failed for another reason. The text is for administrators.
+func IsCertificateError(err error) (why, text string, ok bool) {
+	var unusable *CertificateError
+	var untrusted *tls.CertificateVerificationError
+	switch {
+	case errors.As(err, &unusable):
+		return "its certificate settings are invalid", unusable.Error(), true
+	case errors.As(err, &untrusted):
+		return "the certificate is not trusted", untrusted.Error(), true
+	case isCertificateAlert(err):
+		return "the server rejected the gateway's client certificate", err.Error(), true
+	case err != nil && isHandshakeError(err):
+		return "the TLS handshake failed, perhaps because the server requires a client certificate", err.Error(), true
+	}
+	return "", "", false
 }
 
 // maxProtocols is the maximum number of cached origins.

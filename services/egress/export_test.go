@@ -36,3 +36,24 @@ func PutIdle(hosts, each int) (kept int) {
 
 // WithResolver replaces the system's resolver by r.
 func WithResolver(r *net.Resolver) Option { return func(s *settings) { s.resolver = r } }
+
+// IdleOf returns the number of idle connections of a server with its own TLS
+// settings, or -1 if there is none.
+func IdleOf(c *Clients, id string) int {
+	e := c.servers.get(id)
+	if e == nil {
+		return -1
+	}
+	e.idle.mu.Lock()
+	defer e.idle.mu.Unlock()
+	return e.idle.count
+}
+
+// FillServers adds unused servers with their own TLS settings up to the limit.
+func FillServers(c *Clients) {
+	for i := 0; c.servers.count < maxServerTransports; i++ {
+		if _, err := c.servers.of(fmt.Sprint("filler ", i), &ServerTLS{}); err != nil {
+			panic(err)
+		}
+	}
+}

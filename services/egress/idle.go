@@ -15,6 +15,7 @@ type idleConns struct {
 	mu    sync.Mutex
 	conns map[origin][]*conn // most recent last
 	count int
+	done  bool        // accepts no more connections
 	timer *time.Timer // running while there are connections
 }
 
@@ -40,7 +41,7 @@ func (i *idleConns) put(c *conn) bool {
 	c.idleSince = time.Now()
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if i.count >= idleConnsTotal || len(i.conns[c.origin]) >= idleConnsPerHost {
+	if i.done || i.count >= idleConnsTotal || len(i.conns[c.origin]) >= idleConnsPerHost {
 		return false
 	}
 	if i.conns == nil {

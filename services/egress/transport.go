@@ -106,6 +106,14 @@ func (t *transport) CloseIdleConnections() {
 	t.http2.CloseIdleConnections()
 }
 
+// retire closes the idle connections, and those in use after their request.
+func (t *transport) retire() {
+	t.idle.mu.Lock()
+	t.idle.done = true
+	t.idle.mu.Unlock()
+	t.CloseIdleConnections()
+}
+
 // checkRequest returns the origin of a request, or an error for an invalid
 // request. The error contains no header value.
 func checkRequest(req *http.Request) (origin, error) {

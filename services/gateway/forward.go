@@ -32,7 +32,10 @@ type preparedRequest struct {
 // the client's user if users have their own. A user without a connection is
 // prompted to connect.
 func (g *Gateway) forward(ctx context.Context, client *Client, out *preparedRequest) (*upstream.Response, error) {
-	out.target = out.server.Target.For(client.Principal.UserID())
+	var err error
+	if out.target, err = out.server.Target.For(client.Principal.UserID()).With(client.Forwarded); err != nil {
+		return nil, err
+	}
 	if out.target.Person == "" || g.Connecting == nil {
 		return g.send(ctx, client, out)
 	}
@@ -91,8 +94,8 @@ func (g *Gateway) send(ctx context.Context, client *Client, out *preparedRequest
 	return nil, fault.Upstream(fault.CodeUpstreamInvalidResponse, "The upstream server requested input more than %d times in one call.", maxInputRounds)
 }
 
-// recheck looks a request up in the client's present view before it is sent
-// again, because collecting input takes time. It returns UNAUTHORIZED for a
+// recheck looks a request up in the client's present view after it waited for
+// the user, which takes time. It returns UNAUTHORIZED for a
 // client that is no longer admitted, and otherwise the error of the first lookup.
 func (g *Gateway) recheck(client *Client, out *preparedRequest) error {
 	view, err := g.Views.Current(client.Principal)

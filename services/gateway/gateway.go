@@ -6,6 +6,7 @@ package gateway
 import (
 	"context"
 	"log/slog"
+	"net/http"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -104,6 +105,9 @@ type Client struct {
 	// Hops is the Gateway-Hops header: the gateways that the request has
 	// passed. It is empty unless the client is a gateway.
 	Hops string
+	// Forwarded are the headers of the request that servers can receive, by
+	// canonical name. They must not reach logs, traces, records and errors.
+	Forwarded http.Header
 	// SessionID is the key of the client's session, or empty.
 	SessionID string
 	// Capabilities is the raw JSON object of capabilities that the client

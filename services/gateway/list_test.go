@@ -116,12 +116,18 @@ func TestCursorBoundToList(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	plain, err := keyRing(t).OpenToken("tools/list cursor", token)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ofToolset := keyRing(t).SealToken("tools/list cursor", []byte(strings.Replace(string(plain), `{"p":"p"`, `{"p":"p","t":"x"`, 1)))
 	forged := keyRing(t).SealToken("mcp session", []byte(`{"p":"p","n":1}`))
 	for name, tc := range map[string]struct {
 		s     *toolset.Snapshot
 		token string
 	}{
 		"another project":      {gatewaytest.Build(foreign), token},
+		"another endpoint":     {s, ofToolset},
 		"a shorter list":       {gatewaytest.Build(changed), token},
 		"a changed definition": {gatewaytest.Build(redescribed), token},
 		"garbage":              {s, "x"},

@@ -22,6 +22,11 @@ func (g *Gateway) sendAsUser(ctx context.Context, client *Client, out *preparedR
 	case declined:
 		return g.unsent(client, out, g.Connecting.Decline(call))
 	}
+	if client.Stateless() { // it may have waited for the connection
+		if err := g.recheck(client, out); err != nil {
+			return nil, err
+		}
+	}
 	response, err := g.send(ctx, client, out)
 	if !fault.Is(err, fault.CodeConnectionRequired) {
 		return response, err

@@ -55,6 +55,7 @@ type requestState struct {
 	Principal string `json:"c"`
 	Method    string `json:"m"`
 	Name      string `json:"n"`
+	Forwarded string `json:"f,omitempty"` // keyed hash of the forwarded headers
 }
 
 // pendingCalls contains the pending calls of this process.
@@ -144,7 +145,7 @@ func (g *Gateway) resume(ctx context.Context, client *Client, p *pendingCall, ou
 }
 
 func (l *pendingCalls) park(client *Client, p *pendingCall, out *preparedRequest, tasks *background.Tasks) (state string, err error) {
-	s := requestState{ID: rand.Text(), Project: client.Principal.ProjectID(), Principal: client.Principal.Caller(), Method: out.method, Name: out.name}
+	s := requestState{ID: rand.Text(), Project: client.Principal.ProjectID(), Principal: client.Principal.Caller(), Method: out.method, Name: out.name, Forwarded: out.target.Forwarded}
 	plain, err := json.Marshal(s)
 	if err != nil {
 		return "", fault.Internal(err)
@@ -185,7 +186,7 @@ func (l *pendingCalls) take(client *Client, out *preparedRequest) (*pendingCall,
 		return nil, nil //nolint:nilerr // the state of a server is not an error
 	}
 	var s requestState
-	if json.Unmarshal(plain, &s) != nil || s.Project != client.Principal.ProjectID() || s.Principal != client.Principal.Caller() || s.Method != out.method || s.Name != out.name {
+	if json.Unmarshal(plain, &s) != nil || s.Project != client.Principal.ProjectID() || s.Principal != client.Principal.Caller() || s.Method != out.method || s.Name != out.name || s.Forwarded != out.target.Forwarded {
 		return nil, fault.Invalid("requestState belongs to another call. Send the one of this call's result.")
 	}
 	p := l.remove(s.ID)

@@ -142,7 +142,7 @@ func (c *Connections) complete(ctx context.Context, server *subject, flow *model
 	if flow.Resource != "" {
 		form.Set("resource", flow.Resource)
 	}
-	granted, err := c.authClient.Token(ctx, flow.TokenEndpoint, self, form)
+	granted, err := c.at(&server.Server).Token(ctx, flow.TokenEndpoint, self, form)
 	if err != nil {
 		return err
 	}
@@ -198,6 +198,8 @@ func (c *Connections) clientOf(ctx context.Context, server models.Server, kind K
 			return self, fail(NeedsReauth, ReasonClientChanged, "The static client was changed. Reconnect the server.")
 		}
 		self.Secret, err = c.ClientSecret(server)
+	case OwnClient:
+		self.Secret, err = c.ownSecret(&server)
 	}
 	return self, err
 }

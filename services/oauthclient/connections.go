@@ -45,7 +45,8 @@ type Sealer interface {
 }
 
 // MetadataDocument returns the URL of the client metadata document, and the reason
-// authorization servers can't fetch it, or "". Implemented by ClientDocument.
+// authorization servers can't fetch it, or "". Implemented by package
+// clientdocument.
 type MetadataDocument interface {
 	URL() string
 	IneligibleReason(ctx context.Context) string
@@ -58,9 +59,12 @@ type Locks interface {
 
 // Settings holds the dependencies of Connections.
 type Settings struct {
-	DB        *gorm.DB
-	Locks     Locks
-	HTTP      *http.Client // of package egress
+	DB    *gorm.DB
+	Locks Locks
+	HTTP  *http.Client // of package egress
+	// ClientOf returns the HTTP client for a server with its own TLS settings, and
+	// nil for others. It may be nil.
+	ClientOf  func(server models.Server) *http.Client
 	Keys      Sealer
 	Audit     Auditor
 	Feed      Publisher
@@ -69,6 +73,9 @@ type Settings struct {
 	// ClientSecret returns the secret of a server's static client, or the zero
 	// Value.
 	ClientSecret func(server models.Server) (secrets.Value, error)
+	// PrivateKey returns the private key of a server's client credentials in PEM
+	// format, or the zero Value.
+	PrivateKey func(server models.Server) (secrets.Value, error)
 	// Address returns the URL of a server with its secret query values. A nil
 	// Address means that URLs have none.
 	Address func(server models.Server) (string, error)
@@ -96,10 +103,22 @@ type Connections struct {
 	flights    singleflight.Group
 	uses       accounts.Uses
 	wake       chan struct{}
+	ownSecrets sync.Map // server ID to the hash of its client's last secret
 
 	mu     sync.Mutex
 	closed bool
 	work   sync.WaitGroup
+}
+
+// at returns the client for requests about a server: with the server's TLS settings
+// at its own origin.
+func (c *Connections) at(server *models.Server) *authserver.Client {
+	if c.ClientOf != nil {
+		if own := c.ClientOf(*server); own != nil {
+			return authserver.NewClient(own, c.RequestTimeout)
+		}
+	}
+	return c.authClient
 }
 
 // address returns the URL for requests to a server.

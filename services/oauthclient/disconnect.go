@@ -7,8 +7,10 @@ import (
 	"gorm.io/gorm"
 
 	"mcpgateway/models"
+	"mcpgateway/services/fault"
 	"mcpgateway/services/notify"
 	"mcpgateway/services/oauthclient/accounts"
+	"mcpgateway/services/oauthclient/authserver"
 )
 
 // Disconnect deletes the credentials of a user's own account at a server, or of
@@ -57,7 +59,13 @@ func (c *Connections) Disconnect(ctx context.Context, serverID, userID string) (
 func (c *Connections) revokeAll(ctx context.Context, server *subject, old *models.PersonalConnection) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	self, err := c.clientOf(ctx, server.Server, Kind(old.RegistrationKind), old.RegistrationID, old.ClientID, old.AuthMethod)
+	client := func() (authserver.Credentials, error) {
+		if hasOwnClient(&server.Server) {
+			return c.ownClient(&server.Server, &old.Connection)
+		}
+		return c.clientOf(ctx, server.Server, Kind(old.RegistrationKind), old.RegistrationID, old.ClientID, old.AuthMethod)
+	}
+	self, err := client()
 	if err != nil {
 		return err
 	}
@@ -68,23 +76,11 @@ func (c *Connections) revokeAll(ctx context.Context, server *subject, old *model
 	} {
 		token, err := c.open(sealed.token, sealed.row)
 		if err == nil && !token.IsZero() {
-			err = c.authClient.Revoke(ctx, old.RevocationEndpoint, self, token, sealed.hint)
+			err = c.at(&server.Server).Revoke(ctx, old.RevocationEndpoint, self, token, sealed.hint)
 		}
 		failures = append(failures, err)
 	}
 	return errors.Join(failures...)
-}
-
-// DeleteAll deletes all connections of a server that changes between one account
-// for all users and personal accounts: those of users, or the shared one. Open
-// authorizations end. It returns the topics that the caller publishes after the
-// commit, and the database's error. The tokens are not revoked.
-func DeleteAll(tx *gorm.DB, serverID string, personal bool) ([]notify.Topic, error) {
-	topics, err := accounts.Delete(tx, serverID, personal)
-	if err == nil {
-		err = notify.Touch(tx, topics...)
-	}
-	return topics, err
 }
 
 // SweepDisabled deletes the accounts of users who were disabled 30 days ago or
@@ -98,6 +94,9 @@ func (c *Connections) SweepDisabled(ctx context.Context) error {
 	for i := range rows {
 		id := accounts.IDOf(&rows[i])
 		server, err := c.subject(ctx, id)
+		if fault.Is(err, fault.CodeNotFound) {
+			continue // deleted with the server or the user
+		}
 		if err != nil {
 			return err
 		}

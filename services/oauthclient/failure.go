@@ -28,6 +28,7 @@ type failure struct {
 const (
 	codeTokenRejected = "token_refused"
 	codeIssuerChanged = "issuer_changed"
+	codeNoSecret      = "no_client_secret"
 )
 
 // Error returns the text with the cause.

@@ -47,6 +47,9 @@ func (c *Connections) Start(ctx context.Context, s Start) (authorizeURL string, 
 	if err != nil {
 		return "", err
 	}
+	if hasOwnClient(&server.Server) {
+		return "", fault.Conflict("Server %s uses client credentials. The gateway requests its tokens itself.", server.Alias)
+	}
 	return c.start(ctx, server, s, false)
 }
 
@@ -70,11 +73,11 @@ func (c *Connections) prepare(ctx context.Context, server *subject, present *mod
 	if err != nil {
 		return "", err
 	}
-	said, err := c.authClient.Probe(found, address)
+	said, err := c.at(&server.Server).Probe(found, address)
 	if err != nil {
 		return "", err
 	}
-	a, err := c.authClient.Discover(found, address, said, present.Issuer)
+	a, err := c.at(&server.Server).Discover(found, address, said, present.Issuer)
 	if err != nil {
 		return "", err
 	}

@@ -26,6 +26,5 @@ const (
 	saveAttempts = 5
 	saveRetry    = 100 * time.Millisecond // doubles
 
-	maxCallback   = 4096             // bytes of one callback parameter
-	documentTrust = 10 * time.Minute // cache lifetime of the check of the client document's host
+	maxCallback = 4096 // bytes of one callback parameter
 )

@@ -95,6 +95,8 @@ type options struct {
 	document document
 	timeout  time.Duration
 	secret   string // of the static client
+	key      string // of client credentials, in PEM format
+	secretOf func() string
 	guard    *egress.Guard
 	enabled  func(userID string) bool
 	ended    func(serverID, userID string)
@@ -153,8 +155,14 @@ func open(ctx context.Context, dsn string, o options) (w *world, closed func() e
 	}
 	w.Connections = oauthclient.New(oauthclient.Settings{
 		DB: w.db, Locks: held, HTTP: clients.MCP(), Keys: ring, Audit: activity.NewAudit(w.db, o.now), Feed: w.feed, Document: o.document, PublicURL: public,
-		ClientSecret: func(models.Server) (secrets.Value, error) { return secrets.NewValue(o.secret), nil },
-		Now:          o.now, Log: log, RequestTimeout: o.timeout, Enabled: o.enabled, Ended: o.ended,
+		ClientSecret: func(models.Server) (secrets.Value, error) {
+			if o.secretOf != nil {
+				return secrets.NewValue(o.secretOf()), nil
+			}
+			return secrets.NewValue(o.secret), nil
+		},
+		PrivateKey: func(models.Server) (secrets.Value, error) { return secrets.NewValue(o.key), nil },
+		Now:        o.now, Log: log, RequestTimeout: o.timeout, Enabled: o.enabled, Ended: o.ended,
 	})
 	w.feed.Subscribe(w.Changed)
 	return w, func() error {

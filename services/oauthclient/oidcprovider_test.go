@@ -21,6 +21,7 @@ import (
 	"mcpgateway/models"
 	"mcpgateway/models/modelstest"
 	"mcpgateway/services/oauthclient"
+	"mcpgateway/services/oauthclient/clientdocument"
 )
 
 // startOIDCProvider starts npm's oidc-provider and returns its issuer.
@@ -230,7 +231,7 @@ func TestUpstreamOIDCProvider(t *testing.T) {
 			t.Parallel()
 			g := newGuarded(t)
 			documents := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-				respond(w, 200, oauthclient.NewClientDocument(parse(t, gatewayURL), nil, wallClock).Metadata())
+				respond(w, 200, clientdocument.New(parse(t, gatewayURL), nil, wallClock).Metadata())
 			}))
 			given := "[" + inspector + "]"
 			if c.static {

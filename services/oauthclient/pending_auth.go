@@ -142,6 +142,8 @@ func pendingReason(s *Status) string {
 		return "an administrator must reconnect it to grant more scopes"
 	case s.State == IssuerChanged:
 		return "an administrator must reconnect it because it trusts another authorization server"
+	case s.State == RegistrationRejected && s.OwnClient:
+		return "an administrator must correct its client credentials"
 	case s.State == RegistrationRejected:
 		return "an administrator must connect it because its authorization server rejects the gateway"
 	}

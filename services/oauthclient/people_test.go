@@ -22,6 +22,7 @@ import (
 	"mcpgateway/services/fault"
 	"mcpgateway/services/notify"
 	"mcpgateway/services/oauthclient"
+	"mcpgateway/services/oauthclient/accounts"
 	"mcpgateway/services/upstream"
 	"mcpgateway/services/upstream/credentials"
 	"mcpgateway/services/upstream/pool"
@@ -565,7 +566,7 @@ func TestChangeOfConnectionMode(t *testing.T) {
 		change := func(to models.ConnectionMode, personal bool, topics ...notify.Topic) {
 			t.Helper()
 			err := w.db.Transaction(func(tx *gorm.DB) error {
-				got, err := oauthclient.DeleteAll(tx, serverID, personal)
+				got, err := accounts.Delete(tx, serverID, personal)
 				if d := cmp.Diff(topics, got); d != "" {
 					t.Errorf("topics (-want +got):\n%s", d)
 				}

@@ -222,7 +222,7 @@ func (p *provider) grant(w http.ResponseWriter, r *http.Request) {
 		id, _ = url.QueryUnescape(id)
 		secret, _ = url.QueryUnescape(secret)
 	} else {
-		id = form.Get("client_id")
+		id, secret = form.Get("client_id"), form.Get("client_secret")
 	}
 	p.set(func() { p.sent = append(p.sent, form) })
 	if hook := get(p, func() func(http.ResponseWriter, url.Values) bool { return p.token }); hook != nil && hook(w, form) {
@@ -256,6 +256,8 @@ func (p *provider) grant(w http.ResponseWriter, r *http.Request) {
 			g.used, g.answer = time.Now(), p.issue("", p.owner[form.Get("refresh_token")])
 			respond(w, 200, g.answer)
 		}
+	case "client_credentials":
+		respond(w, 200, p.issue(form.Get("scope"), ""))
 	default:
 		respond(w, 400, map[string]any{"error": "unsupported_grant_type"})
 	}

@@ -48,6 +48,11 @@ func (c *Connections) renew(ctx context.Context, a account, refused secrets.Valu
 	if err != nil {
 		return nil, err
 	}
+	if hasOwnClient(&a.Server) {
+		if o, a, err = c.ownCurrent(ctx, o, a); err != nil {
+			return nil, err
+		}
+	}
 	if err := c.unusable(o, &a); err != nil {
 		return nil, err
 	}
@@ -76,6 +81,9 @@ func (c *Connections) renew(ctx context.Context, a account, refused secrets.Valu
 // requestRefresh sends the refresh request (RFC 6749 section 6, RFC 8707 section 2.2). The
 // error may be a failure.
 func (c *Connections) requestRefresh(ctx context.Context, o *accounts.Connection, a account) (authserver.Tokens, error) {
+	if o.RegistrationKind == string(OwnClient) {
+		return c.requestOwn(ctx, o, &a.Server)
+	}
 	self, err := c.clientOf(ctx, a.Server, Kind(o.RegistrationKind), o.RegistrationID, o.ClientID, o.AuthMethod)
 	if err != nil {
 		return authserver.Tokens{}, err
@@ -88,7 +96,7 @@ func (c *Connections) requestRefresh(ctx context.Context, o *accounts.Connection
 	if o.Resource != "" {
 		form.Set("resource", o.Resource)
 	}
-	return c.authClient.Token(ctx, o.TokenEndpoint, self, form)
+	return c.at(&a.Server).Token(ctx, o.TokenEndpoint, self, form)
 }
 
 // renewed stores refreshed tokens. The old refresh token may already be
@@ -97,12 +105,21 @@ func (c *Connections) requestRefresh(ctx context.Context, o *accounts.Connection
 func (c *Connections) renewed(ctx context.Context, o *accounts.Connection, a account, forced bool, granted authserver.Tokens) (*accounts.Connection, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestTimeout)
 	defer cancel()
-	next, newer := o.PersonalConnection, false
+	next, newer, w := o.PersonalConnection, false, change{}
+	own := o.RegistrationKind == string(OwnClient)
+	if next.ConnectedAt == nil && own {
+		s, err := c.subject(ctx, a.id())
+		if err != nil {
+			return nil, err
+		}
+		next.ConnectedAt = new(c.Now())
+		w.entry = s.entry("connected", map[string]string{"issuer": next.Issuer, "registration": next.RegistrationKind, "scopes": joinScopes(next.Scopes)})
+	}
 	err := retryWrite(ctx, func() error {
 		if err := c.applyRefresh(&next, forced, granted); err != nil {
 			return err
 		}
-		err := c.save(ctx, &next, change{})
+		err := c.save(ctx, &next, w)
 		if !errors.Is(err, accounts.ErrOutdated) {
 			return err
 		}
@@ -110,7 +127,7 @@ func (c *Connections) renewed(ctx context.Context, o *accounts.Connection, a acc
 		if loadErr != nil {
 			return loadErr
 		}
-		if newer = present.RefreshToken != o.RefreshToken; newer {
+		if newer = own || present.RefreshToken != o.RefreshToken; newer {
 			return nil
 		}
 		next = present

@@ -106,7 +106,7 @@ func (c *Connections) renewInBackground(ctx context.Context, id accounts.ID) {
 			if o, err = c.read(ctx, id); err != nil {
 				return err
 			}
-			if c.unusable(o, &s.account) != nil {
+			if c.unusable(ownOf(o, &s.Server), &s.account) != nil {
 				return c.suspendRefresh(ctx, o)
 			}
 			o, err = c.renew(ctx, s.account, secrets.Value{})

@@ -41,6 +41,7 @@ func (c *Connections) refused(ctx context.Context, a account, sent upstream.Cred
 	if err != nil {
 		return nil, err
 	}
+	o = ownOf(o, &a.Server)
 	if err := c.unusable(o, &a); err != nil {
 		return nil, err
 	}
@@ -61,7 +62,7 @@ func (c *Connections) refused(ctx context.Context, a account, sent upstream.Cred
 	case o.Kind == models.KindToken:
 		return nil, c.rejected(ctx, o, a)
 	}
-	if challenged {
+	if challenged && o.Issuer != "" {
 		if err := c.checkIssuer(ctx, o, a, said); err != nil {
 			return nil, err
 		}
@@ -157,7 +158,7 @@ func (c *Connections) checkIssuer(ctx context.Context, o *accounts.Connection, a
 	if err != nil {
 		return err
 	}
-	issuers, err := c.authClient.TrustedIssuers(found, address, said)
+	issuers, err := c.at(&a.Server).TrustedIssuers(found, address, said)
 	if err != nil || len(issuers) == 0 || slices.Contains(issuers, o.Issuer) {
 		return nil
 	}

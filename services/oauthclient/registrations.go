@@ -17,6 +17,12 @@ import (
 	"mcpgateway/services/oauthclient/authserver"
 )
 
+// CallbackPath is the path of the gateway's redirect URIs.
+const CallbackPath = "/oauth/callback"
+
+// ClientName is the display name of the gateway at authorization servers.
+const ClientName = "MCP Gateway"
+
 // known is the gateway's registration at one authorization server.
 type known struct {
 	kind           Kind
@@ -105,7 +111,7 @@ func (c *Connections) useStatic(k *known, server *subject, a *authserver.Metadat
 // registerNew registers the gateway and stores the registration. If another
 // process stored one first, that one is used.
 func (c *Connections) registerNew(ctx context.Context, server *subject, a *authserver.Metadata, scopes []string, k *known) error {
-	got, err := c.authClient.Register(ctx, a, authserver.RegistrationRequest{RedirectURI: k.redirectURI, Scopes: scopes, Name: clientName, Home: c.base})
+	got, err := c.at(&server.Server).Register(ctx, a, authserver.RegistrationRequest{RedirectURI: k.redirectURI, Scopes: scopes, Name: ClientName, Home: c.base})
 	if err != nil {
 		return err
 	}

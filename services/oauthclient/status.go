@@ -63,13 +63,17 @@ type Status struct {
 	ConnectedAt, RefreshedAt, ExpiresAt, NextAttemptAt *time.Time
 	ConnectedBy                                        string
 
+	OwnClient bool // its tokens come from client credentials
+
 	ErrorCode, ErrorText string // of the last failure
 	ErrorAt              *time.Time
 }
 
 // NeedsPerson reports whether an administrator must authorize the connection,
 // at least for some operations.
-func (s *Status) NeedsPerson() bool { return s.State == NotConnected || s.State.needsAuthorization() }
+func (s *Status) NeedsPerson() bool {
+	return s.State == NotConnected && !s.OwnClient || s.State.needsAuthorization()
+}
 
 // WasConnected reports whether the connection worked before and wasn't ended by
 // an administrator.
@@ -123,12 +127,16 @@ func (c *Connections) statuses(ctx context.Context, only string) (map[string]Sta
 // sharedServers selects the servers with an account by OAuth that all users
 // share, and what their status depends on.
 func sharedServers(db *gorm.DB) *gorm.DB {
-	return db.Select("id", "project_id", "alias", "url", "o_auth_client_id").
+	return db.Select("id", "project_id", "alias", "url", "auth_type", "config_version",
+		"o_auth_client_id", "o_auth_grant", "o_auth_client_auth", "o_auth_key_id", "o_auth_token_url", "o_auth_audience", "o_auth_scopes").
 		Where("auth_type = ? AND connection <> ?", models.UpstreamAuthOAuth, models.ConnectionPersonal)
 }
 
 func (c *Connections) status(server models.Server, r *models.PersonalConnection, begun bool) Status {
-	s := Status{ServerID: server.ID, ProjectID: server.ProjectID, Alias: server.Alias, State: NotConnected}
+	s := Status{ServerID: server.ID, ProjectID: server.ProjectID, Alias: server.Alias, State: NotConnected, OwnClient: hasOwnClient(&server)}
+	if r != nil && s.OwnClient {
+		r = &ownOf(&accounts.Connection{PersonalConnection: *r}, &server).PersonalConnection
+	}
 	if r != nil {
 		s.State, s.Reason, s.Issuer = State(r.State), r.Reason, r.Issuer
 		s.Registration, s.RegistrationReason, s.Scopes, s.ScopesNeeded = Kind(r.RegistrationKind), r.ChoiceReasons, r.Scopes, r.ScopesNeeded
@@ -147,6 +155,10 @@ func (c *Connections) shown(server *models.Server, r *models.PersonalConnection)
 	state, holds, now := State(r.State), r.AccessToken != "" || r.RefreshToken != "" || len(r.Headers) > 0, c.Now()
 	ended := r.ExpiresAt != nil && !now.Before(*r.ExpiresAt)
 	switch {
+	case hasOwnClient(server):
+		return state, r.Reason
+	case holds && r.RegistrationKind == string(OwnClient):
+		return NeedsReauth, ReasonClientChanged
 	case holds && r.ServerURL != server.URL:
 		return NeedsReauth, ReasonURLChanged
 	case holds && r.RegistrationKind == string(Static) && r.ClientID != server.OAuthClientID:

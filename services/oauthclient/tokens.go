@@ -108,6 +108,7 @@ func (c *Connections) usable(ctx context.Context, a *account) (*accounts.Connect
 	if err != nil {
 		return nil, err
 	}
+	o = ownOf(o, &a.Server)
 	return o, c.unusable(o, a)
 }
 
@@ -166,6 +167,10 @@ func (c *Connections) unusable(o *accounts.Connection, a *account) error {
 		return upstream.ConnectionRequired(a.Alias, upstream.ReasonNotConnected)
 	case o.State == string(IssuerChanged):
 		return a.fault(fail(IssuerChanged, codeIssuerChanged, "The server trusts another authorization server."+a.reconnect()))
+	case hasOwnClient(&a.Server):
+		return c.unusableOwn(o, a)
+	case o.RegistrationKind == string(OwnClient):
+		return a.fault(fail(NeedsReauth, ReasonClientChanged, "It no longer uses client credentials. An administrator must connect it."))
 	case a.userID != "" && !accounts.IsComplete(&o.PersonalConnection, &a.Server), a.userID == "" && o.AccessToken == "" && o.RefreshToken == "":
 		return pendingFault(o, a)
 	case o.ServerURL != a.URL:

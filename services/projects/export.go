@@ -80,6 +80,8 @@ type exportServer struct {
 	SessionMode      models.SessionMode      `json:"sessionMode"`
 	DefinitionPolicy models.DefinitionPolicy `json:"definitionPolicy"`
 	OAuth            exportOAuth             `json:"oauth"`
+	TLS              *exportTLS              `json:"tls,omitempty"`
+	ForwardHeaders   map[string]string       `json:"forwardHeaders,omitempty"`
 
 	Connection      models.ConnectionMode `json:"connection,omitempty"` // if it is personal
 	PersonalHeaders []string              `json:"personalHeaders,omitempty"`
@@ -90,6 +92,19 @@ type exportOAuth struct {
 	ClientID     string   `json:"clientId"`
 	ClientSecret string   `json:"clientSecret,omitempty"`
 	Scopes       []string `json:"scopes"`
+
+	Grant      models.OAuthGrantType `json:"grant,omitempty"`
+	AuthMethod models.ClientAuth     `json:"authMethod,omitempty"`
+	PrivateKey string                `json:"privateKey,omitempty"`
+	KeyID      string                `json:"keyId,omitempty"`
+	TokenURL   string                `json:"tokenUrl,omitempty"`
+	Audience   string                `json:"audience,omitempty"`
+}
+
+type exportTLS struct {
+	CA   string `json:"ca,omitempty"`
+	Cert string `json:"cert,omitempty"`
+	Key  string `json:"key,omitempty"`
 }
 
 // ExportOptions configure an export.
@@ -178,7 +193,7 @@ func projectFile(row models.Project, servers []models.Server) exportProject {
 			AllowedTools: list(server.AllowedTools), DenyTools: list(server.DenyTools), Tools: server.ToolOverrides,
 			Enabled: server.Enabled, Timeout: server.TimeoutMS, MaxConcurrent: server.MaxConcurrent,
 			SessionMode: server.SessionMode, DefinitionPolicy: server.DefinitionPolicy,
-			OAuth: exportOAuth{ClientID: server.OAuthClientID, ClientSecret: secretShown(server.OAuthClientSecret), Scopes: list(server.OAuthScopes)},
+			OAuth: oauthFile(server), TLS: tlsFile(server), ForwardHeaders: forwardFile(server),
 		}
 	}
 	return p

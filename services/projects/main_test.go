@@ -19,6 +19,7 @@ import (
 	"mcpgateway/services/fault"
 	"mcpgateway/services/notify"
 	"mcpgateway/services/projects"
+	"mcpgateway/services/projects/toolstate"
 	"mcpgateway/services/secrets"
 )
 
@@ -64,9 +65,13 @@ func (f *feed) take() []notify.Topic {
 	return topics
 }
 
+// toolStates has another name, because projects.Store is embedded too.
+type toolStates = toolstate.Store
+
 // store is a projects.Store with access to its parts.
 type store struct {
 	*projects.Store
+	*toolStates
 	db        *gorm.DB
 	feed      *feed
 	now       time.Time
@@ -84,6 +89,7 @@ func newStore(t *testing.T, db *gorm.DB) *store {
 	resolver := secrets.NewResolver(ring, secrets.NewEnvironment([]string{"MCP_UPSTREAM_*", "*_TOKEN", "GATEWAY_*"}, lookup))
 	s := &store{db: db, feed: &feed{}, now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), ring: ring}
 	s.Store = projects.NewStore(db, resolver, checkURL, activity.NewAudit(db, func() time.Time { return s.now }), s.feed, func() time.Time { return s.now })
+	s.toolStates = toolstate.NewStore(db, activity.NewAudit(db, func() time.Time { return s.now }), s.feed)
 	return s
 }
 

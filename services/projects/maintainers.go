@@ -103,7 +103,13 @@ func (m *merge) clearSecrets(row *models.Server) {
 	if row.OAuthClientSecret != "" {
 		m.changed = append(m.changed, "oauth.clientSecret")
 	}
-	row.AuthBearer, row.OAuthClientSecret, row.URLSecrets = "", "", nil
+	if row.OAuthPrivateKey != "" {
+		m.changed = append(m.changed, "oauth.privateKey")
+	}
+	if row.TLSKey != "" {
+		m.changed = append(m.changed, "tls.key")
+	}
+	row.AuthBearer, row.OAuthClientSecret, row.OAuthPrivateKey, row.TLSKey, row.URLSecrets = "", "", "", "", nil
 	row.Headers = maps.Clone(row.Headers)
 	for _, name := range slices.Sorted(maps.Keys(row.Headers)) {
 		if row.Headers[name] != "" {

@@ -103,12 +103,10 @@ func (s *Store) mergeServer(row *models.Server, alias string, d *declaration.Ser
 	set(&m.changed, "maxConcurrent", &row.MaxConcurrent, d.MaxConcurrent)
 	set(&m.changed, "sessionMode", &row.SessionMode, d.SessionMode)
 	set(&m.changed, "definitionPolicy", &row.DefinitionPolicy, d.DefinitionPolicy)
-	set(&m.changed, "oauth.clientId", &row.OAuthClientID, d.OAuthClientID)
-	s.setSecret(m, "oauth.clientSecret", &row.OAuthClientSecret, d.OAuthClientSecret, ClientSecretRow(row.ID))
-	if d.OAuthScopes != nil {
-		setList(&m.changed, "oauth.scopes", &row.OAuthScopes, *d.OAuthScopes)
-	}
 	m.mergePersonal(row, &d.Personal)
+	s.mergeOAuth(m, row, d)
+	s.mergeTLS(m, row, d)
+	mergeForwarded(m, row, d)
 	if row.AuthType == models.UpstreamAuthBearer && !row.IsPersonal() && row.AuthBearer == "" && !slices.Contains(m.missing, "authBearer") {
 		m.missing = append(m.missing, "authBearer")
 	}
@@ -218,6 +216,16 @@ func (s *Store) mergeHeader(m *merge, field string, headers models.StringMap, na
 // so that applying a file again changes nothing. "" clears it, and the
 // placeholder means the stored one.
 func (s *Store) setSecret(m *merge, field string, stored, declared *string, row string) {
+	s.setChecked(m, field, stored, declared, row, func(text string) string {
+		if !httpguts.ValidHeaderFieldValue(text) {
+			return "a secret can't contain control characters"
+		}
+		return ""
+	})
+}
+
+// setChecked is like setSecret for secrets with the problem that check returns.
+func (s *Store) setChecked(m *merge, field string, stored, declared *string, row string, check func(text string) string) {
 	if declared == nil || *declared == "" && *stored == "" {
 		return
 	}
@@ -227,8 +235,8 @@ func (s *Store) setSecret(m *merge, field string, stored, declared *string, row 
 		}
 		return
 	}
-	if !httpguts.ValidHeaderFieldValue(*declared) {
-		m.problems[field] = "a secret can't contain control characters"
+	if why := check(*declared); why != "" {
+		m.problems[field] = why
 		return
 	}
 	if *declared != "" && *stored != "" && s.sameSecret(*stored, *declared, row) {

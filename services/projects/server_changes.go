@@ -193,9 +193,16 @@ func TouchesCredentials(row models.Server, d *declaration.Server) bool {
 		d.Connection != nil && (*d.Connection == models.ConnectionPersonal) != row.IsPersonal(),
 		secret(row.AuthBearer, d.AuthBearer), len(d.Headers) > 0,
 		d.OAuthClientID != nil && *d.OAuthClientID != row.OAuthClientID,
-		secret(row.OAuthClientSecret, d.OAuthClientSecret),
+		secret(row.OAuthClientSecret, d.OAuthClientSecret), secret(row.OAuthPrivateKey, d.OAuthPrivateKey),
+		d.ForwardHeaders != nil && len(d.ForwardHeaders)+len(row.ForwardHeaders) > 0,
+		secret(row.TLSKey, d.TLSKey), differs(row.TLSAuthority, d.TLSAuthority), differs(row.TLSCert, d.TLSCert),
+		differs(row.OAuthGrant, d.OAuthGrant), differs(row.OAuthClientAuth, d.OAuthClientAuth),
+		differs(row.OAuthTokenURL, d.OAuthTokenURL), differs(row.OAuthAudience, d.OAuthAudience), differs(row.OAuthKeyID, d.OAuthKeyID),
 		d.ToolOverrides != nil && hasOverrideReferences(*d.ToolOverrides):
 		return true
 	}
 	return d.URL != nil && *d.URL != row.URL && (HasCredentials(row) || hasQueryValues(*d.URL))
 }
+
+// differs reports whether a declared value differs from the stored one.
+func differs[T comparable](stored T, declared *T) bool { return declared != nil && *declared != stored }

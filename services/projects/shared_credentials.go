@@ -34,6 +34,7 @@ func (c SharedCredentials) Warning() fault.Warning {
 // HasCredentials reports whether calls to the server send stored credentials.
 func HasCredentials(row models.Server) bool {
 	return row.AuthType == models.UpstreamAuthOAuth || row.AuthType == models.UpstreamAuthBearer && row.AuthBearer != "" || hasHeaderValue(row.Headers) || hasQueryValues(row.URL) ||
+		row.TLSKey != "" ||
 		hasOverrideReferences(row.ToolOverrides)
 }
 

@@ -8,19 +8,19 @@ import (
 
 	"mcpgateway/models"
 	"mcpgateway/services/fault"
-	"mcpgateway/services/projects"
+	"mcpgateway/services/projects/toolstate"
 )
 
 // seen returns the current definitions of tools.
-func (s *store) seen(t *testing.T, serverID string, names ...string) []projects.ToolDefinition {
+func (s *store) seen(t *testing.T, serverID string, names ...string) []toolstate.Definition {
 	t.Helper()
-	var all []projects.ToolDefinition
+	var all []toolstate.Definition
 	for _, name := range names {
 		var row models.Tool
 		if err := s.db.First(&row, "server_id = ? AND name = ?", serverID, name).Error; err != nil {
 			t.Fatal(err)
 		}
-		all = append(all, projects.ToolDefinition{Name: "s__" + name, Hash: row.DefinitionHash})
+		all = append(all, toolstate.Definition{Name: "s__" + name, Hash: row.DefinitionHash})
 	}
 	return all
 }
@@ -48,9 +48,9 @@ func TestApproveSkipsChangedDefinitions(t *testing.T) {
 		if err := s.db.Model(&models.Tool{}).Where("name = 'b'").Updates(map[string]any{"definition": "{}", "definition_hash": "other"}).Error; err != nil {
 			t.Fatal(err)
 		}
-		unknown := projects.ToolDefinition{Name: "s__gone", Hash: "h"}
+		unknown := toolstate.Definition{Name: "s__gone", Hash: "h"}
 		got, err := s.Approve(t.Context(), "p", append(shown, unknown))
-		want := projects.Approvals{Done: []projects.ToolDefinition{shown[0], shown[2]}, Skipped: []string{"s__b", "s__gone"}}
+		want := toolstate.Approvals{Done: []toolstate.Definition{shown[0], shown[2]}, Skipped: []string{"s__b", "s__gone"}}
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {
 			t.Errorf("%v (-want +got):\n%s", err, diff)
 		}
@@ -67,7 +67,7 @@ func TestApproveSkipsChangedDefinitions(t *testing.T) {
 			t.Fatal(err)
 		}
 		got, err = s.Unapprove(t.Context(), "p", want.Done)
-		if diff := cmp.Diff(projects.Approvals{Done: shown[:1], Skipped: []string{"s__c"}}, got); err != nil || diff != "" {
+		if diff := cmp.Diff(toolstate.Approvals{Done: shown[:1], Skipped: []string{"s__c"}}, got); err != nil || diff != "" {
 			t.Errorf("Unapprove() done: %v (-want +got):\n%s", err, diff)
 		}
 		s.wantAudit(t, "tool.approval_withdrawn s__a")
@@ -81,20 +81,20 @@ func TestApproveLimits(t *testing.T) {
 	s := sqliteStore(t)
 	s.create(t, "p", `{"mcpServers":{"s":{"url":"https://x.example","definitionPolicy":"approve"}}}`)
 	var names []string
-	for i := range projects.MaxApprovals + 1 {
+	for i := range toolstate.MaxApprovals + 1 {
 		names = append(names, fmt.Sprint("t", i))
 	}
 	id := s.server(t, "p", "s").ID
 	s.addTools(t, id, names...)
 	shown := s.seen(t, id, names...)
-	for n, ok := range map[int]bool{0: false, 1: true, projects.MaxApprovals - 1: true, projects.MaxApprovals: true, projects.MaxApprovals + 1: false} {
+	for n, ok := range map[int]bool{0: false, 1: true, toolstate.MaxApprovals - 1: true, toolstate.MaxApprovals: true, toolstate.MaxApprovals + 1: false} {
 		if _, err := s.Approve(t.Context(), "p", shown[:n]); (err == nil) != ok {
 			t.Errorf("Approve() of %d definitions: %v", n, err)
 		}
 	}
 	_, err := s.Approve(t.Context(), "nowhere", shown[:1])
 	wantFault(t, err, fault.CodeNotFound)
-	if got, err := s.Approve(t.Context(), "p", []projects.ToolDefinition{{Name: "s__t0"}}); err != nil || len(got.Skipped) != 1 {
+	if got, err := s.Approve(t.Context(), "p", []toolstate.Definition{{Name: "s__t0"}}); err != nil || len(got.Skipped) != 1 {
 		t.Errorf("Approve() without a hash: %+v, %v", got, err)
 	}
 }

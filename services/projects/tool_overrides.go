@@ -9,13 +9,10 @@ import (
 	"slices"
 	"strings"
 
-	"gorm.io/gorm"
-
 	"mcpgateway/models"
 	"mcpgateway/services/activity"
 	"mcpgateway/services/declaration"
 	"mcpgateway/services/fault"
-	"mcpgateway/services/notify"
 	"mcpgateway/services/toolset"
 	"mcpgateway/services/toolset/override"
 )
@@ -142,58 +139,4 @@ func (s *Store) OverrideTool(ctx context.Context, serverID, tool, seen string, o
 		saved, err = w.update(&p, row, row.Alias, d)
 		return saved, p.Slug, err
 	})
-}
-
-// ConfirmAccess confirms the effect that a tool's annotations claim, so that
-// toolsets go by it. tool is the definition that the user saw. It records
-// tool.access_confirmed. It returns NOT_FOUND for
-// an unknown tool, and CONFLICT if its definition has changed.
-func (s *Store) ConfirmAccess(ctx context.Context, slug string, tool ToolDefinition) error {
-	project, err := s.Project(ctx, slug)
-	if err != nil {
-		return err
-	}
-	topic := notify.Toolset(project.ID)
-	err = s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
-		// Locked for other writers, in the same order as in SetTool.
-		err := tx.Clauses(models.LockRow(tx)...).First(&project, "id = ?", project.ID).Error
-		if err := notFound(err, "project", slug); err != nil {
-			return err
-		}
-		row, err := newToolFinder(tx, project.ID).find(tool.Name, models.LockRow(tx)...)
-		if err != nil {
-			return err
-		}
-		if row == nil {
-			return fault.NotFound("tool", tool.Name)
-		}
-		if row.DefinitionHash != tool.Hash {
-			return fault.Conflict("The definition of this tool has changed since. Review it again.")
-		}
-		now := toolset.DeclaredAccess([]byte(row.Definition))
-		if row.ConfirmedAccess == "" || toolset.Access(row.ConfirmedAccess) == now {
-			return nil
-		}
-		entry := activity.Entry{
-			Action: "tool.access_confirmed", Object: tool.Name, ObjectID: row.ServerID, Project: slug,
-			Detail: map[string]string{"definition": row.DefinitionHash, "from": row.ConfirmedAccess, "to": string(now)},
-		}
-		if err := s.audit.RecordAll(tx, []activity.Entry{entry}); err != nil {
-			return err
-		}
-		if err := confirmAccess(tx, &row.Tool); err != nil {
-			return err
-		}
-		return notify.Touch(tx, topic)
-	})
-	if err != nil {
-		return fault.From(err)
-	}
-	return s.feed.Publish(ctx, topic)
-}
-
-// confirmAccess stores the effect that the current definition of a tool claims.
-func confirmAccess(tx *gorm.DB, row *models.Tool) error {
-	row.ConfirmedAccess = string(toolset.DeclaredAccess([]byte(row.Definition)))
-	return tx.Model(&models.Tool{}).Where("server_id = ? AND name = ?", row.ServerID, row.Name).Update("confirmed_access", row.ConfirmedAccess).Error
 }

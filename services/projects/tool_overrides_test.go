@@ -11,6 +11,7 @@ import (
 	"mcpgateway/models"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/projects"
+	"mcpgateway/services/projects/toolstate"
 	"mcpgateway/services/toolset"
 )
 
@@ -158,7 +159,7 @@ func TestRenamedToolSettings(t *testing.T) {
 		if err := s.SetTool(t.Context(), "p", "s__swap2", &on, nil); err != nil || disabled() != "" {
 			t.Errorf("%v: disabled %s", err, disabled())
 		}
-		done, err := s.Approve(t.Context(), "p", []projects.ToolDefinition{{Name: "s__fetch", Hash: "hash of get"}, {Name: "s__get", Hash: "hash of get"}, {Name: "s__swap1", Hash: "hash of swap2"}})
+		done, err := s.Approve(t.Context(), "p", []toolstate.Definition{{Name: "s__fetch", Hash: "hash of get"}, {Name: "s__get", Hash: "hash of get"}, {Name: "s__swap1", Hash: "hash of swap2"}})
 		if err != nil || len(done.Done) != 2 || strings.Join(done.Skipped, " ") != "s__get" {
 			t.Errorf("Approve() = %+v, %v", done, err)
 		}
@@ -187,7 +188,7 @@ func TestConfirmAccess(t *testing.T) {
 		}
 		s.audited(t)
 		confirm := func(name, hash string) error {
-			return s.ConfirmAccess(t.Context(), "p", projects.ToolDefinition{Name: name, Hash: hash})
+			return s.ConfirmAccess(t.Context(), "p", toolstate.Definition{Name: name, Hash: hash})
 		}
 		if err := confirm("s__a", "another"); !fault.Is(err, fault.CodeConflict) || confirmed("a") != "destructive" {
 			t.Errorf("unseen definition: %v", err)
@@ -201,7 +202,7 @@ func TestConfirmAccess(t *testing.T) {
 			}
 		}
 		s.wantAudit(t, "tool.access_confirmed s__a")
-		if _, err := s.Approve(t.Context(), "p", []projects.ToolDefinition{{Name: "s__b", Hash: "hash of b"}}); err != nil || confirmed("b") != "read" {
+		if _, err := s.Approve(t.Context(), "p", []toolstate.Definition{{Name: "s__b", Hash: "hash of b"}}); err != nil || confirmed("b") != "read" {
 			t.Errorf("an approval must confirm what was seen: %s, %v", confirmed("b"), err)
 		}
 	})

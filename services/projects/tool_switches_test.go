@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mcpgateway/services/fault"
-	"mcpgateway/services/projects"
+	"mcpgateway/services/projects/toolstate"
 )
 
 func TestSwitchTools(t *testing.T) {
@@ -46,10 +46,10 @@ func TestSwitchToolsLimits(t *testing.T) {
 	s := sqliteStore(t)
 	s.create(t, "p", `{"mcpServers":{"s":{"url":"https://x.example"}}}`)
 	var names []string
-	for i := range projects.MaxSwitched + 1 {
+	for i := range toolstate.MaxSwitched + 1 {
 		names = append(names, fmt.Sprint("s__t", i))
 	}
-	for n, ok := range map[int]bool{0: false, 1: true, projects.MaxSwitched - 1: true, projects.MaxSwitched: true, projects.MaxSwitched + 1: false} {
+	for n, ok := range map[int]bool{0: false, 1: true, toolstate.MaxSwitched - 1: true, toolstate.MaxSwitched: true, toolstate.MaxSwitched + 1: false} {
 		if _, err := s.SwitchTools(t.Context(), "p", names[:n], false); (err == nil) != ok {
 			t.Errorf("SwitchTools() of %d tools: %v", n, err)
 		}

@@ -13,10 +13,11 @@ const bearerPrefix = "Bearer "
 // They are never sent to an upstream.
 const ownPrefix = "GATEWAY_"
 
-// Environment returns the values of allowed environment variables.
+// Environment returns the values of allowed environment variables and files.
 type Environment struct {
 	allow  []string
 	lookup func(string) (string, bool)
+	files  *Files // nil allows none
 }
 
 // NewEnvironment returns the Environment of lookup, such as os.LookupEnv,
@@ -27,14 +28,23 @@ func NewEnvironment(allow []string, lookup func(string) (string, bool)) *Environ
 	return &Environment{allow: append([]string(nil), allow...), lookup: lookup}
 }
 
-// Reference returns the name in a reference to an environment variable. ok
-// reports whether s is one: exactly ${NAME} or Bearer ${NAME}.
+// WithFiles returns an Environment that also allows references to files.
+func (e *Environment) WithFiles(files *Files) *Environment {
+	return &Environment{allow: e.allow, lookup: e.lookup, files: files}
+}
+
+// Reference returns the name in a reference to an environment variable, or the
+// path of a file after "file:". ok reports whether s is a reference: exactly
+// ${NAME} or ${file:/path}, perhaps after "Bearer ".
 func Reference(s string) (name string, ok bool) {
 	s = strings.TrimPrefix(s, bearerPrefix)
 	if !strings.HasPrefix(s, "${") || !strings.HasSuffix(s, "}") {
 		return "", false
 	}
 	name = s[len("${") : len(s)-len("}")]
+	if path, isFile := strings.CutPrefix(name, filePrefix); isFile {
+		return name, isPath(path)
+	}
 	if !validName(name) {
 		return "", false
 	}
@@ -46,23 +56,34 @@ func Reference(s string) (name string, ok bool) {
 // field.
 func (e *Environment) Check(s string) error {
 	name, ok := Reference(s)
+	path, isFile := strings.CutPrefix(name, filePrefix)
 	switch {
+	case ok && isFile:
+		return e.files.check(path)
 	case ok && !e.allows(name):
 		return fault.New(fault.KindValidation, fault.CodeValidationFailed, "%s", refusal(name))
 	case !ok && strings.Contains(s, "${"):
-		return fault.New(fault.KindValidation, fault.CodeValidationFailed, "A reference must be the whole value, ${NAME} or Bearer ${NAME}, with a NAME of letters, digits and _.")
+		return fault.New(fault.KindValidation, fault.CodeValidationFailed, "A reference must be the whole value, ${NAME} or Bearer ${NAME}, with a NAME of letters, digits and _, or ${file:/path} with an absolute path without . and .. and without special characters.")
 	default:
 		return nil
 	}
 }
 
 // Resolve returns the current value of the reference s, including its "Bearer "
-// prefix. If the variable is unset, empty or not allowed, it returns an
-// UPSTREAM_UNAUTHORIZED fault with the name.
+// prefix. If the variable or file is missing, empty or not allowed, it returns an
+// UPSTREAM_UNAUTHORIZED fault with the name. A change of a file takes effect within
+// a second.
 func (e *Environment) Resolve(s string) (Value, error) {
 	name, ok := Reference(s)
 	if !ok {
 		return Value{}, fault.New(fault.KindInternal, fault.CodeInternal, "resolve a value that is not a reference")
+	}
+	if path, isFile := strings.CutPrefix(name, filePrefix); isFile {
+		v, err := e.files.read(path)
+		if err != nil || !strings.HasPrefix(s, bearerPrefix) {
+			return v, err
+		}
+		return NewValue(bearerPrefix + v.Reveal()), nil
 	}
 	if !e.allows(name) {
 		return Value{}, fault.Upstream(fault.CodeUpstreamUnauthorized, "%s", refusal(name))

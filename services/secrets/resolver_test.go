@@ -45,6 +45,15 @@ func TestReference(t *testing.T) {
 		{"${A", "", false},
 		{"A}", "", false},
 		{"", "", false},
+		{"${file:/run/secrets/a}", "file:/run/secrets/a", true},
+		{"Bearer ${file:/a.b-c_d e}", "file:/a.b-c_d e", true},
+		{"${file:}", "file:", false},
+		{"${file:a}", "file:a", false},
+		{"${file:/a/../b}", "file:/a/../b", false},
+		{"${file:/a/}", "file:/a/", false},
+		{"${file://a}", "file://a", false},
+		{"${file:/a&b}", "file:/a&b", false},
+		{"x${file:/a}", "", false},
 	}
 	for _, c := range cases {
 		if name, ok := secrets.Reference(c.s); name != c.name || ok != c.ok {

@@ -39,12 +39,17 @@ type Target struct {
 	// use. Its error is returned unchanged.
 	Address func() (string, error)
 
+	// HTTP sends the requests. Nil means the client of the pool.
+	HTTP *http.Client
+
 	// Person is the ID of the user whose own account the target uses, or empty.
 	// Sessions, streams and subscriptions are never shared between users.
 	Person string
 	// Forwarded is a keyed hash of the headers of the client that are forwarded
 	// with this target, or empty. It separates sessions like Person.
 	Forwarded string
+	// Forwarding are the headers of clients that With adds.
+	Forwarding Forwarding
 	// Own returns the target that uses the own account of a user. It is nil if
 	// all users share one account.
 	Own func(userID string) *Target

@@ -46,6 +46,9 @@ func (s ConnectionState) Works() bool {
 // toDo returns the next step for a connection, by a user or by the gateway, or
 // "" if there is none.
 func (r ConnectionRow) toDo() string {
+	if r.OwnClient {
+		return r.ownClientWords()
+	}
 	switch r.State.Kind {
 	case "not_connected":
 		return "Sign in at its provider so that we can read its tools."
@@ -63,6 +66,23 @@ func (r ConnectionRow) toDo() string {
 		return "GATEWAY_EGRESS_ALLOW doesn't allow the address of its provider."
 	case "needs_reauth":
 		return r.reauthWords()
+	}
+	return ""
+}
+
+// ownClientWords is toDo for client credentials.
+func (r ConnectionRow) ownClientWords() string {
+	switch r.State.Kind {
+	case "not_connected":
+		return "The gateway requests a token at the next call."
+	case "degraded":
+		return "The provider issued no token. The gateway keeps retrying."
+	case "issuer_changed":
+		return "The server now uses another provider. If that is right, disconnect it: the next call sends the client credentials there."
+	case "blocked_by_policy":
+		return "GATEWAY_EGRESS_ALLOW doesn't allow the address of its provider."
+	case "registration_rejected", "needs_reauth":
+		return "The provider rejects the client credentials. Correct them in the settings of the server."
 	}
 	return ""
 }
@@ -100,6 +120,8 @@ func registrationWords(kind string) string {
 		return "Client document"
 	case "static":
 		return "A client you entered"
+	case "client_credentials":
+		return "Client credentials"
 	}
 	return "Not chosen yet"
 }

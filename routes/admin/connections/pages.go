@@ -136,7 +136,7 @@ func connectionRow(p *toolset.Snapshot, server *toolset.Server, s oauthclient.St
 	return views.ConnectionRow{
 		ServerID: config.ID, Alias: config.Alias, URL: config.URL, Slug: p.Project.Slug, Project: ui.Clean(cmp.Or(p.Project.Name, p.Project.Slug)),
 		Enabled: config.Enabled, State: views.ConnectionStateOf(string(s.State)), Reason: s.Reason,
-		RefreshedAt: s.RefreshedAt, ExpiresAt: s.ExpiresAt, ConnectedAt: s.ConnectedAt,
+		RefreshedAt: s.RefreshedAt, ExpiresAt: s.ExpiresAt, ConnectedAt: s.ConnectedAt, OwnClient: s.OwnClient,
 	}
 }
 
@@ -281,7 +281,7 @@ func (a *Pages) detail(p *toolset.Snapshot, s oauthclient.Status) views.Connecti
 		Issuer: s.Issuer, Registration: string(s.Registration), Because: s.RegistrationReason, Granted: s.Scopes, Needed: s.ScopesNeeded,
 		ConnectedBy: s.ConnectedBy, NextAttempt: s.NextAttemptAt, ErrorCode: s.ErrorCode, ErrorText: s.ErrorText, ErrorAt: s.ErrorAt,
 	}
-	if s.Issuer != "" {
+	if s.Issuer != "" && !s.OwnClient {
 		d.RedirectURI = a.publicURL.JoinPath(oauthclient.CallbackPath, oauthclient.IssuerID(s.Issuer)).String()
 	}
 	d.Tools, _ = admin.CountTools(p, s.ServerID)

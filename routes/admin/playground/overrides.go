@@ -14,6 +14,7 @@ import (
 	"mcpgateway/services/declaration"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/projects"
+	"mcpgateway/services/projects/toolstate"
 	"mcpgateway/services/rawjson"
 	"mcpgateway/services/toolset"
 	views "mcpgateway/views/admin"
@@ -80,8 +81,8 @@ func (a *Playground) ConfirmAccess(c *fiber.Ctx) error {
 		return err
 	}
 	to := paths.Tool(project.Project.Slug, tool.FullName)
-	seen := projects.ToolDefinition{Name: tool.FullName, Hash: web.FormValue(c, "hash")}
-	if err := a.store.ConfirmAccess(c.UserContext(), project.Project.Slug, seen); err != nil {
+	seen := toolstate.Definition{Name: tool.FullName, Hash: web.FormValue(c, "hash")}
+	if err := a.states.ConfirmAccess(c.UserContext(), project.Project.Slug, seen); err != nil {
 		return frame.Failed(c, to, err)
 	}
 	return frame.Done(c, to, "Confirmed. Toolsets now go by what the server says.")

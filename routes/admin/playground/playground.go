@@ -25,6 +25,7 @@ import (
 	"mcpgateway/services/fault"
 	"mcpgateway/services/gateway"
 	"mcpgateway/services/projects"
+	"mcpgateway/services/projects/toolstate"
 	"mcpgateway/services/query"
 	"mcpgateway/services/rawjson"
 	"mcpgateway/services/toolset"
@@ -52,13 +53,14 @@ type Playground struct {
 	gateway *gateway.Gateway
 	usage   Usage
 	store   *projects.Store
+	states  *toolstate.Store
 	stepUp  *guard.Guards
 }
 
 // New returns the handlers. gateway performs the calls, store changes the
 // overrides, and stepUp enforces the confirmation before references change.
-func New(pages *admin.ProjectPages, gateway *gateway.Gateway, usage Usage, store *projects.Store, stepUp *guard.Guards) *Playground {
-	return &Playground{pages: pages, gateway: gateway, usage: usage, store: store, stepUp: stepUp}
+func New(pages *admin.ProjectPages, gateway *gateway.Gateway, usage Usage, store *projects.Store, states *toolstate.Store, stepUp *guard.Guards) *Playground {
+	return &Playground{pages: pages, gateway: gateway, usage: usage, store: store, states: states, stepUp: stepUp}
 }
 
 // Show serves GET /admin/projects/:projectSlug/tools/:name. With ?as=json the

@@ -54,10 +54,12 @@ func fillEdit(props *views.EditProps, s models.Server) {
 	}
 	if props.CredentialErrors == nil {
 		props.AuthType, props.OAuthClientID, props.OAuthScopes = string(s.AuthType), s.OAuthClientID, strings.Join(s.OAuthScopes, " ")
+		props.Advanced = advancedOf(&s)
 		if missing := missingHeaders(s); len(missing) > 0 {
 			props.HeaderName = missing[0]
 		}
 	}
+	props.HasPrivateKey, props.HasTLSKey = s.OAuthPrivateKey != "", s.TLSKey != ""
 	if props.HasBearer = s.AuthBearer != ""; shownSecret(s.AuthBearer) != "stored" {
 		props.AuthBearer = s.AuthBearer
 	}
@@ -132,7 +134,11 @@ func behaviourSettings(s *models.Server, entered views.EditProps) []frame.Entry 
 // credentialsKept returns the stored values that the form of the credentials can
 // change. Secrets are encrypted.
 func credentialsKept(s *models.Server) any {
-	return []any{s.AuthType, s.AuthBearer, s.Headers, s.OAuthClientID, s.OAuthClientSecret, s.OAuthScopes}
+	return []any{
+		s.AuthType, s.AuthBearer, s.Headers, s.OAuthClientID, s.OAuthClientSecret, s.OAuthScopes,
+		s.OAuthGrant, s.OAuthClientAuth, s.OAuthPrivateKey, s.OAuthKeyID, s.OAuthTokenURL, s.OAuthAudience,
+		s.TLSAuthority, s.TLSCert, s.TLSKey, s.ForwardHeaders,
+	}
 }
 
 // SaveCredentials serves POST …/servers/:id/credentials.
@@ -149,7 +155,7 @@ func (a *Servers) SaveCredentials(c *fiber.Ctx) error {
 		_, err = a.store.UpdateServer(c.UserContext(), server.Config.ID, nil, d)
 	}
 	switch to := paths.Server(p.Project.Slug, server.Config.ID); {
-	case err == nil && props.AuthType == string(models.UpstreamAuthOAuth):
+	case err == nil && props.AuthType == string(models.UpstreamAuthOAuth) && *d.OAuthGrant == models.GrantCode:
 		return frame.Done(c, to, "Credentials saved. Connect the server next.")
 	case err == nil:
 		return frame.Done(c, to, "Credentials saved.")
@@ -181,6 +187,7 @@ func credentialsTyped(c *fiber.Ctx, server *models.Server) (views.EditProps, *de
 	if secret := strings.TrimSpace(web.FormValue(c, "oauth.clientSecret")); secret != "" {
 		d.OAuthClientSecret = &secret
 	}
+	props.Advanced = advancedTyped(c, server, d)
 	for _, name := range frame.PostedAll(c, "removeHeader") {
 		d.Headers[name] = ""
 	}
@@ -195,6 +202,12 @@ func credentialsTyped(c *fiber.Ctx, server *models.Server) (views.EditProps, *de
 
 // credentialFields returns the errors of the credentials by form field.
 func credentialFields(fields map[string]string, header string) map[string]string {
+	for name, why := range fields {
+		if source, ok := strings.CutPrefix(name, "forwardHeaders."); ok {
+			delete(fields, name)
+			fields["forwardHeaders"] = source + ": " + why
+		}
+	}
 	if why, wrong := fields["headers."+header]; wrong {
 		delete(fields, "headers."+header)
 		fields["headerName"] = why
@@ -205,7 +218,7 @@ func credentialFields(fields map[string]string, header string) map[string]string
 // confirmedSharing returns a validation error if a server of an open project gets
 // credentials and sharing them is not confirmed.
 func (a *Servers) confirmedSharing(c *fiber.Ctx, p *toolset.Snapshot, d *declaration.Server) error {
-	gains := d.AuthBearer != nil && *d.AuthBearer != "" || d.AuthType != nil && *d.AuthType == models.UpstreamAuthOAuth
+	gains := d.AuthBearer != nil && *d.AuthBearer != "" || d.AuthType != nil && *d.AuthType == models.UpstreamAuthOAuth || d.TLSKey != nil && *d.TLSKey != ""
 	for _, value := range d.Headers {
 		gains = gains || value != ""
 	}

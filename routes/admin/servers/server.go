@@ -8,6 +8,7 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
+	"mcpgateway/models"
 	"mcpgateway/services/rawjson"
 	"mcpgateway/services/secrets"
 	"mcpgateway/services/toolset"
@@ -59,6 +60,7 @@ func detailOf(s *toolset.Server) views.Detail {
 		AllowedTools: config.AllowedTools, DenyTools: config.DenyTools,
 		Personal: config.IsPersonal(), PersonalHeaders: config.PersonalHeaders,
 		OAuthClientID: config.OAuthClientID, OAuthScope: strings.Join(config.OAuthScopes, " "),
+		OwnClient: config.OAuthGrant == models.GrantClientCredentials,
 	}
 	if in := s.Inventory; in != nil {
 		d.TransportUsed, d.ProtocolVersion, d.Instructions = string(in.TransportUsed), in.ProtocolVersion, in.Instructions

@@ -8,7 +8,7 @@ import (
 
 	"mcpgateway/routes/frame"
 	"mcpgateway/services/fault"
-	"mcpgateway/services/projects"
+	"mcpgateway/services/projects/toolstate"
 	"mcpgateway/services/toolset"
 	"mcpgateway/views/layout"
 	"mcpgateway/views/paths"
@@ -45,7 +45,7 @@ func (a *Tools) Decide(c *fiber.Ctx) error {
 }
 
 // unapprove revokes approvals.
-func (a *Tools) unapprove(c *fiber.Ctx, approved []projects.ToolDefinition) error {
+func (a *Tools) unapprove(c *fiber.Ctx, approved []toolstate.Definition) error {
 	done, err := a.store.Unapprove(c.UserContext(), c.Params("projectSlug"), approved)
 	if err != nil {
 		return frame.Failed(c, a.back(c), err)
@@ -58,7 +58,7 @@ func (a *Tools) unapprove(c *fiber.Ctx, approved []projects.ToolDefinition) erro
 }
 
 // keepOff turns the reviewed tools off, so that they no longer wait for approval.
-func (a *Tools) keepOff(c *fiber.Ctx, reviewed []projects.ToolDefinition) error {
+func (a *Tools) keepOff(c *fiber.Ctx, reviewed []toolstate.Definition) error {
 	var names []string
 	for _, t := range reviewed {
 		names = append(names, t.Name)
@@ -88,7 +88,7 @@ func (a *Tools) Approve(c *fiber.Ctx) error {
 		return err
 	}
 	to := paths.Tool(slug, tool.FullName)
-	done, err := a.store.Approve(c.UserContext(), slug, []projects.ToolDefinition{{Name: tool.FullName, Hash: web.FormValue(c, "hash")}})
+	done, err := a.store.Approve(c.UserContext(), slug, []toolstate.Definition{{Name: tool.FullName, Hash: web.FormValue(c, "hash")}})
 	if err != nil {
 		return frame.Failed(c, to, err)
 	}
@@ -99,13 +99,13 @@ func (a *Tools) Approve(c *fiber.Ctx) error {
 // the page had.
 func (a *Tools) approveSeen(c *fiber.Ctx, project *toolset.Snapshot, selected []*toolset.Tool, seen string) error {
 	known := readSeen(seen)
-	var definitions []projects.ToolDefinition
+	var definitions []toolstate.Definition
 	var skipped []string
 	for _, t := range selected {
 		switch {
-		case t.Hidden != toolset.HiddenByApproval || len(definitions) == projects.MaxApprovals:
+		case t.Hidden != toolset.HiddenByApproval || len(definitions) == toolstate.MaxApprovals:
 		case known[fingerprint(t)]:
-			definitions = append(definitions, projects.ToolDefinition{Name: t.FullName, Hash: t.Hash})
+			definitions = append(definitions, toolstate.Definition{Name: t.FullName, Hash: t.Hash})
 		default:
 			skipped = append(skipped, t.FullName)
 		}
@@ -113,7 +113,7 @@ func (a *Tools) approveSeen(c *fiber.Ctx, project *toolset.Snapshot, selected []
 	if len(definitions)+len(skipped) == 0 {
 		return frame.Failed(c, a.back(c), fault.Invalid("None of these tools needs approval."))
 	}
-	var done projects.Approvals
+	var done toolstate.Approvals
 	if len(definitions) > 0 {
 		var err error
 		if done, err = a.store.Approve(c.UserContext(), project.Project.Slug, definitions); err != nil {
@@ -126,7 +126,7 @@ func (a *Tools) approveSeen(c *fiber.Ctx, project *toolset.Snapshot, selected []
 
 // approved redirects with the result of approving, and offers to undo it. to is the
 // page of the approved tool, or empty for the posted return path.
-func (a *Tools) approved(c *fiber.Ctx, done projects.Approvals, to string) error {
+func (a *Tools) approved(c *fiber.Ctx, done toolstate.Approvals, to string) error {
 	slug := c.Params("projectSlug")
 	flash := layout.Flash{Tone: "ok", Text: ui.Plural(len(done.Done), "tool", "tools") + " approved."}
 	undoneAt := a.local(c, "here")
@@ -158,7 +158,7 @@ func (a *Tools) approved(c *fiber.Ctx, done projects.Approvals, to string) error
 }
 
 // skippedWords counts the approved and the skipped tools, and names the latter.
-func skippedWords(done projects.Approvals) string {
+func skippedWords(done toolstate.Approvals) string {
 	why := "its definition has changed since"
 	if len(done.Skipped) > 1 {
 		why = "their definitions have changed since"
@@ -168,11 +168,11 @@ func skippedWords(done projects.Approvals) string {
 
 // postedDefinitions returns the posted definitions, each with its hash and the name
 // of the tool.
-func postedDefinitions(c *fiber.Ctx) []projects.ToolDefinition {
-	var all []projects.ToolDefinition
+func postedDefinitions(c *fiber.Ctx) []toolstate.Definition {
+	var all []toolstate.Definition
 	for _, value := range frame.PostedAll(c, "tool") {
 		hash, name, _ := strings.Cut(value, " ")
-		all = append(all, projects.ToolDefinition{Name: name, Hash: hash})
+		all = append(all, toolstate.Definition{Name: name, Hash: hash})
 	}
 	return all
 }

@@ -12,7 +12,7 @@ import (
 
 	"mcpgateway/routes/frame"
 	"mcpgateway/services/fault"
-	"mcpgateway/services/projects"
+	"mcpgateway/services/projects/toolstate"
 	"mcpgateway/services/toolset"
 	"mcpgateway/views/layout"
 	"mcpgateway/views/paths"
@@ -198,7 +198,7 @@ func seenOf(tools []*toolset.Tool) string {
 	var b strings.Builder
 	n := 0
 	for _, t := range tools {
-		if t.Hidden == toolset.HiddenByApproval && n < projects.MaxApprovals {
+		if t.Hidden == toolset.HiddenByApproval && n < toolstate.MaxApprovals {
 			b.WriteString(fingerprint(t))
 			n++
 		}

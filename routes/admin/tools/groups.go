@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"mcpgateway/routes/admin"
-	"mcpgateway/services/projects"
+	"mcpgateway/services/projects/toolstate"
 	"mcpgateway/services/rawjson"
 	"mcpgateway/services/toolset"
 	views "mcpgateway/views/admin/tools"
@@ -192,8 +192,8 @@ func approveAll(n int) string {
 	if n == 1 {
 		return "Approve 1"
 	}
-	if n > projects.MaxApprovals {
-		return "Approve the first " + ui.Count(projects.MaxApprovals)
+	if n > toolstate.MaxApprovals {
+		return "Approve the first " + ui.Count(toolstate.MaxApprovals)
 	}
 	return "Approve all " + ui.Count(n)
 }

@@ -15,7 +15,7 @@ import (
 	"mcpgateway/routes/frame"
 	"mcpgateway/services/activity/traffic"
 	"mcpgateway/services/fault"
-	"mcpgateway/services/projects"
+	"mcpgateway/services/projects/toolstate"
 	"mcpgateway/services/toolsearch"
 	"mcpgateway/services/toolset"
 	"mcpgateway/views/paths"
@@ -37,7 +37,7 @@ type Builtins interface {
 // Tools serves the tools of a project.
 type Tools struct {
 	pages    *admin.ProjectPages
-	store    *projects.Store
+	store    *toolstate.Store
 	search   *toolsearch.Searcher
 	usage    Usage
 	builtins Builtins
@@ -46,7 +46,7 @@ type Tools struct {
 }
 
 // New returns the handlers.
-func New(pages *admin.ProjectPages, store *projects.Store, search *toolsearch.Searcher, usage Usage, builtins Builtins, undo *guard.Guards, now func() time.Time) *Tools {
+func New(pages *admin.ProjectPages, store *toolstate.Store, search *toolsearch.Searcher, usage Usage, builtins Builtins, undo *guard.Guards, now func() time.Time) *Tools {
 	return &Tools{pages: pages, store: store, search: search, usage: usage, builtins: builtins, undo: undo, now: now}
 }
 

@@ -2,8 +2,10 @@ package subscriptions
 
 import (
 	"context"
+	"net/http"
 	"time"
 
+	"mcpgateway/services/access"
 	"mcpgateway/services/rawjson"
 	"mcpgateway/services/upstream"
 )
@@ -15,7 +17,7 @@ const watchAgain = time.Second
 // watch receives the updates of a user's own account while it has subscribers.
 // The syncer watches the accounts that all users share. The caller must hold mu.
 func (s *Subscriptions) watch(at account) {
-	if at.userID == "" || s.closed {
+	if at.isCommon() || s.closed {
 		return
 	}
 	ctx, cancel := context.WithCancel(s.ctx)
@@ -44,10 +46,14 @@ func (s *Subscriptions) unwatch(at account) {
 // targetOf returns the present target of an account with subscribers, or nil.
 func (s *Subscriptions) targetOf(at account) *upstream.Target {
 	s.mu.Lock()
-	var callers []*resourceSubscriber
-	for _, holders := range s.holders[at] {
+	type subscribed struct {
+		caller    access.Principal
+		forwarded http.Header
+	}
+	var callers []subscribed
+	for uri, holders := range s.holders[at] {
 		for h := range holders {
-			callers = append(callers, h)
+			callers = append(callers, subscribed{h.caller, h.resources[uri].forwarded})
 		}
 	}
 	s.mu.Unlock()
@@ -58,7 +64,9 @@ func (s *Subscriptions) targetOf(at account) *upstream.Target {
 		}
 		for _, server := range view.Servers {
 			if server.Config.ID == at.serverID {
-				return server.Target.For(at.userID)
+				if target, err := server.Target.For(at.userID).With(h.forwarded); err == nil && target.Forwarded == at.forwarded {
+					return target
+				}
 			}
 		}
 	}
@@ -82,18 +90,24 @@ func (s *Subscriptions) handleEvent(at account, e upstream.Event) {
 // background, because the user's connection was replaced or ended. Those that
 // fail end.
 func (s *Subscriptions) ConnectionChanged(serverID, userID string) {
-	at := account{serverID, userID}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	type subscribed struct {
 		holder  *resourceSubscriber
 		uri     string
 		release func()
+
+		forwarded http.Header
 	}
 	var all []subscribed
-	for uri, holders := range s.holders[at] {
-		for h := range holders {
-			all = append(all, subscribed{h, uri, nil})
+	for at, byURI := range s.holders {
+		if at.serverID != serverID || at.userID != userID {
+			continue
+		}
+		for uri, holders := range byURI {
+			for h := range holders {
+				all = append(all, subscribed{h, uri, nil, h.resources[uri].forwarded})
+			}
 		}
 	}
 	for i, sub := range all {
@@ -110,7 +124,7 @@ func (s *Subscriptions) ConnectionChanged(serverID, userID string) {
 				continue
 			}
 			if server, err := resourceOwner(view, sub.uri); err == nil && server.Config.ID == serverID {
-				_ = s.subscribe(ctx, sub.holder, server, sub.uri) // without a connection it ends
+				_ = s.subscribe(WithForwarded(ctx, sub.forwarded), sub.holder, server, sub.uri) // without a connection it ends
 			}
 		}
 	})

@@ -76,7 +76,7 @@ func (s *Subscriptions) Handle(ctx context.Context, project *toolset.Snapshot, c
 	if trace != nil {
 		trace.Server = server.Config.Alias
 	}
-	if err = s.subscribe(ctx, h, server, uri); err == nil {
+	if err = s.subscribe(WithForwarded(ctx, client.Forwarded), h, server, uri); err == nil {
 		if err = s.memory.Add(ctx, client.SessionID, project.Project.ID, uri); err != nil {
 			s.unsubscribe(h, uri)
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"mcpgateway/models"
@@ -381,12 +382,15 @@ func (*panicking) Subscribe(context.Context, *upstream.Target, string) (func(), 
 }
 
 func TestSubscribePanic(t *testing.T) {
-	tasks := background.New(slog.New(slog.DiscardHandler))
-	s := subscriptions.New(onlyProject{}, &panicking{}, &memory{}, tasks)
-	defer s.Close()
-	agreed, cancel := s.SubscribeResources(t.Context(), watchable(), someone, []string{"test://a"}, func(subscriptions.Notification) {})
-	defer cancel()
-	if len(agreed) != 0 || tasks.Panics() != 1 {
-		t.Errorf("agreed to %v after %d panics", agreed, tasks.Panics())
-	}
+	synctest.Test(t, func(t *testing.T) {
+		tasks := background.New(slog.New(slog.DiscardHandler))
+		s := subscriptions.New(onlyProject{}, &panicking{}, &memory{}, tasks)
+		defer s.Close()
+		agreed, cancel := s.SubscribeResources(t.Context(), watchable(), someone, []string{"test://a"}, func(subscriptions.Notification) {})
+		defer cancel()
+		synctest.Wait() // the panic is counted after the response
+		if len(agreed) != 0 || tasks.Panics() != 1 {
+			t.Errorf("agreed to %v after %d panics", agreed, tasks.Panics())
+		}
+	})
 }

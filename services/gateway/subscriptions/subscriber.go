@@ -2,6 +2,7 @@ package subscriptions
 
 import (
 	"context"
+	"net/http"
 	"time"
 
 	"mcpgateway/services/access"
@@ -24,13 +25,20 @@ type resourceSubscriber struct {
 }
 
 type resourceRef struct {
-	account account
-	release func()
+	account   account
+	release   func()
+	forwarded http.Header // of the request that subscribed
 }
 
 // account is an account at a server, whose updates its subscribers receive. The
 // user is empty if all users share it.
-type account struct{ serverID, userID string }
+type account struct {
+	serverID, userID string
+	forwarded        string // keyed hash of the forwarded headers, or empty
+}
+
+// isCommon reports whether all users share the account.
+func (a account) isCommon() bool { return a.userID == "" && a.forwarded == "" }
 
 func newHolder(session string, caller access.Principal) *resourceSubscriber {
 	return &resourceSubscriber{session: session, caller: caller, changing: make(chan struct{}, 1), resources: map[string]resourceRef{}, streams: map[*subscription]bool{}}
@@ -99,14 +107,20 @@ func (s *Subscriptions) subscribe(ctx context.Context, h *resourceSubscriber, se
 	if full {
 		return fault.New(fault.KindRateLimited, fault.CodeRateLimited, "This client has the maximum of %d subscriptions. Unsubscribe from a resource first.", MaxResourcesPerClient)
 	}
-	target := server.Target.For(h.caller.UserID())
+	target, err := server.Target.For(h.caller.UserID()).With(forwardedOf(ctx))
+	if err != nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		h.asking--
+		return err
+	}
 	release, err := s.resources.Subscribe(ctx, target, uri)
 	s.mu.Lock()
 	h.asking--
 	_, known = h.resources[uri]
 	over := h.ended
 	if err == nil && !known && !over {
-		s.add(h, uri, resourceRef{account: account{server.Config.ID, target.Person}, release: release})
+		s.add(h, uri, resourceRef{account: account{server.Config.ID, target.Person, target.Forwarded}, release: release, forwarded: forwardedOf(ctx)})
 		release = nil
 	}
 	s.mu.Unlock()

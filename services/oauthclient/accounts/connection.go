@@ -14,6 +14,9 @@ import (
 // again because the server rejected its credentials.
 const ReasonTokenRefused = "token_refused"
 
+// OwnClient is the kind of registration of servers with client credentials.
+const OwnClient = "client_credentials"
+
 // Connection is a stored connection with its decrypted credentials. It isn't
 // modified.
 type Connection struct {
@@ -31,8 +34,11 @@ func (o *Connection) IsValid(now time.Time) bool {
 	return !o.Access.IsZero() && (o.ExpiresAt == nil || now.Before(*o.ExpiresAt))
 }
 
-// IsRenewable reports whether there is a refresh token.
-func (o *Connection) IsRenewable() bool { return o.RefreshToken != "" }
+// IsRenewable reports whether another access token can be requested: there is a
+// refresh token, or the gateway has client credentials.
+func (o *Connection) IsRenewable() bool {
+	return o.RefreshToken != "" || o.RegistrationKind == OwnClient
+}
 
 // NeedsRefresh reports whether the access token should be refreshed at the time.
 func (o *Connection) NeedsRefresh(now time.Time) bool {

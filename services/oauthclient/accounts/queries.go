@@ -33,7 +33,7 @@ func NextDue(db *gorm.DB, now time.Time, most int) ([]Due, error) {
 	}
 	soonest := func(columns ...string) *gorm.DB {
 		return db.Select(append(columns, "server_id", "refresh_at", "next_attempt_at")).
-			Where("refresh_at IS NOT NULL AND refresh_token <> ''").
+			Where("refresh_at IS NOT NULL AND (refresh_token <> '' OR registration_kind = ?)", OwnClient).
 			Order("CASE WHEN next_attempt_at > refresh_at THEN next_attempt_at ELSE refresh_at END, server_id").Limit(most)
 	}
 	var shared []models.Connection

@@ -17,14 +17,7 @@ const scopeOffline = "offline_access"
 // those that the server offers. It adds further, and offline_access if it is
 // supported (SEP-2207).
 func (m *Metadata) RequestScopes(configured, further []string) []string {
-	scopes := configured
-	if len(scopes) == 0 {
-		scopes = m.challenged
-	}
-	if len(scopes) == 0 {
-		scopes = m.offered
-	}
-	scopes = ValidScopes(slices.Concat(scopes, further))
+	scopes := ValidScopes(slices.Concat(m.ClientScopes(configured), further))
 	if len(scopes) > 0 && slices.Contains(m.supported, scopeOffline) {
 		scopes = ValidScopes(append(scopes, scopeOffline))
 	}
@@ -63,4 +56,15 @@ func (m *Metadata) AuthorizationURL(r AuthorizationRequest) (string, error) {
 	}
 	u.RawQuery = q.Encode()
 	return u.String(), nil
+}
+
+// ClientScopes is like RequestScopes for the gateway's own tokens, which have no
+// refresh token.
+func (m *Metadata) ClientScopes(configured []string) []string {
+	for _, scopes := range [][]string{configured, m.challenged, m.offered} {
+		if len(scopes) > 0 {
+			return ValidScopes(scopes)
+		}
+	}
+	return nil
 }

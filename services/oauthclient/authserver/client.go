@@ -41,11 +41,13 @@ func NewClient(client *http.Client, timeout time.Duration) *Client {
 	return &Client{http: client, timeout: timeout}
 }
 
-// Credentials identify the gateway at an authorization server.
+// Credentials identify the gateway at an authorization server. Key is only used
+// with MethodAssertion.
 type Credentials struct {
 	ID     string
 	Secret secrets.Value
 	Method string // token_endpoint_auth_method (RFC 7591 section 2)
+	Key    *SigningKey
 }
 
 // send sends a request and reads the whole response. who starts the texts of
@@ -116,6 +118,14 @@ func (x *Client) postForm(ctx context.Context, who, endpoint string, c Credentia
 	case authPost:
 		form.Set("client_id", c.ID)
 		form.Set("client_secret", c.Secret.Reveal())
+	case MethodAssertion:
+		assertion, err := c.Key.assertion(c.ID, time.Now())
+		if err != nil {
+			return 0, nil, nil, err
+		}
+		form.Set("client_id", c.ID)
+		form.Set("client_assertion_type", assertionType)
+		form.Set("client_assertion", assertion)
 	default:
 		form.Set("client_id", c.ID)
 	}

@@ -49,6 +49,7 @@ const (
 	codeResource    = "resource_mismatch"
 	codePKCE        = "pkce_unsupported"
 	codeEndpoint    = "insecure_endpoint"
+	codeAssertion   = "invalid_private_key"
 )
 
 // OAuth error codes with a Kind (RFC 6749 section 5.2).

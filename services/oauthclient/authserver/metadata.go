@@ -20,6 +20,7 @@ type Metadata struct {
 	DocumentsSupported    bool   // client metadata documents are supported
 	Resource              string // resource indicator for requests; empty if the server publishes none
 
+	pkce        bool // S256 is supported
 	authMethods []string
 	supported   []string // scopes of the authorization server; nil if not published
 	challenged  []string // scopes of the server's challenge
@@ -30,6 +31,21 @@ type Metadata struct {
 // 2026-07-28, "Authorization Server Discovery"). preferred is the issuer to
 // select if the server trusts several.
 func (x *Client) Discover(ctx context.Context, serverURL string, c Challenge, preferred string) (*Metadata, error) {
+	m, err := x.DiscoverToken(ctx, serverURL, c, preferred)
+	switch {
+	case err != nil:
+		return nil, err
+	case !m.pkce:
+		return nil, newError(Temporary, codePKCE, "The authorization server doesn't support PKCE with S256, which is required.")
+	case m.AuthorizationEndpoint == "":
+		return nil, newError(Temporary, codeEndpoint, "The authorization server's authorization endpoint "+insecure("")+".")
+	}
+	return m, nil
+}
+
+// DiscoverToken is like Discover for requests to the token endpoint alone. Those
+// require neither an authorization endpoint nor PKCE.
+func (x *Client) DiscoverToken(ctx context.Context, serverURL string, c Challenge, preferred string) (*Metadata, error) {
 	resource, err := x.resource(ctx, serverURL, c)
 	if err != nil {
 		return nil, err
@@ -157,14 +173,11 @@ func validate(doc *oauthex.AuthServerMeta, issuer string) (*Metadata, error) {
 	if doc.Issuer != issuer {
 		return nil, newError(Temporary, CodeIssuer, "The authorization server's metadata has issuer "+doc.Issuer+" instead of "+issuer+".")
 	}
-	if !slices.Contains(doc.CodeChallengeMethodsSupported, "S256") {
-		return nil, newError(Temporary, codePKCE, "The authorization server doesn't support PKCE with S256, which is required.")
-	}
 	for _, endpoint := range []struct {
 		name, url string
 		required  bool
 	}{
-		{"authorization endpoint", doc.AuthorizationEndpoint, true},
+		{"authorization endpoint", doc.AuthorizationEndpoint, false},
 		{"token endpoint", doc.TokenEndpoint, true},
 		{"registration endpoint", doc.RegistrationEndpoint, false},
 		{"revocation endpoint", doc.RevocationEndpoint, false},
@@ -180,7 +193,7 @@ func validate(doc *oauthex.AuthServerMeta, issuer string) (*Metadata, error) {
 		Issuer: issuer, IssuerRequired: doc.AuthorizationResponseIssParameterSupported,
 		AuthorizationEndpoint: doc.AuthorizationEndpoint, TokenEndpoint: doc.TokenEndpoint,
 		RegistrationEndpoint: doc.RegistrationEndpoint, RevocationEndpoint: doc.RevocationEndpoint,
-		DocumentsSupported: doc.ClientIDMetadataDocumentSupported, authMethods: doc.TokenEndpointAuthMethodsSupported, supported: doc.ScopesSupported,
+		DocumentsSupported: doc.ClientIDMetadataDocumentSupported, pkce: slices.Contains(doc.CodeChallengeMethodsSupported, "S256"), authMethods: doc.TokenEndpointAuthMethodsSupported, supported: doc.ScopesSupported,
 	}, nil
 }
 
@@ -202,6 +215,6 @@ func (x *Client) legacy(ctx context.Context, serverURL string) (*Metadata, error
 		return m, err
 	}
 	return &Metadata{
-		Issuer: origin, AuthorizationEndpoint: origin + "/authorize", TokenEndpoint: origin + "/token", RegistrationEndpoint: origin + "/register",
+		Issuer: origin, pkce: true, AuthorizationEndpoint: origin + "/authorize", TokenEndpoint: origin + "/token", RegistrationEndpoint: origin + "/register",
 	}, nil
 }

@@ -79,7 +79,7 @@ func tokenError(code, description string, form url.Values, c Credentials) *Error
 	if description != "" {
 		text += " (" + description + ")"
 	}
-	for _, sent := range []string{form.Get("refresh_token"), form.Get("code"), form.Get("code_verifier"), form.Get("token"), c.Secret.Reveal()} {
+	for _, sent := range []string{form.Get("refresh_token"), form.Get("code"), form.Get("code_verifier"), form.Get("token"), form.Get("client_assertion"), c.Secret.Reveal()} {
 		if sent != "" {
 			text = strings.ReplaceAll(text, sent, secrets.Redacted)
 		}

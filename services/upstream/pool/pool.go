@@ -250,6 +250,14 @@ func (p *Pool) with(parent context.Context, t *upstream.Target, f purpose, calle
 	return explain(parent, t, started, err)
 }
 
+// clientOf returns the HTTP client of a target.
+func (p *Pool) clientOf(t *upstream.Target) *http.Client {
+	if t.HTTP != nil {
+		return t.HTTP
+	}
+	return p.http
+}
+
 // server returns the target's server, or nil if the target has no ServerID and
 // must not be stored.
 func (p *Pool) server(t *upstream.Target) *server {

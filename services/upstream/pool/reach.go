@@ -41,7 +41,7 @@ func (p *Pool) Reach(ctx context.Context, t *upstream.Target) Reach {
 		return ReachUnknown
 	}
 	request.Header = http.Header{"Accept": {wire.AcceptAnswers}, "User-Agent": {p.userAgent}}
-	response, err := p.http.Do(request)
+	response, err := p.clientOf(t).Do(request)
 	if response == nil {
 		if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
 			return ReachUnknown

@@ -2,7 +2,6 @@ package transport
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"net"
 	"net/http"
@@ -85,6 +84,10 @@ func (p *Poster) broken(err error) error {
 	if errors.As(err, &u) {
 		err = u.Err
 	}
+	var unavailable *fault.Fault // a credential of the connection
+	if errors.As(err, &unavailable) {
+		return unavailable
+	}
 	var op *net.OpError
 	lost := &connectionError{err: err, text: p.Filter.Text(err.Error()), Unsent: egress.IsUnsent(err) || errors.As(err, &op) && op.Op == "dial"}
 	var timeout net.Error
@@ -131,12 +134,14 @@ func (l *connectionError) Unwrap() error { return l.err }
 // for administrators, because it can contain addresses. It may be empty.
 func reasonOf(err error) (reason upstream.Reason, why, detail string) {
 	var (
-		name        *net.DNSError
-		op          *net.OpError
-		errno       syscall.Errno
-		certificate *tls.CertificateVerificationError
-		blocked     *egress.Blocked
+		name    *net.DNSError
+		op      *net.OpError
+		errno   syscall.Errno
+		blocked *egress.Blocked
 	)
+	if why, text, ok := egress.IsCertificateError(err); ok {
+		return upstream.ReasonCertificate, why, wire.Excerpt([]byte(text))
+	}
 	switch {
 	case errors.Is(err, context.Canceled):
 		// net/http gave this request the connection of another one that was
@@ -150,8 +155,6 @@ func reasonOf(err error) (reason upstream.Reason, why, detail string) {
 		return upstream.ReasonRefused, syscall.ECONNREFUSED.Error(), ""
 	case errors.As(err, &errno):
 		return upstream.ReasonClosed, errno.Error(), ""
-	case errors.As(err, &certificate):
-		return upstream.ReasonCertificate, "the certificate is not trusted", wire.Excerpt([]byte(certificate.Error()))
 	case errors.As(err, &blocked):
 		return upstream.ReasonBlocked, "the address is not allowed", wire.Excerpt([]byte(blocked.Error()))
 	case errors.As(err, &op) && op.Err != nil:

@@ -33,6 +33,7 @@ type EditProps struct {
 	Headers                                          []string // names
 	HeaderName                                       string   // as entered
 	CredentialErrors                                 map[string]string
+	Advanced
 
 	Account AccountProps
 }
@@ -108,7 +109,7 @@ func Edit(p EditProps) templ.Component {
 					var templ_7745c5c3_Var4 templ.SafeURL
 					templ_7745c5c3_Var4, templ_7745c5c3_Err = templ.JoinURLErrs(ui.URL(p.url("/edit")))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/servers/edit.templ`, Line: 41, Col: 69}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/servers/edit.templ`, Line: 42, Col: 69}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var4))
 					if templ_7745c5c3_Err != nil {
@@ -139,7 +140,7 @@ func Edit(p EditProps) templ.Component {
 					var templ_7745c5c3_Var5 string
 					templ_7745c5c3_Var5, templ_7745c5c3_Err = templ.JoinStringErrs(p.Seen)
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/servers/edit.templ`, Line: 43, Col: 53}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/servers/edit.templ`, Line: 44, Col: 53}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var5))
 					if templ_7745c5c3_Err != nil {
@@ -238,7 +239,7 @@ func Edit(p EditProps) templ.Component {
 					var templ_7745c5c3_Var8 templ.SafeURL
 					templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.JoinURLErrs(ui.URL(p.url("/credentials")))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/servers/edit.templ`, Line: 64, Col: 76}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/servers/edit.templ`, Line: 65, Col: 76}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var8))
 					if templ_7745c5c3_Err != nil {
@@ -259,7 +260,7 @@ func Edit(p EditProps) templ.Component {
 					var templ_7745c5c3_Var9 string
 					templ_7745c5c3_Var9, templ_7745c5c3_Err = templ.JoinStringErrs(p.CredentialsSeen)
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/servers/edit.templ`, Line: 66, Col: 64}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/servers/edit.templ`, Line: 67, Col: 64}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var9))
 					if templ_7745c5c3_Err != nil {
@@ -269,7 +270,7 @@ func Edit(p EditProps) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.FormErrors(admin.FieldErrors("f-", p.CredentialErrors, "authType", "authBearer", "headerName", "headerValue", "understood", "oauth.clientId", "oauth.clientSecret", "oauth.scopes")).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.FormErrors(admin.FieldErrors("f-", p.CredentialErrors, "authType", "authBearer", "headerName", "headerValue", "understood", "oauth.clientId", "oauth.clientSecret", "oauth.scopes", "oauth.grant", "oauth.authMethod", "oauth.privateKey", "oauth.keyId", "oauth.audience", "oauth.tokenUrl", "tls.ca", "tls.cert", "tls.key", "forwardHeaders")).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -281,9 +282,11 @@ func Edit(p EditProps) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.SecretField, Name: "authBearer", Label: "Bearer token", Placeholder: admin.Kept(p.HasBearer, p.AuthBearer), Hint: "A token or an environment variable: ${GITHUB_TOKEN}. Leave empty to keep the stored value.", Error: admin.Sentence(p.CredentialErrors["authBearer"])}).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
+					if !p.Row.Personal {
+						templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.SecretField, Name: "authBearer", Label: "Bearer token", Placeholder: admin.Kept(p.HasBearer, p.AuthBearer), Hint: "A token or an environment variable: ${GITHUB_TOKEN}. Leave empty to keep the stored value.", Error: admin.Sentence(p.CredentialErrors["authBearer"])}).Render(ctx, templ_7745c5c3_Buffer)
+						if templ_7745c5c3_Err != nil {
+							return templ_7745c5c3_Err
+						}
 					}
 					if p.HasBearer {
 						templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.CheckField, Name: "clearBearer", Label: "Remove stored token"}).Render(ctx, templ_7745c5c3_Buffer)
@@ -323,7 +326,7 @@ func Edit(p EditProps) templ.Component {
 							return templ_7745c5c3_Err
 						}
 					}
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 18, "><summary>OAuth client</summary><div class=\"stack\"><p class=\"muted small\">Only if the provider doesn't support automatic registration.</p>")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 18, "><summary>OAuth client</summary><div class=\"stack\"><p class=\"muted small\">Only if the provider doesn't support automatic registration, or without a user.</p>")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -339,7 +342,19 @@ func Edit(p EditProps) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 19, "</div></details> ")
+					templ_7745c5c3_Err = clientCredentials(p).Render(ctx, templ_7745c5c3_Buffer)
+					if templ_7745c5c3_Err != nil {
+						return templ_7745c5c3_Err
+					}
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 19, "</div></details>")
+					if templ_7745c5c3_Err != nil {
+						return templ_7745c5c3_Err
+					}
+					templ_7745c5c3_Err = certificates(p).Render(ctx, templ_7745c5c3_Buffer)
+					if templ_7745c5c3_Err != nil {
+						return templ_7745c5c3_Err
+					}
+					templ_7745c5c3_Err = forwarded(p).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}

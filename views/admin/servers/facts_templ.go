@@ -91,6 +91,8 @@ func (d Detail) filterWords() string {
 func (d Detail) credentials() string {
 	var parts []string
 	switch {
+	case d.AuthType == "oauth" && d.OwnClient:
+		parts = append(parts, "OAuth client credentials")
 	case d.AuthType == "oauth":
 		parts = append(parts, "OAuth")
 	case d.AuthType == "bearer" && d.Personal:

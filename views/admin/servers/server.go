@@ -127,6 +127,7 @@ type Detail struct {
 	Warnings                  []string
 	Prompts, Resources        int
 	OAuthClientID, OAuthScope string
+	OwnClient                 bool // OAuth with client credentials
 }
 
 // HiddenTool is the number of tools that clients do not see for one reason.

@@ -1,4 +1,4 @@
-package projects
+package toolstate
 
 import (
 	"context"
@@ -7,9 +7,9 @@ import (
 	"gorm.io/gorm"
 
 	"mcpgateway/models"
+	"mcpgateway/services/activity"
 	"mcpgateway/services/declaration"
 	"mcpgateway/services/fault"
-	"mcpgateway/services/notify"
 )
 
 // MaxSwitched is the maximum number of tools per request.
@@ -38,31 +38,19 @@ func (s *Store) SwitchTools(ctx context.Context, slug string, names []string, en
 }
 
 func (s *Store) switchTools(ctx context.Context, slug string, names []string, enabled bool) (changed []string, err error) {
-	project, err := s.Project(ctx, slug)
+	err = s.change(ctx, slug, func(tx *gorm.DB, project *models.Project) (entries []activity.Entry, err error) {
+		changed, entries, err = switchAll(tx, project, names, enabled)
+		return entries, err
+	})
 	if err != nil {
 		return nil, err
 	}
-	topic := notify.Toolset(project.ID)
-	err = s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
-		// Locked for other writers, in the same order as in SetTool.
-		err := tx.Clauses(models.LockRow(tx)...).First(&project, "id = ?", project.ID).Error
-		if err := notFound(err, "project", slug); err != nil {
-			return err
-		}
-		changed, err = switchAll(tx, s, &project, names, enabled)
-		if err != nil || len(changed) == 0 {
-			return err
-		}
-		return notify.Touch(tx, topic)
-	})
-	if err != nil {
-		return nil, fault.From(err)
-	}
-	return changed, s.feed.Publish(ctx, topic)
+	return changed, nil
 }
 
-// switchAll writes the list of disabled tools of a locked project.
-func switchAll(tx *gorm.DB, s *Store, project *models.Project, names []string, enabled bool) (changed []string, err error) {
+// switchAll writes the list of disabled tools of a locked project. It returns the
+// names of the changed tools and the audit entries.
+func switchAll(tx *gorm.DB, project *models.Project, names []string, enabled bool) (changed []string, entries []activity.Entry, err error) {
 	off := map[string]bool{}
 	for _, name := range project.DisabledTools {
 		off[name] = true
@@ -75,7 +63,7 @@ func switchAll(tx *gorm.DB, s *Store, project *models.Project, names []string, e
 	for _, name := range names {
 		tool, err := finder.find(name)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if tool == nil || enabled != (off[tool.own] || off[tool.as]) {
 			continue // unknown, or already set
@@ -87,7 +75,7 @@ func switchAll(tx *gorm.DB, s *Store, project *models.Project, names []string, e
 		changed = append(changed, name)
 	}
 	if len(changed) == 0 {
-		return nil, nil
+		return nil, nil, nil
 	}
 	var list []string
 	for name, is := range off {
@@ -96,11 +84,8 @@ func switchAll(tx *gorm.DB, s *Store, project *models.Project, names []string, e
 		}
 	}
 	if len(list) > declaration.MaxDisabledTools {
-		return nil, fault.Validation(map[string]string{"disabledTools": "too many disabled tools: use denyTools of their server instead"})
+		return nil, nil, fault.Validation(map[string]string{"disabledTools": "too many disabled tools: use denyTools of their server instead"})
 	}
 	slices.Sort(list)
-	if err := s.audit.RecordAll(tx, done.entries); err != nil {
-		return nil, err
-	}
-	return changed, tx.Model(project).Update("disabled_tools", models.StringList(list)).Error
+	return changed, done.entries, tx.Model(project).Update("disabled_tools", models.StringList(list)).Error
 }

@@ -1,4 +1,4 @@
-package projects
+package toolstate
 
 import (
 	"gorm.io/gorm"

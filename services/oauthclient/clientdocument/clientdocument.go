@@ -1,4 +1,6 @@
-package oauthclient
+// Package clientdocument serves the gateway's client metadata document, by which
+// it identifies itself to authorization servers.
+package clientdocument
 
 import (
 	"context"
@@ -10,21 +12,21 @@ import (
 	"time"
 
 	"mcpgateway/services/egress"
+	"mcpgateway/services/oauthclient"
 	"mcpgateway/services/oauthclient/authserver"
 )
 
-// Paths that authorization servers use.
+// Path is the path of the document.
+const Path = "/oauth/client-metadata.json"
+
 const (
-	DocumentPath = "/oauth/client-metadata.json"
-	CallbackPath = "/oauth/callback"
+	lookupTimeout = 10 * time.Second
+	trust         = 10 * time.Minute // cache lifetime of the check of the host
 )
 
-// clientName is the display name of the gateway at authorization servers.
-const clientName = "MCP Gateway"
-
-// ClientMetadata is the gateway's client metadata document (OAuth Client ID
+// Metadata is the gateway's client metadata document (OAuth Client ID
 // Metadata Document, draft-ietf-oauth-client-id-metadata-document).
-type ClientMetadata struct {
+type Metadata struct {
 	ClientID                string   `json:"client_id"`
 	ClientName              string   `json:"client_name"`
 	ClientURI               string   `json:"client_uri"`
@@ -35,9 +37,9 @@ type ClientMetadata struct {
 	ApplicationType         string   `json:"application_type"`
 }
 
-// ClientDocument serves the gateway's client metadata document. Its URL is the
+// Document is the gateway's client metadata document. Its URL is the
 // client ID at authorization servers that fetch it.
-type ClientDocument struct {
+type Document struct {
 	public *url.URL
 	lookup func(ctx context.Context, host string) ([]netip.Addr, error)
 	now    func() time.Time
@@ -47,25 +49,25 @@ type ClientDocument struct {
 	why    string
 }
 
-// NewClientDocument returns the ClientDocument for the public URL. lookup
+// New returns the Document for the public URL. lookup
 // resolves the addresses of a host; nil means the system resolver.
-func NewClientDocument(public *url.URL, lookup func(ctx context.Context, host string) ([]netip.Addr, error), now func() time.Time) *ClientDocument {
+func New(public *url.URL, lookup func(ctx context.Context, host string) ([]netip.Addr, error), now func() time.Time) *Document {
 	if lookup == nil {
 		lookup = func(ctx context.Context, host string) ([]netip.Addr, error) {
 			return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
 		}
 	}
-	return &ClientDocument{public: public, lookup: lookup, now: now}
+	return &Document{public: public, lookup: lookup, now: now}
 }
 
 // URL returns the URL of the document.
-func (d *ClientDocument) URL() string {
-	return strings.TrimSuffix(d.public.String(), "/") + DocumentPath
+func (d *Document) URL() string {
+	return strings.TrimSuffix(d.public.String(), "/") + Path
 }
 
 // Served reports whether the document is served: under https, and not on a
 // local address. It doesn't resolve names.
-func (d *ClientDocument) Served() bool {
+func (d *Document) Served() bool {
 	host := d.public.Hostname()
 	if d.public.Scheme != "https" || strings.EqualFold(host, "localhost") {
 		return false
@@ -75,10 +77,10 @@ func (d *ClientDocument) Served() bool {
 }
 
 // Metadata returns the content of the document.
-func (d *ClientDocument) Metadata() ClientMetadata {
+func (d *Document) Metadata() Metadata {
 	base := strings.TrimSuffix(d.public.String(), "/")
-	return ClientMetadata{
-		ClientID: d.URL(), ClientName: clientName, ClientURI: base, RedirectURIs: []string{base + CallbackPath},
+	return Metadata{
+		ClientID: d.URL(), ClientName: oauthclient.ClientName, ClientURI: base, RedirectURIs: []string{base + oauthclient.CallbackPath},
 		GrantTypes: authserver.GrantTypes(), ResponseTypes: []string{"code"}, TokenEndpointAuthMethod: authserver.AuthNone, ApplicationType: "web",
 	}
 }
@@ -86,13 +88,13 @@ func (d *ClientDocument) Metadata() ClientMetadata {
 // IneligibleReason returns the reason authorization servers can't fetch the document, or
 // "". It requires an https URL on a host with only public addresses. The result
 // is cached for 10 minutes.
-func (d *ClientDocument) IneligibleReason(ctx context.Context) string {
+func (d *Document) IneligibleReason(ctx context.Context) string {
 	if d.public.Scheme != "https" {
 		return "GATEWAY_PUBLIC_URL doesn't use https"
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if now := d.now(); d.judged.IsZero() || now.Sub(d.judged) >= documentTrust {
+	if now := d.now(); d.judged.IsZero() || now.Sub(d.judged) >= trust {
 		why, known := d.checkHost(ctx)
 		if !known {
 			return why
@@ -104,8 +106,8 @@ func (d *ClientDocument) IneligibleReason(ctx context.Context) string {
 
 // checkHost checks the addresses of the host. known is false if they can't be
 // resolved.
-func (d *ClientDocument) checkHost(ctx context.Context) (why string, known bool) {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+func (d *Document) checkHost(ctx context.Context) (why string, known bool) {
+	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
 	defer cancel()
 	host := d.public.Hostname()
 	if strings.EqualFold(host, "localhost") {

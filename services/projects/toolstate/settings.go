@@ -1,4 +1,4 @@
-package projects
+package toolstate
 
 import (
 	"context"
@@ -10,7 +10,6 @@ import (
 	"mcpgateway/services/activity"
 	"mcpgateway/services/declaration"
 	"mcpgateway/services/fault"
-	"mcpgateway/services/notify"
 )
 
 // SetTool enables or disables a tool of a project, or approves its current
@@ -26,45 +25,27 @@ func (s *Store) SetTool(ctx context.Context, slug, name string, enabled, approve
 }
 
 func (s *Store) setTool(ctx context.Context, slug, name string, enabled, approved *bool) error {
-	project, err := s.Project(ctx, slug)
-	if err != nil {
-		return err
-	}
-	topic := notify.Toolset(project.ID)
-	err = s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
-		// Locked for other writers, because the list of disabled tools is one
-		// value.
-		err := tx.Clauses(models.LockRow(tx)...).First(&project, "id = ?", project.ID).Error
-		if err := notFound(err, "project", slug); err != nil {
-			return err
-		}
+	return s.change(ctx, slug, func(tx *gorm.DB, project *models.Project) ([]activity.Entry, error) {
 		tool, err := newToolFinder(tx, project.ID).find(name)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if tool == nil {
-			return fault.NotFound("tool", name)
+			return nil, fault.NotFound("tool", name)
 		}
 		done := toolChanges{name: name, project: slug, tool: *tool}
 		if enabled != nil {
-			if err := done.enable(tx, &project, *enabled); err != nil {
-				return err
+			if err := done.enable(tx, project, *enabled); err != nil {
+				return nil, err
 			}
 		}
 		if approved != nil {
 			if err := done.approve(tx, *approved); err != nil {
-				return err
+				return nil, err
 			}
 		}
-		if err := s.audit.RecordAll(tx, done.entries); err != nil {
-			return err
-		}
-		return notify.Touch(tx, topic)
+		return done.entries, nil
 	})
-	if err != nil {
-		return fault.From(err)
-	}
-	return s.feed.Publish(ctx, topic)
 }
 
 // toolChanges writes the settings of one tool and records the changed ones.
@@ -86,13 +67,10 @@ func (c *toolChanges) enable(tx *gorm.DB, project *models.Project, enabled bool)
 	if enabled != (isOff(c.tool.own) || c.tool.as != "" && isOff(c.tool.as)) {
 		return nil // already set
 	}
-	off := without(project.DisabledTools, c.tool.own)
-	if c.tool.as != "" {
-		off = without(off, c.tool.as)
-	}
+	off := slices.DeleteFunc(slices.Clone([]string(project.DisabledTools)), func(name string) bool { return name == c.tool.own || name == c.tool.as })
 	action := "tool.enabled"
 	if !enabled {
-		off = sorted(append(off, c.tool.own))
+		off = slices.Compact(slices.Sorted(slices.Values(append(off, c.tool.own))))
 		action = "tool.disabled"
 	}
 	if len(off) > declaration.MaxDisabledTools {
