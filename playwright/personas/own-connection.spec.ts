@@ -37,7 +37,7 @@ const test = base.extend<object, { notes: OAuthUpstream }>({
 // One world for the file.
 test.describe.configure({ mode: "default" });
 
-/** Adds a member and returns their page and the configuration of a client with a key of their own. */
+/** Adds a member and returns their page and the configuration of a client with their key. */
 async function member(browser: Browser, gateway: Gateway, name: string): Promise<{ page: Page; server: ClientServer }> {
   const who = account(name);
   await send(gateway, "POST", "/api/projects/own/access", { personId: await addPerson(gateway, who, "member"), toolset: null, role: "use" });
@@ -77,7 +77,7 @@ test("a client that shows URL errors finishes after its user connected", async (
   expect(failure).toBeInstanceOf(UrlElicitationRequiredError);
   const [asked] = (failure as UrlElicitationRequiredError).elicitations;
 
-  // Somebody else can't use the link.
+  // Another user can't use the link.
   const other = await member(browser, gateway, "Eve");
   expect((await other.page.goto(asked!.url))!.status()).toBe(403);
   await expect(other.page.getByRole("main")).toContainText("This link was made for somebody else.");

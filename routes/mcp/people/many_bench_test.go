@@ -108,7 +108,7 @@ func (m *many) copyConnection(b *testing.B, e *upstreamtest.EchoServer, serverID
 	}
 }
 
-// call lets everybody call every server, 50 at a time.
+// call calls every server as every user, 50 users at a time.
 func (m *many) call(b *testing.B, app *routestest.App, what string) {
 	b.Helper()
 	base := app.Serve(b)
@@ -132,7 +132,8 @@ func (m *many) call(b *testing.B, app *routestest.App, what string) {
 	all.Wait()
 }
 
-// expire lets all access tokens end now, after connections were used at a time.
+// expire sets the expiry of all access tokens to now, and the last use of all
+// connections.
 func (m *many) expire(b *testing.B, app *routestest.App, used time.Time) {
 	b.Helper()
 	past := time.Now().UTC().Add(-time.Minute)

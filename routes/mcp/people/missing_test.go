@@ -68,8 +68,8 @@ func (w *world) wantLink(t *testing.T, link, name string) (elicitation string) {
 	return ticket.ElicitationID
 }
 
-// wantComplete checks that a client's list has every tool, and whether it says
-// that the person must connect.
+// wantComplete checks that a client's list has every tool, and whether its
+// coverage contains the link of the person.
 func (w *world) wantComplete(t *testing.T, c *routestest.Client, name string, connected bool) {
 	t.Helper()
 	for _, r := range [][2]string{{"tools/list", `{}`}, {"prompts/list", `{}`}, {"resources/list", `{}`}} {
@@ -114,8 +114,8 @@ func wantNothingSent(t *testing.T, e *upstreamtest.EchoServer) {
 	}
 }
 
-// TestURLErrorWithoutConnection answers clients of 2025-11-25 that open URLs, for
-// every method, and continues after the person connected.
+// TestURLErrorWithoutConnection sends requests of every method with a client of
+// 2025-11-25 that opens URLs, before and after its person connected.
 func TestURLErrorWithoutConnection(t *testing.T) {
 	t.Parallel()
 	w, e := oneServer(t)
@@ -157,8 +157,8 @@ func TestURLErrorWithoutConnection(t *testing.T) {
 	w.wantComplete(t, c, "ann", true)
 }
 
-// TestLinkWithoutConnection answers clients that open no URLs, and the calls of
-// other revisions: a failed tool result, a ToolError in code, else an error.
+// TestLinkWithoutConnection sends requests with clients that open no URLs and of
+// other revisions. They get a failed tool result, a ToolError in code, or an error.
 func TestLinkWithoutConnection(t *testing.T) {
 	t.Parallel()
 	w, e := oneServer(t)
@@ -215,8 +215,8 @@ func inputParams(r [2]string, state, action string) string {
 	return strings.TrimSuffix(r[1], "}") + `,"requestState":` + state + `,"inputResponses":{"connect":{"action":"` + action + `"}}}`
 }
 
-// TestInputRequiredWithoutConnection answers stateless clients that open URLs.
-// The continued request waits for the connection.
+// TestInputRequiredWithoutConnection sends requests with stateless clients that
+// open URLs. The continued request waits for the connection.
 func TestInputRequiredWithoutConnection(t *testing.T) {
 	t.Parallel()
 	w, e := oneServer(t)

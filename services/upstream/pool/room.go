@@ -35,7 +35,7 @@ func (a *account) noRoom(ss *session) error {
 	if !ss.stateless && len(a.sessions) >= a.maxSessions() {
 		return ss.place.Unavailable("has %d sessions in use, the maximum. Retry when other clients have disconnected.", a.maxSessions())
 	}
-	return ss.place.Unavailable("is used by too many people at once: the gateway has %d sessions of their own accounts. Retry shortly.", maxPersonalSessions)
+	return ss.place.Unavailable("is used by too many people at once: the gateway has %d sessions of users with their own account, the maximum. Retry shortly.", maxPersonalSessions)
 }
 
 func (a *account) maxSessions() int {
