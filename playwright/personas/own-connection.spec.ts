@@ -1,5 +1,11 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import path from "node:path";
+
 import { Client as StatelessClient, StreamableHTTPClientTransport as StatelessTransport } from "@modelcontextprotocol/client";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { ElicitationCompleteNotificationSchema, UrlElicitationRequiredError } from "@modelcontextprotocol/sdk/types.js";
 import type { Browser, Page } from "@playwright/test";
@@ -31,7 +37,7 @@ const test = base.extend<object, { notes: OAuthUpstream }>({
 // One world for the file.
 test.describe.configure({ mode: "default" });
 
-/** Adds a member and returns their page and the configuration of a client with a key of their own. */
+/** Adds a member and returns their page and the configuration of a client with their key. */
 async function member(browser: Browser, gateway: Gateway, name: string): Promise<{ page: Page; server: ClientServer }> {
   const who = account(name);
   await send(gateway, "POST", "/api/projects/own/access", { personId: await addPerson(gateway, who, "member"), toolset: null, role: "use" });
@@ -53,7 +59,7 @@ async function connectAt(page: Page, link: string, gateway: Gateway, notes: OAut
   await page.getByRole("button", { name: "Connect", exact: true }).click();
   await page.waitForURL((url) => url.origin === notes.issuer, { waitUntil: "domcontentloaded" });
   await agree(page, gateway.url);
-  await expect(page.getByRole("main")).toContainText("You're connected");
+  await expect(page.getByRole("main")).toContainText("Connected. If an app asked for it, go back to the app.");
   await expectAccessible(page);
 }
 
@@ -71,7 +77,7 @@ test("a client that shows URL errors finishes after its user connected", async (
   expect(failure).toBeInstanceOf(UrlElicitationRequiredError);
   const [asked] = (failure as UrlElicitationRequiredError).elicitations;
 
-  // Somebody else can't use the link.
+  // Another user can't use the link.
   const other = await member(browser, gateway, "Eve");
   expect((await other.page.goto(asked!.url))!.status()).toBe(403);
   await expect(other.page.getByRole("main")).toContainText("This link was made for somebody else.");
@@ -101,4 +107,29 @@ test("a stateless client continues its call after its user connected", async ({ 
   expect(opened).toHaveLength(1);
   await client.close();
   await page.context().close();
+});
+
+test("a client behind mcp-remote shows the link and finishes after its user connected", async ({ browser, gateway, notes }) => {
+  const { page, server } = await member(browser, gateway, "Rem");
+  const folder = await mkdtemp(path.join(tmpdir(), "mcp-remote-"));
+  const program = path.join(path.dirname(createRequire(import.meta.url).resolve("mcp-remote/package.json")), "dist", "proxy.js");
+  const headers = Object.entries(server.headers).flatMap(([name, value]) => ["--header", `${name}: ${value}`]);
+  const client = new Client({ name: "behind", version: "1.0.0" });
+  await client.connect(
+    new StdioClientTransport({
+      command: process.execPath,
+      args: [program, server.url, "--allow-http", ...headers],
+      env: { PATH: process.env.PATH!, HOME: folder, MCP_REMOTE_CONFIG_DIR: folder, BROWSER: "/bin/true" },
+      stderr: "ignore",
+    }),
+  );
+  const call = async () => (await client.callTool({ name: "notes__echo", arguments: { text: "behind" } })) as { isError?: boolean; content: { text: string }[] };
+  const first = await call();
+  expect(first.isError).toBe(true);
+  const [, link] = first.content[0]!.text.match(/^notes needs your account\. Open (\S+), connect and try again\.$/)!;
+  await connectAt(page, link!, gateway, notes);
+  expect((await call()).content).toEqual([{ type: "text", text: "behind" }]);
+  await client.close();
+  await page.context().close();
+  await rm(folder, { recursive: true, force: true });
 });

@@ -36,11 +36,11 @@ type Client struct {
 	Version      string // protocol revision
 	Capabilities string // raw JSON object; none if empty
 	Header       map[string]string
-	// Answer returns the raw result for a request of the server. A client without
-	// it doesn't answer.
-	Answer func(m Message) string
-	// Heard receives notifications that belong to a request.
-	Heard func(m Message)
+	// Respond returns the raw result for a request of the server. A client without
+	// it sends none.
+	Respond func(m Message) string
+	// Notified receives notifications that belong to a request.
+	Notified func(m Message)
 
 	http    http.Client
 	session string
@@ -65,8 +65,8 @@ func (c *Client) Open(t testing.TB) *Client {
 	return c
 }
 
-// Send sends a request with raw params and returns the response. It answers the
-// server's requests meanwhile.
+// Send sends a request with raw params and returns the response. While it waits, it
+// responds to the server's requests.
 func (c *Client) Send(ctx context.Context, method, params string) (Message, error) {
 	response, id, err := c.request(ctx, method, params)
 	if err != nil {
@@ -90,10 +90,10 @@ func (c *Client) Send(ctx context.Context, method, params string) (Message, erro
 		case m.Method == "" && string(m.ID) == id:
 			m.Status = response.StatusCode
 			return m, nil
-		case m.ID == nil && c.Heard != nil:
-			c.Heard(m)
-		case m.ID != nil && c.Answer != nil:
-			if err := c.post(ctx, `{"jsonrpc":"2.0","id":`+string(m.ID)+`,"result":`+c.Answer(m)+`}`); err != nil {
+		case m.ID == nil && c.Notified != nil:
+			c.Notified(m)
+		case m.ID != nil && c.Respond != nil:
+			if err := c.post(ctx, `{"jsonrpc":"2.0","id":`+string(m.ID)+`,"result":`+c.Respond(m)+`}`); err != nil {
 				return Message{}, err
 			}
 		}

@@ -17,8 +17,8 @@ const (
 )
 
 // callUnreadTool handles a call to a server where every user has their own
-// account and whose tools were never read, because nobody connected one. The
-// caller is prompted to connect, which also lets the gateway read the tools. For
+// account and whose tools were never read, because no user connected one. The
+// caller is prompted to connect, so that the gateway can also read the tools. For
 // a caller who is connected it returns the error of the lookup.
 func (g *Gateway) callUnreadTool(ctx context.Context, project *toolset.Snapshot, client *Client, name string, params *rawjson.Object, trace *RequestInfo, unread error) ([]byte, error) {
 	alias, upstream, _ := toolset.SplitName(name)

@@ -94,13 +94,14 @@ func (s *Searcher) searchTask(ctx context.Context, project *toolset.Snapshot, ca
 }
 
 // explainHidden returns a warning if the best match among all tools is a hidden
-// one. It contains the reason and the server, never the tool.
+// one. It contains the reason and the server, never the tool. Tools that are
+// hidden from keys have no such warning: the coverage contains their server.
 func (x *indexes) explainHidden(a *taskArguments) []fault.Warning {
 	if x.all == nil {
 		return nil
 	}
 	best, _ := x.all.Rank(a.task, a.server, 1)
-	if len(best) == 0 || best[0].Tool.Hidden == toolset.Visible {
+	if len(best) == 0 || best[0].Tool.Hidden == toolset.Visible || best[0].Tool.Hidden == toolset.HiddenFromKeys {
 		return nil
 	}
 	tool := best[0].Tool

@@ -11,7 +11,7 @@ import (
 	"mcpgateway/services/upstream/upstreamtest"
 )
 
-// listMethods are what reading the inventory may send.
+// listMethods are the methods that reading the inventory may send.
 var listMethods = []string{
 	"initialize", "notifications/initialized", "server/discover", "ping", "tools/list", "prompts/list", "resources/list", "resources/templates/list",
 }

@@ -40,7 +40,7 @@ type world struct {
 	people  map[string]string                   // IDs of members, by name
 }
 
-// newWorld returns a world with members ann, ben and cy. Nobody is connected.
+// newWorld returns a world with members ann, ben and cy. No member is connected.
 func newWorld(t *testing.T, dsn, auth string, servers map[string]*upstreamtest.EchoServer) *world {
 	t.Helper()
 	w := &world{App: routestest.New(t, dsn), servers: servers, ids: map[string]string{}, people: map[string]string{}}

@@ -68,8 +68,8 @@ func (w *world) wantLink(t *testing.T, link, name string) (elicitation string) {
 	return ticket.ElicitationID
 }
 
-// wantComplete checks that a client's list has every tool, and whether it says
-// that the person must connect.
+// wantComplete checks that a client's list has every tool, and whether its
+// coverage contains the link of the person.
 func (w *world) wantComplete(t *testing.T, c *routestest.Client, name string, connected bool) {
 	t.Helper()
 	for _, r := range [][2]string{{"tools/list", `{}`}, {"prompts/list", `{}`}, {"resources/list", `{}`}} {
@@ -114,8 +114,8 @@ func wantNothingSent(t *testing.T, e *upstreamtest.EchoServer) {
 	}
 }
 
-// TestURLErrorWithoutConnection answers clients of 2025-11-25 that open URLs, for
-// every method, and continues after the person connected.
+// TestURLErrorWithoutConnection sends requests of every method with a client of
+// 2025-11-25 that opens URLs, before and after its person connected.
 func TestURLErrorWithoutConnection(t *testing.T) {
 	t.Parallel()
 	w, e := oneServer(t)
@@ -157,8 +157,8 @@ func TestURLErrorWithoutConnection(t *testing.T) {
 	w.wantComplete(t, c, "ann", true)
 }
 
-// TestLinkWithoutConnection answers clients that open no URLs, and the calls of
-// other revisions: a failed tool result, a ToolError in code, else an error.
+// TestLinkWithoutConnection sends requests with clients that open no URLs and of
+// other revisions. They get a failed tool result, a ToolError in code, or an error.
 func TestLinkWithoutConnection(t *testing.T) {
 	t.Parallel()
 	w, e := oneServer(t)
@@ -215,16 +215,16 @@ func inputParams(r [2]string, state, action string) string {
 	return strings.TrimSuffix(r[1], "}") + `,"requestState":` + state + `,"inputResponses":{"connect":{"action":"` + action + `"}}}`
 }
 
-// TestInputRequiredWithoutConnection answers stateless clients that open URLs.
-// The continued request waits for the connection.
+// TestInputRequiredWithoutConnection sends requests with stateless clients that
+// open URLs. The continued request waits for the connection.
 func TestInputRequiredWithoutConnection(t *testing.T) {
 	t.Parallel()
 	w, e := oneServer(t)
 	c := w.client(t, "ann", stateless, opensURLs)
 	ben := w.client(t, "ben", stateless, opensURLs)
 	other := w.client(t, "ann", stateless, opensURLs) // another key of the same person
-	toolset := *c
-	toolset.Endpoint = w.base + "/v1/mcp/p/toolsets/all/request"
+	toolset := &routestest.Client{Endpoint: w.base + "/v1/mcp/p/toolsets/all/request", Token: c.Token, Version: stateless, Capabilities: opensURLs}
+	toolset.Open(t)
 	w.Apply(t, `{"projects":{"p":{"toolsets":{"all":{"include":["*"],"offersOf":["*"]}}}}}`)
 	var states []string
 	for _, r := range needing()[:4] {
@@ -238,7 +238,7 @@ func TestInputRequiredWithoutConnection(t *testing.T) {
 		for what, sent := range map[string]routestest.Message{
 			"another person":   send(t, ben, [2]string{r[0], inputParams(r, state, "accept")}),
 			"another key":      send(t, other, [2]string{r[0], inputParams(r, state, "accept")}),
-			"another endpoint": send(t, &toolset, [2]string{r[0], inputParams(r, state, "accept")}),
+			"another endpoint": send(t, toolset, [2]string{r[0], inputParams(r, state, "accept")}),
 			"another request":  send(t, c, [2]string{"tools/call", inputParams([2]string{"", `{"name":"echo__whoami","arguments":{"for":"x"}}`}, state, "accept")}),
 		} {
 			if !strings.Contains(string(sent.Result)+string(sent.Error), "requestState belongs to another call") {

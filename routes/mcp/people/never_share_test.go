@@ -48,7 +48,7 @@ func TestPeopleNeverShare(t *testing.T) {
 			for i := range 30 {
 				s := &sharer{name: name, alias: fmt.Sprintf("e%d", i%5)}
 				version := []string{handshake, stateless}[i/5%2]
-				c := &routestest.Client{Endpoint: replicas[i%2] + "/v1/mcp/p/request", Token: tokens[name][i/10%2], Version: version, Capabilities: `{"elicitation":{"form":{}},"sampling":{}}`, Heard: s.hear, Answer: s.answer}
+				c := &routestest.Client{Endpoint: replicas[i%2] + "/v1/mcp/p/request", Token: tokens[name][i/10%2], Version: version, Capabilities: `{"elicitation":{"form":{}},"sampling":{}}`, Notified: s.note, Respond: s.respond}
 				s.client, s.server = c.Open(t), servers[s.alias]
 				all.Go(func() {
 					<-begin
@@ -91,7 +91,7 @@ func TestPeopleNeverShare(t *testing.T) {
 	})
 }
 
-// expire lets the access token of a person's account end now.
+// expire sets the expiry of the access token of a person's account to now.
 func expire(t *testing.T, w *world, alias, name string) {
 	t.Helper()
 	err := w.Services.DB.Model(&models.PersonalConnection{}).Where("server_id = ? AND user_id = ?", w.ids[alias], w.people[name]).
@@ -101,7 +101,7 @@ func expire(t *testing.T, w *world, alias, name string) {
 	}
 }
 
-// synced waits until every replica knows the tokens and the tools of all servers.
+// synced waits until every replica accepts the tokens and lists the tools of all servers.
 func (w *world) synced(t *testing.T, replicas, tokens []string) {
 	t.Helper()
 	for i, base := range append(replicas, replicas...) {
@@ -123,8 +123,8 @@ type sharer struct {
 	wrong []string
 }
 
-// hear checks that notifications are the person's.
-func (s *sharer) hear(m routestest.Message) {
+// note checks that notifications are the person's.
+func (s *sharer) note(m routestest.Message) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if strings.Contains(string(m.Params), "for ") && !strings.Contains(string(m.Params), "for "+s.name) {
@@ -132,7 +132,7 @@ func (s *sharer) hear(m routestest.Message) {
 	}
 }
 
-func (s *sharer) answer(m routestest.Message) string {
+func (s *sharer) respond(m routestest.Message) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !strings.Contains(string(m.Params), "Are you "+s.name+"?") {
@@ -141,7 +141,7 @@ func (s *sharer) answer(m routestest.Message) string {
 	return `{"action":"accept","content":{"i":"` + s.name + `"}}`
 }
 
-// run sends a request of every method and checks whom it reached.
+// run sends a request of every method and checks whose token reached the server.
 func (s *sharer) run(ctx context.Context, levels bool) error {
 	name := s.alias + "__"
 	requests := [][2]string{
@@ -170,7 +170,7 @@ func (s *sharer) run(ctx context.Context, levels bool) error {
 			return fmt.Errorf("%s: %w", r[0], err)
 		}
 	}
-	if err := s.ask(ctx); err != nil {
+	if err := s.elicit(ctx); err != nil {
 		return fmt.Errorf("question: %w", err)
 	}
 	s.mu.Lock()
@@ -190,9 +190,9 @@ func (s *sharer) own(m routestest.Message) error {
 	return err
 }
 
-// ask calls the tool that asks. Stateless clients answer with another request.
+// elicit calls the tool that elicits. Stateless clients respond with another request.
 // Over HTTP+SSE, a question during several calls of a session is refused.
-func (s *sharer) ask(ctx context.Context) error {
+func (s *sharer) elicit(ctx context.Context) error {
 	m, err := s.client.Call(ctx, s.alias+"__asks", `{}`)
 	if err == nil && s.alias == "e0" && strings.Contains(textOf(m), "Several calls are in flight") {
 		return s.own(m)

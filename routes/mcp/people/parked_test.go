@@ -46,7 +46,7 @@ func TestParkedCallOfAnotherPerson(t *testing.T) {
 }
 
 // TestCancelledCallIsTheirs cancels the call of one person. The same request of
-// another person goes on until its own cancellation.
+// another person continues until its own cancellation.
 func TestCancelledCallIsTheirs(t *testing.T) {
 	t.Parallel()
 	w, e := oneServer(t, upstreamtest.Era20251125)

@@ -7,8 +7,8 @@ import (
 )
 
 // TestRevokedEarly revokes the tokens of one person before they expire, in every
-// revision of the server. One renewal mends the call. When the tokens are
-// revoked again, this very call prompts the person, and others go on.
+// revision of the server. One renewal fixes the call. When the tokens are
+// revoked again, this very call prompts the person, and others can still call.
 func TestRevokedEarly(t *testing.T) {
 	t.Parallel()
 	servers := map[string]*upstreamtest.EchoServer{}

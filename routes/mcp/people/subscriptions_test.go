@@ -13,7 +13,7 @@ import (
 // TestUpdatesReachTheirPerson subscribes two people to the same resource, at
 // servers of every revision and with both kinds of clients. An update in the
 // session of one reaches that person only. When one disconnects, the other's
-// subscription goes on.
+// subscription continues.
 func TestUpdatesReachTheirPerson(t *testing.T) {
 	t.Parallel()
 	for _, era := range upstreamtest.AllEras() {
@@ -67,13 +67,13 @@ func (w *world) subscribed(t *testing.T, name string) []<-chan routestest.Messag
 		t.Fatalf("%s: subscribe: %s", name, m.Error)
 	}
 	second := w.client(t, name, stateless, `{}`).Listen(t, `{"resourceSubscriptions":["echo://who"]}`)
-	if m := hear(t, second); m.Method != "notifications/subscriptions/acknowledged" || !strings.Contains(string(m.Params), "echo://who") {
+	if m := receive(t, second); m.Method != "notifications/subscriptions/acknowledged" || !strings.Contains(string(m.Params), "echo://who") {
 		t.Fatalf("%s: %s %s", name, m.Method, m.Params)
 	}
 	return []<-chan routestest.Message{first, second}
 }
 
-func hear(t *testing.T, heard <-chan routestest.Message) routestest.Message {
+func receive(t *testing.T, heard <-chan routestest.Message) routestest.Message {
 	t.Helper()
 	select {
 	case m := <-heard:
@@ -86,7 +86,7 @@ func hear(t *testing.T, heard <-chan routestest.Message) routestest.Message {
 
 func wantUpdate(t *testing.T, heard <-chan routestest.Message, uri string) {
 	t.Helper()
-	if m := hear(t, heard); m.Method != "notifications/resources/updated" || !strings.Contains(string(m.Params), uri) {
+	if m := receive(t, heard); m.Method != "notifications/resources/updated" || !strings.Contains(string(m.Params), uri) {
 		t.Errorf("heard %s %s", m.Method, m.Params)
 	}
 }

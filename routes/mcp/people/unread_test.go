@@ -8,7 +8,7 @@ import (
 	"mcpgateway/services/upstream/upstreamtest"
 )
 
-// TestToolsThatWereNeverRead calls a tool of a server to which nobody has
+// TestToolsThatWereNeverRead calls a tool of a server to which no person has
 // connected, so that its tools are unknown. The call prompts its person, and
 // succeeds after that.
 func TestToolsThatWereNeverRead(t *testing.T) {

@@ -15,10 +15,10 @@ import (
 	"mcpgateway/services/upstream"
 )
 
-// nobody has connected an account; connected turns that around.
-type nobody struct{ connected bool }
+// accounts are connected or missing, all of them.
+type accounts struct{ connected bool }
 
-func (n *nobody) Pending(context.Context, *models.Server, string) upstream.Pending {
+func (n *accounts) Pending(context.Context, *models.Server, string) upstream.Pending {
 	if n.connected {
 		return upstream.Pending{}
 	}
@@ -26,7 +26,7 @@ func (n *nobody) Pending(context.Context, *models.Server, string) upstream.Pendi
 }
 
 // Link returns a link without a ticket.
-func (n *nobody) Link(userID, serverID, _ string) string {
+func (n *accounts) Link(userID, serverID, _ string) string {
 	return "https://g.example/" + serverID + userID
 }
 
@@ -70,7 +70,7 @@ func TestStateExpires(t *testing.T) {
 	t.Parallel()
 	clock := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	now := func() time.Time { return clock }
-	all := &nobody{connected: true}
+	all := &accounts{connected: true}
 	p := connecting.New(all, all, ring(t, 1), now)
 	begun := clock
 	state := stateOf(t, p.Prompt(callWith(t, `{"name":"whoami","arguments":{"a":1,"b":2}}`)))
@@ -91,7 +91,7 @@ func TestStateExpires(t *testing.T) {
 // are not ours are left to the server.
 func TestStateOfAnotherCall(t *testing.T) {
 	t.Parallel()
-	all := &nobody{connected: true}
+	all := &accounts{connected: true}
 	p := connecting.New(all, all, ring(t, 1), time.Now)
 	const first = `{"name":"whoami","arguments":{"n":1}}`
 	state := stateOf(t, p.Prompt(callWith(t, first)))
@@ -123,7 +123,7 @@ func TestStateOfAnotherCall(t *testing.T) {
 // TestWait waits for a change, and ends with the request.
 func TestWait(t *testing.T) {
 	t.Parallel()
-	all := &nobody{}
+	all := &accounts{}
 	p := connecting.New(all, all, ring(t, 1), time.Now)
 	server := &models.Server{ID: "s"}
 	ctx, cancel := context.WithCancel(t.Context())

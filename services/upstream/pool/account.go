@@ -199,7 +199,7 @@ func (a *account) finishConnect(f *connectAttempt, key sessionKey, t *upstream.T
 	case !a.makeRoom(ss):
 		ss.markRetired()
 		ss.inflight = 0
-		f.session, f.err = nil, ss.place.Unavailable("has %d sessions in use, the maximum. Retry when other clients have disconnected.", a.maxSessions())
+		f.session, f.err = nil, a.noRoom(ss)
 	case ss.stateless:
 		a.stateless = ss
 		a.server.setEra(found)

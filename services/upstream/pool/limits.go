@@ -13,6 +13,9 @@ const (
 	// maxPersonalSessions is the maximum number of sessions of all users'
 	// own accounts. Near the limit idle sessions are closed early.
 	maxPersonalSessions = 10_000
+	// personalReserve is the number of free personal sessions below which idle
+	// ones are closed, because several may be opened at once.
+	personalReserve = 200
 	// maxEnding is the maximum number of sessions that are closed concurrently.
 	maxEnding = 32
 	// maxSubscribed is the maximum number of resources of one server that

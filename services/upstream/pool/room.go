@@ -30,6 +30,14 @@ func (a *account) freeRoom() {
 	}
 }
 
+// noRoom returns the fault for a session for which there was no room.
+func (a *account) noRoom(ss *session) error {
+	if !ss.stateless && len(a.sessions) >= a.maxSessions() {
+		return ss.place.Unavailable("has %d sessions in use, the maximum. Retry when other clients have disconnected.", a.maxSessions())
+	}
+	return ss.place.Unavailable("is used by too many people at once: the gateway has %d sessions of users with their own account, the maximum. Retry shortly.", maxPersonalSessions)
+}
+
 func (a *account) maxSessions() int {
 	if a.owner.isCommon() {
 		return maxSessions
@@ -82,16 +90,21 @@ func (a *account) retireIdle() bool {
 // makePersonalRoom closes idle sessions of users' own accounts if another one
 // could exceed the limit: first those that have been idle for long.
 func (p *Pool) makePersonalRoom(t *upstream.Target) {
-	if ownerOf(t).isCommon() || p.personal.Load() < maxPersonalSessions || !p.making.TryLock() {
+	hasRoom := func() bool { return p.personal.Load() < maxPersonalSessions-personalReserve }
+	if ownerOf(t).isCommon() || hasRoom() {
 		return
 	}
+	p.making.Lock() // others wait for the room
 	defer p.making.Unlock()
+	if hasRoom() {
+		return
+	}
 	now := time.Now()
 	for _, idle := range []time.Duration{maxIdleTime / 3, time.Minute, time.Second, 0} {
 		for _, s := range p.servers.Range {
 			s.(*server).sweep(now, idle)
 		}
-		if p.personal.Load() < maxPersonalSessions {
+		if hasRoom() {
 			return
 		}
 	}

@@ -80,7 +80,7 @@ func NewEchoServer(eras ...Era) *EchoServer {
 			return JSON(around[0] + string(rawjson.Quote(e.report(c))) + around[1])
 		}
 	}
-	calls := map[string]Handler{"whoami": e.whoami, "steps": e.steps, "asks": e.asks, "waits": e.waits}
+	calls := map[string]Handler{"whoami": e.whoami, "steps": e.steps, "asks": e.elicits, "waits": e.waits}
 	for _, name := range []string{"whoami", "steps", "asks", "waits"} {
 		o.Tools = append(o.Tools, Tool{Definition: echoTools[name], Call: calls[name]})
 	}
@@ -151,9 +151,9 @@ func (e *EchoServer) steps(_ context.Context, c *Call) Result {
 	return Text(e.report(c))
 }
 
-// asks asks a question that names the person and returns the report and the
-// client's answer.
-func (e *EchoServer) asks(ctx context.Context, c *Call) Result {
+// elicits sends a request that names the person to the client, and returns the
+// report and the client's response.
+func (e *EchoServer) elicits(ctx context.Context, c *Call) Result {
 	t, _ := e.tokenOf(c.Header)
 	params := []byte(`{"message":"Are you ` + t.person + `?","requestedSchema":{"type":"object","properties":{}}}`)
 	if !c.Era.Stateless() {

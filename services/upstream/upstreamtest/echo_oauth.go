@@ -162,3 +162,17 @@ func (e *EchoServer) Shared() (ids []string) {
 	slices.Sort(ids)
 	return ids
 }
+
+// Issue returns new tokens of a person.
+func (e *EchoServer) Issue(person string) (access, refresh string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.issue(person, "access"), e.issue(person, "refresh")
+}
+
+// AllRefreshes returns how often tokens were refreshed.
+func (e *EchoServer) AllRefreshes() int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return len(e.refresh)
+}
