@@ -105,7 +105,7 @@ func Connections(p ConnectionsProps) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = ui.PageHead(ui.PageHeadProps{Title: "My connections", Lead: "Your own accounts at servers. " + privacy}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.PageHead(ui.PageHeadProps{Title: "My connections", Lead: "Your own accounts at servers. Only your calls use them. Administrators can remove them; the tokens are never shown."}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -45,8 +45,8 @@ func (w *watched) Watch(ctx context.Context, target *upstream.Target, events fun
 }
 
 // TestForwardedValuesShareNoSubscription subscribes sessions with different
-// values of a forwarded header to one resource. Each receives the updates of its
-// own account only. Another process, which doesn't have the values, subscribes
+// values of a forwarded header to one resource. Each receives the updates of that
+// account only. Another process, which doesn't have the values, subscribes
 // none.
 func TestForwardedValuesShareNoSubscription(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
