@@ -192,12 +192,12 @@ func (c *Client) Listen(t testing.TB, wish string) <-chan Message {
 	var response *http.Response
 	var err error
 	if c.Version >= Stateless {
-		response, _, err = c.request(ctx, "subscriptions/listen", `{"notifications":`+wish+`}`)
+		response, _, err = c.request(ctx, "subscriptions/listen", `{"notifications":`+wish+`}`) //nolint:bodyclose // closed with the stream
 	} else {
 		var r *http.Request
 		if r, err = c.newRequest(ctx, http.MethodGet, ""); err == nil {
 			r.Header.Set("Accept", "text/event-stream")
-			response, err = c.http.Do(r)
+			response, err = c.http.Do(r) //nolint:bodyclose // closed with the stream
 		}
 	}
 	if err != nil || response.StatusCode != http.StatusOK {

@@ -122,7 +122,9 @@ func TestClientCredentialsRequestOnce(t *testing.T) {
 		eventually(t, "a renewal in the background", func() bool { return p.grants("client_credentials") == 2 && one.token(t) != first })
 		cancel()
 		<-ended
-		eventually(t, "the new token at the other process", func() bool { two.Changed(t.Context(), "connection:"+serverID); return two.token(t) == one.token(t) })
+		eventually(t, "the new token at the other process", func() bool {
+			return two.Changed(t.Context(), "connection:"+serverID) == nil && two.token(t) == one.token(t)
+		})
 		p.revokeAccess()
 		var all sync.WaitGroup
 		for _, w := range []*world{one, two} {
@@ -258,7 +260,9 @@ func TestClientAssertion(t *testing.T) {
 		}
 		seen := map[string]bool{}
 		w.db.Delete(&models.Connection{}, "server_id = ?", serverID)
-		w.Changed(t.Context(), "connection:"+serverID)
+		if err := w.Changed(t.Context(), "connection:"+serverID); err != nil {
+			t.Fatal(err)
+		}
 		w.token(t)
 		for _, form := range get(p, func() []map[string][]string {
 			var all []map[string][]string

@@ -126,19 +126,19 @@ func (p *serverPart) selected(s Selection) *serverPart {
 }
 
 // withoutPerson hides the tools of a server where users have their own accounts.
-func (v *serverPart) withoutPerson(whole *serverPart) *serverPart {
-	for i, t := range v.all {
+func (p *serverPart) withoutPerson(whole *serverPart) *serverPart {
+	for i, t := range p.all {
 		if t.Hidden != Visible {
 			continue
 		}
 		hidden := *t
 		hidden.Hidden = HiddenFromKeys
-		v.all[i] = &hidden
-		v.byName[t.FullName], v.byName[t.Name] = &hidden, &hidden
+		p.all[i] = &hidden
+		p.byName[t.FullName], p.byName[t.Name] = &hidden, &hidden
 	}
-	v.shown, v.handshake, v.reduced = nil, false, len(whole.shown) > 0
-	v.hash = v.hashOnce()
-	return v
+	p.shown, p.handshake, p.reduced = nil, false, len(whole.shown) > 0
+	p.hash = p.hashOnce()
+	return p
 }
 
 // appOffers returns the user interface resources that tools refer to (MCP Apps,

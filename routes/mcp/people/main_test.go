@@ -11,7 +11,6 @@ import (
 
 	"mcpgateway/models"
 	"mcpgateway/routes/routestest"
-	"mcpgateway/services/notify"
 	"mcpgateway/services/sandbox"
 	"mcpgateway/services/upstream/upstreamtest"
 )
@@ -87,18 +86,6 @@ func (w *world) clientWith(t *testing.T, token, version, capabilities string) *r
 func (w *world) connect(t *testing.T, name string) {
 	t.Helper()
 	w.EnterToken(t, w.servers["echo"], w.ids["echo"], w.people[name], name, true)
-}
-
-// changed announces a change of a person's connection at the server echo.
-func (w *world) changed(t *testing.T, name string) {
-	t.Helper()
-	topic := notify.PersonalConnection(w.ids["echo"], w.people[name])
-	if err := notify.Touch(w.Services.DB, topic); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Services.Connections.Changed(t.Context(), topic); err != nil {
-		t.Fatal(err)
-	}
 }
 
 // serviceKey returns a key of a new project with the server echo that has no

@@ -223,7 +223,9 @@ func (s *Subscriptions) restore(ctx context.Context, h *resourceSubscriber) {
 		return
 	}
 	for _, uri := range missing {
-		if server, err := resourceOwner(project, uri); err == nil {
+		// Forwarded headers are not stored, and without them it could be another
+		// account.
+		if server, err := resourceOwner(project, uri); err == nil && len(server.Config.ForwardHeaders) == 0 {
 			_ = s.subscribe(ctx, h, server, uri)
 		}
 	}

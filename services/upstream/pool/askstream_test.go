@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -364,4 +365,31 @@ func TestRequestWithoutCallIsRejected(t *testing.T) {
 		t.Errorf("responses = %v", got)
 	}
 	p.Close()
+}
+
+// TestEveryRequestOverHTTPSSEIsAnswered sends requests of many calls at once on
+// the stream that they share.
+func TestEveryRequestOverHTTPSSEIsAnswered(t *testing.T) {
+	const calls = 24
+	var waiting sync.WaitGroup
+	waiting.Add(calls)
+	s := asking(upstreamtest.Options{Eras: []upstreamtest.Era{upstreamtest.Era20241105}}, func(ctx context.Context, c *upstreamtest.Call) string {
+		waiting.Done()
+		waiting.Wait()
+		return elicit(ctx, c)
+	})
+	p, to := newPool(t), target(s.Start(t), within(10*time.Second))
+	ann := &person{name: "ann"}
+	var all sync.WaitGroup
+	for range calls {
+		all.Go(func() {
+			response, err := p.Call(testContext(t), to, ann.calls())
+			if err != nil {
+				t.Error(err)
+			} else if text := textOf(t, response.Result); !strings.Contains(text, "Several calls are in flight") && !strings.Contains(text, `"by":"ann"`) {
+				t.Error(text)
+			}
+		})
+	}
+	all.Wait()
 }

@@ -65,7 +65,7 @@ func OpenLegacySSE(ctx, life context.Context, p Poster, header http.Header, call
 	l := &LegacySSE{
 		posts: posts, endPosts: endPosts,
 		Poster: Poster{HTTP: p.HTTP, Tasks: p.Tasks, Place: p.Place, URL: endpoint, Refused: p.Refused, Filter: p.Filter, Instance: p.Instance},
-		cancel: cancel, Done: make(chan struct{}), replies: make(chan struct{}, maxReplies), inFlight: newInFlight(calls),
+		cancel: cancel, Done: make(chan struct{}), replies: make(chan struct{}, maxSharedReplies), inFlight: newInFlight(calls),
 		onNotification: onNotification, stray: stray,
 	}
 	l.Tasks.Go("HTTP+SSE stream", func() { l.readStream(streamCtx, resp.Body, events, header) })

@@ -12,8 +12,12 @@ const (
 	maxEventBytes = 1 << 20
 	// maxErrorBytes is the maximum number of bytes read of an error response.
 	maxErrorBytes = 64 << 10
-	// maxReplies is the maximum number of concurrent replies to an upstream.
+	// maxReplies is the maximum number of concurrent replies on the stream of a
+	// call.
 	maxReplies = 4
+	// maxSharedReplies is that on a stream that all calls of a session share. A
+	// request beyond it is dropped, and then its call waits in vain.
+	maxSharedReplies = 256
 	// maxNotices is the maximum number of queued notifications for a slow
 	// receiver of a shared stream. Further ones are dropped.
 	maxNotices = 64
