@@ -43,7 +43,7 @@ func TestPeopleNeverShare(t *testing.T) {
 			w.synced(t, replicas, tokens[name])
 		}
 		var all sync.WaitGroup
-		begin, halfway := make(chan struct{}), make(chan struct{}, 60)
+		begin, halfway, revoked := make(chan struct{}), make(chan struct{}, 60), make(chan struct{})
 		for _, name := range names {
 			for i := range 30 {
 				s := &sharer{name: name, alias: fmt.Sprintf("e%d", i%5)}
@@ -55,6 +55,9 @@ func TestPeopleNeverShare(t *testing.T) {
 					for round := range 2 {
 						if round == 1 {
 							halfway <- struct{}{}
+							if i%10 < 5 { // at every server, some call before and some after the revocation
+								<-revoked
+							}
 						}
 						if err := s.run(t.Context(), round == 0); err != nil {
 							t.Errorf("%s at %s, %s: %v", name, s.alias, version, err)
@@ -71,6 +74,7 @@ func TestPeopleNeverShare(t *testing.T) {
 			servers[alias].Revoke("ann", false)
 			expire(t, w, alias, "ben")
 		}
+		close(revoked)
 		all.Wait()
 		for alias, e := range servers {
 			if shared := e.Shared(); len(shared) > 0 {
