@@ -19,22 +19,19 @@ import (
 func TestPanicsAreLoggedAndCounted(t *testing.T) {
 	var lines bytes.Buffer
 	tasks := background.New(slog.New(slog.NewTextHandler(&lines, nil)))
-	released := make(chan struct{})
 	var group sync.WaitGroup
 	group.Go(tasks.Func("refill", func() { panic("no fuel") }))
 	group.Wait()
-	group.Add(1)
-	tasks.Go("delivery", func() {
-		defer group.Done()
-		defer close(released)
-		var index map[string]int
-		index["x"]++ //nolint:staticcheck // panics with a runtime error
-	})
-	<-released
-	group.Wait()
-	synctest.Test(t, func(t *testing.T) {
+	synctest.Test(t, func(*testing.T) {
+		released := make(chan struct{})
+		tasks.Go("delivery", func() {
+			defer close(released)
+			var index map[string]int
+			index["x"]++ //nolint:staticcheck // panics with a runtime error
+		})
+		<-released
 		tasks.Go("last", func() { panic("once more") })
-		synctest.Wait()
+		synctest.Wait() // panics are counted after the deferred calls
 	})
 	if got := tasks.Panics(); got != 3 {
 		t.Errorf("%d panics were counted, want 3", got)
