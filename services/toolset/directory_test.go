@@ -269,7 +269,7 @@ func TestDirectoryMatchesDatabase(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := w.project(t)
-			ignored := cmp.Options{cmpopts.IgnoreUnexported(upstream.Target{}, toolset.Tool{}), cmpopts.IgnoreFields(upstream.Target{}, "Headers", "Refused"), cmpopts.IgnoreFields(models.Inventory{}, "SyncedAt", "AttemptedAt")}
+			ignored := cmp.Options{cmpopts.IgnoreTypes(upstream.Forwarding{}), cmpopts.IgnoreUnexported(upstream.Target{}, toolset.Tool{}), cmpopts.IgnoreFields(upstream.Target{}, "Headers", "Refused"), cmpopts.IgnoreFields(models.Inventory{}, "SyncedAt", "AttemptedAt")}
 			if d := cmp.Diff(want.AllTools(), got.AllTools(), ignored); d != "" {
 				t.Fatalf("step %d, %s (-want +got):\n%s", i, name, d)
 			}
