@@ -196,7 +196,7 @@ func TestConnectByToken(t *testing.T) {
 	modelstest.EachDSN(t, func(t *testing.T, dsn string) {
 		w := newAccountsWorld(t, dsn)
 		ann, path := w.people["ann"], w.path(t, "gh")
-		wantPage(t, "list", ann.send(t, "/me/connections", nil), http.StatusOK, ">gh<", ">signs<", "Not connected", "mcp.example.com", "nobody sees the token")
+		wantPage(t, "list", ann.send(t, "/me/connections", nil), http.StatusOK, ">gh<", ">signs<", "Not connected", "mcp.example.com", "the tokens are never shown")
 		wantPage(t, "empty list", w.people["cat"].send(t, "/me/connections", nil), http.StatusOK, "Nothing to connect")
 		for _, alias := range []string{"one", "gh"} {
 			wantPage(t, "a server without access", w.people["cat"].send(t, w.path(t, alias), nil), http.StatusNotFound)
