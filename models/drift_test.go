@@ -23,6 +23,7 @@ import (
 // tables lists every model. The tests below fail when one is missing.
 func tables() []any {
 	return []any{
+		&models.AddressClaim{},
 		&models.AuditEntry{},
 		&models.AuditHead{},
 		&models.AuthenticatorApp{},
@@ -37,6 +38,7 @@ func tables() []any {
 		&models.ConnectionFlow{},
 		&models.ConnectionRegistration{},
 		&models.EndedSession{},
+		&models.FinishedResult{},
 		&models.Group{},
 		&models.GroupMember{},
 		&models.Inventory{},
@@ -45,6 +47,7 @@ func tables() []any {
 		&models.KeptForm{},
 		&models.Key{},
 		&models.KeyToolset{},
+		&models.LearnedRevision{},
 		&models.Listing{},
 		&models.LoginLimit{},
 		&models.OAuthClient{},
@@ -69,6 +72,7 @@ func tables() []any {
 		&models.SpentSignIn{},
 		&models.Tool{},
 		&models.Toolset{},
+		&models.UpstreamTask{},
 		&models.User{},
 	}
 }

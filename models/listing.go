@@ -8,6 +8,7 @@ const (
 	ListingPrompt   ListingKind = "prompt"
 	ListingResource ListingKind = "resource"
 	ListingTemplate ListingKind = "template"
+	ListingSkill    ListingKind = "skill"
 )
 
 // Listing is a prompt, resource or resource template found by the last

@@ -32,6 +32,16 @@ const (
 	ExposeBuiltin ToolExposure = "builtin"
 )
 
+// ToolNames selects the names of tools and prompts in lists.
+type ToolNames string
+
+// The names of a project's tools: always alias__tool, or without alias where only
+// one server has the name.
+const (
+	NamesPrefixed ToolNames = "prefixed"
+	NamesBare     ToolNames = "bare"
+)
+
 // Project is an MCP endpoint: its upstream servers and the rules for its
 // clients.
 type Project struct {
@@ -54,6 +64,13 @@ type Project struct {
 	Limits        LimitList // of calls per key, user, toolset, tool or project
 	// RecordPayloads enables recording of arguments and results in CallPayload.
 	RecordPayloads bool
+
+	ToolNames         ToolNames `gorm:"default:prefixed"`
+	ValidateArguments bool      // check the arguments of calls against the tool's schema
+	Instructions      string    // shown to models before those of the servers
+	Icon              string    // https: or data: URL, or empty
+	WebsiteURL        string
+	ServerCard        bool // publish a Server Card (SEP-2127)
 
 	PersonalKeysEnabled bool       // people create their own keys
 	PersonalKeysMaxDays int        `gorm:"default:365"` // maximum lifetime of personal keys in days

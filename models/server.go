@@ -124,6 +124,10 @@ type Server struct {
 	// chosen by an administrator; empty for no choice.
 	InventoryUserID string
 
+	// ProtocolVersion is a protocol revision, or "auto" for the newest.
+	ProtocolVersion string `gorm:"default:auto"`
+	TaskTimeoutMS   int64  `gorm:"default:600000"` // of a call that waits for a task
+
 	ConfigVersion int64 // incremented by every change of this row; closes upstream sessions
 	CreatedAt     time.Time
 	UpdatedAt     time.Time
