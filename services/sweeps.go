@@ -25,8 +25,8 @@ type sweep struct {
 }
 
 // sweeps returns all sweeps: of users' sessions and failed sign-ins, of their
-// grants to clients, of disabled users' connections, of old calls, of calls counted against limits and of the
-// history of servers.
+// grants to clients, of disabled users' connections, of old calls, of calls counted against limits, of the
+// history of servers and of addresses that no server shows.
 func (s *Services) sweeps() []sweep {
 	return []sweep{
 		{"people", sweepInterval, s.People.Sweep, s.log},
@@ -35,6 +35,7 @@ func (s *Services) sweeps() []sweep {
 		{"calls", callsSweepInterval, s.Calls.Sweep, s.log},
 		{"calls of limits", sweepInterval, s.Quotas.Sweep, s.log},
 		{"server history", sweepInterval, s.History.Sweep, s.log},
+		{"address claims", sweepInterval, s.Syncer.Claims.Sweep, s.log},
 		{"reserve", sweepInterval, s.keepReserve, s.log},
 	}
 }

@@ -76,7 +76,9 @@ func (g *Gateway) callUpstreamTool(ctx context.Context, project *toolset.Snapsho
 	if err != nil {
 		return nil, err
 	}
-	trace.Server = tool.Server.Config.Alias
+	alias := tool.Server.Config.Alias
+	trace.Server = alias
+	setArguments(project, alias, params)
 	if err := g.overrideArguments(tool, params); err != nil {
 		return nil, err
 	}
@@ -91,7 +93,16 @@ func (g *Gateway) callUpstreamTool(ctx context.Context, project *toolset.Snapsho
 	if err != nil {
 		return nil, err
 	}
+	response.Result = project.Addresses.CallResult(alias, response.Result)
 	return g.bridgeAnswer(response, client)
+}
+
+// setArguments replaces qualified addresses of the server in the arguments of
+// params by its own URIs.
+func setArguments(project *toolset.Snapshot, alias string, params *rawjson.Object) {
+	if arguments := params.Get("arguments"); !project.Addresses.Single() && arguments != nil {
+		params.Set("arguments", project.Addresses.Arguments(alias, arguments))
+	}
 }
 
 // overrideArguments adds the fixed arguments and the defaults of a tool's override

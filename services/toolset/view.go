@@ -1,12 +1,11 @@
 package toolset
 
 import (
-	"bytes"
+	"slices"
 	"strings"
 	"sync"
 
 	"mcpgateway/models"
-	"mcpgateway/services/rawjson"
 )
 
 // Selection selects the part of a project that a view contains.
@@ -43,7 +42,7 @@ func (s *Snapshot) View(selected Selection) *Snapshot {
 	if selected.Exposure != "" {
 		project.ToolExposure = selected.Exposure
 	}
-	v := assemble(project, ordered)
+	v := assemble(project, ordered, s.Addresses, false)
 	v.view, v.Toolsets, v.toolsetsOf, v.WithoutPerson = selected.Name, s.Toolsets, selected.Toolsets, selected.WithoutPerson
 	return v
 }
@@ -117,8 +116,8 @@ func (p *serverPart) selected(s Selection) *serverPart {
 	v.reduced = len(v.shown) < len(p.shown)
 	v.capabilities = Capabilities{Logging: p.capabilities.Logging}
 	if offers {
-		v.offers, v.prompts, v.capabilities = p.offers, p.prompts, p.capabilities
-	} else if v.offers = appOffers(v.shown); len(v.offers) > 0 {
+		v.open, v.offers, v.prompts, v.capabilities = p.open, p.offers, p.prompts, p.capabilities
+	} else if slices.ContainsFunc(v.shown, func(t *Tool) bool { return len(t.apps) > 0 }) {
 		v.capabilities.Resources = true
 	}
 	v.hash = v.hashOnce()
@@ -139,27 +138,6 @@ func (p *serverPart) withoutPerson(whole *serverPart) *serverPart {
 	p.shown, p.handshake, p.reduced = nil, false, len(whole.shown) > 0
 	p.hash = p.hashOnce()
 	return p
-}
-
-// appOffers returns the user interface resources that tools refer to (MCP Apps,
-// `_meta.ui.resourceUri`). They can be read, and are not listed.
-func appOffers(tools []*Tool) (offers []offer) {
-	seen := map[string]bool{}
-	for _, t := range tools {
-		if !bytes.Contains(t.Definition, []byte("ui://")) {
-			continue
-		}
-		definition, err := rawjson.ParseObject(t.Definition, rawjson.Lenient)
-		if err != nil {
-			continue
-		}
-		uri, ok := definition.Object("_meta").Object("ui").String("resourceUri")
-		if ok && strings.HasPrefix(uri, "ui://") && !seen[uri] {
-			seen[uri] = true
-			offers = append(offers, offer{kind: models.ListingResource, ident: uri, unlisted: true})
-		}
-	}
-	return offers
 }
 
 // OlderThan reports whether a snapshot of a project was read before another.
