@@ -15,9 +15,9 @@ const MaxClaims = 20_000
 // Book resolves the addresses of a project by its claims. It is immutable. The
 // nil Book is that of a project without resources.
 type Book struct {
-	single  bool            // at most one server has resources
-	first   string          // alias of the server with resources that has been one longest, or ""
-	aliases map[string]bool // of the project's servers and claims
+	single  bool           // at most one server has resources
+	first   string         // alias of the server with resources that has been one longest, or ""
+	aliases map[string]int // of the project's servers and claims, with the rank of the oldest claim
 
 	uris       map[string]*claim   // oldest claim of each URI
 	beginnings map[string][]*claim // templates and prefixes by literal beginning, oldest first
@@ -37,7 +37,8 @@ type claim struct {
 	key
 	rank     int // lower is older
 	template template
-	lost     bool // an older claim of another server overlaps
+	named    string // alias in a text of the form of an address, or ""
+	lost     bool   // it can't be shown without an alias
 }
 
 // covers reports whether a template or prefix includes a URI.
@@ -48,12 +49,12 @@ func (c *claim) covers(uri string) bool {
 	return c.template.matches(uri)
 }
 
-// beginning returns the text that all URIs of a template or prefix start with.
+// beginning returns the text that all URIs of a claim start with.
 func (c *claim) beginning() string {
-	if c.kind == models.ClaimPrefix {
-		return c.text
+	if c.kind == models.ClaimTemplate {
+		return c.template.beginning()
 	}
-	return c.template.beginning()
+	return c.text
 }
 
 // Server is a server of the project.
@@ -66,13 +67,16 @@ type Server struct {
 // in the order of their aliases.
 func New(claims []models.AddressClaim, servers []Server) *Book {
 	b := &Book{
-		aliases: map[string]bool{}, uris: map[string]*claim{}, beginnings: map[string][]*claim{},
+		aliases: map[string]int{}, uris: map[string]*claim{}, beginnings: map[string][]*claim{},
 		templates: map[string]*claim{}, bare: make(map[key]bool, len(claims)),
 	}
 	withResources := map[string]bool{}
 	ranked := rank(claims)
 	for _, c := range ranked {
-		b.aliases[c.alias], withResources[c.alias] = true, true
+		if _, known := b.aliases[c.alias]; !known {
+			b.aliases[c.alias] = c.rank
+		}
+		withResources[c.alias] = true
 		if b.first == "" && c.kind != models.ClaimPrefix {
 			b.first = c.alias
 		}
@@ -80,7 +84,9 @@ func New(claims []models.AddressClaim, servers []Server) *Book {
 	}
 	for _, s := range servers {
 		alias := Fold(s.Alias)
-		b.aliases[alias] = true
+		if _, known := b.aliases[alias]; !known {
+			b.aliases[alias] = len(claims) // newer than all claims
+		}
 		if s.Resources {
 			withResources[alias] = true
 			b.first = cmp.Or(b.first, alias)
@@ -104,6 +110,7 @@ func rank(rows []models.AddressClaim) []*claim {
 		if row.Kind == models.ClaimTemplate {
 			c.template = parseTemplate(row.Text)
 		}
+		c.named, _, _ = Decode(c.beginning())
 		claims[i] = c
 	}
 	return claims
@@ -136,8 +143,10 @@ func (b *Book) finish(ranked []*claim) {
 	b.comparePatterns()
 	for _, c := range ranked {
 		if c.kind == models.ClaimURI {
-			c.lost = b.oldest(c.text).alias != c.alias
+			c.lost = b.Route(c.text) != Route{c.alias, c.text, true}
 			b.excludeFitting(c)
+		} else if oldest, known := b.aliases[c.named]; known && c.rank >= oldest {
+			c.lost = true
 		}
 	}
 	for _, c := range ranked {
@@ -171,15 +180,16 @@ func (b *Book) beginningsOf(uri string) func(yield func(string) bool) {
 	}
 }
 
-// oldest returns the oldest claim that includes a URI, or nil.
-func (b *Book) oldest(uri string) *claim {
+// oldest returns the oldest claim that includes a URI, or nil. If named is set,
+// it returns the oldest in the form of an address of that alias.
+func (b *Book) oldest(uri, named string) *claim {
 	found := b.uris[uri]
 	for beginning := range b.beginningsOf(uri) {
 		for _, p := range b.beginnings[beginning] {
 			if found != nil && found.rank < p.rank {
 				break
 			}
-			if p.covers(uri) {
+			if (named == "" || p.named == named) && p.covers(uri) {
 				found = p
 				break
 			}
@@ -197,17 +207,25 @@ type Route struct {
 	Claimed bool
 }
 
-// Route returns the server of a URI: the oldest that claims it, otherwise the
-// one that a qualified address names, otherwise the first with resources.
+// Route returns the server of a URI: the one that a qualified address names,
+// otherwise the oldest that claims it, otherwise the first with resources. A
+// claim of a text in the form of an address is only valid if it is older than
+// those of the named server.
 func (b *Book) Route(uri string) Route {
 	if b == nil {
 		return Route{Text: uri}
 	}
-	if c := b.oldest(uri); c != nil {
-		return Route{c.alias, uri, true}
+	alias, own, _ := Decode(uri)
+	oldest, known := b.aliases[alias]
+	if !known {
+		alias = ""
 	}
-	if alias, own, ok := Decode(uri); ok && b.aliases[alias] {
+	c := b.oldest(uri, alias)
+	switch {
+	case known && (c == nil || c.rank >= oldest):
 		return Route{alias, own, true}
+	case c != nil:
+		return Route{c.alias, uri, true}
 	}
 	return Route{Alias: b.first, Text: uri}
 }
@@ -217,7 +235,9 @@ func (b *Book) Route(uri string) Route {
 func (b *Book) RouteTemplate(text string) Route {
 	if b != nil {
 		if c := b.templates[text]; c != nil {
-			return Route{c.alias, text, true}
+			if oldest, known := b.aliases[c.named]; !known || c.rank < oldest {
+				return Route{c.alias, text, true}
+			}
 		}
 	}
 	return b.Route(text)
@@ -234,7 +254,22 @@ func (b *Book) Listed(alias string, kind models.ClaimKind, text string) (shown s
 	if b.Single() || b.bare[key{Fold(alias), kind, text}] {
 		return text, true
 	}
-	return Qualify(alias, text)
+	return b.qualify(alias, text)
+}
+
+// qualify returns the address of a server's text. If another server claimed a
+// text like it first, the plus sign is percent-encoded. ok is false if there is
+// no address.
+func (b *Book) qualify(alias, text string) (address string, ok bool) {
+	if address, ok = Qualify(alias, text); !ok {
+		return "", false
+	}
+	want := Route{Fold(alias), text, true}
+	if b.Route(address) == want {
+		return address, true
+	}
+	address = strings.Replace(address, begin+plus, begin+encodedPlus, 1)
+	return address, b.Route(address) == want
 }
 
 // Shown returns the text to show for a URI in a result of a server. A URI that
@@ -248,7 +283,7 @@ func (b *Book) Shown(alias, uri string) string {
 	if route.Alias == Fold(alias) && route.Text == uri || !route.Claimed && isLink(uri) {
 		return uri
 	}
-	if address, ok := Qualify(alias, uri); ok {
+	if address, ok := b.qualify(alias, uri); ok {
 		return address
 	}
 	return uri

@@ -13,7 +13,7 @@ import (
 const (
 	begin       = "://"
 	plus        = "+"
-	encodedPlus = "%2b"
+	encodedPlus = "%2B"
 	withHost    = "/"  // for "://" and a host
 	withoutHost = "+"  // for "://" and an empty host
 	opaque      = "~/" // for ":" only
