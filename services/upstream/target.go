@@ -56,7 +56,11 @@ type Target struct {
 
 	Transport   models.Transport
 	Timeout     time.Duration // of one call; 0 means 60 s
-	SessionMode models.SessionMode
+	TaskTimeout time.Duration // of a call that waits for a task; 0 means 10 min
+	// ProtocolVersion is the protocol revision to use, or models.ProtocolAuto.
+	// Empty means the same as models.ProtocolAuto.
+	ProtocolVersion string
+	SessionMode     models.SessionMode
 	// MaxConcurrent is the maximum number of calls in flight; 0 means 512.
 	MaxConcurrent int
 
