@@ -50,7 +50,7 @@ func NewTarget(row models.Server, resolver Resolver, rows Rows) *upstream.Target
 	resolver = &secretCache{resolver: resolver}
 	return &upstream.Target{
 		ServerID: row.ID, Alias: row.Alias, URL: row.URL, Version: row.ConfigVersion,
-		Transport: row.Transport, Timeout: time.Duration(row.TimeoutMS) * time.Millisecond, SessionMode: row.SessionMode,
+		ProtocolVersion: row.ProtocolVersion, Transport: row.Transport, Timeout: time.Duration(row.TimeoutMS) * time.Millisecond, SessionMode: row.SessionMode,
 		MaxConcurrent: int(row.MaxConcurrent),
 		Headers:       func(context.Context) (http.Header, error) { return credentials(&row, resolver, rows) },
 	}
