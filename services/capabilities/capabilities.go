@@ -67,6 +67,12 @@ func sorted(raw []byte) []byte {
 	return out
 }
 
+// IsEqual reports whether two JSON values are equal, whatever the order of the
+// members of objects. An absent value equals none.
+func IsEqual(a, b []byte) bool {
+	return a != nil && b != nil && (bytes.Equal(a, b) || bytes.Equal(sorted(a), sorted(b)))
+}
+
 // Use is how a call of a client can be answered.
 type Use struct {
 	// Asked: the client can receive requests during the call.

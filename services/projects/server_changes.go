@@ -180,7 +180,9 @@ func (w *writer) renameTools(project *models.Project, from, to string) error {
 // forgetRevision deletes the protocol revision that was learned about a server if
 // one of the changed fields decides about the revision.
 func (w *writer) forgetRevision(serverID string, changed []string) error {
-	if !slices.ContainsFunc(changed, func(field string) bool { return slices.Contains([]string{"url", "transport", "protocolVersion"}, field) }) {
+	if !slices.ContainsFunc(changed, func(field string) bool {
+		return slices.Contains([]string{"url", "transport", "protocolVersion"}, field)
+	}) {
 		return nil
 	}
 	topic, err := revisions.Clear(w.tx, serverID)

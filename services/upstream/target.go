@@ -60,8 +60,8 @@ type Target struct {
 	// the newest one that the server has.
 	ProtocolVersion string
 	Transport       models.Transport
-	Timeout     time.Duration // of one call; 0 means 60 s
-	SessionMode models.SessionMode
+	Timeout         time.Duration // of one call; 0 means 60 s
+	SessionMode     models.SessionMode
 	// MaxConcurrent is the maximum number of calls in flight; 0 means 512.
 	MaxConcurrent int
 
