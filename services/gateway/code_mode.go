@@ -17,10 +17,6 @@ import (
 	"mcpgateway/services/typescript"
 )
 
-// ToolList is the built-in tool that returns TypeScript declarations of tools
-// (specification, "Built-in tool gateway_listTools").
-const ToolList = "gateway_listTools"
-
 // versionOfCode is the protocol version of calls made by code: the newest with
 // structured content and without the members of stateless results.
 const versionOfCode = "2025-11-25"
@@ -55,7 +51,7 @@ type codeTools struct{}
 func toolsForCode(project *toolset.Snapshot) []codemode.Tool {
 	return toolset.Derive(project, codeTools{}, func() []codemode.Tool {
 		tools := make([]codemode.Tool, 0, len(project.Tools))
-		for _, t := range project.Tools {
+		for _, t := range toolset.ForModels(project.Tools) {
 			tools = append(tools, codemode.Tool{
 				Name: t.Name, Alias: t.Server.Config.Alias, ToolName: t.Local(), Definition: t.Definition, Effect: codemode.EffectOf(t.Definition),
 			})
@@ -155,6 +151,9 @@ type codeCalls struct {
 func (c *codeCalls) Call(ctx context.Context, name string, arguments []byte) ([]byte, error) {
 	project, err := c.gateway.Views.Current(c.client.Principal)
 	if err != nil {
+		return nil, err
+	}
+	if err := checkForModels(project, name); err != nil {
 		return nil, err
 	}
 	if err := c.gateway.Limits.Allow(&project.Project, c.client.Principal, 1); err != nil {
