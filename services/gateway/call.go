@@ -38,7 +38,12 @@ func (g *Gateway) dispatchTool(ctx context.Context, project *toolset.Snapshot, c
 	case ToolExecute:
 		return g.executeTool(ctx, project, client, params, trace)
 	}
-	if name, err = project.Called(name); err != nil {
+	if client.Code {
+		err = checkForModels(project, name)
+	} else {
+		name, err = project.Called(name)
+	}
+	if err != nil {
 		return nil, err
 	}
 	return g.callUpstreamTool(ctx, project, client, name, params, trace)
