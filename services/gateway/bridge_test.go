@@ -174,7 +174,9 @@ func TestCallsDeclareCapabilities(t *testing.T) {
 			from := client(tc.version)
 			from.SessionID = "session"
 			if tc.stream {
-				from.Ask = func(context.Context, string, []byte) (result, rpcError []byte, err error) { return []byte(`{}`), nil, nil }
+				from.Ask = func(context.Context, string, []byte) (result, rpcError []byte, err error) {
+					return []byte(`{}`), nil, nil
+				}
 			}
 			if tc.declared != "" {
 				from.Capabilities = []byte(tc.declared)
