@@ -14,6 +14,7 @@ import (
 	"mcpgateway/models"
 	"mcpgateway/services/access"
 	"mcpgateway/services/background"
+	"mcpgateway/services/capabilities"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/gateway/connecting"
 	"mcpgateway/services/membudget"
@@ -83,12 +84,14 @@ type Gateway struct {
 	parked   *pendingCalls
 
 	elicitations *elicitations
+	clients      *capabilities.Cache[clientCapabilities]
 }
 
 // New returns a gateway.
 func New(o Options) *Gateway {
 	return &Gateway{
 		Options: o, parked: newPendingCalls(o.Tokens), elicitations: newElicitations(),
+		clients: capabilities.NewCache(newClientCapabilities),
 	}
 }
 

@@ -89,6 +89,9 @@ type Tool struct {
 	// Handshake replaces Definition for clients up to revision 2025-11-25. It
 	// is nil if they receive the same.
 	Handshake []byte
+	// WrapsOutput reports whether Handshake has the output schema in an object, so
+	// that the structured content of its results must be wrapped too.
+	WrapsOutput bool
 
 	memo *memo // nil for tools that are not part of a snapshot
 }
