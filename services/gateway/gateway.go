@@ -14,6 +14,7 @@ import (
 	"mcpgateway/models"
 	"mcpgateway/services/access"
 	"mcpgateway/services/background"
+	"mcpgateway/services/capabilities"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/gateway/connecting"
 	"mcpgateway/services/membudget"
@@ -83,12 +84,14 @@ type Gateway struct {
 	parked   *pendingCalls
 
 	elicitations *elicitations
+	clients      *capabilities.Cache[clientCapabilities]
 }
 
 // New returns a gateway.
 func New(o Options) *Gateway {
 	return &Gateway{
 		Options: o, parked: newPendingCalls(o.Tokens), elicitations: newElicitations(),
+		clients: capabilities.NewCache(newClientCapabilities),
 	}
 }
 
@@ -97,6 +100,8 @@ type Client struct {
 	Principal access.Principal
 	// Version is the protocol version of the request. It is never empty.
 	Version string
+	// Code is set for calls made by code that the gateway runs.
+	Code bool
 	// RequestID identifies the request in the log.
 	RequestID string
 	// TraceParent and TraceState are the trace context sent with upstream

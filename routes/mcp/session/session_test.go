@@ -22,7 +22,7 @@ func mints(t testing.TB, ended session.EndedSessions, now func() time.Time) *ses
 	if err != nil {
 		t.Fatal(err)
 	}
-	return session.NewSessions(ring, ended, now)
+	return session.NewSessions(ring, ended, now, slog.New(slog.DiscardHandler))
 }
 
 func mint(t testing.TB, all *session.Sessions, owner access.Principal, capabilities string) string {
