@@ -5,7 +5,9 @@ import (
 	"strconv"
 
 	"mcpgateway/services/fault"
+	"mcpgateway/services/gateway/identity"
 	"mcpgateway/services/rawjson"
+	"mcpgateway/services/toolset"
 	"mcpgateway/services/upstream"
 )
 
@@ -42,7 +44,7 @@ func relayedCapabilities(client *Client) []byte {
 // bridgeResponse converts the upstream server's response for the client's
 // protocol version. Within one era the bytes are unchanged, except for
 // structured content that handshake clients reject.
-func (g *Gateway) bridgeAnswer(r *upstream.Response, client *Client) ([]byte, error) {
+func (g *Gateway) bridgeAnswer(project *toolset.Snapshot, r *upstream.Response, client *Client) ([]byte, error) {
 	switch {
 	case r.Error != nil:
 		return bridgeError(r.Error, client)
@@ -51,7 +53,7 @@ func (g *Gateway) bridgeAnswer(r *upstream.Response, client *Client) ([]byte, er
 	case client.Stateless() && r.Stateless: // structured content may be null since 2026-07-28
 		return withoutNulls(r.Result, "_meta"), nil
 	case client.Stateless():
-		return g.addResultMeta(withoutNulls(r.Result, "_meta", "structuredContent"))
+		return g.addResultMeta(project, withoutNulls(r.Result, "_meta", "structuredContent"))
 	case !r.Stateless && !bytes.Contains(r.Result, []byte(`"structuredContent"`)):
 		return withoutNulls(r.Result, "_meta"), nil
 	default:
@@ -78,8 +80,13 @@ func withoutNulls(result []byte, names ...string) []byte {
 	return o.Bytes()
 }
 
+// resultInfo returns the implementation object in results of MCP 2026-07-28.
+func (g *Gateway) resultInfo(project *toolset.Snapshot) []byte {
+	return identity.Brief(&project.Project, g.Version, VersionStateless)
+}
+
 // addResultMeta adds the members that MCP 2026-07-28 requires in every result.
-func (g *Gateway) addResultMeta(result []byte) ([]byte, error) {
+func (g *Gateway) addResultMeta(project *toolset.Snapshot, result []byte) ([]byte, error) {
 	o, err := rawjson.ParseObject(result, rawjson.Lenient)
 	if err != nil {
 		return nil, fault.Upstream(fault.CodeUpstreamInvalidResponse, "The upstream server returned invalid JSON.").Because(err)
@@ -89,10 +96,10 @@ func (g *Gateway) addResultMeta(result []byte) ([]byte, error) {
 	}
 	switch meta := o.Object("_meta"); {
 	case meta != nil:
-		meta.Set(metaServerInfo, g.serverInfo())
+		meta.Set(metaServerInfo, g.resultInfo(project))
 		o.Set("_meta", meta.Bytes())
 	case o.Get("_meta") == nil:
-		o.Set("_meta", append(append([]byte(`{"`+metaServerInfo+`":`), g.serverInfo()...), '}'))
+		o.Set("_meta", append(append([]byte(`{"`+metaServerInfo+`":`), g.resultInfo(project)...), '}'))
 	}
 	return o.Bytes(), nil
 }

@@ -91,7 +91,7 @@ func (g *Gateway) callUpstreamTool(ctx context.Context, project *toolset.Snapsho
 	if err != nil {
 		return nil, err
 	}
-	return g.bridgeAnswer(response, client)
+	return g.bridgeAnswer(project, response, client)
 }
 
 // overrideArguments adds the fixed arguments and the defaults of a tool's override
