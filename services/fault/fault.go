@@ -107,6 +107,7 @@ type Fault struct {
 	Span       *Span
 	Restart    bool
 	Fields     map[string]string
+	Path       string // JSON pointer (RFC 6901) of an invalid argument, or empty
 	RetryAfter time.Duration
 	Cause      error
 }

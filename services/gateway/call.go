@@ -77,6 +77,9 @@ func (g *Gateway) callUpstreamTool(ctx context.Context, project *toolset.Snapsho
 		return nil, err
 	}
 	trace.Server = tool.Server.Config.Alias
+	if err := g.checkArguments(project, tool, params); err != nil {
+		return nil, err
+	}
 	if err := g.overrideArguments(tool, params); err != nil {
 		return nil, err
 	}
@@ -92,6 +95,19 @@ func (g *Gateway) callUpstreamTool(ctx context.Context, project *toolset.Snapsho
 		return nil, err
 	}
 	return g.bridgeAnswer(project, response, client)
+}
+
+// checkArguments returns INVALID_PARAMETER if the project validates arguments and
+// those of tools/call don't match the schema that clients see.
+func (g *Gateway) checkArguments(project *toolset.Snapshot, tool *toolset.Tool, params *rawjson.Object) error {
+	if !project.Project.ValidateArguments || g.Arguments == nil {
+		return nil
+	}
+	arguments := params.Get("arguments")
+	if arguments == nil {
+		arguments = []byte("{}")
+	}
+	return g.Arguments.Check(tool.Definition, arguments)
 }
 
 // overrideArguments adds the fixed arguments and the defaults of a tool's override
