@@ -58,6 +58,8 @@ type serverRecord struct {
 	MaxConcurrent    int64                   `json:"maxConcurrent"`
 	SessionMode      models.SessionMode      `json:"sessionMode"`
 	DefinitionPolicy models.DefinitionPolicy `json:"definitionPolicy"`
+	ProtocolVersion  string                  `json:"protocolVersion"`
+	TaskTimeout      int64                   `json:"taskTimeout"`
 	OAuth            oauthRecord             `json:"oauth"`
 	TLS              *tlsRecord              `json:"tls,omitempty"`
 	ForwardHeaders   models.StringMap        `json:"forwardHeaders,omitempty"`
@@ -167,7 +169,7 @@ func (s *Servers) recordOf(slug string, row models.Server, stored *models.Invent
 		ID:       row.ID, ProjectSlug: slug, Alias: row.Alias, URL: row.URL, Transport: row.Transport, AuthType: row.AuthType,
 		HasAuthBearer: row.AuthBearer != "", HeaderNames: slices.Sorted(maps.Keys(row.Headers)),
 		AllowedTools: nonNil(row.AllowedTools), DenyTools: nonNil(row.DenyTools), Enabled: row.Enabled, Timeout: row.TimeoutMS, MaxConcurrent: row.MaxConcurrent,
-		SessionMode: row.SessionMode, DefinitionPolicy: row.DefinitionPolicy, CreatedAt: row.CreatedAt, UpdatedAt: row.UpdatedAt, Health: healthOf(health),
+		SessionMode: row.SessionMode, DefinitionPolicy: row.DefinitionPolicy, ProtocolVersion: row.ProtocolVersion, TaskTimeout: row.TaskTimeoutMS, CreatedAt: row.CreatedAt, UpdatedAt: row.UpdatedAt, Health: healthOf(health),
 		Tools: row.ToolOverrides, OAuth: oauthOf(row),
 		Connection: models.ConnectionShared, PersonalHeaders: nonNil(row.PersonalHeaders),
 	}

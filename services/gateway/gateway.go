@@ -100,6 +100,8 @@ type Client struct {
 	Principal access.Principal
 	// Version is the protocol version of the request. It is never empty.
 	Version string
+	// Code is set for calls made by code that the gateway runs.
+	Code bool
 	// RequestID identifies the request in the log.
 	RequestID string
 	// TraceParent and TraceState are the trace context sent with upstream

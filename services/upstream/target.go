@@ -56,11 +56,12 @@ type Target struct {
 	// all users share one account.
 	Own func(userID string) *Target
 
-	// ProtocolVersion is the configured protocol revision. Empty and "auto" mean
-	// the newest one that the server has.
+	Transport   models.Transport
+	Timeout     time.Duration // of one call; 0 means 60 s
+	TaskTimeout time.Duration // of a call that waits for a task; 0 means 10 min
+	// ProtocolVersion is the protocol revision to use, or models.ProtocolAuto.
+	// Empty means the same as models.ProtocolAuto.
 	ProtocolVersion string
-	Transport       models.Transport
-	Timeout         time.Duration // of one call; 0 means 60 s
 	SessionMode     models.SessionMode
 	// MaxConcurrent is the maximum number of calls in flight; 0 means 512.
 	MaxConcurrent int

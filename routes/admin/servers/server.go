@@ -58,8 +58,9 @@ func detailOf(s *toolset.Server) views.Detail {
 	config := s.Config
 	d := views.Detail{
 		Transport: string(config.Transport), AuthType: string(config.AuthType), AuthBearer: shownSecret(config.AuthBearer),
-		Headers: headersWithValue(config), MissingHeaders: missingHeaders(config), Timeout: ui.Seconds(config.TimeoutMS) + " s", MaxConcurrent: ui.Count(int(config.MaxConcurrent)),
-		SessionMode: string(config.SessionMode), DefinitionPolicy: string(config.DefinitionPolicy),
+		Headers: headersWithValue(config), MissingHeaders: missingHeaders(config), Timeout: ui.Seconds(config.TimeoutMS) + " s", TaskTimeout: ui.Seconds(config.TaskTimeoutMS) + " s", MaxConcurrent: ui.Count(int(config.MaxConcurrent)),
+		PinnedVersion: strings.TrimPrefix(config.ProtocolVersion, models.ProtocolAuto),
+		SessionMode:   string(config.SessionMode), DefinitionPolicy: string(config.DefinitionPolicy),
 		AllowedTools: config.AllowedTools, DenyTools: config.DenyTools,
 		Personal: config.IsPersonal(), PersonalHeaders: config.PersonalHeaders,
 		OAuthClientID: config.OAuthClientID, OAuthScope: strings.Join(config.OAuthScopes, " "),

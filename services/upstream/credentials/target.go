@@ -50,9 +50,9 @@ func NewTarget(row models.Server, resolver Resolver, rows Rows) *upstream.Target
 	resolver = &secretCache{resolver: resolver}
 	return &upstream.Target{
 		ServerID: row.ID, Alias: row.Alias, URL: row.URL, Version: row.ConfigVersion,
-		ProtocolVersion: row.ProtocolVersion, Transport: row.Transport, Timeout: time.Duration(row.TimeoutMS) * time.Millisecond, SessionMode: row.SessionMode,
-		MaxConcurrent: int(row.MaxConcurrent),
-		Headers:       func(context.Context) (http.Header, error) { return credentials(&row, resolver, rows) },
+		Transport: row.Transport, Timeout: time.Duration(row.TimeoutMS) * time.Millisecond, SessionMode: row.SessionMode,
+		MaxConcurrent: int(row.MaxConcurrent), ProtocolVersion: row.ProtocolVersion, TaskTimeout: time.Duration(row.TaskTimeoutMS) * time.Millisecond,
+		Headers: func(context.Context) (http.Header, error) { return credentials(&row, resolver, rows) },
 	}
 }
 

@@ -10,6 +10,11 @@ const (
 	Revision20260728 = "2026-07-28" // the first without sessions
 )
 
+// Revisions returns the protocol revisions of upstream servers, newest first.
+func Revisions() []string {
+	return []string{Revision20260728, Revision20251125, Revision20250618, "2025-03-26", Revision20241105}
+}
+
 // IsRevision reports whether v has the form of a protocol revision, which is a
 // date.
 func IsRevision(v string) bool {

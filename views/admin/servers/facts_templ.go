@@ -62,6 +62,7 @@ func (p ServerProps) facts() []ui.Fact {
 	}
 	facts = append(facts,
 		ui.Fact{Label: "Timeout", Value: d.Timeout},
+		ui.Fact{Label: "Task timeout", Value: d.TaskTimeout},
 		ui.Fact{Label: "Maximum concurrent calls", Value: d.MaxConcurrent},
 		ui.Fact{Label: "Sessions", Value: sessionWords(d.SessionMode)},
 		ui.Fact{Label: "New and changed tools", Value: policyWords(d.DefinitionPolicy)},
@@ -70,7 +71,10 @@ func (p ServerProps) facts() []ui.Fact {
 	if d.Implementation != "" {
 		facts = append(facts, ui.Fact{Label: "Reported name", Value: ui.Clean(d.Implementation)})
 	}
-	if d.ProtocolVersion != "" {
+	switch {
+	case d.PinnedVersion != "":
+		facts = append(facts, ui.Fact{Label: "Protocol", Value: d.PinnedVersion + ", set for this server"})
+	case d.ProtocolVersion != "":
 		facts = append(facts, ui.Fact{Label: "Protocol", Value: ui.Clean(d.ProtocolVersion)})
 	}
 	if l := d.Learned; l.Revision != "" {

@@ -118,6 +118,8 @@ type Detail struct {
 	Personal                  bool     // everyone uses their own account
 	PersonalHeaders           []string // whose values each person enters
 	Timeout, MaxConcurrent    string
+	TaskTimeout               string
+	PinnedVersion             string // the protocol version of the settings; empty for auto
 	SessionMode               string
 	DefinitionPolicy          string
 	AllowedTools, DenyTools   []string
