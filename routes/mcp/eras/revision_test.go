@@ -37,8 +37,8 @@ func (g *gateway) patch(t *testing.T, id, body string) {
 	}
 }
 
-// TestFallbackLearns calls a tool that asks its client, of a server that can't do
-// so in its newest revision, in two replicas.
+// TestFallbackLearns calls a tool that requires input, of a server that can't
+// request it in its newest revision, in several replicas.
 func TestFallbackLearns(t *testing.T) { modelstest.EachDSN(t, learnOn) }
 
 func learnOn(t *testing.T, dsn string) {
