@@ -131,8 +131,8 @@ type Client struct {
 	// requested, or empty.
 	LogLevel string
 
-	// originalOutput keeps the structured content of results for code, whose
-	// declarations have the servers' own output schemas.
+	// originalOutput reports whether results have the server's own structured
+	// content. It is set for code, whose declarations have the server's schemas.
 	originalOutput bool
 
 	// Memory reserves the memory of a large result. Nil reserves nothing. Its
