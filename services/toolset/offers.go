@@ -177,6 +177,19 @@ func (o *Offers) Prompt(name string) (*Prompt, error) {
 	return nil, fault.NotFound("prompt", clip(name, 128))
 }
 
+// Listed returns the definition of a resource in the list of its server, by the
+// server's alias and its own URI. It is nil if the server doesn't list it.
+func (o *Offers) Listed(alias, uri string) []byte {
+	if p := o.parts.byAlias[alias]; p != nil {
+		for _, offer := range p.offers {
+			if offer.kind == models.ListingResource && offer.ident == uri {
+				return offer.definition
+			}
+		}
+	}
+	return nil
+}
+
 // ResourceOwner returns the server of a URI: the one that lists it, otherwise
 // the first with a matching template. It returns NOT_FOUND if there is none.
 func (o *Offers) ResourceOwner(uri string) (*Server, error) {
