@@ -200,6 +200,8 @@ func table(h *handlers) []route {
 		{post, "/admin/projects/:projectSlug/tools/:name/overrides/reset", h.playground.ResetOverride, maintainer},
 		{post, "/admin/projects/:projectSlug/tools/:name/access", h.playground.ConfirmAccess, maintainer},
 		{post, "/admin/projects/:projectSlug/tools/:name/try", h.playground.Try, maintainer},
+		{get, "/admin/projects/:projectSlug/tools/:name/app", h.playground.App, maintainer},
+		{get, "/admin/projects/:projectSlug/tools/:name/app/frame", h.playground.AppFrame, maintainer},
 		{get, "/admin/projects/:projectSlug/code-mode", h.codePages.Workbench, projectViewer},
 		{get, "/admin/projects/:projectSlug/code-mode/settings", h.codePages.Settings, projectViewer},
 		{post, "/admin/projects/:projectSlug/code-mode/settings", h.codePages.Save, maintainer},

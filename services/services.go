@@ -52,6 +52,7 @@ import (
 	"mcpgateway/services/projects"
 	"mcpgateway/services/projects/toolsets"
 	"mcpgateway/services/projects/toolstate"
+	"mcpgateway/services/revisions"
 	"mcpgateway/services/schema"
 	"mcpgateway/services/secrets"
 	"mcpgateway/services/sessions"
@@ -113,6 +114,7 @@ type Services struct {
 	Subscriptions *subscriptions.Subscriptions
 	EndedSessions *sessions.Ended
 	LogLevels     *sessions.Levels
+	Revisions     *revisions.Store
 	Calls         *activity.Calls
 	Traffic       *traffic.Store
 	Checklist     *checklist.Store
@@ -306,7 +308,8 @@ func (s *Services) httpClientOf(row models.Server, resolver *secrets.Resolver) *
 // their tools.
 func (s *Services) wireUpstreams(resolver *secrets.Resolver) {
 	s.History = history.New(s.DB, now, s.log)
-	s.pool = pool.New(s.clients.MCP(), s.Version, pool.WithTasks(s.Background), pool.WithInstance(s.Instance), pool.WithTurns(s.History.Note),
+	s.Revisions = revisions.New(s.DB, s.feed, now, s.log, s.Background)
+	s.pool = pool.New(s.clients.MCP(), s.Version, pool.WithTasks(s.Background), pool.WithInstance(s.Instance), pool.WithTurns(s.History.Note), pool.WithRevisions(s.Revisions),
 		pool.WithElicitations(func(serverID, userID string, params []byte) bool {
 			return s.Gateway.ElicitationCompleted(serverID, userID, params) // set after the pool is created and before its first call
 		}))

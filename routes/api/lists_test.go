@@ -106,12 +106,12 @@ func TestRecordsUseDeclarativeNames(t *testing.T) {
 		id := a.ServerID(t, "demo", "up")
 		server := a.admin(t, "GET", "/api/servers/"+id, "", 200, nil)
 		record := fmt.Sprintf(`{"id":%q,"projectSlug":"demo","alias":"up","url":%q,"transport":"auto","authType":"bearer","hasAuthBearer":true,"headerNames":["X-Key","X-Ref"],
-			"allowedTools":[],"denyTools":["sleep"],"tools":{},"enabled":true,"timeout":60000,"maxConcurrent":512,"sessionMode":"shared","definitionPolicy":"follow","protocolVersion":"auto","taskTimeout":600000,"oauth":{"clientId":"","hasClientSecret":true,"scopes":[]},"connection":"shared","personalHeaders":[],"lastSync":null,"health":null,"createdAt":"T","updatedAt":"T"}`, id, a.url)
+			"allowedTools":[],"denyTools":["sleep"],"tools":{},"enabled":true,"timeout":60000,"maxConcurrent":512,"sessionMode":"shared","definitionPolicy":"follow","protocolVersion":"auto","taskTimeout":600000,"oauth":{"clientId":"","hasClientSecret":true,"scopes":[]},"connection":"shared","personalHeaders":[],"lastSync":null,"revision":null,"health":null,"createdAt":"T","updatedAt":"T"}`, id, a.url)
 		var got map[string]json.RawMessage
 		if err := json.Unmarshal([]byte(server.Body), &got); err != nil {
 			t.Fatal(err)
 		}
-		for _, name := range []string{"lastSync", "health"} { // the background sync may have run first
+		for _, name := range []string{"lastSync", "revision", "health"} { // the background sync may have run first
 			got[name] = json.RawMessage("null")
 		}
 		b, err := json.Marshal(got)

@@ -166,6 +166,12 @@ type errorData struct {
 	URI        string      `json:"uri,omitempty"`        // the resource that was not found
 	URL        string      `json:"url,omitempty"`        // where the user connects their account
 	Help       string      `json:"help,omitempty"`       // URL of the documentation of the code
+	Fields     *dataFields `json:"fields,omitempty"`
+}
+
+// dataFields is the member fields of errorData.
+type dataFields struct {
+	Candidates []string `json:"candidates,omitempty"` // full names of the tools that an ambiguous name can stand for
 }
 
 func (a *errorResponse) append(dst []byte, x web.ErrorContext) []byte {

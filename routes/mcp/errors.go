@@ -43,8 +43,11 @@ func newErrorResponse(err error, client *gateway.Client, id []byte) *errorRespon
 	if f.Code == fault.CodeRateLimited {
 		a.data.RetryAfter = int(math.Ceil(f.RetryAfter.Seconds()))
 	}
+	if len(f.Candidates) > 0 {
+		a.data.Fields = &dataFields{Candidates: f.Candidates}
+	}
 	switch {
-	case f.Code == fault.CodeToolNotFound && !client.Stateless():
+	case (f.Code == fault.CodeToolNotFound || f.Code == fault.CodeToolAmbiguous) && !client.Stateless():
 		a.number = codeToolNotFound
 	case f.Code == fault.CodeResourceNotFound && !client.Stateless():
 		a.number = codeResourceNotFound

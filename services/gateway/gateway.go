@@ -14,6 +14,7 @@ import (
 	"mcpgateway/models"
 	"mcpgateway/services/access"
 	"mcpgateway/services/background"
+	"mcpgateway/services/capabilities"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/gateway/connecting"
 	"mcpgateway/services/membudget"
@@ -92,12 +93,14 @@ type Gateway struct {
 	parked   *pendingCalls
 
 	elicitations *elicitations
+	clients      *capabilities.Cache[clientCapabilities]
 }
 
 // New returns a gateway.
 func New(o Options) *Gateway {
 	return &Gateway{
 		Options: o, parked: newPendingCalls(o.Tokens), elicitations: newElicitations(),
+		clients: capabilities.NewCache(newClientCapabilities),
 	}
 }
 
@@ -106,6 +109,8 @@ type Client struct {
 	Principal access.Principal
 	// Version is the protocol version of the request. It is never empty.
 	Version string
+	// Code is set for calls made by code that the gateway runs.
+	Code bool
 	// RequestID identifies the request in the log.
 	RequestID string
 	// TraceParent and TraceState are the trace context sent with upstream
@@ -125,6 +130,10 @@ type Client struct {
 	// LogLevel is the minimum severity of log messages that the client
 	// requested, or empty.
 	LogLevel string
+
+	// originalOutput reports whether results have the server's own structured
+	// content. It is set for code, whose declarations have the server's schemas.
+	originalOutput bool
 
 	// Memory reserves the memory of a large result. Nil reserves nothing. Its
 	// creator releases it after the client has received the result.

@@ -7,6 +7,7 @@ import (
 	"mcpgateway/services/gateway/identity"
 	"mcpgateway/services/rawjson"
 	"mcpgateway/services/toolset"
+	"mcpgateway/services/toolset/extensions"
 )
 
 // Protocol versions with special handling.
@@ -69,7 +70,8 @@ func (g *Gateway) initialize(project *toolset.Snapshot, params *rawjson.Object) 
 }
 
 // appendCapabilities appends the server capabilities of a project: tools, and
-// those that at least one of its servers has and the gateway relays.
+// those that at least one of its servers has and the gateway relays, with the
+// extensions of its servers.
 func appendCapabilities(b []byte, project *toolset.Snapshot) []byte {
 	b = append(b, `{"tools":{"listChanged":true}`...)
 	c := project.Capabilities
@@ -90,8 +92,15 @@ func appendCapabilities(b []byte, project *toolset.Snapshot) []byte {
 			b = append(b, part.raw...)
 		}
 	}
+	if all := extensions.Of(project, supportedExtensions()); all != nil {
+		b = append(append(b, `,"extensions":`...), all...)
+	}
 	return append(b, '}')
 }
+
+// supportedExtensions returns the official extensions that the gateway serves
+// besides ui.
+func supportedExtensions() extensions.Supported { return extensions.Supported{} }
 
 // appendInstructions appends the instructions of a project, if any.
 func appendInstructions(b []byte, project *toolset.Snapshot) []byte {

@@ -242,6 +242,9 @@ func (w *writer) server(project *models.Project, alias string, d *declaration.Se
 	if err := w.renameTools(project, before, row.Alias); err != nil {
 		return row, err
 	}
+	if err := w.forgetRevision(row.ID, fields); err != nil {
+		return row, err
+	}
 	return row, w.tx.Save(&row).Error
 }
 

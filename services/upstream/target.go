@@ -22,6 +22,8 @@ const (
 	// defaultConcurrent is the maximum number of calls in flight from this
 	// process to one server if the target sets none.
 	defaultConcurrent = 512
+	// newestRevision is the protocol version of targets without a pin.
+	newestRevision = "auto"
 )
 
 // Target is the configuration of one upstream. It is immutable: a changed
@@ -98,6 +100,14 @@ func (t *Target) For(userID string) *Target {
 
 // IsPersonal reports whether every user has their own account at the server.
 func (t *Target) IsPersonal() bool { return t.Own != nil || t.Person != "" }
+
+// Pin returns the configured protocol revision, or "" if the newest is used.
+func (t *Target) Pin() string {
+	if t.ProtocolVersion == newestRevision {
+		return ""
+	}
+	return t.ProtocolVersion
+}
 
 // CallTimeout returns the timeout of one call.
 func (t *Target) CallTimeout() time.Duration {

@@ -32,6 +32,9 @@ func (a *Servers) Show(c *fiber.Ctx) error {
 	props.Frame = a.pages.ProjectFrame(c, p, layout.TabServers, server.Config.Alias, layout.Crumb{Label: server.Config.Alias})
 	props.Live, props.Controls = []string{views.Topic + ":" + server.Config.ID}, props.Frame.Admin()
 	props.Detail, props.Hidden = detailOf(server), hiddenOf(p, server)
+	if learned := a.learned.Find(server.Config.ID); learned.Revision != "" {
+		props.Detail.Learned = views.LearnedRevision{Revision: learned.Revision, Reason: learned.Reason, Since: learned.Since}
+	}
 	if props.People, err = a.people(c.UserContext(), &server.Config); err != nil {
 		return err
 	}

@@ -50,6 +50,21 @@ func HoldsRevision(versions []byte) bool {
 	return false
 }
 
+// HoldsHandshake reports whether the raw array contains a revision with a
+// handshake.
+func HoldsHandshake(versions []byte) bool {
+	elements, err := rawjson.Elements(versions, rawjson.Lenient)
+	if err != nil {
+		return false
+	}
+	for _, e := range elements {
+		if v, ok := rawjson.String(e); ok && IsRevision(v) && v >= Revision20241105 && v < Revision20260728 {
+			return true
+		}
+	}
+	return false
+}
+
 // Object returns raw if it is a JSON object, otherwise nil.
 func Object(raw []byte) []byte {
 	if rawjson.Kind(raw) != '{' {
