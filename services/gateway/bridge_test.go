@@ -13,7 +13,7 @@ import (
 
 const call = `{"name":"up__echo","arguments":{}}`
 
-const ours = `"io.modelcontextprotocol/serverInfo":{"name":"gateway","version":"test"}`
+const ours = `"io.modelcontextprotocol/serverInfo":{"name":"p","version":"test"}`
 
 func TestResultBridging(t *testing.T) {
 	for _, tc := range []struct {
