@@ -30,7 +30,20 @@ func (g *Gateway) bridgeToolResult(r *upstream.Response, client *Client, tool *t
 	case client.Stateless():
 		return g.addResultMeta(withoutNulls(r.Result, "_meta", "structuredContent"))
 	default:
-		return legacy.Result(r, tool != nil && tool.WrapsOutput)
+		return legacy.Result(r, outputFor(client, tool))
+	}
+}
+
+// outputFor returns the form of a tool's structured content for a handshake
+// client. tool can be nil.
+func outputFor(client *Client, tool *toolset.Tool) legacy.Output {
+	switch {
+	case client.originalOutput:
+		return legacy.OutputOriginal
+	case tool != nil && tool.WrapsOutput:
+		return legacy.OutputWrapped
+	default:
+		return legacy.OutputObject
 	}
 }
 

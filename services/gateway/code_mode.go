@@ -164,7 +164,7 @@ func (c *codeCalls) Call(ctx context.Context, name string, arguments []byte) ([]
 	}
 	memory := c.gateway.Results.NewLease()
 	defer memory.Release() // afterwards the result counts against the run's memory limit
-	inner := &Client{Principal: c.client.Principal, Code: true, Version: versionOfCode, RequestID: c.client.RequestID, SessionID: c.client.SessionID, Memory: memory}
+	inner := &Client{Principal: c.client.Principal, Code: true, Version: versionOfCode, RequestID: c.client.RequestID, SessionID: c.client.SessionID, Memory: memory, originalOutput: true}
 	return c.gateway.callTool(ctx, project, inner, params, len(raw), &RequestInfo{})
 }
 

@@ -122,6 +122,10 @@ type Client struct {
 	// requested, or empty.
 	LogLevel string
 
+	// originalOutput keeps the structured content of results for code, whose
+	// declarations have the servers' own output schemas.
+	originalOutput bool
+
 	// Memory reserves the memory of a large result. Nil reserves nothing. Its
 	// creator releases it after the client has received the result.
 	Memory upstream.Memory

@@ -9,11 +9,21 @@ import (
 	"mcpgateway/services/upstream/wire"
 )
 
-// Result returns the result of a server for a client with a handshake. wraps
-// reports whether the client knows the wrapped output schema of the tool. A
-// server with a handshake has no other differences. It returns
+// Output is the form of structured content that a client expects.
+type Output uint8
+
+// The forms of structured content.
+const (
+	OutputObject   Output = iota // an object, because the tool has no other schema
+	OutputWrapped                // the member result of an object, by WrapSchema
+	OutputOriginal               // any value, by the server's own schema
+)
+
+// Result returns the result of a server for a client with a handshake. Results of
+// a server with a handshake differ only in wrapped structured content. It returns
 // UPSTREAM_INVALID_RESPONSE for a result that such clients don't have.
-func Result(r *upstream.Response, wraps bool) ([]byte, error) {
+func Result(r *upstream.Response, output Output) ([]byte, error) {
+	wraps := output == OutputWrapped
 	if !r.Stateless && !(wraps && bytes.Contains(r.Result, []byte(`"structuredContent"`))) && !bytes.Contains(r.Result, []byte("null")) {
 		return r.Result, nil
 	}
@@ -35,7 +45,7 @@ func Result(r *upstream.Response, wraps bool) ([]byte, error) {
 	kind := rawjson.Kind(value)
 	switch {
 	case value == nil:
-	case wraps && (r.Stateless || kind != 'n'), r.Stateless && kind != '{' && kind != 'n':
+	case wraps && (r.Stateless || kind != 'n'), output == OutputObject && r.Stateless && kind != '{' && kind != 'n':
 		wrap(o, value)
 	case kind == 'n': // absent, as clients reject null
 		o.Delete("structuredContent")

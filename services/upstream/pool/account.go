@@ -163,7 +163,7 @@ func (a *account) startConnect(ctx context.Context, t *upstream.Target, key sess
 		defer cancel()
 		defer context.AfterFunc(life, cancel)()
 		var ss *session
-		found := era{url: t.URL}
+		found := era{url: t.URL, pin: t.Pin()}
 		err := a.pool.tasks.Try("upstream connect", func() (err error) { ss, found.kind, err = c.connect(ctx); return err })
 		a.finishConnect(f, key, t, ss, found, err)
 	})

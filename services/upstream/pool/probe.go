@@ -17,10 +17,11 @@ import (
 	"mcpgateway/services/upstream/wire"
 )
 
-// era is the protocol generation of the server at a URL. In the zero value it
-// is unknown.
+// era is the protocol generation of the server at a URL, with a configured
+// revision. In the zero value it is unknown.
 type era struct {
 	url  string
+	pin  string
 	kind eraKind
 }
 
@@ -65,7 +66,7 @@ func newConnector(p *Pool, t *upstream.Target, key sessionKey, declared []byte, 
 	}
 	u.Fragment = ""
 	c.URL = u
-	if known.url == t.URL {
+	if known.url == t.URL && known.pin == t.Pin() {
 		c.known = known.kind
 	}
 	return c, nil
