@@ -28,6 +28,7 @@ import (
 	"mcpgateway/routes/api"
 	"mcpgateway/routes/frame"
 	"mcpgateway/routes/mcp"
+	"mcpgateway/routes/mcp/card"
 	"mcpgateway/routes/me"
 	myconnections "mcpgateway/routes/me/connections"
 	"mcpgateway/routes/me/security"
@@ -54,6 +55,7 @@ type handlers struct {
 // oauthHandlers implement OAuth for clients and for connections to servers.
 type oauthHandlers struct {
 	metadata       *oauth.Metadata
+	cards          *card.Cards
 	authorize      *oauth.Authorize
 	token          *oauth.Token
 	register       *oauth.Register
@@ -168,6 +170,7 @@ func newHandlers(s *services.Services, names *web.HostPolicy, guards *guard.Guar
 // outcome of connections to servers.
 func newOAuthHandlers(s *services.Services, frames *frame.Pages, shared *connections.Connections, own *myconnections.Connections) oauthHandlers {
 	return oauthHandlers{
+		cards:    card.New(s.Config.PublicURL, s.Version, s.Views),
 		metadata: oauth.NewMetadata(s.Config.PublicURL, s.Views), authorize: oauth.NewAuthorize(s.OAuth, s.Views, frames.Assets, paths.Login),
 		token: oauth.NewToken(s.OAuth, ratelimit.NewFailureLimit(time.Now)), register: oauth.NewRegister(s.OAuth),
 		clientDocument: oauth.NewClientDocument(s.ClientDocument), callback: oauth.NewCallback(s.Connections, shared, own),

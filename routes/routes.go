@@ -39,6 +39,11 @@ func table(h *handlers) []route {
 		{anyone, "/v1/mcp/:projectSlug/toolsets/:toolset/request", h.endpoint.Request, project},
 		{anyone, "/v1/mcp/:projectSlug/toolsets/:toolset/sse", h.endpoint.SSE, project},
 
+		{get, "/v1/mcp/:projectSlug/request/server-card", h.cards.Serve, catalog},
+		{get, "/v1/mcp/:projectSlug/toolsets/:toolset/request/server-card", h.cards.Serve, catalog},
+		{options, "/v1/mcp/:projectSlug/request/server-card", web.PublicPreflight, catalog},
+		{options, "/v1/mcp/:projectSlug/toolsets/:toolset/request/server-card", web.PublicPreflight, catalog},
+
 		{anyone, "/.well-known/oauth-protected-resource/v1/mcp/:projectSlug/:endpoint", h.metadata.ProtectedResource, open},
 		{anyone, "/.well-known/oauth-protected-resource/v1/mcp/:projectSlug/toolsets/:toolset/:endpoint", h.metadata.ProtectedResource, open},
 		{anyone, "/.well-known/oauth-authorization-server", h.metadata.AuthorizationServer, open},

@@ -334,9 +334,10 @@ func (s *Services) wireUpstreams(resolver *secrets.Resolver) {
 		DB: s.DB, Accounts: s.Connections, Projects: s.Own, Directory: s.Directory, Views: s.Views, PublicURL: s.Config.PublicURL,
 	})
 	s.Subscriptions = subscriptions.New(s.Views, s.pool, sessions.NewResources(s.DB, s.feed, now), s.Background)
+	s.Arguments = schema.NewValidator()
 	s.Syncer = inventory.NewSyncer(inventory.Options{
 		DB: s.DB, Pool: s.pool, Target: target, Feed: s.feed, Locks: s.locks, Now: now, Log: s.log, Tasks: s.Background,
-		ResourceUpdated: s.Subscriptions.ResourceUpdated, Observed: s.History.Note, Listed: s.Subscriptions.Listed,
+		Unchecked: s.Arguments.UncheckedReason, ResourceUpdated: s.Subscriptions.ResourceUpdated, Observed: s.History.Note, Listed: s.Subscriptions.Listed,
 		Readers:  connections.NewReaders(s.DB, s.Audit, s.feed),
 		Changing: moves.New(s.Directory, s.Toolsets, s.log).Sync,
 	})
@@ -349,7 +350,6 @@ func (s *Services) wireUpstreams(resolver *secrets.Resolver) {
 func (s *Services) wireCode() {
 	s.CodeRuns = codemode.NewTraces(s.DB, s.log)
 	s.Declarations = codemode.NewDeclarations(s.ToolSearch)
-	s.Arguments = schema.NewValidator()
 	s.Runner = codemode.NewRunner(codemode.Options{
 		TSC: s.Config.TSC, Fetch: s.clients.Fetch(), Validate: s.Arguments, Traces: s.CodeRuns, Log: s.log, Tasks: s.Background,
 	})
@@ -365,7 +365,7 @@ func (s *Services) wireGateway(ctx context.Context, resolver *secrets.Resolver) 
 	}
 	s.Gateway = gateway.New(gateway.Options{
 		Upstreams: upstreams, Views: s.Views, Search: s.ToolSearch, Declarations: s.Declarations, Runner: s.Runner, Limits: s.CallLimits, Quotas: s.Quotas,
-		Calls: s.Metrics.Calls(s.Calls), Results: s.Results, Waiting: s.calling, Outages: s.pool,
+		Arguments: s.Arguments, Calls: s.Metrics.Calls(s.Calls), Results: s.Results, Waiting: s.calling, Outages: s.pool,
 		Connecting: connecting.New(s.calling, s.Tickets, s.Config.Keys, now),
 		Tokens:     s.Config.Keys, References: resolver, Version: s.Version, Instance: s.Instance, Log: s.log, Tasks: s.Background,
 	})

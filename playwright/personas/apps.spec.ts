@@ -36,7 +36,7 @@ interface Shown {
   refused: { code: number; data: { code: string; fields: { candidates: string[] } } } | null;
 }
 
-/** Shows the app of a tool in the host, in a page of its own. */
+/** Shows the app of a tool in the host, in a new page. */
 async function show(browser: Browser, host: Running, endpoint: string, tool: string, bareName = ""): Promise<{ page: Page; shown: Shown }> {
   const page = await (await browser.newContext()).newPage();
   await page.goto(host.url);

@@ -198,7 +198,7 @@ func (a *apps) checkAmbiguous(t *testing.T) {
 }
 
 // TestVisibility checks that tools/list has the tools of apps unchanged, that
-// models get no sign of those that only apps may call, and that apps are passed on
+// models get no sign of those that only apps may call, and that apps are forwarded
 // untouched.
 func TestVisibility(t *testing.T) {
 	modelstest.EachDSN(t, func(t *testing.T, dsn string) {

@@ -158,6 +158,7 @@ type errorData struct {
 	Code       fault.Code  `json:"code"`
 	Restart    bool        `json:"restart"`
 	Span       *fault.Span `json:"span,omitempty"`
+	Path       string      `json:"path,omitempty"` // JSON pointer of an invalid argument
 	RequestID  string      `json:"requestId,omitempty"`
 	Supported  []string    `json:"supported,omitempty"` // of MCP 2026-07-28's -32022
 	Requested  string      `json:"requested,omitempty"`

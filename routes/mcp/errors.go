@@ -39,7 +39,7 @@ func newErrorResponse(err error, client *gateway.Client, id []byte) *errorRespon
 		return a
 	}
 	f := fault.From(err)
-	a.message, a.data = f.Message, errorData{Code: f.Code, Restart: f.Restart, Span: f.Span, URI: f.Fields["uri"], URL: f.Fields["url"]}
+	a.message, a.data = f.Message, errorData{Code: f.Code, Restart: f.Restart, Span: f.Span, Path: f.Path, URI: f.Fields["uri"], URL: f.Fields["url"]}
 	if f.Code == fault.CodeRateLimited {
 		a.data.RetryAfter = int(math.Ceil(f.RetryAfter.Seconds()))
 	}

@@ -30,11 +30,11 @@ func requests() []string { return []string{"elicitation", "sampling", "roots"} }
 // zero key is that of an object without members.
 type Key [sha256.Size]byte
 
-// Identity is what sessions with a server depend on.
+// Identity are the properties of an object that sessions with a server depend on.
 type Identity struct {
 	Key Key
-	// Asked reports whether the server can send requests to the client.
-	Asked bool
+	// Interactive reports whether the server can send requests to the client.
+	Interactive bool
 }
 
 // Identify returns the identity of a raw object. nil is an empty object.
@@ -46,7 +46,7 @@ func Identify(raw []byte) Identity {
 	id := Identity{Key: sha256.Sum256(sorted(raw))}
 	for _, name := range requests() {
 		kind := rawjson.Kind(o.Get(name))
-		id.Asked = id.Asked || kind != 0 && kind != 'n'
+		id.Interactive = id.Interactive || kind != 0 && kind != 'n'
 	}
 	return id
 }
@@ -73,11 +73,11 @@ func IsEqual(a, b []byte) bool {
 	return a != nil && b != nil && (bytes.Equal(a, b) || bytes.Equal(sorted(a), sorted(b)))
 }
 
-// Use is how a call of a client can be answered.
+// Use describes the responses to a call that a client can handle.
 type Use struct {
-	// Asked: the client can receive requests during the call.
-	Asked bool
-	// Tasks: the result can be a task of the tasks extension.
+	// Interactive reports whether the client can receive requests during the call.
+	Interactive bool
+	// Tasks reports whether the result can be a task of the tasks extension.
 	Tasks bool
 }
 
@@ -89,7 +89,7 @@ type Calls struct{ byUse [4][]byte }
 // the use excludes.
 func ForCalls(raw []byte) Calls {
 	var c Calls
-	for _, use := range []Use{{}, {Asked: true}, {Tasks: true}, {Asked: true, Tasks: true}} {
+	for _, use := range []Use{{}, {Interactive: true}, {Tasks: true}, {Interactive: true, Tasks: true}} {
 		c.byUse[use.index()] = reduce(raw, use)
 	}
 	return c
@@ -100,7 +100,7 @@ func ForCalls(raw []byte) Calls {
 func (c Calls) Of(use Use) []byte { return c.byUse[use.index()] }
 
 func (u Use) index() (i int) {
-	if u.Asked {
+	if u.Interactive {
 		i = 1
 	}
 	if u.Tasks {
@@ -115,7 +115,7 @@ func reduce(raw []byte, use Use) []byte {
 		return nil
 	}
 	changed := o.Delete("tasks")
-	if !use.Asked {
+	if !use.Interactive {
 		for _, name := range requests() {
 			changed = o.Delete(name) || changed
 		}

@@ -17,14 +17,14 @@ func TestForCalls(t *testing.T) {
 		use            capabilities.Use
 		want           string
 	}{
-		{"verbatim", "{ \"x\" : 1e400,\n\"elicitation\":{},\"experimental\":{\"a\":[ 1 ]} }", capabilities.Use{Asked: true}, ""},
-		{"core tasks", `{"tasks":{"list":{}},"roots":{}}`, capabilities.Use{Asked: true, Tasks: true}, `{"roots":{}}`},
+		{"verbatim", "{ \"x\" : 1e400,\n\"elicitation\":{},\"experimental\":{\"a\":[ 1 ]} }", capabilities.Use{Interactive: true}, ""},
+		{"core tasks", `{"tasks":{"list":{}},"roots":{}}`, capabilities.Use{Interactive: true, Tasks: true}, `{"roots":{}}`},
 		{"not asked", `{"elicitation":{},"sampling":{},"roots":{},"extensions":{"com.example/x":{"a":1}},"experimental":{},"x":null}`, capabilities.Use{},
 			`{"extensions":{"com.example/x":{"a":1}},"experimental":{},"x":null}`},
 		{"only requests, not asked", `{"elicitation":{},"roots":{}}`, capabilities.Use{}, `{}`},
 		{"tasks extension", `{"extensions":{` + tasks + `,"b":{}}}`, capabilities.Use{Tasks: true}, ""},
 		{"tasks extension, no tasks", `{"extensions":{` + tasks + `,"b": {}}}`, capabilities.Use{}, `{"extensions":{"b": {}}}`},
-		{"only the tasks extension", `{"extensions":{` + tasks + `}}`, capabilities.Use{Asked: true}, `{}`},
+		{"only the tasks extension", `{"extensions":{` + tasks + `}}`, capabilities.Use{Interactive: true}, `{}`},
 		{"extensions of another type", `{"extensions":7}`, capabilities.Use{}, ""},
 		{"empty", `{}`, capabilities.Use{}, ""},
 		{"not an object", `[]`, capabilities.Use{}, "nil"},
@@ -57,7 +57,7 @@ func TestIdentify(t *testing.T) {
 	for raw, asked := range map[string]bool{
 		`{"elicitation":{}}`: true, `{"sampling":{}}`: true, `{"roots":{}}`: true, `{"roots":null}`: false, `{"extensions":{"roots":{}}}`: false, `{"tasks":{}}`: false,
 	} {
-		if got := capabilities.Identify([]byte(raw)).Asked; got != asked {
+		if got := capabilities.Identify([]byte(raw)).Interactive; got != asked {
 			t.Errorf("%s: asked = %v", raw, got)
 		}
 	}

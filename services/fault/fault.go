@@ -109,6 +109,7 @@ type Fault struct {
 	Restart    bool
 	Fields     map[string]string
 	Candidates []string
+	Path       string // JSON pointer (RFC 6901) of an invalid argument, or empty
 	RetryAfter time.Duration
 	Cause      error
 }

@@ -11,7 +11,7 @@ import (
 // ReadApp reads the user interface of a tool from the tool's server, like
 // resources/read of a client. It returns the raw result, NOT_FOUND for a tool
 // without an app, and TOOL_DISABLED for a hidden one.
-func (g *Gateway) ReadApp(ctx context.Context, client *Client, tool *toolset.Tool) ([]byte, error) {
+func (g *Gateway) ReadApp(ctx context.Context, project *toolset.Snapshot, client *Client, tool *toolset.Tool) ([]byte, error) {
 	switch {
 	case len(tool.App.URIs) == 0:
 		return nil, fault.New(fault.KindNotFound, fault.CodeNotFound, "Tool %s has no app.", tool.FullName)
@@ -27,5 +27,5 @@ func (g *Gateway) ReadApp(ctx context.Context, client *Client, tool *toolset.Too
 	if err != nil {
 		return nil, err
 	}
-	return g.bridgeAnswer(response, client)
+	return g.bridgeAnswer(project, response, client)
 }

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"mcpgateway/services/fault"
+	"mcpgateway/services/gateway/identity"
 	"mcpgateway/services/legacy"
 	"mcpgateway/services/rawjson"
 	"mcpgateway/services/toolset"
@@ -14,12 +15,12 @@ import (
 // bridgeAnswer converts the upstream server's response for the client's protocol
 // version. Within one era the bytes are unchanged, except for null members that
 // clients reject.
-func (g *Gateway) bridgeAnswer(r *upstream.Response, client *Client) ([]byte, error) {
-	return g.bridgeToolResult(r, client, nil)
+func (g *Gateway) bridgeAnswer(project *toolset.Snapshot, r *upstream.Response, client *Client) ([]byte, error) {
+	return g.bridgeToolResult(project, r, client, nil)
 }
 
 // bridgeToolResult is bridgeAnswer for the result of a tool, which can be nil.
-func (g *Gateway) bridgeToolResult(r *upstream.Response, client *Client, tool *toolset.Tool) ([]byte, error) {
+func (g *Gateway) bridgeToolResult(project *toolset.Snapshot, r *upstream.Response, client *Client, tool *toolset.Tool) ([]byte, error) {
 	switch {
 	case r.Error != nil:
 		return bridgeError(r.Error, client)
@@ -28,7 +29,7 @@ func (g *Gateway) bridgeToolResult(r *upstream.Response, client *Client, tool *t
 	case client.Stateless() && r.Stateless: // structured content may be null since 2026-07-28
 		return withoutNulls(r.Result, "_meta"), nil
 	case client.Stateless():
-		return g.addResultMeta(withoutNulls(r.Result, "_meta", "structuredContent"))
+		return g.addResultMeta(project, withoutNulls(r.Result, "_meta", "structuredContent"))
 	default:
 		return legacy.Result(r, outputFor(client, tool))
 	}
@@ -66,8 +67,13 @@ func withoutNulls(result []byte, names ...string) []byte {
 	return o.Bytes()
 }
 
+// resultInfo returns the implementation object in results of MCP 2026-07-28.
+func (g *Gateway) resultInfo(project *toolset.Snapshot) []byte {
+	return identity.Brief(&project.Project, g.Version, VersionStateless)
+}
+
 // addResultMeta adds the members that MCP 2026-07-28 requires in every result.
-func (g *Gateway) addResultMeta(result []byte) ([]byte, error) {
+func (g *Gateway) addResultMeta(project *toolset.Snapshot, result []byte) ([]byte, error) {
 	o, err := rawjson.ParseObject(result, rawjson.Lenient)
 	if err != nil {
 		return nil, fault.Upstream(fault.CodeUpstreamInvalidResponse, "The upstream server returned invalid JSON.").Because(err)
@@ -77,10 +83,10 @@ func (g *Gateway) addResultMeta(result []byte) ([]byte, error) {
 	}
 	switch meta := o.Object("_meta"); {
 	case meta != nil:
-		meta.Set(metaServerInfo, g.serverInfo())
+		meta.Set(metaServerInfo, g.resultInfo(project))
 		o.Set("_meta", meta.Bytes())
 	case o.Get("_meta") == nil:
-		o.Set("_meta", append(append([]byte(`{"`+metaServerInfo+`":`), g.serverInfo()...), '}'))
+		o.Set("_meta", append(append([]byte(`{"`+metaServerInfo+`":`), g.resultInfo(project)...), '}'))
 	}
 	return o.Bytes(), nil
 }

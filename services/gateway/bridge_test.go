@@ -13,7 +13,7 @@ import (
 
 const call = `{"name":"up__echo","arguments":{}}`
 
-const ours = `"io.modelcontextprotocol/serverInfo":{"name":"gateway","version":"test"}`
+const ours = `"io.modelcontextprotocol/serverInfo":{"name":"p","version":"test"}`
 
 func TestResultBridging(t *testing.T) {
 	for _, tc := range []struct {
@@ -155,7 +155,7 @@ func TestCallsDeclareCapabilities(t *testing.T) {
 	const all = "{\"elicitation\":{\"form\":{}},\n\"sampling\":{ },\"roots\":{\"listChanged\":true},\"experimental\":{\"x\":1},\"extensions\":{\"com.example/x\":{\"a\": 1}}}"
 	for _, tc := range []struct {
 		version  string
-		stream   bool // a handshake client can be asked
+		stream   bool // of a handshake client
 		declared string
 		want     string
 	}{

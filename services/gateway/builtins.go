@@ -77,7 +77,7 @@ func (g *Gateway) searchTools(ctx context.Context, project *toolset.Snapshot, cl
 	result = append(append(result, `],"structuredContent":`...), found...)
 	result = append(result, '}')
 	if client.Stateless() {
-		return g.addResultMeta(result)
+		return g.addResultMeta(project, result)
 	}
 	return result, nil
 }

@@ -87,6 +87,9 @@ func (g *Gateway) callUpstreamTool(ctx context.Context, project *toolset.Snapsho
 	if trace.Tool != tool.Name { // a name without alias
 		trace.Tool = clip(tool.FullName)
 	}
+	if err := g.checkArguments(project, tool, params); err != nil {
+		return nil, err
+	}
 	if err := g.overrideArguments(tool, params); err != nil {
 		return nil, err
 	}
@@ -101,7 +104,20 @@ func (g *Gateway) callUpstreamTool(ctx context.Context, project *toolset.Snapsho
 	if err != nil {
 		return nil, err
 	}
-	return g.bridgeToolResult(response, client, tool)
+	return g.bridgeToolResult(project, response, client, tool)
+}
+
+// checkArguments returns INVALID_PARAMETER if the project validates arguments and
+// those of tools/call don't match the schema that clients see.
+func (g *Gateway) checkArguments(project *toolset.Snapshot, tool *toolset.Tool, params *rawjson.Object) error {
+	if !project.Project.ValidateArguments || g.Arguments == nil {
+		return nil
+	}
+	arguments := params.Get("arguments")
+	if arguments == nil {
+		arguments = []byte("{}")
+	}
+	return g.Arguments.Check(tool.Definition, arguments)
 }
 
 // overrideArguments adds the fixed arguments and the defaults of a tool's override

@@ -73,7 +73,7 @@ func (g *Gateway) listDeclarations(ctx context.Context, project *toolset.Snapsho
 	}
 	result = append(result, '}')
 	if client.Stateless() {
-		return g.addResultMeta(result)
+		return g.addResultMeta(project, result)
 	}
 	return result, nil
 }
@@ -117,7 +117,7 @@ func (g *Gateway) runCode(ctx context.Context, project *toolset.Snapshot, client
 		return nil, fault.Internal(err)
 	}
 	if client.Stateless() {
-		return g.addResultMeta(result)
+		return g.addResultMeta(project, result)
 	}
 	return result, nil
 }

@@ -54,16 +54,16 @@ func (g *Gateway) send(ctx context.Context, client *Client, out *preparedRequest
 			return g.resume(ctx, client, p, out)
 		}
 	}
-	declared, asked := g.callCapabilities(client)
+	declared, interactive := g.callCapabilities(client)
 	r := g.newRelay(client, out)
 	request := upstreamRequest(client, out, r, declared)
-	if client.Stateless() && asked {
+	if client.Stateless() && interactive {
 		request.Params = out.params.Bytes() // the call may outlive this request
 		request.Memory = parkedMemory{r}
 		return g.callParkable(ctx, client, out, request, r)
 	}
 	defer r.finish()
-	if !client.Stateless() && asked {
+	if !client.Stateless() && interactive {
 		request.Serve = func(ctx context.Context, method string, params []byte) (result, rpcError []byte) {
 			if method == "elicitation/create" {
 				g.elicitations.give(r, params)
@@ -77,7 +77,7 @@ func (g *Gateway) send(ctx context.Context, client *Client, out *preparedRequest
 		if err == nil && response.Error != nil {
 			g.elicitations.giveAll(r, response.Error)
 		}
-		if err != nil || client.Stateless() || !asked || !response.Stateless {
+		if err != nil || client.Stateless() || !interactive || !response.Stateless {
 			return response, err
 		}
 		wanted := inputRequired(response)

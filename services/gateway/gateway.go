@@ -36,6 +36,14 @@ type Views interface {
 	Current(caller access.Principal) (*toolset.Snapshot, error)
 }
 
+// ArgumentChecker validates the arguments of calls.
+type ArgumentChecker interface {
+	// Check returns INVALID_PARAMETER if raw arguments don't match the inputSchema
+	// of a raw tool definition. It is called for every call of projects that
+	// validate arguments.
+	Check(definition, arguments []byte) error
+}
+
 // CallLog records tool calls. Record must not block, because every call waits
 // for it.
 type CallLog interface {
@@ -61,8 +69,9 @@ type Options struct {
 	Search       Search
 	Declarations Declarations
 	Runner       CodeRunner
-	Limits       CallLimits // for calls made by code
-	Quotas       Quotas     // for calls of upstream tools; nil means no limits
+	Limits       CallLimits      // for calls made by code
+	Quotas       Quotas          // for calls of upstream tools; nil means no limits
+	Arguments    ArgumentChecker // for projects with validateArguments; nil means no check
 	Calls        CallLog
 	Results      *membudget.Budget    // for results of calls made by code; nil is unlimited
 	Waiting      PendingAuth          // nil means no pending authorizations
@@ -122,8 +131,8 @@ type Client struct {
 	// requested, or empty.
 	LogLevel string
 
-	// originalOutput keeps the structured content of results for code, whose
-	// declarations have the servers' own output schemas.
+	// originalOutput reports whether results have the server's own structured
+	// content. It is set for code, whose declarations have the server's schemas.
 	originalOutput bool
 
 	// Memory reserves the memory of a large result. Nil reserves nothing. Its

@@ -43,7 +43,7 @@ func TestEverythingOffersAllTools(t *testing.T) {
 		"get-roots-list":              {object{}, "file:///home/grace"},
 		"trigger-elicitation-request": {object{}, "Grace Hopper"},
 		"trigger-sampling-request":    {object{"prompt": "Say something."}, "a sampled text"},
-		"trigger-url-elicitation":     {object{"url": "https://example.com/agree"}, "accept"},
+		"trigger-url-elicitation":     {object{"url": "https://example.com/agree"}, "User completed"},
 		"simulate-research-query":     {object{"topic": "gateways"}, "Research Report: gateways"},
 	} {
 		if text := c.callTool(t, "all__"+tool, use.arguments); !strings.Contains(text, use.part) {

@@ -227,7 +227,7 @@ func (c *client) fault(t *testing.T, method string, params object) *failure {
 	return o.err
 }
 
-// callTool returns the text of the first content block.
+// callTool returns the text of a tool's result.
 func (c *client) callTool(t *testing.T, name string, arguments object) string {
 	t.Helper()
 	var result toolResult
@@ -296,13 +296,17 @@ type toolResult struct {
 	IsError           bool
 }
 
-// text returns the text of the only content block of a success.
+// text returns the texts of a success.
 func (r *toolResult) text(t *testing.T) string {
 	t.Helper()
 	if r.IsError || len(r.Content) == 0 {
 		t.Fatalf("unexpected tool result %+v", *r)
 	}
-	return r.Content[0].Text
+	var texts []string
+	for _, block := range r.Content {
+		texts = append(texts, block.Text)
+	}
+	return strings.Join(texts, "\n")
 }
 
 func decode(t *testing.T, raw json.RawMessage, into any) {

@@ -15,7 +15,8 @@ const logMessage = "notifications/message"
 
 // TestLogsReachTheirCaller calls a tool that logs on the session's own stream, as
 // servers do that don't tie a message to a call, by three clients in turn: at first,
-// after a restart of the server and after one of the gateway.
+// after a restart of the server and after one of the gateway. Each log message comes
+// long enough after the call of the client before.
 func TestLogsReachTheirCaller(t *testing.T) {
 	t.Parallel()
 	server := startUpstream(t, "logs.mjs")
@@ -88,13 +89,17 @@ func TestURLsReachEveryClient(t *testing.T) {
 	capabilities := object{"elicitation": object{"form": object{}, "url": object{}}}
 	accept := map[string]object{"elicitation/create": {"action": "accept"}}
 	address := func(errand string) string { return "https://example.com/agree/" + errand }
-	params := func(errand string) object { return object{"name": "urls__agree", "arguments": object{"errand": errand}} }
+	params := func(errand string) object {
+		return object{"name": "urls__agree", "arguments": object{"errand": errand}}
+	}
 
 	t.Run("SDK 1.x gets the error", func(t *testing.T) {
 		c := connect(t, sdk1, settings{URL: g.url(), Capabilities: capabilities, Answers: accept})
 		fault := c.fault(t, "tools/call", params("first"))
 		want(t, "code", fmt.Sprint(fault.Code), "-32042")
-		var data struct{ Elicitations []struct{ ElicitationID, URL string } }
+		var data struct {
+			Elicitations []struct{ ElicitationID, URL string }
+		}
 		decode(t, fault.Data, &data)
 		if len(data.Elicitations) != 1 || data.Elicitations[0].URL != address("first") {
 			t.Fatalf("data %s", fault.Data)

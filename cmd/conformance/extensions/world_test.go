@@ -22,13 +22,16 @@ import (
 
 const startLimit = 30 * time.Second
 
-// binary is the path of the gateway.
-var binary string
+// Paths of the built programs.
+var binary, mcpGo string
 
 func TestMain(m *testing.M) {
 	folder, err := os.MkdirTemp("", "extensions-")
 	if err == nil {
 		binary, err = stage.Build(context.Background(), folder, "gateway", stage.GatewayPackage)
+	}
+	if err == nil {
+		mcpGo, err = buildMCPGo(context.Background(), folder)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -40,12 +43,11 @@ func TestMain(m *testing.M) {
 	}))
 }
 
-// upstream is a server in a Node.js program.
+// upstream is a server in another program.
 type upstream struct {
 	*stage.Process
-	url  string
-	path string
-	env  []string
+	program stage.Program
+	url     string
 }
 
 // startUpstream starts a server of the folder upstreams. It stops with the test.
@@ -66,7 +68,16 @@ func startScript(t *testing.T, path string, env ...string) *upstream {
 	if err != nil {
 		t.Fatal(err)
 	}
-	u := &upstream{path: absolute, env: append(stage.BareEnvironment(t.TempDir()), env...)}
+	return startProgram(t, stage.Program{Name: filepath.Base(path), Path: "node", Args: []string{absolute}, Env: env})
+}
+
+// startProgram starts a server that prints READY and its URL. Env is added to a bare
+// environment.
+func startProgram(t *testing.T, program stage.Program) *upstream {
+	t.Helper()
+	program.Env = append(stage.BareEnvironment(t.TempDir()), program.Env...)
+	program.Ready = func(line string) (string, bool) { return strings.CutPrefix(line, "READY ") }
+	u := &upstream{program: program}
 	u.start(t)
 	t.Cleanup(func() { u.Stop() })
 	return u
@@ -74,10 +85,7 @@ func startScript(t *testing.T, path string, env ...string) *upstream {
 
 func (u *upstream) start(t *testing.T) {
 	t.Helper()
-	p, err := stage.Start(t.Context(), stage.Program{
-		Name: filepath.Base(u.path), Path: "node", Args: []string{u.path}, Env: u.env,
-		Ready: func(line string) (string, bool) { return strings.CutPrefix(line, "READY ") },
-	})
+	p, err := stage.Start(t.Context(), u.program)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +103,7 @@ func (u *upstream) restart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	u.env = append(u.env, "PORT="+address.Port())
+	u.program.Env = append(u.program.Env, "PORT="+address.Port())
 	u.start(t)
 }
 

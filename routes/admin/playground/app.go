@@ -65,7 +65,7 @@ func (a *Playground) readApp(c *fiber.Ctx, project *toolset.Snapshot, tool *tool
 	client := &gateway.Client{
 		Principal: access.Administrator(guard.UserOf(c).ID, project.Project.ID), Version: gateway.VersionLatestHandshake, RequestID: web.EventOf(c).RequestID,
 	}
-	result, err := a.gateway.ReadApp(c.UserContext(), client, tool)
+	result, err := a.gateway.ReadApp(c.UserContext(), project, client, tool)
 	if err != nil {
 		return nil, err
 	}

@@ -82,9 +82,9 @@ func TestManyCapabilitiesAreBounded(t *testing.T) {
 	}
 }
 
-// TestWithoutRequestsNothingIsAsked: a server cannot ask a client whose
+// TestExtensionsAllowNoRequests: a server can't send requests to a client whose
 // capabilities have only extensions, on either stream.
-func TestWithoutRequestsNothingIsAsked(t *testing.T) {
+func TestExtensionsAllowNoRequests(t *testing.T) {
 	for _, onStream := range []bool{false, true} {
 		s := upstreamtest.New(upstreamtest.Options{
 			Eras: []upstreamtest.Era{upstreamtest.Era20251125}, AskOnStream: onStream,

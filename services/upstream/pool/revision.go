@@ -27,7 +27,7 @@ func WithRevisions(r Revisions) Option { return func(p *Pool) { p.revisions = r 
 // the server, and learns from the response.
 func (p *Pool) callForClient(ctx context.Context, a *account, t *upstream.Target, r *upstream.Request) (*upstream.Response, error) {
 	key := p.keyOf(t, r.Client)
-	if !key.capabilities.Asked || p.revisions == nil || t.ServerID == "" || t.Pin() != "" {
+	if !key.capabilities.Interactive || p.revisions == nil || t.ServerID == "" || t.Pin() != "" {
 		out, _, err := p.call(ctx, a, t, key, r)
 		return out, err
 	}

@@ -97,7 +97,7 @@ func TestPinRefusesOtherRevisions(t *testing.T) {
 	}
 }
 
-// TestPinTakesListedOlderRevisions: a server that answers 2026-07-28 with its
+// TestPinTakesListedOlderRevisions: a server that responds to 2026-07-28 with its
 // older revisions is used with the newest of them.
 func TestPinTakesListedOlderRevisions(t *testing.T) {
 	for name, answer := range map[string]string{
@@ -147,7 +147,7 @@ func (l *learned) Learn(_ *upstream.Target, revision, reason string) {
 	l.revision, l.reasons = revision, append(l.reasons, revision+" "+reason)
 }
 
-// dualEra returns a server of two eras whose tool asks its client, which fails
+// dualEra returns a server of two eras whose tool requires input, which fails
 // with fail in the stateless one. alike makes it fail in both.
 func dualEra(fail upstreamtest.Result, alike bool) *upstreamtest.Server {
 	return upstreamtest.New(upstreamtest.Options{

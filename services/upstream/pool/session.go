@@ -34,7 +34,7 @@ type sessionKey struct {
 
 // audience returns the users of the session.
 func (k sessionKey) audience() transport.Audience {
-	return transport.Audience{Asked: k.capabilities.Asked, Mixed: k.capabilities.Asked && k.client == "" && !k.alone && !k.own, Own: k.own}
+	return transport.Audience{Asked: k.capabilities.Interactive, Mixed: k.capabilities.Interactive && k.client == "" && !k.alone && !k.own, Own: k.own}
 }
 
 // session is an established session with an upstream. For revision 2026-07-28
