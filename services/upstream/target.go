@@ -162,6 +162,10 @@ type Request struct {
 	// send log messages there.
 	LogLevel string
 
+	// Stream reports that the session's GET stream is open during the call,
+	// because the upstream may send messages there that the call causes.
+	Stream bool
+
 	// Stray receives log messages and unknown notifications on a stream that is
 	// shared by the calls of a session. In a shared session it receives them
 	// during the call and up to 250 ms later, if they can only belong to this
