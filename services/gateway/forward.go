@@ -153,6 +153,7 @@ func upstreamRequest(client *Client, out *preparedRequest, r *relay, capabilitie
 	request := &upstream.Request{
 		Method: out.method, ParamHeaders: out.headers, Repeatable: out.repeatable, Notify: r.notify, Stray: r.stray, LogLevel: wantedLevel(client),
 		Client: upstreamClient(client, capabilities), Memory: client.Memory,
+		Logs: client.Notify != nil && !client.Stateless(), // by default a handshake client receives all log messages
 	}
 	if client.Notify == nil {
 		request.Notify = nil

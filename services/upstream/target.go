@@ -162,9 +162,11 @@ type Request struct {
 	// send log messages there.
 	LogLevel string
 
-	// Stream reports that the session's GET stream is open during the call,
-	// because the upstream may send messages there that the call causes.
+	// Stream opens the session's GET stream during the call, because the upstream
+	// may send messages there that the call causes.
 	Stream bool
+	// Logs opens it too if the upstream offers log messages.
+	Logs bool
 
 	// Stray receives log messages and unknown notifications on a stream that is
 	// shared by the calls of a session. In a shared session it receives them

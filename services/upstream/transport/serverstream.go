@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"mcpgateway/services/background"
@@ -22,9 +23,10 @@ type serverStream struct {
 	StreamEvents
 	transport *Streamable
 	start     func(work func(life context.Context)) bool // runs work that Pool.Close waits for
+	holds     atomic.Int64
 
 	// Guarded by inFlight.mu.
-	askable int          // calls in flight that need the stream
+	askable int          // calls in flight that need the stream, and holds
 	held    *streamLease // nil if no stream is open or will be reopened
 	idle    *time.Timer
 	none    bool // the upstream has no such stream
@@ -62,11 +64,14 @@ func NewAskStream(s *Streamable, calls Audience, events StreamEvents, start func
 // requests, every call must, because a server request is routed to the only
 // call in flight.
 func (a *serverStream) concerns(x *Exchange) bool {
-	return !x.Aside && (a.Asked || x.Stream)
+	return !x.Aside && (a.Asked || x.Stream || a.holds.Load() > 0)
 }
 
-// needsStream reports whether the stream must be open for the call.
-func (x *Exchange) needsStream() bool { return x.Serve != nil || x.Stream }
+// needsStream reports whether the stream must be open for the call. While it is
+// held, calls wait until it is open, because their messages arrive there.
+func (a *serverStream) needsStream(x *Exchange) bool {
+	return x.Serve != nil || x.Stream || a.holds.Load() > 0
+}
 
 // join registers a call in flight. If the call needs the stream, join opens it
 // and waits briefly. The caller must call leave with the error of the call.
@@ -78,9 +83,10 @@ func (a *serverStream) join(ctx context.Context, x *Exchange) (leave func(err er
 		finish = w.forward(a.transport.Tasks)
 	}
 	var opening <-chan struct{}
+	needed := a.needsStream(x)
 	a.mu.Lock()
 	a.waiting[x.ID] = w
-	if x.needsStream() {
+	if needed {
 		a.askable++
 		opening = a.ensureOpen()
 	}
@@ -89,7 +95,7 @@ func (a *serverStream) join(ctx context.Context, x *Exchange) (leave func(err er
 	return func(err error) {
 		a.mu.Lock()
 		a.remove(w, err)
-		if x.needsStream() {
+		if needed {
 			a.release()
 		}
 		a.mu.Unlock()
@@ -301,9 +307,11 @@ func (a *serverStream) Hold(held bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if held {
+		a.holds.Add(1)
 		a.askable++
 		a.ensureOpen()
 	} else {
+		a.holds.Add(-1)
 		a.release()
 	}
 }
