@@ -11,8 +11,8 @@ import (
 	"mcpgateway/services/upstream/upstreamtest"
 )
 
-// observed starts a server whose resource test://a can be subscribed to, for
-// clients with sessions of their own.
+// observed starts a server with the resource test://a, for
+// clients with separate upstream sessions.
 func observed(t *testing.T, era upstreamtest.Era) (*upstreamtest.Server, *server) {
 	t.Helper()
 	answer := func(raw string) upstreamtest.Handler {
@@ -46,8 +46,8 @@ func (s *server) resourceRequest(t *testing.T, session, method string) {
 	}
 }
 
-// TestUpdatesPerClient subscribes three clients with upstream sessions of their
-// own to the same resource: two with sessions and one with a stream.
+// TestUpdatesPerClient subscribes three clients with separate upstream
+// sessions to the same resource: two with sessions and one with a stream.
 func TestUpdatesPerClient(t *testing.T) {
 	for _, era := range []upstreamtest.Era{upstreamtest.Era20250326, upstreamtest.Era20251125} {
 		t.Run(string(era), func(t *testing.T) {
@@ -138,7 +138,7 @@ func updatesReachOnlyTheirClient(t *testing.T, era upstreamtest.Era) {
 	}
 }
 
-// TestUpdatesOfStatelessServer checks that clients with sessions of their own
+// TestUpdatesOfStatelessServer checks that clients with separate upstream sessions
 // receive the updates of a server without sessions.
 func TestUpdatesOfStatelessServer(t *testing.T) {
 	up, s := observed(t, upstreamtest.Era20260728)

@@ -43,11 +43,11 @@ func payments(t *testing.T) (declaration string, handshake *upstreamtest.Server,
 }
 
 const (
-	askedURL  = `{"mode":"url","url":"https://pay.example/1?a=b&c","message":"Pay \"now\"`
-	urlAsText = `{"content":[{"type":"text","text":"Pay \"now\"\nOpen https://pay.example/1?a=b&c and call again."}],"isError":true`
-	urlError  = `{"jsonrpc":"2.0","id":7,"error":{"code":-32042,"message":"open a URL first","data":{"elicitations":[{"mode":"url","url":"https://pay.example/1?a=b&c","message":"Pay \"now\"","elicitationId":"e1"}]}}}`
-	withURL   = `{"elicitation":{"form":{},"url":{}}}`
-	formOnly  = `{"elicitation":{"form":{}}}`
+	requestedURL = `{"mode":"url","url":"https://pay.example/1?a=b&c","message":"Pay \"now\"`
+	urlAsText    = `{"content":[{"type":"text","text":"Pay \"now\"\nOpen https://pay.example/1?a=b&c and call again."}],"isError":true`
+	urlError     = `{"jsonrpc":"2.0","id":7,"error":{"code":-32042,"message":"open a URL first","data":{"elicitations":[{"mode":"url","url":"https://pay.example/1?a=b&c","message":"Pay \"now\"","elicitationId":"e1"}]}}}`
+	withURL      = `{"elicitation":{"form":{},"url":{}}}`
+	formOnly     = `{"elicitation":{"form":{}}}`
 )
 
 // initialized returns the headers of a session of a client with the protocol
@@ -96,7 +96,7 @@ func TestURLNeverLost(t *testing.T) {
 		}},
 		{"plain", urlAsText, urlAsText, func(server string) request { return request{body: payCall(server, "")} }},
 		{"2026-07-28, no URLs", urlAsText, urlAsText, func(server string) request { return modernPay(server, formOnly, "") }},
-		{"2026-07-28", `"inputRequests":{"e1":{"method":"elicitation/create","params":` + askedURL, `"inputRequests":{"e1":{"method":"elicitation/create","params":` + askedURL,
+		{"2026-07-28", `"inputRequests":{"e1":{"method":"elicitation/create","params":` + requestedURL, `"inputRequests":{"e1":{"method":"elicitation/create","params":` + requestedURL,
 			func(server string) request { return modernPay(server, withURL, "") }},
 	} {
 		for server, want := range map[string]string{"u25": c.u25, "u26": c.u26} {
@@ -113,22 +113,22 @@ func TestURLNeverLost(t *testing.T) {
 	t.Run("error to 2026-07-28", func(t *testing.T) { continueAfterURL(t, s, open) })
 }
 
-// questionThenComplete checks that a handshake client is asked to open the URL
-// of a stateless server, and is told that it is done before the result.
+// questionThenComplete checks that a handshake client receives the URL of a
+// stateless server as a question, and its completion before the result.
 func questionThenComplete(t *testing.T, s *server, opens map[string]string) {
 	for _, action := range []string{"accept", "decline"} {
 		stream := s.stream(t, request{body: payCall("u26", ""), header: opens})
 		question := stream.next()
-		var asked struct {
+		var received struct {
 			Method string
 			Params struct{ ElicitationID string }
 		}
-		if json.Unmarshal([]byte(question), &asked) != nil || !strings.Contains(question, askedURL) || asked.Params.ElicitationID == "" {
+		if json.Unmarshal([]byte(question), &received) != nil || !strings.Contains(question, requestedURL) || received.Params.ElicitationID == "" {
 			t.Fatalf("the client received %s", question)
 		}
 		s.get(t, request{body: `{"jsonrpc":"2.0","id":` + idOf(t, question) + `,"result":{"action":"` + action + `"}}`, header: opens})
 		if action == "accept" {
-			stream.want(`{"jsonrpc":"2.0","method":"notifications/elicitation/complete","params":{"elicitationId":"` + asked.Params.ElicitationID + `"}}`)
+			stream.want(`{"jsonrpc":"2.0","method":"notifications/elicitation/complete","params":{"elicitationId":"` + received.Params.ElicitationID + `"}}`)
 		}
 		if got := stream.next(); !strings.Contains(got, `"id":7`) || !strings.Contains(got, `after {\"action\":\"`+action+`\"}`) {
 			t.Errorf("%s: the result is %s", action, got)

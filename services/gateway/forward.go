@@ -28,8 +28,8 @@ type preparedRequest struct {
 	// name is the client's name of the tool, prompt or resource. A pending call
 	// is bound to it.
 	name string
-	// asked is the number of times that the client was asked for input so far.
-	asked int
+	// questions is the number of requests for input to the client so far.
+	questions int
 }
 
 // forward sends a client's request to an upstream server, with the account of
@@ -94,13 +94,13 @@ func (g *Gateway) converse(ctx context.Context, client *Client, out *preparedReq
 			return response, nil
 		}
 		hasURLs := len(urlelicitation.OfInput(wanted)) > 0
-		if hasURLs && (out.asked == maxInputRounds || !urlelicitation.Opens(client.Version, client.Capabilities)) {
+		if hasURLs && (out.questions == maxInputRounds || !urlelicitation.Opens(client.Version, client.Capabilities)) {
 			return response, nil // the client receives the URLs as text
 		}
-		if out.asked == maxInputRounds {
+		if out.questions == maxInputRounds {
 			return nil, fault.Upstream(fault.CodeUpstreamInvalidResponse, "The upstream server requested input more than %d times in one call.", maxInputRounds)
 		}
-		out.asked++
+		out.questions++
 		accepted, err := g.collectInput(ctx, client, wanted, out.params)
 		if err != nil {
 			return nil, err

@@ -27,7 +27,7 @@ import (
 // Caller calls upstream servers.
 type Caller interface {
 	Call(ctx context.Context, target *upstream.Target, request *upstream.Request) (*upstream.Response, error)
-	// Hold keeps the session of a client and its stream open until release is
+	// Hold opens the session of a client and its stream until release is
 	// called.
 	Hold(ctx context.Context, target *upstream.Target, client upstream.Client) (release func())
 }

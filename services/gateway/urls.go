@@ -13,7 +13,7 @@ import (
 )
 
 // sendURLs sends a client's request like send. URLs that the upstream server
-// wants opened reach every client: in the form of its protocol version if it
+// requires the user to open reach every client: in the form of its protocol version if it
 // opens URLs, and else as text.
 func (g *Gateway) sendURLs(ctx context.Context, client *Client, out *preparedRequest) (*upstream.Response, error) {
 	if refused, err := g.continueURLs(ctx, client, out); refused != nil || err != nil {
@@ -52,17 +52,17 @@ func urlInput(response *upstream.Response) []urlelicitation.Elicitation {
 
 // bridgeURLError returns the response for a client of a -32042 error, which only
 // handshake clients that open URLs receive (MCP 2025-11-25, "URL Elicitation
-// Required Error"). A stateless one is asked to open the URLs and to continue.
+// Required Error"). A stateless one receives an input request and continues the call.
 func (g *Gateway) bridgeURLError(client *Client, out *preparedRequest, response *upstream.Response, opens bool) (*upstream.Response, error) {
 	all, message := urlelicitation.OfError(response.Error)
 	switch {
 	case opens && !client.Stateless():
 		g.giveURLs(client, out, all)
 		return response, nil
-	case opens && len(all) > 0 && allowsInput(out.method) && out.asked < urlelicitation.MaxQuestions:
+	case opens && len(all) > 0 && allowsInput(out.method) && out.questions < urlelicitation.MaxQuestions:
 		g.giveURLs(client, out, all)
 		result, err := urlelicitation.InputRequired(all, func(names []string) (string, error) {
-			state := urlelicitation.State{Call: urlCall(client, out), Names: names, Asked: out.asked + 1}
+			state := urlelicitation.State{Call: urlCall(client, out), Names: names, Questions: out.questions + 1}
 			for _, e := range all {
 				state.IDs = append(state.IDs, e.ID)
 			}
@@ -112,7 +112,7 @@ func urlCall(client *Client, out *preparedRequest) urlelicitation.Call {
 	}
 }
 
-// continueURLs continues a call whose client was asked to open URLs: it waits
+// continueURLs continues a call after a question to open URLs: it waits
 // until the server reports that all are done, for at most 60 s, and removes the
 // state from the params. If the user declined, it returns the response.
 func (g *Gateway) continueURLs(ctx context.Context, client *Client, out *preparedRequest) (refused *upstream.Response, err error) {
@@ -130,7 +130,7 @@ func (g *Gateway) continueURLs(ctx context.Context, client *Client, out *prepare
 	if !accepted {
 		return withoutURLs(out, "The user did not agree to open the URL that the tool requires.")
 	}
-	out.asked = state.Asked
+	out.questions = state.Questions
 	defer g.Upstreams.Hold(ctx, out.target, upstreamClient(client, relayedCapabilities(client)))()
 	if err := g.elicitations.wait(ctx, out.server.Config.ID, out.target.Person, state.IDs, urlelicitation.WaitTime); err != nil {
 		return nil, err

@@ -26,7 +26,7 @@ func urlError(ids ...string) *upstream.Response {
 	return &upstream.Response{Error: []byte(`{"code":-32042,"message":"go there","data":{"elicitations":[` + strings.Join(all, ",") + `]}}`), Version: v2511}
 }
 
-// urlWorld is a gateway whose server asks the user to open URLs.
+// urlWorld is a gateway whose server requires the user to open URLs.
 type urlWorld struct {
 	*gateway.Gateway
 	caller *caller

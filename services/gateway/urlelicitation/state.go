@@ -11,8 +11,7 @@ import (
 const (
 	// StateLifetime is the time for which a call can be continued.
 	StateLifetime = 15 * time.Minute
-	// MaxQuestions is the maximum number of times that one call asks its client
-	// to open URLs.
+	// MaxQuestions is the maximum number of questions in one call.
 	MaxQuestions = 8
 	// WaitTime is the maximum time for which a continued call waits for the
 	// completion of its elicitations.
@@ -35,11 +34,11 @@ type Call struct {
 // State continues a call after its client opened the URLs. It is sealed, because
 // the client, which returns it, is not trusted. Every process accepts it.
 type State struct {
-	Call    Call     `json:"o"`
-	Names   []string `json:"i"` // of the input requests
-	IDs     []string `json:"e"` // of the elicitations that can complete
-	Asked   int      `json:"a"` // number of questions so far
-	Expires int64    `json:"x"` // Unix seconds
+	Call      Call     `json:"o"`
+	Names     []string `json:"i"` // of the input requests
+	IDs       []string `json:"e"` // of the elicitations that can complete
+	Questions int      `json:"a"` // so far
+	Expires   int64    `json:"x"` // Unix seconds
 }
 
 // Seal returns the state as a token.

@@ -13,7 +13,7 @@ import (
 // VersionErrors is the only protocol version whose errors can have URLs to open.
 const VersionErrors = "2025-11-25"
 
-// Method is the request that asks a user to open a URL.
+// Method is the method of requests to open a URL.
 const Method = "elicitation/create"
 
 // Elicitation is a URL that the user must open.
@@ -112,8 +112,9 @@ func Failure(lines ...string) []byte {
 	return append(result, `],"isError":true}`...)
 }
 
-// InputRequired returns the raw result that asks a client of 2026-07-28 to open
-// the URLs, and the names of its requests: the IDs, where they are unique.
+// InputRequired returns the raw result that requires a client of 2026-07-28 to
+// open the URLs. state returns the request state for the names of its requests,
+// which are the IDs where these are unique.
 func InputRequired(all []Elicitation, state func(names []string) (string, error)) ([]byte, error) {
 	names := make([]string, 0, len(all))
 	used := map[string]bool{}

@@ -152,7 +152,7 @@ func (a *account) find(key sessionKey) *session {
 // startConnect starts to connect. It uses only the values of ctx and not its
 // cancellation, because other calls may wait for the same session.
 func (a *account) startConnect(ctx context.Context, t *upstream.Target, key sessionKey) (*connectAttempt, error) {
-	c, err := newConnector(a.pool, t, key, a.server.knownEra(), a.heard)
+	c, err := newConnector(a.pool, t, key, a.server.knownEra(), a.observer)
 	if err != nil {
 		return nil, err
 	}

@@ -308,7 +308,7 @@ func TestLogsOnGet(t *testing.T) {
 	}
 }
 
-func TestNobodyElsesLog(t *testing.T) {
+func TestNobodyElsesLog(t *testing.T) { // language:ignore
 	inLoggerWorld(t, func(t *testing.T, l *logger, p *pool.Pool) {
 		to := target("http://log.example/mcp", within(time.Hour))
 		ann, bob := &logClient{name: "ann"}, &logClient{name: "bob"}

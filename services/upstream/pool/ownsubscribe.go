@@ -29,8 +29,8 @@ type ownWatch struct {
 // which it opens if necessary. updated is called with the URIs of updates that
 // arrive in this session, also after a gap in which updates may have been
 // missed; it must not block. The subscription ends when release is called, and
-// with DropClient. own is false without an error if the client has no session of
-// its own, because the target has shared sessions or the upstream has none.
+// with DropClient. own is false without an error if the client has no
+// own session, because the target has shared sessions or the upstream has none.
 //
 // Errors: *AnswerError for a JSON-RPC error, INVALID_PARAMETER if the upstream
 // doesn't offer subscriptions, and the faults of Call.
@@ -111,7 +111,7 @@ func (a *account) keep(t *upstream.Target, key sessionKey, c upstream.Client, ur
 	return sync.OnceFunc(func() { a.forget(w, uri) }), nil
 }
 
-// forget ends a subscription, and tells the upstream if its session is open.
+// forget ends a subscription, also at the upstream if its session is open.
 func (a *account) forget(w *ownWatch, uri string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -137,7 +137,7 @@ func (a *account) forget(w *ownWatch, uri string) {
 	}
 }
 
-// endWatch lets the client's session go. The caller must hold mu.
+// endWatch ends the hold on the client's session. The caller must hold mu.
 func (a *account) endWatch(w *ownWatch) {
 	w.cancel()
 	if a.clients[w.key.client] == w {
@@ -145,7 +145,7 @@ func (a *account) endWatch(w *ownWatch) {
 	}
 }
 
-// follow keeps the session of a client open until the watch is cancelled or the
+// follow holds the session of a client until the watch is cancelled or the
 // account is dropped. It renews the subscriptions in each new session.
 func (a *account) follow(ctx context.Context, w *ownWatch) {
 	var pauses transport.GetStream
@@ -232,9 +232,9 @@ func (a *account) replaceLost(ss *session) {
 	}
 }
 
-// heard returns what receives every notification of a session with the key. An
-// update in a client's own session concerns that client alone.
-func (a *account) heard(key sessionKey) func(method string, params []byte) {
+// observer returns the function that receives every notification of a session
+// with the key. An update in a client's own session concerns that client alone.
+func (a *account) observer(key sessionKey) func(method string, params []byte) {
 	if key.client == "" {
 		return a.notifyWatchers
 	}
@@ -261,9 +261,9 @@ func (a *account) heard(key sessionKey) func(method string, params []byte) {
 	}
 }
 
-// heardBetweenCalls receives the notifications of a session's GET stream. In
+// observeStream receives the notifications of a session's GET stream. In
 // shared sessions the gateway's own session receives the updates of resources.
-func (ss *session) heardBetweenCalls(method string, params []byte) {
+func (ss *session) observeStream(method string, params []byte) {
 	if ss.key.client != "" || method != upstream.ResourceUpdated {
 		ss.onNotification(method, params)
 	}

@@ -59,7 +59,7 @@ func (a *account) hold(ss *session) {
 	}
 }
 
-// Hold keeps the session of a client and its GET stream open until release is
+// Hold opens the session of a client and its GET stream until release is
 // called, because the upstream may send messages to the client between two
 // calls. It connects if necessary. On failure it does nothing.
 func (p *Pool) Hold(ctx context.Context, t *upstream.Target, c upstream.Client) (release func()) {

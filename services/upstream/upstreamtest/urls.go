@@ -2,7 +2,7 @@ package upstreamtest
 
 import "mcpgateway/services/rawjson"
 
-// OpenURL returns the response that asks the user to open a URL: a -32042 error
+// OpenURL returns the response that requires the user to open a URL: a -32042 error
 // of MCP 2025-11-25, or in the stateless era an input request with the name id.
 func (c *Call) OpenURL(id, url, message string) Result {
 	params := rawjson.AppendString([]byte(`{"mode":"url","url":`), url)
