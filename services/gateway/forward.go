@@ -58,16 +58,16 @@ func (g *Gateway) send(ctx context.Context, client *Client, out *preparedRequest
 			return g.resume(ctx, client, p, out)
 		}
 	}
-	capabilities := relayedCapabilities(client)
+	declared, interactive := g.callCapabilities(client)
 	r := g.newRelay(client, out)
-	request := upstreamRequest(client, out, r, capabilities)
-	if client.Stateless() && capabilities != nil {
+	request := upstreamRequest(client, out, r, declared)
+	if client.Stateless() && interactive {
 		request.Params = out.params.Bytes() // the call may outlive this request
 		request.Memory = parkedMemory{r}
 		return g.callParkable(ctx, client, out, request, r)
 	}
 	defer r.finish()
-	if client.Ask != nil && capabilities != nil {
+	if !client.Stateless() && interactive {
 		request.Serve = func(ctx context.Context, method string, params []byte) (result, rpcError []byte) {
 			if method == "elicitation/create" {
 				g.elicitations.give(r, elicitationID(params))
@@ -76,17 +76,17 @@ func (g *Gateway) send(ctx context.Context, client *Client, out *preparedRequest
 		}
 	}
 	request.Parsed = out.params
-	return g.converse(ctx, client, out, request, capabilities)
+	return g.converse(ctx, client, out, request, interactive)
 }
 
 // converse sends the request of a call, and sends it again with the input that a
 // stateless server requires, as long as the client can provide it.
-func (g *Gateway) converse(ctx context.Context, client *Client, out *preparedRequest, request *upstream.Request, capabilities []byte) (*upstream.Response, error) {
+func (g *Gateway) converse(ctx context.Context, client *Client, out *preparedRequest, request *upstream.Request, interactive bool) (*upstream.Response, error) {
 	var opened []string // elicitations with IDs of the gateway
 	defer func() { completeURLs(client, opened) }()
 	for {
 		response, err := g.Upstreams.Call(ctx, out.target, request)
-		if err != nil || client.Stateless() || capabilities == nil || !response.Stateless {
+		if err != nil || client.Stateless() || !interactive || !response.Stateless {
 			return response, err
 		}
 		wanted := inputRequired(response)
@@ -94,7 +94,7 @@ func (g *Gateway) converse(ctx context.Context, client *Client, out *preparedReq
 			return response, nil
 		}
 		hasURLs := len(urlelicitation.OfInput(wanted)) > 0
-		if hasURLs && (out.questions == maxInputRounds || !urlelicitation.Opens(client.Version, client.Capabilities)) {
+		if hasURLs && (out.questions == maxInputRounds || !opensURLs(client)) {
 			return response, nil // the client receives the URLs as text
 		}
 		if out.questions == maxInputRounds {
@@ -147,12 +147,12 @@ func (g *Gateway) recheck(client *Client, out *preparedRequest) error {
 	return nil
 }
 
-// upstreamRequest returns the upstream request, without params. capabilities
-// are the relayed capabilities of the client.
-func upstreamRequest(client *Client, out *preparedRequest, r *relay, capabilities []byte) *upstream.Request {
+// upstreamRequest returns the upstream request, without params. declared are the
+// raw capabilities that it declares.
+func upstreamRequest(client *Client, out *preparedRequest, r *relay, declared []byte) *upstream.Request {
 	request := &upstream.Request{
 		Method: out.method, ParamHeaders: out.headers, Repeatable: out.repeatable, Notify: r.notify, Stray: r.stray, LogLevel: wantedLevel(client),
-		Client: upstreamClient(client, capabilities), Memory: client.Memory,
+		Client: upstreamClient(client, declared), Memory: client.Memory,
 		Logs: client.Notify != nil && !client.Stateless(), // by default a handshake client receives all log messages
 	}
 	if client.Notify == nil {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"mcpgateway/services/capabilities"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/gateway/urlelicitation"
 	"mcpgateway/services/rawjson"
@@ -23,21 +24,20 @@ func (g *Gateway) sendURLs(ctx context.Context, client *Client, out *preparedReq
 	if err != nil {
 		return nil, err
 	}
-	opens := urlelicitation.Opens(client.Version, client.Capabilities)
 	if response.Error != nil {
 		if (&RPCError{Raw: response.Error}).Number() != upstream.CodeURLElicitationRequired {
 			return response, nil
 		}
-		return g.bridgeURLError(client, out, response, opens)
+		return g.bridgeURLError(client, out, response)
 	}
-	if opens && client.Stateless() {
+	all := urlInput(response)
+	if len(all) == 0 || client.Stateless() && opensURLs(client) {
 		return response, nil
 	}
-	if all := urlInput(response); len(all) > 0 {
-		return withoutURLs(out, urlelicitation.Lines(all, "")...)
-	}
-	return response, nil
+	return withoutURLs(out, urlelicitation.Lines(all, "")...)
 }
+
+func opensURLs(client *Client) bool { return urlelicitation.Opens(client.Version, client.Capabilities) }
 
 // urlInput returns the URLs that a stateless server requires the user to open.
 func urlInput(response *upstream.Response) []urlelicitation.Elicitation {
@@ -53,7 +53,8 @@ func urlInput(response *upstream.Response) []urlelicitation.Elicitation {
 // bridgeURLError returns the response for a client of a -32042 error, which only
 // handshake clients that open URLs receive (MCP 2025-11-25, "URL Elicitation
 // Required Error"). A stateless one receives an input request and continues the call.
-func (g *Gateway) bridgeURLError(client *Client, out *preparedRequest, response *upstream.Response, opens bool) (*upstream.Response, error) {
+func (g *Gateway) bridgeURLError(client *Client, out *preparedRequest, response *upstream.Response) (*upstream.Response, error) {
+	opens := opensURLs(client)
 	all, message := urlelicitation.OfError(response.Error)
 	switch {
 	case opens && !client.Stateless():
@@ -131,18 +132,19 @@ func (g *Gateway) continueURLs(ctx context.Context, client *Client, out *prepare
 		return withoutURLs(out, "The user did not agree to open the URL that the tool requires.")
 	}
 	out.questions = state.Questions
-	defer g.Upstreams.Hold(ctx, out.target, upstreamClient(client, relayedCapabilities(client)))()
+	declared, _ := g.callCapabilities(client)
+	defer g.Upstreams.Hold(ctx, out.target, upstreamClient(client, declared))()
 	if err := g.elicitations.wait(ctx, out.server.Config.ID, out.target.Person, state.IDs, urlelicitation.WaitTime); err != nil {
 		return nil, err
 	}
 	return nil, g.recheck(client, out)
 }
 
-// upstreamClient returns the client of an upstream request. capabilities are
-// those relayed for the client.
-func upstreamClient(client *Client, capabilities []byte) upstream.Client {
+// upstreamClient returns the client of an upstream request. declared are the
+// raw capabilities that it declares.
+func upstreamClient(client *Client, declared []byte) upstream.Client {
 	return upstream.Client{
-		SessionID: client.SessionID, Caller: client.Principal.ID(), Capabilities: capabilities,
+		SessionID: client.SessionID, Caller: client.Principal.ID(), Capabilities: declared,
 		TraceParent: client.TraceParent, TraceState: client.TraceState, Hops: client.Hops,
 	}
 }
@@ -151,11 +153,8 @@ func upstreamClient(client *Client, capabilities []byte) upstream.Client {
 // subscriptions: the one of its calls with a stream, so that both use one
 // upstream session where each client has its own.
 func SubscribingClient(client *Client) upstream.Client {
-	with := *client
-	if !client.Stateless() {
-		with.Ask = func(context.Context, string, []byte) (result, rpcError []byte, err error) { return nil, nil, nil }
-	}
-	return upstream.Client{SessionID: client.SessionID, Caller: client.Principal.ID(), Capabilities: bytes.Clone(relayedCapabilities(&with))}
+	declared := capabilities.ForCalls(client.Capabilities).Of(capabilities.Use{Interactive: true, Tasks: acceptsTasks(client)})
+	return upstream.Client{SessionID: client.SessionID, Caller: client.Principal.ID(), Capabilities: bytes.Clone(declared)}
 }
 
 // completeURLs notifies a handshake client that URLs with IDs of the gateway are

@@ -35,12 +35,12 @@ type ownWatch struct {
 // Errors: *AnswerError for a JSON-RPC error, INVALID_PARAMETER if the upstream
 // doesn't offer subscriptions, and the faults of Call.
 func (p *Pool) SubscribeOwn(ctx context.Context, t *upstream.Target, c upstream.Client, uri string, updated func(uri string)) (release func(), own bool, err error) {
-	key := keyOf(t, c)
+	key := p.keyOf(t, c)
 	if key.client == "" {
 		return nil, false, nil
 	}
 	err = p.with(ctx, t, ownWork, "", func(ctx context.Context, a *account) error {
-		ss, err := a.acquire(ctx, t, key)
+		ss, err := a.acquire(ctx, t, key, c.Capabilities)
 		if err != nil {
 			return err
 		}
@@ -152,7 +152,7 @@ func (a *account) follow(ctx context.Context, w *ownWatch) {
 	var last *session
 	for ctx.Err() == nil {
 		began := time.Now()
-		ss, err := a.acquire(ctx, a.newestTarget(), w.key)
+		ss, err := a.acquire(ctx, a.newestTarget(), w.key, w.client.Capabilities)
 		if errors.Is(err, errDropped) || errors.Is(err, errSwept) {
 			return
 		}

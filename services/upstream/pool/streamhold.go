@@ -64,12 +64,12 @@ func (a *account) hold(ss *session) {
 // calls. It connects if necessary. On failure it does nothing.
 func (p *Pool) Hold(ctx context.Context, t *upstream.Target, c upstream.Client) (release func()) {
 	s := p.server(t)
-	key := keyOf(t, c)
+	key := p.keyOf(t, c)
 	if s == nil || key.alone {
 		return func() {}
 	}
 	a := s.account(t)
-	ss, err := a.acquire(ctx, t, key)
+	ss, err := a.acquire(ctx, t, key, c.Capabilities)
 	if err != nil {
 		return func() {}
 	}
