@@ -42,7 +42,7 @@ type client struct {
 	change chan struct{} // closed and replaced with each message
 }
 
-// opened is what a client knows of the server after connecting.
+// opened is the part of initialize or server/discover that tests compare.
 type opened struct {
 	ProtocolVersion string
 	ServerInfo      struct{ Name, Title string }

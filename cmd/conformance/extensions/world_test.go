@@ -214,7 +214,7 @@ func eventually(t *testing.T, what string, attempt func() error) {
 	}
 }
 
-// want fails the test unless got is wanted.
+// want fails the test if got differs from wanted.
 func want[T comparable](t *testing.T, what string, got, wanted T) {
 	t.Helper()
 	if got != wanted {
