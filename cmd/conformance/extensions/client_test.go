@@ -77,7 +77,7 @@ type settings struct {
 	Bearer       string            `json:"bearer,omitempty"`
 	Legacy       bool              `json:"legacy,omitempty"`
 	Capabilities object            `json:"capabilities,omitempty"`
-	Answers      map[string]object `json:"answers,omitempty"`
+	Answers      map[string]object `json:"results,omitempty"`
 }
 
 // connect starts a client and waits until it is connected. It ends with the test.
