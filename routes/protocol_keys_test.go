@@ -14,12 +14,12 @@ func TestProtocolKeysOfForms(t *testing.T) {
 	a := routestest.NewAdmin(t)
 	const settings = "/admin/projects/p/settings"
 	form := values("name", "P", "authMode", "api_key", "toolExposure", "full", "toolNames", "bare", "toolNameLimit", "0", "rateLimit.perSecond", "0", "rateLimit.burst", "0",
-		"instructions", " Be <kind>. ", "websiteUrl", "https://x.example", "icon", "https://x.example/i.png", "serverCard", "on", "validateArguments", "on")
+		"instructions", " Be <kind>.\r\nAlways. ", "websiteUrl", "https://x.example", "icon", "https://x.example/i.png", "serverCard", "on", "validateArguments", "on")
 	if status, body, _ := a.Send(t, settings, form); status != http.StatusSeeOther {
 		t.Fatalf("settings: %d %s", status, body)
 	}
 	p, err := a.Services.Projects.Project(t.Context(), "p")
-	if err != nil || p.ToolNames != "bare" || p.Instructions != "Be <kind>." || p.WebsiteURL != "https://x.example" || p.Icon != "https://x.example/i.png" || !p.ServerCard || !p.ValidateArguments {
+	if err != nil || p.ToolNames != "bare" || p.Instructions != "Be <kind>.\nAlways." || p.WebsiteURL != "https://x.example" || p.Icon != "https://x.example/i.png" || !p.ServerCard || !p.ValidateArguments {
 		t.Errorf("stored %+v, %v", p, err)
 	}
 	form.Set("icon", "http://x.example/<i>.png")

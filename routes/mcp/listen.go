@@ -61,7 +61,7 @@ func (e *Endpoint) listen(c *fiber.Ctx, in *admitted, client *gateway.Client, m 
 	if err != nil {
 		return sendResponse(c, client, m, nil, err, func() {})
 	}
-	free, err := e.slots.take(streamOwner(c, client.Principal))
+	free, err := e.slots.Take(streamOwner(c, client.Principal))
 	if err != nil {
 		return err
 	}

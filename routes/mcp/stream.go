@@ -36,12 +36,15 @@ func (e *Endpoint) listenForSession(c *fiber.Ctx, in *admitted) error {
 	if err != nil {
 		return err
 	}
+	if last := c.Get(sse.HeaderLastEventID); last != "" && versionOf(c, session) == gateway.VersionLatestHandshake {
+		return e.resumeStream(c, in, session, last)
+	}
 	web.EventOf(c).Method = "stream"
 	live := e.live.enter(session.Key())
 	if last := live.current(); last != nil {
 		last.free() // so that a client at the limit can replace its stream
 	}
-	free, err := e.slots.take(streamOwner(c, in.principal))
+	free, err := e.slots.Take(streamOwner(c, in.principal))
 	if err != nil {
 		live.leave()
 		return err
@@ -117,6 +120,7 @@ func (e *Endpoint) endSession(c *fiber.Ctx, in *admitted) error {
 	}
 	e.live.find(session.Key()).end()
 	_ = e.Levels.Forget(c.UserContext(), session.Key()) // on an error the row remains until it expires
+	e.Resume.End(c.UserContext(), session.Key())
 	e.Subscriptions.End(session.Key())
 	c.Status(fiber.StatusNoContent)
 	return nil

@@ -135,7 +135,7 @@ func upstreamRequest(client *Client, out *preparedRequest, r *relay, declared []
 	request := &upstream.Request{
 		Method: out.method, ParamHeaders: out.headers, Repeatable: out.repeatable, Notify: r.notify, Stray: r.stray, LogLevel: wantedLevel(client),
 		Client: upstream.Client{SessionID: client.SessionID, Caller: client.Principal.ID(), Capabilities: declared, TraceParent: client.TraceParent, TraceState: client.TraceState, Hops: client.Hops},
-		Memory: client.Memory,
+		Memory: client.Memory, Released: client.OpenStream,
 	}
 	if client.Notify == nil {
 		request.Notify = nil

@@ -142,6 +142,9 @@ type Client struct {
 	// Notify sends a notification on the stream of the request. It is nil if
 	// the client accepts only the response.
 	Notify func(method string, params []byte)
+	// OpenStream starts the response as a stream, from which the client can
+	// reconnect. It is nil unless that is possible.
+	OpenStream func()
 	// Push sends a notification on the stream of the client's session. It
 	// reports whether that stream is open in this process. It does not block
 	// and may be called after the request. It is nil for a client without a

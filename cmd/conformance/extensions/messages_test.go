@@ -15,7 +15,8 @@ const logMessage = "notifications/message"
 
 // TestLogsReachTheirCaller calls a tool that logs on the session's own stream, as
 // servers do that don't tie a message to a call, by three clients in turn: at first,
-// after a restart of the server and after one of the gateway.
+// after a restart of the server and after one of the gateway. Each log message comes
+// long enough after the call of the client before.
 func TestLogsReachTheirCaller(t *testing.T) {
 	t.Parallel()
 	server := startUpstream(t, "logs.mjs")

@@ -13,6 +13,10 @@ import (
 	"mcpgateway/services/upstream/upstreamtest"
 )
 
+// logPause is longer than the time in which a message could belong to a call that has
+// just ended.
+const logPause = 400 * time.Millisecond
+
 // extensionOperations are the uses beyond those that every pair supports. Plain
 // clients have neither a handshake nor a stream for messages.
 func extensionOperations() []operation {
@@ -57,7 +61,7 @@ func (p *pair) log(ctx context.Context) error {
 			return fmt.Errorf("%d log messages, want 1", seen)
 		}
 		select {
-		case <-time.After(50 * time.Millisecond):
+		case <-time.After(logPause):
 		case <-ctx.Done():
 			return fmt.Errorf("no log message: %w", ctx.Err())
 		}

@@ -170,7 +170,7 @@ func enteredForm(c *fiber.Ctx) views.ProjectForm {
 		ToolExposure: web.FormValue(c, "toolExposure"), ToolNameLimit: web.FormValue(c, "toolNameLimit"),
 		PerSecond: web.FormValue(c, "rateLimit.perSecond"), Burst: web.FormValue(c, "rateLimit.burst"), Limits: postedLimits(c), Understood: web.FormValue(c, "understood") != "", RecordPayloads: web.FormValue(c, "recordPayloads") != "",
 		SecretRefs: strings.Join(strings.Fields(web.FormValue(c, "secretRefs")), "\n"),
-		ToolNames:  web.FormValue(c, "toolNames"), Instructions: strings.TrimSpace(web.FormValue(c, "instructions")),
+		ToolNames:  web.FormValue(c, "toolNames"), Instructions: strings.TrimSpace(strings.ReplaceAll(web.FormValue(c, "instructions"), "\r\n", "\n")),
 		Icon: strings.TrimSpace(web.FormValue(c, "icon")), WebsiteURL: strings.TrimSpace(web.FormValue(c, "websiteUrl")),
 		ValidateArguments: web.FormValue(c, "validateArguments") != "", ServerCard: web.FormValue(c, "serverCard") != "",
 	}

@@ -47,6 +47,7 @@ type Exchange struct {
 	Notify        func(method string, params []byte)
 	Heard         func(method string, params []byte) // called first for every notification
 	Serve         func(ctx context.Context, method string, params []byte) (result, rpcError []byte)
+	Released      func()    // called when the upstream ends the stream before the reply on purpose; may be nil
 	Aside         bool      // a request of the gateway, which causes no server requests
 	Logs          bool      // its client set a log level
 	shared        *inFlight // if set, these calls respond to server requests
