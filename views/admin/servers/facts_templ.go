@@ -80,7 +80,7 @@ func (p ServerProps) facts() []ui.Fact {
 		facts = append(facts, ui.Fact{Label: "Protocol", Value: ui.Clean(d.ProtocolVersion)})
 	}
 	if l := d.Learned; l.Revision != "" {
-		facts = append(facts, ui.Fact{Label: "Protocol with clients it asks", Value: ui.Clean(l.Revision) + " since " + l.Since.UTC().Format("2 Jan 2006") + ": " + ui.Clean(l.Reason)})
+		facts = append(facts, ui.Fact{Label: "Protocol for requests to clients", Value: ui.Clean(l.Revision) + " since " + l.Since.UTC().Format("2 Jan 2006") + ": " + ui.Clean(l.Reason)})
 	}
 	if d.Prompts+d.Resources > 0 {
 		facts = append(facts, ui.Fact{Label: "Also offers", Value: ui.Plural(d.Prompts, "prompt", "prompts") + ", " + ui.Plural(d.Resources, "resource", "resources")})
