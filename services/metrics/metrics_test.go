@@ -58,12 +58,14 @@ func TestMetricsShowState(t *testing.T) {
 	m := w.metrics()
 	m.Streams("mcp", func() int { return 1 })
 	m.Streams("mcp", func() int { return 4 })
+	m.Resume(func() int64 { return 4096 })
 	want := []string{
 		`build_info{version="1.2.3"} 1`,
 		`calls_lost_total 3`,
 		`catalog_rows{kind="server"} 495`,
 		`catalog_rows{kind="template"} 24`,
 		`open_streams{kind="mcp"} 4`,
+		`resume_bytes 4096`,
 		`panics_total 5`,
 		`syncs_total{result="error"} 2`,
 		`syncs_total{result="ok"} 7`,
