@@ -14,6 +14,7 @@ import (
 	"mcpgateway/models"
 	"mcpgateway/services/access"
 	"mcpgateway/services/background"
+	"mcpgateway/services/capabilities"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/gateway/connecting"
 	"mcpgateway/services/membudget"
@@ -33,6 +34,14 @@ type Caller interface {
 // caller who is no longer admitted. Implemented by views.Views.
 type Views interface {
 	Current(caller access.Principal) (*toolset.Snapshot, error)
+}
+
+// ArgumentChecker validates the arguments of calls.
+type ArgumentChecker interface {
+	// Check returns INVALID_PARAMETER if raw arguments don't match the inputSchema
+	// of a raw tool definition. It is called for every call of projects that
+	// validate arguments.
+	Check(definition, arguments []byte) error
 }
 
 // CallLog records tool calls. Record must not block, because every call waits
@@ -60,8 +69,9 @@ type Options struct {
 	Search       Search
 	Declarations Declarations
 	Runner       CodeRunner
-	Limits       CallLimits // for calls made by code
-	Quotas       Quotas     // for calls of upstream tools; nil means no limits
+	Limits       CallLimits      // for calls made by code
+	Quotas       Quotas          // for calls of upstream tools; nil means no limits
+	Arguments    ArgumentChecker // for projects with validateArguments; nil means no check
 	Calls        CallLog
 	Results      *membudget.Budget    // for results of calls made by code; nil is unlimited
 	Waiting      PendingAuth          // nil means no pending authorizations
@@ -83,12 +93,14 @@ type Gateway struct {
 	parked   *pendingCalls
 
 	elicitations *elicitations
+	clients      *capabilities.Cache[clientCapabilities]
 }
 
 // New returns a gateway.
 func New(o Options) *Gateway {
 	return &Gateway{
 		Options: o, parked: newPendingCalls(o.Tokens), elicitations: newElicitations(),
+		clients: capabilities.NewCache(newClientCapabilities),
 	}
 }
 
@@ -97,6 +109,8 @@ type Client struct {
 	Principal access.Principal
 	// Version is the protocol version of the request. It is never empty.
 	Version string
+	// Code is set for calls made by code that the gateway runs.
+	Code bool
 	// RequestID identifies the request in the log.
 	RequestID string
 	// TraceParent and TraceState are the trace context sent with upstream
@@ -116,6 +130,10 @@ type Client struct {
 	// LogLevel is the minimum severity of log messages that the client
 	// requested, or empty.
 	LogLevel string
+
+	// originalOutput reports whether results have the server's own structured
+	// content. It is set for code, whose declarations have the server's schemas.
+	originalOutput bool
 
 	// Memory reserves the memory of a large result. Nil reserves nothing. Its
 	// creator releases it after the client has received the result.
