@@ -34,8 +34,8 @@ func (s *Services) subscribers() []part[func(context.Context, notify.Topic) erro
 		{"calls of users without a connection", s.accountChanged},
 		{"ended sessions", s.EndedSessions.Changed},
 		{"log levels", s.LogLevels.Changed},
-		{"finished results", s.Finished.Changed},
 		{"learned revisions", s.Revisions.Changed},
+		{"finished results", s.Finished.Changed},
 		{"catalog", s.Catalog.Changed},
 	}
 }

@@ -114,8 +114,8 @@ type Services struct {
 	Subscriptions *subscriptions.Subscriptions
 	EndedSessions *sessions.Ended
 	LogLevels     *sessions.Levels
-	Finished      *sessions.Finished // results whose clients were not connected
 	Revisions     *revisions.Store
+	Finished      *sessions.Finished // results whose clients were not connected
 	Calls         *activity.Calls
 	Traffic       *traffic.Store
 	Checklist     *checklist.Store
