@@ -72,6 +72,8 @@ func (p ServerProps) facts() []ui.Fact {
 		facts = append(facts, ui.Fact{Label: "Reported name", Value: ui.Clean(d.Implementation)})
 	}
 	switch {
+	case d.PinnedVersion != "" && d.ProtocolVersion != "" && d.ProtocolVersion != d.PinnedVersion:
+		facts = append(facts, ui.Fact{Label: "Protocol", Value: ui.Clean(d.ProtocolVersion) + ", set to " + d.PinnedVersion})
 	case d.PinnedVersion != "":
 		facts = append(facts, ui.Fact{Label: "Protocol", Value: d.PinnedVersion + ", set for this server"})
 	case d.ProtocolVersion != "":
