@@ -103,7 +103,7 @@ func (e *Endpoint) openSSESession(c *fiber.Ctx, in *admitted) error {
 	})
 	s.stream.Send("endpoint", []byte(in.at.Path()+"/sse?"+querySession+"="+s.id))
 	e.posted.add(s)
-	unsubscribe = e.subscribe(in.principal, s.id, s.stream)
+	unsubscribe = e.subscribe(&gateway.Client{Principal: in.principal, SessionID: s.id, Version: s.version}, s.stream)
 	unwatch = conn.WatchDisconnect(c, s.stream.Break)
 	return s.stream.Respond(c)
 }

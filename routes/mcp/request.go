@@ -68,7 +68,7 @@ type Subscriptions interface {
 	// resources that can be watched.
 	SubscribeResources(ctx context.Context, project *toolset.Snapshot, caller access.Principal, uris []string, deliver func(subscriptions.Notification)) (agreed []string, cancel func())
 	// Attach delivers the updates of a session's resources.
-	Attach(sessionID string, caller access.Principal, deliver func(subscriptions.Notification)) (detach func())
+	Attach(client *gateway.Client, deliver func(subscriptions.Notification)) (detach func())
 	// Handle handles resources/subscribe and resources/unsubscribe of a session.
 	Handle(ctx context.Context, project *toolset.Snapshot, client *gateway.Client, method string, params []byte, trace *gateway.RequestInfo) ([]byte, error)
 	// End deletes the subscriptions of a session.

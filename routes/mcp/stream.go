@@ -6,7 +6,6 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"mcpgateway/routes/mcp/session"
-	"mcpgateway/services/access"
 	"mcpgateway/services/gateway"
 	"mcpgateway/services/gateway/subscriptions"
 	"mcpgateway/web"
@@ -71,19 +70,21 @@ func (e *Endpoint) listenForSession(c *fiber.Ctx, in *admitted) error {
 		stream.End()
 	}
 	stream.Comment()
-	unsubscribe = e.subscribe(in.principal, session.Key(), stream.Stream)
+	unsubscribe = e.subscribe(&gateway.Client{
+		Principal: in.principal, SessionID: session.Key(), Version: session.Version, Capabilities: session.Capabilities,
+	}, stream.Stream)
 	unwatch = conn.WatchDisconnect(c, stream.Break)
 	return stream.Respond(c)
 }
 
 // subscribe sends the notifications of a session on its stream until cancel is
 // called: those of changed lists and of subscribed resources.
-func (e *Endpoint) subscribe(caller access.Principal, sessionID string, stream *sse.Stream) (cancel func()) {
+func (e *Endpoint) subscribe(client *gateway.Client, stream *sse.Stream) (cancel func()) {
 	deliver := func(n subscriptions.Notification) {
 		stream.Send(messageEvent, appendNotification(nil, n.Method, n.Params))
 	}
-	unsubscribe := e.Subscriptions.Subscribe(caller, deliver, stream.End)
-	detach := e.Subscriptions.Attach(sessionID, caller, deliver)
+	unsubscribe := e.Subscriptions.Subscribe(client.Principal, deliver, stream.End)
+	detach := e.Subscriptions.Attach(client, deliver)
 	return func() {
 		unsubscribe()
 		detach()

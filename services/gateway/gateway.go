@@ -28,6 +28,9 @@ import (
 // Caller calls upstream servers.
 type Caller interface {
 	Call(ctx context.Context, target *upstream.Target, request *upstream.Request) (*upstream.Response, error)
+	// Hold opens the session of a client and its stream until release is
+	// called.
+	Hold(ctx context.Context, target *upstream.Target, client upstream.Client) (release func())
 }
 
 // Views returns the present view of a caller. It returns UNAUTHORIZED for a

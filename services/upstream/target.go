@@ -181,6 +181,12 @@ type Request struct {
 	// send log messages there.
 	LogLevel string
 
+	// Stream opens the session's GET stream during the call, because the upstream
+	// may send messages there that the call causes.
+	Stream bool
+	// Logs opens it too if the upstream offers log messages.
+	Logs bool
+
 	// Stray receives log messages and unknown notifications on a stream that is
 	// shared by the calls of a session. In a shared session it receives them
 	// during the call and up to 250 ms later, if they can only belong to this
