@@ -25,8 +25,8 @@ type sweep struct {
 }
 
 // sweeps returns all sweeps: of users' sessions and failed sign-ins, of their
-// grants to clients, of disabled users' connections, of old calls, of calls counted against limits and of the
-// history of servers.
+// grants to clients, of disabled users' connections, of old calls, of calls counted against limits, of tasks and
+// of the history of servers.
 func (s *Services) sweeps() []sweep {
 	return []sweep{
 		{"people", sweepInterval, s.People.Sweep, s.log},
@@ -34,6 +34,7 @@ func (s *Services) sweeps() []sweep {
 		{"connections", sweepInterval, s.Connections.SweepDisabled, s.log},
 		{"calls", callsSweepInterval, s.Calls.Sweep, s.log},
 		{"calls of limits", sweepInterval, s.Quotas.Sweep, s.log},
+		{"tasks", sweepInterval, s.tasks.Sweep, s.log},
 		{"server history", sweepInterval, s.History.Sweep, s.log},
 		{"reserve", sweepInterval, s.keepReserve, s.log},
 	}

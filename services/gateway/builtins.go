@@ -117,5 +117,7 @@ func (g *Gateway) executeTool(ctx context.Context, project *toolset.Snapshot, cl
 	if tool == ToolSearch || tool == ToolExecute || tool == ToolList {
 		return nil, fault.New(fault.KindNotFound, fault.CodeToolNotFound, "%s is a built-in tool. Call it with tools/call.", tool)
 	}
-	return g.callUpstreamTool(ctx, project, client, tool, params, trace)
+	inner := *client
+	inner.inner = true
+	return g.callUpstreamTool(ctx, project, &inner, tool, params, trace)
 }

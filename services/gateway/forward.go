@@ -26,6 +26,8 @@ type preparedRequest struct {
 	// name is the client's name of the tool, prompt or resource. A pending call
 	// is bound to it.
 	name string
+	// task is how the request deals with tasks; nil if it doesn't.
+	task *taskPlan
 }
 
 // forward sends a client's request to an upstream server, with the account of
@@ -57,6 +59,7 @@ func (g *Gateway) send(ctx context.Context, client *Client, out *preparedRequest
 	capabilities := relayedCapabilities(client)
 	r := g.newRelay(client, out)
 	request := upstreamRequest(client, out, r, capabilities)
+	out.task.prepare(request)
 	if client.Stateless() && capabilities != nil {
 		request.Params = out.params.Bytes() // the call may outlive this request
 		request.Memory = parkedMemory{r}
@@ -68,12 +71,12 @@ func (g *Gateway) send(ctx context.Context, client *Client, out *preparedRequest
 			if method == "elicitation/create" {
 				g.elicitations.give(r, params)
 			}
-			return forwardToClient(ctx, client, method, params)
+			return forwardToClient(ctx, client, method, out.task.related(params))
 		}
 	}
 	request.Parsed = out.params
 	for range maxInputRounds {
-		response, err := g.Upstreams.Call(ctx, out.target, request)
+		response, err := g.sendTask(ctx, out, request)
 		if err == nil && response.Error != nil {
 			g.elicitations.giveAll(r, response.Error)
 		}

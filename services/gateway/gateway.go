@@ -10,12 +10,14 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"mcpgateway/models"
 	"mcpgateway/services/access"
 	"mcpgateway/services/background"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/gateway/connecting"
+	"mcpgateway/services/gateway/tasks"
 	"mcpgateway/services/membudget"
 	"mcpgateway/services/rawjson"
 	"mcpgateway/services/secrets"
@@ -71,6 +73,8 @@ type Options struct {
 	References   override.Resolver    // of arguments that administrators fixed
 	Version      string               // reported in serverInfo
 	Instance     string               // identifies this gateway in Gateway-Hops
+	TaskRows     tasks.Rows           // the tasks of clients; nil stores none
+	TaskStreams  TaskStreams          // nil means none
 	Log          *slog.Logger
 	Tasks        *background.Tasks // may be nil
 }
@@ -83,12 +87,14 @@ type Gateway struct {
 	parked   *pendingCalls
 
 	elicitations *elicitations
+	tasks        *tasks.Tasks
 }
 
 // New returns a gateway.
 func New(o Options) *Gateway {
 	return &Gateway{
 		Options: o, parked: newPendingCalls(o.Tokens), elicitations: newElicitations(),
+		tasks: tasks.New(tasks.Options{Caller: o.Upstreams, Handles: o.Tokens, Rows: o.TaskRows, Now: time.Now, Log: o.Log, Background: o.Tasks}),
 	}
 }
 
@@ -133,6 +139,9 @@ type Client struct {
 	// JSON-RPC error. It is nil for clients that can't receive requests: those
 	// without a session or a stream, and all stateless ones.
 	Ask func(ctx context.Context, method string, params []byte) (result, rpcError []byte, err error)
+
+	// inner marks a call made by a built-in tool, which takes only results.
+	inner bool
 }
 
 // Stateless reports whether the client uses protocol version 2026-07-28 or
@@ -235,6 +244,8 @@ func (g *Gateway) dispatch(ctx context.Context, project *toolset.Snapshot, clien
 		return g.readResource(ctx, project, client, p, trace)
 	case "completion/complete":
 		return g.complete(ctx, project, client, p, trace)
+	case "tasks/list", "tasks/result", "tasks/get", "tasks/cancel", "tasks/update":
+		return g.taskRequest(ctx, project, client, method, p, trace)
 	default:
 		return nil, UnknownMethod(method)
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"mcpgateway/services/fault"
+	"mcpgateway/services/gateway/tasks"
 	"mcpgateway/services/rawjson"
 	"mcpgateway/services/toolset"
 )
@@ -62,15 +63,16 @@ func (g *Gateway) initialize(project *toolset.Snapshot, params *rawjson.Object) 
 		version = offered
 	}
 	b := append([]byte(`{"protocolVersion":`), rawjson.Quote(version)...)
-	b = append(appendCapabilities(append(b, `,"capabilities":`...), project), `,"serverInfo":`...)
+	b = append(appendCapabilities(append(b, `,"capabilities":`...), project, version), `,"serverInfo":`...)
 	b = append(b, g.serverInfo()...)
 	b = appendInstructions(b, project)
 	return append(b, '}'), nil
 }
 
 // appendCapabilities appends the server capabilities of a project: tools, and
-// those that at least one of its servers has and the gateway relays.
-func appendCapabilities(b []byte, project *toolset.Snapshot) []byte {
+// those that at least one of its servers has and the gateway relays. version is
+// that of the client.
+func appendCapabilities(b []byte, project *toolset.Snapshot, version string) []byte {
 	b = append(b, `{"tools":{"listChanged":true}`...)
 	c := project.Capabilities
 	resources := `,"resources":{"listChanged":true}`
@@ -89,6 +91,10 @@ func appendCapabilities(b []byte, project *toolset.Snapshot) []byte {
 		if part.offered {
 			b = append(b, part.raw...)
 		}
+	}
+	b = appendTasks(b, project, version)
+	if offersTaskExtension(project, version) {
+		b = append(b, `,"extensions":{"`+tasks.ExtensionID+`":{}}`...)
 	}
 	return append(b, '}')
 }
