@@ -200,7 +200,7 @@ func (w *wait) awaitResult(ctx context.Context) (*upstream.Response, error) {
 
 // watch reports the status messages of a task of MCP 2025-11-25 as progress.
 func (w *wait) watch(ctx context.Context) {
-	for interval := w.task.pollInterval(); pause(ctx, interval); {
+	for interval := minPoll; pause(ctx, interval); {
 		response, err := w.state(ctx, w.about("tasks/get", nil))
 		if err != nil || response.Error != nil {
 			continue

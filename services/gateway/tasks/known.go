@@ -34,12 +34,21 @@ type entry struct {
 
 func newKnown() *known { return &known{order: lru.New(), byKey: map[key]*lru.Element{}} }
 
-func (k *known) put(at key, e entry) {
+// put stores the latest state of a task and returns the one before, if there is
+// one. A task that has ended stays ended: states can arrive out of order. stored is
+// false for such a state.
+func (k *known) put(at key, e entry) (before *entry, stored bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	e.key = at
 	if old := k.byKey[at]; old != nil {
-		before := old.Value.(*entry)
+		before = old.Value.(*entry)
+		if before.text == e.text && e.open && !before.open {
+			return before, false
+		}
+		if e.push == nil && before.text == e.text {
+			e.push = before.push
+		}
 		e.shared = before.shared || before.text != e.text
 		k.order.Remove(old)
 	}
@@ -47,6 +56,7 @@ func (k *known) put(at key, e entry) {
 	for k.order.Len() > maxKnown {
 		delete(k.byKey, k.order.Remove(k.order.Back()).(*entry).key)
 	}
+	return before, true
 }
 
 func (k *known) get(at key) (entry, bool) {

@@ -146,15 +146,10 @@ func (t *Tasks) Ended(ctx context.Context, held *Held, status string) {
 }
 
 func (t *Tasks) record(ctx context.Context, held *Held, task *Task) {
-	key := keyOf(held.Target, task.ID)
-	before, ok := t.known.get(key)
 	state, open := task.state(held.Text), !task.IsDone()
-	push := held.Push
-	if push == nil {
-		push = before.push
-	}
-	t.known.put(key, entry{text: held.Text, state: state, open: open, push: push, owner: held.Handle.Owner})
-	if ok && before.text == held.Text && before.state == state && before.open == open || len(state) > maxState {
+	before, stored := t.known.put(keyOf(held.Target, task.ID), entry{text: held.Text, state: state, open: open, push: held.Push, owner: held.Handle.Owner})
+	same := before != nil && before.text == held.Text && before.state == state && before.open == open
+	if !stored || same || len(state) > maxState {
 		return
 	}
 	t.store(ctx, held, state, open)
