@@ -26,7 +26,7 @@ type preparedRequest struct {
 	// name is the client's name of the tool, prompt or resource. A pending call
 	// is bound to it.
 	name string
-	// task is how the request deals with tasks; nil if it doesn't.
+	// task is the plan of a request about tasks, else nil.
 	task *taskPlan
 }
 

@@ -126,7 +126,7 @@ func (s *taskStream) run(ctx context.Context, g *Gateway) {
 				}
 			}
 			s.agreed(texts)
-			s.agreed = func([]string) {} // the client was told
+			s.agreed = func([]string) {} // the client has received the acknowledgment
 		}, func(params []byte) { s.notify(ctx, g, params) })
 		if err != nil {
 			s.agreed(nil)

@@ -13,8 +13,8 @@ import (
 )
 
 // appendTasks appends the capability for tasks of MCP 2025-11-25 if the project has
-// a server with it. Clients of other versions are not told. Everybody shares the
-// tasks of a project without access control, so they can't be listed.
+// a server with it, for clients of that version. All callers share the tasks of a
+// project without access control, so those can't be listed.
 func appendTasks(b []byte, project *toolset.Snapshot, version string) []byte {
 	switch {
 	case version != VersionLatestHandshake || !project.Capabilities.Tasks:
@@ -25,13 +25,13 @@ func appendTasks(b []byte, project *toolset.Snapshot, version string) []byte {
 	return append(b, `,"tasks":{"list":{},"cancel":{},"requests":{"tools":{"call":{}}}}`...)
 }
 
-// offersTaskExtension reports whether a client of the version is told of the tasks
-// extension (SEP-2663).
+// offersTaskExtension reports whether the capabilities for a client of the version
+// include the tasks extension (SEP-2663).
 func offersTaskExtension(project *toolset.Snapshot, version string) bool {
 	return version >= VersionStateless && project.Capabilities.TaskExtension
 }
 
-// taskPlan is how a request deals with tasks.
+// taskPlan describes the tasks of a request.
 type taskPlan struct {
 	tasks.Plan
 	place *tasks.Place
@@ -44,7 +44,7 @@ type taskPlan struct {
 	wait bool // it blocks until the task has ended
 }
 
-// planTask returns how a tools/call deals with tasks and removes the task from its
+// planTask returns the plan of a tools/call and removes the task from its
 // params, unless the server receives it. It returns RATE_LIMITED for a client with
 // too many tasks, and the fault for a tool without support for tasks. The caller
 // must release the place of the plan.
@@ -216,7 +216,7 @@ func (g *Gateway) forwardTask(ctx context.Context, client *Client, out *prepared
 	}
 	response, err := g.forward(waiting, client, out)
 	if err != nil && waiting.Err() != nil && ctx.Err() == nil {
-		return nil, fault.Upstream(fault.CodeUpstreamTimeout, "The task did not finish within %s. It goes on: ask for its result again.", limit)
+		return nil, fault.Upstream(fault.CodeUpstreamTimeout, "The task did not finish within %s. It is still running: request its result again.", limit)
 	}
 	held.Target = out.target
 	return response, err
@@ -249,8 +249,8 @@ func (g *Gateway) taskAnswer(ctx context.Context, client *Client, method string,
 	return g.bridgeAnswer(response, client)
 }
 
-// isUnknownTask reports whether a raw JSON-RPC error says that the server does not
-// have the task.
+// isUnknownTask reports whether a raw JSON-RPC error of a server is that for a task
+// which the server does not have.
 func isUnknownTask(rpcError []byte) bool {
 	e := &RPCError{Raw: rpcError}
 	o, err := rawjson.ParseObject(rpcError, rawjson.Lenient)

@@ -28,7 +28,7 @@ func isRepeatable(annotations *rawjson.Object) bool {
 	return rawjson.Kind(annotations.Get("readOnlyHint")) == 't' || rawjson.Kind(annotations.Get("idempotentHint")) == 't'
 }
 
-// TaskSupport is whether a tool can run as a task (MCP 2025-11-25, "Tasks").
+// TaskSupport describes whether a tool can run as a task (MCP 2025-11-25, "Tasks").
 type TaskSupport string
 
 // The values of execution.taskSupport. Without one it is TasksForbidden.

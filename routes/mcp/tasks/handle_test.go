@@ -28,7 +28,7 @@ func start(t *testing.T, c *routestest.Client, tool, arguments string) string {
 func TestTaskLifeOfCore(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, sqlite(t), "")
-	c := w.client(t, handshake, asks)
+	c := w.client(t, handshake, forms)
 	stream := c.Listen(t, "")
 	id := start(t, c, "core__may", `{"hold":true}`)
 	if got := taskIn(t, send(t, c, "tasks/get", named(id))); got.TaskID != id || got.Status != "working" || got.TTL == nil || *got.TTL != 3_600_000 {
@@ -41,10 +41,10 @@ func TestTaskLifeOfCore(t *testing.T) {
 	result := send(t, c, "tasks/result", named(id))
 	wantText(t, "tasks/result", result, `"text":"done"`)
 	wantText(t, "tasks/result", result, `"io.modelcontextprotocol/related-task":{"taskId":"`+id+`"}`)
-	list := send(t, c, "tasks/list", `{}`)
-	if strings.Count(list, `"taskId":"`) != 2 || !strings.Contains(list, id) || !strings.Contains(list, `"completed"`) {
-		t.Errorf("tasks/list: %s", list)
-	}
+	routestest.Eventually(t, "the state in tasks/list", func() bool { // notifications are stored in the background
+		list := send(t, c, "tasks/list", `{}`)
+		return strings.Count(list, `"taskId":"`) == 2 && strings.Contains(list, id) && strings.Contains(list, `"completed"`)
+	})
 	got := send(t, c, "tasks/cancel", named(id))
 	wantText(t, "tasks/cancel", got, `terminal`)
 	if strings.Contains(got, "task-1 ") {
@@ -64,7 +64,7 @@ func TestTaskLifeOfCore(t *testing.T) {
 func TestStatusReachesItsOwner(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, sqlite(t), "")
-	c, other := w.client(t, handshake, asks), w.client(t, handshake, asks)
+	c, other := w.client(t, handshake, forms), w.client(t, handshake, forms)
 	mine, theirs := c.Listen(t, ""), other.Listen(t, "")
 	id := start(t, c, "core__may", `{"hold":true}`)
 	go func() { _, _ = c.Send(t.Context(), "tasks/result", named(id)) }() // holds the stream of the server
@@ -163,7 +163,9 @@ func (w *world) wantMismatch(t *testing.T, name, id string) {
 var requestID = regexp.MustCompile(`"requestId":"[^"]*"`)
 
 // withoutRequest returns an error without the id of its request.
-func withoutRequest(message string) string { return requestID.ReplaceAllString(message, `"requestId":""`) }
+func withoutRequest(message string) string {
+	return requestID.ReplaceAllString(message, `"requestId":""`)
+}
 
 // TestHandleIsForItsOwner uses handles that are forged, foreign, unknown, of the
 // other form, and of a tool that the caller lost.
@@ -231,7 +233,7 @@ func TestHandleOnReplica(t *testing.T) {
 			return upstreamtest.New(upstreamtest.Options{Tools: []upstreamtest.Tool{tool("may", "optional", works(release))}, Tasks: settings, Eras: []upstreamtest.Era{era}}).Start(t)
 		}
 		declared := fmt.Sprintf(`{"projects":{"p":{"authMode":"api_key","mcpServers":{"core":{"url":%q},"ext":{"url":%q}}}}}`, start1(upstreamtest.Era20251125), start1(upstreamtest.Era20260728))
-		var id, extID, token string
+		var id, extID, pending, token string
 		t.Run("one", func(t *testing.T) {
 			a := &world{App: routestest.New(t, dsn)}
 			a.Apply(t, declared)
@@ -239,6 +241,7 @@ func TestHandleOnReplica(t *testing.T) {
 			a.base = a.Serve(t)
 			_, a.token = a.Key(t, "p", 0)
 			token = a.token
+			pending = start(t, a.client(t, stateless, declares), "ext__may", `{"ask":true,"hold":true}`)
 			id, extID = start(t, a.client(t, handshake, ""), "core__may", `{"hold":true}`), start(t, a.client(t, stateless, declares), "ext__may", `{"hold":true}`)
 		}) // its services are closed here
 		b := &world{App: routestest.New(t, dsn), token: token}
@@ -249,6 +252,19 @@ func TestHandleOnReplica(t *testing.T) {
 		}
 		if got := taskIn(t, send(t, modern, "tasks/get", named(extID))); got.TaskID != extID || got.Status != "working" {
 			t.Errorf("extension: %+v", got)
+		}
+		listening := modern.Listen(t, `{"taskIds":["`+pending+`"]}`)
+		wantText(t, "tasks/update", send(t, modern, "tasks/update", `{"taskId":"`+pending+`","inputResponses":{"input-1":{"action":"decline"}}}`), `"complete"`)
+		seen := ""
+		routestest.Eventually(t, "a state on the stream", func() bool {
+			for _, m := range drain(listening) {
+				seen += string(m.Params)
+			}
+			return strings.Contains(seen, `"status":"working"`) && strings.Contains(seen, pending)
+		})
+		wantText(t, "tasks/cancel", send(t, modern, "tasks/cancel", named(extID)), `"complete"`)
+		if got := taskIn(t, send(t, modern, "tasks/get", named(extID))); got.Status != "cancelled" {
+			t.Errorf("after tasks/cancel: %+v", got)
 		}
 		close(release)
 		wantText(t, "tasks/result", send(t, c, "tasks/result", named(id)), `"text":"done"`)

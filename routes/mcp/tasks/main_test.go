@@ -28,7 +28,7 @@ const (
 	handshake = "2025-11-25"
 	stateless = routestest.Stateless
 	declares  = `{"extensions":{"io.modelcontextprotocol/tasks":{}}}`
-	asks      = `{"elicitation":{"form":{}}}`
+	forms     = `{"elicitation":{"form":{}}}`
 )
 
 // works is the work of a task: a status, an input if the argument ask is true, and

@@ -49,7 +49,7 @@ func TestTaskMatrix(t *testing.T) {
 func TestRequiredBecomesUsable(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, sqlite(t), "")
-	old, modern := w.client(t, handshake, asks), w.client(t, stateless, `{}`)
+	old, modern := w.client(t, handshake, forms), w.client(t, stateless, `{}`)
 	for name, c := range map[string]*routestest.Client{"C25": old, "C26": modern} {
 		list := send(t, c, "tools/list", `{}`)
 		if strings.Contains(list, "required\"") || strings.Count(list, `"taskSupport":"optional"`) != 4 {
@@ -66,7 +66,7 @@ func TestRequiredBecomesUsable(t *testing.T) {
 			wantText(t, era+" "+name, got, "done")
 		}
 	}
-	// The status message is progress, and the input is asked as in calls.
+	// The status message is progress, and input is requested as in calls.
 	old.Respond = func(m routestest.Message) string {
 		if strings.Contains(string(m.Params), "related-task") {
 			t.Errorf("the client was told of a task: %s", m.Params)
@@ -90,7 +90,7 @@ func TestRequiredBecomesUsable(t *testing.T) {
 		}
 	}
 	// A stateless client continues the call, while the task waits.
-	asking := w.client(t, stateless, asks)
+	asking := w.client(t, stateless, forms)
 	got := send(t, asking, "tools/call", `{"name":"core__needs","arguments":{"ask":true}}`)
 	wantText(t, "input", got, `"resultType":"input_required"`)
 	_, after, _ := strings.Cut(got, `"requestState":"`)
@@ -99,7 +99,8 @@ func TestRequiredBecomesUsable(t *testing.T) {
 	wantText(t, "continued", got, `decline`)
 }
 
-// TestCapabilitiesForTasks checks who is told of tasks, and in which form.
+// TestCapabilitiesForTasks checks which clients receive capabilities for tasks, and
+// in which form.
 func TestCapabilitiesForTasks(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, sqlite(t), "")

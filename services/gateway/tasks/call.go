@@ -11,7 +11,7 @@ import (
 	"mcpgateway/services/upstream"
 )
 
-// Plan says how a tools/call deals with tasks.
+// Plan describes the tasks of a tools/call.
 type Plan struct {
 	// Required is set for a tool of a handshake server that can only run as a task.
 	Required bool
@@ -27,7 +27,7 @@ type Plan struct {
 // task, it waits for a task that the server made of it: status messages become
 // progress, and requests for input go to request.Serve. It returns the errors of
 // the caller, RATE_LIMITED beyond MaxWaits, and UPSTREAM_TIMEOUT if the task takes
-// longer than the target's TaskTime. A task that nobody waits for is cancelled.
+// longer than the target's TaskTime. A task without a waiting client is cancelled.
 func (t *Tasks) Call(ctx context.Context, target *upstream.Target, request *upstream.Request, plan Plan) (*upstream.Response, error) {
 	w := &wait{tasks: t, target: target, request: request}
 	defer func() { w.leave() }()
@@ -144,7 +144,7 @@ func (w *wait) about(method string, params *rawjson.Object) *upstream.Request {
 	return &upstream.Request{Method: method, Parsed: params, Client: w.request.Client, Session: w.session, Wait: true}
 }
 
-// state sends a request about the task that the server answers at once.
+// state sends a request about the task that does not block.
 func (w *wait) state(ctx context.Context, request *upstream.Request) (*upstream.Response, error) {
 	ctx, cancel := context.WithTimeout(ctx, w.target.CallTimeout())
 	defer cancel()
@@ -271,8 +271,8 @@ func outcome(t *Task, got *upstream.Response) (*upstream.Response, error) {
 	return final, nil
 }
 
-// input asks the client for the input that a task of the extension needs, and
-// sends it to the server. Each request is asked once.
+// input requests the input that a task of the extension needs from the client, and
+// sends it to the server. Each is requested once.
 func (w *wait) input(ctx context.Context, now *Task, answered map[string]bool) error {
 	if now.Status != "input_required" {
 		return nil
@@ -286,7 +286,7 @@ func (w *wait) input(ctx context.Context, now *Task, answered map[string]bool) e
 			return fault.Upstream(fault.CodeUpstreamInvalidResponse, "The upstream server requested input more than %d times in one task.", maxInputs)
 		}
 		answered[name] = true
-		given, err := w.ask(ctx, requests.Object(name))
+		given, err := w.requestInput(ctx, requests.Object(name))
 		if err != nil {
 			return err
 		}
@@ -304,9 +304,9 @@ func (w *wait) input(ctx context.Context, now *Task, answered map[string]bool) e
 	return err
 }
 
-// ask asks the client for one input. Without an answer, an elicitation counts as
-// dismissed.
-func (w *wait) ask(ctx context.Context, request *rawjson.Object) ([]byte, error) {
+// requestInput returns the raw input of the client. Without a response, an
+// elicitation counts as dismissed.
+func (w *wait) requestInput(ctx context.Context, request *rawjson.Object) ([]byte, error) {
 	method, _ := request.String("method")
 	var result, rpcError []byte
 	if w.request.Serve != nil {

@@ -1,6 +1,6 @@
 // Package tasks runs tools of upstream servers as tasks (MCP 2025-11-25, "Tasks";
-// SEP-2663 for 2026-07-28): it gives clients handles of their own, stores the
-// state of their tasks, and waits for tasks on behalf of clients that do not use
+// SEP-2663 for 2026-07-28): it seals the ids of tasks in handles, stores the
+// state of the tasks of clients, and waits for tasks on behalf of clients that do not use
 // them.
 package tasks
 
@@ -76,8 +76,8 @@ func object(raw []byte) *rawjson.Object {
 	return o
 }
 
-// RequiresTasks reports whether a raw JSON-RPC error of a stateless server says
-// that the client must declare the extension.
+// RequiresTasks reports whether a raw JSON-RPC error of a stateless server rejects a
+// client because it does not declare the extension.
 func RequiresTasks(rpcError []byte) bool {
 	o, err := rawjson.ParseObject(rpcError, rawjson.Lenient)
 	if err != nil || string(o.Get("code")) != strconv.Itoa(upstream.CodeMissingClientCapability) {

@@ -20,7 +20,7 @@ type Owner struct {
 
 func (o Owner) text() string { return o.Project + "\x01" + o.Principal }
 
-// Handle is what the handle of a task contains. Handles are sealed, so that they
+// Handle is the content of the handle of a task. Handles are sealed, so that they
 // open in every process, and for their owner alone.
 type Handle struct {
 	Owner   Owner            `json:"-"`
@@ -72,8 +72,8 @@ func Requested(params *rawjson.Object) (string, error) {
 }
 
 // NotFound returns the fault for a task that does not exist, belongs to another
-// caller, or was never one. All are the same, so that nobody learns of others'
-// tasks.
+// caller, or was never one. All are the same, so that a caller does not learn
+// of the tasks of others.
 func NotFound() error { return fault.Invalid("Task not found.") }
 
 // until returns when the handle of a new task ends.

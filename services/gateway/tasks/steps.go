@@ -11,7 +11,7 @@ import (
 // steps report the status messages of a task as progress of the call, unless the
 // server reports progress itself: the value of progress must only increase.
 type steps struct {
-	token []byte // raw; nil if the client wants no progress
+	token []byte // raw; nil if the client requests no progress
 	pass  func(method string, params []byte)
 
 	mu   sync.Mutex

@@ -49,7 +49,8 @@ func (s *Store) Create(ctx context.Context, row models.UpstreamTask) error {
 	return nil
 }
 
-// Update implements Rows. An empty state stays. It returns a database error as an
+// Update implements Rows. An empty state stays, and a state of an open task does not
+// replace that of one that has ended: states can arrive out of order. It returns a database error as an
 // INTERNAL fault.
 func (s *Store) Update(ctx context.Context, id, state string, open bool) (wasOpen bool, err error) {
 	err = s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
@@ -64,7 +65,11 @@ func (s *Store) Update(ctx context.Context, id, state string, open bool) (wasOpe
 			}
 			wasOpen = closed.RowsAffected > 0
 		}
-		return tx.Model(&models.UpstreamTask{}).Where("id = ?", id).Updates(values).Error
+		row := tx.Model(&models.UpstreamTask{}).Where("id = ?", id)
+		if open {
+			row = row.Where("open = ?", true)
+		}
+		return row.Updates(values).Error
 	})
 	if err != nil {
 		return false, fault.Internal(err)

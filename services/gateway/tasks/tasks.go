@@ -71,8 +71,7 @@ type Held struct {
 	Push func(method string, params []byte) bool
 }
 
-// Adopt gives a new task to its client and returns the raw result for it, in
-// which the handle replaces the server's id. h is the task without its server's id.
+// Adopt stores a new task of a client and returns the raw result for it, in which the handle replaces the server's id. h is the task without its server's id.
 func (t *Tasks) Adopt(ctx context.Context, held *Held, created *Task, result []byte, place *Place) ([]byte, error) {
 	h := held.Handle
 	h.Form, h.ID, h.Until = created.Form, created.ID, t.until()

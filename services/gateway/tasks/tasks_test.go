@@ -161,7 +161,7 @@ func TestMaxWaits(t *testing.T) {
 	}
 }
 
-// TestPollsExtension waits for a task of a stateless server that asks for input.
+// TestPollsExtension waits for a task of a stateless server that requires input.
 func TestPollsExtension(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -331,7 +331,7 @@ func addProject(t *testing.T, db *gorm.DB, now time.Time) {
 	}
 }
 
-// TestHandleLifetime opens a handle until its lifetime is over.
+// TestHandleLifetime opens a handle until its lifetime has ended.
 func TestHandleLifetime(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)

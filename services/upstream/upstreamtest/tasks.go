@@ -21,7 +21,7 @@ const (
 type Tasks struct {
 	TTL  time.Duration // 0 means unlimited
 	Poll time.Duration // 0 means none is recommended
-	// Bound keeps each task in the session that created it.
+	// Bound binds each task to the session that created it.
 	Bound bool
 }
 
@@ -43,7 +43,7 @@ type Task struct {
 	message  string
 	result   *Result // of a finished task
 	question *question
-	asked    int
+	rounds   int           // number of questions
 	changed  chan struct{} // closed at the next change
 }
 
@@ -80,7 +80,7 @@ func (s *Server) startTask(c *Call, work Work) *Task {
 	return t
 }
 
-// SetStatus changes the state of the task and tells the clients that listen.
+// SetStatus changes the state of the task and notifies the clients that listen.
 func (t *Task) SetStatus(status, message string) {
 	t.update(func() { t.status, t.message = status, message })
 }
@@ -129,8 +129,8 @@ func (t *Task) Status() string {
 func (t *Task) Ask(ctx context.Context, method string, params []byte) ([]byte, error) {
 	q := &question{method: method, params: params, answer: make(chan []byte, 1)}
 	t.update(func() {
-		t.asked++
-		q.name = "input-" + strconv.Itoa(t.asked)
+		t.rounds++
+		q.name = "input-" + strconv.Itoa(t.rounds)
 		t.question, t.status = q, "input_required"
 	})
 	select {
@@ -272,7 +272,7 @@ func (s *Server) taskMethod(ctx context.Context, c *Call) (r Result, ok bool) {
 	case "tasks/cancel":
 		return t.stop(stateless), true
 	case "tasks/update":
-		return t.answer(c.params.Object("inputResponses")), true
+		return t.respond(c.params.Object("inputResponses")), true
 	case "tasks/result":
 		return t.await(ctx, c), true
 	}
@@ -298,8 +298,8 @@ func (t *Task) stop(stateless bool) Result {
 	return Result{JSON: t.object()}
 }
 
-// answer passes the input of tasks/update to the task.
-func (t *Task) answer(responses *rawjson.Object) Result {
+// respond passes the input of tasks/update to the task.
+func (t *Task) respond(responses *rawjson.Object) Result {
 	t.mu.Lock()
 	q := t.question
 	t.mu.Unlock()
@@ -312,8 +312,8 @@ func (t *Task) answer(responses *rawjson.Object) Result {
 	return JSON("{}")
 }
 
-// await handles tasks/result: it asks the client what the task asks, until the
-// task has ended.
+// await handles tasks/result: it sends the client the questions of the task, until
+// the task has ended.
 func (t *Task) await(ctx context.Context, c *Call) Result {
 	related := append(rawjson.AppendString([]byte(`{"taskId":`), t.ID), '}')
 	for {
