@@ -34,6 +34,7 @@ func (s *Services) subscribers() []part[func(context.Context, notify.Topic) erro
 		{"calls of users without a connection", s.accountChanged},
 		{"ended sessions", s.EndedSessions.Changed},
 		{"log levels", s.LogLevels.Changed},
+		{"learned revisions", s.Revisions.Changed},
 		{"catalog", s.Catalog.Changed},
 	}
 }
@@ -48,6 +49,7 @@ func (s *Services) loads() []part[func(context.Context) error] {
 		{"pending authorizations", s.Waiting.Load},
 		{"ended sessions", s.EndedSessions.Load},
 		{"log levels", s.LogLevels.Load},
+		{"learned revisions", s.Revisions.Load},
 		{"calls of limits", s.Quotas.Load},
 		{"built-in catalog", s.loadBuiltinCatalog},
 		{"catalog", s.Catalog.Load},

@@ -53,6 +53,7 @@ import (
 	"mcpgateway/services/projects"
 	"mcpgateway/services/projects/toolsets"
 	"mcpgateway/services/projects/toolstate"
+	"mcpgateway/services/revisions"
 	"mcpgateway/services/schema"
 	"mcpgateway/services/secrets"
 	"mcpgateway/services/sessions"
@@ -114,6 +115,7 @@ type Services struct {
 	Subscriptions *subscriptions.Subscriptions
 	EndedSessions *sessions.Ended
 	LogLevels     *sessions.Levels
+	Revisions     *revisions.Store
 	Calls         *activity.Calls
 	Traffic       *traffic.Store
 	Checklist     *checklist.Store
@@ -309,7 +311,8 @@ func (s *Services) httpClientOf(row models.Server, resolver *secrets.Resolver) *
 // their tools.
 func (s *Services) wireUpstreams(resolver *secrets.Resolver) {
 	s.History = history.New(s.DB, now, s.log)
-	s.pool = pool.New(s.clients.MCP(), s.Version, pool.WithTasks(s.Background), pool.WithInstance(s.Instance), pool.WithTurns(s.History.Note),
+	s.Revisions = revisions.New(s.DB, s.feed, now, s.log, s.Background)
+	s.pool = pool.New(s.clients.MCP(), s.Version, pool.WithTasks(s.Background), pool.WithInstance(s.Instance), pool.WithTurns(s.History.Note), pool.WithRevisions(s.Revisions),
 		pool.WithNamed(func(t *upstream.Target, method string, params []byte) bool {
 			return s.Gateway.Named(t, method, params) // set after the pool is created and before its first call
 		}))
@@ -334,9 +337,10 @@ func (s *Services) wireUpstreams(resolver *secrets.Resolver) {
 		DB: s.DB, Accounts: s.Connections, Projects: s.Own, Directory: s.Directory, Views: s.Views, PublicURL: s.Config.PublicURL,
 	})
 	s.Subscriptions = subscriptions.New(s.Views, s.pool, sessions.NewResources(s.DB, s.feed, now), s.Background)
+	s.Arguments = schema.NewValidator()
 	s.Syncer = inventory.NewSyncer(inventory.Options{
 		DB: s.DB, Pool: s.pool, Target: target, Feed: s.feed, Locks: s.locks, Now: now, Log: s.log, Tasks: s.Background,
-		ResourceUpdated: s.Subscriptions.ResourceUpdated, Observed: s.History.Note, Listed: s.Subscriptions.Listed,
+		Unchecked: s.Arguments.UncheckedReason, ResourceUpdated: s.Subscriptions.ResourceUpdated, Observed: s.History.Note, Listed: s.Subscriptions.Listed,
 		Readers:  connections.NewReaders(s.DB, s.Audit, s.feed),
 		Changing: moves.New(s.Directory, s.Toolsets, s.log).Sync,
 	})
@@ -349,7 +353,6 @@ func (s *Services) wireUpstreams(resolver *secrets.Resolver) {
 func (s *Services) wireCode() {
 	s.CodeRuns = codemode.NewTraces(s.DB, s.log)
 	s.Declarations = codemode.NewDeclarations(s.ToolSearch)
-	s.Arguments = schema.NewValidator()
 	s.Runner = codemode.NewRunner(codemode.Options{
 		TSC: s.Config.TSC, Fetch: s.clients.Fetch(), Validate: s.Arguments, Traces: s.CodeRuns, Log: s.log, Tasks: s.Background,
 	})
@@ -365,7 +368,7 @@ func (s *Services) wireGateway(ctx context.Context, resolver *secrets.Resolver) 
 	}
 	s.Gateway = gateway.New(gateway.Options{
 		Upstreams: upstreams, Views: s.Views, Search: s.ToolSearch, Declarations: s.Declarations, Runner: s.Runner, Limits: s.CallLimits, Quotas: s.Quotas,
-		Calls: s.Metrics.Calls(s.Calls), Results: s.Results, Waiting: s.calling, Outages: s.pool,
+		Arguments: s.Arguments, Calls: s.Metrics.Calls(s.Calls), Results: s.Results, Waiting: s.calling, Outages: s.pool,
 		Connecting: connecting.New(s.calling, s.Tickets, s.Config.Keys, now),
 		TaskRows:   s.tasks, TaskStreams: s.pool,
 		Tokens: s.Config.Keys, References: resolver, Version: s.Version, Instance: s.Instance, Log: s.log, Tasks: s.Background,

@@ -115,7 +115,7 @@ func serveOn(t *testing.T, dsn, declaration string, play func(*call) (string, er
 	services := s.Services
 	o := mcp.Options{
 		Views: services.Views, Auth: services.ProjectAuth, Gateway: &script{services.Gateway, play},
-		Sessions: session.NewSessions(services.Config.Keys, services.EndedSessions, time.Now),
+		Sessions: session.NewSessions(services.Config.Keys, services.EndedSessions, time.Now, slog.New(slog.DiscardHandler)),
 		Levels:   services.LogLevels,
 		Names:    web.NewNames(services.Config.PublicURL, nil, []string{"https://app.example.com"}, true),
 		Failures: ratelimit.NewFailureLimit(time.Now), WrongKeys: ratelimit.NewAddressLimit(1000, 1000, time.Now),

@@ -38,9 +38,16 @@ func (g *Gateway) dispatchTool(ctx context.Context, project *toolset.Snapshot, c
 		return g.listDeclarations(ctx, project, client, params)
 	case ToolExecute:
 		return g.executeTool(ctx, project, client, params, trace)
-	default:
-		return g.callUpstreamTool(ctx, project, client, name, params, trace)
 	}
+	if client.Code {
+		err = checkForModels(project, name)
+	} else {
+		name, err = project.Called(name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return g.callUpstreamTool(ctx, project, client, name, params, trace)
 }
 
 // calledTool returns the tool name in the params of tools/call and stores it in
@@ -74,6 +81,12 @@ func (g *Gateway) callUpstreamTool(ctx context.Context, project *toolset.Snapsho
 		return nil, err
 	}
 	trace.Server = tool.Server.Config.Alias
+	if trace.Tool != tool.Name { // a name without alias
+		trace.Tool = clip(tool.FullName)
+	}
+	if err := g.checkArguments(project, tool, params); err != nil {
+		return nil, err
+	}
 	if err := g.overrideArguments(tool, params); err != nil {
 		return nil, err
 	}
@@ -94,9 +107,22 @@ func (g *Gateway) callUpstreamTool(ctx context.Context, project *toolset.Snapsho
 		return nil, err
 	}
 	if created := tasks.Created(response); created != nil && created.Form == plan.Holds {
-		return g.giveTask(ctx, client, tool, out, created, response)
+		return g.giveTask(ctx, project, client, tool, out, created, response)
 	}
-	return g.bridgeAnswer(response, client)
+	return g.bridgeToolResult(project, response, client, tool)
+}
+
+// checkArguments returns INVALID_PARAMETER if the project validates arguments and
+// those of tools/call don't match the schema that clients see.
+func (g *Gateway) checkArguments(project *toolset.Snapshot, tool *toolset.Tool, params *rawjson.Object) error {
+	if !project.Project.ValidateArguments || g.Arguments == nil {
+		return nil
+	}
+	arguments := params.Get("arguments")
+	if arguments == nil {
+		arguments = []byte("{}")
+	}
+	return g.Arguments.Check(tool.Definition, arguments)
 }
 
 // overrideArguments adds the fixed arguments and the defaults of a tool's override

@@ -56,17 +56,17 @@ func (g *Gateway) send(ctx context.Context, client *Client, out *preparedRequest
 			return g.resume(ctx, client, p, out)
 		}
 	}
-	capabilities := relayedCapabilities(client)
+	declared, interactive := g.callCapabilities(client)
 	r := g.newRelay(client, out)
-	request := upstreamRequest(client, out, r, capabilities)
+	request := upstreamRequest(client, out, r, declared)
 	out.task.prepare(request)
-	if client.Stateless() && capabilities != nil {
+	if client.Stateless() && interactive {
 		request.Params = out.params.Bytes() // the call may outlive this request
 		request.Memory = parkedMemory{r}
 		return g.callParkable(ctx, client, out, request, r)
 	}
 	defer r.finish()
-	if client.Ask != nil && capabilities != nil {
+	if !client.Stateless() && interactive {
 		request.Serve = func(ctx context.Context, method string, params []byte) (result, rpcError []byte) {
 			if method == "elicitation/create" {
 				g.elicitations.give(r, params)
@@ -80,7 +80,7 @@ func (g *Gateway) send(ctx context.Context, client *Client, out *preparedRequest
 		if err == nil && response.Error != nil {
 			g.elicitations.giveAll(r, response.Error)
 		}
-		if err != nil || client.Stateless() || capabilities == nil || !response.Stateless {
+		if err != nil || client.Stateless() || !interactive || !response.Stateless {
 			return response, err
 		}
 		wanted := inputRequired(response)
@@ -132,12 +132,12 @@ func (g *Gateway) recheck(client *Client, out *preparedRequest) error {
 	return nil
 }
 
-// upstreamRequest returns the upstream request, without params. capabilities
-// are the relayed capabilities of the client.
-func upstreamRequest(client *Client, out *preparedRequest, r *relay, capabilities []byte) *upstream.Request {
+// upstreamRequest returns the upstream request, without params. declared are the
+// raw capabilities that it declares.
+func upstreamRequest(client *Client, out *preparedRequest, r *relay, declared []byte) *upstream.Request {
 	request := &upstream.Request{
 		Method: out.method, ParamHeaders: out.headers, Repeatable: out.repeatable, Notify: r.notify, Stray: r.stray, LogLevel: wantedLevel(client),
-		Client: upstream.Client{SessionID: client.SessionID, Caller: client.Principal.ID(), Capabilities: capabilities, TraceParent: client.TraceParent, TraceState: client.TraceState, Hops: client.Hops},
+		Client: upstream.Client{SessionID: client.SessionID, Caller: client.Principal.ID(), Capabilities: declared, TraceParent: client.TraceParent, TraceState: client.TraceState, Hops: client.Hops},
 		Memory: client.Memory,
 	}
 	if client.Notify == nil {

@@ -15,6 +15,7 @@ import (
 	"mcpgateway/models"
 	"mcpgateway/services/access"
 	"mcpgateway/services/background"
+	"mcpgateway/services/capabilities"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/gateway/connecting"
 	"mcpgateway/services/gateway/tasks"
@@ -35,6 +36,14 @@ type Caller interface {
 // caller who is no longer admitted. Implemented by views.Views.
 type Views interface {
 	Current(caller access.Principal) (*toolset.Snapshot, error)
+}
+
+// ArgumentChecker validates the arguments of calls.
+type ArgumentChecker interface {
+	// Check returns INVALID_PARAMETER if raw arguments don't match the inputSchema
+	// of a raw tool definition. It is called for every call of projects that
+	// validate arguments.
+	Check(definition, arguments []byte) error
 }
 
 // CallLog records tool calls. Record must not block, because every call waits
@@ -62,8 +71,9 @@ type Options struct {
 	Search       Search
 	Declarations Declarations
 	Runner       CodeRunner
-	Limits       CallLimits // for calls made by code
-	Quotas       Quotas     // for calls of upstream tools; nil means no limits
+	Limits       CallLimits      // for calls made by code
+	Quotas       Quotas          // for calls of upstream tools; nil means no limits
+	Arguments    ArgumentChecker // for projects with validateArguments; nil means no check
 	Calls        CallLog
 	Results      *membudget.Budget    // for results of calls made by code; nil is unlimited
 	Waiting      PendingAuth          // nil means no pending authorizations
@@ -88,6 +98,7 @@ type Gateway struct {
 
 	elicitations *elicitations
 	tasks        *tasks.Tasks
+	clients      *capabilities.Cache[clientCapabilities]
 }
 
 // New returns a gateway.
@@ -95,6 +106,7 @@ func New(o Options) *Gateway {
 	return &Gateway{
 		Options: o, parked: newPendingCalls(o.Tokens), elicitations: newElicitations(),
 		tasks: tasks.New(tasks.Options{Caller: o.Upstreams, Handles: o.Tokens, Rows: o.TaskRows, Now: time.Now, Log: o.Log, Background: o.Tasks}),
+		clients: capabilities.NewCache(newClientCapabilities),
 	}
 }
 
@@ -103,6 +115,8 @@ type Client struct {
 	Principal access.Principal
 	// Version is the protocol version of the request. It is never empty.
 	Version string
+	// Code is set for calls made by code that the gateway runs.
+	Code bool
 	// RequestID identifies the request in the log.
 	RequestID string
 	// TraceParent and TraceState are the trace context sent with upstream
@@ -122,6 +136,10 @@ type Client struct {
 	// LogLevel is the minimum severity of log messages that the client
 	// requested, or empty.
 	LogLevel string
+
+	// originalOutput reports whether results have the server's own structured
+	// content. It is set for code, whose declarations have the server's schemas.
+	originalOutput bool
 
 	// Memory reserves the memory of a large result. Nil reserves nothing. Its
 	// creator releases it after the client has received the result.

@@ -29,7 +29,7 @@ func (g *Gateway) getPrompt(ctx context.Context, project *toolset.Snapshot, clie
 	if err != nil {
 		return nil, err
 	}
-	return g.bridgeAnswer(response, client)
+	return g.bridgeAnswer(project, response, client)
 }
 
 // complete sends completion/complete to the server that owns the referenced
@@ -62,7 +62,7 @@ func (g *Gateway) complete(ctx context.Context, project *toolset.Snapshot, clien
 	if err != nil {
 		return nil, err
 	}
-	return g.bridgeAnswer(response, client)
+	return g.bridgeAnswer(project, response, client)
 }
 
 // listOffers handles prompts/list, resources/list and resources/templates/list

@@ -23,7 +23,7 @@ func (g *Gateway) readResource(ctx context.Context, project *toolset.Snapshot, c
 	if err != nil {
 		return nil, err
 	}
-	result, err := g.bridgeAnswer(response, client)
+	result, err := g.bridgeAnswer(project, response, client)
 	if err != nil || !client.Stateless() || response.Stateless {
 		return result, err
 	}

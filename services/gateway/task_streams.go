@@ -96,12 +96,13 @@ func (g *Gateway) taskStreams(project *toolset.Snapshot, client *Client, handles
 		}
 		s := streams[held.Handle.Server]
 		if s == nil {
+			declared, _ := g.callCapabilities(client)
 			target, err := tool.Server.Target.For(client.Principal.UserID()).With(client.Forwarded)
 			if err != nil {
 				continue
 			}
 			s = &taskStream{target: target, caller: client.Principal, held: map[string]*tasks.Held{}, client: upstream.Client{
-				SessionID: client.SessionID, Caller: client.Principal.ID(), Hops: client.Hops, Capabilities: tasks.Declare(relayedCapabilities(client)),
+				SessionID: client.SessionID, Caller: client.Principal.ID(), Hops: client.Hops, Capabilities: tasks.Declare(declared),
 			}}
 			streams[held.Handle.Server] = s
 		}

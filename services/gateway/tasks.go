@@ -125,7 +125,7 @@ func (g *Gateway) sendTask(ctx context.Context, out *preparedRequest, request *u
 }
 
 // giveTask returns the result of a tools/call for a client that holds its task.
-func (g *Gateway) giveTask(ctx context.Context, client *Client, tool *toolset.Tool, out *preparedRequest, created *tasks.Task, response *upstream.Response) ([]byte, error) {
+func (g *Gateway) giveTask(ctx context.Context, project *toolset.Snapshot, client *Client, tool *toolset.Tool, out *preparedRequest, created *tasks.Task, response *upstream.Response) ([]byte, error) {
 	held := &tasks.Held{
 		Handle: &tasks.Handle{
 			Owner:  tasks.Owner{Project: client.Principal.ProjectID(), Principal: client.Principal.ID()},
@@ -138,7 +138,7 @@ func (g *Gateway) giveTask(ctx context.Context, client *Client, tool *toolset.To
 		return nil, err
 	}
 	response.Result = result
-	return g.bridgeAnswer(response, client)
+	return g.bridgeAnswer(project, response, client)
 }
 
 // taskRequest handles the requests about tasks: tasks/get, result, cancel and list
@@ -179,7 +179,7 @@ func (g *Gateway) taskRequest(ctx context.Context, project *toolset.Snapshot, cl
 	if err != nil {
 		return nil, err
 	}
-	return g.taskAnswer(ctx, client, method, held, response)
+	return g.taskAnswer(ctx, project, client, method, tool, held, response)
 }
 
 // openTask returns the task that the params name.
@@ -223,30 +223,29 @@ func (g *Gateway) forwardTask(ctx context.Context, client *Client, out *prepared
 }
 
 // taskAnswer returns the result of a request about a task, under its handle.
-func (g *Gateway) taskAnswer(ctx context.Context, client *Client, method string, held *tasks.Held, response *upstream.Response) ([]byte, error) {
+func (g *Gateway) taskAnswer(ctx context.Context, project *toolset.Snapshot, client *Client, method string, tool *toolset.Tool, held *tasks.Held, response *upstream.Response) ([]byte, error) {
 	if response.Error != nil {
 		if isUnknownTask(response.Error) {
 			g.tasks.Ended(ctx, held, "")
 			return nil, tasks.NotFound()
 		}
 		response.Error = []byte(strings.ReplaceAll(string(response.Error), held.Handle.ID, held.Text))
-		return g.bridgeAnswer(response, client)
+		return g.bridgeAnswer(project, response, client)
 	}
-	switch {
-	case method == "tasks/result":
+	if method == "tasks/result" {
 		status := "completed"
 		if isToolError(response.Result) {
 			status = "failed"
 		}
 		g.tasks.Ended(ctx, held, status)
 		response.Result = tasks.Related(response.Result, held.Text)
-	default:
-		response.Result = g.tasks.Observe(ctx, held, response.Result)
-		if method == "tasks/cancel" {
-			g.tasks.Ended(ctx, held, "")
-		}
+		return g.bridgeToolResult(project, response, client, tool)
 	}
-	return g.bridgeAnswer(response, client)
+	response.Result = g.tasks.Observe(ctx, held, response.Result)
+	if method == "tasks/cancel" {
+		g.tasks.Ended(ctx, held, "")
+	}
+	return g.bridgeAnswer(project, response, client)
 }
 
 // isUnknownTask reports whether a raw JSON-RPC error of a server is that for a task

@@ -44,6 +44,8 @@ type scheduled struct {
 	failures int
 	running  bool
 	synced   time.Time // time of the last recorded success, or zero
+	// validates reports whether the server's project validates arguments.
+	validates bool
 
 	soon       time.Time      // time of the sync for an announcement, or zero
 	announced  time.Time      // start of the latest sync for an announcement
@@ -313,11 +315,17 @@ func (s *Syncer) Changed(ctx context.Context, topic notify.Topic) error {
 }
 
 // Plan reads the enabled servers and schedules a sync for each configuration
-// that this process has not synced. It closes the sessions of disabled and
+// that this process has not synced, and for servers whose project turned the
+// validation of arguments on or off. It closes the sessions of disabled and
 // deleted servers.
 func (s *Syncer) Plan(ctx context.Context) error {
-	var rows []models.Server
-	err := s.DB.WithContext(ctx).Select("id", "config_version").Find(&rows, "enabled = ?", true).Error
+	var rows []struct {
+		ID                string
+		ConfigVersion     int64
+		ValidateArguments bool
+	}
+	err := s.DB.WithContext(ctx).Model(&models.Server{}).Joins("JOIN projects ON projects.id = servers.project_id").
+		Select("servers.id", "servers.config_version", "projects.validate_arguments").Where("servers.enabled = ?", true).Scan(&rows).Error
 	if err != nil {
 		return fault.Internal(err)
 	}
@@ -325,6 +333,7 @@ func (s *Syncer) Plan(ctx context.Context) error {
 	for _, row := range rows {
 		want[row.ID] = true
 		s.schedule.want(row.ID, row.ConfigVersion)
+		s.schedule.validates(row.ID, row.ValidateArguments)
 	}
 	for _, id := range s.schedule.keep(want) {
 		s.Pool.Drop(id)

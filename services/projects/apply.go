@@ -116,7 +116,7 @@ func (w *writer) project(slug string, d *declaration.Project, prune bool) (*mode
 	if !found {
 		row = models.Project{
 			ID: uuid.Must(uuid.NewV7()).String(), Slug: slug, Name: slug, AuthMode: models.AuthAPIKey, OAuthAccess: models.OAuthAnyone,
-			CodeModeTimeoutMS: defaultCodeModeTimeoutMS, ToolExposure: models.ExposeFull, PersonalKeysMaxDays: defaultPersonalKeyDays, CreatedAt: now,
+			CodeModeTimeoutMS: defaultCodeModeTimeoutMS, ToolExposure: models.ExposeFull, ToolNames: models.NamesPrefixed, PersonalKeysMaxDays: defaultPersonalKeyDays, CreatedAt: now,
 		}
 	}
 	wasOpen := found && row.AuthMode == models.AuthNone
@@ -242,6 +242,9 @@ func (w *writer) server(project *models.Project, alias string, d *declaration.Se
 	if err := w.renameTools(project, before, row.Alias); err != nil {
 		return row, err
 	}
+	if err := w.forgetRevision(row.ID, fields); err != nil {
+		return row, err
+	}
 	return row, w.tx.Save(&row).Error
 }
 
@@ -252,6 +255,7 @@ func newServer(projectID, alias string, d *declaration.Server, now time.Time) mo
 		ID: uuid.Must(uuid.NewV7()).String(), ProjectID: projectID, Alias: alias,
 		Transport: models.TransportAuto, AuthType: models.UpstreamAuthNone, Enabled: true, TimeoutMS: defaultTimeoutMS, MaxConcurrent: defaultConcurrent,
 		SessionMode: models.SessionShared, DefinitionPolicy: models.PolicyFollow, Connection: models.ConnectionShared, CreatedAt: now,
+		ProtocolVersion: models.ProtocolAuto, TaskTimeoutMS: defaultTaskTimeoutMS,
 	}
 	if d.AuthType == nil && d.AuthBearer != nil && *d.AuthBearer != "" {
 		row.AuthType = models.UpstreamAuthBearer

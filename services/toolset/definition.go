@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 
+	"mcpgateway/services/legacy"
 	"mcpgateway/services/rawjson"
 )
 
@@ -116,22 +117,24 @@ func accessOf(annotations *rawjson.Object) Access {
 	return AccessWrite
 }
 
-// repairForHandshake returns the definition for clients of revisions up to
-// 2025-11-25, or nil if it needs no change. Those revisions only have object
-// schemas, and their clients reject the whole list for one other outputSchema,
-// so it is removed.
-func repairForHandshake(exported []byte) []byte {
+// forHandshake returns the definition for clients of revisions up to 2025-11-25,
+// or nil if it needs no change. Those revisions only have output schemas of
+// objects, and their clients reject the whole list for another one. It is wrapped
+// in the schema of an object, or removed if it is nested too deeply.
+func forHandshake(exported []byte) (definition []byte, wraps bool) {
 	o, err := rawjson.ParseObject(exported, rawjson.Lenient)
 	if err != nil {
-		return nil
+		return nil, false
 	}
 	schema := o.Get("outputSchema")
-	if schema == nil {
-		return nil
+	if schema == nil || legacy.IsObjectSchema(schema) {
+		return nil, false
 	}
-	if typ, _ := o.Object("outputSchema").String("type"); typ == "object" {
-		return nil
+	wrapped, ok := legacy.WrapSchema(schema)
+	if !ok {
+		o.Delete("outputSchema")
+		return o.Bytes(), false
 	}
-	o.Delete("outputSchema")
-	return o.Bytes()
+	o.Set("outputSchema", wrapped)
+	return o.Bytes(), true
 }

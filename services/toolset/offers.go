@@ -61,6 +61,7 @@ func (p *serverPart) addOffers(s settings, rows []models.Listing) {
 // are not changed, so a URI that two servers list belongs to the first alias.
 type Offers struct {
 	parts  *parts
+	naming bareNaming
 	merged func() *mergedOffers
 }
 
@@ -69,6 +70,7 @@ type mergedOffers struct {
 	resources map[string]*Server // by URI
 	templates []template
 	shadowed  []string
+	prompts   map[string]*Prompt // those listed without alias, by that name
 
 	pages map[models.ListingKind][][]byte
 	ids   map[models.ListingKind]string
@@ -81,20 +83,26 @@ type template struct {
 }
 
 // newOffers returns the offers of the parts. They are merged on first use.
-func newOffers(p *parts) *Offers {
-	return &Offers{parts: p, merged: sync.OnceValue(func() *mergedOffers { return mergeOffers(p.ordered) })}
+func newOffers(p *parts, naming bareNaming) *Offers {
+	return &Offers{parts: p, naming: naming, merged: sync.OnceValue(func() *mergedOffers { return mergeOffers(p, naming) })}
 }
 
 // mergeOffers merges the offers of the parts, by alias and then in upstream
 // order.
-func mergeOffers(ordered []*serverPart) *mergedOffers {
-	m := &mergedOffers{resources: map[string]*Server{}, pages: map[models.ListingKind][][]byte{}, ids: map[models.ListingKind]string{}}
+func mergeOffers(all *parts, naming bareNaming) *mergedOffers {
+	m := &mergedOffers{
+		resources: map[string]*Server{}, prompts: barePrompts(all, naming), pages: map[models.ListingKind][][]byte{}, ids: map[models.ListingKind]string{},
+	}
 	shown := map[models.ListingKind][][]byte{}
 	seenTemplates := map[string]bool{}
-	for _, p := range ordered {
+	for _, p := range all.ordered {
 		alias := p.server.Config.Alias
 		for _, o := range p.offers {
 			switch o.kind {
+			case models.ListingPrompt:
+				if name := naming.name(o.ident); m.prompts[name] == p.prompt(o.ident) {
+					o.definition = renamed(o.definition, name)
+				}
 			case models.ListingResource:
 				if owner := m.resources[o.ident]; owner != nil {
 					m.shadowed = append(m.shadowed, fmt.Sprintf("%s also has %s, which is served by %s", alias, clip(o.ident, 200), owner.Config.Alias))
@@ -158,10 +166,28 @@ func (o *Offers) Prompt(name string) (*Prompt, error) {
 	if p := lookUp(o.parts, name, promptsOf); p != nil {
 		return p, nil
 	}
+	if o.naming.on {
+		if p := o.merged().prompts[name]; p != nil {
+			return p, nil
+		}
+	}
 	if _, _, ok := SplitName(name); !ok {
 		return nil, fault.New(fault.KindNotFound, fault.CodeNotFound, "There is no prompt %q. Prompts are named alias__prompt.", clip(name, 128))
 	}
 	return nil, fault.NotFound("prompt", clip(name, 128))
+}
+
+// Listed returns the definition of a resource in the list of its server, by the
+// server's alias and its own URI. It is nil if the server doesn't list it.
+func (o *Offers) Listed(alias, uri string) []byte {
+	if p := o.parts.byAlias[alias]; p != nil {
+		for _, offer := range p.offers {
+			if offer.kind == models.ListingResource && offer.ident == uri {
+				return offer.definition
+			}
+		}
+	}
+	return nil
 }
 
 // ResourceOwner returns the server of a URI: the one that lists it, otherwise

@@ -141,11 +141,12 @@ func newTool(full, name, raw string, o *Override) *Tool {
 	relaxTasks(definition)
 	annotations := definition.Object("annotations")
 	t.Repeatable, t.Access, t.Hints = isRepeatable(annotations), accessOf(annotations), hintsOf(annotations)
+	t.App = appOf(definition)
 	t.Definition = exportDefinition(definition, name)
 	if o != nil && len(t.ParamHeaders) > 0 {
 		t.ClientHeaders, _ = upstream.ParseParamHeaders(t.Definition)
 	}
-	t.Handshake = repairForHandshake(t.Definition)
+	t.Handshake, t.WrapsOutput = forHandshake(t.Definition)
 	return t
 }
 
@@ -161,7 +162,7 @@ func (s *Snapshot) same(full, name, raw string, o *Override) *Tool {
 	}
 	return &Tool{
 		Name: name, FullName: full, Repairs: t.Repairs, Broken: t.Broken, Raw: t.Raw,
-		Definition: t.Definition, ParamHeaders: t.ParamHeaders, ClientHeaders: t.ClientHeaders, Repeatable: t.Repeatable, Access: t.Access, Hints: t.Hints, Handshake: t.Handshake,
+		Definition: t.Definition, ParamHeaders: t.ParamHeaders, ClientHeaders: t.ClientHeaders, Repeatable: t.Repeatable, Access: t.Access, App: t.App, Hints: t.Hints, Handshake: t.Handshake, WrapsOutput: t.WrapsOutput,
 		Override: t.Override, Own: t.Own, memo: t.memo,
 	}
 }

@@ -1,12 +1,10 @@
 package toolset
 
 import (
-	"bytes"
 	"strings"
 	"sync"
 
 	"mcpgateway/models"
-	"mcpgateway/services/rawjson"
 )
 
 // Selection selects the part of a project that a view contains.
@@ -141,22 +139,16 @@ func (p *serverPart) withoutPerson(whole *serverPart) *serverPart {
 	return p
 }
 
-// appOffers returns the user interface resources that tools refer to (MCP Apps,
-// `_meta.ui.resourceUri`). They can be read, and are not listed.
+// appOffers returns the user interface resources that tools refer to (MCP Apps).
+// They can be read, and are not listed.
 func appOffers(tools []*Tool) (offers []offer) {
 	seen := map[string]bool{}
 	for _, t := range tools {
-		if !bytes.Contains(t.Definition, []byte("ui://")) {
-			continue
-		}
-		definition, err := rawjson.ParseObject(t.Definition, rawjson.Lenient)
-		if err != nil {
-			continue
-		}
-		uri, ok := definition.Object("_meta").Object("ui").String("resourceUri")
-		if ok && strings.HasPrefix(uri, "ui://") && !seen[uri] {
-			seen[uri] = true
-			offers = append(offers, offer{kind: models.ListingResource, ident: uri, unlisted: true})
+		for _, uri := range t.App.URIs {
+			if !seen[uri] {
+				seen[uri] = true
+				offers = append(offers, offer{kind: models.ListingResource, ident: uri, unlisted: true})
+			}
 		}
 	}
 	return offers

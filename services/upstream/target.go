@@ -24,6 +24,8 @@ const (
 	// defaultConcurrent is the maximum number of calls in flight from this
 	// process to one server if the target sets none.
 	defaultConcurrent = 512
+	// newestRevision is the protocol version of targets without a pin.
+	newestRevision = "auto"
 )
 
 // Target is the configuration of one upstream. It is immutable: a changed
@@ -58,8 +60,11 @@ type Target struct {
 
 	Transport   models.Transport
 	Timeout     time.Duration // of one call; 0 means 60 s
-	TaskTimeout time.Duration // of waiting for a task; 0 means 10 min
-	SessionMode models.SessionMode
+	TaskTimeout time.Duration // of a call that waits for a task; 0 means 10 min
+	// ProtocolVersion is the protocol revision to use, or models.ProtocolAuto.
+	// Empty means the same as models.ProtocolAuto.
+	ProtocolVersion string
+	SessionMode     models.SessionMode
 	// MaxConcurrent is the maximum number of calls in flight; 0 means 512.
 	MaxConcurrent int
 
@@ -97,6 +102,14 @@ func (t *Target) For(userID string) *Target {
 
 // IsPersonal reports whether every user has their own account at the server.
 func (t *Target) IsPersonal() bool { return t.Own != nil || t.Person != "" }
+
+// Pin returns the configured protocol revision, or "" if the newest is used.
+func (t *Target) Pin() string {
+	if t.ProtocolVersion == newestRevision {
+		return ""
+	}
+	return t.ProtocolVersion
+}
 
 // CallTimeout returns the timeout of one call.
 func (t *Target) CallTimeout() time.Duration {

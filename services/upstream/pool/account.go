@@ -74,9 +74,10 @@ func newAccount(s *server, t *upstream.Target, who owner) *account {
 }
 
 // acquire returns a session for the target and client and connects if there is
-// none. The caller must release the session. The error is ctx.Err(),
+// none. declared are the raw capabilities of the client, which a new session
+// declares. The caller must release the session. The error is ctx.Err(),
 // errOutdated, errDropped, errSwept or a connection error.
-func (a *account) acquire(ctx context.Context, t *upstream.Target, key sessionKey) (*session, error) {
+func (a *account) acquire(ctx context.Context, t *upstream.Target, key sessionKey, declared []byte) (*session, error) {
 	a.server.adopt(t)
 	a.mu.Lock()
 	if err := a.usable(t); err != nil {
@@ -93,7 +94,7 @@ func (a *account) acquire(ctx context.Context, t *upstream.Target, key sessionKe
 	f := a.flights[key]
 	if f == nil || key.alone {
 		var err error
-		if f, err = a.startConnect(ctx, t, key); err != nil {
+		if f, err = a.startConnect(ctx, t, key, declared); err != nil {
 			a.mu.Unlock()
 			return nil, err
 		}
@@ -137,7 +138,7 @@ func (a *account) adopt(version int64) {
 
 // find returns a usable session, or nil.
 func (a *account) find(key sessionKey) *session {
-	if a.stateless != nil {
+	if a.stateless != nil && !key.handshake {
 		return a.stateless
 	}
 	ss := a.sessions[key]
@@ -150,8 +151,8 @@ func (a *account) find(key sessionKey) *session {
 
 // startConnect starts to connect. It uses only the values of ctx and not its
 // cancellation, because other calls may wait for the same session.
-func (a *account) startConnect(ctx context.Context, t *upstream.Target, key sessionKey) (*connectAttempt, error) {
-	c, err := newConnector(a.pool, t, key, a.server.knownEra(), a.notifyWatchers)
+func (a *account) startConnect(ctx context.Context, t *upstream.Target, key sessionKey, declared []byte) (*connectAttempt, error) {
+	c, err := newConnector(a.pool, t, key, declared, a.server.knownEra(), a.notifyWatchers)
 	if err != nil {
 		return nil, err
 	}
@@ -162,7 +163,7 @@ func (a *account) startConnect(ctx context.Context, t *upstream.Target, key sess
 		defer cancel()
 		defer context.AfterFunc(life, cancel)()
 		var ss *session
-		found := era{url: t.URL}
+		found := era{url: t.URL, pin: t.Pin()}
 		err := a.pool.tasks.Try("upstream connect", func() (err error) { ss, found.kind, err = c.connect(ctx); return err })
 		a.finishConnect(f, key, t, ss, found, err)
 	})
@@ -205,7 +206,9 @@ func (a *account) finishConnect(f *connectAttempt, key sessionKey, t *upstream.T
 		a.server.setEra(found)
 	default:
 		a.sessions[key] = ss
-		a.server.setEra(found)
+		if !key.handshake { // it is not the era of the other clients
+			a.server.setEra(found)
+		}
 		a.hold(ss)
 	}
 	a.endRetired(ss)

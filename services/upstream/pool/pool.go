@@ -15,6 +15,7 @@ import (
 
 	"mcpgateway/models"
 	"mcpgateway/services/background"
+	"mcpgateway/services/capabilities"
 	"mcpgateway/services/upstream"
 	"mcpgateway/services/upstream/admission"
 	"mcpgateway/services/upstream/transport"
@@ -30,6 +31,9 @@ type Pool struct {
 	instance  string // name of this gateway in Gateway-Hops
 	ids       atomic.Int64
 	listens   atomic.Int64
+
+	declared  *capabilities.Cache[capabilities.Identity]
+	revisions Revisions // nil learns none
 
 	unattributed atomic.Int64
 	completed    func(t *upstream.Target, method string, params []byte) bool
@@ -62,6 +66,7 @@ func New(h *http.Client, clientVersion string, options ...Option) *Pool {
 	p := &Pool{
 		http: h, self: wire.NewIdentity(clientVersion), userAgent: wire.HeaderValue("gateway/" + clientVersion),
 		holds: map[string]int{}, life: life, endLife: end, ending: make(chan struct{}, maxEnding),
+		declared:  capabilities.NewCache(capabilities.Identify),
 		completed: func(*upstream.Target, string, []byte) bool { return false }, turned: func(string, error) {},
 	}
 	for _, option := range options {
@@ -94,7 +99,7 @@ func (p *Pool) Call(ctx context.Context, t *upstream.Target, r *upstream.Request
 		purpose = taskWait
 	}
 	err := p.with(ctx, t, purpose, r.Client.Caller, func(ctx context.Context, s *account) (err error) {
-		out, _, err = p.call(ctx, s, t, keyOf(t, r.Client), r)
+		out, err = p.callForClient(ctx, s, t, r)
 		return err
 	})
 	if err != nil {
@@ -108,7 +113,7 @@ func (p *Pool) Call(ctx context.Context, t *upstream.Target, r *upstream.Request
 func (p *Pool) Describe(ctx context.Context, t *upstream.Target) (*upstream.Description, error) {
 	var out *upstream.Description
 	err := p.with(ctx, t, ownWork, "", func(ctx context.Context, s *account) error {
-		ss, err := s.acquire(ctx, t, gatewaySessionKey())
+		ss, err := s.acquire(ctx, t, gatewaySessionKey(), nil)
 		if err != nil {
 			return err
 		}
@@ -287,7 +292,7 @@ func (p *Pool) server(t *upstream.Target) *server {
 // call sends one request and also returns the session that was used.
 func (p *Pool) call(ctx context.Context, s *account, t *upstream.Target, key sessionKey, r *upstream.Request) (*upstream.Response, *session, error) {
 	for repeated := false; ; repeated = true {
-		ss, err := s.acquireFor(ctx, t, key, r.Session)
+		ss, err := s.acquireFor(ctx, t, key, r)
 		switch {
 		case err == nil:
 		case !repeated && transport.LossOf(err) != nil: // only handshake requests were sent so far
@@ -333,10 +338,10 @@ func (p *Pool) callOn(ctx context.Context, ss *session, t *upstream.Target, r *u
 func (p *Pool) Unattributed() int64 { return p.unattributed.Load() }
 
 // keyOf returns the key of the session that a client uses.
-func keyOf(t *upstream.Target, c upstream.Client) sessionKey {
+func (p *Pool) keyOf(t *upstream.Target, c upstream.Client) sessionKey {
 	key := sessionKey{}
-	if string(c.Capabilities) != "{}" {
-		key.capabilities = string(c.Capabilities)
+	if len(c.Capabilities) > len("{}") {
+		key.capabilities = p.declared.Of(c.Capabilities)
 	}
 	if t.SessionMode == models.SessionPerClient {
 		key.client, key.alone = c.SessionID, c.SessionID == ""

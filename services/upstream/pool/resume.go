@@ -13,12 +13,13 @@ import (
 // acquireFor is like acquire, with the session of an earlier response if there
 // is one: that of this process, or else one that continues it. Upstreams can
 // bind tasks to the session that created them.
-func (a *account) acquireFor(ctx context.Context, t *upstream.Target, key sessionKey, earlier upstream.Session) (*session, error) {
+func (a *account) acquireFor(ctx context.Context, t *upstream.Target, key sessionKey, r *upstream.Request) (*session, error) {
+	earlier := r.Session
 	if earlier.ID == "" {
-		return a.acquire(ctx, t, key)
+		return a.acquire(ctx, t, key, r.Client.Capabilities)
 	}
 	a.mu.Lock()
-	if a.usable(t) == nil && a.stateless == nil {
+	if a.usable(t) == nil {
 		for _, ss := range a.sessions {
 			if ss.reference() == earlier && !ss.transport.Closed() {
 				ss.inflight++
@@ -28,7 +29,7 @@ func (a *account) acquireFor(ctx context.Context, t *upstream.Target, key sessio
 		}
 	}
 	a.mu.Unlock()
-	return a.acquire(ctx, t, sessionKey{resumed: earlier})
+	return a.acquire(ctx, t, sessionKey{resumed: earlier, handshake: true}, nil)
 }
 
 // withoutSession returns the request for any session, because the one it named

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"mcpgateway/services/capabilities"
 	"mcpgateway/services/rawjson"
 	"mcpgateway/services/upstream"
 	"mcpgateway/services/upstream/transport"
@@ -21,7 +22,10 @@ import (
 // because a session declares them once.
 type sessionKey struct {
 	client       string
-	capabilities string
+	capabilities capabilities.Identity
+	// handshake marks a session with a handshake at an upstream that also has
+	// the stateless revision.
+	handshake bool
 	// alone marks a session for a single call of a client without a session.
 	alone bool
 	// own marks the gateway's own session, which is never used for client
@@ -34,7 +38,7 @@ type sessionKey struct {
 
 // audience returns the users of the session.
 func (k sessionKey) audience() transport.Audience {
-	return transport.Audience{Asked: k.capabilities != "", Mixed: k.capabilities != "" && k.client == "" && !k.alone && !k.own, Own: k.own}
+	return transport.Audience{Asked: k.capabilities.Interactive, Mixed: k.capabilities.Interactive && k.client == "" && !k.alone && !k.own, Own: k.own}
 }
 
 // session is an established session with an upstream. For revision 2026-07-28
@@ -215,18 +219,12 @@ func (ss *session) classify(answer transport.Reply, err error) (v verdict, unpro
 	return eraMismatch, away.ProvesUnprocessed(held)
 }
 
-// syncCapabilities are the client capabilities of the gateway's own session:
-// all that it relays for clients. Upstreams choose their tools by these
-// capabilities, and one list serves all clients. The gateway relays no
-// extensions, so it declares none.
-const syncCapabilities = `{"elicitation":{"form":{},"url":{}},"sampling":{"tools":{},"context":{}},"roots":{"listChanged":true}}`
-
 // gatewaySessionKey returns the key of the gateway's own session, used to sync, watch and
 // subscribe.
-func gatewaySessionKey() sessionKey { return sessionKey{capabilities: syncCapabilities, own: true} }
+func gatewaySessionKey() sessionKey { return sessionKey{own: true} }
 
 // ownClient returns the client of the gateway's own requests.
-func ownClient() upstream.Client { return upstream.Client{Capabilities: []byte(syncCapabilities)} }
+func ownClient() upstream.Client { return upstream.Client{Capabilities: []byte(capabilities.Sync)} }
 
 // canRepeat reports whether a request can be sent once more after an outcome
 // with this verdict. After the loss of the session or the connection a

@@ -28,7 +28,7 @@ func (p *Pool) ListenTasks(ctx context.Context, t *upstream.Target, client upstr
 	}
 	started := time.Now()
 	a := server.account(t)
-	ss, err := a.acquire(ctx, t, keyOf(t, client))
+	ss, err := a.acquire(ctx, t, p.keyOf(t, client), client.Capabilities)
 	if err != nil {
 		return explain(ctx, t, started, err)
 	}

@@ -124,7 +124,7 @@ func (s *Server) method(ctx context.Context, c *Call, hit *Fault, b *behaviour) 
 	case "server/discover":
 		if c.Era.Stateless() {
 			out := append(s.appendCacheable([]byte{'{'}), `,"supportedVersions":`...)
-			out = appendStrings(out, s.eras.modern)
+			out = appendStrings(out, s.eras.all)
 			return Result{JSON: append(s.appendSelf(out, true), '}')}
 		}
 	case "ping":
