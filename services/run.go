@@ -35,6 +35,7 @@ func (s *Services) subscribers() []part[func(context.Context, notify.Topic) erro
 		{"ended sessions", s.EndedSessions.Changed},
 		{"log levels", s.LogLevels.Changed},
 		{"learned revisions", s.Revisions.Changed},
+		{"finished results", s.Finished.Changed},
 		{"catalog", s.Catalog.Changed},
 	}
 }

@@ -116,6 +116,7 @@ type Services struct {
 	EndedSessions *sessions.Ended
 	LogLevels     *sessions.Levels
 	Revisions     *revisions.Store
+	Finished      *sessions.Finished // results whose clients were not connected
 	Calls         *activity.Calls
 	Traffic       *traffic.Store
 	Checklist     *checklist.Store
@@ -225,6 +226,7 @@ func (s *Services) wireStore(ctx context.Context, guard *egress.Guard, resolver 
 	s.Checklist = checklist.New(db, now)
 	s.EndedSessions = sessions.NewEnded(db, s.feed, sessions.MaxEnded, now)
 	s.LogLevels = sessions.NewLevels(db, s.feed, sessions.MaxLevels, now)
+	s.Finished = sessions.NewFinished(db, s.feed, c.Keys, now, s.log)
 	s.Projects = projects.NewStore(db, resolver, checkURL(guard, c), s.Audit, s.feed, now)
 	s.ToolStates = toolstate.NewStore(db, s.Audit, s.feed)
 	s.Toolsets = toolsets.NewStore(db, s.Audit, s.feed, now)

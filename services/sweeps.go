@@ -25,14 +25,15 @@ type sweep struct {
 }
 
 // sweeps returns all sweeps: of users' sessions and failed sign-ins, of their
-// grants to clients, of disabled users' connections, of old calls, of calls counted against limits, of tasks and
-// of the history of servers.
+// grants to clients, of disabled users' connections, of old calls, of results that no client fetched, of calls counted against limits, of
+// tasks and of the history of servers.
 func (s *Services) sweeps() []sweep {
 	return []sweep{
 		{"people", sweepInterval, s.People.Sweep, s.log},
 		{"grants", sweepInterval, s.OAuth.Sweep, s.log},
 		{"connections", sweepInterval, s.Connections.SweepDisabled, s.log},
 		{"calls", callsSweepInterval, s.Calls.Sweep, s.log},
+		{"finished results", callsSweepInterval, s.Finished.Sweep, s.log},
 		{"calls of limits", sweepInterval, s.Quotas.Sweep, s.log},
 		{"tasks", sweepInterval, s.tasks.Sweep, s.log},
 		{"server history", sweepInterval, s.History.Sweep, s.log},

@@ -198,7 +198,7 @@ func (a *apps) checkAmbiguous(t *testing.T) {
 }
 
 // TestVisibility checks that tools/list has the tools of apps unchanged, that
-// models get no sign of those that only apps may call, and that apps are passed on
+// models get no sign of those that only apps may call, and that apps are forwarded
 // untouched.
 func TestVisibility(t *testing.T) {
 	modelstest.EachDSN(t, func(t *testing.T, dsn string) {
@@ -273,4 +273,72 @@ func (a *apps) checkCodeTools(t *testing.T) {
 	if out, _ := runCode(t, a.App, `return Object.keys(stats)`, ""); strings.Contains(string(out.Result), "poll") {
 		t.Errorf("the namespace has %s", out.Result)
 	}
+}
+
+// names returns the members name of a list.
+func (a *apps) names(t *testing.T, version, method string) (names []string) {
+	t.Helper()
+	var list struct{ Result map[string]json.RawMessage }
+	var items []struct{ Name string }
+	body := a.rpc(t, "p", "", version, method, `{}`)
+	if err := json.Unmarshal([]byte(body), &list); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(list.Result[strings.TrimSuffix(method, "/list")], &items); err != nil {
+		t.Fatalf("%v: %s", err, body)
+	}
+	for _, item := range items {
+		if !strings.HasPrefix(item.Name, "gateway_") {
+			names = append(names, item.Name)
+		}
+	}
+	return names
+}
+
+// TestBareToolNames lists names without alias, and calls tools by them.
+func TestBareToolNames(t *testing.T) {
+	modelstest.EachDSN(t, func(t *testing.T, dsn string) {
+		a := newApps(t, dsn)
+		session := a.session(t)
+		stream := a.stream(t, request{header: streamHeader(session)})
+		defer stream.close()
+		a.Apply(t, `{"projects":{"p":{"toolNames":"bare"}}}`)
+		stream.want(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
+		for _, version := range bothEras {
+			if got, want := a.names(t, version, "tools/list"), []string{"notes__poll", "lone", "show", "stats__poll", "refresh", "think"}; !slices.Equal(got, want) {
+				t.Errorf("%s: listed %v, want %v", version, got, want)
+			}
+			for name, answer := range map[string]string{
+				"lone": "lone of notes", "notes__lone": "lone of notes", "think": "think of stats", "stats__poll": "poll of stats", "notes__poll": "poll of notes",
+				"poll": "poll of stats", // of the only app that has it
+			} {
+				if body := a.call(t, "p", "", version, name); !strings.Contains(body, answer) {
+					t.Errorf("%s: %s: %s", version, name, body)
+				}
+			}
+			wantError(t, version, a.call(t, "p", "", version, "drop"), -32002, "TOOL_NOT_FOUND")
+			for tool, want := range map[string]string{
+				`{"name":"gateway_searchMcpForTask","arguments":{"query":"name:lone"}}`:      `notes__lone`,
+				`{"name":"gateway_executeTool","arguments":{"name":"lone"}}`:                `lone of notes`,
+				`{"name":"gateway_executeTool","arguments":{"name":"notes__lone"}}`:         `lone of notes`,
+				`{"name":"gateway_listTools","arguments":{"filter":"lone"}}`:                `declare const notes`,
+				`{"name":"gateway_executeTool","arguments":{"code":"return notes.lone()"}}`: `lone of notes`,
+			} {
+				if body := a.rpc(t, "p", "", version, "tools/call", tool); !strings.Contains(body, want) {
+					t.Errorf("%s: %s: %s", version, tool, body)
+				}
+			}
+		}
+		// A name that another server has no longer gets its alias.
+		a.Apply(t, `{"projects":{"p":{"disabledTools":["notes__poll"]}}}`)
+		stream.want(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
+		if got := a.names(t, "2025-11-25", "tools/list"); !slices.Equal(got, []string{"lone", "show", "poll", "refresh", "think"}) {
+			t.Errorf("without the other one: %v", got)
+		}
+		routestest.Eventually(t, "calls are stored with the full name", func() bool {
+			var n int64
+			noError(t, a.Services.DB.Model(&models.Call{}).Where("tool = ?", "notes__lone").Count(&n).Error)
+			return n >= 8
+		})
+	})
 }

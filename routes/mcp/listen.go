@@ -67,7 +67,7 @@ func (e *Endpoint) listen(c *fiber.Ctx, in *admitted, client *gateway.Client, m 
 	if requested.TaskIDs != nil && !tasks.Declares(client.Capabilities) {
 		return sendResponse(c, client, m, nil, &gateway.RPCError{Raw: tasks.MissingCapability()}, func() {})
 	}
-	free, err := e.slots.take(streamOwner(c, client.Principal))
+	free, err := e.slots.Take(streamOwner(c, client.Principal))
 	if err != nil {
 		return err
 	}

@@ -97,31 +97,16 @@ func textBlock(raw []byte) []byte {
 }
 
 // bridgeError converts a JSON-RPC error of an upstream server for the client.
-// Two codes change: -32002 (resource not found), which stateless clients don't
-// accept, and -32042 (URL elicitation required), which only 2025-11-25 has.
+// Stateless clients don't accept -32002 (resource not found).
 func bridgeError(raw []byte, client *Client) ([]byte, error) {
 	o, err := rawjson.ParseObject(raw, rawjson.Lenient)
 	if err != nil {
 		return nil, fault.Upstream(fault.CodeUpstreamInvalidResponse, "The upstream server returned an error that is not an object.").Because(err)
 	}
-	switch string(bytes.TrimSpace(o.Get("code"))) {
-	case strconv.Itoa(upstream.CodeResourceNotFound):
-		if client.Stateless() {
-			o.Set("code", strconv.AppendInt(nil, upstream.CodeInvalidParams, 10))
-		}
-	case strconv.Itoa(upstream.CodeURLElicitationRequired):
-		if client.Version != VersionLatestHandshake {
-			message, ok := o.String("message")
-			if !ok {
-				message = "The tool requires you to open a URL first."
-			}
-			result := rawjson.AppendString([]byte(`{"content":[{"type":"text","text":`), message)
-			result = append(result, `}],"isError":true`...)
-			if client.Stateless() {
-				result = append(result, `,"resultType":"complete"`...)
-			}
-			return append(result, '}'), nil
-		}
+	bridged := &RPCError{Raw: o.Bytes()}
+	if client.Stateless() && bridged.Number() == upstream.CodeResourceNotFound {
+		o.Set("code", strconv.AppendInt(nil, upstream.CodeInvalidParams, 10))
+		bridged.Raw = o.Bytes()
 	}
-	return nil, &RPCError{Raw: o.Bytes()}
+	return nil, bridged
 }

@@ -103,8 +103,6 @@ func TestUnbridgeableResults(t *testing.T) {
 }
 
 func TestErrorBridging(t *testing.T) {
-	const visit = `{"content":[{"type":"text","text":"go there"}],"isError":true`
-	const visitAURL = `{"content":[{"type":"text","text":"The tool requires you to open a URL first."}],"isError":true`
 	for _, tc := range []struct {
 		name, raw string
 		clients   []string
@@ -117,11 +115,6 @@ func TestErrorBridging(t *testing.T) {
 		{"method not found", `{"code":-32601,"message":"m"}`, []string{v2511, v2026}, "", ""},
 		{"resource not found", `{"code":-32002,"message":"m","data":{"uri":"x"}}`, []string{v2024, v2503, v2506, v2511}, "", ""},
 		{"resource not found to 2026", `{"code": -32002 ,"message":"m","data":{"uri":"x"}}`, []string{v2026}, `{"code": -32602 ,"message":"m","data":{"uri":"x"}}`, ""},
-		{"a URL to visit", `{"code":-32042,"message":"go there","data":{"elicitations":[]}}`, []string{v2511}, "", ""},
-		{"a URL to visit, to older ones", `{"code":-32042,"message":"go there","data":{}}`, []string{v2024, v2503, v2506}, "", visit + "}"},
-		{"a URL to visit, to 2026", `{"code":-32042,"message":"go there"}`, []string{v2026}, "", visit + `,"resultType":"complete"}`},
-		{"a URL to visit without a message", `{"code":-32042}`, []string{v2503}, "", visitAURL + "}"},
-		{"a URL to visit with a message of another type", `{"code":-32042,"message":{"a":1}}`, []string{v2503}, "", visitAURL + "}"},
 	} {
 		for _, version := range tc.clients {
 			for _, stateless := range []bool{false, true} {

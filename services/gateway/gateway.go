@@ -30,6 +30,9 @@ import (
 // Caller calls upstream servers.
 type Caller interface {
 	Call(ctx context.Context, target *upstream.Target, request *upstream.Request) (*upstream.Response, error)
+	// Hold opens the session of a client and its stream until release is
+	// called.
+	Hold(ctx context.Context, target *upstream.Target, client upstream.Client) (release func())
 }
 
 // Views returns the present view of a caller. It returns UNAUTHORIZED for a
@@ -148,6 +151,9 @@ type Client struct {
 	// Notify sends a notification on the stream of the request. It is nil if
 	// the client accepts only the response.
 	Notify func(method string, params []byte)
+	// OpenStream starts the response as a stream, from which the client can
+	// reconnect. It is nil unless that is possible.
+	OpenStream func()
 	// Push sends a notification on the stream of the client's session. It
 	// reports whether that stream is open in this process. It does not block
 	// and may be called after the request. It is nil for a client without a

@@ -99,6 +99,14 @@ func (r *relay) push(method string, params []byte) {
 	}
 }
 
+// pushComplete reports the completion of a URL elicitation to the client, if its
+// protocol version has such notifications.
+func (r *relay) pushComplete(params []byte) {
+	if r.client.Load().Version == VersionLatestHandshake {
+		r.push(upstream.ElicitationComplete, params)
+	}
+}
+
 // passes reports whether to forward a log message, by its level, or a custom
 // notification. Custom notifications of handshake servers are not forwarded to
 // stateless clients.
@@ -134,8 +142,8 @@ func (r *relay) notify(method string, params []byte) {
 		o.Set("progressToken", *token)
 		client.Notify(method, o.Bytes())
 	case upstream.ElicitationComplete:
-		if owner := r.elicitations.owner(r.serverID, r.userID, params); owner != nil && owner != r {
-			owner.push(method, params)
+		if owner := r.elicitations.complete(r.serverID, r.userID, params); owner != nil && owner != r {
+			owner.pushComplete(params)
 		} else if client.Version == VersionLatestHandshake {
 			client.Notify(method, params)
 		}
@@ -153,11 +161,11 @@ func (r *relay) notify(method string, params []byte) {
 // the owner of the account at the server, or empty. It returns false if there is
 // no such client.
 func (g *Gateway) ElicitationCompleted(serverID, userID string, params []byte) bool {
-	owner := g.elicitations.owner(serverID, userID, params)
+	owner := g.elicitations.complete(serverID, userID, params)
 	if owner == nil {
 		return false
 	}
-	owner.push(upstream.ElicitationComplete, params)
+	owner.pushComplete(params)
 	return true
 }
 

@@ -232,13 +232,14 @@ func (s *schedule) take(max int) (due []planned, wait time.Duration) {
 
 // announce schedules a sync soon, because the server announced a change. At
 // most one such sync is pending. A running sync does not count, because it may
-// have read the list before the change.
-func (s *schedule) announce(serverID string, delay time.Duration) {
+// have read the list before the change. announce returns the time until the sync, or
+// 0 for an unknown server.
+func (s *schedule) announce(serverID string, delay time.Duration) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	e := s.entries[serverID]
 	if e == nil {
-		return
+		return 0
 	}
 	at := s.now().Add(delay)
 	if earliest := e.announced.Add(soonSpacing << min(e.emptySyncs, soonMaxFactor)); at.Before(earliest) {
@@ -248,6 +249,7 @@ func (s *schedule) announce(serverID string, delay time.Duration) {
 		e.soon = at
 		s.signal()
 	}
+	return e.soon.Sub(s.now())
 }
 
 // recordSync records whether a sync found a change. It increases the delay for

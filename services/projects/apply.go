@@ -143,6 +143,7 @@ func (w *writer) project(slug string, d *declaration.Project, prune bool) (*mode
 	if slices.Contains(fields, "limits") && len(row.Limits) > 0 {
 		w.isNew["Limits"] = true
 	}
+	w.noteNew(fields)
 	if err := w.servers(&row, d, prune, wasOpen); err != nil {
 		return nil, err
 	}
@@ -227,6 +228,7 @@ func (w *writer) server(project *models.Project, alias string, d *declaration.Se
 	if slices.Contains(fields, overridesField) && len(row.ToolOverrides) > 0 {
 		w.isNew["Overrides"] = true
 	}
+	w.noteNew(fields)
 	if !slices.Equal(fields, []string{overridesField}) || hasOverrideReferences(overrides) || hasOverrideReferences(row.ToolOverrides) {
 		row.ConfigVersion++ // other overrides concern no session
 	}

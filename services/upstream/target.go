@@ -180,11 +180,22 @@ type Request struct {
 	// the session's GET stream.
 	Notify func(method string, params []byte)
 
+	// Released is called when the upstream ends the stream of this call before
+	// its response, after an event ID or a retry time (MCP 2025-11-25, "Sending
+	// Messages to the Server"). It may be nil.
+	Released func()
+
 	// LogLevel is the client's log level, one of LogLevels, or empty if it
 	// never set one. A session with a handshake is set to it before the call.
 	// During the call the session's GET stream is open, because some upstreams
 	// send log messages there.
 	LogLevel string
+
+	// Stream opens the session's GET stream during the call, because the upstream
+	// may send messages there that the call causes.
+	Stream bool
+	// Logs opens it too if the upstream offers log messages.
+	Logs bool
 
 	// Stray receives log messages and unknown notifications on a stream that is
 	// shared by the calls of a session. In a shared session it receives them

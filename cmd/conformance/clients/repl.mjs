@@ -1,6 +1,6 @@
 // Makes a client of a TypeScript SDK a program that a test talks to:
 //
-//   node sdk1.mjs '{"url":…,"bearer":…,"capabilities":{…},"answers":{METHOD:RESULT}}'
+//   node sdk1.mjs '{"url":…,"bearer":…,"capabilities":{…},"results":{METHOD:RESULT}}'
 //
 // stdin holds commands, one JSON object a line: {"do":NAME, …}. stdout holds their
 // outcomes in order, {"result":…} or {"error":{code, message, data}}, the first that of
@@ -13,11 +13,11 @@ const print = (message) => process.stdout.write(JSON.stringify(message) + "\n");
 /** Returns the options of the command line. */
 export const options = JSON.parse(process.argv[2]);
 
-/** Returns what the test wants as answer to a request of the server. */
+/** Returns the test's result for a request of the server. */
 export function answer({ method, params }) {
   print({ asked: { method, params } });
-  const given = options.answers?.[method];
-  if (given === undefined) throw new Error(`no answer for ${method}`);
+  const given = options.results?.[method];
+  if (given === undefined) throw new Error(`no result for ${method}`);
   return given;
 }
 

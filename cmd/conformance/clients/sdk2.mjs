@@ -9,7 +9,7 @@ const client = new Client(
   { capabilities: options.capabilities ?? {}, versionNegotiation: { mode: options.legacy ? "legacy" : "auto" } },
 );
 const transport = new StreamableHTTPClientTransport(new URL(options.url), transportOptions());
-for (const method of Object.keys(options.answers ?? {})) client.setRequestHandler(method, async (request) => answer(request));
+for (const method of Object.keys(options.results ?? {})) client.setRequestHandler(method, async (request) => answer(request));
 client.fallbackNotificationHandler = onNotification;
 
 await run(

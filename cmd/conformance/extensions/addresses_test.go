@@ -119,7 +119,7 @@ func TestUpdatesOfEqualAddresses(t *testing.T) {
 }
 
 // TestAddressesStay adds a third server, restarts the gateway and switches the first
-// server off: no address changes, and no other server answers for it.
+// server off: no address changes, and no other server provides its resources.
 func TestAddressesStay(t *testing.T) {
 	t.Parallel()
 	g := counters(t)

@@ -10,8 +10,8 @@ import (
 	"mcpgateway/cmd/internal/stage"
 )
 
-// everything are a client's capabilities that server-everything asks for, with what
-// the client answers.
+// everything returns the client capabilities that server-everything uses, with the
+// client's results.
 func everything() (capabilities object, answers map[string]object) {
 	capabilities = object{"elicitation": object{"form": object{}, "url": object{}}, "sampling": object{}, "roots": object{}}
 	return capabilities, map[string]object{
@@ -52,7 +52,7 @@ func TestEverythingOffersAllTools(t *testing.T) {
 	}
 }
 
-// TestServersSeeTheClientsCapabilities uses tools that answer APP to clients with MCP
+// TestServersSeeTheClientsCapabilities uses tools that return APP to clients with MCP
 // Apps, on servers of both generations.
 func TestServersSeeTheClientsCapabilities(t *testing.T) {
 	t.Parallel()

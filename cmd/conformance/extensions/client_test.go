@@ -42,7 +42,7 @@ type client struct {
 	change chan struct{} // closed and replaced with each message
 }
 
-// opened is what a client knows of the server after connecting.
+// opened is the part of initialize or server/discover that tests compare.
 type opened struct {
 	ProtocolVersion string
 	ServerInfo      struct{ Name, Title string }
@@ -77,7 +77,7 @@ type settings struct {
 	Bearer       string            `json:"bearer,omitempty"`
 	Legacy       bool              `json:"legacy,omitempty"`
 	Capabilities object            `json:"capabilities,omitempty"`
-	Answers      map[string]object `json:"answers,omitempty"`
+	Answers      map[string]object `json:"results,omitempty"`
 }
 
 // connect starts a client and waits until it is connected. It ends with the test.

@@ -19,7 +19,7 @@ import (
 
 const buildLimit = 5 * time.Minute
 
-// buildMCPGo builds the program of testdata/mcp-go, a module of its own, so that the
+// buildMCPGo builds the program of testdata/mcp-go, a separate module, so that the
 // gateway's doesn't require that library. It returns its path.
 func buildMCPGo(ctx context.Context, folder string) (string, error) {
 	program := filepath.Join(folder, "mcp-go")

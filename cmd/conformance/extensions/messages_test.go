@@ -51,9 +51,9 @@ func TestLogsReachTheirCaller(t *testing.T) {
 	round("after a restart of the gateway")
 }
 
-// TestNobodyElsesLogs calls the tool by two clients at once. On a shared session, a
+// TestLogsOfOthersStayHidden calls the tool by two clients at once. On a shared session, a
 // message that could be the other's must not arrive; one on the stream of a call must.
-func TestNobodyElsesLogs(t *testing.T) {
+func TestLogsOfOthersStayHidden(t *testing.T) {
 	t.Parallel()
 	g := open(t, map[string]string{"logs": startUpstream(t, "logs.mjs").url})
 	names := []string{"Ada", "Grace"}

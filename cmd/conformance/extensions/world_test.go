@@ -214,11 +214,11 @@ func eventually(t *testing.T, what string, attempt func() error) {
 	}
 }
 
-// want fails the test unless got is wanted.
-func want[T comparable](t *testing.T, what string, got, wanted T) {
+// want fails the test if got differs from expected.
+func want[T comparable](t *testing.T, what string, got, expected T) {
 	t.Helper()
-	if got != wanted {
-		t.Errorf("%s: got %s, want %s", what, fmt.Sprint(got), fmt.Sprint(wanted))
+	if got != expected {
+		t.Errorf("%s: got %s, want %s", what, fmt.Sprint(got), fmt.Sprint(expected))
 	}
 }
 

@@ -128,7 +128,7 @@ func (p *pair) finishCore(ctx context.Context, result json.RawMessage) error {
 }
 
 // noList reports whether the server has no list of tasks. A project without keys has
-// none, because everybody would see everybody's.
+// none, because clients would see the tasks of all others.
 func noList(err error) bool {
 	fault, ok := err.(*rpcError) //nolint:errorlint // do returns it as it is
 	return ok && fault.Code == -32601

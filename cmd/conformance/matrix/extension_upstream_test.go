@@ -53,7 +53,7 @@ func (l *levels) setLevel(_ context.Context, c *upstreamtest.Call) upstreamtest.
 	return upstreamtest.JSON("{}")
 }
 
-// loggingTool returns a tool that logs, but only if the client asked for it: by
+// loggingTool returns a tool that logs, but only if the client enabled it: by
 // logging/setLevel in its session, or by _meta of the call in 2026-07-28.
 func (l *levels) loggingTool(alias string) upstreamtest.Tool {
 	return upstreamtest.Tool{

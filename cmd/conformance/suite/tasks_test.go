@@ -58,7 +58,7 @@ func newTaskServer() *upstreamtest.Server {
 			taskTool("protocol_error_job", "required", s.job(time.Second/2, endsWith(nil, object{"code": -32603, "message": "simulated protocol error"}))),
 			taskTool("confirm_delete", "required", s.job(0, confirmed, "confirm")),
 			taskTool("multi_input", "required", s.job(0, confirmed, "name", "confirm")),
-			taskTool("test_tool_with_task", "required", s.askFirst),
+			taskTool("test_tool_with_task", "required", s.inputFirst),
 		},
 		Methods: map[string]upstreamtest.Handler{"tasks/get": s.method(get), "tasks/update": s.method(update), "tasks/cancel": s.method(cancel)},
 	})
@@ -111,7 +111,7 @@ func (s *taskServer) compute(ctx context.Context, c *upstreamtest.Call) upstream
 	return encoded(done)
 }
 
-// job returns a tool that is always a task. It asks for the inputs first.
+// job returns a tool that is always a task. It requires the inputs first.
 func (s *taskServer) job(work time.Duration, outcome func(*task) (object, object), inputs ...string) upstreamtest.Handler {
 	return func(_ context.Context, c *upstreamtest.Call) upstreamtest.Result {
 		if _, declared := parse(c); !declared {
@@ -121,8 +121,8 @@ func (s *taskServer) job(work time.Duration, outcome func(*task) (object, object
 	}
 }
 
-// askFirst asks for a name in the call and then creates a task.
-func (s *taskServer) askFirst(_ context.Context, c *upstreamtest.Call) upstreamtest.Result {
+// inputFirst requires a name in the call and then creates a task.
+func (s *taskServer) inputFirst(_ context.Context, c *upstreamtest.Call) upstreamtest.Result {
 	p, declared := parse(c)
 	if !declared {
 		return missingTasks()

@@ -1,5 +1,5 @@
 // A server of SDK 1.x with resources. Two of them have the same URIs; COUNT, the value
-// of the counter, tells them apart.
+// of the counter, distinguishes them.
 import { McpServer, ResourceTemplate } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { SubscribeRequestSchema, UnsubscribeRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 import * as z from "zod";

@@ -1,5 +1,5 @@
 // A server of SDK 1.x, with sessions, whose tool depends on the client's capabilities,
-// and which declares extensions. It also has a tool for the apps of a host only.
+// and which declares extensions.
 import { getUiCapability } from "@modelcontextprotocol/ext-apps/server";
 import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { serveSessions } from "./serve.mjs";

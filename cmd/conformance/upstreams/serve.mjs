@@ -1,5 +1,5 @@
 // Serves MCP servers of the TypeScript SDKs on the loopback interface, each as the
-// SDK's documentation shows. The line READY URL on stdout says that a server accepts
+// SDK's documentation shows. A server prints READY and its URL when it accepts
 // connections. PORT selects a port, so that a restarted server keeps its address.
 import { randomUUID } from "node:crypto";
 import http from "node:http";

@@ -31,6 +31,7 @@ type account struct {
 	watchers  map[*watcher]bool
 	resources map[string]*resource // resources with subscribers, by URI
 	settling  map[string]bool      // URIs that a goroutine is reconciling
+	clients   map[string]*ownWatch // resources of clients' own sessions, by client
 }
 
 // owner identifies an account at a server. The zero owner is the account that
@@ -64,7 +65,7 @@ func newAccount(s *server, t *upstream.Target, who owner) *account {
 	a := &account{
 		pool: s.pool, server: s, owner: who, version: max(t.Version, s.version.Load()),
 		sessions: map[sessionKey]*session{}, flights: map[sessionKey]*connectAttempt{},
-		watchers: map[*watcher]bool{}, resources: map[string]*resource{}, settling: map[string]bool{},
+		watchers: map[*watcher]bool{}, resources: map[string]*resource{}, settling: map[string]bool{}, clients: map[string]*ownWatch{},
 	}
 	if who.person != "" {
 		a.admission = &admission.Queue{}
@@ -152,10 +153,11 @@ func (a *account) find(key sessionKey) *session {
 // startConnect starts to connect. It uses only the values of ctx and not its
 // cancellation, because other calls may wait for the same session.
 func (a *account) startConnect(ctx context.Context, t *upstream.Target, key sessionKey, declared []byte) (*connectAttempt, error) {
-	c, err := newConnector(a.pool, t, key, declared, a.server.knownEra(), a.notifyWatchers)
+	c, err := newConnector(a.pool, t, key, declared, a.server.knownEra(), a.observer)
 	if err != nil {
 		return nil, err
 	}
+	c.lost = a.replaceLost
 	f := &connectAttempt{done: make(chan struct{}), waiters: 1}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), transport.MaxConnectTime)
 	f.cancel = cancel
@@ -310,6 +312,9 @@ func (a *account) endRetired(ss *session) {
 func (a *account) dropClient(client string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if w := a.clients[client]; w != nil {
+		a.endWatch(w)
+	}
 	for key, ss := range a.sessions {
 		if key.client == client {
 			a.remove(ss)

@@ -33,7 +33,9 @@ func (c *connector) initialize(ctx context.Context) (*session, error) {
 	}
 	ss := c.session(s, fixed)
 	if s.Session && !c.key.own {
-		s.Asks = transport.NewAskStream(s, c.key.audience(), ss.requestHeader, ss.callers.Deliver, c.pool.start)
+		s.Asks = transport.NewAskStream(s, c.key.audience(), transport.StreamEvents{
+			Header: ss.requestHeader, Heard: ss.observeStream, Deliver: ss.callers.Deliver, Lost: func() { c.lost(ss) },
+		}, c.pool.start)
 	}
 	if err := c.complete(ctx, ss, r, models.TransportStreamableHTTP); err != nil {
 		c.pool.end(ss)
@@ -59,7 +61,7 @@ func (c *connector) openLegacy(ctx context.Context) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	l, err := transport.OpenLegacySSE(ctx, c.pool.life, c.Poster, wire.RequestHeader(configured, fixed), c.key.audience(), c.onNotification, c.callers.Deliver)
+	l, err := transport.OpenLegacySSE(ctx, c.pool.life, c.Poster, wire.RequestHeader(configured, fixed), c.key.audience(), c.observer(c.key), c.callers.Deliver)
 	if err != nil {
 		return nil, err
 	}

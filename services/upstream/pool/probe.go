@@ -37,18 +37,22 @@ const (
 // connector detects the era of an upstream and starts a session with it.
 type connector struct {
 	transport.Poster
-	pool           *Pool
-	target         *upstream.Target
-	key            sessionKey
-	declared       []byte // raw capabilities of the client
-	known          eraKind
-	older          bool // the upstream listed its revisions, and 2026-07-28 is not one
-	onNotification func(method string, params []byte)
+	pool     *Pool
+	target   *upstream.Target
+	key      sessionKey
+	declared []byte // raw capabilities of the client
+	known    eraKind
+	older    bool // the upstream listed its revisions, and 2026-07-28 is not one
+	// observer returns the function that receives every notification of a
+	// session with the key.
+	observer func(sessionKey) func(method string, params []byte)
+	// lost discards a session that the upstream has lost.
+	lost func(*session)
 	// callers attributes the notifications of the new session.
 	callers *transport.Attribution
 }
 
-func newConnector(p *Pool, t *upstream.Target, key sessionKey, declared []byte, known era, onNotification func(string, []byte)) (*connector, error) {
+func newConnector(p *Pool, t *upstream.Target, key sessionKey, declared []byte, known era, observer func(sessionKey) func(string, []byte)) (*connector, error) {
 	address := t.URL
 	if t.Address != nil {
 		var err error
@@ -56,7 +60,7 @@ func newConnector(p *Pool, t *upstream.Target, key sessionKey, declared []byte, 
 			return nil, err
 		}
 	}
-	c := &connector{Poster: transport.Poster{HTTP: p.clientOf(t), Tasks: p.tasks, Place: placeOf(t), Refused: t.Refused, Filter: transport.NewFilter(t, address), Instance: p.instance}, pool: p, target: t, key: key, declared: bytes.Clone(declared), onNotification: onNotification, callers: p.newAttribution(t, key)}
+	c := &connector{Poster: transport.Poster{HTTP: p.clientOf(t), Tasks: p.tasks, Place: placeOf(t), Refused: t.Refused, Filter: transport.NewFilter(t, address), Instance: p.instance}, pool: p, target: t, key: key, declared: bytes.Clone(declared), observer: observer, callers: p.newAttribution(t, key)}
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, c.Place.Unavailable("has an invalid URL. It must start with http:// or https:// and name a host.")
@@ -228,12 +232,13 @@ func (c *connector) discover(ctx context.Context) (*session, error) {
 	}
 	ss := c.session(s, fixed)
 	ss.key, ss.stateless, ss.about, ss.opened = sessionKey{}, true, about, time.Now()
+	ss.onNotification = c.observer(ss.key)
 	return ss, nil
 }
 
 // session returns a session over the transport, before the handshake.
 func (c *connector) session(t transport.Transport, fixed http.Header) *session {
-	ss := &session{key: c.key, target: c.target, place: c.Place, filter: c.Filter, transport: t, header: fixed, onNotification: c.onNotification, callers: c.callers, level: newSessionLevel()}
+	ss := &session{key: c.key, target: c.target, place: c.Place, filter: c.Filter, transport: t, header: fixed, onNotification: c.observer(c.key), callers: c.callers, level: newSessionLevel()}
 	ss.inUse, ss.retire = context.WithCancel(context.Background())
 	return ss
 }

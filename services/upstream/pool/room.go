@@ -96,7 +96,7 @@ func (a *account) sweep(now time.Time, maxIdle time.Duration) {
 func (a *account) retireIdle() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.stateless != nil || len(a.sessions)+len(a.flights)+len(a.watchers)+len(a.resources)+len(a.settling) > 0 {
+	if a.stateless != nil || len(a.sessions)+len(a.flights)+len(a.watchers)+len(a.resources)+len(a.settling)+len(a.clients) > 0 {
 		return false
 	}
 	a.dropped, a.swept = true, true

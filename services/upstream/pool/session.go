@@ -90,7 +90,7 @@ func (ss *session) call(ctx context.Context, p *Pool, t *upstream.Target, r *ups
 	}
 	x := &transport.Exchange{
 		ID: p.nextID(), Header: wire.RequestHeader(configured, ss.header),
-		Stateless: ss.stateless, Notify: r.Notify, Heard: ss.onNotification, Serve: r.Serve, Aside: aside, Logs: r.LogLevel != "", Memory: r.Memory,
+		Stateless: ss.stateless, Notify: r.Notify, Heard: ss.onNotification, Serve: r.Serve, Released: r.Released, Aside: aside, Stream: r.LogLevel != "" || r.Stream || r.Logs && ss.about.Has("logging"), Memory: r.Memory,
 	}
 	if ss.key.own {
 		x.Serve = transport.AnswerWithoutClient

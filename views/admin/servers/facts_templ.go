@@ -72,13 +72,15 @@ func (p ServerProps) facts() []ui.Fact {
 		facts = append(facts, ui.Fact{Label: "Reported name", Value: ui.Clean(d.Implementation)})
 	}
 	switch {
+	case d.PinnedVersion != "" && d.ProtocolVersion != "" && d.ProtocolVersion != d.PinnedVersion:
+		facts = append(facts, ui.Fact{Label: "Protocol", Value: ui.Clean(d.ProtocolVersion) + ", set to " + d.PinnedVersion})
 	case d.PinnedVersion != "":
 		facts = append(facts, ui.Fact{Label: "Protocol", Value: d.PinnedVersion + ", set for this server"})
 	case d.ProtocolVersion != "":
 		facts = append(facts, ui.Fact{Label: "Protocol", Value: ui.Clean(d.ProtocolVersion)})
 	}
 	if l := d.Learned; l.Revision != "" {
-		facts = append(facts, ui.Fact{Label: "Protocol with clients it asks", Value: ui.Clean(l.Revision) + " since " + l.Since.UTC().Format("2 Jan 2006") + ": " + ui.Clean(l.Reason)})
+		facts = append(facts, ui.Fact{Label: "Protocol for requests to clients", Value: ui.Clean(l.Revision) + " since " + l.Since.UTC().Format("2 Jan 2006") + ": " + ui.Clean(l.Reason)})
 	}
 	if d.Prompts+d.Resources > 0 {
 		facts = append(facts, ui.Fact{Label: "Also offers", Value: ui.Plural(d.Prompts, "prompt", "prompts") + ", " + ui.Plural(d.Resources, "resource", "resources")})

@@ -275,7 +275,7 @@ func (p AppProps) facts() []ui.Fact {
 // origins returns a list of origins as text.
 func origins(all []string) string {
 	if len(all) == 0 {
-		return "Nothing else"
+		return "Nothing"
 	}
 	return ui.Clean(strings.Join(all, " · "))
 }
