@@ -230,7 +230,8 @@ func next(lines *bufio.Reader) (m Message, err error) {
 		if err != nil {
 			return m, err
 		}
-		if data, ok := strings.CutPrefix(line, "data: "); ok && strings.TrimSpace(data) != "" { // the first event of a stream is empty
+		// The first event of a stream that can be resumed has no data.
+		if data, ok := strings.CutPrefix(line, "data: "); ok && strings.TrimSpace(data) != "" {
 			return m, json.Unmarshal([]byte(data), &m)
 		}
 	}
