@@ -148,7 +148,7 @@ func newHandlers(s *services.Services, names *web.HostPolicy, guards *guard.Guar
 		endpoint: mcp.NewEndpoint(mcp.Options{
 			Views: s.Views, Auth: s.ProjectAuth, Gateway: s.Gateway, Sessions: session.NewSessions(s.Config.Keys, s.EndedSessions, time.Now, log), Levels: s.LogLevels,
 			Names: names, Failures: ratelimit.NewFailureLimit(time.Now), WrongKeys: ratelimit.NewAddressLimit(wrongKeysPerSecond, wrongKeysBurst, time.Now), Limits: s.CallLimits,
-			Subscriptions: s.Subscriptions, Resume: resume.New(s.Config.Keys, s.Finished), Results: s.Results, MaxStreams: s.Config.MaxStreams, PublicURL: s.Config.PublicURL.String(), Instance: s.Instance,
+			Subscriptions: s.Subscriptions, Resume: resume.New(s.Config.Keys, s.Finished, s.Background), Results: s.Results, MaxStreams: s.Config.MaxStreams, PublicURL: s.Config.PublicURL.String(), Instance: s.Instance,
 		}),
 		apiHandlers: newAPIHandlers(s), publicHandlers: newPublicHandlers(s, frames), signinHandlers: newSigninHandlers(s, guards, frames),
 		adminHandlers: newAdminHandlers(s, guards, pages),

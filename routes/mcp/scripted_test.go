@@ -122,7 +122,7 @@ func serveOn(t *testing.T, dsn, declaration string, play func(*call) (string, er
 		Names:    web.NewNames(services.Config.PublicURL, nil, []string{"https://app.example.com"}, true),
 		Failures: ratelimit.NewFailureLimit(time.Now), WrongKeys: ratelimit.NewAddressLimit(1000, 1000, time.Now),
 		Limits: services.CallLimits, Subscriptions: services.Subscriptions, MaxStreams: 1000,
-		Resume: resume.New(services.Config.Keys, services.Finished),
+		Resume: resume.New(services.Config.Keys, services.Finished, services.Background),
 	}
 	for _, set := range settings {
 		set(&o)

@@ -142,7 +142,7 @@ func newStreams(t *testing.T, results Results) *Streams {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return New(ring, results)
+	return New(ring, results, nil)
 }
 
 func request() Request {

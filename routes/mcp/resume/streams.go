@@ -66,6 +66,7 @@ type Client interface {
 type Streams struct {
 	keys    *secrets.KeyRing
 	results Results
+	tasks   *background.Tasks
 	memory  int64
 
 	mu       sync.Mutex
@@ -82,9 +83,9 @@ type finishedStream struct {
 	at     time.Time
 }
 
-// New returns Streams. Event ids are sealed with keys.
-func New(keys *secrets.KeyRing, results Results) *Streams {
-	return &Streams{keys: keys, results: results, memory: maxMemory, open: map[[16]byte]*Stream{}, finished: list.New()}
+// New returns Streams. Event ids are sealed with keys. tasks may be nil.
+func New(keys *secrets.KeyRing, results Results, tasks *background.Tasks) *Streams {
+	return &Streams{keys: keys, results: results, tasks: tasks, memory: maxMemory, open: map[[16]byte]*Stream{}, finished: list.New()}
 }
 
 // Request is a request whose response is a stream.
@@ -202,11 +203,11 @@ func (s *Streams) keep(st *Stream, size int64) {
 	defer s.mu.Unlock()
 	s.finished.PushBack(&finishedStream{stream: st, size: size, at: time.Now()})
 	if s.expiry == nil {
-		s.expiry = time.AfterFunc(finishedTime, func() {
+		s.expiry = time.AfterFunc(finishedTime, s.tasks.Func("expiry of resumable streams", func() {
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			s.expire()
-		})
+		}))
 	}
 }
 
