@@ -163,6 +163,7 @@ func newHandlers(s *services.Services, names *web.HostPolicy, guards *guard.Guar
 		h.kit = public.NewKit(frames.Assets)
 	}
 	s.Metrics.Streams("mcp", h.endpoint.OpenStreams)
+	s.Metrics.Resume(h.endpoint.Resume.Held)
 	s.Metrics.Streams("pages", h.live.OpenStreams)
 	return h
 }

@@ -43,6 +43,7 @@ func (s *Services) subscribers() []part[func(context.Context, notify.Topic) erro
 // loads read data into memory before the first request, in this order.
 func (s *Services) loads() []part[func(context.Context) error] {
 	return []part[func(context.Context) error]{
+		{"address claims", s.Syncer.Claims.Start},
 		{"project snapshots", s.Directory.Load},
 		{"keys", s.KeyIndex.Load},
 		{"groups", s.groupIndex.Load},

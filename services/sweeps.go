@@ -25,8 +25,9 @@ type sweep struct {
 }
 
 // sweeps returns all sweeps: of users' sessions and failed sign-ins, of their
-// grants to clients, of disabled users' connections, of old calls, of results that no client fetched, of calls counted against limits and of the
-// history of servers.
+// grants to clients, of disabled users' connections, of old calls, of results that
+// no client fetched, of calls counted against limits, of the history of servers and
+// of addresses that no server shows.
 func (s *Services) sweeps() []sweep {
 	return []sweep{
 		{"people", sweepInterval, s.People.Sweep, s.log},
@@ -36,6 +37,7 @@ func (s *Services) sweeps() []sweep {
 		{"finished results", callsSweepInterval, s.Finished.Sweep, s.log},
 		{"calls of limits", sweepInterval, s.Quotas.Sweep, s.log},
 		{"server history", sweepInterval, s.History.Sweep, s.log},
+		{"address claims", sweepInterval, s.Syncer.Claims.Sweep, s.log},
 		{"reserve", sweepInterval, s.keepReserve, s.log},
 	}
 }

@@ -265,7 +265,7 @@ func TestCancelledCallResumes(t *testing.T) {
 	}
 }
 
-// TestQuestionAfterReconnect asks a client that has lost its stream.
+// TestQuestionAfterReconnect sends a request to a client that has lost its stream.
 func TestQuestionAfterReconnect(t *testing.T) {
 	lost := newGate()
 	defer lost.open()

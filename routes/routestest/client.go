@@ -230,7 +230,7 @@ func next(lines *bufio.Reader) (m Message, err error) {
 		if err != nil {
 			return m, err
 		}
-		if data, ok := strings.CutPrefix(line, "data: "); ok {
+		if data, ok := strings.CutPrefix(line, "data: "); ok && strings.TrimSpace(data) != "" { // the first event of a stream is empty
 			return m, json.Unmarshal([]byte(data), &m)
 		}
 	}

@@ -83,10 +83,12 @@ func (g *Gateway) callUpstreamTool(ctx context.Context, project *toolset.Snapsho
 	if err != nil {
 		return nil, err
 	}
-	trace.Server = tool.Server.Config.Alias
+	alias := tool.Server.Config.Alias
+	trace.Server = alias
 	if trace.Tool != tool.Name { // a name without alias
 		trace.Tool = clip(tool.FullName)
 	}
+	setArguments(project, alias, params)
 	if err := g.checkArguments(project, tool, params); err != nil {
 		return nil, err
 	}
@@ -104,6 +106,7 @@ func (g *Gateway) callUpstreamTool(ctx context.Context, project *toolset.Snapsho
 	if err != nil {
 		return nil, err
 	}
+	response.Result = project.Addresses.CallResult(alias, response.Result)
 	return g.bridgeToolResult(project, response, client, tool)
 }
 
@@ -118,6 +121,14 @@ func (g *Gateway) checkArguments(project *toolset.Snapshot, tool *toolset.Tool, 
 		arguments = []byte("{}")
 	}
 	return g.Arguments.Check(tool.Definition, arguments)
+}
+
+// setArguments replaces qualified addresses of the server in the arguments of
+// params by its own URIs.
+func setArguments(project *toolset.Snapshot, alias string, params *rawjson.Object) {
+	if arguments := params.Get("arguments"); !project.Addresses.Single() && arguments != nil {
+		params.Set("arguments", project.Addresses.Arguments(alias, arguments))
+	}
 }
 
 // overrideArguments adds the fixed arguments and the defaults of a tool's override

@@ -135,9 +135,11 @@ func (g *Gateway) recheck(client *Client, out *preparedRequest) error {
 		}
 		server = prompt.Server
 	case "resources/read":
-		if server, err = resourceOwner(view, out.name); err != nil {
+		resource, err := view.Offers.Resource(out.name)
+		if err != nil {
 			return err
 		}
+		server = resource.Server
 	default:
 		server = view.Server(out.server.Config.Alias)
 	}

@@ -20,15 +20,18 @@ func (g *Gateway) getPrompt(ctx context.Context, project *toolset.Snapshot, clie
 	if err != nil {
 		return nil, err
 	}
-	trace.Server = prompt.Server.Config.Alias
+	alias := prompt.Server.Config.Alias
+	trace.Server = alias
 	params.Set("name", rawjson.Quote(prompt.Upstream))
 	if rawjson.Kind(params.Get("arguments")) == 'n' {
 		params.Delete("arguments")
 	}
+	setArguments(project, alias, params)
 	response, err := g.forward(ctx, client, &preparedRequest{server: prompt.Server, method: "prompts/get", params: params, name: prompt.FullName})
 	if err != nil {
 		return nil, err
 	}
+	response.Result = project.Addresses.PromptResult(alias, response.Result)
 	return g.bridgeAnswer(project, response, client)
 }
 
@@ -49,11 +52,13 @@ func (g *Gateway) complete(ctx context.Context, project *toolset.Snapshot, clien
 		params.Set("ref", ref.Bytes())
 	case "ref/resource":
 		uri, _ := ref.String("uri")
-		owner, err := project.Offers.TemplateOwner(uri)
+		template, err := project.Offers.Template(uri)
 		if err != nil {
 			return nil, err
 		}
-		server = owner
+		server = template.Server
+		ref.Set("uri", rawjson.Quote(template.URI))
+		params.Set("ref", ref.Bytes())
 	default:
 		return nil, fault.Invalid("ref must be an object with the type ref/prompt or ref/resource.")
 	}

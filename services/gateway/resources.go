@@ -8,37 +8,32 @@ import (
 	"mcpgateway/services/toolset"
 )
 
-// readResource sends resources/read to the server that owns the URI.
+// readResource sends resources/read to the server that owns the URI. The result
+// has the URI that the client requested.
 func (g *Gateway) readResource(ctx context.Context, project *toolset.Snapshot, client *Client, params *rawjson.Object, trace *RequestInfo) ([]byte, error) {
 	uri, ok := params.String("uri")
 	if !ok {
 		return nil, fault.Invalid("uri must be a string: the URI of the resource to read.")
 	}
-	server, err := resourceOwner(project, uri)
+	resource, err := project.Offers.Resource(uri)
 	if err != nil {
 		return nil, err
 	}
-	trace.Server = server.Config.Alias
-	response, err := g.forward(ctx, client, &preparedRequest{server: server, method: "resources/read", params: params, name: uri})
+	alias := resource.Server.Config.Alias
+	trace.Server = alias
+	if resource.URI != uri {
+		params.Set("uri", rawjson.Quote(resource.URI))
+	}
+	response, err := g.forward(ctx, client, &preparedRequest{server: resource.Server, method: "resources/read", params: params, name: uri})
 	if err != nil {
 		return nil, err
 	}
+	response.Result = project.Addresses.ReadResult(alias, uri, resource.URI, response.Result)
 	result, err := g.bridgeAnswer(project, response, client)
 	if err != nil || !client.Stateless() || response.Stateless {
 		return result, err
 	}
 	return withCacheHints(result)
-}
-
-// resourceOwner returns the server that owns a URI, or RESOURCE_NOT_FOUND.
-func resourceOwner(project *toolset.Snapshot, uri string) (*toolset.Server, error) {
-	server, err := project.Offers.ResourceOwner(uri)
-	if err != nil {
-		f := fault.New(fault.KindNotFound, fault.CodeResourceNotFound, "%s", fault.From(err).Message)
-		f.Fields = map[string]string{"uri": uri}
-		return nil, f
-	}
-	return server, nil
 }
 
 // withCacheHints adds the cache hints that MCP 2026-07-28 requires to a result

@@ -15,6 +15,7 @@ import (
 	"mcpgateway/services/fault"
 	"mcpgateway/services/rawjson"
 	"mcpgateway/services/toolset"
+	"mcpgateway/services/toolset/addresses"
 	"mcpgateway/services/upstream"
 	"mcpgateway/services/upstream/listing"
 	"mcpgateway/services/upstream/wire"
@@ -29,6 +30,21 @@ const (
 	rowsPerInsert = 200
 	rowsPerDelete = 500
 )
+
+// storeLists stores the lists of a server and claims what it shows. It reports
+// whether it claimed anything new.
+func (s *Syncer) storeLists(tx *gorm.DB, result *SyncResult, found *listed) (claimed bool, err error) {
+	shown := addresses.ShownIn(found.tools, found.offers)
+	left, err := s.Claims.Left(tx, &result.Server, shown)
+	if err != nil {
+		return false, err
+	}
+	result.Warnings = append(result.Warnings, left[:min(len(left), listing.MaxWarnings)]...)
+	if err := s.storeInventory(tx, result, found); err != nil {
+		return false, err
+	}
+	return s.Claims.Add(tx, &result.Server, shown)
+}
 
 // storeInventory replaces the stored lists of a server by the listed ones and
 // records the changes in the result. Kinds that are missing in offers remain.

@@ -17,6 +17,7 @@ import (
 	"mcpgateway/models"
 	"mcpgateway/services/background"
 	"mcpgateway/services/fault"
+	"mcpgateway/services/inventory/claims"
 	"mcpgateway/services/notify"
 	"mcpgateway/services/upstream"
 	"mcpgateway/services/upstream/listing"
@@ -72,6 +73,7 @@ type Syncer struct {
 	configurations notify.ConfigFilter // configurations that have a schedule
 	announced      announcements
 	counts         syncCounts
+	Claims         *claims.Store // of the texts that servers show
 	attended       attended
 
 	life context.Context // cancelled when Run ends; parent of all runs
@@ -91,7 +93,7 @@ func NewSyncer(o Options) *Syncer {
 	if o.Listed == nil {
 		o.Listed = func(string, string, string) {}
 	}
-	s := &Syncer{Options: o, schedule: newSchedule(o.Now)}
+	s := &Syncer{Options: o, schedule: newSchedule(o.Now), Claims: claims.New(o.DB, o.Now)}
 	if o.Changing == nil {
 		s.Changing = func(string, string) func(context.Context, []string) { return func(context.Context, []string) {} }
 	}
@@ -276,13 +278,14 @@ func (s *Syncer) store(ctx context.Context, result *SyncResult, found *listed, l
 		if now.ConfigVersion != server.ConfigVersion {
 			return errConfigChanged
 		}
-		var err error
+		claimed, err := false, error(nil)
 		if listErr != nil {
 			result.touched, err = s.storeFailure(tx, server.ID, fault.From(listErr))
 		} else {
-			err = s.storeInventory(tx, result, found)
+			claimed, err = s.storeLists(tx, result, found)
 		}
-		if err != nil || !result.touched {
+		if err != nil || !result.touched || claimed {
+			result.touched = result.touched || claimed
 			return err
 		}
 		return notify.TouchInventory(tx, server.ProjectID, server.ID)

@@ -173,6 +173,9 @@ func (d *Directory) read(tx *gorm.DB, before *Snapshot, id string) (*Snapshot, e
 	if err := readInventories(tx, &src, "server_id IN (SELECT id FROM servers WHERE project_id = ?)", id); err != nil {
 		return nil, err
 	}
+	if src.Claims, err = readClaims(tx, id); err != nil {
+		return nil, err
+	}
 	return Rebuild(before, src, d.targets), nil
 }
 
@@ -182,7 +185,17 @@ func refresh(tx *gorm.DB, before *Snapshot, servers []string) (*Snapshot, error)
 	if err := readInventories(tx, &src, "server_id IN ?", servers); err != nil {
 		return nil, err
 	}
+	var err error
+	if src.Claims, err = readClaims(tx, before.Project.ID); err != nil {
+		return nil, err
+	}
 	return Refresh(before, servers, src), nil
+}
+
+// readClaims returns the claims of a project, oldest first.
+func readClaims(tx *gorm.DB, projectID string) (claims []models.AddressClaim, err error) {
+	err = tx.Select("alias", "kind", "text_hash", "text", "position").Order("position, alias, kind, text_hash").Find(&claims, "project_id = ?", projectID).Error
+	return claims, err
 }
 
 // readInventories reads the inventories of the servers that match the

@@ -2,15 +2,13 @@ package toolset
 
 import (
 	"cmp"
-	"fmt"
-	"regexp"
 	"slices"
-	"strings"
 	"sync"
 
 	"mcpgateway/models"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/rawjson"
+	"mcpgateway/services/toolset/addresses"
 )
 
 // Prompt is an upstream prompt with its exported name.
@@ -25,9 +23,7 @@ type Prompt struct {
 type offer struct {
 	kind       models.ListingKind
 	ident      string
-	definition []byte         // as listed
-	matches    *regexp.Regexp // matches the URIs of a template
-	unlisted   bool           // readable, but in no list
+	definition []byte // with the server's own URI
 }
 
 // addOffers adds the stored listings of a server, unless it is disabled.
@@ -35,13 +31,13 @@ func (p *serverPart) addOffers(s settings, rows []models.Listing) {
 	if !p.server.Config.Enabled {
 		return
 	}
+	p.open = true
 	rows = slices.Clone(rows)
 	slices.SortStableFunc(rows, func(a, b models.Listing) int { return cmp.Compare(a.Position, b.Position) })
 	p.prompts = map[string]*Prompt{}
 	for _, row := range rows {
 		o := offer{kind: row.Kind, ident: row.Ident, definition: []byte(row.Definition)}
-		switch row.Kind {
-		case models.ListingPrompt:
+		if row.Kind == models.ListingPrompt {
 			object, err := rawjson.ParseObject(o.definition, rawjson.Lenient)
 			if err != nil {
 				continue // syncs store only valid objects
@@ -50,75 +46,47 @@ func (p *serverPart) addOffers(s settings, rows []models.Listing) {
 			prompt := &Prompt{Name: ShortenName(full, s.nameLimit), FullName: full, Upstream: row.Ident, Server: p.server}
 			p.prompts[prompt.FullName], p.prompts[prompt.Name] = prompt, prompt
 			o.definition = exportDefinition(object, prompt.Name)
-		case models.ListingTemplate:
-			o.matches = templatePattern(row.Ident)
 		}
 		p.offers = append(p.offers, o)
 	}
 }
 
-// Offers are the prompts, resources and templates of a project's servers. URIs
-// are not changed, so a URI that two servers list belongs to the first alias.
+// Offers are the prompts, resources and templates of a project's servers. A URI
+// that overlaps with that of another server has the alias of its server.
 type Offers struct {
 	parts  *parts
 	naming bareNaming
+	book   *addresses.Book
+	whole  bool // of a whole project, not of a view
 	merged func() *mergedOffers
 }
 
 // mergedOffers are the merged offers of all servers.
 type mergedOffers struct {
-	resources map[string]*Server // by URI
-	templates []template
-	shadowed  []string
-	prompts   map[string]*Prompt // those listed without alias, by that name
+	prompts map[string]*Prompt // those listed without alias, by that name
 
 	pages map[models.ListingKind][][]byte
 	ids   map[models.ListingKind]string
 }
 
-type template struct {
-	text    string
-	matches *regexp.Regexp
-	server  *Server
-}
-
 // newOffers returns the offers of the parts. They are merged on first use.
-func newOffers(p *parts, naming bareNaming) *Offers {
-	return &Offers{parts: p, naming: naming, merged: sync.OnceValue(func() *mergedOffers { return mergeOffers(p, naming) })}
+func newOffers(p *parts, naming bareNaming, book *addresses.Book, whole bool) *Offers {
+	return &Offers{parts: p, naming: naming, book: book, whole: whole, merged: sync.OnceValue(func() *mergedOffers { return mergeOffers(p, naming, book) })}
 }
 
 // mergeOffers merges the offers of the parts, by alias and then in upstream
 // order.
-func mergeOffers(all *parts, naming bareNaming) *mergedOffers {
-	m := &mergedOffers{
-		resources: map[string]*Server{}, prompts: barePrompts(all, naming), pages: map[models.ListingKind][][]byte{}, ids: map[models.ListingKind]string{},
-	}
+func mergeOffers(all *parts, naming bareNaming, book *addresses.Book) *mergedOffers {
+	m := &mergedOffers{prompts: barePrompts(all, naming), pages: map[models.ListingKind][][]byte{}, ids: map[models.ListingKind]string{}}
 	shown := map[models.ListingKind][][]byte{}
-	seenTemplates := map[string]bool{}
 	for _, p := range all.ordered {
-		alias := p.server.Config.Alias
 		for _, o := range p.offers {
-			switch o.kind {
-			case models.ListingPrompt:
-				if name := naming.name(o.ident); m.prompts[name] == p.prompt(o.ident) {
-					o.definition = renamed(o.definition, name)
-				}
-			case models.ListingResource:
-				if owner := m.resources[o.ident]; owner != nil {
-					m.shadowed = append(m.shadowed, fmt.Sprintf("%s also has %s, which is served by %s", alias, clip(o.ident, 200), owner.Config.Alias))
-					continue
-				}
-				m.resources[o.ident] = p.server
-			case models.ListingTemplate:
-				if seenTemplates[o.ident] {
-					m.shadowed = append(m.shadowed, fmt.Sprintf("%s also has the template %s", alias, clip(o.ident, 200)))
-					continue
-				}
-				seenTemplates[o.ident] = true
-				m.templates = append(m.templates, template{text: o.ident, matches: o.matches, server: p.server})
+			definition := o.shown(p.server.Config.Alias, book)
+			if name := naming.name(o.ident); o.kind == models.ListingPrompt && m.prompts[name] == p.prompt(o.ident) {
+				definition = renamed(definition, name)
 			}
-			if !o.unlisted {
-				shown[o.kind] = append(shown[o.kind], o.definition)
+			if definition != nil {
+				shown[o.kind] = append(shown[o.kind], definition)
 			}
 		}
 	}
@@ -127,6 +95,31 @@ func mergeOffers(all *parts, naming bareNaming) *mergedOffers {
 		m.ids[kind] = listID(m.pages[kind])
 	}
 	return m
+}
+
+// shown returns the definition as listed, or nil if it can't be listed.
+func (o *offer) shown(alias string, book *addresses.Book) []byte {
+	kind, member := models.ClaimURI, "uri"
+	switch o.kind {
+	case models.ListingResource:
+	case models.ListingTemplate:
+		kind, member = models.ClaimTemplate, "uriTemplate"
+	default:
+		return o.definition
+	}
+	text, ok := book.Listed(alias, kind, o.ident)
+	switch {
+	case !ok:
+		return nil
+	case text == o.ident:
+		return o.definition
+	}
+	object, err := rawjson.ParseObject(o.definition, rawjson.Lenient)
+	if err != nil {
+		return nil // syncs store only valid objects
+	}
+	object.Set(member, rawjson.Quote(text))
+	return object.Bytes()
 }
 
 // Of returns the numbers of prompts and of resources, templates included, that
@@ -138,7 +131,6 @@ func (o *Offers) Of(alias string) (prompts, resources int) {
 	}
 	for _, offer := range p.offers {
 		switch {
-		case offer.unlisted:
 		case offer.kind == models.ListingPrompt:
 			prompts++
 		default:
@@ -156,9 +148,6 @@ func (o *Offers) Page(kind models.ListingKind, n int) (array []byte, more, ok bo
 
 // ListID identifies the content of a kind's list.
 func (o *Offers) ListID(kind models.ListingKind) string { return o.merged().ids[kind] }
-
-// Shadowed describes URIs that more than one server has, for administrators.
-func (o *Offers) Shadowed() []string { return o.merged().shadowed }
 
 // Prompt returns the prompt with an exported name. It returns NOT_FOUND with a
 // correction.
@@ -190,56 +179,46 @@ func (o *Offers) Listed(alias, uri string) []byte {
 	return nil
 }
 
-// ResourceOwner returns the server of a URI: the one that lists it, otherwise
-// the first with a matching template. It returns NOT_FOUND if there is none.
-func (o *Offers) ResourceOwner(uri string) (*Server, error) {
-	m := o.merged()
-	if server := m.resources[uri]; server != nil {
-		return server, nil
-	}
-	for _, t := range m.templates {
-		if t.matches.MatchString(uri) {
-			return t.server, nil
-		}
-	}
-	return nil, fault.NotFound("resource", clip(uri, 256))
+// Resource is a resource or template of a server.
+type Resource struct {
+	Server *Server
+	URI    string // as the server has it
 }
 
-// TemplateOwner returns the server of a template, otherwise the owner of the
-// same text as a URI. It returns NOT_FOUND if there is none.
-func (o *Offers) TemplateOwner(text string) (*Server, error) {
-	for _, t := range o.merged().templates {
-		if t.text == text {
-			return t.server, nil
-		}
+// Resource returns the resource with a URI that clients use. It returns
+// RESOURCE_NOT_FOUND if no server has it, if its server is off, and if the view
+// doesn't include it.
+func (o *Offers) Resource(uri string) (Resource, error) { return o.at(o.book.Route(uri), uri) }
+
+// Template returns the template that clients refer to, otherwise the resource
+// with the same text as its URI. It returns NOT_FOUND if there is none, and
+// RESOURCE_NOT_FOUND if its server is off.
+func (o *Offers) Template(text string) (Resource, error) {
+	found, err := o.at(o.book.RouteTemplate(text), text)
+	if f := fault.From(err); err != nil && f.Fields["server"] == "" {
+		return found, fault.NotFound("resource", clip(text, 256))
 	}
-	return o.ResourceOwner(text)
+	return found, err
 }
 
-var expression = regexp.MustCompile(`\{[^{}]*\}`)
-
-// templatePattern returns a pattern of a template's URIs (RFC 6570). Operators
-// that can produce slashes match them. Other expressions match within a path
-// segment.
-func templatePattern(text string) *regexp.Regexp {
-	var b strings.Builder
-	b.WriteString(`\A`)
-	rest := text
-	for {
-		at := expression.FindStringIndex(rest)
-		if at == nil {
-			break
-		}
-		b.WriteString(regexp.QuoteMeta(rest[:at[0]]))
-		switch inner := rest[at[0]+1 : at[1]-1]; {
-		case inner != "" && strings.ContainsRune("+#/", rune(inner[0])), strings.HasSuffix(inner, "*"):
-			b.WriteString(`.*`)
-		default:
-			b.WriteString(`[^/]*`)
-		}
-		rest = rest[at[1]:]
+// at returns the resource of a route.
+func (o *Offers) at(route addresses.Route, asked string) (Resource, error) {
+	p := o.parts.byHost[route.Alias]
+	switch {
+	case p != nil && p.reads(route.Text):
+		return Resource{p.server, route.Text}, nil
+	case route.Alias != "" && (p == nil && o.whole || p != nil && !p.server.Config.Enabled):
+		f := fault.New(fault.KindNotFound, fault.CodeResourceNotFound, "The resource %q belongs to server %s, which is disabled or was removed.", clip(asked, 256), route.Alias)
+		f.Fields = map[string]string{"uri": asked, "server": route.Alias}
+		return Resource{}, f
 	}
-	b.WriteString(regexp.QuoteMeta(rest))
-	b.WriteString(`\z`)
-	return regexp.MustCompile(b.String())
+	f := fault.New(fault.KindNotFound, fault.CodeResourceNotFound, "%s", fault.NotFound("resource", clip(asked, 256)).Message)
+	f.Fields = map[string]string{"uri": asked}
+	return Resource{}, f
+}
+
+// reads reports whether the part includes a URI of the server: any if it has the
+// server's resources, otherwise those of its tools' user interfaces.
+func (p *serverPart) reads(uri string) bool {
+	return p.open || slices.ContainsFunc(p.shown, func(t *Tool) bool { return slices.Contains(t.App.URIs, uri) })
 }

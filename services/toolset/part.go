@@ -7,6 +7,7 @@ import (
 
 	"mcpgateway/models"
 	"mcpgateway/services/rawjson"
+	"mcpgateway/services/toolset/addresses"
 	"mcpgateway/services/upstream"
 )
 
@@ -19,6 +20,7 @@ type serverPart struct {
 	byName map[string]*Tool // by listed and full name
 
 	offers       []offer // of an enabled server, in upstream order
+	open         bool    // whether it has all resources of an enabled server
 	prompts      map[string]*Prompt
 	capabilities Capabilities
 
@@ -37,10 +39,11 @@ type serverPart struct {
 type settings struct {
 	nameLimit int
 	disabled  map[string]bool // by full name
+	book      *addresses.Book
 }
 
-func settingsOf(project *models.Project) settings {
-	s := settings{nameLimit: project.ToolNameLimit, disabled: make(map[string]bool, len(project.DisabledTools))}
+func settingsOf(project *models.Project, book *addresses.Book) settings {
+	s := settings{nameLimit: project.ToolNameLimit, book: book, disabled: make(map[string]bool, len(project.DisabledTools))}
 	for _, name := range project.DisabledTools {
 		s.disabled[name] = true
 	}
@@ -88,6 +91,7 @@ func (p *serverPart) add(before *Snapshot, filter Filter, s settings, names nami
 	if t == nil {
 		return // syncs store only valid objects
 	}
+	t.address(s.book, p.server.Config.Alias)
 	t.Upstream, t.Server, t.Hash, t.ChangedAt, t.Taken = row.Name, p.server, row.DefinitionHash, row.ChangedAt, names.taken[row.Name]
 	t.setToolsetAccess(Access(row.ConfirmedAccess))
 	if row.PreviousDefinition != "" {
@@ -137,7 +141,8 @@ func newTool(full, name, raw string, o *Override) *Tool {
 	annotations := definition.Object("annotations")
 	t.Repeatable, t.Access, t.Hints = isRepeatable(annotations), accessOf(annotations), hintsOf(annotations)
 	t.App = appOf(definition)
-	t.Definition = exportDefinition(definition, name)
+	t.own = exportDefinition(definition, name)
+	t.Definition = t.own
 	if o != nil && len(t.ParamHeaders) > 0 {
 		t.ClientHeaders, _ = upstream.ParseParamHeaders(t.Definition)
 	}
@@ -157,7 +162,7 @@ func (s *Snapshot) same(full, name, raw string, o *Override) *Tool {
 	}
 	return &Tool{
 		Name: name, FullName: full, Repairs: t.Repairs, Broken: t.Broken, Raw: t.Raw,
-		Definition: t.Definition, ParamHeaders: t.ParamHeaders, ClientHeaders: t.ClientHeaders, Repeatable: t.Repeatable, Access: t.Access, App: t.App, Hints: t.Hints, Handshake: t.Handshake, WrapsOutput: t.WrapsOutput,
+		own: t.own, Definition: t.Definition, ParamHeaders: t.ParamHeaders, ClientHeaders: t.ClientHeaders, Repeatable: t.Repeatable, Access: t.Access, App: t.App, Hints: t.Hints, Handshake: t.Handshake, WrapsOutput: t.WrapsOutput,
 		Override: t.Override, Own: t.Own, memo: t.memo,
 	}
 }
@@ -166,7 +171,8 @@ func (s *Snapshot) same(full, name, raw string, o *Override) *Tool {
 type parts struct {
 	ordered []*serverPart
 	byAlias map[string]*serverPart
-	cut     []*serverPart // with shortened names that lack the alias
+	byHost  map[string]*serverPart // by alias in lower case
+	cut     []*serverPart          // with shortened names that lack the alias
 }
 
 // lookUp returns the item with an exported name. of returns the map of a part.

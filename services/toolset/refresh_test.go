@@ -1,6 +1,7 @@
 package toolset
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"slices"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"mcpgateway/models"
+	"mcpgateway/services/toolset/addresses"
 	"mcpgateway/services/upstream"
 )
 
@@ -18,15 +20,15 @@ func offered(t *testing.T, s *Snapshot) map[string]string {
 	t.Helper()
 	seen := map[string]string{
 		"tools": fmt.Sprint(listed(t, s, EraHandshake)), "tools of stateless clients": fmt.Sprint(listed(t, s, EraStateless)),
-		"hash": s.ToolsHash(), "capabilities": fmt.Sprint(s.Capabilities), "shadowed": fmt.Sprint(s.Offers.Shadowed()),
+		"hash": s.ToolsHash(), "capabilities": fmt.Sprint(s.Capabilities),
 	}
 	for _, kind := range []models.ListingKind{models.ListingPrompt, models.ListingResource, models.ListingTemplate} {
 		page, _, _ := s.Offers.Page(kind, 0)
 		seen[string(kind)] = s.Offers.ListID(kind) + string(page)
 	}
-	for _, uri := range []string{"test://a", "test://b", "test://t/1"} {
-		if owner, err := s.Offers.ResourceOwner(uri); err == nil {
-			seen[uri] = owner.Config.Alias
+	for _, uri := range []string{"test://a", "test://b", "test://t/1", "test://+beta/a", "test://z"} {
+		if resource, err := s.Offers.Resource(uri); err == nil {
+			seen[uri] = resource.Server.Config.Alias + " " + resource.URI
 		}
 	}
 	for _, name := range []string{"alpha__hello", "beta__hello", "beta__other"} {
@@ -41,6 +43,18 @@ func listing(kind models.ListingKind, ident string) models.Listing {
 	return models.Listing{Kind: kind, Ident: ident, Definition: fmt.Sprintf(`{"name":%q}`, ident)}
 }
 
+// claimsOf returns the claims of servers that were synced in the order of their
+// ids, later alphabetically first.
+func claimsOf(src Source) (claims []models.AddressClaim) {
+	for i, server := range src.Servers {
+		for _, t := range addresses.ShownBy(src.Tools[server.ID], src.Listings[server.ID]) {
+			hash := sha256.Sum256([]byte(t.Text))
+			claims = append(claims, models.AddressClaim{Alias: server.Alias, Kind: t.Kind, Text: t.Text, TextHash: hash[:], Position: int64(i + 1)})
+		}
+	}
+	return claims
+}
+
 func TestRefreshEqualsBuild(t *testing.T) {
 	at := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 	inventory := func(id, capabilities string) *models.Inventory {
@@ -53,14 +67,16 @@ func TestRefreshEqualsBuild(t *testing.T) {
 			Inventories: map[string]*models.Inventory{
 				"1": inventory("1", `{"tools":{}}`), "2": inventory("2", `{"prompts":{},"resources":{"subscribe":true}}`),
 			},
-			Tools: map[string][]models.Tool{"1": {plain("a"), plain("a_rather_long_name_that_is_shortened")}, "2": {plain("a"), plain("off")}, "3": {plain("g")}},
+			Tools: map[string][]models.Tool{"1": {tool("a", `{"name":"a","_meta":{"ui":{"resourceUri":"ui://a"}}}`), plain("a_rather_long_name_that_is_shortened")}, "2": {plain("a"), plain("off")}, "3": {plain("g")}},
 			Listings: map[string][]models.Listing{
 				"1": {listing(models.ListingResource, "test://a")},
 				"2": {listing(models.ListingResource, "test://a"), listing(models.ListingPrompt, "hello"), listing(models.ListingTemplate, "test://t/{n}")},
 			},
 		}
 	}
-	before := Build(source(), noTarget)
+	first := source()
+	first.Claims = claimsOf(first)
+	before := Build(first, noTarget)
 	for name, change := range map[string]func(*Source){
 		"nothing":              func(*Source) {},
 		"another definition":   func(s *Source) { s.Tools["2"][0] = tool("a", `{"name":"a","description":"new"}`) },
@@ -73,7 +89,10 @@ func TestRefreshEqualsBuild(t *testing.T) {
 		"other capabilities": func(s *Source) { s.Inventories["2"] = inventory("2", `{"logging":{},"completions":{}}`) },
 		"another prompt":     func(s *Source) { s.Listings["2"][1] = listing(models.ListingPrompt, "other") },
 		"another resource":   func(s *Source) { s.Listings["2"][0] = listing(models.ListingResource, "test://b") },
-		"no template":        func(s *Source) { s.Listings["2"] = s.Listings["2"][:2] },
+		"a user interface of two": func(s *Source) {
+			s.Tools["2"][0] = tool("a", `{"name":"a","_meta":{"ui":{"resourceUri":"ui://a"}}}`)
+		},
+		"no template": func(s *Source) { s.Listings["2"] = s.Listings["2"][:2] },
 		"a failure": func(s *Source) {
 			s.Inventories["2"] = &models.Inventory{ServerID: "2", SyncedAt: &at, ErrorCode: "UPSTREAM_TIMEOUT", ErrorMessage: "no answer"}
 		},
@@ -82,7 +101,8 @@ func TestRefreshEqualsBuild(t *testing.T) {
 			src := source()
 			change(&src)
 			// Only the server's rows are available.
-			changed := Source{Inventories: map[string]*models.Inventory{"2": src.Inventories["2"]}, Tools: map[string][]models.Tool{"2": src.Tools["2"]}, Listings: map[string][]models.Listing{"2": src.Listings["2"]}}
+			src.Claims = claimsOf(src)
+			changed := Source{Claims: src.Claims, Inventories: map[string]*models.Inventory{"2": src.Inventories["2"]}, Tools: map[string][]models.Tool{"2": src.Tools["2"]}, Listings: map[string][]models.Listing{"2": src.Listings["2"]}}
 			got, want := Refresh(before, []string{"2"}, changed), Build(src, noTarget)
 			if d := cmp.Diff(want.AllTools(), got.AllTools(), cmpopts.IgnoreTypes(upstream.Forwarding{}), cmpopts.IgnoreUnexported(upstream.Target{}, Tool{})); d != "" {
 				t.Error(d)

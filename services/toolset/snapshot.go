@@ -14,6 +14,7 @@ import (
 
 	"mcpgateway/models"
 	"mcpgateway/services/fault"
+	"mcpgateway/services/toolset/addresses"
 	"mcpgateway/services/upstream"
 )
 
@@ -93,7 +94,8 @@ type Tool struct {
 	// that the structured content of its results must be wrapped too.
 	WrapsOutput bool
 
-	memo *memo // nil for tools that are not part of a snapshot
+	own  []byte // Definition with the server's own URIs
+	memo *memo  // nil for tools that are not part of a snapshot
 }
 
 // memo holds values derived from the definition of a tool. Later snapshots with
@@ -147,6 +149,7 @@ type Source struct {
 	Inventories map[string]*models.Inventory // by server id
 	Tools       map[string][]models.Tool     // by server id, in upstream order
 	Listings    map[string][]models.Listing  // by server id
+	Claims      []models.AddressClaim
 }
 
 // Snapshot is the immutable toolset of a project. Calls need no database query.
@@ -157,6 +160,9 @@ type Snapshot struct {
 	Offers  *Offers
 	// Toolsets are those of the project, by id.
 	Toolsets map[string]*models.Toolset
+	// Addresses resolves the addresses of resources. Views have that of their
+	// project.
+	Addresses *addresses.Book
 
 	Capabilities Capabilities
 	// Personal reports whether users have their own accounts at an enabled server.
@@ -173,6 +179,7 @@ type Snapshot struct {
 	toolsHash  func() string
 	toolsetsOf func(*Tool) []string // of a view
 	revision   int64                // toolset revision; 0 if unknown
+	claims     []models.AddressClaim
 }
 
 // toolList is tools/list for one era.
@@ -188,14 +195,19 @@ type Targets func(models.Server) *upstream.Target
 // definitions that are unchanged since before, an earlier snapshot of the
 // project or nil.
 func Rebuild(before *Snapshot, src Source, target Targets) *Snapshot {
-	all := make([]*serverPart, 0, len(src.Servers))
-	s := settingsOf(&src.Project)
-	for _, row := range src.Servers {
-		server := &Server{Config: row, Inventory: src.Inventories[row.ID], Target: target(row)}
-		all = append(all, newPart(before, server, s, src.Tools[row.ID], src.Listings[row.ID]))
+	servers := make([]*Server, len(src.Servers))
+	for i, row := range src.Servers {
+		servers[i] = &Server{Config: row, Inventory: src.Inventories[row.ID], Target: target(row)}
 	}
-	slices.SortFunc(all, func(a, b *serverPart) int { return cmp.Compare(a.server.Config.Alias, b.server.Config.Alias) })
-	next := assemble(src.Project, all)
+	slices.SortFunc(servers, func(a, b *Server) int { return cmp.Compare(a.Config.Alias, b.Config.Alias) })
+	book := bookOf(src.Claims, servers)
+	s := settingsOf(&src.Project, book)
+	all := make([]*serverPart, len(servers))
+	for i, server := range servers {
+		all[i] = newPart(before, server, s, src.Tools[server.Config.ID], src.Listings[server.Config.ID])
+	}
+	next := assemble(src.Project, all, book, true)
+	next.claims = src.Claims
 	next.Toolsets = make(map[string]*models.Toolset, len(src.Toolsets))
 	for i, t := range src.Toolsets {
 		next.Toolsets[t.ID] = &src.Toolsets[i]
@@ -204,20 +216,31 @@ func Rebuild(before *Snapshot, src Source, target Targets) *Snapshot {
 }
 
 // Refresh returns the snapshot that Build would return after syncs changed only
-// the inventories of the servers with the ids. src only needs the rows of these
-// servers. Everything else is shared with before.
+// the inventories of the servers with the ids. src needs only the rows of these
+// servers, and all claims. Everything else is shared with before.
 func Refresh(before *Snapshot, ids []string, src Source) *Snapshot {
-	s := settingsOf(&before.Project)
-	all := slices.Clone(before.parts.ordered)
-	for i, p := range all {
-		id := p.server.Config.ID
-		if slices.Contains(ids, id) {
-			server := &Server{Config: p.server.Config, Inventory: src.Inventories[id], Target: p.server.Target}
-			all[i] = newPart(before, server, s, src.Tools[id], src.Listings[id])
+	servers := slices.Clone(before.Servers)
+	for i, s := range servers {
+		if slices.Contains(ids, s.Config.ID) {
+			servers[i] = &Server{Config: s.Config, Inventory: src.Inventories[s.Config.ID], Target: s.Target}
 		}
 	}
-	next := assemble(before.Project, all)
-	next.Toolsets = before.Toolsets
+	book := before.Addresses
+	if !sameClaims(before.claims, src.Claims) || !slices.Equal(resourceServers(before.Servers), resourceServers(servers)) {
+		book = bookOf(src.Claims, servers)
+	}
+	s := settingsOf(&before.Project, book)
+	all := slices.Clone(before.parts.ordered)
+	for i, p := range all {
+		switch id := p.server.Config.ID; {
+		case servers[i] != p.server:
+			all[i] = newPart(before, servers[i], s, src.Tools[id], src.Listings[id])
+		case book != before.Addresses:
+			all[i] = p.addressed(book)
+		}
+	}
+	next := assemble(before.Project, all, book, true)
+	next.Toolsets, next.claims = before.Toolsets, src.Claims
 	return next
 }
 
@@ -228,8 +251,10 @@ func (s *Snapshot) ToolsetsBySlug() []*models.Toolset {
 
 // assemble returns the snapshot of a project from parts ordered by alias. It
 // reads no definition; lists are created on first use.
-func assemble(project models.Project, ordered []*serverPart) *Snapshot {
-	s := &Snapshot{Project: project, parts: &parts{ordered: ordered, byAlias: make(map[string]*serverPart, len(ordered))}}
+func assemble(project models.Project, ordered []*serverPart, book *addresses.Book, whole bool) *Snapshot {
+	s := &Snapshot{Project: project, Addresses: book, parts: &parts{
+		ordered: ordered, byAlias: make(map[string]*serverPart, len(ordered)), byHost: make(map[string]*serverPart, len(ordered)),
+	}}
 	s.Servers = make([]*Server, 0, len(ordered))
 	all, shown, handshake := 0, 0, false
 	for _, p := range ordered {
@@ -237,7 +262,7 @@ func assemble(project models.Project, ordered []*serverPart) *Snapshot {
 		s.Servers = append(s.Servers, p.server)
 		s.Personal = s.Personal || p.server.Config.Enabled && p.server.Config.IsPersonal()
 		s.Capabilities = s.Capabilities.and(p.capabilities)
-		s.parts.byAlias[p.server.Config.Alias] = p
+		s.parts.byAlias[p.server.Config.Alias], s.parts.byHost[addresses.Fold(p.server.Config.Alias)] = p, p
 		if p.cut {
 			s.parts.cut = append(s.parts.cut, p)
 		}
@@ -252,7 +277,7 @@ func assemble(project models.Project, ordered []*serverPart) *Snapshot {
 			s.all = append(s.all, p.all...)
 		}
 	}
-	s.Offers = newOffers(s.parts, bareNamingOf(&project))
+	s.Offers = newOffers(s.parts, bareNamingOf(&project), book, whole)
 	s.lists[EraHandshake] = s.list(EraHandshake)
 	s.lists[EraStateless] = s.lists[EraHandshake]
 	if handshake {

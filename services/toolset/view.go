@@ -1,6 +1,7 @@
 package toolset
 
 import (
+	"slices"
 	"strings"
 	"sync"
 
@@ -41,7 +42,7 @@ func (s *Snapshot) View(selected Selection) *Snapshot {
 	if selected.Exposure != "" {
 		project.ToolExposure = selected.Exposure
 	}
-	v := assemble(project, ordered)
+	v := assemble(project, ordered, s.Addresses, false)
 	v.view, v.Toolsets, v.toolsetsOf, v.WithoutPerson = selected.Name, s.Toolsets, selected.Toolsets, selected.WithoutPerson
 	return v
 }
@@ -115,8 +116,8 @@ func (p *serverPart) selected(s Selection) *serverPart {
 	v.reduced = len(v.shown) < len(p.shown)
 	v.capabilities = Capabilities{Logging: p.capabilities.Logging}
 	if offers {
-		v.offers, v.prompts, v.capabilities = p.offers, p.prompts, p.capabilities
-	} else if v.offers = appOffers(v.shown); len(v.offers) > 0 {
+		v.open, v.offers, v.prompts, v.capabilities = p.open, p.offers, p.prompts, p.capabilities
+	} else if slices.ContainsFunc(v.shown, func(t *Tool) bool { return len(t.App.URIs) > 0 }) {
 		v.capabilities.Resources = true
 	}
 	v.hash = v.hashOnce()
@@ -137,21 +138,6 @@ func (p *serverPart) withoutPerson(whole *serverPart) *serverPart {
 	p.shown, p.handshake, p.reduced = nil, false, len(whole.shown) > 0
 	p.hash = p.hashOnce()
 	return p
-}
-
-// appOffers returns the user interface resources that tools refer to (MCP Apps).
-// They can be read, and are not listed.
-func appOffers(tools []*Tool) (offers []offer) {
-	seen := map[string]bool{}
-	for _, t := range tools {
-		for _, uri := range t.App.URIs {
-			if !seen[uri] {
-				seen[uri] = true
-				offers = append(offers, offer{kind: models.ListingResource, ident: uri, unlisted: true})
-			}
-		}
-	}
-	return offers
 }
 
 // OlderThan reports whether a snapshot of a project was read before another.

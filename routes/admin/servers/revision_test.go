@@ -9,8 +9,8 @@ import (
 	"mcpgateway/services/upstream"
 )
 
-// TestLearnedRevisionOnPage shows the revision that a failed call led to, with
-// the message of that call.
+// TestLearnedRevisionOnPage checks the revision on the page of its server, with the
+// message of the failed call.
 func TestLearnedRevisionOnPage(t *testing.T) {
 	a := routestest.NewAdmin(t)
 	id := a.ServerID(t, "p", "clock")

@@ -568,10 +568,11 @@ func TestPlainStream(t *testing.T) {
 	st.Send([]byte("a"))
 	st.Offer("k", []byte("b"))
 	lost, ok := st.Ask([]byte("c"))
+	st.Detach(c)
+	st.Send([]byte("d"))
 	sent := 0
 	st.Finish(nil, func() { sent++ })
-	st.Detach(c)
-	if c.got() != "a b c" || strings.Join(c.ids, "") != "" || !ok || sent != 1 || st.Resumable() {
+	if c.got() != "a b c d" || strings.Join(c.ids, "") != "" || !ok || sent != 1 || st.Resumable() {
 		t.Errorf("%q, ids %q, %v, sent %d", c.got(), c.ids, ok, sent)
 	}
 	select {

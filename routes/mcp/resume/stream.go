@@ -17,7 +17,7 @@ type Stream struct {
 	position Position // of the first event
 
 	mu       sync.Mutex
-	client   Client // nil while none is connected
+	client   Client // nil while none is connected; always set if the stream can't be resumed
 	leaving  bool   // the client has closed its end of the connection
 	events   []event
 	size     int             // of events
@@ -81,6 +81,9 @@ func (st *Stream) attach(client Client, after uint32) bool {
 // Detach must be called after the client has disconnected. A response that it
 // did not receive is stored.
 func (st *Stream) Detach(client Client) {
+	if !st.Resumable() {
+		return
+	}
 	st.mu.Lock()
 	if st.client != client {
 		st.mu.Unlock()
@@ -91,7 +94,7 @@ func (st *Stream) Detach(client Client) {
 		close(lost)
 	}
 	st.losing = nil
-	store := st.Resumable() && st.ended && st.kept && !st.stored && !client.Completed()
+	store := st.ended && st.kept && !st.stored && !client.Completed()
 	st.stored = st.stored || store
 	final := st.final
 	st.mu.Unlock()

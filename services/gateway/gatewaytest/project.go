@@ -2,12 +2,16 @@
 package gatewaytest
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"mcpgateway/models"
 	"mcpgateway/services/toolset"
+	"mcpgateway/services/toolset/addresses"
 	"mcpgateway/services/upstream"
 )
 
@@ -31,7 +35,26 @@ func Source(tools ...string) toolset.Source {
 	return src
 }
 
-// Build returns the snapshot of a project.
+// Build returns the snapshot of a project. Unless src has claims, the servers
+// claim what they show in the order of their aliases.
 func Build(src toolset.Source) *toolset.Snapshot {
+	if src.Claims == nil {
+		src.Claims = Claims(src)
+	}
 	return toolset.Rebuild(nil, src, func(row models.Server) *upstream.Target { return &upstream.Target{ServerID: row.ID, Alias: row.Alias} })
+}
+
+// Claims returns the claims of a project whose servers were synced in the order
+// of their aliases.
+func Claims(src toolset.Source) (claims []models.AddressClaim) {
+	servers := slices.SortedFunc(slices.Values(src.Servers), func(a, b models.Server) int { return strings.Compare(a.Alias, b.Alias) })
+	for i, server := range servers {
+		for _, t := range addresses.ShownBy(src.Tools[server.ID], src.Listings[server.ID]) {
+			hash := sha256.Sum256([]byte(t.Text))
+			claims = append(claims, models.AddressClaim{
+				ProjectID: src.Project.ID, Alias: addresses.Fold(server.Alias), Kind: t.Kind, Text: t.Text, TextHash: hash[:], Position: int64(i + 1),
+			})
+		}
+	}
+	return claims
 }

@@ -2,6 +2,7 @@ package subscriptions
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"time"
 
@@ -51,9 +52,11 @@ func (s *Subscriptions) targetOf(at account) *upstream.Target {
 		forwarded http.Header
 	}
 	var callers []subscribed
-	for uri, holders := range s.holders[at] {
+	for _, holders := range s.holders[at] {
 		for h := range holders {
-			callers = append(callers, subscribed{h.caller, h.resources[uri].forwarded})
+			for _, ref := range h.of(at) {
+				callers = append(callers, subscribed{h.caller, ref.forwarded})
+			}
 		}
 	}
 	s.mu.Unlock()
@@ -104,9 +107,13 @@ func (s *Subscriptions) ConnectionChanged(serverID, userID string) {
 		if at.serverID != serverID || at.userID != userID {
 			continue
 		}
-		for uri, holders := range byURI {
-			for h := range holders {
-				all = append(all, subscribed{h, uri, nil, h.resources[uri].forwarded})
+		holders := map[*resourceSubscriber]bool{}
+		for _, some := range byURI {
+			maps.Copy(holders, some)
+		}
+		for h := range holders {
+			for uri, ref := range h.of(at) {
+				all = append(all, subscribed{h, uri, nil, ref.forwarded})
 			}
 		}
 	}
@@ -123,8 +130,8 @@ func (s *Subscriptions) ConnectionChanged(serverID, userID string) {
 			if err != nil {
 				continue
 			}
-			if server, err := resourceOwner(view, sub.uri); err == nil && server.Config.ID == serverID {
-				_ = s.subscribe(WithForwarded(ctx, sub.forwarded), sub.holder, server, sub.uri) // without a connection it ends
+			if resource, err := view.Offers.Resource(sub.uri); err == nil && resource.Server.Config.ID == serverID {
+				_ = s.subscribe(WithForwarded(ctx, sub.forwarded), sub.holder, resource, sub.uri) // without a connection it ends
 			}
 		}
 	})

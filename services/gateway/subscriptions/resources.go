@@ -70,14 +70,14 @@ func (s *Subscriptions) Handle(ctx context.Context, project *toolset.Snapshot, c
 		s.unsubscribe(h, uri)
 		return []byte("{}"), s.memory.Remove(ctx, client.SessionID, uri)
 	}
-	server, err := resourceOwner(project, uri)
+	resource, err := project.Offers.Resource(uri)
 	if err != nil {
 		return nil, err
 	}
 	if trace != nil {
-		trace.Server = server.Config.Alias
+		trace.Server = resource.Server.Config.Alias
 	}
-	if err = s.subscribe(WithForwarded(ctx, client.Forwarded), h, server, uri); err == nil {
+	if err = s.subscribe(WithForwarded(ctx, client.Forwarded), h, resource, uri); err == nil {
 		if err = s.memory.Add(ctx, client.SessionID, project.Project.ID, uri); err != nil {
 			s.unsubscribe(h, uri)
 		}
@@ -104,15 +104,6 @@ func uriOf(params []byte) (string, error) {
 	return uri, nil
 }
 
-// resourceOwner returns the server that owns a URI, or RESOURCE_NOT_FOUND.
-func resourceOwner(project *toolset.Snapshot, uri string) (*toolset.Server, error) {
-	server, err := project.Offers.ResourceOwner(uri)
-	if err != nil {
-		return nil, fault.New(fault.KindNotFound, fault.CodeResourceNotFound, "%s", fault.From(err).Message)
-	}
-	return server, nil
-}
-
 // SubscribeResources calls deliver with NotifyResourceUpdated for updates of
 // resources that the caller sees until cancel is called (MCP 2026-07-28, "Subscriptions"). It returns
 // the resources that their servers agreed to watch, in the order of uris. The
@@ -128,14 +119,14 @@ func (s *Subscriptions) SubscribeResources(ctx context.Context, project *toolset
 	answered := make(chan struct{}, len(asked))
 	waiting := 0
 	for _, uri := range asked {
-		server, err := resourceOwner(project, uri)
+		resource, err := project.Offers.Resource(uri)
 		if err != nil || len(uri) > maxURIBytes || waiting == MaxResourcesPerClient {
 			continue
 		}
 		waiting++
 		s.tasks.Go("resource subscription", func() {
 			defer func() { answered <- struct{}{} }()
-			_ = s.subscribe(ctx, h, server, uri) // failures are missing in agreed
+			_ = s.subscribe(ctx, h, resource, uri) // failures are missing in agreed
 		})
 	}
 	for range waiting {
@@ -233,8 +224,8 @@ func (s *Subscriptions) restore(ctx context.Context, h *resourceSubscriber) {
 	for _, uri := range missing {
 		// Forwarded headers are not stored, and without them it could be another
 		// account.
-		if server, err := resourceOwner(project, uri); err == nil && len(server.Config.ForwardHeaders) == 0 {
-			_ = s.subscribe(ctx, h, server, uri)
+		if resource, err := project.Offers.Resource(uri); err == nil && len(resource.Server.Config.ForwardHeaders) == 0 {
+			_ = s.subscribe(ctx, h, resource, uri)
 		}
 	}
 }
@@ -288,7 +279,6 @@ func (s *Subscriptions) ResourceUpdated(serverID, uri string) {
 
 // updated notifies the subscribers of an updated resource of an account.
 func (s *Subscriptions) updated(at account, uri string) {
-	n := Notification{Method: NotifyResourceUpdated, Params: append(rawjson.AppendString([]byte(`{"uri":`), uri), '}')}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	told := map[*resourceSubscriber]bool{}
@@ -297,15 +287,38 @@ func (s *Subscriptions) updated(at account, uri string) {
 			continue
 		}
 		for h := range holders {
-			if told[h] || !s.sees(h, at.serverID, subscribed) {
+			if told[h] {
 				continue
 			}
-			told[h] = true
-			for sub := range h.streams {
-				sub.deliver(n)
+			for _, asked := range s.askedFor(h, at, subscribed, uri) {
+				told[h] = true
+				n := Notification{Method: NotifyResourceUpdated, Params: append(rawjson.AppendString([]byte(`{"uri":`), asked), '}')}
+				for sub := range h.streams {
+					sub.deliver(n)
+				}
 			}
 		}
 	}
+}
+
+// askedFor returns the URIs of an updated resource for a subscriber who sees it
+// now: in the forms in which the client subscribed to subscribed, the server's
+// own URI. The caller must hold mu.
+func (s *Subscriptions) askedFor(h *resourceSubscriber, at account, subscribed, uri string) (forms []string) {
+	for asked, ref := range h.resources {
+		if ref.account != at || ref.uri != subscribed {
+			continue
+		}
+		view, server := s.seen(h, asked, ref)
+		switch {
+		case view == nil:
+		case uri != subscribed && asked == subscribed:
+			forms = append(forms, view.Addresses.Shown(server.Config.Alias, uri))
+		default:
+			forms = append(forms, asked+uri[len(subscribed):])
+		}
+	}
+	return forms
 }
 
 // covers reports whether uri is the subscribed URI or a sub-resource of it.

@@ -104,7 +104,8 @@ func (d *deliveries) take() string {
 	return all
 }
 
-// watchable returns project p, whose server u has resources.
+// watchable returns project p, whose server u has resources. Another server with
+// resources was removed.
 func watchable() *toolset.Snapshot {
 	src := gatewaytest.Source("tool")
 	src.Inventories["u"].Capabilities = `{"resources":{"subscribe":true}}`
@@ -112,6 +113,7 @@ func watchable() *toolset.Snapshot {
 		{ServerID: "u", Kind: models.ListingResource, Ident: "test://a", Definition: `{"uri":"test://a"}`},
 		{ServerID: "u", Kind: models.ListingTemplate, Ident: "file:///{+path}", Definition: `{"uriTemplate":"file:///{+path}"}`},
 	}}
+	src.Claims = append(gatewaytest.Claims(src), models.AddressClaim{Alias: "old", Kind: models.ClaimURI, Text: "test://gone", Position: 2})
 	return gatewaytest.Build(src)
 }
 
@@ -269,12 +271,12 @@ func TestSessionReceivesResourceUpdates(t *testing.T) {
 func TestStreamReceivesResourceUpdates(t *testing.T) {
 	s, up := newSubscriptions(t)
 	var d deliveries
-	agreed, cancel := s.SubscribeResources(t.Context(), watchable(), someone, []string{"file:///b", "test://a", "test://unknown", "file:///b"}, d.deliver)
+	agreed, cancel := s.SubscribeResources(t.Context(), watchable(), someone, []string{"file:///b", "test://a", "test://gone", "file:///b"}, d.deliver)
 	if !slices.Equal(agreed, []string{"file:///b", "test://a"}) {
 		t.Errorf("agreed to %q", agreed)
 	}
 	s.ResourceUpdated("u", "test://a")
-	s.ResourceUpdated("u", "test://unknown")
+	s.ResourceUpdated("u", "test://gone")
 	if got := d.take(); got != `updated{"uri":"test://a"}` {
 		t.Errorf("got %q", got)
 	}
@@ -318,7 +320,7 @@ func TestRejectedSubscriptions(t *testing.T) {
 		"no params":    {client: session("s"), method: "resources/subscribe", code: fault.CodeInvalidParameter, kind: fault.KindInvalid},
 		"no uri":       {client: session("s"), method: "resources/subscribe", params: `{"uri":7}`, code: fault.CodeInvalidParameter, kind: fault.KindInvalid},
 		"long uri":     {client: session("s"), method: "resources/subscribe", params: `{"uri":"file:///` + strings.Repeat("x", 8<<10-7) + `"}`, code: fault.CodeInvalidParameter, kind: fault.KindInvalid},
-		"unknown":      {client: session("s"), method: "resources/subscribe", params: `{"uri":"test://b"}`, code: fault.CodeResourceNotFound, kind: fault.KindNotFound},
+		"unknown":      {client: session("s"), method: "resources/subscribe", params: `{"uri":"test://gone"}`, code: fault.CodeResourceNotFound, kind: fault.KindNotFound},
 		"upstream's fault": {
 			client: session("s"), method: "resources/subscribe", params: `{"uri":"test://a"}`,
 			err: fault.Upstream(fault.CodeUpstreamTimeout, "slow"), code: fault.CodeUpstreamTimeout, kind: fault.KindUpstream,

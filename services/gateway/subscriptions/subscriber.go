@@ -17,11 +17,11 @@ import (
 type resourceSubscriber struct {
 	session   string // session key; empty for a stream
 	caller    access.Principal
-	client    upstream.Client // in whose own upstream sessions it is subscribed
-	resources map[string]resourceRef
-	changing  chan struct{} // semaphore for changes of the session's subscriptions
-	asking    int           // pending upstream subscriptions
-	requests  int           // requests in flight
+	client    upstream.Client        // in whose own upstream sessions it is subscribed
+	resources map[string]resourceRef // by the URI of the client
+	changing  chan struct{}          // semaphore for changes of the session's subscriptions
+	asking    int                    // pending upstream subscriptions
+	requests  int                    // requests in flight
 	streams   map[*subscription]bool
 	expiry    *time.Timer // ends a session without a stream; may be nil
 	ended     bool
@@ -29,6 +29,7 @@ type resourceSubscriber struct {
 
 type resourceRef struct {
 	account   account
+	uri       string // as the server has it
 	release   func()
 	forwarded http.Header // of the request that subscribed
 }
@@ -50,6 +51,18 @@ func (a account) needsWatch() bool {
 
 func newHolder(session string, caller access.Principal, client upstream.Client) *resourceSubscriber {
 	return &resourceSubscriber{session: session, caller: caller, client: client, changing: make(chan struct{}, 1), resources: map[string]resourceRef{}, streams: map[*subscription]bool{}}
+}
+
+// of returns the subscriptions at an account, by the URI of the client. The
+// caller must hold Subscriptions.mu.
+func (h *resourceSubscriber) of(at account) map[string]resourceRef {
+	refs := map[string]resourceRef{}
+	for uri, ref := range h.resources {
+		if ref.account == at {
+			refs[uri] = ref
+		}
+	}
+	return refs
 }
 
 // enter returns the holder of a session for a request. The caller must call
@@ -99,10 +112,10 @@ func (s *Subscriptions) expire(h *resourceSubscriber) {
 	}
 }
 
-// subscribe subscribes a holder to a resource. It returns RATE_LIMITED beyond
+// subscribe subscribes a holder to a resource, by the URI of the client. It returns RATE_LIMITED beyond
 // MaxResourcesPerClient, NOT_FOUND if the holder ended in the meantime, and the
 // errors of the upstream server.
-func (s *Subscriptions) subscribe(ctx context.Context, h *resourceSubscriber, server *toolset.Server, uri string) error {
+func (s *Subscriptions) subscribe(ctx context.Context, h *resourceSubscriber, resource toolset.Resource, uri string) error {
 	s.mu.Lock()
 	_, known := h.resources[uri]
 	client := h.client
@@ -117,20 +130,20 @@ func (s *Subscriptions) subscribe(ctx context.Context, h *resourceSubscriber, se
 	if full {
 		return fault.New(fault.KindRateLimited, fault.CodeRateLimited, "This client has the maximum of %d subscriptions. Unsubscribe from a resource first.", MaxResourcesPerClient)
 	}
-	target, err := server.Target.For(h.caller.UserID()).With(forwardedOf(ctx))
+	target, err := resource.Server.Target.For(h.caller.UserID()).With(forwardedOf(ctx))
 	if err != nil {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		h.asking--
 		return err
 	}
-	at, release, err := s.open(ctx, client, target, uri)
+	at, release, err := s.open(ctx, client, target, resource.URI)
 	s.mu.Lock()
 	h.asking--
 	_, known = h.resources[uri]
 	over := h.ended
 	if err == nil && !known && !over {
-		s.add(h, uri, resourceRef{account: at, release: release, forwarded: forwardedOf(ctx)})
+		s.add(h, uri, resourceRef{account: at, uri: resource.URI, release: release, forwarded: forwardedOf(ctx)})
 		release = nil
 	}
 	s.mu.Unlock()
@@ -169,10 +182,10 @@ func (s *Subscriptions) add(h *resourceSubscriber, uri string, what resourceRef)
 		s.holders[what.account] = byURI
 		s.watch(what.account)
 	}
-	if byURI[uri] == nil {
-		byURI[uri] = map[*resourceSubscriber]bool{}
+	if byURI[what.uri] == nil {
+		byURI[what.uri] = map[*resourceSubscriber]bool{}
 	}
-	byURI[uri][h] = true
+	byURI[what.uri][h] = true
 }
 
 // remove deletes a subscription and returns its release function, or nil if
@@ -183,10 +196,15 @@ func (s *Subscriptions) remove(h *resourceSubscriber, uri string) func() {
 		return nil
 	}
 	delete(h.resources, uri)
+	for _, other := range h.resources {
+		if other.account == what.account && other.uri == what.uri {
+			return what.release // another form of the same URI
+		}
+	}
 	byURI := s.holders[what.account]
-	delete(byURI[uri], h)
-	if len(byURI[uri]) == 0 {
-		delete(byURI, uri)
+	delete(byURI[what.uri], h)
+	if len(byURI[what.uri]) == 0 {
+		delete(byURI, what.uri)
 	}
 	if len(byURI) == 0 {
 		delete(s.holders, what.account)
@@ -248,7 +266,7 @@ func (s *Subscriptions) dropHidden(projectID string) {
 	}
 	for h := range seen {
 		for uri, what := range h.resources {
-			if !s.sees(h, what.account.serverID, uri) {
+			if view, _ := s.seen(h, uri, what); view == nil {
 				releases = append(releases, s.remove(h, uri))
 			}
 		}
@@ -262,12 +280,16 @@ func (s *Subscriptions) dropHidden(projectID string) {
 	}
 }
 
-// sees reports whether a subscriber sees a resource of a server now.
-func (s *Subscriptions) sees(h *resourceSubscriber, serverID, uri string) bool {
+// seen returns the present view of a subscriber and the server of a subscribed
+// resource, or nil if the subscriber doesn't see it now.
+func (s *Subscriptions) seen(h *resourceSubscriber, uri string, what resourceRef) (*toolset.Snapshot, *toolset.Server) {
 	view, err := s.views.Current(h.caller)
 	if err != nil {
-		return false
+		return nil, nil
 	}
-	owner, err := view.Offers.ResourceOwner(uri)
-	return err == nil && owner.Config.ID == serverID
+	resource, err := view.Offers.Resource(uri)
+	if err != nil || resource.Server.Config.ID != what.account.serverID || resource.URI != what.uri {
+		return nil, nil
+	}
+	return view, resource.Server
 }

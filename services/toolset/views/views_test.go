@@ -198,7 +198,7 @@ func TestOffersOfTheView(t *testing.T) {
 		}
 		var got []string
 		for _, uri := range all {
-			if _, err := view.Offers.ResourceOwner(uri); err == nil {
+			if _, err := view.Offers.Resource(uri); err == nil {
 				got = append(got, uri)
 			}
 		}
