@@ -39,6 +39,7 @@ import (
 	"mcpgateway/services/gateway"
 	"mcpgateway/services/gateway/connecting"
 	"mcpgateway/services/gateway/subscriptions"
+	"mcpgateway/services/gateway/tasks"
 	"mcpgateway/services/inventory"
 	"mcpgateway/services/inventory/history"
 	"mcpgateway/services/locks"
@@ -141,6 +142,7 @@ type Services struct {
 	tokenIndex *oauthserver.TokenIndex
 	locks      *locks.Locks
 	clients    *egress.Clients
+	tasks      *tasks.Store // of clients, at upstream servers
 	ToolSearch *toolsearch.Searcher
 	pool       *pool.Pool
 	feed       *notify.Feed
@@ -220,6 +222,7 @@ func (s *Services) wireStore(ctx context.Context, guard *egress.Guard, resolver 
 	s.Denials = activity.NewDenials(db, s.Audit, now, s.log)
 	s.Calls = activity.NewCalls(db, now, s.log)
 	s.Traffic = traffic.New(db, now)
+	s.tasks = tasks.NewStore(db, now)
 	s.Checklist = checklist.New(db, now)
 	s.EndedSessions = sessions.NewEnded(db, s.feed, sessions.MaxEnded, now)
 	s.LogLevels = sessions.NewLevels(db, s.feed, sessions.MaxLevels, now)
@@ -312,8 +315,8 @@ func (s *Services) wireUpstreams(resolver *secrets.Resolver) {
 	s.History = history.New(s.DB, now, s.log)
 	s.Revisions = revisions.New(s.DB, s.feed, now, s.log, s.Background)
 	s.pool = pool.New(s.clients.MCP(), s.Version, pool.WithTasks(s.Background), pool.WithInstance(s.Instance), pool.WithTurns(s.History.Note), pool.WithRevisions(s.Revisions),
-		pool.WithElicitations(func(serverID, userID string, params []byte) bool {
-			return s.Gateway.ElicitationCompleted(serverID, userID, params) // set after the pool is created and before its first call
+		pool.WithNamed(func(t *upstream.Target, method string, params []byte) bool {
+			return s.Gateway.Named(t, method, params) // set after the pool is created and before its first call
 		}))
 	target := func(row models.Server) *upstream.Target {
 		t := credentials.NewConnectedTarget(row, resolver, credentials.Rows{Bearer: projects.BearerRow, Header: projects.HeaderRow}, s.Connections)
@@ -369,7 +372,8 @@ func (s *Services) wireGateway(ctx context.Context, resolver *secrets.Resolver) 
 		Upstreams: upstreams, Views: s.Views, Search: s.ToolSearch, Declarations: s.Declarations, Runner: s.Runner, Limits: s.CallLimits, Quotas: s.Quotas,
 		Arguments: s.Arguments, Calls: s.Metrics.Calls(s.Calls), Results: s.Results, Waiting: s.calling, Outages: s.pool,
 		Connecting: connecting.New(s.calling, s.Tickets, s.Config.Keys, now),
-		Tokens:     s.Config.Keys, References: resolver, Version: s.Version, Instance: s.Instance, Log: s.log, Tasks: s.Background,
+		TaskRows:   s.tasks, TaskStreams: s.pool,
+		Tokens: s.Config.Keys, References: resolver, Version: s.Version, Instance: s.Instance, Log: s.log, Tasks: s.Background,
 	})
 	return nil
 }

@@ -318,7 +318,7 @@ func TestBareToolNames(t *testing.T) {
 			}
 			wantError(t, version, a.call(t, "p", "", version, "drop"), -32002, "TOOL_NOT_FOUND")
 			for tool, want := range map[string]string{
-				`{"name":"gateway_searchMcpForTask","arguments":{"query":"name:lone"}}`:      `notes__lone`,
+				`{"name":"gateway_searchMcpForTask","arguments":{"query":"name:lone"}}`:     `notes__lone`,
 				`{"name":"gateway_executeTool","arguments":{"name":"lone"}}`:                `lone of notes`,
 				`{"name":"gateway_executeTool","arguments":{"name":"notes__lone"}}`:         `lone of notes`,
 				`{"name":"gateway_listTools","arguments":{"filter":"lone"}}`:                `declare const notes`,

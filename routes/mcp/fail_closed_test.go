@@ -40,6 +40,11 @@ func (u untouchable) ExplainError(_ *gateway.Client, _ *toolset.Server, _ string
 	return err
 }
 
+func (u untouchable) ListenTasks(context.Context, *toolset.Snapshot, *gateway.Client, []string, func(string, []byte)) ([]string, error) {
+	u.t.Error("tasks were watched")
+	return nil, nil
+}
+
 func TestAuthFailClosed(t *testing.T) {
 	a := routestest.New(t, modelstest.SQLite(t))
 	a.Apply(t, `{"projects":{"p":{"authMode":"api_key"}}}`)

@@ -55,6 +55,9 @@ type Handler interface {
 	// ExplainError returns the error for a request to a server, which can be nil,
 	// that was not handled by Handle.
 	ExplainError(client *gateway.Client, server *toolset.Server, method string, err error) error
+	// ListenTasks delivers the states of a client's tasks until ctx is cancelled. It
+	// returns the handles of those that can be watched.
+	ListenTasks(ctx context.Context, project *toolset.Snapshot, client *gateway.Client, handles []string, deliver func(method string, params []byte)) ([]string, error)
 }
 
 // Subscriptions call deliver with the notifications for clients, until the

@@ -179,6 +179,8 @@ func namedBy(method string) string {
 		return "name"
 	case "resources/read":
 		return "uri"
+	case "tasks/get", "tasks/update", "tasks/cancel":
+		return "taskId"
 	default:
 		return ""
 	}

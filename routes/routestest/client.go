@@ -113,7 +113,7 @@ func (c *Client) Cancel(ctx context.Context, id string) error {
 // request sends a request and returns its id.
 func (c *Client) request(ctx context.Context, method, params string) (response *http.Response, id string, err error) {
 	id = fmt.Sprint(c.id.Add(1))
-	var named struct{ Name, URI string }
+	var named struct{ Name, URI, TaskID string }
 	if err := json.Unmarshal([]byte(params), &named); err != nil {
 		return nil, id, err
 	}
@@ -126,7 +126,7 @@ func (c *Client) request(ctx context.Context, method, params string) (response *
 	}
 	if c.Version >= Stateless {
 		r.Header.Set("Mcp-Method", method)
-		if name := named.Name + named.URI; name != "" {
+		if name := named.Name + named.URI + named.TaskID; name != "" {
 			r.Header.Set("Mcp-Name", name)
 		}
 	}

@@ -30,7 +30,7 @@ func TestResultBridging(t *testing.T) {
 		{"25 to 25, resultType as an unknown member", []string{v2511}, false, `{"content":[],"resultType":"input_required"}`, ""},
 		{"26 to 26", []string{v2026}, true, `{ "resultType":"complete","content":[{"type":"hologram"}],"structuredContent":[ 1 ] }`, ""},
 		{"26 to 26, input_required", []string{v2026}, true, `{"resultType":"input_required","inputRequests":{"q":{}},"requestState":"s"}`, ""},
-		{"26 to 26, extension result", []string{v2026}, true, `{"resultType":"task","taskId":"1"}`, ""},
+		{"26 to 26, extension result", []string{v2026}, true, `{"resultType":"other","taskId":"1"}`, ""},
 		{"26 to 26, without resultType", []string{v2026}, true, `{"content":[]}`, ""},
 
 		// 25 to 25: only null members are removed.

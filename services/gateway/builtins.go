@@ -122,7 +122,9 @@ func (g *Gateway) executeTool(ctx context.Context, project *toolset.Snapshot, cl
 	if err := checkForModels(project, tool); err != nil {
 		return nil, err
 	}
-	return g.callUpstreamTool(ctx, project, client, tool, params, trace)
+	inner := *client
+	inner.inner = true
+	return g.callUpstreamTool(ctx, project, &inner, tool, params, trace)
 }
 
 // checkForModels returns TOOL_DISABLED for a tool that only apps may call. Faults

@@ -27,5 +27,5 @@ func (g *Gateway) callCapabilities(client *Client) (declared []byte, interactive
 }
 
 // acceptsTasks reports whether the result of a client's call can be a task of the
-// tasks extension. The gateway relays none.
-func acceptsTasks(*Client) bool { return false }
+// tasks extension. Handshake clients and built-in tools take only the result.
+func acceptsTasks(client *Client) bool { return client.Stateless() && !client.inner }

@@ -25,7 +25,7 @@ const listTTL = 30_000
 func (g *Gateway) discover(project *toolset.Snapshot) []byte {
 	versions, _ := json.Marshal(Versions()) // a list of constant strings
 	b := append([]byte(`{"resultType":"complete","supportedVersions":`), versions...)
-	b = appendCapabilities(append(b, `,"capabilities":`...), project)
+	b = appendCapabilities(append(b, `,"capabilities":`...), project, VersionStateless)
 	b = appendInstructions(b, project)
 	return appendCacheHints(b, project, identity.Full(&project.Project, g.Version, VersionStateless))
 }

@@ -30,6 +30,8 @@ type preparedRequest struct {
 	name string
 	// questions is the number of requests for input to the client so far.
 	questions int
+	// task is the plan of a request about tasks, else nil.
+	task *taskPlan
 }
 
 // forward sends a client's request to an upstream server, with the account of
@@ -61,6 +63,7 @@ func (g *Gateway) send(ctx context.Context, client *Client, out *preparedRequest
 	declared, interactive := g.callCapabilities(client)
 	r := g.newRelay(client, out)
 	request := upstreamRequest(client, out, r, declared)
+	out.task.prepare(request)
 	if client.Stateless() && interactive {
 		request.Params = out.params.Bytes() // the call may outlive this request
 		request.Memory = parkedMemory{r}
@@ -72,7 +75,7 @@ func (g *Gateway) send(ctx context.Context, client *Client, out *preparedRequest
 			if method == "elicitation/create" {
 				g.elicitations.give(r, elicitationID(params))
 			}
-			return forwardToClient(ctx, client, method, params)
+			return forwardToClient(ctx, client, method, out.task.related(params))
 		}
 	}
 	request.Parsed = out.params
@@ -85,7 +88,7 @@ func (g *Gateway) converse(ctx context.Context, client *Client, out *preparedReq
 	var opened []string // elicitations with IDs of the gateway
 	defer func() { completeURLs(client, opened) }()
 	for {
-		response, err := g.Upstreams.Call(ctx, out.target, request)
+		response, err := g.sendTask(ctx, out, request)
 		if err != nil || client.Stateless() || !interactive || !response.Stateless {
 			return response, err
 		}

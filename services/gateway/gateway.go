@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"mcpgateway/models"
 	"mcpgateway/services/access"
@@ -17,6 +18,7 @@ import (
 	"mcpgateway/services/capabilities"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/gateway/connecting"
+	"mcpgateway/services/gateway/tasks"
 	"mcpgateway/services/membudget"
 	"mcpgateway/services/rawjson"
 	"mcpgateway/services/secrets"
@@ -84,6 +86,8 @@ type Options struct {
 	References   override.Resolver    // of arguments that administrators fixed
 	Version      string               // reported in serverInfo
 	Instance     string               // identifies this gateway in Gateway-Hops
+	TaskRows     tasks.Rows           // the tasks of clients; nil stores none
+	TaskStreams  TaskStreams          // nil means none
 	Log          *slog.Logger
 	Tasks        *background.Tasks // may be nil
 }
@@ -96,6 +100,7 @@ type Gateway struct {
 	parked   *pendingCalls
 
 	elicitations *elicitations
+	tasks        *tasks.Tasks
 	clients      *capabilities.Cache[clientCapabilities]
 }
 
@@ -103,6 +108,7 @@ type Gateway struct {
 func New(o Options) *Gateway {
 	return &Gateway{
 		Options: o, parked: newPendingCalls(o.Tokens), elicitations: newElicitations(),
+		tasks:   tasks.New(tasks.Options{Caller: o.Upstreams, Handles: o.Tokens, Rows: o.TaskRows, Now: time.Now, Log: o.Log, Background: o.Tasks}),
 		clients: capabilities.NewCache(newClientCapabilities),
 	}
 }
@@ -157,6 +163,9 @@ type Client struct {
 	// JSON-RPC error. It is nil for clients that can't receive requests: those
 	// without a session or a stream, and all stateless ones.
 	Ask func(ctx context.Context, method string, params []byte) (result, rpcError []byte, err error)
+
+	// inner marks a call made by a built-in tool, which takes only results.
+	inner bool
 }
 
 // Stateless reports whether the client uses protocol version 2026-07-28 or
@@ -259,6 +268,8 @@ func (g *Gateway) dispatch(ctx context.Context, project *toolset.Snapshot, clien
 		return g.readResource(ctx, project, client, p, trace)
 	case "completion/complete":
 		return g.complete(ctx, project, client, p, trace)
+	case "tasks/list", "tasks/result", "tasks/get", "tasks/cancel", "tasks/update":
+		return g.taskRequest(ctx, project, client, method, p, trace)
 	default:
 		return nil, UnknownMethod(method)
 	}

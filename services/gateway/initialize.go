@@ -63,7 +63,7 @@ func (g *Gateway) initialize(project *toolset.Snapshot, params *rawjson.Object) 
 		version = offered
 	}
 	b := append([]byte(`{"protocolVersion":`), rawjson.Quote(version)...)
-	b = append(appendCapabilities(append(b, `,"capabilities":`...), project), `,"serverInfo":`...)
+	b = append(appendCapabilities(append(b, `,"capabilities":`...), project, version), `,"serverInfo":`...)
 	b = append(b, identity.Full(&project.Project, g.Version, version)...)
 	b = appendInstructions(b, project)
 	return append(b, '}'), nil
@@ -71,8 +71,8 @@ func (g *Gateway) initialize(project *toolset.Snapshot, params *rawjson.Object) 
 
 // appendCapabilities appends the server capabilities of a project: tools, and
 // those that at least one of its servers has and the gateway relays, with the
-// extensions of its servers.
-func appendCapabilities(b []byte, project *toolset.Snapshot) []byte {
+// extensions of its servers. version is that of the client.
+func appendCapabilities(b []byte, project *toolset.Snapshot, version string) []byte {
 	b = append(b, `{"tools":{"listChanged":true}`...)
 	c := project.Capabilities
 	resources := `,"resources":{"listChanged":true}`
@@ -92,7 +92,8 @@ func appendCapabilities(b []byte, project *toolset.Snapshot) []byte {
 			b = append(b, part.raw...)
 		}
 	}
-	if all := extensions.Of(project, supportedExtensions()); all != nil {
+	b = appendTasks(b, project, version)
+	if all := extensions.Of(project, supportedExtensions(project, version)); all != nil {
 		b = append(append(b, `,"extensions":`...), all...)
 	}
 	return append(b, '}')
@@ -100,7 +101,9 @@ func appendCapabilities(b []byte, project *toolset.Snapshot) []byte {
 
 // supportedExtensions returns the official extensions that the gateway serves
 // besides ui.
-func supportedExtensions() extensions.Supported { return extensions.Supported{} }
+func supportedExtensions(project *toolset.Snapshot, version string) extensions.Supported {
+	return extensions.Supported{Tasks: offersTaskExtension(project, version)}
+}
 
 // appendInstructions appends the instructions of a project, if any.
 func appendInstructions(b []byte, project *toolset.Snapshot) []byte {

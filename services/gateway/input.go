@@ -44,6 +44,9 @@ func forwardToClient(ctx context.Context, client *Client, method string, params 
 	if !clientSupports(client, method) {
 		return nil, rpcErrorOf(upstream.CodeMethodNotFound, "The client doesn't support "+method+".")
 	}
+	if method == "elicitation/create" {
+		params, _ = withElicitationID(params)
+	}
 	result, rpcError, err := client.Ask(ctx, method, params)
 	if err != nil {
 		return nil, rpcErrorOf(upstream.CodeInternalError, "The client did not respond: "+err.Error())

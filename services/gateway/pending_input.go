@@ -101,7 +101,7 @@ func (g *Gateway) callParkable(ctx context.Context, client *Client, out *prepare
 		o.err = g.Tasks.Try("pending call", func() (err error) {
 			defer cancel()
 			defer r.finish()
-			o.response, err = g.Upstreams.Call(running, out.target, request)
+			o.response, err = g.sendTask(running, out, request)
 			return err
 		})
 		p.done <- o

@@ -92,6 +92,10 @@ func (p *serverPart) add(before *Snapshot, filter Filter, s settings, names nami
 		return // syncs store only valid objects
 	}
 	t.address(s.book, p.server.Config.Alias)
+	t.Tasks = TasksForbidden
+	if p.capabilities.Tasks {
+		t.Tasks = TaskSupportOf(t.Raw)
+	}
 	t.Upstream, t.Server, t.Hash, t.ChangedAt, t.Taken = row.Name, p.server, row.DefinitionHash, row.ChangedAt, names.taken[row.Name]
 	t.setToolsetAccess(Access(row.ConfirmedAccess))
 	if row.PreviousDefinition != "" {
@@ -138,6 +142,7 @@ func newTool(full, name, raw string, o *Override) *Tool {
 	t.ClientHeaders = t.ParamHeaders
 	t.Own = hintsOf(definition.Object("annotations")).Access()
 	o.apply(definition)
+	relaxTasks(definition)
 	annotations := definition.Object("annotations")
 	t.Repeatable, t.Access, t.Hints = isRepeatable(annotations), accessOf(annotations), hintsOf(annotations)
 	t.App = appOf(definition)

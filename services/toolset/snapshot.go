@@ -87,6 +87,9 @@ type Tool struct {
 	// Repeatable reports whether the tool is annotated as read-only or
 	// idempotent.
 	Repeatable bool
+	// Tasks describes whether the server runs the tool as a task (MCP 2025-11-25). It
+	// is TasksForbidden for servers without that capability.
+	Tasks TaskSupport
 	// Handshake replaces Definition for clients up to revision 2025-11-25. It
 	// is nil if they receive the same.
 	Handshake []byte

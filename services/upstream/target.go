@@ -19,6 +19,8 @@ import (
 const (
 	// defaultCallTime is the timeout of a call if the target sets none.
 	defaultCallTime = 60 * time.Second
+	// defaultTaskTime is the timeout of waiting for a task if the target sets none.
+	defaultTaskTime = 10 * time.Minute
 	// defaultConcurrent is the maximum number of calls in flight from this
 	// process to one server if the target sets none.
 	defaultConcurrent = 512
@@ -117,6 +119,14 @@ func (t *Target) CallTimeout() time.Duration {
 	return defaultCallTime
 }
 
+// TaskTime returns the timeout of waiting for a task.
+func (t *Target) TaskTime() time.Duration {
+	if t.TaskTimeout > 0 {
+		return t.TaskTimeout
+	}
+	return defaultTaskTime
+}
+
 // ConcurrencyLimit returns the maximum number of calls in flight.
 func (t *Target) ConcurrencyLimit() int {
 	if t.MaxConcurrent > 0 {
@@ -213,6 +223,23 @@ type Request struct {
 
 	// Memory reserves the memory of a large response; nil reserves nothing.
 	Memory Memory
+
+	// Wait marks a request that waits for a task. It takes no place among the
+	// calls in flight and ends only with its context.
+	Wait bool
+	// KeepsSession marks a request whose effect lives in the upstream session,
+	// such as a task. That session is not ended at the upstream.
+	KeepsSession bool
+	// Session is the upstream session to use, from an earlier response, because
+	// some upstreams keep tasks in it. Another is used if it has ended.
+	Session Session
+}
+
+// Session identifies an established session with an upstream. It is zero for
+// upstreams without sessions. The ID is a credential.
+type Session struct {
+	ID      string
+	Version string // protocol revision
 }
 
 // RawParams returns the params as a raw JSON object, or nil.
@@ -248,6 +275,7 @@ type Response struct {
 	Error     []byte
 	Stateless bool   // the upstream uses revision 2026-07-28, without sessions
 	Version   string // protocol revision of the session
+	Session   Session
 }
 
 // Memory reserves the memory of a response larger than 64 KiB, after its first
@@ -269,7 +297,7 @@ func (r *Request) IsRepeatable() bool { return r.Repeatable || isReadOnly(r.Meth
 // isReadOnly reports whether a method is read-only.
 func isReadOnly(method string) bool {
 	switch method {
-	case "server/discover", "ping", "resources/read", "prompts/get", "completion/complete":
+	case "server/discover", "ping", "resources/read", "prompts/get", "completion/complete", "tasks/get", "tasks/result":
 		return true
 	}
 	return strings.HasSuffix(method, "/list")

@@ -132,5 +132,8 @@ func annotationsOf(slug string, tool *toolset.Tool) []ui.Fact {
 			facts = append(facts, ui.Fact{Label: hint[3], Value: hint[2]})
 		}
 	}
+	if tool.Tasks == toolset.TasksOptional {
+		facts = append(facts, ui.Fact{Label: "Runs", Value: "As a task if the client asks"})
+	}
 	return facts
 }

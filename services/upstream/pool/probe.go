@@ -79,6 +79,9 @@ func newConnector(p *Pool, t *upstream.Target, key sessionKey, declared []byte, 
 // connect returns a session and its era. It tries the cached era first and
 // probes again if the upstream has changed its era.
 func (c *connector) connect(ctx context.Context) (*session, eraKind, error) {
+	if c.key.resumed.ID != "" {
+		return c.resume(), c.known, nil // no evidence of the era
+	}
 	ss, kind, err := c.tryKnown(ctx)
 	if ss == nil && err == nil {
 		ss, kind, err = c.probe(ctx)

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"mcpgateway/services/capabilities"
@@ -30,6 +31,9 @@ type sessionKey struct {
 	// own marks the gateway's own session, which is never used for client
 	// calls.
 	own bool
+	// resumed is the session of an earlier response, which may have been started
+	// by another process.
+	resumed upstream.Session
 }
 
 // audience returns the users of the session.
@@ -57,6 +61,9 @@ type session struct {
 	// inUse is cancelled when the session is retired.
 	inUse  context.Context
 	retire context.CancelFunc
+	// kept reports whether something that lives in the session at the upstream is
+	// still needed, so that the session is not ended there.
+	kept atomic.Bool
 
 	// Guarded by the server's mutex.
 	inflight   int
@@ -71,7 +78,7 @@ type session struct {
 // clients.
 func (p *Pool) newAttribution(t *upstream.Target, key sessionKey) *transport.Attribution {
 	return transport.NewAttribution(key.client != "" || key.alone, key.own,
-		func(params []byte) bool { return p.completed(t.ServerID, t.Person, params) }, func() { p.unattributed.Add(1) })
+		func(method string, params []byte) bool { return p.completed(t, method, params) }, func() { p.unattributed.Add(1) })
 }
 
 // call sends one request. The error is ctx.Err(), a *Refusal or a fault. aside
@@ -126,7 +133,16 @@ func (ss *session) call(ctx context.Context, p *Pool, t *upstream.Target, r *ups
 
 // response converts a reply to a response for callers.
 func (ss *session) response(answer transport.Reply) *upstream.Response {
-	return &upstream.Response{Result: answer.Result, Error: answer.RPCError, Stateless: ss.stateless, Version: ss.about.ProtocolVersion}
+	return &upstream.Response{Result: answer.Result, Error: answer.RPCError, Stateless: ss.stateless, Version: ss.about.ProtocolVersion, Session: ss.reference()}
+}
+
+// reference returns the identity of the session at the upstream.
+func (ss *session) reference() upstream.Session {
+	id := ss.header.Get(wire.HeaderSession)
+	if ss.stateless || id == "" {
+		return upstream.Session{}
+	}
+	return upstream.Session{ID: id, Version: ss.about.ProtocolVersion}
 }
 
 // requestHeader returns the header of one request. The error is that of
@@ -160,6 +176,9 @@ func (ss *session) cancel(ctx context.Context, p *Pool, x *transport.Exchange) {
 
 // end closes the session at the upstream, best effort.
 func (ss *session) end(ctx context.Context) {
+	if s, ok := ss.transport.(*transport.Streamable); ok && ss.kept.Load() {
+		s.Session = false // only the streams are closed
+	}
 	configured, err := ss.filter.Headers(ctx)
 	if err != nil { // the upstream will reject the request without credentials
 		configured = nil

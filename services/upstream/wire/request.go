@@ -45,6 +45,8 @@ func StatelessRequest(id int64, method string, params *rawjson.Object, capabilit
 		name, _ = params.String("name")
 	case "resources/read":
 		name, _ = params.String("uri")
+	case "tasks/get", "tasks/update", "tasks/cancel":
+		name, _ = params.String("taskId")
 	}
 	before := params.Get("_meta")
 	meta, err := self.statelessMeta(before, capabilities)
