@@ -3,6 +3,7 @@
 package extensions
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -26,18 +27,12 @@ func counters(t *testing.T) *gateway {
 // listed returns the listed values of a member, sorted.
 func (c *client) listed(t *testing.T, method, list, member string) []string {
 	t.Helper()
-	var result map[string][]map[string]any
-	var raw map[string]any
-	c.request(t, method, object{}, &raw)
-	result = map[string][]map[string]any{}
-	entries, _ := raw[list].([]any)
-	for _, entry := range entries {
-		if o, ok := entry.(map[string]any); ok {
-			result[list] = append(result[list], o)
-		}
-	}
+	var result map[string]json.RawMessage
+	c.request(t, method, object{}, &result)
+	var entries []map[string]any
+	decode(t, result[list], &entries)
 	var values []string
-	for _, entry := range result[list] {
+	for _, entry := range entries {
 		values = append(values, fmt.Sprint(entry[member]))
 	}
 	slices.Sort(values)

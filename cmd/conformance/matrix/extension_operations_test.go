@@ -5,6 +5,7 @@ package matrix
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -130,8 +131,8 @@ func (p *pair) finishCore(ctx context.Context, result json.RawMessage) error {
 // noList reports whether the server has no list of tasks. A project without keys has
 // none, because clients would see the tasks of all others.
 func noList(err error) bool {
-	fault, ok := err.(*rpcError) //nolint:errorlint // do returns it as it is
-	return ok && fault.Code == -32601
+	var fault *rpcError
+	return errors.As(err, &fault) && fault.Code == -32601
 }
 
 // finishExtension polls a task of the extension.
