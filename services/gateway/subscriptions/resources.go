@@ -290,7 +290,7 @@ func (s *Subscriptions) updated(at account, uri string) {
 			if told[h] {
 				continue
 			}
-			for _, asked := range s.askedFor(h, at, subscribed, uri) {
+			for _, asked := range s.formsOf(h, at, subscribed, uri) {
 				told[h] = true
 				n := Notification{Method: NotifyResourceUpdated, Params: append(rawjson.AppendString([]byte(`{"uri":`), asked), '}')}
 				for sub := range h.streams {
@@ -301,10 +301,10 @@ func (s *Subscriptions) updated(at account, uri string) {
 	}
 }
 
-// askedFor returns the URIs of an updated resource for a subscriber who sees it
+// formsOf returns the URIs of an updated resource for a subscriber who sees it
 // now: in the forms in which the client subscribed to subscribed, the server's
 // own URI. The caller must hold mu.
-func (s *Subscriptions) askedFor(h *resourceSubscriber, at account, subscribed, uri string) (forms []string) {
+func (s *Subscriptions) formsOf(h *resourceSubscriber, at account, subscribed, uri string) (forms []string) {
 	for asked, ref := range h.resources {
 		if ref.account != at || ref.uri != subscribed {
 			continue
