@@ -147,12 +147,13 @@ chaos-test: ## calls to four upstream servers while six others fail, and startup
 flood-test: ## 1,000 incomplete bodies, 60 clients that don't read, and three batches of large results, with 1,024 file descriptors (2 minutes)
 	$(GO) test -tags flood -count=1 -timeout 10m -run 'TestFlood$$' -v ./cmd/gateway
 
-# SETS selects sets of the suites, for example SETS='client.*'. FLAGS=-artifacts
-# retains the suites' output.
+# SETS selects sets of the suites, for example SETS='client.*', and leaves out the
+# SDKs. FLAGS=-artifacts retains the suites' output.
 SETS ?= .
 .PHONY: conformance
-conformance: ## official MCP suites against the gateway and its upstream client
+conformance: ## official MCP suites, and clients and servers of other SDKs, against the gateway
 	@$(MAKE) --no-print-directory deps
+	[ '$(SETS)' != . ] || $(GO) test -tags conformance -count=1 -timeout 10m ./cmd/conformance/extensions
 	$(GO) test -tags conformance -count=1 ./cmd/conformance/driver
 	$(GO) test -tags conformance -count=1 -timeout 30m $(FLAGS) ./cmd/conformance/suite -v -run '/$(SETS)'
 

@@ -72,6 +72,9 @@ const (
 	PrivateKeyJWT     ClientAuth = "private_key_jwt"
 )
 
+// ProtocolAuto is the protocol version of a server whose newest revision is used.
+const ProtocolAuto = "auto"
+
 // Server is the configuration of an upstream MCP server in a project. Secrets
 // (AuthBearer, header values, OAuthClientSecret, OAuthPrivateKey, TLSKey, query
 // values of the URL) are sealed or `${NAME}` references, never cleartext.
@@ -124,7 +127,7 @@ type Server struct {
 	// chosen by an administrator; empty for no choice.
 	InventoryUserID string
 
-	// ProtocolVersion is a protocol revision, or "auto" for the newest.
+	// ProtocolVersion is a protocol revision, or ProtocolAuto.
 	ProtocolVersion string `gorm:"default:auto"`
 	TaskTimeoutMS   int64  `gorm:"default:600000"` // of a call that waits for a task
 

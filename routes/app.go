@@ -34,7 +34,7 @@ func newApp(s *services.Services, log *slog.Logger, limit time.Duration) *fiber.
 		BodyLimit: bodyLimit(s.Directory, guards), BodyMemory: c.RequestMemory,
 	})
 	compressor := compress.New()
-	h := newHandlers(s, names, guards, pages)
+	h := newHandlers(s, names, guards, pages, log)
 	for _, r := range table(h) {
 		chain, declared := before[r.guard]
 		if !declared {

@@ -18,7 +18,7 @@ func Table(s *services.Services) []Row {
 	names := web.NewNames(s.Config.PublicURL, nil, nil, true)
 	guards, _ := newGuards(s)
 	var rows []Row
-	for _, r := range table(newHandlers(s, names, guards, newPages(s))) {
+	for _, r := range table(newHandlers(s, names, guards, newPages(s), slog.New(slog.DiscardHandler))) {
 		rows = append(rows, Row{r.method, r.path, string(r.guard)})
 	}
 	return rows

@@ -1,9 +1,11 @@
 package routes
 
 import (
+	"log/slog"
 	"slices"
 	"time"
 
+	"mcpgateway/routes/mcp/resume"
 	"mcpgateway/routes/mcp/session"
 	"mcpgateway/web/guard"
 	"mcpgateway/web/ratelimit"
@@ -27,6 +29,7 @@ import (
 	"mcpgateway/routes/api"
 	"mcpgateway/routes/frame"
 	"mcpgateway/routes/mcp"
+	"mcpgateway/routes/mcp/card"
 	"mcpgateway/routes/me"
 	myconnections "mcpgateway/routes/me/connections"
 	"mcpgateway/routes/me/security"
@@ -53,6 +56,7 @@ type handlers struct {
 // oauthHandlers implement OAuth for clients and for connections to servers.
 type oauthHandlers struct {
 	metadata       *oauth.Metadata
+	cards          *card.Cards
 	authorize      *oauth.Authorize
 	token          *oauth.Token
 	register       *oauth.Register
@@ -138,13 +142,13 @@ type adminHandlers struct {
 }
 
 // newHandlers creates the handlers from the services.
-func newHandlers(s *services.Services, names *web.HostPolicy, guards *guard.Guards, pages *adminpages.ProjectPages) *handlers {
+func newHandlers(s *services.Services, names *web.HostPolicy, guards *guard.Guards, pages *adminpages.ProjectPages, log *slog.Logger) *handlers {
 	frames := pages.Pages
 	h := &handlers{
 		endpoint: mcp.NewEndpoint(mcp.Options{
-			Views: s.Views, Auth: s.ProjectAuth, Gateway: s.Gateway, Sessions: session.NewSessions(s.Config.Keys, s.EndedSessions, time.Now), Levels: s.LogLevels,
+			Views: s.Views, Auth: s.ProjectAuth, Gateway: s.Gateway, Sessions: session.NewSessions(s.Config.Keys, s.EndedSessions, time.Now, log), Levels: s.LogLevels,
 			Names: names, Failures: ratelimit.NewFailureLimit(time.Now), WrongKeys: ratelimit.NewAddressLimit(wrongKeysPerSecond, wrongKeysBurst, time.Now), Limits: s.CallLimits,
-			Subscriptions: s.Subscriptions, Results: s.Results, MaxStreams: s.Config.MaxStreams, PublicURL: s.Config.PublicURL.String(), Instance: s.Instance,
+			Subscriptions: s.Subscriptions, Resume: resume.New(s.Config.Keys, s.Finished, s.Background), Results: s.Results, MaxStreams: s.Config.MaxStreams, PublicURL: s.Config.PublicURL.String(), Instance: s.Instance,
 		}),
 		apiHandlers: newAPIHandlers(s), publicHandlers: newPublicHandlers(s, frames), signinHandlers: newSigninHandlers(s, guards, frames),
 		adminHandlers: newAdminHandlers(s, guards, pages),
@@ -159,6 +163,7 @@ func newHandlers(s *services.Services, names *web.HostPolicy, guards *guard.Guar
 		h.kit = public.NewKit(frames.Assets)
 	}
 	s.Metrics.Streams("mcp", h.endpoint.OpenStreams)
+	s.Metrics.Resume(h.endpoint.Resume.Held)
 	s.Metrics.Streams("pages", h.live.OpenStreams)
 	return h
 }
@@ -167,6 +172,7 @@ func newHandlers(s *services.Services, names *web.HostPolicy, guards *guard.Guar
 // outcome of connections to servers.
 func newOAuthHandlers(s *services.Services, frames *frame.Pages, shared *connections.Connections, own *myconnections.Connections) oauthHandlers {
 	return oauthHandlers{
+		cards:    card.New(s.Config.PublicURL, s.Version, s.Views),
 		metadata: oauth.NewMetadata(s.Config.PublicURL, s.Views), authorize: oauth.NewAuthorize(s.OAuth, s.Views, frames.Assets, paths.Login),
 		token: oauth.NewToken(s.OAuth, ratelimit.NewFailureLimit(time.Now)), register: oauth.NewRegister(s.OAuth),
 		clientDocument: oauth.NewClientDocument(s.ClientDocument), callback: oauth.NewCallback(s.Connections, shared, own),
@@ -174,7 +180,7 @@ func newOAuthHandlers(s *services.Services, frames *frame.Pages, shared *connect
 }
 
 func newAPIHandlers(s *services.Services) apiHandlers {
-	servers := api.NewServers(s.Projects, s.Syncer)
+	servers := api.NewServers(s.Projects, s.Syncer, s.Revisions)
 	return apiHandlers{
 		health: api.NewHealth(s.Ready), metrics: api.NewMetrics(s.Metrics, metricsAccess(s)),
 		registry: api.NewRegistry(s.Catalog), templates: api.NewTemplates(s.Catalog), registryV01: api.NewRegistryV01(s.Catalog),
@@ -227,7 +233,7 @@ func newAdminHandlers(s *services.Services, guards *guard.Guards, pages *adminpa
 		keyPages:     keys.New(keys.Options{Pages: pages, Keys: s.Keys, Index: s.KeyIndex, Calls: s.Calls, Traffic: s.Traffic, Seal: sealer, Public: public, Now: time.Now}),
 		serverPages: servers.New(servers.Options{
 			Pages: pages, Reader: s.Syncer, Calls: s.Calls, Traffic: s.Traffic, History: s.History, Store: s.Projects, StepUp: guards,
-			Callers: func() *observe.Callers { return observe.NewCallers(s.Keys, s.People) }, People: s.OwnAccounts,
+			Callers: func() *observe.Callers { return observe.NewCallers(s.Keys, s.People) }, People: s.OwnAccounts, Learned: s.Revisions,
 		}),
 		wizard:          servers.NewWizard(pages, s.Syncer, s.Projects, s.Catalog, sealer),
 		catalogUse:      servers.NewFromCatalog(pages, s.Catalog, s.Projects, s.Syncer),

@@ -75,18 +75,18 @@ func TestMaintainerForbiddenFields(t *testing.T) {
 	w := newTeam(t)
 	for field, body := range map[string]string{
 		"authMode": `{"authMode":"none"}`, "oauthAccess": `{"oauthAccess":"members"}`, "codeMode.allowFetch": `{"codeMode":{"allowFetch":true}}`,
-		"rateLimit.perSecond": `{"rateLimit":{"perSecond":1}}`, "rateLimit.burst": `{"rateLimit":{"burst":1}}`, "recordPayloads": `{"recordPayloads":true}`, "secretRefs": `{"secretRefs":["*"]}`,
+		"rateLimit.perSecond": `{"rateLimit":{"perSecond":1}}`, "rateLimit.burst": `{"rateLimit":{"burst":1}}`, "recordPayloads": `{"recordPayloads":true}`, "serverCard": `{"serverCard":true}`, "secretRefs": `{"secretRefs":["*"]}`,
 	} {
 		status, answer := w.maintainer.Ask(t, "PATCH", "/api/projects/p", strings.TrimSuffix(body, "}")+`,"name":"Changed"}`, true)
 		if status != 403 || !strings.Contains(answer, `"fields":{"`+field+`":`) {
 			t.Errorf("%s: %d %.300s", body, status, answer)
 		}
 	}
-	if status, answer := w.maintainer.Ask(t, "PATCH", "/api/projects/p", `{"name":"Ours","description":"d","toolNameLimit":64,"codeMode":{"enabled":true}}`, true); status != 200 || !strings.Contains(answer, `"name":"Ours"`) {
+	if status, answer := w.maintainer.Ask(t, "PATCH", "/api/projects/p", `{"name":"Ours","description":"d","instructions":"i","icon":"https://x.example/i.png","websiteUrl":"https://x.example","toolNames":"bare","validateArguments":true,"toolNameLimit":64,"codeMode":{"enabled":true}}`, true); status != 200 || !strings.Contains(answer, `"name":"Ours"`) {
 		t.Errorf("own fields: %d %.300s", status, answer)
 	}
 	form := url.Values{"name": {"By form"}, "description": {""}, "toolExposure": {"full"}, "toolNameLimit": {"0"}}
-	for _, extra := range []string{"authMode", "recordPayloads", "secretRefs", "rateLimit.perSecond"} {
+	for _, extra := range []string{"authMode", "recordPayloads", "serverCard", "secretRefs", "rateLimit.perSecond"} {
 		sent := url.Values{extra: {"1"}}
 		for name, values := range form {
 			sent[name] = values

@@ -30,7 +30,9 @@ func TestOlderReplicaIsShown(t *testing.T) {
 			n++
 			return map[string]string{
 				"/api/projects/p": fmt.Sprintf(`{"limits":[{"per":"key","perDay":%d}]}`, n),
-				"/api/servers/" + w.ServerID(t, "p", "clock"): fmt.Sprintf(`{"tools":{"a":{"title":"Title %d"}}}`, n),
+				"/api/servers/" + w.ServerID(t, "p", "clock"):           fmt.Sprintf(`{"tools":{"a":{"title":"Title %d"}}}`, n),
+				"/api/servers/" + w.ServerID(t, "p", "clock") + "?task": fmt.Sprintf(`{"taskTimeout":%d}`, 1000+n),
+				"/api/projects/p?card":                                  fmt.Sprintf(`{"instructions":"%d"}`, n),
 			}
 		}
 		check := func(what string, warned bool) {

@@ -45,6 +45,8 @@ type storedServer struct {
 	Timeout          int64             `json:"timeout"`
 	SessionMode      string            `json:"sessionMode"`
 	DefinitionPolicy string            `json:"definitionPolicy"`
+	ProtocolVersion  string            `json:"protocolVersion,omitempty"` // if it is not auto
+	TaskTimeout      int64             `json:"taskTimeout,omitempty"`     // if it is not 10 minutes
 	OAuthClientID    string            `json:"oauth.clientId,omitempty"`
 	OAuthSecret      string            `json:"oauth.clientSecret,omitempty"`
 	OAuthScopes      []string          `json:"oauth.scopes,omitempty"`
@@ -121,6 +123,12 @@ func (a *pasteApp) stored(t *testing.T, slug string) map[string]storedServer {
 			AllowedTools: row.AllowedTools, DenyTools: row.DenyTools, Enabled: row.Enabled, Timeout: row.TimeoutMS,
 			SessionMode: string(row.SessionMode), DefinitionPolicy: string(row.DefinitionPolicy), OAuthClientID: row.OAuthClientID,
 			OAuthSecret: a.opened(t, row.OAuthClientSecret, projects.ClientSecretRow(row.ID)), OAuthScopes: row.OAuthScopes,
+		}
+		if row.ProtocolVersion != models.ProtocolAuto {
+			s.ProtocolVersion = row.ProtocolVersion
+		}
+		if row.TaskTimeoutMS != 600_000 {
+			s.TaskTimeout = row.TaskTimeoutMS
 		}
 		for name, stored := range row.Headers {
 			s.Headers[name] = a.opened(t, stored, projects.HeaderRow(row.ID, name))

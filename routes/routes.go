@@ -39,6 +39,11 @@ func table(h *handlers) []route {
 		{anyone, "/v1/mcp/:projectSlug/toolsets/:toolset/request", h.endpoint.Request, project},
 		{anyone, "/v1/mcp/:projectSlug/toolsets/:toolset/sse", h.endpoint.SSE, project},
 
+		{get, "/v1/mcp/:projectSlug/request/server-card", h.cards.Serve, catalog},
+		{get, "/v1/mcp/:projectSlug/toolsets/:toolset/request/server-card", h.cards.Serve, catalog},
+		{options, "/v1/mcp/:projectSlug/request/server-card", web.PublicPreflight, catalog},
+		{options, "/v1/mcp/:projectSlug/toolsets/:toolset/request/server-card", web.PublicPreflight, catalog},
+
 		{anyone, "/.well-known/oauth-protected-resource/v1/mcp/:projectSlug/:endpoint", h.metadata.ProtectedResource, open},
 		{anyone, "/.well-known/oauth-protected-resource/v1/mcp/:projectSlug/toolsets/:toolset/:endpoint", h.metadata.ProtectedResource, open},
 		{anyone, "/.well-known/oauth-authorization-server", h.metadata.AuthorizationServer, open},
@@ -195,6 +200,8 @@ func table(h *handlers) []route {
 		{post, "/admin/projects/:projectSlug/tools/:name/overrides/reset", h.playground.ResetOverride, maintainer},
 		{post, "/admin/projects/:projectSlug/tools/:name/access", h.playground.ConfirmAccess, maintainer},
 		{post, "/admin/projects/:projectSlug/tools/:name/try", h.playground.Try, maintainer},
+		{get, "/admin/projects/:projectSlug/tools/:name/app", h.playground.App, maintainer},
+		{get, "/admin/projects/:projectSlug/tools/:name/app/frame", h.playground.AppFrame, maintainer},
 		{get, "/admin/projects/:projectSlug/code-mode", h.codePages.Workbench, projectViewer},
 		{get, "/admin/projects/:projectSlug/code-mode/settings", h.codePages.Settings, projectViewer},
 		{post, "/admin/projects/:projectSlug/code-mode/settings", h.codePages.Save, maintainer},

@@ -122,7 +122,7 @@ func TestUpstreamChangesReachClients(t *testing.T) {
 				received := make(chan string, 16)
 				deliver := func(n subscriptions.Notification) { received <- n.Method + string(n.Params) }
 				defer s.Subscriptions.Subscribe(caller, deliver, func() {})()
-				defer s.Subscriptions.Attach("session", caller, deliver)()
+				defer s.Subscriptions.Attach(&gateway.Client{Principal: caller, SessionID: "session", Version: "2025-11-25"}, deliver)()
 
 				up.SetTools(upstreamtest.Standard(2)...)
 				await(t, received, subscriptions.NotifyToolsChanged)
@@ -197,7 +197,7 @@ func TestResourceUpdateAcrossReplicas(t *testing.T) {
 		}
 		caller := anonymous(t, subscribing, project)
 		received := make(chan string, 16)
-		defer streaming.Subscriptions.Attach("session", caller, func(n subscriptions.Notification) { received <- n.Method + string(n.Params) })()
+		defer streaming.Subscriptions.Attach(&gateway.Client{Principal: caller, SessionID: "session", Version: "2025-11-25"}, func(n subscriptions.Notification) { received <- n.Method + string(n.Params) })()
 		client := &gateway.Client{Principal: caller, Version: "2025-11-25", SessionID: "session"}
 		params := []byte(`{"uri":"test://a"}`)
 		if _, err := subscribing.Subscriptions.Handle(within(t), project, client, "resources/subscribe", params, nil); err != nil {

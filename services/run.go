@@ -34,6 +34,8 @@ func (s *Services) subscribers() []part[func(context.Context, notify.Topic) erro
 		{"calls of users without a connection", s.accountChanged},
 		{"ended sessions", s.EndedSessions.Changed},
 		{"log levels", s.LogLevels.Changed},
+		{"learned revisions", s.Revisions.Changed},
+		{"finished results", s.Finished.Changed},
 		{"catalog", s.Catalog.Changed},
 	}
 }
@@ -49,6 +51,7 @@ func (s *Services) loads() []part[func(context.Context) error] {
 		{"pending authorizations", s.Waiting.Load},
 		{"ended sessions", s.EndedSessions.Load},
 		{"log levels", s.LogLevels.Load},
+		{"learned revisions", s.Revisions.Load},
 		{"calls of limits", s.Quotas.Load},
 		{"built-in catalog", s.loadBuiltinCatalog},
 		{"catalog", s.Catalog.Load},

@@ -39,6 +39,7 @@ import (
 	"mcpgateway/services/gateway"
 	"mcpgateway/services/gateway/connecting"
 	"mcpgateway/services/gateway/subscriptions"
+	"mcpgateway/services/gateway/tasks"
 	"mcpgateway/services/inventory"
 	"mcpgateway/services/inventory/history"
 	"mcpgateway/services/locks"
@@ -52,6 +53,7 @@ import (
 	"mcpgateway/services/projects"
 	"mcpgateway/services/projects/toolsets"
 	"mcpgateway/services/projects/toolstate"
+	"mcpgateway/services/revisions"
 	"mcpgateway/services/schema"
 	"mcpgateway/services/secrets"
 	"mcpgateway/services/sessions"
@@ -113,6 +115,8 @@ type Services struct {
 	Subscriptions *subscriptions.Subscriptions
 	EndedSessions *sessions.Ended
 	LogLevels     *sessions.Levels
+	Revisions     *revisions.Store
+	Finished      *sessions.Finished // results whose clients were not connected
 	Calls         *activity.Calls
 	Traffic       *traffic.Store
 	Checklist     *checklist.Store
@@ -138,6 +142,7 @@ type Services struct {
 	tokenIndex *oauthserver.TokenIndex
 	locks      *locks.Locks
 	clients    *egress.Clients
+	tasks      *tasks.Store // of clients, at upstream servers
 	ToolSearch *toolsearch.Searcher
 	pool       *pool.Pool
 	feed       *notify.Feed
@@ -217,9 +222,11 @@ func (s *Services) wireStore(ctx context.Context, guard *egress.Guard, resolver 
 	s.Denials = activity.NewDenials(db, s.Audit, now, s.log)
 	s.Calls = activity.NewCalls(db, now, s.log)
 	s.Traffic = traffic.New(db, now)
+	s.tasks = tasks.NewStore(db, now)
 	s.Checklist = checklist.New(db, now)
 	s.EndedSessions = sessions.NewEnded(db, s.feed, sessions.MaxEnded, now)
 	s.LogLevels = sessions.NewLevels(db, s.feed, sessions.MaxLevels, now)
+	s.Finished = sessions.NewFinished(db, s.feed, c.Keys, now, s.log)
 	s.Projects = projects.NewStore(db, resolver, checkURL(guard, c), s.Audit, s.feed, now)
 	s.ToolStates = toolstate.NewStore(db, s.Audit, s.feed)
 	s.Toolsets = toolsets.NewStore(db, s.Audit, s.feed, now)
@@ -306,9 +313,10 @@ func (s *Services) httpClientOf(row models.Server, resolver *secrets.Resolver) *
 // their tools.
 func (s *Services) wireUpstreams(resolver *secrets.Resolver) {
 	s.History = history.New(s.DB, now, s.log)
-	s.pool = pool.New(s.clients.MCP(), s.Version, pool.WithTasks(s.Background), pool.WithInstance(s.Instance), pool.WithTurns(s.History.Note),
-		pool.WithElicitations(func(serverID, userID string, params []byte) bool {
-			return s.Gateway.ElicitationCompleted(serverID, userID, params) // set after the pool is created and before its first call
+	s.Revisions = revisions.New(s.DB, s.feed, now, s.log, s.Background)
+	s.pool = pool.New(s.clients.MCP(), s.Version, pool.WithTasks(s.Background), pool.WithInstance(s.Instance), pool.WithTurns(s.History.Note), pool.WithRevisions(s.Revisions),
+		pool.WithNamed(func(t *upstream.Target, method string, params []byte) bool {
+			return s.Gateway.Named(t, method, params) // set after the pool is created and before its first call
 		}))
 	target := func(row models.Server) *upstream.Target {
 		t := credentials.NewConnectedTarget(row, resolver, credentials.Rows{Bearer: projects.BearerRow, Header: projects.HeaderRow}, s.Connections)
@@ -331,9 +339,10 @@ func (s *Services) wireUpstreams(resolver *secrets.Resolver) {
 		DB: s.DB, Accounts: s.Connections, Projects: s.Own, Directory: s.Directory, Views: s.Views, PublicURL: s.Config.PublicURL,
 	})
 	s.Subscriptions = subscriptions.New(s.Views, s.pool, sessions.NewResources(s.DB, s.feed, now), s.Background)
+	s.Arguments = schema.NewValidator()
 	s.Syncer = inventory.NewSyncer(inventory.Options{
 		DB: s.DB, Pool: s.pool, Target: target, Feed: s.feed, Locks: s.locks, Now: now, Log: s.log, Tasks: s.Background,
-		ResourceUpdated: s.Subscriptions.ResourceUpdated, Observed: s.History.Note, Listed: s.Subscriptions.Listed,
+		Unchecked: s.Arguments.UncheckedReason, ResourceUpdated: s.Subscriptions.ResourceUpdated, Observed: s.History.Note, Listed: s.Subscriptions.Listed,
 		Readers:  connections.NewReaders(s.DB, s.Audit, s.feed),
 		Changing: moves.New(s.Directory, s.Toolsets, s.log).Sync,
 	})
@@ -346,7 +355,6 @@ func (s *Services) wireUpstreams(resolver *secrets.Resolver) {
 func (s *Services) wireCode() {
 	s.CodeRuns = codemode.NewTraces(s.DB, s.log)
 	s.Declarations = codemode.NewDeclarations(s.ToolSearch)
-	s.Arguments = schema.NewValidator()
 	s.Runner = codemode.NewRunner(codemode.Options{
 		TSC: s.Config.TSC, Fetch: s.clients.Fetch(), Validate: s.Arguments, Traces: s.CodeRuns, Log: s.log, Tasks: s.Background,
 	})
@@ -362,9 +370,10 @@ func (s *Services) wireGateway(ctx context.Context, resolver *secrets.Resolver) 
 	}
 	s.Gateway = gateway.New(gateway.Options{
 		Upstreams: upstreams, Views: s.Views, Search: s.ToolSearch, Declarations: s.Declarations, Runner: s.Runner, Limits: s.CallLimits, Quotas: s.Quotas,
-		Calls: s.Metrics.Calls(s.Calls), Results: s.Results, Waiting: s.calling, Outages: s.pool,
+		Arguments: s.Arguments, Calls: s.Metrics.Calls(s.Calls), Results: s.Results, Waiting: s.calling, Outages: s.pool,
 		Connecting: connecting.New(s.calling, s.Tickets, s.Config.Keys, now),
-		Tokens:     s.Config.Keys, References: resolver, Version: s.Version, Instance: s.Instance, Log: s.log, Tasks: s.Background,
+		TaskRows:   s.tasks, TaskStreams: s.pool,
+		Tokens: s.Config.Keys, References: resolver, Version: s.Version, Instance: s.Instance, Log: s.log, Tasks: s.Background,
 	})
 	return nil
 }

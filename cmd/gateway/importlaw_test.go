@@ -107,7 +107,7 @@ func importLaws() []importLaw {
 		{
 			rule:    "services/upstream must not import the database, the change feed or projects",
 			binds:   shipped(in("services/upstream")),
-			forbids: anyOf(isDatabase, ours(not(in("models", "services/background", "services/egress", "services/fault", "services/rawjson", "services/redact", "services/schema", "services/secrets", "services/upstream")))),
+			forbids: anyOf(isDatabase, ours(not(in("models", "services/background", "services/capabilities", "services/egress", "services/fault", "services/rawjson", "services/redact", "services/schema", "services/secrets", "services/upstream")))),
 		},
 		{
 			rule:  "services/upstream may import none of its subpackages except wire",

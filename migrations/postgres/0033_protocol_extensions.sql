@@ -22,7 +22,7 @@ CREATE TABLE learned_revisions (
     since timestamptz NOT NULL
 );
 
--- Which server of a project, by alias, answers for a URI, a template or a
+-- Which server of a project, by alias, is read for a URI, a template or a
 -- prefix. Rows outlive the server.
 CREATE TABLE address_claims (
     project_id text NOT NULL REFERENCES projects (id) ON DELETE CASCADE,

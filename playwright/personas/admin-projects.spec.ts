@@ -201,7 +201,7 @@ for (const javaScriptEnabled of [true, false]) {
       await page.getByRole("button", { name: "Save", exact: true }).click();
       await expect(page.getByText("reserved for the built-in tools").first()).toBeVisible();
       await page.getByLabel("Alias").fill("other");
-      await page.getByLabel("Timeout (seconds)").fill("12.5");
+      await page.getByLabel("Timeout (seconds)", { exact: true }).fill("12.5");
       await page.getByRole("button", { name: "Save", exact: true }).click();
       await expect(page.getByRole("heading", { level: 1 })).toHaveText("other");
       await expect(page.getByText("12.5 s")).toBeVisible();

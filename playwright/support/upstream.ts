@@ -13,6 +13,8 @@ export interface Script {
   title?: string;
   instructions?: string;
   tools: UpstreamTool[];
+  /** Contents of resources/read by URI. Without it, the server has no resources. */
+  resources?: Record<string, object>;
   /** Returns the result of tools/call, or a promise of it. An exception becomes a JSON-RPC error with its text. */
   call?(name: string, args: Record<string, unknown>, during: During): unknown;
 }
@@ -83,12 +85,12 @@ async function serve(script: Script, request: IncomingMessage, response: ServerR
   }
 }
 
-function resultOf(script: Script, method: string, params: { name: string; arguments: Record<string, unknown> }, during: During): unknown {
+function resultOf(script: Script, method: string, params: { name: string; uri: string; arguments: Record<string, unknown> }, during: During): unknown {
   switch (method) {
     case "initialize":
       return {
         protocolVersion: "2025-06-18",
-        capabilities: { tools: {} },
+        capabilities: { tools: {}, ...(script.resources && { resources: {} }) },
         serverInfo: { name: script.name ?? "scripted", title: script.title, version: "1" },
         instructions: script.instructions,
       };
@@ -99,6 +101,12 @@ function resultOf(script: Script, method: string, params: { name: string; argume
     case "tools/call":
       if (!script.call) return { content: [{ type: "text", text: JSON.stringify(params.arguments) }] };
       return script.call(params.name, params.arguments, during);
+    case "resources/list":
+      return { resources: Object.keys(script.resources ?? {}).map((uri) => ({ uri, name: uri })) };
+    case "resources/templates/list":
+      return { resourceTemplates: [] };
+    case "resources/read":
+      return { contents: [{ uri: params.uri, ...script.resources?.[params.uri] }] };
     default:
       throw new Error(`no method ${method}`);
   }

@@ -22,7 +22,7 @@ func ToolState(t *toolset.Tool) views.ToolState {
 
 // ToolRow returns a tool as a row of the list of tools.
 func ToolRow(t *toolset.Tool) views.ToolRow {
-	row := views.ToolRow{Name: t.FullName, Listed: t.Name, Server: t.Server.Config.Alias, State: ToolState(t), LongName: views.LongNameWords(t.Name)}
+	row := views.ToolRow{Name: t.FullName, Listed: t.Name, Server: t.Server.Config.Alias, State: ToolState(t), LongName: views.LongNameWords(t.Name), Task: t.Tasks == toolset.TasksRequired}
 	if o := t.Override; o != nil {
 		row.Override = "Overridden"
 		if o.As != "" {

@@ -42,9 +42,17 @@ type projectRecord struct {
 	RecordPayloads bool                `json:"recordPayloads"`
 	PersonalKeys   personalKeysRecord  `json:"personalKeys"`
 	SecretRefs     []string            `json:"secretRefs"`
-	CreatedAt      time.Time           `json:"createdAt"`
-	UpdatedAt      time.Time           `json:"updatedAt"`
-	Warnings       []fault.Warning     `json:"warnings,omitzero"` // not in lists
+
+	ToolNames         models.ToolNames `json:"toolNames"`
+	ValidateArguments bool             `json:"validateArguments"`
+	Instructions      string           `json:"instructions"`
+	Icon              string           `json:"icon"`
+	WebsiteURL        string           `json:"websiteUrl"`
+	ServerCard        bool             `json:"serverCard"`
+
+	CreatedAt time.Time       `json:"createdAt"`
+	UpdatedAt time.Time       `json:"updatedAt"`
+	Warnings  []fault.Warning `json:"warnings,omitzero"` // not in lists
 }
 
 type codeModeRecord struct {
@@ -72,7 +80,9 @@ func projectOf(row models.Project) projectRecord {
 		Limits:         append([]models.Limit{}, row.Limits...),
 		RecordPayloads: row.RecordPayloads, SecretRefs: nonNil(row.SecretRefs),
 		PersonalKeys: personalKeysRecord{Enabled: row.PersonalKeysEnabled, MaxDays: row.PersonalKeysMaxDays},
-		CreatedAt:    row.CreatedAt, UpdatedAt: row.UpdatedAt,
+		ToolNames:    row.ToolNames, ValidateArguments: row.ValidateArguments,
+		Instructions: row.Instructions, Icon: row.Icon, WebsiteURL: row.WebsiteURL, ServerCard: row.ServerCard,
+		CreatedAt: row.CreatedAt, UpdatedAt: row.UpdatedAt,
 	}
 }
 

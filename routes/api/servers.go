@@ -24,13 +24,20 @@ type HealthSource interface {
 
 // Servers serves the records of upstream servers.
 type Servers struct {
-	store  *projects.Store
-	health HealthSource
+	store   *projects.Store
+	health  HealthSource
+	learned RevisionSource
+}
+
+// RevisionSource returns the protocol revision that was learned for a server; the
+// zero value means none.
+type RevisionSource interface {
+	Find(serverID string) models.LearnedRevision
 }
 
 // NewServers returns the handlers over the store.
-func NewServers(store *projects.Store, health HealthSource) *Servers {
-	return &Servers{store: store, health: health}
+func NewServers(store *projects.Store, health HealthSource, learned RevisionSource) *Servers {
+	return &Servers{store: store, health: health, learned: learned}
 }
 
 // serverRecord reports whether there are secrets but never contains them.
@@ -51,12 +58,15 @@ type serverRecord struct {
 	MaxConcurrent    int64                   `json:"maxConcurrent"`
 	SessionMode      models.SessionMode      `json:"sessionMode"`
 	DefinitionPolicy models.DefinitionPolicy `json:"definitionPolicy"`
+	ProtocolVersion  string                  `json:"protocolVersion"`
+	TaskTimeout      int64                   `json:"taskTimeout"`
 	OAuth            oauthRecord             `json:"oauth"`
 	TLS              *tlsRecord              `json:"tls,omitempty"`
 	ForwardHeaders   models.StringMap        `json:"forwardHeaders,omitempty"`
 	Connection       models.ConnectionMode   `json:"connection"`
 	PersonalHeaders  []string                `json:"personalHeaders"`
 	LastSync         *syncRecord             `json:"lastSync"`
+	Revision         *revisionRecord         `json:"revision"`
 	Health           healthRecord            `json:"health"`
 	CreatedAt        time.Time               `json:"createdAt"`
 	UpdatedAt        time.Time               `json:"updatedAt"`
@@ -95,6 +105,27 @@ type syncRecord struct {
 	Transport       models.Transport `json:"transport,omitempty"`
 }
 
+// revisionRecord is the protocol revision that calls use: the one of the last sync,
+// or the one that a failed call showed to be right for clients that the server can
+// send requests to. Reason is empty and since null for the former.
+type revisionRecord struct {
+	Used   string     `json:"used"`
+	Reason string     `json:"reason"`
+	Since  *time.Time `json:"since"`
+}
+
+// revisionOf returns the revision of a server, or nil before its first sync.
+func revisionOf(stored *models.Inventory, learned models.LearnedRevision) *revisionRecord {
+	switch {
+	case learned.Revision != "":
+		return &revisionRecord{Used: learned.Revision, Reason: learned.Reason, Since: moment(learned.Since)}
+	case stored != nil && stored.ProtocolVersion != "":
+		return &revisionRecord{Used: stored.ProtocolVersion}
+	default:
+		return nil
+	}
+}
+
 // healthRecord is the health of the server as seen by this replica's last
 // requests, including calls.
 type healthRecord struct {
@@ -131,12 +162,14 @@ func moment(t time.Time) *time.Time {
 	return &t
 }
 
-func serverOf(slug string, row models.Server, stored *models.Inventory, health inventory.Health) serverRecord {
+func (s *Servers) recordOf(slug string, row models.Server, stored *models.Inventory) serverRecord {
+	health := s.health.Health(row.ID)
 	r := serverRecord{
-		ID: row.ID, ProjectSlug: slug, Alias: row.Alias, URL: row.URL, Transport: row.Transport, AuthType: row.AuthType,
+		Revision: revisionOf(stored, s.learned.Find(row.ID)),
+		ID:       row.ID, ProjectSlug: slug, Alias: row.Alias, URL: row.URL, Transport: row.Transport, AuthType: row.AuthType,
 		HasAuthBearer: row.AuthBearer != "", HeaderNames: slices.Sorted(maps.Keys(row.Headers)),
 		AllowedTools: nonNil(row.AllowedTools), DenyTools: nonNil(row.DenyTools), Enabled: row.Enabled, Timeout: row.TimeoutMS, MaxConcurrent: row.MaxConcurrent,
-		SessionMode: row.SessionMode, DefinitionPolicy: row.DefinitionPolicy, CreatedAt: row.CreatedAt, UpdatedAt: row.UpdatedAt, Health: healthOf(health),
+		SessionMode: row.SessionMode, DefinitionPolicy: row.DefinitionPolicy, ProtocolVersion: row.ProtocolVersion, TaskTimeout: row.TaskTimeoutMS, CreatedAt: row.CreatedAt, UpdatedAt: row.UpdatedAt, Health: healthOf(health),
 		Tools: row.ToolOverrides, OAuth: oauthOf(row),
 		Connection: models.ConnectionShared, PersonalHeaders: nonNil(row.PersonalHeaders),
 	}
@@ -188,7 +221,7 @@ func (s *Servers) List(c *fiber.Ctx) error {
 		return err
 	}
 	return respondList(c, rows, func(row models.Server) serverRecord {
-		return serverOf(project.Slug, row, inventories[row.ID], s.health.Health(row.ID))
+		return s.recordOf(project.Slug, row, inventories[row.ID])
 	})
 }
 
@@ -279,5 +312,5 @@ func (s *Servers) record(ctx context.Context, row models.Server) (serverRecord, 
 	if err != nil {
 		return serverRecord{}, err
 	}
-	return serverOf(project.Slug, row, inventories[row.ID], s.health.Health(row.ID)), nil
+	return s.recordOf(project.Slug, row, inventories[row.ID]), nil
 }

@@ -162,7 +162,7 @@ func TestSyncAPI(t *testing.T) {
 		a.up.SetTools(tool("a", ""), tool("b", ""), tool("c", ""))
 		a.project(t, "p", "none", "")
 		id := a.ServerID(t, "p", "up")
-		a.up.SetTools(tool("c", ""), tool("new", ""), tool("b", `,"title":"B"`), tool("task", `,"execution":{"taskSupport":"required"}`))
+		a.up.SetTools(tool("c", ""), tool("new", ""), tool("b", `,"title":"B"`), tool("", ""))
 		type syncAnswer struct {
 			Server struct {
 				ID, Alias, ProjectSlug string

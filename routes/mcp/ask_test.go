@@ -113,7 +113,7 @@ func TestRequestToClientEnds(t *testing.T) {
 			return okResult, nil
 		})
 		conn := s.dial(t)
-		request{body: toolCall, header: legacyHeader("Mcp-Session-Id", s.session(t))}.write(t, conn)
+		request{body: toolCall, header: legacyHeader("Mcp-Session-Id", s.session(t), "MCP-Protocol-Version", "2025-06-18")}.write(t, conn)
 		if err := <-asked; !fault.Is(err, fault.CodeUnavailable) {
 			t.Errorf("Ask: got %v, want UNAVAILABLE", err)
 		}

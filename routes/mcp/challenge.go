@@ -63,6 +63,9 @@ func (e *Endpoint) permit(c *fiber.Ctx, in *admitted, messages []*message) error
 // requiredScope returns the scope required by a message. The built-in tools search
 // and listTools require ScopeRead, all other tools ScopeCall (contract).
 func requiredScope(m *message) access.Scope {
+	if strings.HasPrefix(m.method, "tasks/") {
+		return access.ScopeCall
+	}
 	if m.method != methodCall {
 		return access.ScopeRead
 	}

@@ -158,6 +158,7 @@ type errorData struct {
 	Code       fault.Code  `json:"code"`
 	Restart    bool        `json:"restart"`
 	Span       *fault.Span `json:"span,omitempty"`
+	Path       string      `json:"path,omitempty"` // JSON pointer of an invalid argument
 	RequestID  string      `json:"requestId,omitempty"`
 	Supported  []string    `json:"supported,omitempty"` // of MCP 2026-07-28's -32022
 	Requested  string      `json:"requested,omitempty"`
@@ -165,6 +166,12 @@ type errorData struct {
 	URI        string      `json:"uri,omitempty"`        // the resource that was not found
 	URL        string      `json:"url,omitempty"`        // where the user connects their account
 	Help       string      `json:"help,omitempty"`       // URL of the documentation of the code
+	Fields     *dataFields `json:"fields,omitempty"`
+}
+
+// dataFields is the member fields of errorData.
+type dataFields struct {
+	Candidates []string `json:"candidates,omitempty"` // full names of the tools that an ambiguous name can stand for
 }
 
 func (a *errorResponse) append(dst []byte, x web.ErrorContext) []byte {

@@ -39,12 +39,15 @@ func newErrorResponse(err error, client *gateway.Client, id []byte) *errorRespon
 		return a
 	}
 	f := fault.From(err)
-	a.message, a.data = f.Message, errorData{Code: f.Code, Restart: f.Restart, Span: f.Span, URI: f.Fields["uri"], URL: f.Fields["url"]}
+	a.message, a.data = f.Message, errorData{Code: f.Code, Restart: f.Restart, Span: f.Span, Path: f.Path, URI: f.Fields["uri"], URL: f.Fields["url"]}
 	if f.Code == fault.CodeRateLimited {
 		a.data.RetryAfter = int(math.Ceil(f.RetryAfter.Seconds()))
 	}
+	if len(f.Candidates) > 0 {
+		a.data.Fields = &dataFields{Candidates: f.Candidates}
+	}
 	switch {
-	case f.Code == fault.CodeToolNotFound && !client.Stateless():
+	case (f.Code == fault.CodeToolNotFound || f.Code == fault.CodeToolAmbiguous) && !client.Stateless():
 		a.number = codeToolNotFound
 	case f.Code == fault.CodeResourceNotFound && !client.Stateless():
 		a.number = codeResourceNotFound

@@ -40,6 +40,11 @@ func (u untouchable) ExplainError(_ *gateway.Client, _ *toolset.Server, _ string
 	return err
 }
 
+func (u untouchable) ListenTasks(context.Context, *toolset.Snapshot, *gateway.Client, []string, func(string, []byte)) ([]string, error) {
+	u.t.Error("tasks were watched")
+	return nil, nil
+}
+
 func TestAuthFailClosed(t *testing.T) {
 	a := routestest.New(t, modelstest.SQLite(t))
 	a.Apply(t, `{"projects":{"p":{"authMode":"api_key"}}}`)
@@ -63,7 +68,7 @@ func TestAuthFailClosed(t *testing.T) {
 			s := a.Services
 			names := web.NewNames(s.Config.PublicURL, nil, nil, true)
 			endpoint := mcp.NewEndpoint(mcp.Options{
-				Views: s.Views, Auth: tc.verdict, Gateway: untouchable{t}, Sessions: session.NewSessions(s.Config.Keys, s.EndedSessions, time.Now),
+				Views: s.Views, Auth: tc.verdict, Gateway: untouchable{t}, Sessions: session.NewSessions(s.Config.Keys, s.EndedSessions, time.Now, slog.New(slog.DiscardHandler)),
 				Names: names, Failures: ratelimit.NewFailureLimit(time.Now), Limits: s.CallLimits, Subscriptions: s.Subscriptions, MaxStreams: 10,
 			})
 			app := web.New(web.Options{Names: names, Log: slog.New(slog.DiscardHandler)})

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
+	"mcpgateway/routes/mcp/resume"
 	"mcpgateway/services/access"
 	"mcpgateway/services/background"
 	"mcpgateway/services/fault"
@@ -73,7 +74,7 @@ func (p *postedSessions) find(id, projectID string, principal access.Principal) 
 // openSSESession responds to a GET with a stream. Its first event contains the URL
 // for the client's requests.
 func (e *Endpoint) openSSESession(c *fiber.Ctx, in *admitted) error {
-	free, err := e.slots.take(streamOwner(c, in.principal))
+	free, err := e.slots.Take(streamOwner(c, in.principal))
 	if err != nil {
 		return err
 	}
@@ -102,7 +103,7 @@ func (e *Endpoint) openSSESession(c *fiber.Ctx, in *admitted) error {
 	})
 	s.stream.Send("endpoint", []byte(in.at.Path()+"/sse?"+querySession+"="+s.id))
 	e.posted.add(s)
-	unsubscribe = e.subscribe(in.principal, s.id, s.stream)
+	unsubscribe = e.subscribe(&gateway.Client{Principal: in.principal, SessionID: s.id, Version: s.version}, s.stream)
 	unwatch = conn.WatchDisconnect(c, s.stream.Break)
 	return s.stream.Respond(c)
 }
@@ -166,18 +167,19 @@ func (s *sseSession) client(e *Endpoint, client *gateway.Client) *gateway.Client
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	client.Version, client.SessionID, client.Capabilities, client.LogLevel = s.version, s.id, s.capabilities, e.Levels.Of(s.id)
-	client.Notify = func(method string, params []byte) { sendNotification(s.stream, method, params) }
+	stream := resume.Plain(s.stream)
+	client.Notify = func(method string, params []byte) { sendNotification(stream, method, params) }
 	client.Push = func(method string, params []byte) bool {
 		select {
 		case <-s.stream.Done():
 			return false
 		default:
-			sendNotification(s.stream, method, params)
+			sendNotification(stream, method, params)
 			return true
 		}
 	}
 	client.Ask = func(ctx context.Context, method string, params []byte) (result, rpcError []byte, err error) {
-		return s.live.request(ctx, s.stream, method, params)
+		return s.live.request(ctx, stream, method, params)
 	}
 	return client
 }

@@ -11,7 +11,9 @@ import (
 	"mcpgateway/services/fault"
 	"mcpgateway/services/gateway"
 	"mcpgateway/services/gateway/subscriptions"
+	"mcpgateway/services/gateway/tasks"
 	"mcpgateway/services/rawjson"
+	"mcpgateway/services/upstream"
 	"mcpgateway/web/conn"
 	"mcpgateway/web/sse"
 )
@@ -26,6 +28,7 @@ type subscribed struct {
 	PromptsListChanged    bool     `json:"promptsListChanged,omitempty"`
 	ResourcesListChanged  bool     `json:"resourcesListChanged,omitempty"`
 	ResourceSubscriptions []string `json:"resourceSubscriptions,omitzero"`
+	TaskIDs               []string `json:"taskIds,omitzero"`
 }
 
 // has reports whether notifications of the method were requested.
@@ -37,8 +40,8 @@ func (s *subscribed) has(method string) bool {
 		return s.PromptsListChanged
 	case subscriptions.NotifyResourcesChanged:
 		return s.ResourcesListChanged
-	case subscriptions.NotifyResourceUpdated:
-		return true // sent only for agreed resources
+	case subscriptions.NotifyResourceUpdated, upstream.TaskChanged:
+		return true // sent only for agreed resources and tasks
 	default:
 		return false
 	}
@@ -46,7 +49,7 @@ func (s *subscribed) has(method string) bool {
 
 // any reports whether any notifications will be sent.
 func (s *subscribed) any() bool {
-	return s.ToolsListChanged || s.PromptsListChanged || s.ResourcesListChanged || len(s.ResourceSubscriptions) > 0
+	return s.ToolsListChanged || s.PromptsListChanged || s.ResourcesListChanged || len(s.ResourceSubscriptions)+len(s.TaskIDs) > 0
 }
 
 // listen responds to subscriptions/listen (MCP 2026-07-28, "Subscriptions")
@@ -61,7 +64,10 @@ func (e *Endpoint) listen(c *fiber.Ctx, in *admitted, client *gateway.Client, m 
 	if err != nil {
 		return sendResponse(c, client, m, nil, err, func() {})
 	}
-	free, err := e.slots.take(streamOwner(c, client.Principal))
+	if requested.TaskIDs != nil && !tasks.Declares(client.Capabilities) {
+		return sendResponse(c, client, m, nil, &gateway.RPCError{Raw: tasks.MissingCapability()}, func() {})
+	}
+	free, err := e.slots.Take(streamOwner(c, client.Principal))
 	if err != nil {
 		return err
 	}
@@ -89,7 +95,7 @@ func (e *Endpoint) listen(c *fiber.Ctx, in *admitted, client *gateway.Client, m 
 			stream.Send(messageEvent, appendNotification(nil, n.Method, withSubscription(n.Params, m.id)))
 		}
 	}
-	unsubscribe = e.subscribeTo(subscriptions.WithForwarded(ctx, client.Forwarded), in, requested, deliver, stream.End)
+	unsubscribe = e.subscribeTo(subscriptions.WithForwarded(ctx, client.Forwarded), in, client, requested, deliver, stream.End)
 	if err := acknowledge(stream, requested, m.id); err != nil {
 		stream.Discard()
 		return err
@@ -103,9 +109,21 @@ func (e *Endpoint) listen(c *fiber.Ctx, in *admitted, client *gateway.Client, m 
 
 // subscribeTo calls deliver with notifications until cancel is called, and end
 // once the caller is no longer admitted. It
-// reduces the resources in requested to those that their servers agreed to watch.
-func (e *Endpoint) subscribeTo(ctx context.Context, in *admitted, requested *subscribed, deliver func(subscriptions.Notification), end func()) (cancel func()) {
-	release := func() {}
+// reduces the resources and tasks in requested to those that their servers agreed
+// to watch.
+func (e *Endpoint) subscribeTo(ctx context.Context, in *admitted, client *gateway.Client, requested *subscribed, deliver func(subscriptions.Notification), end func()) (cancel func()) {
+	release, forget := func() {}, func() {}
+	if requested.TaskIDs != nil {
+		var watching context.Context
+		watching, forget = context.WithCancel(context.WithoutCancel(ctx))
+		agreed, err := e.Gateway.ListenTasks(watching, in.view, client, requested.TaskIDs, func(method string, params []byte) {
+			deliver(subscriptions.Notification{Method: method, Params: params})
+		})
+		if err != nil { // the client declares tasks, so it can't fail
+			agreed = nil
+		}
+		requested.TaskIDs = append([]string{}, agreed...)
+	}
 	if len(requested.ResourceSubscriptions) > 0 {
 		agreed, stop := e.Subscriptions.SubscribeResources(ctx, in.view, in.principal, requested.ResourceSubscriptions, deliver)
 		release, requested.ResourceSubscriptions = stop, append([]string{}, agreed...)
@@ -114,6 +132,7 @@ func (e *Endpoint) subscribeTo(ctx context.Context, in *admitted, requested *sub
 	return func() {
 		unsubscribe()
 		release()
+		forget()
 	}
 }
 

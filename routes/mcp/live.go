@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 
+	"mcpgateway/routes/mcp/resume"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/rawjson"
 	"mcpgateway/web/sse"
@@ -161,15 +162,16 @@ func (s *liveSession) deliverResponse(m *message) {
 }
 
 // request sends a request to the client on the stream and returns the raw result or
-// error of its response. It returns UNAVAILABLE if the stream ends first,
+// error of its response. It returns UNAVAILABLE if it can't reach the client,
 // RATE_LIMITED beyond maxAsks pending requests, or the context's error.
-func (s *liveSession) request(ctx context.Context, stream *sse.Stream, method string, params []byte) (result, rpcError []byte, err error) {
+func (s *liveSession) request(ctx context.Context, stream *resume.Stream, method string, params []byte) (result, rpcError []byte, err error) {
 	id, answer, err := s.expect()
 	if err != nil {
 		return nil, nil, err
 	}
 	defer s.forget(id)
-	if !stream.Send(messageEvent, appendRequest(nil, id, method, params)) {
+	lost, ok := stream.Ask(appendRequest(nil, id, method, params))
+	if !ok {
 		return nil, nil, clientGone()
 	}
 	select {
@@ -177,7 +179,7 @@ func (s *liveSession) request(ctx context.Context, stream *sse.Stream, method st
 		return m.result, m.rpcError, nil
 	case <-ctx.Done():
 		return nil, nil, ctx.Err()
-	case <-stream.Done():
+	case <-lost:
 		return nil, nil, clientGone()
 	}
 }
@@ -225,7 +227,7 @@ func (l *liveSessions) push(key string) func(method string, params []byte) bool 
 		if stream == nil {
 			return false
 		}
-		sendNotification(stream.Stream, method, params)
+		sendNotification(resume.Plain(stream.Stream), method, params)
 		return true
 	}
 }

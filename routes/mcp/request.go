@@ -14,6 +14,7 @@ import (
 
 	"mcpgateway/models"
 	"mcpgateway/routes/mcp/cors"
+	"mcpgateway/routes/mcp/resume"
 	"mcpgateway/routes/mcp/session"
 	"mcpgateway/services/access"
 	"mcpgateway/services/access/quotas"
@@ -54,6 +55,9 @@ type Handler interface {
 	// ExplainError returns the error for a request to a server, which can be nil,
 	// that was not handled by Handle.
 	ExplainError(client *gateway.Client, server *toolset.Server, method string, err error) error
+	// ListenTasks delivers the states of a client's tasks until ctx is cancelled. It
+	// returns the handles of those that can be watched.
+	ListenTasks(ctx context.Context, project *toolset.Snapshot, client *gateway.Client, handles []string, deliver func(method string, params []byte)) ([]string, error)
 }
 
 // Subscriptions call deliver with the notifications for clients, until the
@@ -67,7 +71,7 @@ type Subscriptions interface {
 	// resources that can be watched.
 	SubscribeResources(ctx context.Context, project *toolset.Snapshot, caller access.Principal, uris []string, deliver func(subscriptions.Notification)) (agreed []string, cancel func())
 	// Attach delivers the updates of a session's resources.
-	Attach(sessionID string, caller access.Principal, deliver func(subscriptions.Notification)) (detach func())
+	Attach(client *gateway.Client, deliver func(subscriptions.Notification)) (detach func())
 	// Handle handles resources/subscribe and resources/unsubscribe of a session.
 	Handle(ctx context.Context, project *toolset.Snapshot, client *gateway.Client, method string, params []byte, trace *gateway.RequestInfo) ([]byte, error)
 	// End deletes the subscriptions of a session.
@@ -86,6 +90,7 @@ type Options struct {
 	WrongKeys     *ratelimit.AddressLimit // of wrong keys; beyond it an address receives 429
 	Limits        Limiter
 	Subscriptions Subscriptions
+	Resume        *resume.Streams   // the streams that clients can resume
 	Results       *membudget.Budget // memory of large results; nil is unlimited
 	MaxStreams    int               // maximum number of open streams of all clients
 	PublicURL     string            // origin of the gateway, for challenges
@@ -98,7 +103,7 @@ type Options struct {
 // Endpoint serves the endpoints of every project.
 type Endpoint struct {
 	Options
-	slots  *streamLimiter
+	slots  *ratelimit.StreamLimit
 	live   *liveSessions
 	posted *postedSessions
 }
@@ -108,8 +113,11 @@ func NewEndpoint(o Options) *Endpoint {
 	if o.Hold == 0 {
 		o.Hold = streamDelay
 	}
-	return &Endpoint{Options: o, slots: newSlots(o.MaxStreams), live: newLiveSessions(), posted: newPostedSessions()}
+	return &Endpoint{Options: o, slots: ratelimit.NewStreamLimit(o.MaxStreams), live: newLiveSessions(), posted: newPostedSessions()}
 }
+
+// OpenStreams returns the number of open client streams.
+func (e *Endpoint) OpenStreams() int { return e.slots.Open() }
 
 // Methods of the endpoints, for Allow headers.
 const (

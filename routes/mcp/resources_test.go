@@ -40,8 +40,8 @@ func (w *watched) SubscribeResources(_ context.Context, _ *toolset.Snapshot, _ a
 	return uris[:1], w.keep("", deliver)
 }
 
-func (w *watched) Attach(session string, _ access.Principal, deliver func(subscriptions.Notification)) func() {
-	return w.keep(session, deliver)
+func (w *watched) Attach(client *gateway.Client, deliver func(subscriptions.Notification)) func() {
+	return w.keep(client.SessionID, deliver)
 }
 
 func (w *watched) Handle(_ context.Context, _ *toolset.Snapshot, client *gateway.Client, method string, params []byte, _ *gateway.RequestInfo) ([]byte, error) {

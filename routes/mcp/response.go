@@ -7,6 +7,7 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
+	"mcpgateway/routes/mcp/resume"
 	"mcpgateway/services/access"
 	"mcpgateway/services/gateway"
 	"mcpgateway/services/membudget"
@@ -30,12 +31,15 @@ type pendingResponse struct {
 	session  *liveSession // nil for clients without one
 	lease    membudget.Lease
 	trace    gateway.RequestInfo
+	until    func() time.Time // the call's time-out; nil if the stream can't be resumed
 
 	mu       sync.Mutex
-	stream   *sse.Stream // nil until the response becomes a stream
-	refused  error       // the error of opening the stream
-	answered bool        // nothing more may be sent
-	gone     bool        // the client disconnected
+	stream   *resume.Stream // nil until the response becomes a stream
+	sent     *sse.Stream    // the stream as the response to the request
+	unwatch  func()         // of the stream's connection; may be nil
+	refused  error          // the error of opening the stream
+	answered bool           // nothing more may be sent
+	gone     bool           // the client disconnected
 }
 
 // respondLazily responds to a request of a client that accepts streams. only
@@ -57,6 +61,9 @@ func (e *Endpoint) respondLazily(c *fiber.Ctx, project *toolset.Snapshot, client
 		x.session = e.live.enter(client.SessionID)
 		defer x.session.leave()
 		client.Ask = x.requestClient
+		if client.Version == gateway.VersionLatestHandshake && len(m.id) <= resume.MaxRequestID {
+			x.until, client.OpenStream = func() time.Time { return time.Now().Add(timeLimit(project, m)) }, x.upgradeToStream
+		}
 	}
 	x.session.begin(&x.call)
 	if only {
@@ -73,32 +80,42 @@ func (e *Endpoint) respondLazily(c *fiber.Ctx, project *toolset.Snapshot, client
 	case stream == nil:
 		return sendResponse(c, client, m, result, err, x.lease.Release)
 	case err == nil:
-		stream.EndWithParts(messageEvent, [][]byte{appendResultHead(nil, m.id), result, {'}'}})
+		stream.Finish([][]byte{appendResultHead(nil, m.id), result, {'}'}}, x.lease.Release)
 	case cancelled:
-		stream.End() // cancelled requests have no response (MCP 2025-11-25, "Cancellation")
+		stream.Finish(nil, x.lease.Release) // cancelled requests have no response (MCP 2025-11-25, "Cancellation")
 	default:
 		event.Fault(err)
-		stream.EndWith(messageEvent, newErrorResponse(err, client, m.id).append(nil, event.Errors()))
+		stream.Finish([][]byte{newErrorResponse(err, client, m.id).append(nil, event.Errors())}, x.lease.Release)
 	}
-	stream.Wait(c)
-	x.lease.Release()
+	if x.unwatch != nil {
+		x.unwatch()
+	}
+	x.sent.Wait(c)
 	return nil
 }
 
 // open starts the response as a stream. It is called at most once, while the
 // request is handled. The caller must hold mu.
-func (x *pendingResponse) open() (*sse.Stream, error) {
-	free, err := x.endpoint.slots.take(streamOwner(x.request, x.client.Principal))
+func (x *pendingResponse) open() (*resume.Stream, error) {
+	free, err := x.endpoint.slots.Take(streamOwner(x.request, x.client.Principal))
 	if err != nil {
 		return nil, err
 	}
-	stream := sse.NewStream(x.request, sse.StreamOptions{KeepAlive: x.endpoint.KeepAlive, Closed: func() {
+	var stream *resume.Stream
+	sent := sse.NewStream(x.request, sse.StreamOptions{KeepAlive: x.endpoint.KeepAlive, Closed: func() {
 		free()
+		stream.Detach(x.sent)
 		if x.client.Stateless() {
 			x.cancel()
 		}
 	}})
-	stream.ServeEarly(x.request)
+	x.sent, stream = sent, resume.Plain(sent)
+	if x.until != nil {
+		stream = x.endpoint.Resume.Begin(resume.Request{ProjectID: x.client.Principal.ProjectID(), Session: x.client.SessionID, ID: x.call.id, Until: x.until()})
+		x.unwatch = conn.WatchDisconnect(x.request, func() { stream.Leave(sent) })
+		stream.Attach(sent)
+	}
+	sent.ServeEarly(x.request)
 	return stream, nil
 }
 
@@ -109,7 +126,7 @@ func (x *pendingResponse) upgradeToStream() { _, _ = x.toClient() }
 // returns RATE_LIMITED if too many streams are open. The call then continues
 // without a stream, because it may already have had effects. It returns
 // UNAVAILABLE after the response.
-func (x *pendingResponse) toClient() (*sse.Stream, error) {
+func (x *pendingResponse) toClient() (*resume.Stream, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	switch {
@@ -127,7 +144,7 @@ func (x *pendingResponse) toClient() (*sse.Stream, error) {
 }
 
 // end returns the stream, or nil. Afterwards no stream is opened.
-func (x *pendingResponse) end() *sse.Stream {
+func (x *pendingResponse) end() *resume.Stream {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.answered = true
@@ -163,13 +180,13 @@ func (x *pendingResponse) requestClient(ctx context.Context, method string, para
 }
 
 // sendNotification sends a notification. Only progress may be dropped.
-func sendNotification(stream *sse.Stream, method string, params []byte) {
+func sendNotification(stream *resume.Stream, method string, params []byte) {
 	frame := appendNotification(make([]byte, 0, len(params)+len(method)+64), method, params)
 	if method == progressMethod {
-		stream.Offer(messageEvent, progressMethod, frame)
+		stream.Offer(progressMethod, frame)
 		return
 	}
-	stream.Send(messageEvent, frame)
+	stream.Send(frame)
 }
 
 const progressMethod = "notifications/progress"

@@ -20,6 +20,7 @@ import (
 
 	"mcpgateway/models/modelstest"
 	"mcpgateway/routes/mcp"
+	"mcpgateway/routes/mcp/resume"
 	"mcpgateway/routes/mcp/session"
 	"mcpgateway/routes/routestest"
 	"mcpgateway/services/gateway"
@@ -64,6 +65,7 @@ type server struct {
 	*routestest.App
 	base   string
 	app    *fiber.App
+	open   func() int // number of open streams
 	client *http.Client
 	ended  chan struct{} // closed when the listener has stopped
 }
@@ -115,16 +117,18 @@ func serveOn(t *testing.T, dsn, declaration string, play func(*call) (string, er
 	services := s.Services
 	o := mcp.Options{
 		Views: services.Views, Auth: services.ProjectAuth, Gateway: &script{services.Gateway, play},
-		Sessions: session.NewSessions(services.Config.Keys, services.EndedSessions, time.Now),
+		Sessions: session.NewSessions(services.Config.Keys, services.EndedSessions, time.Now, slog.New(slog.DiscardHandler)),
 		Levels:   services.LogLevels,
 		Names:    web.NewNames(services.Config.PublicURL, nil, []string{"https://app.example.com"}, true),
 		Failures: ratelimit.NewFailureLimit(time.Now), WrongKeys: ratelimit.NewAddressLimit(1000, 1000, time.Now),
 		Limits: services.CallLimits, Subscriptions: services.Subscriptions, MaxStreams: 1000,
+		Resume: resume.New(services.Config.Keys, services.Finished, services.Background),
 	}
 	for _, set := range settings {
 		set(&o)
 	}
 	endpoint := mcp.NewEndpoint(o)
+	s.open = endpoint.OpenStreams
 	s.app = web.New(web.Options{Names: o.Names, Log: slog.New(slog.NewJSONHandler(s.Log, nil))})
 	s.app.All("/v1/mcp/:projectSlug/request", endpoint.Request)
 	s.app.All("/v1/mcp/:projectSlug/sse", endpoint.SSE)
@@ -260,6 +264,7 @@ type events struct {
 	t    *testing.T
 	body io.ReadCloser
 	r    *bufio.Reader
+	id   string // of the latest event; empty if the stream can't be resumed
 }
 
 // stream sends a request whose response must be a stream.
@@ -277,7 +282,7 @@ func streamOf(t *testing.T, resp *http.Response) *events {
 			t.Fatalf("got status %d, %s %q, want 200, %q: %s", resp.StatusCode, name, got, want, b)
 		}
 	}
-	return &events{t, resp.Body, bufio.NewReader(resp.Body)}
+	return &events{t: t, body: resp.Body, r: bufio.NewReader(resp.Body)}
 }
 
 // block returns the lines of the next event or comment, or "" at the end.
@@ -299,7 +304,7 @@ func (e *events) block() string {
 }
 
 // next returns the data of the next message, or "" at the end. It skips
-// comments.
+// comments and events without data.
 func (e *events) next() string {
 	e.t.Helper()
 	for {
@@ -307,7 +312,10 @@ func (e *events) next() string {
 		if block == "" {
 			return ""
 		}
-		if strings.HasPrefix(block, ":") {
+		if id, rest, ok := strings.Cut(block, "\n"); ok && strings.HasPrefix(id, "id: ") {
+			e.id, block = id[len("id: "):], strings.TrimPrefix(rest, "retry: 2000\n")
+		}
+		if strings.HasPrefix(block, ":") || block == "data: \n" {
 			continue
 		}
 		data, ok := strings.CutPrefix(block, "event: message\ndata: ")

@@ -6,6 +6,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 	"github.com/valyala/fasthttp"
 
+	"mcpgateway/routes/mcp/bridge"
 	"mcpgateway/routes/mcp/cors"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/gateway"
@@ -26,9 +27,6 @@ const (
 
 // streamDone is the last message of the bridge (specification, "Events").
 const streamDone = "[DONE]"
-
-// bridgeToken is the progress token of calls without one.
-const bridgeToken = `"sse"`
 
 // SSE serves /v1/mcp/:projectSlug/sse: the SSE bridge for tool calls
 // (specification, "SSE bridge"), and the HTTP+SSE transport of MCP 2024-11-05,
@@ -111,7 +109,7 @@ func (e *Endpoint) bridge(c *fiber.Ctx, in *admitted, body []byte) error {
 	if m.id == nil {
 		m.id = []byte("null") // messages of the bridge have no id, so none is required
 	}
-	m.params = withProgressToken(m.params)
+	m.params = bridge.WithProgressToken(m.params)
 	client := newClient(c, in)
 	if err := e.permit(c, in, messages); err != nil {
 		return err
@@ -124,7 +122,7 @@ func (e *Endpoint) bridge(c *fiber.Ctx, in *admitted, body []byte) error {
 
 // streamCall responds to a call with a stream of its progress and result.
 func (e *Endpoint) streamCall(c *fiber.Ctx, project *toolset.Snapshot, client *gateway.Client, m *message) error {
-	free, err := e.slots.take(streamOwner(c, client.Principal))
+	free, err := e.slots.Take(streamOwner(c, client.Principal))
 	if err != nil {
 		return err
 	}
@@ -141,7 +139,7 @@ func (e *Endpoint) streamCall(c *fiber.Ctx, project *toolset.Snapshot, client *g
 		lease.Release()
 	}})
 	client.Notify = func(method string, params []byte) {
-		if progress := bridgeProgress(method, params); progress != nil {
+		if progress := bridge.Progress(method, params); progress != nil {
 			stream.Offer("", progressMethod, progress)
 		}
 	}
@@ -170,52 +168,4 @@ func (e *Endpoint) streamCall(c *fiber.Ctx, project *toolset.Snapshot, client *g
 		answered = true
 	})
 	return stream.Respond(c)
-}
-
-// withProgressToken returns the params of a call with a progress token. It
-// returns invalid params unchanged, so that the gateway rejects them.
-func withProgressToken(params []byte) []byte {
-	o, err := rawjson.ParseObject(params, rawjson.Strict)
-	if err != nil {
-		return params
-	}
-	meta := o.Object("_meta")
-	switch {
-	case meta == nil && (o.Get("_meta") == nil || rawjson.Kind(o.Get("_meta")) == 'n'):
-		o.Set("_meta", []byte(`{"progressToken":`+bridgeToken+`}`))
-	case meta == nil || meta.Get("progressToken") != nil:
-		return params
-	default:
-		meta.Set("progressToken", []byte(bridgeToken))
-		o.Set("_meta", meta.Bytes())
-	}
-	return o.Bytes()
-}
-
-// bridgeProgress returns the bridge's message for a progress notification, or
-// nil for other notifications (specification, "Events").
-func bridgeProgress(method string, params []byte) []byte {
-	if method != progressMethod {
-		return nil
-	}
-	o, err := rawjson.ParseObject(params, rawjson.Lenient)
-	if err != nil {
-		return nil
-	}
-	progress, total := o.Get("progress"), o.Get("total")
-	message, _ := o.String("message")
-	if message == "" {
-		message = string(progress)
-		if rawjson.IsNumber(total) {
-			message += " of " + string(total)
-		}
-	}
-	b := rawjson.AppendString([]byte(`{"type":"progress","message":`), message)
-	if rawjson.IsNumber(progress) {
-		b = append(append(b, `,"progress":`...), progress...)
-	}
-	if rawjson.IsNumber(total) {
-		b = append(append(b, `,"total":`...), total...)
-	}
-	return append(b, '}')
 }

@@ -6,7 +6,6 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"mcpgateway/routes/mcp/session"
-	"mcpgateway/services/access"
 	"mcpgateway/services/gateway"
 	"mcpgateway/services/gateway/subscriptions"
 	"mcpgateway/web"
@@ -36,12 +35,15 @@ func (e *Endpoint) listenForSession(c *fiber.Ctx, in *admitted) error {
 	if err != nil {
 		return err
 	}
+	if last := c.Get(sse.HeaderLastEventID); last != "" && versionOf(c, session) == gateway.VersionLatestHandshake {
+		return e.resumeStream(c, in, session, last)
+	}
 	web.EventOf(c).Method = "stream"
 	live := e.live.enter(session.Key())
 	if last := live.current(); last != nil {
 		last.free() // so that a client at the limit can replace its stream
 	}
-	free, err := e.slots.take(streamOwner(c, in.principal))
+	free, err := e.slots.Take(streamOwner(c, in.principal))
 	if err != nil {
 		live.leave()
 		return err
@@ -68,19 +70,21 @@ func (e *Endpoint) listenForSession(c *fiber.Ctx, in *admitted) error {
 		stream.End()
 	}
 	stream.Comment()
-	unsubscribe = e.subscribe(in.principal, session.Key(), stream.Stream)
+	unsubscribe = e.subscribe(&gateway.Client{
+		Principal: in.principal, SessionID: session.Key(), Version: session.Version, Capabilities: session.Capabilities,
+	}, stream.Stream)
 	unwatch = conn.WatchDisconnect(c, stream.Break)
 	return stream.Respond(c)
 }
 
 // subscribe sends the notifications of a session on its stream until cancel is
 // called: those of changed lists and of subscribed resources.
-func (e *Endpoint) subscribe(caller access.Principal, sessionID string, stream *sse.Stream) (cancel func()) {
+func (e *Endpoint) subscribe(client *gateway.Client, stream *sse.Stream) (cancel func()) {
 	deliver := func(n subscriptions.Notification) {
 		stream.Send(messageEvent, appendNotification(nil, n.Method, n.Params))
 	}
-	unsubscribe := e.Subscriptions.Subscribe(caller, deliver, stream.End)
-	detach := e.Subscriptions.Attach(sessionID, caller, deliver)
+	unsubscribe := e.Subscriptions.Subscribe(client.Principal, deliver, stream.End)
+	detach := e.Subscriptions.Attach(client, deliver)
 	return func() {
 		unsubscribe()
 		detach()
@@ -117,6 +121,7 @@ func (e *Endpoint) endSession(c *fiber.Ctx, in *admitted) error {
 	}
 	e.live.find(session.Key()).end()
 	_ = e.Levels.Forget(c.UserContext(), session.Key()) // on an error the row remains until it expires
+	e.Resume.End(c.UserContext(), session.Key())
 	e.Subscriptions.End(session.Key())
 	c.Status(fiber.StatusNoContent)
 	return nil

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
+	"mcpgateway/routes/mcp/forward"
 	"mcpgateway/services/gateway"
 	"mcpgateway/services/rawjson"
 	"mcpgateway/services/toolset"
@@ -30,7 +31,7 @@ func newClient(c *fiber.Ctx, in *admitted) *gateway.Client {
 	event := web.EventOf(c)
 	trace := event.Trace()
 	return &gateway.Client{
-		Principal: in.principal, Forwarded: forwardedOf(c, in.view), Version: gateway.VersionAssumed, RequestID: event.RequestID, TraceParent: trace.Parent, TraceState: trace.State, Hops: hopsOf(c),
+		Principal: in.principal, Forwarded: forward.Headers(c, in.view), Version: gateway.VersionAssumed, RequestID: event.RequestID, TraceParent: trace.Parent, TraceState: trace.State, Hops: hopsOf(c),
 	}
 }
 
@@ -178,6 +179,8 @@ func namedBy(method string) string {
 		return "name"
 	case "resources/read":
 		return "uri"
+	case "tasks/get", "tasks/update", "tasks/cancel":
+		return "taskId"
 	default:
 		return ""
 	}

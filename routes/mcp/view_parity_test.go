@@ -284,8 +284,9 @@ func (w *parity) response(t *testing.T, key, path, version string, probe [2]stri
 }
 
 // named matches the name of a request. variable matches what differs in every
-// response after its name: request ids, cursors and durations.
+// response after its name: request ids, cursors, durations and the name of the
+// project.
 var (
 	named    = regexp.MustCompile(`^\{"(?:name|uri)":"([^"]*)"`)
-	variable = regexp.MustCompile(`("requestId":|\\?"nextCursor\\?":|\\?"(?:ms|cpuMs|startMs|memoryBytes|durationMs)\\?":|"runId":)(?:\\?"[^"]+"|[0-9.]+)`)
+	variable = regexp.MustCompile(`("requestId":|\\?"nextCursor\\?":|\\?"(?:ms|cpuMs|startMs|memoryBytes|durationMs)\\?":|"runId":|serverInfo":)(?:\\?"[^"]+"|[0-9.]+|\{"name":"(?:p|twin)","title":"(?:p|twin)")`)
 )

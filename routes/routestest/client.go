@@ -113,7 +113,7 @@ func (c *Client) Cancel(ctx context.Context, id string) error {
 // request sends a request and returns its id.
 func (c *Client) request(ctx context.Context, method, params string) (response *http.Response, id string, err error) {
 	id = fmt.Sprint(c.id.Add(1))
-	var named struct{ Name, URI string }
+	var named struct{ Name, URI, TaskID string }
 	if err := json.Unmarshal([]byte(params), &named); err != nil {
 		return nil, id, err
 	}
@@ -126,7 +126,7 @@ func (c *Client) request(ctx context.Context, method, params string) (response *
 	}
 	if c.Version >= Stateless {
 		r.Header.Set("Mcp-Method", method)
-		if name := named.Name + named.URI; name != "" {
+		if name := named.Name + named.URI + named.TaskID; name != "" {
 			r.Header.Set("Mcp-Name", name)
 		}
 	}
@@ -230,7 +230,8 @@ func next(lines *bufio.Reader) (m Message, err error) {
 		if err != nil {
 			return m, err
 		}
-		if data, ok := strings.CutPrefix(line, "data: "); ok {
+		// The first event of a stream that can be resumed has no data.
+		if data, ok := strings.CutPrefix(line, "data: "); ok && strings.TrimSpace(data) != "" {
 			return m, json.Unmarshal([]byte(data), &m)
 		}
 	}

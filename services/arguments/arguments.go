@@ -45,9 +45,9 @@ func unknown(name string, known []string) error {
 		shown = append(shown[:maxShownName], '…')
 	}
 	if near := nearest.Name(name, known); near != "" {
-		return fault.Invalid("Unknown argument %q. Did you mean %q?", string(shown), near)
+		return fault.Invalid("unknown argument %q, did you mean %q?", string(shown), near)
 	}
-	return fault.Invalid("Unknown argument %q. The arguments are %s.", string(shown), strings.Join(known, ", "))
+	return fault.Invalid("unknown argument %q: the arguments are %s", string(shown), strings.Join(known, ", "))
 }
 
 // Conflict returns CONFLICTING_PARAMETERS with the message.

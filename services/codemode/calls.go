@@ -238,7 +238,7 @@ func (r *run) performTool(c *openCall) reply {
 	}
 	if tool := r.tools[c.name]; tool != nil && r.runner.options.Validate != nil {
 		if err := r.runner.options.Validate.Check(tool.Definition, c.arguments); err != nil {
-			return failed("invalid", "%s", messageOf(err))
+			return failed("invalid", "Invalid arguments: %s", messageOf(err))
 		}
 	}
 	if r.request.DryRun && c.effect != EffectRead {

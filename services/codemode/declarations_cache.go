@@ -62,7 +62,7 @@ func (d *Declarations) whole(ctx context.Context, project *toolset.Snapshot) (*d
 // it evicts the least recently used ones.
 func (d *Declarations) build(ctx context.Context, project *toolset.Snapshot, k *declarationCache) error {
 	defer close(k.done)
-	declared, err := typescript.Declare(ctx, project.Tools, typescript.SettingsOf(project))
+	declared, err := typescript.Declare(ctx, toolset.ForModels(project.Tools), typescript.SettingsOf(project))
 	var listing *Listing
 	if err == nil {
 		listing, err = newListing(declared)

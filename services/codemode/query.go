@@ -104,7 +104,7 @@ func (d *Declarations) Filtered(ctx context.Context, project *toolset.Snapshot, 
 	}
 	wanted := query.Fold(filter)
 	var tools []*toolset.Tool
-	for _, tool := range project.Tools {
+	for _, tool := range toolset.ForModels(project.Tools) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
@@ -146,7 +146,7 @@ func (d *Declarations) page(ctx context.Context, project *toolset.Snapshot, q to
 	// Declare only tools that the project's current policy still shows.
 	tools := make([]*toolset.Tool, 0, len(found.Matches))
 	for _, m := range found.Matches {
-		if tool, err := project.Resolve(m.Tool.Name); err == nil {
+		if tool, err := project.Resolve(m.Tool.Name); err == nil && !tool.App.Only {
 			tools = append(tools, tool)
 		}
 	}

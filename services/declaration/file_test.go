@@ -21,6 +21,12 @@ func inServer(field string) string {
 
 func chars(n int) string { return quote(strings.Repeat("é", n)) }
 
+// chars1 returns a JSON string of n bytes with characters of several bytes.
+func chars1(n int) string { return quote(strings.Repeat("é", n/2) + strings.Repeat("x", n%2)) }
+
+// pad returns a text of n bytes that starts like s.
+func pad(s string, n int) string { return (s + strings.Repeat("x", max(0, n-len(s))))[:n] }
+
 // list returns a JSON array of n different strings.
 func list(n int) string {
 	items := make([]string, n)
@@ -51,6 +57,9 @@ func TestFieldLimits(t *testing.T) {
 	}{
 		{p + "name", inProject, -1, 100, chars, ""},
 		{p + "description", inProject, -1, 2000, chars, ""},
+		{p + "instructions", inProject, -1, 8192, chars1, ""},
+		{p + "icon", inProject, 9, 32768, func(n int) string { return quote(pad("https://x", n)) }, ""},
+		{p + "websiteUrl", inProject, 8, 2048, func(n int) string { return quote(pad("http://x", n)) }, ""},
 		{p + "codeMode.timeout", inProject, 1_000, 300_000, strconv.Itoa, ""},
 		{p + "rateLimit.perSecond", inProject, 0, 1_000_000, strconv.Itoa, ""},
 		{p + "rateLimit.burst", inProject, 0, 1_000_000, strconv.Itoa, ""},
@@ -73,6 +82,7 @@ func TestFieldLimits(t *testing.T) {
 		{s + "denyTools", inServer, -1, 500, list, ""},
 		{s + "denyTools", inServer, 1, 256, bytes, s + "denyTools[0]"},
 		{s + "timeout", inServer, 100, 600_000, strconv.Itoa, ""},
+		{s + "taskTimeout", inServer, 1_000, 86_400_000, strconv.Itoa, ""},
 		{s + "maxConcurrent", inServer, 1, 4_096, strconv.Itoa, ""},
 		{s + "oauth.clientId", inServer, -1, 2048, chars, ""},
 		{s + "oauth.clientSecret", inServer, -1, 8192, chars, ""},

@@ -10,6 +10,8 @@ const (
 	MaxName               = 100       // characters
 	MaxDescription        = 2000      // characters
 	MaxURL                = 2048      // characters
+	MaxInstructions       = 8 << 10   // bytes
+	MaxIcon               = 32 << 10  // bytes of the URL
 	MaxPatterns           = 500       // per filter list, and of a toolset
 	MaxPattern            = 256       // bytes
 	MaxToolOverrides      = 256 << 10 // bytes of a server's tool overrides as compact JSON
@@ -29,7 +31,9 @@ const (
 	MaxSecretRefs         = 50
 	MinTimeoutMS          = 100
 	MaxTimeoutMS          = 600_000
-	MinConcurrent         = 1 // concurrent calls of one server
+	MinTaskTimeoutMS      = 1_000
+	MaxTaskTimeoutMS      = 86_400_000 // 24 hours
+	MinConcurrent         = 1          // concurrent calls of one server
 	MaxConcurrent         = 4096
 	MinRunTimeoutMS       = 1_000 // of Code Mode
 	MaxRunTimeoutMS       = 300_000

@@ -23,10 +23,13 @@ type Project struct {
 	RateBurst         *int64
 	Limits            *[]models.Limit
 	RecordPayloads    *bool
-	PersonalKeys      *bool
-	PersonalKeyDays   *int64 // maximum lifetime
-	SecretRefs        *[]string
-	Servers           map[string]*Server // by alias
+	ToolNames         *models.ToolNames
+	ValidateArguments *bool
+	Identity
+	PersonalKeys    *bool
+	PersonalKeyDays *int64 // maximum lifetime
+	SecretRefs      *[]string
+	Servers         map[string]*Server // by alias
 	// Toolsets are those to create or change, by slug; nil without the key.
 	Toolsets map[string]*Toolset
 	Access   *Access // who can use the project; nil without the key
@@ -45,7 +48,7 @@ func (r *reader) projectFields(d *Project) fields {
 	if d.Servers == nil {
 		d.Servers = map[string]*Server{}
 	}
-	return fields{
+	known := fields{
 		"name":        r.text(&d.Name, MaxName),
 		"description": r.text(&d.Description, MaxDescription),
 		"authMode":    oneOf(r, &d.AuthMode, models.AuthNone, models.AuthAPIKey, models.AuthOAuth),
@@ -72,7 +75,11 @@ func (r *reader) projectFields(d *Project) fields {
 			"enabled": r.boolean(&d.PersonalKeys),
 			"maxDays": r.integer(&d.PersonalKeyDays, 1, MaxPersonalDays),
 		}),
+		"toolNames":         oneOf(r, &d.ToolNames, models.NamesPrefixed, models.NamesBare),
+		"validateArguments": r.boolean(&d.ValidateArguments),
 	}
+	maps.Copy(known, r.identityFields(&d.Identity))
+	return known
 }
 
 // servers returns the field of a project's servers by alias.

@@ -44,7 +44,7 @@ func ParseServer(raw []byte) (alias *string, d *Server, err error) {
 // of its declaration.
 func (r *reader) recordFields(alias **string) fields {
 	known := fields{"alias": r.text(alias, 64)}
-	r.readOnly(known, "id", "projectSlug", "hasAuthBearer", "headerNames", "lastSync", "health", "createdAt", "updatedAt", "warnings")
+	r.readOnly(known, "id", "projectSlug", "hasAuthBearer", "headerNames", "lastSync", "revision", "health", "createdAt", "updatedAt", "warnings")
 	return known
 }
 

@@ -8,6 +8,7 @@ import (
 	"mcpgateway/models"
 	"mcpgateway/services/clientfile"
 	"mcpgateway/services/rawjson"
+	"mcpgateway/services/upstream/wire"
 )
 
 // Server is the desired state of one upstream server. Secrets are cleartext or
@@ -26,6 +27,8 @@ type Server struct {
 	MaxConcurrent     *int64
 	SessionMode       *models.SessionMode
 	DefinitionPolicy  *models.DefinitionPolicy
+	ProtocolVersion   *string // models.ProtocolAuto or a revision
+	TaskTimeoutMS     *int64
 	OAuthClientID     *string
 	OAuthClientSecret *string
 	OAuthScopes       *[]string
@@ -87,6 +90,8 @@ func (r *reader) serverFields(d *Server) fields {
 		"maxConcurrent":    r.integer(&d.MaxConcurrent, MinConcurrent, MaxConcurrent),
 		"sessionMode":      oneOf(r, &d.SessionMode, models.SessionShared, models.SessionPerClient),
 		"definitionPolicy": oneOf(r, &d.DefinitionPolicy, models.PolicyFollow, models.PolicyApprove),
+		"protocolVersion":  oneOf(r, &d.ProtocolVersion, append([]string{models.ProtocolAuto}, wire.Revisions()...)...),
+		"taskTimeout":      r.milliseconds(&d.TaskTimeoutMS, MinTaskTimeoutMS, MaxTaskTimeoutMS),
 		"oauth": r.group(fields{
 			"clientId":     r.text(&d.OAuthClientID, MaxURL),
 			"clientSecret": r.text(&d.OAuthClientSecret, MaxHeaderValue),

@@ -59,6 +59,7 @@ const (
 	CodeInvalidUTF8             Code = "INVALID_UTF8"
 	CodeToolNotFound            Code = "TOOL_NOT_FOUND"
 	CodeToolDisabled            Code = "TOOL_DISABLED"
+	CodeToolAmbiguous           Code = "TOOL_AMBIGUOUS"
 	CodeResourceNotFound        Code = "RESOURCE_NOT_FOUND"
 	CodeUpstreamUnavailable     Code = "UPSTREAM_UNAVAILABLE"
 	CodeUpstreamTimeout         Code = "UPSTREAM_TIMEOUT"
@@ -96,8 +97,8 @@ type Span struct {
 // Fault is a failure. Kind and Code are for programs, Message is for the user
 // who can act on it. Detail is for administrators and the log, never for
 // clients of a project: it can contain host names. Reason is the cause of an
-// upstream failure, such as "refused" or "http:502"; see upstream.Reason. Cause is
-// only for the log.
+// upstream failure, such as "refused" or "http:502"; see upstream.Reason. Candidates
+// are the full names that an ambiguous name can stand for. Cause is only for the log.
 type Fault struct {
 	Kind       Kind
 	Code       Code
@@ -107,6 +108,8 @@ type Fault struct {
 	Span       *Span
 	Restart    bool
 	Fields     map[string]string
+	Candidates []string
+	Path       string // JSON pointer (RFC 6901) of an invalid argument, or empty
 	RetryAfter time.Duration
 	Cause      error
 }

@@ -5,44 +5,22 @@ import (
 	"strconv"
 
 	"mcpgateway/services/fault"
+	"mcpgateway/services/gateway/identity"
+	"mcpgateway/services/legacy"
 	"mcpgateway/services/rawjson"
+	"mcpgateway/services/toolset"
 	"mcpgateway/services/upstream"
 )
 
-// relayed are the client capabilities that the gateway relays. A stateless
-// client receives the request in an input_required result and sends its input
-// with the repeated call. A handshake client receives it on its stream.
-var relayed = []string{"elicitation", "sampling", "roots"}
-
-// relayedCapabilities returns the raw object of the declared capabilities that
-// the gateway can relay for this client, or nil if there are none.
-func relayedCapabilities(client *Client) []byte {
-	if !client.Stateless() && client.Ask == nil || len(client.Capabilities) <= len("{}") {
-		return nil
-	}
-	declared, err := rawjson.ParseObject(client.Capabilities, rawjson.Lenient)
-	if err != nil {
-		return nil
-	}
-	var b []byte
-	for _, name := range relayed {
-		if v := declared.Get(name); v != nil {
-			b = append(b, ',')
-			b = append(rawjson.AppendString(b, name), ':')
-			b = append(b, v...)
-		}
-	}
-	if b == nil {
-		return nil
-	}
-	b[0] = '{'
-	return append(b, '}')
+// bridgeAnswer converts the upstream server's response for the client's protocol
+// version. Within one era the bytes are unchanged, except for null members that
+// clients reject.
+func (g *Gateway) bridgeAnswer(project *toolset.Snapshot, r *upstream.Response, client *Client) ([]byte, error) {
+	return g.bridgeToolResult(project, r, client, nil)
 }
 
-// bridgeResponse converts the upstream server's response for the client's
-// protocol version. Within one era the bytes are unchanged, except for
-// structured content that handshake clients reject.
-func (g *Gateway) bridgeAnswer(r *upstream.Response, client *Client) ([]byte, error) {
+// bridgeToolResult is bridgeAnswer for the result of a tool, which can be nil.
+func (g *Gateway) bridgeToolResult(project *toolset.Snapshot, r *upstream.Response, client *Client, tool *toolset.Tool) ([]byte, error) {
 	switch {
 	case r.Error != nil:
 		return bridgeError(r.Error, client)
@@ -51,11 +29,22 @@ func (g *Gateway) bridgeAnswer(r *upstream.Response, client *Client) ([]byte, er
 	case client.Stateless() && r.Stateless: // structured content may be null since 2026-07-28
 		return withoutNulls(r.Result, "_meta"), nil
 	case client.Stateless():
-		return g.addResultMeta(withoutNulls(r.Result, "_meta", "structuredContent"))
-	case !r.Stateless && !bytes.Contains(r.Result, []byte(`"structuredContent"`)):
-		return withoutNulls(r.Result, "_meta"), nil
+		return g.addResultMeta(project, withoutNulls(r.Result, "_meta", "structuredContent"))
 	default:
-		return repairResult(r)
+		return legacy.Result(r, outputFor(client, tool))
+	}
+}
+
+// outputFor returns the form of a tool's structured content for a handshake
+// client. tool can be nil.
+func outputFor(client *Client, tool *toolset.Tool) legacy.Output {
+	switch {
+	case client.originalOutput:
+		return legacy.OutputOriginal
+	case tool != nil && tool.WrapsOutput:
+		return legacy.OutputWrapped
+	default:
+		return legacy.OutputObject
 	}
 }
 
@@ -78,8 +67,13 @@ func withoutNulls(result []byte, names ...string) []byte {
 	return o.Bytes()
 }
 
+// resultInfo returns the implementation object in results of MCP 2026-07-28.
+func (g *Gateway) resultInfo(project *toolset.Snapshot) []byte {
+	return identity.Brief(&project.Project, g.Version, VersionStateless)
+}
+
 // addResultMeta adds the members that MCP 2026-07-28 requires in every result.
-func (g *Gateway) addResultMeta(result []byte) ([]byte, error) {
+func (g *Gateway) addResultMeta(project *toolset.Snapshot, result []byte) ([]byte, error) {
 	o, err := rawjson.ParseObject(result, rawjson.Lenient)
 	if err != nil {
 		return nil, fault.Upstream(fault.CodeUpstreamInvalidResponse, "The upstream server returned invalid JSON.").Because(err)
@@ -89,70 +83,12 @@ func (g *Gateway) addResultMeta(result []byte) ([]byte, error) {
 	}
 	switch meta := o.Object("_meta"); {
 	case meta != nil:
-		meta.Set(metaServerInfo, g.serverInfo())
+		meta.Set(metaServerInfo, g.resultInfo(project))
 		o.Set("_meta", meta.Bytes())
 	case o.Get("_meta") == nil:
-		o.Set("_meta", append(append([]byte(`{"`+metaServerInfo+`":`), g.serverInfo()...), '}'))
+		o.Set("_meta", append(append([]byte(`{"`+metaServerInfo+`":`), g.resultInfo(project)...), '}'))
 	}
 	return o.Bytes(), nil
-}
-
-// repairResult converts a result for handshake clients. Their libraries reject
-// structured content that is not an object and content of unknown types, and
-// treat input_required as an empty success.
-func repairResult(r *upstream.Response) ([]byte, error) {
-	o, err := rawjson.ParseObject(r.Result, rawjson.Lenient)
-	if err != nil {
-		return nil, fault.Upstream(fault.CodeUpstreamInvalidResponse, "The upstream server returned invalid JSON.").Because(err)
-	}
-	if typ := o.Get("resultType"); r.Stateless && typ != nil {
-		if !rawjson.EqualString(typ, "complete") {
-			return nil, fault.Upstream(fault.CodeUpstreamInvalidResponse, "The tool requires more input, which this client can't provide. Use a client that supports elicitation.")
-		}
-	}
-	if rawjson.Kind(o.Get("_meta")) == 'n' {
-		o.Delete("_meta")
-	}
-	structured := o.Get("structuredContent")
-	misplaced := structured != nil && rawjson.Kind(structured) != '{'
-	if !r.Stateless && !misplaced {
-		return o.Bytes(), nil
-	}
-	content, err := rawjson.Elements(o.Get("content"), rawjson.Lenient)
-	if err != nil {
-		content = nil
-	}
-	changed := false
-	if r.Stateless {
-		for i, block := range content {
-			if !knownContent(block) {
-				content[i], changed = textBlock(block), true
-			}
-		}
-	}
-	if misplaced {
-		o.Delete("structuredContent")
-		if rawjson.Kind(structured) != 'n' { // null is equivalent to no structured content
-			content, changed = append(content, textBlock(structured)), true
-		}
-	}
-	if changed {
-		o.Set("content", append(append([]byte{'['}, bytes.Join(content, []byte{','})...), ']'))
-	}
-	return o.Bytes(), nil
-}
-
-func knownContent(block []byte) bool {
-	o, err := rawjson.ParseObject(block, rawjson.Lenient)
-	if err != nil {
-		return false
-	}
-	switch typ, _ := o.String("type"); typ {
-	case "text", "image", "audio", "resource", "resource_link":
-		return true
-	default:
-		return false
-	}
 }
 
 // textBlock returns a text content block that contains raw JSON.
@@ -161,31 +97,16 @@ func textBlock(raw []byte) []byte {
 }
 
 // bridgeError converts a JSON-RPC error of an upstream server for the client.
-// Two codes change: -32002 (resource not found), which stateless clients don't
-// accept, and -32042 (URL elicitation required), which only 2025-11-25 has.
+// Stateless clients don't accept -32002 (resource not found).
 func bridgeError(raw []byte, client *Client) ([]byte, error) {
 	o, err := rawjson.ParseObject(raw, rawjson.Lenient)
 	if err != nil {
 		return nil, fault.Upstream(fault.CodeUpstreamInvalidResponse, "The upstream server returned an error that is not an object.").Because(err)
 	}
-	switch string(bytes.TrimSpace(o.Get("code"))) {
-	case strconv.Itoa(upstream.CodeResourceNotFound):
-		if client.Stateless() {
-			o.Set("code", strconv.AppendInt(nil, upstream.CodeInvalidParams, 10))
-		}
-	case strconv.Itoa(upstream.CodeURLElicitationRequired):
-		if client.Version != VersionLatestHandshake {
-			message, ok := o.String("message")
-			if !ok {
-				message = "The tool requires you to open a URL first."
-			}
-			result := rawjson.AppendString([]byte(`{"content":[{"type":"text","text":`), message)
-			result = append(result, `}],"isError":true`...)
-			if client.Stateless() {
-				result = append(result, `,"resultType":"complete"`...)
-			}
-			return append(result, '}'), nil
-		}
+	bridged := &RPCError{Raw: o.Bytes()}
+	if client.Stateless() && bridged.Number() == upstream.CodeResourceNotFound {
+		o.Set("code", strconv.AppendInt(nil, upstream.CodeInvalidParams, 10))
+		bridged.Raw = o.Bytes()
 	}
-	return nil, &RPCError{Raw: o.Bytes()}
+	return nil, bridged
 }

@@ -1,7 +1,9 @@
 package gateway_test
 
 import (
+	"context"
 	"errors"
+	"strings"
 	"testing"
 
 	"mcpgateway/services/fault"
@@ -11,7 +13,7 @@ import (
 
 const call = `{"name":"up__echo","arguments":{}}`
 
-const ours = `"io.modelcontextprotocol/serverInfo":{"name":"gateway","version":"test"}`
+const ours = `"io.modelcontextprotocol/serverInfo":{"name":"p","version":"test"}`
 
 func TestResultBridging(t *testing.T) {
 	for _, tc := range []struct {
@@ -28,22 +30,19 @@ func TestResultBridging(t *testing.T) {
 		{"25 to 25, resultType as an unknown member", []string{v2511}, false, `{"content":[],"resultType":"input_required"}`, ""},
 		{"26 to 26", []string{v2026}, true, `{ "resultType":"complete","content":[{"type":"hologram"}],"structuredContent":[ 1 ] }`, ""},
 		{"26 to 26, input_required", []string{v2026}, true, `{"resultType":"input_required","inputRequests":{"q":{}},"requestState":"s"}`, ""},
-		{"26 to 26, extension result", []string{v2026}, true, `{"resultType":"task","taskId":"1"}`, ""},
+		{"26 to 26, extension result", []string{v2026}, true, `{"resultType":"other","taskId":"1"}`, ""},
 		{"26 to 26, without resultType", []string{v2026}, true, `{"content":[]}`, ""},
 
-		// 25 to 25: structured content that handshake clients reject.
-		{"array", []string{v2503, v2511}, false, `{"content":[{"type":"text","text":"a"}],"structuredContent":[ 1,2 ]}`, `{"content":[{"type":"text","text":"a"},{"type":"text","text":"[ 1,2 ]"}]}`},
-		{"string", []string{v2511}, false, `{"structuredContent":"a\"b","content":[]}`, `{"content":[{"type":"text","text":"\"a\\\"b\""}]}`},
-		{"number without content", []string{v2511}, false, `{"structuredContent":7}`, `{"content":[{"type":"text","text":"7"}]}`},
+		// 25 to 25: only null members are removed.
+		{"array", []string{v2503, v2511}, false, `{"content":[{"type":"text","text":"a"}],"structuredContent":[ 1,2 ]}`, ""},
 		{"null", []string{v2511}, false, `{"content":[],"structuredContent":null}`, `{"content":[]}`},
-		{"25 to 25, unknown content", []string{v2511}, false, `{"content":[{"type":"hologram"}],"structuredContent":false}`, `{"content":[{"type":"hologram"},{"type":"text","text":"false"}]}`},
 
-		// 26 to 25: the same, and unknown content becomes text.
-		{"26 to 25", []string{v2024, v2511}, true, `{"resultType":"complete","content":[{"type":"text","text":"a"}],"_meta":{"x":1}}`, ""},
+		// 26 to 25: the members of 2026-07-28 go, and unknown content becomes text.
+		{"26 to 25", []string{v2024, v2511}, true, `{"resultType":"complete","content":[{"type":"text","text":"a"}],"_meta":{"x":1},"ttlMs":1,"cacheScope":"public"}`, `{"content":[{"type":"text","text":"a"}],"_meta":{"x":1}}`},
 		{"26 to 25, known content", []string{v2511}, true, `{"content":[{"type":"text"},{"type":"image"},{"type":"audio"},{"type":"resource"},{"type":"resource_link"}]}`, ""},
 		{"26 to 25, unknown content", []string{v2511}, true, `{"content":[{"type":"text","text":"a"}, {"type":"hologram"} ,7,{"type":7}]}`,
 			`{"content":[{"type":"text","text":"a"},{"type":"text","text":"{\"type\":\"hologram\"}"},{"type":"text","text":"7"},{"type":"text","text":"{\"type\":7}"}]}`},
-		{"26 to 25, structured array", []string{v2503}, true, `{"resultType":"complete","content":[],"structuredContent":[1]}`, `{"resultType":"complete","content":[{"type":"text","text":"[1]"}]}`},
+		{"26 to 25, structured array", []string{v2503}, true, `{"resultType":"complete","content":[],"structuredContent":[1]}`, `{"content":[{"type":"text","text":"[1]"}],"structuredContent":{"result":[1]}}`},
 		{"26 to 25, structured object", []string{v2503}, true, `{"content":[],"structuredContent":{"a":1}}`, ""},
 		{"26 to 25, isError", []string{v2511}, true, `{"content":[{"type":"text","text":"no"}],"isError":true}`, ""},
 
@@ -93,7 +92,6 @@ func TestUnbridgeableResults(t *testing.T) {
 		{"null", v2511, true, `null`},
 		{"nothing", v2511, false, ``},
 		{"invalid JSON", v2026, false, `{"content":`},
-		{"invalid JSON with structured content", v2511, false, `{"structuredContent":`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			got, err := handle(t, &caller{response: &upstream.Response{Result: []byte(tc.result), Stateless: tc.stateless}}, client(tc.client), "tools/call", call)
@@ -105,8 +103,6 @@ func TestUnbridgeableResults(t *testing.T) {
 }
 
 func TestErrorBridging(t *testing.T) {
-	const visit = `{"content":[{"type":"text","text":"go there"}],"isError":true`
-	const visitAURL = `{"content":[{"type":"text","text":"The tool requires you to open a URL first."}],"isError":true`
 	for _, tc := range []struct {
 		name, raw string
 		clients   []string
@@ -119,11 +115,6 @@ func TestErrorBridging(t *testing.T) {
 		{"method not found", `{"code":-32601,"message":"m"}`, []string{v2511, v2026}, "", ""},
 		{"resource not found", `{"code":-32002,"message":"m","data":{"uri":"x"}}`, []string{v2024, v2503, v2506, v2511}, "", ""},
 		{"resource not found to 2026", `{"code": -32002 ,"message":"m","data":{"uri":"x"}}`, []string{v2026}, `{"code": -32602 ,"message":"m","data":{"uri":"x"}}`, ""},
-		{"a URL to visit", `{"code":-32042,"message":"go there","data":{"elicitations":[]}}`, []string{v2511}, "", ""},
-		{"a URL to visit, to older ones", `{"code":-32042,"message":"go there","data":{}}`, []string{v2024, v2503, v2506}, "", visit + "}"},
-		{"a URL to visit, to 2026", `{"code":-32042,"message":"go there"}`, []string{v2026}, "", visit + `,"resultType":"complete"}`},
-		{"a URL to visit without a message", `{"code":-32042}`, []string{v2503}, "", visitAURL + "}"},
-		{"a URL to visit with a message of another type", `{"code":-32042,"message":{"a":1}}`, []string{v2503}, "", visitAURL + "}"},
 	} {
 		for _, version := range tc.clients {
 			for _, stateless := range []bool{false, true} {
@@ -153,20 +144,33 @@ func TestErrorBridging(t *testing.T) {
 	}
 }
 
-func TestRelayedCapabilities(t *testing.T) {
-	for _, tc := range []struct{ version, declared, want string }{
-		{v2026, `{"elicitation":{"form":{}},"sampling":{ },"roots":{"listChanged":true},"experimental":{"x":1},"extensions":{}}`, `{"elicitation":{"form":{}},"sampling":{ },"roots":{"listChanged":true}}`},
-		{v2026, `{"roots":{},"elicitation":{}}`, `{"elicitation":{},"roots":{}}`},
-		{v2026, `{"experimental":{}}`, ""},
-		{v2026, `{}`, ""},
-		{v2026, ``, ""},
-		{v2026, `{"elicitation":`, ""},
-		{v2511, `{"elicitation":{}}`, ""},
+func TestCallsDeclareCapabilities(t *testing.T) {
+	const all = "{\"elicitation\":{\"form\":{}},\n\"sampling\":{ },\"roots\":{\"listChanged\":true},\"experimental\":{\"x\":1},\"extensions\":{\"com.example/x\":{\"a\": 1}}}"
+	for _, tc := range []struct {
+		version  string
+		stream   bool // of a handshake client
+		declared string
+		want     string
+	}{
+		{v2026, false, all, all},
+		{v2511, true, all, all},
+		{v2511, false, all, `{"experimental":{"x":1},"extensions":{"com.example/x":{"a": 1}}}`},
+		{v2026, false, `{"tasks":{},"roots":{}}`, `{"roots":{}}`},
+		{v2511, true, `{"tasks":{"list":{}},"elicitation":{}}`, `{"elicitation":{}}`},
+		{v2511, false, `{"elicitation":{}}`, `{}`},
+		{v2026, false, `{}`, `{}`},
+		{v2026, false, ``, ""},
+		{v2026, false, `{"elicitation":`, ""},
 	} {
 		t.Run(tc.version+" "+tc.declared, func(t *testing.T) {
 			c := &caller{response: &upstream.Response{Result: []byte(`{}`)}}
 			from := client(tc.version)
 			from.SessionID = "session"
+			if tc.stream {
+				from.Ask = func(context.Context, string, []byte) (result, rpcError []byte, err error) {
+					return []byte(`{}`), nil, nil
+				}
+			}
 			if tc.declared != "" {
 				from.Capabilities = []byte(tc.declared)
 			}
@@ -175,7 +179,10 @@ func TestRelayedCapabilities(t *testing.T) {
 			}
 			got := c.request.Client
 			if string(got.Capabilities) != tc.want || (tc.want == "") != (got.Capabilities == nil) || got.SessionID != "session" {
-				t.Errorf("relayed %s of session %q, want %s", got.Capabilities, got.SessionID, tc.want)
+				t.Errorf("declared %s of session %q, want %s", got.Capabilities, got.SessionID, tc.want)
+			}
+			if asks := strings.Contains(tc.want, "elicitation") || strings.Contains(tc.want, "roots"); asks != (c.request.Serve != nil) {
+				t.Errorf("requests of the server are served: %v, want %v", !asks, asks)
 			}
 		})
 	}

@@ -11,10 +11,12 @@ import (
 	"mcpgateway/services/toolset"
 )
 
-// Names of the built-in tools (specification, "Built-in tool …").
+// Names of the built-in tools.
 const (
-	ToolSearch  = "gateway_searchMcpForTask"
-	ToolExecute = "gateway_executeTool"
+	ToolSearch  = toolset.BuiltinSearch
+	ToolExecute = toolset.BuiltinExecute
+	// ToolList returns TypeScript declarations of tools.
+	ToolList = toolset.BuiltinList
 )
 
 // Search implements the built-in search tool.
@@ -75,7 +77,7 @@ func (g *Gateway) searchTools(ctx context.Context, project *toolset.Snapshot, cl
 	result = append(append(result, `],"structuredContent":`...), found...)
 	result = append(result, '}')
 	if client.Stateless() {
-		return g.addResultMeta(result)
+		return g.addResultMeta(project, result)
 	}
 	return result, nil
 }
@@ -117,5 +119,19 @@ func (g *Gateway) executeTool(ctx context.Context, project *toolset.Snapshot, cl
 	if tool == ToolSearch || tool == ToolExecute || tool == ToolList {
 		return nil, fault.New(fault.KindNotFound, fault.CodeToolNotFound, "%s is a built-in tool. Call it with tools/call.", tool)
 	}
-	return g.callUpstreamTool(ctx, project, client, tool, params, trace)
+	if err := checkForModels(project, tool); err != nil {
+		return nil, err
+	}
+	inner := *client
+	inner.inner = true
+	return g.callUpstreamTool(ctx, project, &inner, tool, params, trace)
+}
+
+// checkForModels returns TOOL_DISABLED for a tool that only apps may call. Faults
+// of the lookup are left to the call.
+func checkForModels(project *toolset.Snapshot, name string) error {
+	if t, err := project.Resolve(name); err == nil && t.App.Only {
+		return fault.New(fault.KindDisabled, fault.CodeToolDisabled, "Tool %s is only for the app of its server, not for models.", t.FullName)
+	}
+	return nil
 }

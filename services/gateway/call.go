@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"mcpgateway/services/fault"
+	"mcpgateway/services/gateway/tasks"
 	"mcpgateway/services/rawjson"
 	"mcpgateway/services/toolset"
 )
@@ -37,9 +38,16 @@ func (g *Gateway) dispatchTool(ctx context.Context, project *toolset.Snapshot, c
 		return g.listDeclarations(ctx, project, client, params)
 	case ToolExecute:
 		return g.executeTool(ctx, project, client, params, trace)
-	default:
-		return g.callUpstreamTool(ctx, project, client, name, params, trace)
 	}
+	if client.Code {
+		err = checkForModels(project, name)
+	} else {
+		name, err = project.Called(name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return g.callUpstreamTool(ctx, project, client, name, params, trace)
 }
 
 // calledTool returns the tool name in the params of tools/call and stores it in
@@ -64,10 +72,6 @@ func calledTool(params *rawjson.Object, trace *RequestInfo) (string, error) {
 // callUpstreamTool sends tools/call, validated by calledTool, to the upstream
 // server that owns the tool (specification, "MCP methods"). Arguments and
 // result are forwarded as raw bytes. A tool failure remains a result.
-//
-// Task metadata is removed: the gateway doesn't declare tasks, and must then
-// ignore it (MCP 2025-11-25, "Tasks", "Task Support and Handling"). Otherwise
-// an upstream server could return a task, which the client can't retrieve.
 func (g *Gateway) callUpstreamTool(ctx context.Context, project *toolset.Snapshot, client *Client, name string, params *rawjson.Object, trace *RequestInfo) ([]byte, error) {
 	tool, err := project.Resolve(name)
 	if fault.Is(err, fault.CodeConnectionRequired) {
@@ -78,23 +82,50 @@ func (g *Gateway) callUpstreamTool(ctx context.Context, project *toolset.Snapsho
 	}
 	alias := tool.Server.Config.Alias
 	trace.Server = alias
+	if trace.Tool != tool.Name { // a name without alias
+		trace.Tool = clip(tool.FullName)
+	}
 	setArguments(project, alias, params)
+	if err := g.checkArguments(project, tool, params); err != nil {
+		return nil, err
+	}
 	if err := g.overrideArguments(tool, params); err != nil {
 		return nil, err
 	}
+	plan, err := g.planTask(ctx, project, client, tool, params)
+	if err != nil {
+		return nil, err
+	}
+	defer plan.place.Release()
 	if err := g.charge(project, client, tool); err != nil {
 		return nil, err
 	}
 	params.Set("name", rawjson.Quote(tool.Upstream))
-	params.Delete("task")
-	response, err := g.forward(ctx, client, &preparedRequest{
-		server: tool.Server, method: "tools/call", params: params, headers: tool.ParamHeaders, repeatable: tool.Repeatable, name: tool.FullName,
-	})
+	out := &preparedRequest{
+		server: tool.Server, method: "tools/call", params: params, headers: tool.ParamHeaders, repeatable: tool.Repeatable, name: tool.FullName, task: plan,
+	}
+	response, err := g.forward(ctx, client, out)
 	if err != nil {
 		return nil, err
 	}
+	if created := tasks.Created(response); created != nil && created.Form == plan.Holds {
+		return g.giveTask(ctx, project, client, tool, out, created, response)
+	}
 	response.Result = project.Addresses.CallResult(alias, response.Result)
-	return g.bridgeAnswer(response, client)
+	return g.bridgeToolResult(project, response, client, tool)
+}
+
+// checkArguments returns INVALID_PARAMETER if the project validates arguments and
+// those of tools/call don't match the schema that clients see.
+func (g *Gateway) checkArguments(project *toolset.Snapshot, tool *toolset.Tool, params *rawjson.Object) error {
+	if !project.Project.ValidateArguments || g.Arguments == nil {
+		return nil
+	}
+	arguments := params.Get("arguments")
+	if arguments == nil {
+		arguments = []byte("{}")
+	}
+	return g.Arguments.Check(tool.Definition, arguments)
 }
 
 // setArguments replaces qualified addresses of the server in the arguments of

@@ -17,10 +17,6 @@ import (
 	"mcpgateway/services/typescript"
 )
 
-// ToolList is the built-in tool that returns TypeScript declarations of tools
-// (specification, "Built-in tool gateway_listTools").
-const ToolList = "gateway_listTools"
-
 // versionOfCode is the protocol version of calls made by code: the newest with
 // structured content and without the members of stateless results.
 const versionOfCode = "2025-11-25"
@@ -55,7 +51,7 @@ type codeTools struct{}
 func toolsForCode(project *toolset.Snapshot) []codemode.Tool {
 	return toolset.Derive(project, codeTools{}, func() []codemode.Tool {
 		tools := make([]codemode.Tool, 0, len(project.Tools))
-		for _, t := range project.Tools {
+		for _, t := range toolset.ForModels(project.Tools) {
 			tools = append(tools, codemode.Tool{
 				Name: t.Name, Alias: t.Server.Config.Alias, ToolName: t.Local(), Definition: t.Definition, Effect: codemode.EffectOf(t.Definition),
 			})
@@ -77,7 +73,7 @@ func (g *Gateway) listDeclarations(ctx context.Context, project *toolset.Snapsho
 	}
 	result = append(result, '}')
 	if client.Stateless() {
-		return g.addResultMeta(result)
+		return g.addResultMeta(project, result)
 	}
 	return result, nil
 }
@@ -121,7 +117,7 @@ func (g *Gateway) runCode(ctx context.Context, project *toolset.Snapshot, client
 		return nil, fault.Internal(err)
 	}
 	if client.Stateless() {
-		return g.addResultMeta(result)
+		return g.addResultMeta(project, result)
 	}
 	return result, nil
 }
@@ -168,7 +164,7 @@ func (c *codeCalls) Call(ctx context.Context, name string, arguments []byte) ([]
 	}
 	memory := c.gateway.Results.NewLease()
 	defer memory.Release() // afterwards the result counts against the run's memory limit
-	inner := &Client{Principal: c.client.Principal, Version: versionOfCode, RequestID: c.client.RequestID, SessionID: c.client.SessionID, Memory: memory}
+	inner := &Client{Principal: c.client.Principal, Code: true, Version: versionOfCode, RequestID: c.client.RequestID, SessionID: c.client.SessionID, Memory: memory, originalOutput: true}
 	return c.gateway.callTool(ctx, project, inner, params, len(raw), &RequestInfo{})
 }
 

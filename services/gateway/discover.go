@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strconv"
 
+	"mcpgateway/services/gateway/identity"
 	"mcpgateway/services/toolset"
 )
 
@@ -24,15 +25,16 @@ const listTTL = 30_000
 func (g *Gateway) discover(project *toolset.Snapshot) []byte {
 	versions, _ := json.Marshal(Versions()) // a list of constant strings
 	b := append([]byte(`{"resultType":"complete","supportedVersions":`), versions...)
-	b = appendCapabilities(append(b, `,"capabilities":`...), project)
+	b = appendCapabilities(append(b, `,"capabilities":`...), project, VersionStateless)
 	b = appendInstructions(b, project)
-	return g.appendCacheHints(b, project)
+	return appendCacheHints(b, project, identity.Full(&project.Project, g.Version, VersionStateless))
 }
 
 // appendCacheHints appends the end of a cacheable result for stateless clients,
 // up to its closing brace. The result is private to the project's clients. It
-// must not be cached while a server of the project is failing.
-func (g *Gateway) appendCacheHints(b []byte, project *toolset.Snapshot) []byte {
+// must not be cached while a server of the project is failing. info is the
+// implementation object.
+func appendCacheHints(b []byte, project *toolset.Snapshot, info []byte) []byte {
 	ttl := listTTL
 	for _, server := range project.Servers {
 		if server.Config.Enabled && (server.Inventory == nil || server.Inventory.ErrorCode != "") {
@@ -42,6 +44,6 @@ func (g *Gateway) appendCacheHints(b []byte, project *toolset.Snapshot) []byte {
 	b = append(b, `,"ttlMs":`...)
 	b = strconv.AppendInt(b, int64(ttl), 10)
 	b = append(b, `,"cacheScope":"private","_meta":{"`+metaServerInfo+`":`...)
-	b = append(b, g.serverInfo()...)
+	b = append(b, info...)
 	return append(b, `}}`...)
 }

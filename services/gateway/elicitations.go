@@ -2,6 +2,7 @@ package gateway
 
 import (
 	lru "container/list"
+	"context"
 	"sync"
 	"time"
 
@@ -29,22 +30,28 @@ type elicitationKey struct{ serverID, userID, id string }
 type elicitation struct {
 	key   elicitationKey
 	given time.Time
-	relay *relay // of the call that it was sent for
+	relay *relay        // of the call that it was sent for
+	done  chan struct{} // closed when it is complete
 }
 
 func newElicitations() *elicitations {
 	return &elicitations{order: lru.New(), byID: map[elicitationKey]*lru.Element{}}
 }
 
-// give records that an elicitation with the raw params was sent to the client
-// of the relay. An elicitation without an id is ignored.
-func (e *elicitations) give(r *relay, params []byte) {
+// elicitationID returns the ID in the raw params of an elicitation, or "".
+func elicitationID(params []byte) string {
 	o, err := rawjson.ParseObject(params, rawjson.Lenient)
 	if err != nil {
-		return
+		return ""
 	}
 	id, _ := o.String("elicitationId")
-	if id == "" || r.client.Load().Version != VersionLatestHandshake {
+	return id
+}
+
+// give records that an elicitation was sent to the client of the relay, if its
+// protocol version has URL elicitations. An empty ID is ignored.
+func (e *elicitations) give(r *relay, id string) {
+	if id == "" || r.client.Load().Version < VersionLatestHandshake {
 		return
 	}
 	e.mu.Lock()
@@ -53,43 +60,54 @@ func (e *elicitations) give(r *relay, params []byte) {
 	if old := e.byID[key]; old != nil {
 		e.order.Remove(old)
 	}
-	e.byID[key] = e.order.PushFront(&elicitation{key: key, given: time.Now(), relay: r})
+	e.byID[key] = e.order.PushFront(&elicitation{key: key, given: time.Now(), relay: r, done: make(chan struct{})})
 	for last := e.order.Back(); e.order.Len() > maxElicitations || last != nil && time.Since(last.Value.(*elicitation).given) > elicitationTTL; last = e.order.Back() {
 		delete(e.byID, e.order.Remove(last).(*elicitation).key)
 	}
 }
 
-// giveAll records the elicitations in a raw JSON-RPC error with code -32042.
-func (e *elicitations) giveAll(r *relay, rpcError []byte) {
-	o, err := rawjson.ParseObject(rpcError, rawjson.Lenient)
-	if err != nil {
-		return
-	}
-	all, err := rawjson.Elements(o.Object("data").Get("elicitations"), rawjson.Lenient)
-	if err != nil {
-		return
-	}
-	for _, raw := range all {
-		e.give(r, raw)
-	}
-}
-
-// owner returns the relay of the client that received an elicitation, or nil.
-// userID is the owner of the account at the server, or empty. params are the raw
-// params of the completion notification.
-func (e *elicitations) owner(serverID, userID string, params []byte) *relay {
-	o, err := rawjson.ParseObject(params, rawjson.Lenient)
-	if err != nil {
-		return nil
-	}
-	id, _ := o.String("elicitationId")
+// complete marks an elicitation as complete and returns the relay of the client
+// that received it, or nil. userID is the owner of the account at the server, or
+// empty. params are the raw params of the completion notification.
+func (e *elicitations) complete(serverID, userID string, params []byte) *relay {
+	id := elicitationID(params)
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	found := e.byID[elicitationKey{serverID, userID, id}]
-	if found == nil || time.Since(found.Value.(*elicitation).given) > elicitationTTL {
+	element := e.byID[elicitationKey{serverID, userID, id}]
+	if element == nil || time.Since(element.Value.(*elicitation).given) > elicitationTTL {
 		return nil
 	}
-	return found.Value.(*elicitation).relay
+	found := element.Value.(*elicitation)
+	select {
+	case <-found.done:
+	default:
+		close(found.done)
+	}
+	return found.relay
+}
+
+// wait waits until all elicitations are complete, for at most the given time.
+// One that this process doesn't know never completes. It returns the context's
+// error.
+func (e *elicitations) wait(ctx context.Context, serverID, userID string, ids []string, most time.Duration) error {
+	over := time.NewTimer(most)
+	defer over.Stop()
+	for _, id := range ids {
+		var done chan struct{}
+		e.mu.Lock()
+		if element := e.byID[elicitationKey{serverID, userID, id}]; element != nil {
+			done = element.Value.(*elicitation).done
+		}
+		e.mu.Unlock()
+		select {
+		case <-done:
+		case <-over.C:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
 }
 
 // own returns the relays of the gateway's own elicitations that ask a user to

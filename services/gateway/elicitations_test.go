@@ -34,6 +34,10 @@ func (c *elicitingCaller) Call(ctx context.Context, _ *upstream.Target, request 
 	return &upstream.Response{Error: []byte(`{"code":-32042,"message":"m","data":{"elicitations":[` + given + `]}}`)}, nil
 }
 
+func (c *elicitingCaller) Hold(context.Context, *upstream.Target, upstream.Client) (release func()) {
+	return func() {}
+}
+
 // receiver is a client of 2025-11-25 with an open stream of its session.
 func receiver(name string, got *[]string) *gateway.Client {
 	return &gateway.Client{

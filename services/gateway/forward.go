@@ -1,10 +1,12 @@
 package gateway
 
 import (
+	"bytes"
 	"context"
 	"slices"
 
 	"mcpgateway/services/fault"
+	"mcpgateway/services/gateway/urlelicitation"
 	"mcpgateway/services/rawjson"
 	"mcpgateway/services/toolset"
 	"mcpgateway/services/upstream"
@@ -26,6 +28,10 @@ type preparedRequest struct {
 	// name is the client's name of the tool, prompt or resource. A pending call
 	// is bound to it.
 	name string
+	// questions is the number of requests for input to the client so far.
+	questions int
+	// task is the plan of a request about tasks, else nil.
+	task *taskPlan
 }
 
 // forward sends a client's request to an upstream server, with the account of
@@ -37,7 +43,7 @@ func (g *Gateway) forward(ctx context.Context, client *Client, out *preparedRequ
 		return nil, err
 	}
 	if out.target.Person == "" || g.Connecting == nil {
-		return g.send(ctx, client, out)
+		return g.sendURLs(ctx, client, out)
 	}
 	return g.sendAsUser(ctx, client, out)
 }
@@ -54,44 +60,59 @@ func (g *Gateway) send(ctx context.Context, client *Client, out *preparedRequest
 			return g.resume(ctx, client, p, out)
 		}
 	}
-	capabilities := relayedCapabilities(client)
+	declared, interactive := g.callCapabilities(client)
 	r := g.newRelay(client, out)
-	request := upstreamRequest(client, out, r, capabilities)
-	if client.Stateless() && capabilities != nil {
+	request := upstreamRequest(client, out, r, declared)
+	out.task.prepare(request)
+	if client.Stateless() && interactive {
 		request.Params = out.params.Bytes() // the call may outlive this request
 		request.Memory = parkedMemory{r}
 		return g.callParkable(ctx, client, out, request, r)
 	}
 	defer r.finish()
-	if client.Ask != nil && capabilities != nil {
+	if !client.Stateless() && interactive {
 		request.Serve = func(ctx context.Context, method string, params []byte) (result, rpcError []byte) {
 			if method == "elicitation/create" {
-				g.elicitations.give(r, params)
+				g.elicitations.give(r, elicitationID(params))
 			}
-			return forwardToClient(ctx, client, method, params)
+			return forwardToClient(ctx, client, method, out.task.related(params))
 		}
 	}
 	request.Parsed = out.params
-	for range maxInputRounds {
-		response, err := g.Upstreams.Call(ctx, out.target, request)
-		if err == nil && response.Error != nil {
-			g.elicitations.giveAll(r, response.Error)
-		}
-		if err != nil || client.Stateless() || capabilities == nil || !response.Stateless {
+	return g.converse(ctx, client, out, request, interactive)
+}
+
+// converse sends the request of a call, and sends it again with the input that a
+// stateless server requires, as long as the client can provide it.
+func (g *Gateway) converse(ctx context.Context, client *Client, out *preparedRequest, request *upstream.Request, interactive bool) (*upstream.Response, error) {
+	var opened []string // elicitations with IDs of the gateway
+	defer func() { completeURLs(client, opened) }()
+	for {
+		response, err := g.sendTask(ctx, out, request)
+		if err != nil || client.Stateless() || !interactive || !response.Stateless {
 			return response, err
 		}
 		wanted := inputRequired(response)
 		if wanted == nil {
 			return response, nil
 		}
-		if err := g.collectInput(ctx, client, wanted, out.params); err != nil {
+		hasURLs := len(urlelicitation.OfInput(wanted)) > 0
+		if hasURLs && (out.questions == maxInputRounds || !opensURLs(client)) {
+			return response, nil // the client receives the URLs as text
+		}
+		if out.questions == maxInputRounds {
+			return nil, fault.Upstream(fault.CodeUpstreamInvalidResponse, "The upstream server requested input more than %d times in one call.", maxInputRounds)
+		}
+		out.questions++
+		accepted, err := g.collectInput(ctx, client, wanted, out.params)
+		if err != nil {
 			return nil, err
 		}
+		opened = append(opened, accepted...)
 		if err := g.recheck(client, out); err != nil {
 			return nil, err
 		}
 	}
-	return nil, fault.Upstream(fault.CodeUpstreamInvalidResponse, "The upstream server requested input more than %d times in one call.", maxInputRounds)
 }
 
 // recheck looks a request up in the client's present view after it waited for
@@ -131,13 +152,13 @@ func (g *Gateway) recheck(client *Client, out *preparedRequest) error {
 	return nil
 }
 
-// upstreamRequest returns the upstream request, without params. capabilities
-// are the relayed capabilities of the client.
-func upstreamRequest(client *Client, out *preparedRequest, r *relay, capabilities []byte) *upstream.Request {
+// upstreamRequest returns the upstream request, without params. declared are the
+// raw capabilities that it declares.
+func upstreamRequest(client *Client, out *preparedRequest, r *relay, declared []byte) *upstream.Request {
 	request := &upstream.Request{
 		Method: out.method, ParamHeaders: out.headers, Repeatable: out.repeatable, Notify: r.notify, Stray: r.stray, LogLevel: wantedLevel(client),
-		Client: upstream.Client{SessionID: client.SessionID, Caller: client.Principal.ID(), Capabilities: capabilities, TraceParent: client.TraceParent, TraceState: client.TraceState, Hops: client.Hops},
-		Memory: client.Memory,
+		Client: upstreamClient(client, declared), Memory: client.Memory, Released: client.OpenStream,
+		Logs: client.Notify != nil && !client.Stateless(), // by default a handshake client receives all log messages
 	}
 	if client.Notify == nil {
 		request.Notify = nil
@@ -158,7 +179,7 @@ func wantedLevel(client *Client) string {
 // inputRequired returns the result if it is an input_required result of a
 // stateless server, or nil.
 func inputRequired(response *upstream.Response) *rawjson.Object {
-	if response.Result == nil {
+	if !bytes.Contains(response.Result, []byte(`"input_required"`)) {
 		return nil
 	}
 	o, err := rawjson.ParseObject(response.Result, rawjson.Lenient)

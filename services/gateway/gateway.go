@@ -10,12 +10,15 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"mcpgateway/models"
 	"mcpgateway/services/access"
 	"mcpgateway/services/background"
+	"mcpgateway/services/capabilities"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/gateway/connecting"
+	"mcpgateway/services/gateway/tasks"
 	"mcpgateway/services/membudget"
 	"mcpgateway/services/rawjson"
 	"mcpgateway/services/secrets"
@@ -27,12 +30,23 @@ import (
 // Caller calls upstream servers.
 type Caller interface {
 	Call(ctx context.Context, target *upstream.Target, request *upstream.Request) (*upstream.Response, error)
+	// Hold opens the session of a client and its stream until release is
+	// called.
+	Hold(ctx context.Context, target *upstream.Target, client upstream.Client) (release func())
 }
 
 // Views returns the present view of a caller. It returns UNAUTHORIZED for a
 // caller who is no longer admitted. Implemented by views.Views.
 type Views interface {
 	Current(caller access.Principal) (*toolset.Snapshot, error)
+}
+
+// ArgumentChecker validates the arguments of calls.
+type ArgumentChecker interface {
+	// Check returns INVALID_PARAMETER if raw arguments don't match the inputSchema
+	// of a raw tool definition. It is called for every call of projects that
+	// validate arguments.
+	Check(definition, arguments []byte) error
 }
 
 // CallLog records tool calls. Record must not block, because every call waits
@@ -60,8 +74,9 @@ type Options struct {
 	Search       Search
 	Declarations Declarations
 	Runner       CodeRunner
-	Limits       CallLimits // for calls made by code
-	Quotas       Quotas     // for calls of upstream tools; nil means no limits
+	Limits       CallLimits      // for calls made by code
+	Quotas       Quotas          // for calls of upstream tools; nil means no limits
+	Arguments    ArgumentChecker // for projects with validateArguments; nil means no check
 	Calls        CallLog
 	Results      *membudget.Budget    // for results of calls made by code; nil is unlimited
 	Waiting      PendingAuth          // nil means no pending authorizations
@@ -71,6 +86,8 @@ type Options struct {
 	References   override.Resolver    // of arguments that administrators fixed
 	Version      string               // reported in serverInfo
 	Instance     string               // identifies this gateway in Gateway-Hops
+	TaskRows     tasks.Rows           // the tasks of clients; nil stores none
+	TaskStreams  TaskStreams          // nil means none
 	Log          *slog.Logger
 	Tasks        *background.Tasks // may be nil
 }
@@ -83,12 +100,16 @@ type Gateway struct {
 	parked   *pendingCalls
 
 	elicitations *elicitations
+	tasks        *tasks.Tasks
+	clients      *capabilities.Cache[clientCapabilities]
 }
 
 // New returns a gateway.
 func New(o Options) *Gateway {
 	return &Gateway{
 		Options: o, parked: newPendingCalls(o.Tokens), elicitations: newElicitations(),
+		tasks:   tasks.New(tasks.Options{Caller: o.Upstreams, Handles: o.Tokens, Rows: o.TaskRows, Now: time.Now, Log: o.Log, Background: o.Tasks}),
+		clients: capabilities.NewCache(newClientCapabilities),
 	}
 }
 
@@ -97,6 +118,8 @@ type Client struct {
 	Principal access.Principal
 	// Version is the protocol version of the request. It is never empty.
 	Version string
+	// Code is set for calls made by code that the gateway runs.
+	Code bool
 	// RequestID identifies the request in the log.
 	RequestID string
 	// TraceParent and TraceState are the trace context sent with upstream
@@ -117,6 +140,10 @@ type Client struct {
 	// requested, or empty.
 	LogLevel string
 
+	// originalOutput reports whether results have the server's own structured
+	// content. It is set for code, whose declarations have the server's schemas.
+	originalOutput bool
+
 	// Memory reserves the memory of a large result. Nil reserves nothing. Its
 	// creator releases it after the client has received the result.
 	Memory upstream.Memory
@@ -124,6 +151,9 @@ type Client struct {
 	// Notify sends a notification on the stream of the request. It is nil if
 	// the client accepts only the response.
 	Notify func(method string, params []byte)
+	// OpenStream starts the response as a stream, from which the client can
+	// reconnect. It is nil unless that is possible.
+	OpenStream func()
 	// Push sends a notification on the stream of the client's session. It
 	// reports whether that stream is open in this process. It does not block
 	// and may be called after the request. It is nil for a client without a
@@ -133,6 +163,9 @@ type Client struct {
 	// JSON-RPC error. It is nil for clients that can't receive requests: those
 	// without a session or a stream, and all stateless ones.
 	Ask func(ctx context.Context, method string, params []byte) (result, rpcError []byte, err error)
+
+	// inner marks a call made by a built-in tool, which takes only results.
+	inner bool
 }
 
 // Stateless reports whether the client uses protocol version 2026-07-28 or
@@ -235,6 +268,8 @@ func (g *Gateway) dispatch(ctx context.Context, project *toolset.Snapshot, clien
 		return g.readResource(ctx, project, client, p, trace)
 	case "completion/complete":
 		return g.complete(ctx, project, client, p, trace)
+	case "tasks/list", "tasks/result", "tasks/get", "tasks/cancel", "tasks/update":
+		return g.taskRequest(ctx, project, client, method, p, trace)
 	default:
 		return nil, UnknownMethod(method)
 	}

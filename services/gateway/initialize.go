@@ -2,11 +2,12 @@ package gateway
 
 import (
 	"slices"
-	"strings"
 
 	"mcpgateway/services/fault"
+	"mcpgateway/services/gateway/identity"
 	"mcpgateway/services/rawjson"
 	"mcpgateway/services/toolset"
+	"mcpgateway/services/toolset/extensions"
 )
 
 // Protocol versions with special handling.
@@ -62,15 +63,16 @@ func (g *Gateway) initialize(project *toolset.Snapshot, params *rawjson.Object) 
 		version = offered
 	}
 	b := append([]byte(`{"protocolVersion":`), rawjson.Quote(version)...)
-	b = append(appendCapabilities(append(b, `,"capabilities":`...), project), `,"serverInfo":`...)
-	b = append(b, g.serverInfo()...)
+	b = append(appendCapabilities(append(b, `,"capabilities":`...), project, version), `,"serverInfo":`...)
+	b = append(b, identity.Full(&project.Project, g.Version, version)...)
 	b = appendInstructions(b, project)
 	return append(b, '}'), nil
 }
 
 // appendCapabilities appends the server capabilities of a project: tools, and
-// those that at least one of its servers has and the gateway relays.
-func appendCapabilities(b []byte, project *toolset.Snapshot) []byte {
+// those that at least one of its servers has and the gateway relays, with the
+// extensions of its servers. version is that of the client.
+func appendCapabilities(b []byte, project *toolset.Snapshot, version string) []byte {
 	b = append(b, `{"tools":{"listChanged":true}`...)
 	c := project.Capabilities
 	resources := `,"resources":{"listChanged":true}`
@@ -90,39 +92,24 @@ func appendCapabilities(b []byte, project *toolset.Snapshot) []byte {
 			b = append(b, part.raw...)
 		}
 	}
+	b = appendTasks(b, project, version)
+	if all := extensions.Of(project, supportedExtensions(project, version)); all != nil {
+		b = append(append(b, `,"extensions":`...), all...)
+	}
 	return append(b, '}')
 }
 
-// serverInfo returns the implementation object of the gateway.
-func (g *Gateway) serverInfo() []byte {
-	return append(append([]byte(`{"name":"gateway","version":`), rawjson.Quote(g.Version)...), '}')
+// supportedExtensions returns the official extensions that the gateway serves
+// besides ui.
+func supportedExtensions(project *toolset.Snapshot, version string) extensions.Supported {
+	return extensions.Supported{Tasks: offersTaskExtension(project, version)}
 }
 
-// maxInstructions is the maximum size of the merged instructions in bytes.
-// Clients put them into the context of their model.
-const maxInstructions = 16 << 10
-
-// appendInstructions appends the instructions of the project's servers, if any,
-// each with its alias as the heading. Instructions that exceed the limit are
-// omitted, and those of servers with tools outside of the view, because they
-// may describe these.
+// appendInstructions appends the instructions of a project, if any.
 func appendInstructions(b []byte, project *toolset.Snapshot) []byte {
-	var text strings.Builder
-	for _, server := range project.Servers {
-		if !server.Config.Enabled || server.Inventory == nil || server.Inventory.Instructions == "" || !project.ShowsAll(server) {
-			continue
-		}
-		part := "## " + server.Config.Alias + "\n\n" + server.Inventory.Instructions + "\n"
-		if text.Len() > 0 {
-			part = "\n" + part
-		}
-		if text.Len()+len(part) > maxInstructions {
-			continue
-		}
-		text.WriteString(part)
-	}
-	if text.Len() == 0 {
+	text := identity.Instructions(project)
+	if text == "" {
 		return b
 	}
-	return append(append(b, `,"instructions":`...), rawjson.Quote(text.String())...)
+	return append(append(b, `,"instructions":`...), rawjson.Quote(text)...)
 }

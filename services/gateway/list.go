@@ -102,7 +102,7 @@ func (g *Gateway) listResult(ctx context.Context, project *toolset.Snapshot, cli
 		b = append(append(b, `,"nextCursor":`...), rawjson.Quote(g.Tokens.SealToken(cursorPurpose, token))...)
 	}
 	if client.Stateless() {
-		b = g.appendCacheHints(append(b, `,"resultType":"complete"`...), project)
+		b = appendCacheHints(append(b, `,"resultType":"complete"`...), project, g.resultInfo(project))
 		if l.coverage != nil { // insert it into _meta, which is the last member
 			b = append(append(b[:len(b)-len("}}")], `,"`+metaCoverage+`":`...), l.coverage...)
 			b = append(b, "}}"...)

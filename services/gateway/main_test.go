@@ -38,6 +38,10 @@ func (c *caller) Call(_ context.Context, target *upstream.Target, request *upstr
 	return c.response, c.err
 }
 
+func (c *caller) Hold(context.Context, *upstream.Target, upstream.Client) (release func()) {
+	return func() {}
+}
+
 func keyRing(t *testing.T) *secrets.KeyRing {
 	t.Helper()
 	ring, err := secrets.ParseKeyRing("test:MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=")

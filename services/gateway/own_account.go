@@ -5,6 +5,7 @@ import (
 
 	"mcpgateway/services/fault"
 	"mcpgateway/services/gateway/connecting"
+	"mcpgateway/services/gateway/urlelicitation"
 	"mcpgateway/services/rawjson"
 	"mcpgateway/services/toolset"
 	"mcpgateway/services/upstream"
@@ -27,7 +28,7 @@ func (g *Gateway) sendAsUser(ctx context.Context, client *Client, out *preparedR
 			return nil, err
 		}
 	}
-	response, err := g.send(ctx, client, out)
+	response, err := g.sendURLs(ctx, client, out)
 	if !fault.Is(err, fault.CodeConnectionRequired) {
 		return response, err
 	}
@@ -51,7 +52,10 @@ func (g *Gateway) unsent(client *Client, out *preparedRequest, a connecting.Resp
 	case a.Error != nil:
 		r := &relay{serverID: out.server.Config.ID, userID: client.Principal.UserID(), config: &out.server.Config, elicitations: g.elicitations}
 		r.client.Store(client)
-		g.elicitations.giveAll(r, a.Error)
+		all, _ := urlelicitation.OfError(a.Error)
+		for _, e := range all {
+			g.elicitations.give(r, e.ID)
+		}
 		r.finish()
 	}
 	return &upstream.Response{Result: a.Result, Error: a.Error, Version: VersionLatestHandshake}, nil

@@ -28,12 +28,13 @@ const parkedPurpose = "parked call"
 // during the call. A stateless client receives that request in an
 // input_required result, and continues the call with another request.
 type pendingCall struct {
-	relay    *relay
-	requests chan *clientRequest
-	done     chan outcome
-	cancel   context.CancelFunc
-	waiting  *clientRequest // the request sent to the client; set while parked
-	expiry   *time.Timer
+	relay     *relay
+	requests  chan *clientRequest
+	done      chan outcome
+	cancel    context.CancelFunc
+	waiting   *clientRequest // the request sent to the client; set while parked
+	expiry    *time.Timer
+	questions int // requests for input so far
 }
 
 type clientRequest struct {
@@ -74,7 +75,7 @@ func newPendingCalls(tokens *secrets.KeyRing) *pendingCalls {
 // server.
 func (g *Gateway) callParkable(ctx context.Context, client *Client, out *preparedRequest, request *upstream.Request, r *relay) (*upstream.Response, error) {
 	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	p := &pendingCall{relay: r, requests: make(chan *clientRequest), done: make(chan outcome, 1), cancel: cancel}
+	p := &pendingCall{relay: r, requests: make(chan *clientRequest), done: make(chan outcome, 1), cancel: cancel, questions: out.questions}
 	request.Serve = func(ctx context.Context, method string, params []byte) (result, rpcError []byte) {
 		if !clientSupports(r.client.Load(), method) {
 			return nil, rpcErrorOf(upstream.CodeMethodNotFound, "The client doesn't support "+method+".")
@@ -100,7 +101,7 @@ func (g *Gateway) callParkable(ctx context.Context, client *Client, out *prepare
 		o.err = g.Tasks.Try("pending call", func() (err error) {
 			defer cancel()
 			defer r.finish()
-			o.response, err = g.Upstreams.Call(running, out.target, request)
+			o.response, err = g.sendTask(running, out, request)
 			return err
 		})
 		p.done <- o
@@ -116,6 +117,7 @@ func (g *Gateway) await(ctx context.Context, client *Client, p *pendingCall, out
 		return o.response, o.err
 	case q := <-p.requests:
 		p.waiting = q
+		p.questions++
 		state, err := g.parked.park(client, p, out, g.Tasks)
 		if err != nil {
 			p.cancel()
@@ -141,6 +143,7 @@ func (g *Gateway) resume(ctx context.Context, client *Client, p *pendingCall, ou
 	p.relay.continueWith(client, out.params)
 	p.waiting.answer <- out.params.Object("inputResponses").Get(inputName)
 	p.waiting = nil
+	out.questions = p.questions
 	return g.await(ctx, client, p, out)
 }
 

@@ -32,7 +32,7 @@ func (g *Gateway) getPrompt(ctx context.Context, project *toolset.Snapshot, clie
 		return nil, err
 	}
 	response.Result = project.Addresses.PromptResult(alias, response.Result)
-	return g.bridgeAnswer(response, client)
+	return g.bridgeAnswer(project, response, client)
 }
 
 // complete sends completion/complete to the server that owns the referenced
@@ -67,7 +67,7 @@ func (g *Gateway) complete(ctx context.Context, project *toolset.Snapshot, clien
 	if err != nil {
 		return nil, err
 	}
-	return g.bridgeAnswer(response, client)
+	return g.bridgeAnswer(project, response, client)
 }
 
 // listOffers handles prompts/list, resources/list and resources/templates/list

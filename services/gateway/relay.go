@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"mcpgateway/models"
+	"mcpgateway/services/gateway/tasks"
 	"mcpgateway/services/rawjson"
 	"mcpgateway/services/upstream"
 )
@@ -19,6 +20,8 @@ type relay struct {
 	config       *models.Server // of the gateway's own elicitations, else nil
 	stateless    bool           // the upstream server uses 2026-07-28 or later
 	elicitations *elicitations
+	target       *upstream.Target
+	tasks        *tasks.Tasks
 
 	client atomic.Pointer[Client] // replaced when a pending call is continued
 	token  atomic.Pointer[[]byte] // the client's raw progress token
@@ -30,7 +33,7 @@ type relay struct {
 // handshake client set for its session.
 func (g *Gateway) newRelay(client *Client, out *preparedRequest) *relay {
 	server, params := out.server, out.params
-	r := &relay{serverID: server.Config.ID, userID: out.target.Person, elicitations: g.elicitations}
+	r := &relay{serverID: server.Config.ID, userID: out.target.Person, elicitations: g.elicitations, target: out.target, tasks: g.tasks}
 	r.stateless = server.Inventory != nil && server.Inventory.ProtocolVersion >= VersionStateless
 	r.client.Store(client)
 	meta := params.Object("_meta")
@@ -96,6 +99,14 @@ func (r *relay) push(method string, params []byte) {
 	}
 }
 
+// pushComplete reports the completion of a URL elicitation to the client, if its
+// protocol version has such notifications.
+func (r *relay) pushComplete(params []byte) {
+	if r.client.Load().Version == VersionLatestHandshake {
+		r.push(upstream.ElicitationComplete, params)
+	}
+}
+
 // passes reports whether to forward a log message, by its level, or a custom
 // notification. Custom notifications of handshake servers are not forwarded to
 // stateless clients.
@@ -131,11 +142,13 @@ func (r *relay) notify(method string, params []byte) {
 		o.Set("progressToken", *token)
 		client.Notify(method, o.Bytes())
 	case upstream.ElicitationComplete:
-		if owner := r.elicitations.owner(r.serverID, r.userID, params); owner != nil && owner != r {
-			owner.push(method, params)
+		if owner := r.elicitations.complete(r.serverID, r.userID, params); owner != nil && owner != r {
+			owner.pushComplete(params)
 		} else if client.Version == VersionLatestHandshake {
 			client.Notify(method, params)
 		}
+	case upstream.TaskStatus:
+		r.tasks.Notified(r.target, params)
 	default:
 		if r.passes(client, method, params) {
 			client.Notify(method, params)
@@ -148,12 +161,22 @@ func (r *relay) notify(method string, params []byte) {
 // the owner of the account at the server, or empty. It returns false if there is
 // no such client.
 func (g *Gateway) ElicitationCompleted(serverID, userID string, params []byte) bool {
-	owner := g.elicitations.owner(serverID, userID, params)
+	owner := g.elicitations.complete(serverID, userID, params)
 	if owner == nil {
 		return false
 	}
-	owner.push(upstream.ElicitationComplete, params)
+	owner.pushComplete(params)
 	return true
+}
+
+// Named forwards a notification on a shared stream of a target that names what it
+// belongs to: the completion of an elicitation or the state of a task. It returns
+// false if no client of this process has it.
+func (g *Gateway) Named(target *upstream.Target, method string, params []byte) bool {
+	if method == upstream.TaskStatus {
+		return g.tasks.Notified(target, params)
+	}
+	return g.ElicitationCompleted(target.ServerID, target.Person, params)
 }
 
 // LogLevels returns the log levels, least severe first.

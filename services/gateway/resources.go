@@ -29,7 +29,7 @@ func (g *Gateway) readResource(ctx context.Context, project *toolset.Snapshot, c
 		return nil, err
 	}
 	response.Result = project.Addresses.ReadResult(alias, uri, resource.URI, response.Result)
-	result, err := g.bridgeAnswer(response, client)
+	result, err := g.bridgeAnswer(project, response, client)
 	if err != nil || !client.Stateless() || response.Stateless {
 		return result, err
 	}

@@ -49,7 +49,7 @@ func (g *Gateway) callUnreadTool(ctx context.Context, project *toolset.Snapshot,
 	if err != nil {
 		return nil, err
 	}
-	return g.bridgeAnswer(response, client)
+	return g.bridgeAnswer(project, response, client)
 }
 
 // callWhenRead calls a tool as soon as its server's tools are read. It returns

@@ -44,6 +44,8 @@ type scheduled struct {
 	failures int
 	running  bool
 	synced   time.Time // time of the last recorded success, or zero
+	// validates reports whether the server's project validates arguments.
+	validates bool
 
 	soon       time.Time      // time of the sync for an announcement, or zero
 	announced  time.Time      // start of the latest sync for an announcement
@@ -230,13 +232,14 @@ func (s *schedule) take(max int) (due []planned, wait time.Duration) {
 
 // announce schedules a sync soon, because the server announced a change. At
 // most one such sync is pending. A running sync does not count, because it may
-// have read the list before the change.
-func (s *schedule) announce(serverID string, delay time.Duration) {
+// have read the list before the change. announce returns the time until the sync, or
+// 0 for an unknown server.
+func (s *schedule) announce(serverID string, delay time.Duration) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	e := s.entries[serverID]
 	if e == nil {
-		return
+		return 0
 	}
 	at := s.now().Add(delay)
 	if earliest := e.announced.Add(soonSpacing << min(e.emptySyncs, soonMaxFactor)); at.Before(earliest) {
@@ -246,6 +249,7 @@ func (s *schedule) announce(serverID string, delay time.Duration) {
 		e.soon = at
 		s.signal()
 	}
+	return e.soon.Sub(s.now())
 }
 
 // recordSync records whether a sync found a change. It increases the delay for
@@ -313,11 +317,17 @@ func (s *Syncer) Changed(ctx context.Context, topic notify.Topic) error {
 }
 
 // Plan reads the enabled servers and schedules a sync for each configuration
-// that this process has not synced. It closes the sessions of disabled and
+// that this process has not synced, and for servers whose project turned the
+// validation of arguments on or off. It closes the sessions of disabled and
 // deleted servers.
 func (s *Syncer) Plan(ctx context.Context) error {
-	var rows []models.Server
-	err := s.DB.WithContext(ctx).Select("id", "config_version").Find(&rows, "enabled = ?", true).Error
+	var rows []struct {
+		ID                string
+		ConfigVersion     int64
+		ValidateArguments bool
+	}
+	err := s.DB.WithContext(ctx).Model(&models.Server{}).Joins("JOIN projects ON projects.id = servers.project_id").
+		Select("servers.id", "servers.config_version", "projects.validate_arguments").Where("servers.enabled = ?", true).Scan(&rows).Error
 	if err != nil {
 		return fault.Internal(err)
 	}
@@ -325,6 +335,7 @@ func (s *Syncer) Plan(ctx context.Context) error {
 	for _, row := range rows {
 		want[row.ID] = true
 		s.schedule.want(row.ID, row.ConfigVersion)
+		s.schedule.validates(row.ID, row.ValidateArguments)
 	}
 	for _, id := range s.schedule.keep(want) {
 		s.Pool.Drop(id)

@@ -60,6 +60,14 @@ func TestNewConfigurationIsDueImmediately(t *testing.T) {
 	p.wantDue(t)
 	p.want("a", 1) // the same configuration changes nothing
 	p.wantDue(t)
+	for _, on := range []bool{true, false} { // so does validating as before
+		p.validates("a", !on)
+		p.done("a", 1, true)
+		p.wantDue(t)
+		p.validates("a", on)
+		p.wantDue(t, "a")
+		p.done("a", 1, true)
+	}
 	p.want("a", 2)
 	p.want("b", 1)
 	p.wantDue(t, "a", "b")

@@ -44,6 +44,9 @@ type Options struct {
 	// Readers are the users whose connections read the lists of servers where
 	// users have their own accounts. It may be nil.
 	Readers Readers
+	// Unchecked returns why the arguments of calls can't be validated against a
+	// raw tool definition, or "" if they can. It may be nil.
+	Unchecked func(definition []byte) string
 	// ResourceUpdated is called when an upstream reports a change of a resource
 	// that a client subscribed to with Pool.Subscribe. It must not block. It
 	// may be nil.
@@ -192,6 +195,10 @@ func (s *Syncer) sync(ctx context.Context, serverID string) (SyncResult, error) 
 	found, listErr := s.read(ctx, server)
 	if listErr != nil && s.life.Err() != nil {
 		return SyncResult{}, errEnding().Because(listErr) // not a failure of the upstream
+	}
+	if err := s.addUnchecked(ctx, &server, found); err != nil {
+		s.schedule.failed(serverID)
+		return SyncResult{}, fault.Internal(err)
 	}
 	result := SyncResult{Server: server, Duration: time.Since(start), Warnings: found.warnings, Total: len(found.tools)}
 	// The outcome is stored even if the sync used the whole timeout.

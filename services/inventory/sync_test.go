@@ -345,8 +345,8 @@ func TestUnstorableNamesAreOmitted(t *testing.T) {
 }
 
 func TestWarningChangesAreReported(t *testing.T) {
-	task := plainTool("job", `,"execution":{"taskSupport":"required"}`)
-	eachSyncWorld(t, upstreamtest.Options{Tools: append(plainTools("a"), task)}, func(t *testing.T, w *syncWorld) {
+	nameless := plainTool("", "")
+	eachSyncWorld(t, upstreamtest.Options{Tools: append(plainTools("a"), nameless)}, func(t *testing.T, w *syncWorld) {
 		if r := w.mustSync(t); len(r.Warnings) != 1 || r.Total != 1 {
 			t.Errorf("got %s with warnings %q", changed(r), r.Warnings)
 		}

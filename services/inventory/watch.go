@@ -123,7 +123,7 @@ func (w *watches) begin(ctx context.Context, server *models.Server) *serverWatch
 		}()
 		opened := initialDelay
 		s.Pool.Watch(ctx, s.Target(*server), func(e upstream.Event) {
-			s.handleEvent(server.ID, e, opened)
+			s.handleEvent(server, e, opened)
 			if e.Method == "" {
 				opened = announceDelay
 			}
@@ -141,21 +141,25 @@ func (w *watches) end() {
 }
 
 // handleEvent processes a notification of an upstream. When a stream was opened, it
-// schedules a sync after a delay, because earlier notifications may be missing.
-func (s *Syncer) handleEvent(serverID string, e upstream.Event, opened time.Duration) {
+// schedules a sync after a delay, because earlier notifications may be missing. An
+// announced list is reported by its sync, or at once if that comes later than in
+// soonSpacing, because the server's announcements had no change.
+func (s *Syncer) handleEvent(server *models.Server, e upstream.Event, opened time.Duration) {
 	switch e.Method {
 	case "":
-		s.schedule.announce(serverID, opened)
+		s.schedule.announce(server.ID, opened)
 	case upstream.ToolsListChanged, upstream.PromptsListChanged, upstream.ResourcesListChanged:
-		s.announced.add(serverID, e.Method)
-		s.schedule.announce(serverID, announceDelay)
+		s.announced.add(server.ID, e.Method)
+		if s.schedule.announce(server.ID, announceDelay) > soonSpacing {
+			s.Listed(server.ProjectID, server.Alias, e.Method)
+		}
 	case upstream.ResourceUpdated:
 		o, err := rawjson.ParseObject(e.Params, rawjson.Lenient)
 		if err != nil {
 			return
 		}
 		if uri, ok := o.String("uri"); ok {
-			s.ResourceUpdated(serverID, uri)
+			s.ResourceUpdated(server.ID, uri)
 		}
 	}
 }

@@ -319,6 +319,14 @@ type announcer struct {
 	tools    string
 	hold     chan struct{} // if not nil, a list waits for it
 	announce chan struct{}
+	reported chan string // a reported list, if the test has received the one before
+}
+
+func (a *announcer) report(_, alias, method string) {
+	select {
+	case a.reported <- alias + " " + method:
+	default:
+	}
 }
 
 func (a *announcer) listed() []time.Duration {
@@ -376,7 +384,7 @@ func withAnnouncer(t *testing.T, f func(t *testing.T, a *announcer, s *inventory
 	dsn := modelstest.SQLite(t)
 	synctest.Test(t, func(t *testing.T) {
 		db := modelstest.Open(t, dsn)
-		a := &announcer{start: time.Now(), tools: `[{"name":"a"}]`, announce: make(chan struct{})}
+		a := &announcer{start: time.Now(), tools: `[{"name":"a"}]`, announce: make(chan struct{}), reported: make(chan string, 1)}
 		pool := pool.New(&http.Client{Transport: streaming{a}}, "1.2.3")
 		row := models.Server{
 			ID: "s", ProjectID: "p", Alias: "s", AliasFold: "s", URL: "http://a.example/mcp", Transport: models.TransportStreamableHTTP, AuthType: models.UpstreamAuthNone,
@@ -390,7 +398,7 @@ func withAnnouncer(t *testing.T, f func(t *testing.T, a *announcer, s *inventory
 		toTarget := func(row models.Server) *upstream.Target {
 			return credentials.NewTarget(row, noSecrets{}, credentials.Rows{})
 		}
-		s := inventory.NewSyncer(inventory.Options{DB: db, Pool: pool, Target: toTarget, Feed: &announced{}, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
+		s := inventory.NewSyncer(inventory.Options{DB: db, Pool: pool, Target: toTarget, Feed: &announced{}, Now: time.Now, Log: slog.New(slog.DiscardHandler), Listed: a.report})
 		if err := s.Plan(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -457,6 +465,27 @@ func TestFalseAnnouncementsAreDelayed(t *testing.T) {
 		}
 		if n := len(a.listed()) - before; n != 5 {
 			t.Errorf("5 changes caused %d syncs", n)
+		}
+	})
+}
+
+// TestEqualListsAreReportedInTime announces a list without a change every two seconds.
+// Syncs become rare, but each announcement is reported within a second.
+func TestEqualListsAreReportedInTime(t *testing.T) {
+	withAnnouncer(t, func(t *testing.T, a *announcer, _ *inventory.Syncer) {
+		time.Sleep(time.Minute)
+		for i := range 10 {
+			a.announce <- struct{}{}
+			time.Sleep(time.Second)
+			select {
+			case got := <-a.reported:
+				if got != "s "+upstream.ToolsListChanged {
+					t.Errorf("reported %q", got)
+				}
+			default:
+				t.Errorf("announcement %d was not reported", i)
+			}
+			time.Sleep(time.Second)
 		}
 	})
 }

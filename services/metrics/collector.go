@@ -38,6 +38,9 @@ func (c collector) Collect(out chan<- prometheus.Metric) {
 	for kind, open := range c.streams {
 		gauge(streams, float64(open()), kind)
 	}
+	if c.resume != nil {
+		gauge(describe("resume_bytes", "Memory of events and results that clients can resume."), float64(c.resume()))
+	}
 	projects := c.options.Projects()
 	c.servers(projects, gauge)
 	c.countedRequests(out, count)

@@ -84,6 +84,7 @@ type Metrics struct {
 
 	mu      sync.Mutex
 	streams map[string]func() int
+	resume  func() int64
 	text    []byte
 	textAt  time.Time
 }
@@ -139,6 +140,14 @@ func (m *Metrics) Streams(kind string, open func() int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.streams[kind] = open
+}
+
+// Resume registers the function that returns the memory of resumable streams in
+// bytes.
+func (m *Metrics) Resume(held func() int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.resume = held
 }
 
 // Text returns all metrics in the Prometheus text format, at most 1 s old. It

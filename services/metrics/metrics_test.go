@@ -58,6 +58,7 @@ func TestMetricsShowState(t *testing.T) {
 	m := w.metrics()
 	m.Streams("mcp", func() int { return 1 })
 	m.Streams("mcp", func() int { return 4 })
+	m.Resume(func() int64 { return 4096 })
 	want := []string{
 		`build_info{version="1.2.3"} 1`,
 		`calls_lost_total 3`,
@@ -65,6 +66,7 @@ func TestMetricsShowState(t *testing.T) {
 		`catalog_rows{kind="template"} 24`,
 		`open_streams{kind="mcp"} 4`,
 		`panics_total 5`,
+		`resume_bytes 4096`,
 		`syncs_total{result="error"} 2`,
 		`syncs_total{result="ok"} 7`,
 		`upstream_active_calls{project="work",server="down"} 64`,

@@ -9,6 +9,7 @@ const (
 	catalogTopic  = "catalog"
 
 	sessionLevelsTopic     = "session-levels"
+	learnedRevisionsTopic  = "learned-revisions"
 	sessionResourcesPrefix = "session-resources:"
 	peopleTopic            = "people"
 	grantsPrefix           = "grants:"
@@ -45,6 +46,13 @@ func SessionLevels() Topic { return sessionLevelsTopic }
 
 // IsSessionLevels reports whether t is the topic that SessionLevels returns.
 func (t Topic) IsSessionLevels() bool { return t == sessionLevelsTopic }
+
+// LearnedRevisions returns the topic of the protocol revisions that failed calls
+// showed to be right at servers.
+func LearnedRevisions() Topic { return learnedRevisionsTopic }
+
+// IsLearnedRevisions reports whether t is the topic that LearnedRevisions returns.
+func (t Topic) IsLearnedRevisions() bool { return t == learnedRevisionsTopic }
 
 // SessionResources returns the topic of a session's resource subscriptions.
 // Sessions share topics by the prefix of their key, so there are few.

@@ -116,7 +116,7 @@ func (w *writer) project(slug string, d *declaration.Project, prune bool) (*mode
 	if !found {
 		row = models.Project{
 			ID: uuid.Must(uuid.NewV7()).String(), Slug: slug, Name: slug, AuthMode: models.AuthAPIKey, OAuthAccess: models.OAuthAnyone,
-			CodeModeTimeoutMS: defaultCodeModeTimeoutMS, ToolExposure: models.ExposeFull, PersonalKeysMaxDays: defaultPersonalKeyDays, CreatedAt: now,
+			CodeModeTimeoutMS: defaultCodeModeTimeoutMS, ToolExposure: models.ExposeFull, ToolNames: models.NamesPrefixed, PersonalKeysMaxDays: defaultPersonalKeyDays, CreatedAt: now,
 		}
 	}
 	wasOpen := found && row.AuthMode == models.AuthNone
@@ -143,6 +143,7 @@ func (w *writer) project(slug string, d *declaration.Project, prune bool) (*mode
 	if slices.Contains(fields, "limits") && len(row.Limits) > 0 {
 		w.isNew["Limits"] = true
 	}
+	w.noteNew(fields)
 	if err := w.servers(&row, d, prune, wasOpen); err != nil {
 		return nil, err
 	}
@@ -227,6 +228,7 @@ func (w *writer) server(project *models.Project, alias string, d *declaration.Se
 	if slices.Contains(fields, overridesField) && len(row.ToolOverrides) > 0 {
 		w.isNew["Overrides"] = true
 	}
+	w.noteNew(fields)
 	if !slices.Equal(fields, []string{overridesField}) || hasOverrideReferences(overrides) || hasOverrideReferences(row.ToolOverrides) {
 		row.ConfigVersion++ // other overrides concern no session
 	}
@@ -242,6 +244,9 @@ func (w *writer) server(project *models.Project, alias string, d *declaration.Se
 	if err := w.renameTools(project, before, row.Alias); err != nil {
 		return row, err
 	}
+	if err := w.forgetRevision(row.ID, fields); err != nil {
+		return row, err
+	}
 	return row, w.tx.Save(&row).Error
 }
 
@@ -252,6 +257,7 @@ func newServer(projectID, alias string, d *declaration.Server, now time.Time) mo
 		ID: uuid.Must(uuid.NewV7()).String(), ProjectID: projectID, Alias: alias,
 		Transport: models.TransportAuto, AuthType: models.UpstreamAuthNone, Enabled: true, TimeoutMS: defaultTimeoutMS, MaxConcurrent: defaultConcurrent,
 		SessionMode: models.SessionShared, DefinitionPolicy: models.PolicyFollow, Connection: models.ConnectionShared, CreatedAt: now,
+		ProtocolVersion: models.ProtocolAuto, TaskTimeoutMS: defaultTaskTimeoutMS,
 	}
 	if d.AuthType == nil && d.AuthBearer != nil && *d.AuthBearer != "" {
 		row.AuthType = models.UpstreamAuthBearer

@@ -51,7 +51,7 @@ func TestApplyCreates(t *testing.T) {
 		}
 		want := models.Project{
 			ID: p.ID, Slug: "p", Name: "P", AuthMode: models.AuthAPIKey, OAuthAccess: models.OAuthAnyone, CodeModeTimeoutMS: 30_000, ToolExposure: models.ExposeFull,
-			DisabledTools: models.StringList{}, Limits: models.LimitList{}, PersonalKeysMaxDays: 365, SecretRefs: models.StringList{},
+			DisabledTools: models.StringList{}, Limits: models.LimitList{}, ToolNames: models.NamesPrefixed, PersonalKeysMaxDays: 365, SecretRefs: models.StringList{},
 			CreatedAt: s.now, UpdatedAt: s.now,
 		}
 		if d := cmp.Diff(want, p); d != "" {
@@ -62,7 +62,7 @@ func TestApplyCreates(t *testing.T) {
 			ID: a.ID, ProjectID: p.ID, Alias: "A", AliasFold: "a", URL: "https://a.example/mcp", URLSecrets: models.StringList{}, Transport: models.TransportAuto,
 			AuthType: models.UpstreamAuthBearer, AuthBearer: "${MCP_UPSTREAM_A}", Headers: models.StringMap{}, AllowedTools: models.StringList{"get_*"},
 			DenyTools: models.StringList{}, Enabled: true, TimeoutMS: 60_000, MaxConcurrent: 512, SessionMode: models.SessionShared, DefinitionPolicy: models.PolicyFollow,
-			OAuthScopes: models.StringList{}, Connection: models.ConnectionShared, PersonalHeaders: models.StringList{}, ForwardHeaders: models.StringMap{}, ConfigVersion: 1, CreatedAt: s.now, UpdatedAt: s.now,
+			OAuthScopes: models.StringList{}, Connection: models.ConnectionShared, PersonalHeaders: models.StringList{}, ForwardHeaders: models.StringMap{}, ProtocolVersion: "auto", TaskTimeoutMS: 600_000, ConfigVersion: 1, CreatedAt: s.now, UpdatedAt: s.now,
 		}
 		if d := cmp.Diff(wantServer, a); d != "" {
 			t.Errorf("server (-want +got):\n%s", d)

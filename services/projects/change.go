@@ -77,6 +77,16 @@ func (s *Store) write(ctx context.Context, path func(slug, alias string) string,
 	return w, s.feed.Publish(ctx, slices.Sorted(maps.Keys(w.topics))...)
 }
 
+// newSettings are the declarative names of settings that older replicas ignore.
+var newSettings = []string{"toolNames", "validateArguments", "instructions", "icon", "websiteUrl", "serverCard", "protocolVersion", "taskTimeout"}
+
+// noteNew records whether changed fields have settings that older replicas ignore.
+func (w *writer) noteNew(fields []string) {
+	if slices.ContainsFunc(fields, func(f string) bool { return slices.Contains(newSettings, f) }) {
+		w.isNew["New settings"] = true
+	}
+}
+
 // warnOlder warns about changed settings that an older replica ignores.
 func (w *writer) warnOlder() error {
 	if len(w.isNew) == 0 {

@@ -19,23 +19,34 @@ type exportFile struct {
 }
 
 type exportProject struct {
-	Name           string                  `json:"name"`
-	Description    string                  `json:"description"`
-	AuthMode       models.AuthMode         `json:"authMode"`
-	OAuthAccess    models.OAuthAccess      `json:"oauthAccess"`
-	CodeMode       exportCodeMode          `json:"codeMode"`
-	Servers        map[string]exportServer `json:"mcpServers"`
-	ToolExposure   models.ToolExposure     `json:"toolExposure"`
-	ToolNameLimit  int                     `json:"toolNameLimit"`
-	DisabledTools  []string                `json:"disabledTools"`
-	RateLimit      exportRateLimit         `json:"rateLimit"`
-	Limits         []models.Limit          `json:"limits,omitempty"`
-	RecordPayloads bool                    `json:"recordPayloads"`
-	PersonalKeys   *exportPersonalKeys     `json:"personalKeys,omitempty"` // if they are on
-	SecretRefs     []string                `json:"secretRefs,omitempty"`
+	Name          string                  `json:"name"`
+	Description   string                  `json:"description"`
+	AuthMode      models.AuthMode         `json:"authMode"`
+	OAuthAccess   models.OAuthAccess      `json:"oauthAccess"`
+	CodeMode      exportCodeMode          `json:"codeMode"`
+	Servers       map[string]exportServer `json:"mcpServers"`
+	ToolExposure  models.ToolExposure     `json:"toolExposure"`
+	ToolNameLimit int                     `json:"toolNameLimit"`
+	DisabledTools []string                `json:"disabledTools"`
+	RateLimit     exportRateLimit         `json:"rateLimit"`
+	Limits        []models.Limit          `json:"limits,omitempty"`
+	exportIdentity
+	RecordPayloads bool                `json:"recordPayloads"`
+	PersonalKeys   *exportPersonalKeys `json:"personalKeys,omitempty"` // if they are on
+	SecretRefs     []string            `json:"secretRefs,omitempty"`
 
 	Toolsets map[string]exportToolset `json:"toolsets,omitempty"`
 	Access   *exportAccess            `json:"access,omitempty"`
+}
+
+// exportIdentity has only the keys that differ from their defaults.
+type exportIdentity struct {
+	ToolNames         models.ToolNames `json:"toolNames,omitempty"`
+	ValidateArguments bool             `json:"validateArguments,omitempty"`
+	Instructions      string           `json:"instructions,omitempty"`
+	Icon              string           `json:"icon,omitempty"`
+	WebsiteURL        string           `json:"websiteUrl,omitempty"`
+	ServerCard        bool             `json:"serverCard,omitempty"`
 }
 
 // exportToolset has only the keys that differ from their defaults.
@@ -79,6 +90,8 @@ type exportServer struct {
 	MaxConcurrent    int64                   `json:"maxConcurrent"`
 	SessionMode      models.SessionMode      `json:"sessionMode"`
 	DefinitionPolicy models.DefinitionPolicy `json:"definitionPolicy"`
+	ProtocolVersion  string                  `json:"protocolVersion,omitempty"` // if it is not auto
+	TaskTimeout      int64                   `json:"taskTimeout,omitempty"`     // if it is not the default
 	OAuth            exportOAuth             `json:"oauth"`
 	TLS              *exportTLS              `json:"tls,omitempty"`
 	ForwardHeaders   map[string]string       `json:"forwardHeaders,omitempty"`
@@ -178,6 +191,10 @@ func projectFile(row models.Project, servers []models.Server) exportProject {
 		Servers:  map[string]exportServer{}, ToolExposure: row.ToolExposure, ToolNameLimit: row.ToolNameLimit,
 		DisabledTools: list(row.DisabledTools), RateLimit: exportRateLimit{PerSecond: row.RatePerSecond, Burst: row.RateBurst},
 		Limits: row.Limits, RecordPayloads: row.RecordPayloads, SecretRefs: row.SecretRefs,
+		exportIdentity: exportIdentity{
+			ToolNames: unless(models.NamesPrefixed, row.ToolNames), ValidateArguments: row.ValidateArguments,
+			Instructions: row.Instructions, Icon: row.Icon, WebsiteURL: row.WebsiteURL, ServerCard: row.ServerCard,
+		},
 	}
 	if row.PersonalKeysEnabled {
 		p.PersonalKeys = &exportPersonalKeys{Enabled: true, MaxDays: row.PersonalKeysMaxDays}
@@ -193,10 +210,20 @@ func projectFile(row models.Project, servers []models.Server) exportProject {
 			AllowedTools: list(server.AllowedTools), DenyTools: list(server.DenyTools), Tools: server.ToolOverrides,
 			Enabled: server.Enabled, Timeout: server.TimeoutMS, MaxConcurrent: server.MaxConcurrent,
 			SessionMode: server.SessionMode, DefinitionPolicy: server.DefinitionPolicy,
+			ProtocolVersion: unless(models.ProtocolAuto, server.ProtocolVersion), TaskTimeout: unless(defaultTaskTimeoutMS, server.TaskTimeoutMS),
 			OAuth: oauthFile(server), TLS: tlsFile(server), ForwardHeaders: forwardFile(server),
 		}
 	}
 	return p
+}
+
+// unless returns a value, or the zero value for its default.
+func unless[T comparable](standard, v T) T {
+	if v == standard {
+		var none T
+		return none
+	}
+	return v
 }
 
 // toolsetsFile returns the exported toolsets of a project by slug.

@@ -284,6 +284,12 @@ func drawProject(t *rapid.T) map[string]any {
 		o["limits"] = drawLimits(t)
 	}
 	maybe(t, o, "recordPayloads", rapid.Bool())
+	maybe(t, o, "toolNames", rapid.SampledFrom([]string{"prefixed", "bare"}))
+	maybe(t, o, "validateArguments", rapid.Bool())
+	maybe(t, o, "instructions", text(200))
+	maybe(t, o, "icon", rapid.SampledFrom([]string{"", "https://x.example/i?a=%20&b"}))
+	maybe(t, o, "websiteUrl", rapid.SampledFrom([]string{"", "http://x.example/ü"}))
+	maybe(t, o, "serverCard", rapid.Bool())
 	alias := rapid.StringMatching(`[A-Za-z0-9]([A-Za-z0-9.-]{0,4}[A-Za-z0-9])?`).Filter(func(s string) bool { return !strings.EqualFold(s, "gateway") })
 	servers := map[string]any{}
 	for _, name := range rapid.SliceOfNDistinct(alias, 0, 3, strings.ToLower).Draw(t, "aliases") {
@@ -318,6 +324,8 @@ func drawServer(t *rapid.T) map[string]any {
 	maybe(t, o, "enabled", rapid.Bool())
 	maybe(t, o, "timeout", rapid.IntRange(100, 600_000))
 	maybe(t, o, "maxConcurrent", rapid.IntRange(1, 4096))
+	maybe(t, o, "protocolVersion", rapid.SampledFrom([]string{"auto", "2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"}))
+	maybe(t, o, "taskTimeout", rapid.IntRange(1_000, 86_400_000))
 	maybe(t, o, "sessionMode", rapid.SampledFrom([]string{"shared", "per-client"}))
 	maybe(t, o, "definitionPolicy", rapid.SampledFrom([]string{"follow", "approve"}))
 	headers := map[string]any{}

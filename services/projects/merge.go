@@ -13,6 +13,7 @@ import (
 	"mcpgateway/services/declaration"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/secrets"
+	"mcpgateway/services/upstream/wire"
 )
 
 // mergeProject applies the declared fields to the row and returns the
@@ -44,6 +45,12 @@ func mergeProject(row *models.Project, d *declaration.Project) []string {
 		changed = append(changed, "limits")
 	}
 	set(&changed, "recordPayloads", &row.RecordPayloads, d.RecordPayloads)
+	set(&changed, "toolNames", &row.ToolNames, d.ToolNames)
+	set(&changed, "validateArguments", &row.ValidateArguments, d.ValidateArguments)
+	set(&changed, "instructions", &row.Instructions, d.Instructions)
+	set(&changed, "icon", &row.Icon, d.Icon)
+	set(&changed, "websiteUrl", &row.WebsiteURL, d.WebsiteURL)
+	set(&changed, "serverCard", &row.ServerCard, d.ServerCard)
 	set(&changed, "personalKeys.enabled", &row.PersonalKeysEnabled, d.PersonalKeys)
 	if d.PersonalKeyDays != nil {
 		days := int(*d.PersonalKeyDays)
@@ -103,6 +110,11 @@ func (s *Store) mergeServer(row *models.Server, alias string, d *declaration.Ser
 	set(&m.changed, "maxConcurrent", &row.MaxConcurrent, d.MaxConcurrent)
 	set(&m.changed, "sessionMode", &row.SessionMode, d.SessionMode)
 	set(&m.changed, "definitionPolicy", &row.DefinitionPolicy, d.DefinitionPolicy)
+	set(&m.changed, "protocolVersion", &row.ProtocolVersion, d.ProtocolVersion)
+	set(&m.changed, "taskTimeout", &row.TaskTimeoutMS, d.TaskTimeoutMS)
+	if row.Transport == models.TransportSSE && row.ProtocolVersion == wire.Revision20260728 {
+		m.problems["protocolVersion"] = "HTTP+SSE ends with 2024-11-05. Choose another version, or another transport."
+	}
 	m.mergePersonal(row, &d.Personal)
 	s.mergeOAuth(m, row, d)
 	s.mergeTLS(m, row, d)

@@ -10,6 +10,7 @@ import (
 	"mcpgateway/services/declaration"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/notify"
+	"mcpgateway/services/revisions"
 	"mcpgateway/services/toolset"
 )
 
@@ -174,6 +175,21 @@ func (w *writer) renameTools(project *models.Project, from, to string) error {
 		return nil
 	}
 	return w.tx.Model(project).Update("disabled_tools", names).Error
+}
+
+// forgetRevision deletes the protocol revision that was learned about a server if
+// one of the changed fields decides about the revision.
+func (w *writer) forgetRevision(serverID string, changed []string) error {
+	if !slices.ContainsFunc(changed, func(field string) bool {
+		return slices.Contains([]string{"url", "transport", "protocolVersion"}, field)
+	}) {
+		return nil
+	}
+	topic, err := revisions.Clear(w.tx, serverID)
+	if topic != "" {
+		w.topics[topic] = true
+	}
+	return err
 }
 
 // TouchesCredentials reports whether saving the declaration changes which

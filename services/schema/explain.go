@@ -8,17 +8,43 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"mcpgateway/services/fault"
 	"mcpgateway/services/nearest"
 )
 
-// explainMismatch returns one sentence that explains why a schema rejects
-// arguments: where, and what would be valid there.
-func explainMismatch(doc *Document, value *Node) string {
-	e := &explainer{doc: doc, left: maxCheckSteps}
-	if text := e.explain(doc.root, value, "", 0); text != "" {
-		return text
+// mismatch is the reason for which a schema rejects a value, and its place. The
+// zero value is none.
+type mismatch struct {
+	why string
+	at  *place
+}
+
+// found reports whether there is a mismatch.
+func (m mismatch) found() bool { return m.why != "" }
+
+// String returns one sentence: where, and what would be valid there.
+func (m mismatch) String() string {
+	if path := m.at.text(); path != "" {
+		return path + ": " + m.why
 	}
-	return "they don't match the tool's inputSchema"
+	return m.why
+}
+
+// fault returns INVALID_PARAMETER with the mismatch.
+func (m mismatch) fault() error {
+	if !m.found() {
+		return fault.Invalid("arguments don't match the tool's inputSchema")
+	}
+	f := fault.Invalid("%s", m)
+	f.Path = m.at.pointer()
+	return f
+}
+
+// explainMismatch returns why a schema rejects arguments, or the zero value if
+// it can't tell.
+func explainMismatch(doc *Document, value *Node) mismatch {
+	e := &explainer{doc: doc, left: maxCheckSteps}
+	return e.explain(doc.root, value, nil, 0)
 }
 
 // explainer finds the first error of a value. It supports fewer keywords than
@@ -28,89 +54,91 @@ type explainer struct {
 	left int
 }
 
-// explain returns the error of a value at a path, or "" if it finds none.
-func (e *explainer) explain(n, value *Node, path string, depth int) string {
+// explain returns the first mismatch of a value at a place.
+func (e *explainer) explain(n, value *Node, at *place, depth int) mismatch {
 	if e.left--; e.left < 0 || depth > MaxNesting {
-		return ""
+		return mismatch{}
 	}
 	if n.Is('f') {
-		return at(path, "nothing is allowed here")
+		return mismatch{"nothing is allowed here", at}
 	}
 	if !n.Is('{') {
-		return ""
+		return mismatch{}
 	}
 	if ref := n.StringOf("$ref"); ref != "" {
 		if target, _ := e.doc.Resolve(ref); target != nil {
-			if text := e.explain(target, value, path, depth+1); text != "" {
-				return text
+			if m := e.explain(target, value, at, depth+1); m.found() {
+				return m
 			}
 		}
 		if e.doc.RefsOnly {
-			return ""
+			return mismatch{}
 		}
 	}
-	if text := e.ownKeywords(n, value, path); text != "" {
-		return text
+	if why := e.ownKeywords(n, value); why != "" {
+		return mismatch{why, at}
 	}
 	for _, part := range n.ListOf("allOf") {
-		if text := e.explain(part, value, path, depth+1); text != "" {
-			return text
+		if m := e.explain(part, value, at, depth+1); m.found() {
+			return m
 		}
 	}
-	var text string
+	var m mismatch
 	switch value.Kind {
 	case '{':
-		text = e.members(n, value, path, depth)
+		m = e.members(n, value, at, depth)
 	case '[':
-		text = e.items(n, value, path, depth)
+		m = e.items(n, value, at, depth)
 	}
 	for _, keyword := range [...]string{"anyOf", "oneOf"} {
-		if text == "" {
-			text = e.alternatives(n.ListOf(keyword), value, path, depth)
+		if !m.found() {
+			m = e.alternatives(n.ListOf(keyword), value, at, depth)
 		}
 	}
-	return text
+	return m
 }
 
-// ownKeywords checks the keywords that apply to the value as a whole.
-func (e *explainer) ownKeywords(n, value *Node, path string) string {
+// ownKeywords checks the keywords that apply to the value as a whole. It returns
+// why they reject the value, or "".
+func (e *explainer) ownKeywords(n, value *Node) string {
 	types := n.Types()
 	if len(types) > 0 && !(value.Is('n') && n.Get("nullable").Is('t')) {
 		whole := value.Is('0') && !isWhole(value) && !slices.Contains(types, "number")
 		if !Admits(types, value) || whole {
-			return at(path, "must be "+joinOr(types)+", not "+kindOf(value))
+			return "expected " + joinOr(types) + ", got " + kindOf(value)
 		}
 	}
 	if values, ok := LiteralsOf(n); ok && !slices.ContainsFunc(values, func(v *Node) bool { return sameValue(v, value, 0) }) {
-		return at(path, "must be "+e.listValues(values, value))
+		return "must be " + e.listValues(values, value)
 	}
 	switch {
 	case value.Is('0'):
 		f := value.float()
 		if least := n.NumberOf("minimum"); least != nil && f < *least {
-			return at(path, "must be at least "+formatNumber(*least))
+			return "must be at least " + formatNumber(*least)
 		}
 		if most := n.NumberOf("maximum"); most != nil && f > *most {
-			return at(path, "must be at most "+formatNumber(*most))
+			return "must be at most " + formatNumber(*most)
 		}
 	case value.Is('"'):
 		length := utf8.RuneCountInString(value.Text)
 		if least, ok := n.CountOf("minLength"); ok && length < least {
-			return at(path, fmt.Sprintf("must have at least %d characters", least))
+			return fmt.Sprintf("must have at least %d characters", least)
 		}
 		if most, ok := n.CountOf("maxLength"); ok && length > most {
-			return at(path, fmt.Sprintf("must have at most %d characters", most))
+			return fmt.Sprintf("must have at most %d characters", most)
 		}
 		if pattern := n.StringOf("pattern"); isPortable(pattern) {
 			if re, err := regexp.Compile(pattern); err == nil && !re.MatchString(value.Text) {
-				return at(path, "must match the pattern "+OneLine(pattern, MaxTagText))
+				return "must match the pattern " + OneLine(pattern, MaxTagText)
 			}
 		}
 	}
 	return ""
 }
 
-func (e *explainer) members(n, value *Node, path string, depth int) string {
+// members returns the first mismatch of an object's members.
+func (e *explainer) members(n, value *Node, at *place, depth int) mismatch {
 	properties := n.ObjectOf("properties")
 	var missing, unknown []string
 	for _, name := range n.StringsOf("required") {
@@ -133,7 +161,7 @@ func (e *explainer) members(n, value *Node, path string, depth int) string {
 		}
 		for _, name := range unknown {
 			if near := nearest.Name(name, free); near != "" {
-				return at(path, fmt.Sprintf("unknown %s, did you mean %s?", shown(name), shown(near)))
+				return mismatch{fmt.Sprintf("unknown %s, did you mean %s?", shown(name), shown(near)), at.named(name)}
 			}
 		}
 		if closed {
@@ -148,11 +176,11 @@ func (e *explainer) members(n, value *Node, path string, depth int) string {
 					known += ", …"
 				}
 			}
-			return at(path, "unknown "+shown(unknown[0])+known)
+			return mismatch{"unknown " + shown(unknown[0]) + known, at.named(unknown[0])}
 		}
 	}
 	if len(missing) > 0 {
-		return at(path, shown(missing[0])+" is missing")
+		return mismatch{shown(missing[0]) + " is missing", at.named(missing[0])}
 	}
 	for _, m := range value.Members {
 		part := properties.Get(m.Name)
@@ -162,19 +190,20 @@ func (e *explainer) members(n, value *Node, path string, depth int) string {
 		if part == nil {
 			continue
 		}
-		if text := e.explain(part, m.Value, pathTo(path, m.Name), depth+1); text != "" {
-			return text
+		if wrong := e.explain(part, m.Value, at.member(m.Name), depth+1); wrong.found() {
+			return wrong
 		}
 	}
-	return ""
+	return mismatch{}
 }
 
-func (e *explainer) items(n, value *Node, path string, depth int) string {
+// items returns the first mismatch of an array's elements.
+func (e *explainer) items(n, value *Node, at *place, depth int) mismatch {
 	if least, ok := n.CountOf("minItems"); ok && len(value.Items) < least {
-		return at(path, fmt.Sprintf("must have at least %d elements", least))
+		return mismatch{fmt.Sprintf("must have at least %d elements", least), at}
 	}
 	if most, ok := n.CountOf("maxItems"); ok && len(value.Items) > most {
-		return at(path, fmt.Sprintf("must have at most %d elements", most))
+		return mismatch{fmt.Sprintf("must have at most %d elements", most), at}
 	}
 	first, items := n.ListOf("prefixItems"), n.Get("items")
 	if items.Is('[') {
@@ -188,28 +217,28 @@ func (e *explainer) items(n, value *Node, path string, depth int) string {
 		if part == nil {
 			continue
 		}
-		if text := e.explain(part, item, path+"["+strconv.Itoa(i)+"]", depth+1); text != "" {
-			return text
+		if m := e.explain(part, item, at.item(i), depth+1); m.found() {
+			return m
 		}
 	}
-	return ""
+	return mismatch{}
 }
 
-// alternatives returns the error when no branch matches: that of the only
+// alternatives returns the mismatch when no branch matches: that of the only
 // branch with the value's type, or one about all branches.
-func (e *explainer) alternatives(branches []*Node, value *Node, path string, depth int) string {
+func (e *explainer) alternatives(branches []*Node, value *Node, at *place, depth int) mismatch {
 	if len(branches) == 0 {
-		return ""
+		return mismatch{}
 	}
-	near := ""
+	var near mismatch
 	candidates := 0
 	for _, branch := range branches {
-		text := e.explain(branch, value, path, depth+1)
-		if text == "" {
-			return ""
+		m := e.explain(branch, value, at, depth+1)
+		if !m.found() {
+			return mismatch{}
 		}
 		if types := branch.Types(); len(types) == 0 || Admits(types, value) {
-			near = text
+			near = m
 			candidates++
 		}
 	}
@@ -225,9 +254,9 @@ func (e *explainer) alternatives(branches []*Node, value *Node, path string, dep
 		}
 	}
 	if candidates == 0 && len(kinds) > 0 {
-		return at(path, "must be "+joinOr(kinds)+", not "+kindOf(value))
+		return mismatch{"expected " + joinOr(kinds) + ", got " + kindOf(value), at}
 	}
-	return at(path, fmt.Sprintf("matches none of the %d alternatives", len(branches)))
+	return mismatch{fmt.Sprintf("matches none of the %d alternatives", len(branches)), at}
 }
 
 // listValues lists the allowed values and suggests the closest one.
@@ -254,27 +283,6 @@ func (e *explainer) listValues(values []*Node, value *Node) string {
 		}
 	}
 	return text
-}
-
-func at(path, text string) string {
-	if path == "" {
-		return text
-	}
-	return path + ": " + text
-}
-
-// pathTo returns the readable path of a member, limited in length.
-func pathTo(path, name string) string {
-	if len(path) > 4*maxShownValue {
-		path = "…"
-	}
-	switch {
-	case !IsPlainIdentifier(name) || len(name) > maxShownValue:
-		return path + "[" + shown(name) + "]"
-	case path == "":
-		return name
-	}
-	return path + "." + name
 }
 
 // shown returns a name in the form used in messages.

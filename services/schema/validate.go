@@ -39,9 +39,9 @@ type compiledSchema struct {
 
 // Check validates raw arguments against the inputSchema of a raw tool
 // definition (JSON Schema draft-04 to 2020-12). It returns nil for valid
-// arguments, and when the schema can't be used, which Unchecked explains.
-// Otherwise it returns INVALID_PARAMETER with a message that names the path and
-// what would be valid. It reads nothing outside of the definition.
+// arguments, and when the schema can't be used, which UncheckedReason explains.
+// Otherwise it returns INVALID_PARAMETER with the place and what would be valid
+// there. It reads nothing outside of the definition.
 func (v *Validator) Check(definition, arguments []byte) error {
 	c := v.compile(definition)
 	if c.resolved == nil {
@@ -52,7 +52,7 @@ func (v *Validator) Check(definition, arguments []byte) error {
 	case errors.Is(err, ErrTooLarge) || errors.Is(err, ErrTooDeep):
 		return nil
 	case err != nil || !value.Is('{'):
-		return fault.Invalid("Arguments must be a single JSON object.")
+		return fault.Invalid("arguments must be a single JSON object")
 	}
 	if !withinBudget(c.document, value) {
 		return nil
@@ -60,7 +60,7 @@ func (v *Validator) Check(definition, arguments []byte) error {
 	if err := validate(c.resolved, value.plain()); err == nil || errors.Is(err, errCannotCheck) {
 		return nil
 	}
-	return fault.Invalid("Invalid arguments: %s", explainMismatch(c.document, value))
+	return explainMismatch(c.document, value).fault()
 }
 
 // UncheckedReason returns why arguments for a raw definition can't be validated, or

@@ -27,31 +27,31 @@ func TestMismatchMessages(t *testing.T) {
 		{"unrelated name", issue, `{"repo":"a","xyzzy":1}`, "unknown 'xyzzy'; known are 'repo', 'page', 'state', 'labels'"},
 		{"no known names", `{"type":"object","additionalProperties":false}`, `{"a":1}`, "unknown 'a'; it takes none"},
 		{"missing", issue, `{"page":1}`, "'repo' is missing"},
-		{"type", issue, `{"repo":7}`, "repo: must be string, not the number 7"},
-		{"fraction", issue, `{"repo":"a","page":1.5}`, "page: must be integer, not the number 1.5"},
+		{"type", issue, `{"repo":7}`, "repo: expected string, got the number 7"},
+		{"fraction", issue, `{"repo":"a","page":1.5}`, "page: expected integer, got the number 1.5"},
 		{"bound", issue, `{"repo":"a","page":0}`, "page: must be at least 1"},
 		{"enumeration", issue, `{"repo":"a","state":"opened"}`, `state: must be one of "open" | "closed"; did you mean 'open'?`},
 		{"inside", issue, `{"repo":"a","labels":[{"name":"b"},{"names":"c"}]}`, "labels[1]: unknown 'names', did you mean 'name'?"},
-		{"nested type", issue, `{"repo":"a","labels":[{"name":null}]}`, "labels[0].name: must be string, not null"},
-		{"draft-04", `{"$schema":"http://json-schema.org/draft-04/schema#","id":"http://x/y","properties":{"n":{"minimum":0,"exclusiveMinimum":true}}}`, `{"n":0}`, "they don't match the tool's inputSchema"},
+		{"nested type", issue, `{"repo":"a","labels":[{"name":null}]}`, "labels[0].name: expected string, got null"},
+		{"draft-04", `{"$schema":"http://json-schema.org/draft-04/schema#","id":"http://x/y","properties":{"n":{"minimum":0,"exclusiveMinimum":true}}}`, `{"n":0}`, "arguments don't match the tool's inputSchema"},
 		{"draft-04 items", `{"$schema":"http://json-schema.org/draft-04/schema#","id":"http://x/y","properties":{"n":{"minimum":0,"exclusiveMinimum":true}}}`, `{"n":0.5}`, ""},
 		{"draft-07 tuple", `{"$schema":"http://json-schema.org/draft-07/schema#","properties":{"t":{"items":[{"type":"string"}],"additionalItems":false}}}`, `{"t":["a",1]}`, "t[1]: nothing is allowed here"},
 		{"draft-07 ignores keywords next to $ref", `{"$schema":"http://json-schema.org/draft-07/schema#","properties":{"t":{"$ref":"#/definitions/a","type":"number"}},"definitions":{"a":{"type":"string"}}}`, `{"t":"a"}`, ""},
 		{"2020-12 evaluates keywords next to $ref", `{"properties":{"t":{"$ref":"#/definitions/a","minLength":2}},"definitions":{"a":{"type":"string"}},"$defs":{}}`, `{"t":"a"}`, "t: must have at least 2 characters"},
 		{"nullable", `{"properties":{"a":{"type":"string","nullable":true}}}`, `{"a":null}`, ""},
-		{"recursive", `{"properties":{"v":{"type":"number"},"next":{"$ref":"#"}}}`, `{"next":{"next":{"v":"x"}}}`, "next.next.v: must be number, not string"},
+		{"recursive", `{"properties":{"v":{"type":"number"},"next":{"$ref":"#"}}}`, `{"next":{"next":{"v":"x"}}}`, "next.next.v: expected number, got string"},
 		{"alternatives", `{"properties":{"a":{"anyOf":[{"type":"string"},{"type":"object","required":["id"]}]}}}`, `{"a":{}}`, "a: 'id' is missing"},
-		{"no matching alternative", `{"properties":{"a":{"anyOf":[{"type":"string"},{"type":"null"}]}}}`, `{"a":1}`, "a: must be string or null, not the number 1"},
+		{"no matching alternative", `{"properties":{"a":{"anyOf":[{"type":"string"},{"type":"null"}]}}}`, `{"a":1}`, "a: expected string or null, got the number 1"},
 		{"pattern", `{"properties":{"a":{"type":"string","pattern":"^[a-z]+$"}}}`, `{"a":"A"}`, "a: must match the pattern ^[a-z]+$"},
 		{"unsupported pattern omitted", `{"properties":{"a":{"type":"string","pattern":"^(?=x)"}}}`, `{"a":"A"}`, ""},
 		{"multipleOf with a fraction", `{"properties":{"a":{"multipleOf":0.01}}}`, `{"a":0.29}`, ""},
 		{"negation of an unsupported part", `{"properties":{"a":{"not":{"pattern":"^(?=x)"}}}}`, `{"a":"y"}`, ""},
 		{"partly unsupported alternatives", `{"properties":{"a":{"oneOf":[{"pattern":"^(?=x)"},{"pattern":"^y"}]}}}`, `{"a":"y"}`, ""},
 		{"unsupported condition", `{"if":{"properties":{"a":{"multipleOf":0.5}}},"then":{"required":["b"]}}`, `{"a":0.3}`, ""},
-		{"supported condition", `{"if":{"properties":{"a":{"const":1}},"required":["a"]},"then":{"required":["b"]}}`, `{"a":1}`, "they don't match the tool's inputSchema"},
-		{"dynamic references", `{"properties":{"a":{"$dynamicRef":"#x"},"b":{"type":"string"}}}`, `{"a":1,"b":2}`, "b: must be string, not the number 2"},
-		{"not an object", issue, `[1]`, "Arguments must be a single JSON object."},
-		{"unusual names", `{"properties":{"a b":{"properties":{"c":{"type":"string"}}}}}`, `{"a b":{"c":1}}`, "['a b'].c: must be string, not the number 1"},
+		{"supported condition", `{"if":{"properties":{"a":{"const":1}},"required":["a"]},"then":{"required":["b"]}}`, `{"a":1}`, "arguments don't match the tool's inputSchema"},
+		{"dynamic references", `{"properties":{"a":{"$dynamicRef":"#x"},"b":{"type":"string"}}}`, `{"a":1,"b":2}`, "b: expected string, got the number 2"},
+		{"not an object", issue, `[1]`, "arguments must be a single JSON object"},
+		{"unusual names", `{"properties":{"a b":{"properties":{"c":{"type":"string"}}}}}`, `{"a b":{"c":1}}`, "['a b'].c: expected string, got the number 1"},
 		{"hostile names", `{"properties":{},"additionalProperties":false}`, "{\"a\u202e\\nb\":1}", "unknown 'a b'; it takes none"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -66,7 +66,7 @@ func TestMismatchMessages(t *testing.T) {
 			case err == nil:
 				t.Error("accepted")
 			default:
-				if f := fault.From(err); strings.TrimPrefix(f.Message, "Invalid arguments: ") != tc.want || f.Code != fault.CodeInvalidParameter {
+				if f := fault.From(err); f.Message != tc.want || f.Code != fault.CodeInvalidParameter {
 					t.Errorf("got %s %q, want %q", f.Code, f.Message, tc.want)
 				}
 			}

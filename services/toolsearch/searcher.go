@@ -162,11 +162,12 @@ func newIndexes(snapshot *toolset.Snapshot, old *indexes) *indexes {
 	if old == nil {
 		old = &indexes{}
 	}
-	x := &indexes{snapshot: snapshot, visible: old.visible.over(snapshot.Tools)}
+	tools := toolset.ForModels(snapshot.Tools)
+	x := &indexes{snapshot: snapshot, visible: old.visible.over(tools)}
 	if x.visible == nil {
-		x.visible = Build(snapshot.Tools)
+		x.visible = Build(tools)
 	}
-	if all := snapshot.AllTools(); len(all) > len(snapshot.Tools) {
+	if all := toolset.ForModels(snapshot.AllTools()); len(all) > len(tools) {
 		if x.all = old.all.over(all); x.all == nil {
 			x.all = Build(all)
 		}

@@ -6,6 +6,10 @@ import "mcpgateway/services/rawjson"
 // server of a project has.
 type Capabilities struct {
 	Prompts, Resources, Subscribe, Completions, Logging bool
+
+	// Tasks is the capability of MCP 2025-11-25 to run tools as tasks, and
+	// TaskExtension that of 2026-07-28 (SEP-2663).
+	Tasks, TaskExtension bool
 }
 
 // capabilitiesOf returns the declared capabilities of an enabled server.
@@ -21,13 +25,25 @@ func capabilitiesOf(server *Server) (c Capabilities) {
 	if resources := o.Object("resources"); resources != nil {
 		c.Resources, c.Subscribe = true, string(resources.Get("subscribe")) == "true"
 	}
+	if server.Inventory.ProtocolVersion >= statelessVersion {
+		c.TaskExtension = rawjson.Kind(o.Object("extensions").Get(taskExtension)) == '{'
+	} else {
+		c.Tasks = o.Object("tasks").Object("requests").Object("tools").Get("call") != nil
+	}
 	return c
 }
+
+// The revision since which servers have no sessions, and the tasks extension.
+const (
+	statelessVersion = "2026-07-28"
+	taskExtension    = "io.modelcontextprotocol/tasks"
+)
 
 // and returns what either of both is.
 func (c Capabilities) and(other Capabilities) Capabilities {
 	return Capabilities{
 		Prompts: c.Prompts || other.Prompts, Resources: c.Resources || other.Resources, Subscribe: c.Subscribe || other.Subscribe,
 		Completions: c.Completions || other.Completions, Logging: c.Logging || other.Logging,
+		Tasks: c.Tasks || other.Tasks, TaskExtension: c.TaskExtension || other.TaskExtension,
 	}
 }

@@ -1,9 +1,11 @@
 package toolset
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 
+	"mcpgateway/services/legacy"
 	"mcpgateway/services/rawjson"
 )
 
@@ -25,6 +27,42 @@ func exportDefinition(definition *rawjson.Object, name string) []byte {
 // idempotent (MCP 2025-03-26, "ToolAnnotations").
 func isRepeatable(annotations *rawjson.Object) bool {
 	return rawjson.Kind(annotations.Get("readOnlyHint")) == 't' || rawjson.Kind(annotations.Get("idempotentHint")) == 't'
+}
+
+// TaskSupport describes whether a tool can run as a task (MCP 2025-11-25, "Tasks").
+type TaskSupport string
+
+// The values of execution.taskSupport. Without one it is TasksForbidden.
+const (
+	TasksForbidden TaskSupport = ""
+	TasksOptional  TaskSupport = "optional"
+	TasksRequired  TaskSupport = "required"
+)
+
+// TaskSupportOf returns the task support in the raw definition of a tool.
+func TaskSupportOf(raw []byte) TaskSupport {
+	if !bytes.Contains(raw, []byte(`"taskSupport"`)) {
+		return TasksForbidden
+	}
+	definition, err := rawjson.ParseObject(raw, rawjson.Lenient)
+	if err != nil {
+		return TasksForbidden
+	}
+	support, _ := definition.Object("execution").String("taskSupport")
+	if s := TaskSupport(support); s == TasksOptional || s == TasksRequired {
+		return s
+	}
+	return TasksForbidden
+}
+
+// relaxTasks lists a tool that can only run as a task as one that also runs
+// otherwise: the gateway then waits for the task.
+func relaxTasks(definition *rawjson.Object) {
+	execution := definition.Object("execution")
+	if support, _ := execution.String("taskSupport"); TaskSupport(support) == TasksRequired {
+		execution.Set("taskSupport", rawjson.Quote(string(TasksOptional)))
+		definition.Set("execution", execution.Bytes())
+	}
 }
 
 // Hints are the annotations of a tool with the protocol's defaults (MCP
@@ -79,22 +117,24 @@ func accessOf(annotations *rawjson.Object) Access {
 	return AccessWrite
 }
 
-// repairForHandshake returns the definition for clients of revisions up to
-// 2025-11-25, or nil if it needs no change. Those revisions only have object
-// schemas, and their clients reject the whole list for one other outputSchema,
-// so it is removed.
-func repairForHandshake(exported []byte) []byte {
+// forHandshake returns the definition for clients of revisions up to 2025-11-25,
+// or nil if it needs no change. Those revisions only have output schemas of
+// objects, and their clients reject the whole list for another one. It is wrapped
+// in the schema of an object, or removed if it is nested too deeply.
+func forHandshake(exported []byte) (definition []byte, wraps bool) {
 	o, err := rawjson.ParseObject(exported, rawjson.Lenient)
 	if err != nil {
-		return nil
+		return nil, false
 	}
 	schema := o.Get("outputSchema")
-	if schema == nil {
-		return nil
+	if schema == nil || legacy.IsObjectSchema(schema) {
+		return nil, false
 	}
-	if typ, _ := o.Object("outputSchema").String("type"); typ == "object" {
-		return nil
+	wrapped, ok := legacy.WrapSchema(schema)
+	if !ok {
+		o.Delete("outputSchema")
+		return o.Bytes(), false
 	}
-	o.Delete("outputSchema")
-	return o.Bytes()
+	o.Set("outputSchema", wrapped)
+	return o.Bytes(), true
 }

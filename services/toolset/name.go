@@ -13,6 +13,17 @@ import (
 // never contain it, so names are split at its first occurrence.
 const Separator = "__"
 
+// The names of the built-in tools (specification, "Built-in tool …"). No other
+// tool is listed with one of them.
+const (
+	BuiltinSearch  = "gateway_searchMcpForTask"
+	BuiltinExecute = "gateway_executeTool"
+	BuiltinList    = "gateway_listTools"
+)
+
+// Builtins returns the names of the built-in tools.
+func Builtins() []string { return []string{BuiltinSearch, BuiltinExecute, BuiltinList} }
+
 // hashSuffix is the length of the suffix of shortened names: an underscore and
 // 8 hexadecimal digits.
 const hashSuffix = 9

@@ -55,6 +55,7 @@ func (p *serverPart) addOffers(s settings, rows []models.Listing) {
 // that overlaps with that of another server has the alias of its server.
 type Offers struct {
 	parts  *parts
+	naming bareNaming
 	book   *addresses.Book
 	whole  bool // of a whole project, not of a view
 	merged func() *mergedOffers
@@ -62,23 +63,29 @@ type Offers struct {
 
 // mergedOffers are the merged offers of all servers.
 type mergedOffers struct {
+	prompts map[string]*Prompt // those listed without alias, by that name
+
 	pages map[models.ListingKind][][]byte
 	ids   map[models.ListingKind]string
 }
 
 // newOffers returns the offers of the parts. They are merged on first use.
-func newOffers(p *parts, book *addresses.Book, whole bool) *Offers {
-	return &Offers{parts: p, book: book, whole: whole, merged: sync.OnceValue(func() *mergedOffers { return mergeOffers(p.ordered, book) })}
+func newOffers(p *parts, naming bareNaming, book *addresses.Book, whole bool) *Offers {
+	return &Offers{parts: p, naming: naming, book: book, whole: whole, merged: sync.OnceValue(func() *mergedOffers { return mergeOffers(p, naming, book) })}
 }
 
 // mergeOffers merges the offers of the parts, by alias and then in upstream
 // order.
-func mergeOffers(ordered []*serverPart, book *addresses.Book) *mergedOffers {
-	m := &mergedOffers{pages: map[models.ListingKind][][]byte{}, ids: map[models.ListingKind]string{}}
+func mergeOffers(all *parts, naming bareNaming, book *addresses.Book) *mergedOffers {
+	m := &mergedOffers{prompts: barePrompts(all, naming), pages: map[models.ListingKind][][]byte{}, ids: map[models.ListingKind]string{}}
 	shown := map[models.ListingKind][][]byte{}
-	for _, p := range ordered {
+	for _, p := range all.ordered {
 		for _, o := range p.offers {
-			if definition := o.shown(p.server.Config.Alias, book); definition != nil {
+			definition := o.shown(p.server.Config.Alias, book)
+			if name := naming.name(o.ident); o.kind == models.ListingPrompt && m.prompts[name] == p.prompt(o.ident) {
+				definition = renamed(definition, name)
+			}
+			if definition != nil {
 				shown[o.kind] = append(shown[o.kind], definition)
 			}
 		}
@@ -148,10 +155,28 @@ func (o *Offers) Prompt(name string) (*Prompt, error) {
 	if p := lookUp(o.parts, name, promptsOf); p != nil {
 		return p, nil
 	}
+	if o.naming.on {
+		if p := o.merged().prompts[name]; p != nil {
+			return p, nil
+		}
+	}
 	if _, _, ok := SplitName(name); !ok {
 		return nil, fault.New(fault.KindNotFound, fault.CodeNotFound, "There is no prompt %q. Prompts are named alias__prompt.", clip(name, 128))
 	}
 	return nil, fault.NotFound("prompt", clip(name, 128))
+}
+
+// Listed returns the definition of a resource in the list of its server, by the
+// server's alias and its own URI. It is nil if the server doesn't list it.
+func (o *Offers) Listed(alias, uri string) []byte {
+	if p := o.parts.byAlias[alias]; p != nil {
+		for _, offer := range p.offers {
+			if offer.kind == models.ListingResource && offer.ident == uri {
+				return offer.definition
+			}
+		}
+	}
+	return nil
 }
 
 // Resource is a resource or template of a server.
@@ -195,5 +220,5 @@ func (o *Offers) at(route addresses.Route, asked string) (Resource, error) {
 // reads reports whether the part includes a URI of the server: any if it has the
 // server's resources, otherwise those of its tools' user interfaces.
 func (p *serverPart) reads(uri string) bool {
-	return p.open || slices.ContainsFunc(p.shown, func(t *Tool) bool { return slices.Contains(t.apps, uri) })
+	return p.open || slices.ContainsFunc(p.shown, func(t *Tool) bool { return slices.Contains(t.App.URIs, uri) })
 }

@@ -92,6 +92,10 @@ func (p *serverPart) add(before *Snapshot, filter Filter, s settings, names nami
 		return // syncs store only valid objects
 	}
 	t.address(s.book, p.server.Config.Alias)
+	t.Tasks = TasksForbidden
+	if p.capabilities.Tasks {
+		t.Tasks = TaskSupportOf(t.Raw)
+	}
 	t.Upstream, t.Server, t.Hash, t.ChangedAt, t.Taken = row.Name, p.server, row.DefinitionHash, row.ChangedAt, names.taken[row.Name]
 	t.setToolsetAccess(Access(row.ConfirmedAccess))
 	if row.PreviousDefinition != "" {
@@ -138,14 +142,16 @@ func newTool(full, name, raw string, o *Override) *Tool {
 	t.ClientHeaders = t.ParamHeaders
 	t.Own = hintsOf(definition.Object("annotations")).Access()
 	o.apply(definition)
+	relaxTasks(definition)
 	annotations := definition.Object("annotations")
 	t.Repeatable, t.Access, t.Hints = isRepeatable(annotations), accessOf(annotations), hintsOf(annotations)
+	t.App = appOf(definition)
 	t.own = exportDefinition(definition, name)
-	t.Definition, t.apps = t.own, appsOf(t.own)
+	t.Definition = t.own
 	if o != nil && len(t.ParamHeaders) > 0 {
 		t.ClientHeaders, _ = upstream.ParseParamHeaders(t.Definition)
 	}
-	t.Handshake = repairForHandshake(t.Definition)
+	t.Handshake, t.WrapsOutput = forHandshake(t.Definition)
 	return t
 }
 
@@ -161,7 +167,7 @@ func (s *Snapshot) same(full, name, raw string, o *Override) *Tool {
 	}
 	return &Tool{
 		Name: name, FullName: full, Repairs: t.Repairs, Broken: t.Broken, Raw: t.Raw,
-		own: t.own, apps: t.apps, Definition: t.Definition, ParamHeaders: t.ParamHeaders, ClientHeaders: t.ClientHeaders, Repeatable: t.Repeatable, Access: t.Access, Hints: t.Hints, Handshake: t.Handshake,
+		own: t.own, Definition: t.Definition, ParamHeaders: t.ParamHeaders, ClientHeaders: t.ClientHeaders, Repeatable: t.Repeatable, Access: t.Access, App: t.App, Hints: t.Hints, Handshake: t.Handshake, WrapsOutput: t.WrapsOutput,
 		Override: t.Override, Own: t.Own, memo: t.memo,
 	}
 }

@@ -61,6 +61,7 @@ type Tool struct {
 	Pending   bool
 	ChangedAt time.Time // of the definition
 	Access    Access
+	App       App
 	Hints     Hints // of the listed annotations, which may be overridden
 
 	// Effects with the protocol's defaults: Own is that of the server's own
@@ -86,13 +87,18 @@ type Tool struct {
 	// Repeatable reports whether the tool is annotated as read-only or
 	// idempotent.
 	Repeatable bool
+	// Tasks describes whether the server runs the tool as a task (MCP 2025-11-25). It
+	// is TasksForbidden for servers without that capability.
+	Tasks TaskSupport
 	// Handshake replaces Definition for clients up to revision 2025-11-25. It
 	// is nil if they receive the same.
 	Handshake []byte
+	// WrapsOutput reports whether Handshake has the output schema in an object, so
+	// that the structured content of its results must be wrapped too.
+	WrapsOutput bool
 
-	own  []byte   // Definition with the server's own URIs
-	apps []string // the server's own URIs of the user interfaces
-	memo *memo    // nil for tools that are not part of a snapshot
+	own  []byte // Definition with the server's own URIs
+	memo *memo  // nil for tools that are not part of a snapshot
 }
 
 // memo holds values derived from the definition of a tool. Later snapshots with
@@ -127,6 +133,15 @@ func Memo[T any](t *Tool, key any, build func() T) T {
 			return made.value.(T)
 		}
 	}
+}
+
+// definition returns the object of tools/list for clients of the era, with the
+// exported name.
+func (t *Tool) definition(era Era) []byte {
+	if era == EraHandshake && t.Handshake != nil {
+		return t.Handshake
+	}
+	return t.Definition
 }
 
 // Source is the stored state of a snapshot.
@@ -265,26 +280,20 @@ func assemble(project models.Project, ordered []*serverPart, book *addresses.Boo
 			s.all = append(s.all, p.all...)
 		}
 	}
-	s.Offers = newOffers(s.parts, book, whole)
-	s.lists[EraHandshake] = s.list(func(t *Tool) []byte {
-		if t.Handshake != nil {
-			return t.Handshake
-		}
-		return t.Definition
-	})
+	s.Offers = newOffers(s.parts, bareNamingOf(&project), book, whole)
+	s.lists[EraHandshake] = s.list(EraHandshake)
 	s.lists[EraStateless] = s.lists[EraHandshake]
 	if handshake {
-		s.lists[EraStateless] = s.list(func(t *Tool) []byte { return t.Definition })
+		s.lists[EraStateless] = s.list(EraStateless)
 	}
 	s.toolsHash = sync.OnceValue(s.hash)
 	return s
 }
 
 // list returns a function that creates tools/list on its first call.
-func (s *Snapshot) list(definition func(*Tool) []byte) func() toolList {
-	tools := s.Tools
+func (s *Snapshot) list(era Era) func() toolList {
 	return sync.OnceValue(func() toolList {
-		l := toolList{pages: buildPages(tools, definition)}
+		l := toolList{pages: buildPages(s.Tools, s.listedDefinition(era))}
 		if len(l.pages) > 1 {
 			l.id = listID(l.pages)
 		}
@@ -302,10 +311,22 @@ func (s *Snapshot) hash() string {
 			h.Write(sum[:])
 		}
 	}
+	if s.Project.ToolNames == models.NamesBare {
+		fmt.Fprint(h, models.NamesBare, s.prefixedTools())
+	}
 	return fmt.Sprint(hex.EncodeToString(h.Sum(nil)[:8]), s.Project.CodeModeEnabled, s.Project.ToolExposure)
 }
 
 func (s *Snapshot) tool(name string) *Tool { return lookUp(s.parts, name, toolsOf) }
+
+// find returns the tool with an exported name, or the one that is listed with a
+// name without alias.
+func (s *Snapshot) find(name string) *Tool {
+	if t := s.tool(name); t != nil {
+		return t
+	}
+	return s.bareTools()[name]
+}
 
 // AllTools returns all tools including hidden ones, by alias and then in
 // upstream order. The caller must not modify the slice.
@@ -323,7 +344,7 @@ func (s *Snapshot) Server(alias string) *Server {
 // with a correction, TOOL_DISABLED for a hidden tool, and for a server without
 // inventory the fault of its last sync, because its tools are unknown.
 func (s *Snapshot) Resolve(name string) (*Tool, error) {
-	t := s.tool(name)
+	t := s.find(name)
 	if t == nil {
 		if err := s.pendingFault(name); err != nil {
 			return nil, err

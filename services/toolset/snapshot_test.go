@@ -76,11 +76,15 @@ func TestExportChangesOnlyName(t *testing.T) {
 }
 
 func TestHandshakeOutputSchemas(t *testing.T) {
-	for _, schema := range []string{`{"type":"array"}`, `{"anyOf":[]}`, `true`, `{"type":["object","null"]}`} {
+	for _, schema := range []string{`{"type":"array"}`, `{"anyOf":[]}`, `true`, `{"type":["object","null"]}`, strings.Repeat(`{"not":`, 200) + `{}` + strings.Repeat(`}`, 200)} {
 		raw := `{"name":"x","inputSchema":{"type":"object"},"outputSchema":` + schema + `,"title":"T"}`
 		s := Build(Source{Servers: []models.Server{server("1", "a", nil)}, Tools: map[string][]models.Tool{"1": {tool("x", raw)}}}, noTarget)
 		old, _, _ := s.Page(EraHandshake, 0)
-		if string(old) != `[{"name":"a__x","inputSchema":{"type":"object"},"title":"T"}]` {
+		want := `[{"name":"a__x","inputSchema":{"type":"object"},"outputSchema":{"type":"object","properties":{"result":` + schema + `},"required":["result"]},"title":"T"}]`
+		if strings.Contains(schema, "not") { // nested too deeply
+			want = `[{"name":"a__x","inputSchema":{"type":"object"},"title":"T"}]`
+		}
+		if string(old) != want {
 			t.Errorf("%s: handshake clients got %s", schema, old)
 		}
 		now, _, _ := s.Page(EraStateless, 0)

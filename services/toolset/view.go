@@ -117,7 +117,7 @@ func (p *serverPart) selected(s Selection) *serverPart {
 	v.capabilities = Capabilities{Logging: p.capabilities.Logging}
 	if offers {
 		v.open, v.offers, v.prompts, v.capabilities = p.open, p.offers, p.prompts, p.capabilities
-	} else if slices.ContainsFunc(v.shown, func(t *Tool) bool { return len(t.apps) > 0 }) {
+	} else if slices.ContainsFunc(v.shown, func(t *Tool) bool { return len(t.App.URIs) > 0 }) {
 		v.capabilities.Resources = true
 	}
 	v.hash = v.hashOnce()

@@ -17,6 +17,7 @@ import (
 // Caller calls upstream servers.
 type Caller interface {
 	Call(ctx context.Context, target *upstream.Target, request *upstream.Request) (*upstream.Response, error)
+	Hold(ctx context.Context, target *upstream.Target, client upstream.Client) (release func())
 }
 
 // Calls returns a Caller that records the calls of next that belong to a
@@ -61,6 +62,11 @@ func (c *tracedCalls) Call(ctx context.Context, target *upstream.Target, request
 	}
 	c.tracer.end(&s)
 	return response, err
+}
+
+// Hold holds the client's session at the upstream. It is not recorded.
+func (c *tracedCalls) Hold(ctx context.Context, target *upstream.Target, client upstream.Client) (release func()) {
+	return c.next.Hold(ctx, target, client)
 }
 
 // newSpanID returns a new span id in hexadecimal.

@@ -13,13 +13,20 @@ type Description struct {
 	ServerInfo      []byte           // a raw JSON object, or nil
 	Capabilities    []byte           // a raw JSON object, or nil
 	Instructions    string
+	// Handshake reports whether an upstream of revision 2026-07-28 also has one
+	// with a handshake.
+	Handshake bool
 }
 
 // Discover sets the fields from the result of server/discover. It reports
 // whether the upstream supports revision 2026-07-28.
 func (d *Description) Discover(result []byte) bool {
 	o, err := rawjson.ParseObject(result, rawjson.Lenient)
-	if err != nil || !wire.HoldsRevision(o.Get("supportedVersions")) {
+	if err != nil {
+		return false
+	}
+	d.Handshake = wire.HoldsHandshake(o.Get("supportedVersions"))
+	if !wire.HoldsRevision(o.Get("supportedVersions")) {
 		return false
 	}
 	d.Capabilities = wire.Object(o.Get("capabilities"))

@@ -24,6 +24,10 @@ const (
 	// ElicitationComplete reports that a URL elicitation is complete (MCP
 	// 2025-11-25, "Elicitation").
 	ElicitationComplete = "notifications/elicitation/complete"
+	// TaskStatus reports the state of a task (MCP 2025-11-25, "Tasks"), and
+	// TaskChanged in the extension of 2026-07-28 (SEP-2663).
+	TaskStatus  = "notifications/tasks/status"
+	TaskChanged = "notifications/tasks"
 )
 
 // IsCustom reports whether a notification is neither progress nor one that the
@@ -32,7 +36,7 @@ const (
 func IsCustom(method string) bool {
 	switch method {
 	case Progress, ElicitationComplete, ToolsListChanged, PromptsListChanged, ResourcesListChanged, ResourceUpdated,
-		"notifications/cancelled", "notifications/initialized", "notifications/roots/list_changed", "notifications/tasks/status",
+		"notifications/cancelled", "notifications/initialized", "notifications/roots/list_changed", TaskStatus, TaskChanged,
 		"notifications/subscriptions/acknowledged":
 		return false
 	default:

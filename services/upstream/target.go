@@ -19,9 +19,13 @@ import (
 const (
 	// defaultCallTime is the timeout of a call if the target sets none.
 	defaultCallTime = 60 * time.Second
+	// defaultTaskTime is the timeout of waiting for a task if the target sets none.
+	defaultTaskTime = 10 * time.Minute
 	// defaultConcurrent is the maximum number of calls in flight from this
 	// process to one server if the target sets none.
 	defaultConcurrent = 512
+	// newestRevision is the protocol version of targets without a pin.
+	newestRevision = "auto"
 )
 
 // Target is the configuration of one upstream. It is immutable: a changed
@@ -56,7 +60,11 @@ type Target struct {
 
 	Transport   models.Transport
 	Timeout     time.Duration // of one call; 0 means 60 s
-	SessionMode models.SessionMode
+	TaskTimeout time.Duration // of a call that waits for a task; 0 means 10 min
+	// ProtocolVersion is the protocol revision to use, or models.ProtocolAuto.
+	// Empty means the same as models.ProtocolAuto.
+	ProtocolVersion string
+	SessionMode     models.SessionMode
 	// MaxConcurrent is the maximum number of calls in flight; 0 means 512.
 	MaxConcurrent int
 
@@ -95,12 +103,28 @@ func (t *Target) For(userID string) *Target {
 // IsPersonal reports whether every user has their own account at the server.
 func (t *Target) IsPersonal() bool { return t.Own != nil || t.Person != "" }
 
+// Pin returns the configured protocol revision, or "" if the newest is used.
+func (t *Target) Pin() string {
+	if t.ProtocolVersion == newestRevision {
+		return ""
+	}
+	return t.ProtocolVersion
+}
+
 // CallTimeout returns the timeout of one call.
 func (t *Target) CallTimeout() time.Duration {
 	if t.Timeout > 0 {
 		return t.Timeout
 	}
 	return defaultCallTime
+}
+
+// TaskTime returns the timeout of waiting for a task.
+func (t *Target) TaskTime() time.Duration {
+	if t.TaskTimeout > 0 {
+		return t.TaskTimeout
+	}
+	return defaultTaskTime
 }
 
 // ConcurrencyLimit returns the maximum number of calls in flight.
@@ -156,11 +180,22 @@ type Request struct {
 	// the session's GET stream.
 	Notify func(method string, params []byte)
 
+	// Released is called when the upstream ends the stream of this call before
+	// its response, after an event ID or a retry time (MCP 2025-11-25, "Sending
+	// Messages to the Server"). It may be nil.
+	Released func()
+
 	// LogLevel is the client's log level, one of LogLevels, or empty if it
 	// never set one. A session with a handshake is set to it before the call.
 	// During the call the session's GET stream is open, because some upstreams
 	// send log messages there.
 	LogLevel string
+
+	// Stream opens the session's GET stream during the call, because the upstream
+	// may send messages there that the call causes.
+	Stream bool
+	// Logs opens it too if the upstream offers log messages.
+	Logs bool
 
 	// Stray receives log messages and unknown notifications on a stream that is
 	// shared by the calls of a session. In a shared session it receives them
@@ -188,6 +223,23 @@ type Request struct {
 
 	// Memory reserves the memory of a large response; nil reserves nothing.
 	Memory Memory
+
+	// Wait marks a request that waits for a task. It takes no place among the
+	// calls in flight and ends only with its context.
+	Wait bool
+	// KeepsSession marks a request whose effect lives in the upstream session,
+	// such as a task. That session is not ended at the upstream.
+	KeepsSession bool
+	// Session is the upstream session to use, from an earlier response, because
+	// some upstreams keep tasks in it. Another is used if it has ended.
+	Session Session
+}
+
+// Session identifies an established session with an upstream. It is zero for
+// upstreams without sessions. The ID is a credential.
+type Session struct {
+	ID      string
+	Version string // protocol revision
 }
 
 // RawParams returns the params as a raw JSON object, or nil.
@@ -223,6 +275,7 @@ type Response struct {
 	Error     []byte
 	Stateless bool   // the upstream uses revision 2026-07-28, without sessions
 	Version   string // protocol revision of the session
+	Session   Session
 }
 
 // Memory reserves the memory of a response larger than 64 KiB, after its first
@@ -244,7 +297,7 @@ func (r *Request) IsRepeatable() bool { return r.Repeatable || isReadOnly(r.Meth
 // isReadOnly reports whether a method is read-only.
 func isReadOnly(method string) bool {
 	switch method {
-	case "server/discover", "ping", "resources/read", "prompts/get", "completion/complete":
+	case "server/discover", "ping", "resources/read", "prompts/get", "completion/complete", "tasks/get", "tasks/result":
 		return true
 	}
 	return strings.HasSuffix(method, "/list")

@@ -64,6 +64,8 @@ func causeWords(outcome, code string) string {
 	switch code {
 	case "TOOL_NOT_FOUND":
 		return "unknown tool"
+	case "TOOL_AMBIGUOUS":
+		return "name isn't clear"
 	case "TOOL_DISABLED":
 		return "tool is off"
 	case "UPSTREAM_TIMEOUT":
@@ -99,6 +101,8 @@ func failureWords(p ActivityCallProps) string {
 	switch p.Code {
 	case "TOOL_NOT_FOUND":
 		return "No tool in this project has this name. The client may have an outdated tool list."
+	case "TOOL_AMBIGUOUS":
+		return "An app called a name that several servers have. Give each of them its own project."
 	case "TOOL_DISABLED":
 		return "This tool is off. The project's tool list gives the reason."
 	case "UPSTREAM_TIMEOUT":

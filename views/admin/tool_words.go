@@ -47,6 +47,7 @@ type ToolRow struct {
 	LongName    string // warning about a long name; may be empty
 	Override    string // "Renamed", "Overridden" or empty
 	Own         string // the server's own name; empty unless it is renamed
+	Task        bool   // it can only run as a task
 }
 
 // Name lengths above which some clients reject a tool.

@@ -137,6 +137,12 @@ func ToolSearch(slug string) string { return Tools(slug) + "/search" }
 // Tool returns the page of a tool, with its Playground.
 func Tool(slug, name string) string { return below(Tools(slug), name) }
 
+// ToolApp returns the preview of a tool's app.
+func ToolApp(slug, name string) string { return Tool(slug, name) + "/app" }
+
+// ToolAppFrame returns the document of a tool's app, for a frame.
+func ToolAppFrame(slug, name string) string { return ToolApp(slug, name) + "/frame" }
+
 // Toolsets returns the toolsets of a project.
 func Toolsets(slug string) string { return Project(slug) + "/toolsets" }
 

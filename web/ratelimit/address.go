@@ -1,5 +1,5 @@
-// Package ratelimit limits clients by address: the rate of public requests, and
-// the number of wrong credentials.
+// Package ratelimit limits clients: the rate of public requests and the number of
+// wrong credentials by address, and the number of open streams.
 package ratelimit
 
 import (

@@ -10,10 +10,7 @@ const streamComment = ": \n\n"
 // appendEvent appends one event. Line breaks in the data, which would end it,
 // become spaces: in JSON they only occur between tokens.
 func appendEvent(dst []byte, event string, data []byte) []byte {
-	dst = slices.Grow(dst, len(event)+len(data)+20)
-	if event != "" {
-		dst = append(append(append(dst, "event: "...), event...), '\n')
-	}
+	dst = appendName(slices.Grow(dst, len(event)+len(data)+20), event)
 	dst = append(dst, "data: "...)
 	start := len(dst)
 	dst = append(dst, data...)
@@ -21,20 +18,24 @@ func appendEvent(dst []byte, event string, data []byte) []byte {
 	return append(dst, '\n', '\n')
 }
 
-// eventFrames returns the frames of one event, whose data are the parts. Parts
-// that are too long for one write are separate frames.
-func eventFrames(event string, parts [][]byte) (frames [][]byte) {
-	size := len(event) + len("event: \ndata: \n\n")
+// appendName appends the line with the name of an event, if it has one.
+func appendName(dst []byte, event string) []byte {
+	if event == "" {
+		return dst
+	}
+	return append(append(append(dst, "event: "...), event...), '\n')
+}
+
+// eventFrames returns the frames of one event with the lines in head, whose data
+// are the parts. Parts that are too long for one write are separate frames.
+func eventFrames(head []byte, parts [][]byte) (frames [][]byte) {
+	size := len(head) + len("data: \n\n")
 	for _, part := range parts {
 		if len(part) < streamWriteSize {
 			size += len(part)
 		}
 	}
-	frame := make([]byte, 0, size)
-	if event != "" {
-		frame = append(append(append(frame, "event: "...), event...), '\n')
-	}
-	frame = append(frame, "data: "...)
+	frame := append(append(make([]byte, 0, size), head...), "data: "...)
 	for _, part := range parts {
 		if len(part) < streamWriteSize {
 			start := len(frame)
@@ -61,4 +62,12 @@ func withoutLineEnds(data []byte) {
 			rest = rest[i+1:]
 		}
 	}
+}
+
+// sizeOf returns the total size of frames.
+func sizeOf(frames [][]byte) (size int) {
+	for _, frame := range frames {
+		size += len(frame)
+	}
+	return size
 }

@@ -4,7 +4,7 @@ package sse
 // events, and ends the stream as EndWith does. Long parts are not copied and
 // must not change afterwards.
 func (s *Stream) EndWithParts(event string, parts [][]byte, last ...[]byte) {
-	frames := eventFrames(event, parts)
+	frames := eventFrames(appendName(nil, event), parts)
 	for _, data := range last {
 		frames = append(frames, appendEvent(nil, event, data))
 	}
@@ -20,11 +20,8 @@ func (s *Stream) EndWithParts(event string, parts [][]byte, last ...[]byte) {
 // parts as in EndWithParts. sent is called once when the event was sent or
 // dropped.
 func (s *Stream) SendPartsBlocking(event string, sent func(), parts ...[]byte) bool {
-	frames := eventFrames(event, parts)
-	size := 0
-	for _, frame := range frames {
-		size += len(frame)
-	}
+	frames := eventFrames(appendName(nil, event), parts)
+	size := sizeOf(frames)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for !s.ending && s.full(size) {

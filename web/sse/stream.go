@@ -48,7 +48,9 @@ type Stream struct {
 	ending bool // the queue accepts no more events
 	broken bool // queued events are not sent either
 	closed bool
-	rest   []byte // taken but not yet returned by Read
+
+	completed bool   // everything was written, including the end
+	rest      []byte // taken but not yet returned by Read
 
 	writing []func() // called when the current batch was written
 }
@@ -279,7 +281,7 @@ func (s *Stream) WriteTo(w io.Writer) (written int64, err error) {
 			continue
 		case ended:
 			// The server writes the end of the body next.
-			return written, s.extend()
+			return written, s.complete()
 		}
 		select {
 		case <-s.wake:

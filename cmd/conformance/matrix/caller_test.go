@@ -38,6 +38,7 @@ type caller struct {
 	http     *http.Client
 
 	session string
+	opened  json.RawMessage // result of initialize or server/discover
 	id      int
 }
 
@@ -82,6 +83,8 @@ func (c *caller) capabilities() object {
 		return object{}
 	case c.era == revision20250618:
 		return object{"elicitation": object{}}
+	case c.stateless():
+		return object{"elicitation": object{"form": object{}}, "extensions": object{tasksExtension: object{}}}
 	}
 	return object{"elicitation": object{"form": object{}}}
 }
@@ -100,6 +103,7 @@ func (c *caller) open(ctx context.Context) error {
 		if err := json.Unmarshal(result, &found); err != nil || !slices.Contains(found.SupportedVersions, c.era) {
 			return fmt.Errorf("server/discover: unexpected result %s", result)
 		}
+		c.opened = result
 	case c.handshakes():
 		result, err := c.do(ctx, request{method: "initialize", params: object{
 			"protocolVersion": c.era, "capabilities": c.capabilities(), "clientInfo": clientInfo(),
@@ -111,6 +115,7 @@ func (c *caller) open(ctx context.Context) error {
 		if err := json.Unmarshal(result, &agreed); err != nil || agreed.ProtocolVersion != c.era {
 			return fmt.Errorf("initialize with %s: unexpected result %s", c.era, result)
 		}
+		c.opened = result
 		return c.postNotification(ctx, object{"jsonrpc": "2.0", "method": "notifications/initialized"})
 	}
 	return nil
@@ -181,7 +186,7 @@ func (c *caller) header(method string, params object) http.Header {
 	}
 	if c.stateless() {
 		h.Set("Mcp-Method", method)
-		for _, key := range []string{"name", "uri"} {
+		for _, key := range []string{"name", "uri", "taskId"} {
 			if value, ok := params[key].(string); ok {
 				h.Set("Mcp-Name", value)
 			}

@@ -89,7 +89,10 @@ func newCaller(era string, gateway *stage.Gateway) *caller {
 func visit(t *testing.T, p *pair, era upstreamtest.Era) {
 	t.Cleanup(p.http.CloseIdleConnections)
 	within(t, p.open)
-	for _, o := range operations() {
+	for _, o := range append(operations(), extensionOperations()...) {
+		if o.applies != nil && !o.applies(p.era, era) {
+			continue
+		}
 		run := o.run
 		if o.name == elicit && !takesInput(p.era) {
 			run = (*pair).staysUnasked

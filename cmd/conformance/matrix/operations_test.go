@@ -38,14 +38,16 @@ const elicit = "elicit"
 
 // operation is a use of an upstream by a client.
 type operation struct {
-	name string
-	run  func(*pair, context.Context) error
+	name    string
+	run     func(*pair, context.Context) error
+	applies func(client string, upstream upstreamtest.Era) bool // nil: to every pair
 }
 
 func operations() []operation {
 	return []operation{
-		{"list", (*pair).list}, {"call", (*pair).call}, {"search", (*pair).search}, {"progress", (*pair).progress}, {"cancel", (*pair).cancel},
-		{elicit, (*pair).elicit}, {"resource read", (*pair).readResource}, {"prompt get", (*pair).getPrompt},
+		{name: "list", run: (*pair).list}, {name: "call", run: (*pair).call}, {name: "search", run: (*pair).search},
+		{name: "progress", run: (*pair).progress}, {name: "cancel", run: (*pair).cancel}, {name: elicit, run: (*pair).elicit},
+		{name: "resource read", run: (*pair).readResource}, {name: "prompt get", run: (*pair).getPrompt},
 	}
 }
 
@@ -280,7 +282,7 @@ func (p *pair) readResource(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	i := slices.IndexFunc(uris, func(uri string) bool { return strings.Contains(uri, p.alias) })
+	i := slices.IndexFunc(uris, func(uri string) bool { return uri == noteURI(p.alias) })
 	if i < 0 {
 		return fmt.Errorf("no resource of %s in %q", p.alias, uris)
 	}

@@ -4,6 +4,7 @@ package matrix
 
 import (
 	"context"
+	"maps"
 
 	"mcpgateway/services/rawjson"
 	"mcpgateway/services/upstream/upstreamtest"
@@ -13,18 +14,27 @@ import (
 // that the operations use.
 func newUpstream(e upstreamtest.Era) *upstreamtest.Server {
 	alias := aliasOf(e)
+	wanted := &levels{set: map[string]bool{}}
+	tools := []upstreamtest.Tool{upstreamtest.Echo(), upstreamtest.Progress(), upstreamtest.Sleep(), elicitingTool(), wanted.loggingTool(alias)}
+	if hasTasks(e) {
+		tools = append(tools, jobTool())
+	}
+	methods := map[string]upstreamtest.Handler{
+		"logging/setLevel":         wanted.setLevel,
+		"resources/list":           answer(`{"resources":[` + listedNote(noteURI(alias)) + `,` + listedNote(sharedURI) + `]}`),
+		"resources/templates/list": answer(`{"resourceTemplates":[]}`),
+		"resources/read":           readNote(alias),
+		"prompts/list":             answer(`{"prompts":[{"name":"greet","description":"Greets.","arguments":[{"name":"who","required":true}]}]}`),
+		"prompts/get":              greet(alias),
+	}
+	maps.Copy(methods, taskMethods(e))
 	return upstreamtest.New(upstreamtest.Options{
-		Name: alias, Eras: []upstreamtest.Era{e}, Record: -1,
-		Tools:        []upstreamtest.Tool{upstreamtest.Echo(), upstreamtest.Progress(), upstreamtest.Sleep(), elicitingTool()},
-		Capabilities: `{"tools":{},"resources":{},"prompts":{}}`,
-		Methods: map[string]upstreamtest.Handler{
-			"resources/list":           answer(`{"resources":[{"uri":"` + noteURI(alias) + `","name":"note","mimeType":"text/plain"}]}`),
-			"resources/templates/list": answer(`{"resourceTemplates":[]}`),
-			"resources/read":           readNote(alias),
-			"prompts/list":             answer(`{"prompts":[{"name":"greet","description":"Greets.","arguments":[{"name":"who","required":true}]}]}`),
-			"prompts/get":              greet(alias),
-		},
+		Name: alias, Eras: []upstreamtest.Era{e}, Record: -1, Tools: tools, Capabilities: capabilitiesOf(e), Methods: methods,
 	})
+}
+
+func listedNote(uri string) string {
+	return `{"uri":"` + uri + `","name":"note","mimeType":"text/plain"}`
 }
 
 func noteURI(alias string) string  { return "matrix://" + alias + "/note" }
@@ -43,10 +53,15 @@ func readNote(alias string) upstreamtest.Handler {
 		if err != nil {
 			return upstreamtest.Error(-32602, "params must be an object")
 		}
-		if uri, _ := params.String("uri"); uri != noteURI(alias) {
+		text := noteText(alias)
+		switch uri, _ := params.String("uri"); uri {
+		case noteURI(alias):
+		case sharedURI:
+			text = sharedText(alias)
+		default:
 			return upstreamtest.Error(-32602, "unknown resource "+uri)
 		}
-		return upstreamtest.JSON(`{"contents":[{"uri":"` + noteURI(alias) + `","mimeType":"text/plain","text":"` + noteText(alias) + `"}]}`)
+		return upstreamtest.JSON(`{"contents":[{"uri":` + string(params.Get("uri")) + `,"mimeType":"text/plain","text":"` + text + `"}]}`)
 	}
 }
 

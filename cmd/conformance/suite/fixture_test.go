@@ -5,7 +5,9 @@ package suite
 import (
 	"context"
 	"net"
+	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
 	"mcpgateway/cmd/internal/stage"
@@ -44,6 +46,27 @@ func startFixture(ctx context.Context, binary, folder string, stateless bool) (*
 			return nil, "", err
 		}
 	}
+}
+
+// startScript starts a server of the folder upstreams and returns it with its URL.
+func startScript(ctx context.Context, folder, name string, env ...string) (*stage.Process, string, error) {
+	script, err := filepath.Abs(filepath.Join("..", "upstreams", name))
+	if err != nil {
+		return nil, "", err
+	}
+	p, err := stage.Start(ctx, stage.Program{
+		Name: name, Path: "node", Args: []string{script}, Dir: folder, Env: append(stage.BareEnvironment(folder), env...),
+		Ready: func(line string) (string, bool) { return strings.CutPrefix(line, "READY ") },
+	})
+	if err != nil {
+		return nil, "", err
+	}
+	url, err := p.Await(ctx, fixtureLimit)
+	if err != nil {
+		p.Stop()
+		return nil, "", err
+	}
+	return p, url, nil
 }
 
 // accepts returns nil if a server listens on address.

@@ -9,8 +9,12 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"testing"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"mcpgateway/cmd/conformance/shim"
 	"mcpgateway/cmd/internal/stage"
@@ -22,6 +26,8 @@ const (
 	// setLimit is the timeout of one run of a suite. The suite's own timeout of a
 	// scenario is 30 seconds.
 	setLimit = 15 * time.Minute
+	// maxAtOnce is the maximum number of concurrent scenarios.
+	maxAtOnce = 4
 )
 
 // runner runs sets.
@@ -155,7 +161,7 @@ func (r *runner) run(ctx context.Context, set Set) Result {
 
 // runAll runs a set whose scenarios the suite selects.
 func (r *runner) runAll(ctx context.Context, set Set, folder string) ([]Scenario, error) {
-	done, err := r.suite(ctx, set.Release, folder, append(set.Arguments, r.under(set)...))
+	done, err := r.suite(ctx, set.Release, folder, slices.Concat(set.Arguments, r.under(set)))
 	if err != nil {
 		return nil, err
 	}
@@ -177,26 +183,38 @@ func (r *runner) runAll(ctx context.Context, set Set, folder string) ([]Scenario
 	return scenarios, nil
 }
 
-// runEach runs the set's scenarios one by one.
+// runEach runs the set's scenarios separately.
 func (r *runner) runEach(ctx context.Context, set Set, folder string) ([]Scenario, error) {
-	var scenarios []Scenario
-	for _, name := range set.Scenarios {
-		arguments := append([]string{set.role(), "--scenario", name}, append(set.Arguments, r.under(set)...)...)
-		done, err := r.suite(ctx, set.Release, folder, arguments)
-		if err != nil {
-			return nil, err
-		}
-		stored, err := readChecks(folder)
-		if err != nil {
-			return nil, err
-		}
-		s := stored[name]
-		if s == nil {
-			s = &Scenario{Name: name, Failed: 1, Problems: []string{fmt.Sprintf("suite failed with exit status %d: %s", done.Status, lastLine(done.Stderr))}}
-		}
-		scenarios = append(scenarios, *s)
+	scenarios := make([]Scenario, len(set.Scenarios))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(1)
+	if set.AtOnce {
+		group.SetLimit(maxAtOnce)
 	}
-	return scenarios, nil
+	for i, name := range set.Scenarios {
+		group.Go(func() (err error) {
+			scenarios[i], err = r.runOne(ctx, set, name, filepath.Join(folder, strconv.Itoa(i)))
+			return err
+		})
+	}
+	return scenarios, group.Wait()
+}
+
+// runOne runs one scenario of the set, with its results in folder.
+func (r *runner) runOne(ctx context.Context, set Set, name, folder string) (Scenario, error) {
+	arguments := slices.Concat([]string{set.role(), "--scenario", name}, set.Arguments, r.under(set))
+	done, err := r.suite(ctx, set.Release, folder, arguments)
+	if err != nil {
+		return Scenario{}, err
+	}
+	stored, err := readChecks(folder)
+	if err != nil {
+		return Scenario{}, err
+	}
+	if s := stored[name]; s != nil {
+		return *s, nil
+	}
+	return Scenario{Name: name, Failed: 1, Problems: []string{fmt.Sprintf("suite failed with exit status %d: %s", done.Status, lastLine(done.Stderr))}}, nil
 }
 
 // under returns the arguments that select the client or server under test.

@@ -4,6 +4,8 @@
 // upstream client, and checks the results against minimum expectations.
 package suite
 
+import "slices"
+
 // Release is a published release of the suite, by its name in package.json.
 type Release string
 
@@ -24,6 +26,7 @@ type Set struct {
 	// separately with these arguments.
 	Arguments []string
 	Scenarios []string
+	AtOnce    bool // Scenarios run concurrently, because they mostly wait
 	Want      Want
 }
 
@@ -47,6 +50,8 @@ const (
 	stateful  = "stateful"  // the Go SDK's fixture with sessions
 	stateless = "stateless" // the Go SDK's fixture without sessions, revision 2026-07-28
 	asking    = "asking"    // tools of revision 2026-07-28 that require input
+	tasks     = "tasks"     // the tasks extension
+	skills    = "skills"    // SDK 2.x with its skills extension
 )
 
 // toolScenarios returns the tool scenarios of both protocol generations.
@@ -57,15 +62,20 @@ func toolScenarios() []string {
 	}
 }
 
+// taskScenarios returns the scenarios of the tasks extension. The suite skips the
+// checks of tasks-status-notifications.
+func taskScenarios() []string {
+	return []string{
+		"tasks-lifecycle", "tasks-capability-negotiation", "tasks-wire-fields", "tasks-request-state-removal", "tasks-mrtr-input",
+		"tasks-request-headers", "tasks-dispatch-and-envelope", "tasks-required-task-error", "tasks-mrtr-composition", "tasks-status-notifications",
+	}
+}
+
 // Sets returns all sets.
 //
-// The expectations of the first three sets are the results of the fixture without
-// a gateway, except where the gateway differs on purpose:
-//   - It responds with JSON if it has nothing to stream (a check of
-//     server-sse-multiple-streams).
-//   - Its streams can't be resumed (an unscored check of server-sse-polling).
-//   - It doesn't forward list_changed if the list is the same (a check of
-//     server-stateless, where another check depends on timing).
+// The expectations of sets for servers are the results of the upstream without a
+// gateway, except that the gateway responds with JSON if it has nothing to stream (a
+// check of server-sse-multiple-streams, which the suite then doesn't apply).
 //
 // In the cross sets, the suite uses one protocol generation and the upstream the
 // other. They omit scenarios that no gateway can bridge: those that expect named
@@ -82,18 +92,41 @@ func Sets() []Set {
 		}
 	}
 	required := func(role, revision string) []string { return []string{role, "--requirements", revision} }
-	return []Set{
+	requirements := []Set{
+		{
+			Name: "server 2025-11-25", Release: Release02, Project: stateful,
+			Arguments: required("server", "2025-11-25"), Want: Want{Scenarios: 30, Checks: 69, Unscored: 13},
+		},
+		{
+			Name: "server 2026-07-28", Release: Release02, Project: stateless,
+			Arguments: required("server", "2026-07-28"), Want: Want{Scenarios: 37, Checks: 120},
+		},
+	}
+	return slices.Concat(requirements, []Set{
 		{
 			Name: "server 0.1.16 active", Release: Release01, Project: stateful,
 			Arguments: []string{"server", "--suite", "active"}, Want: Want{Scenarios: 30, Checks: 39},
 		},
 		{
-			Name: "server 2025-11-25", Release: Release02, Project: stateful,
-			Arguments: required("server", "2025-11-25"), Want: Want{Scenarios: 30, Checks: 69, Unscored: 11},
+			Name: "server all 2025-06-18", Release: Release02, Project: stateful,
+			Arguments: []string{"server", "--suite", "all", "--spec-version", "2025-06-18"}, Want: Want{Scenarios: 27, Checks: 56},
 		},
 		{
-			Name: "server 2026-07-28", Release: Release02, Project: stateless,
-			Arguments: required("server", "2026-07-28"), Want: Want{Scenarios: 37, Checks: 118},
+			Name: "server all 2025-11-25", Release: Release02, Project: stateful,
+			Arguments: []string{"server", "--suite", "all", "--spec-version", "2025-11-25"}, Want: Want{Scenarios: 33, Checks: 82},
+		},
+		{
+			Name: "server streams", Release: Release02, Project: stateful, Arguments: []string{"--spec-version", "2025-11-25"},
+			Scenarios: []string{"server-sse-polling", "server-sse-multiple-streams"}, Want: Want{Scenarios: 2, Checks: 3},
+		},
+		{
+			Name: "server skills", Release: Release02, Project: skills, AtOnce: true,
+			Scenarios: []string{"sep-2640-skills-enumeration", "sep-2640-skills-manifest", "sep-2640-skills-directory"},
+			Want:      Want{Scenarios: 3, Checks: 32 + 6 + 7},
+		},
+		{
+			Name: "server tasks", Release: Release02, Project: tasks, AtOnce: true,
+			Scenarios: taskScenarios(), Want: Want{Scenarios: len(taskScenarios()) - 1, Checks: 44},
 		},
 		crossed("cross 2025-11-25 to stateless", stateless, "2025-11-25", toolScenarios()),
 		crossed("cross 2025-11-25 to input required", asking, "2025-11-25", []string{
@@ -103,6 +136,7 @@ func Sets() []Set {
 			"input-required-result-non-tool-request", "input-required-result-result-type", "input-required-result-tampered-state",
 			"input-required-result-capability-check", "input-required-result-unsupported-methods",
 		)),
+	}, again(requirements), []Set{
 		{
 			Name: "client 2025-03-26", Release: Release02, Arguments: []string{"--spec-version", "2025-03-26"},
 			Scenarios: []string{"auth/2025-03-26-oauth-metadata-backcompat", "auth/2025-03-26-oauth-endpoint-fallback"}, Want: Want{Scenarios: 2, Checks: 10},
@@ -115,5 +149,14 @@ func Sets() []Set {
 			Name: "client 2026-07-28", Release: Release02,
 			Arguments: required("client", "2026-07-28"), Want: Want{Scenarios: 32, Checks: 415, Unscored: 9},
 		},
+	})
+}
+
+// again returns the sets for a gateway that has served other sets before.
+func again(sets []Set) []Set {
+	sets = slices.Clone(sets)
+	for i := range sets {
+		sets[i].Name += " again"
 	}
+	return sets
 }

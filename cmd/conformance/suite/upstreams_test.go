@@ -26,6 +26,17 @@ func (r *runner) startUpstreams(ctx context.Context) (urls map[string]string, st
 	if urls[asking], err = server.Listen(ctx, "127.0.0.1:0"); err != nil {
 		return nil, stop, err
 	}
+	working := newTaskServer()
+	stops = append(stops, working.Close)
+	if urls[tasks], err = working.Listen(ctx, "127.0.0.1:0"); err != nil {
+		return nil, stop, err
+	}
+	catalog, url, err := startScript(ctx, r.folder, "skills.mjs")
+	if err != nil {
+		return nil, stop, err
+	}
+	stops = append(stops, catalog.Stop)
+	urls[skills] = url
 	binary, err := stage.Build(ctx, r.folder, "everything-server", fixturePackage)
 	if err != nil {
 		return nil, stop, err

@@ -23,7 +23,19 @@ const (
 
 // Server is an upstream server in the declarative file.
 type Server struct {
-	URL string `json:"url"`
+	URL             string `json:"url"`
+	SessionMode     string `json:"sessionMode,omitempty"`
+	ProtocolVersion string `json:"protocolVersion,omitempty"`
+	Disabled        bool   `json:"-"`
+}
+
+// MarshalJSON encodes the server with the key enabled.
+func (s Server) MarshalJSON() ([]byte, error) {
+	type plain Server
+	return json.Marshal(struct {
+		plain
+		Enabled bool `json:"enabled"`
+	}{plain(s), !s.Disabled})
 }
 
 // Project is a project in the declarative file.
@@ -82,7 +94,12 @@ func (h *Home) Apply(ctx context.Context, projects map[string]Project) error {
 
 // Key creates an API key for a project.
 func (h *Home) Key(ctx context.Context, project string) (string, error) {
-	key, err := Must(ctx, h.program("keys", "create", "--project", project, "--name", "stage"), commandLimit)
+	return h.NamedKey(ctx, project, "stage")
+}
+
+// NamedKey creates an API key with a name, which is unique in the project.
+func (h *Home) NamedKey(ctx context.Context, project, name string) (string, error) {
+	key, err := Must(ctx, h.program("keys", "create", "--project", project, "--name", name), commandLimit)
 	return strings.TrimSpace(key), err
 }
 
@@ -109,6 +126,11 @@ func (h *Home) Serve(ctx context.Context) (*Gateway, error) {
 	if err != nil {
 		return nil, err
 	}
+	return h.ServeAt(ctx, address)
+}
+
+// ServeAt starts the gateway on an address, such as that of a stopped one.
+func (h *Home) ServeAt(ctx context.Context, address string) (*Gateway, error) {
 	log, err := os.OpenFile(filepath.Join(h.folder, "gateway.log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, err

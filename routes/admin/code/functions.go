@@ -21,8 +21,9 @@ func (a *Pages) functions(ctx context.Context, p *toolset.Snapshot, find string)
 		return views.Functions{}, err
 	}
 	find = clipFilter(find)
-	list := views.Functions{Find: find, All: len(p.Tools), Tokens: typescript.SizeInTokens(declared.Text)}
-	for _, tool := range p.Tools {
+	tools := toolset.ForModels(p.Tools)
+	list := views.Functions{Find: find, All: len(tools), Tokens: typescript.SizeInTokens(declared.Text)}
+	for _, tool := range tools {
 		if !codemode.Matches(tool, find) {
 			continue
 		}

@@ -72,7 +72,7 @@ func (a *Pages) preview(ctx context.Context, p *toolset.Snapshot, filter string)
 		return views.Preview{}, err
 	}
 	preview := views.Preview{
-		Filter: filter, Bytes: len(declared.Text), Tokens: typescript.SizeInTokens(declared.Text), Tools: declared.Tools, All: len(p.Tools),
+		Filter: filter, Bytes: len(declared.Text), Tokens: typescript.SizeInTokens(declared.Text), Tools: declared.Tools, All: len(toolset.ForModels(p.Tools)),
 	}
 	preview.Text, preview.Cut = beginningOfLines(declared.Text, maxPreview)
 	preview.Text = ui.Clean(preview.Text)
@@ -91,7 +91,7 @@ func (a *Pages) notes(p *toolset.Snapshot, declared *typescript.Declared, filter
 		notes = append(notes, w.Message)
 	}
 	looked := 0
-	for _, tool := range p.Tools {
+	for _, tool := range toolset.ForModels(p.Tools) {
 		if !codemode.Matches(tool, filter) {
 			continue
 		}

@@ -117,6 +117,9 @@ func annotationsOf(slug string, tool *toolset.Tool) []ui.Fact {
 		return nil
 	}
 	facts := []ui.Fact{{Label: "Server", Value: tool.Server.Config.Alias, URL: paths.Server(slug, tool.Server.Config.ID)}}
+	if tool.App.Only {
+		facts = append(facts, ui.Fact{Label: "Used by", Value: "Its app, not models"})
+	}
 	annotations := definition.Object("annotations")
 	for _, hint := range [][4]string{
 		{"readOnlyHint", "Read-only", "Can write", "Effect"}, {"destructiveHint", "Can delete or overwrite", "Only adds", "Changes"},
@@ -128,6 +131,9 @@ func annotationsOf(slug string, tool *toolset.Tool) []ui.Fact {
 		case 'f':
 			facts = append(facts, ui.Fact{Label: hint[3], Value: hint[2]})
 		}
+	}
+	if tool.Tasks == toolset.TasksOptional {
+		facts = append(facts, ui.Fact{Label: "Runs", Value: "As a task if the client asks"})
 	}
 	return facts
 }

@@ -54,6 +54,8 @@ func formOf(p *toolset.Snapshot) views.ProjectForm {
 		ToolExposure: string(row.ToolExposure), ToolNameLimit: strconv.Itoa(row.ToolNameLimit),
 		PerSecond: strconv.FormatFloat(row.RatePerSecond, 'f', -1, 64), Burst: strconv.Itoa(row.RateBurst), Limits: limitsOf(row), RecordPayloads: row.RecordPayloads,
 		SecretRefs: strings.Join(row.SecretRefs, "\n"),
+		ToolNames:  string(row.ToolNames), Instructions: row.Instructions, Icon: row.Icon, WebsiteURL: row.WebsiteURL,
+		ValidateArguments: row.ValidateArguments, ServerCard: row.ServerCard,
 	}
 }
 
@@ -118,6 +120,7 @@ func confirmed(p *toolset.Snapshot, form views.ProjectForm) error {
 // their stored values.
 func postedForm(c *fiber.Ctx, stored views.ProjectForm) views.ProjectForm {
 	form := enteredForm(c)
+	form.ToolNames = cmp.Or(form.ToolNames, stored.ToolNames)
 	if reach.Of(c.UserContext()).AdministersAll() {
 		return form
 	}
@@ -126,6 +129,7 @@ func postedForm(c *fiber.Ctx, stored views.ProjectForm) views.ProjectForm {
 	if len(form.Limits) == 0 {
 		form.Limits = stored.Limits
 	}
+	form.ServerCard = form.ServerCard || stored.ServerCard
 	form.RecordPayloads, form.SecretRefs = form.RecordPayloads || stored.RecordPayloads, cmp.Or(form.SecretRefs, stored.SecretRefs)
 	return form
 }
@@ -152,6 +156,9 @@ func leaveOut(c *fiber.Ctx, d *declaration.Project) {
 	if !sent("recordPayloads") {
 		d.RecordPayloads = nil
 	}
+	if !sent("serverCard") {
+		d.ServerCard = nil
+	}
 	if !sent("secretRefs") {
 		d.SecretRefs = nil
 	}
@@ -163,6 +170,9 @@ func enteredForm(c *fiber.Ctx) views.ProjectForm {
 		ToolExposure: web.FormValue(c, "toolExposure"), ToolNameLimit: web.FormValue(c, "toolNameLimit"),
 		PerSecond: web.FormValue(c, "rateLimit.perSecond"), Burst: web.FormValue(c, "rateLimit.burst"), Limits: postedLimits(c), Understood: web.FormValue(c, "understood") != "", RecordPayloads: web.FormValue(c, "recordPayloads") != "",
 		SecretRefs: strings.Join(strings.Fields(web.FormValue(c, "secretRefs")), "\n"),
+		ToolNames:  web.FormValue(c, "toolNames"), Instructions: strings.TrimSpace(strings.ReplaceAll(web.FormValue(c, "instructions"), "\r\n", "\n")),
+		Icon: strings.TrimSpace(web.FormValue(c, "icon")), WebsiteURL: strings.TrimSpace(web.FormValue(c, "websiteUrl")),
+		ValidateArguments: web.FormValue(c, "validateArguments") != "", ServerCard: web.FormValue(c, "serverCard") != "",
 	}
 }
 
@@ -174,6 +184,10 @@ func settingsOf(stored, entered views.ProjectForm) []frame.Entry {
 		frame.NewEntry("Calls per second and key", stored.PerSecond, entered.PerSecond), frame.NewEntry("Burst", stored.Burst, entered.Burst),
 		frame.NewEntry("Limits for tools", views.LimitWords(stored.Limits), views.LimitWords(entered.Limits)),
 		frame.NewEntry("Record arguments and results", views.OnOff(stored.RecordPayloads), views.OnOff(entered.RecordPayloads)),
+		frame.NewEntry("Instructions for models", stored.Instructions, entered.Instructions), frame.NewEntry("Website", stored.WebsiteURL, entered.WebsiteURL),
+		frame.NewEntry("Icon", stored.Icon, entered.Icon), frame.NewEntry("Server Card", views.OnOff(stored.ServerCard), views.OnOff(entered.ServerCard)),
+		frame.NewEntry("Tool names", stored.ToolNames, entered.ToolNames),
+		frame.NewEntry("Check arguments before calls", views.OnOff(stored.ValidateArguments), views.OnOff(entered.ValidateArguments)),
 		frame.NewEntry("References for maintainers", stored.SecretRefs, entered.SecretRefs),
 	}
 }
@@ -201,6 +215,8 @@ func declarationOf(f views.ProjectForm) (*declaration.Project, error) {
 		ToolExposure: new(models.ToolExposure(f.ToolExposure)), ToolNameLimit: whole("toolNameLimit", f.ToolNameLimit),
 		RatePerSecond: &rate, RateBurst: whole("rateLimit.burst", f.Burst), Limits: declaredLimits(f.Limits, wrong), RecordPayloads: &f.RecordPayloads,
 		SecretRefs: new(strings.Fields(f.SecretRefs)),
+		ToolNames:  new(models.ToolNames(f.ToolNames)), ValidateArguments: &f.ValidateArguments,
+		Identity: declaration.Identity{Instructions: &f.Instructions, Icon: &f.Icon, WebsiteURL: &f.WebsiteURL, ServerCard: &f.ServerCard},
 	}
 	if len(wrong) > 0 {
 		return nil, fault.Validation(wrong)

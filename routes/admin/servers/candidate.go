@@ -184,7 +184,12 @@ func draftProblems(err error, header string) map[string]string {
 	if len(f.Fields) == 0 {
 		return map[string]string{"": f.AdminMessage()}
 	}
-	return credentialFields(maps.Clone(f.Fields), header)
+	fields := credentialFields(maps.Clone(f.Fields), header)
+	if why, wrong := fields["protocolVersion"]; wrong { // the form has only the transport
+		delete(fields, "protocolVersion")
+		fields["transport"] = why
+	}
+	return fields
 }
 
 // addable reports whether a server is stored, and turned off because it can't be

@@ -184,6 +184,12 @@ func draftSettings(d *declaration.Server) (words []string) {
 	if d.TimeoutMS != nil {
 		words = append(words, "Timeout: "+ui.Seconds(*d.TimeoutMS)+" s")
 	}
+	if d.ProtocolVersion != nil && *d.ProtocolVersion != models.ProtocolAuto {
+		words = append(words, "Protocol version: "+*d.ProtocolVersion)
+	}
+	if d.TaskTimeoutMS != nil {
+		words = append(words, "Task timeout: "+ui.Seconds(*d.TaskTimeoutMS)+" s")
+	}
 	say(d.SessionMode != nil && *d.SessionMode == models.SessionPerClient, "One session per client")
 	say(d.DefinitionPolicy != nil && *d.DefinitionPolicy == models.PolicyApprove, "New and changed tools stay off until approved")
 	say(d.Connection != nil && *d.Connection == models.ConnectionPersonal, "Everyone uses their own account")

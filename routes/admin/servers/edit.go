@@ -1,6 +1,7 @@
 package servers
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net/http"
@@ -49,6 +50,7 @@ func (a *Servers) editForm(c *fiber.Ctx, p *toolset.Snapshot, server *toolset.Se
 func fillEdit(props *views.EditProps, s models.Server) {
 	if props.Errors == nil {
 		props.Alias, props.URL, props.Transport, props.Timeout = s.Alias, s.URL, string(s.Transport), ui.Seconds(s.TimeoutMS)
+		props.ProtocolVersion, props.TaskTimeout = s.ProtocolVersion, ui.Seconds(s.TaskTimeoutMS)
 		props.MaxConcurrent = strconv.FormatInt(s.MaxConcurrent, 10)
 		props.SessionMode, props.DefinitionPolicy = string(s.SessionMode), string(s.DefinitionPolicy)
 	}
@@ -73,7 +75,7 @@ func (a *Servers) Save(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	props, d, err := behaviourTyped(c)
+	props, d, err := behaviourTyped(c, &server.Config)
 	if projects.TouchesCredentials(server.Config, d) {
 		if confirmed, err := a.stepUp.StepUp(c); !confirmed {
 			return err
@@ -95,21 +97,28 @@ func (a *Servers) Save(c *fiber.Ctx) error {
 }
 
 // behaviourTyped parses the form of connection and behavior. It validates the
-// numbers; the store validates the rest.
-func behaviourTyped(c *fiber.Ctx) (views.EditProps, *declaration.Server, error) {
+// numbers; the store validates the rest. Absent fields that earlier forms didn't
+// have keep their stored values.
+func behaviourTyped(c *fiber.Ctx, stored *models.Server) (views.EditProps, *declaration.Server, error) {
 	props := views.EditProps{
 		Alias: strings.TrimSpace(web.FormValue(c, "alias")), URL: strings.TrimSpace(web.FormValue(c, "url")), Transport: web.FormValue(c, "transport"),
 		Timeout: web.FormValue(c, "timeout"), MaxConcurrent: strings.TrimSpace(web.FormValue(c, "maxConcurrent")), SessionMode: web.FormValue(c, "sessionMode"), DefinitionPolicy: web.FormValue(c, "definitionPolicy"),
 	}
+	props.ProtocolVersion = cmp.Or(web.FormValue(c, "protocolVersion"), stored.ProtocolVersion)
+	props.TaskTimeout = cmp.Or(web.FormValue(c, "taskTimeout"), ui.Seconds(stored.TaskTimeoutMS))
 	ms, ok := readSeconds(props.Timeout)
+	taskMS, taskOK := readSeconds(props.TaskTimeout)
 	concurrent, wrong := strconv.ParseInt(props.MaxConcurrent, 10, 64)
 	d := &declaration.Server{
 		URL: &props.URL, Transport: new(models.Transport(props.Transport)), TimeoutMS: &ms, MaxConcurrent: &concurrent,
+		ProtocolVersion: &props.ProtocolVersion, TaskTimeoutMS: &taskMS,
 		SessionMode: new(models.SessionMode(props.SessionMode)), DefinitionPolicy: new(models.DefinitionPolicy(props.DefinitionPolicy)),
 	}
 	switch {
 	case !ok:
 		return props, d, fault.Validation(map[string]string{"timeout": "enter a number of seconds"})
+	case !taskOK:
+		return props, d, fault.Validation(map[string]string{"taskTimeout": "enter a number of seconds"})
 	case wrong != nil:
 		return props, d, fault.Validation(map[string]string{"maxConcurrent": fmt.Sprintf("enter a number from %d to %d", declaration.MinConcurrent, declaration.MaxConcurrent)})
 	}
@@ -119,12 +128,13 @@ func behaviourTyped(c *fiber.Ctx) (views.EditProps, *declaration.Server, error) 
 // behaviourOf returns the stored values that the form of connection and behavior
 // can change.
 func behaviourOf(s *models.Server) any {
-	return []any{s.Alias, s.URL, s.URLSecrets, s.Transport, s.TimeoutMS, s.MaxConcurrent, s.SessionMode, s.DefinitionPolicy}
+	return []any{s.Alias, s.URL, s.URLSecrets, s.Transport, s.TimeoutMS, s.MaxConcurrent, s.SessionMode, s.DefinitionPolicy, s.ProtocolVersion, s.TaskTimeoutMS}
 }
 
 func behaviourSettings(s *models.Server, entered views.EditProps) []frame.Entry {
 	return []frame.Entry{
 		frame.NewEntry("Alias", s.Alias, entered.Alias), frame.NewEntry("URL", s.URL, entered.URL), frame.NewEntry("Transport", string(s.Transport), entered.Transport),
+		frame.NewEntry("Protocol version", s.ProtocolVersion, entered.ProtocolVersion), frame.NewEntry("Task timeout (seconds)", ui.Seconds(s.TaskTimeoutMS), entered.TaskTimeout),
 		frame.NewEntry("Timeout (seconds)", ui.Seconds(s.TimeoutMS), entered.Timeout),
 		frame.NewEntry("Maximum concurrent calls", strconv.FormatInt(s.MaxConcurrent, 10), entered.MaxConcurrent), frame.NewEntry("Sessions", string(s.SessionMode), entered.SessionMode),
 		frame.NewEntry("New and changed tools", string(s.DefinitionPolicy), entered.DefinitionPolicy),

@@ -69,7 +69,7 @@ func addFiltered(props *views.FiltersProps, p *toolset.Snapshot, server *toolset
 			props.Shown++
 		}
 		if len(props.Tools) < toolsListed {
-			props.Tools = append(props.Tools, views.FilteredTool{Name: t.Upstream, Title: describe(t), Shown: shown})
+			props.Tools = append(props.Tools, views.FilteredTool{Name: t.Upstream, Title: describe(t), Shown: shown, Task: t.Tasks == toolset.TasksRequired})
 		}
 	}
 	props.Unlisted = props.Known - len(props.Tools)

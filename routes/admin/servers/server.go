@@ -32,6 +32,9 @@ func (a *Servers) Show(c *fiber.Ctx) error {
 	props.Frame = a.pages.ProjectFrame(c, p, layout.TabServers, server.Config.Alias, layout.Crumb{Label: server.Config.Alias})
 	props.Live, props.Controls = []string{views.Topic + ":" + server.Config.ID}, props.Frame.Admin()
 	props.Detail, props.Hidden = detailOf(server), hiddenOf(p, server)
+	if learned := a.learned.Find(server.Config.ID); learned.Revision != "" {
+		props.Detail.Learned = views.LearnedRevision{Revision: learned.Revision, Reason: learned.Reason, Since: learned.Since}
+	}
 	if props.People, err = a.people(c.UserContext(), &server.Config); err != nil {
 		return err
 	}
@@ -55,8 +58,9 @@ func detailOf(s *toolset.Server) views.Detail {
 	config := s.Config
 	d := views.Detail{
 		Transport: string(config.Transport), AuthType: string(config.AuthType), AuthBearer: shownSecret(config.AuthBearer),
-		Headers: headersWithValue(config), MissingHeaders: missingHeaders(config), Timeout: ui.Seconds(config.TimeoutMS) + " s", MaxConcurrent: ui.Count(int(config.MaxConcurrent)),
-		SessionMode: string(config.SessionMode), DefinitionPolicy: string(config.DefinitionPolicy),
+		Headers: headersWithValue(config), MissingHeaders: missingHeaders(config), Timeout: ui.Seconds(config.TimeoutMS) + " s", TaskTimeout: ui.Seconds(config.TaskTimeoutMS) + " s", MaxConcurrent: ui.Count(int(config.MaxConcurrent)),
+		PinnedVersion: strings.TrimPrefix(config.ProtocolVersion, models.ProtocolAuto),
+		SessionMode:   string(config.SessionMode), DefinitionPolicy: string(config.DefinitionPolicy),
 		AllowedTools: config.AllowedTools, DenyTools: config.DenyTools,
 		Personal: config.IsPersonal(), PersonalHeaders: config.PersonalHeaders,
 		OAuthClientID: config.OAuthClientID, OAuthScope: strings.Join(config.OAuthScopes, " "),

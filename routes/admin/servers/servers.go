@@ -23,6 +23,7 @@ import (
 	"mcpgateway/services/inventory"
 	"mcpgateway/services/inventory/history"
 	"mcpgateway/services/projects"
+	"mcpgateway/services/revisions"
 	"mcpgateway/services/toolset"
 	shared "mcpgateway/views/admin"
 	views "mcpgateway/views/admin/servers"
@@ -45,6 +46,8 @@ type Options struct {
 	StepUp  *guard.Guards
 	Callers func() *observe.Callers // names of callers for one page
 	People  People
+	// Learned are the protocol revisions learned from failed calls.
+	Learned *revisions.Store
 }
 
 // Servers serves the servers of projects.
@@ -58,11 +61,12 @@ type Servers struct {
 	history *history.Store
 	callers func() *observe.Callers
 	persons People
+	learned *revisions.Store
 }
 
 // New returns the handlers.
 func New(o Options) *Servers {
-	return &Servers{pages: o.Pages, reader: o.Reader, calls: o.Calls, store: o.Store, stepUp: o.StepUp, traffic: o.Traffic, history: o.History, callers: o.Callers, persons: o.People}
+	return &Servers{pages: o.Pages, reader: o.Reader, calls: o.Calls, store: o.Store, stepUp: o.StepUp, traffic: o.Traffic, history: o.History, callers: o.Callers, persons: o.People, learned: o.Learned}
 }
 
 // List serves GET /admin/projects/:projectSlug/servers.

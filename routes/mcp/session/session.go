@@ -9,10 +9,12 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"hash/maphash"
+	"log/slog"
 	"strings"
 	"time"
 
 	"mcpgateway/services/access"
+	"mcpgateway/services/capabilities"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/rawjson"
 	"mcpgateway/services/secrets"
@@ -64,6 +66,7 @@ type EndedSessions interface {
 // Sessions creates, opens and ends session ids (MCP 2025-11-25, "Session
 // Management"). It is safe for concurrent use.
 type Sessions struct {
+	log    *slog.Logger
 	keys   *secrets.KeyRing
 	ended  EndedSessions
 	now    func() time.Time
@@ -72,24 +75,24 @@ type Sessions struct {
 
 // NewSessions returns Sessions whose ids are sealed with keys. Sessions in
 // ended are rejected.
-func NewSessions(keys *secrets.KeyRing, ended EndedSessions, now func() time.Time) *Sessions {
-	return &Sessions{keys: keys, ended: ended, now: now, opened: sessionCache{seed: maphash.MakeSeed()}}
+func NewSessions(keys *secrets.KeyRing, ended EndedSessions, now func() time.Time, log *slog.Logger) *Sessions {
+	return &Sessions{log: log, keys: keys, ended: ended, now: now, opened: sessionCache{seed: maphash.MakeSeed()}}
 }
 
-// Mint returns a new session id of the principal in the project. capabilities
+// Mint returns a new session id of the principal in the project. declared
 // is the raw object that the client declared. It is omitted if it isn't an
-// object, and replaced by an empty object beyond 4 KiB.
-func (s *Sessions) Mint(projectID string, principal access.Principal, version string, capabilities []byte) (string, error) {
+// object, and shortened beyond 4 KiB, which is logged.
+func (s *Sessions) Mint(projectID string, principal access.Principal, version string, declared []byte) (string, error) {
 	session := Session{
 		Project: projectID, Principal: principal.Caller(), Version: version,
 		Issued: s.now().Unix(), Nonce: rand.Text(),
 	}
-	switch {
-	case rawjson.Kind(capabilities) != '{':
-	case len(capabilities) > maxCapabilities:
-		session.Capabilities = json.RawMessage("{}")
-	default:
-		session.Capabilities = capabilities
+	if rawjson.Kind(declared) == '{' {
+		short, omitted := capabilities.Shorten(declared, maxCapabilities)
+		if len(omitted) > 0 {
+			s.log.Info("client capabilities shortened", "project_id", projectID, "bytes", len(declared), "omitted", omitted)
+		}
+		session.Capabilities = short
 	}
 	// The id is sent in a header and must be short. json.Marshal would escape
 	// HTML characters in the capabilities.

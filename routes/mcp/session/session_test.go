@@ -3,6 +3,7 @@ package session_test
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync"
 	"testing"
@@ -22,7 +23,7 @@ func mints(t testing.TB, ended session.EndedSessions, now func() time.Time) *ses
 	if err != nil {
 		t.Fatal(err)
 	}
-	return session.NewSessions(ring, ended, now)
+	return session.NewSessions(ring, ended, now, slog.New(slog.DiscardHandler))
 }
 
 func mint(t testing.TB, all *session.Sessions, owner access.Principal, capabilities string) string {
@@ -158,7 +159,7 @@ func TestSessionLifetime(t *testing.T) {
 	}
 	principal := access.Administrator("one", "p")
 	clock := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	all := session.NewSessions(ring, ended{}, func() time.Time { return clock })
+	all := session.NewSessions(ring, ended{}, func() time.Time { return clock }, slog.New(slog.DiscardHandler))
 	id, err := all.Mint("p", principal, "2025-11-25", []byte(`{"roots":{}}`))
 	if err != nil {
 		t.Fatal(err)

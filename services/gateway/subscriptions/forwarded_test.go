@@ -9,6 +9,7 @@ import (
 
 	"mcpgateway/models"
 	"mcpgateway/services/access"
+	"mcpgateway/services/gateway"
 	"mcpgateway/services/gateway/subscriptions"
 	"mcpgateway/services/toolset"
 	"mcpgateway/services/upstream"
@@ -63,8 +64,8 @@ func TestForwardedValuesShareNoSubscription(t *testing.T) {
 				t.Fatal(err)
 			}
 			streams[team] = &deliveries{}
-			defer s.Attach(team, someone, streams[team].deliver)()
-			defer other.Attach(team, someone, func(subscriptions.Notification) { t.Error("update in a process without the values") })()
+			defer s.Attach(&gateway.Client{Principal: someone, SessionID: team, Version: "2025-11-25"}, streams[team].deliver)()
+			defer other.Attach(&gateway.Client{Principal: someone, SessionID: team, Version: "2025-11-25"}, func(subscriptions.Notification) { t.Error("update in a process without the values") })()
 		}
 		synctest.Wait()
 		if accounts := len(here.held); accounts != 2 || len(there.held) != 0 {

@@ -18,7 +18,7 @@ const watchAgain = time.Second
 // watch receives the updates of a user's own account while it has subscribers.
 // The syncer watches the accounts that all users share. The caller must hold mu.
 func (s *Subscriptions) watch(at account) {
-	if at.isCommon() || s.closed {
+	if !at.needsWatch() || s.closed {
 		return
 	}
 	ctx, cancel := context.WithCancel(s.ctx)

@@ -2,6 +2,7 @@ package subscriptions
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"slices"
 	"strings"
@@ -54,7 +55,7 @@ func (s *Subscriptions) Handle(ctx context.Context, project *toolset.Snapshot, c
 	if err != nil {
 		return nil, err
 	}
-	h, err := s.enter(client.SessionID, client.Principal)
+	h, err := s.enter(client)
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +110,8 @@ func uriOf(params []byte) (string, error) {
 // servers are called concurrently, until ctx ends. deliver must not block,
 // because it is called with the lock held.
 func (s *Subscriptions) SubscribeResources(ctx context.Context, project *toolset.Snapshot, caller access.Principal, uris []string, deliver func(Notification)) (agreed []string, cancel func()) {
-	h := newHolder("", caller)
+	h := newHolder("", caller, upstream.Client{SessionID: "listen " + rand.Text(), Caller: caller.ID()})
+	release := s.resources.HoldStreams(h.client.SessionID)
 	h.streams[&subscription{deliver: deliver}] = true
 	asked := slices.Clone(uris)
 	slices.Sort(asked)
@@ -137,7 +139,11 @@ func (s *Subscriptions) SubscribeResources(ctx context.Context, project *toolset
 			agreed = append(agreed, uri)
 		}
 	}
-	return agreed, func() { s.end(h) }
+	return agreed, func() {
+		s.end(h)
+		release()
+		s.resources.DropClient(h.client.SessionID)
+	}
 }
 
 // Attach calls deliver with updates of all resources that the session is
@@ -145,28 +151,29 @@ func (s *Subscriptions) SubscribeResources(ctx context.Context, project *toolset
 // those made in other processes. Until detach, the streams of the client's own
 // upstream sessions stay open. deliver must not block, because it is called
 // with the lock held.
-func (s *Subscriptions) Attach(sessionID string, caller access.Principal, deliver func(Notification)) (detach func()) {
+func (s *Subscriptions) Attach(client *gateway.Client, deliver func(Notification)) (detach func()) {
 	sub := &subscription{deliver: deliver}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	h := s.sessions[sessionID]
+	h := s.sessions[client.SessionID]
 	if h == nil {
-		h = newHolder(sessionID, caller)
-		s.sessions[sessionID] = h
+		h = newHolder(client.SessionID, client.Principal, gateway.SubscribingClient(client))
+		s.sessions[client.SessionID] = h
 	}
 	h.streams[sub] = true
 	if h.expiry != nil {
 		h.expiry.Stop()
 	}
 	s.background(func(ctx context.Context) { s.restore(ctx, h) })
-	release := s.resources.HoldStreams(sessionID)
+	release := s.resources.HoldStreams(client.SessionID)
 	return func() {
 		release()
 		s.leave(h, func() { delete(h.streams, sub) })
 	}
 }
 
-// End ends the subscriptions of an ended session in every process.
+// End ends the subscriptions of an ended session in every process, and its own
+// upstream sessions in this one.
 func (s *Subscriptions) End(sessionID string) {
 	s.mu.Lock()
 	h := s.sessions[sessionID]
@@ -176,6 +183,7 @@ func (s *Subscriptions) End(sessionID string) {
 	if h != nil {
 		s.end(h)
 	}
+	s.resources.DropClient(sessionID)
 }
 
 // restore applies the stored subscriptions of a session in this process: it ends
@@ -282,7 +290,7 @@ func (s *Subscriptions) updated(at account, uri string) {
 			if told[h] {
 				continue
 			}
-			for _, asked := range s.askedFor(h, at, subscribed, uri) {
+			for _, asked := range s.formsOf(h, at, subscribed, uri) {
 				told[h] = true
 				n := Notification{Method: NotifyResourceUpdated, Params: append(rawjson.AppendString([]byte(`{"uri":`), asked), '}')}
 				for sub := range h.streams {
@@ -293,10 +301,10 @@ func (s *Subscriptions) updated(at account, uri string) {
 	}
 }
 
-// askedFor returns the URIs of an updated resource for a subscriber who sees it
+// formsOf returns the URIs of an updated resource for a subscriber who sees it
 // now: in the forms in which the client subscribed to subscribed, the server's
 // own URI. The caller must hold mu.
-func (s *Subscriptions) askedFor(h *resourceSubscriber, at account, subscribed, uri string) (forms []string) {
+func (s *Subscriptions) formsOf(h *resourceSubscriber, at account, subscribed, uri string) (forms []string) {
 	for asked, ref := range h.resources {
 		if ref.account != at || ref.uri != subscribed {
 			continue
@@ -326,6 +334,11 @@ func covers(subscribed, uri string) bool {
 type ResourceSubscriber interface {
 	Watch(ctx context.Context, target *upstream.Target, events func(upstream.Event))
 	Subscribe(ctx context.Context, target *upstream.Target, uri string) (release func(), err error)
+	// SubscribeOwn subscribes a client in its own upstream session. updated must
+	// not block. own is false without an error if the client has none.
+	SubscribeOwn(ctx context.Context, target *upstream.Target, client upstream.Client, uri string, updated func(uri string)) (release func(), own bool, err error)
+	// DropClient closes the upstream sessions of a client.
+	DropClient(sessionID string)
 	HoldStreams(sessionID string) (release func())
 }
 

@@ -35,6 +35,12 @@ type subscriber struct {
 
 func (s *subscriber) HoldStreams(string) (release func()) { return func() {} }
 
+func (s *subscriber) SubscribeOwn(context.Context, *upstream.Target, upstream.Client, string, func(string)) (func(), bool, error) {
+	return nil, false, nil
+}
+
+func (s *subscriber) DropClient(string) {}
+
 func (s *subscriber) Watch(ctx context.Context, _ *upstream.Target, _ func(upstream.Event)) {
 	<-ctx.Done()
 }
@@ -203,8 +209,8 @@ func unsubscribe(t *testing.T, s *subscriptions.Subscriptions, session *gateway.
 func TestSessionReceivesResourceUpdates(t *testing.T) {
 	s, up := newSubscriptions(t)
 	var ann, bob, spare deliveries
-	detach := s.Attach("ann", someone, ann.deliver)
-	defer s.Attach("bob", someone, bob.deliver)()
+	detach := s.Attach(&gateway.Client{Principal: someone, SessionID: "ann", Version: "2025-11-25"}, ann.deliver)
+	defer s.Attach(&gateway.Client{Principal: someone, SessionID: "bob", Version: "2025-11-25"}, bob.deliver)()
 	for range 2 { // duplicates count once
 		if err := subscribe(s, session("ann"), "test://a"); err != nil {
 			t.Fatal(err)
@@ -233,7 +239,7 @@ func TestSessionReceivesResourceUpdates(t *testing.T) {
 	}
 
 	// A new stream replaces the old one before that ends.
-	detachSpare := s.Attach("ann", someone, spare.deliver)
+	detachSpare := s.Attach(&gateway.Client{Principal: someone, SessionID: "ann", Version: "2025-11-25"}, spare.deliver)
 	detach()
 	s.ResourceUpdated("u", "test://a")
 	if got := spare.take(); got != `updated{"uri":"test://a"}` || ann.take() != "" {

@@ -3,6 +3,7 @@ package subscriptions_test
 import (
 	"errors"
 	"mcpgateway/services/fault"
+	"mcpgateway/services/gateway"
 	"mcpgateway/services/gateway/subscriptions"
 	"mcpgateway/services/notify"
 	"testing"
@@ -20,7 +21,7 @@ func TestSessionWithoutStreamExpires(t *testing.T) {
 		}
 		var d deliveries
 		time.Sleep(subscriptions.SessionGrace - time.Second)
-		detach := s.Attach("s", someone, d.deliver)
+		detach := s.Attach(&gateway.Client{Principal: someone, SessionID: "s", Version: "2025-11-25"}, d.deliver)
 		time.Sleep(time.Hour)
 		s.ResourceUpdated("u", "test://a")
 		if got := d.take(); got != `updated{"uri":"test://a"}` {
@@ -31,7 +32,7 @@ func TestSessionWithoutStreamExpires(t *testing.T) {
 		if !up.holds("u test://a ×1") {
 			t.Error("the session expired too early")
 		}
-		detach = s.Attach("s", someone, d.deliver)
+		detach = s.Attach(&gateway.Client{Principal: someone, SessionID: "s", Version: "2025-11-25"}, d.deliver)
 		detach()
 		time.Sleep(subscriptions.SessionGrace - time.Second)
 		if !up.holds("u test://a ×1") {
@@ -82,7 +83,7 @@ func TestSessionAcrossProcesses(t *testing.T) {
 			t.Fatal(err)
 		}
 		var d deliveries
-		detach := streaming.Attach("s", someone, d.deliver) // the stream opens after the subscription
+		detach := streaming.Attach(&gateway.Client{Principal: someone, SessionID: "s", Version: "2025-11-25"}, d.deliver) // the stream opens after the subscription
 		synctest.Wait()
 		if !there.holds("u test://a ×1") {
 			t.Fatalf("process with the stream: held %v", there.held)

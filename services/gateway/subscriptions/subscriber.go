@@ -7,7 +7,9 @@ import (
 
 	"mcpgateway/services/access"
 	"mcpgateway/services/fault"
+	"mcpgateway/services/gateway"
 	"mcpgateway/services/toolset"
+	"mcpgateway/services/upstream"
 )
 
 // resourceSubscriber is a session or a stream with resource subscriptions. All fields but
@@ -15,6 +17,7 @@ import (
 type resourceSubscriber struct {
 	session   string // session key; empty for a stream
 	caller    access.Principal
+	client    upstream.Client        // in whose own upstream sessions it is subscribed
 	resources map[string]resourceRef // by the URI of the client
 	changing  chan struct{}          // semaphore for changes of the session's subscriptions
 	asking    int                    // pending upstream subscriptions
@@ -36,13 +39,18 @@ type resourceRef struct {
 type account struct {
 	serverID, userID string
 	forwarded        string // keyed hash of the forwarded headers, or empty
+	session          string // the client whose own upstream session it is, or empty
 }
 
-// isCommon reports whether all users share the account.
-func (a account) isCommon() bool { return a.userID == "" && a.forwarded == "" }
+// needsWatch reports whether the updates of the account must be watched. The
+// syncer watches the accounts that all users share, and a client's own session
+// has a function for its updates.
+func (a account) needsWatch() bool {
+	return a.session == "" && (a.userID != "" || a.forwarded != "")
+}
 
-func newHolder(session string, caller access.Principal) *resourceSubscriber {
-	return &resourceSubscriber{session: session, caller: caller, changing: make(chan struct{}, 1), resources: map[string]resourceRef{}, streams: map[*subscription]bool{}}
+func newHolder(session string, caller access.Principal, client upstream.Client) *resourceSubscriber {
+	return &resourceSubscriber{session: session, caller: caller, client: client, changing: make(chan struct{}, 1), resources: map[string]resourceRef{}, streams: map[*subscription]bool{}}
 }
 
 // of returns the subscriptions at an account, by the URI of the client. The
@@ -59,17 +67,18 @@ func (h *resourceSubscriber) of(at account) map[string]resourceRef {
 
 // enter returns the holder of a session for a request. The caller must call
 // leave. It returns RATE_LIMITED beyond maxSubscribedSessions.
-func (s *Subscriptions) enter(sessionID string, caller access.Principal) (*resourceSubscriber, error) {
+func (s *Subscriptions) enter(client *gateway.Client) (*resourceSubscriber, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	h := s.sessions[sessionID]
+	h := s.sessions[client.SessionID]
 	if h == nil {
 		if len(s.sessions) >= maxSubscribedSessions {
 			return nil, fault.New(fault.KindRateLimited, fault.CodeRateLimited, "Too many sessions have resource subscriptions. Retry later.")
 		}
-		h = newHolder(sessionID, caller)
-		s.sessions[sessionID] = h
+		h = newHolder(client.SessionID, client.Principal, gateway.SubscribingClient(client))
+		s.sessions[client.SessionID] = h
 	}
+	h.client = gateway.SubscribingClient(client) // HTTP+SSE clients declare capabilities after the stream is open
 	h.requests++
 	return h, nil
 }
@@ -109,6 +118,7 @@ func (s *Subscriptions) expire(h *resourceSubscriber) {
 func (s *Subscriptions) subscribe(ctx context.Context, h *resourceSubscriber, resource toolset.Resource, uri string) error {
 	s.mu.Lock()
 	_, known := h.resources[uri]
+	client := h.client
 	full := len(h.resources)+h.asking >= MaxResourcesPerClient
 	if !known && !full {
 		h.asking++
@@ -127,13 +137,13 @@ func (s *Subscriptions) subscribe(ctx context.Context, h *resourceSubscriber, re
 		h.asking--
 		return err
 	}
-	release, err := s.resources.Subscribe(ctx, target, resource.URI)
+	at, release, err := s.open(ctx, client, target, resource.URI)
 	s.mu.Lock()
 	h.asking--
 	_, known = h.resources[uri]
 	over := h.ended
 	if err == nil && !known && !over {
-		s.add(h, uri, resourceRef{account: account{resource.Server.Config.ID, target.Person, target.Forwarded}, uri: resource.URI, release: release, forwarded: forwardedOf(ctx)})
+		s.add(h, uri, resourceRef{account: at, uri: resource.URI, release: release, forwarded: forwardedOf(ctx)})
 		release = nil
 	}
 	s.mu.Unlock()
@@ -147,6 +157,20 @@ func (s *Subscriptions) subscribe(ctx context.Context, h *resourceSubscriber, re
 		return fault.New(fault.KindNotFound, fault.CodeNotFound, "This session has ended. Call initialize again.")
 	}
 	return nil
+}
+
+// open subscribes to a resource at its server: in the client's own upstream
+// session, if it has one, and else in the one of the account.
+func (s *Subscriptions) open(ctx context.Context, client upstream.Client, target *upstream.Target, uri string) (at account, release func(), err error) {
+	at = account{serverID: target.ServerID, userID: target.Person, forwarded: target.Forwarded}
+	own := at
+	own.session = client.SessionID
+	release, isOwn, err := s.resources.SubscribeOwn(ctx, target, client, uri, func(uri string) { s.updated(own, uri) })
+	if isOwn || err != nil {
+		return own, release, err
+	}
+	release, err = s.resources.Subscribe(ctx, target, uri)
+	return at, release, err
 }
 
 // add stores a subscription. The caller must hold mu.

@@ -59,7 +59,7 @@ func (s *Store) Left(tx *gorm.DB, server *models.Server, shown []addresses.Text)
 			}
 		}
 		if _, ok := book.Listed(server.Alias, t.Kind, t.Text); !ok {
-			warnings = append(warnings, fmt.Sprintf("%s %.100q was omitted: another server showed an overlapping one first, and without a scheme it can't be told apart", nameOf(t.Kind), t.Text))
+			warnings = append(warnings, fmt.Sprintf("%s %.100q was omitted: another server showed an overlapping one first, and without a scheme it can't be distinguished", nameOf(t.Kind), t.Text))
 		}
 	}
 	return warnings, nil

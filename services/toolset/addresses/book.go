@@ -289,7 +289,7 @@ func (b *Book) Shown(alias, uri string) string {
 	return uri
 }
 
-// Owner returns the alias of the server that answers for an unqualified text, in
+// Owner returns the alias of the server of an unqualified text, in
 // lower case, or "".
 func (b *Book) Owner(kind models.ClaimKind, text string) string {
 	if b == nil {

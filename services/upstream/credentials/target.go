@@ -51,8 +51,8 @@ func NewTarget(row models.Server, resolver Resolver, rows Rows) *upstream.Target
 	return &upstream.Target{
 		ServerID: row.ID, Alias: row.Alias, URL: row.URL, Version: row.ConfigVersion,
 		Transport: row.Transport, Timeout: time.Duration(row.TimeoutMS) * time.Millisecond, SessionMode: row.SessionMode,
-		MaxConcurrent: int(row.MaxConcurrent),
-		Headers:       func(context.Context) (http.Header, error) { return credentials(&row, resolver, rows) },
+		MaxConcurrent: int(row.MaxConcurrent), ProtocolVersion: row.ProtocolVersion, TaskTimeout: time.Duration(row.TaskTimeoutMS) * time.Millisecond,
+		Headers: func(context.Context) (http.Header, error) { return credentials(&row, resolver, rows) },
 	}
 }
 

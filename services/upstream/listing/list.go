@@ -60,10 +60,7 @@ func Offers(kind models.ListingKind) Kind {
 }
 
 // refuseTool returns why a tool cannot be offered, or "".
-func refuseTool(raw []byte, o *rawjson.Object, _ string, stateless bool) string {
-	if support, _ := o.Object("execution").String("taskSupport"); support == "required" {
-		return "it can run only as a task, which the gateway does not support"
-	}
+func refuseTool(raw []byte, _ *rawjson.Object, _ string, stateless bool) string {
 	if stateless {
 		if _, err := upstream.ParseParamHeaders(raw); err != nil {
 			return err.Error()

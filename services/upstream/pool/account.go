@@ -31,6 +31,7 @@ type account struct {
 	watchers  map[*watcher]bool
 	resources map[string]*resource // resources with subscribers, by URI
 	settling  map[string]bool      // URIs that a goroutine is reconciling
+	clients   map[string]*ownWatch // resources of clients' own sessions, by client
 }
 
 // owner identifies an account at a server. The zero owner is the account that
@@ -64,7 +65,7 @@ func newAccount(s *server, t *upstream.Target, who owner) *account {
 	a := &account{
 		pool: s.pool, server: s, owner: who, version: max(t.Version, s.version.Load()),
 		sessions: map[sessionKey]*session{}, flights: map[sessionKey]*connectAttempt{},
-		watchers: map[*watcher]bool{}, resources: map[string]*resource{}, settling: map[string]bool{},
+		watchers: map[*watcher]bool{}, resources: map[string]*resource{}, settling: map[string]bool{}, clients: map[string]*ownWatch{},
 	}
 	if who.person != "" {
 		a.admission = &admission.Queue{}
@@ -74,9 +75,10 @@ func newAccount(s *server, t *upstream.Target, who owner) *account {
 }
 
 // acquire returns a session for the target and client and connects if there is
-// none. The caller must release the session. The error is ctx.Err(),
+// none. declared are the raw capabilities of the client, which a new session
+// declares. The caller must release the session. The error is ctx.Err(),
 // errOutdated, errDropped, errSwept or a connection error.
-func (a *account) acquire(ctx context.Context, t *upstream.Target, key sessionKey) (*session, error) {
+func (a *account) acquire(ctx context.Context, t *upstream.Target, key sessionKey, declared []byte) (*session, error) {
 	a.server.adopt(t)
 	a.mu.Lock()
 	if err := a.usable(t); err != nil {
@@ -93,7 +95,7 @@ func (a *account) acquire(ctx context.Context, t *upstream.Target, key sessionKe
 	f := a.flights[key]
 	if f == nil || key.alone {
 		var err error
-		if f, err = a.startConnect(ctx, t, key); err != nil {
+		if f, err = a.startConnect(ctx, t, key, declared); err != nil {
 			a.mu.Unlock()
 			return nil, err
 		}
@@ -137,7 +139,7 @@ func (a *account) adopt(version int64) {
 
 // find returns a usable session, or nil.
 func (a *account) find(key sessionKey) *session {
-	if a.stateless != nil {
+	if a.stateless != nil && !key.handshake {
 		return a.stateless
 	}
 	ss := a.sessions[key]
@@ -150,11 +152,12 @@ func (a *account) find(key sessionKey) *session {
 
 // startConnect starts to connect. It uses only the values of ctx and not its
 // cancellation, because other calls may wait for the same session.
-func (a *account) startConnect(ctx context.Context, t *upstream.Target, key sessionKey) (*connectAttempt, error) {
-	c, err := newConnector(a.pool, t, key, a.server.knownEra(), a.notifyWatchers)
+func (a *account) startConnect(ctx context.Context, t *upstream.Target, key sessionKey, declared []byte) (*connectAttempt, error) {
+	c, err := newConnector(a.pool, t, key, declared, a.server.knownEra(), a.observer)
 	if err != nil {
 		return nil, err
 	}
+	c.lost = a.replaceLost
 	f := &connectAttempt{done: make(chan struct{}), waiters: 1}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), transport.MaxConnectTime)
 	f.cancel = cancel
@@ -162,7 +165,7 @@ func (a *account) startConnect(ctx context.Context, t *upstream.Target, key sess
 		defer cancel()
 		defer context.AfterFunc(life, cancel)()
 		var ss *session
-		found := era{url: t.URL}
+		found := era{url: t.URL, pin: t.Pin()}
 		err := a.pool.tasks.Try("upstream connect", func() (err error) { ss, found.kind, err = c.connect(ctx); return err })
 		a.finishConnect(f, key, t, ss, found, err)
 	})
@@ -205,7 +208,9 @@ func (a *account) finishConnect(f *connectAttempt, key sessionKey, t *upstream.T
 		a.server.setEra(found)
 	default:
 		a.sessions[key] = ss
-		a.server.setEra(found)
+		if !key.handshake { // it is not the era of the other clients
+			a.server.setEra(found)
+		}
 		a.hold(ss)
 	}
 	a.endRetired(ss)
@@ -307,6 +312,9 @@ func (a *account) endRetired(ss *session) {
 func (a *account) dropClient(client string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if w := a.clients[client]; w != nil {
+		a.endWatch(w)
+	}
 	for key, ss := range a.sessions {
 		if key.client == client {
 			a.remove(ss)

@@ -15,7 +15,7 @@ import (
 // initialize starts a session over Streamable HTTP.
 func (c *connector) initialize(ctx context.Context) (*session, error) {
 	fixed := c.fixedHeader()
-	x, err := c.exchange(ctx, fixed, "initialize", c.pool.self.InitializeParams(c.key.capabilities))
+	x, err := c.exchange(ctx, fixed, "initialize", c.initializeParams())
 	if err != nil {
 		return nil, err
 	}
@@ -33,13 +33,25 @@ func (c *connector) initialize(ctx context.Context) (*session, error) {
 	}
 	ss := c.session(s, fixed)
 	if s.Session && !c.key.own {
-		s.Asks = transport.NewAskStream(s, c.key.audience(), ss.requestHeader, ss.callers.Deliver, c.pool.start)
+		s.Asks = transport.NewAskStream(s, c.key.audience(), transport.StreamEvents{
+			Header: ss.requestHeader, Heard: ss.observeStream, Deliver: ss.callers.Deliver, Lost: func() { c.lost(ss) },
+		}, c.pool.start)
 	}
 	if err := c.complete(ctx, ss, r, models.TransportStreamableHTTP); err != nil {
 		c.pool.end(ss)
 		return nil, err
 	}
 	return ss, nil
+}
+
+// initializeParams returns the params of the initialize request. Only a handshake
+// revision can be offered in it.
+func (c *connector) initializeParams() []byte {
+	offer := c.offer()
+	if offer == "" || offer == wire.Revision20260728 {
+		offer = wire.Revision20251125
+	}
+	return c.pool.self.InitializeParams(offer, c.declared)
 }
 
 // openLegacy starts a session over HTTP+SSE.
@@ -49,12 +61,12 @@ func (c *connector) openLegacy(ctx context.Context) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	l, err := transport.OpenLegacySSE(ctx, c.pool.life, c.Poster, wire.RequestHeader(configured, fixed), c.key.audience(), c.onNotification, c.callers.Deliver)
+	l, err := transport.OpenLegacySSE(ctx, c.pool.life, c.Poster, wire.RequestHeader(configured, fixed), c.key.audience(), c.observer(c.key), c.callers.Deliver)
 	if err != nil {
 		return nil, err
 	}
 	ss := c.session(l, fixed)
-	x, err := c.exchange(ctx, fixed, "initialize", c.pool.self.InitializeParams(c.key.capabilities))
+	x, err := c.exchange(ctx, fixed, "initialize", c.initializeParams())
 	if err == nil {
 		var r transport.Reply
 		if r, err = l.Call(ctx, x); err == nil {
@@ -84,6 +96,8 @@ func (c *connector) complete(ctx context.Context, ss *session, r transport.Reply
 		return c.Place.Invalid("uses protocol version %q, which the gateway does not support.", wire.Excerpt([]byte(version)))
 	case version >= wire.Revision20260728:
 		return c.Place.Invalid("responded to initialize with protocol version %q, which has no such request.", version)
+	case c.target.Pin() != "" && version > c.target.Pin():
+		return c.Place.Invalid("responded with protocol version %s, which is newer than the configured %s.", version, c.target.Pin())
 	case version >= wire.Revision20250618:
 		ss.header[wire.HeaderVersion] = []string{version}
 	}

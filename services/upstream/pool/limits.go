@@ -7,6 +7,9 @@ const (
 	// maxSessions is the maximum number of sessions with one server. At the
 	// limit the session that has been idle the longest is closed.
 	maxSessions = 1_000
+	// maxDeclared is the number of sessions that all clients share, one for each
+	// capabilities object, at which idle ones make room for another.
+	maxDeclared = 64
 	// maxPersonalCalls is the maximum number of calls in flight of one user to
 	// one server where users have their own accounts, and of their sessions.
 	maxPersonalCalls = 16

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"mcpgateway/services/capabilities"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/rawjson"
 	"mcpgateway/services/upstream"
@@ -134,7 +135,7 @@ func (w *watcher) listen(ctx context.Context, ss *session, s *transport.Streamab
 	if err != nil {
 		return transport.StreamOutcome{Err: err}
 	}
-	if x.Body, _, err = wire.StatelessRequest(x.ID, methodListen, params, nil, w.pool.self); err != nil {
+	if x.Body, _, err = wire.StatelessRequest(x.ID, methodListen, params, []byte(capabilities.Sync), w.pool.self); err != nil {
 		return transport.StreamOutcome{Err: err}
 	}
 	x.Header[wire.HeaderMethod] = []string{methodListen}

@@ -39,7 +39,7 @@ func (p *Pool) ListTools(ctx context.Context, t *upstream.Target) ([][]byte, *up
 func (p *Pool) ListOffers(ctx context.Context, t *upstream.Target, kind models.ListingKind) ([]models.Listing, []string, error) {
 	l := listing.New(listing.Offers(kind))
 	err := p.with(ctx, t, ownWork, "", func(ctx context.Context, s *account) error {
-		ss, err := s.acquire(ctx, t, gatewaySessionKey())
+		ss, err := s.acquire(ctx, t, gatewaySessionKey(), nil)
 		if err != nil {
 			return err
 		}

@@ -38,7 +38,7 @@ func TestOmittedTools(t *testing.T) {
 		{"empty name", "2025-11-25", `[{"name":""}]`, 0, "it has no name"},
 		{"name not a string", "2025-11-25", `[{"name":7}]`, 0, "it has no name"},
 		{"duplicate name", "2025-11-25", `[{"name":"a","x":1},{"name":"\u0061","x":2},{"name":"A"}]`, 2, `tool "a" was omitted: another tool has the same name`},
-		{"task only", "2025-11-25", `[{"name":"a","execution":{"taskSupport":"required"}},{"name":"b","execution":{"taskSupport":"optional"}}]`, 1, "as a task"},
+		{"task only", "2025-11-25", `[{"name":"a","execution":{"taskSupport":"required"}},{"name":"b","execution":{"taskSupport":"optional"}}]`, 2, ""},
 		{"invalid annotation", "2026-07-28", `[{"name":"a","inputSchema":{"properties":{"x":{"type":"object","x-mcp-header":"X"}}}},{"name":"b"}]`, 1, "x-mcp-header"},
 		{"annotation in earlier revision", "2025-11-25", `[{"name":"a","inputSchema":{"properties":{"x":{"type":"object","x-mcp-header":"X"}}}}]`, 1, ""},
 		{"unprintable name", "2025-11-25", `[{"name":"a\u001b[31m\n"},{"name":"a\u001b[31m\n"}]`, 1, `another tool`},

@@ -39,6 +39,7 @@ func (ss *session) setLevel(ctx context.Context, p *Pool, t *upstream.Target, r 
 	answer, err := ss.call(ctx, p, t, &upstream.Request{
 		Method: "logging/setLevel", Params: append(rawjson.AppendString([]byte(`{"level":`), r.LogLevel), '}'), Client: r.Client,
 	}, true)
+	ss.level.value = "" // unknown after a failure, because the upstream may have set it
 	if err == nil && answer.RPCError == nil {
 		ss.level.value = r.LogLevel
 	}

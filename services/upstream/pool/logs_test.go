@@ -220,6 +220,21 @@ func TestLevelPerSession(t *testing.T) {
 			}
 		})
 	})
+	t.Run("failed change", func(t *testing.T) {
+		inLoggerWorld(t, func(t *testing.T, l *logger, p *pool.Pool) {
+			to := target("http://log.example/mcp", within(time.Hour), perClient)
+			call(t, p, to, "ann", "debug")
+			l.refuse = true
+			call(t, p, to, "ann", "error") // the upstream may have set it
+			l.mu.Lock()
+			l.refuse = false
+			l.mu.Unlock()
+			call(t, p, to, "ann", "debug")
+			if got := l.levels(); !slices.Equal(got, []string{"s1 debug", "s1 error", "s1 debug"}) {
+				t.Errorf("levels = %q, want the first one again after the failure", got)
+			}
+		})
+	})
 	t.Run("failed setLevel", func(t *testing.T) {
 		inLoggerWorld(t, func(t *testing.T, l *logger, p *pool.Pool) {
 			to := target("http://log.example/mcp", within(time.Hour))
@@ -293,7 +308,7 @@ func TestLogsOnGet(t *testing.T) {
 	}
 }
 
-func TestLogsReachOnlyTheirClient(t *testing.T) {
+func TestNobodyElsesLog(t *testing.T) { // language:ignore
 	inLoggerWorld(t, func(t *testing.T, l *logger, p *pool.Pool) {
 		to := target("http://log.example/mcp", within(time.Hour))
 		ann, bob := &logClient{name: "ann"}, &logClient{name: "bob"}
@@ -360,5 +375,46 @@ func TestLogsReachOnlyTheirClient(t *testing.T) {
 		say("two clients without a session", nil)
 		end[0]()
 		end[1]()
+	})
+}
+
+// TestEveryClientGetsLogs calls a tool for three clients, of which only one set
+// a level, before and after restarts of the upstream and of the gateway. Each
+// receives the log message of its call.
+func TestEveryClientGetsLogs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLogger()
+		for _, edit := range []func(*upstream.Target){func(*upstream.Target) {}, perClient} {
+			to := target("http://log.example/mcp", within(time.Hour), edit)
+			for _, gateway := range []string{"first", "restarted"} {
+				p := pool.New(&http.Client{Transport: l}, "1")
+				for _, upstreamState := range []string{"running", "restarted"} {
+					for i, level := range []string{"info", "", ""} {
+						c := &logClient{name: fmt.Sprint("client", i)}
+						r := c.calls("wait", level)
+						r.Logs = true
+						l.mu.Lock()
+						l.wait = make(chan struct{})
+						l.mu.Unlock()
+						done := make(chan error, 1)
+						go func() {
+							_, err := p.Call(t.Context(), to, r)
+							done <- err
+						}()
+						l.say("notifications/message", `{"level":"info"}`)
+						if got := c.take(); len(got) != 1 {
+							t.Errorf("gateway %s, upstream %s, client %d: received %q", gateway, upstreamState, i, got)
+						}
+						close(l.wait)
+						if err := <-done; err != nil {
+							t.Fatal(err)
+						}
+						time.Sleep(time.Minute) // the stream is closed
+					}
+					l.restart()
+				}
+				p.Close()
+			}
+		}
 	})
 }

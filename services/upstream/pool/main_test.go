@@ -139,8 +139,9 @@ func received(r *http.Request) rpc {
 }
 
 // handmade serves a hand-written upstream of one revision. It handles
-// initialize or server/discover itself and passes other requests to respond.
-func handmade(t testing.TB, revision string, respond func(w http.ResponseWriter, r *http.Request, m rpc)) string {
+// initialize or server/discover itself and passes other requests to respond. An
+// older revision can have a result or error for server/discover.
+func handmade(t testing.TB, revision string, respond func(w http.ResponseWriter, r *http.Request, m rpc), discovered ...string) string {
 	t.Helper()
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodPost {
@@ -151,6 +152,8 @@ func handmade(t testing.TB, revision string, respond func(w http.ResponseWriter,
 		switch {
 		case m.Method == "server/discover" && revision >= "2026-07-28":
 			writeJSON(w, `{"jsonrpc":"2.0","id":`+string(m.ID)+`,"result":{"resultType":"complete","supportedVersions":["`+revision+`"],"capabilities":{"tools":{}}}}`)
+		case m.Method == "server/discover" && len(discovered) > 0:
+			writeJSON(w, `{"jsonrpc":"2.0","id":`+string(m.ID)+`,`+discovered[0]+`}`)
 		case m.Method == "server/discover":
 			w.WriteHeader(http.StatusBadRequest)
 		case m.Method == "initialize":

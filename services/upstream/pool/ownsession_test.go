@@ -12,7 +12,8 @@ import (
 )
 
 // declaredAtSync are the capabilities that a sync declares.
-const declaredAtSync = `{"elicitation":{"form":{},"url":{}},"sampling":{"tools":{},"context":{}},"roots":{"listChanged":true}}`
+const declaredAtSync = `{"elicitation":{"form":{},"url":{}},"sampling":{"tools":{},"context":{}},"roots":{"listChanged":true},` +
+	`"extensions":{"io.modelcontextprotocol/ui":{"mimeTypes":["text/html;profile=mcp-app"]},"io.modelcontextprotocol/tasks":{},"io.modelcontextprotocol/skills":{}}}`
 
 // declaredIn returns the client capabilities of a recorded request, raw.
 func declaredIn(t *testing.T, r upstreamtest.Recorded) string {
@@ -32,10 +33,10 @@ func declaredIn(t *testing.T, r upstreamtest.Recorded) string {
 	return string(m.Params.Meta["io.modelcontextprotocol/clientCapabilities"])
 }
 
-// TestSyncDeclaresAllCapabilities reads the inventory of upstreams that send
+// TestSyncDeclaresAll reads the inventory of upstreams that send
 // requests to their client during a list, on the stream of the call or on the
 // GET stream.
-func TestSyncDeclaresAllCapabilities(t *testing.T) {
+func TestSyncDeclaresAll(t *testing.T) {
 	for _, era := range upstreamtest.AllEras() {
 		for _, onStream := range []bool{false, true} {
 			if onStream && era.Stateless() {

@@ -15,6 +15,7 @@ import (
 
 	"mcpgateway/models"
 	"mcpgateway/services/background"
+	"mcpgateway/services/capabilities"
 	"mcpgateway/services/upstream"
 	"mcpgateway/services/upstream/admission"
 	"mcpgateway/services/upstream/transport"
@@ -31,8 +32,11 @@ type Pool struct {
 	ids       atomic.Int64
 	listens   atomic.Int64
 
+	declared  *capabilities.Cache[capabilities.Identity]
+	revisions Revisions // nil learns none
+
 	unattributed atomic.Int64
-	completed    func(serverID, userID string, params []byte) bool
+	completed    func(t *upstream.Target, method string, params []byte) bool
 	turned       func(serverID string, err error)
 
 	servers  sync.Map     // server ID to *server
@@ -62,7 +66,8 @@ func New(h *http.Client, clientVersion string, options ...Option) *Pool {
 	p := &Pool{
 		http: h, self: wire.NewIdentity(clientVersion), userAgent: wire.HeaderValue("gateway/" + clientVersion),
 		holds: map[string]int{}, life: life, endLife: end, ending: make(chan struct{}, maxEnding),
-		completed: func(string, string, []byte) bool { return false }, turned: func(string, error) {},
+		declared:  capabilities.NewCache(capabilities.Identify),
+		completed: func(*upstream.Target, string, []byte) bool { return false }, turned: func(string, error) {},
 	}
 	for _, option := range options {
 		option(p)
@@ -80,7 +85,7 @@ func New(h *http.Client, clientVersion string, options ...Option) *Pool {
 // If MaxConcurrent calls are in flight, up to 1,024 calls queue, round robin by
 // caller. Further calls fail with UPSTREAM_UNAVAILABLE. So do calls to a server
 // that failed several times in a row, until the next probe. Both faults have a
-// RetryAfter.
+// RetryAfter. Requests with Wait have neither limit, and no timeout.
 //
 // Faults: UPSTREAM_UNAVAILABLE, UPSTREAM_TIMEOUT, UPSTREAM_UNAUTHORIZED (caused
 // by a *Challenge if the upstream rejected the credentials),
@@ -89,8 +94,12 @@ func New(h *http.Client, clientVersion string, options ...Option) *Pool {
 // context.Canceled and the call is cancelled at the upstream.
 func (p *Pool) Call(ctx context.Context, t *upstream.Target, r *upstream.Request) (*upstream.Response, error) {
 	var out *upstream.Response
-	err := p.with(ctx, t, clientCall, r.Client.Caller, func(ctx context.Context, s *account) (err error) {
-		out, _, err = p.call(ctx, s, t, keyOf(t, r.Client), r)
+	purpose := clientCall
+	if r.Wait {
+		purpose = taskWait
+	}
+	err := p.with(ctx, t, purpose, r.Client.Caller, func(ctx context.Context, s *account) (err error) {
+		out, err = p.callForClient(ctx, s, t, r)
 		return err
 	})
 	if err != nil {
@@ -104,7 +113,7 @@ func (p *Pool) Call(ctx context.Context, t *upstream.Target, r *upstream.Request
 func (p *Pool) Describe(ctx context.Context, t *upstream.Target) (*upstream.Description, error) {
 	var out *upstream.Description
 	err := p.with(ctx, t, ownWork, "", func(ctx context.Context, s *account) error {
-		ss, err := s.acquire(ctx, t, gatewaySessionKey())
+		ss, err := s.acquire(ctx, t, gatewaySessionKey(), nil)
 		if err != nil {
 			return err
 		}
@@ -209,14 +218,21 @@ const (
 	ownWork purpose = iota
 	// clientCall marks calls of clients, which are unlimited in number.
 	clientCall
+	// taskWait marks requests that wait for a task. They are limited by their
+	// caller, and take long without a sign of the upstream.
+	taskWait
 )
 
 // with runs one use of a target within its timeout and converts its error to a
 // fault.
 func (p *Pool) with(parent context.Context, t *upstream.Target, f purpose, caller string, use func(context.Context, *account) error) error {
 	started := time.Now()
-	ctx, cancel := context.WithDeadline(parent, started.Add(t.CallTimeout()))
-	defer cancel()
+	ctx := parent
+	if f != taskWait {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(parent, started.Add(t.CallTimeout()))
+		defer cancel()
+	}
 	if err := parent.Err(); err != nil {
 		return explain(parent, t, started, err)
 	}
@@ -237,7 +253,9 @@ func (p *Pool) with(parent context.Context, t *upstream.Target, f purpose, calle
 			err = use(ctx, s.account(t))
 		}
 		explained := explain(parent, t, started, err)
-		s.note(parent, t, tried, started, err, explained)
+		if f != taskWait {
+			s.note(parent, t, tried, started, err, explained)
+		}
 		if !errors.Is(err, errOutdated) && !errors.Is(err, errDropped) {
 			return explained
 		}
@@ -274,7 +292,7 @@ func (p *Pool) server(t *upstream.Target) *server {
 // call sends one request and also returns the session that was used.
 func (p *Pool) call(ctx context.Context, s *account, t *upstream.Target, key sessionKey, r *upstream.Request) (*upstream.Response, *session, error) {
 	for repeated := false; ; repeated = true {
-		ss, err := s.acquire(ctx, t, key)
+		ss, err := s.acquireFor(ctx, t, key, r)
 		switch {
 		case err == nil:
 		case !repeated && transport.LossOf(err) != nil: // only handshake requests were sent so far
@@ -286,6 +304,12 @@ func (p *Pool) call(ctx context.Context, s *account, t *upstream.Target, key ses
 		v, unprocessed := ss.classify(answer, err)
 		if v != sessionGood {
 			s.discard(ss, v)
+			if ss.key.resumed.ID != "" {
+				r = withoutSession(r)
+			}
+		}
+		if r.KeepsSession {
+			ss.kept.Store(true)
 		}
 		s.release(ss)
 		if repeated || !canRepeat(r, v, unprocessed, err) {
@@ -314,10 +338,10 @@ func (p *Pool) callOn(ctx context.Context, ss *session, t *upstream.Target, r *u
 func (p *Pool) Unattributed() int64 { return p.unattributed.Load() }
 
 // keyOf returns the key of the session that a client uses.
-func keyOf(t *upstream.Target, c upstream.Client) sessionKey {
+func (p *Pool) keyOf(t *upstream.Target, c upstream.Client) sessionKey {
 	key := sessionKey{}
-	if string(c.Capabilities) != "{}" {
-		key.capabilities = string(c.Capabilities)
+	if len(c.Capabilities) > len("{}") {
+		key.capabilities = p.declared.Of(c.Capabilities)
 	}
 	if t.SessionMode == models.SessionPerClient {
 		key.client, key.alone = c.SessionID, c.SessionID == ""

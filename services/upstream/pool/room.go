@@ -7,10 +7,14 @@ import (
 )
 
 // makeRoom reports whether another session can be stored. At the limit of the
-// account it removes the session that has been idle the longest. The caller
-// must hold mu.
+// account it removes the session that has been idle the longest. Before that, a
+// shared session makes room for another one, so that clients with ever new
+// capabilities don't end the sessions of others. The caller must hold mu.
 func (a *account) makeRoom(ss *session) bool {
-	if !ss.stateless && len(a.sessions) >= a.maxSessions() && !a.removeIdlest() {
+	if ss.key.isShared() && !ss.stateless && a.countShared() >= maxDeclared {
+		a.removeIdlest(sessionKey.isShared)
+	}
+	if !ss.stateless && len(a.sessions) >= a.maxSessions() && !a.removeIdlest(func(sessionKey) bool { return true }) {
 		return false
 	}
 	if a.owner.isCommon() {
@@ -45,12 +49,24 @@ func (a *account) maxSessions() int {
 	return maxPersonalCalls
 }
 
-// removeIdlest removes the session that has been idle the longest. It returns
-// false if all are in use.
-func (a *account) removeIdlest() bool {
+// isShared reports whether the session serves all clients with its capabilities.
+func (k sessionKey) isShared() bool { return k.client == "" && !k.alone && !k.own }
+
+func (a *account) countShared() (n int) {
+	for key := range a.sessions {
+		if key.isShared() {
+			n++
+		}
+	}
+	return n
+}
+
+// removeIdlest removes the session that has been idle the longest of those whose
+// key matches. It returns false if all are in use.
+func (a *account) removeIdlest(matches func(sessionKey) bool) bool {
 	var oldest *session
 	for _, ss := range a.sessions {
-		if ss.inflight == 0 && (oldest == nil || ss.lastUsed.Before(oldest.lastUsed)) {
+		if ss.inflight == 0 && matches(ss.key) && (oldest == nil || ss.lastUsed.Before(oldest.lastUsed)) {
 			oldest = ss
 		}
 	}
@@ -80,7 +96,7 @@ func (a *account) sweep(now time.Time, maxIdle time.Duration) {
 func (a *account) retireIdle() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.stateless != nil || len(a.sessions)+len(a.flights)+len(a.watchers)+len(a.resources)+len(a.settling) > 0 {
+	if a.stateless != nil || len(a.sessions)+len(a.flights)+len(a.watchers)+len(a.resources)+len(a.settling)+len(a.clients) > 0 {
 		return false
 	}
 	a.dropped, a.swept = true, true

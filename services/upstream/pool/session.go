@@ -7,8 +7,10 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
+	"mcpgateway/services/capabilities"
 	"mcpgateway/services/rawjson"
 	"mcpgateway/services/upstream"
 	"mcpgateway/services/upstream/transport"
@@ -20,17 +22,23 @@ import (
 // because a session declares them once.
 type sessionKey struct {
 	client       string
-	capabilities string
+	capabilities capabilities.Identity
+	// handshake marks a session with a handshake at an upstream that also has
+	// the stateless revision.
+	handshake bool
 	// alone marks a session for a single call of a client without a session.
 	alone bool
 	// own marks the gateway's own session, which is never used for client
 	// calls.
 	own bool
+	// resumed is the session of an earlier response, which may have been started
+	// by another process.
+	resumed upstream.Session
 }
 
 // audience returns the users of the session.
 func (k sessionKey) audience() transport.Audience {
-	return transport.Audience{Asked: k.capabilities != "", Mixed: k.capabilities != "" && k.client == "" && !k.alone && !k.own, Own: k.own}
+	return transport.Audience{Asked: k.capabilities.Interactive, Mixed: k.capabilities.Interactive && k.client == "" && !k.alone && !k.own, Own: k.own}
 }
 
 // session is an established session with an upstream. For revision 2026-07-28
@@ -53,6 +61,9 @@ type session struct {
 	// inUse is cancelled when the session is retired.
 	inUse  context.Context
 	retire context.CancelFunc
+	// kept reports whether something that lives in the session at the upstream is
+	// still needed, so that the session is not ended there.
+	kept atomic.Bool
 
 	// Guarded by the server's mutex.
 	inflight   int
@@ -67,7 +78,7 @@ type session struct {
 // clients.
 func (p *Pool) newAttribution(t *upstream.Target, key sessionKey) *transport.Attribution {
 	return transport.NewAttribution(key.client != "" || key.alone, key.own,
-		func(params []byte) bool { return p.completed(t.ServerID, t.Person, params) }, func() { p.unattributed.Add(1) })
+		func(method string, params []byte) bool { return p.completed(t, method, params) }, func() { p.unattributed.Add(1) })
 }
 
 // call sends one request. The error is ctx.Err(), a *Refusal or a fault. aside
@@ -79,7 +90,7 @@ func (ss *session) call(ctx context.Context, p *Pool, t *upstream.Target, r *ups
 	}
 	x := &transport.Exchange{
 		ID: p.nextID(), Header: wire.RequestHeader(configured, ss.header),
-		Stateless: ss.stateless, Notify: r.Notify, Heard: ss.onNotification, Serve: r.Serve, Aside: aside, Logs: r.LogLevel != "", Memory: r.Memory,
+		Stateless: ss.stateless, Notify: r.Notify, Heard: ss.onNotification, Serve: r.Serve, Released: r.Released, Aside: aside, Stream: r.LogLevel != "" || r.Stream || r.Logs && ss.about.Has("logging"), Memory: r.Memory,
 	}
 	if ss.key.own {
 		x.Serve = transport.AnswerWithoutClient
@@ -122,7 +133,16 @@ func (ss *session) call(ctx context.Context, p *Pool, t *upstream.Target, r *ups
 
 // response converts a reply to a response for callers.
 func (ss *session) response(answer transport.Reply) *upstream.Response {
-	return &upstream.Response{Result: answer.Result, Error: answer.RPCError, Stateless: ss.stateless, Version: ss.about.ProtocolVersion}
+	return &upstream.Response{Result: answer.Result, Error: answer.RPCError, Stateless: ss.stateless, Version: ss.about.ProtocolVersion, Session: ss.reference()}
+}
+
+// reference returns the identity of the session at the upstream.
+func (ss *session) reference() upstream.Session {
+	id := ss.header.Get(wire.HeaderSession)
+	if ss.stateless || id == "" {
+		return upstream.Session{}
+	}
+	return upstream.Session{ID: id, Version: ss.about.ProtocolVersion}
 }
 
 // requestHeader returns the header of one request. The error is that of
@@ -156,6 +176,9 @@ func (ss *session) cancel(ctx context.Context, p *Pool, x *transport.Exchange) {
 
 // end closes the session at the upstream, best effort.
 func (ss *session) end(ctx context.Context) {
+	if s, ok := ss.transport.(*transport.Streamable); ok && ss.kept.Load() {
+		s.Session = false // only the streams are closed
+	}
 	configured, err := ss.filter.Headers(ctx)
 	if err != nil { // the upstream will reject the request without credentials
 		configured = nil
@@ -196,18 +219,12 @@ func (ss *session) classify(answer transport.Reply, err error) (v verdict, unpro
 	return eraMismatch, away.ProvesUnprocessed(held)
 }
 
-// syncCapabilities are the client capabilities of the gateway's own session:
-// all that it relays for clients. Upstreams choose their tools by these
-// capabilities, and one list serves all clients. The gateway relays no
-// extensions, so it declares none.
-const syncCapabilities = `{"elicitation":{"form":{},"url":{}},"sampling":{"tools":{},"context":{}},"roots":{"listChanged":true}}`
-
 // gatewaySessionKey returns the key of the gateway's own session, used to sync, watch and
 // subscribe.
-func gatewaySessionKey() sessionKey { return sessionKey{capabilities: syncCapabilities, own: true} }
+func gatewaySessionKey() sessionKey { return sessionKey{own: true} }
 
 // ownClient returns the client of the gateway's own requests.
-func ownClient() upstream.Client { return upstream.Client{Capabilities: []byte(syncCapabilities)} }
+func ownClient() upstream.Client { return upstream.Client{Capabilities: []byte(capabilities.Sync)} }
 
 // canRepeat reports whether a request can be sent once more after an outcome
 // with this verdict. After the loss of the session or the connection a

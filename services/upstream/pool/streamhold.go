@@ -1,8 +1,10 @@
 package pool
 
 import (
+	"context"
 	"sync"
 
+	"mcpgateway/services/upstream"
 	"mcpgateway/services/upstream/transport"
 )
 
@@ -55,4 +57,29 @@ func (a *account) hold(ss *session) {
 	if t, ok := ss.transport.(*transport.Streamable); ok && t.Asks != nil {
 		t.Asks.Hold(held)
 	}
+}
+
+// Hold opens the session of a client and its GET stream until release is
+// called, because the upstream may send messages to the client between two
+// calls. It connects if necessary. On failure it does nothing.
+func (p *Pool) Hold(ctx context.Context, t *upstream.Target, c upstream.Client) (release func()) {
+	s := p.server(t)
+	key := p.keyOf(t, c)
+	if s == nil || key.alone {
+		return func() {}
+	}
+	a := s.account(t)
+	ss, err := a.acquire(ctx, t, key, c.Capabilities)
+	if err != nil {
+		return func() {}
+	}
+	free := func() { a.release(ss) }
+	if st, ok := ss.transport.(*transport.Streamable); ok && st.Asks != nil {
+		st.Asks.Hold(true)
+		free = func() {
+			st.Asks.Hold(false)
+			a.release(ss)
+		}
+	}
+	return sync.OnceFunc(free)
 }

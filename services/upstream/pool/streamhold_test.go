@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"mcpgateway/services/upstream"
 	"mcpgateway/services/upstream/pool"
 )
 
@@ -45,5 +46,29 @@ func TestStreamsHeldPerClient(t *testing.T) {
 			t.Errorf("%d GET streams are open, want that of bob", n)
 		}
 		late()
+	})
+}
+
+// TestHoldKeepsSession checks that Hold opens the session of a client with its
+// GET stream, and keeps both between calls.
+func TestHoldKeepsSession(t *testing.T) {
+	inLoggerWorld(t, func(t *testing.T, l *logger, p *pool.Pool) {
+		to := target("http://log.example/mcp", within(time.Hour))
+		release := p.Hold(t.Context(), to, upstream.Client{SessionID: "ann"})
+		time.Sleep(2 * time.Hour)
+		if n := l.say("notifications/message", "{}"); n != 1 {
+			t.Errorf("%d GET streams are open, want 1", n)
+		}
+		release()
+		release()
+		time.Sleep(30 * time.Second)
+		if n := l.say("notifications/message", "{}"); n != 0 {
+			t.Errorf("%d GET streams are open after the release, want 0", n)
+		}
+		alone := target("http://log.example/mcp", within(time.Hour), perClient)
+		p.Hold(t.Context(), alone, upstream.Client{})() // no later call uses the session
+		if l.sessions != 1 {
+			t.Errorf("%d sessions were opened, want 1", l.sessions)
+		}
 	})
 }

@@ -203,7 +203,7 @@ func (a *account) syncResource(life context.Context, uri string) (settled bool, 
 	started := time.Now()
 	ctx, cancel := context.WithTimeout(life, t.CallTimeout())
 	defer cancel()
-	ss, err := a.acquire(ctx, t, gatewaySessionKey())
+	ss, err := a.acquire(ctx, t, gatewaySessionKey(), nil)
 	if err != nil {
 		return false, explain(life, t, started, err)
 	}
@@ -213,7 +213,7 @@ func (a *account) syncResource(life context.Context, uri string) (settled bool, 
 		return true, nil
 	}
 	params := append(rawjson.AppendString([]byte(`{"uri":`), uri), '}')
-	resp, used, err := a.pool.call(ctx, a, t, gatewaySessionKey(), &upstream.Request{Method: method, Params: params})
+	resp, used, err := a.pool.call(ctx, a, t, gatewaySessionKey(), &upstream.Request{Method: method, Params: params, Client: ownClient()})
 	if err == nil && resp.Error != nil {
 		err = &upstream.AnswerError{Raw: resp.Error}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"mcpgateway/services/background"
+	"mcpgateway/services/upstream"
 )
 
 // Option configures a Pool.
@@ -16,12 +17,12 @@ func WithTasks(tasks *background.Tasks) Option { return func(p *Pool) { p.tasks 
 // every request.
 func WithInstance(name string) Option { return func(p *Pool) { p.instance = name } }
 
-// WithElicitations sets a function that receives the params of each
-// elicitation/complete notification on a shared stream. completed reports
-// whether a client of the account's user received that elicitation, and must
-// not block. userID is empty for an account that all users share.
-func WithElicitations(completed func(serverID, userID string, params []byte) bool) Option {
-	return func(p *Pool) { p.completed = completed }
+// WithNamed sets a function that receives the notifications on shared streams
+// that name what they belong to: elicitation/complete and the state of a task.
+// named reports whether a client of the target's account has the elicitation or
+// task, and must not block.
+func WithNamed(named func(t *upstream.Target, method string, params []byte) bool) Option {
+	return func(p *Pool) { p.completed = named }
 }
 
 // WithTurns sets a function that is called when a server's requests change from

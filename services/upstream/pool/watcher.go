@@ -47,7 +47,7 @@ func (w *watcher) run(ctx context.Context) {
 // attend watches the gateway's own session until its stream ends. It starts the
 // session if there is none. It returns the delay before the next attempt.
 func (w *watcher) attend(ctx context.Context) time.Duration {
-	ss, err := w.account.acquire(ctx, w.target, gatewaySessionKey())
+	ss, err := w.account.acquire(ctx, w.target, gatewaySessionKey(), nil)
 	if err != nil {
 		return w.BackOff()
 	}

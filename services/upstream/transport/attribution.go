@@ -14,7 +14,7 @@ import (
 type Attribution struct {
 	Exclusive bool // the session belongs to one client
 	own       bool // the session is the gateway's own, without clients
-	complete  func(params []byte) (found bool)
+	complete  func(method string, params []byte) (found bool)
 	lost      func() // counts a notification that cannot be attributed
 
 	mu      sync.Mutex
@@ -45,7 +45,7 @@ type departure struct {
 
 // NewAttribution returns the attribution of a session that is exclusive to one
 // client, the gateway's own, or shared.
-func NewAttribution(exclusive, own bool, complete func(params []byte) (found bool), lost func()) *Attribution {
+func NewAttribution(exclusive, own bool, complete func(method string, params []byte) (found bool), lost func()) *Attribution {
 	return &Attribution{Exclusive: exclusive, own: own, complete: complete, lost: lost, calls: map[caller]presence{}}
 }
 
@@ -82,8 +82,8 @@ func (a *Attribution) End(by caller) {
 // block.
 func (a *Attribution) Deliver(method string, params []byte) {
 	switch {
-	case method == upstream.ElicitationComplete:
-		if !a.complete(params) && !a.own {
+	case method == upstream.ElicitationComplete, method == upstream.TaskStatus:
+		if !a.complete(method, params) && !a.own {
 			a.lost()
 		}
 		return

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"mcpgateway/services/background"
@@ -19,18 +20,26 @@ import (
 // rejected by upstreams that have not noticed the end of the previous one.
 type serverStream struct {
 	inFlight
+	StreamEvents
 	transport *Streamable
-	header    func(context.Context) (http.Header, error) // returns the header of the request that opens it
-	deliver   func(method string, params []byte)         // receives notifications that belong to no call
 	start     func(work func(life context.Context)) bool // runs work that Pool.Close waits for
+	holds     atomic.Int64
 
 	// Guarded by inFlight.mu.
-	askable int          // calls in flight that need the stream
+	askable int          // calls in flight that need the stream, and holds
 	held    *streamLease // nil if no stream is open or will be reopened
 	idle    *time.Timer
 	none    bool // the upstream has no such stream
 	late    bool // the upstream was slow to open the stream, so calls do not wait for it
 	closed  bool
+}
+
+// StreamEvents are the functions of a session that its GET stream calls.
+type StreamEvents struct {
+	Header  func(context.Context) (http.Header, error) // returns the header of the request that opens it
+	Heard   func(method string, params []byte)         // called first for every notification
+	Deliver func(method string, params []byte)         // receives notifications that belong to no call
+	Lost    func()                                     // called once the upstream has lost the session
 }
 
 // streamLease is one period in which the stream is held open.
@@ -45,24 +54,24 @@ type streamLease struct {
 	open     bool          // whether the channel above is closed
 }
 
-// NewAskStream returns the stream of the session over s. header returns the
-// header of the request that opens the stream. deliver receives the
-// notifications that belong to no call. start runs work until the pool is
-// closed, and returns false if it is already closed.
-func NewAskStream(s *Streamable, calls Audience, header func(context.Context) (http.Header, error),
-	deliver func(method string, params []byte), start func(work func(life context.Context)) bool) *serverStream {
-	return &serverStream{inFlight: newInFlight(calls), transport: s, header: header, deliver: deliver, start: start}
+// NewAskStream returns the stream of the session over s. start runs work until
+// the pool is closed, and returns false if it is already closed.
+func NewAskStream(s *Streamable, calls Audience, events StreamEvents, start func(work func(life context.Context)) bool) *serverStream {
+	return &serverStream{inFlight: newInFlight(calls), transport: s, StreamEvents: events, start: start}
 }
 
 // concerns reports whether a call must join. If the clients accept server
 // requests, every call must, because a server request is routed to the only
 // call in flight.
 func (a *serverStream) concerns(x *Exchange) bool {
-	return !x.Aside && (a.Asked || x.Logs)
+	return !x.Aside && (a.Asked || x.Stream || a.holds.Load() > 0)
 }
 
-// needsStream reports whether the stream must be open for the call.
-func (x *Exchange) needsStream() bool { return x.Serve != nil || x.Logs }
+// needsStream reports whether the stream must be open for the call. While it is
+// held, calls wait until it is open, because their messages arrive there.
+func (a *serverStream) needsStream(x *Exchange) bool {
+	return x.Serve != nil || x.Stream || a.holds.Load() > 0
+}
 
 // join registers a call in flight. If the call needs the stream, join opens it
 // and waits briefly. The caller must call leave with the error of the call.
@@ -74,9 +83,10 @@ func (a *serverStream) join(ctx context.Context, x *Exchange) (leave func(err er
 		finish = w.forward(a.transport.Tasks)
 	}
 	var opening <-chan struct{}
+	needed := a.needsStream(x)
 	a.mu.Lock()
 	a.waiting[x.ID] = w
-	if x.needsStream() {
+	if needed {
 		a.askable++
 		opening = a.ensureOpen()
 	}
@@ -85,7 +95,7 @@ func (a *serverStream) join(ctx context.Context, x *Exchange) (leave func(err er
 	return func(err error) {
 		a.mu.Lock()
 		a.remove(w, err)
-		if x.needsStream() {
+		if needed {
 			a.release()
 		}
 		a.mu.Unlock()
@@ -199,6 +209,9 @@ func (a *serverStream) run(ctx context.Context, h *streamLease) {
 	var g GetStream
 	for {
 		wait, over := a.listen(ctx, h, &g)
+		if over {
+			a.Lost()
+		}
 		if over || wait == NoTimeout || !a.backOff(ctx, h, wait) {
 			break
 		}
@@ -214,16 +227,16 @@ func (a *serverStream) run(ctx context.Context, h *streamLease) {
 // listen opens the stream and reads it to its end. The results are those of
 // GetStream.Read.
 func (a *serverStream) listen(ctx context.Context, h *streamLease, g *GetStream) (wait time.Duration, over bool) {
-	header, err := a.header(ctx)
+	header, err := a.Header(ctx)
 	if err != nil {
 		return g.BackOff(), false
 	}
-	x := &Exchange{Header: header, shared: &a.inFlight, Notify: func(method string, params []byte) {
+	x := &Exchange{Header: header, shared: &a.inFlight, Heard: a.Heard, Notify: func(method string, params []byte) {
 		if method == upstream.Progress {
 			a.progress(wire.Message{Method: method, Params: params})
 			return
 		}
-		a.deliver(method, params)
+		a.Deliver(method, params)
 	}}
 	wait, over = g.Read(ctx, a.transport, x, func(bool) {
 		a.mu.Lock()
@@ -294,9 +307,11 @@ func (a *serverStream) Hold(held bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if held {
+		a.holds.Add(1)
 		a.askable++
 		a.ensureOpen()
 	} else {
+		a.holds.Add(-1)
 		a.release()
 	}
 }

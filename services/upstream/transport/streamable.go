@@ -134,6 +134,9 @@ func (s *Streamable) follow(ctx context.Context, x *Exchange, body io.Reader) (r
 	if err == nil {
 		return r, true, nil
 	}
+	if errors.Is(err, errStreamEnded) && x.Released != nil && (events.LastID != "" || events.Retry > 0) {
+		x.Released()
+	}
 	failures, lastID, retry := 0, "", defaultRetryTime
 	for errors.Is(err, errStreamEnded) {
 		if ctx.Err() != nil {

@@ -47,8 +47,9 @@ type Exchange struct {
 	Notify        func(method string, params []byte)
 	Heard         func(method string, params []byte) // called first for every notification
 	Serve         func(ctx context.Context, method string, params []byte) (result, rpcError []byte)
+	Released      func()    // called when the upstream ends the stream before the reply on purpose; may be nil
 	Aside         bool      // a request of the gateway, which causes no server requests
-	Logs          bool      // its client set a log level
+	Stream        bool      // needs the GET stream of its session
 	shared        *inFlight // if set, these calls respond to server requests
 
 	Memory   upstream.Memory // nil reserves nothing

@@ -19,6 +19,9 @@ type Handler func(ctx context.Context, c *Call) Result
 type Tool struct {
 	Definition string
 	Call       Handler
+	// Task is the work of the tool as a task, which Call then need not be. A
+	// definition with execution.taskSupport required has no other way.
+	Task Work
 }
 
 // Call is a request for a handler. Its slices must not be modified.

@@ -107,10 +107,10 @@ func (s *Server) method(ctx context.Context, c *Call, hit *Fault, b *behaviour) 
 		if k := rawjson.Kind(c.Arguments); k != 0 && k != '{' {
 			return Error(codeInvalidParams, "Invalid params: arguments must be an object")
 		}
-		if tool.call == nil {
-			return JSON(`{"content":[]}`)
+		if tool.task != nil {
+			return s.callTask(ctx, c, tool)
 		}
-		return tool.call(ctx, c)
+		return tool.plain(ctx, c)
 	case "tools/list":
 		p, ok := b.tools.page(c.params, hit, c.Era.Stateless())
 		if !ok {
@@ -124,13 +124,16 @@ func (s *Server) method(ctx context.Context, c *Call, hit *Fault, b *behaviour) 
 	case "server/discover":
 		if c.Era.Stateless() {
 			out := append(s.appendCacheable([]byte{'{'}), `,"supportedVersions":`...)
-			out = appendStrings(out, s.eras.modern)
-			return Result{JSON: append(s.appendSelf(out), '}')}
+			out = appendStrings(out, s.eras.all)
+			return Result{JSON: append(s.appendSelf(out, true), '}')}
 		}
 	case "ping":
 		if !c.Era.Stateless() {
 			return JSON("{}")
 		}
+	}
+	if r, ok := s.taskMethod(ctx, c); ok {
+		return r
 	}
 	return Error(codeMethodNotFound, "Method not found: "+c.Method)
 }
@@ -138,13 +141,13 @@ func (s *Server) method(ctx context.Context, c *Call, hit *Fault, b *behaviour) 
 // initialize handles the handshake. The session is nil in sessionless mode.
 func (s *Server) initialize(version string) Result {
 	out := rawjson.AppendString([]byte(`{"protocolVersion":`), version)
-	out = append(s.appendSelf(out), `,"serverInfo":`...)
+	out = append(s.appendSelf(out, false), `,"serverInfo":`...)
 	return Result{JSON: append(append(out, s.info...), '}')}
 }
 
 // appendSelf appends the members capabilities and instructions.
-func (s *Server) appendSelf(dst []byte) []byte {
-	dst = append(dst, `,"capabilities":`+s.opts.Capabilities...)
+func (s *Server) appendSelf(dst []byte, stateless bool) []byte {
+	dst = append(dst, `,"capabilities":`+s.withTasks(s.opts.Capabilities, stateless)...)
 	if s.opts.Instructions != "" {
 		dst = append(dst, `,"instructions":`...)
 		dst = rawjson.AppendString(dst, s.opts.Instructions)

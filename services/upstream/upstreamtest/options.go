@@ -61,6 +61,9 @@ type Options struct {
 	// Methods handles additional methods, such as resources/read, in every era.
 	Methods map[string]Handler
 
+	// Tasks are the settings of tools with a Task.
+	Tasks Tasks
+
 	// Token is the bearer token required in every request. Authorize replaces
 	// that check if it is set. Challenge is the WWW-Authenticate value of a
 	// rejection; a plain Bearer challenge if empty.

@@ -41,6 +41,9 @@ type Server struct {
 	streams  map[*stream]struct{}
 	held     []net.Conn // connections of an accept fault
 	serving  []*serving
+
+	tasks     map[string]*Task
+	taskCount int
 }
 
 // Stats are the counters of a server.

@@ -67,6 +67,8 @@ func (s *Server) checkModern(w http.ResponseWriter, r *http.Request, m *message,
 		named = "name"
 	case "resources/read":
 		named = "uri"
+	case "tasks/get", "tasks/update", "tasks/cancel":
+		named = "taskId"
 	default:
 		return true
 	}
@@ -145,6 +147,21 @@ func (s *Server) listen(ctx context.Context, w http.ResponseWriter, m *message) 
 		}
 		add(len(l.uris) > 0, `"resourceSubscriptions":`+string(appendStrings(nil, l.uris)))
 	}
+	if raw := want.Get("taskIds"); raw != nil {
+		list, err := rawjson.Elements(raw, rawjson.Lenient)
+		if err != nil {
+			writeError(w, http.StatusOK, m.id, codeInvalidParams, "Invalid params: taskIds must be an array")
+			return
+		}
+		s.mu.Lock()
+		for _, e := range list {
+			if id, ok := rawjson.String(e); ok && s.tasks[id] != nil {
+				l.tasks = append(l.tasks, id)
+			}
+		}
+		s.mu.Unlock()
+		add(true, `"taskIds":`+string(appendStrings(nil, l.tasks)))
+	}
 	agreed = withMeta(append(agreed, '}', '}'), metaSubscription, m.id)
 
 	t := s.openStream(ctx, nil, l) // before the client is notified of it
@@ -155,7 +172,7 @@ func (s *Server) listen(ctx context.Context, w http.ResponseWriter, m *message) 
 	if ack.writeEvent(w, "") != nil || rc.Flush() != nil {
 		return
 	}
-	if l.tools || l.prompts || l.resources || len(l.uris) > 0 {
+	if l.tools || l.prompts || l.resources || len(l.uris)+len(l.tasks) > 0 {
 		if !s.pump(w, t) {
 			return
 		}

@@ -29,6 +29,7 @@ type listen struct {
 	id                        []byte
 	tools, prompts, resources bool
 	uris                      []string
+	tasks                     []string
 }
 
 func (s *Server) openStream(ctx context.Context, v *session, l *listen) *stream {
@@ -152,6 +153,13 @@ func (l *listen) wants(method string, params []byte) bool {
 		}
 		uri, _ := o.String("uri")
 		return slices.Contains(l.uris, uri)
+	case "notifications/tasks":
+		o, err := rawjson.ParseObject(params, rawjson.Lenient)
+		if err != nil {
+			return false
+		}
+		id, _ := o.String("taskId")
+		return slices.Contains(l.tasks, id)
 	}
 	return false
 }

@@ -16,11 +16,14 @@ type toolTable struct {
 	pages   []page
 	cursors map[string]int // cursor -> index of its page
 	endless atomic.Int64   // pages returned by EndlessPages
+	tasks   bool           // a tool has a Task
 }
 
 type toolEntry struct {
-	call   Handler
-	params []paramHeader
+	call         Handler
+	params       []paramHeader
+	task         Work
+	requiresTask bool
 }
 
 // page contains the members of a tools/list result: "tools" and, except on the
@@ -44,7 +47,10 @@ func newToolTable(list []Tool, size int) *toolTable {
 		if !ok || t.byName[name] != nil {
 			continue
 		}
-		t.byName[name] = &toolEntry{call: list[i].Call, params: paramHeaders(o.Object("inputSchema"), nil, nil)}
+		t.byName[name] = &toolEntry{call: list[i].Call, params: paramHeaders(o.Object("inputSchema"), nil, nil), task: list[i].Task}
+		support, _ := o.Object("execution").String("taskSupport")
+		t.byName[name].requiresTask = support == "required"
+		t.tasks = t.tasks || list[i].Task != nil
 	}
 	if size <= 0 {
 		size = max(len(list), 1)

@@ -45,6 +45,8 @@ func StatelessRequest(id int64, method string, params *rawjson.Object, capabilit
 		name, _ = params.String("name")
 	case "resources/read":
 		name, _ = params.String("uri")
+	case "tasks/get", "tasks/update", "tasks/cancel":
+		name, _ = params.String("taskId")
 	}
 	before := params.Get("_meta")
 	meta, err := self.statelessMeta(before, capabilities)
@@ -80,13 +82,14 @@ func (x Identity) newMeta(capabilities []byte) []byte {
 	return append(append(out, capabilities...), '}')
 }
 
-// InitializeParams returns the params of the initialize request. They fix the
-// client capabilities for the whole session.
-func (x Identity) InitializeParams(capabilities string) []byte {
-	if capabilities == "" {
-		capabilities = "{}"
+// InitializeParams returns the params of the initialize request, which offers a
+// revision. They fix the client capabilities, a raw object or nil, for the whole
+// session.
+func (x Identity) InitializeParams(revision string, capabilities []byte) []byte {
+	if capabilities == nil {
+		capabilities = []byte("{}")
 	}
-	p := append([]byte(`{"protocolVersion":"`+Revision20251125+`","capabilities":`), capabilities...)
+	p := append([]byte(`{"protocolVersion":"`+revision+`","capabilities":`), capabilities...)
 	p = append(append(p, `,"clientInfo":`...), x.info...)
 	return append(p, '}')
 }

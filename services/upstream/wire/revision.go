@@ -10,6 +10,11 @@ const (
 	Revision20260728 = "2026-07-28" // the first without sessions
 )
 
+// Revisions returns the protocol revisions of upstream servers, newest first.
+func Revisions() []string {
+	return []string{Revision20260728, Revision20251125, Revision20250618, "2025-03-26", Revision20241105}
+}
+
 // IsRevision reports whether v has the form of a protocol revision, which is a
 // date.
 func IsRevision(v string) bool {
@@ -39,6 +44,21 @@ func HoldsRevision(versions []byte) bool {
 	}
 	for _, e := range elements {
 		if v, ok := rawjson.String(e); ok && v == Revision20260728 {
+			return true
+		}
+	}
+	return false
+}
+
+// HoldsHandshake reports whether the raw array contains a revision with a
+// handshake.
+func HoldsHandshake(versions []byte) bool {
+	elements, err := rawjson.Elements(versions, rawjson.Lenient)
+	if err != nil {
+		return false
+	}
+	for _, e := range elements {
+		if v, ok := rawjson.String(e); ok && IsRevision(v) && v >= Revision20241105 && v < Revision20260728 {
 			return true
 		}
 	}

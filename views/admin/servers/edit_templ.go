@@ -26,6 +26,7 @@ type EditProps struct {
 	Seen, CredentialsSeen string // fingerprints of the stored values
 
 	Alias, URL, Transport, Timeout, MaxConcurrent, SessionMode, DefinitionPolicy string
+	ProtocolVersion, TaskTimeout                                                 string
 	Errors                                                                       map[string]string
 
 	AuthType, AuthBearer, OAuthClientID, OAuthScopes string
@@ -109,7 +110,7 @@ func Edit(p EditProps) templ.Component {
 					var templ_7745c5c3_Var4 templ.SafeURL
 					templ_7745c5c3_Var4, templ_7745c5c3_Err = templ.JoinURLErrs(ui.URL(p.url("/edit")))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/servers/edit.templ`, Line: 42, Col: 69}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/servers/edit.templ`, Line: 43, Col: 69}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var4))
 					if templ_7745c5c3_Err != nil {
@@ -140,7 +141,7 @@ func Edit(p EditProps) templ.Component {
 					var templ_7745c5c3_Var5 string
 					templ_7745c5c3_Var5, templ_7745c5c3_Err = templ.JoinStringErrs(p.Seen)
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/servers/edit.templ`, Line: 44, Col: 53}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/servers/edit.templ`, Line: 45, Col: 53}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var5))
 					if templ_7745c5c3_Err != nil {
@@ -150,7 +151,7 @@ func Edit(p EditProps) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.FormErrors(admin.FieldErrors("f-", p.Errors, "alias", "url", "transport", "timeout", "maxConcurrent", "sessionMode", "definitionPolicy")).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.FormErrors(admin.FieldErrors("f-", p.Errors, "alias", "url", "transport", "timeout", "protocolVersion", "taskTimeout", "maxConcurrent", "sessionMode", "definitionPolicy")).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -166,7 +167,15 @@ func Edit(p EditProps) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
+					templ_7745c5c3_Err = protocolField(p.ProtocolVersion, admin.Sentence(p.Errors["protocolVersion"])).Render(ctx, templ_7745c5c3_Buffer)
+					if templ_7745c5c3_Err != nil {
+						return templ_7745c5c3_Err
+					}
 					templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.NumberField, Name: "timeout", Label: "Timeout (seconds)", Value: p.Timeout, Required: true, Min: "0.1", Max: "600", Step: "0.1", Error: admin.Sentence(p.Errors["timeout"])}).Render(ctx, templ_7745c5c3_Buffer)
+					if templ_7745c5c3_Err != nil {
+						return templ_7745c5c3_Err
+					}
+					templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.NumberField, Name: "taskTimeout", Label: "Task timeout (seconds)", Value: p.TaskTimeout, Required: true, Min: "1", Max: "86400", Step: "0.1", Hint: "How long a call waits for a tool that runs as a task. At most 24 hours.", Error: admin.Sentence(p.Errors["taskTimeout"])}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -239,7 +248,7 @@ func Edit(p EditProps) templ.Component {
 					var templ_7745c5c3_Var8 templ.SafeURL
 					templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.JoinURLErrs(ui.URL(p.url("/credentials")))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/servers/edit.templ`, Line: 65, Col: 76}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/servers/edit.templ`, Line: 68, Col: 76}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var8))
 					if templ_7745c5c3_Err != nil {
@@ -260,7 +269,7 @@ func Edit(p EditProps) templ.Component {
 					var templ_7745c5c3_Var9 string
 					templ_7745c5c3_Var9, templ_7745c5c3_Err = templ.JoinStringErrs(p.CredentialsSeen)
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/servers/edit.templ`, Line: 67, Col: 64}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/servers/edit.templ`, Line: 70, Col: 64}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var9))
 					if templ_7745c5c3_Err != nil {
@@ -447,6 +456,39 @@ func transportField(id, name, value, problem string) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.SelectField, Name: name, ID: id, Label: "Transport", Value: value, Required: true, Error: problem, Options: []ui.Option{
 			{Value: "auto", Label: "Auto-detect"}, {Value: "streamable-http", Label: "Streamable HTTP"}, {Value: "sse", Label: "HTTP+SSE (older)"},
+		}}).Render(ctx, templ_7745c5c3_Buffer)
+		if templ_7745c5c3_Err != nil {
+			return templ_7745c5c3_Err
+		}
+		return nil
+	})
+}
+
+// protocolField renders the choice of the protocol revision.
+func protocolField(value, problem string) templ.Component {
+	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
+		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
+		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
+			return templ_7745c5c3_CtxErr
+		}
+		templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
+		if !templ_7745c5c3_IsBuffer {
+			defer func() {
+				templ_7745c5c3_BufErr := templruntime.ReleaseBuffer(templ_7745c5c3_Buffer)
+				if templ_7745c5c3_Err == nil {
+					templ_7745c5c3_Err = templ_7745c5c3_BufErr
+				}
+			}()
+		}
+		ctx = templ.InitializeContext(ctx)
+		templ_7745c5c3_Var12 := templ.GetChildren(ctx)
+		if templ_7745c5c3_Var12 == nil {
+			templ_7745c5c3_Var12 = templ.NopComponent
+		}
+		ctx = templ.ClearChildren(ctx)
+		templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.SelectField, Name: "protocolVersion", Label: "Protocol version", Value: value, Required: true, Hint: "Auto-detect uses the newest one that the server supports.", Error: problem, Options: []ui.Option{
+			{Value: "auto", Label: "Auto-detect"}, {Value: "2026-07-28", Label: "2026-07-28"}, {Value: "2025-11-25", Label: "2025-11-25"},
+			{Value: "2025-06-18", Label: "2025-06-18"}, {Value: "2025-03-26", Label: "2025-03-26"}, {Value: "2024-11-05", Label: "2024-11-05"},
 		}}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err

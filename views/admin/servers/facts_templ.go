@@ -62,6 +62,7 @@ func (p ServerProps) facts() []ui.Fact {
 	}
 	facts = append(facts,
 		ui.Fact{Label: "Timeout", Value: d.Timeout},
+		ui.Fact{Label: "Task timeout", Value: d.TaskTimeout},
 		ui.Fact{Label: "Maximum concurrent calls", Value: d.MaxConcurrent},
 		ui.Fact{Label: "Sessions", Value: sessionWords(d.SessionMode)},
 		ui.Fact{Label: "New and changed tools", Value: policyWords(d.DefinitionPolicy)},
@@ -70,8 +71,16 @@ func (p ServerProps) facts() []ui.Fact {
 	if d.Implementation != "" {
 		facts = append(facts, ui.Fact{Label: "Reported name", Value: ui.Clean(d.Implementation)})
 	}
-	if d.ProtocolVersion != "" {
+	switch {
+	case d.PinnedVersion != "" && d.ProtocolVersion != "" && d.ProtocolVersion != d.PinnedVersion:
+		facts = append(facts, ui.Fact{Label: "Protocol", Value: ui.Clean(d.ProtocolVersion) + ", set to " + d.PinnedVersion})
+	case d.PinnedVersion != "":
+		facts = append(facts, ui.Fact{Label: "Protocol", Value: d.PinnedVersion + ", set for this server"})
+	case d.ProtocolVersion != "":
 		facts = append(facts, ui.Fact{Label: "Protocol", Value: ui.Clean(d.ProtocolVersion)})
+	}
+	if l := d.Learned; l.Revision != "" {
+		facts = append(facts, ui.Fact{Label: "Protocol for requests to clients", Value: ui.Clean(l.Revision) + " since " + l.Since.UTC().Format("2 Jan 2006") + ": " + ui.Clean(l.Reason)})
 	}
 	if d.Prompts+d.Resources > 0 {
 		facts = append(facts, ui.Fact{Label: "Also offers", Value: ui.Plural(d.Prompts, "prompt", "prompts") + ", " + ui.Plural(d.Resources, "resource", "resources")})

@@ -118,16 +118,26 @@ type Detail struct {
 	Personal                  bool     // everyone uses their own account
 	PersonalHeaders           []string // whose values each person enters
 	Timeout, MaxConcurrent    string
+	TaskTimeout               string
+	PinnedVersion             string // the protocol version of the settings; empty for auto
 	SessionMode               string
 	DefinitionPolicy          string
 	AllowedTools, DenyTools   []string
 	Implementation            string // name and version that the server reports
 	ProtocolVersion           string
+	Learned                   LearnedRevision
 	Instructions              string
 	Warnings                  []string
 	Prompts, Resources        int
 	OAuthClientID, OAuthScope string
 	OwnClient                 bool // OAuth with client credentials
+}
+
+// LearnedRevision is the protocol revision of calls that can ask the client, as
+// found by a failed call. The zero value means that none was learned.
+type LearnedRevision struct {
+	Revision, Reason string
+	Since            time.Time
 }
 
 // HiddenTool is the number of tools that clients do not see for one reason.

@@ -2,17 +2,9 @@ package toolset
 
 import (
 	"bytes"
-	"slices"
-	"strings"
 
 	"mcpgateway/services/toolset/addresses"
 )
-
-// appsOf returns the user interface resources that a tool refers to (MCP Apps).
-// Whoever sees the tool can read them.
-func appsOf(definition []byte) []string {
-	return slices.DeleteFunc(addresses.UIs(definition), func(uri string) bool { return !strings.HasPrefix(uri, "ui://") })
-}
 
 // address sets the listed definition of a tool, in which the URIs of its user
 // interfaces are those that clients use. It reports whether that changed it.
@@ -21,7 +13,8 @@ func (t *Tool) address(book *addresses.Book, alias string) bool {
 	if bytes.Equal(definition, t.Definition) {
 		return false
 	}
-	t.Definition, t.Handshake, t.memo = definition, repairForHandshake(definition), &memo{}
+	t.Definition, t.memo = definition, &memo{}
+	t.Handshake, t.WrapsOutput = forHandshake(definition)
 	return true
 }
 

@@ -1,4 +1,5 @@
-package mcp
+// Package forward selects the headers of clients that servers receive.
+package forward
 
 import (
 	"net/http"
@@ -11,10 +12,10 @@ import (
 	"mcpgateway/services/toolset"
 )
 
-// forwardedOf returns the headers of a request that servers of the view receive, by
+// Headers returns the headers of a request that servers of the view receive, by
 // canonical name, or nil. It leaves out headers of the connection, invalid values,
 // and values with the caller's credential.
-func forwardedOf(c *fiber.Ctx, view *toolset.Snapshot) http.Header {
+func Headers(c *fiber.Ctx, view *toolset.Snapshot) http.Header {
 	var found http.Header
 	for _, server := range view.Servers {
 		for source := range server.Config.ForwardHeaders {
