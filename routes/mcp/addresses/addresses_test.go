@@ -298,3 +298,21 @@ func TestOverlappingExpression(t *testing.T) {
 	}
 	has(t, "warnings", strings.Join(row.Warnings, "\n"), `resource template "{+uri}" was omitted: another server showed an overlapping one first`)
 }
+
+// TestPageShowsAddresses checks the addresses on the pages of servers.
+func TestPageShowsAddresses(t *testing.T) {
+	a := routestest.NewAdmin(t)
+	w := &world{App: a.App, up: map[string]*upstreamtest.Server{}, urls: map[string]string{}}
+	w.add(t, "mail", "crm")
+	page := func(alias string) string {
+		status, body := a.Ask(t, "GET", "/admin/projects/p/servers/"+w.ServerID(t, "p", alias), "", false)
+		if status != 200 {
+			t.Fatalf("page of %s: %d", alias, status)
+		}
+		return body
+	}
+	has(t, "page of crm", page("crm"), "Addresses with alias", "v1://+crm/counter", "v1://+crm/item/{n}", "memo://+crm~/insights", "ui://+crm/w/v.html", ">mail</td>", "1 prompt, 4 resources")
+	if got := page("mail"); strings.Contains(got, "Addresses with alias") {
+		t.Error("the page of mail has qualified addresses")
+	}
+}
