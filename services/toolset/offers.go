@@ -124,8 +124,8 @@ func (o *offer) shown(alias string, book *addresses.Book) []byte {
 	return object.Bytes()
 }
 
-// Of returns the numbers of prompts and of resources, templates included, that
-// the server with an alias has.
+// Of returns the numbers of prompts and of resources, templates and skills
+// included, that the server with an alias has.
 func (o *Offers) Of(alias string) (prompts, resources int) {
 	p := o.parts.byAlias[alias]
 	if p == nil {
@@ -135,7 +135,6 @@ func (o *Offers) Of(alias string) (prompts, resources int) {
 		switch {
 		case offer.kind == models.ListingPrompt:
 			prompts++
-		case offer.kind == models.ListingSkill:
 		default:
 			resources++
 		}

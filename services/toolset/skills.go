@@ -1,27 +1,12 @@
 package toolset
 
-import (
-	"mcpgateway/models"
-	"mcpgateway/services/fault"
-)
+import "mcpgateway/services/fault"
 
 // HasSkills reports whether the server with an alias has the extension for
 // skills, and the view its resources.
 func (o *Offers) HasSkills(alias string) bool {
 	p := o.parts.byAlias[alias]
 	return p != nil && p.open && p.capabilities.Skills
-}
-
-// Skills returns the number of skills that the server with an alias lists.
-func (o *Offers) Skills(alias string) (n int) {
-	if p := o.parts.byAlias[alias]; p != nil {
-		for _, offer := range p.offers {
-			if offer.kind == models.ListingSkill {
-				n++
-			}
-		}
-	}
-	return n
 }
 
 // Skill returns the SKILL.md with a URI that clients use, whether or not its

@@ -155,8 +155,10 @@ func wantViews(t *testing.T, g *gateway, version string) {
 
 // TestSkillsAreAdvertised checks the settings that a project shows for its servers,
 // and what happens to the skills of a server that is switched off.
-func TestSkillsAreAdvertised(t *testing.T) {
-	g := start(t, map[string]*upstreamtest.Server{"shop": skillServer(upstreamtest.Era20260728, "shop", "refunds")})
+func TestSkillsAreAdvertised(t *testing.T) { modelstest.EachDSN(t, advertisesSkills) }
+
+func advertisesSkills(t *testing.T, dsn string) {
+	g := startOn(t, dsn, map[string]*upstreamtest.Server{"shop": skillServer(upstreamtest.Era20260728, "shop", "refunds")})
 	extensions := func(version string) string {
 		var result struct {
 			Capabilities struct{ Extensions map[string]json.RawMessage }

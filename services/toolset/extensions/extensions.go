@@ -57,7 +57,7 @@ func merge(view *toolset.Snapshot, supported Supported) []byte {
 	}
 	settings := map[string][][]byte{}
 	for _, server := range view.Servers {
-		if prompts, resources := view.Offers.Of(server.Config.Alias); !shown[server] && prompts+resources+view.Offers.Skills(server.Config.Alias) == 0 {
+		if prompts, resources := view.Offers.Of(server.Config.Alias); !shown[server] && prompts+resources == 0 && !view.Offers.HasSkills(server.Config.Alias) {
 			continue
 		}
 		for name, raw := range declaredBy(server) {
