@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"mcpgateway/services/inventory"
 	"mcpgateway/services/locks"
 )
 
@@ -39,7 +40,7 @@ func TestSweepContinuesAfterFailure(t *testing.T) {
 }
 
 func TestSweepNamesAreUnique(t *testing.T) {
-	s := &Services{locks: &locks.Locks{}}
+	s := &Services{locks: &locks.Locks{}, Syncer: &inventory.Syncer{}}
 	var names []string
 	for _, w := range s.sweeps() {
 		names = append(names, w.name)

@@ -152,7 +152,7 @@ func TestWarmCallsUseNoDatabase(t *testing.T) {
 
 // maxCallAllocations is the maximum number of allocations of a warm call in the
 // process, including the upstream server, with a margin for the race detector.
-const maxCallAllocations = 220
+const maxCallAllocations = 225
 
 func TestWarmCallAllocations(t *testing.T) {
 	app, whole := warmApp(t, 10)

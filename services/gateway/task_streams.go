@@ -144,14 +144,18 @@ func (s *taskStream) run(ctx context.Context, g *Gateway) {
 	}
 }
 
-// seesTool reports whether a caller still has the tool of a task.
-func (g *Gateway) seesTool(caller access.Principal, held *tasks.Held) bool {
+// toolOf returns the tool of a task in the present view of a caller, or nil if the
+// caller has lost it.
+func (g *Gateway) toolOf(caller access.Principal, held *tasks.Held) (*toolset.Snapshot, *toolset.Tool) {
 	view, err := g.Views.Current(caller)
 	if err != nil {
-		return false
+		return nil, nil
 	}
 	tool, err := view.Resolve(held.Handle.Tool)
-	return err == nil && tool.Server.Config.ID == held.Handle.Server
+	if err != nil || tool.Server.Config.ID != held.Handle.Server {
+		return nil, nil
+	}
+	return view, tool
 }
 
 // notify passes a state to the client, under the handle of its task.
@@ -161,7 +165,11 @@ func (s *taskStream) notify(ctx context.Context, g *Gateway, params []byte) {
 		return
 	}
 	id, _ := o.String("taskId")
-	if held := s.held[id]; held != nil && g.seesTool(s.caller, held) {
-		s.deliver(upstream.TaskChanged, g.tasks.Observe(ctx, held, params))
+	held := s.held[id]
+	if held == nil {
+		return
+	}
+	if view, tool := g.toolOf(s.caller, held); tool != nil {
+		s.deliver(upstream.TaskChanged, view.Addresses.TaskResult(tool.Server.Config.Alias, g.tasks.Observe(ctx, held, params)))
 	}
 }

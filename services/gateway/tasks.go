@@ -238,10 +238,10 @@ func (g *Gateway) taskAnswer(ctx context.Context, project *toolset.Snapshot, cli
 			status = "failed"
 		}
 		g.tasks.Ended(ctx, held, status)
-		response.Result = tasks.Related(response.Result, held.Text)
+		response.Result = project.Addresses.CallResult(tool.Server.Config.Alias, tasks.Related(response.Result, held.Text))
 		return g.bridgeToolResult(project, response, client, tool)
 	}
-	response.Result = g.tasks.Observe(ctx, held, response.Result)
+	response.Result = project.Addresses.TaskResult(tool.Server.Config.Alias, g.tasks.Observe(ctx, held, response.Result))
 	if method == "tasks/cancel" {
 		g.tasks.Ended(ctx, held, "")
 	}

@@ -163,6 +163,8 @@ func TestRewriting(t *testing.T) {
 		"elsewhere":         {book.CallResult, `{"uri":"x://1","messages":[{"content":{"uri":"x://1"}}],"content":[{"uris":["x://1"],"_meta":{"uri":"x://1"}}]}`, ""},
 		"not an object":     {book.CallResult, `["uri"]`, ""},
 		"other types":       {book.CallResult, `{"content":[1,"uri",{"uri":1},{"resource":"uri"}],"_meta":"resourceUri"}`, ""},
+		"task":              {book.TaskResult, `{"taskId":"1","uri":"x://1","result":{"content":[{"uri":"x://1"}]}}`, `{"taskId":"1","uri":"x://1","result":{"content":[{"uri":"x://+b/1"}]}}`},
+		"unfinished task":   {book.TaskResult, `{"taskId":"1","uri":"x://1"}`, ""},
 		"prompt":            {book.PromptResult, `{"messages":[{"content":{"uri":"x://1"}},{"content":[{"resource":{"uri":"x://1"}}]}],"content":[{"uri":"x://1"}]}`, `{"messages":[{"content":{"uri":"x://+b/1"}},{"content":[{"resource":{"uri":"x://+b/1"}}]}],"content":[{"uri":"x://1"}]}`},
 		"definition":        {book.Definition, `{"_meta":{"ui":{"resourceUri":"x://1"}},"uri":"x://1"}`, `{"_meta":{"ui":{"resourceUri":"x://+b/1"}},"uri":"x://1"}`},
 		"arguments":         {book.Arguments, `{"a":"x:\/\/+b\/1","b":["x://%2Bb/1","x://+a/1","see x://+b/1"],"x://+b/1":{"c":"x://\u002BB/1"}}`, `{"a":"x://1","b":["x://1","x://+a/1","see x://+b/1"],"x://+b/1":{"c":"x://1"}}`},

@@ -25,6 +25,23 @@ func (b *Book) CallResult(alias string, result []byte) []byte {
 	})
 }
 
+// TaskResult returns a task of a server whose result, if it has one, has the URIs
+// that are shown to clients, as in CallResult.
+func (b *Book) TaskResult(alias string, task []byte) []byte {
+	if b.Single() || !hasURI(task) && !hasUI(task) {
+		return task
+	}
+	return edit(task, func(o *rawjson.Object) bool {
+		result := o.Get("result")
+		shown := b.CallResult(alias, result)
+		if bytes.Equal(result, shown) {
+			return false
+		}
+		o.Set("result", shown)
+		return true
+	})
+}
+
 // PromptResult returns the result of prompts/get of a server with the URIs of
 // resource links and embedded resources as they are shown to clients.
 func (b *Book) PromptResult(alias string, result []byte) []byte {
