@@ -68,7 +68,7 @@ func (g *Gateway) readSkill(ctx context.Context, project *toolset.Snapshot, clie
 // skillResource returns the skill or directory with a URI that clients use.
 func skillResource(project *toolset.Snapshot, method, uri string) (toolset.Resource, error) {
 	if method == methodDirectory {
-		return project.Offers.Directory(uri)
+		return project.Offers.Folder(uri)
 	}
 	return project.Offers.Skill(uri)
 }

@@ -18,9 +18,9 @@ func (o *Offers) Skill(uri string) (Resource, error) {
 	return o.ofSkills(found, err, "skill", uri, Capabilities{Skills: true})
 }
 
-// Directory returns the directory with a URI that clients use. It returns
+// Folder returns the directory with a URI that clients use. It returns
 // NOT_FOUND like Skill.
-func (o *Offers) Directory(uri string) (Resource, error) {
+func (o *Offers) Folder(uri string) (Resource, error) {
 	found, err := o.at(o.book.RouteDirectory(uri), uri)
 	return o.ofSkills(found, err, "directory", uri, Capabilities{Directories: true})
 }
