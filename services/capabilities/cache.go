@@ -52,6 +52,6 @@ func (c *Cache[T]) Of(raw []byte) T {
 			return e.value
 		}
 	}
-	set[rand.IntN(cachePerSet)].Store(e)
+	set[rand.IntN(cachePerSet)].Store(e) //nolint:gosec // which one is replaced is no secret
 	return e.value
 }
