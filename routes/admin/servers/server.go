@@ -31,7 +31,8 @@ func (a *Servers) Show(c *fiber.Ctx) error {
 	}
 	props.Frame = a.pages.ProjectFrame(c, p, layout.TabServers, server.Config.Alias, layout.Crumb{Label: server.Config.Alias})
 	props.Live, props.Controls = []string{views.Topic + ":" + server.Config.ID}, props.Frame.Admin()
-	props.Detail, props.Hidden = detailOf(server), hiddenOf(p, server)
+	props.Detail, props.Hidden, props.Addresses = detailOf(server), hiddenOf(p, server), addressesOf(p, server)
+	props.Detail.Prompts, props.Detail.Resources = p.Offers.Of(server.Config.Alias)
 	if learned := a.learned.Find(server.Config.ID); learned.Revision != "" {
 		props.Detail.Learned = views.LearnedRevision{Revision: learned.Revision, Reason: learned.Reason, Since: learned.Since}
 	}
@@ -109,6 +110,16 @@ func hiddenOf(p *toolset.Snapshot, server *toolset.Server) []views.HiddenTool {
 		hidden = append(hidden, views.HiddenTool{Reason: string(reason), Count: counts[reason], Reviewable: reason == toolset.HiddenByApproval})
 	}
 	return hidden
+}
+
+// addressesOf returns the URIs of a server that clients see with its alias.
+func addressesOf(p *toolset.Snapshot, server *toolset.Server) []views.Address {
+	all := p.Offers.Addressed(server.Config.Alias)
+	shown := make([]views.Address, len(all))
+	for i, a := range all {
+		shown[i] = views.Address{Own: a.Own, Shown: a.Shown, Owner: a.Keeper}
+	}
+	return shown
 }
 
 // readSeconds parses a number of seconds and returns milliseconds.

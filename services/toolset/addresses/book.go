@@ -23,7 +23,7 @@ type Book struct {
 	beginnings map[string][]*claim // templates and prefixes by literal beginning, oldest first
 	lengths    []int               // of the literal beginnings, ascending
 	templates  map[string]*claim   // oldest claim of each template
-	bare       map[key]bool        // claims that are shown without an alias
+	keepers    map[key]string      // by claim; the server that keeps the text without an alias
 }
 
 // key identifies a claim.
@@ -38,7 +38,7 @@ type claim struct {
 	rank     int // lower is older
 	template template
 	named    string // alias in a text of the form of an address, or ""
-	lost     bool   // it can't be shown without an alias
+	keeper   string // the server of an older claim that overlaps, or ""
 }
 
 // covers reports whether a template or prefix includes a URI.
@@ -68,7 +68,7 @@ type Server struct {
 func New(claims []models.AddressClaim, servers []Server) *Book {
 	b := &Book{
 		aliases: map[string]int{}, uris: map[string]*claim{}, beginnings: map[string][]*claim{},
-		templates: map[string]*claim{}, bare: make(map[key]bool, len(claims)),
+		templates: map[string]*claim{}, keepers: make(map[key]string, len(claims)),
 	}
 	withResources := map[string]bool{}
 	ranked := rank(claims)
@@ -143,14 +143,16 @@ func (b *Book) finish(ranked []*claim) {
 	b.comparePatterns()
 	for _, c := range ranked {
 		if c.kind == models.ClaimURI {
-			c.lost = b.Route(c.text) != Route{c.alias, c.text, true}
+			if route := b.Route(c.text); route != (Route{c.alias, c.text, true}) {
+				c.keeper = route.Alias
+			}
 			b.excludeFitting(c)
 		} else if oldest, known := b.aliases[c.named]; known && c.rank >= oldest {
-			c.lost = true
+			c.keeper = c.named
 		}
 	}
 	for _, c := range ranked {
-		b.bare[c.key] = !c.lost
+		b.keepers[c.key] = cmp.Or(c.keeper, c.alias)
 	}
 }
 
@@ -159,8 +161,8 @@ func (b *Book) finish(ranked []*claim) {
 func (b *Book) excludeFitting(c *claim) {
 	for beginning := range b.beginningsOf(c.text) {
 		for _, p := range b.beginnings[beginning] {
-			if p.rank > c.rank && p.alias != c.alias && !p.lost && p.covers(c.text) {
-				p.lost = true
+			if p.rank > c.rank && p.alias != c.alias && p.keeper == "" && p.covers(c.text) {
+				p.keeper = c.alias
 			}
 		}
 	}
@@ -251,7 +253,7 @@ func (b *Book) Single() bool { return b == nil || b.single }
 // false if it overlaps with an older claim of another server and can't be
 // qualified.
 func (b *Book) Listed(alias string, kind models.ClaimKind, text string) (shown string, ok bool) {
-	if b.Single() || b.bare[key{Fold(alias), kind, text}] {
+	if b.Single() || b.Keeper(alias, kind, text) == Fold(alias) {
 		return text, true
 	}
 	return b.qualify(alias, text)
@@ -289,14 +291,12 @@ func (b *Book) Shown(alias, uri string) string {
 	return uri
 }
 
-// Owner returns the alias of the server of an unqualified text, in
-// lower case, or "".
-func (b *Book) Owner(kind models.ClaimKind, text string) string {
+// Keeper returns the alias, in lower case, of the server that keeps a server's
+// text without an alias: the server itself, or one that showed an overlapping
+// text first. It is empty for a text that the server did not claim.
+func (b *Book) Keeper(alias string, kind models.ClaimKind, text string) string {
 	if b == nil {
 		return ""
 	}
-	if kind == models.ClaimTemplate {
-		return b.RouteTemplate(text).Alias
-	}
-	return b.Route(text).Alias
+	return b.keepers[key{Fold(alias), kind, text}]
 }

@@ -28,14 +28,17 @@ func (e *elders) add(c *claim) {
 
 func (e *elders) merge(from elders) { e.add(from.first); e.add(from.other) }
 
-// precede reports whether one of the claims is older than c and of another
-// server.
-func (e *elders) precede(c *claim) bool {
+// before returns the oldest of the claims that are older than c and of another
+// server, or nil.
+func (e *elders) before(c *claim) *claim {
 	elder := e.first
 	if elder != nil && elder.alias == c.alias {
 		elder = e.other
 	}
-	return elder != nil && elder.rank < c.rank
+	if elder == nil || elder.rank > c.rank {
+		return nil
+	}
+	return elder
 }
 
 // beginning is a literal beginning in the tree of all beginnings, in which the
@@ -68,7 +71,9 @@ func (b *Book) comparePatterns() {
 	for i := len(tree) - 1; i >= 0; i-- { // children are after their parents
 		n := &tree[i]
 		for _, c := range n.claims {
-			c.lost = n.above.precede(c) || n.below.precede(c)
+			if elder := cmp.Or(n.above.before(c), n.below.before(c)); elder != nil {
+				c.keeper = elder.alias
+			}
 		}
 		if n.parent >= 0 {
 			tree[n.parent].below.merge(n.below)

@@ -45,14 +45,15 @@ const (
 type ServerProps struct {
 	layout.Frame
 	Head
-	Controls bool // the user may change the server
-	Outage   Outage
-	Numbers  Numbers
-	Log      Log
-	Detail   Detail
-	Hidden   []HiddenTool // reasons for tools that clients do not see
-	Error    string       // of a rejected deletion
-	People   *People      // nil unless everyone uses their own account
+	Controls  bool // the user may change the server
+	Outage    Outage
+	Numbers   Numbers
+	Log       Log
+	Detail    Detail
+	Hidden    []HiddenTool // reasons for tools that clients do not see
+	Addresses []Address    // those with the server's alias
+	Error     string       // of a rejected deletion
+	People    *People      // nil unless everyone uses their own account
 }
 
 // Outage describes a server that doesn't work. It is zero for others.
