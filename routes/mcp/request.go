@@ -255,7 +255,7 @@ func (e *Endpoint) post(c *fiber.Ctx, in *admitted) error {
 // response. Other methods are handled in memory.
 func streams(method string) bool {
 	switch method {
-	case "initialize", "ping", "server/discover", "logging/setLevel", "tools/list", "prompts/list", "resources/list", "resources/templates/list":
+	case "initialize", "ping", "server/discover", "logging/setLevel", "tools/list", "prompts/list", "resources/list", "resources/templates/list", "skills/list":
 		return false
 	default:
 		return true

@@ -143,6 +143,12 @@ func (g *Gateway) recheck(client *Client, out *preparedRequest) error {
 			return err
 		}
 		server = resource.Server
+	case methodSkill, methodDirectory:
+		resource, err := skillResource(view, out.method, out.name)
+		if err != nil {
+			return err
+		}
+		server = resource.Server
 	default:
 		server = view.Server(out.server.Config.Alias)
 	}

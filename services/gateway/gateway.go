@@ -266,6 +266,8 @@ func (g *Gateway) dispatch(ctx context.Context, project *toolset.Snapshot, clien
 		return g.listOffers(ctx, project, client, p, models.ListingTemplate, "resourceTemplates")
 	case "resources/read":
 		return g.readResource(ctx, project, client, p, trace)
+	case "skills/list", "skills/get", "resources/directory/read":
+		return g.skillRequest(ctx, project, client, method, p, trace)
 	case "completion/complete":
 		return g.complete(ctx, project, client, p, trace)
 	case "tasks/list", "tasks/result", "tasks/get", "tasks/cancel", "tasks/update":

@@ -102,7 +102,7 @@ func appendCapabilities(b []byte, project *toolset.Snapshot, version string) []b
 // supportedExtensions returns the official extensions that the gateway serves
 // besides ui.
 func supportedExtensions(project *toolset.Snapshot, version string) extensions.Supported {
-	return extensions.Supported{Tasks: offersTaskExtension(project, version)}
+	return extensions.Supported{Tasks: offersTaskExtension(project, version), Skills: project.Capabilities.Skills}
 }
 
 // appendInstructions appends the instructions of a project, if any.

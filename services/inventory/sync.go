@@ -302,7 +302,7 @@ func (s *Syncer) listOffers(ctx context.Context, t *upstream.Target) (offers map
 		warnings []string
 		err      error
 	}
-	kinds := []models.ListingKind{models.ListingPrompt, models.ListingResource, models.ListingTemplate}
+	kinds := []models.ListingKind{models.ListingPrompt, models.ListingResource, models.ListingTemplate, models.ListingSkill}
 	lists := make([]list, len(kinds))
 	var reading sync.WaitGroup
 	for i, kind := range kinds {

@@ -1,6 +1,9 @@
 package toolset
 
-import "mcpgateway/services/rawjson"
+import (
+	"mcpgateway/services/capabilities"
+	"mcpgateway/services/rawjson"
+)
 
 // Capabilities are the capabilities besides tools that at least one enabled
 // server of a project has.
@@ -10,6 +13,10 @@ type Capabilities struct {
 	// Tasks is the capability of MCP 2025-11-25 to run tools as tasks, and
 	// TaskExtension that of 2026-07-28 (SEP-2663).
 	Tasks, TaskExtension bool
+
+	// Skills is the extension for skills (SEP-2640), and Directories its option to
+	// list directories.
+	Skills, Directories bool
 }
 
 // capabilitiesOf returns the declared capabilities of an enabled server.
@@ -24,6 +31,9 @@ func capabilitiesOf(server *Server) (c Capabilities) {
 	c.Prompts, c.Completions, c.Logging = o.Get("prompts") != nil, o.Get("completions") != nil, o.Get("logging") != nil
 	if resources := o.Object("resources"); resources != nil {
 		c.Resources, c.Subscribe = true, string(resources.Get("subscribe")) == "true"
+		if skills := o.Object("extensions").Object(capabilities.Skills); skills != nil {
+			c.Skills, c.Directories = true, string(skills.Get("directoryRead")) == "true"
+		}
 	}
 	if server.Inventory.ProtocolVersion >= statelessVersion {
 		c.TaskExtension = rawjson.Kind(o.Object("extensions").Get(taskExtension)) == '{'
@@ -45,5 +55,6 @@ func (c Capabilities) and(other Capabilities) Capabilities {
 		Prompts: c.Prompts || other.Prompts, Resources: c.Resources || other.Resources, Subscribe: c.Subscribe || other.Subscribe,
 		Completions: c.Completions || other.Completions, Logging: c.Logging || other.Logging,
 		Tasks: c.Tasks || other.Tasks, TaskExtension: c.TaskExtension || other.TaskExtension,
+		Skills: c.Skills || other.Skills, Directories: c.Directories || other.Directories,
 	}
 }

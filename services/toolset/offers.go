@@ -19,11 +19,11 @@ type Prompt struct {
 	Server   *Server
 }
 
-// offer is a prompt, resource or resource template of a server.
+// offer is a prompt, resource, resource template or skill of a server.
 type offer struct {
 	kind       models.ListingKind
 	ident      string
-	definition []byte // with the server's own URI
+	definition []byte // with the server's own URIs
 }
 
 // addOffers adds the stored listings of a server, unless it is disabled.
@@ -51,7 +51,7 @@ func (p *serverPart) addOffers(s settings, rows []models.Listing) {
 	}
 }
 
-// Offers are the prompts, resources and templates of a project's servers. A URI
+// Offers are the prompts, resources, templates and skills of a project's servers. A URI
 // that overlaps with that of another server has the alias of its server.
 type Offers struct {
 	parts  *parts
@@ -90,7 +90,7 @@ func mergeOffers(all *parts, naming bareNaming, book *addresses.Book) *mergedOff
 			}
 		}
 	}
-	for _, kind := range []models.ListingKind{models.ListingPrompt, models.ListingResource, models.ListingTemplate} {
+	for _, kind := range []models.ListingKind{models.ListingPrompt, models.ListingResource, models.ListingTemplate, models.ListingSkill} {
 		m.pages[kind] = buildPages(shown[kind], func(definition []byte) []byte { return definition })
 		m.ids[kind] = listID(m.pages[kind])
 	}
@@ -104,6 +104,8 @@ func (o *offer) shown(alias string, book *addresses.Book) []byte {
 	case models.ListingResource:
 	case models.ListingTemplate:
 		kind, member = models.ClaimTemplate, "uriTemplate"
+	case models.ListingSkill:
+		return book.Skill(alias, o.ident, o.definition)
 	default:
 		return o.definition
 	}
@@ -122,8 +124,8 @@ func (o *offer) shown(alias string, book *addresses.Book) []byte {
 	return object.Bytes()
 }
 
-// Of returns the numbers of prompts and of resources, templates included, that
-// the server with an alias has.
+// Of returns the numbers of prompts and of resources, templates and skills
+// included, that the server with an alias has.
 func (o *Offers) Of(alias string) (prompts, resources int) {
 	p := o.parts.byAlias[alias]
 	if p == nil {

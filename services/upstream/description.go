@@ -52,6 +52,15 @@ func (d *Description) Has(feature string) bool {
 	return err == nil && o.Get(feature) != nil && rawjson.Kind(o.Get(feature)) != 'n'
 }
 
+// HasExtension reports whether the upstream declares an extension.
+func (d *Description) HasExtension(name string) bool {
+	if d.Capabilities == nil {
+		return false
+	}
+	o, err := rawjson.ParseObject(d.Capabilities, rawjson.Lenient)
+	return err == nil && rawjson.Kind(o.Object("extensions").Get(name)) == '{'
+}
+
 // HasPart reports whether the upstream declares a part of a capability.
 func (d *Description) HasPart(feature, part string) bool {
 	if d.Capabilities == nil {

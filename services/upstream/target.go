@@ -297,7 +297,8 @@ func (r *Request) IsRepeatable() bool { return r.Repeatable || isReadOnly(r.Meth
 // isReadOnly reports whether a method is read-only.
 func isReadOnly(method string) bool {
 	switch method {
-	case "server/discover", "ping", "resources/read", "prompts/get", "completion/complete", "tasks/get", "tasks/result":
+	case "server/discover", "ping", "resources/read", "prompts/get", "completion/complete", "tasks/get", "tasks/result",
+		"skills/get", "resources/directory/read":
 		return true
 	}
 	return strings.HasSuffix(method, "/list")

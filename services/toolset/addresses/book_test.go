@@ -220,3 +220,29 @@ func BenchmarkCallResult(b *testing.B) {
 		})
 	}
 }
+
+// TestSkillRootsStayWhole checks a skill whose root overlaps with one file of an
+// older server: all of its files have the alias.
+func TestSkillRootsStayWhole(t *testing.T) {
+	claims := claimed("shop skill://refunds/GUIDE.md", "bank skill://refunds/*", "bank skill://payroll/*")
+	b := addresses.New(claims, []addresses.Server{{Alias: "bank", Resources: true}, {Alias: "shop", Resources: true}})
+	const entry = `{"uri":"skill://refunds/SKILL.md","resources":[{"uri":"skill://refunds/SKILL.md"},{"uri":"skill://refunds/a/b.md"},{"uri":"skill://payroll/c.md"}],"_meta":{"x":1}}`
+	const want = `{"uri":"skill://+bank/refunds/SKILL.md","resources":[{"uri":"skill://+bank/refunds/SKILL.md"},{"uri":"skill://+bank/refunds/a/b.md"},{"uri":"skill://payroll/c.md"}],"_meta":{"x":1,"gateway/server":"bank"}}`
+	if got := string(b.Skill("bank", "skill://refunds/SKILL.md", []byte(entry))); got != want {
+		t.Errorf("entry: %s, want %s", got, want)
+	}
+	result := b.SkillResult("bank", "skill://%2Bbank/refunds/SKILL.md", "skill://refunds/SKILL.md", []byte(`{"skill":`+entry+`}`))
+	if want := `{"skill":` + strings.ReplaceAll(want, "+", "%2B") + `}`; string(result) != want {
+		t.Errorf("result: %s, want %s", result, want)
+	}
+	for uri, want := range map[string]addresses.Route{
+		"skill://payroll":        {Alias: "bank", Text: "skill://payroll", Claimed: true},
+		"skill://+bank/refunds":  {Alias: "bank", Text: "skill://refunds", Claimed: true},
+		"skill://refunds/a":      {Alias: "bank", Text: "skill://refunds/a", Claimed: true},
+		"skill://unknown/folder": {Alias: "shop", Text: "skill://unknown/folder"},
+	} {
+		if got := b.RouteDirectory(uri); got != want {
+			t.Errorf("%s: %+v, want %+v", uri, got, want)
+		}
+	}
+}

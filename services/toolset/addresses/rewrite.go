@@ -76,19 +76,6 @@ func (b *Book) ReadResult(alias, asked, sent string, result []byte) []byte {
 	})
 }
 
-// ListedURIs returns the result of a list of resources of a server, such as a
-// directory, with the URIs of the elements as they are shown to clients.
-func (b *Book) ListedURIs(alias, list string, result []byte) []byte {
-	if b.Single() || !hasURI(result) {
-		return result
-	}
-	return edit(result, func(o *rawjson.Object) bool {
-		return elements(o, list, func(element *rawjson.Object) bool {
-			return editString(element, "uri", func(uri string) string { return b.Shown(alias, uri) })
-		})
-	})
-}
-
 // Definition returns the definition of a server's tool with the URIs of its user
 // interfaces as they are shown to clients.
 func (b *Book) Definition(alias string, definition []byte) []byte {

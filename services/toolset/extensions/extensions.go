@@ -57,10 +57,13 @@ func merge(view *toolset.Snapshot, supported Supported) []byte {
 	}
 	settings := map[string][][]byte{}
 	for _, server := range view.Servers {
-		if prompts, resources := view.Offers.Of(server.Config.Alias); !shown[server] && prompts+resources == 0 {
+		if prompts, resources := view.Offers.Of(server.Config.Alias); !shown[server] && prompts+resources == 0 && !view.Offers.HasSkills(server.Config.Alias) {
 			continue
 		}
 		for name, raw := range declaredBy(server) {
+			if name == capabilities.Skills && !view.Offers.HasSkills(server.Config.Alias) {
+				continue // the view lacks the server's resources
+			}
 			if supported.passes(name) && rawjson.Kind(raw) == '{' && len(raw) <= maxSettings {
 				settings[name] = append(settings[name], raw)
 			}

@@ -21,7 +21,7 @@ func source(declared ...string) toolset.Source {
 	for i, raw := range declared {
 		id := string(rune('a' + i))
 		src.Servers = append(src.Servers, models.Server{ID: id, Alias: id, Enabled: true, DefinitionPolicy: models.PolicyFollow})
-		src.Inventories[id] = &models.Inventory{ServerID: id, Capabilities: `{"tools":{},"extensions":` + raw + `}`}
+		src.Inventories[id] = &models.Inventory{ServerID: id, Capabilities: `{"tools":{},"resources":{},"extensions":` + raw + `}`}
 		src.Tools[id] = []models.Tool{{ServerID: id, Name: "t", Definition: `{"name":"t","inputSchema":{"type":"object"}}`}}
 	}
 	return src
@@ -79,6 +79,17 @@ func TestOnlyShownServersCount(t *testing.T) {
 	})
 	if got := extensions.Of(view, extensions.Supported{}); string(got) != `{"v/b":{}}` {
 		t.Errorf("a view: %s", got)
+	}
+	src = source(`{"io.modelcontextprotocol/skills":{}}`)
+	src.Tools["a"] = nil // and the list of skills can be empty
+	for offers, want := range map[bool]string{true: `{"io.modelcontextprotocol/skills":{}}`, false: ""} {
+		view := gatewaytest.Build(src).View(toolset.Selection{
+			Name: "a", Tool: func(*toolset.Tool) bool { return true },
+			Offers: func(string, []*toolset.Tool) bool { return offers }, Names: func(string) bool { return true },
+		})
+		if got := extensions.Of(view, extensions.Supported{Skills: true}); string(got) != want {
+			t.Errorf("skills, offers %t: %s", offers, got)
+		}
 	}
 }
 

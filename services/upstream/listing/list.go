@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"mcpgateway/models"
+	"mcpgateway/services/capabilities"
 	"mcpgateway/services/rawjson"
 	"mcpgateway/services/upstream"
 	"mcpgateway/services/upstream/wire"
@@ -16,12 +17,18 @@ import (
 // Limits of one list. Sizes are in bytes.
 const (
 	// maxListed is the maximum number of tools, prompts, resources or resource
-	// templates of one server. Further ones are omitted.
+	// templates of one server, and maxSkills that of skills. Further ones are
+	// omitted.
 	maxListed = 5_000
+	maxSkills = 1_000
 	// maxListPages is the maximum number of pages of one list.
 	maxListPages = 500
-	// maxListBytes is the maximum size of all definitions of one list.
-	maxListBytes = 32 << 20
+	// maxListBytes is the maximum size of all definitions of one list, and
+	// maxSkillBytes that of a list of skills.
+	maxListBytes  = 32 << 20
+	maxSkillBytes = 4 << 20
+	// maxSkillFiles is the maximum number of files of a skill (SEP-2640).
+	maxSkillFiles = 512
 	// maxIdentBytes is the maximum size of the identifier of a prompt, resource
 	// or template, so that it fits into an index of either database.
 	maxIdentBytes = 2_000
@@ -33,30 +40,34 @@ const (
 type Kind struct {
 	Method, Member string
 	Capability     string // required capability; empty if the list is always requested
+	Extension      string // required extension, or empty
 	ident          string // the identifying member of an element
 	one, Many      string // for messages, such as "resource templates"
+	most, bytes    int    // maximum number of elements, and of bytes of all
 	// refuse returns why an element cannot be offered, or "".
 	refuse func(raw []byte, o *rawjson.Object, ident string, stateless bool) string
 }
 
 // Tools returns the kind of tools.
 func Tools() Kind {
-	return Kind{Method: "tools/list", Member: "tools", ident: "name", one: "tool", Many: "tools", refuse: refuseTool}
+	return Kind{Method: "tools/list", Member: "tools", ident: "name", one: "tool", Many: "tools", most: maxListed, bytes: maxListBytes, refuse: refuseTool}
 }
 
-// Offers returns the kind of prompts, resources or resource templates.
+// Offers returns the kind of prompts, resources, resource templates or skills.
 func Offers(kind models.ListingKind) Kind {
+	k := Kind{Capability: "resources", most: maxListed, bytes: maxListBytes, refuse: refuseOffer}
 	switch kind {
 	case models.ListingPrompt:
-		return Kind{Method: "prompts/list", Member: "prompts", Capability: "prompts", ident: "name", one: "prompt", Many: "prompts", refuse: refuseOffer}
+		k.Method, k.Member, k.Capability, k.ident, k.one, k.Many = "prompts/list", "prompts", "prompts", "name", "prompt", "prompts"
 	case models.ListingTemplate:
-		return Kind{
-			Method: "resources/templates/list", Member: "resourceTemplates", Capability: "resources", ident: "uriTemplate",
-			one: "resource template", Many: "resource templates", refuse: refuseOffer,
-		}
+		k.Method, k.Member, k.ident, k.one, k.Many = "resources/templates/list", "resourceTemplates", "uriTemplate", "resource template", "resource templates"
+	case models.ListingSkill:
+		k.Method, k.Member, k.ident, k.one, k.Many = "skills/list", "skills", "uri", "skill", "skills"
+		k.Extension, k.most, k.bytes, k.refuse = capabilities.Skills, maxSkills, maxSkillBytes, refuseSkill
 	default:
-		return Kind{Method: "resources/list", Member: "resources", Capability: "resources", ident: "uri", one: "resource", Many: "resources", refuse: refuseOffer}
+		k.Method, k.Member, k.ident, k.one, k.Many = "resources/list", "resources", "uri", "resource", "resources"
 	}
+	return k
 }
 
 // refuseTool returns why a tool cannot be offered, or "".
@@ -79,6 +90,20 @@ func refuseOffer(_ []byte, _ *rawjson.Object, ident string, _ bool) string {
 		return "its identifier contains a null character"
 	}
 	return ""
+}
+
+// refuseSkill returns why a skill cannot be offered, or "".
+func refuseSkill(raw []byte, o *rawjson.Object, ident string, stateless bool) string {
+	if files := o.Get("resources"); rawjson.Kind(files) == '[' {
+		all, err := rawjson.Elements(files, rawjson.Lenient)
+		switch {
+		case err != nil:
+			return "its resources are not valid JSON"
+		case len(all) > maxSkillFiles:
+			return fmt.Sprintf("it has more than %d files", maxSkillFiles)
+		}
+	}
+	return refuseOffer(raw, o, ident, stateless)
 }
 
 // List collects the pages of one list.
@@ -138,12 +163,12 @@ func (l *List) Add(elements [][]byte, stateless bool) (full bool) {
 			l.warn("%s was omitted: %s", shown, problem)
 			continue
 		}
-		if len(l.Items) == maxListed {
-			l.warn("there are more than %d %s; the rest was omitted", maxListed, l.Kind.Many)
+		if len(l.Items) == l.Kind.most {
+			l.warn("there are more than %d %s; the rest was omitted", l.Kind.most, l.Kind.Many)
 			return true
 		}
-		if l.size += len(raw); l.size > maxListBytes {
-			l.warn("the definitions of the %s are larger than %d MiB; the rest was omitted", l.Kind.Many, maxListBytes>>20)
+		if l.size += len(raw); l.size > l.Kind.bytes {
+			l.warn("the definitions of the %s are larger than %d MiB; the rest was omitted", l.Kind.Many, l.Kind.bytes>>20)
 			return true
 		}
 		l.Items, l.Idents = append(l.Items, raw), append(l.Idents, ident)

@@ -43,7 +43,7 @@ func (p *Pool) ListOffers(ctx context.Context, t *upstream.Target, kind models.L
 		if err != nil {
 			return err
 		}
-		offered := ss.about.Has(l.Kind.Capability)
+		offered := ss.about.Has(l.Kind.Capability) && (l.Kind.Extension == "" || ss.about.HasExtension(l.Kind.Extension))
 		s.release(ss)
 		if !offered {
 			return nil

@@ -175,7 +175,7 @@ func (s *Server) appendCacheable(dst []byte) []byte {
 
 // cacheable are the methods of the stateless era whose results have ttlMs and
 // cacheScope, except those created with them.
-var cacheable = []string{"prompts/list", "resources/list", "resources/templates/list", "resources/read"}
+var cacheable = []string{"prompts/list", "resources/list", "resources/templates/list", "resources/read", "skills/list", "skills/get", "resources/directory/read"}
 
 // decorate adds the members that the stateless era requires and the handler
 // omitted. It returns a result that is not a JSON object unchanged.
