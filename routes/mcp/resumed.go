@@ -61,12 +61,16 @@ func versionOf(c *fiber.Ctx, session *session.Session) string {
 }
 
 // timeLimit returns the maximum duration of a request: the timeout of its tool's
-// server, or the maximum of all servers and of code.
+// server, that of tasks for a tool that can run as one, or the maximum of all
+// servers and of code.
 func timeLimit(view *toolset.Snapshot, m *message) time.Duration {
 	if m.method == methodCall {
 		if params, err := rawjson.ParseObject(m.params, rawjson.Lenient); err == nil {
 			name, _ := params.String("name")
 			if tool, err := view.Resolve(name); err == nil {
+				if tool.Tasks != toolset.TasksForbidden {
+					return max(tool.Server.Target.CallTimeout(), tool.Server.Target.TaskTime())
+				}
 				return tool.Server.Target.CallTimeout()
 			}
 		}
