@@ -5,7 +5,7 @@ import (
 	"mcpgateway/services/toolset/addresses"
 )
 
-// Addressed is a URI or template of a server that clients see with an alias,
+// Addressed is a URI, a template or the root of a skill of a server that clients see with an alias,
 // because another server showed an overlapping one first.
 type Addressed struct {
 	Own    string // as the server has it
@@ -13,7 +13,7 @@ type Addressed struct {
 	Keeper string // alias of the other server, in lower case; empty if the project has too many addresses
 }
 
-// Addressed returns the URIs and templates of the server with an alias that are
+// Addressed returns the URIs, templates and roots of skills of the server with an alias that are
 // not shown as they are, in the order of its lists.
 func (o *Offers) Addressed(alias string) (all []Addressed) {
 	p := o.parts.byAlias[alias]
@@ -33,6 +33,8 @@ func (o *Offers) Addressed(alias string) (all []Addressed) {
 			add(models.ClaimURI, offer.ident)
 		case models.ListingTemplate:
 			add(models.ClaimTemplate, offer.ident)
+		case models.ListingSkill:
+			add(models.ClaimPrefix, addresses.SkillRoot(offer.ident))
 		}
 	}
 	for _, t := range p.shown {
