@@ -26,7 +26,7 @@ const (
 	MaxValue = 32 << 10 // bytes of an argument or a value
 )
 
-// Command is what an entry runs. A change of it is a change of the program.
+// Command is the program of an entry. Changing it means another program.
 type Command struct {
 	Program string            `json:"program"`
 	Args    []string          `json:"args"`
@@ -37,7 +37,7 @@ type Command struct {
 	Writable []string `json:"sandbox"`
 }
 
-// Settings are how an entry's program is run.
+// Settings limit an entry's program and its times.
 type Settings struct {
 	Start        Start
 	IdleTimeout  time.Duration // 0 means never
@@ -54,7 +54,7 @@ type Entry struct {
 	Name string
 	Command
 	Settings
-	// Problem says why the program can't be run, or is empty.
+	// Problem is the reason for which the program can't be run, or empty.
 	Problem string
 }
 

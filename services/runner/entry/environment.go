@@ -11,8 +11,8 @@ import (
 	"github.com/joho/godotenv"
 )
 
-// base are the variables of the runner that every program gets, beside those
-// that start with LC_.
+// base are the variables of the runner that every program gets, with those that
+// start with LC_.
 var base = []string{
 	"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TZ", "TMPDIR", "XDG_CACHE_HOME",
 	"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "no_proxy", "all_proxy",
@@ -55,8 +55,8 @@ func (u *Unset) Error() string {
 // Resolve replaces the references of a command: ${NAME}, ${env:NAME} and
 // ${NAME:-text} in arguments, variables and the directory, and a leading ~/.
 // readFile returns the content of the envFile, whose variables those of env
-// override. It returns an error for the first problem: *Unset, or one that says
-// what to do.
+// override. It returns the error of the first problem, *Unset for a missing
+// variable.
 func (c *Command) Resolve(from Environment, readFile func(path string) ([]byte, error)) (*Program, error) {
 	home := from["HOME"]
 	p := &Program{Program: inHome(home, c.Program), Dir: home}

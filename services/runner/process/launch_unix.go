@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// launch is what Launch does before it executes the program.
+// launch are the limits that Launch applies before it executes the program.
 type launch struct {
 	Memory   int64    `json:"memory,omitempty"` // MiB
 	Files    uint64   `json:"files,omitempty"`

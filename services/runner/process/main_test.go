@@ -10,7 +10,7 @@ import (
 	"mcpgateway/services/runner/process"
 )
 
-// launcher makes this test binary the launcher of programs.
+// launcher is the argument with which this test binary launches programs.
 const launcher = "launch-program"
 
 func TestMain(m *testing.M) {

@@ -37,7 +37,7 @@ func (p *Process) PID() int { return p.pid }
 // Done is closed when the program has ended.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
-// Exit describes how the program ended, for example "exit code 1". It must be
+// Exit returns the exit status of the program, for example "exit code 1". It must be
 // called only after Done is closed.
 func (p *Process) Exit() string {
 	status, ok := p.state.Sys().(syscall.WaitStatus)

@@ -128,8 +128,8 @@ func TestMissingProgram(t *testing.T) {
 	}
 }
 
-// TestStopLeavesNothing stops programs that ignore every polite request, in a
-// group of their own, without marker or parent.
+// TestStopLeavesNothing stops programs that ignore signals, leave their group, or
+// have no marker or parent.
 func TestStopLeavesNothing(t *testing.T) {
 	forks := map[string]string{
 		"ends with its input":  `cat >/dev/null & echo $!; echo end; cat >/dev/null`,

@@ -45,7 +45,7 @@ type Starter struct {
 var errClosed = errors.New("the runner is ending")
 
 // NewStarter returns a starter. launcher is the command that runs Launch in a
-// program of its own, without its arguments. The caller must call Close.
+// separate process, without its arguments. The caller must call Close.
 func NewStarter(launcher ...string) *Starter {
 	s := &Starter{launcher: launcher, requests: make(chan func()), ended: make(chan struct{}), running: map[int]bool{}}
 	go s.serve()
@@ -112,7 +112,7 @@ func (s *Starter) Start(spec Spec) (*Process, error) {
 	p.pid = cmd.Process.Pid
 	s.setRunning(p.pid, true)
 	go func() {
-		_ = cmd.Wait() // the state says how it ended
+		_ = cmd.Wait() // the state has its exit status
 		p.state = cmd.ProcessState
 		s.setRunning(p.pid, false)
 		close(p.done)

@@ -114,8 +114,8 @@ func reapAdopted(isOwn func(pid int) bool) {
 	}
 }
 
-// Adopt makes this process the parent of descendants whose parent ends, instead
-// of the init process.
+// Adopt assigns descendants whose parent ends to this process, instead of to the
+// init process.
 func Adopt() error { return unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) }
 
 // Hide forbids other processes of the user to read the memory and the

@@ -22,7 +22,7 @@ type Options struct {
 	Out io.Reader      // output of the program
 	// Notify receives notifications, except the progress of calls.
 	Notify func(method string, params []byte)
-	// Serve receives requests of the program. They are answered with Respond.
+	// Serve receives requests of the program, which Respond responds to.
 	Serve func(id []byte, method string, params []byte)
 	// Stray receives each output line that is not a message.
 	Stray func(line []byte)
@@ -41,15 +41,15 @@ type Conn struct {
 	calls map[int64]*call
 }
 
-// call is a request that the program has not answered.
+// call is a request without a response so far.
 type call struct {
-	answer   chan Answer // buffered
-	token    []byte      // the raw progress token of the caller; nil without one
+	response chan Response // buffered
+	token    []byte        // the raw progress token of the caller; nil without one
 	progress func(params []byte)
 }
 
-// Answer is the response of a program. One of both is set.
-type Answer struct{ Result, RPCError []byte }
+// Response is the response of a program. One of both is set.
+type Response struct{ Result, RPCError []byte }
 
 // ErrEnded is the error for calls when the output of the program has ended.
 var ErrEnded = errors.New("the program has ended")
@@ -82,38 +82,38 @@ func (c *Conn) fail(err error) {
 	}
 }
 
-// Call sends a request and returns its answer. progress receives the params of
+// Call sends a request and returns its response. progress receives the params of
 // its progress notifications with the progress token of params; it may be nil.
 // When ctx ends, the call is cancelled at the program, and its error is returned.
 // Other errors are ErrEnded and those of the limits.
-func (c *Conn) Call(ctx context.Context, method string, params []byte, progress func(params []byte)) (Answer, error) {
-	one := &call{answer: make(chan Answer, 1), token: wire.ProgressToken(params), progress: progress}
+func (c *Conn) Call(ctx context.Context, method string, params []byte, progress func(params []byte)) (Response, error) {
+	one := &call{response: make(chan Response, 1), token: wire.ProgressToken(params), progress: progress}
 	id, err := c.add(one)
 	if err != nil {
-		return Answer{}, err
+		return Response{}, err
 	}
 	defer c.remove(id)
 	if one.token != nil {
 		if params, err = withToken(params, strconv.AppendInt(nil, id, 10)); err != nil {
-			return Answer{}, err
+			return Response{}, err
 		}
 	}
 	if err := c.queue.push(wire.AppendRequest(nil, id, method, params)); err != nil {
-		return Answer{}, err
+		return Response{}, err
 	}
 	select {
-	case answer := <-one.answer:
-		return answer, nil
+	case response := <-one.response:
+		return response, nil
 	case <-ctx.Done():
 		params := append(strconv.AppendInt([]byte(`{"requestId":`), id, 10), '}')
 		_ = c.Notify("notifications/cancelled", params)
-		return Answer{}, ctx.Err()
+		return Response{}, ctx.Err()
 	case <-c.done:
-		select { // it answered before it ended
-		case answer := <-one.answer:
-			return answer, nil
+		select { // the response came before the end
+		case response := <-one.response:
+			return response, nil
 		default:
-			return Answer{}, c.err
+			return Response{}, c.err
 		}
 	}
 }
@@ -141,14 +141,14 @@ func (c *Conn) Notify(method string, params []byte) error {
 	return c.queue.push(wire.AppendNotification(nil, method, params))
 }
 
-// Respond answers a request of the program with its raw id. Errors are those of
+// Respond sends the response to a request of the program with its raw id. Errors are those of
 // Notify.
-func (c *Conn) Respond(id []byte, answer Answer) error {
+func (c *Conn) Respond(id []byte, response Response) error {
 	b := append(append([]byte(`{"jsonrpc":"2.0","id":`), id...), ',')
-	if answer.RPCError != nil {
-		b = append(append(b, `"error":`...), answer.RPCError...)
+	if response.RPCError != nil {
+		b = append(append(b, `"error":`...), response.RPCError...)
 	} else {
-		b = append(append(b, `"result":`...), answer.Result...)
+		b = append(append(b, `"result":`...), response.Result...)
 	}
 	return c.queue.push(append(b, '}'))
 }
@@ -195,7 +195,7 @@ func (c *Conn) message(raw []byte) bool {
 	return true
 }
 
-// response passes an answer to its call. Answers without a call, and second ones,
+// response passes a response to its call. Those without a call, and second ones,
 // are dropped: they could be those of another caller.
 func (c *Conn) response(m wire.Message) {
 	id, err := strconv.ParseInt(string(m.ID), 10, 64)
@@ -209,7 +209,7 @@ func (c *Conn) response(m wire.Message) {
 	if one == nil {
 		return
 	}
-	one.answer <- Answer{Result: bytes.Clone(m.Result), RPCError: bytes.Clone(m.RPCError)}
+	one.response <- Response{Result: bytes.Clone(m.Result), RPCError: bytes.Clone(m.RPCError)}
 }
 
 func (c *Conn) notification(method string, params []byte) {

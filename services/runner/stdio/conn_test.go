@@ -38,7 +38,7 @@ func newProgram(t *testing.T) *program {
 		Notify: func(method string, params []byte) { p.add(&p.notifications, method+" "+string(params)) },
 		Serve: func(id []byte, method string, params []byte) {
 			p.add(&p.requests, string(id)+" "+method+" "+string(params))
-			if err := p.Respond(id, stdio.Answer{Result: []byte(`{"roots":[]}`)}); err != nil {
+			if err := p.Respond(id, stdio.Response{Result: []byte(`{"roots":[]}`)}); err != nil {
 				t.Error(err)
 			}
 		},
@@ -78,7 +78,7 @@ func (p *program) read(t *testing.T) string {
 }
 
 type outcome struct {
-	answer   stdio.Answer
+	response stdio.Response
 	err      error
 	progress []string
 }
@@ -87,7 +87,7 @@ func (p *program) call(ctx context.Context, params string) <-chan outcome {
 	done := make(chan outcome, 1)
 	go func() {
 		var o outcome
-		o.answer, o.err = p.Call(ctx, "tools/call", []byte(params), func(params []byte) { o.progress = append(o.progress, string(params)) })
+		o.response, o.err = p.Call(ctx, "tools/call", []byte(params), func(params []byte) { o.progress = append(o.progress, string(params)) })
 		done <- o
 	}()
 	return done
@@ -105,8 +105,8 @@ func TestCall(t *testing.T) {
 	p.write(t, `{"jsonrpc":"2.0","id":"1","result":{"of":"another type"}}`+"\n")
 	p.write(t, `{"jsonrpc":"2.0","id":1,"result":{"of":"1"}}`+"\n"+`{"jsonrpc":"2.0","id":1,"result":{"second":true}}`+"\n")
 	got := <-call
-	if got.err != nil || string(got.answer.Result) != `{"of":"1"}` {
-		t.Errorf("answer %s, %v", got.answer.Result, got.err)
+	if got.err != nil || string(got.response.Result) != `{"of":"1"}` {
+		t.Errorf("response %s, %v", got.response.Result, got.err)
 	}
 	if len(got.progress) != 1 || got.progress[0] != `{"progressToken":"mine","progress":1}` {
 		t.Errorf("progress %v", got.progress)
@@ -114,13 +114,13 @@ func TestCall(t *testing.T) {
 	call = p.call(t.Context(), `{}`)
 	p.read(t)
 	p.write(t, `{"jsonrpc":"2.0","id":2,"error":{"code":-32601,"message":"no"}}`+"\n")
-	if got := <-call; string(got.answer.RPCError) != `{"code":-32601,"message":"no"}` {
-		t.Errorf("answer %+v", got)
+	if got := <-call; string(got.response.RPCError) != `{"code":-32601,"message":"no"}` {
+		t.Errorf("response %+v", got)
 	}
 }
 
-// TestOwnAnswers calls with equal progress tokens and answers in another order.
-func TestOwnAnswers(t *testing.T) {
+// TestOwnResponses calls with equal progress tokens and responds in another order.
+func TestOwnResponses(t *testing.T) {
 	p := newProgram(t)
 	const n = 64
 	calls := make([]<-chan outcome, n)
@@ -142,8 +142,8 @@ func TestOwnAnswers(t *testing.T) {
 	}
 	for i, call := range calls {
 		got := <-call
-		if want := fmt.Sprintf(`{"of":"%d"}`, i); string(got.answer.Result) != want || len(got.progress) != 1 || got.progress[0] != fmt.Sprintf(`{"progressToken":1,"of":"%d"}`, i) {
-			t.Errorf("call %d: %s, %v", i, got.answer.Result, got.progress)
+		if want := fmt.Sprintf(`{"of":"%d"}`, i); string(got.response.Result) != want || len(got.progress) != 1 || got.progress[0] != fmt.Sprintf(`{"progressToken":1,"of":"%d"}`, i) {
+			t.Errorf("call %d: %s, %v", i, got.response.Result, got.progress)
 		}
 	}
 }
@@ -187,7 +187,7 @@ func TestEndFailsCalls(t *testing.T) {
 	if _, err := p.Call(t.Context(), "ping", nil, nil); !errors.Is(err, stdio.ErrEnded) {
 		t.Errorf("later call: %v", err)
 	}
-	if p.stray != 3 { // both elements of the array are no messages
+	if p.stray != 3 { // neither element of the array is a message
 		t.Errorf("%d other lines", p.stray)
 	}
 }

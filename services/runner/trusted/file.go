@@ -15,7 +15,7 @@ import (
 // MaxSize is the maximum size of a file in bytes.
 const MaxSize = 1 << 20
 
-// File is the content of a file at the time it was judged.
+// File is the content of a file at the time of the check.
 type File struct {
 	Path    string // absolute, without symbolic links
 	Content []byte
@@ -23,7 +23,7 @@ type File struct {
 }
 
 // Refusal is the error for a file that must not be used. Its text starts with
-// the path and says what to do.
+// the path and ends with the remedy.
 type Refusal struct{ Path, Reason string }
 
 func (r *Refusal) Error() string { return r.Path + ": " + r.Reason }
@@ -34,9 +34,9 @@ func refuse(path, format string, args ...any) error {
 
 // Read returns the content of a file. The file must be regular, have at most
 // MaxSize bytes, belong to the user of this process or to root, and be writable
-// by nobody else; so must each directory of its resolved path, except that
-// sticky directories can be writable by all. What is judged and what is read is
-// the same descriptor, so a file that is replaced meanwhile has no effect.
+// by no other user; so must each directory of its resolved path, except that
+// sticky directories can be writable by all. Checks and reads
+// use the same descriptor, so replacing the file in the meantime has no effect.
 //
 // The error is a *Refusal.
 func Read(path string) (*File, error) {
@@ -81,7 +81,7 @@ func unwrapPath(err error) error {
 // owner is a user.
 type owner struct{ uid uint32 }
 
-// status is what decides about a file or directory.
+// status are the properties of a file or directory that are checked.
 type status struct {
 	mode     uint32 // permission bits and sticky bit
 	uid, gid uint32
@@ -102,11 +102,11 @@ const (
 	otherWrite = 0o002
 )
 
-// judge returns a refusal for a file or directory that others can write.
-func (o owner) judge(path string, s status) error {
+// check returns a refusal for a file or directory that others can write.
+func (o owner) check(path string, s status) error {
 	switch {
 	case s.uid != 0 && s.uid != o.uid:
-		return refuse(path, "it belongs to another user (%d): use a file of your own", s.uid)
+		return refuse(path, "it belongs to another user (%d): copy it", s.uid)
 	case s.kind == kindDirectory && s.mode&sticky != 0:
 		return nil
 	case s.mode&otherWrite != 0:

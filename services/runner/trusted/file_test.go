@@ -84,7 +84,7 @@ func TestWritableByOthers(t *testing.T) {
 	}
 }
 
-// TestOtherOwner gives the file to other users, which only root can do.
+// TestOtherOwner changes the owner of the file, which only root can do.
 func TestOtherOwner(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can give files away")

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// open opens a resolved path from the root on and judges every directory and
-// the file by its descriptor. A symbolic link that appears meanwhile is an
+// open opens a resolved path from the root on and checks every directory and
+// the file by its descriptor. A symbolic link that appears in the meantime is an
 // error.
 func open(path string, o owner) (*os.File, error) {
 	dir, err := unix.Open("/", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
@@ -55,8 +55,8 @@ func orRoot(path string) string {
 	return path
 }
 
-// check judges an open file or directory, which must be of the wanted kind.
-func check(fd int, path string, o owner, wanted kind) error {
+// check checks an open file or directory, which must be of the given kind.
+func check(fd int, path string, o owner, expected kind) error {
 	var s unix.Stat_t
 	if err := unix.Fstat(fd, &s); err != nil {
 		return refuse(path, "%v", err)
@@ -68,8 +68,8 @@ func check(fd int, path string, o owner, wanted kind) error {
 	case unix.S_IFDIR:
 		got.kind = kindDirectory
 	}
-	if got.kind != wanted {
+	if got.kind != expected {
 		return refuse(path, "it is not a regular file")
 	}
-	return o.judge(path, got)
+	return o.check(path, got)
 }
