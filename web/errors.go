@@ -2,6 +2,7 @@ package web
 
 import (
 	"errors"
+	"math"
 	"strconv"
 
 	"github.com/a-h/templ"
@@ -84,7 +85,7 @@ func errorHandler(page ErrorPage, help Help) fiber.ErrorHandler {
 		event := EventOf(c)
 		event.Fault(f)
 		if f.RetryAfter > 0 {
-			c.Set(fiber.HeaderRetryAfter, strconv.Itoa(int(f.RetryAfter.Seconds()+0.999)))
+			c.Set(fiber.HeaderRetryAfter, strconv.Itoa(int(math.Ceil(f.RetryAfter.Seconds()))))
 		}
 		c.Set(fiber.HeaderCacheControl, "no-store")
 		c.Status(statusOf(f.Kind))

@@ -102,7 +102,7 @@ func TestRetryAfterRoundsUpToSeconds(t *testing.T) {
 		f.RetryAfter = after
 		return f
 	})
-	for d, want := range map[time.Duration]string{0: "", time.Millisecond: "1", time.Second: "1", 1001 * time.Millisecond: "2", time.Minute: "60"} {
+	for d, want := range map[time.Duration]string{0: "", time.Nanosecond: "1", time.Millisecond: "1", time.Second: "1", 1001 * time.Millisecond: "2", time.Minute: "60"} {
 		after = d
 		a := webtest.Send(t, app, webtest.Case{Path: "/fail"})
 		webtest.Check(t, webtest.Case{Status: 429, WantHeader: map[string]string{"Retry-After": want}}, a)
