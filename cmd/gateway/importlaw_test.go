@@ -230,9 +230,14 @@ func importLaws() []importLaw {
 			forbids: anyOf(library("modernc.org/quickjs"), library("github.com/evanw/esbuild")),
 		},
 		{
-			rule:    "only services/sandbox and commands may start processes",
-			binds:   not(anyOf(in("services/sandbox", "cmd"), isTestKit)),
+			rule:    "only services/sandbox, services/runner and commands may start processes",
+			binds:   not(anyOf(in("services/sandbox", "services/runner", "cmd"), isTestKit)),
 			forbids: is("os/exec"),
+		},
+		{
+			rule:    "only the gateway may import services/runner",
+			binds:   not(anyOf(in("cmd/gateway", "services/runner"), isTestKit)),
+			forbids: ours(in("services/runner")),
 		},
 		{
 			rule:    "only test kits may import a command",

@@ -60,9 +60,15 @@ func commands() map[string]command {
 var order = []string{"serve", "apply", "export", "keys", "admin", "catalog", "audit", "migrate", "rekey", "backup", "healthcheck", "version"}
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	signaled, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	ctx, end := context.WithCancel(context.Background())
+	defer end()
+	// A second signal ends the process at once, from the moment that ctx ends.
+	context.AfterFunc(signaled, func() {
+		stop()
+		end()
+	})
 	std := streams{out: os.Stdout, err: os.Stderr, in: os.Stdin, environ: os.Environ()}
 	code := run(ctx, std, os.Args[1:])
 	stop()
