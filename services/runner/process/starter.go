@@ -5,6 +5,7 @@
 package process
 
 import (
+	"context"
 	"errors"
 	"os"
 	"os/exec"
@@ -85,7 +86,7 @@ func (s *Starter) Start(spec Spec) (*Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.Command(s.launcher[0], append(append([]string{}, s.launcher[1:]...), arguments...)...)
+	cmd := exec.CommandContext(context.Background(), s.launcher[0], append(append([]string{}, s.launcher[1:]...), arguments...)...)
 	cmd.Dir, cmd.Env, cmd.SysProcAttr = spec.Dir, append(append([]string{}, spec.Env...), Variable+"="+spec.Marker), attributes()
 	p := &Process{marker: spec.Marker, done: make(chan struct{})}
 	theirs, err := p.pipes(cmd)

@@ -51,7 +51,7 @@ func readLines(out io.Reader, message func(line []byte) bool, stray func(line []
 			}
 		}
 		if err != nil {
-			return nil // the program has ended or closed its output
+			return nil //nolint:nilerr // the program has ended or closed its output
 		}
 	}
 }

@@ -61,8 +61,9 @@ func check(fd int, path string, o owner, expected kind) error {
 	if err := unix.Fstat(fd, &s); err != nil {
 		return refuse(path, "%v", err)
 	}
-	got := status{mode: uint32(s.Mode) & 0o7777, uid: s.Uid, gid: s.Gid}
-	switch uint32(s.Mode) & unix.S_IFMT {
+	mode := uint32(s.Mode) //nolint:unconvert // it has 16 bits on macOS
+	got := status{mode: mode & 0o7777, uid: s.Uid, gid: s.Gid}
+	switch mode & unix.S_IFMT {
 	case unix.S_IFREG:
 		got.kind = kindRegular
 	case unix.S_IFDIR:
