@@ -29,9 +29,14 @@ type Plan struct {
 // the caller, RATE_LIMITED beyond MaxWaits, and UPSTREAM_TIMEOUT if the task takes
 // longer than the target's TaskTime. A task without a waiting client is cancelled.
 func (t *Tasks) Call(ctx context.Context, target *upstream.Target, request *upstream.Request, plan Plan) (*upstream.Response, error) {
-	w := &wait{tasks: t, target: target, request: request}
-	defer func() { w.leave() }()
+	var w *wait // most calls need none
+	defer func() {
+		if w != nil {
+			w.leave()
+		}
+	}()
 	if plan.Required && plan.Holds != Core {
+		w = &wait{tasks: t, target: target}
 		if err := w.enter(); err != nil {
 			return nil, err
 		}
@@ -43,6 +48,9 @@ func (t *Tasks) Call(ctx context.Context, target *upstream.Target, request *upst
 		return nil, err
 	}
 	if plan.Repeat && response.Stateless && response.Error != nil && RequiresTasks(response.Error) {
+		if w == nil {
+			w = &wait{tasks: t, target: target}
+		}
 		if err := w.enter(); err != nil {
 			return nil, err
 		}
@@ -55,6 +63,9 @@ func (t *Tasks) Call(ctx context.Context, target *upstream.Target, request *upst
 	created := Created(response)
 	if created == nil || plan.Holds == created.Form {
 		return response, nil
+	}
+	if w == nil {
+		w = &wait{tasks: t, target: target}
 	}
 	w.request, w.task, w.session = request, created, response.Session
 	if err := w.enter(); err != nil {
