@@ -13,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 
+	"mcpgateway/services/background"
 	"mcpgateway/services/fault"
 )
 
@@ -65,10 +66,11 @@ func main() {
 	ctx, end := context.WithCancel(context.Background())
 	defer end()
 	// A second signal ends the process at once, from the moment that ctx ends.
-	context.AfterFunc(signaled, func() {
+	var tasks *background.Tasks // without a log
+	context.AfterFunc(signaled, tasks.Func("signals", func() {
 		stop()
 		end()
-	})
+	}))
 	std := streams{out: os.Stdout, err: os.Stderr, in: os.Stdin, environ: os.Environ()}
 	code := run(ctx, std, os.Args[1:])
 	stop()

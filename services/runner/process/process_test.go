@@ -26,7 +26,7 @@ func newStarter(t *testing.T) *process.Starter {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := process.NewStarter(self, launcher)
+	s := process.NewStarter(nil, self, launcher)
 	t.Cleanup(s.Close)
 	return s
 }

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 
+	"mcpgateway/services/background"
 	"mcpgateway/services/runner/entry"
 )
 
@@ -32,6 +33,7 @@ type Spec struct {
 // Starter starts programs. All are children of one thread, so that the kernel
 // ends them with it.
 type Starter struct {
+	tasks    *background.Tasks
 	launcher []string
 	requests chan func()
 	ending   sync.Once
@@ -47,9 +49,9 @@ var errClosed = errors.New("the runner is ending")
 
 // NewStarter returns a starter. launcher is the command that runs Launch in a
 // separate process, without its arguments. The caller must call Close.
-func NewStarter(launcher ...string) *Starter {
-	s := &Starter{launcher: launcher, requests: make(chan func()), ended: make(chan struct{}), running: map[int]bool{}}
-	go s.serve()
+func NewStarter(tasks *background.Tasks, launcher ...string) *Starter {
+	s := &Starter{tasks: tasks, launcher: launcher, requests: make(chan func()), ended: make(chan struct{}), running: map[int]bool{}}
+	tasks.Go("program starter", s.serve)
 	return s
 }
 
@@ -112,12 +114,12 @@ func (s *Starter) Start(spec Spec) (*Process, error) {
 	}
 	p.pid = cmd.Process.Pid
 	s.setRunning(p.pid, true)
-	go func() {
+	s.tasks.Go("program wait", func() {
 		_ = cmd.Wait() // the state has its exit status
 		p.state = cmd.ProcessState
 		s.setRunning(p.pid, false)
 		close(p.done)
-	}()
+	})
 	return p, nil
 }
 

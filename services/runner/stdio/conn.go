@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"sync"
 
+	"mcpgateway/services/background"
 	"mcpgateway/services/rawjson"
 	"mcpgateway/services/upstream/wire"
 )
@@ -26,6 +27,7 @@ type Options struct {
 	Serve func(id []byte, method string, params []byte)
 	// Stray receives each output line that is not a message.
 	Stray func(line []byte)
+	Tasks *background.Tasks // may be nil
 }
 
 // Conn is a connection with a program. It is safe for concurrent use.
@@ -59,8 +61,8 @@ var ErrEnded = errors.New("the program has ended")
 // The caller then has to end the program.
 func NewConn(o Options) *Conn {
 	c := &Conn{options: o, done: make(chan struct{}), calls: map[int64]*call{}}
-	c.queue = newQueue(o.In, c.fail)
-	go c.read()
+	c.queue = newQueue(o.In, c.fail, o.Tasks)
+	o.Tasks.Go("program output", c.read)
 	return c
 }
 

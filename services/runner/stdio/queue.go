@@ -4,6 +4,8 @@ import (
 	"errors"
 	"io"
 	"sync"
+
+	"mcpgateway/services/background"
 )
 
 // Limits of the messages that wait for the program to read its input.
@@ -27,9 +29,9 @@ type queue struct {
 	more   chan struct{} // has an element while lines wait; closed by close
 }
 
-func newQueue(in io.WriteCloser, fail func(error)) *queue {
+func newQueue(in io.WriteCloser, fail func(error), tasks *background.Tasks) *queue {
 	q := &queue{in: in, fail: fail, more: make(chan struct{}, 1)}
-	go q.write()
+	tasks.Go("program input", q.write)
 	return q
 }
 
