@@ -2,41 +2,24 @@ package process
 
 import (
 	"bytes"
-	"os"
 
 	"golang.org/x/sys/unix"
 )
 
-// tree returns the processes that descend from root (0 for none) or whose marker
-// belongs accepts. This process is never among them.
-func tree(root int, belongs func(marker string) bool) []int {
-	all, err := unix.SysctlKinfoProcSlice("kern.proc.all")
+// processes returns the processes that have not ended.
+func processes() []running {
+	rows, err := unix.SysctlKinfoProcSlice("kern.proc.all")
 	if err != nil {
 		return nil
 	}
 	const zombie = 5 // SZOMB of <sys/proc.h>
-	self, parents := os.Getpid(), map[int]int{}
-	members := map[int]bool{}
-	var order []int
-	for i := range all {
-		pid := int(all[i].Proc.P_pid)
-		if pid == self || all[i].Proc.P_stat == zombie {
-			continue
-		}
-		parents[pid] = int(all[i].Eproc.Ppid)
-		order = append(order, pid)
-		members[pid] = pid == root || hasMarker(pid, belongs)
-	}
-	var found []int
-	for _, pid := range order {
-		for at, steps := pid, 0; at > 1 && steps < len(parents); at, steps = parents[at], steps+1 {
-			if members[at] {
-				found = append(found, pid)
-				break
-			}
+	var all []running
+	for i := range rows {
+		if rows[i].Proc.P_stat != zombie {
+			all = append(all, running{int(rows[i].Proc.P_pid), int(rows[i].Eproc.Ppid)})
 		}
 	}
-	return found
+	return all
 }
 
 // hasMarker reports whether belongs accepts the marker in the environment that a

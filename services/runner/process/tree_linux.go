@@ -9,42 +9,30 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tree returns the processes that descend from root (0 for none) or whose marker
-// belongs accepts. This process is never among them, nor are processes that have
-// ended.
-func tree(root int, belongs func(marker string) bool) []int {
+// processes returns the processes that have not ended.
+func processes() []running {
+	var all []running
+	for _, pid := range pids() {
+		if parent, zombie, ok := statOf(pid); ok && !zombie {
+			all = append(all, running{pid, parent})
+		}
+	}
+	return all
+}
+
+// pids returns the ids of all processes.
+func pids() []int {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
 		return nil
 	}
-	self, parents, members := os.Getpid(), map[int]int{}, map[int]bool{}
-	var order []int
+	var all []int
 	for _, e := range entries {
-		pid, err := strconv.Atoi(e.Name())
-		if err != nil || pid == self {
-			continue
-		}
-		parent, zombie, ok := statOf(pid)
-		switch {
-		case !ok:
-			continue
-		case zombie:
-			continue
-		}
-		parents[pid] = parent
-		order = append(order, pid)
-		members[pid] = pid == root || hasMarker(pid, belongs)
-	}
-	var found []int
-	for _, pid := range order {
-		for at, steps := pid, 0; at > 1 && steps < len(parents); at, steps = parents[at], steps+1 {
-			if members[at] || root != 0 && at == root {
-				found = append(found, pid)
-				break
-			}
+		if pid, err := strconv.Atoi(e.Name()); err == nil {
+			all = append(all, pid)
 		}
 	}
-	return found
+	return all
 }
 
 // statOf returns the parent of a process and whether it has ended (proc(5)).
@@ -97,16 +85,8 @@ func resident(pid int) int64 {
 // reapAdopted waits for the children of this process that have ended, except
 // those that isOwn reports.
 func reapAdopted(isOwn func(pid int) bool) {
-	entries, err := os.ReadDir("/proc")
-	if err != nil {
-		return
-	}
 	self := os.Getpid()
-	for _, e := range entries {
-		pid, err := strconv.Atoi(e.Name())
-		if err != nil {
-			continue
-		}
+	for _, pid := range pids() {
 		if parent, zombie, ok := statOf(pid); ok && zombie && parent == self && !isOwn(pid) {
 			var status unix.WaitStatus
 			_, _ = unix.Wait4(pid, &status, unix.WNOHANG, nil)
