@@ -68,10 +68,10 @@ const smallResult = 64 << 10
 func (g *Gateway) listResult(ctx context.Context, project *toolset.Snapshot, client *Client, l list) ([]byte, error) {
 	if client.Hops != "" {
 		var err error
-		if l.items, err = g.withPaths(l.items, upstream.Hops(client.Hops)); err != nil {
+		if l.items, err = upstream.WithPaths(g.Instance, l.items, upstream.Hops(client.Hops)); err != nil {
 			return nil, err
 		}
-		last, err := g.withPaths([]byte("["+l.last+"]"), nil)
+		last, err := upstream.WithPaths(g.Instance, []byte("["+l.last+"]"), nil)
 		if err != nil {
 			return nil, err
 		}

@@ -27,7 +27,7 @@ func start(t *testing.T, c *routestest.Client, tool, arguments string) string {
 // TestTaskLifeOfCore goes through the life of tasks of 2025-11-25.
 func TestTaskLifeOfCore(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, sqlite(t), "")
+	w := newWorld(t, modelstest.SQLite(t), "")
 	c := w.client(t, handshake, forms)
 	stream := c.Listen(t, "")
 	id := start(t, c, "core__may", `{"hold":true}`)
@@ -63,7 +63,7 @@ func TestTaskLifeOfCore(t *testing.T) {
 // TestStatusReachesItsOwner sends states of a task on the server's own stream.
 func TestStatusReachesItsOwner(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, sqlite(t), "")
+	w := newWorld(t, modelstest.SQLite(t), "")
 	c, other := w.client(t, handshake, forms), w.client(t, handshake, forms)
 	mine, theirs := c.Listen(t, ""), other.Listen(t, "")
 	id := start(t, c, "core__may", `{"hold":true}`)
@@ -97,7 +97,7 @@ func drain(messages <-chan routestest.Message) (all []routestest.Message) {
 // TestTaskLifeOfExtension goes through the life of tasks of the extension.
 func TestTaskLifeOfExtension(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, sqlite(t), "")
+	w := newWorld(t, modelstest.SQLite(t), "")
 	c := w.client(t, stateless, declares)
 	id := start(t, c, "ext__may", `{"ask":true,"hold":true}`)
 	listening := c.Listen(t, `{"taskIds":["`+id+`","unknown"]}`)
@@ -171,7 +171,7 @@ func withoutRequest(message string) string {
 // other form, and of a tool that the caller lost.
 func TestHandleIsForItsOwner(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, sqlite(t), "")
+	w := newWorld(t, modelstest.SQLite(t), "")
 	c, modern := w.client(t, handshake, ""), w.client(t, stateless, declares)
 	id, extID := start(t, c, "core__may", `{"hold":true}`), start(t, modern, "ext__may", `{"hold":true}`)
 	ours := w.token

@@ -5,13 +5,14 @@ import (
 	"sync"
 	"testing"
 
+	"mcpgateway/models/modelstest"
 	"mcpgateway/routes/routestest"
 )
 
 // TestTaskMatrix calls tools of both servers with each kind of client.
 func TestTaskMatrix(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, sqlite(t), "")
+	w := newWorld(t, modelstest.SQLite(t), "")
 	const (
 		done     = `"text":"done"`
 		plain    = `"text":"plain"`
@@ -48,7 +49,7 @@ func TestTaskMatrix(t *testing.T) {
 // tasks.
 func TestRequiredBecomesUsable(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, sqlite(t), "")
+	w := newWorld(t, modelstest.SQLite(t), "")
 	old, modern := w.client(t, handshake, forms), w.client(t, stateless, `{}`)
 	for name, c := range map[string]*routestest.Client{"C25": old, "C26": modern} {
 		list := send(t, c, "tools/list", `{}`)
@@ -103,7 +104,7 @@ func TestRequiredBecomesUsable(t *testing.T) {
 // in which form.
 func TestCapabilitiesForTasks(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, sqlite(t), "")
+	w := newWorld(t, modelstest.SQLite(t), "")
 	const core, listed, ext = `"tasks":{"list":{},"cancel":{},"requests":{"tools":{"call":{}}}}`, `"list":{}`, `"io.modelcontextprotocol/tasks":{}`
 	at := func(version string) string {
 		c := w.client(t, version, "")
