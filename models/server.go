@@ -131,6 +131,15 @@ type Server struct {
 	ProtocolVersion string `gorm:"default:auto"`
 	TaskTimeoutMS   int64  `gorm:"default:600000"` // of a call that waits for a task
 
+	// Source is the kind of file that declares the server.
+	Source ServerSource
+	// Entry is the name of the program in its runner's file, and empty for a
+	// server with a URL.
+	Entry       string
+	ConnectorID string // of a program on another computer
+	Undeclared  bool   // no live replica declares it, so its tools are hidden
+	ListedHash  string // hash of the program's command whose lists were read last
+
 	ConfigVersion int64 // incremented by every change of this row; closes upstream sessions
 	CreatedAt     time.Time
 	UpdatedAt     time.Time

@@ -46,6 +46,15 @@ type Target struct {
 	// HTTP sends the requests. Nil means the client of the pool.
 	HTTP *http.Client
 
+	// Connect is the maximum time from the start of the server to its first
+	// response. It is added to the limits of the pool's own
+	// requests. 0 means that it is running already.
+	Connect time.Duration
+	// Starting returns what a call waits for while the server starts, for
+	// example "starting, 12 s", or empty. It may be nil. It must not block and
+	// must be safe for concurrent use.
+	Starting func() string
+
 	// Person is the ID of the user whose own account the target uses, or empty.
 	// Sessions, streams and subscriptions are never shared between users.
 	Person string

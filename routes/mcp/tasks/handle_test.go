@@ -18,7 +18,7 @@ func start(t *testing.T, c *routestest.Client, tool, arguments string) string {
 	t.Helper()
 	params := `{"name":"` + tool + `","arguments":` + arguments + `,"task":{"ttl":60000}}`
 	got := taskIn(t, send(t, c, "tools/call", params))
-	// The server may already ask for input when it responds.
+	// The server may already require input when it responds.
 	if got.TaskID == "" || got.Status != "working" && got.Status != "input_required" {
 		t.Fatalf("%s: %+v", tool, got)
 	}
