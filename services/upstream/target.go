@@ -47,8 +47,8 @@ type Target struct {
 	HTTP *http.Client
 
 	// Connect is the maximum time from the start of the server to its first
-	// response. It is added to the limits of the pool's own
-	// requests. 0 means that it is running already.
+	// response. It is added to the limits of the pool's own requests. 0 means
+	// that it is running already.
 	Connect time.Duration
 	// Starting returns what a call waits for while the server starts, for
 	// example "starting, 12 s", or empty. It may be nil. It must not block and

@@ -8,9 +8,8 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"sync"
 	"time"
-
-	"golang.org/x/net/http2"
 
 	"mcpgateway/services/background"
 )
@@ -42,32 +41,82 @@ const (
 // maxStreams is the maximum number of concurrent requests on one connection.
 const maxStreams = 10_000
 
-// Serve handles the requests on a connection until it ends, and closes it.
-func Serve(ctx context.Context, conn net.Conn, handler http.Handler, tasks *background.Tasks) {
-	defer conn.Close()
-	stop := context.AfterFunc(ctx, tasks.Func("end of the runner's connection", func() { _ = conn.Close() }))
-	defer stop()
-	server := &http2.Server{MaxConcurrentStreams: maxStreams, ReadIdleTimeout: pingAfter, PingTimeout: pingTimeout}
-	server.ServeConn(conn, &http2.ServeConnOpts{Context: ctx, Handler: handler, BaseConfig: &http.Server{ReadHeaderTimeout: pingTimeout}})
+// ErrClosed is the error of requests on a connection that has ended.
+var ErrClosed = errors.New("the connection to the runner has ended")
+
+// config returns the HTTP/2 settings of both ends.
+func config() *http.HTTP2Config {
+	return &http.HTTP2Config{MaxConcurrentStreams: maxStreams, StrictMaxConcurrentRequests: true, SendPingTimeout: pingAfter, PingTimeout: pingTimeout}
 }
+
+// protocols returns HTTP/2 without TLS as the only protocol.
+func protocols() *http.Protocols {
+	p := new(http.Protocols)
+	p.SetUnencryptedHTTP2(true)
+	return p
+}
+
+// Serve handles the requests on a connection until it or ctx ends, and closes
+// it.
+func Serve(ctx context.Context, conn net.Conn, handler http.Handler, tasks *background.Tasks) {
+	l := &listener{conn: conn, ended: make(chan struct{})}
+	stop := context.AfterFunc(ctx, tasks.Func("end of the runner's connection", func() { _ = conn.Close(); l.end() }))
+	defer stop()
+	server := &http.Server{
+		Handler: handler, Protocols: protocols(), HTTP2: config(), ReadHeaderTimeout: pingTimeout,
+		BaseContext: func(net.Listener) context.Context { return ctx },
+		ConnState: func(_ net.Conn, state http.ConnState) {
+			if state == http.StateClosed {
+				l.end()
+			}
+		},
+	}
+	_ = server.Serve(l) // ends with the connection
+}
+
+// listener accepts one connection.
+type listener struct {
+	conn     net.Conn
+	accepted bool
+	ending   sync.Once
+	ended    chan struct{}
+}
+
+func (l *listener) end() { l.ending.Do(func() { close(l.ended) }) }
+
+// Accept returns the connection, and then waits for its end.
+func (l *listener) Accept() (net.Conn, error) {
+	if !l.accepted {
+		l.accepted = true
+		return l.conn, nil
+	}
+	<-l.ended
+	return nil, net.ErrClosed
+}
+
+// Close ends the connection.
+func (l *listener) Close() error {
+	l.end()
+	return l.conn.Close()
+}
+
+// Addr returns the local address of the connection.
+func (l *listener) Addr() net.Addr { return l.conn.LocalAddr() }
 
 // Client sends requests on a connection to a runner. It is safe for concurrent
 // use.
 type Client struct {
 	conn net.Conn
-	http *http2.ClientConn
+	http *http.ClientConn
 }
 
-// ErrClosed is the error of requests on a connection that has ended.
-var ErrClosed = errors.New("the connection to the runner has ended")
-
 // NewClient returns the client of a connection, which it owns.
-func NewClient(conn net.Conn) (*Client, error) {
-	transport := &http2.Transport{
-		AllowHTTP: true, DisableCompression: true, ReadIdleTimeout: pingAfter, PingTimeout: pingTimeout,
-		StrictMaxConcurrentStreams: true,
+func NewClient(ctx context.Context, conn net.Conn) (*Client, error) {
+	transport := &http.Transport{
+		Protocols: protocols(), HTTP2: config(), DisableCompression: true,
+		DialContext: func(context.Context, string, string) (net.Conn, error) { return conn, nil },
 	}
-	c, err := transport.NewClientConn(conn)
+	c, err := transport.NewClientConn(ctx, "http", "runner:80")
 	if err != nil {
 		_ = conn.Close()
 		return nil, err
@@ -77,10 +126,20 @@ func NewClient(conn net.Conn) (*Client, error) {
 
 // RoundTrip sends a request. Host and scheme of its URL are ignored.
 func (c *Client) RoundTrip(r *http.Request) (*http.Response, error) {
-	if state := c.http.State(); state.Closed || state.Closing {
+	if c.http.Err() != nil {
 		return nil, ErrClosed
 	}
 	return c.http.RoundTrip(r)
+}
+
+// OnEnd calls ended when the connection has ended. It must be called once.
+func (c *Client) OnEnd(ended func()) {
+	var once sync.Once
+	c.http.SetStateHook(func(conn *http.ClientConn) {
+		if conn.Err() != nil {
+			once.Do(ended)
+		}
+	})
 }
 
 // Close ends the connection. Requests in flight fail.

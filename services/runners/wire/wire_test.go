@@ -22,7 +22,7 @@ func TestRequestsOnOneConnection(t *testing.T) {
 			_ = json.NewEncoder(w).Encode(wire.List{Version: wire.Version, Runner: r.URL.Path})
 		}), nil)
 	}()
-	c, err := wire.NewClient(ours)
+	c, err := wire.NewClient(t.Context(), ours)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,10 +42,11 @@ func TestRequestsOnOneConnection(t *testing.T) {
 			t.Fatalf("got %q, %v", body, err)
 		}
 	}
-	if err := c.Close(); err != nil {
-		t.Error(err)
-	}
+	closed := make(chan struct{})
+	c.OnEnd(func() { close(closed) })
+	_ = c.Close()
 	<-ended // the runner sees the end
+	<-closed
 	r, err := http.NewRequestWithContext(context.Background(), http.MethodGet, "http://runner/", http.NoBody)
 	if err != nil {
 		t.Fatal(err)
