@@ -21,6 +21,7 @@ type Peer struct {
 	Source      models.ServerSource
 	ProjectID   string // of a connector; empty for the gateway's own runner
 	ConnectorID string
+	Prefix      string // of the aliases of a connector's new servers
 }
 
 // Options configures Runners. Fields may be nil unless the comment states
