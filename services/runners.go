@@ -8,6 +8,7 @@ import (
 	"mcpgateway/models"
 	"mcpgateway/services/activity"
 	"mcpgateway/services/runners"
+	"mcpgateway/services/runners/operations"
 	"mcpgateway/services/runners/rows"
 )
 
@@ -18,6 +19,7 @@ func (s *Services) wireRunners() {
 		Listed: s.Rows.Listed, Elsewhere: s.Rows.Elsewhere, Changed: s.programChanged, Audit: s.recordRunner,
 		Now: now, Log: s.log, Tasks: s.Background,
 	})
+	s.Operations = operations.New(s.DB, s.Runners, s.Audit)
 }
 
 // programChanged plans the sync of a server whose program has another state. Calls

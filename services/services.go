@@ -55,6 +55,7 @@ import (
 	"mcpgateway/services/projects/toolstate"
 	"mcpgateway/services/revisions"
 	"mcpgateway/services/runners"
+	"mcpgateway/services/runners/operations"
 	"mcpgateway/services/runners/rows"
 	"mcpgateway/services/schema"
 	"mcpgateway/services/secrets"
@@ -107,16 +108,18 @@ type Services struct {
 	ClientDocument *clientdocument.Document
 	Directory      *toolset.Directory
 	// Views decide what callers see of the projects in Directory.
-	Views   *views.Views
-	Rights  *rights.Index
-	Syncer  *inventory.Syncer
+	Views  *views.Views
+	Rights *rights.Index
+	Syncer *inventory.Syncer
 	// Runners are the connections to the runners of programs, and Rows which
 	// servers their files declare.
 	Runners *runners.Runners
 	Rows    *rows.Store
-	History *history.Store
-	Gateway *gateway.Gateway
-	Results *membudget.Budget // of large results
+	// Operations restart and stop programs for people.
+	Operations *operations.Operations
+	History    *history.Store
+	Gateway    *gateway.Gateway
+	Results    *membudget.Budget // of large results
 
 	Subscriptions *subscriptions.Subscriptions
 	EndedSessions *sessions.Ended
