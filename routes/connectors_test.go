@@ -252,7 +252,7 @@ func (w *connectorWorld) project(t *testing.T) string {
 
 // connectorServer is a server as the API shows it.
 type connectorServer struct {
-	ID, Alias, URL, DefinitionPolicy string
+	ID, Alias, Transport, URL, DefinitionPolicy string
 }
 
 // servers returns the servers of project p by alias.
@@ -291,7 +291,7 @@ func TestConnectorAtTwoReplicas(t *testing.T) {
 	routestest.Eventually(t, "a connection to each replica", connected(2))
 	routestest.Eventually(t, "servers of the runner", func() bool { return len(w.servers(t)) == 3 })
 	echo := w.servers(t)["laptop-echo"]
-	if echo.URL != "" || echo.DefinitionPolicy != "approve" {
+	if echo.Transport != "connector" || echo.URL != "" || echo.DefinitionPolicy != "approve" {
 		t.Errorf("server %+v", echo)
 	}
 	if body := w.call(t, w.apps[0], "laptop-echo__echo"); strings.Contains(body, "hello from afar") {
@@ -301,7 +301,7 @@ func TestConnectorAtTwoReplicas(t *testing.T) {
 		inventories, err := w.apps[0].Services.Projects.Inventories(t.Context(), w.project(t))
 		return err == nil && inventories[echo.ID] != nil
 	})
-	w.admin(t, "PATCH", "/api/servers/"+echo.ID, `{"definitionPolicy":"follow"}`, 200, nil)
+	w.admin(t, "PATCH", "/api/projects/p/tools/laptop-echo__echo", `{"approved":true}`, 200, nil)
 	answers := func() bool {
 		return !slices.ContainsFunc(w.apps, func(a *routestest.App) bool { return !strings.Contains(w.call(t, a, "laptop-echo__echo"), "hello from afar") })
 	}
