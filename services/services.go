@@ -55,6 +55,7 @@ import (
 	"mcpgateway/services/projects/toolstate"
 	"mcpgateway/services/revisions"
 	"mcpgateway/services/runners"
+	"mcpgateway/services/runners/connectors"
 	"mcpgateway/services/runners/operations"
 	"mcpgateway/services/runners/rows"
 	"mcpgateway/services/schema"
@@ -117,9 +118,14 @@ type Services struct {
 	Rows    *rows.Store
 	// Operations restart and stop programs for people.
 	Operations *operations.Operations
-	History    *history.Store
-	Gateway    *gateway.Gateway
-	Results    *membudget.Budget // of large results
+	// Connectors are the runners on other computers, and ConnectorHub has their
+	// connections.
+	Connectors   *connectors.Store
+	ConnectorHub *connectors.Hub
+
+	History *history.Store
+	Gateway *gateway.Gateway
+	Results *membudget.Budget // of large results
 
 	Subscriptions *subscriptions.Subscriptions
 	EndedSessions *sessions.Ended
@@ -210,7 +216,7 @@ func wire(ctx context.Context, db *gorm.DB, c *config.Config, version string, lo
 	s.wireAccess(parts)
 	s.wireCatalog()
 	s.wireConnections(resolver)
-	s.wireRunners()
+	s.wireRunners(parts.Now)
 	s.wireUpstreams(resolver)
 	s.wireCode()
 	if err := s.wireGateway(ctx, resolver); err != nil {
