@@ -49,6 +49,7 @@ func commands() map[string]command {
 		"admin":       {"admin create --email E [--password-stdin] | setup-link | reset-factors --email E", admin},
 		"audit":       {"audit verify", audit},
 		"rekey":       {"rekey", rekey},
+		"runner":      {"runner check --local FILE …", runnerCommand},
 		"backup":      {"backup -o FILE", backup},
 		"migrate":     {"migrate up|status", migrate},
 		"healthcheck": {"healthcheck [--url URL]", healthcheck},
@@ -58,7 +59,7 @@ func commands() map[string]command {
 }
 
 // order is the order of the commands in the help.
-var order = []string{"serve", "apply", "export", "keys", "admin", "catalog", "audit", "migrate", "rekey", "backup", "healthcheck", "version"}
+var order = []string{"serve", "apply", "export", "keys", "admin", "catalog", "runner", "audit", "migrate", "rekey", "backup", "healthcheck", "version"}
 
 func main() {
 	signaled, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -171,17 +172,24 @@ func flags(std streams, name string) *flag.FlagSet {
 
 // parse parses the flags and rejects other arguments.
 func parse(fs *flag.FlagSet, args []string) error {
+	rest, err := parseSome(fs, args)
+	if err == nil && len(rest) > 0 {
+		return usagef("unexpected argument %q", rest[0])
+	}
+	return err
+}
+
+// parseSome parses the flags up to the first other argument, and returns the rest.
+func parseSome(fs *flag.FlagSet, args []string) (rest []string, err error) {
 	usage := fs.Usage
 	fs.Usage = func() {} // without this, Parse prints it for every error
+	defer func() { fs.Usage = usage }()
 	if err := fs.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			usage()
-			return err
+			return nil, err
 		}
-		return usagef("%v", err)
+		return nil, usagef("%v", err)
 	}
-	if fs.NArg() > 0 {
-		return usagef("unexpected argument %q", fs.Arg(0))
-	}
-	return nil
+	return fs.Args(), nil
 }
