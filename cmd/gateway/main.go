@@ -49,12 +49,16 @@ func commands() map[string]command {
 		"admin":       {"admin create --email E [--password-stdin] | setup-link | reset-factors --email E", admin},
 		"audit":       {"audit verify", audit},
 		"rekey":       {"rekey", rekey},
-		"runner":      {"runner check --local FILE …", runnerCommand},
+		"runner":      {runnerUsage, runnerCommand},
 		"backup":      {"backup -o FILE", backup},
 		"migrate":     {"migrate up|status", migrate},
 		"healthcheck": {"healthcheck [--url URL]", healthcheck},
 		"version":     {"version [--json]", printVersion},
-		"code-worker": {"code-worker", codeWorker}, // not in the help
+		// Not in the help: processes that the gateway starts.
+		"code-worker":   {"code-worker", codeWorker},
+		"runner-guard":  {"runner-guard ID", runnerGuard},
+		"runner-serve":  {"runner-serve", runnerServe},
+		"runner-launch": {"runner-launch LIMITS PROGRAM …", runnerLaunch},
 	}
 }
 
@@ -77,6 +81,9 @@ func main() {
 	stop()
 	os.Exit(code)
 }
+
+// errLogged is the error of commands whose log already has the reason.
+var errLogged = errors.New("see the log")
 
 // errUsage is the error of invalid arguments.
 type errUsage struct{ message string }
@@ -109,6 +116,8 @@ func run(ctx context.Context, std streams, args []string) int {
 	switch {
 	case err == nil, errors.Is(err, flag.ErrHelp):
 		return 0
+	case errors.Is(err, errLogged):
+		return exitFailed
 	case errors.As(err, &mistakes):
 		for line := range strings.SplitSeq(mistakes.Error(), "\n") {
 			fmt.Fprintln(std.err, "gateway: configuration:", line)

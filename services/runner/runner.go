@@ -13,12 +13,14 @@ import (
 	"sync"
 
 	"mcpgateway/services/background"
+	"mcpgateway/services/runner/bridge"
 	"mcpgateway/services/runner/containers"
 	"mcpgateway/services/runner/entry"
 	"mcpgateway/services/runner/files"
 	"mcpgateway/services/runner/keeper"
 	"mcpgateway/services/runner/process"
 	"mcpgateway/services/runner/supervise"
+	"mcpgateway/services/runner/trusted"
 	"mcpgateway/services/runners/wire"
 )
 
@@ -44,6 +46,7 @@ type Runner struct {
 	changed     signals
 	known       containers.Known
 	removals    sync.WaitGroup // of containers
+	removing    sync.RWMutex   // read-locked by each removal
 
 	applying sync.Mutex // one read of the files at a time
 	active   *files.Active
@@ -125,6 +128,28 @@ func (r *Runner) put(ctx context.Context, p files.Program, reload bool) {
 	m.program.Run(ctx)
 }
 
+// newMember returns a program that has not started. cancel ends its life.
+func (r *Runner) newMember(p files.Program, cancel context.CancelFunc) *member {
+	m := &member{cancel: cancel}
+	server, open := bridge.ForProgram(func() *supervise.Program { return m.program }, r.o.Version, r.o.Tasks)
+	m.server = server
+	m.program = supervise.New(supervise.Options{
+		Entry: p.Entry, Held: p.Held, Environment: r.environment, ReadFile: readTrusted, Runner: r.o.Runner,
+		Start: r.start(p.Entry.Name), Open: open, Limits: r.limits, Log: r.o.Log, Tasks: r.o.Tasks, Changed: r.changed.send,
+	})
+	return m
+}
+
+// readTrusted returns the content of a file that no other user could have
+// written.
+func readTrusted(path string) ([]byte, error) {
+	f, err := trusted.Read(path)
+	if err != nil {
+		return nil, err
+	}
+	return f.Content, nil
+}
+
 // remove ends a program in the background.
 func (r *Runner) remove(name string) {
 	r.mu.Lock()
@@ -165,5 +190,6 @@ func (r *Runner) Close(ctx context.Context) {
 
 // Kill ends all programs at once.
 func (r *Runner) Kill() {
+	r.starter.Close()
 	process.End(func(marker string) bool { return keeper.Owns(r.o.Runner, marker) })
 }

@@ -49,6 +49,8 @@ func (r *Runner) startContainer(spec process.Spec) (*process.Process, error) {
 	}
 	r.removals.Go(r.o.Tasks.Func("removal of a container", func() {
 		<-p.Done()
+		r.removing.RLock()
+		defer r.removing.RUnlock()
 		if err := containers.RemoveProcess(context.Background(), path, spec.Env, spec.Marker); err != nil {
 			r.o.Log.Warn("container not removed", "program", spec.Program.Program, "error", err)
 		}

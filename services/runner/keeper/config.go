@@ -2,7 +2,12 @@
 // the guard, which starts the runner, and starts it again when it ends.
 package keeper
 
-import "time"
+import (
+	"log/slog"
+	"time"
+
+	"mcpgateway/services/runner/files"
+)
 
 // Config is the configuration of a runner. The runner reads it from its standard
 // input, because others can see arguments and environments.
@@ -10,17 +15,17 @@ type Config struct {
 	Runner string `json:"runner"` // its ID; set by Start
 	State  string `json:"state"`  // its directory
 
-	Paths        []string `json:"paths"`            // files of programs
-	Declarative  bool     `json:"declarative"`      // the files are of `serve --config`
-	MaxProcesses int      `json:"maxProcesses"`     // of all programs
-	Watch        bool     `json:"watch"`            // apply changed commands at once
-	LogJSON      bool     `json:"logJson"`          // log lines as JSON
-	LogLevel     string   `json:"logLevel"`         // such as INFO
-	Version      string   `json:"version"`          // of the gateway
-	Attached     bool     `json:"attached"`         // descriptor 3 is a connection to a gateway; set by Start
-	Listen       string   `json:"listen,omitempty"` // 127.0.0.1:PORT or unix:PATH
-	Connect      *Connect `json:"connect,omitempty"`
-	Token        string   `json:"token,omitempty"` // of Listen or Connect
+	Paths        []string     `json:"paths"` // files of programs
+	Format       files.Format `json:"format"`
+	MaxProcesses int          `json:"maxProcesses"`     // of all programs; 0 means the default
+	Watch        bool         `json:"watch"`            // apply changed commands at once
+	Version      string       `json:"version"`          // of the gateway
+	LogJSON      bool         `json:"logJson"`          // log lines as JSON
+	LogLevel     slog.Level   `json:"logLevel"`         // of the log lines
+	Attached     bool         `json:"attached"`         // descriptor 3 is a connection to a gateway; set by Start
+	Listen       string       `json:"listen,omitempty"` // 127.0.0.1:PORT or unix:PATH
+	Connect      *Connect     `json:"connect,omitempty"`
+	Token        string       `json:"token,omitempty"` // of Listen or Connect
 }
 
 // Connect is the gateway that a runner dials.
@@ -34,6 +39,6 @@ type Connect struct {
 const (
 	minDelay  = 200 * time.Millisecond // before the guard starts again; doubles
 	maxDelay  = time.Minute            // a guard that ran longer resets the delay
-	stopLimit = 10 * time.Second       // of a stop by request
+	stopLimit = 30 * time.Second       // of a stop by request: calls, then programs
 	killLimit = 5 * time.Second        // of a stop without one
 )

@@ -21,11 +21,11 @@ import (
 // Process names of a runner's processes.
 const (
 	guardName  = "gw-guard"
-	runnerName = "gw-runner"
+	RunnerName = "gw-runner"
 )
 
-// lifeline is the descriptor whose end means that the keeper has ended.
-const lifeline = 3
+// Lifeline is the descriptor whose end means that the keeper has ended.
+const Lifeline = 3
 
 // Guard starts a runner with the standard input and the descriptor 3 of this
 // process, and waits. When the runner or the other end of the descriptor ends, it
@@ -44,9 +44,9 @@ func Guard(runner string, command []string, tasks *background.Tasks) (int, error
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGHUP)
 	defer signal.Stop(signals)
-	line := os.NewFile(lifeline, "keeper")
+	line := os.NewFile(Lifeline, "keeper")
 	cmd := exec.CommandContext(context.Background(), command[0], command[1:]...)
-	cmd.Args[0] = runnerName
+	cmd.Args[0] = RunnerName
 	cmd.Stdin, cmd.Stderr = os.Stdin, os.Stderr
 	cmd.ExtraFiles = []*os.File{line}
 	cmd.SysProcAttr = runnerAttributes()
@@ -60,7 +60,7 @@ func Guard(runner string, command []string, tasks *background.Tasks) (int, error
 	})
 	tasks.Go("wait for the keeper", func() {
 		defer close(hungUp)
-		waitForHangUp(lifeline)
+		WaitForHangUp()
 	})
 	for {
 		select {
@@ -82,10 +82,10 @@ func Owns(runner, marker string) bool {
 	return marker == runner || strings.HasPrefix(marker, runner+".")
 }
 
-// waitForHangUp returns when the other end of a socket is closed.
-func waitForHangUp(fd int32) {
+// WaitForHangUp returns when the other end of the lifeline is closed.
+func WaitForHangUp() {
 	for {
-		polled := []unix.PollFd{{Fd: fd}} // reports only hang-ups and errors
+		polled := []unix.PollFd{{Fd: Lifeline}} // reports only hang-ups and errors
 		n, err := unix.Poll(polled, -1)
 		if err != nil && err != unix.EINTR || n > 0 {
 			return
