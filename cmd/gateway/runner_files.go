@@ -50,8 +50,8 @@ func parseLocal(fs *flag.FlagSet, local *localFiles, args []string) error {
 
 // readFiles returns the content of the files. A refused file is an error of the
 // configuration, which ends commands with the exit code 2.
-func readFiles(localFiles []string, format files.Format) (*files.Set, error) {
-	set, err := files.Read(localFiles, format)
+func readFiles(list []string, format files.Format) (*files.Set, error) {
+	set, err := files.Read(list, format)
 	var refusal *trusted.Refusal
 	if errors.As(err, &refusal) {
 		return nil, errConfig{refusal}
