@@ -56,7 +56,7 @@ func commands() map[string]command {
 		"version":     {"version [--json]", printVersion},
 		// Not in the help: processes that the gateway starts.
 		"code-worker":   {"code-worker", codeWorker},
-		"runner-guard":  {"runner-guard ID", runnerGuard},
+		"runner-guard":  {"runner-guard ID DIR", runnerGuard},
 		"runner-serve":  {"runner-serve", runnerServe},
 		"runner-launch": {"runner-launch LIMITS PROGRAM …", runnerLaunch},
 	}

@@ -5,7 +5,10 @@ package main
 import (
 	"context"
 	"errors"
+	"net"
 	"runtime"
+
+	"mcpgateway/services"
 )
 
 // errNoRunner is the error where programs can't be ended reliably.
@@ -20,3 +23,7 @@ func runnerReload(context.Context, streams, []string) error  { return errNoRunne
 func runnerGuard(context.Context, streams, []string) error   { return errNoRunner }
 func runnerServe(context.Context, streams, []string) error   { return errNoRunner }
 func runnerLaunch(context.Context, streams, []string) error  { return errNoRunner }
+
+func keepRunner(context.Context, streams, *services.Services, localOptions, string, func(net.Conn)) (stop func(), err error) {
+	return nil, errNoRunner
+}

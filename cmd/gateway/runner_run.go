@@ -153,15 +153,20 @@ func startKeeper(ctx context.Context, std streams, o keeper.Options, settings *c
 }
 
 // runnerGuard is the hidden command of the guard.
-func runnerGuard(_ context.Context, _ streams, args []string) error {
+func runnerGuard(ctx context.Context, std streams, args []string) error {
 	self, err := os.Executable()
 	if err != nil {
 		return err
 	}
-	if len(args) != 1 {
+	if len(args) != 2 {
 		return usagef("this command is for the gateway")
 	}
-	code, err := keeper.Guard(args[0], []string{self, "runner-serve"}, nil)
+	id, state := args[0], args[1]
+	code, err := keeper.Guard(id, []string{self, "runner-serve"}, func() {
+		if err := runner.RemoveContainers(context.WithoutCancel(ctx), state, id, std.environ); err != nil {
+			fmt.Fprintln(std.err, "gateway: containers of local servers not removed:", oneLine(err.Error()))
+		}
+	}, nil)
 	if err == nil && code != 0 {
 		err = errLogged // by the runner
 	}

@@ -44,9 +44,7 @@ type Runner struct {
 	starter     *process.Starter
 	limits      *supervise.Limits
 	changed     signals
-	known       containers.Known
-	removals    sync.WaitGroup // of containers
-	removing    sync.RWMutex   // read-locked by each removal
+	clients     containers.Clients
 
 	applying sync.Mutex // one read of the files at a time
 	active   *files.Active
@@ -68,7 +66,7 @@ func New(o Options) *Runner {
 		o: o, environment: entry.NewEnvironment(o.Environ),
 		starter: process.NewStarter(o.Tasks, o.Launcher...),
 		limits:  supervise.NewLimits(supervise.LimitOptions{Processes: o.MaxProcesses, Tasks: o.Tasks}),
-		known:   containers.NewKnown(o.State),
+		clients: containers.NewClients(o.State),
 		active:  files.NewActive(), members: map[string]*member{},
 	}
 }
@@ -77,10 +75,16 @@ func New(o Options) *Runner {
 // the number of processes.
 func (r *Runner) Sweep(ctx context.Context) int {
 	n := process.Sweep(func(marker string) bool { return keeper.Owns(r.o.Runner, marker) })
-	if err := r.known.Remove(ctx, r.o.Environ, r.o.Runner); err != nil {
+	if err := RemoveContainers(ctx, r.o.State, r.o.Runner, r.o.Environ); err != nil {
 		r.o.Log.Warn("containers of an earlier runner not removed", "error", err)
 	}
 	return n
+}
+
+// RemoveContainers removes the containers of the programs of a runner with a
+// state directory. environ is for docker and podman.
+func RemoveContainers(ctx context.Context, state, runner string, environ []string) error {
+	return containers.NewClients(state).Remove(ctx, environ, supervise.LabelRunner+"="+runner)
 }
 
 // errTooMany is the error for files with more than wire.MaxServers programs.
@@ -185,7 +189,6 @@ func (r *Runner) Close(ctx context.Context) {
 	ending.Wait()
 	process.End(func(marker string) bool { return keeper.Owns(r.o.Runner, marker) })
 	r.starter.Close()
-	r.removals.Wait()
 }
 
 // Kill ends all programs at once.

@@ -191,10 +191,7 @@ func (r *Runner) reap(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		if r.removing.TryLock() { // a removal waits for its own children
-			r.starter.Reap()
-			r.removing.Unlock()
-		}
+		r.starter.Reap()
 	}
 }
 

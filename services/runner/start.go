@@ -3,7 +3,6 @@
 package runner
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"os"
@@ -11,9 +10,9 @@ import (
 	"slices"
 	"strings"
 
-	"mcpgateway/services/runner/containers"
 	"mcpgateway/services/runner/entry"
 	"mcpgateway/services/runner/process"
+	"mcpgateway/services/runner/supervise"
 )
 
 // start starts a process of the program of an entry.
@@ -26,36 +25,26 @@ func (r *Runner) start(name string) func(process.Spec) (*process.Process, error)
 			}
 			spec.Program = private
 		}
-		if containers.IsRun(spec.Program.Program, spec.Args) == 0 {
-			return r.starter.Start(spec)
+		if err := r.remember(spec); err != nil {
+			return nil, err
 		}
-		return r.startContainer(spec)
+		return r.starter.Start(spec)
 	}
 }
 
-// startContainer starts docker or podman. When it ends, its container is removed.
-func (r *Runner) startContainer(spec process.Spec) (*process.Process, error) {
+// remember stores the client of a labeled container, so that the guard and the
+// next runner can remove the container.
+func (r *Runner) remember(spec process.Spec) error {
+	at := slices.Index(spec.Args, supervise.LabelRunner+"="+r.o.Runner) - 2 // run --label …
+	if at < 0 || spec.Args[at] != "run" {
+		return nil
+	}
 	path, err := process.Find(spec.Program.Program, spec.Env)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if err := r.known.Add(path); err != nil {
-		return nil, err
-	}
-	spec.Program = containers.Labeled(spec.Program, r.o.Runner, spec.Marker)
-	p, err := r.starter.Start(spec)
-	if err != nil {
-		return nil, err
-	}
-	r.removals.Go(r.o.Tasks.Func("removal of a container", func() {
-		<-p.Done()
-		r.removing.RLock()
-		defer r.removing.RUnlock()
-		if err := containers.RemoveProcess(context.Background(), path, spec.Env, spec.Marker); err != nil {
-			r.o.Log.Warn("container not removed", "program", spec.Program.Program, "error", err)
-		}
-	}))
-	return p, nil
+	global := slices.DeleteFunc(slices.Clone(spec.Args[:at]), func(arg string) bool { return arg == "container" })
+	return r.clients.Add(append([]string{path}, global...))
 }
 
 // private returns a confined program with its own temporary and cache

@@ -1,11 +1,12 @@
 //go:build linux || darwin
 
-// Package containers removes containers of local servers. They outlive the
-// docker or podman program that started them, so each gets a label.
+// Package containers removes the containers of a runner that ended without doing
+// so: they outlive the docker or podman program that started them.
 package containers
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"os"
 	"os/exec"
@@ -13,98 +14,67 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"mcpgateway/services/runner/entry"
-)
-
-// Label is the label with the marker of the process that started a container.
-// Labels of a runner have the same names with the ID alone.
-const (
-	Label        = "gateway.runner"
-	processLabel = "gateway.runner.process"
 )
 
 // limit is the time for a removal.
 const limit = 10 * time.Second
 
-// IsRun returns the position after `run` in the arguments of `docker run` and
-// `podman run`, or 0 for other programs.
-func IsRun(program string, args []string) int {
-	if name := filepath.Base(program); name != "docker" && name != "podman" {
-		return 0
-	}
-	switch {
-	case len(args) > 0 && args[0] == "run":
-		return 1
-	case len(args) > 1 && args[0] == "container" && args[1] == "run":
-		return 2
-	}
-	return 0
-}
+// maxClients is the maximum number of remembered clients.
+const maxClients = 20
 
-// Labeled returns a program with the labels of its container, or the same
-// program if it starts none.
-func Labeled(p *entry.Program, runner, marker string) *entry.Program {
-	at := IsRun(p.Program, p.Args)
-	if at == 0 {
-		return p
-	}
-	labeled := *p
-	labeled.Args = slices.Insert(slices.Clone(p.Args), at, "--label", Label+"="+runner, "--label", processLabel+"="+marker)
-	return &labeled
-}
+// Clients are the docker and podman programs that a runner has used, in a file of
+// its state directory.
+type Clients struct{ file string }
 
-// RemoveProcess removes the container of a process with a marker. path is that
-// of docker or podman, env the environment of the process.
-func RemoveProcess(ctx context.Context, path string, env []string, marker string) error {
-	return remove(ctx, path, env, processLabel+"="+marker)
-}
+// NewClients returns the clients in a state directory.
+func NewClients(state string) Clients { return Clients{filepath.Join(state, "containers")} }
 
-// Known are the docker and podman programs that a runner has used, in a file.
-type Known struct{ file string }
-
-// NewKnown returns the list in a file of the state directory.
-func NewKnown(state string) Known { return Known{filepath.Join(state, "containers")} }
-
-// Add adds an absolute path.
-func (k Known) Add(path string) error {
-	if slices.Contains(k.paths(), path) {
+// Add remembers a client: the absolute path of the program, and its arguments
+// before the command.
+func (c Clients) Add(client []string) error {
+	known := c.read()
+	if len(known) >= maxClients || slices.ContainsFunc(known, func(k []string) bool { return slices.Equal(k, client) }) {
 		return nil
 	}
-	f, err := os.OpenFile(k.file, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	raw, err := json.Marshal(append(known, client))
 	if err != nil {
 		return err
 	}
-	_, err = f.WriteString(path + "\n")
-	return errors.Join(err, f.Close())
+	return os.WriteFile(c.file, raw, 0o600)
 }
 
-func (k Known) paths() []string {
-	raw, _ := os.ReadFile(k.file) // without the file there are none
-	return strings.Fields(strings.ReplaceAll(string(raw), " ", "\x00"))
+// read returns the clients. Without a file there are none.
+func (c Clients) read() (known [][]string) {
+	raw, err := os.ReadFile(c.file)
+	if err != nil || json.Unmarshal(raw, &known) != nil {
+		return nil
+	}
+	return slices.DeleteFunc(known, func(k []string) bool { return len(k) == 0 || !filepath.IsAbs(k[0]) })
 }
 
-// Remove removes all containers of a runner.
-func (k Known) Remove(ctx context.Context, env []string, runner string) error {
+// Remove removes all containers with a label. env is the environment for the
+// clients.
+func (c Clients) Remove(ctx context.Context, env []string, label string) error {
 	var failed error
-	for _, path := range k.paths() {
-		failed = errors.Join(failed, remove(ctx, path, env, Label+"="+runner))
+	for _, client := range c.read() {
+		failed = errors.Join(failed, remove(ctx, client, env, label))
 	}
 	return failed
 }
 
-// remove removes the containers with a label.
-func remove(ctx context.Context, path string, env []string, label string) error {
+func remove(ctx context.Context, client, env []string, label string) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	list := exec.CommandContext(ctx, path, "ps", "--all", "--quiet", "--no-trunc", "--filter", "label="+label)
-	list.Env = env
-	out, err := list.Output()
+	out, err := command(ctx, client, env, "ps", "--all", "--quiet", "--filter", "label="+label).Output()
 	ids := strings.Fields(string(out))
 	if err != nil || len(ids) == 0 {
 		return err
 	}
-	rm := exec.CommandContext(ctx, path, append([]string{"rm", "--force"}, ids...)...)
-	rm.Env = env
-	return rm.Run()
+	return command(ctx, client, env, append([]string{"rm", "--force"}, ids...)...).Run()
+}
+
+func command(ctx context.Context, client, env []string, args ...string) *exec.Cmd {
+	c := exec.CommandContext(ctx, client[0], append(slices.Clone(client[1:]), args...)...)
+	c.Env, c.WaitDelay = env, time.Second
+	return c
 }

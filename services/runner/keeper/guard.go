@@ -30,8 +30,9 @@ const Lifeline = 3
 // Guard starts a runner with the standard input and the descriptor 3 of this
 // process, and waits. When the runner or the other end of the descriptor ends, it
 // ends everything that the runner started. command calls the runner: a path and
-// its arguments. Guard returns the exit code for this process.
-func Guard(runner string, command []string, tasks *background.Tasks) (int, error) {
+// its arguments. At the end, Guard calls clean and returns the exit code for this
+// process.
+func Guard(runner string, command []string, clean func(), tasks *background.Tasks) (int, error) {
 	// The kernel ends the runner with the thread that started it.
 	runtime.LockOSThread()
 	SetName(guardName)
@@ -74,6 +75,7 @@ func Guard(runner string, command []string, tasks *background.Tasks) (int, error
 	}
 	process.End(func(marker string) bool { return Owns(runner, marker) })
 	<-ended
+	clean()
 	return max(cmd.ProcessState.ExitCode(), 0), nil
 }
 

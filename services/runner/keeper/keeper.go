@@ -22,6 +22,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"mcpgateway/services/background"
+	"mcpgateway/services/runner/process"
 	"mcpgateway/services/runner/state"
 )
 
@@ -29,7 +30,7 @@ import (
 type Options struct {
 	Config
 	// Guard is the command that calls Guard: a path and its arguments. The ID of
-	// the runner is added.
+	// the runner and its directory are added.
 	Guard   []string
 	Environ []string  // of this process; the runner gets it without GATEWAY_*
 	Stderr  io.Writer // receives the runner's log lines, one per call
@@ -52,11 +53,15 @@ type Keeper struct {
 }
 
 // Start starts the guard of a runner and keeps it running until ctx ends or Stop
-// is called. It calls attach in a new goroutine with the connection to each
+// is called. From then on other processes of the user can't read the memory and
+// the environment of this one. It calls attach in a new goroutine with the connection to each
 // runner (package wire), which attach owns; with a nil attach there is none.
 // The error is *state.InUse if another runner has the directory, or one of the
 // operating system.
 func Start(ctx context.Context, o Options, attach func(net.Conn)) (*Keeper, error) {
+	if err := process.Hide(); err != nil { // programs run as the same user
+		return nil, err
+	}
 	dir, err := state.Open(o.State)
 	if err != nil {
 		return nil, err
@@ -177,7 +182,7 @@ func (g *guard) start(descriptor3 *os.File) error {
 		return err
 	}
 	defer stderr.Close()
-	g.cmd = exec.CommandContext(context.Background(), o.Guard[0], append(slices.Clone(o.Guard[1:]), o.Runner)...)
+	g.cmd = exec.CommandContext(context.Background(), o.Guard[0], append(slices.Clone(o.Guard[1:]), o.Runner, o.State)...)
 	g.cmd.Args[0] = guardName
 	g.cmd.Env, g.cmd.Stdin, g.cmd.Stderr = Environment(o.Environ), bytes.NewReader(config), stderr
 	g.cmd.ExtraFiles = []*os.File{descriptor3}
