@@ -84,7 +84,7 @@ func printStatus(out io.Writer, s control.Status) {
 		if p.Held && p.State != wire.StateHeld {
 			state += ", changed in the file"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%d\t%d MiB\t%d\t%s\t%s\n", visible(p.Name), state, p.Processes, p.Memory>>20, p.Restarts, visible(commandLine(s.Commands[p.Name])), visible(p.Message))
+		fmt.Fprintf(w, "%s\t%s\t%d\t%d MiB\t%d\t%s\t%s\n", visible(p.Name), state, p.Processes, p.Memory>>20, p.Restarts, visible(shellWords(s.Commands[p.Name])), visible(p.Message))
 	}
 	_ = w.Flush()
 	for _, f := range s.Files {
@@ -95,8 +95,8 @@ func printStatus(out io.Writer, s control.Status) {
 	}
 }
 
-// commandLine returns a command for display. Arguments with spaces are quoted.
-func commandLine(command []string) string {
+// shellWords returns a command for display. Arguments with spaces are quoted.
+func shellWords(command []string) string {
 	words := make([]string, len(command))
 	for i, word := range command {
 		words[i] = word

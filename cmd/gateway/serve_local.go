@@ -5,13 +5,11 @@ import (
 	"io"
 	"log/slog"
 	"net"
-	"path/filepath"
 	"sync"
 
 	"mcpgateway/services"
 	"mcpgateway/services/config"
 	"mcpgateway/services/runner/files"
-	"mcpgateway/services/runners/wire"
 )
 
 // localOptions are what the runner of serve runs.
