@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-const runnerUsage = `runner --local FILE … --listen 127.0.0.1:PORT|unix:PATH [--token-file F] [--state DIR] [--max-processes N] [--watch]
+const runnerUsage = `runner --local FILE … (--connect URL [--prefix P] [--allow-http] | --listen 127.0.0.1:PORT|unix:PATH) [--token-file F] [--state DIR] [--max-processes N] [--watch]
   | check --local FILE … | status [--json] | logs NAME | restart NAME | stop NAME | reload [--state DIR]`
 
 // runnerCommand runs a runner, or a subcommand of `gateway runner`.

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"os"
 	"os/signal"
@@ -18,10 +19,12 @@ import (
 	"mcpgateway/services/config"
 	"mcpgateway/services/runner"
 	"mcpgateway/services/runner/access"
+	"mcpgateway/services/runner/dial"
 	"mcpgateway/services/runner/files"
 	"mcpgateway/services/runner/keeper"
 	"mcpgateway/services/runner/process"
 	"mcpgateway/services/runners/wire"
+	"mcpgateway/services/secrets"
 )
 
 // maxProcesses is the maximum of --max-processes.
@@ -51,7 +54,11 @@ func runnerRun(ctx context.Context, std streams, args []string) error {
 func runnerConfig(std streams, args []string) (keeper.Config, error) {
 	fs := flags(std, "runner")
 	var local localFiles
+	var connect keeper.Connect
 	c := keeper.Config{Format: files.Local}
+	fs.StringVar(&connect.URL, "connect", "", "URL of the gateway that uses this runner")
+	fs.StringVar(&connect.Prefix, "prefix", "", "start of the aliases of new servers there")
+	fs.BoolVar(&connect.AllowHTTP, "allow-http", false, "connect over http also to another computer")
 	fs.StringVar(&c.Listen, "listen", "", "serve programs of this computer at 127.0.0.1:PORT or unix:PATH, with HTTP/2")
 	tokenFile := fs.String("token-file", "", "file with the token; default: the variable GATEWAY_RUNNER_TOKEN")
 	fs.StringVar(&c.State, "state", "", "directory of the runner; default: runner beside the SQLite file, or ~/.local/state/gateway-runner")
@@ -61,29 +68,54 @@ func runnerConfig(std streams, args []string) (keeper.Config, error) {
 		return c, err
 	}
 	c.Paths = local
-	switch {
-	case len(local) == 0:
-		return c, usagef("--local FILE is required")
-	case c.Listen == "":
-		return c, usagef("--listen is required")
-	case c.MaxProcesses < 1 || c.MaxProcesses > maxProcesses:
-		return c, usagef("--max-processes takes a number from 1 to %d", maxProcesses)
+	if connect != (keeper.Connect{}) {
+		c.Connect = &connect
 	}
 	var err error
-	if c.Token, err = runnerToken(std, *tokenFile); err != nil {
+	if c.Token, err = runnerToken(std, *tokenFile); err == nil {
+		err = checkRunner(c)
+	}
+	if err != nil {
 		return c, err
-	}
-	if _, err := access.ParseAddress(c.Listen); err != nil {
-		return c, usagef("%v", err)
-	}
-	if len(c.Token) < access.MinToken {
-		return c, usagef("the token of --listen has fewer than %d characters", access.MinToken)
 	}
 	if _, err := readFiles(local, files.Local); err != nil {
 		return c, err
 	}
 	c.State, err = runnerState(std, c.State)
 	return c, err
+}
+
+// checkRunner returns an error for arguments that can't be used.
+func checkRunner(c keeper.Config) error {
+	switch {
+	case len(c.Paths) == 0:
+		return usagef("--local FILE is required")
+	case c.MaxProcesses < 1 || c.MaxProcesses > maxProcesses:
+		return usagef("--max-processes takes a number from 1 to %d", maxProcesses)
+	case c.Connect != nil && c.Listen != "":
+		return usagef("use either --connect or --listen")
+	case c.Connect != nil:
+		if _, err := dialer(c, nil); err != nil {
+			return usagef("%v", err)
+		}
+		return nil
+	case c.Listen == "":
+		return usagef("--connect or --listen is required")
+	case len(c.Token) < access.MinToken:
+		return usagef("the token of --listen has fewer than %d characters", access.MinToken)
+	}
+	if _, err := access.ParseAddress(c.Listen); err != nil {
+		return usagef("%v", err)
+	}
+	return nil
+}
+
+// dialer returns the connections to the gateway of a runner.
+func dialer(c keeper.Config, log *slog.Logger) (*dial.Dialer, error) {
+	return dial.New(dial.Options{
+		URL: c.Connect.URL, Prefix: c.Connect.Prefix, AllowHTTP: c.Connect.AllowHTTP, Token: secrets.NewValue(c.Token),
+		Log: log, Tasks: background.New(log),
+	})
 }
 
 // runnerToken returns the token in a file, or that of the environment.
@@ -184,10 +216,13 @@ func runnerServe(ctx context.Context, std streams, args []string) error {
 	if err != nil {
 		return err
 	}
-	err = runner.Serve(context.WithoutCancel(ctx), runner.Options{
-		Config: c, Launcher: []string{self, "runner-launch"}, Environ: std.environ, Log: log, Tasks: background.New(log),
-	})
-	if err != nil {
+	o := runner.Options{Config: c, Launcher: []string{self, "runner-launch"}, Environ: std.environ, Log: log, Tasks: background.New(log)}
+	if c.Connect != nil {
+		if o.Dialer, err = dialer(c, log); err != nil {
+			return err
+		}
+	}
+	if err := runner.Serve(context.WithoutCancel(ctx), o); err != nil {
 		log.Error("runner ended", "error", err)
 		return errLogged
 	}

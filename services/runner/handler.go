@@ -97,8 +97,8 @@ func (r *Runner) status() control.Status {
 		e := m.program.Entry()
 		s.Commands[e.Name] = append([]string{e.Program}, e.Args...)
 	}
-	if r.o.Notes != nil {
-		s.Notes = append(s.Notes, r.o.Notes()...)
+	if r.o.Dialer != nil {
+		s.Notes = append(s.Notes, r.o.Dialer.Notes()...)
 	}
 	return s
 }

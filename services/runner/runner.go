@@ -29,12 +29,18 @@ type Options struct {
 	keeper.Config
 	Launcher []string // the command that calls process.Launch: a path and arguments
 	Environ  []string // of this process
-	// Dial keeps connections to the gateways of Config.Connect until ctx ends,
-	// each served by handler. It is required if there are any.
-	Dial  func(ctx context.Context, handler http.Handler) error
-	Notes func() []string // about these connections; may be nil
+	// Dialer connects to the gateway of Config.Connect. It may be nil without one.
+	Dialer Dialer
 	Log   *slog.Logger
 	Tasks *background.Tasks
+}
+
+// Dialer keeps connections to a gateway.
+type Dialer interface {
+	// Run lets handler serve the requests of the gateway until ctx ends.
+	Run(ctx context.Context, handler http.Handler) error
+	// Notes returns what the gateway said about this runner, for its user.
+	Notes() []string
 }
 
 // Runner runs the programs of its files. It is safe for concurrent use.

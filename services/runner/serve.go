@@ -131,11 +131,9 @@ func (r *Runner) open(life context.Context) error {
 			return err
 		}
 	}
-	if r.o.Connect != nil {
-		r.o.Tasks.Go("connections to gateways", r.o.Tasks.Loop(life, "connections to gateways", func(ctx context.Context) {
-			if err := r.o.Dial(ctx, r.Handler()); err != nil && ctx.Err() == nil {
-				r.o.Log.Error("no more connections to gateways", "error", err)
-			}
+	if r.o.Dialer != nil {
+		r.o.Tasks.Go("connections to the gateway", r.o.Tasks.Loop(life, "connections to the gateway", func(ctx context.Context) {
+			_ = r.o.Dialer.Run(ctx, r.Handler()) // the error of ctx
 		}))
 	}
 	return nil
@@ -175,7 +173,7 @@ func (r *Runner) look(ctx context.Context) {
 	r.o.Tasks.Go("watch of the files", r.o.Tasks.Loop(ctx, "watch of the files", func(ctx context.Context) {
 		ticks := time.NewTicker(files.WatchEvery)
 		defer ticks.Stop()
-		files.Watch(ctx, r.o.Paths, ticks.C, func() { r.reread(ctx) })
+		files.Watch(ctx, r.o.Paths, r.active.Files(), ticks.C, func() { r.reread(ctx) })
 	}))
 	r.o.Tasks.Go("reaping", r.o.Tasks.Loop(ctx, "reaping", r.reap))
 }

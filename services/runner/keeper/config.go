@@ -30,9 +30,9 @@ type Config struct {
 
 // Connect is the gateway that a runner dials.
 type Connect struct {
-	URLs      []string `json:"urls"`
-	Prefix    string   `json:"prefix"` // of the servers' aliases
-	AllowHTTP bool     `json:"allowHttp"`
+	URL       string `json:"url"`
+	Prefix    string `json:"prefix"` // of the servers' aliases
+	AllowHTTP bool   `json:"allowHttp"`
 }
 
 // Times of the keeper.
