@@ -13,7 +13,6 @@ import (
 
 	"mcpgateway/services/rawjson"
 	"mcpgateway/services/runner/stdio"
-	wiring "mcpgateway/services/runners/wire"
 	"mcpgateway/services/upstream"
 	"mcpgateway/services/upstream/wire"
 )
@@ -141,10 +140,7 @@ func refuseRevision(w http.ResponseWriter, id []byte) {
 // exchange sends a request to the program and its messages to the client. It returns
 // the response, or none.
 func (p *peer) exchange(ctx context.Context, w http.ResponseWriter, r *http.Request, c *call, request stdio.Request) stdio.Response {
-	if !p.begin(c) {
-		refuse(w, c.id, strconv.Itoa(wiring.MaxCalls)+" calls are under way in the process, the maximum.")
-		return stdio.Response{}
-	}
+	p.begin(c)
 	defer p.finish(c)
 	request.Progress = func(params []byte) {
 		c.sink.notify(wire.AppendNotification(nil, upstream.Progress, params))
@@ -180,20 +176,19 @@ func (p *peer) run(ctx context.Context, w http.ResponseWriter, r *http.Request, 
 		defer close(done)
 		response, err = p.conn.Do(ctx, request)
 	})
-	gone := r.Context().Done()
-	var orphan *time.Timer
+	gone, left := r.Context().Done(), false
 	for {
 		select {
 		case <-c.sink.wake:
 			out.send(c.sink.take())
 		case <-gone:
-			gone = nil
+			gone, left = nil, true
 			p.leave(c)
-			orphan = time.AfterFunc(maxOrphanTime, p.bridge.options.Tasks.Func("abandoned call", c.cancel))
+			orphan := time.AfterFunc(maxOrphanTime, p.bridge.options.Tasks.Func("abandoned call", c.cancel))
 			defer orphan.Stop()
 		case <-done:
 			p.markCanceled(c, err)
-			if gone != nil {
+			if !left {
 				out.send(c.sink.take())
 				p.finishResponse(out, response, err)
 			}
