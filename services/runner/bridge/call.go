@@ -13,6 +13,7 @@ import (
 
 	"mcpgateway/services/rawjson"
 	"mcpgateway/services/runner/stdio"
+	wiring "mcpgateway/services/runners/wire"
 	"mcpgateway/services/upstream"
 	"mcpgateway/services/upstream/wire"
 )
@@ -86,6 +87,9 @@ func (s *session) call(w http.ResponseWriter, r *http.Request, m wire.Message) {
 	}
 	if err != nil || process != p.process {
 		s.remove()
+		if err == nil && p.perClient { // it was started for this session
+			process.End()
+		}
 		fail(w, http.StatusNotFound, m.ID, codeUnknownSession, "Session not found.")
 		return
 	}
@@ -150,6 +154,13 @@ func (p *peer) exchange(ctx context.Context, w http.ResponseWriter, r *http.Requ
 
 // listen opens a subscription of revision 2026-07-28.
 func (p *peer) listen(ctx context.Context, w http.ResponseWriter, r *http.Request, c *call, request stdio.Request) {
+	p.mu.Lock()
+	full := len(p.listens) >= wiring.MaxSessions
+	p.mu.Unlock()
+	if full {
+		refuse(w, c.id, strconv.Itoa(wiring.MaxSessions)+" subscriptions are open, the maximum")
+		return
+	}
 	var atProgram int64
 	request.Sent = func(id int64) {
 		p.mu.Lock()

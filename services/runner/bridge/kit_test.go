@@ -15,8 +15,6 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"mcpgateway/services/runner/bridge"
 	"mcpgateway/services/runner/entry"
 	"mcpgateway/services/runner/stdio"
@@ -24,8 +22,6 @@ import (
 	"mcpgateway/services/upstream/upstreamtest"
 	"mcpgateway/services/upstream/wire"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // serve is a program. It returns its exit status.
 type serve func(ctx context.Context, in io.Reader, out io.Writer) (exit string)
@@ -39,13 +35,13 @@ type host struct {
 
 	mu        sync.Mutex
 	started   int
-	processes map[string]*process // by key
-	all       map[*process]bool
+	processes map[string]*instance // by key
+	all       map[*instance]bool
 	ends      sync.WaitGroup
 }
 
-// process is a process of a host.
-type process struct {
+// instance is a process of a host.
+type instance struct {
 	host   *host
 	conn   *stdio.Conn
 	output chan struct{}
@@ -63,7 +59,7 @@ type process struct {
 // newHost returns a host of a program. edits change its entry.
 func newHost(t testing.TB, run serve, edits ...func(*entry.Entry)) *host {
 	t.Helper()
-	h := &host{t: t, run: run, processes: map[string]*process{}, all: map[*process]bool{}, entry: &entry.Entry{Name: "x", Settings: entry.Settings{StartTimeout: time.Minute}}}
+	h := &host{t: t, run: run, processes: map[string]*instance{}, all: map[*instance]bool{}, entry: &entry.Entry{Name: "x", Settings: entry.Settings{StartTimeout: time.Minute}}}
 	for _, edit := range edits {
 		edit(h.entry)
 	}
@@ -114,12 +110,12 @@ func (h *host) acquire(ctx context.Context, key string) (bridge.Process, error) 
 }
 
 // start starts a process. The caller must hold mu.
-func (h *host) start(key string) *process {
+func (h *host) start(key string) *instance {
 	h.started++
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()
 	ctx, cancel := context.WithCancel(context.Background())
-	p := &process{host: h, key: key, output: make(chan struct{}), peer: make(chan struct{}), opened: make(chan struct{}), done: make(chan struct{}), cancel: cancel}
+	p := &instance{host: h, key: key, output: make(chan struct{}), peer: make(chan struct{}), opened: make(chan struct{}), done: make(chan struct{}), cancel: cancel}
 	p.conn = stdio.NewConn(stdio.Options{
 		In: inW, Out: &firstOutput{Reader: outR, seen: sync.OnceFunc(func() { close(p.output) })},
 		Notify: func(method string, params []byte) { <-p.peer; p.Peer.Notify(method, params) },
@@ -169,7 +165,7 @@ func (h *host) stopAll() {
 // awaitStop ends all processes and waits for that.
 func (h *host) awaitStop() {
 	h.mu.Lock()
-	var all []*process
+	var all []*instance
 	for p := range h.all {
 		all = append(all, p)
 	}
@@ -193,15 +189,15 @@ func (h *host) running() int {
 	return len(h.all)
 }
 
-func (p *process) Hash() string                { return p.host.entry.Hash() }
-func (p *process) Conn() *stdio.Conn           { return p.conn }
-func (p *process) Output() <-chan struct{}     { return p.output }
-func (p *process) Done() <-chan struct{}       { return p.done }
-func (p *process) Exit() string                { return p.exit }
-func (p *process) End()                        { p.cancel() }
-func (p *process) SetPeer(peer supervise.Peer) { p.Peer = peer; close(p.peer) }
+func (p *instance) Hash() string                { return p.host.entry.Hash() }
+func (p *instance) Conn() *stdio.Conn           { return p.conn }
+func (p *instance) Output() <-chan struct{}     { return p.output }
+func (p *instance) Done() <-chan struct{}       { return p.done }
+func (p *instance) Exit() string                { return p.exit }
+func (p *instance) End()                        { p.cancel() }
+func (p *instance) SetPeer(peer supervise.Peer) { p.Peer = peer; close(p.peer) }
 
-func (p *process) Release() {
+func (p *instance) Release() {
 	p.host.mu.Lock()
 	defer p.host.mu.Unlock()
 	if p.uses--; p.uses < 0 {
@@ -209,7 +205,7 @@ func (p *process) Release() {
 	}
 }
 
-func (p *process) Assign(key string) {
+func (p *instance) Assign(key string) {
 	p.host.mu.Lock()
 	defer p.host.mu.Unlock()
 	delete(p.host.processes, p.key)

@@ -15,6 +15,8 @@ const (
 	codeInternal = upstream.CodeInternalError
 	// maxQuestions is the maximum number of requests of a process without a response.
 	maxQuestions = 64
+	// questionFrame is the maximum size of a request besides its method and params.
+	questionFrame = 128
 	// maxHeld is the maximum number of requests of a process of one client that wait
 	// for a call.
 	maxHeld = 8
@@ -63,6 +65,8 @@ func (p *peer) ask(q *question) {
 func (p *peer) place(q *question) (code int64, text string) {
 	c, n := p.soleCall()
 	switch {
+	case len(q.params)+len(q.method) > maxMessage-questionFrame:
+		return codeInternal, "the request is larger than 1 MiB"
 	case len(p.questions)+len(p.held) >= maxQuestions:
 		return codeInternal, "too many requests are without a response"
 	case n > 1:

@@ -5,6 +5,7 @@ package bridge
 import (
 	"crypto/rand"
 	"net/http"
+	"strconv"
 	"time"
 
 	wiring "mcpgateway/services/runners/wire"
@@ -49,7 +50,7 @@ func (b *Bridge) initialize(w http.ResponseWriter, r *http.Request, m wire.Messa
 		return
 	}
 	if !b.addSession(id, p) {
-		refuse(w, m.ID, "The process has 1,000 sessions, the maximum.")
+		refuse(w, m.ID, strconv.Itoa(wiring.MaxSessions)+" sessions are in use, the maximum")
 		return
 	}
 	w.Header().Set(wire.HeaderSession, id)
