@@ -16,7 +16,7 @@ import (
 	"mcpgateway/services/upstream/upstreamtest"
 )
 
-// gathered returns a tool whose calls respond when n of them are under way.
+// gathered returns a tool whose calls respond when n of them are in progress.
 func gathered(n int) upstreamtest.Tool {
 	var mu sync.Mutex
 	all, waiting := make(chan struct{}), 0

@@ -166,8 +166,8 @@ func TestProbe(t *testing.T) {
 	}
 }
 
-// TestDiscoverOfHandshake shows that discovery is refused in a way that makes the
-// gateway initialize at once.
+// TestDiscoverOfHandshake checks the refusal of discovery, after which the gateway
+// initializes at once.
 func TestDiscoverOfHandshake(t *testing.T) {
 	t.Parallel()
 	h := hostOf(t, upstreamtest.New(upstreamtest.Options{Eras: []upstreamtest.Era{upstreamtest.Era20250618}}))

@@ -111,7 +111,7 @@ func TestListen(t *testing.T) {
 	stopZ()
 }
 
-// logging returns a tool that logs its arguments when all n calls are under way.
+// logging returns a tool that logs its arguments when all n calls are in progress.
 func logging(n int) upstreamtest.Tool {
 	var all sync.WaitGroup
 	all.Add(n)

@@ -48,7 +48,7 @@ type call struct {
 	sink     *sink
 	cancel   func()
 	askable  bool // the client can receive requests
-	logs     bool // the client wants log messages
+	logs     bool // the client receives log messages
 	canceled bool // guarded by peer.mu
 }
 
@@ -112,8 +112,8 @@ func (p *peer) begin(c *call) {
 	}
 }
 
-// finish removes a call. Requests of the program that nobody can respond to any
-// more get an error.
+// finish removes a call. The program receives an error for its requests that have no
+// response yet.
 func (p *peer) finish(c *call) {
 	p.mu.Lock()
 	delete(p.calls, c)

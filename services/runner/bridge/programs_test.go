@@ -129,7 +129,7 @@ func TestCrashedProgram(t *testing.T) {
 	}
 }
 
-// TestMostCalls calls a program with as many other calls under way as a process may
+// TestMostCalls calls a program with as many other calls in progress as a process may
 // have, one less and one more.
 func TestMostCalls(t *testing.T) {
 	t.Parallel()
@@ -145,7 +145,7 @@ func TestMostCalls(t *testing.T) {
 			held = append(held, one)
 		}
 		r := c.post(c.call(1, "echo", `{"text":"x"}`))
-		if full := others == wiring.MaxCalls; full && (r.status != http.StatusServiceUnavailable || r.last().Error.Message != "64 calls are under way") || !full && r.status != http.StatusOK {
+		if full := others == wiring.MaxCalls; full && (r.status != http.StatusServiceUnavailable || !strings.HasPrefix(r.last().Error.Message, "64 calls")) || !full && r.status != http.StatusOK {
 			t.Errorf("beside %d calls: HTTP %d, %+v", others, r.status, r.last())
 		}
 	}

@@ -15,8 +15,8 @@ import (
 	"mcpgateway/services/upstream/upstreamtest"
 )
 
-// asking returns a server whose tool ask asks for the method in its arguments when start
-// is closed, and returns the response when n calls have one.
+// asking returns a server whose tool ask sends the request in its arguments to the
+// client when start is closed, and returns the response when n calls have one.
 func asking(n int, entered chan<- string, start <-chan struct{}) *upstreamtest.Server {
 	var all sync.WaitGroup
 	all.Add(n)
@@ -35,8 +35,8 @@ func asking(n int, entered chan<- string, start <-chan struct{}) *upstreamtest.S
 	}})
 }
 
-// answering calls the tool ask and responds to each request of the server with own.
-func (c *client) answering(id int, method, own string) *reply {
+// replying calls the tool ask and responds to each request of the server with own.
+func (c *client) replying(id int, method, own string) *reply {
 	resp := c.do(c.request(c.t.Context(), http.MethodPost, c.call(id, "ask", `{"x":"`+method+`"}`)))
 	return c.read(resp, func(m message) {
 		if m.Method == "" || m.ID == nil {
@@ -48,7 +48,7 @@ func (c *client) answering(id int, method, own string) *reply {
 	})
 }
 
-const severalCalls = "several calls are under way: use sessionMode per-client"
+const severalCalls = "several calls are under way: use sessionMode per-client" // language:ignore
 
 // TestQuestions asks clients in one call, in two calls, and with a process for each
 // client.
@@ -77,7 +77,7 @@ func TestQuestions(t *testing.T) {
 					if want == "" {
 						want = own
 					}
-					if r := one.answering(1, "elicitation/create", own); !strings.Contains(textOf(t, r.last()), want) {
+					if r := one.replying(1, "elicitation/create", own); !strings.Contains(textOf(t, r.last()), want) {
 						t.Errorf("client %d: %s, want %s", i, textOf(t, r.last()), want)
 					}
 				})
@@ -91,22 +91,22 @@ func TestQuestions(t *testing.T) {
 	}
 }
 
-// TestQuestionAfterCancellation shows that a question of a cancelled call reaches no
-// other client.
+// TestQuestionAfterCancellation sends a question in a cancelled call: no other client
+// receives it.
 func TestQuestionAfterCancellation(t *testing.T) {
 	t.Parallel()
 	entered, start := make(chan string, 2), make(chan struct{})
 	url := hostOf(t, asking(2, entered, start)).listen(t)
 	first, second := connect(t, url, `{"elicitation":{}}`), connect(t, url, `{"elicitation":{}}`)
 	done := make(chan *reply, 1)
-	go func() { done <- first.answering(1, "elicitation/create", "{}") }()
+	go func() { done <- first.replying(1, "elicitation/create", "{}") }()
 	<-entered
 	first.post(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`)
 	if r := <-done; r.last().Error == nil {
 		t.Errorf("cancelled call: %+v", r)
 	}
 	close(start)
-	if r := second.answering(2, "elicitation/create", `{"action":"accept"}`); !strings.Contains(textOf(t, r.last()), severalCalls) {
+	if r := second.replying(2, "elicitation/create", `{"action":"accept"}`); !strings.Contains(textOf(t, r.last()), severalCalls) {
 		t.Errorf("the other client was asked: %+v", r)
 	}
 }
@@ -132,8 +132,8 @@ func TestForeignResponse(t *testing.T) {
 	}
 }
 
-// TestRoots shows that the roots of clients reach only programs of one client that
-// ask for them.
+// TestRoots checks that the roots of clients reach only programs of one client whose
+// entry enables that.
 func TestRoots(t *testing.T) {
 	t.Parallel()
 	const declared = `{"roots":{"listChanged":true},"sampling":{}}`
@@ -153,7 +153,7 @@ func TestRoots(t *testing.T) {
 			s := asking(1, entered, start)
 			one := connect(t, hostOf(t, s, c.edits...).listen(t), declared)
 			one.post(`{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}`)
-			r := one.answering(1, "roots/list", `{"roots":[{"uri":"file:///home"}]}`)
+			r := one.replying(1, "roots/list", `{"roots":[{"uri":"file:///home"}]}`)
 			if got := textOf(t, r.last()); strings.Contains(got, "file:///home") != c.relayed || strings.Contains(got, "-32601") == c.relayed {
 				t.Errorf("roots/list: %s", got)
 			}
@@ -182,11 +182,12 @@ func TestRoots(t *testing.T) {
 	})
 }
 
-// TestEarlyQuestion asks for the roots before any call, as server-filesystem does: the
+// TestEarlyQuestion requests the roots before any call, as server-filesystem does: the
 // first call of the client carries the question.
 func TestEarlyQuestion(t *testing.T) {
 	t.Parallel()
-	answers, call := make(chan string, 1), ""
+	answers := make(chan string, 1)
+	response, call := "", ""
 	h := newHost(t, lineProgram(func(line string, write func(string)) bool {
 		switch {
 		case shake(line, write), strings.Contains(line, "server/discover"):
@@ -194,15 +195,19 @@ func TestEarlyQuestion(t *testing.T) {
 			write(`{"jsonrpc":"2.0","id":"early","method":"roots/list"}`)
 			write(`{"jsonrpc":"2.0","id":"p","method":"ping"}`)
 		case strings.Contains(line, `"id":"early"`):
-			answers <- line
-			respond(call, write, `{"content":[{"type":"text","text":"done"}]}`)
+			response = line
 		case strings.Contains(line, "tools/call"):
 			call = line
+		}
+		if response != "" && call != "" {
+			answers <- response
+			respond(call, write, `{"content":[{"type":"text","text":"done"}]}`)
+			response = ""
 		}
 		return false
 	}), perClient, withRoots)
 	c := connect(t, h.listen(t), `{"roots":{}}`)
-	if r := c.answering(1, "x", `{"roots":[]}`); textOf(t, r.last()) != "done" {
+	if r := c.replying(1, "x", `{"roots":[]}`); textOf(t, r.last()) != "done" {
 		t.Errorf("%+v", r)
 	}
 	if got := <-answers; !strings.Contains(got, `"id":"early","result":{"roots":[]}`) {
@@ -210,7 +215,7 @@ func TestEarlyQuestion(t *testing.T) {
 	}
 }
 
-// TestQuestionThroughPool asks a client of the gateway.
+// TestQuestionThroughPool sends a question to a client of the gateway.
 func TestQuestionThroughPool(t *testing.T) {
 	t.Parallel()
 	entered, start := make(chan string, 1), make(chan struct{})
