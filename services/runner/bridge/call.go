@@ -42,7 +42,7 @@ func (s *session) post(w http.ResponseWriter, r *http.Request, m wire.Message) {
 	}
 	switch m.Method {
 	case "":
-		s.peer.answer(s, m)
+		s.peer.settle(s, m)
 	case notifyInitialized: // Open sent it
 	case notifyCancelled:
 		s.cancel(m.Params)
@@ -87,6 +87,9 @@ func (s *session) call(w http.ResponseWriter, r *http.Request, m wire.Message) {
 	}
 	if err != nil || process != p.process {
 		s.remove()
+		if err == nil && p.perClient { // it was started for this session
+			process.End()
+		}
 		fail(w, http.StatusNotFound, m.ID, codeUnknownSession, "Session not found.")
 		return
 	}
@@ -122,7 +125,7 @@ func (b *Bridge) callStateless(w http.ResponseWriter, r *http.Request, m wire.Me
 	}
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
-	c := &call{id: bytes.Clone(m.ID), sink: newSink(), cancel: cancel, logs: wantsLogs(m.Params)}
+	c := &call{id: bytes.Clone(m.ID), sink: newSink(), cancel: cancel, logs: enablesLogs(m.Params)}
 	request := stdio.Request{Method: m.Method, Params: withoutRootsInMeta(m.Params)}
 	if m.Method == methodListen {
 		release() // a subscription does not keep a process
@@ -141,10 +144,7 @@ func refuseRevision(w http.ResponseWriter, id []byte) {
 // exchange sends a request to the program and its messages to the client. It returns
 // the response, or none.
 func (p *peer) exchange(ctx context.Context, w http.ResponseWriter, r *http.Request, c *call, request stdio.Request) stdio.Response {
-	if !p.begin(c) {
-		refuse(w, c.id, strconv.Itoa(wiring.MaxCalls)+" calls are under way in the process, the maximum.")
-		return stdio.Response{}
-	}
+	p.begin(c)
 	defer p.finish(c)
 	request.Progress = func(params []byte) {
 		c.sink.notify(wire.AppendNotification(nil, upstream.Progress, params))
@@ -154,6 +154,13 @@ func (p *peer) exchange(ctx context.Context, w http.ResponseWriter, r *http.Requ
 
 // listen opens a subscription of revision 2026-07-28.
 func (p *peer) listen(ctx context.Context, w http.ResponseWriter, r *http.Request, c *call, request stdio.Request) {
+	p.mu.Lock()
+	full := len(p.listens) >= wiring.MaxSessions
+	p.mu.Unlock()
+	if full {
+		refuse(w, c.id, strconv.Itoa(wiring.MaxSessions)+" subscriptions are open, the maximum")
+		return
+	}
 	var atProgram int64
 	request.Sent = func(id int64) {
 		p.mu.Lock()
@@ -170,9 +177,9 @@ func (p *peer) listen(ctx context.Context, w http.ResponseWriter, r *http.Reques
 }
 
 // run sends a request and writes the HTTP response. In revision 2026-07-28 ctx ends
-// with the client; else the call goes on for a while.
+// with the client; otherwise the call continues for maxOrphanTime.
 func (p *peer) run(ctx context.Context, w http.ResponseWriter, r *http.Request, c *call, request stdio.Request) stdio.Response {
-	out := newAnswer(w, r, c.id, p.stateless.Load())
+	out := newOutput(w, r, c.id, p.stateless.Load())
 	var response stdio.Response
 	err := errors.New("the call failed")
 	done := make(chan struct{})
@@ -180,20 +187,19 @@ func (p *peer) run(ctx context.Context, w http.ResponseWriter, r *http.Request, 
 		defer close(done)
 		response, err = p.conn.Do(ctx, request)
 	})
-	gone := r.Context().Done()
-	var orphan *time.Timer
+	gone, left := r.Context().Done(), false
 	for {
 		select {
 		case <-c.sink.wake:
 			out.send(c.sink.take())
 		case <-gone:
-			gone = nil
+			gone, left = nil, true
 			p.leave(c)
-			orphan = time.AfterFunc(maxOrphanTime, p.bridge.options.Tasks.Func("abandoned call", c.cancel))
+			orphan := time.AfterFunc(maxOrphanTime, p.bridge.options.Tasks.Func("abandoned call", c.cancel))
 			defer orphan.Stop()
 		case <-done:
 			p.markCanceled(c, err)
-			if gone != nil {
+			if !left {
 				out.send(c.sink.take())
 				p.finishResponse(out, response, err)
 			}
@@ -202,15 +208,15 @@ func (p *peer) run(ctx context.Context, w http.ResponseWriter, r *http.Request, 
 	}
 }
 
-// leave records that the client of a call has gone: nobody can respond to requests of
-// the program.
+// leave records that the client of a call has gone: requests of the program
+// can get no response.
 func (p *peer) leave(c *call) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	c.askable = false
 }
 
-// markCanceled records whether a call was cancelled: the program may go on with it.
+// markCanceled records whether a call was cancelled: the program may continue it.
 func (p *peer) markCanceled(c *call, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -218,7 +224,7 @@ func (p *peer) markCanceled(c *call, err error) {
 }
 
 // finishResponse writes the end of a response.
-func (p *peer) finishResponse(out *answer, response stdio.Response, err error) {
+func (p *peer) finishResponse(out *output, response stdio.Response, err error) {
 	switch {
 	case err == nil:
 		out.respond(response.Result, response.RPCError)
@@ -247,8 +253,8 @@ func (p *peer) exit() string {
 	}
 }
 
-// wantsLogs reports whether a request of revision 2026-07-28 asks for log messages.
-func wantsLogs(params []byte) bool {
+// enablesLogs reports whether a request of revision 2026-07-28 enables log messages.
+func enablesLogs(params []byte) bool {
 	o, err := rawjson.ParseObject(params, rawjson.Lenient)
 	return err == nil && o.Object("_meta").Get(metaLogLevel) != nil
 }

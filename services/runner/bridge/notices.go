@@ -74,7 +74,7 @@ func (p *peer) passToClient(method string, params, message []byte) {
 	defer p.mu.Unlock()
 	c, s := p.clientOf()
 	switch {
-	case method == notifyMessage && (c != nil && !c.logs || s != nil && !s.wantsLog(params)):
+	case method == notifyMessage && (c != nil && !c.logs || s != nil && !s.passesLevel(params)):
 	case c != nil:
 		c.sink.notify(message)
 	case s != nil && s.stream != nil:

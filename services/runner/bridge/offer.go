@@ -18,6 +18,9 @@ import (
 // maxDeclared is the maximum number of offers whose original bytes are kept.
 const maxDeclared = 256
 
+// maxCapabilities is the maximum size of a capabilities object in bytes.
+const maxCapabilities = 64 << 10
+
 const metaCapabilities = "io.modelcontextprotocol/clientCapabilities"
 
 // relaysRoots reports whether clients' roots are relayed to the program.
@@ -39,6 +42,9 @@ func (b *Bridge) offerOf(params []byte) (string, error) {
 	declared := wire.Object(o.Get("capabilities"))
 	if declared == nil {
 		declared = []byte("{}")
+	}
+	if len(declared) > maxCapabilities {
+		return "", fault.Invalid("The capabilities are larger than %d KiB.", maxCapabilities>>10)
 	}
 	if !b.relaysRoots() {
 		declared = withoutRoots(declared)

@@ -114,7 +114,7 @@ func (b *Bridge) probe(ctx context.Context, process Process) (era, error) {
 		defer close(answered)
 		response, err = process.Conn().Call(asked, methodDiscover, params, nil)
 	})
-	if !waitForOutput(ctx, process, answered) {
+	if !b.awaitProbe(ctx, process, answered) {
 		cancel() // it is silent
 		<-answered
 		return eraAssumed, ctx.Err()
@@ -130,25 +130,25 @@ func (b *Bridge) probe(ctx context.Context, process Process) (era, error) {
 	return eraAssumed, nil
 }
 
-// waitForOutput waits for a response. It reports false when ctx ends or the program is
-// silent: maxSilence after its first output, or until only initializeTime is left of
-// the start.
-func waitForOutput(ctx context.Context, process Process, answered <-chan struct{}) bool {
+// awaitProbe waits for the response to server/discover. It reports false when ctx ends
+// or the program is silent: maxSilence after its first output, or without any until
+// only the handshake fits into the time for a start.
+func (b *Bridge) awaitProbe(ctx context.Context, process Process, answered <-chan struct{}) bool {
+	start := b.options.Entry().StartTimeout
+	late := time.NewTimer(start - min(initializeTime, start/4))
+	defer late.Stop()
 	output := process.Output()
-	var silent, late <-chan time.Time
-	if deadline, ok := ctx.Deadline(); ok {
-		left := time.Until(deadline)
-		late = time.After(left - min(initializeTime, left/4))
-	}
+	var silent <-chan time.Time
 	for {
 		select {
 		case <-answered:
 			return true
 		case <-output:
+			late.Stop()
 			output, silent = nil, time.After(maxSilence)
 		case <-silent:
 			return false
-		case <-late:
+		case <-late.C:
 			return false
 		case <-ctx.Done():
 			return false

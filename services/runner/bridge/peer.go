@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"mcpgateway/services/runner/stdio"
-	wiring "mcpgateway/services/runners/wire"
 )
 
 // Times after a call in which messages of the program can still belong to it.
@@ -49,7 +48,7 @@ type call struct {
 	sink     *sink
 	cancel   func()
 	askable  bool // the client can receive requests
-	logs     bool // the client wants log messages
+	logs     bool // the client receives log messages
 	canceled bool // guarded by peer.mu
 }
 
@@ -100,14 +99,10 @@ func (p *peer) key(s *session) string {
 	return p.offer
 }
 
-// begin registers a call. It reports false beyond the maximum number of calls in
-// flight.
-func (p *peer) begin(c *call) bool {
+// begin registers a call. Requests of the program that waited for one are sent to it.
+func (p *peer) begin(c *call) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if len(p.calls) >= wiring.MaxCalls {
-		return false
-	}
 	p.calls[c] = true
 	if len(p.calls) == 1 && c.askable {
 		for _, q := range p.held {
@@ -115,11 +110,10 @@ func (p *peer) begin(c *call) bool {
 		}
 		p.held = nil
 	}
-	return true
 }
 
-// finish removes a call. Requests of the program that nobody can respond to any
-// more get an error.
+// finish removes a call. The program receives an error for its requests that have no
+// response yet.
 func (p *peer) finish(c *call) {
 	p.mu.Lock()
 	delete(p.calls, c)

@@ -15,6 +15,9 @@ const (
 	codeInternal = upstream.CodeInternalError
 	// maxQuestions is the maximum number of requests of a process without a response.
 	maxQuestions = 64
+	severalCalls = "several calls are under way: use sessionMode per-client" // documented; language:ignore
+	// questionFrame is the maximum size of a request besides its method and params.
+	questionFrame = 128
 	// maxHeld is the maximum number of requests of a process of one client that wait
 	// for a call.
 	maxHeld = 8
@@ -38,7 +41,7 @@ func (p *peer) serve(id []byte, method string, params []byte) {
 	case method == "roots/list" && !p.relaysRoots:
 		p.reject(id, upstream.CodeMethodNotFound, "Roots are not relayed to this program.")
 	default:
-		p.ask(&question{id: id, method: method, params: params})
+		p.relay(&question{id: id, method: method, params: params})
 	}
 }
 
@@ -48,8 +51,8 @@ func (p *peer) reject(id []byte, code int64, text string) {
 	_ = p.conn.Respond(id, stdio.Response{RPCError: rpcError(code, text)})
 }
 
-// ask sends a request of the program to the only call in flight.
-func (p *peer) ask(q *question) {
+// relay sends a request of the program to the only call in flight.
+func (p *peer) relay(q *question) {
 	p.mu.Lock()
 	code, text := p.place(q)
 	p.mu.Unlock()
@@ -63,14 +66,16 @@ func (p *peer) ask(q *question) {
 func (p *peer) place(q *question) (code int64, text string) {
 	c, n := p.soleCall()
 	switch {
+	case len(q.params)+len(q.method) > maxMessage-questionFrame:
+		return codeInternal, "the request is larger than 1 MiB"
 	case len(p.questions)+len(p.held) >= maxQuestions:
 		return codeInternal, "too many requests are without a response"
 	case n > 1:
-		return codeInternal, "several calls are under way: use sessionMode per-client"
+		return codeInternal, severalCalls
 	case c == nil && p.perClient && len(p.held) < maxHeld:
 		p.held = append(p.held, q)
 	case c == nil:
-		return codeInternal, "no call is under way"
+		return codeInternal, "no call is in progress"
 	case !c.askable:
 		return upstream.CodeMethodNotFound, "The client of this call accepts no requests."
 	default:
@@ -87,9 +92,9 @@ func (p *peer) deliver(q *question, c *call) {
 	c.sink.put(wire.AppendRequest(nil, id, q.method, q.params))
 }
 
-// answer passes a client's response to the program. Responses without a request of
+// settle passes a client's response to the program. Responses without a request of
 // that session are dropped.
-func (p *peer) answer(s *session, m wire.Message) {
+func (p *peer) settle(s *session, m wire.Message) {
 	p.mu.Lock()
 	var found *question
 	for id, q := range p.questions {

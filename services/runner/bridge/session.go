@@ -5,6 +5,7 @@ package bridge
 import (
 	"crypto/rand"
 	"net/http"
+	"strconv"
 	"time"
 
 	wiring "mcpgateway/services/runners/wire"
@@ -49,15 +50,15 @@ func (b *Bridge) initialize(w http.ResponseWriter, r *http.Request, m wire.Messa
 		return
 	}
 	if !b.addSession(id, p) {
-		refuse(w, m.ID, "The process has 1,000 sessions, the maximum.")
+		refuse(w, m.ID, strconv.Itoa(wiring.MaxSessions)+" sessions are in use, the maximum")
 		return
 	}
 	w.Header().Set(wire.HeaderSession, id)
 	writeJSON(w, http.StatusOK, m.ID, p.initialized.Result, nil)
 }
 
-// takeSpare gives the process that no client has the key of a new session, if it was
-// initialized with the same offer.
+// takeSpare assigns the key of a new session to the process that no client has, if it
+// was initialized with the same offer.
 func (b *Bridge) takeSpare(of, key string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -187,7 +188,7 @@ func (s *session) listen(w http.ResponseWriter, r *http.Request) {
 			s.stream = nil
 		}
 	}()
-	out := newAnswer(w, r, nil, false)
+	out := newOutput(w, r, nil, false)
 	out.start()
 	out.flush()
 	for {

@@ -91,9 +91,9 @@ func levelOf(params []byte) int {
 	return -1
 }
 
-// wantsLog reports whether a log message has the level that the session set. The
+// passesLevel reports whether a log message has the level that the session set. The
 // caller must hold mu.
-func (s *session) wantsLog(params []byte) bool {
+func (s *session) passesLevel(params []byte) bool {
 	level := levelOf(params)
 	return level < 0 || level >= s.level
 }

@@ -8,6 +8,9 @@ import "sync"
 const (
 	maxNotices     = 64
 	maxNoticeBytes = 4 << 20
+	// maxMessage is the maximum size of a notification or request of the program,
+	// which is the gateway's.
+	maxMessage = 1 << 20
 )
 
 // sink is the queue of a stream to a client. Notifications beyond its limits are
@@ -27,7 +30,7 @@ func newSink() *sink { return &sink{wake: make(chan struct{}, 1)} }
 func (s *sink) notify(message []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.notices == maxNotices || s.notices > 0 && s.bytes+len(message) > maxNoticeBytes {
+	if s.notices == maxNotices || len(message) > maxMessage || s.bytes+len(message) > maxNoticeBytes {
 		return
 	}
 	s.notices++

@@ -18,8 +18,8 @@ import (
 // MaxBody is the maximum size of a request body in bytes.
 const MaxBody = 16 << 20
 
-// Codes of JSON-RPC 2.0, and that of an unknown session, which has no code of its
-// own in any revision.
+// Codes of JSON-RPC 2.0, and that of an unknown session, for which no revision
+// defines one.
 const (
 	codeParseError     = -32700
 	codeInvalidRequest = -32600
@@ -83,9 +83,9 @@ func writeJSON(w http.ResponseWriter, status int, id, result, rpcError []byte) {
 	_, _ = w.Write(body)
 }
 
-// answer is the HTTP response to one request: JSON, or an event stream once it
+// output is the HTTP response to one request: JSON, or an event stream once it
 // has an event.
-type answer struct {
+type output struct {
 	w         http.ResponseWriter
 	id        []byte // raw, of the client
 	stateless bool
@@ -93,13 +93,13 @@ type answer struct {
 	open      bool // the response is an event stream
 }
 
-// newAnswer returns the response to a request with the ID.
-func newAnswer(w http.ResponseWriter, r *http.Request, id []byte, stateless bool) *answer {
-	return &answer{w: w, id: id, stateless: stateless, events: accepts(r, wire.TypeEvents)}
+// newOutput returns the response to a request with the ID.
+func newOutput(w http.ResponseWriter, r *http.Request, id []byte, stateless bool) *output {
+	return &output{w: w, id: id, stateless: stateless, events: accepts(r, wire.TypeEvents)}
 }
 
 // send sends messages as events. Without an event stream they are lost.
-func (a *answer) send(messages [][]byte) {
+func (a *output) send(messages [][]byte) {
 	if !a.events || len(messages) == 0 {
 		return
 	}
@@ -110,8 +110,8 @@ func (a *answer) send(messages [][]byte) {
 	a.flush()
 }
 
-// start makes the response an event stream.
-func (a *answer) start() {
+// start starts an event stream, unless the response is one.
+func (a *output) start() {
 	if a.open {
 		return
 	}
@@ -129,7 +129,7 @@ func startEvents(w http.ResponseWriter) {
 }
 
 // event writes an event. In JSON the ends of lines are white space.
-func (a *answer) event(name string, data []byte) {
+func (a *output) event(name string, data []byte) {
 	if name != "" {
 		_, _ = a.w.Write([]byte("event: " + name + "\n"))
 	}
@@ -147,10 +147,10 @@ func oneLine(data []byte) []byte {
 }
 
 // flush sends what was written. Errors show as the end of the request's context.
-func (a *answer) flush() { _ = http.NewResponseController(a.w).Flush() }
+func (a *output) flush() { _ = http.NewResponseController(a.w).Flush() }
 
 // respond ends the response with the program's response.
-func (a *answer) respond(result, rpcError []byte) {
+func (a *output) respond(result, rpcError []byte) {
 	if a.open {
 		a.event("", wire.AppendAnswer(nil, a.id, result, rpcError))
 		a.flush()
@@ -177,7 +177,7 @@ func statelessStatus(code int64) int {
 
 // ended ends the response because the program has ended, which also ends its
 // sessions.
-func (a *answer) ended(text string) {
+func (a *output) ended(text string) {
 	failure := rpcError(upstream.CodeInternalError, text)
 	if a.open {
 		a.event(wiring.EventFailure, wire.AppendAnswer(nil, a.id, nil, failure))
