@@ -4,6 +4,7 @@ package process
 
 import (
 	"context"
+	"os"
 	"syscall"
 	"time"
 )
@@ -113,14 +114,26 @@ func (p *Process) Memory() int64 {
 // Sweep kills all processes whose marker belongs accepts, except this process,
 // and returns their number. It returns when none is left.
 func Sweep(belongs func(marker string) bool) int {
-	swept := map[int]bool{}
+	return kill(0, belongs)
+}
+
+// End kills all descendants of this process and what Sweep kills. It returns
+// when none is left.
+func End(belongs func(marker string) bool) int {
+	return kill(os.Getpid(), belongs)
+}
+
+// kill kills the descendants of root (0 for none) and the processes whose marker
+// belongs accepts until none is left, and returns their number.
+func kill(root int, belongs func(marker string) bool) int {
+	killed := map[int]bool{}
 	for scans := (scans{}); !scans.done(); {
-		left, starting := tree(0, belongs)
+		left, starting := tree(root, belongs)
 		for _, pid := range left {
-			swept[pid] = true
+			killed[pid] = true
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 		}
 		scans.next(left, starting)
 	}
-	return len(swept)
+	return len(killed)
 }
