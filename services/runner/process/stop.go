@@ -67,7 +67,7 @@ func (p *Process) owns(marker string) bool { return marker == p.marker }
 
 // Numbers of scans of the system.
 const (
-	emptyScans    = 3  // consecutive ones must find no process: one can miss a process whose parent ends meanwhile
+	emptyScans    = 3  // consecutive ones must find no process: one can miss a process whose parent ends during it
 	startingScans = 50 // at most this many wait for adopted processes that are starting
 )
 
