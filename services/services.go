@@ -107,9 +107,9 @@ type Services struct {
 	ClientDocument *clientdocument.Document
 	Directory      *toolset.Directory
 	// Views decide what callers see of the projects in Directory.
-	Views   *views.Views
-	Rights  *rights.Index
-	Syncer  *inventory.Syncer
+	Views  *views.Views
+	Rights *rights.Index
+	Syncer *inventory.Syncer
 	// Runners are the connections to the runners of programs, and Rows which
 	// servers their files declare.
 	Runners *runners.Runners
