@@ -55,6 +55,7 @@ import (
 	"mcpgateway/services/projects/toolstate"
 	"mcpgateway/services/revisions"
 	"mcpgateway/services/runners"
+	"mcpgateway/services/runners/connectors"
 	"mcpgateway/services/runners/rows"
 	"mcpgateway/services/schema"
 	"mcpgateway/services/secrets"
@@ -114,6 +115,11 @@ type Services struct {
 	// servers their files declare.
 	Runners *runners.Runners
 	Rows    *rows.Store
+	// Connectors are the runners on other computers, and ConnectorHub has their
+	// connections.
+	Connectors   *connectors.Store
+	ConnectorHub *connectors.Hub
+
 	History *history.Store
 	Gateway *gateway.Gateway
 	Results *membudget.Budget // of large results
@@ -207,7 +213,7 @@ func wire(ctx context.Context, db *gorm.DB, c *config.Config, version string, lo
 	s.wireAccess(parts)
 	s.wireCatalog()
 	s.wireConnections(resolver)
-	s.wireRunners()
+	s.wireRunners(parts.Now)
 	s.wireUpstreams(resolver)
 	s.wireCode()
 	if err := s.wireGateway(ctx, resolver); err != nil {

@@ -87,7 +87,13 @@ func serve(ctx context.Context, std streams, args []string) error {
 		return err
 	}
 	defer stopMetrics()
-	return listenAndServe(ctx, s, listener, c.DrainDelay, log, func() {
+	programs, err := servePrograms(ctx, s, std, served, lines, log)
+	if err != nil {
+		return err
+	}
+	defer programs.stop()
+	return listenAndServe(ctx, s, listener, c.DrainDelay, log, programs.stop, func() {
+		programs.attach()
 		s.Background.Go("garbage collector tuning", s.Background.Loop(ctx, "garbage collector tuning", func(ctx context.Context) {
 			tuneGC(ctx, s.Results.Held, c.ResultMemory)
 		}))
@@ -108,8 +114,8 @@ func serve(ctx context.Context, std streams, args []string) error {
 
 // listenAndServe serves until ctx ends. It then reports not ready, serves for
 // the drain delay, so that load balancers can react, and waits for calls in
-// flight. A second signal ends the process at once.
-func listenAndServe(ctx context.Context, s *services.Services, listener net.Listener, drainDelay time.Duration, log *slog.Logger, ready func()) error {
+// flight; then it calls drained. A second signal ends the process at once.
+func listenAndServe(ctx context.Context, s *services.Services, listener net.Listener, drainDelay time.Duration, log *slog.Logger, drained, ready func()) error {
 	app := routes.New(s, log)
 	background, stopBackground := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopBackground()
@@ -159,6 +165,7 @@ func listenAndServe(ctx context.Context, s *services.Services, listener net.List
 		}
 		_ = listener.Close() // Shutdown doesn't close a listener before serving starts
 	}
+	drained()
 	stopBackground()
 	for ; running > 0; running-- {
 		if e := <-ended; e != nil && err == nil && !errors.Is(e, net.ErrClosed) {

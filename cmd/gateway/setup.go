@@ -64,14 +64,18 @@ func open(ctx context.Context, std streams) (*services.Services, error) {
 // unless configured differently.
 func newLog(w io.Writer, terminal bool, c *config.Config) *slog.Logger {
 	options := &slog.HandlerOptions{Level: c.LogLevel}
-	asJSON := !terminal
-	if c.LogJSON != nil {
-		asJSON = *c.LogJSON
-	}
-	if asJSON {
+	if logsJSON(terminal, c) {
 		return slog.New(slog.NewJSONHandler(w, options))
 	}
 	return slog.New(slog.NewTextHandler(w, options))
+}
+
+// logsJSON reports whether log lines are JSON.
+func logsJSON(terminal bool, c *config.Config) bool {
+	if c.LogJSON != nil {
+		return *c.LogJSON
+	}
+	return !terminal
 }
 
 func isTerminal(w io.Writer) bool {
