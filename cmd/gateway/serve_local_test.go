@@ -212,4 +212,3 @@ func TestRunnerCheck(t *testing.T) {
 		}
 	}
 }
-
