@@ -57,6 +57,5 @@ func declareRemote(ctx context.Context, s *services.Services, set *files.Set) er
 			hashes[row.ID] = ""
 		}
 	}
-	_ = hashes
-	return nil
+	return s.Rows.Declare(ctx, hashes)
 }

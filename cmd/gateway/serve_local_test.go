@@ -168,12 +168,25 @@ func TestServingAppliesChangedFiles(t *testing.T) {
 	up := upstreamtest.New(upstreamtest.Options{Tools: []upstreamtest.Tool{upstreamtest.Echo()}}).Start(t)
 	file := clientFile(t, fmt.Sprintf(`{"mcpServers":{"up":{"url":%q},"a":{"command":"no-such-program"}}}`, up))
 	s := startServing(t, environ, "--local", file)
+	code, key, errs := commandLine(t, environ, "", "keys", "create", "--project", "local")
+	if code != 0 {
+		t.Fatal(errs)
+	}
+	key = strings.TrimSpace(key)
+	until(t, "the tools are read", func() bool { return strings.Contains(s.list(t, "local", key), "up__echo") })
 	rewrite(t, file, fmt.Sprintf(`{"mcpServers":{"second":{"url":%q},"a":{"command":"no-such-program","denyTools":["d"]}}}`, up))
-	until(t, "the new server is declared", func() bool { return exported(t, environ, "local")["second"] != nil })
+	until(t, "the new server replaces the other", func() bool {
+		tools := s.list(t, "local", key)
+		return strings.Contains(tools, "second__echo") && !strings.Contains(tools, "up__echo")
+	})
 	servers := exported(t, environ, "local")
 	if fmt.Sprint(servers["a"]["denyTools"]) != "[d]" || servers["up"] == nil {
 		t.Errorf("servers after the change: %v", servers)
 	}
+	s.stop(t)
+	rewrite(t, file, fmt.Sprintf(`{"mcpServers":{"up":{"url":%q}}}`, up))
+	s = startServing(t, environ, "--local", file)
+	until(t, "the server returns", func() bool { return strings.Contains(s.list(t, "local", key), "up__echo") })
 	s.stop(t)
 }
 

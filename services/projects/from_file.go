@@ -11,16 +11,22 @@ import (
 	"mcpgateway/services/projects/programs"
 )
 
-// fromFile applies what only the operator's file declares about a server, and
-// records the fields that others can't change. It returns the changed fields. A
+// fromFile is what the operator's file declares about a server: the changed fields,
+// and by field the problems of those that only it can change.
+type fromFile struct {
+	changed  []string
+	problems map[string]string
+}
+
+// fromFile applies what only the operator's file declares about a server. A
 // renamed program keeps its alias.
-func (w *writer) fromFile(project *models.Project, row *models.Server, alias *string, d *declaration.Server, found bool) (changed []string, err error) {
+func (w *writer) fromFile(project *models.Project, row *models.Server, alias *string, d *declaration.Server, found bool) (f fromFile, err error) {
 	if w.source != models.SourceNone {
 		wasProgram, problem := row.IsProgram(), ""
-		changed, problem = programs.Declare(row, found, w.source, programs.Entry(w.source, project.Slug, *alias), d)
+		f.changed, problem = programs.Declare(row, found, w.source, programs.Entry(w.source, project.Slug, *alias), d)
 		if problem != "" {
-			w.problem(project.Slug, *alias, "alias", problem)
-			return nil, nil
+			f.problems = map[string]string{"alias": problem}
+			return f, nil
 		}
 		if found && row.IsProgram() {
 			*alias = row.Alias
@@ -29,13 +35,10 @@ func (w *writer) fromFile(project *models.Project, row *models.Server, alias *st
 			err = w.disconnect(project, row, "it is a program now")
 		}
 	}
-	if d.Program {
-		return changed, err
+	if !d.Program {
+		f.problems = programs.Refused(row, *alias, d)
 	}
-	for field, why := range programs.Refused(row, *alias, d) {
-		w.problem(project.Slug, *alias, field, why)
-	}
-	return changed, err
+	return f, err
 }
 
 // disconnect deletes all connections of a server, and records why.
@@ -48,10 +51,11 @@ func (w *writer) disconnect(project *models.Project, row *models.Server, because
 	return nil
 }
 
-// add adds changed fields to those of a merge.
-func (m *merge) add(fields []string) {
-	if len(fields) > 0 {
-		m.changed = slices.Compact(slices.Sorted(slices.Values(append(m.changed, fields...))))
+// add adds the operator's file to a merge.
+func (m *merge) add(f fromFile) {
+	maps.Copy(m.problems, f.problems)
+	if len(f.changed) > 0 {
+		m.changed = slices.Compact(slices.Sorted(slices.Values(append(m.changed, f.changed...))))
 	}
 }
 
