@@ -265,6 +265,13 @@ func newServer(projectID, alias string, d *declaration.Server, now time.Time) mo
 	return row
 }
 
+// NewProgram returns the row of a new server that a runner starts, with defaults.
+func NewProgram(projectID, alias string, now time.Time) models.Server {
+	row := newServer(projectID, alias, &declaration.Server{}, now)
+	row.AliasFold, row.UpdatedAt, row.ConfigVersion = declaration.FoldAlias(alias), now, 1
+	return row
+}
+
 func (w *writer) pruneProjects(d *declaration.File) error {
 	var rows []models.Project
 	if err := w.tx.Order("slug").Find(&rows).Error; err != nil {

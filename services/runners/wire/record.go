@@ -81,3 +81,10 @@ const (
 	MaxProcesses  = 32      // by default; at most 500
 	MaxConnectors = 20      // of a project
 )
+
+// Error is the body of an unsuccessful response of a runner. With 503 (service
+// unavailable) a program can't respond, and Message is the text of its state
+// with the last line of its output.
+type Error struct {
+	Message string `json:"message"`
+}

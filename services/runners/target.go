@@ -1,0 +1,93 @@
+package runners
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"time"
+
+	"mcpgateway/models"
+	"mcpgateway/services/fault"
+	"mcpgateway/services/runners/wire"
+	"mcpgateway/services/upstream"
+)
+
+// defaultStart is the maximum time of a start if the runner states none.
+const defaultStart = 2 * time.Minute
+
+// Complete makes a target one of the row's program: its requests go to the
+// runner that has the program. It must only be called for programs.
+func (r *Runners) Complete(t *upstream.Target, row models.Server) {
+	t.URL = Address(row)
+	t.Address, t.Headers, t.Refused, t.Accepted, t.Own = nil, nil, nil, nil, nil
+	t.HTTP = wire.HTTPClient(&route{runners: r, row: row})
+	t.Connect = func() time.Duration { return r.startTime(row.ID) }
+	t.Starting = func() string { return r.starting(row.ID) }
+}
+
+// Address returns the URL of a program at its runner. It is for display and is
+// never dialed.
+func Address(row models.Server) string { return "http://runner" + path(row.Entry, wire.SegmentMCP) }
+
+// path returns the path of a program at its runner.
+func path(entry, segment string) string {
+	return wire.PathServer + url.PathEscape(entry) + "/" + segment
+}
+
+// startTime returns the maximum time of a program's start.
+func (r *Runners) startTime(serverID string) time.Duration {
+	if ms := r.current.Load().servers[serverID].record.StartTimeoutMS; ms > 0 {
+		return min(time.Duration(ms)*time.Millisecond, maxStart)
+	}
+	return defaultStart
+}
+
+// maxStart is the largest startTimeout.
+const maxStart = 10 * time.Minute
+
+// starting returns "starting, 12 s" while a program starts, else "".
+func (r *Runners) starting(serverID string) string {
+	p, ok := r.current.Load().servers[serverID]
+	if !ok || p.record.State != wire.StateStarting {
+		return ""
+	}
+	return fmt.Sprintf("starting, %d s", int(max(0, r.Now().Sub(p.record.Since)).Seconds()))
+}
+
+// route sends the requests of a program on its connection.
+type route struct {
+	runners *Runners
+	row     models.Server
+}
+
+// RoundTrip sends a request, or returns UPSTREAM_UNAVAILABLE with the text of
+// the program's state.
+func (t *route) RoundTrip(r *http.Request) (*http.Response, error) {
+	p, ok := t.runners.current.Load().servers[t.row.ID]
+	if !ok {
+		return nil, t.unavailable(t.runners.Record(t.row).text())
+	}
+	resp, err := p.client.RoundTrip(r)
+	if err != nil || resp.StatusCode != http.StatusServiceUnavailable {
+		return resp, err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxError))
+	if err != nil {
+		return nil, err
+	}
+	return nil, t.unavailable(said(body))
+}
+
+// maxError is the maximum size of the body of an error.
+const maxError = 16 << 10
+
+// unavailable returns the fault of a program that can't respond. Its text is that
+// of the state, which is not a failure of a connection: the runner has its own
+// back-off, so calls are not paused.
+func (t *route) unavailable(text string) error {
+	f := fault.Upstream(fault.CodeUpstreamUnavailable, "Server %q can't respond: %s", t.row.Alias, text)
+	f.Reason = string(upstream.ReasonProgram)
+	return f
+}
