@@ -1,6 +1,8 @@
 package runners
 
 import (
+	"time"
+
 	"mcpgateway/models"
 	"mcpgateway/services/runners/wire"
 )
@@ -58,11 +60,24 @@ func (r *Runners) elsewhere(row models.Server) bool {
 	return true
 }
 
-// IsRunning reports whether a server's program runs, and with which hash of its
-// command. known is false if it is on no connection.
-func (r *Runners) IsRunning(serverID string) (hash string, running, known bool) {
+// State returns the hash of the command of a server's program and its state.
+// known is false if it is on no connection.
+func (r *Runners) State(serverID string) (hash string, state wire.State, known bool) {
 	p, ok := r.current.Load().servers[serverID]
-	return p.record.Hash, p.record.State == wire.StateRunning, ok
+	return p.record.Hash, p.record.State, ok
+}
+
+// StartTime returns the maximum time of a program's start, and 0 if it is on no
+// connection.
+func (r *Runners) StartTime(serverID string) time.Duration {
+	p, ok := r.current.Load().servers[serverID]
+	switch {
+	case !ok:
+		return 0
+	case p.record.StartTimeoutMS <= 0:
+		return defaultStart
+	}
+	return min(time.Duration(p.record.StartTimeoutMS)*time.Millisecond, maxStart)
 }
 
 // text returns the text of the record's state.

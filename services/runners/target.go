@@ -22,7 +22,7 @@ func (r *Runners) Complete(t *upstream.Target, row models.Server) {
 	t.URL = Address(row)
 	t.Address, t.Headers, t.Refused, t.Accepted, t.Own = nil, nil, nil, nil, nil
 	t.HTTP = wire.HTTPClient(&route{runners: r, row: row})
-	t.Connect = func() time.Duration { return r.startTime(row.ID) }
+	t.Connect = func() time.Duration { return r.StartTime(row.ID) }
 	t.Starting = func() string { return r.starting(row.ID) }
 }
 
@@ -33,14 +33,6 @@ func Address(row models.Server) string { return "http://runner" + path(row.Entry
 // path returns the path of a program at its runner.
 func path(entry, segment string) string {
 	return wire.PathServer + url.PathEscape(entry) + "/" + segment
-}
-
-// startTime returns the maximum time of a program's start.
-func (r *Runners) startTime(serverID string) time.Duration {
-	if ms := r.current.Load().servers[serverID].record.StartTimeoutMS; ms > 0 {
-		return min(time.Duration(ms)*time.Millisecond, maxStart)
-	}
-	return defaultStart
 }
 
 // maxStart is the largest startTimeout.

@@ -204,7 +204,7 @@ func (c *connector) discover(ctx context.Context) (*session, error) {
 	if c.offer() != "" { // nothing else is tried
 		limit = c.target.CallTimeout()
 	}
-	probeCtx, cancel := context.WithTimeout(ctx, limit)
+	probeCtx, cancel := context.WithTimeout(ctx, limit+c.target.StartTime())
 	defer cancel()
 	r, err := s.Call(probeCtx, x)
 	if err != nil {
