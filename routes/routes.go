@@ -297,6 +297,8 @@ func table(h *handlers) []route {
 		{post, "/admin/projects/:projectSlug/servers/:id/filters", h.serverPages.SaveFilters, maintainer},
 		{post, "/admin/projects/:projectSlug/servers/:id/choose", h.serverPages.Choose, maintainer},
 		{post, "/admin/projects/:projectSlug/servers/:id/sync", h.serverPages.Sync, maintainer},
+		{post, "/admin/projects/:projectSlug/servers/:id/restart", h.serverPages.Restart, maintainer},
+		{post, "/admin/projects/:projectSlug/servers/:id/stop", h.serverPages.Stop, maintainer},
 		{post, "/admin/projects/:projectSlug/servers/:id/enable", h.serverPages.Enable, maintainer},
 		{post, "/admin/projects/:projectSlug/servers/:id/delete", h.serverPages.Delete, maintainer},
 		{get, "/admin/projects/:projectSlug/settings", h.projectSettings.Show, projectViewer},

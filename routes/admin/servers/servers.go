@@ -48,25 +48,28 @@ type Options struct {
 	People  People
 	// Learned are the protocol revisions learned from failed calls.
 	Learned *revisions.Store
+	// Programs are the programs of runners; nil without runners.
+	Programs Programs
 }
 
 // Servers serves the servers of projects.
 type Servers struct {
-	pages   *admin.ProjectPages
-	reader  *inventory.Syncer
-	calls   *activity.Calls
-	store   *projects.Store
-	stepUp  *guard.Guards
-	traffic *traffic.Store
-	history *history.Store
-	callers func() *observe.Callers
-	persons People
-	learned *revisions.Store
+	pages    *admin.ProjectPages
+	reader   *inventory.Syncer
+	calls    *activity.Calls
+	store    *projects.Store
+	stepUp   *guard.Guards
+	traffic  *traffic.Store
+	history  *history.Store
+	callers  func() *observe.Callers
+	persons  People
+	learned  *revisions.Store
+	programs Programs
 }
 
 // New returns the handlers.
 func New(o Options) *Servers {
-	return &Servers{pages: o.Pages, reader: o.Reader, calls: o.Calls, store: o.Store, stepUp: o.StepUp, traffic: o.Traffic, history: o.History, callers: o.Callers, persons: o.People, learned: o.Learned}
+	return &Servers{pages: o.Pages, reader: o.Reader, calls: o.Calls, store: o.Store, stepUp: o.StepUp, traffic: o.Traffic, history: o.History, callers: o.Callers, persons: o.People, learned: o.Learned, programs: o.Programs}
 }
 
 // List serves GET /admin/projects/:projectSlug/servers.
