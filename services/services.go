@@ -54,6 +54,8 @@ import (
 	"mcpgateway/services/projects/toolsets"
 	"mcpgateway/services/projects/toolstate"
 	"mcpgateway/services/revisions"
+	"mcpgateway/services/runners"
+	"mcpgateway/services/runners/rows"
 	"mcpgateway/services/schema"
 	"mcpgateway/services/secrets"
 	"mcpgateway/services/sessions"
@@ -108,6 +110,10 @@ type Services struct {
 	Views   *views.Views
 	Rights  *rights.Index
 	Syncer  *inventory.Syncer
+	// Runners are the connections to the runners of programs, and Rows which
+	// servers their files declare.
+	Runners *runners.Runners
+	Rows    *rows.Store
 	History *history.Store
 	Gateway *gateway.Gateway
 	Results *membudget.Budget // of large results
@@ -201,6 +207,7 @@ func wire(ctx context.Context, db *gorm.DB, c *config.Config, version string, lo
 	s.wireAccess(parts)
 	s.wireCatalog()
 	s.wireConnections(resolver)
+	s.wireRunners()
 	s.wireUpstreams(resolver)
 	s.wireCode()
 	if err := s.wireGateway(ctx, resolver); err != nil {
@@ -323,6 +330,9 @@ func (s *Services) wireUpstreams(resolver *secrets.Resolver) {
 		t.HTTP, t.Forwarding = s.httpClientOf(row, resolver), upstream.NewForwarding(row.ForwardHeaders, s.forwardKey)
 		t.Address = func() (string, error) { return projects.Address(row, resolver.Resolve) }
 		t.Secrets = override.Secrets(row.ToolOverrides, resolver, t.Secrets)
+		if row.IsProgram() {
+			s.Runners.Complete(t, row)
+		}
 		if own := t.Own; own != nil {
 			t.Own = func(userID string) *upstream.Target {
 				t := own(userID)
@@ -341,7 +351,7 @@ func (s *Services) wireUpstreams(resolver *secrets.Resolver) {
 	s.Subscriptions = subscriptions.New(s.Views, s.pool, sessions.NewResources(s.DB, s.feed, now), s.Background)
 	s.Arguments = schema.NewValidator()
 	s.Syncer = inventory.NewSyncer(inventory.Options{
-		DB: s.DB, Pool: s.pool, Target: target, Feed: s.feed, Locks: s.locks, Now: now, Log: s.log, Tasks: s.Background,
+		DB: s.DB, Pool: s.pool, Target: target, Feed: s.feed, Locks: s.locks, Programs: s.Runners, Now: now, Log: s.log, Tasks: s.Background,
 		Unchecked: s.Arguments.UncheckedReason, ResourceUpdated: s.Subscriptions.ResourceUpdated, Observed: s.History.Note, Listed: s.Subscriptions.Listed,
 		Readers:  connections.NewReaders(s.DB, s.Audit, s.feed),
 		Changing: moves.New(s.Directory, s.Toolsets, s.log).Sync,

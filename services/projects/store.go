@@ -113,7 +113,7 @@ func serversOf(tx *gorm.DB, projectID string) ([]models.Server, error) {
 
 // topicsOf returns every topic that changes when a project is deleted.
 func topicsOf(projectID string) []notify.Topic {
-	return []notify.Topic{notify.Toolset(projectID), notify.Keys(projectID), notify.Access(projectID)}
+	return []notify.Topic{notify.Toolset(projectID), notify.Keys(projectID), notify.Access(projectID), notify.Connectors(projectID)}
 }
 
 func notFound(err error, thing, name string) error {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"mcpgateway/services/notify"
 	"mcpgateway/services/runners/wire"
 )
 
@@ -25,6 +26,7 @@ type connection struct {
 	since  time.Time
 	list   wire.List
 	ids    map[string]string // server IDs by entry name
+	again  chan struct{}     // capacity 1; servers changed, so that the list must be stored again
 }
 
 // ErrEnded is the error of Attach when the connection ends.
@@ -54,12 +56,11 @@ func (r *Runners) Attach(ctx context.Context, p Peer, conn net.Conn) error {
 	if err != nil {
 		return r.refuse(ctx, p, err)
 	}
-	c := &connection{peer: p, client: client, since: r.Now()}
+	c := &connection{peer: p, client: client, since: r.Now(), again: make(chan struct{}, 1)}
 	lists := make(chan wire.List, 1)
 	lists <- first
 	reading := make(chan struct{})
-	defer func() { <-reading }()
-	defer events.Close()
+	defer func() { cancel(nil); <-reading }()
 	r.Tasks.Go("events of a runner", func() {
 		defer close(reading)
 		cancel(events.read(lists))
@@ -79,6 +80,7 @@ func (r *Runners) keep(ctx context.Context, c *connection, lists <-chan wire.Lis
 		case <-ctx.Done():
 			return
 		case list = <-lists:
+		case <-c.again:
 		case <-again:
 		}
 		again = nil
@@ -92,16 +94,14 @@ func (r *Runners) keep(ctx context.Context, c *connection, lists <-chan wire.Lis
 	}
 }
 
-// take makes a list the current one of a connection. It stores its programs if
-// they or their commands changed.
+// take makes a list the current one of a connection.
 func (r *Runners) take(ctx context.Context, c *connection, list wire.List) error {
-	ids, before := c.ids, c.list
-	if ids == nil || differs(before, list) {
-		var err error
-		if ids, err = r.Listed(ctx, c.peer, list); err != nil {
-			return err
-		}
-		r.recordList(ctx, c, before, list)
+	ids, err := r.Listed(ctx, c.peer, list)
+	if err != nil {
+		return err
+	}
+	if c.ids == nil || differs(c.list, list) {
+		r.recordList(ctx, c, c.list, list)
 	}
 	r.mu.Lock()
 	if c.ids == nil {
@@ -130,6 +130,23 @@ func (r *Runners) tell(changed []string) {
 	for _, id := range changed {
 		r.Changed(id)
 	}
+}
+
+// ServersChanged assigns the programs of all connections to servers again after a
+// change of a project's servers. It ignores other topics.
+func (r *Runners) ServersChanged(_ context.Context, topic notify.Topic) error {
+	if _, ok := topic.ToolsetOf(); !ok {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, c := range r.connections {
+		select {
+		case c.again <- struct{}{}:
+		default:
+		}
+	}
+	return nil
 }
 
 // differs reports whether two lists have other programs, commands or files.

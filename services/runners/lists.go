@@ -3,6 +3,7 @@ package runners
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -84,7 +85,7 @@ func get(ctx context.Context, client *wire.Client, path string, out any) error {
 
 // failure returns what an unsuccessful response of the runner says.
 func failure(resp *http.Response) error {
-	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxText))
+	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxError))
 	if text := said(body); text != "" {
 		return refusal(text)
 	}
@@ -94,9 +95,12 @@ func failure(resp *http.Response) error {
 // said returns the text of an error response, without texts that look like
 // secrets: it can contain output of a program.
 func said(body []byte) string {
-	var object wire.Error
-	if json.Unmarshal(body, &object) == nil && object.Message != "" {
-		return redact.Text(clip(object.Message))
+	var object struct {
+		wire.Error
+		RPC wire.Error `json:"error"` // in a JSON-RPC response
+	}
+	if json.Unmarshal(body, &object) == nil {
+		return redact.Text(clip(cmp.Or(object.Message, object.RPC.Message)))
 	}
 	return redact.Text(clip(string(bytes.TrimSpace(body))))
 }

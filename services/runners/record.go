@@ -67,6 +67,12 @@ func (r *Runners) State(serverID string) (hash string, state wire.State, known b
 	return p.record.Hash, p.record.State, ok
 }
 
+// IsRunning reports whether the program of a server runs.
+func (r *Runners) IsRunning(serverID string) bool {
+	_, state, _ := r.State(serverID)
+	return state == wire.StateRunning
+}
+
 // StartTime returns the maximum time of a program's start, and 0 if it is on no
 // connection.
 func (r *Runners) StartTime(serverID string) time.Duration {

@@ -21,16 +21,16 @@ type Peer struct {
 	Source      models.ServerSource
 	ProjectID   string // of a connector; empty for the gateway's own runner
 	ConnectorID string
+	Prefix      string // of the aliases of a connector's new servers
 }
 
 // Options configures Runners. Fields may be nil unless the comment states
 // otherwise.
 type Options struct {
 	// Listed stores the programs of a runner and returns the IDs of their servers
-	// by entry name. It is called for the first list of a connection and when
-	// the programs or their commands change, again after an error, and never
-	// concurrently for one connection. Programs without an ID are ignored. It
-	// must be set.
+	// by entry name. It is called for each list and when servers changed, again
+	// after an error, and never concurrently for one connection. An equal list
+	// should cost little. Programs without an ID are ignored. It must be set.
 	Listed func(ctx context.Context, p Peer, l wire.List) (map[string]string, error)
 	// Elsewhere reports whether another live replica declares a server. It must
 	// not block. Nil means that each declared server without a connection is.

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"mcpgateway/models"
-	"mcpgateway/services/fault"
 	"mcpgateway/services/runners/wire"
 	"mcpgateway/services/upstream"
 )
@@ -22,6 +21,7 @@ func (r *Runners) Complete(t *upstream.Target, row models.Server) {
 	t.URL = Address(row)
 	t.Address, t.Headers, t.Refused, t.Accepted, t.Own = nil, nil, nil, nil, nil
 	t.HTTP = wire.HTTPClient(&route{runners: r, row: row})
+	t.EndEvent = wire.EventFailure
 	t.Connect = func() time.Duration { return r.StartTime(row.ID) }
 	t.Starting = func() string { return r.starting(row.ID) }
 }
@@ -53,15 +53,16 @@ type route struct {
 	row     models.Server
 }
 
-// RoundTrip sends a request, or returns UPSTREAM_UNAVAILABLE with the text of
-// the program's state.
+// RoundTrip sends a request. Instead of a response in which the runner states that
+// the program does not respond, it returns UPSTREAM_UNAVAILABLE with the text of
+// the program's state, or *upstream.Ended.
 func (t *route) RoundTrip(r *http.Request) (*http.Response, error) {
 	p, ok := t.runners.current.Load().servers[t.row.ID]
 	if !ok {
 		return nil, t.unavailable(t.runners.Record(t.row).text())
 	}
 	resp, err := p.client.RoundTrip(r)
-	if err != nil || resp.StatusCode != http.StatusServiceUnavailable {
+	if err != nil || resp.Header.Get(wire.HeaderFailure) == "" {
 		return resp, err
 	}
 	defer func() { _ = resp.Body.Close() }()
@@ -69,17 +70,14 @@ func (t *route) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
+	if resp.Header.Get(wire.HeaderFailure) == wire.FailureEnded {
+		return nil, &upstream.Ended{Text: said(body)}
+	}
 	return nil, t.unavailable(said(body))
 }
 
 // maxError is the maximum size of the body of an error.
 const maxError = 16 << 10
 
-// unavailable returns the fault of a program that can't respond. Its text is that
-// of the state, which is not a failure of a connection: the runner has its own
-// back-off, so calls are not paused.
-func (t *route) unavailable(text string) error {
-	f := fault.Upstream(fault.CodeUpstreamUnavailable, "Server %q can't respond: %s", t.row.Alias, text)
-	f.Reason = string(upstream.ReasonProgram)
-	return f
-}
+// unavailable returns the fault of a program that can't respond.
+func (t *route) unavailable(text string) error { return upstream.Stopped(t.row.Alias, text) }

@@ -56,6 +56,11 @@ type Target struct {
 	// must be safe for concurrent use.
 	Starting func() string
 
+	// EndEvent is the name of the event with which a runner ends the response of a
+	// program that has ended. Its data is a JSON-RPC error. Empty means that
+	// there is none.
+	EndEvent string
+
 	// Person is the ID of the user whose own account the target uses, or empty.
 	// Sessions, streams and subscriptions are never shared between users.
 	Person string

@@ -3,6 +3,8 @@ package rows
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"gorm.io/gorm"
 
@@ -10,22 +12,22 @@ import (
 	"mcpgateway/services/declaration"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/projects"
+	"mcpgateway/services/runners"
 )
 
 // connecting is a list of a connector that gets its servers.
 type connecting struct {
 	*change
-	peer    Peer
+	peer    runners.Peer
 	name    string                    // of the connector
 	byFold  map[string]*models.Server // every server of the project
 	byEntry map[string]*models.Server // those of the connector
-	servers []models.Server           // of the connector, in order
 }
 
 // connect creates the servers of a connector's programs that have none, and
 // updates their session mode. It returns all servers of the connector, and adds
 // to refused the programs that can't have one, with the reason.
-func (c *change) connect(peer Peer, programs []program, rows []models.Server, refused map[string]string) ([]models.Server, error) {
+func (c *change) connect(peer runners.Peer, programs []program, rows []models.Server, refused map[string]string) ([]models.Server, error) {
 	var connector models.Connector
 	err := c.tx.First(&connector, "id = ? AND project_id = ? AND revoked_at IS NULL AND expires_at > ?", peer.ConnectorID, peer.ProjectID, c.store.options.Now()).Error
 	if errors.Is(err, gorm.ErrRecordNotFound) {
@@ -56,10 +58,11 @@ func (c *change) connect(peer Peer, programs []program, rows []models.Server, re
 		}
 		listed[p.name] = true
 	}
-	for _, row := range n.byEntry {
-		n.servers = append(n.servers, *row)
+	servers := make([]models.Server, 0, len(n.byEntry))
+	for _, entry := range slices.Sorted(maps.Keys(n.byEntry)) {
+		servers = append(servers, *n.byEntry[entry])
 	}
-	return n.servers, nil
+	return servers, nil
 }
 
 // program creates or updates the server of a program. It returns why the program

@@ -32,7 +32,7 @@ func (s *Store) Run(ctx context.Context) {
 	}
 }
 
-// Beat stores a heartbeat. If the replica was deleted as dead, for example after
+// Beat stores a heartbeat and reads what other replicas declare. If the replica was deleted as dead, for example after
 // its machine slept, Beat stores its declarations again. It returns the
 // database's error.
 func (s *Store) Beat(ctx context.Context) error {
@@ -41,8 +41,32 @@ func (s *Store) Beat(ctx context.Context) error {
 		return fault.Internal(seen.Error)
 	}
 	if seen.RowsAffected > 0 {
-		return nil
+		return s.readOthers(ctx)
 	}
+	if err := s.rejoin(ctx); err != nil {
+		return err
+	}
+	return s.readOthers(ctx)
+}
+
+// readOthers reads which servers other live replicas declare.
+func (s *Store) readOthers(ctx context.Context) error {
+	var ids []string
+	err := s.options.DB.WithContext(ctx).Model(&models.Declaration{}).Distinct("server_id").
+		Where("replica_id <> ? AND replica_id IN (SELECT id FROM replicas WHERE seen_at > ?)", s.replica, s.deadline()).Pluck("server_id", &ids).Error
+	if err != nil {
+		return fault.Internal(err)
+	}
+	others := make(map[string]bool, len(ids))
+	for _, id := range ids {
+		others[id] = true
+	}
+	s.elsewhere.Store(&others)
+	return nil
+}
+
+// rejoin stores this replica with its declarations.
+func (s *Store) rejoin(ctx context.Context) error {
 	return s.change(ctx, func(c *change) error {
 		if err := c.join(); err != nil {
 			return err

@@ -9,6 +9,7 @@ import (
 
 	"mcpgateway/models"
 	"mcpgateway/services/fault"
+	"mcpgateway/services/runners"
 	"mcpgateway/services/runners/wire"
 )
 
@@ -22,6 +23,7 @@ const (
 type answer struct {
 	programs []program
 	ids      map[string]string
+	refused  map[string]string
 	changes  int64 // Store.changes before it
 }
 
@@ -37,7 +39,7 @@ type program struct{ name, hash, mode string }
 //
 // The list of an unchanged runner costs nothing, unless servers changed. Callers
 // call it again when the runner's list or a project's servers change.
-func (s *Store) Listed(ctx context.Context, peer Peer, list wire.List) (map[string]string, error) {
+func (s *Store) Listed(ctx context.Context, peer runners.Peer, list wire.List) (map[string]string, error) {
 	if len(list.Servers) > wire.MaxServers {
 		return nil, fault.Validation(map[string]string{"servers": "a runner can have at most 200 servers"})
 	}
@@ -46,34 +48,33 @@ func (s *Store) Listed(ctx context.Context, peer Peer, list wire.List) (map[stri
 		programs[i] = program{server.Name, server.Hash, server.SessionMode}
 	}
 	s.mu.Lock()
-	last, known, changes := s.listed[peer], false, s.changes
-	known = last.ids != nil && last.changes == changes && slices.Equal(last.programs, programs)
+	last, changes := s.listed[peer], s.changes
 	s.mu.Unlock()
-	if known {
-		return maps.Clone(last.ids), nil
+	if last.ids == nil || last.changes != changes || !slices.Equal(last.programs, programs) {
+		ids, refused, err := s.store(ctx, peer, programs)
+		if err != nil {
+			return nil, err
+		}
+		last = answer{programs, ids, refused, changes}
+		s.mu.Lock()
+		s.listed[peer] = last
+		s.mu.Unlock()
 	}
-	ids, refused, err := s.store(ctx, peer, programs)
-	if err != nil {
-		return nil, err
-	}
-	s.mu.Lock()
-	s.listed[peer] = answer{programs, ids, changes}
-	s.mu.Unlock()
 	if peer.Source == models.SourceConnector && s.options.Refused != nil {
-		s.options.Refused(peer.ConnectorID, refused)
+		s.options.Refused(peer.ConnectorID, maps.Clone(last.refused))
 	}
-	return maps.Clone(ids), nil
+	return maps.Clone(last.ids), nil
 }
 
 // store stores a list. It returns the IDs of its servers by entry, and the
 // reasons why entries of a connector got none.
-func (s *Store) store(ctx context.Context, peer Peer, programs []program) (ids, refused map[string]string, err error) {
+func (s *Store) store(ctx context.Context, peer runners.Peer, programs []program) (ids, refused map[string]string, err error) {
 	hashes := map[string]string{}
 	err = s.change(ctx, func(c *change) error {
 		ids, refused = map[string]string{}, map[string]string{}
 		clear(hashes)
 		var rows []models.Server
-		if err := peer.servers(c.tx).Find(&rows).Error; err != nil {
+		if err := serversOf(c.tx, peer).Find(&rows).Error; err != nil {
 			return err
 		}
 		if peer.Source == models.SourceConnector {
@@ -99,8 +100,8 @@ func (s *Store) store(ctx context.Context, peer Peer, programs []program) (ids, 
 	return ids, refused, nil
 }
 
-// servers selects the programs of a runner.
-func (p Peer) servers(tx *gorm.DB) *gorm.DB {
+// serversOf selects the programs of a runner.
+func serversOf(tx *gorm.DB, p runners.Peer) *gorm.DB {
 	if p.Source == models.SourceConnector {
 		return tx.Where("source = ? AND connector_id = ? AND project_id = ?", p.Source, p.ConnectorID, p.ProjectID)
 	}
@@ -153,7 +154,7 @@ func (s *Store) Declare(ctx context.Context, hashes map[string]string) error {
 
 // Gone deletes the declarations that a connector made at this replica. Its
 // servers keep their state: they are offline, not undeclared.
-func (s *Store) Gone(ctx context.Context, peer Peer) error {
+func (s *Store) Gone(ctx context.Context, peer runners.Peer) error {
 	s.mu.Lock()
 	delete(s.listed, peer)
 	s.mu.Unlock()

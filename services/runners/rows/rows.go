@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"maps"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -16,6 +17,7 @@ import (
 	"mcpgateway/services/activity"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/notify"
+	"mcpgateway/services/runners"
 )
 
 // Times of replicas.
@@ -24,14 +26,6 @@ const (
 	Lifetime      = 30 * time.Second // since its last heartbeat, while it counts as live
 	SweepInterval = 10 * time.Second
 )
-
-// Peer is a runner, as the origin of a list. It is comparable.
-type Peer struct {
-	Source      models.ServerSource // SourceLocal, SourceConfig or SourceConnector
-	ProjectID   string              // of a connector; otherwise empty
-	ConnectorID string              // of a connector; otherwise empty
-	Prefix      string              // of new aliases of a connector, from --prefix
-}
 
 // Auditor records changes in the writer's transaction.
 type Auditor interface {
@@ -63,8 +57,10 @@ type Store struct {
 
 	mu       sync.Mutex                  // guards the fields below
 	declared map[scope]map[string]string // hash by server ID
-	listed   map[Peer]answer             // to the latest list
+	listed   map[runners.Peer]answer     // to the latest list
 	changes  int64                       // of servers, as far as this process knows
+
+	elsewhere atomic.Pointer[map[string]bool] // servers that other live replicas declare, by ID
 }
 
 // scope is a group of declarations that are replaced together.
@@ -76,9 +72,11 @@ type scope struct {
 
 // New returns a Store with a new replica ID. Nothing is written yet.
 func New(o Options) *Store {
-	return &Store{
-		options: o, replica: uuid.Must(uuid.NewV7()).String(), started: o.Now(), declared: map[scope]map[string]string{}, listed: map[Peer]answer{},
+	s := &Store{
+		options: o, replica: uuid.Must(uuid.NewV7()).String(), started: o.Now(), declared: map[scope]map[string]string{}, listed: map[runners.Peer]answer{},
 	}
+	s.elsewhere.Store(&map[string]bool{})
+	return s
 }
 
 // Replica returns the ID of this process, which is new at each start.
@@ -107,6 +105,10 @@ func (s *Store) Changed(_ context.Context, topic notify.Topic) error {
 	}
 	return nil
 }
+
+// Elsewhere reports whether another live replica declared a server at the latest
+// heartbeat. It doesn't block.
+func (s *Store) Elsewhere(serverID string) bool { return (*s.elsewhere.Load())[serverID] }
 
 // keep stores the declarations of a scope in memory. With none it forgets the
 // scope.

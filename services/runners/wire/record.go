@@ -82,9 +82,8 @@ const (
 	MaxConnectors = 20      // of a project
 )
 
-// Error is the body of an unsuccessful response of a runner. With 503 (service
-// unavailable) a program can't respond, and Message is the text of its state
-// with the last line of its output.
+// Error is the body of an unsuccessful response of a runner, except on the path of
+// Streamable HTTP.
 type Error struct {
 	Message string `json:"message"`
 }
