@@ -135,36 +135,30 @@ func (d *Dialer) Connected() []string {
 func (d *Dialer) Run(ctx context.Context, handler http.Handler) error {
 	var serving sync.WaitGroup
 	defer serving.Wait()
-	for {
-		if !d.isComplete() {
-			d.attempt(ctx, handler, &serving)
-		}
-		var again <-chan time.Time
-		if !d.isComplete() {
-			timer := time.NewTimer(d.delay())
-			defer timer.Stop()
-			again = timer.C
-		}
-		if !d.wait(ctx, again) {
-			return ctx.Err()
-		}
+	var last time.Time // start of the last attempt
+	for d.wait(ctx, last) {
+		last = time.Now()
+		d.attempt(ctx, handler, &serving)
 	}
+	return ctx.Err()
 }
 
-// wait waits for the time of the next attempt. Without one, it waits until a
-// connection ends or the replicas change. It reports whether ctx goes on.
-func (d *Dialer) wait(ctx context.Context, again <-chan time.Time) bool {
-	changed := d.changed
-	if again != nil {
-		changed = nil // an attempt is due anyway
+// wait waits until an attempt is due: while a live replica has no connection, and
+// the delay since the last attempt is over. It reports whether ctx goes on.
+func (d *Dialer) wait(ctx context.Context, last time.Time) bool {
+	for {
+		var due <-chan time.Time
+		if !d.isComplete() {
+			due = time.After(time.Until(last.Add(d.delay())))
+		}
+		select {
+		case <-ctx.Done():
+			return false
+		case <-due:
+			return true
+		case <-d.changed:
+		}
 	}
-	select {
-	case <-ctx.Done():
-		return false
-	case <-again:
-	case <-changed:
-	}
-	return true
 }
 
 // isComplete reports whether each live replica has a connection.

@@ -47,16 +47,14 @@ func (c *change) connect(peer runners.Peer, programs []program, rows []models.Se
 	for i := range rows {
 		n.byEntry[rows[i].Entry] = &rows[i]
 	}
-	listed := map[string]bool{}
 	for _, p := range programs {
-		why, err := n.program(p, listed[p.name])
+		why, err := n.program(p)
 		if err != nil {
 			return nil, err
 		}
 		if why != "" {
 			refused[shorten(p.name)] = why
 		}
-		listed[p.name] = true
 	}
 	servers := make([]models.Server, 0, len(n.byEntry))
 	for _, entry := range slices.Sorted(maps.Keys(n.byEntry)) {
@@ -67,11 +65,9 @@ func (c *change) connect(peer runners.Peer, programs []program, rows []models.Se
 
 // program creates or updates the server of a program. It returns why the program
 // gets none, or "".
-func (n *connecting) program(p program, again bool) (why string, err error) {
+func (n *connecting) program(p program) (why string, err error) {
 	mode := models.SessionMode(p.mode)
 	switch {
-	case again:
-		return "the list contains this name twice", nil
 	case len(p.name) > maxEntry:
 		return fmt.Sprintf("use a name of at most %d bytes", maxEntry), nil
 	case p.hash == "" || len(p.hash) > maxHash:

@@ -34,7 +34,7 @@ type program struct{ name, hash, mode string }
 // returns their IDs by entry. Entries of a connector without a server get one;
 // entries of this machine's runner get theirs from apply, and are left out
 // before. Servers that left the list are hidden when no live replica declares
-// them. It returns VALIDATION_FAILED for a list over the limits, and NOT_FOUND
+// them. It returns VALIDATION_FAILED for a list over the limits or with equal names, and NOT_FOUND
 // for a deleted project.
 //
 // The list of an unchanged runner costs nothing, unless servers changed. Callers
@@ -43,8 +43,12 @@ func (s *Store) Listed(ctx context.Context, peer runners.Peer, list wire.List) (
 	if len(list.Servers) > wire.MaxServers {
 		return nil, fault.Validation(map[string]string{"servers": "a runner can have at most 200 servers"})
 	}
-	programs := make([]program, len(list.Servers))
+	programs, named := make([]program, len(list.Servers)), map[string]bool{}
 	for i, server := range list.Servers {
+		if named[server.Name] {
+			return nil, fault.Validation(map[string]string{"servers": "two programs have the same name"})
+		}
+		named[server.Name] = true
 		programs[i] = program{server.Name, server.Hash, server.SessionMode}
 	}
 	s.mu.Lock()
