@@ -87,7 +87,7 @@ func (p Program) StateWith(health ServerState, now time.Time) ServerState {
 	case "undeclared":
 		return state(StateUndeclared, ui.Warn)
 	case "offline":
-		if p.Connector && !p.elsewhere() {
+		if p.Connector && !p.Elsewhere() {
 			return state(StateOffline, ui.Bad)
 		}
 		return state(StateOffline, ui.Neutral)
@@ -103,8 +103,10 @@ func (p Program) StateWith(health ServerState, now time.Time) ServerState {
 	return health
 }
 
-// elsewhere reports whether another process of the gateway has the program.
-func (p Program) elsewhere() bool { return strings.Contains(p.Message, "another replica") }
+// Elsewhere reports whether another process of the gateway has the program.
+func (p Program) Elsewhere() bool {
+	return p.State == "offline" && strings.Contains(p.Message, "another replica")
+}
 
 // FixRestart restarts a program.
 const FixRestart Fix = "restart"
@@ -122,7 +124,7 @@ func (p Program) Failure(now time.Time) *Failure {
 	case "undeclared":
 		f.Advice = "Its tools are hidden and its settings kept. Add it to the file again, or delete it here."
 	case "offline":
-		if !p.Connector || p.elsewhere() {
+		if !p.Connector || p.Elsewhere() {
 			return nil
 		}
 		f.Advice = "Start gateway runner on that computer. Calls fail until it connects."
