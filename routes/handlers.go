@@ -77,6 +77,8 @@ type apiHandlers struct {
 	sync          *api.ServerSync
 	tools         *api.Tools
 	keys          *api.Keys
+	connectors    *api.Connectors
+	connector     *api.Connect
 	calls         *api.Calls
 	audit         *api.Audit
 	people        *api.People
@@ -150,7 +152,7 @@ func newHandlers(s *services.Services, names *web.HostPolicy, guards *guard.Guar
 			Names: names, Failures: ratelimit.NewFailureLimit(time.Now), WrongKeys: ratelimit.NewAddressLimit(wrongKeysPerSecond, wrongKeysBurst, time.Now), Limits: s.CallLimits,
 			Subscriptions: s.Subscriptions, Resume: resume.New(s.Config.Keys, s.Finished, s.Background), Results: s.Results, MaxStreams: s.Config.MaxStreams, PublicURL: s.Config.PublicURL.String(), Instance: s.Instance,
 		}),
-		apiHandlers: newAPIHandlers(s), publicHandlers: newPublicHandlers(s, frames), signinHandlers: newSigninHandlers(s, guards, frames),
+		apiHandlers: newAPIHandlers(s, names), publicHandlers: newPublicHandlers(s, frames), signinHandlers: newSigninHandlers(s, guards, frames),
 		adminHandlers: newAdminHandlers(s, guards, pages),
 	}
 	h.oauthHandlers = newOAuthHandlers(s, frames, h.connections, h.myConnections)
@@ -179,7 +181,7 @@ func newOAuthHandlers(s *services.Services, frames *frame.Pages, shared *connect
 	}
 }
 
-func newAPIHandlers(s *services.Services) apiHandlers {
+func newAPIHandlers(s *services.Services, names *web.HostPolicy) apiHandlers {
 	servers := api.NewServers(s.Projects, s.Syncer, s.Revisions)
 	return apiHandlers{
 		health: api.NewHealth(s.Ready), metrics: api.NewMetrics(s.Metrics, metricsAccess(s)),
@@ -191,6 +193,12 @@ func newAPIHandlers(s *services.Services) apiHandlers {
 		connectionAPI: api.NewConnections(s.Connections, s.Config.PublicURL, paths.StartConnection),
 
 		myConnectionAPI: api.NewMyConnections(s.OwnAccounts), serverConnectionAPI: api.NewServerConnections(s.Projects, s.OwnAccounts),
+
+		connectors: api.NewConnectors(s.Connectors, s.ConnectorHub, s.Projects),
+		connector: api.NewConnect(api.ConnectOptions{
+			Store: s.Connectors, Hub: s.ConnectorHub, Names: names, Failures: ratelimit.NewFailureLimit(time.Now), Draining: s.Draining,
+			HTTPS: s.Config.PublicURL.Scheme == "https", Tasks: s.Background,
+		}),
 	}
 }
 

@@ -25,6 +25,7 @@ func (s *Services) subscribers() []part[func(context.Context, notify.Topic) erro
 		{"declared servers", s.Rows.Changed},
 		{"lists of runners", s.Runners.ServersChanged},
 		{"keys", s.KeyIndex.Changed},
+		{"connectors", s.ConnectorHub.Changed},
 		{"groups", s.groupIndex.Changed},
 		{"rights", s.Rights.Changed},
 		{"access tokens", s.tokenIndex.Changed},
@@ -67,6 +68,7 @@ func (s *Services) loops() []part[func(context.Context)] {
 	return []part[func(context.Context)]{
 		{"syncs", s.Syncer.Run},
 		{"replica heartbeat", s.Rows.Run},
+		{"connectors", s.ConnectorHub.Run},
 		{"server history", s.History.Run},
 		{"connections", s.Connections.Run},
 		{"key usage", s.saveUse},

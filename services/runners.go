@@ -2,21 +2,30 @@ package services
 
 import (
 	"context"
+	"time"
 
 	"gorm.io/gorm"
 
 	"mcpgateway/models"
 	"mcpgateway/services/activity"
 	"mcpgateway/services/runners"
+	"mcpgateway/services/runners/connectors"
 	"mcpgateway/services/runners/rows"
 )
 
 // wireRunners creates the connections to runners and the rows of their programs.
-func (s *Services) wireRunners() {
-	s.Rows = rows.New(rows.Options{DB: s.DB, Audit: s.Audit, Feed: s.feed, Now: now, Log: s.log})
+func (s *Services) wireRunners(clock func() time.Time) {
+	s.Rows = rows.New(rows.Options{
+		DB: s.DB, Audit: s.Audit, Feed: s.feed, Now: clock, Log: s.log,
+		Refused: func(id string, refused map[string]string) { s.ConnectorHub.Refused(id, refused) }, // set below
+	})
 	s.Runners = runners.New(runners.Options{
 		Listed: s.Rows.Listed, Elsewhere: s.Rows.Elsewhere, Changed: s.programChanged, Audit: s.recordRunner,
 		Now: now, Log: s.log, Tasks: s.Background,
+	})
+	s.Connectors = connectors.New(s.DB, s.Audit, s.feed, clock)
+	s.ConnectorHub = connectors.NewHub(connectors.HubOptions{
+		Store: s.Connectors, Replicas: s.Rows, Attach: s.Runners.Attach, Log: s.log, Tasks: s.Background,
 	})
 }
 

@@ -55,6 +55,7 @@ import (
 	"mcpgateway/services/projects/toolstate"
 	"mcpgateway/services/revisions"
 	"mcpgateway/services/runners"
+	"mcpgateway/services/runners/connectors"
 	"mcpgateway/services/runners/rows"
 	"mcpgateway/services/schema"
 	"mcpgateway/services/secrets"
@@ -107,13 +108,18 @@ type Services struct {
 	ClientDocument *clientdocument.Document
 	Directory      *toolset.Directory
 	// Views decide what callers see of the projects in Directory.
-	Views   *views.Views
-	Rights  *rights.Index
-	Syncer  *inventory.Syncer
+	Views  *views.Views
+	Rights *rights.Index
+	Syncer *inventory.Syncer
 	// Runners are the connections to the runners of programs, and Rows which
 	// servers their files declare.
 	Runners *runners.Runners
 	Rows    *rows.Store
+	// Connectors are the runners on other computers, and ConnectorHub has their
+	// connections.
+	Connectors   *connectors.Store
+	ConnectorHub *connectors.Hub
+
 	History *history.Store
 	Gateway *gateway.Gateway
 	Results *membudget.Budget // of large results
@@ -207,7 +213,7 @@ func wire(ctx context.Context, db *gorm.DB, c *config.Config, version string, lo
 	s.wireAccess(parts)
 	s.wireCatalog()
 	s.wireConnections(resolver)
-	s.wireRunners()
+	s.wireRunners(parts.Now)
 	s.wireUpstreams(resolver)
 	s.wireCode()
 	if err := s.wireGateway(ctx, resolver); err != nil {

@@ -45,6 +45,7 @@ func commands() map[string]command {
 		"apply":       {"apply -f FILE [--dry-run] [--prune]", apply},
 		"export":      {"export [-o FILE] [--project SLUG]", export},
 		"keys":        {"keys create|list|rotate|revoke --project SLUG …", keys},
+		"connectors":  {"connectors create|list|revoke --project SLUG …", connectorsCommand},
 		"catalog":     {"catalog import --file F | --from URL [--dry-run]", catalogCommand},
 		"admin":       {"admin create --email E [--password-stdin] | setup-link | reset-factors --email E", admin},
 		"audit":       {"audit verify", audit},
@@ -58,7 +59,7 @@ func commands() map[string]command {
 }
 
 // order is the order of the commands in the help.
-var order = []string{"serve", "apply", "export", "keys", "admin", "catalog", "audit", "migrate", "rekey", "backup", "healthcheck", "version"}
+var order = []string{"serve", "apply", "export", "keys", "connectors", "admin", "catalog", "audit", "migrate", "rekey", "backup", "healthcheck", "version"}
 
 func main() {
 	signaled, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
