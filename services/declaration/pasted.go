@@ -27,6 +27,7 @@ type PastedServer struct {
 	Problems    []PastedProblem
 	Notes       []string
 	Command     string // program of a server that runs on the client's computer; may be empty
+	Raw         []byte // entry with a Command, as pasted; it must not be stored
 }
 
 // PastedProblem is a problem of an entry. Path is the key in the pasted entry,
@@ -115,7 +116,9 @@ func readEntry(alias string, raw []byte) PastedServer {
 		s.problem("", "alias", why)
 	}
 	r := newReader()
-	s.read(r, clientfile.Translate(raw), nil)
+	if s.read(r, clientfile.Translate(raw), nil); s.Command != "" {
+		s.Raw = raw
+	}
 	return s
 }
 
