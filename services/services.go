@@ -56,6 +56,7 @@ import (
 	"mcpgateway/services/revisions"
 	"mcpgateway/services/runners"
 	"mcpgateway/services/runners/connectors"
+	"mcpgateway/services/runners/operations"
 	"mcpgateway/services/runners/rows"
 	"mcpgateway/services/schema"
 	"mcpgateway/services/secrets"
@@ -115,6 +116,8 @@ type Services struct {
 	// servers their files declare.
 	Runners *runners.Runners
 	Rows    *rows.Store
+	// Operations restart and stop programs for people.
+	Operations *operations.Operations
 	// Connectors are the runners on other computers, and ConnectorHub has their
 	// connections.
 	Connectors   *connectors.Store
