@@ -248,7 +248,7 @@ func newAdminHandlers(s *services.Services, guards *guard.Guards, pages *adminpa
 		keyPages: keys.New(keys.Options{Pages: pages, Keys: s.Keys, Index: s.KeyIndex, Calls: s.Calls, Traffic: s.Traffic, Seal: sealer, Public: public, Now: time.Now}),
 		serverPages: servers.New(servers.Options{
 			Pages: pages, Reader: s.Syncer, Calls: s.Calls, Traffic: s.Traffic, History: s.History, Store: s.Projects, StepUp: guards,
-			Callers: func() *observe.Callers { return observe.NewCallers(s.Keys, s.People) }, People: s.OwnAccounts, Learned: s.Revisions, Programs: s.Runners,
+			Callers: func() *observe.Callers { return observe.NewCallers(s.Keys, s.People) }, People: s.OwnAccounts, Learned: s.Revisions, Programs: s.Runners, Operations: s.Operations,
 		}),
 		wizard:          servers.NewWizard(pages, s.Syncer, s.Projects, s.Catalog, sealer, public),
 		catalogUse:      servers.NewFromCatalog(pages, s.Catalog, s.Projects, s.Syncer),

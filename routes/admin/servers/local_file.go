@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strings"
 
 	"mcpgateway/services/declaration"
 	"mcpgateway/services/rawjson"
+	"mcpgateway/services/redact"
 	"mcpgateway/services/secrets"
 )
 
@@ -28,12 +30,7 @@ func localFile(s declaration.PastedServer) string {
 		if json.Unmarshal(raw, &args) != nil {
 			return ""
 		}
-		for i, arg := range args {
-			if secrets.MayHold(arg) {
-				args[i] = "${SECRET}"
-			}
-		}
-		entry["args"] = args
+		entry["args"] = withoutSecrets(args)
 	}
 	if env := o.Object("env"); env != nil {
 		entry["env"] = references(env)
@@ -49,6 +46,32 @@ func localFile(s declaration.PastedServer) string {
 		return ""
 	}
 	return string(bytes.TrimSpace(b.Bytes()))
+}
+
+// secretReference replaces a secret argument.
+const secretReference = "${SECRET}"
+
+// withoutSecrets returns arguments in which secrets are references: the value of
+// an option whose name is one of a secret, and texts that look like one.
+func withoutSecrets(args []string) []string {
+	shown := make([]string, len(args))
+	option := "" // that the next argument belongs to
+	for i, arg := range args {
+		name, _, found := strings.Cut(arg, "=")
+		switch isOption := strings.HasPrefix(arg, "-"); {
+		case isOption && found && secrets.MayHold(name):
+			shown[i] = name + "=" + secretReference
+		case !isOption && option != "" && secrets.MayHold(option), redact.Text(arg) != arg:
+			shown[i] = secretReference
+		default:
+			shown[i] = arg
+		}
+		option = ""
+		if strings.HasPrefix(arg, "-") && !found {
+			option = arg
+		}
+	}
+	return shown
 }
 
 // references returns a reference for each variable.

@@ -7,7 +7,6 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"mcpgateway/models"
-	"mcpgateway/routes/admin"
 	"mcpgateway/routes/frame"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/runners/wire"
@@ -16,12 +15,12 @@ import (
 	"mcpgateway/views/paths"
 )
 
-// Programs starts, stops and describes programs. Implemented by runners.Runners.
-type Programs interface {
-	admin.Programs
-	Output(ctx context.Context, row models.Server) (wire.Log, error)
-	Restart(ctx context.Context, row models.Server) error
-	Stop(ctx context.Context, row models.Server) error
+// Operations are what people do with programs. Implemented by
+// operations.Operations.
+type Operations interface {
+	Log(ctx context.Context, serverID string) (wire.Log, error)
+	Restart(ctx context.Context, serverID string) error
+	Stop(ctx context.Context, serverID string) error
 }
 
 // outputTime is the maximum time that a page waits for the output of a program.
@@ -41,7 +40,7 @@ func placeOf(s *models.Server) string {
 // processOf returns the processes of a program, or nil for a server with a URL.
 func (a *Servers) processOf(ctx context.Context, server *toolset.Server, row views.Row) *views.Process {
 	config := server.Config
-	if a.programs == nil || !config.IsProgram() {
+	if !config.IsProgram() {
 		return nil
 	}
 	r := a.programs.Record(config)
@@ -55,7 +54,7 @@ func (a *Servers) processOf(ctx context.Context, server *toolset.Server, row vie
 	}
 	ctx, cancel := context.WithTimeout(ctx, outputTime)
 	defer cancel()
-	log, err := a.programs.Output(ctx, config)
+	log, err := a.operations.Log(ctx, config.ID)
 	if err != nil {
 		p.NoLog = fault.From(err).Message
 		return p
@@ -68,24 +67,21 @@ func (a *Servers) processOf(ctx context.Context, server *toolset.Server, row vie
 
 // Restart serves POST …/servers/:id/restart.
 func (a *Servers) Restart(c *fiber.Ctx) error {
-	return a.control(c, "is restarting.", func(ctx context.Context, s models.Server) error { return a.programs.Restart(ctx, s) })
+	return a.control(c, "is restarting.", a.operations.Restart)
 }
 
 // Stop serves POST …/servers/:id/stop.
 func (a *Servers) Stop(c *fiber.Ctx) error {
-	return a.control(c, "stopped. The next call starts it again.", func(ctx context.Context, s models.Server) error { return a.programs.Stop(ctx, s) })
+	return a.control(c, "stopped. The next call starts it again.", a.operations.Stop)
 }
 
-func (a *Servers) control(c *fiber.Ctx, done string, do func(ctx context.Context, s models.Server) error) error {
+func (a *Servers) control(c *fiber.Ctx, done string, do func(ctx context.Context, serverID string) error) error {
 	p, server, err := a.pages.Server(c)
 	if err != nil {
 		return err
 	}
 	to := paths.Server(p.Project.Slug, server.Config.ID)
-	if a.programs == nil || !server.Config.IsProgram() {
-		return frame.Failed(c, to, fault.Conflict("%s has a URL: the gateway doesn't start it.", server.Config.Alias))
-	}
-	if err := do(c.UserContext(), server.Config); err != nil {
+	if err := do(c.UserContext(), server.Config.ID); err != nil {
 		return frame.Failed(c, to, err)
 	}
 	return frame.Done(c, to, server.Config.Alias+" "+done)
