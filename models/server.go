@@ -145,5 +145,8 @@ type Server struct {
 	UpdatedAt     time.Time
 }
 
+// IsOffered reports whether clients may see what the server has.
+func (s *Server) IsOffered() bool { return s.Enabled && !s.Undeclared }
+
 // IsPersonal reports whether every user connects their own account.
 func (s *Server) IsPersonal() bool { return s.Connection == ConnectionPersonal }

@@ -75,8 +75,11 @@ type apiHandlers struct {
 	toolsets      *api.Toolsets
 	servers       *api.Servers
 	sync          *api.ServerSync
+	runners       *api.Runners
 	tools         *api.Tools
 	keys          *api.Keys
+	connectors    *api.Connectors
+	connector     *api.Connect
 	calls         *api.Calls
 	audit         *api.Audit
 	people        *api.People
@@ -150,7 +153,7 @@ func newHandlers(s *services.Services, names *web.HostPolicy, guards *guard.Guar
 			Names: names, Failures: ratelimit.NewFailureLimit(time.Now), WrongKeys: ratelimit.NewAddressLimit(wrongKeysPerSecond, wrongKeysBurst, time.Now), Limits: s.CallLimits,
 			Subscriptions: s.Subscriptions, Resume: resume.New(s.Config.Keys, s.Finished, s.Background), Results: s.Results, MaxStreams: s.Config.MaxStreams, PublicURL: s.Config.PublicURL.String(), Instance: s.Instance,
 		}),
-		apiHandlers: newAPIHandlers(s), publicHandlers: newPublicHandlers(s, frames), signinHandlers: newSigninHandlers(s, guards, frames),
+		apiHandlers: newAPIHandlers(s, names), publicHandlers: newPublicHandlers(s, frames), signinHandlers: newSigninHandlers(s, guards, frames),
 		adminHandlers: newAdminHandlers(s, guards, pages),
 	}
 	h.oauthHandlers = newOAuthHandlers(s, frames, h.connections, h.myConnections)
@@ -179,8 +182,8 @@ func newOAuthHandlers(s *services.Services, frames *frame.Pages, shared *connect
 	}
 }
 
-func newAPIHandlers(s *services.Services) apiHandlers {
-	servers := api.NewServers(s.Projects, s.Syncer, s.Revisions)
+func newAPIHandlers(s *services.Services, names *web.HostPolicy) apiHandlers {
+	servers := api.NewServers(s.Projects, s.Syncer, s.Revisions, s.Runners)
 	return apiHandlers{
 		health: api.NewHealth(s.Ready), metrics: api.NewMetrics(s.Metrics, metricsAccess(s)),
 		registry: api.NewRegistry(s.Catalog), templates: api.NewTemplates(s.Catalog), registryV01: api.NewRegistryV01(s.Catalog),
@@ -188,9 +191,16 @@ func newAPIHandlers(s *services.Services) apiHandlers {
 		keys: api.NewKeys(s.Keys, s.Projects), calls: api.NewCalls(s.Calls, s.Directory, page.NewCursors(s.Config.Keys)),
 		audit: api.NewAudit(s.Audit, s.Directory, page.NewCursors(s.Config.Keys)), people: api.NewPeople(s.People), groups: api.NewGroups(s.Groups),
 		accessAPI: api.NewAccess(s.Grants, s.Projects), meAPI: api.NewMe(s.Own, s.People, s.OAuth, s.Config.PublicURL),
+		runners:       api.NewRunners(s.Operations, s.Runners, s.Directory),
 		connectionAPI: api.NewConnections(s.Connections, s.Config.PublicURL, paths.StartConnection),
 
 		myConnectionAPI: api.NewMyConnections(s.OwnAccounts), serverConnectionAPI: api.NewServerConnections(s.Projects, s.OwnAccounts),
+
+		connectors: api.NewConnectors(s.Connectors, s.ConnectorHub, s.Projects),
+		connector: api.NewConnect(api.ConnectOptions{
+			Store: s.Connectors, Hub: s.ConnectorHub, Names: names, Failures: ratelimit.NewFailureLimit(time.Now), Draining: s.Draining,
+			HTTPS: s.Config.PublicURL.Scheme == "https", Tasks: s.Background,
+		}),
 	}
 }
 

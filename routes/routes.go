@@ -9,6 +9,7 @@ import (
 	"mcpgateway/routes/public"
 	"mcpgateway/services/oauthclient"
 	"mcpgateway/services/oauthclient/clientdocument"
+	"mcpgateway/services/runners/socket"
 	"mcpgateway/views/paths"
 	"mcpgateway/web"
 )
@@ -38,6 +39,8 @@ func table(h *handlers) []route {
 		{anyone, "/v1/mcp/:projectSlug/sse", h.endpoint.SSE, project},
 		{anyone, "/v1/mcp/:projectSlug/toolsets/:toolset/request", h.endpoint.Request, project},
 		{anyone, "/v1/mcp/:projectSlug/toolsets/:toolset/sse", h.endpoint.SSE, project},
+
+		{get, socket.Path, h.connector.Serve, open},
 
 		{get, "/v1/mcp/:projectSlug/request/server-card", h.cards.Serve, catalog},
 		{get, "/v1/mcp/:projectSlug/toolsets/:toolset/request/server-card", h.cards.Serve, catalog},
@@ -81,6 +84,10 @@ func table(h *handlers) []route {
 		{patch, "/api/servers/:id", h.servers.Update, carefulOne},
 		{del, "/api/servers/:id", h.servers.Delete, maintainer},
 		{post, "/api/servers/:id/sync", h.sync.Sync, maintainer},
+		{post, "/api/servers/:id/restart", h.runners.Restart, maintainer},
+		{post, "/api/servers/:id/stop", h.runners.Stop, maintainer},
+		{get, "/api/servers/:id/log", h.runners.Log, admin},
+		{get, "/api/runners", h.runners.List, admin},
 		{get, "/api/servers/:id/connections", h.serverConnectionAPI.List, projectViewer},
 		{del, "/api/servers/:id/connections/:personId", h.serverConnectionAPI.Delete, maintainer},
 		{put, "/api/servers/:id/inventory-connection", h.serverConnectionAPI.PutInventory, maintainer},
@@ -99,6 +106,9 @@ func table(h *handlers) []route {
 		{post, "/api/keys/:id/rotate", h.keys.Rotate, carefulOne},
 		{patch, "/api/keys/:id", h.keys.Update, carefulOne},
 		{del, "/api/keys/:id", h.keys.Revoke, maintainer},
+		{get, "/api/projects/:projectSlug/connectors", h.connectors.List, projectViewer},
+		{post, "/api/projects/:projectSlug/connectors", h.connectors.Create, carefulOne},
+		{del, "/api/connectors/:id", h.connectors.Revoke, maintainer},
 		{get, "/api/projects/:projectSlug/access", h.accessAPI.List, viewer},
 		{post, "/api/projects/:projectSlug/access", h.accessAPI.Create, admin},
 		{del, "/api/projects/:projectSlug/access/:id", h.accessAPI.Delete, admin},

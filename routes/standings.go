@@ -40,13 +40,13 @@ func (d standings) of(c *fiber.Ctx, p *guard.User) (standing guard.Standing, mis
 	}
 }
 
-// thingOf returns what the route names in its project: the project, a server or a
-// key. It is empty for routes of the whole gateway.
+// thingOf returns what the route names in its project: the project, a server, a
+// key or a connector. It is empty for routes of the whole gateway.
 func thingOf(c *fiber.Ctx) (thing, id string) {
 	if slug := c.Params("projectSlug"); slug != "" {
 		return "project", slug
 	}
-	for prefix, thing := range map[string]string{"/api/servers/:id": "server", "/admin/connections/:id": "server", "/api/keys/:id": "key"} {
+	for prefix, thing := range map[string]string{"/api/servers/:id": "server", "/admin/connections/:id": "server", "/api/keys/:id": "key", "/api/connectors/:id": "connector"} {
 		if pattern := c.Route().Path; pattern == prefix || strings.HasPrefix(pattern, prefix+"/") {
 			return thing, c.Params("id")
 		}
@@ -72,6 +72,12 @@ func (d standings) project(c *fiber.Ctx, thing, id string) (*models.Project, err
 		owner = row.ProjectID
 	case "key":
 		row, err := d.s.Keys.Get(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		owner = row.ProjectID
+	case "connector":
+		row, err := d.s.Connectors.Get(ctx, id)
 		if err != nil {
 			return nil, err
 		}

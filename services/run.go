@@ -22,7 +22,10 @@ type part[F any] struct {
 func (s *Services) subscribers() []part[func(context.Context, notify.Topic) error] {
 	return []part[func(context.Context, notify.Topic) error]{
 		{"project snapshots", s.Directory.Changed},
+		{"declared servers", s.Rows.Changed},
+		{"lists of runners", s.Runners.ServersChanged},
 		{"keys", s.KeyIndex.Changed},
+		{"connectors", s.ConnectorHub.Changed},
 		{"groups", s.groupIndex.Changed},
 		{"rights", s.Rights.Changed},
 		{"access tokens", s.tokenIndex.Changed},
@@ -43,6 +46,7 @@ func (s *Services) subscribers() []part[func(context.Context, notify.Topic) erro
 // loads read data into memory before the first request, in this order.
 func (s *Services) loads() []part[func(context.Context) error] {
 	return []part[func(context.Context) error]{
+		{"replica", s.Rows.Start},
 		{"address claims", s.Syncer.Claims.Start},
 		{"project snapshots", s.Directory.Load},
 		{"keys", s.KeyIndex.Load},
@@ -63,6 +67,8 @@ func (s *Services) loads() []part[func(context.Context) error] {
 func (s *Services) loops() []part[func(context.Context)] {
 	return []part[func(context.Context)]{
 		{"syncs", s.Syncer.Run},
+		{"replica heartbeat", s.Rows.Run},
+		{"connectors", s.ConnectorHub.Run},
 		{"server history", s.History.Run},
 		{"connections", s.Connections.Run},
 		{"key usage", s.saveUse},

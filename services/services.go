@@ -54,6 +54,10 @@ import (
 	"mcpgateway/services/projects/toolsets"
 	"mcpgateway/services/projects/toolstate"
 	"mcpgateway/services/revisions"
+	"mcpgateway/services/runners"
+	"mcpgateway/services/runners/connectors"
+	"mcpgateway/services/runners/operations"
+	"mcpgateway/services/runners/rows"
 	"mcpgateway/services/schema"
 	"mcpgateway/services/secrets"
 	"mcpgateway/services/sessions"
@@ -105,12 +109,22 @@ type Services struct {
 	ClientDocument *clientdocument.Document
 	Directory      *toolset.Directory
 	// Views decide what callers see of the projects in Directory.
-	Views   *views.Views
-	Rights  *rights.Index
-	Syncer  *inventory.Syncer
-	History *history.Store
-	Gateway *gateway.Gateway
-	Results *membudget.Budget // of large results
+	Views  *views.Views
+	Rights *rights.Index
+	Syncer *inventory.Syncer
+	// Runners are the connections to the runners of programs, and Rows which
+	// servers their files declare.
+	Runners *runners.Runners
+	Rows    *rows.Store
+	// Connectors are the runners on other computers, and ConnectorHub has their
+	// connections.
+	Connectors   *connectors.Store
+	ConnectorHub *connectors.Hub
+	// Operations restart and stop programs for people.
+	Operations *operations.Operations
+	History    *history.Store
+	Gateway    *gateway.Gateway
+	Results    *membudget.Budget // of large results
 
 	Subscriptions *subscriptions.Subscriptions
 	EndedSessions *sessions.Ended
@@ -201,6 +215,7 @@ func wire(ctx context.Context, db *gorm.DB, c *config.Config, version string, lo
 	s.wireAccess(parts)
 	s.wireCatalog()
 	s.wireConnections(resolver)
+	s.wireRunners(parts.Now)
 	s.wireUpstreams(resolver)
 	s.wireCode()
 	if err := s.wireGateway(ctx, resolver); err != nil {
@@ -227,7 +242,11 @@ func (s *Services) wireStore(ctx context.Context, guard *egress.Guard, resolver 
 	s.EndedSessions = sessions.NewEnded(db, s.feed, sessions.MaxEnded, now)
 	s.LogLevels = sessions.NewLevels(db, s.feed, sessions.MaxLevels, now)
 	s.Finished = sessions.NewFinished(db, s.feed, c.Keys, now, s.log)
-	s.Projects = projects.NewStore(db, resolver, checkURL(guard, c), s.Audit, s.feed, now)
+	var options []projects.Option
+	if !c.LoopbackListener {
+		options = append(options, projects.Exposed())
+	}
+	s.Projects = projects.NewStore(db, resolver, checkURL(guard, c), s.Audit, s.feed, now, options...)
 	s.ToolStates = toolstate.NewStore(db, s.Audit, s.feed)
 	s.Toolsets = toolsets.NewStore(db, s.Audit, s.feed, now)
 	if err := s.Projects.SealAddresses(ctx); err != nil {
@@ -323,6 +342,9 @@ func (s *Services) wireUpstreams(resolver *secrets.Resolver) {
 		t.HTTP, t.Forwarding = s.httpClientOf(row, resolver), upstream.NewForwarding(row.ForwardHeaders, s.forwardKey)
 		t.Address = func() (string, error) { return projects.Address(row, resolver.Resolve) }
 		t.Secrets = override.Secrets(row.ToolOverrides, resolver, t.Secrets)
+		if row.IsProgram() {
+			s.Runners.Complete(t, row)
+		}
 		if own := t.Own; own != nil {
 			t.Own = func(userID string) *upstream.Target {
 				t := own(userID)
@@ -341,7 +363,7 @@ func (s *Services) wireUpstreams(resolver *secrets.Resolver) {
 	s.Subscriptions = subscriptions.New(s.Views, s.pool, sessions.NewResources(s.DB, s.feed, now), s.Background)
 	s.Arguments = schema.NewValidator()
 	s.Syncer = inventory.NewSyncer(inventory.Options{
-		DB: s.DB, Pool: s.pool, Target: target, Feed: s.feed, Locks: s.locks, Now: now, Log: s.log, Tasks: s.Background,
+		DB: s.DB, Pool: s.pool, Target: target, Feed: s.feed, Locks: s.locks, Programs: s.Runners, Now: now, Log: s.log, Tasks: s.Background,
 		Unchecked: s.Arguments.UncheckedReason, ResourceUpdated: s.Subscriptions.ResourceUpdated, Observed: s.History.Note, Listed: s.Subscriptions.Listed,
 		Readers:  connections.NewReaders(s.DB, s.Audit, s.feed),
 		Changing: moves.New(s.Directory, s.Toolsets, s.log).Sync,

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"mcpgateway/models"
+	"mcpgateway/services/runners/rows"
 )
 
 // Intervals of the sweeps that delete expired rows. One replica runs each
@@ -27,7 +28,7 @@ type sweep struct {
 // sweeps returns all sweeps: of users' sessions and failed sign-ins, of their
 // grants to clients, of disabled users' connections, of old calls, of results that
 // no client fetched, of calls counted against limits, of tasks, of the history of
-// servers and of addresses that no server shows.
+// servers, of addresses that no server shows and of dead replicas.
 func (s *Services) sweeps() []sweep {
 	return []sweep{
 		{"people", sweepInterval, s.People.Sweep, s.log},
@@ -39,6 +40,7 @@ func (s *Services) sweeps() []sweep {
 		{"tasks", sweepInterval, s.tasks.Sweep, s.log},
 		{"server history", sweepInterval, s.History.Sweep, s.log},
 		{"address claims", sweepInterval, s.Syncer.Claims.Sweep, s.log},
+		{"replicas", rows.SweepInterval, s.Rows.Sweep, s.log},
 		{"reserve", sweepInterval, s.keepReserve, s.log},
 	}
 }

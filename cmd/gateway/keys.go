@@ -175,11 +175,14 @@ func moment(t *time.Time) string {
 	return t.UTC().Format(time.RFC3339)
 }
 
-func state(k models.Key) string {
+func state(k models.Key) string { return tokenState(k.RevokedAt, k.ExpiresAt) }
+
+// tokenState returns the state of a key or a token.
+func tokenState(revoked, expires *time.Time) string {
 	switch {
-	case k.RevokedAt != nil:
+	case revoked != nil:
 		return "revoked"
-	case k.ExpiresAt != nil && !time.Now().Before(*k.ExpiresAt):
+	case expires != nil && !time.Now().Before(*expires):
 		return "expired"
 	default:
 		return "active"

@@ -209,7 +209,7 @@ func (g *Gateway) builtinsOf(project *toolset.Snapshot) string {
 func namespaces(project *toolset.Snapshot) string {
 	var names []string
 	for _, server := range project.Servers {
-		if server.Config.Enabled {
+		if server.Config.IsOffered() {
 			names = append(names, typescript.Identifier(server.Config.Alias))
 		}
 	}

@@ -37,7 +37,7 @@ func (g *Gateway) discover(project *toolset.Snapshot) []byte {
 func appendCacheHints(b []byte, project *toolset.Snapshot, info []byte) []byte {
 	ttl := listTTL
 	for _, server := range project.Servers {
-		if server.Config.Enabled && (server.Inventory == nil || server.Inventory.ErrorCode != "") {
+		if server.Config.IsOffered() && (server.Inventory == nil || server.Inventory.ErrorCode != "") {
 			ttl = 0
 		}
 	}

@@ -42,8 +42,9 @@ type checker struct {
 // Attend checks the reachability of a project's enabled servers every 1.5 s, or
 // less often if there are many, until 10 s after the last call. Open pages call it, so that they show an outage
 // and its end within seconds and not after the next scheduled sync. A server
-// whose reachability contradicts its state is synced immediately; only syncs and
-// calls change states. All pages of a project share its checker.
+// whose reachability contradicts its state is synced immediately. Programs are
+// left out: their runner reports their states.
+// Only syncs and calls change states. All pages of a project share its checker.
 func (s *Syncer) Attend(p *toolset.Snapshot) {
 	a := &s.attended
 	a.mu.Lock()
@@ -97,7 +98,7 @@ func (s *Syncer) runChecks(ctx context.Context, c *checker) {
 			return
 		}
 		for _, server := range servers {
-			if server.Config.Enabled && c.begin(server.Config.ID) {
+			if server.Config.Enabled && !server.Config.IsProgram() && c.begin(server.Config.ID) {
 				checks.Go(s.Tasks.Func("server check", func() {
 					defer c.end(server.Config.ID)
 					s.check(ctx, c, server)

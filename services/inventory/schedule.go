@@ -175,11 +175,14 @@ func (s *schedule) plannedAt(serverID string) time.Time {
 }
 
 // failed schedules a retry for a server whose configuration could not be read.
-func (s *schedule) failed(serverID string) {
+func (s *schedule) failed(serverID string) { s.left(serverID, false) }
+
+// left schedules the next sync of a server whose lists are not read now.
+func (s *schedule) left(serverID string, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if e := s.entries[serverID]; e != nil {
-		e.plan(s.now(), false)
+		e.plan(s.now(), ok)
 	}
 }
 
@@ -316,10 +319,10 @@ func (s *Syncer) Changed(ctx context.Context, topic notify.Topic) error {
 	return s.configurations.Act(ctx, s.DB, projectID, s.Plan)
 }
 
-// Plan reads the enabled servers and schedules a sync for each configuration
+// Plan reads the enabled and declared servers and schedules a sync for each configuration
 // that this process has not synced, and for servers whose project turned the
-// validation of arguments on or off. It closes the sessions of disabled and
-// deleted servers.
+// validation of arguments on or off. It closes the sessions of disabled,
+// undeclared and deleted servers.
 func (s *Syncer) Plan(ctx context.Context) error {
 	var rows []struct {
 		ID                string
@@ -327,7 +330,7 @@ func (s *Syncer) Plan(ctx context.Context) error {
 		ValidateArguments bool
 	}
 	err := s.DB.WithContext(ctx).Model(&models.Server{}).Joins("JOIN projects ON projects.id = servers.project_id").
-		Select("servers.id", "servers.config_version", "projects.validate_arguments").Where("servers.enabled = ?", true).Scan(&rows).Error
+		Select("servers.id", "servers.config_version", "projects.validate_arguments").Where("servers.enabled = ? AND servers.undeclared = ?", true, false).Scan(&rows).Error
 	if err != nil {
 		return fault.Internal(err)
 	}
@@ -361,7 +364,7 @@ func (s *Syncer) runPlanned(ctx context.Context) {
 	defer watches.end()
 	slots := make(chan struct{}, syncParallel)
 	for ctx.Err() == nil {
-		watches.follow(ctx, s.schedule.watched())
+		watches.follow(ctx, s.runningOf(s.schedule.watched()))
 		due, wait := s.schedule.take(syncParallel - len(slots))
 		for _, p := range due {
 			slots <- struct{}{}

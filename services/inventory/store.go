@@ -43,6 +43,9 @@ func (s *Syncer) storeLists(tx *gorm.DB, result *SyncResult, found *listed) (cla
 	if err := s.storeInventory(tx, result, found); err != nil {
 		return false, err
 	}
+	if err := storeHash(tx, &result.Server, found.hash); err != nil {
+		return false, err
+	}
 	return s.Claims.Add(tx, &result.Server, shown)
 }
 

@@ -41,6 +41,9 @@ type Options struct {
 	Log    *slog.Logger
 	Tasks  *background.Tasks // may be nil
 
+	// Programs are the programs of runners. Their planned syncs start nothing.
+	// It may be nil if there are none.
+	Programs Programs
 	// Readers are the users whose connections read the lists of servers where
 	// users have their own accounts. It may be nil.
 	Readers Readers
@@ -143,7 +146,7 @@ func (s *Syncer) share(ctx context.Context, serverID string, unlessSince time.Ti
 
 // lead runs the shared sync.
 func (s *Syncer) lead(ctx context.Context, serverID string, unlessSince time.Time) (SyncResult, error) {
-	ctx, done, ok := s.begin(ctx, maxTurnWait+SyncTimeout)
+	ctx, done, ok := s.begin(ctx, maxTurnWait+s.syncTime(serverID))
 	if !ok {
 		return SyncResult{}, errEnding()
 	}
@@ -192,7 +195,11 @@ func (s *Syncer) sync(ctx context.Context, serverID string) (SyncResult, error) 
 		return SyncResult{}, fault.Internal(err)
 	}
 	start := time.Now()
+	hash, _, _ := s.program(serverID)
 	found, listErr := s.read(ctx, server)
+	if now, _, _ := s.program(serverID); now == hash { // else the next sync reads those of the new command
+		found.hash = hash
+	}
 	if listErr != nil && s.life.Err() != nil {
 		return SyncResult{}, errEnding().Because(listErr) // not a failure of the upstream
 	}
@@ -245,6 +252,7 @@ type listed struct {
 	about    *upstream.Description
 	offers   map[models.ListingKind][]models.Listing
 	warnings []string
+	hash     string // of the program's command; empty if unknown
 }
 
 // read reads the lists of a server.

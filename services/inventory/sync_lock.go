@@ -28,7 +28,7 @@ func (s *Syncer) shareAny(ctx context.Context, serverID string) (SyncResult, err
 // of calling the upstream again.
 func (s *Syncer) syncLocked(ctx context.Context, serverID string, unlessSince time.Time) (result SyncResult, err error) {
 	sync := func(ctx context.Context) (err error) {
-		ctx, cancel := context.WithTimeout(ctx, SyncTimeout)
+		ctx, cancel := context.WithTimeout(ctx, s.syncTime(serverID))
 		defer cancel()
 		result, err = s.sync(ctx, serverID)
 		return err

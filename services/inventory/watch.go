@@ -51,6 +51,10 @@ func (s *Syncer) syncPlanned(ctx context.Context, p planned) {
 		}
 		sync = s.shareAny
 	}
+	if reads, err := s.mayRead(ctx, p.serverID); err != nil || !reads {
+		s.schedule.left(p.serverID, err == nil)
+		return
+	}
 	methods := s.announced.take(p.serverID)
 	r, err := sync(ctx, p.serverID) // the outcome is stored and logged
 	if err != nil {

@@ -15,6 +15,7 @@ const (
 	grantsPrefix           = "grants:"
 	accessPrefix           = "access:"
 	connectionPrefix       = "connection:"
+	connectorsPrefix       = "connectors:"
 )
 
 // Toolset returns the topic of a project's tools: its settings, servers,
@@ -109,4 +110,12 @@ func Access(projectID string) Topic { return Topic(accessPrefix + projectID) }
 // AccessOf returns the project of an access topic; ok is false for others.
 func (t Topic) AccessOf() (projectID string, ok bool) {
 	return strings.CutPrefix(string(t), accessPrefix)
+}
+
+// Connectors returns the topic of the connectors of a project.
+func Connectors(projectID string) Topic { return Topic(connectorsPrefix + projectID) }
+
+// ConnectorsOf returns the project of a connectors topic; ok is false for others.
+func (t Topic) ConnectorsOf() (projectID string, ok bool) {
+	return strings.CutPrefix(string(t), connectorsPrefix)
 }

@@ -56,3 +56,6 @@ func (r *redactor) pairs(s string) string {
 		}
 	}
 }
+
+// Text returns a text of a program without anything that looks like a secret.
+func Text(s string) string { return (&redactor{}).plain(s) }

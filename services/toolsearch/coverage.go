@@ -80,6 +80,8 @@ func explainServer(project *toolset.Snapshot, alias string) []fault.Warning {
 		return []fault.Warning{{Code: WarningServerUnknown, Message: fmt.Sprintf("No server of this project has the alias %q.", clip(alias, 64))}}
 	case !server.Config.Enabled:
 		return []fault.Warning{{Code: WarningServerDisabled, Message: fmt.Sprintf("Server %s is disabled.", alias)}}
+	case server.Config.Undeclared:
+		return []fault.Warning{{Code: WarningServerDisabled, Message: fmt.Sprintf("Server %s is not in its file.", alias)}}
 	}
 	return nil
 }
@@ -117,7 +119,7 @@ func nearAliases(project *toolset.Snapshot, text string) (near []string, known b
 	edits := map[string]int{}
 	for _, server := range project.Servers {
 		alias := query.Fold(server.Config.Alias)
-		if !server.Config.Enabled || len(alias) > maxWordBytes || len(text) > maxWordBytes {
+		if !server.Config.IsOffered() || len(alias) > maxWordBytes || len(text) > maxWordBytes {
 			continue
 		}
 		if alias == text {

@@ -21,7 +21,7 @@ type Capabilities struct {
 
 // capabilitiesOf returns the declared capabilities of an enabled server.
 func capabilitiesOf(server *Server) (c Capabilities) {
-	if !server.Config.Enabled || server.Inventory == nil || server.Inventory.Capabilities == "" {
+	if !server.Config.IsOffered() || server.Inventory == nil || server.Inventory.Capabilities == "" {
 		return c
 	}
 	o, err := rawjson.ParseObject([]byte(server.Inventory.Capabilities), rawjson.Lenient)

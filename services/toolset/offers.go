@@ -26,9 +26,9 @@ type offer struct {
 	definition []byte // with the server's own URIs
 }
 
-// addOffers adds the stored listings of a server, unless it is disabled.
+// addOffers adds the stored listings of a server, unless it is disabled or undeclared.
 func (p *serverPart) addOffers(s settings, rows []models.Listing) {
-	if !p.server.Config.Enabled {
+	if !p.server.Config.IsOffered() {
 		return
 	}
 	p.open = true
@@ -209,7 +209,7 @@ func (o *Offers) at(route addresses.Route, asked string) (Resource, error) {
 	switch {
 	case p != nil && p.reads(route.Text):
 		return Resource{p.server, route.Text}, nil
-	case route.Alias != "" && (p == nil && o.whole || p != nil && !p.server.Config.Enabled):
+	case route.Alias != "" && (p == nil && o.whole || p != nil && !p.server.Config.IsOffered()):
 		f := fault.New(fault.KindNotFound, fault.CodeResourceNotFound, "The resource %q belongs to server %s, which is disabled or was removed.", clip(asked, 256), route.Alias)
 		f.Fields = map[string]string{"uri": asked, "server": route.Alias}
 		return Resource{}, f

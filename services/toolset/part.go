@@ -106,6 +106,8 @@ func (p *serverPart) add(before *Snapshot, filter Filter, s settings, names nami
 	switch {
 	case !config.Enabled:
 		t.Hidden = HiddenByServer
+	case config.Undeclared:
+		t.Hidden = HiddenUndeclared
 	case !filter.Allows(row.Name):
 		t.Hidden = HiddenByFilter
 	case s.disabled[full], s.disabled[t.OwnName()]:

@@ -27,6 +27,7 @@ const (
 	HiddenByFilter   Hidden = "filtered out by the server's tool filter"
 	HiddenByAdmin    Hidden = "disabled by an administrator"
 	HiddenByServer   Hidden = "on a disabled server"
+	HiddenUndeclared Hidden = "on a server that is not in its file"
 	HiddenByApproval Hidden = "pending approval by an administrator"
 	HiddenAsBroken   Hidden = "hidden because clients would reject its definition"
 	HiddenByName     Hidden = "held back because another tool has its name"
@@ -376,6 +377,8 @@ func (s *Snapshot) pendingFault(name string) error {
 		return upstream.PersonRequired(alias)
 	case !server.Config.Enabled:
 		return fault.New(fault.KindDisabled, fault.CodeToolDisabled, "Tool %s is %s.", clip(name, 128), HiddenByServer)
+	case server.Config.Undeclared:
+		return fault.New(fault.KindDisabled, fault.CodeToolDisabled, "Tool %s is %s.", clip(name, 128), HiddenUndeclared)
 	case server.Inventory == nil || server.Inventory.ErrorCode == "":
 		return fault.Upstream(fault.CodeUpstreamUnavailable, "The tools of server %s have not been synced yet. Retry shortly.", alias)
 	default:

@@ -29,6 +29,7 @@ const (
 	ReasonNoToken      Reason = "no-token"      // the configured credential has no value
 	ReasonNotConnected Reason = "not-connected" // OAuth was never completed
 	ReasonRevoked      Reason = "revoked"       // OAuth access ended
+	ReasonProgram      Reason = "program"       // the state of a program that a runner starts
 	ReasonOther        Reason = "other"
 )
 

@@ -46,14 +46,20 @@ type Target struct {
 	// HTTP sends the requests. Nil means the client of the pool.
 	HTTP *http.Client
 
-	// Connect is the maximum time from the start of the server to its first
-	// response. It is added to the limits of the pool's own requests. 0 means
-	// that it is running already.
-	Connect time.Duration
+	// Connect returns the maximum time from the start of the server to its first
+	// response. It is added to the limits of the pool's own requests. It may be
+	// nil if the gateway starts nothing. It must not block and must be safe for
+	// concurrent use.
+	Connect func() time.Duration
 	// Starting returns what a call waits for while the server starts, for
 	// example "starting, 12 s", or empty. It may be nil. It must not block and
 	// must be safe for concurrent use.
 	Starting func() string
+
+	// EndEvent is the name of the event with which a runner ends the response of a
+	// program that has ended. Its data is a JSON-RPC error. Empty means that
+	// there is none.
+	EndEvent string
 
 	// Person is the ID of the user whose own account the target uses, or empty.
 	// Sessions, streams and subscriptions are never shared between users.
@@ -107,6 +113,23 @@ func (t *Target) For(userID string) *Target {
 		return t
 	}
 	return t.Own(userID)
+}
+
+// StartTime returns the maximum time from the start of the server to its first
+// response, and 0 if calls don't start it.
+func (t *Target) StartTime() time.Duration {
+	if t.Connect == nil {
+		return 0
+	}
+	return t.Connect()
+}
+
+// Waiting returns what a call waits for while the server starts, or empty.
+func (t *Target) Waiting() string {
+	if t.Starting == nil {
+		return ""
+	}
+	return t.Starting()
 }
 
 // IsPersonal reports whether every user has their own account at the server.

@@ -55,7 +55,7 @@ func clipFilter(text string) string {
 func namespaces(p *toolset.Snapshot) []views.Namespace {
 	var all []views.Namespace
 	for _, server := range p.Servers {
-		if server.Config.Enabled && len(all) < maxNamespaces {
+		if server.Config.IsOffered() && len(all) < maxNamespaces {
 			all = append(all, views.Namespace{Ident: typescript.Identifier(server.Config.Alias), Alias: server.Config.Alias})
 		}
 	}

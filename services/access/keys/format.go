@@ -11,7 +11,8 @@ import (
 
 // A key consists of keyPrefix, 30 random base62 characters (178 bits) and 6
 // base62 characters with the CRC-32 of everything before them. The checksum
-// rejects typing errors and other tokens without a lookup.
+// rejects typing errors and other tokens without a lookup. The tokens of
+// connectors have another prefix of the same length.
 const (
 	keyPrefix   = "gwk_"
 	keyRandom   = 30
@@ -28,10 +29,13 @@ const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 type keyHash [sha256.Size]byte
 
 // newKeyText returns a new random key.
-func newKeyText() secrets.Value {
+func newKeyText() secrets.Value { return NewText(keyPrefix) }
+
+// NewText returns a new random token with a prefix of four characters.
+func NewText(prefix string) secrets.Value {
 	var b strings.Builder
 	b.Grow(keyLength)
-	b.WriteString(keyPrefix)
+	b.WriteString(prefix)
 	// Bytes from 248 are drawn again: 248 is the largest multiple of 62 in a
 	// byte, and higher values would favor the first characters.
 	var one [1]byte
@@ -47,8 +51,12 @@ func newKeyText() secrets.Value {
 }
 
 // parseKey returns the hash of a well-formed key; ok is false for any other text.
-func parseKey(text string) (hash keyHash, ok bool) {
-	if len(text) != keyLength || !strings.HasPrefix(text, keyPrefix) {
+func parseKey(text string) (hash keyHash, ok bool) { return ParseText(keyPrefix, text) }
+
+// ParseText returns the SHA-256 of a well-formed token with the prefix; ok is
+// false for any other text.
+func ParseText(prefix, text string) (hash [sha256.Size]byte, ok bool) {
+	if len(text) != keyLength || !strings.HasPrefix(text, prefix) {
 		return hash, false
 	}
 	var key [keyLength]byte

@@ -52,7 +52,7 @@ func Instructions(project *toolset.Snapshot) string {
 func sectionsOf(project *toolset.Snapshot) []section {
 	var all []section
 	for _, server := range project.Servers {
-		if server.Config.Enabled && server.Inventory != nil && server.Inventory.Instructions != "" && project.ShowsAll(server) {
+		if server.Config.IsOffered() && server.Inventory != nil && server.Inventory.Instructions != "" && project.ShowsAll(server) {
 			all = append(all, section{heading: "## " + server.Config.Alias + "\n\n", text: server.Inventory.Instructions})
 		}
 	}

@@ -84,23 +84,47 @@ func (c *Conn) fail(err error) {
 	}
 }
 
+// Request is a request to a program.
+type Request struct {
+	Method string
+	Params []byte // may be nil
+	// Progress receives the params of its progress notifications with the progress
+	// token of Params. It may be nil.
+	Progress func(params []byte)
+	// Sent receives the ID of the request before the program can refer to it. It
+	// may be nil.
+	Sent func(id int64)
+}
+
+// ErrParams is the error for params that are not an object.
+var ErrParams = errors.New("params are not an object")
+
 // Call sends a request and returns its response. progress receives the params of
 // its progress notifications with the progress token of params; it may be nil.
 // When ctx ends, the call is cancelled at the program, and its error is returned.
-// Other errors are ErrEnded and those of the limits.
+// Other errors are ErrEnded, ErrParams and those of the limits.
 func (c *Conn) Call(ctx context.Context, method string, params []byte, progress func(params []byte)) (Response, error) {
-	one := &call{response: make(chan Response, 1), token: wire.ProgressToken(params), progress: progress}
+	return c.Do(ctx, Request{Method: method, Params: params, Progress: progress})
+}
+
+// Do is Call with all properties of a request.
+func (c *Conn) Do(ctx context.Context, r Request) (Response, error) {
+	params := r.Params
+	one := &call{response: make(chan Response, 1), token: wire.ProgressToken(params), progress: r.Progress}
 	id, err := c.add(one)
 	if err != nil {
 		return Response{}, err
 	}
 	defer c.remove(id)
+	if r.Sent != nil {
+		r.Sent(id)
+	}
 	if one.token != nil {
 		if params, err = withToken(params, strconv.AppendInt(nil, id, 10)); err != nil {
 			return Response{}, err
 		}
 	}
-	if err := c.queue.push(wire.AppendRequest(nil, id, method, params)); err != nil {
+	if err := c.queue.push(wire.AppendRequest(nil, id, r.Method, params)); err != nil {
 		return Response{}, err
 	}
 	select {
@@ -241,7 +265,7 @@ func (c *Conn) notification(method string, params []byte) {
 func withToken(params, token []byte) ([]byte, error) {
 	o, err := rawjson.ParseObject(params, rawjson.Lenient)
 	if err != nil {
-		return nil, fmt.Errorf("params are not an object: %w", err)
+		return nil, fmt.Errorf("%w: %w", ErrParams, err)
 	}
 	meta := o.Object("_meta")
 	if meta == nil {

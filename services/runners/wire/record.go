@@ -81,3 +81,9 @@ const (
 	MaxProcesses  = 32      // by default; at most 500
 	MaxConnectors = 20      // of a project
 )
+
+// Error is the body of an unsuccessful response of a runner, except on the path of
+// Streamable HTTP.
+type Error struct {
+	Message string `json:"message"`
+}

@@ -32,6 +32,18 @@ const (
 	SegmentStop    = "stop"
 )
 
+// HeaderFailure marks a response of Streamable HTTP in which the runner itself
+// states why the program does not respond. The body is a JSON-RPC error. Once a
+// response is an event stream, EventFailure is its last event instead, with the
+// JSON-RPC error as data and the meaning of FailureEnded.
+const (
+	HeaderFailure = "Gateway-Runner-Failure"
+	EventFailure  = "failure"
+
+	FailureRefused = "refused" // the program did not receive the request
+	FailureEnded   = "ended"   // the program ended and may have processed the request
+)
+
 // Times of the liveness check of a connection.
 const (
 	pingAfter   = 15 * time.Second

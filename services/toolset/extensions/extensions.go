@@ -94,7 +94,7 @@ func appendAll(settings map[string][][]byte) []byte {
 // declaredBy returns the raw settings of the extensions that an enabled server
 // declared, by name.
 func declaredBy(server *toolset.Server) map[string][]byte {
-	if !server.Config.Enabled || server.Inventory == nil || server.Inventory.Capabilities == "" {
+	if !server.Config.IsOffered() || server.Inventory == nil || server.Inventory.Capabilities == "" {
 		return nil
 	}
 	o, err := rawjson.ParseObject([]byte(server.Inventory.Capabilities), rawjson.Lenient)

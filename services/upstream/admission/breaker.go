@@ -183,7 +183,8 @@ func (b *Breaker) close() {
 	}
 }
 
-// Reset closes the breaker because the configuration has changed.
+// Reset closes the breaker because the configuration has changed or
+// the server has started.
 func (b *Breaker) Reset() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

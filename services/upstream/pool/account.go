@@ -159,7 +159,7 @@ func (a *account) startConnect(ctx context.Context, t *upstream.Target, key sess
 	}
 	c.lost = a.replaceLost
 	f := &connectAttempt{done: make(chan struct{}), waiters: 1}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), transport.MaxConnectTime)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), transport.MaxConnectTime+t.StartTime())
 	f.cancel = cancel
 	started := a.pool.start(func(life context.Context) {
 		defer cancel()

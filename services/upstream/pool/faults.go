@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"strings"
 	"time"
 
 	"mcpgateway/services/fault"
@@ -25,13 +26,23 @@ func explain(parent context.Context, t *upstream.Target, started time.Time, err 
 	case errors.As(err, &f):
 		return f
 	case errors.Is(err, context.DeadlineExceeded):
-		return placeOf(t).TimedOut(min(time.Since(started), t.CallTimeout()))
+		return timedOut(t, time.Since(started))
 	case errors.Is(err, context.Canceled) && parent.Err() != nil:
 		return fmt.Errorf("call to upstream %q cancelled: %w", t.Alias, err)
 	case errors.Is(err, context.Canceled):
 		return closing(placeOf(t))
 	}
 	return err
+}
+
+// timedOut returns the fault for a request that ended without a response, with
+// what it waited for if the server is starting.
+func timedOut(t *upstream.Target, after time.Duration) *fault.Fault {
+	f := placeOf(t).TimedOut(min(after, t.CallTimeout()+t.StartTime()))
+	if waiting := t.Waiting(); waiting != "" {
+		f.Message = strings.TrimSuffix(f.Message, ".") + ": " + waiting + "."
+	}
+	return f
 }
 
 // closing returns the fault for calls while the pool is closing.

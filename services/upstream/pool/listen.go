@@ -141,7 +141,7 @@ func (w *watcher) listen(ctx context.Context, ss *session, s *transport.Streamab
 	x.Header[wire.HeaderMethod] = []string{methodListen}
 	// Without an acknowledgment the request fails as if the upstream did not
 	// respond.
-	silent := time.AfterFunc(transport.MaxConnectTime, st.cancel)
+	silent := time.AfterFunc(transport.MaxConnectTime+w.target.StartTime(), st.cancel)
 	defer silent.Stop()
 	x.Notify = func(method string, params []byte) {
 		if method == notifyAcknowledged && silent.Stop() {

@@ -34,7 +34,7 @@ func (ss *session) setLevel(ctx context.Context, p *Pool, t *upstream.Target, r 
 	if !ss.needsLevel(r.LogLevel) {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, maxLevelTime)
+	ctx, cancel := context.WithTimeout(ctx, maxLevelTime+t.StartTime())
 	defer cancel()
 	answer, err := ss.call(ctx, p, t, &upstream.Request{
 		Method: "logging/setLevel", Params: append(rawjson.AppendString([]byte(`{"level":`), r.LogLevel), '}'), Client: r.Client,

@@ -98,6 +98,8 @@ func (p *Pool) Call(ctx context.Context, t *upstream.Target, r *upstream.Request
 	if r.Wait {
 		purpose = taskWait
 	}
+	r, ready := p.reportStart(ctx, t, r)
+	defer ready()
 	err := p.with(ctx, t, purpose, r.Client.Caller, func(ctx context.Context, s *account) (err error) {
 		out, err = p.callForClient(ctx, s, t, r)
 		return err
@@ -230,7 +232,7 @@ func (p *Pool) with(parent context.Context, t *upstream.Target, f purpose, calle
 	ctx := parent
 	if f != taskWait {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithDeadline(parent, started.Add(t.CallTimeout()))
+		ctx, cancel = context.WithDeadline(parent, started.Add(timeoutOf(t, f)))
 		defer cancel()
 	}
 	if err := parent.Err(); err != nil {

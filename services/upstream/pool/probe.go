@@ -60,7 +60,7 @@ func newConnector(p *Pool, t *upstream.Target, key sessionKey, declared []byte, 
 			return nil, err
 		}
 	}
-	c := &connector{Poster: transport.Poster{HTTP: p.clientOf(t), Tasks: p.tasks, Place: placeOf(t), Refused: t.Refused, Filter: transport.NewFilter(t, address), Instance: p.instance}, pool: p, target: t, key: key, declared: bytes.Clone(declared), observer: observer, callers: p.newAttribution(t, key)}
+	c := &connector{Poster: transport.Poster{HTTP: p.clientOf(t), Tasks: p.tasks, Place: placeOf(t), Refused: t.Refused, Filter: transport.NewFilter(t, address), Instance: p.instance, EndEvent: t.EndEvent}, pool: p, target: t, key: key, declared: bytes.Clone(declared), observer: observer, callers: p.newAttribution(t, key)}
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, c.Place.Unavailable("has an invalid URL. It must start with http:// or https:// and name a host.")
@@ -204,7 +204,7 @@ func (c *connector) discover(ctx context.Context) (*session, error) {
 	if c.offer() != "" { // nothing else is tried
 		limit = c.target.CallTimeout()
 	}
-	probeCtx, cancel := context.WithTimeout(ctx, limit)
+	probeCtx, cancel := context.WithTimeout(ctx, limit+c.target.StartTime())
 	defer cancel()
 	r, err := s.Call(probeCtx, x)
 	if err != nil {

@@ -203,10 +203,11 @@ func queueFault(t *upstream.Target, err error, limit int) error {
 // original error and explained is the one that callers receive.
 func (s *server) note(parent context.Context, t *upstream.Target, tried admission.ProbeRun, started time.Time, err, explained error) {
 	o := transport.OutcomeOf(parent, err)
-	if t.Version != s.version.Load() {
+	starting := err != nil && t.Waiting() != "" // not a failure yet
+	if t.Version != s.version.Load() || starting {
 		o = admission.OutcomeNone
 	}
-	if s.notesHealth(t, explained) {
+	if !starting && s.notesHealth(t, explained) {
 		s.pool.turned(t.ServerID, explained)
 	}
 	if o == admission.OutcomeTimedOut && s.lastNotification.Load() > started.UnixNano() {

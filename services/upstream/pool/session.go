@@ -208,6 +208,10 @@ func (ss *session) classify(answer transport.Reply, err error) (v verdict, unpro
 	if err == nil {
 		return sessionGood, false
 	}
+	var ended *upstream.Ended
+	if errors.As(err, &ended) {
+		return sessionExpired, false
+	}
 	var away *transport.Refusal
 	if !errors.As(err, &away) || !away.IsUnknownHere() {
 		return sessionGood, false

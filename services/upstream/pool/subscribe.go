@@ -201,7 +201,7 @@ func (a *account) syncResource(life context.Context, uri string) (settled bool, 
 	a.mu.Unlock()
 	defer a.mu.Lock()
 	started := time.Now()
-	ctx, cancel := context.WithTimeout(life, t.CallTimeout())
+	ctx, cancel := context.WithTimeout(life, t.CallTimeout()+t.StartTime())
 	defer cancel()
 	ss, err := a.acquire(ctx, t, gatewaySessionKey(), nil)
 	if err != nil {

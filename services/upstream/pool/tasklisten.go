@@ -44,7 +44,7 @@ func (p *Pool) ListenTasks(ctx context.Context, t *upstream.Target, client upstr
 	if err != nil {
 		return err
 	}
-	silent := time.AfterFunc(transport.MaxConnectTime, cancel)
+	silent := time.AfterFunc(transport.MaxConnectTime+t.StartTime(), cancel)
 	defer silent.Stop()
 	x.Notify = func(method string, params []byte) {
 		switch {

@@ -88,6 +88,10 @@ func (p *Poster) broken(err error) error {
 	if errors.As(err, &unavailable) {
 		return unavailable
 	}
+	var ended *upstream.Ended
+	if errors.As(err, &ended) {
+		return upstream.Stopped(p.Place.Alias, p.Filter.Text(ended.Text)).Because(&connectionError{err: err})
+	}
 	var op *net.OpError
 	lost := &connectionError{err: err, text: p.Filter.Text(err.Error()), Unsent: egress.IsUnsent(err) || errors.As(err, &op) && op.Op == "dial"}
 	var timeout net.Error

@@ -20,10 +20,13 @@ func OutcomeOf(parent context.Context, err error) admission.Outcome {
 		lost   *connectionError
 		f      *fault.Fault
 		rpcErr *upstream.AnswerError
+		ended  *upstream.Ended
 	)
 	switch {
 	case errors.As(err, &rpcErr):
 		return admission.OutcomeAnswered
+	case errors.As(err, &ended):
+		return admission.OutcomeNone // its runner has a back-off of its own
 	case errors.As(err, &away):
 		switch away.status { // a proxy returns these if its backend is down
 		case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:

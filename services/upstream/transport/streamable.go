@@ -11,6 +11,7 @@ import (
 	"mcpgateway/services/egress"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/rawjson"
+	"mcpgateway/services/upstream"
 	"mcpgateway/services/upstream/wire"
 )
 
@@ -213,6 +214,9 @@ func (s *Streamable) read(ctx context.Context, x *Exchange, events *wire.EventRe
 		case err != nil:
 			return Reply{}, errors.Join(errStreamEnded, err)
 		}
+		if s.EndEvent != "" && e.Name == s.EndEvent {
+			return Reply{}, s.ended(e.Data)
+		}
 		if len(e.Data) == 0 || e.Name != "message" {
 			continue
 		}
@@ -220,6 +224,17 @@ func (s *Streamable) read(ctx context.Context, x *Exchange, events *wire.EventRe
 			return r, err
 		}
 	}
+}
+
+// ended returns the error for the event of a program that has ended.
+func (s *Streamable) ended(data []byte) error {
+	e := &upstream.Ended{Text: "it ended"}
+	if m, err := wire.ParseMessage(data); err == nil {
+		if o, err := rawjson.ParseObject(m.RPCError, rawjson.Lenient); err == nil {
+			e.Text, _ = o.String("message")
+		}
+	}
+	return s.broken(e)
 }
 
 // receive processes a JSON value from the upstream: a message, or a batch of

@@ -71,6 +71,7 @@ type Poster struct {
 	Filter *Filter
 	// Instance is the name of this gateway or empty.
 	Instance string
+	EndEvent string                                                                                  // see upstream.Target
 	Refused  func(ctx context.Context, sent http.Header, c *upstream.Challenge) (http.Header, error) // see upstream.Target
 }
 

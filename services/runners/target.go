@@ -1,0 +1,83 @@
+package runners
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"time"
+
+	"mcpgateway/models"
+	"mcpgateway/services/runners/wire"
+	"mcpgateway/services/upstream"
+)
+
+// defaultStart is the maximum time of a start if the runner states none.
+const defaultStart = 2 * time.Minute
+
+// Complete makes a target one of the row's program: its requests go to the
+// runner that has the program. It must only be called for programs.
+func (r *Runners) Complete(t *upstream.Target, row models.Server) {
+	t.URL = Address(row)
+	t.Address, t.Headers, t.Refused, t.Accepted, t.Own = nil, nil, nil, nil, nil
+	t.HTTP = wire.HTTPClient(&route{runners: r, row: row})
+	t.EndEvent = wire.EventFailure
+	t.Connect = func() time.Duration { return r.StartTime(row.ID) }
+	t.Starting = func() string { return r.starting(row.ID) }
+}
+
+// Address returns the URL of a program at its runner. It is for display and is
+// never dialed.
+func Address(row models.Server) string { return "http://runner" + path(row.Entry, wire.SegmentMCP) }
+
+// path returns the path of a program at its runner.
+func path(entry, segment string) string {
+	return wire.PathServer + url.PathEscape(entry) + "/" + segment
+}
+
+// maxStart is the largest startTimeout.
+const maxStart = 10 * time.Minute
+
+// starting returns "starting, 12 s" while a program starts, else "".
+func (r *Runners) starting(serverID string) string {
+	p, ok := r.current.Load().servers[serverID]
+	if !ok || p.record.State != wire.StateStarting {
+		return ""
+	}
+	return fmt.Sprintf("starting, %d s", int(max(0, r.Now().Sub(p.record.Since)).Seconds()))
+}
+
+// route sends the requests of a program on its connection.
+type route struct {
+	runners *Runners
+	row     models.Server
+}
+
+// RoundTrip sends a request. Instead of a response in which the runner states that
+// the program does not respond, it returns UPSTREAM_UNAVAILABLE with the text of
+// the program's state, or *upstream.Ended.
+func (t *route) RoundTrip(r *http.Request) (*http.Response, error) {
+	p, ok := t.runners.current.Load().servers[t.row.ID]
+	if !ok {
+		return nil, t.unavailable(t.runners.Record(t.row).text())
+	}
+	resp, err := p.client.RoundTrip(r)
+	if err != nil || resp.Header.Get(wire.HeaderFailure) == "" {
+		return resp, err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxError))
+	if err != nil {
+		return nil, err
+	}
+	if resp.Header.Get(wire.HeaderFailure) == wire.FailureEnded {
+		return nil, &upstream.Ended{Text: said(body)}
+	}
+	return nil, t.unavailable(said(body))
+}
+
+// maxError is the maximum size of the body of an error.
+const maxError = 16 << 10
+
+// unavailable returns the fault of a program that can't respond.
+func (t *route) unavailable(text string) error { return upstream.Stopped(t.row.Alias, text) }
