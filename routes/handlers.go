@@ -75,6 +75,7 @@ type apiHandlers struct {
 	toolsets      *api.Toolsets
 	servers       *api.Servers
 	sync          *api.ServerSync
+	runners       *api.Runners
 	tools         *api.Tools
 	keys          *api.Keys
 	connectors    *api.Connectors
@@ -182,7 +183,7 @@ func newOAuthHandlers(s *services.Services, frames *frame.Pages, shared *connect
 }
 
 func newAPIHandlers(s *services.Services, names *web.HostPolicy) apiHandlers {
-	servers := api.NewServers(s.Projects, s.Syncer, s.Revisions)
+	servers := api.NewServers(s.Projects, s.Syncer, s.Revisions, s.Runners)
 	return apiHandlers{
 		health: api.NewHealth(s.Ready), metrics: api.NewMetrics(s.Metrics, metricsAccess(s)),
 		registry: api.NewRegistry(s.Catalog), templates: api.NewTemplates(s.Catalog), registryV01: api.NewRegistryV01(s.Catalog),
@@ -190,6 +191,7 @@ func newAPIHandlers(s *services.Services, names *web.HostPolicy) apiHandlers {
 		keys: api.NewKeys(s.Keys, s.Projects), calls: api.NewCalls(s.Calls, s.Directory, page.NewCursors(s.Config.Keys)),
 		audit: api.NewAudit(s.Audit, s.Directory, page.NewCursors(s.Config.Keys)), people: api.NewPeople(s.People), groups: api.NewGroups(s.Groups),
 		accessAPI: api.NewAccess(s.Grants, s.Projects), meAPI: api.NewMe(s.Own, s.People, s.OAuth, s.Config.PublicURL),
+		runners:       api.NewRunners(s.Operations, s.Runners, s.Directory),
 		connectionAPI: api.NewConnections(s.Connections, s.Config.PublicURL, paths.StartConnection),
 
 		myConnectionAPI: api.NewMyConnections(s.OwnAccounts), serverConnectionAPI: api.NewServerConnections(s.Projects, s.OwnAccounts),

@@ -10,6 +10,7 @@ import (
 	"mcpgateway/services/activity"
 	"mcpgateway/services/runners"
 	"mcpgateway/services/runners/connectors"
+	"mcpgateway/services/runners/operations"
 	"mcpgateway/services/runners/rows"
 )
 
@@ -27,6 +28,7 @@ func (s *Services) wireRunners(clock func() time.Time) {
 	s.ConnectorHub = connectors.NewHub(connectors.HubOptions{
 		Store: s.Connectors, Replicas: s.Rows, Attach: s.Runners.Attach, Log: s.log, Tasks: s.Background,
 	})
+	s.Operations = operations.New(s.DB, s.Runners, s.Audit)
 }
 
 // programChanged plans the sync of a server whose program has another state. Calls

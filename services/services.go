@@ -56,6 +56,7 @@ import (
 	"mcpgateway/services/revisions"
 	"mcpgateway/services/runners"
 	"mcpgateway/services/runners/connectors"
+	"mcpgateway/services/runners/operations"
 	"mcpgateway/services/runners/rows"
 	"mcpgateway/services/schema"
 	"mcpgateway/services/secrets"
@@ -119,10 +120,11 @@ type Services struct {
 	// connections.
 	Connectors   *connectors.Store
 	ConnectorHub *connectors.Hub
-
-	History *history.Store
-	Gateway *gateway.Gateway
-	Results *membudget.Budget // of large results
+	// Operations restart and stop programs for people.
+	Operations *operations.Operations
+	History    *history.Store
+	Gateway    *gateway.Gateway
+	Results    *membudget.Budget // of large results
 
 	Subscriptions *subscriptions.Subscriptions
 	EndedSessions *sessions.Ended

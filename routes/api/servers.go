@@ -13,6 +13,7 @@ import (
 	"mcpgateway/services/fault"
 	"mcpgateway/services/inventory"
 	"mcpgateway/services/projects"
+	"mcpgateway/services/runners"
 	"mcpgateway/services/upstream"
 	"mcpgateway/web"
 )
@@ -27,6 +28,12 @@ type Servers struct {
 	store   *projects.Store
 	health  HealthSource
 	learned RevisionSource
+	runners ProgramSource
+}
+
+// ProgramSource returns the records of programs.
+type ProgramSource interface {
+	Record(row models.Server) runners.Record
 }
 
 // RevisionSource returns the protocol revision that was learned for a server; the
@@ -36,8 +43,8 @@ type RevisionSource interface {
 }
 
 // NewServers returns the handlers over the store.
-func NewServers(store *projects.Store, health HealthSource, learned RevisionSource) *Servers {
-	return &Servers{store: store, health: health, learned: learned}
+func NewServers(store *projects.Store, health HealthSource, learned RevisionSource, runners ProgramSource) *Servers {
+	return &Servers{store: store, health: health, learned: learned, runners: runners}
 }
 
 // serverRecord reports whether there are secrets but never contains them.
@@ -68,6 +75,7 @@ type serverRecord struct {
 	LastSync         *syncRecord             `json:"lastSync"`
 	Revision         *revisionRecord         `json:"revision"`
 	Health           healthRecord            `json:"health"`
+	Runner           *processRecord          `json:"runner,omitempty"` // of a program that a runner starts
 	CreatedAt        time.Time               `json:"createdAt"`
 	UpdatedAt        time.Time               `json:"updatedAt"`
 	Warnings         []fault.Warning         `json:"warnings,omitzero"` // in the response to a change
@@ -166,12 +174,15 @@ func (s *Servers) recordOf(slug string, row models.Server, stored *models.Invent
 	health := s.health.Health(row.ID)
 	r := serverRecord{
 		Revision: revisionOf(stored, s.learned.Find(row.ID)),
-		ID:       row.ID, ProjectSlug: slug, Alias: row.Alias, URL: row.URL, Transport: row.Transport, AuthType: row.AuthType,
+		ID:       row.ID, ProjectSlug: slug, Alias: row.Alias, URL: row.URL, Transport: row.ShownTransport(), AuthType: row.AuthType,
 		HasAuthBearer: row.AuthBearer != "", HeaderNames: slices.Sorted(maps.Keys(row.Headers)),
 		AllowedTools: nonNil(row.AllowedTools), DenyTools: nonNil(row.DenyTools), Enabled: row.Enabled, Timeout: row.TimeoutMS, MaxConcurrent: row.MaxConcurrent,
 		SessionMode: row.SessionMode, DefinitionPolicy: row.DefinitionPolicy, ProtocolVersion: row.ProtocolVersion, TaskTimeout: row.TaskTimeoutMS, CreatedAt: row.CreatedAt, UpdatedAt: row.UpdatedAt, Health: healthOf(health),
 		Tools: row.ToolOverrides, OAuth: oauthOf(row),
 		Connection: models.ConnectionShared, PersonalHeaders: nonNil(row.PersonalHeaders),
+	}
+	if row.IsProgram() {
+		r.Runner = processOf(s.runners.Record(row).Server)
 	}
 	if row.IsPersonal() {
 		r.Connection = models.ConnectionPersonal

@@ -110,6 +110,7 @@ type runWorld struct {
 	stop func() // ends Run and waits for it
 
 	inventory func(id string) models.Inventory
+	programs  programs
 }
 
 func inVirtualTime(t *testing.T, failing bool, f func(t *testing.T, w *runWorld)) {
@@ -135,7 +136,7 @@ func inVirtualTime(t *testing.T, failing bool, f func(t *testing.T, w *runWorld)
 		target := func(row models.Server) *upstream.Target {
 			return credentials.NewTarget(row, noSecrets{}, credentials.Rows{})
 		}
-		w.Syncer = inventory.NewSyncer(inventory.Options{DB: db, Pool: pool, Target: target, Feed: &announced{}, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
+		w.Syncer = inventory.NewSyncer(inventory.Options{DB: db, Pool: pool, Target: target, Feed: &announced{}, Programs: &w.programs, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
 		w.edit = func(id string, fields map[string]any) {
 			t.Helper()
 			editServer(t, db, id, fields)

@@ -31,8 +31,8 @@ type Options struct {
 	Environ  []string // of this process
 	// Dialer connects to the gateway of Config.Connect. It may be nil without one.
 	Dialer Dialer
-	Log   *slog.Logger
-	Tasks *background.Tasks
+	Log    *slog.Logger
+	Tasks  *background.Tasks
 }
 
 // Dialer keeps connections to a gateway.

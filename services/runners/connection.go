@@ -50,7 +50,7 @@ func (r *Runners) Attach(ctx context.Context, p Peer, conn net.Conn) error {
 	}
 	defer events.Close()
 	var first wire.List
-	if err := get(ctx, client, wire.PathServers, &first); err == nil {
+	if err = get(ctx, client, wire.PathServers, &first); err == nil {
 		err = check(&first)
 	}
 	if err != nil {

@@ -27,6 +27,8 @@ type way struct {
 	*upstreamtest.Server
 	broken atomic.Pointer[func(*http.Request) error] // nil forwards requests
 	tries  atomic.Int64                              // number of requests
+
+	streams func(*http.Request) *http.Response // its response is sent if it is not nil
 }
 
 func (w *way) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -34,6 +36,11 @@ func (w *way) RoundTrip(r *http.Request) (*http.Response, error) {
 	if broken := w.broken.Load(); broken != nil {
 		if err := (*broken)(r); err != nil {
 			return nil, err
+		}
+	}
+	if w.streams != nil {
+		if response := w.streams(r); response != nil {
+			return response, nil
 		}
 	}
 	return inProcess{w.Server}.RoundTrip(r)
