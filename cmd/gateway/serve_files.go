@@ -22,7 +22,7 @@ type servedFiles struct {
 	paths  []string
 	format files.Format
 	set    *files.Set // as read last
-	// takeCommands makes the runner apply changed commands at once.
+	// takeCommands: changed commands apply at once, without a reload.
 	takeCommands bool
 }
 
