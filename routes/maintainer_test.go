@@ -44,7 +44,11 @@ func newTeamOf(t *testing.T, a *routestest.Admin) *team {
 	for slug, alias := range map[string]string{"p": "clock", "hidden-b": "vaultmcp"} {
 		key, _ := a.Key(t, slug, 0)
 		server := a.ServerID(t, slug, alias)
-		connector, _, err := a.Services.Connectors.Create(t.Context(), a.Services.Directory.Server(server).ProjectID, connectors.Attributes{Name: "laptop of " + slug})
+		project, err := a.Services.Directory.Project(slug)
+		if err != nil {
+			t.Fatal(err)
+		}
+		connector, _, err := a.Services.Connectors.Create(t.Context(), project.Project.ID, connectors.Attributes{Name: "laptop of " + slug})
 		if err != nil {
 			t.Fatal(err)
 		}
