@@ -1,6 +1,7 @@
 package services
 
 import (
+	"mcpgateway/models"
 	"mcpgateway/services/metrics"
 	"mcpgateway/services/upstream"
 )
@@ -8,7 +9,7 @@ import (
 // newMetrics returns the metrics of the services created so far.
 func (s *Services) newMetrics(version string) *metrics.Metrics {
 	return metrics.New(metrics.Options{
-		Version: version, Projects: s.upstreamStates, Syncs: s.Syncer.Syncs, Lost: s.Calls.Dropped, Unattributed: s.pool.Unattributed, Panics: s.Background.Panics,
+		Version: version, Projects: s.upstreamStates, Syncs: s.Syncer.Syncs, Lost: s.Calls.Dropped, Unattributed: s.pool.Unattributed, Panics: s.Background.Panics, Connectors: s.Runners.Connectors,
 		Catalog: func() (servers, templates int) { return len(s.Catalog.AllEntries()), len(s.Catalog.AllTemplates()) },
 	})
 }
@@ -31,9 +32,22 @@ func (s *Services) upstreamStates() []metrics.Project {
 			if i := server.Inventory; i != nil {
 				state.SyncedAt, state.SyncOK = health.LastSync(i.SyncedAt), i.SyncedAt != nil && i.ErrorCode == ""
 			}
+			if server.Config.IsProgram() {
+				state.Program = s.programStats(server.Config)
+			}
 			project.Servers = append(project.Servers, state)
 		}
 		all = append(all, project)
 	}
 	return all
+}
+
+// programStats returns the state of a server's program, or nil if its runner is
+// not connected.
+func (s *Services) programStats(row models.Server) *metrics.ProgramStats {
+	r := s.Runners.Record(row)
+	if !r.Connected {
+		return nil
+	}
+	return &metrics.ProgramStats{Processes: r.Processes, Memory: r.Memory, Starts: r.Starts, StrayLines: r.StrayLines, LastStart: r.LastStart}
 }

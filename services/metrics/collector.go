@@ -43,6 +43,7 @@ func (c collector) Collect(out chan<- prometheus.Metric) {
 	}
 	projects := c.options.Projects()
 	c.servers(projects, gauge)
+	c.programs(projects, gauge, count)
 	c.countedRequests(out, count)
 	c.countedCalls(out, count, projects)
 }

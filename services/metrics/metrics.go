@@ -48,6 +48,9 @@ type Options struct {
 	// Unattributed returns the number of upstream notifications dropped since
 	// the start because their client was ambiguous.
 	Unattributed func() int64
+	// Connectors returns the number of connectors that are connected to this
+	// process.
+	Connectors func() int
 	// Panics returns the number of panics of background tasks since the start.
 	Panics func() int64
 }
@@ -70,6 +73,18 @@ type ServerStats struct {
 	Waiting   int        // queued calls
 	SyncedAt  *time.Time // nil if never
 	SyncOK    bool       // result of the last sync
+	// Program is the program of a server that a runner starts; nil if its runner
+	// is not connected.
+	Program *ProgramStats
+}
+
+// ProgramStats are those of a program.
+type ProgramStats struct {
+	Processes  int
+	Memory     int64 // bytes
+	Starts     int64
+	StrayLines int64         // lines of output that are not messages
+	LastStart  time.Duration // time of the last observed start; 0 if none
 }
 
 // CallLog records tool calls.

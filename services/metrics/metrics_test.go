@@ -26,7 +26,7 @@ func (w *world) Record(call models.Call) { w.recorded = append(w.recorded, call)
 func (w *world) metrics() *metrics.Metrics {
 	return metrics.New(metrics.Options{
 		Version: "1.2.3", Projects: func() []metrics.Project { return w.projects },
-		Catalog: func() (int, int) { return 495, 24 }, Syncs: func() (int64, int64) { return 7, 2 }, Lost: func() int64 { return 3 }, Unattributed: func() int64 { return 4 }, Panics: func() int64 { return 5 },
+		Catalog: func() (int, int) { return 495, 24 }, Connectors: func() int { return 2 }, Syncs: func() (int64, int64) { return 7, 2 }, Lost: func() int64 { return 3 }, Unattributed: func() int64 { return 4 }, Panics: func() int64 { return 5 },
 	})
 }
 
@@ -53,7 +53,8 @@ func TestMetricsShowState(t *testing.T) {
 	w := &world{projects: []metrics.Project{{ID: "p1", Slug: "work", Servers: []metrics.ServerStats{
 		{Alias: "up", Tried: true, Up: true, SyncedAt: &at, SyncOK: true},
 		{Alias: "down", Tried: true, Failures: 3, Open: true, Active: 64, Waiting: 7, SyncedAt: &at},
-		{Alias: "new"},
+		{Alias: "new", Program: &metrics.ProgramStats{}},
+		{Alias: "program", Program: &metrics.ProgramStats{Processes: 2, Memory: 96 << 20, Starts: 5, StrayLines: 7, LastStart: 1500 * time.Millisecond}},
 	}}}}
 	m := w.metrics()
 	m.Streams("mcp", func() int { return 1 })
@@ -64,9 +65,21 @@ func TestMetricsShowState(t *testing.T) {
 		`calls_lost_total 3`,
 		`catalog_rows{kind="server"} 495`,
 		`catalog_rows{kind="template"} 24`,
+		`connector_online 2`,
 		`open_streams{kind="mcp"} 4`,
 		`panics_total 5`,
 		`resume_bytes 4096`,
+		`runner_exits_total{project="work",server="new"} 0`,
+		`runner_exits_total{project="work",server="program"} 3`,
+		`runner_memory_bytes{project="work",server="new"} 0`,
+		`runner_memory_bytes{project="work",server="program"} 1.00663296e+08`,
+		`runner_processes{project="work",server="new"} 0`,
+		`runner_processes{project="work",server="program"} 2`,
+		`runner_start_seconds{project="work",server="program"} 1.5`,
+		`runner_starts_total{project="work",server="new"} 0`,
+		`runner_starts_total{project="work",server="program"} 5`,
+		`runner_stray_lines_total{project="work",server="new"} 0`,
+		`runner_stray_lines_total{project="work",server="program"} 7`,
 		`syncs_total{result="error"} 2`,
 		`syncs_total{result="ok"} 7`,
 		`upstream_active_calls{project="work",server="down"} 64`,
@@ -77,6 +90,7 @@ func TestMetricsShowState(t *testing.T) {
 		`upstream_consecutive_failures{project="work",server="up"} 0`,
 		`upstream_last_sync_success{project="work",server="down"} 0`,
 		`upstream_last_sync_success{project="work",server="new"} 0`,
+		`upstream_last_sync_success{project="work",server="program"} 0`,
 		`upstream_last_sync_success{project="work",server="up"} 1`,
 		`upstream_last_sync_timestamp_seconds{project="work",server="down"} 1.7673552005e+09`,
 		`upstream_last_sync_timestamp_seconds{project="work",server="up"} 1.7673552005e+09`,

@@ -20,6 +20,7 @@ type Record struct {
 	wire.Server
 	Runner    string // ID of the runner; empty without a connection
 	Connected bool
+	LastStart time.Duration // time of the last observed start; 0 if none
 }
 
 // Record returns the record of a program's row. Without a connection to its
@@ -28,7 +29,7 @@ type Record struct {
 func (r *Runners) Record(row models.Server) Record {
 	v := r.current.Load()
 	if p, ok := v.servers[row.ID]; ok {
-		return Record{Server: p.record, Runner: p.runner, Connected: true}
+		return Record{Server: p.record, Runner: p.runner, Connected: true, LastStart: p.lastStart}
 	}
 	out := Record{Server: wire.Server{Name: row.Entry, Since: v.left[row.ID]}}
 	out.State, out.Message = r.without(v, row)

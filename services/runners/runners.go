@@ -68,6 +68,8 @@ type program struct {
 	client *wire.Client
 	runner string
 	record wire.Server
+	// lastStart is the time of the last observed start, or 0.
+	lastStart time.Duration
 }
 
 // New returns Runners without connections.
@@ -98,6 +100,19 @@ func (r *Runners) IsConnected(connectorID string) bool {
 	return r.current.Load().connectors[connectorID]
 }
 
+// next returns the program after a new list of a connection.
+func (p program) next(c *connection, record wire.Server) program {
+	n := program{client: c.client, runner: c.list.Runner, record: record, lastStart: p.lastStart}
+	if p.record.State == wire.StateStarting && record.State == wire.StateRunning && p.client == c.client {
+		n.lastStart = max(0, record.Since.Sub(p.record.Since))
+	}
+	return n
+}
+
+// Connectors returns the number of connectors that are connected to this
+// process.
+func (r *Runners) Connectors() int { return len(r.current.Load().connectors) }
+
 // maxLeft is the number of servers without a connection whose time is kept.
 const maxLeft = 10_000
 
@@ -111,7 +126,7 @@ func (r *Runners) rebuild() (changed []string) {
 		runner := Runner{Peer: c.peer, ID: c.list.Runner, Since: c.since, Files: c.list.Files, Servers: map[string]wire.Server{}}
 		for _, record := range c.list.Servers {
 			if id := c.ids[record.Name]; id != "" {
-				next.servers[id] = program{client: c.client, runner: c.list.Runner, record: record}
+				next.servers[id] = before.servers[id].next(c, record)
 				runner.Servers[id] = record
 			}
 		}
