@@ -9,17 +9,18 @@ type running struct{ pid, parent int }
 
 // tree returns the processes that descend from root (0 for none) or whose marker
 // belongs accepts. This process is never among them, nor are processes that have
-// ended.
-func tree(root int, belongs func(marker string) bool) []int {
+// ended. starting reports whether this process has a child whose environment can't
+// be read because it is starting.
+func tree(root int, belongs func(marker string) bool) (found []int, starting bool) {
 	all, self := processes(), os.Getpid()
 	parents, members := make(map[int]int, len(all)), make(map[int]bool, len(all))
 	for _, p := range all {
 		if p.pid != self {
 			parents[p.pid] = p.parent
 			members[p.pid] = p.pid == root || hasMarker(p.pid, belongs)
+			starting = starting || !members[p.pid] && p.parent == self && isStarting(p.pid)
 		}
 	}
-	var found []int
 	for _, p := range all {
 		if p.pid == self {
 			continue
@@ -31,7 +32,7 @@ func tree(root int, belongs func(marker string) bool) []int {
 			}
 		}
 	}
-	return found
+	return found, starting
 }
 
 // Memories returns the resident memory of several programs in bytes, as Memory
