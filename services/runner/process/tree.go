@@ -62,20 +62,20 @@ func Memories(programs []*Process) []int64 {
 	return sums
 }
 
-// nobody is the owner of processes that belong to no program.
-const nobody = -1
+// noOwner is the result for processes of no program.
+const noOwner = -1
 
 // owner returns the index of the program that a process belongs to. owners has
 // the results so far.
 func owner(pid int, parents, roots map[int]int, markers map[string]int, owners map[int]int) (int, bool) {
 	if i, known := owners[pid]; known {
-		return i, i != nobody
+		return i, i != noOwner
 	}
 	parent, running := parents[pid]
 	if !running || pid <= 1 {
-		return nobody, false
+		return noOwner, false
 	}
-	owners[pid] = nobody // ends the search if ids were assigned again meanwhile
+	owners[pid] = noOwner // ends the search if ids were assigned again
 	i, found := roots[pid]
 	if !found {
 		i, found = owner(parent, parents, roots, markers, owners)

@@ -46,7 +46,7 @@ func (p *Program) join(key string) (r *run, err error) {
 		switch {
 		case err != nil:
 		case r.uses >= wire.MaxCalls:
-			err = &Unavailable{State: p.state(), Text: fmt.Sprintf("%d calls are under way", r.uses)}
+			err = &Unavailable{State: p.state(), Text: fmt.Sprintf("%d calls are in flight", r.uses)}
 		default:
 			r.uses++
 		}

@@ -21,6 +21,7 @@ func TestStartsAndStopsLeaveNothing(t *testing.T) {
 	cycle := func(p *supervise.Program) {
 		w.acquire(p, "").End()
 		w.untilProcesses(p, 0)
+		w.starter.Reap()
 	}
 	var programs []*supervise.Program
 	for range 4 {

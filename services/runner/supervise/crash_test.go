@@ -88,7 +88,7 @@ func TestFailedIsLeft(t *testing.T) {
 	}
 }
 
-// TestBackoffTimes lets 3 minutes pass in each start, so that the program never
+// TestBackoffTimes advances the clock by 3 minutes in each start, so that the program never
 // ends 5 times in 10 minutes.
 func TestBackoffTimes(t *testing.T) {
 	t.Parallel()

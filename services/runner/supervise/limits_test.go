@@ -162,10 +162,10 @@ func TestCallsOfAProcess(t *testing.T) {
 	for range wire.MaxCalls - 1 {
 		w.acquire(p, "")
 	}
-	w.refused(p, "", "64 calls are under way")
+	w.refused(p, "", "64 calls are in flight")
 	one.Release()
 	w.acquire(p, "")
-	w.refused(p, "", "64 calls are under way")
+	w.refused(p, "", "64 calls are in flight")
 }
 
 func TestMemoryLimit(t *testing.T) {

@@ -20,7 +20,7 @@ import (
 )
 
 // ErrAgain is the error of Options.Open for a process that ended at the probe.
-// Another process is started at once; the end is no crash.
+// Another process is started at once; the end does not count as a crash.
 var ErrAgain = errors.New("the program ended at the probe")
 
 // Options configure a Program.
@@ -50,7 +50,7 @@ type Program struct {
 	starts  atomic.Int64
 	stray   atomic.Int64
 	ending  sync.WaitGroup     // counts runs
-	killing context.Context    // its end ends the waiting for programs that are told to end
+	killing context.Context    // its end ends the waiting for programs that must end
 	kill    context.CancelFunc // ends killing
 
 	mu        sync.Mutex

@@ -50,7 +50,7 @@ type run struct {
 	memory    int64
 }
 
-// Causes for the end of a run that are no crash. Callers that wait for a
+// Causes for the end of a run that do not count as crashes. Callers that wait for a
 // replaced one wait for another.
 var (
 	errReplaced = errors.New("replaced")
