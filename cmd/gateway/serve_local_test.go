@@ -52,7 +52,7 @@ func exported(t *testing.T, environ []string, project string) map[string]map[str
 func TestServeLocalDeclaresEveryEntry(t *testing.T) {
 	up := upstreamtest.New(upstreamtest.Options{Tools: []upstreamtest.Tool{upstreamtest.Echo()}})
 	environ := surroundings(t)
-	one := clientFile(t, fmt.Sprintf(`{"mcpServers":{"up":{"url":%q},"notes":{"command":"no-such-program","env":{"T":"secret-value"},"denyTools":["x"],"idleTimeout":20000}}}`, up.Start(t)))
+	one := clientFile(t, fmt.Sprintf(`{"mcpServers":{"up":{"url":%q},"notes":{"command":"/bin/no-such-program","args":["an-argument"],"env":{"T":"secret-value"},"denyTools":["x"],"idleTimeout":20000}}}`, up.Start(t)))
 	two := clientFile(t, `{"servers":{"other":{"type":"stdio","command":"no-such-program","sessionMode":"per-client"}}}`)
 	s := startServing(t, environ, "--local", one, two)
 	until(t, "the line is printed", func() bool { return strings.Contains(s.out.String(), "keys create") })
@@ -78,7 +78,7 @@ func TestServeLocalDeclaresEveryEntry(t *testing.T) {
 	}
 	s.stop(t)
 	db, err := os.ReadFile(config.DatabaseFile(environ))
-	if err != nil || strings.Contains(string(db), "no-such-program") || strings.Contains(string(db), "secret-value") {
+	if err != nil || strings.Contains(string(db), "an-argument") || strings.Contains(string(db), "secret-value") {
 		t.Errorf("the database has a command: %v", err)
 	}
 }
