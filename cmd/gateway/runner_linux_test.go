@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -46,7 +47,7 @@ func TestRunnerArguments(t *testing.T) {
 
 // TestServeRunsPrograms serves a program and asks its runner.
 func TestServeRunsPrograms(t *testing.T) {
-	environ := surroundings(t)
+	environ := surroundings(t, "PATH="+os.Getenv("PATH"))
 	file := clientFile(t, `{"mcpServers":{"ends":{"command":"sh","args":["-c","echo went wrong >&2; exit 3"],"start":"eager"}}}`)
 	s := startServing(t, environ, "--local", file)
 	var out, errs string
