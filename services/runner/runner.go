@@ -80,7 +80,7 @@ func New(o Options) *Runner {
 // Sweep ends what an earlier runner with the same directory left, and returns
 // the number of processes.
 func (r *Runner) Sweep(ctx context.Context) int {
-	n := process.Sweep(func(marker string) bool { return keeper.Owns(r.o.Runner, marker) })
+	n := r.sweepTraces() + process.Sweep(func(marker string) bool { return keeper.Owns(r.o.Runner, marker) })
 	if err := RemoveContainers(ctx, r.o.State, r.o.Runner, r.o.Environ); err != nil {
 		r.o.Log.Warn("containers of an earlier runner not removed", "error", err)
 	}
