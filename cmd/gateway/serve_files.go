@@ -24,9 +24,9 @@ type servedFiles struct {
 	set    *files.Set // as read last
 }
 
-// readServed returns the files of --config or --local, or nil if there are none. Only a
-// file that nobody else can write may have commands; then the error of a refused
-// one ends serve with the exit code 2.
+// readServed returns the files of --config or --local, or nil if there are none. A file
+// with commands must not be writable by other users: the error of a refused one
+// ends serve with the exit code 2.
 func readServed(config string, local localFiles, in io.Reader) (*servedFiles, error) {
 	switch {
 	case config != "" && len(local) > 0:
