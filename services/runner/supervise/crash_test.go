@@ -165,6 +165,7 @@ func TestEndsThatAreNoCrash(t *testing.T) {
 		{"in use", "exit 0", true, func(*entry.Entry) {}, wire.StateBackoff},
 		{"with an error", "exit 1", false, func(*entry.Entry) {}, wire.StateBackoff},
 		{"eager", "exit 0", false, eager, wire.StateBackoff},
+		{"long line", `head -c 11000000 /dev/zero | tr "\0" x; cat`, true, func(*entry.Entry) {}, wire.StateBackoff},
 		{"output closed", "exec >&- 2>&-; cat", false, func(*entry.Entry) {}, wire.StateBackoff},
 	} {
 		w := newWorld(t, 0)

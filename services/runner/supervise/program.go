@@ -178,15 +178,12 @@ func (p *Program) Restart() {
 		if p.closed || p.pending {
 			return
 		}
-		var after []<-chan struct{}
 		for _, r := range p.runs {
 			r.end(errReplaced)
-			r.replaced = true
-			after = append(after, r.gone)
 		}
 		p.clear()
 		p.crashed = true // counts as a restart
-		p.begin("", after)
+		p.begin("", p.runs)
 	})
 }
 
