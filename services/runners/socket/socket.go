@@ -82,7 +82,8 @@ func New(ws *websocket.Conn, o Options) *Conn {
 	}
 	c := &Conn{ws: ws, options: o, ended: make(chan struct{})}
 	ws.SetReadLimit(maxText)
-	c.dead = time.AfterFunc(o.Dead, o.Tasks.Func("end of a silent connection", func() { _ = c.Close() }))
+	c.dead = time.AfterFunc(time.Hour, o.Tasks.Func("end of a silent connection", func() { _ = c.Close() }))
+	c.dead.Reset(o.Dead) // its function uses c.dead
 	pong := ws.PingHandler()
 	ws.SetPingHandler(func(data string) error { c.alive(); return pong(data) })
 	ws.SetPongHandler(func(string) error { c.alive(); return nil })
