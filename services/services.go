@@ -243,7 +243,11 @@ func (s *Services) wireStore(ctx context.Context, guard *egress.Guard, resolver 
 	s.EndedSessions = sessions.NewEnded(db, s.feed, sessions.MaxEnded, now)
 	s.LogLevels = sessions.NewLevels(db, s.feed, sessions.MaxLevels, now)
 	s.Finished = sessions.NewFinished(db, s.feed, c.Keys, now, s.log)
-	s.Projects = projects.NewStore(db, resolver, checkURL(guard, c), s.Audit, s.feed, now)
+	var options []projects.Option
+	if !c.LoopbackListener {
+		options = append(options, projects.Exposed())
+	}
+	s.Projects = projects.NewStore(db, resolver, checkURL(guard, c), s.Audit, s.feed, now, options...)
 	s.ToolStates = toolstate.NewStore(db, s.Audit, s.feed)
 	s.Toolsets = toolsets.NewStore(db, s.Audit, s.feed, now)
 	if err := s.Projects.SealAddresses(ctx); err != nil {

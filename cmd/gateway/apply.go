@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"mcpgateway/services"
@@ -38,13 +37,7 @@ func apply(ctx context.Context, std streams, args []string) error {
 
 // applyFile applies the declarative file at path, or standard input for "-".
 func applyFile(ctx context.Context, s *services.Services, in io.Reader, path string, o projects.ApplyOptions) (projects.Plan, error) {
-	var raw []byte
-	var err error
-	if path == "-" {
-		raw, err = io.ReadAll(io.LimitReader(in, declaration.MaxSize+1))
-	} else {
-		raw, err = os.ReadFile(path)
-	}
+	raw, err := readDeclaration(path, in)
 	if err != nil {
 		return projects.Plan{}, err
 	}

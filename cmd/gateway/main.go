@@ -41,7 +41,7 @@ type streams struct {
 
 func commands() map[string]command {
 	return map[string]command{
-		"serve":       {"serve [--addr HOST:PORT] [--config FILE] [--demo] [--dev]", serve},
+		"serve":       {"serve [--addr HOST:PORT] [--config FILE | --local FILE …] [--demo] [--dev]", serve},
 		"apply":       {"apply -f FILE [--dry-run] [--prune]", apply},
 		"export":      {"export [-o FILE] [--project SLUG]", export},
 		"keys":        {"keys create|list|rotate|revoke --project SLUG …", keys},
@@ -50,16 +50,21 @@ func commands() map[string]command {
 		"admin":       {"admin create --email E [--password-stdin] | setup-link | reset-factors --email E", admin},
 		"audit":       {"audit verify", audit},
 		"rekey":       {"rekey", rekey},
+		"runner":      {runnerUsage, runnerCommand},
 		"backup":      {"backup -o FILE", backup},
 		"migrate":     {"migrate up|status", migrate},
 		"healthcheck": {"healthcheck [--url URL]", healthcheck},
 		"version":     {"version [--json]", printVersion},
-		"code-worker": {"code-worker", codeWorker}, // not in the help
+		// Not in the help: processes that the gateway starts.
+		"code-worker":   {"code-worker", codeWorker},
+		"runner-guard":  {"runner-guard ID DIR", runnerGuard},
+		"runner-serve":  {"runner-serve", runnerServe},
+		"runner-launch": {"runner-launch LIMITS PROGRAM …", runnerLaunch},
 	}
 }
 
 // order is the order of the commands in the help.
-var order = []string{"serve", "apply", "export", "keys", "connectors", "admin", "catalog", "audit", "migrate", "rekey", "backup", "healthcheck", "version"}
+var order = []string{"serve", "apply", "export", "keys", "connectors", "admin", "catalog", "runner", "audit", "migrate", "rekey", "backup", "healthcheck", "version"}
 
 func main() {
 	signaled, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -77,6 +82,9 @@ func main() {
 	stop()
 	os.Exit(code)
 }
+
+// errLogged is the error of commands whose log already has the reason.
+var errLogged = errors.New("see the log")
 
 // errUsage is the error of invalid arguments.
 type errUsage struct{ message string }
@@ -109,6 +117,8 @@ func run(ctx context.Context, std streams, args []string) int {
 	switch {
 	case err == nil, errors.Is(err, flag.ErrHelp):
 		return 0
+	case errors.Is(err, errLogged):
+		return exitFailed
 	case errors.As(err, &mistakes):
 		for line := range strings.SplitSeq(mistakes.Error(), "\n") {
 			fmt.Fprintln(std.err, "gateway: configuration:", line)
@@ -172,17 +182,24 @@ func flags(std streams, name string) *flag.FlagSet {
 
 // parse parses the flags and rejects other arguments.
 func parse(fs *flag.FlagSet, args []string) error {
+	rest, err := parseSome(fs, args)
+	if err == nil && len(rest) > 0 {
+		return usagef("unexpected argument %q", rest[0])
+	}
+	return err
+}
+
+// parseSome parses the flags up to the first other argument, and returns the rest.
+func parseSome(fs *flag.FlagSet, args []string) (rest []string, err error) {
 	usage := fs.Usage
 	fs.Usage = func() {} // without this, Parse prints it for every error
+	defer func() { fs.Usage = usage }()
 	if err := fs.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			usage()
-			return err
+			return nil, err
 		}
-		return usagef("%v", err)
+		return nil, usagef("%v", err)
 	}
-	if fs.NArg() > 0 {
-		return usagef("unexpected argument %q", fs.Arg(0))
-	}
-	return nil
+	return fs.Args(), nil
 }

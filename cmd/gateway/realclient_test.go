@@ -71,7 +71,7 @@ func needNodePackages(t *testing.T, root string) {
 	if _, err := exec.LookPath("node"); err != nil {
 		t.Fatalf("Node.js not found in PATH: %v", err)
 	}
-	for _, name := range []string{"@modelcontextprotocol/sdk", "@modelcontextprotocol/client", "@modelcontextprotocol/inspector", "@modelcontextprotocol/server-everything", "mcp-remote"} {
+	for _, name := range []string{"@modelcontextprotocol/sdk", "@modelcontextprotocol/client", "@modelcontextprotocol/inspector", "@modelcontextprotocol/server-everything", "@modelcontextprotocol/server-filesystem", "@modelcontextprotocol/server-memory", "mcp-remote"} {
 		if _, err := os.Stat(filepath.Join(root, "node_modules", name, "package.json")); err != nil {
 			t.Fatalf("missing npm package, run `make deps`: %v", err)
 		}

@@ -13,7 +13,6 @@ import (
 	"mcpgateway/cmd/gateway/demo"
 	"mcpgateway/routes"
 	"mcpgateway/services"
-	"mcpgateway/services/projects"
 	"mcpgateway/web/conn"
 )
 
@@ -26,10 +25,15 @@ func serve(ctx context.Context, std streams, args []string) error {
 	file := fs.String("config", "", "declarative file to apply before serving")
 	withDemo := fs.Bool("demo", false, "add a demo project with two servers in this process")
 	dev := fs.Bool("dev", false, "serve /kit, the page with all user interface components")
-	if err := parse(fs, args); err != nil {
+	var local localFiles
+	if err := parseLocal(fs, &local, args); err != nil {
 		return err
 	}
 	c, err := configure(std, *addr)
+	if err != nil {
+		return err
+	}
+	served, err := readServed(*file, local, std.in)
 	if err != nil {
 		return err
 	}
@@ -59,10 +63,13 @@ func serve(ctx context.Context, std streams, args []string) error {
 	}
 	defer s.Close()
 	s.Dev = *dev
-	if *file != "" {
-		if err := applyConfig(ctx, s, std, *file, log); err != nil {
+	if served != nil {
+		if err := served.apply(ctx, s, log); err != nil {
 			return err
 		}
+	}
+	if err := s.Projects.CheckExposed(ctx); err != nil {
+		return err
 	}
 	example := demo.New(s, log)
 	defer example.Stop()
@@ -80,7 +87,13 @@ func serve(ctx context.Context, std streams, args []string) error {
 		return err
 	}
 	defer stopMetrics()
-	return listenAndServe(ctx, s, listener, c.DrainDelay, log, func() {
+	programs, err := servePrograms(ctx, s, std, served, lines, log)
+	if err != nil {
+		return err
+	}
+	defer programs.stop()
+	return listenAndServe(ctx, s, listener, c.DrainDelay, log, programs.stop, func() {
+		programs.attach()
 		s.Background.Go("garbage collector tuning", s.Background.Loop(ctx, "garbage collector tuning", func(ctx context.Context) {
 			tuneGC(ctx, s.Results.Held, c.ResultMemory)
 		}))
@@ -89,6 +102,9 @@ func serve(ctx context.Context, std streams, args []string) error {
 		}
 		log.Info("serving", "address", listener.Addr().String(), "url", c.PublicURL.String(), "version", version)
 		lines.Flush() // scripts wait for this line; later output must follow it
+		if served != nil {
+			served.serve(ctx, s, std, log)
+		}
 		if *withDemo {
 			example.Read(ctx)
 			example.Print(std.out)
@@ -96,29 +112,10 @@ func serve(ctx context.Context, std streams, args []string) error {
 	})
 }
 
-func applyConfig(ctx context.Context, s *services.Services, std streams, file string, log *slog.Logger) error {
-	plan, err := applyFile(ctx, s, std.in, file, projects.ApplyOptions{})
-	if err != nil {
-		return err
-	}
-	for _, change := range plan.Changes {
-		if change.Action != projects.ActionKeep {
-			log.Info("configuration applied", "action", change.Action, "project", change.Project, "server", change.Server, "toolset", change.Toolset, "group", change.Group, "fields", change.Fields)
-		}
-	}
-	for _, warning := range plan.Warnings {
-		log.Warn(warning)
-	}
-	for _, note := range plan.Notes {
-		log.Warn("configuration partly ignored", "note", note)
-	}
-	return nil
-}
-
 // listenAndServe serves until ctx ends. It then reports not ready, serves for
 // the drain delay, so that load balancers can react, and waits for calls in
-// flight. A second signal ends the process at once.
-func listenAndServe(ctx context.Context, s *services.Services, listener net.Listener, drainDelay time.Duration, log *slog.Logger, ready func()) error {
+// flight; then it calls drained. A second signal ends the process at once.
+func listenAndServe(ctx context.Context, s *services.Services, listener net.Listener, drainDelay time.Duration, log *slog.Logger, drained, ready func()) error {
 	app := routes.New(s, log)
 	background, stopBackground := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopBackground()
@@ -168,6 +165,7 @@ func listenAndServe(ctx context.Context, s *services.Services, listener net.List
 		}
 		_ = listener.Close() // Shutdown doesn't close a listener before serving starts
 	}
+	drained()
 	stopBackground()
 	for ; running > 0; running-- {
 		if e := <-ended; e != nil && err == nil && !errors.Is(e, net.ErrClosed) {

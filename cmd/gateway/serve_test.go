@@ -211,7 +211,7 @@ func TestCommands(t *testing.T) {
 		{name: "apply", args: []string{"apply", "-f", declared}, out: "2 to create, 0 to update, 0 to delete, 0 unchanged: applied\n"},
 		{name: "apply again from standard input", args: []string{"apply", "-f", "-"}, in: `{"projects":{"work":{}}}`, out: "1 unchanged: applied"},
 		{name: "apply of an invalid file", args: []string{"apply", "-f", "-"}, in: `{"projects":{"work":{"nome":1,"mcpServers":{"a":{"command":"x"}}}}}`, code: 1,
-			err: "Some fields are invalid: projects.work.mcpServers.a.command: commands are not supported: run the server over HTTP and add its URL; projects.work.nome: unknown key"},
+			err: "Some fields are invalid: projects.work.mcpServers.a.command: commands are taken only from a file: save this entry and run \"gateway serve --local FILE\"; projects.work.nome: unknown key"},
 		{name: "export", args: []string{"export"}, out: `"http://127.0.0.1:9/mcp"`},
 		{name: "export of an unknown project", args: []string{"export", "--project", "no"}, code: 1, err: `There is no project "no"`},
 		{name: "keys without a subcommand", args: []string{"keys"}, code: 2, err: "create, list, rotate or revoke"},

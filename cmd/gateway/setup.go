@@ -64,14 +64,18 @@ func open(ctx context.Context, std streams) (*services.Services, error) {
 // unless configured differently.
 func newLog(w io.Writer, terminal bool, c *config.Config) *slog.Logger {
 	options := &slog.HandlerOptions{Level: c.LogLevel}
-	asJSON := !terminal
-	if c.LogJSON != nil {
-		asJSON = *c.LogJSON
-	}
-	if asJSON {
+	if logsJSON(terminal, c) {
 		return slog.New(slog.NewJSONHandler(w, options))
 	}
 	return slog.New(slog.NewTextHandler(w, options))
+}
+
+// logsJSON reports whether log lines are JSON.
+func logsJSON(terminal bool, c *config.Config) bool {
+	if c.LogJSON != nil {
+		return *c.LogJSON
+	}
+	return !terminal
 }
 
 func isTerminal(w io.Writer) bool {
@@ -80,7 +84,11 @@ func isTerminal(w io.Writer) bool {
 		return false
 	}
 	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
+	if err != nil || info.Mode()&os.ModeCharDevice == 0 {
+		return false
+	}
+	null, err := os.Stat(os.DevNull)
+	return err != nil || !os.SameFile(info, null)
 }
 
 func fieldList(fields map[string]string) string {

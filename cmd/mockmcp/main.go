@@ -1,6 +1,7 @@
 // Command mockmcp serves a configurable MCP server for demos, end-to-end tests and
 // load tests. The first line of its output is the URL of its endpoint. It stops on
-// SIGINT and SIGTERM.
+// SIGINT and SIGTERM. With -stdio it serves standard input and output instead, and
+// can misbehave like a program.
 package main
 
 import (
@@ -20,12 +21,22 @@ import (
 
 	"mcpgateway/cmd/gateway/demo"
 	"mcpgateway/services/upstream/upstreamtest"
+	"mcpgateway/services/upstream/upstreamtest/programtest"
 )
 
 func main() {
+	if programtest.IsChild(os.Args[1:]) {
+		exit(programtest.RunChild(os.Args[1:]))
+		return
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
+	exit(err)
+}
+
+// exit prints the error, if any, and exits with status 1.
+func exit(err error) {
 	if err != nil && !errors.Is(err, flag.ErrHelp) {
 		fmt.Fprintln(os.Stderr, "mockmcp:", err)
 		os.Exit(1)
@@ -39,6 +50,8 @@ type settings struct {
 	faults  []upstreamtest.Fault
 	stats   bool
 	control bool
+	stdio   bool
+	program programtest.Program
 }
 
 // run serves until ctx is done. It returns an error for invalid flags and if it
@@ -51,6 +64,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	server := upstreamtest.New(set.options)
 	defer server.Close()
 	server.SetFault(set.faults...)
+	if set.stdio {
+		return set.program.Serve(ctx, server, os.Stdin, os.Stdout, stderr)
+	}
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", set.addr)
 	if err != nil {
 		return err
@@ -81,7 +97,7 @@ func parse(args []string, stderr io.Writer) (settings, error) {
 	fs.StringVar(&set.addr, "addr", "127.0.0.1:0", "listen address; port 0 selects a free port")
 	fs.StringVar(&set.options.Path, "path", "/mcp", "path of the endpoint")
 	fs.StringVar(&set.options.Name, "name", "", "serverInfo.name (default: depends on the kind)")
-	kind := fs.String("kind", "standard", "tools: standard, hostile, clock or text")
+	kind := fs.String("kind", "standard", "tools: standard, hostile, clock, text or program (standard ones, and those about the process and the client)")
 	tools := fs.Int("tools", 10, "number of tools of kind standard: echo, sleep, big, fail, progress, add, then generated tools")
 	eras := fs.String("era", "all", "protocol revisions, separated by commas, such as 2025-11-25,2026-07-28; or all, stateless, sse")
 	answer := fs.String("answer", "auto", "response format: auto (SSE if there are notifications), json or sse")
@@ -93,6 +109,8 @@ func parse(args []string, stderr io.Writer) (settings, error) {
 	fs.BoolVar(&set.options.Resumable, "resumable", false, "send event IDs, so that streams can be resumed")
 	fs.BoolVar(&set.stats, "stats", false, "print the counters to standard error on exit")
 	fs.BoolVar(&set.control, "control", false, "serve GET /stats and POST /control, which changes the behavior (tools, page, answer, latency, hang, status, every, drop)")
+	fs.BoolVar(&set.stdio, "stdio", false, "serve standard input and output instead of HTTP; only then code, crash, flood, fork, garbage, hold, probe, start, survive and unread apply")
+	set.program.Flags(fs)
 	if err := fs.Parse(args); err != nil {
 		return set, err
 	}
@@ -138,12 +156,14 @@ func equip(o *upstreamtest.Options, kind string, tools int) error {
 		like = demo.Clock(time.Now)
 	case "text":
 		like = demo.TextTools()
+	case "program":
+		like = programtest.Options(tools)
 	default:
-		return fmt.Errorf("-kind: unknown kind %q, use standard, hostile, clock or text", kind)
+		return fmt.Errorf("-kind: unknown kind %q, use standard, hostile, clock, text or program", kind)
 	}
 	if o.Name == "" {
 		o.Name = like.Name
 	}
-	o.Instructions, o.Tools = like.Instructions, like.Tools
+	o.Instructions, o.Tools, o.Capabilities, o.Methods = like.Instructions, like.Tools, like.Capabilities, like.Methods
 	return nil
 }

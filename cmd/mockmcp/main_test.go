@@ -118,7 +118,7 @@ func TestTokenAndHang(t *testing.T) {
 
 func TestInvalidFlags(t *testing.T) {
 	for _, args := range []string{
-		"-era 2025", "-answer xml", "-hang never", "-kind none", "-tools -1", "-page -1", "-latency -1s", "-path x", "-no", "extra", "-addr 127.0.0.1:99999",
+		"-era 2025", "-answer xml", "-hang never", "-kind none", "-tools -1", "-page -1", "-latency -1s", "-path x", "-no", "extra", "-stdio -crash x", "-addr 127.0.0.1:99999",
 	} {
 		if err := run(t.Context(), strings.Fields(args), io.Discard, io.Discard); err == nil {
 			t.Errorf("run(%s) = nil error", args)
@@ -152,5 +152,23 @@ func TestSIGTERM(t *testing.T) {
 	}
 	if err := c.Wait(); err != nil {
 		t.Errorf("exit after SIGTERM: %v", err)
+	}
+	testStdio(t, binary)
+}
+
+// testStdio runs the command as a program.
+func testStdio(t *testing.T, binary string) {
+	c := exec.CommandContext(t.Context(), binary, "-stdio", "-kind", "program", "-tools", "1", "-era", "2025-06-18")
+	c.Stderr = os.Stderr
+	cs, err := mcp.NewClient(&mcp.Implementation{Name: "t", Version: "1"}, nil).Connect(t.Context(), &mcp.CommandTransport{Command: c}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := cs.ListTools(t.Context(), nil)
+	if err != nil || len(list.Tools) < 2 || list.Tools[0].Name != "echo" {
+		t.Errorf("tools = %+v, %v", list, err)
+	}
+	if err := cs.Close(); err != nil {
+		t.Errorf("exit at the end of standard input: %v", err)
 	}
 }

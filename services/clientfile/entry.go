@@ -84,7 +84,7 @@ func (t *translation) object(o *rawjson.Object) {
 	if o.Get("command") != nil && !t.bridge(o) {
 		program, _ := o.String("command")
 		t.Command = path.Base(strings.ReplaceAll(program, `\`, "/"))
-		t.Problems = []Problem{{Path: "command", Field: "command", Reason: CommandsUnsupported}}
+		t.Problems = []Problem{{Path: "command", Field: "command", Reason: CommandsFromFile}}
 		return
 	}
 	for name, value := range o.All() {
@@ -103,7 +103,7 @@ func (t *translation) key(o *rawjson.Object, name string, value []byte) {
 	case slices.Contains(transportKeys, name), name == "enabled", name == "disabled":
 	case slices.Contains(local, name):
 		if !t.Bridged {
-			t.problem(name, name, "only commands have this key: remove it, and put secrets into headers or authBearer")
+			t.problem(name, name, CommandsFromFile)
 		}
 	case slices.Contains(clientOnly, name):
 		t.NotTaken = append(t.NotTaken, name)
@@ -147,10 +147,14 @@ func (t *translation) transport(o *rawjson.Object) {
 			continue
 		}
 		word, _ := rawjson.String(value)
-		if word == "stdio" || word == "local" {
-			if !t.Bridged {
-				t.problem(name, "command", CommandsUnsupported)
-			}
+		switch {
+		case t.Bridged && (word == "stdio" || word == "local"):
+			continue
+		case name == "type" && IsStdio(name, value):
+			t.problem(name, "command", CommandsFromFile)
+			continue
+		case word == "stdio" || word == "connector":
+			t.problem(name, "transport", TransportFromFile)
 			continue
 		}
 		ours, known := transports[word]

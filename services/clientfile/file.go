@@ -27,6 +27,8 @@ type File struct {
 	Servers  []Server          // in the order of the text
 	Problems map[string]string // unsupported keys next to the servers, by path
 	NotTaken []string          // ignored keys next to the servers, by path
+
+	whole bool // a client's whole file, of which other keys are ignored
 }
 
 // Server is an entry as written: an object, or a URL. Name is empty for an
@@ -62,7 +64,13 @@ func IsFile(o *rawjson.Object) bool {
 // client's key, a map of servers, one server, a command line, or just a URL. It accepts
 // comments, trailing commas, a byte-order mark and missing outer braces. Its
 // errors name the detected format.
-func Parse(text string) (*File, error) {
+func Parse(text string) (*File, error) { return parse(text, false) }
+
+// ParseFile is like Parse for the whole file of a client: keys next to the servers
+// are ignored.
+func ParseFile(text string) (*File, error) { return parse(text, true) }
+
+func parse(text string, whole bool) (*File, error) {
 	text = strings.TrimSpace(strings.TrimPrefix(text, "\ufeff"))
 	if u, ok := remoteURL(text); ok {
 		return &File{Servers: []Server{{Name: aliasOf(u), Raw: rawjson.Quote(text)}}}, nil
@@ -77,10 +85,10 @@ func Parse(text string) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.Get("projects") != nil {
+	if o.Get("projects") != nil && !(whole && o.Object("mcpServers") != nil) { // Claude Code's own file also has projects
 		return nil, errors.New("this is a gateway file with projects: use Import, or gateway apply")
 	}
-	f := &File{Problems: map[string]string{}}
+	f := &File{Problems: map[string]string{}, whole: whole}
 	if o = f.unwrap(o); len(f.Problems) > 0 {
 		return f, nil
 	}
@@ -179,7 +187,7 @@ func (f *File) siblings(o *rawjson.Object, servers string) {
 		path := join(f.Path, name)
 		switch {
 		case name == servers:
-		case slices.Contains(harmless, name), strings.Contains(name, "."): // VS Code's settings have dots
+		case f.whole, slices.Contains(harmless, name), strings.Contains(name, "."): // VS Code's settings have dots
 			f.NotTaken = append(f.NotTaken, path)
 		default:
 			f.Problems[path] = fmt.Sprintf("unknown key next to %s: it might change the exposed tools, so paste only %s", servers, servers)

@@ -3,10 +3,15 @@ package clientfile
 import (
 	"maps"
 	"slices"
+
+	"mcpgateway/services/rawjson"
 )
 
-// CommandsUnsupported is the problem of a command entry.
-const CommandsUnsupported = "commands are not supported: run the server over HTTP and add its URL"
+// Problems of programs where only servers with a URL can be added.
+const (
+	CommandsFromFile  = `commands are taken only from a file: save this entry and run "gateway serve --local FILE"`
+	TransportFromFile = "servers of this transport come from their runner's file"
+)
 
 // sameMeaning maps clients' keys to the gateway's keys with the same values.
 var sameMeaning = map[string]string{
@@ -27,6 +32,16 @@ var transports = map[string]string{
 
 // local are the keys of commands.
 var local = []string{"command", "args", "env", "envFile", "cwd"}
+
+// CommandKeys returns the keys of commands, which are refused with
+// CommandsFromFile.
+func CommandKeys() []string { return slices.Clone(local) }
+
+// IsStdio reports whether the value of a key says that the server is a program.
+func IsStdio(key string, value []byte) bool {
+	word, _ := rawjson.String(value)
+	return slices.Contains(transportKeys, key) && (word == "stdio" || key == "type" && word == "local") // opencode writes local
+}
 
 // clientOnly are keys that only affect the client, such as display and tool
 // confirmation. They don't change the exposed tools.

@@ -159,6 +159,15 @@ func Load(environ []string, addr string) (*Config, error) {
 	return c, nil
 }
 
+// Logging returns a configuration with only the settings of the log, for commands
+// without a database. The error joins their problems.
+func Logging(environ []string) (*Config, error) {
+	r := &loader{}
+	vars, _ := r.variables(environ)
+	c := &Config{LogLevel: vars.LogLevel, LogJSON: r.logFormat(vars.LogFormat)}
+	return c, errors.Join(slices.DeleteFunc(r.problems, func(err error) bool { return !strings.HasPrefix(err.Error(), "GATEWAY_LOG_") })...)
+}
+
 // DatabaseFile returns the path of the SQLite database in the environment. It
 // returns "" for PostgreSQL and for an invalid environment. Unlike Load, it
 // creates nothing.

@@ -55,17 +55,32 @@ func TestBareFileClientSpellings(t *testing.T) {
 }
 
 func TestLocalServersAreRejected(t *testing.T) {
-	const message = "commands are not supported"
-	for _, tc := range []struct{ file, path string }{
-		{`{"mcpServers":{"fs":{"command":"npx","args":["-y","x"],"env":{}}}}`, "mcpServers.fs.command"},
-		{`{"mcpServers":{"fs":{"command":null}}}`, "mcpServers.fs.command"},
-		{`{"mcpServers":{"fs":{"url":"https://a.example","command":"x"}}}`, "mcpServers.fs.command"},
-		{`{"mcpServers":{"fs":{"type":"stdio"}}}`, "mcpServers.fs.type"},
-		{inProject(`"mcpServers":{"fs":{"command":"npx"}}`), "projects.p.mcpServers.fs.command"},
+	const commands, transports = "commands are taken only from a file: save this entry and run \"gateway serve --local FILE\"", "servers of this transport come from their runner's file"
+	client := func(entry string) string { return `{"mcpServers":{"fs":` + entry + `}}` }
+	for _, tc := range []struct{ entry, key, message string }{
+		{`{"command":"npx","args":["-y","x"],"env":{}}`, "command", commands},
+		{`{"command":null}`, "command", commands},
+		{`{"url":"https://a.example","command":"x"}`, "command", commands},
+		{`{"url":"https://a.example","args":[]}`, "args", commands},
+		{`{"url":"https://a.example","env":{}}`, "env", commands},
+		{`{"url":"https://a.example","envFile":"x"}`, "envFile", commands},
+		{`{"url":"https://a.example","cwd":"/"}`, "cwd", commands},
+		{`{"url":"https://a.example","type":"stdio"}`, "type", commands},
+		{`{"type":"stdio"}`, "type", commands},
+		{`{"url":"https://a.example","transport":"stdio"}`, "transport", transports},
+		{`{"url":"https://a.example","transport":"connector"}`, "transport", transports},
 	} {
-		t.Run(tc.file, func(t *testing.T) {
-			_, err := declaration.Parse([]byte(tc.file))
-			wantProblem(t, err, message, tc.path)
+		t.Run(tc.entry, func(t *testing.T) {
+			_, err := declaration.Parse([]byte(client(tc.entry)))
+			wantProblem(t, err, tc.message, "mcpServers.fs."+tc.key)
+			_, err = declaration.Parse([]byte(inProject(client(tc.entry)[1 : len(client(tc.entry))-1])))
+			wantProblem(t, err, tc.message, "projects.p.mcpServers.fs."+tc.key)
+			_, _, err = declaration.ParseServer([]byte(tc.entry))
+			wantProblem(t, err, tc.message, tc.key)
+			_, _, err = declaration.ParseNewServers([]byte(`{"alias":"fs",` + tc.entry[1:]))
+			wantProblem(t, err, tc.message, tc.key)
+			_, _, err = declaration.ParseNewServers([]byte(client(tc.entry)))
+			wantProblem(t, err, tc.message, "mcpServers.fs."+tc.key)
 		})
 	}
 }

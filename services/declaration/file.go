@@ -39,7 +39,11 @@ func Parse(raw []byte) (*File, error) {
 
 // ParseImport is like Parse, but skips invalid servers of a client's
 // configuration and records them in Refused, as long as at least one is valid.
-func ParseImport(raw []byte) (*File, error) {
+func ParseImport(raw []byte) (*File, error) { return parseFile(raw, nil) }
+
+// parseFile parses a file. programs are the keys that only programs have; with
+// none, programs are refused.
+func parseFile(raw []byte, programs []string) (*File, error) {
 	if len(raw) > MaxSize {
 		return nil, fault.New(fault.KindTooLarge, fault.CodePayloadTooLarge, "The declaration is larger than %d bytes.", MaxSize)
 	}
@@ -50,11 +54,11 @@ func ParseImport(raw []byte) (*File, error) {
 	o, err := rawjson.ParseObject(raw, rawjson.Strict)
 	switch {
 	case err == nil && (o.Get("projects") != nil || o.Get("groups") != nil):
-		return parseProjects(o)
+		return parseProjects(o, programs)
 	case err == nil && o.Len() == 0:
 		return nil, fault.Validation(map[string]string{"projects": "missing: a declaration contains either projects or mcpServers"})
 	}
-	pasted, problems, err := readPasted(string(raw))
+	pasted, problems, err := readPasted(string(raw), programs)
 	switch {
 	case err != nil:
 		return nil, fault.Validation(map[string]string{"(file)": "not a JSON object with projects or mcpServers: " + err.Error()})
@@ -83,8 +87,9 @@ func (p *Pasted) declaration() (*File, error) {
 	return d, nil
 }
 
-func parseProjects(o *rawjson.Object) (*File, error) {
+func parseProjects(o *rawjson.Object, programs []string) (*File, error) {
 	r := newReader()
+	r.programs = programs
 	d := &File{Projects: map[string]*Project{}}
 	r.members("", o, fields{
 		"projects": {read: func(path string, v []byte) {

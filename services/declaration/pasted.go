@@ -8,6 +8,7 @@ import (
 
 	"mcpgateway/services/clientfile"
 	"mcpgateway/services/fault"
+	"mcpgateway/services/nearest"
 )
 
 // Pasted is a client's configuration that was pasted, uploaded or posted. Notes
@@ -28,6 +29,8 @@ type PastedServer struct {
 	Notes       []string
 	Command     string // program of a server that runs on the client's computer; may be empty
 	Raw         []byte // entry with a Command, as pasted; it must not be stored
+
+	lenient bool // unknown keys are ignored
 }
 
 // PastedProblem is a problem of an entry. Path is the key in the pasted entry,
@@ -48,7 +51,7 @@ func ParsePasted(text string) (*Pasted, error) {
 	if len(text) > MaxPasted {
 		return nil, fault.New(fault.KindTooLarge, fault.CodePayloadTooLarge, "The pasted text is larger than %d bytes.", MaxPasted)
 	}
-	p, problems, err := readPasted(text)
+	p, problems, err := readPasted(text, nil)
 	switch {
 	case err != nil:
 		return nil, fault.Validation(map[string]string{"pasted": PastedHint + err.Error()})
@@ -60,17 +63,17 @@ func ParsePasted(text string) (*Pasted, error) {
 
 // readPasted returns the servers of a client's configuration, the problems of
 // the keys next to them by path, or an error that describes the text.
-func readPasted(text string) (*Pasted, map[string]string, error) {
+func readPasted(text string, programs []string) (*Pasted, map[string]string, error) {
 	file, err := clientfile.Parse(text)
 	if err != nil {
 		return nil, nil, err
 	}
 	p := &Pasted{Path: file.Path}
 	if len(file.NotTaken) > 0 {
-		p.Notes = append(p.Notes, notTaken(file.NotTaken))
+		p.Notes = append(p.Notes, Ignored(file.NotTaken))
 	}
 	for _, server := range file.Servers {
-		p.Servers = append(p.Servers, readEntry(server.Name, server.Raw))
+		p.Servers = append(p.Servers, readEntry(server.Name, server.Raw, programs, false))
 	}
 	if len(p.Servers) > MaxServers {
 		return nil, nil, fmt.Errorf("a project can have at most %d servers", MaxServers)
@@ -80,14 +83,15 @@ func readPasted(text string) (*Pasted, map[string]string, error) {
 	return p, file.Problems, nil
 }
 
-func notTaken(keys []string) string {
+// Ignored returns a note about ignored keys.
+func Ignored(keys []string) string {
 	const most = 20
 	text := "ignored: "
 	for i, key := range keys[:min(len(keys), most)] {
 		if i > 0 {
 			text += ", "
 		}
-		text += fmt.Sprintf("%.64s", key)
+		text += fmt.Sprintf("%.128s", key)
 	}
 	if len(keys) > most {
 		text += fmt.Sprintf(" and %d more", len(keys)-most)
@@ -109,13 +113,19 @@ func (s *PastedServer) problem(path, field, why string) {
 	s.Problems = append(s.Problems, PastedProblem{Path: path, Field: field, Why: why})
 }
 
-// readEntry parses one entry of a client's configuration.
-func readEntry(alias string, raw []byte) PastedServer {
-	s := PastedServer{Alias: alias}
+// readEntry parses one entry of a client's configuration. programs are the keys
+// that only programs have; with none, programs are refused.
+func readEntry(alias string, raw []byte, programs []string, lenient bool) PastedServer {
+	s := PastedServer{Alias: alias, lenient: lenient}
 	if why := CheckAlias(alias); why != "" {
 		s.problem("", "alias", why)
 	}
 	r := newReader()
+	r.programs = programs
+	if rest, ok := r.settings(raw); ok {
+		s.readProgram(r, rest)
+		return s
+	}
 	if s.read(r, clientfile.Translate(raw), nil); s.Command != "" {
 		s.Raw = raw
 	}
@@ -129,20 +139,7 @@ func (s *PastedServer) read(r *reader, entry clientfile.Entry, more fields) {
 	s.Command = entry.Command
 	known := r.serverFields(s.Declaration)
 	maps.Copy(known, more)
-	for _, p := range entry.Problems {
-		s.problem(p.Path, p.Field, p.Reason)
-	}
-	for _, f := range entry.Fields {
-		clear(r.problems)
-		if one, found := known[f.Key]; found {
-			one.read(f.From, f.Value)
-		} else {
-			r.unknown(f.From, f.Key, known, clientfile.Keys()...)
-		}
-		for _, path := range slices.Sorted(maps.Keys(r.problems)) {
-			s.problem(path, f.Key+strings.TrimPrefix(path, f.From), r.problems[path])
-		}
-	}
+	s.fields(r, &entry, known)
 	if s.Declaration.URL == nil && !slices.ContainsFunc(s.Problems, func(p PastedProblem) bool { return p.Field == "url" || p.Field == "command" }) {
 		s.problem("url", "url", "this key is required")
 	}
@@ -150,8 +147,45 @@ func (s *PastedServer) read(r *reader, entry clientfile.Entry, more fields) {
 		s.Notes = append(s.Notes, "the command only connects to a remote server: its URL is used instead")
 	}
 	if len(entry.NotTaken) > 0 {
-		s.Notes = append(s.Notes, notTaken(entry.NotTaken))
+		s.Notes = append(s.Notes, Ignored(entry.NotTaken))
 	}
+}
+
+// fields parses the translated keys of an entry.
+func (s *PastedServer) fields(r *reader, entry *clientfile.Entry, known fields) {
+	for _, p := range entry.Problems {
+		switch {
+		case p.Reason != clientfile.CommandsFromFile:
+			s.problem(p.Path, p.Field, p.Reason)
+		case s.lenient && p.Field != "command":
+			entry.NotTaken = append(entry.NotTaken, p.Path)
+		default:
+			s.problem(p.Path, p.Field, r.noCommand(p.Reason))
+		}
+	}
+	for _, f := range entry.Fields {
+		clear(r.problems)
+		switch one, found := known[f.Key]; {
+		case found:
+			one.read(f.From, f.Value)
+		case s.lenient:
+			entry.NotTaken = append(entry.NotTaken, ignored(f.From, known))
+		default:
+			r.unknown(f.From, f.Key, known, clientfile.Keys()...)
+		}
+		for _, path := range slices.Sorted(maps.Keys(r.problems)) {
+			s.problem(path, f.Key+strings.TrimPrefix(path, f.From), r.problems[path])
+		}
+	}
+}
+
+// ignored returns the path of an unknown key, with the known key that was
+// probably meant.
+func ignored(path string, known fields) string {
+	if near := nearest.Name(path, slices.Sorted(maps.Keys(known))); near != "" {
+		return fmt.Sprintf("%.64s (did you mean %s?)", path, near)
+	}
+	return path
 }
 
 // Refusals returns the problems of the servers, by path in the text.

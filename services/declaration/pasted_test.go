@@ -43,7 +43,7 @@ func shown(t *testing.T, s declaration.PastedServer) string {
 }
 
 func TestParsePasted(t *testing.T) {
-	const notRun = `commands are not supported: run the server over HTTP and add its URL`
+	const notRun = `commands are taken only from a file: save this entry and run "gateway serve --local FILE"`
 	for name, tc := range map[string]struct {
 		pasted string
 		want   []string

@@ -12,7 +12,12 @@ import (
 
 // reader parses and validates declarations. It collects every problem by path,
 // so that a file can be corrected in one step.
-type reader struct{ problems map[string]string }
+type reader struct {
+	problems map[string]string
+	// programs are the keys that only programs have, in the operator's file. With
+	// none, programs are refused.
+	programs []string
+}
 
 func newReader() *reader { return &reader{problems: map[string]string{}} }
 

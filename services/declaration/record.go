@@ -29,13 +29,13 @@ func ParseServer(raw []byte) (alias *string, d *Server, err error) {
 	d = &Server{}
 	err = parseRecord(raw, func(r *reader, o *rawjson.Object) {
 		if o.Get("command") != nil {
-			r.problem("command", clientfile.CommandsUnsupported)
+			r.problem("command", clientfile.CommandsFromFile)
 			return
 		}
 		known := r.serverFields(d)
 		delete(known, "inventoryPerson") // it has its own operation
 		maps.Copy(known, r.recordFields(&alias))
-		r.members("", o, known)
+		r.remote("", o, known)
 	})
 	return alias, d, err
 }
@@ -58,7 +58,7 @@ func ParseNewServers(raw []byte) (p *Pasted, single bool, err error) {
 		p, err = parseNewServer(raw)
 		return p, true, err
 	}
-	p, problems, readErr := readPasted(string(raw))
+	p, problems, readErr := readPasted(string(raw), nil)
 	switch {
 	case readErr != nil:
 		return nil, false, fault.Validation(map[string]string{"(body)": "send a server, or the JSON that a client uses for its MCP servers: " + readErr.Error()})

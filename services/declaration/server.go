@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 
 	"mcpgateway/models"
 	"mcpgateway/services/clientfile"
@@ -44,6 +45,9 @@ type Server struct {
 	TLSKey            *string
 	Personal
 
+	// Program is set for a server that a runner starts. Only the operator's file
+	// sets it.
+	Program bool
 	// MissingHeaders are required headers without a value yet. No file or
 	// request can set them.
 	MissingHeaders []string
@@ -66,19 +70,38 @@ func (d *Server) JSON() []byte {
 
 func (r *reader) server(path string, raw []byte) *Server {
 	d := &Server{}
-	if o, err := rawjson.ParseObject(raw, rawjson.Strict); err == nil && o.Get("command") != nil {
-		r.problem(Join(path, "command"), clientfile.CommandsUnsupported)
-		return d
+	o, err := rawjson.ParseObject(raw, rawjson.Strict)
+	switch {
+	case err != nil:
+		r.problem(path, "use an object")
+	case o.Get("command") == nil:
+		r.remote(path, o, r.serverFields(d))
+	case len(r.programs) == 0:
+		r.problem(Join(path, "command"), clientfile.CommandsFromFile)
+	default:
+		d.Program = true
+		r.members(path, o, r.programFields(d))
 	}
-	r.object(path, raw, r.serverFields(d))
 	return d
+}
+
+// remote parses a server with a URL.
+func (r *reader) remote(path string, o *rawjson.Object, known fields) {
+	rest := o.Clone()
+	for name, value := range o.All() {
+		if slices.Contains(clientfile.CommandKeys(), name) || name == "type" && clientfile.IsStdio(name, value) {
+			r.problem(Join(path, name), r.noCommand(clientfile.CommandsFromFile))
+			rest.Delete(name)
+		}
+	}
+	r.members(path, &rest, known)
 }
 
 // serverFields returns the keys of a server.
 func (r *reader) serverFields(d *Server) fields {
 	known := fields{
 		"url":              r.text(&d.URL, MaxURL),
-		"transport":        oneOf(r, &d.Transport, models.TransportAuto, models.TransportStreamableHTTP, models.TransportSSE),
+		"transport":        r.transport(&d.Transport),
 		"authType":         oneOf(r, &d.AuthType, models.UpstreamAuthNone, models.UpstreamAuthBearer, models.UpstreamAuthOAuth),
 		"authBearer":       r.text(&d.AuthBearer, MaxHeaderValue),
 		"headers":          r.headers(&d.Headers),
@@ -112,6 +135,31 @@ func (r *reader) serverFields(d *Server) fields {
 	}
 	maps.Copy(known, r.personalFields(&d.Personal))
 	return known
+}
+
+// transport returns the field of a transport. Those of programs are refused with
+// their own reason.
+func (r *reader) transport(dst **models.Transport) field {
+	f := oneOf(r, dst, models.TransportAuto, models.TransportStreamableHTTP, models.TransportSSE)
+	refused := func(t models.Transport) bool { return t == models.TransportStdio || t == models.TransportConnector }
+	return field{
+		read: func(path string, raw []byte) {
+			if text, _ := rawjson.String(raw); refused(models.Transport(text)) {
+				r.problem(path, clientfile.TransportFromFile)
+				return
+			}
+			f.read(path, raw)
+		},
+		check: func(path string) {
+			if *dst != nil && refused(**dst) {
+				r.problem(path, clientfile.TransportFromFile)
+				*dst = nil
+				return
+			}
+			f.check(path)
+		},
+		value: f.value,
+	}
 }
 
 // grantCode is the declared name of models.GrantCode.

@@ -13,6 +13,7 @@ import (
 	"mcpgateway/services/declaration"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/notify"
+	"mcpgateway/services/projects/programs"
 )
 
 // Action is the effect of a plan on one project or server.
@@ -53,8 +54,13 @@ type Plan struct {
 // declaration, groups that are not in its groups if it has any, and servers and
 // toolsets that are not in their declared project. A toolset in use is CONFLICT.
 // DryRun
-// computes the plan without writing.
-type ApplyOptions struct{ Prune, DryRun bool }
+// computes the plan without writing. Servers that a runner's file declares stay.
+type ApplyOptions struct {
+	Prune, DryRun bool
+	// Source is the kind of the operator's file that serve applies, which can
+	// declare programs. Others leave it empty.
+	Source models.ServerSource
+}
 
 // Apply changes the stored state to match the declaration, in one transaction,
 // and returns the plan. It writes one audit row per changed project and server.
@@ -62,6 +68,7 @@ type ApplyOptions struct{ Prune, DryRun bool }
 // nothing.
 func (s *Store) Apply(ctx context.Context, d *declaration.File, opts ApplyOptions) (Plan, error) {
 	w, err := s.write(ctx, declaration.PathInFile, opts.DryRun, func(w *writer) error {
+		w.source = opts.Source
 		if err := w.groups(d, opts.Prune); err != nil {
 			return err
 		}
@@ -163,8 +170,12 @@ func (w *writer) servers(project *models.Project, d *declaration.Project, prune,
 	}
 	named := map[string]bool{}
 	for _, alias := range slices.Sorted(maps.Keys(d.Servers)) {
-		named[declaration.FoldAlias(alias)] = true
-		old, found := byFold[declaration.FoldAlias(alias)]
+		fold := declaration.FoldAlias(alias)
+		if at := programs.Find(stored, w.source, project.Slug, alias); at >= 0 {
+			fold = stored[at].AliasFold // an administrator renamed it
+		}
+		named[fold] = true
+		old, found := byFold[fold]
 		row, err := w.server(project, alias, d.Servers[alias], old, found)
 		if err != nil {
 			return err
@@ -172,7 +183,7 @@ func (w *writer) servers(project *models.Project, d *declaration.Project, prune,
 		byFold[row.AliasFold] = row
 	}
 	for _, fold := range slices.Sorted(maps.Keys(byFold)) {
-		if row := byFold[fold]; prune && !named[fold] {
+		if row := byFold[fold]; prune && !named[fold] && !w.stays(&row) {
 			if err := w.deleteServer(project, &row); err != nil {
 				return err
 			}
@@ -183,6 +194,7 @@ func (w *writer) servers(project *models.Project, d *declaration.Project, prune,
 		w.problem(project.Slug, "", "mcpServers", fmt.Sprintf("a project can have at most %d servers", declaration.MaxServers))
 	}
 	w.checkOpen(project, byFold, named)
+	w.checkPrograms(project, byFold)
 	w.noteShared(project, wasOpen, stored, slices.Collect(maps.Values(byFold)))
 	return nil
 }
@@ -200,7 +212,12 @@ func (w *writer) server(project *models.Project, alias string, d *declaration.Se
 		stored = models.Server{}
 	}
 	before, overrides := row.Alias, row.ToolOverrides
+	own, err := w.fromFile(project, &row, &alias, d, found)
+	if err != nil {
+		return row, err
+	}
 	m := w.store.mergeServer(&row, alias, d, allowanceOf(w.tx.Statement.Context, project))
+	m.add(own)
 	for field, why := range m.problems {
 		w.problem(project.Slug, alias, field, why)
 	}
@@ -279,6 +296,12 @@ func (w *writer) pruneProjects(d *declaration.File) error {
 	}
 	for _, row := range rows {
 		if d.Projects[row.Slug] != nil {
+			continue
+		}
+		if stays, err := w.projectStays(&row); err != nil || stays {
+			if err != nil {
+				return err
+			}
 			continue
 		}
 		if err := w.deleteProject(&row); err != nil {

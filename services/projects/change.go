@@ -36,7 +36,8 @@ type writer struct {
 	problems map[string]string
 	topics   map[notify.Topic]bool
 	entries  []activity.Entry
-	isNew    map[string]bool // changed settings that older replicas ignore, in words
+	source   models.ServerSource // of ApplyOptions
+	isNew    map[string]bool     // changed settings that older replicas ignore, in words
 }
 
 // write runs work in one transaction. If work recorded problems, it returns

@@ -76,29 +76,34 @@ type exportPersonalKeys struct {
 	MaxDays int  `json:"maxDays"`
 }
 
+// exportServer has only settings for a program, because apply can't declare it.
 type exportServer struct {
-	URL              string                  `json:"url"`
-	Transport        models.Transport        `json:"transport"`
-	AuthType         models.AuthType         `json:"authType"`
-	AuthBearer       string                  `json:"authBearer,omitempty"`
-	Headers          map[string]string       `json:"headers"`
+	*exportAddress
 	AllowedTools     []string                `json:"allowedTools"`
 	DenyTools        []string                `json:"denyTools"`
 	Tools            models.ToolOverrides    `json:"tools,omitempty"`
 	Enabled          bool                    `json:"enabled"`
 	Timeout          int64                   `json:"timeout"`
 	MaxConcurrent    int64                   `json:"maxConcurrent"`
-	SessionMode      models.SessionMode      `json:"sessionMode"`
+	SessionMode      models.SessionMode      `json:"sessionMode,omitempty"`
 	DefinitionPolicy models.DefinitionPolicy `json:"definitionPolicy"`
 	ProtocolVersion  string                  `json:"protocolVersion,omitempty"` // if it is not auto
 	TaskTimeout      int64                   `json:"taskTimeout,omitempty"`     // if it is not the default
-	OAuth            exportOAuth             `json:"oauth"`
+	OAuth            *exportOAuth            `json:"oauth,omitempty"`
 	TLS              *exportTLS              `json:"tls,omitempty"`
 	ForwardHeaders   map[string]string       `json:"forwardHeaders,omitempty"`
 
 	Connection      models.ConnectionMode `json:"connection,omitempty"` // if it is personal
 	PersonalHeaders []string              `json:"personalHeaders,omitempty"`
 	InventoryPerson string                `json:"inventoryPerson,omitempty"`
+}
+
+type exportAddress struct {
+	URL        string            `json:"url"`
+	Transport  models.Transport  `json:"transport"`
+	AuthType   models.AuthType   `json:"authType"`
+	AuthBearer string            `json:"authBearer,omitempty"`
+	Headers    map[string]string `json:"headers"`
 }
 
 type exportOAuth struct {
@@ -200,21 +205,28 @@ func projectFile(row models.Project, servers []models.Server) exportProject {
 		p.PersonalKeys = &exportPersonalKeys{Enabled: true, MaxDays: row.PersonalKeysMaxDays}
 	}
 	for _, server := range servers {
-		headers := map[string]string{}
-		for name, stored := range server.Headers {
-			headers[name] = shown(stored)
-		}
-		p.Servers[server.Alias] = exportServer{
-			URL: server.URL, Transport: server.Transport, AuthType: server.AuthType,
-			AuthBearer: bearerShown(server), Headers: headers,
-			AllowedTools: list(server.AllowedTools), DenyTools: list(server.DenyTools), Tools: server.ToolOverrides,
-			Enabled: server.Enabled, Timeout: server.TimeoutMS, MaxConcurrent: server.MaxConcurrent,
-			SessionMode: server.SessionMode, DefinitionPolicy: server.DefinitionPolicy,
-			ProtocolVersion: unless(models.ProtocolAuto, server.ProtocolVersion), TaskTimeout: unless(defaultTaskTimeoutMS, server.TaskTimeoutMS),
-			OAuth: oauthFile(server), TLS: tlsFile(server), ForwardHeaders: forwardFile(server),
-		}
+		p.Servers[server.Alias] = serverFile(server)
 	}
 	return p
+}
+
+// serverFile returns the exported server.
+func serverFile(server models.Server) exportServer {
+	file := exportServer{
+		AllowedTools: list(server.AllowedTools), DenyTools: list(server.DenyTools), Tools: server.ToolOverrides,
+		Enabled: server.Enabled, Timeout: server.TimeoutMS, MaxConcurrent: server.MaxConcurrent, DefinitionPolicy: server.DefinitionPolicy,
+		ProtocolVersion: unless(models.ProtocolAuto, server.ProtocolVersion), TaskTimeout: unless(defaultTaskTimeoutMS, server.TaskTimeoutMS),
+	}
+	if server.IsProgram() {
+		return file
+	}
+	headers := map[string]string{}
+	for name, stored := range server.Headers {
+		headers[name] = shown(stored)
+	}
+	file.exportAddress = &exportAddress{URL: server.URL, Transport: server.Transport, AuthType: server.AuthType, AuthBearer: bearerShown(server), Headers: headers}
+	file.SessionMode, file.OAuth, file.TLS, file.ForwardHeaders = server.SessionMode, oauthFile(server), tlsFile(server), forwardFile(server)
+	return file
 }
 
 // unless returns a value, or the zero value for its default.

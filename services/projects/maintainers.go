@@ -122,10 +122,8 @@ func (m *merge) clearSecrets(row *models.Server) {
 // noteMoved deletes the connection of a moved server, and adds to the warnings and
 // to the audit log that its secrets are gone.
 func (w *writer) noteMoved(project *models.Project, row *models.Server, m *merge) error {
-	for _, personal := range []bool{false, true} {
-		if err := w.deleteConnections(project, row, personal, "a maintainer moved the server to another origin"); err != nil {
-			return err
-		}
+	if err := w.disconnect(project, row, "a maintainer moved the server to another origin"); err != nil {
+		return err
 	}
 	w.warnings = append(w.warnings, fault.Warning{Code: WarnSecretsCleared, Message: "The server has another origin now. Its secrets and its connection were removed. Enter new ones."})
 	slices.Sort(m.changed)

@@ -90,7 +90,7 @@ func (s *Store) mergeServer(row *models.Server, alias string, d *declaration.Ser
 	if d.URL != nil {
 		s.setURL(m, row, *d.URL)
 	}
-	if row.URL == "" {
+	if row.URL == "" && !row.IsProgram() {
 		m.problems["url"] = "this key is required"
 	}
 	set(&m.changed, "transport", &row.Transport, d.Transport)

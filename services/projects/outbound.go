@@ -66,8 +66,8 @@ func (s *Store) checkPEM(row string, check func(text string) string) func(string
 
 // oauthFile returns the exported OAuth settings of a server. A secret that its
 // client credentials require is shown as missing if it is absent.
-func oauthFile(server models.Server) exportOAuth {
-	o := exportOAuth{
+func oauthFile(server models.Server) *exportOAuth {
+	o := &exportOAuth{
 		ClientID: server.OAuthClientID, ClientSecret: secretShown(server.OAuthClientSecret), Scopes: list(server.OAuthScopes),
 		Grant: server.OAuthGrant, AuthMethod: server.OAuthClientAuth, PrivateKey: secretShown(server.OAuthPrivateKey),
 		KeyID: server.OAuthKeyID, TokenURL: server.OAuthTokenURL, Audience: server.OAuthAudience,

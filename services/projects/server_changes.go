@@ -10,6 +10,7 @@ import (
 	"mcpgateway/services/declaration"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/notify"
+	"mcpgateway/services/projects/programs"
 	"mcpgateway/services/revisions"
 	"mcpgateway/services/toolset"
 )
@@ -136,13 +137,17 @@ func (w *writer) claim(project *models.Project, alias, id string) ([]models.Serv
 }
 
 // DeleteServer deletes the server with the id and its inventory, and records
-// server.deleted. It returns NOT_FOUND for an unknown id.
+// server.deleted. It returns NOT_FOUND for an unknown id, and CONFLICT for a server
+// that a runner's file declares.
 func (s *Store) DeleteServer(ctx context.Context, id string) error {
 	return models.Essential(s.db, func() error {
 		_, err := s.write(ctx, pathInServer, false, func(w *writer) error {
 			project, row, err := w.lockServer(id)
 			if err != nil {
 				return err
+			}
+			if programs.IsDeclared(&row) {
+				return fault.Conflict("Server %s %s. Remove it there first.", row.Alias, programs.FromFile)
 			}
 			return w.deleteServer(&project, &row)
 		})
@@ -181,7 +186,7 @@ func (w *writer) renameTools(project *models.Project, from, to string) error {
 // one of the changed fields decides about the revision.
 func (w *writer) forgetRevision(serverID string, changed []string) error {
 	if !slices.ContainsFunc(changed, func(field string) bool {
-		return slices.Contains([]string{"url", "transport", "protocolVersion"}, field)
+		return slices.Contains([]string{"url", "transport", "protocolVersion", "source"}, field)
 	}) {
 		return nil
 	}

@@ -45,12 +45,24 @@ type Store struct {
 	audit    Auditor
 	feed     Publisher
 	now      func() time.Time
+	exposed  bool
 }
+
+// Option configures a Store.
+type Option func(*Store)
+
+// Exposed is for a gateway that other machines can reach: projects with programs
+// need authentication.
+func Exposed() Option { return func(s *Store) { s.exposed = true } }
 
 // NewStore returns the store of db. checkURL returns an error for an upstream
 // URL that can't be saved. Changes are recorded in audit and published on feed.
-func NewStore(db *gorm.DB, secrets Secrets, checkURL func(string) error, audit Auditor, feed Publisher, now func() time.Time) *Store {
-	return &Store{db: db, secrets: secrets, checkURL: checkURL, audit: audit, feed: feed, now: now}
+func NewStore(db *gorm.DB, secrets Secrets, checkURL func(string) error, audit Auditor, feed Publisher, now func() time.Time, options ...Option) *Store {
+	s := &Store{db: db, secrets: secrets, checkURL: checkURL, audit: audit, feed: feed, now: now}
+	for _, o := range options {
+		o(s)
+	}
+	return s
 }
 
 // Projects returns every project, by slug.

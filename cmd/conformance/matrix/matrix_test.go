@@ -5,6 +5,7 @@ package matrix
 import (
 	"context"
 	"net/http"
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -21,22 +22,42 @@ const (
 	operationLimit = 10 * time.Second
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if len(os.Args) == 3 && os.Args[1] == relayArgument {
+		relay(os.Args[2])
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
 
-// TestMatrix tests every upstream revision with every client generation. A client
-// without elicitation must not receive a request for input; upstreams without
-// elicitation have no test of it.
+// TestMatrix tests every upstream revision with every client generation, over HTTP
+// and as local programs. A client without elicitation must not receive a request for
+// input; upstreams without elicitation have no test of it.
 func TestMatrix(t *testing.T) {
+	binary, err := stage.Build(t.Context(), t.TempDir(), "gateway", stage.GatewayPackage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Run("http", func(t *testing.T) {
+		testMatrix(t, binary, func(t *testing.T, upstream *upstreamtest.Server) stage.Server {
+			return stage.Server{URL: upstream.Start(t)}
+		})
+	})
+	t.Run("stdio", func(t *testing.T) { testMatrix(t, binary, program) })
+}
+
+// testMatrix serves an upstream of each revision as serve does, and tests all pairs.
+func testMatrix(t *testing.T, binary string, serve func(*testing.T, *upstreamtest.Server) stage.Server) {
 	eras := upstreamtest.AllEras()
-	urls := map[string]string{}
+	servers := map[string]stage.Server{}
 	upstreams := make([]*upstreamtest.Server, len(eras))
 	var aliases []string
 	for i, era := range eras {
 		upstreams[i] = newUpstream(era)
-		urls[aliasOf(era)] = upstreams[i].Start(t)
+		servers[aliasOf(era)] = serve(t, upstreams[i])
 		aliases = append(aliases, aliasOf(era))
 	}
-	gateway := startGateway(t, urls)
+	gateway := startGateway(t, binary, servers)
 	if err := gateway.AwaitTools(t.Context(), project, "", aliases...); err != nil {
 		t.Fatal(err)
 	}
@@ -52,22 +73,14 @@ func TestMatrix(t *testing.T) {
 	}
 }
 
-// startGateway starts a gateway with one project. upstreams maps the aliases of its
-// servers to their URLs.
-func startGateway(t *testing.T, upstreams map[string]string) *stage.Gateway {
+// startGateway starts a gateway with one project.
+func startGateway(t *testing.T, binary string, servers map[string]stage.Server) *stage.Gateway {
 	t.Helper()
-	folder := t.TempDir()
-	binary, err := stage.Build(t.Context(), folder, "gateway", stage.GatewayPackage)
+	home, err := stage.NewHome(binary, filepath.Join(t.TempDir(), "home"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	home, err := stage.NewHome(binary, filepath.Join(folder, "home"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	open := stage.KeyedProject(upstreams)
-	open.AuthMode = "none"
-	if err := home.Apply(t.Context(), map[string]stage.Project{project: open}); err != nil {
+	if err := home.Declare(map[string]stage.Project{project: {AuthMode: "none", Servers: servers}}); err != nil {
 		t.Fatal(err)
 	}
 	gateway, err := home.Serve(t.Context())

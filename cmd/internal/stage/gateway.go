@@ -23,10 +23,12 @@ const (
 
 // Server is an upstream server in the declarative file.
 type Server struct {
-	URL             string `json:"url"`
-	SessionMode     string `json:"sessionMode,omitempty"`
-	ProtocolVersion string `json:"protocolVersion,omitempty"`
-	Disabled        bool   `json:"-"`
+	URL             string   `json:"url,omitempty"`
+	Command         string   `json:"command,omitempty"` // only with Declare
+	Arguments       []string `json:"args,omitempty"`
+	SessionMode     string   `json:"sessionMode,omitempty"`
+	ProtocolVersion string   `json:"protocolVersion,omitempty"`
+	Disabled        bool     `json:"-"`
 }
 
 // MarshalJSON encodes the server with the key enabled.
@@ -58,6 +60,7 @@ func KeyedProject(urls map[string]string) Project {
 type Home struct {
 	binary, folder string
 	env            []string
+	declared       string // file that the gateway is served with; may be empty
 }
 
 // NewHome creates a data folder for a gateway with SQLite. env holds settings that
@@ -80,16 +83,29 @@ func (h *Home) program(args ...string) Program {
 
 // Apply applies a declarative file with the projects, by slug.
 func (h *Home) Apply(ctx context.Context, projects map[string]Project) error {
-	raw, err := json.Marshal(map[string]any{"projects": projects})
+	file, err := h.write("declared.json", projects)
 	if err != nil {
-		return err
-	}
-	file := filepath.Join(h.folder, "declared.json")
-	if err := os.WriteFile(file, raw, 0o600); err != nil {
 		return err
 	}
 	_, err = Must(ctx, h.program("apply", "-f", file), commandLimit)
 	return err
+}
+
+// Declare writes a declarative file with the projects, by slug, that the gateway
+// is served with. Its servers may be programs.
+func (h *Home) Declare(projects map[string]Project) (err error) {
+	h.declared, err = h.write("served.json", projects)
+	return err
+}
+
+// write writes a declarative file and returns its path.
+func (h *Home) write(name string, projects map[string]Project) (string, error) {
+	raw, err := json.Marshal(map[string]any{"projects": projects})
+	if err != nil {
+		return "", err
+	}
+	file := filepath.Join(h.folder, name)
+	return file, os.WriteFile(file, raw, 0o600)
 }
 
 // Key creates an API key for a project.
@@ -136,7 +152,11 @@ func (h *Home) ServeAt(ctx context.Context, address string) (*Gateway, error) {
 		return nil, err
 	}
 	defer log.Close() // the process has its own handle
-	program := h.program("serve", "--addr", address)
+	args := []string{"serve", "--addr", address}
+	if h.declared != "" {
+		args = append(args, "--config", h.declared)
+	}
+	program := h.program(args...)
 	program.Stderr = log
 	began := time.Now()
 	process, err := Start(ctx, program)

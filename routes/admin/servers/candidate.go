@@ -50,6 +50,9 @@ func numberOf(row int) string { return strconv.Itoa(row) }
 // retained unless the fields change them.
 func (a *Wizard) candidate(c *fiber.Ctx, number string) (*candidate, error) {
 	field := func(name string) string { return strings.TrimSpace(web.FormValue(c, number+"."+name)) }
+	if err := refuseCommands(c, number+"."); err != nil {
+		return nil, err
+	}
 	held, d, err := a.openDraft(field("sealed"))
 	if err != nil {
 		return nil, err

@@ -76,6 +76,9 @@ func (a *Servers) Save(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
+	if err := refuseCommands(c, ""); err != nil {
+		return err
+	}
 	props, d, err := behaviourTyped(c, &server.Config)
 	if projects.TouchesCredentials(server.Config, d) {
 		if confirmed, err := a.stepUp.StepUp(c); !confirmed {

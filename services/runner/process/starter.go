@@ -80,7 +80,7 @@ func (e *NotFound) Error() string { return e.Program + " is not on the runner's 
 // Start starts a program. The error is *NotFound, or one of the operating
 // system.
 func (s *Starter) Start(spec Spec) (*Process, error) {
-	path, err := find(spec.Program.Program, spec.Env)
+	path, err := Find(spec.Program.Program, spec.Env)
 	if err != nil {
 		return nil, err
 	}
@@ -175,9 +175,9 @@ func (p *Process) pipes(cmd *exec.Cmd) (theirs []*os.File, err error) {
 	return theirs, nil
 }
 
-// find returns the absolute path of a program: as written if it has a slash,
-// else from the PATH of its environment.
-func find(program string, env []string) (string, error) {
+// Find returns the absolute path of a program: as written if it has a slash, else
+// from the PATH of its environment. The error is *NotFound.
+func Find(program string, env []string) (string, error) {
 	if strings.ContainsRune(program, filepath.Separator) {
 		if !filepath.IsAbs(program) || !isExecutable(program) {
 			return "", &NotFound{Program: program}

@@ -4,6 +4,7 @@ package process
 
 import (
 	"context"
+	"os"
 	"syscall"
 	"time"
 )
@@ -84,15 +85,27 @@ func (p *Process) Memory() int64 {
 // Sweep kills all processes whose marker belongs accepts, except this process,
 // and returns their number. It returns when none is left.
 func Sweep(belongs func(marker string) bool) int {
-	swept := map[int]bool{}
+	return kill(func() []int { return tree(0, belongs) })
+}
+
+// End kills all descendants of this process and what Sweep kills. It returns
+// when none is left.
+func End(belongs func(marker string) bool) int {
+	return kill(func() []int { return tree(os.Getpid(), belongs) })
+}
+
+// kill kills the processes of a list until it is empty, and returns their
+// number.
+func kill(list func() []int) int {
+	killed := map[int]bool{}
 	for {
-		left := tree(0, belongs)
+		left := list()
 		for _, pid := range left {
-			swept[pid] = true
+			killed[pid] = true
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 		}
 		if len(left) == 0 {
-			return len(swept)
+			return len(killed)
 		}
 		time.Sleep(killPause)
 	}

@@ -33,3 +33,63 @@ func tree(root int, belongs func(marker string) bool) []int {
 	}
 	return found
 }
+
+// Memories returns the resident memory of several programs in bytes, as Memory
+// does for each.
+func Memories(programs []*Process) []int64 {
+	roots, markers := make(map[int]int, len(programs)), make(map[string]int, len(programs))
+	for i, p := range programs {
+		select {
+		case <-p.done: // its id can be that of another process
+		default:
+			roots[p.pid] = i
+		}
+		markers[p.marker] = i
+	}
+	all, self, sums := processes(), os.Getpid(), make([]int64, len(programs))
+	parents, owners := make(map[int]int, len(all)), make(map[int]int, len(all))
+	for _, p := range all {
+		if p.pid != self {
+			parents[p.pid] = p.parent
+		}
+	}
+	for _, p := range all {
+		if i, found := owner(p.pid, parents, roots, markers, owners); found {
+			sums[i] += resident(p.pid)
+		}
+	}
+	return sums
+}
+
+// nobody is the owner of processes that belong to no program.
+const nobody = -1
+
+// owner returns the index of the program that a process belongs to. owners has
+// the results so far.
+func owner(pid int, parents, roots map[int]int, markers map[string]int, owners map[int]int) (int, bool) {
+	if i, known := owners[pid]; known {
+		return i, i != nobody
+	}
+	parent, running := parents[pid]
+	if !running || pid <= 1 {
+		return nobody, false
+	}
+	owners[pid] = nobody // ends the search if ids were assigned again meanwhile
+	i, found := roots[pid]
+	if !found {
+		i, found = owner(parent, parents, roots, markers, owners)
+	}
+	if !found {
+		found = hasMarker(pid, func(marker string) bool {
+			of, ok := markers[marker]
+			if ok {
+				i = of
+			}
+			return ok
+		})
+	}
+	if found {
+		owners[pid] = i
+	}
+	return i, found
+}

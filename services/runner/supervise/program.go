@@ -9,12 +9,13 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"mcpgateway/services/background"
 	"mcpgateway/services/runner/entry"
 	"mcpgateway/services/runner/process"
-	"mcpgateway/services/runner/stdio"
 	"mcpgateway/services/runners/wire"
 )
 
@@ -30,139 +31,195 @@ type Options struct {
 	ReadFile    func(path string) ([]byte, error) // of the envFile
 	Runner      string                            // ID of the runner
 	Start       func(process.Spec) (*process.Process, error)
-	// Open completes the handshake with a new process. It calls SetPeer first. Its
-	// context ends after the entry's startTimeout. key is that of Acquire, or
-	// empty if the program starts without a caller: Open can then assign one.
+	// Open completes the handshake with a new process. It calls SetPeer first.
+	// Its context ends after the entry's startTimeout. key is that of Acquire,
+	// or empty if the program starts without a caller: Open can assign one.
 	Open    func(ctx context.Context, p *Process, key string) error
 	Limits  *Limits // shared by the programs of a runner
 	Log     *slog.Logger
 	Tasks   *background.Tasks
-	Changed func() // is called after each change of the record; must not block; may be nil
+	Changed func() // is called after changes of the record; must not block; may be nil
 }
-
-// Clock is the source of time. AfterFunc calls f in its own goroutine after d.
-type Clock interface {
-	Now() time.Time
-	AfterFunc(d time.Duration, f func()) (stop func())
-}
-
-// LimitOptions configure Limits.
-type LimitOptions struct {
-	Processes int            // 1 to MaxProcesses; 0 means wire.MaxProcesses
-	Clock     Clock          // nil means the system's
-	Random    func() float64 // from 0 to below 1; nil means math/rand
-	Tasks     *background.Tasks
-}
-
-// Limits are the limits that the programs of a runner share. It is safe for
-// concurrent use.
-type Limits struct{}
-
-// NewLimits returns the limits of a runner.
-func NewLimits(o LimitOptions) *Limits { panic("being built") }
 
 // Program is a program of a file with its processes. It is safe for concurrent
 // use.
-type Program struct{}
+type Program struct {
+	o       Options
+	name    string
+	lines   history
+	starts  atomic.Int64
+	stray   atomic.Int64
+	ending  sync.WaitGroup     // counts runs
+	killing context.Context    // its end ends the waiting for programs that are told to end
+	kill    context.CancelFunc // ends killing
 
-// Unavailable is the error for a program that can't serve a call now.
-type Unavailable struct {
-	State wire.State
-	Text  string // for example "Ended (exit code 1), again in 8 s"
-	Line  string // the last line of the program's standard error, or empty
+	mu        sync.Mutex
+	entry     *entry.Entry
+	hash      string
+	pending   bool            // the first command waits for a reload
+	held      bool            // another command waits for a reload
+	automatic context.Context // while it lasts, eager programs start; nil before Run
+	paused    bool            // stopped until the next call
+	closed    bool
+	runs      []*run
+
+	failure  string      // why it is not started; "" for none
+	failedAt time.Time   // of failure
+	ends     []time.Time // of the latest crashes
+	attempts int         // crashes since a run of steadyTime
+	crashed  bool        // since the latest start
+	retryAt  time.Time   // zero for none
+	retry    func()      // stops the timer of retryAt
+	exitText string      // explains retryAt
+	exitLine string      // the last line of standard error at the latest crash
+	lastExit string
+	restarts int64
+
+	shown summary // the latest record
+	since time.Time
 }
 
-func (u *Unavailable) Error() string { panic("being built") }
+// New returns the program of an entry. It starts nothing. The caller must call
+// Close.
+func New(o Options) *Program {
+	p := &Program{o: o, name: o.Entry.Name, entry: o.Entry, hash: o.Entry.Hash(), pending: o.Held, held: o.Held, retry: func() {}}
+	p.killing, p.kill = context.WithCancel(context.Background())
+	p.since = p.clock().Now()
+	if o.Entry.Problem != "" {
+		p.fail(o.Entry.Problem)
+	}
+	p.refresh()
+	o.Limits.add(p)
+	return p
+}
 
-// New returns the program of an entry. It starts nothing.
-func New(o Options) *Program { panic("being built") }
+func (p *Program) clock() Clock { return p.o.Limits.clock }
+
+// change calls f with the lock held, and then Changed if the record differs.
+func (p *Program) change(f func()) {
+	p.mu.Lock()
+	f()
+	changed := p.refresh()
+	p.mu.Unlock()
+	if changed && p.o.Changed != nil {
+		p.o.Changed()
+	}
+}
 
 // Run starts an eager program, now and after each end, until ctx ends. It returns
 // at once.
-func (p *Program) Run(ctx context.Context) {}
-
-// Acquire returns a running process with a key, which the caller must release. It
-// shares the process of that key, or starts one, and waits for it until ctx ends.
-// The start continues when its callers give up. The error is *Unavailable, or
-// wraps that of ctx.
-func (p *Program) Acquire(ctx context.Context, key string) (*Process, error) { panic("being built") }
-
-// Record describes the program.
-func (p *Program) Record() wire.Server { panic("being built") }
-
-// Log returns the latest output of the program's processes.
-func (p *Program) Log() wire.Log { panic("being built") }
+func (p *Program) Run(ctx context.Context) {
+	p.change(func() {
+		p.automatic = ctx
+		p.startEager()
+	})
+}
 
 // Entry returns the entry in use. The caller must not change it.
-func (p *Program) Entry() *entry.Entry { panic("being built") }
+func (p *Program) Entry() *entry.Entry {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.entry
+}
 
-// Update replaces the entry. Settings apply at once. If the command differs, the
-// processes end after their calls, and the states backoff and failed are left.
-func (p *Program) Update(e *entry.Entry) {}
+// Log returns the latest output of the program's processes.
+func (p *Program) Log() wire.Log { return wire.Log{Lines: p.lines.all()} }
+
+// Update replaces the entry. Settings apply at once. If the command or the
+// session mode differs, the processes end after their calls, and the states
+// backoff and failed are left.
+func (p *Program) Update(e *entry.Entry) {
+	hash := e.Hash()
+	p.change(func() {
+		other := hash != p.hash || e.PerClient != p.entry.PerClient
+		mended := p.entry.Problem != ""
+		p.entry, p.hash = e, hash
+		if other || e.Problem != "" {
+			p.retireAll()
+		}
+		if other || mended {
+			p.clear()
+		}
+		if e.Problem != "" {
+			p.fail(e.Problem)
+		}
+		for r := p.longestIdle(); r != nil && p.live() > e.MaxProcesses; r = p.longestIdle() {
+			r.end(errReplaced)
+		}
+		p.startEager()
+	})
+}
 
 // SetHeld sets whether the file has a command that waits for a reload. False also
 // leaves the state held.
-func (p *Program) SetHeld(held bool) {}
+func (p *Program) SetHeld(held bool) {
+	p.change(func() {
+		p.held = held
+		p.pending = p.pending && held
+		p.startEager()
+	})
+}
 
 // Retry leaves the states backoff and failed. A reload calls it.
-func (p *Program) Retry() {}
+func (p *Program) Retry() {
+	p.change(func() {
+		if p.entry.Problem == "" {
+			p.clear()
+		}
+		p.paused = false
+		p.startEager()
+	})
+}
 
-// Restart ends all processes and starts one when they have ended. It returns at
+// Restart ends all processes, and starts one when they have ended. It returns at
 // once.
-func (p *Program) Restart() {}
+func (p *Program) Restart() {
+	p.change(func() {
+		if p.closed || p.pending {
+			return
+		}
+		var after []<-chan struct{}
+		for _, r := range p.runs {
+			r.end(errReplaced)
+			r.replaced = true
+			after = append(after, r.gone)
+		}
+		p.clear()
+		p.crashed = true // counts as a restart
+		p.begin("", after)
+	})
+}
 
 // Stop ends all processes. The next call starts the program again. It returns at
 // once.
-func (p *Program) Stop() {}
-
-// Close waits for the calls in flight, ends all processes and returns when none
-// is left. When ctx ends, it doesn't wait for the programs any more.
-func (p *Program) Close(ctx context.Context) {}
-
-// Peer receives the messages of a process. Its functions are called in order and
-// must not block. Messages before SetPeer wait for it.
-type Peer struct {
-	Notify func(method string, params []byte)
-	Serve  func(id []byte, method string, params []byte)
+func (p *Program) Stop() {
+	p.change(func() {
+		p.paused = true
+		p.cancelRetry()
+		for _, r := range p.runs {
+			r.end(errStopped)
+		}
+	})
 }
 
-// Process is a process of a program.
-type Process struct{}
-
-// Program returns the program of the process.
-func (p *Process) Program() *Program { panic("being built") }
-
-// Hash returns the hash of the command that the process runs.
-func (p *Process) Hash() string { panic("being built") }
-
-// Key returns the key by which callers share the process.
-func (p *Process) Key() string { panic("being built") }
-
-// Assign replaces the key.
-func (p *Process) Assign(key string) {}
-
-// Conn returns the connection with the process.
-func (p *Process) Conn() *stdio.Conn { panic("being built") }
-
-// SetPeer sets the receiver of the process's messages. It must be called once, by
-// Options.Open.
-func (p *Process) SetPeer(peer Peer) {}
-
-// Output is closed at the first output of the process: on standard output or
-// standard error.
-func (p *Process) Output() <-chan struct{} { panic("being built") }
-
-// Release ends the use of the process by one caller of Acquire. Each caller must
-// call it once.
-func (p *Process) Release() {}
-
-// End ends the process because it is not needed. This is no crash. It returns at
-// once.
-func (p *Process) End() {}
-
-// Done is closed when the process has ended. Calls at it fail before that.
-func (p *Process) Done() <-chan struct{} { panic("being built") }
-
-// Exit returns why the process ended, for example "exit code 1". It must be called
-// only after Done is closed.
-func (p *Process) Exit() string { panic("being built") }
+// Close waits for the calls in flight, ends all processes and returns when none
+// is left. When ctx ends, it waits for neither calls nor programs any more.
+func (p *Program) Close(ctx context.Context) {
+	p.change(func() {
+		p.closed = true
+		p.cancelRetry()
+		p.retireAll()
+	})
+	stop := context.AfterFunc(ctx, p.o.Tasks.Func("program kill", func() {
+		p.kill()
+		p.change(func() {
+			for _, r := range p.runs {
+				r.end(errEnding)
+			}
+		})
+	}))
+	p.ending.Wait()
+	stop()
+	p.kill()
+	p.o.Limits.remove(p)
+}

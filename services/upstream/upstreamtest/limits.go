@@ -17,6 +17,7 @@ const (
 	defaultRecorded    = 1_000
 	maxRecordedBody    = 1 << 20 // bytes stored of a recorded body
 	keepAlive          = 15 * time.Second
-	streamWriteTimeout = 30 * time.Second // for a stream's client to read a message
-	closeGrace         = time.Second      // for handlers to end before, and again after, their connections are closed
+	streamWriteTimeout = 30 * time.Second       // for a stream's client to read a message
+	closeGrace         = time.Second            // for handlers to end before, and again after, their connections are closed
+	stdioGrace         = 200 * time.Millisecond // for calls in flight at the end of standard input
 )

@@ -153,7 +153,8 @@ func splitEras(list []Era) eras {
 }
 
 // negotiate returns the revision for the response to initialize: the offered
-// one if supported, otherwise the newest of the transport.
+// one if supported, otherwise the newest of the transport. httpSSE selects the
+// transport of 2024-11-05.
 func (e eras) negotiate(offered string, httpSSE bool) string {
 	if slices.Contains(e.sessions, offered) {
 		return offered
@@ -162,4 +163,19 @@ func (e eras) negotiate(offered string, httpSSE bool) string {
 		return string(Era20241105)
 	}
 	return e.sessions[len(e.sessions)-1]
+}
+
+// negotiateStdio is like negotiate over standard input and output, where all
+// revisions with a handshake have the same transport. It returns "" if none is
+// supported.
+func (e eras) negotiateStdio(offered string) string {
+	switch {
+	case slices.Contains(e.sessions, offered):
+		return offered
+	case e.httpSSE && (offered == string(Era20241105) || len(e.sessions) == 0):
+		return string(Era20241105)
+	case len(e.sessions) > 0:
+		return e.sessions[len(e.sessions)-1]
+	}
+	return ""
 }

@@ -217,21 +217,38 @@ func (s *Server) postBatch(w http.ResponseWriter, r *http.Request, body []byte) 
 		writeError(w, http.StatusBadRequest, nil, codeInvalidRequest, "Invalid request: batches are only supported in 2025-03-26")
 		return
 	}
-	if rawjson.CheckDepth(body, maxDepth) != nil {
-		writeError(w, http.StatusBadRequest, nil, codeParse, "Parse error: nested too deeply")
+	list, bad := splitBatch(body)
+	if bad != nil {
+		writeRPCError(w, http.StatusBadRequest, nil, bad)
 		return
+	}
+	var p batchReply
+	s.runBatch(v, list, r.Header, &p)
+	if p.out == nil {
+		w.WriteHeader(http.StatusAccepted)
+		return
+	}
+	writeJSON(w, http.StatusOK, append(append([]byte{'['}, p.out...), ']'))
+}
+
+// splitBatch returns the messages of a batch.
+func splitBatch(body []byte) ([][]byte, *RPCError) {
+	if rawjson.CheckDepth(body, maxDepth) != nil {
+		return nil, &RPCError{Code: codeParse, Message: "Parse error: nested too deeply"}
 	}
 	list, err := rawjson.Elements(body, rawjson.Strict)
 	switch {
 	case err != nil:
-		writeError(w, http.StatusBadRequest, nil, codeParse, "Parse error: "+err.Error())
-		return
+		return nil, &RPCError{Code: codeParse, Message: "Parse error: " + err.Error()}
 	case len(list) == 0 || len(list) > maxBatch:
-		writeError(w, http.StatusBadRequest, nil, codeInvalidRequest, fmt.Sprintf("Invalid request: a batch holds 1 to %d messages", maxBatch))
-		return
+		return nil, &RPCError{Code: codeInvalidRequest, Message: fmt.Sprintf("Invalid request: a batch holds 1 to %d messages", maxBatch)}
 	}
+	return list, nil
+}
+
+// runBatch handles the messages of a batch. v is nil in sessionless mode.
+func (s *Server) runBatch(v *session, list [][]byte, h http.Header, p *batchReply) {
 	b := s.now.Load()
-	var p batchReply
 	for _, raw := range list {
 		m, bad := decode(raw)
 		switch {
@@ -244,23 +261,18 @@ func (s *Server) postBatch(w http.ResponseWriter, r *http.Request, body []byte) 
 				v.receive(&m)
 			}
 		default:
-			s.respondInBatch(v, &m, r, &p, b)
+			s.respondInBatch(v, &m, h, p, b)
 		}
 	}
-	if p.out == nil {
-		w.WriteHeader(http.StatusAccepted)
-		return
-	}
-	writeJSON(w, http.StatusOK, append(append([]byte{'['}, p.out...), ']'))
 }
 
-func (s *Server) respondInBatch(v *session, m *message, r *http.Request, p *batchReply, b *behaviour) {
+func (s *Server) respondInBatch(v *session, m *message, h http.Header, p *batchReply, b *behaviour) {
 	ctx, done := s.life, func() {}
 	if v != nil {
 		ctx, done = v.begin(m.id)
 	}
 	defer done()
-	s.respond(ctx, s.newCall(m, Era20250326, v, r.Header, p), nil, b)
+	s.respond(ctx, s.newCall(m, Era20250326, v, h, p), nil, b)
 }
 
 func writeJSON(w http.ResponseWriter, status int, body []byte) {

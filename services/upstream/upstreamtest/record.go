@@ -8,10 +8,10 @@ import (
 	"sync"
 )
 
-// Recorded is a received HTTP request.
+// Recorded is a received HTTP request, or a line over standard input.
 type Recorded struct {
 	Seq        int64  // 1 for the first request
-	HTTPMethod string // POST, GET, DELETE, …
+	HTTPMethod string // POST, GET, DELETE, …; empty for a line
 	Query      url.Values
 	Header     http.Header
 	Body       []byte // the first MiB
@@ -28,11 +28,15 @@ type recorder struct {
 	max  int
 }
 
+// add stores a request. req is nil for a line.
 func (r *recorder) add(req *http.Request, body []byte, m *message) {
 	if r.max <= 0 {
 		return
 	}
-	e := Recorded{HTTPMethod: req.Method, Query: req.URL.Query(), Header: req.Header, Body: body[:min(len(body), maxRecordedBody)]}
+	e := Recorded{Body: body[:min(len(body), maxRecordedBody)]}
+	if req != nil {
+		e.HTTPMethod, e.Query, e.Header = req.Method, req.URL.Query(), req.Header
+	}
 	if m != nil {
 		e.Method, e.ID = m.method, m.id
 	}

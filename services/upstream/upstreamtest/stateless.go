@@ -47,18 +47,14 @@ func (s *Server) checkModern(w http.ResponseWriter, r *http.Request, m *message,
 	switch {
 	case version == "":
 		return mismatch("the MCP-Protocol-Version header is missing")
-	case !inMeta:
-		writeError(w, http.StatusBadRequest, m.id, codeInvalidParams, "Invalid params: _meta must hold "+metaVersion)
-		return false
-	case inBody != version:
+	case inMeta && inBody != version:
 		return mismatch("MCP-Protocol-Version differs from _meta")
-	case !slices.Contains(s.eras.modern, version):
-		s.refuseVersion(w, m.id, version)
+	}
+	if bad := s.checkMeta(m); bad != nil {
+		writeRPCError(w, http.StatusBadRequest, m.id, bad)
 		return false
-	case rawjson.Kind(m.meta.Get(metaCapabilities)) != '{':
-		writeError(w, http.StatusBadRequest, m.id, codeInvalidParams, "Invalid params: _meta must hold "+metaCapabilities)
-		return false
-	case r.Header.Get("Mcp-Method") != m.method:
+	}
+	if r.Header.Get("Mcp-Method") != m.method {
 		return mismatch("Mcp-Method differs from the method")
 	}
 	var named string
@@ -89,12 +85,31 @@ func (s *Server) checkModern(w http.ResponseWriter, r *http.Request, m *message,
 	return true
 }
 
+// checkMeta returns the error for a request of the stateless era without the
+// required members of _meta.
+func (s *Server) checkMeta(m *message) *RPCError {
+	switch version, ok := m.meta.String(metaVersion); {
+	case !ok:
+		return &RPCError{Code: codeInvalidParams, Message: "Invalid params: _meta must hold " + metaVersion}
+	case !slices.Contains(s.eras.modern, version):
+		return s.unsupported(version)
+	case rawjson.Kind(m.meta.Get(metaCapabilities)) != '{':
+		return &RPCError{Code: codeInvalidParams, Message: "Invalid params: _meta must hold " + metaCapabilities}
+	}
+	return nil
+}
+
 // refuseVersion responds with -32022 and the supported versions.
 func (s *Server) refuseVersion(w http.ResponseWriter, id []byte, requested string) {
+	writeRPCError(w, http.StatusBadRequest, id, s.unsupported(requested))
+}
+
+// unsupported returns the error -32022 with the supported versions.
+func (s *Server) unsupported(requested string) *RPCError {
 	data := appendStrings([]byte(`{"supported":`), s.eras.all)
 	data = append(data, `,"requested":`...)
 	data = append(rawjson.AppendString(data, requested), '}')
-	writeRPCError(w, http.StatusBadRequest, id, &RPCError{Code: codeUnsupportedVersion, Message: "Unsupported protocol version", Data: data})
+	return &RPCError{Code: codeUnsupportedVersion, Message: "Unsupported protocol version", Data: data}
 }
 
 // refuseHandshake responds to a client of an older era if only the stateless
@@ -114,10 +129,32 @@ func (s *Server) refuseHandshake(w http.ResponseWriter, r *http.Request, m *mess
 // listen serves subscriptions/listen: the acknowledgement, the requested
 // notifications, and a result when the server ends it.
 func (s *Server) listen(ctx context.Context, w http.ResponseWriter, m *message) {
+	l, ack, bad := s.subscribe(m)
+	if bad != nil {
+		writeRPCError(w, http.StatusOK, m.id, bad)
+		return
+	}
+	t := s.openStream(ctx, nil, l) // before the client is notified of it
+	defer s.closeStream(t)
+	startEvents(w)
+	rc := http.NewResponseController(w)
+	if ack.writeEvent(w, "") != nil || rc.Flush() != nil {
+		return
+	}
+	if !l.empty() && !s.pump(w, t) {
+		return
+	}
+	if l.end().writeEvent(w, "") == nil {
+		_ = rc.Flush() // the client may be gone
+	}
+}
+
+// subscribe returns the subscriptions of a subscriptions/listen request and the
+// acknowledgement.
+func (s *Server) subscribe(m *message) (*listen, frame, *RPCError) {
 	want := m.params.Object("notifications")
 	if want == nil {
-		writeError(w, http.StatusOK, m.id, codeInvalidParams, "Invalid params: notifications is required")
-		return
+		return nil, frame{}, &RPCError{Code: codeInvalidParams, Message: "Invalid params: notifications is required"}
 	}
 	on := func(name string) bool { return string(want.Get(name)) == "true" }
 	l := &listen{id: m.id, tools: on("toolsListChanged"), prompts: on("promptsListChanged"), resources: on("resourcesListChanged")}
@@ -134,51 +171,51 @@ func (s *Server) listen(ctx context.Context, w http.ResponseWriter, m *message) 
 	add(l.tools, `"toolsListChanged":true`)
 	add(l.prompts, `"promptsListChanged":true`)
 	add(l.resources, `"resourcesListChanged":true`)
-	if raw := want.Get("resourceSubscriptions"); raw != nil {
-		list, err := rawjson.Elements(raw, rawjson.Lenient)
-		if err != nil {
-			writeError(w, http.StatusOK, m.id, codeInvalidParams, "Invalid params: resourceSubscriptions must be an array")
-			return
-		}
-		for _, e := range list {
-			if uri, ok := rawjson.String(e); ok {
-				l.uris = append(l.uris, uri)
-			}
-		}
-		add(len(l.uris) > 0, `"resourceSubscriptions":`+string(appendStrings(nil, l.uris)))
+	uris, bad := stringsOf(want, "resourceSubscriptions")
+	if bad != nil {
+		return nil, frame{}, bad
 	}
-	if raw := want.Get("taskIds"); raw != nil {
-		list, err := rawjson.Elements(raw, rawjson.Lenient)
-		if err != nil {
-			writeError(w, http.StatusOK, m.id, codeInvalidParams, "Invalid params: taskIds must be an array")
-			return
+	l.uris = uris
+	add(len(l.uris) > 0, `"resourceSubscriptions":`+string(appendStrings(nil, l.uris)))
+	if want.Get("taskIds") != nil {
+		ids, bad := stringsOf(want, "taskIds")
+		if bad != nil {
+			return nil, frame{}, bad
 		}
 		s.mu.Lock()
-		for _, e := range list {
-			if id, ok := rawjson.String(e); ok && s.tasks[id] != nil {
-				l.tasks = append(l.tasks, id)
-			}
-		}
+		l.tasks = slices.DeleteFunc(ids, func(id string) bool { return s.tasks[id] == nil })
 		s.mu.Unlock()
 		add(true, `"taskIds":`+string(appendStrings(nil, l.tasks)))
 	}
 	agreed = withMeta(append(agreed, '}', '}'), metaSubscription, m.id)
+	return l, frame{head: notification("notifications/subscriptions/acknowledged", agreed)}, nil
+}
 
-	t := s.openStream(ctx, nil, l) // before the client is notified of it
-	defer s.closeStream(t)
-	startEvents(w)
-	ack := frame{head: notification("notifications/subscriptions/acknowledged", agreed)}
-	rc := http.NewResponseController(w)
-	if ack.writeEvent(w, "") != nil || rc.Flush() != nil {
-		return
+// stringsOf returns the strings of the array with this name. It is empty if the
+// array is missing.
+func stringsOf(o *rawjson.Object, name string) ([]string, *RPCError) {
+	raw := o.Get(name)
+	if raw == nil {
+		return nil, nil
 	}
-	if l.tools || l.prompts || l.resources || len(l.uris)+len(l.tasks) > 0 {
-		if !s.pump(w, t) {
-			return
+	elements, err := rawjson.Elements(raw, rawjson.Lenient)
+	if err != nil {
+		return nil, &RPCError{Code: codeInvalidParams, Message: "Invalid params: " + name + " must be an array"}
+	}
+	var list []string
+	for _, e := range elements {
+		if v, ok := rawjson.String(e); ok {
+			list = append(list, v)
 		}
 	}
-	end := frame{head: appendResult(nil, m.id, withMeta([]byte(`{"resultType":"complete"}`), metaSubscription, m.id))}
-	if end.writeEvent(w, "") == nil {
-		_ = rc.Flush() // the client may be gone
-	}
+	return list, nil
+}
+
+func (l *listen) empty() bool {
+	return !l.tools && !l.prompts && !l.resources && len(l.uris)+len(l.tasks) == 0
+}
+
+// end returns the response to a subscriptions/listen that the server ends.
+func (l *listen) end() frame {
+	return frame{head: appendResult(nil, l.id, withMeta([]byte(`{"resultType":"complete"}`), metaSubscription, l.id))}
 }

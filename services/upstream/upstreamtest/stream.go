@@ -168,12 +168,6 @@ func (l *listen) wants(method string, params []byte) bool {
 // the server ended it, after writing all queued frames.
 func (s *Server) pump(w http.ResponseWriter, t *stream) bool {
 	rc := http.NewResponseController(w)
-	alive := time.NewTicker(keepAlive)
-	defer alive.Stop()
-	var over <-chan struct{}
-	if t.session != nil {
-		over = t.session.ctx.Done()
-	}
 	write := func(f frame) bool {
 		if rc.SetWriteDeadline(time.Now().Add(streamWriteTimeout)) != nil {
 			return false
@@ -186,6 +180,25 @@ func (s *Server) pump(w http.ResponseWriter, t *stream) bool {
 		}
 		return !f.half
 	}
+	return s.drain(t, write, func() bool {
+		if rc.SetWriteDeadline(time.Now().Add(streamWriteTimeout)) != nil {
+			return false
+		}
+		_, err := io.WriteString(w, ": keep-alive\n\n")
+		return err == nil && rc.Flush() == nil
+	})
+}
+
+// drain passes the frames of a stream to write until one side ends it, and calls
+// ping in regular intervals. It returns true if the server ended it, after
+// writing all queued frames.
+func (s *Server) drain(t *stream, write func(frame) bool, ping func() bool) bool {
+	alive := time.NewTicker(keepAlive)
+	defer alive.Stop()
+	var over <-chan struct{}
+	if t.session != nil {
+		over = t.session.ctx.Done()
+	}
 	for {
 		select {
 		case f := <-t.frames:
@@ -194,10 +207,7 @@ func (s *Server) pump(w http.ResponseWriter, t *stream) bool {
 			}
 			continue
 		case <-alive.C:
-			if rc.SetWriteDeadline(time.Now().Add(streamWriteTimeout)) != nil {
-				return false
-			}
-			if _, err := io.WriteString(w, ": keep-alive\n\n"); err != nil || rc.Flush() != nil {
+			if !ping() {
 				return false
 			}
 			continue

@@ -1,0 +1,29 @@
+//go:build linux || darwin
+
+package main
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net"
+
+	"mcpgateway/services"
+	"mcpgateway/services/runner/keeper"
+)
+
+// keepRunner keeps a runner of files running. stop ends it.
+func keepRunner(ctx context.Context, std streams, s *services.Services, served *servedFiles, lines io.Writer, log *slog.Logger, attach func(net.Conn)) (stop func(), err error) {
+	dir, err := runnerState(std, "")
+	if err != nil {
+		return nil, err
+	}
+	k, err := startKeeper(ctx, std, keeper.Options{
+		Config: keeper.Config{Paths: served.paths, Format: served.format, State: dir},
+		Stderr: lines, Log: log, Tasks: s.Background,
+	}, s.Config, attach)
+	if err != nil {
+		return nil, err
+	}
+	return k.Stop, nil
+}
