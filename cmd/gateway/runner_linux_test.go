@@ -45,7 +45,7 @@ func TestRunnerArguments(t *testing.T) {
 	}
 }
 
-// TestServeRunsPrograms serves a program and asks its runner.
+// TestServeRunsPrograms serves a program and queries its runner.
 func TestServeRunsPrograms(t *testing.T) {
 	environ := surroundings(t, "PATH="+os.Getenv("PATH"))
 	file := clientFile(t, `{"mcpServers":{"ends":{"command":"sh","args":["-c","echo went wrong >&2; exit 3"],"start":"eager"}}}`)

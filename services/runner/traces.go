@@ -13,7 +13,7 @@ import (
 	"mcpgateway/services/runner/process"
 )
 
-// traceEvery is the time between two looks at the descendants of the runner.
+// traceEvery is the time between two scans of the descendants of the runner.
 // Changes of the programs' states cause more.
 const traceEvery = 2 * time.Second
 

@@ -93,7 +93,7 @@ func (k *Keeper) Stop() {
 // Done is closed when the keeper has stopped.
 func (k *Keeper) Done() <-chan struct{} { return k.ended }
 
-// Reload makes the runner read its files and apply everything.
+// Reload requests that the runner reads its files and applies everything.
 func (k *Keeper) Reload() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
