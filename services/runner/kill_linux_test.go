@@ -44,14 +44,16 @@ func (w *world) forks(t *testing.T) (pids []int) {
 }
 
 // awaitTraces waits until the runner has stored the child that no marker finds.
-func (w *world) awaitTraces(t *testing.T) {
+func (w *world) awaitTraces(t *testing.T, pids []int) {
 	t.Helper()
 	eventually(t, patience, func() string {
 		raw, err := os.ReadFile(w.state + "/processes")
-		if err != nil || !strings.Contains(string(raw), "pid") {
-			return fmt.Sprintf("stored %q, %v", raw, err)
+		for _, pid := range pids {
+			if strings.Contains(string(raw), fmt.Sprintf(`"pid":%d,`, pid)) {
+				return ""
+			}
 		}
-		return ""
+		return fmt.Sprintf("stored %q, %v", raw, err)
 	})
 }
 
@@ -95,7 +97,7 @@ func TestKilledProcessesLeaveNothing(t *testing.T) {
 			w.start(t)
 			pids := w.forks(t)
 			if c.atOnce {
-				w.awaitTraces(t)
+				w.awaitTraces(t, pids)
 			}
 			guard, runs := w.tree(t)
 			victims := c.victims(w, guard, runs)

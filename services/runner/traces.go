@@ -15,7 +15,7 @@ import (
 
 // traceEvery is the time between two scans of the descendants of the runner.
 // Changes of the programs' states cause more.
-const traceEvery = 2 * time.Second
+const traceEvery = time.Second
 
 // traceFile has the descendants that the next runner could not recognize.
 func (r *Runner) traceFile() string { return filepath.Join(r.o.State, "processes") }
