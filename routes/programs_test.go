@@ -28,11 +28,11 @@ import (
 type localRunner struct {
 	program *upstreamtest.Server
 
-	mu     sync.Mutex
-	server wire.Server
-	fails  string // text of the state, if the program does not respond
-	asked  []string
-	woken  chan struct{}
+	mu       sync.Mutex
+	server   wire.Server
+	fails    string // text of the state, if the program does not respond
+	requests []string
+	woken    chan struct{}
 }
 
 func (r *localRunner) set(edit func(*localRunner)) {
@@ -70,7 +70,7 @@ func (r *localRunner) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 		_, _ = w.Write([]byte(`{"lines":[{"at":"2026-03-01T12:00:00Z","text":"listening, api_key=hunter22"}]}`))
 	case !strings.HasSuffix(path, "/mcp"):
 		r.mu.Lock()
-		r.asked = append(r.asked, q.Method+" "+path)
+		r.requests = append(r.requests, q.Method+" "+path)
 		r.mu.Unlock()
 	case fails != "":
 		w.Header().Set(wire.HeaderFailure, wire.FailureRefused)
@@ -241,12 +241,12 @@ func (w *programWorld) checkOperations(t *testing.T) {
 	}
 	w.runner.mu.Lock()
 	defer w.runner.mu.Unlock()
-	if got := strings.Join(w.runner.asked, ", "); got != "POST /v1/servers/notes/restart, POST /v1/servers/notes/stop" {
-		t.Errorf("the runner was asked for %s", got)
+	if got := strings.Join(w.runner.requests, ", "); got != "POST /v1/servers/notes/restart, POST /v1/servers/notes/stop" {
+		t.Errorf("the runner received %s", got)
 	}
 }
 
-// checkFailures shows the states of a program and its connection to callers.
+// checkFailures checks how callers see the states of a program.
 func (w *programWorld) checkFailures(t *testing.T) {
 	t.Helper()
 	const text = "Ended (exit code 1), again in 8 s: no such file"
