@@ -44,10 +44,12 @@ type CatalogEntry struct {
 	AuthType            string // none, bearer, header, oauth, unknown
 	AuthHeader          string // name of the header for the key
 	DynamicRegistration *bool  // OAuth; nil if unknown
-	PackageType         string // npm, pypi, oci
+	PackageType         string // npm, pypi, oci; of the first package
 	PackageIdentifier   string
-	SecretEnv           StringList // names of secrets, never values
-	ToolNames           StringList // empty if unknown
+	Packages            CatalogPackages  // best first; empty if the source names one at most
+	Variables           CatalogVariables // of its program
+	SecretEnv           StringList       // names of secrets, never values
+	ToolNames           StringList       // empty if unknown
 
 	Status      CatalogStatus
 	Hidden      bool   // by an administrator

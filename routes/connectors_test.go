@@ -303,7 +303,9 @@ func TestConnectorAtTwoReplicas(t *testing.T) {
 	})
 	w.admin(t, "PATCH", "/api/projects/p/tools/laptop-echo__echo", `{"approved":true}`, 200, nil)
 	answers := func() bool {
-		return !slices.ContainsFunc(w.apps, func(a *routestest.App) bool { return !strings.Contains(w.call(t, a, "laptop-echo__echo"), "hello from afar") })
+		return !slices.ContainsFunc(w.apps, func(a *routestest.App) bool {
+			return !strings.Contains(w.call(t, a, "laptop-echo__echo"), "hello from afar")
+		})
 	}
 	routestest.Eventually(t, "calls at both replicas", answers)
 
@@ -349,7 +351,7 @@ func TestNewestConnectionOfAConnectorWins(t *testing.T) {
 	hub := w.apps[0].Services.ConnectorHub
 	first, logged := w.dial(t, "")
 	routestest.Eventually(t, "a connection", func() bool { return hub.Online() == 1 })
-	// The alias "other" is taken, which the runner is told.
+	// The alias "other" is taken, which the runner receives.
 	routestest.Eventually(t, "a refused server", func() bool {
 		return len(first.Notes()) == 1 && strings.Contains(first.Notes()[0], `other: refused by `+w.lb.url+`: the project already has a server "other"`)
 	})

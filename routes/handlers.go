@@ -14,6 +14,7 @@ import (
 	catalogpages "mcpgateway/routes/admin/catalog"
 	"mcpgateway/routes/admin/code"
 	"mcpgateway/routes/admin/connections"
+	connectorpages "mcpgateway/routes/admin/connectors"
 	"mcpgateway/routes/admin/keys"
 	"mcpgateway/routes/admin/live"
 	"mcpgateway/routes/admin/observe"
@@ -124,6 +125,7 @@ type adminHandlers struct {
 	projectSettings *projects.Settings
 	access          *projects.Access
 	toolsetPages    *toolsets.Toolsets
+	connectorPages  *connectorpages.Connectors
 	keyPages        *keys.Keys
 	serverPages     *servers.Servers
 	wizard          *servers.Wizard
@@ -160,7 +162,7 @@ func newHandlers(s *services.Services, names *web.HostPolicy, guards *guard.Guar
 	guards.SetDialog(h.stepUp.Dialog)
 	h.live = live.New(live.Options{
 		Assets: frames.Assets, Directory: s.Directory, Guards: guards, People: s.People,
-		Topics: slices.Concat(pages.Navigation.Topics(), h.keyPages.Topics(), h.serverPages.Topics(), h.activity.Topics(), h.projectPages.Topics(), h.overview.Topics()),
+		Topics: slices.Concat(pages.Navigation.Topics(), h.keyPages.Topics(), h.connectorPages.Topics(), h.serverPages.Topics(), h.activity.Topics(), h.projectPages.Topics(), h.overview.Topics()),
 	})
 	if s.Dev {
 		h.kit = public.NewKit(frames.Assets)
@@ -240,12 +242,15 @@ func newAdminHandlers(s *services.Services, guards *guard.Guards, pages *adminpa
 			Pages: pages, Store: s.Projects, People: s.People, Groups: s.Groups, Grants: s.Grants, Keys: s.Keys, Rights: s.Rights, Views: s.Views, Search: s.ToolSearch,
 		}),
 		toolsetPages: toolsets.New(pages, s.Toolsets, public, time.Now),
-		keyPages:     keys.New(keys.Options{Pages: pages, Keys: s.Keys, Index: s.KeyIndex, Calls: s.Calls, Traffic: s.Traffic, Seal: sealer, Public: public, Now: time.Now}),
+		connectorPages: connectorpages.New(connectorpages.Options{
+			Pages: pages, Store: s.Connectors, Connected: s.ConnectorHub.IsConnected, Seal: sealer, Public: public, Now: time.Now,
+		}),
+		keyPages: keys.New(keys.Options{Pages: pages, Keys: s.Keys, Index: s.KeyIndex, Calls: s.Calls, Traffic: s.Traffic, Seal: sealer, Public: public, Now: time.Now}),
 		serverPages: servers.New(servers.Options{
 			Pages: pages, Reader: s.Syncer, Calls: s.Calls, Traffic: s.Traffic, History: s.History, Store: s.Projects, StepUp: guards,
-			Callers: func() *observe.Callers { return observe.NewCallers(s.Keys, s.People) }, People: s.OwnAccounts, Learned: s.Revisions,
+			Callers: func() *observe.Callers { return observe.NewCallers(s.Keys, s.People) }, People: s.OwnAccounts, Learned: s.Revisions, Programs: s.Runners, Operations: s.Operations,
 		}),
-		wizard:          servers.NewWizard(pages, s.Syncer, s.Projects, s.Catalog, sealer),
+		wizard:          servers.NewWizard(pages, s.Syncer, s.Projects, s.Catalog, sealer, public),
 		catalogUse:      servers.NewFromCatalog(pages, s.Catalog, s.Projects, s.Syncer),
 		connections:     connections.New(frames, s.Connections),
 		connectionPages: connections.NewPages(pages, s.Connections, s.OwnAccounts, s.Projects, s.Audit, public, time.Now),

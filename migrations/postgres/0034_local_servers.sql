@@ -6,6 +6,10 @@ ALTER TABLE servers ADD COLUMN connector_id text NOT NULL DEFAULT '';
 ALTER TABLE servers ADD COLUMN undeclared boolean NOT NULL DEFAULT false;
 ALTER TABLE servers ADD COLUMN listed_hash text NOT NULL DEFAULT '';
 
+-- How to run the servers of the catalog.
+ALTER TABLE catalog_entries ADD COLUMN packages text NOT NULL DEFAULT '[]';
+ALTER TABLE catalog_entries ADD COLUMN variables text NOT NULL DEFAULT '[]';
+
 -- Runners on other computers, which connect with a token.
 CREATE TABLE connectors (
     id text PRIMARY KEY,
@@ -39,6 +43,8 @@ CREATE INDEX declarations_replica ON declarations (replica_id);
 DROP TABLE declarations;
 DROP TABLE replicas;
 DROP TABLE connectors;
+ALTER TABLE catalog_entries DROP COLUMN variables;
+ALTER TABLE catalog_entries DROP COLUMN packages;
 ALTER TABLE servers DROP COLUMN listed_hash;
 ALTER TABLE servers DROP COLUMN undeclared;
 ALTER TABLE servers DROP COLUMN connector_id;

@@ -10,6 +10,7 @@ import (
 	"mcpgateway/services/fault"
 	"mcpgateway/services/inventory"
 	"mcpgateway/services/oauthclient"
+	"mcpgateway/services/runners"
 	"mcpgateway/services/toolset"
 	"mcpgateway/services/upstream"
 	views "mcpgateway/views/admin"
@@ -18,20 +19,52 @@ import (
 
 // Health returns the states of servers.
 type Health struct {
-	Syncer  *inventory.Syncer
-	Waiting *oauthclient.PendingAuth
+	Syncer   *inventory.Syncer
+	Waiting  *oauthclient.PendingAuth
+	Programs Programs // nil without runners
+}
+
+// Programs are the records of programs. Implemented by runners.Runners.
+type Programs interface {
+	Record(row models.Server) runners.Record
 }
 
 // StateOf returns the state of a server and its last error message, which is
 // empty if there is none.
 func (h *Health) StateOf(s *toolset.Server) (state views.ServerState, problem string) {
 	f := h.lastFailure(s)
-	return views.StateOf(h.kindOf(s, f)), f.message
+	state = views.StateOf(h.kindOf(s, f))
+	if p, ok := h.ProgramOf(s); ok {
+		now := time.Now()
+		state = p.StateWith(state, now)
+		if failure := p.Failure(now); failure != nil {
+			return state, failure.Title
+		}
+	}
+	return state, f.message
+}
+
+// ProgramOf returns what the runner reports about a server. ok is false for one
+// that is off or has a URL.
+func (h *Health) ProgramOf(s *toolset.Server) (p views.Program, ok bool) {
+	if h.Programs == nil || !s.Config.IsProgram() || !s.Config.Enabled {
+		return p, false
+	}
+	r := h.Programs.Record(s.Config)
+	return views.Program{
+		State: string(r.State), Message: r.Message, Since: r.Since, RetryAt: r.RetryAt, Held: r.Held,
+		Connector: s.Config.Source == models.SourceConnector, Connected: r.Connected,
+	}, true
 }
 
 // FailureOf returns why a server doesn't work, in words. It is nil for a server that
 // works, was never contacted or is off.
 func (h *Health) FailureOf(s *toolset.Server) *views.Failure {
+	if p, ok := h.ProgramOf(s); ok {
+		if failure := p.Failure(time.Now()); failure != nil {
+			return failure
+		}
+	}
 	f := h.lastFailure(s)
 	reason := cmp.Or(f.reason, upstream.ReasonOfCode(f.code))
 	switch h.kindOf(s, f) {

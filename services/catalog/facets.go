@@ -21,6 +21,7 @@ type Facets struct {
 	Featured   int
 	Remote     int
 	Local      int
+	Here       int     // that a computer can run
 	SignIn     []Count // all of the values of SignIn, including those with no entries
 	Transports []Count // all of them, including those with no entries
 	Tags       []Count // the 30 most frequent
@@ -48,12 +49,13 @@ func (c *Catalog) Facets(text string, filter Filter) (*Facets, error) {
 	titles, signIn := map[string]string{}, map[string]int{}
 	s.entryIndex.Each(parsed, func(row uint32) {
 		e := s.entries[row]
-		if !filter.selects(e) {
+		if !filter.selects(e, s.runs[row]) {
 			return
 		}
 		f.Total++
 		f.Remote += one(Remote(e))
 		f.Local += one(!Remote(e))
+		f.Here += one(s.runs[row])
 		signIn[SignIn(e)]++
 		f.Verified += one(e.Verified)
 		f.Featured += one(e.Featured)

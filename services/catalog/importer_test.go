@@ -323,8 +323,70 @@ func TestLaggingReplicaLoadsBeforeCursorCheck(t *testing.T) {
 			t.Fatal(err)
 		}
 		second, err := lagging.catalog.Entries(t.Context(), catalog.Search{Limit: 10, Continue: true, Cursor: first.NextCursor})
-		if err != nil || second.Total != 502 || second.Offset != page.DefaultLimit {
+		if err != nil || second.Total != len(builtIn(t))+7 || second.Offset != page.DefaultLimit {
 			t.Errorf("%+v (%v)", second, err)
 		}
 	})
+}
+
+func TestUpgradeReplacesUneditedRows(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		rows := w.catalog.AllEntries()
+		unedited, edited := rows[0], rows[1]
+		title := "Ours"
+		if err := w.store.Edit(t.Context(), edited.ID, catalog.Edit{ServerTitle: &title}); err != nil {
+			t.Fatal(err)
+		}
+		// As an older version of the built-in data left the rows.
+		old := map[string]any{"description": "Old.", "packages": "[]", "variables": "[]", "content_hash": "old"}
+		if err := w.db.Model(&models.CatalogEntry{}).Where("id IN ?", []string{unedited.ID, edited.ID}).Updates(old).Error; err != nil {
+			t.Fatal(err)
+		}
+		if err := w.db.Model(&models.CatalogSource{}).Where("id = ?", catalog.SourceDefault).Update("content_hash", "old").Error; err != nil {
+			t.Fatal(err)
+		}
+		if err := w.store.LoadDefaults(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.catalog.Load(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for id, want := range map[string]string{unedited.ID: unedited.Description, edited.ID: "Old."} {
+			if got, err := w.catalog.Entry(id); err != nil || got.Description != want {
+				t.Errorf("%s = %+v (%v), want the description %q", id, got, err, want)
+			}
+		}
+	})
+}
+
+func TestPackagesOfFile(t *testing.T) {
+	const server = `{"version":1,"items":[{"publisherName":"p","serverName":"s","serverType":"stdio","authType":"none",%s}]}`
+	each(t, func(t *testing.T, w *world) {
+		w.importFile(t, fmt.Sprintf(server, `"packages":[{"type":"npm","identifier":"a","args":["start"]},{"type":"oci","identifier":"b"}],
+			"env":[{"name":"K","description":"Key","required":true,"secret":true},{"name":"O","required":null,"secret":false}],
+			"featuredRank":null,"packageSource":"list","license":"MIT","lastReleaseAt":"2026-01-31","tools":[{"name":"t","readOnly":null}]`))
+		e, err := w.catalog.EntryByName("p", "s")
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := models.CatalogEntry{
+			PackageType: "npm", PackageIdentifier: "a", Packages: models.CatalogPackages{{Type: "npm", Identifier: "a", Args: []string{"start"}}, {Type: "oci", Identifier: "b"}},
+			Variables: models.CatalogVariables{{Name: "K", Description: "Key", Required: new(true), Secret: true}, {Name: "O"}},
+		}
+		if diff := cmp.Diff([]any{want.PackageType, want.PackageIdentifier, want.Packages, want.Variables}, []any{e.PackageType, e.PackageIdentifier, e.Packages, e.Variables}); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+	w := onSQLite(t)
+	for packages, wrong := range map[string]string{
+		`"packages":[{"type":"cargo","identifier":"a"}]`:                                                                                     "must be npm, pypi or oci",
+		`"packages":[{"type":"npm","identifier":"a","version":"1"}]`:                                                                         "version is unknown",
+		`"packageType":"npm","packageIdentifier":"b","packages":[{"type":"npm","identifier":"a","args":[]},{"type":"oci","identifier":"c"}]`: "must be those of the first package",
+		`"env":[{"name":"K","value":"v"}]`:                                                                                                   "value is unknown",
+	} {
+		_, err := w.store.ImportFile(t.Context(), []byte(fmt.Sprintf(server, packages)), false)
+		if f := want(t, err, fault.CodeValidationFailed); !strings.Contains(f.Fields["items[0]"], wrong) {
+			t.Errorf("%s: %v", packages, f.Fields)
+		}
+	}
 }

@@ -160,6 +160,7 @@ func TestOfficialRegistrySync(t *testing.T) {
 			SourceID: plan.Source, Version: "1.2.0", PublisherName: "com.example", PublisherTitle: "example.com", ServerName: "weather", ServerTitle: "Weather evil",
 			ServerType: "http", Tags: models.StringList{}, RepoURL: "https://github.com/example/weather", Description: "Forecasts.",
 			RemoteURL: "https://api.example.com/mcp", AltRemoteURL: "https://api.example.com/sse", AuthType: "bearer", PackageType: "npm", PackageIdentifier: "@example/weather",
+			Variables: models.CatalogVariables{{Name: "KEY", Required: new(false), Secret: true}, {Name: "PORT", Required: new(false)}},
 			SecretEnv: models.StringList{"KEY"}, ToolNames: models.StringList{}, Status: models.CatalogActive,
 		}
 		if diff := cmp.Diff(want, e, cmpopts.IgnoreFields(models.CatalogEntry{}, "ID", "ContentHash", "CreatedAt", "UpdatedAt")); diff != "" {
@@ -316,7 +317,7 @@ func TestHostileRegistryChangesNothing(t *testing.T) {
 			r.answer = tc.answer
 			_, err = w.store.SyncSource(t.Context(), source.ID, false)
 			want(t, err, tc.code)
-			if w.revision(t) != before || len(w.catalog.AllEntries()) != 495 {
+			if w.revision(t) != before || len(w.catalog.AllEntries()) != len(builtIn(t)) {
 				t.Errorf("%d entries after the sync, want no change", len(w.catalog.AllEntries()))
 			}
 			sources, err := w.store.Sources(t.Context())

@@ -29,6 +29,7 @@ type snapshot struct {
 	revision int64 // revision of the topic
 
 	entries      []*models.CatalogEntry // visible entries, in list order without text
+	runs         []bool                 // of entries: whether a computer can run the server
 	entryIndex   *index.Index
 	entriesMark  string // changes with anything that searches of entries show, match or sort by
 	byID         map[string]*models.CatalogEntry
@@ -138,9 +139,9 @@ func (s *snapshot) sortEntries(rows []*models.CatalogEntry) []sortedEntry {
 	slices.SortFunc(shown, func(a, b sortedEntry) int {
 		return cmp.Or(trueFirst(a.Featured, b.Featured), trueFirst(a.Verified, b.Verified), strings.Compare(a.title, b.title), strings.Compare(a.ID, b.ID))
 	})
-	s.entries = make([]*models.CatalogEntry, len(shown))
+	s.entries, s.runs = make([]*models.CatalogEntry, len(shown)), make([]bool, len(shown))
 	for i, e := range shown {
-		s.entries[i] = e.CatalogEntry
+		s.entries[i], s.runs[i] = e.CatalogEntry, e.RunsHere()
 	}
 	return shown
 }

@@ -28,6 +28,7 @@ type PastedServer struct {
 	Problems    []PastedProblem
 	Notes       []string
 	Command     string // program of a server that runs on the client's computer; may be empty
+	Raw         []byte // entry with a Command, as pasted; it must not be stored
 
 	lenient bool // unknown keys are ignored
 }
@@ -125,7 +126,9 @@ func readEntry(alias string, raw []byte, programs []string, lenient bool) Pasted
 		s.readProgram(r, rest)
 		return s
 	}
-	s.read(r, clientfile.Translate(raw), nil)
+	if s.read(r, clientfile.Translate(raw), nil); s.Command != "" {
+		s.Raw = raw
+	}
 	return s
 }
 

@@ -20,6 +20,7 @@ const (
 	FixToken     Fix = "token"
 	FixConnect   Fix = "connect"
 	FixReconnect Fix = "reconnect"
+	FixNone      Fix = "none" // nothing on these pages repairs it
 )
 
 // FailedServer is a server and why requests to it fail.

@@ -45,6 +45,14 @@ func StateOf(kind string) ServerState {
 		return ServerState{kind, ui.Neutral, "Not checked yet"}
 	case StateOff:
 		return ServerState{kind, ui.Neutral, "Off"}
+	case StateStarting:
+		return ServerState{kind, ui.Neutral, "Starting"}
+	case StateHeld:
+		return ServerState{kind, ui.Warn, "Reload needed"}
+	case StateUndeclared:
+		return ServerState{kind, ui.Warn, "Not in the file"}
+	case StateOffline:
+		return ServerState{kind, ui.Bad, "Computer not connected"}
 	default:
 		return ServerState{StateOK, ui.OK, "Up"}
 	}
@@ -53,7 +61,7 @@ func StateOf(kind string) ServerState {
 // States returns all states, worst first.
 func States() []ServerState {
 	var all []ServerState
-	for _, kind := range []string{StateDown, StateReconnect, StateRefused, StateNoToken, StateUnconnected, StateSlow, StateUnread, StateOK, StateOff} {
+	for _, kind := range []string{StateDown, StateOffline, StateReconnect, StateRefused, StateNoToken, StateUnconnected, StateHeld, StateUndeclared, StateSlow, StateStarting, StateUnread, StateOK, StateOff} {
 		all = append(all, StateOf(kind))
 	}
 	return all

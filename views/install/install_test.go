@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"mcpgateway/models"
 	"mcpgateway/views/install"
 	"mcpgateway/views/ui"
 )
@@ -139,26 +140,48 @@ func TestEditorLinksHaveNoKey(t *testing.T) {
 	}
 }
 
+// local returns a server with one package.
+func local(kind, identifier string, variables ...string) install.Local {
+	return install.Local{Name: "a", Packages: []models.CatalogPackage{{Type: kind, Identifier: identifier}}, Variables: variables}
+}
+
+func TestRunsOfServer(t *testing.T) {
+	runs := install.Local{Name: "a", Variables: []string{"K"}, Packages: []models.CatalogPackage{
+		{Type: "npm", Identifier: "@acme/mcp", Args: []string{"start", "--tools=all"}}, {Type: "pypi", Identifier: "-r"}, {Type: "oci", Identifier: "ghcr.io/acme/mcp:1"},
+	}}.Runs()
+	want := []install.Run{
+		{"npx", `{"mcpServers":{"a":{"command":"npx","args":["-y","@acme/mcp","start","--tools=all"],"env":{"K":"${K}"}}}}`, "npx -y @acme/mcp start --tools=all"},
+		{"Docker", `{"mcpServers":{"a":{"command":"docker","args":["run","--rm","-i","-e","K","ghcr.io/acme/mcp:1"],"env":{"K":"${K}"}}}}`, "docker run --rm -i -e K ghcr.io/acme/mcp:1"},
+	}
+	if len(runs) != len(want) {
+		t.Fatalf("runs = %+v", runs)
+	}
+	for i, r := range runs {
+		r.File = compact(t, r.File)
+		if r != want[i] {
+			t.Errorf("run %d = %+v, want %+v", i, r, want[i])
+		}
+	}
+}
+
 func TestLocalSnippets(t *testing.T) {
 	for _, tc := range []struct {
 		server install.Local
 		want   string // the command; empty: nothing is known
 	}{
-		{install.Local{Name: "a", Kind: "npm", Package: "@acme/mcp"}, "npx -y @acme/mcp"},
-		{install.Local{Name: "a", Kind: "pypi", Package: "acme-mcp", Secrets: []string{"ACME_KEY"}}, "ACME_KEY=VALUE uvx acme-mcp"},
-		{install.Local{Name: "a", Kind: "oci", Package: "acme/mcp:1", Secrets: []string{"A", "B"}}, "A=VALUE B=VALUE docker run -i --rm -e A -e B acme/mcp:1"},
-		{install.Local{Name: "a", Kind: "npm", Package: "$(x)"}, "npx -y '$(x)'"},
-		{install.Local{Name: "a", Kind: "npm", Package: "a;b"}, "npx -y 'a;b'"},
-		{install.Local{Name: "a", Kind: "npm", Package: "--eval=x"}, ""},
-		{install.Local{Name: "a", Kind: "npm", Package: "acme\u202emcp"}, ""},
-		{install.Local{Name: "a", Kind: "npm"}, ""},
-		{install.Local{Name: "a", Kind: "cargo", Package: "acme"}, ""},
+		{local("npm", "@acme/mcp"), "npx -y @acme/mcp"},
+		{local("pypi", "acme-mcp", "ACME_KEY"), "ACME_KEY=VALUE uvx acme-mcp"},
+		{local("oci", "acme/mcp:1", "A", "B"), "A=VALUE B=VALUE docker run --rm -i -e A -e B acme/mcp:1"},
+		{local("npm", "--eval=x"), ""},
+		{install.Local{Name: "a"}, ""},
+		{local("cargo", "acme"), ""},
+		{install.Local{Name: "a", Packages: []models.CatalogPackage{{Type: "npm", Identifier: "-g"}, {Type: "pypi", Identifier: "b"}}}, "uvx b"},
 	} {
 		if got := texts(tc.server.Tabs())["Command"]; got != tc.want {
 			t.Errorf("%+v: got %q, want %q", tc.server, got, tc.want)
 		}
 	}
-	tabs := texts(install.Local{Name: "a", Kind: "pypi", Package: "acme-mcp", Secrets: []string{"K"}}.Tabs())
+	tabs := texts(local("pypi", "acme-mcp", "K").Tabs())
 	for label, want := range map[string]string{
 		"Claude Code":    "claude mcp add a --env K=VALUE -- uvx acme-mcp",
 		"Claude Desktop": `{"mcpServers":{"a":{"command":"uvx","args":["acme-mcp"],"env":{"K":"VALUE"}}}}`,

@@ -3,19 +3,52 @@ package install
 import (
 	"strings"
 
+	"mcpgateway/models"
 	"mcpgateway/views/ui"
 )
 
-// Local is a server that clients start as a program.
+// Local is a server that a computer runs as a program.
 type Local struct {
-	Name    string // name in the client
-	Kind    string // npm, pypi or oci
-	Package string // name in its registry
-	Secrets []string
+	Name      string                  // name in the client
+	Packages  []models.CatalogPackage // best first
+	Variables []string                // names of the variables that it needs
 }
 
-// Tabs returns the snippets of all clients for the server. It returns nil if the
-// kind is unknown, or if the package manager could misinterpret the package name.
+// Run is a way to run a server.
+type Run struct {
+	Label   string // the program that runs it
+	File    string // entry of a runner's file
+	Command string // command line
+}
+
+// Runs returns the ways to run the server, best first: those whose package fits
+// its grammar.
+func (l Local) Runs() []Run {
+	var runs []Run
+	for _, p := range l.Packages {
+		command := p.Command(l.Variables)
+		if command == nil {
+			continue
+		}
+		entry := l.entry(command, func(name string) string { return "${" + name + "}" })
+		runs = append(runs, Run{Label: runner(p.Type), File: servers("mcpServers", l.Name, entry), Command: strings.Join(words(command), " ")})
+	}
+	return runs
+}
+
+// runner returns the program that runs packages of a type.
+func runner(kind string) string {
+	switch kind {
+	case "npm":
+		return "npx"
+	case "pypi":
+		return "uvx"
+	}
+	return "Docker"
+}
+
+// Tabs returns the snippets of all clients for the server. It returns nil
+// without a package that fits its grammar.
 func (l Local) Tabs() []ui.SnippetTab {
 	command := l.command()
 	if command == nil {
@@ -25,36 +58,25 @@ func (l Local) Tabs() []ui.SnippetTab {
 	return []ui.SnippetTab{
 		{Label: "Command", Place: "Run in your terminal", Text: l.shell(command), Note: strings.TrimSpace("The server then uses its standard input and output. " + note)},
 		{Label: "Claude Code", Place: "Run in your terminal", Text: l.claudeCode(command), Note: note},
-		{Label: "Claude Desktop", Place: "claude_desktop_config.json", Text: servers("mcpServers", l.Name, l.entry(command)), Note: note},
-		{Label: "Cursor", Place: "~/.cursor/mcp.json", Text: servers("mcpServers", l.Name, l.entry(command)), Note: note},
-		{Label: "VS Code", Place: ".vscode/mcp.json", Text: servers("servers", l.Name, object{{"type", "stdio"}}.with(l.entry(command))), Note: note},
+		{Label: "Claude Desktop", Place: "claude_desktop_config.json", Text: servers("mcpServers", l.Name, l.entry(command, anyValue)), Note: note},
+		{Label: "Cursor", Place: "~/.cursor/mcp.json", Text: servers("mcpServers", l.Name, l.entry(command, anyValue)), Note: note},
+		{Label: "VS Code", Place: ".vscode/mcp.json", Text: servers("servers", l.Name, object{{"type", "stdio"}}.with(l.entry(command, anyValue))), Note: note},
 		{Label: "Codex", Place: "~/.codex/config.toml", Text: l.codex(command), Note: note},
 	}
 }
 
-// command returns the program with its arguments, without secret values.
+// command returns the best command, without values of variables, or nil.
 func (l Local) command() []string {
-	if l.Package == "" || strings.HasPrefix(l.Package, "-") || ui.Hidden(l.Package) || strings.ContainsAny(l.Package, " \t\n") {
-		return nil
-	}
-	switch l.Kind {
-	case "npm":
-		return []string{"npx", "-y", l.Package}
-	case "pypi":
-		return []string{"uvx", l.Package}
-	case "oci":
-		command := []string{"docker", "run", "-i", "--rm"}
-		for _, name := range l.Secrets {
-			// Without a value, docker copies the variable from its environment.
-			command = append(command, "-e", name)
+	for _, p := range l.Packages {
+		if command := p.Command(l.Variables); command != nil {
+			return command
 		}
-		return append(command, l.Package)
 	}
 	return nil
 }
 
 func (l Local) secretNote() string {
-	switch len(l.Secrets) {
+	switch len(l.Variables) {
 	case 0:
 		return ""
 	case 1:
@@ -64,8 +86,8 @@ func (l Local) secretNote() string {
 }
 
 func (l Local) shell(command []string) string {
-	parts := make([]string, 0, len(l.Secrets)+len(command))
-	for _, name := range l.Secrets {
+	parts := make([]string, 0, len(l.Variables)+len(command))
+	for _, name := range l.Variables {
 		parts = append(parts, word(name)+"=VALUE")
 	}
 	return strings.Join(append(parts, words(command)...), " ")
@@ -73,21 +95,25 @@ func (l Local) shell(command []string) string {
 
 func (l Local) claudeCode(command []string) string {
 	parts := []string{"claude", "mcp", "add", word(l.Name)}
-	for _, name := range l.Secrets {
+	for _, name := range l.Variables {
 		parts = append(parts, "--env", word(name)+"=VALUE")
 	}
 	return strings.Join(append(append(parts, "--"), words(command)...), " ")
 }
 
-// entry returns the server for a JSON snippet.
-func (l Local) entry(command []string) object {
+// anyValue returns what stands for the value of a variable.
+func anyValue(string) string { return "VALUE" }
+
+// entry returns the server for a JSON snippet. value returns the value of a
+// variable.
+func (l Local) entry(command []string, value func(name string) string) object {
 	entry := object{{"command", command[0]}, {"args", command[1:]}}
-	if len(l.Secrets) == 0 {
+	if len(l.Variables) == 0 {
 		return entry
 	}
 	values := object{}
-	for _, name := range l.Secrets {
-		values = append(values, member{name, "VALUE"})
+	for _, name := range l.Variables {
+		values = append(values, member{name, value(name)})
 	}
 	return entry.with(object{{"env", values}})
 }
@@ -98,11 +124,11 @@ func (l Local) codex(command []string) string {
 		args[i] = quoted(arg)
 	}
 	toml := "[mcp_servers." + quoted(l.Name) + "]\ncommand = " + quoted(command[0]) + "\nargs = [" + strings.Join(args, ", ") + "]"
-	if len(l.Secrets) == 0 {
+	if len(l.Variables) == 0 {
 		return toml
 	}
-	values := make([]string, len(l.Secrets))
-	for i, name := range l.Secrets {
+	values := make([]string, len(l.Variables))
+	for i, name := range l.Variables {
 		values[i] = quoted(name) + ` = "VALUE"`
 	}
 	return toml + "\nenv = { " + strings.Join(values, ", ") + " }"

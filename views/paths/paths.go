@@ -155,6 +155,12 @@ func Toolset(slug, id string) string { return below(Toolsets(slug), id) }
 // Keys returns the keys of a project.
 func Keys(slug string) string { return Project(slug) + "/keys" }
 
+// Connectors returns the connectors of a project.
+func Connectors(slug string) string { return Project(slug) + "/connectors" }
+
+// Connector returns the page of a connector.
+func Connector(slug, id string) string { return below(Connectors(slug), id) }
+
 // NewKey returns the form of a new key.
 func NewKey(slug string) string { return Keys(slug) + "/new" }
 

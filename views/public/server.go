@@ -1,6 +1,7 @@
 package public
 
 import (
+	"slices"
 	"strings"
 
 	"mcpgateway/models"
@@ -168,7 +169,46 @@ func (s CatalogEntry) remote() install.Remote {
 }
 
 func (s CatalogEntry) local() install.Local {
-	return install.Local{Name: s.ServerName, Kind: s.PackageType, Package: s.PackageIdentifier, Secrets: s.SecretEnv}
+	return install.Local{Name: s.ServerName, Packages: s.AllPackages(), Variables: s.NeededVariables()}
+}
+
+// runFile is the name of the file of a runner in examples.
+const runFile = "servers.json"
+
+// runTabs returns how to run the server on a computer, best first.
+func (s CatalogEntry) runTabs() []ui.SnippetTab {
+	var tabs []ui.SnippetTab
+	for _, r := range s.local().Runs() {
+		tabs = append(tabs, ui.SnippetTab{Label: r.Label, Place: runFile, Text: r.File, Note: s.variablesNote(), Also: []ui.SnippetFile{
+			{Name: "Start the gateway with it", Text: "gateway serve --local " + runFile},
+			{Name: "Command line", Text: r.Command},
+		}})
+	}
+	return tabs
+}
+
+// variablesNote names the variables that the server needs, or may use.
+func (s CatalogEntry) variablesNote() string {
+	needed := s.NeededVariables()
+	var optional []string
+	for _, v := range s.Variables {
+		if !slices.Contains(needed, v.Name) && models.IsVariable(v.Name) {
+			optional = append(optional, v.Name)
+		}
+	}
+	note := ""
+	if len(needed) > 0 {
+		note = "Set " + joined(needed) + " in the environment of the runner. "
+	}
+	if n := len(optional); n > 0 {
+		const most = 6
+		note += "Optional: " + strings.Join(optional[:min(n, most)], ", ")
+		if n > most {
+			note += " and " + ui.Count(n-most) + " more"
+		}
+		note += "."
+	}
+	return strings.TrimSpace(note)
 }
 
 // tokenName returns the environment variable that holds the key.
@@ -181,7 +221,10 @@ func (s CatalogEntry) tokenName() string {
 
 func (s CatalogEntry) facts() []ui.Fact {
 	works := ui.Fact{Label: "Works here", Value: "Yes", State: true, Tone: ui.OK}
-	if s.Local() {
+	switch {
+	case s.Local() && s.RunsHere():
+		works.Value, works.Tone = "As a program, with a runner", ui.Neutral
+	case s.Local():
 		works.Value, works.Tone = "No, it runs as a program", ui.Neutral
 	}
 	facts := []ui.Fact{
@@ -192,11 +235,11 @@ func (s CatalogEntry) facts() []ui.Fact {
 	if s.RemoteURL != "" {
 		facts = append(facts, ui.Fact{Label: "URL", Value: ui.Clean(s.RemoteURL), Mono: true})
 	}
-	if s.PackageIdentifier != "" {
-		facts = append(facts, ui.Fact{Label: "Package", Value: s.PackageType + ": " + ui.Clean(s.PackageIdentifier), Mono: true})
+	for _, p := range s.AllPackages() {
+		facts = append(facts, ui.Fact{Label: "Package", Value: p.Type + ": " + ui.Clean(p.Identifier), Mono: true})
 	}
-	if len(s.SecretEnv) > 0 {
-		facts = append(facts, ui.Fact{Label: "Needs", Value: ui.Clean(strings.Join(s.SecretEnv, ", ")), Mono: true})
+	if needed := s.NeededVariables(); len(needed) > 0 {
+		facts = append(facts, ui.Fact{Label: "Needs", Value: ui.Clean(strings.Join(needed, ", ")), Mono: true})
 	}
 	if s.Version != "" {
 		facts = append(facts, ui.Fact{Label: "Version", Value: ui.Clean(s.Version)})

@@ -82,6 +82,9 @@ func (a *Wizard) openDraft(token string) (sealedDraft, *declaration.Server, erro
 func (a *Wizard) draftOfPasted(s declaration.PastedServer) views.Draft {
 	draft := draftOf(s.Alias, s.Declaration)
 	draft.Notes, draft.Problems, draft.Command = s.Notes, map[string]string{}, s.Command
+	if s.Command != "" {
+		draft.LocalFile = localFile(s)
+	}
 	refused := false
 	for _, p := range s.Problems {
 		line := p.Why

@@ -39,6 +39,7 @@ func (a *Servers) editForm(c *fiber.Ctx, p *toolset.Snapshot, server *toolset.Se
 	s := server.Config
 	props.Frame = a.pages.ProjectFrame(c, p, layout.TabServers, s.Alias+": settings", serverCrumbs(p, server, "Settings")...)
 	props.Head = a.head(p, server)
+	props.Program = s.IsProgram()
 	props.Open = p.Project.AuthMode == models.AuthNone
 	props.Seen, props.CredentialsSeen = frame.Fingerprint(behaviourOf(&s)), frame.Fingerprint(credentialsKept(&s))
 	fillEdit(&props, s)
@@ -117,6 +118,9 @@ func behaviourTyped(c *fiber.Ctx, stored *models.Server) (views.EditProps, *decl
 		ProtocolVersion: &props.ProtocolVersion, TaskTimeoutMS: &taskMS,
 		SessionMode: new(models.SessionMode(props.SessionMode)), DefinitionPolicy: new(models.DefinitionPolicy(props.DefinitionPolicy)),
 	}
+	if stored.IsProgram() {
+		ofProgram(d)
+	}
 	switch {
 	case !ok:
 		return props, d, fault.Validation(map[string]string{"timeout": "enter a number of seconds"})
@@ -126,6 +130,20 @@ func behaviourTyped(c *fiber.Ctx, stored *models.Server) (views.EditProps, *decl
 		return props, d, fault.Validation(map[string]string{"maxConcurrent": fmt.Sprintf("enter a number from %d to %d", declaration.MinConcurrent, declaration.MaxConcurrent)})
 	}
 	return props, d, nil
+}
+
+// ofProgram leaves out the settings of a declaration that the form of a program
+// doesn't have. Others are for the store, which refuses them.
+func ofProgram(d *declaration.Server) {
+	if *d.URL == "" {
+		d.URL = nil
+	}
+	if *d.Transport == "" {
+		d.Transport = nil
+	}
+	if *d.SessionMode == "" {
+		d.SessionMode = nil
+	}
 }
 
 // behaviourOf returns the stored values that the form of connection and behavior

@@ -22,6 +22,10 @@ const listTopic = "servers"
 // numbers.
 const numbersEvery = 5
 
+// processEvery is the number of renderings of a program's state per request for
+// its output.
+const processEvery = 2
+
 // Topics returns the live topics of the list and of the page of a server, whose
 // argument is the server's id.
 func (a *Servers) Topics() []live.Topic {
@@ -80,7 +84,10 @@ func (l *serverPage) render(ctx context.Context, p *toolset.Snapshot, server *to
 	before, row := l.shown, l.servers.row(p, server, nil, now)
 	l.round++
 	if l.round%numbersEvery != 1 && summary(row) == summary(before.Row) {
-		l.shown.Now, l.shown.Outage = now, l.servers.outage(server)
+		l.shown.Now, l.shown.Outage, l.shown.Row.State = now, l.servers.outage(server), row.State
+		if l.shown.Process != nil && l.round%processEvery == 0 {
+			l.shown.Process = l.servers.processOf(ctx, server, row)
+		}
 		return l.stateParts(), nil
 	}
 	var err error
@@ -99,6 +106,9 @@ func (l *serverPage) render(ctx context.Context, p *toolset.Snapshot, server *to
 // it is tried next.
 func (l *serverPage) stateParts() []live.Part {
 	parts := []live.Part{{ID: views.BadgePart, Body: views.Badge(l.shown.Head)}}
+	if l.shown.Process != nil {
+		return append(parts, live.Part{ID: views.ProcessPart, Body: views.ProcessRow(l.shown)})
+	}
 	if l.admin && l.shown.Row.State.Kind == shared.StateDown {
 		parts = append(parts, live.Part{ID: views.NextPart, Body: views.Next(l.shown)})
 	}

@@ -43,6 +43,7 @@ func (a *Servers) serverProps(ctx context.Context, p *toolset.Snapshot, server *
 	row.Availability = availability(states, report.Buckets, now, shown)
 	markSlow(&row, recentOf(report.Buckets), traffic.Row{Calls: report.Totals.Calls, P50: usualLatency(report.Buckets)})
 	props := views.ServerProps{Head: views.Head{Slug: p.Project.Slug, Row: row, Now: now}, Outage: a.outage(server), Numbers: numbersOf(report)}
+	props.Process = a.processOf(ctx, server, row)
 	if props.Log, err = a.log(ctx, p, server, states, filter, period); err != nil {
 		return views.ServerProps{}, err
 	}

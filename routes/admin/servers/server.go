@@ -58,7 +58,7 @@ func (a *Servers) head(p *toolset.Snapshot, server *toolset.Server) views.Head {
 func detailOf(s *toolset.Server) views.Detail {
 	config := s.Config
 	d := views.Detail{
-		Transport: string(config.Transport), AuthType: string(config.AuthType), AuthBearer: shownSecret(config.AuthBearer),
+		Transport: string(config.ShownTransport()), AuthType: string(config.AuthType), AuthBearer: shownSecret(config.AuthBearer),
 		Headers: headersWithValue(config), MissingHeaders: missingHeaders(config), Timeout: ui.Seconds(config.TimeoutMS) + " s", TaskTimeout: ui.Seconds(config.TaskTimeoutMS) + " s", MaxConcurrent: ui.Count(int(config.MaxConcurrent)),
 		PinnedVersion: strings.TrimPrefix(config.ProtocolVersion, models.ProtocolAuto),
 		SessionMode:   string(config.SessionMode), DefinitionPolicy: string(config.DefinitionPolicy),

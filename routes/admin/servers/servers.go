@@ -47,26 +47,30 @@ type Options struct {
 	Callers func() *observe.Callers // names of callers for one page
 	People  People
 	// Learned are the protocol revisions learned from failed calls.
-	Learned *revisions.Store
+	Learned    *revisions.Store
+	Programs   admin.Programs
+	Operations Operations
 }
 
 // Servers serves the servers of projects.
 type Servers struct {
-	pages   *admin.ProjectPages
-	reader  *inventory.Syncer
-	calls   *activity.Calls
-	store   *projects.Store
-	stepUp  *guard.Guards
-	traffic *traffic.Store
-	history *history.Store
-	callers func() *observe.Callers
-	persons People
-	learned *revisions.Store
+	pages      *admin.ProjectPages
+	reader     *inventory.Syncer
+	calls      *activity.Calls
+	store      *projects.Store
+	stepUp     *guard.Guards
+	traffic    *traffic.Store
+	history    *history.Store
+	callers    func() *observe.Callers
+	persons    People
+	learned    *revisions.Store
+	programs   admin.Programs
+	operations Operations
 }
 
 // New returns the handlers.
 func New(o Options) *Servers {
-	return &Servers{pages: o.Pages, reader: o.Reader, calls: o.Calls, store: o.Store, stepUp: o.StepUp, traffic: o.Traffic, history: o.History, callers: o.Callers, persons: o.People, learned: o.Learned}
+	return &Servers{pages: o.Pages, reader: o.Reader, calls: o.Calls, store: o.Store, stepUp: o.StepUp, traffic: o.Traffic, history: o.History, callers: o.Callers, persons: o.People, learned: o.Learned, programs: o.Programs, operations: o.Operations}
 }
 
 // List serves GET /admin/projects/:projectSlug/servers.

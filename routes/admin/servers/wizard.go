@@ -39,12 +39,13 @@ type Wizard struct {
 	store   *projects.Store
 	catalog *catalog.Catalog
 	seal    *secrets.KeyRing
+	public  *url.URL
 }
 
 // NewWizard returns the handlers. seal encrypts the parts of a form that pages must
-// not show, between the steps.
-func NewWizard(pages *admin.ProjectPages, reader *inventory.Syncer, store *projects.Store, catalog *catalog.Catalog, seal *secrets.KeyRing) *Wizard {
-	return &Wizard{pages: pages, reader: reader, store: store, catalog: catalog, seal: seal}
+// not show, between the steps. public is the URL of the gateway for runners.
+func NewWizard(pages *admin.ProjectPages, reader *inventory.Syncer, store *projects.Store, catalog *catalog.Catalog, seal *secrets.KeyRing, public *url.URL) *Wizard {
+	return &Wizard{pages: pages, reader: reader, store: store, catalog: catalog, seal: seal, public: public}
 }
 
 // New serves GET …/servers/new: the first step, with ?entry= the second step for that
@@ -197,6 +198,7 @@ func pasteError(fields map[string]string) string {
 
 func (a *Wizard) checkPage(c *fiber.Ctx, p *toolset.Snapshot, props views.CheckProps) error {
 	props.Frame, props.Slug, props.Open = a.frame(c, p), p.Project.Slug, p.Project.AuthMode == models.AuthNone
+	props.Endpoint = a.public.String()
 	for i := range props.Drafts {
 		props.Drafts[i].Number = strconv.Itoa(i)
 	}

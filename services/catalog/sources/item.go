@@ -17,33 +17,48 @@ import (
 
 // item is a registry row of the catalog's own file format.
 type item struct {
-	ID                       string   `json:"id"`
-	Slug                     *string  `json:"slug,omitempty"` // set only in templates
-	Version                  string   `json:"version,omitempty"`
-	PublisherName            string   `json:"publisherName"`
-	PublisherTitle           string   `json:"publisherTitle"`
-	ServerName               string   `json:"serverName"`
-	ServerTitle              string   `json:"serverTitle"`
-	ServerType               string   `json:"serverType"`
-	Tags                     []string `json:"tags"`
-	Verified                 bool     `json:"verified"`
-	VerifiedEvidence         string   `json:"verifiedEvidence"`
-	Featured                 bool     `json:"featured"`
-	IconURL                  string   `json:"iconUrl"`
-	RepoURL                  string   `json:"repoUrl"`
-	DocsURL                  string   `json:"docsUrl"`
-	WebsiteURL               string   `json:"websiteUrl"`
-	Description              string   `json:"description"`
-	RemoteURL                string   `json:"remoteUrl"`
-	AltRemoteURL             string   `json:"altRemoteUrl"`
-	AuthType                 string   `json:"authType"`
-	AuthHeader               string   `json:"authHeader"`
-	OAuthDynamicRegistration *bool    `json:"oauthDynamicRegistration"`
-	PackageType              string   `json:"packageType"`
-	PackageIdentifier        string   `json:"packageIdentifier"`
-	SecretEnv                []string `json:"secretEnv"`
-	ToolNames                []string `json:"toolNames"`
-	Status                   string   `json:"status,omitempty"`
+	ID                       string                   `json:"id"`
+	Slug                     *string                  `json:"slug,omitempty"` // set only in templates
+	Version                  string                   `json:"version,omitempty"`
+	PublisherName            string                   `json:"publisherName"`
+	PublisherTitle           string                   `json:"publisherTitle"`
+	ServerName               string                   `json:"serverName"`
+	ServerTitle              string                   `json:"serverTitle"`
+	ServerType               string                   `json:"serverType"`
+	Tags                     []string                 `json:"tags"`
+	Verified                 bool                     `json:"verified"`
+	VerifiedEvidence         string                   `json:"verifiedEvidence"`
+	Featured                 bool                     `json:"featured"`
+	IconURL                  string                   `json:"iconUrl"`
+	RepoURL                  string                   `json:"repoUrl"`
+	DocsURL                  string                   `json:"docsUrl"`
+	WebsiteURL               string                   `json:"websiteUrl"`
+	Description              string                   `json:"description"`
+	RemoteURL                string                   `json:"remoteUrl"`
+	AltRemoteURL             string                   `json:"altRemoteUrl"`
+	AuthType                 string                   `json:"authType"`
+	AuthHeader               string                   `json:"authHeader"`
+	OAuthDynamicRegistration *bool                    `json:"oauthDynamicRegistration"`
+	PackageType              string                   `json:"packageType"`
+	PackageIdentifier        string                   `json:"packageIdentifier"`
+	Packages                 []models.CatalogPackage  `json:"packages,omitempty"`
+	Env                      []models.CatalogVariable `json:"env,omitempty"`
+	SecretEnv                []string                 `json:"secretEnv"`
+	ToolNames                []string                 `json:"toolNames"`
+	Status                   string                   `json:"status,omitempty"`
+	unusedMembers
+}
+
+// unusedMembers are members of the format that the catalog does not store.
+type unusedMembers struct {
+	FeaturedRank  *int64 `json:"featuredRank,omitempty"`
+	PackageSource string `json:"packageSource,omitempty"`
+	License       string `json:"license,omitempty"`
+	LastReleaseAt string `json:"lastReleaseAt,omitempty"`
+	Tools         []struct {
+		Name     string `json:"name"`
+		ReadOnly *bool  `json:"readOnly"`
+	} `json:"tools,omitempty"`
 }
 
 // The namespaces of ids derived from names.
@@ -72,6 +87,7 @@ func (i *item) entry(document string) (models.CatalogEntry, error) {
 		SecretEnv: cleanList(i.SecretEnv, maxSecrets, maxSecret), ToolNames: cleanList(i.ToolNames, maxTools, maxTool),
 		Status: models.CatalogStatus(i.Status), Document: document,
 	}
+	i.runs(&row)
 	row.Version = cmp.Or(row.Version, defaultVersion)
 	row.PublisherTitle, row.ServerTitle = cmp.Or(row.PublisherTitle, row.PublisherName), cmp.Or(row.ServerTitle, row.ServerName)
 	row.Status = models.CatalogStatus(cmp.Or(string(row.Status), string(models.CatalogActive)))
@@ -91,6 +107,25 @@ func (i *item) entry(document string) (models.CatalogEntry, error) {
 	hash, err := hashOf(i.hashed(&row), document)
 	row.ContentHash = hash
 	return row, err
+}
+
+// runs sets how a computer runs the server. An identifier that does not fit its
+// type stays, and the pages show no command for it. A single package without
+// arguments is only the first one, as in older formats.
+func (i *item) runs(row *models.CatalogEntry) {
+	for _, p := range i.Packages[:min(len(i.Packages), maxPackages)] {
+		row.Packages = append(row.Packages, models.CatalogPackage{Type: p.Type, Identifier: Clean(p.Identifier, maxShort), Args: cleanList(p.Args, maxPackageArgs, maxShort)})
+	}
+	if len(row.Packages) > 0 && row.PackageIdentifier == "" {
+		row.PackageType, row.PackageIdentifier = row.Packages[0].Type, row.Packages[0].Identifier
+	}
+	if len(row.Packages) == 1 && len(row.Packages[0].Args) == 0 && row.PackageIdentifier == row.Packages[0].Identifier {
+		row.Packages = nil
+	}
+	for _, v := range i.Env[:min(len(i.Env), maxSecrets)] {
+		v.Name, v.Description = Clean(v.Name, maxSecret), Clean(v.Description, maxShort)
+		row.Variables = append(row.Variables, v)
+	}
 }
 
 // unusableAddresses returns the members whose URLs would be dropped.
@@ -113,12 +148,16 @@ func (i *item) unusableAddresses() []string {
 // hashed returns the content that is compared to detect changes of a row by its
 // source: the cleaned item without its id.
 func (i *item) hashed(row *models.CatalogEntry) any {
-	return []any{
+	content := []any{
 		row.Version, row.PublisherName, row.PublisherTitle, row.ServerName, row.ServerTitle, row.ServerType, row.Tags,
 		row.Verified, row.VerifiedEvidence, row.Featured, row.IconURL, row.RepoURL, row.DocsURL, row.WebsiteURL, row.Description,
 		row.RemoteURL, row.AltRemoteURL, row.AuthType, row.AuthHeader, row.DynamicRegistration, row.PackageType, row.PackageIdentifier,
 		row.SecretEnv, row.ToolNames, row.Status,
 	}
+	if len(row.Packages)+len(row.Variables) > 0 { // rows of older formats keep their hash
+		content = append(content, row.Packages, row.Variables)
+	}
+	return content
 }
 
 func hashOf(parts ...any) (string, error) {
@@ -140,8 +179,12 @@ func checkEntry(row *models.CatalogEntry) error {
 		return fmt.Errorf("remoteUrl must be an http or https URL without variables")
 	case !slices.Contains([]string{"none", "bearer", "header", "oauth", "unknown"}, row.AuthType):
 		return fmt.Errorf("authType must be none, bearer, header, oauth or unknown")
-	case row.PackageType != "" && !slices.Contains([]string{"npm", "pypi", "oci"}, row.PackageType):
+	case row.PackageType != "" && !slices.Contains(models.PackageTypes(), row.PackageType):
 		return fmt.Errorf("packageType must be npm, pypi or oci")
+	case slices.ContainsFunc(row.Packages, func(p models.CatalogPackage) bool { return !slices.Contains(models.PackageTypes(), p.Type) }):
+		return fmt.Errorf("the type of a package must be npm, pypi or oci")
+	case len(row.Packages) > 0 && (row.PackageType != row.Packages[0].Type || row.PackageIdentifier != row.Packages[0].Identifier):
+		return fmt.Errorf("packageType and packageIdentifier must be those of the first package")
 	case !validStatus(row.Status):
 		return fmt.Errorf("status must be active, deprecated or deleted")
 	}

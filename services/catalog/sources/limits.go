@@ -12,21 +12,23 @@ const (
 	MaxDescription = 1000
 	MaxEvidence    = 300
 
-	maxVersion  = 255
-	maxShort    = 200 // role, category, header and package names
-	maxURL      = 2048
-	maxDocument = 64 << 10 // bytes of an official server object
-	maxTags     = 30
-	maxTag      = 50
-	maxSecrets  = 100
-	maxSecret   = 128
-	maxTools    = 5000
-	maxTool     = 128
-	maxRelated  = 30
-	maxSteps    = 30
-	maxStep     = 500
-	maxMinutes  = 7 * 24 * 60
-	maxWarnings = 100
+	maxVersion     = 255
+	maxShort       = 200 // role, category, header and package names
+	maxURL         = 2048
+	maxDocument    = 64 << 10 // bytes of an official server object
+	maxTags        = 30
+	maxTag         = 50
+	maxSecrets     = 100
+	maxSecret      = 128
+	maxTools       = 5000
+	maxPackages    = 10
+	maxPackageArgs = 20
+	maxTool        = 128
+	maxRelated     = 30
+	maxSteps       = 30
+	maxStep        = 500
+	maxMinutes     = 7 * 24 * 60
+	maxWarnings    = 100
 )
 
 // Limits of one sync with an official registry.

@@ -186,13 +186,14 @@ func (s *officialServer) item(status string) (*item, error) {
 func (s *officialServer) readPackages(i *item) {
 	for _, p := range s.Packages {
 		i.ServerType = "stdio"
-		if i.PackageType == "" && slices.Contains([]string{"npm", "pypi", "oci"}, p.RegistryType) {
-			i.PackageType, i.PackageIdentifier = p.RegistryType, p.Identifier
+		if slices.Contains(models.PackageTypes(), p.RegistryType) {
+			i.Packages = append(i.Packages, models.CatalogPackage{Type: p.RegistryType, Identifier: p.Identifier})
 		}
 		for _, variable := range p.EnvironmentVariables {
 			if variable.IsSecret {
 				i.SecretEnv = append(i.SecretEnv, variable.Name)
 			}
+			i.Env = append(i.Env, models.CatalogVariable{Name: variable.Name, Required: new(variable.IsRequired), Secret: variable.IsSecret})
 		}
 	}
 }

@@ -587,9 +587,9 @@ func (p DoneProps) effect() string {
 
 func (p DoneProps) localWords() string {
 	if len(p.Local) == 1 {
-		return ui.Clean(p.Local[0]) + " runs on a computer and isn't added. Run it over HTTP and add its URL."
+		return ui.Clean(p.Local[0]) + " runs on a computer and isn't added. Paste it again and choose Set up."
 	}
-	return admin.SomeOf(p.Local, 8) + " run on a computer and aren't added. Run them over HTTP and add their URLs."
+	return admin.SomeOf(p.Local, 8) + " run on a computer and aren't added. Paste them again and choose Set up."
 }
 
 var _ = templruntime.GeneratedTemplate

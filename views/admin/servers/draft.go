@@ -21,6 +21,7 @@ type CheckProps struct {
 	AddedIDs []string // servers that were added before
 
 	Anyway          bool // unreachable servers are added, turned off
+	Endpoint        string // URL of the gateway, for runners
 	Open            bool // the project requires no authentication
 	Understood      bool // sharing credentials was confirmed
 	UnderstoodError string
@@ -42,6 +43,7 @@ type Draft struct {
 	Settings                        []string // declared settings without a field in the form
 	Refused                         []string // why it can't be added; may be empty
 	Command                         string   // program of a server that runs on a computer; may be empty
+	LocalFile                       string   // entry of a runner's file, right after it was pasted; may be empty
 	Skip                            bool
 	Open                            bool   // its details are unfolded
 	Hint                            string // about its credentials, from the catalog

@@ -49,7 +49,9 @@ func (p ServerProps) facts() []ui.Fact {
 	d := p.Detail
 	facts := []ui.Fact{
 		{Label: "Transport", Value: transportWords(d.Transport, d.TransportUsed)},
-		{Label: "Credentials", Value: d.credentials()},
+	}
+	if p.Process == nil {
+		facts = append(facts, ui.Fact{Label: "Credentials", Value: d.credentials()})
 	}
 	if d.Personal {
 		facts = append(facts, ui.Fact{Label: "Account", Value: "Everyone uses their own"})
@@ -129,7 +131,7 @@ func (d Detail) credentials() string {
 }
 
 func transportWords(transport, used string) string {
-	words := map[string]string{"auto": "Auto-detect", "streamable-http": "Streamable HTTP", "sse": "HTTP+SSE"}
+	words := map[string]string{"auto": "Auto-detect", "streamable-http": "Streamable HTTP", "sse": "HTTP+SSE", "stdio": "stdio", "connector": "stdio, through a connector"}
 	text := words[transport]
 	if transport == "auto" && words[used] != "" && used != "auto" {
 		text = words[used] + " (auto-detected)"

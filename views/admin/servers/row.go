@@ -13,6 +13,7 @@ import (
 // Row is one server.
 type Row struct {
 	ID, Alias, URL string
+	Place          string // where a program runs; empty for a server with a URL
 	OAuth          bool
 	Personal       bool // everyone uses their own account
 	Enabled        bool
@@ -96,7 +97,7 @@ func (r Row) toolCount() string {
 
 // word returns the state, with its duration if the server is down.
 func (r Row) word(now time.Time) string {
-	if r.State.Kind != admin.StateDown || r.Since.IsZero() || now.Sub(r.Since) < time.Minute {
+	if r.Place != "" || r.State.Kind != admin.StateDown || r.Since.IsZero() || now.Sub(r.Since) < time.Minute {
 		return r.State.Word
 	}
 	return "Down for " + strings.TrimSuffix(ui.Ago(now, r.Since), " ago")

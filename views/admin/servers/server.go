@@ -47,6 +47,7 @@ type ServerProps struct {
 	Head
 	Controls  bool // the user may change the server
 	Outage    Outage
+	Process   *Process // of a program; otherwise nil
 	Numbers   Numbers
 	Log       Log
 	Detail    Detail

@@ -1,0 +1,85 @@
+package servers
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	"mcpgateway/services/declaration"
+	"mcpgateway/services/rawjson"
+	"mcpgateway/services/redact"
+	"mcpgateway/services/secrets"
+)
+
+// localFile returns the file for a runner with the entry of a pasted program, for
+// the page that shows it once. Values of variables, and arguments that can be
+// secrets, are replaced by references. It returns "" for an unusable entry.
+func localFile(s declaration.PastedServer) string {
+	o, err := rawjson.ParseObject(s.Raw, rawjson.Strict)
+	if err != nil {
+		return ""
+	}
+	entry := map[string]any{"command": s.Command}
+	if program, ok := o.String("command"); ok {
+		entry["command"] = program
+	}
+	var args []string
+	if raw := o.Get("args"); raw != nil {
+		if json.Unmarshal(raw, &args) != nil {
+			return ""
+		}
+		entry["args"] = withoutSecrets(args)
+	}
+	if env := o.Object("env"); env != nil {
+		entry["env"] = references(env)
+	}
+	if dir, ok := o.String("cwd"); ok {
+		entry["cwd"] = dir
+	}
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	if e.Encode(map[string]any{"mcpServers": map[string]any{s.Alias: entry}}) != nil {
+		return ""
+	}
+	return string(bytes.TrimSpace(b.Bytes()))
+}
+
+// secretReference replaces a secret argument.
+const secretReference = "${SECRET}"
+
+// withoutSecrets returns arguments in which secrets are references: the value of
+// an option whose name is one of a secret, and texts that look like one.
+func withoutSecrets(args []string) []string {
+	shown := make([]string, len(args))
+	option := "" // that the next argument belongs to
+	for i, arg := range args {
+		name, _, found := strings.Cut(arg, "=")
+		switch isOption := strings.HasPrefix(arg, "-"); {
+		case isOption && found && secrets.MayHold(name):
+			shown[i] = name + "=" + secretReference
+		case !isOption && option != "" && secrets.MayHold(option), redact.Text(arg) != arg:
+			shown[i] = secretReference
+		default:
+			shown[i] = arg
+		}
+		option = ""
+		if strings.HasPrefix(arg, "-") && !found {
+			option = arg
+		}
+	}
+	return shown
+}
+
+// references returns a reference for each variable.
+func references(env *rawjson.Object) map[string]string {
+	all := maps.Collect(env.All())
+	named := make(map[string]string, len(all))
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		named[name] = "${" + name + "}"
+	}
+	return named
+}
