@@ -109,9 +109,9 @@ func (b *balancer) cut(down bool) {
 	}
 }
 
-// fakeRunner is the handler of a runner with programs that are MCP servers of the
+// distantRunner is the handler of a runner with programs that are MCP servers of the
 // test.
-type fakeRunner struct {
+type distantRunner struct {
 	programs map[string]http.Handler
 
 	mu      sync.Mutex
@@ -119,8 +119,8 @@ type fakeRunner struct {
 	changed chan struct{}
 }
 
-func newFakeRunner(names ...string) *fakeRunner {
-	r := &fakeRunner{programs: map[string]http.Handler{}, changed: make(chan struct{})}
+func newDistantRunner(names ...string) *distantRunner {
+	r := &distantRunner{programs: map[string]http.Handler{}, changed: make(chan struct{})}
 	for _, name := range names {
 		r.programs[name] = upstreamtest.New(upstreamtest.Options{Name: name, Tools: upstreamtest.Standard(2), Path: wire.PathServer + name + "/mcp"})
 	}
@@ -129,7 +129,7 @@ func newFakeRunner(names ...string) *fakeRunner {
 }
 
 // set replaces the list.
-func (r *fakeRunner) set(names ...string) {
+func (r *distantRunner) set(names ...string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.list = wire.List{Version: wire.Version, Runner: "fake", Files: []wire.File{}, Servers: []wire.Server{}}
@@ -140,14 +140,14 @@ func (r *fakeRunner) set(names ...string) {
 	r.changed = make(chan struct{})
 }
 
-func (r *fakeRunner) current() (list []byte, changed chan struct{}) {
+func (r *distantRunner) current() (list []byte, changed chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	list, _ = json.Marshal(r.list)
 	return list, r.changed
 }
 
-func (r *fakeRunner) ServeHTTP(w http.ResponseWriter, q *http.Request) {
+func (r *distantRunner) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	switch name, _, _ := strings.Cut(strings.TrimPrefix(q.URL.Path, wire.PathServer), "/"); {
 	case q.URL.Path == wire.PathServers:
 		list, _ := r.current()
@@ -176,7 +176,7 @@ func (r *fakeRunner) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 type connectorWorld struct {
 	apps   []*routestest.App
 	lb     *balancer
-	runner *fakeRunner
+	runner *distantRunner
 	id     string // of the connector
 	token  string
 	key    string
@@ -184,7 +184,7 @@ type connectorWorld struct {
 
 func newConnectorWorld(t *testing.T, dsn string, replicas int) *connectorWorld {
 	t.Helper()
-	w := &connectorWorld{runner: newFakeRunner("echo", "other")}
+	w := &connectorWorld{runner: newDistantRunner("echo", "other")}
 	var origins []string
 	for range replicas {
 		a := routestest.New(t, dsn)
