@@ -187,9 +187,9 @@ test("editor links contain the server and no key", async ({ page }) => {
 });
 
 test("local server shows its start command and can't be added to a project", async ({ page }) => {
-  await page.goto("/registry/21st-dev/magic-mcp");
-  await expect(page.getByRole("main")).toContainText("Runs as a program. Connect it directly.");
-  await expect(page.getByRole("group", { name: "Command" })).toContainText("docker run -i --rm -e API_KEY ");
+  await page.goto("/registry/stripe/stripe-local");
+  await expect(page.getByRole("main")).toContainText("Runs as a program. Run it here, or connect it directly.");
+  await expect(page.getByRole("group", { name: "Command line" }).first()).toHaveText("npx -y @stripe/mcp --tools=all");
 });
 
 test("template links to its servers and to the sign-in", async ({ page }) => {
