@@ -24,11 +24,11 @@ func (s *Services) wireRunners(clock func() time.Time) {
 		Listed: s.Rows.Listed, Elsewhere: s.Rows.Elsewhere, Changed: s.programChanged, Audit: s.recordRunner,
 		Now: now, Log: s.log, Tasks: s.Background,
 	})
-	s.Operations = operations.New(s.DB, s.Runners, s.Audit)
 	s.Connectors = connectors.New(s.DB, s.Audit, s.feed, clock)
 	s.ConnectorHub = connectors.NewHub(connectors.HubOptions{
 		Store: s.Connectors, Replicas: s.Rows, Attach: s.Runners.Attach, Log: s.log, Tasks: s.Background,
 	})
+	s.Operations = operations.New(s.DB, s.Runners, s.Audit)
 }
 
 // programChanged plans the sync of a server whose program has another state. Calls

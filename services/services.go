@@ -116,16 +116,15 @@ type Services struct {
 	// servers their files declare.
 	Runners *runners.Runners
 	Rows    *rows.Store
-	// Operations restart and stop programs for people.
-	Operations *operations.Operations
 	// Connectors are the runners on other computers, and ConnectorHub has their
 	// connections.
 	Connectors   *connectors.Store
 	ConnectorHub *connectors.Hub
-
-	History *history.Store
-	Gateway *gateway.Gateway
-	Results *membudget.Budget // of large results
+	// Operations restart and stop programs for people.
+	Operations *operations.Operations
+	History    *history.Store
+	Gateway    *gateway.Gateway
+	Results    *membudget.Budget // of large results
 
 	Subscriptions *subscriptions.Subscriptions
 	EndedSessions *sessions.Ended

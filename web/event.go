@@ -119,14 +119,14 @@ func (e *Event) Refused(code fault.Code) {
 	}
 }
 
-var keyText = regexp.MustCompile(`gwk_[0-9A-Za-z]+`)
+var keyText = regexp.MustCompile(`(gwk_)[0-9A-Za-z]+|(gwc_)[0-9A-Za-z]{36}`)
 
 // maskKeys masks API keys that a client put in the wrong place.
 func maskKeys(s string) string {
-	if !strings.Contains(s, "gwk_") {
+	if !strings.Contains(s, "gwk_") && !strings.Contains(s, "gwc_") {
 		return s
 	}
-	return keyText.ReplaceAllString(s, "gwk_…")
+	return keyText.ReplaceAllString(s, "$1$2…")
 }
 
 // logRequests logs one line per request with its client's address, counts it

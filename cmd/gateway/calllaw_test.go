@@ -32,8 +32,9 @@ func outboundTypes() map[string][]string {
 }
 
 // sourceBreaches returns a line for each forbidden call in a file of room:
-// outbound clients outside services/egress and services/runners/wire, whose
-// connections are not dialed, Fiber's Body and BodyParser, which
+// outbound clients outside services/egress, services/runners/wire, whose
+// connections are not dialed, and services/runner/control, which dials a Unix
+// socket; Fiber's Body and BodyParser, which
 // inflate a compressed body beyond the size limit, and Fiber's IP and IPs. The
 // rooms that handle requests of MCP clients must not look projects up.
 func sourceBreaches(room, name string, source []byte) ([]string, error) {
@@ -47,7 +48,7 @@ func sourceBreaches(room, name string, source []byte) ([]string, error) {
 		breaches = append(breaches, files.Position(at.Pos()).String()+": "+what)
 	}
 	imported := importedNames(file)
-	if !in("services/egress", "services/runners/wire", "cmd")(room) && !isTestKit(room) {
+	if !in("services/egress", "services/runners/wire", "services/runner/control", "cmd")(room) && !isTestKit(room) {
 		outboundUses(file, imported, func(at ast.Node, what string) {
 			report(at, what+" bypasses the egress guard; use a client of services/egress")
 		})

@@ -102,6 +102,12 @@ func alive(pids []int) []int {
 	})
 }
 
+// isMarked reports whether a process has the marker of its runner.
+func isMarked(pid int) bool {
+	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+	return err == nil && bytes.Contains(raw, []byte("GATEWAY_RUNNER="))
+}
+
 func descriptors(t *testing.T, pid int) int {
 	t.Helper()
 	entries, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))

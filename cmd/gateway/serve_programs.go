@@ -17,7 +17,7 @@ import (
 // ownRunner is the runner that serve starts for the commands of its files. Its
 // functions can be called again.
 type ownRunner struct {
-	attach func() // lets the gateway use the runner
+	attach func() // connects the gateway to the runner
 	stop   func() // ends the runner and its programs
 }
 

@@ -37,7 +37,7 @@ var local = []string{"command", "args", "env", "envFile", "cwd"}
 // CommandsFromFile.
 func CommandKeys() []string { return slices.Clone(local) }
 
-// IsStdio reports whether the value of a key says that the server is a program.
+// IsStdio reports whether a key with the value marks the server as a program.
 func IsStdio(key string, value []byte) bool {
 	word, _ := rawjson.String(value)
 	return slices.Contains(transportKeys, key) && (word == "stdio" || key == "type" && word == "local") // opencode writes local

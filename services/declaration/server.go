@@ -137,8 +137,8 @@ func (r *reader) serverFields(d *Server) fields {
 	return known
 }
 
-// transport returns the field of a transport. Those of programs are refused with
-// their own reason.
+// transport returns the field of a transport. The transports of programs are
+// refused with TransportFromFile.
 func (r *reader) transport(dst **models.Transport) field {
 	f := oneOf(r, dst, models.TransportAuto, models.TransportStreamableHTTP, models.TransportSSE)
 	refused := func(t models.Transport) bool { return t == models.TransportStdio || t == models.TransportConnector }

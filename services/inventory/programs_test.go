@@ -32,7 +32,7 @@ func (p *programs) set(hash string, state wire.State) {
 	p.hash, p.state, p.known = hash, state, true
 }
 
-// shows changes the state and tells the syncer.
+// shows changes the state and notifies the syncer.
 func (w *runWorld) shows(hash string, state wire.State) {
 	w.programs.set(hash, state)
 	w.ProgramChanged("a")

@@ -11,8 +11,8 @@ import (
 	"mcpgateway/services/projects/programs"
 )
 
-// fromFile is what the operator's file declares about a server: the changed fields,
-// and by field the problems of those that only it can change.
+// fromFile contains the fields of a server that the operator's file changed, and by
+// field the problems of those that only that file can change.
 type fromFile struct {
 	changed  []string
 	problems map[string]string

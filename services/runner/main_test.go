@@ -82,7 +82,7 @@ func be(role string, args []string) error {
 	return errTests
 }
 
-// keep keeps a runner until SIGTERM, and answers for its connection.
+// keep runs a keeper until SIGTERM, as the other end of its connection.
 func keep(self, config string) error {
 	var c keeper.Config
 	if err := json.Unmarshal([]byte(config), &c); err != nil {
@@ -158,7 +158,7 @@ func newWorld(t *testing.T, servers string) *world {
 	return w
 }
 
-// home returns a new directory that nobody else can write, nor its parents.
+// home returns a new directory that only this user can write, like its parents.
 func home(t *testing.T) string {
 	t.Helper()
 	root, err := os.Getwd()
@@ -237,7 +237,7 @@ const (
 	pollEvery = 10 * time.Millisecond
 )
 
-// eventually waits until done returns an empty text, which else says what is
+// eventually waits until done returns an empty text, which else returns what is
 // missing.
 func eventually(t *testing.T, limit time.Duration, missing func() string) {
 	t.Helper()

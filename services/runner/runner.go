@@ -1,7 +1,7 @@
 //go:build linux || darwin
 
 // Package runner runs the programs of files for gateways. It is the only one that
-// knows their commands: no message from a gateway contains one.
+// has their commands: no message from a gateway contains one.
 package runner
 
 import (
@@ -31,13 +31,13 @@ type Options struct {
 	Environ  []string // of this process
 	// Dialer connects to the gateway of Config.Connect. It may be nil without one.
 	Dialer Dialer
-	Log   *slog.Logger
-	Tasks *background.Tasks
+	Log    *slog.Logger
+	Tasks  *background.Tasks
 }
 
-// Dialer keeps connections to a gateway.
+// Dialer connects to a gateway.
 type Dialer interface {
-	// Run lets handler serve the requests of the gateway until ctx ends.
+	// Run passes the requests of the gateway to handler until ctx ends.
 	Run(ctx context.Context, handler http.Handler) error
 	// Notes returns what the gateway said about this runner, for its user.
 	Notes() []string
@@ -80,7 +80,7 @@ func New(o Options) *Runner {
 // Sweep ends what an earlier runner with the same directory left, and returns
 // the number of processes.
 func (r *Runner) Sweep(ctx context.Context) int {
-	n := process.Sweep(func(marker string) bool { return keeper.Owns(r.o.Runner, marker) })
+	n := r.sweepTraces() + process.Sweep(func(marker string) bool { return keeper.Owns(r.o.Runner, marker) })
 	if err := RemoveContainers(ctx, r.o.State, r.o.Runner, r.o.Environ); err != nil {
 		r.o.Log.Warn("containers of an earlier runner not removed", "error", err)
 	}

@@ -136,6 +136,8 @@ func TestTooManyPrograms(t *testing.T) {
 
 const token = "0123456789abcdef0123456789abcdef"
 
+var listening = regexp.MustCompile(`msg="runner listening" address=(\S+)`)
+
 // TestListen uses the address of --listen over TCP and over a Unix socket.
 func TestListen(t *testing.T) {
 	t.Parallel()
@@ -149,10 +151,13 @@ func TestListen(t *testing.T) {
 			}
 			w.start(t)
 			w.await(t, "one", wire.StateStopped)
-			address := regexp.MustCompile(`msg="runner listening" address=(\S+)`).FindStringSubmatch(w.log.String())
-			if address == nil {
-				t.Fatalf("no address in the log")
-			}
+			var address []string
+			eventually(t, patience, func() string {
+				if address = listening.FindStringSubmatch(w.log.String()); address == nil {
+					return "no address in the log"
+				}
+				return ""
+			})
 			send := sender(t, network, address[1])
 			cases := map[string]struct {
 				host, token, origin string

@@ -124,7 +124,7 @@ func (r *Runner) open(life context.Context) error {
 	if err != nil { // for example a path that is too long
 		r.o.Log.Warn("the commands of `gateway runner` can't reach this runner", "error", err)
 	} else {
-		r.listen(life, socket, &http.Server{Handler: r.Control(life)})
+		r.listen(life, socket, &http.Server{Handler: r.Control(life), ReadHeaderTimeout: headerLimit})
 	}
 	if r.o.Listen != "" {
 		if err := r.openListen(life); err != nil {
@@ -151,14 +151,13 @@ func (r *Runner) openListen(life context.Context) error {
 	}
 	protocols := new(http.Protocols)
 	protocols.SetUnencryptedHTTP2(true)
-	r.listen(life, l, &http.Server{Handler: address.Protect(r.o.Token, r.Handler()), Protocols: protocols})
+	r.listen(life, l, &http.Server{Handler: address.Protect(r.o.Token, r.Handler()), Protocols: protocols, ReadHeaderTimeout: headerLimit})
 	r.o.Log.Info("runner listening", "address", l.Addr().String())
 	return nil
 }
 
 // listen serves connections until ctx ends.
 func (r *Runner) listen(ctx context.Context, l net.Listener, s *http.Server) {
-	s.ReadHeaderTimeout = headerLimit
 	s.BaseContext = func(net.Listener) context.Context { return ctx }
 	context.AfterFunc(ctx, r.o.Tasks.Func("end of a listener", func() { _ = s.Close() }))
 	r.o.Tasks.Go("listener of the runner", func() {
@@ -175,6 +174,7 @@ func (r *Runner) look(ctx context.Context) {
 		defer ticks.Stop()
 		files.Watch(ctx, r.o.Paths, r.active.Files(), ticks.C, func() { r.reread(ctx) })
 	}))
+	r.o.Tasks.Go("traces of programs", r.o.Tasks.Loop(ctx, "traces of programs", r.trace))
 	r.o.Tasks.Go("reaping", r.o.Tasks.Loop(ctx, "reaping", r.reap))
 }
 

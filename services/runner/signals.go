@@ -4,14 +4,14 @@ package runner
 
 import "sync"
 
-// signals tells waiting goroutines that something changed. The zero value is
+// signals notifies waiting goroutines of changes. The zero value is
 // ready to use.
 type signals struct {
 	mu      sync.Mutex
 	waiting map[chan struct{}]bool
 }
 
-// send tells all that wait. Several calls can arrive as one.
+// send notifies all that wait. Several calls can arrive as one.
 func (s *signals) send() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

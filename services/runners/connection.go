@@ -32,7 +32,7 @@ type connection struct {
 // ErrEnded is the error of Attach when the connection ends.
 var ErrEnded = errors.New("the runner's connection ended")
 
-// Attach keeps the records of the programs of a runner until its connection, which
+// Attach stores the records of the programs of a runner until its connection, which
 // it owns, or ctx ends. It returns ErrEnded, the error of ctx, or why the
 // runner is refused.
 func (r *Runners) Attach(ctx context.Context, p Peer, conn net.Conn) error {
@@ -94,7 +94,7 @@ func (r *Runners) keep(ctx context.Context, c *connection, lists <-chan wire.Lis
 	}
 }
 
-// take makes a list the current one of a connection.
+// take stores a list as the current one of a connection.
 func (r *Runners) take(ctx context.Context, c *connection, list wire.List) error {
 	ids, err := r.Listed(ctx, c.peer, list)
 	if err != nil {
@@ -113,7 +113,7 @@ func (r *Runners) take(ctx context.Context, c *connection, list wire.List) error
 	}
 	changed := r.rebuild()
 	r.mu.Unlock()
-	r.tell(changed)
+	r.notify(changed)
 	return nil
 }
 
@@ -123,10 +123,10 @@ func (r *Runners) detach(c *connection) {
 	r.connections = slices.DeleteFunc(r.connections, func(other *connection) bool { return other == c })
 	changed := r.rebuild()
 	r.mu.Unlock()
-	r.tell(changed)
+	r.notify(changed)
 }
 
-func (r *Runners) tell(changed []string) {
+func (r *Runners) notify(changed []string) {
 	for _, id := range changed {
 		r.Changed(id)
 	}

@@ -15,14 +15,14 @@ import (
 // controlTime is the timeout of a request about a program.
 const controlTime = 10 * time.Second
 
-// Restart asks the runner to end the processes of a program and to start it
+// Restart requests that the runner ends the processes of a program and starts it
 // again. It does not wait for the start. Faults: CONFLICT for a server with a
 // URL, UPSTREAM_UNAVAILABLE without a connection or if the runner refuses.
 func (r *Runners) Restart(ctx context.Context, row models.Server) error {
 	return r.control(ctx, row, wire.SegmentRestart)
 }
 
-// Stop asks the runner to end the processes of a program. The next call starts
+// Stop requests that the runner ends the processes of a program. The next call starts
 // it again. Faults are those of Restart.
 func (r *Runners) Stop(ctx context.Context, row models.Server) error {
 	return r.control(ctx, row, wire.SegmentStop)

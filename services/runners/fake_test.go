@@ -25,11 +25,11 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type fakeRunner struct {
 	mcp http.HandlerFunc
 
-	mu    sync.Mutex
-	list  wire.List
-	lines []wire.Line
-	asked []string // methods and paths of requests about a program
-	woken chan struct{}
+	mu       sync.Mutex
+	list     wire.List
+	lines    []wire.Line
+	received []string // methods and paths of requests about a program
+	woken    chan struct{}
 }
 
 func newFake(servers ...wire.Server) *fakeRunner {
@@ -57,7 +57,7 @@ func (f *fakeRunner) now() ([]byte, chan struct{}) {
 func (f *fakeRunner) requests() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return append([]string(nil), f.asked...)
+	return append([]string(nil), f.received...)
 }
 
 func (f *fakeRunner) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -80,7 +80,7 @@ func (f *fakeRunner) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	f.mu.Lock()
-	f.asked = append(f.asked, r.Method+" "+r.URL.EscapedPath())
+	f.received = append(f.received, r.Method+" "+r.URL.EscapedPath())
 	lines := f.lines
 	f.mu.Unlock()
 	switch {

@@ -15,7 +15,7 @@ import (
 	"mcpgateway/services/runners/wire"
 )
 
-// Limits of what a runner sends, in bytes.
+// Limits of the lists of a runner, in bytes.
 const (
 	maxList  = 4 << 20
 	maxName  = 256  // of a program; longer ones are refused
@@ -23,7 +23,7 @@ const (
 	maxFiles = 16
 )
 
-// refusal is why a runner is refused.
+// refusal is the reason for which a runner is refused.
 type refusal string
 
 // Error returns the reason for people.

@@ -15,7 +15,7 @@ const (
 	textRestarting = "The runner is starting"
 )
 
-// Record is what the gateway knows about a program.
+// Record is the state of a program for pages and the API.
 type Record struct {
 	wire.Server
 	Runner    string // ID of the runner; empty without a connection

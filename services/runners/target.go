@@ -15,7 +15,7 @@ import (
 // defaultStart is the maximum time of a start if the runner states none.
 const defaultStart = 2 * time.Minute
 
-// Complete makes a target one of the row's program: its requests go to the
+// Complete configures a target for the row's program: its requests go to the
 // runner that has the program. It must only be called for programs.
 func (r *Runners) Complete(t *upstream.Target, row models.Server) {
 	t.URL = Address(row)

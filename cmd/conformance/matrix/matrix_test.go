@@ -64,10 +64,17 @@ func testMatrix(t *testing.T, binary string, serve func(*testing.T, *upstreamtes
 	for i, era := range eras {
 		t.Run("upstream "+string(era), func(t *testing.T) {
 			t.Parallel()
+			var pairs []*pair
 			for _, client := range clientEras() {
-				t.Run("client "+client, func(t *testing.T) {
-					visit(t, &pair{alias: aliasOf(era), upstream: upstreams[i], caller: newCaller(client, gateway)}, era)
-				})
+				p := &pair{alias: aliasOf(era), upstream: upstreams[i], caller: newCaller(client, gateway)}
+				pairs = append(pairs, p)
+				t.Run("client "+client, func(t *testing.T) { visit(t, p, era) })
+			}
+			// Questions and log messages of a program within a minute of a cancelled
+			// call could belong to that call, so that cancellations come last.
+			for _, p := range pairs {
+				t.Run("client "+p.era+" cancels", func(t *testing.T) { within(t, p.cancel) })
+				p.http.CloseIdleConnections()
 			}
 		})
 	}
@@ -100,7 +107,6 @@ func newCaller(era string, gateway *stage.Gateway) *caller {
 
 // visit runs all operations of a pair.
 func visit(t *testing.T, p *pair, era upstreamtest.Era) {
-	t.Cleanup(p.http.CloseIdleConnections)
 	within(t, p.open)
 	for _, o := range append(operations(), extensionOperations()...) {
 		if o.applies != nil && !o.applies(p.era, era) {

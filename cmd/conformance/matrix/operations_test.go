@@ -46,7 +46,7 @@ type operation struct {
 func operations() []operation {
 	return []operation{
 		{name: "list", run: (*pair).list}, {name: "call", run: (*pair).call}, {name: "search", run: (*pair).search},
-		{name: "progress", run: (*pair).progress}, {name: "cancel", run: (*pair).cancel}, {name: elicit, run: (*pair).elicit},
+		{name: "progress", run: (*pair).progress}, {name: elicit, run: (*pair).elicit},
 		{name: "resource read", run: (*pair).readResource}, {name: "prompt get", run: (*pair).getPrompt},
 	}
 }

@@ -73,8 +73,8 @@ func Find(rows []models.Server, source models.ServerSource, slug, alias string) 
 	})
 }
 
-// Declare makes a row what a file declares, and returns the changed fields and its
-// problem, or "". A row with a URL that becomes a program loses its credentials.
+// Declare changes a row to the server that a file declares. It returns the changed
+// fields, and its problem or "". A row with a URL that becomes a program loses its credentials.
 func Declare(row *models.Server, found bool, source models.ServerSource, entry string, d *declaration.Server) (changed []string, problem string) {
 	switch {
 	case found && (!takes(row, source, d) || row.Source == source && row.IsProgram() && row.Entry != entry):
@@ -109,12 +109,12 @@ func takes(row *models.Server, source models.ServerSource, d *declaration.Server
 	case row.Source == source:
 		return true
 	case source == models.SourceConfig && !d.Program:
-		return true // settings; Refused judges them
+		return true // settings; Refused checks them
 	}
 	return source == models.SourceConfig && row.Source == models.SourceNone
 }
 
-// program makes a row that of a program.
+// program changes a row to that of a program.
 func program(row *models.Server, source models.ServerSource, entry string) {
 	kept := *row
 	*row = models.Server{

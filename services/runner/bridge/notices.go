@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"mcpgateway/services/rawjson"
+	"mcpgateway/services/upstream"
 	"mcpgateway/services/upstream/wire"
 )
 
@@ -15,10 +16,7 @@ const (
 	notifyCancelled   = "notifications/cancelled"
 	notifyInitialized = "notifications/initialized"
 	notifyRoots       = "notifications/roots/list_changed"
-	notifyUpdated     = "notifications/resources/updated"
 	notifyMessage     = "notifications/message"
-	notifyElicited    = "notifications/elicitation/complete"
-	notifyTask        = "notifications/tasks/status"
 	suffixListChanged = "/list_changed"
 
 	metaSubscription = "io.modelcontextprotocol/subscriptionId"
@@ -32,9 +30,9 @@ func (p *peer) notify(method string, params []byte) {
 		p.withdraw(params)
 	case p.stateless.Load():
 		p.publish(method, params)
-	case strings.HasSuffix(method, suffixListChanged), method == notifyElicited, method == notifyTask:
+	case strings.HasSuffix(method, suffixListChanged), method == upstream.ElicitationComplete, method == upstream.TaskStatus:
 		p.broadcast(message, func(*session) bool { return true })
-	case method == notifyUpdated:
+	case method == upstream.ResourceUpdated:
 		p.updated(params, message)
 	default:
 		p.passToClient(method, params, message)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"mcpgateway/services/rawjson"
+	"mcpgateway/services/upstream"
 )
 
 // prepare returns the params of a request that changes what the process does for all
@@ -66,14 +67,9 @@ func (s *session) setLevel(params []byte) []byte {
 		}
 	}
 	if level != s.level {
-		o.Set("level", rawjson.Quote(levels()[level]))
+		o.Set("level", rawjson.Quote(upstream.LogLevels()[level]))
 	}
 	return o.Bytes()
-}
-
-// levels are the levels of log messages, least severe first (RFC 5424).
-func levels() []string {
-	return []string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
 }
 
 // levelOf returns the index of the level in params, or -1.
@@ -83,7 +79,7 @@ func levelOf(params []byte) int {
 		return -1
 	}
 	name, _ := o.String("level")
-	for i, level := range levels() {
+	for i, level := range upstream.LogLevels() {
 		if strings.EqualFold(name, level) {
 			return i
 		}

@@ -22,7 +22,7 @@ import (
 	"mcpgateway/services/runners/wire"
 )
 
-// Paths that only the control socket has, beside those of package wire.
+// Paths that only the control socket has, in addition to those of package wire.
 const (
 	PathStatus = "/v1/status" // GET: a Status
 	PathReload = "/v1/reload" // POST: a Reload
@@ -98,7 +98,7 @@ func (c *Client) Stop(ctx context.Context, name string) error {
 	return c.send(ctx, http.MethodPost, of(name, wire.SegmentStop), nil)
 }
 
-// Reload makes the runner read its files and apply everything.
+// Reload requests that the runner reads its files and applies everything.
 func (c *Client) Reload(ctx context.Context) (r Reload, err error) {
 	return r, c.send(ctx, http.MethodPost, PathReload, &r)
 }

@@ -9,7 +9,7 @@ import (
 
 // Secrets returns the values that must not appear in logs: those of the
 // references in the command, and of variables with secret names. program is the
-// resolved command. The variables that every program gets are no secrets, except
+// resolved command. The variables that every program gets are not secret, except
 // those with secret names.
 func (c *Command) Secrets(from Environment, program *Program) []string {
 	var found []string

@@ -56,7 +56,7 @@ func (a *Active) Files() []wire.File {
 	return slices.Clone(a.files)
 }
 
-// Apply takes over the content of the files. With reload everything applies, and
+// Apply applies the content of the files. With reload everything applies, and
 // otherwise only removals, and settings of programs with the same command.
 func (a *Active) Apply(set *Set, reload bool) Change {
 	a.mu.Lock()

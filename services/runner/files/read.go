@@ -51,7 +51,7 @@ type reading struct {
 	aliases map[string]place               // of the format Local, folded
 }
 
-// place is where a name was read.
+// place is the file of a name.
 type place struct{ file, name string }
 
 func (r *reading) finish() (*Set, error) {

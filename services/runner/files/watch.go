@@ -10,11 +10,11 @@ import (
 	"mcpgateway/services/runners/wire"
 )
 
-// WatchEvery is the time between two looks at the files.
+// WatchEvery is the time between two checks of the files.
 const WatchEvery = 2 * time.Second
 
 // Watch calls changed after each change of the files until ctx ends. read are the
-// files as read before, in the order of the paths. A tick is a look at the files.
+// files as read before, in the order of the paths. Each tick is a check.
 func Watch(ctx context.Context, paths []string, read []wire.File, ticks <-chan time.Time, changed func()) {
 	seen := make([]string, len(read))
 	for i, file := range read {

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -92,7 +93,7 @@ func (k *Keeper) Stop() {
 // Done is closed when the keeper has stopped.
 func (k *Keeper) Done() <-chan struct{} { return k.ended }
 
-// Reload makes the runner read its files and apply everything.
+// Reload requests that the runner reads its files and applies everything.
 func (k *Keeper) Reload() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -272,7 +273,7 @@ func copyLines(w io.Writer, r io.Reader) {
 			}
 			_, _ = w.Write(line)
 		}
-		if err != nil && err != bufio.ErrBufferFull {
+		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
 			return
 		}
 	}

@@ -276,3 +276,18 @@ func TestMemory(t *testing.T) {
 		t.Errorf("%d bytes", m)
 	}
 }
+
+func TestMemories(t *testing.T) {
+	s := newStarter(t)
+	// The child leaves the process group of its program.
+	large := start(t, s, process.Spec{Program: shell(`setsid sh -c 'x=$(head -c 30000000 /dev/zero | tr "\0" x); echo grown; sleep 1000; true' & wait`), Marker: t.Name() + ".large"})
+	small := start(t, s, process.Spec{Program: shell(`echo ready; cat`), Marker: t.Name() + ".small"})
+	ended := start(t, s, process.Spec{Program: shell(`exit 0`), Marker: t.Name() + ".ended"})
+	readLine(t, large.Stdout())
+	readLine(t, small.Stdout())
+	<-ended.Done()
+	got := process.Memories([]*process.Process{large, ended, small})
+	if got[0] < 30_000_000 || got[1] != 0 || got[2] <= 0 || got[2] > 20_000_000 {
+		t.Errorf("memories %v", got)
+	}
+}

@@ -9,17 +9,18 @@ type running struct{ pid, parent int }
 
 // tree returns the processes that descend from root (0 for none) or whose marker
 // belongs accepts. This process is never among them, nor are processes that have
-// ended.
-func tree(root int, belongs func(marker string) bool) []int {
+// ended. starting reports whether this process has a child whose environment can't
+// be read because it is starting.
+func tree(root int, belongs func(marker string) bool) (found []int, starting bool) {
 	all, self := processes(), os.Getpid()
 	parents, members := make(map[int]int, len(all)), make(map[int]bool, len(all))
 	for _, p := range all {
 		if p.pid != self {
 			parents[p.pid] = p.parent
 			members[p.pid] = p.pid == root || hasMarker(p.pid, belongs)
+			starting = starting || !members[p.pid] && p.parent == self && isStarting(p.pid)
 		}
 	}
-	var found []int
 	for _, p := range all {
 		if p.pid == self {
 			continue
@@ -31,7 +32,7 @@ func tree(root int, belongs func(marker string) bool) []int {
 			}
 		}
 	}
-	return found
+	return found, starting
 }
 
 // Memories returns the resident memory of several programs in bytes, as Memory
@@ -61,20 +62,20 @@ func Memories(programs []*Process) []int64 {
 	return sums
 }
 
-// nobody is the owner of processes that belong to no program.
-const nobody = -1
+// noOwner is the result for processes of no program.
+const noOwner = -1
 
 // owner returns the index of the program that a process belongs to. owners has
 // the results so far.
 func owner(pid int, parents, roots map[int]int, markers map[string]int, owners map[int]int) (int, bool) {
 	if i, known := owners[pid]; known {
-		return i, i != nobody
+		return i, i != noOwner
 	}
 	parent, running := parents[pid]
 	if !running || pid <= 1 {
-		return nobody, false
+		return noOwner, false
 	}
-	owners[pid] = nobody // ends the search if ids were assigned again meanwhile
+	owners[pid] = noOwner // ends the search if ids were assigned again
 	i, found := roots[pid]
 	if !found {
 		i, found = owner(parent, parents, roots, markers, owners)

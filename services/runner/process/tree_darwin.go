@@ -48,3 +48,6 @@ func Adopt() error { return nil }
 
 // Hide does nothing: the environment of a process is readable by its user.
 func Hide() error { return nil }
+
+// isStarting reports false: children of others are not adopted.
+func isStarting(int) bool { return false }

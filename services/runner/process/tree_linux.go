@@ -65,6 +65,13 @@ func hasMarker(pid int, belongs func(string) bool) bool {
 	return false
 }
 
+// isStarting reports whether a process may be executing a program: its environment
+// is empty until the kernel has prepared the program.
+func isStarting(pid int) bool {
+	raw, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
+	return err == nil && len(raw) == 0
+}
+
 // resident returns the resident memory of a process in bytes.
 func resident(pid int) int64 {
 	raw, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/statm")

@@ -46,7 +46,7 @@ func (p *Program) join(key string) (r *run, err error) {
 		switch {
 		case err != nil:
 		case r.uses >= wire.MaxCalls:
-			err = &Unavailable{State: p.state(), Text: fmt.Sprintf("%d calls are under way", r.uses)}
+			err = &Unavailable{State: p.state(), Text: fmt.Sprintf("%d calls are in flight", r.uses)}
 		default:
 			r.uses++
 		}
@@ -105,37 +105,31 @@ func (p *Program) refusal() error {
 }
 
 // room ends idle processes until another one is within the entry's limit. It
-// returns the ends to wait for. The caller must hold mu.
-func (p *Program) room() (after []<-chan struct{}, ok bool) {
+// returns the runs to wait for: those that are ending already, or end after their
+// calls, before idle ones. The caller must hold mu.
+func (p *Program) room() (after []*run, ok bool) {
 	count := 0
+	var leaving []*run
 	for _, r := range p.runs {
-		if !r.replaced {
-			count++
+		if r.isReplaced() {
+			continue
+		}
+		if count++; r.phase == ending || r.retiring {
+			leaving = append(leaving, r)
 		}
 	}
 	for ; count >= p.entry.MaxProcesses; count-- {
-		victim := p.leaving()
-		if victim == nil {
-			if victim = p.longestIdle(); victim == nil {
+		if len(leaving) == 0 {
+			idle := p.longestIdle()
+			if idle == nil {
 				return nil, false
 			}
-			victim.end(errReplaced)
+			idle.end(errReplaced)
+			leaving = append(leaving, idle)
 		}
-		victim.replaced = true
-		after = append(after, victim.gone)
+		after, leaving = append(after, leaving[0]), leaving[1:]
 	}
 	return after, true
-}
-
-// leaving returns a run that is ending, or ends after its calls, or nil. The
-// caller must hold mu.
-func (p *Program) leaving() *run {
-	for _, r := range p.runs {
-		if (r.phase == ending || r.retiring) && !r.replaced {
-			return r
-		}
-	}
-	return nil
 }
 
 // longestIdle returns the process without calls that makes room first, or nil:

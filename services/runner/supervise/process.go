@@ -130,7 +130,7 @@ func (p *Process) Output() <-chan struct{} { return p.output }
 // call it once.
 func (p *Process) Release() { p.run.program.release(p.run) }
 
-// End ends the process because it is not needed any more. This is no crash. It
+// End ends the process because it is not needed any more. It is not a crash. It
 // returns at once.
 func (p *Process) End() {
 	p.run.program.change(func() { p.run.end(errReplaced) })
@@ -168,7 +168,7 @@ func (p *Process) drain() {
 	}
 }
 
-// reason returns why a process ended by itself, or must end because of err, which
+// reason returns why a process ended unexpectedly, or must end because of err, which
 // may be nil.
 func (p *Process) reason(err error) string {
 	if isClosed(p.conn.Done()) || isClosed(p.child.Done()) {

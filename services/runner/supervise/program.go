@@ -20,7 +20,7 @@ import (
 )
 
 // ErrAgain is the error of Options.Open for a process that ended at the probe.
-// Another process is started at once; the end is no crash.
+// Another process is started at once; the end does not count as a crash.
 var ErrAgain = errors.New("the program ended at the probe")
 
 // Options configure a Program.
@@ -50,7 +50,7 @@ type Program struct {
 	starts  atomic.Int64
 	stray   atomic.Int64
 	ending  sync.WaitGroup     // counts runs
-	killing context.Context    // its end ends the waiting for programs that are told to end
+	killing context.Context    // its end ends the waiting for programs that must end
 	kill    context.CancelFunc // ends killing
 
 	mu        sync.Mutex
@@ -178,15 +178,12 @@ func (p *Program) Restart() {
 		if p.closed || p.pending {
 			return
 		}
-		var after []<-chan struct{}
 		for _, r := range p.runs {
 			r.end(errReplaced)
-			r.replaced = true
-			after = append(after, r.gone)
 		}
 		p.clear()
 		p.crashed = true // counts as a restart
-		p.begin("", after)
+		p.begin("", p.runs)
 	})
 }
 

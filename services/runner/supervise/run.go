@@ -28,7 +28,7 @@ type run struct {
 	entry   *entry.Entry
 	hash    string
 	began   time.Time
-	after   []<-chan struct{} // ends of the processes that make room
+	after   []<-chan struct{} // ends of the runs that make room
 	ctx     context.Context   // ended by end, and by violations
 	cancel  context.CancelCauseFunc
 	opened  chan struct{} // closed at the end of the phase opening
@@ -43,14 +43,14 @@ type run struct {
 	key       string
 	placed    bool // counts in the processes of the runner
 	retiring  bool // ends after its calls
-	replaced  bool // another run waits for its end
+	successor *run // waits for its end; nil for none
 	uses      int  // callers of Acquire, with those that wait
 	idleSince time.Time
 	steady    time.Time // start of the phase running
 	memory    int64
 }
 
-// Causes for the end of a run that are no crash. Callers that wait for a
+// Causes for the end of a run that do not count as crashes. Callers that wait for a
 // replaced one wait for another.
 var (
 	errReplaced = errors.New("replaced")
@@ -74,11 +74,18 @@ func (r *run) end(cause error) {
 	}
 }
 
-// begin starts the program after the end of other processes. The caller must hold
-// mu.
-func (p *Program) begin(key string, after []<-chan struct{}) *run {
-	r := &run{program: p, entry: p.entry, hash: p.hash, key: key, began: p.clock().Now(), after: after, opened: make(chan struct{}), gone: make(chan struct{})}
+// isReplaced reports whether another run waits for the end of this one. The caller
+// must hold the program's mu.
+func (r *run) isReplaced() bool { return r.successor != nil && r.successor.phase != ending }
+
+// begin starts the program after the end of other runs. The caller must hold mu.
+func (p *Program) begin(key string, after []*run) *run {
+	r := &run{program: p, entry: p.entry, hash: p.hash, key: key, began: p.clock().Now(), opened: make(chan struct{}), gone: make(chan struct{})}
 	r.ctx, r.cancel = context.WithCancelCause(context.Background())
+	for _, earlier := range after {
+		earlier.successor = r
+		r.after = append(r.after, earlier.gone)
+	}
 	p.runs = append(p.runs, r)
 	p.cancelRetry()
 	if p.crashed {
@@ -145,7 +152,7 @@ const maxProbes = 2
 func (r *run) open() *Process {
 	p := r.program
 	defer p.o.Limits.endStart()
-	timeout := p.o.Limits.after(r.entry.StartTimeout, "program start timeout", func() {
+	timeout := p.clock().After(r.entry.StartTimeout, "program start timeout", func() {
 		p.change(func() {
 			if r.phase == opening {
 				r.cancel(violation(fmt.Sprintf("no answer within %d s", int(r.entry.StartTimeout.Seconds()))))

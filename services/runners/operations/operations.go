@@ -26,7 +26,7 @@ type Audit interface {
 	Record(tx *gorm.DB, e activity.Entry) error
 }
 
-// Operations are what people do with the programs of servers.
+// Operations restart and stop programs and read their output.
 type Operations struct {
 	db      *gorm.DB
 	runners Runners
@@ -40,23 +40,23 @@ func New(db *gorm.DB, runners Runners, audit Audit) *Operations {
 
 // Restart ends the processes of a server's program and starts it again, without
 // waiting for the start. It writes server.restarted. Faults: NOT_FOUND, CONFLICT
-// for a server with a URL, UPSTREAM_UNAVAILABLE if its runner can't be asked.
+// for a server with a URL, UPSTREAM_UNAVAILABLE if its runner can't be reached.
 func (o *Operations) Restart(ctx context.Context, serverID string) error {
-	return o.ask(ctx, serverID, "server.restarted", o.runners.Restart)
+	return o.request(ctx, serverID, "server.restarted", o.runners.Restart)
 }
 
 // Stop ends the processes of a server's program, which the next call starts
 // again. It writes server.stopped. Faults are those of Restart.
 func (o *Operations) Stop(ctx context.Context, serverID string) error {
-	return o.ask(ctx, serverID, "server.stopped", o.runners.Stop)
+	return o.request(ctx, serverID, "server.stopped", o.runners.Stop)
 }
 
-func (o *Operations) ask(ctx context.Context, serverID, action string, ask func(context.Context, models.Server) error) error {
+func (o *Operations) request(ctx context.Context, serverID, action string, send func(context.Context, models.Server) error) error {
 	row, err := o.server(ctx, serverID)
 	if err != nil {
 		return err
 	}
-	if err := ask(ctx, row); err != nil {
+	if err := send(ctx, row); err != nil {
 		return err
 	}
 	// The entry is written even if the caller has gone, because it was done.

@@ -24,8 +24,8 @@ func timeoutOf(t *upstream.Target, f purpose) time.Duration {
 	return t.CallTimeout()
 }
 
-// Resume lets the calls to a server pass its breaker again, because it has
-// started.
+// Resume closes the breaker of a server that has started, so that its calls are
+// sent again.
 func (p *Pool) Resume(serverID string) {
 	if s, ok := p.servers.Load(serverID); ok {
 		s.(*server).breaker.Reset()
@@ -37,14 +37,14 @@ type startReport struct {
 	token  []byte // raw
 	notify func(method string, params []byte)
 
-	mu    sync.Mutex // orders the notifications
-	heard bool       // the server has sent one
+	mu       sync.Mutex // orders the notifications
+	notified bool       // the server has sent one
 }
 
 // reportStart returns a request like r that sends what the server's start waits
 // for as a progress notification each second, until the server sends one itself.
 // The caller must call end when the call has ended. It returns r itself if the
-// call asks for no progress or nothing starts the server.
+// call has no progress token or nothing starts the server.
 func (p *Pool) reportStart(ctx context.Context, t *upstream.Target, r *upstream.Request) (reporting *upstream.Request, end func()) {
 	if t.Starting == nil || r.Notify == nil {
 		return r, func() {}
@@ -77,7 +77,7 @@ func (p *Pool) reportStart(ctx context.Context, t *upstream.Target, r *upstream.
 func (s *startReport) forward(method string, params []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.heard = true
+	s.notified = true
 	s.notify(method, params)
 }
 
@@ -102,7 +102,7 @@ func (s *startReport) run(ctx context.Context, t *upstream.Target) {
 func (s *startReport) send(n int64, text string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.heard {
+	if s.notified {
 		return false
 	}
 	params := append(append([]byte(`{"progressToken":`), s.token...), `,"progress":`...)

@@ -18,7 +18,7 @@ import (
 	"mcpgateway/services/upstream"
 )
 
-// starting makes a way one to a program that starts with the first request and
+// starting configures a way to a program that starts with the first request and
 // responds after the given time.
 func starting(w *way, to *upstream.Target, length time.Duration) {
 	var began atomic.Pointer[time.Time]
@@ -47,15 +47,15 @@ func starting(w *way, to *upstream.Target, length time.Duration) {
 	}
 }
 
-// heard records the progress notifications of a call.
-type heard struct {
+// notified records the progress notifications of a call.
+type notified struct {
 	mu    sync.Mutex
 	texts []string
 	last  float64
 	falls bool // a value was not larger than the one before
 }
 
-func (h *heard) notify(_ string, params []byte) {
+func (h *notified) notify(_ string, params []byte) {
 	var p struct {
 		Progress float64 `json:"progress"`
 		Message  string  `json:"message"`
@@ -67,7 +67,7 @@ func (h *heard) notify(_ string, params []byte) {
 	h.texts = append(h.texts, p.Message)
 }
 
-func withProgress(h *heard) *upstream.Request {
+func withProgress(h *notified) *upstream.Request {
 	r := echo("x")
 	r.Params = []byte(`{"name":"echo","arguments":{"text":"x"},"_meta":{"progressToken":"p"}}`)
 	r.Notify = h.notify
@@ -81,7 +81,7 @@ func TestCallsReportTheStartOfTheirServer(t *testing.T) {
 		starting(w, to, 90*time.Second)
 		to.Timeout = 2 * time.Minute
 		var calls sync.WaitGroup
-		all := make([]heard, 20)
+		all := make([]notified, 20)
 		for i := range all {
 			calls.Go(func() {
 				if _, err := p.Call(context.Background(), to, withProgress(&all[i])); err != nil {
@@ -102,7 +102,7 @@ func TestCallsReportTheStartOfTheirServer(t *testing.T) {
 	})
 }
 
-// streams makes a way one that sends each event of the response to a call after
+// streams configures a way that sends each event of the response to a call after
 // the given pause.
 func streams(w *way, pause time.Duration, events ...string) {
 	w.streams = func(r *http.Request) *http.Response {
@@ -131,7 +131,7 @@ func TestProgressOfTheServerEndsThatOfItsStart(t *testing.T) {
 		to.EndEvent = "failure"
 		streams(w, 3500*time.Millisecond, `data: {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"p","progress":1,"message":"half"}}`,
 			"event: failure\ndata: "+`{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"Ended (exit code 1): token=abcdefgh"}}`)
-		var h heard
+		var h notified
 		_, err := p.Call(testContext(t), to, withProgress(&h))
 		wantFault(t, err, fault.CodeUpstreamUnavailable, "can't respond: Ended (exit code 1): token=[redacted]")
 		if want := []string{"starting", "starting", "starting", "half"}; !slices.Equal(h.texts, want) || h.falls {

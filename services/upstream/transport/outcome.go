@@ -26,7 +26,7 @@ func OutcomeOf(parent context.Context, err error) admission.Outcome {
 	case errors.As(err, &rpcErr):
 		return admission.OutcomeAnswered
 	case errors.As(err, &ended):
-		return admission.OutcomeNone // its runner has a back-off of its own
+		return admission.OutcomeNone // its runner has its own back-off
 	case errors.As(err, &away):
 		switch away.status { // a proxy returns these if its backend is down
 		case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:

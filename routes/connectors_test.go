@@ -1,0 +1,488 @@
+package routes_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"mcpgateway/models/modelstest"
+	"mcpgateway/routes/routestest"
+	"mcpgateway/services/background"
+	"mcpgateway/services/runner/dial"
+	"mcpgateway/services/runners/wire"
+	"mcpgateway/services/secrets"
+	"mcpgateway/services/upstream/upstreamtest"
+	"mcpgateway/web/webtest"
+)
+
+// balancer is a TCP proxy that gives each connection to the next replica. Tests
+// cut its connections.
+type balancer struct {
+	url string
+
+	mu    sync.Mutex
+	to    []string // addresses
+	next  int
+	conns map[net.Conn]bool
+	down  bool
+}
+
+func newBalancer(t *testing.T, origins ...string) *balancer {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &balancer{url: "http://" + listener.Addr().String(), conns: map[net.Conn]bool{}}
+	for _, origin := range origins {
+		b.to = append(b.to, strings.TrimPrefix(origin, "http://"))
+	}
+	var running sync.WaitGroup
+	running.Go(func() {
+		for {
+			c, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			running.Go(func() { b.pass(c) })
+		}
+	})
+	t.Cleanup(func() {
+		_ = listener.Close()
+		b.cut(true)
+		running.Wait()
+	})
+	return b
+}
+
+// pass copies a connection in both directions until one side ends.
+func (b *balancer) pass(c net.Conn) {
+	defer c.Close()
+	b.mu.Lock()
+	to, down := b.to[b.next%len(b.to)], b.down
+	b.next++
+	b.mu.Unlock()
+	if down {
+		return
+	}
+	up, err := net.Dial("tcp", to)
+	if err != nil {
+		return
+	}
+	defer up.Close()
+	b.mu.Lock()
+	b.conns[c], b.conns[up] = true, true
+	b.mu.Unlock()
+	ended := make(chan struct{}, 2)
+	for from, to := range map[net.Conn]net.Conn{c: up, up: c} {
+		go func() {
+			_, _ = io.Copy(to, from)
+			ended <- struct{}{}
+		}()
+	}
+	<-ended
+	_, _ = c.Close(), up.Close()
+	<-ended
+	b.mu.Lock()
+	delete(b.conns, c)
+	delete(b.conns, up)
+	b.mu.Unlock()
+}
+
+// cut closes all connections. While the balancer is down, new ones fail.
+func (b *balancer) cut(down bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.down = down
+	for c := range b.conns {
+		_ = c.Close()
+	}
+}
+
+// remoteRunner is the handler of a runner with programs that are MCP servers of the
+// test.
+type remoteRunner struct {
+	programs map[string]http.Handler
+
+	mu      sync.Mutex
+	list    wire.List
+	changed chan struct{}
+}
+
+func newRemoteRunner(names ...string) *remoteRunner {
+	r := &remoteRunner{programs: map[string]http.Handler{}, changed: make(chan struct{})}
+	for _, name := range names {
+		r.programs[name] = upstreamtest.New(upstreamtest.Options{Name: name, Tools: upstreamtest.Standard(2), Path: wire.PathServer + name + "/mcp"})
+	}
+	r.set(names...)
+	return r
+}
+
+// set replaces the list.
+func (r *remoteRunner) set(names ...string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.list = wire.List{Version: wire.Version, Runner: "fake", Files: []wire.File{}, Servers: []wire.Server{}}
+	for _, name := range names {
+		r.list.Servers = append(r.list.Servers, wire.Server{Name: name, Hash: "hash", State: wire.StateRunning, Since: time.Now(), SessionMode: "shared", Program: "fake"})
+	}
+	close(r.changed)
+	r.changed = make(chan struct{})
+}
+
+func (r *remoteRunner) current() (list []byte, changed chan struct{}) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	list, _ = json.Marshal(r.list)
+	return list, r.changed
+}
+
+func (r *remoteRunner) ServeHTTP(w http.ResponseWriter, q *http.Request) {
+	switch name, _, _ := strings.Cut(strings.TrimPrefix(q.URL.Path, wire.PathServer), "/"); {
+	case q.URL.Path == wire.PathServers:
+		list, _ := r.current()
+		_, _ = w.Write(list)
+	case q.URL.Path == wire.PathEvents:
+		w.Header().Set("Content-Type", "text/event-stream")
+		for {
+			list, changed := r.current()
+			fmt.Fprintf(w, "data: %s\n\n", list)
+			_ = http.NewResponseController(w).Flush()
+			select {
+			case <-q.Context().Done():
+				return
+			case <-changed:
+			}
+		}
+	case r.programs[name] != nil:
+		r.programs[name].ServeHTTP(w, q)
+	default:
+		http.NotFound(w, q)
+	}
+}
+
+// connectorWorld has replicas behind a balancer, and the runner of another
+// computer.
+type connectorWorld struct {
+	apps   []*routestest.App
+	lb     *balancer
+	runner *remoteRunner
+	id     string // of the connector
+	token  string
+	key    string
+}
+
+func newConnectorWorld(t *testing.T, dsn string, replicas int) *connectorWorld {
+	t.Helper()
+	w := &connectorWorld{runner: newRemoteRunner("echo", "other")}
+	var origins []string
+	for range replicas {
+		a := routestest.New(t, dsn)
+		w.apps = append(w.apps, a)
+		origins = append(origins, a.Serve(t))
+	}
+	w.apps[0].Apply(t, `{"projects":{"p":{"authMode":"api_key","mcpServers":{"other":{"url":"http://127.0.0.1:1/mcp","enabled":false}}},"q":{"authMode":"api_key"}}}`)
+	w.lb = newBalancer(t, origins...)
+	_, w.key = w.apps[0].Key(t, "p", time.Hour)
+	var made struct{ ID, Token string }
+	w.admin(t, "POST", "/api/projects/p/connectors", `{"name":"laptop"}`, 201, &made)
+	w.id, w.token = made.ID, made.Token
+	return w
+}
+
+// admin sends a request of an administrator to the first replica.
+func (w *connectorWorld) admin(t *testing.T, method, path, body string, status int, into any) webtest.Response {
+	t.Helper()
+	a := webtest.Send(t, w.apps[0].App, webtest.Case{Method: method, Path: path, Body: body, Header: map[string]string{"Authorization": "Bearer " + routestest.AdminToken}})
+	if a.Status != status {
+		t.Fatalf("%s %s: %d %s", method, path, a.Status, a.Body)
+	}
+	if into != nil {
+		if err := json.Unmarshal([]byte(a.Body), into); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return a
+}
+
+// dial starts a runner that connects through the balancer until the test ends.
+func (w *connectorWorld) dial(t *testing.T, prefix string) (*dial.Dialer, *routestest.Log) {
+	t.Helper()
+	logged := &routestest.Log{}
+	log := slog.New(slog.NewTextHandler(logged, nil))
+	d, err := dial.New(dial.Options{
+		URL: w.lb.url, Token: secrets.NewValue(w.token), Prefix: prefix, Log: log, Tasks: background.New(log),
+		Proxy: func(*http.Request) (*url.URL, error) { return nil, nil }, MinDelay: 10 * time.Millisecond, MaxDelay: 100 * time.Millisecond,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- d.Run(ctx, w.runner) }()
+	t.Cleanup(func() {
+		cancel()
+		<-ended
+		if t.Failed() {
+			t.Logf("log of the runner:\n%s", logged)
+		}
+	})
+	return d, logged
+}
+
+// project returns the ID of project p.
+func (w *connectorWorld) project(t *testing.T) string {
+	t.Helper()
+	p, err := w.apps[0].Services.Projects.Project(t.Context(), "p")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p.ID
+}
+
+// connectorServer is a server as the API shows it.
+type connectorServer struct {
+	ID, Alias, Transport, URL, DefinitionPolicy string
+}
+
+// servers returns the servers of project p by alias.
+func (w *connectorWorld) servers(t *testing.T) map[string]connectorServer {
+	t.Helper()
+	var list struct{ Items []connectorServer }
+	w.admin(t, "GET", "/api/projects/p/servers", "", 200, &list)
+	all := map[string]connectorServer{}
+	for _, s := range list.Items {
+		all[s.Alias] = s
+	}
+	return all
+}
+
+// call calls the echo tool at a replica and returns the response.
+func (w *connectorWorld) call(t *testing.T, a *routestest.App, tool string) string {
+	t.Helper()
+	return webtest.Send(t, a.App, webtest.Case{
+		Path: "/v1/mcp/p/request", Body: `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + tool + `","arguments":{"text":"hello from afar"}}}`,
+		Header: map[string]string{"Authorization": "Bearer " + w.key, "Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2025-06-18"},
+	}).Body
+}
+
+func TestConnectorAtTwoReplicas(t *testing.T) {
+	w := newConnectorWorld(t, modelstest.Postgres(t), 2)
+	d, _ := w.dial(t, "laptop-")
+	connected := func(n int) func() bool {
+		return func() bool {
+			online := 0
+			for _, a := range w.apps {
+				online += a.Services.ConnectorHub.Online()
+			}
+			return online == n && len(d.Connected()) == n
+		}
+	}
+	routestest.Eventually(t, "a connection to each replica", connected(2))
+	routestest.Eventually(t, "servers of the runner", func() bool { return len(w.servers(t)) == 3 })
+	echo := w.servers(t)["laptop-echo"]
+	if echo.Transport != "connector" || echo.URL != "" || echo.DefinitionPolicy != "approve" {
+		t.Errorf("server %+v", echo)
+	}
+	if body := w.call(t, w.apps[0], "laptop-echo__echo"); strings.Contains(body, "hello from afar") {
+		t.Errorf("call of a tool that nobody approved: %s", body)
+	}
+	routestest.Eventually(t, "the first list of tools", func() bool {
+		inventories, err := w.apps[0].Services.Projects.Inventories(t.Context(), w.project(t))
+		return err == nil && inventories[echo.ID] != nil
+	})
+	w.admin(t, "PATCH", "/api/projects/p/tools/laptop-echo__echo", `{"approved":true}`, 200, nil)
+	answers := func() bool {
+		return !slices.ContainsFunc(w.apps, func(a *routestest.App) bool {
+			return !strings.Contains(w.call(t, a, "laptop-echo__echo"), "hello from afar")
+		})
+	}
+	routestest.Eventually(t, "calls at both replicas", answers)
+
+	// The network fails, and comes back.
+	w.lb.cut(true)
+	routestest.Eventually(t, "the end of all connections", connected(0))
+	if body := w.call(t, w.apps[1], "laptop-echo__echo"); !strings.Contains(body, "UPSTREAM_UNAVAILABLE") {
+		t.Errorf("call without a connection: %s", body)
+	}
+	w.lb.cut(false)
+	routestest.Eventually(t, "new connections", connected(2))
+	routestest.Eventually(t, "calls at both replicas again", answers)
+
+	// Revoked at one replica, cut at both.
+	began := time.Now()
+	w.admin(t, "DELETE", "/api/connectors/"+w.id, "", 204, nil)
+	for len(d.Connected()) > 0 && time.Since(began) < 5*time.Second {
+		<-time.After(time.Millisecond)
+	}
+	if took := time.Since(began); took > time.Second {
+		t.Errorf("connections were cut after %s", took)
+	}
+	routestest.Eventually(t, "a refused token", func() bool { return connected(0)() })
+	w.wantAudit(t, "connector.created", "connector.connected", "connector.disconnected", "connector.revoked", "server.created", "server.undeclared")
+}
+
+// wantAudit checks that the audit log has the actions.
+func (w *connectorWorld) wantAudit(t *testing.T, actions ...string) {
+	t.Helper()
+	body := w.admin(t, "GET", "/api/audit?limit=200", "", 200, nil).Body
+	for _, action := range actions {
+		if !strings.Contains(body, `"`+action+`"`) {
+			t.Errorf("audit log lacks %s: %s", action, body)
+		}
+	}
+	if strings.Contains(body, w.token) {
+		t.Error("audit log contains the token")
+	}
+}
+
+func TestNewestConnectionOfAConnectorWins(t *testing.T) {
+	w := newConnectorWorld(t, modelstest.SQLite(t), 1)
+	hub := w.apps[0].Services.ConnectorHub
+	first, logged := w.dial(t, "")
+	routestest.Eventually(t, "a connection", func() bool { return hub.Online() == 1 })
+	// The alias "other" is taken, which the runner receives.
+	routestest.Eventually(t, "a refused server", func() bool {
+		return len(first.Notes()) == 1 && strings.Contains(first.Notes()[0], `other: refused by `+w.lb.url+`: the project already has a server "other"`)
+	})
+	w.runner.set("echo")
+	routestest.Eventually(t, "no refused server", func() bool { return len(first.Notes()) == 0 })
+	w.dial(t, "")
+	routestest.Eventually(t, "the end of the first connection", func() bool {
+		return strings.Contains(logged.String(), "a newer connection uses this token")
+	})
+	if n := hub.Online(); n > 1 {
+		t.Errorf("%d connections, want 1", n)
+	}
+	w.runner.set()
+	routestest.Eventually(t, "an undeclared server", func() bool {
+		p, err := w.apps[0].Services.Directory.Project("p")
+		return err == nil && p.Server("echo") != nil && p.Server("echo").Config.Undeclared
+	})
+}
+
+// upgrade are the headers of a runner's request.
+func (w *connectorWorld) upgrade(token string) map[string]string {
+	return map[string]string{
+		"Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13", "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==",
+		"Sec-WebSocket-Protocol": "gateway-runner.v1", "Authorization": "Bearer " + token,
+	}
+}
+
+func TestConnectionsOfConnectorsRefused(t *testing.T) {
+	clock := &routestest.Clock{}
+	w := &connectorWorld{apps: []*routestest.App{routestest.NewWithClock(t, clock, modelstest.SQLite(t),
+		"GATEWAY_PUBLIC_URL=https://gateway.example", "GATEWAY_TRUSTED_PROXIES=0.0.0.0/32", "GATEWAY_ALLOWED_HOSTS=localhost")}}
+	w.apps[0].Apply(t, `{"projects":{"p":{"authMode":"api_key"}}}`)
+	token := func(name string) (id, token string) {
+		var made struct{ ID, Token string }
+		w.admin(t, "POST", "/api/projects/p/connectors", `{"name":"`+name+`"}`, 201, &made)
+		return made.ID, made.Token
+	}
+	_, valid := token("valid")
+	revokedID, revoked := token("revoked")
+	w.admin(t, "DELETE", "/api/connectors/"+revokedID, "", 204, nil)
+	_, expired := token("expired")
+	_, key := w.apps[0].Key(t, "p", 1e15)
+	addresses := 0
+	refused := func(name string, status int, text, token string, edits ...string) {
+		t.Helper()
+		header := w.upgrade(token)
+		addresses++
+		header["X-Forwarded-For"], header["X-Forwarded-Proto"] = fmt.Sprint("192.0.2.", addresses), "https"
+		for i := 0; i < len(edits); i += 2 {
+			header[edits[i]] = edits[i+1]
+		}
+		got := webtest.Send(t, w.apps[0].App, webtest.Case{Path: "/v1/connect", Header: header})
+		if got.Status != status || !strings.Contains(got.Body, text) || strings.Contains(got.Body, token) && token != "" {
+			t.Errorf("%s: %d %s", name, got.Status, got.Body)
+		}
+	}
+	refused("another origin", 403, "Origin", valid, "Origin", "https://evil.example")
+	refused("without TLS", 403, "https", valid, "X-Forwarded-Proto", "http")
+	refused("no WebSocket", 400, "WebSocket", valid, "Upgrade", "h2c")
+	refused("another subprotocol", 400, "gateway-runner.v1", valid, "Sec-WebSocket-Protocol", "gateway-runner.v2")
+	refused("no token", 401, "UNAUTHORIZED", valid, "Authorization", "")
+	refused("another scheme", 401, "UNAUTHORIZED", valid, "Authorization", "Basic "+valid)
+	refused("wrong token", 401, "is wrong", valid[:20])
+	refused("unknown token", 401, "is wrong", "gwc_0000000000000000000000000000000s6Pw1")
+	refused("API key", 401, "is wrong", key)
+	refused("administration token", 401, "is wrong", routestest.AdminToken)
+	refused("revoked", 401, "was revoked", revoked)
+	clock.Advance(90*24*time.Hour - time.Minute)
+	refused("before it expires", 101, "", expired)
+	clock.Advance(time.Minute)
+	refused("expired", 401, "has expired", expired)
+	for n := range 11 {
+		want := 401
+		if n == 10 {
+			want = 429
+		}
+		refused(fmt.Sprint("wrong token ", n+1), want, "", "gwc_wrong", "X-Forwarded-For", "198.51.100.1")
+	}
+	w.apps[0].Services.Drain()
+	_, valid = token("another")
+	refused("while shutting down", 503, "shutting down", valid)
+}
+
+func TestConnectorsAPI(t *testing.T) {
+	w := newConnectorWorld(t, modelstest.SQLite(t), 1)
+	const path = "/api/projects/p/connectors"
+	for body, field := range map[string]string{
+		`{}`: "name", `{"name":" "}`: "name", `{"name":"` + strings.Repeat("x", 101) + `"}`: "name", `{"name":"a\u0007"}`: "name",
+		`{"name":"a","expiresAt":"2001-01-01T00:00:00Z"}`: "expiresAt", `{"name":"a","command":"sh"}`: "command", `{"name":"a","token":"gwc_x"}`: "token",
+	} {
+		if got := w.admin(t, "POST", path, body, 422, nil); !strings.Contains(got.Body, `"`+field+`"`) {
+			t.Errorf("%s: %s", body, got.Body)
+		}
+	}
+	type record struct {
+		ID, Name, Prefix, Token string
+		CreatedAt, ExpiresAt    time.Time
+		LastSeenAt, RevokedAt   *time.Time
+		Connected               bool
+	}
+	var made record
+	created := w.admin(t, "POST", path, `{"name":"`+strings.Repeat("x", 100)+`"}`, 201, &made)
+	if !strings.HasPrefix(made.Token, "gwc_") || made.Prefix != made.Token[:8] || created.Header.Get("Cache-Control") != "no-store" || made.ExpiresAt.Sub(made.CreatedAt) != 90*24*time.Hour {
+		t.Errorf("created %+v, headers %v", made, created.Header)
+	}
+	var list struct {
+		Items []record
+		Count int
+	}
+	w.dial(t, "")
+	routestest.Eventually(t, "the connection in the list", func() bool {
+		got := w.admin(t, "GET", path, "", 200, &list)
+		if strings.Contains(got.Body, made.Token) || strings.Contains(got.Body, `"token"`) {
+			t.Fatalf("list contains a token: %s", got.Body)
+		}
+		return list.Count == 2 && list.Items[1].Connected && list.Items[1].LastSeenAt != nil && !list.Items[0].Connected
+	})
+	for n := list.Count + 1; n <= wire.MaxConnectors+1; n++ {
+		status := 201
+		if n > wire.MaxConnectors {
+			status = 409
+		}
+		w.admin(t, "POST", path, `{"name":"c"}`, status, nil)
+	}
+	w.admin(t, "DELETE", "/api/connectors/"+made.ID, "", 204, nil)
+	w.admin(t, "DELETE", "/api/connectors/"+made.ID, "", 204, nil) // once is enough
+	w.admin(t, "POST", path, `{"name":"c"}`, 201, nil)
+	w.admin(t, "DELETE", "/api/connectors/none", "", 404, nil)
+	w.admin(t, "GET", "/api/projects/none/connectors", "", 404, nil)
+	w.admin(t, "POST", "/api/projects/none/connectors", `{"name":"c"}`, 404, nil)
+	if strings.Contains(w.apps[0].Log.String(), w.token) {
+		t.Error("log contains a token")
+	}
+}
