@@ -22,7 +22,7 @@ import (
 type fakeRunner struct {
 	mu     sync.Mutex
 	server wire.Server
-	asked  []string
+	posts  []string
 	lists  chan wire.List
 }
 
@@ -50,7 +50,7 @@ func (f *fakeRunner) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		_ = json.NewEncoder(w).Encode(wire.Log{Lines: []wire.Line{{At: time.Now(), Text: "<b>listening\u202e on stdio"}}})
 	case r.Method == http.MethodPost && !strings.HasSuffix(path, "/"+wire.SegmentMCP):
 		f.mu.Lock()
-		f.asked = append(f.asked, path)
+		f.posts = append(f.posts, path)
 		f.mu.Unlock()
 	default:
 		http.NotFound(w, r)
@@ -141,10 +141,10 @@ func TestProcessCard(t *testing.T) {
 		}
 	}
 	w.runner.mu.Lock()
-	asked := strings.Join(w.runner.asked, " ")
+	posts := strings.Join(w.runner.posts, " ")
 	w.runner.mu.Unlock()
-	if asked != "/v1/servers/files/restart /v1/servers/files/stop" {
-		t.Errorf("the runner was asked for %s", asked)
+	if posts != "/v1/servers/files/restart /v1/servers/files/stop" {
+		t.Errorf("the runner received %s", posts)
 	}
 	if status, _, location := w.Send(t, w.path+"/stop", nil); status != http.StatusSeeOther || location != w.path {
 		t.Errorf("GET of the form: status %d to %s", status, location)

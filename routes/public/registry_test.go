@@ -374,7 +374,11 @@ func TestOnlyAdministratorsSeeControls(t *testing.T) {
 			t.Errorf("%s is cacheable: %v", path, answer.Header)
 		}
 	}
-	id := a.Services.Catalog.AllEntries()[0].ID
+	asana, err := a.Services.Catalog.EntryByName("asana", "asana")
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := asana.ID
 	body := get(t, a, "/registry/asana/asana", 200, "Cookie", cookie).Body
 	for _, want := range []string{
 		`action="/admin/catalog/add"`, `name="id" value="` + id, `<option value="team" selected>The &lt;b&gt;team</option>`,

@@ -15,7 +15,7 @@ const (
 	StateOffline    = "offline"    // its runner is not connected
 )
 
-// Program is what a runner reports about a server that is a program.
+// Program describes a server that is a program, as its runner reports it.
 type Program struct {
 	State     string // wire.State
 	Message   string // of the state; may be empty

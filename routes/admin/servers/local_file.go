@@ -13,6 +13,14 @@ import (
 	"mcpgateway/services/secrets"
 )
 
+// fileEntry is an entry of a runner's file.
+type fileEntry struct {
+	Command string            `json:"command"`
+	Args    []string          `json:"args,omitempty"`
+	Env     map[string]string `json:"env,omitempty"`
+	Dir     string            `json:"cwd,omitempty"`
+}
+
 // localFile returns the file for a runner with the entry of a pasted program, for
 // the page that shows it once. Values of variables, and arguments that can be
 // secrets, are replaced by references. It returns "" for an unusable entry.
@@ -21,22 +29,22 @@ func localFile(s declaration.PastedServer) string {
 	if err != nil {
 		return ""
 	}
-	entry := map[string]any{"command": s.Command}
+	entry := fileEntry{Command: s.Command}
 	if program, ok := o.String("command"); ok {
-		entry["command"] = program
+		entry.Command = program
 	}
 	var args []string
 	if raw := o.Get("args"); raw != nil {
 		if json.Unmarshal(raw, &args) != nil {
 			return ""
 		}
-		entry["args"] = withoutSecrets(args)
+		entry.Args = withoutSecrets(args)
 	}
 	if env := o.Object("env"); env != nil {
-		entry["env"] = references(env)
+		entry.Env = references(env)
 	}
 	if dir, ok := o.String("cwd"); ok {
-		entry["cwd"] = dir
+		entry.Dir = dir
 	}
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

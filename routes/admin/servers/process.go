@@ -15,7 +15,7 @@ import (
 	"mcpgateway/views/paths"
 )
 
-// Operations are what people do with programs. Implemented by
+// Operations restarts and stops programs and reads their output. Implemented by
 // operations.Operations.
 type Operations interface {
 	Log(ctx context.Context, serverID string) (wire.Log, error)

@@ -91,7 +91,7 @@ func List(p ListProps) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = ui.PageHead(ui.PageHeadProps{Title: "Connectors", Lead: "A connector is a runner on another computer. It starts the programs of its own file, and this project shows their tools. The gateway never sends it a command."}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.PageHead(ui.PageHeadProps{Title: "Connectors", Lead: "A connector is a runner on another computer. It starts the programs in its file, and this project shows their tools. The gateway never sends it a command."}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -20,10 +20,10 @@ type CheckProps struct {
 	Drafts   []Draft
 	AddedIDs []string // servers that were added before
 
-	Anyway          bool // unreachable servers are added, turned off
+	Anyway          bool   // unreachable servers are added, turned off
 	Endpoint        string // URL of the gateway, for runners
-	Open            bool // the project requires no authentication
-	Understood      bool // sharing credentials was confirmed
+	Open            bool   // the project requires no authentication
+	Understood      bool   // sharing credentials was confirmed
 	UnderstoodError string
 }
 

@@ -38,8 +38,8 @@ type LogLine struct {
 	Text string
 }
 
-// processButtons renders Restart and Stop. They are not part of what changes
-// while the page is open, so that a dialog stays.
+// processButtons renders Restart and Stop. They are outside the live part
+// of the page, so that an open dialog stays.
 func processButtons(p ServerProps) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
