@@ -13,12 +13,9 @@ import (
 	"testing"
 	"time"
 
-	"gorm.io/gorm"
-
 	"mcpgateway/models"
 	"mcpgateway/models/modelstest"
 	"mcpgateway/routes/routestest"
-	"mcpgateway/services/notify"
 	"mcpgateway/services/runners"
 	"mcpgateway/services/runners/wire"
 	"mcpgateway/services/upstream/upstreamtest"
@@ -100,30 +97,8 @@ func newProgramWorld(t *testing.T, dsn string) *programWorld {
 	}}}
 	w.admin.Apply(t, `{"projects":{"p":{"mcpServers":{"notes":{"url":"http://127.0.0.1:9/mcp"}}}}}`)
 	w.id = w.admin.ServerID(t, "p", "notes")
-	w.edit(t, map[string]any{"url": "", "source": models.SourceLocal, "entry": "notes", "config_version": gorm.Expr("config_version + 1")})
+	w.admin.EditServer(t, w.id, map[string]any{"url": "", "source": models.SourceLocal, "entry": "notes"})
 	return w
-}
-
-// edit changes the row of the program.
-func (w *programWorld) edit(t *testing.T, fields map[string]any) {
-	t.Helper()
-	s := w.admin.Services
-	var row models.Server
-	err := s.DB.Transaction(func(tx *gorm.DB) error {
-		if err := tx.First(&row, "id = ?", w.id).Error; err != nil {
-			return err
-		}
-		if err := tx.Model(&models.Server{}).Where("id = ?", w.id).Updates(fields).Error; err != nil {
-			return err
-		}
-		return notify.Touch(tx, notify.Toolset(row.ProjectID))
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Directory.Changed(t.Context(), notify.Toolset(row.ProjectID)); err != nil {
-		t.Fatal(err)
-	}
 }
 
 // connect connects the runner.
@@ -277,7 +252,7 @@ func (w *programWorld) checkFailures(t *testing.T) {
 	if status, body := w.admin.Ask(t, http.MethodPost, "/api/servers/"+w.id+"/restart", "", true); status != http.StatusBadGateway || !strings.Contains(body, "UPSTREAM_UNAVAILABLE") {
 		t.Errorf("restart without the connection: %d %s", status, body)
 	}
-	w.edit(t, map[string]any{"undeclared": true})
+	w.admin.EditServer(t, w.id, map[string]any{"undeclared": true})
 	w.awaitState(t, wire.StateUndeclared)
 	if got := w.callTool(t); !strings.Contains(got, "not in its file") {
 		t.Errorf("call of an undeclared server: %s", got)

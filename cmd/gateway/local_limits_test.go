@@ -26,7 +26,7 @@ const (
 	memoryLimit = 256 << 20
 )
 
-// localWorld is a gateway with programs, and the means to look at their processes.
+// localWorld is a gateway with programs whose processes tests inspect.
 type localWorld struct {
 	*stage
 	mock string // path of the program

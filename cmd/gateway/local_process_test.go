@@ -43,8 +43,8 @@ func processes(t *testing.T) []procStat {
 	return all
 }
 
-// below returns the processes that descend from pid, with ended ones that nobody
-// waited for.
+// below returns the processes that descend from pid, with ended ones whose
+// parent did not wait for them.
 func below(t *testing.T, pid int) []procStat {
 	t.Helper()
 	all := processes(t)

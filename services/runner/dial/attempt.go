@@ -85,6 +85,9 @@ func (d *Dialer) open(ctx context.Context) (*socket.Conn, error) {
 		ReadBufferSize: socket.BufferSize, WriteBufferSize: socket.BufferSize,
 	}
 	ws, response, err := dialer.DialContext(ctx, d.address, http.Header{"Authorization": {"Bearer " + d.o.Token.Reveal()}})
+	if response != nil {
+		defer func() { _ = response.Body.Close() }()
+	}
 	if err != nil {
 		return nil, explain(response, err)
 	}
@@ -222,7 +225,6 @@ func explain(response *http.Response, err error) error {
 	if response == nil || !errors.Is(err, websocket.ErrBadHandshake) {
 		return err
 	}
-	defer func() { _ = response.Body.Close() }()
 	raw, _ := io.ReadAll(response.Body) // its beginning, as the library has read it
 	var said struct {
 		Code    string `json:"code"`
