@@ -63,7 +63,7 @@ func tables() []any {
 		&models.ProjectGrant{},
 		&models.ProjectMember{},
 		&models.QuotaUse{},
-		&models.RecoveryCode{}, models.RecoveryCode{},
+		&models.RecoveryCode{},
 		&models.Replica{},
 		&models.Revision{},
 		&models.Server{},
