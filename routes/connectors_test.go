@@ -109,9 +109,9 @@ func (b *balancer) cut(down bool) {
 	}
 }
 
-// fakeRunner is the handler of a runner with programs that are MCP servers of the
+// remoteRunner is the handler of a runner with programs that are MCP servers of the
 // test.
-type fakeRunner struct {
+type remoteRunner struct {
 	programs map[string]http.Handler
 
 	mu      sync.Mutex
@@ -119,8 +119,8 @@ type fakeRunner struct {
 	changed chan struct{}
 }
 
-func newFakeRunner(names ...string) *fakeRunner {
-	r := &fakeRunner{programs: map[string]http.Handler{}, changed: make(chan struct{})}
+func newRemoteRunner(names ...string) *remoteRunner {
+	r := &remoteRunner{programs: map[string]http.Handler{}, changed: make(chan struct{})}
 	for _, name := range names {
 		r.programs[name] = upstreamtest.New(upstreamtest.Options{Name: name, Tools: upstreamtest.Standard(2), Path: wire.PathServer + name + "/mcp"})
 	}
@@ -129,7 +129,7 @@ func newFakeRunner(names ...string) *fakeRunner {
 }
 
 // set replaces the list.
-func (r *fakeRunner) set(names ...string) {
+func (r *remoteRunner) set(names ...string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.list = wire.List{Version: wire.Version, Runner: "fake", Files: []wire.File{}, Servers: []wire.Server{}}
@@ -140,14 +140,14 @@ func (r *fakeRunner) set(names ...string) {
 	r.changed = make(chan struct{})
 }
 
-func (r *fakeRunner) current() (list []byte, changed chan struct{}) {
+func (r *remoteRunner) current() (list []byte, changed chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	list, _ = json.Marshal(r.list)
 	return list, r.changed
 }
 
-func (r *fakeRunner) ServeHTTP(w http.ResponseWriter, q *http.Request) {
+func (r *remoteRunner) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	switch name, _, _ := strings.Cut(strings.TrimPrefix(q.URL.Path, wire.PathServer), "/"); {
 	case q.URL.Path == wire.PathServers:
 		list, _ := r.current()
@@ -176,7 +176,7 @@ func (r *fakeRunner) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 type connectorWorld struct {
 	apps   []*routestest.App
 	lb     *balancer
-	runner *fakeRunner
+	runner *remoteRunner
 	id     string // of the connector
 	token  string
 	key    string
@@ -184,7 +184,7 @@ type connectorWorld struct {
 
 func newConnectorWorld(t *testing.T, dsn string, replicas int) *connectorWorld {
 	t.Helper()
-	w := &connectorWorld{runner: newFakeRunner("echo", "other")}
+	w := &connectorWorld{runner: newRemoteRunner("echo", "other")}
 	var origins []string
 	for range replicas {
 		a := routestest.New(t, dsn)
@@ -303,7 +303,9 @@ func TestConnectorAtTwoReplicas(t *testing.T) {
 	})
 	w.admin(t, "PATCH", "/api/projects/p/tools/laptop-echo__echo", `{"approved":true}`, 200, nil)
 	answers := func() bool {
-		return !slices.ContainsFunc(w.apps, func(a *routestest.App) bool { return !strings.Contains(w.call(t, a, "laptop-echo__echo"), "hello from afar") })
+		return !slices.ContainsFunc(w.apps, func(a *routestest.App) bool {
+			return !strings.Contains(w.call(t, a, "laptop-echo__echo"), "hello from afar")
+		})
 	}
 	routestest.Eventually(t, "calls at both replicas", answers)
 
@@ -349,7 +351,7 @@ func TestNewestConnectionOfAConnectorWins(t *testing.T) {
 	hub := w.apps[0].Services.ConnectorHub
 	first, logged := w.dial(t, "")
 	routestest.Eventually(t, "a connection", func() bool { return hub.Online() == 1 })
-	// The alias "other" is taken, which the runner is told.
+	// The alias "other" is taken, which the runner receives.
 	routestest.Eventually(t, "a refused server", func() bool {
 		return len(first.Notes()) == 1 && strings.Contains(first.Notes()[0], `other: refused by `+w.lb.url+`: the project already has a server "other"`)
 	})

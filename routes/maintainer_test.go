@@ -16,6 +16,7 @@ import (
 	"mcpgateway/models/modelstest"
 	"mcpgateway/routes"
 	"mcpgateway/routes/routestest"
+	"mcpgateway/services/runners/connectors"
 )
 
 // team is a world with a maintainer of project p, and the project hidden-b that is
@@ -43,7 +44,15 @@ func newTeamOf(t *testing.T, a *routestest.Admin) *team {
 	for slug, alias := range map[string]string{"p": "clock", "hidden-b": "vaultmcp"} {
 		key, _ := a.Key(t, slug, 0)
 		server := a.ServerID(t, slug, alias)
-		w.ids[slug] = map[string]string{"servers": server, "connections": server, "keys": key, "activity": w.call(t, slug), "runs": "no-such-run"}
+		project, err := a.Services.Directory.Project(slug)
+		if err != nil {
+			t.Fatal(err)
+		}
+		connector, _, err := a.Services.Connectors.Create(t.Context(), project.Project.ID, connectors.Attributes{Name: "laptop of " + slug})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.ids[slug] = map[string]string{"servers": server, "connections": server, "keys": key, "connectors": connector.ID, "activity": w.call(t, slug), "runs": "no-such-run"}
 	}
 	if status, body, _ := a.Send(t, "/admin/projects/p/servers/"+w.ids["p"]["servers"]+"/enable", url.Values{"enabled": {"true"}}); status != http.StatusSeeOther {
 		t.Fatalf("change by the administrator: %d %.200s", status, body)
@@ -111,7 +120,7 @@ func decisions(t *testing.T) map[string]string {
 }
 
 // ofProject matches the routes whose path names a project, or a thing in one.
-var ofProject = regexp.MustCompile(`:projectSlug|^/api/(servers|keys)/:id|^/admin/connections/:id`)
+var ofProject = regexp.MustCompile(`:projectSlug|^/api/(servers|keys|connectors)/:id|^/admin/connections/:id`)
 
 // TestMaintainerSeesOneProject sends a maintainer to every route: with the things
 // of the maintained project, and with those of another one.
@@ -181,7 +190,7 @@ func sameName(body, path string) string {
 // address of another user.
 func (w *team) checkHidden(t *testing.T, route, body string) {
 	t.Helper()
-	for _, secret := range []string{"hidden-b", "Hidden Plan", "vaultmcp", "vault.example.com", w.ids["hidden-b"]["keys"], w.ids["hidden-b"]["servers"], routestest.Administrator} {
+	for _, secret := range []string{"hidden-b", "Hidden Plan", "vaultmcp", "vault.example.com", w.ids["hidden-b"]["keys"], w.ids["hidden-b"]["connectors"], "laptop of hidden-b", w.ids["hidden-b"]["servers"], routestest.Administrator} {
 		if strings.Contains(body, secret) {
 			t.Errorf("%s contains %q", route, secret)
 		}

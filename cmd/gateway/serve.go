@@ -25,6 +25,7 @@ func serve(ctx context.Context, std streams, args []string) error {
 	file := fs.String("config", "", "declarative file to apply before serving")
 	withDemo := fs.Bool("demo", false, "add a demo project with two servers in this process")
 	dev := fs.Bool("dev", false, "serve /kit, the page with all user interface components")
+	watch := fs.Bool("watch", false, "take changed commands of the file at once, without a reload")
 	var local localFiles
 	if err := parseLocal(fs, &local, args); err != nil {
 		return err
@@ -36,6 +37,9 @@ func serve(ctx context.Context, std streams, args []string) error {
 	served, err := readServed(*file, local, std.in)
 	if err != nil {
 		return err
+	}
+	if served != nil {
+		served.takeCommands = *watch
 	}
 	if *withDemo && !c.LoopbackListener {
 		return errConfig{errors.New("--demo requires a loopback listener such as 127.0.0.1:8080, because its project has no access control")}

@@ -22,6 +22,8 @@ type servedFiles struct {
 	paths  []string
 	format files.Format
 	set    *files.Set // as read last
+	// takeCommands: changed commands apply at once, without a reload.
+	takeCommands bool
 }
 
 // readServed returns the files of --config or --local, or nil if there are none. A file
@@ -33,7 +35,7 @@ func readServed(config string, local localFiles, in io.Reader) (*servedFiles, er
 		return nil, usagef("use either --config or --local")
 	case len(local) > 0:
 		set, err := readFiles(local, files.Local)
-		return &servedFiles{local, files.Local, set}, err
+		return &servedFiles{paths: local, format: files.Local, set: set}, err
 	case config == "":
 		return nil, nil
 	}
@@ -42,7 +44,7 @@ func readServed(config string, local localFiles, in io.Reader) (*servedFiles, er
 	if config == "-" || errors.As(err, &refused) {
 		set, err = readPlain(config, in, err)
 	}
-	return &servedFiles{[]string{config}, files.Config, set}, err
+	return &servedFiles{paths: []string{config}, format: files.Config, set: set}, err
 }
 
 // readPlain returns a declarative file that can't have commands: standard input, or
@@ -143,7 +145,7 @@ func (f *servedFiles) watch(ctx context.Context, s *services.Services, ticks <-c
 	files.Watch(ctx, f.paths, f.set.Files, ticks, func() {
 		set, err := readFiles(f.paths, f.format)
 		if err == nil {
-			changed := servedFiles{f.paths, f.format, set}
+			changed := servedFiles{paths: f.paths, format: f.format, set: set}
 			err = changed.apply(ctx, s, log)
 		}
 		if err != nil {

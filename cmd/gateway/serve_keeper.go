@@ -19,7 +19,7 @@ func keepRunner(ctx context.Context, std streams, s *services.Services, served *
 		return nil, err
 	}
 	k, err := startKeeper(ctx, std, keeper.Options{
-		Config: keeper.Config{Paths: served.paths, Format: served.format, State: dir},
+		Config: keeper.Config{Paths: served.paths, Format: served.format, State: dir, Watch: served.takeCommands},
 		Stderr: lines, Log: log, Tasks: s.Background,
 	}, s.Config, attach)
 	if err != nil {

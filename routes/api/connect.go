@@ -62,7 +62,7 @@ func (h *Connect) Serve(c *fiber.Ctx) error {
 	})
 }
 
-// check refuses requests that are no WebSocket of a runner.
+// check refuses requests without a WebSocket of a runner.
 func (h *Connect) check(c *fiber.Ctx) error {
 	if err := h.o.Names.CheckOrigin(c); err != nil {
 		return err

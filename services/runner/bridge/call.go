@@ -94,7 +94,7 @@ func (s *session) call(w http.ResponseWriter, r *http.Request, m wire.Message) {
 		return
 	}
 	params, undo := s.prepare(m.Method, bytes.Clone(m.Params))
-	if params == nil && m.Params != nil { // nothing to ask the program for
+	if params == nil && m.Params != nil { // nothing changes for the program
 		writeJSON(w, http.StatusOK, m.ID, []byte("{}"), nil)
 		return
 	}

@@ -88,6 +88,9 @@ func (b *Bridge) addSession(id string, p *peer) bool {
 	if oldest != nil {
 		oldest.end()
 	}
+	if s.isOver() { // its process ended first
+		s.remove()
+	}
 	return true
 }
 

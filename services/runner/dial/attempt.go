@@ -207,7 +207,7 @@ func (d *Dialer) wake() {
 	}
 }
 
-// problem is why each attempt will fail, until a person does something.
+// problem is the reason that each attempt will fail, until a person acts.
 type problem string
 
 // Error returns the problem.

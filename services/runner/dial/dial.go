@@ -47,7 +47,7 @@ type Options struct {
 	MinDelay, MaxDelay time.Duration
 }
 
-// Dialer keeps a connection to each live replica of a gateway. It is safe for
+// Dialer manages a connection to each live replica of a gateway. It is safe for
 // concurrent use.
 type Dialer struct {
 	o       Options
@@ -56,7 +56,7 @@ type Dialer struct {
 
 	mu       sync.Mutex
 	links    map[string]*socket.Conn // by replica
-	live     []string                // replicas, as last told
+	live     []string                // replicas, as last received
 	refused  map[string]string       // entries without a server, with the reason
 	failures int                     // since the last connection that lasted
 	logged   string                  // the last problem
@@ -144,7 +144,7 @@ func (d *Dialer) Run(ctx context.Context, handler http.Handler) error {
 }
 
 // wait waits until an attempt is due: while a live replica has no connection, and
-// the delay since the last attempt is over. It reports whether ctx goes on.
+// the delay since the last attempt has passed. It reports false when ctx has ended.
 func (d *Dialer) wait(ctx context.Context, last time.Time) bool {
 	for {
 		var due <-chan time.Time

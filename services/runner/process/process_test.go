@@ -280,7 +280,7 @@ func TestMemory(t *testing.T) {
 func TestMemories(t *testing.T) {
 	s := newStarter(t)
 	// The child leaves the process group of its program.
-	large := start(t, s, process.Spec{Program: shell(`setsid sh -c 'x=$(head -c 30000000 /dev/zero | tr "\0" x); echo grown; cat; true' <&0 & wait`), Marker: t.Name() + ".large"})
+	large := start(t, s, process.Spec{Program: shell(`setsid sh -c 'x=$(head -c 30000000 /dev/zero | tr "\0" x); echo grown; sleep 1000; true' & wait`), Marker: t.Name() + ".large"})
 	small := start(t, s, process.Spec{Program: shell(`echo ready; cat`), Marker: t.Name() + ".small"})
 	ended := start(t, s, process.Spec{Program: shell(`exit 0`), Marker: t.Name() + ".ended"})
 	readLine(t, large.Stdout())

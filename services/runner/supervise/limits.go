@@ -23,19 +23,19 @@ const MaxProcesses = 500
 // checkInterval is the time between checks of memory and idle processes.
 const checkInterval = 2 * time.Second
 
-// Clock is the source of time. AfterFunc calls f after d, unless stop is called
-// first.
+// Clock is the source of time. After calls f after d in its own goroutine, unless
+// stop is called first.
 type Clock interface {
 	Now() time.Time
-	AfterFunc(d time.Duration, f func()) (stop func())
+	After(d time.Duration, task string, f func()) (stop func())
 }
 
-type systemClock struct{}
+type systemClock struct{ tasks *background.Tasks }
 
 func (systemClock) Now() time.Time { return time.Now() }
 
-func (systemClock) AfterFunc(d time.Duration, f func()) func() {
-	timer := time.AfterFunc(d, f)
+func (c systemClock) After(d time.Duration, task string, f func()) func() {
+	timer := time.AfterFunc(d, c.tasks.Func(task, f))
 	return func() { timer.Stop() }
 }
 
@@ -52,7 +52,6 @@ type LimitOptions struct {
 type Limits struct {
 	clock  Clock
 	random func() float64
-	tasks  *background.Tasks
 	max    int
 	starts chan struct{} // has an element for each start in progress
 
@@ -68,11 +67,11 @@ type Limits struct {
 // NewLimits returns the limits of a runner.
 func NewLimits(o LimitOptions) *Limits {
 	l := &Limits{
-		clock: o.Clock, random: o.Random, tasks: o.Tasks, max: min(o.Processes, MaxProcesses), starts: make(chan struct{}, wire.MaxStarts),
+		clock: o.Clock, random: o.Random, max: min(o.Processes, MaxProcesses), starts: make(chan struct{}, wire.MaxStarts),
 		freed: make(chan struct{}), programs: map[*Program]bool{}, watched: map[*Process]bool{},
 	}
 	if l.clock == nil {
-		l.clock = systemClock{}
+		l.clock = systemClock{o.Tasks}
 	}
 	if l.random == nil {
 		l.random = rand.Float64
@@ -81,11 +80,6 @@ func NewLimits(o LimitOptions) *Limits {
 		l.max = wire.MaxProcesses
 	}
 	return l
-}
-
-// after calls f after d, unless stop is called first.
-func (l *Limits) after(d time.Duration, task string, f func()) (stop func()) {
-	return l.clock.AfterFunc(d, l.tasks.Func(task, f))
 }
 
 // marker returns the marker of the next process of a runner.
@@ -179,7 +173,7 @@ func (l *Limits) watch(p *Process) {
 func (l *Limits) scheduleCheck() {
 	if !l.checking && len(l.watched) > 0 {
 		l.checking = true
-		l.after(checkInterval, "program check", l.check)
+		l.clock.After(checkInterval, "program check", l.check)
 	}
 }
 

@@ -152,7 +152,7 @@ const maxProbes = 2
 func (r *run) open() *Process {
 	p := r.program
 	defer p.o.Limits.endStart()
-	timeout := p.o.Limits.after(r.entry.StartTimeout, "program start timeout", func() {
+	timeout := p.clock().After(r.entry.StartTimeout, "program start timeout", func() {
 		p.change(func() {
 			if r.phase == opening {
 				r.cancel(violation(fmt.Sprintf("no answer within %d s", int(r.entry.StartTimeout.Seconds()))))

@@ -244,7 +244,7 @@ func (p *Program) backOff(text, key string) {
 	p.attempts++
 	at := p.clock().Now().Add(delay)
 	p.exitText, p.retryAt = text, at
-	p.retry = p.o.Limits.after(delay, "program retry", func() {
+	p.retry = p.clock().After(delay, "program retry", func() {
 		p.change(func() {
 			if !p.retryAt.Equal(at) {
 				return

@@ -57,7 +57,7 @@ func (c *clock) Now() time.Time {
 	return c.now
 }
 
-func (c *clock) AfterFunc(d time.Duration, f func()) func() {
+func (c *clock) After(d time.Duration, _ string, f func()) func() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	one := &timer{c.now.Add(d), f}

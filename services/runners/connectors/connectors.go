@@ -192,7 +192,7 @@ func (c *change) abandon(row *models.Connector) error {
 }
 
 // Authenticate returns the connector of a token. It returns UNAUTHORIZED for an
-// unknown, revoked or expired one, and says which.
+// unknown, revoked or expired one, with a message that distinguishes them.
 func (s *Store) Authenticate(ctx context.Context, token string) (models.Connector, error) {
 	var row models.Connector
 	hash, ok := keys.ParseText(tokenPrefix, token)

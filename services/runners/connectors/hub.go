@@ -53,7 +53,7 @@ type Hub struct {
 	stopped  bool
 	sessions map[string]*session // the newest by connector ID
 	running  sync.WaitGroup
-	replicas []string // the live ones, as last told to the runners
+	replicas []string // the live ones, as last sent to the runners
 }
 
 // NewHub returns a Hub without connections. Run must be called next.
@@ -70,7 +70,7 @@ func (h *Hub) Online() int {
 	return len(h.sessions)
 }
 
-// Run tells runners of new replicas, ends the connections of expired tokens and
+// Run notifies runners of new replicas, ends the connections of expired tokens and
 // stores when connectors were seen. When ctx ends, it closes all connections and
 // returns after the last one.
 func (h *Hub) Run(ctx context.Context) {
@@ -123,7 +123,7 @@ func (h *Hub) current(projectID string) map[string]*session {
 	return found
 }
 
-// Check ends the connections of expired tokens, and tells runners of the live
+// Check ends the connections of expired tokens, and notifies runners of the live
 // replicas if these have changed. It returns the database's error.
 func (h *Hub) Check(ctx context.Context) error {
 	sessions := h.current("")
@@ -143,7 +143,7 @@ func (h *Hub) Check(ctx context.Context) error {
 	h.mu.Unlock()
 	if !same {
 		for _, s := range sessions {
-			s.tell(socket.Notice{Replicas: live})
+			s.queue(socket.Notice{Replicas: live})
 		}
 	}
 	return nil
@@ -177,17 +177,17 @@ func (h *Hub) Changed(ctx context.Context, topic notify.Topic) error {
 	return h.cut(ctx, sessions)
 }
 
-// Refused tells a runner which of its entries got no server, and why.
+// Refused notifies a runner of its entries without a server, with the reasons.
 func (h *Hub) Refused(connectorID string, refused map[string]string) {
 	h.mu.Lock()
 	s := h.sessions[connectorID]
 	h.mu.Unlock()
 	if s != nil {
-		s.tell(socket.Notice{Refused: &refused})
+		s.queue(socket.Notice{Refused: &refused})
 	}
 }
 
-// enter makes a session the newest of its connector. It returns the one before,
+// enter stores a session as the newest of its connector. It returns the one before,
 // or nil. ok is false when the hub stops.
 func (h *Hub) enter(s *session) (before *session, ok bool) {
 	h.mu.Lock()

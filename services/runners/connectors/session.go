@@ -67,7 +67,7 @@ func (h *Hub) Serve(row models.Connector, from string, conn *socket.Conn) {
 	s.run(runners.Peer{Source: models.SourceConnector, ProjectID: row.ProjectID, ConnectorID: row.ID, Prefix: prefix}, from)
 }
 
-// refusal is why a runner is refused.
+// refusal is the reason for the refusal of a runner.
 type refusal string
 
 // Error returns the reason.
@@ -155,7 +155,7 @@ func (s *session) reason(err error) string {
 	return cmp.Or(why, "the connection was lost")
 }
 
-// end closes the connection and tells the runner why, which takes up to 200 ms.
+// end closes the connection and sends the reason to the runner, which takes up to 200 ms.
 // Only the first reason counts.
 func (s *session) end(code int, why string) {
 	s.mu.Lock()
@@ -166,8 +166,8 @@ func (s *session) end(code int, why string) {
 	_ = s.conn.CloseWith(code, why)
 }
 
-// tell sends a notice soon.
-func (s *session) tell(n socket.Notice) {
+// queue sends a notice soon.
+func (s *session) queue(n socket.Notice) {
 	s.mu.Lock()
 	if n.Replicas != nil {
 		s.notice.Replicas = n.Replicas

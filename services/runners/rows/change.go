@@ -96,7 +96,7 @@ func (c *change) live(servers []models.Server) (map[string]bool, error) {
 	return live, err
 }
 
-// settle shows or hides the tools of servers and records server.declared or
+// settle changes whether the tools of servers are hidden and records server.declared or
 // server.undeclared.
 func (c *change) settle(servers []models.Server, undeclared func(*models.Server) bool) error {
 	for i := range servers {

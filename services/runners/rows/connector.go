@@ -91,7 +91,7 @@ func (n *connecting) program(p program) (why string, err error) {
 	return "", n.create(alias, p, mode)
 }
 
-// adopt gives the connector a server whose own connector may not connect any
+// adopt assigns the connector a server whose own connector may not connect any
 // more, for example because its token has expired. Other servers are refused.
 func (n *connecting) adopt(row *models.Server, p program, mode models.SessionMode) (why string, err error) {
 	taken := fmt.Sprintf("the project already has a server %q: rename this entry, or start the runner with --prefix", row.Alias)

@@ -19,15 +19,15 @@ const (
 	maxHash  = 64  // bytes
 )
 
-// answer is the result of a list.
-type answer struct {
+// outcome is the result of a list.
+type outcome struct {
 	programs []program
 	ids      map[string]string
 	refused  map[string]string
 	changes  int64 // Store.changes before it
 }
 
-// program is what a list says about a program.
+// program is an entry of a list.
 type program struct{ name, hash, mode string }
 
 // Listed stores which servers the list of a connected runner declares and
@@ -37,7 +37,7 @@ type program struct{ name, hash, mode string }
 // them. It returns VALIDATION_FAILED for a list over the limits or with equal names, and NOT_FOUND
 // for a deleted project.
 //
-// The list of an unchanged runner costs nothing, unless servers changed. Callers
+// An equal list is not stored again unless servers changed. Callers
 // call it again when the runner's list or a project's servers change.
 func (s *Store) Listed(ctx context.Context, peer runners.Peer, list wire.List) (map[string]string, error) {
 	if len(list.Servers) > wire.MaxServers {
@@ -59,7 +59,7 @@ func (s *Store) Listed(ctx context.Context, peer runners.Peer, list wire.List) (
 		if err != nil {
 			return nil, err
 		}
-		last = answer{programs, ids, refused, changes}
+		last = outcome{programs, ids, refused, changes}
 		s.mu.Lock()
 		s.listed[peer] = last
 		s.mu.Unlock()
@@ -112,7 +112,7 @@ func serversOf(tx *gorm.DB, p runners.Peer) *gorm.DB {
 	return tx.Where("source = ? AND entry <> ''", p.Source)
 }
 
-// replace makes hashes the declarations of this replica of the servers. The list
+// replace stores hashes as the declarations of this replica of the servers. The list
 // of a connector is the same for every replica, so what it lacks is hidden at
 // once.
 func (c *change) replace(servers []models.Server, hashes map[string]string, only bool) error {

@@ -27,7 +27,7 @@ type world struct {
 	dsn string
 }
 
-// replica is the store of a process, with what it told runners.
+// replica is the store of a process, with what it sent to runners.
 type replica struct {
 	*rows.Store
 	DB *gorm.DB

@@ -57,8 +57,8 @@ type Store struct {
 
 	mu       sync.Mutex                  // guards the fields below
 	declared map[scope]map[string]string // hash by server ID
-	listed   map[runners.Peer]answer     // to the latest list
-	changes  int64                       // of servers, as far as this process knows
+	listed   map[runners.Peer]outcome    // to the latest list
+	changes  int64                       // of servers, as noted by this process
 
 	elsewhere atomic.Pointer[map[string]bool] // servers that other live replicas declare, by ID
 }
@@ -73,7 +73,7 @@ type scope struct {
 // New returns a Store with a new replica ID. Nothing is written yet.
 func New(o Options) *Store {
 	s := &Store{
-		options: o, replica: uuid.Must(uuid.NewV7()).String(), started: o.Now(), declared: map[scope]map[string]string{}, listed: map[runners.Peer]answer{},
+		options: o, replica: uuid.Must(uuid.NewV7()).String(), started: o.Now(), declared: map[scope]map[string]string{}, listed: map[runners.Peer]outcome{},
 	}
 	s.elsewhere.Store(&map[string]bool{})
 	return s

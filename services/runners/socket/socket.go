@@ -35,7 +35,7 @@ const (
 // BufferSize is the size of the read and write buffers of a connection in bytes.
 const BufferSize = 32 << 10
 
-// Closed is why the peer closed a connection.
+// Closed is the reason that the peer gave for the end of a connection.
 type Closed struct {
 	Code int
 	Text string
@@ -241,7 +241,7 @@ func (c *Conn) Done() <-chan struct{} { return c.ended }
 // Close implements net.Conn.
 func (c *Conn) Close() error { return c.CloseWith(websocket.CloseNormalClosure, "") }
 
-// CloseWith closes the connection and tells the peer why, if it reads.
+// CloseWith closes the connection and sends the reason to the peer, if it reads.
 func (c *Conn) CloseWith(code int, text string) error {
 	c.closing.Do(func() {
 		close(c.ended)

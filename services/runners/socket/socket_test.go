@@ -66,7 +66,7 @@ func TestStreamPassesBesideTexts(t *testing.T) {
 	}
 }
 
-func TestReasonOfTheEndIsTold(t *testing.T) {
+func TestReasonOfTheEndIsSent(t *testing.T) {
 	a, b := pair(t, socket.Options{}, socket.Options{})
 	if err := a.CloseWith(socket.CodeRevoked, "the token was revoked"); err != nil {
 		t.Fatal(err)
