@@ -38,8 +38,8 @@ func (e *InUse) Error() string {
 }
 
 // Open locks a directory until Close, and creates it with a new ID if it does
-// not exist. The directory must belong to the user of this process, and no other user
-// else may have access. The error is *InUse, or describes what to change.
+// not exist. The directory must belong to the user of this process, and no
+// other user may have access. The error is *InUse, or describes what to change.
 func Open(path string) (*Directory, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
