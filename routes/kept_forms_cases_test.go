@@ -15,6 +15,7 @@ import (
 	"mcpgateway/services/access/groups"
 	"mcpgateway/services/declaration"
 	"mcpgateway/services/oauthclient"
+	"mcpgateway/services/runners/connectors"
 	"mcpgateway/services/secrets"
 	"mcpgateway/services/upstream/upstreamtest"
 )
@@ -206,6 +207,17 @@ func onKey(rest string, fields ...string) func(*testing.T, *formWorld) (string, 
 	}
 }
 
+// onConnector returns a form of a new connector.
+func onConnector(rest string, fields ...string) func(*testing.T, *formWorld) (string, url.Values) {
+	return func(t *testing.T, w *formWorld) (string, url.Values) {
+		row, _, err := w.Services.Connectors.Create(t.Context(), w.project.ID, connectors.Attributes{Name: "desk", Lifetime: time.Hour})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return "/admin/projects/p/connectors/" + row.ID + rest, values(fields...)
+	}
+}
+
 // onToolset returns a form of a new toolset.
 func onToolset(rest string, fields ...string) func(*testing.T, *formWorld) (string, url.Values) {
 	return func(t *testing.T, w *formWorld) (string, url.Values) {
@@ -327,6 +339,8 @@ func (w *formWorld) forms(t *testing.T) []formCase {
 		{route: project + "/keys/:id/rotate", guard: "careful", make: onKey("/rotate", "grace", "0s")},
 		{route: project + "/keys/:id/revoke", guard: "careful", make: onKey("/revoke")},
 		{route: project + "/keys/:id/tools", guard: "careful", make: onKey("/tools", "scope", "everything")},
+		{route: project + "/connectors", guard: "careful", make: at("/admin/projects/p/connectors", "name", "Ada's laptop", "expires", "90")},
+		{route: project + "/connectors/:id/revoke", guard: "careful", make: onConnector("/revoke")},
 		{route: project + "/keys/:id/done", make: onKey("/done")},
 
 		{route: "/admin/connections/:id/client", guard: "careful", make: onConnection("/client", "oauth.clientId", "other", "oauth.clientSecret", "hush")},
@@ -357,6 +371,8 @@ func (w *formWorld) forms(t *testing.T) []formCase {
 		{route: server + "/filters", make: onServer("clock", "/filters", "deny", "no_*")},
 		{route: server + "/choose", make: onServer("clock", "/choose", "tool", "current_time", "later", "hide")},
 		{route: server + "/sync", make: onServer("clock", "/sync")},
+		{route: server + "/restart", make: onServer("clock", "/restart")},
+		{route: server + "/stop", make: onServer("clock", "/stop")},
 		{route: server + "/enable", make: onServer("clock", "/enable", "enabled", "false")},
 		{route: server + "/delete", make: onServer("kept", "/delete")},
 		{route: project + "/settings", make: at("/admin/projects/p/settings", "name", "P", "authMode", "api_key", "toolExposure", "full", "toolNameLimit", "0", "rateLimit.perSecond", "1", "rateLimit.burst", "2", "limits", "shown", "limits[0].per", "key", "limits[0].match", "clock__*", "limits[0].perDay", "5")},

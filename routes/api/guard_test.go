@@ -16,6 +16,8 @@ var administration = [][2]string{
 	{"POST", "/api/keys/x/rotate"}, {"PATCH", "/api/keys/x"}, {"DELETE", "/api/keys/x"},
 	{"GET", "/api/projects/p/toolsets"}, {"POST", "/api/projects/p/toolsets"}, {"POST", "/api/projects/p/toolsets/preview"},
 	{"GET", "/api/projects/p/toolsets/reader"}, {"PATCH", "/api/projects/p/toolsets/reader"}, {"DELETE", "/api/projects/p/toolsets/reader"},
+	{"GET", "/api/runners"}, {"GET", "/api/servers/x/log"}, {"POST", "/api/servers/x/restart"}, {"POST", "/api/servers/x/stop"},
+	{"GET", "/api/projects/p/connectors"}, {"POST", "/api/projects/p/connectors"}, {"DELETE", "/api/connectors/x"},
 	{"GET", "/api/projects/p/access"}, {"POST", "/api/projects/p/access"}, {"DELETE", "/api/projects/p/access/x"},
 	{"GET", "/api/groups"}, {"POST", "/api/groups"}, {"GET", "/api/groups/x"}, {"PATCH", "/api/groups/x"}, {"DELETE", "/api/groups/x"},
 	{"PUT", "/api/groups/x/members/ann"}, {"DELETE", "/api/groups/x/members/ann"},
