@@ -32,9 +32,9 @@ func placeOf(s *models.Server) string {
 	case !s.IsProgram():
 		return ""
 	case s.Source == models.SourceConnector:
-		return "Runs on another computer"
+		return "On another computer"
 	}
-	return "Local server, started by its runner"
+	return "Local server"
 }
 
 // processOf returns the processes of a program, or nil for a server with a URL.
