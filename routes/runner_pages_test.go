@@ -131,7 +131,7 @@ func lacks(t *testing.T, name, body string, want ...string) {
 func TestProcessCard(t *testing.T) {
 	w := newRunnerWorld(t)
 	body := w.page(t, w.path)
-	lacks(t, "page", body, ">Process</h2>", "npx", "84 MiB", "3 h 0 min", "exit code 1", "Process log", "&lt;b&gt;listening on stdio", `action="`+w.path+`/restart"`, `action="`+w.path+`/stop"`, "Runs on another computer", "stdio, through a connector", "Stop files?")
+	lacks(t, "page", body, ">Process</h2>", "npx", "84 MiB", "3 h 0 min", "exit code 1", "Process log", "&lt;b&gt;listening on stdio", `action="`+w.path+`/restart"`, `action="`+w.path+`/stop"`, "On another computer", "stdio, through a connector", "Stop files?")
 	if strings.Contains(body, "<b>listening") || strings.Contains(body, "\u202e") {
 		t.Error("output isn't escaped")
 	}
