@@ -67,8 +67,6 @@ func Serve(ctx context.Context, o Options) error {
 
 // wait handles signals until the runner has to end. guard is the id of its parent.
 func (r *Runner) wait(life context.Context, guard int, requests <-chan os.Signal, lost <-chan struct{}) error {
-	closing, hurry := context.WithTimeout(context.WithoutCancel(life), closeLimit)
-	defer hurry()
 	var closed chan struct{}
 	for {
 		select {
@@ -86,6 +84,8 @@ func (r *Runner) wait(life context.Context, guard int, requests <-chan os.Signal
 				closed = make(chan struct{})
 				r.o.Tasks.Go("end of the runner", func() {
 					defer close(closed)
+					closing, hurry := context.WithTimeout(context.WithoutCancel(life), closeLimit)
+					defer hurry()
 					r.Close(closing)
 				})
 			}
