@@ -121,7 +121,7 @@ func TestProjectLifecycle(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.wantAudit(t, "project.deleted work servers=1 keys=1")
-		if d := cmp.Diff([]notify.Topic{notify.Access(p.ID), notify.Keys(p.ID), topic}, s.feed.take()); d != "" {
+		if d := cmp.Diff([]notify.Topic{notify.Access(p.ID), notify.Connectors(p.ID), notify.Keys(p.ID), topic}, s.feed.take()); d != "" {
 			t.Errorf("topics (-want +got):\n%s", d)
 		}
 		for _, owned := range []any{&models.Project{}, &models.Server{}, &models.Inventory{}, &models.Tool{}, &models.Key{}} {

@@ -173,13 +173,12 @@ func TestMemoryLimit(t *testing.T) {
 	w := newWorld(t, 0)
 	// The memory is that of a child.
 	p := w.program(script("grows", `read -r line; echo '{"jsonrpc":"2.0","id":1,"result":{}}'
-(x=$(head -c 60000000 /dev/zero | tr '\0' x); echo grown >&2; exec sleep 100) & cat >/dev/null`, func(e *entry.Entry) { e.Memory = 40 }))
+(x=$(head -c 60000000 /dev/zero | tr '\0' x); echo grown >&2; sleep 100; echo done) & cat >/dev/null`, func(e *entry.Entry) { e.Memory = 40 }))
 	small := w.program(script("small", serving, func(e *entry.Entry) { e.Memory = 40 }))
 	one, two := w.acquire(p, ""), w.acquire(small, "")
-	w.until("growth", func() bool {
-		w.advance(2 * time.Second)
-		return isDone(one)
-	})
+	w.until("growth", hasLine(p, "grown"))
+	w.advance(2 * time.Second)
+	w.until("the end", func() bool { return isDone(one) && p.Record().State != wire.StateRunning })
 	wantMessage(t, p, wire.StateBackoff, "Ended (memory above 40 MiB), again in 1 s")
 	w.call(two)
 	w.advance(0)
