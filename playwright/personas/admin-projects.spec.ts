@@ -108,7 +108,7 @@ for (const javaScriptEnabled of [true, false]) {
       };
       await page.getByLabel("URL, command or JSON").fill(JSON.stringify(pasted));
       await page.getByRole("button", { name: "Continue" }).click();
-      await expect(page.getByText("Runs on a computer", { exact: true })).toBeVisible();
+      await expect(page.getByText("Runs on a computer", { exact: true }).first()).toBeVisible();
       if (!javaScriptEnabled) await page.getByRole("button", { name: "Test all" }).click();
       await expect(page.getByText("Connection refused", { exact: true })).toBeVisible();
       await expect(page.locator(".draft").getByText(/\d+ tools · /)).toBeVisible();

@@ -63,10 +63,10 @@ async function findAsana(page: Page) {
   await results(page).getByRole("link", { name: "Asana", exact: true }).click();
   await expect(page).toHaveURL("/registry/asana/asana");
   await expect(page.getByRole("main")).toContainText("Verified: asana.com");
-  await expect(page.getByRole("group", { name: "Claude Code" })).toHaveText("claude mcp add --transport sse asana https://mcp.asana.com/sse");
+  await expect(page.getByRole("group", { name: "Claude Code" })).toHaveText("claude mcp add --transport http asana https://mcp.asana.com/v2/mcp");
   await page.getByRole("radio", { name: "VS Code" }).check();
   const file = JSON.parse((await page.getByRole("group", { name: "VS Code" }).textContent())!);
-  expect(file).toEqual({ servers: { asana: { type: "sse", url: "https://mcp.asana.com/sse" } } });
+  expect(file).toEqual({ servers: { asana: { type: "http", url: "https://mcp.asana.com/v2/mcp" } } });
   await expect(page.getByRole("group", { name: "Claude Code" })).toBeHidden();
 }
 
@@ -116,13 +116,13 @@ async function sortByName(page: Page, script: boolean) {
 /** Checks the error of a query and follows the link that fixes it. */
 async function mendAQuery(page: Page) {
   await page.goto("/registry");
-  await box(page).fill("github tags:developer-tools");
+  await box(page).fill("github tags:devops");
   await box(page).press("Enter");
   const hint = page.locator("#query-error");
   await expect(hint).toContainText(/unknown (filter|qualifier) "?tags/i);
-  await expect(hint.locator("mark")).toHaveText("tags:developer-tools");
+  await expect(hint.locator("mark")).toHaveText("tags:devops");
   await hint.getByRole("link").click();
-  await expect(box(page)).toHaveValue("github tag:developer-tools");
+  await expect(box(page)).toHaveValue("github tag:devops");
   await expect(results(page).getByRole("link", { name: "GitHub", exact: true })).toBeVisible();
 }
 
@@ -171,7 +171,7 @@ test("copied snippet equals the shown one", async ({ page, context }) => {
   await context.grantPermissions(["clipboard-read", "clipboard-write"]);
   await page.goto("/registry/asana/asana");
   await page.getByRole("button", { name: "Copy: Claude Code" }).click();
-  await expect.poll(() => page.evaluate(() => navigator.clipboard.readText())).toBe("claude mcp add --transport sse asana https://mcp.asana.com/sse");
+  await expect.poll(() => page.evaluate(() => navigator.clipboard.readText())).toBe("claude mcp add --transport http asana https://mcp.asana.com/v2/mcp");
 });
 
 test("editor links contain the server and no key", async ({ page }) => {
