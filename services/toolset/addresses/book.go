@@ -24,6 +24,7 @@ type Book struct {
 	lengths    []int               // of the literal beginnings, ascending
 	templates  map[string]*claim   // oldest claim of each template
 	keepers    map[key]string      // by claim; the server that keeps the text without an alias
+	addresses  map[key]bool        // claims whose text is an address of their own server for another text
 }
 
 // key identifies a claim.
@@ -68,7 +69,7 @@ type Server struct {
 func New(claims []models.AddressClaim, servers []Server) *Book {
 	b := &Book{
 		aliases: map[string]int{}, uris: map[string]*claim{}, beginnings: map[string][]*claim{},
-		templates: map[string]*claim{}, keepers: make(map[key]string, len(claims)),
+		templates: map[string]*claim{}, keepers: make(map[key]string, len(claims)), addresses: map[key]bool{},
 	}
 	withResources := map[string]bool{}
 	ranked := rank(claims)
@@ -145,9 +146,12 @@ func (b *Book) finish(ranked []*claim) {
 		if c.kind == models.ClaimURI {
 			if route := b.Route(c.text); route != (Route{c.alias, c.text, true}) {
 				c.keeper = route.Alias
+				if route.Alias == c.alias {
+					b.addresses[c.key] = true
+				}
 			}
 			b.excludeFitting(c)
-		} else if oldest, known := b.aliases[c.named]; known && c.rank >= oldest {
+		} else if oldest, known := b.aliases[c.named]; known && c.rank >= oldest && c.named != c.alias {
 			c.keeper = c.named
 		}
 	}
@@ -211,8 +215,8 @@ type Route struct {
 
 // Route returns the server of a URI: the one that a qualified address names,
 // otherwise the oldest that claims it, otherwise the first with resources. A
-// claim of a text in the form of an address is only valid if it is older than
-// those of the named server.
+// claim of a text in the form of an address is only valid if it is of the named
+// server, for example another gateway, or older than all of that server's.
 func (b *Book) Route(uri string) Route {
 	if b == nil {
 		return Route{Text: uri}
@@ -224,7 +228,7 @@ func (b *Book) Route(uri string) Route {
 	}
 	c := b.oldest(uri, alias)
 	switch {
-	case known && (c == nil || c.rank >= oldest):
+	case known && (c == nil || c.alias != alias && c.rank >= oldest):
 		return Route{alias, own, true}
 	case c != nil:
 		return Route{c.alias, uri, true}
@@ -237,7 +241,7 @@ func (b *Book) Route(uri string) Route {
 func (b *Book) RouteTemplate(text string) Route {
 	if b != nil {
 		if c := b.templates[text]; c != nil {
-			if oldest, known := b.aliases[c.named]; !known || c.rank < oldest {
+			if oldest, known := b.aliases[c.named]; !known || c.rank < oldest || c.named == c.alias {
 				return Route{c.alias, text, true}
 			}
 		}
@@ -253,7 +257,7 @@ func (b *Book) Single() bool { return b == nil || b.single }
 // false if it overlaps with an older claim of another server and can't be
 // qualified.
 func (b *Book) Listed(alias string, kind models.ClaimKind, text string) (shown string, ok bool) {
-	if b.Single() || b.Keeper(alias, kind, text) == Fold(alias) {
+	if b.Single() || b.Keeper(alias, kind, text) == Fold(alias) && !b.addresses[key{Fold(alias), kind, text}] {
 		return text, true
 	}
 	return b.qualify(alias, text)

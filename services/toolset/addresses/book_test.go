@@ -45,6 +45,8 @@ func TestListed(t *testing.T) {
 		"expression first":     {[]string{"b {+uri}", "a x://1", "a {n}"}, []string{"{+uri}", "x://+a/1", "-"}},
 		"form of an address":   {[]string{"b x://+a/1", "a x://1", "c x://1", "a y://1"}, []string{"x://+a/1", "x://1", "x://+c/1", "y://1"}},
 		"newer than the named": {[]string{"a x://1", "b x://+a/1", "b x://+a/{n}"}, []string{"x://1", "x://+b/+a/1", "x://+b/+a/{n}"}},
+		"names itself":         {[]string{"a x://+a/1", "b y://1", "a x://+a/{n}", "b y://+b/*"}, []string{"x://+a/1", "y://1", "x://+a/{n}", "y://+b/"}},
+		"both name the first":  {[]string{"a y://1", "b x://+a/1", "a x://+a/1"}, []string{"y://1", "x://+b/+a/1", "x://+a/+a/1"}},
 		"address is taken":     {[]string{"b x://+a/1", "b x://1", "a x://1"}, []string{"x://+a/1", "x://1", "x://%2Ba/1"}},
 		"both forms are taken": {[]string{"b x://+a/1", "b x://%2Ba/1", "b x://1", "a x://1"}, []string{"x://+a/1", "x://%2Ba/1", "x://1", "-"}},
 	} {
