@@ -24,7 +24,7 @@ type Book struct {
 	lengths    []int               // of the literal beginnings, ascending
 	templates  map[string]*claim   // oldest claim of each template
 	keepers    map[key]string      // by claim; the server that keeps the text without an alias
-	addresses  map[key]bool        // claims whose text is an address of their own server for another text
+	addresses  map[key]bool        // claims whose text reads as an address of the same server for another text
 }
 
 // key identifies a claim.
