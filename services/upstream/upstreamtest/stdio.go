@@ -62,12 +62,29 @@ type lineConn struct {
 	cut     atomic.Bool
 	calls   sync.WaitGroup
 
+	starting sync.Mutex // held while a call starts
+	waiting  bool       // calls that start now are not waited for
+
 	mu  sync.Mutex
 	out io.Writer
 }
 
+// call runs a call in the background.
+func (c *lineConn) call(f func()) {
+	c.starting.Lock()
+	defer c.starting.Unlock()
+	if c.waiting {
+		go f()
+		return
+	}
+	c.calls.Go(f)
+}
+
 // wait waits for the calls in flight.
 func (c *lineConn) wait(limit time.Duration) {
+	c.starting.Lock()
+	c.waiting = true
+	c.starting.Unlock()
 	idle := make(chan struct{})
 	go func() {
 		c.calls.Wait()
@@ -165,7 +182,7 @@ func (c *lineConn) line(raw []byte) {
 		c.session.setVersion(s.eras.negotiateStdio(offered))
 	}
 	ctx, done := c.session.begin(m.id)
-	run := c.calls.Go
+	run := c.call
 	if m.method == "subscriptions/listen" { // which lasts until its cancellation
 		run = func(f func()) { go f() }
 	}
@@ -268,7 +285,7 @@ func (c *lineConn) batch(raw []byte) {
 		c.fail(nil, bad)
 		return
 	}
-	c.calls.Go(func() {
+	c.call(func() {
 		var p batchReply
 		c.server.runBatch(c.session, list, http.Header{}, &p)
 		if p.out != nil {
