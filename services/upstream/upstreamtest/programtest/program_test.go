@@ -95,8 +95,9 @@ func (p *program) ends(status int) {
 
 func TestBehaves(t *testing.T) {
 	p := start(t)
-	p.send(handshake, echo)
+	p.send(handshake)
 	p.expect(`"id":1`, `"protocolVersion":"2025-11-25"`)
+	p.send(echo)
 	p.expect(`"id":2`, `"text":"x"`)
 	p.send(`{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"process"}}`)
 	var got struct {
