@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"mcpgateway/routes/api/registry"
+	"mcpgateway/routes/connect"
 	"mcpgateway/routes/mcp/resume"
 	"mcpgateway/routes/mcp/session"
 	"mcpgateway/web/guard"
@@ -69,9 +71,9 @@ type oauthHandlers struct {
 type apiHandlers struct {
 	health        *api.Health
 	metrics       *api.Metrics
-	registry      *api.Registry
-	templates     *api.Templates
-	registryV01   *api.RegistryV01
+	registry      *registry.Registry
+	templates     *registry.Templates
+	registryV01   *registry.V01
 	projects      *api.Projects
 	toolsets      *api.Toolsets
 	servers       *api.Servers
@@ -80,7 +82,7 @@ type apiHandlers struct {
 	tools         *api.Tools
 	keys          *api.Keys
 	connectors    *api.Connectors
-	connector     *api.Connect
+	connector     *connect.Handler
 	calls         *api.Calls
 	audit         *api.Audit
 	people        *api.People
@@ -188,7 +190,7 @@ func newAPIHandlers(s *services.Services, names *web.HostPolicy) apiHandlers {
 	servers := api.NewServers(s.Projects, s.Syncer, s.Revisions, s.Runners)
 	return apiHandlers{
 		health: api.NewHealth(s.Ready), metrics: api.NewMetrics(s.Metrics, metricsAccess(s)),
-		registry: api.NewRegistry(s.Catalog), templates: api.NewTemplates(s.Catalog), registryV01: api.NewRegistryV01(s.Catalog),
+		registry: registry.New(s.Catalog), templates: registry.NewTemplates(s.Catalog), registryV01: registry.NewV01(s.Catalog),
 		projects: api.NewProjects(s.Projects, s.Toolsets), toolsets: api.NewToolsets(s.Directory, s.Toolsets, s.Config.PublicURL), servers: servers, sync: api.NewServerSync(s.Syncer, servers), tools: api.NewTools(s.Directory, s.ToolStates),
 		keys: api.NewKeys(s.Keys, s.Projects), calls: api.NewCalls(s.Calls, s.Directory, page.NewCursors(s.Config.Keys)),
 		audit: api.NewAudit(s.Audit, s.Directory, page.NewCursors(s.Config.Keys)), people: api.NewPeople(s.People), groups: api.NewGroups(s.Groups),
@@ -199,7 +201,7 @@ func newAPIHandlers(s *services.Services, names *web.HostPolicy) apiHandlers {
 		myConnectionAPI: api.NewMyConnections(s.OwnAccounts), serverConnectionAPI: api.NewServerConnections(s.Projects, s.OwnAccounts),
 
 		connectors: api.NewConnectors(s.Connectors, s.ConnectorHub, s.Projects),
-		connector: api.NewConnect(api.ConnectOptions{
+		connector: connect.New(connect.Options{
 			Store: s.Connectors, Hub: s.ConnectorHub, Names: names, Failures: ratelimit.NewFailureLimit(time.Now), Draining: s.Draining,
 			HTTPS: s.Config.PublicURL.Scheme == "https", Tasks: s.Background,
 		}),

@@ -188,7 +188,7 @@ func importLaws() []importLaw {
 		},
 		{
 			rule:    "public, API, MCP and OAuth routes must not import routes/admin",
-			binds:   shipped(in("routes/public", "routes/api", "routes/mcp", "routes/oauth")),
+			binds:   shipped(in("routes/public", "routes/api", "routes/mcp", "routes/oauth", "routes/connect")),
 			forbids: ours(in("routes/admin")),
 		},
 		{

@@ -262,7 +262,7 @@ func TestResponsesMatchOpenAPI(t *testing.T) {
 
 // Parameters that the official registry's operation reads are described.
 func TestOpenAPIListsParameters(t *testing.T) {
-	source, err := os.ReadFile("registry_v01.go")
+	source, err := os.ReadFile("registry/v01.go")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,5 @@
-package api
+// Package registry serves the public registry of servers and templates as JSON.
+package registry
 
 import (
 	"maps"
@@ -20,8 +21,8 @@ type Registry struct {
 	catalog *catalog.Catalog
 }
 
-// NewRegistry returns the handlers.
-func NewRegistry(c *catalog.Catalog) *Registry { return &Registry{catalog: c} }
+// New returns the handlers.
+func New(c *catalog.Catalog) *Registry { return &Registry{catalog: c} }
 
 // List serves GET /api/registry: a query search if query or cursor is present,
 // even if empty, and otherwise a search by the legacy parameters.

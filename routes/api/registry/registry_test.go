@@ -1,4 +1,4 @@
-package api_test
+package registry_test
 
 import (
 	"encoding/json"

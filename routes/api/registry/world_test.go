@@ -1,4 +1,4 @@
-package api_test
+package registry_test
 
 import (
 	"context"
@@ -17,7 +17,7 @@ import (
 	"mcpgateway/migrations"
 	"mcpgateway/models"
 	"mcpgateway/models/modelstest"
-	"mcpgateway/routes/api"
+	"mcpgateway/routes/api/registry"
 	"mcpgateway/services/activity"
 	"mcpgateway/services/catalog"
 	"mcpgateway/services/egress"
@@ -76,10 +76,10 @@ func newCatalogWorld(t testing.TB, dsn string, limits ...fiber.Handler) *catalog
 		t.Fatal(err)
 	}
 	w.app = web.New(web.Options{Names: web.NewNames(public, nil, nil, true), Log: log})
-	registry, templates, v01 := api.NewRegistry(w.catalog), api.NewTemplates(w.catalog), api.NewRegistryV01(w.catalog)
+	servers, templates, v01 := registry.New(w.catalog), registry.NewTemplates(w.catalog), registry.NewV01(w.catalog)
 	before := append([]fiber.Handler{web.PublicCORS}, limits...)
 	for path, handler := range map[string]fiber.Handler{
-		"/api/registry": registry.List, "/api/templates": templates.List,
+		"/api/registry": servers.List, "/api/templates": templates.List,
 		"/v0.1/servers": v01.List, "/v0.1/servers/:name/versions": v01.Versions, "/v0.1/servers/:name/versions/:version": v01.Version,
 	} {
 		w.app.Get(path, append(before[:len(before):len(before)], handler)...)

@@ -1,4 +1,4 @@
-package api
+package registry
 
 import (
 	"net/url"
@@ -12,17 +12,17 @@ import (
 	"mcpgateway/services/query"
 )
 
-// RegistryV01 serves the registry in the format of the official MCP registry
+// V01 serves the registry in the format of the official MCP registry
 // API, for editors and other registries.
-type RegistryV01 struct {
+type V01 struct {
 	catalog *catalog.Catalog
 }
 
-// NewRegistryV01 returns the handlers.
-func NewRegistryV01(c *catalog.Catalog) *RegistryV01 { return &RegistryV01{catalog: c} }
+// NewV01 returns the handlers.
+func NewV01(c *catalog.Catalog) *V01 { return &V01{catalog: c} }
 
 // List serves GET /v0.1/servers.
-func (r *RegistryV01) List(c *fiber.Ctx) error {
+func (r *V01) List(c *fiber.Ctx) error {
 	return cached(c, r.catalog, func() error {
 		q, err := readParameters(c).official()
 		if err != nil {
@@ -37,7 +37,7 @@ func (r *RegistryV01) List(c *fiber.Ctx) error {
 }
 
 // Versions serves GET /v0.1/servers/:name/versions.
-func (r *RegistryV01) Versions(c *fiber.Ctx) error {
+func (r *V01) Versions(c *fiber.Ctx) error {
 	return cached(c, r.catalog, func() error {
 		list, err := r.versions(c)
 		if err != nil {
@@ -48,7 +48,7 @@ func (r *RegistryV01) Versions(c *fiber.Ctx) error {
 }
 
 // Version serves GET /v0.1/servers/:name/versions/:version, also for latest.
-func (r *RegistryV01) Version(c *fiber.Ctx) error {
+func (r *V01) Version(c *fiber.Ctx) error {
 	return cached(c, r.catalog, func() error {
 		list, err := r.versions(c)
 		if err != nil {
@@ -59,7 +59,7 @@ func (r *RegistryV01) Version(c *fiber.Ctx) error {
 }
 
 // versions returns the versions in the path.
-func (r *RegistryV01) versions(c *fiber.Ctx) (*catalog.OfficialList, error) {
+func (r *V01) versions(c *fiber.Ctx) (*catalog.OfficialList, error) {
 	name, err := url.PathUnescape(c.Params("name"))
 	if err != nil {
 		return nil, fault.Invalid("Invalid name in the path.")

@@ -1,4 +1,5 @@
-package api
+// Package connect accepts the connections of runners on other computers.
+package connect
 
 import (
 	"strings"
@@ -16,8 +17,8 @@ import (
 	"mcpgateway/web/ratelimit"
 )
 
-// ConnectOptions configure Connect.
-type ConnectOptions struct {
+// Options configure a Handler.
+type Options struct {
 	Store    *connectors.Store
 	Hub      *connectors.Hub
 	Names    *web.HostPolicy
@@ -28,22 +29,22 @@ type ConnectOptions struct {
 	Tasks *background.Tasks
 }
 
-// Connect accepts the connections of connectors.
-type Connect struct {
-	o        ConnectOptions
+// Handler accepts the connections of connectors.
+type Handler struct {
+	o        Options
 	upgrader websocket.FastHTTPUpgrader
 }
 
-// NewConnect returns the handlers.
-func NewConnect(o ConnectOptions) *Connect {
-	return &Connect{o: o, upgrader: websocket.FastHTTPUpgrader{
+// New returns the handler.
+func New(o Options) *Handler {
+	return &Handler{o: o, upgrader: websocket.FastHTTPUpgrader{
 		ReadBufferSize: socket.BufferSize, WriteBufferSize: socket.BufferSize, Subprotocols: []string{socket.Subprotocol},
 		CheckOrigin: func(*fasthttp.RequestCtx) bool { return true }, // Serve checks it
 	}}
 }
 
 // Serve serves GET /v1/connect (RFC 6455).
-func (h *Connect) Serve(c *fiber.Ctx) error {
+func (h *Handler) Serve(c *fiber.Ctx) error {
 	if err := h.check(c); err != nil {
 		return err
 	}
@@ -63,7 +64,7 @@ func (h *Connect) Serve(c *fiber.Ctx) error {
 }
 
 // check refuses requests without a WebSocket of a runner.
-func (h *Connect) check(c *fiber.Ctx) error {
+func (h *Handler) check(c *fiber.Ctx) error {
 	if err := h.o.Names.CheckOrigin(c); err != nil {
 		return err
 	}
@@ -86,7 +87,7 @@ func (h *Connect) check(c *fiber.Ctx) error {
 
 // authenticate returns the connector of the request's token. It counts wrong
 // tokens, and returns RATE_LIMITED after too many.
-func (h *Connect) authenticate(c *fiber.Ctx) (row models.Connector, err error) {
+func (h *Handler) authenticate(c *fiber.Ctx) (row models.Connector, err error) {
 	if err := h.o.Failures.Check(c, ""); err != nil {
 		return row, err
 	}
