@@ -1,17 +1,16 @@
+//go:build linux || darwin
+
 package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"os/exec"
-	"path/filepath"
-	"strings"
 	"text/tabwriter"
 
 	"mcpgateway/services/runner/entry"
 	"mcpgateway/services/runner/files"
+	"mcpgateway/services/runner/process"
 	"mcpgateway/services/runner/trusted"
 )
 
@@ -71,50 +70,12 @@ func findProgram(e *entry.Entry, from entry.Environment) (path, problem string) 
 	if e.Problem != "" {
 		return "", e.Problem
 	}
-	p, err := e.Resolve(from, func(path string) ([]byte, error) {
-		f, err := trusted.Read(path)
-		if err != nil {
-			return nil, err
-		}
-		return f.Content, nil
-	})
+	p, err := e.Resolve(from, trusted.Content)
 	if err != nil {
 		return "", err.Error()
 	}
-	if path, err = lookPath(p, from["PATH"]); err != nil {
+	if path, err = process.Find(p.Program, p.Env); err != nil {
 		return "", err.Error()
 	}
 	return path, ""
-}
-
-// lookPath returns the absolute path of a program in the runner's PATH.
-func lookPath(p *entry.Program, searched string) (string, error) {
-	if strings.ContainsRune(p.Program, filepath.Separator) {
-		path := p.Program
-		if !filepath.IsAbs(path) {
-			return "", fmt.Errorf("%s is a relative path: write an absolute one, or one that starts with ~/", path)
-		}
-		return found(path)
-	}
-	for _, dir := range filepath.SplitList(searched) {
-		if !filepath.IsAbs(dir) {
-			continue
-		}
-		if path, err := found(filepath.Join(dir, p.Program)); err == nil {
-			return path, nil
-		}
-	}
-	return "", fmt.Errorf("%s is not on the runner's PATH", p.Program)
-}
-
-// found returns the path if it is a program.
-func found(path string) (string, error) {
-	if _, err := exec.LookPath(path); err != nil {
-		var e *exec.Error
-		if errors.As(err, &e) {
-			err = e.Err
-		}
-		return "", fmt.Errorf("%s: %w", path, err)
-	}
-	return path, nil
 }

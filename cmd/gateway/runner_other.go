@@ -16,6 +16,7 @@ import (
 // errNoRunner is the error where programs can't be ended reliably.
 var errNoRunner = errConfig{errors.New("programs of local servers can't be run on " + runtime.GOOS + ": use Linux or macOS")}
 
+func runnerCheck(context.Context, streams, []string) error   { return errNoRunner }
 func runnerRun(context.Context, streams, []string) error     { return errNoRunner }
 func runnerStatus(context.Context, streams, []string) error  { return errNoRunner }
 func runnerLogs(context.Context, streams, []string) error    { return errNoRunner }

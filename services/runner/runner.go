@@ -144,20 +144,10 @@ func (r *Runner) newMember(p files.Program, cancel context.CancelFunc) *member {
 	server, open := bridge.ForProgram(func() *supervise.Program { return m.program }, r.o.Version, r.o.Tasks)
 	m.server = server
 	m.program = supervise.New(supervise.Options{
-		Entry: p.Entry, Held: p.Held, Environment: r.environment, ReadFile: readTrusted, Runner: r.o.Runner,
+		Entry: p.Entry, Held: p.Held, Environment: r.environment, ReadFile: trusted.Content, Runner: r.o.Runner,
 		Start: r.start(p.Entry.Name), Open: open, Limits: r.limits, Log: r.o.Log, Tasks: r.o.Tasks, Changed: r.changed.send,
 	})
 	return m
-}
-
-// readTrusted returns the content of a file that no other user could have
-// written.
-func readTrusted(path string) ([]byte, error) {
-	f, err := trusted.Read(path)
-	if err != nil {
-		return nil, err
-	}
-	return f.Content, nil
 }
 
 // remove ends a program in the background.

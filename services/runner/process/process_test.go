@@ -119,10 +119,13 @@ func TestMissingProgram(t *testing.T) {
 	if err := os.WriteFile(plain, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, program := range []string{"no-such-program", "./sh", plain, folder} {
+	const unusable = " is not a program that the runner can execute"
+	for program, problem := range map[string]string{
+		"no-such-program": " is not on the runner's PATH", "./sh": " is a relative path: write an absolute one, or one that starts with ~/", plain: unusable, folder: unusable,
+	} {
 		spec := process.Spec{Program: &entry.Program{Program: program, Env: []string{"PATH=" + os.Getenv("PATH")}, Dir: "/"}}
 		var missing *process.NotFound
-		if _, err := s.Start(spec); !errors.As(err, &missing) || err.Error() != program+" is not on the runner's PATH" {
+		if _, err := s.Start(spec); !errors.As(err, &missing) || err.Error() != program+problem {
 			t.Errorf("%s: %v", program, err)
 		}
 	}

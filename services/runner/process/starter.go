@@ -75,7 +75,15 @@ func (s *Starter) Close() { s.ending.Do(func() { close(s.ended) }) }
 // NotFound is the error for a program that does not exist.
 type NotFound struct{ Program string }
 
-func (e *NotFound) Error() string { return e.Program + " is not on the runner's PATH" }
+func (e *NotFound) Error() string {
+	switch {
+	case filepath.IsAbs(e.Program):
+		return e.Program + " is not a program that the runner can execute"
+	case strings.ContainsRune(e.Program, filepath.Separator):
+		return e.Program + " is a relative path: write an absolute one, or one that starts with ~/"
+	}
+	return e.Program + " is not on the runner's PATH"
+}
 
 // Start starts a program. The error is *NotFound, or one of the operating
 // system.

@@ -32,6 +32,15 @@ func refuse(path, format string, args ...any) error {
 	return &Refusal{Path: path, Reason: fmt.Sprintf(format, args...)}
 }
 
+// Content returns the content of a file that Read accepts.
+func Content(path string) ([]byte, error) {
+	f, err := Read(path)
+	if err != nil {
+		return nil, err
+	}
+	return f.Content, nil
+}
+
 // Read returns the content of a file. The file must be regular, have at most
 // MaxSize bytes, belong to the user of this process or to root, and be writable
 // by no other user; so must each directory of its resolved path, except that
