@@ -108,7 +108,7 @@ func (c *lineConn) write(f frame) bool {
 	if f.half {
 		size /= 2
 	}
-	w := bufio.NewWriter(c.out)
+	w := bufio.NewWriterSize(c.out, int(size)) // the line is one Write
 	if f.writeTo(w, size) != nil || w.Flush() != nil {
 		c.session.end()
 		return false

@@ -168,6 +168,10 @@ func TestOutput(t *testing.T) {
 	p.expect("not a message")
 	p.expect("not a message")
 	p.expect(`"id":1`)
+	p.send(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"line","arguments":{"bytes":10000}}}`)
+	p.expect("not a message")
+	p.expect("not a message")
+	p.expect(`"id":2`, "}\n") // in one piece, although it is larger than a buffer
 
 	p = start(t, "-flood", "stdout:100000")
 	flood := 0
