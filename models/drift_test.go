@@ -64,6 +64,7 @@ func tables() []any {
 		&models.OAuthGrant{},
 		&models.OAuthLimit{},
 		&models.OAuthToken{},
+		&models.OAuthViewToken{},
 		&models.Passkey{},
 		&models.PersonalConnection{},
 		&models.Project{},

@@ -74,6 +74,7 @@ type apiHandlers struct {
 	registry      *registry.Registry
 	templates     *registry.Templates
 	registryV01   *registry.V01
+	registryViews *registry.Views
 	projects      *api.Projects
 	toolsets      *api.Toolsets
 	servers       *api.Servers
@@ -180,7 +181,7 @@ func newHandlers(s *services.Services, names *web.HostPolicy, guards *guard.Guar
 func newOAuthHandlers(s *services.Services, frames *frame.Pages, shared *connections.Connections, own *myconnections.Connections) oauthHandlers {
 	return oauthHandlers{
 		cards:    card.New(s.Config.PublicURL, s.Version, s.Views),
-		metadata: oauth.NewMetadata(s.Config.PublicURL, s.Views), authorize: oauth.NewAuthorize(s.OAuth, s.Views, frames.Assets, paths.Login),
+		metadata: oauth.NewMetadata(s.Config.PublicURL, s.Views, s.OAuth), authorize: oauth.NewAuthorize(s.OAuth, s.Views, frames.Assets, paths.Login),
 		token: oauth.NewToken(s.OAuth, ratelimit.NewFailureLimit(time.Now)), register: oauth.NewRegister(s.OAuth),
 		clientDocument: oauth.NewClientDocument(s.ClientDocument), callback: oauth.NewCallback(s.Connections, shared, own),
 	}
@@ -191,6 +192,9 @@ func newAPIHandlers(s *services.Services, names *web.HostPolicy) apiHandlers {
 	return apiHandlers{
 		health: api.NewHealth(s.Ready), metrics: api.NewMetrics(s.Metrics, metricsAccess(s)),
 		registry: registry.New(s.Catalog), templates: registry.NewTemplates(s.Catalog), registryV01: registry.NewV01(s.Catalog),
+		registryViews: registry.NewViews(registry.ViewOptions{
+			Catalog: s.Catalog, Store: s.Registries, Tokens: s.OAuth, Failures: ratelimit.NewFailureLimit(time.Now), Public: s.Config.PublicURL,
+		}),
 		projects: api.NewProjects(s.Projects, s.Toolsets), toolsets: api.NewToolsets(s.Directory, s.Toolsets, s.Config.PublicURL), servers: servers, sync: api.NewServerSync(s.Syncer, servers), tools: api.NewTools(s.Directory, s.ToolStates),
 		keys: api.NewKeys(s.Keys, s.Projects), calls: api.NewCalls(s.Calls, s.Directory, page.NewCursors(s.Config.Keys)),
 		audit: api.NewAudit(s.Audit, s.Directory, page.NewCursors(s.Config.Keys)), people: api.NewPeople(s.People), groups: api.NewGroups(s.Groups),

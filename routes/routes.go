@@ -49,6 +49,7 @@ func table(h *handlers) []route {
 
 		{anyone, "/.well-known/oauth-protected-resource/v1/mcp/:projectSlug/:endpoint", h.metadata.ProtectedResource, open},
 		{anyone, "/.well-known/oauth-protected-resource/v1/mcp/:projectSlug/toolsets/:toolset/:endpoint", h.metadata.ProtectedResource, open},
+		{anyone, "/.well-known/oauth-protected-resource/views/:view", h.metadata.View, open},
 		{anyone, "/.well-known/oauth-authorization-server", h.metadata.AuthorizationServer, open},
 		{get, "/oauth/authorize", h.authorize.Show, visitor},
 		{post, "/oauth/authorize", h.authorize.Decide, person},
@@ -70,7 +71,11 @@ func table(h *handlers) []route {
 		{get, "/v0.1/servers/:name/versions/:version", h.registryV01.Version, catalog},
 		{options, "/api/registry", web.PublicPreflight, catalog},
 		{options, "/api/templates", web.PublicPreflight, catalog},
-		{options, "/v0.1/*", web.PublicPreflight, catalog},
+		{options, "/v0.1/*", web.KeyPreflight, catalog},
+		{get, "/views/:view/v0.1/servers", h.registryViews.List, catalog},
+		{get, "/views/:view/v0.1/servers/:name/versions", h.registryViews.Versions, catalog},
+		{get, "/views/:view/v0.1/servers/:name/versions/:version", h.registryViews.Version, catalog},
+		{options, "/views/:view/v0.1/*", web.KeyPreflight, catalog},
 		{get, "/api/openapi.json", api.OpenAPI, open},
 
 		{get, "/api/projects", h.projects.List, someViewer},

@@ -31,6 +31,8 @@ import (
 	"mcpgateway/services/activity/traffic"
 	"mcpgateway/services/background"
 	"mcpgateway/services/catalog"
+	"mcpgateway/services/catalog/published"
+	"mcpgateway/services/catalog/registries"
 	"mcpgateway/services/checklist"
 	"mcpgateway/services/codemode"
 	"mcpgateway/services/config"
@@ -98,7 +100,9 @@ type Services struct {
 	SingleSignOn *oidc.SignOn
 	Catalog      *catalog.Catalog
 	CatalogStore *catalog.Store
-	OAuth        *oauthserver.Server
+	// Registries are the views of the catalog for editors, and their keys.
+	Registries *registries.Store
+	OAuth      *oauthserver.Server
 	// Connections are the gateway's own accounts at upstream servers. Waiting
 	// reports those with a pending authorization.
 	Connections    *oauthclient.Connections
@@ -292,7 +296,11 @@ func (s *Services) wireAccess(parts AccessParts) {
 // wireCatalog creates the public catalog of servers and templates.
 func (s *Services) wireCatalog() {
 	c := s.Config
-	s.Catalog = catalog.New(s.DB, page.NewCursors(c.Keys), c.Keys.ActiveKID(), s.log, s.Background)
+	own := func(ctx context.Context) []*models.CatalogEntry { // the projects are wired later
+		return published.New(s.Directory, s.Views, s.ProjectAuth, c.PublicURL).Rows(ctx)
+	}
+	s.Catalog = catalog.New(s.DB, page.NewCursors(c.Keys), c.Keys.ActiveKID(), s.log, s.Background, catalog.WithOwn(own))
+	s.Registries = registries.New(s.DB, s.Catalog, s.Audit, now)
 	s.CatalogStore = catalog.NewStore(s.DB, s.clients.Catalog(), s.Audit, s.feed, now)
 }
 

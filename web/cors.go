@@ -17,3 +17,19 @@ func PublicPreflight(c *fiber.Ctx) error {
 	c.Set(fiber.HeaderAccessControlMaxAge, "86400")
 	return c.SendStatus(fiber.StatusNoContent)
 }
+
+// ReadableWithKey allows pages of every origin to read data that requires a key
+// in the Authorization header. It follows PublicCORS.
+func ReadableWithKey(c *fiber.Ctx) {
+	c.Set(fiber.HeaderAccessControlExposeHeaders, "ETag, Retry-After, WWW-Authenticate, "+HeaderRequestID)
+}
+
+// KeyPreflight responds to CORS preflight requests for data that a key may
+// protect. It names Authorization, which * does not cover.
+func KeyPreflight(c *fiber.Ctx) error {
+	if err := PublicPreflight(c); err != nil {
+		return err
+	}
+	c.Set(fiber.HeaderAccessControlAllowHeaders, "Authorization, *")
+	return nil
+}

@@ -119,11 +119,11 @@ func (e *Event) Refused(code fault.Code) {
 	}
 }
 
-var keyText = regexp.MustCompile(`(gwk_)[0-9A-Za-z]+|(gwc_)[0-9A-Za-z]{36}`)
+var keyText = regexp.MustCompile(`(gwk_)[0-9A-Za-z]+|(gw[cr]_)[0-9A-Za-z]{36}`)
 
-// maskKeys masks API keys that a client put in the wrong place.
+// maskKeys masks keys and tokens that a client put in the wrong place.
 func maskKeys(s string) string {
-	if !strings.Contains(s, "gwk_") && !strings.Contains(s, "gwc_") {
+	if !strings.Contains(s, "gw") {
 		return s
 	}
 	return keyText.ReplaceAllString(s, "$1$2…")

@@ -78,6 +78,23 @@ CREATE TABLE catalog_keys (
     revoked_at datetime
 );
 
+-- Access tokens of people's OAuth clients for gated views.
+CREATE TABLE oauth_view_tokens (
+    id text PRIMARY KEY,
+    hash blob NOT NULL UNIQUE,
+    client_id text NOT NULL REFERENCES oauth_clients (id) ON DELETE CASCADE,
+    user_id text NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+    view_id text NOT NULL REFERENCES catalog_views (id) ON DELETE CASCADE,
+    redirect_name text NOT NULL,
+    created_at datetime NOT NULL,
+    expires_at datetime NOT NULL,
+    last_used_at datetime,
+    revoked_at datetime
+);
+CREATE INDEX oauth_view_tokens_client ON oauth_view_tokens (client_id);
+CREATE INDEX oauth_view_tokens_user ON oauth_view_tokens (user_id);
+CREATE INDEX oauth_view_tokens_view ON oauth_view_tokens (view_id);
+
 ALTER TABLE projects ADD COLUMN published boolean NOT NULL DEFAULT false;
 
 -- Requests of people for servers of the catalog.
@@ -100,6 +117,7 @@ CREATE INDEX catalog_requests_user ON catalog_requests (user_id);
 -- +goose Down
 DROP TABLE catalog_requests;
 ALTER TABLE projects DROP COLUMN published;
+DROP TABLE oauth_view_tokens;
 DROP TABLE catalog_keys;
 DROP TABLE catalog_view_entries;
 DROP TABLE catalog_views;

@@ -133,6 +133,7 @@ type appRecord struct {
 	Name        string    `json:"name"` // unverified; may be empty
 	Host        string    `json:"host"` // of the client's metadata document; may be empty
 	ProjectSlug string    `json:"projectSlug"`
+	View        string    `json:"view,omitempty"` // title of a view of the catalog; projectSlug is empty
 	Scopes      []string  `json:"scopes"`
 	CreatedAt   time.Time `json:"createdAt"`
 	LastUsedAt  time.Time `json:"lastUsedAt"`
@@ -147,7 +148,7 @@ func (m *Me) Apps(c *fiber.Ctx) error {
 	}
 	return RespondList(c, rows, func(g oauthserver.Grant) appRecord {
 		return appRecord{
-			ID: g.ID, Name: g.ClientName, Host: g.ClientHost, ProjectSlug: g.ProjectSlug, Scopes: nonNil(g.Scopes),
+			ID: g.ID, Name: g.ClientName, Host: g.ClientHost, ProjectSlug: g.ProjectSlug, View: g.View, Scopes: nonNil(g.Scopes),
 			CreatedAt: g.CreatedAt, LastUsedAt: g.LastUsedAt, ExpiresAt: g.ExpiresAt,
 		}
 	})

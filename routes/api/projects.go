@@ -49,6 +49,7 @@ type projectRecord struct {
 	Icon              string           `json:"icon"`
 	WebsiteURL        string           `json:"websiteUrl"`
 	ServerCard        bool             `json:"serverCard"`
+	Published         bool             `json:"published"`
 
 	CreatedAt time.Time       `json:"createdAt"`
 	UpdatedAt time.Time       `json:"updatedAt"`
@@ -81,7 +82,7 @@ func projectOf(row models.Project) projectRecord {
 		RecordPayloads: row.RecordPayloads, SecretRefs: nonNil(row.SecretRefs),
 		PersonalKeys: personalKeysRecord{Enabled: row.PersonalKeysEnabled, MaxDays: row.PersonalKeysMaxDays},
 		ToolNames:    row.ToolNames, ValidateArguments: row.ValidateArguments,
-		Instructions: row.Instructions, Icon: row.Icon, WebsiteURL: row.WebsiteURL, ServerCard: row.ServerCard,
+		Instructions: row.Instructions, Icon: row.Icon, WebsiteURL: row.WebsiteURL, ServerCard: row.ServerCard, Published: row.Published,
 		CreatedAt: row.CreatedAt, UpdatedAt: row.UpdatedAt,
 	}
 }

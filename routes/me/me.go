@@ -221,7 +221,7 @@ func (m *Me) apps(c *fiber.Ctx, person *guard.User) (views.AppList, error) {
 	list := views.AppList{Now: m.Now(), CSRF: guard.MaskToken(person.CSRF)}
 	for _, g := range grants {
 		list.Rows = append(list.Rows, views.App{
-			ID: g.ID, Name: cmp.Or(g.ClientName, g.ClientHost, "Unnamed app"), Host: g.ClientHost, RedirectName: g.RedirectName, Project: cmp.Or(g.ProjectName, g.ProjectSlug), Toolset: g.ToolsetName,
+			ID: g.ID, Name: cmp.Or(g.ClientName, g.ClientHost, "Unnamed app"), Host: g.ClientHost, RedirectName: g.RedirectName, Project: cmp.Or(g.ProjectName, g.ProjectSlug, g.View), Toolset: g.ToolsetName,
 			Calls: slices.Contains(g.Scopes, "mcp:call"), CreatedAt: g.CreatedAt, LastUsedAt: g.LastUsedAt, ExpiresAt: g.ExpiresAt,
 		})
 	}

@@ -122,7 +122,7 @@ func (a *Authorize) problem(c *fiber.Ctx, err error) error {
 func (a *Authorize) consent(c *fiber.Ctx, asked *oauthserver.Authorization) views.ConsentProps {
 	p := views.ConsentProps{
 		Frame: frame(c, a.assets, "Let a client in"), ClientName: asked.ClientName, ClientID: asked.ClientID, ClientHost: asked.ClientHost,
-		RedirectName: asked.RedirectName, Local: asked.Local, Named: asked.Named, Scopes: asked.Scopes, Sealed: asked.Sealed, GrantsURL: paths.MyApps,
+		RedirectName: asked.RedirectName, Local: asked.Local, Named: asked.Named, View: asked.View, Scopes: asked.Scopes, Sealed: asked.Sealed, GrantsURL: paths.MyApps,
 	}
 	for _, project := range asked.Projects {
 		p.Projects = append(p.Projects, views.ProjectChoice{

@@ -43,7 +43,7 @@ func TestDiscovery(t *testing.T) {
 		"registration_endpoint": s.base + "/oauth/register", "revocation_endpoint": s.base + "/oauth/revoke",
 		"response_types_supported": []any{"code"}, "response_modes_supported": []any{"query"}, "grant_types_supported": []any{"authorization_code", "refresh_token"},
 		"code_challenge_methods_supported": []any{"S256"}, "token_endpoint_auth_methods_supported": methods, "revocation_endpoint_auth_methods_supported": methods,
-		"scopes_supported": []any{"mcp:read", "mcp:call", "offline_access"}, "client_id_metadata_document_supported": true, "authorization_response_iss_parameter_supported": true,
+		"scopes_supported": []any{"mcp:read", "mcp:call", "offline_access", "catalog:read"}, "client_id_metadata_document_supported": true, "authorization_response_iss_parameter_supported": true,
 	}
 	if d := cmp.Diff(want, got); d != "" || a.header.Get("Access-Control-Allow-Origin") != "*" {
 		t.Errorf("%v (-want +got):\n%s", a.header, d)

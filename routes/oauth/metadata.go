@@ -4,6 +4,7 @@ package oauth
 
 import (
 	"cmp"
+	"context"
 	"net/url"
 
 	"github.com/gofiber/fiber/v2"
@@ -21,15 +22,23 @@ type Endpoints interface {
 	Endpoint(projectSlug, toolsetSlug string) (*views.Endpoint, error)
 }
 
+// Registries returns the gated views of the catalog. Implemented by
+// oauthserver.Server.
+type Registries interface {
+	// GatedView returns NOT_FOUND for an unknown and for a public view.
+	GatedView(ctx context.Context, name string) (models.CatalogView, error)
+}
+
 // Metadata serves the discovery documents.
 type Metadata struct {
-	issuer    string
-	endpoints Endpoints
+	issuer     string
+	endpoints  Endpoints
+	registries Registries
 }
 
 // NewMetadata returns the handlers. publicURL is the gateway's origin.
-func NewMetadata(publicURL *url.URL, endpoints Endpoints) *Metadata {
-	return &Metadata{issuer: publicURL.String(), endpoints: endpoints}
+func NewMetadata(publicURL *url.URL, endpoints Endpoints, registries Registries) *Metadata {
+	return &Metadata{issuer: publicURL.String(), endpoints: endpoints, registries: registries}
 }
 
 // protectedResource is the metadata of an endpoint (RFC 9728, section 2).
@@ -68,6 +77,22 @@ func (m *Metadata) ProtectedResource(c *fiber.Ctx) error {
 	})
 }
 
+// View serves /.well-known/oauth-protected-resource/views/:view (RFC 9728,
+// section 3.1) for gated views of the catalog, and 404 for all others.
+func (m *Metadata) View(c *fiber.Ctx) error {
+	if done, err := publicCORS(c, fiber.MethodGet); done {
+		return err
+	}
+	view, err := m.registries.GatedView(c.UserContext(), c.Params("view"))
+	if err != nil {
+		return err
+	}
+	return c.JSON(protectedResource{
+		Resource: m.issuer + "/views/" + view.Name, AuthorizationServers: []string{m.issuer},
+		Scopes: []string{string(access.ScopeCatalog)}, BearerMethods: []string{"header"}, Name: view.Title,
+	})
+}
+
 // authorizationServer is the metadata of this server (RFC 8414, section 2, and
 // its extensions).
 type authorizationServer struct {
@@ -98,7 +123,7 @@ func (m *Metadata) AuthorizationServer(c *fiber.Ctx) error {
 		Issuer: m.issuer, AuthorizationEndpoint: m.issuer + "/oauth/authorize", TokenEndpoint: m.issuer + "/oauth/token",
 		RegistrationEndpoint: m.issuer + "/oauth/register", RevocationEndpoint: m.issuer + "/oauth/revoke",
 		ResponseTypes: []string{"code"}, ResponseModes: []string{"query"}, GrantTypes: []string{"authorization_code", "refresh_token"},
-		ChallengeMethods: []string{"S256"}, TokenAuthMethods: methods, RevocationAuthMethods: methods, Scopes: oauthserver.Scopes(),
+		ChallengeMethods: []string{"S256"}, TokenAuthMethods: methods, RevocationAuthMethods: methods, Scopes: append(oauthserver.Scopes(), string(access.ScopeCatalog)),
 		ClientDocuments: true, AnswersWithIssuer: true,
 	})
 }

@@ -33,8 +33,8 @@ func NewToken(server TokenServer, failures *ratelimit.FailureLimit) *Token {
 type tokenBody struct {
 	AccessToken  string `json:"access_token"`
 	TokenType    string `json:"token_type"`
-	ExpiresIn    int64  `json:"expires_in"` // seconds
-	RefreshToken string `json:"refresh_token"`
+	ExpiresIn    int64  `json:"expires_in"`              // seconds
+	RefreshToken string `json:"refresh_token,omitempty"` // not for views
 	Scope        string `json:"scope"`
 }
 

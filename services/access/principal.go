@@ -15,6 +15,9 @@ const (
 	ScopeCall Scope = "mcp:call" // call tools
 )
 
+// ScopeCatalog is the scope of a gated view of the catalog.
+const ScopeCatalog Scope = "catalog:read"
+
 // Principal is an authenticated caller. The zero value is not a caller and is
 // allowed nothing. Only Authenticate and Administrator create other values, so
 // that an ignored error can never authenticate a request.

@@ -30,6 +30,7 @@ type Catalog struct {
 	keyID   string
 	log     *slog.Logger
 	tasks   *background.Tasks
+	own     func(context.Context) []*models.CatalogEntry // nil without own rows
 
 	current atomic.Pointer[snapshot]
 	sem     chan struct{} // held while a snapshot is built
@@ -40,8 +41,11 @@ type Catalog struct {
 // searches. keyID is the id of their key, which is part of Version, so that
 // responses with cursors aren't cached for longer than the key is used. tasks
 // starts the goroutines and may be nil.
-func New(db *gorm.DB, cursors *page.Cursors, keyID string, log *slog.Logger, tasks *background.Tasks) *Catalog {
+func New(db *gorm.DB, cursors *page.Cursors, keyID string, log *slog.Logger, tasks *background.Tasks, options ...Option) *Catalog {
 	c := &Catalog{db: db, cursors: cursors, keyID: keyID, log: log, tasks: tasks, sem: make(chan struct{}, 1), changed: make(chan struct{}, 1)}
+	for _, option := range options {
+		option(c)
+	}
 	empty, err := newSnapshot(-1, nil, nil, nil)
 	if err != nil {
 		empty = &snapshot{revision: -1}
@@ -63,13 +67,18 @@ func (c *Catalog) Load(ctx context.Context) error {
 	if err != nil {
 		return fault.Internal(err)
 	}
-	if newest == c.current.Load().revision {
-		return nil
-	}
-	s, err := read(ctx, c.db, c.tasks)
+	own, ownMark, err := c.ownRows(ctx)
 	if err != nil {
 		return fault.Internal(err)
 	}
+	if now := c.current.Load(); newest == now.revision && ownMark == now.ownMark {
+		return nil
+	}
+	s, err := read(ctx, c.db, own, c.tasks)
+	if err != nil {
+		return fault.Internal(err)
+	}
+	s.ownMark = ownMark
 	c.current.Store(s)
 	return nil
 }
@@ -95,8 +104,8 @@ const smallCatalog = 5000
 // Changed is the catalog's subscriber of the change feed. Run loads a large
 // catalog; the old one is served until then.
 func (c *Catalog) Changed(ctx context.Context, topic notify.Topic) error {
-	if !topic.IsCatalog() {
-		return nil
+	if concerned, err := c.concerns(ctx, topic); err != nil || !concerned {
+		return err
 	}
 	if s := c.current.Load(); len(s.official) <= smallCatalog {
 		var rows int64

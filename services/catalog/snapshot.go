@@ -26,7 +26,8 @@ import (
 
 // snapshot is the catalog at one revision. It is immutable.
 type snapshot struct {
-	revision int64 // revision of the topic
+	revision int64  // revision of the topic
+	ownMark  string // changes with the gateway's own rows
 
 	entries      []*models.CatalogEntry // visible entries, in list order without text
 	runs         []bool                 // of entries: whether a computer can run the server
@@ -46,8 +47,8 @@ type snapshot struct {
 	words    func() map[string]int  // the vocabulary, made when it is first needed
 }
 
-// read loads the catalog in one transaction.
-func read(ctx context.Context, db *gorm.DB, tasks *background.Tasks) (*snapshot, error) {
+// read loads the catalog in one transaction, and adds the gateway's own rows.
+func read(ctx context.Context, db *gorm.DB, own []*models.CatalogEntry, tasks *background.Tasks) (*snapshot, error) {
 	var entries []*models.CatalogEntry
 	var templates []*models.CatalogTemplate
 	var revision models.Revision
@@ -64,7 +65,7 @@ func read(ctx context.Context, db *gorm.DB, tasks *background.Tasks) (*snapshot,
 	if err != nil {
 		return nil, err
 	}
-	return newSnapshot(revision.Revision, entries, templates, tasks)
+	return newSnapshot(revision.Revision, withOwn(own, entries), templates, tasks)
 }
 
 // newSnapshot builds a snapshot from rows, which it retains. For a large

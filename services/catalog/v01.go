@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"net/url"
-	"sort"
 	"strings"
 	"time"
 
@@ -30,6 +29,7 @@ type OfficialQuery struct {
 	Version        string // latest, an exact version, or empty
 	UpdatedSince   time.Time
 	IncludeDeleted bool // implied by UpdatedSince
+	Of             *Selection
 }
 
 // OfficialList is a page of servers in the official registry's format.
@@ -72,16 +72,17 @@ func (c *Catalog) OfficialServers(ctx context.Context, q OfficialQuery) (*Offici
 			f.Restart = true
 			return nil, f
 		}
-		from = sort.Search(len(s.official), func(i int) bool {
-			e := s.official[i]
-			return e.PublisherName > publisher || e.PublisherName == publisher && e.ServerName > server
-		})
+		from = s.after(publisher, server)
+	}
+	selected, err := q.Of.in(s)
+	if err != nil {
+		return nil, err
 	}
 	search := strings.ToLower(q.Search)
 	var page []*models.CatalogEntry
 	more := false
 	for _, e := range s.official[from:] {
-		if !q.matches(e, search) {
+		if !q.matches(e, search) || !selected(e) {
 			continue
 		}
 		if more = len(page) == q.Limit; more {
@@ -106,13 +107,25 @@ func (q *OfficialQuery) matches(e *models.CatalogEntry, search string) bool {
 // withdrawn reports whether an entry is listed only as deleted.
 func withdrawn(e *models.CatalogEntry) bool { return e.Hidden || e.Status == models.CatalogDeleted }
 
+// OfficialVersion names versions of a server.
+type OfficialVersion struct {
+	Name           string // publisherName/serverName
+	Version        string // latest, an exact version, or empty for all
+	IncludeDeleted bool
+	Of             *Selection
+}
+
 // OfficialVersions returns the versions of a server, or NOT_FOUND. The catalog
-// stores only the latest. name is publisherName/serverName; version is latest,
-// an exact version, or empty for all.
-func (c *Catalog) OfficialVersions(ctx context.Context, name, version string) (*OfficialList, error) {
-	e := c.current.Load().byName[name]
-	if e == nil || version != "" && version != "latest" && version != e.Version {
-		return nil, fault.NotFound("server", sources.Clip(strings.Trim(name+" "+version, " "), sources.MaxName))
+// stores only the latest.
+func (c *Catalog) OfficialVersions(ctx context.Context, q OfficialVersion) (*OfficialList, error) {
+	s := c.current.Load()
+	selected, err := q.Of.in(s)
+	if err != nil {
+		return nil, err
+	}
+	e := s.officialByName(q.Name, q.IncludeDeleted)
+	if e == nil || !selected(e) || q.Version != "" && q.Version != "latest" && q.Version != e.Version {
+		return nil, fault.NotFound("server", sources.Clip(strings.Trim(q.Name+" "+q.Version, " "), sources.MaxName))
 	}
 	return c.officialList(ctx, []*models.CatalogEntry{e})
 }
@@ -132,6 +145,8 @@ func (c *Catalog) officialList(ctx context.Context, rows []*models.CatalogEntry)
 		case withdrawn(e):
 			status = string(models.CatalogDeleted)
 			server, err = json.Marshal(serverDocument{Schema: officialSchema, Name: sources.FullName(e), Description: "No longer listed.", Version: e.Version})
+		case IsOwn(e):
+			server, err = json.Marshal(newOwnDocument(e))
 		case server == nil || e.Locked:
 			server, err = json.Marshal(newServerDocument(e))
 		}
@@ -149,7 +164,7 @@ func (c *Catalog) officialList(ctx context.Context, rows []*models.CatalogEntry)
 func (c *Catalog) documents(ctx context.Context, rows []*models.CatalogEntry) (map[string]json.RawMessage, error) {
 	ids := make([]string, 0, len(rows))
 	for _, e := range rows {
-		if e.SourceID != SourceDefault && e.SourceID != SourceFile && !withdrawn(e) {
+		if e.SourceID != SourceDefault && e.SourceID != SourceFile && !IsOwn(e) && !withdrawn(e) {
 			ids = append(ids, e.ID)
 		}
 	}

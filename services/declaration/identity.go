@@ -18,6 +18,7 @@ type Identity struct {
 	Icon         *string // https: or data: URL of an image; "" for none
 	WebsiteURL   *string // http: or https: URL; "" for none
 	ServerCard   *bool   // publish a Server Card (SEP-2127)
+	Published    *bool   // list the endpoint and its toolsets in the catalog
 }
 
 // identityFields returns the keys of Identity.
@@ -27,6 +28,7 @@ func (r *reader) identityFields(d *Identity) fields {
 		"icon":         r.checked(&d.Icon, MaxIcon, checkIcon),
 		"websiteUrl":   r.checked(&d.WebsiteURL, MaxURL, checkWebsite),
 		"serverCard":   r.boolean(&d.ServerCard),
+		"published":    r.boolean(&d.Published),
 	}
 }
 

@@ -32,7 +32,8 @@ type Authorization struct {
 	RedirectName string    // display name of the redirect target
 	Local        bool      // the redirect target is a program on the user's computer
 	Projects     []Project // the requested project, or the choices; may be empty
-	Named        bool      // the client requested a project
+	Named        bool      // the client requested a project or a view
+	View         string    // title of the requested view of the catalog, or empty
 	Scopes       []string
 	Sealed       string // for Decide
 	FormSource   string // form-action source of the Content-Security-Policy
@@ -49,6 +50,7 @@ type request struct {
 	Challenge string `json:"p"`
 	Project   string `json:"j,omitempty"` // empty if the user chooses
 	Toolset   string `json:"t,omitempty"` // id; empty for the project's endpoint
+	View      string `json:"v,omitempty"` // id of a view; the project and the toolset are empty
 	Person    string `json:"u"`
 	Session   string `json:"b"`
 	Expires   int64  `json:"e"` // Unix milliseconds
@@ -81,7 +83,7 @@ func (s *Server) Authorize(ctx context.Context, query url.Values, person *User) 
 		Client: client.ID, Redirect: redirect.raw, State: query.Get("state"), HasState: query.Has("state"),
 		Person: person.ID, Session: person.SessionID, Expires: s.now().Add(ConsentLife).UnixMilli(),
 	}
-	projects, err := s.complete(ctx, r, query, person)
+	found, err := s.complete(ctx, r, query, person)
 	if err != nil {
 		return nil, s.deny(redirect, r, err)
 	}
@@ -91,7 +93,7 @@ func (s *Server) Authorize(ctx context.Context, query url.Values, person *User) 
 	}
 	return &Authorization{
 		ClientID: client.ID, ClientName: client.Name, ClientHost: hostOf(&client), RedirectName: redirect.name(), Local: redirect.kind != redirectSite,
-		Projects: projects, Named: r.Project != "", Scopes: scopeList(r.Scopes), Sealed: sealed, FormSource: redirect.source(),
+		Projects: found.projects, Named: r.Project != "" || r.View != "", View: found.view, Scopes: scopeList(r.Scopes), Sealed: sealed, FormSource: redirect.source(),
 	}, nil
 }
 
@@ -117,49 +119,59 @@ func (s *Server) clientFor(ctx context.Context, id string, person *User) (models
 	return client, nil
 }
 
+// offered is what the consent page offers: projects to choose from, or the title
+// of a view.
+type offered struct {
+	projects []Project
+	view     string
+}
+
 // complete validates the parts of the request whose errors are returned to the
-// client, and returns the projects to choose from.
-func (s *Server) complete(ctx context.Context, r *request, query url.Values, person *User) ([]Project, error) {
+// client, and returns what the consent page offers.
+func (s *Server) complete(ctx context.Context, r *request, query url.Values, person *User) (found offered, err error) {
 	for name, values := range query {
 		if len(values) > 1 && name != "resource" {
-			return nil, refuse(InvalidRequest, "repeated parameter")
+			return found, refuse(InvalidRequest, "repeated parameter")
 		}
 	}
 	switch {
 	case query.Has("request"):
-		return nil, refuse(RequestNotSupported, "request objects are not supported")
+		return found, refuse(RequestNotSupported, "request objects are not supported")
 	case query.Has("request_uri"):
-		return nil, refuse(RequestURINotSupported, "request objects are not supported")
+		return found, refuse(RequestURINotSupported, "request objects are not supported")
 	case query.Get("response_type") == "":
-		return nil, refuse(InvalidRequest, "response_type is missing")
+		return found, refuse(InvalidRequest, "response_type is missing")
 	case query.Get("response_type") != "code":
-		return nil, refuse(UnsupportedResponseType, "response_type must be code")
+		return found, refuse(UnsupportedResponseType, "response_type must be code")
 	case query.Get("code_challenge") == "":
-		return nil, refuse(InvalidRequest, "PKCE is required: code_challenge is missing")
+		return found, refuse(InvalidRequest, "PKCE is required: code_challenge is missing")
 	case query.Get("code_challenge_method") != "S256":
-		return nil, refuse(InvalidRequest, "code_challenge_method must be S256")
+		return found, refuse(InvalidRequest, "code_challenge_method must be S256")
 	}
 	r.Challenge = query.Get("code_challenge")
 	if len(r.Challenge) != len(challengeOf("")) || !isUnreserved(r.Challenge) {
-		return nil, refuse(InvalidRequest, "code_challenge must be the base64url SHA-256 of the verifier, 43 characters")
-	}
-	var err error
-	if r.Scopes, err = parseScopes(query.Get("scope")); err != nil {
-		return nil, err
+		return found, refuse(InvalidRequest, "code_challenge must be the base64url SHA-256 of the verifier, 43 characters")
 	}
 	wanted, err := s.targetOfAll(query["resource"])
 	if err != nil {
-		return nil, err
+		return found, err
+	}
+	if wanted.view != "" {
+		return s.completeView(ctx, r, query.Get("scope"), wanted.view)
+	}
+	if r.Scopes, err = parseScopes(query.Get("scope")); err != nil {
+		return found, err
 	}
 	if wanted.project == "" {
-		return s.Projects(ctx, person.ID)
+		found.projects, err = s.Projects(ctx, person.ID)
+		return found, err
 	}
 	project, err := s.requested(ctx, person.ID, wanted)
 	if err != nil {
-		return nil, err
+		return found, err
 	}
-	r.Project, r.Toolset = project.ID, project.Toolset.ID
-	return []Project{project}, nil
+	r.Project, r.Toolset, found.projects = project.ID, project.Toolset.ID, []Project{project}
+	return found, nil
 }
 
 // targetOfAll returns the target of all resource indicators.

@@ -63,13 +63,17 @@ func (s *Server) Decide(ctx context.Context, person User, sealed, projectID stri
 	if !allow {
 		return "", s.deny(redirect, r, refuse(AccessDenied, "the user denied access"))
 	}
-	if r.Project == "" {
+	if r.Project == "" && r.View == "" {
 		r.Project = projectID
 	}
-	if r.Project == "" {
+	if r.Project == "" && r.View == "" {
 		return "", fault.Validation(map[string]string{"project": "Choose a project for the client."})
 	}
-	code, err := s.newCode(ctx, r, redirect)
+	newCode := s.newCode
+	if r.View != "" {
+		newCode = s.newViewCode
+	}
+	code, err := newCode(ctx, r, redirect)
 	if err != nil {
 		return "", s.deny(redirect, r, err)
 	}

@@ -5,6 +5,7 @@ import (
 	"crypto/subtle"
 	"errors"
 	"net/url"
+	"strings"
 
 	"gorm.io/gorm"
 
@@ -25,7 +26,8 @@ const (
 func (s *Server) exchange(ctx context.Context, client *models.OAuthClient, form url.Values) (Tokens, error) {
 	bad := refuse(InvalidGrant, "the code is invalid or expired")
 	secret, ok := parseSecret(codePrefix, form.Get("code"))
-	if !ok {
+	sealed, isView := strings.CutPrefix(form.Get("code"), viewCodePrefix)
+	if !ok && !isView {
 		return Tokens{}, bad
 	}
 	verifier := form.Get("code_verifier")
@@ -35,6 +37,9 @@ func (s *Server) exchange(ctx context.Context, client *models.OAuthClient, form 
 	wanted, err := s.targetOf(form.Get("resource"))
 	if err != nil {
 		return Tokens{}, err
+	}
+	if isView {
+		return s.exchangeView(ctx, client, form, sealed, wanted)
 	}
 	var tokens Tokens
 	var replayed *models.OAuthCode
@@ -91,7 +96,7 @@ func (s *Server) checkTarget(tx *gorm.DB, userID, projectID, toolsetID string, w
 		return err
 	case !ok:
 		return refuse(InvalidGrant, "the user can no longer authorize clients for the project")
-	case wanted != target{} && wanted != target{project.Slug, project.Toolset.Slug}:
+	case wanted != target{} && wanted != target{project: project.Slug, toolset: project.Toolset.Slug}:
 		return refuse(InvalidTarget, "the grant is for another resource")
 	}
 	return nil

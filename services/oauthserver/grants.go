@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/url"
+	"slices"
 	"time"
 
 	"gorm.io/gorm"
@@ -23,13 +24,15 @@ type Grant struct {
 	ProjectSlug  string
 	ProjectName  string
 	ToolsetName  string // empty for the whole project
+	View         string // title of a view of the catalog; the project is empty
 	Scopes       []string
 	CreatedAt    time.Time
 	LastUsedAt   time.Time
 	ExpiresAt    time.Time
 }
 
-// Grants returns a user's live grants, newest first, at most MaxGrants.
+// Grants returns a user's live grants, newest first, at most MaxGrants for
+// projects and as many for views.
 func (s *Server) Grants(ctx context.Context, userID string) ([]Grant, error) {
 	var rows []struct {
 		models.OAuthGrant
@@ -53,6 +56,12 @@ func (s *Server) Grants(ctx context.Context, userID string) ([]Grant, error) {
 			Scopes: scopeList(row.Scopes), CreatedAt: row.CreatedAt, LastUsedAt: row.LastUsedAt, ExpiresAt: earlier(row.ExpiresAt, row.LastUsedAt.Add(RefreshIdle)),
 		}
 	}
+	views, err := s.viewGrants(ctx, userID)
+	if err != nil {
+		return nil, err
+	}
+	grants = append(grants, views...)
+	slices.SortStableFunc(grants, func(a, b Grant) int { return b.CreatedAt.Compare(a.CreatedAt) })
 	return grants, nil
 }
 
@@ -60,6 +69,12 @@ func (s *Server) Grants(ctx context.Context, userID string) ([]Grant, error) {
 // process and within 1 s on other replicas. It records oauth.grant_revoked. It
 // returns NOT_FOUND for another user's grant and for an ended one.
 func (s *Server) RevokeGrant(ctx context.Context, userID, grantID string) error {
+	if found, err := s.ownViewToken(ctx, userID, grantID); err != nil || found {
+		if err != nil {
+			return err
+		}
+		return s.endViewToken(ctx, grantID, "oauth.grant_revoked", "revoked by the user")
+	}
 	var n int64
 	err := s.db.WithContext(ctx).Model(&models.OAuthGrant{}).Where("id = ? AND user_id = ? AND revoked_at IS NULL", grantID, userID).Count(&n).Error
 	if err != nil {
@@ -101,10 +116,14 @@ func (s *Server) Revoke(ctx context.Context, form url.Values, authorization stri
 	if err != nil {
 		return fault.Internal(err)
 	}
-	if len(ids) == 0 {
-		return nil
+	if len(ids) > 0 {
+		return s.end(ctx, ids[0], "oauth.grant_revoked", "revoked by the client")
 	}
-	return s.end(ctx, ids[0], "oauth.grant_revoked", "revoked by the client")
+	id, err := s.viewTokenOfClient(ctx, secret, client.ID)
+	if err != nil || id == "" {
+		return err
+	}
+	return s.endViewToken(ctx, id, "oauth.grant_revoked", "revoked by the client")
 }
 
 // end revokes a grant, records the action and publishes the change. It does

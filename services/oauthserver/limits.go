@@ -9,6 +9,7 @@ const (
 	AccessLife    = time.Hour           // of an access token
 	RefreshIdle   = 30 * 24 * time.Hour // of an unused refresh token
 	GrantLife     = 90 * 24 * time.Hour // of a grant, regardless of refreshes
+	ViewTokenLife = 30 * 24 * time.Hour // of an access token for a view, which is not refreshed
 	RotationGrace = 30 * time.Second    // in which reusing a refresh token returns another pair
 )
 
@@ -42,7 +43,7 @@ const (
 	MaxAuthorizeQuery = 2000 // bytes; it must survive the sign-in redirect
 	MaxTokenRequest   = 8 << 10
 	MaxScope          = 512 // bytes
-	MaxGrants         = 200 // live grants per user
+	MaxGrants         = 200 // live grants per user, and as many tokens for views
 	RefreshesPerHour  = 120 // per grant
 	MaxChoices        = 200 // projects to choose from
 )

@@ -5,11 +5,12 @@ import (
 	"strings"
 )
 
-// target is an endpoint that a token is requested for. The zero value leaves the
-// choice of the project to the user.
+// target is what a token is requested for: an endpoint or a view of the catalog.
+// The zero value leaves the choice of the project to the user.
 type target struct {
 	project string // slug
 	toolset string // slug; empty for the project's endpoint
+	view    string // name; the others are empty
 }
 
 // targetOf returns the target of a resource indicator (RFC 8707, section 2).
@@ -20,7 +21,7 @@ func (s *Server) targetOf(resource string) (target, error) {
 	if resource == "" {
 		return target{}, nil
 	}
-	refused := refuse(InvalidTarget, "the resource is not an endpoint of this gateway")
+	refused := refuse(InvalidTarget, "the resource is not an endpoint or a gated view of this gateway")
 	u, err := url.Parse(resource)
 	if err != nil || u.User != nil || u.Opaque != "" || u.RawQuery != "" || u.ForceQuery || strings.Contains(resource, "#") || originOf(u) != originOf(s.issuer) {
 		return target{}, refused
@@ -28,6 +29,9 @@ func (s *Server) targetOf(resource string) (target, error) {
 	path := strings.TrimSuffix(u.EscapedPath(), "/")
 	if path == "" {
 		return target{}, nil
+	}
+	if view, ok := strings.CutPrefix(path, "/views/"); ok && view != "" && !strings.ContainsAny(view, "/%") {
+		return target{view: view}, nil
 	}
 	rest, ok := strings.CutPrefix(path, "/v1/mcp/")
 	if !ok || strings.Contains(rest, "%") {

@@ -10,7 +10,7 @@ import (
 	"mcpgateway/services/fault"
 )
 
-// Sweep deletes expired codes, tokens, grants and counts, clients without
+// Sweep deletes expired codes, tokens, tokens for views, grants and counts, clients without
 // consent after a day, and clients without tokens for 90 days. The latter are
 // recorded as client.purged. It is called every hour by one replica.
 func (s *Server) Sweep(ctx context.Context) error {
@@ -22,6 +22,7 @@ func (s *Server) Sweep(ctx context.Context) error {
 	}{
 		{&models.OAuthCode{}, "expires_at <= ?", []any{now.Add(-codeRetention)}},
 		{&models.OAuthToken{}, "expires_at <= ?", []any{now}},
+		{&models.OAuthViewToken{}, "expires_at <= ?", []any{now}},
 		{&models.OAuthToken{}, `used_at IS NOT NULL AND hash IN (SELECT hash FROM (
 			SELECT hash, row_number() OVER (PARTITION BY grant_id ORDER BY created_at DESC, hash) AS place FROM oauth_tokens WHERE used_at IS NOT NULL
 		) used WHERE place > ?)`, []any{maxUsedTokens}},

@@ -14,7 +14,7 @@ import (
 // Tokens is the response of the token endpoint.
 type Tokens struct {
 	Access  secrets.Value
-	Refresh secrets.Value
+	Refresh secrets.Value // zero for views
 	Expires time.Duration // of the access token
 	Scopes  string        // separated by spaces
 }

@@ -47,6 +47,7 @@ type exportIdentity struct {
 	Icon              string           `json:"icon,omitempty"`
 	WebsiteURL        string           `json:"websiteUrl,omitempty"`
 	ServerCard        bool             `json:"serverCard,omitempty"`
+	Published         bool             `json:"published,omitempty"`
 }
 
 // exportToolset has only the keys that differ from their defaults.
@@ -198,7 +199,7 @@ func projectFile(row models.Project, servers []models.Server) exportProject {
 		Limits: row.Limits, RecordPayloads: row.RecordPayloads, SecretRefs: row.SecretRefs,
 		exportIdentity: exportIdentity{
 			ToolNames: unless(models.NamesPrefixed, row.ToolNames), ValidateArguments: row.ValidateArguments,
-			Instructions: row.Instructions, Icon: row.Icon, WebsiteURL: row.WebsiteURL, ServerCard: row.ServerCard,
+			Instructions: row.Instructions, Icon: row.Icon, WebsiteURL: row.WebsiteURL, ServerCard: row.ServerCard, Published: row.Published,
 		},
 	}
 	if row.PersonalKeysEnabled {

@@ -51,6 +51,7 @@ func mergeProject(row *models.Project, d *declaration.Project) []string {
 	set(&changed, "icon", &row.Icon, d.Icon)
 	set(&changed, "websiteUrl", &row.WebsiteURL, d.WebsiteURL)
 	set(&changed, "serverCard", &row.ServerCard, d.ServerCard)
+	set(&changed, "published", &row.Published, d.Published)
 	set(&changed, "personalKeys.enabled", &row.PersonalKeysEnabled, d.PersonalKeys)
 	if d.PersonalKeyDays != nil {
 		days := int(*d.PersonalKeyDays)

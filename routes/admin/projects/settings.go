@@ -55,7 +55,7 @@ func formOf(p *toolset.Snapshot) views.ProjectForm {
 		PerSecond: strconv.FormatFloat(row.RatePerSecond, 'f', -1, 64), Burst: strconv.Itoa(row.RateBurst), Limits: limitsOf(row), RecordPayloads: row.RecordPayloads,
 		SecretRefs: strings.Join(row.SecretRefs, "\n"),
 		ToolNames:  string(row.ToolNames), Instructions: row.Instructions, Icon: row.Icon, WebsiteURL: row.WebsiteURL,
-		ValidateArguments: row.ValidateArguments, ServerCard: row.ServerCard,
+		ValidateArguments: row.ValidateArguments, ServerCard: row.ServerCard, Published: row.Published,
 	}
 }
 
@@ -129,7 +129,7 @@ func postedForm(c *fiber.Ctx, stored views.ProjectForm) views.ProjectForm {
 	if len(form.Limits) == 0 {
 		form.Limits = stored.Limits
 	}
-	form.ServerCard = form.ServerCard || stored.ServerCard
+	form.ServerCard, form.Published = form.ServerCard || stored.ServerCard, form.Published || stored.Published
 	form.RecordPayloads, form.SecretRefs = form.RecordPayloads || stored.RecordPayloads, cmp.Or(form.SecretRefs, stored.SecretRefs)
 	return form
 }
@@ -159,6 +159,9 @@ func leaveOut(c *fiber.Ctx, d *declaration.Project) {
 	if !sent("serverCard") {
 		d.ServerCard = nil
 	}
+	if !sent("published") {
+		d.Published = nil
+	}
 	if !sent("secretRefs") {
 		d.SecretRefs = nil
 	}
@@ -173,6 +176,7 @@ func enteredForm(c *fiber.Ctx) views.ProjectForm {
 		ToolNames:  web.FormValue(c, "toolNames"), Instructions: strings.TrimSpace(strings.ReplaceAll(web.FormValue(c, "instructions"), "\r\n", "\n")),
 		Icon: strings.TrimSpace(web.FormValue(c, "icon")), WebsiteURL: strings.TrimSpace(web.FormValue(c, "websiteUrl")),
 		ValidateArguments: web.FormValue(c, "validateArguments") != "", ServerCard: web.FormValue(c, "serverCard") != "",
+		Published: web.FormValue(c, "published") != "",
 	}
 }
 
@@ -186,6 +190,7 @@ func settingsOf(stored, entered views.ProjectForm) []frame.Entry {
 		frame.NewEntry("Record arguments and results", views.OnOff(stored.RecordPayloads), views.OnOff(entered.RecordPayloads)),
 		frame.NewEntry("Instructions for models", stored.Instructions, entered.Instructions), frame.NewEntry("Website", stored.WebsiteURL, entered.WebsiteURL),
 		frame.NewEntry("Icon", stored.Icon, entered.Icon), frame.NewEntry("Server Card", views.OnOff(stored.ServerCard), views.OnOff(entered.ServerCard)),
+		frame.NewEntry("In the catalog", views.OnOff(stored.Published), views.OnOff(entered.Published)),
 		frame.NewEntry("Tool names", stored.ToolNames, entered.ToolNames),
 		frame.NewEntry("Check arguments before calls", views.OnOff(stored.ValidateArguments), views.OnOff(entered.ValidateArguments)),
 		frame.NewEntry("References for maintainers", stored.SecretRefs, entered.SecretRefs),
@@ -216,7 +221,7 @@ func declarationOf(f views.ProjectForm) (*declaration.Project, error) {
 		RatePerSecond: &rate, RateBurst: whole("rateLimit.burst", f.Burst), Limits: declaredLimits(f.Limits, wrong), RecordPayloads: &f.RecordPayloads,
 		SecretRefs: new(strings.Fields(f.SecretRefs)),
 		ToolNames:  new(models.ToolNames(f.ToolNames)), ValidateArguments: &f.ValidateArguments,
-		Identity: declaration.Identity{Instructions: &f.Instructions, Icon: &f.Icon, WebsiteURL: &f.WebsiteURL, ServerCard: &f.ServerCard},
+		Identity: declaration.Identity{Instructions: &f.Instructions, Icon: &f.Icon, WebsiteURL: &f.WebsiteURL, ServerCard: &f.ServerCard, Published: &f.Published},
 	}
 	if len(wrong) > 0 {
 		return nil, fault.Validation(wrong)

@@ -10,6 +10,7 @@ import (
 	"mcpgateway/services/fault"
 	"mcpgateway/services/page"
 	"mcpgateway/services/query"
+	"mcpgateway/web"
 )
 
 // V01 serves the registry in the format of the official MCP registry
@@ -22,12 +23,28 @@ type V01 struct {
 func NewV01(c *catalog.Catalog) *V01 { return &V01{catalog: c} }
 
 // List serves GET /v0.1/servers.
-func (r *V01) List(c *fiber.Ctx) error {
-	return cached(c, r.catalog, func() error {
+func (r *V01) List(c *fiber.Ctx) error { return official(c, r.list(c, served{})) }
+
+// Versions serves GET /v0.1/servers/:name/versions.
+func (r *V01) Versions(c *fiber.Ctx) error { return official(c, r.versions(c, served{})) }
+
+// Version serves GET /v0.1/servers/:name/versions/:version, also for latest.
+func (r *V01) Version(c *fiber.Ctx) error { return official(c, r.version(c, served{})) }
+
+// served is what a registry serves. The zero value is the whole catalog.
+type served struct {
+	selection *catalog.Selection
+	mark      string // changes with the selection
+	gated     bool
+}
+
+func (r *V01) list(c *fiber.Ctx, of served) error {
+	return r.cached(c, of, func() error {
 		q, err := readParameters(c).official()
 		if err != nil {
 			return err
 		}
+		q.Of = of.selection
 		list, err := r.catalog.OfficialServers(c.UserContext(), q)
 		if err != nil {
 			return err
@@ -36,10 +53,9 @@ func (r *V01) List(c *fiber.Ctx) error {
 	})
 }
 
-// Versions serves GET /v0.1/servers/:name/versions.
-func (r *V01) Versions(c *fiber.Ctx) error {
-	return cached(c, r.catalog, func() error {
-		list, err := r.versions(c)
+func (r *V01) versions(c *fiber.Ctx, of served) error {
+	return r.cached(c, of, func() error {
+		list, err := r.named(c, of)
 		if err != nil {
 			return err
 		}
@@ -47,10 +63,9 @@ func (r *V01) Versions(c *fiber.Ctx) error {
 	})
 }
 
-// Version serves GET /v0.1/servers/:name/versions/:version, also for latest.
-func (r *V01) Version(c *fiber.Ctx) error {
-	return cached(c, r.catalog, func() error {
-		list, err := r.versions(c)
+func (r *V01) version(c *fiber.Ctx, of served) error {
+	return r.cached(c, of, func() error {
+		list, err := r.named(c, of)
 		if err != nil {
 			return err
 		}
@@ -58,17 +73,54 @@ func (r *V01) Version(c *fiber.Ctx) error {
 	})
 }
 
-// versions returns the versions in the path.
-func (r *V01) versions(c *fiber.Ctx) (*catalog.OfficialList, error) {
-	name, err := url.PathUnescape(c.Params("name"))
+// cached responds with 304 if the client's copy is current. Responses of gated
+// registries are not stored by caches.
+func (r *V01) cached(c *fiber.Ctx, of served, answer func() error) error {
+	if of.gated {
+		c.Set(fiber.HeaderCacheControl, "private, no-store")
+		c.Vary(fiber.HeaderAuthorization)
+		return answer()
+	}
+	if web.Unchanged(c, web.ETag(r.catalog.Version(), of.mark, c.OriginalURL()), publicCache) {
+		return nil
+	}
+	err := answer()
 	if err != nil {
+		c.Response().Header.Del(fiber.HeaderETag)
+	}
+	return err
+}
+
+// named returns the versions of the server in the path.
+func (r *V01) named(c *fiber.Ctx, of served) (*catalog.OfficialList, error) {
+	q := catalog.OfficialVersion{Of: of.selection}
+	var err error
+	if q.Name, err = url.PathUnescape(c.Params("name")); err != nil {
 		return nil, fault.Invalid("Invalid name in the path.")
 	}
-	version, err := url.PathUnescape(c.Params("version"))
-	if err != nil {
+	if q.Version, err = url.PathUnescape(c.Params("version")); err != nil {
 		return nil, fault.Invalid("Invalid version in the path.")
 	}
-	return r.catalog.OfficialVersions(c.UserContext(), name, version)
+	deleted, err := readParameters(c).flag("include_deleted")
+	if err != nil {
+		return nil, err
+	}
+	q.IncludeDeleted = deleted != nil && *deleted
+	return r.catalog.OfficialVersions(c.UserContext(), q)
+}
+
+// official responds to NOT_FOUND in the form of the official API. It returns
+// other errors unchanged.
+func official(c *fiber.Ctx, err error) error {
+	if !fault.Is(err, fault.CodeNotFound) {
+		return err
+	}
+	f := fault.From(err)
+	web.EventOf(c).Fault(f)
+	c.Set(fiber.HeaderCacheControl, "no-store")
+	return c.Status(web.StatusOf(f)).JSON(struct {
+		Error string `json:"error"`
+	}{f.Message})
 }
 
 // official returns the page requested by the parameters of the official API.
