@@ -30,6 +30,7 @@ import (
 	"mcpgateway/routes/admin/tools"
 	"mcpgateway/routes/admin/toolsets"
 	"mcpgateway/routes/api"
+	catalogapi "mcpgateway/routes/api/catalog"
 	"mcpgateway/routes/frame"
 	"mcpgateway/routes/mcp"
 	"mcpgateway/routes/mcp/card"
@@ -75,6 +76,8 @@ type apiHandlers struct {
 	templates     *registry.Templates
 	registryV01   *registry.V01
 	registryViews *registry.Views
+	catalogViews  *catalogapi.Views
+	catalogKeys   *catalogapi.Keys
 	projects      *api.Projects
 	toolsets      *api.Toolsets
 	servers       *api.Servers
@@ -192,6 +195,7 @@ func newAPIHandlers(s *services.Services, names *web.HostPolicy) apiHandlers {
 	return apiHandlers{
 		health: api.NewHealth(s.Ready), metrics: api.NewMetrics(s.Metrics, metricsAccess(s)),
 		registry: registry.New(s.Catalog), templates: registry.NewTemplates(s.Catalog), registryV01: registry.NewV01(s.Catalog),
+		catalogViews: catalogapi.NewViews(s.Registries, s.Config.PublicURL), catalogKeys: catalogapi.NewKeys(s.Registries),
 		registryViews: registry.NewViews(registry.ViewOptions{
 			Catalog: s.Catalog, Store: s.Registries, Tokens: s.OAuth, Failures: ratelimit.NewFailureLimit(time.Now), Public: s.Config.PublicURL,
 		}),

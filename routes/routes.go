@@ -78,6 +78,17 @@ func table(h *handlers) []route {
 		{options, "/views/:view/v0.1/*", web.KeyPreflight, catalog},
 		{get, "/api/openapi.json", api.OpenAPI, open},
 
+		{get, "/api/catalog/views", h.catalogViews.List, viewer},
+		{post, "/api/catalog/views", h.catalogViews.Create, admin},
+		{get, "/api/catalog/views/:view", h.catalogViews.Get, viewer},
+		{patch, "/api/catalog/views/:view", h.catalogViews.Update, admin},
+		{del, "/api/catalog/views/:view", h.catalogViews.Delete, admin},
+		{put, "/api/catalog/views/:view/entries/:entryId", h.catalogViews.AddEntry, admin},
+		{del, "/api/catalog/views/:view/entries/:entryId", h.catalogViews.RemoveEntry, admin},
+		{get, "/api/catalog/keys", h.catalogKeys.List, viewer},
+		{post, "/api/catalog/keys", h.catalogKeys.Create, stepUp},
+		{del, "/api/catalog/keys/:id", h.catalogKeys.Revoke, admin},
+
 		{get, "/api/projects", h.projects.List, someViewer},
 		{post, "/api/projects", h.projects.Create, admin},
 		{get, "/api/projects/:projectSlug", h.projects.Get, projectViewer},
