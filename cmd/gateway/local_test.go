@@ -3,6 +3,7 @@ package main_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -18,27 +19,39 @@ import (
 // stage's folder, and waits until it is ready.
 func (s *stage) serveLocal(t *testing.T, servers map[string]any, env ...string) {
 	t.Helper()
+	s.prepareLocal(t, servers, env...)
+	s.runLocal(t)
+}
+
+// prepareLocal writes the file of runLocal and sets its environment.
+func (s *stage) prepareLocal(t *testing.T, servers map[string]any, env ...string) {
+	t.Helper()
+	s.writeLocal(t, servers)
+	s.env = append(bareEnvironment(s.folder), "GATEWAY_DATABASE_URL=sqlite:"+filepath.Join(s.folder, "gateway.db"), "GATEWAY_LOG_FORMAT=json")
+	s.env = append(s.env, env...)
+	s.base = "http://" + freeAddress(t)
+}
+
+// writeLocal replaces the servers of the file.
+func (s *stage) writeLocal(t *testing.T, servers map[string]any) {
+	t.Helper()
 	raw, err := json.Marshal(map[string]any{"mcpServers": servers})
 	if err != nil {
 		t.Fatal(err)
 	}
 	file := filepath.Join(s.folder, "mcp.json")
-	if err := os.WriteFile(file, raw, 0o600); err != nil {
+	next := file + ".new"
+	if err := errors.Join(os.WriteFile(next, raw, 0o600), os.Rename(next, file)); err != nil {
 		t.Fatal(err)
 	}
-	s.env = append(bareEnvironment(s.folder), "GATEWAY_DATABASE_URL=sqlite:"+filepath.Join(s.folder, "gateway.db"), "GATEWAY_LOG_FORMAT=json")
-	s.env = append(s.env, env...)
-	address := freeAddress(t)
-	s.base = "http://" + address
-	s.runLocal(t)
 }
 
-// runLocal starts the gateway with the file of serveLocal.
-func (s *stage) runLocal(t *testing.T) {
+// runLocal starts the gateway with the file of serveLocal and further arguments.
+func (s *stage) runLocal(t *testing.T, more ...string) {
 	t.Helper()
 	s.gateway = startProcess(t, program{
 		name: "gateway", path: s.binary, dir: s.folder, env: s.env,
-		args: []string{"serve", "--local", filepath.Join(s.folder, "mcp.json"), "--addr", strings.TrimPrefix(s.base, "http://")},
+		args: append([]string{"serve", "--local", filepath.Join(s.folder, "mcp.json"), "--addr", strings.TrimPrefix(s.base, "http://")}, more...),
 	})
 	eventually(t, readyLimit, "/readyz answers 200", func(ctx context.Context) error {
 		status, _, body, err := send(ctx, http.MethodGet, s.base+"/readyz", "", nil)

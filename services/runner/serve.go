@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -216,8 +217,10 @@ func (r *Runner) Reload(life context.Context) (files.Change, error) {
 
 // reread applies changed files as far as they may be without a reload.
 func (r *Runner) reread(life context.Context) {
+	before := r.active.Files()
 	c, err := r.Apply(life, r.o.Watch)
 	switch {
+	case err == nil && slices.Equal(before, r.active.Files()): // a reload has applied it
 	case err != nil:
 		r.o.Log.Error("changed file of local servers refused; nothing changed", "error", err)
 	case r.o.Watch:
