@@ -172,7 +172,7 @@ func TestServeWatch(t *testing.T) {
 	s.awaitLine(t, "changed file of local servers applied, with its commands (--watch)", `"replaced":"one"`)
 }
 
-// TestServeIdle lets a program stop because it is idle. A planned sync does not start
+// TestServeIdle waits until an idle program has stopped. A planned sync does not start
 // it, the next call does.
 func TestServeIdle(t *testing.T) {
 	s := newProgramStage(t)
