@@ -26,7 +26,7 @@ func (h *host) send(session, body string) *httptest.ResponseRecorder {
 	return w
 }
 
-// TestCancelledCallsEnd asks a client after another one has cancelled a call: while
+// TestCancelledCallsEnd sends a question after another client has cancelled a call: while
 // the program may continue that call, the question could belong to it.
 func TestCancelledCallsEnd(t *testing.T) {
 	t.Parallel()

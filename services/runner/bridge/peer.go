@@ -148,8 +148,8 @@ func (p *peer) depart(c *call, now time.Time) {
 	}
 }
 
-// answer records that the program has responded to a cancelled call.
-func (p *peer) answer(c *call) {
+// settleCanceled records that the program has responded to a cancelled call.
+func (p *peer) settleCanceled(c *call) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	c.answered = true
