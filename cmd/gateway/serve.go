@@ -91,11 +91,13 @@ func serve(ctx context.Context, std streams, args []string) error {
 		return err
 	}
 	defer stopMetrics()
-	programs, err := servePrograms(ctx, s, std, served, lines, log)
-	if err != nil {
-		return err
-	}
+	programs := newOwnRunner(ctx, s, std, served, lines, log)
 	defer programs.stop()
+	if served != nil && served.set.HasPrograms() {
+		if err := programs.start(); err != nil {
+			return err
+		}
+	}
 	return listenAndServe(ctx, s, listener, c.DrainDelay, log, programs.stop, func() {
 		programs.attach()
 		s.Background.Go("garbage collector tuning", s.Background.Loop(ctx, "garbage collector tuning", func(ctx context.Context) {
@@ -107,7 +109,7 @@ func serve(ctx context.Context, std streams, args []string) error {
 		log.Info("serving", "address", listener.Addr().String(), "url", c.PublicURL.String(), "version", version)
 		lines.Flush() // scripts wait for this line; later output must follow it
 		if served != nil {
-			served.serve(ctx, s, std, log)
+			served.serve(ctx, s, std, programs, log)
 		}
 		if *withDemo {
 			example.Read(ctx)

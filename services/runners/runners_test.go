@@ -70,10 +70,16 @@ func TestStatesWithoutConnection(t *testing.T) {
 		if r := w.Record(c.row); r.State != c.state || r.Message != c.text || r.Name != "other" {
 			t.Errorf("%s: %+v", name, r)
 		}
+		if got := w.IsExpected(c.row); got != (c.text == "The runner is starting") {
+			t.Errorf("%s: expected %v", name, got)
+		}
 		_, err := roundTrip(t, w.Runners, c.row)
 		if !fault.Is(err, fault.CodeUpstreamUnavailable) || !strings.Contains(err.Error(), c.text) {
 			t.Errorf("%s: call: %v", name, err)
 		}
+	}
+	if w.IsExpected(w.row) {
+		t.Error("a connected runner is expected")
 	}
 	w.runner.change(func(l *wire.List) { l.Servers[0].Hash = "h2" })
 	<-w.changed
