@@ -24,6 +24,7 @@ type servedFiles struct {
 	set    *files.Set // as read last
 	// takeCommands: changed commands apply at once, without a reload.
 	takeCommands bool
+	state        string // directory of the runner; empty for the default
 }
 
 // readServed returns the files of --config or --local, or nil if there are none. A file
