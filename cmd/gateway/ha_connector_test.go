@@ -186,7 +186,7 @@ func (l *laptop) callWhileCut(t *testing.T) {
 	l.check(t, all, cuts, time.Since(began))
 }
 
-// numberedCalls makes calls at an interval, half of them to the writing tool. Their
+// numberedCalls calls tools at an interval, half of them to the writing tool. Their
 // numbers begin with that of the client.
 func numberedCalls(ctx context.Context, session *mcp.ClientSession, client, count int, interval time.Duration) []numberedCall {
 	calls := make([]numberedCall, 0, count)
@@ -266,7 +266,7 @@ func (l *laptop) check(t *testing.T, all []numberedCall, cuts []time.Time, took 
 	l.note("writing calls executed twice", twice)
 }
 
-// inFlight reports whether a call was under way at a cut.
+// inFlight reports whether a call was in flight at a cut.
 func inFlight(c numberedCall, cuts []time.Time) bool {
 	for _, at := range cuts {
 		if !c.began.After(at.Add(noticeTime)) && !c.ended.Before(at) {

@@ -37,7 +37,7 @@ func withMode(mode os.FileMode, uid, gid int) fileMaker {
 	}
 }
 
-// inOpenDirectory makes a file that others can't write in a directory that they can.
+// inOpenDirectory writes a file that others can't write in a directory that they can.
 func inOpenDirectory(t *testing.T, content string) string {
 	t.Helper()
 	path := clientFile(t, content)
@@ -47,7 +47,7 @@ func inOpenDirectory(t *testing.T, content string) string {
 	return path
 }
 
-// linked makes a symbolic link, in a directory of its own, to a file.
+// linked creates a symbolic link to a file in another directory.
 func linked(target fileMaker) fileMaker {
 	return func(t *testing.T, content string) string {
 		t.Helper()
