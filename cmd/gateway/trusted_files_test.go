@@ -133,3 +133,13 @@ func TestCommandsTakePrivateGroups(t *testing.T) {
 		t.Errorf("runner: exit code %d", code)
 	}
 }
+
+func TestApplyTakesNoCommand(t *testing.T) {
+	environ := surroundings(t)
+	for _, args := range [][]string{{"apply", "-f", clientFile(t, declaredContent)}, {"apply", "-f", clientFile(t, clientContent)}, {"apply", "-f", "-"}, {"apply", "--dry-run", "-f", "-"}} {
+		code, out, errs := commandLine(t, environ, declaredContent, args...)
+		if code != 1 || out != "" || !strings.Contains(errs, `a.command: commands are taken only from a file: save this entry and run "gateway serve --local FILE"`) {
+			t.Errorf("%v: exit code %d: %s%s", args, code, out, errs)
+		}
+	}
+}
