@@ -123,7 +123,7 @@ func (f *servedFiles) apply(ctx context.Context, s *services.Services, log *slog
 // serve starts the watch of the files.
 func (f *servedFiles) serve(ctx context.Context, s *services.Services, std streams, log *slog.Logger) {
 	if f.format == files.Local {
-		if err := introduceLocal(ctx, s, std); err != nil {
+		if err := introduceLocal(ctx, s, std, f.set.HasPrograms()); err != nil {
 			log.Warn("key of the local project not created", "error", err)
 		}
 	}
