@@ -26,6 +26,7 @@ func serve(ctx context.Context, std streams, args []string) error {
 	withDemo := fs.Bool("demo", false, "add a demo project with two servers in this process")
 	dev := fs.Bool("dev", false, "serve /kit, the page with all user interface components")
 	watch := fs.Bool("watch", false, "take changed commands of the file at once, without a reload")
+	state := fs.String("state", "", "directory of the runner of local servers; default: runner next to the SQLite file, or ~/.local/state/gateway-runner")
 	var local localFiles
 	if err := parseLocal(fs, &local, args); err != nil {
 		return err
@@ -39,7 +40,7 @@ func serve(ctx context.Context, std streams, args []string) error {
 		return err
 	}
 	if served != nil {
-		served.takeCommands = *watch
+		served.takeCommands, served.state = *watch, *state
 	}
 	if *withDemo && !c.LoopbackListener {
 		return errConfig{errors.New("--demo requires a loopback listener such as 127.0.0.1:8080, because its project has no access control")}

@@ -23,6 +23,7 @@ type servedFiles struct {
 	format files.Format
 	// takeCommands: changed commands apply at once, without a reload.
 	takeCommands bool
+	state        string // directory of the runner; empty for the default
 
 	mu  sync.Mutex // one read of the files at a time
 	set *files.Set // as read last

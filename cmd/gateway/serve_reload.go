@@ -17,7 +17,7 @@ import (
 // serve applies the files again when they change, and at SIGHUP, until ctx ends.
 func (f *servedFiles) serve(ctx context.Context, s *services.Services, std streams, programs *ownRunner, log *slog.Logger) {
 	if f.format == files.Local {
-		if err := introduceLocal(ctx, s, std); err != nil {
+		if err := introduceLocal(ctx, s, std, f.set.HasPrograms()); err != nil {
 			log.Warn("key of the local project not created", "error", err)
 		}
 	}

@@ -128,9 +128,9 @@ func TestEndAtTheProbe(t *testing.T) {
 func TestProgramsThatCanNotStart(t *testing.T) {
 	t.Parallel()
 	for want, e := range map[string]*entry.Entry{
-		"none-such is not on the runner's PATH":                                     script("", "", func(e *entry.Entry) { e.Command.Program = "none-such" }),
-		"args[1] needs the variable NOTES, which is not set: set it for the runner": script("", "${NOTES}"),
-		"memory must be 64 to 65536":                                                script("", serving, func(e *entry.Entry) { e.Problem = "memory must be 64 to 65536" }),
+		"none-such is not on the runner's PATH":                                       script("", "", func(e *entry.Entry) { e.Command.Program = "none-such" }),
+		"args[1] needs the variable NOTES, which is not set: set it before the start": script("", "${NOTES}"),
+		"memory must be 64 to 65536":                                                  script("", serving, func(e *entry.Entry) { e.Problem = "memory must be 64 to 65536" }),
 	} {
 		w := newWorld(t, 0)
 		p := w.program(e)
