@@ -32,6 +32,7 @@ type CatalogEntry struct {
 	VerifiedBy       string // "admin", or empty if set by the source
 	Featured         bool
 	FeaturedBy       string // "admin", or empty if set by the source
+	FeaturedRank     int64  // order of featured entries on pages, from 1; 0 means none
 
 	IconURL     string
 	RepoURL     string
@@ -49,7 +50,12 @@ type CatalogEntry struct {
 	Packages            CatalogPackages  // best first; empty if the source names one at most
 	Variables           CatalogVariables // of its program
 	SecretEnv           StringList       // names of secrets, never values
+	PackageSource       string           // what proves the first package: repository, registry, list or ""
+	License             string           // SPDX identifier
+	LastReleaseAt       *time.Time       // nil if unknown
 	ToolNames           StringList       // empty if unknown
+	ReadTools           StringList       // of ToolNames, those that the server declares to only read
+	WriteTools          StringList       // of ToolNames, those that the server declares to write
 
 	Status      CatalogStatus
 	Hidden      bool   // by an administrator

@@ -71,6 +71,7 @@ type Project struct {
 	Icon              string    // https: or data: URL, or empty
 	WebsiteURL        string
 	ServerCard        bool // publish a Server Card (SEP-2127)
+	Published         bool // the endpoint and its toolsets are rows of the catalog
 
 	PersonalKeysEnabled bool       // people create their own keys
 	PersonalKeysMaxDays int        `gorm:"default:365"` // maximum lifetime of personal keys in days

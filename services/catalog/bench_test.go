@@ -27,14 +27,21 @@ func builtIn(tb testing.TB) []models.CatalogEntry {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	var file struct{ Items []models.CatalogEntry }
+	var file struct {
+		Items []struct {
+			models.CatalogEntry
+			LastReleaseAt string // in the file it is a date
+		}
+	}
 	if err := json.Unmarshal(raw, &file); err != nil {
 		tb.Fatal(err)
 	}
+	entries := make([]models.CatalogEntry, len(file.Items))
 	for i := range file.Items {
-		file.Items[i].Status = models.CatalogActive
+		entries[i] = file.Items[i].CatalogEntry
+		entries[i].Status = models.CatalogActive
 	}
-	return file.Items
+	return entries
 }
 
 // percentiles calls f repeatedly and reports the percentiles of its duration.

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -387,6 +388,41 @@ func TestPackagesOfFile(t *testing.T) {
 		_, err := w.store.ImportFile(t.Context(), []byte(fmt.Sprintf(server, packages)), false)
 		if f := want(t, err, fault.CodeValidationFailed); !strings.Contains(f.Fields["items[0]"], wrong) {
 			t.Errorf("%s: %v", packages, f.Fields)
+		}
+	}
+}
+
+func TestFactsOfFile(t *testing.T) {
+	const server = `{"version":1,"items":[{"publisherName":"p","serverName":"s","serverType":"stdio","authType":"none",%s}]}`
+	each(t, func(t *testing.T, w *world) {
+		w.importFile(t, fmt.Sprintf(server, `"featured":true,"featuredRank":3,"packageSource":"list","license":"MIT","lastReleaseAt":"2026-01-31",
+			"tools":[{"name":"a","readOnly":true},{"name":"b","readOnly":false},{"name":"c","readOnly":null}]`))
+		e, err := w.catalog.EntryByName("p", "s")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e.FeaturedRank != 3 || e.PackageSource != "list" || e.License != "MIT" || e.LastReleaseAt == nil || e.LastReleaseAt.Format(time.DateOnly) != "2026-01-31" {
+			t.Errorf("facts = %+v", e)
+		}
+		if diff := cmp.Diff([]models.StringList{{"a", "b", "c"}, {"a"}, {"b"}}, []models.StringList{e.ToolNames, e.ReadTools, e.WriteTools}); diff != "" {
+			t.Errorf("tools (-want +got):\n%s", diff)
+		}
+		w.importFile(t, fmt.Sprintf(server, `"featured":false,"featuredRank":3`))
+		if e, err = w.catalog.EntryByName("p", "s"); err != nil || e.FeaturedRank != 0 || e.LastReleaseAt != nil || e.License != "" {
+			t.Errorf("without facts = %+v (%v)", e, err)
+		}
+	})
+	w := onSQLite(t)
+	for facts, wrong := range map[string]string{
+		`"featuredRank":-1`:                   "featuredRank must be from 0",
+		`"packageSource":"hearsay"`:           "packageSource must be",
+		`"lastReleaseAt":"2026-02-30"`:        "lastReleaseAt must be a date",
+		`"lastReleaseAt":"1999-12-31"`:        "lastReleaseAt must be a date",
+		`"tools":[{"name":"a","reads":true}]`: "reads is unknown",
+	} {
+		_, err := w.store.ImportFile(t.Context(), []byte(fmt.Sprintf(server, facts)), false)
+		if f := want(t, err, fault.CodeValidationFailed); !strings.Contains(f.Fields["items[0]"], wrong) {
+			t.Errorf("%s: %v", facts, f.Fields)
 		}
 	}
 }

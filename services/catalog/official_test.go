@@ -161,7 +161,7 @@ func TestOfficialRegistrySync(t *testing.T) {
 			ServerType: "http", Tags: models.StringList{}, RepoURL: "https://github.com/example/weather", Description: "Forecasts.",
 			RemoteURL: "https://api.example.com/mcp", AltRemoteURL: "https://api.example.com/sse", AuthType: "bearer", PackageType: "npm", PackageIdentifier: "@example/weather",
 			Variables: models.CatalogVariables{{Name: "KEY", Required: new(false), Secret: true}, {Name: "PORT", Required: new(false)}},
-			SecretEnv: models.StringList{"KEY"}, ToolNames: models.StringList{}, Status: models.CatalogActive,
+			SecretEnv: models.StringList{"KEY"}, ToolNames: models.StringList{}, ReadTools: models.StringList{}, WriteTools: models.StringList{}, Status: models.CatalogActive,
 		}
 		if diff := cmp.Diff(want, e, cmpopts.IgnoreFields(models.CatalogEntry{}, "ID", "ContentHash", "CreatedAt", "UpdatedAt")); diff != "" {
 			t.Errorf("entry (-want +got):\n%s", diff)

@@ -46,19 +46,18 @@ type item struct {
 	SecretEnv                []string                 `json:"secretEnv"`
 	ToolNames                []string                 `json:"toolNames"`
 	Status                   string                   `json:"status,omitempty"`
-	unusedMembers
+	FeaturedRank             int64                    `json:"featuredRank,omitempty"`
+	PackageSource            string                   `json:"packageSource,omitempty"`
+	License                  string                   `json:"license,omitempty"`
+	LastReleaseAt            string                   `json:"lastReleaseAt,omitempty"`
+	Tools                    []toolItem               `json:"tools,omitempty"`
 }
 
-// unusedMembers are members of the format that the catalog does not store.
-type unusedMembers struct {
-	FeaturedRank  *int64 `json:"featuredRank,omitempty"`
-	PackageSource string `json:"packageSource,omitempty"`
-	License       string `json:"license,omitempty"`
-	LastReleaseAt string `json:"lastReleaseAt,omitempty"`
-	Tools         []struct {
-		Name     string `json:"name"`
-		ReadOnly *bool  `json:"readOnly"`
-	} `json:"tools,omitempty"`
+// toolItem is a tool of a server. ReadOnly is nil if the server doesn't declare
+// whether it only reads.
+type toolItem struct {
+	Name     string `json:"name"`
+	ReadOnly *bool  `json:"readOnly"`
 }
 
 // The namespaces of ids derived from names.
@@ -88,6 +87,9 @@ func (i *item) entry(document string) (models.CatalogEntry, error) {
 		Status: models.CatalogStatus(i.Status), Document: document,
 	}
 	i.runs(&row)
+	if err := i.facts(&row); err != nil {
+		return row, err
+	}
 	row.Version = cmp.Or(row.Version, defaultVersion)
 	row.PublisherTitle, row.ServerTitle = cmp.Or(row.PublisherTitle, row.PublisherName), cmp.Or(row.ServerTitle, row.ServerName)
 	row.Status = models.CatalogStatus(cmp.Or(string(row.Status), string(models.CatalogActive)))
@@ -128,6 +130,44 @@ func (i *item) runs(row *models.CatalogEntry) {
 	}
 }
 
+// facts sets what the source proves about a server. Only featured entries have a
+// rank.
+func (i *item) facts(row *models.CatalogEntry) error {
+	row.License, row.PackageSource = Clean(i.License, maxShort), i.PackageSource
+	if row.Featured {
+		row.FeaturedRank = i.FeaturedRank
+	}
+	if i.FeaturedRank < 0 || i.FeaturedRank > MaxRows {
+		return fmt.Errorf("featuredRank must be from 0 to %d", MaxRows)
+	}
+	if i.PackageSource != "" && !slices.Contains([]string{"repository", "registry", "list"}, i.PackageSource) {
+		return fmt.Errorf("packageSource must be repository, registry or list")
+	}
+	if i.LastReleaseAt != "" {
+		released, err := time.Parse(time.DateOnly, i.LastReleaseAt)
+		if err != nil || released.Year() < 2000 {
+			return fmt.Errorf("lastReleaseAt must be a date such as 2026-01-31")
+		}
+		row.LastReleaseAt = &released
+	}
+	var names, reads, writes []string
+	for _, t := range i.Tools {
+		names = append(names, t.Name)
+		switch {
+		case t.ReadOnly == nil:
+		case *t.ReadOnly:
+			reads = append(reads, t.Name)
+		default:
+			writes = append(writes, t.Name)
+		}
+	}
+	row.ReadTools, row.WriteTools = cleanList(reads, maxTools, maxTool), cleanList(writes, maxTools, maxTool)
+	if len(row.ToolNames) == 0 {
+		row.ToolNames = cleanList(names, maxTools, maxTool)
+	}
+	return nil
+}
+
 // unusableAddresses returns the members whose URLs would be dropped.
 func (i *item) unusableAddresses() []string {
 	var members []string
@@ -156,6 +196,9 @@ func (i *item) hashed(row *models.CatalogEntry) any {
 	}
 	if len(row.Packages)+len(row.Variables) > 0 { // rows of older formats keep their hash
 		content = append(content, row.Packages, row.Variables)
+	}
+	if row.FeaturedRank != 0 || row.PackageSource+row.License != "" || row.LastReleaseAt != nil || len(row.ReadTools)+len(row.WriteTools) > 0 {
+		content = append(content, row.FeaturedRank, row.PackageSource, row.License, row.LastReleaseAt, row.ReadTools, row.WriteTools)
 	}
 	return content
 }
