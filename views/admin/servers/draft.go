@@ -44,6 +44,7 @@ type Draft struct {
 	Refused                         []string // why it can't be added; may be empty
 	Command                         string   // program of a server that runs on a computer; may be empty
 	LocalFile                       string   // entry of a runner's file, right after it was pasted; may be empty
+	LocalEnv                        []string // variables that LocalFile refers to
 	Skip                            bool
 	Open                            bool   // its details are unfolded
 	Hint                            string // about its credentials, from the catalog
