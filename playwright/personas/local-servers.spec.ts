@@ -204,11 +204,14 @@ test("a program on another computer: from the file of a client to its first call
     await expect(log(tab, "notes")).toContainText("listening on stdio");
 
     // Its tools wait for approval.
+    const review = tab.getByRole("main").getByRole("link", { name: "Review" });
     await expect(async () => {
       await tab.reload();
-      await tab.getByRole("link", { name: "Review" }).last().click({ timeout: 1_000 });
+      await expect(review).toBeVisible({ timeout: 1_000 });
     }).toPass();
-    await tab.getByRole("button", { name: /^Approve/ }).first().click();
+    await review.click();
+    await tab.getByRole("button", { name: /^Approve/ }).click();
+    await expect(tab.getByRole("button", { name: /^Approve/ })).toHaveCount(0);
     const { key } = await send(gateway, "POST", "/api/projects/team/keys", { name: "test" });
     const client = await connectClient({ url: `${gateway.url}/v1/mcp/team/request`, headers: { Authorization: `Bearer ${key}` } });
     const echoed = await client.callTool({ name: "notes__echo", arguments: { text: "hello from the laptop" } });
