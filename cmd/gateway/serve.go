@@ -11,6 +11,8 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"mcpgateway/cmd/gateway/demo"
+	"mcpgateway/cmd/gateway/host"
+	"mcpgateway/cmd/gateway/logbuffer"
 	"mcpgateway/routes"
 	"mcpgateway/services"
 	"mcpgateway/web/conn"
@@ -56,9 +58,9 @@ func serve(ctx context.Context, std streams, args []string) error {
 			return err
 		}
 	}
-	lines := newLogBuffer(std.err)
+	lines := logbuffer.New(std.err)
 	defer lines.Flush()
-	log := slog.New(promptHandler{newLog(lines, isTerminal(std.err), c).Handler(), lines})
+	log := slog.New(lines.Handler(newLog(lines, isTerminal(std.err), c).Handler()))
 	for _, name := range c.Unknown {
 		log.Warn("unknown setting", "variable", name)
 	}
@@ -102,7 +104,7 @@ func serve(ctx context.Context, std streams, args []string) error {
 	return listenAndServe(ctx, s, listener, c.DrainDelay, log, programs.stop, func() {
 		programs.attach()
 		s.Background.Go("garbage collector tuning", s.Background.Loop(ctx, "garbage collector tuning", func(ctx context.Context) {
-			tuneGC(ctx, s.Results.Held, c.ResultMemory)
+			host.TuneGC(ctx, s.Results.Held, c.ResultMemory)
 		}))
 		if err := announceSetup(ctx, s, log); err != nil {
 			log.Warn("setup link unavailable", "error", err)
@@ -139,7 +141,7 @@ func listenAndServe(ctx context.Context, s *services.Services, listener net.List
 		case <-loaded:
 			loaded, serving = nil, true
 			running++
-			limits := connLimits(s.Config, maxDescriptors(), log)
+			limits := host.ConnLimits(s.Config, host.Descriptors(), log)
 			limits.Background = s.Background
 			s.Background.Go("listener", func() {
 				ended <- s.Background.Try("listener", func() error { return app.Listener(conn.NewListener(listener, limits)) })

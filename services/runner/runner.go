@@ -61,6 +61,7 @@ type Runner struct {
 
 	mu      sync.RWMutex
 	members map[string]*member
+	closed  bool // the members end; the list keeps them, because they stay in the files
 }
 
 // member is a program with what serves it.
@@ -171,18 +172,17 @@ func (r *Runner) find(name string) (*member, bool) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	m, ok := r.members[name]
-	return m, ok
+	return m, ok && !r.closed
 }
 
 // Close waits for the calls in flight, but not longer than ctx, ends all programs
 // and returns when nothing is left.
 func (r *Runner) Close(ctx context.Context) {
 	r.mu.Lock()
-	all := r.members
-	r.members = map[string]*member{}
+	r.closed = true
 	r.mu.Unlock()
 	var ending sync.WaitGroup
-	for _, m := range all {
+	for _, m := range r.all() {
 		m.cancel()
 		ending.Go(r.o.Tasks.Func("end of a program", func() { m.program.Close(ctx) }))
 	}

@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -238,7 +239,8 @@ func http2To(t *testing.T, network, address string) *http.Transport {
 	return transport
 }
 
-// wantEvents checks that the stream has the list now and after a change.
+// wantEvents checks that the stream has the list now and after a change, and that
+// a program of the files is in it until the runner has ended.
 func wantEvents(t *testing.T, w *world, resp *http.Response) {
 	t.Helper()
 	defer resp.Body.Close()
@@ -268,6 +270,14 @@ func wantEvents(t *testing.T, w *world, resp *http.Response) {
 	}
 	if limit := int(time.Since(began)/(50*time.Millisecond)) + 2; events > limit {
 		t.Errorf("%d events in %v", events, time.Since(began))
+	}
+	if err := w.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	for lines.Scan() {
+		if data, ok := strings.CutPrefix(lines.Text(), "data: "); ok && !strings.Contains(data, `"name":"one"`) {
+			t.Errorf("event while the runner ends: %s", data)
+		}
 	}
 }
 
