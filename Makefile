@@ -149,7 +149,7 @@ flood-test: ## 1,000 incomplete bodies, 60 clients that don't read, and three ba
 	$(GO) test -tags flood -count=1 -timeout 10m -run 'TestFlood$$' -v ./cmd/gateway
 
 .PHONY: local-test
-local-test: ## local servers: killed processes, 1,000 starts, floods and a start of 90 seconds, with figures (5 minutes)
+local-test: ## local servers: killed processes, 1,000 starts, floods and a start of 90 seconds, with figures (9 minutes)
 	$(GO) test -tags local -count=1 -timeout 20m -run 'TestLocal(Kills|Starts|Floods|SlowStart)$$' -v ./cmd/gateway
 
 # SETS selects sets of the suites, for example SETS='client.*', and leaves out the
