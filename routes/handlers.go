@@ -30,6 +30,7 @@ import (
 	"mcpgateway/routes/admin/tools"
 	"mcpgateway/routes/admin/toolsets"
 	"mcpgateway/routes/api"
+	catalogapi "mcpgateway/routes/api/catalog"
 	"mcpgateway/routes/frame"
 	"mcpgateway/routes/mcp"
 	"mcpgateway/routes/mcp/card"
@@ -82,6 +83,7 @@ type apiHandlers struct {
 	tools         *api.Tools
 	keys          *api.Keys
 	connectors    *api.Connectors
+	catalogAPI    catalogapi.Handlers
 	connector     *connect.Handler
 	calls         *api.Calls
 	audit         *api.Audit
@@ -201,6 +203,9 @@ func newAPIHandlers(s *services.Services, names *web.HostPolicy) apiHandlers {
 
 		myConnectionAPI: api.NewMyConnections(s.OwnAccounts), serverConnectionAPI: api.NewServerConnections(s.Projects, s.OwnAccounts),
 
+		catalogAPI: catalogapi.Handlers{
+			Requests: catalogapi.NewRequests(s.Requests, s.Approvals, s.Own, s.Directory),
+		},
 		connectors: api.NewConnectors(s.Connectors, s.ConnectorHub, s.Projects),
 		connector: connect.New(connect.Options{
 			Store: s.Connectors, Hub: s.ConnectorHub, Names: names, Failures: ratelimit.NewFailureLimit(time.Now), Draining: s.Draining,

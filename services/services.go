@@ -99,7 +99,7 @@ type Services struct {
 	SingleSignOn *oidc.SignOn
 	Catalog      *catalog.Catalog
 	CatalogStore *catalog.Store
-	// Requests are what people request from the catalog, and Approvals add it.
+	// Requests are those of people for servers of the catalog, which Approvals add.
 	Requests  *requests.Store
 	Approvals *requests.Approvals
 	OAuth     *oauthserver.Server

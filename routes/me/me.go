@@ -57,7 +57,7 @@ type Options struct {
 	Views  Views
 	Grants Grants
 	Calls  Traffic
-	// CatalogRequests are what users request from Catalog.
+	// CatalogRequests are the requests of users for servers of Catalog.
 	CatalogRequests Requests
 	Catalog         Catalog
 	Seal            *secrets.KeyRing // encrypts a new key for the page that shows it

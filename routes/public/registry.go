@@ -29,13 +29,13 @@ type Registry struct {
 	asking   Requesting
 }
 
-// Requesting is what the form of a request needs.
+// Requesting has the data of the form of a request.
 type Requesting struct {
 	Projects func(userID string) []personal.Project // of a user
 	Requests Requests
 }
 
-// Requests are what users request from the catalog. Implemented by requests.Store.
+// Requests are those of users for servers of the catalog. Implemented by requests.Store.
 type Requests interface {
 	Own(ctx context.Context, userID string) ([]models.CatalogRequest, error)
 }

@@ -33,7 +33,7 @@ type Request struct {
 	CreatedAt                time.Time
 }
 
-// Requests renders the user's requests with their answers.
+// Requests renders the user's requests with the replies of administrators.
 func Requests(p RequestsProps) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

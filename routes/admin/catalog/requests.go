@@ -121,7 +121,7 @@ func (a *Requests) Approve(c *fiber.Ctx) error {
 	return frame.Done(c, paths.CatalogRequests, row.EntryName+" added to the view "+approval.View+".")
 }
 
-// Refuse serves POST /admin/catalog/requests/:id/refuse: answer.
+// Refuse serves POST /admin/catalog/requests/:id/refuse with a reason.
 func (a *Requests) Refuse(c *fiber.Ctx) error {
 	id, answer := c.Params("id"), web.FormValue(c, "answer")
 	_, err := a.Store.Refuse(c.UserContext(), id, requests.Decision{UserID: administrator(c), Answer: answer})

@@ -18,7 +18,7 @@ import (
 
 // Limits of requests.
 const (
-	MaxText  = 500 // characters of a reason and of an answer
+	MaxText  = 500 // characters of a reason and of a reply
 	maxOpen  = 20  // open requests of one user
 	maxOwn   = 200 // listed requests of one user
 	maxQueue = 500 // listed requests
@@ -186,21 +186,21 @@ type Decision struct {
 
 // Approve marks an open request as approved, after its server was added, and
 // audits it. It returns NOT_FOUND, CONFLICT for a decided request and
-// VALIDATION_FAILED for an answer that is too long.
+// VALIDATION_FAILED for a reply that is too long.
 func (s *Store) Approve(ctx context.Context, id string, d Decision) (models.CatalogRequest, error) {
-	return s.decide(ctx, id, models.RequestApproved, d)
+	return s.decide(ctx, id, models.RequestApproved, "catalog.request_approved", d)
 }
 
 // Refuse marks an open request as refused, and audits it, with the errors of
-// Approve. An answer is required.
+// Approve. A reply is required.
 func (s *Store) Refuse(ctx context.Context, id string, d Decision) (models.CatalogRequest, error) {
 	if sources.Clean(d.Answer, MaxText) == "" {
 		return models.CatalogRequest{}, fault.Validation(map[string]string{"answer": "say why, so that the person knows what to do"})
 	}
-	return s.decide(ctx, id, models.RequestRefused, d)
+	return s.decide(ctx, id, models.RequestRefused, "catalog.request_refused", d)
 }
 
-func (s *Store) decide(ctx context.Context, id string, state models.RequestState, d Decision) (models.CatalogRequest, error) {
+func (s *Store) decide(ctx context.Context, id string, state models.RequestState, action string, d Decision) (models.CatalogRequest, error) {
 	answer, err := text("answer", d.Answer)
 	if err != nil {
 		return models.CatalogRequest{}, err
@@ -219,7 +219,7 @@ func (s *Store) decide(ctx context.Context, id string, state models.RequestState
 			return err
 		}
 		detail := map[string]string{"answer": answer, "target": d.Target}
-		return s.audit.Record(tx, activity.Entry{Action: "catalog.request_" + string(state), Object: row.EntryName, ObjectID: row.EntryID, Detail: detail})
+		return s.audit.Record(tx, activity.Entry{Action: action, Object: row.EntryName, ObjectID: row.EntryID, Detail: detail})
 	})
 	if err != nil {
 		return models.CatalogRequest{}, fault.From(err)
