@@ -30,6 +30,7 @@ import (
 	"mcpgateway/routes/admin/tools"
 	"mcpgateway/routes/admin/toolsets"
 	"mcpgateway/routes/api"
+	catalogapi "mcpgateway/routes/api/catalog"
 	"mcpgateway/routes/frame"
 	"mcpgateway/routes/mcp"
 	"mcpgateway/routes/mcp/card"
@@ -82,6 +83,7 @@ type apiHandlers struct {
 	tools         *api.Tools
 	keys          *api.Keys
 	connectors    *api.Connectors
+	catalogAPI    catalogapi.Handlers
 	connector     *connect.Handler
 	calls         *api.Calls
 	audit         *api.Audit
@@ -132,6 +134,7 @@ type adminHandlers struct {
 	serverPages     *servers.Servers
 	wizard          *servers.Wizard
 	catalogUse      *servers.FromCatalog
+	catalogRequests *catalogpages.Requests
 	connections     *connections.Connections
 	connectionPages *connections.Pages
 	toolPages       *tools.Tools
@@ -200,6 +203,9 @@ func newAPIHandlers(s *services.Services, names *web.HostPolicy) apiHandlers {
 
 		myConnectionAPI: api.NewMyConnections(s.OwnAccounts), serverConnectionAPI: api.NewServerConnections(s.Projects, s.OwnAccounts),
 
+		catalogAPI: catalogapi.Handlers{
+			Requests: catalogapi.NewRequests(s.Requests, s.Approvals, s.Own, s.Directory),
+		},
 		connectors: api.NewConnectors(s.Connectors, s.ConnectorHub, s.Projects),
 		connector: connect.New(connect.Options{
 			Store: s.Connectors, Hub: s.ConnectorHub, Names: names, Failures: ratelimit.NewFailureLimit(time.Now), Draining: s.Draining,
@@ -212,7 +218,7 @@ func newPublicHandlers(s *services.Services, frames *frame.Pages) publicHandlers
 	pages := public.NewPages(frames, s.Config.PublicURL)
 	return publicHandlers{
 		home: public.NewHome(pages, s.Catalog), docs: public.NewDocs(pages), feeds: public.NewFeeds(pages, s.Catalog),
-		registryPages: public.NewRegistry(pages, s.Catalog, s.Directory), templatePages: public.NewTemplates(pages, s.Catalog),
+		registryPages: public.NewRegistry(pages, s.Catalog, s.Directory, public.Requesting{Projects: s.Own.Projects, Requests: s.Requests}), templatePages: public.NewTemplates(pages, s.Catalog),
 	}
 }
 
@@ -231,7 +237,7 @@ func newAdminHandlers(s *services.Services, guards *guard.Guards, pages *adminpa
 	frames := pages.Pages
 	sealer, public, cursors := s.Config.Keys, s.Config.PublicURL, page.NewCursors(s.Config.Keys)
 	return adminHandlers{
-		me:            me.New(me.Options{Pages: pages, Own: s.Own, Views: s.Views, Grants: s.OAuth, Calls: s.Traffic, Seal: sealer, Public: public, Now: time.Now}),
+		me:            me.New(me.Options{Pages: pages, Own: s.Own, Views: s.Views, Grants: s.OAuth, Calls: s.Traffic, CatalogRequests: s.Requests, Catalog: s.Catalog, Seal: sealer, Public: public, Now: time.Now}),
 		myConnections: myconnections.New(myconnections.Options{Pages: frames, Store: s.OwnAccounts, Tickets: s.Tickets, Seal: sealer, Now: time.Now}),
 		security:      security.New(frames, s.People, s.Factors, sealer, time.Now),
 		projectPages:  projects.New(pages, s.Traffic, s.Keys, s.Projects, public),
@@ -269,6 +275,9 @@ func newAdminHandlers(s *services.Services, guards *guard.Guards, pages *adminpa
 		settings:     settings.New(frames, settings.RuntimeInfo{Version: s.Version, Database: s.DB.Name(), Config: s.Config, Fresh: s.Fresh}, time.Now),
 		files:        settings.NewImportExport(frames, s.Projects, sealer),
 		catalogPages: catalogpages.New(frames, s.Catalog, s.CatalogStore),
-		palette:      palette.New(pages, s.Catalog, s.Keys, s.People),
+		catalogRequests: catalogpages.NewRequests(catalogpages.RequestsOptions{
+			Pages: pages, Catalog: s.Catalog, Store: s.Requests, Approvals: s.Approvals, Callers: func() *observe.Callers { return observe.NewCallers(s.Keys, s.People) }, Now: time.Now,
+		}),
+		palette: palette.New(pages, s.Catalog, s.Keys, s.People),
 	}
 }

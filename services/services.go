@@ -31,6 +31,7 @@ import (
 	"mcpgateway/services/activity/traffic"
 	"mcpgateway/services/background"
 	"mcpgateway/services/catalog"
+	"mcpgateway/services/catalog/requests"
 	"mcpgateway/services/checklist"
 	"mcpgateway/services/codemode"
 	"mcpgateway/services/config"
@@ -98,7 +99,10 @@ type Services struct {
 	SingleSignOn *oidc.SignOn
 	Catalog      *catalog.Catalog
 	CatalogStore *catalog.Store
-	OAuth        *oauthserver.Server
+	// Requests are those of people for servers of the catalog, which Approvals add.
+	Requests  *requests.Store
+	Approvals *requests.Approvals
+	OAuth     *oauthserver.Server
 	// Connections are the gateway's own accounts at upstream servers. Waiting
 	// reports those with a pending authorization.
 	Connections    *oauthclient.Connections
@@ -214,6 +218,7 @@ func wire(ctx context.Context, db *gorm.DB, c *config.Config, version string, lo
 	}
 	s.wireAccess(parts)
 	s.wireCatalog()
+	s.wireRequests()
 	s.wireConnections(resolver)
 	s.wireRunners(parts.Now)
 	s.wireUpstreams(resolver)
