@@ -31,6 +31,7 @@ import (
 	"mcpgateway/services/activity/traffic"
 	"mcpgateway/services/background"
 	"mcpgateway/services/catalog"
+	"mcpgateway/services/catalog/schedule"
 	"mcpgateway/services/checklist"
 	"mcpgateway/services/codemode"
 	"mcpgateway/services/config"
@@ -95,10 +96,11 @@ type Services struct {
 	Factors     *factors.Store
 	KeptForms   *storedforms.Store
 	// SingleSignOn is nil if it is not configured.
-	SingleSignOn *oidc.SignOn
-	Catalog      *catalog.Catalog
-	CatalogStore *catalog.Store
-	OAuth        *oauthserver.Server
+	SingleSignOn    *oidc.SignOn
+	Catalog         *catalog.Catalog
+	CatalogStore    *catalog.Store
+	catalogSchedule *schedule.Schedule
+	OAuth           *oauthserver.Server
 	// Connections are the gateway's own accounts at upstream servers. Waiting
 	// reports those with a pending authorization.
 	Connections    *oauthclient.Connections
@@ -294,6 +296,7 @@ func (s *Services) wireCatalog() {
 	c := s.Config
 	s.Catalog = catalog.New(s.DB, page.NewCursors(c.Keys), c.Keys.ActiveKID(), s.log, s.Background)
 	s.CatalogStore = catalog.NewStore(s.DB, s.clients.Catalog(), s.Audit, s.feed, now)
+	s.catalogSchedule = schedule.New(s.DB, s.CatalogStore, now, s.log)
 }
 
 // wireConnections creates the gateway's own accounts at upstream servers.

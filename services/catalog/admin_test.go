@@ -152,17 +152,17 @@ func TestAddAndRemoveSources(t *testing.T) {
 		}
 		_, err = w.store.AddSource(ctx, catalog.NewSource{Kind: models.CatalogOfficial, URL: r.URL + "/v0.1"})
 		want(t, err, fault.CodeConflict)
-		_, err = w.store.SyncSource(ctx, catalog.SourceDefault, false)
+		_, err = w.store.SyncSource(ctx, catalog.SourceDefault, catalog.Run{})
 		want(t, err, fault.CodeConflict)
 		if err := w.store.EnableSource(ctx, source.ID, false); err != nil {
 			t.Fatal(err)
 		}
-		_, err = w.store.SyncSource(ctx, source.ID, false)
+		_, err = w.store.SyncSource(ctx, source.ID, catalog.Run{})
 		want(t, err, fault.CodeConflict)
 		if err := w.store.EnableSource(ctx, source.ID, true); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := w.store.SyncSource(ctx, source.ID, false); err != nil {
+		if _, err := w.store.SyncSource(ctx, source.ID, catalog.Run{}); err != nil {
 			t.Fatal(err)
 		}
 		if got := len(w.catalog.AllEntries()); got != len(builtIn(t))+3 {

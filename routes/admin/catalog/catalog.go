@@ -13,6 +13,7 @@ import (
 	"mcpgateway/models"
 	"mcpgateway/routes/frame"
 	"mcpgateway/services/catalog"
+	"mcpgateway/services/catalog/importer"
 	"mcpgateway/services/fault"
 	views "mcpgateway/views/admin"
 	"mcpgateway/views/layout"
@@ -132,7 +133,7 @@ func (a *Catalog) RemoveSource(c *fiber.Ctx) error {
 // renders the changes that a sync would make.
 func (a *Catalog) Preview(c *fiber.Ctx) error {
 	id := c.Params("id")
-	plan, err := a.store.SyncSource(c.UserContext(), id, true)
+	plan, err := a.store.SyncSource(c.UserContext(), id, catalog.Run{DryRun: true})
 	if err != nil {
 		return frame.Failed(c, paths.Catalog, err)
 	}
@@ -149,7 +150,7 @@ func (a *Catalog) Preview(c *fiber.Ctx) error {
 }
 
 // planProps converts a sync plan for its page.
-func planProps(plan catalog.Plan) views.CatalogPlanProps {
+func planProps(plan importer.Plan) views.CatalogPlanProps {
 	props := views.CatalogPlanProps{
 		Fetched: plan.Fetched, Unchanged: plan.Unchanged, Added: plan.Added, Updated: plan.Updated, Deleted: plan.Deleted,
 		Locked: plan.Locked, Taken: plan.Conflicts, Skipped: plan.Skipped, Warnings: plan.Warnings,
@@ -161,21 +162,21 @@ func planProps(plan catalog.Plan) views.CatalogPlanProps {
 	return props
 }
 
-func changeLine(change catalog.Change) ui.DiffLine {
+func changeLine(change importer.Change) ui.DiffLine {
 	line := ui.DiffLine{Op: ' ', Text: change.Name}
 	if change.Template {
 		line.Text = "template " + change.Name
 	}
 	switch change.Action {
-	case catalog.ActionAdd:
+	case importer.ActionAdd:
 		line.Op = '+'
-	case catalog.ActionDelete:
+	case importer.ActionDelete:
 		line.Op = '-'
-	case catalog.ActionUpdate:
+	case importer.ActionUpdate:
 		line.Text += " changes"
-	case catalog.ActionLocked:
+	case importer.ActionLocked:
 		line.Text += " was edited here and is skipped"
-	case catalog.ActionTaken:
+	case importer.ActionTaken:
 		line.Text += " belongs to another source"
 	}
 	return line
@@ -183,7 +184,7 @@ func changeLine(change catalog.Change) ui.DiffLine {
 
 // SyncSource serves POST /admin/catalog/sources/:id/sync.
 func (a *Catalog) SyncSource(c *fiber.Ctx) error {
-	plan, err := a.store.SyncSource(c.UserContext(), c.Params("id"), false)
+	plan, err := a.store.SyncSource(c.UserContext(), c.Params("id"), catalog.Run{})
 	if err != nil {
 		return frame.Failed(c, paths.Catalog, err)
 	}
