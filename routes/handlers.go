@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	catalogapi "mcpgateway/routes/api/catalog"
 	"mcpgateway/routes/api/registry"
 	"mcpgateway/routes/connect"
 	"mcpgateway/routes/mcp/resume"
@@ -74,6 +75,7 @@ type apiHandlers struct {
 	registry      *registry.Registry
 	templates     *registry.Templates
 	registryV01   *registry.V01
+	catalogAPI    catalogapi.Handlers
 	projects      *api.Projects
 	toolsets      *api.Toolsets
 	servers       *api.Servers
@@ -191,7 +193,8 @@ func newAPIHandlers(s *services.Services, names *web.HostPolicy) apiHandlers {
 	return apiHandlers{
 		health: api.NewHealth(s.Ready), metrics: api.NewMetrics(s.Metrics, metricsAccess(s)),
 		registry: registry.New(s.Catalog), templates: registry.NewTemplates(s.Catalog), registryV01: registry.NewV01(s.Catalog),
-		projects: api.NewProjects(s.Projects, s.Toolsets), toolsets: api.NewToolsets(s.Directory, s.Toolsets, s.Config.PublicURL), servers: servers, sync: api.NewServerSync(s.Syncer, servers), tools: api.NewTools(s.Directory, s.ToolStates),
+		catalogAPI: catalogapi.Handlers{Sources: catalogapi.NewSources(s.CatalogStore)},
+		projects:   api.NewProjects(s.Projects, s.Toolsets), toolsets: api.NewToolsets(s.Directory, s.Toolsets, s.Config.PublicURL), servers: servers, sync: api.NewServerSync(s.Syncer, servers), tools: api.NewTools(s.Directory, s.ToolStates),
 		keys: api.NewKeys(s.Keys, s.Projects), calls: api.NewCalls(s.Calls, s.Directory, page.NewCursors(s.Config.Keys)),
 		audit: api.NewAudit(s.Audit, s.Directory, page.NewCursors(s.Config.Keys)), people: api.NewPeople(s.People), groups: api.NewGroups(s.Groups),
 		accessAPI: api.NewAccess(s.Grants, s.Projects), meAPI: api.NewMe(s.Own, s.People, s.OAuth, s.Config.PublicURL),

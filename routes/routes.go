@@ -137,6 +137,13 @@ func table(h *handlers) []route {
 		{get, "/api/groups/:id", h.groups.Get, viewer},
 		{patch, "/api/groups/:id", h.groups.Update, stepUp},
 		{del, "/api/groups/:id", h.groups.Delete, stepUp},
+		{get, "/api/catalog/sources", h.catalogAPI.Sources.List, viewer},
+		{post, "/api/catalog/sources", h.catalogAPI.Sources.Create, admin},
+		{patch, "/api/catalog/sources/:id", h.catalogAPI.Sources.Update, admin},
+		{del, "/api/catalog/sources/:id", h.catalogAPI.Sources.Delete, admin},
+		{post, "/api/catalog/sources/:id/run", h.catalogAPI.Sources.Run, admin},
+		{post, "/api/catalog/sources/:id/preview", h.catalogAPI.Sources.Preview, admin},
+		{post, "/api/catalog/sources/:id/approve", h.catalogAPI.Sources.Approve, admin},
 		{put, "/api/groups/:id/members/:personId", h.groups.AddMember, stepUp},
 		{del, "/api/groups/:id/members/:personId", h.groups.RemoveMember, stepUp},
 
