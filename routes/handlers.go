@@ -146,6 +146,8 @@ type adminHandlers struct {
 	settings        *settings.Settings
 	files           *settings.ImportExport
 	catalogPages    *catalogpages.Catalog
+	catalogRows     *catalogpages.Rows
+	catalogImport   *catalogpages.Import
 	palette         *palette.Palette
 	live            *live.Live
 }
@@ -265,13 +267,15 @@ func newAdminHandlers(s *services.Services, guards *guard.Guards, pages *adminpa
 			Pages: pages, Store: s.Projects, Declarations: s.Declarations, Unchecked: s.Arguments.UncheckedReason, Runner: s.Gateway,
 			CanTypecheck: s.Runner.CanTypecheck(), Traces: s.CodeRuns, Keys: s.Keys, People: s.People, Now: time.Now,
 		}),
-		activity:     observe.NewActivity(observe.ActivityOptions{Pages: pages, Calls: s.Calls, Traffic: s.Traffic, Keys: s.Keys, People: s.People, Cursors: cursors}),
-		auditPages:   observe.NewAudit(pages, s.Audit, cursors),
-		peoplePages:  settings.NewPeople(settings.PeopleOptions{Pages: frames, People: s.People, Groups: s.Groups, Factors: s.Factors, Provider: identityProvider(s), Public: public, Seal: sealer, Now: time.Now}),
-		groupPages:   settings.NewGroups(frames, s.Groups, s.People, time.Now),
-		settings:     settings.New(frames, settings.RuntimeInfo{Version: s.Version, Database: s.DB.Name(), Config: s.Config, Fresh: s.Fresh}, time.Now),
-		files:        settings.NewImportExport(frames, s.Projects, sealer),
-		catalogPages: catalogpages.New(frames, s.Catalog, s.CatalogStore),
-		palette:      palette.New(pages, s.Catalog, s.Keys, s.People),
+		activity:      observe.NewActivity(observe.ActivityOptions{Pages: pages, Calls: s.Calls, Traffic: s.Traffic, Keys: s.Keys, People: s.People, Cursors: cursors}),
+		auditPages:    observe.NewAudit(pages, s.Audit, cursors),
+		peoplePages:   settings.NewPeople(settings.PeopleOptions{Pages: frames, People: s.People, Groups: s.Groups, Factors: s.Factors, Provider: identityProvider(s), Public: public, Seal: sealer, Now: time.Now}),
+		groupPages:    settings.NewGroups(frames, s.Groups, s.People, time.Now),
+		settings:      settings.New(frames, settings.RuntimeInfo{Version: s.Version, Database: s.DB.Name(), Config: s.Config, Fresh: s.Fresh}, time.Now),
+		files:         settings.NewImportExport(frames, s.Projects, sealer),
+		catalogPages:  catalogpages.New(frames, s.Catalog, s.CatalogStore, s.People),
+		catalogRows:   catalogpages.NewRows(catalogpages.RowsOptions{Pages: frames, Catalog: s.Catalog, Store: s.CatalogStore, Bulk: s.CatalogBulk, Undo: guards}),
+		catalogImport: catalogpages.NewImport(frames, s.CatalogStore, sealer),
+		palette:       palette.New(pages, s.Catalog, s.Keys, s.People),
 	}
 }

@@ -31,6 +31,7 @@ import (
 	"mcpgateway/services/activity/traffic"
 	"mcpgateway/services/background"
 	"mcpgateway/services/catalog"
+	"mcpgateway/services/catalog/bulk"
 	"mcpgateway/services/catalog/schedule"
 	"mcpgateway/services/checklist"
 	"mcpgateway/services/codemode"
@@ -99,6 +100,7 @@ type Services struct {
 	SingleSignOn    *oidc.SignOn
 	Catalog         *catalog.Catalog
 	CatalogStore    *catalog.Store
+	CatalogBulk     *bulk.Bulk
 	catalogSchedule *schedule.Schedule
 	OAuth           *oauthserver.Server
 	// Connections are the gateway's own accounts at upstream servers. Waiting
@@ -296,6 +298,7 @@ func (s *Services) wireCatalog() {
 	c := s.Config
 	s.Catalog = catalog.New(s.DB, page.NewCursors(c.Keys), c.Keys.ActiveKID(), s.log, s.Background)
 	s.CatalogStore = catalog.NewStore(s.DB, s.clients.Catalog(), s.Audit, s.feed, now)
+	s.CatalogBulk = bulk.New(s.DB, s.CatalogStore, now)
 	s.catalogSchedule = schedule.New(s.DB, s.CatalogStore, now, s.log)
 }
 

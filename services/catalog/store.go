@@ -11,6 +11,7 @@ import (
 
 	"mcpgateway/models"
 	"mcpgateway/services/activity"
+	"mcpgateway/services/catalog/changes"
 	"mcpgateway/services/catalog/sources"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/notify"
@@ -90,6 +91,15 @@ func lock(tx *gorm.DB) error {
 // has no document.
 func (s *Store) Entry(ctx context.Context, id string) (models.CatalogEntry, error) {
 	return entryOf(s.db.WithContext(ctx), id)
+}
+
+// History returns the changes of an entry, newest first.
+func (s *Store) History(ctx context.Context, id string) ([]models.CatalogChange, error) {
+	rows, err := changes.List(s.db.WithContext(ctx), id)
+	if err != nil {
+		return nil, fault.Internal(err)
+	}
+	return rows, nil
 }
 
 // Curated returns the entries with decisions of administrators (hidden, edited,

@@ -13,6 +13,13 @@ const (
 	Catalog        = "/admin/catalog"
 	CatalogAdd     = "/admin/catalog/add"
 	CatalogSources = "/admin/catalog/sources"
+
+	CatalogRows        = "/admin/catalog/rows"
+	CatalogRowsApply   = "/admin/catalog/rows/apply"
+	CatalogDuplicates  = "/admin/catalog/duplicates"
+	CatalogImport      = "/admin/catalog/import"
+	CatalogImportApply = "/admin/catalog/import/apply"
+
 	Audit          = "/admin/audit"
 	People         = "/admin/people"
 	Invite         = "/admin/people/invite"

@@ -1,6 +1,7 @@
 package changes
 
 import (
+	"context"
 	"slices"
 	"time"
 
@@ -53,10 +54,7 @@ func Record(tx *gorm.DB, rows []models.CatalogChange) error {
 // Decided records an administrator's decisions about entries, which are given as
 // they were before. The actor is that of the transaction's context.
 func Decided(tx *gorm.DB, action string, at time.Time, before ...*models.CatalogEntry) error {
-	actor := ""
-	if a := activity.ActorOf(tx.Statement.Context); a.Kind == activity.ActorUser {
-		actor = a.ID
-	}
+	actor := ActorOf(tx.Statement.Context)
 	rows := make([]models.CatalogChange, 0, len(before))
 	for part := range slices.Chunk(before, batchSize) {
 		old := make(map[string]*models.CatalogEntry, len(part))
@@ -73,6 +71,14 @@ func Decided(tx *gorm.DB, action string, at time.Time, before ...*models.Catalog
 		}
 	}
 	return Record(tx, rows)
+}
+
+// ActorOf returns the id of the user who acts in a context, or "".
+func ActorOf(ctx context.Context) string {
+	if a := activity.ActorOf(ctx); a.Kind == activity.ActorUser {
+		return a.ID
+	}
+	return ""
 }
 
 // List returns the history of an entry, newest first.

@@ -16,8 +16,8 @@ import (
 // that are new.
 type Member struct{ Name, Old, New string }
 
-// none stands for an empty value.
-const none = "–"
+// None stands for an empty value.
+const None = "–"
 
 // maxValue is the maximum number of characters of a value.
 const maxValue = 200
@@ -123,9 +123,9 @@ func without(list, other []string) []string {
 	return slices.DeleteFunc(slices.Clone(list), func(s string) bool { return known[s] })
 }
 
-// context is the number of equal characters before the first difference of long
+// lead is the number of equal characters before the first difference of long
 // values.
-const context = 20
+const lead = 20
 
 // excerpts returns the values, or of long ones the part with the first difference.
 func excerpts(before, after []rune) (string, string) {
@@ -134,14 +134,14 @@ func excerpts(before, after []rune) (string, string) {
 		for from < min(len(before), len(after)) && before[from] == after[from] {
 			from++
 		}
-		from = max(from-context, 0)
+		from = max(from-lead, 0)
 	}
 	return excerpt(before, from), excerpt(after, from)
 }
 
 func excerpt(text []rune, from int) string {
 	if len(text) == 0 {
-		return none
+		return None
 	}
 	part := text[min(from, len(text)):]
 	prefix, suffix := "", ""
