@@ -33,7 +33,7 @@ func TestCatalogSources(t *testing.T) {
 	address, rows := catalogRows(t)
 	rows.Store(10)
 	const one = "/api/catalog/sources/{id}"
-	// call sends a request, checks its answer against the description, and returns it.
+	// call sends a request, checks its response against the description, and returns it.
 	call := func(method, path, template, body string, status int) map[string]any {
 		t.Helper()
 		got := a.admin(t, method, path, body, status, nil)
@@ -44,13 +44,13 @@ func TestCatalogSources(t *testing.T) {
 		for _, c := range r.Content {
 			d.validate(t, method+" "+path, c.Schema, []byte(got.Body))
 		}
-		answer := map[string]any{}
+		reply := map[string]any{}
 		if got.Body != "" {
-			if err := json.Unmarshal([]byte(got.Body), &answer); err != nil {
+			if err := json.Unmarshal([]byte(got.Body), &reply); err != nil {
 				t.Fatal(err)
 			}
 		}
-		return answer
+		return reply
 	}
 	source := call("POST", "/api/catalog/sources", "/api/catalog/sources", `{"kind":"file","url":"`+address+`","name":"Ours"}`, 201)
 	if source["schedule"] != "daily" || source["nextAt"] == nil || source["finishedAt"] != nil {

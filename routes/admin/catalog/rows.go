@@ -35,7 +35,7 @@ type Rows struct {
 	RowsOptions
 }
 
-// RowsOptions are what Rows needs.
+// RowsOptions are the dependencies of Rows.
 type RowsOptions struct {
 	Pages   *frame.Pages
 	Catalog *catalog.Catalog

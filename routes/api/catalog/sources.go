@@ -41,7 +41,7 @@ type sourceRecord struct {
 	CreatedAt    time.Time                `json:"createdAt"`
 }
 
-// sourceError is why the last sync changed nothing. Code is empty for a sync that
+// sourceError is the reason for a last sync that changed nothing. Code is empty for a sync that
 // waits for an approval.
 type sourceError struct {
 	Code    string `json:"code"`
