@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	catalogapi "mcpgateway/routes/api/catalog"
 	"mcpgateway/routes/api/registry"
 	"mcpgateway/routes/connect"
 	"mcpgateway/routes/mcp/resume"
@@ -30,7 +31,6 @@ import (
 	"mcpgateway/routes/admin/tools"
 	"mcpgateway/routes/admin/toolsets"
 	"mcpgateway/routes/api"
-	catalogapi "mcpgateway/routes/api/catalog"
 	"mcpgateway/routes/frame"
 	"mcpgateway/routes/mcp"
 	"mcpgateway/routes/mcp/card"
@@ -75,6 +75,7 @@ type apiHandlers struct {
 	registry      *registry.Registry
 	templates     *registry.Templates
 	registryV01   *registry.V01
+	catalogAPI    catalogapi.Handlers
 	projects      *api.Projects
 	toolsets      *api.Toolsets
 	servers       *api.Servers
@@ -83,7 +84,6 @@ type apiHandlers struct {
 	tools         *api.Tools
 	keys          *api.Keys
 	connectors    *api.Connectors
-	catalogAPI    catalogapi.Handlers
 	connector     *connect.Handler
 	calls         *api.Calls
 	audit         *api.Audit
@@ -147,6 +147,8 @@ type adminHandlers struct {
 	settings        *settings.Settings
 	files           *settings.ImportExport
 	catalogPages    *catalogpages.Catalog
+	catalogRows     *catalogpages.Rows
+	catalogImport   *catalogpages.Import
 	palette         *palette.Palette
 	live            *live.Live
 }
@@ -194,6 +196,9 @@ func newAPIHandlers(s *services.Services, names *web.HostPolicy) apiHandlers {
 	return apiHandlers{
 		health: api.NewHealth(s.Ready), metrics: api.NewMetrics(s.Metrics, metricsAccess(s)),
 		registry: registry.New(s.Catalog), templates: registry.NewTemplates(s.Catalog), registryV01: registry.NewV01(s.Catalog),
+		catalogAPI: catalogapi.Handlers{
+			Sources: catalogapi.NewSources(s.CatalogStore), Requests: catalogapi.NewRequests(s.Requests, s.Approvals, s.Own, s.Directory),
+		},
 		projects: api.NewProjects(s.Projects, s.Toolsets), toolsets: api.NewToolsets(s.Directory, s.Toolsets, s.Config.PublicURL), servers: servers, sync: api.NewServerSync(s.Syncer, servers), tools: api.NewTools(s.Directory, s.ToolStates),
 		keys: api.NewKeys(s.Keys, s.Projects), calls: api.NewCalls(s.Calls, s.Directory, page.NewCursors(s.Config.Keys)),
 		audit: api.NewAudit(s.Audit, s.Directory, page.NewCursors(s.Config.Keys)), people: api.NewPeople(s.People), groups: api.NewGroups(s.Groups),
@@ -203,9 +208,6 @@ func newAPIHandlers(s *services.Services, names *web.HostPolicy) apiHandlers {
 
 		myConnectionAPI: api.NewMyConnections(s.OwnAccounts), serverConnectionAPI: api.NewServerConnections(s.Projects, s.OwnAccounts),
 
-		catalogAPI: catalogapi.Handlers{
-			Requests: catalogapi.NewRequests(s.Requests, s.Approvals, s.Own, s.Directory),
-		},
 		connectors: api.NewConnectors(s.Connectors, s.ConnectorHub, s.Projects),
 		connector: connect.New(connect.Options{
 			Store: s.Connectors, Hub: s.ConnectorHub, Names: names, Failures: ratelimit.NewFailureLimit(time.Now), Draining: s.Draining,
@@ -274,10 +276,12 @@ func newAdminHandlers(s *services.Services, guards *guard.Guards, pages *adminpa
 		groupPages:   settings.NewGroups(frames, s.Groups, s.People, time.Now),
 		settings:     settings.New(frames, settings.RuntimeInfo{Version: s.Version, Database: s.DB.Name(), Config: s.Config, Fresh: s.Fresh}, time.Now),
 		files:        settings.NewImportExport(frames, s.Projects, sealer),
-		catalogPages: catalogpages.New(frames, s.Catalog, s.CatalogStore),
+		catalogPages: catalogpages.New(frames, s.Catalog, s.CatalogStore, s.People),
 		catalogRequests: catalogpages.NewRequests(catalogpages.RequestsOptions{
 			Pages: pages, Catalog: s.Catalog, Store: s.Requests, Approvals: s.Approvals, Callers: func() *observe.Callers { return observe.NewCallers(s.Keys, s.People) }, Now: time.Now,
 		}),
-		palette: palette.New(pages, s.Catalog, s.Keys, s.People),
+		palette:       palette.New(pages, s.Catalog, s.Keys, s.People),
+		catalogRows:   catalogpages.NewRows(catalogpages.RowsOptions{Pages: frames, Catalog: s.Catalog, Store: s.CatalogStore, Bulk: s.CatalogBulk, Undo: guards}),
+		catalogImport: catalogpages.NewImport(frames, s.CatalogStore, sealer),
 	}
 }

@@ -31,7 +31,9 @@ import (
 	"mcpgateway/services/activity/traffic"
 	"mcpgateway/services/background"
 	"mcpgateway/services/catalog"
+	"mcpgateway/services/catalog/bulk"
 	"mcpgateway/services/catalog/requests"
+	"mcpgateway/services/catalog/schedule"
 	"mcpgateway/services/checklist"
 	"mcpgateway/services/codemode"
 	"mcpgateway/services/config"
@@ -100,9 +102,11 @@ type Services struct {
 	Catalog      *catalog.Catalog
 	CatalogStore *catalog.Store
 	// Requests are those of people for servers of the catalog, which Approvals add.
-	Requests  *requests.Store
-	Approvals *requests.Approvals
-	OAuth     *oauthserver.Server
+	Requests        *requests.Store
+	Approvals       *requests.Approvals
+	OAuth           *oauthserver.Server
+	CatalogBulk     *bulk.Bulk
+	catalogSchedule *schedule.Schedule
 	// Connections are the gateway's own accounts at upstream servers. Waiting
 	// reports those with a pending authorization.
 	Connections    *oauthclient.Connections
@@ -299,6 +303,8 @@ func (s *Services) wireCatalog() {
 	c := s.Config
 	s.Catalog = catalog.New(s.DB, page.NewCursors(c.Keys), c.Keys.ActiveKID(), s.log, s.Background)
 	s.CatalogStore = catalog.NewStore(s.DB, s.clients.Catalog(), s.Audit, s.feed, now)
+	s.CatalogBulk = bulk.New(s.DB, s.CatalogStore, now)
+	s.catalogSchedule = schedule.New(s.DB, s.CatalogStore, now, s.log)
 }
 
 // wireConnections creates the gateway's own accounts at upstream servers.

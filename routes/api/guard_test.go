@@ -21,6 +21,8 @@ var administration = [][2]string{
 	{"GET", "/api/projects/p/connectors"}, {"POST", "/api/projects/p/connectors"}, {"DELETE", "/api/connectors/x"},
 	{"GET", "/api/projects/p/access"}, {"POST", "/api/projects/p/access"}, {"DELETE", "/api/projects/p/access/x"},
 	{"GET", "/api/groups"}, {"POST", "/api/groups"}, {"GET", "/api/groups/x"}, {"PATCH", "/api/groups/x"}, {"DELETE", "/api/groups/x"},
+	{"GET", "/api/catalog/sources"}, {"POST", "/api/catalog/sources"}, {"PATCH", "/api/catalog/sources/x"}, {"DELETE", "/api/catalog/sources/x"},
+	{"POST", "/api/catalog/sources/x/run"}, {"POST", "/api/catalog/sources/x/preview"}, {"POST", "/api/catalog/sources/x/approve"},
 	{"PUT", "/api/groups/x/members/ann"}, {"DELETE", "/api/groups/x/members/ann"},
 	{"POST", "/api/projects"}, {"PATCH", "/api/projects/p"}, {"POST", "/api/projects/p/servers"}, {"PATCH", "/api/servers/x"}, {"DELETE", "/api/servers/x"},
 	{"POST", "/api/servers/x/connection"}, {"DELETE", "/api/servers/x/connection"},
