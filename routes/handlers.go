@@ -212,7 +212,7 @@ func newPublicHandlers(s *services.Services, frames *frame.Pages) publicHandlers
 	pages := public.NewPages(frames, s.Config.PublicURL)
 	return publicHandlers{
 		home: public.NewHome(pages, s.Catalog), docs: public.NewDocs(pages), feeds: public.NewFeeds(pages, s.Catalog),
-		registryPages: public.NewRegistry(pages, s.Catalog, s.Directory), templatePages: public.NewTemplates(pages, s.Catalog),
+		registryPages: public.NewRegistry(pages, s.Catalog, s.Directory, s.RunsPrograms), templatePages: public.NewTemplates(pages, s.Catalog),
 	}
 }
 

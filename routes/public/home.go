@@ -44,7 +44,7 @@ func (h *Home) Page(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	featured, err := h.catalog.Browse(catalog.View{Text: "featured:true", Filter: catalog.Filter{Remote: true}, Limit: homeServers})
+	featured, err := h.catalog.Browse(catalog.View{Text: "featured:true", Filter: catalog.Filter{Works: true}, Limit: homeServers})
 	if err != nil {
 		return err
 	}
