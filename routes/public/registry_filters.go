@@ -81,8 +81,14 @@ func (r *Registry) narrow(props *public.RegistryProps, s selection) error {
 }
 
 // counter returns the function that counts the values of a property. Values of
-// one property are alternatives, so they are counted without its own choice.
+// one property are alternatives, so they are counted without its own choice. Without
+// a choice, properties share their counts.
 func (r *Registry) counter(s selection, n filterLinks) func(qualifier string) (*catalog.Facets, error) {
+	type counted struct {
+		text   string
+		filter catalog.Filter
+	}
+	known := map[counted]*catalog.Facets{}
 	return func(qualifier string) (*catalog.Facets, error) {
 		text, filter := s.text, s.filter
 		switch qualifier {
@@ -95,7 +101,15 @@ func (r *Registry) counter(s selection, n filterLinks) func(qualifier string) (*
 		if n.has(qualifier) {
 			text = (&query.Query{Clauses: without(n.clauses, qualifier)}).Canonical()
 		}
-		return r.catalog.Facets(text, filter)
+		of := counted{text, filter}
+		if known[of] == nil {
+			counts, err := r.catalog.Facets(text, filter)
+			if err != nil {
+				return nil, err
+			}
+			known[of] = counts
+		}
+		return known[of], nil
 	}
 }
 
