@@ -211,7 +211,7 @@ func newAPIHandlers(s *services.Services, names *web.HostPolicy) apiHandlers {
 func newPublicHandlers(s *services.Services, frames *frame.Pages) publicHandlers {
 	pages := public.NewPages(frames, s.Config.PublicURL)
 	return publicHandlers{
-		home: public.NewHome(pages, s.Catalog), docs: public.NewDocs(pages), feeds: public.NewFeeds(pages, s.Catalog),
+		home: public.NewHome(pages, s.Catalog, s.RunsPrograms), docs: public.NewDocs(pages), feeds: public.NewFeeds(pages, s.Catalog),
 		registryPages: public.NewRegistry(pages, s.Catalog, s.Directory, s.RunsPrograms), templatePages: public.NewTemplates(pages, s.Catalog),
 	}
 }

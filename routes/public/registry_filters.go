@@ -76,7 +76,9 @@ func (r *Registry) narrow(props *public.RegistryProps, s selection) error {
 		facet.Title = f.title
 		props.Facets = append(props.Facets, facet)
 	}
-	props.Sorts, props.Sort = sorts(s), string(s.sort)
+	if !props.Closest {
+		props.Sorts, props.Sort = sorts(s), string(s.sort)
+	}
 	return nil
 }
 
