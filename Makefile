@@ -130,9 +130,10 @@ browser: ## pages of the binary in Chromium: screenshots, accessibility, budgets
 chaos-oauth: ## OAuth connections, shared and of 200 people, with failing authorization servers and killed processes (4 minutes)
 	$(CLUSTER) $(GO) test -tags chaos -count=1 -timeout 10m -run TestChaos -v ./services/oauthclient
 
+# HA_CUT is the time between two cuts of a runner's connections, 5s if it is empty.
 .PHONY: ha-test
-ha-test: ## two replicas on one PostgreSQL with failures of replicas, an upstream and the database (2 minutes)
-	$(GO) test -tags ha -count=1 -timeout 10m -run 'TestReplicas$$' -v ./cmd/gateway
+ha-test: ## two replicas on one PostgreSQL with failures of replicas, an upstream, the database and the network of a runner (4 minutes)
+	$(GO) test -tags ha -count=1 -timeout 15m -run 'TestReplicas(Connector)?$$' -v ./cmd/gateway
 
 # For a shorter test, set SOAK_CALLS=300000.
 .PHONY: soak

@@ -26,6 +26,7 @@ func serve(ctx context.Context, std streams, args []string) error {
 	withDemo := fs.Bool("demo", false, "add a demo project with two servers in this process")
 	dev := fs.Bool("dev", false, "serve /kit, the page with all user interface components")
 	watch := fs.Bool("watch", false, "take changed commands of the file at once, without a reload")
+	state := fs.String("state", "", "directory of the runner of local servers; default: runner next to the SQLite file, or ~/.local/state/gateway-runner")
 	var local localFiles
 	if err := parseLocal(fs, &local, args); err != nil {
 		return err
@@ -39,7 +40,7 @@ func serve(ctx context.Context, std streams, args []string) error {
 		return err
 	}
 	if served != nil {
-		served.takeCommands = *watch
+		served.takeCommands, served.state = *watch, *state
 	}
 	if *withDemo && !c.LoopbackListener {
 		return errConfig{errors.New("--demo requires a loopback listener such as 127.0.0.1:8080, because its project has no access control")}
@@ -91,11 +92,13 @@ func serve(ctx context.Context, std streams, args []string) error {
 		return err
 	}
 	defer stopMetrics()
-	programs, err := servePrograms(ctx, s, std, served, lines, log)
-	if err != nil {
-		return err
-	}
+	programs := newOwnRunner(ctx, s, std, served, lines, log)
 	defer programs.stop()
+	if served != nil && served.set.HasPrograms() {
+		if err := programs.start(); err != nil {
+			return err
+		}
+	}
 	return listenAndServe(ctx, s, listener, c.DrainDelay, log, programs.stop, func() {
 		programs.attach()
 		s.Background.Go("garbage collector tuning", s.Background.Loop(ctx, "garbage collector tuning", func(ctx context.Context) {
@@ -107,7 +110,7 @@ func serve(ctx context.Context, std streams, args []string) error {
 		log.Info("serving", "address", listener.Addr().String(), "url", c.PublicURL.String(), "version", version)
 		lines.Flush() // scripts wait for this line; later output must follow it
 		if served != nil {
-			served.serve(ctx, s, std, log)
+			served.serve(ctx, s, std, programs, log)
 		}
 		if *withDemo {
 			example.Read(ctx)
