@@ -219,8 +219,11 @@ func newAPIHandlers(s *services.Services, names *web.HostPolicy) apiHandlers {
 func newPublicHandlers(s *services.Services, frames *frame.Pages) publicHandlers {
 	pages := public.NewPages(frames, s.Config.PublicURL)
 	return publicHandlers{
-		home: public.NewHome(pages, s.Catalog), docs: public.NewDocs(pages), feeds: public.NewFeeds(pages, s.Catalog),
-		registryPages: public.NewRegistry(pages, s.Catalog, s.Directory, public.Requesting{Projects: s.Own.Projects, Requests: s.Requests}), templatePages: public.NewTemplates(pages, s.Catalog),
+		home: public.NewHome(pages, s.Catalog, s.RunsPrograms), docs: public.NewDocs(pages), feeds: public.NewFeeds(pages, s.Catalog),
+		registryPages: public.NewRegistry(public.RegistryOptions{
+			Pages: pages, Catalog: s.Catalog, Directory: s.Directory, RunsPrograms: s.RunsPrograms, OwnProjects: s.Own.Projects, Requests: s.Requests,
+		}),
+		templatePages: public.NewTemplates(pages, s.Catalog),
 	}
 }
 

@@ -89,13 +89,13 @@ async function readToTheEnd(page: Page): Promise<number> {
   return total;
 }
 
-/** Opens the servers that are meant by a misspelled word. */
+/** Opens the servers closest to a misspelled word. */
 async function findTheClosest(page: Page) {
   await page.goto("/registry?works=1");
   await expect(shown(page)).toHaveText(/^\d+ servers that work here, featured first$/);
   await box(page).fill("posgres");
   await box(page).press("Enter");
-  await expect(results(page).getByRole("status")).toHaveText("No server matches posgres. Closest matches, for postgres:");
+  await expect(results(page).getByRole("status")).toHaveText("No server has all of these words. Closest:");
   await expect(results(page).getByRole("link", { name: "Neon", exact: true })).toBeVisible();
   await results(page).getByRole("link", { name: "Show them" }).click();
   await expect(results(page).getByRole("link", { name: "Postgres MCP Pro", exact: true })).toBeVisible();

@@ -51,14 +51,14 @@ func (r *Registry) Page(c *fiber.Ctx) error {
 
 // request returns the form with which a user requests an entry.
 func (r *Registry) request(ctx context.Context, userID, entryID string) (*public.RequestForm, error) {
-	rows, err := r.asking.Requests.Own(ctx, userID)
+	rows, err := r.Requests.Own(ctx, userID)
 	if err != nil {
 		return nil, err
 	}
 	form := &public.RequestForm{Open: slices.ContainsFunc(rows, func(row models.CatalogRequest) bool {
 		return row.EntryID == entryID && row.State == models.RequestOpen
 	})}
-	for _, p := range r.asking.Projects(userID) {
+	for _, p := range r.OwnProjects(userID) {
 		form.Projects = append(form.Projects, ui.Option{Value: p.Project.Slug, Label: cmp.Or(ui.Clean(p.Project.Name), p.Project.Slug)})
 	}
 	return form, nil

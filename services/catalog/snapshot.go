@@ -20,6 +20,7 @@ import (
 	"mcpgateway/services/background"
 	"mcpgateway/services/catalog/index"
 	"mcpgateway/services/catalog/sources"
+	"mcpgateway/services/catalog/suggest"
 	"mcpgateway/services/notify"
 	"mcpgateway/services/query"
 )
@@ -43,8 +44,8 @@ type snapshot struct {
 
 	official []*models.CatalogEntry // all entries including hidden and deleted ones, by full name
 	version  string                 // changes with any public content
-	words    func() map[string]int  // the vocabulary, made when it is first needed
 	stored   func() *storedRows     // for administrators, made when they are first needed
+	suggest  func() *suggest.Index  // of entries, built when it is first needed
 }
 
 // read loads the catalog in one transaction.
@@ -73,8 +74,8 @@ func read(ctx context.Context, db *gorm.DB, tasks *background.Tasks) (*snapshot,
 // visible content, and the index.
 func newSnapshot(revision int64, entries []*models.CatalogEntry, templates []*models.CatalogTemplate, tasks *background.Tasks) (*snapshot, error) {
 	s := &snapshot{revision: revision, official: entries}
-	s.words = sync.OnceValue(s.vocabulary)
 	s.stored = sync.OnceValue(s.storedRows)
+	s.suggest = sync.OnceValue(func() *suggest.Index { return suggest.New(s.entries) })
 	s.sortTemplates(templates)
 	shown := s.sortEntries(entries)
 	var marks errgroup.Group
