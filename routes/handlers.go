@@ -211,8 +211,8 @@ func newAPIHandlers(s *services.Services, names *web.HostPolicy) apiHandlers {
 func newPublicHandlers(s *services.Services, frames *frame.Pages) publicHandlers {
 	pages := public.NewPages(frames, s.Config.PublicURL)
 	return publicHandlers{
-		home: public.NewHome(pages, s.Catalog), docs: public.NewDocs(pages), feeds: public.NewFeeds(pages, s.Catalog),
-		registryPages: public.NewRegistry(pages, s.Catalog, s.Directory), templatePages: public.NewTemplates(pages, s.Catalog),
+		home: public.NewHome(pages, s.Catalog), docs: public.NewDocs(pages, s.Catalog), feeds: public.NewFeeds(pages, s.Catalog),
+		registryPages: public.NewRegistry(pages, s.Catalog, s.Directory, s.Config.CatalogReport), templatePages: public.NewTemplates(pages, s.Catalog),
 	}
 }
 

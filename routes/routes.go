@@ -147,6 +147,8 @@ func table(h *handlers) []route {
 		{get, "/", h.home.Page, browse},
 		{get, "/registry", h.registryPages.List, browse},
 		{get, "/registry/:publisher/:server", h.registryPages.Page, browse},
+		{get, "/registry/:publisher/:server/llms.txt", h.registryPages.Text, catalog},
+		{get, "/registry/:publisher/:server/badge.svg", h.registryPages.Badge, catalog},
 		{get, "/templates", h.templatePages.List, browse},
 		{get, "/templates/:slug", h.templatePages.Page, browse},
 		{get, "/docs", h.docs.Index, browse},

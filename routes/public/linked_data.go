@@ -1,7 +1,9 @@
 package public
 
 import (
+	"regexp"
 	"strings"
+	"time"
 
 	"mcpgateway/views/public"
 	"mcpgateway/views/ui"
@@ -43,6 +45,15 @@ func (p *Pages) software(s public.CatalogEntry) schema {
 			d[name] = value
 		}
 	}
+	if spdx.MatchString(s.License) {
+		d["license"] = "https://spdx.org/licenses/" + s.License + ".html"
+	}
+	if s.LastReleaseAt != nil {
+		d["dateModified"] = s.LastReleaseAt.UTC().Format(time.DateOnly)
+	}
+	if names := s.ToolNames[:min(maxFeatures, len(s.ToolNames))]; len(names) > 0 {
+		d["featureList"] = ui.Clean(strings.Join(names, ", "))
+	}
 	if s.Local() {
 		d["operatingSystem"] = "Linux, macOS, Windows"
 	}
@@ -57,6 +68,12 @@ func (p *Pages) software(s public.CatalogEntry) schema {
 	}
 	return d
 }
+
+// spdx matches the identifier of one license (SPDX 2.3, annex D).
+var spdx = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9.-]*$`)
+
+// maxFeatures is the maximum number of tools in the data of a page.
+const maxFeatures = 50
 
 // howTo describes a template.
 func (p *Pages) howTo(t public.Template) schema {

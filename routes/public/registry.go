@@ -7,6 +7,7 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
+	"mcpgateway/models"
 	"mcpgateway/services/catalog"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/query"
@@ -23,12 +24,21 @@ type Registry struct {
 	pages    *Pages
 	catalog  *catalog.Catalog
 	projects *toolset.Directory
+	checks   Checks
+	report   *url.URL
+}
+
+// Checks returns the last check of the server of an entry, and false if it was
+// never checked. Implemented by catalog.Catalog.
+type Checks interface {
+	Check(entryID string) (*models.CatalogCheck, bool)
 }
 
 // NewRegistry returns the handlers. projects are those that an administrator
-// can add a server to.
-func NewRegistry(pages *Pages, c *catalog.Catalog, projects *toolset.Directory) *Registry {
-	return &Registry{pages: pages, catalog: c, projects: projects}
+// can add a server to. Problems with servers are reported at report; nil means
+// nowhere.
+func NewRegistry(pages *Pages, c *catalog.Catalog, projects *toolset.Directory, report *url.URL) *Registry {
+	return &Registry{pages: pages, catalog: c, projects: projects, checks: c, report: report}
 }
 
 // selection is the state of the list that its URL carries.

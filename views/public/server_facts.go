@@ -1,0 +1,67 @@
+package public
+
+import (
+	"strings"
+
+	"mcpgateway/views/install"
+	"mcpgateway/views/ui"
+)
+
+// facts returns what is known about the server.
+func (s CatalogEntry) facts() []ui.Fact {
+	facts := []ui.Fact{s.worksHere(), {Label: "Transport", Value: s.transportSentence()}, {Label: "Sign-in", Value: s.authSentence()}}
+	add := func(label, value string, mono bool) {
+		if value = ui.Clean(value); value != "" {
+			facts = append(facts, ui.Fact{Label: label, Value: value, Mono: mono})
+		}
+	}
+	add("URL", s.RemoteURL, true)
+	add("Older URL", s.AltRemoteURL, true)
+	for _, p := range s.AllPackages() {
+		add("Package", p.Type+": "+p.Identifier, true)
+	}
+	add("Package from", s.packageProof(), false)
+	for _, p := range s.AllPackages() {
+		if p.Needs != "" {
+			add("Command line", install.NeedsNote(p.Needs), false)
+			break
+		}
+	}
+	add("Needs", strings.Join(s.NeededVariables(), ", "), true)
+	add("Version", s.Version, false)
+	add("License", s.License, false)
+	if s.LastReleaseAt != nil {
+		add("Last release", s.LastReleaseAt.UTC().Format("2 Jan 2006"), false)
+	}
+	add("Publisher", s.Publisher(), false)
+	add("Name", s.PublisherName+"/"+s.ServerName, true)
+	if s.Verified {
+		add("Evidence", s.evidence(), false)
+		add("Verified by", s.verifiedBy(), false)
+	}
+	return facts
+}
+
+func (s CatalogEntry) worksHere() ui.Fact {
+	works := ui.Fact{Label: "Works here", Value: "Yes", State: true, Tone: ui.OK}
+	switch {
+	case s.Local() && s.RunsHere():
+		works.Value, works.Tone = "As a program, with a runner", ui.Neutral
+	case s.Local():
+		works.Value, works.Tone = "No, it runs as a program", ui.Neutral
+	}
+	return works
+}
+
+// packageProof returns what proves that the first package is the server's, or "".
+func (s CatalogEntry) packageProof() string {
+	switch s.PackageSource {
+	case "repository":
+		return "Its repository names it"
+	case "registry":
+		return "The official MCP registry names it"
+	case "list":
+		return "A public list names it, its repository doesn't"
+	}
+	return ""
+}
