@@ -149,6 +149,7 @@ func table(h *handlers) []route {
 		{get, "/registry/:publisher/:server", h.registryPages.Page, browse},
 		{get, "/registry/:publisher/:server/llms.txt", h.registryPages.Text, catalog},
 		{get, "/registry/:publisher/:server/badge.svg", h.registryPages.Badge, catalog},
+		{get, "/registry/:publisher/:server/card.png", h.registryPages.Card, catalog},
 		{get, "/templates", h.templatePages.List, browse},
 		{get, "/templates/:slug", h.templatePages.Page, browse},
 		{get, "/docs", h.docs.Index, browse},

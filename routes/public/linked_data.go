@@ -32,11 +32,11 @@ func (p *Pages) itemList(first int, names, paths []string) schema {
 	return schema{"@context": "https://schema.org", "@type": "ItemList", "itemListElement": items}
 }
 
-// software describes a server of the registry.
-func (p *Pages) software(s public.CatalogEntry) schema {
+// software describes a server of the registry with its tools.
+func (p *Pages) software(s public.CatalogEntry, tools []string) schema {
 	d := schema{
 		"@context": "https://schema.org", "@type": "SoftwareApplication", "name": s.Title(), "applicationCategory": "DeveloperApplication",
-		"url": p.absolute(s.Path()), "publisher": schema{"@type": "Organization", "name": s.Publisher()},
+		"url": p.absolute(s.Path()), "image": p.absolute(s.CardPath()), "publisher": schema{"@type": "Organization", "name": s.Publisher()},
 	}
 	for name, value := range map[string]string{
 		"description": ui.Clean(s.Description), "softwareVersion": ui.Clean(s.Version), "keywords": ui.Clean(strings.Join(s.Tags, ", ")),
@@ -51,8 +51,8 @@ func (p *Pages) software(s public.CatalogEntry) schema {
 	if s.LastReleaseAt != nil {
 		d["dateModified"] = s.LastReleaseAt.UTC().Format(time.DateOnly)
 	}
-	if names := s.ToolNames[:min(maxFeatures, len(s.ToolNames))]; len(names) > 0 {
-		d["featureList"] = ui.Clean(strings.Join(names, ", "))
+	if len(tools) > 0 {
+		d["featureList"] = ui.Clean(strings.Join(tools[:min(maxFeatures, len(tools))], ", "))
 	}
 	if s.Local() {
 		d["operatingSystem"] = "Linux, macOS, Windows"

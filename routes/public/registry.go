@@ -26,6 +26,7 @@ type Registry struct {
 	projects *toolset.Directory
 	checks   Checks
 	report   *url.URL
+	cards    *cards
 }
 
 // Checks returns the last check of the server of an entry, and false if it was
@@ -38,7 +39,7 @@ type Checks interface {
 // can add a server to. Problems with servers are reported at report; nil means
 // nowhere.
 func NewRegistry(pages *Pages, c *catalog.Catalog, projects *toolset.Directory, report *url.URL) *Registry {
-	return &Registry{pages: pages, catalog: c, projects: projects, checks: c, report: report}
+	return &Registry{pages: pages, catalog: c, projects: projects, checks: c, report: report, cards: newCards()}
 }
 
 // selection is the state of the list that its URL carries.

@@ -31,7 +31,7 @@ func (r *Registry) Page(c *fiber.Ctx) error {
 	}
 	s := public.CatalogEntry{CatalogEntry: e}
 	f := r.pages.frame(c, pageMeta{
-		title: s.Title() + " by " + s.Publisher(), description: ui.Clean(e.Description), path: s.Path(), section: layout.SectionRegistry, data: r.pages.software(s),
+		title: s.Title() + " by " + s.Publisher(), description: ui.Clean(e.Description), path: s.Path(), section: layout.SectionRegistry, data: r.pages.software(s, s.Listed(r.check(s))), image: s.CardPath(),
 		crumbs: []layout.Crumb{{Label: "Catalog", URL: paths.Registry}, {Label: "Servers", URL: paths.Registry}, {Label: s.Title()}},
 	})
 	props := public.RegistryItemProps{Frame: f, Server: s, Templates: r.templatesWith(e), Related: r.related(e), ReportURL: reportURL(r.report, s)}

@@ -101,7 +101,7 @@ func (s CatalogEntry) authSentence() string {
 	case s.AuthType == "oauth" && s.DynamicRegistration != nil && *s.DynamicRegistration:
 		return "OAuth; clients register automatically"
 	case s.AuthType == "oauth" && s.DynamicRegistration != nil:
-		return "OAuth; the provider needs an app of your own"
+		return "OAuth; the provider needs an app of your own" // language:ignore
 	case s.AuthType == "oauth":
 		return "OAuth"
 	case s.AuthType == "bearer":

@@ -1,6 +1,7 @@
 package public
 
 import (
+	"slices"
 	"strings"
 
 	"mcpgateway/views/install"
@@ -64,4 +65,24 @@ func (s CatalogEntry) packageProof() string {
 		return "A public list names it, its repository doesn't"
 	}
 	return ""
+}
+
+// CardPath returns the path of the picture of the server for other sites.
+func (s CatalogEntry) CardPath() string { return s.Path() + "/card.png" }
+
+// CardTexts returns the texts of the picture of the server.
+func (s CatalogEntry) CardTexts() (title, publisher, text, facts string) {
+	publisher = "by " + s.Publisher()
+	if s.Verified {
+		publisher += " · verified"
+	}
+	words := []string{"MCP server", map[string]string{"http": "Streamable HTTP", "sse": "HTTP+SSE"}[s.ServerType], s.auth()}
+	if s.Local() {
+		words[1] = "runs as a program"
+	}
+	if n := len(s.ToolNames); n > 0 {
+		words = append(words, ui.Plural(n, "tool", "tools"))
+	}
+	words = slices.DeleteFunc(words, func(w string) bool { return w == "" })
+	return s.Title(), publisher, ui.Clean(s.Description), strings.Join(words, " · ")
 }
