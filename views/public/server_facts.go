@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"mcpgateway/views/install"
 	"mcpgateway/views/ui"
 )
 
@@ -24,7 +23,7 @@ func (s CatalogEntry) facts() []ui.Fact {
 	add("Package from", s.packageProof(), false)
 	for _, p := range s.AllPackages() {
 		if p.Needs != "" {
-			add("Command line", install.NeedsNote(p.Needs), false)
+			add("Command line", "Add "+p.Needs, false)
 			break
 		}
 	}
