@@ -11,8 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"gorm.io/gorm"
-
 	"mcpgateway/models"
 	"mcpgateway/models/modelstest"
 	"mcpgateway/routes/routestest"
@@ -60,12 +58,11 @@ func check(t *testing.T, a *routestest.App, name string, c models.CatalogCheck) 
 	if c.CheckedAt.IsZero() {
 		c.CheckedAt = time.Now().UTC()
 	}
-	if err := a.Services.DB.Transaction(func(tx *gorm.DB) error {
-		if err := tx.Save(&c).Error; err != nil {
-			return err
-		}
-		return notify.Touch(tx, notify.Catalog())
-	}); err != nil {
+	db := a.Services.DB.WithContext(t.Context())
+	if err := db.Save(&c).Error; err != nil {
+		t.Fatal(err)
+	}
+	if err := notify.Touch(db, notify.Catalog()); err != nil {
 		t.Fatal(err)
 	}
 	if err := a.Services.Catalog.Load(t.Context()); err != nil {
