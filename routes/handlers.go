@@ -219,9 +219,10 @@ func newAPIHandlers(s *services.Services, names *web.HostPolicy) apiHandlers {
 func newPublicHandlers(s *services.Services, frames *frame.Pages) publicHandlers {
 	pages := public.NewPages(frames, s.Config.PublicURL)
 	return publicHandlers{
-		home: public.NewHome(pages, s.Catalog, s.RunsPrograms), docs: public.NewDocs(pages), feeds: public.NewFeeds(pages, s.Catalog),
+		home: public.NewHome(pages, s.Catalog, s.RunsPrograms), docs: public.NewDocs(pages, s.Catalog), feeds: public.NewFeeds(pages, s.Catalog),
 		registryPages: public.NewRegistry(public.RegistryOptions{
 			Pages: pages, Catalog: s.Catalog, Directory: s.Directory, RunsPrograms: s.RunsPrograms, OwnProjects: s.Own.Projects, Requests: s.Requests,
+			Checks: s.Catalog, Report: s.Config.CatalogReport,
 		}),
 		templatePages: public.NewTemplates(pages, s.Catalog),
 	}

@@ -12,6 +12,8 @@ const pages = [
   { name: "a remote server", path: "/registry/asana/asana", heading: "Asana" },
   { name: "a server with a key", path: "/registry/stripe/stripe", heading: "Stripe" },
   { name: "a local server", path: "/registry/stripe/stripe-local", heading: "Stripe" },
+  { name: "a server with marked tools", path: "/registry/github/github", heading: "GitHub" },
+  { name: "a program that needs a folder", path: "/registry/modelcontextprotocol/filesystem", heading: "Filesystem" },
   { name: "programs that run here", path: "/registry?runs=here", heading: "Catalog" },
   { name: "a missing server", path: "/registry/asana/asna", heading: "Not found" },
   { name: "the templates", path: "/templates", heading: "Catalog" },

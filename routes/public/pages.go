@@ -41,7 +41,8 @@ type pageMeta struct {
 	description string
 	path        string // including its query
 	section     layout.Section
-	data        any // schema.org data; may be nil
+	data        any    // schema.org data; may be nil
+	image       string // path of the picture that other sites show; empty for the product's
 	noIndex     bool
 	crumbs      []layout.Crumb // for signed-in users; the title unless it is set
 }
@@ -52,9 +53,13 @@ func (p *Pages) frame(c *fiber.Ctx, a pageMeta) layout.Frame {
 	if len(a.crumbs) > 0 {
 		f.Crumbs = a.crumbs
 	}
+	image, alt := a.image, a.title
+	if image == "" {
+		image, alt = static.URL("og.png"), "Gateway: one endpoint for all your MCP servers"
+	}
 	f.Description, f.CanonicalURL = a.description, p.absolute(a.path)
 	f.Head = public.Head(public.HeadProps{
-		Title: a.title, Description: a.description, URL: f.CanonicalURL, ImageURL: p.absolute(static.URL("og.png")), FeedURL: p.absolute("/feed.atom"), Data: a.data, NoIndex: a.noIndex,
+		Title: a.title, Description: a.description, URL: f.CanonicalURL, ImageURL: p.absolute(image), ImageAlt: alt, FeedURL: p.absolute("/feed.atom"), Data: a.data, NoIndex: a.noIndex,
 	})
 	return f
 }

@@ -29,6 +29,8 @@ type RegistryOptions struct {
 	RunsPrograms func() bool        // whether local servers can run
 	OwnProjects  func(userID string) []personal.Project
 	Requests     Requests
+	Checks       Checks
+	Report       *url.URL // where problems with servers are reported; nil means nowhere
 }
 
 // Requests are those of users for servers of the catalog. Implemented by requests.Store.
@@ -43,11 +45,18 @@ type Registry struct {
 	catalog  *catalog.Catalog
 	projects *toolset.Directory
 	programs func() bool
+	cards    *cards
+}
+
+// Checks returns the last check of the server of an entry, and false if it was
+// never checked. Implemented by catalog.Catalog.
+type Checks interface {
+	Check(entryID string) (*models.CatalogCheck, bool)
 }
 
 // NewRegistry returns the handlers.
 func NewRegistry(o RegistryOptions) *Registry {
-	return &Registry{RegistryOptions: o, pages: o.Pages, catalog: o.Catalog, projects: o.Directory, programs: o.RunsPrograms}
+	return &Registry{RegistryOptions: o, pages: o.Pages, catalog: o.Catalog, projects: o.Directory, programs: o.RunsPrograms, cards: newCards()}
 }
 
 // selection is the state of the list that its URL carries.

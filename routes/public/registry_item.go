@@ -3,12 +3,14 @@ package public
 import (
 	"cmp"
 	"context"
+	"net/url"
 	"slices"
 	"strings"
 
 	"github.com/gofiber/fiber/v2"
 
 	"mcpgateway/models"
+	"mcpgateway/services/access/reach"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/toolset"
 	"mcpgateway/views/layout"
@@ -31,10 +33,11 @@ func (r *Registry) Page(c *fiber.Ctx) error {
 	}
 	s := public.CatalogEntry{CatalogEntry: e}
 	f := r.pages.frame(c, pageMeta{
-		title: s.Title() + " by " + s.Publisher(), description: ui.Clean(e.Description), path: s.Path(), section: layout.SectionRegistry, data: r.pages.software(s),
+		title: s.Title() + " by " + s.Publisher(), description: ui.Clean(e.Description), path: s.Path(), section: layout.SectionRegistry, data: r.pages.software(s, s.Listed(r.check(s))), image: s.CardPath(),
 		crumbs: []layout.Crumb{{Label: "Catalog", URL: paths.Registry}, {Label: "Servers", URL: paths.Registry}, {Label: s.Title()}},
 	})
-	props := public.RegistryItemProps{Frame: f, Server: s, Templates: r.templatesWith(e)}
+	props := public.RegistryItemProps{Frame: f, Server: s, Templates: r.templatesWith(e), Related: r.related(e), ReportURL: reportURL(r.Report, s)}
+	props.Check = r.check(s)
 	if f.Admin() {
 		props.Projects = options(r.projects)
 	}
@@ -43,8 +46,8 @@ func (r *Registry) Page(c *fiber.Ctx) error {
 			return err
 		}
 	}
-	if f.Nav != nil {
-		props.AddedTo, props.Project = r.addedTo(e, f)
+	if f.Person != nil {
+		r.addProjects(&props, reach.Of(c.UserContext()))
 	}
 	return render(c, f, public.RegistryItem(props))
 }
@@ -94,24 +97,36 @@ func hasServer(p *toolset.Snapshot, e *models.CatalogEntry) bool {
 	})
 }
 
-// addedTo returns the names of the projects that have a server, and the slug of
-// the project to add it to: the current one unless it has the server.
-func (r *Registry) addedTo(e *models.CatalogEntry, f layout.Frame) (names []string, slug string) {
+// addProjects sets the number of the projects that have the server, the names of
+// those that the user may see, and those to add it to: for administrators the
+// current one is preselected unless it has the server.
+func (r *Registry) addProjects(props *public.RegistryItemProps, mine reach.Reach) {
+	const most = 5 // links of a maintainer
 	has := map[string]bool{}
 	for _, p := range r.projects.All() {
-		has[p.Project.Slug] = hasServer(p, e)
-	}
-	for _, o := range options(r.projects) {
-		if has[o.Value] {
-			names = append(names, o.Label)
-		} else if slug == "" {
-			slug = o.Value
+		slug, name := p.Project.Slug, ui.Clean(cmp.Or(p.Project.Name, p.Project.Slug))
+		has[slug] = hasServer(p, props.Server.CatalogEntry)
+		switch {
+		case has[slug]:
+			props.UsedIn++
+			if mine.Sees(&p.Project) {
+				props.AddedTo = append(props.AddedTo, name)
+			}
+		case props.Project == "":
+			props.Project = slug
+		}
+		if !has[slug] && mine.Administers(&p.Project) && len(props.Mine) < most {
+			props.Mine = append(props.Mine, ui.Pair{Name: name, Value: addTo(slug, props.Server.ID)})
 		}
 	}
-	if here := f.Nav.Project; here != nil && !has[here.Slug] {
-		slug = here.Slug
+	if nav := props.Frame.Nav; nav != nil && nav.Project != nil && !has[nav.Project.Slug] {
+		props.Project = nav.Project.Slug
 	}
-	return names, slug
+}
+
+// addTo returns the page that adds the server of an entry to a project.
+func addTo(slug, entryID string) string {
+	return paths.NewServer(slug) + "?" + url.Values{"entry": {entryID}}.Encode()
 }
 
 // addedHere returns the paths of the servers that the current project has.

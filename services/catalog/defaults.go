@@ -5,6 +5,8 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
+	"encoding/json"
+	"slices"
 
 	"gorm.io/gorm"
 
@@ -16,31 +18,55 @@ import (
 	"mcpgateway/services/notify"
 )
 
-//go:embed data/registry.json data/templates.json
+//go:embed data/registry.json data/templates.json data/needs.json
 var defaults embed.FS
 
-// readDefaults returns the built-in documents and the hash of both.
-func readDefaults() (documents [][]byte, hash string, err error) {
+// builtIn is the built-in data.
+type builtIn struct {
+	documents [][]byte          // in the catalog's own format
+	needs     map[string]string // what users add to the command line, by identifier of a package
+	hash      string            // of all
+}
+
+// readDefaults returns the built-in data.
+func readDefaults() (builtIn, error) {
+	var b builtIn
 	sum := sha256.New()
-	for _, name := range []string{"data/registry.json", "data/templates.json"} {
+	for _, name := range []string{"data/registry.json", "data/templates.json", "data/needs.json"} {
 		raw, err := defaults.ReadFile(name)
 		if err != nil {
-			return nil, "", err
+			return b, err
 		}
 		sum.Write(raw)
-		documents = append(documents, raw)
+		b.documents = append(b.documents, raw)
 	}
-	return documents, hex.EncodeToString(sum.Sum(nil)), nil
+	last := len(b.documents) - 1
+	err := json.Unmarshal(b.documents[last], &b.needs)
+	b.documents, b.hash = b.documents[:last], hex.EncodeToString(sum.Sum(nil))
+	return b, err
+}
+
+// complete adds what users add to the command lines of an entry's packages.
+func (b builtIn) complete(row *models.CatalogEntry) {
+	packages := slices.Clone(row.AllPackages())
+	for i, p := range packages {
+		if needs := b.needs[p.Identifier]; needs != "" {
+			packages[i].Needs = needs
+			row.Packages = packages
+			row.ContentHash += "+"
+		}
+	}
 }
 
 // LoadDefaults imports the built-in data of this program, unless that was done
 // before or an administrator removed it. Decisions of administrators about its
 // rows stay. It is fast when there is nothing to do.
 func (s *Store) LoadDefaults(ctx context.Context) error {
-	documents, hash, err := readDefaults()
+	data, err := readDefaults()
 	if err != nil {
 		return fault.Internal(err)
 	}
+	hash := data.hash
 	var source models.CatalogSource
 	if err := s.db.WithContext(ctx).First(&source, "id = ?", SourceDefault).Error; err != nil {
 		return fault.Internal(err)
@@ -49,12 +75,15 @@ func (s *Store) LoadDefaults(ctx context.Context) error {
 		return nil
 	}
 	whole := &sources.Batch{}
-	for _, raw := range documents {
+	for _, raw := range data.documents {
 		b, err := sources.ParseFile(raw)
 		if err != nil {
 			return fault.Internal(err)
 		}
 		whole.Fetched += b.Fetched
+		for _, row := range b.Entries.Rows {
+			data.complete(row)
+		}
 		if len(b.Entries.Rows) > 0 {
 			whole.Entries = b.Entries
 		} else {

@@ -36,6 +36,7 @@ type snapshot struct {
 	byID         map[string]*models.CatalogEntry
 	byName       map[string]*models.CatalogEntry
 	byServerName map[string][]*models.CatalogEntry
+	checks       map[string]*models.CatalogCheck // by id of the entry
 
 	templates     []*models.CatalogTemplate
 	templateIndex *index.Index
@@ -52,6 +53,7 @@ type snapshot struct {
 func read(ctx context.Context, db *gorm.DB, tasks *background.Tasks) (*snapshot, error) {
 	var entries []*models.CatalogEntry
 	var templates []*models.CatalogTemplate
+	var checks []*models.CatalogCheck
 	var revision models.Revision
 	err := db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
 		err := tx.First(&revision, "topic = ?", string(notify.Catalog())).Error
@@ -61,12 +63,19 @@ func read(ctx context.Context, db *gorm.DB, tasks *background.Tasks) (*snapshot,
 		if err := tx.Omit("document").Find(&entries).Error; err != nil {
 			return err
 		}
+		if err := tx.Find(&checks).Error; err != nil {
+			return err
+		}
 		return tx.Find(&templates).Error
 	}, models.ConsistentRead(db))
 	if err != nil {
 		return nil, err
 	}
-	return newSnapshot(revision.Revision, entries, templates, tasks)
+	s, err := newSnapshot(revision.Revision, entries, templates, tasks)
+	if err == nil {
+		s.addChecks(checks)
+	}
+	return s, err
 }
 
 // newSnapshot builds a snapshot from rows, which it retains. For a large

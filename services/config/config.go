@@ -38,6 +38,7 @@ type variables struct {
 	AllowedOrigins string        `env:"GATEWAY_ALLOWED_ORIGINS"`
 	AllowHTTP      bool          `env:"GATEWAY_ALLOW_HTTP"`
 	BuiltinCatalog bool          `env:"GATEWAY_BUILTIN_CATALOG" envDefault:"true"`
+	CatalogReport  string        `env:"GATEWAY_CATALOG_REPORT_URL"`
 	MaxStreams     int           `env:"GATEWAY_MAX_STREAMS" envDefault:"5000"`
 	MaxConnections int           `env:"GATEWAY_MAX_CONNECTIONS" envDefault:"20000"`
 	MaxPerAddress  int           `env:"GATEWAY_MAX_CONNECTIONS_PER_ADDRESS" envDefault:"512"`
@@ -79,6 +80,7 @@ type Config struct {
 	MaxStaleness   time.Duration
 	DrainDelay     time.Duration // between SIGTERM and closing the listener
 	BuiltinCatalog bool          // whether the built-in catalog is loaded
+	CatalogReport  *url.URL      // where problems with servers of the catalog are reported; nil means nowhere
 	TSC            string        // native TypeScript compiler, or empty
 	TrustedProxies []netip.Prefix
 	SingleSignOn   SingleSignOn
@@ -129,6 +131,7 @@ func Load(environ []string, addr string) (*Config, error) {
 		}
 	}
 	c.TSC, c.BuiltinCatalog, c.DrainDelay = vars.TSC, vars.BuiltinCatalog, vars.DrainDelay
+	c.CatalogReport = r.catalogReport(vars.CatalogReport)
 	if c.TSC != "" {
 		if info, err := os.Stat(c.TSC); err != nil || info.IsDir() || info.Mode()&0o111 == 0 {
 			r.addProblem("GATEWAY_TSC: %q is not an executable file", c.TSC)

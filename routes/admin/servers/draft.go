@@ -1,6 +1,7 @@
 package servers
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -110,10 +111,11 @@ func (a *Wizard) draftOfPasted(s declaration.PastedServer) views.Draft {
 	return draft
 }
 
-// draftOfEntry returns the form of a catalog entry.
-func (a *Wizard) draftOfEntry(p *toolset.Snapshot, e *models.CatalogEntry) views.Draft {
+// draftOfEntry returns the form of a catalog entry. Without an alias it has a free
+// one.
+func (a *Wizard) draftOfEntry(p *toolset.Snapshot, e *models.CatalogEntry, alias string) views.Draft {
 	d := projects.FromCatalog(e, true)
-	draft := draftOf(freeAlias(p, e), d)
+	draft := draftOf(cmp.Or(alias, freeAlias(p, e)), d)
 	if why := notRemote(e); why != "" {
 		draft.Refused = []string{why}
 	}
