@@ -53,7 +53,8 @@ func (f Filter) selects(e *models.CatalogEntry, runs bool) bool {
 type Sort string
 
 // The orders. SortDefault is by relevance with text; without text featured
-// entries come first, then verified ones.
+// entries come first, then verified ones. In it, servers that do not respond come
+// after others of equal relevance.
 const (
 	SortDefault Sort = ""
 	SortName    Sort = "name"
@@ -90,7 +91,7 @@ func (c *Catalog) Browse(v View) (*Listing, error) {
 }
 
 func (s *snapshot) browse(parsed *query.Query, v View) *Listing {
-	hits, _ := s.entryIndex.Find(parsed, 0, len(s.entries))
+	hits := s.entryIndex.FindAll(parsed, s.sinking)
 	found := &Listing{}
 	everywhere := Filter{SignIn: v.SignIn, Here: v.Here}
 	rows := make([]*models.CatalogEntry, 0, len(hits))

@@ -42,7 +42,7 @@ type Catalog struct {
 // starts the goroutines and may be nil.
 func New(db *gorm.DB, cursors *page.Cursors, keyID string, log *slog.Logger, tasks *background.Tasks) *Catalog {
 	c := &Catalog{db: db, cursors: cursors, keyID: keyID, log: log, tasks: tasks, sem: make(chan struct{}, 1), changed: make(chan struct{}, 1)}
-	empty, err := newSnapshot(-1, nil, nil, nil)
+	empty, err := newSnapshot(-1, nil, nil, nil, nil)
 	if err != nil {
 		empty = &snapshot{revision: -1}
 	}

@@ -29,6 +29,7 @@ type snapshot struct {
 	revision int64 // revision of the topic
 
 	entries      []*models.CatalogEntry // visible entries, in list order without text
+	sinking      []bool                 // of entries: whether pages list it after the others
 	runs         []bool                 // of entries: whether a computer can run the server
 	entryIndex   *index.Index
 	entriesMark  string // changes with anything that searches of entries show, match or sort by
@@ -41,15 +42,17 @@ type snapshot struct {
 	templatesMark string
 	bySlug        map[string]*models.CatalogTemplate
 
-	official []*models.CatalogEntry // all entries including hidden and deleted ones, by full name
-	version  string                 // changes with any public content
-	words    func() map[string]int  // the vocabulary, made when it is first needed
+	checks   map[string]*models.CatalogCheck // by entry id
+	official []*models.CatalogEntry          // all entries including hidden and deleted ones, by full name
+	version  string                          // changes with any public content
+	words    func() map[string]int           // the vocabulary, made when it is first needed
 }
 
 // read loads the catalog in one transaction.
 func read(ctx context.Context, db *gorm.DB, tasks *background.Tasks) (*snapshot, error) {
 	var entries []*models.CatalogEntry
 	var templates []*models.CatalogTemplate
+	var checks []*models.CatalogCheck
 	var revision models.Revision
 	err := db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
 		err := tx.First(&revision, "topic = ?", string(notify.Catalog())).Error
@@ -59,19 +62,23 @@ func read(ctx context.Context, db *gorm.DB, tasks *background.Tasks) (*snapshot,
 		if err := tx.Omit("document").Find(&entries).Error; err != nil {
 			return err
 		}
+		if err := tx.Find(&checks).Error; err != nil {
+			return err
+		}
 		return tx.Find(&templates).Error
 	}, models.ConsistentRead(db))
 	if err != nil {
 		return nil, err
 	}
-	return newSnapshot(revision.Revision, entries, templates, tasks)
+	return newSnapshot(revision.Revision, entries, templates, checks, tasks)
 }
 
 // newSnapshot builds a snapshot from rows, which it retains. For a large
 // catalog it runs the two slowest steps in parallel: the marks, which cover all
 // visible content, and the index.
-func newSnapshot(revision int64, entries []*models.CatalogEntry, templates []*models.CatalogTemplate, tasks *background.Tasks) (*snapshot, error) {
-	s := &snapshot{revision: revision, official: entries}
+func newSnapshot(revision int64, entries []*models.CatalogEntry, templates []*models.CatalogTemplate, checks []*models.CatalogCheck, tasks *background.Tasks) (*snapshot, error) {
+	s := &snapshot{revision: revision, official: entries, checks: byEntry(checks)}
+	s.fillTools()
 	s.words = sync.OnceValue(s.vocabulary)
 	s.sortTemplates(templates)
 	shown := s.sortEntries(entries)
@@ -139,9 +146,9 @@ func (s *snapshot) sortEntries(rows []*models.CatalogEntry) []sortedEntry {
 	slices.SortFunc(shown, func(a, b sortedEntry) int {
 		return cmp.Or(trueFirst(a.Featured, b.Featured), trueFirst(a.Verified, b.Verified), strings.Compare(a.title, b.title), strings.Compare(a.ID, b.ID))
 	})
-	s.entries, s.runs = make([]*models.CatalogEntry, len(shown)), make([]bool, len(shown))
+	s.entries, s.runs, s.sinking = make([]*models.CatalogEntry, len(shown)), make([]bool, len(shown)), make([]bool, len(shown))
 	for i, e := range shown {
-		s.entries[i], s.runs[i] = e.CatalogEntry, e.RunsHere()
+		s.entries[i], s.runs[i], s.sinking[i] = e.CatalogEntry, e.RunsHere(), s.sinks(e.ID)
 	}
 	return shown
 }

@@ -1,0 +1,9 @@
+package health
+
+import (
+	"context"
+	"time"
+)
+
+// Step runs one step of Run.
+func (c *Checker) Step(ctx context.Context) (time.Duration, error) { return c.step(ctx) }
