@@ -74,6 +74,7 @@ type apiHandlers struct {
 	registry      *registry.Registry
 	templates     *registry.Templates
 	registryV01   *registry.V01
+	rowChecks     *registry.Checks
 	projects      *api.Projects
 	toolsets      *api.Toolsets
 	servers       *api.Servers
@@ -100,6 +101,7 @@ type publicHandlers struct {
 	home          *public.Home
 	docs          *public.Docs
 	feeds         *public.Feeds
+	icons         *public.Icons
 	registryPages *public.Registry
 	templatePages *public.Templates
 }
@@ -144,6 +146,7 @@ type adminHandlers struct {
 	settings        *settings.Settings
 	files           *settings.ImportExport
 	catalogPages    *catalogpages.Catalog
+	catalogChecks   *catalogpages.Checks
 	palette         *palette.Palette
 	live            *live.Live
 }
@@ -190,7 +193,7 @@ func newAPIHandlers(s *services.Services, names *web.HostPolicy) apiHandlers {
 	servers := api.NewServers(s.Projects, s.Syncer, s.Revisions, s.Runners)
 	return apiHandlers{
 		health: api.NewHealth(s.Ready), metrics: api.NewMetrics(s.Metrics, metricsAccess(s)),
-		registry: registry.New(s.Catalog), templates: registry.NewTemplates(s.Catalog), registryV01: registry.NewV01(s.Catalog),
+		registry: registry.New(s.Catalog), templates: registry.NewTemplates(s.Catalog), registryV01: registry.NewV01(s.Catalog), rowChecks: registry.NewChecks(s.CatalogChecks),
 		projects: api.NewProjects(s.Projects, s.Toolsets), toolsets: api.NewToolsets(s.Directory, s.Toolsets, s.Config.PublicURL), servers: servers, sync: api.NewServerSync(s.Syncer, servers), tools: api.NewTools(s.Directory, s.ToolStates),
 		keys: api.NewKeys(s.Keys, s.Projects), calls: api.NewCalls(s.Calls, s.Directory, page.NewCursors(s.Config.Keys)),
 		audit: api.NewAudit(s.Audit, s.Directory, page.NewCursors(s.Config.Keys)), people: api.NewPeople(s.People), groups: api.NewGroups(s.Groups),
@@ -209,9 +212,10 @@ func newAPIHandlers(s *services.Services, names *web.HostPolicy) apiHandlers {
 }
 
 func newPublicHandlers(s *services.Services, frames *frame.Pages) publicHandlers {
-	pages := public.NewPages(frames, s.Config.PublicURL)
+	pages := public.NewPages(frames, s.Config.PublicURL, s.Catalog, frame.NewIcons(s.Catalog, s.CatalogIcons))
 	return publicHandlers{
-		home: public.NewHome(pages, s.Catalog), docs: public.NewDocs(pages), feeds: public.NewFeeds(pages, s.Catalog),
+		icons: public.NewIcons(s.CatalogIcons),
+		home:  public.NewHome(pages, s.Catalog), docs: public.NewDocs(pages), feeds: public.NewFeeds(pages, s.Catalog),
 		registryPages: public.NewRegistry(pages, s.Catalog, s.Directory), templatePages: public.NewTemplates(pages, s.Catalog),
 	}
 }
@@ -251,6 +255,7 @@ func newAdminHandlers(s *services.Services, guards *guard.Guards, pages *adminpa
 		serverPages: servers.New(servers.Options{
 			Pages: pages, Reader: s.Syncer, Calls: s.Calls, Traffic: s.Traffic, History: s.History, Store: s.Projects, StepUp: guards,
 			Callers: func() *observe.Callers { return observe.NewCallers(s.Keys, s.People) }, People: s.OwnAccounts, Learned: s.Revisions, Programs: s.Runners, Operations: s.Operations,
+			Icons: frame.NewIcons(s.Catalog, s.CatalogIcons),
 		}),
 		wizard:          servers.NewWizard(pages, s.Syncer, s.Projects, s.Catalog, sealer, public),
 		catalogUse:      servers.NewFromCatalog(pages, s.Catalog, s.Projects, s.Syncer),
@@ -262,13 +267,14 @@ func newAdminHandlers(s *services.Services, guards *guard.Guards, pages *adminpa
 			Pages: pages, Store: s.Projects, Declarations: s.Declarations, Unchecked: s.Arguments.UncheckedReason, Runner: s.Gateway,
 			CanTypecheck: s.Runner.CanTypecheck(), Traces: s.CodeRuns, Keys: s.Keys, People: s.People, Now: time.Now,
 		}),
-		activity:     observe.NewActivity(observe.ActivityOptions{Pages: pages, Calls: s.Calls, Traffic: s.Traffic, Keys: s.Keys, People: s.People, Cursors: cursors}),
-		auditPages:   observe.NewAudit(pages, s.Audit, cursors),
-		peoplePages:  settings.NewPeople(settings.PeopleOptions{Pages: frames, People: s.People, Groups: s.Groups, Factors: s.Factors, Provider: identityProvider(s), Public: public, Seal: sealer, Now: time.Now}),
-		groupPages:   settings.NewGroups(frames, s.Groups, s.People, time.Now),
-		settings:     settings.New(frames, settings.RuntimeInfo{Version: s.Version, Database: s.DB.Name(), Config: s.Config, Fresh: s.Fresh}, time.Now),
-		files:        settings.NewImportExport(frames, s.Projects, sealer),
-		catalogPages: catalogpages.New(frames, s.Catalog, s.CatalogStore),
-		palette:      palette.New(pages, s.Catalog, s.Keys, s.People),
+		activity:      observe.NewActivity(observe.ActivityOptions{Pages: pages, Calls: s.Calls, Traffic: s.Traffic, Keys: s.Keys, People: s.People, Cursors: cursors}),
+		auditPages:    observe.NewAudit(pages, s.Audit, cursors),
+		peoplePages:   settings.NewPeople(settings.PeopleOptions{Pages: frames, People: s.People, Groups: s.Groups, Factors: s.Factors, Provider: identityProvider(s), Public: public, Seal: sealer, Now: time.Now}),
+		groupPages:    settings.NewGroups(frames, s.Groups, s.People, time.Now),
+		settings:      settings.New(frames, settings.RuntimeInfo{Version: s.Version, Database: s.DB.Name(), Config: s.Config, Fresh: s.Fresh}, time.Now),
+		files:         settings.NewImportExport(frames, s.Projects, sealer),
+		catalogPages:  catalogpages.New(frames, s.Catalog, s.CatalogStore),
+		catalogChecks: catalogpages.NewChecks(s.CatalogStore, s.CatalogChecks),
+		palette:       palette.New(pages, s.Catalog, s.Keys, s.People),
 	}
 }

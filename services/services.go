@@ -31,6 +31,8 @@ import (
 	"mcpgateway/services/activity/traffic"
 	"mcpgateway/services/background"
 	"mcpgateway/services/catalog"
+	"mcpgateway/services/catalog/health"
+	"mcpgateway/services/catalog/icons"
 	"mcpgateway/services/checklist"
 	"mcpgateway/services/codemode"
 	"mcpgateway/services/config"
@@ -98,7 +100,10 @@ type Services struct {
 	SingleSignOn *oidc.SignOn
 	Catalog      *catalog.Catalog
 	CatalogStore *catalog.Store
-	OAuth        *oauthserver.Server
+	// CatalogIcons are nil if they are turned off.
+	CatalogIcons  *icons.Icons
+	CatalogChecks *health.Checker
+	OAuth         *oauthserver.Server
 	// Connections are the gateway's own accounts at upstream servers. Waiting
 	// reports those with a pending authorization.
 	Connections    *oauthclient.Connections
@@ -159,6 +164,7 @@ type Services struct {
 	tasks      *tasks.Store // of clients, at upstream servers
 	ToolSearch *toolsearch.Searcher
 	pool       *pool.Pool
+	probes     *pool.Pool // of CatalogChecks; has no credentials
 	feed       *notify.Feed
 	log        *slog.Logger
 	draining   atomic.Bool
@@ -294,6 +300,11 @@ func (s *Services) wireCatalog() {
 	c := s.Config
 	s.Catalog = catalog.New(s.DB, page.NewCursors(c.Keys), c.Keys.ActiveKID(), s.log, s.Background)
 	s.CatalogStore = catalog.NewStore(s.DB, s.clients.Catalog(), s.Audit, s.feed, now)
+	if c.CatalogIcons {
+		s.CatalogIcons = icons.New(icons.Options{DB: s.DB, Client: s.clients.Catalog(), Feed: s.feed, Now: now, Log: s.log, Tasks: s.Background})
+	}
+	s.probes = pool.New(s.clients.MCP(), s.Version, pool.WithTasks(s.Background), pool.WithInstance(s.Instance))
+	s.CatalogChecks = health.New(health.Options{DB: s.DB, Client: s.probes, Audit: s.Audit, Feed: s.feed, Now: now, Log: s.log})
 }
 
 // wireConnections creates the gateway's own accounts at upstream servers.

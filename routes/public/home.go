@@ -50,7 +50,7 @@ func (h *Home) Page(c *fiber.Ctx) error {
 	}
 	templates := h.catalog.AllTemplates()
 	return render(c, f, public.Home(public.HomeProps{
-		Frame: f, Featured: public.Servers(featured.Rows), Servers: facets.Total, Remote: facets.Remote,
+		Frame: f, Featured: h.pages.entries.all(featured.Rows), Servers: facets.Total, Remote: facets.Remote,
 		Templates: public.Templates(templates[:min(homeTemplates, len(templates))]),
 	}))
 }

@@ -121,7 +121,7 @@ func (r *Registry) List(c *fiber.Ctx) error {
 // fill sets the servers of the page, or the closest ones, and how to narrow them.
 func (r *Registry) fill(props *public.RegistryProps, s selection, view catalog.View, found *catalog.Listing, number int) error {
 	props.Notices = append(props.Notices, warned(found.Warnings)...)
-	props.Servers, props.Local = public.Servers(found.Rows), found.Local
+	props.Servers, props.Local = r.pages.entries.all(found.Rows), found.Local
 	everywhere := s
 	everywhere.filter.Remote = false
 	props.LocalURL = everywhere.url(1)
@@ -134,7 +134,7 @@ func (r *Registry) fill(props *public.RegistryProps, s selection, view catalog.V
 		}
 		if near != nil {
 			everywhere.text, s.text = near.Text, near.Text
-			props.Near, props.Servers, props.Local, props.LocalURL = near.Words, public.Servers(near.Rows), near.Local, everywhere.url(1)
+			props.Near, props.Servers, props.Local, props.LocalURL = near.Words, r.pages.entries.all(near.Rows), near.Local, everywhere.url(1)
 		}
 	}
 	return r.narrow(props, s)

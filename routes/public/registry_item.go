@@ -26,7 +26,7 @@ func (r *Registry) Page(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	s := public.CatalogEntry{CatalogEntry: e}
+	s := r.pages.entries.one(e)
 	f := r.pages.frame(c, pageMeta{
 		title: s.Title() + " by " + s.Publisher(), description: ui.Clean(e.Description), path: s.Path(), section: layout.SectionRegistry, data: r.pages.software(s),
 		crumbs: []layout.Crumb{{Label: "Catalog", URL: paths.Registry}, {Label: "Servers", URL: paths.Registry}, {Label: s.Title()}},

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -155,6 +156,14 @@ func (c *Catalog) EntryByName(publisher, server string) (*models.CatalogEntry, e
 	}
 	return nil, fault.NotFound("catalog entry", sources.Clip(name, sources.MaxName))
 }
+
+// EntryAt returns the first entry in list order with a remote URL, or nil. Case
+// and a final slash of the URL don't matter.
+func (c *Catalog) EntryAt(address string) *models.CatalogEntry {
+	return c.current.Load().byAddress[addressKey(address)]
+}
+
+func addressKey(address string) string { return strings.ToLower(strings.TrimSuffix(address, "/")) }
 
 // Template returns the template with the slug, or NOT_FOUND. The caller must
 // not modify it.

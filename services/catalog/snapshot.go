@@ -36,6 +36,7 @@ type snapshot struct {
 	byID         map[string]*models.CatalogEntry
 	byName       map[string]*models.CatalogEntry
 	byServerName map[string][]*models.CatalogEntry
+	byAddress    map[string]*models.CatalogEntry // by the key of the remote URL
 
 	templates     []*models.CatalogTemplate
 	templateIndex *index.Index
@@ -156,10 +157,14 @@ func (s *snapshot) sortEntries(rows []*models.CatalogEntry) []sortedEntry {
 func (s *snapshot) indexEntries(shown []sortedEntry) {
 	n := len(shown)
 	s.byID, s.byName, s.byServerName = make(map[string]*models.CatalogEntry, n), make(map[string]*models.CatalogEntry, n), make(map[string][]*models.CatalogEntry, n)
+	s.byAddress = make(map[string]*models.CatalogEntry, n)
 	size := 0
 	for _, e := range shown {
 		s.byID[e.ID], s.byName[sources.FullName(e.CatalogEntry)] = e.CatalogEntry, e.CatalogEntry
 		s.byServerName[e.ServerName] = append(s.byServerName[e.ServerName], e.CatalogEntry)
+		if k := addressKey(e.RemoteURL); k != "" && s.byAddress[k] == nil {
+			s.byAddress[k] = e.CatalogEntry
+		}
 		size += len(e.title) + len(e.ServerName) + len(e.PublisherTitle) + len(e.PublisherName) + len(e.Description) + 64
 	}
 	s.entryIndex = index.New(n, size, func(row int) index.Document { return entryDocument(shown[row].CatalogEntry, shown[row].title) })

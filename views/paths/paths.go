@@ -209,6 +209,12 @@ func StartConnection(serverID string) string { return below(Connections, serverI
 // CatalogEntry returns the page on which an entry of the catalog is edited.
 func CatalogEntry(id string) string { return below(Catalog, id) }
 
+// CheckEntry returns the form that checks the server of a catalog entry.
+func CheckEntry(id string) string { return CatalogEntry(id) + "/check" }
+
+// Icon returns the image with a hash, an icon of a catalog entry.
+func Icon(hash string) string { return "/icons/" + hash + ".png" }
+
 // CatalogSource returns a source of the catalog. Its forms are below it.
 func CatalogSource(id string) string { return below(CatalogSources, id) }
 

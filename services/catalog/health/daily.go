@@ -49,8 +49,12 @@ func (c *Checker) step(ctx context.Context) (time.Duration, error) {
 		return 0, err
 	}
 	c.unpublished = true
-	return max(day/time.Duration(next.servers), minPause), c.publish(ctx)
+	return pauseOf(next.servers), c.publish(ctx)
 }
+
+// pauseOf returns the time between two checks that spreads those of all servers
+// over a day.
+func pauseOf(servers int) time.Duration { return max(day/time.Duration(servers), minPause) }
 
 // publish announces the stored checks, at most once a minute.
 func (c *Checker) publish(ctx context.Context) error {

@@ -12,6 +12,7 @@ import (
 
 	"mcpgateway/models"
 	"mcpgateway/services/catalog"
+	"mcpgateway/services/catalog/health"
 	"mcpgateway/services/upstream/upstreamtest"
 )
 
@@ -98,21 +99,14 @@ func TestNewRowsAreCheckedFirst(t *testing.T) {
 	}
 }
 
-func TestManyRowsAreSpread(t *testing.T) {
-	w := onSQLite(t)
-	_, address := mock(t, upstreamtest.Options{})
-	w.add(t, "first", address)
-	var rows []models.CatalogEntry
-	for i := range 99_999 {
-		rows = append(rows, models.CatalogEntry{ID: fmt.Sprint("r", i), SourceID: catalog.SourceFile, PublisherName: "acme", ServerName: fmt.Sprint("r", i), ServerType: "http", AuthType: "none", RemoteURL: address, Status: models.CatalogActive})
-		if len(rows) == 500 || i == 99_998 {
-			if err := w.db.Create(&rows).Error; err != nil {
-				t.Fatal(err)
-			}
-			rows = nil
+func TestPause(t *testing.T) {
+	for servers, want := range map[int]time.Duration{
+		1: 24 * time.Hour, 2: 12 * time.Hour, 43_200: 2 * time.Second, 86_399: time.Second + 11_574*time.Nanosecond, 86_400: time.Second, 86_401: time.Second, 200_000: time.Second,
+	} {
+		if got := health.PauseOf(servers); got != want {
+			t.Errorf("PauseOf(%d) = %v, want %v", servers, got, want)
 		}
 	}
-	w.step(t, time.Second) // instead of 864 ms
 }
 
 // TestChecksAreAnnouncedOnceAMinute reads when the process loads the catalog.
