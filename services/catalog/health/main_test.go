@@ -107,7 +107,7 @@ func (w *world) add(t *testing.T, id, address string, edit ...func(*models.Catal
 	w.touch(t)
 }
 
-// touch makes the process load the catalog again.
+// touch loads the catalog after a change of its rows.
 func (w *world) touch(t *testing.T) {
 	t.Helper()
 	if err := w.db.Transaction(func(tx *gorm.DB) error { return notify.Touch(tx, notify.Catalog()) }); err != nil {

@@ -11,7 +11,7 @@ import (
 	"mcpgateway/services/upstream"
 )
 
-// found is what a probe found out about a server.
+// found is the result of a probe.
 type found struct {
 	state    models.CheckState
 	revision string

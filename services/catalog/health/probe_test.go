@@ -122,8 +122,8 @@ func TestProbe(t *testing.T) {
 	}
 }
 
-// TestToolsOfCredentialsAreNotPublished checks a server whose tools a project of
-// the gateway knows by its credentials.
+// TestToolsOfCredentialsAreNotPublished checks a server whose tools a project
+// has synced with credentials.
 func TestToolsOfCredentialsAreNotPublished(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		tools, _ := openTools()

@@ -11,7 +11,7 @@ import (
 	"mcpgateway/services/egress"
 )
 
-// refusal is why an icon is not taken. It has no text of the host that sent it.
+// refusal is the error of an icon that is not taken. It has no text of the host that sent it.
 type refusal struct{ text string }
 
 func (r *refusal) Error() string { return r.text }

@@ -60,7 +60,7 @@ func (s *Icons) storeRefusal(ctx context.Context, k key, reason string) error {
 	return s.set(ctx, k, map[string]any{"error": reason})
 }
 
-// release makes a claimed icon available to other processes, also after the
+// release ends the claim of an icon, so that it is fetched again, also after the
 // context has ended.
 func (s *Icons) release(ctx context.Context, k key) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closingTimeout)
