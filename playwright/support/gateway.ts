@@ -47,7 +47,7 @@ export async function startGateway({ demo = true, dev = false, port = 0, env: se
   if (!program) throw new Error(`${builtProgram} is not set: the global set-up builds the gateway and sets it`);
   const folder = await mkdtemp(path.join(tmpdir(), "gateway-data-"));
   // The developer's settings must not reach the program under test.
-  const env = { PATH: `${path.dirname(program)}:${process.env.PATH}`, HOME: folder, GATEWAY_LOG_FORMAT: "json", ...settings };
+  const env = { PATH: `${path.dirname(program)}:${process.env.PATH}`, HOME: folder, GATEWAY_LOG_FORMAT: "json", GATEWAY_CATALOG_ICONS: "false", ...settings };
   const child = spawn(program, ["serve", ...(demo ? ["--demo"] : []), ...(dev ? ["--dev"] : []), "--addr", `127.0.0.1:${port}`], { cwd: folder, env, stdio: ["ignore", "pipe", "pipe"] });
   const exited = once(child, "exit");
   // A worker that ends early, such as on an interrupt, stops its gateway.
