@@ -110,5 +110,5 @@ func (r *input) Read(p []byte) (int, error) {
 	if err := r.ctx.Err(); err != nil {
 		return 0, err
 	}
-	return r.raw.Read(p)
+	return r.raw.Read(p[:min(len(p), maxRead)])
 }
