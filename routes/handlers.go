@@ -76,6 +76,7 @@ type apiHandlers struct {
 	templates     *registry.Templates
 	registryV01   *registry.V01
 	catalogAPI    catalogapi.Handlers
+	rowChecks     *registry.Checks
 	projects      *api.Projects
 	toolsets      *api.Toolsets
 	servers       *api.Servers
@@ -102,6 +103,7 @@ type publicHandlers struct {
 	home          *public.Home
 	docs          *public.Docs
 	feeds         *public.Feeds
+	icons         *public.Icons
 	registryPages *public.Registry
 	templatePages *public.Templates
 }
@@ -149,6 +151,7 @@ type adminHandlers struct {
 	catalogPages    *catalogpages.Catalog
 	catalogRows     *catalogpages.Rows
 	catalogImport   *catalogpages.Import
+	catalogChecks   *catalogpages.Checks
 	palette         *palette.Palette
 	live            *live.Live
 }
@@ -195,7 +198,7 @@ func newAPIHandlers(s *services.Services, names *web.HostPolicy) apiHandlers {
 	servers := api.NewServers(s.Projects, s.Syncer, s.Revisions, s.Runners)
 	return apiHandlers{
 		health: api.NewHealth(s.Ready), metrics: api.NewMetrics(s.Metrics, metricsAccess(s)),
-		registry: registry.New(s.Catalog), templates: registry.NewTemplates(s.Catalog), registryV01: registry.NewV01(s.Catalog),
+		registry: registry.New(s.Catalog), templates: registry.NewTemplates(s.Catalog), registryV01: registry.NewV01(s.Catalog), rowChecks: registry.NewChecks(s.CatalogChecks),
 		catalogAPI: catalogapi.Handlers{
 			Sources: catalogapi.NewSources(s.CatalogStore), Requests: catalogapi.NewRequests(s.Requests, s.Approvals, s.Own, s.Directory),
 		},
@@ -217,9 +220,10 @@ func newAPIHandlers(s *services.Services, names *web.HostPolicy) apiHandlers {
 }
 
 func newPublicHandlers(s *services.Services, frames *frame.Pages) publicHandlers {
-	pages := public.NewPages(frames, s.Config.PublicURL)
+	pages := public.NewPages(frames, s.Config.PublicURL, s.Catalog, frame.NewIcons(s.Catalog, s.CatalogIcons))
 	return publicHandlers{
-		home: public.NewHome(pages, s.Catalog, s.RunsPrograms), docs: public.NewDocs(pages, s.Catalog), feeds: public.NewFeeds(pages, s.Catalog),
+		icons: public.NewIcons(s.CatalogIcons),
+		home:  public.NewHome(pages, s.Catalog, s.RunsPrograms), docs: public.NewDocs(pages, s.Catalog), feeds: public.NewFeeds(pages, s.Catalog),
 		registryPages: public.NewRegistry(public.RegistryOptions{
 			Pages: pages, Catalog: s.Catalog, Directory: s.Directory, RunsPrograms: s.RunsPrograms, OwnProjects: s.Own.Projects, Requests: s.Requests,
 			Checks: s.Catalog, Report: s.Config.CatalogReport,
@@ -263,6 +267,7 @@ func newAdminHandlers(s *services.Services, guards *guard.Guards, pages *adminpa
 		serverPages: servers.New(servers.Options{
 			Pages: pages, Reader: s.Syncer, Calls: s.Calls, Traffic: s.Traffic, History: s.History, Store: s.Projects, StepUp: guards,
 			Callers: func() *observe.Callers { return observe.NewCallers(s.Keys, s.People) }, People: s.OwnAccounts, Learned: s.Revisions, Programs: s.Runners, Operations: s.Operations,
+			Icons: frame.NewIcons(s.Catalog, s.CatalogIcons),
 		}),
 		wizard:          servers.NewWizard(pages, s.Syncer, s.Projects, s.Catalog, sealer, public),
 		catalogUse:      servers.NewFromCatalog(pages, s.Catalog, s.Projects, s.Syncer),
@@ -286,6 +291,7 @@ func newAdminHandlers(s *services.Services, guards *guard.Guards, pages *adminpa
 		}),
 		palette:       palette.New(pages, s.Catalog, s.Keys, s.People),
 		catalogRows:   catalogpages.NewRows(catalogpages.RowsOptions{Pages: frames, Catalog: s.Catalog, Store: s.CatalogStore, Bulk: s.CatalogBulk, Undo: guards}),
+		catalogChecks: catalogpages.NewChecks(s.CatalogStore, s.CatalogChecks),
 		catalogImport: catalogpages.NewImport(frames, s.CatalogStore, sealer),
 	}
 }

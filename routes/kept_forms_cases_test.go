@@ -435,6 +435,7 @@ func (w *formWorld) forms(t *testing.T) []formCase {
 		{route: "/admin/catalog/:id/verify", make: onEntry("/verify", "verified", "true", "evidence", "seen by us")},
 		{route: "/admin/catalog/:id/edit", make: onEntry("/edit", "serverTitle", "Edited")},
 		{route: "/admin/catalog/:id/unlock", make: onEntry("/unlock")},
+		{route: "/admin/catalog/:id/check", make: onEntry("/check")},
 		{route: "/admin/catalog/:id/hide", make: onEntry("/hide", "hidden", "true")},
 		{route: "/admin/templates/:slug/use", make: func(_ *testing.T, w *formWorld) (string, url.Values) {
 			return "/admin/templates/" + w.template + "/use", values("name", "From a template")

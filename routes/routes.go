@@ -72,6 +72,7 @@ func table(h *handlers) []route {
 		{options, "/api/templates", web.PublicPreflight, catalog},
 		{options, "/v0.1/*", web.PublicPreflight, catalog},
 		{get, "/api/openapi.json", api.OpenAPI, open},
+		{post, "/api/catalog/rows/:id/check", h.rowChecks.Check, admin},
 
 		{get, "/api/projects", h.projects.List, someViewer},
 		{post, "/api/projects", h.projects.Create, admin},
@@ -372,10 +373,12 @@ func table(h *handlers) []route {
 		{post, "/admin/catalog/:id/hide", h.catalogPages.Hide, admin},
 		{post, "/admin/catalog/:id/edit", h.catalogPages.Edit, admin},
 		{post, "/admin/catalog/:id/unlock", h.catalogPages.Unlock, admin},
+		{post, "/admin/catalog/:id/check", h.catalogChecks.Check, admin},
 		{get, "/admin/templates/:slug/use", h.catalogUse.Template, viewer},
 		{post, "/admin/templates/:slug/use", h.catalogUse.Use, admin},
 
 		{get, "/static/:hash/*", public.Static, open},
+		{get, "/icons/:file", h.icons.Image, open},
 		{get, "/favicon.ico", public.Fixed("favicon.ico"), open},
 		{get, "/apple-touch-icon.png", public.Fixed("apple-touch-icon.png"), open},
 		{get, metricsPath, h.metrics.Show, open},

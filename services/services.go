@@ -32,6 +32,8 @@ import (
 	"mcpgateway/services/background"
 	"mcpgateway/services/catalog"
 	"mcpgateway/services/catalog/bulk"
+	"mcpgateway/services/catalog/health"
+	"mcpgateway/services/catalog/icons"
 	"mcpgateway/services/catalog/requests"
 	"mcpgateway/services/catalog/schedule"
 	"mcpgateway/services/checklist"
@@ -107,6 +109,9 @@ type Services struct {
 	OAuth           *oauthserver.Server
 	CatalogBulk     *bulk.Bulk
 	catalogSchedule *schedule.Schedule
+	// CatalogIcons are nil if they are turned off.
+	CatalogIcons  *icons.Icons
+	CatalogChecks *health.Checker
 	// Connections are the gateway's own accounts at upstream servers. Waiting
 	// reports those with a pending authorization.
 	Connections    *oauthclient.Connections
@@ -167,6 +172,7 @@ type Services struct {
 	tasks      *tasks.Store // of clients, at upstream servers
 	ToolSearch *toolsearch.Searcher
 	pool       *pool.Pool
+	probes     *pool.Pool // of CatalogChecks; has no credentials
 	feed       *notify.Feed
 	log        *slog.Logger
 	draining   atomic.Bool
@@ -305,6 +311,11 @@ func (s *Services) wireCatalog() {
 	s.CatalogStore = catalog.NewStore(s.DB, s.clients.Catalog(), s.Audit, s.feed, now)
 	s.CatalogBulk = bulk.New(s.DB, s.CatalogStore, now)
 	s.catalogSchedule = schedule.New(s.DB, s.CatalogStore, now, s.log)
+	if c.CatalogIcons {
+		s.CatalogIcons = icons.New(icons.Options{DB: s.DB, Client: s.clients.Catalog(), Feed: s.feed, Now: now, Log: s.log, Tasks: s.Background})
+	}
+	s.probes = pool.New(s.clients.MCP(), s.Version, pool.WithTasks(s.Background), pool.WithInstance(s.Instance))
+	s.CatalogChecks = health.New(health.Options{DB: s.DB, Client: s.probes, Audit: s.Audit, Feed: s.feed, Now: now, Log: s.log})
 }
 
 // wireConnections creates the gateway's own accounts at upstream servers.

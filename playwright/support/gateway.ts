@@ -52,7 +52,7 @@ export async function startGateway({ demo = true, dev = false, local, port = 0, 
   if (!program) throw new Error(`${builtProgram} is not set: the global set-up builds the gateway and sets it`);
   const folder = await mkdtemp(path.join(tmpdir(), "gateway-data-"));
   // The developer's settings must not reach the program under test.
-  const env = { PATH: `${path.dirname(program)}:${process.env.PATH}`, HOME: folder, GATEWAY_LOG_FORMAT: "json", ...settings };
+  const env = { PATH: `${path.dirname(program)}:${process.env.PATH}`, HOME: folder, GATEWAY_LOG_FORMAT: "json", GATEWAY_CATALOG_ICONS: "false", ...settings };
   if (local) await writeFile(path.join(folder, localFile), JSON.stringify({ mcpServers: local }), { mode: 0o600 });
   const child = spawn(program, ["serve", ...(local ? ["--local", localFile] : []), ...(demo ? ["--demo"] : []), ...(dev ? ["--dev"] : []), "--addr", `127.0.0.1:${port}`], { cwd: folder, env, stdio: ["ignore", "pipe", "pipe"] });
   const exited = once(child, "exit");

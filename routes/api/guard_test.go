@@ -17,6 +17,7 @@ var administration = [][2]string{
 	{"GET", "/api/projects/p/toolsets"}, {"POST", "/api/projects/p/toolsets"}, {"POST", "/api/projects/p/toolsets/preview"},
 	{"GET", "/api/projects/p/toolsets/reader"}, {"PATCH", "/api/projects/p/toolsets/reader"}, {"DELETE", "/api/projects/p/toolsets/reader"},
 	{"GET", "/api/catalog/requests"}, {"POST", "/api/catalog/requests/x/approve"}, {"POST", "/api/catalog/requests/x/refuse"},
+	{"POST", "/api/catalog/rows/x/check"},
 	{"GET", "/api/runners"}, {"GET", "/api/servers/x/log"}, {"POST", "/api/servers/x/restart"}, {"POST", "/api/servers/x/stop"},
 	{"GET", "/api/projects/p/connectors"}, {"POST", "/api/projects/p/connectors"}, {"DELETE", "/api/connectors/x"},
 	{"GET", "/api/projects/p/access"}, {"POST", "/api/projects/p/access"}, {"DELETE", "/api/projects/p/access/x"},

@@ -53,7 +53,7 @@ func (h *Home) Page(c *fiber.Ctx) error {
 	}
 	templates := h.catalog.AllTemplates()
 	return render(c, f, public.Home(public.HomeProps{
-		Frame: f, Featured: public.Servers(featured.Rows), Servers: facets.Total, Works: facets.Works,
+		Frame: f, Featured: h.pages.entries.all(featured.Rows), Servers: facets.Total, Works: facets.Works,
 		Templates: public.Templates(templates[:min(homeTemplates, len(templates))]),
 	}))
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"mcpgateway/routes/frame"
+	"mcpgateway/services/catalog"
 	"mcpgateway/static"
 	"mcpgateway/views/layout"
 	"mcpgateway/views/public"
@@ -27,12 +28,13 @@ const (
 type Pages struct {
 	frames    *frame.Pages
 	publicURL *url.URL
+	entries   *entries
 }
 
 // NewPages returns the frame of the public pages. publicURL is the base of
 // their absolute URLs.
-func NewPages(frames *frame.Pages, publicURL *url.URL) *Pages {
-	return &Pages{frames: frames, publicURL: publicURL}
+func NewPages(frames *frame.Pages, publicURL *url.URL, c *catalog.Catalog, icons *frame.Icons) *Pages {
+	return &Pages{frames: frames, publicURL: publicURL, entries: &entries{c, icons}}
 }
 
 // pageMeta is the metadata of a page.

@@ -153,7 +153,7 @@ func (r *Registry) List(c *fiber.Ctx) error {
 // fill sets the servers of the page, or the closest ones, and how to narrow them.
 func (r *Registry) fill(props *public.RegistryProps, s selection, found *catalog.Listing, number int) error {
 	props.Notices = append(props.Notices, warned(found.Warnings)...)
-	props.Servers, props.Closest, props.Local = public.Servers(found.Rows), found.Closest, found.Local
+	props.Servers, props.Closest, props.Local = r.pages.entries.all(found.Rows), found.Closest, found.Local
 	everywhere := s
 	everywhere.filter.Works = false
 	props.LocalURL = everywhere.url(1)

@@ -31,7 +31,7 @@ func (r *Registry) Page(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	s := public.CatalogEntry{CatalogEntry: e}
+	s := r.pages.entries.one(e)
 	f := r.pages.frame(c, pageMeta{
 		title: s.Title() + " by " + s.Publisher(), description: ui.Clean(e.Description), path: s.Path(), section: layout.SectionRegistry, data: r.pages.software(s, s.Listed(r.check(s))), image: s.CardPath(),
 		crumbs: []layout.Crumb{{Label: "Catalog", URL: paths.Registry}, {Label: "Servers", URL: paths.Registry}, {Label: s.Title()}},

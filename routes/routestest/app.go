@@ -80,6 +80,7 @@ func NewWithClock(t testing.TB, clock *Clock, dsn string, settings ...string) *A
 	environ := append([]string{
 		"GATEWAY_DATABASE_URL=" + dsn, "GATEWAY_ADMIN_TOKEN=" + AdminToken, "GATEWAY_ADDR=127.0.0.1:8080",
 		"GATEWAY_BUILTIN_CATALOG=false", // slow to load, and few tests use it
+		"GATEWAY_CATALOG_ICONS=false",   // from hosts that tests must not reach
 		"GATEWAY_SECRETS_KEYS=test:" + "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=",
 	}, settings...)
 	c, err := config.Load(environ, "")

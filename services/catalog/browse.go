@@ -58,7 +58,8 @@ func (f Filter) works(e *models.CatalogEntry, runs bool) bool { return Remote(e)
 type Sort string
 
 // The orders. SortDefault is by relevance with text; without text featured
-// entries come first, the most used before the others, then verified ones.
+// entries come first, the most used before the others, then verified ones. In it,
+// servers that do not respond come after others of equal relevance.
 const (
 	SortDefault Sort = ""
 	SortName    Sort = "name"
@@ -96,7 +97,7 @@ func (c *Catalog) Browse(v View) (*Listing, error) {
 }
 
 func (s *snapshot) browse(parsed *query.Query, v View) *Listing {
-	hits, _ := s.entryIndex.Find(parsed, 0, len(s.entries))
+	hits := s.entryIndex.FindAll(parsed, s.sinking)
 	found := &Listing{}
 	everywhere := v.Filter
 	everywhere.Works = false
@@ -115,7 +116,7 @@ func (s *snapshot) browse(parsed *query.Query, v View) *Listing {
 	switch v.Sort {
 	case SortDefault:
 		if len(parsed.Text()) == 0 {
-			sortByUse(rows)
+			s.sortByUse(rows)
 		}
 	case SortName:
 		slices.SortStableFunc(rows, func(a, b *models.CatalogEntry) int {
@@ -147,7 +148,7 @@ func (s *snapshot) browseClosest(parsed *query.Query, v View) *Listing {
 
 // sortByUse orders the featured entries at the start of rows: those that an
 // administrator featured, then by their rank.
-func sortByUse(rows []*models.CatalogEntry) {
+func (s *snapshot) sortByUse(rows []*models.CatalogEntry) {
 	rank := func(e *models.CatalogEntry) int64 {
 		switch {
 		case e.FeaturedRank > 0:
@@ -157,7 +158,7 @@ func sortByUse(rows []*models.CatalogEntry) {
 		}
 		return math.MaxInt64
 	}
-	end := slices.IndexFunc(rows, func(e *models.CatalogEntry) bool { return !e.Featured })
+	end := slices.IndexFunc(rows, func(e *models.CatalogEntry) bool { return !e.Featured || s.sinks(e.ID) })
 	if end < 0 {
 		end = len(rows)
 	}

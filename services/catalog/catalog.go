@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -43,7 +44,7 @@ type Catalog struct {
 // starts the goroutines and may be nil.
 func New(db *gorm.DB, cursors *page.Cursors, keyID string, log *slog.Logger, tasks *background.Tasks) *Catalog {
 	c := &Catalog{db: db, cursors: cursors, keyID: keyID, log: log, tasks: tasks, sem: make(chan struct{}, 1), changed: make(chan struct{}, 1)}
-	empty, err := newSnapshot(-1, nil, nil, nil)
+	empty, err := newSnapshot(-1, nil, nil, nil, nil)
 	if err != nil {
 		empty = &snapshot{revision: -1, stored: func() *storedRows { return &storedRows{index: index.New(0, 0, nil)} }}
 	}
@@ -156,6 +157,14 @@ func (c *Catalog) EntryByName(publisher, server string) (*models.CatalogEntry, e
 	}
 	return nil, fault.NotFound("catalog entry", sources.Clip(name, sources.MaxName))
 }
+
+// EntryAt returns the first entry in list order with a remote URL, or nil. Case
+// and a final slash of the URL don't matter.
+func (c *Catalog) EntryAt(address string) *models.CatalogEntry {
+	return c.current.Load().byAddress[addressKey(address)]
+}
+
+func addressKey(address string) string { return strings.ToLower(strings.TrimSuffix(address, "/")) }
 
 // Template returns the template with the slug, or NOT_FOUND. The caller must
 // not modify it.

@@ -222,6 +222,12 @@ func CatalogRequest(id string) string { return below(CatalogRequests, id) }
 // WithdrawRequest returns the form that withdraws a request of a user.
 func WithdrawRequest(id string) string { return below(MyRequests, id) + "/withdraw" }
 
+// CheckEntry returns the form that checks the server of a catalog entry.
+func CheckEntry(id string) string { return CatalogEntry(id) + "/check" }
+
+// Icon returns the image with a hash, an icon of a catalog entry.
+func Icon(hash string) string { return "/icons/" + hash + ".png" }
+
 // CatalogSource returns a source of the catalog. Its forms are below it.
 func CatalogSource(id string) string { return below(CatalogSources, id) }
 

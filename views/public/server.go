@@ -11,13 +11,17 @@ import (
 )
 
 // CatalogEntry is a catalog entry with methods for the pages.
-type CatalogEntry struct{ *models.CatalogEntry }
+type CatalogEntry struct {
+	*models.CatalogEntry
+	Icon  string               // path of its icon; empty for none
+	Check *models.CatalogCheck // its last check; nil for none
+}
 
 // Servers wraps catalog entries for the pages.
 func Servers(entries []*models.CatalogEntry) []CatalogEntry {
 	list := make([]CatalogEntry, len(entries))
 	for i, e := range entries {
-		list[i] = CatalogEntry{e}
+		list[i] = CatalogEntry{CatalogEntry: e}
 	}
 	return list
 }

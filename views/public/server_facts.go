@@ -15,6 +15,7 @@ func (s CatalogEntry) facts() []ui.Fact {
 			facts = append(facts, ui.Fact{Label: label, Value: value, Mono: mono})
 		}
 	}
+	facts = append(facts, s.checkFacts()...)
 	add("URL", s.RemoteURL, true)
 	add("Older URL", s.AltRemoteURL, true)
 	for _, p := range s.AllPackages() {

@@ -165,7 +165,7 @@ func (a *Catalog) editPage(c *fiber.Ctx, e *models.CatalogEntry, props views.Cat
 	props.Frame = a.frame(c, title, layout.Crumb{Label: title})
 	props.Entry = views.CatalogEntry{
 		ID: e.ID, Title: e.ServerTitle, Publisher: e.PublisherTitle, Name: e.PublisherName + "/" + e.ServerName, URL: paths.RegistryEntry(e.PublisherName, e.ServerName),
-		Hidden: e.Hidden, Locked: e.Locked, Featured: e.Featured, Verified: e.Verified, Evidence: e.VerifiedEvidence, Decided: decided(e),
+		Remote: e.RemoteURL != "", Hidden: e.Hidden, Locked: e.Locked, Featured: e.Featured, Verified: e.Verified, Evidence: e.VerifiedEvidence, Decided: decided(e),
 	}
 	return web.Render(c, views.CatalogEdit(props))
 }
