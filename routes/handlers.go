@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	catalogapi "mcpgateway/routes/api/catalog"
 	"mcpgateway/routes/api/registry"
 	"mcpgateway/routes/connect"
 	"mcpgateway/routes/mcp/resume"
@@ -74,6 +75,7 @@ type apiHandlers struct {
 	registry      *registry.Registry
 	templates     *registry.Templates
 	registryV01   *registry.V01
+	catalogAPI    catalogapi.Handlers
 	projects      *api.Projects
 	toolsets      *api.Toolsets
 	servers       *api.Servers
@@ -132,6 +134,7 @@ type adminHandlers struct {
 	serverPages     *servers.Servers
 	wizard          *servers.Wizard
 	catalogUse      *servers.FromCatalog
+	catalogRequests *catalogpages.Requests
 	connections     *connections.Connections
 	connectionPages *connections.Pages
 	toolPages       *tools.Tools
@@ -144,6 +147,8 @@ type adminHandlers struct {
 	settings        *settings.Settings
 	files           *settings.ImportExport
 	catalogPages    *catalogpages.Catalog
+	catalogRows     *catalogpages.Rows
+	catalogImport   *catalogpages.Import
 	palette         *palette.Palette
 	live            *live.Live
 }
@@ -191,6 +196,9 @@ func newAPIHandlers(s *services.Services, names *web.HostPolicy) apiHandlers {
 	return apiHandlers{
 		health: api.NewHealth(s.Ready), metrics: api.NewMetrics(s.Metrics, metricsAccess(s)),
 		registry: registry.New(s.Catalog), templates: registry.NewTemplates(s.Catalog), registryV01: registry.NewV01(s.Catalog),
+		catalogAPI: catalogapi.Handlers{
+			Sources: catalogapi.NewSources(s.CatalogStore), Requests: catalogapi.NewRequests(s.Requests, s.Approvals, s.Own, s.Directory),
+		},
 		projects: api.NewProjects(s.Projects, s.Toolsets), toolsets: api.NewToolsets(s.Directory, s.Toolsets, s.Config.PublicURL), servers: servers, sync: api.NewServerSync(s.Syncer, servers), tools: api.NewTools(s.Directory, s.ToolStates),
 		keys: api.NewKeys(s.Keys, s.Projects), calls: api.NewCalls(s.Calls, s.Directory, page.NewCursors(s.Config.Keys)),
 		audit: api.NewAudit(s.Audit, s.Directory, page.NewCursors(s.Config.Keys)), people: api.NewPeople(s.People), groups: api.NewGroups(s.Groups),
@@ -212,7 +220,10 @@ func newPublicHandlers(s *services.Services, frames *frame.Pages) publicHandlers
 	pages := public.NewPages(frames, s.Config.PublicURL)
 	return publicHandlers{
 		home: public.NewHome(pages, s.Catalog), docs: public.NewDocs(pages, s.Catalog), feeds: public.NewFeeds(pages, s.Catalog),
-		registryPages: public.NewRegistry(pages, s.Catalog, s.Directory, s.Config.CatalogReport), templatePages: public.NewTemplates(pages, s.Catalog),
+		registryPages: public.NewRegistry(public.RegistryOptions{
+			Pages: pages, Catalog: s.Catalog, Projects: s.Directory, Checks: s.Catalog, Report: s.Config.CatalogReport, Asking: public.Requesting{Projects: s.Own.Projects, Requests: s.Requests},
+		}),
+		templatePages: public.NewTemplates(pages, s.Catalog),
 	}
 }
 
@@ -231,7 +242,7 @@ func newAdminHandlers(s *services.Services, guards *guard.Guards, pages *adminpa
 	frames := pages.Pages
 	sealer, public, cursors := s.Config.Keys, s.Config.PublicURL, page.NewCursors(s.Config.Keys)
 	return adminHandlers{
-		me:            me.New(me.Options{Pages: pages, Own: s.Own, Views: s.Views, Grants: s.OAuth, Calls: s.Traffic, Seal: sealer, Public: public, Now: time.Now}),
+		me:            me.New(me.Options{Pages: pages, Own: s.Own, Views: s.Views, Grants: s.OAuth, Calls: s.Traffic, CatalogRequests: s.Requests, Catalog: s.Catalog, Seal: sealer, Public: public, Now: time.Now}),
 		myConnections: myconnections.New(myconnections.Options{Pages: frames, Store: s.OwnAccounts, Tickets: s.Tickets, Seal: sealer, Now: time.Now}),
 		security:      security.New(frames, s.People, s.Factors, sealer, time.Now),
 		projectPages:  projects.New(pages, s.Traffic, s.Keys, s.Projects, public),
@@ -268,7 +279,12 @@ func newAdminHandlers(s *services.Services, guards *guard.Guards, pages *adminpa
 		groupPages:   settings.NewGroups(frames, s.Groups, s.People, time.Now),
 		settings:     settings.New(frames, settings.RuntimeInfo{Version: s.Version, Database: s.DB.Name(), Config: s.Config, Fresh: s.Fresh}, time.Now),
 		files:        settings.NewImportExport(frames, s.Projects, sealer),
-		catalogPages: catalogpages.New(frames, s.Catalog, s.CatalogStore),
-		palette:      palette.New(pages, s.Catalog, s.Keys, s.People),
+		catalogPages: catalogpages.New(frames, s.Catalog, s.CatalogStore, s.People),
+		catalogRequests: catalogpages.NewRequests(catalogpages.RequestsOptions{
+			Pages: pages, Catalog: s.Catalog, Store: s.Requests, Approvals: s.Approvals, Callers: func() *observe.Callers { return observe.NewCallers(s.Keys, s.People) }, Now: time.Now,
+		}),
+		palette:       palette.New(pages, s.Catalog, s.Keys, s.People),
+		catalogRows:   catalogpages.NewRows(catalogpages.RowsOptions{Pages: frames, Catalog: s.Catalog, Store: s.CatalogStore, Bulk: s.CatalogBulk, Undo: guards}),
+		catalogImport: catalogpages.NewImport(frames, s.CatalogStore, sealer),
 	}
 }

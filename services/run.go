@@ -77,6 +77,7 @@ func (s *Services) loops() []part[func(context.Context)] {
 		{"calls of limits", s.Quotas.Run},
 		{"run traces", s.CodeRuns.Run},
 		{"catalog", s.Catalog.Run},
+		{"catalog schedule", func(ctx context.Context) { s.locks.RunAsLeader(ctx, "catalog schedule", s.catalogSchedule.Run) }},
 	}
 }
 

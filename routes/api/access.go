@@ -56,7 +56,7 @@ func (a *Access) List(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	return respondList(c, rows, accessOf)
+	return RespondList(c, rows, accessOf)
 }
 
 // Create serves POST /api/projects/:projectSlug/access. It responds with an

@@ -54,7 +54,7 @@ func (h *Connectors) List(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	return respondList(c, rows, h.record)
+	return RespondList(c, rows, h.record)
 }
 
 // newConnector is the body of a request for a connector.

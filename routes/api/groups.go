@@ -48,7 +48,7 @@ func (g *Groups) List(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	return respondList(c, rows, groupOf)
+	return RespondList(c, rows, groupOf)
 }
 
 // Get serves GET /api/groups/:id, with the members.

@@ -68,7 +68,7 @@ func (k *Keys) List(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	return respondList(c, rows, func(row models.Key) keyRecord { return keyOf(row, details[row.ID]) })
+	return RespondList(c, rows, func(row models.Key) keyRecord { return keyOf(row, details[row.ID]) })
 }
 
 // newKey is the body of a request for a key.

@@ -22,8 +22,8 @@ type listAnswer[T any] struct {
 	NextCursor *string `json:"nextCursor"`
 }
 
-// respondList responds with the requested page of rows, converted by record.
-func respondList[R, T any](c *fiber.Ctx, rows []R, record func(R) T) error {
+// RespondList responds with the requested page of rows, converted by record.
+func RespondList[R, T any](c *fiber.Ctx, rows []R, record func(R) T) error {
 	limit := defaultListLimit
 	if text := c.Query("limit"); text != "" {
 		n, err := strconv.Atoi(text)

@@ -62,7 +62,7 @@ func (m *Me) projectOf(p personal.Project) ownProjectRecord {
 
 // Projects serves GET /api/me/projects.
 func (m *Me) Projects(c *fiber.Ctx) error {
-	return respondList(c, m.own.Projects(guard.UserOf(c).ID), m.projectOf)
+	return RespondList(c, m.own.Projects(guard.UserOf(c).ID), m.projectOf)
 }
 
 // Keys serves GET /api/me/keys.
@@ -75,7 +75,7 @@ func (m *Me) Keys(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	return respondList(c, rows, func(row models.Key) keyRecord { return keyOf(row, details[row.ID]) })
+	return RespondList(c, rows, func(row models.Key) keyRecord { return keyOf(row, details[row.ID]) })
 }
 
 // CreateKey serves POST /api/me/projects/:projectSlug/keys.
@@ -145,7 +145,7 @@ func (m *Me) Apps(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	return respondList(c, rows, func(g oauthserver.Grant) appRecord {
+	return RespondList(c, rows, func(g oauthserver.Grant) appRecord {
 		return appRecord{
 			ID: g.ID, Name: g.ClientName, Host: g.ClientHost, ProjectSlug: g.ProjectSlug, Scopes: nonNil(g.Scopes),
 			CreatedAt: g.CreatedAt, LastUsedAt: g.LastUsedAt, ExpiresAt: g.ExpiresAt,
@@ -173,7 +173,7 @@ func (m *Me) Sessions(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	return respondList(c, rows, func(s access.SessionInfo) sessionRecord {
+	return RespondList(c, rows, func(s access.SessionInfo) sessionRecord {
 		return sessionRecord{
 			ID: s.ID, Current: s.ID == user.SessionID, UserAgent: s.UserAgent, IP: s.IP, CreatedAt: s.CreatedAt, LastSeenAt: s.LastSeenAt, ExpiresAt: s.ExpiresAt,
 		}

@@ -59,7 +59,7 @@ func (a *MyConnections) List(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	return respondList(c, all, ownConnectionOf)
+	return RespondList(c, all, ownConnectionOf)
 }
 
 // Put serves PUT /api/me/connections/:serverId {bearer, headers, inventory}.

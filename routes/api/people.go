@@ -46,7 +46,7 @@ func (p *People) List(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	return respondList(c, rows, personOf)
+	return RespondList(c, rows, personOf)
 }
 
 // Create serves POST /api/people. Without a password the user is invited:

@@ -94,7 +94,7 @@ func (p *Projects) List(c *fiber.Ctx) error {
 	}
 	mine := reach.Of(c.UserContext())
 	rows = slices.DeleteFunc(rows, func(row models.Project) bool { return !mine.Sees(&row) })
-	return respondList(c, rows, projectOf)
+	return RespondList(c, rows, projectOf)
 }
 
 // Get serves GET /api/projects/:projectSlug.

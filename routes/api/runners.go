@@ -81,7 +81,7 @@ type runnerServer struct {
 }
 
 // List serves GET /api/runners.
-func (r *Runners) List(c *fiber.Ctx) error { return respondList(c, r.source.All(), r.recordOf) }
+func (r *Runners) List(c *fiber.Ctx) error { return RespondList(c, r.source.All(), r.recordOf) }
 
 func (r *Runners) recordOf(one runners.Runner) runnerRecord {
 	record := runnerRecord{ID: one.ID, Source: one.Source, Since: moment(one.Since), Files: append([]wire.File{}, one.Files...), Servers: []runnerServer{}}

@@ -61,7 +61,7 @@ func (a *ServerConnections) List(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	return respondList(c, all, serverConnectionOf(c.UserContext(), &server))
+	return RespondList(c, all, serverConnectionOf(c.UserContext(), &server))
 }
 
 // Delete serves DELETE /api/servers/:id/connections/:personId.

@@ -231,7 +231,7 @@ func (s *Servers) List(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	return respondList(c, rows, func(row models.Server) serverRecord {
+	return RespondList(c, rows, func(row models.Server) serverRecord {
 		return s.recordOf(project.Slug, row, inventories[row.ID])
 	})
 }

@@ -60,7 +60,7 @@ func (t *Tools) List(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	return respondList(c, project.AllTools(), toolOf)
+	return RespondList(c, project.AllTools(), toolOf)
 }
 
 // Set serves PATCH /api/projects/:projectSlug/tools/:name with {"enabled":bool},

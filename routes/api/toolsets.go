@@ -72,7 +72,7 @@ func (t *Toolsets) List(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	return respondList(c, rows, func(row models.Toolset) toolsetRecord { return t.record(project, &row) })
+	return RespondList(c, rows, func(row models.Toolset) toolsetRecord { return t.record(project, &row) })
 }
 
 // Get serves GET /api/projects/:projectSlug/toolsets/:toolset.

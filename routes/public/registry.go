@@ -1,6 +1,7 @@
 package public
 
 import (
+	"context"
 	"net/url"
 	"slices"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"mcpgateway/models"
+	"mcpgateway/services/access/personal"
 	"mcpgateway/services/catalog"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/query"
@@ -27,6 +29,7 @@ type Registry struct {
 	checks   Checks
 	report   *url.URL
 	cards    *cards
+	asking   Requesting
 }
 
 // Checks returns the last check of the server of an entry, and false if it was
@@ -35,11 +38,30 @@ type Checks interface {
 	Check(entryID string) (*models.CatalogCheck, bool)
 }
 
-// NewRegistry returns the handlers. projects are those that an administrator
-// can add a server to. Problems with servers are reported at report; nil means
-// nowhere.
-func NewRegistry(pages *Pages, c *catalog.Catalog, projects *toolset.Directory, report *url.URL) *Registry {
-	return &Registry{pages: pages, catalog: c, projects: projects, checks: c, report: report, cards: newCards()}
+// Requesting has the data of the form of a request.
+type Requesting struct {
+	Projects func(userID string) []personal.Project // of a user
+	Requests Requests
+}
+
+// Requests are those of users for servers of the catalog. Implemented by requests.Store.
+type Requests interface {
+	Own(ctx context.Context, userID string) ([]models.CatalogRequest, error)
+}
+
+// RegistryOptions are the parts that the pages of the registry need.
+type RegistryOptions struct {
+	Pages    *Pages
+	Catalog  *catalog.Catalog
+	Projects *toolset.Directory // that an administrator can add a server to
+	Checks   Checks
+	Report   *url.URL   // where problems with servers are reported; nil means nowhere
+	Asking   Requesting // with which other users request servers
+}
+
+// NewRegistry returns the handlers.
+func NewRegistry(o RegistryOptions) *Registry {
+	return &Registry{pages: o.Pages, catalog: o.Catalog, projects: o.Projects, checks: o.Checks, report: o.Report, cards: newCards(), asking: o.Asking}
 }
 
 // selection is the state of the list that its URL carries.

@@ -13,6 +13,7 @@ import (
 
 	"mcpgateway/models"
 	"mcpgateway/services/background"
+	"mcpgateway/services/catalog/index"
 	"mcpgateway/services/catalog/sources"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/notify"
@@ -44,7 +45,7 @@ func New(db *gorm.DB, cursors *page.Cursors, keyID string, log *slog.Logger, tas
 	c := &Catalog{db: db, cursors: cursors, keyID: keyID, log: log, tasks: tasks, sem: make(chan struct{}, 1), changed: make(chan struct{}, 1)}
 	empty, err := newSnapshot(-1, nil, nil, nil)
 	if err != nil {
-		empty = &snapshot{revision: -1}
+		empty = &snapshot{revision: -1, stored: func() *storedRows { return &storedRows{index: index.New(0, 0, nil)} }}
 	}
 	c.current.Store(empty)
 	return c

@@ -45,6 +45,7 @@ type snapshot struct {
 	official []*models.CatalogEntry // all entries including hidden and deleted ones, by full name
 	version  string                 // changes with any public content
 	words    func() map[string]int  // the vocabulary, made when it is first needed
+	stored   func() *storedRows     // for administrators, made when they are first needed
 }
 
 // read loads the catalog in one transaction.
@@ -82,6 +83,7 @@ func read(ctx context.Context, db *gorm.DB, tasks *background.Tasks) (*snapshot,
 func newSnapshot(revision int64, entries []*models.CatalogEntry, templates []*models.CatalogTemplate, tasks *background.Tasks) (*snapshot, error) {
 	s := &snapshot{revision: revision, official: entries}
 	s.words = sync.OnceValue(s.vocabulary)
+	s.stored = sync.OnceValue(s.storedRows)
 	s.sortTemplates(templates)
 	shown := s.sortEntries(entries)
 	var marks errgroup.Group

@@ -317,7 +317,7 @@ func TestCatalogImportsItsOwnFormat(t *testing.T) {
 	if err := to.store.RemoveSource(t.Context(), "default"); err != nil {
 		t.Fatal(err)
 	}
-	plan, err := to.store.ImportURL(t.Context(), address, false)
+	plan, err := to.store.ImportURL(t.Context(), address, catalog.Run{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -340,7 +340,7 @@ func TestCatalogImportsItsOwnFormat(t *testing.T) {
 			t.Errorf("%s (-there +here):\n%s", was.ServerName, diff)
 		}
 	}
-	if plan, err = to.store.ImportURL(t.Context(), address, false); err != nil || plan.Changed() {
+	if plan, err = to.store.ImportURL(t.Context(), address, catalog.Run{}); err != nil || plan.Changed() {
 		t.Errorf("again: %+v (%v)", plan, err)
 	}
 }

@@ -1,13 +1,12 @@
-package catalog
+package importer
 
 import (
 	"maps"
 	"slices"
-	"time"
 
 	"gorm.io/gorm"
 
-	"mcpgateway/models"
+	"mcpgateway/services/catalog/changes"
 	"mcpgateway/services/catalog/sources"
 )
 
@@ -28,6 +27,12 @@ type rowKind[T any] interface {
 	merge(old, row *T, source, id string)
 	// markDeleted marks a row as deleted.
 	markDeleted(row *T)
+	// diff returns the changed members.
+	diff(old, row *T) []changes.Member
+	// remember adds a change of a stored row to its history.
+	remember(p *Plan, id string, c Change)
+	// whole reports whether rows that the source doesn't have are deleted.
+	whole() bool
 }
 
 // planRows adds the changes of one kind of rows to the plan and returns the
@@ -41,8 +46,12 @@ func planRows[T any](tx *gorm.DB, p *Plan, source string, said *sources.Rows[T],
 	for _, row := range stored {
 		st := k.state(row)
 		byName[st.name], byID[st.id] = row, row
+		if st.source == source && !st.deleted {
+			p.Had++
+		}
 	}
 	var changed []*T
+	renamed := map[string]bool{} // former names
 	for _, row := range said.Rows {
 		in := k.state(row)
 		if said.Gone[in.name] {
@@ -53,6 +62,7 @@ func planRows[T any](tx *gorm.DB, p *Plan, source string, said *sources.Rows[T],
 			// A source that gives a known id another name has renamed the row.
 			if same := byID[in.id]; same != nil && k.state(same).source == source && !said.Has(k.state(same).name) {
 				old = same
+				renamed[k.state(same).name] = true
 			}
 		}
 		if old == nil {
@@ -63,25 +73,45 @@ func planRows[T any](tx *gorm.DB, p *Plan, source string, said *sources.Rows[T],
 			if len(stored)+p.Added >= sources.MaxRows {
 				return nil, sources.TooMany()
 			}
-			p.add(ActionAdd, k.template(), in.name)
+			p.add(Change{Action: ActionAdd, Template: k.template(), Name: in.name})
 			k.merge(nil, row, source, id)
 			changed, byID[id] = append(changed, row), row
 			continue
 		}
 		switch was := k.state(old); {
 		case was.source != source && (!was.deleted || was.locked || was.hidden):
-			p.add(ActionTaken, k.template(), in.name)
+			p.add(Change{Action: ActionTaken, Template: k.template(), Name: in.name})
 		case was.source == source && was.hash == in.hash:
 			p.Unchanged++
 		case was.locked:
-			p.add(ActionLocked, k.template(), in.name)
+			p.add(Change{Action: ActionLocked, Template: k.template(), Name: in.name})
 		default:
-			p.add(ActionUpdate, k.template(), in.name)
 			k.merge(old, row, source, was.id)
+			c := Change{Action: ActionUpdate, Template: k.template(), Name: in.name, Members: k.diff(old, row)}
+			p.add(c)
+			k.remember(p, was.id, c)
 			changed = append(changed, row)
 		}
 	}
-	return append(changed, planWithdrawn(p, source, said.Gone, byName, k)...), nil
+	gone := said.Gone
+	if k.whole() {
+		gone = maps.Clone(gone)
+		for name, row := range byName {
+			if st := k.state(row); st.source == source && !said.Has(name) && !renamed[name] {
+				gone = with(gone, name)
+			}
+		}
+	}
+	return append(changed, planWithdrawn(p, source, gone, byName, k)...), nil
+}
+
+// with returns the set with a name, and makes it if it is nil.
+func with(set map[string]bool, name string) map[string]bool {
+	if set == nil {
+		set = map[string]bool{}
+	}
+	set[name] = true
+	return set
 }
 
 // planWithdrawn adds the rows withdrawn by the source to the plan and returns
@@ -96,79 +126,14 @@ func planWithdrawn[T any](p *Plan, source string, gone map[string]bool, byName m
 		switch was := k.state(old); {
 		case was.source != source || was.deleted:
 		case was.locked:
-			p.add(ActionLocked, k.template(), name)
+			p.add(Change{Action: ActionLocked, Template: k.template(), Name: name})
 		default:
-			p.add(ActionDelete, k.template(), name)
+			c := Change{Action: ActionDelete, Template: k.template(), Name: name}
+			p.add(c)
+			k.remember(p, was.id, c)
 			k.markDeleted(old)
 			changed = append(changed, old)
 		}
 	}
 	return changed
-}
-
-// entryKind and templateKind set the change time of rows to now.
-type (
-	entryKind    struct{ now time.Time }
-	templateKind struct{ now time.Time }
-)
-
-func (entryKind) template() bool { return false }
-
-func (entryKind) stored(tx *gorm.DB) ([]*models.CatalogEntry, error) {
-	var rows []*models.CatalogEntry
-	err := tx.Omit("document").Find(&rows).Error
-	return rows, err
-}
-
-func (entryKind) state(row *models.CatalogEntry) rowState {
-	return rowState{
-		id: row.ID, source: row.SourceID, name: sources.FullName(row), hash: row.ContentHash,
-		deleted: row.Status == models.CatalogDeleted, locked: row.Locked, hidden: row.Hidden,
-	}
-}
-
-func (k entryKind) merge(old, row *models.CatalogEntry, source, id string) {
-	row.ID, row.SourceID, row.CreatedAt, row.UpdatedAt = id, source, k.now, k.now
-	if old == nil {
-		return
-	}
-	row.CreatedAt, row.Hidden = old.CreatedAt, old.Hidden
-	if old.FeaturedBy != "" {
-		row.Featured, row.FeaturedBy = old.Featured, old.FeaturedBy
-	}
-	if old.VerifiedBy != "" {
-		row.Verified, row.VerifiedEvidence, row.VerifiedBy = old.Verified, old.VerifiedEvidence, old.VerifiedBy
-	}
-}
-
-// markDeleted also drops the document, which was not loaded, and the hash, so that the
-// row returns when its source offers it again unchanged.
-func (k entryKind) markDeleted(row *models.CatalogEntry) {
-	row.Status, row.ContentHash, row.Document, row.UpdatedAt = models.CatalogDeleted, "", "", k.now
-}
-
-func (templateKind) template() bool { return true }
-
-func (templateKind) stored(tx *gorm.DB) ([]*models.CatalogTemplate, error) {
-	var rows []*models.CatalogTemplate
-	err := tx.Find(&rows).Error
-	return rows, err
-}
-
-func (templateKind) state(row *models.CatalogTemplate) rowState {
-	return rowState{
-		id: row.ID, source: row.SourceID, name: row.Slug, hash: row.ContentHash,
-		deleted: row.Status == models.CatalogDeleted, locked: row.Locked, hidden: row.Hidden,
-	}
-}
-
-func (k templateKind) merge(old, row *models.CatalogTemplate, source, id string) {
-	row.ID, row.SourceID, row.UpdatedAt = id, source, k.now
-	if old != nil {
-		row.Hidden = old.Hidden
-	}
-}
-
-func (k templateKind) markDeleted(row *models.CatalogTemplate) {
-	row.Status, row.ContentHash, row.UpdatedAt = models.CatalogDeleted, "", k.now
 }

@@ -1,4 +1,14 @@
-package catalog
+package importer
+
+import (
+	"time"
+
+	"mcpgateway/models"
+	"mcpgateway/services/catalog/changes"
+)
+
+// maxListed is the maximum number of listed changes; the counts have no limit.
+const maxListed = 1000
 
 // Action is the effect of an import on a row.
 type Action string
@@ -19,6 +29,7 @@ type Change struct {
 	Action   Action
 	Template bool
 	Name     string
+	Members  []changes.Member // changed by an update
 }
 
 // Plan is the result of an import, or of a dry run. The lists are limited; the
@@ -26,7 +37,10 @@ type Change struct {
 type Plan struct {
 	Source    string // id
 	DryRun    bool
-	Fetched   int // rows received from the source
+	Held      bool // it removes too many rows, so nothing was or would be applied
+	Same      bool // the document has not changed since the last import
+	Had       int  // rows of the source before
+	Fetched   int  // rows received from the source
 	Added     int
 	Updated   int
 	Deleted   int
@@ -37,13 +51,24 @@ type Plan struct {
 
 	Changes  []Change
 	Warnings []string // why rows were skipped, and which members were ignored
+
+	history []models.CatalogChange
 }
 
 // Changed reports whether the import changes anything.
 func (p *Plan) Changed() bool { return p.Added+p.Updated+p.Deleted > 0 }
 
-func (p *Plan) add(action Action, template bool, name string) {
-	switch action {
+// maxRemoved is the share of a source's rows, in percent, that one run removes
+// without an approval.
+const maxRemoved = 20
+
+// RemovesTooMany reports whether the import removes more than 20 % of the rows
+// that the source had.
+func (p *Plan) RemovesTooMany() bool { return p.Deleted*100 > p.Had*maxRemoved }
+
+// add counts and lists a change.
+func (p *Plan) add(c Change) {
+	switch c.Action {
 	case ActionAdd:
 		p.Added++
 	case ActionUpdate:
@@ -55,7 +80,12 @@ func (p *Plan) add(action Action, template bool, name string) {
 	case ActionTaken:
 		p.Conflicts++
 	}
-	if len(p.Changes) < maxChanges {
-		p.Changes = append(p.Changes, Change{action, template, name})
+	if len(p.Changes) < maxListed {
+		p.Changes = append(p.Changes, c)
 	}
+}
+
+// remember adds the change of a stored entry to the history of the entry.
+func (p *Plan) remember(id string, at time.Time, c Change) {
+	p.history = append(p.history, changes.New(id, at, "", "import."+string(c.Action), c.Members))
 }

@@ -1,0 +1,8 @@
+// Package catalog serves the administration of the catalog as JSON.
+package catalog
+
+// Handlers serve the routes below /api/catalog.
+type Handlers struct {
+	Sources  *Sources
+	Requests *Requests
+}
