@@ -109,7 +109,7 @@ func TestCatalogTakesNoCommand(t *testing.T) {
 		_, _ = fmt.Fprintf(rw, catalogFile, `,"command":"touch"`)
 	}))
 	t.Cleanup(source.Close)
-	if _, err := w.Services.CatalogStore.ImportURL(t.Context(), source.URL+"/registry.json", false); err == nil || !strings.Contains(err.Error(), "command") {
+	if _, err := w.Services.CatalogStore.ImportURL(t.Context(), source.URL+"/registry.json", catalog.Run{}); err == nil || !strings.Contains(err.Error(), "command") {
 		t.Errorf("import from a URL with a command: %v", err)
 	}
 	if _, err := w.Services.CatalogStore.ImportFile(t.Context(), fmt.Appendf(nil, catalogFile, ""), false); err != nil {

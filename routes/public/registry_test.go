@@ -470,9 +470,9 @@ func TestCatalogForRoles(t *testing.T) {
 		role, cookie, home string
 		want, not          []string
 	}{
-		{"admin", cookie, "/admin", []string{add}, []string{declare, "Sign in to add it", "Ask an administrator"}},
-		{"viewer", signedIn(t, a, "viewer"), "/admin", []string{declare, "Ask an administrator to add it."}, []string{add, "Sign in to add it"}},
-		{"member", signedIn(t, a, "member"), "/me", []string{declare, "Ask an administrator to add it."}, []string{add, "Sign in to add it"}},
+		{"admin", cookie, "/admin", []string{add}, []string{declare, "Sign in to add it", `action="/me/requests"`}},
+		{"viewer", signedIn(t, a, "viewer"), "/admin", []string{declare, `action="/me/requests"`}, []string{add, "Sign in to add it"}},
+		{"member", signedIn(t, a, "member"), "/me", []string{declare, `action="/me/requests"`}, []string{add, "Sign in to add it"}},
 	} {
 		if answer := get(t, a, "/", 303, "Cookie", tc.cookie); answer.Header.Get("Location") != tc.home || answer.Header.Get("Cache-Control") != "no-store" {
 			t.Errorf("%s: / leads to %q, %v", tc.role, answer.Header.Get("Location"), answer.Header)
