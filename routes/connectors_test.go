@@ -382,7 +382,7 @@ func TestConnectionEndsWithItsToken(t *testing.T) {
 		_, logged := w.dial(t, "")
 		routestest.Eventually(t, "a connection", func() bool { return hub.Online() == 1 })
 		routestest.Eventually(t, "the end of the connection", func() bool { return hub.Online() == 0 })
-		if late := time.Since(expiry); late < -10*time.Millisecond || late > time.Second {
+		if late := time.Since(expiry); late < -10*time.Millisecond || late > 4*time.Second { // the check of all connections is 6 s later
 			t.Errorf("the connection ended %v after its token", late)
 		}
 		routestest.Eventually(t, "the reason at the runner", func() bool {
