@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	catalogapi "mcpgateway/routes/api/catalog"
 	"mcpgateway/routes/api/registry"
 	"mcpgateway/routes/connect"
 	"mcpgateway/routes/mcp/resume"
@@ -31,6 +30,7 @@ import (
 	"mcpgateway/routes/admin/tools"
 	"mcpgateway/routes/admin/toolsets"
 	"mcpgateway/routes/api"
+	catalogapi "mcpgateway/routes/api/catalog"
 	"mcpgateway/routes/frame"
 	"mcpgateway/routes/mcp"
 	"mcpgateway/routes/mcp/card"
@@ -134,6 +134,7 @@ type adminHandlers struct {
 	serverPages     *servers.Servers
 	wizard          *servers.Wizard
 	catalogUse      *servers.FromCatalog
+	catalogRequests *catalogpages.Requests
 	connections     *connections.Connections
 	connectionPages *connections.Pages
 	toolPages       *tools.Tools
@@ -195,8 +196,7 @@ func newAPIHandlers(s *services.Services, names *web.HostPolicy) apiHandlers {
 	return apiHandlers{
 		health: api.NewHealth(s.Ready), metrics: api.NewMetrics(s.Metrics, metricsAccess(s)),
 		registry: registry.New(s.Catalog), templates: registry.NewTemplates(s.Catalog), registryV01: registry.NewV01(s.Catalog),
-		catalogAPI: catalogapi.Handlers{Sources: catalogapi.NewSources(s.CatalogStore)},
-		projects:   api.NewProjects(s.Projects, s.Toolsets), toolsets: api.NewToolsets(s.Directory, s.Toolsets, s.Config.PublicURL), servers: servers, sync: api.NewServerSync(s.Syncer, servers), tools: api.NewTools(s.Directory, s.ToolStates),
+		projects: api.NewProjects(s.Projects, s.Toolsets), toolsets: api.NewToolsets(s.Directory, s.Toolsets, s.Config.PublicURL), servers: servers, sync: api.NewServerSync(s.Syncer, servers), tools: api.NewTools(s.Directory, s.ToolStates),
 		keys: api.NewKeys(s.Keys, s.Projects), calls: api.NewCalls(s.Calls, s.Directory, page.NewCursors(s.Config.Keys)),
 		audit: api.NewAudit(s.Audit, s.Directory, page.NewCursors(s.Config.Keys)), people: api.NewPeople(s.People), groups: api.NewGroups(s.Groups),
 		accessAPI: api.NewAccess(s.Grants, s.Projects), meAPI: api.NewMe(s.Own, s.People, s.OAuth, s.Config.PublicURL),
@@ -205,6 +205,10 @@ func newAPIHandlers(s *services.Services, names *web.HostPolicy) apiHandlers {
 
 		myConnectionAPI: api.NewMyConnections(s.OwnAccounts), serverConnectionAPI: api.NewServerConnections(s.Projects, s.OwnAccounts),
 
+		catalogAPI: catalogapi.Handlers{
+			Sources:  catalogapi.NewSources(s.CatalogStore),
+			Requests: catalogapi.NewRequests(s.Requests, s.Approvals, s.Own, s.Directory),
+		},
 		connectors: api.NewConnectors(s.Connectors, s.ConnectorHub, s.Projects),
 		connector: connect.New(connect.Options{
 			Store: s.Connectors, Hub: s.ConnectorHub, Names: names, Failures: ratelimit.NewFailureLimit(time.Now), Draining: s.Draining,
@@ -217,7 +221,7 @@ func newPublicHandlers(s *services.Services, frames *frame.Pages) publicHandlers
 	pages := public.NewPages(frames, s.Config.PublicURL)
 	return publicHandlers{
 		home: public.NewHome(pages, s.Catalog), docs: public.NewDocs(pages), feeds: public.NewFeeds(pages, s.Catalog),
-		registryPages: public.NewRegistry(pages, s.Catalog, s.Directory), templatePages: public.NewTemplates(pages, s.Catalog),
+		registryPages: public.NewRegistry(pages, s.Catalog, s.Directory, public.Requesting{Projects: s.Own.Projects, Requests: s.Requests}), templatePages: public.NewTemplates(pages, s.Catalog),
 	}
 }
 
@@ -236,7 +240,7 @@ func newAdminHandlers(s *services.Services, guards *guard.Guards, pages *adminpa
 	frames := pages.Pages
 	sealer, public, cursors := s.Config.Keys, s.Config.PublicURL, page.NewCursors(s.Config.Keys)
 	return adminHandlers{
-		me:            me.New(me.Options{Pages: pages, Own: s.Own, Views: s.Views, Grants: s.OAuth, Calls: s.Traffic, Seal: sealer, Public: public, Now: time.Now}),
+		me:            me.New(me.Options{Pages: pages, Own: s.Own, Views: s.Views, Grants: s.OAuth, Calls: s.Traffic, CatalogRequests: s.Requests, Catalog: s.Catalog, Seal: sealer, Public: public, Now: time.Now}),
 		myConnections: myconnections.New(myconnections.Options{Pages: frames, Store: s.OwnAccounts, Tickets: s.Tickets, Seal: sealer, Now: time.Now}),
 		security:      security.New(frames, s.People, s.Factors, sealer, time.Now),
 		projectPages:  projects.New(pages, s.Traffic, s.Keys, s.Projects, public),
@@ -276,6 +280,9 @@ func newAdminHandlers(s *services.Services, guards *guard.Guards, pages *adminpa
 		catalogPages:  catalogpages.New(frames, s.Catalog, s.CatalogStore, s.People),
 		catalogRows:   catalogpages.NewRows(catalogpages.RowsOptions{Pages: frames, Catalog: s.Catalog, Store: s.CatalogStore, Bulk: s.CatalogBulk, Undo: guards}),
 		catalogImport: catalogpages.NewImport(frames, s.CatalogStore, sealer),
-		palette:       palette.New(pages, s.Catalog, s.Keys, s.People),
+		catalogRequests: catalogpages.NewRequests(catalogpages.RequestsOptions{
+			Pages: pages, Catalog: s.Catalog, Store: s.Requests, Approvals: s.Approvals, Callers: func() *observe.Callers { return observe.NewCallers(s.Keys, s.People) }, Now: time.Now,
+		}),
+		palette: palette.New(pages, s.Catalog, s.Keys, s.People),
 	}
 }

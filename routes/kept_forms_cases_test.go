@@ -13,6 +13,7 @@ import (
 	"mcpgateway/models"
 	"mcpgateway/services/access"
 	"mcpgateway/services/access/groups"
+	"mcpgateway/services/catalog/requests"
 	"mcpgateway/services/declaration"
 	"mcpgateway/services/oauthclient"
 	"mcpgateway/services/runners/connectors"
@@ -250,6 +251,18 @@ func onSource(rest string, fields ...string) func(*testing.T, *formWorld) (strin
 	}
 }
 
+// onRequest returns a form of a new request for the entry.
+func onRequest(rest string, fields ...string) func(*testing.T, *formWorld) (string, url.Values) {
+	return func(t *testing.T, w *formWorld) (string, url.Values) {
+		n := requests.NewRequest{EntryID: w.entry, UserID: w.userID(t, formAdmin), Reason: rest}
+		row, err := w.Services.Requests.Add(t.Context(), n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return "/admin/catalog/requests/" + row.ID + rest, values(fields...)
+	}
+}
+
 func onConnection(rest string, fields ...string) func(*testing.T, *formWorld) (string, url.Values) {
 	return func(t *testing.T, w *formWorld) (string, url.Values) {
 		return "/admin/connections/" + w.ServerID(t, "p", "oauth") + rest, values(fields...)
@@ -391,6 +404,8 @@ func (w *formWorld) forms(t *testing.T) []formCase {
 		{route: "/admin/catalog/add", make: func(_ *testing.T, w *formWorld) (string, url.Values) {
 			return "/admin/catalog/add", values("id", w.entry, "project", "p", "alias", "picked")
 		}},
+		{route: "/admin/catalog/requests/:id/approve", make: onRequest("/approve", "target", "project:p")},
+		{route: "/admin/catalog/requests/:id/refuse", make: onRequest("/refuse", "answer", "Not now")},
 		{route: "/admin/catalog/sources", make: func(_ *testing.T, w *formWorld) (string, url.Values) {
 			return "/admin/catalog/sources", values("kind", "file", "name", "Ours", "url", w.source)
 		}},

@@ -32,6 +32,7 @@ import (
 	"mcpgateway/services/background"
 	"mcpgateway/services/catalog"
 	"mcpgateway/services/catalog/bulk"
+	"mcpgateway/services/catalog/requests"
 	"mcpgateway/services/catalog/schedule"
 	"mcpgateway/services/checklist"
 	"mcpgateway/services/codemode"
@@ -102,7 +103,10 @@ type Services struct {
 	CatalogStore    *catalog.Store
 	CatalogBulk     *bulk.Bulk
 	catalogSchedule *schedule.Schedule
-	OAuth           *oauthserver.Server
+	// Requests are those of people for servers of the catalog, which Approvals add.
+	Requests  *requests.Store
+	Approvals *requests.Approvals
+	OAuth     *oauthserver.Server
 	// Connections are the gateway's own accounts at upstream servers. Waiting
 	// reports those with a pending authorization.
 	Connections    *oauthclient.Connections
@@ -218,6 +222,7 @@ func wire(ctx context.Context, db *gorm.DB, c *config.Config, version string, lo
 	}
 	s.wireAccess(parts)
 	s.wireCatalog()
+	s.wireRequests()
 	s.wireConnections(resolver)
 	s.wireRunners(parts.Now)
 	s.wireUpstreams(resolver)
@@ -398,7 +403,7 @@ func (s *Services) wireGateway(ctx context.Context, resolver *secrets.Resolver) 
 	}
 	s.Gateway = gateway.New(gateway.Options{
 		Upstreams: upstreams, Views: s.Views, Search: s.ToolSearch, Declarations: s.Declarations, Runner: s.Runner, Limits: s.CallLimits, Quotas: s.Quotas,
-		Arguments: s.Arguments, Calls: s.Metrics.Calls(s.Calls), Results: s.Results, Waiting: s.calling, Outages: s.pool,
+		Arguments: s.Arguments, Calls: s.Metrics.Calls(s.Calls), Results: s.Results, Waiting: s.calling, Outages: s.pool, FirstReads: s.Syncer,
 		Connecting: connecting.New(s.calling, s.Tickets, s.Config.Keys, now),
 		TaskRows:   s.tasks, TaskStreams: s.pool,
 		Tokens: s.Config.Keys, References: resolver, Version: s.Version, Instance: s.Instance, Log: s.log, Tasks: s.Background,

@@ -1,12 +1,15 @@
 package public
 
 import (
+	"context"
 	"net/url"
 	"slices"
 	"strings"
 
 	"github.com/gofiber/fiber/v2"
 
+	"mcpgateway/models"
+	"mcpgateway/services/access/personal"
 	"mcpgateway/services/catalog"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/query"
@@ -23,12 +26,24 @@ type Registry struct {
 	pages    *Pages
 	catalog  *catalog.Catalog
 	projects *toolset.Directory
+	asking   Requesting
+}
+
+// Requesting has the data of the form of a request.
+type Requesting struct {
+	Projects func(userID string) []personal.Project // of a user
+	Requests Requests
+}
+
+// Requests are those of users for servers of the catalog. Implemented by requests.Store.
+type Requests interface {
+	Own(ctx context.Context, userID string) ([]models.CatalogRequest, error)
 }
 
 // NewRegistry returns the handlers. projects are those that an administrator
-// can add a server to.
-func NewRegistry(pages *Pages, c *catalog.Catalog, projects *toolset.Directory) *Registry {
-	return &Registry{pages: pages, catalog: c, projects: projects}
+// can add a server to. With asking, other users request servers.
+func NewRegistry(pages *Pages, c *catalog.Catalog, projects *toolset.Directory, asking Requesting) *Registry {
+	return &Registry{pages: pages, catalog: c, projects: projects, asking: asking}
 }
 
 // selection is the state of the list that its URL carries.

@@ -1,6 +1,8 @@
 package public
 
 import (
+	"cmp"
+	"context"
 	"slices"
 	"strings"
 
@@ -13,6 +15,7 @@ import (
 	"mcpgateway/views/paths"
 	"mcpgateway/views/public"
 	"mcpgateway/views/ui"
+	"mcpgateway/web/guard"
 )
 
 // Page serves GET /registry/:publisher/:server. For an unknown server it
@@ -35,10 +38,30 @@ func (r *Registry) Page(c *fiber.Ctx) error {
 	if f.Admin() {
 		props.Projects = options(r.projects)
 	}
+	if user := guard.UserOf(c); user != nil && !f.Admin() {
+		if props.Request, err = r.request(c.UserContext(), user.ID, e.ID); err != nil {
+			return err
+		}
+	}
 	if f.Nav != nil {
 		props.AddedTo, props.Project = r.addedTo(e, f)
 	}
 	return render(c, f, public.RegistryItem(props))
+}
+
+// request returns the form with which a user requests an entry.
+func (r *Registry) request(ctx context.Context, userID, entryID string) (*public.RequestForm, error) {
+	rows, err := r.asking.Requests.Own(ctx, userID)
+	if err != nil {
+		return nil, err
+	}
+	form := &public.RequestForm{Open: slices.ContainsFunc(rows, func(row models.CatalogRequest) bool {
+		return row.EntryID == entryID && row.State == models.RequestOpen
+	})}
+	for _, p := range r.asking.Projects(userID) {
+		form.Projects = append(form.Projects, ui.Option{Value: p.Project.Slug, Label: cmp.Or(ui.Clean(p.Project.Name), p.Project.Slug)})
+	}
+	return form, nil
 }
 
 func (r *Registry) notFound(c *fiber.Ctx, err error, publisher, server string) error {

@@ -369,10 +369,13 @@ func TestUnknownSettingsAreReported(t *testing.T) {
 	if err := os.WriteFile(key, []byte("0123456789abcdef"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c := mustLoad(t, "GATEWAY_LOG_LEVEL=info", "GATEWAY_ADMIN_TOKEN_FILE="+key, "GATEWAY_MAXSTREAMS=1", "GATEWAY_ALLOWED_HOST=a=b", "GATEWAY_MAXSTREAMS=2",
+	c := mustLoad(t, "GATEWAY_LOG_LEVEL=info", "GATEWAY_ADMIN_TOKEN_FILE="+key, "GATEWAY_MAXSTREAMS=1", "GATEWAY_ALLOWED_HOST=a=b", "GATEWAY_MAXSTREAMS=2", "GATEWAY_RUNNER_TOKEN=gwc_x",
 		"GATEWAY_SERVICE_HOST=10.0.0.1", "GATEWAY_PORT=tcp://10.0.0.1:80", "GATEWAY_PORT_80_TCP=x", "MY_GATEWAY_X=1", "GATEWAYS=1")
 	if d := cmp.Diff([]string{"GATEWAY_ALLOWED_HOST", "GATEWAY_MAXSTREAMS"}, c.Unknown); d != "" {
 		t.Error(d)
+	}
+	if c := mustLoad(t, "GATEWAY_RUNNER_TOKEN_FILE="+key); len(c.Unknown) != 1 {
+		t.Errorf("%q with a file that no command reads", c.Unknown)
 	}
 	if c := mustLoad(t); c.Unknown != nil {
 		t.Errorf("%q without any", c.Unknown)

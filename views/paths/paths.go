@@ -6,33 +6,32 @@ import "net/url"
 
 // Admin pages and forms outside of projects.
 const (
-	Home           = "/admin" // the projects
-	Projects       = "/admin/projects"
-	NewProject     = "/admin/projects/new"
-	Connections    = "/admin/connections"
-	Catalog        = "/admin/catalog"
-	CatalogAdd     = "/admin/catalog/add"
-	CatalogSources = "/admin/catalog/sources"
-
+	Home               = "/admin" // the projects
+	Projects           = "/admin/projects"
+	NewProject         = "/admin/projects/new"
+	Connections        = "/admin/connections"
+	Catalog            = "/admin/catalog"
+	CatalogAdd         = "/admin/catalog/add"
+	CatalogSources     = "/admin/catalog/sources"
 	CatalogRows        = "/admin/catalog/rows"
 	CatalogRowsApply   = "/admin/catalog/rows/apply"
 	CatalogDuplicates  = "/admin/catalog/duplicates"
 	CatalogImport      = "/admin/catalog/import"
 	CatalogImportApply = "/admin/catalog/import/apply"
-
-	Audit          = "/admin/audit"
-	People         = "/admin/people"
-	Invite         = "/admin/people/invite"
-	Groups         = "/admin/groups"
-	NewGroup       = "/admin/groups/new"
-	Settings       = "/admin/settings"
-	Import         = "/admin/import"
-	ImportApply    = "/admin/import/apply"
-	Export         = "/admin/export"
-	ExportDownload = "/admin/export/download"
-	Undo           = "/admin/undo"
-	Live           = "/admin/live"
-	Palette        = "/admin/palette"
+	CatalogRequests    = "/admin/catalog/requests"
+	Audit              = "/admin/audit"
+	People             = "/admin/people"
+	Invite             = "/admin/people/invite"
+	Groups             = "/admin/groups"
+	NewGroup           = "/admin/groups/new"
+	Settings           = "/admin/settings"
+	Import             = "/admin/import"
+	ImportApply        = "/admin/import/apply"
+	Export             = "/admin/export"
+	ExportDownload     = "/admin/export/download"
+	Undo               = "/admin/undo"
+	Live               = "/admin/live"
+	Palette            = "/admin/palette"
 )
 
 // WithNext returns a path with the page to show afterwards as its parameter next,
@@ -50,6 +49,7 @@ const (
 	MyProjects = "/me/projects"
 	MyKeys     = "/me/keys"
 	MyApps     = "/me/apps"
+	MyRequests = "/me/requests"
 
 	MyConnections = "/me/connections"
 
@@ -215,6 +215,12 @@ func StartConnection(serverID string) string { return below(Connections, serverI
 
 // CatalogEntry returns the page on which an entry of the catalog is edited.
 func CatalogEntry(id string) string { return below(Catalog, id) }
+
+// CatalogRequest returns a request for a server. Its forms are below it.
+func CatalogRequest(id string) string { return below(CatalogRequests, id) }
+
+// WithdrawRequest returns the form that withdraws a request of a user.
+func WithdrawRequest(id string) string { return below(MyRequests, id) + "/withdraw" }
 
 // CatalogSource returns a source of the catalog. Its forms are below it.
 func CatalogSource(id string) string { return below(CatalogSources, id) }

@@ -257,7 +257,7 @@ func LetterTile(name string) templ.Component {
 }
 
 // clientIcons are the symbols of clients without a logo.
-var clientIcons = map[string]string{"VS Code": "code-xml", "Codex": "square-terminal", "curl": "terminal", "npx": "terminal", "uvx": "terminal", "Command": "terminal"}
+var clientIcons = map[string]string{"VS Code": "code-xml", "Codex": "square-terminal", "curl": "terminal", "npx": "terminal", "uvx": "terminal", "Command": "terminal", "This machine": "server", "Another computer": "monitor"}
 
 // ClientLogo draws the logo of an MCP client, or a symbol for one without.
 func ClientLogo(client string) templ.Component {

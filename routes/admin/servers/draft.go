@@ -8,6 +8,7 @@ import (
 
 	"mcpgateway/models"
 	"mcpgateway/routes/frame"
+	"mcpgateway/services/clientfile"
 	"mcpgateway/services/declaration"
 	"mcpgateway/services/projects"
 	"mcpgateway/services/secrets"
@@ -83,13 +84,16 @@ func (a *Wizard) draftOfPasted(s declaration.PastedServer) views.Draft {
 	draft := draftOf(s.Alias, s.Declaration)
 	draft.Notes, draft.Problems, draft.Command = s.Notes, map[string]string{}, s.Command
 	if s.Command != "" {
-		draft.LocalFile = localFile(s)
+		draft.LocalFile, draft.LocalEnv = localFile(s)
 	}
 	refused := false
 	for _, p := range s.Problems {
 		line := p.Why
 		if p.Path != "" {
 			line = p.Path + ": " + p.Why
+		}
+		if p.Why == clientfile.CommandsFromFile {
+			line = p.Why // the page shows the whole entry
 		}
 		draft.Refused = append(draft.Refused, line)
 		field, inForm := p.Field, slices.Contains([]string{"alias", "url", "transport", "authBearer"}, p.Field)

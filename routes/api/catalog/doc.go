@@ -3,5 +3,6 @@ package catalog
 
 // Handlers serve the routes below /api/catalog.
 type Handlers struct {
-	Sources *Sources
+	Sources  *Sources
+	Requests *Requests
 }

@@ -1,4 +1,4 @@
-package main
+package host
 
 import (
 	"log/slog"
@@ -13,11 +13,11 @@ import (
 // limit is low.
 const maxReserved = 256
 
-// connLimits returns the limits of client connections. A quarter of the
+// ConnLimits returns the limits of client connections. A quarter of the
 // process's descriptors, at least 256 if the limit is at least 512, is reserved
 // for the database, upstream servers and files. A single address may use half
 // of all connections.
-func connLimits(c *config.Config, descriptors int, log *slog.Logger) conn.Limits {
+func ConnLimits(c *config.Config, descriptors int, log *slog.Logger) conn.Limits {
 	limits := conn.Limits{Max: c.MaxConnections, MaxPerAddress: c.MaxPerAddress, Exempt: c.TrustedProxies, Log: log, Help: c.PublicURL.String() + paths.ErrorCode(string(fault.CodeUnavailable))}
 	if descriptors > 0 {
 		reserved := max(descriptors/4, min(maxReserved, descriptors/2))

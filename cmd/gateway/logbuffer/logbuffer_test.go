@@ -1,4 +1,4 @@
-package main
+package logbuffer
 
 import (
 	"bytes"
@@ -34,8 +34,8 @@ func (w *writes) taken() []string {
 func TestLogLinesAreBatched(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &writes{}
-		b := newLogBuffer(w)
-		log := slog.New(promptHandler{slog.NewTextHandler(b, nil), b}).With("a", 1).WithGroup("g")
+		b := New(w)
+		log := slog.New(b.Handler(slog.NewTextHandler(b, nil))).With("a", 1).WithGroup("g")
 		want := func(step string, writes ...int) {
 			t.Helper()
 			synctest.Wait()
@@ -50,7 +50,7 @@ func TestLogLinesAreBatched(t *testing.T) {
 		log.Info("one")
 		log.Info("two")
 		want("at once")
-		time.Sleep(logDelay - time.Nanosecond)
+		time.Sleep(maxDelay - time.Nanosecond)
 		want("just before the delay")
 		time.Sleep(time.Nanosecond)
 		want("after the delay", 2)
@@ -59,7 +59,7 @@ func TestLogLinesAreBatched(t *testing.T) {
 		log.Info("three")
 		log.Warn("four")
 		want("a warning", 2)
-		time.Sleep(logDelay)
+		time.Sleep(maxDelay)
 		want("flush of an empty buffer")
 		log.Info("five")
 		b.Flush()
@@ -68,10 +68,10 @@ func TestLogLinesAreBatched(t *testing.T) {
 }
 
 func TestLogBufferFlushesWhenFull(t *testing.T) {
-	for _, tc := range []struct{ bytes, writes int }{{logRoom - 1, 0}, {logRoom, 1}, {logRoom + 1, 1}} {
+	for _, tc := range []struct{ bytes, writes int }{{maxBytes - 1, 0}, {maxBytes, 1}, {maxBytes + 1, 1}} {
 		synctest.Test(t, func(t *testing.T) {
 			w := &writes{}
-			b := newLogBuffer(w)
+			b := New(w)
 			defer b.Flush()
 			if n, err := b.Write(bytes.Repeat([]byte("x"), tc.bytes)); n != tc.bytes || err != nil {
 				t.Errorf("Write() = %d, %v", n, err)

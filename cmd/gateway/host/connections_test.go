@@ -1,4 +1,4 @@
-package main
+package host
 
 import (
 	"bytes"
@@ -34,9 +34,9 @@ func TestConnLimits(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			var log bytes.Buffer
 			c := &config.Config{PublicURL: &url.URL{Scheme: "https", Host: "gateway.example.com"}, TrustedProxies: proxies, Capacity: config.Capacity{MaxConnections: tt.connections, MaxPerAddress: tt.of}}
-			got := connLimits(c, tt.descriptors, slog.New(slog.NewTextHandler(&log, nil)))
+			got := ConnLimits(c, tt.descriptors, slog.New(slog.NewTextHandler(&log, nil)))
 			if got.Max != tt.want || got.MaxPerAddress != tt.wantOf || !slices.Equal(got.Exempt, proxies) {
-				t.Errorf("connLimits() = %d, per address %d, exempt %v, want %d, %d, %v", got.Max, got.MaxPerAddress, got.Exempt, tt.want, tt.wantOf, proxies)
+				t.Errorf("ConnLimits() = %d, per address %d, exempt %v, want %d, %d, %v", got.Max, got.MaxPerAddress, got.Exempt, tt.want, tt.wantOf, proxies)
 			}
 			if want := "https://gateway.example.com/docs/errors#UNAVAILABLE"; got.Help != want {
 				t.Errorf("help = %q, want %q", got.Help, want)

@@ -1,4 +1,5 @@
-package main
+// Package host fits a serving process to the limits of its machine.
+package host
 
 import (
 	"context"
@@ -20,10 +21,10 @@ const (
 	memoryReserve = 64 << 20
 )
 
-// tuneGC tunes the garbage collector until ctx ends, unless GOGC or GOMEMLIMIT
+// TuneGC tunes the garbage collector until ctx ends, unless GOGC or GOMEMLIMIT
 // is set. held returns the bytes of results in memory, at most resultMemory:
 // they must not triple the heap.
-func tuneGC(ctx context.Context, held func() int64, resultMemory int64) {
+func TuneGC(ctx context.Context, held func() int64, resultMemory int64) {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}
