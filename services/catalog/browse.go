@@ -151,10 +151,10 @@ func (s *snapshot) browseClosest(parsed *query.Query, v View) *Listing {
 func (s *snapshot) sortByUse(rows []*models.CatalogEntry) {
 	rank := func(e *models.CatalogEntry) int64 {
 		switch {
-		case e.FeaturedRank > 0:
-			return e.FeaturedRank
 		case e.FeaturedBy != "":
 			return 0
+		case e.FeaturedRank > 0:
+			return e.FeaturedRank
 		}
 		return math.MaxInt64
 	}
