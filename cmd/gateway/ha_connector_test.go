@@ -43,7 +43,6 @@ type laptop struct {
 	proxy    *cutter
 	runner   *process
 	folders  map[string]string // of the programs, by alias
-	project  string
 	key      string
 	seen     [][2]string // table of observations
 }
@@ -295,7 +294,7 @@ func (l *laptop) sleep(t *testing.T) {
 			if err != nil && strings.Contains(err.Error(), "Computer not connected") {
 				return nil
 			}
-			return fmt.Errorf("call while the computer sleeps: %v", err)
+			return errors.Join(errors.New("a call while the computer sleeps has another result"), err)
 		}, r.process)
 	}
 	signal(t, pids, syscall.SIGCONT)
