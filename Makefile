@@ -130,9 +130,10 @@ browser: ## pages of the binary in Chromium: screenshots, accessibility, budgets
 chaos-oauth: ## OAuth connections, shared and of 200 people, with failing authorization servers and killed processes (4 minutes)
 	$(CLUSTER) $(GO) test -tags chaos -count=1 -timeout 10m -run TestChaos -v ./services/oauthclient
 
+# HA_CUT is the time between two cuts of a runner's connections, 5s if it is empty.
 .PHONY: ha-test
-ha-test: ## two replicas on one PostgreSQL with failures of replicas, an upstream and the database (2 minutes)
-	$(GO) test -tags ha -count=1 -timeout 10m -run 'TestReplicas$$' -v ./cmd/gateway
+ha-test: ## two replicas on one PostgreSQL with failures of replicas, an upstream, the database and the network of a runner (4 minutes)
+	$(GO) test -tags ha -count=1 -timeout 15m -run 'TestReplicas(Connector)?$$' -v ./cmd/gateway
 
 # For a shorter test, set SOAK_CALLS=300000.
 .PHONY: soak
@@ -148,7 +149,7 @@ flood-test: ## 1,000 incomplete bodies, 60 clients that don't read, and three ba
 	$(GO) test -tags flood -count=1 -timeout 10m -run 'TestFlood$$' -v ./cmd/gateway
 
 .PHONY: local-test
-local-test: ## local servers: killed processes, 1,000 starts, floods and a start of 90 seconds, with figures (5 minutes)
+local-test: ## local servers: killed processes, 1,000 starts, floods and a start of 90 seconds, with figures (9 minutes)
 	$(GO) test -tags local -count=1 -timeout 20m -run 'TestLocal(Kills|Starts|Floods|SlowStart)$$' -v ./cmd/gateway
 
 # SETS selects sets of the suites, for example SETS='client.*', and leaves out the

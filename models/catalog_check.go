@@ -26,6 +26,16 @@ type CatalogCheck struct {
 	Tools        CheckedTools // that anyone can list
 }
 
+// SinkAfter is the time for which the checks of a server fail before it is listed
+// after the others.
+const SinkAfter = 7 * 24 * time.Hour
+
+// Sinks reports whether the server has failed for at least SinkAfter, from the
+// first failed check to the last.
+func (c *CatalogCheck) Sinks() bool {
+	return c.State == CheckFailed && c.FailingSince != nil && c.CheckedAt.Sub(*c.FailingSince) >= SinkAfter
+}
+
 // CheckedTool is a tool that a server lists without authentication.
 type CheckedTool struct {
 	Name       string   `json:"name"`

@@ -11,7 +11,8 @@ import (
 type CatalogPackage struct {
 	Type       string   `json:"type"` // npm, pypi, oci
 	Identifier string   `json:"identifier"`
-	Args       []string `json:"args,omitempty"` // fixed words after the identifier
+	Args       []string `json:"args,omitempty"`  // fixed words after the identifier
+	Needs      string   `json:"needs,omitempty"` // what users add to the command line, such as "a folder"; may be empty
 }
 
 // PackageTypes returns the types of packages that can be run.

@@ -16,7 +16,7 @@ const looks = [
 ] as const;
 
 /** Parts with screenshots of the size of the window, so that another font only moves words. */
-const pictured = ["numbers", "servers", "overview", "lists", "messages", "buttons", "forms", "code", "code-mode", "keys", "tools", "trees"];
+const pictured = ["numbers", "servers", "programs", "local-file", "overview", "lists", "messages", "buttons", "forms", "code", "code-mode", "keys", "tools", "trees"];
 
 for (const look of looks) {
   test.describe(look.name, () => {

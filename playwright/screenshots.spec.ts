@@ -20,6 +20,8 @@ const pictures: Picture[] = [
   { file: "registry-dark", path: "/registry", use: { colorScheme: "dark" } },
   { file: "registry-phone", path: "/registry", use: { colorScheme: "light", viewport: { width: 390, height: 844 } } },
   { file: "registry-item-light", path: "/registry/asana/asana", use: { colorScheme: "light" } },
+  { file: "registry-item-dark", path: "/registry/github/github", use: { colorScheme: "dark" } },
+  { file: "registry-item-phone", path: "/registry/modelcontextprotocol/filesystem", use: { colorScheme: "light", viewport: { width: 390, height: 844 } } },
   { file: "docs-light", path: "/docs", use: { colorScheme: "light" } },
   { file: "docs-page-light", path: "/docs/quick-start", use: { colorScheme: "light" } },
   { file: "docs-page-dark", path: "/docs/quick-start", use: { colorScheme: "dark" } },

@@ -371,6 +371,26 @@ func TestNewestConnectionOfAConnectorWins(t *testing.T) {
 	})
 }
 
+func TestConnectionEndsWithItsToken(t *testing.T) {
+	modelstest.EachDSN(t, func(t *testing.T, dsn string) {
+		w := newConnectorWorld(t, dsn, 1)
+		hub := w.apps[0].Services.ConnectorHub
+		expiry := time.Now().Add(3 * time.Second)
+		var made struct{ Token string }
+		w.admin(t, "POST", "/api/projects/p/connectors", fmt.Sprintf(`{"name":"short","expiresAt":%q}`, expiry.Format(time.RFC3339Nano)), 201, &made)
+		w.token = made.Token
+		_, logged := w.dial(t, "")
+		routestest.Eventually(t, "a connection", func() bool { return hub.Online() == 1 })
+		routestest.Eventually(t, "the end of the connection", func() bool { return hub.Online() == 0 })
+		if late := time.Since(expiry); late < -10*time.Millisecond || late > 4*time.Second { // the check of all connections is 6 s later
+			t.Errorf("the connection ended %v after its token", late)
+		}
+		routestest.Eventually(t, "the reason at the runner", func() bool {
+			return strings.Contains(logged.String(), "the token has expired") && strings.Contains(logged.String(), "The connector's token has expired.")
+		})
+	})
+}
+
 // upgrade are the headers of a runner's request.
 func (w *connectorWorld) upgrade(token string) map[string]string {
 	return map[string]string{

@@ -13,7 +13,7 @@ func TestFormURLOpensItsPage(t *testing.T) {
 		server + "/sync":                           server,
 		server + "/delete":                         server,
 		"/admin/projects/p/tools/clock__x/enabled": "/admin/projects/p/tools/clock__x",
-		"/admin/catalog/sources/1/sync":            "/admin/catalog",
+		"/admin/catalog/sources/1/sync":            "/admin/catalog/sources/1",
 		"/admin/projects/p/settings/delete":        "/admin/projects/p/settings",
 	} {
 		status, _, location := a.Send(t, path, nil)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	catalogapi "mcpgateway/routes/api/catalog"
 	"mcpgateway/routes/api/registry"
 	"mcpgateway/routes/connect"
 	"mcpgateway/routes/mcp/resume"
@@ -30,7 +31,6 @@ import (
 	"mcpgateway/routes/admin/tools"
 	"mcpgateway/routes/admin/toolsets"
 	"mcpgateway/routes/api"
-	catalogapi "mcpgateway/routes/api/catalog"
 	"mcpgateway/routes/frame"
 	"mcpgateway/routes/mcp"
 	"mcpgateway/routes/mcp/card"
@@ -76,8 +76,8 @@ type apiHandlers struct {
 	templates     *registry.Templates
 	registryV01   *registry.V01
 	registryViews *registry.Views
-	catalogViews  *catalogapi.Views
-	catalogKeys   *catalogapi.Keys
+	catalogAPI    catalogapi.Handlers
+	rowChecks     *registry.Checks
 	projects      *api.Projects
 	toolsets      *api.Toolsets
 	servers       *api.Servers
@@ -104,6 +104,7 @@ type publicHandlers struct {
 	home          *public.Home
 	docs          *public.Docs
 	feeds         *public.Feeds
+	icons         *public.Icons
 	registryPages *public.Registry
 	templatePages *public.Templates
 }
@@ -136,6 +137,7 @@ type adminHandlers struct {
 	serverPages     *servers.Servers
 	wizard          *servers.Wizard
 	catalogUse      *servers.FromCatalog
+	catalogRequests *catalogpages.Requests
 	connections     *connections.Connections
 	connectionPages *connections.Pages
 	toolPages       *tools.Tools
@@ -148,6 +150,9 @@ type adminHandlers struct {
 	settings        *settings.Settings
 	files           *settings.ImportExport
 	catalogPages    *catalogpages.Catalog
+	catalogRows     *catalogpages.Rows
+	catalogImport   *catalogpages.Import
+	catalogChecks   *catalogpages.Checks
 	palette         *palette.Palette
 	live            *live.Live
 }
@@ -194,8 +199,11 @@ func newAPIHandlers(s *services.Services, names *web.HostPolicy) apiHandlers {
 	servers := api.NewServers(s.Projects, s.Syncer, s.Revisions, s.Runners)
 	return apiHandlers{
 		health: api.NewHealth(s.Ready), metrics: api.NewMetrics(s.Metrics, metricsAccess(s)),
-		registry: registry.New(s.Catalog), templates: registry.NewTemplates(s.Catalog), registryV01: registry.NewV01(s.Catalog),
-		catalogViews: catalogapi.NewViews(s.Registries, s.Config.PublicURL), catalogKeys: catalogapi.NewKeys(s.Registries),
+		registry: registry.New(s.Catalog), templates: registry.NewTemplates(s.Catalog), registryV01: registry.NewV01(s.Catalog), rowChecks: registry.NewChecks(s.CatalogChecks),
+		catalogAPI: catalogapi.Handlers{
+			Sources: catalogapi.NewSources(s.CatalogStore), Requests: catalogapi.NewRequests(s.Requests, s.Approvals, s.Own, s.Directory),
+			Views: catalogapi.NewViews(s.Registries, s.Config.PublicURL), Keys: catalogapi.NewKeys(s.Registries),
+		},
 		registryViews: registry.NewViews(registry.ViewOptions{
 			Catalog: s.Catalog, Store: s.Registries, Tokens: s.OAuth, Failures: ratelimit.NewFailureLimit(time.Now), Public: s.Config.PublicURL,
 		}),
@@ -217,10 +225,15 @@ func newAPIHandlers(s *services.Services, names *web.HostPolicy) apiHandlers {
 }
 
 func newPublicHandlers(s *services.Services, frames *frame.Pages) publicHandlers {
-	pages := public.NewPages(frames, s.Config.PublicURL)
+	pages := public.NewPages(frames, s.Config.PublicURL, s.Catalog, frame.NewIcons(s.Catalog, s.CatalogIcons))
 	return publicHandlers{
-		home: public.NewHome(pages, s.Catalog), docs: public.NewDocs(pages), feeds: public.NewFeeds(pages, s.Catalog),
-		registryPages: public.NewRegistry(pages, s.Catalog, s.Directory), templatePages: public.NewTemplates(pages, s.Catalog),
+		icons: public.NewIcons(s.CatalogIcons),
+		home:  public.NewHome(pages, s.Catalog, s.RunsPrograms), docs: public.NewDocs(pages, s.Catalog), feeds: public.NewFeeds(pages, s.Catalog),
+		registryPages: public.NewRegistry(public.RegistryOptions{
+			Pages: pages, Catalog: s.Catalog, Directory: s.Directory, RunsPrograms: s.RunsPrograms, OwnProjects: s.Own.Projects, Requests: s.Requests,
+			Checks: s.Catalog, Report: s.Config.CatalogReport,
+		}),
+		templatePages: public.NewTemplates(pages, s.Catalog),
 	}
 }
 
@@ -239,7 +252,7 @@ func newAdminHandlers(s *services.Services, guards *guard.Guards, pages *adminpa
 	frames := pages.Pages
 	sealer, public, cursors := s.Config.Keys, s.Config.PublicURL, page.NewCursors(s.Config.Keys)
 	return adminHandlers{
-		me:            me.New(me.Options{Pages: pages, Own: s.Own, Views: s.Views, Grants: s.OAuth, Calls: s.Traffic, Seal: sealer, Public: public, Now: time.Now}),
+		me:            me.New(me.Options{Pages: pages, Own: s.Own, Views: s.Views, Grants: s.OAuth, Calls: s.Traffic, CatalogRequests: s.Requests, Catalog: s.Catalog, Seal: sealer, Public: public, Now: time.Now}),
 		myConnections: myconnections.New(myconnections.Options{Pages: frames, Store: s.OwnAccounts, Tickets: s.Tickets, Seal: sealer, Now: time.Now}),
 		security:      security.New(frames, s.People, s.Factors, sealer, time.Now),
 		projectPages:  projects.New(pages, s.Traffic, s.Keys, s.Projects, public),
@@ -259,6 +272,7 @@ func newAdminHandlers(s *services.Services, guards *guard.Guards, pages *adminpa
 		serverPages: servers.New(servers.Options{
 			Pages: pages, Reader: s.Syncer, Calls: s.Calls, Traffic: s.Traffic, History: s.History, Store: s.Projects, StepUp: guards,
 			Callers: func() *observe.Callers { return observe.NewCallers(s.Keys, s.People) }, People: s.OwnAccounts, Learned: s.Revisions, Programs: s.Runners, Operations: s.Operations,
+			Icons: frame.NewIcons(s.Catalog, s.CatalogIcons),
 		}),
 		wizard:          servers.NewWizard(pages, s.Syncer, s.Projects, s.Catalog, sealer, public),
 		catalogUse:      servers.NewFromCatalog(pages, s.Catalog, s.Projects, s.Syncer),
@@ -276,7 +290,13 @@ func newAdminHandlers(s *services.Services, guards *guard.Guards, pages *adminpa
 		groupPages:   settings.NewGroups(frames, s.Groups, s.People, time.Now),
 		settings:     settings.New(frames, settings.RuntimeInfo{Version: s.Version, Database: s.DB.Name(), Config: s.Config, Fresh: s.Fresh}, time.Now),
 		files:        settings.NewImportExport(frames, s.Projects, sealer),
-		catalogPages: catalogpages.New(frames, s.Catalog, s.CatalogStore),
-		palette:      palette.New(pages, s.Catalog, s.Keys, s.People),
+		catalogPages: catalogpages.New(frames, s.Catalog, s.CatalogStore, s.People),
+		catalogRequests: catalogpages.NewRequests(catalogpages.RequestsOptions{
+			Pages: pages, Catalog: s.Catalog, Store: s.Requests, Approvals: s.Approvals, Callers: func() *observe.Callers { return observe.NewCallers(s.Keys, s.People) }, Now: time.Now,
+		}),
+		palette:       palette.New(pages, s.Catalog, s.Keys, s.People),
+		catalogRows:   catalogpages.NewRows(catalogpages.RowsOptions{Pages: frames, Catalog: s.Catalog, Store: s.CatalogStore, Bulk: s.CatalogBulk, Undo: guards}),
+		catalogChecks: catalogpages.NewChecks(s.CatalogStore, s.CatalogChecks),
+		catalogImport: catalogpages.NewImport(frames, s.CatalogStore, sealer),
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"mcpgateway/models"
 	"mcpgateway/services/access"
 	"mcpgateway/services/access/groups"
+	"mcpgateway/services/catalog/requests"
 	"mcpgateway/services/declaration"
 	"mcpgateway/services/oauthclient"
 	"mcpgateway/services/runners/connectors"
@@ -250,6 +251,18 @@ func onSource(rest string, fields ...string) func(*testing.T, *formWorld) (strin
 	}
 }
 
+// onRequest returns a form of a new request for the entry.
+func onRequest(rest string, fields ...string) func(*testing.T, *formWorld) (string, url.Values) {
+	return func(t *testing.T, w *formWorld) (string, url.Values) {
+		n := requests.NewRequest{EntryID: w.entry, UserID: w.userID(t, formAdmin), Reason: rest}
+		row, err := w.Services.Requests.Add(t.Context(), n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return "/admin/catalog/requests/" + row.ID + rest, values(fields...)
+	}
+}
+
 func onConnection(rest string, fields ...string) func(*testing.T, *formWorld) (string, url.Values) {
 	return func(t *testing.T, w *formWorld) (string, url.Values) {
 		return "/admin/connections/" + w.ServerID(t, "p", "oauth") + rest, values(fields...)
@@ -267,6 +280,7 @@ func onEntry(rest string, fields ...string) func(*testing.T, *formWorld) (string
 func (w *formWorld) forms(t *testing.T) []formCase {
 	t.Helper()
 	const project, server = "/admin/projects/:projectSlug", "/admin/projects/:projectSlug/servers/:id"
+	document := values("document", `{"version":1,"items":[{"publisherName":"ours","serverName":"kept","serverType":"stdio"}]}`)
 	plan := values("declaration", `{"projects":{"imported":{"authMode":"none","mcpServers":{}}}}`)
 	return []formCase{
 		{route: "/me/account/sessions/:id/end", make: func(t *testing.T, w *formWorld) (string, url.Values) {
@@ -390,17 +404,38 @@ func (w *formWorld) forms(t *testing.T) []formCase {
 		{route: "/admin/catalog/add", make: func(_ *testing.T, w *formWorld) (string, url.Values) {
 			return "/admin/catalog/add", values("id", w.entry, "project", "p", "alias", "picked")
 		}},
+		{route: "/admin/catalog/requests/:id/approve", make: onRequest("/approve", "target", "project:p")},
+		{route: "/admin/catalog/requests/:id/refuse", make: onRequest("/refuse", "answer", "Not now")},
 		{route: "/admin/catalog/sources", make: func(_ *testing.T, w *formWorld) (string, url.Values) {
 			return "/admin/catalog/sources", values("kind", "file", "name", "Ours", "url", w.source)
 		}},
 		{route: "/admin/catalog/sources/:id/preview", shows: http.StatusOK, want: "Ours", make: onSource("/preview")},
 		{route: "/admin/catalog/sources/:id/sync", make: onSource("/sync")},
+		{route: "/admin/catalog/sources/:id/schedule", make: onSource("/schedule", "schedule", "weekly")},
+		{route: "/admin/catalog/sources/:id/approve", make: func(t *testing.T, w *formWorld) (string, url.Values) {
+			if err := w.Services.DB.Model(&models.CatalogSource{}).Where("url = ?", w.source).Update("held_removals", 1).Error; err != nil {
+				t.Fatal(err)
+			}
+			return onSource("/approve", "removals", "1")(t, w)
+		}},
 		{route: "/admin/catalog/sources/:id/enable", make: onSource("/enable", "enabled", "false")},
 		{route: "/admin/catalog/sources/:id/remove", make: onSource("/remove")},
+		{route: "/admin/catalog/rows", shows: http.StatusOK, want: "Hide 1 entry?", make: func(_ *testing.T, w *formWorld) (string, url.Values) {
+			return "/admin/catalog/rows", values("do", "hide", "row", w.entry)
+		}},
+		{route: "/admin/catalog/rows/apply", make: func(_ *testing.T, w *formWorld) (string, url.Values) {
+			return "/admin/catalog/rows/apply", values("do", "add-tag", "tag", "ours", "row", w.entry)
+		}},
+		{route: "/admin/catalog/import", shows: http.StatusOK, want: "ours/kept", make: func(*testing.T, *formWorld) (string, url.Values) { return "/admin/catalog/import", document }},
+		{route: "/admin/catalog/import/apply", make: func(t *testing.T, w *formWorld) (string, url.Values) {
+			shown := newBrowser(t, w.App).post(t, "/admin/catalog/import", document)
+			return "/admin/catalog/import/apply", values("sealed", hiddenField(t, shown.Body, "sealed"))
+		}},
 		{route: "/admin/catalog/:id/feature", make: onEntry("/feature", "featured", "true")},
 		{route: "/admin/catalog/:id/verify", make: onEntry("/verify", "verified", "true", "evidence", "seen by us")},
 		{route: "/admin/catalog/:id/edit", make: onEntry("/edit", "serverTitle", "Edited")},
 		{route: "/admin/catalog/:id/unlock", make: onEntry("/unlock")},
+		{route: "/admin/catalog/:id/check", make: onEntry("/check")},
 		{route: "/admin/catalog/:id/hide", make: onEntry("/hide", "hidden", "true")},
 		{route: "/admin/templates/:slug/use", make: func(_ *testing.T, w *formWorld) (string, url.Values) {
 			return "/admin/templates/" + w.template + "/use", values("name", "From a template")

@@ -69,20 +69,20 @@ func TestRoutesTakeNoCommand(t *testing.T) {
 	}
 }
 
-// declareLocal applies programs as serve --config does.
-func declareLocal(t *testing.T, app *routestest.App, file string) error {
+// declareLocal applies programs as serve does with a file of the source.
+func declareLocal(t *testing.T, app *routestest.App, source models.ServerSource, file string) error {
 	t.Helper()
 	d, err := declaration.ParseServed([]byte(file), []string{"command", "args"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = app.Services.Projects.Apply(t.Context(), d, projects.ApplyOptions{Source: models.SourceConfig})
+	_, err = app.Services.Projects.Apply(t.Context(), d, projects.ApplyOptions{Source: source})
 	return err
 }
 
 func TestProgramsComeFromTheirFile(t *testing.T) {
 	admin := routestest.NewAdmin(t)
-	if err := declareLocal(t, admin.App, `{"projects":{"p":{"mcpServers":{"notes":{"command":"x","args":["a-secret"],"sessionMode":"per-client"}}}}}`); err != nil {
+	if err := declareLocal(t, admin.App, models.SourceConfig, `{"projects":{"p":{"mcpServers":{"notes":{"command":"x","args":["a-secret"],"sessionMode":"per-client"}}}}}`); err != nil {
 		t.Fatal(err)
 	}
 	id := admin.ServerID(t, "p", "notes")
@@ -106,7 +106,7 @@ func TestProgramsComeFromTheirFile(t *testing.T) {
 		t.Errorf("export: %s, %v", file, err)
 	}
 	admin.Apply(t, strings.ReplaceAll(string(file), `"d"`, `"e"`)) // settings, where the server exists
-	if err := declareLocal(t, admin.App, `{"projects":{"p":{"mcpServers":{"notes":{"command":"y"}}}}}`); err != nil {
+	if err := declareLocal(t, admin.App, models.SourceConfig, `{"projects":{"p":{"mcpServers":{"notes":{"command":"y"}}}}}`); err != nil {
 		t.Fatal(err)
 	}
 	row, err := admin.Services.Projects.Server(t.Context(), id)
@@ -125,10 +125,10 @@ func TestProgramsNeedAuthenticationOffLoopback(t *testing.T) {
 	a := &pasteApp{App: routestest.New(t, modelstest.SQLite(t), "GATEWAY_ADDR=0.0.0.0:8080", "GATEWAY_ALLOW_HTTP=true", "GATEWAY_PUBLIC_URL=http://127.0.0.1:8080")}
 	a.Apply(t, `{"projects":{"open":{"authMode":"none"}}}`)
 	const program = `{"projects":{"%s":{"mcpServers":{"notes":{"command":"x"}}}}}`
-	if err := declareLocal(t, a.App, fmt.Sprintf(program, "open")); err == nil || !strings.Contains(err.Error(), "projects.open.authMode") {
+	if err := declareLocal(t, a.App, models.SourceConfig, fmt.Sprintf(program, "open")); err == nil || !strings.Contains(err.Error(), "projects.open.authMode") {
 		t.Errorf("a program for anyone: %v", err)
 	}
-	if err := declareLocal(t, a.App, fmt.Sprintf(program, "p")); err != nil {
+	if err := declareLocal(t, a.App, models.SourceConfig, fmt.Sprintf(program, "p")); err != nil {
 		t.Fatal(err)
 	}
 	if status, body := a.request(t, "PATCH", "/api/projects/p", "application/json", `{"authMode":"none"}`); status != 422 || !strings.Contains(body, `"authMode":"the project has local servers`) {

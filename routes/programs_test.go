@@ -27,6 +27,7 @@ type localRunner struct {
 
 	mu       sync.Mutex
 	server   wire.Server
+	left     bool   // the program is not in the file
 	fails    string // text of the state, if the program does not respond
 	requests []string
 	woken    chan struct{}
@@ -43,7 +44,11 @@ func (r *localRunner) set(edit func(*localRunner)) {
 func (r *localRunner) state() (list []byte, fails string, woken chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	list, _ = json.Marshal(wire.List{Version: wire.Version, Runner: "r1", Files: []wire.File{{Path: "/srv/mcp.json", SHA256: "abc"}}, Servers: []wire.Server{r.server}})
+	hash, servers := "abc", []wire.Server{r.server}
+	if r.left {
+		hash, servers = "def", nil
+	}
+	list, _ = json.Marshal(wire.List{Version: wire.Version, Runner: "r1", Files: []wire.File{{Path: "/srv/mcp.json", SHA256: hash}}, Servers: servers})
 	return list, r.fails, r.woken
 }
 
@@ -95,9 +100,10 @@ func newProgramWorld(t *testing.T, dsn string) *programWorld {
 	w := &programWorld{team: newTeamOf(t, routestest.NewAdminOn(t, dsn)), runner: &localRunner{program: up, woken: make(chan struct{}), server: wire.Server{
 		Name: "notes", Hash: "h1", State: wire.StateStopped, Since: time.Now(), Program: "npx", Starts: 3, Processes: 1, Memory: 1 << 20, LastExit: "exit code 1",
 	}}}
-	w.admin.Apply(t, `{"projects":{"p":{"mcpServers":{"notes":{"url":"http://127.0.0.1:9/mcp"}}}}}`)
+	if err := declareLocal(t, w.admin.App, models.SourceLocal, `{"projects":{"p":{"mcpServers":{"notes":{"command":"npx"}}}}}`); err != nil {
+		t.Fatal(err)
+	}
 	w.id = w.admin.ServerID(t, "p", "notes")
-	w.admin.EditServer(t, w.id, map[string]any{"url": "", "source": models.SourceLocal, "entry": "notes"})
 	return w
 }
 
@@ -182,6 +188,8 @@ func TestPrograms(t *testing.T) {
 		routestest.Eventually(t, "the tools", func() bool { return strings.Contains(w.callTool(t), "hello") })
 		w.checkOperations(t)
 		w.checkFailures(t)
+		w.checkFile(t)
+		w.checkConnection(t)
 		w.checkAudit(t)
 	})
 }
@@ -244,6 +252,24 @@ func (w *programWorld) checkFailures(t *testing.T) {
 			t.Errorf("metrics lack %s", want)
 		}
 	}
+}
+
+// checkFile removes the program from its file and adds it again.
+func (w *programWorld) checkFile(t *testing.T) {
+	t.Helper()
+	w.runner.set(func(r *localRunner) { r.left = true })
+	w.awaitState(t, wire.StateUndeclared)
+	if got := w.callTool(t); !strings.Contains(got, "not in its file") {
+		t.Errorf("call of an undeclared server: %s", got)
+	}
+	w.runner.set(func(r *localRunner) { r.left, r.fails = false, "" })
+	w.awaitState(t, wire.StateBackoff)
+	routestest.Eventually(t, "the tools of the declared program", func() bool { return strings.Contains(w.callTool(t), "hello") })
+}
+
+// checkConnection ends the connection of the runner.
+func (w *programWorld) checkConnection(t *testing.T) {
+	t.Helper()
 	w.cut()
 	w.awaitState(t, wire.StateOffline)
 	if got := w.callTool(t); !strings.Contains(got, "The runner is starting") {
@@ -252,17 +278,12 @@ func (w *programWorld) checkFailures(t *testing.T) {
 	if status, body := w.admin.Ask(t, http.MethodPost, "/api/servers/"+w.id+"/restart", "", true); status != http.StatusBadGateway || !strings.Contains(body, "UPSTREAM_UNAVAILABLE") {
 		t.Errorf("restart without the connection: %d %s", status, body)
 	}
-	w.admin.EditServer(t, w.id, map[string]any{"undeclared": true})
-	w.awaitState(t, wire.StateUndeclared)
-	if got := w.callTool(t); !strings.Contains(got, "not in its file") {
-		t.Errorf("call of an undeclared server: %s", got)
-	}
 }
 
 func (w *programWorld) checkAudit(t *testing.T) {
 	t.Helper()
 	_, body := w.admin.Ask(t, http.MethodGet, "/api/audit?limit=1000", "", false)
-	for _, want := range []string{`"action":"runner.started"`, `"/srv/mcp.json":"abc"`, `"action":"server.restarted"`, `"action":"server.stopped"`} {
+	for _, want := range []string{`"action":"runner.started"`, `"/srv/mcp.json":"abc"`, `"/srv/mcp.json":"abc → def"`, `"/srv/mcp.json":"def → abc"`, `"action":"server.restarted"`, `"action":"server.stopped"`, `"action":"server.undeclared"`, `"action":"server.declared"`} {
 		if strings.Count(body, want) != 1 {
 			t.Errorf("audit has %d of %s", strings.Count(body, want), want)
 		}

@@ -131,7 +131,10 @@ func lacks(t *testing.T, name, body string, want ...string) {
 func TestProcessCard(t *testing.T) {
 	w := newRunnerWorld(t)
 	body := w.page(t, w.path)
-	lacks(t, "page", body, ">Process</h2>", "npx", "84 MiB", "3 h 0 min", "exit code 1", "Process log", "&lt;b&gt;listening on stdio", `action="`+w.path+`/restart"`, `action="`+w.path+`/stop"`, "On another computer", "stdio, through a connector", "Stop files?")
+	lacks(t, "page", body, ">Process</h2>", "npx", "84 MiB", "3 h 0 min", "exit code 1", "Process log", "&lt;b&gt;listening on stdio", `action="`+w.path+`/restart"`, `action="`+w.path+`/stop"`, "On another computer", "stdio, through a connector", "Stop files?", "Its runner's file has it. Remove it there first.")
+	if strings.Contains(body, w.path+"/delete") {
+		t.Error("a declared server can be deleted")
+	}
 	if strings.Contains(body, "<b>listening") || strings.Contains(body, "\u202e") {
 		t.Error("output isn't escaped")
 	}
@@ -213,7 +216,7 @@ func TestConnectorPages(t *testing.T) {
 	if status != http.StatusSeeOther || !strings.HasPrefix(to, list+"/") {
 		t.Fatalf("status %d to %s", status, to)
 	}
-	lacks(t, "page", w.page(t, to), "Office", "Waiting for the computer…", "gateway runner --local servers.json --connect http://127.0.0.1:8080 --token-file token<")
+	lacks(t, "page", w.page(t, to), "Office", "Waiting for the computer…", "gateway runner --local servers.json \\\n  --connect http://127.0.0.1:8080 \\\n  --token-file token<")
 	if status, _, _ := w.Send(t, strings.Replace(to, "/p/", "/other/", 1), nil); status != http.StatusNotFound {
 		t.Errorf("in another project: status %d", status)
 	}
@@ -231,7 +234,10 @@ func TestWizardShowsHowToRunPrograms(t *testing.T) {
 	if status != http.StatusOK {
 		t.Fatalf("status %d", status)
 	}
-	lacks(t, "page", body, "Runs on a computer", "Set up", "This machine", "Another computer", "Docker", "gateway serve --local servers.json", "--connect http://127.0.0.1:8080", "&#34;command&#34;: &#34;npx&#34;", "@p/files", "&#34;TOKEN&#34;: &#34;${TOKEN}&#34;", `formaction="/admin/projects/p/connectors"`)
+	lacks(t, "page", body, "1 server runs on a computer", "Runs on a computer", "Set up", "Commands are taken only from a file", "Set TOKEN, SECRET in the environment of the runner.", "This machine", "Another computer", "Docker", "gateway serve --local servers.json", "--connect http://127.0.0.1:8080", "&#34;command&#34;: &#34;npx&#34;", "@p/files", "&#34;TOKEN&#34;: &#34;${TOKEN}&#34;", `formaction="/admin/projects/p/connectors"`)
+	if strings.Contains(body, "Servers we can't reach") || strings.Contains(body, `<details><summary class="btn small"`) {
+		t.Error("page offers to add the program, or hides its setup")
+	}
 	for _, secret := range []string{"ghp_0123", "sk-ant-api03", "plainvalue", "othervalue"} {
 		if strings.Contains(body, secret) {
 			t.Errorf("page shows %s", secret)

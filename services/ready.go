@@ -59,6 +59,7 @@ func (s *Services) Close() error {
 	s.Runner.Close()
 	s.Subscriptions.Close()
 	s.pool.Close()
+	s.probes.Close()
 	s.Revisions.Wait()
 	s.Connections.Close()
 	s.endTrace()

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"mcpgateway/services/config"
 	"mcpgateway/services/notify"
 )
 
@@ -40,6 +41,7 @@ func (s *Services) subscribers() []part[func(context.Context, notify.Topic) erro
 		{"learned revisions", s.Revisions.Changed},
 		{"finished results", s.Finished.Changed},
 		{"catalog", s.Catalog.Changed},
+		{"catalog icons", s.CatalogIcons.Changed},
 	}
 }
 
@@ -59,6 +61,7 @@ func (s *Services) loads() []part[func(context.Context) error] {
 		{"calls of limits", s.Quotas.Load},
 		{"built-in catalog", s.loadBuiltinCatalog},
 		{"catalog", s.Catalog.Load},
+		{"catalog icons", s.CatalogIcons.Load},
 		{"sync schedule", s.Syncer.Plan},
 	}
 }
@@ -77,6 +80,9 @@ func (s *Services) loops() []part[func(context.Context)] {
 		{"calls of limits", s.Quotas.Run},
 		{"run traces", s.CodeRuns.Run},
 		{"catalog", s.Catalog.Run},
+		{"catalog schedule", func(ctx context.Context) { s.locks.RunAsLeader(ctx, "catalog schedule", s.catalogSchedule.Run) }},
+		{"catalog icons", s.CatalogIcons.Run},
+		{"catalog checks", s.checkCatalog},
 	}
 }
 
@@ -129,6 +135,14 @@ func (s *Services) loadBuiltinCatalog(ctx context.Context) error {
 		return nil
 	}
 	return s.CatalogStore.LoadDefaults(ctx)
+}
+
+// checkCatalog checks the remote servers of the catalog daily, in one replica,
+// if that is turned on.
+func (s *Services) checkCatalog(ctx context.Context) {
+	if s.Config.CatalogProbe == config.ProbeDaily {
+		s.locks.RunAsLeader(ctx, "catalog checks", s.CatalogChecks.Run)
+	}
 }
 
 // accountChanged continues the calls and syncs that wait for the user's own

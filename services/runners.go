@@ -40,6 +40,9 @@ func (s *Services) programChanged(serverID string) {
 	s.Syncer.ProgramChanged(serverID)
 }
 
+// RunsPrograms reports whether a runner is connected, so that local servers can run.
+func (s *Services) RunsPrograms() bool { return len(s.Runners.All()) > 0 }
+
 // recordRunner writes an audit entry about a runner. Its object is the connector,
 // or the runner of this machine.
 func (s *Services) recordRunner(ctx context.Context, e runners.Event) error {

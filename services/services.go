@@ -31,8 +31,13 @@ import (
 	"mcpgateway/services/activity/traffic"
 	"mcpgateway/services/background"
 	"mcpgateway/services/catalog"
+	"mcpgateway/services/catalog/bulk"
+	"mcpgateway/services/catalog/health"
+	"mcpgateway/services/catalog/icons"
 	"mcpgateway/services/catalog/published"
 	"mcpgateway/services/catalog/registries"
+	"mcpgateway/services/catalog/requests"
+	"mcpgateway/services/catalog/schedule"
 	"mcpgateway/services/checklist"
 	"mcpgateway/services/codemode"
 	"mcpgateway/services/config"
@@ -102,7 +107,15 @@ type Services struct {
 	CatalogStore *catalog.Store
 	// Registries are the views of the catalog for editors, and their keys.
 	Registries *registries.Store
-	OAuth      *oauthserver.Server
+	// Requests are those of people for servers of the catalog, which Approvals add.
+	Requests        *requests.Store
+	Approvals       *requests.Approvals
+	OAuth           *oauthserver.Server
+	CatalogBulk     *bulk.Bulk
+	catalogSchedule *schedule.Schedule
+	// CatalogIcons are nil if they are turned off.
+	CatalogIcons  *icons.Icons
+	CatalogChecks *health.Checker
 	// Connections are the gateway's own accounts at upstream servers. Waiting
 	// reports those with a pending authorization.
 	Connections    *oauthclient.Connections
@@ -163,6 +176,7 @@ type Services struct {
 	tasks      *tasks.Store // of clients, at upstream servers
 	ToolSearch *toolsearch.Searcher
 	pool       *pool.Pool
+	probes     *pool.Pool // of CatalogChecks; has no credentials
 	feed       *notify.Feed
 	log        *slog.Logger
 	draining   atomic.Bool
@@ -218,6 +232,7 @@ func wire(ctx context.Context, db *gorm.DB, c *config.Config, version string, lo
 	}
 	s.wireAccess(parts)
 	s.wireCatalog()
+	s.wireRequests()
 	s.wireConnections(resolver)
 	s.wireRunners(parts.Now)
 	s.wireUpstreams(resolver)
@@ -302,6 +317,13 @@ func (s *Services) wireCatalog() {
 	s.Catalog = catalog.New(s.DB, page.NewCursors(c.Keys), c.Keys.ActiveKID(), s.log, s.Background, catalog.WithOwn(own))
 	s.Registries = registries.New(s.DB, s.Catalog, s.Audit, now)
 	s.CatalogStore = catalog.NewStore(s.DB, s.clients.Catalog(), s.Audit, s.feed, now)
+	s.CatalogBulk = bulk.New(s.DB, s.CatalogStore, now)
+	s.catalogSchedule = schedule.New(s.DB, s.CatalogStore, now, s.log)
+	if c.CatalogIcons {
+		s.CatalogIcons = icons.New(icons.Options{DB: s.DB, Client: s.clients.Catalog(), Feed: s.feed, Now: now, Log: s.log, Tasks: s.Background})
+	}
+	s.probes = pool.New(s.clients.MCP(), s.Version, pool.WithTasks(s.Background), pool.WithInstance(s.Instance))
+	s.CatalogChecks = health.New(health.Options{DB: s.DB, Client: s.probes, Audit: s.Audit, Feed: s.feed, Now: now, Log: s.log})
 }
 
 // wireConnections creates the gateway's own accounts at upstream servers.
@@ -400,7 +422,7 @@ func (s *Services) wireGateway(ctx context.Context, resolver *secrets.Resolver) 
 	}
 	s.Gateway = gateway.New(gateway.Options{
 		Upstreams: upstreams, Views: s.Views, Search: s.ToolSearch, Declarations: s.Declarations, Runner: s.Runner, Limits: s.CallLimits, Quotas: s.Quotas,
-		Arguments: s.Arguments, Calls: s.Metrics.Calls(s.Calls), Results: s.Results, Waiting: s.calling, Outages: s.pool,
+		Arguments: s.Arguments, Calls: s.Metrics.Calls(s.Calls), Results: s.Results, Waiting: s.calling, Outages: s.pool, FirstReads: s.Syncer,
 		Connecting: connecting.New(s.calling, s.Tickets, s.Config.Keys, now),
 		TaskRows:   s.tasks, TaskStreams: s.pool,
 		Tokens: s.Config.Keys, References: resolver, Version: s.Version, Instance: s.Instance, Log: s.log, Tasks: s.Background,

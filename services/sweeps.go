@@ -28,7 +28,8 @@ type sweep struct {
 // sweeps returns all sweeps: of users' sessions and failed sign-ins, of their
 // grants to clients, of disabled users' connections, of old calls, of results that
 // no client fetched, of calls counted against limits, of tasks, of the history of
-// servers, of addresses that no server shows and of dead replicas.
+// servers, of addresses that no server shows, of icons without a catalog row and of
+// dead replicas.
 func (s *Services) sweeps() []sweep {
 	return []sweep{
 		{"people", sweepInterval, s.People.Sweep, s.log},
@@ -40,6 +41,7 @@ func (s *Services) sweeps() []sweep {
 		{"tasks", sweepInterval, s.tasks.Sweep, s.log},
 		{"server history", sweepInterval, s.History.Sweep, s.log},
 		{"address claims", sweepInterval, s.Syncer.Claims.Sweep, s.log},
+		{"catalog icons", sweepInterval, s.CatalogIcons.Sweep, s.log},
 		{"replicas", rows.SweepInterval, s.Rows.Sweep, s.log},
 		{"reserve", sweepInterval, s.keepReserve, s.log},
 	}

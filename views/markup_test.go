@@ -10,7 +10,7 @@ import (
 
 // allowed are the dynamic values of src attributes: the URLs of our
 // scripts, checked values, and the document of a sandboxed frame.
-var allowed = regexp.MustCompile(`^(scripts\.(App|HTMX)|safeIconURL\(\w+\)|paths\.ToolAppFrame\(p\.Slug, p\.Name\))$`)
+var allowed = regexp.MustCompile(`^(scripts\.(App|HTMX)|safeIconURL\(\w+\)|iconPath\(\w+\)|paths\.ToolAppFrame\(p\.Slug, p\.Name\))$`)
 
 // sandboxed is the only frame. Scripts in it have an opaque origin.
 const sandboxed = `<iframe class="app-frame" title="App" sandbox="allow-scripts" referrerpolicy="no-referrer" src={ paths.ToolAppFrame(p.Slug, p.Name) }></iframe>`

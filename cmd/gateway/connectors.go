@@ -31,8 +31,8 @@ func connectorsCreate(ctx context.Context, std streams, args []string) error {
 		if *name == "" {
 			return usagef("--name is required")
 		}
-		if *expires <= 0 {
-			return usagef("--expires takes a time such as 2160h")
+		if *expires < time.Second {
+			return usagef("--expires takes a time of at least 1s, such as 2160h")
 		}
 		_, token, err := s.Connectors.Create(operator(ctx), p.ID, connectors.Attributes{Name: *name, Lifetime: *expires})
 		return printKey(std, token, err)

@@ -28,6 +28,7 @@ func references() map[string]reference {
 		"metrics":       {"metrics.md", declaredMetrics, captured("(?m)^\\| `(gateway_[a-z_]+)` \\|")},
 		"audit actions": {"audit-events.md", declaredActions, listedActions},
 		"operations":    {"api.md", declaredOperations, listedOperations},
+		"catalog keys":  {"catalog-api.md", declaredCatalogKeys, listedCatalogKeys},
 	}
 }
 
@@ -224,6 +225,25 @@ func listedOperations(markdown string) []string {
 
 // declaredCommands returns the commands of the help, their subcommands and
 // their flags, which it asks each one for.
+// declaredCatalogKeys returns the keys of rows in catalog files.
+func declaredCatalogKeys(t *testing.T) []string {
+	t.Helper()
+	const tag = "`json:\"([A-Za-z]+)"
+	keys := slices.Concat(inSources(t, "services/catalog/sources/item.go", tag), inSources(t, "models/catalog_package.go", tag))
+	slices.Sort(keys)
+	return slices.Compact(keys)
+}
+
+func listedCatalogKeys(markdown string) []string {
+	_, section, _ := strings.Cut(markdown, "\n## Import file\n")
+	var keys []string
+	for _, cell := range captured("(?m)^\\| (`[^|]+`) \\|")(section) {
+		keys = append(keys, captured("`([A-Za-z]+)`")(cell)...)
+	}
+	slices.Sort(keys)
+	return slices.Compact(keys)
+}
+
 func declaredCommands(t *testing.T) []string {
 	var all []string
 	add := func(command string, args ...string) {

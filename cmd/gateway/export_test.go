@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -73,5 +74,28 @@ func TestExportOfAccessIsApplied(t *testing.T) {
 	}
 	if out := must(`{"projects":{"work":{"access":{"groups":{}}}}}`, "apply", "-f", "-", "--prune"); !strings.Contains(out, "- toolset work/reader") || !strings.Contains(out, "access.groups") {
 		t.Errorf("apply that frees the toolset: %s", out)
+	}
+}
+
+// TestExportOfProgramsIsApplied applies an export with a local server to another
+// gateway, which takes its settings once a file declares it.
+func TestExportOfProgramsIsApplied(t *testing.T) {
+	from, to := surroundings(t), surroundings(t)
+	const entry = `{"mcpServers":{"notes":{"command":"no-such-program"%s}}}`
+	startServing(t, from, "--local", clientFile(t, fmt.Sprintf(entry, `,"denyTools":["x"]`))).stop(t)
+	code, file, errs := commandLine(t, from, "", "export")
+	if code != 0 || strings.Contains(file, "no-such-program") {
+		t.Fatalf("exit %d: %s%s", code, file, errs)
+	}
+	const want = `projects.local.mcpServers.notes.url: this key is required; if a runner starts this server, start "gateway serve --local FILE" or connect that runner first`
+	if code, _, errs := commandLine(t, to, file, "apply", "-f", "-"); code != 1 || !strings.Contains(errs, want) {
+		t.Errorf("apply without the server: exit %d: %s", code, errs)
+	}
+	startServing(t, to, "--local", clientFile(t, fmt.Sprintf(entry, ""))).stop(t)
+	if code, out, errs := commandLine(t, to, file, "apply", "-f", "-"); code != 0 || !strings.Contains(out, "~ server  local/notes: denyTools") {
+		t.Errorf("apply with the server: exit %d: %s%s", code, out, errs)
+	}
+	if got := exported(t, to, "local")["notes"]["denyTools"]; fmt.Sprint(got) != "[x]" {
+		t.Errorf("denyTools: %v", got)
 	}
 }

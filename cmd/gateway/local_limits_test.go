@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -178,6 +179,7 @@ func TestLocalKills(t *testing.T) {
 func TestLocalStarts(t *testing.T) {
 	const rounds, warm = 1_000, 20
 	w := newLocalWorld(t, map[string]string{"quick": ""}, nil)
+	eventually(t, readyLimit, "the tools are known", func(ctx context.Context) error { return w.echo(ctx, "quick") }, w.gateway)
 	round := func() {
 		t.Helper()
 		if err := w.echo(t.Context(), "quick"); err != nil {
@@ -217,7 +219,7 @@ func TestLocalStarts(t *testing.T) {
 func TestLocalFloods(t *testing.T) {
 	w := newLocalWorld(t, map[string]string{
 		"calm": "", "lines": "", "garbage": "-garbage 1000", "stdout": "-flood stdout", "stderr": "-flood stderr", "unread": "-unread 40",
-	}, map[string]map[string]any{"stderr": {"start": "eager"}, "stdout": {"start": "eager"}})
+	}, map[string]map[string]any{"stderr": {"start": "eager"}, "stdout": {"start": "eager"}, "unread": {"timeout": 5_000}})
 	_, runner := w.guardAndRunner(t)
 	ctx, stop := context.WithCancel(t.Context())
 	most := int64(0)
@@ -300,6 +302,9 @@ func (w *localWorld) checkUnread(t *testing.T) {
 	t.Logf("program that does not read its input: %d of 60 calls of 512 KiB refused", refused)
 }
 
+// laterStart is the text of a start in progress, with what the program has printed.
+var laterStart = regexp.MustCompile(`^Starting, [1-9]\d* s: mockmcp: starting`)
+
 // TestLocalSlowStart calls a program that takes 90 seconds to start.
 func TestLocalSlowStart(t *testing.T) {
 	const calls = 20
@@ -328,7 +333,7 @@ func TestLocalSlowStart(t *testing.T) {
 		})
 	}
 	eventually(t, readyLimit, "the state is shown", func(context.Context) error {
-		if r := w.record(t, "slow").Runner; r.State != "starting" || !strings.Contains(r.Message, "Starting, ") {
+		if r := w.record(t, "slow").Runner; r.State != "starting" || !laterStart.MatchString(r.Message) {
 			return fmt.Errorf("%+v", r)
 		}
 		if n := len(w.programs()); n != 1 {

@@ -3,6 +3,7 @@ package main_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -18,27 +19,39 @@ import (
 // stage's folder, and waits until it is ready.
 func (s *stage) serveLocal(t *testing.T, servers map[string]any, env ...string) {
 	t.Helper()
+	s.prepareLocal(t, servers, env...)
+	s.runLocal(t)
+}
+
+// prepareLocal writes the file of runLocal and sets its environment.
+func (s *stage) prepareLocal(t *testing.T, servers map[string]any, env ...string) {
+	t.Helper()
+	s.writeLocal(t, servers)
+	s.env = append(bareEnvironment(s.folder), "GATEWAY_DATABASE_URL=sqlite:"+filepath.Join(s.folder, "gateway.db"), "GATEWAY_LOG_FORMAT=json")
+	s.env = append(s.env, env...)
+	s.base = "http://" + freeAddress(t)
+}
+
+// writeLocal replaces the servers of the file.
+func (s *stage) writeLocal(t *testing.T, servers map[string]any) {
+	t.Helper()
 	raw, err := json.Marshal(map[string]any{"mcpServers": servers})
 	if err != nil {
 		t.Fatal(err)
 	}
 	file := filepath.Join(s.folder, "mcp.json")
-	if err := os.WriteFile(file, raw, 0o600); err != nil {
+	next := file + ".new"
+	if err := errors.Join(os.WriteFile(next, raw, 0o600), os.Rename(next, file)); err != nil {
 		t.Fatal(err)
 	}
-	s.env = append(bareEnvironment(s.folder), "GATEWAY_DATABASE_URL=sqlite:"+filepath.Join(s.folder, "gateway.db"), "GATEWAY_LOG_FORMAT=json")
-	s.env = append(s.env, env...)
-	address := freeAddress(t)
-	s.base = "http://" + address
-	s.runLocal(t)
 }
 
-// runLocal starts the gateway with the file of serveLocal.
-func (s *stage) runLocal(t *testing.T) {
+// runLocal starts the gateway with the file of serveLocal and further arguments.
+func (s *stage) runLocal(t *testing.T, more ...string) {
 	t.Helper()
 	s.gateway = startProcess(t, program{
 		name: "gateway", path: s.binary, dir: s.folder, env: s.env,
-		args: []string{"serve", "--local", filepath.Join(s.folder, "mcp.json"), "--addr", strings.TrimPrefix(s.base, "http://")},
+		args: append([]string{"serve", "--local", filepath.Join(s.folder, "mcp.json"), "--addr", strings.TrimPrefix(s.base, "http://")}, more...),
 	})
 	eventually(t, readyLimit, "/readyz answers 200", func(ctx context.Context) error {
 		status, _, body, err := send(ctx, http.MethodGet, s.base+"/readyz", "", nil)
@@ -49,15 +62,23 @@ func (s *stage) runLocal(t *testing.T) {
 	}, s.gateway)
 }
 
-// localKey creates a key of the project local.
+// localKey creates a key of the project local, and waits until the gateway accepts
+// it: another process has created it.
 func (s *stage) localKey(t *testing.T) string {
 	t.Helper()
-	return strings.TrimSpace(s.command(t, "keys", "create", "--project", "local"))
+	key := strings.TrimSpace(s.command(t, "keys", "create", "--project", "local"))
+	eventually(t, readyLimit, "the gateway accepts the key", func(ctx context.Context) error {
+		status, _, body, err := send(ctx, http.MethodPost, s.endpoint("local"), key, []byte(`{"jsonrpc":"2.0","id":1,"method":"ping"}`))
+		if err == nil && status != http.StatusOK {
+			err = fmt.Errorf("status %d: %s", status, body)
+		}
+		return err
+	}, s.gateway)
+	return key
 }
 
 // TestServeLocal serves the file of a client with two URLs and three programs of
-// npm to real clients. Once the programs have started, lists are complete, and each
-// server is called.
+// npm to real clients. The first list is complete, and each server is called.
 func TestServeLocal(t *testing.T) {
 	root := moduleRoot(t)
 	needNodePackages(t, root)
@@ -83,15 +104,12 @@ func TestServeLocal(t *testing.T) {
 		"every": node("everything"), "files": node("filesystem", notes), "memory": memory,
 	}, "KEPT_AT="+s.folder)
 	key := s.localKey(t)
-	eventually(t, readyLimit, "each server is synced", func(ctx context.Context) error {
-		status, _, body, err := send(ctx, http.MethodPost, s.endpoint("local"), key, []byte(listRequest))
-		for _, alias := range []string{"one", "two", "every", "files", "memory"} {
-			if err == nil && !strings.Contains(string(body), `"`+alias+"__") {
-				err = fmt.Errorf("status %d: no tool of %s", status, alias)
-			}
+	status, _, body, err := send(t.Context(), http.MethodPost, s.endpoint("local"), key, []byte(listRequest))
+	for _, alias := range []string{"one", "two", "every", "files", "memory"} {
+		if err != nil || !strings.Contains(string(body), `"`+alias+"__") {
+			t.Errorf("first list: status %d, %v: no tool of %s", status, err, alias)
 		}
-		return err
-	}, s.gateway)
+	}
 
 	calls := []toolCall{
 		{"one__echo", map[string]any{"text": "first"}}, {"two__echo", map[string]any{"text": "second"}},

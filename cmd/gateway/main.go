@@ -41,7 +41,7 @@ type streams struct {
 
 func commands() map[string]command {
 	return map[string]command{
-		"serve":       {"serve [--addr HOST:PORT] [--config FILE | --local FILE …] [--watch] [--demo] [--dev]", serve},
+		"serve":       {"serve [--addr HOST:PORT] [--config FILE | --local FILE …] [--watch] [--state DIR] [--demo] [--dev]", serve},
 		"apply":       {"apply -f FILE [--dry-run] [--prune]", apply},
 		"export":      {"export [-o FILE] [--project SLUG]", export},
 		"keys":        {"keys create|list|rotate|revoke --project SLUG …", keys},

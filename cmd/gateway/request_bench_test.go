@@ -10,6 +10,7 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
+	"mcpgateway/cmd/gateway/logbuffer"
 	"mcpgateway/services/config"
 	"mcpgateway/services/metrics"
 	"mcpgateway/web"
@@ -91,9 +92,9 @@ func (l *benchListener) Accept() (net.Conn, error) {
 // BenchmarkRequest measures everything around the handler of a request, from
 // the first byte read to the log line, without the network.
 func BenchmarkRequest(b *testing.B) {
-	lines := newLogBuffer(io.Discard)
+	lines := logbuffer.New(io.Discard)
 	asJSON := true
-	log := slog.New(promptHandler{newLog(lines, false, &config.Config{LogJSON: &asJSON}).Handler(), lines})
+	log := slog.New(lines.Handler(newLog(lines, false, &config.Config{LogJSON: &asJSON}).Handler()))
 	public := &url.URL{Scheme: "http", Host: "127.0.0.1:19103"}
 	names := web.NewNames(public, nil, nil, true)
 	app := web.New(web.Options{

@@ -11,6 +11,8 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"mcpgateway/cmd/gateway/demo"
+	"mcpgateway/cmd/gateway/host"
+	"mcpgateway/cmd/gateway/logbuffer"
 	"mcpgateway/routes"
 	"mcpgateway/services"
 	"mcpgateway/web/conn"
@@ -26,6 +28,7 @@ func serve(ctx context.Context, std streams, args []string) error {
 	withDemo := fs.Bool("demo", false, "add a demo project with two servers in this process")
 	dev := fs.Bool("dev", false, "serve /kit, the page with all user interface components")
 	watch := fs.Bool("watch", false, "take changed commands of the file at once, without a reload")
+	state := fs.String("state", "", "directory of the runner of local servers; default: runner next to the SQLite file, or ~/.local/state/gateway-runner")
 	var local localFiles
 	if err := parseLocal(fs, &local, args); err != nil {
 		return err
@@ -39,7 +42,7 @@ func serve(ctx context.Context, std streams, args []string) error {
 		return err
 	}
 	if served != nil {
-		served.takeCommands = *watch
+		served.takeCommands, served.state = *watch, *state
 	}
 	if *withDemo && !c.LoopbackListener {
 		return errConfig{errors.New("--demo requires a loopback listener such as 127.0.0.1:8080, because its project has no access control")}
@@ -55,9 +58,9 @@ func serve(ctx context.Context, std streams, args []string) error {
 			return err
 		}
 	}
-	lines := newLogBuffer(std.err)
+	lines := logbuffer.New(std.err)
 	defer lines.Flush()
-	log := slog.New(promptHandler{newLog(lines, isTerminal(std.err), c).Handler(), lines})
+	log := slog.New(lines.Handler(newLog(lines, isTerminal(std.err), c).Handler()))
 	for _, name := range c.Unknown {
 		log.Warn("unknown setting", "variable", name)
 	}
@@ -91,15 +94,17 @@ func serve(ctx context.Context, std streams, args []string) error {
 		return err
 	}
 	defer stopMetrics()
-	programs, err := servePrograms(ctx, s, std, served, lines, log)
-	if err != nil {
-		return err
-	}
+	programs := newOwnRunner(ctx, s, std, served, lines, log)
 	defer programs.stop()
+	if served != nil && served.set.HasPrograms() {
+		if err := programs.start(); err != nil {
+			return err
+		}
+	}
 	return listenAndServe(ctx, s, listener, c.DrainDelay, log, programs.stop, func() {
 		programs.attach()
 		s.Background.Go("garbage collector tuning", s.Background.Loop(ctx, "garbage collector tuning", func(ctx context.Context) {
-			tuneGC(ctx, s.Results.Held, c.ResultMemory)
+			host.TuneGC(ctx, s.Results.Held, c.ResultMemory)
 		}))
 		if err := announceSetup(ctx, s, log); err != nil {
 			log.Warn("setup link unavailable", "error", err)
@@ -107,7 +112,7 @@ func serve(ctx context.Context, std streams, args []string) error {
 		log.Info("serving", "address", listener.Addr().String(), "url", c.PublicURL.String(), "version", version)
 		lines.Flush() // scripts wait for this line; later output must follow it
 		if served != nil {
-			served.serve(ctx, s, std, log)
+			served.serve(ctx, s, std, programs, log)
 		}
 		if *withDemo {
 			example.Read(ctx)
@@ -136,7 +141,7 @@ func listenAndServe(ctx context.Context, s *services.Services, listener net.List
 		case <-loaded:
 			loaded, serving = nil, true
 			running++
-			limits := connLimits(s.Config, maxDescriptors(), log)
+			limits := host.ConnLimits(s.Config, host.Descriptors(), log)
 			limits.Background = s.Background
 			s.Background.Go("listener", func() {
 				ended <- s.Background.Try("listener", func() error { return app.Listener(conn.NewListener(listener, limits)) })

@@ -7,7 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"time"
+	"sync"
 
 	"mcpgateway/models"
 	"mcpgateway/services"
@@ -21,9 +21,12 @@ import (
 type servedFiles struct {
 	paths  []string
 	format files.Format
-	set    *files.Set // as read last
 	// takeCommands: changed commands apply at once, without a reload.
 	takeCommands bool
+	state        string // directory of the runner; empty for the default
+
+	mu  sync.Mutex // one read of the files at a time
+	set *files.Set // as read last
 }
 
 // readServed returns the files of --config or --local, or nil if there are none. A file
@@ -39,12 +42,18 @@ func readServed(config string, local localFiles, in io.Reader) (*servedFiles, er
 	case config == "":
 		return nil, nil
 	}
-	set, err := readFiles([]string{config}, files.Config)
-	var refused errConfig
-	if config == "-" || errors.As(err, &refused) {
-		set, err = readPlain(config, in, err)
-	}
+	set, err := readConfig(config, in)
 	return &servedFiles{paths: []string{config}, format: files.Config, set: set}, err
+}
+
+// readConfig returns a declarative file, or standard input for "-".
+func readConfig(path string, in io.Reader) (*files.Set, error) {
+	set, err := readFiles([]string{path}, files.Config)
+	var refused errConfig
+	if path == "-" || errors.As(err, &refused) {
+		return readPlain(path, in, err)
+	}
+	return set, err
 }
 
 // readPlain returns a declarative file that can't have commands: standard input, or
@@ -117,42 +126,4 @@ func (f *servedFiles) apply(ctx context.Context, s *services.Services, log *slog
 		return declareRemote(ctx, s, f.set)
 	}
 	return nil
-}
-
-// serve starts the watch of the files.
-func (f *servedFiles) serve(ctx context.Context, s *services.Services, std streams, log *slog.Logger) {
-	if f.format == files.Local {
-		if err := introduceLocal(ctx, s, std); err != nil {
-			log.Warn("key of the local project not created", "error", err)
-		}
-	}
-	if f.watched() {
-		s.Background.Go("watch of the files", func() {
-			tick := time.NewTicker(files.WatchEvery)
-			defer tick.Stop()
-			f.watch(ctx, s, tick.C, log)
-		})
-	}
-}
-
-// watched reports whether a change of the files is applied while serving: a
-// declarative file without commands is only applied at the start.
-func (f *servedFiles) watched() bool { return f.format == files.Local || f.set.HasPrograms() }
-
-// watch applies the files again whenever they change, until ctx ends. A file with a
-// mistake changes nothing. New and changed commands wait at the runner.
-func (f *servedFiles) watch(ctx context.Context, s *services.Services, ticks <-chan time.Time, log *slog.Logger) {
-	files.Watch(ctx, f.paths, f.set.Files, ticks, func() {
-		set, err := readFiles(f.paths, f.format)
-		if err == nil {
-			changed := servedFiles{paths: f.paths, format: f.format, set: set}
-			err = changed.apply(ctx, s, log)
-		}
-		if err != nil {
-			log.Warn("changed file not applied", "error", explain(err))
-			return
-		}
-		f.set = set
-		log.Info("changed file applied", "file", f.paths[0])
-	})
 }

@@ -14,7 +14,7 @@ import (
 
 // keepRunner starts a runner of files and its keeper. stop ends both.
 func keepRunner(ctx context.Context, std streams, s *services.Services, served *servedFiles, lines io.Writer, log *slog.Logger, attach func(net.Conn)) (stop func(), err error) {
-	dir, err := runnerState(std, "")
+	dir, err := runnerState(std, served.state)
 	if err != nil {
 		return nil, err
 	}

@@ -11,8 +11,9 @@ import (
 )
 
 // introduceLocal prints how to use the project of --local until it has its first
-// key. On a terminal it makes that key.
-func introduceLocal(ctx context.Context, s *services.Services, std streams) error {
+// key. On a terminal it makes that key. programs reports whether the files have
+// commands.
+func introduceLocal(ctx context.Context, s *services.Services, std streams, programs bool) error {
 	project, err := s.Projects.Project(ctx, files.LocalProject)
 	if err != nil || project.AuthMode != models.AuthAPIKey {
 		return err
@@ -21,8 +22,11 @@ func introduceLocal(ctx context.Context, s *services.Services, std streams) erro
 	if err != nil || len(keys) > 0 {
 		return err
 	}
-	endpoint := s.Config.PublicURL.String() + "/v1/mcp/" + project.Slug
+	endpoint := s.Config.PublicURL.String() + "/v1/mcp/" + project.Slug + "/request"
 	fmt.Fprintf(std.out, "The servers of the file are at %s\n", endpoint)
+	if programs {
+		fmt.Fprintln(std.out, "Tools of programs appear when these have started. The first start of npx, uvx and docker downloads them, which can take minutes.")
+	}
 	if !isTerminal(std.out) {
 		fmt.Fprintf(std.out, "Create a key for them: gateway keys create --project %s --name NAME\n", project.Slug)
 		return nil
@@ -32,7 +36,7 @@ func introduceLocal(ctx context.Context, s *services.Services, std streams) erro
 		return err
 	}
 	fmt.Fprintf(std.out, "Key, shown only now: %s\nTry it:\n\n", key.Reveal())
-	fmt.Fprintf(std.out, "  curl -s %s/request -H 'Authorization: Bearer %s' -H 'Content-Type: application/json' -d '%s'\n\n", endpoint, key.Reveal(), `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
+	fmt.Fprintf(std.out, "  curl -s %s -H 'Authorization: Bearer %s' -H 'Content-Type: application/json' -d '%s'\n\n", endpoint, key.Reveal(), `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
 	return nil
 }
 

@@ -56,7 +56,7 @@ func TestServeLocalDeclaresEveryEntry(t *testing.T) {
 	two := clientFile(t, `{"servers":{"other":{"type":"stdio","command":"no-such-program","sessionMode":"per-client"}}}`)
 	s := startServing(t, environ, "--local", one, two)
 	until(t, "the line is printed", func() bool { return strings.Contains(s.out.String(), "keys create") })
-	if out := s.out.String(); !strings.Contains(out, s.url+"/v1/mcp/local\n") || strings.Contains(out, "gwk_") {
+	if out := s.out.String(); !strings.Contains(out, s.url+"/v1/mcp/local/request\nTools of programs appear when") || strings.Contains(out, "gwk_") {
 		t.Errorf("printed off a terminal: %s", out)
 	}
 	code, key, errs := commandLine(t, environ, "", "keys", "create", "--project", "local", "--name", "test")

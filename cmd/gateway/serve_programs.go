@@ -14,42 +14,77 @@ import (
 	"mcpgateway/services/runners"
 )
 
-// ownRunner is the runner that serve starts for the commands of its files. Its
-// functions can be called again.
+// ownRunner is the runner of serve: none until its files have commands. It is safe
+// for concurrent use, and its functions can be called again.
 type ownRunner struct {
-	attach func() // connects the gateway to the runner
-	stop   func() // ends the runner and its programs
+	services *services.Services
+	std      streams
+	files    *servedFiles
+	lines    io.Writer
+	log      *slog.Logger
+
+	life   context.Context
+	cancel context.CancelFunc
+	attach func()        // connects the gateway to the runner
+	ready  chan struct{} // closed by attach
+
+	mu     sync.Mutex
+	ended  bool
+	keeper func() // ends the runner and its programs; nil while there is none
 }
 
-// servePrograms starts the runner of serve. Files without commands need none.
-func servePrograms(ctx context.Context, s *services.Services, std streams, served *servedFiles, lines io.Writer, log *slog.Logger) (ownRunner, error) {
-	none := ownRunner{attach: func() {}, stop: func() {}}
-	if served == nil || !served.set.HasPrograms() {
-		return none, nil
+func newOwnRunner(ctx context.Context, s *services.Services, std streams, served *servedFiles, lines io.Writer, log *slog.Logger) *ownRunner {
+	r := &ownRunner{services: s, std: std, files: served, lines: lines, log: log, ready: make(chan struct{})}
+	r.life, r.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	r.attach = sync.OnceFunc(func() { close(r.ready) })
+	return r
+}
+
+// isRunning reports whether the runner was started.
+func (r *ownRunner) isRunning() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.keeper != nil
+}
+
+// start starts the runner if there is none.
+func (r *ownRunner) start() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.keeper != nil || r.ended {
+		return nil
 	}
-	if !s.Config.LoopbackListener {
-		log.Warn("local servers can read all files of this gateway's user, and other computers can reach it: use another user for them, a sidecar or an image")
+	if !r.services.Config.LoopbackListener {
+		r.log.Warn("local servers can read all files of this gateway's user, and other computers can reach it: use another user for them, a sidecar or an image")
 	}
-	ready := make(chan struct{})
-	life, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	peer := runners.Peer{Source: models.SourceConfig}
-	if served.format == files.Local {
+	if r.files.format == files.Local {
 		peer.Source = models.SourceLocal
 	}
-	stop, err := keepRunner(life, std, s, served, lines, log, func(conn net.Conn) {
+	stop, err := keepRunner(r.life, r.std, r.services, r.files, r.lines, r.log, func(conn net.Conn) {
 		select {
-		case <-ready:
-		case <-life.Done():
+		case <-r.ready:
+		case <-r.life.Done():
 			_ = conn.Close()
 			return
 		}
-		if err := s.Runners.Attach(life, peer, conn); err != nil && life.Err() == nil && !errors.Is(err, runners.ErrEnded) {
-			log.Warn("runner of local servers not attached", "error", err)
+		if err := r.services.Runners.Attach(r.life, peer, conn); err != nil && r.life.Err() == nil && !errors.Is(err, runners.ErrEnded) {
+			r.log.Warn("runner of local servers not attached", "error", err)
 		}
 	})
-	if err != nil {
-		cancel()
-		return none, err
+	if err == nil {
+		r.keeper = stop
 	}
-	return ownRunner{attach: sync.OnceFunc(func() { close(ready) }), stop: sync.OnceFunc(func() { stop(); cancel() })}, nil
+	return err
+}
+
+// stop ends the runner and its programs.
+func (r *ownRunner) stop() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.keeper != nil && !r.ended {
+		r.keeper()
+	}
+	r.ended = true
+	r.cancel()
 }

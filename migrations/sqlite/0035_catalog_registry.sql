@@ -18,9 +18,9 @@ CREATE TABLE catalog_icons (
     url_hash text PRIMARY KEY,
     url text NOT NULL,
     hash text NOT NULL,
-    png blob NOT NULL,
     tried_at datetime NOT NULL,
-    error text NOT NULL
+    error text NOT NULL,
+    png blob NOT NULL
 );
 CREATE INDEX catalog_icons_hash ON catalog_icons (hash);
 

@@ -308,7 +308,8 @@ for (const javaScriptEnabled of [true, false]) {
         await page.getByRole("radio", { name: "JSON file" }).check();
         await page.getByLabel("URL").fill(upstream.catalogURL);
         await page.getByRole("button", { name: "Add source" }).click();
-        await page.getByRole("row").filter({ hasText: upstream.catalogURL }).getByRole("button", { name: "Sync now" }).click();
+        await expect(page.getByText("Never synced")).toBeVisible();
+        await page.getByRole("button", { name: "Preview" }).click();
         await expect(page.getByText("example/everything")).toBeVisible();
         await page.getByRole("button", { name: "Apply these changes" }).click();
         await expect(page.getByRole("status").filter({ hasText: "1 new" })).toBeVisible();
@@ -343,6 +344,16 @@ for (const javaScriptEnabled of [true, false]) {
       await page.goto(`/admin/catalog/${id}`);
       await page.getByRole("button", { name: "Show" }).click();
       await expect(page).toHaveURL("/registry/example/everything");
+      await page.goto(`/admin/catalog/${id}`);
+      await expect(page.getByRole("table", { name: "Changes of this entry" }).getByText("Hidden or shown").first()).toBeVisible();
+      await page.goto("/admin/catalog/rows?query=publisher:example");
+      await page.getByRole("checkbox", { name: "Select example/everything" }).check();
+      await page.getByRole("button", { name: "Hide", exact: true }).click();
+      await expect(page.getByRole("heading", { level: 1 })).toHaveText("Hide 1 entry?");
+      await page.getByRole("button", { name: "Hide 1 entry" }).click();
+      await expect(page.getByRole("status").filter({ hasText: "1 entry hidden." })).toBeVisible();
+      await page.getByRole("button", { name: "Undo" }).click();
+      await expect(page.getByRole("status").filter({ hasText: "1 entry shown." })).toBeVisible();
       // The next run of this test needs the original entry of the source.
       await page.goto("/admin/catalog");
       await page.locator(`details[id^="remove-"]`).last().locator("summary").click();
@@ -416,6 +427,10 @@ const pages: { name: string; path: (at: Places) => string; heading: string }[] =
   { name: "the import", path: () => "/admin/import", heading: "Import" },
   { name: "the export", path: () => "/admin/export", heading: "Export" },
   { name: "the catalog", path: () => "/admin/catalog", heading: "Catalog" },
+  { name: "a source of the catalog", path: () => "/admin/catalog/sources/default", heading: "Built-in" },
+  { name: "the rows of the catalog", path: () => "/admin/catalog/rows", heading: "Catalog" },
+  { name: "duplicates in the catalog", path: () => "/admin/catalog/duplicates", heading: "Catalog" },
+  { name: "the import into the catalog", path: () => "/admin/catalog/import", heading: "Import a file" },
   { name: "the use of a template", path: () => "/admin/templates/billing-support/use", heading: "Use Billing support" },
 ];
 

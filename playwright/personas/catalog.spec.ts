@@ -12,6 +12,8 @@ const pages = [
   { name: "a remote server", path: "/registry/asana/asana", heading: "Asana" },
   { name: "a server with a key", path: "/registry/stripe/stripe", heading: "Stripe" },
   { name: "a local server", path: "/registry/stripe/stripe-local", heading: "Stripe" },
+  { name: "a server with marked tools", path: "/registry/github/github", heading: "GitHub" },
+  { name: "a program that needs a folder", path: "/registry/modelcontextprotocol/filesystem", heading: "Filesystem" },
   { name: "programs that run here", path: "/registry?runs=here", heading: "Catalog" },
   { name: "a missing server", path: "/registry/asana/asna", heading: "Not found" },
   { name: "the templates", path: "/templates", heading: "Catalog" },
@@ -89,13 +91,13 @@ async function readToTheEnd(page: Page): Promise<number> {
   return total;
 }
 
-/** Opens the servers that are meant by a misspelled word. */
+/** Opens the servers closest to a misspelled word. */
 async function findTheClosest(page: Page) {
   await page.goto("/registry?works=1");
   await expect(shown(page)).toHaveText(/^\d+ servers that work here, featured first$/);
   await box(page).fill("posgres");
   await box(page).press("Enter");
-  await expect(results(page).getByRole("status")).toHaveText("No server matches posgres. Closest matches, for postgres:");
+  await expect(results(page).getByRole("status")).toHaveText("No server has all of these words. Closest:");
   await expect(results(page).getByRole("link", { name: "Neon", exact: true })).toBeVisible();
   await results(page).getByRole("link", { name: "Show them" }).click();
   await expect(results(page).getByRole("link", { name: "Postgres MCP Pro", exact: true })).toBeVisible();
@@ -126,7 +128,32 @@ async function mendAQuery(page: Page) {
   await expect(results(page).getByRole("link", { name: "GitHub", exact: true })).toBeVisible();
 }
 
+/** Filters for the servers that a computer can run, opens one, and reads the file and the commands for each package. */
+async function runHere(page: Page) {
+  await page.goto("/registry?query=stripe");
+  await page.getByRole("group", { name: "Where it runs" }).getByRole("link", { name: /^Runs here/ }).click();
+  await expect(page).toHaveURL("/registry?query=stripe&runs=here");
+  await expect(shown(page)).toContainText(/run(s)? here/);
+  await results(page).getByRole("link", { name: "Stripe", exact: true }).click();
+  await expect(page).toHaveURL("/registry/stripe/stripe-local");
+  const card = page.getByRole("region", { name: "Run it here" });
+  await expect(card).toContainText("Set STRIPE_SECRET_KEY in the environment of the runner.");
+  for (const [tab, command, args] of [
+    ["npx", "npx", ["-y", "@stripe/mcp", "--tools=all"]],
+    ["Docker", "docker", ["run", "--rm", "-i", "-e", "STRIPE_SECRET_KEY", "mcp/stripe"]],
+  ] as const) {
+    await card.getByRole("radio", { name: tab }).check();
+    const file = JSON.parse((await card.locator("pre:visible").first().textContent())!);
+    const { "stripe-local": entry } = file.mcpServers;
+    expect(entry).toMatchObject({ command, env: { STRIPE_SECRET_KEY: "${STRIPE_SECRET_KEY}" } });
+    expect(entry.args.slice(0, args.length)).toEqual(args);
+    await expect(card.locator("pre:visible").nth(1)).toHaveText("gateway serve --local servers.json");
+  }
+}
+
 test("visitor finds a server by search and filters", async ({ page }) => findAsana(page));
+
+test("visitor finds a program and how to run it", async ({ page }) => runHere(page));
 
 test("visitor opens all pages of the list", async ({ page }) => {
   expect(await readToTheEnd(page)).toBeGreaterThan(48);
@@ -141,6 +168,7 @@ test("visitor lists servers by name", async ({ page }) => sortByName(page, true)
 test.describe("without JavaScript", () => {
   test.use({ javaScriptEnabled: false });
   test("visitor finds a server by search and filters", async ({ page }) => findAsana(page));
+  test("visitor finds a program and how to run it", async ({ page }) => runHere(page));
   test("visitor opens all pages of the list", async ({ page }) => {
     expect(await readToTheEnd(page)).toBeGreaterThan(48);
   });

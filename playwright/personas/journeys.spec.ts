@@ -1,8 +1,11 @@
+import { writeFile } from "node:fs/promises";
+import path from "node:path";
+
 import type { Page } from "@playwright/test";
 
 import { Clicks } from "../support/clicks.ts";
 import { connect, copyServer } from "../support/mcp-client.ts";
-import { ada, addProject, expect, startEmptyGateway, test } from "../support/signed-in.ts";
+import { ada, addProject, expect, setUp, startEmptyGateway, test } from "../support/signed-in.ts";
 import { startUpstream } from "../support/upstream.ts";
 
 const tools = [{ name: "echo", description: "Returns its text.", inputSchema: { type: "object" as const, properties: { text: { type: "string" } } } }];
@@ -50,6 +53,52 @@ test.describe("from an empty database", () => {
       // The checklist is gone once everything is done.
       await page.goto("/admin/projects/acme-dev");
       await expect(page.getByRole("heading", { name: "Finish setting up" })).toHaveCount(0);
+    } finally {
+      await context.close();
+      await Promise.all([gateway.stop(), upstream.stop()]);
+    }
+  });
+});
+
+test.describe("from the catalog", () => {
+  test.use({ as: "nobody" });
+
+  test("a visitor searches with a typo, signs in, adds the server and calls a tool", async ({ browser }) => {
+    test.setTimeout(180_000);
+    const gateway = await startEmptyGateway();
+    const upstream = await startUpstream({ tools, call: (_, { text }) => ({ content: [{ type: "text", text: `said ${text}` }] }) });
+    const context = await browser.newContext({ baseURL: gateway.url });
+    try {
+      await setUp(gateway);
+      await addProject(gateway, "acme", {});
+      const row = { publisherName: "acme", serverName: "quokka", serverTitle: "Quokka", serverType: "http", remoteUrl: upstream.url, authType: "none", description: "Repeats texts." };
+      await writeFile(path.join(gateway.folder, "quokka.json"), JSON.stringify({ version: 1, items: [row] }));
+      await gateway.shell("gateway catalog import --file quokka.json");
+      const page = await context.newPage();
+      await expect.poll(async () => (await page.request.get("/registry/acme/quokka")).status(), { message: "the row is in the catalog" }).toBe(200);
+
+      const clicks = new Clicks();
+      await page.goto("/registry");
+      await page.getByRole("searchbox", { name: "Search the catalog" }).fill("qoukka server");
+      await page.keyboard.press("Enter");
+      await expect(page.locator("#results")).toContainText("No server has all of these words. Closest:");
+      await clicks.on(page.locator("#results").getByRole("link", { name: "Quokka", exact: true }));
+      await clicks.on(page.getByRole("radio", { name: "VS Code" }));
+      await expect(page.getByRole("group", { name: "VS Code" })).toContainText(upstream.url);
+      await clicks.on(page.getByRole("link", { name: "Sign in to add it" }));
+      await page.getByRole("textbox", { name: "Email" }).fill(ada.email);
+      await page.getByLabel("Password", { exact: true }).fill(ada.password);
+      await clicks.on(page.getByRole("button", { name: "Sign in", exact: true }));
+      await expect(page).toHaveURL("/registry/acme/quokka");
+      await clicks.on(page.getByRole("button", { name: "Add to project" }));
+      await expect(page.getByText(/^Server added/).first()).toBeVisible();
+      await clicks.on(page.locator("#nav-project").getByRole("link", { name: "Tools", exact: true }));
+      await clicks.on(page.getByRole("link", { name: /echo$/ }).first());
+      await page.getByRole("textbox", { name: "text" }).fill("hello");
+      await clicks.on(page.getByRole("button", { name: "Run", exact: true }));
+      await expect(page.locator("#result pre").first()).toHaveText("said hello");
+      console.log(`from a search of the catalog to the first call: ${clicks.count} clicks`);
+      expect(clicks.count).toBe(8);
     } finally {
       await context.close();
       await Promise.all([gateway.stop(), upstream.stop()]);

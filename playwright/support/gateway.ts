@@ -1,6 +1,6 @@
 import { spawn, execFile } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { createInterface } from "node:readline";
@@ -35,20 +35,26 @@ export interface Start {
   demo?: boolean;
   /** Whether it serves /kit. */
   dev?: boolean;
+  /** Servers of the file localFile in its directory, which it runs (`--local`). */
+  local?: Record<string, object>;
   /** The port. By default the system chooses one. */
   port?: number;
   /** Additional environment variables. */
   env?: Record<string, string>;
 }
 
+/** The name of the file with the local servers of a gateway. */
+export const localFile = "servers.json";
+
 /** Starts the built gateway and waits until it and its demo are ready. */
-export async function startGateway({ demo = true, dev = false, port = 0, env: settings = {} }: Start = {}): Promise<Gateway> {
+export async function startGateway({ demo = true, dev = false, local, port = 0, env: settings = {} }: Start = {}): Promise<Gateway> {
   const program = process.env[builtProgram];
   if (!program) throw new Error(`${builtProgram} is not set: the global set-up builds the gateway and sets it`);
   const folder = await mkdtemp(path.join(tmpdir(), "gateway-data-"));
   // The developer's settings must not reach the program under test.
-  const env = { PATH: `${path.dirname(program)}:${process.env.PATH}`, HOME: folder, GATEWAY_LOG_FORMAT: "json", ...settings };
-  const child = spawn(program, ["serve", ...(demo ? ["--demo"] : []), ...(dev ? ["--dev"] : []), "--addr", `127.0.0.1:${port}`], { cwd: folder, env, stdio: ["ignore", "pipe", "pipe"] });
+  const env = { PATH: `${path.dirname(program)}:${process.env.PATH}`, HOME: folder, GATEWAY_LOG_FORMAT: "json", GATEWAY_CATALOG_ICONS: "false", ...settings };
+  if (local) await writeFile(path.join(folder, localFile), JSON.stringify({ mcpServers: local }), { mode: 0o600 });
+  const child = spawn(program, ["serve", ...(local ? ["--local", localFile] : []), ...(demo ? ["--demo"] : []), ...(dev ? ["--dev"] : []), "--addr", `127.0.0.1:${port}`], { cwd: folder, env, stdio: ["ignore", "pipe", "pipe"] });
   const exited = once(child, "exit");
   // A worker that ends early, such as on an interrupt, stops its gateway.
   const kill = () => void child.kill("SIGKILL");

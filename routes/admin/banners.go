@@ -22,14 +22,26 @@ type PendingServers interface {
 	Servers() []oauthclient.PendingServer
 }
 
+// OpenRequests are the open requests for servers of the catalog. Implemented by
+// requests.Store.
+type OpenRequests interface {
+	// Waiting returns their number and the names of the first servers.
+	Waiting(ctx context.Context, names int) (int, []string, error)
+}
+
 // Banners returns the banners above every admin page: the servers that an
-// administrator, or a maintainer of their project, has to connect.
-func Banners(directory *toolset.Directory, waiting PendingServers) func(ctx context.Context, role string) []layout.Banner {
+// administrator, or a maintainer of their project, has to connect, and for
+// administrators the open requests for servers.
+func Banners(directory *toolset.Directory, waiting PendingServers, requests OpenRequests) func(ctx context.Context, role string) []layout.Banner {
 	return func(ctx context.Context, role string) []layout.Banner {
+		var banners []layout.Banner
+		if role == guard.RoleAdmin {
+			banners = requestBanner(ctx, requests)
+		}
 		mine := reach.Of(ctx)
 		servers := PendingOf(mine, directory, waiting)
 		if len(servers) == 0 {
-			return nil
+			return banners
 		}
 		b := layout.Banner{Tone: "warn", Text: bannerText(servers), LinkLabel: "Review", LinkURL: paths.Connections}
 		if len(servers) == 1 {
@@ -41,8 +53,25 @@ func Banners(directory *toolset.Directory, waiting PendingServers) func(ctx cont
 				}
 			}
 		}
-		return []layout.Banner{b}
+		return append([]layout.Banner{b}, banners...)
 	}
+}
+
+// requestBanner returns the banner of the open requests, or none, also if they
+// can't be read.
+func requestBanner(ctx context.Context, requests OpenRequests) []layout.Banner {
+	count, names, err := requests.Waiting(ctx, maxBannerNames)
+	if err != nil || count == 0 {
+		return nil
+	}
+	for i, name := range names {
+		names[i] = ui.Clean(name)
+	}
+	text := ui.Plural(count, "server is requested: ", "servers are requested: ") + strings.Join(names, ", ")
+	if more := count - len(names); more > 0 {
+		text += " and " + ui.Count(more) + " more"
+	}
+	return []layout.Banner{{Text: text + ".", LinkLabel: "Decide", LinkURL: paths.CatalogRequests}}
 }
 
 // bannerText returns what has to be done with which servers, such as

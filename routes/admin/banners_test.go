@@ -1,6 +1,8 @@
 package admin_test
 
 import (
+	"context"
+	"slices"
 	"testing"
 
 	"mcpgateway/models"
@@ -12,6 +14,12 @@ import (
 
 // pendingServers is a fixed list of servers that need a user.
 type pendingServers []oauthclient.PendingServer
+
+type openRequests []string
+
+func (r openRequests) Waiting(_ context.Context, names int) (int, []string, error) {
+	return len(r), slices.Clone(r[:min(len(r), names)]), nil
+}
 
 func (s pendingServers) Servers() []oauthclient.PendingServer { return s }
 
@@ -42,11 +50,34 @@ func TestBannerNamesServers(t *testing.T) {
 		{"names over the limit", many(5), guard.RoleAdmin, "5 servers need to be reconnected: a, b, c, d and 1 more. Review /admin/connections"},
 	} {
 		got := ""
-		for _, b := range admin.Banners(nil, tt.servers)(reach.With(t.Context(), reach.OfPerson("p", models.Role(tt.role), nil)), tt.role) {
+		for _, b := range admin.Banners(nil, tt.servers, openRequests(nil))(reach.With(t.Context(), reach.OfPerson("p", models.Role(tt.role), nil)), tt.role) {
 			got += b.Text + " " + b.LinkLabel + " " + b.LinkURL
 		}
 		if got != tt.want {
 			t.Errorf("%s: Banners() = %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
+func TestBannerNamesRequests(t *testing.T) {
+	for _, tt := range []struct {
+		open openRequests
+		role string
+		want string
+	}{
+		{nil, guard.RoleAdmin, ""},
+		{openRequests{"p/a"}, guard.RoleAdmin, "1 server is requested: p/a. Decide /admin/catalog/requests"},
+		{openRequests{"p/a"}, guard.RoleViewer, ""},
+		{openRequests{"p/a"}, guard.RoleMember, ""},
+		{openRequests{"a", "b", "c", "d"}, guard.RoleAdmin, "4 servers are requested: a, b, c, d. Decide /admin/catalog/requests"},
+		{openRequests{"a", "b", "c", "d", "e"}, guard.RoleAdmin, "5 servers are requested: a, b, c, d and 1 more. Decide /admin/catalog/requests"},
+	} {
+		got := ""
+		for _, b := range admin.Banners(nil, pendingServers(nil), tt.open)(reach.With(t.Context(), reach.OfPerson("p", models.Role(tt.role), nil)), tt.role) {
+			got += b.Text + " " + b.LinkLabel + " " + b.LinkURL
+		}
+		if got != tt.want {
+			t.Errorf("%v for %s: %q, want %q", tt.open, tt.role, got, tt.want)
 		}
 	}
 }

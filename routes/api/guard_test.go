@@ -16,10 +16,14 @@ var administration = [][2]string{
 	{"POST", "/api/keys/x/rotate"}, {"PATCH", "/api/keys/x"}, {"DELETE", "/api/keys/x"},
 	{"GET", "/api/projects/p/toolsets"}, {"POST", "/api/projects/p/toolsets"}, {"POST", "/api/projects/p/toolsets/preview"},
 	{"GET", "/api/projects/p/toolsets/reader"}, {"PATCH", "/api/projects/p/toolsets/reader"}, {"DELETE", "/api/projects/p/toolsets/reader"},
+	{"GET", "/api/catalog/requests"}, {"POST", "/api/catalog/requests/x/approve"}, {"POST", "/api/catalog/requests/x/refuse"},
+	{"POST", "/api/catalog/rows/x/check"},
 	{"GET", "/api/runners"}, {"GET", "/api/servers/x/log"}, {"POST", "/api/servers/x/restart"}, {"POST", "/api/servers/x/stop"},
 	{"GET", "/api/projects/p/connectors"}, {"POST", "/api/projects/p/connectors"}, {"DELETE", "/api/connectors/x"},
 	{"GET", "/api/projects/p/access"}, {"POST", "/api/projects/p/access"}, {"DELETE", "/api/projects/p/access/x"},
 	{"GET", "/api/groups"}, {"POST", "/api/groups"}, {"GET", "/api/groups/x"}, {"PATCH", "/api/groups/x"}, {"DELETE", "/api/groups/x"},
+	{"GET", "/api/catalog/sources"}, {"POST", "/api/catalog/sources"}, {"PATCH", "/api/catalog/sources/x"}, {"DELETE", "/api/catalog/sources/x"},
+	{"POST", "/api/catalog/sources/x/run"}, {"POST", "/api/catalog/sources/x/preview"}, {"POST", "/api/catalog/sources/x/approve"},
 	{"PUT", "/api/groups/x/members/ann"}, {"DELETE", "/api/groups/x/members/ann"},
 	{"POST", "/api/projects"}, {"PATCH", "/api/projects/p"}, {"POST", "/api/projects/p/servers"}, {"PATCH", "/api/servers/x"}, {"DELETE", "/api/servers/x"},
 	{"POST", "/api/servers/x/connection"}, {"DELETE", "/api/servers/x/connection"},
@@ -31,7 +35,7 @@ var administration = [][2]string{
 // ofUsers lists every route for the signed-in user, which the administration
 // token can't use.
 var ofUsers = [][2]string{
-	{"GET", "/api/me"}, {"GET", "/api/me/projects"}, {"POST", "/api/me/projects/p/keys"}, {"GET", "/api/me/keys"}, {"POST", "/api/me/keys/x/rotate"},
+	{"POST", "/api/catalog/requests"}, {"GET", "/api/me"}, {"GET", "/api/me/projects"}, {"POST", "/api/me/projects/p/keys"}, {"GET", "/api/me/keys"}, {"POST", "/api/me/keys/x/rotate"},
 	{"DELETE", "/api/me/keys/x"}, {"GET", "/api/me/apps"}, {"DELETE", "/api/me/apps/x"}, {"GET", "/api/me/sessions"}, {"DELETE", "/api/me/sessions/x"},
 	{"GET", "/api/me/connections"}, {"PUT", "/api/me/connections/gh"}, {"DELETE", "/api/me/connections/gh"}, {"POST", "/api/me/connections/gh/start"},
 }

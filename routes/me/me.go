@@ -57,9 +57,12 @@ type Options struct {
 	Views  Views
 	Grants Grants
 	Calls  Traffic
-	Seal   *secrets.KeyRing // encrypts a new key for the page that shows it
-	Public *url.URL         // origin of the endpoints
-	Now    func() time.Time
+	// CatalogRequests are the requests of users for servers of Catalog.
+	CatalogRequests Requests
+	Catalog         Catalog
+	Seal            *secrets.KeyRing // encrypts a new key for the page that shows it
+	Public          *url.URL         // origin of the endpoints
+	Now             func() time.Time
 }
 
 // Me serves the pages. They require a guard that admits all signed-in users.

@@ -6,10 +6,12 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
+	"mcpgateway/services/catalog"
 	"mcpgateway/services/docsearch"
 	"mcpgateway/services/fault"
 	"mcpgateway/views/docs"
 	"mcpgateway/views/layout"
+	"mcpgateway/views/public"
 	"mcpgateway/web"
 )
 
@@ -21,8 +23,9 @@ const (
 
 // Docs serves the documentation. It is rendered at the first request.
 type Docs struct {
-	pages *Pages
-	load  func() (*library, error)
+	pages   *Pages
+	catalog *catalog.Catalog
+	load    func() (*library, error)
 }
 
 // library is the documentation with the index of its sections.
@@ -32,7 +35,9 @@ type library struct {
 }
 
 // NewDocs returns the handlers.
-func NewDocs(pages *Pages) *Docs { return &Docs{pages: pages, load: sync.OnceValues(loadLibrary)} }
+func NewDocs(pages *Pages, c *catalog.Catalog) *Docs {
+	return &Docs{pages: pages, catalog: c, load: sync.OnceValues(loadLibrary)}
+}
 
 func loadLibrary() (*library, error) {
 	site, err := docs.Load()
@@ -108,14 +113,16 @@ func (d *Docs) search(c *fiber.Ctx) error {
 	return render(c, f, docs.Search(props))
 }
 
-// List serves GET /llms.txt (https://llmstxt.org).
+// List serves GET /llms.txt (https://llmstxt.org): the documentation and the
+// catalog.
 func (d *Docs) List(c *fiber.Ctx) error {
 	site, err := d.load()
 	if err != nil {
 		return err
 	}
 	c.Set(fiber.HeaderContentType, fiber.MIMETextPlainCharsetUTF8)
-	return d.text(c, site.List(d.pages.publicURL.String()))
+	base := d.pages.publicURL.String()
+	return d.text(c, site.List(base)+public.CatalogText(base, public.Servers(d.catalog.AllEntries())))
 }
 
 // Full serves GET /llms-full.txt.

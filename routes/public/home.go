@@ -19,12 +19,15 @@ const (
 
 // Home serves the home page.
 type Home struct {
-	pages   *Pages
-	catalog *catalog.Catalog
+	pages    *Pages
+	catalog  *catalog.Catalog
+	programs func() bool
 }
 
-// NewHome returns the handler.
-func NewHome(pages *Pages, c *catalog.Catalog) *Home { return &Home{pages: pages, catalog: c} }
+// NewHome returns the handler. programs reports whether local servers can run.
+func NewHome(pages *Pages, c *catalog.Catalog, programs func() bool) *Home {
+	return &Home{pages: pages, catalog: c, programs: programs}
+}
 
 // Page serves GET /. Signed-in users are sent to their own first page.
 func (h *Home) Page(c *fiber.Ctx) error {
@@ -40,17 +43,17 @@ func (h *Home) Page(c *fiber.Ctx) error {
 		title: "One endpoint for all your MCP servers", description: "Connect every MCP client once. The gateway signs in, filters, searches and records the rest.",
 		path: "/", section: layout.SectionNone, data: h.pages.website(),
 	})
-	facets, err := h.catalog.Facets("", catalog.Filter{})
+	facets, err := h.catalog.Facets("", catalog.Filter{Programs: h.programs()})
 	if err != nil {
 		return err
 	}
-	featured, err := h.catalog.Browse(catalog.View{Text: "featured:true", Filter: catalog.Filter{Remote: true}, Limit: homeServers})
+	featured, err := h.catalog.Browse(catalog.View{Text: "featured:true", Filter: catalog.Filter{Works: true}, Limit: homeServers})
 	if err != nil {
 		return err
 	}
 	templates := h.catalog.AllTemplates()
 	return render(c, f, public.Home(public.HomeProps{
-		Frame: f, Featured: public.Servers(featured.Rows), Servers: facets.Total, Remote: facets.Remote,
+		Frame: f, Featured: h.pages.entries.all(featured.Rows), Servers: facets.Total, Works: facets.Works,
 		Templates: public.Templates(templates[:min(homeTemplates, len(templates))]),
 	}))
 }

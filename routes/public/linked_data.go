@@ -1,7 +1,9 @@
 package public
 
 import (
+	"regexp"
 	"strings"
+	"time"
 
 	"mcpgateway/views/public"
 	"mcpgateway/views/ui"
@@ -30,11 +32,11 @@ func (p *Pages) itemList(first int, names, paths []string) schema {
 	return schema{"@context": "https://schema.org", "@type": "ItemList", "itemListElement": items}
 }
 
-// software describes a server of the registry.
-func (p *Pages) software(s public.CatalogEntry) schema {
+// software describes a server of the registry with its tools.
+func (p *Pages) software(s public.CatalogEntry, tools []string) schema {
 	d := schema{
 		"@context": "https://schema.org", "@type": "SoftwareApplication", "name": s.Title(), "applicationCategory": "DeveloperApplication",
-		"url": p.absolute(s.Path()), "publisher": schema{"@type": "Organization", "name": s.Publisher()},
+		"url": p.absolute(s.Path()), "image": p.absolute(s.CardPath()), "publisher": schema{"@type": "Organization", "name": s.Publisher()},
 	}
 	for name, value := range map[string]string{
 		"description": ui.Clean(s.Description), "softwareVersion": ui.Clean(s.Version), "keywords": ui.Clean(strings.Join(s.Tags, ", ")),
@@ -42,6 +44,15 @@ func (p *Pages) software(s public.CatalogEntry) schema {
 		if value != "" {
 			d[name] = value
 		}
+	}
+	if spdx.MatchString(s.License) {
+		d["license"] = "https://spdx.org/licenses/" + s.License + ".html"
+	}
+	if s.LastReleaseAt != nil {
+		d["dateModified"] = s.LastReleaseAt.UTC().Format(time.DateOnly)
+	}
+	if len(tools) > 0 {
+		d["featureList"] = ui.Clean(strings.Join(tools[:min(maxFeatures, len(tools))], ", "))
 	}
 	if s.Local() {
 		d["operatingSystem"] = "Linux, macOS, Windows"
@@ -57,6 +68,12 @@ func (p *Pages) software(s public.CatalogEntry) schema {
 	}
 	return d
 }
+
+// spdx matches the identifier of one license (SPDX 2.3, annex D).
+var spdx = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9.-]*$`)
+
+// maxFeatures is the maximum number of tools in the data of a page.
+const maxFeatures = 50
 
 // howTo describes a template.
 func (p *Pages) howTo(t public.Template) schema {

@@ -57,7 +57,7 @@ func uniqueAddress() string {
 
 // administrator sets up the gateway. It returns the Cookie header of the first
 // administrator and the CSRF token of the session.
-func administrator(t *testing.T, a *routestest.App) (cookie, csrf string) {
+func administrator(t testing.TB, a *routestest.App) (cookie, csrf string) {
 	t.Helper()
 	token, err := a.Services.People.NewSetupToken(t.Context())
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"mcpgateway/routes/frame"
+	"mcpgateway/services/catalog"
 	"mcpgateway/static"
 	"mcpgateway/views/layout"
 	"mcpgateway/views/public"
@@ -27,12 +28,13 @@ const (
 type Pages struct {
 	frames    *frame.Pages
 	publicURL *url.URL
+	entries   *entries
 }
 
 // NewPages returns the frame of the public pages. publicURL is the base of
 // their absolute URLs.
-func NewPages(frames *frame.Pages, publicURL *url.URL) *Pages {
-	return &Pages{frames: frames, publicURL: publicURL}
+func NewPages(frames *frame.Pages, publicURL *url.URL, c *catalog.Catalog, icons *frame.Icons) *Pages {
+	return &Pages{frames: frames, publicURL: publicURL, entries: &entries{c, icons}}
 }
 
 // pageMeta is the metadata of a page.
@@ -41,7 +43,8 @@ type pageMeta struct {
 	description string
 	path        string // including its query
 	section     layout.Section
-	data        any // schema.org data; may be nil
+	data        any    // schema.org data; may be nil
+	image       string // path of the picture that other sites show; empty for the product's
 	noIndex     bool
 	crumbs      []layout.Crumb // for signed-in users; the title unless it is set
 }
@@ -52,9 +55,13 @@ func (p *Pages) frame(c *fiber.Ctx, a pageMeta) layout.Frame {
 	if len(a.crumbs) > 0 {
 		f.Crumbs = a.crumbs
 	}
+	image, alt := a.image, a.title
+	if image == "" {
+		image, alt = static.URL("og.png"), "Gateway: one endpoint for all your MCP servers"
+	}
 	f.Description, f.CanonicalURL = a.description, p.absolute(a.path)
 	f.Head = public.Head(public.HeadProps{
-		Title: a.title, Description: a.description, URL: f.CanonicalURL, ImageURL: p.absolute(static.URL("og.png")), FeedURL: p.absolute("/feed.atom"), Data: a.data, NoIndex: a.noIndex,
+		Title: a.title, Description: a.description, URL: f.CanonicalURL, ImageURL: p.absolute(image), ImageAlt: alt, FeedURL: p.absolute("/feed.atom"), Data: a.data, NoIndex: a.noIndex,
 	})
 	return f
 }

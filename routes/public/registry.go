@@ -1,12 +1,15 @@
 package public
 
 import (
+	"context"
 	"net/url"
 	"slices"
 	"strings"
 
 	"github.com/gofiber/fiber/v2"
 
+	"mcpgateway/models"
+	"mcpgateway/services/access/personal"
 	"mcpgateway/services/catalog"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/query"
@@ -18,17 +21,42 @@ import (
 	"mcpgateway/web/guard"
 )
 
+// RegistryOptions are the dependencies of Registry.
+type RegistryOptions struct {
+	Pages        *Pages
+	Catalog      *catalog.Catalog
+	Directory    *toolset.Directory // has the projects that an administrator can add a server to
+	RunsPrograms func() bool        // whether local servers can run
+	OwnProjects  func(userID string) []personal.Project
+	Requests     Requests
+	Checks       Checks
+	Report       *url.URL // where problems with servers are reported; nil means nowhere
+}
+
+// Requests are those of users for servers of the catalog. Implemented by requests.Store.
+type Requests interface {
+	Own(ctx context.Context, userID string) ([]models.CatalogRequest, error)
+}
+
 // Registry serves the pages of the server registry.
 type Registry struct {
+	RegistryOptions
 	pages    *Pages
 	catalog  *catalog.Catalog
 	projects *toolset.Directory
+	programs func() bool
+	cards    *cards
 }
 
-// NewRegistry returns the handlers. projects are those that an administrator
-// can add a server to.
-func NewRegistry(pages *Pages, c *catalog.Catalog, projects *toolset.Directory) *Registry {
-	return &Registry{pages: pages, catalog: c, projects: projects}
+// Checks returns the last check of the server of an entry, and false if it was
+// never checked. Implemented by catalog.Catalog.
+type Checks interface {
+	Check(entryID string) (*models.CatalogCheck, bool)
+}
+
+// NewRegistry returns the handlers.
+func NewRegistry(o RegistryOptions) *Registry {
+	return &Registry{RegistryOptions: o, pages: o.Pages, catalog: o.Catalog, projects: o.Directory, programs: o.RunsPrograms, cards: newCards()}
 }
 
 // selection is the state of the list that its URL carries.
@@ -37,13 +65,14 @@ type selection struct {
 	filter catalog.Filter
 	sort   catalog.Sort
 	words  bool // the query has words to rank by
-	person bool // signed in: Filter.Remote is on unless the URL has another choice
+	person bool // signed in: Filter.Works is on unless the URL has another choice
 }
 
 // selected returns the selection of a request. Signed-in users see the servers
 // that work here, unless they choose otherwise or the query names a transport.
-func selected(c *fiber.Ctx, person bool) selection {
+func selected(c *fiber.Ctx, person, programs bool) selection {
 	s := selection{text: strings.ToValidUTF8(c.Query("query"), "\ufffd"), person: person}
+	s.filter.Programs = programs
 	transport := false
 	if parsed, err := query.Registry().Parse(s.text); err == nil {
 		n := filterLinks{clauses: parsed.Clauses}
@@ -52,10 +81,10 @@ func selected(c *fiber.Ctx, person bool) selection {
 	s.filter.Here = c.Query("runs") == runsHere
 	switch c.Query("works") {
 	case "1":
-		s.filter.Remote = true
+		s.filter.Works = true
 	case "0": // all
 	default:
-		s.filter.Remote = person && !s.filter.Here && !transport
+		s.filter.Works = person && !s.filter.Here && !transport
 	}
 	if by := c.Query("signin"); slices.Contains(signInValues, by) {
 		s.filter.SignIn = by
@@ -67,6 +96,9 @@ func selected(c *fiber.Ctx, person bool) selection {
 	return s
 }
 
+// narrows reports whether the selection has a filter.
+func (s selection) narrows() bool { return s.filter.Works || s.filter.Here || s.filter.SignIn != "" }
+
 // values returns the parameters of the selection besides the query.
 func (s selection) values() url.Values {
 	v := url.Values{"signin": {s.filter.SignIn}, "sort": {string(s.sort)}}
@@ -75,9 +107,9 @@ func (s selection) values() url.Values {
 	}
 	byDefault := s.person && !s.filter.Here && !strings.Contains(s.text, "transport:")
 	switch {
-	case s.filter.Remote && !byDefault:
+	case s.filter.Works && !byDefault:
 		v.Set("works", "1")
-	case !s.filter.Remote && byDefault:
+	case !s.filter.Works && byDefault:
 		v.Set("works", "0")
 	}
 	return v
@@ -94,8 +126,8 @@ func (s selection) url(number int) string {
 // invalid query is shown with its error; if no server matches, the closest ones
 // are shown.
 func (r *Registry) List(c *fiber.Ctx) error {
-	s, number := selected(c, guard.UserOf(c) != nil), pageNumber(c)
-	props := public.RegistryProps{Notices: expired(c), Works: s.filter.Remote}
+	s, number := selected(c, guard.UserOf(c) != nil, r.programs()), pageNumber(c)
+	props := public.RegistryProps{Notices: expired(c), Works: s.filter.Works}
 	view := catalog.View{Text: s.text, Filter: s.filter, Sort: s.sort, Offset: (number - 1) * pageRows, Limit: pageRows}
 	found, err := r.catalog.Browse(view)
 	if err == nil && len(found.Rows) == 0 && found.Total > 0 {
@@ -108,7 +140,7 @@ func (r *Registry) List(c *fiber.Ctx) error {
 	} else if err != nil {
 		status(c, err)
 		props.Failed, props.Search.Error = true, queryError(query.Registry(), paths.Registry, s.text, f)
-	} else if err := r.fill(&props, s, view, found, number); err != nil {
+	} else if err := r.fill(&props, s, found, number); err != nil {
 		return err
 	}
 	props.Frame = r.pages.frame(c, r.about(s, number, props))
@@ -119,24 +151,14 @@ func (r *Registry) List(c *fiber.Ctx) error {
 }
 
 // fill sets the servers of the page, or the closest ones, and how to narrow them.
-func (r *Registry) fill(props *public.RegistryProps, s selection, view catalog.View, found *catalog.Listing, number int) error {
+func (r *Registry) fill(props *public.RegistryProps, s selection, found *catalog.Listing, number int) error {
 	props.Notices = append(props.Notices, warned(found.Warnings)...)
-	props.Servers, props.Local = public.Servers(found.Rows), found.Local
+	props.Servers, props.Closest, props.Local = r.pages.entries.all(found.Rows), found.Closest, found.Local
 	everywhere := s
-	everywhere.filter.Remote = false
+	everywhere.filter.Works = false
 	props.LocalURL = everywhere.url(1)
 	props.Count = countOf(s, found.Total)
 	props.Pager = numbered(number, found.Total, s.url)
-	if found.Total == 0 && found.Local == 0 {
-		near, err := r.catalog.Near(view)
-		if err != nil {
-			return err
-		}
-		if near != nil {
-			everywhere.text, s.text = near.Text, near.Text
-			props.Near, props.Servers, props.Local, props.LocalURL = near.Words, public.Servers(near.Rows), near.Local, everywhere.url(1)
-		}
-	}
 	return r.narrow(props, s)
 }
 
@@ -146,7 +168,7 @@ func countOf(s selection, total int) string {
 	switch {
 	case s.filter.Here:
 		text = ui.Plural(total, "server that runs here", "servers that run here")
-	case s.filter.Remote:
+	case s.filter.Works:
 		text = ui.Plural(total, "server that works here", "servers that work here")
 	}
 	return text + ", " + orderWords(s)
@@ -173,7 +195,7 @@ func (r *Registry) about(s selection, number int, props public.RegistryProps) pa
 	servers := props.Servers
 	a := pageMeta{
 		title: "Catalog", description: "MCP servers with their URLs, sign-in and installation, to add to a project in one click.",
-		path: address(paths.Registry, s.text), section: layout.SectionRegistry, noIndex: number > 1 || len(servers) == 0 || props.Near != "" || s.filter != catalog.Filter{} || s.sort != "",
+		path: address(paths.Registry, s.text), section: layout.SectionRegistry, noIndex: number > 1 || len(servers) == 0 || props.Closest || s.narrows() || s.sort != "",
 		crumbs: []layout.Crumb{{Label: "Catalog", URL: paths.Registry}, {Label: "Servers"}},
 	}
 	if s.text != "" {

@@ -76,18 +76,26 @@ func (r *Registry) narrow(props *public.RegistryProps, s selection) error {
 		facet.Title = f.title
 		props.Facets = append(props.Facets, facet)
 	}
-	props.Sorts, props.Sort = sorts(s), string(s.sort)
+	if !props.Closest {
+		props.Sorts, props.Sort = sorts(s), string(s.sort)
+	}
 	return nil
 }
 
 // counter returns the function that counts the values of a property. Values of
-// one property are alternatives, so they are counted without its own choice.
+// one property are alternatives, so they are counted without its own choice. Without
+// a choice, properties share their counts.
 func (r *Registry) counter(s selection, n filterLinks) func(qualifier string) (*catalog.Facets, error) {
+	type counted struct {
+		text   string
+		filter catalog.Filter
+	}
+	known := map[counted]*catalog.Facets{}
 	return func(qualifier string) (*catalog.Facets, error) {
 		text, filter := s.text, s.filter
 		switch qualifier {
 		case "works":
-			filter.Remote, filter.Here = false, false
+			filter.Works, filter.Here = false, false
 			qualifier = "transport"
 		case "signin":
 			filter.SignIn = ""
@@ -95,7 +103,15 @@ func (r *Registry) counter(s selection, n filterLinks) func(qualifier string) (*
 		if n.has(qualifier) {
 			text = (&query.Query{Clauses: without(n.clauses, qualifier)}).Canonical()
 		}
-		return r.catalog.Facets(text, filter)
+		of := counted{text, filter}
+		if known[of] == nil {
+			counts, err := r.catalog.Facets(text, filter)
+			if err != nil {
+				return nil, err
+			}
+			known[of] = counts
+		}
+		return known[of], nil
 	}
 }
 
@@ -103,9 +119,9 @@ func (r *Registry) counter(s selection, n filterLinks) func(qualifier string) (*
 // query.
 func (n filterLinks) chips(s selection) []ui.Chip {
 	works := s
-	works.filter.Remote, works.filter.Here = !works.filter.Remote, false
+	works.filter.Works, works.filter.Here = !works.filter.Works, false
 	link, on := n.only("verified", "true")
-	chips := []ui.Chip{{Label: "Works here", URL: works.url(1), On: s.filter.Remote}, {Label: "Verified", URL: link, On: on}}
+	chips := []ui.Chip{{Label: "Works here", URL: works.url(1), On: s.filter.Works}, {Label: "Verified", URL: link, On: on}}
 	if s.filter.Here {
 		all := s
 		all.filter.Here = false
@@ -117,13 +133,13 @@ func (n filterLinks) chips(s selection) []ui.Chip {
 // places returns where servers run.
 func (n filterLinks) places(s selection, c *catalog.Facets) ui.Facet {
 	remote := s
-	remote.filter.Remote, remote.filter.Here = !s.filter.Remote, false
+	remote.filter.Works, remote.filter.Here = !s.filter.Works, false
 	remote.text = (&query.Query{Clauses: without(n.clauses, "transport")}).Canonical()
 	here := s
-	here.filter.Remote, here.filter.Here = false, !s.filter.Here
+	here.filter.Works, here.filter.Here = false, !s.filter.Here
 	here.text = remote.text
 	local := s
-	local.filter.Remote, local.filter.Here = false, false
+	local.filter.Works, local.filter.Here = false, false
 	is := func(clause query.Clause) bool { return is(&clause, "transport", "stdio") }
 	on := slices.ContainsFunc(n.clauses, is)
 	rest := without(n.clauses, "transport")
@@ -131,8 +147,12 @@ func (n filterLinks) places(s selection, c *catalog.Facets) ui.Facet {
 		rest = append(rest, query.Clause{Qualifier: "transport", Value: "stdio"})
 	}
 	local.text = (&query.Query{Clauses: rest}).Canonical()
+	ready := "Remote, ready to add"
+	if s.filter.Programs {
+		ready = "Works here"
+	}
 	return ui.Facet{Options: []ui.FacetOption{
-		{Label: "Remote, ready to add", URL: remote.url(1), Count: c.Remote, On: s.filter.Remote},
+		{Label: ready, URL: remote.url(1), Count: c.Works, On: s.filter.Works},
 		{Label: "Runs here", URL: here.url(1), Count: c.Here, On: s.filter.Here},
 		{Label: "Runs as a program", URL: local.url(1), Count: c.Local, On: on},
 	}}

@@ -1,18 +1,23 @@
 package public
 
 import (
+	"cmp"
+	"context"
+	"net/url"
 	"slices"
 	"strings"
 
 	"github.com/gofiber/fiber/v2"
 
 	"mcpgateway/models"
+	"mcpgateway/services/access/reach"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/toolset"
 	"mcpgateway/views/layout"
 	"mcpgateway/views/paths"
 	"mcpgateway/views/public"
 	"mcpgateway/views/ui"
+	"mcpgateway/web/guard"
 )
 
 // Page serves GET /registry/:publisher/:server. For an unknown server it
@@ -26,19 +31,40 @@ func (r *Registry) Page(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	s := public.CatalogEntry{CatalogEntry: e}
+	s := r.pages.entries.one(e)
 	f := r.pages.frame(c, pageMeta{
-		title: s.Title() + " by " + s.Publisher(), description: ui.Clean(e.Description), path: s.Path(), section: layout.SectionRegistry, data: r.pages.software(s),
+		title: s.Title() + " by " + s.Publisher(), description: ui.Clean(e.Description), path: s.Path(), section: layout.SectionRegistry, data: r.pages.software(s, s.Listed(r.check(s))), image: s.CardPath(),
 		crumbs: []layout.Crumb{{Label: "Catalog", URL: paths.Registry}, {Label: "Servers", URL: paths.Registry}, {Label: s.Title()}},
 	})
-	props := public.RegistryItemProps{Frame: f, Server: s, Templates: r.templatesWith(e)}
+	props := public.RegistryItemProps{Frame: f, Server: s, Templates: r.templatesWith(e), Related: r.related(e), ReportURL: reportURL(r.Report, s)}
+	props.Check = r.check(s)
 	if f.Admin() {
 		props.Projects = options(r.projects)
 	}
-	if f.Nav != nil {
-		props.AddedTo, props.Project = r.addedTo(e, f)
+	if user := guard.UserOf(c); user != nil && !f.Admin() {
+		if props.Request, err = r.request(c.UserContext(), user.ID, e.ID); err != nil {
+			return err
+		}
+	}
+	if f.Person != nil {
+		r.addProjects(&props, reach.Of(c.UserContext()))
 	}
 	return render(c, f, public.RegistryItem(props))
+}
+
+// request returns the form with which a user requests an entry.
+func (r *Registry) request(ctx context.Context, userID, entryID string) (*public.RequestForm, error) {
+	rows, err := r.Requests.Own(ctx, userID)
+	if err != nil {
+		return nil, err
+	}
+	form := &public.RequestForm{Open: slices.ContainsFunc(rows, func(row models.CatalogRequest) bool {
+		return row.EntryID == entryID && row.State == models.RequestOpen
+	})}
+	for _, p := range r.OwnProjects(userID) {
+		form.Projects = append(form.Projects, ui.Option{Value: p.Project.Slug, Label: cmp.Or(ui.Clean(p.Project.Name), p.Project.Slug)})
+	}
+	return form, nil
 }
 
 func (r *Registry) notFound(c *fiber.Ctx, err error, publisher, server string) error {
@@ -71,24 +97,36 @@ func hasServer(p *toolset.Snapshot, e *models.CatalogEntry) bool {
 	})
 }
 
-// addedTo returns the names of the projects that have a server, and the slug of
-// the project to add it to: the current one unless it has the server.
-func (r *Registry) addedTo(e *models.CatalogEntry, f layout.Frame) (names []string, slug string) {
+// addProjects sets the number of the projects that have the server, the names of
+// those that the user may see, and those to add it to: for administrators the
+// current one is preselected unless it has the server.
+func (r *Registry) addProjects(props *public.RegistryItemProps, mine reach.Reach) {
+	const most = 5 // links of a maintainer
 	has := map[string]bool{}
 	for _, p := range r.projects.All() {
-		has[p.Project.Slug] = hasServer(p, e)
-	}
-	for _, o := range options(r.projects) {
-		if has[o.Value] {
-			names = append(names, o.Label)
-		} else if slug == "" {
-			slug = o.Value
+		slug, name := p.Project.Slug, ui.Clean(cmp.Or(p.Project.Name, p.Project.Slug))
+		has[slug] = hasServer(p, props.Server.CatalogEntry)
+		switch {
+		case has[slug]:
+			props.UsedIn++
+			if mine.Sees(&p.Project) {
+				props.AddedTo = append(props.AddedTo, name)
+			}
+		case props.Project == "":
+			props.Project = slug
+		}
+		if !has[slug] && mine.Administers(&p.Project) && len(props.Mine) < most {
+			props.Mine = append(props.Mine, ui.Pair{Name: name, Value: addTo(slug, props.Server.ID)})
 		}
 	}
-	if here := f.Nav.Project; here != nil && !has[here.Slug] {
-		slug = here.Slug
+	if nav := props.Frame.Nav; nav != nil && nav.Project != nil && !has[nav.Project.Slug] {
+		props.Project = nav.Project.Slug
 	}
-	return names, slug
+}
+
+// addTo returns the page that adds the server of an entry to a project.
+func addTo(slug, entryID string) string {
+	return paths.NewServer(slug) + "?" + url.Values{"entry": {entryID}}.Encode()
 }
 
 // addedHere returns the paths of the servers that the current project has.

@@ -32,8 +32,12 @@ func TestRegistryPages(t *testing.T) {
 		}
 		path = next(body)
 	}
+	every, err := a.Services.Catalog.Browse(catalog.View{Limit: 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
 	var want []string
-	for _, s := range public.Servers(a.Services.Catalog.AllEntries()) {
+	for _, s := range public.Servers(every.Rows) {
 		want = append(want, s.Path())
 	}
 	if len(want) < 100 || pages != (len(want)+23)/24 || !slices.Equal(seen, want) {
@@ -272,20 +276,34 @@ func TestRunItHere(t *testing.T) {
 func TestClosestMatches(t *testing.T) {
 	a := newApp(t)
 	cookie, _ := administrator(t, a)
+	const notice = "No server has all of these words. Closest:"
 	answer := get(t, a, query("/registry", "posgres"), 200, "Cookie", cookie)
-	for _, want := range []string{"No server matches <strong>posgres</strong>. Closest matches, for <strong>postgres</strong>:", `href="/registry/neon/neon"`, "more run as a program.", `href="/registry?query=postgres&amp;works=0"`} {
+	for _, want := range []string{notice, `href="/registry/neon/neon"`, "more run as a program.", `href="/registry?query=posgres&amp;works=0"`, `content="noindex, follow"`} {
 		if !strings.Contains(answer.Body, want) {
 			t.Errorf("page lacks %s", want)
 		}
 	}
-	if body := get(t, a, query("/registry", "posgres"), 200).Body; !strings.Contains(body, `href="/registry/crystaldba/postgres-mcp-pro"`) || !strings.Contains(body, `content="noindex, follow"`) {
-		t.Error("visitors don't see the programs, or the page is indexed")
+	if strings.Contains(answer.Body, "Pages of the list") {
+		t.Error("closest servers have pages")
 	}
-	if body := get(t, a, query("/registry", "kubectl"), 200, "Cookie", cookie).Body; !strings.Contains(body, "1 server runs as a program.") || strings.Contains(body, "Closest matches") {
+	if body := get(t, a, query("/registry", "posgres"), 200).Body; !strings.Contains(body, `href="/registry/crystaldba/postgres-mcp-pro"`) || len(cards(body)) != catalog.MaxClosest {
+		t.Errorf("visitors see %v", cards(body))
+	}
+	// Facets narrow the closest servers.
+	remote := get(t, a, query("/registry", "posgres transport:http"), 200).Body
+	if !strings.Contains(remote, notice) || slices.Contains(cards(remote), "/registry/crystaldba/postgres-mcp-pro") || !slices.Contains(cards(remote), "/registry/neon/neon") {
+		t.Errorf("the remote closest servers are %v", cards(remote))
+	}
+	for _, text := range []string{"zzzzzzzz", "tag:nothing"} {
+		if body := get(t, a, query("/registry", text), 200).Body; strings.Contains(body, notice) || len(cards(body)) > 0 {
+			t.Errorf("%q has close servers: %v", text, cards(body))
+		}
+	}
+	if body := get(t, a, query("/registry", "kubectl"), 200, "Cookie", cookie).Body; !strings.Contains(body, "1 server runs as a program.") || strings.Contains(body, notice) {
 		t.Error("a server that only runs as a program isn't offered")
 	}
 	hostile := get(t, a, query("/registry", "<b>posgres"), 200).Body
-	if strings.Contains(hostile, "<strong><b>") {
+	if !strings.Contains(hostile, notice) || strings.Contains(hostile, "<b>posgres") {
 		t.Error("the query is not escaped")
 	}
 }
@@ -452,9 +470,9 @@ func TestCatalogForRoles(t *testing.T) {
 		role, cookie, home string
 		want, not          []string
 	}{
-		{"admin", cookie, "/admin", []string{add}, []string{declare, "Sign in to add it", "Ask an administrator"}},
-		{"viewer", signedIn(t, a, "viewer"), "/admin", []string{declare, "Ask an administrator to add it."}, []string{add, "Sign in to add it"}},
-		{"member", signedIn(t, a, "member"), "/me", []string{declare, "Ask an administrator to add it."}, []string{add, "Sign in to add it"}},
+		{"admin", cookie, "/admin", []string{add}, []string{declare, "Sign in to add it", `action="/me/requests"`}},
+		{"viewer", signedIn(t, a, "viewer"), "/admin", []string{declare, `action="/me/requests"`}, []string{add, "Sign in to add it"}},
+		{"member", signedIn(t, a, "member"), "/me", []string{declare, `action="/me/requests"`}, []string{add, "Sign in to add it"}},
 	} {
 		if answer := get(t, a, "/", 303, "Cookie", tc.cookie); answer.Header.Get("Location") != tc.home || answer.Header.Get("Cache-Control") != "no-store" {
 			t.Errorf("%s: / leads to %q, %v", tc.role, answer.Header.Get("Location"), answer.Header)

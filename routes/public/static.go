@@ -15,7 +15,7 @@ import (
 // Static serves GET /static/:hash/*. The URL changes with the content of a
 // file, so the response is cached permanently.
 func Static(c *fiber.Ctx) error {
-	return file(c, c.Params("hash"), c.Params("*"), "public, max-age=31536000, immutable")
+	return file(c, c.Params("hash"), c.Params("*"), immutableCache)
 }
 
 // Fixed serves a file of static at an address that browsers request without

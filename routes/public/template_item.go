@@ -32,7 +32,7 @@ func (t *Templates) Page(c *fiber.Ctx) error {
 	})
 	related := t.catalog.RelatedEntries(row)
 	return render(c, f, public.TemplateItem(public.TemplateProps{
-		Frame: f, Template: template, Servers: public.Servers(related), Missing: absent(row.RelatedServerNames, related),
+		Frame: f, Template: template, Servers: t.pages.entries.all(related), Missing: absent(row.RelatedServerNames, related),
 		SignIn: paths.Login + "?" + url.Values{"next": {template.Path()}}.Encode(),
 	}))
 }

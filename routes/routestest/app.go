@@ -14,16 +14,13 @@ import (
 	"time"
 
 	"github.com/gofiber/fiber/v2"
-	"gorm.io/gorm"
 
-	"mcpgateway/models"
 	"mcpgateway/routes"
 	"mcpgateway/services"
 	"mcpgateway/services/access/accesstest"
 	"mcpgateway/services/access/passwords"
 	"mcpgateway/services/config"
 	"mcpgateway/services/declaration"
-	"mcpgateway/services/notify"
 	"mcpgateway/services/projects"
 )
 
@@ -83,6 +80,7 @@ func NewWithClock(t testing.TB, clock *Clock, dsn string, settings ...string) *A
 	environ := append([]string{
 		"GATEWAY_DATABASE_URL=" + dsn, "GATEWAY_ADMIN_TOKEN=" + AdminToken, "GATEWAY_ADDR=127.0.0.1:8080",
 		"GATEWAY_BUILTIN_CATALOG=false", // slow to load, and few tests use it
+		"GATEWAY_CATALOG_ICONS=false",   // from hosts that tests must not reach
 		"GATEWAY_SECRETS_KEYS=test:" + "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=",
 	}, settings...)
 	c, err := config.Load(environ, "")
@@ -201,26 +199,4 @@ func Normalise(body string) string {
 	body = help.ReplaceAllString(body, "")
 	body = score.ReplaceAllString(body, "${1}1")
 	return builtins.ReplaceAllString(requestID.ReplaceAllString(body, `"requestId":"ID"`), "BUILTINS")
-}
-
-// EditServer changes columns of a server, as a newer version of its configuration.
-func (a *App) EditServer(t *testing.T, id string, columns map[string]any) {
-	t.Helper()
-	var row models.Server
-	columns["config_version"] = gorm.Expr("config_version + 1")
-	err := a.Services.DB.Transaction(func(tx *gorm.DB) error {
-		if err := tx.First(&row, "id = ?", id).Error; err != nil {
-			return err
-		}
-		if err := tx.Model(&row).Updates(columns).Error; err != nil {
-			return err
-		}
-		return notify.Touch(tx, notify.Toolset(row.ProjectID))
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := a.Services.Directory.Changed(t.Context(), notify.Toolset(row.ProjectID)); err != nil {
-		t.Fatal(err)
-	}
 }

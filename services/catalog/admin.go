@@ -9,6 +9,7 @@ import (
 
 	"mcpgateway/models"
 	"mcpgateway/services/activity"
+	"mcpgateway/services/catalog/changes"
 	"mcpgateway/services/catalog/sources"
 	"mcpgateway/services/fault"
 )
@@ -132,19 +133,22 @@ func (e *Edit) changes() (map[string]any, error) {
 // entry.
 func (s *Store) Unlock(ctx context.Context, id string) error {
 	source := ""
-	err := s.change(ctx, func(tx *gorm.DB) (*activity.Entry, error) {
+	err := s.Change(ctx, func(tx *gorm.DB) (*activity.Entry, error) {
 		row, err := entryOf(tx, id)
 		if err != nil {
 			return nil, err
 		}
 		source = row.SourceID
 		// An incremental source must send everything again.
-		if err := tx.Model(&models.CatalogSource{}).Where("id = ?", source).Updates(map[string]any{"content_hash": "", "high_water": nil}).Error; err != nil {
+		if err := tx.Model(&models.CatalogSource{}).Where("id = ?", source).Updates(map[string]any{"content_hash": "", "high_water": nil, "etag": ""}).Error; err != nil {
 			return nil, err
 		}
 		err = tx.Model(&models.CatalogEntry{}).Where("id = ?", id).Updates(map[string]any{
 			"locked": false, "featured_by": "", "verified_by": "", "content_hash": "", "updated_at": s.now(),
 		}).Error
+		if err == nil {
+			err = changes.Decided(tx, "catalog.unlocked", s.now(), &row)
+		}
 		return &activity.Entry{Action: "catalog.unlocked", Object: sources.FullName(&row), ObjectID: id}, err
 	})
 	if err != nil || source != SourceDefault {
@@ -156,17 +160,17 @@ func (s *Store) Unlock(ctx context.Context, id string) error {
 // decide updates the columns of an entry that decision returns. None means that
 // the entry already is as decided.
 func (s *Store) decide(ctx context.Context, id, action string, decision func(*models.CatalogEntry) (map[string]any, error)) error {
-	return s.change(ctx, func(tx *gorm.DB) (*activity.Entry, error) {
+	return s.Change(ctx, func(tx *gorm.DB) (*activity.Entry, error) {
 		row, err := entryOf(tx, id)
 		if err != nil {
 			return nil, err
 		}
-		changes, err := decision(&row)
-		if err != nil || len(changes) == 0 {
+		columns, err := decision(&row)
+		if err != nil || len(columns) == 0 {
 			return nil, err
 		}
 		detail := map[string]string{}
-		for column, value := range changes {
+		for column, value := range columns {
 			switch v := value.(type) {
 			case bool:
 				detail[column] = strconv.FormatBool(v)
@@ -176,8 +180,11 @@ func (s *Store) decide(ctx context.Context, id, action string, decision func(*mo
 				detail[column] = strings.Join(v, ", ")
 			}
 		}
-		changes["updated_at"] = s.now()
-		err = tx.Model(&models.CatalogEntry{}).Where("id = ?", id).Updates(changes).Error
+		columns["updated_at"] = s.now()
+		err = tx.Model(&models.CatalogEntry{}).Where("id = ?", id).Updates(columns).Error
+		if err == nil {
+			err = changes.Decided(tx, action, s.now(), &row)
+		}
 		return &activity.Entry{Action: action, Object: sources.FullName(&row), ObjectID: id, Detail: detail}, err
 	})
 }

@@ -1,6 +1,7 @@
 package catalog_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -152,17 +153,17 @@ func TestAddAndRemoveSources(t *testing.T) {
 		}
 		_, err = w.store.AddSource(ctx, catalog.NewSource{Kind: models.CatalogOfficial, URL: r.URL + "/v0.1"})
 		want(t, err, fault.CodeConflict)
-		_, err = w.store.SyncSource(ctx, catalog.SourceDefault, false)
+		_, err = w.store.SyncSource(ctx, catalog.SourceDefault, catalog.Run{})
 		want(t, err, fault.CodeConflict)
 		if err := w.store.EnableSource(ctx, source.ID, false); err != nil {
 			t.Fatal(err)
 		}
-		_, err = w.store.SyncSource(ctx, source.ID, false)
+		_, err = w.store.SyncSource(ctx, source.ID, catalog.Run{})
 		want(t, err, fault.CodeConflict)
 		if err := w.store.EnableSource(ctx, source.ID, true); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := w.store.SyncSource(ctx, source.ID, false); err != nil {
+		if _, err := w.store.SyncSource(ctx, source.ID, catalog.Run{}); err != nil {
 			t.Fatal(err)
 		}
 		if got := len(w.catalog.AllEntries()); got != len(builtIn(t))+3 {
@@ -189,6 +190,34 @@ func TestAddAndRemoveSources(t *testing.T) {
 		want := []string{"catalog.source_added", "catalog.source_disabled", "catalog.source_enabled", "catalog.imported", "catalog.source_removed", "catalog.source_removed", "catalog.source_enabled"}
 		if diff := cmp.Diff(want, w.audited(t)); diff != "" {
 			t.Errorf("audit log (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestStoredHasHiddenRows(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.importFile(t, rows)
+		w.importFile(t, `{"version":1,"items":[{"publisherName":"ours","serverName":"gone","serverType":"stdio"},{"publisherName":"ours","serverName":"here","serverType":"stdio"}]}`)
+		w.importFile(t, `{"version":1,"items":[{"publisherName":"ours","serverName":"gone","serverType":"stdio","status":"deleted"}]}`)
+		e, err := w.catalog.EntryByName("ours", "here")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.store.SetHidden(t.Context(), e.ID, true); err != nil {
+			t.Fatal(err)
+		}
+		found, _, err := w.catalog.Stored("publisher:ours")
+		if err != nil || names(found) != "ours/here" {
+			t.Errorf("Stored() = %s (%v)", names(found), err)
+		}
+		all, _, err := w.catalog.Stored("")
+		if err != nil || len(all) != len(w.catalog.AllEntries())+1 || !slices.IsSortedFunc(all, func(a, b *models.CatalogEntry) int {
+			return strings.Compare(a.PublisherName+"/"+a.ServerName, b.PublisherName+"/"+b.ServerName)
+		}) {
+			t.Errorf("Stored() returns %d entries (%v)", len(all), err)
+		}
+		if _, _, err := w.catalog.Stored("colour:red"); !fault.Is(err, fault.CodeUnknownQualifier) {
+			t.Errorf("an unknown qualifier: %v", err)
 		}
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -159,4 +160,76 @@ func BenchmarkStart(b *testing.B) {
 			b.ReportMetric(float64(took.Microseconds())/float64(b.N), "µs-added")
 		})
 	}
+}
+
+// document returns a file of n rows like the built-in ones, each with the word in
+// its description.
+func document(tb testing.TB, n int, word string) []byte {
+	tb.Helper()
+	raw, err := os.ReadFile("data/registry.json")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	var file struct {
+		Version int              `json:"version"`
+		Items   []map[string]any `json:"items"`
+	}
+	if err := json.Unmarshal(raw, &file); err != nil {
+		tb.Fatal(err)
+	}
+	seed := file.Items
+	file.Items = make([]map[string]any, n)
+	for i := range file.Items {
+		row := maps.Clone(seed[i%len(seed)])
+		delete(row, "id")
+		row["serverName"] = fmt.Sprintf("%s-%d", row["serverName"], i)
+		row["description"] = fmt.Sprintf("%s Variant %d.", word, i)
+		file.Items[i] = row
+	}
+	if raw, err = json.Marshal(file); err != nil {
+		tb.Fatal(err)
+	}
+	return raw
+}
+
+// BenchmarkImport measures an import that adds 10,000 rows, and one that changes
+// all of them.
+func BenchmarkImport(b *testing.B) {
+	const rows = 10_000
+	first, second := document(b, rows, "First"), document(b, rows, "Second")
+	var added, changed time.Duration
+	for n := range b.N {
+		dsn := "sqlite:" + filepath.Join(b.TempDir(), fmt.Sprintf("%d.db", n))
+		db, err := models.Open(b.Context(), dsn)
+		if err != nil {
+			b.Fatal(err)
+		}
+		pool, err := db.DB()
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, err := migrations.Up(b.Context(), pool, db.Name()); err != nil {
+			b.Fatal(err)
+		}
+		feed, err := notify.NewFeed(db, dsn, slog.New(slog.DiscardHandler))
+		if err != nil {
+			b.Fatal(err)
+		}
+		store := catalog.NewStore(db, nil, activity.NewAudit(db, time.Now), feed, time.Now)
+		began := time.Now()
+		if plan, err := store.ImportFile(b.Context(), first, false); err != nil || plan.Added != rows {
+			b.Fatalf("%+v (%v)", plan, err)
+		}
+		added += time.Since(began)
+		began = time.Now()
+		if plan, err := store.ImportFile(b.Context(), second, false); err != nil || plan.Updated != rows {
+			b.Fatalf("%+v (%v)", plan, err)
+		}
+		changed += time.Since(began)
+		if err := pool.Close(); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(added.Milliseconds())/float64(b.N), "ms-added")
+	b.ReportMetric(float64(changed.Milliseconds())/float64(b.N), "ms-changed")
 }

@@ -27,7 +27,7 @@ func listing(t *testing.T, w *world, v catalog.View) *catalog.Listing {
 func TestBrowseFiltersAndOrders(t *testing.T) {
 	w := onSQLite(t)
 	all := listing(t, w, catalog.View{Limit: 1000})
-	remote := listing(t, w, catalog.View{Filter: catalog.Filter{Remote: true}, Limit: 1000})
+	remote := listing(t, w, catalog.View{Filter: catalog.Filter{Works: true}, Limit: 1000})
 	rows := builtIn(t)
 	wantRemote, wantHere := 0, 0
 	for i := range rows {
@@ -38,12 +38,12 @@ func TestBrowseFiltersAndOrders(t *testing.T) {
 		t.Fatalf("all %d (%d local), remote %d (%d local)", all.Total, all.Local, remote.Total, remote.Local)
 	}
 	sum := 0
-	facets, err := w.catalog.Facets("", catalog.Filter{Remote: true})
+	facets, err := w.catalog.Facets("", catalog.Filter{Works: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range facets.SignIn {
-		found := listing(t, w, catalog.View{Filter: catalog.Filter{Remote: true, SignIn: c.Value}, Limit: 1})
+		found := listing(t, w, catalog.View{Filter: catalog.Filter{Works: true, SignIn: c.Value}, Limit: 1})
 		if found.Total != c.Count || c.Count == 0 {
 			t.Errorf("sign-in %s: %d listed, %d counted", c.Value, found.Total, c.Count)
 		}
@@ -52,7 +52,7 @@ func TestBrowseFiltersAndOrders(t *testing.T) {
 	if here := listing(t, w, catalog.View{Filter: catalog.Filter{Here: true}, Limit: 1000}); here.Total != wantHere || here.Local != 0 || wantHere == 0 {
 		t.Errorf("%d servers run here, want %d", here.Total, wantHere)
 	}
-	if sum != wantRemote || facets.Remote != wantRemote || facets.Local != 0 || facets.Here != len(listing(t, w, catalog.View{Filter: catalog.Filter{Here: true, Remote: true}, Limit: 1000}).Rows) {
+	if sum != wantRemote || facets.Remote != wantRemote || facets.Local != 0 || facets.Here != len(listing(t, w, catalog.View{Filter: catalog.Filter{Here: true, Works: true}, Limit: 1000}).Rows) {
 		t.Errorf("facets %+v", facets)
 	}
 	byName := listing(t, w, catalog.View{Sort: catalog.SortName, Limit: 1000}).Rows
@@ -85,43 +85,54 @@ func TestBrowseParts(t *testing.T) {
 	}
 }
 
-func TestNearMatches(t *testing.T) {
+func TestProgramsWorkWithRunner(t *testing.T) {
 	w := onSQLite(t)
-	works := catalog.Filter{Remote: true}
-	for _, tc := range []struct {
-		text          string
-		filter        catalog.Filter
-		words, server string // expected first words, and a server of the listing
-	}{
-		{"posgres", works, "postgres", "neon"},
-		{"githb", works, "github", "github"},
-		{"gtihub verified:true", works, "github", "github"},
-		{"slakc", catalog.Filter{}, "slack", ""},
-		{"postgres unheardofword", works, "postgres", "neon"},
-		{"zzzzzzzz", works, "", ""},
-		{"tag:nothing", works, "", ""},
-		{"x", works, "", ""},
-	} {
-		near, err := w.catalog.Near(catalog.View{Text: tc.text, Filter: tc.filter, Limit: 24})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if near == nil {
-			if tc.words != "" {
-				t.Errorf("%q: nothing near, want %s", tc.text, tc.words)
-			}
-			continue
-		}
-		has := slices.ContainsFunc(near.Rows, func(e *entry) bool { return e.ServerName == tc.server })
-		if near.Words != tc.words || tc.server != "" && !has {
-			t.Errorf("%q: near %q with %s, want %q with %s", tc.text, near.Words, names(near.Rows), tc.words, tc.server)
-		}
-		if tc.filter.Remote && slices.ContainsFunc(near.Rows, func(e *entry) bool { return !catalog.Remote(e) }) {
-			t.Errorf("%q: %s has local servers", tc.text, names(near.Rows))
+	rows := builtIn(t)
+	wantWorks := 0
+	for i := range rows {
+		wantWorks += one(catalog.Remote(&rows[i]) || len(rows[i].AllPackages()) > 0)
+	}
+	filter := catalog.Filter{Works: true, Programs: true}
+	found := listing(t, w, catalog.View{Filter: filter, Limit: 1000})
+	if found.Total != wantWorks || found.Local != len(rows)-wantWorks || found.Local == 0 {
+		t.Errorf("%d servers work here and %d don't, want %d of %d", found.Total, found.Local, wantWorks, len(rows))
+	}
+	facets, err := w.catalog.Facets("", catalog.Filter{Programs: true})
+	if err != nil || facets.Works != wantWorks || facets.Total != len(rows) {
+		t.Errorf("facets count %d that work of %d, %v", facets.Works, facets.Total, err)
+	}
+	if facets, err = w.catalog.Facets("", catalog.Filter{}); err != nil || facets.Works != facets.Remote {
+		t.Errorf("without a runner %d work, want the %d remote ones; %v", facets.Works, facets.Remote, err)
+	}
+}
+
+func TestFeaturedByUse(t *testing.T) {
+	w := onSQLite(t)
+	first := func(v catalog.View) string {
+		v.Limit = 6
+		return names(listing(t, w, v).Rows)
+	}
+	const used = "github/github notion/notion linear/linear stripe/stripe sentry/sentry atlassian/atlassian"
+	for _, v := range []catalog.View{{}, {Filter: catalog.Filter{Works: true}}, {Text: "featured:true"}, {Text: "-zzzzzzzz"}} {
+		if got := first(v); got != used {
+			t.Errorf("%q: %s, want %s", v.Text, got, used)
 		}
 	}
-	near, err := w.catalog.Near(catalog.View{Text: "posgres", Filter: works, Limit: 24})
-	if err != nil || near.Local == 0 || near.Total == 0 {
-		t.Errorf("posgres: %d remote and %d local servers, %v", near.Total, near.Local, err)
+	// The API and other orders don't have it.
+	if got := names(w.entries(t, "").Rows[:6]); got == used {
+		t.Errorf("the API has the order of the pages: %s", got)
+	}
+	if got := first(catalog.View{Sort: catalog.SortName}); got == used {
+		t.Errorf("sorted by name: %s", got)
+	}
+	own := listing(t, w, catalog.View{Text: "blender", Limit: 1}).Rows[0]
+	if err := w.store.SetFeatured(t.Context(), own.ID, true); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.catalog.Load(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := first(catalog.View{}); !strings.HasPrefix(got, "ahujasid/blender github/github ") {
+		t.Errorf("after an administrator featured a server: %s", got)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 
 	"mcpgateway/models"
 	"mcpgateway/services/background"
+	"mcpgateway/services/catalog/index"
 	"mcpgateway/services/catalog/sources"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/notify"
@@ -46,9 +48,9 @@ func New(db *gorm.DB, cursors *page.Cursors, keyID string, log *slog.Logger, tas
 	for _, option := range options {
 		option(c)
 	}
-	empty, err := newSnapshot(-1, nil, nil, nil)
+	empty, err := newSnapshot(-1, nil, nil, nil, nil)
 	if err != nil {
-		empty = &snapshot{revision: -1}
+		empty = &snapshot{revision: -1, stored: func() *storedRows { return &storedRows{index: index.New(0, 0, nil)} }}
 	}
 	c.current.Store(empty)
 	return c
@@ -164,6 +166,14 @@ func (c *Catalog) EntryByName(publisher, server string) (*models.CatalogEntry, e
 	}
 	return nil, fault.NotFound("catalog entry", sources.Clip(name, sources.MaxName))
 }
+
+// EntryAt returns the first entry in list order with a remote URL, or nil. Case
+// and a final slash of the URL don't matter.
+func (c *Catalog) EntryAt(address string) *models.CatalogEntry {
+	return c.current.Load().byAddress[addressKey(address)]
+}
+
+func addressKey(address string) string { return strings.ToLower(strings.TrimSuffix(address, "/")) }
 
 // Template returns the template with the slug, or NOT_FOUND. The caller must
 // not modify it.

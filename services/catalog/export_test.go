@@ -10,7 +10,7 @@ import (
 // Of returns a catalog of the rows without a database.
 func Of(entries []*models.CatalogEntry, templates []*models.CatalogTemplate, cursors *page.Cursors) (*Catalog, error) {
 	c := New(nil, cursors, "key", slog.New(slog.DiscardHandler), nil)
-	s, err := newSnapshot(0, entries, templates, nil)
+	s, err := newSnapshot(0, entries, templates, nil, nil)
 	if err != nil {
 		return nil, err
 	}

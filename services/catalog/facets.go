@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"mcpgateway/models"
 	"mcpgateway/services/query"
 )
 
@@ -20,6 +21,7 @@ type Facets struct {
 	Verified   int
 	Featured   int
 	Remote     int
+	Works      int // that work with this gateway
 	Local      int
 	Here       int     // that a computer can run
 	SignIn     []Count // all of the values of SignIn, including those with no entries
@@ -36,8 +38,8 @@ type Count struct {
 	Count int
 }
 
-// Facets returns the counts of the entries that match a query and a filter, or a
-// fault of the query grammar. Equally frequent values are in alphabetical order.
+// Facets returns the counts of the entries that match a query and a filter, or of
+// those that Browse lists instead, or a fault of the query grammar. Equally frequent values are in alphabetical order.
 func (c *Catalog) Facets(text string, filter Filter) (*Facets, error) {
 	parsed, err := query.Registry().Parse(text)
 	if err != nil {
@@ -47,15 +49,12 @@ func (c *Catalog) Facets(text string, filter Filter) (*Facets, error) {
 	f := &Facets{}
 	transports, tags, publishers := map[string]int{}, map[string]int{}, map[string]int{}
 	titles, signIn := map[string]string{}, map[string]int{}
-	s.entryIndex.Each(parsed, func(row uint32) {
-		e := s.entries[row]
-		if !filter.selects(e, s.runs[row]) {
-			return
-		}
+	s.each(parsed, filter, func(e *models.CatalogEntry, runs bool) {
 		f.Total++
 		f.Remote += one(Remote(e))
+		f.Works += one(filter.works(e, runs))
 		f.Local += one(!Remote(e))
-		f.Here += one(s.runs[row])
+		f.Here += one(runs)
 		signIn[SignIn(e)]++
 		f.Verified += one(e.Verified)
 		f.Featured += one(e.Featured)
@@ -76,6 +75,24 @@ func (c *Catalog) Facets(text string, filter Filter) (*Facets, error) {
 	f.Tags = most(tags, nil, facetTags)
 	f.Publishers = most(publishers, titles, facetPublishers)
 	return f, nil
+}
+
+// each calls count with the entries of a query and a filter, and whether a computer
+// can run them: those that match the query, or the closest ones if none does.
+func (s *snapshot) each(parsed *query.Query, filter Filter, count func(e *models.CatalogEntry, runs bool)) {
+	matched := false
+	s.entryIndex.Each(parsed, func(row uint32) {
+		matched = true
+		if e := s.entries[row]; filter.selects(e, s.runs[row]) {
+			count(e, s.runs[row])
+		}
+	})
+	if matched {
+		return
+	}
+	for _, e := range s.closest(parsed, filter) {
+		count(e, e.RunsHere())
+	}
 }
 
 func one(b bool) int {

@@ -189,15 +189,15 @@ func TestFileSource(t *testing.T) {
 	w := onSQLite(t)
 	server := httptest.NewServer(http.HandlerFunc(func(a http.ResponseWriter, _ *http.Request) { fmt.Fprint(a, rows) }))
 	defer server.Close()
-	plan, err := w.store.ImportURL(t.Context(), server.URL+"/catalog.json", false)
+	plan, err := w.store.ImportURL(t.Context(), server.URL+"/catalog.json", catalog.Run{})
 	if err != nil || plan.Added != 7 {
 		t.Fatalf("%+v (%v)", plan, err)
 	}
-	if plan, err = w.store.ImportURL(t.Context(), server.URL+"/catalog.json", false); err != nil || plan.Changed() {
+	if plan, err = w.store.ImportURL(t.Context(), server.URL+"/catalog.json", catalog.Run{}); err != nil || plan.Changed() {
 		t.Errorf("again: %+v (%v)", plan, err)
 	}
 	for _, address := range []string{"", "ftp://x", "http://u:p@x/", "http://169.254.169.254/", server.URL + "?a=b"} {
-		if _, err := w.store.ImportURL(t.Context(), address, false); !fault.Is(err, fault.CodeValidationFailed) {
+		if _, err := w.store.ImportURL(t.Context(), address, catalog.Run{}); !fault.Is(err, fault.CodeValidationFailed) {
 			t.Errorf("%q: %v", address, err)
 		}
 	}

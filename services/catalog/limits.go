@@ -2,12 +2,12 @@ package catalog
 
 import "time"
 
-// Limits of the sources and of a plan's list.
+// Limits of the sources and of the list of curated entries.
 const (
 	maxSources    = 50
 	maxSourceName = 100
 	syncTimeout   = 15 * time.Minute
-	maxChanges    = 1000 // listed changes; the counts have no limit
+	maxCurated    = 1000
 )
 
 // Limits of legacy searches (spec, "Limits"; contract, "Catalog query

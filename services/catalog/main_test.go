@@ -17,6 +17,7 @@ import (
 	"mcpgateway/models/modelstest"
 	"mcpgateway/services/activity"
 	"mcpgateway/services/catalog"
+	"mcpgateway/services/catalog/importer"
 	"mcpgateway/services/egress"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/notify"
@@ -129,7 +130,7 @@ func (w *world) entries(t *testing.T, text string) *catalog.Result[*models.Catal
 }
 
 // importFile imports a document and returns the plan.
-func (w *world) importFile(t *testing.T, document string) catalog.Plan {
+func (w *world) importFile(t *testing.T, document string) importer.Plan {
 	t.Helper()
 	plan, err := w.store.ImportFile(t.Context(), []byte(document), false)
 	if err != nil {

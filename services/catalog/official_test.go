@@ -130,7 +130,7 @@ func TestOfficialRegistrySync(t *testing.T) {
 	modelstest.EachDSN(t, func(t *testing.T, dsn string) {
 		w := start(t, dsn)
 		r := newRegistry(t, official()...)
-		dry, err := w.store.ImportURL(t.Context(), r.URL, true)
+		dry, err := w.store.ImportURL(t.Context(), r.URL, catalog.Run{DryRun: true})
 		if err != nil || !dry.DryRun || dry.Added != 3 {
 			t.Fatalf("dry run plan = %+v (%v)", dry, err)
 		}
@@ -139,7 +139,7 @@ func TestOfficialRegistrySync(t *testing.T) {
 		}
 		r.queries()
 		before := w.revision(t)
-		plan, err := w.store.ImportURL(t.Context(), r.URL+"/v0.1/servers", false)
+		plan, err := w.store.ImportURL(t.Context(), r.URL+"/v0.1/servers", catalog.Run{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -176,7 +176,7 @@ func TestOfficialRegistrySync(t *testing.T) {
 		before = w.revision(t)
 		audited := len(w.audited(t))
 		version := w.catalog.Version()
-		again, err := w.store.SyncSource(t.Context(), plan.Source, false)
+		again, err := w.store.SyncSource(t.Context(), plan.Source, catalog.Run{})
 		if err != nil || again.Changed() {
 			t.Errorf("second sync = %+v (%v)", again, err)
 		}
@@ -189,7 +189,7 @@ func TestOfficialRegistrySync(t *testing.T) {
 
 		r.set(0, versionOf(keyed, "deleted", day(10)))
 		r.set(3, versionOf(strings.Replace(weather, "1.2.0", "2.0.0", 1), "active", day(11)))
-		changed, err := w.store.SyncSource(t.Context(), plan.Source, false)
+		changed, err := w.store.SyncSource(t.Context(), plan.Source, catalog.Run{Approved: 1})
 		if err != nil || changed.Deleted != 1 || changed.Updated != 1 || changed.Added != 0 {
 			t.Errorf("third sync = %+v (%v)", changed, err)
 		}
@@ -200,7 +200,7 @@ func TestOfficialRegistrySync(t *testing.T) {
 			t.Errorf("changed server = %+v (%v)", e, err)
 		}
 		r.set(0, versionOf(keyed, "active", day(12)))
-		if back, err := w.store.SyncSource(t.Context(), plan.Source, false); err != nil || back.Updated != 1 {
+		if back, err := w.store.SyncSource(t.Context(), plan.Source, catalog.Run{}); err != nil || back.Updated != 1 {
 			t.Errorf("sync of a restored server = %+v (%v)", back, err)
 		}
 		if e, err := w.catalog.EntryByName("com.example", "keyed"); err != nil || e.Status != models.CatalogActive {
@@ -219,7 +219,7 @@ func TestOfficialImportIgnoredMembers(t *testing.T) {
 		versionOf(strings.ReplaceAll(one, "/one", "/two"), "active", day(1)),
 		versionOf(`{"name":"com.example/twice","version":"1","version":"2","packages":[{}]}`, "active", day(1)),
 	)
-	plan, err := w.store.ImportURL(t.Context(), r.URL, false)
+	plan, err := w.store.ImportURL(t.Context(), r.URL, catalog.Run{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -252,7 +252,7 @@ func TestImportWarningLimit(t *testing.T) {
 			fmt.Fprintf(&members, `"m%d":1,`, i)
 		}
 		r := newRegistry(t, versionOf(`{`+members.String()+local[1:], "active", day(1)))
-		if plan, err := w.store.ImportURL(t.Context(), r.URL, false); err != nil || len(plan.Warnings) != want {
+		if plan, err := w.store.ImportURL(t.Context(), r.URL, catalog.Run{}); err != nil || len(plan.Warnings) != want {
 			t.Errorf("%d unknown members: %d warnings, want %d (%v)", unknown, len(plan.Warnings), want, err)
 		}
 	}
@@ -315,7 +315,7 @@ func TestHostileRegistryChangesNothing(t *testing.T) {
 			}
 			before := w.revision(t)
 			r.answer = tc.answer
-			_, err = w.store.SyncSource(t.Context(), source.ID, false)
+			_, err = w.store.SyncSource(t.Context(), source.ID, catalog.Run{})
 			want(t, err, tc.code)
 			if w.revision(t) != before || len(w.catalog.AllEntries()) != len(builtIn(t)) {
 				t.Errorf("%d entries after the sync, want no change", len(w.catalog.AllEntries()))
@@ -327,7 +327,7 @@ func TestHostileRegistryChangesNothing(t *testing.T) {
 			r.mu.Lock()
 			r.answer = nil
 			r.mu.Unlock()
-			if plan, err := w.store.SyncSource(t.Context(), source.ID, false); err != nil || plan.Added != 3 {
+			if plan, err := w.store.SyncSource(t.Context(), source.ID, catalog.Run{}); err != nil || plan.Added != 3 {
 				t.Errorf("sync after the failure = %+v (%v)", plan, err)
 			}
 		})
@@ -348,7 +348,7 @@ func TestHostileRowsAreSkippedOrCleaned(t *testing.T) {
 		versionOf(local, "weird", day(1)),
 	}
 	r := newRegistry(t, rows...)
-	plan, err := w.store.ImportURL(t.Context(), r.URL, false)
+	plan, err := w.store.ImportURL(t.Context(), r.URL, catalog.Run{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -176,7 +176,7 @@ func TestFacets(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := &catalog.Facets{
-		Total: 7, Verified: 2, Featured: 1, Remote: 3, Local: 4, Here: 1, SignIn: []catalog.Count{{Value: "none", Count: 4}, {Value: "key"}, {Value: "oauth", Count: 1}, {Value: "unknown", Count: 2}},
+		Total: 7, Verified: 2, Featured: 1, Remote: 3, Works: 3, Local: 4, Here: 1, SignIn: []catalog.Count{{Value: "none", Count: 4}, {Value: "key"}, {Value: "oauth", Count: 1}, {Value: "unknown", Count: 2}},
 		Transports: []catalog.Count{{"http", "HTTP", 2}, {"sse", "SSE", 1}, {"stdio", "stdio", 4}},
 		Tags: []catalog.Count{
 			{"code", "code", 2}, {"git", "git", 1}, {"hosting", "hosting", 1}, {"security", "security", 1}, {"tägs", "tägs", 1}, {"version control", "version control", 1},

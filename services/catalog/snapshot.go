@@ -20,6 +20,7 @@ import (
 	"mcpgateway/services/background"
 	"mcpgateway/services/catalog/index"
 	"mcpgateway/services/catalog/sources"
+	"mcpgateway/services/catalog/suggest"
 	"mcpgateway/services/notify"
 	"mcpgateway/services/query"
 )
@@ -30,27 +31,32 @@ type snapshot struct {
 	ownMark  string // changes with the gateway's own rows
 
 	entries      []*models.CatalogEntry // visible entries, in list order without text
+	sinking      []bool                 // of entries: whether pages list it after the others
 	runs         []bool                 // of entries: whether a computer can run the server
 	entryIndex   *index.Index
 	entriesMark  string // changes with anything that searches of entries show, match or sort by
 	byID         map[string]*models.CatalogEntry
 	byName       map[string]*models.CatalogEntry
 	byServerName map[string][]*models.CatalogEntry
+	byAddress    map[string]*models.CatalogEntry // by the key of the remote URL
 
 	templates     []*models.CatalogTemplate
 	templateIndex *index.Index
 	templatesMark string
 	bySlug        map[string]*models.CatalogTemplate
 
-	official []*models.CatalogEntry // all entries including hidden and deleted ones, by full name
-	version  string                 // changes with any public content
-	words    func() map[string]int  // the vocabulary, made when it is first needed
+	official []*models.CatalogEntry          // all entries including hidden and deleted ones, by full name
+	version  string                          // changes with any public content
+	stored   func() *storedRows              // for administrators, made when they are first needed
+	suggest  func() *suggest.Index           // of entries, built when it is first needed
+	checks   map[string]*models.CatalogCheck // by entry id
 }
 
 // read loads the catalog in one transaction, and adds the gateway's own rows.
 func read(ctx context.Context, db *gorm.DB, own []*models.CatalogEntry, tasks *background.Tasks) (*snapshot, error) {
 	var entries []*models.CatalogEntry
 	var templates []*models.CatalogTemplate
+	var checks []*models.CatalogCheck
 	var revision models.Revision
 	err := db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
 		err := tx.First(&revision, "topic = ?", string(notify.Catalog())).Error
@@ -60,20 +66,25 @@ func read(ctx context.Context, db *gorm.DB, own []*models.CatalogEntry, tasks *b
 		if err := tx.Omit("document").Find(&entries).Error; err != nil {
 			return err
 		}
+		if err := tx.Find(&checks).Error; err != nil {
+			return err
+		}
 		return tx.Find(&templates).Error
 	}, models.ConsistentRead(db))
 	if err != nil {
 		return nil, err
 	}
-	return newSnapshot(revision.Revision, withOwn(own, entries), templates, tasks)
+	return newSnapshot(revision.Revision, withOwn(own, entries), templates, checks, tasks)
 }
 
 // newSnapshot builds a snapshot from rows, which it retains. For a large
 // catalog it runs the two slowest steps in parallel: the marks, which cover all
 // visible content, and the index.
-func newSnapshot(revision int64, entries []*models.CatalogEntry, templates []*models.CatalogTemplate, tasks *background.Tasks) (*snapshot, error) {
-	s := &snapshot{revision: revision, official: entries}
-	s.words = sync.OnceValue(s.vocabulary)
+func newSnapshot(revision int64, entries []*models.CatalogEntry, templates []*models.CatalogTemplate, checks []*models.CatalogCheck, tasks *background.Tasks) (*snapshot, error) {
+	s := &snapshot{revision: revision, official: entries, checks: byEntry(checks)}
+	s.fillTools()
+	s.stored = sync.OnceValue(s.storedRows)
+	s.suggest = sync.OnceValue(func() *suggest.Index { return suggest.New(s.entries) })
 	s.sortTemplates(templates)
 	shown := s.sortEntries(entries)
 	var marks errgroup.Group
@@ -140,9 +151,9 @@ func (s *snapshot) sortEntries(rows []*models.CatalogEntry) []sortedEntry {
 	slices.SortFunc(shown, func(a, b sortedEntry) int {
 		return cmp.Or(trueFirst(a.Featured, b.Featured), trueFirst(a.Verified, b.Verified), strings.Compare(a.title, b.title), strings.Compare(a.ID, b.ID))
 	})
-	s.entries, s.runs = make([]*models.CatalogEntry, len(shown)), make([]bool, len(shown))
+	s.entries, s.runs, s.sinking = make([]*models.CatalogEntry, len(shown)), make([]bool, len(shown)), make([]bool, len(shown))
 	for i, e := range shown {
-		s.entries[i], s.runs[i] = e.CatalogEntry, e.RunsHere()
+		s.entries[i], s.runs[i], s.sinking[i] = e.CatalogEntry, e.RunsHere(), s.sinks(e.ID)
 	}
 	return shown
 }
@@ -150,10 +161,14 @@ func (s *snapshot) sortEntries(rows []*models.CatalogEntry) []sortedEntry {
 func (s *snapshot) indexEntries(shown []sortedEntry) {
 	n := len(shown)
 	s.byID, s.byName, s.byServerName = make(map[string]*models.CatalogEntry, n), make(map[string]*models.CatalogEntry, n), make(map[string][]*models.CatalogEntry, n)
+	s.byAddress = make(map[string]*models.CatalogEntry, n)
 	size := 0
 	for _, e := range shown {
 		s.byID[e.ID], s.byName[sources.FullName(e.CatalogEntry)] = e.CatalogEntry, e.CatalogEntry
 		s.byServerName[e.ServerName] = append(s.byServerName[e.ServerName], e.CatalogEntry)
+		if k := addressKey(e.RemoteURL); k != "" && s.byAddress[k] == nil {
+			s.byAddress[k] = e.CatalogEntry
+		}
 		size += len(e.title) + len(e.ServerName) + len(e.PublisherTitle) + len(e.PublisherName) + len(e.Description) + 64
 	}
 	s.entryIndex = index.New(n, size, func(row int) index.Document { return entryDocument(shown[row].CatalogEntry, shown[row].title) })

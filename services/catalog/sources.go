@@ -5,8 +5,8 @@ import (
 	"context"
 	"errors"
 	"net/url"
+	"slices"
 	"strings"
-	"time"
 
 	"github.com/google/uuid"
 	"gorm.io/gorm"
@@ -20,9 +20,10 @@ import (
 
 // NewSource describes a source to add. Name may be empty.
 type NewSource struct {
-	Kind models.CatalogSourceKind
-	Name string
-	URL  string // URL of the registry without /v0.1, or of a document in the catalog's own format
+	Kind     models.CatalogSourceKind
+	Name     string
+	URL      string                 // URL of the registry without /v0.1, or of a document in the catalog's own format
+	Schedule models.CatalogSchedule // daily if empty
 }
 
 // Sources returns the sources of the catalog, the built-in ones first.
@@ -34,6 +35,11 @@ func (s *Store) Sources(ctx context.Context) ([]models.CatalogSource, error) {
 	return rows, nil
 }
 
+// Source returns the source with the id, or NOT_FOUND.
+func (s *Store) Source(ctx context.Context, id string) (models.CatalogSource, error) {
+	return sourceOf(s.db.WithContext(ctx), id)
+}
+
 // AddSource stores a source without syncing it. It returns VALIDATION_FAILED
 // for an invalid one, and CONFLICT if another source has its URL or there are
 // too many.
@@ -43,7 +49,7 @@ func (s *Store) AddSource(ctx context.Context, n NewSource) (models.CatalogSourc
 		return row, err
 	}
 	row.CreatedAt = s.now()
-	err = s.change(ctx, func(tx *gorm.DB) (*activity.Entry, error) {
+	err = s.Change(ctx, func(tx *gorm.DB) (*activity.Entry, error) {
 		var count int64
 		if err := tx.Model(&models.CatalogSource{}).Count(&count).Error; err != nil {
 			return nil, err
@@ -77,22 +83,75 @@ func newSource(n NewSource) (models.CatalogSource, error) {
 	case err != nil || n.Kind == models.CatalogOfficial && u.RawQuery != "":
 		fields["url"] = "use the registry's URL without a query"
 	}
+	schedule := cmp.Or(n.Schedule, models.ScheduleDaily)
+	if !slices.Contains(schedules(), schedule) {
+		fields["schedule"] = badSchedule
+	}
 	if len(fields) > 0 {
 		return models.CatalogSource{}, fault.Validation(fields)
 	}
 	name := cmp.Or(sources.Clean(n.Name, maxSourceName), sources.Clean(u.Host, maxSourceName))
-	return models.CatalogSource{ID: uuid.Must(uuid.NewV7()).String(), Kind: n.Kind, Name: name, URL: address, Enabled: true}, nil
+	return models.CatalogSource{ID: uuid.Must(uuid.NewV7()).String(), Kind: n.Kind, Name: name, URL: address, Enabled: true, Schedule: schedule}, nil
 }
 
 func sourceEntry(action string, row *models.CatalogSource) *activity.Entry {
 	return &activity.Entry{Action: action, Object: row.Name, ObjectID: row.ID, Detail: map[string]string{"kind": string(row.Kind), "url": row.URL}}
 }
 
+// badSchedule is the message for an unknown schedule.
+const badSchedule = "use off, hourly, daily or weekly"
+
+func schedules() []models.CatalogSchedule {
+	return []models.CatalogSchedule{models.ScheduleOff, models.ScheduleHourly, models.ScheduleDaily, models.ScheduleWeekly}
+}
+
+// SourceChange is a change of a source. Nil leaves a field unchanged.
+type SourceChange struct {
+	Name     *string
+	Schedule *models.CatalogSchedule
+}
+
+// UpdateSource changes a source. It returns NOT_FOUND for an unknown source and
+// VALIDATION_FAILED for invalid values.
+func (s *Store) UpdateSource(ctx context.Context, id string, change SourceChange) error {
+	return s.Change(ctx, func(tx *gorm.DB) (*activity.Entry, error) {
+		row, err := sourceOf(tx, id)
+		if err != nil {
+			return nil, err
+		}
+		before := row
+		fields := map[string]string{}
+		if change.Name != nil {
+			if row.Name = sources.Clean(*change.Name, maxSourceName); row.Name == "" {
+				fields["name"] = "must not be empty"
+			}
+		}
+		if change.Schedule != nil {
+			row.Schedule = *change.Schedule
+			switch {
+			case !slices.Contains(schedules(), row.Schedule):
+				fields["schedule"] = badSchedule
+			case row.URL == "" && row.Schedule != models.ScheduleOff:
+				fields["schedule"] = "use off: this source has no URL to read"
+			}
+		}
+		if len(fields) > 0 {
+			return nil, fault.Validation(fields)
+		}
+		if row.Name == before.Name && row.Schedule == before.Schedule {
+			return nil, nil
+		}
+		entry := sourceEntry("catalog.source_updated", &row)
+		entry.Detail["schedule"] = string(row.Schedule)
+		return entry, tx.Model(&row).Select("name", "schedule").Updates(&row).Error
+	})
+}
+
 // EnableSource sets whether a source can be synced. Its rows stay in either
 // case. Enabling the built-in data restores it. It returns NOT_FOUND for an
 // unknown source.
 func (s *Store) EnableSource(ctx context.Context, id string, enabled bool) error {
-	err := s.change(ctx, func(tx *gorm.DB) (*activity.Entry, error) {
+	err := s.Change(ctx, func(tx *gorm.DB) (*activity.Entry, error) {
 		row, err := sourceOf(tx, id)
 		if err != nil || row.Enabled == enabled {
 			return nil, err
@@ -113,7 +172,7 @@ func (s *Store) EnableSource(ctx context.Context, id string, enabled bool) error
 // the rows are removed, and the built-in data isn't loaded again until that
 // source is enabled. It returns NOT_FOUND for an unknown source.
 func (s *Store) RemoveSource(ctx context.Context, id string) error {
-	return s.change(ctx, func(tx *gorm.DB) (*activity.Entry, error) {
+	return s.Change(ctx, func(tx *gorm.DB) (*activity.Entry, error) {
 		row, err := sourceOf(tx, id)
 		if err != nil {
 			return nil, err
@@ -122,6 +181,10 @@ func (s *Store) RemoveSource(ctx context.Context, id string) error {
 			if err := tx.Delete(rows, "source_id = ?", id).Error; err != nil {
 				return nil, err
 			}
+		}
+		// The names are free for other sources, which must be read again.
+		if err := tx.Model(&models.CatalogSource{}).Where("etag <> ''").Update("etag", "").Error; err != nil {
+			return nil, err
 		}
 		switch id {
 		case SourceDefault:
@@ -138,122 +201,4 @@ func sourceOf(tx *gorm.DB, id string) (models.CatalogSource, error) {
 	var row models.CatalogSource
 	err := tx.First(&row, "id = ?", id).Error
 	return row, notFound(err, "catalog source", id)
-}
-
-// SyncSource fetches the changes of a source since the last sync and imports
-// them in one transaction. A dry run only returns the plan. Rows are deleted
-// only if the source reports them as deleted. It returns NOT_FOUND, CONFLICT
-// for a source that is disabled, has no URL or is already being synced, and
-// UPSTREAM_ faults. On errors no row has changed and the source records the
-// error.
-func (s *Store) SyncSource(ctx context.Context, id string, dryRun bool) (Plan, error) {
-	source, err := sourceOf(s.db.WithContext(ctx), id)
-	switch {
-	case err != nil:
-		return Plan{}, err
-	case source.URL == "":
-		return Plan{}, fault.Conflict("Source %s has no URL, so it can't be synced.", source.Name)
-	case !source.Enabled:
-		return Plan{}, fault.Conflict("Source %s is disabled. Enable it first.", source.Name)
-	}
-	return s.sync(ctx, source, dryRun)
-}
-
-// ImportURL syncs the source with the URL and adds it if it doesn't exist. If
-// the path ends in .json, it is a document in the catalog's own format,
-// otherwise an official registry. It returns the errors of AddSource and
-// SyncSource.
-func (s *Store) ImportURL(ctx context.Context, address string, dryRun bool) (Plan, error) {
-	n := NewSource{Kind: models.CatalogOfficial, URL: address}
-	if u, err := url.Parse(address); err == nil && strings.HasSuffix(u.Path, ".json") {
-		n.Kind = models.CatalogFile
-	}
-	source, err := newSource(n)
-	if err != nil {
-		return Plan{}, err
-	}
-	var known models.CatalogSource
-	err = s.db.WithContext(ctx).First(&known, "url = ?", source.URL).Error
-	switch {
-	case err == nil:
-		return s.SyncSource(ctx, known.ID, dryRun)
-	case !errors.Is(err, gorm.ErrRecordNotFound):
-		return Plan{}, fault.Internal(err)
-	case dryRun:
-		return s.sync(ctx, source, true)
-	}
-	if source, err = s.AddSource(ctx, n); err != nil {
-		return Plan{}, err
-	}
-	return s.sync(ctx, source, false)
-}
-
-func (s *Store) sync(ctx context.Context, source models.CatalogSource, dryRun bool) (Plan, error) {
-	if !s.begin(source.ID) {
-		return Plan{}, fault.Conflict("Source %s is already being synced. Retry shortly.", source.Name)
-	}
-	defer s.end(source.ID)
-	started := s.now()
-	ctx, cancel := context.WithTimeout(ctx, syncTimeout)
-	defer cancel()
-	read, err := s.fetch(ctx, &source)
-	if err == nil {
-		var plan Plan
-		plan, err = s.importBatch(ctx, source, read.Batch, dryRun, func(tx *gorm.DB, row *models.CatalogSource) error {
-			changes := map[string]any{"started_at": started}
-			if mark := highWater(row.HighWater, read.HighWater); mark != nil {
-				changes["high_water"] = *mark
-			}
-			return tx.Model(row).Updates(changes).Error
-		})
-		if err == nil || dryRun {
-			return plan, err
-		}
-	}
-	if dryRun {
-		return Plan{}, err
-	}
-	return Plan{}, errors.Join(err, s.failed(ctx, source.ID, started, err))
-}
-
-func (s *Store) fetch(ctx context.Context, row *models.CatalogSource) (sources.Content, error) {
-	if row.Kind == models.CatalogOfficial {
-		return s.reader.Official(ctx, row.URL, row.HighWater)
-	}
-	return s.reader.File(ctx, row.URL)
-}
-
-// highWater returns the later of two times; zero means none.
-func highWater(stored *time.Time, seen time.Time) *time.Time {
-	if seen.IsZero() || stored != nil && !seen.After(*stored) {
-		return stored
-	}
-	seen = seen.UTC().Truncate(time.Millisecond)
-	return &seen
-}
-
-// failed records the error of a sync, even after its context has ended.
-func (s *Store) failed(ctx context.Context, id string, started time.Time, cause error) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-	defer cancel()
-	f := fault.From(cause)
-	return s.db.WithContext(ctx).Model(&models.CatalogSource{}).Where("id = ?", id).Updates(map[string]any{
-		"started_at": started, "finished_at": s.now(), "succeeded": false, "error_code": string(f.Code), "error_message": sources.Clip(f.Message, sources.MaxDescription),
-	}).Error
-}
-
-func (s *Store) begin(id string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.syncing[id] {
-		return false
-	}
-	s.syncing[id] = true
-	return true
-}
-
-func (s *Store) end(id string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.syncing, id)
 }

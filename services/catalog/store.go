@@ -11,6 +11,7 @@ import (
 
 	"mcpgateway/models"
 	"mcpgateway/services/activity"
+	"mcpgateway/services/catalog/changes"
 	"mcpgateway/services/catalog/sources"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/notify"
@@ -51,10 +52,10 @@ const (
 	SourceFile    = "file"    // imported files
 )
 
-// change runs write in a transaction with exclusive write access to the
+// Change runs write in a transaction with exclusive write access to the
 // catalog. If write returns an audit entry, the catalog has changed: the entry
 // is recorded, and the change is published after the commit.
-func (s *Store) change(ctx context.Context, write func(tx *gorm.DB) (*activity.Entry, error)) error {
+func (s *Store) Change(ctx context.Context, write func(tx *gorm.DB) (*activity.Entry, error)) error {
 	topic := notify.Catalog()
 	changed := false
 	err := s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
@@ -92,11 +93,20 @@ func (s *Store) Entry(ctx context.Context, id string) (models.CatalogEntry, erro
 	return entryOf(s.db.WithContext(ctx), id)
 }
 
+// History returns the changes of an entry, newest first.
+func (s *Store) History(ctx context.Context, id string) ([]models.CatalogChange, error) {
+	rows, err := changes.List(s.db.WithContext(ctx), id)
+	if err != nil {
+		return nil, fault.Internal(err)
+	}
+	return rows, nil
+}
+
 // Curated returns the entries with decisions of administrators (hidden, edited,
 // featured, verified), by name and without documents.
 func (s *Store) Curated(ctx context.Context) ([]models.CatalogEntry, error) {
 	var rows []models.CatalogEntry
-	err := s.db.WithContext(ctx).Omit("document").Order("publisher_name, server_name").Limit(maxChanges).
+	err := s.db.WithContext(ctx).Omit("document").Order("publisher_name, server_name").Limit(maxCurated).
 		Find(&rows, "hidden = ? OR locked = ? OR featured_by <> '' OR verified_by <> ''", true, true).Error
 	if err != nil {
 		return nil, fault.Internal(err)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -216,13 +217,25 @@ type packageOf struct {
 	RegistryType string            `json:"registryType"`
 	Identifier   string            `json:"identifier"`
 	Transport    map[string]string `json:"transport"`
+	Arguments    []argument        `json:"packageArguments,omitempty"`
 	Environment  []input           `json:"environmentVariables,omitempty"`
 }
 
+// argument is a word of a command line (PositionalArgument of the schema). It
+// has a value, or a hint for the one that users add.
+type argument struct {
+	Type        string `json:"type"`
+	Value       string `json:"value,omitempty"`
+	Hint        string `json:"valueHint,omitempty"`
+	Description string `json:"description,omitempty"`
+	Required    bool   `json:"isRequired,omitempty"`
+}
+
 type input struct {
-	Name     string `json:"name"`
-	Required bool   `json:"isRequired"`
-	Secret   bool   `json:"isSecret"`
+	Name        string `json:"name"`
+	Description string `json:"description,omitempty"`
+	Required    bool   `json:"isRequired"`
+	Secret      bool   `json:"isSecret"`
 }
 
 // newServerDocument creates the document of an entry that was imported without
@@ -245,22 +258,47 @@ func newServerDocument(e *models.CatalogEntry) serverDocument {
 	if e.AltRemoteURL != "" {
 		d.Remotes = append(d.Remotes, remoteDocument{"sse", e.AltRemoteURL, headersOf(e)})
 	}
-	if e.PackageType != "" && e.PackageIdentifier != "" {
-		p := packageOf{RegistryType: e.PackageType, Identifier: e.PackageIdentifier, Transport: map[string]string{"type": "stdio"}}
-		for _, name := range e.SecretEnv {
-			p.Environment = append(p.Environment, input{name, false, true})
-		}
-		d.Packages = []packageOf{p}
+	for _, p := range e.AllPackages() {
+		d.Packages = append(d.Packages, packageOf{
+			RegistryType: p.Type, Identifier: p.Identifier, Transport: map[string]string{"type": "stdio"}, Arguments: argumentsOf(p), Environment: environmentOf(e),
+		})
 	}
 	return d
+}
+
+// argumentsOf returns the words after a package's identifier.
+func argumentsOf(p models.CatalogPackage) []argument {
+	var list []argument
+	for _, word := range p.Args {
+		list = append(list, argument{Type: "positional", Value: word})
+	}
+	if p.Needs != "" {
+		list = append(list, argument{Type: "positional", Hint: "value", Description: p.Needs, Required: true})
+	}
+	return list
+}
+
+// environmentOf returns the variables of a program: those that the source
+// describes, and names of secrets only.
+func environmentOf(e *models.CatalogEntry) []input {
+	var list []input
+	for _, v := range e.Variables {
+		list = append(list, input{v.Name, v.Description, v.Required != nil && *v.Required, v.Secret})
+	}
+	for _, name := range e.SecretEnv {
+		if !slices.ContainsFunc(e.Variables, func(v models.CatalogVariable) bool { return v.Name == name }) {
+			list = append(list, input{Name: name, Secret: true})
+		}
+	}
+	return list
 }
 
 func headersOf(e *models.CatalogEntry) []input {
 	switch {
 	case e.AuthType == "bearer":
-		return []input{{"Authorization", true, true}}
+		return []input{{Name: "Authorization", Required: true, Secret: true}}
 	case e.AuthType == "header" && e.AuthHeader != "":
-		return []input{{e.AuthHeader, true, true}}
+		return []input{{Name: e.AuthHeader, Required: true, Secret: true}}
 	}
 	return nil
 }

@@ -38,6 +38,9 @@ type variables struct {
 	AllowedOrigins string        `env:"GATEWAY_ALLOWED_ORIGINS"`
 	AllowHTTP      bool          `env:"GATEWAY_ALLOW_HTTP"`
 	BuiltinCatalog bool          `env:"GATEWAY_BUILTIN_CATALOG" envDefault:"true"`
+	CatalogReport  string        `env:"GATEWAY_CATALOG_REPORT_URL"`
+	CatalogIcons   bool          `env:"GATEWAY_CATALOG_ICONS" envDefault:"true"`
+	CatalogProbe   string        `env:"GATEWAY_CATALOG_PROBE" envDefault:"off"`
 	MaxStreams     int           `env:"GATEWAY_MAX_STREAMS" envDefault:"5000"`
 	MaxConnections int           `env:"GATEWAY_MAX_CONNECTIONS" envDefault:"20000"`
 	MaxPerAddress  int           `env:"GATEWAY_MAX_CONNECTIONS_PER_ADDRESS" envDefault:"512"`
@@ -79,6 +82,9 @@ type Config struct {
 	MaxStaleness   time.Duration
 	DrainDelay     time.Duration // between SIGTERM and closing the listener
 	BuiltinCatalog bool          // whether the built-in catalog is loaded
+	CatalogReport  *url.URL      // where problems with servers of the catalog are reported; nil means nowhere
+	CatalogIcons   bool          // whether the icons of catalog rows are fetched
+	CatalogProbe   string        // how often the catalog's remote servers are checked: off or daily
 	TSC            string        // native TypeScript compiler, or empty
 	TrustedProxies []netip.Prefix
 	SingleSignOn   SingleSignOn
@@ -89,6 +95,12 @@ type Config struct {
 	LogLevel       slog.Level
 	Unknown        []string // unknown variables that look like settings
 }
+
+// The values of GATEWAY_CATALOG_PROBE.
+const (
+	ProbeOff   = "off"
+	ProbeDaily = "daily"
+)
 
 // maxDrainDelay is the maximum GATEWAY_DRAIN_DELAY. Supervisors kill processes
 // that take much longer to stop.
@@ -129,6 +141,11 @@ func Load(environ []string, addr string) (*Config, error) {
 		}
 	}
 	c.TSC, c.BuiltinCatalog, c.DrainDelay = vars.TSC, vars.BuiltinCatalog, vars.DrainDelay
+	c.CatalogReport = r.catalogReport(vars.CatalogReport)
+	c.CatalogIcons, c.CatalogProbe = vars.CatalogIcons, vars.CatalogProbe
+	if !slices.Contains([]string{ProbeOff, ProbeDaily}, c.CatalogProbe) {
+		r.addProblem("GATEWAY_CATALOG_PROBE: use off or daily, not %q", c.CatalogProbe)
+	}
 	if c.TSC != "" {
 		if info, err := os.Stat(c.TSC); err != nil || info.IsDir() || info.Mode()&0o111 == 0 {
 			r.addProblem("GATEWAY_TSC: %q is not an executable file", c.TSC)

@@ -274,6 +274,10 @@ func TestConfig(t *testing.T) {
 		{"one stream", []string{withKeys, "GATEWAY_MAX_STREAMS=1"}, ""},
 		{"a second factor of some", []string{withKeys, "GATEWAY_REQUIRE_SECOND_FACTOR=admin"}, `GATEWAY_REQUIRE_SECOND_FACTOR: use off, admins or everyone, not "admin"`},
 		{"a second factor of administrators", []string{withKeys, "GATEWAY_REQUIRE_SECOND_FACTOR=admins"}, ""},
+		{"hourly checks of the catalog", []string{withKeys, "GATEWAY_CATALOG_PROBE=hourly"}, `GATEWAY_CATALOG_PROBE: use off or daily, not "hourly"`},
+		{"daily checks of the catalog", []string{withKeys, "GATEWAY_CATALOG_PROBE=daily"}, ""},
+		{"no icons", []string{withKeys, "GATEWAY_CATALOG_ICONS=false"}, ""},
+		{"some icons", []string{withKeys, "GATEWAY_CATALOG_ICONS=some"}, "GATEWAY_CATALOG_ICONS: use true or false"},
 		{"a second factor of everyone", []string{withKeys, "GATEWAY_REQUIRE_SECOND_FACTOR=everyone"}, ""},
 		{"a delay before now", []string{withKeys, "GATEWAY_DRAIN_DELAY=-1ns"}, "GATEWAY_DRAIN_DELAY: use a duration from 0s to 5m"},
 		{"no delay", []string{withKeys, "GATEWAY_DRAIN_DELAY=0s"}, ""},
@@ -281,6 +285,16 @@ func TestConfig(t *testing.T) {
 		{"the longest delay", []string{withKeys, "GATEWAY_DRAIN_DELAY=5m"}, ""},
 		{"a longer delay", []string{withKeys, "GATEWAY_DRAIN_DELAY=5m1ns"}, "GATEWAY_DRAIN_DELAY: use a duration from 0s to 5m"},
 		{"a delay that is none", []string{withKeys, "GATEWAY_DRAIN_DELAY=soon"}, "GATEWAY_DRAIN_DELAY: use a duration such as"},
+		{"reports on a page", []string{withKeys, "GATEWAY_CATALOG_REPORT_URL=https://issues.example.com/new?template=row"}, ""},
+		{"reports by email", []string{withKeys, "GATEWAY_CATALOG_REPORT_URL=mailto:catalog@example.com"}, ""},
+		{"reports without encryption", []string{withKeys, "GATEWAY_CATALOG_REPORT_URL=http://issues.example.com/"}, "GATEWAY_CATALOG_REPORT_URL: use an https: or mailto: URL"},
+		{"reports to a script", []string{withKeys, "GATEWAY_CATALOG_REPORT_URL=javascript:alert(1)"}, "GATEWAY_CATALOG_REPORT_URL: use"},
+		{"reports to no host", []string{withKeys, "GATEWAY_CATALOG_REPORT_URL=https:///new"}, "GATEWAY_CATALOG_REPORT_URL: use"},
+		{"reports with a password", []string{withKeys, "GATEWAY_CATALOG_REPORT_URL=https://u:p@issues.example.com"}, "GATEWAY_CATALOG_REPORT_URL: use"},
+		{"reports to a part of a page", []string{withKeys, "GATEWAY_CATALOG_REPORT_URL=https://issues.example.com/#new"}, "GATEWAY_CATALOG_REPORT_URL: use"},
+		{"reports to nobody", []string{withKeys, "GATEWAY_CATALOG_REPORT_URL=mailto:"}, "GATEWAY_CATALOG_REPORT_URL: use"},
+		{"reports to two people", []string{withKeys, "GATEWAY_CATALOG_REPORT_URL=mailto:a@example.com,b@example.com"}, "GATEWAY_CATALOG_REPORT_URL: use"},
+		{"reports to a path", []string{withKeys, "GATEWAY_CATALOG_REPORT_URL=/report"}, "GATEWAY_CATALOG_REPORT_URL: use"},
 		{"negative streams", []string{withKeys, "GATEWAY_MAX_STREAMS=-1"}, "GATEWAY_MAX_STREAMS: use at least 1"},
 		{"no connections", []string{withKeys, "GATEWAY_MAX_CONNECTIONS=0"}, "GATEWAY_MAX_CONNECTIONS: use at least 1"},
 		{"one connection", []string{withKeys, "GATEWAY_MAX_CONNECTIONS=1"}, ""},
@@ -369,10 +383,13 @@ func TestUnknownSettingsAreReported(t *testing.T) {
 	if err := os.WriteFile(key, []byte("0123456789abcdef"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c := mustLoad(t, "GATEWAY_LOG_LEVEL=info", "GATEWAY_ADMIN_TOKEN_FILE="+key, "GATEWAY_MAXSTREAMS=1", "GATEWAY_ALLOWED_HOST=a=b", "GATEWAY_MAXSTREAMS=2",
+	c := mustLoad(t, "GATEWAY_LOG_LEVEL=info", "GATEWAY_ADMIN_TOKEN_FILE="+key, "GATEWAY_MAXSTREAMS=1", "GATEWAY_ALLOWED_HOST=a=b", "GATEWAY_MAXSTREAMS=2", "GATEWAY_RUNNER_TOKEN=gwc_x",
 		"GATEWAY_SERVICE_HOST=10.0.0.1", "GATEWAY_PORT=tcp://10.0.0.1:80", "GATEWAY_PORT_80_TCP=x", "MY_GATEWAY_X=1", "GATEWAYS=1")
 	if d := cmp.Diff([]string{"GATEWAY_ALLOWED_HOST", "GATEWAY_MAXSTREAMS"}, c.Unknown); d != "" {
 		t.Error(d)
+	}
+	if c := mustLoad(t, "GATEWAY_RUNNER_TOKEN_FILE="+key); len(c.Unknown) != 1 {
+		t.Errorf("%q with a file that no command reads", c.Unknown)
 	}
 	if c := mustLoad(t); c.Unknown != nil {
 		t.Errorf("%q without any", c.Unknown)

@@ -6,6 +6,9 @@ import (
 	"strings"
 )
 
+// runnerToken is the setting of `gateway runner`, which the server ignores.
+const runnerToken = "GATEWAY_RUNNER_TOKEN"
+
 // unknownSettings returns the sorted names in the environment that look like
 // settings but are unknown, mostly because of typos. Variables that Kubernetes
 // derives from a service called gateway are ignored.
@@ -19,7 +22,7 @@ func unknownSettings(environ []string) []string {
 	for _, variable := range environ {
 		name, _, _ := strings.Cut(variable, "=")
 		switch {
-		case !strings.HasPrefix(name, "GATEWAY_"), known[strings.TrimSuffix(name, "_FILE")],
+		case !strings.HasPrefix(name, "GATEWAY_"), name == runnerToken, known[strings.TrimSuffix(name, "_FILE")],
 			strings.HasPrefix(name, "GATEWAY_SERVICE_"), strings.HasPrefix(name, "GATEWAY_PORT"):
 		default:
 			unknown = append(unknown, name)

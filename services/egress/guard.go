@@ -20,7 +20,7 @@ type Blocked struct {
 // Error returns the rejected address and the setting that would allow it.
 func (b *Blocked) Error() string {
 	if b.Never {
-		return fmt.Sprintf("connections to %s are deniedPrefixes allowed: link-local, metadata, multicast and tunnel addresses are blocked", b.Addr)
+		return fmt.Sprintf("connections to %s are not allowed: link-local, metadata, multicast and tunnel addresses are blocked", b.Addr)
 	}
 	return fmt.Sprintf("connections to %s are not allowed: the address is not public; an operator can allow it by adding %s to GATEWAY_EGRESS_ALLOW", b.Addr, netip.PrefixFrom(b.Addr, b.Addr.BitLen()))
 }

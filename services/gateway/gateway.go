@@ -67,6 +67,13 @@ type Outages interface {
 	Outage(serverID string) string
 }
 
+// FirstReads are the first reads of servers' tools.
+type FirstReads interface {
+	// AwaitFirstReads waits for servers that were never read. It reports whether it
+	// waited. It is called for every list of tools.
+	AwaitFirstReads(ctx context.Context, project *toolset.Snapshot) (waited bool)
+}
+
 // Options configure a Gateway. All fields are required unless noted.
 type Options struct {
 	Upstreams    Caller
@@ -82,6 +89,7 @@ type Options struct {
 	Waiting      PendingAuth          // nil means no pending authorizations
 	Connecting   *connecting.Prompter // nil passes CONNECTION_REQUIRED on
 	Outages      Outages              // nil means no outages
+	FirstReads   FirstReads           // nil means that lists don't wait
 	Tokens       *secrets.KeyRing     // seals cursors and request states
 	References   override.Resolver    // of arguments that administrators fixed
 	Version      string               // reported in serverInfo

@@ -25,12 +25,18 @@ type listCursor struct {
 }
 
 // listTools handles tools/list from the precomputed pages of the snapshot
-// (specification, "MCP methods"). It returns INVALID_CURSOR with Restart for a
-// cursor of another list.
+// (specification, "MCP methods"). Its first page waits for servers that were never
+// read. It returns INVALID_CURSOR with Restart for a cursor of another list.
 func (g *Gateway) listTools(ctx context.Context, project *toolset.Snapshot, client *Client, params *rawjson.Object) ([]byte, error) {
 	era := client.era()
 	if project.Project.ToolExposure == models.ExposeBuiltin {
 		return g.listResult(ctx, project, client, list{member: "tools", items: []byte("[]"), last: g.builtinsOf(project), coverage: g.coverage(ctx, project, client)})
+	}
+	if g.FirstReads != nil && params.Get("cursor") == nil && g.FirstReads.AwaitFirstReads(ctx, project) {
+		var err error
+		if project, err = g.Views.Current(client.Principal); err != nil {
+			return nil, err
+		}
 	}
 	page, err := g.requestedPage(project, client, project.ListID(era), params)
 	if err != nil {

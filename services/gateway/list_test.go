@@ -1,8 +1,10 @@
 package gateway_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 
@@ -91,6 +93,27 @@ func TestListPages(t *testing.T) {
 				params = cursor(*l.NextCursor)
 			}
 		}
+	}
+}
+
+// firstRead is a server whose tools are read while a list waits.
+type firstRead struct{ lists int }
+
+func (f *firstRead) AwaitFirstReads(context.Context, *toolset.Snapshot) bool {
+	f.lists++
+	return f.lists == 1
+}
+
+func TestListHasTheToolsThatItWaitedFor(t *testing.T) {
+	read := gatewaytest.Build(many(toolset.MaxPageTools + 1))
+	first := &firstRead{}
+	g := gateway.New(gateway.Options{Views: &account{view: read}, FirstReads: first, Tokens: keyRing(t), Version: "test", Log: slog.New(slog.DiscardHandler)})
+	l, err := list(t, g, gatewaytest.Build(many(0)), client(v2511), "")
+	if err != nil || len(l.Tools) != toolset.MaxPageTools || l.NextCursor == nil {
+		t.Fatalf("%d tools, %v", len(l.Tools), err)
+	}
+	if _, err := list(t, g, read, client(v2511), cursor(*l.NextCursor)); err != nil || first.lists != 1 {
+		t.Errorf("second page: %v, waited for %d times", err, first.lists)
 	}
 }
 

@@ -20,6 +20,8 @@ type Programs interface {
 	// StartTime returns the maximum time of a program's start, and 0 if it is not
 	// known.
 	StartTime(serverID string) time.Duration
+	// IsExpected reports whether the runner of a program is about to connect.
+	IsExpected(row models.Server) bool
 }
 
 // mayRead reports whether a planned sync may read the lists of a server. It must
@@ -41,7 +43,11 @@ func (s *Syncer) mayRead(ctx context.Context, serverID string) (bool, error) {
 	case state == wire.StateRunning:
 		return true, nil
 	}
-	return row.ListedHash != hash && (state == wire.StateStopped || state == wire.StateStarting), nil
+	reads := row.ListedHash != hash && (state == wire.StateStopped || state == wire.StateStarting)
+	if !reads {
+		s.first.end(serverID)
+	}
+	return reads, nil
 }
 
 // program returns the state of a server's program.

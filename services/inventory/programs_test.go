@@ -16,6 +16,8 @@ type programs struct {
 	hash  string
 	state wire.State
 	known bool
+	// expected is the result of IsExpected.
+	expected bool
 }
 
 func (p *programs) State(string) (string, wire.State, bool) {
@@ -25,6 +27,12 @@ func (p *programs) State(string) (string, wire.State, bool) {
 }
 
 func (p *programs) StartTime(string) time.Duration { return time.Minute }
+
+func (p *programs) IsExpected(models.Server) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.expected
+}
 
 func (p *programs) set(hash string, state wire.State) {
 	p.mu.Lock()

@@ -342,6 +342,7 @@ func (s *Syncer) Plan(ctx context.Context) error {
 	}
 	for _, id := range s.schedule.keep(want) {
 		s.Pool.Drop(id)
+		s.first.forget(id)
 	}
 	return nil
 }

@@ -78,6 +78,7 @@ type Syncer struct {
 	counts         syncCounts
 	Claims         *claims.Store // of the texts that servers show
 	attended       attended
+	first          firstReads
 
 	life context.Context // cancelled when Run ends; parent of all runs
 	end  context.CancelFunc
@@ -153,6 +154,7 @@ func (s *Syncer) lead(ctx context.Context, serverID string, unlessSince time.Tim
 	defer done()
 	began := time.Now()
 	result, err := s.syncLocked(ctx, serverID, unlessSince)
+	s.first.end(serverID)
 	result.began = began
 	return result, err
 }

@@ -7,6 +7,7 @@ const (
 	keysPrefix    = "keys:"
 	sessionsTopic = "sessions"
 	catalogTopic  = "catalog"
+	iconsTopic    = "catalog-icons"
 
 	sessionLevelsTopic     = "session-levels"
 	learnedRevisionsTopic  = "learned-revisions"
@@ -73,6 +74,12 @@ func Catalog() Topic { return catalogTopic }
 
 // IsCatalog reports whether t is the topic that Catalog returns.
 func (t Topic) IsCatalog() bool { return t == catalogTopic }
+
+// CatalogIcons returns the topic of the stored icons of the catalog.
+func CatalogIcons() Topic { return iconsTopic }
+
+// IsCatalogIcons reports whether t is the topic that CatalogIcons returns.
+func (t Topic) IsCatalogIcons() bool { return t == iconsTopic }
 
 // People returns the topic of users and their roles.
 func People() Topic { return peopleTopic }

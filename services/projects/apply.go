@@ -218,6 +218,9 @@ func (w *writer) server(project *models.Project, alias string, d *declaration.Se
 	}
 	m := w.store.mergeServer(&row, alias, d, allowanceOf(w.tx.Statement.Context, project))
 	m.add(own)
+	if _, missing := m.problems["url"]; missing && !found && d.URL == nil {
+		m.problems["url"] = programs.Absent
+	}
 	for field, why := range m.problems {
 		w.problem(project.Slug, alias, field, why)
 	}

@@ -3,6 +3,7 @@
 package runner
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -15,8 +16,12 @@ import (
 	"mcpgateway/services/runners/wire"
 )
 
-// eventPause is the minimum time between two events of a stream.
-const eventPause = 100 * time.Millisecond
+// Times between two events of a stream.
+const (
+	eventPause = 100 * time.Millisecond // at least
+	textPause  = time.Second            // while a text contains a time that passes
+	usagePause = 10 * time.Second       // while programs run, for their memory
+)
 
 // List describes the runner and its programs, by name.
 func (r *Runner) List() wire.List {
@@ -109,23 +114,40 @@ func (r *Runner) events(w http.ResponseWriter, req *http.Request) {
 	defer end()
 	w.Header().Set("Content-Type", "text/event-stream")
 	out := http.NewResponseController(w)
+	var last []byte
 	for {
-		raw, err := json.Marshal(r.List())
+		list := r.List()
+		raw, err := json.Marshal(list)
 		if err != nil {
 			return
 		}
-		if _, err := fmt.Fprintf(w, "data: %s\n\n", raw); err != nil || out.Flush() != nil {
-			return
+		if !bytes.Equal(raw, last) {
+			if _, err := fmt.Fprintf(w, "data: %s\n\n", raw); err != nil || out.Flush() != nil {
+				return
+			}
+			last = raw
 		}
 		if !pause(req.Context(), eventPause) {
 			return
 		}
 		select {
 		case <-changes:
+		case <-time.After(stale(list)):
 		case <-req.Context().Done():
 			return
 		}
 	}
+}
+
+// stale returns the time after which records of a list differ without a change of
+// their states.
+func stale(l wire.List) time.Duration {
+	for i := range l.Servers {
+		if state := l.Servers[i].State; state == wire.StateStarting || state == wire.StateBackoff {
+			return textPause
+		}
+	}
+	return usagePause
 }
 
 // pause reports whether d passed before ctx ended.

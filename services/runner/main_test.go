@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -37,6 +38,12 @@ const (
 	asGuard  = "guard"
 	asRunner = "runner"
 	asLaunch = "launch"
+)
+
+// Variables of these processes.
+const (
+	callTime = "TEST_CALL_TIME" // of the runner: its Options.CallTime
+	callAt   = "TEST_CALL_AT"   // of the keeper: the server of a call that hangs
 )
 
 func TestMain(m *testing.M) {
@@ -75,7 +82,8 @@ func be(role string, args []string) error {
 			return err
 		}
 		log := slog.New(slog.NewTextHandler(os.Stderr, nil))
-		return runner.Serve(context.Background(), runner.Options{Config: c, Launcher: []string{self, asLaunch}, Environ: os.Environ(), Log: log, Tasks: background.New(log)})
+		calls, _ := time.ParseDuration(os.Getenv(callTime))
+		return runner.Serve(context.Background(), runner.Options{Config: c, Launcher: []string{self, asLaunch}, Environ: os.Environ(), CallTime: calls, Log: log, Tasks: background.New(log)})
 	case asLaunch:
 		return process.Launch(args)
 	}
@@ -99,6 +107,12 @@ func keep(self, config string) error {
 		}
 		over := make(chan struct{})
 		client.OnEnd(func() { close(over) })
+		if name := os.Getenv(callAt); name != "" {
+			resp, err := (&http.Client{Transport: client}).Do(sleeping(context.Background(), "http://runner", name, time.Hour))
+			if err == nil {
+				_ = resp.Body.Close()
+			}
+		}
 		<-over
 	}
 	if c.Listen != "" {
@@ -111,6 +125,24 @@ func keep(self, config string) error {
 	<-ended
 	k.Stop()
 	return nil
+}
+
+// sleeping returns a call of revision 2026-07-28 that the program of a server
+// responds to after some time.
+func sleeping(ctx context.Context, base, name string, d time.Duration) *http.Request {
+	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"sleep","arguments":{"ms":%d},`+
+		`"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`, d.Milliseconds())
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, base+wire.PathServer+name+"/"+wire.SegmentMCP, strings.NewReader(body))
+	if err != nil {
+		panic(err)
+	}
+	for key, value := range map[string]string{
+		"Content-Type": "application/json", "Accept": "application/json, text/event-stream",
+		"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": "sleep",
+	} {
+		r.Header.Set(key, value)
+	}
+	return r
 }
 
 // world is a process that needs a runner, with its directory and file.

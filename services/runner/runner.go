@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"net/http"
 	"sync"
+	"time"
 
 	"mcpgateway/services/background"
 	"mcpgateway/services/runner/bridge"
@@ -31,8 +32,11 @@ type Options struct {
 	Environ  []string // of this process
 	// Dialer connects to the gateway of Config.Connect. It may be nil without one.
 	Dialer Dialer
-	Log    *slog.Logger
-	Tasks  *background.Tasks
+	// CallTime is the maximum time for calls in flight at SIGTERM; 0 means 20 s. A
+	// gateway that has started this runner ends its calls first: they get none.
+	CallTime time.Duration
+	Log      *slog.Logger
+	Tasks    *background.Tasks
 }
 
 // Dialer connects to a gateway.
@@ -57,6 +61,7 @@ type Runner struct {
 
 	mu      sync.RWMutex
 	members map[string]*member
+	closed  bool // the members end; the list keeps them, because they stay in the files
 }
 
 // member is a program with what serves it.
@@ -167,18 +172,17 @@ func (r *Runner) find(name string) (*member, bool) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	m, ok := r.members[name]
-	return m, ok
+	return m, ok && !r.closed
 }
 
-// Close ends all programs and returns when nothing is left. When ctx ends, it
-// waits neither for calls nor for programs.
+// Close waits for the calls in flight, but not longer than ctx, ends all programs
+// and returns when nothing is left.
 func (r *Runner) Close(ctx context.Context) {
 	r.mu.Lock()
-	all := r.members
-	r.members = map[string]*member{}
+	r.closed = true
 	r.mu.Unlock()
 	var ending sync.WaitGroup
-	for _, m := range all {
+	for _, m := range r.all() {
 		m.cancel()
 		ending.Go(r.o.Tasks.Func("end of a program", func() { m.program.Close(ctx) }))
 	}

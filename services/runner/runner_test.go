@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -138,6 +139,19 @@ const token = "0123456789abcdef0123456789abcdef"
 
 var listening = regexp.MustCompile(`msg="runner listening" address=(\S+)`)
 
+// address returns the address of --listen.
+func (w *world) address(t *testing.T) string {
+	t.Helper()
+	var found []string
+	eventually(t, patience, func() string {
+		if found = listening.FindStringSubmatch(w.log.String()); found == nil {
+			return "no address in the log"
+		}
+		return ""
+	})
+	return found[1]
+}
+
 // TestListen uses the address of --listen over TCP and over a Unix socket.
 func TestListen(t *testing.T) {
 	t.Parallel()
@@ -151,14 +165,7 @@ func TestListen(t *testing.T) {
 			}
 			w.start(t)
 			w.await(t, "one", wire.StateStopped)
-			var address []string
-			eventually(t, patience, func() string {
-				if address = listening.FindStringSubmatch(w.log.String()); address == nil {
-					return "no address in the log"
-				}
-				return ""
-			})
-			send := sender(t, network, address[1])
+			send := sender(t, network, w.address(t))
 			cases := map[string]struct {
 				host, token, origin string
 				want                int
@@ -181,14 +188,27 @@ func TestListen(t *testing.T) {
 	}
 }
 
+// TestEventsFollowAStart reads the events of a program that takes long to start.
+func TestEventsFollowAStart(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, mock(t, "slow", `,"start":"eager"`, "-start", "1h"))
+	w.config.Listen, w.config.Token = "127.0.0.1:0", token
+	w.start(t)
+	w.await(t, "slow", wire.StateStarting)
+	resp := sender(t, "tcp", w.address(t))(t.Context(), "localhost", wire.PathEvents, token, "")
+	defer resp.Body.Close()
+	lines := bufio.NewScanner(resp.Body)
+	for lines.Scan() {
+		if strings.Contains(lines.Text(), `"message":"Starting, 2 s: mockmcp: starting, 1h0m0s"`) {
+			return
+		}
+	}
+	t.Errorf("the stream ended: %v", lines.Err())
+}
+
 // sender returns a function that sends a GET with HTTP/2.
 func sender(t *testing.T, network, address string) func(ctx context.Context, host, path, token, origin string) *http.Response {
-	protocols := new(http.Protocols)
-	protocols.SetUnencryptedHTTP2(true)
-	transport := &http.Transport{Protocols: protocols, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return new(net.Dialer).DialContext(ctx, network, address)
-	}}
-	t.Cleanup(transport.CloseIdleConnections)
+	transport := http2To(t, network, address)
 	return func(ctx context.Context, host, path, token, origin string) *http.Response {
 		r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+host+path, http.NoBody)
 		if err != nil {
@@ -208,7 +228,19 @@ func sender(t *testing.T, network, address string) func(ctx context.Context, hos
 	}
 }
 
-// wantEvents checks that the stream has the list now and after a change.
+// http2To returns the transport to an address.
+func http2To(t *testing.T, network, address string) *http.Transport {
+	protocols := new(http.Protocols)
+	protocols.SetUnencryptedHTTP2(true)
+	transport := &http.Transport{Protocols: protocols, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, network, address)
+	}}
+	t.Cleanup(transport.CloseIdleConnections)
+	return transport
+}
+
+// wantEvents checks that the stream has the list now and after a change, and that
+// a program of the files is in it until the runner has ended.
 func wantEvents(t *testing.T, w *world, resp *http.Response) {
 	t.Helper()
 	defer resp.Body.Close()
@@ -238,6 +270,14 @@ func wantEvents(t *testing.T, w *world, resp *http.Response) {
 	}
 	if limit := int(time.Since(began)/(50*time.Millisecond)) + 2; events > limit {
 		t.Errorf("%d events in %v", events, time.Since(began))
+	}
+	if err := w.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	for lines.Scan() {
+		if data, ok := strings.CutPrefix(lines.Text(), "data: "); ok && !strings.Contains(data, `"name":"one"`) {
+			t.Errorf("event while the runner ends: %s", data)
+		}
 	}
 }
 

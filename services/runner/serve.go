@@ -3,6 +3,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -24,7 +26,7 @@ import (
 
 // Times of a runner.
 const (
-	closeLimit  = 20 * time.Second // for calls in flight at the end
+	callTime    = 20 * time.Second // for calls in flight at the end
 	headerLimit = 10 * time.Second // of a request
 	reapPause   = time.Second
 )
@@ -84,13 +86,21 @@ func (r *Runner) wait(life context.Context, guard int, requests <-chan os.Signal
 				closed = make(chan struct{})
 				r.o.Tasks.Go("end of the runner", func() {
 					defer close(closed)
-					closing, hurry := context.WithTimeout(context.WithoutCancel(life), closeLimit)
+					closing, hurry := context.WithTimeout(context.WithoutCancel(life), r.callTime())
 					defer hurry()
 					r.Close(closing)
 				})
 			}
 		}
 	}
+}
+
+// callTime returns the maximum time for calls in flight at the end.
+func (r *Runner) callTime() time.Duration {
+	if r.o.Attached {
+		return 0
+	}
+	return cmp.Or(r.o.CallTime, callTime)
 }
 
 // lifeline returns a channel that is closed when the other end of descriptor 3
@@ -207,8 +217,10 @@ func (r *Runner) Reload(life context.Context) (files.Change, error) {
 
 // reread applies changed files as far as they may be without a reload.
 func (r *Runner) reread(life context.Context) {
+	before := r.active.Files()
 	c, err := r.Apply(life, r.o.Watch)
 	switch {
+	case err == nil && slices.Equal(before, r.active.Files()): // a reload has applied it
 	case err != nil:
 		r.o.Log.Error("changed file of local servers refused; nothing changed", "error", err)
 	case r.o.Watch:

@@ -74,6 +74,17 @@ func (r *Runners) IsRunning(serverID string) bool {
 	return state == wire.StateRunning
 }
 
+// IsExpected reports whether the runner of a program's row is about to connect: it is
+// on no connection, and nothing explains that.
+func (r *Runners) IsExpected(row models.Server) bool {
+	v := r.current.Load()
+	if _, ok := v.servers[row.ID]; ok {
+		return false
+	}
+	_, text := r.without(v, row)
+	return text == textRestarting
+}
+
 // StartTime returns the maximum time of a program's start, and 0 if it is on no
 // connection.
 func (r *Runners) StartTime(serverID string) time.Duration {

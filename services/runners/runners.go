@@ -61,6 +61,7 @@ type view struct {
 	connectors map[string]bool    // IDs of the connected ones
 	left       map[string]time.Time
 	runners    []Runner
+	replaced   chan struct{} // closed when another view follows
 }
 
 // program is a program on a connection.
@@ -78,7 +79,7 @@ func New(o Options) *Runners {
 	if r.Changed == nil {
 		r.Changed = func(string) {}
 	}
-	r.current.Store(&view{})
+	r.current.Store(&view{replaced: make(chan struct{})})
 	return r
 }
 
@@ -120,7 +121,7 @@ const maxLeft = 10_000
 // caller must hold mu.
 func (r *Runners) rebuild() (changed []string) {
 	before := r.current.Load()
-	next := &view{servers: map[string]program{}, connectors: map[string]bool{}}
+	next := &view{servers: map[string]program{}, connectors: map[string]bool{}, replaced: make(chan struct{})}
 	for _, c := range r.connections { // a later connection replaces an earlier one
 		next.connectors[c.peer.ConnectorID] = true
 		runner := Runner{Peer: c.peer, ID: c.list.Runner, Since: c.since, Files: c.list.Files, Servers: map[string]wire.Server{}}
@@ -151,5 +152,6 @@ func (r *Runners) rebuild() (changed []string) {
 	}
 	next.left = maps.Clone(r.left)
 	r.current.Store(next)
+	close(before.replaced)
 	return changed
 }

@@ -70,10 +70,16 @@ func TestStatesWithoutConnection(t *testing.T) {
 		if r := w.Record(c.row); r.State != c.state || r.Message != c.text || r.Name != "other" {
 			t.Errorf("%s: %+v", name, r)
 		}
+		if got := w.IsExpected(c.row); got != (c.text == "The runner is starting") {
+			t.Errorf("%s: expected %v", name, got)
+		}
 		_, err := roundTrip(t, w.Runners, c.row)
 		if !fault.Is(err, fault.CodeUpstreamUnavailable) || !strings.Contains(err.Error(), c.text) {
 			t.Errorf("%s: call: %v", name, err)
 		}
+	}
+	if w.IsExpected(w.row) {
+		t.Error("a connected runner is expected")
 	}
 	w.runner.change(func(l *wire.List) { l.Servers[0].Hash = "h2" })
 	<-w.changed
@@ -93,12 +99,62 @@ func TestStatesWithoutConnection(t *testing.T) {
 	}
 }
 
+func TestCallsWaitForTheNextConnection(t *testing.T) {
+	t.Parallel()
+	w := attach(t, newFake(notes(wire.StateRunning)), local)
+	cut := func() {
+		_ = w.conn.Close()
+		if err := <-w.ended; err != nil {
+			t.Logf("the connection ended: %v", err)
+		}
+		<-w.changed
+	}
+	cut()
+	answers := make(chan error, 1)
+	go func() {
+		_, err := roundTrip(t, w.Runners, w.row)
+		answers <- err
+	}()
+	w.connect(t, local)
+	if err := <-answers; err != nil {
+		t.Errorf("call between two connections: %v", err)
+	}
+	<-w.changed
+	cut()
+	undeclared := w.row
+	undeclared.Undeclared = true
+	if _, err := roundTrip(t, w.Runners, undeclared); err == nil || !strings.Contains(err.Error(), "Not in the file") {
+		t.Errorf("call of a program that left the file: %v", err)
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	gaveUp := errors.New("the caller gave up")
+	cancel(gaveUp)
+	if _, err := roundTripIn(ctx, t, w.Runners, w.row); !errors.Is(err, gaveUp) {
+		t.Errorf("call that ends while it waits: %v", err)
+	}
+	left := w.Record(w.row).Since
+	w.Now = func() time.Time { return left.Add(5 * time.Second) }
+	if _, err := roundTrip(t, w.Runners, w.row); err == nil || !strings.Contains(err.Error(), "runs on another replica") {
+		t.Errorf("call 5 s after the end of the connection: %v", err)
+	}
+	w.Now = func() time.Time { return left.Add(5*time.Second - 20*time.Millisecond) }
+	began := time.Now()
+	if _, err := roundTrip(t, w.Runners, w.row); err == nil || time.Since(began) < 20*time.Millisecond {
+		t.Errorf("call 20 ms earlier: %v after %v", err, time.Since(began))
+	}
+}
+
 // roundTrip sends a request with the target of a row.
 func roundTrip(t *testing.T, r *runners.Runners, row models.Server) (*http.Response, error) {
 	t.Helper()
+	return roundTripIn(t.Context(), t, r, row)
+}
+
+func roundTripIn(ctx context.Context, t *testing.T, r *runners.Runners, row models.Server) (*http.Response, error) {
+	t.Helper()
 	var target upstream.Target
 	r.Complete(&target, row)
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, target.URL, strings.NewReader("{}"))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, target.URL, strings.NewReader("{}"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,8 @@
 package runners
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -53,15 +55,16 @@ type route struct {
 	row     models.Server
 }
 
-// RoundTrip sends a request. Instead of a response in which the runner states that
-// the program does not respond, it returns UPSTREAM_UNAVAILABLE with the text of
-// the program's state, or *upstream.Ended.
+// reconnectTime is the time that requests wait for a connection after the last one
+// ended: runners connect again at once, unless their computer is gone.
+const reconnectTime = 5 * time.Second
+
+// RoundTrip sends a request. If the program's connection has just ended, it waits
+// for the next one. Instead of a response in which the runner states that the
+// program does not respond, it returns UPSTREAM_UNAVAILABLE with the text of the
+// program's state, or *upstream.Ended.
 func (t *route) RoundTrip(r *http.Request) (*http.Response, error) {
-	p, ok := t.runners.current.Load().servers[t.row.ID]
-	if !ok {
-		return nil, t.unavailable(t.runners.Record(t.row).text())
-	}
-	resp, err := p.client.RoundTrip(r)
+	resp, err := t.send(r)
 	if err != nil || resp.Header.Get(wire.HeaderFailure) == "" {
 		return resp, err
 	}
@@ -74,6 +77,56 @@ func (t *route) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, &upstream.Ended{Text: said(body)}
 	}
 	return nil, t.unavailable(said(body))
+}
+
+// send sends a request on the connection of the program, or on its next one.
+func (t *route) send(r *http.Request) (*http.Response, error) {
+	var closed *wire.Client
+	for {
+		p, ok := t.await(r.Context(), closed)
+		switch {
+		case r.Context().Err() != nil:
+			return nil, context.Cause(r.Context())
+		case !ok:
+			return nil, t.unavailable(t.runners.Record(t.row).text())
+		}
+		resp, err := p.client.RoundTrip(r)
+		if !errors.Is(err, wire.ErrClosed) {
+			return resp, err
+		}
+		closed = p.client // it sent nothing
+	}
+}
+
+// await returns the program on a connection other than closed. While there is none,
+// it waits until ctx ends, or reconnectTime has passed since the last connection
+// ended.
+func (t *route) await(ctx context.Context, closed *wire.Client) (program, bool) {
+	var late <-chan time.Time
+	for {
+		v := t.runners.current.Load()
+		p, ok := v.servers[t.row.ID]
+		if ok && p.client != closed {
+			return p, true
+		}
+		if late == nil {
+			left, was := v.left[t.row.ID]
+			if state, _ := t.runners.without(v, t.row); !ok && (!was || state != wire.StateOffline) {
+				return program{}, false
+			}
+			if ok { // its end is about to be noticed
+				left = t.runners.Now()
+			}
+			late = time.After(reconnectTime - t.runners.Now().Sub(left))
+		}
+		select {
+		case <-v.replaced:
+		case <-late:
+			return program{}, false
+		case <-ctx.Done():
+			return program{}, false
+		}
+	}
 }
 
 // maxError is the maximum size of the body of an error.

@@ -92,18 +92,24 @@ type surface struct {
 }
 
 func build(tools []*toolset.Tool, w weights) *Index {
-	x := &postings{weights: w, size: len(tools), terms: map[string]uint32{}}
+	x := post(len(tools), w, func(i int) document { return readTool(tools[i]) })
+	x.rankNames(func(a, b uint32) int { return cmp.Compare(tools[a].Name, tools[b].Name) })
+	x.numberServers(tools)
+	return &Index{tools: tools, core: x}
+}
+
+// post returns the postings of n documents. Names and servers are missing.
+func post(n int, w weights, read func(i int) document) *postings {
+	x := &postings{weights: w, size: n, terms: map[string]uint32{}}
 	b := &builder{index: x, words: map[string]uint32{}}
-	for _, tool := range tools {
-		b.read(readTool(tool))
+	for i := range n {
+		b.read(read(i))
 	}
 	df := b.frequencies()
 	b.post(df)
 	b.postNames(df)
 	x.vocabulary = newVocabulary(b.surfaces, df)
-	x.rankNames(tools)
-	x.numberServers(tools)
-	return &Index{tools: tools, core: x}
+	return x
 }
 
 // read appends the entries of a tool.
@@ -262,12 +268,13 @@ func offsets(sizes []uint32) []uint32 {
 	return out
 }
 
-func (x *postings) rankNames(tools []*toolset.Tool) {
-	order := make([]uint32, len(tools))
+// rankNames sets the order of documents with equal scores.
+func (x *postings) rankNames(compare func(a, b uint32) int) {
+	order := make([]uint32, x.size)
 	for i := range order {
 		order[i] = uint32(i)
 	}
-	slices.SortFunc(order, func(a, b uint32) int { return cmp.Compare(tools[a].Name, tools[b].Name) })
+	slices.SortFunc(order, compare)
 	x.nameRank = make([]uint32, len(order))
 	for rank, d := range order {
 		x.nameRank[d] = uint32(rank)

@@ -379,6 +379,8 @@ func (s *Snapshot) pendingFault(name string) error {
 		return fault.New(fault.KindDisabled, fault.CodeToolDisabled, "Tool %s is %s.", clip(name, 128), HiddenByServer)
 	case server.Config.Undeclared:
 		return fault.New(fault.KindDisabled, fault.CodeToolDisabled, "Tool %s is %s.", clip(name, 128), HiddenUndeclared)
+	case (server.Inventory == nil || server.Inventory.ErrorCode == "") && server.Config.IsProgram():
+		return fault.Upstream(fault.CodeUpstreamUnavailable, "The tools of server %s have not been synced yet: its program has to start once, and may be downloaded first. Retry in a minute, or see the page of the server.", alias)
 	case server.Inventory == nil || server.Inventory.ErrorCode == "":
 		return fault.Upstream(fault.CodeUpstreamUnavailable, "The tools of server %s have not been synced yet. Retry shortly.", alias)
 	default:

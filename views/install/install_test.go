@@ -150,8 +150,8 @@ func TestRunsOfServer(t *testing.T) {
 		{Type: "npm", Identifier: "@acme/mcp", Args: []string{"start", "--tools=all"}}, {Type: "pypi", Identifier: "-r"}, {Type: "oci", Identifier: "ghcr.io/acme/mcp:1"},
 	}}.Runs()
 	want := []install.Run{
-		{"npx", `{"mcpServers":{"a":{"command":"npx","args":["-y","@acme/mcp","start","--tools=all"],"env":{"K":"${K}"}}}}`, "npx -y @acme/mcp start --tools=all"},
-		{"Docker", `{"mcpServers":{"a":{"command":"docker","args":["run","--rm","-i","-e","K","ghcr.io/acme/mcp:1"],"env":{"K":"${K}"}}}}`, "docker run --rm -i -e K ghcr.io/acme/mcp:1"},
+		{"npx", `{"mcpServers":{"a":{"command":"npx","args":["-y","@acme/mcp","start","--tools=all"],"env":{"K":"${K}"}}}}`, "npx -y @acme/mcp start --tools=all", ""},
+		{"Docker", `{"mcpServers":{"a":{"command":"docker","args":["run","--rm","-i","-e","K","ghcr.io/acme/mcp:1"],"env":{"K":"${K}"}}}}`, "docker run --rm -i -e K ghcr.io/acme/mcp:1", ""},
 	}
 	if len(runs) != len(want) {
 		t.Fatalf("runs = %+v", runs)
@@ -186,6 +186,10 @@ func TestLocalSnippets(t *testing.T) {
 		"Claude Code":    "claude mcp add a --env K=VALUE -- uvx acme-mcp",
 		"Claude Desktop": `{"mcpServers":{"a":{"command":"uvx","args":["acme-mcp"],"env":{"K":"VALUE"}}}}`,
 		"VS Code":        `{"servers":{"a":{"type":"stdio","command":"uvx","args":["acme-mcp"],"env":{"K":"VALUE"}}}}`,
+		"Cursor":         `{"mcpServers":{"a":{"command":"uvx","args":["acme-mcp"],"env":{"K":"VALUE"}}}}`,
+		"Windsurf":       `{"mcpServers":{"a":{"command":"uvx","args":["acme-mcp"],"env":{"K":"VALUE"}}}}`,
+		"Gemini CLI":     `{"mcpServers":{"a":{"command":"uvx","args":["acme-mcp"],"env":{"K":"VALUE"}}}}`,
+		"Cline":          `{"mcpServers":{"a":{"command":"uvx","args":["acme-mcp"],"env":{"K":"VALUE"}}}}`,
 		"Codex":          "[mcp_servers.\"a\"]\ncommand = \"uvx\"\nargs = [\"acme-mcp\"]\nenv = { \"K\" = \"VALUE\" }",
 	} {
 		got := tabs[label]
@@ -195,6 +199,31 @@ func TestLocalSnippets(t *testing.T) {
 		if got != want {
 			t.Errorf("%s: got %s", label, got)
 		}
+	}
+}
+
+func TestLocalSnippetsCoverEveryClient(t *testing.T) {
+	local := texts(local("npm", "acme").Tabs())
+	for _, tab := range (install.Remote{Name: "a", URL: "https://x.example/mcp"}).Tabs() {
+		if _, ok := local[tab.Label]; !ok && tab.Label != "curl" {
+			t.Errorf("%s has no snippet for programs", tab.Label)
+		}
+	}
+}
+
+func TestSnippetsNameWhatUsersAdd(t *testing.T) {
+	l := install.Local{Name: "a", Variables: []string{"K"}, Packages: []models.CatalogPackage{
+		{Type: "npm", Identifier: "--eval=x", Needs: "nothing"}, {Type: "npm", Identifier: "acme", Needs: "the <b>folders\u202e that it may use."}, {Type: "pypi", Identifier: "acme"},
+	}}
+	const want = "Add to its command line: the <b>folders that it may use."
+	for _, tab := range l.Tabs() {
+		if !strings.Contains(tab.Note, want+" Replace VALUE with the value.") {
+			t.Errorf("%s: note = %q", tab.Label, tab.Note)
+		}
+	}
+	runs := l.Runs()
+	if len(runs) != 2 || install.NeedsNote(runs[0].Needs) != want || install.NeedsNote(runs[1].Needs) != "" {
+		t.Errorf("runs = %+v", runs)
 	}
 }
 

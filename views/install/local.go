@@ -19,6 +19,7 @@ type Run struct {
 	Label   string // the program that runs it
 	File    string // entry of a runner's file
 	Command string // command line
+	Needs   string // what users add to the command line; may be empty
 }
 
 // Runs returns the ways to run the server, best first: those whose package fits
@@ -31,7 +32,7 @@ func (l Local) Runs() []Run {
 			continue
 		}
 		entry := l.entry(command, func(name string) string { return "${" + name + "}" })
-		runs = append(runs, Run{Label: runner(p.Type), File: servers("mcpServers", l.Name, entry), Command: strings.Join(words(command), " ")})
+		runs = append(runs, Run{Label: runner(p.Type), File: servers("mcpServers", l.Name, entry), Command: strings.Join(words(command), " "), Needs: p.Needs})
 	}
 	return runs
 }
@@ -50,29 +51,43 @@ func runner(kind string) string {
 // Tabs returns the snippets of all clients for the server. It returns nil
 // without a package that fits its grammar.
 func (l Local) Tabs() []ui.SnippetTab {
-	command := l.command()
+	command, needs := l.command()
 	if command == nil {
 		return nil
 	}
-	note := strings.TrimSpace(l.secretNote())
+	note := strings.TrimSpace(NeedsNote(needs) + l.secretNote())
+	file := servers("mcpServers", l.Name, l.entry(command, anyValue))
 	return []ui.SnippetTab{
 		{Label: "Command", Place: "Run in your terminal", Text: l.shell(command), Note: strings.TrimSpace("The server then uses its standard input and output. " + note)},
 		{Label: "Claude Code", Place: "Run in your terminal", Text: l.claudeCode(command), Note: note},
-		{Label: "Claude Desktop", Place: "claude_desktop_config.json", Text: servers("mcpServers", l.Name, l.entry(command, anyValue)), Note: note},
-		{Label: "Cursor", Place: "~/.cursor/mcp.json", Text: servers("mcpServers", l.Name, l.entry(command, anyValue)), Note: note},
+		{Label: "Claude Desktop", Place: "claude_desktop_config.json", Text: file, Note: note},
+		{Label: "Cursor", Place: "~/.cursor/mcp.json", Text: file, Note: note},
 		{Label: "VS Code", Place: ".vscode/mcp.json", Text: servers("servers", l.Name, object{{"type", "stdio"}}.with(l.entry(command, anyValue))), Note: note},
+		{Label: "Windsurf", Place: "~/.codeium/windsurf/mcp_config.json", Text: file, Note: note},
+		{Label: "Gemini CLI", Place: "~/.gemini/settings.json", Text: file, Note: note},
+		{Label: "Cline", Place: "cline_mcp_settings.json", Text: file, Note: note},
 		{Label: "Codex", Place: "~/.codex/config.toml", Text: l.codex(command), Note: note},
 	}
 }
 
-// command returns the best command, without values of variables, or nil.
-func (l Local) command() []string {
+// command returns the best command, without values of variables, or nil, and
+// what users add to it.
+func (l Local) command() (command []string, needs string) {
 	for _, p := range l.Packages {
 		if command := p.Command(l.Variables); command != nil {
-			return command
+			return command, p.Needs
 		}
 	}
-	return nil
+	return nil, ""
+}
+
+// NeedsNote returns what users add to the command line of a package as a
+// sentence, or "".
+func NeedsNote(needs string) string {
+	if needs == "" {
+		return ""
+	}
+	return "Add to its command line: " + strings.TrimSuffix(ui.Clean(needs), ".") + "."
 }
 
 func (l Local) secretNote() string {

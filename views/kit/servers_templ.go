@@ -87,7 +87,7 @@ func serverParts() templ.Component {
 			return templ_7745c5c3_Err
 		}
 		for _, d := range drafts() {
-			templ_7745c5c3_Err = serverpages.DraftRow("acme-dev", 6, d).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = serverpages.DraftRow("acme-dev", 5, d).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -144,8 +144,7 @@ func drafts() []serverpages.Draft {
 		{Number: "1", Alias: "linear", URL: "https://mcp.linear.app/mcp", Transport: "auto", AuthType: "oauth", Test: serverpages.Test{Done: true, SignIn: true}},
 		{Number: "2", Alias: "sentry", URL: "http://127.0.0.1:19999/mcp", Transport: "auto", AuthType: "none", Test: serverpages.Test{Done: true, Failure: &refused}},
 		{Number: "3", Alias: "Text", URL: "https://text.example.com/mcp", Transport: "auto", AuthType: "header", HeaderName: "X-API-Key", Problems: map[string]string{"alias": "use lower-case letters, digits and hyphens"}},
-		{Number: "4", Alias: "filesystem", Command: "npx", Refused: []string{"commands are taken only from a file: save this entry and run \"gateway serve --local FILE\""}},
-		{Number: "5", Alias: "odd", URL: "https://odd.example.com/mcp", Refused: []string{"unknown key"}},
+		{Number: "4", Alias: "odd", URL: "https://odd.example.com/mcp", Refused: []string{"unknown key"}},
 	}
 }
 

@@ -119,6 +119,7 @@ const (
 
 	SectionMyConnections Section = "my-connections"
 	SectionApps          Section = "apps"
+	SectionRequests      Section = "requests"
 )
 
 // Banner is a persistent message above every page.

@@ -36,7 +36,7 @@ func TestFrameEscapesText(t *testing.T) {
 	f.Person = &layout.Person{Name: hostile, Email: hostile, Role: hostile, CSRF: hostile}
 	f.Banners = []layout.Banner{{Tone: hostile, Text: hostile, LinkLabel: hostile, LinkURL: "javascript:alert(1)"}}
 	f.Flash = &layout.Flash{Tone: hostile, Text: hostile}
-	f.Head = layout.OpenGraph(hostile, hostile, hostile, hostile)
+	f.Head = layout.OpenGraph(hostile, hostile, hostile, hostile, hostile)
 	for name, c := range frames(f) {
 		html := draw(t, c)
 		for _, raw := range []string{"<script>", "javascript:"} {

@@ -139,6 +139,7 @@ func personal() []entry {
 		{"My connections", paths.MyConnections, "plug", "", SectionMyConnections},
 		{"My keys", paths.MyKeys, "key-round", "", SectionKeys},
 		{"My apps", paths.MyApps, "app-window", "", SectionApps},
+		{"My requests", paths.MyRequests, "inbox", "", SectionRequests},
 		{"Account", paths.Account, "user", "", SectionAccount},
 	}
 }
@@ -163,7 +164,7 @@ const NavTopic = "nav"
 // bar of every admin page, and its own topics.
 func (f Frame) live() bool {
 	switch f.Section {
-	case SectionRegistry, SectionTemplates, SectionDocs, SectionAccount, SectionMe, SectionMyConnections, SectionKeys, SectionApps, SectionNone:
+	case SectionRegistry, SectionTemplates, SectionDocs, SectionAccount, SectionMe, SectionMyConnections, SectionKeys, SectionApps, SectionRequests, SectionNone:
 		return len(f.Live) > 0
 	}
 	return f.Nav != nil

@@ -6,26 +6,32 @@ import "net/url"
 
 // Admin pages and forms outside of projects.
 const (
-	Home           = "/admin" // the projects
-	Projects       = "/admin/projects"
-	NewProject     = "/admin/projects/new"
-	Connections    = "/admin/connections"
-	Catalog        = "/admin/catalog"
-	CatalogAdd     = "/admin/catalog/add"
-	CatalogSources = "/admin/catalog/sources"
-	Audit          = "/admin/audit"
-	People         = "/admin/people"
-	Invite         = "/admin/people/invite"
-	Groups         = "/admin/groups"
-	NewGroup       = "/admin/groups/new"
-	Settings       = "/admin/settings"
-	Import         = "/admin/import"
-	ImportApply    = "/admin/import/apply"
-	Export         = "/admin/export"
-	ExportDownload = "/admin/export/download"
-	Undo           = "/admin/undo"
-	Live           = "/admin/live"
-	Palette        = "/admin/palette"
+	Home               = "/admin" // the projects
+	Projects           = "/admin/projects"
+	NewProject         = "/admin/projects/new"
+	Connections        = "/admin/connections"
+	Catalog            = "/admin/catalog"
+	CatalogAdd         = "/admin/catalog/add"
+	CatalogSources     = "/admin/catalog/sources"
+	CatalogRequests    = "/admin/catalog/requests"
+	Audit              = "/admin/audit"
+	People             = "/admin/people"
+	Invite             = "/admin/people/invite"
+	Groups             = "/admin/groups"
+	NewGroup           = "/admin/groups/new"
+	Settings           = "/admin/settings"
+	Import             = "/admin/import"
+	ImportApply        = "/admin/import/apply"
+	Export             = "/admin/export"
+	ExportDownload     = "/admin/export/download"
+	Undo               = "/admin/undo"
+	Live               = "/admin/live"
+	Palette            = "/admin/palette"
+	CatalogRows        = "/admin/catalog/rows"
+	CatalogRowsApply   = "/admin/catalog/rows/apply"
+	CatalogDuplicates  = "/admin/catalog/duplicates"
+	CatalogImport      = "/admin/catalog/import"
+	CatalogImportApply = "/admin/catalog/import/apply"
 )
 
 // WithNext returns a path with the page to show afterwards as its parameter next,
@@ -43,6 +49,7 @@ const (
 	MyProjects = "/me/projects"
 	MyKeys     = "/me/keys"
 	MyApps     = "/me/apps"
+	MyRequests = "/me/requests"
 
 	MyConnections = "/me/connections"
 
@@ -208,6 +215,18 @@ func StartConnection(serverID string) string { return below(Connections, serverI
 
 // CatalogEntry returns the page on which an entry of the catalog is edited.
 func CatalogEntry(id string) string { return below(Catalog, id) }
+
+// CatalogRequest returns a request for a server. Its forms are below it.
+func CatalogRequest(id string) string { return below(CatalogRequests, id) }
+
+// WithdrawRequest returns the form that withdraws a request of a user.
+func WithdrawRequest(id string) string { return below(MyRequests, id) + "/withdraw" }
+
+// CheckEntry returns the form that checks the server of a catalog entry.
+func CheckEntry(id string) string { return CatalogEntry(id) + "/check" }
+
+// Icon returns the image with a hash, an icon of a catalog entry.
+func Icon(hash string) string { return "/icons/" + hash + ".png" }
 
 // CatalogSource returns a source of the catalog. Its forms are below it.
 func CatalogSource(id string) string { return below(CatalogSources, id) }

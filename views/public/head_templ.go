@@ -16,6 +16,7 @@ type HeadProps struct {
 	Description string
 	URL         string // absolute
 	ImageURL    string // absolute
+	ImageAlt    string // what it shows
 	FeedURL     string // absolute
 	Data        any    // schema.org data; may be nil
 	NoIndex     bool   // for result pages and short-lived pages
@@ -49,7 +50,7 @@ func Head(p HeadProps) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		} else {
-			templ_7745c5c3_Err = layout.OpenGraph(p.Title, p.Description, p.URL, p.ImageURL).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = layout.OpenGraph(p.Title, p.Description, p.URL, p.ImageURL, p.ImageAlt).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -61,7 +62,7 @@ func Head(p HeadProps) templ.Component {
 		var templ_7745c5c3_Var2 templ.SafeURL
 		templ_7745c5c3_Var2, templ_7745c5c3_Err = templ.JoinURLErrs(templ.URL(p.FeedURL))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `public/head.templ`, Line: 23, Col: 105}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `public/head.templ`, Line: 24, Col: 105}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var2))
 		if templ_7745c5c3_Err != nil {

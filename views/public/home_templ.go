@@ -19,7 +19,7 @@ type HomeProps struct {
 	layout.Frame
 	Featured  []CatalogEntry
 	Servers   int // in the catalog
-	Remote    int // of them, those that the gateway can connect to
+	Works     int // of them, those that work with this gateway
 	Templates []Template
 }
 
@@ -136,9 +136,9 @@ func Home(p HomeProps) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var7 string
-				templ_7745c5c3_Var7, templ_7745c5c3_Err = templ.JoinStringErrs("All " + ui.Count(p.Remote) + " that work here")
+				templ_7745c5c3_Var7, templ_7745c5c3_Err = templ.JoinStringErrs("All " + ui.Count(p.Works) + " that work here")
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `public/home.templ`, Line: 41, Col: 133}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `public/home.templ`, Line: 41, Col: 132}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var7))
 				if templ_7745c5c3_Err != nil {

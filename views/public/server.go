@@ -11,13 +11,17 @@ import (
 )
 
 // CatalogEntry is a catalog entry with methods for the pages.
-type CatalogEntry struct{ *models.CatalogEntry }
+type CatalogEntry struct {
+	*models.CatalogEntry
+	Icon  string               // path of its icon; empty for none
+	Check *models.CatalogCheck // its last check; nil for none
+}
 
 // Servers wraps catalog entries for the pages.
 func Servers(entries []*models.CatalogEntry) []CatalogEntry {
 	list := make([]CatalogEntry, len(entries))
 	for i, e := range entries {
-		list[i] = CatalogEntry{e}
+		list[i] = CatalogEntry{CatalogEntry: e}
 	}
 	return list
 }
@@ -101,7 +105,7 @@ func (s CatalogEntry) authSentence() string {
 	case s.AuthType == "oauth" && s.DynamicRegistration != nil && *s.DynamicRegistration:
 		return "OAuth; clients register automatically"
 	case s.AuthType == "oauth" && s.DynamicRegistration != nil:
-		return "OAuth; needs a client registered with the publisher"
+		return "OAuth; the provider needs an app of your own" // language:ignore
 	case s.AuthType == "oauth":
 		return "OAuth"
 	case s.AuthType == "bearer":
@@ -142,8 +146,12 @@ func (s CatalogEntry) nextStep() string {
 	switch s.AuthType {
 	case "oauth":
 		return "You'll sign in next."
-	case "bearer", "header":
+	case "bearer":
 		return "You'll add the token next."
+	case "header":
+		return "You'll add the header " + ui.Clean(s.AuthHeader) + " next."
+	case "unknown":
+		return "Its sign-in isn't known. You'll test the connection next."
 	}
 	return ""
 }
@@ -179,7 +187,7 @@ const runFile = "servers.json"
 func (s CatalogEntry) runTabs() []ui.SnippetTab {
 	var tabs []ui.SnippetTab
 	for _, r := range s.local().Runs() {
-		tabs = append(tabs, ui.SnippetTab{Label: r.Label, Place: runFile, Text: r.File, Note: s.variablesNote(), Also: []ui.SnippetFile{
+		tabs = append(tabs, ui.SnippetTab{Label: r.Label, Place: runFile, Text: r.File, Note: strings.TrimSpace(install.NeedsNote(r.Needs) + " " + s.variablesNote()), Also: []ui.SnippetFile{
 			{Name: "Start the gateway with it", Text: "gateway serve --local " + runFile},
 			{Name: "Command line", Text: r.Command},
 		}})
@@ -217,38 +225,6 @@ func (s CatalogEntry) tokenName() string {
 		return s.SecretEnv[0]
 	}
 	return install.EnvironmentName(s.ServerName)
-}
-
-func (s CatalogEntry) facts() []ui.Fact {
-	works := ui.Fact{Label: "Works here", Value: "Yes", State: true, Tone: ui.OK}
-	switch {
-	case s.Local() && s.RunsHere():
-		works.Value, works.Tone = "As a program, with a runner", ui.Neutral
-	case s.Local():
-		works.Value, works.Tone = "No, it runs as a program", ui.Neutral
-	}
-	facts := []ui.Fact{
-		works,
-		{Label: "Transport", Value: s.transportSentence()},
-		{Label: "Sign-in", Value: s.authSentence()},
-	}
-	if s.RemoteURL != "" {
-		facts = append(facts, ui.Fact{Label: "URL", Value: ui.Clean(s.RemoteURL), Mono: true})
-	}
-	for _, p := range s.AllPackages() {
-		facts = append(facts, ui.Fact{Label: "Package", Value: p.Type + ": " + ui.Clean(p.Identifier), Mono: true})
-	}
-	if needed := s.NeededVariables(); len(needed) > 0 {
-		facts = append(facts, ui.Fact{Label: "Needs", Value: ui.Clean(strings.Join(needed, ", ")), Mono: true})
-	}
-	if s.Version != "" {
-		facts = append(facts, ui.Fact{Label: "Version", Value: ui.Clean(s.Version)})
-	}
-	facts = append(facts, ui.Fact{Label: "Publisher", Value: s.Publisher()}, ui.Fact{Label: "Name", Value: s.PublisherName + "/" + s.ServerName, Mono: true})
-	if s.Verified {
-		facts = append(facts, ui.Fact{Label: "Evidence", Value: s.evidence()}, ui.Fact{Label: "Verified by", Value: s.verifiedBy()})
-	}
-	return facts
 }
 
 // links returns external pages about the server.

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/a-h/templ"
+
 	"mcpgateway/views/ui"
 )
 
@@ -79,4 +81,21 @@ func TestTileShowsLogoOrLetters(t *testing.T) {
 
 func TestNameHasNoSpaces(t *testing.T) {
 	same(t, "Name", draw(t, ui.Name("github__create_issue/a.b<i>")), "github__<wbr>create_<wbr>issue/<wbr>a.<wbr>b&lt;i&gt;")
+}
+
+func TestPictureTile(t *testing.T) {
+	const icon = "/icons/0123456789abcdef.png"
+	for size, tile := range map[string]templ.Component{"": ui.PictureTile("Acme", icon), "l": ui.BigPictureTile("Acme", icon)} {
+		if html := draw(t, tile); !strings.Contains(html, `<img src="`+icon+`" alt=""`) || strings.Contains(html, "letter") || !strings.Contains(html, size) {
+			t.Errorf("PictureTile = %s", html)
+		}
+	}
+	if html := draw(t, ui.PictureTile("GitHub", icon)); strings.Contains(html, "<img") {
+		t.Errorf("PictureTile of a product with a logo = %.200s", html)
+	}
+	for _, path := range []string{"", "/icons/.png", "/icons/0g.png", "/icons/../x.png", "/icons/00.svg", "//icons/00.png", "https://example.com/icons/00.png", "/logout"} {
+		if html := draw(t, ui.PictureTile("Acme", path)); strings.Contains(html, "<img") || !strings.Contains(html, "letter") {
+			t.Errorf("PictureTile(%q) = %s", path, html)
+		}
+	}
 }

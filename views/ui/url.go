@@ -62,6 +62,16 @@ func SafeIconURL(s string) string {
 	return s
 }
 
+// iconPath returns s if it is the path of an icon that the gateway serves.
+// Otherwise it returns "".
+func iconPath(s string) string {
+	name, ok := strings.CutPrefix(s, "/icons/")
+	if hash, png := strings.CutSuffix(name, ".png"); !ok || !png || strings.Trim(hash, "0123456789abcdef") != "" || hash == "" {
+		return ""
+	}
+	return s
+}
+
 // safeIconURL checks every dynamic src of this package.
 func safeIconURL(s string) string { return SafeIconURL(s) }
 

@@ -4,7 +4,6 @@ package catalog
 
 import (
 	"context"
-	"slices"
 	"strings"
 	"time"
 
@@ -13,6 +12,7 @@ import (
 	"mcpgateway/models"
 	"mcpgateway/routes/frame"
 	"mcpgateway/services/catalog"
+	"mcpgateway/services/catalog/schedule"
 	"mcpgateway/services/fault"
 	views "mcpgateway/views/admin"
 	"mcpgateway/views/layout"
@@ -22,17 +22,15 @@ import (
 	"mcpgateway/web"
 )
 
-// Maximum list lengths of the catalog pages.
-const (
-	curatedListed = 200
-	changesListed = 200
-)
+// curatedListed is the maximum number of listed curated entries.
+const curatedListed = 200
 
 // Catalog serves the admin pages of the catalog.
 type Catalog struct {
 	pages   *frame.Pages
 	catalog *catalog.Catalog
 	store   *catalog.Store
+	people  People
 	built   catalogSources
 }
 
@@ -40,8 +38,8 @@ type Catalog struct {
 type catalogSources struct{ defaults, file string }
 
 // New returns the handlers.
-func New(pages *frame.Pages, c *catalog.Catalog, store *catalog.Store) *Catalog {
-	return &Catalog{pages: pages, catalog: c, store: store, built: catalogSources{catalog.SourceDefault, catalog.SourceFile}}
+func New(pages *frame.Pages, c *catalog.Catalog, store *catalog.Store, people People) *Catalog {
+	return &Catalog{pages: pages, catalog: c, store: store, people: people, built: catalogSources{catalog.SourceDefault, catalog.SourceFile}}
 }
 
 // frame returns the frame of a page below the sources.
@@ -53,7 +51,7 @@ func (a *Catalog) frame(c *fiber.Ctx, title string, below ...layout.Crumb) layou
 
 // List serves GET /admin/catalog.
 func (a *Catalog) List(c *fiber.Ctx) error {
-	return a.listPage(c, views.CatalogSourcesProps{Kind: string(models.CatalogOfficial)}, nil)
+	return a.listPage(c, views.CatalogSourcesProps{Kind: string(models.CatalogOfficial), Schedule: string(models.ScheduleDaily)}, nil)
 }
 
 // listPage renders the list. failed is the error of a rejected new source, or nil.
@@ -81,10 +79,14 @@ func (a *Catalog) listPage(c *fiber.Ctx, props views.CatalogSourcesProps, failed
 func addCurated(props *views.CatalogSourcesProps, curated []models.CatalogEntry) {
 	props.More = max(len(curated)-curatedListed, 0)
 	for _, e := range curated[:min(len(curated), curatedListed)] {
-		props.Curated = append(props.Curated, views.CuratedEntry{
-			ID: e.ID, Title: e.ServerTitle, Name: e.PublisherName + "/" + e.ServerName, Hidden: e.Hidden, Locked: e.Locked,
-			Featured: e.Featured, Verified: e.Verified, DecidedElsewhere: decided(&e),
-		})
+		props.Curated = append(props.Curated, entryOf(&e))
+	}
+}
+
+func entryOf(e *models.CatalogEntry) views.CuratedEntry {
+	return views.CuratedEntry{
+		ID: e.ID, Title: e.ServerTitle, Name: e.PublisherName + "/" + e.ServerName, Tags: strings.Join(e.Tags, ", "), Hidden: e.Hidden, Locked: e.Locked,
+		Featured: e.Featured, Verified: e.Verified, DecidedElsewhere: decided(e),
 	}
 }
 
@@ -94,18 +96,19 @@ func (a *Catalog) sourceOf(row models.CatalogSource) views.CatalogSource {
 	return views.CatalogSource{
 		ID: row.ID, Kind: string(row.Kind), Name: row.Name, URL: row.URL, Enabled: row.Enabled, BuiltIn: row.ID == a.built.defaults,
 		Permanent: row.ID == a.built.defaults || row.ID == a.built.file, FinishedAt: row.FinishedAt, Succeeded: row.Succeeded, Error: row.ErrorMessage,
+		Schedule: string(row.Schedule), NextAt: schedule.Next(&row), HeldRemovals: row.HeldRemovals, HeldAt: row.HeldAt,
 		Fetched: row.Fetched, Added: row.Added, Updated: row.Updated, Deleted: row.Deleted,
 	}
 }
 
 // AddSource serves POST /admin/catalog/sources.
 func (a *Catalog) AddSource(c *fiber.Ctx) error {
-	props := views.CatalogSourcesProps{Kind: web.FormValue(c, "kind"), Name: strings.TrimSpace(web.FormValue(c, "name")), URL: strings.TrimSpace(web.FormValue(c, "url"))}
-	_, err := a.store.AddSource(c.UserContext(), catalog.NewSource{Kind: models.CatalogSourceKind(props.Kind), Name: props.Name, URL: props.URL})
+	props := views.CatalogSourcesProps{Kind: web.FormValue(c, "kind"), Name: strings.TrimSpace(web.FormValue(c, "name")), URL: strings.TrimSpace(web.FormValue(c, "url")), Schedule: web.FormValue(c, "schedule")}
+	row, err := a.store.AddSource(c.UserContext(), catalog.NewSource{Kind: models.CatalogSourceKind(props.Kind), Name: props.Name, URL: props.URL, Schedule: models.CatalogSchedule(props.Schedule)})
 	if err != nil {
 		return a.listPage(c, props, err)
 	}
-	return frame.Done(c, paths.Catalog, "Source added. Sync it to read its entries.")
+	return frame.Done(c, paths.CatalogSource(row.ID), "Source added. Run it to read its entries.")
 }
 
 // EnableSource serves POST /admin/catalog/sources/:id/enable.
@@ -126,68 +129,6 @@ func (a *Catalog) RemoveSource(c *fiber.Ctx) error {
 		return frame.Failed(c, paths.Catalog, err)
 	}
 	return frame.Done(c, paths.Catalog, "Source and its entries removed.")
-}
-
-// Preview serves POST /admin/catalog/sources/:id/preview. It reads the source and
-// renders the changes that a sync would make.
-func (a *Catalog) Preview(c *fiber.Ctx) error {
-	id := c.Params("id")
-	plan, err := a.store.SyncSource(c.UserContext(), id, true)
-	if err != nil {
-		return frame.Failed(c, paths.Catalog, err)
-	}
-	sources, err := a.store.Sources(c.UserContext())
-	if err != nil {
-		return err
-	}
-	props := planProps(plan)
-	props.Frame, props.Source = a.frame(c, "Sync a source", layout.Crumb{Label: "Sync"}), views.CatalogSource{ID: id, Name: "the source"}
-	if i := slices.IndexFunc(sources, func(s models.CatalogSource) bool { return s.ID == id }); i >= 0 {
-		props.Source = a.sourceOf(sources[i])
-	}
-	return web.Render(c, views.CatalogPlan(props))
-}
-
-// planProps converts a sync plan for its page.
-func planProps(plan catalog.Plan) views.CatalogPlanProps {
-	props := views.CatalogPlanProps{
-		Fetched: plan.Fetched, Unchanged: plan.Unchanged, Added: plan.Added, Updated: plan.Updated, Deleted: plan.Deleted,
-		Locked: plan.Locked, Taken: plan.Conflicts, Skipped: plan.Skipped, Warnings: plan.Warnings,
-	}
-	for _, change := range plan.Changes[:min(len(plan.Changes), changesListed)] {
-		props.Lines = append(props.Lines, changeLine(change))
-	}
-	props.More = plan.Added + plan.Updated + plan.Deleted + plan.Locked + plan.Conflicts - len(props.Lines)
-	return props
-}
-
-func changeLine(change catalog.Change) ui.DiffLine {
-	line := ui.DiffLine{Op: ' ', Text: change.Name}
-	if change.Template {
-		line.Text = "template " + change.Name
-	}
-	switch change.Action {
-	case catalog.ActionAdd:
-		line.Op = '+'
-	case catalog.ActionDelete:
-		line.Op = '-'
-	case catalog.ActionUpdate:
-		line.Text += " changes"
-	case catalog.ActionLocked:
-		line.Text += " was edited here and is skipped"
-	case catalog.ActionTaken:
-		line.Text += " belongs to another source"
-	}
-	return line
-}
-
-// SyncSource serves POST /admin/catalog/sources/:id/sync.
-func (a *Catalog) SyncSource(c *fiber.Ctx) error {
-	plan, err := a.store.SyncSource(c.UserContext(), c.Params("id"), false)
-	if err != nil {
-		return frame.Failed(c, paths.Catalog, err)
-	}
-	return frame.Done(c, paths.Catalog, "Synced: "+ui.Count(plan.Added)+" new, "+ui.Count(plan.Updated)+" changed, "+ui.Count(plan.Deleted)+" removed.")
 }
 
 // shownAt returns the path of the page that shows an entry to administrators.
@@ -216,10 +157,15 @@ func formOfEntry(e *models.CatalogEntry) views.CatalogForm {
 
 func (a *Catalog) editPage(c *fiber.Ctx, e *models.CatalogEntry, props views.CatalogEditProps) error {
 	title := ui.Clean(e.ServerTitle)
+	history, err := a.history(c.UserContext(), e.ID)
+	if err != nil {
+		return err
+	}
+	props.Now, props.History = time.Now(), history
 	props.Frame = a.frame(c, title, layout.Crumb{Label: title})
 	props.Entry = views.CatalogEntry{
 		ID: e.ID, Title: e.ServerTitle, Publisher: e.PublisherTitle, Name: e.PublisherName + "/" + e.ServerName, URL: paths.RegistryEntry(e.PublisherName, e.ServerName),
-		Hidden: e.Hidden, Locked: e.Locked, Featured: e.Featured, Verified: e.Verified, Evidence: e.VerifiedEvidence, Decided: decided(e),
+		Remote: e.RemoteURL != "", Hidden: e.Hidden, Locked: e.Locked, Featured: e.Featured, Verified: e.Verified, Evidence: e.VerifiedEvidence, Decided: decided(e),
 	}
 	return web.Render(c, views.CatalogEdit(props))
 }
@@ -259,7 +205,11 @@ func (a *Catalog) Hide(c *fiber.Ctx) error {
 		return frame.Failed(c, paths.Catalog, err)
 	}
 	if hidden {
-		return frame.Done(c, paths.Catalog, e.ServerTitle+" is hidden from the catalog.")
+		to := paths.Catalog
+		if web.FormValue(c, "back") == paths.CatalogDuplicates {
+			to = paths.CatalogDuplicates
+		}
+		return frame.Done(c, to, e.ServerTitle+" is hidden from the catalog.")
 	}
 	return frame.Done(c, paths.RegistryEntry(e.PublisherName, e.ServerName), e.ServerTitle+" is in the catalog again.")
 }

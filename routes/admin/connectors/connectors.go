@@ -5,7 +5,6 @@ package connectors
 import (
 	"cmp"
 	"context"
-	"net/netip"
 	"net/url"
 	"strconv"
 	"strings"
@@ -21,6 +20,7 @@ import (
 	"mcpgateway/services/runners/connectors"
 	"mcpgateway/services/secrets"
 	"mcpgateway/services/toolset"
+	shared "mcpgateway/views/admin"
 	views "mcpgateway/views/admin/connectors"
 	"mcpgateway/views/layout"
 	"mcpgateway/views/paths"
@@ -124,7 +124,7 @@ func (a *Connectors) Show(c *fiber.Ctx) error {
 
 // page returns a connector without the frame of its page.
 func (a *Connectors) page(p *toolset.Snapshot, row models.Connector) views.PageProps {
-	props := views.PageProps{Slug: p.Project.Slug, Now: a.Now(), Row: a.row(p, row), Command: connectCommand(a.Public)}
+	props := views.PageProps{Slug: p.Project.Slug, Now: a.Now(), Row: a.row(p, row), Command: shared.ConnectRunner(a.Public.String())}
 	for _, s := range p.Servers {
 		if s.Config.ConnectorID == row.ID {
 			state, _ := a.Pages.Health.StateOf(s)
@@ -190,18 +190,4 @@ func (a *Connectors) open(s live.Scope) (live.Render, error) {
 		}
 		return []live.Part{{ID: views.StatusPart, Body: views.Status(a.page(p, row))}}, nil
 	}, nil
-}
-
-// connectCommand returns the command that connects a computer to the gateway.
-func connectCommand(public *url.URL) string {
-	command := "gateway runner --local servers.json --connect " + public.String() + " --token-file token"
-	if public.Scheme == "http" && !isLoopback(public.Hostname()) {
-		command += " --allow-http"
-	}
-	return command
-}
-
-func isLoopback(host string) bool {
-	address, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && address.IsLoopback()
 }

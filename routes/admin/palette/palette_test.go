@@ -119,3 +119,21 @@ func TestViewerGetsNoActions(t *testing.T) {
 		}
 	}
 }
+
+func TestPaletteNamesWhatServersOfCatalogAreFor(t *testing.T) {
+	a := routestest.NewAdmin(t)
+	const file = `{"version":1,"items":[{"publisherName":"q","serverName":"zebra-remote","serverType":"http","remoteUrl":"https://zebra.example.com/mcp"},{"publisherName":"q","serverName":"zebra-tool","serverType":"stdio"}]}`
+	if _, err := a.Services.CatalogStore.ImportFile(t.Context(), []byte(file), false); err != nil {
+		t.Fatal(err)
+	}
+	eve, _ := a.Join(t, "eve@example.com", "Eve", models.RoleViewer)
+	for _, who := range []struct {
+		*routestest.Admin
+		want []string
+	}{{a, []string{"zebra-remote Add to a project", "zebra-tool Runs as a program"}}, {eve, []string{"zebra-remote Catalog", "zebra-tool Runs as a program"}}} {
+		_, body, _ := who.Send(t, "/admin/palette?dialog=1&query=zebra", nil)
+		if got := hits(body); !slices.Equal(got, who.want) {
+			t.Errorf("hits = %q, want %q", got, who.want)
+		}
+	}
+}

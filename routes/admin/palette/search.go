@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"mcpgateway/services/access/reach"
+	"mcpgateway/services/catalog"
 	"mcpgateway/services/toolset"
 	views "mcpgateway/views/admin"
 	"mcpgateway/views/layout"
@@ -200,7 +201,13 @@ func (s *search) entries(ctx context.Context) ([]views.PaletteHit, error) {
 	for _, entry := range s.catalog.AllEntries() {
 		title := ui.Clean(cmp.Or(entry.ServerTitle, entry.ServerName))
 		if rank := s.rank(title); rank > 1 {
-			hits = append(hits, ranked{views.PaletteHit{Label: title, Tile: title, Note: "Add to a project", URL: paths.RegistryEntry(entry.PublisherName, entry.ServerName)}, rank})
+			note := "Add to a project"
+			if !catalog.Remote(entry) {
+				note = "Runs as a program"
+			} else if !s.mine.AdministersAll() && !s.mine.Maintains() {
+				note = "Catalog"
+			}
+			hits = append(hits, ranked{views.PaletteHit{Label: title, Tile: title, Note: note, URL: paths.RegistryEntry(entry.PublisherName, entry.ServerName)}, rank})
 		}
 	}
 	return best(hits, maxCatalog), nil

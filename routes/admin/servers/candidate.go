@@ -53,6 +53,9 @@ func (a *Wizard) candidate(c *fiber.Ctx, number string) (*candidate, error) {
 	if err := refuseCommands(c, number+"."); err != nil {
 		return nil, err
 	}
+	if err := refuseTransport(models.Transport(field("transport"))); err != nil {
+		return nil, err
+	}
 	held, d, err := a.openDraft(field("sealed"))
 	if err != nil {
 		return nil, err

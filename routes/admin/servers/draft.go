@@ -1,6 +1,7 @@
 package servers
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -8,6 +9,7 @@ import (
 
 	"mcpgateway/models"
 	"mcpgateway/routes/frame"
+	"mcpgateway/services/clientfile"
 	"mcpgateway/services/declaration"
 	"mcpgateway/services/projects"
 	"mcpgateway/services/secrets"
@@ -83,13 +85,16 @@ func (a *Wizard) draftOfPasted(s declaration.PastedServer) views.Draft {
 	draft := draftOf(s.Alias, s.Declaration)
 	draft.Notes, draft.Problems, draft.Command = s.Notes, map[string]string{}, s.Command
 	if s.Command != "" {
-		draft.LocalFile = localFile(s)
+		draft.LocalFile, draft.LocalEnv = localFile(s)
 	}
 	refused := false
 	for _, p := range s.Problems {
 		line := p.Why
 		if p.Path != "" {
 			line = p.Path + ": " + p.Why
+		}
+		if p.Why == clientfile.CommandsFromFile {
+			line = p.Why // the page shows the whole entry
 		}
 		draft.Refused = append(draft.Refused, line)
 		field, inForm := p.Field, slices.Contains([]string{"alias", "url", "transport", "authBearer"}, p.Field)
@@ -106,10 +111,11 @@ func (a *Wizard) draftOfPasted(s declaration.PastedServer) views.Draft {
 	return draft
 }
 
-// draftOfEntry returns the form of a catalog entry.
-func (a *Wizard) draftOfEntry(p *toolset.Snapshot, e *models.CatalogEntry) views.Draft {
+// draftOfEntry returns the form of a catalog entry. Without an alias it has a free
+// one.
+func (a *Wizard) draftOfEntry(p *toolset.Snapshot, e *models.CatalogEntry, alias string) views.Draft {
 	d := projects.FromCatalog(e, true)
-	draft := draftOf(freeAlias(p, e), d)
+	draft := draftOf(cmp.Or(alias, freeAlias(p, e)), d)
 	if why := notRemote(e); why != "" {
 		draft.Refused = []string{why}
 	}

@@ -3,6 +3,7 @@ package servers
 import (
 	"cmp"
 	"maps"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -34,7 +35,8 @@ func NewFromCatalog(pages *admin.ProjectPages, catalog *catalog.Catalog, store *
 }
 
 // Add serves POST /admin/catalog/add. It adds a catalog server to a project.
-// Credentials are entered on the server's pages.
+// Credentials are entered on the server's pages. If the catalog doesn't list how
+// callers authenticate, the connection is tested first: Add redirects to that.
 func (a *FromCatalog) Add(c *fiber.Ctx) error {
 	entry, err := a.catalog.Entry(web.FormValue(c, "id"))
 	if err != nil {
@@ -48,7 +50,15 @@ func (a *FromCatalog) Add(c *fiber.Ctx) error {
 	if why := notRemote(entry); why != "" {
 		return frame.Failed(c, here, fault.Invalid("%s. It can't be added to a project.", why))
 	}
-	alias := cmp.Or(strings.TrimSpace(web.FormValue(c, "alias")), freeAlias(p, entry))
+	alias := strings.TrimSpace(web.FormValue(c, "alias"))
+	if entry.AuthType == "unknown" {
+		to := url.Values{"entry": {entry.ID}}
+		if alias != "" {
+			to.Set("alias", alias)
+		}
+		return c.Redirect(paths.NewServer(p.Project.Slug)+"?"+to.Encode(), fiber.StatusSeeOther)
+	}
+	alias = cmp.Or(alias, freeAlias(p, entry))
 	saved, err := a.store.AddServer(c.UserContext(), p.Project.Slug, alias, projects.FromCatalog(entry, true))
 	if err != nil {
 		return frame.Failed(c, here, err)

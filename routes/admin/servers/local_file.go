@@ -23,11 +23,12 @@ type fileEntry struct {
 
 // localFile returns the file for a runner with the entry of a pasted program, for
 // the page that shows it once. Values of variables, and arguments that can be
-// secrets, are replaced by references. It returns "" for an unusable entry.
-func localFile(s declaration.PastedServer) string {
+// secrets, are replaced by references, whose names are variables. It returns "" for
+// an unusable entry.
+func localFile(s declaration.PastedServer) (file string, variables []string) {
 	o, err := rawjson.ParseObject(s.Raw, rawjson.Strict)
 	if err != nil {
-		return ""
+		return "", nil
 	}
 	entry := fileEntry{Command: s.Command}
 	if program, ok := o.String("command"); ok {
@@ -36,7 +37,7 @@ func localFile(s declaration.PastedServer) string {
 	var args []string
 	if raw := o.Get("args"); raw != nil {
 		if json.Unmarshal(raw, &args) != nil {
-			return ""
+			return "", nil
 		}
 		entry.Args = withoutSecrets(args)
 	}
@@ -51,13 +52,20 @@ func localFile(s declaration.PastedServer) string {
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
 	if e.Encode(map[string]any{"mcpServers": map[string]any{s.Alias: entry}}) != nil {
-		return ""
+		return "", nil
 	}
-	return string(bytes.TrimSpace(b.Bytes()))
+	variables = slices.Sorted(maps.Keys(entry.Env))
+	if slices.ContainsFunc(entry.Args, func(arg string) bool { return strings.Contains(arg, secretReference) }) {
+		variables = append(variables, secretVariable)
+	}
+	return string(bytes.TrimSpace(b.Bytes())), variables
 }
 
 // secretReference replaces a secret argument.
-const secretReference = "${SECRET}"
+const (
+	secretReference = "${" + secretVariable + "}"
+	secretVariable  = "SECRET"
+)
 
 // withoutSecrets returns arguments in which secrets are references: the value of
 // an option whose name is one of a secret, and texts that look like one.

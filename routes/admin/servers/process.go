@@ -45,8 +45,11 @@ func (a *Servers) processOf(ctx context.Context, server *toolset.Server, row vie
 	}
 	r := a.programs.Record(config)
 	p := &views.Process{
-		Connected: r.Connected, Tone: row.State.Tone, State: row.State.Word, Since: r.Since, Program: r.Program, Processes: r.Processes,
+		Connected: r.Connected, Tone: row.State.Tone, State: row.State.Word, Program: r.Program, Processes: r.Processes,
 		Memory: r.Memory, Restarts: r.Restarts, LastExit: r.LastExit,
+	}
+	if r.State == wire.StateRunning {
+		p.Since = r.Since
 	}
 	if !r.Connected {
 		p.NoLog = "The runner is not connected."

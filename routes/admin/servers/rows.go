@@ -91,7 +91,7 @@ func (a *Servers) row(p *toolset.Snapshot, server *toolset.Server, observed []mo
 	state, _ := a.pages.Health.StateOf(server)
 	tools, known := admin.CountTools(p, config.ID)
 	row := views.Row{
-		ID: config.ID, Alias: config.Alias, URL: config.URL, Place: placeOf(&config), OAuth: config.AuthType == models.UpstreamAuthOAuth, Personal: config.IsPersonal(), Enabled: config.Enabled,
+		ID: config.ID, Alias: config.Alias, URL: config.URL, Icon: a.icons.OfServer(config.Alias, config.URL), Place: placeOf(&config), OAuth: config.AuthType == models.UpstreamAuthOAuth, Personal: config.IsPersonal(), Enabled: config.Enabled,
 		State: state, Failure: a.pages.Health.FailureOf(server), Tools: tools, Known: known,
 	}
 	health := a.reader.Health(config.ID)

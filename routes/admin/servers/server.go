@@ -9,6 +9,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"mcpgateway/models"
+	"mcpgateway/services/projects/programs"
 	"mcpgateway/services/rawjson"
 	"mcpgateway/services/secrets"
 	"mcpgateway/services/toolset"
@@ -32,6 +33,7 @@ func (a *Servers) Show(c *fiber.Ctx) error {
 	props.Frame = a.pages.ProjectFrame(c, p, layout.TabServers, server.Config.Alias, layout.Crumb{Label: server.Config.Alias})
 	props.Live, props.Controls = []string{views.Topic + ":" + server.Config.ID}, props.Frame.Admin()
 	props.Detail, props.Hidden, props.Addresses = detailOf(server), hiddenOf(p, server), addressesOf(p, server)
+	props.Declared = programs.IsDeclared(&server.Config)
 	props.Detail.Prompts, props.Detail.Resources = p.Offers.Of(server.Config.Alias)
 	if learned := a.learned.Find(server.Config.ID); learned.Revision != "" {
 		props.Detail.Learned = views.LearnedRevision{Revision: learned.Revision, Reason: learned.Reason, Since: learned.Since}

@@ -50,6 +50,7 @@ type Options struct {
 	Learned    *revisions.Store
 	Programs   admin.Programs
 	Operations Operations
+	Icons      *frame.Icons
 }
 
 // Servers serves the servers of projects.
@@ -66,11 +67,12 @@ type Servers struct {
 	learned    *revisions.Store
 	programs   admin.Programs
 	operations Operations
+	icons      *frame.Icons
 }
 
 // New returns the handlers.
 func New(o Options) *Servers {
-	return &Servers{pages: o.Pages, reader: o.Reader, calls: o.Calls, store: o.Store, stepUp: o.StepUp, traffic: o.Traffic, history: o.History, callers: o.Callers, persons: o.People, learned: o.Learned, programs: o.Programs, operations: o.Operations}
+	return &Servers{pages: o.Pages, reader: o.Reader, calls: o.Calls, store: o.Store, stepUp: o.StepUp, traffic: o.Traffic, history: o.History, callers: o.Callers, persons: o.People, learned: o.Learned, programs: o.Programs, operations: o.Operations, icons: o.Icons}
 }
 
 // List serves GET /admin/projects/:projectSlug/servers.

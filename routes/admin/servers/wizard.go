@@ -49,7 +49,7 @@ func NewWizard(pages *admin.ProjectPages, reader *inventory.Syncer, store *proje
 }
 
 // New serves GET …/servers/new: the first step, with ?entry= the second step for that
-// catalog server, or with ?added= the last step for servers of the project.
+// catalog server (&alias= is its alias), or with ?added= the last step for servers of the project.
 func (a *Wizard) New(c *fiber.Ctx) error {
 	p, err := a.pages.Project(c)
 	if err != nil {
@@ -63,7 +63,7 @@ func (a *Wizard) New(c *fiber.Ctx) error {
 		if err != nil {
 			return err
 		}
-		return a.checkPage(c, p, views.CheckProps{Source: "the catalog", Drafts: []views.Draft{a.draftOfEntry(p, entry)}})
+		return a.checkPage(c, p, views.CheckProps{Source: "the catalog", Drafts: []views.Draft{a.draftOfEntry(p, entry, strings.TrimSpace(c.Query("alias")))}})
 	}
 	return a.pastePage(c, p, views.PasteProps{})
 }
@@ -109,6 +109,9 @@ func choiceOf(p *toolset.Snapshot, e *models.CatalogEntry) views.Choice {
 		Verified: e.Verified, Refused: notRemote(e), Auth: credentialWords(e.AuthType),
 	}
 	choice.Added = e.RemoteURL != "" && slices.ContainsFunc(p.Servers, func(s *toolset.Server) bool { return s.Config.URL == projects.MaskURL(e.RemoteURL) })
+	if choice.Refused != "" && e.RunsHere() {
+		choice.RunURL = paths.RegistryEntry(e.PublisherName, e.ServerName) + "#run"
+	}
 	return choice
 }
 

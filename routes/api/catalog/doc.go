@@ -3,5 +3,8 @@ package catalog
 
 // Handlers serve the routes below /api/catalog.
 type Handlers struct {
-	Sources *Sources
+	Sources  *Sources
+	Requests *Requests
+	Views    *Views
+	Keys     *Keys
 }

@@ -40,8 +40,31 @@ func (r *Registry) List(c *fiber.Ctx) error {
 		if err != nil {
 			return err
 		}
+		if found.Total == 0 && !search.Continue {
+			return r.closest(c, search.Text, found.Warnings)
+		}
 		return answerFound(c, found, catalog.NewEntryItem)
 	})
+}
+
+// closest responds with an empty page and the ids of the entries closest to a query
+// without matches.
+func (r *Registry) closest(c *fiber.Ctx, text string, warnings []fault.Warning) error {
+	rows, err := r.catalog.Closest(text)
+	if err != nil {
+		return err
+	}
+	var ids []string
+	for _, e := range rows {
+		ids = append(ids, e.ID)
+	}
+	if len(ids) > 0 {
+		warnings = append(warnings, catalog.NoLiteralMatch())
+	}
+	return c.JSON(struct {
+		page.Items[catalog.EntryItem]
+		Suggestions []string `json:"suggestions,omitempty"`
+	}{page.NewItems[catalog.EntryItem](nil, "", warnings, nil), ids})
 }
 
 func (r *Registry) legacy(c *fiber.Ctx, p parameters) error {

@@ -73,6 +73,51 @@ func TestRegistryExpressive(t *testing.T) {
 	})
 }
 
+func TestRegistrySuggestions(t *testing.T) {
+	w := onSQLiteCatalog(t)
+	type answer struct {
+		found
+		Suggestions []string
+	}
+	for _, tc := range []struct {
+		path  string
+		first string // publisher and server of the first suggestion
+		codes string // of the warnings
+	}{
+		{"/api/registry?query=gihub", "github/github", "NO_LITERAL_MATCH"},
+		{"/api/registry?query=gihub&limit=1", "github/github", "NO_LITERAL_MATCH"},
+		{"/api/registry?query=stirpe+transport:stdio", "stripe/stripe-local", "NO_LITERAL_MATCH"},
+		{"/api/registry?query=stirpe+type:template", "stripe/stripe", "RESULT_TYPE_FIXED NO_LITERAL_MATCH"},
+		{"/api/registry?query=zzzzzzzz", "", ""},
+		{"/api/registry?query=tag:nothing", "", ""},
+		{"/api/registry?query=github", "", ""},
+		{"/api/registry?query=", "", ""},
+		{"/api/registry?search=gihub", "", ""},
+		{"/api/templates?query=gihub", "", ""},
+	} {
+		var page answer
+		body := w.get(t, tc.path, 200, &page).Body
+		var codes []string
+		for _, warning := range page.Warnings {
+			codes = append(codes, fmt.Sprint(warning["code"]))
+		}
+		first := ""
+		if len(page.Suggestions) > 0 {
+			e, err := w.catalog.Entry(page.Suggestions[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			first = e.PublisherName + "/" + e.ServerName
+		}
+		if first != tc.first || strings.Join(codes, " ") != tc.codes || len(page.Suggestions) > 10 || strings.Contains(body, `"suggestions"`) != (tc.first != "") {
+			t.Errorf("%s: first suggestion %q, codes %v: %s", tc.path, first, codes, body)
+		}
+		if tc.first != "" && (len(page.Items) > 0 || page.NextCursor != nil || page.Count != 0) {
+			t.Errorf("%s has suggestions beside items: %s", tc.path, body)
+		}
+	}
+}
+
 func TestCatalogErrors(t *testing.T) {
 	w := onSQLiteCatalog(t)
 	var page found
@@ -315,7 +360,7 @@ func TestCatalogImportsItsOwnFormat(t *testing.T) {
 	if err := to.store.RemoveSource(t.Context(), "default"); err != nil {
 		t.Fatal(err)
 	}
-	plan, err := to.store.ImportURL(t.Context(), address, false)
+	plan, err := to.store.ImportURL(t.Context(), address, catalog.Run{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -338,7 +383,7 @@ func TestCatalogImportsItsOwnFormat(t *testing.T) {
 			t.Errorf("%s (-there +here):\n%s", was.ServerName, diff)
 		}
 	}
-	if plan, err = to.store.ImportURL(t.Context(), address, false); err != nil || plan.Changed() {
+	if plan, err = to.store.ImportURL(t.Context(), address, catalog.Run{}); err != nil || plan.Changed() {
 		t.Errorf("again: %+v (%v)", plan, err)
 	}
 }

@@ -106,6 +106,39 @@ func (x *Index) Find(q *query.Query, offset, limit int) (rows []uint32, total in
 	return rows, total
 }
 
+// FindAll returns all rows that match a query, by descending score. Rows with
+// equal scores are in order of position, those that last has after the others.
+func (x *Index) FindAll(q *query.Query, last []bool) []uint32 {
+	s := x.scores(q)
+	defer x.scratch.Put(s)
+	var next [2 * 256]int // rank of the next row with each score; odd ones are of last rows
+	for row, score := range s.scores {
+		next[class(score, last[row])]++
+	}
+	total := 0
+	for score := 255; score > 0; score-- {
+		for _, c := range []int{class(uint8(score), false), class(uint8(score), true)} {
+			next[c], total = total, total+next[c]
+		}
+	}
+	rows := make([]uint32, total)
+	for row, score := range s.scores {
+		if score != 0 {
+			c := class(score, last[row])
+			rows[next[c]] = uint32(row)
+			next[c]++
+		}
+	}
+	return rows
+}
+
+func class(score uint8, last bool) int {
+	if last {
+		return 2*int(score) + 1
+	}
+	return 2 * int(score)
+}
+
 // Each calls found with every row that matches a query, in any order.
 func (x *Index) Each(q *query.Query, found func(row uint32)) {
 	s := x.scores(q)

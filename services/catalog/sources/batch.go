@@ -15,6 +15,7 @@ import (
 type Batch struct {
 	Entries   Rows[models.CatalogEntry]
 	Templates Rows[models.CatalogTemplate]
+	Whole     bool     // the source has no other rows: those that it had before and lacks now are withdrawn
 	Fetched   int      // rows of the source
 	Skipped   int      // invalid rows
 	Warnings  []string // why rows were skipped, and ignored members of rows

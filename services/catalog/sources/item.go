@@ -112,16 +112,16 @@ func (i *item) entry(document string) (models.CatalogEntry, error) {
 }
 
 // runs sets how a computer runs the server. An identifier that does not fit its
-// type stays, and the pages show no command for it. A single package without
-// arguments is only the first one, as in older formats.
+// type stays, and the pages show no command for it. A single package with nothing
+// but its identifier is only the first one, as in older formats.
 func (i *item) runs(row *models.CatalogEntry) {
 	for _, p := range i.Packages[:min(len(i.Packages), maxPackages)] {
-		row.Packages = append(row.Packages, models.CatalogPackage{Type: p.Type, Identifier: Clean(p.Identifier, maxShort), Args: cleanList(p.Args, maxPackageArgs, maxShort)})
+		row.Packages = append(row.Packages, models.CatalogPackage{Type: p.Type, Identifier: Clean(p.Identifier, maxShort), Args: cleanList(p.Args, maxPackageArgs, maxShort), Needs: Clean(p.Needs, maxShort)})
 	}
 	if len(row.Packages) > 0 && row.PackageIdentifier == "" {
 		row.PackageType, row.PackageIdentifier = row.Packages[0].Type, row.Packages[0].Identifier
 	}
-	if len(row.Packages) == 1 && len(row.Packages[0].Args) == 0 && row.PackageIdentifier == row.Packages[0].Identifier {
+	if len(row.Packages) == 1 && len(row.Packages[0].Args) == 0 && row.Packages[0].Needs == "" && row.PackageIdentifier == row.Packages[0].Identifier {
 		row.Packages = nil
 	}
 	for _, v := range i.Env[:min(len(i.Env), maxSecrets)] {

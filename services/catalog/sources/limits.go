@@ -38,6 +38,7 @@ const (
 	maxPageBytes = 16 << 20
 	maxAllBytes  = 512 << 20
 	maxCursor    = 4096
+	maxETag      = 500 // bytes; longer ones are ignored
 	pageTimeout  = 30 * time.Second
 	// syncOverlap is subtracted from the time of the last sync, because clocks
 	// differ and rows change during a sync.

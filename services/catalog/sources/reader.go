@@ -22,9 +22,15 @@ const OfficialPath = "/v0.1/servers"
 
 // Content is the content of a source and the time up to which it is complete.
 type Content struct {
-	*Batch
+	*Batch              // nil if Same
 	HighWater time.Time // zero for a source without timestamps
+	ETag      string    // for the next File of a document; empty if its server sent none
+	Same      bool      // the document has not changed since the given ETag
 }
+
+// readerVersion is part of every ETag. Increment it when ParseFile reads more of
+// a document, so that unchanged documents are read again.
+const readerVersion = "1 "
 
 // Reader fetches sources over HTTP.
 type Reader struct{ client *http.Client }
@@ -60,7 +66,7 @@ func (r *Reader) Official(ctx context.Context, base string, since *time.Time) (C
 		case cursor == "":
 			ignored := b.ignored.warnings()
 			b.Warnings = append(b.Warnings, ignored[:min(len(ignored), maxWarnings-len(b.Warnings))]...)
-			return Content{&b.Batch, b.highWater}, nil
+			return Content{Batch: &b.Batch, HighWater: b.highWater}, nil
 		case seen[cursor]:
 			return Content{}, invalidAnswer("it repeats the cursor of an earlier page, so its list has no end")
 		}
@@ -83,53 +89,83 @@ func officialURL(base, cursor string, since *time.Time) string {
 // getPage fetches a page of a registry's list. Member names are case-sensitive;
 // repeated names are rejected when the row is parsed.
 func (r *Reader) getPage(ctx context.Context, address string) (*officialPage, error) {
-	raw, err := r.get(ctx, address, maxPageBytes)
+	got, err := r.get(ctx, address, "", maxPageBytes)
 	if err != nil {
 		return nil, err
 	}
-	page := &officialPage{raw: raw}
-	if err := json.Unmarshal(raw, page, jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true)); err != nil {
+	page := &officialPage{raw: got.body}
+	if err := json.Unmarshal(got.body, page, jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true)); err != nil {
 		return nil, invalidAnswer("its response is not the expected JSON: %s", Clean(typeError(err).Error(), MaxTitle))
 	}
 	return page, nil
 }
 
-// File fetches a document in the catalog's own format. It returns UPSTREAM_
-// faults and those of ParseFile.
-func (r *Reader) File(ctx context.Context, address string) (Content, error) {
-	raw, err := r.get(ctx, address, MaxFileBytes)
+// File fetches a document in the catalog's own format, unless it is unchanged
+// since the given ETag, which may be empty. It returns UPSTREAM_ faults and those
+// of ParseFile.
+func (r *Reader) File(ctx context.Context, address, etag string) (Content, error) {
+	known, _ := strings.CutPrefix(etag, readerVersion)
+	if known == etag {
+		known = ""
+	}
+	got, err := r.get(ctx, address, known, MaxFileBytes)
+	if err != nil || got.same {
+		return Content{Same: got.same, ETag: etag}, err
+	}
+	b, err := ParseFile(got.body)
 	if err != nil {
 		return Content{}, err
 	}
-	b, err := ParseFile(raw)
-	return Content{Batch: b}, err
+	b.Whole = true
+	content := Content{Batch: b}
+	if got.etag != "" {
+		content.ETag = readerVersion + got.etag
+	}
+	return content, nil
 }
 
-// get returns the body of a response with status 200.
-func (r *Reader) get(ctx context.Context, address string, most int64) ([]byte, error) {
+// reply is a response with status 200, or 304 to a request with an ETag.
+type reply struct {
+	body []byte
+	etag string
+	same bool
+}
+
+// get returns the response of a source. etag may be empty.
+func (r *Reader) get(ctx context.Context, address, etag string, most int64) (reply, error) {
 	ctx, cancel := context.WithTimeout(ctx, pageTimeout)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
-		return nil, fault.Invalid("The source's URL is invalid.").Because(err)
+		return reply{}, fault.Invalid("The source's URL is invalid.").Because(err)
 	}
 	request.Header.Set("Accept", "application/json")
+	if etag != "" {
+		request.Header.Set("If-None-Match", etag)
+	}
 	response, err := r.client.Do(request)
 	if err != nil {
-		return nil, unreachable(err)
+		return reply{}, unreachable(err)
 	}
 	defer response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		return nil, fault.Upstream(fault.CodeUpstreamUnavailable, "The source responded with status %d.", response.StatusCode)
+	switch {
+	case etag != "" && response.StatusCode == http.StatusNotModified:
+		return reply{same: true}, nil
+	case response.StatusCode != http.StatusOK:
+		return reply{}, fault.Upstream(fault.CodeUpstreamUnavailable, "The source responded with status %d.", response.StatusCode)
 	}
 	raw, err := io.ReadAll(io.LimitReader(response.Body, most+1))
 	if err != nil {
-		return nil, unreachable(err)
+		return reply{}, unreachable(err)
 	}
 	if int64(len(raw)) > most {
-		return nil, invalidAnswer("its response is larger than %d MiB", most>>20)
+		return reply{}, invalidAnswer("its response is larger than %d MiB", most>>20)
 	}
-	return raw, nil
+	got := reply{body: raw, etag: response.Header.Get("ETag")}
+	if len(got.etag) > maxETag {
+		got.etag = ""
+	}
+	return got, nil
 }
 
 func unreachable(err error) error {

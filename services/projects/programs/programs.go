@@ -19,6 +19,10 @@ const Open = "the project has local servers, and this gateway can be reached fro
 // Taken is the problem of an alias that another server has.
 const Taken = "the project already has a server with this alias that is not from this file: delete or rename it"
 
+// Absent is the problem of a new server without a URL. An export has such settings
+// of programs.
+const Absent = `this key is required; if a runner starts this server, start "gateway serve --local FILE" or connect that runner first`
+
 // IsDeclared reports whether the file of a live runner declares a server, which
 // therefore can't be deleted.
 func IsDeclared(row *models.Server) bool { return row.Source != models.SourceNone && !row.Undeclared }

@@ -149,6 +149,7 @@ func (p *peer) exchange(ctx context.Context, w http.ResponseWriter, r *http.Requ
 	request.Progress = func(params []byte) {
 		c.sink.notify(wire.AppendNotification(nil, upstream.Progress, params))
 	}
+	request.Late = func() { p.settleCanceled(c) }
 	return p.run(ctx, w, r, c, request)
 }
 

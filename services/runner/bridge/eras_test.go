@@ -97,6 +97,10 @@ func shake(line string, write func(string)) bool {
 	return true
 }
 
+// probeLag is the time after the response to initialize in which that to
+// server/discover counts.
+const probeLag = 100 * time.Millisecond
+
 func TestProbe(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -112,10 +116,10 @@ func TestProbe(t *testing.T) {
 				}
 				return false
 			})
-		}, 1, 10 * time.Second},
+		}, 1, 10*time.Second + probeLag},
 		{"without output", func() serve {
 			return lineProgram(func(line string, write func(string)) bool { shake(line, write); return false })
-		}, 1, 50 * time.Second},
+		}, 1, 50*time.Second + probeLag},
 		{"dies", func() serve {
 			return lineProgram(func(line string, write func(string)) bool {
 				shake(line, write)
@@ -184,5 +188,66 @@ func TestDiscoverOfHandshake(t *testing.T) {
 	connect(t, c.url, "{}")
 	if h.starts() != 2 { // the first one has the capabilities of the gateway
 		t.Errorf("%d processes", h.starts())
+	}
+}
+
+// TestSlowStartKeepsTheEra starts programs that read nothing for longer than the
+// silence after which they also get initialize.
+func TestSlowStartKeepsTheEra(t *testing.T) {
+	t.Parallel()
+	const start = 30 * time.Second
+	modern := func(line string, write func(string)) {
+		if strings.Contains(line, "server/discover") {
+			respond(line, write, `{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{},"serverInfo":{"name":"l","version":"1"}}`)
+		}
+	}
+	for _, c := range []struct {
+		what   string
+		lag    time.Duration // of the response to server/discover, which comes first without
+		starts int           // for a second caller without a session
+		after  time.Duration
+	}{
+		{"discover first", 0, 1, start},
+		{"discover at the limit", probeLag - 1, 1, start + probeLag - 1},
+		{"discover after the limit", probeLag + 1, 2, start + probeLag},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				started := false
+				h := newHost(t, lineProgram(func(line string, write func(string)) bool {
+					if !started {
+						started = true
+						write("starting")
+						time.Sleep(start)
+					}
+					switch {
+					case shake(line, write) || c.lag == 0:
+						modern(line, write)
+					default:
+						time.AfterFunc(c.lag, func() { modern(line, write) })
+					}
+					return false
+				}))
+				began := time.Now()
+				process, err := h.acquire(t.Context(), "")
+				if err != nil {
+					t.Fatal(err)
+				}
+				process.Release()
+				if took := time.Since(began); took != c.after {
+					t.Errorf("took %s, want %s", took, c.after)
+				}
+				synctest.Wait()
+				again, err := h.acquire(t.Context(), "")
+				if err != nil {
+					t.Fatal(err)
+				}
+				again.Release()
+				if n := h.starts(); n != c.starts {
+					t.Errorf("%d processes, want %d", n, c.starts)
+				}
+			})
+		})
 	}
 }

@@ -7,12 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
-	"mcpgateway/services/rawjson"
 	"mcpgateway/services/runner/stdio"
 	"mcpgateway/services/runner/supervise"
-	"mcpgateway/services/upstream"
 	"mcpgateway/services/upstream/wire"
 )
 
@@ -26,57 +23,60 @@ const (
 	eraStateless     // 2026-07-28
 )
 
-const (
-	methodDiscover = "server/discover"
-	// maxSilence is the maximum time between the first output of a program and its
-	// response to server/discover.
-	maxSilence = 10 * time.Second
-	// initializeTime is the part of the time for a start that remains for the
-	// handshake of a program without output.
-	initializeTime = 10 * time.Second
-	// keyStateless is the key of the process that all clients of revision
-	// 2026-07-28 share. Programs that start without a caller have it too.
-	keyStateless = ""
-)
+// keyStateless is the key of the process that all clients of revision 2026-07-28
+// share. Programs that start without a caller have it too.
+const keyStateless = ""
 
 // Open completes the handshake with a new process; see supervise.Options.
 func (b *Bridge) Open(ctx context.Context, process Process, key string) error {
 	p := b.newPeer(process)
 	process.SetPeer(supervise.Peer{Notify: p.notify, Serve: p.serve})
 	if key != keyStateless || b.hasHandshake(process.Hash()) {
-		err := b.initializeProcess(ctx, p, key)
+		err := b.initializeProcess(ctx, p, key, nil)
 		if err != nil {
 			b.dropAssumption(process.Hash())
 		}
 		return err
 	}
-	found, err := b.probe(ctx, process)
+	asked, err := b.discover(ctx, process)
+	if err != nil {
+		return err
+	}
+	defer asked.cancel()
+	found, err := b.probe(ctx, process, asked)
 	if err != nil {
 		return err
 	}
 	b.setEra(process.Hash(), found)
-	if found == eraStateless {
+	if found != eraStateless {
+		err = b.initializeProcess(ctx, p, key, asked)
+	}
+	switch {
+	case found == eraStateless || errors.Is(err, errStateless):
+		b.setEra(process.Hash(), eraStateless)
 		p.stateless.Store(true)
 		return nil
-	}
-	if err = b.initializeProcess(ctx, p, key); errors.Is(err, stdio.ErrEnded) {
+	case errors.Is(err, stdio.ErrEnded):
+		b.setEra(process.Hash(), eraAssumed)
 		return supervise.ErrAgain // the next process gets no probe
+	case err == nil:
+		b.setEra(process.Hash(), eraHandshake)
 	}
 	return err
 }
 
-// initializeProcess sends initialize to a new process.
-func (b *Bridge) initializeProcess(ctx context.Context, p *peer, key string) error {
+// initializeProcess sends initialize to a new process. asked is the probe of this
+// process, or nil: if it shows revision 2026-07-28 now, the error is errStateless.
+func (b *Bridge) initializeProcess(ctx context.Context, p *peer, key string, asked *probe) error {
 	of := offerOfKey(key)
 	if key == keyStateless {
 		of = b.listingOffer()
 	}
-	p.offer = of
-	response, err := p.conn.Call(ctx, "initialize", b.paramsOf(of), nil)
+	response, err := asked.or(func() (stdio.Response, error) { return p.conn.Call(ctx, "initialize", b.paramsOf(of), nil) })
 	if err != nil {
 		return fmt.Errorf("initialize: %w", err)
 	}
-	p.initialized = response
+	p.offer, p.initialized = of, response
 	if response.RPCError != nil {
 		if key == keyStateless {
 			return fmt.Errorf("the program rejected initialize: %s", wire.ErrorText(response.RPCError))
@@ -97,87 +97,6 @@ func (b *Bridge) initializeProcess(ctx context.Context, p *peer, key string) err
 		p.process.Assign(of)
 	}
 	return nil
-}
-
-// probe sends server/discover to a new process and returns its era. The end of the
-// process and silence mean a handshake. The error is that of ctx or of a limit.
-func (b *Bridge) probe(ctx context.Context, process Process) (era, error) {
-	asked, cancel := context.WithCancel(ctx)
-	defer cancel()
-	params, err := b.discoverParams()
-	if err != nil {
-		return eraUnknown, err
-	}
-	var response stdio.Response
-	answered := make(chan struct{})
-	b.options.Tasks.Go("probe of a program", func() {
-		defer close(answered)
-		response, err = process.Conn().Call(asked, methodDiscover, params, nil)
-	})
-	if !b.awaitProbe(ctx, process, answered) {
-		cancel() // it is silent
-		<-answered
-		return eraAssumed, ctx.Err()
-	}
-	switch {
-	case errors.Is(err, stdio.ErrEnded):
-		return eraAssumed, nil
-	case err != nil:
-		return eraUnknown, err
-	case isModern(response):
-		return eraStateless, nil
-	}
-	return eraAssumed, nil
-}
-
-// awaitProbe waits for the response to server/discover. It reports false when ctx ends
-// or the program is silent: maxSilence after its first output, or without any until
-// only the handshake fits into the time for a start.
-func (b *Bridge) awaitProbe(ctx context.Context, process Process, answered <-chan struct{}) bool {
-	start := b.options.Entry().StartTimeout
-	late := time.NewTimer(start - min(initializeTime, start/4))
-	defer late.Stop()
-	output := process.Output()
-	var silent <-chan time.Time
-	for {
-		select {
-		case <-answered:
-			return true
-		case <-output:
-			late.Stop()
-			output, silent = nil, time.After(maxSilence)
-		case <-silent:
-			return false
-		case <-late.C:
-			return false
-		case <-ctx.Done():
-			return false
-		}
-	}
-}
-
-// isModern reports whether the response to server/discover is one of revision
-// 2026-07-28.
-func isModern(r stdio.Response) bool {
-	if r.RPCError == nil {
-		return (&upstream.Description{}).Discover(r.Result)
-	}
-	code := wire.ErrorCode(r.RPCError)
-	return upstream.IsModernCode(code) && (code != upstream.CodeUnsupportedProtocolVersion || wire.IsOffered(r.RPCError))
-}
-
-// discoverParams returns the params of server/discover.
-func (b *Bridge) discoverParams() ([]byte, error) {
-	o, err := rawjson.ParseObject([]byte("{}"), rawjson.Lenient)
-	if err != nil {
-		return nil, err
-	}
-	body, _, err := wire.StatelessRequest(1, methodDiscover, o, syncCapabilities(false), b.self)
-	if err != nil {
-		return nil, err
-	}
-	m, err := wire.ParseMessage(body)
-	return m.Params, err
 }
 
 // hasHandshake reports whether the command with the hash has a handshake.

@@ -3,6 +3,7 @@
 package bridge
 
 import (
+	"maps"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -15,8 +16,9 @@ import (
 const (
 	// maxLateLog is that of log messages.
 	maxLateLog = 250 * time.Millisecond
-	// maxLateQuestion is that of requests, after a call that was cancelled.
-	maxLateQuestion = time.Minute
+	// maxLateQuestion is that of both after a call that was cancelled, unless the
+	// program responds to it.
+	maxLateQuestion = stdio.LateTime
 )
 
 // peer is a process with its clients.
@@ -36,9 +38,10 @@ type peer struct {
 	calls     map[*call]bool
 	listens   map[int64]*call // of revision 2026-07-28, by the ID at the program
 	sessions  map[string]*session
-	questions map[int64]*question // by the ID at the client
-	held      []*question         // wait for a call; only per-client
-	past      map[*session]departure
+	questions map[int64]*question    // by the ID at the client
+	held      []*question            // wait for a call; only per-client
+	finished  map[*session]time.Time // the latest ends of calls
+	canceled  map[*call]time.Time    // calls that the program may continue
 }
 
 // call is a request of a client in flight.
@@ -50,17 +53,16 @@ type call struct {
 	askable  bool // the client can receive requests
 	logs     bool // the client receives log messages
 	canceled bool // guarded by peer.mu
+	answered bool // after a cancellation; guarded by peer.mu
 }
-
-// departure is the latest ends of calls of a session.
-type departure struct{ finished, canceled time.Time }
 
 // newPeer registers a process.
 func (b *Bridge) newPeer(process Process) *peer {
 	p := &peer{
 		bridge: b, process: process, conn: process.Conn(), perClient: b.options.Entry().PerClient, relaysRoots: b.relaysRoots(),
 		calls: map[*call]bool{}, listens: map[int64]*call{},
-		sessions: map[string]*session{}, questions: map[int64]*question{}, past: map[*session]departure{},
+		sessions: map[string]*session{}, questions: map[int64]*question{},
+		finished: map[*session]time.Time{}, canceled: map[*call]time.Time{},
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -136,21 +138,25 @@ func (p *peer) finish(c *call) {
 
 // depart records the end of a call. The caller must hold mu.
 func (p *peer) depart(c *call, now time.Time) {
-	for of, d := range p.past {
-		if now.Sub(d.finished) > maxLateLog && now.Sub(d.canceled) > maxLateQuestion {
-			delete(p.past, of)
-		}
-	}
-	d := p.past[c.session]
+	maps.DeleteFunc(p.finished, func(_ *session, at time.Time) bool { return now.Sub(at) > maxLateLog })
+	maps.DeleteFunc(p.canceled, func(_ *call, at time.Time) bool { return now.Sub(at) > maxLateQuestion })
 	switch {
-	case c.canceled:
-		d.canceled = now
-	case c.session == nil: // in revision 2026-07-28 log messages end with their call
-		return
-	default:
-		d.finished = now
+	case c.canceled && !c.answered:
+		p.canceled[c] = now
+	case c.session != nil: // in revision 2026-07-28 log messages end with their call
+		p.finished[c.session] = now
 	}
-	p.past[c.session] = d
+}
+
+// settleCanceled records that the program has responded to a cancelled call.
+func (p *peer) settleCanceled(c *call) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	c.answered = true
+	if _, departed := p.canceled[c]; departed {
+		delete(p.canceled, c)
+		p.depart(c, time.Now())
+	}
 }
 
 // soleCall returns the only call that a request of the program can belong to, and
@@ -160,8 +166,8 @@ func (p *peer) soleCall() (*call, int) {
 	n := len(p.calls)
 	if !p.perClient {
 		now := time.Now()
-		for _, d := range p.past {
-			if now.Sub(d.canceled) <= maxLateQuestion {
+		for _, at := range p.canceled {
+			if now.Sub(at) <= maxLateQuestion {
 				n++
 			}
 		}
@@ -195,8 +201,13 @@ func (p *peer) clientOf() (*call, *session) {
 		}
 	}
 	now := time.Now()
-	for of, d := range p.past {
-		if (now.Sub(d.finished) <= maxLateLog || now.Sub(d.canceled) <= maxLateQuestion) && !same(of) {
+	for of, at := range p.finished {
+		if now.Sub(at) <= maxLateLog && !same(of) {
+			return nil, nil
+		}
+	}
+	for c, at := range p.canceled {
+		if now.Sub(at) <= maxLateQuestion && !same(c.session) {
 			return nil, nil
 		}
 	}

@@ -133,7 +133,7 @@ func (d *Dialer) lost(ctx context.Context, replica string, conn *socket.Conn, be
 	switch {
 	case reason != nil && (reason.Code == socket.CodeReplaced || reason.Code == socket.CodeRevoked || reason.Code == socket.CodeRefused):
 		d.failures = slowest
-	case time.Since(began) >= d.o.MaxDelay:
+	case time.Since(began) >= d.pause(d.failures+1):
 		d.failures = 0
 	default:
 		d.failures++
@@ -169,15 +169,22 @@ func (d *Dialer) failed(err error) {
 // slowest is the number of failures with the longest delay.
 const slowest = 30
 
-// delay returns the time until the next attempt.
+// delay returns the time between the last attempt and the next one, ±20 %.
 func (d *Dialer) delay() time.Duration {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	delay := d.o.MaxDelay
-	if d.failures < slowest {
-		delay = min(d.o.MinDelay<<max(0, d.failures-1), d.o.MaxDelay)
+	return time.Duration(float64(d.pause(d.failures)) * (0.8 + 0.4*rand.Float64())) //nolint:gosec // not a secret
+}
+
+// pause returns the mean delay after a number of failures.
+func (d *Dialer) pause(failures int) time.Duration {
+	switch {
+	case failures == 0:
+		return 0
+	case failures >= slowest:
+		return d.o.MaxDelay
 	}
-	return time.Duration(float64(delay) * (0.8 + 0.4*rand.Float64())) //nolint:gosec // not a secret
+	return min(d.o.MinDelay<<(failures-1), d.o.MaxDelay)
 }
 
 // notice handles a later message of the gateway.

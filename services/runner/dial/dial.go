@@ -22,7 +22,7 @@ import (
 )
 
 // Delays between attempts, ±20 %. They double after each failure. A connection
-// that lasted as long as maxDelay resets them.
+// that lasted longer than the delay resets them: the next attempt begins at once.
 const (
 	minDelay = time.Second
 	maxDelay = time.Minute

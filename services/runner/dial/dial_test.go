@@ -127,6 +127,31 @@ func TestFailuresAreExplained(t *testing.T) {
 	}
 }
 
+// TestLastingConnectionsResetTheDelay cuts every connection after a time that is
+// longer than the first delay. Each one is replaced without a longer delay.
+func TestLastingConnectionsResetTheDelay(t *testing.T) {
+	const delay = 20 * time.Millisecond
+	connections := make(chan time.Time, 100)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		ws, err := (&websocket.Upgrader{Subprotocols: []string{socket.Subprotocol}}).Upgrade(w, r, nil)
+		if err != nil {
+			return
+		}
+		defer ws.Close()
+		_ = ws.WriteMessage(websocket.TextMessage, []byte(`{"version":1,"replica":"r","replicas":["r"]}`))
+		connections <- time.Now()
+		<-time.After(3 * delay)
+	}))
+	t.Cleanup(server.Close)
+	start(t, server.URL, func(o *dial.Options) { o.MinDelay, o.MaxDelay = delay, time.Hour })
+	for began := time.Now(); len(connections) < 12; { // doubled each time, the delays would take 40 s
+		if time.Since(began) > 20*time.Second {
+			t.Fatalf("%d connections in %v", len(connections), time.Since(began))
+		}
+		<-time.After(delay)
+	}
+}
+
 func TestAnotherSubprotocolRefused(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if ws, err := (&websocket.Upgrader{}).Upgrade(w, r, nil); err == nil {

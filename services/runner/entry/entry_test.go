@@ -127,6 +127,7 @@ func TestReferences(t *testing.T) {
 func TestReferenceProblems(t *testing.T) {
 	for arg, want := range map[string]string{
 		"${MISSING}":                "args[0] needs the variable MISSING",
+		"${workspaceFolder}":        "args[0] has ${workspaceFolder}, which only editors replace: write the value, or set the variable workspaceFolder before the start",
 		"${input:token}":            "args[0] asks for ${input:token}",
 		"${GATEWAY_MASTER_KEY}":     "not for programs",
 		"${env:GATEWAY_MASTER_KEY}": "not for programs",

@@ -48,8 +48,14 @@ type Program struct {
 // Unset is the problem of a reference to a variable that the runner lacks.
 type Unset struct{ Key, Name string }
 
+// editors are names that editors replace in their own files.
+var editors = []string{"workspaceFolder", "workspaceFolderBasename", "userHome", "pathSeparator"}
+
 func (u *Unset) Error() string {
-	return fmt.Sprintf("%s needs the variable %s, which is not set: set it for the runner", u.Key, u.Name)
+	if slices.Contains(editors, u.Name) {
+		return fmt.Sprintf("%s has ${%s}, which only editors replace: write the value, or set the variable %s before the start", u.Key, u.Name, u.Name)
+	}
+	return fmt.Sprintf("%s needs the variable %s, which is not set: set it before the start", u.Key, u.Name)
 }
 
 // Resolve replaces the references of a command: ${NAME}, ${env:NAME} and

@@ -3,6 +3,8 @@
 package files
 
 import (
+	"maps"
+
 	"mcpgateway/services/declaration"
 	"mcpgateway/services/runner/entry"
 	"mcpgateway/services/runners/wire"
@@ -47,6 +49,19 @@ type Remote struct{ Name, File string }
 type Problem struct{ File, Name, Reason string }
 
 func (p Problem) String() string { return p.File + ": " + p.Name + ": " + p.Reason }
+
+// DropPrograms removes the programs, also from the declaration, and returns their
+// names.
+func (s *Set) DropPrograms() (names []string) {
+	for _, program := range s.Programs {
+		names = append(names, program.Name)
+	}
+	s.Programs = nil
+	for _, project := range s.Declaration.Projects {
+		maps.DeleteFunc(project.Servers, func(_ string, server *declaration.Server) bool { return server.Program })
+	}
+	return names
+}
 
 // HasPrograms reports whether there is something to run.
 func (s *Set) HasPrograms() bool { return len(s.Programs) > 0 }

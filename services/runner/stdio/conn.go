@@ -10,6 +10,7 @@ import (
 	"io"
 	"strconv"
 	"sync"
+	"time"
 
 	"mcpgateway/services/background"
 	"mcpgateway/services/rawjson"
@@ -48,6 +49,7 @@ type call struct {
 	response chan Response // buffered
 	token    []byte        // the raw progress token of the caller; nil without one
 	progress func(params []byte)
+	late     func() // replaces response after a cancellation
 }
 
 // Response is the response of a program. One of both is set.
@@ -94,7 +96,14 @@ type Request struct {
 	// Sent receives the ID of the request before the program can refer to it. It
 	// may be nil.
 	Sent func(id int64)
+	// Late is called when the response arrives although the request was cancelled,
+	// until LateTime after that. It may be nil.
+	Late func()
 }
+
+// LateTime is the time after a cancellation in which the program can be expected to
+// end the request, or to respond to it.
+const LateTime = 5 * time.Second
 
 // ErrParams is the error for params that are not an object.
 var ErrParams = errors.New("params are not an object")
@@ -115,7 +124,8 @@ func (c *Conn) Do(ctx context.Context, r Request) (Response, error) {
 	if err != nil {
 		return Response{}, err
 	}
-	defer c.remove(id)
+	remove := c.remove
+	defer func() { remove(id) }()
 	if r.Sent != nil {
 		r.Sent(id)
 	}
@@ -133,6 +143,9 @@ func (c *Conn) Do(ctx context.Context, r Request) (Response, error) {
 	case <-ctx.Done():
 		params := append(strconv.AppendInt([]byte(`{"requestId":`), id, 10), '}')
 		_ = c.Notify("notifications/cancelled", params)
+		if r.Late != nil && c.await(id, r.Late) {
+			remove = c.removeLater
+		}
 		return Response{}, ctx.Err()
 	case <-c.done:
 		select { // the response came before the end
@@ -159,6 +172,25 @@ func (c *Conn) remove(id int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.calls, id)
+}
+
+// await sets what the response to a cancelled request calls. If it has arrived, it
+// calls late and reports false.
+func (c *Conn) await(id int64, late func()) bool {
+	c.mu.Lock()
+	one := c.calls[id]
+	if one != nil {
+		one.late, one.progress = late, nil
+	}
+	c.mu.Unlock()
+	if one == nil {
+		late()
+	}
+	return one != nil
+}
+
+func (c *Conn) removeLater(id int64) {
+	time.AfterFunc(LateTime, c.options.Tasks.Func("cancelled request", func() { c.remove(id) }))
 }
 
 // Notify sends a notification. It returns ErrBusy if the program does not read
@@ -231,8 +263,16 @@ func (c *Conn) response(m wire.Message) {
 	c.mu.Lock()
 	one := c.calls[id]
 	delete(c.calls, id)
+	var late func()
+	if one != nil {
+		late = one.late
+	}
 	c.mu.Unlock()
-	if one == nil {
+	switch {
+	case one == nil:
+		return
+	case late != nil:
+		late()
 		return
 	}
 	one.response <- Response{Result: bytes.Clone(m.Result), RPCError: bytes.Clone(m.RPCError)}
@@ -253,12 +293,16 @@ func (c *Conn) notification(method string, params []byte) {
 	}
 	c.mu.Lock()
 	one := c.calls[id]
+	var progress func([]byte)
+	if one != nil {
+		progress = one.progress
+	}
 	c.mu.Unlock()
-	if one == nil || one.token == nil || one.progress == nil {
+	if progress == nil || one.token == nil {
 		return
 	}
 	o.Set("progressToken", one.token)
-	one.progress(o.Bytes())
+	progress(o.Bytes())
 }
 
 // withToken returns params with another progress token.

@@ -162,6 +162,43 @@ func TestCancelled(t *testing.T) {
 	}
 }
 
+// TestLateResponse responds to a cancelled request, and sends its progress.
+func TestLateResponse(t *testing.T) {
+	for _, c := range []struct {
+		after time.Duration
+		late  int
+	}{{0, 1}, {stdio.LateTime - 1, 1}, {stdio.LateTime + 1, 0}} {
+		synctest.Test(t, func(t *testing.T) {
+			p := newProgram(t)
+			late := 0
+			ctx, cancel := context.WithCancel(t.Context())
+			done := make(chan error, 1)
+			go func() {
+				_, err := p.Do(ctx, stdio.Request{
+					Method: "tools/call", Params: []byte(`{"_meta":{"progressToken":1}}`), Late: func() { late++ },
+					Progress: func([]byte) { t.Error("progress after the cancellation") },
+				})
+				done <- err
+			}()
+			p.read(t)
+			cancel()
+			if err := <-done; !errors.Is(err, context.Canceled) {
+				t.Errorf("error %v", err)
+			}
+			p.read(t) // notifications/cancelled
+			time.Sleep(c.after)
+			p.write(t, `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":1}}`+"\n")
+			for range 2 {
+				p.write(t, `{"jsonrpc":"2.0","id":1,"result":{}}`+"\n")
+			}
+			synctest.Wait()
+			if late != c.late {
+				t.Errorf("after %v: late called %d times, want %d", c.after, late, c.late)
+			}
+		})
+	}
+}
+
 func TestRequestsAndNotifications(t *testing.T) {
 	p := newProgram(t)
 	p.write(t, "\ufeff"+`[{"jsonrpc":"2.0","id":"a","method":"roots/list"},{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info"}}]`+"\n")

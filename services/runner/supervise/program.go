@@ -44,14 +44,12 @@ type Options struct {
 // Program is a program of a file with its processes. It is safe for concurrent
 // use.
 type Program struct {
-	o       Options
-	name    string
-	lines   history
-	starts  atomic.Int64
-	stray   atomic.Int64
-	ending  sync.WaitGroup     // counts runs
-	killing context.Context    // its end ends the waiting for programs that must end
-	kill    context.CancelFunc // ends killing
+	o      Options
+	name   string
+	lines  history
+	starts atomic.Int64
+	stray  atomic.Int64
+	ending sync.WaitGroup // counts runs
 
 	mu        sync.Mutex
 	entry     *entry.Entry
@@ -83,7 +81,6 @@ type Program struct {
 // Close.
 func New(o Options) *Program {
 	p := &Program{o: o, name: o.Entry.Name, entry: o.Entry, hash: o.Entry.Hash(), pending: o.Held, held: o.Held, retry: func() {}}
-	p.killing, p.kill = context.WithCancel(context.Background())
 	p.since = p.clock().Now()
 	if o.Entry.Problem != "" {
 		p.fail(o.Entry.Problem)
@@ -199,16 +196,15 @@ func (p *Program) Stop() {
 	})
 }
 
-// Close waits for the calls in flight, ends all processes and returns when none
-// is left. When ctx ends, it waits for neither calls nor programs any more.
+// Close waits for the calls in flight, but not longer than ctx, ends all processes
+// and returns when none is left.
 func (p *Program) Close(ctx context.Context) {
 	p.change(func() {
 		p.closed = true
 		p.cancelRetry()
 		p.retireAll()
 	})
-	stop := context.AfterFunc(ctx, p.o.Tasks.Func("program kill", func() {
-		p.kill()
+	stop := context.AfterFunc(ctx, p.o.Tasks.Func("end of calls", func() {
 		p.change(func() {
 			for _, r := range p.runs {
 				r.end(errEnding)
@@ -217,6 +213,5 @@ func (p *Program) Close(ctx context.Context) {
 	}))
 	p.ending.Wait()
 	stop()
-	p.kill()
 	p.o.Limits.remove(p)
 }

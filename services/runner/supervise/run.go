@@ -262,7 +262,7 @@ func (r *run) supervise(one *Process) {
 // dispose ends a process and all that it started.
 func (p *Process) dispose() {
 	program := p.run.program
-	p.child.Stop(program.killing)
+	p.child.Stop(context.Background())
 	<-p.logged
 	p.finish(p.child.Exit())
 	p.removeContainers()

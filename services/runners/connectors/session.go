@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"mcpgateway/models"
 	"mcpgateway/services/activity"
@@ -115,6 +116,10 @@ func (s *session) run(peer runners.Peer, from string) {
 		s.end(socket.CodeRevoked, "the token was revoked or has expired")
 		return
 	}
+	expiry := time.AfterFunc(s.row.ExpiresAt.Sub(h.Store.now()), h.Tasks.Func("end of an expired connector", func() {
+		s.end(socket.CodeRevoked, "the token has expired")
+	}))
+	defer expiry.Stop()
 	h.Log.Info("connector connected", "connector", s.row.Name, "connector_id", s.row.ID, "address", from)
 	alive := make(chan struct{})
 	h.Tasks.Go("connector pings", func() {

@@ -81,15 +81,32 @@ func danger(p ServerProps) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "</div><div class=\"row spread\"><div><strong class=\"small\">Delete server</strong><p class=\"tiny muted\">Removes its tools, settings and credentials.</p></div>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "</div><div class=\"row spread\"><div><strong class=\"small\">Delete server</strong> ")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Confirm(ui.ConfirmProps{ID: "delete-server", Label: "Delete…", Submit: "Delete server", Title: "Delete " + p.Row.Alias + "?", Action: p.url("/delete"), CSRF: p.CSRF(), Error: p.Error, Stops: p.stops()}).Render(ctx, templ_7745c5c3_Buffer)
+			if p.Declared {
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, "<p class=\"tiny muted\">Its runner's file has it. Remove it there first.</p>")
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
+			} else {
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, "<p class=\"tiny muted\">Removes its tools, settings and credentials.</p>")
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
+			}
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, "</div>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, "</div>")
+			if !p.Declared {
+				templ_7745c5c3_Err = ui.Confirm(ui.ConfirmProps{ID: "delete-server", Label: "Delete…", Submit: "Delete server", Title: "Delete " + p.Row.Alias + "?", Action: p.url("/delete"), CSRF: p.CSRF(), Error: p.Error, Stops: p.stops()}).Render(ctx, templ_7745c5c3_Buffer)
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
+			}
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, "</div>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

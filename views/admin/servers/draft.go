@@ -44,6 +44,7 @@ type Draft struct {
 	Refused                         []string // why it can't be added; may be empty
 	Command                         string   // program of a server that runs on a computer; may be empty
 	LocalFile                       string   // entry of a runner's file, right after it was pasted; may be empty
+	LocalEnv                        []string // variables that LocalFile refers to
 	Skip                            bool
 	Open                            bool   // its details are unfolded
 	Hint                            string // about its credentials, from the catalog
@@ -204,14 +205,21 @@ func (p CheckProps) label() string {
 }
 
 func (p CheckProps) sub() string {
-	_, local := p.addable()
-	switch local {
-	case 0:
+	servers, local := p.addable()
+	switch {
+	case local == 0:
 		return ""
-	case 1:
-		return "1 more runs on a computer"
+	case servers > 0:
+		return ui.Plural(local, "more runs on a computer", "more run on a computer")
 	}
-	return ui.Count(local) + " more run on a computer"
+	return ui.Plural(local, "server runs on a computer", "servers run on a computer")
+}
+
+// local returns a server that runs on a computer. The setup of the only server is
+// unfolded.
+func (p CheckProps) local(d Draft) Draft {
+	d.Open = d.Open || len(p.Drafts) == 1
+	return d
 }
 
 func (p CheckProps) source() string {

@@ -273,7 +273,7 @@ func row(p ListProps, r Row) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.Tile(r.Alias).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.PictureTile(r.Alias, r.Icon).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

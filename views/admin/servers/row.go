@@ -13,6 +13,7 @@ import (
 // Row is one server.
 type Row struct {
 	ID, Alias, URL string
+	Icon           string // path of its icon in the catalog; empty for none
 	Place          string // where a program runs; empty for a server with a URL
 	OAuth          bool
 	Personal       bool // everyone uses their own account

@@ -53,6 +53,7 @@ type ServerProps struct {
 	Detail    Detail
 	Hidden    []HiddenTool // reasons for tools that clients do not see
 	Addresses []Address    // those with the server's alias
+	Declared  bool         // in a runner's file; it can't be deleted here
 	Error     string       // of a rejected deletion
 	People    *People      // nil unless everyone uses their own account
 }
@@ -149,8 +150,15 @@ type HiddenTool struct {
 	Reviewable bool // they can be approved
 }
 
-// badge returns the state of the server in the heading.
-func (h Head) badge() (tone ui.Tone, word string) { return h.Row.State.Tone, h.Row.word(h.Now) }
+// badge returns the state in the heading: without the line of output of a program
+// that starts, which the card of its process has.
+func (h Head) badge() (tone ui.Tone, word string) {
+	word = h.Row.word(h.Now)
+	if h.Row.State.Kind == admin.StateStarting {
+		word, _, _ = strings.Cut(word, ": ")
+	}
+	return h.Row.State.Tone, word
+}
 
 // consequence describes what clients notice of the outage.
 func (p ServerProps) consequence() string {

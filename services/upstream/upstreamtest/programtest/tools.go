@@ -3,9 +3,12 @@ package programtest
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"os"
 	"strconv"
 	"strings"
+	"time"
 
 	"mcpgateway/services/rawjson"
 	"mcpgateway/services/upstream/upstreamtest"
@@ -34,6 +37,7 @@ func Options(n int) upstreamtest.Options {
 //	touch        announces that Resource has changed
 //	announce     announces that the list of tools has changed
 //	line         responds with a line of exactly BYTES bytes, without its end
+//	read, write  add the number N to the file Journal, wait MS and return N
 func Tools() []upstreamtest.Tool {
 	return []upstreamtest.Tool{
 		simple("process", "Returns what the program knows about its process.", describe),
@@ -47,6 +51,8 @@ func Tools() []upstreamtest.Tool {
 			Definition: `{"name":"line","description":"Responds with a line of the given size.","inputSchema":{"type":"object","properties":{"bytes":{"type":"integer"}},"required":["bytes"]}}`,
 			Call:       line,
 		},
+		journaled("read", true),
+		journaled("write", false),
 	}
 }
 
@@ -171,4 +177,40 @@ func line(_ context.Context, c *upstreamtest.Call) upstreamtest.Result {
 		return upstreamtest.Error(-32602, "Invalid params: bytes must be an integer from 1000 to 67108864")
 	}
 	return c.Line(in.Bytes)
+}
+
+// Journal is the file in the program's directory that lists the calls of read and
+// write: a line has the name of the tool, a space and the number of the call.
+const Journal = "journal"
+
+// journaled returns a tool that lists its calls in Journal.
+func journaled(name string, readOnly bool) upstreamtest.Tool {
+	return upstreamtest.Tool{
+		Definition: fmt.Sprintf(`{"name":%q,"description":"Lists its calls in a file.","inputSchema":{"type":"object","properties":{"n":{"type":"integer"},"ms":{"type":"integer"}},"required":["n"]},"annotations":{"readOnlyHint":%t}}`, name, readOnly),
+		Call: func(ctx context.Context, c *upstreamtest.Call) upstreamtest.Result {
+			var in struct{ N, MS int }
+			if err := json.Unmarshal(c.Arguments, &in); err != nil {
+				return upstreamtest.Error(-32602, "Invalid params: n must be an integer")
+			}
+			if err := addLine(Journal, fmt.Sprintf("%s %d\n", name, in.N)); err != nil {
+				return upstreamtest.Failure(err.Error())
+			}
+			select {
+			case <-time.After(time.Duration(in.MS) * time.Millisecond):
+			case <-ctx.Done():
+			}
+			return upstreamtest.Text(strconv.Itoa(in.N))
+		},
+	}
+}
+
+// addLine adds a line to a file in one write, so that lines of concurrent calls
+// are whole.
+func addLine(path, line string) error {
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(line)
+	return errors.Join(err, f.Close())
 }

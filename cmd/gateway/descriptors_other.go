@@ -1,6 +1,0 @@
-//go:build !unix
-
-package main
-
-// maxDescriptors returns 0: this system has no limit.
-func maxDescriptors() int { return 0 }
