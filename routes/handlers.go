@@ -25,6 +25,7 @@ import (
 	"mcpgateway/routes/admin/palette"
 	"mcpgateway/routes/admin/playground"
 	"mcpgateway/routes/admin/projects"
+	registrypages "mcpgateway/routes/admin/registries"
 	"mcpgateway/routes/admin/servers"
 	"mcpgateway/routes/admin/settings"
 	"mcpgateway/routes/admin/signin"
@@ -138,6 +139,7 @@ type adminHandlers struct {
 	wizard          *servers.Wizard
 	catalogUse      *servers.FromCatalog
 	catalogRequests *catalogpages.Requests
+	registryAdmin   *registrypages.Registries
 	connections     *connections.Connections
 	connectionPages *connections.Pages
 	toolPages       *tools.Tools
@@ -292,10 +294,11 @@ func newAdminHandlers(s *services.Services, guards *guard.Guards, pages *adminpa
 		files:        settings.NewImportExport(frames, s.Projects, sealer),
 		catalogPages: catalogpages.New(frames, s.Catalog, s.CatalogStore, s.People),
 		catalogRequests: catalogpages.NewRequests(catalogpages.RequestsOptions{
-			Pages: pages, Catalog: s.Catalog, Store: s.Requests, Approvals: s.Approvals, Callers: func() *observe.Callers { return observe.NewCallers(s.Keys, s.People) }, Now: time.Now,
+			Pages: pages, Catalog: s.Catalog, Store: s.Requests, Approvals: s.Approvals, Lists: s.CatalogBulk.Lists, Callers: func() *observe.Callers { return observe.NewCallers(s.Keys, s.People) }, Now: time.Now,
 		}),
 		palette:       palette.New(pages, s.Catalog, s.Keys, s.People),
 		catalogRows:   catalogpages.NewRows(catalogpages.RowsOptions{Pages: frames, Catalog: s.Catalog, Store: s.CatalogStore, Bulk: s.CatalogBulk, Undo: guards}),
+		registryAdmin: registrypages.New(registrypages.Options{Pages: frames, Catalog: s.Catalog, Store: s.Registries, Seal: sealer, Public: public, Now: time.Now}),
 		catalogChecks: catalogpages.NewChecks(s.CatalogStore, s.CatalogChecks),
 		catalogImport: catalogpages.NewImport(frames, s.CatalogStore, sealer),
 	}

@@ -13,6 +13,7 @@ import (
 	"mcpgateway/models"
 	"mcpgateway/services/access"
 	"mcpgateway/services/access/groups"
+	"mcpgateway/services/catalog/registries"
 	"mcpgateway/services/catalog/requests"
 	"mcpgateway/services/declaration"
 	"mcpgateway/services/oauthclient"
@@ -251,6 +252,18 @@ func onSource(rest string, fields ...string) func(*testing.T, *formWorld) (strin
 	}
 }
 
+// onView returns a form of the list listed.
+func onView(rest string, fields ...string) func(*testing.T, *formWorld) (string, url.Values) {
+	return func(t *testing.T, w *formWorld) (string, url.Values) {
+		if _, err := w.Services.Registries.View(t.Context(), "listed"); err != nil {
+			if _, err := w.Services.Registries.Create(t.Context(), registries.NewView{Name: "listed", Kind: models.ViewList}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return "/admin/catalog/views/listed" + rest, values(fields...)
+	}
+}
+
 // onRequest returns a form of a new request for the entry.
 func onRequest(rest string, fields ...string) func(*testing.T, *formWorld) (string, url.Values) {
 	return func(t *testing.T, w *formWorld) (string, url.Values) {
@@ -403,6 +416,24 @@ func (w *formWorld) forms(t *testing.T) []formCase {
 
 		{route: "/admin/catalog/add", make: func(_ *testing.T, w *formWorld) (string, url.Values) {
 			return "/admin/catalog/add", values("id", w.entry, "project", "p", "alias", "picked")
+		}},
+		{route: "/admin/catalog/views", make: at("/admin/catalog/views", "name", "team", "title", "Team", "kind", "list", "gated", "true")},
+		{route: "/admin/catalog/views/:view", make: onView("", "title", "Team", "gated", "true")},
+		{route: "/admin/catalog/views/:view/remove", make: func(t *testing.T, w *formWorld) (string, url.Values) {
+			path, form := onView("/remove", "entry", w.entry)(t, w)
+			if err := w.Services.Registries.AddEntry(t.Context(), "listed", w.entry); err != nil {
+				t.Fatal(err)
+			}
+			return path, form
+		}},
+		{route: "/admin/catalog/views/:view/delete", make: onView("/delete")},
+		{route: "/admin/catalog/keys", guard: "careful", make: at("/admin/catalog/keys", "name", "Editors", "expires", "90")},
+		{route: "/admin/catalog/keys/:id/revoke", make: func(t *testing.T, w *formWorld) (string, url.Values) {
+			row, _, err := w.Services.Registries.CreateKey(t.Context(), registries.NewKey{Name: "Old"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return "/admin/catalog/keys/" + row.ID + "/revoke", url.Values{}
 		}},
 		{route: "/admin/catalog/requests/:id/approve", make: onRequest("/approve", "target", "project:p")},
 		{route: "/admin/catalog/requests/:id/refuse", make: onRequest("/refuse", "answer", "Not now")},

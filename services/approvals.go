@@ -13,7 +13,7 @@ import (
 // wireRequests creates the requests of people for servers of the catalog.
 func (s *Services) wireRequests() {
 	s.Requests = requests.New(s.DB, s.Catalog, s.Audit, now)
-	s.Approvals = requests.NewApprovals(s.Requests, s.Catalog, requests.Targets{Project: s.addRequested})
+	s.Approvals = requests.NewApprovals(s.Requests, s.Catalog, requests.Targets{Project: s.addRequested, View: s.Registries.AddEntry})
 }
 
 // addRequested adds a server of the catalog to a project with an unused alias.

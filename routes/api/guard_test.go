@@ -16,6 +16,8 @@ var administration = [][2]string{
 	{"POST", "/api/keys/x/rotate"}, {"PATCH", "/api/keys/x"}, {"DELETE", "/api/keys/x"},
 	{"GET", "/api/projects/p/toolsets"}, {"POST", "/api/projects/p/toolsets"}, {"POST", "/api/projects/p/toolsets/preview"},
 	{"GET", "/api/projects/p/toolsets/reader"}, {"PATCH", "/api/projects/p/toolsets/reader"}, {"DELETE", "/api/projects/p/toolsets/reader"},
+	{"GET", "/api/catalog/views"}, {"POST", "/api/catalog/views"}, {"GET", "/api/catalog/views/v"}, {"PATCH", "/api/catalog/views/v"}, {"DELETE", "/api/catalog/views/v"},
+	{"PUT", "/api/catalog/views/v/entries/e"}, {"DELETE", "/api/catalog/views/v/entries/e"}, {"GET", "/api/catalog/keys"}, {"POST", "/api/catalog/keys"}, {"DELETE", "/api/catalog/keys/x"},
 	{"GET", "/api/catalog/requests"}, {"POST", "/api/catalog/requests/x/approve"}, {"POST", "/api/catalog/requests/x/refuse"},
 	{"POST", "/api/catalog/rows/x/check"},
 	{"GET", "/api/runners"}, {"GET", "/api/servers/x/log"}, {"POST", "/api/servers/x/restart"}, {"POST", "/api/servers/x/stop"},
@@ -91,7 +93,7 @@ func TestAPIRoutesAreInTables(t *testing.T) {
 	known := map[string]bool{}
 	all := slices.Concat(administration, ofUsers)
 	for _, route := range all {
-		path := strings.NewReplacer("up__echo", ":name", "/reader", "/:toolset", "/ann", "/:personId", "/gh", "/:serverId", "projects/p", "projects/:projectSlug", "/x", "/:id").Replace(route[1])
+		path := strings.NewReplacer("up__echo", ":name", "/reader", "/:toolset", "/ann", "/:personId", "/gh", "/:serverId", "views/v", "views/:view", "entries/e", "entries/:entryId", "projects/p", "projects/:projectSlug", "/x", "/:id").Replace(route[1])
 		known[route[0]+" "+path] = true
 	}
 	public := map[string]bool{"GET /api/registry": true, "GET /api/templates": true, "GET /api/openapi.json": true}

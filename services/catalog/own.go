@@ -11,7 +11,7 @@ import (
 )
 
 // SourceGateway is the source of the gateway's own rows: the endpoints of
-// published projects. They are not stored, so nobody can edit them.
+// published projects. They are not stored, so administrators can't edit them.
 const SourceGateway = "gateway"
 
 // Option is an optional part of a catalog.

@@ -119,7 +119,7 @@ func (s *Server) clientFor(ctx context.Context, id string, person *User) (models
 	return client, nil
 }
 
-// offered is what the consent page offers: projects to choose from, or the title
+// offered is the choice on the consent page: projects to choose from, or the title
 // of a view.
 type offered struct {
 	projects []Project

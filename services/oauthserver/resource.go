@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// target is what a token is requested for: an endpoint or a view of the catalog.
+// target is the resource of a requested token: an endpoint or a view of the catalog.
 // The zero value leaves the choice of the project to the user.
 type target struct {
 	project string // slug

@@ -13,6 +13,8 @@ const (
 	Catalog            = "/admin/catalog"
 	CatalogAdd         = "/admin/catalog/add"
 	CatalogSources     = "/admin/catalog/sources"
+	CatalogViews       = "/admin/catalog/views"
+	CatalogKeys        = "/admin/catalog/keys"
 	CatalogRequests    = "/admin/catalog/requests"
 	Audit              = "/admin/audit"
 	People             = "/admin/people"
@@ -215,6 +217,12 @@ func StartConnection(serverID string) string { return below(Connections, serverI
 
 // CatalogEntry returns the page on which an entry of the catalog is edited.
 func CatalogEntry(id string) string { return below(Catalog, id) }
+
+// CatalogView returns a view of the catalog. Its forms are below it.
+func CatalogView(name string) string { return below(CatalogViews, name) }
+
+// CatalogKey returns a key of gated views. Its forms are below it.
+func CatalogKey(id string) string { return below(CatalogKeys, id) }
 
 // CatalogRequest returns a request for a server. Its forms are below it.
 func CatalogRequest(id string) string { return below(CatalogRequests, id) }

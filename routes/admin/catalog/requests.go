@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"cmp"
+	"context"
 	"strings"
 	"time"
 
@@ -29,7 +30,8 @@ type RequestsOptions struct {
 	Catalog   *catalog.Catalog
 	Store     *requests.Store
 	Approvals *requests.Approvals
-	Callers   func() *observe.Callers // names of people
+	Lists     func(ctx context.Context) ([]models.CatalogView, error) // to which entries can be added
+	Callers   func() *observe.Callers                                 // names of people
 	Now       func() time.Time
 }
 
@@ -57,6 +59,13 @@ func (a *Requests) page(c *fiber.Ctx, p views.CatalogRequestsProps, failed error
 	p.Tabs = public.CatalogTabs{Servers: len(a.Catalog.AllEntries()), Templates: len(a.Catalog.AllTemplates()), Sources: true, Current: public.TabRequests}
 	for _, project := range a.Pages.Directory.All() {
 		p.Projects = append(p.Projects, ui.Option{Value: project.Project.Slug, Label: cmp.Or(ui.Clean(project.Project.Name), project.Project.Slug)})
+	}
+	lists, err := a.Lists(c.UserContext())
+	if err != nil {
+		return err
+	}
+	for _, list := range lists {
+		p.Views = append(p.Views, ui.Option{Value: list.Name, Label: ui.Clean(list.Title)})
 	}
 	callers := a.Callers()
 	for _, row := range rows {

@@ -31,7 +31,7 @@ func (r *V01) Versions(c *fiber.Ctx) error { return official(c, r.versions(c, se
 // Version serves GET /v0.1/servers/:name/versions/:version, also for latest.
 func (r *V01) Version(c *fiber.Ctx) error { return official(c, r.version(c, served{})) }
 
-// served is what a registry serves. The zero value is the whole catalog.
+// served is the part of the catalog in a registry. The zero value is the whole catalog.
 type served struct {
 	selection *catalog.Selection
 	mark      string // changes with the selection
