@@ -65,3 +65,10 @@ type CatalogEntry struct {
 	UpdatedAt   time.Time `gorm:"autoUpdateTime:false"` // of the last change of any kind
 	Document    string    // raw server object of the official registry, or empty
 }
+
+// CatalogSourceGateway is the source of the rows of published projects. They are
+// computed, not stored.
+const CatalogSourceGateway = "gateway"
+
+// IsOwn reports whether the row is an endpoint of this gateway.
+func (e *CatalogEntry) IsOwn() bool { return e.SourceID == CatalogSourceGateway }

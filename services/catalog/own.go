@@ -10,10 +10,6 @@ import (
 	"mcpgateway/services/notify"
 )
 
-// SourceGateway is the source of the gateway's own rows: the endpoints of
-// published projects. They are not stored, so administrators can't edit them.
-const SourceGateway = "gateway"
-
 // Option is an optional part of a catalog.
 type Option func(*Catalog)
 
@@ -23,9 +19,6 @@ type Option func(*Catalog)
 func WithOwn(rows func(context.Context) []*models.CatalogEntry) Option {
 	return func(c *Catalog) { c.own = rows }
 }
-
-// IsOwn reports whether the gateway publishes an entry itself.
-func IsOwn(e *models.CatalogEntry) bool { return e.SourceID == SourceGateway }
 
 // ownRows returns the gateway's own rows, and a mark that changes with them.
 func (c *Catalog) ownRows(ctx context.Context) ([]*models.CatalogEntry, string, error) {

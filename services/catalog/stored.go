@@ -37,7 +37,7 @@ func (c *Catalog) Stored(text string) ([]*models.CatalogEntry, []fault.Warning, 
 func (s *snapshot) storedRows() *storedRows {
 	all := &storedRows{rows: make([]*models.CatalogEntry, 0, len(s.official))}
 	for _, e := range s.official {
-		if e.Status != models.CatalogDeleted {
+		if e.Status != models.CatalogDeleted && !e.IsOwn() {
 			all.rows = append(all.rows, e)
 		}
 	}

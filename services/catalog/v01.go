@@ -146,7 +146,7 @@ func (c *Catalog) officialList(ctx context.Context, rows []*models.CatalogEntry)
 		case withdrawn(e):
 			status = string(models.CatalogDeleted)
 			server, err = json.Marshal(serverDocument{Schema: officialSchema, Name: sources.FullName(e), Description: "No longer listed.", Version: e.Version})
-		case IsOwn(e):
+		case e.IsOwn():
 			server, err = json.Marshal(newOwnDocument(e))
 		case server == nil || e.Locked:
 			server, err = json.Marshal(newServerDocument(e))
@@ -165,7 +165,7 @@ func (c *Catalog) officialList(ctx context.Context, rows []*models.CatalogEntry)
 func (c *Catalog) documents(ctx context.Context, rows []*models.CatalogEntry) (map[string]json.RawMessage, error) {
 	ids := make([]string, 0, len(rows))
 	for _, e := range rows {
-		if e.SourceID != SourceDefault && e.SourceID != SourceFile && !IsOwn(e) && !withdrawn(e) {
+		if e.SourceID != SourceDefault && e.SourceID != SourceFile && !e.IsOwn() && !withdrawn(e) {
 			ids = append(ids, e.ID)
 		}
 	}

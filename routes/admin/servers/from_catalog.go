@@ -47,6 +47,9 @@ func (a *FromCatalog) Add(c *fiber.Ctx) error {
 		return err
 	}
 	here := paths.RegistryEntry(entry.PublisherName, entry.ServerName)
+	if entry.IsOwn() {
+		return frame.Failed(c, here, fault.Invalid("It's an endpoint of this gateway. Connect clients to it directly."))
+	}
 	if why := notRemote(entry); why != "" {
 		return frame.Failed(c, here, fault.Invalid("%s. It can't be added to a project.", why))
 	}

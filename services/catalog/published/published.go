@@ -13,7 +13,6 @@ import (
 
 	"mcpgateway/models"
 	"mcpgateway/services/access"
-	"mcpgateway/services/catalog"
 	"mcpgateway/services/catalog/sources"
 	"mcpgateway/services/toolset"
 	"mcpgateway/services/toolset/views"
@@ -67,7 +66,7 @@ func (p *Projects) Rows(ctx context.Context) []*models.CatalogEntry {
 func (p *Projects) row(ctx context.Context, s *toolset.Snapshot, t *models.Toolset) *models.CatalogEntry {
 	project := &s.Project
 	e := &models.CatalogEntry{
-		ID: project.ID, SourceID: catalog.SourceGateway, Version: version, PublisherName: Publisher(p.public.Hostname()), PublisherTitle: p.public.Hostname(),
+		ID: project.ID, SourceID: models.CatalogSourceGateway, Version: version, PublisherName: Publisher(p.public.Hostname()), PublisherTitle: p.public.Hostname(),
 		ServerName: project.Slug, ServerTitle: cmp.Or(project.Name, project.Slug), ServerType: "http", Tags: models.StringList{},
 		Verified: true, VerifiedEvidence: "This gateway serves the endpoint", Description: project.Description,
 		AuthType: authTypes[project.AuthMode], SecretEnv: models.StringList{}, Status: models.CatalogActive,

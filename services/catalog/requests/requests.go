@@ -64,6 +64,9 @@ func (s *Store) Add(ctx context.Context, n NewRequest) (models.CatalogRequest, e
 	if err != nil {
 		return models.CatalogRequest{}, err
 	}
+	if entry.IsOwn() {
+		return models.CatalogRequest{}, fault.Conflict("It's an endpoint of this gateway. Ask for access to its project.")
+	}
 	reason, err := text("reason", n.Reason)
 	if err != nil {
 		return models.CatalogRequest{}, err

@@ -512,7 +512,7 @@ func key(p ListProps, k Key) templ.Component {
 			if k.usable(p.Now) {
 				templ_7745c5c3_Err = ui.Confirm(ui.ConfirmProps{
 					ID: "revoke-" + k.ID, Label: "Revoke", Title: "Revoke " + ui.Clean(k.Name) + "?", Icon: "trash-2", Action: paths.CatalogKey(k.ID) + "/revoke", CSRF: p.CSRF(), Small: true,
-					Stops: []string{"Editors with this key can't read gated views any more.", "This can't be undone."},
+					Stops: []string{"Editors with this key can't read gated views.", "This can't be undone."},
 				}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
