@@ -12,6 +12,7 @@ import (
 
 	"mcpgateway/models"
 	"mcpgateway/models/modelstest"
+	"mcpgateway/services/catalog"
 	"mcpgateway/services/notify"
 )
 
@@ -74,7 +75,7 @@ func TestOfficialDocumentHasPackages(t *testing.T) {
 		if _, err := w.store.ImportFile(t.Context(), fmt.Appendf(nil, file, name, tc.row), false); err != nil {
 			t.Fatal(err)
 		}
-		list, err := w.catalog.OfficialVersions(t.Context(), "p/"+name, "latest")
+		list, err := w.catalog.OfficialVersions(t.Context(), catalog.OfficialVersion{Name: "p/" + name, Version: "latest"})
 		if err != nil {
 			t.Fatal(err)
 		}
