@@ -76,7 +76,6 @@ type apiHandlers struct {
 	templates     *registry.Templates
 	registryV01   *registry.V01
 	catalogAPI    catalogapi.Handlers
-	rowChecks     *registry.Checks
 	projects      *api.Projects
 	toolsets      *api.Toolsets
 	servers       *api.Servers
@@ -198,9 +197,10 @@ func newAPIHandlers(s *services.Services, names *web.HostPolicy) apiHandlers {
 	servers := api.NewServers(s.Projects, s.Syncer, s.Revisions, s.Runners)
 	return apiHandlers{
 		health: api.NewHealth(s.Ready), metrics: api.NewMetrics(s.Metrics, metricsAccess(s)),
-		registry: registry.New(s.Catalog), templates: registry.NewTemplates(s.Catalog), registryV01: registry.NewV01(s.Catalog), rowChecks: registry.NewChecks(s.CatalogChecks),
+		registry: registry.New(s.Catalog), templates: registry.NewTemplates(s.Catalog), registryV01: registry.NewV01(s.Catalog),
 		catalogAPI: catalogapi.Handlers{
 			Sources: catalogapi.NewSources(s.CatalogStore), Requests: catalogapi.NewRequests(s.Requests, s.Approvals, s.Own, s.Directory),
+			Checks: catalogapi.NewChecks(s.CatalogChecks),
 		},
 		projects: api.NewProjects(s.Projects, s.Toolsets), toolsets: api.NewToolsets(s.Directory, s.Toolsets, s.Config.PublicURL), servers: servers, sync: api.NewServerSync(s.Syncer, servers), tools: api.NewTools(s.Directory, s.ToolStates),
 		keys: api.NewKeys(s.Keys, s.Projects), calls: api.NewCalls(s.Calls, s.Directory, page.NewCursors(s.Config.Keys)),
@@ -287,7 +287,7 @@ func newAdminHandlers(s *services.Services, guards *guard.Guards, pages *adminpa
 		files:        settings.NewImportExport(frames, s.Projects, sealer),
 		catalogPages: catalogpages.New(frames, s.Catalog, s.CatalogStore, s.People),
 		catalogRequests: catalogpages.NewRequests(catalogpages.RequestsOptions{
-			Pages: pages, Catalog: s.Catalog, Store: s.Requests, Approvals: s.Approvals, Callers: func() *observe.Callers { return observe.NewCallers(s.Keys, s.People) }, Now: time.Now,
+			Pages: pages, Catalog: s.Catalog, Store: s.Requests, Approvals: s.Approvals, Lists: s.CatalogBulk.Lists, Callers: func() *observe.Callers { return observe.NewCallers(s.Keys, s.People) }, Now: time.Now,
 		}),
 		palette:       palette.New(pages, s.Catalog, s.Keys, s.People),
 		catalogRows:   catalogpages.NewRows(catalogpages.RowsOptions{Pages: frames, Catalog: s.Catalog, Store: s.CatalogStore, Bulk: s.CatalogBulk, Undo: guards}),

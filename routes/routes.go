@@ -72,7 +72,7 @@ func table(h *handlers) []route {
 		{options, "/api/templates", web.PublicPreflight, catalog},
 		{options, "/v0.1/*", web.PublicPreflight, catalog},
 		{get, "/api/openapi.json", api.OpenAPI, open},
-		{post, "/api/catalog/rows/:id/check", h.rowChecks.Check, admin},
+		{post, "/api/catalog/rows/:id/check", h.catalogAPI.Checks.Check, admin},
 
 		{get, "/api/projects", h.projects.List, someViewer},
 		{post, "/api/projects", h.projects.Create, admin},

@@ -2,18 +2,19 @@ package services
 
 import (
 	"context"
-	"slices"
 
 	"mcpgateway/models"
+	"mcpgateway/services/catalog/bulk"
 	"mcpgateway/services/catalog/requests"
+	"mcpgateway/services/catalog/sources"
+	"mcpgateway/services/fault"
 	"mcpgateway/services/projects"
-	"mcpgateway/services/toolset"
 )
 
 // wireRequests creates the requests of people for servers of the catalog.
 func (s *Services) wireRequests() {
 	s.Requests = requests.New(s.DB, s.Catalog, s.Audit, now)
-	s.Approvals = requests.NewApprovals(s.Requests, s.Catalog, requests.Targets{Project: s.addRequested})
+	s.Approvals = requests.NewApprovals(s.Requests, s.Catalog, requests.Targets{Project: s.addRequested, View: s.listRequested})
 }
 
 // addRequested adds a server of the catalog to a project with an unused alias.
@@ -22,12 +23,24 @@ func (s *Services) addRequested(ctx context.Context, slug string, e *models.Cata
 	if err != nil {
 		return models.Server{}, err
 	}
-	alias := projects.FreeAlias(func(alias string) bool {
-		return slices.ContainsFunc(p.Servers, func(s *toolset.Server) bool { return s.Config.AliasFold == alias })
-	}, e.ServerName)
-	saved, err := s.Projects.AddServer(ctx, slug, alias, projects.FromCatalog(e, true))
+	saved, err := s.Projects.AddServer(ctx, slug, projects.FreeAliasIn(p, e.ServerName), projects.FromCatalog(e, true))
 	if err != nil {
 		return models.Server{}, err
 	}
 	return saved.Server, nil
+}
+
+// listRequested adds an entry of the catalog to the list with the name.
+func (s *Services) listRequested(ctx context.Context, name, entryID string) error {
+	lists, err := s.CatalogBulk.Lists(ctx)
+	if err != nil {
+		return err
+	}
+	for _, list := range lists {
+		if list.Name == name {
+			_, err := s.CatalogBulk.Apply(ctx, bulk.Decision{Action: bulk.Approve, IDs: []string{entryID}, View: list.ID})
+			return err
+		}
+	}
+	return fault.NotFound("list", sources.Clip(name, sources.MaxName))
 }

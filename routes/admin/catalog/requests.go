@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"cmp"
+	"context"
 	"strings"
 	"time"
 
@@ -20,7 +21,6 @@ import (
 	"mcpgateway/views/public"
 	"mcpgateway/views/ui"
 	"mcpgateway/web"
-	"mcpgateway/web/guard"
 )
 
 // RequestsOptions are the dependencies of Requests.
@@ -29,7 +29,8 @@ type RequestsOptions struct {
 	Catalog   *catalog.Catalog
 	Store     *requests.Store
 	Approvals *requests.Approvals
-	Callers   func() *observe.Callers // names of people
+	Lists     func(ctx context.Context) ([]models.CatalogView, error) // to which entries can be added
+	Callers   func() *observe.Callers                                 // names of people
 	Now       func() time.Time
 }
 
@@ -57,6 +58,13 @@ func (a *Requests) page(c *fiber.Ctx, p views.CatalogRequestsProps, failed error
 	p.Tabs = public.CatalogTabs{Servers: len(a.Catalog.AllEntries()), Templates: len(a.Catalog.AllTemplates()), Sources: true, Current: public.TabRequests}
 	for _, project := range a.Pages.Directory.All() {
 		p.Projects = append(p.Projects, ui.Option{Value: project.Project.Slug, Label: cmp.Or(ui.Clean(project.Project.Name), project.Project.Slug)})
+	}
+	lists, err := a.Lists(c.UserContext())
+	if err != nil {
+		return err
+	}
+	for _, list := range lists {
+		p.Views = append(p.Views, ui.Option{Value: list.Name, Label: ui.Clean(list.Title)})
 	}
 	callers := a.Callers()
 	for _, row := range rows {
@@ -91,19 +99,11 @@ func (a *Requests) request(c *fiber.Ctx, row models.CatalogRequest, callers *obs
 	return r
 }
 
-// administrator returns the id of the signed-in administrator.
-func administrator(c *fiber.Ctx) string {
-	if user := guard.UserOf(c); user != nil {
-		return user.ID
-	}
-	return ""
-}
-
 // Approve serves POST /admin/catalog/requests/:id/approve: target is a project or
 // a view.
 func (a *Requests) Approve(c *fiber.Ctx) error {
 	id, target := c.Params("id"), web.FormValue(c, "target")
-	approval := requests.Approval{UserID: administrator(c)}
+	approval := requests.Approval{}
 	if view, ok := strings.CutPrefix(target, views.TargetView); ok {
 		approval.View = view
 	} else {
@@ -124,7 +124,7 @@ func (a *Requests) Approve(c *fiber.Ctx) error {
 // Refuse serves POST /admin/catalog/requests/:id/refuse with a reason.
 func (a *Requests) Refuse(c *fiber.Ctx) error {
 	id, answer := c.Params("id"), web.FormValue(c, "answer")
-	_, err := a.Store.Refuse(c.UserContext(), id, requests.Decision{UserID: administrator(c), Answer: answer})
+	_, err := a.Store.Refuse(c.UserContext(), id, requests.Decision{Answer: answer})
 	if fault.Is(err, fault.CodeValidationFailed) {
 		return a.page(c, views.CatalogRequestsProps{Failed: id, Answer: answer}, err)
 	}

@@ -5,4 +5,5 @@ package catalog
 type Handlers struct {
 	Sources  *Sources
 	Requests *Requests
+	Checks   *Checks
 }
