@@ -78,7 +78,6 @@ type apiHandlers struct {
 	registryV01   *registry.V01
 	registryViews *registry.Views
 	catalogAPI    catalogapi.Handlers
-	rowChecks     *registry.Checks
 	projects      *api.Projects
 	toolsets      *api.Toolsets
 	servers       *api.Servers
@@ -201,10 +200,11 @@ func newAPIHandlers(s *services.Services, names *web.HostPolicy) apiHandlers {
 	servers := api.NewServers(s.Projects, s.Syncer, s.Revisions, s.Runners)
 	return apiHandlers{
 		health: api.NewHealth(s.Ready), metrics: api.NewMetrics(s.Metrics, metricsAccess(s)),
-		registry: registry.New(s.Catalog), templates: registry.NewTemplates(s.Catalog), registryV01: registry.NewV01(s.Catalog), rowChecks: registry.NewChecks(s.CatalogChecks),
+		registry: registry.New(s.Catalog), templates: registry.NewTemplates(s.Catalog), registryV01: registry.NewV01(s.Catalog),
 		catalogAPI: catalogapi.Handlers{
 			Sources: catalogapi.NewSources(s.CatalogStore), Requests: catalogapi.NewRequests(s.Requests, s.Approvals, s.Own, s.Directory),
 			Views: catalogapi.NewViews(s.Registries, s.Config.PublicURL), Keys: catalogapi.NewKeys(s.Registries),
+			Checks: catalogapi.NewChecks(s.CatalogChecks),
 		},
 		registryViews: registry.NewViews(registry.ViewOptions{
 			Catalog: s.Catalog, Store: s.Registries, Tokens: s.OAuth, Failures: ratelimit.NewFailureLimit(time.Now), Public: s.Config.PublicURL,

@@ -77,7 +77,7 @@ func table(h *handlers) []route {
 		{get, "/views/:view/v0.1/servers/:name/versions/:version", h.registryViews.Version, catalog},
 		{options, "/views/:view/v0.1/*", web.KeyPreflight, catalog},
 		{get, "/api/openapi.json", api.OpenAPI, open},
-		{post, "/api/catalog/rows/:id/check", h.rowChecks.Check, admin},
+		{post, "/api/catalog/rows/:id/check", h.catalogAPI.Checks.Check, admin},
 
 		{get, "/api/catalog/views", h.catalogAPI.Views.List, viewer},
 		{post, "/api/catalog/views", h.catalogAPI.Views.Create, admin},

@@ -2,12 +2,10 @@ package services
 
 import (
 	"context"
-	"slices"
 
 	"mcpgateway/models"
 	"mcpgateway/services/catalog/requests"
 	"mcpgateway/services/projects"
-	"mcpgateway/services/toolset"
 )
 
 // wireRequests creates the requests of people for servers of the catalog.
@@ -22,10 +20,7 @@ func (s *Services) addRequested(ctx context.Context, slug string, e *models.Cata
 	if err != nil {
 		return models.Server{}, err
 	}
-	alias := projects.FreeAlias(func(alias string) bool {
-		return slices.ContainsFunc(p.Servers, func(s *toolset.Server) bool { return s.Config.AliasFold == alias })
-	}, e.ServerName)
-	saved, err := s.Projects.AddServer(ctx, slug, alias, projects.FromCatalog(e, true))
+	saved, err := s.Projects.AddServer(ctx, slug, projects.FreeAliasIn(p, e.ServerName), projects.FromCatalog(e, true))
 	if err != nil {
 		return models.Server{}, err
 	}

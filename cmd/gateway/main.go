@@ -15,6 +15,7 @@ import (
 
 	"mcpgateway/services/background"
 	"mcpgateway/services/fault"
+	"mcpgateway/services/sandbox"
 )
 
 // version is set at build time with -ldflags "-X main.version=…".
@@ -202,4 +203,13 @@ func parseSome(fs *flag.FlagSet, args []string) (rest []string, err error) {
 		return nil, usagef("%v", err)
 	}
 	return fs.Args(), nil
+}
+
+// codeWorker is the hidden command of the child process that runs submitted
+// code. It executes one run from standard input.
+func codeWorker(context.Context, streams, []string) error {
+	if code := sandbox.WorkerMain(); code != 0 {
+		return fmt.Errorf("code worker exited with status %d", code)
+	}
+	return nil
 }

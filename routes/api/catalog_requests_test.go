@@ -108,3 +108,35 @@ func catalogEntries(t *testing.T, a *app) []*models.CatalogEntry {
 	}
 	return a.Services.Catalog.AllEntries()
 }
+
+// TestRequestsAreApprovedIntoLists approves a program, which no project can have.
+func TestRequestsAreApprovedIntoLists(t *testing.T) {
+	each(t, func(t *testing.T, a *app) {
+		w := newOwnWorld(t, a)
+		entry := ""
+		for _, e := range catalogEntries(t, a) {
+			if e.RemoteURL == "" {
+				entry = e.ID
+			}
+		}
+		for _, view := range []models.CatalogView{{ID: "v1", Name: "team", Kind: models.ViewList}, {ID: "v2", Name: "all", Kind: models.ViewQuery}} {
+			if err := a.Services.DB.Create(&view).Error; err != nil {
+				t.Fatal(err)
+			}
+		}
+		var request catalogRequest
+		w.request(t, w.ann, "POST", "/api/catalog/requests", fmt.Sprintf(`{"entryId":%q,"reason":"r"}`, entry), 201, &request)
+		approve := "/api/catalog/requests/" + request.ID + "/approve"
+		for _, unknown := range []string{"unknown", "all", "v1"} {
+			a.admin(t, "POST", approve, fmt.Sprintf(`{"view":%q}`, unknown), 404, nil)
+		}
+		a.admin(t, "POST", approve, `{"view":"team"}`, 200, &request)
+		if request.State != "approved" || request.DecidedBy != "" { // decided with the administration token
+			t.Errorf("approved %+v", request)
+		}
+		var listed []models.CatalogViewEntry
+		if err := a.Services.DB.Find(&listed).Error; err != nil || len(listed) != 1 || listed[0].ViewID != "v1" || listed[0].EntryID != entry {
+			t.Errorf("listed %+v (%v)", listed, err)
+		}
+	})
+}

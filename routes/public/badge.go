@@ -33,7 +33,7 @@ func (r *Registry) Badge(c *fiber.Ctx) error {
 
 // entry returns the server that the path names, or NOT_FOUND.
 func (r *Registry) entry(c *fiber.Ctx) (public.CatalogEntry, error) {
-	e, err := r.catalog.EntryByName(c.Params("publisher"), c.Params("server"))
+	e, err := r.Catalog.EntryByName(c.Params("publisher"), c.Params("server"))
 	return public.CatalogEntry{CatalogEntry: e}, err
 }
 

@@ -13,7 +13,7 @@ func (r *Registry) Text(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	body := s.Text(r.pages.publicURL.String(), r.check(s))
+	body := s.Text(r.Pages.publicURL.String(), r.check(s))
 	c.Set(fiber.HeaderContentType, fiber.MIMETextPlainCharsetUTF8)
 	if web.Unchanged(c, web.ETag(body), feedCache) {
 		return nil

@@ -41,11 +41,7 @@ type Requests interface {
 // Registry serves the pages of the server registry.
 type Registry struct {
 	RegistryOptions
-	pages    *Pages
-	catalog  *catalog.Catalog
-	projects *toolset.Directory
-	programs func() bool
-	cards    *cards
+	cards *cards
 }
 
 // Checks returns the last check of the server of an entry, and false if it was
@@ -56,7 +52,7 @@ type Checks interface {
 
 // NewRegistry returns the handlers.
 func NewRegistry(o RegistryOptions) *Registry {
-	return &Registry{RegistryOptions: o, pages: o.Pages, catalog: o.Catalog, projects: o.Directory, programs: o.RunsPrograms, cards: newCards()}
+	return &Registry{RegistryOptions: o, cards: newCards()}
 }
 
 // selection is the state of the list that its URL carries.
@@ -126,13 +122,13 @@ func (s selection) url(number int) string {
 // invalid query is shown with its error; if no server matches, the closest ones
 // are shown.
 func (r *Registry) List(c *fiber.Ctx) error {
-	s, number := selected(c, guard.UserOf(c) != nil, r.programs()), pageNumber(c)
+	s, number := selected(c, guard.UserOf(c) != nil, r.RunsPrograms()), pageNumber(c)
 	props := public.RegistryProps{Notices: expired(c), Works: s.filter.Works}
 	view := catalog.View{Text: s.text, Filter: s.filter, Sort: s.sort, Offset: (number - 1) * pageRows, Limit: pageRows}
-	found, err := r.catalog.Browse(view)
+	found, err := r.Catalog.Browse(view)
 	if err == nil && len(found.Rows) == 0 && found.Total > 0 {
 		number, view.Offset, props.Notices = 1, 0, append(props.Notices, moved)
-		found, err = r.catalog.Browse(view)
+		found, err = r.Catalog.Browse(view)
 	}
 	props.Search = r.search(s)
 	if f := fault.From(err); err != nil && f.Kind != fault.KindInvalid {
@@ -143,8 +139,8 @@ func (r *Registry) List(c *fiber.Ctx) error {
 	} else if err := r.fill(&props, s, found, number); err != nil {
 		return err
 	}
-	props.Frame = r.pages.frame(c, r.about(s, number, props))
-	props.Tabs = tabsOf(r.catalog, props.Frame, public.TabServers)
+	props.Frame = r.Pages.frame(c, r.about(s, number, props))
+	props.Tabs = tabsOf(r.Catalog, props.Frame, public.TabServers)
 	props.Added = r.addedHere(props.Frame, props.Servers)
 	props.Frame.Bar = addYourOwn(props.Frame)
 	return render(c, props.Frame, public.Registry(props))
@@ -153,7 +149,7 @@ func (r *Registry) List(c *fiber.Ctx) error {
 // fill sets the servers of the page, or the closest ones, and how to narrow them.
 func (r *Registry) fill(props *public.RegistryProps, s selection, found *catalog.Listing, number int) error {
 	props.Notices = append(props.Notices, warned(found.Warnings)...)
-	props.Servers, props.Closest, props.Local = r.pages.entries.all(found.Rows), found.Closest, found.Local
+	props.Servers, props.Closest, props.Local = r.Pages.entries.all(found.Rows), found.Closest, found.Local
 	everywhere := s
 	everywhere.filter.Works = false
 	props.LocalURL = everywhere.url(1)
@@ -178,7 +174,7 @@ func countOf(s selection, total int) string {
 func (r *Registry) search(s selection) ui.SearchProps {
 	p := ui.SearchProps{
 		Action: paths.Registry, Query: s.text, Label: "Search the catalog", Live: true,
-		Placeholder: "Search " + ui.Plural(len(r.catalog.AllEntries()), "server", "servers") + ", e.g. tickets tag:crm",
+		Placeholder: "Search " + ui.Plural(len(r.Catalog.AllEntries()), "server", "servers") + ", e.g. tickets tag:crm",
 	}
 	for name, v := range s.values() {
 		if v[0] != "" {
@@ -208,7 +204,7 @@ func (r *Registry) about(s selection, number int, props public.RegistryProps) pa
 	for i, server := range servers {
 		names[i], paths[i] = server.Title(), server.Path()
 	}
-	a.data = r.pages.itemList((number-1)*pageRows, names, paths)
+	a.data = r.Pages.itemList((number-1)*pageRows, names, paths)
 	return a
 }
 

@@ -105,7 +105,7 @@ func (r *Registry) counter(s selection, n filterLinks) func(qualifier string) (*
 		}
 		of := counted{text, filter}
 		if known[of] == nil {
-			counts, err := r.catalog.Facets(text, filter)
+			counts, err := r.Catalog.Facets(text, filter)
 			if err != nil {
 				return nil, err
 			}

@@ -24,22 +24,22 @@ import (
 // responds with 404 and similar names.
 func (r *Registry) Page(c *fiber.Ctx) error {
 	publisher, server := c.Params("publisher"), c.Params("server")
-	e, err := r.catalog.EntryByName(publisher, server)
+	e, err := r.Catalog.EntryByName(publisher, server)
 	if fault.Is(err, fault.CodeNotFound) {
 		return r.notFound(c, err, publisher, server)
 	}
 	if err != nil {
 		return err
 	}
-	s := r.pages.entries.one(e)
-	f := r.pages.frame(c, pageMeta{
-		title: s.Title() + " by " + s.Publisher(), description: ui.Clean(e.Description), path: s.Path(), section: layout.SectionRegistry, data: r.pages.software(s, s.Listed(r.check(s))), image: s.CardPath(),
+	s := r.Pages.entries.one(e)
+	f := r.Pages.frame(c, pageMeta{
+		title: s.Title() + " by " + s.Publisher(), description: ui.Clean(e.Description), path: s.Path(), section: layout.SectionRegistry, data: r.Pages.software(s, s.Listed(r.check(s))), image: s.CardPath(),
 		crumbs: []layout.Crumb{{Label: "Catalog", URL: paths.Registry}, {Label: "Servers", URL: paths.Registry}, {Label: s.Title()}},
 	})
 	props := public.RegistryItemProps{Frame: f, Server: s, Templates: r.templatesWith(e), Related: r.related(e), ReportURL: reportURL(r.Report, s)}
 	props.Check = r.check(s)
 	if f.Admin() {
-		props.Projects = options(r.projects)
+		props.Projects = options(r.Directory)
 	}
 	if user := guard.UserOf(c); user != nil && !f.Admin() {
 		if props.Request, err = r.request(c.UserContext(), user.ID, e.ID); err != nil {
@@ -68,8 +68,8 @@ func (r *Registry) request(ctx context.Context, userID, entryID string) (*public
 }
 
 func (r *Registry) notFound(c *fiber.Ctx, err error, publisher, server string) error {
-	return r.pages.notFound(c, err, public.MissingProps{
-		What: "server " + clipped(publisher+"/"+server), Near: nearServers(c.UserContext(), r.catalog, publisher, server),
+	return r.Pages.notFound(c, err, public.MissingProps{
+		What: "server " + clipped(publisher+"/"+server), Near: nearServers(c.UserContext(), r.Catalog, publisher, server),
 		AllLabel: "Search the catalog", AllURL: paths.Registry,
 	}, layout.SectionRegistry)
 }
@@ -79,11 +79,11 @@ func (r *Registry) notFound(c *fiber.Ctx, err error, publisher, server string) e
 func (r *Registry) templatesWith(e *models.CatalogEntry) []public.Template {
 	const most = 6
 	var with []*models.CatalogTemplate
-	for _, t := range r.catalog.AllTemplates() {
+	for _, t := range r.Catalog.AllTemplates() {
 		if len(with) == most {
 			break
 		}
-		if slices.Contains(t.RelatedServerNames, e.ServerName) && slices.Contains(r.catalog.RelatedEntries(t), e) {
+		if slices.Contains(t.RelatedServerNames, e.ServerName) && slices.Contains(r.Catalog.RelatedEntries(t), e) {
 			with = append(with, t)
 		}
 	}
@@ -103,7 +103,7 @@ func hasServer(p *toolset.Snapshot, e *models.CatalogEntry) bool {
 func (r *Registry) addProjects(props *public.RegistryItemProps, mine reach.Reach) {
 	const most = 5 // links of a maintainer
 	has := map[string]bool{}
-	for _, p := range r.projects.All() {
+	for _, p := range r.Directory.All() {
 		slug, name := p.Project.Slug, ui.Clean(cmp.Or(p.Project.Name, p.Project.Slug))
 		has[slug] = hasServer(p, props.Server.CatalogEntry)
 		switch {
@@ -134,7 +134,7 @@ func (r *Registry) addedHere(f layout.Frame, servers []public.CatalogEntry) map[
 	if f.Nav == nil || f.Nav.Project == nil {
 		return nil
 	}
-	p, err := r.projects.Project(f.Nav.Project.Slug)
+	p, err := r.Directory.Project(f.Nav.Project.Slug)
 	if err != nil {
 		return nil
 	}

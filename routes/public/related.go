@@ -18,7 +18,7 @@ func (r *Registry) related(e *models.CatalogEntry) []public.CatalogEntry {
 		*models.CatalogEntry
 		score float64
 	}
-	all := r.catalog.AllEntries()
+	all := r.Catalog.AllEntries()
 	weight := map[string]float64{}
 	for _, tag := range e.Tags {
 		rows := 0

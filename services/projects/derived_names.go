@@ -1,9 +1,12 @@
 package projects
 
 import (
-	"mcpgateway/services/declaration"
+	"slices"
 	"strconv"
 	"strings"
+
+	"mcpgateway/services/declaration"
+	"mcpgateway/services/toolset"
 )
 
 // Maximum lengths of derived names, in bytes. Tool names start with an alias.
@@ -24,6 +27,13 @@ func FreeSlug(taken func(slug string) bool, names ...string) string {
 		}
 	}
 	return firstFree("", taken)
+}
+
+// FreeAliasIn returns an alias that no server of a project has, derived from a name.
+func FreeAliasIn(p *toolset.Snapshot, name string) string {
+	return FreeAlias(func(alias string) bool {
+		return slices.ContainsFunc(p.Servers, func(s *toolset.Server) bool { return s.Config.AliasFold == alias })
+	}, name)
 }
 
 // FreeAlias returns an alias that is not taken, derived from a name.

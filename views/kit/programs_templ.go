@@ -113,7 +113,7 @@ func processes() []serverpages.ServerProps {
 	retry := noon.Add(8 * time.Second)
 	running := serverpages.Process{Connected: true, Program: "npx", Processes: 2, Memory: 84 << 20, Restarts: 1, LastExit: "exit code 1", Lines: logLines(
 		"Secure MCP Filesystem Server running on stdio", "Client does not support MCP Roots, using allowed directories set from server args: [ '/home/ada/notes' ]",
-		"GET https://registry.npmjs.org/minimatch 200 212ms", "token=[redacted]",
+		"GET https://npm.example.com/minimatch 200 212ms", "token=[redacted]",
 	)}
 	ended := serverpages.Process{Connected: true, Program: "node", Restarts: 4, LastExit: "exit code 1", Lines: logLines("cannot open notes.db: no such file", "cannot open notes.db: no such file")}
 	starting := serverpages.Process{Connected: true, Program: "uvx", Processes: 1, Memory: 41 << 20}

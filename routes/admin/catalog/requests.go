@@ -21,7 +21,6 @@ import (
 	"mcpgateway/views/public"
 	"mcpgateway/views/ui"
 	"mcpgateway/web"
-	"mcpgateway/web/guard"
 )
 
 // RequestsOptions are the dependencies of Requests.
@@ -100,19 +99,11 @@ func (a *Requests) request(c *fiber.Ctx, row models.CatalogRequest, callers *obs
 	return r
 }
 
-// administrator returns the id of the signed-in administrator.
-func administrator(c *fiber.Ctx) string {
-	if user := guard.UserOf(c); user != nil {
-		return user.ID
-	}
-	return ""
-}
-
 // Approve serves POST /admin/catalog/requests/:id/approve: target is a project or
 // a view.
 func (a *Requests) Approve(c *fiber.Ctx) error {
 	id, target := c.Params("id"), web.FormValue(c, "target")
-	approval := requests.Approval{UserID: administrator(c)}
+	approval := requests.Approval{}
 	if view, ok := strings.CutPrefix(target, views.TargetView); ok {
 		approval.View = view
 	} else {
@@ -133,7 +124,7 @@ func (a *Requests) Approve(c *fiber.Ctx) error {
 // Refuse serves POST /admin/catalog/requests/:id/refuse with a reason.
 func (a *Requests) Refuse(c *fiber.Ctx) error {
 	id, answer := c.Params("id"), web.FormValue(c, "answer")
-	_, err := a.Store.Refuse(c.UserContext(), id, requests.Decision{UserID: administrator(c), Answer: answer})
+	_, err := a.Store.Refuse(c.UserContext(), id, requests.Decision{Answer: answer})
 	if fault.Is(err, fault.CodeValidationFailed) {
 		return a.page(c, views.CatalogRequestsProps{Failed: id, Answer: answer}, err)
 	}

@@ -115,7 +115,7 @@ func (a *Wizard) draftOfPasted(s declaration.PastedServer) views.Draft {
 // one.
 func (a *Wizard) draftOfEntry(p *toolset.Snapshot, e *models.CatalogEntry, alias string) views.Draft {
 	d := projects.FromCatalog(e, true)
-	draft := draftOf(cmp.Or(alias, freeAlias(p, e)), d)
+	draft := draftOf(cmp.Or(alias, projects.FreeAliasIn(p, e.ServerName)), d)
 	if why := notRemote(e); why != "" {
 		draft.Refused = []string{why}
 	}

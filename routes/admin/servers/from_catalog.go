@@ -61,7 +61,7 @@ func (a *FromCatalog) Add(c *fiber.Ctx) error {
 		}
 		return c.Redirect(paths.NewServer(p.Project.Slug)+"?"+to.Encode(), fiber.StatusSeeOther)
 	}
-	alias = cmp.Or(alias, freeAlias(p, entry))
+	alias = cmp.Or(alias, projects.FreeAliasIn(p, entry.ServerName))
 	saved, err := a.store.AddServer(c.UserContext(), p.Project.Slug, alias, projects.FromCatalog(entry, true))
 	if err != nil {
 		return frame.Failed(c, here, err)
@@ -108,11 +108,4 @@ func headersOf(s models.Server, withValue bool) (names []string) {
 func (a *FromCatalog) isProject(slug string) bool {
 	_, err := a.pages.Directory.Project(slug)
 	return err == nil
-}
-
-// freeAlias returns an unused alias for a catalog entry in a project.
-func freeAlias(p *toolset.Snapshot, e *models.CatalogEntry) string {
-	return projects.FreeAlias(func(alias string) bool {
-		return slices.ContainsFunc(p.Servers, func(s *toolset.Server) bool { return s.Config.AliasFold == alias })
-	}, e.ServerName)
 }

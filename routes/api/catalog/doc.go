@@ -7,4 +7,5 @@ type Handlers struct {
 	Requests *Requests
 	Views    *Views
 	Keys     *Keys
+	Checks   *Checks
 }

@@ -86,15 +86,6 @@ func (h *Requests) Create(c *fiber.Ctx) error {
 	return c.Status(fiber.StatusCreated).JSON(h.record(row))
 }
 
-// decider returns the id of the person of the request, or "" for the
-// administration token.
-func decider(c *fiber.Ctx) string {
-	if user := guard.UserOf(c); user != nil {
-		return user.ID
-	}
-	return ""
-}
-
 // Approve serves POST /api/catalog/requests/:id/approve. It adds the server to the
 // project or the view.
 func (h *Requests) Approve(c *fiber.Ctx) error {
@@ -107,7 +98,7 @@ func (h *Requests) Approve(c *fiber.Ctx) error {
 		return err
 	}
 	row, _, err := h.approvals.Approve(c.UserContext(), c.Params("id"), requests.Approval{
-		UserID: decider(c), Project: body.ProjectSlug, View: body.View, Answer: body.Answer,
+		Project: body.ProjectSlug, View: body.View, Answer: body.Answer,
 	})
 	if err != nil {
 		return err
@@ -123,7 +114,7 @@ func (h *Requests) Refuse(c *fiber.Ctx) error {
 	if err := web.BindJSON(c, &body); err != nil {
 		return err
 	}
-	row, err := h.store.Refuse(c.UserContext(), c.Params("id"), requests.Decision{UserID: decider(c), Answer: body.Answer})
+	row, err := h.store.Refuse(c.UserContext(), c.Params("id"), requests.Decision{Answer: body.Answer})
 	if err != nil {
 		return err
 	}

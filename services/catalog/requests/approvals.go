@@ -27,9 +27,8 @@ func NewApprovals(store *Store, catalog Catalog, targets Targets) *Approvals {
 	return &Approvals{store: store, catalog: catalog, targets: targets}
 }
 
-// Approval is an administrator's approval. Exactly one of Project and View is set.
+// Approval is the approval of the actor of the context. Exactly one of Project and View is set.
 type Approval struct {
-	UserID  string // the administrator
 	Project string // slug of the project to which the server is added
 	View    string // name of the list to which the entry is added
 	Answer  string // may be empty
@@ -58,7 +57,7 @@ func (a *Approvals) Approve(ctx context.Context, id string, approval Approval) (
 		return row, models.Server{}, err
 	}
 	var server models.Server
-	decision := Decision{UserID: approval.UserID, Answer: approval.Answer, Target: "view " + approval.View}
+	decision := Decision{Answer: approval.Answer, Target: "view " + approval.View}
 	if approval.View != "" {
 		err = a.targets.View(ctx, approval.View, entry.ID)
 	} else {

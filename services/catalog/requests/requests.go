@@ -179,10 +179,9 @@ func get(tx *gorm.DB, id string) (models.CatalogRequest, error) {
 	return row, err
 }
 
-// Decision is an administrator's decision. Target is the project or view to which
-// the server was added, in words, and empty for a refusal.
+// Decision is a decision of the actor of the context. Target is the project or view
+// to which the server was added, in words, and empty for a refusal.
 type Decision struct {
-	UserID string // the administrator
 	Answer string
 	Target string
 }
@@ -208,6 +207,10 @@ func (s *Store) decide(ctx context.Context, id string, state models.RequestState
 	if err != nil {
 		return models.CatalogRequest{}, err
 	}
+	decider := ""
+	if actor := activity.ActorOf(ctx); actor.Kind == activity.ActorUser {
+		decider = actor.ID
+	}
 	var row models.CatalogRequest
 	err = s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
 		if row, err = get(tx.Clauses(models.LockRow(tx)...), id); err != nil {
@@ -217,7 +220,7 @@ func (s *Store) decide(ctx context.Context, id string, state models.RequestState
 			return decided(&row)
 		}
 		at := s.now()
-		row.State, row.Answer, row.DecidedBy, row.DecidedAt = state, answer, d.UserID, &at
+		row.State, row.Answer, row.DecidedBy, row.DecidedAt = state, answer, decider, &at
 		if err := tx.Model(&row).Select("state", "answer", "decided_by", "decided_at").Updates(&row).Error; err != nil {
 			return err
 		}

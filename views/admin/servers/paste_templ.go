@@ -420,7 +420,7 @@ func choices(p PasteProps) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				if e.RunURL != "" {
-					templ_7745c5c3_Err = ui.LinkButton(ui.LinkProps{Label: "Run it", URL: e.RunURL, Small: true, Attrs: templ.Attributes{"aria-label": "Run " + ui.Clean(e.Title)}}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.LinkButton(ui.LinkProps{Label: "Run it", URL: e.RunURL, Small: true, Attrs: templ.Attributes{"aria-label": "Run it: " + ui.Clean(e.Title)}}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}

@@ -1,4 +1,4 @@
-package registry
+package catalog
 
 import (
 	"time"
@@ -9,7 +9,7 @@ import (
 	"mcpgateway/services/catalog/health"
 )
 
-// Checks serves POST /api/catalog/rows/:id/check.
+// Checks serves the checks of servers.
 type Checks struct {
 	checker *health.Checker
 }
@@ -36,8 +36,8 @@ type toolRecord struct {
 	Tokens     int      `json:"tokens"`
 }
 
-// Check checks the server of a row without credentials and responds with the
-// result.
+// Check serves POST /api/catalog/rows/:id/check: it checks the server of a row
+// without credentials and responds with the result.
 func (s *Checks) Check(c *fiber.Ctx) error {
 	check, err := s.checker.Check(c.UserContext(), c.Params("id"))
 	if err != nil {
