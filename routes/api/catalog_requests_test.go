@@ -127,9 +127,10 @@ func TestRequestsAreApprovedIntoLists(t *testing.T) {
 		var request catalogRequest
 		w.request(t, w.ann, "POST", "/api/catalog/requests", fmt.Sprintf(`{"entryId":%q,"reason":"r"}`, entry), 201, &request)
 		approve := "/api/catalog/requests/" + request.ID + "/approve"
-		for _, unknown := range []string{"unknown", "all", "v1"} {
+		for _, unknown := range []string{"unknown", "v1"} {
 			a.admin(t, "POST", approve, fmt.Sprintf(`{"view":%q}`, unknown), 404, nil)
 		}
+		a.admin(t, "POST", approve, `{"view":"all"}`, 409, nil) // has a query
 		a.admin(t, "POST", approve, `{"view":"team"}`, 200, &request)
 		if request.State != "approved" || request.DecidedBy != "" { // decided with the administration token
 			t.Errorf("approved %+v", request)
