@@ -132,7 +132,9 @@ func (c *Catalog) OfficialVersions(ctx context.Context, q OfficialVersion) (*Off
 }
 
 // officialList returns the rows with their documents. Imported documents are
-// loaded by id and returned unchanged; the others are created from the row.
+// loaded by id and returned unchanged if they are in the official format; the
+// others are created from the row. One that isn't would make editors reject the
+// whole page.
 func (c *Catalog) officialList(ctx context.Context, rows []*models.CatalogEntry) (*OfficialList, error) {
 	documents, err := c.documents(ctx, rows)
 	if err != nil {
@@ -148,7 +150,7 @@ func (c *Catalog) officialList(ctx context.Context, rows []*models.CatalogEntry)
 			server, err = json.Marshal(serverDocument{Schema: officialSchema, Name: sources.FullName(e), Description: "No longer listed.", Version: e.Version})
 		case e.IsOwn():
 			server, err = json.Marshal(newOwnDocument(e))
-		case server == nil || e.Locked:
+		case e.Locked || !sources.Conforms(server):
 			server, err = json.Marshal(newServerDocument(e))
 		}
 		if err != nil {
@@ -243,13 +245,13 @@ type input struct {
 func newServerDocument(e *models.CatalogEntry) serverDocument {
 	d := serverDocument{
 		Schema: officialSchema, Name: sources.FullName(e), Title: sources.Clean(e.ServerTitle, officialDescription),
-		Description: sources.Clean(cmp.Or(e.Description, e.ServerTitle), officialDescription), Version: e.Version, WebsiteURL: e.WebsiteURL,
+		Description: sources.Clean(cmp.Or(e.Description, e.ServerTitle), officialDescription), Version: e.Version, WebsiteURL: sources.URI(e.WebsiteURL),
 	}
 	if e.RepoURL != "" {
-		d.Repository = &repository{URL: e.RepoURL, Source: repositoryHost(e.RepoURL)}
+		d.Repository = &repository{URL: sources.URI(e.RepoURL), Source: repositoryHost(e.RepoURL)}
 	}
-	if e.IconURL != "" && len(e.IconURL) <= 255 { // the schema's limit
-		d.Icons = []icon{{e.IconURL}}
+	if src := sources.URI(e.IconURL); src != "" && len(src) <= 255 { // the schema's limit
+		d.Icons = []icon{{src}}
 	}
 	if e.RemoteURL != "" {
 		kind := map[string]string{"http": "streamable-http", "sse": "sse"}[e.ServerType]
