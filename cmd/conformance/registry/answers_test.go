@@ -37,7 +37,7 @@ type world struct {
 	checked int    // responses
 }
 
-// get sends a request as an editor does, without headers of its own unless the
+// get sends a request as an editor does, without other headers unless the
 // view is gated, and returns the decoded response.
 func (w *world) get(t *testing.T, path string, status int) map[string]any {
 	t.Helper()
