@@ -276,16 +276,16 @@ func (s *Store) AddEntry(ctx context.Context, name, entryID string) error {
 		if row.Kind != models.ViewList {
 			return nil, fault.Conflict("The view %s has a query. Change the query instead.", name)
 		}
+		added := tx.Clauses(clause.OnConflict{DoNothing: true}).Create(&models.CatalogViewEntry{ViewID: row.ID, EntryID: entry.ID, AddedAt: s.now()})
+		if added.Error != nil || added.RowsAffected == 0 {
+			return nil, added.Error
+		}
 		var n int64
 		if err := tx.Model(&models.CatalogViewEntry{}).Where("view_id = ?", row.ID).Count(&n).Error; err != nil {
 			return nil, err
 		}
-		if n >= MaxEntries {
-			return nil, fault.Conflict("The list has %d rows, the maximum. Remove some first.", n)
-		}
-		added := tx.Clauses(clause.OnConflict{DoNothing: true}).Create(&models.CatalogViewEntry{ViewID: row.ID, EntryID: entry.ID, AddedAt: s.now()})
-		if added.Error != nil || added.RowsAffected == 0 {
-			return nil, added.Error
+		if n > MaxEntries {
+			return nil, fault.Conflict("The list has %d rows, the maximum. Remove some first.", MaxEntries)
 		}
 		return s.listed(tx, "catalog.view_entry_added", row, entry.PublisherName+"/"+entry.ServerName)
 	})
