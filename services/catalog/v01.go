@@ -125,8 +125,11 @@ func (c *Catalog) OfficialVersions(ctx context.Context, q OfficialVersion) (*Off
 		return nil, err
 	}
 	e := s.officialByName(q.Name, q.IncludeDeleted)
-	if e == nil || !selected(e) || q.Version != "" && q.Version != "latest" && q.Version != e.Version {
-		return nil, fault.NotFound("server", sources.Clip(strings.Trim(q.Name+" "+q.Version, " "), sources.MaxName))
+	switch exact := q.Version != "" && q.Version != "latest"; {
+	case e == nil || !selected(e):
+		return nil, fault.NotFound("server", sources.Clip(q.Name, sources.MaxName))
+	case exact && q.Version != e.Version:
+		return nil, fault.NotFound("version", sources.Clip(q.Version, sources.MaxName))
 	}
 	return c.officialList(ctx, []*models.CatalogEntry{e})
 }
