@@ -96,7 +96,7 @@ func recorded(t *testing.T, got webtest.Response) (text, cursor string) {
 		}
 	}
 	var list struct {
-		Servers []struct{ Server struct{ Name string } }
+		Servers  []struct{ Server struct{ Name string } }
 		Metadata struct {
 			NextCursor string
 			Count      int
