@@ -221,3 +221,105 @@ func TestReplicasServeViews(t *testing.T) {
 		routestest.Eventually(t, "the deleted project", shows("/v0.1/servers"))
 	})
 }
+
+// TestDeletedRowsOfViews lists rows that were withdrawn, as other registries read them.
+func TestDeletedRowsOfViews(t *testing.T) {
+	each(t, func(t *testing.T, a *app) {
+		file := editorRows()
+		load := func(document string) {
+			t.Helper()
+			if _, err := a.Services.CatalogStore.ImportFile(t.Context(), []byte(document), false); err != nil {
+				t.Fatal(err)
+			}
+		}
+		load(file)
+		routestest.Eventually(t, "the rows of the file", func() bool { return len(a.Services.Catalog.AllEntries()) == 51 })
+		for _, body := range []string{`{"name":"acme","kind":"query","query":"publisher:acme"}`, `{"name":"filler","kind":"query","query":"publisher:filler"}`, `{"name":"team","kind":"list"}`} {
+			a.admin(t, "POST", viewsPath, body, 201, nil)
+		}
+		for _, e := range a.Services.Catalog.AllEntries() {
+			if e.PublisherName == "acme" && e.ServerName != "search" {
+				a.admin(t, "PUT", viewsPath+"/team/entries/"+e.ID, "", 204, nil)
+			}
+		}
+		// later returns a time of the API after all changes so far.
+		later := func() string {
+			at := time.Now().Truncate(time.Millisecond).Add(2 * time.Millisecond)
+			routestest.Eventually(t, "the next millisecond", func() bool { return time.Now().After(at) })
+			return at.UTC().Format("2006-01-02T15:04:05.000Z")
+		}
+		// listed returns the names with their status, and when each was updated.
+		listed := func(path string) (rows string, updated map[string]string) {
+			t.Helper()
+			var list struct {
+				Servers []struct {
+					Server struct{ Name string }
+					Meta   map[string]struct{ Status, UpdatedAt string } `json:"_meta"`
+				}
+			}
+			a.admin(t, "GET", path, "", 200, &list)
+			updated = map[string]string{}
+			for _, s := range list.Servers {
+				mark := s.Meta["io.modelcontextprotocol.registry/official"]
+				rows += s.Server.Name + " " + mark.Status + "\n"
+				updated[s.Server.Name] = mark.UpdatedAt
+			}
+			return rows, updated
+		}
+		want := func(path, rows string) map[string]string {
+			t.Helper()
+			got, updated := listed(path)
+			if got != rows {
+				t.Errorf("%s has\n%s, want\n%s", path, got, rows)
+			}
+			return updated
+		}
+		since := later()
+		want("/views/acme/v0.1/servers?updated_since="+since, "")
+		local, err := a.Services.Catalog.EntryByName("acme", "local")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := a.Services.CatalogStore.SetHidden(t.Context(), local.ID, true); err != nil {
+			t.Fatal(err)
+		}
+		load(strings.Replace(file, `"status":"deprecated"`, `"status":"deleted"`, 1))
+		routestest.Eventually(t, "the withdrawn rows", func() bool { return len(a.Services.Catalog.AllEntries()) == 49 })
+		const gone = "acme/local deleted\nacme/old deleted\n"
+		for _, base := range []string{"", "/views/acme", "/views/team"} {
+			list := base + "/v0.1/servers"
+			want(list+"?updated_since="+since, gone)
+			want(list+"?search=acme/lo", "")
+			want(list+"?search=acme/lo&include_deleted=true", "acme/local deleted\n")
+			for _, path := range []string{"/acme%2Flocal/versions/latest", "/acme%2Fold/versions", "/acme%2Fold/versions/1.0.0"} {
+				a.admin(t, "GET", list+path, "", 404, nil)
+				a.admin(t, "GET", list+path+"?include_deleted=false", "", 404, nil)
+				webtest.Check(t, webtest.Case{WantBody: []string{`"status":"deleted"`}}, a.admin(t, "GET", list+path+"?include_deleted=true", "", 200, nil))
+			}
+		}
+		want("/views/filler/v0.1/servers?updated_since="+since, "")
+		a.admin(t, "GET", "/views/filler/v0.1/servers/acme%2Flocal/versions/latest?include_deleted=true", "", 404, nil)
+
+		since = later()
+		search, err := a.Services.Catalog.EntryByName("acme", "search")
+		if err != nil {
+			t.Fatal(err)
+		}
+		want("/views/team/v0.1/servers?updated_since="+since, "")
+		a.admin(t, "PUT", viewsPath+"/team/entries/"+search.ID, "", 204, nil)
+		updated := want("/views/team/v0.1/servers?updated_since="+since, "acme/search active\n")
+		if updated["acme/search"] < since {
+			t.Errorf("added row: updatedAt = %s, want at least %s", updated["acme/search"], since)
+		}
+		want("/v0.1/servers?updated_since="+since, "")
+		a.admin(t, "DELETE", viewsPath+"/team/entries/"+search.ID, "", 204, nil)
+		want("/views/team/v0.1/servers?updated_since="+since, "")
+
+		since = later()
+		a.admin(t, "PATCH", viewsPath+"/filler", `{"query":"publisher:acme"}`, 200, nil)
+		updated = want("/views/filler/v0.1/servers?updated_since="+since, gone+"acme/search active\n")
+		if updated["acme/search"] < since {
+			t.Errorf("changed query: updatedAt = %s, want at least %s", updated["acme/search"], since)
+		}
+	})
+}

@@ -75,7 +75,7 @@ func (c *Catalog) OfficialServers(ctx context.Context, q OfficialQuery) (*Offici
 		}
 		from = s.after(publisher, server)
 	}
-	selected, err := q.Of.in(s)
+	selected, err := q.Of.in(s, q.deleted())
 	if err != nil {
 		return nil, err
 	}
@@ -91,16 +91,19 @@ func (c *Catalog) OfficialServers(ctx context.Context, q OfficialQuery) (*Offici
 		}
 		page = append(page, e)
 	}
-	list, err := c.officialList(ctx, page)
+	list, err := c.officialList(ctx, page, q.Of)
 	if err == nil && more {
 		list.Metadata.NextCursor = sources.FullName(page[len(page)-1])
 	}
 	return list, err
 }
 
+// deleted reports whether the page has withdrawn entries.
+func (q *OfficialQuery) deleted() bool { return q.IncludeDeleted || !q.UpdatedSince.IsZero() }
+
 func (q *OfficialQuery) matches(e *models.CatalogEntry, search string) bool {
-	return (!withdrawn(e) || q.IncludeDeleted || !q.UpdatedSince.IsZero()) &&
-		(q.UpdatedSince.IsZero() || !e.UpdatedAt.Before(q.UpdatedSince)) &&
+	return (!withdrawn(e) || q.deleted()) &&
+		(q.UpdatedSince.IsZero() || !q.Of.updated(e).Before(q.UpdatedSince)) &&
 		(q.Version == "" || q.Version == "latest" || q.Version == e.Version) &&
 		(search == "" || strings.Contains(strings.ToLower(sources.FullName(e)), search))
 }
@@ -120,7 +123,7 @@ type OfficialVersion struct {
 // stores only the latest.
 func (c *Catalog) OfficialVersions(ctx context.Context, q OfficialVersion) (*OfficialList, error) {
 	s := c.current.Load()
-	selected, err := q.Of.in(s)
+	selected, err := q.Of.in(s, q.IncludeDeleted)
 	if err != nil {
 		return nil, err
 	}
@@ -131,14 +134,14 @@ func (c *Catalog) OfficialVersions(ctx context.Context, q OfficialVersion) (*Off
 	case exact && q.Version != e.Version:
 		return nil, fault.NotFound("version", sources.Clip(q.Version, sources.MaxName))
 	}
-	return c.officialList(ctx, []*models.CatalogEntry{e})
+	return c.officialList(ctx, []*models.CatalogEntry{e}, q.Of)
 }
 
-// officialList returns the rows with their documents. Imported documents are
+// officialList returns the rows of a selection with their documents. Imported documents are
 // loaded by id and returned unchanged if they are in the official format; the
 // others are created from the row. One that isn't would make editors reject the
 // whole page.
-func (c *Catalog) officialList(ctx context.Context, rows []*models.CatalogEntry) (*OfficialList, error) {
+func (c *Catalog) officialList(ctx context.Context, rows []*models.CatalogEntry, of *Selection) (*OfficialList, error) {
 	documents, err := c.documents(ctx, rows)
 	if err != nil {
 		return nil, err
@@ -160,7 +163,7 @@ func (c *Catalog) officialList(ctx context.Context, rows []*models.CatalogEntry)
 			return nil, fault.Internal(err)
 		}
 		out.Servers[i] = OfficialServer{server, map[string]OfficialMark{sources.OfficialMeta: {
-			Status: status, StatusChangedAt: e.UpdatedAt.UTC(), PublishedAt: e.CreatedAt.UTC(), UpdatedAt: e.UpdatedAt.UTC(), IsLatest: true,
+			Status: status, StatusChangedAt: e.UpdatedAt.UTC(), PublishedAt: e.CreatedAt.UTC(), UpdatedAt: of.updated(e).UTC(), IsLatest: true,
 		}}}
 	}
 	return out, nil
