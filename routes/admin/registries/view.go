@@ -51,7 +51,7 @@ func (a *Registries) entry(id string) views.Entry {
 	if err != nil {
 		return views.Entry{ID: id, Name: id}
 	}
-	return views.Entry{ID: id, Name: e.ServerTitle, URL: paths.RegistryEntry(e.PublisherName, e.ServerName)}
+	return views.Entry{ID: id, Title: e.ServerTitle, Name: e.PublisherName + "/" + e.ServerName, URL: paths.RegistryEntry(e.PublisherName, e.ServerName)}
 }
 
 // endpoints returns the gateway's own rows that are not approved.
