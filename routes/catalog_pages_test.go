@@ -175,12 +175,12 @@ func TestCatalogRowsPage(t *testing.T) {
 		t.Errorf("redirect to %s", away.Location)
 	}
 
-	if err := w.Services.DB.Create(&models.CatalogView{ID: "v1", Name: "company", Kind: models.ViewList}).Error; err != nil {
+	if err := w.Services.DB.Create(&models.CatalogView{ID: "v1", Name: "company", Title: "100 % ours", Kind: models.ViewList}).Error; err != nil {
 		t.Fatal(err)
 	}
-	w.see(t, "/admin/catalog/rows", ">Approve<", `<option value="v1">company</option>`)
+	w.see(t, "/admin/catalog/rows", ">Approve<", `<option value="v1">100 % ours</option>`)
 	approve := values("do", "approve", "view", "v1", "row", w.row(t, "s02").ID)
-	wantTexts(t, "confirmation of an approval", w.post(t, "/admin/catalog/rows", approve), "Approve 1 entry into the list company?")
+	wantTexts(t, "confirmation of an approval", w.post(t, "/admin/catalog/rows", approve), "Approve 1 entry into the list 100 % ours?")
 	if done := w.post(t, "/admin/catalog/rows/apply", approve); done.Flash != "1 entry approved." {
 		t.Errorf("approval: %s", done.Flash)
 	}

@@ -419,6 +419,9 @@ func (w *formWorld) forms(t *testing.T) []formCase {
 		}},
 		{route: "/admin/catalog/views", make: at("/admin/catalog/views", "name", "team", "title", "Team", "kind", "list", "gated", "true")},
 		{route: "/admin/catalog/views/:view", make: onView("", "title", "Team", "gated", "true")},
+		{route: "/admin/catalog/views/:view/add", make: func(t *testing.T, w *formWorld) (string, url.Values) {
+			return onView("/add", "entry", w.entry)(t, w)
+		}},
 		{route: "/admin/catalog/views/:view/remove", make: func(t *testing.T, w *formWorld) (string, url.Values) {
 			path, form := onView("/remove", "entry", w.entry)(t, w)
 			if err := w.Services.Registries.AddEntry(t.Context(), "listed", w.entry); err != nil {

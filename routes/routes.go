@@ -369,6 +369,7 @@ func table(h *handlers) []route {
 		{post, paths.CatalogViews, h.registryAdmin.Create, admin},
 		{get, paths.CatalogViews + "/:view", h.registryAdmin.Show, viewer},
 		{post, paths.CatalogViews + "/:view", h.registryAdmin.Save, admin},
+		{post, paths.CatalogViews + "/:view/add", h.registryAdmin.Add, admin},
 		{post, paths.CatalogViews + "/:view/remove", h.registryAdmin.Remove, admin},
 		{post, paths.CatalogViews + "/:view/delete", h.registryAdmin.Delete, admin},
 		{post, paths.CatalogKeys, h.registryAdmin.CreateKey, stepUp},

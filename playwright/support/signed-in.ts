@@ -1,4 +1,4 @@
-import { request, type APIRequestContext, type Browser, type Page } from "@playwright/test";
+import { request, type APIRequestContext, type Browser, type BrowserContextOptions, type Page } from "@playwright/test";
 
 import { type Gateway, ofOneWorker, startGateway } from "./gateway.ts";
 import { expect, test as base } from "./test.ts";
@@ -91,8 +91,8 @@ export async function addProject(gateway: Gateway, slug: string, servers: Record
 }
 
 /** Opens a page of another user in addition to the test's. */
-export async function pageOf(browser: Browser, gateway: Gateway, state: State): Promise<Page> {
-  const context = await browser.newContext({ baseURL: gateway.url, storageState: state });
+export async function pageOf(browser: Browser, gateway: Gateway, state: State, options: BrowserContextOptions = {}): Promise<Page> {
+  const context = await browser.newContext({ baseURL: gateway.url, storageState: state, ...options });
   return context.newPage();
 }
 

@@ -81,7 +81,7 @@ func CatalogSourcePage(p CatalogSourceProps) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.ActionForm(ui.ActionProps{Action: p.url("/sync"), CSRF: p.CSRF(), Label: "Run now", Icon: "refresh-cw", Kind: ui.Primary}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.ActionForm(ui.ActionProps{Action: p.url("/sync"), CSRF: p.CSRF(), Label: "Run now", Icon: "refresh-cw", Kind: p.Source.runKind()}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -131,7 +131,7 @@ func CatalogSourcePage(p CatalogSourceProps) templ.Component {
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
-						templ_7745c5c3_Err = ui.ActionForm(ui.ActionProps{Action: p.url("/approve"), CSRF: p.CSRF(), Label: "Approve " + ui.Plural(int(p.Source.HeldRemovals), "removal", "removals"), Icon: "check", Hidden: []ui.Pair{{Name: "removals", Value: strconv.FormatInt(p.Source.HeldRemovals, 10)}}}).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.ActionForm(ui.ActionProps{Action: p.url("/approve"), CSRF: p.CSRF(), Label: "Approve " + ui.Plural(int(p.Source.HeldRemovals), "removal", "removals"), Icon: "check", Kind: ui.Primary, Hidden: []ui.Pair{{Name: "removals", Value: strconv.FormatInt(p.Source.HeldRemovals, 10)}}}).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -185,7 +185,7 @@ func CatalogSourcePage(p CatalogSourceProps) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					if !p.Source.Succeeded && p.Source.Error != "" {
+					if !p.Source.Succeeded && p.Source.Error != "" && p.Source.HeldRemovals == 0 {
 						templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 11, "<p class=\"break\">")
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
@@ -251,7 +251,7 @@ func CatalogSourcePage(p CatalogSourceProps) templ.Component {
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
-						templ_7745c5c3_Err = ui.Minute(*p.Source.NextAt).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.TimeAt(*p.Source.NextAt).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -291,7 +291,7 @@ func CatalogSourcePage(p CatalogSourceProps) templ.Component {
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
-						templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.SelectField, Name: "schedule", Label: "Sync", Value: p.Source.Schedule, Error: sentence(p.Error), Options: schedules()}).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.SelectField, Name: "schedule", Label: "Sync", Value: p.Source.Schedule, Required: true, Error: sentence(p.Error), Options: schedules()}).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -347,6 +347,15 @@ func (p CatalogSourceProps) url(rest string) string { return paths.CatalogSource
 
 // synced reports whether a source can be synced.
 func (s CatalogSource) synced() bool { return s.URL != "" && s.Enabled }
+
+// runKind returns the kind of the button that syncs a source. Removals that wait
+// are decided first.
+func (s CatalogSource) runKind() ui.Kind {
+	if s.HeldRemovals > 0 {
+		return ui.Plain
+	}
+	return ui.Primary
+}
 
 func schedules() []ui.Option {
 	return []ui.Option{{Value: "off", Label: "Off"}, {Value: "hourly", Label: "Hourly"}, {Value: "daily", Label: "Daily"}, {Value: "weekly", Label: "Weekly"}}

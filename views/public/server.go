@@ -158,7 +158,10 @@ func (s CatalogEntry) nextStep() string {
 
 // verifiedBy returns who verified the server.
 func (s CatalogEntry) verifiedBy() string {
-	if s.VerifiedBy == "admin" {
+	switch {
+	case s.IsOwn():
+		return "This gateway"
+	case s.VerifiedBy == "admin":
 		return "An administrator of this gateway"
 	}
 	return "Catalog publisher"

@@ -12,7 +12,7 @@ func (s CatalogEntry) facts() []ui.Fact {
 	facts := []ui.Fact{s.worksHere(), {Label: "Transport", Value: s.transportSentence()}, {Label: "Sign-in", Value: s.authSentence()}}
 	add := func(label, value string, mono bool) {
 		if value = ui.Clean(value); value != "" {
-			facts = append(facts, ui.Fact{Label: label, Value: value, Mono: mono})
+			facts = append(facts, ui.Fact{Label: label, Value: value, Mono: mono, Breaks: mono})
 		}
 	}
 	facts = append(facts, s.checkFacts()...)

@@ -162,7 +162,8 @@ func (a *Catalog) editPage(c *fiber.Ctx, e *models.CatalogEntry, props views.Cat
 		return err
 	}
 	props.Now, props.History = time.Now(), history
-	props.Frame = a.frame(c, title, layout.Crumb{Label: title})
+	props.Frame = a.frame(c, title)
+	props.Frame.Crumbs = []layout.Crumb{{Label: "Catalog", URL: paths.Registry}, {Label: "Rows", URL: paths.CatalogRows}, {Label: title}}
 	props.Entry = views.CatalogEntry{
 		ID: e.ID, Title: e.ServerTitle, Publisher: e.PublisherTitle, Name: e.PublisherName + "/" + e.ServerName, URL: paths.RegistryEntry(e.PublisherName, e.ServerName),
 		Remote: e.RemoteURL != "", Hidden: e.Hidden, Locked: e.Locked, Featured: e.Featured, Verified: e.Verified, Evidence: e.VerifiedEvidence, Decided: decided(e),

@@ -163,7 +163,7 @@ func (a *Rows) List(c *fiber.Ctx) error {
 		return err
 	}
 	for _, v := range lists {
-		props.Lists = append(props.Lists, ui.Option{Value: v.ID, Label: v.Name})
+		props.Lists = append(props.Lists, ui.Option{Value: v.ID, Label: v.Title})
 	}
 	return web.Render(c, views.CatalogRows(props))
 }
@@ -277,13 +277,13 @@ func (a *Rows) listWords(c *fiber.Ctx, d *bulk.Decision) (bulkWords, error) {
 		return bulkWords{}, err
 	}
 	for _, v := range lists {
-		name := strings.ReplaceAll(ui.Clean(v.Name), "%", "%%")
+		name := strings.ReplaceAll(ui.Clean(v.Title), "%", "%%")
 		switch {
 		case v.ID != d.View:
 		case d.Action == bulk.Approve:
-			return bulkWords{"Approve %s into the list " + name + "?", "Approve %s", "Editors that use the list can see them.", "%s approved."}, nil
+			return bulkWords{"Approve %s into the list " + name + "?", "Approve %s", "Editors that use the list will show them.", "%s approved."}, nil
 		default:
-			return bulkWords{"Withdraw %s from the list " + name + "?", "Withdraw %s", "Editors that use the list no longer see them.", "%s withdrawn."}, nil
+			return bulkWords{"Withdraw %s from the list " + name + "?", "Withdraw %s", "Editors that use the list will no longer show them.", "%s withdrawn."}, nil
 		}
 	}
 	return bulkWords{}, fault.Invalid("Choose a list.")

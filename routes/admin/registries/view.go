@@ -1,6 +1,7 @@
 package registries
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/gofiber/fiber/v2"
@@ -36,6 +37,7 @@ func (a *Registries) page(c *fiber.Ctx, row models.CatalogView, p views.ViewProp
 		for _, id := range ids {
 			p.Entries = append(p.Entries, a.entry(id))
 		}
+		p.Endpoints = a.endpoints(ids)
 	}
 	p.Frame = a.frame(c, row.Title, layout.Crumb{Label: "Editors", URL: paths.CatalogViews}, layout.Crumb{Label: ui.Clean(row.Title)})
 	p.View = a.view(view)
@@ -49,7 +51,17 @@ func (a *Registries) entry(id string) views.Entry {
 	if err != nil {
 		return views.Entry{ID: id, Name: id}
 	}
-	return views.Entry{ID: id, Name: e.ServerTitle, URL: paths.RegistryEntry(e.PublisherName, e.ServerName)}
+	return views.Entry{ID: id, Title: e.ServerTitle, Name: e.PublisherName + "/" + e.ServerName, URL: paths.RegistryEntry(e.PublisherName, e.ServerName)}
+}
+
+// endpoints returns the gateway's own rows that are not approved.
+func (a *Registries) endpoints(approved []string) (options []ui.Option) {
+	for _, e := range a.Catalog.AllEntries() {
+		if e.IsOwn() && !slices.Contains(approved, e.ID) {
+			options = append(options, ui.Option{Value: e.ID, Label: ui.Clean(e.ServerTitle)})
+		}
+	}
+	return options
 }
 
 // Save serves POST /admin/catalog/views/:view.
@@ -71,6 +83,15 @@ func (a *Registries) Save(c *fiber.Ctx) error {
 		return a.page(c, row, views.ViewProps{Form: form, Errors: fields})
 	}
 	return frame.Done(c, paths.CatalogView(row.Name), "View saved.")
+}
+
+// Add serves POST /admin/catalog/views/:view/add: entry is the row.
+func (a *Registries) Add(c *fiber.Ctx) error {
+	to := paths.CatalogView(c.Params("view"))
+	if err := a.Store.AddEntry(c.UserContext(), c.Params("view"), web.FormValue(c, "entry")); err != nil {
+		return frame.Failed(c, to, err)
+	}
+	return frame.Done(c, to, "Server added to the view.")
 }
 
 // Remove serves POST /admin/catalog/views/:view/remove: entry is the row.
