@@ -20,10 +20,16 @@ type plan struct {
 	clauses [][]weighted
 }
 
+// taskTerm is a word of a task. Words in quotes and addresses weigh less.
+type taskTerm struct {
+	word   string
+	quoted bool
+}
+
 // planner converts a task's words to terms.
 type planner struct {
 	index    *postings
-	places   map[string]int // index in meanings of each distinct word
+	places   map[taskTerm]int // index in meanings of each distinct word
 	meanings [][]weighted
 	unknown  int
 	stop     bool // whether stop words are used
@@ -33,11 +39,12 @@ type planner struct {
 // other words.
 func (x *postings) plan(task string) plan {
 	task = strings.ToValidUTF8(task, " ")
+	quoted := quotedSpans(task)
 	for _, stop := range []bool{false, true} {
-		p := planner{index: x, places: map[string]int{}, stop: stop}
+		p := planner{index: x, places: map[taskTerm]int{}, stop: stop}
 		var clauses [][]int
 		for _, clause := range splitClauses(task) {
-			if found := p.read(clause); len(found) > 0 {
+			if found := p.read(task, clause, quoted); len(found) > 0 {
 				clauses = append(clauses, found)
 			}
 		}
@@ -55,18 +62,34 @@ func (x *postings) plan(task string) plan {
 	return plan{}
 }
 
-// read returns the indexes of a clause's words.
-func (p *planner) read(clause string) []int {
+// read returns the indexes of a clause's words. quoted are the quoted parts of
+// the task.
+func (p *planner) read(task string, clause span, quoted []span) []int {
 	var found []int
-	words(clause, func(word string, whole bool) bool {
+	at := clause.begin
+	for _, q := range quoted {
+		if q.end <= at || q.begin >= clause.end {
+			continue
+		}
+		found = p.readPart(found, task[at:max(at, q.begin)], false)
+		at = min(q.end, clause.end)
+		found = p.readPart(found, task[max(clause.begin, q.begin):at], true)
+	}
+	return p.readPart(found, task[at:clause.end], false)
+}
+
+// readPart appends the indexes of a text's words.
+func (p *planner) readPart(found []int, text string, quoted bool) []int {
+	words(text, func(word string, whole bool) bool {
 		if len(word) > maxWordBytes || !p.stop && stopWords[word] {
 			return true
 		}
-		place, ok := p.places[word]
+		key := taskTerm{word, quoted}
+		place, ok := p.places[key]
 		if !ok {
 			place = len(p.meanings)
-			p.places[word] = place
-			p.meanings = append(p.meanings, p.meaning(word, whole))
+			p.places[key] = place
+			p.meanings = append(p.meanings, p.meaning(key, whole))
 		}
 		found = append(found, place)
 		return true
@@ -76,11 +99,14 @@ func (p *planner) read(clause string) []int {
 
 // meaning returns the terms for a word. Thesaurus terms weigh less if tools use
 // the word itself, and never more than the word, however rare it is.
-func (p *planner) meaning(word string, whole bool) []weighted {
-	x, w := p.index, &p.index.weights
+func (p *planner) meaning(key taskTerm, whole bool) []weighted {
+	x, w, word := p.index, &p.index.weights, key.word
 	own := 1.0
 	if fillers[word] {
 		own = w.filler
+	}
+	if key.quoted {
+		own *= w.quoted
 	}
 	stemmed := stem(word)
 	term, known := x.terms[stemmed]
@@ -150,8 +176,8 @@ func (p *planner) vector(places []int) []weighted {
 
 // splitClauses splits a task after sentences and clauses. At the limit, the
 // last clause contains the rest.
-func splitClauses(task string) []string {
-	var out []string
+func splitClauses(task string) []span {
+	var out []span
 	begin := 0
 	for i, r := range task {
 		if len(out) == maxClauses-1 {
@@ -162,12 +188,12 @@ func splitClauses(task string) []string {
 			continue
 		}
 		if clause := task[begin:i]; strings.TrimSpace(clause) != "" {
-			out = append(out, clause)
+			out = append(out, span{begin, i})
 		}
 		begin = i + size
 	}
 	if rest := task[begin:]; strings.TrimSpace(rest) != "" {
-		out = append(out, rest)
+		out = append(out, span{begin, len(task)})
 	}
 	return out
 }
@@ -176,7 +202,7 @@ func splitClauses(task string) []string {
 // point in "3.5" or "api.example".
 func endsClause(r rune, rest string) bool {
 	switch r {
-	case '\n', ';', '!', '?', '。', '！', '？', '；', '，':
+	case '\n', ';', '!', '?', '。', '！', '？', '；', '，', '、', '：':
 		return true
 	case '.', ',', ':':
 		next, _ := utf8.DecodeRuneInString(rest)

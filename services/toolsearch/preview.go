@@ -86,16 +86,16 @@ type taskWord struct {
 // plan.
 func (x *postings) taskWords(task string) []taskWord {
 	for _, stop := range []bool{false, true} {
-		p := planner{index: x, places: map[string]int{}, stop: stop}
-		p.read(task)
+		p := planner{index: x, places: map[taskTerm]int{}, stop: stop}
+		p.read(task, span{0, len(task)}, quotedSpans(task))
 		if len(p.places) == 0 {
 			continue
 		}
 		out := make([]taskWord, len(p.places))
-		for word, place := range p.places {
+		for key, place := range p.places {
 			terms := slices.Clone(p.meanings[place])
 			slices.SortStableFunc(terms, func(a, b weighted) int { return cmp.Compare(b.weight, a.weight) })
-			out[place] = taskWord{word, terms}
+			out[place] = taskWord{key.word, terms}
 		}
 		return out
 	}
