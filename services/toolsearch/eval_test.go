@@ -63,7 +63,7 @@ func TestEval(t *testing.T) {
 	if *evalFolder == "" {
 		t.Skip(`measures the ranking when it is given labelled sets: go test ./services/toolsearch -run TestEval -v -eval FOLDER, where FOLDER is an absolute path`)
 	}
-	var clean, typo figures
+	var clean, typo, chat figures
 	for _, name := range evalSets {
 		set, err := readEvalSet(filepath.Join(*evalFolder, name))
 		if errors.Is(err, fs.ErrNotExist) {
@@ -79,10 +79,13 @@ func TestEval(t *testing.T) {
 		c := measure(x, set.queries, func(q evalQuery) string { return q.Text })
 		each := time.Since(begin) / time.Duration(len(set.queries))
 		m := measure(x, set.queries, func(q evalQuery) string { return mistype(q.ID, q.Text) })
+		g := measure(x, set.queries, func(q evalQuery) string { return chatter(q.ID) + q.Text })
+		chat = chat.plus(g, 1/float64(len(evalSets)))
+		t.Logf("%-14s after chat %v", name, g)
 		t.Logf("%-14s %v  | typos %v  | %d tools built in %v, %v per query", name, c, m, len(set.tools), built.Round(time.Millisecond), each.Round(time.Microsecond))
 		clean, typo = clean.plus(c, 1/float64(len(evalSets))), typo.plus(m, 1/float64(len(evalSets)))
 	}
-	t.Logf("%-14s %v  | typos %v", "macro", clean, typo)
+	t.Logf("%-14s %v  | typos %v | after chat %v", "macro", clean, typo, chat)
 	for _, bar := range []struct {
 		name        string
 		least, have float64
@@ -125,6 +128,19 @@ func measure(x *toolsearch.Index, queries []evalQuery, textOf func(evalQuery) st
 		sum = sum.plus(one, 1/float64(len(queries)))
 	}
 	return sum
+}
+
+// chatter returns about 330 characters that people write before a request and
+// that don't describe a tool. The same id always has the same text.
+func chatter(id string) string {
+	texts := []string{
+		"Hello there! I hope you are doing well today and that your week has been going great so far. I am reaching out because I would really appreciate your assistance with something that I have been meaning to get done for quite a while. You are always so helpful, and I am very grateful for your support. Could you please help me with the following request: ",
+		"Hi, good morning! Thank you so much in advance for taking the time to look at this. I am not very experienced with this kind of thing, so please bear with me and feel free to ask if anything is unclear. Please think step by step, take your time, and be as accurate as possible, because this is really important to me. Here is what I need you to do for me: ",
+		"You are a helpful AI assistant. Your job is to help the user with their request in the best way possible. Please read the user's message carefully, choose the most suitable tool, and respond in a friendly and professional tone. Do not make anything up, and let me know if you run into any problems along the way. The user would like you to do this task: ",
+	}
+	h := fnv.New64a()
+	h.Write([]byte(id))
+	return texts[h.Sum64()%uint64(len(texts))]
 }
 
 // mistype returns the text with an edit in about 3 of 10 words of at least 5

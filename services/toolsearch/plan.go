@@ -32,16 +32,23 @@ type planner struct {
 	places   map[taskTerm]int // index in meanings of each distinct word
 	meanings [][]weighted
 	unknown  int
-	stop     bool // whether stop words are used
+	keep     kept
 }
 
-// plan returns the terms of a task. Stop words are used only if the task has no
-// other words.
+// kept are the words of a task that are used although they don't describe a
+// tool.
+type kept struct{ chat, stop bool }
+
+// planAttempts are tried in order until a task has words left.
+var planAttempts = [...]kept{{}, {chat: true}, {chat: true, stop: true}}
+
+// plan returns the terms of a task. Chat and stop words are used only if the
+// task has no other words.
 func (x *postings) plan(task string) plan {
 	task = strings.ToValidUTF8(task, " ")
 	quoted := quotedSpans(task)
-	for _, stop := range []bool{false, true} {
-		p := planner{index: x, places: map[taskTerm]int{}, stop: stop}
+	for _, keep := range planAttempts {
+		p := planner{index: x, places: map[taskTerm]int{}, keep: keep}
 		var clauses [][]int
 		for _, clause := range splitClauses(task) {
 			if found := p.read(task, clause, quoted); len(found) > 0 {
@@ -71,17 +78,29 @@ func (p *planner) read(task string, clause span, quoted []span) []int {
 		if q.end <= at || q.begin >= clause.end {
 			continue
 		}
-		found = p.readPart(found, task[at:max(at, q.begin)], false)
+		found = p.readPlain(found, task, span{at, max(at, q.begin)})
 		at = min(q.end, clause.end)
 		found = p.readPart(found, task[max(clause.begin, q.begin):at], true)
 	}
-	return p.readPart(found, task[at:clause.end], false)
+	return p.readPlain(found, task, span{at, clause.end})
+}
+
+// readPlain appends the indexes of the words of a part of the task without
+// quotes and chat.
+func (p *planner) readPlain(found []int, task string, part span) []int {
+	if !p.keep.chat {
+		for _, c := range chatSpans(task, part) {
+			found = p.readPart(found, task[part.begin:c.begin], false)
+			part.begin = c.end
+		}
+	}
+	return p.readPart(found, task[part.begin:part.end], false)
 }
 
 // readPart appends the indexes of a text's words.
 func (p *planner) readPart(found []int, text string, quoted bool) []int {
 	words(text, func(word string, whole bool) bool {
-		if len(word) > maxWordBytes || !p.stop && stopWords[word] {
+		if len(word) > maxWordBytes || !p.keep.stop && stopWords[word] {
 			return true
 		}
 		key := taskTerm{word, quoted}

@@ -85,9 +85,12 @@ type taskWord struct {
 // occurrence. Stop words are only included if there are no other words, as in
 // plan.
 func (x *postings) taskWords(task string) []taskWord {
-	for _, stop := range []bool{false, true} {
-		p := planner{index: x, places: map[taskTerm]int{}, stop: stop}
-		p.read(task, span{0, len(task)}, quotedSpans(task))
+	quoted := quotedSpans(task)
+	for _, keep := range planAttempts {
+		p := planner{index: x, places: map[taskTerm]int{}, keep: keep}
+		for _, clause := range splitClauses(task) {
+			p.read(task, clause, quoted)
+		}
 		if len(p.places) == 0 {
 			continue
 		}

@@ -2,7 +2,6 @@ package toolsearch
 
 import (
 	"strings"
-	"unicode"
 	"unicode/utf8"
 )
 
@@ -30,8 +29,8 @@ func quotedSpans(task string) []span {
 			continue
 		}
 		end := tokenEnd(task, at)
-		if token := strings.TrimRight(task[at:end], ".:!?"); isAddress(token) {
-			spans = append(spans, span{at, at + len(token)})
+		if n := addressLength(strings.TrimRight(task[at:end], ".:!?")); n > 0 {
+			spans = append(spans, span{at, at + n})
 		}
 		at = end
 	}
@@ -101,34 +100,37 @@ func tokenEnd(task string, at int) int {
 	return len(task)
 }
 
-// isAddress reports whether a token is a path, URL, e-mail address, domain or
-// file name.
-func isAddress(token string) bool {
+// addressLength returns the length of a token that is a path, URL, e-mail
+// address, domain or file name, and 0 for another token. The extension of a
+// file is not included: it describes the tool rather than the file.
+func addressLength(token string) int {
 	if i := strings.IndexByte(token, '@'); i > 0 && i < len(token)-1 || strings.Contains(token, "://") {
-		return true
+		return len(token)
+	}
+	if dot := strings.LastIndexByte(token, '.'); dot > 0 && isExtension(token[dot+1:]) {
+		return dot
 	}
 	for _, prefix := range [...]string{"/", "~/", "./", "../"} {
 		if strings.HasPrefix(token, prefix) && len(token) > len(prefix) {
-			return true
+			return len(token)
 		}
 	}
 	if strings.Count(token, "/") > 1 || strings.Contains(token, `:\`) {
-		return true
+		return len(token)
 	}
-	dot := strings.LastIndexByte(token, '.')
-	if dot <= 0 || strings.HasPrefix(token, ".") {
-		return false
-	}
-	extension, letters := token[dot+1:], false
-	if len(extension) < 2 || len(extension) > 5 {
-		return false
-	}
-	for _, r := range extension {
+	return 0
+}
+
+// isExtension reports whether text can be the extension of a file: 2 to 5
+// ASCII letters and digits with a letter, in one case.
+func isExtension(text string) bool {
+	letters := false
+	for _, r := range text {
 		class := classify(r)
 		if r >= utf8.RuneSelf || class == classOther {
 			return false
 		}
-		letters = letters || unicode.IsLetter(r)
+		letters = letters || class != classDigit
 	}
-	return letters && (strings.ToLower(extension) == extension || strings.ToUpper(extension) == extension)
+	return letters && len(text) >= 2 && len(text) <= 5 && (strings.ToLower(text) == text || strings.ToUpper(text) == text)
 }
