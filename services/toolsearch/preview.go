@@ -87,7 +87,7 @@ type taskWord struct {
 func (x *postings) taskWords(task string) []taskWord {
 	quoted := quotedSpans(task)
 	for _, keep := range planAttempts {
-		p := planner{index: x, places: map[taskTerm]int{}, keep: keep}
+		p := x.planner(task, keep)
 		for _, clause := range splitClauses(task) {
 			p.read(task, clause, quoted)
 		}
