@@ -1,11 +1,12 @@
 package toolsearch
 
 import (
+	"slices"
 	"strings"
 	"sync"
 )
 
-// clues are what a word reveals about the language of a text, as bits.
+// clues is the evidence of a word for the language of its text, as bits.
 type clues uint32
 
 const (
@@ -52,45 +53,73 @@ var commonEnglish = sync.OnceValue(func() map[string]bool {
 	return common
 })
 
-// cluesOf returns the clues of a folded word.
-func cluesOf(word string) clues {
-	switch at := scriptOf(word); {
-	case at == japanese:
-		return clueKana
-	case at >= 0:
-		return clueScript
-	}
-	all := languages()
-	english := stopWords[word]
-	var found clues
+// clueWords are the stop words of all languages in Latin script and the words
+// of their dictionaries with their clues. Words that are English, too, such as
+// "in" and "car", have none, like single letters.
+var clueWords = sync.OnceValue(func() map[string]clues {
+	table := map[string]clues{}
 	for i := range latinCount {
-		if len(word) > 1 && all[german+i].stops[word] {
-			found |= latinClue(0, i)
+		l := languages()[german+i]
+		for word := range l.stops {
+			table[word] |= latinClue(0, i)
+		}
+		for word := range l.exact {
+			if len(word) >= minClueWord && !stopWords[word] {
+				table[word] |= latinClue(1, i)
+			}
 		}
 	}
-	common := commonEnglish()[stem(word)]
-	switch {
-	case (english || common) && found != 0:
-		return 0 // such as "in" and "car"
-	case english:
-		return clueStop
-	case found != 0:
-		return found
-	case common:
-		return clueCommon
-	case len(word) < minClueWord:
-		return 0
+	common := commonEnglish()
+	for word, found := range table {
+		switch {
+		case found < latinClue(1, 0) && (len(word) == 1 || stopWords[word] || common[stem(word)]):
+			table[word] = 0
+		case common[stem(word)]:
+			table[word] = clueCommon
+		}
 	}
+	for word := range stopWords {
+		if _, ok := table[word]; !ok {
+			table[word] = clueStop
+		}
+	}
+	return table
+})
+
+// cluesOf returns the clues of a folded word, and whether it could be a
+// dictionary word with another ending, for which endingClues has the clues.
+func cluesOf(word string) (found clues, unknown bool) {
+	switch at := scriptOf(word); {
+	case at == japanese:
+		return clueKana, false
+	case at >= 0:
+		return clueScript, false
+	}
+	if found, ok := clueWords()[word]; ok {
+		return found, false
+	}
+	if commonEnglish()[stem(word)] {
+		return clueCommon, false
+	}
+	return 0, len(word) >= minClueWord
+}
+
+// endingClues returns the clues of a word that is in no list as it is.
+func endingClues(word string) clues {
+	var found clues
 	for i := range latinCount {
-		l := all[german+i]
-		if l.exact[word] != nil {
-			found |= latinClue(1, i)
-		} else if l.entry(word) != nil {
+		if languages()[german+i].entry(word) != nil {
 			found |= latinClue(2, i)
 		}
 	}
 	return found
 }
+
+// The weights of other words than stop words, which weigh 1.
+const (
+	endingWeight = .5 // dictionary words with another ending
+	commonWeight = .5 // common English words
+)
 
 // evidence sums the clues of a text.
 type evidence struct {
@@ -106,7 +135,7 @@ func (e *evidence) add(c clues) {
 	case c&clueStop != 0:
 		e.english++
 	case c&clueCommon != 0:
-		e.english += .3
+		e.english += commonWeight
 	case c&(clueScript|clueKana) != 0:
 		e.script = true
 		e.kana = e.kana || c&clueKana != 0
@@ -116,7 +145,7 @@ func (e *evidence) add(c clues) {
 			case c&(latinClue(0, i)|latinClue(1, i)) != 0:
 				e.latin[i]++
 			case c&latinClue(2, i) != 0:
-				e.latin[i] += .5
+				e.latin[i] += endingWeight
 			}
 		}
 	}
@@ -160,6 +189,13 @@ func (e *evidence) language(least float64) int {
 	return german + best
 }
 
+// toolLanguage returns the language of a tool's words in Latin script, or -1 for
+// English and unknown languages, and whether any of its words are not English.
+func (e *evidence) toolLanguage() (latin int, other bool) {
+	latin = e.language(leastToolEvidence)
+	return latin, latin >= 0 || e.script
+}
+
 // main returns the language of the text's ideographs.
 func (e *evidence) main() int {
 	if e.kana {
@@ -168,13 +204,30 @@ func (e *evidence) main() int {
 	return chinese
 }
 
-// evidenceOf returns the evidence of a task.
+// evidenceOf returns the evidence of a task. Words with other endings are only
+// looked up if they could make a difference.
 func evidenceOf(task string) evidence {
 	var e evidence
+	var latin, unknown []string
 	words(task, func(word string, _ bool) bool {
-		e.add(cluesOf(word))
+		found, open := cluesOf(word)
+		if found >= latinClue(0, 0) {
+			if slices.Contains(latin, word) {
+				return true // such as in "La La Land"
+			}
+			latin = append(latin, word)
+		}
+		e.add(found)
+		if open && !slices.Contains(unknown, word) {
+			unknown = append(unknown, word)
+		}
 		return true
 	})
 	e.addLetters(task)
+	if slices.Max(e.latin[:])+endingWeight*float64(len(unknown)) > e.english {
+		for _, word := range unknown {
+			e.add(endingClues(word))
+		}
+	}
 	return e
 }

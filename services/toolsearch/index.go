@@ -144,10 +144,10 @@ func (b *builder) read(doc document) {
 		}
 		b.lengths[field] = append(b.lengths[field], length)
 	}
-	if latin := e.language(leastToolEvidence); latin >= 0 || e.script {
+	if latin, other := e.toolLanguage(); other {
 		for field, texts := range doc.text {
 			for _, text := range texts {
-				translations(clip(text, maxTranslatedText), latin, e.main(), func(english string) { b.count(b.known(english).term, field, first) })
+				translations(text, latin, e.main(), func(_, english string) { b.count(b.known(english).term, field, first) })
 			}
 		}
 	}
@@ -181,7 +181,8 @@ func (b *builder) known(word string) knownWord {
 		b.stop = append(b.stop, stopWords[word])
 		b.latest = append(b.latest, 0)
 	}
-	known := knownWord{term, cluesOf(word)}
+	clues, _ := cluesOf(word)
+	known := knownWord{term, clues}
 	b.words[word] = known
 	b.surfaces = append(b.surfaces, surface{word, term})
 	return known

@@ -233,8 +233,9 @@ func segments(run string, main int) []segment {
 // translations calls emit for the English words for the words of a text. latin
 // is the language of its words in Latin script, or -1, and main that of its
 // ideographs.
-func translations(text string, latin, main int, emit func(english string)) {
+func translations(text string, latin, main int, emit func(word, english string)) {
 	all := languages()
+	text = clip(text, maxTranslatedText)
 	splitWords(text, func(word string, whole bool) bool {
 		at := scriptOf(word)
 		if at < 0 {
@@ -242,14 +243,14 @@ func translations(text string, latin, main int, emit func(english string)) {
 		}
 		if at >= 0 && len(word) <= maxWordBytes && !all[at].stops[word] {
 			for _, english := range all[at].translate(word) {
-				emit(english)
+				emit(word, english)
 			}
 		}
 		return true
 	}, func(run string) bool {
 		for _, s := range segments(run, main) {
 			for _, english := range s.meanings {
-				emit(english)
+				emit(s.text, english)
 			}
 		}
 		return true

@@ -22,10 +22,14 @@ func TestLanguageWordsReachTheIndex(t *testing.T) {
 		}
 		for i, column := range columns[1:] {
 			for _, word := range strings.Fields(column) {
-				var found []string
-				translations(word, -1+languageMark(i), mainOf(i), func(english string) { found = append(found, english) })
-				if !slices.Contains(found, strings.Fields(columns[0])[0]) && !slices.Contains(languages()[i].exact[foldWord(word)], strings.Fields(columns[0])[0]) {
+				found := languages()[i].exact[foldWord(word)]
+				if !slices.Contains(found, strings.Fields(columns[0])[0]) {
 					t.Errorf("line %d: %s word %q means %q, want %q", number, languageCodes[i], word, found, columns[0])
+				}
+				runs := 0
+				splitWords(word, func(part string, whole bool) bool { runs++; return true }, func(string) bool { runs++; return true })
+				if i >= korean && runs != 1 {
+					t.Errorf("line %d: %s word %q is %d words", number, languageCodes[i], word, runs)
 				}
 			}
 		}
@@ -33,20 +37,6 @@ func TestLanguageWordsReachTheIndex(t *testing.T) {
 	if number < 400 {
 		t.Errorf("%d meanings, want at least 400", number)
 	}
-}
-
-func languageMark(i int) int {
-	if i >= german {
-		return i + 1
-	}
-	return 0
-}
-
-func mainOf(i int) int {
-	if i == japanese {
-		return japanese
-	}
-	return chinese
 }
 
 func TestLanguageListsAreComplete(t *testing.T) {
@@ -58,6 +48,26 @@ func TestLanguageListsAreComplete(t *testing.T) {
 			if l.exact[word] != nil && i != chinese && i != japanese {
 				t.Errorf("%s: %q is a stop word and means %q", languageCodes[i], word, l.exact[word])
 			}
+		}
+	}
+}
+
+func TestLanguageOfTasks(t *testing.T) {
+	for _, tt := range []struct{ task, want string }{
+		{"find a hotel in Rio de Janeiro", ""}, {"who directed La La Land", ""}, {"Die Hard movies in the cinema", ""}, {"data for the car", ""},
+		{"weather in Berlin", ""}, {"translate the menu of a café", ""}, {"search_issues", ""}, {"", ""}, {"12345", ""},
+		{"Wetter in Berlin", "de"}, {"Überweisung an die Bank", "de"}, {"Rechnungen", "de"},
+		{"vuelos baratos a Madrid", "es"}, {"¿Qué hora es?", "es"}, {"envía un correo", "es"},
+		{"météo à Lyon", "fr"}, {"traduis ce texte", "fr"}, {"quel temps fait-il", "fr"},
+		{"voos para Lisboa", "pt"}, {"traduza este texto", "pt"}, {"previsão do tempo", "pt"},
+	} {
+		got := ""
+		e := evidenceOf(tt.task)
+		if at := e.language(leastTaskEvidence); at >= 0 {
+			got = languageCodes[at]
+		}
+		if got != tt.want {
+			t.Errorf("%q is in %q, want %q (%+v)", tt.task, got, tt.want, e)
 		}
 	}
 }

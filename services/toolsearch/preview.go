@@ -116,25 +116,49 @@ func (x *postings) explain(task []taskWord, tool *toolset.Tool) []Reason {
 		field int
 	}
 	has := map[uint32]occurrence{}
-	for field, texts := range readTool(tool).text {
+	add := func(word, found string, field int) {
+		term, ok := x.terms[stem(word)]
+		if _, seen := has[term]; ok && !seen {
+			has[term] = occurrence{found, field}
+		}
+	}
+	var e evidence
+	doc := readTool(tool)
+	for field, texts := range doc.text {
 		for _, text := range texts {
 			words(text, func(word string, whole bool) bool {
-				term, ok := x.terms[stem(word)]
-				if _, seen := has[term]; ok && !seen && !whole {
-					has[term] = occurrence{word, field}
+				clues, _ := cluesOf(word)
+				e.add(clues)
+				if !whole {
+					add(word, word, field)
 				}
 				return true
 			})
+		}
+	}
+	if latin, other := e.toolLanguage(); other {
+		for field, texts := range doc.text {
+			for _, text := range texts {
+				translations(text, latin, e.main(), func(word, english string) { add(english, word, field) })
+			}
 		}
 	}
 	var reasons []Reason
 	for _, w := range task {
 		for _, t := range w.terms {
 			if found, ok := has[t.term]; ok {
-				reasons = append(reasons, Reason{Word: w.word, Found: found.word, Field: fieldNames[found.field]})
+				addReason(&reasons, Reason{Word: w.word, Found: found.word, Field: fieldNames[found.field]})
 				break
 			}
 		}
 	}
 	return reasons
+}
+
+// addReason appends a reason unless it is there already: a word that occurs in
+// quotes and outside them has two entries in a task.
+func addReason(reasons *[]Reason, r Reason) {
+	if !slices.Contains(*reasons, r) {
+		*reasons = append(*reasons, r)
+	}
 }
