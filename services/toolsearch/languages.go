@@ -19,6 +19,10 @@ var (
 	languageStops string
 	//go:embed words/language-endings.txt
 	languageEndings string
+	// Pairs of a simplified and a traditional Chinese character, as far as they
+	// differ in languageWords.
+	//go:embed words/traditional.txt
+	traditionalPairs string
 )
 
 // languageCodes are the languages in the order of the columns of languageWords.
@@ -76,6 +80,28 @@ var languages = sync.OnceValue(func() *[languageCount]*language {
 	}
 	return &all
 })
+
+// simplified maps traditional Chinese characters to simplified ones.
+var simplified = sync.OnceValue(func() map[rune]rune {
+	table := map[rune]rune{}
+	for _, pair := range strings.Fields(traditionalPairs) {
+		runes := []rune(pair)
+		table[runes[1]] = runes[0]
+	}
+	return table
+})
+
+// simplify returns a run with simplified characters in the place of traditional
+// ones. Both have the same number of runes.
+func simplify(run string) string {
+	table := simplified()
+	return strings.Map(func(r rune) rune {
+		if s, ok := table[r]; ok {
+			return s
+		}
+		return r
+	}, run)
+}
 
 // forLists calls add for every word of lines that start with a language.
 func forLists(lists string, add func(at int, word string)) {
@@ -200,19 +226,22 @@ func segments(run string, main int) []segment {
 	lists := [...]*language{languages()[main], languages()[other]}
 	longest := max(lists[0].longest, lists[1].longest)
 	var out []segment
-	runes := []rune(run)
+	runes, folded := []rune(run), []rune(run)
+	if main == chinese {
+		folded = []rune(simplify(run))
+	}
 	for at := 0; at < len(runes); {
 		n := min(len(runes)-at, longest)
 		var s segment
 		for ; n > 0 && s.text == ""; n-- {
-			part := string(runes[at : at+n])
+			text, part := string(runes[at:at+n]), string(folded[at:at+n])
 			switch {
 			case lists[0].exact[part] != nil:
-				s = segment{text: part, meanings: lists[0].exact[part]}
+				s = segment{text: text, meanings: lists[0].exact[part]}
 			case lists[0].stops[part]:
-				s = segment{text: part, stop: true}
-			case n > 1 && lists[1].exact[part] != nil:
-				s = segment{text: part, meanings: lists[1].exact[part]}
+				s = segment{text: text, stop: true}
+			case n > 1 && lists[1].exact[text] != nil:
+				s = segment{text: text, meanings: lists[1].exact[text]}
 			}
 		}
 		if s.text == "" {

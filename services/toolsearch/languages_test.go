@@ -71,3 +71,12 @@ func TestLanguageOfTasks(t *testing.T) {
 		}
 	}
 }
+
+func TestTraditionalCharactersArePaired(t *testing.T) {
+	for _, pair := range strings.Fields(traditionalPairs) {
+		runes := []rune(pair)
+		if len(runes) != 2 || runes[0] == runes[1] || simplify(pair) != strings.Repeat(string(runes[:1]), 2) {
+			t.Errorf("%s is not a simplified and a traditional character", pair)
+		}
+	}
+}

@@ -26,6 +26,8 @@ func TestTaskInOtherLanguages(t *testing.T) {
 		{"请帮我查一下明天北京的天气预报", "sky__get_forecast"},
 		{"给张经理发一封电子邮件", "mail__send_email"},
 		{"删除这个文件", "disk__delete_file"},
+		{"請幫我查詢天氣預報", "sky__get_forecast"}, // traditional characters
+		{"比較這兩個檔案文件", "disk__compare_files"},
 		{"明日の天気予報を教えてください", "sky__get_forecast"},
 		{"お客様の請求書を作成する", "books__create_invoice"},
 		{"ファイルを比較して", "disk__compare_files"},
