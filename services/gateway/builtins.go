@@ -30,9 +30,9 @@ type Search interface {
 // allOf at the top level of a schema. Arguments that exclude each other are
 // therefore checked in calls.
 const (
-	searchDefinition = `{"name":"` + ToolSearch + `","title":"Search tools","description":"Finds tools in this project. Send task, a sentence describing what you want to do, for ranked candidates; or query, literal terms and qualifiers (server:alias, name:text, param:text, readonly:true, destructive:false, -term, \"a phrase\"), for an exact, paginated search. Call a found tool by its name, directly or with ` + ToolExecute + `.",` +
+	searchDefinition = `{"name":"` + ToolSearch + `","title":"Search tools","description":"Finds tools in this project. Send task, one short sentence about one step, for ranked candidates; or query, literal terms and qualifiers (server:alias, name:text, param:text, readonly:true, destructive:false, -term, \"a phrase\"), for an exact, paginated search. Call a found tool by its name, directly or with ` + ToolExecute + `.",` +
 		`"inputSchema":{"type":"object","properties":{` +
-		`"task":{"type":"string","minLength":1,"maxLength":2048,"description":"What you want to do, in plain words. Cannot be combined with query or cursor."},` +
+		`"task":{"type":"string","minLength":1,"maxLength":2048,"description":"What you want to do: one short sentence for one step, in any language. Name the server if you know it. Search once per step. Cannot be combined with query or cursor."},` +
 		`"server":{"type":"string","description":"With task: only tools of the server with this alias."},` +
 		`"offset":{"type":"integer","minimum":0,"maximum":10000,"description":"With task: number of candidates to skip. Send nextOffset of the previous result. Default 0."},` +
 		`"query":{"type":"string","description":"Literal terms and qualifiers; all must match. Cannot be combined with task, server or offset."},` +

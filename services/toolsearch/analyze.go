@@ -63,7 +63,7 @@ func classify(r rune) runeClass {
 		return classOther
 	}
 	switch {
-	case unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai):
+	case unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai), r == 'ー':
 		return classIdeograph
 	case unicode.IsUpper(r):
 		return classUpper
@@ -80,6 +80,12 @@ func classify(r rune) runeClass {
 // digits if it had parts. Scripts without spaces are split into characters and
 // pairs of characters. It stops when emit returns false.
 func words(text string, emit func(word string, whole bool) bool) {
+	splitWords(text, emit, func(run string) bool { return ideographs(run, emit) })
+}
+
+// splitWords calls emit like words, and scriptRun for every run of a script
+// without spaces.
+func splitWords(text string, emit func(word string, whole bool) bool, scriptRun func(run string) bool) {
 	text = foldText(text)
 	for start := 0; start < len(text); {
 		r, size := utf8.DecodeRuneInString(text[start:])
@@ -89,7 +95,7 @@ func words(text string, emit func(word string, whole bool) bool) {
 			continue
 		case classIdeograph:
 			end := runEnd(text, start, true)
-			if !ideographs(text[start:end], emit) {
+			if !scriptRun(text[start:end]) {
 				return
 			}
 			start = end

@@ -76,7 +76,7 @@ type entry struct {
 // builder contains the temporary state of building an index.
 type builder struct {
 	index    *postings
-	words    map[string]uint32 // word to term
+	words    map[string]knownWord
 	surfaces []surface
 	stop     []bool // whether a term is a stop word
 
@@ -84,6 +84,12 @@ type builder struct {
 	ends    []uint32 // end of each tool's entries
 	lengths [fieldCount][]uint32
 	latest  []uint32 // 1 + a term's entry in the current tool
+}
+
+// knownWord is a word of the tools.
+type knownWord struct {
+	term  uint32
+	clues clues
 }
 
 type surface struct {
@@ -101,7 +107,7 @@ func build(tools []*toolset.Tool, w weights) *Index {
 // post returns the postings of n documents. Names and servers are missing.
 func post(n int, w weights, read func(i int) document) *postings {
 	x := &postings{weights: w, size: n, terms: map[string]uint32{}}
-	b := &builder{index: x, words: map[string]uint32{}}
+	b := &builder{index: x, words: map[string]knownWord{}}
 	for i := range n {
 		b.read(read(i))
 	}
@@ -115,6 +121,7 @@ func post(n int, w weights, read func(i int) document) *postings {
 // read appends the entries of a tool.
 func (b *builder) read(doc document) {
 	first := uint32(len(b.entries))
+	var e evidence
 	for field, texts := range doc.text {
 		length := uint32(0)
 		total := 0
@@ -126,31 +133,45 @@ func (b *builder) read(doc document) {
 				if len(word) > maxWordBytes {
 					return true
 				}
-				term := b.term(word)
-				if !b.stop[term] && !whole {
+				known := b.known(word)
+				e.add(known.clues)
+				if !b.stop[known.term] && !whole {
 					length++
 				}
-				at := b.latest[term]
-				if at <= first {
-					b.entries = append(b.entries, entry{term: term})
-					at = uint32(len(b.entries))
-					b.latest[term] = at
-				}
-				if c := &b.entries[at-1].count[field]; *c < math.MaxUint16 {
-					*c++
-				}
+				b.count(known.term, field, first)
 				return true
 			})
 		}
 		b.lengths[field] = append(b.lengths[field], length)
 	}
+	if latin, other := e.toolLanguage(); other {
+		for field, texts := range doc.text {
+			for _, text := range texts {
+				translations(text, latin, e.main(), func(_, english string) { b.count(b.known(english).term, field, first) })
+			}
+		}
+	}
 	b.ends = append(b.ends, uint32(len(b.entries)))
 }
 
-// term returns the term number of a word.
-func (b *builder) term(word string) uint32 {
-	if term, ok := b.words[word]; ok {
-		return term
+// count adds an occurrence of a term in a field of the tool whose entries start
+// at first.
+func (b *builder) count(term uint32, field int, first uint32) {
+	at := b.latest[term]
+	if at <= first {
+		b.entries = append(b.entries, entry{term: term})
+		at = uint32(len(b.entries))
+		b.latest[term] = at
+	}
+	if c := &b.entries[at-1].count[field]; *c < math.MaxUint16 {
+		*c++
+	}
+}
+
+// known returns the term number and the clues of a word.
+func (b *builder) known(word string) knownWord {
+	if known, ok := b.words[word]; ok {
+		return known
 	}
 	stemmed := stem(word)
 	term, ok := b.index.terms[stemmed]
@@ -160,9 +181,11 @@ func (b *builder) term(word string) uint32 {
 		b.stop = append(b.stop, stopWords[word])
 		b.latest = append(b.latest, 0)
 	}
-	b.words[word] = term
+	clues, _ := cluesOf(word)
+	known := knownWord{term, clues}
+	b.words[word] = known
 	b.surfaces = append(b.surfaces, surface{word, term})
-	return term
+	return known
 }
 
 // frequencies returns the number of tools with each term.

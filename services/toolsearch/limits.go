@@ -28,6 +28,8 @@ const (
 	maxEnumValues  = 256      // enumerated values of one tool
 	maxWordBytes   = 64       // longer words are hashes or noise and are truncated
 	maxLiteralText = 16 << 10 // bytes of a name or description
+
+	maxTranslatedText = 8 << 10 // bytes of a text in another language
 )
 
 // Limits of corrections of unknown words in a task.

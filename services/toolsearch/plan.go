@@ -20,24 +20,40 @@ type plan struct {
 	clauses [][]weighted
 }
 
+// taskTerm is a word of a task. Words in quotes and addresses weigh less.
+type taskTerm struct {
+	word   string
+	quoted bool
+}
+
 // planner converts a task's words to terms.
 type planner struct {
 	index    *postings
-	places   map[string]int // index in meanings of each distinct word
+	places   map[taskTerm]int // index in meanings of each distinct word
 	meanings [][]weighted
 	unknown  int
-	stop     bool // whether stop words are used
+	keep     kept
+	latin    int // language of the task's words in Latin script, or -1
+	main     int // language of its ideographs
 }
 
-// plan returns the terms of a task. Stop words are used only if the task has no
-// other words.
+// kept are the words of a task that are used although they don't describe a
+// tool.
+type kept struct{ chat, stop bool }
+
+// planAttempts are tried in order until a task has words left.
+var planAttempts = [...]kept{{}, {chat: true}, {chat: true, stop: true}}
+
+// plan returns the terms of a task. Chat and stop words are used only if the
+// task has no other words.
 func (x *postings) plan(task string) plan {
 	task = strings.ToValidUTF8(task, " ")
-	for _, stop := range []bool{false, true} {
-		p := planner{index: x, places: map[string]int{}, stop: stop}
+	quoted := quotedSpans(task)
+	for _, keep := range planAttempts {
+		p := x.planner(task, keep)
 		var clauses [][]int
 		for _, clause := range splitClauses(task) {
-			if found := p.read(clause); len(found) > 0 {
+			if found := p.read(task, clause, quoted); len(found) > 0 {
 				clauses = append(clauses, found)
 			}
 		}
@@ -55,37 +71,165 @@ func (x *postings) plan(task string) plan {
 	return plan{}
 }
 
-// read returns the indexes of a clause's words.
-func (p *planner) read(clause string) []int {
+func (x *postings) planner(task string, keep kept) planner {
+	e := evidenceOf(task)
+	return planner{index: x, places: map[taskTerm]int{}, keep: keep, latin: e.language(leastTaskEvidence), main: e.main()}
+}
+
+// read returns the indexes of a clause's words. quoted are the quoted parts of
+// the task.
+func (p *planner) read(task string, clause span, quoted []span) []int {
 	var found []int
-	words(clause, func(word string, whole bool) bool {
-		if len(word) > maxWordBytes || !p.stop && stopWords[word] {
-			return true
+	at := clause.begin
+	for _, q := range quoted {
+		if q.end <= at || q.begin >= clause.end {
+			continue
 		}
-		place, ok := p.places[word]
+		found = p.readPlain(found, task, span{at, max(at, q.begin)})
+		at = min(q.end, clause.end)
+		found = p.readPart(found, task[max(clause.begin, q.begin):at], true)
+	}
+	return p.readPlain(found, task, span{at, clause.end})
+}
+
+// readPlain appends the indexes of the words of a part of the task without
+// quotes and chat.
+func (p *planner) readPlain(found []int, task string, part span) []int {
+	if !p.keep.chat {
+		for _, c := range chatSpans(task, part) {
+			found = p.readPart(found, task[part.begin:c.begin], false)
+			part.begin = c.end
+		}
+	}
+	return p.readPart(found, task[part.begin:part.end], false)
+}
+
+// readPart appends the indexes of a text's words.
+func (p *planner) readPart(found []int, text string, quoted bool) []int {
+	own := 1.0
+	if quoted {
+		own = p.index.weights.quoted
+	}
+	add := func(word string, meaning func() []weighted) {
+		key := taskTerm{word, quoted}
+		place, ok := p.places[key]
 		if !ok {
 			place = len(p.meanings)
-			p.places[word] = place
-			p.meanings = append(p.meanings, p.meaning(word, whole))
+			p.places[key] = place
+			p.meanings = append(p.meanings, meaning())
 		}
 		found = append(found, place)
+	}
+	splitWords(text, func(word string, whole bool) bool {
+		if len(word) <= maxWordBytes && (p.keep.stop || !p.isStop(word)) {
+			add(word, func() []weighted { return p.meaning(word, own, whole) })
+		}
+		return true
+	}, func(run string) bool {
+		for _, s := range segments(run, p.main) {
+			if s.stop && !p.keep.stop {
+				continue
+			}
+			add(s.text, func() []weighted { return p.segment(s, own) })
+		}
 		return true
 	})
 	return found
 }
 
-// meaning returns the terms for a word. Thesaurus terms weigh less if tools use
-// the word itself, and never more than the word, however rare it is.
-func (p *planner) meaning(word string, whole bool) []weighted {
+// languageOf returns the language of a word other than English, or nil.
+func (p *planner) languageOf(word string) *language {
+	at := scriptOf(word)
+	if at < 0 {
+		at = p.latin
+	}
+	if at < 0 {
+		return nil
+	}
+	return languages()[at]
+}
+
+func (p *planner) isStop(word string) bool {
+	if l := p.languageOf(word); l != nil {
+		return l.stops[word]
+	}
+	return stopWords[word]
+}
+
+// segment returns the terms for a word in a script without spaces: its pairs of
+// characters, its single characters, which weigh less, and its meanings.
+func (p *planner) segment(s segment, own float64) []weighted {
+	var out []weighted
+	ideographs(s.text, func(word string, pair bool) bool {
+		weight := own
+		if !pair {
+			weight *= p.index.weights.character
+		}
+		if term, ok := p.index.terms[word]; ok {
+			out = append(out, weighted{term, float32(weight)})
+		}
+		return true
+	})
+	return p.addMeanings(out, s.meanings, own)
+}
+
+// addMeanings appends the terms for the English meanings of a word. The first
+// is the usual one.
+func (p *planner) addMeanings(out []weighted, meanings []string, own float64) []weighted {
+	for i, word := range meanings {
+		weight := own
+		if i > 0 {
+			weight *= p.index.weights.meaning
+		}
+		found, _ := p.english(word, weight)
+		out = append(out, found...)
+	}
+	return out
+}
+
+// meaning returns the terms for a word.
+func (p *planner) meaning(word string, own float64, whole bool) []weighted {
 	x, w := p.index, &p.index.weights
-	own := 1.0
+	if l := p.languageOf(word); l != nil {
+		if meanings := l.translate(word); meanings != nil {
+			var out []weighted
+			if term, ok := x.terms[stem(word)]; ok {
+				out = append(out, weighted{term, float32(own)})
+			}
+			return p.addMeanings(out, meanings, own)
+		}
+	}
+	out, known := p.english(word, own)
+	if known || whole || p.unknown >= maxUnknown {
+		return out
+	}
 	if fillers[word] {
-		own = w.filler
+		own *= w.filler
+	}
+	p.unknown++
+	near := x.vocabulary.near(word, maxCorrections)
+	for _, t := range near {
+		out = append(out, weighted{t, float32(own * w.correction)})
+	}
+	if len(near) == 0 {
+		for _, t := range x.vocabulary.completions(word, maxCorrections) {
+			out = append(out, weighted{t, float32(own * w.completion)})
+		}
+	}
+	return out
+}
+
+// english returns the terms for an English word, and whether the index or the
+// thesaurus contain it. Thesaurus terms weigh less if tools use the word itself,
+// and never more than the word, however rare it is.
+func (p *planner) english(word string, own float64) (out []weighted, known bool) {
+	x, w := p.index, &p.index.weights
+	if fillers[word] {
+		own *= w.filler
 	}
 	stemmed := stem(word)
-	term, known := x.terms[stemmed]
-	var out []weighted
-	if known {
+	term, indexed := x.terms[stemmed]
+	if indexed {
 		out = append(out, weighted{term, float32(own)})
 	}
 	entry := thesaurusOf(stemmed)
@@ -99,26 +243,13 @@ func (p *planner) meaning(word string, whole bool) []weighted {
 				continue
 			}
 			weight := own * a.weight
-			if known {
+			if indexed {
 				weight *= w.expansion * min(1, x.idfOf(term)/x.idfOf(other))
 			}
 			out = append(out, weighted{other, float32(weight)})
 		}
 	}
-	if known || whole || entry.known() || p.unknown >= maxUnknown {
-		return out
-	}
-	p.unknown++
-	near := x.vocabulary.near(word, maxCorrections)
-	for _, t := range near {
-		out = append(out, weighted{t, float32(own * w.correction)})
-	}
-	if len(near) == 0 {
-		for _, t := range x.vocabulary.completions(word, maxCorrections) {
-			out = append(out, weighted{t, float32(own * w.completion)})
-		}
-	}
-	return out
+	return out, indexed || entry.known()
 }
 
 // vector returns the terms of the words. A word that occurs n times weighs
@@ -150,8 +281,8 @@ func (p *planner) vector(places []int) []weighted {
 
 // splitClauses splits a task after sentences and clauses. At the limit, the
 // last clause contains the rest.
-func splitClauses(task string) []string {
-	var out []string
+func splitClauses(task string) []span {
+	var out []span
 	begin := 0
 	for i, r := range task {
 		if len(out) == maxClauses-1 {
@@ -162,12 +293,12 @@ func splitClauses(task string) []string {
 			continue
 		}
 		if clause := task[begin:i]; strings.TrimSpace(clause) != "" {
-			out = append(out, clause)
+			out = append(out, span{begin, i})
 		}
 		begin = i + size
 	}
 	if rest := task[begin:]; strings.TrimSpace(rest) != "" {
-		out = append(out, rest)
+		out = append(out, span{begin, len(task)})
 	}
 	return out
 }
@@ -176,7 +307,7 @@ func splitClauses(task string) []string {
 // point in "3.5" or "api.example".
 func endsClause(r rune, rest string) bool {
 	switch r {
-	case '\n', ';', '!', '?', '。', '！', '？', '；', '，':
+	case '\n', ';', '!', '?', '。', '！', '？', '；', '，', '、', '：':
 		return true
 	case '.', ',', ':':
 		next, _ := utf8.DecodeRuneInString(rest)

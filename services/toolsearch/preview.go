@@ -85,17 +85,20 @@ type taskWord struct {
 // occurrence. Stop words are only included if there are no other words, as in
 // plan.
 func (x *postings) taskWords(task string) []taskWord {
-	for _, stop := range []bool{false, true} {
-		p := planner{index: x, places: map[string]int{}, stop: stop}
-		p.read(task)
+	quoted := quotedSpans(task)
+	for _, keep := range planAttempts {
+		p := x.planner(task, keep)
+		for _, clause := range splitClauses(task) {
+			p.read(task, clause, quoted)
+		}
 		if len(p.places) == 0 {
 			continue
 		}
 		out := make([]taskWord, len(p.places))
-		for word, place := range p.places {
+		for key, place := range p.places {
 			terms := slices.Clone(p.meanings[place])
 			slices.SortStableFunc(terms, func(a, b weighted) int { return cmp.Compare(b.weight, a.weight) })
-			out[place] = taskWord{word, terms}
+			out[place] = taskWord{key.word, terms}
 		}
 		return out
 	}
@@ -113,25 +116,49 @@ func (x *postings) explain(task []taskWord, tool *toolset.Tool) []Reason {
 		field int
 	}
 	has := map[uint32]occurrence{}
-	for field, texts := range readTool(tool).text {
+	add := func(word, found string, field int) {
+		term, ok := x.terms[stem(word)]
+		if _, seen := has[term]; ok && !seen {
+			has[term] = occurrence{found, field}
+		}
+	}
+	var e evidence
+	doc := readTool(tool)
+	for field, texts := range doc.text {
 		for _, text := range texts {
 			words(text, func(word string, whole bool) bool {
-				term, ok := x.terms[stem(word)]
-				if _, seen := has[term]; ok && !seen && !whole {
-					has[term] = occurrence{word, field}
+				clues, _ := cluesOf(word)
+				e.add(clues)
+				if !whole {
+					add(word, word, field)
 				}
 				return true
 			})
+		}
+	}
+	if latin, other := e.toolLanguage(); other {
+		for field, texts := range doc.text {
+			for _, text := range texts {
+				translations(text, latin, e.main(), func(word, english string) { add(english, word, field) })
+			}
 		}
 	}
 	var reasons []Reason
 	for _, w := range task {
 		for _, t := range w.terms {
 			if found, ok := has[t.term]; ok {
-				reasons = append(reasons, Reason{Word: w.word, Found: found.word, Field: fieldNames[found.field]})
+				addReason(&reasons, Reason{Word: w.word, Found: found.word, Field: fieldNames[found.field]})
 				break
 			}
 		}
 	}
 	return reasons
+}
+
+// addReason appends a reason unless it is there already: a word that occurs in
+// quotes and outside them has two entries in a task.
+func addReason(reasons *[]Reason, r Reason) {
+	if !slices.Contains(*reasons, r) {
+		*reasons = append(*reasons, r)
+	}
 }

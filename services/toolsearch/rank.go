@@ -20,6 +20,10 @@ type weights struct {
 	completion float64 // and completions
 	expansion  float64 // factor of thesaurus terms of a known word
 	filler     float64 // factor of filler words
+	quoted     float64 // factor of words in quotes and addresses
+
+	character float64 // factor of single characters of scripts without spaces
+	meaning   float64 // factor of the meanings after the first of a foreign word
 
 	clause   float64 // share of the best clause in addition to the whole task
 	peak     float64 // bonus for the best tool of a clause
@@ -33,7 +37,7 @@ func standardWeights() weights {
 		b:     [fieldCount]float64{fieldName: .5, fieldServer: .5, fieldDescription: .7, fieldParam: .9, fieldParamText: .9},
 		k1:    2,
 
-		synonym: .6, kind: .6, related: .25, correction: .8, completion: .2, expansion: .35, filler: .5,
+		synonym: .6, kind: .6, related: .25, correction: .8, completion: .2, expansion: .35, filler: .5, quoted: .6, character: .25, meaning: .7,
 		clause: .4, peak: .3, coverage: .15, server: .2,
 	}
 }
