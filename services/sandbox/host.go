@@ -30,11 +30,13 @@ func (e *engine) host(args []any) (any, error) {
 		if e.outcome == nil && e.stopped.Load() == nil {
 			e.lost = max(e.lost, number(args, 2))
 			e.hostDone(args)
+			e.outcome.Facts = e.facts(text(args, 3))
 		}
 	case "failed":
 		if e.outcome == nil {
 			e.lost = max(e.lost, number(args, 3))
 			e.hostFailed(text(args, 1), text(args, 2))
+			e.outcome.Facts = e.facts(text(args, 4))
 		}
 	case "url":
 		return resolveURL(text(args, 1), text(args, 2)), nil
@@ -151,8 +153,9 @@ func (e *engine) hostFailed(described, while string) {
 	}
 	out.Line, out.Column, out.Stack = line, column, frames
 	// When out of memory, the engine throws null because it can't allocate an
-	// error.
-	if d.Name == "Thrown" && d.Message == "null" && e.memory.peak() > MaxMemory {
+	// error. Pages that the code never wrote are not resident, so the process
+	// has grown by less than the limit.
+	if d.Name == "Thrown" && d.Message == "null" && e.grown() > MaxMemory/4 {
 		out.Phase, out.Name, out.Message = PhaseMemory, "MemoryError", "The code exceeded its memory limit. Process less data in one run."
 	}
 	if while == "result" {

@@ -1,0 +1,220 @@
+package hints
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"mcpgateway/services/sandbox"
+)
+
+var (
+	asyncEach  = regexp.MustCompile(`\bforEach\s*\(\s*async\b`)
+	settledAny = regexp.MustCompile(`\bPromise\s*\.\s*(?:race|any)\b`)
+	joins      = regexp.MustCompile(`\bPromise\s*\.\s*(?:all|allSettled|race|any)\b|\bfor\s+await\b`)
+	catches    = regexp.MustCompile(`\bcatch\b|\ballSettled\b|\bPromise\s*\.\s*(?:any|race)\b|\.\s*then\b`)
+	emptyCatch = regexp.MustCompile(`\bcatch\s*(?:\([^()]*\))?\s*\{`)
+	noneCatch  = regexp.MustCompile(`^\s*\.\s*catch\s*\(\s*(?:async\s*)?(?:\(\s*[\w$]*\s*\)|[\w$]+)\s*=>\s*(?:\{\s*\}|undefined)\s*\)`)
+	settles    = regexp.MustCompile(`\ballSettled\s*\(`)
+	looks      = regexp.MustCompile(`\bstatus\b|\breason\b`)
+)
+
+// awaits adds the hint for calls that nothing waited for.
+func (p *program) awaits() {
+	if p.Error != nil && (p.Error.Phase != sandbox.PhaseRuntime || p.Error.Name == "ToolError") {
+		return
+	}
+	for i, c := range p.calls {
+		if p.Seen != nil && i < len(p.Seen.Calls) && p.isUnawaited(c) {
+			p.unawaited[i] = true
+		}
+	}
+	count := len(p.unawaited)
+	if count == 0 {
+		if p.Seen != nil && p.Seen.Promise && p.Error == nil {
+			p.add("the returned value contains a promise; use await, or await Promise.all(list.map(…))")
+		}
+		return
+	}
+	var shown []string
+	for i, c := range p.calls {
+		if !p.unawaited[i] {
+			continue
+		}
+		where := p.short(c)
+		if c.begin >= 0 {
+			where += " at " + at(p.position(c.begin))
+		}
+		if !slices.Contains(shown, where) {
+			shown = append(shown, where)
+		}
+	}
+	more := ""
+	if len(shown) > 3 {
+		shown, more = shown[:3], " …"
+	}
+	verb := "calls were"
+	if count == 1 {
+		verb = "call was"
+	}
+	p.add(fmt.Sprintf("%d %s not awaited (%s%s); use await, or await Promise.all(list.map(…))", count, verb, strings.Join(shown, ", "), more))
+}
+
+// isUnawaited reports whether the run did not wait for a call although it should
+// have.
+func (p *program) isUnawaited(c call) bool {
+	if c.begin >= 0 {
+		for _, each := range asyncEach.FindAllStringIndex(p.masked, -1) {
+			open := each[0] + strings.IndexByte(p.masked[each[0]:], '(')
+			if open < c.begin && c.begin < p.close(open) {
+				return true
+			}
+		}
+	}
+	if p.Error != nil {
+		// The run may have failed before it came to the await.
+		if c.seen.Used {
+			return false
+		}
+		name := p.boundTo(c.begin)
+		return !joins.MatchString(p.masked) && !p.isAwaitedLater(name)
+	}
+	if !c.seen.Used {
+		return true
+	}
+	return c.seen.Open && !settledAny.MatchString(p.masked) && !slices.ContainsFunc(p.calls, func(other call) bool { return other.Error != "" })
+}
+
+func (p *program) isAwaitedLater(name string) bool {
+	for _, use := range p.uses(name) {
+		before := strings.TrimRight(p.masked[:use], " \t\r\n(")
+		after := strings.TrimLeft(p.masked[use+len(name):], " \t\r\n")
+		if strings.HasSuffix(before, "await") || strings.HasPrefix(after, ".then") {
+			return true
+		}
+	}
+	return false
+}
+
+// short returns the name of the tool of a call without its server.
+func (p *program) short(c call) string {
+	for _, t := range p.tools {
+		if t.Full == c.Tool {
+			return t.Name
+		}
+	}
+	return c.Tool
+}
+
+func at(p sandbox.Position) string { return fmt.Sprintf("%d:%d", p.Line, p.Column) }
+
+// failures adds hints for calls whose failure nothing checked.
+func (p *program) failures() {
+	for i, c := range p.calls {
+		if c.Error == "" || !p.isIgnored(i) {
+			continue
+		}
+		where := ""
+		if c.begin >= 0 {
+			where = " at " + at(p.position(c.begin))
+		}
+		hint := fmt.Sprintf("%s failed%s: %s", p.catalog.called(c.Tool), where, sandbox.ClipText(strings.Join(strings.Fields(c.Error), " "), 200))
+		if p.Error == nil {
+			hint = "the result stands, but " + hint
+		}
+		p.valued = p.valued || p.Error != nil
+		p.add(hint)
+	}
+}
+
+// isIgnored reports whether a call failed and nothing in the code checked the
+// failure.
+func (p *program) isIgnored(i int) bool {
+	c := p.calls[i]
+	switch {
+	case p.Error != nil && p.Error.Name == "ToolError" && p.Error.CallSeq == i+1:
+		return false
+	case strings.Contains(p.Result, shownPart(c.Error)) || slices.ContainsFunc(p.Logs, func(line string) bool { return strings.Contains(line, shownPart(c.Error)) }):
+		return false
+	case p.Seen != nil && i < len(p.Seen.Calls) && !c.seen.Used:
+		return true
+	case p.Error == nil && !catches.MatchString(p.masked):
+		return true
+	case c.begin < 0:
+		return false
+	}
+	return p.isSwallowed(c.begin) || p.isUnsettled(c.begin)
+}
+
+// shownPart returns the part of an error that JSON doesn't escape.
+func shownPart(message string) string {
+	if n := strings.IndexAny(message, "\"\\\n\t"); n > 8 {
+		return message[:n]
+	}
+	return sandbox.ClipText(message, 60)
+}
+
+// isSwallowed reports whether the failure of a call ends in a catch without any
+// code, and no variable keeps a value from before.
+func (p *program) isSwallowed(begin int) bool {
+	end := p.callEnd(begin)
+	if rest := p.masked[end:]; noneCatch.MatchString(rest) {
+		return p.boundTo(begin) == ""
+	}
+	block := p.enclosing(begin)
+	for ; block >= 0; block = p.enclosing(block) {
+		if p.masked[block] == '{' && strings.HasSuffix(strings.TrimRight(p.masked[:block], " \t\r\n"), "try") {
+			break
+		}
+	}
+	if block < 0 {
+		return false
+	}
+	after := p.close(block) + 1
+	found := emptyCatch.FindStringIndex(p.masked[after:])
+	if found == nil || strings.TrimSpace(p.masked[after:after+found[0]]) != "" {
+		return false
+	}
+	open := after + found[1] - 1
+	if strings.TrimSpace(p.text[open+1:p.close(open)]) != "" {
+		return false
+	}
+	name := p.boundTo(begin)
+	if name == "" {
+		return true
+	}
+	// A variable of an outer scope keeps its first value on purpose.
+	declared := regexp.MustCompile(`\b(?:const|let|var)\s+` + regexp.QuoteMeta(name) + `\b[^;\n]*=`)
+	first := declared.FindStringIndex(p.masked)
+	return first == nil || first[0] > block
+}
+
+// isUnsettled reports whether a call is in Promise.allSettled and nothing reads
+// the outcomes.
+func (p *program) isUnsettled(begin int) bool {
+	if looks.MatchString(p.masked) || strings.Contains(p.Result, `"rejected"`) {
+		return false
+	}
+	for _, found := range settles.FindAllStringIndex(p.masked, -1) {
+		if open := found[1] - 1; open < begin && begin < p.close(open) {
+			return true
+		}
+	}
+	return p.boundTo(begin) == "" && settles.MatchString(p.masked)
+}
+
+// callEnd returns the offset after the arguments of the call at an offset.
+func (p *program) callEnd(begin int) int {
+	for i := begin; i < len(p.masked); i++ {
+		switch p.masked[i] {
+		case '[':
+			i = p.close(i)
+		case '(':
+			return min(len(p.masked), p.close(i)+1)
+		case ';', '}', ')':
+			return i
+		}
+	}
+	return len(p.masked)
+}
