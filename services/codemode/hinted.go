@@ -8,7 +8,7 @@ import (
 )
 
 // hintsFor returns the hints for the outcome of a run. Facts are nil if the
-// code did not end by itself.
+// code did not end on its own.
 func hintsFor(q *Request, out *Outcome, facts *sandbox.Facts) []string {
 	run := hints.Run{Code: q.Code, Tools: q.hintTools, Fetch: q.AllowFetch, Seen: facts, Error: out.Error, Result: string(out.Result)}
 	for _, c := range out.Calls {

@@ -33,7 +33,7 @@ func TestNoHints(t *testing.T) {
 		"const slow = climate.now({}).finally(() => console.log('over'));\nreturn await slow",
 		"try {\n  return await disk.read({ path: 'none.txt' });\n} catch (e) {\n  return 'no file: ' + e.message;\n}",
 		"try {\n  return await disk.read({ path: 'none.txt' });\n} catch {\n  return null;\n}",
-		"let text = 'default';\ntry {\n  text = await disk.read({ path: 'none.txt' });\n} catch {}\nreturn text",
+		"let text = 'default';\ntry {\n  text = await disk.read({ path: 'none.txt' });\n} catch { /* keeps the default */ }\nreturn text",
 		"let found = 0;\nfor (const path of ['none.txt', 'a.txt']) {\n  try { await disk.read({ path }); found++ } catch { continue }\n}\nreturn found",
 		"try { await disk.read({ path: 'none.txt' }) } catch { /* there may be none */ }\nreturn 1",
 		"const text = await disk.read({ path: 'none.txt' }).catch(() => null);\nreturn text ?? 'none'",

@@ -98,7 +98,9 @@ func TestHints(t *testing.T) {
 
 		{"failure not awaited", "disk.read({ path: 'none.txt' });\nawait disk.list({});\nreturn 1", "the result stands, but disk.read failed at 1:1: ENOENT: no such file, open 'none.txt'"},
 		{"failure in an empty catch", "try {\n  await disk.read({ path: 'none.txt' });\n} catch {}\nreturn 'done'", "the result stands, but disk.read failed at 2:9: ENOENT"},
+		{"failure hidden by a default", "let text = 'default';\ntry {\n  text = await disk.read({ path: 'none.txt' });\n} catch {}\nreturn text", "the result stands, but disk.read failed at 3:16: ENOENT"},
 		{"failure in allSettled", "await Promise.allSettled([disk.read({ path: 'none.txt' }), disk.list({})]);\nreturn 'done'", "the result stands, but disk.read failed at 1:27: ENOENT"},
+		{"failure in an empty handler of a value", "const text = await disk.read({ path: 'none.txt' })\n  .catch(() => {});\nreturn { text }", "the result stands, but disk.read failed at 1:20: ENOENT"},
 		{"failure in an empty handler", "await disk.read({ path: 'none.txt' }).catch(() => {});\nreturn 'done'", "the result stands, but disk.read failed at 1:7: ENOENT"},
 
 		{"content of an array", "const r = await tracker.all_items({});\nreturn r.content[0].text", "calls return the value itself: r is an array of 3"},
@@ -124,9 +126,9 @@ func TestHints(t *testing.T) {
 		{"setInterval", "setInterval(() => console.log(1), 100);\nreturn 1", "setInterval is not available: use setTimeout in a loop"},
 		{"process, caught", "try { return process.env.TOKEN } catch (e) { return String(e) }", "process is not available"},
 
-		{"Python", "items = await tracker.all_items()\nfor item in items:\n    print(item['title'])", "the code is Python; write TypeScript: "},
-		{"Python function", "def main():\n    return tracker.all_items()\n\nmain()", "the code is Python; write TypeScript: "},
-		{"Python that parses", "print(await tracker.all_items({}))", "the code is Python; write TypeScript: "},
+		{"Python", "items = await tracker.all_items()\nfor item in items:\n    print(item['title'])", "the code is Python; write TypeScript or JavaScript: const result = await tracker.list_items({…}); return result;"},
+		{"Python function", "def main():\n    return tracker.all_items()\n\nmain()", "the code is Python; write TypeScript or JavaScript: const result = await tracker.list_items({…}); return result;"},
+		{"Python that parses", "print(await tracker.all_items({}))", "the code is Python; write TypeScript or JavaScript: const result = await tracker.list_items({…}); return result;"},
 
 		{"nothing returned", "const items = await tracker.all_items({});\nconst titles = items.map((i) => i.title);", "the code returned nothing: end with `return …`"},
 		{"loop without a result", "let sum = 0;\nfor (const day of (await climate.days({})).days) {\n  sum += day.high;\n}", "the code returned nothing: end with `return …`"},

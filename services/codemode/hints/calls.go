@@ -155,12 +155,12 @@ func shownPart(message string) string {
 	return sandbox.ClipText(message, 60)
 }
 
-// isSwallowed reports whether the failure of a call ends in a catch without any
-// code, and no variable keeps a value from before.
+// isSwallowed reports whether the failure of a call ends in a catch that has
+// neither code nor a comment.
 func (p *program) isSwallowed(begin int) bool {
 	end := p.callEnd(begin)
-	if rest := p.masked[end:]; noneCatch.MatchString(rest) {
-		return p.boundTo(begin) == ""
+	if noneCatch.MatchString(p.masked[end:]) {
+		return true
 	}
 	block := p.enclosing(begin)
 	for ; block >= 0; block = p.enclosing(block) {
@@ -177,17 +177,7 @@ func (p *program) isSwallowed(begin int) bool {
 		return false
 	}
 	open := after + found[1] - 1
-	if strings.TrimSpace(p.text[open+1:p.close(open)]) != "" {
-		return false
-	}
-	name := p.boundTo(begin)
-	if name == "" {
-		return true
-	}
-	// A variable of an outer scope keeps its first value on purpose.
-	declared := regexp.MustCompile(`\b(?:const|let|var)\s+` + regexp.QuoteMeta(name) + `\b[^;\n]*=`)
-	first := declared.FindStringIndex(p.masked)
-	return first == nil || first[0] > block
+	return strings.TrimSpace(p.text[open+1:p.close(open)]) == ""
 }
 
 // isUnsettled reports whether a call is in Promise.allSettled and nothing reads

@@ -71,7 +71,7 @@ func (p *program) example() string {
 func (p *program) environment() {
 	if p.isPython() {
 		p.named = true
-		p.add("the code is Python; write TypeScript: const result = await " + p.example() + "({…}); return result;")
+		p.add("the code is Python; write TypeScript or JavaScript: const result = await " + p.example() + "({…}); return result;")
 		return
 	}
 	lacks := func(name, shown string) {
