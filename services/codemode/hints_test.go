@@ -130,6 +130,8 @@ func TestHints(t *testing.T) {
 		{"Python function", "def main():\n    return tracker.all_items()\n\nmain()", "the code is Python; write TypeScript or JavaScript: const result = await tracker.list_items({…}); return result;"},
 		{"Python that parses", "print(await tracker.all_items({}))", "the code is Python; write TypeScript or JavaScript: const result = await tracker.list_items({…}); return result;"},
 
+		{"Python with only keyword arguments", "items = await tracker.all_items(project=\"a\")\nlen(items)", "the code is Python; write TypeScript or JavaScript: "},
+
 		{"nothing returned", "const items = await tracker.all_items({});\nconst titles = items.map((i) => i.title);", "the code returned nothing: end with `return …`"},
 		{"loop without a result", "let sum = 0;\nfor (const day of (await climate.days({})).days) {\n  sum += day.high;\n}", "the code returned nothing: end with `return …`"},
 		{"return only in a callback", "const items = await tracker.all_items({});\nconst open = items.filter((i) => {\n  return i.open;\n});", "the code returned nothing: end with `return …`"},

@@ -14,9 +14,10 @@ var (
 	settledAny = regexp.MustCompile(`\bPromise\s*\.\s*(?:race|any)\b`)
 	joins      = regexp.MustCompile(`\bPromise\s*\.\s*(?:all|allSettled|race|any)\b|\bfor\s+await\b`)
 	catches    = regexp.MustCompile(`\bcatch\b|\ballSettled\b|\bPromise\s*\.\s*(?:any|race)\b|\.\s*then\b`)
-	emptyCatch = regexp.MustCompile(`\bcatch\s*(?:\([^()]*\))?\s*\{`)
+	emptyCatch = regexp.MustCompile(`^\s*catch\s*(?:\([^()]*\))?\s*\{`)
 	noneCatch  = regexp.MustCompile(`^\s*\.\s*catch\s*\(\s*(?:async\s*)?(?:\(\s*[\w$]*\s*\)|[\w$]+)\s*=>\s*(?:\{\s*\}|undefined)\s*\)`)
 	settles    = regexp.MustCompile(`\ballSettled\s*\(`)
+	ends       = regexp.MustCompile(`\bbreak\b|\breturn\b`)
 	looks      = regexp.MustCompile(`\bstatus\b|\breason\b`)
 )
 
@@ -24,6 +25,10 @@ var (
 func (p *program) awaits() {
 	if p.Error != nil && (p.Error.Phase != sandbox.PhaseRuntime || p.Error.Name == "ToolError") {
 		return
+	}
+	for _, each := range asyncEach.FindAllStringIndex(p.masked, maxMatches) {
+		open := each[0] + strings.IndexByte(p.masked[each[0]:], '(')
+		p.eachs = append(p.eachs, [2]int{open, p.close(open)})
 	}
 	for i, c := range p.calls {
 		if p.Seen != nil && i < len(p.Seen.Calls) && p.isUnawaited(c) {
@@ -65,9 +70,8 @@ func (p *program) awaits() {
 // have.
 func (p *program) isUnawaited(c call) bool {
 	if c.begin >= 0 {
-		for _, each := range asyncEach.FindAllStringIndex(p.masked, -1) {
-			open := each[0] + strings.IndexByte(p.masked[each[0]:], '(')
-			if open < c.begin && c.begin < p.close(open) {
+		for _, each := range p.eachs {
+			if each[0] < c.begin && c.begin < each[1] {
 				return true
 			}
 		}
@@ -78,12 +82,12 @@ func (p *program) isUnawaited(c call) bool {
 			return false
 		}
 		name := p.boundTo(c.begin)
-		return !joins.MatchString(p.masked) && !p.isAwaitedLater(name)
+		return !p.has(joins) && !p.isAwaitedLater(name)
 	}
 	if !c.seen.Used {
 		return true
 	}
-	return c.seen.Open && !settledAny.MatchString(p.masked) && !slices.ContainsFunc(p.calls, func(other call) bool { return other.Error != "" })
+	return c.seen.Open && !p.has(settledAny) && !slices.ContainsFunc(p.calls, func(other call) bool { return other.Error != "" })
 }
 
 func (p *program) isAwaitedLater(name string) bool {
@@ -112,7 +116,7 @@ func at(p sandbox.Position) string { return fmt.Sprintf("%d:%d", p.Line, p.Colum
 // failures adds hints for calls whose failure nothing checked.
 func (p *program) failures() {
 	for i, c := range p.calls {
-		if c.Error == "" || !p.isIgnored(i) {
+		if c.Error == "" || len(p.found) >= Max || !p.isIgnored(i) {
 			continue
 		}
 		where := ""
@@ -139,7 +143,7 @@ func (p *program) isIgnored(i int) bool {
 		return false
 	case p.Seen != nil && i < len(p.Seen.Calls) && !c.seen.Used:
 		return true
-	case p.Error == nil && !catches.MatchString(p.masked):
+	case p.Error == nil && !p.has(catches):
 		return true
 	case c.begin < 0:
 		return false
@@ -162,8 +166,8 @@ func (p *program) isSwallowed(begin int) bool {
 	if noneCatch.MatchString(p.masked[end:]) {
 		return true
 	}
-	block := p.enclosing(begin)
-	for ; block >= 0; block = p.enclosing(block) {
+	block, depth := p.enclosing(begin), 0
+	for ; block >= 0 && depth < maxMatches; block, depth = p.enclosing(block), depth+1 {
 		if p.masked[block] == '{' && strings.HasSuffix(strings.TrimRight(p.masked[:block], " \t\r\n"), "try") {
 			break
 		}
@@ -173,25 +177,29 @@ func (p *program) isSwallowed(begin int) bool {
 	}
 	after := p.close(block) + 1
 	found := emptyCatch.FindStringIndex(p.masked[after:])
-	if found == nil || strings.TrimSpace(p.masked[after:after+found[0]]) != "" {
+	if found == nil {
 		return false
 	}
 	open := after + found[1] - 1
-	return strings.TrimSpace(p.text[open+1:p.close(open)]) == ""
+	if strings.TrimSpace(p.text[open+1:p.close(open)]) != "" {
+		return false
+	}
+	// A loop that ends with the first success tries again on purpose.
+	return !ends.MatchString(p.masked[block:after]) || !slices.ContainsFunc(p.calls, func(other call) bool { return other.begin == begin && other.Error == "" })
 }
 
 // isUnsettled reports whether a call is in Promise.allSettled and nothing reads
 // the outcomes.
 func (p *program) isUnsettled(begin int) bool {
-	if looks.MatchString(p.masked) || strings.Contains(p.Result, `"rejected"`) {
+	if p.has(looks) || strings.Contains(p.Result, `"rejected"`) {
 		return false
 	}
-	for _, found := range settles.FindAllStringIndex(p.masked, -1) {
+	for _, found := range settles.FindAllStringIndex(p.masked, maxMatches) {
 		if open := found[1] - 1; open < begin && begin < p.close(open) {
 			return true
 		}
 	}
-	return p.boundTo(begin) == "" && settles.MatchString(p.masked)
+	return p.boundTo(begin) == "" && p.has(settles)
 }
 
 // callEnd returns the offset after the arguments of the call at an offset.

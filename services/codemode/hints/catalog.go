@@ -17,6 +17,7 @@ const maxServers = 10
 type catalog struct {
 	tools   []Tool
 	aliases []string
+	idents  []string // names of the aliases in code
 }
 
 func newCatalog(tools []Tool) *catalog {
@@ -24,6 +25,7 @@ func newCatalog(tools []Tool) *catalog {
 	for _, t := range tools {
 		if !slices.Contains(c.aliases, t.Alias) {
 			c.aliases = append(c.aliases, t.Alias)
+			c.idents = append(c.idents, typescript.Identifier(t.Alias))
 		}
 	}
 	return c
@@ -42,13 +44,14 @@ func plain(name string) string {
 // alias returns the alias that a name in code stands for: its identifier, or the
 // same apart from case and separators. exact reports the first.
 func (c *catalog) alias(name string) (alias string, exact bool) {
-	for _, a := range c.aliases {
-		if typescript.Identifier(a) == name {
-			return a, true
-		}
+	if i := slices.Index(c.idents, name); i >= 0 {
+		return c.aliases[i], true
 	}
-	for _, a := range c.aliases {
-		if a == name || plain(a) == plain(name) || plain(typescript.Identifier(a)) == plain(name) {
+	if name = plain(name); name == "" {
+		return "", false
+	}
+	for i, a := range c.aliases {
+		if plain(a) == name || plain(c.idents[i]) == name {
 			return a, false
 		}
 	}

@@ -12,16 +12,16 @@ var (
 	undefinedName = regexp.MustCompile(`'([A-Za-z_$][\w$]*)' is not defined|Cannot find name '([A-Za-z_$][\w$]*)'`)
 	importLine    = regexp.MustCompile(`(?m)^[ \t]*import\b\s*[^(.\s]`)
 	importCall    = regexp.MustCompile(`\bimport\s*\(`)
-	// shownError is an error of the engine that code caught and showed.
-	shownError = regexp.MustCompile(`is not defined|not a function|cannot read property`)
-	// suspicious are signs of mistakes that leave no other trace in a run that
-	// succeeds.
-	suspicious = regexp.MustCompile(`\b(?:tools|mcp)\s*\.|__\w+\s*\(|\bforEach\s*\(\s*async\b`)
-	python     = regexp.MustCompile(`(?m)^\s*(?:async\s+)?def\s+\w+\s*\(.*\)\s*(?:->.*)?:\s*(?:#.*)?$` +
+	suspicious    = regexp.MustCompile(`\b(?:tools|mcp)\s*\.|__\w+\s*\(|\bforEach\s*\(\s*async\b`)
+	// python matches lines that no TypeScript has; pythonic also matches others
+	// that are usual in Python.
+	python = regexp.MustCompile(`(?m)^\s*(?:async\s+)?def\s+\w+\s*\(.*\)\s*(?:->.*)?:\s*(?:#.*)?$` +
 		`|^\s*(?:if|elif|for|while|with|except|async for)\b[^{;(]*(?:\([^{;]*\))?[^{;]*:\s*(?:#.*)?$|^\s*(?:else|try|finally):\s*(?:#.*)?$` +
-		`|^\s*from\s+[\w.]+\s+import\b|^\s*import\s+[\w.]+(?:\s+as\s+\w+)?\s*$|^\s*#[^!]|\bf"[^"\n]*\{|\bf'[^'\n]*\{|\bprint\s*\(|\b(?:None|True|False)\b` +
-		`|[(,]\s*\w+\s*=\s*["'\d\w\[]+[^=>]*\)|\bis not None\b|\bnot in\b|\[[^\[\]]*\bfor\s+\w+\s+in\b`)
-	assignedLine = regexp.MustCompile(`(?m)^[ \t]*([A-Za-z_]\w*)[ \t]*=[^=>]`)
+		`|^\s*from\s+[\w.]+\s+import\b|^\s*import\s+[\w.]+(?:\s+as\s+\w+)?\s*$|\bf"[^"\n]*\{|\bf'[^'\n]*\{`)
+	pythonic       = regexp.MustCompile(`(?m)^\s*#[^!]|\bprint\s*\(|\b(?:None|True|False)\b|[(,]\s*\w+\s*=\s*["'\d\w\[]+[^=>]*\)|\bis not None\b|\bnot in\b|\[[^\[\]]*\bfor\s+\w+\s+in\b`)
+	typescriptOnly = regexp.MustCompile(`(?m)\b(?:const|let|var|function)\b|=>|[;{]\s*$`)
+	// assignment is that of a statement or of an argument.
+	assignment = regexp.MustCompile(`(?m)(?:^[ \t]*|[(,]\s*)([A-Za-z_]\w*)[ \t]*=[^=>]`)
 )
 
 // pythonNames are names that only Python has.
@@ -127,19 +127,38 @@ func (p *program) at(name string) string {
 	return ""
 }
 
+// showsError reports whether a text shows an error of the engine that code
+// caught.
+func showsError(text string) bool {
+	return strings.Contains(text, "is not defined") || strings.Contains(text, "not a function") || strings.Contains(text, "cannot read property")
+}
+
+// isSuspicious reports whether code has a sign of a mistake that leaves no other
+// trace in a run that succeeds.
+func isSuspicious(code string) bool {
+	for _, word := range []string{"tools", "mcp", "__", "forEach"} {
+		if strings.Contains(code, word) {
+			return suspicious.MatchString(code)
+		}
+	}
+	return false
+}
+
 // isPython reports whether the code failed because it is Python.
 func (p *program) isPython() bool {
 	switch {
-	case p.Error == nil || !python.MatchString(p.text):
+	case p.Error == nil:
 		return false
 	case p.Error.Phase == sandbox.PhaseParse || p.Error.Phase == sandbox.PhaseTypecheck:
-		return !importLine.MatchString(p.masked) || python.MatchString(importLine.ReplaceAllString(p.masked, "")) && !strings.Contains(p.masked, "{")
+		return python.MatchString(p.text) || pythonic.MatchString(p.text) && !typescriptOnly.MatchString(p.text)
+	case typescriptOnly.MatchString(p.masked):
+		return false
 	}
 	for _, name := range p.undefinedNames() {
 		if pythonNames[name] {
 			return true
 		}
-		for _, found := range assignedLine.FindAllStringSubmatch(p.masked, -1) {
+		for _, found := range assignment.FindAllStringSubmatch(p.masked, maxMatches) {
 			if found[1] == name {
 				return true
 			}

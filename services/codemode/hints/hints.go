@@ -3,10 +3,14 @@
 package hints
 
 import (
+	"regexp"
 	"slices"
 
 	"mcpgateway/services/sandbox"
 )
+
+// maxMatches is the maximum number of places in the code that one rule checks.
+const maxMatches = 50
 
 // Max is the maximum number of hints of a run.
 const Max = 3
@@ -58,10 +62,12 @@ type program struct {
 	calls   []call
 	bound   map[string]int // variable name to the index of the call whose value it got
 	found   []string
+	matched map[*regexp.Regexp]bool // results of has
 
 	named     bool         // a hint corrects a name
 	valued    bool         // a hint describes a returned value
 	unawaited map[int]bool // indexes of calls
+	eachs     [][2]int     // offsets of the arguments of each forEach(async …)
 }
 
 // call is a receipt with the facts of the same call.
@@ -73,7 +79,7 @@ type call struct {
 
 func newProgram(r *Run) *program {
 	tools := r.Tools()
-	p := &program{Run: r, source: newSource(r.Code), tools: tools, catalog: newCatalog(tools), bound: map[string]int{}, unawaited: map[int]bool{}}
+	p := &program{Run: r, source: newSource(r.Code), tools: tools, catalog: newCatalog(tools), bound: map[string]int{}, matched: map[*regexp.Regexp]bool{}, unawaited: map[int]bool{}}
 	for i, receipt := range r.Calls {
 		c := call{Call: receipt, begin: -1}
 		if r.Seen != nil && i < len(r.Seen.Calls) {
@@ -88,6 +94,16 @@ func newProgram(r *Run) *program {
 		}
 	}
 	return p
+}
+
+// has reports whether the masked code matches.
+func (p *program) has(pattern *regexp.Regexp) bool {
+	found, known := p.matched[pattern]
+	if !known {
+		found = pattern.MatchString(p.masked)
+		p.matched[pattern] = found
+	}
+	return found
 }
 
 // add adds a hint once.
@@ -116,5 +132,5 @@ func (r *Run) isPlain() bool {
 			return false
 		}
 	}
-	return !suspicious.MatchString(r.Code) && !shownError.MatchString(r.Result) && !slices.ContainsFunc(r.Logs, shownError.MatchString)
+	return !isSuspicious(r.Code) && !showsError(r.Result) && !slices.ContainsFunc(r.Logs, showsError)
 }

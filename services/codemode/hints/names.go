@@ -156,7 +156,7 @@ func (p *program) prefixes() {
 	if p.named {
 		return
 	}
-	for _, at := range prefixed.FindAllStringIndex(p.masked, -1) {
+	for _, at := range prefixed.FindAllStringIndex(p.masked, maxMatches) {
 		name := p.word(at[0])
 		if at[0] > 0 && p.masked[at[0]-1] == '.' || p.isBare(name) {
 			continue
@@ -170,7 +170,7 @@ func (p *program) prefixes() {
 			return
 		}
 	}
-	for _, at := range hasDouble.FindAllStringSubmatchIndex(p.masked, -1) {
+	for _, at := range hasDouble.FindAllStringSubmatchIndex(p.masked, maxMatches) {
 		name := p.masked[at[2]:at[3]]
 		if at[0] > 0 && p.masked[at[0]-1] == '.' || p.isBare(name) {
 			continue
@@ -197,9 +197,13 @@ func (p *program) unknownTools() {
 	if !p.failedAs(noFunction) {
 		return
 	}
-	for _, alias := range p.catalog.aliases {
-		ident := typescript.Identifier(alias)
-		for _, at := range p.uses(ident) {
+	for i, alias := range p.catalog.aliases {
+		if len(p.found) >= Max {
+			return
+		}
+		ident := p.catalog.idents[i]
+		uses := p.uses(ident)
+		for _, at := range uses[:min(len(uses), maxMatches)] {
 			found := memberOf.FindStringSubmatch(p.text[at:])
 			if found == nil {
 				continue
@@ -209,14 +213,15 @@ func (p *program) unknownTools() {
 				p.unknownTool(alias, name)
 			}
 		}
-		for _, found := range destructed.FindAllStringSubmatch(p.masked, -1) {
-			if found[2] != ident {
-				continue
-			}
-			for name := range strings.SplitSeq(found[1], ",") {
-				name, _, _ = strings.Cut(name, ":")
-				p.unknownTool(alias, strings.TrimSpace(name))
-			}
+	}
+	for _, found := range destructed.FindAllStringSubmatch(p.masked, maxMatches) {
+		alias, exact := p.catalog.alias(found[2])
+		if !exact {
+			continue
+		}
+		for name := range strings.SplitSeq(found[1], ",") {
+			name, _, _ = strings.Cut(name, ":")
+			p.unknownTool(alias, strings.TrimSpace(name))
 		}
 	}
 }
@@ -226,7 +231,8 @@ func (p *program) unknownMethods() {
 	if !p.failedAs(noMember) {
 		return
 	}
-	for _, at := range p.uses("gateway") {
+	uses := p.uses("gateway")
+	for _, at := range uses[:min(len(uses), maxMatches)] {
 		found := memberOf.FindStringSubmatch(p.text[at:])
 		if found == nil {
 			continue
@@ -272,7 +278,7 @@ func (p *program) noTool(alias, name string) string {
 // its failure ended the run or nothing checked it.
 func (p *program) unknownReceipts() {
 	for i, c := range p.calls {
-		if c.Error == "" || c.Tool == "fetch" || strings.HasPrefix(c.Tool, "gateway_") || slices.ContainsFunc(p.tools, func(t Tool) bool { return t.Full == c.Tool }) {
+		if c.Error == "" || len(p.found) >= Max || c.Tool == "fetch" || strings.HasPrefix(c.Tool, "gateway_") || slices.ContainsFunc(p.tools, func(t Tool) bool { return t.Full == c.Tool }) {
 			continue
 		}
 		if p.Error == nil && !p.isIgnored(i) {

@@ -8,13 +8,20 @@ import (
 var (
 	returnValue = regexp.MustCompile(`\breturn\b`)
 	declaration = regexp.MustCompile(`^(?:const|let|var|function|async function|class|for|while|do|if|switch|try|type|interface|enum)\b`)
-	control     = map[string]bool{"if": true, "for": true, "while": true, "switch": true, "catch": true, "with": true}
+	// onPurpose is a last expression that is undefined.
+	onPurpose = regexp.MustCompile(`(?:\bundefined|\bvoid\s+\S+)[\s;)]*$`)
+	functions = regexp.MustCompile(`\bfunction\b[^{}]*\)\s*:[^{}=]*$`)
+	mainCall  = regexp.MustCompile(`\b(?:main|run)\s*\(`)
+	control   = map[string]bool{"if": true, "for": true, "while": true, "switch": true, "catch": true, "with": true}
 )
 
 // returned adds the hint for code that ends without a value: neither a return
 // nor its last expression gave one.
 func (p *program) returned() {
 	if p.Error != nil || p.Seen == nil || p.Seen.Returned || p.hasReturn() {
+		return
+	}
+	if onPurpose.MatchString(p.masked) {
 		return
 	}
 	if len(p.Logs) > 0 && !p.endsInDeclaration() {
@@ -59,7 +66,7 @@ func (p *program) isFunction() bool {
 			return true
 		}
 	}
-	return regexp.MustCompile(`\b(?:main|run)\s*\(`).MatchString(code)
+	return mainCall.MatchString(code)
 }
 
 // startsFunction reports whether the brace at an offset starts the body of a
@@ -71,8 +78,9 @@ func (p *program) startsFunction(brace int) bool {
 	}
 	// A return type follows the parameters: (a): Promise<string> {
 	if i > 0 && p.masked[i-1] != ')' {
-		line := p.masked[strings.LastIndexByte(p.masked[:i], '\n')+1 : i]
-		return regexp.MustCompile(`\bfunction\b[^{}]*\)\s*:[^{}=]*$`).MatchString(line)
+		line := p.before(i)
+		line = line[strings.LastIndexByte(line, '\n')+1:]
+		return functions.MatchString(line)
 	}
 	if i == 0 {
 		return false

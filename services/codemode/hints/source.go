@@ -13,7 +13,8 @@ import (
 // contents of texts and regular expressions are blank.
 type source struct {
 	text, masked string
-	starts       []int // offset of each line
+	starts       []int       // offset of each line
+	pairs        map[int]int // offsets of brackets to those of their other halves
 }
 
 func newSource(text string) *source {
@@ -23,6 +24,7 @@ func newSource(text string) *source {
 			s.starts = append(s.starts, i+1)
 		}
 	}
+	s.pairs = pairBrackets(s.masked)
 	return s
 }
 
@@ -204,7 +206,7 @@ func isWord(c byte) bool {
 // bracket at offset: that of a in a.b["c"].d for d.
 func (s *source) chainStart(at int) int {
 	at = s.wordStart(at)
-	for {
+	for range maxMatches {
 		i := s.skipBack(at)
 		switch {
 		case i > 0 && s.masked[i-1] == '.':
@@ -235,6 +237,7 @@ func (s *source) chainStart(at int) int {
 			return at
 		}
 	}
+	return at
 }
 
 var keywords = map[string]bool{
@@ -263,51 +266,50 @@ func (s *source) skipBack(at int) int { return len(strings.TrimRight(s.masked[:a
 
 // open returns the offset of the bracket that the one at an offset closes, or
 // -1.
-func (s *source) open(at int) int {
-	for depth := 0; at >= 0; at-- {
-		switch s.masked[at] {
-		case ')', ']', '}':
-			depth++
-		case '(', '[', '{':
-			if depth--; depth == 0 {
-				return at
-			}
-		}
-	}
-	return -1
-}
+func (s *source) open(at int) int { return s.pair(at, -1) }
 
 // close returns the offset of the bracket that closes the one at an offset, or
 // the end of the code.
-func (s *source) close(at int) int {
-	for depth := 0; at < len(s.masked); at++ {
-		switch s.masked[at] {
-		case '(', '[', '{':
-			depth++
-		case ')', ']', '}':
-			if depth--; depth == 0 {
-				return at
-			}
-		}
+func (s *source) close(at int) int { return s.pair(at, len(s.masked)) }
+
+func (s *source) pair(at, none int) int {
+	if other, found := s.pairs[at]; found {
+		return other
 	}
-	return len(s.masked)
+	return none
 }
 
 // enclosing returns the offset of the bracket around an offset, or -1.
 func (s *source) enclosing(at int) int {
-	depth := 0
 	for at--; at >= 0; at-- {
 		switch s.masked[at] {
 		case ')', ']', '}':
-			depth++
-		case '(', '[', '{':
-			if depth == 0 {
-				return at
+			if at = s.open(at); at < 0 {
+				return -1
 			}
-			depth--
+		case '(', '[', '{':
+			return at
 		}
 	}
 	return -1
+}
+
+// pairBrackets returns the offset of the other bracket of each pair.
+func pairBrackets(masked string) map[int]int {
+	pairs := map[int]int{}
+	var open []int
+	for i := range len(masked) {
+		switch masked[i] {
+		case '(', '[', '{':
+			open = append(open, i)
+		case ')', ']', '}':
+			if n := len(open) - 1; n >= 0 {
+				pairs[i], pairs[open[n]] = open[n], i
+				open = open[:n]
+			}
+		}
+	}
+	return pairs
 }
 
 var (
@@ -323,16 +325,20 @@ func (s *source) boundTo(begin int) string {
 	if begin < 0 {
 		return ""
 	}
-	before := s.unawait(s.masked[:begin])
+	before := s.unawait(s.before(begin))
 	if found := assigned.FindStringSubmatch(before); found != nil && !strings.HasSuffix(before, "==") {
 		return found[1]
 	}
 	list := s.enclosing(begin)
-	if list < 0 || s.masked[list] != '[' || !inAll.MatchString(s.masked[:list]) {
+	if list < 0 || s.masked[list] != '[' {
 		return ""
 	}
-	all := inAll.FindStringIndex(s.masked[:list])
-	found := namesOfAll.FindStringSubmatch(s.unawait(s.masked[:all[0]]))
+	before = s.before(list)
+	all := inAll.FindStringIndex(before)
+	if all == nil {
+		return ""
+	}
+	found := namesOfAll.FindStringSubmatch(s.unawait(before[:all[0]]))
 	names := []string{}
 	if found != nil {
 		names = strings.Split(found[1], ",")
@@ -351,6 +357,13 @@ func (s *source) boundTo(begin int) string {
 	}
 	return strings.TrimSpace(names[index])
 }
+
+// maxStatement is the maximum length of the code before a call that is searched
+// for the variable that gets its value, in bytes.
+const maxStatement = 400
+
+// before returns the end of the masked code before an offset.
+func (s *source) before(at int) string { return s.masked[max(0, at-maxStatement):at] }
 
 // unawait returns code without await and open parentheses at its end.
 func (s *source) unawait(before string) string {

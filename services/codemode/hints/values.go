@@ -14,6 +14,7 @@ var (
 	readOf      = regexp.MustCompile(`^cannot read property (?:'(.*)' )?of (undefined|null)$`)
 	ternary     = regexp.MustCompile(`\s\?\s`)
 	conditional = regexp.MustCompile(`\bif\s*\(|\btypeof\b|\bin\s|\bArray\s*\.\s*isArray\b`)
+	checks      = regexp.MustCompile(`\bif\s*\([^(){};]*$|\btypeof\s*$|\bArray\s*\.\s*isArray\s*\(\s*$|\bin\s*$`)
 	rootName    = regexp.MustCompile(`^\(?\s*(?:await\s+)?([A-Za-z_$][\w$]*)`)
 )
 
@@ -51,7 +52,10 @@ func (p *program) values() {
 
 // contents adds hints for r.content[0].text where r is a value without content.
 func (p *program) contents() {
-	for _, found := range contentOf.FindAllStringIndex(p.masked, -1) {
+	for _, found := range contentOf.FindAllStringIndex(p.masked, maxMatches) {
+		if len(p.found) >= Max {
+			return
+		}
 		dot := found[0]
 		end := p.skipBack(dot)
 		if end == 0 {
@@ -71,7 +75,7 @@ func (p *program) contents() {
 			continue
 		}
 		value := p.calls[index].seen.Value
-		if p.unawaited[index] || value == nil || has(value, "content") || p.Error == nil && p.isDefensive(dot, root(expression)) {
+		if p.unawaited[index] || value == nil || has(value, "content") || p.Error == nil && (p.isDefensive(dot, root(expression)) || p.isChecked(expression)) {
 			continue
 		}
 		p.valued = true
@@ -125,10 +129,23 @@ func (p *program) failedNear(offset int) bool {
 	return p.Error != nil && p.Error.Name == "TypeError" && p.position(offset).Line == p.Error.Line
 }
 
+// isChecked reports whether the code checks the kind of a variable.
+func (p *program) isChecked(name string) bool {
+	for _, use := range p.uses(name) {
+		if checks.MatchString(p.before(use)) {
+			return true
+		}
+	}
+	return false
+}
+
 // isDefensive reports whether the line of an offset handles an absent property:
 // with a condition, or with the variable itself as the default.
 func (p *program) isDefensive(offset int, variable string) bool {
-	line := p.line(offset)
+	line := strings.TrimSpace(p.line(offset))
+	if line != "" && strings.IndexByte("?:|&", line[0]) >= 0 {
+		return true
+	}
 	if ternary.MatchString(line) || conditional.MatchString(line) {
 		return true
 	}
