@@ -10,7 +10,7 @@
   const define = Object.defineProperty, freeze = Object.freeze, create = Object.create;
   const then = Promise.prototype.then, stringify = JSON.stringify, parse = JSON.parse;
   const isArray = Array.isArray, fromCharCode = String.fromCharCode;
-  const slice = String.prototype.slice, charCodeAt = String.prototype.charCodeAt, join = Array.prototype.join;
+  const valueOf = String.prototype.valueOf, slice = String.prototype.slice, charCodeAt = String.prototype.charCodeAt, join = Array.prototype.join;
   const forEachMap = Map.prototype.forEach, forEachSet = Set.prototype.forEach, toISO = Date.prototype.toISOString;
 
   const hide = (target, name, value) => define(target, name, { value, writable: true, configurable: true, enumerable: false });
@@ -113,6 +113,7 @@
   function noteValue(fact, value) {
     fact.value = kindOf(value);
     if (typeof value === "string") texts[textKey(value)] = fact.index;
+    for (let i = 0; isArray(value) && i < value.length && i < maxNotes; i++) if (typeof value[i] === "string") texts[textKey(value[i])] = fact.index;
     return value;
   }
   function facts(value) {
@@ -122,11 +123,16 @@
       return ""; // out of memory
     }
   }
+  // primitive returns the text of a String object: destructuring makes one.
+  function primitive(receiver) {
+    if (typeof receiver === "string") return receiver;
+    try { return apply(valueOf, receiver, []); } catch { return ""; }
+  }
   // Only properties that no string has reach this object.
   setPrototypeOf(String.prototype, new Proxy(create(Object.prototype), {
     get(target, key, receiver) {
-      if (typeof receiver === "string" && typeof key === "string" && reads.length < maxNotes && ++checks < maxChecks && !(key in target)) {
-        const first = apply(charCodeAt, key, [0]), call = texts[textKey(receiver)];
+      if (typeof key === "string" && reads.length < maxNotes && ++checks < maxChecks && !(key in target)) {
+        const first = apply(charCodeAt, key, [0]), call = texts[textKey(primitive(receiver))];
         if (call !== undefined && !(first >= 48 && first <= 57)) note(reads, { stack: stack(), property: apply(slice, key, [0, 80]), call });
       }
       return getProperty(target, key, receiver);

@@ -13,7 +13,9 @@ var (
 	asyncEach  = regexp.MustCompile(`\bforEach\s*\(\s*async\b`)
 	settledAny = regexp.MustCompile(`\bPromise\s*\.\s*(?:race|any)\b`)
 	joins      = regexp.MustCompile(`\bPromise\s*\.\s*(?:all|allSettled|race|any)\b|\bfor\s+await\b`)
-	catches    = regexp.MustCompile(`\bcatch\b|\ballSettled\b|\bPromise\s*\.\s*(?:any|race)\b|\.\s*then\b`)
+	catches    = regexp.MustCompile(`\bcatch\b|\ballSettled\b|\bPromise\s*\.\s*(?:any|race)\b`)
+	thens      = regexp.MustCompile(`\.\s*then\s*\(`)
+	allOf      = regexp.MustCompile(`\bPromise\s*\.\s*all\b`)
 	emptyCatch = regexp.MustCompile(`^\s*catch\s*(?:\([^()]*\))?\s*\{`)
 	noneCatch  = regexp.MustCompile(`^\s*\.\s*catch\s*\(\s*(?:async\s*)?(?:\(\s*[\w$]*\s*\)|[\w$]+)\s*=>\s*(?:\{\s*\}|undefined)\s*\)`)
 	settles    = regexp.MustCompile(`\ballSettled\s*\(`)
@@ -87,7 +89,11 @@ func (p *program) isUnawaited(c call) bool {
 	if !c.seen.Used {
 		return true
 	}
-	return c.seen.Open && !p.has(settledAny) && !slices.ContainsFunc(p.calls, func(other call) bool { return other.Error != "" })
+	return c.seen.Open && !p.has(settledAny) && !(p.has(allOf) && p.anyFailed())
+}
+
+func (p *program) anyFailed() bool {
+	return slices.ContainsFunc(p.calls, func(other call) bool { return other.Error != "" })
 }
 
 func (p *program) isAwaitedLater(name string) bool {
@@ -143,12 +149,27 @@ func (p *program) isIgnored(i int) bool {
 		return false
 	case p.Seen != nil && i < len(p.Seen.Calls) && !c.seen.Used:
 		return true
-	case p.Error == nil && !p.has(catches):
+	case p.Error == nil && !p.has(catches) && !p.hasRejected():
 		return true
 	case c.begin < 0:
 		return false
 	}
 	return p.isSwallowed(c.begin) || p.isUnsettled(c.begin)
+}
+
+// hasRejected reports whether the code has a then with a second argument.
+func (p *program) hasRejected() bool {
+	for _, found := range thens.FindAllStringIndex(p.masked, maxMatches) {
+		for i := found[1]; i < p.close(found[1]-1); i++ {
+			switch p.masked[i] {
+			case '(', '[', '{':
+				i = p.close(i)
+			case ',':
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // shownPart returns the part of an error that JSON doesn't escape.

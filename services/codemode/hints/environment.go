@@ -18,7 +18,8 @@ var (
 	python = regexp.MustCompile(`(?m)^\s*(?:async\s+)?def\s+\w+\s*\(.*\)\s*(?:->.*)?:\s*(?:#.*)?$` +
 		`|^\s*(?:if|elif|for|while|with|except|async for)\b[^{;(]*(?:\([^{;]*\))?[^{;]*:\s*(?:#.*)?$|^\s*(?:else|try|finally):\s*(?:#.*)?$` +
 		`|^\s*from\s+[\w.]+\s+import\b|^\s*import\s+[\w.]+(?:\s+as\s+\w+)?\s*$|\bf"[^"\n]*\{|\bf'[^'\n]*\{`)
-	pythonic       = regexp.MustCompile(`(?m)^\s*#[^!]|\bprint\s*\(|\b(?:None|True|False)\b|[(,]\s*\w+\s*=\s*["'\d\w\[]+[^=>]*\)|\bis not None\b|\bnot in\b|\[[^\[\]]*\bfor\s+\w+\s+in\b`)
+	pythonic       = regexp.MustCompile(`(?m)^\s*#[^!]|\bprint\s*\(|\b(?:None|True|False)\b|[(,]\s*\w+\s*=\s*["'\d\w\[]+[^=>]*\)|\bis not None\b|\bnot in\b|\bfor\s+\w+\s+in\s+[\w.]+\s*\]`)
+	undeclared     = regexp.MustCompile(`^\s*=[^=>]`)
 	typescriptOnly = regexp.MustCompile(`(?m)\b(?:const|let|var|function)\b|=>|[;{]\s*$`)
 	// assignment is that of a statement or of an argument.
 	assignment = regexp.MustCompile(`(?m)(?:^[ \t]*|[(,]\s*)([A-Za-z_]\w*)[ \t]*=[^=>]`)
@@ -45,7 +46,7 @@ func (p *program) instead(name string) string {
 	case "fetch":
 		return network
 	case "axios", "XMLHttpRequest", "WebSocket", "http", "https":
-		return "there is no " + name + "; " + network
+		return network
 	case "setInterval", "setImmediate":
 		return "use setTimeout in a loop: await new Promise((done) => setTimeout(done, 1000))"
 	case "Buffer":
@@ -84,8 +85,17 @@ func (p *program) environment() {
 		lacks("import", "import")
 	}
 	for _, name := range p.undefinedNames() {
-		if strings.HasPrefix(p.at(name), name) {
-			lacks(name, name)
+		rest := p.at(name)
+		if rest == "" {
+			continue
+		}
+		if _, known := p.target(p.text[len(p.text)-len(rest):]); known {
+			continue // a server, as in window.github
+		}
+		lacks(name, name)
+		if !p.named && undeclared.MatchString(rest[len(name):]) {
+			p.named = true
+			p.add(name + " is not declared; write const " + name + " = …")
 		}
 	}
 }
@@ -151,7 +161,7 @@ func (p *program) isPython() bool {
 		return false
 	case p.Error.Phase == sandbox.PhaseParse || p.Error.Phase == sandbox.PhaseTypecheck:
 		return python.MatchString(p.text) || pythonic.MatchString(p.text) && !typescriptOnly.MatchString(p.text)
-	case typescriptOnly.MatchString(p.masked):
+	case typescriptOnly.MatchString(p.masked) || !python.MatchString(p.text) && !pythonic.MatchString(p.text):
 		return false
 	}
 	for _, name := range p.undefinedNames() {

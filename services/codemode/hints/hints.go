@@ -49,6 +49,7 @@ func Of(r Run) []string {
 	p.values()
 	p.failures()
 	p.undefined()
+	p.notFunction()
 	p.returned()
 	return p.found[:min(len(p.found), Max)]
 }
@@ -57,12 +58,13 @@ func Of(r Run) []string {
 type program struct {
 	*Run
 	*source
-	tools   []Tool
-	catalog *catalog
-	calls   []call
-	bound   map[string]int // variable name to the index of the call whose value it got
-	found   []string
-	matched map[*regexp.Regexp]bool // results of has
+	tools        []Tool
+	catalog      *catalog
+	calls        []call
+	bound        map[string]int // variable name to the index of the call whose value it got
+	unpackedFrom map[string]int // variable name to the index of the call whose member it got
+	found        []string
+	matched      map[*regexp.Regexp]bool // results of has
 
 	named     bool         // a hint corrects a name
 	valued    bool         // a hint describes a returned value
@@ -79,7 +81,7 @@ type call struct {
 
 func newProgram(r *Run) *program {
 	tools := r.Tools()
-	p := &program{Run: r, source: newSource(r.Code), tools: tools, catalog: newCatalog(tools), bound: map[string]int{}, matched: map[*regexp.Regexp]bool{}, unawaited: map[int]bool{}}
+	p := &program{Run: r, source: newSource(r.Code), tools: tools, catalog: newCatalog(tools), bound: map[string]int{}, unpackedFrom: map[string]int{}, matched: map[*regexp.Regexp]bool{}, unawaited: map[int]bool{}}
 	for i, receipt := range r.Calls {
 		c := call{Call: receipt, begin: -1}
 		if r.Seen != nil && i < len(r.Seen.Calls) {
@@ -91,6 +93,9 @@ func newProgram(r *Run) *program {
 		p.calls = append(p.calls, c)
 		if name := p.boundTo(c.begin); name != "" {
 			p.bound[name] = i
+		}
+		for _, name := range p.unpacked(c.begin) {
+			p.unpackedFrom[name] = i
 		}
 	}
 	return p

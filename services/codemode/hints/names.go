@@ -12,12 +12,17 @@ import (
 )
 
 var (
-	memberOf   = regexp.MustCompile(`^[A-Za-z_$][\w$]*\s*(?:\?\.|\.)?\s*(?:([A-Za-z_$][\w$]*)|\[\s*["'` + "`" + `]([^"'` + "`" + `]*)["'` + "`" + `]\s*\])`)
+	memberOf   = regexp.MustCompile(`^[A-Za-z_$][\w$]*\s*(?:(?:\?\.|\.)\s*([A-Za-z_$][\w$]*)|(?:\?\.)?\[\s*["'` + "`" + `]([^"'` + "`" + `]*)["'` + "`" + `]\s*\])`)
 	callNames  = regexp.MustCompile(`^(?:call|use|invoke|execute|run)_?[tT]ools?$`)
 	toolNamed  = regexp.MustCompile(`^[^()]*\(\s*["'` + "`" + `]([^"'` + "`" + `]+)["'` + "`" + `]`)
 	hasDouble  = regexp.MustCompile(`\b([A-Za-z_$][\w$]*__[\w$]+)\s*\(`)
 	prefixed   = regexp.MustCompile(`\b(tools|mcp)\s*(?:\?\.|\.)\s*([A-Za-z_$][\w$]*)`)
 	destructed = regexp.MustCompile(`\{([^{}]*)\}\s*=\s*([A-Za-z_$][\w$]*)\s*(?:;|\n|$)`)
+	prefix     = regexp.MustCompile(`^(?:tools|mcp|servers?|namespaces)$`)
+	globals    = regexp.MustCompile(`\b(?:this|globalThis|window|self|global)\s*(?:\?\.|\.|\[)`)
+	// builtin are methods of values, which no one takes for tools.
+	builtin = regexp.MustCompile(`^(?:map|filter|forEach|find|findIndex|some|every|reduce|push|pop|shift|join|slice|splice|sort|concat|includes|indexOf|flat|flatMap|at|keys|values|entries|` +
+		`split|trim|replace|replaceAll|match|startsWith|endsWith|toLowerCase|toUpperCase|toString|toFixed|then|catch|finally|get|set|has|add|next|test|exec|parse|stringify)$`)
 	noFunction = regexp.MustCompile(`not a function`)
 	noMember   = regexp.MustCompile(`not a function|cannot read property`)
 )
@@ -79,15 +84,15 @@ func (p *program) undefinedServer(name string) {
 		}
 		return
 	}
+	member := memberOf.FindStringSubmatch(text)
+	if member == nil || builtin.MatchString(member[1]) || !strings.HasPrefix(strings.TrimLeft(text[len(member[0]):], " \t\r\n?."), "(") {
+		return // a variable
+	}
 	near := ""
 	if n := nearest.Name(name, p.catalog.aliases); n != "" {
 		near = ", did you mean " + typescript.Identifier(n) + "?"
 	}
-	tool := Tool{}
-	known := false
-	if found := memberOf.FindStringSubmatch(text); found != nil {
-		tool, known = p.catalog.near("", found[1]+found[2])
-	}
+	tool, known := p.catalog.near("", member[1]+member[2])
 	named("there is no server %s%s; %s", name, strings.TrimSuffix(near, ";"), p.catalog.form(tool, known))
 }
 
@@ -121,6 +126,9 @@ func (p *program) target(text string) (Tool, bool) {
 		return Tool{}, false
 	}
 	first, rest := found[1]+found[2], text[len(found[0]):]
+	if prefix.MatchString(first) {
+		return p.target("x" + rest)
+	}
 	if tool, known := p.catalog.full(first); known {
 		return tool, true
 	}
@@ -204,7 +212,17 @@ func (p *program) unknownTools() {
 		ident := p.catalog.idents[i]
 		uses := p.uses(ident)
 		for _, at := range uses[:min(len(uses), maxMatches)] {
+			// const gh = github;
+			if name := p.boundTo(at); name != "" && strings.IndexByte(";\n", (p.masked + "\n")[at+len(ident)]) >= 0 {
+				uses = append(slices.Clone(p.uses(name)), uses...)
+			}
+		}
+		for _, at := range uses[:min(len(uses), maxMatches)] {
 			found := memberOf.FindStringSubmatch(p.text[at:])
+			if strings.HasPrefix(strings.TrimLeft(p.masked[at+len(ident):], " "), "(") {
+				p.named = true
+				p.add(fmt.Sprintf("%s is a server, not a function; %s", ident, p.formOf(p.text[at:])))
+			}
 			if found == nil {
 				continue
 			}
@@ -226,10 +244,18 @@ func (p *program) unknownTools() {
 	}
 }
 
-// unknownMethods adds hints for calls of members that gateway doesn't have.
+// unknownMethods adds hints for calls of members that gateway or the global
+// object doesn't have.
 func (p *program) unknownMethods() {
 	if !p.failedAs(noMember) {
 		return
+	}
+	for _, at := range globals.FindAllStringIndex(p.masked, maxMatches) {
+		if tool, known := p.target(p.text[at[0]:]); known && (at[0] == 0 || p.masked[at[0]-1] != '.') {
+			p.named = true
+			p.add(p.catalog.form(tool, true))
+			return
+		}
 	}
 	uses := p.uses("gateway")
 	for _, at := range uses[:min(len(uses), maxMatches)] {

@@ -313,10 +313,11 @@ func pairBrackets(masked string) map[int]int {
 }
 
 var (
-	awaited    = regexp.MustCompile(`(?:\(?\s*\bawait\s*|\(\s*)$`)
-	assigned   = regexp.MustCompile(`([A-Za-z_$][\w$]*)\s*(?::[^=;{}()]*)?=$`)
-	inAll      = regexp.MustCompile(`\bPromise\s*\.\s*all\s*\(\s*$`)
-	namesOfAll = regexp.MustCompile(`\[([^\[\]{}]*)\]\s*=\s*$`)
+	awaited       = regexp.MustCompile(`(?:\(?\s*\bawait\s*|\(\s*)$`)
+	assigned      = regexp.MustCompile(`([A-Za-z_$][\w$]*)\s*(?::[^=;{}()]*)?=$`)
+	inAll         = regexp.MustCompile(`\bPromise\s*\.\s*all\s*\(\s*$`)
+	namesUnpacked = regexp.MustCompile(`\{([^{}]*)\}\s*=$`)
+	namesOfAll    = regexp.MustCompile(`\[([^\[\]{}]*)\]\s*=\s*$`)
 )
 
 // boundTo returns the variable that gets the value of the call at an offset:
@@ -356,6 +357,29 @@ func (s *source) boundTo(begin int) string {
 		return ""
 	}
 	return strings.TrimSpace(names[index])
+}
+
+// unpacked returns the variables that get members of the value of the call at
+// an offset: const { a, b: c } = await call.
+func (s *source) unpacked(begin int) []string {
+	if begin < 0 {
+		return nil
+	}
+	found := namesUnpacked.FindStringSubmatch(s.unawait(s.before(begin)))
+	if found == nil {
+		return nil
+	}
+	var names []string
+	for part := range strings.SplitSeq(found[1], ",") {
+		part, _, _ = strings.Cut(part, "=")
+		if _, renamed, has := strings.Cut(part, ":"); has {
+			part = renamed
+		}
+		if part = strings.TrimSpace(part); part != "" {
+			names = append(names, part)
+		}
+	}
+	return names
 }
 
 // maxStatement is the maximum length of the code before a call that is searched

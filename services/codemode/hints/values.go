@@ -12,6 +12,7 @@ import (
 var (
 	contentOf   = regexp.MustCompile(`(?:\?\.|\.)\s*content\b\s*(?:\?\.\s*)?(?:\[|\.\s*(?:map|find|filter|forEach|at|length)\b)`)
 	readOf      = regexp.MustCompile(`^cannot read property (?:'(.*)' )?of (undefined|null)$`)
+	compared    = regexp.MustCompile(`^\s*(?:[<>.\[+*/%-]|[!=]==?\s*["'\d])`)
 	ternary     = regexp.MustCompile(`\s\?\s`)
 	conditional = regexp.MustCompile(`\bif\s*\(|\btypeof\b|\bin\s|\bArray\s*\.\s*isArray\b`)
 	checks      = regexp.MustCompile(`\bif\s*\([^(){};]*$|\btypeof\s*$|\bArray\s*\.\s*isArray\s*\(\s*$|\bin\s*$`)
@@ -157,6 +158,14 @@ func (p *program) isDefensive(offset int, variable string) bool {
 	return false
 }
 
+// isUsed reports whether the code compares or continues with a property that it
+// reads at an offset, so it doesn't only check for it.
+func (p *program) isUsed(offset int, property string) bool {
+	line := p.line(offset)
+	_, after, found := strings.Cut(line[p.position(offset).Column-1:], property)
+	return found && compared.MatchString(after)
+}
+
 // root returns the variable at the beginning of an expression, or "".
 func root(expression string) string {
 	if found := rootName.FindStringSubmatch(expression); found != nil {
@@ -209,10 +218,14 @@ func (p *program) textReads() {
 		}
 		c := p.calls[read.Call]
 		offset := p.offset(read.Position)
-		if c.seen.Value == nil || p.Error == nil && offset >= 0 && p.isDefensive(offset, root(p.text[p.chainStart(offset):])) {
+		if c.seen.Value == nil || p.Error == nil && offset >= 0 && !p.isUsed(offset, read.Property) && p.isDefensive(offset, root(p.text[p.chainStart(offset):])) {
 			continue
 		}
 		p.valued = true
+		if c.seen.Value.Kind == "array" {
+			p.add(fmt.Sprintf("%s returned an array of texts, so .%s of each is undefined", p.catalog.called(c.Tool), read.Property))
+			continue
+		}
 		p.add(fmt.Sprintf("%s returned a text, so .%s is undefined; it begins %s", p.catalog.called(c.Tool), read.Property, quote(c.seen.Value.Begins, 60))) // language:ignore
 	}
 }
@@ -256,7 +269,30 @@ func (p *program) undefined() {
 			hint += "; " + p.catalog.called(p.calls[i].Tool) + " returned nothing"
 		}
 	}
+	if i, got := p.unpackedFrom[root(expression)]; got && !p.unawaited[i] {
+		hint += fmt.Sprintf("; %s returned %s", p.catalog.called(p.calls[i].Tool), describe(p.calls[i].seen.Value))
+	}
 	p.add(hint)
+}
+
+// notFunction adds the hint for a method that the value of a call doesn't have.
+func (p *program) notFunction() {
+	if p.Error == nil || p.named || p.valued || p.Error.Message != "not a function" {
+		return
+	}
+	at := p.offset(sandbox.Position{Line: p.Error.Line, Column: p.Error.Column})
+	if at <= 0 {
+		return
+	}
+	method := p.word(at)
+	dot := p.skipBack(at)
+	if method == "" || dot == 0 || p.masked[dot-1] != '.' {
+		return
+	}
+	expression := strings.TrimRight(strings.TrimSpace(p.text[p.chainStart(at):dot-1]), "?")
+	if i, bound := p.bound[expression]; bound && !p.unawaited[i] {
+		p.add(fmt.Sprintf("%s is %s, so it has no method %s", expression, describe(p.calls[i].seen.Value), method))
+	}
 }
 
 // base returns the range of the expression whose property was read, from the
