@@ -30,13 +30,15 @@ func (e *engine) host(args []any) (any, error) {
 		if e.outcome == nil && e.stopped.Load() == nil {
 			e.lost = max(e.lost, number(args, 2))
 			e.hostDone(args)
-			e.outcome.Facts = e.facts(text(args, 3))
+		}
+	case "facts":
+		if e.outcome == nil {
+			e.seen = e.facts(text(args, 1))
 		}
 	case "failed":
 		if e.outcome == nil {
 			e.lost = max(e.lost, number(args, 3))
 			e.hostFailed(text(args, 1), text(args, 2))
-			e.outcome.Facts = e.facts(text(args, 4))
 		}
 	case "url":
 		return resolveURL(text(args, 1), text(args, 2)), nil

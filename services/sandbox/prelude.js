@@ -111,17 +111,17 @@
     return fact;
   }
   function noteValue(fact, value) {
+    fact.open = false;
+    if (value === undefined) return value;
     fact.value = kindOf(value);
     if (typeof value === "string") texts[textKey(value)] = fact.index;
     for (let i = 0; isArray(value) && i < value.length && i < maxNotes; i++) if (typeof value[i] === "string") texts[textKey(value[i])] = fact.index;
     return value;
   }
-  function facts(value) {
+  function report(value) {
     try {
-      return stringify(setPrototypeOf({ returned: value !== undefined, promise: promised, calls: made, reads, parses }, null));
-    } catch {
-      return ""; // out of memory
-    }
+      host("facts", stringify(setPrototypeOf({ returned: value !== undefined, promise: promised, calls: made, reads, parses }, null)));
+    } catch {} // out of memory: there are no hints
   }
   // primitive returns the text of a String object: destructuring makes one.
   function primitive(receiver) {
@@ -155,12 +155,17 @@
   const pending = create(null);
   function ask(kind, name, argument, convert) {
     const id = ++lastId;
-    const promise = new Promise((resolve, reject) => { pending[id] = { resolve, reject, convert }; });
+    let fact, refuse;
+    const promise = new Promise((resolve, reject) => {
+      refuse = (error) => { if (fact) fact.open = false; reject(error); };
+      pending[id] = { resolve: (value) => resolve(noteValue(fact, value)), reject: refuse, convert };
+    });
     const refused = host(kind, id, name, argument);
-    if (refused !== undefined) {
-      pending[id].reject(failure(parse(refused)));
+    if (refused === undefined) fact = noteCall(promise, stack());
+    else {
       delete pending[id];
-    } else pending[id].fact = noteCall(promise, stack());
+      refuse(failure(parse(refused)));
+    }
     return promise;
   }
   function failure(f) {
@@ -172,10 +177,9 @@
     const p = pending[id];
     if (p === undefined) return;
     delete pending[id];
-    p.fact.open = false;
     switch (status) {
-      case "j": p.resolve(p.convert ? p.convert(parse(data)) : noteValue(p.fact, parse(data))); break;
-      case "t": p.resolve(noteValue(p.fact, data)); break;
+      case "j": p.resolve(p.convert ? p.convert(parse(data)) : parse(data)); break;
+      case "t": p.resolve(data); break;
       case "u": p.resolve(undefined); break;
       default: p.reject(failure(parse(data)));
     }
@@ -516,13 +520,17 @@
     promised = false;
     try {
       json = toJSON(value);
+      report(value);
     } catch (error) {
-      host("failed", stringify(describe(error)), "result", lost, facts(value));
+      host("failed", stringify(describe(error)), "result", lost);
       return;
     }
-    host("done", json, lost, facts(value));
+    host("done", json, lost);
   }
-  function fail(error) { host("failed", stringify(describe(error)), "", lost, facts()); }
+  function fail(error) {
+    report();
+    host("failed", stringify(describe(error)), "", lost);
+  }
   // begin runs the compiled code. If its value is a function, begin calls it
   // with the input.
   function begin(main) {
