@@ -245,6 +245,7 @@ func (r *run) outcome(end *sandbox.FinishMessage) Outcome {
 	if out.Error != nil {
 		advise(out.Error, out.Calls)
 	}
+	out.Hints = hintsFor(r.request, &out, end.Facts)
 	out.Usage = Usage{MS: time.Since(r.begin).Milliseconds(), CPUMillis: end.CPUMillis, MemoryBytes: end.Memory, ToolCalls: r.calls}
 	if !end.Measured && r.child != nil {
 		// The child could not report its usage. Its memory then stays unknown.

@@ -20,6 +20,7 @@ type Outcome struct {
 	Calls     []CallRecord      `json:"calls"`
 	Plan      []PlannedCall     `json:"plan,omitempty"` // of a dry run
 	Error     *sandbox.RunError `json:"error,omitempty"`
+	Hints     []string          `json:"hints,omitempty"` // likely mistakes and their fixes, the cause first
 	Truncated *Truncated        `json:"truncated,omitempty"`
 	Usage     Usage             `json:"usage"`
 
@@ -137,8 +138,8 @@ type textContent struct {
 	Text string `json:"text"`
 }
 
-// Text renders the outcome for a model: the result, then the logs, then the
-// error.
+// Text renders the outcome for a model: the result, then the logs, the error
+// and the hints.
 func (o Outcome) Text() string {
 	var b strings.Builder
 	if o.OK || string(o.Result) != "null" {
@@ -188,6 +189,12 @@ func (o Outcome) Text() string {
 		}
 		if o.Error.Hint != "" {
 			b.WriteString("\n" + o.Error.Hint)
+		}
+	}
+	if len(o.Hints) > 0 {
+		section("hints")
+		for _, hint := range o.Hints {
+			b.WriteString("\n" + hint)
 		}
 	}
 	return b.String()

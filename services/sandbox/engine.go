@@ -46,6 +46,7 @@ type engine struct {
 	stopped  atomic.Pointer[string] // why the program was stopped
 	finished atomic.Bool            // set by the goroutine that reports the outcome
 	outcome  *FinishMessage
+	seen     *Facts
 }
 
 type answer struct {
@@ -144,7 +145,7 @@ func (e *engine) run(start *StartMessage) error {
 		select {} // the other goroutine reports and ends the process
 	}
 	e.outcome.CPUMillis, e.outcome.Memory, e.outcome.Measured = (usedByProcess() - before).Milliseconds(), e.grown(), true
-	e.outcome.LostLogs = e.lost
+	e.outcome.LostLogs, e.outcome.Facts = e.lost, e.seen
 	return e.send(FrameFinish, e.outcome)
 }
 

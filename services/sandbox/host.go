@@ -31,6 +31,10 @@ func (e *engine) host(args []any) (any, error) {
 			e.lost = max(e.lost, number(args, 2))
 			e.hostDone(args)
 		}
+	case "facts":
+		if e.outcome == nil {
+			e.seen = e.facts(text(args, 1))
+		}
 	case "failed":
 		if e.outcome == nil {
 			e.lost = max(e.lost, number(args, 3))
@@ -151,8 +155,9 @@ func (e *engine) hostFailed(described, while string) {
 	}
 	out.Line, out.Column, out.Stack = line, column, frames
 	// When out of memory, the engine throws null because it can't allocate an
-	// error.
-	if d.Name == "Thrown" && d.Message == "null" && e.memory.peak() > MaxMemory {
+	// error. Pages that the code never wrote are not resident, so the process
+	// has grown by less than the limit.
+	if d.Name == "Thrown" && d.Message == "null" && e.grown() > MaxMemory/4 {
 		out.Phase, out.Name, out.Message = PhaseMemory, "MemoryError", "The code exceeded its memory limit. Process less data in one run."
 	}
 	if while == "result" {

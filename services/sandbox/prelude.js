@@ -10,7 +10,7 @@
   const define = Object.defineProperty, freeze = Object.freeze, create = Object.create;
   const then = Promise.prototype.then, stringify = JSON.stringify, parse = JSON.parse;
   const isArray = Array.isArray, fromCharCode = String.fromCharCode;
-  const slice = String.prototype.slice, charCodeAt = String.prototype.charCodeAt, join = Array.prototype.join;
+  const valueOf = String.prototype.valueOf, slice = String.prototype.slice, charCodeAt = String.prototype.charCodeAt, join = Array.prototype.join;
   const forEachMap = Map.prototype.forEach, forEachSet = Set.prototype.forEach, toISO = Date.prototype.toISOString;
 
   const hide = (target, name, value) => define(target, name, { value, writable: true, configurable: true, enumerable: false });
@@ -35,8 +35,10 @@
       return out;
     }
     if (value instanceof Error) return { name: text(value.name), message: text(value.message) };
+    if (value instanceof Promise) promised = true;
     return value;
   }
+  let promised = false; // a value converted to JSON contained a promise
   const toJSON = (value) => stringify(value, plain);
 
   // --- errors --------------------------------------------------------------
@@ -71,19 +73,100 @@
     return out;
   }
 
+  // --- facts for hints -----------------------------------------------------
+  // Facts of a run that only this file can see: whether the promise of a call
+  // was ever used, the kinds of returned values, unknown properties of texts,
+  // and JSON.parse of values. The values themselves stay plain and are not kept.
+  const maxNotes = 8, maxChecks = 2000;
+  const { setPrototypeOf } = Object, getProperty = Reflect.get;
+  const list = () => setPrototypeOf([], null);
+  const made = list(), reads = list(), parses = list(), texts = create(null);
+  let checks = 0;
+  const note = (into, fact) => { if (into.length < maxNotes) show(into, into.length, setPrototypeOf(fact, null)); };
+  const stack = () => { const s = new Error().stack; return typeof s === "string" ? apply(slice, s, [0, 2000]) : ""; };
+  const textKey = (s) => s.length + " " + apply(slice, s, [0, 32]) + " " + apply(slice, s, [-32]);
+  function kindOf(value) {
+    const out = create(null);
+    if (typeof value === "string") {
+      out.kind = "text";
+      out.begins = apply(slice, value, [0, 60]);
+    } else if (isArray(value)) {
+      out.kind = "array";
+      out.length = value.length;
+    } else if (typeof value === "object" && value !== null) {
+      out.kind = "object";
+      const keys = ownKeys(value);
+      out.keys = list();
+      for (let i = 0; i < keys.length && i < maxNotes; i++) show(out.keys, i, apply(slice, text(keys[i]), [0, 40]));
+    } else out.kind = value === null ? "null" : typeof value;
+    return out;
+  }
+  // noteCall adds the fact of a call. It marks the promise as used when
+  // something awaits it or calls then: each of these reads its constructor
+  // (ECMA-262, PromiseResolve and SpeciesConstructor).
+  function noteCall(promise, at) {
+    const fact = setPrototypeOf({ index: made.length, stack: at, used: false, open: true, value: undefined }, null);
+    show(made, made.length, fact);
+    define(promise, "constructor", { get() { fact.used = true; return Promise; }, configurable: true });
+    return fact;
+  }
+  function noteValue(fact, value) {
+    fact.open = false;
+    if (value === undefined) return value;
+    fact.value = kindOf(value);
+    if (typeof value === "string") texts[textKey(value)] = fact.index;
+    for (let i = 0; isArray(value) && i < value.length && i < maxNotes; i++) if (typeof value[i] === "string") texts[textKey(value[i])] = fact.index;
+    return value;
+  }
+  function report(value) {
+    try {
+      host("facts", stringify(setPrototypeOf({ returned: value !== undefined, promise: promised, calls: made, reads, parses }, null)));
+    } catch {} // out of memory: there are no hints
+  }
+  // primitive returns the text of a String object: destructuring makes one.
+  function primitive(receiver) {
+    if (typeof receiver === "string") return receiver;
+    try { return apply(valueOf, receiver, []); } catch { return ""; }
+  }
+  // Only properties that no string has reach this object.
+  setPrototypeOf(String.prototype, new Proxy(create(Object.prototype), {
+    get(target, key, receiver) {
+      if (typeof key === "string" && reads.length < maxNotes && ++checks < maxChecks && !(key in target)) {
+        const first = apply(charCodeAt, key, [0]), call = texts[textKey(primitive(receiver))];
+        if (call !== undefined && !(first >= 48 && first <= 57)) note(reads, { stack: stack(), property: apply(slice, key, [0, 80]), call });
+      }
+      return getProperty(target, key, receiver);
+    },
+  }));
+  hide(JSON, "parse", {
+    parse(source, reviver) {
+      if (typeof source === "object" && source !== null) note(parses, { stack: stack(), value: kindOf(source) });
+      try {
+        return parse(source, reviver);
+      } catch (error) {
+        if (typeof source === "string") note(parses, { stack: stack(), value: kindOf(source) });
+        throw error;
+      }
+    },
+  }.parse);
+
   // --- calls ---------------------------------------------------------------
   let lastId = 0, calls = 0, maxCalls = 0;
   const pending = create(null);
   function ask(kind, name, argument, convert) {
-    return new Promise((resolve, reject) => {
-      const id = ++lastId;
-      pending[id] = { resolve, reject, convert };
-      const refused = host(kind, id, name, argument);
-      if (refused !== undefined) {
-        delete pending[id];
-        reject(failure(parse(refused)));
-      }
+    const id = ++lastId;
+    let fact, refuse;
+    const promise = new Promise((resolve, reject) => {
+      refuse = (error) => { if (fact) fact.open = false; reject(error); };
+      pending[id] = { resolve: (value) => resolve(noteValue(fact, value)), reject: refuse, convert };
     });
+    const refused = host(kind, id, name, argument);
+    if (refused === undefined) fact = noteCall(promise, stack());
+    else {
+      delete pending[id];
+      refuse(failure(parse(refused)));
+    }
+    return promise;
   }
   function failure(f) {
     const error = new ToolError(f.message, f);
@@ -434,15 +517,20 @@
   }
   function finish(value) {
     let json;
+    promised = false;
     try {
       json = toJSON(value);
+      report(value);
     } catch (error) {
       host("failed", stringify(describe(error)), "result", lost);
       return;
     }
     host("done", json, lost);
   }
-  function fail(error) { host("failed", stringify(describe(error)), "", lost); }
+  function fail(error) {
+    report();
+    host("failed", stringify(describe(error)), "", lost);
+  }
   // begin runs the compiled code. If its value is a function, begin calls it
   // with the input.
   function begin(main) {

@@ -90,6 +90,7 @@ type FinishMessage struct {
 	CPUMillis   int64           `json:"cpuMs"`  // of the run
 	Memory      int64           `json:"memory"` // growth of the process, in bytes; 0 means unknown
 	Measured    bool            `json:"measured"`
+	Facts       *Facts          `json:"facts,omitempty"` // nil if the program was stopped
 }
 
 // writeFrame writes one frame. It is not safe for concurrent use.
