@@ -265,6 +265,20 @@ for (const look of looks) {
 
 withTools.describe("without scripts", () => {
   withTools.use({ javaScriptEnabled: false });
+  withTools("a search is tested by a form and links", async ({ page, gateway, linear, github }) => {
+    const list = await addTeam(gateway, linear, github);
+    await page.goto(list + "/search");
+    await page.getByRole("textbox", { name: "What would a model ask?" }).fill("delete a pull request");
+    await page.getByRole("combobox", { name: "Server" }).selectOption("github");
+    await page.getByRole("spinbutton", { name: "Skip" }).fill("5");
+    await page.getByRole("button", { name: "Search" }).click();
+    await expect(page.getByRole("row").nth(1)).toContainText(/^\s*6\s*github__/);
+    await expect(page.getByRole("group", { name: "Arguments" })).toContainText('"server": "github"');
+    await page.getByRole("link", { name: "Next", exact: true }).click();
+    await expect(page.getByRole("row").nth(1)).toContainText(/^\s*11\s*github__/);
+    await page.getByRole("group", { name: "Search by" }).getByRole("link", { name: "Query" }).click();
+    await expect(page.getByRole("textbox", { name: "Which query would a model send?" })).toHaveValue("delete a pull request");
+  });
   withTools("tools are ticked, switched, approved and undone by forms", async ({ page, gateway, linear, github }) => {
     const list = await addTeam(gateway, linear, github);
     await page.goto(list);

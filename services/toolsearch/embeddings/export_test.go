@@ -1,5 +1,7 @@
 package embeddings
 
+import "math/rand/v2"
+
 // LimitMemory replaces MaxMemory, so that a test can use fewer vectors.
 func (e *Embeddings) LimitMemory(bytes int) {
 	e.mu.Lock()
@@ -22,6 +24,21 @@ func Cosine(a, b []float32) (float64, error) {
 	}
 	cosine, _ := v.cosine(w)
 	return cosine, nil
+}
+
+// Fill gives every current tool a random vector.
+func (e *Embeddings) Fill(dimensions int) {
+	random := rand.New(rand.NewPCG(1, 2))
+	order, _ := e.current()
+	for _, k := range order {
+		numbers := make([]float32, dimensions)
+		for i := range numbers {
+			numbers[i] = float32(random.NormFloat64())
+		}
+		if v, err := newVector(numbers); err == nil {
+			e.add(k, v)
+		}
+	}
 }
 
 // The limits that tests meet.

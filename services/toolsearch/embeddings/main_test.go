@@ -52,7 +52,7 @@ type endpoint struct {
 	reply   func(w http.ResponseWriter, texts []string) // nil sends the vectors
 }
 
-func newEndpoint(t *testing.T) *endpoint {
+func newEndpoint(t testing.TB) *endpoint {
 	t.Helper()
 	e := &endpoint{}
 	e.Server = httptest.NewServer(http.HandlerFunc(e.serve))
@@ -195,7 +195,7 @@ type process struct {
 }
 
 // open opens a database in a process that doesn't run yet. change may be nil.
-func open(t *testing.T, dsn, url string, change func(*embeddings.Options)) *process {
+func open(t testing.TB, dsn, url string, change func(*embeddings.Options)) *process {
 	t.Helper()
 	p := &process{db: modelstest.Open(t, dsn), clock: &clock{now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}, log: &lines{}, projects: &projects{}}
 	log := slog.New(slog.NewTextHandler(p.log, nil))
@@ -280,7 +280,7 @@ func find(t *testing.T, s *toolsearch.Searcher, project *toolset.Snapshot, argum
 	return string(response)
 }
 
-func newSearcher(t *testing.T, meanings *embeddings.Embeddings) *toolsearch.Searcher {
+func newSearcher(t testing.TB, meanings *embeddings.Embeddings) *toolsearch.Searcher {
 	t.Helper()
 	ring, err := secrets.ParseKeyRing("k1:MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=")
 	if err != nil {
