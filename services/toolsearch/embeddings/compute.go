@@ -22,36 +22,33 @@ func (e *Embeddings) Compute(ctx context.Context) {
 	c := computation{Embeddings: e, refused: map[key]time.Time{}}
 	retry := minRetry
 	for {
-		delay := loadInterval
-		if err := c.all(ctx); err != nil {
-			if ctx.Err() != nil {
-				return
-			}
-			e.warn("tools", err)
-			delay, retry = retry, min(2*retry, maxRetry)
-		} else {
+		delay, missing := loadInterval, e.missing
+		switch err := c.all(ctx); {
+		case err == nil:
 			retry = minRetry
+		case ctx.Err() != nil:
+			return
+		default:
+			e.warn("tools", err)
+			delay, missing = retry, nil // new tools wait, too
+			retry = min(2*retry, maxRetry)
 		}
-		if !e.pause(ctx, delay, delay == loadInterval) {
+		if !pauseUntil(ctx, delay, missing) {
 			return
 		}
 	}
 }
 
-// pause waits for the delay, or until vectors are missing if that wakes it. It
-// returns false if the context has ended.
-func (e *Embeddings) pause(ctx context.Context, delay time.Duration, wakes bool) bool {
+// pauseUntil waits for the delay or for wake, which may be nil. It returns false if
+// the context has ended.
+func pauseUntil(ctx context.Context, delay time.Duration, wake <-chan struct{}) bool {
 	timer := time.NewTimer(delay)
 	defer timer.Stop()
-	var missing chan struct{}
-	if wakes {
-		missing = e.missing
-	}
 	select {
 	case <-ctx.Done():
 		return false
 	case <-timer.C:
-	case <-missing:
+	case <-wake:
 	}
 	return true
 }
