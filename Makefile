@@ -156,9 +156,10 @@ local-test: ## local servers: killed processes, 1,000 starts, floods and a start
 # SDKs. FLAGS=-artifacts retains the suites' output.
 SETS ?= .
 .PHONY: conformance
-conformance: ## official MCP suites, and clients and servers of other SDKs, against the gateway
+conformance: ## official MCP suites, clients and servers of other SDKs, and the official registry's schema, against the gateway
 	@$(MAKE) --no-print-directory deps
 	[ '$(SETS)' != . ] || $(GO) test -tags conformance -count=1 -timeout 10m ./cmd/conformance/extensions
+	$(GO) test -tags conformance -count=1 ./cmd/conformance/registry
 	$(GO) test -tags conformance -count=1 ./cmd/conformance/driver
 	$(GO) test -tags conformance -count=1 -timeout 30m $(FLAGS) ./cmd/conformance/suite -v -run '/$(SETS)'
 

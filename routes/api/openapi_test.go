@@ -159,6 +159,30 @@ func (d *openAPI) validate(t *testing.T, what string, schema json.RawMessage, va
 	}
 }
 
+// call sends a request of the administrator, checks its response against the
+// description of the path template, and returns it.
+func (d *openAPI) call(t *testing.T, a *app, method, path, template, body string, status int) map[string]any {
+	t.Helper()
+	got := a.admin(t, method, path, body, status, nil)
+	r, described := d.Paths[template][strings.ToLower(method)].Responses[fmt.Sprint(status)]
+	if !described {
+		t.Errorf("%s %s has no description of status %d", method, template, status)
+	}
+	if r.Ref != "" {
+		r = d.Components.Responses[strings.TrimPrefix(r.Ref, "#/components/responses/")]
+	}
+	for _, c := range r.Content {
+		d.validate(t, method+" "+path, c.Schema, []byte(got.Body))
+	}
+	reply := map[string]any{}
+	if got.Body != "" {
+		if err := json.Unmarshal([]byte(got.Body), &reply); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return reply
+}
+
 func TestOpenAPIExamplesAreValid(t *testing.T) {
 	d := readOpenAPI(t, onSQLite(t))
 	examples := 0

@@ -392,6 +392,87 @@ func TestPackagesOfFile(t *testing.T) {
 	}
 }
 
+// TestFileImportLimits imports lists of n-1 and n items and rejects n+1, and rows
+// without names.
+func TestFileImportLimits(t *testing.T) {
+	const server = `"publisherName":"p","serverName":"s","serverType":"stdio"`
+	const template = `"slug":"a","title":"A","difficulty":"beginner","createdAt":"2026-01-01T00:00:00Z"`
+	// list returns n items, in which %d is the number of the item.
+	list := func(n int, item string) string {
+		items := make([]string, n)
+		for i := range items {
+			items[i] = strings.ReplaceAll(item, "%d", fmt.Sprint(i))
+		}
+		return "[" + strings.Join(items, ",") + "]"
+	}
+	load := func(t *testing.T, w *world, row string) string {
+		t.Helper()
+		_, err := w.store.ImportFile(t.Context(), []byte(`{"version":1,"items":[{`+row+`}]}`), true)
+		if err == nil {
+			return ""
+		}
+		return want(t, err, fault.CodeValidationFailed).Fields["items[0]"]
+	}
+	w := onSQLite(t)
+	for _, tt := range []struct {
+		row, member, item string
+		most              int
+	}{
+		{server, "tags", `"t%d"`, 30},
+		{server, "secretEnv", `"S%d"`, 100},
+		{server, "toolNames", `"t%d"`, 5000},
+		{server, "tools", `{"name":"t%d","readOnly":null}`, 5000},
+		{server, "env", `{"name":"E%d"}`, 100},
+		{server, "packages", `{"type":"npm","identifier":"p%d"}`, 10},
+		{template, "tags", `"t%d"`, 30},
+		{template, "relatedServerNames", `"s%d"`, 30},
+		{template, "steps", `"Step %d."`, 30},
+	} {
+		for _, n := range []int{tt.most - 1, tt.most, tt.most + 1} {
+			wrong := ""
+			if n > tt.most {
+				wrong = fmt.Sprintf("%s has %d items; the maximum is %d", tt.member, n, tt.most)
+			}
+			if got := load(t, w, tt.row+`,"`+tt.member+`":`+list(n, tt.item)); got != wrong {
+				t.Errorf("%d %s: %q, want %q", n, tt.member, got, wrong)
+			}
+		}
+	}
+	for _, n := range []int{19, 20, 21} {
+		if got := load(t, w, server+`,"packages":[{"type":"npm","identifier":"a","args":`+list(n, `"--x"`)+`}]`); (got == "packages[0].args has 21 items; the maximum is 20") != (n > 20) || n <= 20 && got != "" {
+			t.Errorf("%d arguments: %q", n, got)
+		}
+	}
+	for members, wrong := range map[string]string{
+		`"packages":[{"type":"npm","identifier":"a"},{"type":"oci"}]`:  "packages[1].identifier must not be empty",
+		`"packages":[{"type":"npm","identifier":" \u200b"}]`:           "packages[0].identifier must not be empty",
+		`"packages":[{"type":"npm","identifier":"a","args":["b",""]}]`: "packages[0].args[1] must not be empty",
+		`"packageType":"npm"`:                                                         "packageIdentifier must not be empty",
+		`"env":[{"name":"A"},{"description":"key"}]`:                                  "env[1].name must not be empty",
+		`"env":[{"name":"A"},{"name":"\n"}]`:                                          "env[1].name must not be empty",
+		`"tools":[{"readOnly":true}]`:                                                 "tools[0].name must not be empty",
+		`"env":[{"name":"` + strings.Repeat("A", 129) + `"}]`:                         "env[0].name has 129 characters; the maximum is 128",
+		`"packages":[{"type":"npm","identifier":"` + strings.Repeat("a", 201) + `"}]`: "packages[0].identifier has 201 characters; the maximum is 200",
+		`"tags":["` + strings.Repeat("a", 51) + `"]`:                                  "tags[0] has 51 characters; the maximum is 50",
+	} {
+		if got := load(t, w, server+`,`+members); got != wrong {
+			t.Errorf("%s: %q, want %q", members, got, wrong)
+		}
+	}
+	for _, members := range []string{
+		`"env":[{"name":"` + strings.Repeat("ä", 128) + `"}]`, `"packages":[{"type":"npm","identifier":"` + strings.Repeat("ä", 200) + `"}]`, `"tags":["` + strings.Repeat("ä", 50) + `"]`,
+	} {
+		if got := load(t, w, server+`,`+members); got != "" {
+			t.Errorf("%s: %q", members, got)
+		}
+	}
+	w.importFile(t, `{"version":1,"items":[{`+server+`,"packages":[{"type":"oci","identifier":"a","args":["-e","A","-e","B"]}]}]}`)
+	e, err := w.catalog.EntryByName("p", "s")
+	if err != nil || len(e.Packages) != 1 || strings.Join(e.Packages[0].Args, " ") != "-e A -e B" {
+		t.Errorf("arguments %+v (%v)", e.Packages, err)
+	}
+}
+
 func TestFactsOfFile(t *testing.T) {
 	const server = `{"version":1,"items":[{"publisherName":"p","serverName":"s","serverType":"stdio","authType":"none",%s}]}`
 	each(t, func(t *testing.T, w *world) {

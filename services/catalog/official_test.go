@@ -242,6 +242,36 @@ func TestOfficialImportIgnoredMembers(t *testing.T) {
 	}
 }
 
+// TestOfficialPackages imports a server whose packages share their variables, and
+// skips those with a package or variable without a name.
+func TestOfficialPackages(t *testing.T) {
+	var variables []string
+	for i := range 60 {
+		variables = append(variables, fmt.Sprintf(`{"name":"V%d","isSecret":%t}`, i, i == 0))
+	}
+	const head = `{"name":"com.example/%s","description":"d","version":"1","packages":[`
+	one := `{"registryType":"npm","identifier":"a","environmentVariables":[` + strings.Join(variables, ",") + `]}`
+	w := onSQLite(t)
+	r := newRegistry(t,
+		versionOf(fmt.Sprintf(head, "both")+one+","+strings.Replace(one, "npm", "pypi", 1)+`]}`, "active", day(1)),
+		versionOf(fmt.Sprintf(head, "unidentified")+`{"registryType":"npm"}]}`, "active", day(1)),
+		versionOf(fmt.Sprintf(head, "unnamed")+`{"registryType":"npm","identifier":"a","environmentVariables":[{"isSecret":true}]}]}`, "active", day(1)),
+	)
+	plan, err := w.store.ImportURL(t.Context(), r.URL, catalog.Run{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{
+		"com.example/unidentified was skipped: packages[0].identifier must not be empty", "com.example/unnamed was skipped: env[0].name must not be empty",
+	}, plan.Warnings); diff != "" {
+		t.Errorf("warnings (-want +got):\n%s", diff)
+	}
+	e, err := w.catalog.EntryByName("com.example", "both")
+	if err != nil || len(e.Packages) != 2 || len(e.Variables) != 60 || strings.Join(e.SecretEnv, " ") != "V0" {
+		t.Errorf("entry = %+v (%v)", e, err)
+	}
+}
+
 // TestImportWarningLimit imports a row whose number of unknown members is just
 // below, at and above the limit of listed warnings.
 func TestImportWarningLimit(t *testing.T) {

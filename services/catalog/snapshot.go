@@ -48,6 +48,7 @@ type snapshot struct {
 	official []*models.CatalogEntry          // all entries including hidden and deleted ones, by full name
 	version  string                          // changes with any public content
 	stored   func() *storedRows              // for administrators, made when they are first needed
+	gone     func() *storedRows              // hidden and deleted ones, made when they are first needed
 	suggest  func() *suggest.Index           // of entries, built when it is first needed
 	checks   map[string]*models.CatalogCheck // by entry id
 }
@@ -83,7 +84,7 @@ func read(ctx context.Context, db *gorm.DB, own []*models.CatalogEntry, tasks *b
 func newSnapshot(revision int64, entries []*models.CatalogEntry, templates []*models.CatalogTemplate, checks []*models.CatalogCheck, tasks *background.Tasks) (*snapshot, error) {
 	s := &snapshot{revision: revision, official: entries, checks: byEntry(checks)}
 	s.fillTools()
-	s.stored = sync.OnceValue(s.storedRows)
+	s.stored, s.gone = sync.OnceValue(s.storedRows), sync.OnceValue(s.withdrawnRows)
 	s.suggest = sync.OnceValue(func() *suggest.Index { return suggest.New(s.entries) })
 	s.sortTemplates(templates)
 	shown := s.sortEntries(entries)

@@ -11,7 +11,8 @@ import (
 	"mcpgateway/services/query"
 )
 
-// storedRows are the entries that administrators see.
+// storedRows are the entries that administrators see, or others that no page
+// lists.
 type storedRows struct {
 	rows  []*models.CatalogEntry // by full name
 	index *index.Index
@@ -35,9 +36,16 @@ func (c *Catalog) Stored(text string) ([]*models.CatalogEntry, []fault.Warning, 
 }
 
 func (s *snapshot) storedRows() *storedRows {
+	return s.rowsOf(func(e *models.CatalogEntry) bool { return e.Status != models.CatalogDeleted && !e.IsOwn() })
+}
+
+// withdrawnRows returns the entries that are listed only as deleted.
+func (s *snapshot) withdrawnRows() *storedRows { return s.rowsOf(withdrawn) }
+
+func (s *snapshot) rowsOf(has func(*models.CatalogEntry) bool) *storedRows {
 	all := &storedRows{rows: make([]*models.CatalogEntry, 0, len(s.official))}
 	for _, e := range s.official {
-		if e.Status != models.CatalogDeleted && !e.IsOwn() {
+		if has(e) {
 			all.rows = append(all.rows, e)
 		}
 	}

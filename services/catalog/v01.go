@@ -75,7 +75,7 @@ func (c *Catalog) OfficialServers(ctx context.Context, q OfficialQuery) (*Offici
 		}
 		from = s.after(publisher, server)
 	}
-	selected, err := q.Of.in(s)
+	selected, err := q.Of.in(s, q.deleted())
 	if err != nil {
 		return nil, err
 	}
@@ -91,16 +91,19 @@ func (c *Catalog) OfficialServers(ctx context.Context, q OfficialQuery) (*Offici
 		}
 		page = append(page, e)
 	}
-	list, err := c.officialList(ctx, page)
+	list, err := c.officialList(ctx, page, q.Of)
 	if err == nil && more {
 		list.Metadata.NextCursor = sources.FullName(page[len(page)-1])
 	}
 	return list, err
 }
 
+// deleted reports whether the page has withdrawn entries.
+func (q *OfficialQuery) deleted() bool { return q.IncludeDeleted || !q.UpdatedSince.IsZero() }
+
 func (q *OfficialQuery) matches(e *models.CatalogEntry, search string) bool {
-	return (!withdrawn(e) || q.IncludeDeleted || !q.UpdatedSince.IsZero()) &&
-		(q.UpdatedSince.IsZero() || !e.UpdatedAt.Before(q.UpdatedSince)) &&
+	return (!withdrawn(e) || q.deleted()) &&
+		(q.UpdatedSince.IsZero() || !q.Of.updated(e).Before(q.UpdatedSince)) &&
 		(q.Version == "" || q.Version == "latest" || q.Version == e.Version) &&
 		(search == "" || strings.Contains(strings.ToLower(sources.FullName(e)), search))
 }
@@ -120,20 +123,25 @@ type OfficialVersion struct {
 // stores only the latest.
 func (c *Catalog) OfficialVersions(ctx context.Context, q OfficialVersion) (*OfficialList, error) {
 	s := c.current.Load()
-	selected, err := q.Of.in(s)
+	selected, err := q.Of.in(s, q.IncludeDeleted)
 	if err != nil {
 		return nil, err
 	}
 	e := s.officialByName(q.Name, q.IncludeDeleted)
-	if e == nil || !selected(e) || q.Version != "" && q.Version != "latest" && q.Version != e.Version {
-		return nil, fault.NotFound("server", sources.Clip(strings.Trim(q.Name+" "+q.Version, " "), sources.MaxName))
+	switch exact := q.Version != "" && q.Version != "latest"; {
+	case e == nil || !selected(e):
+		return nil, fault.NotFound("server", sources.Clip(q.Name, sources.MaxName))
+	case exact && q.Version != e.Version:
+		return nil, fault.NotFound("version", sources.Clip(q.Version, sources.MaxName))
 	}
-	return c.officialList(ctx, []*models.CatalogEntry{e})
+	return c.officialList(ctx, []*models.CatalogEntry{e}, q.Of)
 }
 
-// officialList returns the rows with their documents. Imported documents are
-// loaded by id and returned unchanged; the others are created from the row.
-func (c *Catalog) officialList(ctx context.Context, rows []*models.CatalogEntry) (*OfficialList, error) {
+// officialList returns the rows of a selection with their documents. Imported documents are
+// loaded by id and returned unchanged if they are in the official format; the
+// others are created from the row. One that isn't would make editors reject the
+// whole page.
+func (c *Catalog) officialList(ctx context.Context, rows []*models.CatalogEntry, of *Selection) (*OfficialList, error) {
 	documents, err := c.documents(ctx, rows)
 	if err != nil {
 		return nil, err
@@ -148,14 +156,14 @@ func (c *Catalog) officialList(ctx context.Context, rows []*models.CatalogEntry)
 			server, err = json.Marshal(serverDocument{Schema: officialSchema, Name: sources.FullName(e), Description: "No longer listed.", Version: e.Version})
 		case e.IsOwn():
 			server, err = json.Marshal(newOwnDocument(e))
-		case server == nil || e.Locked:
+		case e.Locked || !sources.Conforms(server):
 			server, err = json.Marshal(newServerDocument(e))
 		}
 		if err != nil {
 			return nil, fault.Internal(err)
 		}
 		out.Servers[i] = OfficialServer{server, map[string]OfficialMark{sources.OfficialMeta: {
-			Status: status, StatusChangedAt: e.UpdatedAt.UTC(), PublishedAt: e.CreatedAt.UTC(), UpdatedAt: e.UpdatedAt.UTC(), IsLatest: true,
+			Status: status, StatusChangedAt: e.UpdatedAt.UTC(), PublishedAt: e.CreatedAt.UTC(), UpdatedAt: of.updated(e).UTC(), IsLatest: true,
 		}}}
 	}
 	return out, nil
@@ -243,13 +251,13 @@ type input struct {
 func newServerDocument(e *models.CatalogEntry) serverDocument {
 	d := serverDocument{
 		Schema: officialSchema, Name: sources.FullName(e), Title: sources.Clean(e.ServerTitle, officialDescription),
-		Description: sources.Clean(cmp.Or(e.Description, e.ServerTitle), officialDescription), Version: e.Version, WebsiteURL: e.WebsiteURL,
+		Description: sources.Clean(cmp.Or(e.Description, e.ServerTitle), officialDescription), Version: e.Version, WebsiteURL: sources.URI(e.WebsiteURL),
 	}
 	if e.RepoURL != "" {
-		d.Repository = &repository{URL: e.RepoURL, Source: repositoryHost(e.RepoURL)}
+		d.Repository = &repository{URL: sources.URI(e.RepoURL), Source: repositoryHost(e.RepoURL)}
 	}
-	if e.IconURL != "" && len(e.IconURL) <= 255 { // the schema's limit
-		d.Icons = []icon{{e.IconURL}}
+	if src := sources.URI(e.IconURL); src != "" && len(src) <= 255 { // the schema's limit
+		d.Icons = []icon{{src}}
 	}
 	if e.RemoteURL != "" {
 		kind := map[string]string{"http": "streamable-http", "sse": "sse"}[e.ServerType]

@@ -123,17 +123,17 @@ func (s *Store) Approved(ctx context.Context, viewID string) ([]string, error) {
 // Selection returns the part of the catalog that a view serves.
 func (s *Store) Selection(ctx context.Context, view models.CatalogView) (*catalog.Selection, error) {
 	if view.Kind == models.ViewQuery {
-		return &catalog.Selection{Query: view.Query}, nil
+		return &catalog.Selection{Query: view.Query, Changed: view.UpdatedAt}, nil
 	}
-	ids, err := s.Approved(ctx, view.ID)
-	if err != nil {
-		return nil, err
+	var rows []models.CatalogViewEntry
+	if err := s.db.WithContext(ctx).Find(&rows, "view_id = ?", view.ID).Error; err != nil {
+		return nil, fault.Internal(err)
 	}
-	selected := make(map[string]bool, len(ids))
-	for _, id := range ids {
-		selected[id] = true
+	added := make(map[string]time.Time, len(rows))
+	for _, row := range rows {
+		added[row.EntryID] = row.AddedAt
 	}
-	return &catalog.Selection{IDs: selected}, nil
+	return &catalog.Selection{Added: added}, nil
 }
 
 // Create stores a new view and records catalog.view_created. It returns
@@ -276,16 +276,16 @@ func (s *Store) AddEntry(ctx context.Context, name, entryID string) error {
 		if row.Kind != models.ViewList {
 			return nil, fault.Conflict("The view %s has a query. Change the query instead.", name)
 		}
+		added := tx.Clauses(clause.OnConflict{DoNothing: true}).Create(&models.CatalogViewEntry{ViewID: row.ID, EntryID: entry.ID, AddedAt: s.now()})
+		if added.Error != nil || added.RowsAffected == 0 {
+			return nil, added.Error
+		}
 		var n int64
 		if err := tx.Model(&models.CatalogViewEntry{}).Where("view_id = ?", row.ID).Count(&n).Error; err != nil {
 			return nil, err
 		}
-		if n >= MaxEntries {
-			return nil, fault.Conflict("The list has %d rows, the maximum. Remove some first.", n)
-		}
-		added := tx.Clauses(clause.OnConflict{DoNothing: true}).Create(&models.CatalogViewEntry{ViewID: row.ID, EntryID: entry.ID, AddedAt: s.now()})
-		if added.Error != nil || added.RowsAffected == 0 {
-			return nil, added.Error
+		if n > MaxEntries {
+			return nil, fault.Conflict("The list has %d rows, the maximum. Remove some first.", MaxEntries)
 		}
 		return s.listed(tx, "catalog.view_entry_added", row, entry.PublisherName+"/"+entry.ServerName)
 	})

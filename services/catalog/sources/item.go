@@ -74,6 +74,9 @@ const defaultVersion = "1.0.0"
 // with the reason why it is invalid. document is its official server object, or
 // empty.
 func (i *item) entry(document string) (models.CatalogEntry, error) {
+	if err := i.checkMembers(); err != nil {
+		return models.CatalogEntry{}, err
+	}
 	row := models.CatalogEntry{
 		ID: i.ID, Version: Clean(i.Version, maxVersion),
 		PublisherName: i.PublisherName, PublisherTitle: Clean(i.PublisherTitle, MaxTitle),
@@ -115,8 +118,12 @@ func (i *item) entry(document string) (models.CatalogEntry, error) {
 // type stays, and the pages show no command for it. A single package with nothing
 // but its identifier is only the first one, as in older formats.
 func (i *item) runs(row *models.CatalogEntry) {
-	for _, p := range i.Packages[:min(len(i.Packages), maxPackages)] {
-		row.Packages = append(row.Packages, models.CatalogPackage{Type: p.Type, Identifier: Clean(p.Identifier, maxShort), Args: cleanList(p.Args, maxPackageArgs, maxShort), Needs: Clean(p.Needs, maxShort)})
+	for _, p := range i.Packages {
+		args := make([]string, len(p.Args)) // not cleanList: a word may be repeated
+		for n, word := range p.Args {
+			args[n] = Clean(word, maxShort)
+		}
+		row.Packages = append(row.Packages, models.CatalogPackage{Type: p.Type, Identifier: Clean(p.Identifier, maxShort), Args: args, Needs: Clean(p.Needs, maxShort)})
 	}
 	if len(row.Packages) > 0 && row.PackageIdentifier == "" {
 		row.PackageType, row.PackageIdentifier = row.Packages[0].Type, row.Packages[0].Identifier
@@ -124,7 +131,7 @@ func (i *item) runs(row *models.CatalogEntry) {
 	if len(row.Packages) == 1 && len(row.Packages[0].Args) == 0 && row.Packages[0].Needs == "" && row.PackageIdentifier == row.Packages[0].Identifier {
 		row.Packages = nil
 	}
-	for _, v := range i.Env[:min(len(i.Env), maxSecrets)] {
+	for _, v := range i.Env {
 		v.Name, v.Description = Clean(v.Name, maxSecret), Clean(v.Description, maxShort)
 		row.Variables = append(row.Variables, v)
 	}
@@ -258,6 +265,9 @@ type templateItem struct {
 // template returns the row of an item, cleaned and within the limits, or an
 // error with the reason why it is invalid.
 func (i *templateItem) template() (models.CatalogTemplate, error) {
+	if err := i.checkMembers(); err != nil {
+		return models.CatalogTemplate{}, err
+	}
 	row := models.CatalogTemplate{
 		ID: i.ID, Slug: i.Slug, Title: Clean(i.Title, MaxTitle), Description: Clean(i.Description, MaxDescription),
 		Role: Clean(i.Role, maxShort), Category: Clean(i.Category, maxTag), Difficulty: i.Difficulty, EstimatedSetupMinutes: i.EstimatedSetupMinutes,

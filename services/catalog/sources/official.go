@@ -190,6 +190,9 @@ func (s *officialServer) readPackages(i *item) {
 			i.Packages = append(i.Packages, models.CatalogPackage{Type: p.RegistryType, Identifier: p.Identifier})
 		}
 		for _, variable := range p.EnvironmentVariables {
+			if slices.ContainsFunc(i.Env, func(v models.CatalogVariable) bool { return v.Name == variable.Name }) {
+				continue // packages of a server mostly have the same variables
+			}
 			if variable.IsSecret {
 				i.SecretEnv = append(i.SecretEnv, variable.Name)
 			}
