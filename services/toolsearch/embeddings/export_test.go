@@ -26,7 +26,7 @@ func Cosine(a, b []float32) (float64, error) {
 	return cosine, nil
 }
 
-// Fill gives every current tool a random vector.
+// Fill stores a random vector for every current tool in memory.
 func (e *Embeddings) Fill(dimensions int) {
 	random := rand.New(rand.NewPCG(1, 2))
 	order, _ := e.current()
