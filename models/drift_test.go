@@ -46,6 +46,7 @@ func tables() []any {
 		&models.ConnectionRegistration{},
 		&models.Connector{},
 		&models.Declaration{},
+		&models.Embedding{},
 		&models.EndedSession{},
 		&models.FinishedResult{},
 		&models.Group{},

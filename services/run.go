@@ -42,6 +42,7 @@ func (s *Services) subscribers() []part[func(context.Context, notify.Topic) erro
 		{"finished results", s.Finished.Changed},
 		{"catalog", s.Catalog.Changed},
 		{"catalog icons", s.CatalogIcons.Changed},
+		{"embeddings", s.embeddings.Changed},
 	}
 }
 
@@ -83,6 +84,8 @@ func (s *Services) loops() []part[func(context.Context)] {
 		{"catalog schedule", func(ctx context.Context) { s.locks.RunAsLeader(ctx, "catalog schedule", s.catalogSchedule.Run) }},
 		{"catalog icons", s.CatalogIcons.Run},
 		{"catalog checks", s.checkCatalog},
+		{"embeddings", s.embeddings.Run},
+		{"new embeddings", s.computeEmbeddings},
 	}
 }
 
@@ -142,6 +145,14 @@ func (s *Services) loadBuiltinCatalog(ctx context.Context) error {
 func (s *Services) checkCatalog(ctx context.Context) {
 	if s.Config.CatalogProbe == config.ProbeDaily {
 		s.locks.RunAsLeader(ctx, "catalog checks", s.CatalogChecks.Run)
+	}
+}
+
+// computeEmbeddings requests the missing embeddings of tools, in one replica, if
+// they are turned on.
+func (s *Services) computeEmbeddings(ctx context.Context) {
+	if s.embeddings.On() {
+		s.locks.RunAsLeader(ctx, "embeddings", s.embeddings.Compute)
 	}
 }
 

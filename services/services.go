@@ -69,6 +69,7 @@ import (
 	"mcpgateway/services/secrets"
 	"mcpgateway/services/sessions"
 	"mcpgateway/services/toolsearch"
+	"mcpgateway/services/toolsearch/embeddings"
 	"mcpgateway/services/toolset"
 	"mcpgateway/services/toolset/moves"
 	"mcpgateway/services/toolset/override"
@@ -175,6 +176,7 @@ type Services struct {
 	clients    *egress.Clients
 	tasks      *tasks.Store // of clients, at upstream servers
 	ToolSearch *toolsearch.Searcher
+	embeddings *embeddings.Embeddings // of tools, for ToolSearch; off without an endpoint
 	pool       *pool.Pool
 	probes     *pool.Pool // of CatalogChecks; has no credentials
 	feed       *notify.Feed
@@ -398,9 +400,21 @@ func (s *Services) wireUpstreams(resolver *secrets.Resolver) {
 		Readers:  connections.NewReaders(s.DB, s.Audit, s.feed),
 		Changing: moves.New(s.Directory, s.Toolsets, s.log).Sync,
 	})
-	s.ToolSearch = toolsearch.NewSearcher(toolsearch.Options{
-		Cursors: page.NewCursors(s.Config.Keys), Waiting: s.calling, Outages: s.pool, Log: s.log, Tasks: s.Background,
+	s.wireSearch()
+}
+
+// wireSearch creates the search of tools.
+func (s *Services) wireSearch() {
+	endpoint := s.Config.Embeddings
+	s.embeddings = embeddings.New(embeddings.Options{
+		URL: endpoint.URL, Model: endpoint.Model, Key: endpoint.Key, Client: s.clients.MCP(),
+		DB: s.DB, Feed: s.feed, Projects: s.Directory, Now: now, Log: s.log, Tasks: s.Background,
 	})
+	options := toolsearch.Options{Cursors: page.NewCursors(s.Config.Keys), Waiting: s.calling, Outages: s.pool, Log: s.log, Tasks: s.Background}
+	if s.embeddings.On() {
+		options.Meanings = s.embeddings
+	}
+	s.ToolSearch = toolsearch.NewSearcher(options)
 }
 
 // wireCode creates the runner of Code Mode.

@@ -28,8 +28,8 @@ type sweep struct {
 // sweeps returns all sweeps: of users' sessions and failed sign-ins, of their
 // grants to clients, of disabled users' connections, of old calls, of results that
 // no client fetched, of calls counted against limits, of tasks, of the history of
-// servers, of addresses that no server shows, of icons without a catalog row and of
-// dead replicas.
+// servers, of addresses that no server shows, of icons without a catalog row, of
+// embeddings without a tool and of dead replicas.
 func (s *Services) sweeps() []sweep {
 	return []sweep{
 		{"people", sweepInterval, s.People.Sweep, s.log},
@@ -42,6 +42,7 @@ func (s *Services) sweeps() []sweep {
 		{"server history", sweepInterval, s.History.Sweep, s.log},
 		{"address claims", sweepInterval, s.Syncer.Claims.Sweep, s.log},
 		{"catalog icons", sweepInterval, s.CatalogIcons.Sweep, s.log},
+		{"embeddings", sweepInterval, s.embeddings.Sweep, s.log},
 		{"replicas", rows.SweepInterval, s.Rows.Sweep, s.log},
 		{"reserve", sweepInterval, s.keepReserve, s.log},
 	}

@@ -8,8 +8,12 @@ import (
 
 // newMetrics returns the metrics of the services created so far.
 func (s *Services) newMetrics(version string) *metrics.Metrics {
+	var embedded func() metrics.EmbeddingStats
+	if s.embeddings.On() {
+		embedded = func() metrics.EmbeddingStats { return metrics.EmbeddingStats(s.embeddings.Stats()) }
+	}
 	return metrics.New(metrics.Options{
-		Version: version, Projects: s.upstreamStates, Syncs: s.Syncer.Syncs, Lost: s.Calls.Dropped, Unattributed: s.pool.Unattributed, Panics: s.Background.Panics, Connectors: s.Runners.Connectors,
+		Version: version, Projects: s.upstreamStates, Syncs: s.Syncer.Syncs, Lost: s.Calls.Dropped, Unattributed: s.pool.Unattributed, Panics: s.Background.Panics, Connectors: s.Runners.Connectors, Embeddings: embedded,
 		Catalog: func() (servers, templates int) { return len(s.Catalog.AllEntries()), len(s.Catalog.AllTemplates()) },
 	})
 }

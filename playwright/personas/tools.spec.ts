@@ -216,10 +216,35 @@ withTools("the test of the search shows what a model receives", async ({ page, g
   await expect(found).toContainText("Not found: 9 wait for approval.");
   await expect(page.getByRole("row").nth(1)).toContainText("github__delete_pull_request");
   await expect(page.getByRole("group", { name: "Response" })).toContainText('"topTool": "github__delete_pull_request_');
+  await expect(page.getByRole("group", { name: "Arguments" })).toContainText('"task": "delete a pull request"');
   await expectAccessible(page);
+  await page.getByRole("link", { name: /^Open in Playground github__delete_pull_request_\d+$/ }).first().click();
+  await expect(page.getByRole("heading", { name: "Playground" })).toBeInViewport();
 });
 
-const pages = ["", "?view=flat", "?query=access:all", "/review", "/search?task=delete+an+issue", "/github__list_pull_request_0"];
+withTools("a query is tested page by page", async ({ page, gateway, linear, github }) => {
+  const list = await addTeam(gateway, linear, github);
+  await page.goto(list + "/search");
+  await page.getByRole("group", { name: "Search by" }).getByRole("link", { name: "Query" }).click();
+  await page.getByRole("textbox", { name: "Which query would a model send?" }).fill("request server:github");
+  await page.getByRole("spinbutton", { name: "Results" }).fill("2");
+  await page.getByRole("checkbox", { name: "Include input schemas" }).check();
+  await page.getByRole("button", { name: "Search" }).click();
+  const found = page.getByRole("main").getByRole("status");
+  await expect(found).toContainText("2 tools on this page, more on the next");
+  await expect(page.getByRole("row").nth(1)).toContainText("server:github in server");
+  await expect(page.getByRole("group", { name: "Response" })).toContainText('"inputSchema"');
+  const top = page.getByRole("row").nth(1).getByRole("link").first();
+  const first = await top.innerText();
+  await page.getByRole("link", { name: "Next", exact: true }).click();
+  await expect(page.getByRole("group", { name: "Arguments" })).toContainText('"cursor"');
+  await expect(top).not.toHaveText(first);
+  await expectAccessible(page);
+  await page.getByRole("link", { name: "First page" }).click();
+  await expect(top).toHaveText(first);
+});
+
+const pages = ["", "?view=flat", "?query=access:all", "/review", "/search?task=delete+an+issue", "/search?query=request+server:github&limit=3&schemas=on", "/github__list_pull_request_0"];
 
 for (const look of looks) {
   withTools.describe(look.name, () => {
@@ -240,6 +265,20 @@ for (const look of looks) {
 
 withTools.describe("without scripts", () => {
   withTools.use({ javaScriptEnabled: false });
+  withTools("a search is tested by a form and links", async ({ page, gateway, linear, github }) => {
+    const list = await addTeam(gateway, linear, github);
+    await page.goto(list + "/search");
+    await page.getByRole("textbox", { name: "What would a model ask?" }).fill("delete a pull request");
+    await page.getByRole("combobox", { name: "Server" }).selectOption("github");
+    await page.getByRole("spinbutton", { name: "Skip" }).fill("5");
+    await page.getByRole("button", { name: "Search" }).click();
+    await expect(page.getByRole("row").nth(1)).toContainText(/^\s*6\s*github__/);
+    await expect(page.getByRole("group", { name: "Arguments" })).toContainText('"server": "github"');
+    await page.getByRole("link", { name: "Next", exact: true }).click();
+    await expect(page.getByRole("row").nth(1)).toContainText(/^\s*11\s*github__/);
+    await page.getByRole("group", { name: "Search by" }).getByRole("link", { name: "Query" }).click();
+    await expect(page.getByRole("textbox", { name: "Which query would a model send?" })).toHaveValue("delete a pull request");
+  });
   withTools("tools are ticked, switched, approved and undone by forms", async ({ page, gateway, linear, github }) => {
     const list = await addTeam(gateway, linear, github);
     await page.goto(list);

@@ -61,6 +61,9 @@ type variables struct {
 	OIDCGroups     string        `env:"GATEWAY_OIDC_GROUPS_CLAIM" envDefault:"groups"`
 	OIDCGroupsAge  time.Duration `env:"GATEWAY_OIDC_GROUPS_MAX_AGE" envDefault:"168h"`
 	SecondFactor   string        `env:"GATEWAY_REQUIRE_SECOND_FACTOR" envDefault:"off"`
+	EmbedURL       string        `env:"GATEWAY_EMBEDDINGS_URL"`
+	EmbedModel     string        `env:"GATEWAY_EMBEDDINGS_MODEL"`
+	EmbedKey       string        `env:"GATEWAY_EMBEDDINGS_KEY"`
 	LogFormat      string        `env:"GATEWAY_LOG_FORMAT"`
 	LogLevel       slog.Level    `env:"GATEWAY_LOG_LEVEL" envDefault:"info"`
 }
@@ -89,6 +92,7 @@ type Config struct {
 	TrustedProxies []netip.Prefix
 	SingleSignOn   SingleSignOn
 	SecondFactor   string // who must have one: off, admins or everyone
+	Embeddings     Embeddings
 	Tracing        Tracing
 	Metrics        Metrics
 	LogJSON        *bool // nil selects by terminal
@@ -127,6 +131,7 @@ func Load(environ []string, addr string) (*Config, error) {
 		SecondFactor:   vars.SecondFactor,
 		Unknown:        unknownSettings(environ),
 	}
+	c.Embeddings = r.embeddings(vars)
 	c.Tracing = r.tracing(lookup)
 	c.LoopbackListener = r.listener("GATEWAY_ADDR", vars.Addr)
 	c.Metrics = r.metrics(vars)

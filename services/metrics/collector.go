@@ -34,6 +34,7 @@ func (c collector) Collect(out chan<- prometheus.Metric) {
 	count(describe("calls_lost_total", "Calls dropped from the call log because the database could not keep up."), float64(c.options.Lost()))
 	count(describe("upstream_unattributed_total", "Notifications dropped because a shared stream belongs to several clients."), float64(c.options.Unattributed()))
 	count(describe("panics_total", "Recovered panics of background tasks."), float64(c.options.Panics()))
+	c.embeddings(gauge, count)
 	streams := describe("open_streams", "Open streams.", "kind")
 	for kind, open := range c.streams {
 		gauge(streams, float64(open()), kind)
@@ -46,6 +47,21 @@ func (c collector) Collect(out chan<- prometheus.Metric) {
 	c.programs(projects, gauge, count)
 	c.countedRequests(out, count)
 	c.countedCalls(out, count, projects)
+}
+
+// embeddings sends the state of the search by meaning if it is on.
+func (c collector) embeddings(gauge, count func(*prometheus.Desc, float64, ...string)) {
+	if c.options.Embeddings == nil {
+		return
+	}
+	s := c.options.Embeddings()
+	gauge(describe("search_vectors", "Tools whose vectors are in memory."), float64(s.Vectors))
+	gauge(describe("search_vector_bytes", "Memory of the vectors of tools."), float64(s.Bytes))
+	tasks := describe("search_embeddings_total", "Searches for a task by the use of its vector.", "result")
+	count(tasks, float64(s.Used), "used")
+	count(tasks, float64(s.Late), "late")
+	count(tasks, float64(s.Failed), "failed")
+	count(tasks, float64(s.Skipped), "skipped")
 }
 
 // servers sends the state of the upstream servers.

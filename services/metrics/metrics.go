@@ -35,8 +35,8 @@ const other = "(other)"
 // ContentType is the media type of Text.
 const ContentType = "text/plain; version=0.0.4; charset=utf-8"
 
-// Options are the sources of the metrics that are collected on request. All are
-// required.
+// Options are the sources of the metrics that are collected on request. All but
+// Embeddings are required.
 type Options struct {
 	Version  string
 	Projects func() []Project
@@ -51,8 +51,16 @@ type Options struct {
 	// Connectors returns the number of connectors that are connected to this
 	// process.
 	Connectors func() int
+	// Embeddings returns the state of the search by meaning; nil if it is off.
+	Embeddings func() EmbeddingStats
 	// Panics returns the number of panics of background tasks since the start.
 	Panics func() int64
+}
+
+// EmbeddingStats are the state of the search by meaning.
+type EmbeddingStats struct {
+	Vectors, Bytes              int   // in memory
+	Used, Late, Failed, Skipped int64 // tasks since the start, by result
 }
 
 // Project is a configured project.

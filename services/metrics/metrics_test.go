@@ -277,3 +277,23 @@ func BenchmarkCount(b *testing.B) {
 		}
 	})
 }
+
+func TestEmbeddingsAreCounted(t *testing.T) {
+	if lines := text(t, (&world{}).metrics(), "search_"); len(lines) != 0 {
+		t.Errorf("without embeddings: %q", lines)
+	}
+	o := metrics.Options{
+		Projects: func() []metrics.Project { return nil }, Catalog: func() (int, int) { return 0, 0 }, Connectors: func() int { return 0 },
+		Syncs: func() (int64, int64) { return 0, 0 }, Lost: func() int64 { return 0 }, Unattributed: func() int64 { return 0 }, Panics: func() int64 { return 0 },
+		Embeddings: func() metrics.EmbeddingStats {
+			return metrics.EmbeddingStats{Vectors: 3, Bytes: 432, Used: 4, Late: 5, Failed: 6, Skipped: 7}
+		},
+	}
+	want := []string{
+		`search_embeddings_total{result="failed"} 6`, `search_embeddings_total{result="late"} 5`, `search_embeddings_total{result="skipped"} 7`,
+		`search_embeddings_total{result="used"} 4`, "search_vector_bytes 432", "search_vectors 3",
+	}
+	if diff := cmp.Diff(want, text(t, metrics.New(o), "search_")); diff != "" {
+		t.Error(diff)
+	}
+}

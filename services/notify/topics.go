@@ -9,6 +9,8 @@ const (
 	catalogTopic  = "catalog"
 	iconsTopic    = "catalog-icons"
 
+	embeddingsTopic = "embeddings"
+
 	sessionLevelsTopic     = "session-levels"
 	learnedRevisionsTopic  = "learned-revisions"
 	sessionResourcesPrefix = "session-resources:"
@@ -80,6 +82,12 @@ func CatalogIcons() Topic { return iconsTopic }
 
 // IsCatalogIcons reports whether t is the topic that CatalogIcons returns.
 func (t Topic) IsCatalogIcons() bool { return t == iconsTopic }
+
+// Embeddings returns the topic of the stored vectors of tools.
+func Embeddings() Topic { return embeddingsTopic }
+
+// IsEmbeddings reports whether t is the topic that Embeddings returns.
+func (t Topic) IsEmbeddings() bool { return t == embeddingsTopic }
 
 // People returns the topic of users and their roles.
 func People() Topic { return peopleTopic }

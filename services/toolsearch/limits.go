@@ -9,11 +9,11 @@ const (
 	MaxTaskLimit = 20
 	MaxOffset    = 10_000
 
-	defaultTaskLimit = 5
+	DefaultTaskLimit = 5
 )
 
 func taskLimit() page.Range {
-	return page.Range{Name: "limit", Min: 1, Max: MaxTaskLimit, Default: defaultTaskLimit}
+	return page.Range{Name: "limit", Min: 1, Max: MaxTaskLimit, Default: DefaultTaskLimit}
 }
 
 func taskOffset() page.Range {

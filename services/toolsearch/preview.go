@@ -3,19 +3,33 @@ package toolsearch
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"slices"
 
 	"mcpgateway/services/fault"
+	"mcpgateway/services/page"
+	"mcpgateway/services/query"
 	"mcpgateway/services/toolset"
 )
 
-// Preview is a task search with the reasons for its ranking.
+// Preview is a search with the reasons for its ranking.
 type Preview struct {
 	Response []byte // the JSON object that clients receive
-	Total    int    // number of matching visible tools
 	Found    []Explained
-	Hidden   []*toolset.Tool // matching tools that clients can't find, best first
+	Warnings []fault.Warning
+	// Total is the number of matching visible tools of a task. Those of a query
+	// are not counted.
+	Total      int
+	NextOffset int    // of a task; 0 on the last page
+	NextCursor string // of a query; empty on the last page
+	// ByMeaning reports whether a task was ranked by meaning, too. Scores are then
+	// fused ranks, from 0 to 1.
+	ByMeaning bool
+	// Hidden are the tools that match a task and that clients can't find, best
+	// first by words. A query never has any.
+	Hidden []*toolset.Tool
+	// Unavailable are the enabled servers that a query could not search. Those of
+	// a task have a warning.
+	Unavailable []page.Unavailable
 }
 
 // Explained is a found tool with the words that it matched.
@@ -24,39 +38,41 @@ type Explained struct {
 	Reasons []Reason
 }
 
-// Reason is a word of a task that matched a tool.
+// Reason is a word of a task, or a clause of a query, that matched a tool.
 type Reason struct {
-	Word  string // of the task
+	Word  string // of the search
 	Found string // of the tool; differs from Word for synonyms and corrections
-	Field string // name, server, description or parameters
+	Field string // name, server, description, parameters or annotations
 }
 
-// Preview returns the response of the built-in search tool to arguments, which
-// must contain a task, and explains it. It returns the faults of Search.
+// Preview returns the response of the built-in search tool to arguments and
+// explains it. It returns the faults of Search.
 func (s *Searcher) Preview(ctx context.Context, project *toolset.Snapshot, caller Caller, arguments []byte) (*Preview, error) {
-	response, err := s.Search(ctx, project, caller, arguments)
+	task, query, err := readArguments(arguments)
 	if err != nil {
 		return nil, err
 	}
-	a, _, err := readArguments(arguments)
-	if err != nil {
-		return nil, err
-	}
-	if a == nil {
-		return nil, fault.Invalid("A preview requires a task.")
+	if task == nil {
+		return s.previewQuery(ctx, project, caller, query)
 	}
 	x, err := s.indexes(ctx, project)
 	if err != nil {
 		return nil, err
 	}
-	best, total := x.visible.Rank(a.task, a.server, a.limit)
-	p := &Preview{Response: response, Total: total}
-	task := x.visible.core.taskWords(a.task)
-	for _, m := range best {
-		p.Found = append(p.Found, Explained{Match: m, Reasons: x.visible.core.explain(task, m.Tool)})
+	result, shown, byMeaning := s.answerTask(ctx, x, caller, task)
+	p := &Preview{Total: result.Total, Warnings: result.Warnings, ByMeaning: byMeaning}
+	if p.Response, err = encode(result); err != nil {
+		return nil, err
+	}
+	if result.NextOffset != nil {
+		p.NextOffset = *result.NextOffset
+	}
+	words := x.visible.core.taskWords(task.task)
+	for _, m := range shown {
+		p.Found = append(p.Found, Explained{Match: m, Reasons: x.visible.core.explain(words, m.Tool)})
 	}
 	if x.all != nil {
-		all, _ := x.all.Rank(a.task, a.server, len(x.all.tools))
+		all, _ := x.all.Rank(task.task, task.server, len(x.all.tools))
 		for _, m := range all {
 			if m.Tool.Hidden != toolset.Visible {
 				p.Hidden = append(p.Hidden, m.Tool)
@@ -66,13 +82,81 @@ func (s *Searcher) Preview(ctx context.Context, project *toolset.Snapshot, calle
 	return p, nil
 }
 
-// TaskArguments returns the arguments of the built-in search tool for a task.
-func TaskArguments(task string, limit int) []byte {
-	b, err := json.Marshal(map[string]any{"task": task, "limit": limit})
+// Arguments are those of the built-in search tool. Nil, empty and false ones are
+// left out.
+type Arguments struct {
+	Task          string  `json:"task,omitempty"`
+	Query         *string `json:"query,omitempty"` // an empty query matches all tools
+	Server        string  `json:"server,omitempty"`
+	Limit         *int    `json:"limit,omitempty"`
+	Offset        *int    `json:"offset,omitempty"`
+	Cursor        string  `json:"cursor,omitempty"`
+	IncludeSchema bool    `json:"includeSchema,omitempty"`
+}
+
+// JSON returns the arguments as a client sends them.
+func (a Arguments) JSON() []byte {
+	b, err := encode(a)
 	if err != nil {
-		return nil // strings and numbers always encode
+		return nil // strings, numbers and flags always encode
 	}
 	return b
+}
+
+// previewQuery is Preview for a query.
+func (s *Searcher) previewQuery(ctx context.Context, project *toolset.Snapshot, caller Caller, a *queryArguments) (*Preview, error) {
+	found, err := s.findFor(ctx, project, caller, a)
+	if err != nil {
+		return nil, err
+	}
+	p := &Preview{Warnings: found.Warnings, NextCursor: found.NextCursor, Unavailable: found.Unavailable}
+	if p.Response, err = encode(found.rows(a.includeSchema)); err != nil {
+		return nil, err
+	}
+	parsed, err := query.Tools().Parse(a.query)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range found.Matches {
+		p.Found = append(p.Found, Explained{Match: m, Reasons: explainQuery(parsed, m.Tool)})
+	}
+	return p, nil
+}
+
+// explainQuery returns the clauses of a query that a tool matches, and where it
+// does best.
+func explainQuery(q *query.Query, tool *toolset.Tool) []Reason {
+	var l literal
+	l.read(tool)
+	var reasons []Reason
+	for i := range q.Clauses {
+		c := &q.Clauses[i]
+		tier, ok := l.holds(c, true)
+		if !ok || c.Negated {
+			continue
+		}
+		word := c.Value
+		if c.Qualifier != "" {
+			word = c.Qualifier + ":" + c.Value
+		}
+		reasons = append(reasons, Reason{Word: word, Found: word, Field: fieldOf(c.Qualifier, tier)})
+	}
+	return reasons
+}
+
+// fieldOf returns the field of a matching clause.
+func fieldOf(qualifier string, tier int) string {
+	switch {
+	case qualifier == "server" || qualifier == "" && tier == tierServer:
+		return "server"
+	case qualifier == "param" || qualifier == "" && tier == tierParam:
+		return "parameters"
+	case qualifier == "readonly" || qualifier == "destructive":
+		return "annotations"
+	case tier == tierDescription:
+		return "description"
+	}
+	return "name"
 }
 
 // taskWord is a word of a task with its terms, the heaviest first.

@@ -15,7 +15,7 @@ func TestPreviewExplainsRanking(t *testing.T) {
 		server("chat", func(s *models.Server) { s.DenyTools = []string{"*"} }, tool("issue_thread", "Opens a thread")).
 		snapshot()
 	s := newSearcher(t)
-	p, err := s.Preview(t.Context(), project, toolsearch.Caller{ID: "ada"}, toolsearch.TaskArguments("open an isue in the repository", 5))
+	p, err := s.Preview(t.Context(), project, toolsearch.Caller{ID: "ada"}, toolsearch.Arguments{Task: "open an isue in the repository", Limit: new(5)}.JSON())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,10 +41,46 @@ func TestPreviewExplainsRanking(t *testing.T) {
 func TestPreviewArguments(t *testing.T) {
 	s, project := newSearcher(t), newFixture("p").server("git", nil, tool("a", "b")).snapshot()
 	for arguments, ok := range map[string]bool{
-		`{"query":"a"}`: false, `{}`: false, `{"task":" "}`: false, `{"task":"the"}`: true, `{"task":"a","limit":20}`: true, `{"task":"a","limit":21}`: false,
+		`{"query":"a"}`: true, `{"query":"a","server":"git"}`: false, `{"query":"a:"}`: false, `{}`: false, `{"task":" "}`: false, `{"task":"the"}`: true, `{"task":"a","limit":20}`: true, `{"task":"a","limit":21}`: false,
 	} {
 		if _, err := s.Preview(t.Context(), project, toolsearch.Caller{ID: "ada"}, []byte(arguments)); (err == nil) != ok {
 			t.Errorf("%s: %v", arguments, err)
+		}
+	}
+}
+
+func TestPreviewExplainsQuery(t *testing.T) {
+	project := newFixture("p").
+		server("git", nil, tool("create_issue", "Opens a ticket"), tool("close_issue", "Ends a ticket"), tool("list", "Lists issues")).
+		server("chat", func(s *models.Server) { s.DenyTools = []string{"*"} }, tool("issue_thread", "Opens a thread")).
+		snapshot()
+	s, caller := newSearcher(t), toolsearch.Caller{ID: "ada"}
+	p, err := s.Preview(t.Context(), project, caller, toolsearch.Arguments{Query: new("issue server:git -delete"), Limit: new(2)}.JSON())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(p.Found) != 2 || p.NextCursor == "" || len(p.Hidden) != 0 || p.ByMeaning {
+		t.Fatalf("preview: %+v", p)
+	}
+	if got, want := fmt.Sprint(p.Found[0].Reasons), "[{issue issue name} {server:git server:git server}]"; got != want {
+		t.Errorf("reasons %s, want %s", got, want)
+	}
+	next, err := s.Preview(t.Context(), project, caller, toolsearch.Arguments{Query: new("issue server:git -delete"), Limit: new(2), Cursor: p.NextCursor}.JSON())
+	if err != nil || len(next.Found) != 1 || next.NextCursor != "" || next.Found[0].Reasons[0].Field != "description" {
+		t.Errorf("next page: %+v, %v", next, err)
+	}
+}
+
+func TestPreviewOfLaterPage(t *testing.T) {
+	f := newFixture("p").server("git", nil, tool("issue_a", ""), tool("issue_b", ""), tool("issue_c", ""))
+	s, project := newSearcher(t), f.snapshot()
+	for offset, want := range []struct {
+		first string
+		next  int
+	}{{"git__issue_a", 2}, {"git__issue_b", 0}, {"git__issue_c", 0}} {
+		p, err := s.Preview(t.Context(), project, toolsearch.Caller{ID: "ada"}, toolsearch.Arguments{Task: "issue", Limit: new(2), Offset: new(offset)}.JSON())
+		if err != nil || p.Found[0].Tool.Name != want.first || p.NextOffset != want.next || p.Total != 3 {
+			t.Errorf("offset %d: %+v, %v", offset, p, err)
 		}
 	}
 }

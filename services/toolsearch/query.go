@@ -90,18 +90,28 @@ type row struct {
 }
 
 func (s *Searcher) searchQuery(ctx context.Context, project *toolset.Snapshot, caller Caller, a *queryArguments) (any, error) {
-	found, err := s.Find(ctx, project, Query{
-		Surface: searchSurface, Caller: caller, Text: a.query, Limit: a.limit, Cursor: a.cursor, Continue: a.hasCursor,
-	})
+	found, err := s.findFor(ctx, project, caller, a)
 	if err != nil {
 		return nil, err
 	}
-	rows := make([]row, len(found.Matches))
-	for i, m := range found.Matches {
+	return found.rows(a.includeSchema), nil
+}
+
+// findFor returns the page of a query that a caller of the tool requests.
+func (s *Searcher) findFor(ctx context.Context, project *toolset.Snapshot, caller Caller, a *queryArguments) (*Result, error) {
+	return s.Find(ctx, project, Query{
+		Surface: searchSurface, Caller: caller, Text: a.query, Limit: a.limit, Cursor: a.cursor, Continue: a.hasCursor,
+	})
+}
+
+// rows returns the result of the query mode.
+func (r *Result) rows(includeSchema bool) page.Results[row] {
+	rows := make([]row, len(r.Matches))
+	for i, m := range r.Matches {
 		rows[i] = row{Name: m.Tool.Name, Server: m.Tool.Server.Config.Alias, Title: TitleOf(m.Tool), Score: m.Score}
-		rows[i].Description, rows[i].InputSchema = describe(m.Tool, a.includeSchema)
+		rows[i].Description, rows[i].InputSchema = describe(m.Tool, includeSchema)
 	}
-	return page.NewResults(rows, found.NextCursor, found.Warnings, found.Unavailable), nil
+	return page.NewResults(rows, r.NextCursor, r.Warnings, r.Unavailable)
 }
 
 // TitleOf returns a tool's display name: its title, that of its annotations, or

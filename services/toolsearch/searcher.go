@@ -61,6 +61,8 @@ type Options struct {
 	Outages Outages       // nil means no paused servers
 	Log     *slog.Logger
 	Tasks   *background.Tasks // may be nil
+	// Meanings rank tasks by meaning, too; nil ranks them only by words.
+	Meanings Meanings
 }
 
 // NewSearcher returns a searcher without any index.

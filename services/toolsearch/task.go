@@ -68,16 +68,24 @@ func (s *Searcher) searchTask(ctx context.Context, project *toolset.Snapshot, ca
 	if err != nil {
 		return nil, err
 	}
+	result, _, _ := s.answerTask(ctx, x, caller, a)
+	return result, nil
+}
+
+// answerTask returns the result of a task search, its matches, and whether they
+// are ranked by meaning, too.
+func (s *Searcher) answerTask(ctx context.Context, x *indexes, caller Caller, a *taskArguments) (result *taskResult, shown []Match, byMeaning bool) {
 	limit := a.limit
 	if a.offset < MaxOffset {
 		limit = min(limit, MaxOffset-a.offset)
 	}
-	ranked, total := x.visible.Rank(a.task, a.server, a.offset+limit)
-	result := &taskResult{Total: total, Candidates: []candidate{}}
+	ranked, total, byMeaning := s.rank(ctx, x.visible, a.task, a.server, a.offset+limit)
+	result = &taskResult{Total: total, Candidates: []candidate{}}
 	if len(ranked) > 0 {
 		result.TopTool = ranked[0].Tool.Name
 	}
-	for _, m := range ranked[min(a.offset, len(ranked)):] {
+	shown = ranked[min(a.offset, len(ranked)):]
+	for _, m := range shown {
 		c := candidate{Name: m.Tool.Name, Score: m.Score, Server: m.Tool.Server.Config.Alias}
 		c.Description, c.InputSchema = describe(m.Tool, a.includeSchema)
 		result.Candidates = append(result.Candidates, c)
@@ -89,8 +97,8 @@ func (s *Searcher) searchTask(ctx context.Context, project *toolset.Snapshot, ca
 	default:
 		result.Truncated = true
 	}
-	result.Warnings = append(x.explainHidden(a), s.explainServers(ctx, project, a.server, caller)...)
-	return result, nil
+	result.Warnings = append(x.explainHidden(a), s.explainServers(ctx, x.snapshot, a.server, caller)...)
+	return result, shown, byMeaning
 }
 
 // explainHidden returns a warning if the best match among all tools is a hidden

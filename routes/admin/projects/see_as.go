@@ -120,7 +120,7 @@ func (a *Access) list(c *fiber.Ctx, p *views.SeeAsProps, view *toolset.Snapshot)
 		return nil
 	}
 	principal := access.Administrator(guard.UserOf(c).ID, view.Project.ID)
-	found, err := a.Search.Preview(c.UserContext(), view, toolsearch.Caller{ID: principal.ID(), UserID: principal.UserID()}, toolsearch.TaskArguments(p.Task, toolsearch.MaxTaskLimit))
+	found, err := a.Search.Preview(c.UserContext(), view, toolsearch.Caller{ID: principal.ID(), UserID: principal.UserID()}, toolsearch.Arguments{Task: p.Task, Limit: new(toolsearch.MaxTaskLimit)}.JSON())
 	if fault.From(err) != nil && fault.From(err).Kind == fault.KindInvalid {
 		p.Problem = fault.From(err).Message
 		c.Status(web.StatusOf(err))

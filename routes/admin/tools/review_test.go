@@ -125,17 +125,61 @@ func TestReviewOrder(t *testing.T) {
 func TestSearchPreview(t *testing.T) {
 	w := newWorld(t, desk())
 	body := text(w.get(t, list+"/search?task="+url.QueryEscape("lists the isues of a page")))
-	for _, want := range []string{"What would a model ask?", "Not found: 2 wait for approval.", "tokens in the response", "git__list_issues", "isues → issues in", "What the model receives", `"topTool": "git__list_issues"`} {
+	for _, want := range []string{"What would a model ask?", "Not found: 2 wait for approval.", "tokens in the response", "git__list_issues", "isues → issues in", "What the model sends and receives", `"topTool": "git__list_issues"`} {
 		if !strings.Contains(body, want) {
 			t.Errorf("%q not in %s", want, body)
 		}
 	}
-	if body := text(w.get(t, list+"/search")); strings.Contains(body, "What the model receives") {
+	if body := text(w.get(t, list+"/search")); strings.Contains(body, "What the model sends and receives") {
 		t.Error("result without a task")
 	}
-	for _, n := range []string{"0", "21"} {
-		if status, body, _ := w.Send(t, list+"/search?task=x&limit="+n, nil); status != 400 || !strings.Contains(body, "limit") {
-			t.Errorf("limit %s: status %d", n, status)
+	for _, wrong := range []string{"task=x&limit=0", "task=x&limit=21", "task=x&limit=x", "task=x&offset=-1", "task=x&offset=10001", "task=x&offset=x", "query=&limit=51", "query=a%3A", "query=x&cursor=x"} {
+		status, body, _ := w.Send(t, list+"/search?"+wrong, nil)
+		if status != 400 || !strings.Contains(body, `aria-invalid="true"`) || strings.Contains(body, "What the model sends") {
+			t.Errorf("%s: status %d", wrong, status)
 		}
+	}
+}
+
+// TestSearchPreviewSendsArguments follows the pages of a task and of a query.
+func TestSearchPreviewSendsArguments(t *testing.T) {
+	w := newWorld(t, desk())
+	next := regexp.MustCompile(`href="([^"]*(?:offset|cursor)=[^"]*)"`)
+	for _, tt := range []struct {
+		first string
+		sent  []string // by page
+		found []string
+	}{
+		{
+			"task=issue&server=git&limit=1&schemas=on",
+			[]string{`{ "task": "issue", "server": "git", "limit": 1, "includeSchema": true }`, `"limit": 1, "offset": 1, "includeSchema": true }`},
+			[]string{`"inputSchema"`, `"inputSchema"`},
+		},
+		{
+			"query=server%3Agit&limit=1",
+			[]string{`{ "query": "server:git", "limit": 1 }`, `"limit": 1, "cursor": "`},
+			[]string{"server:git in server", "server:git in server"},
+		},
+		{"query=", []string{`{ "query": "" }`}, []string{"All tools match."}},
+		{"task=issue&server=absent", []string{`{ "task": "issue", "server": "absent" }`}, []string{"SERVER_UNKNOWN", "No tool matches"}},
+		{"query=issue+server%3Agti", []string{`{ "query": "issue server:gti" }`}, []string{"SERVER_UNKNOWN", "Similar aliases: git"}},
+	} {
+		at := list + "/search?" + tt.first
+		for page, sent := range tt.sent {
+			body := w.get(t, at)
+			shown := strings.Join(strings.Fields(text(body)), " ")
+			if !strings.Contains(shown, sent) || !strings.Contains(shown, tt.found[page]) {
+				t.Errorf("%s: %q or %q not in %s", at, sent, tt.found[page], shown)
+			}
+			if link := next.FindStringSubmatch(body); link != nil {
+				at = html.UnescapeString(link[1])
+			}
+		}
+		if at == list+"/search?"+tt.first && len(tt.sent) > 1 {
+			t.Errorf("%s has no next page", at)
+		}
+	}
+	if body := w.get(t, list+"/search?task=issue"); !strings.Contains(body, `href="/admin/projects/t/tools/git__list_issues#try"`) {
+		t.Error("no link to the Playground")
 	}
 }

@@ -1,8 +1,6 @@
 package tools
 
 import (
-	"bytes"
-	"encoding/json"
 	"net/url"
 	"strconv"
 	"strings"
@@ -11,69 +9,113 @@ import (
 
 	"mcpgateway/services/access"
 	"mcpgateway/services/fault"
-	"mcpgateway/services/rawjson"
+	"mcpgateway/services/page"
 	"mcpgateway/services/toolsearch"
 	"mcpgateway/services/toolset"
 	"mcpgateway/services/typescript"
 	views "mcpgateway/views/admin/tools"
 	"mcpgateway/views/layout"
 	"mcpgateway/views/paths"
-	"mcpgateway/views/ui"
 	"mcpgateway/web"
 	"mcpgateway/web/guard"
 )
 
-// searchLimits are the numbers of results to choose from, beginning with the
-// default of the tool.
-var searchLimits = [...]int{5, 10, toolsearch.MaxTaskLimit}
-
-// Search serves GET …/tools/search?task=&limit=: what the built-in search tool
-// returns for a task.
+// Search serves GET …/tools/search?task=&server=&limit=&offset=&schemas= and
+// ?query=&limit=&cursor=&schemas=: what the built-in search tool returns for these
+// arguments.
 func (a *Tools) Search(c *fiber.Ctx) error {
 	project, err := a.pages.Project(c)
 	if err != nil {
 		return err
 	}
-	p := views.SearchProps{
-		Frame: a.pages.ProjectFrame(c, project, layout.TabTools, "Test search", layout.Crumb{Label: "Test search"}), Slug: project.Project.Slug,
-		Task: strings.TrimSpace(c.Query("task")),
-	}
-	limit := c.QueryInt("limit", searchLimits[0])
-	if limit != searchLimits[0] {
-		p.Limit = limit
-	}
-	if p.Task != "" {
+	p := searchForm(c, project)
+	p.Frame = a.pages.ProjectFrame(c, project, layout.TabTools, "Test search", layout.Crumb{Label: "Test search"})
+	arguments, err := searchArguments(c, p)
+	if arguments != nil && err == nil {
+		p.Sent = indented(arguments)
 		principal := access.Administrator(guard.UserOf(c).ID, project.Project.ID)
-		found, err := a.search.Preview(c.UserContext(), project, toolsearch.Caller{ID: principal.ID(), UserID: principal.UserID()}, toolsearch.TaskArguments(p.Task, limit))
-		switch {
-		case err == nil:
-			p.Result = searchResult(found)
-			p.Limits = limitsOf(p.Slug, p.Task, limit)
-		case fault.From(err).Kind == fault.KindInvalid:
-			p.Problem = fault.From(err).Message
-			c.Status(web.StatusOf(err))
-		default:
-			return err
+		var found *toolsearch.Preview
+		if found, err = a.search.Preview(c.UserContext(), project, toolsearch.Caller{ID: principal.ID(), UserID: principal.UserID()}, arguments); err == nil {
+			p.Result = searchResult(found, p)
 		}
+	}
+	switch {
+	case err == nil:
+	case fault.From(err).Kind == fault.KindInternal:
+		return err
+	default:
+		p.Problem = fault.From(err).Message
+		c.Status(web.StatusOf(err))
 	}
 	return web.Render(c, views.Search(p))
 }
 
-// limitsOf returns the choice of the number of results.
-func limitsOf(slug, task string, limit int) []ui.SegmentItem {
-	var items []ui.SegmentItem
-	for _, n := range searchLimits {
-		q := url.Values{"task": {task}, "limit": {strconv.Itoa(n)}}
-		items = append(items, ui.SegmentItem{Label: strconv.Itoa(n) + " results", URL: paths.ToolSearch(slug) + "?" + q.Encode(), Current: n == limit})
+// searchForm returns the form as it was sent.
+func searchForm(c *fiber.Ctx, project *toolset.Snapshot) views.SearchProps {
+	p := views.SearchProps{
+		Slug: project.Project.Slug, Query: c.Context().QueryArgs().Has("query") || c.Query("mode") == "query",
+		Server: c.Query("server"), Limit: c.Query("limit"), Offset: c.Query("offset"), Cursor: c.Query("cursor"), Schemas: c.Query("schemas") != "",
 	}
-	return items
+	p.Text, p.MaxLimit = strings.TrimSpace(c.Query("task")), toolsearch.MaxTaskLimit
+	if p.Query {
+		p.Text, p.MaxLimit = strings.TrimSpace(c.Query("query")), page.MaxLimit
+	}
+	if p.Limit == "" {
+		p.Limit = strconv.Itoa(toolsearch.DefaultTaskLimit)
+		if p.Query {
+			p.Limit = strconv.Itoa(page.DefaultLimit)
+		}
+	}
+	for _, server := range project.Servers {
+		p.Servers = append(p.Servers, server.Config.Alias)
+	}
+	return p
+}
+
+// searchArguments returns the arguments of the built-in tool, or nil if nothing is
+// searched. It returns INVALID_PARAMETER for texts that are not numbers.
+func searchArguments(c *fiber.Ctx, p views.SearchProps) ([]byte, error) {
+	a := toolsearch.Arguments{IncludeSchema: p.Schemas}
+	switch {
+	case p.Query && c.Context().QueryArgs().Has("query"):
+		a.Query, a.Cursor = &p.Text, p.Cursor
+	case !p.Query && p.Text != "":
+		a.Task, a.Server = p.Text, p.Server
+		if p.Offset != "" && p.Offset != "0" {
+			offset, err := strconv.Atoi(p.Offset)
+			if err != nil {
+				return nil, fault.Invalid("Enter the number of results to skip.")
+			}
+			a.Offset = &offset
+		}
+	default:
+		return nil, nil
+	}
+	if c.Query("limit") != "" {
+		limit, err := strconv.Atoi(p.Limit)
+		if err != nil {
+			return nil, fault.Invalid("Enter the number of results.")
+		}
+		a.Limit = &limit
+	}
+	return a.JSON(), nil
 }
 
 // searchResult converts a preview for its page.
-func searchResult(found *toolsearch.Preview) *views.SearchResult {
-	r := &views.SearchResult{Total: found.Total, Tokens: typescript.SizeInTokens(string(found.Response))}
+func searchResult(found *toolsearch.Preview, p views.SearchProps) *views.SearchResult {
+	r := &views.SearchResult{
+		Total: found.Total, More: found.NextCursor != "", Tokens: typescript.SizeInTokens(string(found.Response)), ByMeaning: found.ByMeaning,
+		Response: indented(found.Response),
+	}
 	for i, f := range found.Found {
-		row := views.FoundTool{Rank: i + 1, Name: f.Tool.FullName, Listed: f.Tool.Name, Score: f.Score, Share: f.Score / found.Found[0].Score}
+		row := views.FoundTool{Rank: i + 1, Name: f.Tool.FullName, Listed: f.Tool.Name, Score: f.Score}
+		if !p.Query {
+			offset, _ := strconv.Atoi(p.Offset) // valid: the tools were found with it
+			row.Rank += offset
+		}
+		if best := found.Found[0].Score; best > 0 {
+			row.Share = f.Score / best
+		}
 		for _, reason := range f.Reasons {
 			row.Reasons = append(row.Reasons, views.Reason{Word: reason.Word, Found: reason.Found, Field: reason.Field})
 		}
@@ -86,29 +128,41 @@ func searchResult(found *toolsearch.Preview) *views.SearchResult {
 			r.Off++
 		}
 	}
-	var b bytes.Buffer
-	if json.Indent(&b, found.Response, "", "  ") == nil {
-		r.Response = ui.Beginning(ui.Clean(b.String()), maxShownJSON)
+	for _, w := range found.Warnings {
+		r.Warnings = append(r.Warnings, views.SearchWarning{Code: w.Code, Message: w.Message})
 	}
-	r.Warnings = warningsOf(found.Response)
+	for _, u := range found.Unavailable {
+		r.Unavailable = append(r.Unavailable, u.Server+": "+u.Reason)
+	}
+	if p.Cursor != "" || p.Offset != "" && p.Offset != "0" {
+		r.First = searchPage(p, "", "")
+	}
+	switch {
+	case found.NextCursor != "":
+		r.Next = searchPage(p, "cursor", found.NextCursor)
+	case found.NextOffset > 0:
+		r.Next = searchPage(p, "offset", strconv.Itoa(found.NextOffset))
+	}
 	return r
 }
 
-// warningsOf returns the messages of the warnings in a response.
-func warningsOf(response []byte) []string {
-	o, err := rawjson.ParseObject(response, rawjson.Lenient)
-	if err != nil {
-		return nil
+// searchPage returns the address of a page of a search by its position, which is
+// empty for the first one.
+func searchPage(p views.SearchProps, position, value string) string {
+	q := url.Values{"limit": {p.Limit}}
+	if position != "" {
+		q.Set(position, value)
 	}
-	var warnings []struct {
-		Message string `json:"message"`
+	if p.Query {
+		q.Set("query", p.Text)
+	} else {
+		q.Set("task", p.Text)
+		if p.Server != "" {
+			q.Set("server", p.Server)
+		}
 	}
-	if json.Unmarshal(o.Get("warnings"), &warnings) != nil {
-		return nil
+	if p.Schemas {
+		q.Set("schemas", "on")
 	}
-	var messages []string
-	for _, w := range warnings {
-		messages = append(messages, w.Message)
-	}
-	return messages
+	return paths.ToolSearch(p.Slug) + "?" + q.Encode()
 }
