@@ -101,7 +101,7 @@ func TestPreviewExplainsTranslations(t *testing.T) {
 		{"天气", toolsearch.Reason{Word: "天气", Found: "weather", Field: "description"}},
 		{"flights", toolsearch.Reason{Word: "flights", Found: "航班", Field: "description"}},
 	} {
-		p, err := s.Preview(t.Context(), project, toolsearch.Caller{ID: "ada"}, toolsearch.TaskArguments(tt.task, 5))
+		p, err := s.Preview(t.Context(), project, toolsearch.Caller{ID: "ada"}, toolsearch.Arguments{Task: tt.task}.JSON())
 		if err != nil || len(p.Found) == 0 || len(p.Found[0].Reasons) != 1 || p.Found[0].Reasons[0] != tt.want {
 			t.Errorf("%s: %+v, %v, want %+v", tt.task, p, err, tt.want)
 		}
