@@ -34,6 +34,7 @@ require (
 	github.com/rogpeppe/go-internal v1.16.0
 	github.com/tidwall/jsonc v0.3.3
 	github.com/valyala/fasthttp v1.74.0
+	github.com/wneessen/go-mail v0.8.1
 	github.com/yuin/goldmark v1.8.7
 	github.com/yuin/goldmark-highlighting/v2 v2.0.0-20230729083705-37449abec8cc
 	go.opentelemetry.io/otel v1.47.0

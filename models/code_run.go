@@ -10,6 +10,7 @@ type CodeRun struct {
 	ProjectID  string
 	At         time.Time // start of the run
 	Principal  string    // caller
+	Recipe     string    // name of the recipe that ran, or empty
 	Code       string
 	Input      string // JSON text, or empty
 	InputCut   bool   // input too long to store; the run can't be replayed

@@ -67,6 +67,7 @@ type Project struct {
 
 	ToolNames         ToolNames `gorm:"default:prefixed"`
 	ValidateArguments bool      // check the arguments of calls against the tool's schema
+	ResultLimit       int64     // bytes of text from which results of tools are cut; 0 means unlimited
 	Instructions      string    // shown to models before those of the servers
 	Icon              string    // https: or data: URL, or empty
 	WebsiteURL        string
@@ -76,6 +77,10 @@ type Project struct {
 	PersonalKeysEnabled bool       // people create their own keys
 	PersonalKeysMaxDays int        `gorm:"default:365"` // maximum lifetime of personal keys in days
 	SecretRefs          StringList // globs of the references that maintainers can save
+
+	RetentionCalls    int `gorm:"default:7"` // days for which calls are stored
+	RetentionPayloads int // days for which arguments and results are stored; 0 stores none
+	RetentionRuns     int `gorm:"default:200"` // number of stored Code Mode runs
 
 	CreatedAt time.Time
 	UpdatedAt time.Time

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
 
 	"gorm.io/gorm"
 )
@@ -59,6 +60,16 @@ func KeepReserve(db *gorm.DB) error {
 		return errors.Join(err, file.Truncate(info.Size()))
 	}
 	return file.Sync()
+}
+
+// FreeSpace returns the free bytes of the file system of a SQLite database. ok is
+// false for PostgreSQL and if they are unknown.
+func FreeSpace(db *gorm.DB) (free uint64, ok bool) {
+	r, ok := reserveOf(db)
+	if !ok {
+		return 0, false
+	}
+	return freeSpace(filepath.Dir(r.path))
 }
 
 // free releases a slice of the reserve and reports whether there was one.

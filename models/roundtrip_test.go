@@ -43,7 +43,7 @@ func TestRowsRoundTrip(t *testing.T) {
 			ID: "p", Slug: "demo", Name: "Demo ☕", Description: text(), AuthMode: models.AuthOAuth,
 			CodeModeEnabled: true, CodeModeTimeoutMS: 1 << 40, CodeModeAllowFetch: true,
 			ToolExposure: models.ExposeBuiltin, ToolNameLimit: 64, DisabledTools: models.StringList{"a__b", "c__d"},
-			RatePerSecond: 0.1, RateBurst: 7, ToolNames: models.NamesBare, ValidateArguments: true, Instructions: text(), Icon: "data:", WebsiteURL: "https://x.example", ServerCard: true, Limits: models.LimitList{{Per: models.PerTool, Match: "<&>\"*", PerSecond: 0.1, Burst: 2, PerDay: 1 << 53}}, CreatedAt: at, UpdatedAt: at.Add(time.Millisecond),
+			RatePerSecond: 0.1, RateBurst: 7, ToolNames: models.NamesBare, ValidateArguments: true, ResultLimit: 1 << 40, Instructions: text(), Icon: "data:", WebsiteURL: "https://x.example", ServerCard: true, Limits: models.LimitList{{Per: models.PerTool, Match: "<&>\"*", PerSecond: 0.1, Burst: 2, PerDay: 1 << 53}}, CreatedAt: at, UpdatedAt: at.Add(time.Millisecond),
 		},
 		&models.Server{
 			ID: "s", ProjectID: "p", Alias: "Ever.Thing", AliasFold: "ever.thing", URL: "http://127.0.0.1:1/mcp?a=b%20c",
@@ -58,7 +58,7 @@ func TestRowsRoundTrip(t *testing.T) {
 			OAuthClientID: "client", OAuthClientSecret: "v1:k:def", OAuthScopes: models.StringList{"mcp:read"},
 			OAuthGrant: models.GrantClientCredentials, OAuthClientAuth: models.PrivateKeyJWT, OAuthPrivateKey: "v1:k:ghi", OAuthKeyID: "kid", OAuthTokenURL: "https://as.example/token",
 			OAuthAudience: "https://as.example/", TLSAuthority: "-----BEGIN\n", TLSCert: "${file:/run/cert}", TLSKey: "v1:k:jkl", ForwardHeaders: models.StringMap{"X-Team": "X-Group"},
-			ProtocolVersion: "2025-06-18", TaskTimeoutMS: 86_400_000, ConfigVersion: 1<<62 + 1, CreatedAt: at, UpdatedAt: at,
+			ProtocolVersion: "2025-06-18", TaskTimeoutMS: 86_400_000, ResultLimit: new(int64(0)), ConfigVersion: 1<<62 + 1, CreatedAt: at, UpdatedAt: at,
 		},
 		&models.Inventory{
 			ServerID: "s", SyncedAt: &at, AttemptedAt: at, ErrorCode: "UPSTREAM_TIMEOUT", ErrorMessage: "it took too long",

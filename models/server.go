@@ -131,6 +131,9 @@ type Server struct {
 	ProtocolVersion string `gorm:"default:auto"`
 	TaskTimeoutMS   int64  `gorm:"default:600000"` // of a call that waits for a task
 
+	// ResultLimit replaces that of the project. Nil means no own limit, 0 unlimited.
+	ResultLimit *int64
+
 	// Source is the kind of file that declares the server.
 	Source ServerSource
 	// Entry is the name of the program in its runner's file, and empty for a

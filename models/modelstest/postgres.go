@@ -81,24 +81,39 @@ func emptyPostgres(t *testing.T) string {
 func createPostgres(t testing.TB, from string) string {
 	t.Helper()
 	skipShort(t)
+	name := "gwtest_" + strings.ToLower(rand.Text())
+	dsn := newDatabase(t, name, from)
+	t.Cleanup(func() {
+		if err := dropDatabase(name); err != nil {
+			t.Errorf("drop PostgreSQL database: %v", err)
+		}
+	})
+	return dsn
+}
+
+// newDatabase creates a database and returns its address.
+func newDatabase(t testing.TB, name, from string) string {
+	t.Helper()
 	c, err := cluster()
 	if err != nil {
 		t.Fatalf("start PostgreSQL: %v", err)
 	}
-	name := "gwtest_" + strings.ToLower(rand.Text())
 	if err := execute(c.URL, fmt.Sprintf("CREATE DATABASE %s TEMPLATE %s", name, from)); err != nil {
 		t.Fatalf("create PostgreSQL database: %v", err)
 	}
-	t.Cleanup(func() {
-		if err := execute(c.URL, fmt.Sprintf("DROP DATABASE IF EXISTS %s WITH (FORCE)", name)); err != nil {
-			t.Errorf("drop PostgreSQL database: %v", err)
-		}
-	})
 	dsn, err := withDatabase(c.URL, name)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return dsn
+}
+
+func dropDatabase(name string) error {
+	c, err := cluster()
+	if err != nil {
+		return err
+	}
+	return execute(c.URL, fmt.Sprintf("DROP DATABASE IF EXISTS %s WITH (FORCE)", name))
 }
 
 // prepareTemplate returns the name of the template for the current migrations

@@ -42,3 +42,14 @@ func runClient(t *testing.T, name string, args ...string) {
 		t.Fatalf("%s: %v\n%s", name, err, said.String())
 	}
 }
+
+// ClientPath returns a PATH with the client programs of PostgreSQL, of the
+// server's version first.
+func ClientPath(t *testing.T) string {
+	t.Helper()
+	bin, err := serverBinaries()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return bin + string(os.PathListSeparator) + os.Getenv("PATH")
+}
