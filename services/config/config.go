@@ -20,6 +20,7 @@ import (
 
 	"mcpgateway/models"
 	"mcpgateway/services/egress"
+	"mcpgateway/services/mail"
 	"mcpgateway/services/secrets"
 )
 
@@ -61,9 +62,16 @@ type variables struct {
 	OIDCGroups     string        `env:"GATEWAY_OIDC_GROUPS_CLAIM" envDefault:"groups"`
 	OIDCGroupsAge  time.Duration `env:"GATEWAY_OIDC_GROUPS_MAX_AGE" envDefault:"168h"`
 	SecondFactor   string        `env:"GATEWAY_REQUIRE_SECOND_FACTOR" envDefault:"off"`
+	OutboxFile     string        `env:"GATEWAY_OUTBOX_FILE"`
 	EmbedURL       string        `env:"GATEWAY_EMBEDDINGS_URL"`
 	EmbedModel     string        `env:"GATEWAY_EMBEDDINGS_MODEL"`
 	EmbedKey       string        `env:"GATEWAY_EMBEDDINGS_KEY"`
+	AuditYears     int           `env:"GATEWAY_AUDIT_YEARS" envDefault:"0"`
+	SMTPURL        string        `env:"GATEWAY_SMTP_URL"`
+	AlertEmail     string        `env:"GATEWAY_ALERT_EMAIL"`
+	BackupDir      string        `env:"GATEWAY_BACKUP_DIR"`
+	BackupEvery    time.Duration `env:"GATEWAY_BACKUP_EVERY" envDefault:"24h"`
+	BackupKeep     int           `env:"GATEWAY_BACKUP_KEEP" envDefault:"7"`
 	LogFormat      string        `env:"GATEWAY_LOG_FORMAT"`
 	LogLevel       slog.Level    `env:"GATEWAY_LOG_LEVEL" envDefault:"info"`
 }
@@ -92,10 +100,15 @@ type Config struct {
 	TrustedProxies []netip.Prefix
 	SingleSignOn   SingleSignOn
 	SecondFactor   string // who must have one: off, admins or everyone
+	OutboxFile     string // absolute path of the file that receives events, or empty
 	Embeddings     Embeddings
 	Tracing        Tracing
 	Metrics        Metrics
-	LogJSON        *bool // nil selects by terminal
+	AuditYears     int         // age at which audit rows are deleted; 0 means never
+	Mail           mail.Server // zero without one
+	AlertEmail     []string    // who receives alerts; empty means all administrators
+	LogJSON        *bool       // nil selects by terminal
+	Backup         Backup
 	LogLevel       slog.Level
 	Unknown        []string // unknown variables that look like settings
 }
@@ -131,8 +144,10 @@ func Load(environ []string, addr string) (*Config, error) {
 		SecondFactor:   vars.SecondFactor,
 		Unknown:        unknownSettings(environ),
 	}
+	c.OutboxFile = r.outboxFile(vars.OutboxFile)
 	c.Embeddings = r.embeddings(vars)
 	c.Tracing = r.tracing(lookup)
+	c.Mail, c.AlertEmail = r.mail(vars)
 	c.LoopbackListener = r.listener("GATEWAY_ADDR", vars.Addr)
 	c.Metrics = r.metrics(vars)
 	c.PublicURL = r.publicURL(vars, c.LoopbackListener)
@@ -172,6 +187,8 @@ func Load(environ []string, addr string) (*Config, error) {
 		r.addProblem("GATEWAY_DRAIN_DELAY: use a duration from 0s to %v", maxDrainDelay)
 	}
 	c.Capacity = r.capacity(vars)
+	c.AuditYears = r.auditYears(vars.AuditYears)
+	c.Backup = r.backup(vars)
 	c.LogJSON = r.logFormat(vars.LogFormat)
 	c.Environment = c.Environment.WithFiles(secrets.NewFiles(r.secretDirs(vars, environ)))
 	c.Keys = r.keys(vars)
@@ -223,10 +240,11 @@ func (r *loader) variables(environ []string) (vars variables, lookup func(string
 			own[name] = value
 		}
 	}
+	names := settingNames()
 	for _, name := range slices.Sorted(maps.Keys(own)) {
 		path := own[name]
 		target, isFile := strings.CutSuffix(name, "_FILE")
-		if !isFile {
+		if !isFile || names[name] {
 			continue
 		}
 		if own[target] != "" {

@@ -13,16 +13,12 @@ const runnerToken = "GATEWAY_RUNNER_TOKEN"
 // settings but are unknown, mostly because of typos. Variables that Kubernetes
 // derives from a service called gateway are ignored.
 func unknownSettings(environ []string) []string {
-	known := map[string]bool{}
-	settings := reflect.TypeFor[variables]()
-	for i := range settings.NumField() {
-		known[settings.Field(i).Tag.Get("env")] = true
-	}
+	known := settingNames()
 	var unknown []string
 	for _, variable := range environ {
 		name, _, _ := strings.Cut(variable, "=")
 		switch {
-		case !strings.HasPrefix(name, "GATEWAY_"), name == runnerToken, known[strings.TrimSuffix(name, "_FILE")],
+		case !strings.HasPrefix(name, "GATEWAY_"), name == runnerToken, known[name], known[strings.TrimSuffix(name, "_FILE")],
 			strings.HasPrefix(name, "GATEWAY_SERVICE_"), strings.HasPrefix(name, "GATEWAY_PORT"):
 		default:
 			unknown = append(unknown, name)
@@ -30,4 +26,14 @@ func unknownSettings(environ []string) []string {
 	}
 	slices.Sort(unknown)
 	return slices.Compact(unknown)
+}
+
+// settingNames returns the names of all settings.
+func settingNames() map[string]bool {
+	names := map[string]bool{}
+	settings := reflect.TypeFor[variables]()
+	for i := range settings.NumField() {
+		names[settings.Field(i).Tag.Get("env")] = true
+	}
+	return names
 }

@@ -24,3 +24,12 @@ func newTelemetryClient(chosen *settings) *http.Client {
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 }
+
+// Events returns the client for destinations of events. It follows no redirects,
+// because a redirect is a failed delivery. Addresses are restricted as for MCP.
+// The only timeout is the request's context.
+func (c *Clients) Events() *http.Client {
+	return &http.Client{
+		Transport: c.transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}

@@ -157,6 +157,19 @@ func createKeyFile(path string) error {
 	return folder.Sync() // otherwise a power failure could lose the file and all secrets
 }
 
+// WithNewKey returns a ring with a new active key of the name before the keys of
+// r. A key of r with the same name isn't found any more.
+func (r *KeyRing) WithNewKey(id string) (*KeyRing, error) {
+	secret := make([]byte, keySize)
+	rand.Read(secret) // never fails
+	ring, err := ParseKeyRing(id + ":" + base64.StdEncoding.EncodeToString(secret))
+	if err != nil {
+		return nil, err
+	}
+	ring.keys = append(ring.keys, r.keys...)
+	return ring, nil
+}
+
 // ActiveKID returns the name of the active key.
 func (r *KeyRing) ActiveKID() string { return r.keys[0].id }
 
